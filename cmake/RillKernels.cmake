@@ -1,0 +1,35 @@
+# rill_kernels(<family> TIERS sse42 avx2 avx512 neon)
+# Adds kernels/<family>: <family>.cpp for every CPU, and one <tier>.cpp per tier of this
+# architecture, the only files that get -m flags. Each tier file sees xsimd under a name of its own:
+# xsimd 8.1 has inline functions that do not depend on the architecture, and a linker keeps one copy.
+# They are -O2 in every build type: at -O0 GCC 12 rejects parts of xsimd's AVX-512 code.
+
+set(RILL_TIER_FLAGS_sse42 -msse4.2)
+set(RILL_TIER_FLAGS_avx2 -mavx2 -mfma -mf16c)
+set(RILL_TIER_FLAGS_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mf16c)
+set(RILL_TIER_FLAGS_neon "")
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|i.86")
+  set(RILL_ARCH_TIERS sse42 avx2 avx512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(RILL_ARCH_TIERS neon)
+else()
+  set(RILL_ARCH_TIERS "")
+endif()
+
+function(rill_kernels family)
+  cmake_parse_arguments(ARG "" "" "TIERS;SOURCES" ${ARGN})
+  target_sources(rill_kernels PRIVATE ${family}/${family}.cpp)
+  foreach(source IN LISTS ARG_SOURCES)
+    target_sources(rill_kernels PRIVATE ${family}/${source})
+  endforeach()
+  foreach(tier IN LISTS ARG_TIERS)
+    if(NOT tier IN_LIST RILL_ARCH_TIERS)
+      continue()
+    endif()
+    set(source "${CMAKE_CURRENT_SOURCE_DIR}/${family}/${tier}.cpp")
+    target_sources(rill_kernels PRIVATE ${source})
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+      "${RILL_TIER_FLAGS_${tier}};-O2;-Dxsimd=xsimd_${tier};-Wno-pedantic;-Wno-shadow")
+  endforeach()
+endfunction()

@@ -1,0 +1,52 @@
+# Flags that every target of rill carries, and the helpers for libraries, tests and benches.
+
+add_library(rill_flags INTERFACE)
+target_compile_features(rill_flags INTERFACE cxx_std_20)
+target_include_directories(rill_flags INTERFACE "${PROJECT_SOURCE_DIR}")
+# Contraction would fuse a*b+c in files with -mfma only, and the tiers would differ in the last bit.
+target_compile_options(rill_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow)
+if(RILL_WERROR)
+  target_compile_options(rill_flags INTERFACE -Werror)
+endif()
+if(RILL_SANITIZE)
+  target_compile_options(rill_flags INTERFACE -fsanitize=${RILL_SANITIZE} -fno-omit-frame-pointer
+                         -fno-sanitize-recover=all)
+  target_link_options(rill_flags INTERFACE -fsanitize=${RILL_SANITIZE})
+endif()
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+
+# rill_library(<name> SOURCES ... [DEPENDS ...] [PRIVATE ...])
+# A static library of the runtime: hidden symbols, no exceptions, no RTTI.
+function(rill_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC rill_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
+  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden
+                        VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+# rill_test(<name> SOURCES ... DEPENDS ... [LABELS ...])
+# One test program; CTest runs each of its tests by name.
+function(rill_test name)
+  if(NOT RILL_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE rill_flags ${ARG_DEPENDS} GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+endfunction()
+
+# rill_bench(<name> SOURCES ... DEPENDS ...)
+function(rill_bench name)
+  if(NOT RILL_BENCH)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE rill_flags ${ARG_DEPENDS} benchmark::benchmark)
+endfunction()

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+namespace rill::kernels {
+
+/// A SIMD tier: a set of instructions that a kernel may need, in the order of preference.
+enum class Tier : uint8_t { kScalar, kSse42, kAvx2, kAvx512, kNeon };
+
+/// Tell the best tier that this CPU and its system allow, as detected at run time.
+/// Thread: safe. Real-time: no, call it at prepare.
+Tier detected_tier();
+
+/// Tell the tier to choose kernels for: the detected one, capped by `set_tier_limit`.
+/// Thread: safe. Real-time: no, call it at prepare.
+Tier active_tier();
+
+/// Cap the tier of the kernels that are chosen from now on. A limit above what the CPU has is no
+/// error and has no effect. Thread: safe.
+void set_tier_limit(Tier limit);
+
+/// Tell the name of a tier: "scalar", "sse42", "avx2", "avx512" or "neon".
+const char* tier_name(Tier tier);
+
+/// Find the tier of that name. Returns false, and leaves `tier` alone, if there is none.
+bool tier_from_name(const char* name, Tier* tier);
+
+/// Tell whether a CPU whose best tier is `cpu` can run a kernel that needs `needs`.
+bool supports(Tier cpu, Tier needs);
+
+}  // namespace rill::kernels
