@@ -1,0 +1,244 @@
+#pragma once
+
+// The few operations that the vector bodies need beyond operators: one spelling for a batch of any
+// tier and for one float. A tier file is compiled with a macro that renames `xsimd`, and so sees
+// the batches; any other file sees `ScalarLane` only.
+//
+// All is in an unnamed namespace: a function compiled for one tier must never be the copy that the
+// linker keeps for another.
+
+#include <cstddef>
+#include <cstdint>
+
+#ifdef xsimd
+// GCC 12 builds its AVX-512 intrinsics on a variable set to itself, and then warns of it wherever
+// they are inlined. In force to the end of the file, since the warning comes at the use.
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <xsimd/xsimd.hpp>
+#endif
+
+namespace rill::kernels::math {
+namespace {
+
+/// Hold one float behind the interface of a batch of width 1.
+struct ScalarLane {
+  using Mask = bool;
+  static constexpr size_t size = 1;
+  float v = 0.0f;
+
+  ScalarLane() = default;
+  ScalarLane(float value) : v(value) {}  // implicit, as it is for a batch
+
+  static ScalarLane load_unaligned(const float* p) { return *p; }
+  void store_unaligned(float* p) const { *p = v; }
+  float get(size_t) const { return v; }
+
+  friend ScalarLane operator+(ScalarLane a, ScalarLane b) { return a.v + b.v; }
+  friend ScalarLane operator-(ScalarLane a, ScalarLane b) { return a.v - b.v; }
+  friend ScalarLane operator*(ScalarLane a, ScalarLane b) { return a.v * b.v; }
+  friend bool operator<(ScalarLane a, ScalarLane b) { return a.v < b.v; }
+  friend bool operator<=(ScalarLane a, ScalarLane b) { return a.v <= b.v; }
+  friend bool operator>(ScalarLane a, ScalarLane b) { return a.v > b.v; }
+  friend bool operator>=(ScalarLane a, ScalarLane b) { return a.v >= b.v; }
+  friend bool operator==(ScalarLane a, ScalarLane b) { return a.v == b.v; }
+  friend bool operator!=(ScalarLane a, ScalarLane b) { return a.v != b.v; }
+};
+
+inline uint32_t float_bits(float x) { return __builtin_bit_cast(uint32_t, x); }
+inline float bits_float(uint32_t x) { return __builtin_bit_cast(float, x); }
+
+inline ScalarLane mul_add(ScalarLane a, ScalarLane b, ScalarLane c) {
+  return __builtin_fmaf(a.v, b.v, c.v);
+}
+inline ScalarLane divide(ScalarLane a, ScalarLane b) { return a.v / b.v; }
+inline ScalarLane root(ScalarLane a) { return __builtin_sqrtf(a.v); }
+inline ScalarLane pick(bool m, ScalarLane a, ScalarLane b) { return m ? a : b; }
+inline ScalarLane min_or_second(ScalarLane a, ScalarLane b) { return a.v < b.v ? a : b; }
+inline ScalarLane max_or_second(ScalarLane a, ScalarLane b) { return a.v > b.v ? a : b; }
+inline ScalarLane magnitude(ScalarLane a) { return __builtin_fabsf(a.v); }
+inline ScalarLane negate(ScalarLane a) { return -a.v; }
+inline ScalarLane with_sign_of(ScalarLane a, ScalarLane s) { return __builtin_copysignf(a.v, s.v); }
+inline ScalarLane round_down(ScalarLane a) { return __builtin_floorf(a.v); }
+inline ScalarLane round_up(ScalarLane a) { return __builtin_ceilf(a.v); }
+inline ScalarLane round_to_even(ScalarLane a) { return __builtin_nearbyintf(a.v); }
+inline bool all_true(bool m) { return m; }
+
+/// Compute 2^k for a whole number k in [-126, 127]; any other k gives some value.
+inline ScalarLane two_to(ScalarLane k) {
+  const bool valid = k.v >= -126.0f && k.v <= 127.0f;  // the cast of any other value is undefined
+  return bits_float(static_cast<uint32_t>(valid ? static_cast<int32_t>(k.v) + 127 : 0) << 23);
+}
+
+/// Split a normal x > 0 into m in [1, 2) and the whole number e, x = m * 2^e.
+inline ScalarLane split_exponent(ScalarLane x, ScalarLane* e) {
+  const uint32_t bits = float_bits(x.v);
+  *e = static_cast<float>(static_cast<int32_t>(bits >> 23) - 127);
+  return bits_float((bits & 0x007fffffu) | 0x3f800000u);
+}
+
+inline ScalarLane load_partial(const float* p, size_t) { return *p; }
+inline void store_partial(ScalarLane x, float* p, size_t) { *p = x.v; }
+
+#ifdef xsimd
+
+template <class A>
+using Batch = xsimd::batch<float, A>;
+template <class A>
+using BatchMask = xsimd::batch_bool<float, A>;
+
+/// Compute a * b + c: one rounding in the tiers that have the instruction, two in the others.
+template <class A>
+inline Batch<A> mul_add(const Batch<A>& a, const Batch<A>& b, const Batch<A>& c) {
+  return xsimd::fma(a, b, c);
+}
+
+// xsimd 8.1 computes the float quotient and root of NEON from estimates, and tells -0 from 0 in
+// its roundings by further steps; AArch64 has exact instructions for all of them.
+#if defined(__aarch64__)
+template <class A>
+inline Batch<A> divide(const Batch<A>& a, const Batch<A>& b) {
+  return Batch<A>(vdivq_f32(a, b));
+}
+template <class A>
+inline Batch<A> root(const Batch<A>& a) {
+  return Batch<A>(vsqrtq_f32(a));
+}
+template <class A>
+inline Batch<A> round_down(const Batch<A>& a) {
+  return Batch<A>(vrndmq_f32(a));
+}
+template <class A>
+inline Batch<A> round_up(const Batch<A>& a) {
+  return Batch<A>(vrndpq_f32(a));
+}
+template <class A>
+inline Batch<A> round_to_even(const Batch<A>& a) {
+  return Batch<A>(vrndnq_f32(a));
+}
+#else
+template <class A>
+inline Batch<A> divide(const Batch<A>& a, const Batch<A>& b) {
+  return a / b;
+}
+template <class A>
+inline Batch<A> root(const Batch<A>& a) {
+  return xsimd::sqrt(a);
+}
+template <class A>
+inline Batch<A> round_down(const Batch<A>& a) {
+  return xsimd::floor(a);
+}
+template <class A>
+inline Batch<A> round_up(const Batch<A>& a) {
+  return xsimd::ceil(a);
+}
+template <class A>
+inline Batch<A> round_to_even(const Batch<A>& a) {
+  return xsimd::nearbyint(a);
+}
+#endif
+
+template <class A>
+inline Batch<A> pick(const BatchMask<A>& m, const Batch<A>& a, const Batch<A>& b) {
+  return xsimd::select(m, a, b);
+}
+
+/// Compute a < b ? a : b, so b if any of them is a NaN. What minps does; NEON's fmin does not.
+template <class A>
+inline Batch<A> min_or_second(const Batch<A>& a, const Batch<A>& b) {
+#if defined(__aarch64__)
+  return xsimd::select(a < b, a, b);
+#else
+  return xsimd::min(a, b);
+#endif
+}
+
+/// Compute a > b ? a : b, so b if any of them is a NaN.
+template <class A>
+inline Batch<A> max_or_second(const Batch<A>& a, const Batch<A>& b) {
+#if defined(__aarch64__)
+  return xsimd::select(a > b, a, b);
+#else
+  return xsimd::max(a, b);
+#endif
+}
+
+template <class A>
+inline Batch<A> magnitude(const Batch<A>& a) {
+  return a & Batch<A>(bits_float(0x7fffffffu));
+}
+template <class A>
+inline Batch<A> negate(const Batch<A>& a) {
+  return a ^ Batch<A>(-0.0f);
+}
+template <class A>
+inline Batch<A> with_sign_of(const Batch<A>& a, const Batch<A>& s) {
+  return magnitude(a) | (s & Batch<A>(-0.0f));
+}
+template <class A>
+inline bool all_true(const BatchMask<A>& m) {
+  return xsimd::all(m);
+}
+
+template <class A>
+inline Batch<A> two_to(const Batch<A>& k) {
+  const xsimd::batch<int32_t, A> bits = (xsimd::to_int(k) + 127) << 23;
+  return xsimd::bitwise_cast<Batch<A>>(bits);
+}
+
+template <class A>
+inline Batch<A> split_exponent(const Batch<A>& x, Batch<A>* e) {
+  using Int = xsimd::batch<int32_t, A>;
+  const Int bits = xsimd::bitwise_cast<Int>(x);
+  *e = xsimd::to_float((bits >> 23) - Int(127));
+  return xsimd::bitwise_cast<Batch<A>>((bits & Int(0x007fffff)) | Int(0x3f800000));
+}
+
+/// Load n floats, 0 < n < width; the other lanes are 0, and their memory is not touched.
+template <class V>
+inline V load_partial(const float* p, size_t n) {
+#if defined(__AVX512F__)
+  return V(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1u), p));
+#elif defined(__AVX2__)
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lane);
+  return V(_mm256_maskload_ps(p, mask));
+#else
+  float pad[V::size] = {};
+  for (size_t i = 0; i < n; ++i) pad[i] = p[i];
+  return V::load_unaligned(pad);
+#endif
+}
+
+/// Store the first n lanes, 0 < n < width.
+template <class V>
+inline void store_partial(const V& x, float* p, size_t n) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1u), x);
+#elif defined(__AVX2__)
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lane);
+  _mm256_maskstore_ps(p, mask, x);
+#else
+  float pad[V::size];
+  x.store_unaligned(pad);
+  for (size_t i = 0; i < n; ++i) p[i] = pad[i];
+#endif
+}
+
+#endif  // xsimd
+
+/// Call `f` on every lane of x: for functions that have no vector form.
+template <class V, class F>
+inline V map_lanes(const V& x, F f) {
+  float lane[V::size];
+  x.store_unaligned(lane);
+  for (size_t i = 0; i < V::size; ++i) lane[i] = f(lane[i]);
+  return V::load_unaligned(lane);
+}
+
+}  // namespace
+}  // namespace rill::kernels::math
