@@ -1,0 +1,66 @@
+#include "core/base/status.h"
+
+namespace rill {
+
+std::string_view code_name(Code code) {
+  switch (code) {
+    case Code::kOk: return "ok";
+    case Code::kArg: return "argument";
+    case Code::kIo: return "input/output";
+    case Code::kParse: return "parse";
+    case Code::kUnsupported: return "unsupported";
+    case Code::kShape: return "shape";
+    case Code::kDType: return "dtype";
+    case Code::kSymbol: return "symbol";
+    case Code::kPulse: return "pulse";
+    case Code::kState: return "state";
+    case Code::kNoMem: return "memory";
+    case Code::kAbi: return "abi";
+    case Code::kInternal: return "internal";
+  }
+  return "unknown";
+}
+
+std::string Error::to_string() const {
+  std::string out;
+  if (!file.empty()) {
+    out += file;
+    if (line > 0) out += str_cat(":", line);
+    if (line > 0 && column > 0) out += str_cat(":", column);
+    out += ": ";
+  }
+  if (!node.empty() || !op.empty()) {
+    if (!node.empty()) out += str_cat("node \"", node, "\"");
+    if (!op.empty()) out += str_cat(node.empty() ? "" : " ", "(", op, ")");
+    out += ": ";
+  }
+  out += message;
+  if (!hint.empty()) out += str_cat(". ", hint);
+  return out;
+}
+
+Status Status::at(std::string_view file, int line, int column) && {
+  if (error_) {
+    if (error_->file.empty()) error_->file = file;
+    if (error_->line == 0) {
+      error_->line = line;
+      error_->column = column;
+    }
+  }
+  return std::move(*this);
+}
+
+Status Status::in_node(std::string_view node, std::string_view op) && {
+  if (error_) {
+    if (error_->node.empty()) error_->node = node;
+    if (error_->op.empty()) error_->op = op;
+  }
+  return std::move(*this);
+}
+
+Status Status::hint(std::string_view next_step) && {
+  if (error_ && error_->hint.empty()) error_->hint = next_step;
+  return std::move(*this);
+}
+
+}  // namespace rill

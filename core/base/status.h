@@ -1,0 +1,148 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "core/base/text.h"
+
+namespace rill {
+
+/// What went wrong, in one word. The values mirror `rill_status` of the C ABI.
+enum class Code : uint8_t {
+  kOk,
+  kArg,
+  kIo,
+  kParse,
+  kUnsupported,
+  kShape,
+  kDType,
+  kSymbol,
+  kPulse,
+  kState,
+  kNoMem,
+  kAbi,
+  kInternal,
+};
+
+/// Name a code: "parse", "unsupported", ...
+std::string_view code_name(Code code);
+
+/// A failure: what was found and what was expected, where, and what to do next.
+struct Error {
+  Code code = Code::kInternal;
+  std::string message;
+  std::string file;  ///< file the failure was found in, or empty
+  int line = 0;      ///< 1-based, 0 if unknown
+  int column = 0;    ///< 1-based, 0 if unknown
+  std::string node;  ///< node of the graph, or empty
+  std::string op;    ///< operator of that node, or empty
+  std::string hint;  ///< the next step, or empty
+
+  /// Render everything in one line: place, node and operator, message, next step.
+  std::string to_string() const;
+};
+
+/// Success, or an `Error`. One pointer in size; success allocates nothing.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT: by design
+  Status(Status&&) noexcept = default;
+  Status& operator=(Status&&) noexcept = default;
+  Status(const Status& other) { *this = other; }
+  Status& operator=(const Status& other) {
+    error_ = other.error_ ? std::make_unique<Error>(*other.error_) : nullptr;
+    return *this;
+  }
+
+  bool ok() const { return error_ == nullptr; }
+  const Error& error() const { return *error_; }
+  Error& error() { return *error_; }
+  Code code() const { return error_ ? error_->code : Code::kOk; }
+
+  /// Fill in the place where it is still unknown, and hand the status on.
+  Status at(std::string_view file, int line, int column = 0) &&;
+  /// Fill in node and operator where they are still unknown, and hand the status on.
+  Status in_node(std::string_view node, std::string_view op) &&;
+  Status hint(std::string_view next_step) &&;
+
+ private:
+  std::unique_ptr<Error> error_;
+};
+
+/// A value, or the `Error` that explains why there is none.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}               // NOLINT: by design
+  Result(Status status) : status_(std::move(status)) {}       // NOLINT: by design
+  Result(Error error) : status_(Status(std::move(error))) {}  // NOLINT: by design
+
+  bool ok() const { return value_.has_value(); }
+  T& value() & { return *value_; }
+  const T& value() const& { return *value_; }
+  T&& value() && { return std::move(*value_); }
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+  const Status& status() const { return status_; }
+  Status take_status() { return std::move(status_); }
+  const Error& error() const { return status_.error(); }
+
+ private:
+  std::optional<T> value_;
+  Status status_;
+};
+
+/// Make a failure of that code from a message in pieces: `fail(Code::kShape, "rank ", r)`.
+template <class... Parts>
+Status fail(Code code, const Parts&... parts) {
+  Error error;
+  error.code = code;
+  error.message = str_cat(parts...);
+  return Status(std::move(error));
+}
+
+inline Status take_status(Status& status) { return std::move(status); }
+template <class T>
+Status take_status(Result<T>& result) {
+  return result.take_status();
+}
+
+#define RILL_JOIN_(a, b) a##b
+#define RILL_JOIN(a, b) RILL_JOIN_(a, b)
+
+/// Hand a failure to the caller: `RILL_TRY(status_expression)`.
+#define RILL_TRY(expression)                                             \
+  do {                                                                   \
+    auto rill_try_result = (expression);                                 \
+    if (!rill_try_result.ok()) return ::rill::take_status(rill_try_result); \
+  } while (false)
+
+/// Hand a failure to the caller, or bind the value: `RILL_ASSIGN(const int n, to_int(x))`.
+#define RILL_ASSIGN(declaration, expression) \
+  RILL_ASSIGN_(RILL_JOIN(rill_result_, __LINE__), declaration, expression)
+#define RILL_ASSIGN_(name, declaration, expression)     \
+  auto name = (expression);                             \
+  if (!name.ok()) return ::rill::take_status(name);     \
+  declaration = std::move(name).value()
+
+/// Fail with kShape unless the condition holds.
+#define RILL_CHECK(condition, ...) \
+  if (!(condition)) return ::rill::fail(::rill::Code::kShape, __VA_ARGS__)
+
+/// State what our own code guarantees. Checked in debug and sanitizer builds only.
+#if defined(NDEBUG) && !defined(RILL_CHECKED)
+#define RILL_ASSERT(condition) ((void)0)
+#else
+#define RILL_ASSERT(condition) ((condition) ? (void)0 : __builtin_trap())
+#endif
+
+}  // namespace rill

@@ -1,0 +1,32 @@
+#include "core/base/text.h"
+
+#include <charconv>
+
+namespace rill {
+namespace {
+
+template <class T>
+void append_number(std::string& out, T value) {
+  char buffer[40];
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
+  out.append(buffer, result.ptr);
+}
+
+}  // namespace
+
+void append_text(std::string& out, std::string_view text) { out.append(text); }
+void append_text(std::string& out, int64_t value) { append_number(out, value); }
+void append_text(std::string& out, uint64_t value) { append_number(out, value); }
+void append_text(std::string& out, double value) { append_number(out, value); }
+void append_text(std::string& out, float value) { append_number(out, value); }
+
+std::string join(std::span<const std::string> texts, std::string_view separator) {
+  std::string out;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (i > 0) out.append(separator);
+    out.append(texts[i]);
+  }
+  return out;
+}
+
+}  // namespace rill

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rill {
+
+void append_text(std::string& out, std::string_view text);
+void append_text(std::string& out, int64_t value);
+void append_text(std::string& out, uint64_t value);
+/// Append the shortest decimal that reads back as the same double.
+void append_text(std::string& out, double value);
+/// Append the shortest decimal that reads back as the same float.
+void append_text(std::string& out, float value);
+
+inline void append_piece(std::string& out, const char* text) { append_text(out, std::string_view(text)); }
+inline void append_piece(std::string& out, std::string_view text) { append_text(out, text); }
+inline void append_piece(std::string& out, const std::string& text) { append_text(out, std::string_view(text)); }
+inline void append_piece(std::string& out, char c) { out.push_back(c); }
+inline void append_piece(std::string& out, bool value) { append_text(out, std::string_view(value ? "true" : "false")); }
+template <std::signed_integral T>
+  requires(!std::same_as<T, char> && !std::same_as<T, bool>)
+void append_piece(std::string& out, T value) {
+  append_text(out, static_cast<int64_t>(value));
+}
+template <std::unsigned_integral T>
+  requires(!std::same_as<T, char> && !std::same_as<T, bool>)
+void append_piece(std::string& out, T value) {
+  append_text(out, static_cast<uint64_t>(value));
+}
+inline void append_piece(std::string& out, double value) { append_text(out, value); }
+inline void append_piece(std::string& out, float value) { append_text(out, value); }
+template <class T>
+  requires requires(const T& t) { { t.to_string() } -> std::convertible_to<std::string>; }
+void append_piece(std::string& out, const T& value) {
+  out += value.to_string();
+}
+template <class T>
+void append_piece(std::string& out, std::span<const T> values) {
+  out.push_back('[');
+  bool first = true;
+  for (const T& value : values) {
+    if (!first) out += ", ";
+    first = false;
+    append_piece(out, value);
+  }
+  out.push_back(']');
+}
+template <class T>
+void append_piece(std::string& out, const std::vector<T>& values) {
+  append_piece(out, std::span<const T>(values));
+}
+
+/// Join pieces of text, numbers, lists and anything with `to_string()`.
+template <class... Parts>
+std::string str_cat(const Parts&... parts) {
+  std::string out;
+  (append_piece(out, parts), ...);
+  return out;
+}
+
+/// Join texts with a separator.
+std::string join(std::span<const std::string> texts, std::string_view separator);
+
+}  // namespace rill

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace rill {
+
+struct DimSum;
+
+/// Symbol values: a short list, searched linearly.
+using Bindings = std::vector<std::pair<std::string, int64_t>>;
+
+/// An integer expression over symbols such as `B` and `S`: sums and products, floor division by a
+/// positive constant, min, max, broadcast, and the 0/1 valued `>=` and `==`. A value, immutable and
+/// always in normal form: products are distributed, equal terms merged, divisions reduced.
+///
+/// Division rounds down. tract truncates, which differs for negative numerators only, where an
+/// extent has no meaning; rounding down is what lets `(k*x + c)/k` become `x + c/k`.
+///
+/// An expression that grows without bound or leaves the range of int64 becomes invalid, stays so
+/// in all that is computed from it, and never equals anything.
+class Dim {
+ public:
+  Dim() = default;
+  Dim(int64_t value) : value_(value) {}  // NOLINT: a number is a dim
+  static Dim symbol(std::string_view name);
+  static Dim invalid();
+
+  bool valid() const;
+  bool is_const() const { return sum_ == nullptr; }
+  /// Tell the value of a constant expression; nothing if it holds symbols.
+  std::optional<int64_t> to_int() const {
+    return is_const() ? std::optional<int64_t>(value_) : std::nullopt;
+  }
+  /// As `to_int`, as an error that names the expression and the symbols.
+  Result<int64_t> as_int() const;
+  /// Tell the name if this is a bare symbol.
+  std::optional<std::string> as_symbol() const;
+
+  friend Dim operator+(const Dim& a, const Dim& b);
+  friend Dim operator-(const Dim& a, const Dim& b);
+  friend Dim operator*(const Dim& a, const Dim& b);
+  Dim operator-() const { return Dim(0) - *this; }
+  Dim& operator+=(const Dim& b) { return *this = *this + b; }
+  Dim& operator*=(const Dim& b) { return *this = *this * b; }
+  bool operator==(const Dim& other) const;
+
+  /// Evaluate. Nothing if a symbol is unbound, the result overflows, or a broadcast clashes.
+  /// Real-time: no allocation.
+  std::optional<int64_t> eval(const Bindings& bindings) const;
+  /// Replace a symbol by an expression.
+  Dim substitute(std::string_view symbol, const Dim& by) const;
+  bool mentions(std::string_view symbol) const;
+  /// Append the names of all symbols, each once.
+  void collect_symbols(std::vector<std::string>* names) const;
+  /// Print as an expression that NNEF and the command line read back: "(S+1)/2-1".
+  std::string to_string() const;
+
+  /// The normal form, null for constants; for the code of this room.
+  const DimSum* sum() const { return sum_.get(); }
+  static Dim from_sum(DimSum sum);
+
+ private:
+  int64_t value_ = 0;
+  std::shared_ptr<const DimSum> sum_;
+};
+
+/// Divide, rounding down; `divisor` is positive, else the result is invalid.
+Dim floor_div(const Dim& a, int64_t divisor);
+/// Divide, rounding up.
+Dim ceil_div(const Dim& a, int64_t divisor);
+/// Divide where the division is exact; nothing where that cannot be shown.
+std::optional<Dim> exact_div(const Dim& a, const Dim& b);
+Dim min(const Dim& a, const Dim& b);
+Dim max(const Dim& a, const Dim& b);
+/// Combine two extents by NumPy's rule: 1 is neutral, equal extents collapse.
+Dim broadcast(const Dim& a, const Dim& b);
+/// 1 where a >= b, 0 elsewhere.
+Dim ge(const Dim& a, const Dim& b);
+/// 1 where a == b, 0 elsewhere.
+Dim eq(const Dim& a, const Dim& b);
+
+/// A factor of a term: a symbol, or a function of other expressions.
+struct DimAtom {
+  enum class Kind : uint8_t { kSymbol, kDiv, kMin, kMax, kBroadcast, kGe, kEq, kInvalid };
+  Kind kind = Kind::kSymbol;
+  std::string text;  ///< canonical spelling; atoms with equal text are equal
+  std::vector<Dim> args;
+  int64_t divisor = 1;  ///< for kDiv
+};
+
+struct DimTerm {
+  int64_t coefficient = 1;
+  std::vector<std::shared_ptr<const DimAtom>> factors;  ///< sorted by text, at least one
+  std::string key;                                      ///< joined texts of the factors
+};
+
+struct DimSum {
+  int64_t constant = 0;
+  std::vector<DimTerm> terms;  ///< sorted by key, no zero coefficient
+};
+
+/// Apply a function to every atom's arguments, bottom up, and rebuild. `replace` may give an
+/// expression for a symbol; nothing keeps it.
+Dim rebuild(const Dim& dim, const std::function<std::optional<Dim>(const DimAtom&)>& replace);
+
+/// Product of all extents.
+Dim volume(std::span<const Dim> shape);
+
+/// Read the text grammar of assertions and of the command line: `#` broadcast, `+`, `-`, `*`, `/`
+/// (binding tightest, its right side a number), min(), max(), broadcast(), symbols, parentheses.
+/// Errors: kParse, with the text and the column.
+Result<Dim> parse_dim(std::string_view text);
+
+}  // namespace rill

@@ -1,0 +1,350 @@
+#include "core/dim/scope.h"
+
+#include <algorithm>
+#include <array>
+
+namespace rill {
+namespace {
+
+using Kind = DimAtom::Kind;
+// Eliminating one assertion per level: what real models need is one or two.
+constexpr int kProofDepth = 3;
+
+Result<SymbolScope::Assertion> parse_assertion(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kOperators = {"==", "<=", ">=", "<", ">"};
+  for (const std::string_view op : kOperators) {
+    const size_t at = text.find(op);
+    if (at == std::string_view::npos) continue;
+    RILL_ASSIGN(const Dim left, parse_dim(text.substr(0, at)));
+    RILL_ASSIGN(const Dim right, parse_dim(text.substr(at + op.size())));
+    SymbolScope::Assertion assertion;
+    assertion.text = str_cat(left, " ", op, " ", right);
+    if (op == "==") assertion.non_negative = {left - right, right - left};
+    if (op == "<=") assertion.non_negative = {right - left};
+    if (op == ">=") assertion.non_negative = {left - right};
+    if (op == "<") assertion.non_negative = {right - left - Dim(1)};
+    if (op == ">") assertion.non_negative = {left - right - Dim(1)};
+    return assertion;
+  }
+  return fail(Code::kParse, "assertion \"", text.substr(0, 200),
+              "\": expected one of ==, <=, >=, <, >");
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+/// A range with open ends; the ends saturate.
+struct SymbolScope::Interval {
+  std::optional<int64_t> low;
+  std::optional<int64_t> high;
+
+  static std::optional<int64_t> add(std::optional<int64_t> a, std::optional<int64_t> b) {
+    int64_t out = 0;
+    if (!a || !b || __builtin_add_overflow(*a, *b, &out)) return std::nullopt;
+    return out;
+  }
+  static std::optional<int64_t> mul(std::optional<int64_t> a, int64_t b) {
+    int64_t out = 0;
+    if (!a || __builtin_mul_overflow(*a, b, &out)) return std::nullopt;
+    return out;
+  }
+};
+
+void SymbolScope::declare(std::string_view symbol) {
+  if (!declared(symbol)) symbols_.emplace_back(symbol);
+}
+
+bool SymbolScope::declared(std::string_view symbol) const {
+  return std::find(symbols_.begin(), symbols_.end(), symbol) != symbols_.end();
+}
+
+void SymbolScope::remove(std::string_view symbol) {
+  std::erase(symbols_, symbol);
+  const auto mentions = [&](const Assertion& a) {
+    return std::any_of(a.non_negative.begin(), a.non_negative.end(),
+                       [&](const Dim& d) { return d.mentions(symbol); });
+  };
+  std::erase_if(assertions_, mentions);
+  for (Scenario& scenario : scenarios_) std::erase_if(scenario.assertions, mentions);
+}
+
+std::string SymbolScope::fresh(std::string_view stem) const {
+  std::string name(stem);
+  for (int i = 0; declared(name); ++i) name = str_cat(stem, "_", i);
+  return name;
+}
+
+void SymbolScope::add_scenario(std::string_view name) {
+  for (const Scenario& scenario : scenarios_) {
+    if (scenario.name == name) return;
+  }
+  scenarios_.push_back({std::string(name), {}});
+}
+
+Status SymbolScope::assert_text(std::string_view text) {
+  const size_t colon = text.find(':');
+  RILL_ASSIGN(Assertion assertion, parse_assertion(colon == std::string_view::npos
+                                                       ? text
+                                                       : text.substr(colon + 1)));
+  for (const Dim& dim : assertion.non_negative) {
+    std::vector<std::string> names;
+    dim.collect_symbols(&names);
+    for (const std::string& name : names) declare(name);
+  }
+  if (colon == std::string_view::npos) {
+    assertions_.push_back(std::move(assertion));
+    return {};
+  }
+  const std::string_view name = trimmed(text.substr(0, colon));
+  add_scenario(name);
+  for (Scenario& scenario : scenarios_) {
+    if (scenario.name == name) scenario.assertions.push_back(std::move(assertion));
+  }
+  return {};
+}
+
+SymbolScope::Interval SymbolScope::interval(const Dim& dim, int depth) const {
+  if (const auto value = dim.to_int()) return {value, value};
+  Interval total{dim.sum()->constant, dim.sum()->constant};
+  for (const DimTerm& term : dim.sum()->terms) {
+    Interval product{1, 1};
+    for (const auto& factor : term.factors) {
+      Interval one;
+      switch (factor->kind) {
+        case Kind::kSymbol:
+          one.low = 0;
+          for (const Assertion& assertion : assertions_) {
+            for (const Dim& fact : assertion.non_negative) {
+              // k*symbol + c >= 0 bounds the symbol from below or from above.
+              if (!fact.sum() || fact.sum()->terms.size() != 1) continue;
+              const DimTerm& only = fact.sum()->terms[0];
+              if (only.key != factor->text) continue;
+              const int64_t c = fact.sum()->constant;
+              const int64_t k = only.coefficient;
+              if (k == 1) one.low = std::max(*one.low, -c);
+              if (k == -1) one.high = one.high ? std::min(*one.high, c) : c;
+            }
+          }
+          break;
+        case Kind::kDiv: {
+          const Interval inner = depth > 0 ? interval(factor->args[0], depth - 1) : Interval{};
+          if (inner.low) one.low = *floor_div(Dim(*inner.low), factor->divisor).to_int();
+          if (inner.high) one.high = *floor_div(Dim(*inner.high), factor->divisor).to_int();
+          break;
+        }
+        case Kind::kGe:
+        case Kind::kEq: one = {0, 1}; break;
+        case Kind::kMin:
+        case Kind::kMax:
+        case Kind::kBroadcast: {
+          bool first = true;
+          for (const Dim& arg : factor->args) {
+            const Interval inner = depth > 0 ? interval(arg, depth - 1) : Interval{};
+            if (first) {
+              one = inner;
+            } else if (factor->kind == Kind::kMin) {
+              one.low = one.low && inner.low
+                            ? std::optional<int64_t>(std::min(*one.low, *inner.low))
+                            : std::nullopt;
+              if (inner.high) one.high = one.high ? std::min(*one.high, *inner.high) : inner.high;
+            } else {
+              if (inner.low) one.low = one.low ? std::max(*one.low, *inner.low) : inner.low;
+              one.high = one.high && inner.high
+                             ? std::optional<int64_t>(std::max(*one.high, *inner.high))
+                             : std::nullopt;
+            }
+            first = false;
+          }
+          break;
+        }
+        default: break;
+      }
+      if (term.factors.size() == 1) {
+        product = one;
+      } else {
+        // Products of several factors: bounds only where all are non-negative.
+        const bool positive = one.low && *one.low >= 0 && product.low && *product.low >= 0;
+        if (!positive) {
+          product = {};
+          break;
+        }
+        product.low = Interval::mul(product.low, *one.low);
+        product.high = one.high ? Interval::mul(product.high, *one.high) : std::nullopt;
+      }
+    }
+    Interval scaled{Interval::mul(product.low, term.coefficient),
+                    Interval::mul(product.high, term.coefficient)};
+    if (term.coefficient < 0) std::swap(scaled.low, scaled.high);
+    total.low = Interval::add(total.low, scaled.low);
+    total.high = Interval::add(total.high, scaled.high);
+  }
+  return total;
+}
+
+bool SymbolScope::prove(const Dim& dim, int depth) const {
+  const Interval range = interval(dim, kProofDepth);
+  if (range.low && *range.low >= 0) return true;
+  if (depth == 0 || !dim.sum()) return false;
+  // x/k >= (x - k + 1)/k and x/k <= x/k: bounding one division leaves a linear expression.
+  for (const DimTerm& term : dim.sum()->terms) {
+    if (term.factors.size() != 1 || term.factors[0]->kind != Kind::kDiv) continue;
+    const int64_t k = term.factors[0]->divisor;
+    const Dim& x = term.factors[0]->args[0];
+    DimSum rest = *dim.sum();
+    std::erase_if(rest.terms, [&](const DimTerm& t) { return t.key == term.key; });
+    const Dim others = Dim::from_sum(std::move(rest));
+    const Dim bound = term.coefficient > 0 ? x - Dim(k - 1) : x;
+    if (prove(others * Dim(k) + Dim(term.coefficient) * bound, depth - 1)) return true;
+  }
+  for (const Assertion& assertion : assertions_) {
+    for (const Dim& fact : assertion.non_negative) {
+      if (!fact.sum()) continue;
+      // Subtract the fact as often as cancels one of its symbols.
+      for (const DimTerm& term : fact.sum()->terms) {
+        for (const DimTerm& own : dim.sum()->terms) {
+          if (own.key != term.key || (own.coefficient > 0) != (term.coefficient > 0)) continue;
+          if (own.coefficient % term.coefficient != 0) continue;
+          if (fact.sum()->terms.size() == 1) continue;  // a plain bound: intervals know it
+          if (prove(dim - Dim(own.coefficient / term.coefficient) * fact, depth - 1)) return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+bool SymbolScope::proves_non_negative(const Dim& dim) const {
+  return dim.valid() && prove(dim, kProofDepth);
+}
+
+Dim SymbolScope::simplify(const Dim& dim) const {
+  if (dim.is_const() || !dim.valid()) return dim;
+  return rebuild(dim, [&](const DimAtom& atom) -> std::optional<Dim> {
+    if (atom.kind == Kind::kSymbol) {
+      for (const Assertion& assertion : assertions_) {
+        // An equality is two facts, one the negative of the other.
+        if (assertion.non_negative.size() != 2) continue;
+        for (const Dim& fact : assertion.non_negative) {
+          const Dim value = Dim::symbol(atom.text) - fact;
+          if (value.is_const()) return value;
+        }
+      }
+      return std::nullopt;
+    }
+    if (atom.args.size() < 2) return std::nullopt;
+    std::vector<Dim> args;
+    for (const Dim& arg : atom.args) args.push_back(simplify(arg));
+    if (atom.kind == Kind::kGe) {
+      if (proves_ge(args[0], args[1])) return Dim(1);
+      if (proves_ge(args[1], args[0] + Dim(1))) return Dim(0);
+      return ge(args[0], args[1]);
+    }
+    if (atom.kind == Kind::kEq) {
+      if (proves_ge(args[0], args[1] + Dim(1)) || proves_ge(args[1], args[0] + Dim(1))) {
+        return Dim(0);
+      }
+      return eq(args[0], args[1]);
+    }
+    const bool is_min = atom.kind == Kind::kMin;
+    std::vector<Dim> kept;
+    for (const Dim& arg : args) {
+      bool redundant = false;
+      for (const Dim& other : kept) {
+        redundant |= is_min ? proves_ge(arg, other) : proves_ge(other, arg);
+      }
+      if (redundant && atom.kind != Kind::kBroadcast) continue;
+      if (atom.kind != Kind::kBroadcast) {
+        std::erase_if(kept, [&](const Dim& other) {
+          return is_min ? proves_ge(other, arg) : proves_ge(arg, other);
+        });
+      }
+      kept.push_back(arg);
+    }
+    Dim out = kept[0];
+    for (size_t i = 1; i < kept.size(); ++i) {
+      out = is_min ? min(out, kept[i])
+                   : atom.kind == Kind::kMax ? max(out, kept[i]) : broadcast(out, kept[i]);
+    }
+    return out;
+  });
+}
+
+Result<std::string> SymbolScope::scenario_for(const Bindings& bindings) const {
+  if (scenarios_.empty()) return std::string();
+  const Scenario* open = nullptr;
+  int open_count = 0;
+  for (const Scenario& scenario : scenarios_) {
+    bool contradicted = false;
+    bool decided = true;
+    for (const Assertion& assertion : scenario.assertions) {
+      for (const Dim& fact : assertion.non_negative) {
+        const auto value = fact.eval(bindings);
+        decided &= value.has_value();
+        contradicted |= value && *value < 0;
+      }
+    }
+    if (contradicted) continue;
+    if (decided) return scenario.name;
+    open = &scenario;
+    ++open_count;
+  }
+  if (open_count == 1) return open->name;
+  if (open_count > 1) return std::string();
+  std::string values;
+  for (const auto& [name, value] : bindings) values += str_cat(" ", name, "=", value);
+  return fail(Code::kSymbol, "No possible scenario for", values);
+}
+
+void SymbolScope::substitute(std::string_view symbol, const Dim& by) {
+  const auto apply = [&](std::vector<Assertion>* assertions) {
+    for (Assertion& assertion : *assertions) {
+      bool changed = false;
+      for (Dim& fact : assertion.non_negative) {
+        changed |= fact.mentions(symbol);
+        fact = fact.substitute(symbol, by);
+      }
+      if (changed && !assertion.non_negative.empty()) {
+        assertion.text = assertion.non_negative.size() == 2
+                             ? str_cat(assertion.non_negative[0], " == 0")
+                             : str_cat(assertion.non_negative[0], " >= 0");
+      }
+    }
+    std::erase_if(*assertions, [](const Assertion& assertion) {
+      return std::all_of(assertion.non_negative.begin(), assertion.non_negative.end(),
+                         [](const Dim& d) { return d.is_const(); });
+    });
+  };
+  apply(&assertions_);
+  for (Scenario& scenario : scenarios_) apply(&scenario.assertions);
+  std::erase(symbols_, symbol);
+  std::vector<std::string> names;
+  by.collect_symbols(&names);
+  for (const std::string& name : names) declare(name);
+}
+
+std::optional<std::pair<std::string, int64_t>> solve(const Dim& dim, int64_t value,
+                                                     const Bindings& bindings) {
+  Dim open = dim;
+  for (const auto& [name, bound] : bindings) open = open.substitute(name, Dim(bound));
+  std::vector<std::string> names;
+  open.collect_symbols(&names);
+  if (names.size() != 1 || !open.sum() || open.sum()->terms.size() != 1) return std::nullopt;
+  const DimTerm& term = open.sum()->terms[0];
+  if (term.factors.size() != 1) return std::nullopt;
+  const int64_t rest = value - open.sum()->constant;
+  if (rest % term.coefficient != 0) return std::nullopt;
+  const int64_t quotient = rest / term.coefficient;
+  if (term.factors[0]->kind == Kind::kSymbol) return std::pair{names[0], quotient};
+  if (term.factors[0]->kind != Kind::kDiv) return std::nullopt;
+  // Many values give one quotient; the exact multiple is the one that models mean.
+  int64_t target = 0;
+  if (__builtin_mul_overflow(quotient, term.factors[0]->divisor, &target)) return std::nullopt;
+  return solve(term.factors[0]->args[0], target, bindings);
+}
+
+}  // namespace rill

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dim/dim.h"
+
+namespace rill {
+
+/// What is known of the symbols of a model: their names, assertions, and scenarios (named sets of
+/// assertions, of which one holds at run time).
+/// Every symbol is taken to be at least 0: symbols are extents.
+class SymbolScope {
+ public:
+  struct Assertion {
+    std::string text;               ///< as written, for dumps and messages
+    std::vector<Dim> non_negative;  ///< what the assertion says: each of these is >= 0
+  };
+  struct Scenario {
+    std::string name;
+    std::vector<Assertion> assertions;
+  };
+
+  void declare(std::string_view symbol);
+  bool declared(std::string_view symbol) const;
+  const std::vector<std::string>& symbols() const { return symbols_; }
+  /// Forget a symbol and the assertions that mention it.
+  void remove(std::string_view symbol);
+  /// Make a name that no symbol has, from a stem.
+  std::string fresh(std::string_view stem) const;
+
+  /// Add `expr op expr`, or `scenario: expr op expr`, with op one of == <= >= < >.
+  /// Errors: kParse.
+  Status assert_text(std::string_view text);
+  const std::vector<Assertion>& assertions() const { return assertions_; }
+  const std::vector<Scenario>& scenarios() const { return scenarios_; }
+  void add_scenario(std::string_view name);
+
+  /// Prove that an expression is never negative. False means unknown.
+  bool proves_non_negative(const Dim& dim) const;
+  bool proves_ge(const Dim& a, const Dim& b) const { return proves_non_negative(a - b); }
+  /// Use what is known: equalities, redundant operands of min, max and broadcast, decided
+  /// comparisons.
+  Dim simplify(const Dim& dim) const;
+  /// Find which scenario holds for these values; empty if there are none or it is open.
+  /// Errors: kSymbol if every scenario is contradicted.
+  Result<std::string> scenario_for(const Bindings& bindings) const;
+  /// Replace a symbol in all assertions.
+  void substitute(std::string_view symbol, const Dim& by);
+
+ private:
+  struct Interval;
+  Interval interval(const Dim& dim, int depth) const;
+  bool prove(const Dim& dim, int depth) const;
+
+  std::vector<std::string> symbols_;
+  std::vector<Assertion> assertions_;
+  std::vector<Scenario> scenarios_;
+};
+
+/// Find the value of the one unbound symbol of `dim` that makes it equal to `value`.
+/// Nothing if there are several, or the expression is not linear in it with an exact solution.
+std::optional<std::pair<std::string, int64_t>> solve(const Dim& dim, int64_t value,
+                                                     const Bindings& bindings);
+
+}  // namespace rill

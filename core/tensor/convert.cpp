@@ -1,0 +1,272 @@
+// Conversions between element types, and copies between views.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "core/tensor/tensor.h"
+
+namespace rill {
+namespace {
+
+template <class To, class From>
+To convert(From value) {
+  if constexpr (std::is_same_v<To, From>) {
+    return value;
+  } else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
+    return convert<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
+    return To(static_cast<float>(value));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    if (std::isnan(value)) return 0;
+    // The limits as From may round up and out of range, hence the comparison with the power of 2.
+    constexpr From kTop = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+    if (value >= kTop) return std::numeric_limits<To>::max();
+    if (value <= static_cast<From>(std::numeric_limits<To>::min())) {
+      return std::numeric_limits<To>::min();
+    }
+    return static_cast<To>(value);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+/// A byte that means true or false.
+struct Bool {
+  uint8_t byte = 0;
+};
+
+template <class From>
+bool truth(From value) {
+  if constexpr (std::is_same_v<From, Bool>) {
+    return value.byte != 0;
+  } else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
+    return static_cast<float>(value) != 0.0F;
+  } else {
+    return value != From{};
+  }
+}
+
+template <class To, class From>
+To convert_element(From value) {
+  if constexpr (std::is_same_v<To, Bool>) {
+    return Bool{static_cast<uint8_t>(truth(value) ? 1 : 0)};
+  } else if constexpr (std::is_same_v<From, Bool>) {
+    return convert<To>(static_cast<uint8_t>(value.byte != 0 ? 1 : 0));
+  } else {
+    return convert<To>(value);
+  }
+}
+
+/// Call `body(offset_a, offset_b)` for the elements of two views of one shape, in row-major order.
+template <class Body>
+void for_each_pair(const View& a, const View& b, Body&& body) {
+  const int64_t count = a.volume();
+  std::array<int64_t, kMaxRank> index{};
+  int64_t at_a = 0;
+  int64_t at_b = 0;
+  for (int64_t n = 0; n < count; ++n) {
+    body(at_a, at_b);
+    for (int axis = a.rank - 1; axis >= 0; --axis) {
+      const auto i = static_cast<size_t>(axis);
+      at_a += a.stride[i];
+      at_b += b.stride[i];
+      if (++index[i] < a.shape[i]) break;
+      at_a -= a.stride[i] * a.shape[i];
+      at_b -= b.stride[i] * a.shape[i];
+      index[i] = 0;
+    }
+  }
+}
+
+template <class Visitor>
+bool visit_type(DType dtype, Visitor&& visitor) {
+  switch (dtype) {
+    case DType::kBool: visitor(Bool{}); return true;
+    case DType::kU8: visitor(uint8_t{}); return true;
+    case DType::kU16: visitor(uint16_t{}); return true;
+    case DType::kU32: visitor(uint32_t{}); return true;
+    case DType::kU64: visitor(uint64_t{}); return true;
+    case DType::kI8: visitor(int8_t{}); return true;
+    case DType::kI16: visitor(int16_t{}); return true;
+    case DType::kI32: visitor(int32_t{}); return true;
+    case DType::kI64: visitor(int64_t{}); return true;
+    case DType::kF16: visitor(Half{}); return true;
+    case DType::kBF16: visitor(BFloat16{}); return true;
+    case DType::kF32: visitor(float{}); return true;
+    case DType::kF64: visitor(double{}); return true;
+    case DType::kQU8: visitor(uint8_t{}); return true;
+    case DType::kQI8: visitor(int8_t{}); return true;
+    case DType::kQI32: visitor(int32_t{}); return true;
+    default: return false;
+  }
+}
+
+/// The integer that stands for a real number, rounded half to even and clamped.
+double quantise(double real, const View& to) {
+  double low = -128;
+  double high = 127;
+  if (to.dtype == DType::kQU8) {
+    low = 0;
+    high = 255;
+  } else if (to.dtype == DType::kQI32) {
+    low = std::numeric_limits<int32_t>::min();
+    high = std::numeric_limits<int32_t>::max();
+  }
+  const double q = std::nearbyint(real / static_cast<double>(to.q.scale) +
+                                  static_cast<double>(to.q.zero_point));
+  return std::isnan(q) ? 0 : std::clamp(q, low, high);
+}
+
+void cast_quantised(const View& from, const View& to) {
+  visit_type(from.dtype, [&](auto source) {
+    using From = decltype(source);
+    visit_type(to.dtype, [&](auto target) {
+      using To = decltype(target);
+      const bool to_integer = is_int(to.dtype);
+      for_each_pair(from, to, [&](int64_t a, int64_t b) {
+        double value = convert_element<double>(from.as<From>()[a]);
+        if (is_quantised(from.dtype) && !to_integer) {
+          value = (value - from.q.zero_point) * static_cast<double>(from.q.scale);
+        }
+        if (is_quantised(to.dtype) && !is_int(from.dtype)) value = quantise(value, to);
+        to.as<To>()[b] = convert_element<To>(value);
+      });
+    });
+  });
+}
+
+Status cast_from_dims(const View& from, const View& to) {
+  Status status;
+  for_each_pair(from, to, [&](int64_t a, int64_t b) {
+    const Dim& dim = from.as<Dim>()[a];
+    const auto number = dim.to_int();
+    if (!number) {
+      if (status.ok()) status = dim.as_int().take_status();
+      return;
+    }
+    visit_type(to.dtype, [&](auto target) {
+      using To = decltype(target);
+      to.as<To>()[b] = convert_element<To>(*number);
+    });
+  });
+  return status;
+}
+
+}  // namespace
+
+Status cast_into(const View& from, const View& to) {
+  if (from.dtype == to.dtype && from.q == to.q) {
+    copy_view(from, to);
+    return {};
+  }
+  if (from.dtype == DType::kString || to.dtype == DType::kString) {
+    return fail(Code::kUnsupported, "no cast from ", dtype_name(from.dtype), " to ",
+                dtype_name(to.dtype));
+  }
+  if (from.dtype == DType::kDim) return cast_from_dims(from, to);
+  if (to.dtype == DType::kDim) {
+    visit_type(from.dtype, [&](auto source) {
+      using From = decltype(source);
+      for_each_pair(from, to, [&](int64_t a, int64_t b) {
+        to.as<Dim>()[b] = Dim(convert_element<int64_t>(from.as<From>()[a]));
+      });
+    });
+    return {};
+  }
+  if (is_quantised(from.dtype) || is_quantised(to.dtype)) {
+    cast_quantised(from, to);
+    return {};
+  }
+  visit_type(from.dtype, [&](auto source) {
+    using From = decltype(source);
+    visit_type(to.dtype, [&](auto target) {
+      using To = decltype(target);
+      for_each_pair(from, to, [&](int64_t a, int64_t b) {
+        to.as<To>()[b] = convert_element<To>(from.as<From>()[a]);
+      });
+    });
+  });
+  return {};
+}
+
+Result<Tensor> cast(const Tensor& tensor, DType to, QParams q) {
+  if (tensor.block_format() != BlockFormat::kNone) {
+    RILL_ASSIGN(const Tensor plain, dequantised(tensor));
+    return cast(plain, to, q);
+  }
+  if (tensor.dtype() == to && tensor.qparams() == q) return tensor;
+  RILL_ASSIGN(Tensor out, Tensor::zeros(to, tensor.shape(), q));
+  View target = out.view();
+  RILL_TRY(cast_into(tensor.view(), target));
+  return out;
+}
+
+void copy_view(const View& from, const View& to) {
+  if (from.dtype == DType::kString) {
+    for_each_pair(from, to, [&](int64_t a, int64_t b) {
+      to.as<std::string>()[b] = from.as<std::string>()[a];
+    });
+    return;
+  }
+  if (from.dtype == DType::kDim) {
+    for_each_pair(from, to, [&](int64_t a, int64_t b) { to.as<Dim>()[b] = from.as<Dim>()[a]; });
+    return;
+  }
+  const int64_t size = dtype_size(from.dtype);
+  if (from.contiguous() && to.contiguous()) {
+    const int64_t bytes = size * from.volume();
+    if (bytes > 0) std::memmove(to.data, from.data, static_cast<size_t>(bytes));
+    return;
+  }
+  for_each_pair(from, to, [&](int64_t a, int64_t b) {
+    std::memcpy(static_cast<std::byte*>(to.data) + b * size,
+                static_cast<const std::byte*>(from.data) + a * size, static_cast<size_t>(size));
+  });
+}
+
+Result<int64_t> element_as_int(const Tensor& tensor, int64_t index) {
+  if (index < 0 || index >= tensor.volume()) {
+    return fail(Code::kShape, "no element ", index, " in a tensor of ", tensor.volume());
+  }
+  if (tensor.dtype() == DType::kDim) return tensor.data<Dim>()[index].as_int();
+  int64_t value = 0;
+  const bool known = visit_type(tensor.dtype(), [&](auto source) {
+    using From = decltype(source);
+    value = convert_element<int64_t>(tensor.data<From>()[index]);
+  });
+  if (!known) return fail(Code::kDType, "expected a number, found ", dtype_name(tensor.dtype()));
+  return value;
+}
+
+Result<double> element_as_double(const Tensor& tensor, int64_t index) {
+  if (index < 0 || index >= tensor.volume()) {
+    return fail(Code::kShape, "no element ", index, " in a tensor of ", tensor.volume());
+  }
+  if (tensor.dtype() == DType::kDim) {
+    RILL_ASSIGN(const int64_t value, tensor.data<Dim>()[index].as_int());
+    return static_cast<double>(value);
+  }
+  double value = 0;
+  const bool known = visit_type(tensor.dtype(), [&](auto source) {
+    using From = decltype(source);
+    value = convert_element<double>(tensor.data<From>()[index]);
+  });
+  if (!known) return fail(Code::kDType, "expected a number, found ", dtype_name(tensor.dtype()));
+  if (is_quantised(tensor.dtype())) {
+    value = (value - tensor.qparams().zero_point) * static_cast<double>(tensor.qparams().scale);
+  }
+  return value;
+}
+
+Result<Dim> element_as_dim(const Tensor& tensor, int64_t index) {
+  if (tensor.dtype() == DType::kDim && index >= 0 && index < tensor.volume()) {
+    return tensor.data<Dim>()[index];
+  }
+  RILL_ASSIGN(const int64_t value, element_as_int(tensor, index));
+  return Dim(value);
+}
+
+}  // namespace rill

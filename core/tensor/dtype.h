@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rill {
+
+/// The type of an element. The quantised types carry scale and zero point beside them, in `QParams`.
+enum class DType : uint8_t {
+  kBool,
+  kU8,
+  kU16,
+  kU32,
+  kU64,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kF16,
+  kBF16,
+  kF32,
+  kF64,
+  kString,
+  kDim,  ///< a symbolic dimension, tract's TDim; an i64 once the symbols are bound
+  kQU8,
+  kQI8,
+  kQI32,
+  kBlob,
+};
+
+/// Tell the bytes of one element in memory. Strings and dims are objects, not plain bytes.
+int64_t dtype_size(DType dtype);
+/// Spell as tract's dumps do: "F32", "TDim".
+std::string_view dtype_name(DType dtype);
+/// Spell in lower case, as in casts: "f32", "tdim".
+std::string_view dtype_lower_name(DType dtype);
+/// Read either spelling; nothing if there is no such type.
+std::optional<DType> dtype_from_name(std::string_view name);
+
+inline bool is_float(DType t) {
+  return t == DType::kF16 || t == DType::kBF16 || t == DType::kF32 || t == DType::kF64;
+}
+inline bool is_unsigned_int(DType t) { return t >= DType::kU8 && t <= DType::kU64; }
+inline bool is_signed_int(DType t) { return t >= DType::kI8 && t <= DType::kI64; }
+inline bool is_int(DType t) { return is_unsigned_int(t) || is_signed_int(t); }
+inline bool is_quantised(DType t) {
+  return t == DType::kQU8 || t == DType::kQI8 || t == DType::kQI32;
+}
+/// Tell whether elements are plain bytes that may be copied with memcpy.
+inline bool is_plain(DType t) { return t != DType::kString && t != DType::kDim; }
+
+/// Round a float to half precision, to nearest even.
+uint16_t f16_from_f32(float value);
+float f32_from_f16(uint16_t bits);
+uint16_t bf16_from_f32(float value);
+float f32_from_bf16(uint16_t bits);
+
+/// Half precision in memory: converts, computes nothing.
+struct Half {
+  uint16_t bits = 0;
+  Half() = default;
+  explicit Half(float value) : bits(f16_from_f32(value)) {}
+  explicit operator float() const { return f32_from_f16(bits); }
+};
+struct BFloat16 {
+  uint16_t bits = 0;
+  BFloat16() = default;
+  explicit BFloat16(float value) : bits(bf16_from_f32(value)) {}
+  explicit operator float() const { return f32_from_bf16(bits); }
+};
+
+/// How an integer stands for a real number: real = (q - zero_point) * scale.
+struct QParams {
+  int32_t zero_point = 0;
+  float scale = 1.0F;
+  bool operator==(const QParams&) const = default;
+};
+
+}  // namespace rill

@@ -1,0 +1,223 @@
+#include "core/tensor/tensor.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "core/base/checked.h"
+
+namespace rill {
+namespace {
+
+int64_t element_bytes(DType dtype) {
+  if (dtype == DType::kString) return sizeof(std::string);
+  if (dtype == DType::kDim) return sizeof(Dim);
+  return dtype_size(dtype);
+}
+
+template <class T>
+std::shared_ptr<void> objects(int64_t count) {
+  auto owner = std::make_shared<std::vector<T>>(static_cast<size_t>(count));
+  void* first = owner->data();
+  return std::shared_ptr<void>(std::move(owner), first);
+}
+
+std::shared_ptr<void> plain_bytes(int64_t bytes) {
+  const size_t rounded = static_cast<size_t>((bytes + kTensorAlignment - 1) / kTensorAlignment *
+                                             kTensorAlignment);
+  void* memory = std::aligned_alloc(kTensorAlignment, rounded == 0 ? kTensorAlignment : rounded);
+  if (memory == nullptr) return nullptr;
+  std::memset(memory, 0, rounded);
+  return std::shared_ptr<void>(memory, std::free);
+}
+
+}  // namespace
+
+bool View::contiguous() const {
+  int64_t expected = 1;
+  for (int i = rank - 1; i >= 0; --i) {
+    const auto axis = static_cast<size_t>(i);
+    if (shape[axis] != 1 && stride[axis] != expected) return false;
+    expected *= shape[axis];
+  }
+  return true;
+}
+
+Result<Tensor> Tensor::zeros(DType dtype, std::vector<int64_t> shape, QParams q) {
+  if (shape.size() > kMaxRank) {
+    return fail(Code::kShape, "rank ", shape.size(), ": at most ", kMaxRank, " axes");
+  }
+  const auto count = checked_volume(shape);
+  const auto bytes = count ? checked_mul(*count, element_bytes(dtype)) : std::nullopt;
+  if (!bytes || *bytes > INT64_MAX / 2) {
+    return fail(Code::kShape, "shape ", shape, " of ", dtype_name(dtype), " is too large");
+  }
+  Tensor t;
+  t.dtype_ = dtype;
+  t.q_ = q;
+  t.shape_ = std::move(shape);
+  t.volume_ = *count;
+  t.bytes_ = *bytes;
+  if (dtype == DType::kString) {
+    t.data_ = objects<std::string>(*count);
+  } else if (dtype == DType::kDim) {
+    t.data_ = objects<Dim>(*count);
+  } else {
+    t.data_ = plain_bytes(*bytes);
+  }
+  if (!t.data_ && *count > 0) return fail(Code::kNoMem, "no memory for ", *bytes, " bytes");
+  return t;
+}
+
+namespace {
+
+template <class T>
+Tensor scalar_of(DType dtype, T value) {
+  Tensor t = std::move(Tensor::zeros(dtype, {})).value();
+  *t.mutable_data<T>() = std::move(value);
+  return t;
+}
+
+}  // namespace
+
+Tensor Tensor::scalar(float value) { return scalar_of(DType::kF32, value); }
+Tensor Tensor::scalar(int64_t value) { return scalar_of(DType::kI64, value); }
+Tensor Tensor::scalar(bool value) { return scalar_of<uint8_t>(DType::kBool, value ? 1 : 0); }
+Tensor Tensor::scalar(Dim value) { return scalar_of(DType::kDim, std::move(value)); }
+Tensor Tensor::scalar(std::string value) { return scalar_of(DType::kString, std::move(value)); }
+
+Tensor Tensor::dims(std::span<const Dim> values) {
+  Tensor t = std::move(zeros(DType::kDim, {static_cast<int64_t>(values.size())})).value();
+  std::copy(values.begin(), values.end(), t.mutable_data<Dim>());
+  return t;
+}
+
+Result<Tensor> Tensor::blocks(BlockFormat format, std::vector<int64_t> shape,
+                              std::span<const std::byte> bytes) {
+  const auto count = checked_volume(shape);
+  if (!count || shape.size() > kMaxRank || *count % 32 != 0) {
+    return fail(Code::kShape, "block-quantised shape ", shape, ": expected a multiple of 32");
+  }
+  const int64_t block_bytes = format == BlockFormat::kQ4_0 ? 18 : 36;
+  if (*count / 32 > INT64_MAX / block_bytes ||
+      *count / 32 * block_bytes != static_cast<int64_t>(bytes.size())) {
+    return fail(Code::kShape, "block-quantised shape ", shape, ": expected ",
+                *count / 32 * block_bytes, " bytes, found ", bytes.size());
+  }
+  Tensor t;
+  t.block_ = format;
+  t.shape_ = std::move(shape);
+  t.volume_ = *count;
+  t.bytes_ = static_cast<int64_t>(bytes.size());
+  t.data_ = plain_bytes(t.bytes_);
+  if (!t.data_) return fail(Code::kNoMem, "no memory for ", t.bytes_, " bytes");
+  if (!bytes.empty()) std::memcpy(t.data_.get(), bytes.data(), bytes.size());
+  return t;
+}
+
+View Tensor::view() const {
+  View v;
+  v.dtype = dtype_;
+  v.q = q_;
+  v.rank = rank();
+  int64_t stride = 1;
+  for (int i = v.rank - 1; i >= 0; --i) {
+    const auto axis = static_cast<size_t>(i);
+    v.shape[axis] = shape_[axis];
+    v.stride[axis] = stride;
+    stride *= shape_[axis];
+  }
+  v.data = data_.get();
+  return v;
+}
+
+Result<Tensor> Tensor::reshaped(std::vector<int64_t> shape) const {
+  const auto count = checked_volume(shape);
+  if (!count || *count != volume_ || shape.size() > kMaxRank) {
+    return fail(Code::kShape, "cannot reshape ", shape_, " to ", shape);
+  }
+  Tensor t = *this;
+  t.shape_ = std::move(shape);
+  return t;
+}
+
+Tensor Tensor::reinterpreted(DType dtype, QParams q) const {
+  RILL_ASSERT(element_bytes(dtype) == element_bytes(dtype_));
+  Tensor t = *this;
+  t.dtype_ = dtype;
+  t.q_ = q;
+  return t;
+}
+
+bool Tensor::same_bits(const Tensor& other) const {
+  if (dtype_ != other.dtype_ || shape_ != other.shape_ || block_ != other.block_) return false;
+  if (!(q_ == other.q_)) return false;
+  if (data_ == other.data_) return true;
+  if (dtype_ == DType::kString) {
+    return std::equal(data<std::string>(), data<std::string>() + volume_,
+                      other.data<std::string>());
+  }
+  if (dtype_ == DType::kDim) {
+    return std::equal(data<Dim>(), data<Dim>() + volume_, other.data<Dim>());
+  }
+  return bytes_ == 0 || std::memcmp(raw(), other.raw(), static_cast<size_t>(bytes_)) == 0;
+}
+
+Result<Tensor> dequantised(const Tensor& tensor) {
+  if (tensor.block_format() == BlockFormat::kNone) return tensor;
+  RILL_ASSIGN(Tensor out, Tensor::zeros(DType::kF32, tensor.shape()));
+  float* to = out.mutable_data<float>();
+  const auto* from = tensor.data<uint8_t>();
+  const bool q4 = tensor.block_format() == BlockFormat::kQ4_0;
+  for (int64_t block = 0; block < tensor.volume() / 32; ++block) {
+    uint16_t half = 0;
+    std::memcpy(&half, from, 2);
+    const float scale = f32_from_f16(half);
+    if (q4) {
+      for (int j = 0; j < 16; ++j) {
+        to[j] = static_cast<float>((from[2 + j] & 15) - 8) * scale;
+        to[j + 16] = static_cast<float>((from[2 + j] >> 4) - 8) * scale;
+      }
+      from += 18;
+    } else {
+      for (int j = 0; j < 32; ++j) {
+        to[j] = static_cast<float>(static_cast<int8_t>(from[4 + j])) * scale;
+      }
+      from += 36;
+    }
+    to += 32;
+  }
+  return out;
+}
+
+std::string tensor_text(const Tensor& tensor, int64_t limit) {
+  std::string out;
+  for (const int64_t extent : tensor.shape()) out += str_cat(extent, ",");
+  out += dtype_name(tensor.dtype());
+  if (is_quantised(tensor.dtype())) {
+    out += str_cat("(Z:", tensor.qparams().zero_point, " S:", tensor.qparams().scale, ")");
+  }
+  if (tensor.block_format() != BlockFormat::kNone) return out + " (blocks)";
+  for (int64_t i = 0; i < tensor.volume() && i < limit; ++i) {
+    out += i == 0 ? " " : ", ";
+    const auto at = static_cast<size_t>(i);
+    switch (tensor.dtype()) {
+      case DType::kString: out += tensor.values<std::string>()[at]; break;
+      case DType::kDim: out += tensor.values<Dim>()[at].to_string(); break;
+      case DType::kBool: out += tensor.values<uint8_t>()[at] ? "true" : "false"; break;
+      case DType::kF32: out += str_cat(tensor.values<float>()[at]); break;
+      case DType::kF64: out += str_cat(tensor.values<double>()[at]); break;
+      case DType::kU64: out += str_cat(tensor.values<uint64_t>()[at]); break;
+      default: {
+        const auto value = element_as_double(tensor, i);
+        if (!value.ok()) break;
+        out += is_float(tensor.dtype()) ? str_cat(static_cast<float>(*value))
+                                        : str_cat(static_cast<int64_t>(*value));
+        break;
+      }
+    }
+  }
+  if (tensor.volume() > limit) out += "...";
+  return out;
+}
+
+}  // namespace rill

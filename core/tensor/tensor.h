@@ -1,0 +1,149 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/dim/dim.h"
+#include "core/tensor/dtype.h"
+
+namespace rill {
+
+inline constexpr int kMaxRank = 8;
+inline constexpr int64_t kTensorAlignment = 64;
+
+/// A window on elements that live elsewhere: pointer, shape and strides in elements. Strides may
+/// be zero (repeat) or negative.
+struct View {
+  DType dtype = DType::kF32;
+  QParams q;
+  int rank = 0;
+  std::array<int64_t, kMaxRank> shape{};
+  std::array<int64_t, kMaxRank> stride{};
+  void* data = nullptr;
+
+  int64_t volume() const {
+    int64_t v = 1;
+    for (int i = 0; i < rank; ++i) v *= shape[static_cast<size_t>(i)];
+    return v;
+  }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+  int64_t extent(int axis) const { return shape[static_cast<size_t>(axis)]; }
+  int64_t step(int axis) const { return stride[static_cast<size_t>(axis)]; }
+  /// Tell whether elements follow one another in row-major order.
+  bool contiguous() const;
+};
+
+/// How the bytes of a tensor are packed in blocks of 32 elements; its dtype is then kF32.
+enum class BlockFormat : uint8_t { kNone, kQ4_0, kQ8_1 };
+
+/// A dense array of any rank up to 8, row-major, 64-byte aligned, with shared ownership of its
+/// elements: a copy is cheap and refers to the same elements.
+/// Types: all. Strings and dims are constructed objects.
+/// Thread: a const tensor may be read from any thread.
+class Tensor {
+ public:
+  Tensor() = default;
+  /// Allocate zeros (empty strings, dims of 0).
+  /// Errors: kShape if the rank is over 8 or the volume overflows, kNoMem.
+  static Result<Tensor> zeros(DType dtype, std::vector<int64_t> shape, QParams q = {});
+  /// Copy elements in.
+  template <class T>
+  static Result<Tensor> of(DType dtype, std::vector<int64_t> shape, std::span<const T> values) {
+    RILL_ASSIGN(Tensor t, zeros(dtype, std::move(shape)));
+    if (static_cast<int64_t>(values.size()) != t.volume()) {
+      return fail(Code::kShape, "expected ", t.volume(), " values, found ", values.size());
+    }
+    std::copy(values.begin(), values.end(), t.mutable_data<T>());
+    return t;
+  }
+  /// Make a tensor of rank 0.
+  static Tensor scalar(float value);
+  static Tensor scalar(int64_t value);
+  static Tensor scalar(bool value);
+  static Tensor scalar(Dim value);
+  static Tensor scalar(std::string value);
+  /// Make a tensor of dims, of rank 1.
+  static Tensor dims(std::span<const Dim> values);
+  /// Wrap block-quantised bytes: `shape` is the logical shape, the dtype reads as kF32.
+  static Result<Tensor> blocks(BlockFormat format, std::vector<int64_t> shape,
+                               std::span<const std::byte> bytes);
+
+  DType dtype() const { return dtype_; }
+  const QParams& qparams() const { return q_; }
+  int rank() const { return static_cast<int>(shape_.size()); }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  int64_t extent(int axis) const { return shape_[static_cast<size_t>(axis)]; }
+  int64_t volume() const { return volume_; }
+  int64_t size_bytes() const { return bytes_; }
+  BlockFormat block_format() const { return block_; }
+  bool empty() const { return volume_ == 0; }
+
+  template <class T>
+  const T* data() const {
+    return static_cast<const T*>(data_.get());
+  }
+  template <class T>
+  std::span<const T> values() const {
+    return {data<T>(), static_cast<size_t>(volume_)};
+  }
+  /// Give write access. Only for the sole owner of a tensor that is still being filled.
+  template <class T>
+  T* mutable_data() {
+    return static_cast<T*>(data_.get());
+  }
+  const void* raw() const { return data_.get(); }
+  void* mutable_raw() { return data_.get(); }
+
+  View view() const;
+  /// Give another shape of the same volume to the same elements.
+  Result<Tensor> reshaped(std::vector<int64_t> shape) const;
+  /// Give another type of the same element size to the same bytes (U8 as QU8).
+  Tensor reinterpreted(DType dtype, QParams q) const;
+
+  /// Tell whether type, shape and elements are the same, bit for bit.
+  bool same_bits(const Tensor& other) const;
+
+ private:
+  DType dtype_ = DType::kF32;
+  QParams q_;
+  BlockFormat block_ = BlockFormat::kNone;
+  std::vector<int64_t> shape_;
+  int64_t volume_ = 0;
+  int64_t bytes_ = 0;
+  std::shared_ptr<void> data_;
+};
+
+using TensorPtr = std::shared_ptr<const Tensor>;
+
+/// Convert a number, or all elements, to another type by the rules of `tract_core_cast`: floats to
+/// integers truncate and saturate, NaN gives 0, integers wrap, anything to bool is `!= 0`.
+/// Errors: kUnsupported for pairs that have no conversion; kSymbol for a dim that is not a number.
+Result<Tensor> cast(const Tensor& tensor, DType to, QParams q = {});
+/// As above, into memory that is already there; shapes equal, any strides. Real-time: for plain
+/// types, no allocation.
+Status cast_into(const View& from, const View& to);
+
+/// Read one element as a number; dims must be constant.
+Result<int64_t> element_as_int(const Tensor& tensor, int64_t index);
+Result<double> element_as_double(const Tensor& tensor, int64_t index);
+/// Read one element as a dim; floats are truncated.
+Result<Dim> element_as_dim(const Tensor& tensor, int64_t index);
+
+/// Copy elements of equal type between views of equal shape. Real-time: yes, for plain types.
+void copy_view(const View& from, const View& to);
+
+/// Print as tract does: `2,3,F32 1, 2, 3...`, at most `limit` values.
+std::string tensor_text(const Tensor& tensor, int64_t limit = 12);
+
+/// Expand block-quantised storage to f32. Any other tensor comes back as it is.
+Result<Tensor> dequantised(const Tensor& tensor);
+
+}  // namespace rill
