@@ -1,0 +1,121 @@
+#include "kernels/matmul/matmul.h"
+
+#include <cstring>
+
+namespace rill::kernels {
+namespace {
+
+constexpr int kScalarNr = 8;
+
+/// One row of A by one panel.
+void scalar_tile(const MatmulF32Args& g, int64_t row, int64_t col) {
+  const int64_t k = g.segments * g.segment_len;
+  const int64_t cols = g.n - col < kScalarNr ? g.n - col : kScalarNr;
+  const float* b = g.b + (col / kScalarNr) * k * kScalarNr;
+  float* c = g.c + row * g.ldc + col;
+  float sums[kScalarNr] = {};
+  for (int64_t j = 0; j < cols; ++j) {
+    sums[j] = g.accumulate ? c[j] : g.bias != nullptr ? g.bias[col + j] : 0.0f;
+  }
+  for (int64_t s = 0; s < g.segments; ++s) {
+    const float* a = g.a + row * g.lda + s * g.segment_stride;
+    for (int64_t p = 0; p < g.segment_len; ++p, b += kScalarNr) {
+      for (int j = 0; j < kScalarNr; ++j) sums[j] = __builtin_fmaf(a[p], b[j], sums[j]);
+    }
+  }
+  for (int64_t j = 0; j < cols; ++j) {
+    float v = sums[j];
+    if (g.residual != nullptr) v = v + g.residual[row * g.ldr + col + j];
+    if (g.clip && g.hi < __builtin_inff()) v = v < g.hi ? v : g.hi;
+    if (g.clip && g.lo > -__builtin_inff()) v = v > g.lo ? v : g.lo;
+    c[j] = v;
+  }
+}
+
+constexpr MatmulF32 kKernels[] = {
+#define RILL_MATMUL_F32(tier, name, columns) {#name, tier, columns, name},
+#include "kernels/matmul/kernels.inc"
+#undef RILL_MATMUL_F32
+};
+
+using Four = float __attribute__((vector_size(16)));
+
+Four load4(const float* p) {
+  Four v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+/// packed[p * nr + j] = b[p + j * n_stride] for p < 4, j < 4.
+void transpose4(const float* b, int64_t n_stride, float* packed, int nr) {
+  const Four r0 = load4(b), r1 = load4(b + n_stride), r2 = load4(b + 2 * n_stride),
+             r3 = load4(b + 3 * n_stride);
+  const Four lo01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
+  const Four hi01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
+  const Four lo23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
+  const Four hi23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+  const Four rows[4] = {__builtin_shufflevector(lo01, lo23, 0, 1, 4, 5),
+                        __builtin_shufflevector(lo01, lo23, 2, 3, 6, 7),
+                        __builtin_shufflevector(hi01, hi23, 0, 1, 4, 5),
+                        __builtin_shufflevector(hi01, hi23, 2, 3, 6, 7)};
+  for (int p = 0; p < 4; ++p) std::memcpy(packed + p * nr, &rows[p], sizeof(Four));
+}
+
+/// Pack `cols` <= nr columns of B into one panel.
+void pack_panel(int nr, int64_t k, int64_t cols, const float* b, int64_t k_stride, int64_t n_stride,
+                float* packed) {
+  if (n_stride == 1) {
+    for (int64_t p = 0; p < k; ++p) {
+      const float* from = b + p * k_stride;
+      float* to = packed + p * nr;
+      if (cols == nr) {
+        std::memcpy(to, from, static_cast<size_t>(nr) * sizeof(float));
+      } else {
+        for (int64_t j = 0; j < nr; ++j) to[j] = j < cols ? from[j] : 0.0f;
+      }
+    }
+    return;
+  }
+  const bool by_four = k_stride == 1 && cols == nr;
+  int64_t p = 0;
+  for (; by_four && p + 4 <= k; p += 4) {
+    for (int j = 0; j < nr; j += 4) {
+      transpose4(b + p + j * n_stride, n_stride, packed + p * nr + j, nr);
+    }
+  }
+  for (; p < k; ++p) {
+    for (int64_t j = 0; j < nr; ++j) {
+      packed[p * nr + j] = j < cols ? b[p * k_stride + j * n_stride] : 0.0f;
+    }
+  }
+}
+
+}  // namespace
+
+void matmul_f32_scalar(const MatmulF32Args& args) noexcept {
+  for (int64_t row = 0; row < args.m; ++row) {
+    for (int64_t col = 0; col < args.n; col += kScalarNr) scalar_tile(args, row, col);
+  }
+}
+
+const MatmulF32& matmul_f32(Tier cpu) {
+  for (const MatmulF32& kernel : kKernels) {
+    if (supports(cpu, kernel.tier)) return kernel;
+  }
+  return kKernels[sizeof kKernels / sizeof kKernels[0] - 1];
+}
+
+int64_t matmul_f32_packed_floats(const MatmulF32& kernel, int64_t k, int64_t n) {
+  return (n + kernel.nr - 1) / kernel.nr * kernel.nr * k;
+}
+
+void matmul_f32_pack(const MatmulF32& kernel, int64_t k, int64_t n, const float* b,
+                     int64_t k_stride, int64_t n_stride, float* packed) noexcept {
+  for (int64_t col = 0; col < n; col += kernel.nr) {
+    const int64_t cols = n - col < kernel.nr ? n - col : kernel.nr;
+    pack_panel(kernel.nr, k, cols, b + col * n_stride, k_stride, n_stride, packed);
+    packed += k * kernel.nr;
+  }
+}
+
+}  // namespace rill::kernels

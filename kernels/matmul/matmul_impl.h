@@ -1,0 +1,305 @@
+#pragma once
+
+#include "kernels/matmul/lanes_impl.h"
+#include "kernels/matmul/matmul_args.h"
+
+namespace rill::kernels {
+namespace {
+
+/// Vectors per panel of B.
+template <class Arch>
+constexpr int kPanelVecs = 2;
+#if defined(__aarch64__)
+template <>
+constexpr int kPanelVecs<Neon> = 4;
+#endif
+
+/// Sums that a tile may hold: what is left of the registers after a row of B, a value of A and, on
+/// SSE4.2, a product.
+template <class Arch>
+constexpr int kMaxSums = Ops<Arch>::kRegisters * 3 / 4;
+template <class Arch>
+constexpr int kMaxRows = kMaxSums<Arch> / kPanelVecs<Arch>;
+/// Panels that a tile of few rows takes at once: enough independent sums to hide the latency.
+constexpr int kMaxPanels = 6;
+
+/// The part of a row of A that one block of k covers, segment by segment.
+struct KRange {
+  int64_t a_offset;   // from the row's first value
+  int64_t first_run;  // values up to the end of the first segment
+  int64_t run, gap;   // values per segment; from a segment's end to the next one's begin
+  int64_t begin, count;
+};
+
+RILL_INLINE KRange k_range(const MatmulF32Args& g, int64_t begin, int64_t count) {
+  KRange r{0, count, g.segment_len, g.segment_stride - g.segment_len, begin, count};
+  if (g.segments > 1 && count > 0) {
+    const int64_t segment = begin / g.segment_len, within = begin - segment * g.segment_len;
+    r.a_offset = segment * g.segment_stride + within;
+    r.first_run = g.segment_len - within;
+  } else {
+    r.a_offset = begin;
+  }
+  return r;
+}
+
+/// Rows of C by panels of B, as one call of a tile computes them.
+struct TileArgs {
+  const float* a;
+  int64_t lda;
+  KRange k;
+  const float* b;  // the first panel, at k.begin
+  int64_t panel_stride;
+  float* c;
+  int64_t ldc;
+  int64_t cols;       // columns to store, counted from the first panel's first
+  bool from_c;        // the chain starts from c
+  const float* bias;  // of the first column, or null
+  const float* residual;
+  int64_t ldr;
+  bool clip;
+  float lo, hi;
+};
+
+/// Compute kRows rows by kPanels panels, of which the first kVecs vectors each are wanted. The sums
+/// stay in registers for all of the block of k.
+template <class Arch, int kRows, int kPanels, int kVecs>
+[[gnu::noinline]] void tile(const TileArgs& t) {
+  using S = Ops<Arch>;
+  using V = Lanes<Arch>;
+  constexpr int kNr = kPanelVecs<Arch> * S::kLanes;
+  constexpr int kWide = kPanels * kVecs;
+  // Rows go in threes that share a base: the others are reached as base + lda, base + 2 * lda.
+  constexpr int kGroups = (kRows + 2) / 3;
+  const bool whole = t.cols >= (kPanels - 1) * kNr + kVecs * S::kLanes;
+  V acc[kRows][kWide];
+
+  if (t.from_c) {
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+      for (int j = 0; j < kWide; ++j) {
+        const int64_t col = (j / kVecs) * kNr + (j % kVecs) * S::kLanes;
+        const float* from = t.c + r * t.ldc + col;
+        acc[r][j] = whole ? V::load_unaligned(from) : S::load_partial(from, t.cols - col);
+      }
+    }
+  } else {
+#pragma GCC unroll 32
+    for (int j = 0; j < kWide; ++j) {
+      const int64_t col = (j / kVecs) * kNr + (j % kVecs) * S::kLanes;
+      V start(0.0f);
+      if (t.bias != nullptr) {
+        start =
+            whole ? V::load_unaligned(t.bias + col) : S::load_partial(t.bias + col, t.cols - col);
+      }
+#pragma GCC unroll 32
+      for (int r = 0; r < kRows; ++r) acc[r][j] = start;
+    }
+  }
+
+  const float* a[kGroups];
+#pragma GCC unroll 32
+  for (int g = 0; g < kGroups; ++g) a[g] = t.a + t.k.a_offset + 3 * g * t.lda;
+  const int64_t lda = t.lda, panel_stride = t.panel_stride;
+  const float* b = t.b;
+  int64_t left = t.k.count, run = t.k.first_run;
+  while (left > 0) {
+    if (run > left) run = left;
+    left -= run;
+#pragma GCC unroll 4
+    for (int64_t p = 0; p < run; ++p) {
+      // The shorter side is kept in registers, the longer one passes through.
+      if constexpr (kRows < kWide) {
+        V av[kRows];
+#pragma GCC unroll 32
+        for (int r = 0; r < kRows; ++r) av[r] = V(a[r / 3][(r % 3) * lda]);
+#pragma GCC unroll 32
+        for (int j = 0; j < kWide; ++j) {
+          const int64_t at = (j / kVecs) * panel_stride + (j % kVecs) * S::kLanes;
+          const V bv = V::load_aligned(b + at);
+#pragma GCC unroll 32
+          for (int r = 0; r < kRows; ++r) acc[r][j] = S::madd(av[r], bv, acc[r][j]);
+        }
+      } else {
+        V bv[kWide];
+#pragma GCC unroll 32
+        for (int j = 0; j < kWide; ++j) {
+          const int64_t at = (j / kVecs) * panel_stride + (j % kVecs) * S::kLanes;
+          bv[j] = V::load_aligned(b + at);
+        }
+#pragma GCC unroll 32
+        for (int r = 0; r < kRows; ++r) {
+          const V av(a[r / 3][(r % 3) * lda]);
+#pragma GCC unroll 32
+          for (int j = 0; j < kWide; ++j) acc[r][j] = S::madd(av, bv[j], acc[r][j]);
+        }
+      }
+#pragma GCC unroll 32
+      for (int g = 0; g < kGroups; ++g) ++a[g];
+      b += kNr;
+    }
+#pragma GCC unroll 32
+    for (int g = 0; g < kGroups; ++g) a[g] += t.k.gap;
+    run = t.k.run;
+  }
+
+  if (t.residual != nullptr) {
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+      for (int j = 0; j < kWide; ++j) {
+        const int64_t col = (j / kVecs) * kNr + (j % kVecs) * S::kLanes;
+        const float* from = t.residual + r * t.ldr + col;
+        acc[r][j] =
+            acc[r][j] + (whole ? V::load_unaligned(from) : S::load_partial(from, t.cols - col));
+      }
+    }
+  }
+  const Clip<Arch> clip(t.clip, t.lo, t.hi);
+  if (clip.high) {
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+      for (int j = 0; j < kWide; ++j) acc[r][j] = S::min_or(acc[r][j], clip.hi);
+    }
+  }
+  if (clip.low) {
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+      for (int j = 0; j < kWide; ++j) acc[r][j] = S::max_or(acc[r][j], clip.lo);
+    }
+  }
+#pragma GCC unroll 32
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+    for (int j = 0; j < kWide; ++j) {
+      const int64_t col = (j / kVecs) * kNr + (j % kVecs) * S::kLanes;
+      float* to = t.c + r * t.ldc + col;
+      if (whole) {
+        acc[r][j].store_unaligned(to);
+      } else {
+        S::store_partial(to, acc[r][j], t.cols - col);
+      }
+    }
+  }
+}
+
+using Tile = void (*)(const TileArgs&);
+
+/// Tiles by rows and panels; `narrow` holds those of one panel with fewer vectors than a panel has.
+template <class Arch>
+struct Tiles {
+  Tile whole[kMaxRows<Arch> + 1][kMaxPanels + 1] = {};
+  Tile narrow[kMaxRows<Arch> + 1][kPanelVecs<Arch>] = {};
+  int max_panels[kMaxRows<Arch> + 1] = {};
+
+  template <int kRows, int kPanels>
+  constexpr void add_panels() {
+    if constexpr (kPanels == 1 ||
+                  (kPanels <= kMaxPanels && kRows * kPanels * kPanelVecs<Arch> <= kMaxSums<Arch>)) {
+      whole[kRows][kPanels] = tile<Arch, kRows, kPanels, kPanelVecs<Arch>>;
+      max_panels[kRows] = kPanels;
+      add_panels<kRows, kPanels + 1>();
+    }
+  }
+  template <int kRows, int kVecs>
+  constexpr void add_narrow() {
+    if constexpr (kVecs < kPanelVecs<Arch>) {
+      narrow[kRows][kVecs] = tile<Arch, kRows, 1, kVecs>;
+      add_narrow<kRows, kVecs + 1>();
+    }
+  }
+  template <int kRows>
+  constexpr void add_rows() {
+    add_panels<kRows, 1>();
+    add_narrow<kRows, 1>();
+    if constexpr (kRows < kMaxRows<Arch>) add_rows<kRows + 1>();
+  }
+  constexpr Tiles() { add_rows<1>(); }
+};
+
+template <class Arch>
+constexpr Tiles<Arch> kTiles{};
+
+RILL_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Compute `rows` rows, at most kMaxRows, by panels [first, first + panels); `t` is set up for
+/// them.
+template <class Arch>
+void row_block(TileArgs t, int64_t rows, int64_t panels, int64_t cols) {
+  constexpr int kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
+  // Groups of nearly equal size: a last group of one panel would wait on too few sums.
+  const int64_t groups = ceil_div(panels, kTiles<Arch>.max_panels[rows]);
+  for (int64_t i = 0; i < groups; ++i) {
+    const int64_t take = ceil_div(panels, groups - i);
+    t.cols = cols < take * kNr ? cols : take * kNr;
+    const int64_t vecs = ceil_div(t.cols, Ops<Arch>::kLanes);
+    if (take == 1 && vecs < kPanelVecs<Arch>) {
+      kTiles<Arch>.narrow[rows][vecs](t);
+    } else {
+      kTiles<Arch>.whole[rows][take](t);
+    }
+    t.b += take * t.panel_stride;
+    t.c += take * kNr;
+    if (t.bias != nullptr) t.bias += take * kNr;
+    if (t.residual != nullptr) t.residual += take * kNr;
+    panels -= take;
+    cols -= take * kNr;
+  }
+}
+
+/// Values of k per pass, and floats of B per block: a block of B stays in the second-level cache
+/// while all rows pass by, and a few rows of A stay in the first.
+constexpr int64_t kBlockK = 384;
+constexpr int64_t kBlockFloats = 64 * 1024;
+
+template <class Arch>
+void matmul(const MatmulF32Args& g) {
+  constexpr int kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
+  if (g.m <= 0 || g.n <= 0) return;
+  const int64_t k = g.segments * g.segment_len, panels = ceil_div(g.n, kNr);
+  const int64_t row_blocks = ceil_div(g.m, kMaxRows<Arch>);
+  // One block of rows reads B once anyway. A residual that is c itself would be lost to a partial
+  // sum. Each further block of k goes on with the chain that c holds.
+  const bool split = row_blocks > 1 && k > kBlockK && g.residual != g.c;
+  const int64_t k_blocks = split ? ceil_div(k, kBlockK) : 1;
+  for (int64_t kb = 0, k_begin = 0; kb < k_blocks; ++kb) {
+    const int64_t k_count = ceil_div(k - k_begin, k_blocks - kb);
+    const bool last = kb == k_blocks - 1;
+    TileArgs t{};
+    t.lda = g.lda;
+    t.k = k_range(g, k_begin, k_count);
+    t.panel_stride = k * kNr;
+    t.ldc = g.ldc;
+    t.from_c = g.accumulate || kb > 0;
+    t.ldr = g.ldr;
+    t.clip = last && g.clip;
+    t.lo = g.lo;
+    t.hi = g.hi;
+    int64_t block = panels;
+    if (row_blocks > 1) {
+      const int64_t fit = kBlockFloats / (kNr * (k_count > 0 ? k_count : 1));
+      block = ceil_div(panels, ceil_div(panels, fit > 0 ? fit : 1));
+    }
+    for (int64_t panel = 0; panel < panels; panel += block) {
+      const int64_t take = panels - panel < block ? panels - panel : block;
+      const int64_t col = panel * kNr;
+      t.b = g.b + panel * t.panel_stride + k_begin * kNr;
+      t.bias = g.bias == nullptr ? nullptr : g.bias + col;
+      for (int64_t i = 0, row = 0; i < row_blocks; ++i) {
+        const int64_t rows = ceil_div(g.m - row, row_blocks - i);
+        t.a = g.a + row * g.lda;
+        t.c = g.c + row * g.ldc + col;
+        t.residual = last && g.residual != nullptr ? g.residual + row * g.ldr + col : nullptr;
+        row_block<Arch>(t, rows, take, g.n - col);
+        row += rows;
+      }
+    }
+    k_begin += k_count;
+  }
+}
+
+}  // namespace
+}  // namespace rill::kernels
