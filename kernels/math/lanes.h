@@ -79,9 +79,6 @@ inline ScalarLane split_exponent(ScalarLane x, ScalarLane* e) {
   return bits_float((bits & 0x007fffffu) | 0x3f800000u);
 }
 
-inline ScalarLane load_partial(const float* p, size_t) { return *p; }
-inline void store_partial(ScalarLane x, float* p, size_t) { *p = x.v; }
-
 #ifdef xsimd
 
 template <class A>
@@ -197,15 +194,23 @@ inline Batch<A> split_exponent(const Batch<A>& x, Batch<A>* e) {
   return xsimd::bitwise_cast<Batch<A>>((bits & Int(0x007fffff)) | Int(0x3f800000));
 }
 
+#endif  // xsimd
+
+#if defined(xsimd) && defined(__AVX2__) && !defined(__AVX512F__)
+/// Build the mask of the first n of 8 lanes.
+inline __m256i first_lanes(size_t n) {
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lane);
+}
+#endif
+
 /// Load n floats, 0 < n < width; the other lanes are 0, and their memory is not touched.
 template <class V>
 inline V load_partial(const float* p, size_t n) {
-#if defined(__AVX512F__)
+#if defined(xsimd) && defined(__AVX512F__)
   return V(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1u), p));
-#elif defined(__AVX2__)
-  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lane);
-  return V(_mm256_maskload_ps(p, mask));
+#elif defined(xsimd) && defined(__AVX2__)
+  return V(_mm256_maskload_ps(p, first_lanes(n)));
 #else
   float pad[V::size] = {};
   for (size_t i = 0; i < n; ++i) pad[i] = p[i];
@@ -216,20 +221,16 @@ inline V load_partial(const float* p, size_t n) {
 /// Store the first n lanes, 0 < n < width.
 template <class V>
 inline void store_partial(const V& x, float* p, size_t n) {
-#if defined(__AVX512F__)
+#if defined(xsimd) && defined(__AVX512F__)
   _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1u), x);
-#elif defined(__AVX2__)
-  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lane);
-  _mm256_maskstore_ps(p, mask, x);
+#elif defined(xsimd) && defined(__AVX2__)
+  _mm256_maskstore_ps(p, first_lanes(n), x);
 #else
   float pad[V::size];
   x.store_unaligned(pad);
   for (size_t i = 0; i < n; ++i) p[i] = pad[i];
 #endif
 }
-
-#endif  // xsimd
 
 /// Call `f` on every lane of x: for functions that have no vector form.
 template <class V, class F>

@@ -1,0 +1,177 @@
+#include "kernels/copy/copy.h"
+
+#include <cstring>
+
+namespace rill::kernels {
+namespace {
+
+/// An element of N bytes, whatever type the caller gave it.
+template <class T>
+struct __attribute__((may_alias)) Element {
+  T bits;
+};
+
+/// A copy after its axes of one step are dropped and the mergeable ones merged; strides in
+/// elements.
+struct Move {
+  int rank = 0;
+  int64_t extent[kCopyMaxRank];
+  int64_t src[kCopyMaxRank];
+  int64_t dst[kCopyMaxRank];
+};
+
+/// Order the axes by destination stride, so that writes go forward, and merge what is contiguous.
+/// False if there is nothing to copy.
+bool simplify(int rank, const int64_t* extent, const int64_t* src_stride, const int64_t* dst_stride,
+              Move* m) {
+  const auto size = [](int64_t stride) { return stride < 0 ? -stride : stride; };
+  Move sorted;
+  for (int d = 0; d < rank; ++d) {
+    if (extent[d] == 0) return false;
+    if (extent[d] == 1) continue;
+    int at = sorted.rank++;
+    for (; at > 0 && size(sorted.dst[at - 1]) < size(dst_stride[d]); --at) {
+      sorted.extent[at] = sorted.extent[at - 1];
+      sorted.src[at] = sorted.src[at - 1];
+      sorted.dst[at] = sorted.dst[at - 1];
+    }
+    sorted.extent[at] = extent[d];
+    sorted.src[at] = src_stride[d];
+    sorted.dst[at] = dst_stride[d];
+  }
+  for (int d = 0; d < sorted.rank; ++d) {
+    const int last = m->rank - 1;
+    const int64_t n = sorted.extent[d];
+    if (last >= 0 && m->src[last] == n * sorted.src[d] && m->dst[last] == n * sorted.dst[d]) {
+      m->extent[last] *= n;
+      m->src[last] = sorted.src[d];
+      m->dst[last] = sorted.dst[d];
+      continue;
+    }
+    m->extent[m->rank] = n;
+    m->src[m->rank] = sorted.src[d];
+    m->dst[m->rank++] = sorted.dst[d];
+  }
+  return true;
+}
+
+template <class T>
+void copy_row(const T* src, int64_t src_step, T* dst, int64_t dst_step, int64_t n) {
+  if (src_step == 1 && dst_step == 1) {
+    constexpr int64_t kShort = 16;  // below, the call costs more than the loop
+    if (n > kShort) {
+      std::memmove(dst, src, static_cast<size_t>(n) * sizeof(T));
+      return;
+    }
+    // Forward, so that a run may move to a lower address; backward for a higher one.
+    if (dst <= src) {
+      for (int64_t i = 0; i < n; ++i) dst[i] = src[i];
+    } else {
+      for (int64_t i = n; i-- > 0;) dst[i] = src[i];
+    }
+  } else if (src_step == 0 && dst_step == 1) {
+    const T value = *src;
+    for (int64_t i = 0; i < n; ++i) dst[i] = value;
+  } else {
+    for (int64_t i = 0; i < n; ++i) dst[i * dst_step] = src[i * src_step];
+  }
+}
+
+/// Transpose by blocks: reads run along the outer axis, writes along the inner one, and a block's
+/// cache lines on both sides stay in the first level.
+template <class T>
+void transpose(const T* src, int64_t src_inner, T* dst, int64_t dst_outer, int64_t outer,
+               int64_t inner) {
+  constexpr int64_t kBlock = 16;
+  for (int64_t i0 = 0; i0 < inner; i0 += kBlock) {
+    const int64_t i1 = inner - i0 < kBlock ? inner : i0 + kBlock;
+    int64_t o = 0;
+    for (; o + 4 <= outer; o += 4) {
+      T* y = dst + o * dst_outer;
+      for (int64_t i = i0; i < i1; ++i) {
+        const T* x = src + i * src_inner + o;
+        y[i] = x[0];
+        y[i + dst_outer] = x[1];
+        y[i + 2 * dst_outer] = x[2];
+        y[i + 3 * dst_outer] = x[3];
+      }
+    }
+    for (; o < outer; ++o) {
+      for (int64_t i = i0; i < i1; ++i) dst[o * dst_outer + i] = src[i * src_inner + o];
+    }
+  }
+}
+
+/// Copy the two inner axes.
+template <class T>
+void copy_plane(const Move& m, const T* src, T* dst) {
+  const int in = m.rank - 1;
+  if (m.rank == 0) {
+    *dst = *src;
+  } else if (m.rank == 1) {
+    copy_row(src, m.src[0], dst, m.dst[0], m.extent[0]);
+  } else if (m.src[in - 1] == 1 && m.dst[in] == 1 && m.src[in] != 1) {
+    transpose(src, m.src[in], dst, m.dst[in - 1], m.extent[in - 1], m.extent[in]);
+  } else {
+    for (int64_t i = 0; i < m.extent[in - 1]; ++i) {
+      copy_row(src + i * m.src[in - 1], m.src[in], dst + i * m.dst[in - 1], m.dst[in],
+               m.extent[in]);
+    }
+  }
+}
+
+template <class T>
+void copy_move(const Move& m, const T* src, T* dst) {
+  const int outer = m.rank - 2;
+  int64_t index[kCopyMaxRank] = {};
+  while (true) {
+    copy_plane(m, src, dst);
+    int d = outer - 1;
+    for (; d >= 0; --d) {
+      src += m.src[d];
+      dst += m.dst[d];
+      if (++index[d] < m.extent[d]) break;
+      src -= m.extent[d] * m.src[d];
+      dst -= m.extent[d] * m.dst[d];
+      index[d] = 0;
+    }
+    if (d < 0) return;
+  }
+}
+
+template <class T>
+void copy_elements(const Move& m, const void* src, void* dst) {
+  copy_move(m, static_cast<const Element<T>*>(src), static_cast<Element<T>*>(dst));
+}
+
+}  // namespace
+
+void copy_strided(int elem_size, int rank, const int64_t* extent, const void* src,
+                  const int64_t* src_stride, void* dst, const int64_t* dst_stride) noexcept {
+  Move m;
+  if (!simplify(rank, extent, src_stride, dst_stride, &m)) return;
+  switch (elem_size) {
+    case 1:
+      copy_move(m, static_cast<const uint8_t*>(src), static_cast<uint8_t*>(dst));
+      return;
+    case 2:
+      copy_move(m, static_cast<const uint16_t*>(src), static_cast<uint16_t*>(dst));
+      return;
+    case 4:
+      copy_move(m, static_cast<const uint32_t*>(src), static_cast<uint32_t*>(dst));
+      return;
+    case 8:
+      copy_move(m, static_cast<const uint64_t*>(src), static_cast<uint64_t*>(dst));
+      return;
+    default:
+      return;
+  }
+}
+
+void fill_strided(int elem_size, int rank, const int64_t* extent, const void* value, void* dst,
+                  const int64_t* dst_stride) noexcept {
+  const int64_t repeat[kCopyMaxRank] = {};
+  copy_strided(elem_size, rank, extent, value, repeat, dst, dst_stride);
+}
+
+}  // namespace rill::kernels

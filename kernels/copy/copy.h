@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+namespace rill::kernels {
+
+constexpr int kCopyMaxRank = 6;
+
+/// Copy the elements of a strided array to another one: dst[i . dst_stride] = src[i . src_stride].
+/// Shapes: both [extent[0]..extent[rank - 1]], rank <= 6; any extent may be 0.
+/// Units: strides in elements; any sign in both, 0 in `src` to repeat. elem_size is 1, 2, 4 or 8.
+/// The arrays do not overlap, but for a copy of one contiguous run onto itself or nearby.
+/// Types: any, by size. Accuracy: the same bits. Real-time: yes.
+void copy_strided(int elem_size, int rank, const int64_t* extent, const void* src,
+                  const int64_t* src_stride, void* dst, const int64_t* dst_stride) noexcept;
+
+/// Set every element of a strided array to the element at `value`.
+/// Shapes, Units, Real-time: as for `copy_strided`.
+void fill_strided(int elem_size, int rank, const int64_t* extent, const void* value, void* dst,
+                  const int64_t* dst_stride) noexcept;
+
+}  // namespace rill::kernels

@@ -1,0 +1,7 @@
+# The families that work on vectors of floats, and the moves of memory.
+
+rill_kernels(pointwise TIERS sse42 avx2 avx512 neon)
+rill_kernels(copy)
+
+rill_test(kernels_pointwise_test SOURCES pointwise/pointwise_test.cpp DEPENDS rill_kernels
+          LABELS kernels)
