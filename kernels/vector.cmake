@@ -5,3 +5,4 @@ rill_kernels(copy)
 
 rill_test(kernels_pointwise_test SOURCES pointwise/pointwise_test.cpp DEPENDS rill_kernels
           LABELS kernels)
+rill_test(kernels_math_test SOURCES math/functions_test.cpp DEPENDS rill_kernels LABELS kernels)

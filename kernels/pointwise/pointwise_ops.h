@@ -93,7 +93,7 @@ void pointwise_select(const PointwiseSource& a, const PointwiseSource& b, const 
   for (int64_t r = 0; r < size.rows; ++r, y += y_row) {
     for (int64_t i = 0; i < size.n; i += kWidth) {
       const size_t n = static_cast<size_t>(size.n - i < kWidth ? size.n - i : kWidth);
-      const V v = math::pick(load(a, r, i, n) != V(0.0f), load(b, r, i, n), load(c, r, i, n));
+      const V v = math::pick(load(a, r, i, n) == V(0.0f), load(c, r, i, n), load(b, r, i, n));
       if (n == static_cast<size_t>(kWidth)) {
         v.store_unaligned(y + i);
       } else {
@@ -107,6 +107,13 @@ void pointwise_select(const PointwiseSource& a, const PointwiseSource& b, const 
 template <class V, class M>
 inline V truth(const M& mask) {
   return math::pick(mask, V(1.0f), V(0.0f));
+}
+
+/// Turn a mask into 0 and 1. For tests of being unequal: xsimd 8.1's `!=` is false of a NaN in some
+/// tiers.
+template <class V, class M>
+inline V falsity(const M& mask) {
+  return math::pick(mask, V(0.0f), V(1.0f));
 }
 
 template <class V>
@@ -132,9 +139,9 @@ void pointwise_binary(PointwiseOp op, const PointwiseSource& a, const PointwiseS
     RILL_BINARY(kGt, truth<V>(p > q))
     RILL_BINARY(kGe, truth<V>(p >= q))
     RILL_BINARY(kEq, truth<V>(p == q))
-    RILL_BINARY(kNe, truth<V>(p != q))
-    RILL_BINARY(kAnd, math::pick(p != zero, truth<V>(q != zero), zero))
-    RILL_BINARY(kOr, math::pick(p != zero, V(1.0f), truth<V>(q != zero)))
+    RILL_BINARY(kNe, falsity<V>(p == q))
+    RILL_BINARY(kAnd, math::pick(p == zero, zero, falsity<V>(q == zero)))
+    RILL_BINARY(kOr, math::pick(p == zero, falsity<V>(q == zero), V(1.0f)))
     default:
       return;
   }
