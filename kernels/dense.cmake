@@ -3,3 +3,12 @@
 rill_kernels(matmul TIERS sse42 avx2 avx512 neon)
 
 rill_test(matmul_test SOURCES matmul/matmul_test.cpp DEPENDS rill_kernels LABELS kernels)
+
+if(RILL_BENCH)
+  find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+  rill_bench(matmul_bench SOURCES matmul/matmul_bench.cpp matmul/eigen_bench.cpp
+             DEPENDS rill_kernels Eigen3::Eigen)
+  # Eigen chooses its instructions when it is compiled: give it all that this machine has.
+  set_source_files_properties(matmul/eigen_bench.cpp PROPERTIES COMPILE_OPTIONS
+    "-O3;-march=native;-ffp-contract=fast;-w")
+endif()

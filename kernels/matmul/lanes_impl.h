@@ -41,6 +41,7 @@ struct Simd {
   using V = Lanes<Arch>;
   static constexpr int kLanes = static_cast<int>(V::size);
   static constexpr int kRegisters = 16;
+  static constexpr bool kMaskedStores = false;
 
   static RILL_INLINE V madd(V a, V b, V c) { return a * b + c; }
 
@@ -82,6 +83,8 @@ alignas(64) constexpr int32_t kLaneMasks[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 
 template <>
 struct Ops<Avx2> : Simd<Avx2> {
+  static constexpr bool kMaskedStores = true;
+
   static RILL_INLINE V madd(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
   static RILL_INLINE __m256i mask(int64_t count) {
     const int64_t lanes = count < 0 ? 0 : count > kLanes ? kLanes : count;
@@ -102,6 +105,8 @@ struct Ops<Avx2> : Simd<Avx2> {
 template <>
 struct Ops<Avx512> : Simd<Avx512> {
   static constexpr int kRegisters = 32;
+  static constexpr bool kMaskedStores = true;
+
   static RILL_INLINE V madd(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
   static RILL_INLINE __mmask16 mask(int64_t count) {
     const int64_t lanes = count < 0 ? 0 : count > kLanes ? kLanes : count;

@@ -61,8 +61,49 @@ struct TileArgs {
   float lo, hi;
 };
 
+/// The first column of vector j of a tile that takes `vecs` vectors of each panel.
+template <class Arch>
+RILL_INLINE constexpr int64_t tile_column(int j, int vecs) {
+  return (j / vecs * kPanelVecs<Arch> + j % vecs) * Ops<Arch>::kLanes;
+}
+
+/// Where the tile of a call lies in C: rows of `panels` panels, of each `vecs` vectors.
+struct TileShape {
+  int rows, panels, vecs;
+};
+
+/// Fetch a tile of C into `sums`, [rows][panels * vecs] vectors; what is past the last column is 0.
+template <class Arch>
+[[gnu::noinline]] void fetch_tile(const TileArgs& t, TileShape shape, float* sums) {
+  using S = Ops<Arch>;
+  for (int r = 0; r < shape.rows; ++r) {
+    for (int j = 0; j < shape.panels * shape.vecs; ++j, sums += S::kLanes) {
+      const int64_t col = tile_column<Arch>(j, shape.vecs);
+      S::load_partial(t.c + r * t.ldc + col, t.cols - col).store_aligned(sums);
+    }
+  }
+}
+
+/// Add the residual to the sums, clip them and store them to C, no column past the last one.
+template <class Arch>
+[[gnu::noinline]] void finish_tile(const TileArgs& t, TileShape shape, const float* sums) {
+  using S = Ops<Arch>;
+  const Clip<Arch> clip(t.clip, t.lo, t.hi);
+  for (int r = 0; r < shape.rows; ++r) {
+    for (int j = 0; j < shape.panels * shape.vecs; ++j, sums += S::kLanes) {
+      const int64_t col = tile_column<Arch>(j, shape.vecs);
+      auto v = Lanes<Arch>::load_aligned(sums);
+      if (t.residual != nullptr) {
+        v = v + S::load_partial(t.residual + r * t.ldr + col, t.cols - col);
+      }
+      S::store_partial(t.c + r * t.ldc + col, clip.apply(v), t.cols - col);
+    }
+  }
+}
+
 /// Compute kRows rows by kPanels panels, of which the first kVecs vectors each are wanted. The sums
-/// stay in registers for all of the block of k.
+/// stay in registers for all of the block of k; what is rare on either side of it is done in
+/// memory, which keeps the many tiles small.
 template <class Arch, int kRows, int kPanels, int kVecs>
 [[gnu::noinline]] void tile(const TileArgs& t) {
   using S = Ops<Arch>;
@@ -71,23 +112,24 @@ template <class Arch, int kRows, int kPanels, int kVecs>
   constexpr int kWide = kPanels * kVecs;
   // Rows go in threes that share a base: the others are reached as base + lda, base + 2 * lda.
   constexpr int kGroups = (kRows + 2) / 3;
+  constexpr TileShape kShape{kRows, kPanels, kVecs};
   const bool whole = t.cols >= (kPanels - 1) * kNr + kVecs * S::kLanes;
+  alignas(64) float sums[kRows * kWide * S::kLanes];
   V acc[kRows][kWide];
 
   if (t.from_c) {
+    fetch_tile<Arch>(t, kShape, sums);
 #pragma GCC unroll 32
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
       for (int j = 0; j < kWide; ++j) {
-        const int64_t col = (j / kVecs) * kNr + (j % kVecs) * S::kLanes;
-        const float* from = t.c + r * t.ldc + col;
-        acc[r][j] = whole ? V::load_unaligned(from) : S::load_partial(from, t.cols - col);
+        acc[r][j] = V::load_aligned(sums + (r * kWide + j) * S::kLanes);
       }
     }
   } else {
 #pragma GCC unroll 32
     for (int j = 0; j < kWide; ++j) {
-      const int64_t col = (j / kVecs) * kNr + (j % kVecs) * S::kLanes;
+      const int64_t col = tile_column<Arch>(j, kVecs);
       V start(0.0f);
       if (t.bias != nullptr) {
         start =
@@ -116,7 +158,7 @@ template <class Arch, int kRows, int kPanels, int kVecs>
         for (int r = 0; r < kRows; ++r) av[r] = V(a[r / 3][(r % 3) * lda]);
 #pragma GCC unroll 32
         for (int j = 0; j < kWide; ++j) {
-          const int64_t at = (j / kVecs) * panel_stride + (j % kVecs) * S::kLanes;
+          const int64_t at = j / kVecs * panel_stride + j % kVecs * S::kLanes;
           const V bv = V::load_aligned(b + at);
 #pragma GCC unroll 32
           for (int r = 0; r < kRows; ++r) acc[r][j] = S::madd(av[r], bv, acc[r][j]);
@@ -125,7 +167,7 @@ template <class Arch, int kRows, int kPanels, int kVecs>
         V bv[kWide];
 #pragma GCC unroll 32
         for (int j = 0; j < kWide; ++j) {
-          const int64_t at = (j / kVecs) * panel_stride + (j % kVecs) * S::kLanes;
+          const int64_t at = j / kVecs * panel_stride + j % kVecs * S::kLanes;
           bv[j] = V::load_aligned(b + at);
         }
 #pragma GCC unroll 32
@@ -144,43 +186,35 @@ template <class Arch, int kRows, int kPanels, int kVecs>
     run = t.k.run;
   }
 
-  if (t.residual != nullptr) {
+  constexpr bool kMaskedHere = S::kMaskedStores && kRows * kWide <= 8;
+  if (!(whole || kMaskedHere) || t.residual != nullptr) {
 #pragma GCC unroll 32
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
       for (int j = 0; j < kWide; ++j) {
-        const int64_t col = (j / kVecs) * kNr + (j % kVecs) * S::kLanes;
-        const float* from = t.residual + r * t.ldr + col;
-        acc[r][j] =
-            acc[r][j] + (whole ? V::load_unaligned(from) : S::load_partial(from, t.cols - col));
+        acc[r][j].store_aligned(sums + (r * kWide + j) * S::kLanes);
       }
     }
+    finish_tile<Arch>(t, kShape, sums);
+    return;
   }
   const Clip<Arch> clip(t.clip, t.lo, t.hi);
-  if (clip.high) {
+  if (clip.low || clip.high) {
 #pragma GCC unroll 32
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
-      for (int j = 0; j < kWide; ++j) acc[r][j] = S::min_or(acc[r][j], clip.hi);
-    }
-  }
-  if (clip.low) {
-#pragma GCC unroll 32
-    for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 32
-      for (int j = 0; j < kWide; ++j) acc[r][j] = S::max_or(acc[r][j], clip.lo);
+      for (int j = 0; j < kWide; ++j) acc[r][j] = clip.apply(acc[r][j]);
     }
   }
 #pragma GCC unroll 32
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
     for (int j = 0; j < kWide; ++j) {
-      const int64_t col = (j / kVecs) * kNr + (j % kVecs) * S::kLanes;
-      float* to = t.c + r * t.ldc + col;
-      if (whole) {
-        acc[r][j].store_unaligned(to);
+      const int64_t col = tile_column<Arch>(j, kVecs);
+      if (!kMaskedHere || whole) {
+        acc[r][j].store_unaligned(t.c + r * t.ldc + col);
       } else {
-        S::store_partial(to, acc[r][j], t.cols - col);
+        S::store_partial(t.c + r * t.ldc + col, acc[r][j], t.cols - col);
       }
     }
   }
@@ -223,7 +257,11 @@ struct Tiles {
 template <class Arch>
 constexpr Tiles<Arch> kTiles{};
 
-RILL_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+/// ceil(a / b) for a >= 0, b > 0. Mostly b is 1 or a constant, and small products feel a division.
+RILL_INLINE int64_t ceil_div(int64_t a, int64_t b) {
+  if (b == 1) return a;
+  return static_cast<int64_t>(static_cast<uint64_t>(a + b - 1) / static_cast<uint64_t>(b));
+}
 
 /// Compute `rows` rows, at most kMaxRows, by panels [first, first + panels); `t` is set up for
 /// them.
@@ -231,7 +269,8 @@ template <class Arch>
 void row_block(TileArgs t, int64_t rows, int64_t panels, int64_t cols) {
   constexpr int kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
   // Groups of nearly equal size: a last group of one panel would wait on too few sums.
-  const int64_t groups = ceil_div(panels, kTiles<Arch>.max_panels[rows]);
+  const int64_t most = kTiles<Arch>.max_panels[rows];
+  const int64_t groups = panels <= most ? 1 : ceil_div(panels, most);
   for (int64_t i = 0; i < groups; ++i) {
     const int64_t take = ceil_div(panels, groups - i);
     t.cols = cols < take * kNr ? cols : take * kNr;
@@ -281,7 +320,7 @@ void matmul(const MatmulF32Args& g) {
     int64_t block = panels;
     if (row_blocks > 1) {
       const int64_t fit = kBlockFloats / (kNr * (k_count > 0 ? k_count : 1));
-      block = ceil_div(panels, ceil_div(panels, fit > 0 ? fit : 1));
+      if (panels > fit) block = ceil_div(panels, ceil_div(panels, fit > 0 ? fit : 1));
     }
     for (int64_t panel = 0; panel < panels; panel += block) {
       const int64_t take = panels - panel < block ? panels - panel : block;
