@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace rill::nnef {
+
+/// A regular file of an archive. The name has `/` between folders and no leading `./`.
+struct Entry {
+  std::string name;
+  std::vector<std::byte> bytes;
+};
+
+/// How much a file may unfold to. Checked while reading, before memory is taken.
+struct LoadLimits {
+  int64_t max_expanded_bytes = int64_t{4} << 30;  ///< all entries together
+  int64_t max_ratio = 2000;  ///< expanded bytes per byte of file; deflate reaches 1032
+  int64_t ratio_slack_bytes = int64_t{64} << 20;  ///< expanded bytes free of the ratio
+  int64_t max_entries = 100000;
+  int max_folder_depth = 32;
+};
+
+/// Read all regular files of a folder, tar, tgz (of one or more gzip members) or zip, told apart by
+/// their content. A bare `graph.nnef` brings the `.dat` files and `graph.quant` of its folder.
+/// Entries come in archive order, those of folders sorted by name. Links, devices and entries with
+/// a component that starts with `.` are left out. Errors: kIo if the file cannot be read; kParse if
+/// it is no archive, damaged or cut short, over the limits, has an absolute name, `..` or one name
+/// twice.
+Result<std::vector<Entry>> read_archive(const std::string& path, const LoadLimits& limits = {});
+Result<std::vector<Entry>> read_archive_memory(std::span<const std::byte> bytes,
+                                               std::string_view name_for_messages,
+                                               const LoadLimits& limits = {});
+
+/// Read all members of a zip whose names are keys rather than paths: any name is taken as it is.
+Result<std::vector<Entry>> read_keyed_zip(const std::string& path, const LoadLimits& limits = {});
+Result<std::vector<Entry>> read_keyed_zip_memory(std::span<const std::byte> bytes,
+                                                 std::string_view name_for_messages,
+                                                 const LoadLimits& limits = {});
+
+enum class Container : uint8_t { kFolder, kTar, kTgz, kZip };
+
+/// Write atomically: a temporary sibling, then rename; a failed write leaves what was there before.
+/// Equal entries give equal bytes: no times, owner 0/0, mode 0644, entries in the order given.
+/// A path that is neither file nor folder, such as /dev/null, is written to directly.
+/// Errors: kIo; kArg for names that `read_archive` would refuse or leave out, and for an existing
+/// folder, which is never overwritten.
+Status write_archive(const std::string& path, Container container, std::span<const Entry> entries);
+
+/// Write a deflated zip as above, with any names but empty or equal ones.
+Status write_keyed_zip(const std::string& path, std::span<const Entry> entries);
+
+/// Read a whole file. Errors: kIo; kParse if it is over `max_bytes`.
+Result<std::vector<std::byte>> read_file(const std::string& path, int64_t max_bytes);
+/// Write a whole file atomically, as `write_archive` does.
+Status write_file(const std::string& path, std::span<const std::byte> bytes);
+
+}  // namespace rill::nnef
