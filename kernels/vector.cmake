@@ -6,3 +6,5 @@ rill_kernels(copy)
 rill_test(kernels_pointwise_test SOURCES pointwise/pointwise_test.cpp DEPENDS rill_kernels
           LABELS kernels)
 rill_test(kernels_math_test SOURCES math/functions_test.cpp DEPENDS rill_kernels LABELS kernels)
+
+rill_bench(kernels_pointwise_bench SOURCES pointwise/pointwise_bench.cpp DEPENDS rill_kernels)

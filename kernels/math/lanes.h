@@ -87,9 +87,14 @@ template <class A>
 using BatchMask = xsimd::batch_bool<float, A>;
 
 /// Compute a * b + c: one rounding in the tiers that have the instruction, two in the others.
+/// xsimd 8.1 has no fused form for AVX-512: its `fma` rounds twice there.
 template <class A>
 inline Batch<A> mul_add(const Batch<A>& a, const Batch<A>& b, const Batch<A>& c) {
+#if defined(__AVX512F__)
+  return Batch<A>(_mm512_fmadd_ps(a, b, c));
+#else
   return xsimd::fma(a, b, c);
+#endif
 }
 
 // xsimd 8.1 computes the float quotient and root of NEON from estimates, and tells -0 from 0 in

@@ -41,19 +41,16 @@ struct PointwiseOperands {
   int count;
 };
 
-inline PointwiseOperands pointwise_operands(const PointwiseInstr& instr,
-                                            const PointwiseSource* reg) {
+/// Resolve the operands of an instruction; `source(r)` tells what register r holds.
+template <class F>
+inline PointwiseOperands pointwise_operands(const PointwiseInstr& instr, F source) {
   const PointwiseSource imm{&instr.imm, 0, false};
-  PointwiseOperands o{reg[instr.a], imm, imm, 1};
-  if (instr.op <= PointwiseOp::kSelect) {
-    if (instr.imm_at == PointwiseImm::kA) o.a = imm;
-    if (instr.imm_at != PointwiseImm::kB) o.b = reg[instr.b];
-    o.count = 2;
-  }
-  if (instr.op == PointwiseOp::kSelect) {
-    o.c = reg[instr.c];
-    o.count = 3;
-  }
+  const bool unary = instr.op > PointwiseOp::kSelect;
+  const bool ternary = instr.op == PointwiseOp::kSelect;
+  PointwiseOperands o{imm, imm, imm, unary ? 1 : ternary ? 3 : 2};
+  if (unary || instr.imm_at != PointwiseImm::kA) o.a = source(instr.a);
+  if (!unary && instr.imm_at != PointwiseImm::kB) o.b = source(instr.b);
+  if (ternary) o.c = source(instr.c);
   return o;
 }
 
@@ -93,7 +90,7 @@ void run_tile(const PointwiseArgs& args, const float* const* in, float* out, flo
   const int64_t out_row = args.out_stride[kRow], out_step = args.out_stride[kInner];
   for (int k = 0; k < args.code_len; ++k) {
     const PointwiseInstr& instr = args.code[k];
-    const PointwiseOperands o = pointwise_operands(instr, reg);
+    const PointwiseOperands o = pointwise_operands(instr, [&](int r) { return reg[r]; });
     const bool vector = o.a.vector || o.b.vector || o.c.vector;
     const bool last = k + 1 == args.code_len;
     if (last && vector && out_step == 1) {
@@ -120,15 +117,14 @@ template <class V>
 inline bool run_direct(const PointwiseArgs& args, const float* const* in, float* out) {
   constexpr int kRow = kPointwiseAxes - 2, kInner = kPointwiseAxes - 1;
   if (args.code_len != 1 || args.out_stride[kInner] != 1) return false;
-  PointwiseSource reg[kPointwiseRegisters];
   const PointwiseSize size{args.extent[kRow], args.extent[kInner]};
-  for (int i = 0; i < args.inputs; ++i) {
-    const int64_t step = args.in[i].stride[kInner];
-    if (step != 0 && step != 1) return false;
-    reg[i] = {in[i], size.rows > 1 ? args.in[i].stride[kRow] : 0, step == 1};
-  }
-  const PointwiseOperands o = pointwise_operands(args.code[0], reg);
-  if (!o.a.vector && !o.b.vector && !o.c.vector) return false;
+  bool unit = true;
+  const PointwiseOperands o = pointwise_operands(args.code[0], [&](int r) {
+    const int64_t* stride = args.in[r].stride;
+    unit = unit && (stride[kInner] == 0 || stride[kInner] == 1);
+    return PointwiseSource{in[r], size.rows > 1 ? stride[kRow] : 0, stride[kInner] == 1};
+  });
+  if (!unit || !(o.a.vector || o.b.vector || o.c.vector)) return false;
   run_instr<V>(args.code[0], o, out, size.rows > 1 ? args.out_stride[kRow] : size.n, size);
   return true;
 }

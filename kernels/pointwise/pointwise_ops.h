@@ -16,9 +16,9 @@ constexpr int64_t kPointwiseTileRows = 128;
 
 /// A tile's operand: rows of contiguous values (`vector`), or of one value each.
 struct PointwiseSource {
-  const float* p = nullptr;
-  int64_t row = 0;  // stride between rows
-  bool vector = false;
+  const float* p;
+  int64_t row;  // stride between rows
+  bool vector;
 };
 
 struct PointwiseSize {

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/exec/lowering.h"
+
+namespace rill {
+
+/// The plan while it is being made. Loop bodies are lowered by builders of their own that share
+/// buffers with the outer one.
+class PlanBuilder {
+ public:
+  PlanBuilder(const Graph& graph, const PrepareOptions& options, Plan* plan, PlanBuilder* outer);
+
+  Status run(std::span<const Operand> body_sources);
+  Status place_outputs();
+  void lay_out_memory();
+  /// Make the buffer of an output of the model; its outlet may be written there directly.
+  uint32_t add_output_buffer(int index, OutletId outlet, int64_t bytes);
+
+ private:
+  friend class Lowering;
+  struct RingOf {
+    HistoryNeed need;
+    size_t ring = 0;
+    int64_t axis_stride_bytes = 0;
+  };
+
+  Status bind_sources(std::span<const Operand> body_sources);
+  void find_history_needs();
+  uint32_t new_buffer(BufferKind kind, int64_t bytes);
+  /// Lay out strides for an order; `ring` scales what is outside of the ring's axis.
+  static int64_t lay_out(Operand* operand, std::span<const int> order, int ring_axis,
+                         int64_t ring_extent);
+  Operand make_ring(Operand operand, std::span<const int> order, const HistoryNeed& need,
+                    size_t* ring_index);
+  void touch(Ref ref, int step);
+  int current_step() const;
+  std::vector<Step>& steps();
+  Operand& operand(OutletId outlet) {
+    return operands_[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
+  }
+
+  const Graph& graph_;
+  const PrepareOptions& options_;
+  Plan* plan_;
+  PlanBuilder* outer_;
+  std::vector<std::vector<Operand>> operands_;
+  std::map<OutletId, HistoryNeed> needs_;
+  std::map<OutletId, RingOf> rings_;
+  std::map<OutletId, int> direct_outputs_;  ///< outlets that may be written straight to an output
+  std::vector<Step> body_steps_;
+  std::vector<Ref> body_refs_;
+};
+
+}  // namespace rill

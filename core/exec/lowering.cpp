@@ -1,0 +1,321 @@
+#include "core/exec/lowering.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "core/exec/builder.h"
+#include "core/graph/rewrite.h"
+
+namespace rill {
+namespace {
+
+struct CopyArgs {
+  Operand from;
+  Operand to;
+};
+
+void run_copy(const CopyArgs& args, const Frame& frame) noexcept {
+  copy_view(frame.view(args.from), frame.view(args.to));
+}
+
+/// Merges axes that are one run in both operands, drops unit axes, and puts the smallest stride of
+/// the target last, so that the copy has long inner runs.
+void collapse(Operand* from, Operand* to) {
+  std::vector<int> order(static_cast<size_t>(to->rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::erase_if(order, [&](int axis) { return to->extent(axis) == 1; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return std::abs(to->step(a)) > std::abs(to->step(b)); });
+  Operand f = *from;
+  Operand t = *to;
+  f.rank = 0;
+  t.rank = 0;
+  for (const int axis : order) {
+    const auto last = static_cast<size_t>(t.rank) - 1;
+    if (t.rank > 0 && t.stride[last] == to->step(axis) * to->extent(axis) &&
+        f.stride[last] == from->step(axis) * from->extent(axis)) {
+      t.shape[last] *= to->extent(axis);
+      f.shape[last] = t.shape[last];
+      t.stride[last] = to->step(axis);
+      f.stride[last] = from->step(axis);
+      continue;
+    }
+    const auto next = static_cast<size_t>(t.rank);
+    t.shape[next] = to->extent(axis);
+    f.shape[next] = to->extent(axis);
+    t.stride[next] = to->step(axis);
+    f.stride[next] = from->step(axis);
+    ++t.rank;
+    ++f.rank;
+  }
+  *from = f;
+  *to = t;
+}
+
+struct EvalArgs {
+  OpPtr op;
+  std::vector<Operand> in;
+  std::vector<Operand> out;
+  Ref state;
+  bool has_state = false;
+};
+
+constexpr size_t kMaxOperands = 32;
+
+void run_eval(const EvalArgs& args, const Frame& frame) noexcept {
+  View in[kMaxOperands];
+  View out[kMaxOperands];
+  for (size_t i = 0; i < args.in.size(); ++i) in[i] = frame.view(args.in[i]);
+  for (size_t i = 0; i < args.out.size(); ++i) out[i] = frame.view(args.out[i]);
+  EvalCtx ctx;
+  ctx.in = {in, args.in.size()};
+  ctx.out = {out, args.out.size()};
+  ctx.bindings = frame.bindings;
+  ctx.clock = frame.clock;
+  ctx.state = args.has_state ? frame.ptr<void>(args.state) : nullptr;
+  // infer has seen all that could fail.
+  const Status status = args.op->eval(ctx);
+  (void)status;
+}
+
+}  // namespace
+
+int64_t Operand::volume() const {
+  int64_t v = 1;
+  for (int i = 0; i < rank; ++i) v *= extent(i);
+  return v;
+}
+
+bool Operand::contiguous() const {
+  int64_t expected = 1;
+  for (int i = rank - 1; i >= 0; --i) {
+    if (extent(i) != 1 && step(i) != expected) return false;
+    expected *= extent(i);
+  }
+  return true;
+}
+
+Status Op::lower(Lowering& lowering) const {
+  const size_t n_in = static_cast<size_t>(lowering.inputs());
+  const size_t n_out = static_cast<size_t>(lowering.outputs());
+  if (n_in > kMaxOperands || n_out > kMaxOperands) {
+    return fail(Code::kUnsupported, n_in, " inputs: at most ", kMaxOperands);
+  }
+  EvalArgs args;
+  args.op = clone();
+  std::vector<Ref> reads;
+  std::vector<Ref> writes;
+  for (size_t i = 0; i < n_in; ++i) {
+    args.in.push_back(lowering.in(static_cast<int>(i)));
+    reads.push_back(args.in.back().ref);
+  }
+  for (size_t i = 0; i < n_out; ++i) {
+    args.out.push_back(lowering.make_out(static_cast<int>(i)));
+    writes.push_back(args.out.back().ref);
+  }
+  Facts facts;
+  for (const Operand& operand : args.in) {
+    Fact fact;
+    fact.dtype = operand.dtype;
+    for (int axis = 0; axis < operand.rank; ++axis) fact.shape.emplace_back(operand.extent(axis));
+    facts.push_back(std::move(fact));
+  }
+  const int64_t state = state_bytes(facts);
+  if (state > 0) {
+    args.state = lowering.state(state);
+    args.has_state = true;
+    writes.push_back(args.state);
+  }
+  lowering.step_list(run_eval, std::move(args), std::move(reads), std::move(writes));
+  return {};
+}
+
+Status Source::lower(Lowering&) const { return {}; }
+
+Status Const::lower(Lowering&) const { return {}; }
+
+const Node& Lowering::node() const { return builder_.graph_.node(node_); }
+
+const Operand& Lowering::in(int i) const {
+  return builder_.operand(node().inputs[static_cast<size_t>(i)]);
+}
+
+Operand Lowering::out_shape(int i) const {
+  const Fact& fact = node().outputs[static_cast<size_t>(i)];
+  Operand operand;
+  operand.dtype = fact.dtype == DType::kDim ? DType::kI64 : fact.dtype;
+  operand.q = fact.q;
+  operand.rank = fact.rank();
+  for (int axis = 0; axis < fact.rank(); ++axis) {
+    operand.shape[static_cast<size_t>(axis)] = *fact.dim(axis).to_int();
+  }
+  return operand;
+}
+
+Operand Lowering::make_out(int i, std::span<const int> order) {
+  const OutletId outlet{node_, i};
+  Operand operand = out_shape(i);
+  std::vector<int> row_major_order(static_cast<size_t>(operand.rank));
+  std::iota(row_major_order.begin(), row_major_order.end(), 0);
+  if (order.empty()) order = row_major_order;
+  if (const HistoryNeed* need = history(i)) {
+    size_t ring = 0;
+    operand = builder_.make_ring(operand, order, *need, &ring);
+    builder_.rings_[outlet] = {*need, ring, 0};
+  } else {
+    const int64_t bytes = PlanBuilder::lay_out(&operand, order, -1, 0);
+    const auto direct = builder_.direct_outputs_.find(outlet);
+    if (direct != builder_.direct_outputs_.end() && operand.contiguous()) {
+      operand.ref = {builder_.plan_->outputs[static_cast<size_t>(direct->second)].buffer, 0};
+    } else {
+      operand.ref = {builder_.new_buffer(BufferKind::kArena, bytes), 0};
+    }
+  }
+  builder_.operand(outlet) = operand;
+  return operand;
+}
+
+void Lowering::set_out(int i, Operand operand) { builder_.operand({node_, i}) = std::move(operand); }
+
+Operand Lowering::scratch(DType dtype, std::span<const int64_t> shape, std::span<const int> order) {
+  Operand operand;
+  operand.dtype = dtype;
+  operand.rank = static_cast<int>(shape.size());
+  std::copy(shape.begin(), shape.end(), operand.shape.begin());
+  std::vector<int> row_major_order(shape.size());
+  std::iota(row_major_order.begin(), row_major_order.end(), 0);
+  const int64_t bytes =
+      PlanBuilder::lay_out(&operand, order.empty() ? row_major_order : order, -1, 0);
+  operand.ref = {builder_.new_buffer(BufferKind::kArena, bytes), 0};
+  return operand;
+}
+
+Ref Lowering::scratch_bytes(int64_t bytes) {
+  return {builder_.new_buffer(BufferKind::kArena, bytes), 0};
+}
+
+Ref Lowering::state(int64_t bytes, std::vector<std::byte> initial) {
+  const uint32_t id = builder_.new_buffer(BufferKind::kState, bytes);
+  builder_.plan_->buffers[id].initial = std::move(initial);
+  return {id, 0};
+}
+
+std::pair<Ref, void*> Lowering::constant_bytes(int64_t bytes) {
+  // Zeros, also in the padding that kernels read beyond the end.
+  auto tensor = Tensor::zeros(DType::kU8, {bytes});
+  auto owner = std::make_shared<Tensor>(std::move(tensor).value());
+  const uint32_t id = builder_.new_buffer(BufferKind::kConst, bytes);
+  void* data = owner->mutable_raw();
+  builder_.plan_->buffers[id].data = std::shared_ptr<const void>(owner, data);
+  builder_.plan_->const_bytes += bytes;
+  return {Ref{id, 0}, data};
+}
+
+uint32_t Lowering::slot() { return builder_.new_buffer(BufferKind::kSlot, 0); }
+
+std::vector<int> Lowering::physical_order(const Operand& operand) {
+  std::vector<int> order(static_cast<size_t>(operand.rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return std::abs(operand.step(a)) > std::abs(operand.step(b));
+  });
+  return order;
+}
+
+Operand Lowering::ordered(const Operand& operand, std::span<const int> order) {
+  Operand wanted = operand;
+  PlanBuilder::lay_out(&wanted, order, -1, 0);
+  bool same = true;
+  for (int axis = 0; axis < operand.rank; ++axis) {
+    same &= operand.extent(axis) == 1 || wanted.step(axis) == operand.step(axis);
+  }
+  if (same) return operand;
+  std::vector<int64_t> shape(operand.shape.begin(), operand.shape.begin() + operand.rank);
+  Operand copied = scratch(operand.dtype, shape, order);
+  copied.q = operand.q;
+  copy(operand, copied);
+  return copied;
+}
+
+Operand Lowering::row_major(const Operand& operand) {
+  std::vector<int> order(static_cast<size_t>(operand.rank));
+  std::iota(order.begin(), order.end(), 0);
+  return ordered(operand, order);
+}
+
+Operand Lowering::innermost(const Operand& operand, int axis) {
+  if (operand.extent(axis) == 1 || operand.step(axis) == 1) return operand;
+  std::vector<int> order = physical_order(operand);
+  std::erase(order, axis);
+  order.push_back(axis);
+  return ordered(operand, order);
+}
+
+void Lowering::copy(const Operand& from, const Operand& to) {
+  CopyArgs args{from, to};
+  args.from.konst = nullptr;
+  args.to.konst = nullptr;
+  collapse(&args.from, &args.to);
+  step(run_copy, args, {from.ref}, {to.ref});
+}
+
+const HistoryNeed* Lowering::history(int i) const {
+  const auto it = builder_.needs_.find({node_, i});
+  return it == builder_.needs_.end() ? nullptr : &it->second;
+}
+
+bool Lowering::window_on_history(int i, const HistoryNeed& need, int64_t back, int64_t frames,
+                                 Operand* window) const {
+  const auto it = builder_.rings_.find(node().inputs[static_cast<size_t>(i)]);
+  if (it == builder_.rings_.end()) return false;
+  const HistoryNeed& held = it->second.need;
+  const bool same_fill = held.fill == need.fill ||
+                         (held.fill && need.fill && held.fill->same_bits(*need.fill));
+  if (held.axis != need.axis || held.frames < need.frames || !same_fill) return false;
+  *window = in(i);
+  window->shape[static_cast<size_t>(need.axis)] = frames;
+  window->advance(need.axis, -back);
+  return true;
+}
+
+Operand Lowering::own_ring(int i, const HistoryNeed& need, int64_t back, int64_t frames) {
+  const Operand& from = in(i);
+  size_t ring = 0;
+  Operand placed = builder_.make_ring(from, physical_order(from), need, &ring);
+  placed.konst = nullptr;
+  copy(from, placed);
+  Operand window = placed;
+  window.shape[static_cast<size_t>(need.axis)] = frames;
+  window.advance(need.axis, -back);
+  return window;
+}
+
+void Lowering::add_step(void (*run)(const void*, const Frame&) noexcept,
+                        std::shared_ptr<void> block, std::span<const Ref> reads,
+                        std::span<const Ref> writes) {
+  builder_.plan_->owned.push_back(block);
+  const int outer_node = builder_.outer_ ? -1 : node_;
+  builder_.steps().push_back({run, block.get(), outer_node});
+  for (const Ref& ref : reads) builder_.touch(ref, builder_.current_step() - 1);
+  for (const Ref& ref : writes) builder_.touch(ref, builder_.current_step() - 1);
+}
+
+void Lowering::also_uses(std::span<const Ref> refs) {
+  for (const Ref& ref : refs) builder_.touch(ref, builder_.current_step() - 1);
+}
+
+Result<Lowering::Body> Lowering::body(const Graph& graph, std::span<const Operand> sources) {
+  PlanBuilder inner(graph, builder_.options_, builder_.plan_, &builder_);
+  RILL_TRY(inner.run(sources));
+  Body out;
+  for (const OutletId& output : graph.outputs) out.outputs.push_back(inner.operand(output));
+  out.steps = std::make_shared<std::vector<Step>>(std::move(inner.body_steps_));
+  out.buffers = std::move(inner.body_refs_);
+  builder_.plan_->owned.push_back(out.steps);
+  return out;
+}
+
+bool Lowering::optimize() const { return builder_.options_.optimize; }
+
+}  // namespace rill

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/exec/plan.h"
+
+namespace rill {
+
+class PlanBuilder;
+
+/// One node's view of `prepare`: where its inputs lie, room for its outputs, and steps to emit.
+class Lowering {
+ public:
+  Lowering(PlanBuilder& builder, int node_id) : builder_(builder), node_(node_id) {}
+
+  const Node& node() const;
+  int inputs() const { return static_cast<int>(node().inputs.size()); }
+  int outputs() const { return static_cast<int>(node().outputs.size()); }
+  const Operand& in(int i) const;
+  /// The operand of an output that is not placed yet: type and shape, no memory.
+  Operand out_shape(int i) const;
+
+  /// Give output i memory. `order` lists the axes from the outermost to the innermost; empty means
+  /// row-major. The readers of the output see its strides; a copy at the end brings outputs of the
+  /// model to row-major order where needed.
+  Operand make_out(int i, std::span<const int> order = {});
+  /// Say that output i is a window on memory that is already there.
+  void set_out(int i, Operand operand);
+  /// Memory that lives for this node only.
+  Operand scratch(DType dtype, std::span<const int64_t> shape, std::span<const int> order = {});
+  Ref scratch_bytes(int64_t bytes);
+  /// Memory that lives as long as the stream; zeros at its start, or `initial`.
+  Ref state(int64_t bytes, std::vector<std::byte> initial = {});
+  /// Memory of the plan, filled by the caller before `prepare` returns: packed weights, tables.
+  template <class T>
+  std::pair<Ref, T*> constant(int64_t count) {
+    auto [ref, data] = constant_bytes(count * static_cast<int64_t>(sizeof(T)));
+    return {ref, static_cast<T*>(data)};
+  }
+  /// A buffer whose base a loop sets while it runs.
+  uint32_t slot();
+
+  /// The axes of an operand from the largest stride to the smallest.
+  static std::vector<int> physical_order(const Operand& operand);
+  /// The operand itself if its strides follow `order` without gaps, else a copy that does.
+  Operand ordered(const Operand& operand, std::span<const int> order);
+  Operand row_major(const Operand& operand);
+  /// The operand itself if `axis` has stride 1 (or extent 1), else a copy with it innermost.
+  Operand innermost(const Operand& operand, int axis);
+  /// Emit a copy between operands of one shape.
+  void copy(const Operand& from, const Operand& to);
+
+  /// The history that output i must keep in front of its frames, for ops that place it themselves.
+  const HistoryNeed* history(int i) const;
+  /// If the input was placed with a history of at least `need`: a window on the frames
+  /// [-back, -back + frames) relative to the pulse. Else false.
+  bool window_on_history(int i, const HistoryNeed& need, int64_t back, int64_t frames,
+                         Operand* window) const;
+  /// Copy input i into a ring of its own, and give the window on it.
+  Operand own_ring(int i, const HistoryNeed& need, int64_t back, int64_t frames);
+
+  /// Emit a step. `args` is copied into the plan; `reads` and `writes` are the buffers it touches.
+  template <class Args>
+  void step(void (*run)(const Args&, const Frame&) noexcept, Args args,
+            std::initializer_list<Ref> reads, std::initializer_list<Ref> writes) {
+    step_list(run, std::move(args), std::vector<Ref>(reads), std::vector<Ref>(writes));
+  }
+  template <class Args>
+  void step_list(void (*run)(const Args&, const Frame&) noexcept, Args args,
+                 std::vector<Ref> reads, std::vector<Ref> writes) {
+    struct Block {
+      void (*run)(const Args&, const Frame&) noexcept;
+      Args args;
+    };
+    auto block = std::make_shared<Block>(Block{run, std::move(args)});
+    add_step(
+        [](const void* opaque, const Frame& frame) noexcept {
+          const auto* own = static_cast<const Block*>(opaque);
+          own->run(own->args, frame);
+        },
+        block, reads, writes);
+  }
+  /// Say that buffers are used by the step that was emitted last, as of loop bodies.
+  void also_uses(std::span<const Ref> refs);
+
+  /// Lower a loop body in place: its sources read the given operands, its steps are returned and
+  /// are to be run by a step of this node, which is emitted next. The outlets' operands come back.
+  struct Body {
+    std::shared_ptr<std::vector<Step>> steps;
+    std::vector<Operand> outputs;
+    std::vector<Ref> buffers;  ///< all that the steps touch
+  };
+  Result<Body> body(const Graph& graph, std::span<const Operand> sources);
+
+  /// Whether the plan may use faster forms whose steps are not the graph's own.
+  bool optimize() const;
+
+ private:
+  friend class PlanBuilder;
+  std::pair<Ref, void*> constant_bytes(int64_t bytes);
+  void add_step(void (*run)(const void*, const Frame&) noexcept, std::shared_ptr<void> block,
+                std::span<const Ref> reads, std::span<const Ref> writes);
+
+  PlanBuilder& builder_;
+  int node_;
+};
+
+}  // namespace rill

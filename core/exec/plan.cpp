@@ -1,0 +1,348 @@
+#include "core/exec/plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "core/base/checked.h"
+#include "core/exec/builder.h"
+#include "core/optim/optim.h"
+
+namespace rill {
+namespace {
+
+constexpr int64_t kAlign = 64;
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+/// Fills the history of a ring with its start value, lane by lane.
+std::vector<std::byte> ring_image(const Operand& placed, const HistoryNeed& need, const Ring& ring,
+                                  int64_t bytes) {
+  std::vector<std::byte> image;
+  if (!need.fill) return image;
+  image.resize(static_cast<size_t>(bytes));
+  View to;
+  to.dtype = placed.dtype;
+  to.rank = placed.rank;
+  to.shape = placed.shape;
+  to.stride = placed.stride;
+  to.shape[static_cast<size_t>(need.axis)] = ring.history;
+  to.data = image.data();
+  View from = need.fill->view();
+  if (from.rank == 0) from.rank = to.rank;  // all strides are zero
+  for (int axis = 0; axis < to.rank; ++axis) {
+    const auto i = static_cast<size_t>(axis);
+    if (need.fill->rank() == 0 || from.shape[i] == 1) from.stride[i] = 0;
+    from.shape[i] = to.shape[i];
+  }
+  copy_view(from, to);
+  return image;
+}
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(const Graph& graph, const PrepareOptions& options, Plan* plan,
+                         PlanBuilder* outer)
+    : graph_(graph), options_(options), plan_(plan), outer_(outer) {
+  operands_.resize(graph.nodes.size());
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    operands_[i].resize(graph.nodes[i].outputs.size());
+  }
+}
+
+std::vector<Step>& PlanBuilder::steps() { return outer_ ? body_steps_ : plan_->steps; }
+
+int PlanBuilder::current_step() const {
+  return outer_ ? outer_->current_step() + 1 : static_cast<int>(plan_->steps.size());
+}
+
+uint32_t PlanBuilder::new_buffer(BufferKind kind, int64_t bytes) {
+  PlanBuffer buffer;
+  buffer.kind = kind;
+  buffer.bytes = bytes;
+  plan_->buffers.push_back(std::move(buffer));
+  return static_cast<uint32_t>(plan_->buffers.size() - 1);
+}
+
+int64_t PlanBuilder::lay_out(Operand* operand, std::span<const int> order, int ring_axis,
+                             int64_t ring_extent) {
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto axis = static_cast<size_t>(order[i]);
+    operand->stride[axis] = stride;
+    stride *= order[i] == ring_axis ? ring_extent : operand->shape[axis];
+  }
+  return stride * dtype_size(operand->dtype);
+}
+
+Operand PlanBuilder::make_ring(Operand placed, std::span<const int> order, const HistoryNeed& need,
+                               size_t* ring_index) {
+  const auto axis = static_cast<size_t>(need.axis);
+  Ring ring;
+  ring.pulse = placed.shape[axis];
+  ring.history = need.frames;
+  // Room for a few pulses, so that the history moves back only now and then.
+  const int64_t room = std::max(ring.history, 3 * ring.pulse);
+  const int64_t pulses = ring.pulse == 0 ? 0 : (room + ring.pulse - 1) / ring.pulse;
+  ring.capacity = ring.history + ring.pulse + pulses * ring.pulse;
+  const int64_t bytes = lay_out(&placed, order, need.axis, ring.capacity);
+  ring.row_bytes = placed.stride[axis] * dtype_size(placed.dtype);
+  ring.lane_bytes = ring.capacity * ring.row_bytes;
+  ring.lanes = ring.lane_bytes == 0 ? 0 : bytes / ring.lane_bytes;
+  ring.buffer = new_buffer(BufferKind::kRing, bytes);
+  plan_->buffers[ring.buffer].initial = ring_image(placed, need, ring, bytes);
+  placed.ref = {ring.buffer, ring.history * ring.row_bytes};
+  *ring_index = plan_->rings.size();
+  plan_->rings.push_back(ring);
+  return placed;
+}
+
+void PlanBuilder::touch(Ref ref, int step) {
+  if (outer_) {
+    body_refs_.push_back(ref);
+    return;
+  }
+  PlanBuffer& buffer = plan_->buffers[ref.buffer];
+  if (buffer.first_step < 0) buffer.first_step = step;
+  buffer.first_step = std::min(buffer.first_step, step);
+  buffer.last_step = std::max(buffer.last_step, step);
+}
+
+void PlanBuilder::find_history_needs() {
+  for (const Node& node : graph_.nodes) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto need = node.op->history(static_cast<int>(i));
+      if (!need) continue;
+      const auto [it, fresh] = needs_.try_emplace(node.inputs[i], *need);
+      if (fresh || it->second.axis != need->axis) continue;
+      const bool same_fill = it->second.fill == need->fill;
+      if (same_fill) it->second.frames = std::max(it->second.frames, need->frames);
+    }
+  }
+}
+
+Status PlanBuilder::bind_sources(std::span<const Operand> body_sources) {
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    const OutletId outlet = graph_.inputs[i];
+    if (outer_) {
+      operand(outlet) = body_sources[i];
+      continue;
+    }
+    const Node& node = graph_.node(outlet.node);
+    Operand placed = Lowering(*this, outlet.node).out_shape(0);
+    std::vector<int> order(static_cast<size_t>(placed.rank));
+    std::iota(order.begin(), order.end(), 0);
+    PlanIo io;
+    io.name = node.name;
+    io.dtype = placed.dtype;
+    io.q = placed.q;
+    io.shape.assign(placed.shape.begin(), placed.shape.begin() + placed.rank);
+    io.bytes = lay_out(&placed, order, -1, 0);
+    io.buffer = new_buffer(BufferKind::kInput, io.bytes);
+    plan_->buffers[io.buffer].io = static_cast<int>(i);
+    placed.ref = {io.buffer, 0};
+    operand(outlet) = placed;
+    plan_->inputs.push_back(std::move(io));
+  }
+  return {};
+}
+
+Status PlanBuilder::run(std::span<const Operand> body_sources) {
+  for (const Node& node : graph_.nodes) {
+    for (const Fact& fact : node.outputs) {
+      auto shape = fact.concrete_shape();
+      if (!shape.ok()) return std::move(shape).take_status().in_node(node.name, node.op->name());
+      int64_t bytes = 0;
+      const auto count = checked_volume(*shape);
+      if (!count || __builtin_mul_overflow(*count, 64, &bytes)) {
+        return fail(Code::kShape, "tensor shape ", *shape, " of ", dtype_name(fact.dtype),
+                    " is too large")
+            .in_node(node.name, node.op->name());
+      }
+    }
+  }
+  RILL_TRY(bind_sources(body_sources));
+  if (!outer_) find_history_needs();
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const Node& node = graph_.nodes[i];
+    const int id = static_cast<int>(i);
+    if (const auto* constant = node.op->as<Const>()) {
+      TensorPtr value = constant->value;
+      if (value->dtype() == DType::kDim) {
+        auto numbers = cast(*value, DType::kI64);
+        // A shape that mentions the stream's length is of use to masks only, which evaluate it.
+        if (!numbers.ok()) numbers = Tensor::zeros(DType::kI64, value->shape());
+        value = std::make_shared<const Tensor>(std::move(numbers).value());
+      }
+      const View view = value->view();
+      Operand placed;
+      placed.dtype = value->dtype();
+      placed.q = value->qparams();
+      placed.rank = view.rank;
+      placed.shape = view.shape;
+      placed.stride = view.stride;
+      placed.konst = value;
+      const uint32_t buffer = new_buffer(BufferKind::kConst, value->size_bytes());
+      plan_->buffers[buffer].data = std::shared_ptr<const void>(value, value->raw());
+      placed.ref = {buffer, 0};
+      operand({id, 0}) = placed;
+      continue;
+    }
+    if (node.op->as<Source>()) continue;
+    Lowering lowering(*this, id);
+    RILL_TRY(node.op->lower(lowering).in_node(node.name, node.op->name()).at("", node.line));
+  }
+  return {};
+}
+
+Status PlanBuilder::place_outputs() {
+  for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+    const OutletId outlet = graph_.outputs[i];
+    const Operand from = operand(outlet);
+    PlanIo& io = plan_->outputs[i];
+    if (from.ref.buffer == io.buffer) continue;
+    Operand to = from;
+    to.konst = nullptr;
+    std::vector<int> order(static_cast<size_t>(to.rank));
+    std::iota(order.begin(), order.end(), 0);
+    lay_out(&to, order, -1, 0);
+    to.ref = {io.buffer, 0};
+    Lowering(*this, outlet.node).copy(from, to);
+  }
+  return {};
+}
+
+/// Offsets by liveness, the largest first: each buffer goes to the lowest gap that no buffer alive
+/// at the same time takes.
+void PlanBuilder::lay_out_memory() {
+  std::vector<size_t> arena;
+  int64_t state = 0;
+  for (size_t i = 0; i < plan_->buffers.size(); ++i) {
+    PlanBuffer& buffer = plan_->buffers[i];
+    if (buffer.kind == BufferKind::kArena && buffer.first_step >= 0) arena.push_back(i);
+    if (buffer.kind == BufferKind::kState || buffer.kind == BufferKind::kRing) {
+      buffer.offset = state;
+      state += aligned(buffer.bytes);
+    }
+  }
+  plan_->state_bytes = state;
+  if (options_.keep_intermediates) {
+    int64_t at = 0;
+    for (const size_t i : arena) {
+      plan_->buffers[i].offset = at;
+      at += aligned(plan_->buffers[i].bytes);
+    }
+    plan_->arena_bytes = at;
+    return;
+  }
+  std::stable_sort(arena.begin(), arena.end(), [&](size_t a, size_t b) {
+    return plan_->buffers[a].bytes > plan_->buffers[b].bytes;
+  });
+  std::vector<size_t> placed;
+  int64_t top = 0;
+  for (const size_t i : arena) {
+    PlanBuffer& buffer = plan_->buffers[i];
+    std::vector<std::pair<int64_t, int64_t>> taken;
+    for (const size_t j : placed) {
+      const PlanBuffer& other = plan_->buffers[j];
+      if (other.last_step < buffer.first_step || other.first_step > buffer.last_step) continue;
+      taken.emplace_back(other.offset, other.offset + aligned(other.bytes));
+    }
+    std::sort(taken.begin(), taken.end());
+    int64_t at = 0;
+    for (const auto& [begin, end] : taken) {
+      if (at + aligned(buffer.bytes) <= begin) break;
+      at = std::max(at, end);
+    }
+    buffer.offset = at;
+    top = std::max(top, at + aligned(buffer.bytes));
+    placed.push_back(i);
+  }
+  plan_->arena_bytes = top;
+}
+
+namespace {
+
+std::vector<int64_t> int_property(const Graph& graph, const std::string& key) {
+  std::vector<int64_t> out;
+  const auto it = graph.properties.find(key);
+  if (it == graph.properties.end()) return out;
+  for (int64_t i = 0; i < it->second.volume(); ++i) {
+    const auto value = element_as_int(it->second, i);
+    out.push_back(value.ok() ? *value : -1);
+  }
+  return out;
+}
+
+void describe_streams(const Graph& graph, Plan* plan) {
+  const auto delays = int_property(graph, "pulse.delay");
+  const auto in_axes = int_property(graph, "pulse.input_axes");
+  const auto out_axes = int_property(graph, "pulse.output_axes");
+  if (out_axes.empty()) return;
+  plan->stream_symbol = "S";
+  const auto symbol = graph.properties.find("pulse.streaming_symbol");
+  if (symbol != graph.properties.end() && symbol->second.dtype() == DType::kString &&
+      symbol->second.volume() == 1) {
+    plan->stream_symbol = *symbol->second.data<std::string>();
+  }
+  const auto describe = [](PlanIo* io, const std::vector<int64_t>& axes, size_t i) {
+    if (i >= axes.size() || axes[i] < 0 || axes[i] >= static_cast<int64_t>(io->shape.size())) return;
+    io->stream.axis = static_cast<int>(axes[i]);
+    io->stream.pulse = io->shape[static_cast<size_t>(axes[i])];
+    io->stream.length = Dim::invalid();
+  };
+  for (size_t i = 0; i < plan->inputs.size(); ++i) describe(&plan->inputs[i], in_axes, i);
+  const auto lengths = graph.properties.find("rill.pulse.output_lengths");
+  for (size_t i = 0; i < plan->outputs.size(); ++i) {
+    describe(&plan->outputs[i], out_axes, i);
+    if (i < delays.size()) plan->outputs[i].stream.delay = delays[i];
+    if (lengths == graph.properties.end() || lengths->second.dtype() != DType::kString) continue;
+    if (static_cast<int64_t>(i) >= lengths->second.volume()) continue;
+    const auto length = parse_dim(lengths->second.data<std::string>()[i]);
+    if (length.ok()) plan->outputs[i].stream.length = *length;
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOptions& options) {
+  Graph ready = graph;
+  if (options.optimize) {
+    RILL_ASSIGN(ready, fuse(graph));
+  }
+  auto plan = std::make_shared<Plan>();
+  for (const Node& node : ready.nodes) {
+    plan->nodes.push_back({node.name, std::string(node.op->name())});
+  }
+  PlanBuilder builder(ready, options, plan.get(), nullptr);
+  for (size_t i = 0; i < ready.outputs.size(); ++i) {
+    const Fact& fact = ready.fact(ready.outputs[i]);
+    auto shape = fact.concrete_shape();
+    if (!shape.ok()) return shape.take_status();
+    PlanIo io;
+    io.name = ready.output_names[i];
+    io.dtype = fact.dtype == DType::kDim ? DType::kI64 : fact.dtype;
+    io.q = fact.q;
+    io.shape = *shape;
+    const auto count = checked_volume(io.shape);
+    const auto bytes = count ? checked_mul(*count, dtype_size(io.dtype)) : std::nullopt;
+    if (!bytes) return fail(Code::kShape, "output ", io.name, " is too large: ", fact);
+    io.bytes = *bytes;
+    io.buffer = builder.add_output_buffer(static_cast<int>(i), ready.outputs[i], io.bytes);
+    plan->outputs.push_back(std::move(io));
+  }
+  RILL_TRY(builder.run({}));
+  RILL_TRY(builder.place_outputs());
+  builder.lay_out_memory();
+  describe_streams(ready, plan.get());
+  return std::shared_ptr<const Plan>(std::move(plan));
+}
+
+uint32_t PlanBuilder::add_output_buffer(int index, OutletId outlet, int64_t bytes) {
+  const uint32_t id = new_buffer(BufferKind::kOutput, bytes);
+  plan_->buffers[id].io = index;
+  direct_outputs_.try_emplace(outlet, index);
+  return id;
+}
+
+}  // namespace rill

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace rill {
+
+/// A place in a session's memory: which buffer, and how many bytes into it.
+struct Ref {
+  uint32_t buffer = 0;
+  int64_t offset = 0;
+};
+
+/// A wire inside a plan: a view whose data is a place instead of a pointer.
+struct Operand {
+  DType dtype = DType::kF32;
+  QParams q;
+  int rank = 0;
+  std::array<int64_t, kMaxRank> shape{};
+  std::array<int64_t, kMaxRank> stride{};  ///< in elements
+  Ref ref;
+  TensorPtr konst;  ///< the value of a constant, else null
+
+  int64_t extent(int axis) const { return shape[static_cast<size_t>(axis)]; }
+  int64_t step(int axis) const { return stride[static_cast<size_t>(axis)]; }
+  int64_t volume() const;
+  bool contiguous() const;
+  /// Move the start by that many elements along an axis.
+  void advance(int axis, int64_t elements) {
+    ref.offset += elements * step(axis) * dtype_size(dtype);
+  }
+};
+
+/// What a step sees when it runs: the base pointer of every buffer, and the clock of the stream.
+struct Frame {
+  std::byte** base = nullptr;
+  const StreamClock* clock = nullptr;
+  const Bindings* bindings = nullptr;
+
+  template <class T>
+  T* ptr(const Ref& ref) const {
+    return reinterpret_cast<T*>(base[ref.buffer] + ref.offset);
+  }
+  View view(const Operand& operand) const {
+    View v;
+    v.dtype = operand.dtype;
+    v.q = operand.q;
+    v.rank = operand.rank;
+    v.shape = operand.shape;
+    v.stride = operand.stride;
+    v.data = base[operand.ref.buffer] + operand.ref.offset;
+    return v;
+  }
+};
+
+/// One thing to do per run: a function and its arguments, resolved at prepare.
+struct Step {
+  void (*run)(const void* args, const Frame& frame) noexcept = nullptr;
+  const void* args = nullptr;
+  int node = -1;
+};
+
+enum class BufferKind : uint8_t {
+  kArena,   ///< lives from its first step to its last
+  kConst,   ///< belongs to the plan
+  kInput,   ///< bound by the caller, or owned by the session
+  kOutput,  ///< bound by the caller, or owned by the session
+  kState,   ///< kept between steps
+  kRing,    ///< kept between steps; its base moves on by one pulse after each
+  kSlot,    ///< its base is set by a loop while it runs
+};
+
+struct PlanBuffer {
+  BufferKind kind = BufferKind::kArena;
+  int64_t bytes = 0;
+  int64_t offset = 0;  ///< in the arena or in the state block
+  int first_step = -1;
+  int last_step = -1;
+  int io = -1;         ///< index of the input or output
+  std::shared_ptr<const void> data;    ///< for kConst
+  std::vector<std::byte> initial;      ///< for kState and kRing; empty means zeros
+};
+
+/// A history of frames with the newest pulse at its end. The window of `history + pulse` frames
+/// starts at the buffer's base, which moves on after each step; once it meets the end, the history
+/// moves back to the start.
+struct Ring {
+  uint32_t buffer = 0;
+  int64_t row_bytes = 0;
+  int64_t pulse = 0;
+  int64_t history = 0;
+  int64_t capacity = 0;  ///< frames
+  int64_t lanes = 1;
+  int64_t lane_bytes = 0;
+};
+
+/// How an input or output of a pulsed plan streams; `axis` is -1 where it is static.
+struct PlanStream {
+  int axis = -1;
+  int64_t pulse = 0;
+  int64_t delay = 0;
+  Dim length;  ///< logical frames, in the stream symbol; invalid if unknown
+};
+
+struct PlanIo {
+  std::string name;
+  DType dtype = DType::kF32;
+  QParams q;
+  std::vector<int64_t> shape;
+  int64_t bytes = 0;
+  uint32_t buffer = 0;
+  PlanStream stream;
+};
+
+struct PlanNode {
+  std::string name;
+  std::string op;
+};
+
+/// A model made ready to run: symbols bound, kernels chosen, weights packed, memory laid out.
+/// Immutable; shared between threads and sessions.
+struct Plan {
+  std::vector<PlanIo> inputs;
+  std::vector<PlanIo> outputs;
+  std::vector<Step> steps;
+  std::vector<PlanNode> nodes;  ///< names for profiles, by `Step::node`
+  std::vector<PlanBuffer> buffers;
+  std::vector<Ring> rings;
+  std::string stream_symbol;  ///< empty unless pulsed
+  int64_t arena_bytes = 0;
+  int64_t state_bytes = 0;
+  int64_t const_bytes = 0;
+  std::vector<std::shared_ptr<void>> owned;  ///< argument blocks, loop bodies
+};
+
+struct PrepareOptions {
+  bool optimize = true;           ///< run the `fuse` rules
+  bool keep_intermediates = false;///< give every wire memory of its own, to look at
+};
+
+/// Make a graph ready to run. All symbols must be bound, but for the stream symbol of a pulsed
+/// graph, which may appear in attributes.
+/// Errors: kSymbol naming the unbound symbols, those of the ops, kNoMem.
+Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOptions& options = {});
+
+}  // namespace rill

@@ -1,0 +1,229 @@
+#include "core/exec/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/exec/denormals.h"
+
+namespace rill {
+namespace {
+
+constexpr int64_t kAlign = 64;
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::make(std::shared_ptr<const Plan> plan) {
+  std::unique_ptr<Session> session(new (std::nothrow) Session(std::move(plan)));
+  if (!session) return fail(Code::kNoMem, "no memory for a session");
+  RILL_TRY(session->allocate());
+  session->reset();
+  return session;
+}
+
+Session::~Session() { std::free(block_); }
+
+Status Session::allocate() {
+  int64_t bytes = aligned(plan_->arena_bytes) + aligned(plan_->state_bytes);
+  for (const PlanIo& io : plan_->inputs) bytes += aligned(io.bytes) + kAlign;
+  for (const PlanIo& io : plan_->outputs) bytes += aligned(io.bytes) + kAlign;
+  bytes = aligned(bytes + kAlign);
+  block_ = static_cast<std::byte*>(std::aligned_alloc(kAlign, static_cast<size_t>(bytes)));
+  if (block_ == nullptr) return fail(Code::kNoMem, "no memory for a session of ", bytes, " bytes");
+  block_bytes_ = bytes;
+  // Every page is touched now, not in the first step.
+  std::memset(block_, 0, static_cast<size_t>(bytes));
+  arena_ = block_;
+  state_ = arena_ + aligned(plan_->arena_bytes);
+  std::byte* at = state_ + aligned(plan_->state_bytes);
+  for (const PlanIo& io : plan_->inputs) {
+    own_input_.push_back(at);
+    at += aligned(io.bytes) + kAlign;
+  }
+  for (const PlanIo& io : plan_->outputs) {
+    own_output_.push_back(at);
+    at += aligned(io.bytes) + kAlign;
+  }
+  base_.assign(plan_->buffers.size(), nullptr);
+  for (size_t i = 0; i < plan_->buffers.size(); ++i) {
+    const PlanBuffer& buffer = plan_->buffers[i];
+    switch (buffer.kind) {
+      case BufferKind::kArena: base_[i] = arena_ + buffer.offset; break;
+      case BufferKind::kConst:
+        base_[i] = static_cast<std::byte*>(const_cast<void*>(buffer.data.get()));
+        break;
+      case BufferKind::kInput: base_[i] = own_input_[static_cast<size_t>(buffer.io)]; break;
+      case BufferKind::kOutput: base_[i] = own_output_[static_cast<size_t>(buffer.io)]; break;
+      case BufferKind::kState:
+      case BufferKind::kRing: base_[i] = state_ + buffer.offset; break;
+      case BufferKind::kSlot: break;
+    }
+  }
+  ring_frame_.assign(plan_->rings.size(), 0);
+  bindings_.reserve(1);
+  if (!plan_->stream_symbol.empty()) bindings_.emplace_back(plan_->stream_symbol, 0);
+  return {};
+}
+
+namespace {
+
+View io_view(const PlanIo& io, std::byte* data) {
+  View view;
+  view.dtype = io.dtype;
+  view.q = io.q;
+  view.rank = static_cast<int>(io.shape.size());
+  int64_t stride = 1;
+  for (size_t axis = io.shape.size(); axis-- > 0;) {
+    view.shape[axis] = io.shape[axis];
+    view.stride[axis] = stride;
+    stride *= io.shape[axis];
+  }
+  view.data = data;
+  return view;
+}
+
+}  // namespace
+
+View Session::input(size_t index) const {
+  return io_view(plan_->inputs[index], base_[plan_->inputs[index].buffer]);
+}
+
+View Session::output(size_t index) const {
+  return io_view(plan_->outputs[index], base_[plan_->outputs[index].buffer]);
+}
+
+void Session::bind_input(size_t index, void* data) noexcept {
+  base_[plan_->inputs[index].buffer] =
+      data ? static_cast<std::byte*>(data) : own_input_[index];
+}
+
+void Session::bind_output(size_t index, void* data) noexcept {
+  base_[plan_->outputs[index].buffer] =
+      data ? static_cast<std::byte*>(data) : own_output_[index];
+}
+
+Frame Session::frame() noexcept {
+  Frame frame;
+  frame.base = base_.data();
+  frame.clock = &clock_;
+  frame.bindings = &bindings_;
+  return frame;
+}
+
+void Session::step() noexcept {
+  const FlushDenormals flush;
+  const Frame now = frame();
+  for (const Step& step : plan_->steps) step.run(step.args, now);
+  advance_rings();
+  ++clock_.tick;
+}
+
+void Session::step_timed(const StepTimer& timer) {
+  const FlushDenormals flush;
+  const Frame now = frame();
+  for (const Step& step : plan_->steps) {
+    const auto start = std::chrono::steady_clock::now();
+    step.run(step.args, now);
+    const auto end = std::chrono::steady_clock::now();
+    timer(step.node,
+          std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count());
+  }
+  advance_rings();
+  ++clock_.tick;
+}
+
+void Session::advance_rings() noexcept {
+  for (size_t i = 0; i < plan_->rings.size(); ++i) {
+    const Ring& ring = plan_->rings[i];
+    int64_t& first = ring_frame_[i];
+    first += ring.pulse;
+    if (first + ring.history + ring.pulse <= ring.capacity) {
+      base_[ring.buffer] += ring.pulse * ring.row_bytes;
+      continue;
+    }
+    std::byte* start = state_ + plan_->buffers[ring.buffer].offset;
+    for (int64_t lane = 0; lane < ring.lanes; ++lane) {
+      std::byte* own = start + lane * ring.lane_bytes;
+      std::memmove(own, own + first * ring.row_bytes,
+                   static_cast<size_t>(ring.history * ring.row_bytes));
+    }
+    first = 0;
+    base_[ring.buffer] = start;
+  }
+}
+
+void Session::announce_end(int64_t frames) noexcept {
+  clock_.end = frames;
+  if (!bindings_.empty()) bindings_[0].second = frames;
+}
+
+void Session::reset() noexcept {
+  for (const PlanBuffer& buffer : plan_->buffers) {
+    if (buffer.kind != BufferKind::kState && buffer.kind != BufferKind::kRing) continue;
+    std::byte* at = state_ + buffer.offset;
+    if (buffer.initial.empty()) {
+      std::memset(at, 0, static_cast<size_t>(buffer.bytes));
+    } else {
+      std::memcpy(at, buffer.initial.data(), buffer.initial.size());
+    }
+  }
+  for (size_t i = 0; i < plan_->rings.size(); ++i) {
+    const uint32_t buffer = plan_->rings[i].buffer;
+    base_[buffer] = state_ + plan_->buffers[buffer].offset;
+    ring_frame_[i] = 0;
+  }
+  clock_ = {};
+}
+
+void Session::copy_state(const Session& other) noexcept {
+  std::memcpy(state_, other.state_, static_cast<size_t>(plan_->state_bytes));
+  for (size_t i = 0; i < plan_->rings.size(); ++i) {
+    const Ring& ring = plan_->rings[i];
+    ring_frame_[i] = other.ring_frame_[i];
+    base_[ring.buffer] = state_ + plan_->buffers[ring.buffer].offset +
+                         ring_frame_[i] * ring.row_bytes;
+  }
+  clock_ = other.clock_;
+  if (!bindings_.empty()) bindings_[0].second = other.bindings_[0].second;
+}
+
+int64_t Session::output_frames(size_t index) const noexcept {
+  const PlanStream& stream = plan_->outputs[index].stream;
+  if (stream.axis < 0 || clock_.end < 0) return -1;
+  const auto frames = stream.length.eval(bindings_);
+  return frames ? std::max<int64_t>(0, *frames) : -1;
+}
+
+Session::Valid Session::valid_frames(size_t index) const noexcept {
+  const PlanStream& stream = plan_->outputs[index].stream;
+  if (stream.axis < 0 || clock_.tick == 0) return {};
+  const int64_t begin = (clock_.tick - 1) * stream.pulse;
+  const int64_t frames = output_frames(index);
+  const int64_t end = frames < 0 ? begin + stream.pulse : stream.delay + frames;
+  const int64_t first = std::max(begin, stream.delay);
+  const int64_t last = std::min(begin + stream.pulse, end);
+  return {first - begin, std::max<int64_t>(0, last - first)};
+}
+
+int64_t Session::steps_left() const noexcept {
+  if (clock_.end < 0) return -1;
+  int64_t needed = 0;
+  for (const PlanIo& io : plan_->inputs) {
+    if (io.stream.axis < 0 || io.stream.pulse == 0) continue;
+    needed = std::max(needed, (clock_.end + io.stream.pulse - 1) / io.stream.pulse);
+  }
+  for (size_t i = 0; i < plan_->outputs.size(); ++i) {
+    const PlanStream& stream = plan_->outputs[i].stream;
+    if (stream.axis < 0 || stream.pulse == 0) continue;
+    const int64_t frames = output_frames(i);
+    if (frames < 0) return -1;
+    if (frames == 0) continue;
+    needed = std::max(needed, (stream.delay + frames + stream.pulse - 1) / stream.pulse);
+  }
+  return std::max<int64_t>(0, needed - clock_.tick);
+}
+
+}  // namespace rill

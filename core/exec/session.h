@@ -1,0 +1,83 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/exec/plan.h"
+
+namespace rill {
+
+/// One run, or one stream, of a plan: all the memory it needs, allocated when it is made.
+///
+/// A pulsed plan is stepped once per pulse. The end of the stream is announced before the step that
+/// holds its last frames; further steps bring out the tail.
+/// Thread: one at a time.
+class Session {
+ public:
+  /// Errors: kNoMem.
+  static Result<std::unique_ptr<Session>> make(std::shared_ptr<const Plan> plan);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const Plan& plan() const { return *plan_; }
+
+  /// The memory of an input or output: the session's own, or what was bound.
+  View input(size_t index) const;
+  View output(size_t index) const;
+  /// Use the caller's memory, row-major and large enough, until the session ends or null is bound.
+  /// Real-time: yes.
+  void bind_input(size_t index, void* data) noexcept;
+  void bind_output(size_t index, void* data) noexcept;
+
+  /// Run once: the whole graph, or the next pulse. Real-time: no allocation, lock or system call;
+  /// denormals are flushed meanwhile.
+  void step() noexcept;
+  /// Tell the length of the stream, in frames at the inputs. At the latest before the step that
+  /// takes the last frames.
+  void announce_end(int64_t frames) noexcept;
+  bool end_announced() const { return clock_.end >= 0; }
+  int64_t ticks() const { return clock_.tick; }
+  /// Begin anew, as a new session would. Real-time: yes.
+  void reset() noexcept;
+  /// Copy all state from another session of the same plan. Real-time: yes.
+  void copy_state(const Session& other) noexcept;
+
+  /// Logical frames of an output once the end is announced; -1 if unknown.
+  int64_t output_frames(size_t index) const noexcept;
+  /// Frames of an output that are valid in what the last step gave: [first, first + count).
+  struct Valid {
+    int64_t first = 0;
+    int64_t count = 0;
+  };
+  Valid valid_frames(size_t index) const noexcept;
+  /// Steps still needed after `ticks()` until every output frame is out; -1 if unknown.
+  int64_t steps_left() const noexcept;
+
+  /// Call with the node and the nanoseconds of every step; null stops it. Not real-time.
+  using StepTimer = std::function<void(int node, int64_t ns)>;
+  void step_timed(const StepTimer& timer);
+  int64_t memory_bytes() const { return block_bytes_; }
+
+ private:
+  explicit Session(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+  Status allocate();
+  void advance_rings() noexcept;
+  Frame frame() noexcept;
+
+  std::shared_ptr<const Plan> plan_;
+  std::byte* block_ = nullptr;
+  int64_t block_bytes_ = 0;
+  std::byte* arena_ = nullptr;
+  std::byte* state_ = nullptr;
+  std::vector<std::byte*> base_;
+  std::vector<std::byte*> own_input_;
+  std::vector<std::byte*> own_output_;
+  std::vector<int64_t> ring_frame_;  ///< where each ring's window begins
+  Bindings bindings_;                ///< the stream symbol, once the end is announced
+  StreamClock clock_;
+};
+
+}  // namespace rill

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/dim/dim.h"
+#include "core/tensor/tensor.h"
+
+namespace rill {
+
+/// What is known of a wire before anything runs: type, shape, and the value if it is a constant.
+struct Fact {
+  DType dtype = DType::kF32;
+  QParams q;
+  std::vector<Dim> shape;
+  TensorPtr konst;  ///< the value of a constant, else null
+
+  static Fact of(DType dtype, std::vector<Dim> shape) { return {dtype, {}, std::move(shape), {}}; }
+  static Fact of_tensor(const TensorPtr& tensor);
+
+  int rank() const { return static_cast<int>(shape.size()); }
+  const Dim& dim(int axis) const { return shape[static_cast<size_t>(axis)]; }
+  /// The same type and shape, whatever the value.
+  Fact without_value() const { return {dtype, q, shape, {}}; }
+  bool same_type(const Fact& other) const {
+    return dtype == other.dtype && q == other.q && shape == other.shape;
+  }
+  bool mentions(std::string_view symbol) const;
+  /// The extents if all are numbers; kSymbol naming the unbound symbols otherwise.
+  Result<std::vector<int64_t>> concrete_shape() const;
+  /// Print as tract does: "1,S,40,F32".
+  std::string to_string() const;
+};
+
+using Facts = std::vector<Fact>;
+using FactSpan = std::span<const Fact>;
+
+/// An output of a node.
+struct OutletId {
+  int node = -1;
+  int slot = 0;
+  bool operator==(const OutletId&) const = default;
+  auto operator<=>(const OutletId&) const = default;
+  bool valid() const { return node >= 0; }
+};
+
+}  // namespace rill

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+
+namespace rill {
+
+using Pads = std::vector<std::pair<int64_t, int64_t>>;
+
+/// Sees each attribute of an op once, by name. What can be done to an op without knowing it (print,
+/// compare, hash, bind symbols) is a visitor of its fields.
+class FieldVisitor {
+ public:
+  virtual ~FieldVisitor() = default;
+  virtual void field(const char* name, bool& value) = 0;
+  virtual void field(const char* name, int64_t& value) = 0;
+  virtual void field(const char* name, float& value) = 0;
+  virtual void field(const char* name, std::string& value) = 0;
+  virtual void field(const char* name, DType& value) = 0;
+  virtual void field(const char* name, Dim& value) = 0;
+  virtual void field(const char* name, std::vector<int64_t>& value) = 0;
+  virtual void field(const char* name, std::vector<Dim>& value) = 0;
+  virtual void field(const char* name, Pads& value) = 0;
+  virtual void field(const char* name, TensorPtr& value) = 0;
+};
+
+}  // namespace rill

@@ -1,0 +1,292 @@
+#include "core/graph/graph.h"
+
+#include <algorithm>
+
+#include "core/graph/nnef.h"
+
+namespace rill {
+namespace {
+
+// A constant that is larger is left for the later passes, which know whether it is needed.
+constexpr int64_t kFoldLimitElements = int64_t{1} << 22;
+
+}  // namespace
+
+Fact Fact::of_tensor(const TensorPtr& tensor) {
+  Fact fact{tensor->dtype(), tensor->qparams(), {}, tensor};
+  fact.shape.assign(tensor->shape().begin(), tensor->shape().end());
+  return fact;
+}
+
+bool Fact::mentions(std::string_view symbol) const {
+  return std::any_of(shape.begin(), shape.end(),
+                     [&](const Dim& d) { return d.mentions(symbol); });
+}
+
+Result<std::vector<int64_t>> Fact::concrete_shape() const {
+  std::vector<int64_t> out;
+  for (const Dim& extent : shape) {
+    const auto value = extent.to_int();
+    if (!value) return fail(Code::kSymbol, "Expected concrete shape, found: ", to_string());
+    out.push_back(*value);
+  }
+  return out;
+}
+
+std::string Fact::to_string() const {
+  std::string out;
+  for (const Dim& extent : shape) out += str_cat(extent, ",");
+  if (shape.empty()) out += ",";
+  out += dtype_name(dtype);
+  if (is_quantised(dtype)) out += str_cat("(Z:", q.zero_point, " S:", q.scale, ")");
+  return out;
+}
+
+Fact substitute(const Fact& fact, std::string_view symbol, const Dim& by) {
+  Fact out = fact;
+  for (Dim& extent : out.shape) extent = extent.substitute(symbol, by);
+  return out;
+}
+
+std::string Graph::unique_name(std::string_view stem) const {
+  const auto it = name_counts_.find(stem);
+  if (it == name_counts_.end()) return std::string(stem);
+  for (int i = it->second;; ++i) {
+    std::string candidate = str_cat(stem, "_", i);
+    if (name_counts_.find(candidate) == name_counts_.end()) return candidate;
+  }
+}
+
+Result<std::vector<OutletId>> Graph::add(std::string_view node_name, OpPtr op,
+                                         std::vector<OutletId> node_inputs, int line) {
+  Facts in;
+  in.reserve(node_inputs.size());
+  for (const OutletId& input : node_inputs) in.push_back(fact(input));
+  auto inferred = op->infer(in);
+  if (!inferred.ok()) {
+    return std::move(inferred).take_status().in_node(node_name, op->name()).at("", line);
+  }
+  Node node{unique_name(node_name), std::move(op), std::move(node_inputs),
+            std::move(inferred).value(), line};
+  for (Fact& output : node.outputs) {
+    if (output.rank() > kMaxRank) {
+      return fail(Code::kShape, "rank ", output.rank(), ": at most ", kMaxRank, " axes")
+          .in_node(node_name, node.op->name());
+    }
+    for (Dim& extent : output.shape) {
+      extent = scope.simplify(extent);
+      if (!extent.valid()) {
+        return fail(Code::kShape, "an extent of the output is out of range, or extents clash: ",
+                    output)
+            .in_node(node_name, node.op->name())
+            .at("", line);
+      }
+      const auto number = extent.to_int();
+      if (number && *number < 0) {
+        return fail(Code::kShape, "the output would have a negative extent: ", output)
+            .in_node(node_name, node.op->name())
+            .at("", line);
+      }
+    }
+  }
+  ++name_counts_[std::string(node_name)];
+  if (node.name != node_name) ++name_counts_[node.name];
+  const int id = static_cast<int>(nodes.size());
+  std::vector<OutletId> outlets;
+  for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+    outlets.push_back({id, static_cast<int>(slot)});
+  }
+  nodes.push_back(std::move(node));
+  return outlets;
+}
+
+Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const TensorPtr> inputs,
+                                     const Facts& outputs) {
+  std::vector<Tensor> results;
+  std::vector<View> in;
+  std::vector<View> out;
+  for (const TensorPtr& input : inputs) in.push_back(input->view());
+  for (const Fact& fact : outputs) {
+    RILL_ASSIGN(std::vector<int64_t> shape, fact.concrete_shape());
+    RILL_ASSIGN(Tensor tensor, Tensor::zeros(fact.dtype, std::move(shape), fact.q));
+    results.push_back(std::move(tensor));
+  }
+  for (Tensor& tensor : results) out.push_back(tensor.view());
+  EvalCtx ctx;
+  ctx.in = in;
+  ctx.out = out;
+  const Bindings none;
+  ctx.bindings = &none;
+  RILL_TRY(op.eval(ctx));
+  return results;
+}
+
+namespace {
+
+bool can_fold(const Graph& graph, const Op& op, std::span<const OutletId> inputs,
+              const Facts& outputs) {
+  if (!op.foldable() || inputs.empty()) return false;
+  for (const OutletId& input : inputs) {
+    const TensorPtr& value = graph.fact(input).konst;
+    if (!value || value->block_format() != BlockFormat::kNone) return false;
+  }
+  for (const Fact& fact : outputs) {
+    const Dim count = volume(fact.shape);
+    if (!count.is_const() || *count.to_int() > kFoldLimitElements) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::vector<OutletId>> Graph::add_folded(std::string_view node_name, OpPtr op,
+                                                std::vector<OutletId> node_inputs, int line) {
+  Facts in;
+  for (const OutletId& input : node_inputs) in.push_back(fact(input));
+  auto inferred = op->infer(in);
+  const bool fold = inferred.ok() && can_fold(*this, *op, node_inputs, *inferred);
+  if (!fold) return add(node_name, std::move(op), std::move(node_inputs), line);
+  std::vector<TensorPtr> values;
+  for (const OutletId& input : node_inputs) values.push_back(fact(input).konst);
+  auto results = evaluate(*op, values, *inferred);
+  // What cannot be decided yet, such as S >= 3, stays in the graph.
+  if (!results.ok()) return add(node_name, std::move(op), std::move(node_inputs), line);
+  std::vector<OutletId> outlets;
+  for (size_t i = 0; i < results->size(); ++i) {
+    Tensor& value = (*results)[i];
+    if (value.dtype() == DType::kDim) {
+      for (int64_t k = 0; k < value.volume(); ++k) {
+        Dim& dim = value.mutable_data<Dim>()[k];
+        dim = scope.simplify(dim);
+        if (!dim.valid()) {
+          return fail(Code::kSymbol, "a symbolic value is out of range")
+              .in_node(node_name, op->name())
+              .at("", line);
+        }
+      }
+    }
+    outlets.push_back(add_const(i == 0 ? std::string(node_name) : str_cat(node_name, "_", i),
+                                std::make_shared<const Tensor>(std::move(value)), line));
+  }
+  return outlets;
+}
+
+OutletId Graph::add_source(std::string_view source_name, Fact source_fact, int line) {
+  const OutletId outlet{static_cast<int>(nodes.size()), 0};
+  Node node{unique_name(source_name), std::make_shared<Source>(source_fact), {}, {source_fact},
+            line};
+  ++name_counts_[node.name];
+  nodes.push_back(std::move(node));
+  inputs.push_back(outlet);
+  return outlet;
+}
+
+OutletId Graph::add_const(std::string_view const_name, TensorPtr value, int line) {
+  const OutletId outlet{static_cast<int>(nodes.size()), 0};
+  Node node{unique_name(const_name), std::make_shared<Const>(value), {}, {Fact::of_tensor(value)},
+            line};
+  ++name_counts_[std::string(const_name)];
+  if (node.name != const_name) ++name_counts_[node.name];
+  nodes.push_back(std::move(node));
+  return outlet;
+}
+
+void Graph::add_output(std::string_view output_name, OutletId outlet) {
+  outputs.push_back(outlet);
+  output_names.emplace_back(output_name);
+}
+
+std::vector<std::vector<int>> Graph::count_uses() const {
+  std::vector<std::vector<int>> uses(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) uses[i].assign(nodes[i].outputs.size(), 0);
+  const auto use = [&](const OutletId& outlet) {
+    ++uses[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
+  };
+  for (const Node& each : nodes) std::for_each(each.inputs.begin(), each.inputs.end(), use);
+  std::for_each(outputs.begin(), outputs.end(), use);
+  return uses;
+}
+
+namespace {
+
+TensorPtr substitute(const TensorPtr& tensor, std::string_view symbol, const Dim& by) {
+  if (!tensor || tensor->dtype() != DType::kDim) return tensor;
+  Tensor out = std::move(Tensor::zeros(DType::kDim, tensor->shape())).value();
+  for (int64_t i = 0; i < out.volume(); ++i) {
+    out.mutable_data<Dim>()[i] = tensor->data<Dim>()[i].substitute(symbol, by);
+  }
+  return std::make_shared<const Tensor>(std::move(out));
+}
+
+/// Copies the frame of a graph: everything but nodes, inputs and outputs.
+Graph empty_like(const Graph& graph) {
+  Graph out;
+  out.name = graph.name;
+  out.scope = graph.scope;
+  out.properties = graph.properties;
+  return out;
+}
+
+}  // namespace
+
+Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
+  Graph out = empty_like(*this);
+  out.scope.substitute(symbol, by);
+  std::vector<std::vector<OutletId>> mapped(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& each = nodes[i];
+    if (const auto* source = each.op->as<Source>()) {
+      mapped[i] = {out.add_source(each.name, rill::substitute(source->fact, symbol, by),
+                                  each.line)};
+      continue;
+    }
+    if (const auto* constant = each.op->as<Const>()) {
+      mapped[i] = {out.add_const(each.name, substitute(constant->value, symbol, by), each.line)};
+      continue;
+    }
+    std::vector<OutletId> node_inputs;
+    for (const OutletId& input : each.inputs) {
+      node_inputs.push_back(mapped[static_cast<size_t>(input.node)][static_cast<size_t>(input.slot)]);
+    }
+    OpPtr op = each.op->with_symbol(symbol, by);
+    if (!op) op = each.op;
+    RILL_ASSIGN(mapped[i], out.add_folded(each.name, std::move(op), std::move(node_inputs), each.line));
+  }
+  out.inputs.clear();
+  for (const OutletId& input : inputs) out.inputs.push_back(mapped[static_cast<size_t>(input.node)][0]);
+  for (const OutletId& output : outputs) {
+    out.outputs.push_back(mapped[static_cast<size_t>(output.node)][static_cast<size_t>(output.slot)]);
+  }
+  out.output_names = output_names;
+  return out.compacted();
+}
+
+Graph Graph::compacted() const {
+  std::vector<char> needed(nodes.size(), 0);
+  for (const OutletId& output : outputs) needed[static_cast<size_t>(output.node)] = 1;
+  for (const OutletId& input : inputs) needed[static_cast<size_t>(input.node)] = 1;
+  for (size_t i = nodes.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (const OutletId& input : nodes[i].inputs) needed[static_cast<size_t>(input.node)] = 1;
+  }
+  Graph out = empty_like(*this);
+  std::vector<int> mapped(nodes.size(), -1);
+  const auto moved = [&](OutletId outlet) {
+    return OutletId{mapped[static_cast<size_t>(outlet.node)], outlet.slot};
+  };
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (!needed[i]) continue;
+    mapped[i] = static_cast<int>(out.nodes.size());
+    Node copy = nodes[i];
+    for (OutletId& input : copy.inputs) input = moved(input);
+    copy.name = out.unique_name(copy.name);
+    ++out.name_counts_[copy.name];
+    out.nodes.push_back(std::move(copy));
+  }
+  for (const OutletId& input : inputs) out.inputs.push_back(moved(input));
+  for (const OutletId& output : outputs) out.outputs.push_back(moved(output));
+  out.output_names = output_names;
+  return out;
+}
+
+}  // namespace rill

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dim/scope.h"
+#include "core/graph/fact.h"
+#include "core/graph/op.h"
+
+namespace rill {
+
+/// An operator in a graph, with where its inputs come from and what its outputs look like.
+struct Node {
+  std::string name;
+  OpPtr op;
+  std::vector<OutletId> inputs;
+  Facts outputs;
+  int line = 0;  ///< line of graph.nnef it comes from, 0 if none
+};
+
+/// A model: nodes in an order in which every input comes before its use, by value, referring to
+/// each other by index. Copying copies the structure; ops and weights are shared.
+/// Thread: one at a time.
+class Graph {
+ public:
+  std::string name = "network";
+  std::vector<Node> nodes;
+  std::vector<OutletId> inputs;   ///< outlets of `Source` nodes
+  std::vector<OutletId> outputs;
+  std::vector<std::string> output_names;
+  SymbolScope scope;
+  std::map<std::string, Tensor> properties;
+
+  const Node& node(int id) const { return nodes[static_cast<size_t>(id)]; }
+  const Fact& fact(OutletId outlet) const {
+    return node(outlet.node).outputs[static_cast<size_t>(outlet.slot)];
+  }
+  const std::string& input_name(size_t index) const { return node(inputs[index].node).name; }
+
+  /// Append a node: infers its facts, simplifies their dims, makes the name unique.
+  /// Errors: those of the op, with node and op filled in.
+  Result<std::vector<OutletId>> add(std::string_view name, OpPtr op, std::vector<OutletId> inputs,
+                                    int line = 0);
+  /// As `add`, but where all inputs are constants the value is computed now.
+  Result<std::vector<OutletId>> add_folded(std::string_view name, OpPtr op,
+                                           std::vector<OutletId> inputs, int line = 0);
+  /// Append an input of the model.
+  OutletId add_source(std::string_view name, Fact fact, int line = 0);
+  OutletId add_const(std::string_view name, TensorPtr value, int line = 0);
+  void add_output(std::string_view name, OutletId outlet);
+
+  std::string unique_name(std::string_view stem) const;
+  /// Number of uses of every outlet, outputs of the model included: uses[node][slot].
+  std::vector<std::vector<int>> count_uses() const;
+  /// Replace a symbol everywhere, and infer all facts anew.
+  /// Errors: kShape where the shapes no longer fit.
+  Result<Graph> with_symbol(std::string_view symbol, const Dim& by) const;
+  /// Drop the nodes that no output needs; inputs of the model stay.
+  Graph compacted() const;
+
+ private:
+  std::map<std::string, int, std::less<>> name_counts_;
+};
+
+/// An input of the model; its fact is given, not inferred.
+class Source final : public OpBase<Source> {
+ public:
+  Fact fact;
+  explicit Source(Fact f) : fact(std::move(f)) {}
+  std::string_view name() const override { return "Source"; }
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return false; }
+  Status lower(Lowering& lowering) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+/// A constant.
+class Const final : public OpBase<Const> {
+ public:
+  TensorPtr value;
+  explicit Const(TensorPtr v) : value(std::move(v)) {}
+  std::string_view name() const override { return "Const"; }
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+/// Evaluate an op on constants. Errors: those of the op; kUnsupported if an input is unknown.
+Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const TensorPtr> inputs,
+                                     const Facts& outputs);
+
+/// Replace a symbol in a fact.
+Fact substitute(const Fact& fact, std::string_view symbol, const Dim& by);
+
+}  // namespace rill

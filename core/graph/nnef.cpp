@@ -1,0 +1,68 @@
+#include "core/graph/nnef.h"
+
+#include <cmath>
+
+namespace rill {
+
+Value Value::of_wires(std::span<const OutletId> wires) {
+  if (wires.size() == 1) return Value(wires[0]);
+  std::vector<Value> list;
+  for (const OutletId& wire : wires) list.emplace_back(wire);
+  return Value(std::move(list));
+}
+
+Result<OutletId> LoadCtx::add1(OpPtr op, std::vector<OutletId> inputs, std::string_view suffix) {
+  RILL_ASSIGN(const std::vector<OutletId> outlets, add(std::move(op), std::move(inputs), suffix));
+  return outlets[0];
+}
+
+std::string nnef_text(int64_t value) { return str_cat(value); }
+std::string nnef_text(bool value) { return value ? "true" : "false"; }
+
+std::string nnef_text(float value) {
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  std::string text = str_cat(value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string nnef_text(const Dim& value) {
+  return value.is_const() || value.as_symbol() ? value.to_string() : str_cat("(", value, ")");
+}
+
+std::string nnef_text(std::string_view value) {
+  std::string out = "\"";
+  for (const char c : value) {
+    if (c == '\\' || c == '"' || c == '\'') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+namespace {
+
+template <class T>
+std::string list_text(std::span<const T> values) {
+  std::string out = "[";
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) out += ", ";
+    out += nnef_text(values[i]);
+  }
+  return out + "]";
+}
+
+}  // namespace
+
+std::string nnef_text(std::span<const int64_t> values) { return list_text(values); }
+std::string nnef_text(std::span<const Dim> values) { return list_text(values); }
+
+std::string nnef_text(const Pads& values) {
+  std::string out = "[";
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) out += ", ";
+    out += str_cat("(", values[i].first, ", ", values[i].second, ")");
+  }
+  return out + "]";
+}
+
+}  // namespace rill

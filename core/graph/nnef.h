@@ -1,0 +1,142 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace rill {
+
+/// A value while an NNEF graph is being read: a wire, a number that may be symbolic, a float, a
+/// truth value, a text, or a list of these.
+struct Value {
+  std::variant<std::monostate, OutletId, Dim, float, bool, std::string, std::vector<Value>> v;
+
+  Value() = default;
+  Value(OutletId wire) : v(wire) {}                          // NOLINT: by design
+  Value(Dim dim) : v(std::move(dim)) {}                      // NOLINT: by design
+  Value(float scalar) : v(scalar) {}                         // NOLINT: by design
+  Value(bool truth) : v(truth) {}                            // NOLINT: by design
+  Value(std::string text) : v(std::move(text)) {}            // NOLINT: by design
+  Value(std::vector<Value> list) : v(std::move(list)) {}     // NOLINT: by design
+  static Value of_wires(std::span<const OutletId> wires);
+
+  template <class T>
+  const T* get() const {
+    return std::get_if<T>(&v);
+  }
+};
+
+/// What an op's NNEF reader sees: its arguments by name, defaults filled in, and the graph to add
+/// nodes to. Implemented by the loader.
+class LoadCtx {
+ public:
+  virtual ~LoadCtx() = default;
+
+  /// Tell whether the argument is given or has a default.
+  virtual bool has(std::string_view name) const = 0;
+  /// Tell whether the argument is written in the call, as opposed to a default.
+  virtual bool given(std::string_view name) const = 0;
+  virtual Result<Value> value(std::string_view name) = 0;
+  /// Read an argument as a wire; numbers and lists become constants.
+  virtual Result<OutletId> wire(std::string_view name) = 0;
+  virtual Result<std::vector<OutletId>> wires(std::string_view name) = 0;
+  virtual Result<Dim> dim(std::string_view name) = 0;
+  virtual Result<std::vector<Dim>> dims(std::string_view name) = 0;
+  virtual Result<int64_t> integer(std::string_view name) = 0;
+  virtual Result<std::vector<int64_t>> integers(std::string_view name) = 0;
+  virtual Result<float> number(std::string_view name) = 0;
+  virtual Result<bool> boolean(std::string_view name) = 0;
+  virtual Result<std::string> text(std::string_view name) = 0;
+  /// Read a list of (before, after).
+  virtual Result<Pads> pads(std::string_view name) = 0;
+  /// Make a wire of a value that is at hand.
+  virtual Result<OutletId> to_wire(const Value& value) = 0;
+  virtual Result<Dim> to_dim(const Value& value) = 0;
+
+  virtual const Fact& fact(OutletId outlet) const = 0;
+  /// Add a node named after what the statement assigns; constants are folded.
+  virtual Result<std::vector<OutletId>> add(OpPtr op, std::vector<OutletId> inputs,
+                                            std::string_view suffix = "") = 0;
+  Result<OutletId> add1(OpPtr op, std::vector<OutletId> inputs, std::string_view suffix = "");
+  virtual Result<OutletId> konst(Tensor value, std::string_view suffix = "") = 0;
+
+  /// The type that graph.quant asks of output i of this statement; nothing if it has no entry.
+  struct QuantType {
+    DType dtype;
+    QParams q;
+  };
+  virtual std::optional<QuantType> quant(int output = 0) const = 0;
+  /// The generic type of the call: "scalar" in `variable<scalar>(...)`, or empty.
+  virtual std::string_view generic() const = 0;
+  /// The name that output i is assigned to.
+  virtual std::string assigned_name(int output = 0) const = 0;
+  /// Find `<label>.dat`.
+  virtual Result<TensorPtr> resource(std::string_view label) = 0;
+  /// Translate a fragment of the document as the body of a loop, its parameters as sources.
+  /// `facts`: the facts of the parameters, in their order.
+  struct BodyParameter {
+    std::string name;
+  };
+  virtual Result<std::vector<std::string>> fragment_parameters(std::string_view fragment) = 0;
+  virtual Result<std::vector<std::string>> fragment_results(std::string_view fragment) = 0;
+  virtual Result<Graph> fragment_graph(std::string_view fragment, std::span<const Fact> facts) = 0;
+  virtual Graph& graph() = 0;
+  virtual int line() const = 0;
+  virtual int rank_error_line() const { return line(); }
+};
+
+using LoadFn = Result<Value> (*)(LoadCtx&);
+
+/// An operator of the dialect: its declaration in NNEF syntax, the registry that has it, and its
+/// reader.
+struct NnefOp {
+  const char* registry;
+  const char* declaration;  ///< "fragment conv(input: tensor<scalar>, ...) -> (output: ...);"
+  LoadFn load;
+};
+
+/// What an op's file exports: the operators of the dialect that it reads.
+struct OpRoom {
+  const char* name;
+  std::span<const NnefOp> nnef;
+};
+
+/// What an op's writer sees: names of its inputs, and a place for statements. Implemented by the
+/// loader's writer.
+class SaveCtx {
+ public:
+  virtual ~SaveCtx() = default;
+  virtual const Graph& graph() const = 0;
+  virtual const Node& node() const = 0;
+  /// The expression that stands for input i: a name, or a literal for small constants.
+  virtual Result<std::string> in(int i) = 0;
+  /// As `in`, with unit axes in front until the rank is reached.
+  virtual Result<std::string> literal(const Tensor& tensor) = 0;
+  /// Name a constant: writes `<label>.dat` and a `variable` statement.
+  virtual Result<std::string> variable(std::string_view label, const TensorPtr& tensor) = 0;
+  /// Emit `name = expression;` for output i.
+  virtual void assign(std::string_view expression, int output = 0) = 0;
+  /// Emit `(a, b, ...) = expression;` for all outputs.
+  virtual void assign_all(std::string_view expression) = 0;
+  /// Emit a helper statement; returns the name that it got.
+  virtual std::string temp(std::string_view stem, std::string_view expression) = 0;
+  virtual void need_registry(std::string_view registry) = 0;
+  /// Write a loop body as a fragment; returns its name.
+  virtual Result<std::string> body(const Graph& body) = 0;
+};
+
+/// Spell attribute values in NNEF.
+std::string nnef_text(int64_t value);
+std::string nnef_text(bool value);
+std::string nnef_text(float value);
+std::string nnef_text(const Dim& value);
+std::string nnef_text(std::string_view value);
+std::string nnef_text(std::span<const int64_t> values);
+std::string nnef_text(std::span<const Dim> values);
+std::string nnef_text(const Pads& values);
+
+}  // namespace rill

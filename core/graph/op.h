@@ -1,0 +1,148 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/fact.h"
+#include "core/graph/fields.h"
+
+namespace rill {
+
+class Lowering;
+class Op;
+class PulseBuilder;
+class Rewrite;
+class SaveCtx;
+using OpPtr = std::shared_ptr<const Op>;
+
+/// One axis that an op carries through, frame by frame: where it lies in each input and output,
+/// -1 where it is absent. Frame t of the outputs depends on frame t of the inputs alone.
+struct AxisTrack {
+  std::vector<int> in;
+  std::vector<int> out;
+};
+
+/// Work of one evaluation; multiply-adds count one each.
+struct Cost {
+  Dim fma = 0;
+  Dim bytes = 0;
+};
+
+/// How far an op's result may be from another way of computing it.
+enum class Tolerance : uint8_t { kExact, kRounding, kRandom };
+
+/// Where a stream stands: which pulse this is, and where the stream ends once that is known.
+struct StreamClock {
+  int64_t tick = 0;
+  int64_t end = -1;  ///< frames of the whole stream at the inputs, -1 while unknown
+};
+
+/// Frames before the current pulse that a reader of a wire needs.
+struct HistoryNeed {
+  int axis = 0;
+  int64_t frames = 0;
+  TensorPtr fill;  ///< what they hold at the start of a stream; null means zeros
+};
+
+/// What `eval` works on. Outputs are allocated, with the shapes that `infer` gave.
+struct EvalCtx {
+  std::span<const View> in;
+  std::span<const View> out;
+  const Bindings* bindings = nullptr;  ///< values of the symbols, for attributes that hold dims
+  void* state = nullptr;               ///< what `Op::state_bytes` asked for
+  const StreamClock* clock = nullptr;  ///< null outside streams
+};
+
+/// An operator with its attributes: an immutable value, shared between graphs and threads.
+///
+/// One room holds all there is to know of it: meaning, shapes, evaluation, lowering, streaming
+/// rule and NNEF form. `eval` must not allocate, lock, log or fail for a reason that `infer` could
+/// have seen, except for strings and dims, which exist only before `prepare`.
+class Op {
+ public:
+  virtual ~Op() = default;
+
+  /// Name the operator as tract's dumps do: "Conv", "EinSum".
+  virtual std::string_view name() const = 0;
+  /// Identify the class; two ops of one class give one address.
+  virtual const void* kind() const = 0;
+  virtual std::shared_ptr<Op> clone() const = 0;
+  /// Show every attribute to a visitor, once.
+  virtual void fields(FieldVisitor& visitor) = 0;
+  /// Print the attributes; ops of one class are equal where this text is.
+  virtual std::string attributes() const;
+  /// Replace a symbol in all attributes. Null if nothing changes.
+  virtual OpPtr with_symbol(std::string_view symbol, const Dim& by) const;
+
+  /// Tell type and shape of the outputs from those of the inputs; symbolic.
+  virtual Result<Facts> infer(FactSpan in) const = 0;
+  /// Compute into the outputs: the plain form, right for every type and stride that infer allows.
+  virtual Status eval(EvalCtx& ctx) const = 0;
+  /// Tell whether constant inputs make the outputs constants.
+  virtual bool foldable() const { return true; }
+  /// Choose kernels, pack weights and emit steps. By default one step that calls `eval`.
+  virtual Status lower(Lowering& lowering) const;
+  /// Tell the bytes of state that `eval` keeps between calls, zero at the start of a stream.
+  virtual int64_t state_bytes(FactSpan in) const {
+    (void)in;
+    return 0;
+  }
+  /// Tell which earlier frames of input i are read; `prepare` then keeps them in front of it.
+  virtual std::optional<HistoryNeed> history(int input) const {
+    (void)input;
+    return std::nullopt;
+  }
+  /// Tell which axes are carried through frame by frame. None by default: an axis that is not
+  /// listed does not stream, unless `pulsify` says how.
+  virtual std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const {
+    (void)in, (void)out;
+    return {};
+  }
+  /// Wire what runs one pulse at a time. By default the op itself, where `axes` lets the streaming
+  /// axis through; else kUnsupported.
+  virtual Status pulsify(PulseBuilder& builder) const;
+  /// Give a simpler equal graph, or leave things as they are. No hardware in mind.
+  virtual Status declutter(Rewrite& rewrite) const {
+    (void)rewrite;
+    return {};
+  }
+  /// Give a faster equal graph; after declutter, never written to files.
+  virtual Status fuse(Rewrite& rewrite) const {
+    (void)rewrite;
+    return {};
+  }
+  virtual Cost cost(FactSpan in, FactSpan out) const {
+    (void)in, (void)out;
+    return {};
+  }
+  virtual Tolerance tolerance() const { return Tolerance::kExact; }
+  /// Write as NNEF statements.
+  virtual Status save(SaveCtx& ctx) const;
+  /// Lines for `dump --info`.
+  virtual std::vector<std::string> details() const { return {}; }
+
+  template <class T>
+  const T* as() const {
+    return kind() == &T::kKind ? static_cast<const T*>(this) : nullptr;
+  }
+};
+
+/// What every op class derives from: identity and copying.
+template <class Derived>
+class OpBase : public Op {
+ public:
+  static inline const char kKind = 0;
+  const void* kind() const override { return &kKind; }
+  std::shared_ptr<Op> clone() const override {
+    return std::make_shared<Derived>(static_cast<const Derived&>(*this));
+  }
+};
+
+/// Track every axis of elementwise ops: all inputs and outputs have one rank.
+std::vector<AxisTrack> elementwise_axes(FactSpan in, FactSpan out);
+
+}  // namespace rill

@@ -1,0 +1,66 @@
+#include "core/graph/pulse.h"
+
+#include <algorithm>
+
+namespace rill {
+
+Result<OutletId> PulseBuilder::add1(std::string_view suffix, OpPtr op,
+                                    std::vector<OutletId> inputs) {
+  RILL_ASSIGN(const std::vector<OutletId> outlets, add(suffix, std::move(op), std::move(inputs)));
+  return outlets[0];
+}
+
+namespace {
+
+/// The track that holds the streaming axis of every streaming input; null if there is none.
+const AxisTrack* common_track(const std::vector<AxisTrack>& tracks, const PulseBuilder& b) {
+  for (const AxisTrack& track : tracks) {
+    bool holds = true;
+    for (int i = 0; i < b.inputs() && holds; ++i) {
+      const auto stream = b.stream(i);
+      if (stream) holds = track.in[static_cast<size_t>(i)] == stream->axis;
+    }
+    if (holds) return &track;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Status Op::pulsify(PulseBuilder& b) const {
+  Facts in;
+  Facts out;
+  for (int i = 0; i < b.inputs(); ++i) in.push_back(b.in(i));
+  for (size_t i = 0; i < b.node().outputs.size(); ++i) out.push_back(b.out(static_cast<int>(i)));
+  const std::vector<AxisTrack> tracks = axes(in, out);
+  const AxisTrack* track = common_track(tracks, b);
+  const bool reaches_all = track && std::all_of(track->out.begin(), track->out.end(),
+                                                [](int axis) { return axis >= 0; });
+  if (!reaches_all) {
+    int axis = -1;
+    for (int i = 0; i < b.inputs(); ++i) {
+      if (const auto stream = b.stream(i)) axis = stream->axis;
+    }
+    return b.refuse("Move the operator out of the streaming part, or give it an axis that is not "
+                    "the stream's",
+                    "the frames of streaming axis ", axis,
+                    " are not independent of one another for this operator");
+  }
+  RILL_ASSIGN(const PulseBuilder::Synced synced, b.sync());
+  const OpPtr bound = with_symbol(b.symbol(), b.pulsed(Dim::symbol(b.symbol())));
+  RILL_ASSIGN(const std::vector<OutletId> outlets,
+              b.add("", bound ? bound : std::shared_ptr<const Op>(clone()), synced.wires));
+  for (size_t i = 0; i < outlets.size(); ++i) {
+    StreamFact stream = synced.stream;
+    stream.axis = track->out[i];
+    stream.dim = b.out(static_cast<int>(i)).dim(stream.axis);
+    stream.fill = nullptr;
+    if (stream.delay < 0) {
+      RILL_ASSIGN(stream.fill, b.mapped_fill(synced, static_cast<int>(i), stream.axis));
+    }
+    b.set(static_cast<int>(i), outlets[i], stream);
+  }
+  return {};
+}
+
+}  // namespace rill

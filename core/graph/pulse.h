@@ -1,0 +1,100 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace rill {
+
+/// How a wire streams. Position n of the wire holds logical frame n - delay.
+///
+/// The delay is signed. Where it is negative, the first -delay logical frames never travel: each of
+/// them is the constant frame `fill` (zeros if null), known beforehand, and whoever needs them puts
+/// them into its initial history.
+struct StreamFact {
+  int axis = 0;
+  Dim dim;             ///< logical frames of the whole stream, an expression in the stream symbol
+  int64_t delay = 0;   ///< frames of this wire
+  TensorPtr fill;      ///< extent 1 on the axis, or rank 0; meaningful while delay < 0
+
+  bool has_prefix() const { return delay < 0; }
+};
+
+/// A window that slides along the stream: conv, pooling, STFT.
+struct StreamWindow {
+  int64_t kernel = 1;  ///< frames from the first tap to the last, (taps - 1) * dilation + 1
+  int64_t stride = 1;
+  int64_t before = 0;  ///< padding
+  int64_t after = 0;
+  Tensor pad_value;    ///< of rank 0
+};
+
+/// What an op's streaming rule sees: its inputs in the whole graph and in the pulsed one.
+/// Implemented by `pulse`.
+class PulseBuilder {
+ public:
+  virtual ~PulseBuilder() = default;
+
+  virtual const Node& node() const = 0;        ///< in the whole graph
+  virtual const Fact& in(int i) const = 0;     ///< in the whole graph
+  virtual const Fact& out(int i) const = 0;    ///< in the whole graph
+  int inputs() const { return static_cast<int>(node().inputs.size()); }
+  virtual std::string_view symbol() const = 0;
+  /// How input i streams; nothing if it is static.
+  virtual std::optional<StreamFact> stream(int i) const = 0;
+  /// Input i in the pulsed graph.
+  virtual OutletId wire(int i) const = 0;
+  virtual const Fact& fact(OutletId pulsed) const = 0;
+  /// Frames per pulse on a wire of the pulsed graph. Errors: kPulse if it is not a number.
+  virtual Result<int64_t> pulse_of(OutletId pulsed, int axis) const = 0;
+  /// Replace the stream symbol by the pulse.
+  virtual Dim pulsed(const Dim& dim) const = 0;
+
+  /// Append to the pulsed graph; merges with an equal node.
+  virtual Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op,
+                                            std::vector<OutletId> inputs) = 0;
+  Result<OutletId> add1(std::string_view suffix, OpPtr op, std::vector<OutletId> inputs);
+  virtual Result<OutletId> konst(std::string_view suffix, Tensor value) = 0;
+
+  /// Delay a stream by that many frames; `overlap` earlier frames come along in front.
+  /// History holds the fill of the stream.
+  virtual Result<OutletId> delay(OutletId wire, const StreamFact& stream, int64_t frames,
+                                 int64_t overlap) = 0;
+  /// Overwrite the positions before the first frame, and after the last once it is known.
+  virtual Result<OutletId> mask(OutletId wire, StreamFact* stream, bool begin, bool end,
+                                const Tensor& value) = 0;
+  /// Bring all streaming inputs to one delay, the smallest that all can have. The inputs that
+  /// stream must agree in pulse and length. `tracks` tells the axis of each input.
+  struct Synced {
+    std::vector<OutletId> wires;
+    StreamFact stream;  ///< of input `first`
+    int first = -1;
+  };
+  virtual Result<Synced> sync() = 0;
+  /// The virtual first frame of output i: what this node makes of those of its inputs.
+  virtual Result<TensorPtr> mapped_fill(const Synced& synced, int i, int out_axis) = 0;
+  /// Make the virtual first frames real.
+  virtual Result<OutletId> materialise(OutletId wire, StreamFact* stream) = 0;
+  /// Prepare an input for an op that reads windows of it with no padding: mask, history,
+  /// alignment. `stream` becomes that of the op's output, apart from axis and dim.
+  virtual Result<OutletId> window(OutletId wire, StreamFact* stream, const StreamWindow& window) = 0;
+
+  /// Say what output i is in the pulsed graph, and how it streams (nothing: static).
+  virtual void set(int i, OutletId pulsed, std::optional<StreamFact> stream) = 0;
+  /// Say that things were given up for speed or reach; recorded in the model's properties.
+  virtual void note_approximation(std::string_view what) = 0;
+  /// Options that the caller asked for by name.
+  virtual bool backward_chunks() const = 0;
+
+  /// Make a refusal: node, op, axis, cause and way out.
+  template <class... Parts>
+  Status refuse(std::string_view way_out, const Parts&... cause) const {
+    return refusal(str_cat(cause...), way_out);
+  }
+  virtual Status refusal(std::string cause, std::string_view way_out) const = 0;
+};
+
+}  // namespace rill

@@ -1,0 +1,42 @@
+#include "kernels/depthwise/depthwise.h"
+
+namespace rill::kernels {
+namespace {
+
+float window(const DepthwiseF32Args& g, int64_t frame, int64_t channel) {
+  float sum = g.bias != nullptr ? g.bias[channel] : 0.0f;
+  const float* w = g.w + channel;
+  for (int64_t outer = 0; outer < g.taps_outer; ++outer) {
+    const float* x = g.x + frame * g.x_frame_stride + outer * g.x_tap_outer_stride + channel;
+    for (int64_t tap = 0; tap < g.taps; ++tap, w += g.channels) {
+      sum = __builtin_fmaf(x[tap * g.x_tap_stride], *w, sum);
+    }
+  }
+  if (g.clip && g.hi < __builtin_inff()) sum = sum < g.hi ? sum : g.hi;
+  if (g.clip && g.lo > -__builtin_inff()) sum = sum > g.lo ? sum : g.lo;
+  return sum;
+}
+
+constexpr DepthwiseF32 kKernels[] = {
+#define RILL_DEPTHWISE_F32(tier, name) {#name, tier, name},
+#include "kernels/depthwise/kernels.inc"
+#undef RILL_DEPTHWISE_F32
+};
+
+}  // namespace
+
+void depthwise_f32_scalar(const DepthwiseF32Args& args) noexcept {
+  for (int64_t frame = 0; frame < args.frames; ++frame) {
+    float* y = args.y + frame * args.y_frame_stride;
+    for (int64_t c = 0; c < args.channels; ++c) y[c] = window(args, frame, c);
+  }
+}
+
+const DepthwiseF32& depthwise_f32(Tier cpu) {
+  for (const DepthwiseF32& kernel : kKernels) {
+    if (supports(cpu, kernel.tier)) return kernel;
+  }
+  return kKernels[sizeof kKernels / sizeof kKernels[0] - 1];
+}
+
+}  // namespace rill::kernels

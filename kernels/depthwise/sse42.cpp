@@ -1,0 +1,9 @@
+#include "kernels/depthwise/depthwise_impl.h"
+
+namespace rill::kernels {
+
+void depthwise_f32_sse42(const DepthwiseF32Args& args) noexcept {
+  over_windows<Sse42, DepthwiseBody>(args);
+}
+
+}  // namespace rill::kernels

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "kernels/cpu.h"
+#include "kernels/pool/pool_args.h"
+
+namespace rill::kernels {
+
+/// One implementation of the pools.
+struct PoolF32 {
+  const char* name;
+  Tier tier;
+
+  /// Compute y[t, c], the largest x[t, tap, c] of the window; -infinity if there is none.
+  /// Shapes: x [frames and taps by strides, channels], y [frames, channels]; any count may be 0.
+  /// Types: f32; no alignment. y does not overlap x. A NaN is never chosen. Of 0 and -0 the first
+  /// one stays.
+  /// Accuracy: the same bits on every tier. Real-time: yes.
+  void (*max)(const PoolF32Args& args) noexcept;
+
+  /// Compute y[t, c] = scale * (sum of x[t, tap, c] over the window).
+  /// Shapes and types: as for `max`.
+  /// Accuracy: one chain of sums from 0 over ascending taps, outer taps first, then the product:
+  /// the same bits on every tier. Real-time: yes.
+  void (*sum)(const PoolF32Args& args) noexcept;
+};
+
+/// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.
+/// Real-time: no, call it at prepare.
+const PoolF32& pool_f32(Tier cpu);
+
+}  // namespace rill::kernels

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+
+// Apart from pool.h so that tier files see nothing but plain data and declarations.
+
+namespace rill::kernels {
+
+/// Arguments of a pool. Frames are rows of contiguous channels; all strides are in floats. Two tap
+/// levels make a 2-D window: `taps_outer` rows of `taps` frames each.
+struct PoolF32Args {
+  int64_t frames = 0, channels = 0;  // of the output
+  int64_t taps = 0;
+  int64_t taps_outer = 1;  // 1 for a 1-D window
+
+  const float* x = nullptr;        // the first tap of the first output frame
+  int64_t x_frame_stride = 0;      // between the first taps of two output frames: stride * row
+  int64_t x_tap_stride = 0;        // between taps: dilation * row
+  int64_t x_tap_outer_stride = 0;  // between outer taps
+
+  float* y = nullptr;
+  int64_t y_frame_stride = 0;
+
+  float scale = 1.0f;  // sums only: multiplies each sum; 1 / taps for an average
+};
+
+#define RILL_POOL_F32(tier, suffix)                             \
+  void pool_max_f32_##suffix(const PoolF32Args& args) noexcept; \
+  void pool_sum_f32_##suffix(const PoolF32Args& args) noexcept;
+#include "kernels/pool/kernels.inc"
+#undef RILL_POOL_F32
+
+}  // namespace rill::kernels

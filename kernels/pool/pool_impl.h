@@ -1,0 +1,50 @@
+#pragma once
+
+#include "kernels/pool/pool_args.h"
+#include "kernels/pool/windows_impl.h"
+
+namespace rill::kernels {
+namespace {
+
+template <bool kMax>
+struct PoolBody {
+  template <class Arch, int kFrames, int kVecs, bool kPartial>
+  static RILL_INLINE void tile(const PoolF32Args& g, int64_t frame, int64_t channel) {
+    using S = Ops<Arch>;
+    using V = Lanes<Arch>;
+    const int64_t count = g.channels - channel;
+    V acc[kFrames][kVecs];
+#pragma GCC unroll 8
+    for (int f = 0; f < kFrames; ++f) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVecs; ++v) acc[f][v] = V(kMax ? -__builtin_inff() : 0.0f);
+    }
+    const float* x_outer = g.x + frame * g.x_frame_stride + channel;
+    for (int64_t outer = 0; outer < g.taps_outer; ++outer, x_outer += g.x_tap_outer_stride) {
+      const float* x = x_outer;
+      for (int64_t tap = 0; tap < g.taps; ++tap, x += g.x_tap_stride) {
+#pragma GCC unroll 8
+        for (int f = 0; f < kFrames; ++f) {
+#pragma GCC unroll 8
+          for (int v = 0; v < kVecs; ++v) {
+            const float* from = x + f * g.x_frame_stride + v * S::kLanes;
+            const V xv = load_lanes<Arch, kPartial>(from, count);
+            acc[f][v] = kMax ? S::max_or(xv, acc[f][v]) : acc[f][v] + xv;
+          }
+        }
+      }
+    }
+#pragma GCC unroll 8
+    for (int f = 0; f < kFrames; ++f) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVecs; ++v) {
+        float* to = g.y + (frame + f) * g.y_frame_stride + channel + v * S::kLanes;
+        const V out = kMax ? acc[f][v] : acc[f][v] * V(g.scale);
+        store_lanes<Arch, kPartial>(to, out, count);
+      }
+    }
+  }
+};
+
+}  // namespace
+}  // namespace rill::kernels

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+
+// Apart from rnn.h so that tier files see nothing but plain data and declarations.
+
+namespace rill::kernels {
+
+/// Arguments of a GRU over one stream. x_r, x_z and x_n point to the first step's input projections
+/// with their biases, `hidden` floats a step; a negative stride runs backwards in time.
+struct GruF32Args {
+  int64_t steps = 0, hidden = 0;
+  const float* x_r = nullptr;
+  const float* x_z = nullptr;
+  const float* x_n = nullptr;
+  int64_t x_stride = 0;      // floats between steps
+  const float* w = nullptr;  // [hidden] x [3 * hidden], columns r, z, n, as matmul_f32_pack writes
+  const float* b_hn = nullptr;  // `hidden` floats, or null
+  float* h = nullptr;           // the state, `hidden` floats
+  float* y = nullptr;           // every h, or null
+  int64_t y_stride = 0;         // floats between steps
+  float* scratch = nullptr;     // rnn_scratch_floats(3, hidden)
+};
+
+/// Arguments of an LSTM over one stream; see `GruF32Args`.
+struct LstmF32Args {
+  int64_t steps = 0, hidden = 0;
+  const float* x_i = nullptr;
+  const float* x_f = nullptr;
+  const float* x_g = nullptr;
+  const float* x_o = nullptr;
+  int64_t x_stride = 0;
+  const float* w = nullptr;  // [hidden] x [4 * hidden], columns i, f, g, o
+  float* h = nullptr;        // the states, `hidden` floats each
+  float* c = nullptr;
+  float* y = nullptr;
+  int64_t y_stride = 0;
+  float* scratch = nullptr;  // rnn_scratch_floats(4, hidden)
+};
+
+enum class RnnActivation : uint8_t { kTanh, kRelu };
+
+/// Arguments of a plain recurrent layer over one stream; see `GruF32Args`.
+struct RnnF32Args {
+  int64_t steps = 0, hidden = 0;
+  RnnActivation activation = RnnActivation::kTanh;
+  const float* x = nullptr;
+  int64_t x_stride = 0;
+  const float* w = nullptr;  // [hidden] x [hidden]
+  float* h = nullptr;
+  float* y = nullptr;
+  int64_t y_stride = 0;
+  float* scratch = nullptr;  // rnn_scratch_floats(1, hidden)
+};
+
+#define RILL_RNN_F32(tier, suffix)                       \
+  void gru_f32_##suffix(const GruF32Args& a) noexcept;   \
+  void lstm_f32_##suffix(const LstmF32Args& a) noexcept; \
+  void rnn_f32_##suffix(const RnnF32Args& a) noexcept;
+#include "kernels/rnn/kernels.inc"
+#undef RILL_RNN_F32
+
+}  // namespace rill::kernels

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/graph/graph.h"
+#include "core/graph/nnef.h"
+#include "nnef_loader/archive/archive.h"
+
+namespace rill::nnef {
+
+struct LoadOptions {
+  LoadLimits limits;
+  /// Whether operators of `tract_core` may be used.
+  bool tract_core = true;
+  /// Called with every warning, such as an extension that is not known; may be empty.
+  void (*warn)(void* user, std::string_view message) = nullptr;
+  void* warn_user = nullptr;
+  /// Shapes that replace those of the graph's externals, by input name.
+  std::span<const std::pair<std::string, std::vector<Dim>>> input_shapes;
+};
+
+/// Load a model: archive, graph text, weights, quantisation. Not simplified yet.
+/// `ops`: the operators that graphs may use.
+/// Errors: kIo, kParse, kUnsupported, kShape, kDType, with file, line, column and node.
+Result<Graph> load(const std::string& path, std::span<const OpRoom* const> ops,
+                   const LoadOptions& options = {});
+Result<Graph> load_memory(std::span<const std::byte> bytes, std::span<const OpRoom* const> ops,
+                          const LoadOptions& options = {});
+
+struct SaveOptions {
+  /// Keep names as they are, written i"a.b"; otherwise what is no identifier becomes `_`.
+  bool extended_identifiers = false;
+  /// Write every constant to a file of its own, however small.
+  bool extern_all_constants = false;
+};
+
+/// Write a model; the form follows `container`. Atomic: a failed write leaves the old file.
+Status save(const Graph& graph, const std::string& path, Container container,
+            const SaveOptions& options = {});
+/// The text of graph.nnef alone.
+Result<std::string> graph_text(const Graph& graph, const SaveOptions& options = {});
+
+}  // namespace rill::nnef
