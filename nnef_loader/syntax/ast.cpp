@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kTypeNames = {"integer", "scalar",  "logical",
                                                         "string",  "complex", "?"};
-constexpr std::array<std::string_view, 14> kOperators = {"+",  "-",  "*",  "/",  "^",  "<",  "<=",
-                                                         ">",  ">=", "==", "!=", "&&", "||", "in"};
+constexpr std::array<std::string_view, 14> kOperators = {
+    "+", "-", "*", "/", "^", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "in"};
 
 struct KindText {
   std::string_view operator()(const Identifier&) const { return "a name"; }

@@ -7,9 +7,10 @@
 
 namespace rill::nnef {
 
-inline constexpr int kMaxNesting = 128;
+/// The printer nests at most two levels per level of a tree, so all it prints is read back.
+inline constexpr int kMaxNesting = 2 * kMaxExpressionHeight + 8;
 /// A tree takes up to about a hundred times the memory of its text.
-inline constexpr size_t kMaxTextBytes = size_t{32} << 20;
+inline constexpr size_t kMaxTextBytes = size_t{16} << 20;
 
 /// Read the text of a `graph.nnef`. `file` is named in errors.
 /// Errors: kParse, with line and column, for bad syntax, text that is not UTF-8, over

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "core/base/status.h"
+#include "nnef_loader/syntax/lexer.h"
+
+namespace rill::nnef {
+
+/// Look at tokens ahead of the one to take. A token that cannot be read shows as the end of the
+/// text; the failure itself comes out of `unexpected` and `expect_end`.
+class TokenStream {
+ public:
+  TokenStream(std::string_view text, std::string_view file) : lexer_(text, file) {}
+
+  const Token& peek(size_t ahead = 0);
+  Token take();
+  bool at_end() { return peek().kind == Token::Kind::kEnd; }
+
+  /// Take the token if it is that symbol, or that plain name.
+  bool accept(std::string_view symbol);
+  bool accept_word(std::string_view word);
+  Status expect(std::string_view symbol, std::string_view where);
+  /// As `expect(">")`; takes the first half of a `>=` too, as in `x: tensor<scalar>=1.0`.
+  Status expect_closing_angle(std::string_view where);
+  Status expect_word(std::string_view word);
+  Result<std::string> expect_name(std::string_view what);
+  Status expect_end(std::string_view after);
+  /// Take the raw text up to the next `;`. Nothing may have been looked at past the last token.
+  Result<std::string_view> raw_until_semicolon() { return lexer_.raw_until_semicolon(); }
+
+  /// Fail at the next token: "expected X, found Y".
+  Status unexpected(std::string_view expected);
+  Status error_at(Place place, std::string_view message) const {
+    return lexer_.error_at(place, message);
+  }
+
+ private:
+  Lexer lexer_;
+  std::deque<Token> ahead_;
+  Status failure_;
+};
+
+/// Count levels of nesting while alive.
+class Nesting {
+ public:
+  explicit Nesting(int* depth) : depth_(depth) { ++*depth_; }
+  ~Nesting() { --*depth_; }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+
+ private:
+  int* depth_;
+};
+
+}  // namespace rill::nnef
