@@ -1,8 +1,10 @@
 # Families on dense f32 arrays: matrix products, depthwise convolutions, pools, recurrent loops.
 
-rill_kernels(matmul TIERS sse42 avx2 avx512 neon)
-
-rill_test(matmul_test SOURCES matmul/matmul_test.cpp DEPENDS rill_kernels LABELS kernels)
+foreach(family matmul depthwise pool rnn)
+  rill_kernels(${family} TIERS sse42 avx2 avx512 neon)
+  rill_test(${family}_test SOURCES ${family}/${family}_test.cpp DEPENDS rill_kernels
+            LABELS kernels)
+endforeach()
 
 if(RILL_BENCH)
   find_package(Eigen3 3.4 REQUIRED NO_MODULE)

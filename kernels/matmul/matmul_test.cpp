@@ -4,50 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <random>
 #include <vector>
 
+#include "kernels/matmul/test_support.h"
+
 namespace rill::kernels {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kGuard = 12345.0f;
-
-std::vector<Tier> tiers() {
-  std::vector<Tier> found;
-  for (Tier t : {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
-    if (supports(detected_tier(), t)) found.push_back(t);
-  }
-  return found;
-}
-
-/// Bits, but for NaN: which of two NaN operands an instruction hands on is the compiler's choice.
-bool same(float a, float b) {
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  return std::memcmp(&a, &b, sizeof a) == 0;
-}
-
-std::vector<float> random_floats(std::mt19937& rng, int64_t count) {
-  std::uniform_real_distribution<float> value(-1.0f, 1.0f);
-  std::vector<float> out(static_cast<size_t>(count));
-  for (float& v : out) v = value(rng);
-  return out;
-}
-
-class AlignedFloats {
- public:
-  explicit AlignedFloats(int64_t count) : store_(static_cast<size_t>(count) + 16) {}
-  float* data() {
-    const auto at = reinterpret_cast<uintptr_t>(store_.data());
-    return store_.data() + (64 - at % 64) % 64 / sizeof(float);
-  }
-
- private:
-  std::vector<float> store_;
-};
 
 /// A product on random data, with everything that the arguments can ask for.
 struct Case {
@@ -115,9 +78,7 @@ struct Case {
 };
 
 Case random_case(std::mt19937& rng, int64_t m) {
-  const auto in = [&](int64_t lo, int64_t hi) {
-    return std::uniform_int_distribution<int64_t>(lo, hi)(rng);
-  };
+  const auto in = [&](int64_t lo, int64_t hi) { return random_int(rng, lo, hi); };
   Case c;
   c.m = m;
   c.n = in(1, 100);

@@ -1,0 +1,68 @@
+#pragma once
+
+// What the tests of the dense families share.
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "kernels/cpu.h"
+
+namespace rill::kernels {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kGuard = 12345.0f;
+
+/// List the tiers that this CPU can run.
+inline std::vector<Tier> tiers() {
+  std::vector<Tier> found;
+  for (Tier t : {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
+    if (supports(detected_tier(), t)) found.push_back(t);
+  }
+  return found;
+}
+
+/// Compare bits, but for NaN: which of two NaN operands an instruction hands on is the compiler's
+/// choice.
+inline bool same(float a, float b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+inline bool same(const std::vector<float>& a, const std::vector<float>& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!same(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+inline std::vector<float> random_floats(std::mt19937& rng, int64_t count) {
+  std::uniform_real_distribution<float> value(-1.0f, 1.0f);
+  std::vector<float> out(static_cast<size_t>(count));
+  for (float& v : out) v = value(rng);
+  return out;
+}
+
+inline int64_t random_int(std::mt19937& rng, int64_t lo, int64_t hi) {
+  return std::uniform_int_distribution<int64_t>(lo, hi)(rng);
+}
+
+/// Hold floats of which the first is aligned to 64 bytes.
+class AlignedFloats {
+ public:
+  explicit AlignedFloats(int64_t count) : store_(static_cast<size_t>(count) + 16) {}
+  float* data() {
+    const auto at = reinterpret_cast<uintptr_t>(store_.data());
+    return store_.data() + (64 - at % 64) % 64 / sizeof(float);
+  }
+
+ private:
+  std::vector<float> store_;
+};
+
+}  // namespace rill::kernels

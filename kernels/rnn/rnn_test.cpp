@@ -1,0 +1,196 @@
+#include "kernels/rnn/rnn.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/math/functions.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/matmul/test_support.h"
+
+namespace rill::kernels {
+namespace {
+
+/// A float whose multiply-add rounds twice, as all of SSE4.2 does.
+struct Unfused {
+  float v;
+  Unfused(float value) : v(value) {}
+};
+Unfused operator+(Unfused a, Unfused b) { return a.v + b.v; }
+Unfused operator*(Unfused a, Unfused b) { return a.v * b.v; }
+Unfused mul_add(Unfused a, Unfused b, Unfused c) { return a * b + c; }
+Unfused divide(Unfused a, Unfused b) { return a.v / b.v; }
+Unfused min_or_second(Unfused a, Unfused b) { return a.v < b.v ? a : b; }
+Unfused max_or_second(Unfused a, Unfused b) { return a.v > b.v ? a : b; }
+
+struct Functions {
+  float (*sigmoid)(float);
+  float (*tanh)(float);
+};
+
+template <class V>
+constexpr Functions kFunctions{[](float x) { return math::sigmoid(V(x)).v; },
+                               [](float x) { return math::tanh(V(x)).v; }};
+
+enum class Kind { kGru, kLstm, kTanh, kRelu };
+
+/// A recurrent layer on random data, its projections side by side in rows of x.
+struct Layer {
+  Kind kind;
+  int64_t steps, hidden;
+  bool backwards = false, bias = false;
+  std::vector<float> x, w, b_hn, h0, c0;
+
+  struct Result {
+    std::vector<float> h, c, y;
+  };
+
+  int64_t gates() const { return kind == Kind::kGru ? 3 : kind == Kind::kLstm ? 4 : 1; }
+  int64_t row() const { return gates() * hidden + 1; }
+  int64_t y_row() const { return hidden + 2; }
+
+  Layer(std::mt19937& rng, Kind k, int64_t step_count, int64_t units)
+      : kind(k), steps(step_count), hidden(units) {
+    backwards = random_int(rng, 0, 1) == 1;
+    bias = random_int(rng, 0, 1) == 1;
+    x = random_floats(rng, steps * row());
+    for (float& v : x) v *= 4.0f;
+    w = random_floats(rng, hidden * gates() * hidden);
+    b_hn = random_floats(rng, hidden);
+    h0 = random_floats(rng, hidden);
+    c0 = random_floats(rng, hidden);
+  }
+
+  Result run(Tier tier, int64_t steps_per_call, bool with_y = true) const {
+    const MatmulF32& matmul = matmul_f32(tier);
+    AlignedFloats packed(matmul_f32_packed_floats(matmul, hidden, gates() * hidden));
+    matmul_f32_pack(matmul, hidden, gates() * hidden, w.data(), gates() * hidden, 1, packed.data());
+    std::vector<float> scratch(size_t(rnn_scratch_floats(gates(), hidden)), kNan);
+    Result r{h0, c0, std::vector<float>(size_t(steps * y_row()), kGuard)};
+    for (int64_t done = 0; done < steps; done += steps_per_call) {
+      const int64_t first = backwards ? steps - 1 - done : done;
+      const int64_t sign = backwards ? -1 : 1;
+      const int64_t count = std::min(steps_per_call, steps - done);
+      const float* from = x.data() + first * row();
+      float* to = with_y ? r.y.data() + first * y_row() : nullptr;
+      call(rnn_f32(tier), count, from, sign, packed.data(), to, scratch.data(), r);
+    }
+    return r;
+  }
+
+  void call(const RnnF32& kernel, int64_t count, const float* from, int64_t sign,
+            const float* packed, float* to, float* scratch, Result& r) const {
+    if (kind == Kind::kGru) {
+      kernel.gru({count, hidden, from, from + hidden, from + 2 * hidden, sign * row(), packed,
+                  bias ? b_hn.data() : nullptr, r.h.data(), to, sign * y_row(), scratch});
+    } else if (kind == Kind::kLstm) {
+      kernel.lstm({count, hidden, from, from + hidden, from + 2 * hidden, from + 3 * hidden,
+                   sign * row(), packed, r.h.data(), r.c.data(), to, sign * y_row(), scratch});
+    } else {
+      const auto act = kind == Kind::kRelu ? RnnActivation::kRelu : RnnActivation::kTanh;
+      kernel.rnn({count, hidden, act, from, sign * row(), packed, r.h.data(), to, sign * y_row(),
+                  scratch});
+    }
+  }
+
+  /// The formulas of rnn.h as separate operations: W times h by the matrix product of the tier,
+  /// sigmoid and tanh one float at a time.
+  Result reference(Tier tier) const {
+    const auto [sigmoid, hyperbolic_tangent] =
+        tier == Tier::kSse42 ? kFunctions<Unfused> : kFunctions<math::ScalarLane>;
+    const MatmulF32& matmul = matmul_f32(tier);
+    const int64_t n = gates() * hidden;
+    AlignedFloats packed(matmul_f32_packed_floats(matmul, hidden, n));
+    matmul_f32_pack(matmul, hidden, n, w.data(), n, 1, packed.data());
+    Result r{h0, c0, std::vector<float>(size_t(steps * y_row()), kGuard)};
+    std::vector<float> s(static_cast<size_t>(n));
+    MatmulF32Args g;
+    g.m = 1;
+    g.n = n;
+    g.segment_len = hidden;
+    g.a = r.h.data();
+    g.b = packed.data();
+    g.c = s.data();
+    for (int64_t done = 0; done < steps; ++done) {
+      const int64_t step = backwards ? steps - 1 - done : done;
+      matmul.run(g);
+      for (int64_t i = 0; i < hidden; ++i) {
+        const auto in = [&](int64_t gate) { return x[size_t(step * row() + gate * hidden + i)]; };
+        const auto sum = [&](int64_t gate) { return s[size_t(gate * hidden + i)]; };
+        float& h = r.h[size_t(i)];
+        float& c = r.c[size_t(i)];
+        if (kind == Kind::kGru) {
+          const float gate_r = sigmoid(in(0) + sum(0)), gate_z = sigmoid(in(1) + sum(1));
+          const float inner = bias ? sum(2) + b_hn[size_t(i)] : sum(2);
+          const float scaled = gate_r * inner;
+          const float fresh = hyperbolic_tangent(in(2) + scaled);
+          const float rest = 1.0f - gate_z, fresh_part = rest * fresh, old_part = gate_z * h;
+          h = fresh_part + old_part;
+        } else if (kind == Kind::kLstm) {
+          const float kept = sigmoid(in(1) + sum(1)) * c;
+          const float added = sigmoid(in(0) + sum(0)) * hyperbolic_tangent(in(2) + sum(2));
+          c = kept + added;
+          h = sigmoid(in(3) + sum(3)) * hyperbolic_tangent(c);
+        } else {
+          const float v = in(0) + sum(0);
+          h = kind == Kind::kTanh ? hyperbolic_tangent(v) : v > 0.0f ? v : 0.0f;
+        }
+        r.y[size_t(step * y_row() + i)] = h;
+      }
+    }
+    return r;
+  }
+};
+
+class Rnn : public ::testing::TestWithParam<int> {};  // the parameter is the hidden size
+
+constexpr Kind kKinds[] = {Kind::kGru, Kind::kLstm, Kind::kTanh, Kind::kRelu};
+
+TEST_P(Rnn, GivesTheBitsOfSeparateElementwiseOperations) {
+  std::mt19937 rng(static_cast<uint32_t>(GetParam()));
+  for (const Kind kind : kKinds) {
+    const Layer layer(rng, kind, 5, GetParam());
+    for (Tier tier : tiers()) {
+      const Layer::Result got = layer.run(tier, layer.steps), want = layer.reference(tier);
+      for (size_t i = 0; i < got.y.size(); ++i) {
+        ASSERT_TRUE(same(got.y[i], want.y[i]))
+            << rnn_f32(tier).name << " kind " << int(kind) << " float " << i << ": " << got.y[i]
+            << " for " << want.y[i];
+      }
+    }
+  }
+}
+
+TEST_P(Rnn, AStreamCutAnywhereGivesTheBitsOfTheWhole) {
+  std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 1000);
+  for (const Kind kind : kKinds) {
+    const Layer layer(rng, kind, 7, GetParam());
+    for (Tier tier : tiers()) {
+      const Layer::Result whole = layer.run(tier, layer.steps);
+      for (const int64_t per_call : {1, 3}) {
+        const Layer::Result cut = layer.run(tier, per_call);
+        EXPECT_TRUE(same(whole.y, cut.y)) << rnn_f32(tier).name;
+        EXPECT_TRUE(same(whole.h, cut.h)) << rnn_f32(tier).name;
+        EXPECT_TRUE(same(whole.c, cut.c)) << rnn_f32(tier).name;
+      }
+      const Layer::Result silent = layer.run(tier, layer.steps, /*with_y=*/false);
+      EXPECT_TRUE(same(whole.h, silent.h)) << rnn_f32(tier).name;
+    }
+  }
+}
+
+TEST_P(Rnn, AUnitHasTheSameBitsWhereverItLies) {
+  std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 2000);
+  for (Tier tier : tiers()) {
+    // All units alike: what lies in whole vectors must equal what lies in the last lanes.
+    Layer layer(rng, Kind::kGru, 4, GetParam());
+    for (auto* v : {&layer.x, &layer.w, &layer.b_hn, &layer.h0}) v->assign(v->size(), 0.3f);
+    const Layer::Result r = layer.run(tier, layer.steps);
+    for (float h : r.h) EXPECT_TRUE(same(h, r.h[0])) << rnn_f32(tier).name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Hidden, Rnn, ::testing::Values(1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 96));
+
+}  // namespace
+}  // namespace rill::kernels
