@@ -10,6 +10,9 @@ if(RILL_BENCH)
   find_package(Eigen3 3.4 REQUIRED NO_MODULE)
   rill_bench(matmul_bench SOURCES matmul/matmul_bench.cpp matmul/eigen_bench.cpp
              DEPENDS rill_kernels Eigen3::Eigen)
+  foreach(family depthwise pool rnn)
+    rill_bench(${family}_bench SOURCES ${family}/${family}_bench.cpp DEPENDS rill_kernels)
+  endforeach()
   # Eigen chooses its instructions when it is compiled: give it all that this machine has.
   set_source_files_properties(matmul/eigen_bench.cpp PROPERTIES COMPILE_OPTIONS
     "-O3;-march=native;-ffp-contract=fast;-w")
