@@ -8,3 +8,7 @@ rill_test(kernels_pointwise_test SOURCES pointwise/pointwise_test.cpp DEPENDS ri
 rill_test(kernels_math_test SOURCES math/functions_test.cpp DEPENDS rill_kernels LABELS kernels)
 
 rill_bench(kernels_pointwise_bench SOURCES pointwise/pointwise_bench.cpp DEPENDS rill_kernels)
+
+rill_kernels(fft TIERS sse42 avx2 avx512 neon)
+rill_test(kernels_fft_test SOURCES fft/fft_test.cpp DEPENDS rill_kernels LABELS kernels)
+rill_bench(kernels_fft_bench SOURCES fft/fft_bench.cpp DEPENDS rill_kernels)
