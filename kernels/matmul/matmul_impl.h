@@ -21,7 +21,7 @@ constexpr int kMaxSums = Ops<Arch>::kRegisters * 3 / 4;
 template <class Arch>
 constexpr int kMaxRows = kMaxSums<Arch> / kPanelVecs<Arch>;
 /// Panels that a tile of few rows takes at once: enough independent sums to hide the latency.
-constexpr int kMaxPanels = 6;
+constexpr int kMaxPanels = 4;
 
 /// The part of a row of A that one block of k covers, segment by segment.
 struct KRange {
@@ -263,10 +263,11 @@ RILL_INLINE int64_t ceil_div(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a + b - 1) / static_cast<uint64_t>(b));
 }
 
-/// Compute `rows` rows, at most kMaxRows, by panels [first, first + panels); `t` is set up for
-/// them.
+/// Compute `rows` rows, at most kMaxRows, by `panels` panels that hold `cols` columns. `t` is set
+/// up for the first of them, and moves on with them: a copy of it would cost as much as a small
+/// tile.
 template <class Arch>
-void row_block(TileArgs t, int64_t rows, int64_t panels, int64_t cols) {
+RILL_INLINE void row_block(TileArgs& t, int64_t rows, int64_t panels, int64_t cols) {
   constexpr int kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
   // Groups of nearly equal size: a last group of one panel would wait on too few sums.
   const int64_t most = kTiles<Arch>.max_panels[rows];
@@ -307,7 +308,7 @@ void matmul(const MatmulF32Args& g) {
   for (int64_t kb = 0, k_begin = 0; kb < k_blocks; ++kb) {
     const int64_t k_count = ceil_div(k - k_begin, k_blocks - kb);
     const bool last = kb == k_blocks - 1;
-    TileArgs t{};
+    TileArgs t;
     t.lda = g.lda;
     t.k = k_range(g, k_begin, k_count);
     t.panel_stride = k * kNr;
@@ -325,11 +326,11 @@ void matmul(const MatmulF32Args& g) {
     for (int64_t panel = 0; panel < panels; panel += block) {
       const int64_t take = panels - panel < block ? panels - panel : block;
       const int64_t col = panel * kNr;
-      t.b = g.b + panel * t.panel_stride + k_begin * kNr;
-      t.bias = g.bias == nullptr ? nullptr : g.bias + col;
       for (int64_t i = 0, row = 0; i < row_blocks; ++i) {
         const int64_t rows = ceil_div(g.m - row, row_blocks - i);
         t.a = g.a + row * g.lda;
+        t.b = g.b + panel * t.panel_stride + k_begin * kNr;
+        t.bias = g.bias == nullptr ? nullptr : g.bias + col;
         t.c = g.c + row * g.ldc + col;
         t.residual = last && g.residual != nullptr ? g.residual + row * g.ldr + col : nullptr;
         row_block<Arch>(t, rows, take, g.n - col);
