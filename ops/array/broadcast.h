@@ -1,0 +1,52 @@
+#pragma once
+
+#include <vector>
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Repeat along axes of extent 1 until the shape is reached; missing axes are added in front.
+/// Shapes: input broadcastable to `shape` by NumPy's rule -> `shape`, extents of the input that are
+/// not 1 kept.
+/// Types: all, block-quantised constants excepted.
+/// Errors: kShape if the rank is above that of `shape`, or extents clash.
+/// Stream: pointwise on the axes that the input has; a streaming axis that is made here is refused.
+/// Source: tract, `tract_core_broadcast`.
+class Broadcast final : public OpBase<Broadcast> {
+ public:
+  std::vector<Dim> shape;
+  explicit Broadcast(std::vector<Dim> to) : shape(std::move(to)) {}
+  std::string_view name() const override { return "MultiBroadcastTo"; }
+  void fields(FieldVisitor& visitor) override { visitor.field("shape", shape); }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status pulsify(PulseBuilder& builder) const override;
+  Status declutter(Rewrite& rewrite) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+/// Repeat the whole tensor along each axis: out[i] = in[i modulo extent].
+/// Shapes: [D0..Dn] -> [D0 * repeats[0]..Dn * repeats[n]]; repeats may be symbolic.
+/// Types: all, block-quantised constants excepted.
+/// Errors: kShape if `repeats` does not fit the rank or is negative.
+/// Stream: pointwise on the axes that are not repeated; repeating the streaming axis is refused.
+/// Source: NNEF 1.0, `tile`.
+class Tile final : public OpBase<Tile> {
+ public:
+  std::vector<Dim> repeats;
+  explicit Tile(std::vector<Dim> times) : repeats(std::move(times)) {}
+  std::string_view name() const override { return "Tile"; }
+  void fields(FieldVisitor& visitor) override { visitor.field("repeats", repeats); }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status pulsify(PulseBuilder& builder) const override;
+  Status declutter(Rewrite& rewrite) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

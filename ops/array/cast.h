@@ -1,0 +1,28 @@
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Convert the elements to another type: floats to integers truncate and saturate, NaN gives 0,
+/// integers wrap, anything to bool is `!= 0`.
+/// Shapes: any, kept.
+/// Types: all but strings; from a quantised type the real number, to one rounded half to even.
+/// Errors: kDType for strings.
+/// Stream: pointwise.
+/// Source: tract, `tract_core_cast`.
+class Cast final : public OpBase<Cast> {
+ public:
+  DType to = DType::kF32;
+  QParams q;
+  explicit Cast(DType target, QParams params = {}) : to(target), q(params) {}
+  std::string_view name() const override { return "Cast"; }
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status declutter(Rewrite& rewrite) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Put frames before and after what is there, on every axis.
+/// `mode`: "constant" puts `value`, "replicated" the nearest element, "reflect" the elements
+/// mirrored at the first and the last one, which are not repeated.
+/// Shapes: [D0..Dn] -> [before0 + D0 + after0..].
+/// Types: all plain ones; `value` is of rank 0 and of the input's type.
+/// Errors: kShape if `pads` does not fit the rank or is negative, or there are too few elements to
+/// repeat or to mirror; kDType.
+/// Stream: on the streaming axis "constant" only: delay -= before, no data moves but a mask.
+/// Source: NNEF 1.0, `pad`.
+class Pad final : public OpBase<Pad> {
+ public:
+  Pads pads;
+  std::string mode = "constant";
+  TensorPtr value;
+  Pad(Pads amounts, std::string border, TensorPtr fill)
+      : pads(std::move(amounts)), mode(std::move(border)), value(std::move(fill)) {}
+  std::string_view name() const override { return "Pad"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("pads", pads);
+    visitor.field("mode", mode);
+    visitor.field("value", value);
+  }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status pulsify(PulseBuilder& builder) const override;
+  Status declutter(Rewrite& rewrite) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Replace `count` axes from `axis` on by axes of the extents `to`; elements keep their row-major
+/// order.
+/// Shapes: [..a, b..] -> [..to..]; the products of both are equal.
+/// Types: all, block-quantised constants excepted.
+/// Errors: kShape if there are no such axes, or the volumes differ; volumes that hold symbols are
+/// compared once they are numbers, where they cannot be before.
+/// Stream: an axis that is kept passes. Splitting the streaming axis by g delays it to a multiple
+/// of g and divides the delay; merging it with the axes right behind it multiplies the delay.
+/// Merging with an axis in front of it is refused.
+/// Source: NNEF 1.0, `reshape`.
+class Reshape final : public OpBase<Reshape> {
+ public:
+  int64_t axis = 0;
+  int64_t count = 0;
+  std::vector<Dim> to;
+  Reshape(int64_t first, int64_t axes_replaced, std::vector<Dim> extents)
+      : axis(first), count(axes_replaced), to(std::move(extents)) {}
+  std::string_view name() const override { return "Reshape"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("axis", axis);
+    visitor.field("count", count);
+    visitor.field("to", to);
+  }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status pulsify(PulseBuilder& builder) const override;
+  Status declutter(Rewrite& rewrite) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

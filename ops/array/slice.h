@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Keep `begin <= index < end` along one axis.
+/// Shapes: [D0..Dn] -> the same with end - begin on `axis`; bounds may be symbolic.
+/// Types: all, block-quantised constants excepted.
+/// Errors: kShape if there is no such axis, or a bound is out of range once it is a number.
+/// Stream: on the streaming axis, delay += begin and no data moves; a begin or a length that is
+/// not a number of frames from the start, or to the end, is refused. Other axes: cut in each pulse.
+/// Source: NNEF 1.0, `slice`.
+class Slice final : public OpBase<Slice> {
+ public:
+  int64_t axis = 0;
+  Dim begin;
+  Dim end;
+  Slice(int64_t on, Dim from, Dim to) : axis(on), begin(std::move(from)), end(std::move(to)) {}
+  std::string_view name() const override { return "Slice"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("axis", axis);
+    visitor.field("begin", begin);
+    visitor.field("end", end);
+  }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status pulsify(PulseBuilder& builder) const override;
+  Status declutter(Rewrite& rewrite) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+/// Keep every |stride|-th element along one axis: from index `modulo` upwards, or, for a negative
+/// stride, from the last index - `modulo` downwards.
+/// Shapes: [D0..Dn] -> the same with ceil((D - modulo) / |stride|) on `axis`.
+/// Types: all, block-quantised constants excepted.
+/// Errors: kShape if there is no such axis, `stride` is 0 or `modulo` is negative.
+/// Stream: on the streaming axis the stride must divide the pulse; delay (D + modulo) / stride.
+/// Source: tract, `tract_core_downsample`; NNEF 1.0, `slice` with a stride.
+class Downsample final : public OpBase<Downsample> {
+ public:
+  int64_t axis = 0;
+  int64_t stride = 1;
+  int64_t modulo = 0;
+  Downsample(int64_t on, int64_t every, int64_t first) : axis(on), stride(every), modulo(first) {}
+  std::string_view name() const override { return "Downsample"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("axis", axis);
+    visitor.field("stride", stride);
+    visitor.field("modulo", modulo);
+  }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status pulsify(PulseBuilder& builder) const override;
+  Status declutter(Rewrite& rewrite) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

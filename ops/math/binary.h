@@ -1,0 +1,72 @@
+#pragma once
+
+#include <optional>
+
+#include "core/graph/nnef.h"
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+enum class BinaryKind : uint8_t {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,  ///< integers: truncates, division by 0 gives 0
+  kPow,
+  kMin,  ///< of a number and a NaN, the number
+  kMax,
+  kEq,  ///< comparisons give bool
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kAnd,  ///< of integers: 1 where both are not 0
+  kOr,
+  kXor,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kShl,  ///< shifts by a negative count, or the width and more, as by the width
+  kShr,
+};
+
+/// Combine two tensors element by element.
+/// Shapes: two of one rank, extents equal or 1 -> the larger of each.
+/// Types: both inputs of one type, numbers or dims; logic: bool and integers. The output has that
+/// type, bool for comparisons. Quantised types compute on the real numbers.
+/// Errors: kShape if ranks differ or extents clash; kDType if types differ or are not supported.
+/// Stream: pointwise.
+/// Source: NNEF 1.0, `add` and its kin; tract, `tract_core_xor`, `tract_core_bitand`, `tract_shl`.
+class Binary final : public OpBase<Binary> {
+ public:
+  BinaryKind kind_of = BinaryKind::kAdd;
+  QParams q;  ///< of the output, where the inputs are quantised
+  explicit Binary(BinaryKind which, QParams params = {}) : kind_of(which), q(params) {}
+  std::string_view name() const override;
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status declutter(Rewrite& rewrite) const override;
+  Status fuse(Rewrite& rewrite) const override;
+  Cost cost(FactSpan in, FactSpan out) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+bool is_comparison(BinaryKind kind);
+
+/// The value of a constant f32 tensor whose elements are all the same, bit for bit.
+std::optional<float> uniform_f32(const Fact& fact);
+
+/// Add a binary operation while loading: types promoted, ranks aligned with unit axes behind the
+/// lower rank.
+/// Errors: kDType if there is no common type.
+Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b);
+/// Bring wires to one rank, with unit axes behind the lower ones.
+Result<std::vector<OutletId>> align_ranks(LoadCtx& ctx, std::vector<OutletId> wires);
+/// Convert a wire to a type, if it is of another one.
+Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q = {});
+
+}  // namespace rill::ops

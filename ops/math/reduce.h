@@ -1,0 +1,40 @@
+#pragma once
+
+#include <vector>
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+enum class ReduceKind : uint8_t { kSum, kProduct, kMin, kMax, kArgMin, kArgMax, kAny, kAll };
+
+/// Combine all elements along some axes, which stay with extent 1.
+/// Shapes: [D0..Dn] -> the same with 1 on `axes`; argmin, argmax: the flat index over them.
+/// Types: sum: numbers, integers in 64 bits and wrapped; product: also dims; min, max, argmin,
+/// argmax: numbers; any, all: bool. argmin and argmax give i64, the others the input's type.
+/// Errors: kShape if there is no such axis; kDType.
+/// Empty axes: sum 0, product 1, max the least number, min the greatest, any false, all true.
+/// NaN: never the minimum or maximum; of nothing but NaNs, the least or greatest number.
+/// Stream: pointwise on the axes that are not reduced; reducing the streaming axis is refused.
+/// Source: NNEF 1.0, `sum_reduce` and its kin; tract, `tract_core_product_reduce`.
+class Reduce final : public OpBase<Reduce> {
+ public:
+  ReduceKind kind_of = ReduceKind::kSum;
+  std::vector<int64_t> reduced;  ///< ascending, each once
+  bool last = false;             ///< argmin, argmax: of equal extrema the last one
+  Reduce(ReduceKind which, std::vector<int64_t> axes_reduced, bool take_last = false)
+      : kind_of(which), reduced(std::move(axes_reduced)), last(take_last) {}
+  std::string_view name() const override;
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status pulsify(PulseBuilder& builder) const override;
+  Status declutter(Rewrite& rewrite) const override;
+  Cost cost(FactSpan in, FactSpan out) const override;
+  Tolerance tolerance() const override { return Tolerance::kRounding; }
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+enum class UnaryKind : uint8_t {
+  kNeg,
+  kAbs,
+  kSign,
+  kSquare,
+  kSqrt,
+  kRsqrt,
+  kRecip,
+  kExp,
+  kLn,
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kTanh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kSigmoid,
+  kErf,
+  kSilu,
+  kGelu,
+  kGeluApprox,
+  kHardSwish,
+  kLeakyRelu,  ///< `alpha` times what is below 0
+  kFloor,
+  kCeil,
+  kRound,      ///< half away from zero
+  kRoundEven,  ///< half to even
+  kNot,        ///< of bool
+  kBitNot,
+  kIsNan,  ///< gives bool
+  kIsInf,  ///< gives bool; `alpha` has bit 1 set for +infinity, bit 2 for -infinity
+};
+
+/// Compute a function of every element.
+/// Shapes: any, kept.
+/// Types: floats; abs, neg, sign, square, floor, ceil, round: also integers, and neg, abs, floor,
+/// ceil and round dims; not: bool; bitnot: bool and integers. Quantised types compute on the real
+/// numbers and keep their parameters. The output has the input's type; is_nan, is_inf: bool.
+/// Errors: kDType.
+/// Stream: pointwise.
+/// Accuracy: kernels/math/functions.h for f32.
+/// Source: NNEF 1.0, `exp` and its kin; tract, `tract_core_erf` and its kin.
+class Unary final : public OpBase<Unary> {
+ public:
+  UnaryKind kind_of = UnaryKind::kNeg;
+  float alpha = 0.0F;
+  explicit Unary(UnaryKind which, float parameter = 0.0F) : kind_of(which), alpha(parameter) {}
+  std::string_view name() const override;
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status declutter(Rewrite& rewrite) const override;
+  Status fuse(Rewrite& rewrite) const override;
+  Cost cost(FactSpan in, FactSpan out) const override;
+  Tolerance tolerance() const override { return Tolerance::kRounding; }
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Compute exp(x - max) / sum of exp(x - max) over some axes jointly, or its logarithm.
+/// Shapes: any, kept. Types: floats; computed in f32, f64 in f64.
+/// Errors: kShape if there is no such axis; kDType.
+/// Stream: pointwise on other axes; over the streaming axis it is refused.
+/// Source: NNEF 1.0, `softmax`; tract, `tract_core_log_softmax`.
+class Softmax final : public OpBase<Softmax> {
+ public:
+  std::vector<int64_t> over;  ///< ascending, each once
+  bool log = false;
+  Softmax(std::vector<int64_t> axes_joint, bool logarithm)
+      : over(std::move(axes_joint)), log(logarithm) {}
+  std::string_view name() const override { return log ? "LogSoftmax" : "Softmax"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("axes", over);
+    visitor.field("log", log);
+  }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status pulsify(PulseBuilder& builder) const override;
+  Cost cost(FactSpan in, FactSpan out) const override;
+  Tolerance tolerance() const override { return Tolerance::kRounding; }
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops
