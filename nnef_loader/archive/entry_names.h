@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/status.h"
+#include "nnef_loader/archive/archive.h"
+
+namespace rill::nnef {
+
+enum class NameRule : uint8_t {
+  kPath,  ///< relative paths below the archive; hidden files are left out
+  kKey,   ///< any text
+};
+
+/// Give the name an entry goes by; nothing if the entry is to be left out.
+/// Errors: kParse for absolute names and for `..`.
+Result<std::optional<std::string>> entry_name(std::string_view raw, NameRule rule);
+
+/// Fail with `code` if two entries have one name.
+Status check_unique(std::span<const Entry> entries, Code code);
+
+}  // namespace rill::nnef

@@ -1,0 +1,105 @@
+#include "nnef_loader/archive/folder.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "nnef_loader/archive/source.h"
+
+namespace rill::nnef {
+namespace {
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { closedir(folder); }
+};
+
+struct Found {
+  std::string name;
+  bool is_folder = false;
+};
+
+class FolderReader {
+ public:
+  FolderReader(const std::string& root, const LoadLimits& limits)
+      : root_(root), limits_(limits), bytes_left_(limits.max_expanded_bytes) {}
+
+  Status read(const std::string& below, int depth,
+              const std::function<bool(std::string_view)>* wanted);
+  std::vector<Entry> take() { return std::move(entries_); }
+
+ private:
+  Result<std::vector<Found>> list(const std::string& path);
+  Status add(const std::string& name);
+
+  const std::string& root_;
+  const LoadLimits& limits_;
+  int64_t bytes_left_;
+  int64_t seen_ = 0;
+  std::vector<Entry> entries_;
+};
+
+Result<std::vector<Found>> FolderReader::list(const std::string& path) {
+  const std::unique_ptr<DIR, CloseFolder> folder(opendir(path.c_str()));
+  if (!folder) return system_error("cannot read folder", path);
+  std::vector<Found> found;
+  errno = 0;
+  while (const dirent* item = readdir(folder.get())) {
+    Found next{item->d_name};
+    if (++seen_ > limits_.max_entries) return fail(Code::kParse, "too many files").at(root_, 0);
+    if (next.name.starts_with(".")) continue;
+    struct stat info {};
+    const std::string full = str_cat(path, "/", next.name);
+    if (lstat(full.c_str(), &info) != 0) return system_error("cannot read", full);
+    next.is_folder = S_ISDIR(info.st_mode);
+    if (next.is_folder || S_ISREG(info.st_mode)) found.push_back(std::move(next));
+    errno = 0;
+  }
+  if (errno != 0) return system_error("cannot read folder", path);
+  std::sort(found.begin(), found.end(),
+            [](const Found& a, const Found& b) { return a.name < b.name; });
+  return found;
+}
+
+Status FolderReader::add(const std::string& name) {
+  const std::string full = str_cat(root_, "/", name);
+  RILL_ASSIGN(std::vector<std::byte> bytes, read_file(full, bytes_left_));
+  bytes_left_ -= static_cast<int64_t>(bytes.size());
+  entries_.push_back({name, std::move(bytes)});
+  return {};
+}
+
+Status FolderReader::read(const std::string& below, int depth,
+                          const std::function<bool(std::string_view)>* wanted) {
+  if (depth > limits_.max_folder_depth) {
+    return fail(Code::kParse, "folders nested over ", limits_.max_folder_depth, " deep")
+        .at(str_cat(root_, "/", below), 0);
+  }
+  RILL_ASSIGN(const std::vector<Found> found, list(below.empty() ? root_ : root_ + "/" + below));
+  for (const Found& item : found) {
+    const std::string name = below.empty() ? item.name : str_cat(below, "/", item.name);
+    if (wanted != nullptr && (item.is_folder || !(*wanted)(item.name))) continue;
+    RILL_TRY(item.is_folder ? read(name, depth + 1, wanted) : add(name));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Entry>> read_folder(const std::string& path, const LoadLimits& limits) {
+  FolderReader reader(path, limits);
+  RILL_TRY(reader.read("", 0, nullptr));
+  return reader.take();
+}
+
+Result<std::vector<Entry>> read_siblings(const std::string& folder, const LoadLimits& limits,
+                                         const std::function<bool(std::string_view)>& wanted) {
+  FolderReader reader(folder, limits);
+  RILL_TRY(reader.read("", 0, &wanted));
+  return reader.take();
+}
+
+}  // namespace rill::nnef

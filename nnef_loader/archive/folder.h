@@ -1,0 +1,20 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "nnef_loader/archive/archive.h"
+
+namespace rill::nnef {
+
+/// Read the regular files below a folder, sorted by name; links and hidden ones are left out.
+Result<std::vector<Entry>> read_folder(const std::string& path, const LoadLimits& limits);
+
+/// Read the files that stand directly in a folder and whose names are wanted.
+Result<std::vector<Entry>> read_siblings(const std::string& folder, const LoadLimits& limits,
+                                         const std::function<bool(std::string_view)>& wanted);
+
+}  // namespace rill::nnef

@@ -1,0 +1,102 @@
+#include "nnef_loader/archive/gzip_trailer.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace rill::nnef {
+namespace {
+
+constexpr uint32_t kPolynomial = 0xEDB88320U;
+constexpr int64_t kHeaderBytes = 10;
+constexpr int64_t kTrailerBytes = 8;
+constexpr int64_t kSmallestMember = kHeaderBytes + 2 + kTrailerBytes;
+
+using Tables = std::array<std::array<uint32_t, 256>, 8>;
+
+/// Table k advances the checksum of a byte over k zero bytes more.
+constexpr Tables make_tables() {
+  Tables tables{};
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t crc = i;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1U) != 0 ? kPolynomial : 0U);
+    tables[0][i] = crc;
+  }
+  for (size_t k = 1; k < 8; ++k) {
+    for (size_t i = 0; i < 256; ++i) {
+      const uint32_t before = tables[k - 1][i];
+      tables[k][i] = (before >> 8) ^ tables[0][before & 0xFFU];
+    }
+  }
+  return tables;
+}
+
+constexpr Tables kTables = make_tables();
+
+uint32_t byte_at(std::span<const std::byte> bytes, size_t i) {
+  return std::to_integer<uint32_t>(bytes[i]);
+}
+
+uint32_t word_at(std::span<const std::byte> bytes, size_t i) {
+  return byte_at(bytes, i) | byte_at(bytes, i + 1) << 8 | byte_at(bytes, i + 2) << 16 |
+         byte_at(bytes, i + 3) << 24;
+}
+
+/// Tell whether a member may start there: magic, deflate, no reserved flag, a known extra-flags
+/// byte and a known system.
+bool may_start_member(std::span<const std::byte> b, size_t i) {
+  if (byte_at(b, i) != 0x1F || byte_at(b, i + 1) != 0x8B || byte_at(b, i + 2) != 8) return false;
+  const uint32_t extra = byte_at(b, i + 8);
+  const uint32_t system = byte_at(b, i + 9);
+  return byte_at(b, i + 3) < 0x20 && (extra == 0 || extra == 2 || extra == 4) &&
+         (system <= 13 || system == 255);
+}
+
+/// Tell whether a second member may start somewhere in the file.
+Result<bool> may_have_more_members(const Source& source) {
+  std::vector<std::byte> chunk(size_t{1} << 18);
+  const int64_t step = static_cast<int64_t>(chunk.size()) - kHeaderBytes;
+  for (int64_t at = kSmallestMember; at < source.size(); at += step) {
+    RILL_ASSIGN(const size_t got, source.read_at(at, chunk));
+    const std::span<const std::byte> bytes(chunk.data(), got);
+    for (size_t i = 0; i + kHeaderBytes <= got; ++i) {
+      if (may_start_member(bytes, i)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void Crc32::update(std::span<const std::byte> bytes) {
+  size_t i = 0;
+  for (; i + 8 <= bytes.size(); i += 8) {
+    const uint32_t low = state_ ^ word_at(bytes, i);
+    const uint32_t high = word_at(bytes, i + 4);
+    state_ = kTables[7][low & 0xFFU] ^ kTables[6][low >> 8 & 0xFFU] ^
+             kTables[5][low >> 16 & 0xFFU] ^ kTables[4][low >> 24] ^ kTables[3][high & 0xFFU] ^
+             kTables[2][high >> 8 & 0xFFU] ^ kTables[1][high >> 16 & 0xFFU] ^
+             kTables[0][high >> 24];
+  }
+  for (; i < bytes.size(); ++i) {
+    state_ = (state_ >> 8) ^ kTables[0][(state_ ^ byte_at(bytes, i)) & 0xFFU];
+  }
+}
+
+Status check_gzip_trailer(const Source& source, const Crc32& crc, uint64_t unfolded_bytes) {
+  // Zeros after the trailer are padding, as tapes have it; a trailer may itself end in zeros.
+  std::vector<std::byte> tail(size_t{64} << 10);
+  const int64_t from = std::max<int64_t>(0, source.size() - static_cast<int64_t>(tail.size()));
+  RILL_ASSIGN(const size_t got, source.read_at(from, tail));
+  const auto size_field = static_cast<uint32_t>(unfolded_bytes);
+  for (size_t end = got; end >= kTrailerBytes; --end) {
+    if (word_at(tail, end - 8) == crc.value() && word_at(tail, end - 4) == size_field) return {};
+    if (tail[end - 1] != std::byte{0}) break;
+  }
+  RILL_ASSIGN(const bool more, may_have_more_members(source));
+  if (more) return {};
+  return fail(Code::kParse, "gzip data is damaged: its checksum or length does not fit")
+      .at(source.name(), 0);
+}
+
+}  // namespace rill::nnef
