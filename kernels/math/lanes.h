@@ -237,6 +237,26 @@ inline void store_partial(const V& x, float* p, size_t n) {
 #endif
 }
 
+/// Take a in the first n lanes and b in the others.
+template <class V>
+inline V first_of(size_t n, const V& a, const V& b) {
+  constexpr float kIndex[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  static_assert(V::size <= 16);
+  return pick(V::load_unaligned(kIndex) < V(static_cast<float>(n)), a, b);
+}
+
+/// Combine all lanes by `f`, in the order of a binary tree: lane i with lane i + half.
+template <class V, class F>
+inline ScalarLane fold_lanes(const V& x, F f) {
+  float lane[V::size];
+  x.store_unaligned(lane);
+  for (size_t half = V::size / 2; half > 0; half /= 2) {
+    for (size_t i = 0; i < half; ++i)
+      lane[i] = f(ScalarLane(lane[i]), ScalarLane(lane[i + half])).v;
+  }
+  return lane[0];
+}
+
 /// Call `f` on every lane of x: for functions that have no vector form.
 template <class V, class F>
 inline V map_lanes(const V& x, F f) {
