@@ -16,3 +16,7 @@ rill_bench(kernels_fft_bench SOURCES fft/fft_bench.cpp DEPENDS rill_kernels)
 rill_kernels(softmax TIERS sse42 avx2 avx512 neon)
 rill_test(kernels_softmax_test SOURCES softmax/softmax_test.cpp DEPENDS rill_kernels LABELS kernels)
 rill_bench(kernels_softmax_bench SOURCES softmax/softmax_bench.cpp DEPENDS rill_kernels)
+
+rill_kernels(reduce TIERS sse42 avx2 avx512 neon)
+rill_test(kernels_reduce_test SOURCES reduce/reduce_test.cpp DEPENDS rill_kernels LABELS kernels)
+rill_bench(kernels_reduce_bench SOURCES reduce/reduce_bench.cpp DEPENDS rill_kernels)

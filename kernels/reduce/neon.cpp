@@ -1,0 +1,9 @@
+#include "kernels/reduce/reduce_impl.h"
+
+namespace rill::kernels {
+
+void reduce_f32_neon(const ReduceF32Args& args) noexcept {
+  reduce<xsimd::batch<float, xsimd::neon64>>(args);
+}
+
+}  // namespace rill::kernels

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu.h"
+
+namespace rill::kernels {
+
+enum class ReduceOp : uint8_t { kSum, kMax, kMin, kProd, kSumSquares };
+
+/// A reduction of the middle one of three axes; strides in floats, of any value.
+struct ReduceF32Args {
+  ReduceOp op = ReduceOp::kSum;
+  int64_t outer = 1;
+  int64_t reduced = 1;
+  int64_t inner = 1;
+  const float* x = nullptr;
+  int64_t x_outer = 0;
+  int64_t x_reduced = 0;
+  int64_t x_inner = 0;
+  float* y = nullptr;
+  int64_t y_outer = 0;
+  int64_t y_inner = 0;
+  float scale = 1.0f;  // the result is multiplied by it
+};
+
+/// Reduce x along its middle axis. Of no elements: 0, -infinity, infinity, 1 or 0, times `scale`.
+/// kMax and kMin never select a NaN: of NaNs alone, as of no elements.
+/// Shapes: x [outer, reduced, inner] -> y [outer, inner]. Fast if x_inner is 1, or if inner is 1
+/// and x_outer or x_reduced is 1. The arrays do not overlap. Accuracy: of sums, 6e-8 n times the
+/// sum of magnitudes. An output depends on its own elements, n and which stride is 1: in ascending
+/// order, or, if only x_reduced is 1, by lanes. Real-time: yes.
+using ReduceF32Fn = void (*)(const ReduceF32Args& args) noexcept;
+
+/// Choose the function for a CPU; never null. Real-time: no, call it at prepare.
+ReduceF32Fn reduce_f32(Tier cpu = active_tier()) noexcept;
+
+#define RILL_KERNEL(needs, name) void name(const ReduceF32Args& args) noexcept;
+#include "kernels/reduce/kernels.inc"
+#undef RILL_KERNEL
+
+}  // namespace rill::kernels

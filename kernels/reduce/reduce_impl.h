@@ -1,0 +1,181 @@
+#pragma once
+
+#include "kernels/math/functions.h"
+#include "kernels/reduce/reduce.h"
+
+namespace rill::kernels {
+namespace {
+
+// An operation: its neutral element, how an element joins an accumulator, how two of these join.
+
+struct SumStep {
+  static constexpr float kStart = 0.0f;
+  template <class V>
+  static V add(const V& acc, const V& x) {
+    return acc + x;
+  }
+  template <class V>
+  static V join(const V& a, const V& b) {
+    return a + b;
+  }
+};
+
+struct SumSquaresStep : SumStep {
+  template <class V>
+  static V add(const V& acc, const V& x) {
+    return math::mul_add(x, x, acc);
+  }
+};
+
+struct ProdStep {
+  static constexpr float kStart = 1.0f;
+  template <class V>
+  static V add(const V& acc, const V& x) {
+    return acc * x;
+  }
+  template <class V>
+  static V join(const V& a, const V& b) {
+    return a * b;
+  }
+};
+
+struct MaxStep {
+  static constexpr float kStart = -__builtin_inff();
+  template <class V>
+  static V add(const V& acc, const V& x) {
+    return math::max_or_second(x, acc);  // a NaN in x loses
+  }
+  template <class V>
+  static V join(const V& a, const V& b) {
+    return math::max_or_second(a, b);
+  }
+};
+
+struct MinStep {
+  static constexpr float kStart = __builtin_inff();
+  template <class V>
+  static V add(const V& acc, const V& x) {
+    return math::min_or_second(x, acc);
+  }
+  template <class V>
+  static V join(const V& a, const V& b) {
+    return math::min_or_second(a, b);
+  }
+};
+
+/// Store the first n lanes with a stride.
+template <class V>
+inline void store_strided(const V& v, float* y, int64_t stride, int64_t n) {
+  if (stride == 1 && n == static_cast<int64_t>(V::size)) return v.store_unaligned(y);
+  if (stride == 1) return math::store_partial(v, y, static_cast<size_t>(n));
+  float lane[V::size];
+  v.store_unaligned(lane);
+  for (int64_t i = 0; i < n; ++i) y[i * stride] = lane[i];
+}
+
+/// Reduce K vectors of neighbouring columns, each column a chain in ascending order.
+template <class V, class Step, int K>
+inline void reduce_columns(const float* x, int64_t stride, int64_t n, const V& scale, float* y,
+                           int64_t y_stride) {
+  constexpr int64_t kWidth = V::size;
+  V acc[K];
+  for (int k = 0; k < K; ++k) acc[k] = V(Step::kStart);
+  for (int64_t i = 0; i < n; ++i, x += stride) {
+    for (int k = 0; k < K; ++k) acc[k] = Step::add(acc[k], V::load_unaligned(x + k * kWidth));
+  }
+  for (int k = 0; k < K; ++k) {
+    store_strided(acc[k] * scale, y + k * kWidth * y_stride, y_stride, kWidth);
+  }
+}
+
+/// Reduce [reduced, inner] along its first axis, the elements of a row contiguous.
+template <class V, class Step>
+void reduce_rows(const ReduceF32Args& a, const float* x, float* y) {
+  constexpr int64_t kWidth = V::size;
+  const V scale(a.scale);
+  int64_t i = 0;
+  for (; i + 4 * kWidth <= a.inner; i += 4 * kWidth) {
+    reduce_columns<V, Step, 4>(x + i, a.x_reduced, a.reduced, scale, y + i * a.y_inner, a.y_inner);
+  }
+  for (; i + kWidth <= a.inner; i += kWidth) {
+    reduce_columns<V, Step, 1>(x + i, a.x_reduced, a.reduced, scale, y + i * a.y_inner, a.y_inner);
+  }
+  if (i == a.inner) return;
+  const size_t rest = static_cast<size_t>(a.inner - i);
+  V acc(Step::kStart);
+  for (int64_t k = 0; k < a.reduced; ++k) {
+    acc = Step::add(acc, math::load_partial<V>(x + i + k * a.x_reduced, rest));
+  }
+  store_strided(acc * scale, y + i * a.y_inner, a.y_inner, a.inner - i);
+}
+
+/// Reduce n contiguous elements: four vectors of lanes, which meet in a fixed order.
+template <class V, class Step>
+inline float reduce_contiguous(const float* x, int64_t n) {
+  constexpr int64_t kWidth = V::size;
+  V acc[4];
+  for (int k = 0; k < 4; ++k) acc[k] = V(Step::kStart);
+  int64_t i = 0;
+  for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
+    for (int k = 0; k < 4; ++k) acc[k] = Step::add(acc[k], V::load_unaligned(x + i + k * kWidth));
+  }
+  for (; i + kWidth <= n; i += kWidth) acc[0] = Step::add(acc[0], V::load_unaligned(x + i));
+  if (i < n) {
+    const size_t rest = static_cast<size_t>(n - i);
+    acc[1] = math::first_of(rest, Step::add(acc[1], math::load_partial<V>(x + i, rest)), acc[1]);
+  }
+  const V all = Step::join(Step::join(acc[0], acc[1]), Step::join(acc[2], acc[3]));
+  return math::fold_lanes(all, [](auto p, auto q) { return Step::join(p, q); }).v;
+}
+
+/// Reduce elements with a stride, in ascending order: the chain of one column, in every lane.
+template <class V, class Step>
+inline float reduce_strided(const float* x, int64_t stride, int64_t n) {
+  V acc(Step::kStart);
+  for (int64_t i = 0; i < n; ++i) acc = Step::add(acc, V(x[i * stride]));
+  float lane[V::size];
+  acc.store_unaligned(lane);
+  return lane[0];
+}
+
+template <class V, class Step>
+void reduce_with(const ReduceF32Args& a) {
+  for (int64_t o = 0; o < a.outer; ++o) {
+    const float* x = a.x + o * a.x_outer;
+    float* y = a.y + o * a.y_outer;
+    if (a.x_inner == 1 && a.inner > 1) {
+      reduce_rows<V, Step>(a, x, y);
+      continue;
+    }
+    for (int64_t i = 0; i < a.inner; ++i, x += a.x_inner, y += a.y_inner) {
+      *y = a.scale * (a.x_reduced == 1 ? reduce_contiguous<V, Step>(x, a.reduced)
+                                       : reduce_strided<V, Step>(x, a.x_reduced, a.reduced));
+    }
+  }
+}
+
+template <class V>
+void reduce(const ReduceF32Args& args) {
+  ReduceF32Args a = args;
+  if (a.inner == 1 && a.x_outer == 1 && a.x_reduced != 1) {  // the outer axis is the contiguous one
+    a.inner = args.outer;
+    a.x_inner = 1;
+    a.y_inner = args.y_outer;
+    a.outer = 1;
+  }
+  switch (a.op) {
+    case ReduceOp::kSum:
+      return reduce_with<V, SumStep>(a);
+    case ReduceOp::kMax:
+      return reduce_with<V, MaxStep>(a);
+    case ReduceOp::kMin:
+      return reduce_with<V, MinStep>(a);
+    case ReduceOp::kProd:
+      return reduce_with<V, ProdStep>(a);
+    case ReduceOp::kSumSquares:
+      return reduce_with<V, SumSquaresStep>(a);
+  }
+}
+
+}  // namespace
+}  // namespace rill::kernels
