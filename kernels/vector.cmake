@@ -20,3 +20,6 @@ rill_bench(kernels_softmax_bench SOURCES softmax/softmax_bench.cpp DEPENDS rill_
 rill_kernels(reduce TIERS sse42 avx2 avx512 neon)
 rill_test(kernels_reduce_test SOURCES reduce/reduce_test.cpp DEPENDS rill_kernels LABELS kernels)
 rill_bench(kernels_reduce_bench SOURCES reduce/reduce_bench.cpp DEPENDS rill_kernels)
+
+rill_test(kernels_copy_test SOURCES copy/copy_test.cpp DEPENDS rill_kernels LABELS kernels)
+rill_bench(kernels_copy_bench SOURCES copy/copy_bench.cpp DEPENDS rill_kernels)
