@@ -149,7 +149,7 @@ template <class Arch, int kRows, int kPanels, int kVecs>
   while (left > 0) {
     if (run > left) run = left;
     left -= run;
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (int64_t p = 0; p < run; ++p) {
       // The shorter side is kept in registers, the longer one passes through.
       if constexpr (kRows < kWide) {
