@@ -61,27 +61,41 @@ void transpose4(const float* b, int64_t n_stride, float* packed, int nr) {
   for (int p = 0; p < 4; ++p) std::memcpy(packed + p * nr, &rows[p], sizeof(Four));
 }
 
+/// Pack nr columns whose values are contiguous along n. Returns how many k are done: all.
+int64_t pack_rows(int nr, int64_t k, const float* b, int64_t k_stride, float* packed) {
+  for (int64_t p = 0; p < k; ++p, b += k_stride, packed += nr) {
+    for (int j = 0; j < nr; j += 4) {
+      const Four v = load4(b + j);
+      std::memcpy(packed + j, &v, sizeof v);
+    }
+  }
+  return k;
+}
+
+/// Pack nr columns whose values are contiguous along k. Returns how many k are done.
+int64_t pack_columns(int nr, int64_t k, const float* b, int64_t n_stride, float* packed) {
+  // 16 values are a cache line of each column. Four columns at a time use their lines up: with a
+  // stride that is a power of two, all nr of them would not stay in the cache together.
+  const int64_t whole = k / 4 * 4;
+  for (int64_t line = 0; line < whole; line += 16) {
+    const int64_t end = line + 16 < whole ? line + 16 : whole;
+    for (int j = 0; j < nr; j += 4) {
+      for (int64_t p = line; p < end; p += 4) {
+        transpose4(b + p + j * n_stride, n_stride, packed + p * nr + j, nr);
+      }
+    }
+  }
+  return whole;
+}
+
 /// Pack `cols` <= nr columns of B into one panel.
 void pack_panel(int nr, int64_t k, int64_t cols, const float* b, int64_t k_stride, int64_t n_stride,
                 float* packed) {
-  if (n_stride == 1) {
-    for (int64_t p = 0; p < k; ++p) {
-      const float* from = b + p * k_stride;
-      float* to = packed + p * nr;
-      if (cols == nr) {
-        std::memcpy(to, from, static_cast<size_t>(nr) * sizeof(float));
-      } else {
-        for (int64_t j = 0; j < nr; ++j) to[j] = j < cols ? from[j] : 0.0f;
-      }
-    }
-    return;
-  }
-  const bool by_four = k_stride == 1 && cols == nr;
   int64_t p = 0;
-  for (; by_four && p + 4 <= k; p += 4) {
-    for (int j = 0; j < nr; j += 4) {
-      transpose4(b + p + j * n_stride, n_stride, packed + p * nr + j, nr);
-    }
+  if (cols == nr && n_stride == 1) {
+    p = pack_rows(nr, k, b, k_stride, packed);
+  } else if (cols == nr && k_stride == 1) {
+    p = pack_columns(nr, k, b, n_stride, packed);
   }
   for (; p < k; ++p) {
     for (int64_t j = 0; j < nr; ++j) {
