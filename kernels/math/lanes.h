@@ -247,7 +247,17 @@ inline V first_of(size_t n, const V& a, const V& b) {
 
 /// Combine all lanes by `f`, in the order of a binary tree: lane i with lane i + half.
 template <class V, class F>
-inline ScalarLane fold_lanes(const V& x, F f) {
+inline float fold_lanes(const V& x, F f) {
+#if defined(xsimd) && defined(__AVX512F__)
+  const V by_8 = f(x, V(_mm512_shuffle_f32x4(x, x, 0x4e)));
+  const V by_4 = f(by_8, V(_mm512_shuffle_f32x4(by_8, by_8, 0xb1)));
+  const V by_2 = f(by_4, V(_mm512_permute_ps(by_4, 0x4e)));
+  return _mm512_cvtss_f32(f(by_2, V(_mm512_permute_ps(by_2, 0xb1))));
+#elif defined(xsimd) && defined(__AVX2__)
+  const V by_4 = f(x, V(_mm256_permute2f128_ps(x, x, 1)));
+  const V by_2 = f(by_4, V(_mm256_permute_ps(by_4, 0x4e)));
+  return _mm256_cvtss_f32(f(by_2, V(_mm256_permute_ps(by_2, 0xb1))));
+#else
   float lane[V::size];
   x.store_unaligned(lane);
   for (size_t half = V::size / 2; half > 0; half /= 2) {
@@ -255,6 +265,7 @@ inline ScalarLane fold_lanes(const V& x, F f) {
       lane[i] = f(ScalarLane(lane[i]), ScalarLane(lane[i + half])).v;
   }
   return lane[0];
+#endif
 }
 
 /// Call `f` on every lane of x: for functions that have no vector form.

@@ -125,7 +125,7 @@ inline float reduce_contiguous(const float* x, int64_t n) {
     acc[1] = math::first_of(rest, Step::add(acc[1], math::load_partial<V>(x + i, rest)), acc[1]);
   }
   const V all = Step::join(Step::join(acc[0], acc[1]), Step::join(acc[2], acc[3]));
-  return math::fold_lanes(all, [](auto p, auto q) { return Step::join(p, q); }).v;
+  return math::fold_lanes(all, [](auto p, auto q) { return Step::join(p, q); });
 }
 
 /// Reduce elements with a stride, in ascending order: the chain of one column, in every lane.

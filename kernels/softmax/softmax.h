@@ -20,9 +20,9 @@ struct SoftmaxF32Args {
 /// Compute exp(x - m) / sum exp(x - m) along each row, m the row's maximum; or if `log`, the
 /// logarithm of that. A row with a NaN or +infinity, or of -infinity alone, becomes NaN.
 /// Shapes: x [rows, n] -> y [rows, n], elements of a row contiguous. y == x is allowed.
-/// Accuracy: 6e-8 (10 + d + sqrt n) relative, d the largest m - x; for `log` that much absolute, and
-/// 1.2e-7 relative. A row's result depends on the row only. Real-time: yes.
-/// Source: nnef-dialect.md, section 10.
+/// Accuracy: 6e-8 (10 + d + sqrt n) relative, d the largest m - x; for `log` that much absolute,
+/// and 1.2e-7 relative. A row's result depends on the row only. Real-time: yes. Source:
+/// nnef-dialect.md, section 10.
 using SoftmaxF32Fn = void (*)(const SoftmaxF32Args& args) noexcept;
 
 /// Choose the function for a CPU; never null. Real-time: no, call it at prepare.

@@ -41,7 +41,7 @@ inline V row_max(const float* x, int64_t n) {
       v = math::first_of(static_cast<size_t>(count), v, lowest);
     m = math::max_or_second(v, m);
   });
-  return V(math::fold_lanes(m, [](auto a, auto b) { return math::max_or_second(a, b); }).v);
+  return V(math::fold_lanes(m, [](auto a, auto b) { return math::max_or_second(a, b); }));
 }
 
 /// Sum exp(x - m); lane i adds the elements i, i + width, ... and the lanes meet in a tree. If y is
@@ -57,7 +57,7 @@ inline V row_exp_sum(const float* x, int64_t n, const V& m, float* y) {
       e = math::first_of(static_cast<size_t>(count), e, zero);
     sum = sum + e;
   });
-  return V(math::fold_lanes(sum, [](auto a, auto b) { return a + b; }).v);
+  return V(math::fold_lanes(sum, [](auto a, auto b) { return a + b; }));
 }
 
 template <class V>
