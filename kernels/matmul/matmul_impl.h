@@ -292,7 +292,7 @@ RILL_INLINE void row_block(TileArgs& t, int64_t rows, int64_t panels, int64_t co
 
 /// Values of k per pass, and floats of B per block: a block of B stays in the second-level cache
 /// while all rows pass by, and a few rows of A stay in the first.
-constexpr int64_t kBlockK = 384;
+constexpr int64_t kBlockK = 512;
 constexpr int64_t kBlockFloats = 64 * 1024;
 
 template <class Arch>
