@@ -1,7 +1,8 @@
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
-#include <cstring>
+#include <memory>
 
 #include "nnef_loader/archive/archive.h"
 #include "nnef_loader/archive/budget.h"
@@ -51,7 +52,7 @@ bool starts_as_graph(std::string_view head) {
   }
   constexpr std::string_view kFirstWord = "version";
   if (!head.starts_with(kFirstWord) || head.size() == kFirstWord.size()) return false;
-  return std::strchr(" \t\r\n#", head[kFirstWord.size()]) != nullptr;
+  return std::string_view(" \t\r\n#").find(head[kFirstWord.size()]) != std::string_view::npos;
 }
 
 Content sniff(std::string_view head) {

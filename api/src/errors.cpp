@@ -1,0 +1,111 @@
+#include "api/src/errors.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+namespace rill::api {
+namespace {
+
+// Fixed room, so that a failure in a real-time thread allocates nothing.
+struct LastError {
+  rill_status code = RILL_OK;
+  int32_t line = 0;
+  int32_t column = 0;
+  char message[4096] = "";
+  char node[256] = "";
+  char op[64] = "";
+  char file[1024] = "";
+  char hint[512] = "";
+  char text[6144] = "";
+};
+
+constinit thread_local LastError last;
+
+/// Copy what fits; a cut never splits a character of UTF-8.
+template <size_t N>
+void put(char (&to)[N], std::string_view from) {
+  size_t count = from.size();
+  if (count >= N) {
+    count = N - 1;
+    while (count > 0 && (static_cast<unsigned char>(from[count]) & 0xC0U) == 0x80U) --count;
+  }
+  std::memcpy(to, from.data(), count);
+  to[count] = '\0';
+}
+
+void keep(const Error& error) {
+  last.code = static_cast<rill_status>(error.code);
+  last.line = error.line;
+  last.column = error.column;
+  put(last.message, error.message);
+  put(last.node, error.node);
+  put(last.op, error.op);
+  put(last.file, error.file);
+  put(last.hint, error.hint);
+}
+
+static_assert(static_cast<int>(Code::kOk) == RILL_OK && static_cast<int>(Code::kArg) == RILL_E_ARG);
+static_assert(static_cast<int>(Code::kIo) == RILL_E_IO);
+static_assert(static_cast<int>(Code::kParse) == RILL_E_PARSE);
+static_assert(static_cast<int>(Code::kUnsupported) == RILL_E_UNSUPPORTED);
+static_assert(static_cast<int>(Code::kShape) == RILL_E_SHAPE);
+static_assert(static_cast<int>(Code::kDType) == RILL_E_DTYPE);
+static_assert(static_cast<int>(Code::kSymbol) == RILL_E_SYMBOL);
+static_assert(static_cast<int>(Code::kPulse) == RILL_E_PULSE);
+static_assert(static_cast<int>(Code::kState) == RILL_E_STATE);
+static_assert(static_cast<int>(Code::kNoMem) == RILL_E_NOMEM);
+static_assert(static_cast<int>(Code::kAbi) == RILL_E_ABI);
+static_assert(static_cast<int>(Code::kInternal) == RILL_E_INTERNAL);
+
+}  // namespace
+
+rill_status report(const Status& status) {
+  if (status.ok()) return RILL_OK;
+  keep(status.error());
+  put(last.text, status.error().to_string());
+  return last.code;
+}
+
+rill_status refuse(rill_status code, const char* format, ...) {
+  last.code = code;
+  last.line = 0;
+  last.column = 0;
+  last.node[0] = last.op[0] = last.file[0] = last.hint[0] = '\0';
+  va_list parts;
+  va_start(parts, format);
+  std::vsnprintf(last.message, sizeof(last.message), format, parts);
+  va_end(parts);
+  put(last.text, last.message);
+  return code;
+}
+
+}  // namespace rill::api
+
+extern "C" {
+
+const char* rill_last_error(void) { return rill::api::last.text; }
+
+rill_status rill_last_error_info(rill_error_info* info) {
+  // A wrong call here must not hide the failure that is asked for.
+  if (!info) return RILL_E_ARG;
+  if (info->size < sizeof(rill_error_info)) return RILL_E_ABI;
+  const auto& last = rill::api::last;
+  info->code = last.code;
+  info->message = last.message;
+  info->node = last.node;
+  info->op = last.op;
+  info->file = last.file;
+  info->line = last.line;
+  info->column = last.column;
+  info->hint = last.hint;
+  return RILL_OK;
+}
+
+const char* rill_status_name(rill_status status) {
+  if (status < RILL_OK || status > RILL_E_INTERNAL) return "unknown";
+  return rill::code_name(static_cast<rill::Code>(status)).data();
+}
+
+}  // extern "C"

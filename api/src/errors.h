@@ -1,0 +1,23 @@
+#pragma once
+
+#include "api/include/rill/rill.h"
+#include "core/base/status.h"
+
+namespace rill::api {
+
+/// Keep a failure as the last one of this thread, and tell its code.
+rill_status report(const Status& status);
+
+/// As `report`, from a text in the manner of printf. Real-time: yes.
+[[gnu::format(printf, 2, 3)]] rill_status refuse(rill_status code, const char* format, ...);
+
+/// Refuse a struct whose size is not one that a caller of this interface can have.
+template <class T>
+rill_status check_size(const T* record, const char* type) {
+  if (!record) return refuse(RILL_E_ARG, "%s: null pointer", type);
+  if (record->size >= sizeof(T)) return RILL_OK;
+  return refuse(RILL_E_ABI, "%s: size %u, expected %zu: set its first field to sizeof(%s)", type,
+                static_cast<unsigned>(record->size), sizeof(T), type);
+}
+
+}  // namespace rill::api

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/include/rill/rill.h"
+#include "core/exec/plan.h"
+#include "core/exec/session.h"
+#include "core/graph/graph.h"
+
+namespace rill::api {
+
+// The first word of every object that is handed out; a freed one is overwritten.
+inline constexpr uint32_t kModelMagic = 0x6D6C6C72;
+inline constexpr uint32_t kPlanMagic = 0x706C6C72;
+inline constexpr uint32_t kSessionMagic = 0x736C6C72;
+inline constexpr uint32_t kDeadMagic = 0xDEADDEAD;
+
+/// What is told of an input or output, in the form in which it is told.
+struct IoText {
+  IoText(std::string io_name, const Fact& fact);
+  void fill(rill_io_info* info) const;
+
+  DType dtype;
+  QParams q;
+  std::string name;
+  std::string text;
+  std::vector<std::string> dims;
+  std::vector<const char*> dim_pointers;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;
+  bool concrete = false;
+  int64_t bytes = -1;
+};
+
+struct PropertyText {
+  PropertyText(std::string property_key, const Tensor& value);
+  void fill(rill_property* property) const;
+
+  DType dtype;
+  std::string key;
+  std::string text;
+  size_t count = 0;
+  std::vector<int64_t> ints;
+  std::vector<double> floats;
+  std::vector<std::string> strings;
+  std::vector<const char*> string_pointers;
+};
+
+}  // namespace rill::api
+
+struct rill_model {
+  uint32_t magic = rill::api::kModelMagic;
+  rill::Graph graph;
+  std::vector<std::unique_ptr<const rill::api::IoText>> io[2];
+  std::vector<std::unique_ptr<const rill::api::PropertyText>> properties;
+  std::vector<std::string> symbols;
+  std::string stream_symbol;  ///< empty unless pulsed
+
+  /// Take over a graph, and write down what is told of it.
+  void set_graph(rill::Graph new_graph);
+};
+
+struct rill_plan {
+  uint32_t magic = rill::api::kPlanMagic;
+  std::atomic<int64_t> owners{1};
+  std::shared_ptr<const rill::Plan> plan;
+  std::vector<std::unique_ptr<const rill::api::IoText>> io[2];
+  std::vector<std::string> lengths;      ///< per output
+  std::vector<int64_t> flush_steps;      ///< per output
+  int stream_input = -1;                 ///< the first input that streams
+  int64_t io_bytes = 0;
+  int64_t weight_bytes = 0;
+
+  bool streams() const { return stream_input >= 0; }
+  int64_t input_pulse() const {
+    return plan->inputs[static_cast<size_t>(stream_input)].stream.pulse;
+  }
+};
+
+struct rill_session {
+  uint32_t magic = rill::api::kSessionMagic;
+  rill_plan* plan = nullptr;
+  std::unique_ptr<rill::Session> session;
+  bool gave_frames = false;  ///< whether the last call ran a step
+};
+
+namespace rill::api {
+
+inline bool alive(const rill_model* model) { return model && model->magic == kModelMagic; }
+inline bool alive(const rill_plan* plan) { return plan && plan->magic == kPlanMagic; }
+inline bool alive(const rill_session* session) {
+  return session && session->magic == kSessionMagic;
+}
+
+}  // namespace rill::api

@@ -1,0 +1,282 @@
+#include <algorithm>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "api/src/errors.h"
+#include "api/src/handles.h"
+#include "api/src/log.h"
+#include "api/src/lookup.h"
+#include "core/optim/optim.h"
+#include "nnef_loader/load.h"
+#include "ops/op_table.h"
+#include "pulse/pulse.h"
+
+using rill::Code;
+using rill::Dim;
+using rill::Graph;
+using rill::Result;
+using rill::Status;
+using rill::api::alive;
+using rill::api::refuse;
+using rill::api::report;
+
+namespace {
+
+constexpr char kNotAModel[] = "not a model: null, freed, or another kind of object";
+
+std::string stream_symbol_of(const Graph& graph) {
+  if (!graph.properties.contains("pulse.output_axes")) return {};
+  const auto it = graph.properties.find("pulse.streaming_symbol");
+  const bool named = it != graph.properties.end() && it->second.dtype() == rill::DType::kString &&
+                     it->second.volume() == 1;
+  return named ? *it->second.data<std::string>() : "S";
+}
+
+}  // namespace
+
+void rill_model::set_graph(Graph new_graph) {
+  graph = std::move(new_graph);
+  stream_symbol = stream_symbol_of(graph);
+  for (auto& side : io) side.clear();
+  properties.clear();
+  symbols.clear();
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const rill::Fact& fact = graph.fact(graph.inputs[i]);
+    io[RILL_INPUT].push_back(
+        std::make_unique<const rill::api::IoText>(graph.input_name(i), fact));
+    for (const Dim& dim : fact.shape) dim.collect_symbols(&symbols);
+  }
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    io[RILL_OUTPUT].push_back(std::make_unique<const rill::api::IoText>(
+        graph.output_names[i], graph.fact(graph.outputs[i])));
+  }
+  for (const auto& [key, value] : graph.properties) {
+    properties.push_back(std::make_unique<const rill::api::PropertyText>(key, value));
+  }
+  for (const std::string& symbol : graph.scope.symbols()) {
+    if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) {
+      symbols.push_back(symbol);
+    }
+  }
+  std::erase(symbols, stream_symbol);
+}
+
+namespace {
+
+rill_status hand_out(Result<Graph> graph, rill_model** model) {
+  if (!graph.ok()) return report(graph.status());
+  auto* made = new (std::nothrow) rill_model;
+  if (!made) return refuse(RILL_E_NOMEM, "no memory for a model");
+  made->set_graph(std::move(graph).value());
+  *model = made;
+  return RILL_OK;
+}
+
+void forward_warning(void*, std::string_view message) { rill::api::log(RILL_LOG_WARN, message); }
+
+rill_status load_options(const rill_load_opts* opts, rill::nnef::LoadOptions* options) {
+  options->warn = forward_warning;
+  if (!opts) return RILL_OK;
+  const rill_status known = rill::api::check_size(opts, "rill_load_opts");
+  if (known != RILL_OK) return known;
+  if (opts->max_expanded_bytes < 0) {
+    return refuse(RILL_E_ARG, "max_expanded_bytes is %lld: expected 0 or more",
+                  static_cast<long long>(opts->max_expanded_bytes));
+  }
+  if (opts->max_expanded_bytes > 0) {
+    options->limits.max_expanded_bytes = opts->max_expanded_bytes;
+  }
+  return RILL_OK;
+}
+
+Result<Graph> simplified(Result<Graph> graph) {
+  if (!graph.ok()) return graph;
+  return rill::declutter(*graph);
+}
+
+Status check_symbols(const rill_model& model, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (std::find(model.symbols.begin(), model.symbols.end(), name) != model.symbols.end()) continue;
+    if (model.symbols.empty()) {
+      return rill::fail(Code::kSymbol, "no symbol ", name, ": the model has no free symbols");
+    }
+    return rill::fail(Code::kSymbol, "no symbol ", name, ": the model's free symbols are ",
+                      rill::join(model.symbols, ", "));
+  }
+  return {};
+}
+
+/// An assertion that the value turns into a falsehood would be dropped in silence otherwise.
+Status check_assertions(const Graph& graph, const std::string& symbol, const Dim& by) {
+  for (const auto& assertion : graph.scope.assertions()) {
+    for (const Dim& fact : assertion.non_negative) {
+      const auto value = fact.substitute(symbol, by).to_int();
+      if (!value || *value >= 0) continue;
+      return rill::fail(Code::kSymbol, symbol, " = ", by, ": the model asserts ", assertion.text);
+    }
+  }
+  return {};
+}
+
+Result<Graph> bound(const rill_model& model, const std::string& symbol, std::string_view text) {
+  RILL_ASSIGN(const Dim by, rill::parse_dim(text));
+  std::vector<std::string> names = {symbol};
+  by.collect_symbols(&names);
+  RILL_TRY(check_symbols(model, names));
+  if (by.mentions(symbol) && by.as_symbol() != symbol) {
+    return rill::fail(Code::kSymbol, symbol, " = ", by, ": a symbol in terms of itself");
+  }
+  if (by.to_int().value_or(0) < 0) {
+    return rill::fail(Code::kSymbol, symbol, " = ", by, ": an extent is 0 or more");
+  }
+  RILL_TRY(check_assertions(model.graph, symbol, by));
+  return simplified(model.graph.with_symbol(symbol, by));
+}
+
+Result<Graph> pulsed(const rill_model& model, const std::string& symbol, std::string_view text) {
+  rill::pulse::Options options;
+  options.symbol = symbol;
+  RILL_ASSIGN(options.pulse, rill::parse_dim(text));
+  RILL_TRY(check_symbols(model, {symbol}));
+  rill::pulse::Report streams;
+  auto graph = rill::pulse::pulsify(model.graph, options, &streams);
+  for (const std::string& what : streams.approximations) rill::api::log(RILL_LOG_WARN, what);
+  return simplified(std::move(graph));
+}
+
+rill::nnef::Container container_of(std::string_view path) {
+  using rill::nnef::Container;
+  if (path.ends_with(".tgz") || path.ends_with(".tar.gz")) return Container::kTgz;
+  if (path.ends_with(".tar")) return Container::kTar;
+  if (path.ends_with(".zip")) return Container::kZip;
+  return Container::kFolder;
+}
+
+}  // namespace
+
+extern "C" {
+
+rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model** model) {
+  if (!model) return refuse(RILL_E_ARG, "rill_load: no place for the model");
+  *model = nullptr;
+  if (!path || !*path) return refuse(RILL_E_ARG, "rill_load: no path");
+  rill::nnef::LoadOptions options;
+  const rill_status known = load_options(opts, &options);
+  if (known != RILL_OK) return known;
+  return hand_out(simplified(rill::nnef::load(path, rill::ops::op_table(), options)), model);
+}
+
+rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opts* opts,
+                             rill_model** model) {
+  if (!model) return refuse(RILL_E_ARG, "rill_load_memory: no place for the model");
+  *model = nullptr;
+  if (!bytes) return refuse(RILL_E_ARG, "rill_load_memory: no bytes");
+  rill::nnef::LoadOptions options;
+  const rill_status known = load_options(opts, &options);
+  if (known != RILL_OK) return known;
+  const std::span<const std::byte> span(static_cast<const std::byte*>(bytes), size);
+  return hand_out(simplified(rill::nnef::load_memory(span, rill::ops::op_table(), options)),
+                  model);
+}
+
+rill_status rill_save(const rill_model* model, const char* path) {
+  if (!alive(model)) return refuse(RILL_E_ARG, "rill_save: %s", kNotAModel);
+  if (!path || !*path) return refuse(RILL_E_ARG, "rill_save: no path");
+  return report(rill::nnef::save(model->graph, path, container_of(path)));
+}
+
+rill_status rill_model_clone(const rill_model* model, rill_model** copy) {
+  if (!copy) return refuse(RILL_E_ARG, "rill_model_clone: no place for the copy");
+  *copy = nullptr;
+  if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_clone: %s", kNotAModel);
+  return hand_out(Graph(model->graph), copy);
+}
+
+void rill_model_free(rill_model* model) {
+  if (!alive(model)) return;
+  model->magic = rill::api::kDeadMagic;
+  delete model;
+}
+
+size_t rill_model_count(const rill_model* model, rill_dir dir) {
+  return alive(model) && rill::api::is_dir(dir) ? model->io[dir].size() : 0;
+}
+
+rill_status rill_model_io(const rill_model* model, rill_dir dir, size_t index,
+                          rill_io_info* info) {
+  if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_io: %s", kNotAModel);
+  return rill::api::io_info("rill_model_io", model->io, dir, index, info);
+}
+
+rill_status rill_model_find(const rill_model* model, rill_dir dir, const char* name,
+                            size_t* index) {
+  if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_find: %s", kNotAModel);
+  return rill::api::io_find("rill_model_find", model->io, dir, name, index);
+}
+
+rill_status rill_model_symbol(const rill_model* model, size_t index, const char** name) {
+  if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_symbol: %s", kNotAModel);
+  if (!name) return refuse(RILL_E_ARG, "rill_model_symbol: no place for the name");
+  *name = index < model->symbols.size() ? model->symbols[index].c_str() : nullptr;
+  return RILL_OK;
+}
+
+rill_status rill_model_set_symbol(rill_model* model, const char* symbol, const char* expression) {
+  if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_set_symbol: %s", kNotAModel);
+  if (!symbol || !*symbol) return refuse(RILL_E_ARG, "rill_model_set_symbol: no symbol");
+  if (!expression) return refuse(RILL_E_ARG, "rill_model_set_symbol: no value for %s", symbol);
+  if (model->stream_symbol == symbol) {
+    return refuse(RILL_E_STATE, "%s is the stream symbol of a pulsed model: its value is the length "
+                  "of the stream, known at its end", symbol);
+  }
+  auto graph = bound(*model, symbol, expression);
+  if (!graph.ok()) return report(graph.status());
+  model->set_graph(std::move(graph).value());
+  return RILL_OK;
+}
+
+rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* pulse) {
+  if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_pulse: %s", kNotAModel);
+  if (!pulse) return refuse(RILL_E_ARG, "rill_model_pulse: no pulse");
+  if (!model->stream_symbol.empty()) {
+    return refuse(RILL_E_STATE, "the model is pulsed already, along %s",
+                  model->stream_symbol.c_str());
+  }
+  auto graph = pulsed(*model, symbol ? symbol : "S", pulse);
+  if (!graph.ok()) return report(graph.status());
+  model->set_graph(std::move(graph).value());
+  return RILL_OK;
+}
+
+size_t rill_model_properties(const rill_model* model) {
+  return alive(model) ? model->properties.size() : 0;
+}
+
+rill_status rill_model_property(const rill_model* model, size_t index, rill_property* property) {
+  if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_property: %s", kNotAModel);
+  const rill_status known = rill::api::check_size(property, "rill_property");
+  if (known != RILL_OK) return known;
+  if (index >= model->properties.size()) {
+    return refuse(RILL_E_ARG, "rill_model_property: no property %zu of %zu", index,
+                  model->properties.size());
+  }
+  model->properties[index]->fill(property);
+  return RILL_OK;
+}
+
+rill_status rill_model_property_find(const rill_model* model, const char* key,
+                                     rill_property* property) {
+  if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_property_find: %s", kNotAModel);
+  const rill_status known = rill::api::check_size(property, "rill_property");
+  if (known != RILL_OK) return known;
+  if (!key) return refuse(RILL_E_ARG, "rill_model_property_find: no key");
+  for (const auto& each : model->properties) {
+    if (each->key != key) continue;
+    each->fill(property);
+    return RILL_OK;
+  }
+  return refuse(RILL_E_ARG, "the model has no property \"%s\"", key);
+}
+
+}  // extern "C"

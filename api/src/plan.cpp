@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <new>
+#include <numeric>
+
+#include "api/src/errors.h"
+#include "api/src/handles.h"
+#include "api/src/lookup.h"
+#include "core/exec/plan.h"
+
+using rill::api::alive;
+using rill::api::refuse;
+using rill::api::report;
+
+namespace {
+
+constexpr char kNotAPlan[] = "not a plan: null, freed, or another kind of object";
+
+int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+std::unique_ptr<const rill::api::IoText> describe(const rill::PlanIo& io) {
+  rill::Fact fact;
+  fact.dtype = io.dtype;
+  fact.q = io.q;
+  fact.shape.assign(io.shape.begin(), io.shape.end());
+  return std::make_unique<const rill::api::IoText>(io.name, fact);
+}
+
+/// The most steps after the last input, over one period of stream lengths: lengths of outputs are
+/// periodic in the pulse, up to a slope.
+int64_t flush_steps(const rill::Plan& plan, const rill::PlanStream& out, int64_t input_pulse) {
+  constexpr int64_t kMostLengths = int64_t{1} << 20;
+  if (out.axis < 0) return 0;
+  if (out.pulse <= 0 || input_pulse <= 0 || input_pulse > kMostLengths) return -1;
+  rill::Bindings bindings = {{plan.stream_symbol, 0}};
+  const int64_t base = 64 * input_pulse;
+  int64_t most = 0;
+  for (int64_t rest = 1; rest <= input_pulse; ++rest) {
+    bindings[0].second = base + rest;
+    const auto frames = out.length.eval(bindings);
+    if (!frames) return -1;
+    const int64_t steps = *frames > 0 ? ceil_of(out.delay + *frames, out.pulse) : 0;
+    most = std::max(most, steps - ceil_of(base + rest, input_pulse));
+  }
+  return most;
+}
+
+void describe(rill_plan* handle) {
+  const rill::Plan& plan = *handle->plan;
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    handle->io[RILL_INPUT].push_back(describe(plan.inputs[i]));
+    handle->io_bytes += plan.inputs[i].bytes;
+    const rill::PlanStream& stream = plan.inputs[i].stream;
+    if (stream.axis >= 0 && stream.pulse > 0 && handle->stream_input < 0) {
+      handle->stream_input = static_cast<int>(i);
+    }
+  }
+  for (const rill::PlanIo& io : plan.outputs) {
+    handle->io[RILL_OUTPUT].push_back(describe(io));
+    handle->io_bytes += io.bytes;
+    const bool known = io.stream.axis >= 0 && io.stream.length.valid();
+    handle->lengths.push_back(known ? io.stream.length.to_string() : std::string());
+    handle->flush_steps.push_back(
+        handle->streams() ? flush_steps(plan, io.stream, handle->input_pulse()) : 0);
+  }
+  for (const rill::PlanBuffer& buffer : plan.buffers) {
+    if (buffer.kind == rill::BufferKind::kConst) handle->weight_bytes += buffer.bytes;
+  }
+}
+
+void fill_stream(const rill_plan& handle, size_t output, rill_stream_info* info) {
+  const rill::Plan& plan = *handle.plan;
+  const rill::PlanStream& out = plan.outputs[output].stream;
+  info->axis = out.axis;
+  info->pulse = out.pulse;
+  info->delay = out.delay;
+  info->input = handle.stream_input;
+  info->input_axis = -1;
+  info->input_pulse = 0;
+  info->delay_input_frames = 0;
+  info->rate_num = 0;
+  info->rate_den = 1;
+  info->warm_up_steps = 0;
+  info->flush_steps = handle.flush_steps[output];
+  info->symbol = plan.stream_symbol.c_str();
+  info->length = handle.lengths[output].c_str();
+  if (!handle.streams()) return;
+  const rill::PlanStream& in = plan.inputs[static_cast<size_t>(handle.stream_input)].stream;
+  info->input_axis = in.axis;
+  info->input_pulse = in.pulse;
+  if (out.axis < 0 || out.pulse <= 0) return;
+  const int64_t common = std::gcd(out.pulse, in.pulse);
+  info->rate_num = out.pulse / common;
+  info->rate_den = in.pulse / common;
+  info->delay_input_frames = ceil_of(out.delay * info->rate_den, info->rate_num);
+  info->warm_up_steps = out.delay / out.pulse;
+}
+
+}  // namespace
+
+extern "C" {
+
+rill_status rill_prepare(const rill_model* model, const rill_plan_opts* opts, rill_plan** plan) {
+  if (!plan) return refuse(RILL_E_ARG, "rill_prepare: no place for the plan");
+  *plan = nullptr;
+  if (!alive(model)) {
+    return refuse(RILL_E_ARG, "rill_prepare: not a model: null, freed, or another kind of object");
+  }
+  rill::PrepareOptions options;
+  int64_t limit = 0;
+  if (opts) {
+    const rill_status known = rill::api::check_size(opts, "rill_plan_opts");
+    if (known != RILL_OK) return known;
+    options.optimize = opts->plain == 0;
+    limit = opts->max_session_bytes;
+  }
+  auto prepared = rill::prepare(model->graph, options);
+  if (!prepared.ok()) {
+    rill::Status status = prepared.take_status();
+    if (status.code() == rill::Code::kSymbol) {
+      status = std::move(status).hint("Bind it with rill_model_set_symbol, or stream along it with "
+                                      "rill_model_pulse");
+    }
+    return report(status);
+  }
+  auto* made = new (std::nothrow) rill_plan;
+  if (!made) return refuse(RILL_E_NOMEM, "no memory for a plan");
+  made->plan = std::move(prepared).value();
+  describe(made);
+  const int64_t session = made->plan->arena_bytes + made->plan->state_bytes + made->io_bytes;
+  if (limit > 0 && session > limit) {
+    delete made;
+    return refuse(RILL_E_NOMEM, "a session needs %lld bytes, the limit is %lld",
+                  static_cast<long long>(session), static_cast<long long>(limit));
+  }
+  *plan = made;
+  return RILL_OK;
+}
+
+rill_plan* rill_plan_retain(rill_plan* plan) {
+  if (!alive(plan)) return nullptr;
+  plan->owners.fetch_add(1, std::memory_order_relaxed);
+  return plan;
+}
+
+void rill_plan_release(rill_plan* plan) {
+  if (!alive(plan)) return;
+  if (plan->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  plan->magic = rill::api::kDeadMagic;
+  delete plan;
+}
+
+size_t rill_plan_count(const rill_plan* plan, rill_dir dir) {
+  return alive(plan) && rill::api::is_dir(dir) ? plan->io[dir].size() : 0;
+}
+
+rill_status rill_plan_io(const rill_plan* plan, rill_dir dir, size_t index, rill_io_info* info) {
+  if (!alive(plan)) return refuse(RILL_E_ARG, "rill_plan_io: %s", kNotAPlan);
+  return rill::api::io_info("rill_plan_io", plan->io, dir, index, info);
+}
+
+rill_status rill_plan_find(const rill_plan* plan, rill_dir dir, const char* name, size_t* index) {
+  if (!alive(plan)) return refuse(RILL_E_ARG, "rill_plan_find: %s", kNotAPlan);
+  return rill::api::io_find("rill_plan_find", plan->io, dir, name, index);
+}
+
+rill_status rill_plan_stream(const rill_plan* plan, size_t output, rill_stream_info* info) {
+  if (!alive(plan)) return refuse(RILL_E_ARG, "rill_plan_stream: %s", kNotAPlan);
+  const rill_status known = rill::api::check_size(info, "rill_stream_info");
+  if (known != RILL_OK) return known;
+  if (output >= plan->plan->outputs.size()) {
+    return refuse(RILL_E_ARG, "rill_plan_stream: no output %zu: there are %zu", output,
+                  plan->plan->outputs.size());
+  }
+  fill_stream(*plan, output, info);
+  return RILL_OK;
+}
+
+rill_status rill_plan_memory(const rill_plan* plan, rill_memory_info* info) {
+  if (!alive(plan)) return refuse(RILL_E_ARG, "rill_plan_memory: %s", kNotAPlan);
+  const rill_status known = rill::api::check_size(info, "rill_memory_info");
+  if (known != RILL_OK) return known;
+  info->weight_bytes = plan->weight_bytes;
+  info->state_bytes = plan->plan->state_bytes;
+  info->arena_bytes = plan->plan->arena_bytes;
+  info->io_bytes = plan->io_bytes;
+  return RILL_OK;
+}
+
+}  // extern "C"

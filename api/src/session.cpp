@@ -1,0 +1,327 @@
+#include <algorithm>
+#include <new>
+
+#include "api/src/errors.h"
+#include "api/src/handles.h"
+#include "core/tensor/tensor.h"
+
+using rill::api::alive;
+using rill::api::refuse;
+using rill::api::report;
+
+namespace {
+
+constexpr char kNotASession[] = "not a session: null, freed, or another kind of object";
+
+rill_status refuse_output(const char* function, const rill_session& session, size_t output) {
+  return refuse(RILL_E_ARG, "%s: no output %zu: there are %zu", function, output,
+                session.plan->plan->outputs.size());
+}
+
+rill_status refuse_index(const char* function, const rill_session& session, rill_dir dir,
+                         size_t index) {
+  return refuse(RILL_E_ARG, "%s: no %s %zu: there are %zu", function,
+                dir == RILL_INPUT ? "input" : "output", index, session.plan->io[dir].size());
+}
+
+/// Type, rank and shape against what the plan expects, and memory that is there.
+rill_status check_view(const char* function, const rill::api::IoText& io, const rill_view* view) {
+  const rill_status known = rill::api::check_size(view, "rill_view");
+  if (known != RILL_OK) return known;
+  if (view->dtype != static_cast<rill_dtype>(io.dtype)) {
+    return refuse(RILL_E_DTYPE, "%s: \"%s\" is %s, found %s", function, io.name.c_str(),
+                  rill_dtype_name(static_cast<rill_dtype>(io.dtype)), rill_dtype_name(view->dtype));
+  }
+  if (view->rank != io.shape.size()) {
+    return refuse(RILL_E_SHAPE, "%s: \"%s\" is %s, found rank %u", function, io.name.c_str(),
+                  io.text.c_str(), static_cast<unsigned>(view->rank));
+  }
+  if (view->rank > 0 && !view->shape) return refuse(RILL_E_ARG, "%s: view without shape", function);
+  for (size_t axis = 0; axis < io.shape.size(); ++axis) {
+    if (view->shape[axis] == io.shape[axis]) continue;
+    return refuse(RILL_E_SHAPE, "%s: \"%s\" is %s, found %lld on axis %zu", function,
+                  io.name.c_str(), io.text.c_str(), static_cast<long long>(view->shape[axis]), axis);
+  }
+  if (io.bytes > 0 && !view->data) return refuse(RILL_E_ARG, "%s: view without data", function);
+  const size_t element = rill_dtype_size(view->dtype);
+  if (element == 0) {
+    return refuse(RILL_E_UNSUPPORTED, "%s: \"%s\" is %s: no memory to share", function,
+                  io.name.c_str(), rill_dtype_name(view->dtype));
+  }
+  if (reinterpret_cast<uintptr_t>(view->data) % element != 0) {
+    return refuse(RILL_E_ARG, "%s: \"%s\": data is not aligned to its elements of %zu bytes",
+                  function, io.name.c_str(), element);
+  }
+  return RILL_OK;
+}
+
+rill_status check_row_major(const char* function, const rill::api::IoText& io,
+                            const rill_view* view) {
+  if (!view->strides) return RILL_OK;
+  for (size_t axis = 0; axis < io.shape.size(); ++axis) {
+    if (io.shape[axis] == 1 || view->strides[axis] == io.strides[axis]) continue;
+    return refuse(RILL_E_ARG, "%s: \"%s\": stride %lld on axis %zu, expected %lld: row-major",
+                  function, io.name.c_str(), static_cast<long long>(view->strides[axis]), axis,
+                  static_cast<long long>(io.strides[axis]));
+  }
+  return RILL_OK;
+}
+
+rill::View view_of(const rill::api::IoText& io, const rill_view& view) {
+  rill::View out;
+  out.dtype = io.dtype;
+  out.q = io.q;
+  out.rank = static_cast<int>(io.shape.size());
+  for (size_t axis = 0; axis < io.shape.size(); ++axis) {
+    out.shape[axis] = io.shape[axis];
+    out.stride[axis] = view.strides ? view.strides[axis] : io.strides[axis];
+  }
+  out.data = view.data;
+  return out;
+}
+
+rill_status bind(const char* function, rill_session* session, rill_dir dir, size_t index,
+                 const rill_view* view) {
+  if (!alive(session)) return refuse(RILL_E_ARG, "%s: %s", function, kNotASession);
+  if (index >= session->plan->io[dir].size()) return refuse_index(function, *session, dir, index);
+  void* data = nullptr;
+  if (view) {
+    const rill::api::IoText& io = *session->plan->io[dir][index];
+    rill_status fits = check_view(function, io, view);
+    if (fits == RILL_OK) fits = check_row_major(function, io, view);
+    if (fits != RILL_OK) return fits;
+    data = view->data;
+  }
+  if (dir == RILL_INPUT) {
+    session->session->bind_input(index, data);
+  } else {
+    session->session->bind_output(index, data);
+  }
+  return RILL_OK;
+}
+
+rill_status buffer(const char* function, rill_session* session, rill_dir dir, size_t index,
+                   rill_view* view) {
+  if (!alive(session)) return refuse(RILL_E_ARG, "%s: %s", function, kNotASession);
+  const rill_status known = rill::api::check_size(view, "rill_view");
+  if (known != RILL_OK) return known;
+  if (index >= session->plan->io[dir].size()) return refuse_index(function, *session, dir, index);
+  const rill::api::IoText& io = *session->plan->io[dir][index];
+  view->dtype = static_cast<rill_dtype>(io.dtype);
+  view->rank = static_cast<uint32_t>(io.shape.size());
+  view->shape = io.shape.data();
+  view->strides = io.strides.data();
+  view->data = dir == RILL_INPUT ? session->session->input(index).data
+                                 : session->session->output(index).data;
+  return RILL_OK;
+}
+
+rill_status make_session(rill_plan* plan, rill_session** session) {
+  auto inner = rill::Session::make(plan->plan);
+  if (!inner.ok()) return report(inner.status());
+  auto* made = new (std::nothrow) rill_session;
+  if (!made) return refuse(RILL_E_NOMEM, "no memory for a session");
+  made->plan = rill_plan_retain(plan);
+  made->session = std::move(inner).value();
+  *session = made;
+  return RILL_OK;
+}
+
+void run_step(rill_session* session) {
+  session->session->step();
+  session->gave_frames = true;
+}
+
+/// Frames of the output that has the most still to come.
+int64_t frames_left(const rill_session& session) {
+  int64_t most = 0;
+  const auto& outputs = session.plan->plan->outputs;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const rill::PlanStream& stream = outputs[i].stream;
+    const int64_t frames = session.session->output_frames(i);
+    if (stream.axis < 0 || frames <= 0) continue;
+    const int64_t out = session.session->ticks() * stream.pulse;
+    most = std::max(most, stream.delay + frames - std::max(out, stream.delay));
+  }
+  return most;
+}
+
+}  // namespace
+
+extern "C" {
+
+rill_status rill_session_new(rill_plan* plan, rill_session** session) {
+  if (!session) return refuse(RILL_E_ARG, "rill_session_new: no place for the session");
+  *session = nullptr;
+  if (!alive(plan)) {
+    return refuse(RILL_E_ARG,
+                  "rill_session_new: not a plan: null, freed, or another kind of object");
+  }
+  return make_session(plan, session);
+}
+
+rill_status rill_session_clone(const rill_session* session, rill_session** copy) {
+  if (!copy) return refuse(RILL_E_ARG, "rill_session_clone: no place for the copy");
+  *copy = nullptr;
+  if (!alive(session)) return refuse(RILL_E_ARG, "rill_session_clone: %s", kNotASession);
+  const rill_status made = make_session(session->plan, copy);
+  if (made != RILL_OK) return made;
+  (*copy)->session->copy_state(*session->session);
+  return RILL_OK;
+}
+
+void rill_session_free(rill_session* session) {
+  if (!alive(session)) return;
+  session->magic = rill::api::kDeadMagic;
+  rill_plan* plan = session->plan;
+  delete session;
+  rill_plan_release(plan);
+}
+
+rill_status rill_session_reset(rill_session* session) {
+  if (!alive(session)) return refuse(RILL_E_ARG, "rill_session_reset: %s", kNotASession);
+  session->session->reset();
+  session->gave_frames = false;
+  return RILL_OK;
+}
+
+int64_t rill_session_bytes(const rill_session* session) {
+  return alive(session) ? session->session->memory_bytes() : 0;
+}
+
+rill_status rill_bind_input(rill_session* session, size_t index, const rill_view* view) {
+  return bind("rill_bind_input", session, RILL_INPUT, index, view);
+}
+
+rill_status rill_bind_output(rill_session* session, size_t index, const rill_view* view) {
+  return bind("rill_bind_output", session, RILL_OUTPUT, index, view);
+}
+
+rill_status rill_input_buffer(rill_session* session, size_t index, rill_view* view) {
+  return buffer("rill_input_buffer", session, RILL_INPUT, index, view);
+}
+
+rill_status rill_output_buffer(rill_session* session, size_t index, rill_view* view) {
+  return buffer("rill_output_buffer", session, RILL_OUTPUT, index, view);
+}
+
+rill_status rill_step(rill_session* session) {
+  if (!alive(session)) return refuse(RILL_E_ARG, "rill_step: %s", kNotASession);
+  if (session->plan->streams() && session->session->end_announced()) {
+    return refuse(RILL_E_STATE, "rill_step: the end of the stream is announced: bring out the tail "
+                                "with rill_flush, or begin anew with rill_session_reset");
+  }
+  run_step(session);
+  return RILL_OK;
+}
+
+rill_status rill_step_partial(rill_session* session, int64_t valid_frames) {
+  if (!alive(session)) return refuse(RILL_E_ARG, "rill_step_partial: %s", kNotASession);
+  if (!session->plan->streams()) {
+    return refuse(RILL_E_STATE, "rill_step_partial: the plan does not stream");
+  }
+  if (session->session->end_announced()) {
+    return refuse(RILL_E_STATE, "rill_step_partial: the end of the stream is announced already");
+  }
+  const int64_t pulse = session->plan->input_pulse();
+  if (valid_frames < 0 || valid_frames > pulse) {
+    return refuse(RILL_E_ARG, "rill_step_partial: %lld valid frames: expected 0 to %lld",
+                  static_cast<long long>(valid_frames), static_cast<long long>(pulse));
+  }
+  rill::Session& inner = *session->session;
+  inner.announce_end(inner.ticks() * pulse + valid_frames);
+  session->gave_frames = false;
+  if (valid_frames > 0 || inner.steps_left() > 0) run_step(session);
+  return RILL_OK;
+}
+
+rill_status rill_flush(rill_session* session, int64_t* left) {
+  if (!alive(session)) return refuse(RILL_E_ARG, "rill_flush: %s", kNotASession);
+  rill::Session& inner = *session->session;
+  if (!inner.end_announced()) {
+    return refuse(RILL_E_STATE,
+                  "rill_flush: the end of the stream is not announced: call rill_step_partial");
+  }
+  const int64_t steps = inner.steps_left();
+  if (steps < 0) {
+    return refuse(RILL_E_UNSUPPORTED, "rill_flush: the file does not say how long the outputs of "
+                                      "its pulsed model are: load the model it was made of");
+  }
+  session->gave_frames = false;
+  if (steps > 0) run_step(session);
+  if (left) *left = frames_left(*session);
+  return RILL_OK;
+}
+
+rill_status rill_valid_frames(const rill_session* session, size_t output, int64_t* first,
+                              int64_t* count) {
+  if (!alive(session)) return refuse(RILL_E_ARG, "rill_valid_frames: %s", kNotASession);
+  const auto& outputs = session->plan->plan->outputs;
+  if (output >= outputs.size()) return refuse_output("rill_valid_frames", *session, output);
+  if (!first || !count) return refuse(RILL_E_ARG, "rill_valid_frames: no place for the result");
+  if (outputs[output].stream.axis < 0) {
+    return refuse(RILL_E_STATE, "rill_valid_frames: output \"%s\" does not stream",
+                  outputs[output].name.c_str());
+  }
+  rill::Session::Valid valid;
+  if (session->gave_frames) valid = session->session->valid_frames(output);
+  *first = valid.count > 0 ? valid.first : 0;
+  *count = valid.count;
+  return RILL_OK;
+}
+
+rill_status rill_position(const rill_session* session, size_t output, int64_t* frames_in,
+                          int64_t* frames_out) {
+  if (!alive(session)) return refuse(RILL_E_ARG, "rill_position: %s", kNotASession);
+  const auto& outputs = session->plan->plan->outputs;
+  if (output >= outputs.size()) return refuse_output("rill_position", *session, output);
+  if (!session->plan->streams() || outputs[output].stream.axis < 0) {
+    return refuse(RILL_E_STATE, "rill_position: output \"%s\" does not stream",
+                  outputs[output].name.c_str());
+  }
+  const rill::Session& inner = *session->session;
+  const rill::PlanStream& stream = outputs[output].stream;
+  int64_t in = inner.ticks() * session->plan->input_pulse();
+  int64_t out = std::max<int64_t>(0, inner.ticks() * stream.pulse - stream.delay);
+  const int64_t whole = inner.output_frames(output);
+  if (whole >= 0) out = std::min(out, whole);
+  if (inner.end_announced()) in = std::min(in, inner.announced_end());
+  if (frames_in) *frames_in = in;
+  if (frames_out) *frames_out = out;
+  return RILL_OK;
+}
+
+rill_status rill_run(rill_session* session, const rill_view* inputs, size_t input_count,
+                     const rill_view* outputs, size_t output_count) {
+  if (!alive(session)) return refuse(RILL_E_ARG, "rill_run: %s", kNotASession);
+  if (session->plan->streams()) {
+    return refuse(RILL_E_STATE, "rill_run: the plan streams: use rill_step");
+  }
+  const auto& io = session->plan->io;
+  if (input_count != io[RILL_INPUT].size() || output_count != io[RILL_OUTPUT].size()) {
+    return refuse(RILL_E_ARG, "rill_run: %zu inputs and %zu outputs: expected %zu and %zu",
+                  input_count, output_count, io[RILL_INPUT].size(), io[RILL_OUTPUT].size());
+  }
+  if ((!inputs && input_count > 0) || (!outputs && output_count > 0)) {
+    return refuse(RILL_E_ARG, "rill_run: no views");
+  }
+  for (size_t i = 0; i < input_count; ++i) {
+    const rill_status fits = check_view("rill_run", *io[RILL_INPUT][i], &inputs[i]);
+    if (fits != RILL_OK) return fits;
+  }
+  for (size_t i = 0; i < output_count; ++i) {
+    const rill_status fits = check_view("rill_run", *io[RILL_OUTPUT][i], &outputs[i]);
+    if (fits != RILL_OK) return fits;
+  }
+  rill::Session& inner = *session->session;
+  for (size_t i = 0; i < input_count; ++i) {
+    rill::copy_view(view_of(*io[RILL_INPUT][i], inputs[i]), inner.input(i));
+  }
+  run_step(session);
+  for (size_t i = 0; i < output_count; ++i) {
+    rill::copy_view(inner.output(i), view_of(*io[RILL_OUTPUT][i], outputs[i]));
+  }
+  return RILL_OK;
+}
+
+}  // extern "C"

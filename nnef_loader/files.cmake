@@ -1,0 +1,37 @@
+rill_library(rill_nnef_files
+  SOURCES
+    archive/atomic_file.cpp
+    archive/entry_names.cpp
+    archive/folder.cpp
+    archive/gzip_trailer.cpp
+    archive/read.cpp
+    archive/source.cpp
+    archive/unpack.cpp
+    archive/write.cpp
+    syntax/ast.cpp
+    syntax/expression.cpp
+    syntax/lexer.cpp
+    syntax/numbers.cpp
+    syntax/parser.cpp
+    syntax/printer.cpp
+    syntax/quant.cpp
+    syntax/token_stream.cpp
+    tensor_file/read_tensor.cpp
+    tensor_file/write_tensor.cpp
+  DEPENDS rill_core
+  PRIVATE LibArchive::LibArchive
+)
+
+rill_test(rill_archive_test
+  SOURCES archive/archive_test.cpp archive/write_test.cpp
+  DEPENDS rill_nnef_files
+)
+rill_test(rill_syntax_test
+  SOURCES syntax/parser_test.cpp syntax/printer_test.cpp syntax/quant_test.cpp
+          syntax/real_graphs_test.cpp
+  DEPENDS rill_nnef_files
+)
+rill_test(rill_tensor_file_test
+  SOURCES tensor_file/tensor_file_test.cpp
+  DEPENDS rill_nnef_files
+)
