@@ -196,11 +196,15 @@ void Printer::operator()(const BinaryExpr& node) {
 
 void Printer::operator()(const UnaryExpr& node) {
   put(node.op);
-  // A minus right before a number would become its sign.
-  const bool wrap = node.operand->as<NumberLiteral>() != nullptr;
-  if (wrap) put("(");
+  const size_t begin = out_.size();
   atom(*node.operand, true);
-  if (wrap) put(")");
+  // A minus right before a number, even one that is subscripted, would become its sign. Names do
+  // not start with `inf` here: those are quoted.
+  const std::string_view operand = std::string_view(out_).substr(begin);
+  if (operand.starts_with("inf") || (!operand.empty() && is_digit(operand[0]))) {
+    out_.insert(begin, "(");
+    put(")");
+  }
 }
 
 void Printer::operator()(const SubscriptExpr& node) {
