@@ -7,6 +7,7 @@ rill_library(rill_nnef_files
     archive/read.cpp
     archive/source.cpp
     archive/unpack.cpp
+    archive/utf8_locale.cpp
     archive/write.cpp
     syntax/ast.cpp
     syntax/expression.cpp

@@ -4,11 +4,15 @@
 #include <archive_entry.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <optional>
 
 #include "nnef_loader/archive/gzip_trailer.h"
+#include "nnef_loader/archive/utf8_locale.h"
 
 namespace rill::nnef {
 namespace {
@@ -95,12 +99,22 @@ Result<std::vector<Entry>> Unpacker::entries() {
     }
     RILL_TRY(budget_.take_entry());
     RILL_TRY(entry(header));
+    // Otherwise what is left of an entry would count as the end mark.
+    const int skipped = archive_read_data_skip(archive_);
+    if (skipped != ARCHIVE_OK && skipped != ARCHIVE_EOF) {
+      return damaged(archive_, what_, source_.name());
+    }
   }
 }
 
 Status Unpacker::entry(archive_entry* header) {
   if (!is_regular(header)) return {};
-  RILL_ASSIGN(std::optional<std::string> name, entry_name(raw_name(header), rule_));
+  const std::string_view raw = raw_name(header);
+  if (raw.empty()) {
+    return fail(Code::kParse, "an entry has no name, or one that is not UTF-8")
+        .at(source_.name(), 0);
+  }
+  RILL_ASSIGN(std::optional<std::string> name, entry_name(raw, rule_));
   if (!name) return {};
   if (archive_entry_is_encrypted(header) != 0) {
     return fail(Code::kUnsupported, "entry \"", *name, "\" is encrypted").at(source_.name(), 0);
@@ -180,9 +194,21 @@ la_ssize_t pull_gzip(archive* a, void* client, const void** piece) {
   return size;
 }
 
+/// Tell whether a zip is nothing but its end record, which libarchive does not take for a zip.
+Result<bool> is_empty_zip(const Source& source) {
+  constexpr size_t kEndRecordBytes = 22;
+  constexpr size_t kCountAt = 8;
+  std::array<std::byte, kEndRecordBytes> record{};
+  RILL_ASSIGN(const size_t got, source.read_at(0, record));
+  return got == kEndRecordBytes && std::memcmp(record.data(), "PK\x05\x06", 4) == 0 &&
+         std::all_of(record.begin() + kCountAt, record.end() - 2,
+                     [](std::byte b) { return b == std::byte{0}; });
+}
+
 }  // namespace
 
 Result<std::vector<Entry>> unpack_tar(const Source& source, Budget* budget) {
+  const Utf8Locale locale;
   const ReadHandle handle(archive_read_new());
   if (!handle) return fail(Code::kNoMem, "no memory to read ", source.name());
   archive_read_support_format_tar(handle.get());
@@ -198,6 +224,7 @@ Result<std::vector<Entry>> unpack_tar(const Source& source, Budget* budget) {
 
 Result<std::vector<Entry>> unpack_tgz(const Source& source, Budget* budget) {
   const ReadHandle raw(archive_read_new());
+  const Utf8Locale locale;
   const ReadHandle handle(archive_read_new());
   if (!raw || !handle) return fail(Code::kNoMem, "no memory to read ", source.name());
   archive_read_support_format_raw(raw.get());
@@ -233,8 +260,11 @@ Result<std::vector<Entry>> unpack_tgz(const Source& source, Budget* budget) {
 }
 
 Result<std::vector<Entry>> unpack_zip(const Source& source, Budget* budget, NameRule rule) {
+  const Utf8Locale locale;
   const ReadHandle handle(archive_read_new());
   if (!handle) return fail(Code::kNoMem, "no memory to read ", source.name());
+  RILL_ASSIGN(const bool empty, is_empty_zip(source));
+  if (empty) return std::vector<Entry>();
   // The reader that goes by the directory at the end: a zip cut short has none.
   archive_read_support_format_zip_seekable(handle.get());
   RILL_TRY(open(handle.get(), source, "zip"));

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "nnef_loader/archive/atomic_file.h"
 #include "nnef_loader/archive/entry_names.h"
 #include "nnef_loader/archive/source.h"
+#include "nnef_loader/archive/utf8_locale.h"
 
 namespace rill::nnef {
 namespace {
@@ -61,7 +63,8 @@ Status check_names(std::span<const Entry> entries, NameRule rule) {
 
 int set_format(archive* a, Container container) {
   if (container == Container::kZip) {
-    return std::min(archive_write_set_format_zip(a), archive_write_zip_set_compression_deflate(a));
+    const int code = archive_write_set_format_zip(a);
+    return std::min(code, archive_write_zip_set_compression_deflate(a));
   }
   int code = archive_write_set_format_gnutar(a);
   if (container == Container::kTgz) {
@@ -107,6 +110,7 @@ Status write_entries(archive* a, Container container, std::span<const Entry> ent
 
 Status write_packed(const std::string& path, Container container, std::span<const Entry> entries) {
   RILL_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  const Utf8Locale locale;
   const WriteHandle handle(archive_write_new());
   if (!handle) return fail(Code::kNoMem, "no memory to write ", path);
   Sink sink{&file, {}};
