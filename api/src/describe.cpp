@@ -35,7 +35,8 @@ void IoText::fill(rill_io_info* info) const {
 }
 
 PropertyText::PropertyText(std::string property_key, const Tensor& value)
-    : dtype(value.dtype()), key(std::move(property_key)),
+    : dtype(value.dtype()),
+      key(std::move(property_key)),
       count(static_cast<size_t>(value.volume())) {
   const int64_t n = value.volume();
   if (dtype == DType::kString) {

@@ -69,9 +69,9 @@ struct rill_plan {
   std::atomic<int64_t> owners{1};
   std::shared_ptr<const rill::Plan> plan;
   std::vector<std::unique_ptr<const rill::api::IoText>> io[2];
-  std::vector<std::string> lengths;      ///< per output
-  std::vector<int64_t> flush_steps;      ///< per output
-  int stream_input = -1;                 ///< the first input that streams
+  std::vector<std::string> lengths;  ///< per output
+  std::vector<int64_t> flush_steps;  ///< per output
+  int stream_input = -1;             ///< the first input that streams
   int64_t io_bytes = 0;
   int64_t weight_bytes = 0;
 
@@ -85,6 +85,7 @@ struct rill_session {
   uint32_t magic = rill::api::kSessionMagic;
   rill_plan* plan = nullptr;
   std::unique_ptr<rill::Session> session;
+  int64_t end_frames = -1;   ///< frames of the whole stream, once announced
   bool gave_frames = false;  ///< whether the last call ran a step
 };
 

@@ -43,8 +43,7 @@ void rill_model::set_graph(Graph new_graph) {
   symbols.clear();
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const rill::Fact& fact = graph.fact(graph.inputs[i]);
-    io[RILL_INPUT].push_back(
-        std::make_unique<const rill::api::IoText>(graph.input_name(i), fact));
+    io[RILL_INPUT].push_back(std::make_unique<const rill::api::IoText>(graph.input_name(i), fact));
     for (const Dim& dim : fact.shape) dim.collect_symbols(&symbols);
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
@@ -97,7 +96,8 @@ Result<Graph> simplified(Result<Graph> graph) {
 
 Status check_symbols(const rill_model& model, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (std::find(model.symbols.begin(), model.symbols.end(), name) != model.symbols.end()) continue;
+    if (std::find(model.symbols.begin(), model.symbols.end(), name) != model.symbols.end())
+      continue;
     if (model.symbols.empty()) {
       return rill::fail(Code::kSymbol, "no symbol ", name, ": the model has no free symbols");
     }
@@ -176,8 +176,7 @@ rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opt
   const rill_status known = load_options(opts, &options);
   if (known != RILL_OK) return known;
   const std::span<const std::byte> span(static_cast<const std::byte*>(bytes), size);
-  return hand_out(simplified(rill::nnef::load_memory(span, rill::ops::op_table(), options)),
-                  model);
+  return hand_out(simplified(rill::nnef::load_memory(span, rill::ops::op_table(), options)), model);
 }
 
 rill_status rill_save(const rill_model* model, const char* path) {
@@ -203,8 +202,7 @@ size_t rill_model_count(const rill_model* model, rill_dir dir) {
   return alive(model) && rill::api::is_dir(dir) ? model->io[dir].size() : 0;
 }
 
-rill_status rill_model_io(const rill_model* model, rill_dir dir, size_t index,
-                          rill_io_info* info) {
+rill_status rill_model_io(const rill_model* model, rill_dir dir, size_t index, rill_io_info* info) {
   if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_io: %s", kNotAModel);
   return rill::api::io_info("rill_model_io", model->io, dir, index, info);
 }
@@ -227,8 +225,10 @@ rill_status rill_model_set_symbol(rill_model* model, const char* symbol, const c
   if (!symbol || !*symbol) return refuse(RILL_E_ARG, "rill_model_set_symbol: no symbol");
   if (!expression) return refuse(RILL_E_ARG, "rill_model_set_symbol: no value for %s", symbol);
   if (model->stream_symbol == symbol) {
-    return refuse(RILL_E_STATE, "%s is the stream symbol of a pulsed model: its value is the length "
-                  "of the stream, known at its end", symbol);
+    return refuse(RILL_E_STATE,
+                  "%s is the stream symbol of a pulsed model: its value is the length "
+                  "of the stream, known at its end",
+                  symbol);
   }
   auto graph = bound(*model, symbol, expression);
   if (!graph.ok()) return report(graph.status());

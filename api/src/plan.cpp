@@ -117,8 +117,9 @@ rill_status rill_prepare(const rill_model* model, const rill_plan_opts* opts, ri
   if (!prepared.ok()) {
     rill::Status status = prepared.take_status();
     if (status.code() == rill::Code::kSymbol) {
-      status = std::move(status).hint("Bind it with rill_model_set_symbol, or stream along it with "
-                                      "rill_model_pulse");
+      status = std::move(status).hint(
+          "Bind it with rill_model_set_symbol, or stream along it with "
+          "rill_model_pulse");
     }
     return report(status);
   }

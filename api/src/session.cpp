@@ -40,7 +40,8 @@ rill_status check_view(const char* function, const rill::api::IoText& io, const 
   for (size_t axis = 0; axis < io.shape.size(); ++axis) {
     if (view->shape[axis] == io.shape[axis]) continue;
     return refuse(RILL_E_SHAPE, "%s: \"%s\" is %s, found %lld on axis %zu", function,
-                  io.name.c_str(), io.text.c_str(), static_cast<long long>(view->shape[axis]), axis);
+                  io.name.c_str(), io.text.c_str(), static_cast<long long>(view->shape[axis]),
+                  axis);
   }
   if (io.bytes > 0 && !view->data) return refuse(RILL_E_ARG, "%s: view without data", function);
   const size_t element = rill_dtype_size(view->dtype);
@@ -167,6 +168,7 @@ rill_status rill_session_clone(const rill_session* session, rill_session** copy)
   const rill_status made = make_session(session->plan, copy);
   if (made != RILL_OK) return made;
   (*copy)->session->copy_state(*session->session);
+  (*copy)->end_frames = session->end_frames;
   return RILL_OK;
 }
 
@@ -181,6 +183,7 @@ void rill_session_free(rill_session* session) {
 rill_status rill_session_reset(rill_session* session) {
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_session_reset: %s", kNotASession);
   session->session->reset();
+  session->end_frames = -1;
   session->gave_frames = false;
   return RILL_OK;
 }
@@ -208,8 +211,9 @@ rill_status rill_output_buffer(rill_session* session, size_t index, rill_view* v
 rill_status rill_step(rill_session* session) {
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_step: %s", kNotASession);
   if (session->plan->streams() && session->session->end_announced()) {
-    return refuse(RILL_E_STATE, "rill_step: the end of the stream is announced: bring out the tail "
-                                "with rill_flush, or begin anew with rill_session_reset");
+    return refuse(RILL_E_STATE,
+                  "rill_step: the end of the stream is announced: bring out the tail "
+                  "with rill_flush, or begin anew with rill_session_reset");
   }
   run_step(session);
   return RILL_OK;
@@ -229,7 +233,8 @@ rill_status rill_step_partial(rill_session* session, int64_t valid_frames) {
                   static_cast<long long>(valid_frames), static_cast<long long>(pulse));
   }
   rill::Session& inner = *session->session;
-  inner.announce_end(inner.ticks() * pulse + valid_frames);
+  session->end_frames = inner.ticks() * pulse + valid_frames;
+  inner.announce_end(session->end_frames);
   session->gave_frames = false;
   if (valid_frames > 0 || inner.steps_left() > 0) run_step(session);
   return RILL_OK;
@@ -244,8 +249,9 @@ rill_status rill_flush(rill_session* session, int64_t* left) {
   }
   const int64_t steps = inner.steps_left();
   if (steps < 0) {
-    return refuse(RILL_E_UNSUPPORTED, "rill_flush: the file does not say how long the outputs of "
-                                      "its pulsed model are: load the model it was made of");
+    return refuse(RILL_E_UNSUPPORTED,
+                  "rill_flush: the file does not say how long the outputs of "
+                  "its pulsed model are: load the model it was made of");
   }
   session->gave_frames = false;
   if (steps > 0) run_step(session);
@@ -285,7 +291,7 @@ rill_status rill_position(const rill_session* session, size_t output, int64_t* f
   int64_t out = std::max<int64_t>(0, inner.ticks() * stream.pulse - stream.delay);
   const int64_t whole = inner.output_frames(output);
   if (whole >= 0) out = std::min(out, whole);
-  if (inner.end_announced()) in = std::min(in, inner.announced_end());
+  if (session->end_frames >= 0) in = std::min(in, session->end_frames);
   if (frames_in) *frames_in = in;
   if (frames_out) *frames_out = out;
   return RILL_OK;

@@ -1,0 +1,316 @@
+/* rill: run neural networks exported as NNEF, whole or a few frames at a time.
+ *
+ *   rill_model    what a file says: symbols may be bound, a stream symbol may be pulsed
+ *   rill_plan     a model made ready to run: immutable, counted, shared between threads
+ *   rill_session  one run or one stream of a plan, with all the memory that it needs
+ *
+ * Every function checks its pointers, handles, indices and counts. What can fail returns a
+ * rill_status; rill_last_error tells more. A failed call changes nothing. No exception crosses.
+ * Text and arrays that are handed out belong to the object that was asked; those of a model stay
+ * until the model is changed or freed.
+ * A model and a session belong to one thread at a time; a plan may be used from any.
+ * Structs begin with their size, so that they can grow: `rill_view view = {.size = sizeof view};`
+ */
+#ifndef RILL_RILL_H_
+#define RILL_RILL_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define RILL_API __attribute__((visibility("default")))
+#else
+#define RILL_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Version of this interface. It changes only when programs must be compiled anew. */
+#define RILL_ABI 1u
+/** No tensor has more axes. */
+#define RILL_MAX_RANK 8
+
+typedef struct rill_model rill_model;
+typedef struct rill_plan rill_plan;
+typedef struct rill_session rill_session;
+
+typedef enum rill_status {
+  RILL_OK = 0,
+  RILL_E_ARG = 1,         /**< a pointer, index, count or text that makes no sense */
+  RILL_E_IO = 2,          /**< a file cannot be read or written */
+  RILL_E_PARSE = 3,       /**< a file or an expression is not what it should be */
+  RILL_E_UNSUPPORTED = 4, /**< an operator or a form of it that this build does not run */
+  RILL_E_SHAPE = 5,
+  RILL_E_DTYPE = 6,
+  RILL_E_SYMBOL = 7, /**< a symbol that is unknown, unbound or bound against an assertion */
+  RILL_E_PULSE = 8,  /**< the model cannot stream this way */
+  RILL_E_STATE = 9,  /**< the call comes at the wrong time */
+  RILL_E_NOMEM = 10,
+  RILL_E_ABI = 11, /**< a struct size that this library does not know */
+  RILL_E_INTERNAL = 12
+} rill_status;
+
+typedef enum rill_dtype {
+  RILL_BOOL = 0,
+  RILL_U8 = 1,
+  RILL_U16 = 2,
+  RILL_U32 = 3,
+  RILL_U64 = 4,
+  RILL_I8 = 5,
+  RILL_I16 = 6,
+  RILL_I32 = 7,
+  RILL_I64 = 8,
+  RILL_F16 = 9,
+  RILL_BF16 = 10,
+  RILL_F32 = 11,
+  RILL_F64 = 12,
+  RILL_STRING = 13,
+  RILL_DIM = 14, /**< a symbolic number; int64_t once the symbols are bound */
+  RILL_QU8 = 15, /**< real = (q - zero_point) * scale */
+  RILL_QI8 = 16,
+  RILL_QI32 = 17,
+  RILL_BLOB = 18
+} rill_dtype;
+
+typedef enum rill_dir { RILL_INPUT = 0, RILL_OUTPUT = 1 } rill_dir;
+
+/* ---- library -------------------------------------------------------------------------------- */
+
+/** Tell the RILL_ABI that the library was built with. */
+RILL_API uint32_t rill_abi(void);
+/** Tell the version: "0.1.0". */
+RILL_API const char* rill_version(void);
+/** Tell compiler, build type and operators in one line. */
+RILL_API const char* rill_build_info(void);
+/** Name a status: "ok", "argument", "input/output", ... */
+RILL_API const char* rill_status_name(rill_status status);
+/** Tell the bytes of one element; 0 if there is no such type. */
+RILL_API size_t rill_dtype_size(rill_dtype dtype);
+/** Name a type: "f32"; "unknown" if there is no such type. */
+RILL_API const char* rill_dtype_name(rill_dtype dtype);
+
+/** Tell the last failure of this thread in one line; "" if there was none.
+ *  Valid until the next failure of the thread. Real-time: yes. */
+RILL_API const char* rill_last_error(void);
+
+typedef struct rill_error_info {
+  uint32_t size;
+  rill_status code;
+  const char* message; /**< what was found, what was expected */
+  const char* node;    /**< node of the graph, or "" */
+  const char* op;      /**< operator of that node, or "" */
+  const char* file;    /**< or "" */
+  int32_t line;        /**< 1-based, 0 if unknown */
+  int32_t column;      /**< 1-based, 0 if unknown */
+  const char* hint;    /**< what to do next, or "" */
+} rill_error_info;
+
+/** Tell the parts of the last failure of this thread. Texts are valid as for rill_last_error. */
+RILL_API rill_status rill_last_error_info(rill_error_info* info);
+
+typedef enum rill_log_level { RILL_LOG_WARN = 1, RILL_LOG_INFO = 2 } rill_log_level;
+typedef void (*rill_log_fn)(void* user, rill_log_level level, const char* message);
+/** Have messages up to a level handed over; null stops it. The library itself prints nothing.
+ *  Thread: call it before other threads use rill; `log` is called on the thread that loads. */
+RILL_API void rill_set_log(rill_log_fn log, void* user, rill_log_level level);
+
+/** Cap the SIMD tier of plans prepared from now on: "scalar", "sse42", "avx2", "avx512", "neon";
+ *  null lifts the cap. A cap above what the CPU has is no error. Thread: any. */
+RILL_API rill_status rill_set_cpu_limit(const char* tier);
+/** Tell the tier that plans prepared now would use. */
+RILL_API const char* rill_cpu(void);
+
+/* ---- model ---------------------------------------------------------------------------------- */
+
+typedef struct rill_load_opts {
+  uint32_t size;
+  int64_t max_expanded_bytes; /**< how much an archive may unfold to; 0: 4 GiB */
+} rill_load_opts;
+
+/** Load a folder, tar, tgz or zip, told apart by content, or a bare graph.nnef. `opts` may be null.
+ *  Errors: RILL_E_IO, _PARSE, _UNSUPPORTED, _SHAPE, _DTYPE, with file, line and node. */
+RILL_API rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model** model);
+/** As rill_load, from bytes, which are not needed any more afterwards. */
+RILL_API rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opts* opts,
+                                      rill_model** model);
+/** Write by suffix: .tgz or .tar.gz, .tar, .zip, else a folder. Atomic.
+ *  Errors: RILL_E_IO; RILL_E_ARG for a folder that is there already. */
+RILL_API rill_status rill_save(const rill_model* model, const char* path);
+/** Copy the structure; weights are shared. */
+RILL_API rill_status rill_model_clone(const rill_model* model, rill_model** copy);
+/** Null is fine. */
+RILL_API void rill_model_free(rill_model* model);
+
+typedef struct rill_io_info {
+  uint32_t size;
+  rill_dtype dtype;
+  uint32_t rank;
+  int32_t zero_point; /**< of quantised types */
+  float scale;        /**< of quantised types */
+  const char* name;
+  const char* text;        /**< "1,S,40,F32" */
+  const char* const* dims; /**< one text per axis: "1", "S", "2*S+1" */
+  const int64_t* shape;    /**< null while an axis is symbolic */
+  int64_t bytes;           /**< -1 while an axis is symbolic */
+} rill_io_info;
+
+/** Tell how many inputs or outputs there are; 0 if the handle is not valid. */
+RILL_API size_t rill_model_count(const rill_model* model, rill_dir dir);
+RILL_API rill_status rill_model_io(const rill_model* model, rill_dir dir, size_t index,
+                                   rill_io_info* info);
+/** Find an input or output by name. Errors: RILL_E_ARG, with the names there are. */
+RILL_API rill_status rill_model_find(const rill_model* model, rill_dir dir, const char* name,
+                                     size_t* index);
+/** Tell the symbols that are still free. `name` is set to null past the last. */
+RILL_API rill_status rill_model_symbol(const rill_model* model, size_t index, const char** name);
+/** Replace a symbol by a number or an expression in other symbols: ("B", "1"), ("T", "2*S").
+ *  Errors: RILL_E_SYMBOL for an unknown symbol, with those known, and for a value that an assertion
+ *  of the model rules out; RILL_E_STATE for the stream symbol of a pulsed model. */
+RILL_API rill_status rill_model_set_symbol(rill_model* model, const char* symbol,
+                                           const char* expression);
+/** Rewrite to run a few frames at a time: the symbol (null: "S") becomes the pulse, and delays and
+ *  states keep what the next pulse needs. The outputs of all pulses, put end to end without their
+ *  first `delay` frames, are those of the whole run.
+ *  Errors: RILL_E_PULSE, with every node that cannot stream, why, and a way out. */
+RILL_API rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* pulse);
+
+typedef struct rill_property {
+  uint32_t size;
+  rill_dtype dtype;
+  const char* key;
+  const char* text;           /**< the value as text */
+  size_t count;               /**< elements */
+  const int64_t* ints;        /**< null unless bool or integers */
+  const double* floats;       /**< null unless floats */
+  const char* const* strings; /**< null unless strings */
+} rill_property;
+
+/** Tell how many properties the file carries; 0 if the handle is not valid. */
+RILL_API size_t rill_model_properties(const rill_model* model);
+RILL_API rill_status rill_model_property(const rill_model* model, size_t index,
+                                         rill_property* property);
+/** As above, by key. Errors: RILL_E_ARG if there is none. */
+RILL_API rill_status rill_model_property_find(const rill_model* model, const char* key,
+                                              rill_property* property);
+
+/* ---- plan ----------------------------------------------------------------------------------- */
+
+typedef struct rill_plan_opts {
+  uint32_t size;
+  int32_t plain;             /**< not 0: keep to the plain form of every operator, to compare */
+  int64_t max_session_bytes; /**< refuse a plan whose sessions need more; 0: no limit */
+} rill_plan_opts;
+
+/** Make ready to run: choose kernels, pack weights, lay out memory. `opts` may be null. The model
+ *  is not needed any more afterwards.
+ *  Errors: RILL_E_SYMBOL with the unbound symbols; RILL_E_UNSUPPORTED, _SHAPE, _NOMEM. */
+RILL_API rill_status rill_prepare(const rill_model* model, const rill_plan_opts* opts,
+                                  rill_plan** plan);
+/** Count one more owner, and hand the plan back; null if it is not valid. Thread: any. */
+RILL_API rill_plan* rill_plan_retain(rill_plan* plan);
+/** Count one owner less; the last one frees. Sessions are owners. Null is fine. Thread: any. */
+RILL_API void rill_plan_release(rill_plan* plan);
+
+RILL_API size_t rill_plan_count(const rill_plan* plan, rill_dir dir);
+RILL_API rill_status rill_plan_io(const rill_plan* plan, rill_dir dir, size_t index,
+                                  rill_io_info* info);
+RILL_API rill_status rill_plan_find(const rill_plan* plan, rill_dir dir, const char* name,
+                                    size_t* index);
+
+typedef struct rill_stream_info {
+  uint32_t size;
+  int32_t axis;               /**< axis of the output that streams; -1: it does not */
+  int64_t pulse;              /**< frames of the output per step */
+  int64_t delay;              /**< frames of the output to drop: it lags by that many */
+  int32_t input;              /**< the first input that streams; -1: none */
+  int32_t input_axis;         /**< its axis that streams */
+  int64_t input_pulse;        /**< its frames per step */
+  int64_t delay_input_frames; /**< the delay in frames of that input, rounded up */
+  int64_t rate_num;           /**< frames of the output per frame of the input, as a fraction */
+  int64_t rate_den;
+  int64_t warm_up_steps; /**< steps at the start that give no frame at all */
+  int64_t flush_steps;   /**< the most steps needed after the last input; -1: unknown */
+  const char* symbol;    /**< the stream symbol, "" if the plan does not stream */
+  const char* length;    /**< frames of the whole output, in that symbol; "" if unknown */
+} rill_stream_info;
+
+/** Tell how an output streams. */
+RILL_API rill_status rill_plan_stream(const rill_plan* plan, size_t output, rill_stream_info* info);
+
+typedef struct rill_memory_info {
+  uint32_t size;
+  int64_t weight_bytes; /**< in the plan, shared by its sessions */
+  int64_t state_bytes;  /**< in each session: what is kept from step to step */
+  int64_t arena_bytes;  /**< in each session: needed during a step only */
+  int64_t io_bytes;     /**< in each session: buffers of inputs and outputs */
+} rill_memory_info;
+
+RILL_API rill_status rill_plan_memory(const rill_plan* plan, rill_memory_info* info);
+
+/* ---- session -------------------------------------------------------------------------------- */
+
+/** A window on elements: what rill_input_buffer gives, and what is bound. */
+typedef struct rill_view {
+  uint32_t size;
+  rill_dtype dtype;
+  uint32_t rank;
+  const int64_t* shape;
+  const int64_t* strides; /**< in elements; null: row-major */
+  void* data;
+} rill_view;
+
+/** Allocate all that one run or stream needs. */
+RILL_API rill_status rill_session_new(rill_plan* plan, rill_session** session);
+/** Make a session that goes on from the same state, with input and output buffers of its own. */
+RILL_API rill_status rill_session_clone(const rill_session* session, rill_session** copy);
+/** Null is fine. */
+RILL_API void rill_session_free(rill_session* session);
+/** Begin anew, as a new session would; bound buffers stay bound. Real-time: yes. */
+RILL_API rill_status rill_session_reset(rill_session* session);
+/** Tell the bytes that the session allocated; 0 if the handle is not valid. */
+RILL_API int64_t rill_session_bytes(const rill_session* session);
+
+/** Use the caller's memory as input or output: of the plan's type and shape, row-major, aligned to
+ *  its elements, apart from all other buffers, alive until null is bound or the session is freed.
+ *  Null goes back to the session's own buffer. Real-time: yes. */
+RILL_API rill_status rill_bind_input(rill_session* session, size_t index, const rill_view* view);
+RILL_API rill_status rill_bind_output(rill_session* session, size_t index, const rill_view* view);
+/** Tell where to write input and read output: what is bound, or the session's own buffer.
+ *  Real-time: yes. */
+RILL_API rill_status rill_input_buffer(rill_session* session, size_t index, rill_view* view);
+RILL_API rill_status rill_output_buffer(rill_session* session, size_t index, rill_view* view);
+
+/** Run once: the whole graph, or the next pulse.
+ *  Real-time: yes: no allocation, lock, file or system call; denormals are flushed meanwhile.
+ *  Errors: RILL_E_STATE once the end of the stream is announced. */
+RILL_API rill_status rill_step(rill_session* session);
+/** Run the last pulse of a stream. Its first `valid_frames` frames (of the first input that
+ *  streams) are the last ones; the rest of the input is filler that does not matter.
+ *  A full pulse is fine; 0 says that the step before was the last, which is exact unless the
+ *  model's outputs end before its inputs: announce the end with the last frames where it is known.
+ *  Real-time: yes. Errors: RILL_E_ARG, RILL_E_STATE if announced already or the plan is whole. */
+RILL_API rill_status rill_step_partial(rill_session* session, int64_t valid_frames);
+/** Run one step of the tail, if there are frames left to come out; then tell how many are left
+ *  (of the output that has the most). `frames_left` may be null. Inputs do not matter.
+ *  Real-time: yes. Errors: RILL_E_STATE before rill_step_partial. */
+RILL_API rill_status rill_flush(rill_session* session, int64_t* frames_left);
+/** Tell which frames of an output that streams the last call of rill_step, rill_step_partial or
+ *  rill_flush gave: `count` from `first` on, along the output's axis. Real-time: yes. */
+RILL_API rill_status rill_valid_frames(const rill_session* session, size_t output, int64_t* first,
+                                       int64_t* count);
+/** Tell how many frames of the first input that streams went in, and how many valid frames of the
+ *  output came out. Both pointers may be null. Real-time: yes. */
+RILL_API rill_status rill_position(const rill_session* session, size_t output, int64_t* frames_in,
+                                   int64_t* frames_out);
+/** Run a plan that does not stream: copy the inputs in, step, copy the outputs out. Any strides.
+ *  Errors: RILL_E_ARG, _SHAPE, _DTYPE naming the view; RILL_E_STATE for a pulsed plan. */
+RILL_API rill_status rill_run(rill_session* session, const rill_view* inputs, size_t input_count,
+                              const rill_view* outputs, size_t output_count);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* RILL_RILL_H_ */

@@ -1,0 +1,517 @@
+// rill for C++17: handles that free themselves, results instead of codes, and a streamer.
+// Header only, over rill.h; fit for -fno-exceptions and -fno-rtti.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "rill/rill.h"
+
+#ifdef RILL_EXCEPTIONS
+#include <stdexcept>
+#endif
+
+namespace rill {
+// A name of its own: a static librill has other classes in namespace rill.
+inline namespace abi1 {
+
+/// What went wrong, where, and what to do next.
+struct Error {
+  rill_status code = RILL_E_INTERNAL;
+  std::string text;     ///< all of it, in one line
+  std::string message;  ///< what was found, what was expected
+  std::string node;     ///< or empty
+  std::string op;       ///< or empty
+  std::string file;     ///< or empty
+  int line = 0;         ///< 1-based, 0 if unknown
+  std::string hint;     ///< or empty
+
+  /// Read the last failure of this thread.
+  static Error last() {
+    rill_error_info info = {};
+    info.size = sizeof(info);
+    Error error;
+    error.text = rill_last_error();
+    if (rill_last_error_info(&info) != RILL_OK) return error;
+    error.code = info.code;
+    error.message = info.message;
+    error.node = info.node;
+    error.op = info.op;
+    error.file = info.file;
+    error.line = info.line;
+    error.hint = info.hint;
+    return error;
+  }
+};
+
+/// A value, or the error that explains why there is none. To ask for the value of a failure is a
+/// mistake of the program: it aborts, or throws std::runtime_error if RILL_EXCEPTIONS is defined.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}                               // NOLINT: by design
+  Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT: by design
+
+  bool ok() const { return error_ == nullptr; }
+  explicit operator bool() const { return ok(); }
+  const Error& error() const { return *error_; }
+  T& value() & { return check(), *value_; }
+  const T& value() const& { return check(), *value_; }
+  T&& value() && { return check(), std::move(*value_); }
+  T* operator->() { return check(), &*value_; }
+  T& operator*() { return check(), *value_; }
+
+ private:
+  void check() const {
+    if (ok()) return;
+#ifdef RILL_EXCEPTIONS
+    throw std::runtime_error(error_->text);
+#else
+    std::abort();
+#endif
+  }
+
+  std::optional<T> value_;
+  std::unique_ptr<Error> error_;
+};
+
+/// Success, or an error. Success allocates nothing.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT: by design
+  /// Read the last failure unless the call went well.
+  static Result of(rill_status status) {
+    return status == RILL_OK ? Result() : Result(Error::last());
+  }
+
+  bool ok() const { return error_ == nullptr; }
+  explicit operator bool() const { return ok(); }
+  const Error& error() const { return *error_; }
+
+ private:
+  std::unique_ptr<Error> error_;
+};
+
+using Status = Result<void>;
+
+template <class T>
+constexpr rill_dtype dtype_of() {
+  using Plain = std::remove_cv_t<T>;
+  if constexpr (std::is_same_v<Plain, float>)
+    return RILL_F32;
+  else if constexpr (std::is_same_v<Plain, double>)
+    return RILL_F64;
+  else if constexpr (std::is_same_v<Plain, bool>)
+    return RILL_BOOL;
+  else if constexpr (std::is_same_v<Plain, uint8_t>)
+    return RILL_U8;
+  else if constexpr (std::is_same_v<Plain, int8_t>)
+    return RILL_I8;
+  else if constexpr (std::is_same_v<Plain, uint16_t>)
+    return RILL_U16;
+  else if constexpr (std::is_same_v<Plain, int16_t>)
+    return RILL_I16;
+  else if constexpr (std::is_same_v<Plain, uint32_t>)
+    return RILL_U32;
+  else if constexpr (std::is_same_v<Plain, int32_t>)
+    return RILL_I32;
+  else if constexpr (std::is_same_v<Plain, uint64_t>)
+    return RILL_U64;
+  else {
+    static_assert(std::is_same_v<Plain, int64_t>, "no tensor holds this type");
+    return RILL_I64;
+  }
+}
+
+/// A window on elements that live elsewhere; empty where type or index did not fit.
+template <class T>
+class TensorView {
+ public:
+  TensorView() = default;
+  explicit TensorView(const rill_view& view) {
+    if (view.dtype != dtype_of<T>() || view.rank > RILL_MAX_RANK) return;
+    data_ = static_cast<T*>(view.data);
+    rank_ = static_cast<int>(view.rank);
+    for (size_t axis = 0; axis < view.rank; ++axis) {
+      shape_[axis] = view.shape[axis];
+      strides_[axis] = view.strides[axis];
+    }
+  }
+
+  explicit operator bool() const { return data_ != nullptr; }
+  T* data() const { return data_; }
+  int rank() const { return rank_; }
+  int64_t extent(int axis) const { return shape_[static_cast<size_t>(axis)]; }
+  int64_t stride(int axis) const { return strides_[static_cast<size_t>(axis)]; }
+  int64_t size() const {
+    int64_t count = data_ ? 1 : 0;
+    for (int axis = 0; axis < rank_; ++axis) count *= extent(axis);
+    return count;
+  }
+  /// Reach one element: view(row, column). One index per axis.
+  template <class... Index>
+  T& operator()(Index... index) const {
+    const int64_t at[] = {static_cast<int64_t>(index)..., 0};
+    int64_t offset = 0;
+    for (int axis = 0; axis < rank_; ++axis) offset += at[axis] * stride(axis);
+    return data_[offset];
+  }
+  /// Keep `count` indices of an axis, from `first` on.
+  TensorView part(int axis, int64_t first, int64_t count) const {
+    TensorView out = *this;
+    out.data_ += first * stride(axis);
+    out.shape_[static_cast<size_t>(axis)] = count;
+    return out;
+  }
+
+ private:
+  T* data_ = nullptr;
+  int rank_ = 0;
+  std::array<int64_t, RILL_MAX_RANK> shape_{};
+  std::array<int64_t, RILL_MAX_RANK> strides_{};
+};
+
+/// An input or output: name, type, and extents as text while they are symbolic.
+struct Io {
+  std::string name;
+  std::string text;  ///< "1,S,40,F32"
+  rill_dtype dtype = RILL_F32;
+  std::vector<std::string> dims;
+  std::vector<int64_t> shape;  ///< empty while an axis is symbolic
+  explicit Io(const rill_io_info& info)
+      : name(info.name),
+        text(info.text),
+        dtype(info.dtype),
+        dims(info.dims, info.dims + info.rank) {
+    if (info.shape) shape.assign(info.shape, info.shape + info.rank);
+  }
+};
+
+/// A model made ready to run. Copies share it. Thread: any.
+class Plan {
+ public:
+  explicit Plan(rill_plan* owned) : plan_(owned) {}
+  Plan(const Plan& other) : plan_(rill_plan_retain(other.plan_)) {}
+  Plan(Plan&& other) noexcept : plan_(std::exchange(other.plan_, nullptr)) {}
+  Plan& operator=(Plan other) noexcept {
+    std::swap(plan_, other.plan_);
+    return *this;
+  }
+  ~Plan() { rill_plan_release(plan_); }
+
+  rill_plan* get() const { return plan_; }
+  std::vector<Io> inputs() const { return ios(RILL_INPUT); }
+  std::vector<Io> outputs() const { return ios(RILL_OUTPUT); }
+  Result<size_t> find(rill_dir dir, const std::string& name) const {
+    size_t index = 0;
+    if (rill_plan_find(plan_, dir, name.c_str(), &index) != RILL_OK) return Error::last();
+    return index;
+  }
+  Result<rill_stream_info> stream(size_t output = 0) const {
+    rill_stream_info info = {};
+    info.size = sizeof(info);
+    if (rill_plan_stream(plan_, output, &info) != RILL_OK) return Error::last();
+    return info;
+  }
+  rill_memory_info memory() const {
+    rill_memory_info info = {};
+    info.size = sizeof(info);
+    (void)rill_plan_memory(plan_, &info);
+    return info;
+  }
+
+ private:
+  std::vector<Io> ios(rill_dir dir) const {
+    std::vector<Io> out;
+    rill_io_info info = {};
+    info.size = sizeof(info);
+    for (size_t i = 0; rill_plan_io(plan_, dir, i, &info) == RILL_OK; ++i) out.emplace_back(info);
+    return out;
+  }
+
+  rill_plan* plan_;
+};
+
+/// What a file says. Thread: one at a time.
+class Model {
+ public:
+  static Result<Model> load(const std::string& path) {
+    rill_model* model = nullptr;
+    if (rill_load(path.c_str(), nullptr, &model) != RILL_OK) return Error::last();
+    return Model(model);
+  }
+  static Result<Model> load(const void* bytes, size_t size) {
+    rill_model* model = nullptr;
+    if (rill_load_memory(bytes, size, nullptr, &model) != RILL_OK) return Error::last();
+    return Model(model);
+  }
+
+  rill_model* get() const { return model_.get(); }
+  std::vector<Io> inputs() const { return ios(RILL_INPUT); }
+  std::vector<Io> outputs() const { return ios(RILL_OUTPUT); }
+  Status set(const std::string& symbol, const std::string& expression) {
+    return Status::of(rill_model_set_symbol(get(), symbol.c_str(), expression.c_str()));
+  }
+  Status set(const std::string& symbol, int64_t value) {
+    return set(symbol, std::to_string(value));
+  }
+  Status pulse(const std::string& symbol, int64_t frames) {
+    return Status::of(rill_model_pulse(get(), symbol.c_str(), std::to_string(frames).c_str()));
+  }
+  /// Read a property as text.
+  Result<std::string> property(const std::string& key) const {
+    rill_property property = {};
+    property.size = sizeof(property);
+    if (rill_model_property_find(get(), key.c_str(), &property) != RILL_OK) return Error::last();
+    return std::string(property.text);
+  }
+  Status save(const std::string& path) const { return Status::of(rill_save(get(), path.c_str())); }
+  Result<Model> clone() const {
+    rill_model* copy = nullptr;
+    if (rill_model_clone(get(), &copy) != RILL_OK) return Error::last();
+    return Model(copy);
+  }
+  Result<Plan> prepare() const {
+    rill_plan* plan = nullptr;
+    if (rill_prepare(get(), nullptr, &plan) != RILL_OK) return Error::last();
+    return Plan(plan);
+  }
+
+ private:
+  struct Free {
+    void operator()(rill_model* model) const { rill_model_free(model); }
+  };
+  explicit Model(rill_model* owned) : model_(owned) {}
+  std::vector<Io> ios(rill_dir dir) const {
+    std::vector<Io> out;
+    rill_io_info info = {};
+    info.size = sizeof(info);
+    for (size_t i = 0; rill_model_io(get(), dir, i, &info) == RILL_OK; ++i) out.emplace_back(info);
+    return out;
+  }
+
+  std::unique_ptr<rill_model, Free> model_;
+};
+
+/// One run or one stream. Thread: one at a time.
+class Session {
+ public:
+  static Result<Session> make(const Plan& plan) {
+    rill_session* session = nullptr;
+    if (rill_session_new(plan.get(), &session) != RILL_OK) return Error::last();
+    return Session(session, plan);
+  }
+  Result<Session> clone() const {
+    rill_session* copy = nullptr;
+    if (rill_session_clone(get(), &copy) != RILL_OK) return Error::last();
+    return Session(copy, plan_);
+  }
+
+  rill_session* get() const { return session_.get(); }
+  const Plan& plan() const { return plan_; }
+  int64_t bytes() const { return rill_session_bytes(get()); }
+  Status reset() { return Status::of(rill_session_reset(get())); }
+  /// Where to write input, and read output. Real-time: yes.
+  template <class T>
+  TensorView<T> input(size_t index) {
+    rill_view view = empty_view();
+    if (rill_input_buffer(get(), index, &view) != RILL_OK) return {};
+    return TensorView<T>(view);
+  }
+  template <class T>
+  TensorView<const T> output(size_t index) {
+    rill_view view = empty_view();
+    if (rill_output_buffer(get(), index, &view) != RILL_OK) return {};
+    return TensorView<const T>(view);
+  }
+  /// The part of an output that the last step made valid; empty if none, or if it does not stream.
+  template <class T>
+  TensorView<const T> valid(size_t index) {
+    int64_t first = 0;
+    int64_t count = 0;
+    rill_stream_info info = {};
+    info.size = sizeof(info);
+    if (rill_valid_frames(get(), index, &first, &count) != RILL_OK || count == 0) return {};
+    if (rill_plan_stream(plan_.get(), index, &info) != RILL_OK) return {};
+    const TensorView<const T> all = output<T>(index);
+    return all ? all.part(info.axis, first, count) : all;
+  }
+  /// Use row-major memory of the caller; null goes back to the session's own. Real-time: yes.
+  template <class T>
+  Status bind_input(size_t index, T* data) {
+    return bind(index, data, rill_input_buffer, rill_bind_input);
+  }
+  template <class T>
+  Status bind_output(size_t index, T* data) {
+    return bind(index, data, rill_output_buffer, rill_bind_output);
+  }
+
+  /// Run once: the whole graph, or the next pulse. Real-time: yes.
+  Status step() { return Status::of(rill_step(get())); }
+  /// Run the last pulse, of which so many frames are the stream's. Real-time: yes.
+  Status step_last(int64_t valid_frames) {
+    return Status::of(rill_step_partial(get(), valid_frames));
+  }
+  /// Run one step of the tail; tells how many frames are left. Real-time: yes.
+  Result<int64_t> flush() {
+    int64_t left = 0;
+    if (rill_flush(get(), &left) != RILL_OK) return Error::last();
+    return left;
+  }
+
+ private:
+  struct Free {
+    void operator()(rill_session* session) const { rill_session_free(session); }
+  };
+  Session(rill_session* owned, Plan plan) : session_(owned), plan_(std::move(plan)) {}
+  static rill_view empty_view() {
+    rill_view view = {};
+    view.size = sizeof(view);
+    return view;
+  }
+  template <class T, class Get, class Bind>
+  Status bind(size_t index, T* data, Get get_buffer, Bind bind_buffer) {
+    if (!data) return Status::of(bind_buffer(get(), index, nullptr));
+    rill_view view = empty_view();
+    const rill_status found = get_buffer(get(), index, &view);
+    if (found != RILL_OK) return Status::of(found);
+    view.dtype = dtype_of<T>();
+    view.data = data;
+    return Status::of(bind_buffer(get(), index, &view));
+  }
+
+  std::unique_ptr<rill_session, Free> session_;
+  Plan plan_;
+};
+
+/// Feeds chunks of any length through a plan that has one input, which streams, and hands on the
+/// frames that come out, their delay dropped.
+///
+/// `emit(size_t output, TensorView<const T> frames)` is called for every output that streams; the
+/// view is good until `emit` returns. Real-time: yes, if `emit` is.
+template <class T = float>
+class Streamer {
+ public:
+  static Result<Streamer> make(const Plan& plan) {
+    auto session = Session::make(plan);
+    if (!session) return session.error();
+    Streamer out(std::move(session).value());
+    const auto stream = plan.stream(0);
+    if (!stream) return stream.error();
+    out.in_ = out.session_.template input<T>(0);
+    out.axis_ = stream.value().input_axis;
+    if (rill_plan_count(plan.get(), RILL_INPUT) != 1 || !out.in_ || out.axis_ < 0) {
+      return refusal("a streamer needs one input, of its element type, that streams");
+    }
+    out.outputs_ = rill_plan_count(plan.get(), RILL_OUTPUT);
+    for (size_t i = 0; i < out.outputs_; ++i) {
+      if (!out.session_.template output<T>(i)) {
+        return refusal("a streamer needs outputs of its element type");
+      }
+    }
+    for (int axis = 0; axis < out.axis_; ++axis) out.outer_ *= out.in_.extent(axis);
+    out.inner_ = out.in_.stride(out.axis_);
+    out.pulse_ = out.in_.extent(out.axis_);
+    return out;
+  }
+
+  Session& session() { return session_; }
+  /// Frames that wait for their pulse to be full.
+  int64_t pending() const { return filled_; }
+
+  /// Take frames: row-major, like the input but for the extent of its streaming axis.
+  template <class Emit>
+  Status push(const T* chunk, int64_t frames, Emit&& emit) {
+    return take(chunk, frames, false, emit);
+  }
+  /// Take the last frames, and bring out all that is left.
+  template <class Emit>
+  Status push_last(const T* chunk, int64_t frames, Emit&& emit) {
+    return take(chunk, frames, true, emit);
+  }
+  /// Say that the last frames have been pushed, and bring out all that is left. Exact, unless the
+  /// outputs of the model end before its inputs: then only `push_last` is.
+  template <class Emit>
+  Status finish(Emit&& emit) {
+    return take(nullptr, 0, true, emit);
+  }
+  Status reset() {
+    filled_ = 0;
+    return session_.reset();
+  }
+
+ private:
+  explicit Streamer(Session session) : session_(std::move(session)) {}
+  static Error refusal(const char* why) {
+    Error error;
+    error.code = RILL_E_ARG;
+    error.text = error.message = why;
+    return error;
+  }
+
+  void copy_in(const T* chunk, int64_t frames, int64_t from, int64_t count) {
+    for (int64_t outer = 0; outer < outer_; ++outer) {
+      const T* source = chunk + (outer * frames + from) * inner_;
+      T* target = in_.data() + (outer * pulse_ + filled_) * inner_;
+      for (int64_t i = 0; i < count * inner_; ++i) target[i] = source[i];
+    }
+    filled_ += count;
+  }
+
+  template <class Emit>
+  void hand_on(Emit& emit) {
+    for (size_t i = 0; i < outputs_; ++i) {
+      const TensorView<const T> frames = session_.template valid<T>(i);
+      if (frames) emit(i, frames);
+    }
+  }
+
+  template <class Emit>
+  Status take(const T* chunk, int64_t frames, bool last, Emit& emit) {
+    int64_t from = 0;
+    while (from < frames) {
+      const int64_t room = pulse_ - filled_;
+      const int64_t count = frames - from < room ? frames - from : room;
+      copy_in(chunk, frames, from, count);
+      from += count;
+      if (filled_ < pulse_ || (last && from == frames)) continue;
+      Status ran = session_.step();
+      if (!ran) return ran;
+      filled_ = 0;
+      hand_on(emit);
+    }
+    if (!last) return {};
+    Status ran = session_.step_last(filled_);
+    if (!ran) return ran;
+    filled_ = 0;
+    hand_on(emit);
+    for (int64_t left = 1; left > 0;) {
+      auto flushed = session_.flush();
+      if (!flushed) return flushed.error();
+      left = flushed.value();
+      hand_on(emit);
+    }
+    return {};
+  }
+
+  Session session_;
+  TensorView<T> in_;
+  int axis_ = 0;
+  size_t outputs_ = 0;
+  int64_t pulse_ = 0;
+  int64_t outer_ = 1;
+  int64_t inner_ = 1;
+  int64_t filled_ = 0;
+};
+
+}  // namespace abi1
+}  // namespace rill

@@ -1,0 +1,426 @@
+/* Calls every function of rill.h with null pointers, wrong handles, wrong indices, wrong sizes and
+ * at wrong times. Each call must be refused with its code and a message, and change nothing.
+ *   api_misuse_test <folder of models> <folder to write to> */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rill/rill.h"
+
+static int checks = 0;
+static int failures = 0;
+
+static void expect(int line, const char* call, rill_status want, const char* text,
+                   rill_status found) {
+  ++checks;
+  if (found == want && (want == RILL_OK || strstr(rill_last_error(), text))) return;
+  ++failures;
+  printf("line %d: %s\n  expected %s, \"%s\"\n  found %s, \"%s\"\n", line, call,
+         rill_status_name(want), text, rill_status_name(found), rill_last_error());
+}
+
+static void expect_true(int line, const char* what, int holds) {
+  ++checks;
+  if (holds) return;
+  ++failures;
+  printf("line %d: %s does not hold\n", line, what);
+}
+
+/* One line of the table: the status wanted, a part of the message, the call. */
+#define REFUSED(code, text, call) expect(__LINE__, #call, RILL_E_##code, text, call)
+#define FINE(call) expect(__LINE__, #call, RILL_OK, "", call)
+#define TRUE(condition) expect_true(__LINE__, #condition, condition)
+
+static char path_room[4][4096];
+
+static const char* path_of(int slot, const char* folder, const char* name) {
+  snprintf(path_room[slot], sizeof path_room[slot], "%s/%s", folder, name);
+  return path_room[slot];
+}
+
+static int logged = 0;
+static void count_log(void* user, rill_log_level level, const char* message) {
+  (void)user, (void)level, (void)message;
+  ++logged;
+}
+
+static void library(void) {
+  rill_error_info error = {.size = sizeof error};
+  TRUE(rill_abi() == RILL_ABI);
+  TRUE(strlen(rill_version()) >= 5);
+  TRUE(strstr(rill_build_info(), rill_version()) != NULL);
+  TRUE(strcmp(rill_last_error(), "") == 0);
+  TRUE(strcmp(rill_status_name(RILL_E_PULSE), "pulse") == 0);
+  TRUE(strcmp(rill_status_name((rill_status)77), "unknown") == 0);
+  TRUE(strcmp(rill_status_name((rill_status)-1), "unknown") == 0);
+  TRUE(rill_dtype_size(RILL_F32) == 4 && rill_dtype_size(RILL_I64) == 8);
+  TRUE(rill_dtype_size((rill_dtype)99) == 0 && rill_dtype_size((rill_dtype)-1) == 0);
+  TRUE(strcmp(rill_dtype_name(RILL_F32), "f32") == 0);
+  TRUE(strcmp(rill_dtype_name((rill_dtype)99), "unknown") == 0);
+  REFUSED(ARG, "no tier \"sse9\"", rill_set_cpu_limit("sse9"));
+  FINE(rill_set_cpu_limit("scalar"));
+  TRUE(strcmp(rill_cpu(), "scalar") == 0);
+  FINE(rill_set_cpu_limit(NULL));
+  TRUE(rill_last_error_info(NULL) == RILL_E_ARG);
+  error.size = 4;
+  TRUE(rill_last_error_info(&error) == RILL_E_ABI);
+  error.size = sizeof error;
+  TRUE(rill_last_error_info(&error) == RILL_OK && error.code == RILL_E_ARG);
+  TRUE(strstr(error.message, "sse9") != NULL && error.line == 0 && error.node[0] == '\0');
+  rill_set_log(count_log, NULL, RILL_LOG_INFO);
+  rill_set_log(NULL, NULL, RILL_LOG_WARN);
+  TRUE(logged == 0);
+}
+
+static void loading(const char* models, const char* scratch) {
+  rill_model* model = (rill_model*)&model;
+  rill_load_opts opts = {.size = 3};
+  const char* good = path_of(0, models, "linear_regression/model.nnef.tgz");
+  REFUSED(ARG, "no place", rill_load(good, NULL, NULL));
+  REFUSED(ARG, "no path", rill_load(NULL, NULL, &model));
+  TRUE(model == NULL);
+  REFUSED(ARG, "no path", rill_load("", NULL, &model));
+  REFUSED(IO, "no_such_file", rill_load("no_such_file.tgz", NULL, &model));
+  REFUSED(ABI, "rill_load_opts", rill_load(good, &opts, &model));
+  opts.size = sizeof opts;
+  opts.max_expanded_bytes = -1;
+  REFUSED(ARG, "max_expanded_bytes", rill_load(good, &opts, &model));
+  opts.max_expanded_bytes = 16;
+  REFUSED(PARSE, "", rill_load(good, &opts, &model));
+  REFUSED(PARSE, "", rill_load(path_of(1, models, "linear_regression/README.md"), NULL, &model));
+  REFUSED(ARG, "no place", rill_load_memory("abc", 3, NULL, NULL));
+  REFUSED(ARG, "no bytes", rill_load_memory(NULL, 3, NULL, &model));
+  REFUSED(PARSE, "", rill_load_memory("abc", 0, NULL, &model));
+  REFUSED(PARSE, "", rill_load_memory("abc", 3, NULL, &model));
+  TRUE(model == NULL);
+  rill_model_free(NULL);
+
+  FINE(rill_load(good, NULL, &model));
+  REFUSED(ARG, "not a model", rill_save(NULL, path_of(1, scratch, "x.tgz")));
+  REFUSED(ARG, "no path", rill_save(model, NULL));
+  REFUSED(ARG, "no path", rill_save(model, ""));
+  REFUSED(IO, "", rill_save(model, path_of(1, scratch, "no/such/folder/x.tgz")));
+  rill_model_free(model);
+}
+
+static void models_alone(const char* models) {
+  rill_model* model = NULL;
+  rill_model* copy = NULL;
+  rill_io_info io = {.size = sizeof io};
+  rill_property property = {.size = sizeof property};
+  const char* name = "";
+  size_t index = 7;
+  int other_kind[64] = {0};
+  rill_model* wrong = (rill_model*)other_kind;
+  FINE(rill_load(path_of(0, models, "kws_gru/model.nnef.tgz"), NULL, &model));
+
+  REFUSED(ARG, "not a model", rill_model_clone(NULL, &copy));
+  REFUSED(ARG, "not a model", rill_model_clone(wrong, &copy));
+  REFUSED(ARG, "no place", rill_model_clone(model, NULL));
+  rill_model_free(wrong);
+
+  TRUE(rill_model_count(NULL, RILL_INPUT) == 0);
+  TRUE(rill_model_count(wrong, RILL_INPUT) == 0);
+  TRUE(rill_model_count(model, (rill_dir)5) == 0);
+  TRUE(rill_model_count(model, RILL_INPUT) == 1);
+  REFUSED(ARG, "not a model", rill_model_io(NULL, RILL_INPUT, 0, &io));
+  REFUSED(ARG, "no input 1: there are 1", rill_model_io(model, RILL_INPUT, 1, &io));
+  REFUSED(ARG, "no output", rill_model_io(model, RILL_OUTPUT, SIZE_MAX, &io));
+  REFUSED(ARG, "RILL_INPUT", rill_model_io(model, (rill_dir)-1, 0, &io));
+  REFUSED(ARG, "null", rill_model_io(model, RILL_INPUT, 0, NULL));
+  io.size = 8;
+  REFUSED(ABI, "sizeof(rill_io_info)", rill_model_io(model, RILL_INPUT, 0, &io));
+  io.size = sizeof io;
+  FINE(rill_model_io(model, RILL_INPUT, 0, &io));
+  TRUE(io.rank == 3 && io.shape == NULL && io.bytes == -1 && strcmp(io.dims[1], "S") == 0);
+  TRUE(strcmp(io.text, "B,S,40,F32") == 0);
+
+  REFUSED(ARG, "not a model", rill_model_find(NULL, RILL_INPUT, "mel", &index));
+  REFUSED(ARG, "no input \"mal\": there are mel",
+          rill_model_find(model, RILL_INPUT, "mal", &index));
+  REFUSED(ARG, "no name", rill_model_find(model, RILL_INPUT, NULL, &index));
+  REFUSED(ARG, "no place", rill_model_find(model, RILL_INPUT, "mel", NULL));
+  REFUSED(ARG, "RILL_INPUT", rill_model_find(model, (rill_dir)2, "mel", &index));
+  TRUE(index == 7);
+  FINE(rill_model_find(model, RILL_INPUT, "mel", &index));
+  TRUE(index == 0);
+
+  REFUSED(ARG, "not a model", rill_model_symbol(NULL, 0, &name));
+  REFUSED(ARG, "no place", rill_model_symbol(model, 0, NULL));
+  FINE(rill_model_symbol(model, 99, &name));
+  TRUE(name == NULL);
+  REFUSED(ARG, "not a model", rill_model_set_symbol(NULL, "B", "1"));
+  REFUSED(ARG, "no symbol", rill_model_set_symbol(model, NULL, "1"));
+  REFUSED(ARG, "no symbol", rill_model_set_symbol(model, "", "1"));
+  REFUSED(ARG, "no value", rill_model_set_symbol(model, "B", NULL));
+  REFUSED(SYMBOL, "free symbols are B, S", rill_model_set_symbol(model, "X", "1"));
+  REFUSED(SYMBOL, "no symbol foo", rill_model_set_symbol(model, "B", "foo"));
+  REFUSED(SYMBOL, "itself", rill_model_set_symbol(model, "B", "B+1"));
+  REFUSED(SYMBOL, "extent", rill_model_set_symbol(model, "B", "-3"));
+  REFUSED(SYMBOL, "asserts", rill_model_set_symbol(model, "B", "0"));
+  REFUSED(PARSE, "", rill_model_set_symbol(model, "B", "1+"));
+  REFUSED(PARSE, "", rill_model_set_symbol(model, "B", ""));
+  REFUSED(ARG, "not a model", rill_model_pulse(NULL, "S", "8"));
+  REFUSED(ARG, "no pulse", rill_model_pulse(model, "S", NULL));
+  REFUSED(SYMBOL, "no symbol X", rill_model_pulse(model, "X", "8"));
+  REFUSED(PARSE, "", rill_model_pulse(model, "S", "8 8"));
+  REFUSED(PULSE, "", rill_model_pulse(model, "S", "0"));
+  REFUSED(PULSE, "", rill_model_pulse(model, "S", "-8"));
+  REFUSED(PULSE, "", rill_model_pulse(model, "S", "3"));
+  REFUSED(PULSE, "", rill_model_pulse(model, "S", "2*S"));
+
+  TRUE(rill_model_properties(NULL) == 0);
+  TRUE(rill_model_properties(model) > 0);
+  REFUSED(ARG, "not a model", rill_model_property(NULL, 0, &property));
+  REFUSED(ARG, "no property", rill_model_property(model, 12345, &property));
+  REFUSED(ARG, "null", rill_model_property(model, 0, NULL));
+  REFUSED(ARG, "not a model", rill_model_property_find(NULL, "x", &property));
+  REFUSED(ARG, "no key", rill_model_property_find(model, NULL, &property));
+  REFUSED(ARG, "no property \"x\"", rill_model_property_find(model, "x", &property));
+  property.size = 0;
+  REFUSED(ABI, "rill_property", rill_model_property(model, 0, &property));
+
+  FINE(rill_model_io(model, RILL_INPUT, 0, &io));
+  TRUE(strcmp(io.text, "B,S,40,F32") == 0);
+  rill_model_free(model);
+}
+
+static void plans(rill_model* model, rill_plan* plan) {
+  rill_plan* other = (rill_plan*)&other;
+  rill_plan_opts opts = {.size = 1};
+  rill_io_info io = {.size = sizeof io};
+  rill_stream_info stream = {.size = sizeof stream};
+  rill_memory_info memory = {.size = sizeof memory};
+  size_t index = 0;
+  REFUSED(ARG, "no place", rill_prepare(model, NULL, NULL));
+  REFUSED(ARG, "not a model", rill_prepare(NULL, NULL, &other));
+  TRUE(other == NULL);
+  REFUSED(ARG, "not a model", rill_prepare((rill_model*)plan, NULL, &other));
+  REFUSED(ABI, "rill_plan_opts", rill_prepare(model, &opts, &other));
+  opts.size = sizeof opts;
+  opts.max_session_bytes = 1;
+  REFUSED(NOMEM, "the limit is 1", rill_prepare(model, &opts, &other));
+  TRUE(rill_plan_retain(NULL) == NULL);
+  TRUE(rill_plan_retain((rill_plan*)model) == NULL);
+  rill_plan_release(NULL);
+  rill_plan_release((rill_plan*)model);
+  TRUE(rill_plan_retain(plan) == plan);
+  rill_plan_release(plan);
+
+  TRUE(rill_plan_count(NULL, RILL_INPUT) == 0 && rill_plan_count(plan, (rill_dir)9) == 0);
+  REFUSED(ARG, "not a plan", rill_plan_io(NULL, RILL_INPUT, 0, &io));
+  REFUSED(ARG, "no input 4", rill_plan_io(plan, RILL_INPUT, 4, &io));
+  REFUSED(ARG, "null", rill_plan_io(plan, RILL_INPUT, 0, NULL));
+  FINE(rill_plan_io(plan, RILL_INPUT, 0, &io));
+  TRUE(io.shape != NULL && io.bytes == 1 * 8 * 40 * 4);
+  REFUSED(ARG, "not a plan", rill_plan_find(NULL, RILL_OUTPUT, "keywords", &index));
+  REFUSED(ARG, "no output \"x\"", rill_plan_find(plan, RILL_OUTPUT, "x", &index));
+  REFUSED(ARG, "no name", rill_plan_find(plan, RILL_OUTPUT, NULL, &index));
+  REFUSED(ARG, "not a plan", rill_plan_stream(NULL, 0, &stream));
+  REFUSED(ARG, "no output 1", rill_plan_stream(plan, 1, &stream));
+  REFUSED(ARG, "null", rill_plan_stream(plan, 0, NULL));
+  FINE(rill_plan_stream(plan, 0, &stream));
+  TRUE(stream.axis == 1 && stream.pulse == 4 && stream.input_pulse == 8 && stream.rate_den == 2);
+  TRUE(strcmp(stream.symbol, "S") == 0 && stream.flush_steps >= 0);
+  REFUSED(ARG, "not a plan", rill_plan_memory(NULL, &memory));
+  REFUSED(ARG, "null", rill_plan_memory(plan, NULL));
+  memory.size = 12;
+  REFUSED(ABI, "rill_memory_info", rill_plan_memory(plan, &memory));
+}
+
+static void views(rill_session* session) {
+  static float room[8 * 40 + 1];
+  int64_t shape[3] = {1, 8, 40};
+  int64_t strides[3] = {320, 40, 1};
+  rill_view view = {
+      .size = sizeof view, .dtype = RILL_F32, .rank = 3, .shape = shape, .data = room};
+  rill_view got = {.size = sizeof got};
+  REFUSED(ARG, "not a session", rill_bind_input(NULL, 0, &view));
+  REFUSED(ARG, "no input 1: there are 1", rill_bind_input(session, 1, &view));
+  REFUSED(ARG, "not a session", rill_bind_output(NULL, 0, &view));
+  REFUSED(ARG, "no output 3", rill_bind_output(session, 3, &view));
+  REFUSED(SHAPE, "\"keywords\"", rill_bind_output(session, 0, &view));
+  FINE(rill_bind_input(session, 0, &view));
+  FINE(rill_input_buffer(session, 0, &got));
+  TRUE(got.data == room && got.rank == 3 && got.shape[2] == 40 && got.strides[1] == 40);
+  view.size = 0;
+  REFUSED(ABI, "rill_view", rill_bind_input(session, 0, &view));
+  view.size = sizeof view;
+  view.dtype = RILL_I64;
+  REFUSED(DTYPE, "\"mel\" is f32, found i64", rill_bind_input(session, 0, &view));
+  view.dtype = (rill_dtype)500;
+  REFUSED(DTYPE, "found unknown", rill_bind_input(session, 0, &view));
+  view.dtype = RILL_F32;
+  view.rank = 2;
+  REFUSED(SHAPE, "found rank 2", rill_bind_input(session, 0, &view));
+  view.rank = 3;
+  shape[1] = 9;
+  REFUSED(SHAPE, "found 9 on axis 1", rill_bind_input(session, 0, &view));
+  shape[1] = 8;
+  view.shape = NULL;
+  REFUSED(ARG, "without shape", rill_bind_input(session, 0, &view));
+  view.shape = shape;
+  view.data = NULL;
+  REFUSED(ARG, "without data", rill_bind_input(session, 0, &view));
+  view.data = (char*)room + 1;
+  REFUSED(ARG, "not aligned", rill_bind_input(session, 0, &view));
+  view.data = room;
+  view.strides = strides;
+  strides[1] = 41;
+  REFUSED(ARG, "row-major", rill_bind_input(session, 0, &view));
+  strides[1] = 40;
+  strides[0] = -7; /* of an axis of one element: of no meaning */
+  FINE(rill_bind_input(session, 0, &view));
+  FINE(rill_bind_input(session, 0, NULL));
+  FINE(rill_input_buffer(session, 0, &got));
+  TRUE(got.data != room && got.data != NULL);
+  FINE(rill_bind_output(session, 0, NULL));
+  REFUSED(ARG, "not a session", rill_input_buffer(NULL, 0, &got));
+  REFUSED(ARG, "no input 2", rill_input_buffer(session, 2, &got));
+  REFUSED(ARG, "null", rill_input_buffer(session, 0, NULL));
+  REFUSED(ARG, "not a session", rill_output_buffer(NULL, 0, &got));
+  REFUSED(ARG, "no output 2", rill_output_buffer(session, 2, &got));
+  got.size = 1;
+  REFUSED(ABI, "rill_view", rill_output_buffer(session, 0, &got));
+}
+
+static void streaming(rill_plan* plan) {
+  rill_session* session = (rill_session*)&session;
+  rill_session* copy = NULL;
+  rill_session* wrong = (rill_session*)plan;
+  rill_view view = {.size = sizeof view};
+  int64_t first = -1, count = -1, left = -1, in = -1, out = -1;
+  REFUSED(ARG, "no place", rill_session_new(plan, NULL));
+  REFUSED(ARG, "not a plan", rill_session_new(NULL, &session));
+  TRUE(session == NULL);
+  rill_session_free(NULL);
+  rill_session_free(wrong);
+  TRUE(rill_session_bytes(NULL) == 0 && rill_session_bytes(wrong) == 0);
+  FINE(rill_session_new(plan, &session));
+  TRUE(rill_session_bytes(session) > 0);
+  REFUSED(ARG, "not a session", rill_session_clone(NULL, &copy));
+  REFUSED(ARG, "no place", rill_session_clone(session, NULL));
+  views(session);
+
+  REFUSED(ARG, "not a session", rill_step(NULL));
+  REFUSED(ARG, "not a session", rill_step(wrong));
+  REFUSED(ARG, "not a session", rill_step_partial(NULL, 1));
+  REFUSED(ARG, "not a session", rill_flush(wrong, &left));
+  REFUSED(ARG, "not a session", rill_session_reset(NULL));
+  REFUSED(STATE, "not announced", rill_flush(session, &left));
+  REFUSED(ARG, "expected 0 to 8", rill_step_partial(session, 9));
+  REFUSED(ARG, "expected 0 to 8", rill_step_partial(session, -1));
+  REFUSED(ARG, "expected 0 to 8", rill_step_partial(session, INT64_MAX));
+  REFUSED(STATE, "streams", rill_run(session, &view, 1, &view, 1));
+  REFUSED(ARG, "not a session", rill_valid_frames(NULL, 0, &first, &count));
+  REFUSED(ARG, "no output 1", rill_valid_frames(session, 1, &first, &count));
+  REFUSED(ARG, "no place", rill_valid_frames(session, 0, NULL, &count));
+  REFUSED(ARG, "not a session", rill_position(NULL, 0, &in, &out));
+  REFUSED(ARG, "no output 8", rill_position(session, 8, &in, &out));
+  TRUE(left == -1 && first == -1 && in == -1);
+
+  FINE(rill_valid_frames(session, 0, &first, &count));
+  TRUE(count == 0);
+  FINE(rill_position(session, 0, &in, &out));
+  TRUE(in == 0 && out == 0);
+  FINE(rill_step(session));
+  FINE(rill_position(session, 0, &in, NULL));
+  TRUE(in == 8);
+  FINE(rill_session_clone(session, &copy));
+  FINE(rill_step_partial(session, 3));
+  FINE(rill_position(session, 0, &in, &out));
+  TRUE(in == 11);
+  REFUSED(STATE, "announced", rill_step(session));
+  REFUSED(STATE, "announced already", rill_step_partial(session, 3));
+  for (left = 1; left > 0;) FINE(rill_flush(session, &left));
+  FINE(rill_position(session, 0, &in, &out));
+  TRUE(in == 11 && out == (11 - 5) / 2 + 1); /* a window of 5 frames every 2 */
+  FINE(rill_flush(session, NULL));
+  FINE(rill_valid_frames(session, 0, &first, &count));
+  TRUE(count == 0);
+  REFUSED(STATE, "announced", rill_step(session));
+  FINE(rill_session_reset(session));
+  FINE(rill_step(session));
+
+  FINE(rill_position(copy, 0, &in, NULL));
+  TRUE(in == 8);
+  FINE(rill_step_partial(copy, 0));
+  FINE(rill_position(copy, 0, &in, NULL));
+  TRUE(in == 8);
+  rill_session_free(copy);
+  FINE(rill_session_reset(session));
+  FINE(rill_step_partial(session, 0)); /* a stream of no frames */
+  FINE(rill_flush(session, &left));
+  TRUE(left == 0);
+  rill_plan_release(plan); /* the session still owns it */
+  FINE(rill_session_reset(session));
+  FINE(rill_step(session));
+  rill_session_free(session);
+}
+
+static void pulsed(const char* models) {
+  rill_model* model = NULL;
+  rill_plan* plan = NULL;
+  FINE(rill_load(path_of(0, models, "kws_gru/model.nnef.tgz"), NULL, &model));
+  REFUSED(SYMBOL, "rill_model_set_symbol", rill_prepare(model, NULL, &plan));
+  FINE(rill_model_set_symbol(model, "B", "1"));
+  REFUSED(SYMBOL, "", rill_prepare(model, NULL, &plan));
+  FINE(rill_model_pulse(model, NULL, "8"));
+  REFUSED(STATE, "pulsed already", rill_model_pulse(model, "S", "8"));
+  REFUSED(STATE, "stream symbol", rill_model_set_symbol(model, "S", "8"));
+  REFUSED(SYMBOL, "no free symbols", rill_model_set_symbol(model, "B", "1"));
+  FINE(rill_prepare(model, NULL, &plan));
+  plans(model, plan);
+  rill_model_free(model);
+  streaming(plan);
+}
+
+static void whole(const char* models) {
+  rill_model* model = NULL;
+  rill_plan* plan = NULL;
+  rill_session* session = NULL;
+  float x[2 * 10] = {0}, y[2] = {-1, -1};
+  int64_t in_shape[2] = {2, 10}, out_shape[2] = {2, 1};
+  int64_t first, count, left;
+  rill_view in = {.size = sizeof in, .dtype = RILL_F32, .rank = 2, .shape = in_shape, .data = x};
+  rill_view out = {.size = sizeof out, .dtype = RILL_F32, .rank = 2, .shape = out_shape, .data = y};
+  FINE(rill_load(path_of(0, models, "linear_regression/model.nnef"), NULL, &model));
+  FINE(rill_model_set_symbol(model, "B", "2"));
+  FINE(rill_prepare(model, NULL, &plan));
+  FINE(rill_session_new(plan, &session));
+  rill_model_free(model);
+  rill_plan_release(plan);
+  REFUSED(ARG, "not a session", rill_run(NULL, &in, 1, &out, 1));
+  REFUSED(ARG, "expected 1 and 1", rill_run(session, &in, 2, &out, 1));
+  REFUSED(ARG, "expected 1 and 1", rill_run(session, &in, 1, NULL, 0));
+  REFUSED(ARG, "no views", rill_run(session, NULL, 1, &out, 1));
+  REFUSED(ARG, "no views", rill_run(session, &in, 1, NULL, 1));
+  in.dtype = RILL_F64;
+  REFUSED(DTYPE, "\"x\"", rill_run(session, &in, 1, &out, 1));
+  in.dtype = RILL_F32;
+  out_shape[0] = 3;
+  REFUSED(SHAPE, "\"y\"", rill_run(session, &in, 1, &out, 1));
+  out_shape[0] = 2;
+  TRUE(y[0] == -1);
+  FINE(rill_run(session, &in, 1, &out, 1));
+  TRUE(y[0] == y[1]);
+  REFUSED(STATE, "does not stream", rill_step_partial(session, 1));
+  REFUSED(STATE, "not announced", rill_flush(session, &left));
+  REFUSED(STATE, "does not stream", rill_valid_frames(session, 0, &first, &count));
+  REFUSED(STATE, "does not stream", rill_position(session, 0, &first, &count));
+  FINE(rill_step(session));
+  FINE(rill_step(session));
+  rill_session_free(session);
+}
+
+int main(int argc, char** argv) {
+  if (argc < 3) return fprintf(stderr, "usage: api_misuse_test MODELS SCRATCH\n"), 2;
+  library();
+  loading(argv[1], argv[2]);
+  models_alone(argv[1]);
+  pulsed(argv[1]);
+  whole(argv[1]);
+  printf("%d checks, %d failures\n", checks, failures);
+  return failures != 0;
+}
