@@ -1,0 +1,187 @@
+#include "nnef_loader/build/builder.h"
+
+#include <algorithm>
+
+#include "nnef_loader/build/limits.h"
+#include "nnef_loader/syntax/lexer.h"
+
+namespace rill::nnef {
+namespace {
+
+/// Reads the one identifier that an extension line gives, plain or `i"..."`.
+Result<std::string> only_name(const Extension& extension) {
+  Lexer lexer(extension.rest, kGraphFile);
+  auto name = lexer.next();
+  auto end = lexer.next();
+  const bool well_formed = name.ok() && end.ok() && name->kind == Token::Kind::kName &&
+                           end->kind == Token::Kind::kEnd;
+  if (!well_formed) {
+    return fail(Code::kParse, "extension ", extension.name, ": expected one name, found \"",
+                std::string_view(extension.rest).substr(0, 80), "\"");
+  }
+  return name->value;
+}
+
+void collect_names(const std::vector<Assignment>& body, NameTable* names) {
+  std::vector<const LValue*> open;
+  for (const Assignment& statement : body) open.push_back(&statement.left);
+  while (!open.empty()) {
+    const LValue* left = open.back();
+    open.pop_back();
+    if (left->kind == LValue::Kind::kName) names->reserve(left->name);
+    for (const LValue& item : left->items) open.push_back(&item);
+  }
+}
+
+}  // namespace
+
+Status Builder::placed(Status status) const {
+  return std::move(status).at(kGraphFile, place_.line, place_.column);
+}
+
+void Builder::warn(std::string_view message) const {
+  if (!options_.warn) return;
+  const std::string text = place_.line > 0 ? str_cat(kGraphFile, ":", place_.line, ": ", message)
+                                           : std::string(message);
+  options_.warn(options_.warn_user, text);
+}
+
+Status Builder::charge(int64_t steps) {
+  steps_ += steps;
+  if (steps_ <= kMaxSteps) return {};
+  return fail(Code::kUnsupported, "the graph takes over ", kMaxSteps, " steps to unfold")
+      .hint("Fragments that call others several times multiply");
+}
+
+Status Builder::audit(Target* target) {
+  const std::vector<Node>& nodes = target->graph.nodes;
+  nodes_ += static_cast<int64_t>(nodes.size() - target->audited);
+  for (; target->audited < nodes.size(); ++target->audited) {
+    const Node& node = nodes[target->audited];
+    if (const auto* constant = node.op->as<Const>()) folded_bytes_ += constant->value->size_bytes();
+  }
+  if (nodes_ > kMaxNodes) {
+    return fail(Code::kUnsupported, "the graph has over ", kMaxNodes, " nodes")
+        .hint("Fragments that call others several times multiply");
+  }
+  if (folded_bytes_ > options_.limits.max_expanded_bytes) {
+    return fail(Code::kUnsupported, "the constants of the graph take over ",
+                options_.limits.max_expanded_bytes, " bytes");
+  }
+  return {};
+}
+
+Status Builder::apply_extension(const Extension& extension,
+                                std::vector<const Extension*>* scenarios) {
+  if (extension.name == "tract_registry") {
+    RILL_ASSIGN(const std::string registry, only_name(extension));
+    if (canonical_registry(registry) == "tract_core" && !options_.tract_core) {
+      return fail(Code::kUnsupported, "Registry not found: \"tract_core\" is switched off");
+    }
+    return index_.enable(registry);
+  }
+  if (extension.name == "tract_symbol") {
+    RILL_ASSIGN(const std::string symbol, only_name(extension));
+    main_.graph.scope.declare(symbol);
+    return {};
+  }
+  if (extension.name == "tract_assert") {
+    if (extension.rest.find(':') == std::string::npos) {
+      return main_.graph.scope.assert_text(extension.rest);
+    }
+    scenarios->push_back(&extension);
+    return {};
+  }
+  const bool known = extension.name.starts_with("KHR_") ||
+                     extension.name == "tract_pulse_streaming_symbol";
+  if (!known) {
+    warn(str_cat("Ignore unknown extension ", extension.name, " ",
+                 std::string_view(extension.rest).substr(0, 80)));
+  }
+  return {};
+}
+
+Status Builder::apply_extensions() {
+  std::vector<const Extension*> scenarios;
+  for (const Extension& extension : document_.extensions) {
+    place_ = extension.place;
+    Status status = apply_extension(extension, &scenarios);
+    if (!status.ok()) return placed(std::move(status));
+  }
+  for (const Extension* extension : scenarios) {
+    place_ = extension->place;
+    Status status = main_.graph.scope.assert_text(extension->rest);
+    if (!status.ok()) return placed(std::move(status));
+  }
+  place_ = {};
+  return {};
+}
+
+Status Builder::check_input_shapes(const Graph& graph) const {
+  for (const auto& [name, shape] : options_.input_shapes) {
+    std::vector<std::string> inputs;
+    for (size_t i = 0; i < graph.inputs.size(); ++i) inputs.push_back(graph.input_name(i));
+    if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) continue;
+    return fail(Code::kArg, "a shape is given for \"", name, "\", which is no input of the graph")
+        .hint(str_cat("Inputs: ", join(inputs, ", ")));
+  }
+  return {};
+}
+
+Result<Graph> Builder::build() {
+  const GraphDecl& decl = document_.graph;
+  main_.graph.name = decl.name;
+  index_.add_document(document_);
+  RILL_TRY(apply_extensions());
+  collect_names(decl.body, &main_.names);
+  read_properties(document_, *this, &main_.graph);
+  Scope scope;
+  scope.target = &main_;
+  scope.is_graph_body = true;
+  for (const Assignment& statement : decl.body) RILL_TRY(run_statement(statement, scope));
+  place_ = decl.place;
+  for (const std::string& name : decl.results) {
+    const auto it = scope.values.find(name);
+    if (it == scope.values.end()) {
+      return placed(fail(Code::kParse, "Could not find variable for output \"", name, "\"")
+                        .hint("Every result of the graph must be assigned in its body"));
+    }
+    auto wire = to_wire(it->second, scope, name);
+    if (!wire.ok()) return placed(wire.take_status());
+    main_.graph.add_output(name, *wire);
+  }
+  RILL_TRY(check_input_shapes(main_.graph));
+  return std::move(main_.graph);
+}
+
+Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fact> facts,
+                                  Target* outer) {
+  const FragmentDecl* decl = index_.fragment(fragment);
+  if (!decl) return fail(Code::kParse, "no fragment \"", fragment, "\" with a body in the file");
+  if (facts.size() != decl->parameters.size()) {
+    return fail(Code::kInternal, "fragment \"", fragment, "\" has ", decl->parameters.size(),
+                " parameters, found ", facts.size(), " facts");
+  }
+  Target body;
+  body.graph.name = decl->name;
+  body.graph.scope = outer->graph.scope;
+  collect_names(*decl->body, &body.names);
+  Scope scope;
+  scope.target = &body;
+  for (size_t i = 0; i < facts.size(); ++i) {
+    const std::string& name = decl->parameters[i].name;
+    scope.values[name] =
+        Value(body.graph.add_source(body.names.claim(name, true), facts[i], place_.line));
+  }
+  RILL_TRY(run_body(*decl, scope));
+  for (const ResultDecl& result : decl->results) {
+    const Value& value = scope.values.find(result.name)->second;
+    RILL_ASSIGN(const OutletId wire, to_wire(value, scope, result.name));
+    body.graph.add_output(result.name, wire);
+  }
+  // Symbols made in the body must not be made again outside.
+  for (const std::string& symbol : body.graph.scope.symbols()) outer->graph.scope.declare(symbol);
+  return std::move(body.graph);
+}
+
+}  // namespace rill::nnef

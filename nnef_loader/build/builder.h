@@ -1,0 +1,173 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/graph/nnef.h"
+#include "nnef_loader/build/names.h"
+#include "nnef_loader/build/op_index.h"
+#include "nnef_loader/build/resources.h"
+#include "nnef_loader/build/values.h"
+#include "nnef_loader/load.h"
+#include "nnef_loader/syntax/ast.h"
+#include "nnef_loader/syntax/quant.h"
+
+namespace rill::nnef {
+
+inline constexpr std::string_view kGraphFile = "graph.nnef";
+
+/// A graph under construction, and the names of its nodes.
+struct Target {
+  Graph graph;
+  NameTable names;
+  size_t audited = 0;  ///< nodes that count against the limits already
+};
+
+/// What a body sees while its statements run.
+struct Scope {
+  Target* target = nullptr;
+  std::map<std::string, Value, std::less<>> values;
+  bool from_document = true;   ///< places are places in graph.nnef
+  bool is_graph_body = false;  ///< not that of a fragment
+  bool is_inlined = false;     ///< nodes go to the graph of the caller, under names of its own
+  std::string prefix;          ///< of inlined ones: in front of the names of nodes
+  std::map<std::string, std::string, std::less<>> result_names;  ///< what the caller assigns
+  bool exact_results = false;
+};
+
+using QuantType = LoadCtx::QuantType;
+
+/// How the nodes of a statement are called: the outermost call gets the name that is assigned, the
+/// others `<assigned>_<operator>`.
+struct Naming {
+  std::string statement;
+  bool root = false;                 ///< for the outermost call
+  bool exact = false;                ///< the name is an identifier of the graph's own body
+  std::vector<std::string> targets;  ///< of a root: the names of all results
+  std::vector<std::optional<QuantType>> quant;  ///< of a root: what graph.quant says of them
+
+  Naming nested() const { return {statement, false, false, {}, {}}; }
+  std::string node_name(std::string_view callee) const {
+    return root ? statement : str_cat(statement, "_", callee);
+  }
+};
+
+/// An argument of a call: an expression, or a value that is at hand.
+struct CallArgument {
+  std::string_view name;
+  const RValue* expression = nullptr;
+  Value value;
+};
+
+struct Call {
+  std::string_view callee;
+  std::span<const CallArgument> arguments;
+  std::string_view generic;
+};
+
+/// Find the argument for a parameter: by name, else by position if all before it are positional.
+const CallArgument* find_argument(const FragmentDecl& decl, const Call& call,
+                                  std::string_view parameter);
+
+/// Turns a document into a graph.
+class Builder {
+ public:
+  /// All arguments must outlive the builder.
+  Builder(const Document& document, const QuantInfo& quant, Resources* resources, OpIndex* index,
+          const LoadOptions& options)
+      : document_(document),
+        quant_(quant),
+        resources_(*resources),
+        index_(*index),
+        options_(options) {}
+
+  Result<Graph> build();
+
+  /// Evaluate an expression; names that nothing declares become symbols if `creates_symbols`.
+  Result<Value> eval(const RValue& expression, Scope& scope, const Naming& naming,
+                     bool creates_symbols = false);
+  /// Make a wire: constants become a node called `name`, lists of wires are concatenated.
+  Result<OutletId> to_wire(const Value& value, Scope& scope, std::string_view name,
+                           bool exact = false);
+  /// Translate a fragment as a graph of its own.
+  Result<Graph> body_graph(std::string_view fragment, std::span<const Fact> facts, Target* outer);
+
+  const OpIndex& index() const { return index_; }
+  Resources& resources() { return resources_; }
+  const LoadOptions& options() const { return options_; }
+  /// The place in graph.nnef that is being read.
+  Place place() const { return place_; }
+  /// Fill in the place where it is unknown.
+  Status placed(Status status) const;
+  void warn(std::string_view message) const;
+  /// Count the nodes that were added against the limits. Errors: kUnsupported beyond them.
+  Status audit(Target* target);
+
+ private:
+  Status apply_extensions();
+  Status apply_extension(const Extension& extension, std::vector<const Extension*>* scenarios);
+  Status check_input_shapes(const Graph& graph) const;
+
+  Status run_statement(const Assignment& statement, Scope& scope);
+  Naming naming_for(std::vector<std::string> names, const Scope& scope) const;
+  Status quant_types(std::span<const std::string> names, Naming* naming) const;
+  bool keeps_list(const RValue& right);
+  Status bind(const LValue& left, const Value& value, bool keep_list, Scope& scope,
+              const Naming& naming, size_t* position);
+  Status bind_name(const std::string& identifier, const Value& value, bool keep_list, Scope& scope,
+                   const Naming& naming, size_t position);
+  Result<OutletId> quantised(OutletId wire, const QuantType& type, const std::string& name,
+                             Scope& scope);
+  Result<Value> expand(const Callee& callee, const Call& call, Scope& scope, const Naming& naming);
+  Result<Value> parameter_value(const FragmentDecl& decl, const Parameter& parameter,
+                                const Call& call, Scope& scope, const Naming& naming);
+  /// Run the body of a fragment; all its results are then bound.
+  Status run_body(const FragmentDecl& decl, Scope& scope);
+
+  Result<Value> eval_node(const RValue& expression, Scope& scope, const Naming& naming);
+  Result<Value> resolve(const std::string& name, Scope& scope);
+  Result<Value> eval_list(const std::vector<RValue>& items, Scope& scope, const Naming& naming);
+  Result<Value> eval_binary(const BinaryExpr& expression, Scope& scope, const Naming& naming);
+  Result<Value> eval_unary(const UnaryExpr& expression, Scope& scope, const Naming& naming);
+  Result<Value> eval_subscript(const SubscriptExpr& expression, Scope& scope,
+                               const Naming& naming);
+  Result<Value> eval_if(const IfElseExpr& expression, Scope& scope, const Naming& naming);
+  Result<Value> eval_invocation(const Invocation& invocation, Scope& scope, const Naming& naming);
+  Result<Value> invoke(const Call& call, Scope& scope, const Naming& naming);
+  Result<Value> invoke_op(const Callee& callee, const Call& call, Scope& scope,
+                          const Naming& naming);
+  /// Call an operator that the loader itself needs, enabled or not.
+  Result<OutletId> invoke_needed(std::string_view name, std::span<const CallArgument> arguments,
+                                 Scope& scope, const Naming& naming);
+  Result<OutletId> concatenate(const List& list, Scope& scope, std::string_view name,
+                               bool exact);
+  Status charge(int64_t steps);
+
+  const Document& document_;
+  const QuantInfo& quant_;
+  Resources& resources_;
+  OpIndex& index_;
+  const LoadOptions& options_;
+  Target main_;
+  Place place_;
+  std::vector<const FragmentDecl*> active_;  ///< fragments under expansion, outermost first
+  bool creates_symbols_ = false;
+  int eval_depth_ = 0;
+  int64_t steps_ = 0;
+  int64_t nodes_ = 0;
+  int64_t folded_bytes_ = 0;
+};
+
+/// The operators that the loader reads itself: `external`, `tract_core_external`, `variable`.
+const OpRoom& source_room();
+
+/// Read `tract_core_properties`. What cannot be read is left out, with a warning.
+void read_properties(const Document& document, const Builder& builder, Graph* graph);
+
+}  // namespace rill::nnef

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nnef_loader/build/builder.h"
+
+namespace rill::nnef {
+
+/// One call of an operator, as its reader sees it. An argument is evaluated when it is first read.
+class CallCtx final : public LoadCtx {
+ public:
+  CallCtx(Builder* builder, Scope* scope, const FragmentDecl& decl, const Call& call,
+          const Naming& naming)
+      : builder_(*builder),
+        scope_(*scope),
+        decl_(decl),
+        call_(call),
+        naming_(naming),
+        name_(naming.node_name(call.callee)),
+        values_(call.arguments.size()) {}
+
+  bool has(std::string_view name) const override;
+  bool given(std::string_view name) const override;
+  Result<Value> value(std::string_view name) override;
+  Result<OutletId> wire(std::string_view name) override;
+  Result<std::vector<OutletId>> wires(std::string_view name) override;
+  Result<Dim> dim(std::string_view name) override;
+  Result<std::vector<Dim>> dims(std::string_view name) override;
+  Result<int64_t> integer(std::string_view name) override;
+  Result<std::vector<int64_t>> integers(std::string_view name) override;
+  Result<float> number(std::string_view name) override;
+  Result<bool> boolean(std::string_view name) override;
+  Result<std::string> text(std::string_view name) override;
+  Result<Pads> pads(std::string_view name) override;
+  Result<OutletId> to_wire(const Value& value) override;
+  Result<Dim> to_dim(const Value& value) override;
+
+  const Fact& fact(OutletId outlet) const override { return scope_.target->graph.fact(outlet); }
+  Result<std::vector<OutletId>> add(OpPtr op, std::vector<OutletId> inputs,
+                                    std::string_view suffix) override;
+  Result<OutletId> konst(Tensor value, std::string_view suffix) override;
+  std::optional<QuantType> quant(int output) const override;
+  std::string_view generic() const override { return call_.generic; }
+  std::string assigned_name(int output) const override;
+  Result<TensorPtr> resource(std::string_view label) override;
+  Result<std::vector<std::string>> fragment_parameters(std::string_view fragment) override;
+  Result<std::vector<std::string>> fragment_results(std::string_view fragment) override;
+  Result<Graph> fragment_graph(std::string_view fragment, std::span<const Fact> facts) override;
+  Graph& graph() override { return scope_.target->graph; }
+  int line() const override { return builder_.place().line; }
+
+  Builder& builder() { return builder_; }
+  Scope& scope() { return scope_; }
+  /// The name that the node of this call gets, unless it is taken.
+  const std::string& node_name() const { return name_; }
+  /// Take that name, or the one with the suffix.
+  std::string claim_name(std::string_view suffix);
+
+ private:
+  const Parameter* parameter(std::string_view name) const;
+  Result<const FragmentDecl*> body(std::string_view fragment) const;
+  /// Fill in which argument a failure is about.
+  Status blame(Status status, std::string_view name) const;
+
+  Builder& builder_;
+  Scope& scope_;
+  const FragmentDecl& decl_;
+  const Call& call_;
+  const Naming& naming_;
+  std::string name_;
+  std::vector<std::optional<Value>> values_;  ///< of the arguments that were read
+};
+
+}  // namespace rill::nnef

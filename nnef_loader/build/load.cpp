@@ -1,0 +1,49 @@
+#include "nnef_loader/load.h"
+
+#include "nnef_loader/build/builder.h"
+#include "nnef_loader/build/load_entries.h"
+#include "nnef_loader/syntax/parser.h"
+
+namespace rill::nnef {
+namespace {
+
+constexpr std::string_view kQuantFile = "graph.quant";
+
+}  // namespace
+
+Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpRoom* const> ops,
+                           const LoadOptions& options) {
+  Resources resources(std::move(entries));
+  if (!resources.has(kGraphFile)) {
+    Status status = fail(Code::kParse, "Resource graph.nnef was not found in the model");
+    const std::string elsewhere = resources.elsewhere(kGraphFile);
+    if (elsewhere.empty()) return status;
+    return std::move(status).hint(
+        str_cat("There is \"", elsewhere, "\": pack the content of its folder, not the folder"));
+  }
+  RILL_ASSIGN(const Document document, parse_document(resources.text(kGraphFile), kGraphFile));
+  QuantInfo quant;
+  if (resources.has(kQuantFile)) {
+    RILL_ASSIGN(quant, parse_quant(resources.text(kQuantFile), kQuantFile));
+  }
+  // The loader's own operators come first: rooms do not replace them.
+  std::vector<const OpRoom*> rooms = {&source_room()};
+  rooms.insert(rooms.end(), ops.begin(), ops.end());
+  OpIndex index(rooms);
+  Builder builder(document, quant, &resources, &index, options);
+  return builder.build();
+}
+
+Result<Graph> load(const std::string& path, std::span<const OpRoom* const> ops,
+                   const LoadOptions& options) {
+  RILL_ASSIGN(std::vector<Entry> entries, read_archive(path, options.limits));
+  return load_entries(std::move(entries), ops, options);
+}
+
+Result<Graph> load_memory(std::span<const std::byte> bytes, std::span<const OpRoom* const> ops,
+                          const LoadOptions& options) {
+  RILL_ASSIGN(std::vector<Entry> entries, read_archive_memory(bytes, "model", options.limits));
+  return load_entries(std::move(entries), ops, options);
+}
+
+}  // namespace rill::nnef

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "nnef_loader/load.h"
+
+namespace rill::nnef {
+
+/// As `load`, from the files of an archive that is unpacked already.
+Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpRoom* const> ops,
+                           const LoadOptions& options = {});
+
+}  // namespace rill::nnef

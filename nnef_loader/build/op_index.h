@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/graph/nnef.h"
+#include "nnef_loader/syntax/ast.h"
+
+namespace rill::nnef {
+
+/// What a name that is called stands for.
+struct Callee {
+  const FragmentDecl* decl = nullptr;  ///< names, positions and defaults of the parameters
+  LoadFn load = nullptr;               ///< null for fragments, which have a body
+  bool from_document = false;          ///< places in the body are places in graph.nnef
+};
+
+/// Find operators by name: fragments of the document, then operators of the registries that the
+/// document enables, the last one first, then standard fragments.
+class OpIndex {
+ public:
+  explicit OpIndex(std::span<const OpRoom* const> ops);
+
+  /// Add the fragments of the document. It must outlive the index.
+  void add_document(const Document& document);
+  /// Errors: kUnsupported, with the list of known ones.
+  Status enable(std::string_view registry);
+  bool enabled(std::string_view registry) const;
+
+  /// Errors: kUnsupported if there is none, or its registry is not enabled.
+  Result<Callee> find(std::string_view name);
+  /// As `find`, for what the loader itself needs: whatever is enabled, and never a fragment.
+  Result<Callee> find_op(std::string_view name);
+  /// Find a fragment of the document that has a body; null if there is none.
+  const FragmentDecl* fragment(std::string_view name) const;
+  /// Fail unless an operator that the loader reads itself is enabled.
+  Status check_builtin(std::string_view name, std::string_view registry) const;
+
+ private:
+  struct Entry {
+    const NnefOp* op = nullptr;
+    std::unique_ptr<const Document> declaration;  ///< parsed when first called
+  };
+
+  bool visible(std::string_view name, const NnefOp& op) const;
+  Result<Callee> callee(Entry& entry);
+  Status no_definition(std::string_view name) const;
+  Status load_stdlib();
+  std::vector<Entry>* entries(std::string_view name);
+
+  std::unordered_map<std::string_view, std::vector<Entry>> ops_;
+  std::unordered_map<std::string_view, const FragmentDecl*> fragments_;
+  std::unordered_map<std::string_view, const FragmentDecl*> bodyless_;
+  std::unordered_map<std::string_view, const FragmentDecl*> stdlib_;
+  std::unique_ptr<const Document> stdlib_document_;
+  std::vector<std::string> registries_;  ///< enabled, in order
+  std::vector<std::string> known_;
+};
+
+/// Give the registry that a name in a file stands for: `pulse` is `tract_pulse`.
+std::string_view canonical_registry(std::string_view name);
+
+}  // namespace rill::nnef

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/tensor/tensor.h"
+#include "nnef_loader/archive/archive.h"
+
+namespace rill::nnef {
+
+/// The files of an archive, by name. A tensor is read when it is first asked for; its file is then
+/// let go, so that no weight is in memory twice.
+class Resources {
+ public:
+  explicit Resources(std::vector<Entry> entries);
+
+  bool has(std::string_view name) const { return files_.find(name) != files_.end(); }
+  /// Give the content of a file as text; empty if there is none. Views the resources.
+  std::string_view text(std::string_view name) const;
+  /// Find the first file in a folder that has that name, for messages; empty if there is none.
+  std::string elsewhere(std::string_view name) const;
+  /// Read `<label>.dat`, or that of the label without leading `/`.
+  /// Errors: kIo if there is none; kParse if it is damaged.
+  Result<TensorPtr> tensor(std::string_view label);
+
+ private:
+  struct File {
+    std::vector<std::byte> bytes;
+    TensorPtr tensor;
+  };
+  std::map<std::string, File, std::less<>> files_;
+};
+
+}  // namespace rill::nnef

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nnef_loader/build/load_entries.h"
+
+namespace rill::nnef::test {
+
+/// Small operators that stand in for the op rooms: add sub mul max min cast unsqueeze concat
+/// reshape slice shape_of unstack pair probe scan.
+std::span<const OpRoom* const> ops();
+
+/// A `.dat` or text file of an archive.
+Entry file(std::string_view name, std::string_view text);
+Entry tensor_file(std::string_view label, const Tensor& tensor);
+Tensor floats(std::vector<int64_t> shape, std::vector<float> values);
+Tensor integers(std::vector<int64_t> shape, std::vector<int64_t> values);
+
+/// Put statements into a document with two inputs, x [2, S] and y [2, S], and load it.
+/// `results`: names in `-> (...)`.
+std::string document(std::string_view statements, std::string_view results = "z",
+                     std::string_view head = "");
+Result<Graph> load_text(std::string_view text, std::vector<Entry> more = {},
+                        const LoadOptions& options = {});
+/// As `load_text(document(...))`.
+Result<Graph> load_body(std::string_view statements, std::string_view results = "z",
+                        std::string_view head = "");
+
+/// Give the constant that an output is. Fails the test if it is none.
+const Tensor& output_value(const Graph& graph, size_t index = 0);
+/// Give the error text, or "loaded".
+std::string error_of(const Result<Graph>& result);
+/// List nodes as "name:Op", constants left out.
+std::string node_list(const Graph& graph);
+
+}  // namespace rill::nnef::test

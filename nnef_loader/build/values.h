@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/graph/nnef.h"
+#include "nnef_loader/syntax/ast.h"
+
+namespace rill::nnef {
+
+using List = std::vector<Value>;
+
+/// Name what a value is, for messages: "a number", "the computed wire \"x\"".
+std::string value_text(const Value& value, const Graph& graph);
+/// Count the values in a list and its lists; 1 for anything else.
+int64_t leaf_count(const Value& value);
+
+/// Read a number as written. Errors: kParse for integers beyond 64 bits.
+Result<Value> value_of(const NumberLiteral& literal);
+
+/// Convert. Wires convert where they are constants; lists of one as their element.
+/// Errors: kDType for a value of another kind; kSymbol where a number is wanted and symbols are
+/// found; kUnsupported for a wire that is computed at run time.
+Result<Dim> dim_of(const Value& value, const Graph& graph);
+Result<int64_t> integer_of(const Value& value, const Graph& graph);
+Result<float> number_of(const Value& value, const Graph& graph);
+Result<bool> boolean_of(const Value& value, const Graph& graph);
+Result<std::string> text_of(const Value& value, const Graph& graph);
+
+/// Split into elements: those of a list or of a constant of rank 1; anything else is its own.
+Result<List> elements_of(const Value& value, const Graph& graph);
+/// Take element `index` of a list or of a constant of rank 1.
+Result<Value> element_of(const Value& value, int64_t index, const Graph& graph);
+
+/// Make a constant. Integers become i64, dims with symbols TDim, floats f32, integers among floats
+/// f32; lists stack along a new first axis. Nothing if a wire in it is not a constant.
+/// Errors: kShape for ragged lists and ranks over 8; kDType for mixtures that have no common type.
+Result<std::optional<Tensor>> constant_of(const Value& value, const Graph& graph);
+
+/// Read the spelling of an element type: `f32`, `TDim`, `QU8(Z:128 S:0.01)`.
+/// Errors: kUnsupported.
+struct NamedType {
+  DType dtype = DType::kF32;
+  QParams q;
+};
+Result<NamedType> type_from_text(std::string_view text);
+
+}  // namespace rill::nnef
