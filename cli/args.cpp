@@ -1,0 +1,245 @@
+#include "cli/args.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+
+#include "cli/option_table.h"
+#include "cli/specs.h"
+#include "kernels/cpu.h"
+
+namespace rill::cli {
+namespace {
+
+constexpr const char* kVersion = RILL_VERSION;
+
+struct CommandRow {
+  Command command;
+  const char* name;
+  unsigned where;
+  const char* help;
+  bool rill_only;
+};
+
+constexpr std::array kCommands{
+    CommandRow{Command::kDump, "dump", kOnDump, "show the graph, write it, time it", false},
+    CommandRow{Command::kRun, "run", kOnRun, "run once, or pulse by pulse, and check", false},
+    CommandRow{Command::kBench, "bench", kOnBench, "time runs", false},
+    CommandRow{Command::kCompare, "compare", kOnCompare, "check one way of running by another",
+               false},
+    CommandRow{Command::kStream, "stream", kOnStream, "run a whole stream, pulse by pulse", true},
+    CommandRow{Command::kListOps, "list-ops", 0, "list the operators that models may use", false},
+    CommandRow{Command::kListRuntimes, "list-runtimes", 0, "list the runtimes", false},
+};
+
+/// The parser and where its values go; options hold pointers into `args`.
+struct Parser {
+  CLI::App app;
+  Args args;
+  std::array<CLI::App*, kCommands.size()> subcommands{};
+  std::vector<std::pair<CLI::Option*, const OptionRow*>> refused;
+  CLI::App* help = nullptr;
+  std::string help_topic;
+};
+
+/// The long name of a row, for messages.
+std::string long_name(const OptionRow& row) {
+  std::string names = row.names;
+  names = names.substr(0, names.find(",--", 1));
+  const size_t at = names.rfind("--");
+  return names.substr(at);
+}
+
+void add_option(Parser* parser, CLI::App* app, const OptionRow& row) {
+  Args& args = parser->args;
+  CLI::Option* option = nullptr;
+  if (const auto* flag = std::get_if<bool Args::*>(&row.slot)) {
+    option = app->add_flag(row.names, args.**flag, row.help);
+  } else if (const auto* count = std::get_if<int Args::*>(&row.slot)) {
+    option = app->add_flag(row.names, args.**count, row.help);
+  } else if (const auto* integer = std::get_if<int64_t Args::*>(&row.slot)) {
+    option = app->add_option(row.names, args.**integer, row.help);
+  } else if (const auto* real = std::get_if<double Args::*>(&row.slot)) {
+    option = app->add_option(row.names, args.**real, row.help);
+  } else if (const auto* text = std::get_if<std::string Args::*>(&row.slot)) {
+    option = app->add_option(row.names, args.**text, row.help);
+  } else if (const auto* texts = std::get_if<std::vector<std::string> Args::*>(&row.slot)) {
+    option = app->add_option(row.names, args.**texts, row.help);
+    const bool pair = *texts == &Args::assert_op_counts;
+    option->type_size(pair ? 2 : 1)->allow_extra_args(false);
+  } else {
+    const Refused& refused = std::get<Refused>(row.slot);
+    option = refused.takes_value ? app->add_option(row.names) : app->add_flag(row.names);
+    option->group("");
+    parser->refused.emplace_back(option, &row);
+  }
+}
+
+void build(Parser* parser, Flavor flavor) {
+  CLI::App& app = parser->app;
+  parser->args.flavor = flavor;
+  const bool tract = flavor == Flavor::kTract;
+  app.name(tract ? "rill-tract" : "rill");
+  app.description("Load an NNEF model, look at it, run it, stream it.\n"
+                  "Options before the subcommand make the model; those after it, the run.");
+  app.set_help_flag("-h,--help", "print this");
+  app.add_option("MODEL", parser->args.model, "NNEF archive (.tgz, .tar, .zip), folder or graph");
+  for (const OptionRow& row : option_table()) {
+    if (row.where & kGlobal) add_option(parser, &app, row);
+  }
+  app.require_subcommand(0, 1);
+  for (size_t i = 0; i < kCommands.size(); ++i) {
+    const CommandRow& command = kCommands[i];
+    if (tract && command.rill_only) continue;
+    CLI::App* sub = app.add_subcommand(command.name, command.help);
+    parser->subcommands[i] = sub;
+    for (const OptionRow& row : option_table()) {
+      if (row.where & command.where) add_option(parser, sub, row);
+    }
+  }
+  parser->help = app.add_subcommand("help", "print help, of a subcommand if it is named");
+  parser->help->add_option("SUBCOMMAND", parser->help_topic);
+}
+
+int usage_error(const std::string& text) {
+  fmt::print(stderr, "error: {}\n\nFor more information, try '--help'.\n", text);
+  return 2;
+}
+
+void print_version(Flavor flavor) {
+  if (flavor == Flavor::kRill) {
+    fmt::print("rill {}\n", kVersion);
+    return;
+  }
+  const char* wanted = std::getenv("RILL_TRACT_VERSION");
+  fmt::print("tract-cli {} (rill {})\n", wanted && *wanted ? wanted : "0.23.9", kVersion);
+}
+
+/// Find what is wrong with the values that have a fixed set of spellings.
+std::optional<std::string> wrong_value(const Args& args) {
+  if (!tolerance_named(args.approx)) {
+    return fmt::format("invalid value '{}' for '--approx' [possible values: {}]", args.approx,
+                       tolerance_names());
+  }
+  if (!args.format.empty() && args.format != "nnef") {
+    return fmt::format("format '{}' is not supported by rill: use nnef", args.format);
+  }
+  if (args.filler != "zeros" && args.filler != "nan") {
+    return fmt::format("invalid value '{}' for '--filler' [possible values: zeros, nan]",
+                       args.filler);
+  }
+  if (!args.pulse_backward.empty() && args.pulse_backward != "chunk") {
+    return fmt::format("invalid value '{}' for '--pulse-backward' [possible values: chunk]",
+                       args.pulse_backward);
+  }
+  if (args.color != "auto" && args.color != "always" && args.color != "never") {
+    return fmt::format("invalid value '{}' for '--color' [possible values: auto, always, never]",
+                       args.color);
+  }
+  const bool negative = args.warmup_loops < 0 || args.warmup_ms < 0 || args.max_loops < 1 ||
+                        args.max_ms < 0 || args.timeout_s < 0 || args.threads < 0;
+  if (negative) return "counts and times cannot be negative, and --max-loops is at least 1";
+  if (args.command == Command::kCompare) {
+    const int references = args.compare_stream + args.compare_twice +
+                           !args.compare_stage.empty() + !args.compare_npz.empty();
+    if (references == 0) {
+      return "the following required arguments were not provided: "
+             "<--npz <npz>|--stage <stage>|--twice|--stream>";
+    }
+    if (references > 1) return "compare takes one of --npz, --stage, --twice and --stream";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> refused_option(const Parser& parser) {
+  for (const auto& [option, row] : parser.refused) {
+    if (option->count() == 0) continue;
+    const bool never = std::get<Refused>(row->slot).never;
+    const std::string_view hint = row->help;
+    return fmt::format("{} is {}{}{}", long_name(*row),
+                       never ? "not supported by rill" : "not implemented in rill",
+                       hint.empty() ? "" : ": ", hint);
+  }
+  return std::nullopt;
+}
+
+/// Cap the SIMD tier as RILL_CPU says.
+std::optional<std::string> limit_cpu() {
+  const char* name = std::getenv("RILL_CPU");
+  if (name == nullptr || *name == '\0') return std::nullopt;
+  kernels::Tier tier{};
+  if (!kernels::tier_from_name(name, &tier)) {
+    return fmt::format("RILL_CPU={}: expected scalar, sse42, avx2, avx512 or neon", name);
+  }
+  kernels::set_tier_limit(tier);
+  return std::nullopt;
+}
+
+int print_help(const Parser& parser) {
+  if (parser.help_topic.empty()) {
+    fmt::print("{}", parser.app.help());
+    return 0;
+  }
+  for (size_t i = 0; i < kCommands.size(); ++i) {
+    if (parser.subcommands[i] == nullptr || parser.help_topic != kCommands[i].name) continue;
+    fmt::print("{}", parser.subcommands[i]->help());
+    return 0;
+  }
+  return usage_error(fmt::format("unrecognized subcommand '{}'", parser.help_topic));
+}
+
+/// The part after CLI11: what was asked for, and whether it can be had.
+ParsedArgs finish(Parser* parser) {
+  ParsedArgs out;
+  Args& args = parser->args;
+  out.done = true;
+  if (args.version) {
+    print_version(args.flavor);
+    return out;
+  }
+  if (parser->help->parsed()) {
+    out.exit_status = print_help(*parser);
+    return out;
+  }
+  for (size_t i = 0; i < kCommands.size(); ++i) {
+    if (parser->subcommands[i] == nullptr || !parser->subcommands[i]->parsed()) continue;
+    args.command = kCommands[i].command;
+    args.command_name = kCommands[i].name;
+  }
+  if (args.pass == "optimize") args.optimize = true;
+  auto wrong = refused_option(*parser);
+  if (!wrong) wrong = wrong_value(args);
+  if (!wrong) wrong = limit_cpu();
+  if (wrong) {
+    out.exit_status = usage_error(*wrong);
+    return out;
+  }
+  out.done = false;
+  out.args = std::move(args);
+  return out;
+}
+
+}  // namespace
+
+ParsedArgs parse_args(int argc, const char* const* argv, Flavor flavor) {
+  Parser parser;
+  build(&parser, flavor);
+  ParsedArgs out;
+  out.done = true;
+  try {
+    parser.app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", parser.app.help());
+    return out;
+  } catch (const CLI::ParseError& error) {
+    out.exit_status = usage_error(error.what());
+    return out;
+  }
+  return finish(&parser);
+}
+
+}  // namespace rill::cli

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/log.h"
+
+namespace rill::cli {
+
+enum class Command { kDump, kRun, kBench, kCompare, kStream, kListOps, kListRuntimes };
+
+/// The command line, as written; values are read by whoever uses them.
+struct Args {
+  Flavor flavor = Flavor::kRill;
+  Command command = Command::kDump;
+  std::string command_name = "dump";
+  std::string model;
+
+  // Before the subcommand.
+  int verbosity = 0;
+  bool version = false;
+  bool registry = false;  ///< any registry: all are on anyway
+  bool no_tract_core = false;
+  bool extended_identifiers = false;
+  bool extern_all_constants = false;
+  bool optimize = false;
+  bool nnef_cycle = false;
+  bool machine_friendly = false;
+  std::string pulse;
+  std::string pulse_backward;
+  std::string pass;
+  std::string format;
+  std::string runtime;
+  std::string color = "auto";
+  int64_t threads = 1;
+  double timeout_s = 0;
+  std::vector<std::string> transforms;
+  std::vector<std::string> set;
+  std::vector<std::string> input_facts;
+  std::vector<std::string> fact_bundles;
+  std::vector<std::string> output_nodes;
+  std::vector<std::string> asserts;
+
+  // After it.
+  bool quiet = false;
+  bool allow_random = false;
+  bool allow_float_casts = false;
+  bool drop_partial_pulse = false;
+  bool allow_missing_outputs = false;
+  int64_t seed = 0;
+  std::vector<std::string> input_bundles;
+  std::vector<std::string> random_ranges;
+  std::vector<std::string> run_set;
+  std::vector<std::string> output_bundles;
+  std::vector<std::string> assert_outputs;
+  std::vector<std::string> assert_output_facts;
+  std::vector<std::string> assert_op_counts;
+  int64_t assert_output_count = -1;
+  std::string approx = "close";
+  std::string approx_custom;
+
+  bool dump_outputs = false;
+  bool steps = false;
+  std::string save_outputs;
+  std::string save_steps;
+
+  std::string filler = "zeros";
+
+  std::string nnef;
+  std::string nnef_tar;
+  std::string nnef_dir;
+  std::string nnef_graph;
+  bool nnef_deterministic = false;
+  bool profile = false;
+  bool cost = false;
+  bool info = false;
+  bool summary = false;
+  bool json = false;
+  bool audit_json = false;
+  bool consts = false;
+  bool io_long = false;
+  bool io_none = false;
+
+  int64_t warmup_loops = 0;
+  int64_t warmup_ms = 0;
+  int64_t max_loops = 100000;
+  int64_t max_ms = 5000;
+
+  bool compare_stream = false;
+  bool compare_twice = false;
+  std::string compare_stage;
+  std::string compare_npz;
+};
+
+/// What the command line asks for: to go on with `args`, or to end with a status, all said already.
+struct ParsedArgs {
+  bool done = false;
+  int exit_status = 0;
+  Args args;
+};
+
+/// Read the command line. Help goes to stdout; what is wrong is told on stderr, with status 2.
+ParsedArgs parse_args(int argc, const char* const* argv, Flavor flavor);
+
+}  // namespace rill::cli

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+
+namespace rill::cli {
+
+/// Values by name, in file order, each with one tensor per turn: `x` or `turn_0/x`, `turn_1/x`.
+class Bundle {
+ public:
+  struct Item {
+    std::string name;
+    std::vector<Tensor> turns;
+  };
+
+  /// Read and merge npz files; a name in a later file wins. Errors: those of `read_npz`.
+  static Result<Bundle> read(std::span<const std::string> paths);
+
+  const std::vector<Item>& items() const { return items_; }
+  bool empty() const { return items_.empty(); }
+  const Item* find(std::string_view name) const;
+  void put(std::string_view name, size_t turn, Tensor value);
+  /// List the names with their shapes, for messages.
+  std::string contents() const;
+
+ private:
+  std::vector<Item> items_;
+};
+
+/// Write turns of named tensors: one turn under plain names, several as `turn_T/NAME`. Half floats
+/// become f32 where `halves_as_f32` is set, as tract writes them.
+Status write_turns(const std::string& path, std::span<const std::string> names,
+                   std::span<const std::vector<Tensor>> turns, bool halves_as_f32);
+
+/// Print type and shape: "2,3,F32".
+std::string shape_text(const Tensor& tensor);
+
+/// Copy what a view shows.
+Result<Tensor> tensor_of(const View& view);
+
+/// Cut frames [first, first + count) along an axis.
+Result<Tensor> frames_of(const Tensor& tensor, int axis, int64_t first, int64_t count);
+
+}  // namespace rill::cli

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/args.h"
+#include "cli/bundle.h"
+#include "cli/specs.h"
+#include "core/graph/graph.h"
+
+namespace rill::cli {
+
+/// Compare a value to its reference. Nothing if it is close enough, else what is wrong:
+/// "Shape mismatch [..] != [..]" or "Mismatch. First outlier: ...". Integers must be equal.
+/// `cast_floats`: a reference of another float type is converted first.
+std::optional<std::string> mismatch(const Tensor& expected, const Tensor& got,
+                                    const Tolerance& tolerance, bool cast_floats);
+
+/// The tolerance that the command line asks for.
+Result<Tolerance> tolerance_of(const Args& args);
+
+/// References of outputs: bundles, and values written on the command line.
+class Reference {
+ public:
+  static Result<Reference> read(const Args& args);
+  bool any() const { return asked_; }
+
+  /// Find the value for an output by its label, then by its node. Null where there is none and
+  /// none is needed. Errors: kArg, "Missing reference output in bundle for ...".
+  Result<const Bundle::Item*> find(const std::string& label, const std::string& node) const;
+  /// Compare all outputs of a turn. All are checked: the first failure is the error, later ones
+  /// are logged.
+  Status check(const Graph& graph, std::span<const Tensor> outputs, size_t turn,
+               const Log& log) const;
+  Status check_output(size_t index, const Tensor& expected, const Tensor& got) const;
+
+ private:
+  Bundle bundle_;
+  Tolerance tolerance_;
+  bool asked_ = false;
+  bool allow_missing_ = false;
+  bool cast_floats_ = false;
+};
+
+/// Check what `--assert-output-count` and `--assert-output-fact` say of the model.
+Status check_output_facts(const Args& args, const Graph& graph);
+/// Check what `--assert-op-count` says.
+Status check_op_counts(const Args& args, const Graph& graph);
+
+}  // namespace rill::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "cli/args.h"
+#include "cli/pipeline.h"
+
+namespace rill::cli {
+
+/// The subcommands. Results go to stdout; a failure is what the program ends with.
+Status run_command(const Args& args, const Log& log, const Model& model);
+Status dump_command(const Args& args, const Log& log, const Model& model);
+Status bench_command(const Args& args, const Log& log, const Model& model);
+Status stream_command(const Args& args, const Log& log, const Model& model);
+Status compare_command(const Args& args, const Log& log, const Model& model);
+/// `compare --stream`.
+Status compare_stream(const Args& args, const Log& log, const Model& model);
+Status list_ops_command();
+Status list_runtimes_command();
+
+/// The graph as it runs: optimised if asked for.
+Result<Graph> final_graph(const Args& args, const Graph& graph);
+/// Tell whether this command line runs optimised graphs.
+bool optimizes(const Args& args);
+
+}  // namespace rill::cli

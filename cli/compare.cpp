@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/check.h"
+#include "cli/commands.h"
+#include "cli/exec.h"
+#include "cli/watch.h"
+
+namespace rill::cli {
+namespace {
+
+/// Names as they compare: tract writes `_` where others have `.` or `-`.
+std::string folded(std::string name) {
+  std::replace(name.begin(), name.end(), '.', '_');
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+struct NamedValue {
+  std::string name;
+  Tensor value;
+  std::string op;
+  bool output = false;
+};
+
+/// The values of a graph's wires, those of model outputs under their labels too.
+Result<std::vector<NamedValue>> values_of(const Graph& graph, std::span<const Tensor> inputs) {
+  RILL_ASSIGN(std::vector<WatchedValue> watched, watch_all(graph, inputs));
+  std::vector<NamedValue> out;
+  for (WatchedValue& value : watched) {
+    const Node& node = graph.node(value.outlet.node);
+    for (size_t i = 0; i < graph.outputs.size(); ++i) {
+      if (graph.outputs[i] != value.outlet) continue;
+      out.push_back({graph.output_names[i], value.value, std::string(node.op->name()), true});
+    }
+    out.push_back({value.name, std::move(value.value), std::string(node.op->name()), false});
+  }
+  return out;
+}
+
+/// Counts of a comparison, and what failed.
+struct Tally {
+  int64_t checked = 0;
+  int64_t unchecked = 0;
+  int64_t failed = 0;
+  int64_t outputs = 0;
+
+  Status report(const Log& log) const {
+    if (failed > 0) return fail(Code::kState, failed, " error(s).");
+    if (outputs == 0) {
+      return fail(Code::kState, "no output of the model was compared, of ", unchecked,
+                  " values without a reference");
+    }
+    fmt::print("{} node(s) passed the comparison.\n", checked);
+    if (!log.tract()) fmt::print("{} checked, {} unchecked, {} failed\n", checked, unchecked, failed);
+    return {};
+  }
+};
+
+const Tensor* reference_for(std::span<const NamedValue> references, const NamedValue& value) {
+  const std::string name = folded(value.name);
+  for (const NamedValue& reference : references) {
+    if (folded(reference.name) == name) return &reference.value;
+  }
+  return nullptr;
+}
+
+void print_failure(const NamedValue& value, const Tensor& reference, std::string_view label,
+                   const std::string& wrong) {
+  fmt::print("{} {}\n  * Mismatch value\n  * At turn 0, wrong value for output 0, {}\n", value.op,
+             value.name, wrong);
+  fmt::print("  * {}: {}\n  * rill: {}\n", label, tensor_text(reference), tensor_text(value.value));
+}
+
+Result<Tally> tally_of(const Args& args, std::span<const NamedValue> values,
+                       std::span<const NamedValue> references, std::string_view label) {
+  RILL_ASSIGN(const Tolerance tolerance, tolerance_of(args));
+  Tally tally;
+  for (const NamedValue& value : values) {
+    const Tensor* reference = reference_for(references, value);
+    if (reference == nullptr) {
+      ++tally.unchecked;
+      continue;
+    }
+    ++tally.checked;
+    tally.outputs += value.output ? 1 : 0;
+    const auto wrong = mismatch(*reference, value.value, tolerance, true);
+    if (!wrong) continue;
+    ++tally.failed;
+    print_failure(value, *reference, label, *wrong);
+  }
+  return tally;
+}
+
+/// The model and its inputs, ready for values of all wires.
+struct Subject {
+  Graph graph;  ///< symbols bound, optimised if asked for
+  InputValues inputs;
+};
+
+Result<Subject> subject_of(const Args& args, const Log& log, const Model& model) {
+  Subject out;
+  RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
+  RILL_ASSIGN(out.inputs, source.resolve(model.graph, 0, 1));
+  RILL_ASSIGN(const Graph bound, bind_symbols(model.graph, out.inputs.bindings));
+  RILL_ASSIGN(out.graph, final_graph(args, bound));
+  return out;
+}
+
+Status compare_stage(const Args& args, const Log& log, const Model& model) {
+  const Graph* stage = model.stage(args.compare_stage);
+  if (stage == nullptr) {
+    std::string names;
+    for (const auto& [name, graph] : model.stages) names += str_cat(names.empty() ? "" : ", ", name);
+    return fail(Code::kArg, "compare --stage ", args.compare_stage, ": no such stage")
+        .hint(str_cat("Stages of this command line: ", names));
+  }
+  RILL_ASSIGN(const Subject subject, subject_of(args, log, model));
+  Graph reference = *stage;
+  for (const auto& [symbol, value] : subject.inputs.bindings) {
+    RILL_ASSIGN(reference, reference.with_symbol(symbol, Dim(value)));
+  }
+  RILL_ASSIGN(const auto references, values_of(reference, subject.inputs.values));
+  RILL_ASSIGN(const auto values, values_of(subject.graph, subject.inputs.values));
+  RILL_ASSIGN(const Tally tally, tally_of(args, values, references, "reference"));
+  return tally.report(log);
+}
+
+Status compare_npz(const Args& args, const Log& log, const Model& model) {
+  const std::vector<std::string> paths{args.compare_npz};
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(paths));
+  std::vector<NamedValue> references;
+  for (const Bundle::Item& item : bundle.items()) {
+    references.push_back({item.name, item.turns[0], "", false});
+  }
+  RILL_ASSIGN(const Subject subject, subject_of(args, log, model));
+  RILL_ASSIGN(const auto values, values_of(subject.graph, subject.inputs.values));
+  RILL_ASSIGN(const Tally tally, tally_of(args, values, references, "npz"));
+  return tally.report(log);
+}
+
+Status compare_twice(const Args& args, const Log& log, const Model& model) {
+  RILL_ASSIGN(const Subject subject, subject_of(args, log, model));
+  RILL_ASSIGN(const auto first, values_of(subject.graph, subject.inputs.values));
+  RILL_ASSIGN(const auto second, values_of(subject.graph, subject.inputs.values));
+  Args exact = args;
+  exact.approx = "exact";
+  exact.approx_custom.clear();
+  RILL_ASSIGN(const Tally tally, tally_of(exact, second, first, "reference"));
+  return tally.report(log);
+}
+
+}  // namespace
+
+Status compare_command(const Args& args, const Log& log, const Model& model) {
+  RILL_TRY(check_output_facts(args, model.graph));
+  RILL_ASSIGN(const Graph graph, final_graph(args, model.graph));
+  RILL_TRY(check_op_counts(args, graph));
+  if (args.compare_stream) return compare_stream(args, log, model);
+  if (model.pulsed()) {
+    return fail(Code::kUnsupported, "a pulsed model is compared by --stream: to the whole one");
+  }
+  if (!args.compare_stage.empty()) return compare_stage(args, log, model);
+  if (!args.compare_npz.empty()) return compare_npz(args, log, model);
+  return compare_twice(args, log, model);
+}
+
+}  // namespace rill::cli

@@ -1,0 +1,321 @@
+#include "cli/dump_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/nested.h"
+
+namespace rill::cli {
+namespace {
+
+/// White digits of inputs, black ones of outputs.
+std::string circled(size_t index, bool output) {
+  static constexpr const char* kInputs[] = {"⓪", "①", "②", "③", "④", "⑤", "⑥",
+                                            "⑦", "⑧", "⑨", "⑩"};
+  static constexpr const char* kOutputs[] = {"⓿", "❶", "❷", "❸", "❹", "❺",
+                                             "❻", "❼", "❽", "❾", "❿"};
+  if (index > 10) return output ? "●" : "○";
+  return output ? kOutputs[index] : kInputs[index];
+}
+
+/// The columns of wires at the left of a drawing.
+class Columns {
+ public:
+  std::vector<OutletId> slots;  ///< invalid where free
+
+  bool free(size_t at) const { return at >= slots.size() || !slots[at].valid(); }
+  void trim() {
+    while (!slots.empty() && !slots.back().valid()) slots.pop_back();
+  }
+  size_t find(OutletId outlet) const {
+    return static_cast<size_t>(std::find(slots.begin(), slots.end(), outlet) - slots.begin());
+  }
+  void put(size_t at, OutletId outlet) {
+    if (slots.size() <= at) slots.resize(at + 1);
+    slots[at] = outlet;
+  }
+  /// The first place for so many neighbours.
+  size_t room(size_t width) const {
+    for (size_t at = 0;; ++at) {
+      size_t n = 0;
+      while (n < width && free(at + n)) ++n;
+      if (n == width) return at;
+    }
+  }
+  std::vector<std::string> glyphs() const {
+    std::vector<std::string> out;
+    for (const OutletId slot : slots) out.emplace_back(slot.valid() ? "┃" : " ");
+    return out;
+  }
+};
+
+std::string joined(const std::vector<std::string>& glyphs) {
+  std::string out;
+  for (const std::string& glyph : glyphs) out += glyph;
+  return out;
+}
+
+class Drawing {
+ public:
+  Drawing(const Graph& graph, const Args& args, const Notes& notes, bool colors,
+          std::string prefix, std::string* out)
+      : graph_(graph), args_(args), notes_(notes), colors_(colors), prefix_(std::move(prefix)),
+        out_(out) {}
+
+  void draw();
+
+ private:
+  void node(int id);
+  size_t place(const Node& node, std::span<const OutletId> wires, size_t width);
+  void route(size_t from, size_t to, bool stays);
+  void node_line(int id, size_t at, size_t inputs, size_t outputs);
+  void details(int id, size_t at);
+  void facts(int id);
+  void body(const Node& node);
+  std::string margin(int id) const;
+  void line(const std::string& left, const std::string& text) {
+    *out_ += left + prefix_ + text;
+    while (out_->back() == ' ') out_->pop_back();
+    *out_ += '\n';
+  }
+  std::string styled(const char* code, std::string_view text) const {
+    return colors_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+  }
+  bool shown(OutletId outlet) const {
+    return args_.consts || !graph_.node(outlet.node).op->as<Const>();
+  }
+  int& uses(OutletId outlet) {
+    return uses_[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
+  }
+
+  const Graph& graph_;
+  const Args& args_;
+  const Notes& notes_;
+  bool colors_;
+  std::string prefix_;
+  std::string* out_;
+  Columns columns_;
+  std::vector<std::vector<int>> uses_;
+  std::map<OutletId, std::vector<size_t>> model_outputs_;
+};
+
+std::string Drawing::margin(int id) const {
+  std::string out;
+  if (!prefix_.empty() || (!args_.profile && !args_.cost)) return out;
+  const auto at = static_cast<size_t>(id);
+  const NodeNotes none;
+  const NodeNotes& notes = id >= 0 && at < notes_.nodes.size() ? notes_.nodes[at] : none;
+  if (args_.profile) {
+    const double share =
+        notes.seconds && notes_.seconds_per_run > 0 ? *notes.seconds / notes_.seconds_per_run : 0;
+    out += notes.seconds ? fmt::format("{:>13} {:4.1f}% ", time_text(*notes.seconds), share * 100)
+                         : std::string(20, ' ');
+  }
+  if (args_.cost) {
+    std::string text;
+    for (const auto& [kind, count] : notes.cost) {
+      if (kind.starts_with("FMA")) text = fmt::format("{:<9} {:>14}", kind, count.to_string());
+    }
+    out += fmt::format("{:<25}", text);
+  }
+  return out;
+}
+
+void Drawing::route(size_t from, size_t to, bool stays) {
+  std::vector<std::string> glyphs = columns_.glyphs();
+  if (glyphs.size() <= std::max(from, to)) glyphs.resize(std::max(from, to) + 1, " ");
+  for (size_t i = std::min(from, to) + 1; i < std::max(from, to); ++i) {
+    glyphs[i] = columns_.free(i) ? "━" : "╋";
+  }
+  glyphs[from] = from < to ? (stays ? "┣" : "┗") : (stays ? "┫" : "┛");
+  glyphs[to] = from < to ? "┓" : "┏";
+  line(margin(-1), joined(glyphs));
+}
+
+/// Bring the inputs side by side, and tell where the node goes.
+size_t Drawing::place(const Node& node, std::span<const OutletId> wires, size_t width) {
+  for (const OutletId input : node.inputs) --uses(input);
+  if (!wires.empty()) {
+    const size_t at = columns_.find(wires[0]);
+    bool in_place = true;
+    for (size_t i = 0; i < width; ++i) {
+      const bool input = i < wires.size();
+      in_place &= input ? (!columns_.free(at + i) && columns_.slots[at + i] == wires[i] &&
+                           uses(wires[i]) == 0)
+                        : columns_.free(at + i);
+    }
+    if (in_place) return at;
+  }
+  const size_t at = columns_.room(width);
+  std::vector<OutletId> moved;
+  for (size_t i = 0; i < wires.size(); ++i) {
+    const size_t from = columns_.find(wires[i]);
+    const bool again = std::find(wires.begin() + static_cast<std::ptrdiff_t>(i) + 1, wires.end(),
+                                 wires[i]) != wires.end();
+    const bool stays = uses(wires[i]) > 0 || again;
+    route(from, at + i, stays);
+    if (!stays) columns_.slots[from] = {};
+    columns_.put(at + i, wires[i]);
+  }
+  return at;
+}
+
+void Drawing::node_line(int id, size_t at, size_t inputs, size_t outputs) {
+  const Node& node = graph_.node(id);
+  std::vector<std::string> glyphs = columns_.glyphs();
+  const size_t width = std::max<size_t>({inputs, outputs, 1});
+  if (glyphs.size() < at + width) glyphs.resize(at + width, " ");
+  for (size_t i = 0; i < width; ++i) {
+    glyphs[at + i] = i == 0               ? (inputs == 0 ? "┏" : "┣")
+                     : i < inputs && i < outputs ? "╋"
+                     : i < outputs               ? "┳"
+                                                 : "┻";
+  }
+  if (outputs == 0) glyphs[at] = "╹";
+  const auto input = std::find(graph_.inputs.begin(), graph_.inputs.end(), OutletId{id, 0});
+  if (input != graph_.inputs.end()) {
+    glyphs[at] = circled(static_cast<size_t>(input - graph_.inputs.begin()), false);
+  }
+  line(margin(id), fmt::format("{} {} {} {}", joined(glyphs), styled("1", std::to_string(id)),
+                               styled("1;34", node.op->name()), styled("3", node.name)));
+}
+
+void Drawing::details(int id, size_t) {
+  const Node& node = graph_.node(id);
+  const std::string left = joined(columns_.glyphs());
+  if (args_.info) {
+    for (const std::string& text : node.op->details()) {
+      line(margin(-1), fmt::format("{}   * {}", left, text));
+    }
+    const std::string attributes = node.op->attributes();
+    const bool told = node.op->as<Source>() || node.op->as<Const>();
+    if (!attributes.empty() && !told) {
+      line(margin(-1), fmt::format("{}   * {}", left, attributes));
+    }
+  }
+  if (!args_.io_long) return;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const OutletId input = node.inputs[i];
+    line(margin(-1), fmt::format("{}   * input fact  #{}: {}/{}> {}", left, i, input.node,
+                                 input.slot, fact_text(graph_.fact(input))));
+  }
+}
+
+void Drawing::facts(int id) {
+  const Node& node = graph_.node(id);
+  for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+    const OutletId outlet{id, static_cast<int>(slot)};
+    const Fact& fact = node.outputs[slot];
+    std::vector<std::string> glyphs = columns_.glyphs();
+    const size_t at = columns_.find(outlet);
+    const auto outputs = model_outputs_.find(outlet);
+    const bool same = node.outputs.size() == 1 && !node.inputs.empty() &&
+                      fact_text(fact) == fact_text(graph_.fact(node.inputs[0]));
+    if (outputs != model_outputs_.end()) {
+      for (const size_t index : outputs->second) {
+        if (at < glyphs.size()) glyphs[at] = circled(index, true);
+        line(margin(-1), fmt::format("{}   ━━━ {}{}", joined(glyphs), fact_text(fact),
+                                     args_.io_long ? " MODEL OUTPUT " + graph_.output_names[index]
+                                                   : std::string()));
+      }
+    } else if (!args_.io_none && (!same || args_.io_long)) {
+      line(margin(-1), fmt::format("{}   ━━━ {}", joined(glyphs), fact_text(fact)));
+    }
+    if (at < columns_.slots.size() && uses(outlet) == 0) columns_.slots[at] = {};
+  }
+}
+
+void Drawing::body(const Node& node) {
+  const Graph* body = body_of(*node.op);
+  if (body == nullptr) return;
+  const std::string left = margin(-1) + prefix_ + joined(columns_.glyphs()) + " [loop] ";
+  Drawing(*body, args_, notes_, colors_, left, out_).draw();
+}
+
+void Drawing::node(int id) {
+  const Node& node = graph_.node(id);
+  if (!args_.consts && node.op->as<Const>()) return;
+  std::vector<OutletId> wires;
+  for (const OutletId input : node.inputs) {
+    if (shown(input)) wires.push_back(input);
+  }
+  const size_t outputs = node.outputs.size();
+  const size_t width = std::max<size_t>({wires.size(), outputs, 1});
+  const size_t at = place(node, wires, width);
+  node_line(id, at, wires.size(), outputs);
+  for (size_t i = 0; i < width; ++i) {
+    columns_.put(at + i, i < outputs ? OutletId{id, static_cast<int>(i)} : OutletId{});
+  }
+  details(id, at);
+  body(node);
+  facts(id);
+  columns_.trim();
+}
+
+void Drawing::draw() {
+  uses_ = graph_.count_uses();
+  for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+    model_outputs_[graph_.outputs[i]].push_back(i);
+    --uses(graph_.outputs[i]);
+  }
+  for (size_t id = 0; id < graph_.nodes.size(); ++id) node(static_cast<int>(id));
+}
+
+}  // namespace
+
+std::string fact_text(const Fact& fact) {
+  std::string out = fact.to_string();
+  if (fact.konst) out += " 🟰 " + tensor_text(*fact.konst);
+  return out;
+}
+
+std::string graph_drawing(const Graph& graph, const Args& args, const Notes& notes, bool colors) {
+  std::string out;
+  Drawing(graph, args, notes, colors, "", &out).draw();
+  if (!graph.properties.empty()) out += "# Properties\n";
+  for (const auto& [key, value] : graph.properties) {
+    out += fmt::format("* {}: {}\n", key, tensor_text(value));
+  }
+  if (!graph.scope.assertions().empty()) out += "# Assertions\n";
+  for (const auto& assertion : graph.scope.assertions()) {
+    out += fmt::format(" * {}\n", assertion.text);
+  }
+  if (!graph.scope.scenarios().empty()) out += "# Scenarios\n";
+  for (const auto& scenario : graph.scope.scenarios()) {
+    for (const auto& assertion : scenario.assertions) {
+      out += fmt::format(" * {}: {}\n", scenario.name, assertion.text);
+    }
+  }
+  return out;
+}
+
+std::string graph_summary(const Graph& graph, const Notes& notes) {
+  std::string out;
+  for (const auto& [key, value] : graph.properties) {
+    out += fmt::format("* {}: {}\n", key, tensor_text(value));
+  }
+  out += "# Inputs\n";
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    out += fmt::format("  {} {}: {}\n", circled(i, false), graph.input_name(i),
+                       fact_text(graph.fact(graph.inputs[i])));
+  }
+  out += "# Outputs\n";
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    out += fmt::format("  {} {}: {}\n", circled(i, true), graph.output_names[i],
+                       fact_text(graph.fact(graph.outputs[i])));
+  }
+  out += "# Operators\n";
+  const auto counts = count_ops(graph);
+  std::vector<std::pair<std::string, int64_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [op, count] : sorted) out += fmt::format("{:6} {}\n", count, op);
+  for (const auto& [kind, count] : total_cost(notes)) {
+    out += fmt::format(" * {}: {}\n", kind, count.to_string());
+  }
+  return out;
+}
+
+}  // namespace rill::cli

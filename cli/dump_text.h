@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "cli/args.h"
+#include "cli/notes.h"
+#include "core/graph/graph.h"
+
+namespace rill::cli {
+
+/// Draw a graph: a line per node with the wires that live beside it, then properties, assertions
+/// and scenarios.
+std::string graph_drawing(const Graph& graph, const Args& args, const Notes& notes, bool colors);
+
+/// Print inputs, outputs and operators of a graph.
+std::string graph_summary(const Graph& graph, const Notes& notes);
+
+/// Fact with the value of constants.
+std::string fact_text(const Fact& fact);
+
+}  // namespace rill::cli

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cli/args.h"
+#include "cli/inputs.h"
+#include "core/exec/session.h"
+
+namespace rill::cli {
+
+/// A graph with its symbols bound, prepared, with a session to run it.
+struct Ready {
+  Graph graph;
+  std::shared_ptr<const Plan> plan;
+  std::unique_ptr<Session> session;
+};
+
+/// Replace all symbols but the stream symbol of a pulsed graph, then simplify.
+Result<Graph> bind_symbols(const Graph& graph, const Bindings& bindings);
+Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool optimize);
+
+/// Copy values into the inputs of a session.
+Status feed(Session* session, std::span<const Tensor> values);
+/// Copy the outputs out.
+Result<std::vector<Tensor>> outputs_of(const Session& session);
+/// Run a whole graph once.
+Result<std::vector<Tensor>> run_once(Session* session, std::span<const Tensor> inputs);
+
+struct StreamOptions {
+  bool nan_filler = false;    ///< NaN after the end, to show who reads it; else zeros
+  bool keep_turns = false;    ///< keep what every step gave
+  bool progress = false;
+};
+
+struct StreamResult {
+  std::vector<Tensor> outputs;  ///< delay and tail dropped; the last value of static outputs
+  std::vector<std::vector<Tensor>> turns;
+  std::vector<bool> exact_length;  ///< whether the number of frames is known, not estimated
+  int64_t frames = 0;              ///< of the stream, in the stream symbol
+  int64_t steps = 0;
+};
+
+/// Run a stream from its start: the inputs pulse by pulse, the end announced with the last frames,
+/// and further steps until every frame is out.
+/// `frames`: the value of the stream symbol.
+Result<StreamResult> run_stream(Session* session, std::span<const Tensor> inputs, int64_t frames,
+                                const StreamOptions& options);
+
+/// The value of the stream symbol for these inputs of a plan, where the whole graph is not at hand.
+int64_t stream_frames(const Plan& plan, std::span<const Tensor> inputs);
+
+/// Cut streaming inputs to whole pulses.
+Status drop_partial_pulses(const Plan& plan, std::vector<Tensor>* inputs);
+
+}  // namespace rill::cli

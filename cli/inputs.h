@@ -1,0 +1,62 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/args.h"
+#include "cli/bundle.h"
+#include "cli/specs.h"
+#include "core/graph/graph.h"
+
+namespace rill::cli {
+
+/// Values for all inputs of a graph, and for all symbols of their shapes.
+struct InputValues {
+  std::vector<Tensor> values;
+  Bindings bindings;
+};
+
+/// Where input values come from: bundles, then random numbers if they are allowed.
+class InputSource {
+ public:
+  static Result<InputSource> make(const Args& args, const Log& log);
+
+  /// Number of turns that the bundles have for this graph; at least 1.
+  size_t turns(const Graph& graph) const;
+  /// Find values for all inputs, by name, else by position, and solve the symbols of their shapes.
+  /// Of a pulsed graph the stream axes take any extent: the whole stream, all turns joined;
+  /// random streams are `random_pulses` long.
+  /// Errors: kArg if a value is missing; kShape, kDType if it does not fit; kSymbol.
+  Result<InputValues> resolve(const Graph& graph, size_t turn, int64_t random_pulses = 3) const;
+  /// As above, with these symbols bound and random numbers for all inputs.
+  Result<InputValues> random(const Graph& graph, Bindings bindings) const;
+  /// Give an input its value for the next turn.
+  void feed_back(std::string_view input, Tensor value);
+  bool has_values() const { return !bundle_.empty(); }
+
+ private:
+  const Bundle::Item* item_for(const Graph& graph, size_t index) const;
+  Result<std::optional<Tensor>> given(const Graph& graph, size_t index, size_t turn,
+                                      int stream_axis) const;
+  Result<Tensor> reconciled(const std::string& name, const Fact& fact, const Tensor& value) const;
+  Result<Tensor> made_up(const Graph& graph, size_t index, const Bindings& bindings,
+                         int stream_axis, int64_t pulses) const;
+
+  Bundle bundle_;
+  std::map<std::string, Tensor, std::less<>> fed_back_;
+  std::vector<RangeSpec> ranges_;
+  Bindings settings_;
+  bool allow_random_ = false;
+  bool cast_floats_ = false;
+  uint64_t seed_ = 0;
+  const Log* log_ = nullptr;
+};
+
+/// The stream axes of the inputs of a pulsed graph, -1 for static ones; all -1 if not pulsed.
+std::vector<int> stream_axes(const Graph& graph, const char* property, size_t count);
+
+std::string bindings_text(const Bindings& bindings);
+
+}  // namespace rill::cli

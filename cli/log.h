@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string_view>
+
+#include "core/base/status.h"
+
+namespace rill::cli {
+
+/// Which program is running: `rill`, or `rill-tract` that keeps to tract's manners.
+enum class Flavor { kRill, kTract };
+
+/// Writes to stderr. As tract, success is silent: its checkers take any line for a failure, so that
+/// warnings show at `-v` only.
+class Log {
+ public:
+  explicit Log(Flavor flavor, int verbosity = 0) : flavor_(flavor), verbosity_(verbosity) {}
+
+  Flavor flavor() const { return flavor_; }
+  bool tract() const { return flavor_ == Flavor::kTract; }
+  void error(std::string_view text) const;
+  void error(const Error& error) const;
+  void warn(std::string_view text) const;
+  /// Say something that must be seen in both programs.
+  void notice(std::string_view text) const;
+  void info(std::string_view text) const;
+  void debug(std::string_view text) const;
+  /// Tell whether there is someone to show progress to.
+  static bool terminal();
+  /// Overwrite the line of progress; an empty text clears it. On a terminal only.
+  static void progress(std::string_view text);
+
+ private:
+  void line(std::string_view level, std::string_view text) const;
+
+  Flavor flavor_;
+  int verbosity_;
+};
+
+/// Refuse an unknown name, or take it silently where tract does.
+Status unknown_name(const Log& log, Status refusal);
+
+}  // namespace rill::cli

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cli/args.h"
+
+namespace rill::cli {
+
+/// Where an option may be written.
+enum Where : unsigned {
+  kGlobal = 1,
+  kOnRun = 2,
+  kOnDump = 4,
+  kOnBench = 8,
+  kOnCompare = 16,
+  kOnStream = 32,
+  kOnAll = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream,
+  kChecks = kOnRun | kOnDump | kOnCompare | kOnStream,
+};
+
+/// An option that is known and not had; using it is an error that names it.
+struct Refused {
+  bool takes_value;
+  bool never;  ///< it makes no sense here, as opposed to: not there
+};
+
+using Slot = std::variant<bool Args::*, int Args::*, int64_t Args::*, double Args::*,
+                          std::string Args::*, std::vector<std::string> Args::*, Refused>;
+
+struct OptionRow {
+  const char* names;  ///< "-O,--optimize"
+  unsigned where;
+  Slot slot;
+  const char* help;
+};
+
+std::span<const OptionRow> option_table();
+
+}  // namespace rill::cli

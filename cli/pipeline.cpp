@@ -1,0 +1,354 @@
+#include "cli/pipeline.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/bundle.h"
+#include "cli/specs.h"
+#include "core/optim/optim.h"
+#include "ops/op_table.h"
+
+namespace rill::cli {
+namespace {
+
+constexpr std::array kStages{"load",       "declutter",  "pulse",           "pulse-to-type",
+                             "pulse-declutter", "set",   "set-declutter",   "nnef-cycle",
+                             "nnef-cycle-declutter",     "before-optimize", "optimize"};
+
+void warn_to(void* user, std::string_view message) {
+  static_cast<const Log*>(user)->warn(message);
+}
+
+/// The stages of one command line, and where they stop.
+class Pipeline {
+ public:
+  Pipeline(const Args& args, const Log& log, Model* model)
+      : args_(args), log_(log), model_(model) {}
+
+  Status run();
+
+ private:
+  Status load();
+  Result<Graph> load_with(std::span<const std::pair<std::string, std::vector<Dim>>> shapes);
+  Result<std::vector<std::pair<std::string, std::vector<Dim>>>> input_shapes(const Graph& graph);
+  Status shape_from_spec(const Graph& graph, size_t index, const FactSpec& spec,
+                         std::vector<Dim>* shape);
+  Status declutter_stage(std::string_view name);
+  Status pulse_stage();
+  Status transforms();
+  Status settings();
+  Status cycle();
+  Status keep_outputs();
+
+  /// Note that a stage is done; true if it is the last one wanted.
+  bool done(std::string_view stage);
+  Status check_pass() const;
+
+  const Args& args_;
+  const Log& log_;
+  Model* model_;
+  bool stopped_ = false;
+};
+
+bool Pipeline::done(std::string_view stage) {
+  log_.info(str_cat("Ran \"", stage, "\""));
+  if (!args_.compare_stage.empty()) model_->stages.emplace_back(stage, model_->graph);
+  stopped_ |= args_.pass == stage;
+  return stopped_;
+}
+
+/// Say in which stage something failed.
+Status in_stage(std::string_view stage, Status status) {
+  if (!status.ok()) {
+    status.error().message = str_cat("Error at stage \"", stage, "\": ", status.error().message);
+  }
+  return status;
+}
+
+Status Pipeline::check_pass() const {
+  const std::string& pass = args_.pass;
+  if (pass.empty()) return {};
+  if (pass == "analyse" || pass == "incorporate" || pass == "type") {
+    return fail(Code::kArg, "Stage ", pass, " is skipped, it can not be used as stop: NNEF models "
+                "have their types from the start");
+  }
+  const bool stage = std::find(kStages.begin(), kStages.end(), pass) != kStages.end();
+  if (stage) return {};
+  const auto& transforms = args_.transforms;
+  if (std::find(transforms.begin(), transforms.end(), pass) != transforms.end()) return {};
+  std::string names;
+  for (const char* name : kStages) names += str_cat(names.empty() ? "" : ", ", name);
+  return fail(Code::kArg, "--pass ", pass, ": no such stage").hint(str_cat("Stages: ", names));
+}
+
+Result<Graph> Pipeline::load_with(
+    std::span<const std::pair<std::string, std::vector<Dim>>> shapes) {
+  nnef::LoadOptions options = load_options(args_, log_);
+  options.input_shapes = shapes;
+  return nnef::load(args_.model, ops::op_table(), options);
+}
+
+Status Pipeline::shape_from_spec(const Graph& graph, size_t index, const FactSpec& spec,
+                                 std::vector<Dim>* shape) {
+  const Fact& fact = graph.fact(graph.inputs[index]);
+  const std::string& name = graph.input_name(index);
+  if (spec.has_values) {
+    return fail(Code::kUnsupported, "--input ", name, ": values are given by --input-from-bundle");
+  }
+  if (spec.shape.size() != fact.shape.size()) {
+    return fail(Code::kShape, "--input: input ", name, " is ", fact, ", of rank ",
+                fact.shape.size(), ", but rank ", spec.shape.size(), " was given")
+        .hint("Give one extent per axis; _ keeps that of the model");
+  }
+  if (spec.dtype && *spec.dtype != fact.dtype) {
+    RILL_TRY(unknown_name(
+        log_, fail(Code::kDType, "--input: input ", name, " is ", fact, ", but ",
+                   dtype_name(*spec.dtype), " was given")
+                  .hint("-i changes shapes only: leave out the type, or give the model's")));
+  }
+  for (size_t axis = 0; axis < spec.shape.size(); ++axis) {
+    shape->push_back(spec.shape[axis].value_or(fact.shape[axis]));
+  }
+  return {};
+}
+
+Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_shapes(
+    const Graph& graph) {
+  std::map<std::string, std::vector<Dim>> by_name;
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(args_.fact_bundles));
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const Bundle::Item* item = bundle.find(graph.input_name(i));
+    if (item == nullptr) continue;
+    FactSpec spec;
+    for (const int64_t extent : item->turns[0].shape()) spec.shape.emplace_back(Dim(extent));
+    std::vector<Dim> shape;
+    RILL_TRY(shape_from_spec(graph, i, spec, &shape));
+    by_name[graph.input_name(i)] = std::move(shape);
+  }
+  size_t unnamed = 0;
+  for (const std::string& text : args_.input_facts) {
+    RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
+    size_t index = spec.name.empty() ? unnamed++ : 0;
+    while (!spec.name.empty() && index < graph.inputs.size() &&
+           graph.input_name(index) != spec.name) {
+      ++index;
+    }
+    if (index >= graph.inputs.size()) {
+      std::string names;
+      for (size_t i = 0; i < graph.inputs.size(); ++i) {
+        names += str_cat(i ? ", " : "", graph.input_name(i));
+      }
+      RILL_TRY(unknown_name(log_, fail(Code::kArg, "--input ", text, ": no such input")
+                                      .hint(str_cat("The model's inputs are ", names))));
+      continue;
+    }
+    std::vector<Dim> shape;
+    RILL_TRY(shape_from_spec(graph, index, spec, &shape));
+    by_name[graph.input_name(index)] = std::move(shape);
+  }
+  std::vector<std::pair<std::string, std::vector<Dim>>> out(by_name.begin(), by_name.end());
+  return out;
+}
+
+Status Pipeline::load() {
+  if (args_.model.empty()) {
+    return fail(Code::kArg, "Model argument required for subcommand ", args_.command_name)
+        .hint("Name a .nnef.tgz, .nnef.tar, folder or graph.nnef before the subcommand");
+  }
+  std::error_code error;
+  if (!std::filesystem::exists(args_.model, error)) {
+    return fail(Code::kIo, "File not found ", args_.model);
+  }
+  for (const char* other : {".onnx", ".tflite", ".pb"}) {
+    if (!args_.model.ends_with(other)) continue;
+    return fail(Code::kUnsupported, "Format ", other + 1, " not supported: ", args_.model)
+        .hint("rill loads NNEF archives, as torch_to_nnef writes them");
+  }
+  RILL_ASSIGN(model_->graph, load_with({}));
+  if (!args_.input_facts.empty() || !args_.fact_bundles.empty()) {
+    // The names of the inputs are known now: shapes may be given by position.
+    RILL_ASSIGN(const auto shapes, input_shapes(model_->graph));
+    RILL_ASSIGN(model_->graph, load_with(shapes));
+  }
+  log_.info(str_cat("Model ", args_.model, " loaded"));
+  for (const std::string& text : args_.asserts) {
+    RILL_TRY(model_->graph.scope.assert_text(text));
+  }
+  return keep_outputs();
+}
+
+Status Pipeline::keep_outputs() {
+  if (args_.output_nodes.empty()) return {};
+  TransformSpec spec;
+  spec.name = "select_outputs";
+  spec.fields["outputs"] = args_.output_nodes;
+  return apply_transform(spec, args_, log_, model_);
+}
+
+Status Pipeline::declutter_stage(std::string_view name) {
+  auto graph = declutter(model_->graph);
+  if (!graph.ok()) return in_stage(name, graph.take_status());
+  model_->graph = std::move(graph).value();
+  done(name);
+  return {};
+}
+
+Status Pipeline::pulse_stage() {
+  if (args_.pulse.empty() || stopped_) return {};
+  auto spec = parse_pulse_spec(args_.pulse);
+  if (!spec.ok()) return in_stage("pulse", spec.take_status());
+  Status status = apply_pulse(spec->first, spec->second, args_, log_, model_);
+  if (!status.ok()) return in_stage("pulse", std::move(status));
+  if (done("pulse") || done("pulse-to-type")) return {};
+  return declutter_stage("pulse-declutter");
+}
+
+Status Pipeline::transforms() {
+  for (const std::string& text : args_.transforms) {
+    if (stopped_) return {};
+    RILL_ASSIGN(const TransformSpec spec, parse_transform(text));
+    Status status = apply_transform(spec, args_, log_, model_);
+    if (!status.ok()) return in_stage(spec.name, std::move(status));
+    if (done(text)) return {};
+    RILL_TRY(declutter_stage(str_cat(spec.name, "-declutter")));
+  }
+  return {};
+}
+
+Status Pipeline::settings() {
+  if (args_.set.empty() || stopped_) return {};
+  for (const std::string& text : args_.set) {
+    RILL_ASSIGN(const auto setting, parse_setting(text));
+    Status status = apply_setting(setting.first, setting.second, log_, model_);
+    if (!status.ok()) return in_stage("set", std::move(status));
+  }
+  if (done("set")) return {};
+  return declutter_stage("set-declutter");
+}
+
+/// A folder that is gone at the end.
+struct TemporaryFolder {
+  std::string path;
+  ~TemporaryFolder() {
+    std::error_code error;
+    if (!path.empty()) std::filesystem::remove_all(path, error);
+  }
+};
+
+Status Pipeline::cycle() {
+  if (!args_.nnef_cycle || stopped_) return {};
+  std::error_code error;
+  TemporaryFolder folder;
+  std::string stem = std::filesystem::temp_directory_path(error).string() + "/rill-XXXXXX";
+  if (error || mkdtemp(stem.data()) == nullptr) {
+    return fail(Code::kIo, "--nnef-cycle: no temporary folder can be made: ", stem);
+  }
+  folder.path = stem;
+  const std::string file = stem + "/cycle.nnef.tar";
+  Status saved = nnef::save(model_->graph, file, nnef::Container::kTar, save_options(args_));
+  if (!saved.ok()) return in_stage("nnef-cycle", std::move(saved));
+  auto again = nnef::load(file, ops::op_table(), load_options(args_, log_));
+  if (!again.ok()) return in_stage("nnef-cycle", again.take_status());
+  model_->graph = std::move(again).value();
+  if (done("nnef-cycle")) return {};
+  return declutter_stage("nnef-cycle-declutter");
+}
+
+Status Pipeline::run() {
+  RILL_TRY(check_pass());
+  RILL_TRY(load());
+  if (done("load")) return {};
+  RILL_TRY(declutter_stage("declutter"));
+  RILL_TRY(pulse_stage());
+  RILL_TRY(transforms());
+  RILL_TRY(settings());
+  RILL_TRY(cycle());
+  if (!stopped_) done("before-optimize");
+  if (!stopped_ && !args_.pass.empty() && args_.pass != "optimize") {
+    log_.warn(str_cat("--pass ", args_.pass, " was not reached: this stage was not asked for"));
+  }
+  log_.info("Model ready");
+  return {};
+}
+
+}  // namespace
+
+nnef::LoadOptions load_options(const Args& args, const Log& log) {
+  nnef::LoadOptions options;
+  options.tract_core = !args.no_tract_core;
+  options.warn = warn_to;
+  options.warn_user = const_cast<Log*>(&log);
+  return options;
+}
+
+nnef::SaveOptions save_options(const Args& args) {
+  nnef::SaveOptions options;
+  options.extended_identifiers = args.extended_identifiers;
+  options.extern_all_constants = args.extern_all_constants;
+  return options;
+}
+
+const Graph* Model::stage(std::string_view name) const {
+  for (const auto& [stage, graph_there] : stages) {
+    if (stage == name) return &graph_there;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> symbols_of(const Graph& graph) {
+  std::vector<std::string> out;
+  for (const OutletId input : graph.inputs) {
+    for (const Dim& extent : graph.fact(input).shape) extent.collect_symbols(&out);
+  }
+  for (const OutletId output : graph.outputs) {
+    for (const Dim& extent : graph.fact(output).shape) extent.collect_symbols(&out);
+  }
+  return out;
+}
+
+Status apply_pulse(const std::string& symbol, const Dim& pulse, const Args& args, const Log& log,
+                   Model* model) {
+  pulse::Options options;
+  options.symbol = symbol;
+  options.pulse = pulse;
+  options.backward_chunks = log.tract() || args.pulse_backward == "chunk";
+  pulse::Report report;
+  RILL_ASSIGN(Graph pulsed, pulse::pulsify(model->graph, options, &report));
+  if (!report.approximations.empty()) {
+    log.notice(str_cat("the streamed model is not the whole one: ",
+                       join(report.approximations, "; ")));
+  }
+  model->whole = std::move(model->graph);
+  model->graph = std::move(pulsed);
+  model->report = std::move(report);
+  model->stream_symbol = symbol;
+  return {};
+}
+
+Status apply_setting(const std::string& symbol, const Dim& value, const Log& log, Model* model) {
+  std::vector<std::string> known = symbols_of(model->graph);
+  for (const std::string& name : model->graph.scope.symbols()) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
+  }
+  if (std::find(known.begin(), known.end(), symbol) == known.end()) {
+    return unknown_name(
+        log, fail(Code::kSymbol, "the model has no symbol ", symbol)
+                 .hint(known.empty() ? std::string("It has none at all")
+                                     : str_cat("Its symbols are ", join(known, ", "))));
+  }
+  RILL_ASSIGN(model->graph, model->graph.with_symbol(symbol, value));
+  if (model->whole && symbol != model->stream_symbol) {
+    RILL_ASSIGN(model->whole, model->whole->with_symbol(symbol, value));
+  }
+  return {};
+}
+
+Result<Model> make_model(const Args& args, const Log& log) {
+  Model model;
+  RILL_TRY(Pipeline(args, log, &model).run());
+  return model;
+}
+
+}  // namespace rill::cli

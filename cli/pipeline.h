@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/args.h"
+#include "cli/ron.h"
+#include "core/graph/graph.h"
+#include "nnef_loader/load.h"
+#include "pulse/pulse.h"
+
+namespace rill::cli {
+
+/// A model as the options before the subcommand make it.
+struct Model {
+  Graph graph;
+  /// The graph before it was pulsed, if this command pulsed it.
+  std::optional<Graph> whole;
+  pulse::Report report;
+  std::string stream_symbol;  ///< empty unless this command pulsed it
+  std::vector<std::pair<std::string, Graph>> stages;
+
+  bool pulsed() const { return graph.properties.contains("pulse.output_axes"); }
+  const Graph* stage(std::string_view name) const;
+};
+
+/// Load a model and take it through the stages: load, declutter, pulse, transforms, set,
+/// nnef-cycle, before-optimize. Errors: those of the stages, with the stage named.
+Result<Model> make_model(const Args& args, const Log& log);
+
+/// Apply one transform, not decluttered yet.
+Status apply_transform(const TransformSpec& spec, const Args& args, const Log& log, Model* model);
+/// Rewrite the graph to run pulse by pulse.
+Status apply_pulse(const std::string& symbol, const Dim& pulse, const Args& args, const Log& log,
+                   Model* model);
+/// Replace a symbol. Errors: kSymbol if there is no such symbol, naming those there are.
+Status apply_setting(const std::string& symbol, const Dim& value, const Log& log, Model* model);
+
+/// The symbols of a graph that an input or an output mentions.
+std::vector<std::string> symbols_of(const Graph& graph);
+
+nnef::LoadOptions load_options(const Args& args, const Log& log);
+nnef::SaveOptions save_options(const Args& args);
+
+}  // namespace rill::cli

@@ -1,0 +1,101 @@
+#include "cli/program.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "cli/args.h"
+#include "cli/commands.h"
+
+namespace rill::cli {
+namespace {
+
+constexpr int kTimeoutStatus = 124;
+
+/// Written with what the kernel alone offers: there is no memory left to format with.
+[[noreturn]] void out_of_memory(const char* text) {
+  const auto written = ::write(STDERR_FILENO, text, std::strlen(text));
+  _exit(written < 0 ? 1 : 1);
+}
+void out_of_memory_rill() { out_of_memory("error: out of memory\n"); }
+void out_of_memory_tract() {
+  out_of_memory("[1970-01-01T00:00:00.000000000Z ERROR tract] out of memory\n");
+}
+
+void start_timeout(double seconds) {
+  if (seconds <= 0) return;
+  std::thread([seconds] {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    fmt::print(stderr, "Timeout: process killed after {}s\n", seconds);
+    std::fflush(stdout);
+    _exit(kTimeoutStatus);
+  }).detach();
+}
+
+Status run_subcommand(const Args& args, const Log& log) {
+  if (args.command == Command::kListOps) return list_ops_command();
+  if (args.command == Command::kListRuntimes) return list_runtimes_command();
+  const std::string_view runtime = args.runtime;
+  if (!runtime.empty() && runtime != "cpu" && runtime != "default" && runtime != "unoptimized") {
+    return fail(Code::kArg, "Runtime `", args.runtime, "' not found")
+        .hint("rill has cpu and unoptimized");
+  }
+  RILL_ASSIGN(const Model model, make_model(args, log));
+  switch (args.command) {
+    case Command::kRun: return run_command(args, log, model);
+    case Command::kBench: return bench_command(args, log, model);
+    case Command::kCompare: return compare_command(args, log, model);
+    case Command::kStream: return stream_command(args, log, model);
+    default: return dump_command(args, log, model);
+  }
+}
+
+/// `rill-tract` may be installed under the name that it stands in for.
+Flavor flavor_of(std::string_view program, Flavor built) {
+  const size_t slash = program.rfind('/');
+  if (slash != std::string_view::npos) program.remove_prefix(slash + 1);
+  return program == "tract" ? Flavor::kTract : built;
+}
+
+int run(int argc, char** argv, Flavor flavor) {
+  ParsedArgs parsed = parse_args(argc, argv, flavor);
+  if (parsed.done) return parsed.exit_status;
+  const Args& args = parsed.args;
+  const Log log(flavor, args.verbosity);
+  start_timeout(args.timeout_s);
+  const Status status = run_subcommand(args, log);
+  // What could not be written, to a full disk or a closed pipe, is no success.
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (!status.ok()) {
+    log.error(status.error());
+    return 1;
+  }
+  if (!written) {
+    log.error("standard output cannot be written");
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, Flavor flavor) {
+  flavor = flavor_of(argc > 0 ? argv[0] : "", flavor);
+  std::set_new_handler(flavor == Flavor::kTract ? out_of_memory_tract : out_of_memory_rill);
+  try {
+    return run(argc, argv, flavor);
+  } catch (const std::exception& exception) {
+    Log(flavor).error(exception.what());
+    return 1;
+  }
+}
+
+}  // namespace rill::cli

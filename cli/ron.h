@@ -1,0 +1,21 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/base/status.h"
+
+namespace rill::cli {
+
+/// A transform as named on the command line, with its parameters as a JSON object.
+struct TransformSpec {
+  std::string name;  ///< with `_`, whatever was written
+  nlohmann::json fields = nlohmann::json::object();
+};
+
+/// Read `NAME`, `NAME(field: value, ...)` in Rust Object Notation, or `{"name": NAME, ...}`.
+/// Errors: kArg, with the column.
+Result<TransformSpec> parse_transform(std::string_view text);
+
+}  // namespace rill::cli

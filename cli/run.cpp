@@ -1,0 +1,192 @@
+#include <fmt/format.h>
+
+#include "cli/check.h"
+#include "cli/commands.h"
+#include "cli/exec.h"
+#include "cli/watch.h"
+
+namespace rill::cli {
+namespace {
+
+/// `run`: every turn of a whole graph, or a stream through a pulsed one.
+class Runner {
+ public:
+  Runner(const Args& args, const Log& log, const Model& model)
+      : args_(args), log_(log), graph_(model.graph), model_(model) {}
+
+  Status run();
+
+ private:
+  Status whole();
+  Status one_turn(size_t turn);
+  Status streamed();
+  Status check_stream(const Ready& ready, const StreamResult& result) const;
+  Status prepare_for(const Bindings& bindings);
+  Status watch(const InputValues& inputs);
+  Status save() const;
+  void print_outputs() const;
+
+  const Args& args_;
+  const Log& log_;
+  const Graph& graph_;
+  const Model& model_;
+  InputSource inputs_;
+  Reference reference_;
+  Ready ready_;
+  Bindings ready_for_;
+  std::vector<std::vector<Tensor>> turns_;
+  std::vector<std::string> step_names_;
+  std::vector<std::vector<Tensor>> step_turns_;
+};
+
+Status Runner::prepare_for(const Bindings& bindings) {
+  if (ready_.session && bindings == ready_for_) return {};
+  RILL_ASSIGN(ready_, make_ready(graph_, bindings, optimizes(args_)));
+  ready_for_ = bindings;
+  return {};
+}
+
+Status Runner::watch(const InputValues& inputs) {
+  if (!args_.steps && args_.save_steps.empty()) return {};
+  RILL_ASSIGN(const Graph bound, bind_symbols(graph_, inputs.bindings));
+  RILL_ASSIGN(const Graph graph, final_graph(args_, bound));
+  RILL_ASSIGN(const std::vector<WatchedValue> values, watch_all(graph, inputs.values));
+  if (args_.steps) print_steps(graph, values);
+  step_names_.clear();
+  step_turns_.emplace_back();
+  for (const WatchedValue& value : values) {
+    step_names_.push_back(value.name);
+    step_turns_.back().push_back(value.value);
+  }
+  return {};
+}
+
+Status Runner::one_turn(size_t turn) {
+  RILL_ASSIGN(const InputValues inputs, inputs_.resolve(graph_, turn));
+  log_.info(str_cat("Turn ", turn, ": ", bindings_text(inputs.bindings)));
+  RILL_TRY(prepare_for(inputs.bindings));
+  RILL_TRY(watch(inputs));
+  RILL_ASSIGN(std::vector<Tensor> outputs, run_once(ready_.session.get(), inputs.values));
+  turns_.push_back(std::move(outputs));
+  return {};
+}
+
+Status Runner::whole() {
+  constexpr std::string_view kConcat = "_concat";
+  const size_t turns = inputs_.turns(graph_);
+  Status failure;
+  for (size_t turn = 0; turn < turns; ++turn) {
+    RILL_TRY(one_turn(turn));
+    if (reference_.any()) {
+      Status status = reference_.check(ready_.graph, turns_.back(), turn, log_);
+      if (failure.ok()) failure = std::move(status);
+    }
+    for (size_t i = 0; turns > 1 && i < graph_.output_names.size(); ++i) {
+      const std::string& label = graph_.output_names[i];
+      if (!label.ends_with(kConcat)) continue;
+      inputs_.feed_back(label.substr(0, label.size() - kConcat.size()), turns_.back()[i]);
+    }
+  }
+  // Outputs are of use most when they are wrong.
+  RILL_TRY(save());
+  print_outputs();
+  return failure;
+}
+
+Status Runner::check_stream(const Ready& ready, const StreamResult& result) const {
+  Status failure;
+  for (size_t i = 0; i < result.outputs.size(); ++i) {
+    const std::string& label = graph_.output_names[i];
+    const std::string& node = graph_.node(graph_.outputs[i].node).name;
+    RILL_ASSIGN(const Bundle::Item* item, reference_.find(label, node));
+    if (item == nullptr) continue;
+    const int axis = ready.plan->outputs[i].stream.axis;
+    Tensor expected = item->turns[0];
+    Tensor got = result.outputs[i];
+    const bool overlap = args_.drop_partial_pulse || !result.exact_length[i];
+    if (axis >= 0 && overlap && expected.rank() == got.rank()) {
+      const int64_t frames = std::min(expected.extent(axis), got.extent(axis));
+      RILL_ASSIGN(got, frames_of(got, axis, 0, frames));
+      if (args_.drop_partial_pulse) {
+        RILL_ASSIGN(expected, frames_of(expected, axis, 0, frames));
+      }
+    }
+    Status status = reference_.check_output(i, expected, got).in_node(label, "");
+    if (status.ok()) {
+      log_.info(str_cat("Checked output #", i, ", ok."));
+    } else if (failure.ok()) {
+      failure = std::move(status);
+    } else {
+      log_.error(status.error());
+    }
+  }
+  return failure;
+}
+
+Status Runner::streamed() {
+  if (args_.steps || !args_.save_steps.empty()) {
+    return fail(Code::kUnsupported, "--steps and --save-steps show whole runs, and ", args_.model,
+                " is pulsed")
+        .hint("Run the model without --pulse");
+  }
+  RILL_ASSIGN(InputValues inputs, inputs_.resolve(graph_, 0));
+  RILL_TRY(prepare_for(inputs.bindings));
+  if (args_.drop_partial_pulse) {
+    RILL_TRY(drop_partial_pulses(*ready_.plan, &inputs.values));
+  }
+  int64_t frames = stream_frames(*ready_.plan, inputs.values);
+  for (size_t i = 0; i < model_.report.inputs.size(); ++i) {
+    const pulse::Stream& stream = model_.report.inputs[i];
+    if (stream.axis < 0 || i >= inputs.values.size()) continue;
+    const auto solved = solve(stream.length, inputs.values[i].extent(stream.axis), {});
+    if (solved) frames = solved->second;
+  }
+  StreamOptions options;
+  options.keep_turns = args_.dump_outputs || !args_.save_outputs.empty();
+  RILL_ASSIGN(StreamResult result,
+              run_stream(ready_.session.get(), inputs.values, frames, options));
+  turns_ = std::move(result.turns);
+  RILL_TRY(save());
+  print_outputs();
+  return reference_.any() ? check_stream(ready_, result) : Status();
+}
+
+Status Runner::save() const {
+  if (!args_.save_outputs.empty()) {
+    RILL_TRY(write_turns(args_.save_outputs, graph_.output_names, turns_, log_.tract()));
+  }
+  if (!args_.save_steps.empty()) {
+    RILL_TRY(write_turns(args_.save_steps, step_names_, step_turns_, log_.tract()));
+  }
+  return {};
+}
+
+void Runner::print_outputs() const {
+  if (!args_.dump_outputs) return;
+  for (size_t turn = 0; turn < turns_.size(); ++turn) {
+    for (size_t i = 0; i < turns_[turn].size(); ++i) {
+      const Tensor& value = turns_[turn][i];
+      fmt::print("output #{}, turn #{}\n{}\n\n", i, turn,
+                 tensor_text(value, std::max<int64_t>(1, value.volume())));
+    }
+  }
+}
+
+Status Runner::run() {
+  RILL_TRY(check_output_facts(args_, graph_));
+  if (!args_.assert_op_counts.empty()) {
+    RILL_ASSIGN(const Graph graph, final_graph(args_, graph_));
+    RILL_TRY(check_op_counts(args_, graph));
+  }
+  RILL_ASSIGN(inputs_, InputSource::make(args_, log_));
+  RILL_ASSIGN(reference_, Reference::read(args_));
+  return model_.pulsed() ? streamed() : whole();
+}
+
+}  // namespace
+
+Status run_command(const Args& args, const Log& log, const Model& model) {
+  return Runner(args, log, model).run();
+}
+
+}  // namespace rill::cli

@@ -1,0 +1,219 @@
+#include "cli/specs.h"
+
+#include <array>
+#include <charconv>
+
+namespace rill::cli {
+namespace {
+
+struct Level {
+  const char* name;
+  const char* title;
+  double absolute, relative, outliers;
+  double half_absolute, half_relative;
+};
+
+constexpr std::array kLevels{
+    Level{"exact", "Exact", 0, 0, 0, 0, 0},
+    Level{"close", "Close", 1e-7, 1e-7, 0, 1e-3, 1e-3},
+    Level{"approximate", "Approximate", 1e-4, 5e-4, 0, 1e-3, 5e-3},
+    Level{"very", "VeryApproximate", 5e-2, 1e-2, 0, 5e-2, 1e-2},
+    Level{"super", "SuperApproximate", 0.1, 0.05, 1e-4, 0.1, 0.05},
+    Level{"ultra", "UltraApproximate", 0.2, 0.1, 5e-4, 0.2, 0.1},
+};
+
+}  // namespace
+
+std::optional<Tolerance> tolerance_named(std::string_view name) {
+  for (const Level& level : kLevels) {
+    if (name != level.name) continue;
+    return Tolerance{level.title, level.absolute, level.relative, level.outliers, false};
+  }
+  return std::nullopt;
+}
+
+std::string tolerance_names() {
+  std::string out;
+  for (const Level& level : kLevels) out += str_cat(out.empty() ? "" : ", ", level.name);
+  return out;
+}
+
+Tolerance for_half(const Tolerance& tolerance) {
+  Tolerance out = tolerance;
+  for (const Level& level : kLevels) {
+    if (tolerance.custom || tolerance.name != level.title) continue;
+    out.absolute = level.half_absolute;
+    out.relative = level.half_relative;
+  }
+  return out;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> out;
+  int depth = 0;
+  std::string piece;
+  for (const char c : text) {
+    if (c == '(') ++depth;
+    if (c == ')') --depth;
+    if (c == separator && depth <= 0) {
+      out.emplace_back(trimmed(piece));
+      piece.clear();
+    } else {
+      piece.push_back(c);
+    }
+  }
+  out.emplace_back(trimmed(piece));
+  return out;
+}
+
+Result<double> parse_number(std::string_view text) {
+  text = trimmed(text);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return fail(Code::kArg, "expected a number, found \"", text, "\"");
+  }
+  return value;
+}
+
+Result<Tolerance> parse_custom_tolerance(std::string_view text) {
+  const auto pieces = split(text, ',');
+  if (pieces.size() != 3) {
+    return fail(Code::kArg, "--approx-custom: expected absolute,relative,outliers, found \"", text,
+                "\"");
+  }
+  Tolerance out;
+  out.name = "Custom";
+  out.custom = true;
+  RILL_ASSIGN(out.absolute, parse_number(pieces[0]));
+  RILL_ASSIGN(out.relative, parse_number(pieces[1]));
+  RILL_ASSIGN(out.outliers, parse_number(pieces[2]));
+  return out;
+}
+
+namespace {
+
+Status bad_fact(std::string_view text, std::string_view why) {
+  return fail(Code::kArg, "Failed to parse \"", text, "\": ", why)
+      .hint("Expected [name:]dim,dim,...[,dtype][=value,value,...], as in x:1,S,40,f32");
+}
+
+}  // namespace
+
+Result<FactSpec> parse_fact_spec(std::string_view text) {
+  FactSpec out;
+  std::string_view rest = trimmed(text);
+  if (rest.find('@') != std::string_view::npos) {
+    return bad_fact(text, "values from files are given by --input-from-bundle");
+  }
+  if (const size_t equals = rest.find('='); equals != std::string_view::npos) {
+    out.has_values = true;
+    out.values = split(rest.substr(equals + 1), ',');
+    rest = rest.substr(0, equals);
+  }
+  if (const size_t colon = rest.rfind(':'); colon != std::string_view::npos) {
+    out.name = trimmed(rest.substr(0, colon));
+    rest = rest.substr(colon + 1);
+  }
+  std::vector<std::string> items = split(rest, ',');
+  if (const auto dtype = dtype_from_name(items.back())) {
+    out.dtype = dtype;
+    items.pop_back();
+  }
+  if (items.size() == 1 && items[0].empty()) items.clear();  // ",f32": rank 0
+  for (const std::string& item : items) {
+    if (item == "_") {
+      out.shape.emplace_back(std::nullopt);
+      continue;
+    }
+    auto dim = parse_dim(item);
+    if (!dim.ok()) return bad_fact(text, dim.error().message);
+    const auto number = dim->to_int();
+    if (number && *number < 0) return bad_fact(text, "an extent cannot be negative");
+    out.shape.emplace_back(std::move(dim).value());
+  }
+  return out;
+}
+
+Result<Tensor> spec_tensor(const FactSpec& spec) {
+  if (!spec.dtype) return fail(Code::kArg, "values need a type, as in x:2,f32=1,2");
+  std::vector<int64_t> shape;
+  for (const auto& extent : spec.shape) {
+    const auto number = extent ? extent->to_int() : std::nullopt;
+    if (!number) return fail(Code::kArg, "values need a shape of numbers");
+    shape.push_back(*number);
+  }
+  std::vector<double> values;
+  for (const std::string& text : spec.values) {
+    RILL_ASSIGN(const double value, parse_number(text));
+    values.push_back(value);
+  }
+  RILL_ASSIGN(const Tensor wide, Tensor::of<double>(DType::kF64, shape, values));
+  return cast(wide, *spec.dtype);
+}
+
+Result<std::pair<std::string, Dim>> parse_setting(std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return fail(Code::kArg, "--set must be in the X=value form, got ", text);
+  }
+  const auto symbol = trimmed(text.substr(0, equals));
+  auto value = parse_dim(text.substr(equals + 1));
+  if (!value.ok()) {
+    return fail(Code::kArg, "--set: parsing TDim expression for ", text, ": ",
+                value.error().message);
+  }
+  const auto number = value->to_int();
+  if (number && *number < 0) {
+    return fail(Code::kArg, "--set ", text, ": a symbol is an extent and cannot be negative");
+  }
+  return std::pair(std::string(symbol), std::move(value).value());
+}
+
+Result<std::pair<std::string, Dim>> parse_pulse_spec(std::string_view text) {
+  const size_t equals = text.find('=');
+  std::string symbol = "S";
+  std::string_view value = text;
+  if (equals != std::string_view::npos) {
+    symbol = trimmed(text.substr(0, equals));
+    value = text.substr(equals + 1);
+  }
+  auto pulse = parse_dim(value);
+  if (symbol.empty() || !pulse.ok()) {
+    return fail(Code::kPulse, "--pulse ", text, ": ",
+                symbol.empty() ? "no symbol before =" : pulse.error().message)
+        .hint("Expected SYMBOL=FRAMES, as in --pulse S=8, or FRAMES of S, as in --pulse 8");
+  }
+  const auto number = pulse->to_int();
+  if (number && *number < 1) {
+    return fail(Code::kPulse, "--pulse ", text, ": a pulse is at least 1 frame")
+        .hint(str_cat("Give the frames per step, as in --pulse ", symbol, "=8"));
+  }
+  return std::pair(std::move(symbol), std::move(pulse).value());
+}
+
+Result<RangeSpec> parse_range_spec(std::string_view text) {
+  RangeSpec out;
+  std::string_view range = text;
+  if (const size_t equals = text.find('='); equals != std::string_view::npos) {
+    out.name = trimmed(text.substr(0, equals));
+    range = text.substr(equals + 1);
+  }
+  const size_t dots = range.find("..");
+  const auto low = parse_number(range.substr(0, dots));
+  const auto high = parse_number(dots == std::string_view::npos ? "" : range.substr(dots + 2));
+  if (!low.ok() || !high.ok() || *low > *high) {
+    return fail(Code::kArg, "--random-range: expected name=low..high, found \"", text, "\"");
+  }
+  out.low = *low;
+  out.high = *high;
+  return out;
+}
+
+}  // namespace rill::cli

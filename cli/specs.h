@@ -1,0 +1,62 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/dim/dim.h"
+#include "core/graph/fact.h"
+
+namespace rill::cli {
+
+/// How far a value may be from its reference.
+struct Tolerance {
+  std::string name = "Close";
+  double absolute = 1e-7;
+  double relative = 1e-7;
+  double outliers = 0;  ///< share of the elements that may be further off
+  bool custom = false;
+};
+
+/// Find a level of `--approx`, for elements of 32 bits; null if there is none of that name.
+std::optional<Tolerance> tolerance_named(std::string_view name);
+std::string tolerance_names();
+/// The same level for elements of 16 bits.
+Tolerance for_half(const Tolerance& tolerance);
+/// Read `absolute,relative,outliers`. Errors: kArg.
+Result<Tolerance> parse_custom_tolerance(std::string_view text);
+
+/// `[name:]dim,dim,...[,dtype][=v,v,...]`; a dim that is `_` is unknown.
+struct FactSpec {
+  std::string name;  ///< empty if not given
+  std::vector<std::optional<Dim>> shape;
+  std::optional<DType> dtype;
+  std::vector<std::string> values;
+  bool has_values = false;
+};
+/// Errors: kArg, with the text and what was expected.
+Result<FactSpec> parse_fact_spec(std::string_view text);
+/// The values of a spec as a tensor. Errors: kArg without a type or a concrete shape.
+Result<Tensor> spec_tensor(const FactSpec& spec);
+
+/// `SYMBOL=EXPRESSION`. Errors: kArg, named after the flag.
+Result<std::pair<std::string, Dim>> parse_setting(std::string_view text);
+
+/// `SYMBOL=EXPRESSION`, or an expression for `S`. Errors: kPulse, also for a pulse under 1.
+Result<std::pair<std::string, Dim>> parse_pulse_spec(std::string_view text);
+
+/// `name=1.0..10.0`, or without a name.
+struct RangeSpec {
+  std::string name;
+  double low = 0;
+  double high = 1;
+};
+Result<RangeSpec> parse_range_spec(std::string_view text);
+
+std::string_view trimmed(std::string_view text);
+std::vector<std::string> split(std::string_view text, char separator);
+Result<double> parse_number(std::string_view text);
+
+}  // namespace rill::cli

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include "cli/check.h"
+#include "cli/commands.h"
+#include "cli/exec.h"
+
+namespace rill::cli {
+namespace {
+
+/// What a stream needs: values for the inputs, and the length in the stream symbol.
+struct StreamInputs {
+  InputValues inputs;
+  int64_t frames = 0;
+};
+
+/// Of a model that was pulsed here the whole graph says what the symbols are; of an archive that
+/// was written pulsed, the extent of the input is the length.
+Result<StreamInputs> stream_inputs(const Model& model, const InputSource& source) {
+  StreamInputs out;
+  if (model.whole) {
+    RILL_ASSIGN(out.inputs, source.resolve(*model.whole, 0));
+    for (const auto& [symbol, value] : out.inputs.bindings) {
+      if (symbol == model.stream_symbol) out.frames = value;
+    }
+    return out;
+  }
+  RILL_ASSIGN(out.inputs, source.resolve(model.graph, 0));
+  const auto axes = stream_axes(model.graph, "pulse.input_axes", model.graph.inputs.size());
+  for (size_t i = axes.size(); i-- > 0;) {
+    if (axes[i] >= 0) out.frames = out.inputs.values[i].extent(axes[i]);
+  }
+  return out;
+}
+
+void print_report(const Plan& plan, const StreamResult& result) {
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const PlanIo& io = plan.outputs[i];
+    if (io.stream.axis < 0) {
+      fmt::print("output {}: static\n", io.name);
+      continue;
+    }
+    fmt::print("output {}: delay {} frames, {} frames per step, {} frames\n", io.name,
+               io.stream.delay, io.stream.pulse, result.outputs[i].extent(io.stream.axis));
+  }
+  fmt::print("{}={} frames in {} steps\n", plan.stream_symbol, result.frames, result.steps);
+}
+
+}  // namespace
+
+Status stream_command(const Args& args, const Log& log, const Model& model) {
+  if (!model.pulsed()) {
+    return fail(Code::kPulse, args.model, " is not pulsed: there is nothing to stream by")
+        .hint("Add --pulse S=8, with the symbol of the axis that streams and the frames per step");
+  }
+  RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
+  RILL_ASSIGN(const Reference reference, Reference::read(args));
+  RILL_ASSIGN(StreamInputs stream, stream_inputs(model, source));
+  RILL_ASSIGN(const Ready ready, make_ready(model.graph, stream.inputs.bindings, true));
+  if (args.drop_partial_pulse) {
+    RILL_TRY(drop_partial_pulses(*ready.plan, &stream.inputs.values));
+    stream.frames = stream_frames(*ready.plan, stream.inputs.values);
+  }
+  StreamOptions options;
+  options.nan_filler = args.filler == "nan";
+  options.progress = Log::terminal() && !args.quiet;
+  RILL_ASSIGN(const StreamResult result, run_stream(ready.session.get(), stream.inputs.values,
+                                                    stream.frames, options));
+  if (!args.save_outputs.empty()) {
+    const std::vector<std::vector<Tensor>> turns{result.outputs};
+    RILL_TRY(write_turns(args.save_outputs, model.graph.output_names, turns, log.tract()));
+  }
+  if (!args.quiet) print_report(*ready.plan, result);
+  if (!reference.any()) return {};
+  return reference.check(model.graph, result.outputs, 0, log);
+}
+
+}  // namespace rill::cli
