@@ -212,6 +212,10 @@ std::pair<Ref, void*> Lowering::constant_bytes(int64_t bytes) {
   return {Ref{id, 0}, data};
 }
 
+void Lowering::keep(std::shared_ptr<void> owned) {
+  builder_.plan_->owned.push_back(std::move(owned));
+}
+
 uint32_t Lowering::slot() { return builder_.new_buffer(BufferKind::kSlot, 0); }
 
 std::vector<int> Lowering::physical_order(const Operand& operand) {

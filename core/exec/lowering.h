@@ -44,6 +44,8 @@ class Lowering {
     auto [ref, data] = constant_bytes(count * static_cast<int64_t>(sizeof(T)));
     return {ref, static_cast<T*>(data)};
   }
+  /// Keep something alive as long as the plan.
+  void keep(std::shared_ptr<void> owned);
   /// A buffer whose base a loop sets while it runs.
   uint32_t slot();
 

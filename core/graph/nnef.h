@@ -127,6 +127,9 @@ class SaveCtx {
   virtual void need_registry(std::string_view registry) = 0;
   /// Write a loop body as a fragment; returns its name.
   virtual Result<std::string> body(const Graph& body) = 0;
+  /// The names that the fragment of a loop body gives its parameters and results.
+  virtual Result<std::string> body_input(const Graph& body, size_t index) = 0;
+  virtual Result<std::string> body_output(const Graph& body, size_t index) = 0;
 };
 
 /// Spell attribute values in NNEF.

@@ -12,8 +12,10 @@
 
 namespace rill {
 
+class Graph;
 class Lowering;
 class Op;
+struct Node;
 class PulseBuilder;
 class Rewrite;
 class SaveCtx;
@@ -115,6 +117,12 @@ class Op {
     (void)rewrite;
     return {};
   }
+  /// Take in a consumer: called for a node whose input `input` this op makes and nobody else reads,
+  /// in the declutter and in the fuse stage alike (`Rewrite::fusing`). `producer` is this op's node.
+  virtual Status absorb(const Node& producer, Rewrite& consumer, int input) const {
+    (void)producer, (void)consumer, (void)input;
+    return {};
+  }
   virtual Cost cost(FactSpan in, FactSpan out) const {
     (void)in, (void)out;
     return {};
@@ -122,6 +130,8 @@ class Op {
   virtual Tolerance tolerance() const { return Tolerance::kExact; }
   /// Write as NNEF statements.
   virtual Status save(SaveCtx& ctx) const;
+  /// The graph that the op runs as its body, or null.
+  virtual const Graph* nested() const { return nullptr; }
   /// Lines for `dump --info`.
   virtual std::vector<std::string> details() const { return {}; }
 

@@ -34,6 +34,12 @@ Status Op::pulsify(PulseBuilder& b) const {
   for (size_t i = 0; i < b.node().outputs.size(); ++i) out.push_back(b.out(static_cast<int>(i)));
   const std::vector<AxisTrack> tracks = axes(in, out);
   const AxisTrack* track = common_track(tracks, b);
+  bool any_stream = false;
+  for (int i = 0; i < b.inputs(); ++i) any_stream |= b.stream(i).has_value();
+  if (!any_stream) {
+    return b.refuse("Make it depend on an input that streams",
+                    "its output depends on the length of the stream, though no input streams");
+  }
   const bool reaches_all = track && std::all_of(track->out.begin(), track->out.end(),
                                                 [](int axis) { return axis >= 0; });
   if (!reaches_all) {

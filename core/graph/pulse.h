@@ -84,6 +84,8 @@ class PulseBuilder {
 
   /// Say what output i is in the pulsed graph, and how it streams (nothing: static).
   virtual void set(int i, OutletId pulsed, std::optional<StreamFact> stream) = 0;
+  /// Say that output i cannot stream: an error if anything needs it.
+  virtual void set_refused(int i, Status why) = 0;
   /// Say that things were given up for speed or reach; recorded in the model's properties.
   virtual void note_approximation(std::string_view what) = 0;
   /// Options that the caller asked for by name.

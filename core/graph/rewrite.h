@@ -46,6 +46,9 @@ class Rewrite {
   OutletId konst(std::string_view name, Tensor value);
   const Fact& new_fact(OutletId outlet) const { return new_->fact(outlet); }
   const Graph& new_graph() const { return *new_; }
+  /// Whether this is the stage whose result is never written to files.
+  bool fusing() const { return fusing_; }
+  void set_fusing(bool fusing) { fusing_ = fusing; }
 
   /// Say what stands for the outputs of this node. Checks type and shape.
   Status replace(std::vector<OutletId> outlets);
@@ -59,6 +62,7 @@ class Rewrite {
   Graph* new_;
   const std::map<OutletId, OutletId>& mapped_;
   int id_;
+  bool fusing_ = false;
   std::optional<std::vector<OutletId>> replacement_;
 };
 

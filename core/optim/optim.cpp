@@ -18,14 +18,36 @@ Result<Graph> to_fixed_point(const Graph& graph, const RewriteRule& rule) {
   return current;
 }
 
+/// Offer the node to the ops whose output it alone reads.
+Status offer_to_producers(Rewrite& rewrite) {
+  const Node& node = rewrite.node();
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const OutletId input = node.inputs[i];
+    if (rewrite.uses(input) != 1) continue;
+    const Node& producer = rewrite.old_graph().node(input.node);
+    RILL_TRY(producer.op->absorb(producer, rewrite, static_cast<int>(i)));
+    if (rewrite.replacement()) return {};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Graph> declutter(const Graph& graph) {
-  return to_fixed_point(graph, [](const Op& op, Rewrite& rewrite) { return op.declutter(rewrite); });
+  return to_fixed_point(graph, [](const Op& op, Rewrite& rewrite) -> Status {
+    RILL_TRY(offer_to_producers(rewrite));
+    if (rewrite.replacement()) return {};
+    return op.declutter(rewrite);
+  });
 }
 
 Result<Graph> fuse(const Graph& graph) {
-  return to_fixed_point(graph, [](const Op& op, Rewrite& rewrite) { return op.fuse(rewrite); });
+  return to_fixed_point(graph, [](const Op& op, Rewrite& rewrite) -> Status {
+    rewrite.set_fusing(true);
+    RILL_TRY(offer_to_producers(rewrite));
+    if (rewrite.replacement()) return {};
+    return op.fuse(rewrite);
+  });
 }
 
 }  // namespace rill

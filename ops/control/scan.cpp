@@ -1,0 +1,423 @@
+#include "ops/control/scan.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/exec/lowering.h"
+#include "core/exec/session.h"
+#include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
+#include "core/graph/rewrite.h"
+#include "core/optim/optim.h"
+#include "ops/control/scan_lower.h"
+#include "ops/rnn/recognise.h"
+
+namespace rill::ops {
+
+using Kind = Scan::Input::Kind;
+
+void Scan::fields(FieldVisitor& visitor) {
+  visitor.field("skip", skip);
+  visitor.field("reset_every_turn", reset_every_turn);
+  visitor.field("external_state", external_state);
+}
+
+std::string Scan::attributes() const {
+  std::string out = str_cat("skip=", skip, " reset=", reset_every_turn, " body=",
+                            reinterpret_cast<uintptr_t>(body.get()));
+  for (const Input& in : inputs) {
+    out += str_cat(" in(", static_cast<int>(in.kind), ",", in.axis, ",", in.chunk, ")");
+  }
+  for (const Output& o : outputs) out += str_cat(" out(", o.result, ",", o.last, ",", o.axis, ",", o.chunk, ")");
+  for (const int r : state_results) out += str_cat(" state(", r, ")");
+  return out;
+}
+
+OpPtr Scan::with_symbol(std::string_view symbol, const Dim& by) const {
+  bool mentions = false;
+  for (const Node& node : body->nodes) {
+    for (const Fact& fact : node.outputs) mentions |= fact.mentions(symbol);
+    mentions |= node.op->with_symbol(symbol, by) != nullptr;
+  }
+  if (!mentions) return nullptr;
+  auto bound = body->with_symbol(symbol, by);
+  if (!bound.ok()) return nullptr;  // infer tells what does not fit
+  auto copy = std::make_shared<Scan>(*this);
+  copy->body = std::make_shared<const Graph>(std::move(bound).value());
+  return copy;
+}
+
+Fact Scan::inner_fact(const Input& input, const Fact& outer) {
+  Fact fact = outer.without_value();
+  if (input.kind == Kind::kScan && input.axis >= 0 && input.axis < fact.rank()) {
+    fact.shape[static_cast<size_t>(input.axis)] = std::abs(input.chunk);
+  }
+  return fact;
+}
+
+Dim Scan::iterations(FactSpan in) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].kind != Kind::kScan) continue;
+    return ceil_div(in[i].dim(static_cast<int>(inputs[i].axis)), std::abs(inputs[i].chunk));
+  }
+  return 0;
+}
+
+Result<Facts> Scan::infer(FactSpan in) const {
+  RILL_CHECK(in.size() == inputs.size() && in.size() == body->inputs.size(), in.size(),
+             " inputs for a body of ", body->inputs.size());
+  bool scans = false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Input& input = inputs[i];
+    if (input.kind == Kind::kScan) {
+      scans = true;
+      RILL_CHECK(input.axis >= 0 && input.axis < in[i].rank(), "no axis ", input.axis, " in ",
+                 in[i]);
+      RILL_CHECK(input.chunk != 0 && input.chunk > INT32_MIN && input.chunk < INT32_MAX,
+                 "chunk ", input.chunk);
+      const auto frames = in[i].dim(static_cast<int>(input.axis)).to_int();
+      RILL_CHECK(!frames || *frames % std::abs(input.chunk) == 0, "chunk ", input.chunk,
+                 " does not divide the ", *frames, " frames of input ", i);
+    }
+    const Fact expected = body->fact(body->inputs[i]);
+    const Fact found = inner_fact(input, in[i]);
+    if (!expected.same_type(found)) {
+      return fail(expected.dtype == found.dtype ? Code::kShape : Code::kDType, "body input \"",
+                  body->input_name(i), "\" is ", expected, ", found ", found);
+    }
+  }
+  RILL_CHECK(scans, "expected at least one scanned input");
+  const Dim count = iterations(in);
+  Facts out;
+  for (const Output& output : outputs) {
+    Fact fact = body->fact(body->outputs[static_cast<size_t>(output.result)]).without_value();
+    if (!output.last) {
+      RILL_CHECK(output.axis >= 0 && output.axis < fact.rank(), "no axis ", output.axis, " in ",
+                 fact);
+      fact.shape[static_cast<size_t>(output.axis)] *= count;
+    }
+    out.push_back(std::move(fact));
+  }
+  return out;
+}
+
+/// The plain form is a plan of this node alone.
+Status Scan::eval(EvalCtx& ctx) const {
+  Graph graph;
+  std::vector<OutletId> sources;
+  for (const View& view : ctx.in) {
+    Fact fact{view.dtype, view.q, {}, {}};
+    for (int i = 0; i < view.rank; ++i) fact.shape.emplace_back(view.extent(i));
+    sources.push_back(graph.add_source("in", std::move(fact)));
+  }
+  RILL_ASSIGN(const auto outlets, graph.add("scan", clone(), sources));
+  for (const OutletId& outlet : outlets) graph.add_output("out", outlet);
+  PrepareOptions options;
+  options.optimize = false;
+  RILL_ASSIGN(auto plan, prepare(graph, options));
+  RILL_ASSIGN(auto session, Session::make(std::move(plan)));
+  for (size_t i = 0; i < ctx.in.size(); ++i) copy_view(ctx.in[i], session->input(i));
+  session->step();
+  for (size_t i = 0; i < ctx.out.size(); ++i) copy_view(session->output(i), ctx.out[i]);
+  return {};
+}
+
+Status Scan::lower(Lowering& lowering) const { return lower_scan(*this, lowering); }
+
+Status Scan::pulsify(PulseBuilder& b) const {
+  bool backward = false;
+  for (int i = 0; i < b.inputs(); ++i) {
+    const auto stream = b.stream(i);
+    if (!stream) continue;
+    const Input& input = inputs[static_cast<size_t>(i)];
+    if (input.kind != Kind::kScan || input.axis != stream->axis) {
+      return b.refuse("Loop over the streaming axis",
+                      "body input \"", body->input_name(static_cast<size_t>(i)),
+                      "\" streams along axis ", stream->axis, ", which is not the loop's axis");
+    }
+    if (std::abs(input.chunk) != 1) {
+      return b.refuse("Use chunks of one frame", "it takes ", std::abs(input.chunk),
+                      " frames of the stream at a time");
+    }
+    backward |= input.chunk < 0;
+  }
+  for (int i = 0; i < b.inputs(); ++i) {
+    if (inputs[static_cast<size_t>(i)].kind != Kind::kScan || b.stream(i)) continue;
+    return b.refuse("Loop over streams only", "it loops over a static input beside the stream");
+  }
+  if (backward && !b.backward_chunks()) {
+    return b.refuse("Use a unidirectional layer; or accept that each pulse is its own future with "
+                    "--pulse-backward chunk",
+                    "it reads the streaming axis backwards (chunk -1), which needs the whole stream");
+  }
+  RILL_ASSIGN(PulseBuilder::Synced synced, b.sync());
+  while (synced.stream.has_prefix()) {
+    return b.refuse("Pad after the loop, or not at all",
+                    "its first frames are padding that never travels");
+  }
+  auto pulsed = std::make_shared<Scan>(*this);
+  if (OpPtr bound = with_symbol(b.symbol(), b.pulsed(Dim::symbol(b.symbol())))) {
+    pulsed = std::make_shared<Scan>(*bound->as<Scan>());
+  }
+  pulsed->skip = skip + synced.stream.delay;
+  if (backward) {
+    pulsed->skip = 0;
+    pulsed->reset_every_turn = true;
+    b.note_approximation(str_cat("\"", b.node().name,
+                                 "\" runs backwards within each pulse: each pulse is its own future"));
+  }
+  RILL_ASSIGN(const auto outlets, b.add("", pulsed, synced.wires));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const int slot = static_cast<int>(i);
+    if (outputs[i].last) {
+      b.set_refused(slot, b.refuse("Take the outputs of all frames",
+                                   "the last value of the loop is known at the end of the stream only"));
+      continue;
+    }
+    StreamFact stream = synced.stream;
+    stream.axis = static_cast<int>(outputs[i].axis);
+    stream.dim = b.out(slot).dim(stream.axis);
+    b.set(slot, outlets[i], stream);
+  }
+  return {};
+}
+
+Status Scan::declutter(Rewrite& rewrite) const {
+  if (settled_) return {};
+  auto simpler = std::make_shared<Scan>(*this);
+  RILL_ASSIGN(Graph settled, rill::declutter(*body));
+  simpler->body = std::make_shared<const Graph>(std::move(settled));
+  simpler->settled_ = true;
+  RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, simpler,
+                                           rewrite.mapped_inputs(rewrite.node())));
+  return rewrite.replace(out);
+}
+
+Status Scan::fuse(Rewrite& rewrite) const {
+  RILL_TRY(fuse_recurrent(*this, rewrite));
+  if (rewrite.replacement() || fused_) return {};
+  auto faster = std::make_shared<Scan>(*this);
+  RILL_ASSIGN(Graph fused, rill::fuse(*body));
+  faster->body = std::make_shared<const Graph>(std::move(fused));
+  faster->fused_ = true;
+  RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, faster,
+                                           rewrite.mapped_inputs(rewrite.node())));
+  return rewrite.replace(out);
+}
+
+Cost Scan::cost(FactSpan in, FactSpan) const {
+  Cost total;
+  for (const Node& node : body->nodes) {
+    Facts facts;
+    for (const OutletId& input : node.inputs) facts.push_back(body->fact(input));
+    if (facts.empty()) continue;
+    const Cost one = node.op->cost(facts, node.outputs);
+    total.fma += one.fma;
+    total.bytes += one.bytes;
+  }
+  const Dim count = iterations(in);
+  return {total.fma * count, total.bytes * count};
+}
+
+Status Scan::save(SaveCtx& ctx) const {
+  ctx.need_registry("tract_core");
+  RILL_ASSIGN(const std::string fragment, ctx.body(*body));
+  std::string scan;
+  std::string full;
+  std::string state;
+  std::string output;
+  const auto item = [](std::string* list, const std::string& text) {
+    if (!list->empty()) *list += ", ";
+    *list += text;
+  };
+  size_t states = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    RILL_ASSIGN(const std::string wire, ctx.in(static_cast<int>(i)));
+    RILL_ASSIGN(const std::string parameter, ctx.body_input(*body, i));
+    switch (inputs[i].kind) {
+      case Kind::kFull: item(&full, str_cat("(\"", parameter, "\", ", wire, ")")); break;
+      case Kind::kScan:
+        item(&scan, str_cat("(\"", parameter, "\", ", wire, ", ", inputs[i].axis, ", ",
+                            inputs[i].chunk, ")"));
+        break;
+      case Kind::kState: {
+        RILL_ASSIGN(const std::string result,
+                    ctx.body_output(*body, static_cast<size_t>(state_results[states++])));
+        item(&state, str_cat("(\"", parameter, "\", ", wire, ", \"", result, "\")"));
+        break;
+      }
+    }
+  }
+  for (const Output& o : outputs) {
+    RILL_ASSIGN(const std::string result, ctx.body_output(*body, static_cast<size_t>(o.result)));
+    item(&output, str_cat("(\"", result, "\", \"", o.last ? "last" : "full", "\", ", o.axis, ", ",
+                          o.chunk, ")"));
+  }
+  ctx.assign_all(str_cat("tract_core_scan(body = \"", fragment, "\", scan = [", scan, "], full = [",
+                         full, "], state = [", state, "], output = [", output, "], skip = ", skip,
+                         ", reset_every_turn = ", reset_every_turn ? 1 : 0, ", external_state = ",
+                         external_state ? 1 : 0, ")"));
+  return {};
+}
+
+namespace {
+
+struct Tuple {
+  const std::vector<Value>* items = nullptr;
+  Result<std::string> text(size_t i) const {
+    const auto* found = i < items->size() ? (*items)[i].get<std::string>() : nullptr;
+    if (!found) return fail(Code::kArg, "expected a text at place ", i + 1, " of a tuple");
+    return *found;
+  }
+  Result<OutletId> wire(LoadCtx& ctx, size_t i) const {
+    if (i >= items->size()) return fail(Code::kArg, "expected a wire at place ", i + 1, " of a tuple");
+    return ctx.to_wire((*items)[i]);
+  }
+  Result<int64_t> integer(LoadCtx& ctx, size_t i) const {
+    if (i >= items->size()) return fail(Code::kArg, "expected a number at place ", i + 1, " of a tuple");
+    RILL_ASSIGN(const Dim dim, ctx.to_dim((*items)[i]));
+    return dim.as_int();
+  }
+};
+
+Result<std::vector<Tuple>> tuples(const Value& value, const char* what) {
+  const auto* list = value.get<std::vector<Value>>();
+  if (!list) return fail(Code::kArg, what, ": expected a list of tuples");
+  std::vector<Tuple> out;
+  for (const Value& each : *list) {
+    const auto* items = each.get<std::vector<Value>>();
+    if (!items) return fail(Code::kArg, what, ": expected a list of tuples");
+    out.push_back({items});
+  }
+  return out;
+}
+
+/// Names match as they are, or with everything that is no letter or digit as `_`.
+bool same_name(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  const auto mangled = [](std::string_view text) {
+    std::string out;
+    for (const char c : text) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+    if (!out.empty() && !std::isalpha(static_cast<unsigned char>(out[0])) && out[0] != '_') out = "_" + out;
+    return out;
+  };
+  return mangled(a) == mangled(b);
+}
+
+Result<int> result_index(std::span<const std::string> results, const std::string& name) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (same_name(results[i], name)) return static_cast<int>(i);
+  }
+  return fail(Code::kArg, "the body has no result \"", name, "\"; its results are ", join(results, ", "));
+}
+
+struct Wiring {
+  Scan op;
+  std::vector<OutletId> inputs;
+};
+
+Status find_parameter(LoadCtx& ctx, const std::string& parameter, const std::vector<Tuple>& scan,
+                      const std::vector<Tuple>& full, const std::vector<Tuple>& state,
+                      Wiring* wiring) {
+  for (const Tuple& tuple : scan) {
+    RILL_ASSIGN(const std::string name, tuple.text(0));
+    if (!same_name(name, parameter)) continue;
+    RILL_ASSIGN(const OutletId wire, tuple.wire(ctx, 1));
+    Scan::Input input{Kind::kScan, 0, 1};
+    RILL_ASSIGN(input.axis, tuple.integer(ctx, 2));
+    RILL_ASSIGN(input.chunk, tuple.integer(ctx, 3));
+    wiring->inputs.push_back(wire);
+    wiring->op.inputs.push_back(input);
+    return {};
+  }
+  for (const auto& [list, kind] : {std::pair{&full, Kind::kFull}, std::pair{&state, Kind::kState}}) {
+    for (const Tuple& tuple : *list) {
+      RILL_ASSIGN(const std::string name, tuple.text(0));
+      if (!same_name(name, parameter)) continue;
+      RILL_ASSIGN(const OutletId wire, tuple.wire(ctx, 1));
+      wiring->inputs.push_back(wire);
+      wiring->op.inputs.push_back({kind, 0, 1});
+      return {};
+    }
+  }
+  return fail(Code::kArg, "Unbound body input parameter \"", parameter, "\"");
+}
+
+Result<Value> load(LoadCtx& ctx) {
+  RILL_ASSIGN(const std::string fragment, ctx.text("body"));
+  RILL_ASSIGN(const auto parameters, ctx.fragment_parameters(fragment));
+  RILL_ASSIGN(const auto results, ctx.fragment_results(fragment));
+  RILL_ASSIGN(const Value scan_value, ctx.value("scan"));
+  RILL_ASSIGN(const Value full_value, ctx.value("full"));
+  RILL_ASSIGN(const Value state_value, ctx.value("state"));
+  RILL_ASSIGN(const Value output_value, ctx.value("output"));
+  RILL_ASSIGN(const auto scan, tuples(scan_value, "scan"));
+  RILL_ASSIGN(const auto full, tuples(full_value, "full"));
+  RILL_ASSIGN(const auto state, tuples(state_value, "state"));
+  RILL_ASSIGN(const auto output, tuples(output_value, "output"));
+  Wiring wiring;
+  Facts facts;
+  for (const std::string& parameter : parameters) {
+    RILL_TRY(find_parameter(ctx, parameter, scan, full, state, &wiring));
+    facts.push_back(Scan::inner_fact(wiring.op.inputs.back(), ctx.fact(wiring.inputs.back())));
+  }
+  // The j-th state among the parameters takes the j-th result that any state names.
+  std::vector<int> stated;
+  for (const Tuple& tuple : state) {
+    RILL_ASSIGN(const std::string name, tuple.text(2));
+    RILL_ASSIGN(const int result, result_index(results, name));
+    stated.push_back(result);
+  }
+  std::sort(stated.begin(), stated.end());
+  wiring.op.state_results = stated;
+  for (const Tuple& tuple : output) {
+    Scan::Output out;
+    RILL_ASSIGN(const std::string name, tuple.text(0));
+    RILL_ASSIGN(out.result, result_index(results, name));
+    RILL_ASSIGN(const std::string how, tuple.text(1));
+    if (how != "full" && how != "last") {
+      return fail(Code::kArg, "output \"", name, "\" as \"", how, "\": expected full or last");
+    }
+    out.last = how == "last";
+    RILL_ASSIGN(out.axis, tuple.integer(ctx, 2));
+    if (tuple.items->size() > 3) {
+      RILL_ASSIGN(out.chunk, tuple.integer(ctx, 3));
+    }
+    wiring.op.outputs.push_back(out);
+  }
+  RILL_ASSIGN(wiring.op.skip, ctx.integer("skip"));
+  RILL_ASSIGN(wiring.op.reset_every_turn, ctx.boolean("reset_every_turn"));
+  RILL_ASSIGN(wiring.op.external_state, ctx.boolean("external_state"));
+  RILL_CHECK(wiring.op.skip >= 0, "skip ", wiring.op.skip, ": expected none below 0");
+  RILL_ASSIGN(Graph body, ctx.fragment_graph(fragment, facts));
+  size_t states = 0;
+  for (size_t i = 0; i < wiring.op.inputs.size(); ++i) {
+    if (wiring.op.inputs[i].kind != Kind::kState) continue;
+    if (states >= stated.size()) return fail(Code::kArg, "a state without a result");
+    const Fact& next = body.fact(body.outputs[static_cast<size_t>(stated[states++])]);
+    if (!next.same_type(facts[i])) {
+      return fail(Code::kShape, "state \"", parameters[i], "\" is ", facts[i],
+                  " at first and ", next, " afterwards");
+    }
+  }
+  wiring.op.body = std::make_shared<const Graph>(std::move(body));
+  RILL_ASSIGN(const auto outlets,
+              ctx.add(std::make_shared<Scan>(std::move(wiring.op)), std::move(wiring.inputs)));
+  return Value::of_wires(outlets);
+}
+
+const NnefOp kOps[] = {
+    {"tract_core",
+     "fragment tract_core_scan(body: string, scan: (string, tensor<scalar>, integer, integer)[], "
+     "full: (string, tensor<scalar>)[], state: (string, tensor<scalar>, string)[], "
+     "output: (string, string, integer, integer)[], skip: integer = 0, "
+     "reset_every_turn: logical = false, external_state: logical = false) "
+     "-> (outputs: tensor<scalar>[]);",
+     load}};
+
+}  // namespace
+
+extern const OpRoom scan_room;
+const OpRoom scan_room = {"scan", kOps};
+
+}  // namespace rill::ops

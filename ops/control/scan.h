@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Run a body once per chunk of its scanned inputs, carrying states from one run to the next.
+/// Inputs are those of the body, in its order: each is passed whole, or scanned along an axis by
+/// chunks (backwards where the chunk is negative), or is the first value of a state.
+/// Shapes: a full output has the body's extent times the iterations on its axis; a last output
+/// that of the body. Iterations: ceil(extent / |chunk|) of the first scanned input.
+/// Types: all plain ones. Errors: kShape, kDType where body and inputs do not fit.
+/// Stream: along the scanned axis forwards, with the states kept from pulse to pulse; backwards is
+/// refused, unless each pulse may be its own future. Last outputs are refused.
+/// Source: tract_core_scan.
+struct Scan final : OpBase<Scan> {
+  struct Input {
+    enum class Kind : uint8_t { kFull, kState, kScan };
+    Kind kind = Kind::kFull;
+    int64_t axis = 0;
+    int64_t chunk = 1;
+  };
+  struct Output {
+    int result = 0;  ///< output of the body
+    bool last = false;
+    int64_t axis = 0;
+    int64_t chunk = 1;
+  };
+
+  std::shared_ptr<const Graph> body;
+  std::vector<Input> inputs;
+  std::vector<Output> outputs;
+  std::vector<int> state_results;  ///< per state input, in order: the output of the body
+  int64_t skip = 0;                ///< iterations of the stream that do not run
+  bool reset_every_turn = false;
+  bool external_state = false;
+
+  std::string_view name() const override { return "Scan"; }
+  void fields(FieldVisitor& visitor) override;
+  std::string attributes() const override;
+  OpPtr with_symbol(std::string_view symbol, const Dim& by) const override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return false; }
+  Status lower(Lowering& lowering) const override;
+  Status pulsify(PulseBuilder& builder) const override;
+  Status declutter(Rewrite& rewrite) const override;
+  Status fuse(Rewrite& rewrite) const override;
+  Cost cost(FactSpan in, FactSpan out) const override;
+  Status save(SaveCtx& ctx) const override;
+  const Graph* nested() const override { return body.get(); }
+
+  /// The fact of body input i, given that of the node's input.
+  static Fact inner_fact(const Input& input, const Fact& outer);
+  /// Iterations, given the facts of the inputs.
+  Dim iterations(FactSpan in) const;
+
+ private:
+  bool settled_ = false;  ///< the body is simplified
+  bool fused_ = false;
+};
+
+}  // namespace rill::ops

@@ -1,0 +1,168 @@
+#include "ops/control/scan_lower.h"
+
+#include <cstring>
+
+#include "ops/control/scan.h"
+
+namespace rill::ops {
+namespace {
+
+using Kind = Scan::Input::Kind;
+
+struct ScannedInput {
+  uint32_t slot = 0;
+  Ref from;
+  int64_t chunk_bytes = 0;  ///< from one chunk to the next
+  bool backward = false;
+};
+
+struct State {
+  Operand initial;
+  Operand kept;    ///< what the body reads
+  Operand result;  ///< what the body gives
+};
+
+struct FullOutput {
+  Operand result;
+  Operand out;  ///< the slice for iteration 0
+  int64_t chunk_bytes = 0;
+  bool backward = false;
+};
+
+struct LastOutput {
+  Operand result;
+  Operand out;
+};
+
+struct LoopArgs {
+  std::shared_ptr<std::vector<Step>> steps;
+  std::vector<ScannedInput> scanned;
+  std::vector<State> states;
+  std::vector<FullOutput> full;
+  std::vector<LastOutput> last;
+  int64_t iterations = 0;
+  int64_t skip = 0;
+  bool reset_every_turn = false;
+  Ref counter;  ///< iterations of the stream so far
+};
+
+View moved(View view, int64_t bytes) {
+  view.data = static_cast<std::byte*>(view.data) + bytes;
+  return view;
+}
+
+void clear(const View& view) {
+  View zero = view;
+  static const int64_t kZero = 0;
+  zero.data = const_cast<int64_t*>(&kZero);
+  zero.stride.fill(0);
+  copy_view(zero, view);
+}
+
+void run_loop(const LoopArgs& loop, const Frame& frame) noexcept {
+  auto& counter = *frame.ptr<int64_t>(loop.counter);
+  if (counter == 0 || loop.reset_every_turn) {
+    for (const State& state : loop.states) {
+      copy_view(frame.view(state.initial), frame.view(state.kept));
+    }
+  }
+  for (int64_t i = 0; i < loop.iterations; ++i) {
+    const int64_t back = loop.iterations - 1 - i;
+    const bool skipped = counter < loop.skip;
+    ++counter;
+    if (skipped) {
+      for (const FullOutput& out : loop.full) {
+        clear(moved(frame.view(out.out), (out.backward ? back : i) * out.chunk_bytes));
+      }
+      continue;
+    }
+    for (const ScannedInput& in : loop.scanned) {
+      frame.base[in.slot] =
+          frame.ptr<std::byte>(in.from) + (in.backward ? back : i) * in.chunk_bytes;
+    }
+    for (const Step& step : *loop.steps) step.run(step.args, frame);
+    for (const FullOutput& out : loop.full) {
+      copy_view(frame.view(out.result),
+                moved(frame.view(out.out), (out.backward ? back : i) * out.chunk_bytes));
+    }
+    for (const State& state : loop.states) {
+      copy_view(frame.view(state.result), frame.view(state.kept));
+    }
+  }
+  for (const LastOutput& out : loop.last) copy_view(frame.view(out.result), frame.view(out.out));
+}
+
+}  // namespace
+
+Status lower_scan(const Scan& scan, Lowering& lowering) {
+  LoopArgs loop;
+  std::vector<Operand> sources;
+  std::vector<Ref> reads;
+  std::vector<Ref> writes;
+  std::vector<size_t> state_inputs;
+  for (size_t i = 0; i < scan.inputs.size(); ++i) {
+    const Scan::Input& input = scan.inputs[i];
+    const Operand& outer = lowering.in(static_cast<int>(i));
+    reads.push_back(outer.ref);
+    if (input.kind == Kind::kFull) {
+      sources.push_back(outer);
+      continue;
+    }
+    if (input.kind == Kind::kState) {
+      Operand kept = outer;
+      kept.konst = nullptr;
+      std::vector<int64_t> shape(outer.shape.begin(), outer.shape.begin() + outer.rank);
+      kept = lowering.scratch(outer.dtype, shape);
+      kept.ref = lowering.state(std::max<int64_t>(1, kept.volume()) * dtype_size(kept.dtype));
+      writes.push_back(kept.ref);
+      state_inputs.push_back(i);
+      loop.states.push_back({outer, kept, {}});
+      sources.push_back(kept);
+      continue;
+    }
+    ScannedInput scanned;
+    const int axis = static_cast<int>(input.axis);
+    const int64_t chunk = std::abs(input.chunk);
+    scanned.slot = lowering.slot();
+    scanned.from = outer.ref;
+    scanned.chunk_bytes = chunk * outer.step(axis) * dtype_size(outer.dtype);
+    scanned.backward = input.chunk < 0;
+    if (loop.scanned.empty()) loop.iterations = outer.extent(axis) / chunk;
+    Operand inner = outer;
+    inner.konst = nullptr;
+    inner.shape[static_cast<size_t>(axis)] = chunk;
+    inner.ref = {scanned.slot, 0};
+    loop.scanned.push_back(scanned);
+    sources.push_back(inner);
+  }
+  RILL_ASSIGN(Lowering::Body body, lowering.body(*scan.body, sources));
+  loop.steps = body.steps;
+  for (size_t s = 0; s < loop.states.size(); ++s) {
+    loop.states[s].result = body.outputs[static_cast<size_t>(scan.state_results[s])];
+    loop.states[s].result.konst = nullptr;
+  }
+  for (size_t i = 0; i < scan.outputs.size(); ++i) {
+    const Scan::Output& output = scan.outputs[i];
+    const Operand& result = body.outputs[static_cast<size_t>(output.result)];
+    const Operand out = lowering.make_out(static_cast<int>(i));
+    writes.push_back(out.ref);
+    reads.push_back(result.ref);
+    if (output.last) {
+      loop.last.push_back({result, out});
+      continue;
+    }
+    const int axis = static_cast<int>(output.axis);
+    FullOutput full{result, out, 0, output.chunk < 0};
+    full.out.shape[static_cast<size_t>(axis)] = result.extent(axis);
+    full.chunk_bytes = result.extent(axis) * out.step(axis) * dtype_size(out.dtype);
+    loop.full.push_back(full);
+  }
+  loop.skip = scan.skip;
+  loop.reset_every_turn = scan.reset_every_turn;
+  loop.counter = lowering.state(sizeof(int64_t));
+  reads.insert(reads.end(), body.buffers.begin(), body.buffers.end());
+  lowering.step_list(run_loop, std::move(loop), std::move(reads), std::move(writes));
+  return {};
+}
+
+}  // namespace rill::ops

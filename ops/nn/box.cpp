@@ -1,0 +1,170 @@
+#include "core/graph/rewrite.h"
+#include "ops/nn/pool_lower.h"
+
+namespace rill::ops {
+namespace {
+
+/// Sum each window, or average it.
+/// `count_padding`: an average divides by the taps of the window, else by those inside the input.
+/// Shapes: [N, C, D...] -> [N, C, D'...]; D' as for `conv`.
+/// Types: f16, f32, f64. Errors: kShape, kDType.
+/// Stream: on a spatial axis, history and a mask of zeros for the padding; refused where an average
+/// leaves out padding on the streaming axis. Other axes frame by frame.
+/// Accuracy: one chain of sums over ascending taps, then one product.
+/// Source: NNEF 1.0, `box`.
+struct SumPool final : OpBase<SumPool> {
+  Window window;
+  bool normalize = false;
+  bool count_padding = true;
+
+  std::string_view name() const override { return "SumPool"; }
+  void fields(FieldVisitor& visitor) override {
+    window.fields(visitor);
+    visitor.field("normalize", normalize);
+    visitor.field("count_padding", count_padding);
+  }
+  Result<Facts> infer(FactSpan in) const override {
+    const Fact& x = in[0];
+    RILL_CHECK(x.rank() == window.axes() + 2, "input ", x, " for a window over ", window.axes(),
+               " axes");
+    RILL_TRY(window.check(x.rank() - 2));
+    if (!is_float(x.dtype)) return fail(Code::kDType, "input ", x, ": expected floats");
+    Fact out = Fact::of(x.dtype, {x.dim(0), x.dim(1)});
+    for (int i = 0; i < window.axes(); ++i) out.shape.push_back(window.output(i, x.dim(i + 2)));
+    return Facts{std::move(out)};
+  }
+  int64_t taps() const {
+    int64_t n = 1;
+    for (const int64_t k : window.kernel) n *= k;
+    return n;
+  }
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override {
+    const bool uniform = !normalize || count_padding || !window.padded();
+    const float scale = normalize ? 1.0F / static_cast<float>(taps()) : 1.0F;
+    if (uniform && lowering.in(0).dtype == DType::kF32 &&
+        lower_pool_f32(lowering, window, 0.0F, scale,
+                       kernels::pool_f32(kernels::active_tier()).sum)) {
+      return {};
+    }
+    return Op::lower(lowering);
+  }
+  std::vector<AxisTrack> axes(FactSpan, FactSpan) const override {
+    return {{{0}, {0}}, {{1}, {1}}};
+  }
+  Status pulsify(PulseBuilder& b) const override {
+    const int axis = b.stream(0)->axis;
+    if (axis < 2) return Op::pulsify(b);
+    const auto a = static_cast<size_t>(axis) - 2;
+    const bool padded = window.same || window.padding[a] != std::pair<int64_t, int64_t>{};
+    if (normalize && !count_padding && padded) {
+      return b.refuse("Count the padding (count_include_pad), or do not pad the streaming axis",
+                      "its average leaves out the padding at both ends of the stream");
+    }
+    SumPool pulsed = *this;
+    StreamFact stream;
+    RILL_ASSIGN(const Tensor zero, Tensor::zeros(b.in(0).dtype, {}));
+    RILL_ASSIGN(const OutletId x, pulse_window(b, window, zero, &stream, &pulsed.window));
+    RILL_ASSIGN(const OutletId out, b.add1("", std::make_shared<SumPool>(pulsed), {x}));
+    stream.dim = b.out(0).dim(axis);
+    b.set(0, out, stream);
+    return {};
+  }
+  Status declutter(Rewrite& rewrite) const override {
+    SumPool simpler = *this;
+    if (!resolve_same(&simpler.window, rewrite.in(0))) return {};
+    RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, std::make_shared<SumPool>(simpler),
+                                             rewrite.mapped_inputs(rewrite.node())));
+    return rewrite.replace(out);
+  }
+  Tolerance tolerance() const override { return Tolerance::kRounding; }
+  Status save(SaveCtx& ctx) const override {
+    RILL_ASSIGN(const std::string x, ctx.in(0));
+    std::vector<int64_t> size(2, 1);
+    size.insert(size.end(), window.kernel.begin(), window.kernel.end());
+    std::string text = str_cat("box(", x, ", size = ", nnef_text(std::span<const int64_t>(size)),
+                               window_text(window, 2), ", normalize = ", normalize, ")");
+    if (!count_padding) {
+      const std::string from = "border = \"constant\"";
+      text.replace(text.find(from), from.size(), "border = \"ignore\"");
+    }
+    ctx.assign(text);
+    return {};
+  }
+};
+
+template <class Stored, class T>
+void eval_as(const SumPool& op, EvalCtx& ctx) {
+  const View& x = ctx.in[0];
+  const View& y = ctx.out[0];
+  T sum{};
+  int64_t inside_taps = 0;
+  for_each_window(
+      op.window, x, y,
+      [&] {
+        sum = 0;
+        inside_taps = 0;
+      },
+      [&](bool inside, int64_t at, int64_t) {
+        if (!inside) return;
+        sum += static_cast<T>(x.as<Stored>()[at]);
+        ++inside_taps;
+      },
+      [&](const auto& out) {
+        const int64_t count = op.count_padding ? op.taps() : std::max<int64_t>(1, inside_taps);
+        if (op.normalize) sum *= T{1} / static_cast<T>(count);
+        y.as<Stored>()[offset_of(y, out)] = static_cast<Stored>(sum);
+      });
+}
+
+Status SumPool::eval(EvalCtx& ctx) const {
+  switch (ctx.in[0].dtype) {
+    case DType::kF32: eval_as<float, float>(*this, ctx); return {};
+    case DType::kF64: eval_as<double, double>(*this, ctx); return {};
+    case DType::kF16: eval_as<Half, float>(*this, ctx); return {};
+    default: return fail(Code::kDType, "no pooling of ", dtype_name(ctx.in[0].dtype));
+  }
+}
+
+Result<Value> load_as(LoadCtx& ctx, bool normalize) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  RILL_ASSIGN(const std::string border, ctx.text("border"));
+  if (border != "constant" && border != "ignore") {
+    return fail(Code::kUnsupported, "border \"", border, "\": expected constant or ignore");
+  }
+  RILL_ASSIGN(std::vector<int64_t> size, ctx.integers("size"));
+  RILL_CHECK(size.size() >= 3 && size[0] == 1 && size[1] == 1, "size ", size,
+             ": expected 1 on batch and channel");
+  SumPool op;
+  op.normalize = normalize;
+  op.count_padding = border == "constant";
+  RILL_ASSIGN(op.window, load_window(ctx, {size.begin() + 2, size.end()}, 2));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<SumPool>(op), {x}));
+  return Value(out);
+}
+
+Result<Value> load_box(LoadCtx& ctx) {
+  RILL_ASSIGN(const bool normalize, ctx.boolean("normalize"));
+  return load_as(ctx, normalize);
+}
+Result<Value> load_average(LoadCtx& ctx) { return load_as(ctx, true); }
+
+const NnefOp kOps[] = {
+    {"tract_nnef",
+     "fragment box(input: tensor<scalar>, size: integer[], border: string = 'constant', "
+     "padding: (integer, integer)[] = [], stride: integer[] = [], dilation: integer[] = [], "
+     "normalize: logical = false) -> (output: tensor<scalar>);",
+     load_box},
+    {"tract_nnef",
+     "fragment avg_pool(input: tensor<scalar>, size: integer[], border: string = 'constant', "
+     "padding: (integer, integer)[] = [], stride: integer[] = [], dilation: integer[] = []) "
+     "-> (output: tensor<scalar>);",
+     load_average},
+};
+
+}  // namespace
+
+extern const OpRoom box_room;
+const OpRoom box_room = {"box", kOps};
+
+}  // namespace rill::ops

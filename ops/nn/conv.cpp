@@ -1,0 +1,297 @@
+#include "ops/nn/conv.h"
+
+#include <cmath>
+
+#include "core/graph/nnef.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/pad.h"
+#include "ops/nn/conv_lower.h"
+#include "ops/nn/epilogue.h"
+
+namespace rill::ops {
+
+void Conv::fields(FieldVisitor& visitor) {
+  window.fields(visitor);
+  visitor.field("groups", groups);
+  visitor.field("has_bias", has_bias);
+  visitor.field("has_residual", has_residual);
+  visitor.field("clip", clip);
+  visitor.field("lo", lo);
+  visitor.field("hi", hi);
+}
+
+Result<Facts> Conv::infer(FactSpan in) const {
+  const Fact& x = in[0];
+  const Fact& w = in[1];
+  RILL_CHECK(x.rank() >= 3, "input ", x, ": expected batch, channels and at least one more axis");
+  RILL_CHECK(w.rank() == x.rank(), "filter ", w, " for input ", x, ": expected equal ranks");
+  RILL_TRY(window.check(x.rank() - 2));
+  if (x.dtype != w.dtype) return fail(Code::kDType, "filter ", w, " for input ", x);
+  if (!is_float(x.dtype) && !is_int(x.dtype)) {
+    return fail(Code::kDType, "input ", x, ": expected numbers");
+  }
+  const auto outputs = w.dim(0).to_int();
+  const auto channels = w.dim(1).to_int();
+  RILL_CHECK(outputs && channels, "filter ", w, ": expected a known shape");
+  RILL_CHECK(groups >= 1 && *outputs % groups == 0, groups, " groups for ", *outputs,
+             " output channels");
+  RILL_CHECK(x.dim(1) == Dim(*channels * groups), "input ", x, " has ", x.dim(1),
+             " channels, filter ", w, " in ", groups, " groups expects ", *channels * groups);
+  for (int i = 0; i < window.axes(); ++i) {
+    RILL_CHECK(w.dim(i + 2) == Dim(window.kernel[static_cast<size_t>(i)]), "filter ", w,
+               " and window ", window.kernel, " differ");
+  }
+  if (has_bias) {
+    const Fact& bias = in[2];
+    RILL_CHECK(bias.rank() == 1 && bias.dim(0) == w.dim(0), "bias ", bias, ": expected ",
+               *outputs, " values");
+    if (bias.dtype != x.dtype) return fail(Code::kDType, "bias ", bias, " for input ", x);
+  }
+  Fact out = Fact::of(x.dtype, {x.dim(0), w.dim(0)});
+  for (int i = 0; i < window.axes(); ++i) out.shape.push_back(window.output(i, x.dim(i + 2)));
+  return Facts{std::move(out)};
+}
+
+namespace {
+
+/// Steps through a box of up to kMaxRank axes in row-major order.
+bool next_index(std::array<int64_t, kMaxRank>* index, const int64_t* extents, int rank) {
+  for (int axis = rank - 1; axis >= 0; --axis) {
+    const auto a = static_cast<size_t>(axis);
+    if (++(*index)[a] < extents[a]) return true;
+    (*index)[a] = 0;
+  }
+  return false;
+}
+
+template <class T>
+T multiply_add(T a, T b, T c) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::fma(a, b, c);
+  } else {
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) *
+                              static_cast<std::make_unsigned_t<T>>(b) +
+                          static_cast<std::make_unsigned_t<T>>(c));
+  }
+}
+
+template <class Stored, class T>
+void eval_as(const Conv& op, EvalCtx& ctx) {
+  const View& x = ctx.in[0];
+  const View& w = ctx.in[1];
+  const View& y = ctx.out[0];
+  if (y.volume() == 0) return;
+  const int spatial = op.window.axes();
+  const int64_t per_group = w.shape[0] / op.groups;
+  std::array<int64_t, kMaxRank> out{};
+  do {
+    const int64_t o = out[1];
+    const int64_t group = o / per_group;
+    T sum = op.has_bias ? static_cast<T>(ctx.in[2].as<Stored>()[o * ctx.in[2].stride[0]]) : T{};
+    std::array<int64_t, kMaxRank> tap{};
+    do {
+      int64_t at_x = out[0] * x.stride[0];
+      int64_t at_w = o * w.stride[0];
+      bool inside = true;
+      for (int i = 0; i < spatial; ++i) {
+        const auto a = static_cast<size_t>(i);
+        const int64_t before = op.window.pads(i, x.extent(i + 2)).first;
+        const int64_t at = out[a + 2] * op.window.stride[a] + tap[a] * op.window.dilation[a] - before;
+        inside &= at >= 0 && at < x.shape[a + 2];
+        at_x += at * x.stride[a + 2];
+        at_w += tap[a] * w.stride[a + 2];
+      }
+      if (!inside) continue;
+      for (int64_t c = 0; c < w.shape[1]; ++c) {
+        const T xv = static_cast<T>(x.as<Stored>()[at_x + (group * w.shape[1] + c) * x.stride[1]]);
+        const T wv = static_cast<T>(w.as<Stored>()[at_w + c * w.stride[1]]);
+        sum = multiply_add(xv, wv, sum);
+      }
+    } while (next_index(&tap, w.shape.data() + 2, spatial));
+    int64_t at_y = 0;
+    for (int i = 0; i < y.rank; ++i) at_y += out[static_cast<size_t>(i)] * y.step(i);
+    if (op.has_residual) {
+      const View& r = ctx.in.back();
+      int64_t at_r = 0;
+      for (int i = 0; i < r.rank; ++i) at_r += out[static_cast<size_t>(i)] * r.step(i);
+      sum = static_cast<T>(sum + static_cast<T>(r.as<Stored>()[at_r]));
+    }
+    if constexpr (std::is_floating_point_v<T>) {
+      if (op.clip) sum = static_cast<T>(clipped(static_cast<float>(sum), op.lo, op.hi));
+    }
+    y.as<Stored>()[at_y] = static_cast<Stored>(sum);
+  } while (next_index(&out, y.shape.data(), y.rank));
+}
+
+}  // namespace
+
+Status Conv::eval(EvalCtx& ctx) const {
+  switch (ctx.out[0].dtype) {
+    case DType::kF32: eval_as<float, float>(*this, ctx); return {};
+    case DType::kF64: eval_as<double, double>(*this, ctx); return {};
+    case DType::kF16: eval_as<Half, float>(*this, ctx); return {};
+    case DType::kI8: eval_as<int8_t, int32_t>(*this, ctx); return {};
+    case DType::kU8: eval_as<uint8_t, int32_t>(*this, ctx); return {};
+    case DType::kI16: eval_as<int16_t, int32_t>(*this, ctx); return {};
+    case DType::kU16: eval_as<uint16_t, int32_t>(*this, ctx); return {};
+    case DType::kI32: eval_as<int32_t, int32_t>(*this, ctx); return {};
+    case DType::kI64: eval_as<int64_t, int64_t>(*this, ctx); return {};
+    default: return fail(Code::kDType, "no convolution of ", dtype_name(ctx.out[0].dtype));
+  }
+}
+
+Status Conv::lower(Lowering& lowering) const {
+  if (lowering.in(0).dtype == DType::kF32 && lowering.in(1).konst &&
+      (!has_bias || lowering.in(2).konst)) {
+    return lower_conv_f32(*this, lowering);
+  }
+  return Op::lower(lowering);
+}
+
+std::vector<AxisTrack> Conv::axes(FactSpan in, FactSpan) const {
+  std::vector<int> none(in.size(), -1);
+  none[0] = 0;
+  return {{none, {0}}};
+}
+
+Status Conv::pulsify(PulseBuilder& b) const {
+  for (int i = 1; i < b.inputs(); ++i) {
+    if (b.stream(i)) return b.refuse("Use constant filters", "its filter or bias streams");
+  }
+  const int axis = b.stream(0)->axis;
+  if (axis == 0) return Op::pulsify(b);
+  const bool plain = axis >= 2 && window.kernel[static_cast<size_t>(axis) - 2] == 1 &&
+                     window.stride[static_cast<size_t>(axis) - 2] == 1 && !window.same &&
+                     window.padding[static_cast<size_t>(axis) - 2] == std::pair<int64_t, int64_t>{};
+  Conv pulsed = *this;
+  StreamFact stream;
+  OutletId x = b.wire(0);
+  if (plain) {
+    stream = *b.stream(0);
+    // Filters of extent 1 see one frame: the virtual first frames would map to constant frames,
+    // but with a border on other axes these are not uniform, so they become real.
+    RILL_ASSIGN(x, b.materialise(x, &stream));
+  } else {
+    Tensor zero = std::move(Tensor::zeros(b.in(0).dtype, {})).value();
+    RILL_ASSIGN(x, pulse_window(b, window, zero, &stream, &pulsed.window));
+  }
+  std::vector<OutletId> inputs{x};
+  for (int i = 1; i < b.inputs(); ++i) inputs.push_back(b.wire(i));
+  RILL_ASSIGN(const OutletId out, b.add1("", std::make_shared<Conv>(pulsed), std::move(inputs)));
+  stream.dim = b.out(0).dim(axis);
+  b.set(0, out, stream);
+  return {};
+}
+
+Status Conv::declutter(Rewrite& rewrite) const {
+  Conv simpler = *this;
+  if (resolve_same(&simpler.window, rewrite.in(0))) {
+    RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, std::make_shared<Conv>(simpler),
+                                             rewrite.mapped_inputs(rewrite.node())));
+    return rewrite.replace(out);
+  }
+  // A border of zeros in front is the convolution's own padding.
+  const auto* pad = rewrite.producer_as<Pad>(0);
+  if (!pad || rewrite.uses(rewrite.input(0)) != 1 || window.same || pad->mode != "constant") {
+    return {};
+  }
+  const auto value = element_as_double(*pad->value, 0);
+  constexpr std::pair<int64_t, int64_t> kNone{};
+  if (!value.ok() || *value != 0.0 || pad->pads[0] != kNone || pad->pads[1] != kNone) return {};
+  for (size_t i = 0; i < simpler.window.padding.size(); ++i) {
+    simpler.window.padding[i].first += pad->pads[i + 2].first;
+    simpler.window.padding[i].second += pad->pads[i + 2].second;
+  }
+  std::vector<OutletId> inputs = rewrite.mapped_inputs(rewrite.node());
+  inputs[0] = rewrite.mapped(rewrite.producer(0).inputs[0]);
+  RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, std::make_shared<Conv>(simpler),
+                                           std::move(inputs)));
+  return rewrite.replace(out);
+}
+
+Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
+  if (producer.outputs[0].dtype != DType::kF32 || clip) return {};
+  if (!consumer.fusing()) {
+    if (has_residual) return {};
+    return absorb_affine(*this, producer, consumer, input);
+  }
+  if (const auto limits = clip_of(consumer, input)) {
+    Conv fused = *this;
+    fused.clip = true;
+    fused.lo = limits->first;
+    fused.hi = limits->second;
+    return wire_fused(std::make_shared<Conv>(fused), consumer.mapped_inputs(producer), consumer);
+  }
+  if (has_residual) return {};
+  if (const auto other = sum_with(consumer, input, producer.outputs[0])) {
+    Conv fused = *this;
+    fused.has_residual = true;
+    std::vector<OutletId> inputs = consumer.mapped_inputs(producer);
+    inputs.push_back(*other);
+    return wire_fused(std::make_shared<Conv>(fused), std::move(inputs), consumer);
+  }
+  return {};
+}
+
+Cost Conv::cost(FactSpan in, FactSpan out) const {
+  Cost cost;
+  cost.fma = volume(out[0].shape) * in[1].dim(1);
+  for (const int64_t k : window.kernel) cost.fma *= Dim(k);
+  cost.bytes = (volume(in[0].shape) + volume(in[1].shape) + volume(out[0].shape)) *
+               Dim(dtype_size(in[0].dtype));
+  return cost;
+}
+
+Status Conv::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string x, ctx.in(0));
+  RILL_ASSIGN(const std::string w, ctx.in(1));
+  std::string bias = "0.0";
+  if (has_bias) {
+    RILL_ASSIGN(bias, ctx.in(2));
+  }
+  ctx.assign(str_cat("conv(", x, ", ", w, ", ", bias, window_text(window, 0), ", groups = ",
+                     groups, ")"));
+  return {};
+}
+
+namespace {
+
+Result<Value> load(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  RILL_ASSIGN(const OutletId w, ctx.wire("filter"));
+  RILL_ASSIGN(const auto filter_shape, ctx.fact(w).concrete_shape());
+  RILL_CHECK(filter_shape.size() >= 3, "filter ", ctx.fact(w),
+             ": expected [outputs, channels, spatial...]");
+  RILL_CHECK(ctx.fact(x).rank() == ctx.fact(w).rank(), "input ", ctx.fact(x), ", filter ",
+             ctx.fact(w), ": expected equal ranks");
+  RILL_ASSIGN(const std::string border, ctx.text("border"));
+  if (border != "constant" && border != "ignore") {
+    return fail(Code::kUnsupported, "border \"", border, "\": expected \"constant\"");
+  }
+  Conv op;
+  RILL_ASSIGN(op.window, load_window(ctx, {filter_shape.begin() + 2, filter_shape.end()}, 0));
+  RILL_ASSIGN(op.groups, ctx.integer("groups"));
+  if (op.groups == 0) {
+    RILL_ASSIGN(op.groups, ctx.fact(x).dim(1).as_int());
+  }
+  std::vector<OutletId> inputs{x, w};
+  RILL_ASSIGN(const auto bias, load_bias(ctx, ctx.fact(x).dtype, filter_shape[0]));
+  op.has_bias = bias.has_value();
+  if (bias) inputs.push_back(*bias);
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Conv>(op), std::move(inputs)));
+  return Value(out);
+}
+
+const NnefOp kOps[] = {
+    {"tract_nnef",
+     "fragment conv(input: tensor<scalar>, filter: tensor<scalar>, bias: tensor<scalar> = 0.0, "
+     "border: string = 'constant', padding: (integer, integer)[] = [], stride: integer[] = [], "
+     "dilation: integer[] = [], groups: integer = 1) -> (output: tensor<scalar>);",
+     load}};
+
+}  // namespace
+
+extern const OpRoom conv_room;
+const OpRoom conv_room = {"conv", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,322 @@
+#include "ops/nn/conv_lower.h"
+
+#include <cstring>
+
+#include "kernels/depthwise/depthwise.h"
+#include "kernels/matmul/matmul.h"
+#include "ops/nn/conv.h"
+
+namespace rill::ops {
+namespace {
+
+using kernels::DepthwiseF32Args;
+using kernels::MatmulF32Args;
+
+/// Loops around a kernel call, and how far each operand moves per turn, in floats.
+struct Loop {
+  int64_t count = 1;
+  int64_t x = 0;
+  int64_t y = 0;
+  int64_t residual = 0;
+  int64_t weights = 0;
+  int64_t bias = 0;
+};
+
+constexpr int kLoops = 4;
+
+template <class Args>
+struct ConvArgs {
+  void (*run)(const Args&) noexcept = nullptr;
+  Args kernel;
+  Loop loops[kLoops];
+  Ref x;
+  Ref weights;
+  Ref bias;
+  Ref residual;
+  Ref y;
+  bool has_bias = false;
+  bool has_residual = false;
+};
+
+void place(MatmulF32Args* args, const float* x, const float* w, const float* bias,
+           const float* residual, float* y) {
+  args->a = x;
+  args->b = w;
+  args->bias = bias;
+  args->residual = residual;
+  args->c = y;
+}
+
+void place(DepthwiseF32Args* args, const float* x, const float* w, const float* bias, const float*,
+           float* y) {
+  args->x = x;
+  args->w = w;
+  args->bias = bias;
+  args->y = y;
+}
+
+template <class Args>
+void run_conv(const ConvArgs<Args>& conv, const Frame& frame) noexcept {
+  const auto* x = frame.ptr<const float>(conv.x);
+  const auto* w = frame.ptr<const float>(conv.weights);
+  const auto* bias = conv.has_bias ? frame.ptr<const float>(conv.bias) : nullptr;
+  const auto* residual = conv.has_residual ? frame.ptr<const float>(conv.residual) : nullptr;
+  auto* y = frame.ptr<float>(conv.y);
+  Args args = conv.kernel;
+  const Loop* l = conv.loops;
+  for (int64_t a = 0; a < l[0].count; ++a) {
+    for (int64_t b = 0; b < l[1].count; ++b) {
+      for (int64_t c = 0; c < l[2].count; ++c) {
+        for (int64_t d = 0; d < l[3].count; ++d) {
+          const auto at = [&](int64_t Loop::*step) {
+            return a * (l[0].*step) + b * (l[1].*step) + c * (l[2].*step) + d * (l[3].*step);
+          };
+          place(&args, x + at(&Loop::x), w + at(&Loop::weights),
+                bias ? bias + at(&Loop::bias) : nullptr,
+                residual ? residual + at(&Loop::residual) : nullptr, y + at(&Loop::y));
+          conv.run(args);
+        }
+      }
+    }
+  }
+}
+
+/// One convolution while it is being lowered.
+class ConvLowering {
+ public:
+  ConvLowering(const Conv& conv, Lowering& lowering) : conv_(conv), lowering_(lowering) {}
+
+  Status run() {
+    x_ = padded_rows(lowering_, lowering_.in(0), conv_.window, 0.0F);
+    spatial_ = conv_.window.axes();
+    const Operand& w = lowering_.in(1);
+    outputs_ = w.extent(0);
+    channels_ = w.extent(1);
+    y_ = lowering_.make_out(0, channels_last(x_.rank));
+    if (conv_.has_residual) {
+      residual_ = lowering_.innermost(lowering_.in(lowering_.inputs() - 1), 1);
+    }
+    if (y_.volume() == 0) return {};
+    const bool depthwise = conv_.groups > 1 && channels_ == 1 && outputs_ == conv_.groups &&
+                           spatial_ <= 2 && !conv_.has_residual;
+    return depthwise ? depthwise_steps() : product_steps();
+  }
+
+ private:
+  int64_t taps(int axis) const { return conv_.window.kernel[static_cast<size_t>(axis)]; }
+  int64_t tap_stride(int axis) const {
+    return conv_.window.dilation[static_cast<size_t>(axis)] * x_.step(axis + 2);
+  }
+  int64_t frame_stride(int axis) const {
+    return conv_.window.stride[static_cast<size_t>(axis)] * x_.step(axis + 2);
+  }
+
+  template <class Args>
+  void common(ConvArgs<Args>* args) {
+    args->x = x_.ref;
+    args->y = y_.ref;
+    args->has_bias = conv_.has_bias;
+    if (conv_.has_bias) args->bias = lowering_.in(2).ref;
+    args->has_residual = conv_.has_residual;
+    if (conv_.has_residual) args->residual = residual_.ref;
+    args->kernel.clip = conv_.clip;
+    args->kernel.lo = conv_.lo;
+    args->kernel.hi = conv_.hi;
+  }
+  /// A loop over an axis of the output that has a stride of its own in the input.
+  Loop loop_over(int axis, int64_t x_step) const {
+    Loop loop;
+    loop.count = y_.extent(axis);
+    loop.x = x_step;
+    loop.y = y_.step(axis);
+    loop.residual = conv_.has_residual ? residual_.step(axis) : 0;
+    return loop;
+  }
+  template <class Args>
+  void emit(const ConvArgs<Args>& args) {
+    lowering_.step(run_conv<Args>, args, {args.x, conv_.has_residual ? args.residual : args.x},
+                   {args.y});
+  }
+
+  Status depthwise_steps() {
+    ConvArgs<DepthwiseF32Args> args;
+    common(&args);
+    const int inner = spatial_ - 1;
+    DepthwiseF32Args& k = args.kernel;
+    args.run = kernels::depthwise_f32(kernels::active_tier()).run;
+    k.channels = outputs_;
+    k.frames = y_.extent(inner + 2);
+    k.taps = taps(inner);
+    k.x_tap_stride = tap_stride(inner);
+    k.x_frame_stride = frame_stride(inner);
+    k.y_frame_stride = y_.step(inner + 2);
+    args.loops[0] = loop_over(0, x_.step(0));
+    if (spatial_ == 2) {
+      k.taps_outer = taps(0);
+      k.x_tap_outer_stride = tap_stride(0);
+      args.loops[1] = loop_over(2, frame_stride(0));
+    }
+    const int64_t count = k.taps * k.taps_outer;
+    auto [ref, packed] = lowering_.constant<float>(count * outputs_);
+    const auto* w = lowering_.in(1).konst->data<float>();
+    for (int64_t o = 0; o < outputs_; ++o) {
+      for (int64_t t = 0; t < count; ++t) packed[t * outputs_ + o] = w[o * count + t];
+    }
+    args.weights = ref;
+    emit(args);
+    return {};
+  }
+
+  /// Packs the filters of every group as [taps * channels] x [outputs].
+  Ref pack(const kernels::MatmulF32& kernel, int64_t* group_floats) {
+    const int64_t per_group = outputs_ / conv_.groups;
+    int64_t all_taps = 1;
+    for (int i = 0; i < spatial_; ++i) all_taps *= taps(i);
+    const int64_t k = all_taps * channels_;
+    *group_floats = (kernels::matmul_f32_packed_floats(kernel, k, per_group) + 15) / 16 * 16;
+    auto [ref, packed] = lowering_.constant<float>(*group_floats * conv_.groups);
+    std::vector<float> ordered(static_cast<size_t>(k * per_group));
+    const auto* w = lowering_.in(1).konst->data<float>();
+    for (int64_t g = 0; g < conv_.groups; ++g) {
+      for (int64_t o = 0; o < per_group; ++o) {
+        for (int64_t c = 0; c < channels_; ++c) {
+          for (int64_t t = 0; t < all_taps; ++t) {
+            ordered[static_cast<size_t>((t * channels_ + c) * per_group + o)] =
+                w[((g * per_group + o) * channels_ + c) * all_taps + t];
+          }
+        }
+      }
+      kernels::matmul_f32_pack(kernel, k, per_group, ordered.data(), per_group, 1,
+                               packed + g * *group_floats);
+    }
+    return ref;
+  }
+
+  /// Describes a row of A: the windows as they lie, if they are evenly spaced segments.
+  bool segments(MatmulF32Args* k) const {
+    // From the innermost axis outwards, taps join the segment while they follow one another.
+    int64_t len = channels_;
+    int axis = spatial_ - 1;
+    const bool dense = conv_.groups == 1;
+    while (axis >= 0 && (taps(axis) == 1 || (dense && tap_stride(axis) == len))) {
+      len *= taps(axis);
+      --axis;
+    }
+    k->segment_len = len;
+    k->segments = 1;
+    if (axis < 0) return true;
+    k->segments = taps(axis);
+    k->segment_stride = tap_stride(axis);
+    for (int i = axis - 1; i >= 0; --i) {
+      if (taps(i) != 1) return false;
+    }
+    return true;
+  }
+
+  Status product_steps() {
+    if (spatial_ > 3) {
+      return fail(Code::kUnsupported, spatial_, " spatial axes: at most 3");
+    }
+    const kernels::MatmulF32& kernel = kernels::matmul_f32(kernels::active_tier());
+    ConvArgs<MatmulF32Args> args;
+    common(&args);
+    MatmulF32Args& k = args.kernel;
+    args.run = kernel.run;
+    k.n = outputs_ / conv_.groups;
+    if (!segments(&k)) return gathered_steps(kernel);
+    int64_t group_floats = 0;
+    args.weights = pack(kernel, &group_floats);
+    const int inner = spatial_ - 1;
+    k.m = y_.extent(inner + 2);
+    k.lda = frame_stride(inner);
+    k.ldc = y_.step(inner + 2);
+    k.ldr = conv_.has_residual ? residual_.step(inner + 2) : 0;
+    args.loops[0] = loop_over(0, x_.step(0));
+    args.loops[1] = group_loop(group_floats);
+    for (int i = 0; i < inner; ++i) args.loops[2 + i] = loop_over(i + 2, frame_stride(i));
+    emit(args);
+    return {};
+  }
+
+  Loop group_loop(int64_t group_floats) const {
+    Loop loop;
+    loop.count = conv_.groups;
+    loop.x = channels_;
+    loop.y = outputs_ / conv_.groups;
+    loop.residual = loop.y;
+    loop.weights = group_floats;
+    loop.bias = loop.y;
+    return loop;
+  }
+
+  /// Copies the windows side by side first, where they are no evenly spaced segments.
+  Status gathered_steps(const kernels::MatmulF32& kernel) {
+    int64_t rows = 1;
+    std::vector<int64_t> shape{x_.extent(0)};
+    for (int i = 0; i < spatial_; ++i) {
+      shape.push_back(y_.extent(i + 2));
+      rows *= y_.extent(i + 2);
+    }
+    Operand windows = x_;  // [N, D'..., taps...] of channels, as they lie
+    int64_t all_taps = 1;
+    for (int i = 0; i < spatial_; ++i) {
+      shape.push_back(taps(i));
+      all_taps *= taps(i);
+    }
+    shape.push_back(x_.extent(1));
+    if (shape.size() > kMaxRank) return fail(Code::kUnsupported, "too many axes to gather");
+    windows.rank = static_cast<int>(shape.size());
+    std::copy(shape.begin(), shape.end(), windows.shape.begin());
+    size_t at = 0;
+    windows.stride[at++] = x_.step(0);
+    for (int i = 0; i < spatial_; ++i) windows.stride[at++] = frame_stride(i);
+    for (int i = 0; i < spatial_; ++i) windows.stride[at++] = tap_stride(i);
+    windows.stride[at] = x_.step(1);
+    const Operand gathered = lowering_.scratch(DType::kF32, shape);
+    lowering_.copy(windows, gathered);
+
+    ConvArgs<MatmulF32Args> args;
+    common(&args);
+    int64_t group_floats = 0;
+    args.weights = pack(kernel, &group_floats);
+    args.x = gathered.ref;
+    args.run = kernel.run;
+    MatmulF32Args& k = args.kernel;
+    const int inner = spatial_ - 1;
+    const int64_t row = all_taps * x_.extent(1);
+    k.n = outputs_ / conv_.groups;
+    k.m = y_.extent(inner + 2);
+    k.segments = all_taps;
+    k.segment_len = channels_;
+    k.segment_stride = x_.extent(1);
+    k.lda = row;
+    k.ldc = y_.step(inner + 2);
+    k.ldr = conv_.has_residual ? residual_.step(inner + 2) : 0;
+    args.loops[0] = loop_over(0, rows * row);
+    args.loops[1] = group_loop(group_floats);
+    int64_t step = row * k.m;
+    for (int i = inner - 1; i >= 0; --i) {
+      args.loops[2 + i] = loop_over(i + 2, step);
+      step *= y_.extent(i + 2);
+    }
+    emit(args);
+    return {};
+  }
+
+  const Conv& conv_;
+  Lowering& lowering_;
+  Operand x_;
+  Operand y_;
+  Operand residual_;
+  int spatial_ = 0;
+  int64_t outputs_ = 0;
+  int64_t channels_ = 0;
+};
+
+}  // namespace
+
+Status lower_conv_f32(const Conv& conv, Lowering& lowering) {
+  return ConvLowering(conv, lowering).run();
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,393 @@
+#include "ops/nn/einsum.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/cast.h"
+#include "ops/math/binary.h"
+#include "ops/nn/einsum_lower.h"
+#include "ops/nn/epilogue.h"
+
+namespace rill::ops {
+
+void EinSum::fields(FieldVisitor& visitor) {
+  visitor.field("expr", expr);
+  visitor.field("operands", operands);
+  visitor.field("has_bias", has_bias);
+  visitor.field("bias_axis", bias_axis);
+  visitor.field("has_residual", has_residual);
+  visitor.field("clip", clip);
+  visitor.field("lo", lo);
+  visitor.field("hi", hi);
+}
+
+std::string_view EinSum::letters(int i) const {
+  std::string_view rest = expr;
+  const size_t arrow = rest.find("->");
+  if (i == operands) return rest.substr(arrow + 2);
+  rest = rest.substr(0, arrow);
+  for (; i > 0; --i) rest = rest.substr(rest.find(',') + 1);
+  return rest.substr(0, rest.find(','));
+}
+
+std::string matmul_expr(int rank, bool transpose_a, bool transpose_b) {
+  std::string batch;
+  for (int i = 0; i + 2 < rank; ++i) batch += static_cast<char>('a' + i);
+  return str_cat(batch, transpose_a ? "zx" : "xz", ",", batch, transpose_b ? "yz" : "zy", "->",
+                 batch, "xy");
+}
+
+Result<Facts> EinSum::infer(FactSpan in) const {
+  Dim extents[256];
+  bool seen[256] = {};
+  for (int i = 0; i < operands; ++i) {
+    const Fact& fact = in[static_cast<size_t>(i)];
+    const std::string_view axes = letters(i);
+    RILL_CHECK(static_cast<int>(axes.size()) == fact.rank(), "\"", expr, "\": input ", i, " is ",
+               fact, ", expected rank ", axes.size());
+    if (fact.dtype != in[0].dtype) {
+      return fail(Code::kDType, "inputs ", in[0], " and ", fact, ": expected one type");
+    }
+    for (int axis = 0; axis < fact.rank(); ++axis) {
+      const auto letter = static_cast<unsigned char>(axes[static_cast<size_t>(axis)]);
+      const Dim& extent = fact.dim(axis);
+      if (!seen[letter]) {
+        extents[letter] = extent;
+        seen[letter] = true;
+        continue;
+      }
+      const Dim both = broadcast(extents[letter], extent);
+      RILL_CHECK(both.valid(), "axis ", static_cast<char>(letter), " of \"", expr, "\" is ",
+                 extents[letter], " and ", extent);
+      extents[letter] = both;
+    }
+  }
+  Fact out = Fact::of(in[0].dtype, {});
+  for (const char c : letters(static_cast<int>(operands))) {
+    const auto letter = static_cast<unsigned char>(c);
+    RILL_CHECK(seen[letter], "\"", expr, "\": axis ", c, " of the output is in no input");
+    out.shape.push_back(extents[letter]);
+  }
+  return Facts{std::move(out)};
+}
+
+namespace {
+
+/// The plain form: for every output, a sum over the summed letters in the order they first appear.
+struct PlainSum {
+  int operands = 0;
+  std::string free;
+  std::string summed;
+  int64_t extent[256] = {};
+  int64_t stride[kMaxRank][256] = {};
+};
+
+PlainSum plain_sum(const EinSum& op, std::span<const View> in) {
+  PlainSum plan;
+  plan.operands = static_cast<int>(op.operands);
+  plan.free = op.letters(plan.operands);
+  for (int i = 0; i < plan.operands; ++i) {
+    const std::string_view axes = op.letters(i);
+    const View& view = in[static_cast<size_t>(i)];
+    for (size_t axis = 0; axis < axes.size(); ++axis) {
+      const auto letter = static_cast<unsigned char>(axes[axis]);
+      plan.extent[letter] = std::max(plan.extent[letter], view.shape[axis]);
+      if (view.shape[axis] == 0) plan.extent[letter] = 0;
+      if (view.shape[axis] != 1) plan.stride[i][letter] += view.stride[axis];
+      const bool known = plan.free.find(axes[axis]) != std::string::npos ||
+                         plan.summed.find(axes[axis]) != std::string::npos;
+      if (!known) plan.summed += axes[axis];
+    }
+  }
+  return plan;
+}
+
+template <class T>
+T product_sum(T a, T b, T c) {
+  if constexpr (std::is_same_v<T, float>) {
+    return __builtin_fmaf(a, b, c);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return __builtin_fma(a, b, c);
+  } else if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(a) * static_cast<U>(b) + static_cast<U>(c));
+  } else {
+    return a * b + c;
+  }
+}
+
+template <class Stored, class T>
+T sum_at(const PlainSum& plan, std::span<const View> in, const int64_t* base, size_t letter,
+         T sum) {
+  if (letter == plan.summed.size()) {
+    T product = static_cast<T>(in[0].as<Stored>()[base[0]]);
+    for (int i = 1; i + 1 < plan.operands; ++i) {
+      product = product * static_cast<T>(in[static_cast<size_t>(i)].as<Stored>()[base[i]]);
+    }
+    if (plan.operands == 1) return sum + product;
+    const auto last = static_cast<size_t>(plan.operands - 1);
+    return product_sum<T>(product, static_cast<T>(in[last].as<Stored>()[base[last]]), sum);
+  }
+  const auto name = static_cast<unsigned char>(plan.summed[letter]);
+  int64_t at[kMaxRank];
+  std::copy(base, base + plan.operands, at);
+  for (int64_t k = 0; k < plan.extent[name]; ++k) {
+    sum = sum_at<Stored, T>(plan, in, at, letter + 1, sum);
+    for (int i = 0; i < plan.operands; ++i) at[i] += plan.stride[i][name];
+  }
+  return sum;
+}
+
+template <class Stored, class T>
+void eval_as(const EinSum& op, EvalCtx& ctx) {
+  const PlainSum plan = plain_sum(op, ctx.in);
+  const View& y = ctx.out[0];
+  std::array<int64_t, kMaxRank> index{};
+  for (int64_t n = y.volume(); n > 0; --n) {
+    int64_t base[kMaxRank] = {};
+    int64_t at_y = 0;
+    for (int axis = 0; axis < y.rank; ++axis) {
+      const auto a = static_cast<size_t>(axis);
+      const auto letter = static_cast<unsigned char>(plan.free[a]);
+      at_y += index[a] * y.stride[a];
+      for (int i = 0; i < plan.operands; ++i) base[i] += index[a] * plan.stride[i][letter];
+    }
+    T sum{};
+    size_t extra = static_cast<size_t>(op.operands);
+    if (op.has_bias) {
+      const View& bias = ctx.in[extra++];
+      sum = static_cast<T>(bias.as<Stored>()[index[static_cast<size_t>(op.bias_axis)] * bias.stride[0]]);
+    }
+    sum = sum_at<Stored, T>(plan, ctx.in, base, 0, sum);
+    if (op.has_residual) {
+      const View& r = ctx.in[extra];
+      int64_t at_r = 0;
+      for (int axis = 0; axis < r.rank; ++axis) at_r += index[static_cast<size_t>(axis)] * r.step(axis);
+      sum = sum + static_cast<T>(r.as<Stored>()[at_r]);
+    }
+    if constexpr (std::is_same_v<T, float>) {
+      if (op.clip) sum = clipped(sum, op.lo, op.hi);
+    }
+    y.as<Stored>()[at_y] = static_cast<Stored>(sum);
+    for (int axis = y.rank - 1; axis >= 0; --axis) {
+      const auto a = static_cast<size_t>(axis);
+      if (++index[a] < y.shape[a]) break;
+      index[a] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+Status EinSum::eval(EvalCtx& ctx) const {
+  switch (ctx.out[0].dtype) {
+    case DType::kF32: eval_as<float, float>(*this, ctx); return {};
+    case DType::kF64: eval_as<double, double>(*this, ctx); return {};
+    case DType::kF16: eval_as<Half, float>(*this, ctx); return {};
+    case DType::kI8: eval_as<int8_t, int8_t>(*this, ctx); return {};
+    case DType::kU8: eval_as<uint8_t, uint8_t>(*this, ctx); return {};
+    case DType::kI16: eval_as<int16_t, int16_t>(*this, ctx); return {};
+    case DType::kI32: eval_as<int32_t, int32_t>(*this, ctx); return {};
+    case DType::kI64: eval_as<int64_t, int64_t>(*this, ctx); return {};
+    case DType::kDim: eval_as<Dim, Dim>(*this, ctx); return {};
+    default: return fail(Code::kDType, "no sum of products of ", dtype_name(ctx.out[0].dtype));
+  }
+}
+
+Status EinSum::lower(Lowering& lowering) const {
+  if (can_lower_einsum_f32(*this, lowering)) return lower_einsum_f32(*this, lowering);
+  return Op::lower(lowering);
+}
+
+std::vector<AxisTrack> EinSum::axes(FactSpan in, FactSpan) const {
+  std::vector<AxisTrack> tracks;
+  const std::string_view output = letters(static_cast<int>(operands));
+  for (size_t axis = 0; axis < output.size(); ++axis) {
+    AxisTrack track;
+    for (size_t i = 0; i < in.size(); ++i) {
+      int at = -1;
+      if (i < static_cast<size_t>(operands)) {
+        const size_t found = letters(static_cast<int>(i)).find(output[axis]);
+        if (found != std::string_view::npos && !(in[i].dim(static_cast<int>(found)) == Dim(1))) {
+          at = static_cast<int>(found);
+        }
+      } else if (has_residual && i + 1 == in.size()) {
+        at = static_cast<int>(axis);
+      }
+      track.in.push_back(at);
+    }
+    track.out = {static_cast<int>(axis)};
+    tracks.push_back(std::move(track));
+  }
+  return tracks;
+}
+
+Status EinSum::pulsify(PulseBuilder& b) const {
+  char streaming = 0;
+  const std::string_view output = letters(static_cast<int>(operands));
+  for (int i = 0; i < operands; ++i) {
+    const auto stream = b.stream(i);
+    if (!stream) continue;
+    const char letter = letters(i)[static_cast<size_t>(stream->axis)];
+    if (output.find(letter) == std::string_view::npos) {
+      return b.refuse("Keep the streaming axis, or use a recurrent layer",
+                      "it sums over the streaming axis ", stream->axis, " of input ", i,
+                      ", which needs the whole stream");
+    }
+    if (streaming != 0 && streaming != letter) {
+      return b.refuse("Limit attention to a window of frames",
+                      "every frame of one input meets every frame of another");
+    }
+    streaming = letter;
+  }
+  return Op::pulsify(b);
+}
+
+Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const {
+  if (!consumer.fusing() || operands != 2 || producer.outputs[0].dtype != DType::kF32) return {};
+  if (clip) return {};
+  EinSum fused = *this;
+  std::vector<OutletId> inputs = consumer.mapped_inputs(producer);
+  if (const auto limits = clip_of(consumer, input)) {
+    fused.clip = true;
+    fused.lo = limits->first;
+    fused.hi = limits->second;
+    return wire_fused(std::make_shared<EinSum>(fused), std::move(inputs), consumer);
+  }
+  if (has_residual) return {};
+  if (!has_bias) {
+    if (auto bias = column_bias(*this, producer, consumer, input)) {
+      fused.has_bias = true;
+      fused.bias_axis = bias->first;
+      inputs.push_back(consumer.konst(producer.name + "_bias", std::move(bias->second)));
+      return wire_fused(std::make_shared<EinSum>(fused), std::move(inputs), consumer);
+    }
+  }
+  if (const auto other = sum_with(consumer, input, producer.outputs[0])) {
+    fused.has_residual = true;
+    inputs.push_back(*other);
+    return wire_fused(std::make_shared<EinSum>(fused), std::move(inputs), consumer);
+  }
+  return {};
+}
+
+Cost EinSum::cost(FactSpan in, FactSpan out) const {
+  Cost cost;
+  cost.fma = volume(out[0].shape);
+  const std::string_view output = letters(static_cast<int>(operands));
+  std::string counted;
+  for (int i = 0; i < operands; ++i) {
+    const std::string_view axes = letters(i);
+    for (size_t axis = 0; axis < axes.size(); ++axis) {
+      if (output.find(axes[axis]) != std::string_view::npos) continue;
+      if (counted.find(axes[axis]) != std::string::npos) continue;
+      counted += axes[axis];
+      cost.fma *= in[static_cast<size_t>(i)].dim(static_cast<int>(axis));
+    }
+    cost.bytes += volume(in[static_cast<size_t>(i)].shape) * Dim(dtype_size(in[0].dtype));
+  }
+  cost.bytes += volume(out[0].shape) * Dim(dtype_size(out[0].dtype));
+  return cost;
+}
+
+Status EinSum::save(SaveCtx& ctx) const {
+  std::string list;
+  for (int i = 0; i < operands; ++i) {
+    RILL_ASSIGN(const std::string input, ctx.in(i));
+    list += (i == 0 ? "" : ", ") + input;
+  }
+  const int rank = static_cast<int>(letters(0).size());
+  for (int form = 0; form < 4 && operands == 2; ++form) {
+    const bool ta = (form & 1) != 0;
+    const bool tb = (form & 2) != 0;
+    if (rank < 2 || expr != matmul_expr(rank, ta, tb)) continue;
+    ctx.assign(str_cat("matmul(", list, ", transposeA = ", ta, ", transposeB = ", tb, ")"));
+    return {};
+  }
+  ctx.need_registry("tract_core");
+  ctx.assign(str_cat("tract_core_einsum([", list, "], expr = \"", expr, "\", acc = \"",
+                     dtype_lower_name(ctx.graph().fact(ctx.node().inputs[0]).dtype),
+                     "\", output = \"\")"));
+  return {};
+}
+
+namespace {
+
+/// Brings wires to the type that the products are computed in.
+Result<std::vector<OutletId>> cast_all(LoadCtx& ctx, std::vector<OutletId> wires, DType to) {
+  for (OutletId& wire : wires) {
+    RILL_ASSIGN(wire, cast_to(ctx, wire, to));
+  }
+  return wires;
+}
+
+Result<Value> load_matmul(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId a, ctx.wire("A"));
+  RILL_ASSIGN(const OutletId b, ctx.wire("B"));
+  RILL_ASSIGN(const bool ta, ctx.boolean("transposeA"));
+  RILL_ASSIGN(const bool tb, ctx.boolean("transposeB"));
+  const int rank = ctx.fact(a).rank();
+  RILL_CHECK(rank == ctx.fact(b).rank(), "inputs ", ctx.fact(a), " and ", ctx.fact(b),
+             ": expected equal ranks");
+  RILL_CHECK(rank >= 2, "inputs ", ctx.fact(a), ": expected at least 2 axes");
+  auto op = std::make_shared<EinSum>();
+  op->expr = matmul_expr(rank, ta, tb);
+  RILL_ASSIGN(auto inputs, cast_all(ctx, {a, b}, ctx.fact(a).dtype));
+  RILL_ASSIGN(const OutletId out, ctx.add1(op, std::move(inputs)));
+  return Value(out);
+}
+
+Result<Value> load_einsum(LoadCtx& ctx) {
+  RILL_ASSIGN(std::vector<OutletId> inputs, ctx.wires("inputs"));
+  RILL_ASSIGN(std::string expr, ctx.text("expr"));
+  RILL_ASSIGN(const std::string acc, ctx.text("acc"));
+  std::erase_if(expr, [](char c) { return c == ' '; });
+  if (inputs.empty() || inputs.size() > kMaxRank) {
+    return fail(Code::kUnsupported, inputs.size(), " inputs: expected 1 to ", kMaxRank);
+  }
+  const size_t arrow = expr.find("->");
+  const std::string sides = expr.substr(0, arrow);
+  if (static_cast<size_t>(std::count(sides.begin(), sides.end(), ',')) + 1 != inputs.size()) {
+    return fail(Code::kArg, "\"", expr, "\": expected letters for ", inputs.size(), " inputs");
+  }
+  for (const char c : expr) {
+    const bool allowed = std::isalpha(static_cast<unsigned char>(c)) || c == ',' || c == '-' || c == '>';
+    if (!allowed) return fail(Code::kArg, "\"", expr, "\": expected letters, commas and ->");
+  }
+  auto op = std::make_shared<EinSum>();
+  op->operands = static_cast<int64_t>(inputs.size());
+  if (arrow == std::string::npos) {
+    std::string once;
+    for (char c = 'A'; c <= 'z'; ++c) {
+      if (std::isalpha(static_cast<unsigned char>(c)) && std::count(expr.begin(), expr.end(), c) == 1) once += c;
+    }
+    expr += "->" + once;
+  }
+  op->expr = std::move(expr);
+  const auto dtype = dtype_from_name(acc);
+  if (!dtype) return fail(Code::kDType, "acc \"", acc, "\": no such type");
+  RILL_ASSIGN(inputs, cast_all(ctx, std::move(inputs), *dtype));
+  RILL_ASSIGN(const OutletId out, ctx.add1(op, std::move(inputs)));
+  return Value(out);
+}
+
+const NnefOp kOps[] = {
+    {"tract_nnef",
+     "fragment matmul(A: tensor<scalar>, B: tensor<scalar>, transposeA: logical = false, "
+     "transposeB: logical = false) -> (C: tensor<scalar>);",
+     load_matmul},
+    {"tract_core",
+     "fragment tract_core_einsum(inputs: tensor<scalar>[], expr: string, acc: string, "
+     "output: string = '') -> (result: tensor<scalar>);",
+     load_einsum},
+};
+
+}  // namespace
+
+extern const OpRoom einsum_room;
+const OpRoom einsum_room = {"einsum", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,421 @@
+#include "ops/nn/einsum_lower.h"
+
+#include <algorithm>
+
+#include "kernels/matmul/matmul.h"
+#include "ops/math/binary.h"
+
+namespace rill::ops {
+namespace {
+
+using kernels::MatmulF32;
+using kernels::MatmulF32Args;
+
+bool has(std::string_view letters, char letter) {
+  return letters.find(letter) != std::string_view::npos;
+}
+
+/// The roles of the letters once it is known which operand gives the columns.
+struct Roles {
+  int rows = 0;     ///< index of the operand that gives the rows
+  int columns = 1;  ///< index of the operand that is packed
+  std::string summed;
+  std::string row_letters;    ///< of the output, not of the columns' operand
+  std::string batch_letters;  ///< of both operands and the output
+  std::string column_letters;
+};
+
+/// Sorts the letters; nothing if the sum is no product of matrices.
+std::optional<Roles> roles_of(const EinSum& op, int columns_operand) {
+  if (op.operands != 2) return std::nullopt;
+  Roles roles;
+  roles.columns = columns_operand;
+  roles.rows = 1 - columns_operand;
+  const std::string_view a = op.letters(roles.rows);
+  const std::string_view b = op.letters(roles.columns);
+  const std::string_view out = op.letters(2);
+  for (const std::string_view side : {a, b, out}) {
+    for (size_t i = 0; i < side.size(); ++i) {
+      if (has(side.substr(i + 1), side[i])) return std::nullopt;  // a diagonal
+    }
+  }
+  for (const char c : a) {
+    if (has(b, c) && has(out, c)) {
+      roles.batch_letters += c;
+    } else if (has(out, c)) {
+      roles.row_letters += c;
+    } else if (has(b, c)) {
+      roles.summed += c;
+    } else {
+      return std::nullopt;
+    }
+  }
+  for (const char c : b) {
+    if (has(a, c)) continue;
+    if (!has(out, c)) return std::nullopt;
+    roles.column_letters += c;
+  }
+  return roles;
+}
+
+int axis_of(std::string_view letters, char letter) {
+  const size_t at = letters.find(letter);
+  return at == std::string_view::npos ? -1 : static_cast<int>(at);
+}
+
+int64_t extent_of(const Operand& operand, std::string_view letters, char letter) {
+  const int axis = axis_of(letters, letter);
+  return axis < 0 ? 1 : operand.extent(axis);
+}
+
+int64_t stride_of(const Operand& operand, std::string_view letters, char letter) {
+  const int axis = axis_of(letters, letter);
+  return axis < 0 || operand.extent(axis) == 1 ? 0 : operand.step(axis);
+}
+
+struct Loop {
+  int64_t count = 1;
+  int64_t a = 0;
+  int64_t b = 0;  ///< in the packed weights, or in the operand that is packed on the way
+  int64_t y = 0;
+  int64_t residual = 0;
+};
+
+constexpr int kLoops = 6;
+
+struct ProductArgs {
+  const MatmulF32* kernel = nullptr;
+  MatmulF32Args args;
+  Loop loops[kLoops];
+  int loop_count = 0;
+  Ref a;
+  Ref b;  ///< packed weights; or what is packed on the way
+  Ref y;
+  Ref bias;
+  Ref residual;
+  Ref packed;  ///< scratch
+  bool pack = false;
+  bool has_bias = false;
+  bool has_residual = false;
+  int64_t k_stride = 0;
+  int64_t n_stride = 0;
+};
+
+void run_loop(const ProductArgs& product, MatmulF32Args* args, int depth, const float* b,
+              const float** packed_from, float* packed) noexcept {
+  if (depth == product.loop_count) {
+    if (product.pack) {
+      if (*packed_from != b) {
+        kernels::matmul_f32_pack(*product.kernel, args->segments * args->segment_len, args->n, b,
+                                 product.k_stride, product.n_stride, packed);
+        *packed_from = b;
+      }
+      args->b = packed;
+    } else {
+      args->b = b;
+    }
+    product.kernel->run(*args);
+    return;
+  }
+  const Loop& loop = product.loops[depth];
+  const MatmulF32Args saved = *args;
+  for (int64_t i = 0; i < loop.count; ++i) {
+    args->a = saved.a + i * loop.a;
+    args->c = saved.c + i * loop.y;
+    if (saved.residual) args->residual = saved.residual + i * loop.residual;
+    run_loop(product, args, depth + 1, b + i * loop.b, packed_from, packed);
+  }
+  *args = saved;
+}
+
+void run_product(const ProductArgs& product, const Frame& frame) noexcept {
+  MatmulF32Args args = product.args;
+  args.a = frame.ptr<const float>(product.a);
+  args.c = frame.ptr<float>(product.y);
+  args.bias = product.has_bias ? frame.ptr<const float>(product.bias) : nullptr;
+  args.residual = product.has_residual ? frame.ptr<const float>(product.residual) : nullptr;
+  const float* packed_from = nullptr;
+  run_loop(product, &args, 0, frame.ptr<const float>(product.b), &packed_from,
+           product.pack ? frame.ptr<float>(product.packed) : nullptr);
+}
+
+/// One product while it is being lowered.
+class ProductLowering {
+ public:
+  ProductLowering(const EinSum& op, Lowering& lowering, Roles roles)
+      : op_(op), lowering_(lowering), roles_(std::move(roles)),
+        la_(op.letters(roles_.rows)), lb_(op.letters(roles_.columns)), ly_(op.letters(2)),
+        kernel_(kernels::matmul_f32(kernels::active_tier())) {}
+
+  Status run() {
+    place_operands();
+    if (y_.volume() == 0) return {};
+    ProductArgs product;
+    product.kernel = &kernel_;
+    product.a = a_.ref;
+    product.y = y_.ref;
+    product.args.n = n_;
+    product.args.segment_len = k_;
+    product.args.clip = op_.clip;
+    product.args.lo = op_.lo;
+    product.args.hi = op_.hi;
+    size_t extra = 2;
+    product.has_bias = op_.has_bias;
+    if (op_.has_bias) product.bias = lowering_.in(static_cast<int>(extra++)).ref;
+    product.has_residual = op_.has_residual;
+    if (op_.has_residual) product.residual = residual_.ref;
+    place_columns(&product);
+    place_loops(&product);
+    if (product.loop_count < 0) {
+      return fail(Code::kUnsupported, "a product with that many separate axes");
+    }
+    lowering_.step(run_product, product,
+                   {product.a, product.b, product.has_residual ? product.residual : product.a,
+                    product.pack ? product.packed : product.a},
+                   {product.y});
+    return {};
+  }
+
+ private:
+  /// Brings the rows' operand into a form whose summed axes lie together, and makes the output
+  /// with the columns innermost and the rows as they lie.
+  void place_operands() {
+    const Operand& a = lowering_.in(roles_.rows);
+    std::vector<int> order = Lowering::physical_order(a);
+    std::vector<int> summed;
+    for (const char c : roles_.summed) summed.push_back(axis_of(la_, c));
+    if (summed.size() == 1) {
+      a_ = lowering_.innermost(a, summed[0]);
+    } else {
+      std::erase_if(order, [&](int axis) {
+        return std::find(summed.begin(), summed.end(), axis) != summed.end();
+      });
+      order.insert(order.end(), summed.begin(), summed.end());
+      a_ = lowering_.ordered(a, order);
+    }
+    for (const char c : roles_.summed) k_ *= extent_of(a, la_, c);
+    const Operand& b = lowering_.in(roles_.columns);
+    for (const char c : roles_.column_letters) n_ *= extent_of(b, lb_, c);
+
+    std::string out_order;
+    for (const char c : ly_) {
+      if (!has(la_, c) && !has(roles_.column_letters, c)) out_order += c;
+    }
+    for (const int axis : Lowering::physical_order(a_)) {
+      if (has(ly_, la_[static_cast<size_t>(axis)])) out_order += la_[static_cast<size_t>(axis)];
+    }
+    out_order += roles_.column_letters;
+    std::vector<int> out_axes;
+    for (const char c : out_order) out_axes.push_back(axis_of(ly_, c));
+    y_ = lowering_.make_out(0, out_axes);
+    if (op_.has_residual) {
+      residual_ = lowering_.in(lowering_.inputs() - 1);
+      if (!roles_.column_letters.empty()) {
+        residual_ = lowering_.innermost(residual_, axis_of(ly_, roles_.column_letters.back()));
+      }
+    }
+  }
+
+  /// Packs constant columns now, others in the step.
+  void place_columns(ProductArgs* product) {
+    const Operand& b = lowering_.in(roles_.columns);
+    // [batch..., k..., n...], each group dense, unless one stride says it all.
+    Operand source = b;
+    const bool simple = roles_.summed.size() <= 1 && roles_.column_letters.size() <= 1;
+    if (!simple) {
+      std::vector<int> order;
+      for (const char c : roles_.batch_letters) order.push_back(axis_of(lb_, c));
+      for (const char c : roles_.summed) order.push_back(axis_of(lb_, c));
+      for (const char c : roles_.column_letters) order.push_back(axis_of(lb_, c));
+      source = lowering_.ordered(b, order);
+      product->n_stride = 1;
+      product->k_stride = n_;
+    } else {
+      product->k_stride = roles_.summed.empty() ? 0 : stride_of(b, lb_, roles_.summed[0]);
+      product->n_stride = roles_.column_letters.empty() ? 0 : stride_of(b, lb_, roles_.column_letters[0]);
+    }
+    b_ = source;
+    const int64_t floats = (kernels::matmul_f32_packed_floats(kernel_, k_, n_) + 15) / 16 * 16;
+    if (!b.konst || !simple) {
+      product->pack = true;
+      product->b = source.ref;
+      product->packed = lowering_.scratch_bytes(floats * 4);
+      return;
+    }
+    int64_t count = 1;
+    for (const char c : roles_.batch_letters) count *= extent_of(b, lb_, c);
+    auto [ref, packed] = lowering_.constant<float>(floats * count);
+    product->b = ref;
+    packed_floats_ = floats;
+    const float* from = b.konst->data<float>();
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t at = 0;
+      int64_t rest = i;
+      for (size_t l = roles_.batch_letters.size(); l-- > 0;) {
+        const char c = roles_.batch_letters[l];
+        const int64_t extent = extent_of(b, lb_, c);
+        at += rest % extent * stride_of(b, lb_, c);
+        rest /= extent;
+      }
+      kernels::matmul_f32_pack(kernel_, k_, n_, from + at, product->k_stride, product->n_stride,
+                               packed + i * floats);
+    }
+  }
+
+  /// Turns rows and batches into the product's rows and loops around it.
+  void place_loops(ProductArgs* product) {
+    struct Axis {
+      char letter;
+      Loop loop;
+      bool batch;
+    };
+    std::vector<Axis> axes;
+    int64_t packed_step = packed_floats_;
+    std::string batches = roles_.batch_letters;
+    std::reverse(batches.begin(), batches.end());
+    std::vector<Axis> batch_axes;
+    for (const char c : batches) {
+      Loop loop = loop_over(c);
+      const int64_t own = extent_of(b_, lb_, c);
+      if (packed_floats_ > 0) {
+        loop.b = own == 1 ? 0 : packed_step;
+        packed_step *= own;
+      }
+      if (loop.count != 1) batch_axes.push_back({c, loop, loop.b != 0});
+    }
+    std::reverse(batch_axes.begin(), batch_axes.end());
+    for (const char c : roles_.row_letters) {
+      const Loop loop = loop_over(c);
+      if (loop.count != 1) axes.push_back({c, loop, false});
+    }
+    // A batch that the columns do not have is a row like any other.
+    for (const Axis& axis : batch_axes) {
+      if (!axis.batch) axes.push_back(axis);
+    }
+    std::erase_if(batch_axes, [](const Axis& axis) { return !axis.batch; });
+    std::stable_sort(axes.begin(), axes.end(),
+                     [](const Axis& x, const Axis& y) { return x.loop.a > y.loop.a; });
+    for (size_t i = 0; i + 1 < axes.size();) {
+      Loop& outer = axes[i].loop;
+      const Loop& inner = axes[i + 1].loop;
+      const bool one_run = outer.a == inner.a * inner.count && outer.y == inner.y * inner.count &&
+                           (!op_.has_residual || outer.residual == inner.residual * inner.count);
+      if (!one_run) {
+        ++i;
+        continue;
+      }
+      outer = {outer.count * inner.count, inner.a, 0, inner.y, inner.residual};
+      axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    }
+    product->args.m = 1;
+    product->args.lda = k_;
+    product->args.ldc = n_;
+    product->args.ldr = n_;
+    if (!axes.empty()) {
+      const Loop rows = axes.back().loop;
+      axes.pop_back();
+      product->args.m = rows.count;
+      product->args.lda = rows.a;
+      product->args.ldc = rows.y;
+      product->args.ldr = rows.residual;
+    }
+    for (const std::vector<Axis>* list : {&batch_axes, &axes}) {
+      for (const Axis& axis : *list) {
+        if (product->loop_count == kLoops) {
+          product->loop_count = -1;
+          return;
+        }
+        product->loops[product->loop_count++] = axis.loop;
+      }
+    }
+  }
+
+  Loop loop_over(char c) const {
+    Loop loop;
+    loop.count = extent_of(y_, ly_, c);
+    loop.a = stride_of(a_, la_, c);
+    loop.b = stride_of(b_, lb_, c);
+    loop.y = stride_of(y_, ly_, c);
+    loop.residual = op_.has_residual ? stride_of(residual_, ly_, c) : 0;
+    return loop;
+  }
+
+  const EinSum& op_;
+  Lowering& lowering_;
+  Roles roles_;
+  std::string la_;
+  std::string lb_;
+  std::string ly_;
+  const MatmulF32& kernel_;
+  Operand a_;
+  Operand b_;
+  Operand y_;
+  Operand residual_;
+  int64_t k_ = 1;
+  int64_t n_ = 1;
+  int64_t packed_floats_ = 0;
+};
+
+/// The operand whose columns are packed: a constant one if there is one, the right one otherwise.
+int columns_operand(bool left_constant, bool right_constant) {
+  return left_constant && !right_constant ? 0 : 1;
+}
+
+}  // namespace
+
+bool can_lower_einsum_f32(const EinSum& op, const Lowering& lowering) {
+  if (op.operands != 2) return false;
+  for (int i = 0; i < lowering.inputs(); ++i) {
+    if (lowering.in(i).dtype != DType::kF32) return false;
+    const TensorPtr& value = lowering.in(i).konst;
+    if (value && value->block_format() != BlockFormat::kNone) return false;
+  }
+  const auto roles =
+      roles_of(op, columns_operand(lowering.in(0).konst != nullptr, lowering.in(1).konst != nullptr));
+  if (!roles || roles->column_letters.size() > 1) return false;
+  // Broadcasting along a summed axis has no matrix form.
+  for (const char c : roles->summed) {
+    if (extent_of(lowering.in(0), op.letters(0), c) != extent_of(lowering.in(1), op.letters(1), c)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Status lower_einsum_f32(const EinSum& op, Lowering& lowering) {
+  auto roles =
+      roles_of(op, columns_operand(lowering.in(0).konst != nullptr, lowering.in(1).konst != nullptr));
+  return ProductLowering(op, lowering, std::move(*roles)).run();
+}
+
+std::optional<std::pair<int64_t, Tensor>> column_bias(const EinSum& op, const Node& producer,
+                                                      const Rewrite& consumer, int input) {
+  const auto* binary = consumer.node().op->as<Binary>();
+  if (!binary || binary->kind_of != BinaryKind::kAdd) return std::nullopt;
+  const TensorPtr& value = consumer.in(1 - input).konst;
+  if (!value || value->dtype() != DType::kF32 || value->block_format() != BlockFormat::kNone) {
+    return std::nullopt;
+  }
+  if (!(consumer.out().shape == producer.outputs[0].shape)) return std::nullopt;
+  const Graph& old = consumer.old_graph();
+  const bool left = old.fact(producer.inputs[0]).konst != nullptr;
+  const bool right = old.fact(producer.inputs[1]).konst != nullptr;
+  if (!left && !right) return std::nullopt;
+  const auto roles = roles_of(op, columns_operand(left, right));
+  if (!roles || roles->column_letters.size() != 1) return std::nullopt;
+  const int axis = axis_of(op.letters(2), roles->column_letters[0]);
+  const auto columns = producer.outputs[0].dim(axis).to_int();
+  if (!columns || value->rank() != producer.outputs[0].rank()) return std::nullopt;
+  const bool spread = value->volume() == 1;
+  if (!spread && (value->volume() != *columns || value->extent(axis) != *columns)) {
+    return std::nullopt;
+  }
+  auto bias = Tensor::zeros(DType::kF32, {*columns});
+  if (!bias.ok()) return std::nullopt;
+  for (int64_t i = 0; i < *columns; ++i) {
+    bias->mutable_data<float>()[i] = value->data<float>()[spread ? 0 : i];
+  }
+  return std::pair<int64_t, Tensor>{axis, std::move(bias).value()};
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+
+#include "core/exec/lowering.h"
+#include "core/graph/rewrite.h"
+#include "ops/nn/einsum.h"
+
+namespace rill::ops {
+
+/// Tell whether the sum is a product of matrices, with batches, of f32.
+bool can_lower_einsum_f32(const EinSum& op, const Lowering& lowering);
+
+/// Lower to the packed matrix product: columns are what the constant operand alone has, rows are
+/// whatever else the output has.
+Status lower_einsum_f32(const EinSum& op, Lowering& lowering);
+
+/// If the consumer adds a constant that varies along the product's columns only, and the product
+/// can start from it: the axis of the output, and the values.
+std::optional<std::pair<int64_t, Tensor>> column_bias(const EinSum& op, const Node& producer,
+                                                      const Rewrite& consumer, int input);
+
+}  // namespace rill::ops

@@ -1,0 +1,188 @@
+#include <limits>
+
+#include "core/graph/rewrite.h"
+#include "ops/nn/pool_lower.h"
+
+namespace rill::ops {
+namespace {
+
+/// Take the largest element of each window.
+/// Shapes: [N, C, D...] -> [N, C, D'...], and the same for the index; D' as for `conv`.
+/// Types: f16, f32, f64 and integers; the index is i64: the flat offset in the unpadded plane.
+/// Errors: kShape, kDType.
+/// Stream: on a spatial axis, history and a mask of the lowest number for the padding; other axes
+/// frame by frame. The index is refused on a spatial axis.
+/// Accuracy: exact. A NaN is never chosen; of equal elements the first one is.
+/// Source: NNEF 1.0, `max_pool_with_index`.
+struct MaxPool final : OpBase<MaxPool> {
+  Window window;
+  bool with_index = false;
+
+  std::string_view name() const override { return "MaxPool"; }
+  void fields(FieldVisitor& visitor) override {
+    window.fields(visitor);
+    visitor.field("with_index", with_index);
+  }
+  Result<Facts> infer(FactSpan in) const override {
+    const Fact& x = in[0];
+    RILL_CHECK(x.rank() == window.axes() + 2, "input ", x, " for a window over ", window.axes(),
+               " axes");
+    RILL_TRY(window.check(x.rank() - 2));
+    if (!is_float(x.dtype) && !is_int(x.dtype)) {
+      return fail(Code::kDType, "input ", x, ": expected numbers");
+    }
+    Fact out = Fact::of(x.dtype, {x.dim(0), x.dim(1)});
+    for (int i = 0; i < window.axes(); ++i) out.shape.push_back(window.output(i, x.dim(i + 2)));
+    Facts facts{out};
+    if (with_index) facts.push_back(Fact::of(DType::kI64, out.shape));
+    return facts;
+  }
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override {
+    if (!with_index && lowering.in(0).dtype == DType::kF32 &&
+        lower_pool_f32(lowering, window, -std::numeric_limits<float>::infinity(), 1.0F,
+                       kernels::pool_f32(kernels::active_tier()).max)) {
+      return {};
+    }
+    return Op::lower(lowering);
+  }
+  std::vector<AxisTrack> axes(FactSpan, FactSpan out) const override {
+    std::vector<AxisTrack> tracks;
+    for (int axis = 0; axis < 2; ++axis) {
+      tracks.push_back({{axis}, std::vector<int>(out.size(), axis)});
+    }
+    return tracks;
+  }
+  Status pulsify(PulseBuilder& b) const override {
+    const int axis = b.stream(0)->axis;
+    if (axis < 2) return Op::pulsify(b);
+    if (with_index) {
+      return b.refuse("Use the values only", "the index counts from the start of the stream");
+    }
+    MaxPool pulsed = *this;
+    StreamFact stream;
+    RILL_ASSIGN(const Tensor lowest, lowest_of(b.in(0).dtype));
+    RILL_ASSIGN(const OutletId x, pulse_window(b, window, lowest, &stream, &pulsed.window));
+    RILL_ASSIGN(const OutletId out, b.add1("", std::make_shared<MaxPool>(pulsed), {x}));
+    stream.dim = b.out(0).dim(axis);
+    b.set(0, out, stream);
+    return {};
+  }
+  Status declutter(Rewrite& rewrite) const override {
+    MaxPool simpler = *this;
+    if (!resolve_same(&simpler.window, rewrite.in(0))) return {};
+    RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, std::make_shared<MaxPool>(simpler),
+                                             rewrite.mapped_inputs(rewrite.node())));
+    return rewrite.replace(out);
+  }
+  Status save(SaveCtx& ctx) const override {
+    RILL_ASSIGN(const std::string x, ctx.in(0));
+    std::vector<int64_t> size(2, 1);
+    size.insert(size.end(), window.kernel.begin(), window.kernel.end());
+    const std::string args = str_cat("(", x, ", size = ", nnef_text(std::span<const int64_t>(size)),
+                                     window_text(window, 2), ")");
+    if (with_index) {
+      ctx.assign_all("max_pool_with_index" + args);
+    } else {
+      ctx.assign("max_pool" + args);
+    }
+    return {};
+  }
+
+  static Result<Tensor> lowest_of(DType dtype) {
+    if (is_float(dtype)) {
+      return cast(Tensor::scalar(-std::numeric_limits<float>::infinity()), dtype);
+    }
+    if (is_unsigned_int(dtype)) return Tensor::zeros(dtype, {});
+    const int64_t bits = dtype_size(dtype) * 8;
+    return cast(Tensor::scalar(bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1))), dtype);
+  }
+};
+
+template <class Stored, class T>
+void eval_as(const MaxPool& op, EvalCtx& ctx, T lowest) {
+  const View& x = ctx.in[0];
+  const View& y = ctx.out[0];
+  T best{};
+  int64_t best_at = 0;
+  for_each_window(
+      op.window, x, y,
+      [&] {
+        best = lowest;
+        best_at = 0;
+      },
+      [&](bool inside, int64_t at, int64_t flat) {
+        if (!inside) return;
+        const T value = static_cast<T>(x.as<Stored>()[at]);
+        if (value > best) {
+          best = value;
+          best_at = flat;
+        }
+      },
+      [&](const auto& out) {
+        y.as<Stored>()[offset_of(y, out)] = static_cast<Stored>(best);
+        if (op.with_index) ctx.out[1].as<int64_t>()[offset_of(ctx.out[1], out)] = best_at;
+      });
+}
+
+Status MaxPool::eval(EvalCtx& ctx) const {
+  constexpr float kLow = -std::numeric_limits<float>::infinity();
+  switch (ctx.in[0].dtype) {
+    case DType::kF32: eval_as<float, float>(*this, ctx, kLow); return {};
+    case DType::kF64: eval_as<double, double>(*this, ctx, static_cast<double>(kLow)); return {};
+    case DType::kF16: eval_as<Half, float>(*this, ctx, kLow); return {};
+    case DType::kI8: eval_as<int8_t, int8_t>(*this, ctx, INT8_MIN); return {};
+    case DType::kU8: eval_as<uint8_t, uint8_t>(*this, ctx, 0); return {};
+    case DType::kI16: eval_as<int16_t, int16_t>(*this, ctx, INT16_MIN); return {};
+    case DType::kI32: eval_as<int32_t, int32_t>(*this, ctx, INT32_MIN); return {};
+    case DType::kI64: eval_as<int64_t, int64_t>(*this, ctx, INT64_MIN); return {};
+    default: return fail(Code::kDType, "no pooling of ", dtype_name(ctx.in[0].dtype));
+  }
+}
+
+Result<Value> load_with_index(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  RILL_ASSIGN(const std::string border, ctx.text("border"));
+  if (border != "constant" && border != "ignore") {
+    return fail(Code::kUnsupported, "border \"", border, "\": expected constant or ignore");
+  }
+  RILL_ASSIGN(std::vector<int64_t> size, ctx.integers("size"));
+  RILL_CHECK(size.size() >= 3 && size[0] == 1 && size[1] == 1, "size ", size,
+             ": expected 1 on batch and channel");
+  MaxPool op;
+  op.with_index = true;
+  RILL_ASSIGN(op.window, load_window(ctx, {size.begin() + 2, size.end()}, 2));
+  RILL_ASSIGN(const auto outlets, ctx.add(std::make_shared<MaxPool>(op), {x}));
+  return Value::of_wires(outlets);
+}
+
+Result<Value> load(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  RILL_ASSIGN(std::vector<int64_t> size, ctx.integers("size"));
+  RILL_CHECK(size.size() >= 3 && size[0] == 1 && size[1] == 1, "size ", size,
+             ": expected 1 on batch and channel");
+  MaxPool op;
+  RILL_ASSIGN(op.window, load_window(ctx, {size.begin() + 2, size.end()}, 2));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<MaxPool>(op), {x}));
+  return Value(out);
+}
+
+const NnefOp kOps[] = {
+    {"tract_nnef",
+     "fragment max_pool_with_index(input: tensor<scalar>, size: integer[], "
+     "border: string = 'constant', padding: (integer, integer)[] = [], stride: integer[] = [], "
+     "dilation: integer[] = []) -> (output: tensor<scalar>, index: tensor<integer>);",
+     load_with_index},
+    {"tract_nnef",
+     "fragment max_pool(input: tensor<scalar>, size: integer[], border: string = 'constant', "
+     "padding: (integer, integer)[] = [], stride: integer[] = [], dilation: integer[] = []) "
+     "-> (output: tensor<scalar>);",
+     load},
+};
+
+}  // namespace
+
+extern const OpRoom max_pool_room;
+const OpRoom max_pool_room = {"max_pool", kOps};
+
+}  // namespace rill::ops

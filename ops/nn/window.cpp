@@ -1,0 +1,221 @@
+#include "ops/nn/window.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace rill::ops {
+
+int64_t Window::extent(int axis) const {
+  const auto a = static_cast<size_t>(axis);
+  return (kernel[a] - 1) * dilation[a] + 1;
+}
+
+Status Window::check(int spatial_axes) const {
+  const auto n = static_cast<size_t>(spatial_axes);
+  if (kernel.size() != n || stride.size() != n || dilation.size() != n ||
+      (!same && padding.size() != n)) {
+    return fail(Code::kShape, "window over ", kernel.size(), " axes, stride ", stride,
+                ", dilation ", dilation, ": expected ", n, " spatial axes");
+  }
+  constexpr int64_t kLimit = int64_t{1} << 31;
+  for (size_t i = 0; i < n; ++i) {
+    RILL_CHECK(kernel[i] >= 1 && kernel[i] < kLimit, "kernel extent ", kernel[i],
+               ": expected at least 1");
+    RILL_CHECK(stride[i] >= 1 && stride[i] < kLimit, "stride ", stride[i],
+               ": expected at least 1");
+    RILL_CHECK(dilation[i] >= 1 && dilation[i] < kLimit, "dilation ", dilation[i],
+               ": expected at least 1");
+    if (same) continue;
+    const auto [before, after] = padding[i];
+    RILL_CHECK(before >= 0 && after >= 0 && before < kLimit && after < kLimit, "padding (",
+               before, ", ", after, "): expected none below 0");
+  }
+  return {};
+}
+
+Dim Window::output(int axis, const Dim& input) const {
+  const auto a = static_cast<size_t>(axis);
+  if (same) return ceil_div(input, stride[a]);
+  const Dim reach = input + Dim(padding[a].first + padding[a].second - extent(axis));
+  const Dim out = floor_div(reach, stride[a]) + Dim(1);
+  return out.is_const() && *out.to_int() < 0 ? Dim(0) : out;
+}
+
+std::pair<int64_t, int64_t> Window::pads(int axis, int64_t input) const {
+  const auto a = static_cast<size_t>(axis);
+  if (!same) return padding[a];
+  const int64_t out = (input + stride[a] - 1) / stride[a];
+  const int64_t total = std::max<int64_t>(0, (out - 1) * stride[a] + extent(axis) - input);
+  return {total / 2, total - total / 2};
+}
+
+bool Window::padded() const {
+  return same || std::any_of(padding.begin(), padding.end(),
+                             [](const auto& p) { return p.first != 0 || p.second != 0; });
+}
+
+void Window::fields(FieldVisitor& visitor) {
+  visitor.field("kernel", kernel);
+  visitor.field("stride", stride);
+  visitor.field("dilation", dilation);
+  visitor.field("padding", padding);
+  visitor.field("same", same);
+}
+
+namespace {
+
+Result<std::vector<int64_t>> spatial(std::vector<int64_t> values, int skip, size_t axes,
+                                     const char* what) {
+  if (values.empty()) return std::vector<int64_t>(axes, 1);
+  if (static_cast<size_t>(skip) <= values.size() && values.size() == axes + static_cast<size_t>(skip)) {
+    for (int i = 0; i < skip; ++i) {
+      if (values[static_cast<size_t>(i)] != 1) {
+        return fail(Code::kUnsupported, what, " ", values, ": expected 1 on batch and channel");
+      }
+    }
+    values.erase(values.begin(), values.begin() + skip);
+    return values;
+  }
+  return fail(Code::kShape, what, " ", values, ": expected ", axes + static_cast<size_t>(skip),
+              " entries");
+}
+
+}  // namespace
+
+Result<Window> load_window(LoadCtx& ctx, std::vector<int64_t> kernel, int skip) {
+  Window window;
+  window.kernel = std::move(kernel);
+  const size_t axes = window.kernel.size();
+  RILL_ASSIGN(std::vector<int64_t> strides, ctx.integers("stride"));
+  RILL_ASSIGN(window.stride, spatial(std::move(strides), skip, axes, "stride"));
+  RILL_ASSIGN(std::vector<int64_t> dilations, ctx.integers("dilation"));
+  RILL_ASSIGN(window.dilation, spatial(std::move(dilations), skip, axes, "dilation"));
+  RILL_ASSIGN(window.padding, ctx.pads("padding"));
+  window.same = window.padding.empty();
+  if (!window.same) {
+    if (window.padding.size() != axes + static_cast<size_t>(skip)) {
+      return fail(Code::kShape, "padding ", nnef_text(window.padding), ": expected ",
+                  axes + static_cast<size_t>(skip), " entries");
+    }
+    for (int i = 0; i < skip; ++i) {
+      const auto [before, after] = window.padding[static_cast<size_t>(i)];
+      if (before != 0 || after != 0) {
+        return fail(Code::kUnsupported, "padding on batch or channel");
+      }
+    }
+    window.padding.erase(window.padding.begin(), window.padding.begin() + skip);
+  }
+  RILL_TRY(window.check(static_cast<int>(axes)));
+  return window;
+}
+
+std::string window_text(const Window& window, int skip) {
+  std::vector<int64_t> stride(static_cast<size_t>(skip), 1);
+  std::vector<int64_t> dilation(static_cast<size_t>(skip), 1);
+  Pads padding(static_cast<size_t>(skip), {0, 0});
+  stride.insert(stride.end(), window.stride.begin(), window.stride.end());
+  dilation.insert(dilation.end(), window.dilation.begin(), window.dilation.end());
+  padding.insert(padding.end(), window.padding.begin(), window.padding.end());
+  return str_cat(", dilation = ", nnef_text(std::span<const int64_t>(dilation)), ", stride = ",
+                 nnef_text(std::span<const int64_t>(stride)), ", border = \"constant\", padding = ",
+                 window.same ? std::string("[]") : nnef_text(padding));
+}
+
+bool resolve_same(Window* window, const Fact& input) {
+  if (!window->same) return false;
+  Pads padding;
+  for (int i = 0; i < window->axes(); ++i) {
+    const auto extent = input.dim(i + 2).to_int();
+    if (extent) {
+      padding.push_back(window->pads(i, *extent));
+    } else if (window->stride[static_cast<size_t>(i)] == 1) {
+      padding.push_back(window->pads(i, window->extent(i)));
+    } else {
+      return false;
+    }
+  }
+  window->same = false;
+  window->padding = std::move(padding);
+  return true;
+}
+
+std::vector<int> channels_last(int rank) {
+  std::vector<int> order(static_cast<size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  order.erase(order.begin() + 1);
+  order.push_back(1);
+  return order;
+}
+
+namespace {
+
+struct BorderArgs {
+  Operand all;
+  float value;
+};
+
+void fill_all(const BorderArgs& args, const Frame& frame) noexcept {
+  float* data = frame.ptr<float>(args.all.ref);
+  std::fill(data, data + args.all.volume(), args.value);
+}
+
+}  // namespace
+
+Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, float value) {
+  const std::vector<int> order = channels_last(x.rank);
+  Pads pads;
+  bool any = false;
+  for (int i = 0; i < window.axes(); ++i) {
+    pads.push_back(window.pads(i, x.extent(i + 2)));
+    any |= pads.back().first != 0 || pads.back().second != 0;
+  }
+  if (!any) {
+    // Rows may lie apart (a ring, a slice of channels); channels may not.
+    return lowering.innermost(x, 1);
+  }
+  std::vector<int64_t> shape(x.shape.begin(), x.shape.begin() + x.rank);
+  for (int i = 0; i < window.axes(); ++i) {
+    const auto& [before, after] = pads[static_cast<size_t>(i)];
+    shape[static_cast<size_t>(i) + 2] += before + after;
+  }
+  Operand padded = lowering.scratch(x.dtype, shape, order);
+  lowering.step(fill_all, BorderArgs{padded, value}, {}, {padded.ref});
+  Operand inside = padded;
+  for (int i = 0; i < window.axes(); ++i) {
+    inside.advance(i + 2, pads[static_cast<size_t>(i)].first);
+    inside.shape[static_cast<size_t>(i) + 2] = x.extent(i + 2);
+  }
+  lowering.copy(x, inside);
+  return padded;
+}
+
+Result<OutletId> pulse_window(PulseBuilder& b, const Window& window, const Tensor& pad_value,
+                              StreamFact* stream, Window* pulsed) {
+  *stream = *b.stream(0);
+  *pulsed = window;
+  const int axis = stream->axis;
+  if (axis == 1) {
+    return b.refuse("Stream along time, not along channels",
+                    "the streaming axis 1 is the channel axis, over which it sums");
+  }
+  if (axis == 0) return b.wire(0);
+  const int spatial_axis = axis - 2;
+  const auto a = static_cast<size_t>(spatial_axis);
+  if (pulsed->same && !resolve_same(pulsed, b.in(0))) {
+    return b.refuse("Pad explicitly",
+                    "its padding on streaming axis ", axis,
+                    " depends on the length of the stream, with stride ", window.stride[a]);
+  }
+  StreamWindow on_stream;
+  on_stream.kernel = pulsed->extent(spatial_axis);
+  on_stream.stride = pulsed->stride[a];
+  on_stream.before = pulsed->padding[a].first;
+  on_stream.after = pulsed->padding[a].second;
+  on_stream.pad_value = pad_value;
+  RILL_ASSIGN(const OutletId out, b.window(b.wire(0), stream, on_stream));
+  pulsed->padding[a] = {0, 0};
+  return out;
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <vector>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "core/graph/op.h"
+#include "core/graph/pulse.h"
+
+namespace rill::ops {
+
+/// How a window slides over the spatial axes of [N, C, spatial...]: what convolutions and pools
+/// have in common.
+struct Window {
+  std::vector<int64_t> kernel;    ///< taps per spatial axis
+  std::vector<int64_t> stride;
+  std::vector<int64_t> dilation;
+  Pads padding;                   ///< per spatial axis; unused while `same` holds
+  bool same = false;              ///< pad so that the output has ceil(input / stride) frames
+
+  int axes() const { return static_cast<int>(kernel.size()); }
+  /// Taps and gaps from the first tap to the last.
+  int64_t extent(int axis) const;
+  /// Errors: kShape if counts differ or are out of range.
+  Status check(int spatial_axes) const;
+  Dim output(int axis, const Dim& input) const;
+  /// The padding for an input extent; `same` splits it with the larger half at the end.
+  std::pair<int64_t, int64_t> pads(int axis, int64_t input) const;
+  bool padded() const;
+  void fields(FieldVisitor& visitor);
+};
+
+/// Read stride, dilation and padding as NNEF writes them; `skip` leading entries (batch and
+/// channel, of pools) must be neutral and are dropped. An empty padding list means `same`.
+Result<Window> load_window(LoadCtx& ctx, std::vector<int64_t> kernel, int skip);
+
+/// Spell as attributes: ", dilation = [..], stride = [..], padding = [..]", with `skip` neutral
+/// entries in front.
+std::string window_text(const Window& window, int skip);
+
+/// Turn `same` into numbers where the input extents, or strides of 1, allow it.
+bool resolve_same(Window* window, const Fact& input);
+
+/// Copy [N, C, spatial...] with channels innermost, borders filled with `value`; the operand itself
+/// if it already lies so and no border is asked for.
+Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, float value);
+
+/// The order [N, spatial..., C] of a tensor of that rank.
+std::vector<int> channels_last(int rank);
+
+/// What the streaming axis is to a windowed op.
+struct StreamAxis {
+  int spatial = -1;  ///< index among the spatial axes; -1 for the batch axis
+};
+
+/// Do the part of a streaming rule that windowed ops share: refuse channels, prepare the input, and
+/// give the window without padding on the streaming axis. `stream` becomes that of the output.
+Result<OutletId> pulse_window(PulseBuilder& b, const Window& window, const Tensor& pad_value,
+                              StreamFact* stream, Window* pulsed);
+
+}  // namespace rill::ops

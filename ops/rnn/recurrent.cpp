@@ -1,0 +1,300 @@
+#include "ops/rnn/recurrent.h"
+
+#include <cstring>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/rnn/rnn.h"
+
+namespace rill::ops {
+
+using Cell = Recurrent::Cell;
+
+int Recurrent::gates() const {
+  switch (static_cast<Cell>(cell)) {
+    case Cell::kGru: return 3;
+    case Cell::kLstm: return 4;
+    default: return 1;
+  }
+}
+
+std::string_view Recurrent::name() const {
+  switch (static_cast<Cell>(cell)) {
+    case Cell::kGru: return "GruSeq";
+    case Cell::kLstm: return "LstmSeq";
+    default: return "RnnSeq";
+  }
+}
+
+void Recurrent::fields(FieldVisitor& visitor) {
+  visitor.field("cell", cell);
+  visitor.field("axis", axis);
+  visitor.field("batch_axis", batch_axis);
+  visitor.field("backward", backward);
+  visitor.field("has_bias", has_bias);
+  visitor.field("skip", skip);
+  visitor.field("reset_every_turn", reset_every_turn);
+  visitor.field("outputs", outputs);
+}
+
+Result<Facts> Recurrent::infer(FactSpan in) const {
+  Facts out;
+  const auto first_state = static_cast<size_t>(2 * gates() + (has_bias ? 1 : 0));
+  RILL_CHECK(in.size() > first_state, in.size(), " inputs");
+  for (const int64_t what : outputs) {
+    const Fact& like = what == kSequence ? in[0] : in[first_state + (what == kLastC ? 1 : 0)];
+    out.push_back(like.without_value());
+  }
+  return out;
+}
+
+Status Recurrent::eval(EvalCtx&) const {
+  return fail(Code::kUnsupported, "a recurrent layer runs in a prepared plan only");
+}
+
+Cost Recurrent::cost(FactSpan in, FactSpan) const {
+  Cost cost;
+  cost.fma = volume(in[0].shape) * in[0].shape.back() * Dim(gates());
+  return cost;
+}
+
+namespace {
+
+struct LayerArgs {
+  Cell cell = Cell::kGru;
+  const kernels::RnnF32* kernel = nullptr;
+  int64_t steps = 0;
+  int64_t hidden = 0;
+  int64_t lanes = 0;
+  int64_t skip = 0;
+  bool backward = false;
+  bool reset_every_turn = false;
+  bool has_bias = false;
+  Ref x[4];
+  int64_t x_step = 0;
+  int64_t x_lane = 0;
+  Ref weights;
+  Ref bias;
+  Ref first_h;
+  Ref first_c;
+  int64_t first_h_lane = 0;
+  int64_t first_c_lane = 0;
+  Ref state;  ///< counter, then h and c of every lane
+  Ref scratch;
+  Ref y;
+  bool has_y = false;
+  int64_t y_step = 0;
+  int64_t y_lane = 0;
+  Ref last_h;
+  Ref last_c;
+  bool has_last_h = false;
+  bool has_last_c = false;
+  int64_t last_h_lane = 0;
+  int64_t last_c_lane = 0;
+};
+
+constexpr int64_t kHeaderFloats = 16;  // the counter, and alignment of what follows
+
+void copy_floats(const float* from, float* to, int64_t count) {
+  std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
+}
+
+/// Runs one lane over `steps` steps from where the pointers stand.
+void run_lane(const LayerArgs& layer, const Frame& frame, const float* const* x, float* y,
+              int64_t steps, float* h, float* c) {
+  const int64_t sign = layer.backward ? -1 : 1;
+  const auto common = [&](auto* args) {
+    args->steps = steps;
+    args->hidden = layer.hidden;
+    args->x_stride = sign * layer.x_step;
+    args->w = frame.ptr<const float>(layer.weights);
+    args->h = h;
+    args->y = y;
+    args->y_stride = sign * layer.y_step;
+    args->scratch = frame.ptr<float>(layer.scratch);
+  };
+  switch (layer.cell) {
+    case Cell::kGru: {
+      kernels::GruF32Args args;
+      common(&args);
+      args.x_r = x[0];
+      args.x_z = x[1];
+      args.x_n = x[2];
+      args.b_hn = layer.has_bias ? frame.ptr<const float>(layer.bias) : nullptr;
+      layer.kernel->gru(args);
+      return;
+    }
+    case Cell::kLstm: {
+      kernels::LstmF32Args args;
+      common(&args);
+      args.x_i = x[0];
+      args.x_f = x[1];
+      args.x_g = x[2];
+      args.x_o = x[3];
+      args.c = c;
+      layer.kernel->lstm(args);
+      return;
+    }
+    case Cell::kTanh:
+    case Cell::kRelu: {
+      kernels::RnnF32Args args;
+      common(&args);
+      args.x = x[0];
+      args.activation = layer.cell == Cell::kTanh ? kernels::RnnActivation::kTanh
+                                                  : kernels::RnnActivation::kRelu;
+      layer.kernel->rnn(args);
+      return;
+    }
+  }
+}
+
+void run_layer(const LayerArgs& layer, const Frame& frame) noexcept {
+  auto* state = frame.ptr<float>(layer.state);
+  int64_t counter = 0;
+  std::memcpy(&counter, state, sizeof counter);
+  float* h = state + kHeaderFloats;
+  float* c = h + layer.lanes * layer.hidden;
+  const bool begin = counter == 0 || layer.reset_every_turn;
+  const int64_t skipped = std::min(std::max<int64_t>(0, layer.skip - counter), layer.steps);
+  const int64_t from = layer.backward ? layer.steps - 1 : 0;
+  const int gates = layer.cell == Cell::kGru ? 3 : layer.cell == Cell::kLstm ? 4 : 1;
+  for (int64_t lane = 0; lane < layer.lanes; ++lane) {
+    float* own_h = h + lane * layer.hidden;
+    float* own_c = c + lane * layer.hidden;
+    if (begin) {
+      copy_floats(frame.ptr<const float>(layer.first_h) + lane * layer.first_h_lane, own_h,
+                  layer.hidden);
+      if (layer.cell == Cell::kLstm) {
+        copy_floats(frame.ptr<const float>(layer.first_c) + lane * layer.first_c_lane, own_c,
+                    layer.hidden);
+      }
+    }
+    float* y = layer.has_y ? frame.ptr<float>(layer.y) + lane * layer.y_lane : nullptr;
+    for (int64_t t = 0; t < skipped && y; ++t) {
+      std::memset(y + t * layer.y_step, 0, static_cast<size_t>(layer.hidden) * sizeof(float));
+    }
+    const int64_t first = layer.backward ? from : skipped;
+    const float* x[4] = {};
+    for (int gate = 0; gate < gates; ++gate) {
+      x[gate] = frame.ptr<const float>(layer.x[gate]) + lane * layer.x_lane + first * layer.x_step;
+    }
+    run_lane(layer, frame, x, y ? y + first * layer.y_step : nullptr, layer.steps - skipped, own_h,
+             own_c);
+    if (layer.has_last_h) {
+      copy_floats(own_h, frame.ptr<float>(layer.last_h) + lane * layer.last_h_lane, layer.hidden);
+    }
+    if (layer.has_last_c) {
+      copy_floats(own_c, frame.ptr<float>(layer.last_c) + lane * layer.last_c_lane, layer.hidden);
+    }
+  }
+  counter += layer.steps;
+  std::memcpy(state, &counter, sizeof counter);
+}
+
+/// Packs the filters of all gates side by side: [hidden] x [gates * hidden].
+Ref pack_filters(Lowering& lowering, const Recurrent& op, int64_t hidden) {
+  const kernels::MatmulF32& kernel = kernels::matmul_f32(kernels::active_tier());
+  const int gates = op.gates();
+  const int64_t columns = gates * hidden;
+  std::vector<float> all(static_cast<size_t>(hidden * columns));
+  for (int gate = 0; gate < gates; ++gate) {
+    const float* w = lowering.in(gates + gate).konst->data<float>();
+    for (int64_t o = 0; o < hidden; ++o) {
+      for (int64_t k = 0; k < hidden; ++k) {
+        all[static_cast<size_t>(k * columns + gate * hidden + o)] = w[o * hidden + k];
+      }
+    }
+  }
+  auto [ref, packed] =
+      lowering.constant<float>(kernels::matmul_f32_packed_floats(kernel, hidden, columns) + 16);
+  kernels::matmul_f32_pack(kernel, hidden, columns, all.data(), columns, 1, packed);
+  return ref;
+}
+
+}  // namespace
+
+Status Recurrent::lower(Lowering& lowering) const {
+  const int n = gates();
+  const int feature = lowering.in(0).rank - 1;
+  const int time = static_cast<int>(axis);
+  const int batch = static_cast<int>(batch_axis);
+  LayerArgs layer;
+  layer.cell = static_cast<Cell>(cell);
+  layer.kernel = &kernels::rnn_f32(kernels::active_tier());
+  layer.backward = backward;
+  layer.skip = skip;
+  layer.reset_every_turn = reset_every_turn;
+  layer.has_bias = has_bias;
+  const Operand x0 = lowering.innermost(lowering.in(0), feature);
+  layer.steps = x0.extent(time);
+  layer.hidden = x0.extent(feature);
+  layer.lanes = x0.extent(batch);
+  layer.x_step = x0.step(time);
+  layer.x_lane = x0.step(batch);
+  std::vector<Ref> reads;
+  for (int gate = 0; gate < n; ++gate) {
+    const Operand& own = lowering.in(gate);
+    const bool alike = own.step(time) == x0.step(time) && own.step(batch) == x0.step(batch) &&
+                       (own.step(feature) == 1 || layer.hidden == 1);
+    const Operand x = gate == 0 ? x0
+                      : alike   ? own
+                                : lowering.ordered(own, Lowering::physical_order(x0));
+    if (x.step(time) != layer.x_step || x.step(batch) != layer.x_lane) {
+      return fail(Code::kInternal, "the projections of the gates lie differently");
+    }
+    layer.x[gate] = x.ref;
+    reads.push_back(x.ref);
+  }
+  layer.weights = pack_filters(lowering, *this, layer.hidden);
+  if (has_bias) layer.bias = lowering.in(2 * n).ref;
+  const int first_state = 2 * n + (has_bias ? 1 : 0);
+  const Operand h0 = lowering.innermost(lowering.in(first_state), feature);
+  layer.first_h = h0.ref;
+  layer.first_h_lane = h0.step(batch);
+  reads.push_back(h0.ref);
+  if (layer.cell == Cell::kLstm) {
+    const Operand c0 = lowering.innermost(lowering.in(first_state + 1), feature);
+    layer.first_c = c0.ref;
+    layer.first_c_lane = c0.step(batch);
+    reads.push_back(c0.ref);
+  }
+  layer.state = lowering.state((kHeaderFloats + 2 * layer.lanes * layer.hidden) * 4);
+  layer.scratch = lowering.scratch_bytes((kernels::rnn_scratch_floats(n, layer.hidden) + 16) * 4);
+  std::vector<Ref> writes{layer.state, layer.scratch};
+  std::vector<int> order = Lowering::physical_order(x0);
+  std::erase(order, feature);
+  order.push_back(feature);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Operand out = lowering.make_out(static_cast<int>(i), order);
+    writes.push_back(out.ref);
+    if (outputs[i] == kSequence) {
+      if (layer.has_y) {
+        return fail(Code::kUnsupported, "two outputs of one sequence");
+      }
+      layer.has_y = true;
+      layer.y = out.ref;
+      layer.y_step = out.step(time);
+      layer.y_lane = out.step(batch);
+    } else if (outputs[i] == kLastH) {
+      layer.has_last_h = true;
+      layer.last_h = out.ref;
+      layer.last_h_lane = out.step(batch);
+    } else {
+      layer.has_last_c = true;
+      layer.last_c = out.ref;
+      layer.last_c_lane = out.step(batch);
+    }
+  }
+  lowering.step_list(run_layer, layer, std::move(reads), std::move(writes));
+  return {};
+}
+
+namespace {
+const std::span<const NnefOp> kNone;
+}
+
+extern const OpRoom recurrent_room;
+const OpRoom recurrent_room = {"recurrent", kNone};
+
+}  // namespace rill::ops

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Run a recurrent layer over all steps: what a loop over its cell computes.
+/// GRU: r = sigmoid(x_r + h W_r), z = sigmoid(x_z + h W_z), n = tanh(x_n + r * (h W_n + b)),
+/// h = (1 - z) * n + z * h. LSTM: i, f, o = sigmoid(x + h W), g = tanh(x_g + h W_g),
+/// c = f * c + i * g, h = o * tanh(c). Plain: h = tanh(x + h W), or relu.
+/// Inputs: one projection per gate (r z n; i f g o), one recurrent filter [.., H, H] per gate with
+/// outputs in rows, the bias of n if there is one, and the first h, and c.
+/// Shapes: projections [T, B, H] with T on `axis` -> per output [T, B, H] or [1, B, H].
+/// Types: f32. Stream: made after pulsing only; states are kept from pulse to pulse.
+/// Accuracy: the bits of the loop that it stands for.
+struct Recurrent final : OpBase<Recurrent> {
+  enum class Cell : int64_t { kGru, kLstm, kTanh, kRelu };
+  int64_t cell = 0;
+  int64_t axis = 0;
+  int64_t batch_axis = 1;
+  bool backward = false;
+  bool has_bias = false;
+  int64_t skip = 0;
+  bool reset_every_turn = false;
+  std::vector<int64_t> outputs;  ///< what each output is: `kSequence`, `kLastH` or `kLastC`
+
+  static constexpr int64_t kSequence = 0;
+  static constexpr int64_t kLastH = 1;
+  static constexpr int64_t kLastC = 2;
+
+  int gates() const;
+  std::string_view name() const override;
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return false; }
+  Status lower(Lowering& lowering) const override;
+  Cost cost(FactSpan in, FactSpan out) const override;
+};
+
+}  // namespace rill::ops

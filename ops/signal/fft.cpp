@@ -1,0 +1,125 @@
+#include <algorithm>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "kernels/copy/copy.h"
+#include "kernels/fft/fft.h"
+
+namespace rill::ops {
+namespace {
+
+/// Transform along an axis: the discrete Fourier transform, or the inverse, of any length.
+/// Shapes: [.., T, .., 2] (re, im) -> the same. Units: not normalised in either direction.
+/// Types: f32. Errors: kShape for a missing axis or no pair; kDType.
+/// Stream: on other axes each frame alone; refused on `axis`.
+/// Accuracy: that of the FFT kernels. Source: tract_core_fft.
+struct Fft final : OpBase<Fft> {
+  int64_t axis = 0;
+  bool inverse = false;
+
+  std::string_view name() const override { return "FFT"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("axis", axis);
+    visitor.field("inverse", inverse);
+  }
+  Result<Facts> infer(FactSpan in) const override {
+    RILL_CHECK(axis >= 0 && axis + 1 < in[0].rank(), "no axis ", axis, " in ", in[0]);
+    RILL_CHECK(in[0].shape.back() == Dim(2), "input ", in[0],
+               ": expected pairs (re, im) on the last axis");
+    if (in[0].dtype != DType::kF32) return fail(Code::kDType, "input ", in[0], ": expected F32");
+    return Facts{in[0].without_value()};
+  }
+  Status eval(EvalCtx&) const override {
+    return fail(Code::kUnsupported, "a Fourier transform runs in a prepared plan only");
+  }
+  bool foldable() const override { return false; }
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {
+    std::vector<AxisTrack> tracks;
+    for (int i = 0; i + 1 < in[0].rank(); ++i) {
+      if (i != axis) tracks.push_back({{i}, {i}});
+    }
+    return tracks;
+  }
+  Tolerance tolerance() const override { return Tolerance::kRounding; }
+  Status save(SaveCtx& ctx) const override {
+    RILL_ASSIGN(const std::string x, ctx.in(0));
+    ctx.need_registry("tract_core");
+    ctx.assign(str_cat("tract_core_fft(", x, ", axis = ", axis, ", inverse = ", inverse, ")"));
+    return {};
+  }
+};
+
+struct FftArgs {
+  kernels::FftPlan plan;
+  bool inverse = false;
+  int64_t points = 0;
+  int64_t lanes = 0;
+  Ref x;  ///< [2][lanes][points], gathered
+  Ref y;
+  Ref scratch;
+};
+
+void run_fft(const FftArgs& args, const Frame& frame) noexcept {
+  const auto* x = frame.ptr<const float>(args.x);
+  auto* y = frame.ptr<float>(args.y);
+  const int64_t part = args.lanes * args.points;
+  for (int64_t lane = 0; lane < args.lanes; ++lane) {
+    const int64_t at = lane * args.points;
+    kernels::fft_execute(args.plan, x + at, x + part + at, y + at, y + part + at, args.inverse,
+                         frame.ptr<float>(args.scratch));
+  }
+}
+
+Status Fft::lower(Lowering& lowering) const {
+  const int rank = lowering.in(0).rank;
+  std::vector<int> order{rank - 1};
+  for (int i = 0; i + 1 < rank; ++i) {
+    if (i != axis) order.push_back(i);
+  }
+  order.push_back(static_cast<int>(axis));
+  const Operand x = lowering.ordered(lowering.in(0), order);
+  const Operand planned = lowering.out_shape(0);
+  std::vector<int64_t> shape(planned.shape.begin(), planned.shape.begin() + rank);
+  const Operand dense = lowering.scratch(DType::kF32, shape, order);
+  const Operand y = lowering.make_out(0, order);
+  FftArgs args;
+  args.inverse = inverse;
+  args.points = x.extent(static_cast<int>(axis));
+  if (args.points == 0 || y.volume() == 0) return {};
+  args.lanes = x.volume() / 2 / args.points;
+  auto [tables, memory] = lowering.constant<float>(static_cast<int64_t>(
+      kernels::fft_tables_floats(args.points, kernels::FftKind::kComplex)));
+  (void)tables;
+  kernels::fft_init(&args.plan, args.points, kernels::FftKind::kComplex, memory,
+                    kernels::active_tier());
+  args.scratch =
+      lowering.scratch_bytes((static_cast<int64_t>(kernels::fft_scratch_floats(args.plan)) + 16) * 4);
+  args.x = x.ref;
+  args.y = dense.ref;
+  lowering.step(run_fft, args, {x.ref}, {dense.ref, args.scratch});
+  lowering.copy(dense, y);
+  return {};
+}
+
+Result<Value> load(LoadCtx& ctx) {
+  Fft op;
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  RILL_ASSIGN(op.axis, ctx.integer("axis"));
+  RILL_ASSIGN(op.inverse, ctx.boolean("inverse"));
+  if (op.axis < 0) op.axis += ctx.fact(x).rank();
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Fft>(op), {x}));
+  return Value(out);
+}
+
+const NnefOp kOps[] = {{"tract_core",
+                        "fragment tract_core_fft(input: tensor<scalar>, axis: integer, "
+                        "inverse: logical) -> (output: tensor<scalar>);",
+                        load}};
+
+}  // namespace
+
+extern const OpRoom fft_room;
+const OpRoom fft_room = {"fft", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,308 @@
+#include <algorithm>
+#include <cstring>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
+#include "core/graph/rewrite.h"
+#include "kernels/fft/fft.h"
+#include "ops/array/axis_ops.h"
+#include "ops/array/pad.h"
+#include "ops/array/slice.h"
+
+namespace rill::ops {
+namespace {
+
+/// Transform windows of a signal: the discrete Fourier transform of `frame` samples every `stride`.
+/// Shapes: [.., T, .., 2] (re, im) -> [.., (T - frame) / stride + 1, frame, .., 2]; with `real`, the
+/// input has no last axis; with `bins`, that many of the first bins.
+/// Units: not normalised. The window is centred in the frame, zeros around it.
+/// Types: f32. Errors: kShape for a missing axis, no pair, or a window longer than the frame.
+/// Stream: on `axis`, a window of `frame` frames; on other axes each frame alone.
+/// Accuracy: that of the FFT kernels; the same bits whatever the pulse.
+/// Source: tract_core_stft.
+struct Stft final : OpBase<Stft> {
+  int64_t axis = 0;
+  int64_t frame = 1;
+  int64_t stride = 1;
+  TensorPtr window;   ///< null: rectangular
+  bool real = false;  ///< made by `fuse` only
+  int64_t bins = 0;   ///< 0: all; set by `fuse` only
+
+  std::string_view name() const override { return "STFT"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("axis", axis);
+    visitor.field("frame", frame);
+    visitor.field("stride", stride);
+    visitor.field("window", window);
+    visitor.field("real", real);
+    visitor.field("bins", bins);
+  }
+  int64_t kept_bins() const { return bins == 0 ? frame : bins; }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return false; }
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status pulsify(PulseBuilder& b) const override;
+  Status fuse(Rewrite& rewrite) const override;
+  Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
+  Tolerance tolerance() const override { return Tolerance::kRounding; }
+  Cost cost(FactSpan, FactSpan out) const override {
+    int64_t log2 = 0;
+    while ((int64_t{1} << log2) < frame) ++log2;
+    return {volume(out[0].shape) * Dim(log2), volume(out[0].shape) * Dim(4)};
+  }
+  Status save(SaveCtx& ctx) const override;
+};
+
+Result<Facts> Stft::infer(FactSpan in) const {
+  const Fact& x = in[0];
+  const int signal_rank = x.rank() - (real ? 0 : 1);
+  RILL_CHECK(axis >= 0 && axis < signal_rank, "no axis ", axis, " in ", x);
+  RILL_CHECK(real || x.shape.back() == Dim(2), "input ", x,
+             ": expected pairs (re, im) on the last axis");
+  RILL_CHECK(frame >= 1 && stride >= 1 && frame < (1 << 26) && stride < (int64_t{1} << 40),
+             "frame ", frame, ", stride ", stride, ": expected at least 1");
+  if (x.dtype != DType::kF32) return fail(Code::kDType, "input ", x, ": expected F32");
+  if (window) {
+    RILL_CHECK(window->rank() == 1 && window->extent(0) <= frame, "window of ", window->shape(),
+               ": expected at most ", frame, " values");
+  }
+  Fact out = x.without_value();
+  const auto a = static_cast<size_t>(axis);
+  out.shape[a] = floor_div(x.shape[a] - Dim(frame), stride) + Dim(1);
+  if (out.shape[a].is_const() && *out.shape[a].to_int() < 0) out.shape[a] = 0;
+  out.shape.insert(out.shape.begin() + static_cast<std::ptrdiff_t>(a) + 1, Dim(kept_bins()));
+  if (real) out.shape.emplace_back(2);
+  return Facts{std::move(out)};
+}
+
+struct StftArgs {
+  kernels::FftPlan plan;
+  bool real = false;
+  bool windowed = false;
+  bool gather = false;  ///< samples do not follow one another
+  int64_t frame = 0;
+  int64_t bins = 0;
+  int64_t frames = 0;
+  int64_t sample_step = 1;   ///< floats between samples
+  int64_t frame_step = 0;    ///< between the first samples of two frames
+  int64_t imaginary = 0;     ///< from a sample's real to its imaginary part
+  int64_t y_frame = 0;
+  int64_t y_imaginary = 0;
+  int lanes = 0;             ///< axes around
+  int64_t lane_count[kMaxRank] = {};
+  int64_t lane_x[kMaxRank] = {};
+  int64_t lane_y[kMaxRank] = {};
+  Ref x;
+  Ref y;
+  Ref window;
+  Ref scratch;
+};
+
+void transform_lane(const StftArgs& a, const float* x, float* y, const float* window,
+                    float* scratch) {
+  float* re = scratch;
+  float* im = re + a.frame;
+  float* out_re = im + a.frame;
+  float* out_im = out_re + a.frame;
+  float* rest = out_im + a.frame;
+  for (int64_t t = 0; t < a.frames; ++t, x += a.frame_step, y += a.y_frame) {
+    if (a.real) {
+      const float* samples = x;
+      if (a.gather) {
+        for (int64_t i = 0; i < a.frame; ++i) re[i] = x[i * a.sample_step];
+        samples = re;
+      }
+      kernels::rfft_execute(a.plan, samples, window, y, y + a.y_imaginary, a.bins, rest);
+      continue;
+    }
+    for (int64_t i = 0; i < a.frame; ++i) {
+      const float w = window ? window[i] : 1.0F;
+      re[i] = x[i * a.sample_step] * w;
+      im[i] = x[i * a.sample_step + a.imaginary] * w;
+    }
+    kernels::fft_execute(a.plan, re, im, out_re, out_im, false, rest);
+    std::memcpy(y, out_re, static_cast<size_t>(a.bins) * sizeof(float));
+    std::memcpy(y + a.y_imaginary, out_im, static_cast<size_t>(a.bins) * sizeof(float));
+  }
+}
+
+void run_stft(const StftArgs& a, const Frame& frame) noexcept {
+  const auto* x = frame.ptr<const float>(a.x);
+  auto* y = frame.ptr<float>(a.y);
+  const auto* window = a.windowed ? frame.ptr<const float>(a.window) : nullptr;
+  auto* scratch = frame.ptr<float>(a.scratch);
+  int64_t total = 1;
+  for (int i = 0; i < a.lanes; ++i) total *= a.lane_count[i];
+  for (int64_t lane = 0; lane < total; ++lane) {
+    int64_t rest = lane;
+    int64_t at_x = 0;
+    int64_t at_y = 0;
+    for (int i = 0; i < a.lanes; ++i) {
+      at_x += rest % a.lane_count[i] * a.lane_x[i];
+      at_y += rest % a.lane_count[i] * a.lane_y[i];
+      rest /= a.lane_count[i];
+    }
+    transform_lane(a, x + at_x, y + at_y, window, scratch);
+  }
+}
+
+Status Stft::eval(EvalCtx& ctx) const {
+  (void)ctx;
+  return fail(Code::kUnsupported, "a Fourier transform runs in a prepared plan only");
+}
+
+Status Stft::lower(Lowering& lowering) const {
+  const Operand& x = lowering.in(0);
+  const int time = static_cast<int>(axis);
+  const int pair = lowering.out_shape(0).rank - 1;
+  std::vector<int> order;
+  for (int i = 0; i < pair; ++i) {
+    if (i != time + 1) order.push_back(i);
+  }
+  // Frames run after all other axes, and the bins of each part lie together.
+  std::stable_partition(order.begin(), order.end(), [&](int i) { return i != time; });
+  order.push_back(pair);
+  order.push_back(time + 1);
+  const Operand y = lowering.make_out(0, order);
+  StftArgs args;
+  args.real = real;
+  args.frame = frame;
+  args.bins = kept_bins();
+  args.frames = y.extent(time);
+  args.sample_step = x.step(time);
+  args.frame_step = stride * x.step(time);
+  args.gather = x.step(time) != 1;
+  args.imaginary = real ? 0 : x.step(x.rank - 1);
+  args.y_frame = y.step(time);
+  args.y_imaginary = y.step(pair);
+  for (int i = 0; i < x.rank - (real ? 0 : 1); ++i) {
+    if (i == time) continue;
+    args.lane_count[args.lanes] = x.extent(i);
+    args.lane_x[args.lanes] = x.step(i);
+    args.lane_y[args.lanes] = y.step(i > time ? i + 1 : i);
+    ++args.lanes;
+  }
+  const auto kind = real ? kernels::FftKind::kReal : kernels::FftKind::kComplex;
+  auto [tables, memory] =
+      lowering.constant<float>(static_cast<int64_t>(kernels::fft_tables_floats(frame, kind)));
+  (void)tables;
+  kernels::fft_init(&args.plan, frame, kind, memory, kernels::active_tier());
+  if (window) {
+    auto [ref, values] = lowering.constant<float>(frame);
+    RILL_ASSIGN(const Tensor floats, cast(*window, DType::kF32));
+    std::copy(floats.data<float>(), floats.data<float>() + floats.volume(),
+              values + (frame - floats.volume()) / 2);
+    args.window = ref;
+    args.windowed = true;
+  }
+  args.scratch = lowering.scratch_bytes(
+      (4 * frame + static_cast<int64_t>(kernels::fft_scratch_floats(args.plan)) + 16) * 4);
+  args.x = x.ref;
+  args.y = y.ref;
+  if (y.volume() == 0) return {};
+  lowering.step(run_stft, args, {x.ref}, {y.ref, args.scratch});
+  return {};
+}
+
+std::vector<AxisTrack> Stft::axes(FactSpan in, FactSpan) const {
+  std::vector<AxisTrack> tracks;
+  for (int i = 0; i < in[0].rank() - (real ? 0 : 1); ++i) {
+    if (i != axis) tracks.push_back({{i}, {i > axis ? i + 1 : i}});
+  }
+  return tracks;
+}
+
+Status Stft::pulsify(PulseBuilder& b) const {
+  StreamFact stream = *b.stream(0);
+  if (stream.axis != axis) return Op::pulsify(b);
+  StreamWindow on_stream;
+  on_stream.kernel = frame;
+  on_stream.stride = stride;
+  on_stream.pad_value = Tensor::scalar(0.0F);
+  RILL_ASSIGN(const OutletId x, b.window(b.wire(0), &stream, on_stream));
+  RILL_ASSIGN(const OutletId out, b.add1("", clone(), {x}));
+  stream.dim = b.out(0).dim(static_cast<int>(axis));
+  b.set(0, out, stream);
+  return {};
+}
+
+/// A real signal is written as pairs by an axis of extent 1 and a zero beside each sample.
+Status Stft::fuse(Rewrite& rewrite) const {
+  if (real) return {};
+  const auto* pad = rewrite.producer_as<Pad>(0);
+  if (!pad || pad->mode != "constant") return {};
+  const auto value = element_as_double(*pad->value, 0);
+  if (!value.ok() || *value != 0.0) return {};
+  const int last = rewrite.in(0).rank() - 1;
+  for (int i = 0; i <= last; ++i) {
+    const std::pair<int64_t, int64_t> wanted{0, i == last ? 1 : 0};
+    if (pad->pads[static_cast<size_t>(i)] != wanted) return {};
+  }
+  const Node& padding = rewrite.producer(0);
+  const Node& added = rewrite.old_graph().node(padding.inputs[0].node);
+  const auto* axis_op = added.op->as<AddAxis>();
+  if (!axis_op || axis_op->axis != last) return {};
+  auto faster = std::make_shared<Stft>(*this);
+  faster->real = true;
+  RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, faster,
+                                           {rewrite.mapped(added.inputs[0])}));
+  return rewrite.replace(out);
+}
+
+Status Stft::absorb(const Node& producer, Rewrite& consumer, int) const {
+  const auto* slice = consumer.node().op->as<Slice>();
+  if (!consumer.fusing() || !slice || bins != 0 || slice->axis != axis + 1) return {};
+  const auto begin = slice->begin.to_int();
+  const auto end = slice->end.to_int();
+  if (!begin || *begin != 0 || !end || *end < 1 || *end > frame) return {};
+  auto shorter = std::make_shared<Stft>(*this);
+  shorter->bins = *end;
+  RILL_ASSIGN(const auto out, consumer.wire(consumer.node().name, shorter,
+                                            consumer.mapped_inputs(producer)));
+  return consumer.replace(out);
+}
+
+Status Stft::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string x, ctx.in(0));
+  ctx.need_registry("tract_core");
+  std::string text = str_cat("tract_core_stft(", x, ", axis = ", axis, ", frame = ", frame,
+                             ", stride = ", stride);
+  if (window) {
+    RILL_ASSIGN(const std::string name, ctx.variable("window", window));
+    text += str_cat(", window = ", name);
+  }
+  ctx.assign(text + ")");
+  return {};
+}
+
+Result<Value> load(LoadCtx& ctx) {
+  Stft op;
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  RILL_ASSIGN(op.axis, ctx.integer("axis"));
+  RILL_ASSIGN(op.frame, ctx.integer("frame"));
+  RILL_ASSIGN(op.stride, ctx.integer("stride"));
+  RILL_ASSIGN(const Value window, ctx.value("window"));
+  if (!window.get<bool>()) {
+    RILL_ASSIGN(const OutletId wire, ctx.to_wire(window));
+    op.window = ctx.fact(wire).konst;
+    if (!op.window) return fail(Code::kArg, "window: expected a constant");
+  }
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Stft>(op), {x}));
+  return Value(out);
+}
+
+const NnefOp kOps[] = {
+    {"tract_core",
+     "fragment tract_core_stft(input: tensor<scalar>, axis: integer, frame: integer, "
+     "stride: integer, window: tensor<scalar> = false) -> (output: tensor<scalar>);",
+     load}};
+
+}  // namespace
+
+extern const OpRoom stft_room;
+const OpRoom stft_room = {"stft", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,131 @@
+#include "ops/stream/delay.h"
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/axis_ops.h"
+#include "ops/array/pad.h"
+
+namespace rill::ops {
+
+void Delay::fields(FieldVisitor& visitor) {
+  visitor.field("axis", axis);
+  visitor.field("delay", delay);
+  visitor.field("overlap", overlap);
+  visitor.field("fill", fill);
+}
+
+Result<Facts> Delay::infer(FactSpan in) const {
+  RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
+  RILL_CHECK(delay >= 0 && overlap >= 0 && delay < (int64_t{1} << 40) &&
+                 overlap < (int64_t{1} << 40),
+             "delay ", delay, " and overlap ", overlap, ": expected small non-negative counts");
+  if (!is_plain(in[0].dtype) && in[0].dtype != DType::kDim) {
+    return fail(Code::kDType, "cannot delay ", dtype_name(in[0].dtype));
+  }
+  Fact out = in[0].without_value();
+  out.shape[static_cast<size_t>(axis)] += Dim(overlap);
+  return Facts{std::move(out)};
+}
+
+Status Delay::eval(EvalCtx&) const {
+  return fail(Code::kUnsupported, "a delay has memory: it runs in a prepared plan only");
+}
+
+std::optional<HistoryNeed> Delay::history(int) const {
+  if (delay + overlap == 0) return std::nullopt;
+  return HistoryNeed{static_cast<int>(axis), delay + overlap, fill};
+}
+
+Status Delay::lower(Lowering& lowering) const {
+  const auto need = history(0);
+  if (!need) {
+    lowering.set_out(0, lowering.in(0));
+    return {};
+  }
+  const int64_t frames = lowering.in(0).extent(static_cast<int>(axis)) + overlap;
+  Operand window;
+  if (!lowering.window_on_history(0, *need, delay + overlap, frames, &window)) {
+    window = lowering.own_ring(0, *need, delay + overlap, frames);
+  }
+  lowering.set_out(0, window);
+  return {};
+}
+
+/// A delay that holds zeros moves in front of ops that only rearrange frames, so that it sits on
+/// the wire that has memory of its own, and equal delays meet and merge.
+Status Delay::declutter(Rewrite& rewrite) const {
+  if (delay == 0 && overlap == 0) return rewrite.bypass(rewrite.input(0));
+  if (fill && fill->rank() != 0) return {};
+  const Node& before = rewrite.producer(0);
+  if (before.inputs.empty() || rewrite.input(0).slot != 0) return {};
+  int inner_axis = -1;
+  if (const auto* added = before.op->as<AddAxis>()) {
+    if (added->axis == axis) return {};
+    inner_axis = static_cast<int>(axis - (axis > added->axis ? 1 : 0));
+  } else if (const auto* removed = before.op->as<RmAxis>()) {
+    inner_axis = static_cast<int>(axis + (axis >= removed->axis ? 1 : 0));
+  } else if (const auto* moved = before.op->as<Transpose>()) {
+    inner_axis = static_cast<int>(moved->perm[static_cast<size_t>(axis)]);
+  } else if (const auto* padded = before.op->as<Pad>()) {
+    // A border of zeros on other axes: history of zeros is the border of zeros around history.
+    const auto value = element_as_double(*padded->value, 0);
+    const bool here = padded->pads[static_cast<size_t>(axis)] != std::pair<int64_t, int64_t>{};
+    if (here || padded->mode != "constant" || !value.ok() || *value != 0.0 || fill) return {};
+    inner_axis = static_cast<int>(axis);
+  } else {
+    return {};
+  }
+  Delay moved = *this;
+  moved.axis = inner_axis;
+  RILL_ASSIGN(const OutletId delayed,
+              rewrite.wire1(rewrite.node().name, std::make_shared<Delay>(moved),
+                            {rewrite.mapped(before.inputs[0])}));
+  RILL_ASSIGN(const OutletId out, rewrite.wire1(before.name, before.op, {delayed}));
+  return rewrite.replace({out});
+}
+
+Status Delay::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string input, ctx.in(0));
+  ctx.need_registry("tract_pulse");
+  std::string text = str_cat("tract_pulse_delay(", input, ", axis = ", axis, ", delay = ", delay,
+                             ", overlap = ", overlap);
+  if (fill) {
+    RILL_ASSIGN(const std::string value, ctx.literal(*fill));
+    text += str_cat(", fill = ", value);
+  }
+  ctx.assign(text + ")");
+  return {};
+}
+
+namespace {
+
+Result<Value> load(LoadCtx& ctx) {
+  Delay op;
+  RILL_ASSIGN(const OutletId input, ctx.wire("input"));
+  RILL_ASSIGN(op.axis, ctx.integer("axis"));
+  RILL_ASSIGN(op.delay, ctx.integer("delay"));
+  RILL_ASSIGN(op.overlap, ctx.integer("overlap"));
+  if (ctx.given("fill")) {
+    RILL_ASSIGN(const OutletId fill, ctx.wire("fill"));
+    op.fill = ctx.fact(fill).konst;
+    if (!op.fill) return fail(Code::kArg, "fill: expected a constant");
+    RILL_ASSIGN(Tensor cast_fill, cast(*op.fill, ctx.fact(input).dtype));
+    op.fill = std::make_shared<const Tensor>(std::move(cast_fill));
+  }
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Delay>(op), {input}));
+  return Value(out);
+}
+
+const NnefOp kOps[] = {{"tract_pulse",
+                        "fragment tract_pulse_delay<?>(input: tensor<?>, axis: integer, "
+                        "delay: integer, overlap: integer, zero_pad: logical = false, "
+                        "fill: tensor<?> = 0.0) -> (output: tensor<?>);",
+                        load}};
+
+}  // namespace
+
+extern const OpRoom delay_room;
+const OpRoom delay_room = {"delay", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Give the frames of a stream `delay` frames later, with `overlap` earlier frames in front.
+/// Shapes: [.., p, ..] -> [.., p + overlap, ..] on `axis`.
+/// Types: all plain ones. Errors: kShape for a missing axis or negative counts.
+/// Stream: output r of a pulse that starts at position n is input n - delay - overlap + r; before
+/// the start of the stream the input is `fill`, zeros if there is none.
+/// Source: tract_pulse_delay.
+struct Delay final : OpBase<Delay> {
+  int64_t axis = 0;
+  int64_t delay = 0;
+  int64_t overlap = 0;
+  TensorPtr fill;  ///< rank 0, or extent 1 on the axis and broadcastable elsewhere
+
+  std::string_view name() const override { return "Delay"; }
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return false; }
+  Status lower(Lowering& lowering) const override;
+  std::optional<HistoryNeed> history(int input) const override;
+  Status declutter(Rewrite& rewrite) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

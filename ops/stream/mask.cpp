@@ -1,0 +1,134 @@
+#include "ops/stream/mask.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+
+namespace rill::ops {
+
+void PulseMask::fields(FieldVisitor& visitor) {
+  visitor.field("axis", axis);
+  visitor.field("begin", begin);
+  visitor.field("end", end);
+  visitor.field("value", value);
+}
+
+Result<Facts> PulseMask::infer(FactSpan in) const {
+  RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
+  RILL_CHECK(value && value->volume() == 1, "value: expected one number");
+  if (value->dtype() != in[0].dtype) {
+    return fail(Code::kDType, "value of ", dtype_name(value->dtype()), " for ", in[0]);
+  }
+  return Facts{in[0].without_value()};
+}
+
+Status PulseMask::eval(EvalCtx&) const {
+  return fail(Code::kUnsupported, "a mask counts frames: it runs in a prepared plan only");
+}
+
+namespace {
+
+struct MaskArgs {
+  const PulseMask* op;
+  Operand view;
+  int axis;
+  int64_t pulse;
+  int64_t begin;
+};
+
+/// Overwrites frames [first, last) of the view.
+void fill_frames(const View& view, int axis, int64_t first, int64_t last, const Tensor& value) {
+  if (first >= last) return;
+  const auto size = static_cast<size_t>(dtype_size(view.dtype));
+  View part = view;
+  const auto a = static_cast<size_t>(axis);
+  part.shape[a] = last - first;
+  part.data = static_cast<std::byte*>(view.data) +
+              first * view.stride[a] * static_cast<int64_t>(size);
+  std::array<int64_t, kMaxRank> index{};
+  int64_t at = 0;
+  for (int64_t n = part.volume(); n > 0; --n) {
+    std::memcpy(static_cast<std::byte*>(part.data) + at * static_cast<int64_t>(size), value.raw(),
+                size);
+    for (int i = part.rank - 1; i >= 0; --i) {
+      const auto k = static_cast<size_t>(i);
+      at += part.stride[k];
+      if (++index[k] < part.shape[k]) break;
+      at -= part.stride[k] * part.shape[k];
+      index[k] = 0;
+    }
+  }
+}
+
+void run(const MaskArgs& args, const Frame& frame) noexcept {
+  const int64_t first = frame.clock->tick * args.pulse;
+  int64_t end = INT64_MAX;
+  if (frame.clock->end >= 0 || args.op->end.is_const()) {
+    end = args.op->end.eval(*frame.bindings).value_or(INT64_MAX);
+  }
+  // In the middle of the stream there is nothing to do.
+  if (first >= args.begin && end - args.pulse >= first) return;
+  const View view = frame.view(args.view);
+  fill_frames(view, args.axis, 0, std::clamp<int64_t>(args.begin - first, 0, args.pulse),
+              *args.op->value);
+  const int64_t tail = end <= first ? 0 : std::min(end - first, args.pulse);
+  fill_frames(view, args.axis, tail, args.pulse, *args.op->value);
+}
+
+}  // namespace
+
+Status PulseMask::lower(Lowering& lowering) const {
+  const Operand& from = lowering.in(0);
+  const Operand to = lowering.make_out(0, Lowering::physical_order(from));
+  lowering.copy(from, to);
+  RILL_ASSIGN(const int64_t first, begin.as_int());
+  auto own = std::make_shared<PulseMask>(*this);
+  MaskArgs args{own.get(), to, static_cast<int>(axis), from.extent(static_cast<int>(axis)), first};
+  args.view.konst = nullptr;
+  lowering.keep(own);
+  lowering.step(run, args, {}, {to.ref});
+  return {};
+}
+
+Status PulseMask::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string input, ctx.in(0));
+  RILL_ASSIGN(const std::string text, ctx.literal(*value));
+  ctx.need_registry("tract_pulse");
+  ctx.assign(str_cat("tract_pulse_mask(", input, ", axis = ", axis, ", begin = ",
+                     nnef_text(begin), ", end = ", nnef_text(end), ", value = ", text, ")"));
+  return {};
+}
+
+namespace {
+
+Result<Value> load(LoadCtx& ctx) {
+  PulseMask op;
+  RILL_ASSIGN(const OutletId input, ctx.wire("input"));
+  RILL_ASSIGN(op.axis, ctx.integer("axis"));
+  RILL_ASSIGN(op.begin, ctx.dim("begin"));
+  RILL_ASSIGN(op.end, ctx.dim("end"));
+  RILL_ASSIGN(const OutletId value, ctx.wire("value"));
+  const TensorPtr constant = ctx.fact(value).konst;
+  if (!constant || constant->volume() != 1) {
+    return fail(Code::kArg, "value: expected one constant number");
+  }
+  RILL_ASSIGN(const Tensor as_input, cast(*constant, ctx.fact(input).dtype));
+  RILL_ASSIGN(Tensor scalar, as_input.reshaped({}));
+  op.value = std::make_shared<const Tensor>(std::move(scalar));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseMask>(op), {input}));
+  return Value(out);
+}
+
+const NnefOp kOps[] = {{"tract_pulse",
+                        "fragment tract_pulse_mask<?>(input: tensor<?>, axis: integer, "
+                        "begin: integer, end: integer, value: scalar) -> (output: tensor<?>);",
+                        load}};
+
+}  // namespace
+
+extern const OpRoom mask_room;
+const OpRoom mask_room = {"mask", kOps};
+
+}  // namespace rill::ops

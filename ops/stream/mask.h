@@ -1,0 +1,28 @@
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Overwrite the frames of a stream outside [begin, end) with a value.
+/// Shapes: x -> x. Types: all plain ones.
+/// Errors: kShape for a missing axis, kDType for a value of another type.
+/// Stream: positions count from the start of the stream; `end` may mention the stream symbol, and
+/// is infinite until the end of the stream is known.
+/// Source: tract_pulse_mask.
+struct PulseMask final : OpBase<PulseMask> {
+  int64_t axis = 0;
+  Dim begin = 0;
+  Dim end;
+  TensorPtr value;        ///< rank 0, of the input's type
+
+  std::string_view name() const override { return "PulseMask"; }
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return false; }
+  Status lower(Lowering& lowering) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

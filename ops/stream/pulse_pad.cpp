@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <cstring>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "core/graph/op.h"
+
+namespace rill::ops {
+namespace {
+
+/// Overwrite the frames before `begin_input`, and after `end_input` once it is known, in pulses that
+/// repeat `overlap` frames of the pulse before.
+/// Shapes: x -> x. Types: all plain ones.
+/// Errors: kShape for a missing axis, kDType for a value of another type.
+/// Stream: position counts from the start of the stream and moves on by the frames of a pulse less
+/// the overlap. Border "replicated" repeats the first frame, which lies in the pulse that holds
+/// `begin_input`, and the last.
+/// Source: tract_pulse_pulse_pad.
+struct PulsePad final : OpBase<PulsePad> {
+  int64_t axis = 0;
+  int64_t before = 0;
+  Dim after = 0;
+  int64_t begin_input = 0;
+  Dim end_input = 0;
+  int64_t overlap = 0;
+  std::string border = "constant";
+  TensorPtr value;
+
+  std::string_view name() const override { return "PulsePad"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("axis", axis);
+    visitor.field("before", before);
+    visitor.field("after", after);
+    visitor.field("begin_input", begin_input);
+    visitor.field("end_input", end_input);
+    visitor.field("overlap", overlap);
+    visitor.field("border", border);
+    visitor.field("value", value);
+  }
+  Result<Facts> infer(FactSpan in) const override {
+    RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
+    RILL_CHECK(value && value->volume() == 1, "value: expected one number");
+    RILL_CHECK(before >= 0 && begin_input >= 0 && overlap >= 0, "negative frame counts");
+    if (value->dtype() != in[0].dtype) {
+      return fail(Code::kDType, "value of ", dtype_name(value->dtype()), " for ", in[0]);
+    }
+    return Facts{in[0].without_value()};
+  }
+  Status eval(EvalCtx&) const override {
+    return fail(Code::kUnsupported, "a pulse pad counts frames: it runs in a prepared plan only");
+  }
+  bool foldable() const override { return false; }
+  Status lower(Lowering& lowering) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+struct PadArgs {
+  const PulsePad* op;
+  Operand view;
+  Ref last_frame;
+};
+
+View frames_of(const View& view, int64_t axis, int64_t first, int64_t count) {
+  View part = view;
+  const auto a = static_cast<size_t>(axis);
+  part.shape[a] = count;
+  part.data = static_cast<std::byte*>(view.data) + first * view.stride[a] * dtype_size(view.dtype);
+  return part;
+}
+
+/// The same frame, as often as asked.
+View repeated(View frame, int64_t axis, int64_t count) {
+  const auto a = static_cast<size_t>(axis);
+  frame.shape[a] = count;
+  frame.stride[a] = 0;
+  return frame;
+}
+
+void run(const PadArgs& args, const Frame& frame) noexcept {
+  const PulsePad& op = *args.op;
+  const View view = frame.view(args.view);
+  const int64_t frames = view.extent(static_cast<int>(op.axis));
+  const int64_t begin = frame.clock->tick * (frames - op.overlap);
+  const bool known = frame.clock->end >= 0;
+  const int64_t end = known || op.end_input.is_const()
+                          ? op.end_input.eval(*frame.bindings).value_or(INT64_MAX)
+                          : INT64_MAX;
+  const int64_t after = known || op.after.is_const()
+                            ? op.after.eval(*frame.bindings).value_or(INT64_MAX)
+                            : INT64_MAX;
+  const bool edge = op.border == "replicated";
+  View kept = frames_of(view, op.axis, 0, 1);
+  kept.data = frame.ptr<void>(args.last_frame);
+  if (edge && after != 0 && begin < end && frames > 0) {
+    copy_view(frames_of(view, op.axis, std::min(end - begin, frames) - 1, 1), kept);
+  }
+  if (begin >= op.begin_input && end - frames >= begin) return;
+  View constant = op.value->view();
+  constant.rank = view.rank;
+  constant.shape = view.shape;
+  constant.stride.fill(0);
+  const int64_t head = std::clamp<int64_t>(op.begin_input - begin, 0, frames);
+  if (head > 0 && begin + frames > op.begin_input - op.before) {
+    const View target = frames_of(view, op.axis, 0, head);
+    if (edge && head < frames) {
+      copy_view(repeated(frames_of(view, op.axis, head, 1), op.axis, head), target);
+    } else if (!edge) {
+      constant.shape[static_cast<size_t>(op.axis)] = head;
+      copy_view(constant, target);
+    }
+  }
+  if (begin + frames > end && after > 0 && end > INT64_MIN / 2) {
+    const int64_t tail = std::min(begin + frames - end, frames);
+    const View target = frames_of(view, op.axis, frames - tail, tail);
+    constant.shape[static_cast<size_t>(op.axis)] = tail;
+    copy_view(edge ? repeated(kept, op.axis, tail) : constant, target);
+  }
+}
+
+Status PulsePad::lower(Lowering& lowering) const {
+  const Operand& from = lowering.in(0);
+  const Operand to = lowering.make_out(0, Lowering::physical_order(from));
+  lowering.copy(from, to);
+  auto own = std::make_shared<PulsePad>(*this);
+  lowering.keep(own);
+  PadArgs args{own.get(), to, {}};
+  // The last frame is kept with the strides of the output.
+  int64_t reach = 1;
+  for (int i = 0; i < to.rank; ++i) {
+    if (i != axis) reach += (to.extent(i) - 1) * to.step(i);
+  }
+  args.last_frame = lowering.state(std::max<int64_t>(reach, 1) * dtype_size(to.dtype));
+  lowering.step(run, args, {}, {to.ref, args.last_frame});
+  return {};
+}
+
+Status PulsePad::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string input, ctx.in(0));
+  RILL_ASSIGN(const std::string text, ctx.literal(*value));
+  ctx.need_registry("tract_pulse");
+  ctx.assign(str_cat("tract_pulse_pulse_pad(", input, ", axis = ", axis, ", before = ", before,
+                     ", begin_input = ", begin_input, ", overlap = ", overlap, ", after = ",
+                     nnef_text(after), ", end_input = ", nnef_text(end_input), ", border = \"",
+                     border, "\", value = ", text, ")"));
+  return {};
+}
+
+Result<Value> load(LoadCtx& ctx) {
+  PulsePad op;
+  RILL_ASSIGN(const OutletId input, ctx.wire("input"));
+  RILL_ASSIGN(op.axis, ctx.integer("axis"));
+  RILL_ASSIGN(op.before, ctx.integer("before"));
+  RILL_ASSIGN(op.after, ctx.dim("after"));
+  RILL_ASSIGN(op.begin_input, ctx.integer("begin_input"));
+  RILL_ASSIGN(op.end_input, ctx.dim("end_input"));
+  RILL_ASSIGN(op.border, ctx.text("border"));
+  RILL_ASSIGN(op.overlap, ctx.integer("overlap"));
+  if (op.border == "edge" || op.border == "replicate") op.border = "replicated";
+  if (op.border != "constant" && op.border != "replicated") {
+    return fail(Code::kArg, "border \"", op.border, "\": expected constant or replicated");
+  }
+  RILL_ASSIGN(const OutletId value, ctx.wire("value"));
+  const TensorPtr constant = ctx.fact(value).konst;
+  if (!constant || constant->volume() != 1) {
+    return fail(Code::kArg, "value: expected one constant number");
+  }
+  RILL_ASSIGN(const Tensor as_input, cast(*constant, ctx.fact(input).dtype));
+  RILL_ASSIGN(Tensor scalar, as_input.reshaped({}));
+  op.value = std::make_shared<const Tensor>(std::move(scalar));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulsePad>(op), {input}));
+  return Value(out);
+}
+
+const NnefOp kOps[] = {
+    {"tract_pulse",
+     "fragment tract_pulse_pulse_pad<?>(input: tensor<?>, axis: integer, before: integer, "
+     "begin_input: integer, end_input: integer, after: integer = 0, border: string = 'constant', "
+     "value: scalar = 0.0, overlap: integer = 0) -> (output: tensor<?>);",
+     load}};
+
+}  // namespace
+
+extern const OpRoom pulse_pad_room;
+const OpRoom pulse_pad_room = {"pulse_pad", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,249 @@
+#include "pulse/pulse.h"
+
+#include <algorithm>
+
+#include "core/optim/optim.h"
+#include "pulse/builder.h"
+
+namespace rill::pulse {
+namespace {
+
+/// Translates a graph node by node, collecting every reason to refuse.
+class Pulsifier {
+ public:
+  Pulsifier(const Graph& whole, const Options& options)
+      : whole_(whole), options_(options), builder_(whole, options, &pulsed_) {
+    pulsed_.name = whole.name;
+    pulsed_.scope = whole.scope;
+    pulsed_.properties = whole.properties;
+    pulsed_.scope.declare(options.symbol);
+  }
+
+  Result<Graph> run(Report* report);
+
+ private:
+  Status source(int id);
+  void node(int id);
+  void poison(int id);
+  Status outputs();
+  void describe(Report* report);
+
+  const Graph& whole_;
+  const Options& options_;
+  Graph pulsed_;
+  Builder builder_;
+  std::vector<Status> refusals_;
+};
+
+bool value_mentions(const TensorPtr& value, std::string_view symbol) {
+  if (!value || value->dtype() != DType::kDim) return false;
+  const auto dims = value->values<Dim>();
+  return std::any_of(dims.begin(), dims.end(), [&](const Dim& d) { return d.mentions(symbol); });
+}
+
+Status Pulsifier::source(int id) {
+  const Node& node = whole_.node(id);
+  const Fact& fact = node.outputs[0];
+  std::optional<StreamFact> stream;
+  for (int axis = 0; axis < fact.rank(); ++axis) {
+    const Dim& dim = fact.dim(axis);
+    if (!dim.mentions(options_.symbol)) continue;
+    if (stream) {
+      return builder_.refuse("Declare one axis with the symbol only", "input ", fact, " has ",
+                             options_.symbol, " on two axes");
+    }
+    if (!(dim.substitute(options_.symbol, Dim(0)) == Dim(0))) {
+      return builder_.refuse(
+          str_cat("Declare the axis as ", options_.symbol, " and add an assertion"), "axis ", axis,
+          " of input ", fact, " is not proportional to ", options_.symbol);
+    }
+    stream = StreamFact{axis, dim, 0, nullptr};
+  }
+  const OutletId outlet =
+      pulsed_.add_source(node.name, substitute(fact, options_.symbol, options_.pulse), node.line);
+  builder_.set(0, outlet, stream);
+  return {};
+}
+
+void Pulsifier::poison(int id) {
+  for (size_t slot = 0; slot < whole_.node(id).outputs.size(); ++slot) {
+    builder_.wire_of({id, static_cast<int>(slot)}).poisoned = true;
+  }
+}
+
+void Pulsifier::node(int id) {
+  const Node& node = whole_.node(id);
+  bool streams = false;
+  for (const OutletId& input : node.inputs) {
+    PulsedWire& wire = builder_.wire_of(input);
+    if (!wire.refused.ok()) {
+      refusals_.push_back(wire.refused);
+      wire.refused = {};
+      wire.poisoned = true;
+    }
+    if (wire.poisoned) return poison(id);
+    streams |= wire.stream.has_value();
+  }
+  bool grows = std::any_of(node.outputs.begin(), node.outputs.end(),
+                           [&](const Fact& f) { return f.mentions(options_.symbol); });
+  grows |= node.op->with_symbol(options_.symbol, Dim(1)) != nullptr;
+  for (const OutletId& input : node.inputs) {
+    if (!value_mentions(whole_.fact(input).konst, options_.symbol)) continue;
+    if (grows || streams) continue;
+    refusals_.push_back(builder_.refusal(
+        str_cat("it uses the length of the stream, ", options_.symbol, ", as a value"),
+        "The length is unknown until the stream ends: take it out of the streaming part"));
+    return poison(id);
+  }
+  if (!streams && !grows) {
+    std::vector<OutletId> inputs;
+    for (const OutletId& input : node.inputs) inputs.push_back(builder_.wire_of(input).outlet);
+    auto outlets = builder_.add("", node.op, std::move(inputs));
+    if (!outlets.ok()) {
+      refusals_.push_back(outlets.take_status());
+      return poison(id);
+    }
+    for (size_t i = 0; i < outlets->size(); ++i) {
+      builder_.set(static_cast<int>(i), (*outlets)[i], std::nullopt);
+    }
+    return;
+  }
+  Status status = node.op->pulsify(builder_);
+  if (status.ok()) return;
+  refusals_.push_back(
+      std::move(status).in_node(node.name, node.op->name()).at("", node.line));
+  poison(id);
+}
+
+Status Pulsifier::outputs() {
+  for (size_t i = 0; i < whole_.outputs.size(); ++i) {
+    PulsedWire& wire = builder_.wire_of(whole_.outputs[i]);
+    if (wire.stream && wire.stream->has_prefix()) {
+      builder_.enter(whole_.outputs[i].node);
+      StreamFact stream = *wire.stream;
+      RILL_ASSIGN(wire.outlet, builder_.materialise(wire.outlet, &stream));
+      wire.stream = stream;
+    }
+    pulsed_.add_output(whole_.output_names[i], wire.outlet);
+  }
+  return {};
+}
+
+Tensor ints(const std::vector<int64_t>& values) {
+  auto tensor = Tensor::of<int64_t>(DType::kI64, {static_cast<int64_t>(values.size())}, values);
+  return std::move(tensor).value();
+}
+
+Tensor texts(const std::vector<std::string>& values) {
+  auto tensor = Tensor::of<std::string>(DType::kString, {static_cast<int64_t>(values.size())},
+                                        values);
+  return std::move(tensor).value();
+}
+
+void Pulsifier::describe(Report* report) {
+  Report own;
+  std::vector<int64_t> in_axes;
+  std::vector<int64_t> out_axes;
+  std::vector<int64_t> delays;
+  std::vector<std::string> lengths;
+  const auto stream_of = [&](const std::string& name, OutletId outlet) {
+    const PulsedWire& wire = builder_.wire_of(outlet);
+    Stream out;
+    out.name = name;
+    if (!wire.stream) return out;
+    out.axis = wire.stream->axis;
+    out.pulse = pulsed_.fact(wire.outlet).dim(out.axis).to_int().value_or(0);
+    out.delay = wire.stream->delay;
+    out.length = wire.stream->dim;
+    return out;
+  };
+  for (const OutletId& input : whole_.inputs) {
+    own.inputs.push_back(stream_of(whole_.node(input.node).name, input));
+    in_axes.push_back(own.inputs.back().axis);
+  }
+  for (size_t i = 0; i < whole_.outputs.size(); ++i) {
+    own.outputs.push_back(stream_of(whole_.output_names[i], whole_.outputs[i]));
+    out_axes.push_back(own.outputs.back().axis);
+    delays.push_back(own.outputs.back().delay);
+    lengths.push_back(own.outputs.back().axis < 0 ? "" : own.outputs.back().length.to_string());
+  }
+  own.approximations = builder_.approximations();
+  pulsed_.properties.insert_or_assign("pulse.delay", ints(delays));
+  pulsed_.properties.insert_or_assign("pulse.input_axes", ints(in_axes));
+  pulsed_.properties.insert_or_assign("pulse.output_axes", ints(out_axes));
+  pulsed_.properties.insert_or_assign("pulse.streaming_symbol", texts({options_.symbol}));
+  pulsed_.properties.insert_or_assign("rill.pulse.output_lengths", texts(lengths));
+  if (!own.approximations.empty()) {
+    pulsed_.properties.insert_or_assign("rill.pulse.approx", texts(own.approximations));
+  }
+  if (report) *report = std::move(own);
+}
+
+Status all_of(const std::vector<Status>& refusals) {
+  if (refusals.size() == 1) return refusals[0];
+  Error error = refusals[0].error();
+  error.message = str_cat(refusals.size(), " reasons why this graph does not stream:");
+  for (const Status& refusal : refusals) error.message += str_cat("\n  ", refusal.error());
+  error.node.clear();
+  error.op.clear();
+  error.hint.clear();
+  error.line = 0;
+  return error;
+}
+
+Result<Graph> Pulsifier::run(Report* report) {
+  bool any_stream = false;
+  for (size_t i = 0; i < whole_.nodes.size(); ++i) {
+    const int id = static_cast<int>(i);
+    const Node& each = whole_.nodes[i];
+    builder_.enter(id);
+    if (each.op->as<Source>()) {
+      Status status = source(id);
+      if (!status.ok()) {
+        refusals_.push_back(std::move(status));
+        poison(id);
+      }
+      any_stream |= builder_.wire_of({id, 0}).stream.has_value() || !status.ok();
+    } else if (const auto* constant = each.op->as<Const>()) {
+      builder_.set(0, pulsed_.add_const(each.name, constant->value, each.line), std::nullopt);
+    } else {
+      node(id);
+    }
+  }
+  if (!any_stream) {
+    return fail(Code::kPulse, "Can not pulse a tensor with no streaming dim (", options_.symbol,
+                "): no input of the model has the symbol ", options_.symbol)
+        .hint(str_cat("The model's symbols are: ", join(whole_.scope.symbols(), ", ")));
+  }
+  for (const OutletId& output : whole_.outputs) {
+    PulsedWire& wire = builder_.wire_of(output);
+    if (!wire.refused.ok()) refusals_.push_back(wire.refused);
+  }
+  if (!refusals_.empty()) return all_of(refusals_);
+  RILL_TRY(outputs());
+  describe(report);
+  const bool any_output =
+      std::any_of(whole_.outputs.begin(), whole_.outputs.end(), [&](const OutletId& outlet) {
+        return builder_.wire_of(outlet).stream.has_value();
+      });
+  if (!any_output) {
+    return fail(Code::kPulse, "no output of the model streams along ", options_.symbol);
+  }
+  return declutter(pulsed_.compacted());
+}
+
+}  // namespace
+
+Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report) {
+  const auto pulse = options.pulse.to_int();
+  if (!pulse) {
+    return fail(Code::kPulse, "pulse ", options.pulse, ": expected a number of frames");
+  }
+  if (*pulse < 1 || *pulse > (int64_t{1} << 32)) {
+    return fail(Code::kPulse, "pulse ", *pulse, ": expected at least 1 frame");
+  }
+  RILL_ASSIGN(const Graph whole, declutter(graph));
+  return Pulsifier(whole, options).run(report);
+}
+
+}  // namespace rill::pulse

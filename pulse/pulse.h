@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace rill::pulse {
+
+struct Options {
+  std::string symbol = "S";
+  Dim pulse = 1;                 ///< frames per step, replaces the symbol
+  bool backward_chunks = false;  ///< let backward loops take each pulse for its own future
+};
+
+/// How an input or output streams.
+struct Stream {
+  std::string name;
+  int axis = -1;           ///< -1: static
+  int64_t pulse = 0;       ///< frames per step
+  int64_t delay = 0;       ///< frames of this wire to drop
+  Dim length;              ///< frames of the whole stream, in the stream symbol
+};
+
+struct Report {
+  std::vector<Stream> inputs;
+  std::vector<Stream> outputs;
+  std::vector<std::string> approximations;  ///< what was given up, as asked for by name
+};
+
+/// Rewrite a graph so that it runs a few frames at a time: the stream symbol becomes the pulse,
+/// delays and states keep what the next step needs. Concatenating the outputs of all steps and
+/// dropping the delay gives the frames of the whole run.
+///
+/// The properties pulse.delay, pulse.input_axes, pulse.output_axes and pulse.streaming_symbol say
+/// how the result streams; rill.pulse.* say more.
+/// Errors: kPulse, with every reason in one message, one per line: node, operator, axis, cause, way
+/// out.
+Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report = nullptr);
+
+}  // namespace rill::pulse
