@@ -12,8 +12,8 @@ float window(const DepthwiseF32Args& g, int64_t frame, int64_t channel) {
       sum = __builtin_fmaf(x[tap * g.x_tap_stride], *w, sum);
     }
   }
-  if (g.clip && g.hi < __builtin_inff()) sum = sum < g.hi ? sum : g.hi;
   if (g.clip && g.lo > -__builtin_inff()) sum = sum > g.lo ? sum : g.lo;
+  if (g.clip && g.hi < __builtin_inff()) sum = sum < g.hi ? sum : g.hi;
   return sum;
 }
 

@@ -24,7 +24,7 @@ struct DepthwiseF32Args {
   float* y = nullptr;
   int64_t y_frame_stride = 0;
 
-  // Applied last: max(min(value, hi), lo), in which a NaN value loses. An infinite limit is left
+  // Applied last: min(max(value, lo), hi), in which a NaN value loses. An infinite limit is left
   // out: so relu(NaN) = lo. Without `clip` a NaN passes through.
   bool clip = false;
   float lo = 0.0f, hi = 0.0f;

@@ -100,8 +100,8 @@ TEST_P(Depthwise, IsNearTheExactResultAndWritesNoChannelPastTheLast) {
         }
         const double want = c.exact(frame, channel, &bound);
         if (std::isnan(bound)) {
-          const float left = c.clip && c.lo > -kInf ? c.lo : kNan;
-          ASSERT_TRUE(same(got, c.clip && c.hi < kInf ? c.hi : left)) << kernel.name;
+          const float left = c.clip && c.hi < kInf ? c.hi : kNan;
+          ASSERT_TRUE(same(got, c.clip && c.lo > -kInf ? c.lo : left)) << kernel.name;
         } else {
           ASSERT_NEAR(got, want, bound) << kernel.name << " at " << frame << ", " << channel;
         }

@@ -132,7 +132,7 @@ struct Ops<Neon> : Simd<Neon> {
 #endif
 
 /// Limits of a clip. An infinite limit takes no part, so that NaN loses only to a limit that is
-/// there: relu(NaN) = lo, and with both limits max(min(NaN, hi), lo) = hi.
+/// there: relu(NaN) = lo, and with both limits min(max(NaN, lo), hi) = lo.
 template <class Arch>
 struct Clip {
   using V = Lanes<Arch>;
@@ -145,8 +145,8 @@ struct Clip {
         low(clip && low_limit > -__builtin_inff()),
         high(clip && high_limit < __builtin_inff()) {}
   RILL_INLINE V apply(V v) const {
-    if (high) v = Ops<Arch>::min_or(v, hi);
     if (low) v = Ops<Arch>::max_or(v, lo);
+    if (high) v = Ops<Arch>::min_or(v, hi);
     return v;
   }
 };

@@ -26,8 +26,8 @@ void scalar_tile(const MatmulF32Args& g, int64_t row, int64_t col) {
   for (int64_t j = 0; j < cols; ++j) {
     float v = sums[j];
     if (g.residual != nullptr) v = v + g.residual[row * g.ldr + col + j];
-    if (g.clip && g.hi < __builtin_inff()) v = v < g.hi ? v : g.hi;
     if (g.clip && g.lo > -__builtin_inff()) v = v > g.lo ? v : g.lo;
+    if (g.clip && g.hi < __builtin_inff()) v = v < g.hi ? v : g.hi;
     c[j] = v;
   }
 }

@@ -112,8 +112,8 @@ void expect_near_exact(const Case& c, const std::vector<float>& out, const char*
       const double want = c.exact(i, j, &bound);
       const float got = out[size_t(i * c.ldc() + j)];
       if (std::isnan(bound)) {
-        const float left = c.clip && c.lo > -kInf ? c.lo : kNan;
-        const float lost = c.clip && c.hi < kInf ? c.hi : left;
+        const float left = c.clip && c.hi < kInf ? c.hi : kNan;
+        const float lost = c.clip && c.lo > -kInf ? c.lo : left;
         ASSERT_TRUE(same(got, lost)) << name << " NaN at " << i << ", " << j << " gave " << got;
       } else {
         ASSERT_NEAR(got, want, bound) << name << " at " << i << ", " << j;
@@ -276,7 +276,7 @@ TEST(MatmulEdges, NanPassesUnlessALimitTakesItsPlace) {
     EXPECT_TRUE(std::isnan(product(true, -kInf, kInf))) << kernel.name;
     EXPECT_EQ(product(true, 0.0f, kInf), 0.0f) << kernel.name;
     EXPECT_EQ(product(true, -kInf, 6.0f), 6.0f) << kernel.name;
-    EXPECT_EQ(product(true, 0.0f, 6.0f), 6.0f) << kernel.name;
+    EXPECT_EQ(product(true, 0.0f, 6.0f), 0.0f) << kernel.name;
   }
 }
 

@@ -210,19 +210,19 @@ Status Conv::declutter(Rewrite& rewrite) const {
 }
 
 Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
-  if (producer.outputs[0].dtype != DType::kF32 || clip) return {};
+  if (producer.outputs[0].dtype != DType::kF32) return {};
   if (!consumer.fusing()) {
-    if (has_residual) return {};
+    if (has_residual || clip) return {};
     return absorb_affine(*this, producer, consumer, input);
   }
-  if (const auto limits = clip_of(consumer, input)) {
+  if (const auto limits = limits_with({clip, lo, hi}, consumer, input)) {
     Conv fused = *this;
     fused.clip = true;
-    fused.lo = limits->first;
-    fused.hi = limits->second;
+    fused.lo = limits->lo;
+    fused.hi = limits->hi;
     return wire_fused(std::make_shared<Conv>(fused), consumer.mapped_inputs(producer), consumer);
   }
-  if (has_residual) return {};
+  if (has_residual || clip) return {};
   if (const auto other = sum_with(consumer, input, producer.outputs[0])) {
     Conv fused = *this;
     fused.has_residual = true;

@@ -248,16 +248,15 @@ Status EinSum::pulsify(PulseBuilder& b) const {
 
 Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const {
   if (!consumer.fusing() || operands != 2 || producer.outputs[0].dtype != DType::kF32) return {};
-  if (clip) return {};
   EinSum fused = *this;
   std::vector<OutletId> inputs = consumer.mapped_inputs(producer);
-  if (const auto limits = clip_of(consumer, input)) {
+  if (const auto limits = limits_with({clip, lo, hi}, consumer, input)) {
     fused.clip = true;
-    fused.lo = limits->first;
-    fused.hi = limits->second;
+    fused.lo = limits->lo;
+    fused.hi = limits->hi;
     return wire_fused(std::make_shared<EinSum>(fused), std::move(inputs), consumer);
   }
-  if (has_residual) return {};
+  if (has_residual || clip) return {};
   if (!has_bias) {
     if (auto bias = column_bias(*this, producer, consumer, input)) {
       fused.has_bias = true;

@@ -10,16 +10,23 @@
 
 namespace rill::ops {
 
-/// max(min(x, hi), lo), in which a NaN loses; an infinite limit is left out.
+/// min(max(x, lo), hi), in which a NaN loses; an infinite limit is left out.
 inline float clipped(float x, float lo, float hi) {
-  if (hi < __builtin_inff()) x = x < hi ? x : hi;
   if (lo > -__builtin_inff()) x = x > lo ? x : lo;
+  if (hi < __builtin_inff()) x = x < hi ? x : hi;
   return x;
 }
 
-/// If the consumer limits its input `input` by uniform f32 constants, and nothing else, tell the
-/// limits: a maximum, a minimum, or a maximum of a minimum.
-std::optional<std::pair<float, float>> clip_of(const Rewrite& consumer, int input);
+/// The limits [lo, hi] that an op puts on its own result; none by default.
+struct Limits {
+  bool clip = false;
+  float lo = 0;
+  float hi = 0;
+};
+
+/// If the consumer is a maximum or a minimum with a uniform f32 constant, tell the limits that it
+/// and the op's own make together, as long as they mean the same for every number and NaN.
+std::optional<Limits> limits_with(const Limits& own, const Rewrite& consumer, int input);
 
 /// If the consumer adds another wire of the same type and shape to its input, that wire in the new
 /// graph.
