@@ -1,0 +1,26 @@
+# Rooms on arrays and on elements, and softmax.
+
+rill_op(array/axis_ops)
+rill_op(array/broadcast)
+rill_op(array/cast)
+rill_op(array/concat)
+rill_op(array/pad)
+rill_op(array/reshape)
+rill_op(array/slice)
+rill_op(math/binary)
+rill_op(math/reduce)
+rill_op(math/select)
+rill_op(math/unary)
+rill_op(nn/softmax)
+
+# What several rooms share.
+target_sources(rill_ops PRIVATE
+  array/common.cpp
+  array/extend_stream.cpp
+  array/groups.cpp
+  math/dims.cpp
+  math/fuse_elementwise.cpp
+  math/pointwise.cpp
+  math/program.cpp
+  math/promote.cpp
+)

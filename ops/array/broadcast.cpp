@@ -1,0 +1,238 @@
+#include "ops/array/broadcast.h"
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/common.h"
+#include "ops/math/elements.h"
+
+namespace rill::ops {
+namespace {
+
+/// The view with axes of extent 1 in front, and stride 0 where it repeats.
+template <class T>
+T repeated(const T& from, const T& out) {
+  T view = from;
+  const int added = out.rank - from.rank;
+  view.rank = out.rank;
+  view.shape = out.shape;
+  for (int axis = 0; axis < out.rank; ++axis) {
+    const int source = axis - added;
+    const bool repeats = source < 0 || from.extent(source) == 1;
+    view.stride[static_cast<size_t>(axis)] = repeats ? 0 : from.step(source);
+  }
+  return view;
+}
+
+Status refuse_table(const PulseBuilder& b) {
+  return b.refuse("Let the consumer repeat it: elementwise operators do, for extents of 1",
+                  "a value that does not stream is repeated to ", b.out(0),
+                  ", which depends on the length of the stream");
+}
+
+}  // namespace
+
+Result<Facts> Broadcast::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 1));
+  const int added = static_cast<int>(shape.size()) - in[0].rank();
+  RILL_CHECK(added >= 0, "can not broadcast ", in[0], " to ", shape);
+  Fact out = in[0].without_value();
+  out.shape = shape;
+  for (int axis = 0; axis < in[0].rank(); ++axis) {
+    Dim& extent = out.shape[static_cast<size_t>(axis + added)];
+    extent = broadcast(in[0].dim(axis), extent);
+    RILL_CHECK(extent.valid(), "can not broadcast ", in[0], " to ", shape);
+  }
+  return Facts{std::move(out)};
+}
+
+Status Broadcast::eval(EvalCtx& ctx) const {
+  copy_view(repeated(ctx.in[0], ctx.out[0]), ctx.out[0]);
+  return {};
+}
+
+Status Broadcast::lower(Lowering& lowering) const {
+  Operand out = repeated(lowering.in(0), lowering.out_shape(0));
+  out.konst = nullptr;
+  lowering.set_out(0, std::move(out));
+  return {};
+}
+
+std::vector<AxisTrack> Broadcast::axes(FactSpan in, FactSpan out) const {
+  std::vector<AxisTrack> tracks;
+  const int added = out[0].rank() - in[0].rank();
+  for (int axis = 0; axis < in[0].rank(); ++axis) {
+    const bool kept = in[0].dim(axis) == out[0].dim(axis + added);
+    if (kept) tracks.push_back({{axis}, {axis + added}});
+  }
+  return tracks;
+}
+
+Status Broadcast::pulsify(PulseBuilder& b) const {
+  const auto found = b.stream(0);
+  if (!found) return refuse_table(b);
+  const int added = b.out(0).rank() - b.in(0).rank();
+  StreamFact stream = *found;
+  stream.axis += added;
+  if (!(b.in(0).dim(found->axis) == b.out(0).dim(stream.axis))) return Op::pulsify(b);
+  std::vector<Dim> pulsed;
+  for (const Dim& extent : shape) pulsed.push_back(b.pulsed(extent));
+  pulsed[static_cast<size_t>(stream.axis)] = Dim(1);  // keeps the extent of the pulse
+  OutletId wire = b.wire(0);
+  // Repeated frames of the prefix are no longer of its shape.
+  if (stream.has_prefix() && stream.fill && stream.fill->rank() > 0) {
+    StreamFact real = *found;
+    RILL_ASSIGN(wire, b.materialise(wire, &real));
+    stream.delay = real.delay;
+    stream.fill = real.fill;
+  }
+  RILL_ASSIGN(const OutletId out,
+              b.add1("", std::make_shared<Broadcast>(std::move(pulsed)), {wire}));
+  stream.dim = b.out(0).dim(stream.axis);
+  b.set(0, out, stream);
+  return {};
+}
+
+Status Broadcast::declutter(Rewrite& rewrite) const {
+  if (rewrite.in(0).shape == rewrite.out().shape) return rewrite.bypass(rewrite.input(0));
+  return {};
+}
+
+Status Broadcast::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string x, ctx.in(0));
+  ctx.need_registry("tract_core");
+  ctx.assign(str_cat("tract_core_broadcast(", x, ", shape = ", nnef_text(shape), ")"));
+  return {};
+}
+
+Result<Facts> Tile::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 1));
+  RILL_CHECK(static_cast<int>(repeats.size()) == in[0].rank(), "repeats ", repeats, ": expected ",
+             in[0].rank(), " for ", in[0]);
+  Fact out = in[0].without_value();
+  for (size_t axis = 0; axis < repeats.size(); ++axis) {
+    const auto times = repeats[axis].to_int();
+    RILL_CHECK(!times || *times >= 0, "repeats ", repeats, ": expected 0 or more");
+    out.shape[axis] *= repeats[axis];
+  }
+  return Facts{std::move(out)};
+}
+
+Status Tile::eval(EvalCtx& ctx) const {
+  const View& x = ctx.in[0];
+  const View& out = ctx.out[0];
+  const int64_t count = out.volume();
+  visit_size(x.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    std::array<int64_t, kMaxRank> index{};
+    int64_t to = 0;
+    for (int64_t n = 0; n < count; ++n) {
+      int64_t from = 0;
+      for (int axis = 0; axis < x.rank; ++axis) {
+        from += index[static_cast<size_t>(axis)] % x.extent(axis) * x.step(axis);
+      }
+      out.as<T>()[to] = x.as<const T>()[from];
+      for (int axis = out.rank - 1; axis >= 0; --axis) {
+        const auto i = static_cast<size_t>(axis);
+        to += out.stride[i];
+        if (++index[i] < out.shape[i]) break;
+        to -= out.stride[i] * out.shape[i];
+        index[i] = 0;
+      }
+    }
+  });
+  return {};
+}
+
+Status Tile::lower(Lowering& lowering) const {
+  const Operand& x = lowering.in(0);
+  const Operand shape = lowering.out_shape(0);
+  int split = 0;
+  for (int axis = 0; axis < x.rank; ++axis) split += x.extent(axis) != shape.extent(axis) ? 1 : 0;
+  if (x.rank + split > kMaxRank || shape.volume() == 0) return Op::lower(lowering);
+  // Splitting each repeated axis in two makes the output a broadcast of the input.
+  const Operand out = lowering.make_out(0, Lowering::physical_order(x));
+  Operand from = x;
+  Operand to = out;
+  from.konst = nullptr;
+  from.rank = 0;
+  const auto add = [&](int64_t extent, int64_t from_step, int64_t to_step) {
+    const auto axis = static_cast<size_t>(from.rank++);
+    from.shape[axis] = to.shape[axis] = extent;
+    from.stride[axis] = from_step;
+    to.stride[axis] = to_step;
+  };
+  for (int axis = 0; axis < x.rank; ++axis) {
+    const int64_t extent = x.extent(axis);
+    const int64_t times = shape.extent(axis) / extent;
+    if (times != 1) add(times, 0, out.step(axis) * extent);
+    add(extent, x.step(axis), out.step(axis));
+  }
+  to.rank = from.rank;
+  lowering.copy(from, to);
+  return {};
+}
+
+std::vector<AxisTrack> Tile::axes(FactSpan in, FactSpan) const {
+  std::vector<AxisTrack> tracks;
+  for (int axis = 0; axis < in[0].rank(); ++axis) {
+    if (repeats[static_cast<size_t>(axis)] == Dim(1)) tracks.push_back({{axis}, {axis}});
+  }
+  return tracks;
+}
+
+Status Tile::pulsify(PulseBuilder& b) const {
+  if (!b.stream(0)) return refuse_table(b);
+  return Op::pulsify(b);
+}
+
+Status Tile::declutter(Rewrite& rewrite) const {
+  const Fact& in = rewrite.in(0);
+  if (in.shape == rewrite.out().shape) return rewrite.bypass(rewrite.input(0));
+  for (int axis = 0; axis < in.rank(); ++axis) {
+    const bool plain = repeats[static_cast<size_t>(axis)] == Dim(1) || in.dim(axis) == Dim(1);
+    if (!plain) return {};
+  }
+  RILL_ASSIGN(const OutletId out,
+              rewrite.wire1(rewrite.node().name, std::make_shared<Broadcast>(rewrite.out().shape),
+                            {rewrite.mapped(rewrite.input(0))}));
+  return rewrite.replace({out});
+}
+
+Status Tile::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string x, ctx.in(0));
+  ctx.assign(str_cat("tile(", x, ", repeats = ", nnef_text(repeats), ")"));
+  return {};
+}
+
+namespace {
+
+Result<Value> load_broadcast(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(std::vector<Dim> shape, ctx.dims("shape"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Broadcast>(std::move(shape)), {x}));
+  return Value(out);
+}
+
+Result<Value> load_tile(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(std::vector<Dim> repeats, ctx.dims("repeats"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Tile>(std::move(repeats)), {x}));
+  return Value(out);
+}
+
+constexpr NnefOp kOps[] = {
+    {"tract_core",
+     "fragment tract_core_broadcast(input: tensor<?>, shape: integer[]) -> (output: tensor<?>);",
+     load_broadcast},
+    {"tract_nnef",
+     "fragment tile<?>(input: tensor<?>, repeats: integer[]) -> (output: tensor<?>);", load_tile},
+};
+
+}  // namespace
+
+extern const OpRoom broadcast_room;
+const OpRoom broadcast_room = {"broadcast", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,104 @@
+#include "ops/array/cast.h"
+
+#include "core/graph/nnef.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/common.h"
+
+namespace rill::ops {
+
+void Cast::fields(FieldVisitor& visitor) {
+  visitor.field("to", to);
+  if (!is_quantised(to)) return;
+  auto zero_point = static_cast<int64_t>(q.zero_point);
+  visitor.field("scale", q.scale);
+  visitor.field("zero_point", zero_point);
+}
+
+Result<Facts> Cast::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 1));
+  const bool objects = in[0].dtype == DType::kString || to == DType::kString ||
+                       in[0].dtype == DType::kBlob || to == DType::kBlob;
+  if (objects && in[0].dtype != to) {
+    return fail(Code::kDType, "no cast from ", in[0], " to ", dtype_name(to));
+  }
+  return Facts{{to, is_quantised(to) ? q : QParams{}, in[0].shape, {}}};
+}
+
+Status Cast::eval(EvalCtx& ctx) const { return cast_into(ctx.in[0], ctx.out[0]); }
+
+std::vector<AxisTrack> Cast::axes(FactSpan in, FactSpan out) const {
+  return elementwise_axes(in, out);
+}
+
+Status Cast::declutter(Rewrite& rewrite) const {
+  const Fact& in = rewrite.in(0);
+  if (in.dtype == to && in.q == rewrite.out().q) return rewrite.bypass(rewrite.input(0));
+  return {};
+}
+
+Status Cast::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string x, ctx.in(0));
+  ctx.need_registry("tract_core");
+  if (is_quantised(to)) {
+    ctx.assign(str_cat("tract_core_cast(", x, ")"));  // the type is in graph.quant
+  } else {
+    ctx.assign(str_cat("tract_core_cast(", x, ", to = ", nnef_text(dtype_lower_name(to)), ")"));
+  }
+  return {};
+}
+
+namespace {
+
+Result<Value> load_cast(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  const auto quant = ctx.quant();
+  if (!ctx.has("to")) {
+    if (!quant) {
+      return fail(Code::kDType, "no type to cast to: neither `to` nor an entry in graph.quant");
+    }
+    RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Cast>(quant->dtype, quant->q), {x}));
+    return Value(out);
+  }
+  RILL_ASSIGN(const std::string name, ctx.text("to"));
+  auto dtype = dtype_from_name(name);
+  if (!dtype) return fail(Code::kDType, "no type \"", name, "\"");
+  QParams q;
+  if (quant && is_quantised(quant->dtype)) {
+    if (dtype_size(quant->dtype) != dtype_size(*dtype)) {
+      return fail(Code::kDType, "`to` is \"", name, "\", but graph.quant says ",
+                  dtype_name(quant->dtype));
+    }
+    dtype = quant->dtype;
+    q = quant->q;
+  }
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Cast>(*dtype, q), {x}));
+  return Value(out);
+}
+
+/// Give the shape as a constant of dims, which may hold symbols.
+Result<Value> load_shape_of(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  const std::vector<Dim> shape = ctx.fact(x).shape;
+  RILL_ASSIGN(const OutletId out, ctx.konst(Tensor::dims(shape)));
+  return Value(out);
+}
+
+Result<Value> load_copy(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("x"));
+  return Value(x);
+}
+
+constexpr NnefOp kOps[] = {
+    {"tract_core", "fragment tract_core_cast(input: tensor<?>, to: string) -> (output: tensor<?>);",
+     load_cast},
+    {"tract_core", "fragment tract_core_shape_of(input: tensor<?>) -> (output: tensor<integer>);",
+     load_shape_of},
+    {"tract_nnef", "fragment copy<?>(x: tensor<?>) -> (y: tensor<?>);", load_copy},
+};
+
+}  // namespace
+
+extern const OpRoom cast_room;
+const OpRoom cast_room = {"cast", kOps};
+
+}  // namespace rill::ops

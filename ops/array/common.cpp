@@ -1,0 +1,109 @@
+#include "ops/array/common.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rill::ops {
+
+Result<int64_t> axis_in(int64_t axis, int64_t rank) {
+  const int64_t counted = axis < 0 && axis >= -rank ? axis + rank : axis;
+  RILL_CHECK(counted >= 0 && counted < rank, "no axis ", axis, " in rank ", rank);
+  return counted;
+}
+
+Result<std::vector<int64_t>> axes_in(std::span<const int64_t> axes, int64_t rank) {
+  std::vector<int64_t> out;
+  for (const int64_t axis : axes) {
+    RILL_ASSIGN(const int64_t counted, axis_in(axis, rank));
+    out.push_back(counted);
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+Status expect_inputs(FactSpan in, size_t count) {
+  RILL_CHECK(in.size() == count, "expected ", count, " inputs, found ", in.size());
+  for (const Fact& fact : in) {
+    if (fact.konst && fact.konst->block_format() != BlockFormat::kNone) {
+      return fail(Code::kDType, "a block-quantised constant, ", fact,
+                  ", can not be read element by element");
+    }
+  }
+  return {};
+}
+
+namespace {
+
+Result<OutletId> expanded(LoadCtx& ctx, OutletId wire) {
+  const TensorPtr konst = ctx.fact(wire).konst;
+  if (!konst || konst->block_format() == BlockFormat::kNone) return wire;
+  RILL_ASSIGN(Tensor dense, dequantised(*konst));
+  return ctx.konst(std::move(dense), "dense");
+}
+
+}  // namespace
+
+Result<OutletId> plain_wire(LoadCtx& ctx, std::string_view name) {
+  RILL_ASSIGN(const OutletId wire, ctx.wire(name));
+  return expanded(ctx, wire);
+}
+
+Result<std::vector<OutletId>> plain_wires(LoadCtx& ctx, std::string_view name) {
+  RILL_ASSIGN(std::vector<OutletId> wires, ctx.wires(name));
+  for (OutletId& wire : wires) {
+    RILL_ASSIGN(wire, expanded(ctx, wire));
+  }
+  return wires;
+}
+
+View stretched(const View& view, const View& like) {
+  View out = view;
+  for (int axis = 0; axis < like.rank; ++axis) {
+    const auto i = static_cast<size_t>(axis);
+    if (view.shape[i] == 1 && like.shape[i] != 1) out.stride[i] = 0;
+    out.shape[i] = like.shape[i];
+  }
+  return out;
+}
+
+bool is_uniform(const TensorPtr& tensor) {
+  if (!tensor || tensor->empty() || tensor->block_format() != BlockFormat::kNone) return false;
+  if (tensor->volume() == 1) return true;
+  if (!is_plain(tensor->dtype())) return false;
+  const auto size = static_cast<size_t>(dtype_size(tensor->dtype()));
+  const auto* bytes = tensor->data<std::byte>();
+  return std::memcmp(bytes, bytes + size, static_cast<size_t>(tensor->size_bytes()) - size) == 0;
+}
+
+Tensor first_element(const Tensor& tensor) {
+  Tensor out = std::move(Tensor::zeros(tensor.dtype(), {}, tensor.qparams())).value();
+  View from = tensor.view();
+  from.rank = 0;
+  copy_view(from, out.view());
+  return out;
+}
+
+Result<Tensor> frame_at(const Tensor& tensor, int axis, int64_t at) {
+  std::vector<int64_t> shape = tensor.shape();
+  shape[static_cast<size_t>(axis)] = 1;
+  RILL_ASSIGN(Tensor out, Tensor::zeros(tensor.dtype(), std::move(shape), tensor.qparams()));
+  if (out.empty()) return out;
+  View from = tensor.view();
+  const int64_t size = tensor.size_bytes() / tensor.volume();
+  from.shape[static_cast<size_t>(axis)] = 1;
+  from.data = static_cast<std::byte*>(from.data) + at * from.step(axis) * size;
+  copy_view(from, out.view());
+  return out;
+}
+
+std::vector<AxisTrack> tracks_from(std::span<const int64_t> source) {
+  std::vector<AxisTrack> tracks;
+  for (size_t axis = 0; axis < source.size(); ++axis) {
+    if (source[axis] < 0) continue;
+    tracks.push_back({{static_cast<int>(source[axis])}, {static_cast<int>(axis)}});
+  }
+  return tracks;
+}
+
+}  // namespace rill::ops

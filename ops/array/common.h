@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/nnef.h"
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Count an axis from the start: negative ones count from the end. Errors: kShape.
+Result<int64_t> axis_in(int64_t axis, int64_t rank);
+/// As above for a list, sorted and each once. Errors: kShape.
+Result<std::vector<int64_t>> axes_in(std::span<const int64_t> axes, int64_t rank);
+
+/// Fail unless there are `count` inputs and none is block-quantised, which only a few ops read.
+Status expect_inputs(FactSpan in, size_t count);
+
+/// Read an argument as a wire; a block-quantised constant is expanded.
+Result<OutletId> plain_wire(LoadCtx& ctx, std::string_view name);
+Result<std::vector<OutletId>> plain_wires(LoadCtx& ctx, std::string_view name);
+
+/// A view with the extents of another: axes of extent 1 repeat.
+View stretched(const View& view, const View& like);
+
+/// Tell whether a tensor holds one value only, bit for bit; empty ones do not. Null: no.
+bool is_uniform(const TensorPtr& tensor);
+/// Its first element, as a tensor of rank 0.
+Tensor first_element(const Tensor& tensor);
+
+/// The elements at index `at` along an axis, with extent 1 there.
+Result<Tensor> frame_at(const Tensor& tensor, int axis, int64_t at);
+
+/// Track every axis of the output to the axis of input 0 that `source` names, -1 for none.
+std::vector<AxisTrack> tracks_from(std::span<const int64_t> source);
+
+}  // namespace rill::ops

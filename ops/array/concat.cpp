@@ -1,0 +1,229 @@
+#include "ops/array/concat.h"
+
+#include <optional>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/axis_ops.h"
+#include "ops/array/common.h"
+#include "ops/array/extend_stream.h"
+#include "ops/array/slice.h"
+#include "ops/math/binary.h"
+
+namespace rill::ops {
+
+Result<Facts> Concat::infer(FactSpan in) const {
+  RILL_CHECK(!in.empty(), "expected at least 1 input, found none");
+  RILL_TRY(expect_inputs(in, in.size()));
+  RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
+  Fact out = in[0].without_value();
+  Dim total = 0;
+  for (const Fact& fact : in) {
+    if (fact.dtype != out.dtype || !(fact.q == out.q)) {
+      return fail(Code::kDType, "expected inputs of one type, found ", in[0], " and ", fact);
+    }
+    RILL_CHECK(fact.rank() == out.rank(), "expected inputs of one rank, found ", in[0], " and ",
+               fact);
+    for (int i = 0; i < out.rank(); ++i) {
+      if (i == axis) continue;
+      const auto difference = (fact.dim(i) - out.dim(i)).to_int();
+      RILL_CHECK(!difference || *difference == 0, "extents of axis ", i, " differ: ", in[0],
+                 " and ", fact);
+    }
+    total += fact.dim(static_cast<int>(axis));
+  }
+  out.shape[static_cast<size_t>(axis)] = total;
+  return Facts{std::move(out)};
+}
+
+Status Concat::eval(EvalCtx& ctx) const {
+  const auto i = static_cast<size_t>(axis);
+  View to = ctx.out[0];
+  const bool dims = to.dtype == DType::kDim;
+  const int64_t size = dims ? static_cast<int64_t>(sizeof(Dim))
+                       : to.dtype == DType::kString ? static_cast<int64_t>(sizeof(std::string))
+                                                    : dtype_size(to.dtype);
+  for (const View& from : ctx.in) {
+    to.shape[i] = from.shape[i];
+    copy_view(from, to);
+    to.data = static_cast<std::byte*>(to.data) + from.shape[i] * to.stride[i] * size;
+  }
+  return {};
+}
+
+Status Concat::lower(Lowering& lowering) const {
+  const auto i = static_cast<size_t>(axis);
+  int main = 0;
+  for (int k = 1; k < lowering.inputs(); ++k) {
+    if (lowering.in(main).konst && !lowering.in(k).konst) main = k;
+  }
+  Operand to = lowering.make_out(0, Lowering::physical_order(lowering.in(main)));
+  to.konst = nullptr;
+  for (int k = 0; k < lowering.inputs(); ++k) {
+    const Operand& from = lowering.in(k);
+    to.shape[i] = from.shape[i];
+    if (from.volume() > 0) lowering.copy(from, to);
+    to.advance(static_cast<int>(axis), from.shape[i]);
+  }
+  return {};
+}
+
+std::vector<AxisTrack> Concat::axes(FactSpan in, FactSpan) const {
+  std::vector<AxisTrack> tracks;
+  for (int i = 0; i < in[0].rank(); ++i) {
+    if (i != axis) tracks.push_back({std::vector<int>(in.size(), i), {i}});
+  }
+  return tracks;
+}
+
+namespace {
+
+/// Count the frames of constants [begin, end), which must all be the same frame.
+Status gather_end(const PulseBuilder& b, int axis, int begin, int end, int64_t* frames,
+                  Tensor* frame) {
+  TensorPtr common;
+  for (int i = begin; i < end; ++i) {
+    const TensorPtr konst = b.in(i).konst;
+    if (!konst) {
+      return b.refuse("Concatenate constants with one stream, or along another axis", "input ", i,
+                      ", ", b.in(i), ", is joined to a stream on its axis ", axis,
+                      " and is no constant");
+    }
+    for (int64_t at = 0; at < konst->extent(axis); ++at, ++*frames) {
+      RILL_ASSIGN(Tensor one, frame_at(*konst, axis, at));
+      if (common && !common->same_bits(one)) {
+        return b.refuse("Make the frames equal, or concatenate along another axis",
+                        "the constant frames joined to streaming axis ", axis,
+                        " are not all the same");
+      }
+      if (!common) common = std::make_shared<const Tensor>(std::move(one));
+    }
+  }
+  if (common) *frame = is_uniform(common) ? first_element(*common) : *common;
+  return {};
+}
+
+}  // namespace
+
+Status Concat::pulsify(PulseBuilder& b) const {
+  const int on = static_cast<int>(axis);
+  int streaming = -1;
+  for (int i = 0; i < b.inputs(); ++i) {
+    const auto stream = b.stream(i);
+    if (!stream) continue;
+    if (stream->axis != on) return Op::pulsify(b);
+    if (streaming >= 0) {
+      return b.refuse("Concatenate along another axis", "inputs ", streaming, " and ", i,
+                      " both stream along axis ", axis,
+                      ": the second would begin after the end of the first");
+    }
+    streaming = i;
+  }
+  if (streaming < 0) return Op::pulsify(b);
+  StreamFact stream = *b.stream(streaming);
+  StreamEnds ends;
+  RILL_TRY(gather_end(b, on, 0, streaming, &ends.before, &ends.first));
+  RILL_TRY(gather_end(b, on, streaming + 1, b.inputs(), &ends.after, &ends.last));
+  RILL_ASSIGN(const OutletId wire, extend_stream(b, b.wire(streaming), &stream, ends));
+  stream.dim = b.out(0).dim(on);
+  b.set(0, wire, stream);
+  return {};
+}
+
+Status Concat::declutter(Rewrite& rewrite) const {
+  std::vector<OutletId> kept;
+  for (size_t i = 0; i < rewrite.node().inputs.size(); ++i) {
+    const Fact& fact = rewrite.in(static_cast<int>(i));
+    if (fact.dim(static_cast<int>(axis)) == Dim(0)) continue;
+    kept.push_back(rewrite.mapped(rewrite.input(static_cast<int>(i))));
+  }
+  if (kept.size() == 1 || rewrite.node().inputs.size() == 1) {
+    if (kept.empty()) kept.push_back(rewrite.mapped(rewrite.input(0)));
+    return rewrite.replace(kept);
+  }
+  if (kept.empty() || kept.size() == rewrite.node().inputs.size()) return {};
+  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, clone(), kept));
+  return rewrite.replace({out});
+}
+
+Status Concat::save(SaveCtx& ctx) const {
+  std::string list;
+  for (size_t i = 0; i < ctx.node().inputs.size(); ++i) {
+    RILL_ASSIGN(const std::string x, ctx.in(static_cast<int>(i)));
+    list += str_cat(i == 0 ? "" : ", ", x);
+  }
+  ctx.assign(str_cat("concat([", list, "], axis = ", axis, ")"));
+  return {};
+}
+
+namespace {
+
+Result<Value> load_concat(LoadCtx& ctx) {
+  RILL_ASSIGN(std::vector<OutletId> values, plain_wires(ctx, "values"));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_CHECK(!values.empty(), "expected at least 1 value, found none");
+  DType dtype = ctx.fact(values[0]).dtype;
+  QParams q = ctx.fact(values[0]).q;
+  if (const auto quant = ctx.quant()) {
+    dtype = quant->dtype;
+    q = quant->q;
+  }
+  for (OutletId& value : values) {
+    RILL_ASSIGN(value, cast_to(ctx, value, dtype, q));
+  }
+  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(values[0]).rank()));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Concat>(axis), std::move(values)));
+  return Value(out);
+}
+
+Result<Value> load_stack(LoadCtx& ctx) {
+  RILL_ASSIGN(std::vector<OutletId> values, plain_wires(ctx, "values"));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_CHECK(!values.empty(), "expected at least 1 value, found none");
+  const auto quant = ctx.quant();
+  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(values[0]).rank() + 1));
+  for (OutletId& value : values) {
+    if (quant) {
+      RILL_ASSIGN(value, cast_to(ctx, value, quant->dtype, quant->q));
+    }
+    RILL_ASSIGN(value, ctx.add1(std::make_shared<AddAxis>(axis), {value}, "stacked"));
+  }
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Concat>(axis), std::move(values)));
+  return Value(out);
+}
+
+Result<Value> load_unstack(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "value"));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
+  RILL_ASSIGN(const int64_t count, ctx.fact(x).dim(static_cast<int>(axis)).as_int());
+  // Each part is a node: far beyond what any model has, and a bound on what a file can ask for.
+  RILL_CHECK(count <= 4096, "unstack into ", count, " parts: at most 4096");
+  std::vector<Value> parts;
+  for (int64_t i = 0; i < count; ++i) {
+    RILL_ASSIGN(const OutletId part,
+                ctx.add1(std::make_shared<Slice>(axis, Dim(i), Dim(i + 1)), {x}, "part"));
+    RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<RmAxis>(axis), {part}));
+    parts.emplace_back(out);
+  }
+  return Value(std::move(parts));
+}
+
+constexpr NnefOp kOps[] = {
+    {"tract_nnef",
+     "fragment concat<?>(values: tensor<?>[], axis: integer) -> (value: tensor<?>);", load_concat},
+    {"tract_nnef", "fragment stack<?>(values: tensor<?>[], axis: integer) -> (value: tensor<?>);",
+     load_stack},
+    {"tract_nnef",
+     "fragment unstack<?>(value: tensor<?>, axis: integer) -> (values: tensor<?>[]);",
+     load_unstack},
+};
+
+}  // namespace
+
+extern const OpRoom concat_room;
+const OpRoom concat_room = {"concat", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,51 @@
+#include "ops/array/extend_stream.h"
+
+#include <cstring>
+
+#include "ops/array/common.h"
+
+namespace rill::ops {
+namespace {
+
+bool all_zero_bytes(const Tensor& tensor) {
+  const auto* bytes = tensor.data<std::byte>();
+  for (int64_t i = 0; i < tensor.size_bytes(); ++i) {
+    if (bytes[i] != std::byte{0}) return false;
+  }
+  return true;
+}
+
+/// Tell whether the virtual first frames are of the given value.
+bool same_fill(const TensorPtr& fill, const Tensor& value) {
+  if (!fill) return all_zero_bytes(value);
+  if (fill->same_bits(value)) return true;
+  const auto own = std::make_shared<const Tensor>(value);
+  return is_uniform(fill) && is_uniform(own) &&
+         first_element(*fill).same_bits(first_element(value));
+}
+
+}  // namespace
+
+Result<OutletId> extend_stream(PulseBuilder& b, OutletId wire, StreamFact* stream,
+                               const StreamEnds& ends) {
+  if (ends.before > 0 && stream->has_prefix() && !same_fill(stream->fill, ends.first)) {
+    RILL_ASSIGN(wire, b.materialise(wire, stream));
+  }
+  const bool mask_begin = ends.before > 0 && stream->delay > 0;
+  if (mask_begin) {
+    RILL_ASSIGN(wire, b.mask(wire, stream, true, false, ends.first));
+  }
+  if (ends.after > 0) {
+    RILL_ASSIGN(wire, b.mask(wire, stream, false, true, ends.last));
+  }
+  if (ends.before > 0) {
+    stream->delay -= ends.before;
+    if (stream->has_prefix()) {
+      stream->fill = all_zero_bytes(ends.first) ? nullptr
+                                                : std::make_shared<const Tensor>(ends.first);
+    }
+  }
+  return wire;
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/dim/dim.h"
+
+namespace rill::ops {
+
+/// Axes of two shapes of one volume that stand for each other: the products of both ranges agree.
+struct AxisGroup {
+  int from_begin = 0;
+  int from_end = 0;
+  int to_begin = 0;
+  int to_end = 0;
+};
+
+/// Cut two shapes into the smallest groups, in order; what can not be told apart is one group.
+std::vector<AxisGroup> axis_groups(std::span<const Dim> from, std::span<const Dim> to);
+
+}  // namespace rill::ops

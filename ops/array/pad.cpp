@@ -1,0 +1,263 @@
+#include "ops/array/pad.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
+#include "core/graph/rewrite.h"
+#include "kernels/copy/copy.h"
+#include "ops/array/common.h"
+#include "ops/array/extend_stream.h"
+#include "ops/math/elements.h"
+
+namespace rill::ops {
+namespace {
+
+constexpr std::string_view kConstant = "constant";
+constexpr std::string_view kReplicated = "replicated";
+constexpr std::string_view kReflect = "reflect";
+
+/// The index of the input that an index of the output shows; the output's begins `before` earlier.
+int64_t source_index(std::string_view mode, int64_t at, int64_t before, int64_t extent) {
+  const int64_t i = at - before;
+  if (mode == kReplicated) return std::clamp<int64_t>(i, 0, extent - 1);
+  if (i < 0) return -i;
+  return i < extent ? i : 2 * (extent - 1) - i;
+}
+
+/// The part of the output that shows the input.
+template <class T>
+T inner_part(const T& out, const Pads& pads) {
+  T inner = out;
+  for (size_t i = 0; i < pads.size(); ++i) {
+    inner.shape[i] = out.shape[i] - pads[i].first - pads[i].second;
+  }
+  return inner;
+}
+
+int64_t inner_offset(const View& out, const Pads& pads) {
+  int64_t offset = 0;
+  for (size_t i = 0; i < pads.size(); ++i) offset += pads[i].first * out.stride[i];
+  return offset;
+}
+
+void eval_mirrored(const Pad& op, const View& x, const View& out) {
+  visit_size(x.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    std::array<int64_t, kMaxRank> index{};
+    int64_t to = 0;
+    const int64_t count = out.volume();
+    for (int64_t n = 0; n < count; ++n) {
+      int64_t from = 0;
+      for (size_t i = 0; i < op.pads.size(); ++i) {
+        from += x.stride[i] * source_index(op.mode, index[i], op.pads[i].first, x.shape[i]);
+      }
+      out.as<T>()[to] = x.as<const T>()[from];
+      for (int axis = out.rank - 1; axis >= 0; --axis) {
+        const auto i = static_cast<size_t>(axis);
+        to += out.stride[i];
+        if (++index[i] < out.shape[i]) break;
+        to -= out.stride[i] * out.shape[i];
+        index[i] = 0;
+      }
+    }
+  });
+}
+
+struct FillArgs {
+  Operand to;
+  uint64_t value;
+};
+
+void run_fill(const FillArgs& args, const Frame& frame) noexcept {
+  const Operand& to = args.to;
+  kernels::fill_strided(static_cast<int>(dtype_size(to.dtype)), to.rank, to.shape.data(),
+                        &args.value, frame.ptr<void>(to.ref), to.stride.data());
+}
+
+/// Emit the filling of a box, without its axes of extent 1; false if it has too many others.
+bool emit_fill(Lowering& lowering, const Operand& box, const Tensor& value) {
+  FillArgs args{box, 0};
+  args.to.konst = nullptr;
+  args.to.rank = 0;
+  for (int axis : Lowering::physical_order(box)) {
+    if (box.extent(axis) == 1) continue;
+    if (args.to.rank == kernels::kCopyMaxRank) return false;
+    const auto i = static_cast<size_t>(args.to.rank++);
+    args.to.shape[i] = box.extent(axis);
+    args.to.stride[i] = box.step(axis);
+  }
+  std::memcpy(&args.value, value.raw(), static_cast<size_t>(dtype_size(value.dtype())));
+  lowering.step(run_fill, args, {}, {box.ref});
+  return true;
+}
+
+}  // namespace
+
+Result<Facts> Pad::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 1));
+  RILL_CHECK(static_cast<int>(pads.size()) == in[0].rank(), "padding ", nnef_text(pads),
+             ": expected ", in[0].rank(), " pairs for ", in[0]);
+  if (mode != kConstant && mode != kReplicated && mode != kReflect) {
+    return fail(Code::kUnsupported, "border \"", mode,
+                "\": expected \"constant\", \"replicated\" or \"reflect\"");
+  }
+  if (!is_plain(in[0].dtype) || !value || value->volume() != 1 || value->dtype() != in[0].dtype) {
+    return fail(Code::kDType, "can not pad ", in[0], " with a value of ",
+                value ? dtype_name(value->dtype()) : "no type");
+  }
+  Fact out = in[0].without_value();
+  for (size_t i = 0; i < pads.size(); ++i) {
+    const auto [before, after] = pads[i];
+    RILL_CHECK(before >= 0 && after >= 0, "padding ", nnef_text(pads), ": expected 0 or more");
+    const auto extent = out.shape[i].to_int();
+    const int64_t most = std::max(before, after);
+    if (extent && most > 0 && mode != kConstant) {
+      const int64_t needed = mode == kReflect ? most + 1 : 1;
+      RILL_CHECK(*extent >= needed, "border \"", mode, "\" of ", most, " on axis ", i, " of ",
+                 in[0], " needs an extent of ", needed);
+    }
+    out.shape[i] = out.shape[i] + Dim(before) + Dim(after);
+  }
+  return Facts{std::move(out)};
+}
+
+Status Pad::eval(EvalCtx& ctx) const {
+  const View& x = ctx.in[0];
+  const View& out = ctx.out[0];
+  if (mode != kConstant) {
+    if (out.volume() > 0) eval_mirrored(*this, x, out);
+    return {};
+  }
+  const View fill = value->view();
+  View every = fill;
+  every.rank = out.rank;
+  every.shape = out.shape;
+  every.stride = {};
+  copy_view(every, out);
+  View inner = inner_part(out, pads);
+  inner.data = static_cast<std::byte*>(out.data) + inner_offset(out, pads) * dtype_size(out.dtype);
+  copy_view(x, inner);
+  return {};
+}
+
+Status Pad::lower(Lowering& lowering) const {
+  if (mode != kConstant || lowering.out_shape(0).rank > kernels::kCopyMaxRank) {
+    return Op::lower(lowering);
+  }
+  const Operand out = lowering.make_out(0, Lowering::physical_order(lowering.in(0)));
+  // Slabs before and after on each axis, each as long as the axes done before it leave open.
+  Operand open = out;
+  for (int axis = 0; axis < out.rank; ++axis) {
+    const auto i = static_cast<size_t>(axis);
+    const auto [before, after] = pads[i];
+    Operand slab = open;
+    slab.shape[i] = before;
+    if (slab.volume() > 0) emit_fill(lowering, slab, *value);
+    slab = open;
+    slab.shape[i] = after;
+    slab.advance(axis, open.shape[i] - after);
+    if (slab.volume() > 0) emit_fill(lowering, slab, *value);
+    open.shape[i] -= before + after;
+    open.advance(axis, before);
+  }
+  if (open.volume() > 0) lowering.copy(lowering.in(0), open);
+  return {};
+}
+
+std::vector<AxisTrack> Pad::axes(FactSpan in, FactSpan) const {
+  std::vector<AxisTrack> tracks;
+  for (int axis = 0; axis < in[0].rank(); ++axis) {
+    const auto [before, after] = pads[static_cast<size_t>(axis)];
+    if (before == 0 && after == 0) tracks.push_back({{axis}, {axis}});
+  }
+  return tracks;
+}
+
+Status Pad::pulsify(PulseBuilder& b) const {
+  const auto found = b.stream(0);
+  if (!found) return Op::pulsify(b);
+  StreamFact stream = *found;
+  const auto on = static_cast<size_t>(stream.axis);
+  const auto [before, after] = pads[on];
+  if (before == 0 && after == 0) return Op::pulsify(b);
+  if (mode != kConstant) {
+    return b.refuse("Pad with a constant", "border \"", mode, "\" on streaming axis ", stream.axis,
+                    " repeats frames of the stream");
+  }
+  OutletId wire = b.wire(0);
+  StreamEnds ends{before, *value, after, *value};
+  Pads others = pads;
+  others[on] = {0, 0};
+  const bool other_axes = std::any_of(others.begin(), others.end(), [](const auto& pair) {
+    return pair.first != 0 || pair.second != 0;
+  });
+  if (other_axes) {
+    if (stream.has_prefix()) {
+      RILL_ASSIGN(wire, b.materialise(wire, &stream));
+    }
+    RILL_ASSIGN(wire, b.add1("other_axes", std::make_shared<Pad>(others, mode, value), {wire}));
+  }
+  RILL_ASSIGN(wire, extend_stream(b, wire, &stream, ends));
+  stream.dim = b.out(0).dim(stream.axis);
+  b.set(0, wire, stream);
+  return {};
+}
+
+Status Pad::declutter(Rewrite& rewrite) const {
+  if (rewrite.in(0).shape == rewrite.out().shape) return rewrite.bypass(rewrite.input(0));
+  const auto* first = rewrite.producer_as<Pad>(0);
+  if (!first || first->mode != mode || mode != kConstant || !first->value->same_bits(*value)) {
+    return {};
+  }
+  Pads both = pads;
+  for (size_t i = 0; i < both.size(); ++i) {
+    both[i].first += first->pads[i].first;
+    both[i].second += first->pads[i].second;
+  }
+  RILL_ASSIGN(const OutletId out,
+              rewrite.wire1(rewrite.node().name, std::make_shared<Pad>(std::move(both), mode, value),
+                            {rewrite.mapped(rewrite.producer(0).inputs[0])}));
+  return rewrite.replace({out});
+}
+
+Status Pad::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string x, ctx.in(0));
+  RILL_ASSIGN(const double fill, element_as_double(*value, 0));
+  ctx.assign(str_cat("pad(", x, ", padding = ", nnef_text(pads), ", border = ", nnef_text(mode),
+                     ", value = ", nnef_text(static_cast<float>(fill)), ")"));
+  return {};
+}
+
+namespace {
+
+Result<Value> load_pad(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(Pads pads, ctx.pads("padding"));
+  RILL_ASSIGN(std::string border, ctx.text("border"));
+  RILL_ASSIGN(const float number, ctx.number("value"));
+  if (border == "replicate" || border == "edge") border = kReplicated;
+  const Fact& in = ctx.fact(x);
+  RILL_ASSIGN(Tensor fill, cast(Tensor::scalar(number), in.dtype, in.q));
+  auto value = std::make_shared<const Tensor>(std::move(fill));
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(std::make_shared<Pad>(std::move(pads), std::move(border), std::move(value)),
+                       {x}));
+  return Value(out);
+}
+
+constexpr NnefOp kOps[] = {
+    {"tract_nnef",
+     "fragment pad(input: tensor<scalar>, padding: (integer, integer)[], border: string ="
+     " 'constant', value: scalar = 0.0) -> (output: tensor<scalar>);",
+     load_pad},
+};
+
+}  // namespace
+
+extern const OpRoom pad_room;
+const OpRoom pad_room = {"pad", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,352 @@
+#include "ops/array/reshape.h"
+
+#include <algorithm>
+#include <numeric>
+#include <cstring>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/common.h"
+#include "ops/array/groups.h"
+#include "ops/math/elements.h"
+
+namespace rill::ops {
+namespace {
+
+/// Goes through the elements of a view in row-major order.
+class Walker {
+ public:
+  explicit Walker(const View& view) : view_(view) {}
+  int64_t offset() const { return offset_; }
+  void next() {
+    for (int axis = view_.rank - 1; axis >= 0; --axis) {
+      const auto i = static_cast<size_t>(axis);
+      offset_ += view_.stride[i];
+      if (++index_[i] < view_.shape[i]) return;
+      offset_ -= view_.stride[i] * view_.shape[i];
+      index_[i] = 0;
+    }
+  }
+
+ private:
+  const View& view_;
+  std::array<int64_t, kMaxRank> index_{};
+  int64_t offset_ = 0;
+};
+
+/// Find strides that show the elements of `from` in the shape of `to`; false if there are none.
+/// Both are walked from the innermost axis outwards, one run of equal volume at a time.
+bool strides_for(const Operand& from, Operand* to) {
+  int i = from.rank - 1;
+  int j = to->rank - 1;
+  while (j >= 0) {
+    while (i >= 0 && from.extent(i) == 1) --i;
+    if (to->extent(j) == 1) {
+      to->stride[static_cast<size_t>(j--)] = 0;
+      continue;
+    }
+    if (i < 0) return false;
+    int64_t from_volume = from.extent(i);
+    int64_t to_volume = to->extent(j);
+    int first = j;
+    int64_t stride = from.step(i);
+    int inner = i;
+    while (from_volume != to_volume) {
+      if (from_volume < to_volume) {
+        do {
+          if (--i < 0) return false;
+        } while (from.extent(i) == 1);
+        if (from.step(i) != from.extent(inner) * from.step(inner)) return false;
+        inner = i;
+        from_volume *= from.extent(i);
+      } else {
+        if (--first < 0) return false;
+        to_volume *= to->extent(first);
+      }
+    }
+    for (; j >= first; --j) {
+      to->stride[static_cast<size_t>(j)] = stride;
+      stride *= to->extent(j);
+    }
+    --i;
+  }
+  return true;
+}
+
+std::vector<Dim> replaced(const Reshape& op, std::span<const Dim> shape) {
+  std::vector<Dim> out(shape.begin(), shape.begin() + op.axis);
+  out.insert(out.end(), op.to.begin(), op.to.end());
+  out.insert(out.end(), shape.begin() + op.axis + op.count, shape.end());
+  return out;
+}
+
+}  // namespace
+
+Result<Facts> Reshape::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 1));
+  RILL_CHECK(axis >= 0 && count >= 0 && axis <= in[0].rank() && count <= in[0].rank() - axis,
+             "no ", count, " axes from ", axis, " on in ", in[0]);
+  Fact out = in[0].without_value();
+  out.shape = replaced(*this, in[0].shape);
+  const Dim before = volume(in[0].shape);
+  const Dim after = volume(out.shape);
+  const auto difference = (after - before).to_int();
+  RILL_CHECK(!difference || *difference == 0, "can not reshape ", in[0], " to ", out,
+             ": the volumes are ", before, " and ", after);
+  return Facts{std::move(out)};
+}
+
+Status Reshape::eval(EvalCtx& ctx) const {
+  const View& x = ctx.in[0];
+  const View& out = ctx.out[0];
+  const int64_t count_elements = out.volume();
+  if (count_elements != x.volume()) {
+    return fail(Code::kShape, "can not reshape ", x.volume(), " elements to ", count_elements);
+  }
+  visit_size(x.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    Walker source(x);
+    Walker target(out);
+    for (int64_t n = 0; n < count_elements; ++n, source.next(), target.next()) {
+      out.as<T>()[target.offset()] = x.as<const T>()[source.offset()];
+    }
+  });
+  return {};
+}
+
+Status Reshape::lower(Lowering& lowering) const {
+  const Operand& x = lowering.in(0);
+  const Operand shape = lowering.out_shape(0);
+  RILL_CHECK(x.volume() == shape.volume(), "can not reshape ", x.volume(), " elements to ",
+             shape.volume());
+  Operand view = x;
+  view.konst = nullptr;
+  view.rank = shape.rank;
+  view.shape = shape.shape;
+  view.stride = {};
+  if (x.volume() == 0 || strides_for(x, &view)) {
+    lowering.set_out(0, std::move(view));
+    return {};
+  }
+  const Operand out = lowering.make_out(0);
+  Operand target = x;
+  target.konst = nullptr;
+  target.ref = out.ref;
+  target.stride = {};
+  if (strides_for(out, &target)) {
+    lowering.copy(x, target);
+    return {};
+  }
+  // The output lies in a ring with gaps: bring the elements into order first.
+  const Operand ordered = lowering.row_major(x);
+  Operand from = out;
+  from.ref = ordered.ref;
+  from.stride = {};
+  RILL_ASSERT(strides_for(ordered, &from));
+  strides_for(ordered, &from);
+  lowering.copy(from, out);
+  return {};
+}
+
+std::vector<AxisTrack> Reshape::axes(FactSpan in, FactSpan out) const {
+  std::vector<AxisTrack> tracks;
+  for (const AxisGroup& group : axis_groups(in[0].shape, out[0].shape)) {
+    if (group.from_end - group.from_begin != 1 || group.to_end - group.to_begin != 1) continue;
+    tracks.push_back({{group.from_begin}, {group.to_begin}});
+  }
+  return tracks;
+}
+
+namespace {
+
+/// Where the streaming axis lies in its group, and how many elements a frame has before and after.
+struct StreamSplit {
+  int to_axis = -1;
+  int64_t from_inner = 1;
+  int64_t to_inner = 1;
+};
+
+Result<StreamSplit> split_of(const PulseBuilder& b, const StreamFact& stream) {
+  const Fact& in = b.in(0);
+  const Fact& out = b.out(0);
+  const auto inner_of = [&](const Fact& fact, int begin, int end, int axis,
+                            int64_t* inner) -> Status {
+    for (int i = begin; i < end; ++i) {
+      if (i == axis) continue;
+      const auto extent = fact.dim(i).to_int();
+      if (!extent || (i < axis && *extent != 1)) {
+        return b.refuse("Put the axis that is merged behind the streaming one, by a transpose",
+                        "axis ", i, " of ", fact, ", extent ", fact.dim(i),
+                        ", is merged with, or split from, streaming axis ", axis, " behind it");
+      }
+      *inner *= *extent;
+    }
+    return {};
+  };
+  for (const AxisGroup& group : axis_groups(in.shape, out.shape)) {
+    if (stream.axis < group.from_begin || stream.axis >= group.from_end) continue;
+    StreamSplit split;
+    for (int i = group.to_begin; i < group.to_end; ++i) {
+      if (!out.dim(i).mentions(b.symbol())) continue;
+      if (split.to_axis >= 0) {
+        return b.refuse("Give the frames one axis", "two axes of the output, ", out,
+                        ", mention the stream symbol");
+      }
+      split.to_axis = i;
+    }
+    if (split.to_axis < 0) break;
+    RILL_TRY(inner_of(in, group.from_begin, group.from_end, stream.axis, &split.from_inner));
+    RILL_TRY(inner_of(out, group.to_begin, group.to_end, split.to_axis, &split.to_inner));
+    if (split.from_inner > 0 && split.to_inner > 0) return split;
+  }
+  return b.refuse("Write the extents so that the streaming axis can be followed",
+                  "streaming axis ", stream.axis, " of ", in, " is lost in ", out);
+}
+
+}  // namespace
+
+Status Reshape::pulsify(PulseBuilder& b) const {
+  const auto found = b.stream(0);
+  if (!found) {
+    return b.refuse("Give the table one frame per input frame", "the shape of a constant, ",
+                    b.out(0), ", depends on the length of the stream");
+  }
+  StreamFact stream = *found;
+  RILL_ASSIGN(const StreamSplit split, split_of(b, stream));
+  OutletId wire = b.wire(0);
+  const bool regular_prefix = !stream.has_prefix() || !stream.fill || stream.fill->rank() == 0;
+  const auto aligned = [&] { return stream.delay * split.from_inner % split.to_inner == 0; };
+  if (!regular_prefix || (stream.has_prefix() && !aligned())) {
+    RILL_ASSIGN(wire, b.materialise(wire, &stream));
+  }
+  int64_t wait = 0;
+  while (!aligned()) {
+    ++stream.delay;
+    ++wait;
+  }
+  if (wait > 0) {
+    RILL_ASSIGN(wire, b.delay(wire, *found, wait, 0));
+  }
+  RILL_ASSIGN(const int64_t pulse, b.pulse_of(wire, stream.axis));
+  const int64_t elements = pulse * split.from_inner;
+  if (elements % split.to_inner != 0) {
+    return b.refuse(str_cat("Use a pulse that gives a multiple of ", split.to_inner,
+                            " elements here"),
+                    "a pulse of ", pulse, " frames of ", split.from_inner,
+                    " does not fill frames of ", split.to_inner);
+  }
+  const Fact now = b.fact(wire);
+  std::vector<Dim> shape;
+  for (const Dim& extent : b.out(0).shape) shape.push_back(b.pulsed(extent));
+  shape[static_cast<size_t>(split.to_axis)] = Dim(elements / split.to_inner);
+  RILL_ASSIGN(const OutletId out,
+              b.add1("", std::make_shared<Reshape>(0, now.rank(), std::move(shape)), {wire}));
+  stream.delay = stream.delay * split.from_inner / split.to_inner;
+  stream.axis = split.to_axis;
+  stream.dim = b.out(0).dim(split.to_axis);
+  b.set(0, out, stream);
+  return {};
+}
+
+Status Reshape::declutter(Rewrite& rewrite) const {
+  const Fact& in = rewrite.in(0);
+  if (in.shape == rewrite.out().shape) return rewrite.bypass(rewrite.input(0));
+  if (const auto* first = rewrite.producer_as<Reshape>(0)) {
+    const OutletId source = rewrite.producer(0).inputs[0];
+    const int rank = rewrite.old_graph().fact(source).rank();
+    (void)first;
+    RILL_ASSIGN(const OutletId out,
+                rewrite.wire1(rewrite.node().name,
+                              std::make_shared<Reshape>(0, rank, rewrite.out().shape),
+                              {rewrite.mapped(source)}));
+    return rewrite.replace({out});
+  }
+  int64_t front = 0;
+  int64_t back = 0;
+  const auto size = static_cast<int64_t>(to.size());
+  const auto extent = [&](int64_t i) { return in.dim(static_cast<int>(axis + i)); };
+  while (front < std::min(size, count) && to[static_cast<size_t>(front)] == extent(front)) ++front;
+  while (back < std::min(size, count) - front &&
+         to[static_cast<size_t>(size - 1 - back)] == extent(count - 1 - back)) {
+    ++back;
+  }
+  if (front + back == 0) return {};
+  std::vector<Dim> rest(to.begin() + front, to.end() - back);
+  auto shorter = std::make_shared<Reshape>(axis + front, count - front - back, std::move(rest));
+  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::move(shorter),
+                                                {rewrite.mapped(rewrite.input(0))}));
+  return rewrite.replace({out});
+}
+
+Status Reshape::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string x, ctx.in(0));
+  ctx.assign(str_cat("reshape(", x, ", shape = ", nnef_text(to), ", axis_start = ", axis,
+                     ", axis_count = ", count, ")"));
+  return {};
+}
+
+namespace {
+
+/// Settle the entries 0 (the input's extent there) and -1 (what is left over).
+Result<std::vector<Dim>> settled(std::vector<Dim> to, const Fact& in, int64_t start,
+                                 int64_t count) {
+  int open = -1;
+  Dim others = 1;
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (to[i] == Dim(0)) {
+      const int64_t at = start + static_cast<int64_t>(i);
+      RILL_CHECK(at < in.rank(), "shape ", to, ": entry ", i, " is 0, but ", in, " has no axis ",
+                 at);
+      to[i] = in.dim(static_cast<int>(at));
+    } else if (to[i] == Dim(-1)) {
+      RILL_CHECK(open < 0, "shape ", to, ": at most one entry may be -1");
+      open = static_cast<int>(i);
+      continue;
+    }
+    others *= to[i];
+  }
+  if (open < 0) return to;
+  Dim total = 1;
+  for (int64_t i = start; i < start + count; ++i) total *= in.dim(static_cast<int>(i));
+  auto rest = exact_div(total, others);
+  const auto divisor = others.to_int();
+  if (!rest && divisor && *divisor > 0 && !total.is_const()) rest = floor_div(total, *divisor);
+  RILL_CHECK(rest.has_value(), "shape ", to, ": can not divide ", total, " elements of ", in,
+             " by ", others);
+  to[static_cast<size_t>(open)] = *rest;
+  return to;
+}
+
+Result<Value> load_reshape(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(std::vector<Dim> to, ctx.dims("shape"));
+  RILL_ASSIGN(const int64_t written_start, ctx.integer("axis_start"));
+  RILL_ASSIGN(int64_t count, ctx.integer("axis_count"));
+  const Fact& in = ctx.fact(x);
+  const int64_t rank = in.rank();
+  const int64_t start = written_start < 0 ? written_start + rank : written_start;
+  RILL_CHECK(start >= 0 && start <= rank, "axis_start = ", written_start, ": no such axis in ", in);
+  if (count < 0) count = rank - start;
+  RILL_CHECK(count <= rank - start, "axis_count = ", count, ": ", in, " has ", rank - start,
+             " axes from ", start, " on");
+  RILL_ASSIGN(to, settled(std::move(to), in, start, count));
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(std::make_shared<Reshape>(start, count, std::move(to)), {x}));
+  return Value(out);
+}
+
+constexpr NnefOp kOps[] = {
+    {"tract_nnef",
+     "fragment reshape<?>(input: tensor<?>, shape: integer[], axis_start: integer = 0,"
+     " axis_count: integer = -1) -> (output: tensor<?>);",
+     load_reshape},
+};
+
+}  // namespace
+
+extern const OpRoom reshape_room;
+const OpRoom reshape_room = {"reshape", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,307 @@
+#include "ops/array/slice.h"
+
+#include <cstdlib>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/common.h"
+
+namespace rill::ops {
+namespace {
+
+std::vector<AxisTrack> axes_but(int64_t axis, int rank) {
+  std::vector<AxisTrack> tracks;
+  for (int i = 0; i < rank; ++i) {
+    if (i != axis) tracks.push_back({{i}, {i}});
+  }
+  return tracks;
+}
+
+/// Every `step`-th element from `first` on; the shape is that of `out`.
+template <class T>
+T strided(const T& from, const T& out, int64_t axis, int64_t step) {
+  T view = from;
+  const auto i = static_cast<size_t>(axis);
+  view.shape = out.shape;
+  view.stride[i] = from.stride[i] * step;
+  return view;
+}
+
+int64_t bytes_of(DType dtype) {
+  if (dtype == DType::kString) return sizeof(std::string);
+  if (dtype == DType::kDim) return sizeof(Dim);
+  return dtype_size(dtype);
+}
+
+void eval_strided(EvalCtx& ctx, int64_t axis, int64_t first, int64_t step) {
+  if (ctx.out[0].volume() == 0) return;
+  View view = strided(ctx.in[0], ctx.out[0], axis, step);
+  const int64_t offset = first * ctx.in[0].step(static_cast<int>(axis));
+  view.data = static_cast<std::byte*>(view.data) + offset * bytes_of(view.dtype);
+  copy_view(view, ctx.out[0]);
+}
+
+void lower_strided(Lowering& lowering, int64_t axis, int64_t first, int64_t step) {
+  Operand out = strided(lowering.in(0), lowering.out_shape(0), axis, step);
+  out.konst = nullptr;
+  if (out.volume() > 0) {
+    out.ref.offset += first * lowering.in(0).step(static_cast<int>(axis)) * dtype_size(out.dtype);
+  }
+  lowering.set_out(0, std::move(out));
+}
+
+}  // namespace
+
+Result<Facts> Slice::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 1));
+  RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
+  const Dim& extent = in[0].dim(static_cast<int>(axis));
+  const auto ordered = [](const Dim& low, const Dim& high) {
+    const auto difference = (high - low).to_int();
+    return !difference || *difference >= 0;
+  };
+  RILL_CHECK(ordered(Dim(0), begin) && ordered(begin, end) && ordered(end, extent), "[", begin,
+             ", ", end, ") is out of axis ", axis, " of ", in[0]);
+  Fact out = in[0].without_value();
+  out.shape[static_cast<size_t>(axis)] = end - begin;
+  return Facts{std::move(out)};
+}
+
+Status Slice::eval(EvalCtx& ctx) const {
+  const auto first = begin.is_const() ? begin.to_int() : begin.eval(*ctx.bindings);
+  if (!first) return begin.as_int().take_status();
+  const int64_t extent = ctx.in[0].extent(static_cast<int>(axis));
+  const int64_t length = ctx.out[0].extent(static_cast<int>(axis));
+  if (*first < 0 || *first > extent - length) {
+    return fail(Code::kShape, "slice of ", length, " from ", *first, " on: there are ", extent);
+  }
+  eval_strided(ctx, axis, *first, 1);
+  return {};
+}
+
+Status Slice::lower(Lowering& lowering) const {
+  RILL_ASSIGN(const int64_t first, begin.as_int());
+  const int64_t length = lowering.out_shape(0).extent(static_cast<int>(axis));
+  const int64_t extent = lowering.in(0).extent(static_cast<int>(axis));
+  RILL_CHECK(first >= 0 && first <= extent - length, "slice of ", length, " from ", first,
+             " on: there are ", extent);
+  lower_strided(lowering, axis, first, 1);
+  return {};
+}
+
+std::vector<AxisTrack> Slice::axes(FactSpan in, FactSpan) const {
+  return axes_but(axis, in[0].rank());
+}
+
+Status Slice::pulsify(PulseBuilder& b) const {
+  const auto stream = b.stream(0);
+  if (!stream) {
+    return b.refuse("Cut the table to a fixed length, or compute it from the input's frames",
+                    "a constant is sliced to ", b.out(0),
+                    ", which depends on the length of the stream");
+  }
+  if (stream->axis != axis) return Op::pulsify(b);
+  const auto skip = begin.to_int();
+  if (!skip) {
+    return b.refuse("Take the last frames in the app, or begin at a fixed frame", "slice [", begin,
+                    ", ", end, ") of streaming axis ", axis,
+                    " begins at a frame that is known only at the end of the stream");
+  }
+  if (!(end - begin).mentions(b.symbol())) {
+    return b.refuse("Take the frames in the app, or feed them as an input of their own",
+                    "slice [", begin, ", ", end, ") of streaming axis ", axis,
+                    " keeps a fixed number of frames of the stream, all from its start");
+  }
+  StreamFact out = *stream;
+  out.dim = b.out(0).dim(static_cast<int>(axis));
+  if (__builtin_add_overflow(out.delay, *skip, &out.delay)) {
+    return b.refuse("Begin at an earlier frame", "slice begins at frame ", *skip);
+  }
+  b.set(0, b.wire(0), out);
+  return {};
+}
+
+Status Slice::declutter(Rewrite& rewrite) const {
+  const Fact& in = rewrite.in(0);
+  if (begin == Dim(0) && end == in.dim(static_cast<int>(axis))) {
+    return rewrite.bypass(rewrite.input(0));
+  }
+  const auto* first = rewrite.producer_as<Slice>(0);
+  if (!first || first->axis != axis) return {};
+  auto both = std::make_shared<Slice>(axis, first->begin + begin, first->begin + end);
+  RILL_ASSIGN(const OutletId out,
+              rewrite.wire1(rewrite.node().name, std::move(both),
+                            {rewrite.mapped(rewrite.producer(0).inputs[0])}));
+  return rewrite.replace({out});
+}
+
+Status Slice::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string x, ctx.in(0));
+  ctx.assign(str_cat("slice(", x, ", axes = [", axis, "], begin = [", nnef_text(begin),
+                     "], end = [", nnef_text(end), "], stride = [1])"));
+  return {};
+}
+
+Result<Facts> Downsample::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 1));
+  RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
+  RILL_CHECK(stride != 0 && stride != INT64_MIN, "stride ", stride, ": expected another number");
+  RILL_CHECK(modulo >= 0, "modulo ", modulo, ": expected 0 or more");
+  Fact out = in[0].without_value();
+  Dim& extent = out.shape[static_cast<size_t>(axis)];
+  const Dim left = extent - Dim(modulo);
+  const auto number = left.to_int();
+  extent = number && *number <= 0 ? Dim(0) : ceil_div(left, std::abs(stride));
+  return Facts{std::move(out)};
+}
+
+namespace {
+
+int64_t first_of(const Downsample& op, int64_t extent) {
+  return op.stride > 0 ? op.modulo : extent - 1 - op.modulo;
+}
+
+}  // namespace
+
+Status Downsample::eval(EvalCtx& ctx) const {
+  eval_strided(ctx, axis, first_of(*this, ctx.in[0].extent(static_cast<int>(axis))), stride);
+  return {};
+}
+
+Status Downsample::lower(Lowering& lowering) const {
+  const int64_t extent = lowering.in(0).extent(static_cast<int>(axis));
+  lower_strided(lowering, axis, first_of(*this, extent), stride);
+  return {};
+}
+
+std::vector<AxisTrack> Downsample::axes(FactSpan in, FactSpan) const {
+  return axes_but(axis, in[0].rank());
+}
+
+Status Downsample::pulsify(PulseBuilder& b) const {
+  const auto stream = b.stream(0);
+  if (!stream || stream->axis != axis) return Op::pulsify(b);
+  if (stride < 0) {
+    return b.refuse("Reverse the frames in the app", "stride ", stride, " reads streaming axis ",
+                    axis, " backwards, from the end of the stream");
+  }
+  RILL_ASSIGN(const int64_t pulse, b.pulse_of(b.wire(0), stream->axis));
+  if (pulse % stride != 0) {
+    return b.refuse(str_cat("Use a pulse that gives a multiple of ", stride, " frames here"),
+                    "a pulse of ", pulse, " frames is no multiple of the stride ", stride);
+  }
+  StreamFact out = *stream;
+  const int64_t first = stream->delay + modulo;
+  const int64_t phase = (first % stride + stride) % stride;
+  out.delay = (first - phase) / stride;
+  out.dim = b.out(0).dim(static_cast<int>(axis));
+  RILL_ASSIGN(const OutletId wire,
+              b.add1("", std::make_shared<Downsample>(axis, stride, phase), {b.wire(0)}));
+  b.set(0, wire, out);
+  return {};
+}
+
+Status Downsample::declutter(Rewrite& rewrite) const {
+  if (stride == 1 && modulo == 0) return rewrite.bypass(rewrite.input(0));
+  return {};
+}
+
+Status Downsample::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string x, ctx.in(0));
+  ctx.need_registry("tract_core");
+  ctx.assign(str_cat("tract_core_downsample(", x, ", axis = ", axis, ", stride = ", stride,
+                     ", modulo = ", modulo, ")"));
+  return {};
+}
+
+namespace {
+
+/// Bring a bound to [0, extent] by NumPy's rules, as far as it is known where it lies. What is
+/// open stays as it is written: to put min() around it would only hide that two extents agree.
+Dim settled(const SymbolScope& scope, const Dim& bound, const Dim& extent) {
+  Dim at = scope.simplify(bound);
+  const auto number = at.to_int();
+  if (number ? *number < 0 : scope.proves_ge(Dim(-1), at)) at = scope.simplify(extent + at);
+  if (scope.proves_ge(Dim(0), at)) return Dim(0);
+  if (scope.proves_ge(at, extent)) return extent;
+  return at;
+}
+
+Result<OutletId> cut(LoadCtx& ctx, OutletId x, int64_t axis, const Dim& from, const Dim& to) {
+  const SymbolScope& scope = ctx.graph().scope;
+  const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
+  const Dim begin = settled(scope, from, extent);
+  // An end of 0 behind the begin means the end of the axis.
+  const bool to_the_end = to == Dim(0) && scope.proves_ge(begin, Dim(1));
+  Dim end = to_the_end ? extent : settled(scope, to, extent);
+  if (scope.proves_ge(begin, end)) end = begin;
+  return ctx.add1(std::make_shared<Slice>(axis, begin, end), {x});
+}
+
+Result<Value> load_slice(LoadCtx& ctx) {
+  RILL_ASSIGN(OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(const std::vector<int64_t> axes, ctx.integers("axes"));
+  RILL_ASSIGN(const std::vector<Dim> begin, ctx.dims("begin"));
+  RILL_ASSIGN(const std::vector<Dim> end, ctx.dims("end"));
+  std::vector<int64_t> strides(axes.size(), 1);
+  if (ctx.given("stride")) {
+    RILL_ASSIGN(strides, ctx.integers("stride"));
+    if (strides.empty()) strides.assign(axes.size(), 1);
+  }
+  RILL_CHECK(begin.size() == axes.size() && end.size() == axes.size() &&
+                 strides.size() == axes.size(),
+             "axes, begin, end and stride have ", axes.size(), ", ", begin.size(), ", ", end.size(),
+             " and ", strides.size(), " entries, expected one each per axis");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    RILL_ASSIGN(const int64_t axis, axis_in(axes[i], ctx.fact(x).rank()));
+    RILL_ASSIGN(x, cut(ctx, x, axis, begin[i], end[i]));
+    if (strides[i] == 1) continue;
+    RILL_ASSIGN(x, ctx.add1(std::make_shared<Downsample>(axis, strides[i], 0), {x}));
+  }
+  return Value(x);
+}
+
+Result<Value> load_dyn_slice(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(const Dim start, ctx.dim("start"));
+  RILL_ASSIGN(const Dim end, ctx.dim("end"));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Slice>(axis, start, end), {x}));
+  return Value(out);
+}
+
+Result<Value> load_downsample(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t stride, ctx.integer("stride"));
+  RILL_ASSIGN(const int64_t modulo, ctx.integer("modulo"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(std::make_shared<Downsample>(axis, stride, modulo), {x}));
+  return Value(out);
+}
+
+constexpr NnefOp kOps[] = {
+    {"tract_nnef",
+     "fragment slice<?>(input: tensor<?>, axes: integer[], begin: integer[], end: integer[],"
+     " stride: integer[] = []) -> (output: tensor<?>);",
+     load_slice},
+    {"tract_core",
+     "fragment tract_core_dyn_slice(input: tensor<?>, start: integer, end: integer, len: integer,"
+     " axis: integer) -> (output: tensor<?>);",
+     load_dyn_slice},
+    {"tract_core",
+     "fragment tract_core_downsample(input: tensor<?>, axis: integer, stride: integer,"
+     " modulo: integer = 0) -> (output: tensor<?>);",
+     load_downsample},
+};
+
+}  // namespace
+
+extern const OpRoom slice_room;
+const OpRoom slice_room = {"slice", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,396 @@
+#include "ops/math/binary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/graph/rewrite.h"
+#include "ops/array/axis_ops.h"
+#include "ops/array/cast.h"
+#include "ops/array/common.h"
+#include "ops/math/dims.h"
+#include "ops/math/elements.h"
+#include "ops/math/integers.h"
+#include "ops/math/pointwise.h"
+#include "ops/math/program.h"
+#include "ops/math/quantised.h"
+#include "ops/math/unary.h"
+
+namespace rill::ops {
+namespace {
+
+struct Entry {
+  const char* name;
+  const char* nnef;
+  const char* registry;
+};
+
+constexpr Entry kEntries[] = {
+    {"Add", "add", "tract_nnef"},
+    {"Sub", "sub", "tract_nnef"},
+    {"Mul", "mul", "tract_nnef"},
+    {"Div", "div", "tract_nnef"},
+    {"Pow", "pow", "tract_nnef"},
+    {"Min", "min", "tract_nnef"},
+    {"Max", "max", "tract_nnef"},
+    {"Equals", "eq", "tract_nnef"},
+    {"NotEquals", "ne", "tract_nnef"},
+    {"Less", "lt", "tract_nnef"},
+    {"LessEqual", "le", "tract_nnef"},
+    {"Greater", "gt", "tract_nnef"},
+    {"GreaterEqual", "ge", "tract_nnef"},
+    {"And", "and", "tract_nnef"},
+    {"Or", "or", "tract_nnef"},
+    {"Xor", "tract_core_xor", "tract_core"},
+    {"BitAnd", "tract_core_bitand", "tract_core"},
+    {"BitOr", "tract_core_bitor", "tract_core"},
+    {"BitXor", "tract_core_bitxor", "tract_core"},
+    {"ShiftLeft", "tract_shl", "tract_core"},
+    {"ShiftRight", "tract_shr", "tract_core"},
+};
+
+const Entry& entry(BinaryKind kind) { return kEntries[static_cast<size_t>(kind)]; }
+
+bool is_arithmetic(BinaryKind kind) { return kind <= BinaryKind::kMax; }
+bool is_commutative(BinaryKind kind) {
+  return kind == BinaryKind::kAdd || kind == BinaryKind::kMul || kind == BinaryKind::kMin ||
+         kind == BinaryKind::kMax;
+}
+
+bool supports(BinaryKind kind, DType t) {
+  const bool integer = is_int(t) || t == DType::kDim;
+  if (is_arithmetic(kind)) return is_number(t) || t == DType::kDim || is_quantised(t);
+  if (kind == BinaryKind::kEq || kind == BinaryKind::kNe) {
+    if (t == DType::kBool || t == DType::kString) return true;
+  }
+  if (is_comparison(kind)) return is_number(t) || t == DType::kDim || is_quantised(t);
+  if (kind == BinaryKind::kShl || kind == BinaryKind::kShr) return integer;
+  return integer || t == DType::kBool;
+}
+
+template <class W>
+W float_binary(BinaryKind kind, W a, W b) {
+  switch (kind) {
+    case BinaryKind::kAdd: return a + b;
+    case BinaryKind::kSub: return a - b;
+    case BinaryKind::kMul: return a * b;
+    case BinaryKind::kDiv: return a / b;
+    case BinaryKind::kPow: return std::pow(a, b);
+    case BinaryKind::kMin: return std::fmin(a, b);
+    default: return std::fmax(a, b);
+  }
+}
+
+void eval_numbers(BinaryKind kind, const View& a, const View& b, const View& out) {
+  visit_number(a.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for_each_element<3>({out, a, b}, [&](const std::array<int64_t, 3>& at) {
+      const Wide<T> x = widen(a.as<const T>()[at[1]]);
+      const Wide<T> y = widen(b.as<const T>()[at[2]]);
+      if (is_comparison(kind)) {
+        out.as<uint8_t>()[at[0]] = compare(kind, x, y) ? 1 : 0;
+      } else if constexpr (std::is_integral_v<Wide<T>>) {
+        constexpr int kBits = 8 * static_cast<int>(sizeof(T));
+        out.as<T>()[at[0]] = narrow<T>(integer_binary(kind, x, y, kBits));
+      } else {
+        out.as<T>()[at[0]] = narrow<T>(float_binary(kind, x, y));
+      }
+    });
+  });
+}
+
+void eval_bools(BinaryKind kind, const View& a, const View& b, const View& out) {
+  for_each_element<3>({out, a, b}, [&](const std::array<int64_t, 3>& at) {
+    const bool x = a.as<const uint8_t>()[at[1]] != 0;
+    const bool y = b.as<const uint8_t>()[at[2]] != 0;
+    bool truth = x != y;
+    if (kind == BinaryKind::kAnd || kind == BinaryKind::kBitAnd) truth = x && y;
+    if (kind == BinaryKind::kOr || kind == BinaryKind::kBitOr) truth = x || y;
+    if (kind == BinaryKind::kEq) truth = x == y;
+    out.as<uint8_t>()[at[0]] = truth ? 1 : 0;
+  });
+}
+
+void eval_strings(BinaryKind kind, const View& a, const View& b, const View& out) {
+  for_each_element<3>({out, a, b}, [&](const std::array<int64_t, 3>& at) {
+    const bool same = a.as<const std::string>()[at[1]] == b.as<const std::string>()[at[2]];
+    out.as<uint8_t>()[at[0]] = same == (kind == BinaryKind::kEq) ? 1 : 0;
+  });
+}
+
+void eval_quantised(BinaryKind kind, const View& a, const View& b, const View& out) {
+  for_each_element<3>({out, a, b}, [&](const std::array<int64_t, 3>& at) {
+    const double x = real_at(a, at[1]);
+    const double y = real_at(b, at[2]);
+    if (is_comparison(kind)) {
+      out.as<uint8_t>()[at[0]] = compare(kind, x, y) ? 1 : 0;
+    } else {
+      store_real(out, at[0], float_binary(kind, x, y));
+    }
+  });
+}
+
+}  // namespace
+
+bool is_comparison(BinaryKind kind) {
+  return kind >= BinaryKind::kEq && kind <= BinaryKind::kGe;
+}
+
+std::optional<float> uniform_f32(const Fact& fact) {
+  if (fact.dtype != DType::kF32 || !is_uniform(fact.konst)) return std::nullopt;
+  return fact.konst->data<float>()[0];
+}
+
+std::string_view Binary::name() const { return entry(kind_of).name; }
+
+void Binary::fields(FieldVisitor& visitor) {
+  if (q == QParams{}) return;
+  auto zero_point = static_cast<int64_t>(q.zero_point);
+  visitor.field("scale", q.scale);
+  visitor.field("zero_point", zero_point);
+}
+
+Result<Facts> Binary::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 2));
+  const Fact& a = in[0];
+  const Fact& b = in[1];
+  if (a.dtype != b.dtype) {
+    return fail(Code::kDType, "expected two inputs of one type, found ", a, " and ", b);
+  }
+  if (!supports(kind_of, a.dtype)) {
+    return fail(Code::kDType, "not defined for ", dtype_name(a.dtype), ": inputs ", a, " and ", b);
+  }
+  RILL_CHECK(a.rank() == b.rank(), "expected two inputs of one rank, found ", a, " and ", b);
+  Fact out{is_comparison(kind_of) ? DType::kBool : a.dtype, {}, {}, {}};
+  if (is_quantised(out.dtype)) out.q = q;
+  for (int axis = 0; axis < a.rank(); ++axis) {
+    Dim extent = broadcast(a.dim(axis), b.dim(axis));
+    RILL_CHECK(extent.valid(), "extents of axis ", axis, " clash: ", a, " and ", b);
+    out.shape.push_back(std::move(extent));
+  }
+  return Facts{std::move(out)};
+}
+
+Status Binary::eval(EvalCtx& ctx) const {
+  const View& out = ctx.out[0];
+  const View a = stretched(ctx.in[0], out);
+  const View b = stretched(ctx.in[1], out);
+  if (a.dtype == DType::kDim) return combine_dim_views(SymbolScope(), kind_of, a, b, out);
+  if (a.dtype == DType::kBool) {
+    eval_bools(kind_of, a, b, out);
+  } else if (a.dtype == DType::kString) {
+    eval_strings(kind_of, a, b, out);
+  } else if (is_quantised(a.dtype)) {
+    eval_quantised(kind_of, a, b, out);
+  } else if (a.dtype == DType::kF32 && is_arithmetic(kind_of)) {
+    kernels::PointwiseInstr instr;
+    instr.op = *pointwise_op(kind_of);
+    instr.dst = 2;
+    instr.b = 1;
+    const View in[] = {a, b};
+    run_pointwise({&instr, 1}, in, out);
+  } else {
+    eval_numbers(kind_of, a, b, out);
+  }
+  return {};
+}
+
+Status Binary::lower(Lowering& lowering) const {
+  const Operand& a = lowering.in(0);
+  const Operand& b = lowering.in(1);
+  if (a.dtype != DType::kF32 || !is_arithmetic(kind_of)) return Op::lower(lowering);
+  kernels::PointwiseInstr instr;
+  instr.op = *pointwise_op(kind_of);
+  instr.dst = 2;
+  instr.b = 1;
+  const int64_t volume = lowering.out_shape(0).volume();
+  const auto scalar = [](const Operand& operand) -> std::optional<float> {
+    if (!is_uniform(operand.konst)) return std::nullopt;
+    return operand.konst->data<float>()[0];
+  };
+  if (const auto imm = scalar(b); imm && a.volume() == volume) {
+    instr.imm_at = kernels::PointwiseImm::kB;
+    instr.imm = *imm;
+    const int only[] = {0};
+    return lower_pointwise(lowering, {&instr, 1}, only);
+  }
+  if (const auto imm = scalar(a); imm && b.volume() == volume) {
+    instr.imm_at = kernels::PointwiseImm::kA;
+    instr.imm = *imm;
+    instr.b = 0;
+    const int only[] = {1};
+    return lower_pointwise(lowering, {&instr, 1}, only);
+  }
+  const int both[] = {0, 1};
+  return lower_pointwise(lowering, {&instr, 1}, both);
+}
+
+std::vector<AxisTrack> Binary::axes(FactSpan in, FactSpan out) const {
+  return elementwise_axes(in, out);
+}
+
+namespace {
+
+/// The number that all elements of a constant are, floats and integers alike.
+std::optional<double> uniform_number(const Fact& fact) {
+  if (!is_uniform(fact.konst) || !is_number(fact.dtype)) return std::nullopt;
+  const auto value = element_as_double(*fact.konst, 0);
+  return value.ok() ? std::optional<double>(*value) : std::nullopt;
+}
+
+bool neutral(BinaryKind kind, double value) {
+  switch (kind) {
+    case BinaryKind::kAdd:
+    case BinaryKind::kSub: return value == 0.0;
+    case BinaryKind::kMul:
+    case BinaryKind::kDiv:
+    case BinaryKind::kPow: return value == 1.0;
+    default: return false;
+  }
+}
+
+/// Comparisons of dims that the assertions of the model decide.
+Status decide_dims(BinaryKind kind, Rewrite& rewrite) {
+  const TensorPtr a = rewrite.in(0).konst;
+  const TensorPtr b = rewrite.in(1).konst;
+  if (!a || !b || a->dtype() != DType::kDim) return {};
+  const auto shape = rewrite.out().concrete_shape();
+  if (!shape.ok()) return {};
+  RILL_ASSIGN(Tensor out, Tensor::zeros(rewrite.out().dtype, *shape));
+  const View view = out.view();
+  const Status decided = combine_dim_views(rewrite.scope(), kind, stretched(a->view(), view),
+                                           stretched(b->view(), view), view);
+  if (!decided.ok()) return {};
+  return rewrite.replace({rewrite.konst(rewrite.node().name, std::move(out))});
+}
+
+/// max(max(x, a), b) = max(x, max(a, b)), also for NaN, and the same for min.
+Status merge_bounds(const Binary& outer, Rewrite& rewrite) {
+  const auto* inner = rewrite.producer_as<Binary>(0);
+  if (!inner || inner->kind_of != outer.kind_of) return {};
+  const Graph& graph = rewrite.old_graph();
+  const Node& producer = rewrite.producer(0);
+  const auto a = uniform_f32(graph.fact(producer.inputs[1]));
+  const auto b = uniform_f32(rewrite.in(1));
+  if (!a || !b || std::isnan(*a) || std::isnan(*b)) return {};
+  if (!(graph.fact(producer.inputs[0]).shape == rewrite.out().shape)) return {};
+  const bool first = outer.kind_of == BinaryKind::kMax ? *a >= *b : *a <= *b;
+  const OutletId bound = rewrite.mapped(first ? producer.inputs[1] : rewrite.input(1));
+  RILL_ASSIGN(const OutletId out,
+              rewrite.wire1(rewrite.node().name, std::make_shared<Binary>(outer.kind_of),
+                            {rewrite.mapped(producer.inputs[0]), bound}));
+  return rewrite.replace({out});
+}
+
+/// Operations that are another one for this constant, with the same result bit for bit; and powers
+/// of 2 and 1/2, which only then are rounded right.
+Status specialise(const Binary& op, double value, Rewrite& rewrite) {
+  std::optional<UnaryKind> unary;
+  if (op.kind_of == BinaryKind::kPow && value == 2.0) unary = UnaryKind::kSquare;
+  if (op.kind_of == BinaryKind::kPow && value == 0.5 && is_float(rewrite.in(0).dtype)) {
+    unary = UnaryKind::kSqrt;
+  }
+  if (unary) {
+    RILL_ASSIGN(const OutletId out,
+                rewrite.wire1(rewrite.node().name, std::make_shared<Unary>(*unary),
+                              {rewrite.mapped(rewrite.input(0))}));
+    return rewrite.replace({out});
+  }
+  int exponent = 0;
+  const bool power_of_two = std::abs(std::frexp(value, &exponent)) == 0.5;
+  if (op.kind_of != BinaryKind::kDiv || rewrite.in(0).dtype != DType::kF32) return {};
+  if (!power_of_two || std::abs(exponent) > 100) return {};
+  RILL_ASSIGN(Tensor factor, Tensor::zeros(DType::kF32, rewrite.in(1).konst->shape()));
+  std::fill_n(factor.mutable_data<float>(), factor.volume(), static_cast<float>(1.0 / value));
+  const OutletId by = rewrite.konst(str_cat(rewrite.node().name, "_factor"), std::move(factor));
+  RILL_ASSIGN(const OutletId out,
+              rewrite.wire1(rewrite.node().name, std::make_shared<Binary>(BinaryKind::kMul),
+                            {rewrite.mapped(rewrite.input(0)), by}));
+  return rewrite.replace({out});
+}
+
+}  // namespace
+
+Status Binary::declutter(Rewrite& rewrite) const {
+  const DType dtype = rewrite.in(0).dtype;
+  if (dtype == DType::kDim) return decide_dims(kind_of, rewrite);
+  if (is_quantised(dtype) || !is_number(dtype)) return {};
+  const bool left_const = rewrite.in(0).konst != nullptr;
+  const bool right_const = rewrite.in(1).konst != nullptr;
+  if (left_const && !right_const && is_commutative(kind_of)) {
+    RILL_ASSIGN(const OutletId out,
+                rewrite.wire1(rewrite.node().name, clone(),
+                              {rewrite.mapped(rewrite.input(1)), rewrite.mapped(rewrite.input(0))}));
+    return rewrite.replace({out});
+  }
+  if (kind_of == BinaryKind::kMul && rewrite.input(0) == rewrite.input(1)) {
+    RILL_ASSIGN(const OutletId out,
+                rewrite.wire1(rewrite.node().name, std::make_shared<Unary>(UnaryKind::kSquare),
+                              {rewrite.mapped(rewrite.input(0))}));
+    return rewrite.replace({out});
+  }
+  const auto value = uniform_number(rewrite.in(1));
+  if (!value || !(rewrite.in(0).shape == rewrite.out().shape)) return {};
+  if (neutral(kind_of, *value)) return rewrite.bypass(rewrite.input(0));
+  if (kind_of == BinaryKind::kMax || kind_of == BinaryKind::kMin) return merge_bounds(*this, rewrite);
+  return specialise(*this, *value, rewrite);
+}
+
+Status Binary::fuse(Rewrite& rewrite) const { return fuse_elementwise(rewrite); }
+
+Cost Binary::cost(FactSpan in, FactSpan out) const {
+  const Dim count = volume(out[0].shape);
+  return {count, Dim(3 * dtype_size(in[0].dtype)) * count};
+}
+
+Status Binary::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string a, ctx.in(0));
+  RILL_ASSIGN(const std::string b, ctx.in(1));
+  const Entry& form = entry(kind_of);
+  if (std::string_view(form.registry) != "tract_nnef") ctx.need_registry(form.registry);
+  ctx.assign(str_cat(form.nnef, "(", a, ", ", b, ")"));
+  return {};
+}
+
+namespace {
+
+template <BinaryKind kKind>
+Result<Value> load(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId a, plain_wire(ctx, "x"));
+  RILL_ASSIGN(const OutletId b, plain_wire(ctx, "y"));
+  RILL_ASSIGN(const OutletId out, load_binary(ctx, kKind, a, b));
+  return Value(out);
+}
+
+#define RILL_BINARY(kind, registry, text) \
+  { registry, "fragment " text "(x: tensor<?>, y: tensor<?>) -> (z: tensor<?>);", load<kind> }
+
+constexpr NnefOp kOps[] = {
+    RILL_BINARY(BinaryKind::kAdd, "tract_nnef", "add"),
+    RILL_BINARY(BinaryKind::kSub, "tract_nnef", "sub"),
+    RILL_BINARY(BinaryKind::kMul, "tract_nnef", "mul"),
+    RILL_BINARY(BinaryKind::kDiv, "tract_nnef", "div"),
+    RILL_BINARY(BinaryKind::kPow, "tract_nnef", "pow"),
+    RILL_BINARY(BinaryKind::kMin, "tract_nnef", "min"),
+    RILL_BINARY(BinaryKind::kMax, "tract_nnef", "max"),
+    RILL_BINARY(BinaryKind::kEq, "tract_nnef", "eq"),
+    RILL_BINARY(BinaryKind::kNe, "tract_nnef", "ne"),
+    RILL_BINARY(BinaryKind::kLt, "tract_nnef", "lt"),
+    RILL_BINARY(BinaryKind::kLe, "tract_nnef", "le"),
+    RILL_BINARY(BinaryKind::kGt, "tract_nnef", "gt"),
+    RILL_BINARY(BinaryKind::kGe, "tract_nnef", "ge"),
+    RILL_BINARY(BinaryKind::kAnd, "tract_nnef", "and"),
+    RILL_BINARY(BinaryKind::kOr, "tract_nnef", "or"),
+    RILL_BINARY(BinaryKind::kXor, "tract_core", "tract_core_xor"),
+    RILL_BINARY(BinaryKind::kBitAnd, "tract_core", "tract_core_bitand"),
+    RILL_BINARY(BinaryKind::kBitOr, "tract_core", "tract_core_bitor"),
+    RILL_BINARY(BinaryKind::kBitXor, "tract_core", "tract_core_bitxor"),
+    RILL_BINARY(BinaryKind::kShl, "tract_core", "tract_shl"),
+    RILL_BINARY(BinaryKind::kShr, "tract_core", "tract_shr"),
+};
+
+}  // namespace
+
+extern const OpRoom binary_room;
+const OpRoom binary_room = {"binary", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/tensor/tensor.h"
+
+namespace rill::ops {
+
+/// Call `body(offsets)` for every element of views that have the shape of `views[0]`, in row-major
+/// order; offsets count elements.
+template <size_t N, class Body>
+void for_each_element(const std::array<View, N>& views, Body&& body) {
+  const View& shape = views[0];
+  const int64_t count = shape.volume();
+  std::array<int64_t, kMaxRank> index{};
+  std::array<int64_t, N> at{};
+  for (int64_t n = 0; n < count; ++n) {
+    body(at);
+    for (int axis = shape.rank - 1; axis >= 0; --axis) {
+      const auto i = static_cast<size_t>(axis);
+      for (size_t v = 0; v < N; ++v) at[v] += views[v].stride[i];
+      if (++index[i] < shape.shape[i]) break;
+      for (size_t v = 0; v < N; ++v) at[v] -= views[v].stride[i] * shape.shape[i];
+      index[i] = 0;
+    }
+  }
+}
+
+/// What a type computes in: halves in f32, integers in 64 bits of their signedness.
+template <class T>
+struct WideOf {
+  using Type = std::conditional_t<
+      std::is_floating_point_v<T>, T,
+      std::conditional_t<std::is_class_v<T>, float,
+                         std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>>;
+};
+template <class T>
+using Wide = typename WideOf<T>::Type;
+
+template <class T>
+Wide<T> widen(T value) {
+  return static_cast<Wide<T>>(value);
+}
+/// Integers wrap.
+template <class T>
+T narrow(Wide<T> value) {
+  return static_cast<T>(value);
+}
+
+/// Call `visitor(T{})` for the type that elements have in memory; false for bool, strings, dims
+/// and quantised types.
+template <class Visitor>
+bool visit_number(DType dtype, Visitor&& visitor) {
+  switch (dtype) {
+    case DType::kU8: visitor(uint8_t{}); return true;
+    case DType::kU16: visitor(uint16_t{}); return true;
+    case DType::kU32: visitor(uint32_t{}); return true;
+    case DType::kU64: visitor(uint64_t{}); return true;
+    case DType::kI8: visitor(int8_t{}); return true;
+    case DType::kI16: visitor(int16_t{}); return true;
+    case DType::kI32: visitor(int32_t{}); return true;
+    case DType::kI64: visitor(int64_t{}); return true;
+    case DType::kF16: visitor(Half{}); return true;
+    case DType::kBF16: visitor(BFloat16{}); return true;
+    case DType::kF32: visitor(float{}); return true;
+    case DType::kF64: visitor(double{}); return true;
+    default: return false;
+  }
+}
+inline bool is_number(DType t) { return is_int(t) || is_float(t); }
+
+/// Call `visitor(T{})` for an unsigned type of the element's size: moves need no more.
+template <class Visitor>
+void visit_size(DType dtype, Visitor&& visitor) {
+  switch (dtype) {
+    case DType::kString: visitor(std::string{}); return;
+    case DType::kDim: visitor(Dim{}); return;
+    default: break;
+  }
+  switch (dtype_size(dtype)) {
+    case 1: visitor(uint8_t{}); return;
+    case 2: visitor(uint16_t{}); return;
+    case 4: visitor(uint32_t{}); return;
+    default: visitor(uint64_t{}); return;
+  }
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,353 @@
+#include "ops/math/pointwise.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "core/graph/rewrite.h"
+#include "ops/array/common.h"
+
+namespace rill::ops {
+namespace {
+
+using kernels::PointwiseArgs;
+using kernels::PointwiseImm;
+using kernels::PointwiseInstr;
+using kernels::PointwiseOp;
+
+constexpr int kOperands = kernels::kPointwiseMaxInputs + 1;  // the output is the last one
+
+/// A pointwise call, with loops around it for the axes that are too many for the kernel.
+struct Loops {
+  int outer = 0;
+  int64_t extent[kMaxRank] = {};
+  int64_t stride[kMaxRank][kOperands] = {};
+  PointwiseArgs args;
+};
+
+struct Axis {
+  int64_t extent = 1;
+  int64_t stride[kOperands] = {};
+};
+
+/// Merge neighbouring axes that are one run in every operand; order them by the output's strides.
+int merged_axes(std::span<const View> in, const View& out, Axis* axes) {
+  std::array<int, kMaxRank> order{};
+  int rank = 0;
+  for (int axis = 0; axis < out.rank; ++axis) {
+    if (out.extent(axis) != 1) order[static_cast<size_t>(rank++)] = axis;
+  }
+  // Insertion sort: stable, and without the buffer that std::stable_sort allocates.
+  for (int i = 1; i < rank; ++i) {
+    for (int j = i; j > 0; --j) {
+      int& a = order[static_cast<size_t>(j - 1)];
+      int& b = order[static_cast<size_t>(j)];
+      if (std::abs(out.step(a)) >= std::abs(out.step(b))) break;
+      std::swap(a, b);
+    }
+  }
+  int count = 0;
+  for (int i = 0; i < rank; ++i) {
+    const int axis = order[static_cast<size_t>(i)];
+    Axis next;
+    next.extent = out.extent(axis);
+    for (size_t k = 0; k < in.size(); ++k) {
+      next.stride[k] = in[k].extent(axis) == 1 ? 0 : in[k].step(axis);
+    }
+    next.stride[kOperands - 1] = out.step(axis);
+    bool merges = count > 0;
+    for (int k = 0; k < kOperands && merges; ++k) {
+      merges = axes[count - 1].stride[k] == next.extent * next.stride[k];
+    }
+    if (merges) next.extent *= axes[--count].extent;
+    axes[count++] = next;
+  }
+  return count;
+}
+
+Loops make_loops(std::span<const PointwiseInstr> code, std::span<const View> in, const View& out) {
+  Axis axes[kMaxRank];
+  const int count = merged_axes(in, out, axes);
+  Loops loops;
+  PointwiseArgs& args = loops.args;
+  args.inputs = static_cast<int>(in.size());
+  args.code_len = static_cast<int>(code.size());
+  std::copy(code.begin(), code.end(), args.code);
+  loops.outer = std::max(0, count - kernels::kPointwiseAxes);
+  for (int i = 0; i < count; ++i) {
+    if (i < loops.outer) {
+      loops.extent[i] = axes[i].extent;
+      std::copy(axes[i].stride, axes[i].stride + kOperands, loops.stride[i]);
+      continue;
+    }
+    const int d = kernels::kPointwiseAxes - count + i;
+    args.extent[d] = axes[i].extent;
+    args.out_stride[d] = axes[i].stride[kOperands - 1];
+    for (int k = 0; k < args.inputs; ++k) args.in[k].stride[d] = axes[i].stride[k];
+  }
+  kernels::pointwise_collapse(&args);
+  return loops;
+}
+
+void run_loops(const Loops& loops, int axis, PointwiseArgs* args, kernels::PointwiseFn run,
+               float* scratch) noexcept {
+  if (axis == loops.outer) return run(*args, scratch);
+  const int64_t* stride = loops.stride[axis];
+  for (int64_t i = 0; i < loops.extent[axis]; ++i) {
+    run_loops(loops, axis + 1, args, run, scratch);
+    for (int k = 0; k < args->inputs; ++k) args->in[k].ptr += stride[k];
+    args->out += stride[kOperands - 1];
+  }
+  const int64_t back = loops.extent[axis];
+  for (int k = 0; k < args->inputs; ++k) args->in[k].ptr -= back * stride[k];
+  args->out -= back * stride[kOperands - 1];
+}
+
+/// Copies what a call needs of the arguments, which are as long as the longest program.
+void copy_args(const PointwiseArgs& from, PointwiseArgs* to) noexcept {
+  std::memcpy(static_cast<void*>(to), &from, offsetof(PointwiseArgs, code));
+  std::copy(from.code, from.code + from.code_len, to->code);
+}
+
+struct StepArgs {
+  kernels::PointwiseFn run;
+  Loops loops;
+  Ref in[kernels::kPointwiseMaxInputs];
+  Ref out;
+  Ref scratch;
+};
+
+void run_step(const StepArgs& step, const Frame& frame) noexcept {
+  PointwiseArgs args;
+  copy_args(step.loops.args, &args);
+  for (int k = 0; k < args.inputs; ++k) args.in[k].ptr = frame.ptr<float>(step.in[k]);
+  args.out = frame.ptr<float>(step.out);
+  float* scratch = frame.ptr<float>(step.scratch);
+  run_loops(step.loops, 0, &args, step.run, scratch);
+}
+
+View shape_of(const Operand& operand) {
+  View view;
+  view.rank = operand.rank;
+  view.shape = operand.shape;
+  view.stride = operand.stride;
+  return view;
+}
+
+}  // namespace
+
+void run_pointwise(std::span<const PointwiseInstr> code, std::span<const View> in,
+                   const View& out) noexcept {
+  constexpr size_t kScratch = 16 * (512 + 128);
+  alignas(64) float scratch[kScratch];
+  RILL_ASSERT(kernels::pointwise_scratch_floats() <= kScratch);
+  const Loops loops = make_loops(code, in, out);
+  PointwiseArgs args = loops.args;
+  for (size_t k = 0; k < in.size(); ++k) args.in[k].ptr = in[k].as<const float>();
+  args.out = out.as<float>();
+  run_loops(loops, 0, &args, kernels::pointwise_f32(), scratch);
+}
+
+Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
+                       std::span<const int> inputs) {
+  std::vector<View> in;
+  std::vector<Ref> reads;
+  int main = inputs[0];
+  for (const int i : inputs) {
+    const Operand& operand = lowering.in(i);
+    in.push_back(shape_of(operand));
+    reads.push_back(operand.ref);
+    const Operand& best = lowering.in(main);
+    const bool better = operand.volume() > best.volume() ||
+                        (operand.volume() == best.volume() && best.konst && !operand.konst);
+    if (better) main = i;
+  }
+  const Operand out = lowering.make_out(0, Lowering::physical_order(lowering.in(main)));
+  StepArgs step;
+  step.run = kernels::pointwise_f32();
+  step.loops = make_loops(code, in, shape_of(out));
+  std::copy(reads.begin(), reads.end(), step.in);
+  step.out = out.ref;
+  step.scratch = lowering.scratch_bytes(
+      static_cast<int64_t>(kernels::pointwise_scratch_floats() * sizeof(float)));
+  lowering.step_list(run_step, step, std::move(reads), {out.ref, step.scratch});
+  return {};
+}
+
+namespace {
+
+int operand_count(PointwiseOp op) {
+  if (op > PointwiseOp::kSelect) return 1;
+  return op == PointwiseOp::kSelect ? 3 : 2;
+}
+
+/// The values that an instruction reads.
+struct Reads {
+  int count = 0;
+  uint8_t value[3] = {};
+};
+
+Reads reads_of(const PointwiseInstr& instr) {
+  Reads reads;
+  const int count = operand_count(instr.op);
+  if (count == 1 || instr.imm_at != PointwiseImm::kA) reads.value[reads.count++] = instr.a;
+  if (count >= 2 && instr.imm_at != PointwiseImm::kB) reads.value[reads.count++] = instr.b;
+  if (count == 3) reads.value[reads.count++] = instr.c;
+  return reads;
+}
+
+constexpr int kMaxValues = kernels::kPointwiseMaxInputs + kernels::kPointwiseMaxCode;
+
+}  // namespace
+
+bool assign_registers(int64_t inputs, std::span<const PointwiseInstr> code,
+                      PointwiseInstr* out) noexcept {
+  const int first = static_cast<int>(inputs);
+  const int length = static_cast<int>(code.size());
+  if (first > kernels::kPointwiseMaxInputs || length > kernels::kPointwiseMaxCode) return false;
+  int last_use[kMaxValues] = {};
+  for (int k = 0; k < length; ++k) {
+    const Reads reads = reads_of(code[static_cast<size_t>(k)]);
+    for (int i = 0; i < reads.count; ++i) last_use[reads.value[i]] = k;
+  }
+  uint8_t place[kMaxValues] = {};
+  bool taken[kernels::kPointwiseRegisters] = {};
+  for (int v = 0; v < first; ++v) {
+    place[v] = static_cast<uint8_t>(v);
+    taken[v] = true;
+  }
+  for (int k = 0; k < length; ++k) {
+    const PointwiseInstr& instr = code[static_cast<size_t>(k)];
+    int free = 0;
+    while (free < kernels::kPointwiseRegisters && taken[free]) ++free;
+    if (free == kernels::kPointwiseRegisters) return false;
+    taken[free] = true;
+    place[first + k] = static_cast<uint8_t>(free);
+    out[k] = instr;
+    out[k].dst = static_cast<uint8_t>(free);
+    out[k].a = place[instr.a];
+    out[k].b = place[instr.b];
+    out[k].c = place[instr.c];
+    const Reads reads = reads_of(instr);
+    for (int i = 0; i < reads.count; ++i) {
+      if (last_use[reads.value[i]] == k) taken[place[reads.value[i]]] = false;
+    }
+  }
+  return true;
+}
+
+namespace {
+
+/// A program from outside, checked: every operand is an input or an earlier result.
+Status check_program(int64_t inputs, std::span<const PointwiseInstr> code) {
+  PointwiseInstr placed[kernels::kPointwiseMaxCode];
+  RILL_CHECK(inputs > 0 && inputs <= kernels::kPointwiseMaxInputs && !code.empty() &&
+                 code.size() <= kernels::kPointwiseMaxCode,
+             "a program of ", code.size(), " instructions on ", inputs, " inputs");
+  for (size_t k = 0; k < code.size(); ++k) {
+    const Reads reads = reads_of(code[k]);
+    for (int i = 0; i < reads.count; ++i) {
+      RILL_CHECK(reads.value[i] < static_cast<size_t>(inputs) + k, "instruction ", k, " reads value ",
+                 reads.value[i], ", which comes later");
+    }
+  }
+  RILL_CHECK(assign_registers(inputs, code, placed), "the program needs too many registers");
+  return {};
+}
+
+}  // namespace
+
+void Pointwise::fields(FieldVisitor& visitor) {
+  visitor.field("inputs", inputs);
+  std::string text;
+  for (const PointwiseInstr& instr : code) {
+    text += str_cat(text.empty() ? "" : " ", static_cast<int>(instr.op), "(", instr.a, ",", instr.b,
+                    ",", instr.c, ",", static_cast<int>(instr.imm_at), ",", instr.imm, ")");
+  }
+  visitor.field("code", text);
+}
+
+Result<Facts> Pointwise::infer(FactSpan in) const {
+  RILL_TRY(check_program(inputs, code));
+  RILL_TRY(expect_inputs(in, static_cast<size_t>(inputs)));
+  Fact out = Fact::of(DType::kF32, in[0].shape);
+  for (const Fact& fact : in) {
+    if (fact.dtype != DType::kF32) return fail(Code::kDType, "expected F32, found ", fact);
+    RILL_CHECK(fact.rank() == out.rank(), "expected inputs of one rank, found ", in[0], " and ",
+               fact);
+    for (int axis = 0; axis < out.rank(); ++axis) {
+      Dim& extent = out.shape[static_cast<size_t>(axis)];
+      extent = broadcast(extent, fact.dim(axis));
+      RILL_CHECK(extent.valid(), "extents of axis ", axis, " clash: ", in[0], " and ", fact);
+    }
+  }
+  return Facts{std::move(out)};
+}
+
+Status Pointwise::eval(EvalCtx& ctx) const {
+  PointwiseInstr placed[kernels::kPointwiseMaxCode];
+  assign_registers(inputs, code, placed);
+  run_pointwise({placed, code.size()}, ctx.in, ctx.out[0]);
+  return {};
+}
+
+Status Pointwise::lower(Lowering& lowering) const {
+  PointwiseInstr placed[kernels::kPointwiseMaxCode];
+  assign_registers(inputs, code, placed);
+  int all[kernels::kPointwiseMaxInputs];
+  for (int i = 0; i < static_cast<int>(inputs); ++i) all[i] = i;
+  return lower_pointwise(lowering, {placed, code.size()}, {all, static_cast<size_t>(inputs)});
+}
+
+std::vector<AxisTrack> Pointwise::axes(FactSpan in, FactSpan out) const {
+  return elementwise_axes(in, out);
+}
+
+Status Pointwise::fuse(Rewrite& rewrite) const { return fuse_elementwise(rewrite); }
+
+Cost Pointwise::cost(FactSpan, FactSpan out) const {
+  const Dim count = volume(out[0].shape);
+  return {Dim(static_cast<int64_t>(code.size())) * count, Dim(4 * (inputs + 1)) * count};
+}
+
+std::vector<std::string> Pointwise::details() const {
+  return {str_cat(code.size(), " operations on ", inputs, " inputs")};
+}
+
+namespace {
+
+/// The limits that code[from..] puts on value `v`, one instruction after the other.
+std::optional<Pointwise::Clip> clip_from(std::span<const PointwiseInstr> code, size_t from,
+                                         int64_t v, int64_t inputs) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  Pointwise::Clip clip{-kInfinity, kInfinity};
+  if (from == code.size() || code.size() - from > 2) return std::nullopt;
+  for (size_t k = from; k < code.size(); ++k) {
+    const PointwiseInstr& instr = code[k];
+    const bool limits = instr.op == PointwiseOp::kMax || instr.op == PointwiseOp::kMin;
+    if (!limits || instr.imm_at != PointwiseImm::kB || instr.a != v) return std::nullopt;
+    if (instr.op == PointwiseOp::kMax) {
+      if (k > from) return std::nullopt;  // max after min is another function where low > high
+      clip.low = instr.imm;
+    } else {
+      if (clip.high != kInfinity) return std::nullopt;
+      clip.high = instr.imm;
+    }
+    v = inputs + static_cast<int64_t>(k);
+  }
+  return clip;
+}
+
+}  // namespace
+
+std::optional<Pointwise::Clip> Pointwise::as_clip() const {
+  return inputs == 1 ? clip_from(code, 0, 0, inputs) : std::nullopt;
+}
+
+std::optional<Pointwise::Clip> Pointwise::as_add_clip() const {
+  if (inputs != 2 || code.empty() || code[0].op != PointwiseOp::kAdd) return std::nullopt;
+  if (code[0].imm_at != PointwiseImm::kNone || code[0].a == code[0].b) return std::nullopt;
+  return clip_from(code, 1, inputs, inputs);
+}
+
+}  // namespace rill::ops

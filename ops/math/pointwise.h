@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/exec/lowering.h"
+#include "core/graph/op.h"
+#include "kernels/pointwise/pointwise.h"
+
+namespace rill::ops {
+
+/// Run one instruction or more over views of f32, inputs stretched to the shape of the output.
+/// Real-time: yes.
+void run_pointwise(std::span<const kernels::PointwiseInstr> code, std::span<const View> in,
+                   const View& out) noexcept;
+
+/// Lower a node whose inputs are all f32, or those that `inputs` lists, to a pointwise step. The
+/// output keeps the physical order of the largest input.
+Status lower_pointwise(Lowering& lowering, std::span<const kernels::PointwiseInstr> code,
+                       std::span<const int> inputs);
+
+/// Compute an expression of f32 elements in one pass: what a tree of elementwise ops computes, with
+/// the same operations in the same order, hence the same bits.
+/// Shapes: inputs of one rank, extents equal or 1 -> the largest of each.
+/// Types: f32.
+/// Errors: kShape if ranks differ or extents clash; kDType.
+/// Stream: pointwise. Never written to files.
+/// Source: made by `fuse`.
+class Pointwise final : public OpBase<Pointwise> {
+ public:
+  /// Value v is input v for v < inputs, else the result of code[v - inputs]; `dst` is not used.
+  /// The last instruction gives the output.
+  int64_t inputs = 0;
+  std::vector<kernels::PointwiseInstr> code;
+
+  std::string_view name() const override { return "Pointwise"; }
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status fuse(Rewrite& rewrite) const override;
+  Cost cost(FactSpan in, FactSpan out) const override;
+  Tolerance tolerance() const override { return Tolerance::kRounding; }
+  std::vector<std::string> details() const override;
+
+  /// The bounds, if the output is the input limited by constants: max(x, low), then min(.., high),
+  /// or either alone. Infinite where there is none.
+  struct Clip {
+    float low;
+    float high;
+  };
+  std::optional<Clip> as_clip() const;
+  /// As above for (input 0 + input 1) limited: a bias and an activation.
+  std::optional<Clip> as_add_clip() const;
+};
+
+/// Turn values into registers, in `out`. False if there are too few of them.
+bool assign_registers(int64_t inputs, std::span<const kernels::PointwiseInstr> code,
+                      kernels::PointwiseInstr* out) noexcept;
+
+/// Fuse the node under rewriting with the elementwise nodes that only it reads. Nothing happens
+/// where there are none, or the program would be too long.
+Status fuse_elementwise(Rewrite& rewrite);
+
+}  // namespace rill::ops

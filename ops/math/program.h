@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+
+#include "kernels/pointwise/pointwise.h"
+#include "ops/math/binary.h"
+#include "ops/math/unary.h"
+
+namespace rill::ops {
+
+/// The kernel's operation for one of ours; nothing if it has none.
+std::optional<kernels::PointwiseOp> pointwise_op(BinaryKind kind);
+std::optional<kernels::PointwiseOp> pointwise_op(UnaryKind kind);
+
+}  // namespace rill::ops

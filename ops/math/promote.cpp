@@ -1,0 +1,117 @@
+// The types and ranks of the operands of elementwise operations, settled while loading.
+
+#include <algorithm>
+
+#include "ops/array/axis_ops.h"
+#include "ops/array/cast.h"
+#include "ops/math/binary.h"
+#include "ops/math/dims.h"
+#include "ops/array/common.h"
+
+namespace rill::ops {
+namespace {
+
+int float_level(DType t) {
+  switch (t) {
+    case DType::kF16:
+    case DType::kBF16: return 1;
+    case DType::kF32: return 2;
+    case DType::kF64: return 3;
+    default: return 0;
+  }
+}
+
+/// The smallest type that holds both; nothing for mixtures that have none.
+std::optional<DType> super_type(DType a, DType b) {
+  if (a == b) return a;
+  if (a == DType::kString || b == DType::kString) return DType::kString;
+  if (a == DType::kDim && is_int(b)) return a;
+  if (b == DType::kDim && is_int(a)) return b;
+  if (float_level(a) > 0 && float_level(b) > 0) {
+    if (float_level(a) == float_level(b)) return DType::kF32;
+    return float_level(a) > float_level(b) ? a : b;
+  }
+  const bool same_sign = (is_signed_int(a) && is_signed_int(b)) ||
+                         (is_unsigned_int(a) && is_unsigned_int(b));
+  if (same_sign) return dtype_size(a) > dtype_size(b) ? a : b;
+  return std::nullopt;
+}
+
+struct Typed {
+  DType dtype;
+  QParams q;
+};
+
+Result<Typed> operating_type(const Fact& a, const Fact& b) {
+  const auto no_type = [&] {
+    return fail(Code::kDType, "no super type for ", dtype_name(a.dtype), " and ",
+                dtype_name(b.dtype))
+        .hint("Write the number with a decimal point, or cast one of the operands");
+  };
+  if (a.dtype == b.dtype) return Typed{a.dtype, a.q};
+  const bool dims = a.dtype == DType::kDim || b.dtype == DType::kDim;
+  const bool strings = a.dtype == DType::kString || b.dtype == DType::kString;
+  if (!dims && !strings) {
+    const bool a_one = a.konst && a.konst->volume() == 1;
+    const bool b_one = b.konst && b.konst->volume() == 1;
+    if (a_one != b_one) return a_one ? Typed{b.dtype, b.q} : Typed{a.dtype, a.q};
+    if ((a.konst != nullptr) != (b.konst != nullptr)) {
+      return a.konst ? Typed{b.dtype, b.q} : Typed{a.dtype, a.q};
+    }
+  }
+  const auto super = super_type(a.dtype, b.dtype);
+  if (!super) return no_type();
+  return Typed{*super, {}};
+}
+
+}  // namespace
+
+Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q) {
+  const Fact& fact = ctx.fact(wire);
+  if (fact.dtype == to && (!is_quantised(to) || fact.q == q)) return wire;
+  return ctx.add1(std::make_shared<Cast>(to, q), {wire}, "cast");
+}
+
+Result<std::vector<OutletId>> align_ranks(LoadCtx& ctx, std::vector<OutletId> wires) {
+  int rank = 0;
+  for (const OutletId& wire : wires) rank = std::max(rank, ctx.fact(wire).rank());
+  for (OutletId& wire : wires) {
+    while (ctx.fact(wire).rank() < rank) {
+      RILL_ASSIGN(wire, ctx.add1(std::make_shared<AddAxis>(ctx.fact(wire).rank()), {wire},
+                                 "aligned"));
+    }
+  }
+  return wires;
+}
+
+Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b) {
+  RILL_ASSIGN(const Typed type, operating_type(ctx.fact(a), ctx.fact(b)));
+  if (ctx.fact(a).dtype != type.dtype) {
+    RILL_ASSIGN(a, cast_to(ctx, a, type.dtype, type.q));
+  }
+  if (ctx.fact(b).dtype != type.dtype) {
+    RILL_ASSIGN(b, cast_to(ctx, b, type.dtype, type.q));
+  }
+  RILL_ASSIGN(const std::vector<OutletId> aligned, align_ranks(ctx, {a, b}));
+  QParams q = type.q;
+  const auto quant = ctx.quant();
+  if (quant && quant->dtype == type.dtype) q = quant->q;
+  auto op = std::make_shared<Binary>(kind, is_quantised(type.dtype) ? q : QParams{});
+  const Fact& x = ctx.fact(aligned[0]);
+  const Fact& y = ctx.fact(aligned[1]);
+  if (type.dtype == DType::kDim && is_comparison(kind) && x.konst && y.konst) {
+    // The assertions of the model decide more than the op alone can.
+    const Fact facts[] = {x, y};
+    RILL_ASSIGN(const Facts out, op->infer(facts));
+    RILL_ASSIGN(const std::vector<int64_t> shape, out[0].concrete_shape());
+    RILL_ASSIGN(Tensor truth, Tensor::zeros(DType::kBool, shape));
+    const View view = truth.view();
+    const Status decided =
+        combine_dim_views(ctx.graph().scope, kind, stretched(x.konst->view(), view),
+                          stretched(y.konst->view(), view), view);
+    if (decided.ok()) return ctx.konst(std::move(truth));
+  }
+  return ctx.add1(std::move(op), aligned);
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,338 @@
+#include "ops/math/reduce.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/common.h"
+#include "ops/math/binary.h"
+#include "ops/math/elements.h"
+#include "ops/math/integers.h"
+
+namespace rill::ops {
+namespace {
+
+struct Entry {
+  const char* name;
+  const char* nnef;
+  const char* registry;
+};
+
+constexpr Entry kEntries[] = {
+    {"Reduce<Sum>", "sum_reduce", "tract_nnef"},
+    {"Reduce<Prod>", "tract_core_product_reduce", "tract_core"},
+    {"Reduce<Min>", "min_reduce", "tract_nnef"},
+    {"Reduce<Max>", "max_reduce", "tract_nnef"},
+    {"Reduce<ArgMin>", "argmin_reduce", "tract_nnef"},
+    {"Reduce<ArgMax>", "argmax_reduce", "tract_nnef"},
+    {"Reduce<Any>", "any_reduce", "tract_nnef"},
+    {"Reduce<All>", "all_reduce", "tract_nnef"},
+};
+
+const Entry& entry(ReduceKind kind) { return kEntries[static_cast<size_t>(kind)]; }
+
+bool is_arg(ReduceKind kind) {
+  return kind == ReduceKind::kArgMin || kind == ReduceKind::kArgMax;
+}
+
+bool supports(ReduceKind kind, DType t) {
+  if (kind == ReduceKind::kAny || kind == ReduceKind::kAll) return t == DType::kBool;
+  if (kind == ReduceKind::kProduct && t == DType::kDim) return true;
+  if (is_quantised(t)) return kind != ReduceKind::kSum && kind != ReduceKind::kProduct;
+  return is_number(t);
+}
+
+/// The input cut in two: `outer` has the axes that stay, with those of the output beside them,
+/// `inner` those that are reduced, in order.
+struct Split {
+  View outer;
+  View out;
+  View inner;
+};
+
+Split split_axes(const View& x, const View& out, std::span<const int64_t> reduced) {
+  Split split{x, out, x};
+  split.outer.rank = split.out.rank = split.inner.rank = 0;
+  for (int axis = 0; axis < x.rank; ++axis) {
+    const auto i = static_cast<size_t>(axis);
+    const bool inner = std::find(reduced.begin(), reduced.end(), axis) != reduced.end();
+    View& part = inner ? split.inner : split.outer;
+    const auto at = static_cast<size_t>(part.rank++);
+    part.shape[at] = x.shape[i];
+    part.stride[at] = x.stride[i];
+    if (inner) continue;
+    split.out.shape[at] = x.shape[i];
+    split.out.stride[at] = out.stride[i];
+    ++split.out.rank;
+  }
+  return split;
+}
+
+template <class W>
+W lowest() {
+  if constexpr (std::is_floating_point_v<W>) return -std::numeric_limits<W>::infinity();
+  return std::numeric_limits<W>::lowest();
+}
+template <class W>
+W highest() {
+  if constexpr (std::is_floating_point_v<W>) return std::numeric_limits<W>::infinity();
+  return std::numeric_limits<W>::max();
+}
+
+/// Sums of f32 and halves are taken in f64: the plain form is the one that others are held to.
+template <class T>
+using Sum = std::conditional_t<std::is_floating_point_v<Wide<T>>, double, Wide<T>>;
+
+template <class T>
+Sum<T> combined(ReduceKind kind, const T* x, const View& inner) {
+  Sum<T> total = kind == ReduceKind::kProduct ? Sum<T>(1) : Sum<T>(0);
+  for_each_element<1>({inner}, [&](const std::array<int64_t, 1>& at) {
+    const auto v = static_cast<Sum<T>>(widen(x[at[0]]));
+    if constexpr (std::is_integral_v<Sum<T>>) {
+      const auto op = kind == ReduceKind::kProduct ? BinaryKind::kMul : BinaryKind::kAdd;
+      total = integer_binary(op, total, v, 64);
+    } else if (kind == ReduceKind::kProduct) {
+      total *= v;
+    } else {
+      total += v;
+    }
+  });
+  return total;
+}
+
+template <class W>
+struct Extreme {
+  W value;
+  int64_t index;
+};
+
+template <class T>
+Extreme<Wide<T>> extreme(bool largest, bool last, const T* x, const View& inner) {
+  using W = Wide<T>;
+  Extreme<W> best{largest ? lowest<W>() : highest<W>(), 0};
+  bool found = false;
+  int64_t n = 0;
+  for_each_element<1>({inner}, [&](const std::array<int64_t, 1>& at) {
+    const W v = widen(x[at[0]]);
+    const bool better = largest ? v > best.value : v < best.value;
+    const bool equal = v == best.value && (!found || last);
+    if (better || equal) {
+      best = {v, n};
+      found = true;
+    }
+    ++n;
+  });
+  return best;
+}
+
+template <class T>
+void reduce_numbers(const Reduce& op, const View& x, const View& out) {
+  const Split split = split_axes(x, out, op.reduced);
+  for_each_element<2>({split.out, split.outer}, [&](const std::array<int64_t, 2>& at) {
+    const T* from = x.as<const T>() + at[1];
+    if (op.kind_of == ReduceKind::kSum || op.kind_of == ReduceKind::kProduct) {
+      const Sum<T> total = combined(op.kind_of, from, split.inner);
+      out.as<T>()[at[0]] = narrow<T>(static_cast<Wide<T>>(total));
+      return;
+    }
+    const bool largest = op.kind_of == ReduceKind::kMax || op.kind_of == ReduceKind::kArgMax;
+    const auto best = extreme(largest, op.last, from, split.inner);
+    if (is_arg(op.kind_of)) {
+      out.as<int64_t>()[at[0]] = best.index;
+    } else {
+      out.as<T>()[at[0]] = narrow<T>(best.value);
+    }
+  });
+}
+
+void reduce_bools(const Reduce& op, const View& x, const View& out) {
+  const Split split = split_axes(x, out, op.reduced);
+  const bool any = op.kind_of == ReduceKind::kAny;
+  for_each_element<2>({split.out, split.outer}, [&](const std::array<int64_t, 2>& at) {
+    bool truth = !any;
+    for_each_element<1>({split.inner}, [&](const std::array<int64_t, 1>& in) {
+      const bool v = x.as<const uint8_t>()[at[1] + in[0]] != 0;
+      truth = any ? truth || v : truth && v;
+    });
+    out.as<uint8_t>()[at[0]] = truth ? 1 : 0;
+  });
+}
+
+Status reduce_dims(const Reduce& op, const View& x, const View& out) {
+  const Split split = split_axes(x, out, op.reduced);
+  Status status;
+  for_each_element<2>({split.out, split.outer}, [&](const std::array<int64_t, 2>& at) {
+    Dim product = 1;
+    for_each_element<1>({split.inner}, [&](const std::array<int64_t, 1>& in) {
+      product *= x.as<const Dim>()[at[1] + in[0]];
+    });
+    if (!product.valid()) status = fail(Code::kSymbol, "a product of dims is out of range");
+    out.as<Dim>()[at[0]] = std::move(product);
+  });
+  return status;
+}
+
+/// The integers below a quantised type order as the real numbers do.
+DType stored(DType t) {
+  switch (t) {
+    case DType::kQU8: return DType::kU8;
+    case DType::kQI8: return DType::kI8;
+    case DType::kQI32: return DType::kI32;
+    default: return t;
+  }
+}
+
+}  // namespace
+
+std::string_view Reduce::name() const { return entry(kind_of).name; }
+
+void Reduce::fields(FieldVisitor& visitor) {
+  visitor.field("axes", reduced);
+  if (is_arg(kind_of)) visitor.field("last", last);
+}
+
+Result<Facts> Reduce::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 1));
+  if (!supports(kind_of, in[0].dtype)) {
+    return fail(Code::kDType, "not defined for ", dtype_name(in[0].dtype), ": input ", in[0]);
+  }
+  Fact out = in[0].without_value();
+  if (is_arg(kind_of)) out = Fact::of(DType::kI64, out.shape);
+  for (const int64_t axis : reduced) {
+    RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
+    out.shape[static_cast<size_t>(axis)] = Dim(1);
+  }
+  return Facts{std::move(out)};
+}
+
+Status Reduce::eval(EvalCtx& ctx) const {
+  const View& x = ctx.in[0];
+  const View& out = ctx.out[0];
+  if (x.dtype == DType::kDim) return reduce_dims(*this, x, out);
+  if (x.dtype == DType::kBool) {
+    reduce_bools(*this, x, out);
+    return {};
+  }
+  visit_number(stored(x.dtype), [&](auto tag) { reduce_numbers<decltype(tag)>(*this, x, out); });
+  return {};
+}
+
+Status Reduce::lower(Lowering& lowering) const { return Op::lower(lowering); }
+
+std::vector<AxisTrack> Reduce::axes(FactSpan in, FactSpan) const {
+  std::vector<AxisTrack> tracks;
+  for (int axis = 0; axis < in[0].rank(); ++axis) {
+    const bool gone = std::find(reduced.begin(), reduced.end(), axis) != reduced.end();
+    if (!gone) tracks.push_back({{axis}, {axis}});
+  }
+  return tracks;
+}
+
+Status Reduce::pulsify(PulseBuilder& b) const {
+  const auto stream = b.stream(0);
+  const bool whole =
+      stream && std::find(reduced.begin(), reduced.end(), stream->axis) != reduced.end();
+  if (whole) {
+    return b.refuse("Reduce over windows of frames, by a pool, or in the app",
+                    "reduces streaming axis ", stream->axis,
+                    ": every output needs the whole stream");
+  }
+  return Op::pulsify(b);
+}
+
+Status Reduce::declutter(Rewrite& rewrite) const {
+  if (is_arg(kind_of)) return {};
+  const bool same = std::all_of(reduced.begin(), reduced.end(), [&](int64_t axis) {
+    return rewrite.in(0).dim(static_cast<int>(axis)) == Dim(1);
+  });
+  // A minimum or maximum of one NaN is a number.
+  const bool replaces_nan = is_float(rewrite.in(0).dtype) && !reduced.empty() &&
+                            (kind_of == ReduceKind::kMin || kind_of == ReduceKind::kMax);
+  return same && !replaces_nan ? rewrite.bypass(rewrite.input(0)) : Status();
+}
+
+Cost Reduce::cost(FactSpan in, FactSpan) const {
+  const Dim count = volume(in[0].shape);
+  return {count, Dim(dtype_size(in[0].dtype)) * count};
+}
+
+Status Reduce::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string x, ctx.in(0));
+  std::string form = entry(kind_of).nnef;
+  std::string_view registry = entry(kind_of).registry;
+  if (last) {
+    form = kind_of == ReduceKind::kArgMax ? "tract_core_argmax_reduce_last"
+                                          : "tract_core_argmin_reduce_last";
+    registry = "tract_core";
+  }
+  if (registry != "tract_nnef") ctx.need_registry(registry);
+  ctx.assign(str_cat(form, "(", x, ", axes = ", nnef_text(reduced), ")"));
+  return {};
+}
+
+namespace {
+
+Result<std::shared_ptr<Reduce>> reduce_of(LoadCtx& ctx, ReduceKind kind, OutletId x, bool last) {
+  RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
+  RILL_ASSIGN(std::vector<int64_t> axes, axes_in(written, ctx.fact(x).rank()));
+  return std::make_shared<Reduce>(kind, std::move(axes), last);
+}
+
+template <ReduceKind kKind, bool kLast = false>
+Result<Value> load(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(std::shared_ptr<Reduce> op, reduce_of(ctx, kKind, x, kLast));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
+  return Value(out);
+}
+
+Result<Value> load_sum(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(const bool normalize, ctx.boolean("normalize"));
+  RILL_ASSIGN(std::shared_ptr<Reduce> op, reduce_of(ctx, ReduceKind::kSum, x, false));
+  Dim count = 1;
+  for (const int64_t axis : op->reduced) count *= ctx.fact(x).dim(static_cast<int>(axis));
+  const DType dtype = ctx.fact(x).dtype;
+  if (!normalize) {
+    RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
+    return Value(out);
+  }
+  RILL_ASSIGN(const OutletId sum, ctx.add1(std::move(op), {x}, "sum"));
+  RILL_ASSIGN(OutletId by, ctx.konst(Tensor::scalar(std::move(count)), "count"));
+  RILL_ASSIGN(by, cast_to(ctx, by, dtype));
+  RILL_ASSIGN(const OutletId out, load_binary(ctx, BinaryKind::kDiv, sum, by));
+  return Value(out);
+}
+
+#define RILL_REDUCE(registry, name, type, ...) \
+  { registry, "fragment " name "(input: tensor<?>, axes: integer[]) -> (output: tensor<" type ">);", \
+    load<__VA_ARGS__> }
+
+constexpr NnefOp kOps[] = {
+    {"tract_nnef",
+     "fragment sum_reduce(input: tensor<scalar>, axes: integer[], normalize: logical = false)"
+     " -> (output: tensor<scalar>);",
+     load_sum},
+    RILL_REDUCE("tract_nnef", "max_reduce", "?", ReduceKind::kMax),
+    RILL_REDUCE("tract_nnef", "min_reduce", "?", ReduceKind::kMin),
+    RILL_REDUCE("tract_nnef", "argmax_reduce", "integer", ReduceKind::kArgMax),
+    RILL_REDUCE("tract_nnef", "argmin_reduce", "integer", ReduceKind::kArgMin),
+    RILL_REDUCE("tract_nnef", "any_reduce", "logical", ReduceKind::kAny),
+    RILL_REDUCE("tract_nnef", "all_reduce", "logical", ReduceKind::kAll),
+    RILL_REDUCE("tract_core", "tract_core_product_reduce", "?", ReduceKind::kProduct),
+    RILL_REDUCE("tract_core", "tract_core_argmax_reduce_last", "integer", ReduceKind::kArgMax,
+                true),
+    RILL_REDUCE("tract_core", "tract_core_argmin_reduce_last", "integer", ReduceKind::kArgMin,
+                true),
+};
+
+}  // namespace
+
+extern const OpRoom reduce_room;
+const OpRoom reduce_room = {"reduce", kOps};
+
+}  // namespace rill::ops

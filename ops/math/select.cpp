@@ -1,0 +1,96 @@
+#include "ops/math/select.h"
+
+#include "core/graph/nnef.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/common.h"
+#include "ops/math/binary.h"
+#include "ops/math/elements.h"
+#include "ops/math/pointwise.h"
+
+namespace rill::ops {
+
+Result<Facts> Select::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 3));
+  if (in[0].dtype != DType::kBool) {
+    return fail(Code::kDType, "expected a condition of type Bool, found ", in[0]);
+  }
+  if (in[1].dtype != in[2].dtype || !(in[1].q == in[2].q)) {
+    return fail(Code::kDType, "expected two branches of one type, found ", in[1], " and ", in[2]);
+  }
+  Fact out{in[1].dtype, in[1].q, in[0].shape, {}};
+  for (int i = 1; i < 3; ++i) {
+    const Fact& fact = in[static_cast<size_t>(i)];
+    RILL_CHECK(fact.rank() == out.rank(), "expected inputs of one rank, found ", in[0], ", ", in[1],
+               " and ", in[2]);
+    for (int axis = 0; axis < out.rank(); ++axis) {
+      Dim& extent = out.shape[static_cast<size_t>(axis)];
+      extent = broadcast(extent, fact.dim(axis));
+      RILL_CHECK(extent.valid(), "extents of axis ", axis, " clash: ", in[0], ", ", in[1], " and ",
+                 in[2]);
+    }
+  }
+  return Facts{std::move(out)};
+}
+
+Status Select::eval(EvalCtx& ctx) const {
+  const View& out = ctx.out[0];
+  const View condition = stretched(ctx.in[0], out);
+  const View a = stretched(ctx.in[1], out);
+  const View b = stretched(ctx.in[2], out);
+  visit_size(out.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for_each_element<4>({out, condition, a, b}, [&](const std::array<int64_t, 4>& at) {
+      out.as<T>()[at[0]] =
+          condition.as<const uint8_t>()[at[1]] != 0 ? a.as<const T>()[at[2]] : b.as<const T>()[at[3]];
+    });
+  });
+  return {};
+}
+
+std::vector<AxisTrack> Select::axes(FactSpan in, FactSpan out) const {
+  return elementwise_axes(in, out);
+}
+
+Status Select::declutter(Rewrite& rewrite) const {
+  const TensorPtr condition = rewrite.in(0).konst;
+  if (!is_uniform(condition)) return {};
+  const int taken = condition->data<uint8_t>()[0] != 0 ? 1 : 2;
+  if (!(rewrite.in(taken).shape == rewrite.out().shape)) return {};
+  return rewrite.bypass(rewrite.input(taken));
+}
+
+Status Select::fuse(Rewrite& rewrite) const { return fuse_elementwise(rewrite); }
+
+Status Select::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string condition, ctx.in(0));
+  RILL_ASSIGN(const std::string a, ctx.in(1));
+  RILL_ASSIGN(const std::string b, ctx.in(2));
+  ctx.assign(str_cat("select(", condition, ", ", a, ", ", b, ")"));
+  return {};
+}
+
+namespace {
+
+Result<Value> load_select(LoadCtx& ctx) {
+  RILL_ASSIGN(OutletId condition, plain_wire(ctx, "condition"));
+  RILL_ASSIGN(const OutletId a, plain_wire(ctx, "true_value"));
+  RILL_ASSIGN(const OutletId b, plain_wire(ctx, "false_value"));
+  RILL_ASSIGN(condition, cast_to(ctx, condition, DType::kBool));
+  RILL_ASSIGN(const std::vector<OutletId> aligned, align_ranks(ctx, {condition, a, b}));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Select>(), aligned));
+  return Value(out);
+}
+
+constexpr NnefOp kOps[] = {
+    {"tract_nnef",
+     "fragment select<?>(condition: tensor<logical>, true_value: tensor<?>,"
+     " false_value: tensor<?>) -> (output: tensor<?>);",
+     load_select},
+};
+
+}  // namespace
+
+extern const OpRoom select_room;
+const OpRoom select_room = {"select", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,395 @@
+#include "ops/math/unary.h"
+
+#include <cmath>
+
+#include "core/graph/nnef.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/common.h"
+#include "ops/math/binary.h"
+#include "ops/math/elements.h"
+#include "ops/math/pointwise.h"
+#include "ops/math/program.h"
+#include "ops/math/quantised.h"
+
+namespace rill::ops {
+namespace {
+
+struct Entry {
+  const char* name;
+  const char* nnef;
+  const char* registry;
+};
+
+constexpr Entry kEntries[] = {
+    {"Neg", "neg", "tract_nnef"},
+    {"Abs", "abs", "tract_nnef"},
+    {"Sign", "sign", "tract_nnef"},
+    {"Square", "square", "tract_nnef"},
+    {"Sqrt", "sqrt", "tract_nnef"},
+    {"Rsqrt", "rsqrt", "tract_nnef"},
+    {"Recip", "recip", "tract_nnef"},
+    {"Exp", "exp", "tract_nnef"},
+    {"Ln", "log", "tract_nnef"},
+    {"Sin", "sin", "tract_nnef"},
+    {"Cos", "cos", "tract_nnef"},
+    {"Tan", "tan", "tract_nnef"},
+    {"Asin", "asin", "tract_nnef"},
+    {"Acos", "acos", "tract_nnef"},
+    {"Atan", "atan", "tract_nnef"},
+    {"Sinh", "sinh", "tract_nnef"},
+    {"Cosh", "cosh", "tract_nnef"},
+    {"Tanh", "tanh", "tract_nnef"},
+    {"Asinh", "asinh", "tract_nnef"},
+    {"Acosh", "acosh", "tract_nnef"},
+    {"Atanh", "atanh", "tract_nnef"},
+    {"Sigmoid", "sigmoid", "tract_nnef"},
+    {"Erf", "tract_core_erf", "tract_core"},
+    {"Silu", "tract_core_silu", "tract_core"},
+    {"Gelu", nullptr, nullptr},
+    {"GeluApprox", "tract_core_gelu_approx", "tract_core"},
+    {"HardSwish", "tract_core_hard_swish", "tract_core"},
+    {"LeakyRelu", "leaky_relu", "tract_nnef"},
+    {"Floor", "floor", "tract_nnef"},
+    {"Ceil", "ceil", "tract_nnef"},
+    {"Round", "round", "tract_nnef"},
+    {"RoundHalfToEven", "tract_core_round_even", "tract_core"},
+    {"Not", "not", "tract_nnef"},
+    {"BitNot", "tract_core_bitnot", "tract_core"},
+    {"IsNan", "tract_core_is_nan", "tract_core"},
+    {"IsInf", "tract_core_is_inf", "tract_core"},
+};
+
+const Entry& entry(UnaryKind kind) { return kEntries[static_cast<size_t>(kind)]; }
+
+bool is_rounding(UnaryKind kind) {
+  return kind >= UnaryKind::kFloor && kind <= UnaryKind::kRoundEven;
+}
+bool is_test(UnaryKind kind) { return kind == UnaryKind::kIsNan || kind == UnaryKind::kIsInf; }
+
+bool supports(UnaryKind kind, DType t) {
+  if (kind == UnaryKind::kNot) return t == DType::kBool;
+  if (kind == UnaryKind::kBitNot) return t == DType::kBool || is_int(t);
+  if (is_float(t)) return true;
+  if (is_test(kind)) return is_int(t);
+  if (is_quantised(t)) return true;
+  const bool integral = is_int(t) || t == DType::kDim;
+  switch (kind) {
+    case UnaryKind::kNeg:
+    case UnaryKind::kAbs: return integral;
+    case UnaryKind::kSign:
+    case UnaryKind::kSquare: return is_int(t);
+    default: return is_rounding(kind) && integral;
+  }
+}
+
+/// The functions in the C library, for the types that the f32 kernels do not serve.
+template <class W>
+W float_unary(UnaryKind kind, W x, W alpha) {
+  switch (kind) {
+    case UnaryKind::kNeg: return -x;
+    case UnaryKind::kAbs: return std::abs(x);
+    case UnaryKind::kSign: return x > 0 ? W(1) : x < 0 ? W(-1) : x + W(0);
+    case UnaryKind::kSquare: return x * x;
+    case UnaryKind::kSqrt: return std::sqrt(x);
+    case UnaryKind::kRsqrt: return W(1) / std::sqrt(x);
+    case UnaryKind::kRecip: return W(1) / x;
+    case UnaryKind::kExp: return std::exp(x);
+    case UnaryKind::kLn: return std::log(x);
+    case UnaryKind::kSin: return std::sin(x);
+    case UnaryKind::kCos: return std::cos(x);
+    case UnaryKind::kTan: return std::tan(x);
+    case UnaryKind::kAsin: return std::asin(x);
+    case UnaryKind::kAcos: return std::acos(x);
+    case UnaryKind::kAtan: return std::atan(x);
+    case UnaryKind::kSinh: return std::sinh(x);
+    case UnaryKind::kCosh: return std::cosh(x);
+    case UnaryKind::kTanh: return std::tanh(x);
+    case UnaryKind::kAsinh: return std::asinh(x);
+    case UnaryKind::kAcosh: return std::acosh(x);
+    case UnaryKind::kAtanh: return std::atanh(x);
+    case UnaryKind::kSigmoid: return W(1) / (W(1) + std::exp(-x));
+    case UnaryKind::kErf: return std::erf(x);
+    case UnaryKind::kSilu: return x / (W(1) + std::exp(-x));
+    case UnaryKind::kGelu: return x * W(0.5) * (W(1) + std::erf(x * W(0.70710678118654752)));
+    case UnaryKind::kGeluApprox: {
+      const W inner = W(0.79788456080286536) * (x + W(0.044715) * x * x * x);
+      return W(0.5) * x * (W(1) + std::tanh(inner));
+    }
+    case UnaryKind::kHardSwish: return x * std::fmin(std::fmax(x + W(3), W(0)), W(6)) / W(6);
+    case UnaryKind::kLeakyRelu: return x < 0 ? x * alpha : x;
+    case UnaryKind::kFloor: return std::floor(x);
+    case UnaryKind::kCeil: return std::ceil(x);
+    case UnaryKind::kRound: return std::round(x);
+    case UnaryKind::kRoundEven: return std::nearbyint(x);
+    default: return x;
+  }
+}
+
+template <class W>
+W integer_unary(UnaryKind kind, W x) {
+  const auto bits = static_cast<uint64_t>(x);
+  switch (kind) {
+    case UnaryKind::kNeg: return static_cast<W>(0 - bits);
+    case UnaryKind::kAbs: return x < 0 ? static_cast<W>(0 - bits) : x;
+    case UnaryKind::kSign: return x < 0 ? static_cast<W>(-1) : x > 0 ? 1 : 0;
+    case UnaryKind::kSquare: return static_cast<W>(bits * bits);
+    case UnaryKind::kBitNot: return static_cast<W>(~bits);
+    default: return x;
+  }
+}
+
+void eval_numbers(const Unary& op, const View& x, const View& out) {
+  visit_number(x.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for_each_element<2>({out, x}, [&](const std::array<int64_t, 2>& at) {
+      const Wide<T> v = widen(x.as<const T>()[at[1]]);
+      if constexpr (std::is_integral_v<Wide<T>>) {
+        out.as<T>()[at[0]] = narrow<T>(integer_unary(op.kind_of, v));
+      } else {
+        out.as<T>()[at[0]] = narrow<T>(float_unary(op.kind_of, v, Wide<T>(op.alpha)));
+      }
+    });
+  });
+}
+
+void eval_tests(const Unary& op, const View& x, const View& out) {
+  const auto signs = static_cast<int>(op.alpha);
+  visit_number(x.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for_each_element<2>({out, x}, [&](const std::array<int64_t, 2>& at) {
+      const auto v = static_cast<double>(widen(x.as<const T>()[at[1]]));
+      const bool infinite = std::isinf(v) && (signs & (v > 0 ? 1 : 2)) != 0;
+      const bool truth = op.kind_of == UnaryKind::kIsNan ? std::isnan(v) : infinite;
+      out.as<uint8_t>()[at[0]] = truth ? 1 : 0;
+    });
+  });
+}
+
+Status eval_dims(UnaryKind kind, const View& x, const View& out) {
+  Status status;
+  for_each_element<2>({out, x}, [&](const std::array<int64_t, 2>& at) {
+    const Dim& v = x.as<const Dim>()[at[1]];
+    Dim result = v;
+    if (kind == UnaryKind::kNeg) result = -v;
+    if (kind == UnaryKind::kAbs) result = max(v, -v);
+    if (!result.valid()) status = fail(Code::kSymbol, "the value for ", v, " is out of range");
+    out.as<Dim>()[at[0]] = std::move(result);
+  });
+  return status;
+}
+
+kernels::PointwiseInstr instruction(const Unary& op) {
+  kernels::PointwiseInstr instr;
+  instr.op = *pointwise_op(op.kind_of);
+  instr.dst = 1;
+  instr.imm = op.alpha;
+  return instr;
+}
+
+}  // namespace
+
+std::string_view Unary::name() const { return entry(kind_of).name; }
+
+void Unary::fields(FieldVisitor& visitor) {
+  if (kind_of == UnaryKind::kLeakyRelu || kind_of == UnaryKind::kIsInf) {
+    visitor.field("alpha", alpha);
+  }
+}
+
+Result<Facts> Unary::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 1));
+  if (!supports(kind_of, in[0].dtype)) {
+    return fail(Code::kDType, "not defined for ", dtype_name(in[0].dtype), ": input ", in[0]);
+  }
+  Fact out = in[0].without_value();
+  if (is_test(kind_of)) out = Fact::of(DType::kBool, out.shape);
+  return Facts{std::move(out)};
+}
+
+Status Unary::eval(EvalCtx& ctx) const {
+  const View& x = ctx.in[0];
+  const View& out = ctx.out[0];
+  if (x.dtype == DType::kDim) return eval_dims(kind_of, x, out);
+  if (is_test(kind_of)) {
+    eval_tests(*this, x, out);
+  } else if (x.dtype == DType::kBool) {
+    for_each_element<2>({out, x}, [&](const std::array<int64_t, 2>& at) {
+      out.as<uint8_t>()[at[0]] = x.as<const uint8_t>()[at[1]] == 0 ? 1 : 0;
+    });
+  } else if (is_quantised(x.dtype)) {
+    for_each_element<2>({out, x}, [&](const std::array<int64_t, 2>& at) {
+      store_real(out, at[0], float_unary<double>(kind_of, real_at(x, at[1]), alpha));
+    });
+  } else if (x.dtype == DType::kF32) {
+    const kernels::PointwiseInstr instr = instruction(*this);
+    run_pointwise({&instr, 1}, {&x, 1}, out);
+  } else {
+    eval_numbers(*this, x, out);
+  }
+  return {};
+}
+
+Status Unary::lower(Lowering& lowering) const {
+  if (lowering.in(0).dtype != DType::kF32 || is_test(kind_of)) return Op::lower(lowering);
+  const kernels::PointwiseInstr instr = instruction(*this);
+  const int only[] = {0};
+  return lower_pointwise(lowering, {&instr, 1}, only);
+}
+
+std::vector<AxisTrack> Unary::axes(FactSpan in, FactSpan out) const {
+  return elementwise_axes(in, out);
+}
+
+Status Unary::declutter(Rewrite& rewrite) const {
+  const DType dtype = rewrite.in(0).dtype;
+  const bool whole = is_int(dtype) || dtype == DType::kDim;
+  if (is_rounding(kind_of) && whole) return rewrite.bypass(rewrite.input(0));
+  const auto* inner = rewrite.producer_as<Unary>(0);
+  if (!inner) return {};
+  const bool undone = (kind_of == UnaryKind::kNeg || kind_of == UnaryKind::kNot ||
+                       kind_of == UnaryKind::kBitNot) &&
+                      inner->kind_of == kind_of && !is_quantised(dtype);
+  if (undone) return rewrite.bypass(rewrite.producer(0).inputs[0]);
+  return {};
+}
+
+Status Unary::fuse(Rewrite& rewrite) const { return fuse_elementwise(rewrite); }
+
+Cost Unary::cost(FactSpan in, FactSpan out) const {
+  const Dim count = volume(out[0].shape);
+  return {count, Dim(2 * dtype_size(in[0].dtype)) * count};
+}
+
+Status Unary::save(SaveCtx& ctx) const {
+  const Entry& form = entry(kind_of);
+  RILL_ASSIGN(const std::string x, ctx.in(0));
+  if (form.nnef == nullptr) return Op::save(ctx);
+  if (std::string_view(form.registry) != "tract_nnef") ctx.need_registry(form.registry);
+  std::string arguments = x;
+  if (kind_of == UnaryKind::kLeakyRelu) arguments += str_cat(", ", nnef_text(alpha));
+  if (kind_of == UnaryKind::kGeluApprox) arguments += ", fast_impl = false";
+  if (kind_of == UnaryKind::kIsInf) {
+    const auto signs = static_cast<int>(alpha);
+    arguments += str_cat(", detect_positive = ", (signs & 1) != 0, ", detect_negative = ",
+                         (signs & 2) != 0);
+  }
+  ctx.assign(str_cat(form.nnef, "(", arguments, ")"));
+  return {};
+}
+
+namespace {
+
+template <UnaryKind kKind>
+Result<Value> load(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "x"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(kKind), {x}));
+  return Value(out);
+}
+
+Result<Value> load_leaky_relu(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "x"));
+  RILL_ASSIGN(const float alpha, ctx.number("alpha"));
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(std::make_shared<Unary>(UnaryKind::kLeakyRelu, alpha), {x}));
+  return Value(out);
+}
+
+Result<Value> load_gelu_approx(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(const bool square, ctx.boolean("fast_impl"));
+  if (square) {
+    return fail(Code::kUnsupported, "fast_impl = true (x squared in place of x cubed)")
+        .hint("Export the model with fast_impl = false");
+  }
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(std::make_shared<Unary>(UnaryKind::kGeluApprox), {x}));
+  return Value(out);
+}
+
+Result<Value> load_is_inf(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(const bool positive, ctx.boolean("detect_positive"));
+  RILL_ASSIGN(const bool negative, ctx.boolean("detect_negative"));
+  const float signs = (positive ? 1.0F : 0.0F) + (negative ? 2.0F : 0.0F);
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(UnaryKind::kIsInf, signs), {x}));
+  return Value(out);
+}
+
+Result<Value> load_silu(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(UnaryKind::kSilu), {x}));
+  return Value(out);
+}
+
+/// Raise to a constant power.
+Result<Value> load_pow_const(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(const float exponent, ctx.number("exponent"));
+  RILL_ASSIGN(const OutletId by, ctx.konst(Tensor::scalar(exponent), "exponent"));
+  RILL_ASSIGN(const OutletId out, load_binary(ctx, BinaryKind::kPow, x, by));
+  return Value(out);
+}
+
+#define RILL_UNARY(kind, registry, text) \
+  { registry, "fragment " text "(x: tensor<?>) -> (y: tensor<?>);", load<kind> }
+#define RILL_GELU(registry, text) \
+  { registry, "fragment " text "(input: tensor<scalar>, fast_impl: logical = false)" \
+              " -> (output: tensor<scalar>);", load_gelu_approx }
+#define RILL_SILU(registry, text) \
+  { registry, "fragment " text "(input: tensor<scalar>) -> (output: tensor<scalar>);", load_silu }
+
+constexpr NnefOp kOps[] = {
+    RILL_UNARY(UnaryKind::kNeg, "tract_nnef", "neg"),
+    RILL_UNARY(UnaryKind::kAbs, "tract_nnef", "abs"),
+    RILL_UNARY(UnaryKind::kSign, "tract_nnef", "sign"),
+    RILL_UNARY(UnaryKind::kSquare, "tract_nnef", "square"),
+    RILL_UNARY(UnaryKind::kSqrt, "tract_nnef", "sqrt"),
+    RILL_UNARY(UnaryKind::kRsqrt, "tract_nnef", "rsqrt"),
+    RILL_UNARY(UnaryKind::kRecip, "tract_nnef", "recip"),
+    RILL_UNARY(UnaryKind::kRecip, "tract_nnef", "rcp"),
+    RILL_UNARY(UnaryKind::kExp, "tract_nnef", "exp"),
+    RILL_UNARY(UnaryKind::kLn, "tract_nnef", "log"),
+    RILL_UNARY(UnaryKind::kSin, "tract_nnef", "sin"),
+    RILL_UNARY(UnaryKind::kCos, "tract_nnef", "cos"),
+    RILL_UNARY(UnaryKind::kTan, "tract_nnef", "tan"),
+    RILL_UNARY(UnaryKind::kAsin, "tract_nnef", "asin"),
+    RILL_UNARY(UnaryKind::kAcos, "tract_nnef", "acos"),
+    RILL_UNARY(UnaryKind::kAtan, "tract_nnef", "atan"),
+    RILL_UNARY(UnaryKind::kSinh, "tract_nnef", "sinh"),
+    RILL_UNARY(UnaryKind::kCosh, "tract_nnef", "cosh"),
+    RILL_UNARY(UnaryKind::kTanh, "tract_nnef", "tanh"),
+    RILL_UNARY(UnaryKind::kAsinh, "tract_nnef", "asinh"),
+    RILL_UNARY(UnaryKind::kAcosh, "tract_nnef", "acosh"),
+    RILL_UNARY(UnaryKind::kAtanh, "tract_nnef", "atanh"),
+    RILL_UNARY(UnaryKind::kSigmoid, "tract_nnef", "sigmoid"),
+    RILL_UNARY(UnaryKind::kFloor, "tract_nnef", "floor"),
+    RILL_UNARY(UnaryKind::kCeil, "tract_nnef", "ceil"),
+    RILL_UNARY(UnaryKind::kRound, "tract_nnef", "round"),
+    RILL_UNARY(UnaryKind::kNot, "tract_nnef", "not"),
+    RILL_UNARY(UnaryKind::kErf, "tract_core", "tract_core_erf"),
+    RILL_UNARY(UnaryKind::kHardSwish, "tract_core", "tract_core_hard_swish"),
+    RILL_UNARY(UnaryKind::kRoundEven, "tract_core", "tract_core_round_even"),
+    RILL_UNARY(UnaryKind::kIsNan, "tract_core", "tract_core_is_nan"),
+    RILL_UNARY(UnaryKind::kBitNot, "tract_core", "tract_core_bitnot"),
+    RILL_SILU("tract_core", "tract_core_silu"),
+    RILL_SILU("tract_transformers", "tract_transformers_silu"),
+    RILL_GELU("tract_core", "tract_core_gelu_approx"),
+    RILL_GELU("tract_transformers", "tract_transformers_gelu_approx"),
+    {"tract_nnef", "fragment leaky_relu(x: tensor<scalar>, alpha: scalar) -> (y: tensor<scalar>);",
+     load_leaky_relu},
+    {"tract_core",
+     "fragment tract_core_is_inf(input: tensor<scalar>, detect_positive: logical = true,"
+     " detect_negative: logical = true) -> (output: tensor<logical>);",
+     load_is_inf},
+    {"tract_core",
+     "fragment tract_core_pow_const(input: tensor<scalar>, exponent: scalar)"
+     " -> (output: tensor<scalar>);",
+     load_pow_const},
+};
+
+}  // namespace
+
+extern const OpRoom unary_room;
+const OpRoom unary_room = {"unary", kOps};
+
+}  // namespace rill::ops
