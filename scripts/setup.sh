@@ -1,0 +1,65 @@
+# Sourced by the other scripts: makes sure that what the build needs is installed, and says nothing
+# when it is. Installs with apt-get as root or through sudo without a password; else it prints the
+# line to run and stops.
+
+rill_packages=(
+  build-essential cmake ninja-build pkg-config
+  libarchive-dev libxsimd-dev libeigen3-dev
+  libcli11-dev libfmt-dev nlohmann-json3-dev
+  libgtest-dev libbenchmark-dev python3
+)
+
+rill_missing_packages() {
+  local package
+  for package in "${rill_packages[@]}"; do
+    if [[ "$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null)" != "install ok installed" ]]; then
+      echo "$package"
+    fi
+  done
+}
+
+rill_setup() {
+  if ! command -v dpkg-query >/dev/null; then
+    echo "This is no Debian: expecting ${rill_packages[*]} by other names." >&2
+    return 0
+  fi
+  local missing as_root=()
+  mapfile -t missing < <(rill_missing_packages)
+  [[ ${#missing[@]} -eq 0 ]] && return 0
+  if [[ "$(id -u)" -ne 0 ]]; then
+    if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null; then
+      echo "Packages are missing. Install them, then run this again:" >&2
+      echo "  sudo apt-get update && sudo apt-get install -y ${missing[*]}" >&2
+      exit 1
+    fi
+    as_root=(sudo -n)
+  fi
+  echo "Installing ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# rill_build <preset> [target ...]: configures and builds; a log keeps what is printed, and only a
+# terminal or a failure shows it.
+rill_build() {
+  local preset=$1 log="build/$1/build.log" jobs=${rill_jobs:-$(nproc)}
+  shift
+  mkdir -p "build/$preset"
+  if command -v ccache >/dev/null; then
+    export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  fi
+  echo "Building $preset in build/$preset"
+  if ! cmake --preset "$preset" >"$log" 2>&1; then
+    cat "$log" >&2
+    exit 1
+  fi
+  local build=(cmake --build --preset "$preset" -j "$jobs")
+  [[ $# -gt 0 ]] && build+=(--target "$@")
+  if [[ -t 1 ]]; then
+    "${build[@]}" || exit 1
+  elif ! "${build[@]}" >>"$log" 2>&1; then
+    grep -A30 -m3 -E '^FAILED:|error:' "$log" >&2 || tail -n 50 "$log" >&2
+    exit 1
+  fi
+}

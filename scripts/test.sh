@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Build and test everything.
+#   scripts/test.sh [--release] [--debug] [--asan] [--tsan] [--all] [-j JOBS] [-- CTEST-OPTION ...]
+# Without a choice: the release build. --all: release, debug, asan and tsan. Installs what is
+# missing where it may.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/setup.sh
+
+presets=()
+rill_jobs=$(nproc)
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --release | --debug | --asan | --tsan) presets+=("${1#--}") ;;
+    --all) presets=(release debug asan tsan) ;;
+    -j) rill_jobs=${2:?-j needs a number}; shift ;;
+    -j*) rill_jobs=${1#-j} ;;
+    --) shift; break ;;
+    -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) echo "unknown option $1" >&2; sed -n '3s/^# */usage: /p' "$0" >&2; exit 2 ;;
+  esac
+  shift
+done
+[[ ${#presets[@]} -eq 0 ]] && presets=(release)
+[[ $rill_jobs =~ ^[1-9][0-9]*$ ]] || { echo "-j $rill_jobs: expected a number" >&2; exit 2; }
+
+rill_setup
+for preset in "${presets[@]}"; do
+  rill_build "$preset"
+  runner=()
+  # The thread sanitizer of GCC 12 needs memory at fixed places.
+  [[ $preset == tsan ]] && command -v setarch >/dev/null && runner=(setarch "$(uname -m)" -R)
+  "${runner[@]}" ctest --preset "$preset" -j "$rill_jobs" "$@"
+done

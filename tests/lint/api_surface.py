@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Check the public interface: librill.so exports the functions of rill.h and nothing else, and the
+misuse test calls every one of them.
+
+    api_surface.py ROOT [NM LIBRILL.SO]
+"""
+
+import pathlib
+import re
+import sys
+
+import common
+
+DECLARED = re.compile(r"RILL_API\s[^;(]*?\b(rill_\w+)\(")
+
+
+def compare(header, test, exported=None):
+    declared = set(DECLARED.findall(header))
+    findings = [f"{name}: not called by tests/api_misuse_test.c" for name in sorted(declared)
+                if not re.search(rf"\b{name}\(", test)]
+    if exported is not None:
+        findings += [f"{name}: declared, not exported" for name in sorted(declared - exported)]
+        findings += [f"{name}: exported, not declared" for name in sorted(exported - declared)]
+    return findings
+
+
+def self_test():
+    header = "RILL_API int rill_a(void);\nRILL_API const char*\nrill_b(int (*f)(int));\n"
+    assert compare(header, "rill_a(); rill_b(0);", {"rill_a", "rill_b"}) == []
+    assert len(compare(header, "rill_a();")) == 1
+    assert len(compare(header, "rill_a(); rill_b(0);", {"rill_a", "_ZSt3abs"})) == 2
+
+
+def main():
+    self_test()
+    root = pathlib.Path(sys.argv[1])
+    exported = None
+    if len(sys.argv) > 2:
+        lines = common.output(sys.argv[2], "-D", "--defined-only", sys.argv[3]).splitlines()
+        exported = {line.split()[-1] for line in lines}
+    findings = compare((root / "api/include/rill/rill.h").read_text(),
+                       (root / "tests/api_misuse_test.c").read_text(), exported)
+    for finding in findings:
+        print(finding)
+    sys.exit(1 if findings else 0)
+
+
+if __name__ == "__main__":
+    main()

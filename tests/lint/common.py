@@ -1,0 +1,53 @@
+"""What the lints share: which files are ours, and a self-test before every run."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SOURCE_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".inc"}
+FOLDERS = ["api", "bench", "cli", "core", "examples", "kernels", "nnef_loader", "ops", "pulse",
+           "tests"]
+
+
+def sources(root, folders=None):
+    """Yield (path from the root, text) of every source file, in order."""
+    for folder in folders or FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in SOURCE_SUFFIXES and path.is_file():
+                yield path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+
+
+def run(check, broken, sound=None):
+    """Run `check(root)` on the tree named on the command line, and print its findings.
+
+    `broken` and `sound` are made-up trees, {path: text}: the check must object to each file of the
+    first one by name, and to nothing in the second one.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        findings = check(write_tree(folder, broken))
+        for path in broken:
+            if not any(path in finding for finding in findings):
+                sys.exit(f"the lint does not see what is wrong with {path}:\n{broken[path]}")
+    if sound:
+        with tempfile.TemporaryDirectory() as folder:
+            findings = check(write_tree(folder, sound))
+            if findings:
+                sys.exit("the lint objects to what is right:\n" + "\n".join(findings))
+    findings = check(pathlib.Path(sys.argv[1]))
+    for finding in findings:
+        print(finding)
+    sys.exit(1 if findings else 0)
+
+
+def write_tree(folder, tree):
+    root = pathlib.Path(folder)
+    for path, text in tree.items():
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return root
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout

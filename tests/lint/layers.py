@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Check that every #include follows an arrow of docs/architecture.md.
+
+    layers.py ROOT
+
+Tests beside the code and in tests/ may include anything of rill. Third-party headers stay in the
+folders that are meant to have them, out of rill's own headers.
+"""
+
+import re
+
+import common
+
+ARROWS = {
+    "kernels": [],
+    "core": [],
+    "ops": ["core", "kernels"],
+    "pulse": ["core", "ops/stream"],
+    "nnef_loader": ["core"],
+    # The CPU limit is part of the public interface, and kept where the CPU is looked at.
+    "api": ["core", "ops", "pulse", "nnef_loader", "kernels/cpu.h"],
+    # The loader is handed the table of operators, which the programs do not look into.
+    "cli": ["api", "core", "pulse", "nnef_loader", "ops/op_table.h", "kernels/cpu.h"],
+    "bench": ["api", "core", "ops", "kernels"],
+    "examples": ["rill", "api/src/npz.h"],
+}
+
+THIRD_PARTY = {
+    r"xsimd/": ["kernels"],
+    r"Eigen/": ["kernels"],
+    r"(oneapi/)?dnnl": ["kernels"],
+    r"archive(_entry)?\.h": ["nnef_loader"],
+    r"nlohmann/": ["api", "cli"],
+    r"CLI/": ["cli"],
+    r"fmt/": ["cli"],
+    r"benchmark/": ["bench"],
+    r"g(test|mock)/": [],
+}
+# Included by *_impl.h alone, and shared by several families.
+IMPL_HEADERS = {"kernels/math/lanes.h"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
+TEST_FILE = re.compile(r"(_test|_bench|/test_\w+)\.(c|cpp|h)$")
+TIER_FILE = re.compile(r"^kernels/\w+/(sse42|avx2|avx512|neon)\.cpp$")
+
+
+def starts_with(path, folder):
+    return path == folder or path.startswith(folder + "/")
+
+
+def own_include(path, target):
+    folder = path.split("/")[0]
+    if TIER_FILE.match(path) and not target.endswith("_impl.h"):
+        return "a tier file may include its family's _impl.h only"
+    if folder == "tests" or TEST_FILE.search(path) or "/" not in target:
+        return None
+    if starts_with(target, folder):
+        return None
+    if folder == "api" and starts_with(target, "rill"):
+        return None
+    if any(starts_with(target, allowed) for allowed in ARROWS[folder]):
+        return None
+    return f"{folder} may include {', '.join(ARROWS[folder]) or 'nothing else of rill'}"
+
+
+def third_party_include(path, target):
+    folder = path.split("/")[0]
+    if target.startswith("sys/") or target.startswith("rill/"):
+        return None
+    for pattern, folders in THIRD_PARTY.items():
+        if not re.match(pattern, target):
+            continue
+        if TEST_FILE.search(path) or folder == "tests":
+            return None
+        if folder not in folders:
+            return f"<{target}> belongs in {', '.join(folders) or 'tests'} only"
+        if path.endswith(".h") and not path.endswith("_impl.h") and path not in IMPL_HEADERS:
+            return f"<{target}> in a header other than *_impl.h"
+        return None
+    return f"<{target}> is no third party that rill knows" if "/" in target else None
+
+
+def check(root):
+    findings = []
+    for path, text in common.sources(root):
+        for number, line in enumerate(text.splitlines(), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            own, other = match.groups()
+            problem = own_include(path, own) if own else third_party_include(path, other)
+            if problem:
+                findings.append(f"{path}:{number}: {line.strip()}: {problem}")
+    return findings
+
+
+BROKEN = {
+    "core/graph/up.cpp": '#include "ops/nn/conv.h"\n',
+    "kernels/conv/side.cpp": '#include "core/tensor/tensor.h"\n',
+    "pulse/side.cpp": '#include "ops/nn/conv.h"\n',
+    "ops/nn/up.h": '  #  include "pulse/pulse.h"\n',
+    "nnef_loader/side.cpp": '#include "ops/op_table.h"\n',
+    "cli/deep.cpp": '#include "kernels/matmul/matmul.h"\n',
+    "core/base/vector.cpp": "#include <Eigen/Core>\n",
+    "kernels/conv/conv.h": "#include <xsimd/xsimd.hpp>\n",
+    "kernels/conv/avx2.cpp": '#include "kernels/conv/conv.h"\n',
+    "api/src/unknown.cpp": "#include <boost/any.hpp>\n",
+    "ops/nn/testing.cpp": "#include <gtest/gtest.h>\n",
+}
+SOUND = {
+    "ops/nn/conv.cpp": '#include <vector>\n#include "core/graph/op.h"\n#include "kernels/cpu.h"\n',
+    "ops/nn/conv_test.cpp": '#include <gtest/gtest.h>\n#include "pulse/pulse.h"\n',
+    "pulse/pulse.cpp": '#include "ops/stream/delay.h"\n',
+    "kernels/conv/conv_impl.h": "#include <xsimd/xsimd.hpp>\n",
+    "kernels/conv/avx2.cpp": '#include "kernels/conv/conv_impl.h"\n',
+    "examples/app.c": '#include <stdio.h>\n#include "rill/rill.h"\n',
+}
+
+if __name__ == "__main__":
+    common.run(check, BROKEN, SOUND)

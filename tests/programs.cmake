@@ -1,0 +1,26 @@
+# Tests that need the whole library.
+
+set(models "${CMAKE_CURRENT_SOURCE_DIR}/models")
+
+rill_library(rill_test_runs SOURCES support/array.cpp support/models.cpp support/runs.cpp)
+target_link_libraries(rill_test_runs PUBLIC rill)
+target_compile_definitions(rill_test_runs PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+rill_library(rill_test_bundles SOURCES support/bundle.cpp DEPENDS rill_test_runs rill_npz)
+
+foreach(name models streams)
+  rill_test(${name}_test SOURCES ${name}_test.cpp DEPENDS rill_test_bundles LABELS models)
+endforeach()
+# Interposes on malloc, so that it is a program of its own.
+rill_test(realtime_test SOURCES realtime_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
+          LABELS models)
+
+# The misuse test and the C example are C99, and link what an app in C links.
+add_executable(api_misuse_test api_misuse_test.c)
+set_target_properties(api_misuse_test PROPERTIES C_STANDARD 99 LINKER_LANGUAGE CXX)
+target_link_libraries(api_misuse_test PRIVATE rill rill_flags)
+add_test(NAME api_misuse_test COMMAND api_misuse_test "${models}" "${CMAKE_CURRENT_BINARY_DIR}")
+
+add_subdirectory("${PROJECT_SOURCE_DIR}/examples" examples)
+if(TARGET rill_program)
+  include(cases/cases.cmake OPTIONAL)
+endif()

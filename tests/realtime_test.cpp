@@ -1,0 +1,72 @@
+// No step of a stream asks the heap for anything: not the first one, nor those of the tail.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/support/heap_calls.h"
+#include "tests/support/models.h"
+#include "tests/support/runs.h"
+
+namespace rill::test {
+namespace {
+
+class RealTime : public ::testing::TestWithParam<ModelFolder> {};
+
+TEST(HeapCalls, AreSeen) {
+  const int64_t before = heap_calls();
+  auto* volatile number = new int(3);
+  EXPECT_EQ(heap_calls(), before + 1);
+  delete number;
+  EXPECT_EQ(heap_calls(), before + 2);
+  void* volatile block = std::aligned_alloc(64, 128);
+  EXPECT_EQ(heap_calls(), before + 3);
+  std::free(block);
+  EXPECT_EQ(heap_calls(), before + 4);
+}
+
+TEST_P(RealTime, StepsResetsAndFlushesLeaveTheHeapAlone) {
+  const ModelFolder& model = GetParam();
+  const Arrays bundle = read_bundle(model.bundles[0]);
+  const Opened stream = open_stream(model.archive, bundle, model.symbol, model.pulse);
+  ASSERT_TRUE(stream.session) << rill_last_error();
+  rill_session* session = stream.session.get();
+  int64_t calls[12];
+  size_t steps = 0;
+  rill_status failed = RILL_OK;
+  const auto count = [&](auto&& step) {
+    const int64_t before = heap_calls();
+    const rill_status status = step();
+    calls[steps++] = heap_calls() - before;
+    if (status != RILL_OK) failed = status;
+  };
+  int64_t first = 0;
+  int64_t frames = 0;
+  int64_t left = 0;
+  for (int i = 0; i < 5; ++i) count([&] { return rill_step(session); });
+  count([&] { return rill_valid_frames(session, 0, &first, &frames); });
+  count([&] { return rill_step_partial(session, model.pulse / 2); });
+  count([&] { return rill_flush(session, &left); });
+  count([&] { return rill_session_reset(session); });
+  count([&] { return rill_step(session); });
+  count([&] { return rill_bind_input(session, 0, nullptr); });
+  EXPECT_EQ(failed, RILL_OK) << rill_last_error();
+  for (size_t i = 0; i < steps; ++i) EXPECT_EQ(calls[i], 0) << "call " << i;
+}
+
+TEST_P(RealTime, ARefusedStepLeavesTheHeapAlone) {
+  const ModelFolder& model = GetParam();
+  const Arrays bundle = read_bundle(model.bundles[0]);
+  const Opened stream = open_stream(model.archive, bundle, model.symbol, model.pulse);
+  ASSERT_TRUE(stream.session) << rill_last_error();
+  const int64_t before = heap_calls();
+  const rill_status status = rill_step_partial(stream.session.get(), model.pulse + 1);
+  EXPECT_EQ(heap_calls(), before);
+  EXPECT_EQ(status, RILL_E_ARG);
+}
+
+INSTANTIATE_TEST_SUITE_P(, RealTime, ::testing::ValuesIn(streaming_models()), ModelName());
+
+}  // namespace
+}  // namespace rill::test

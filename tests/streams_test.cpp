@@ -1,0 +1,189 @@
+// Every model that streams gives, pulse by pulse, the bits of its whole run.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/support/models.h"
+#include "tests/support/runs.h"
+
+namespace rill::test {
+namespace {
+
+// Fourier transforms of several frames at once may round other than one at a time; what follows
+// stays within this of the whole run.
+constexpr double kFftAtol = 1e-5;
+constexpr double kFftRtol = 1e-4;
+
+bool has_fft(const ModelFolder& model) {
+  return model.name == "vad_speech" || model.name == "vad_marblenet_audio";
+}
+
+/// Lengths that suit the model: what its README asks of S.
+struct Lengths {
+  int64_t unit = 1;
+  int64_t least = 1;
+};
+
+Lengths lengths_of(const ModelFolder& model) {
+  if (model.name == "unet_denoiser") return {8, 8};
+  if (model.name == "vad_speech") return {1, 160};
+  if (model.name == "vad_marblenet_audio") return {1, 512};
+  return {};
+}
+
+const std::string& streaming_input(const Arrays& bundle, const ModelFolder& model) {
+  static const std::string names[] = {"mel", "melbank", "features", "noisy", "audio"};
+  for (const std::string& name : names) {
+    if (bundle.contains(name)) return name;
+  }
+  ADD_FAILURE() << model.name << ": no input that streams is known by name";
+  return names[0];
+}
+
+int stream_axis(const ModelFolder& model, const Arrays& bundle) {
+  const Opened stream = open_stream(model.archive, bundle, model.symbol, model.pulse);
+  rill_stream_info info = {};
+  info.size = sizeof(info);
+  if (!stream.plan || rill_plan_stream(stream.plan.get(), 0, &info) != RILL_OK) {
+    ADD_FAILURE() << rill_last_error();
+    return 0;
+  }
+  return info.input_axis;
+}
+
+void expect_same(const ModelFolder& model, const Arrays& streamed, const Arrays& whole) {
+  ASSERT_FALSE(streamed.empty()) << rill_last_error();
+  for (const auto& [name, output] : whole) {
+    ASSERT_TRUE(streamed.contains(name)) << name;
+    const Array& found = streamed.at(name);
+    EXPECT_EQ(has_fft(model) ? difference(found, output, kFftAtol, kFftRtol)
+                             : bit_difference(found, output),
+              "")
+        << name;
+  }
+}
+
+void expect_no_frames(const Arrays& streamed) {
+  ASSERT_FALSE(streamed.empty()) << rill_last_error();
+  for (const auto& [name, output] : streamed) EXPECT_EQ(output.volume(), 0) << name;
+}
+
+class Stream : public ::testing::TestWithParam<ModelFolder> {
+ protected:
+  void TearDown() override { (void)rill_set_cpu_limit(nullptr); }
+};
+
+TEST_P(Stream, GivesTheReferenceOutputs) {
+  const ModelFolder& model = GetParam();
+  for (const std::string& path : model.bundles) {
+    const Arrays bundle = read_bundle(path);
+    for (const int64_t times : {1, 2, 5}) {
+      SCOPED_TRACE(path + ", pulse times " + std::to_string(times));
+      const Opened stream = open_stream(model.archive, bundle, model.symbol, times * model.pulse);
+      ASSERT_TRUE(stream.session) << rill_last_error();
+      const Arrays streamed = run_stream(stream, bundle);
+      ASSERT_FALSE(streamed.empty()) << rill_last_error();
+      for (const auto& [name, output] : streamed) {
+        EXPECT_EQ(difference(output, bundle.at(name), 1e-4, 5e-4), "") << name;
+      }
+    }
+  }
+}
+
+TEST_P(Stream, GivesTheBitsOfTheWholeRunAtAnyLength) {
+  const ModelFolder& model = GetParam();
+  const Arrays bundle = read_bundle(model.bundles[0]);
+  const std::string& input = streaming_input(bundle, model);
+  const int axis = stream_axis(model, bundle);
+  const auto [unit, least] = lengths_of(model);
+  std::vector<int64_t> shape = bundle.at(input).shape;
+  for (const int64_t times : {1, 2, 5}) {
+    const int64_t pulse = times * model.pulse;
+    const Opened stream = open_stream(model.archive, bundle, model.symbol, pulse);
+    ASSERT_TRUE(stream.session) << rill_last_error();
+    std::set<int64_t> lengths;
+    for (const int64_t length : {int64_t{1}, least, pulse / 2, pulse - 1, pulse, pulse + 1,
+                                 2 * pulse, 3 * pulse + pulse / 2 + 1, 6 * pulse - 1}) {
+      lengths.insert(std::max(least, length / unit * unit));
+    }
+    for (const int64_t length : lengths) {
+      SCOPED_TRACE("pulse " + std::to_string(pulse) + ", length " + std::to_string(length));
+      shape[static_cast<size_t>(axis)] = length;
+      const Arrays noise = {{input, Array::noise(shape, static_cast<uint32_t>(length))}};
+      ASSERT_EQ(rill_session_reset(stream.session.get()), RILL_OK);
+      const Arrays streamed = run_stream(stream, noise);
+      const Arrays whole = run_whole(model.archive, noise);
+      // Too short for one frame: the whole run has no shape to give.
+      whole.empty() ? expect_no_frames(streamed) : expect_same(model, streamed, whole);
+    }
+  }
+}
+
+TEST_P(Stream, GivesTheSameAfterReset) {
+  const ModelFolder& model = GetParam();
+  const Arrays bundle = read_bundle(model.bundles[0]);
+  const Opened stream = open_stream(model.archive, bundle, model.symbol, model.pulse);
+  ASSERT_TRUE(stream.session) << rill_last_error();
+  const Arrays first = run_stream(stream, bundle);
+  ASSERT_EQ(rill_session_reset(stream.session.get()), RILL_OK);
+  const Arrays second = run_stream(stream, bundle);
+  ASSERT_FALSE(first.empty()) << rill_last_error();
+  for (const auto& [name, output] : first) {
+    EXPECT_EQ(bit_difference(second.at(name), output), "") << name;
+  }
+}
+
+TEST_P(Stream, GivesTheBitsOfTheWholeRunOnEveryTier) {
+  const ModelFolder& model = GetParam();
+  const Arrays bundle = read_bundle(model.bundles.back());
+  for (const char* tier : {"scalar", "sse42", "avx2", "avx512", "neon"}) {
+    SCOPED_TRACE(tier);
+    ASSERT_EQ(rill_set_cpu_limit(tier), RILL_OK);
+    const Opened stream = open_stream(model.archive, bundle, model.symbol, model.pulse);
+    ASSERT_TRUE(stream.session) << rill_last_error();
+    const Arrays whole = run_whole(model.archive, bundle);
+    ASSERT_FALSE(whole.empty()) << rill_last_error();
+    expect_same(model, run_stream(stream, bundle), whole);
+  }
+}
+
+TEST_P(Stream, GoesOnInACloneAsInTheOriginal) {
+  const ModelFolder& model = GetParam();
+  const Arrays bundle = read_bundle(model.bundles[0]);
+  Opened stream = open_stream(model.archive, bundle, model.symbol, model.pulse);
+  ASSERT_TRUE(stream.session) << rill_last_error();
+  // A stream that has begun with other frames: both go on from the same state.
+  ASSERT_EQ(rill_step(stream.session.get()), RILL_OK);
+  rill_session* copy = nullptr;
+  ASSERT_EQ(rill_session_clone(stream.session.get(), &copy), RILL_OK) << rill_last_error();
+  const Arrays original = run_stream(stream, bundle);
+  stream.session.reset(copy);
+  const Arrays cloned = run_stream(stream, bundle);
+  ASSERT_FALSE(original.empty()) << rill_last_error();
+  for (const auto& [name, output] : original) {
+    EXPECT_EQ(bit_difference(cloned.at(name), output), "") << name;
+  }
+}
+
+TEST_P(Stream, MayLearnOfItsEndAStepLater) {
+  const ModelFolder& model = GetParam();
+  const Arrays bundle = read_bundle(model.bundles[0]);
+  const std::string& input = streaming_input(bundle, model);
+  std::vector<int64_t> shape = bundle.at(input).shape;
+  shape[static_cast<size_t>(stream_axis(model, bundle))] = 4 * model.pulse;
+  const Arrays noise = {{input, Array::noise(shape, 7)}};
+  const Opened stream = open_stream(model.archive, noise, model.symbol, model.pulse);
+  ASSERT_TRUE(stream.session) << rill_last_error();
+  const Arrays whole = run_whole(model.archive, noise);
+  ASSERT_FALSE(whole.empty()) << rill_last_error();
+  expect_same(model, run_stream(stream, noise, EndTold::kAStepLater), whole);
+}
+
+INSTANTIATE_TEST_SUITE_P(, Stream, ::testing::ValuesIn(streaming_models()), ModelName());
+
+}  // namespace
+}  // namespace rill::test

@@ -1,0 +1,68 @@
+#include "tests/support/heap_calls.h"
+
+#include <cerrno>
+#include <cstddef>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RILL_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RILL_SANITIZED 1
+#endif
+
+namespace {
+
+// In the program itself, so that reaching it allocates nothing.
+thread_local int64_t calls = 0;
+
+}  // namespace
+
+int64_t rill::test::heap_calls() { return calls; }
+
+#if defined(RILL_SANITIZED)
+
+// Sanitizers have an allocator of their own, and a place to listen to it.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*,
+                                                                             size_t),
+                                                         void (*free_hook)(const volatile void*));
+
+namespace {
+
+void on_malloc(const volatile void*, size_t) { ++calls; }
+void on_free(const volatile void*) { ++calls; }
+const int installed = __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free);
+
+}  // namespace
+
+#elif defined(__GLIBC__)
+
+extern "C" {
+
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* pointer, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+void __libc_free(void* pointer);
+
+void* malloc(size_t size) { return ++calls, __libc_malloc(size); }
+void* calloc(size_t count, size_t size) { return ++calls, __libc_calloc(count, size); }
+void* realloc(void* pointer, size_t size) { return ++calls, __libc_realloc(pointer, size); }
+void* memalign(size_t alignment, size_t size) { return ++calls, __libc_memalign(alignment, size); }
+void* aligned_alloc(size_t alignment, size_t size) {
+  return ++calls, __libc_memalign(alignment, size);
+}
+int posix_memalign(void** pointer, size_t alignment, size_t size) {
+  ++calls;
+  *pointer = __libc_memalign(alignment, size);
+  return *pointer ? 0 : ENOMEM;
+}
+void free(void* pointer) {
+  if (pointer) ++calls;
+  __libc_free(pointer);
+}
+
+}  // extern "C"
+
+#endif

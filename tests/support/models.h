@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace rill::test {
+
+/// A folder of tests/models: an archive, bundles of inputs and reference outputs, and a README that
+/// says how the model streams.
+struct ModelFolder {
+  std::string name;
+  std::string path;
+  std::string archive;
+  std::vector<std::string> bundles;
+  std::string symbol;          ///< empty unless the README says that it streams
+  int64_t pulse = 0;           ///< the README's reference pulse
+  bool bidirectional = false;  ///< its backward half sees the future, so that streams differ
+};
+
+/// List the folders of tests/models, sorted.
+std::vector<ModelFolder> all_models();
+/// List those that stream, and can.
+std::vector<ModelFolder> streaming_models();
+
+/// Name tests after the model.
+struct ModelName {
+  template <class Info>
+  std::string operator()(const Info& info) const {
+    return info.param.name;
+  }
+};
+inline void PrintTo(const ModelFolder& model, std::ostream* out) { *out << model.name; }
+
+}  // namespace rill::test

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tests/support/array.h"
+
+namespace rill::test {
+
+struct Release {
+  void operator()(rill_model* model) const { rill_model_free(model); }
+  void operator()(rill_plan* plan) const { rill_plan_release(plan); }
+  void operator()(rill_session* session) const { rill_session_free(session); }
+};
+using ModelPtr = std::unique_ptr<rill_model, Release>;
+using PlanPtr = std::unique_ptr<rill_plan, Release>;
+using SessionPtr = std::unique_ptr<rill_session, Release>;
+
+/// Load a model and bind every symbol that is an extent of one of these inputs, but for
+/// `streaming`. Null on failure; rill_last_error tells why.
+ModelPtr load_bound(const std::string& archive, const Arrays& inputs, const std::string& streaming);
+
+/// A session with its plan; both null on failure.
+struct Opened {
+  PlanPtr plan;
+  SessionPtr session;
+};
+Opened open_session(rill_model* model);
+/// Load, bind, pulse and prepare.
+Opened open_stream(const std::string& archive, const Arrays& inputs, const std::string& symbol,
+                   int64_t pulse);
+
+/// Run the whole graph. Empty on failure; rill_last_error tells why.
+Arrays run_whole(const std::string& archive, const Arrays& inputs);
+/// When a stream says that it ends.
+enum class EndTold { kWithTheLastFrames, kAStepLater };
+
+/// Run a session pulse by pulse; what is past the end is NaN. Gives the valid frames, put together.
+/// Empty on failure; rill_last_error tells why.
+Arrays run_stream(const Opened& stream, const Arrays& inputs,
+                  EndTold end_told = EndTold::kWithTheLastFrames);
+
+}  // namespace rill::test
