@@ -5,6 +5,9 @@
 
 #include "nnef_loader/syntax/parser.h"
 
+// Inlined into one another these would all take the stack of the largest at every level.
+#define RILL_OWN_FRAME [[gnu::noinline]]
+
 namespace rill::nnef {
 namespace {
 
@@ -77,38 +80,50 @@ Result<RValue> ExpressionParser::finish(Place place, RValue::Node node, int heig
 Result<RValue> ExpressionParser::rvalue() {
   const Nesting nesting(&depth_);
   RILL_TRY(check_depth());
-  RILL_ASSIGN(RValue value, binary(kLoosest));
-  if (!tokens_.accept_word("if")) return value;
+  Result<RValue> value = binary(kLoosest);
+  if (!value.ok() || !tokens_.accept_word("if")) return value;
+  return if_else(std::move(*value));
+}
+
+RILL_OWN_FRAME Result<RValue> ExpressionParser::if_else(RValue then) {
   RILL_ASSIGN(RValue condition, binary(kLoosest));
   RILL_TRY(tokens_.expect_word("else"));
   RILL_ASSIGN(RValue otherwise, rvalue());
-  const Place place = value.place;
-  const int height = 1 + std::max({value.height, condition.height, otherwise.height});
-  return finish(place, IfElseExpr{std::move(value), std::move(condition), std::move(otherwise)},
+  const Place place = then.place;
+  const int height = 1 + std::max({then.height, condition.height, otherwise.height});
+  return finish(place, IfElseExpr{std::move(then), std::move(condition), std::move(otherwise)},
                 height);
 }
 
 Result<RValue> ExpressionParser::binary(int loosest) {
-  RILL_ASSIGN(RValue left, subscripted());
-  for (;;) {
+  Result<RValue> left = subscripted();
+  while (left.ok()) {
     const OperatorLevel* const found = operator_of(tokens_.peek());
-    if (found == nullptr || found->level < loosest) return left;
+    if (found == nullptr || found->level < loosest) break;
     tokens_.take();
-    RILL_ASSIGN(RValue right, binary(found->level + 1));
-    const Place place = left.place;
-    const int height = 1 + std::max(left.height, right.height);
-    RILL_ASSIGN(left,
-                finish(place, BinaryExpr{found->op, std::move(left), std::move(right)}, height));
+    const Nesting nesting(&depth_);
+    RILL_TRY(check_depth());
+    Result<RValue> right = binary(found->level + 1);
+    if (!right.ok()) return right;
+    RILL_TRY(join(found->op, std::move(*right), &*left));
   }
+  return left;
+}
+
+RILL_OWN_FRAME Status ExpressionParser::join(BinaryOp op, RValue right, RValue* left) {
+  const Place place = left->place;
+  const int height = 1 + std::max(left->height, right.height);
+  RILL_ASSIGN(*left, finish(place, BinaryExpr{op, std::move(*left), std::move(right)}, height));
+  return {};
 }
 
 Result<RValue> ExpressionParser::subscripted() {
-  RILL_ASSIGN(RValue base, atom());
-  if (!tokens_.accept("[")) return base;
-  return range_or_index(std::move(base));
+  Result<RValue> base = atom();
+  if (!base.ok() || !tokens_.accept("[")) return base;
+  return range_or_index(std::move(*base));
 }
 
-Result<RValue> ExpressionParser::range_or_index(RValue base) {
+RILL_OWN_FRAME Result<RValue> ExpressionParser::range_or_index(RValue base) {
   const Place place = base.place;
   int height = base.height;
   std::optional<Box<RValue>> begin;
@@ -131,7 +146,7 @@ Result<RValue> ExpressionParser::range_or_index(RValue base) {
   return finish(place, RangeExpr{std::move(base), std::move(begin), std::move(end)}, height + 1);
 }
 
-std::optional<RValue> ExpressionParser::plain_literal() {
+RILL_OWN_FRAME std::optional<RValue> ExpressionParser::plain_literal() {
   const size_t skipped = tokens_.peek().is("-") ? 1 : 0;
   const Token& token = tokens_.peek(skipped);
   const Place place = tokens_.peek().place;
@@ -189,7 +204,7 @@ Result<RValue> ExpressionParser::atom() {
   return tokens_.unexpected("a value");
 }
 
-Result<RValue> ExpressionParser::sign() {
+RILL_OWN_FRAME Result<RValue> ExpressionParser::sign() {
   const Nesting nesting(&depth_);
   RILL_TRY(check_depth());
   const Token token = tokens_.take();
@@ -198,7 +213,7 @@ Result<RValue> ExpressionParser::sign() {
   return finish(token.place, UnaryExpr{token.text[0], std::move(operand)}, height);
 }
 
-Result<RValue> ExpressionParser::name() {
+RILL_OWN_FRAME Result<RValue> ExpressionParser::name() {
   if (tokens_.peek(1).is("(")) return invocation();
   if (tokens_.peek(1).is("<") && type_name_of(tokens_.peek(2)) && tokens_.peek(3).is(">") &&
       tokens_.peek(4).is("(")) {
@@ -209,7 +224,7 @@ Result<RValue> ExpressionParser::name() {
   return finish(token.place, Identifier{token.value}, 1);
 }
 
-Result<RValue> ExpressionParser::invocation() {
+RILL_OWN_FRAME Result<RValue> ExpressionParser::invocation() {
   const Token callee = tokens_.take();
   Invocation call{callee.value, std::nullopt, {}};
   if (tokens_.accept("<")) {
@@ -229,7 +244,7 @@ Result<RValue> ExpressionParser::invocation() {
   return finish(callee.place, std::move(call), height + 1);
 }
 
-Result<Argument> ExpressionParser::argument() {
+RILL_OWN_FRAME Result<Argument> ExpressionParser::argument() {
   Argument argument;
   argument.place = tokens_.peek().place;
   if (tokens_.peek().kind == Token::Kind::kName && tokens_.peek(1).is("=")) {
@@ -240,7 +255,7 @@ Result<Argument> ExpressionParser::argument() {
   return argument;
 }
 
-Result<RValue> ExpressionParser::group() {
+RILL_OWN_FRAME Result<RValue> ExpressionParser::group() {
   const Place place = tokens_.take().place;
   std::vector<RValue> items;
   while (!tokens_.accept(")")) {
@@ -253,7 +268,7 @@ Result<RValue> ExpressionParser::group() {
   return finish(place, TupleExpr{std::move(items)}, height);
 }
 
-Result<RValue> ExpressionParser::array() {
+RILL_OWN_FRAME Result<RValue> ExpressionParser::array() {
   if (tokens_.peek(1).is_word("for") && tokens_.peek(2).kind == Token::Kind::kName) {
     return comprehension();
   }
@@ -268,7 +283,7 @@ Result<RValue> ExpressionParser::array() {
   return finish(place, ArrayExpr{std::move(items)}, height);
 }
 
-Result<RValue> ExpressionParser::comprehension() {
+RILL_OWN_FRAME Result<RValue> ExpressionParser::comprehension() {
   const Place place = tokens_.take().place;
   RILL_TRY(tokens_.expect_word("for"));
   std::vector<std::pair<std::string, RValue>> loops;

@@ -23,7 +23,9 @@ class ExpressionParser {
   Result<RValue> literal();
 
  private:
+  Result<RValue> if_else(RValue then);
   Result<RValue> binary(int loosest);
+  Status join(BinaryOp op, RValue right, RValue* left);
   Result<RValue> subscripted();
   Result<RValue> range_or_index(RValue base);
   Result<RValue> atom();
