@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "cli/nested.h"
+#include "cli/op_counts.h"
 
 namespace rill::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "cli/nested.h"
+#include "cli/op_counts.h"
 
 namespace rill::cli {
 namespace {
@@ -228,7 +228,7 @@ void Drawing::facts(int id) {
 }
 
 void Drawing::body(const Node& node) {
-  const Graph* body = body_of(*node.op);
+  const Graph* body = node.op->nested();
   if (body == nullptr) return;
   const std::string left = margin(-1) + prefix_ + joined(columns_.glyphs()) + " [loop] ";
   Drawing(*body, args_, notes_, colors_, left, out_).draw();

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/dump_text.h"
-#include "cli/nested.h"
 
 namespace rill::cli {
 namespace {
@@ -65,7 +64,7 @@ Json node_json(const Graph& graph, int id,
   out["outputs"] = outputs_json(graph, id, successors);
   const auto at = static_cast<size_t>(id);
   if (notes && at < notes->nodes.size()) put_cost(notes->nodes[at].cost, &out);
-  if (const Graph* body = body_of(*node.op)) out["nested"]["loop"] = nodes_json(*body, nullptr);
+  if (const Graph* body = node.op->nested()) out["nested"]["loop"] = nodes_json(*body, nullptr);
   return out;
 }
 

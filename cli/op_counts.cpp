@@ -1,15 +1,12 @@
-#include "cli/nested.h"
+#include "cli/op_counts.h"
 
 namespace rill::cli {
-
-const Graph* body_of(const Op&) { return nullptr; }
-
 namespace {
 
 void count_into(const Graph& graph, std::map<std::string, int64_t, std::less<>>* counts) {
   for (const Node& node : graph.nodes) {
     ++(*counts)[std::string(node.op->name())];
-    if (const Graph* body = body_of(*node.op)) count_into(*body, counts);
+    if (const Graph* body = node.op->nested()) count_into(*body, counts);
   }
 }
 

@@ -1,0 +1,98 @@
+#include "cli/args.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace rill::cli {
+namespace {
+
+ParsedArgs parse(std::vector<const char*> words, Flavor flavor = Flavor::kRill) {
+  words.insert(words.begin(), "rill");
+  return parse_args(static_cast<int>(words.size()), words.data(), flavor);
+}
+
+TEST(Args, GlobalOptionsStandAroundTheModel) {
+  const ParsedArgs before = parse({"--nnef-tract-core", "-O", "m.tgz", "run"});
+  const ParsedArgs after = parse({"m.tgz", "--nnef-tract-core", "-O", "run"});
+  for (const ParsedArgs& parsed : {before, after}) {
+    ASSERT_FALSE(parsed.done);
+    EXPECT_EQ(parsed.args.model, "m.tgz");
+    EXPECT_TRUE(parsed.args.optimize);
+    EXPECT_EQ(parsed.args.command, Command::kRun);
+  }
+}
+
+TEST(Args, WithoutASubcommandItDumps) {
+  const ParsedArgs parsed = parse({"m.tgz"});
+  ASSERT_FALSE(parsed.done);
+  EXPECT_EQ(parsed.args.command, Command::kDump);
+}
+
+TEST(Args, SetBelongsToTheSideOnWhichItIsWritten) {
+  const ParsedArgs parsed =
+      parse({"m.tgz", "--set", "B=2", "--set=S=3", "run", "--set", "C=4", "-R"});
+  ASSERT_FALSE(parsed.done);
+  EXPECT_EQ(parsed.args.set, (std::vector<std::string>{"B=2", "S=3"}));
+  EXPECT_EQ(parsed.args.run_set, std::vector<std::string>{"C=4"});
+  EXPECT_TRUE(parsed.args.allow_random);
+}
+
+TEST(Args, GlobalOptionsAfterTheSubcommandAreRefused) {
+  EXPECT_EQ(parse({"m.tgz", "dump", "-v"}).exit_status, 2);
+  EXPECT_EQ(parse({"m.tgz", "run", "-O"}).exit_status, 2);
+}
+
+TEST(Args, OptionsBeforeAnotherValueTakeOneValueEach) {
+  const ParsedArgs parsed = parse({"-i", "1,S,16,f32", "m.tgz", "--pulse", "8", "dump", "-q"});
+  ASSERT_FALSE(parsed.done);
+  EXPECT_EQ(parsed.args.input_facts, std::vector<std::string>{"1,S,16,f32"});
+  EXPECT_EQ(parsed.args.model, "m.tgz");
+  EXPECT_EQ(parsed.args.pulse, "8");
+  EXPECT_TRUE(parsed.args.quiet);
+}
+
+TEST(Args, OpCountsTakeTwoValues) {
+  const ParsedArgs parsed =
+      parse({"m.tgz", "dump", "--assert-op-count", "Scan", "1", "--assert-op-count", "Tanh", "2"});
+  ASSERT_FALSE(parsed.done);
+  EXPECT_EQ(parsed.args.assert_op_counts, (std::vector<std::string>{"Scan", "1", "Tanh", "2"}));
+}
+
+TEST(Args, AliasesMeanTheSame) {
+  const ParsedArgs parsed = parse({"m", "run", "--input-from-npz", "a.npz",
+                                   "--input-from-bundle=b.npz", "--save-outputs-npz", "o.npz"});
+  ASSERT_FALSE(parsed.done);
+  EXPECT_EQ(parsed.args.input_bundles, (std::vector<std::string>{"a.npz", "b.npz"}));
+  EXPECT_EQ(parsed.args.save_outputs, "o.npz");
+}
+
+TEST(Args, UnknownAndRefusedOptionsAreUsageErrors) {
+  EXPECT_EQ(parse({"m", "--frobnicate"}).exit_status, 2);
+  EXPECT_EQ(parse({"m", "--cuda", "dump"}).exit_status, 2);
+  EXPECT_EQ(parse({"m", "--hint", "B=8", "dump"}).exit_status, 2);
+  EXPECT_EQ(parse({"m", "run", "--approx", "roughly"}).exit_status, 2);
+  EXPECT_EQ(parse({"m", "compare"}).exit_status, 2);
+  EXPECT_EQ(parse({"m", "bench", "--max-loops", "many"}).exit_status, 2);
+}
+
+TEST(Args, StreamIsOfRillAlone) {
+  EXPECT_FALSE(parse({"m", "--pulse", "S=8", "stream"}).done);
+  EXPECT_EQ(parse({"m", "--pulse", "S=8", "stream"}, Flavor::kTract).exit_status, 2);
+}
+
+TEST(Args, VersionNeedsNoModel) {
+  const ParsedArgs parsed = parse({"--version"}, Flavor::kTract);
+  EXPECT_TRUE(parsed.done);
+  EXPECT_EQ(parsed.exit_status, 0);
+}
+
+TEST(Args, AnUnknownCpuTierIsAUsageError) {
+  setenv("RILL_CPU", "z80", 1);
+  EXPECT_EQ(parse({"m", "dump"}).exit_status, 2);
+  unsetenv("RILL_CPU");
+  EXPECT_FALSE(parse({"m", "dump"}).done);
+}
+
+}  // namespace
+}  // namespace rill::cli
