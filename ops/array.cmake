@@ -4,10 +4,13 @@ rill_op(array/axis_ops)
 rill_op(array/broadcast)
 rill_op(array/cast)
 rill_op(array/concat)
+rill_op(array/gather)
 rill_op(array/pad)
+rill_op(array/range)
 rill_op(array/reshape)
 rill_op(array/slice)
 rill_op(math/binary)
+rill_op(math/cumsum)
 rill_op(math/reduce)
 rill_op(math/select)
 rill_op(math/unary)
@@ -18,9 +21,11 @@ target_sources(rill_ops PRIVATE
   array/common.cpp
   array/extend_stream.cpp
   array/groups.cpp
+  array/indices.cpp
   math/dims.cpp
   math/fuse_elementwise.cpp
   math/pointwise.cpp
   math/program.cpp
   math/promote.cpp
+  math/reduce_lower.cpp
 )

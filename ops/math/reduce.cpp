@@ -12,6 +12,7 @@
 #include "ops/math/binary.h"
 #include "ops/math/elements.h"
 #include "ops/math/integers.h"
+#include "ops/math/reduce_lower.h"
 
 namespace rill::ops {
 namespace {
@@ -221,7 +222,10 @@ Status Reduce::eval(EvalCtx& ctx) const {
   return {};
 }
 
-Status Reduce::lower(Lowering& lowering) const { return Op::lower(lowering); }
+Status Reduce::lower(Lowering& lowering) const {
+  RILL_ASSIGN(const bool done, lower_reduce(*this, lowering));
+  return done ? Status() : Op::lower(lowering);
+}
 
 std::vector<AxisTrack> Reduce::axes(FactSpan in, FactSpan) const {
   std::vector<AxisTrack> tracks;

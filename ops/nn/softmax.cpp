@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
+#include "kernels/softmax/softmax.h"
 #include "ops/array/common.h"
 #include "ops/math/elements.h"
+#include "ops/math/nest.h"
 
 namespace rill::ops {
 namespace {
@@ -76,7 +79,78 @@ Status Softmax::eval(EvalCtx& ctx) const {
   return {};
 }
 
-Status Softmax::lower(Lowering& lowering) const { return Op::lower(lowering); }
+namespace {
+
+struct StepArgs {
+  kernels::SoftmaxF32Fn run;
+  kernels::SoftmaxF32Args args;
+  Nest loops;  ///< around the rows
+  Ref x;
+  Ref y;
+};
+
+void run_step(const StepArgs& step, const Frame& frame) noexcept {
+  const float* x = frame.ptr<float>(step.x);
+  float* y = frame.ptr<float>(step.y);
+  step.loops.for_each(0, step.loops.count, [&](int64_t x_at, int64_t y_at) {
+    kernels::SoftmaxF32Args args = step.args;
+    args.x = x + x_at;
+    args.y = y + y_at;
+    step.run(args);
+  });
+}
+
+}  // namespace
+
+Status Softmax::lower(Lowering& lowering) const {
+  if (lowering.in(0).dtype != DType::kF32) return Op::lower(lowering);
+  // The axes that are normalised go innermost, in their logical order.
+  std::vector<int> order;
+  for (const int axis : Lowering::physical_order(lowering.in(0))) {
+    if (!is_over(*this, axis)) order.push_back(axis);
+  }
+  const size_t rows = order.size();
+  order.insert(order.end(), over.begin(), over.end());
+  Nest row;
+  Operand x = lowering.in(0);
+  for (const int64_t axis : over) {
+    row.add(x.extent(static_cast<int>(axis)), x.step(static_cast<int>(axis)), 0);
+  }
+  const bool dense = row.count == 0 || (row.count == 1 && (row.x[0] == 1 || row.extent[0] == 1));
+  if (!dense) x = lowering.ordered(x, order);
+  const Operand y = lowering.make_out(0, order);
+  StepArgs step;
+  step.run = kernels::softmax_f32();
+  step.args.log = log;
+  step.args.n = 1;
+  int64_t stride = 1;
+  bool gaps = false;
+  for (size_t i = order.size(); i-- > rows;) {
+    step.args.n *= y.extent(order[i]);
+    gaps |= y.extent(order[i]) != 1 && y.step(order[i]) != stride;
+    stride *= y.extent(order[i]);
+  }
+  Operand target = y;
+  if (gaps) {  // a ring along one of the axes
+    const std::vector<int64_t> shape(y.shape.begin(), y.shape.begin() + y.rank);
+    target = lowering.scratch(DType::kF32, shape, order);
+  }
+  for (size_t i = 0; i < rows; ++i) {
+    step.loops.add(x.extent(order[i]), x.step(order[i]), target.step(order[i]));
+  }
+  step.args.rows = 1;
+  if (step.loops.count > 0) {
+    const auto last = static_cast<size_t>(--step.loops.count);
+    step.args.rows = step.loops.extent[last];
+    step.args.x_stride = step.loops.x[last];
+    step.args.y_stride = step.loops.y[last];
+  }
+  step.x = x.ref;
+  step.y = target.ref;
+  lowering.step(run_step, step, {x.ref}, {target.ref});
+  if (gaps) lowering.copy(target, y);
+  return {};
+}
 
 std::vector<AxisTrack> Softmax::axes(FactSpan in, FactSpan) const {
   std::vector<AxisTrack> tracks;

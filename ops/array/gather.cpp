@@ -1,0 +1,263 @@
+#include "ops/array/gather.h"
+
+#include "core/graph/nnef.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/common.h"
+#include "ops/array/indices.h"
+#include "ops/math/binary.h"
+#include "ops/math/elements.h"
+
+namespace rill::ops {
+
+Result<Facts> Gather::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 2));
+  const Fact& data = in[0];
+  const Fact& indices = in[1];
+  RILL_CHECK(axis >= 0 && axis < data.rank(), "no axis ", axis, " in ", data);
+  RILL_TRY(check_indices(indices, data.dim(static_cast<int>(axis))));
+  Fact out = data.without_value();
+  out.shape.erase(out.shape.begin() + axis);
+  out.shape.insert(out.shape.begin() + axis, indices.shape.begin(), indices.shape.end());
+  return Facts{std::move(out)};
+}
+
+Status Gather::eval(EvalCtx& ctx) const {
+  const View& data = ctx.in[0];
+  const View& indices = ctx.in[1];
+  const View& out = ctx.out[0];
+  const int on = static_cast<int>(axis);
+  const View slice = without_axis(data, on);
+  // The output in two parts: the axes that come from the indices, and the others.
+  View places = indices;
+  View rest = slice;
+  for (int i = 0; i < indices.rank; ++i) {
+    places.stride[static_cast<size_t>(i)] = out.step(on + i);
+  }
+  for (int i = 0; i < slice.rank; ++i) {
+    rest.stride[static_cast<size_t>(i)] = out.step(i < on ? i : i + indices.rank);
+  }
+  visit_size(data.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for_each_element<2>({indices, places}, [&](const std::array<int64_t, 2>& place) {
+      const int64_t index = wrapped_index(index_at(indices, place[0]), data.extent(on));
+      T* to = out.as<T>() + place[1];
+      const T* from = index < 0 ? nullptr : data.as<const T>() + index * data.step(on);
+      for_each_element<2>({slice, rest}, [&](const std::array<int64_t, 2>& at) {
+        to[at[1]] = from ? from[at[0]] : T{};
+      });
+    });
+  });
+  return {};
+}
+
+std::vector<AxisTrack> Gather::axes(FactSpan in, FactSpan) const {
+  std::vector<AxisTrack> tracks;
+  const int on = static_cast<int>(axis);
+  for (int i = 0; i < in[1].rank(); ++i) tracks.push_back({{-1, i}, {on + i}});
+  for (int i = 0; i < in[0].rank(); ++i) {
+    if (i == on) continue;
+    tracks.push_back({{i, -1}, {i < on ? i : i - 1 + in[1].rank()}});
+  }
+  return tracks;
+}
+
+Status Gather::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string data, ctx.in(0));
+  RILL_ASSIGN(const std::string indices, ctx.in(1));
+  ctx.need_registry("tract_core");
+  ctx.assign(str_cat("tract_core_gather(", data, ", ", indices, ", axis = ", axis, ")"));
+  return {};
+}
+
+Result<Facts> GatherElements::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 2));
+  const Fact& data = in[0];
+  const Fact& indices = in[1];
+  RILL_CHECK(axis >= 0 && axis < data.rank(), "no axis ", axis, " in ", data);
+  RILL_CHECK(indices.rank() == data.rank(), "expected inputs of one rank, found ", data, " and ",
+             indices);
+  for (int i = 0; i < data.rank(); ++i) {
+    const auto spare = (data.dim(i) - indices.dim(i)).to_int();
+    RILL_CHECK(i == axis || !spare || *spare >= 0, "extents of axis ", i, ": ", data, " and ",
+               indices);
+  }
+  RILL_TRY(check_indices(indices, data.dim(static_cast<int>(axis))));
+  Fact out = data.without_value();
+  out.shape = indices.shape;
+  return Facts{std::move(out)};
+}
+
+Status GatherElements::eval(EvalCtx& ctx) const {
+  const View& data = ctx.in[0];
+  const View& indices = ctx.in[1];
+  const View& out = ctx.out[0];
+  const auto on = static_cast<size_t>(axis);
+  View base = data;
+  base.stride[on] = 0;
+  visit_size(data.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for_each_element<3>({indices, base, out}, [&](const std::array<int64_t, 3>& at) {
+      const int64_t index = wrapped_index(index_at(indices, at[0]), data.shape[on]);
+      out.as<T>()[at[2]] =
+          index < 0 ? T{} : data.as<const T>()[at[1] + index * data.stride[on]];
+    });
+  });
+  return {};
+}
+
+std::vector<AxisTrack> GatherElements::axes(FactSpan in, FactSpan) const {
+  std::vector<AxisTrack> tracks;
+  for (int i = 0; i < in[0].rank(); ++i) {
+    if (i != axis && in[0].dim(i) == in[1].dim(i)) tracks.push_back({{i, i}, {i}});
+  }
+  return tracks;
+}
+
+Status GatherElements::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string data, ctx.in(0));
+  RILL_ASSIGN(const std::string indices, ctx.in(1));
+  ctx.need_registry("tract_core");
+  ctx.assign(str_cat("tract_core_gather_elements(", data, ", ", indices, ", axis = ", axis, ")"));
+  return {};
+}
+
+Result<Facts> GatherNd::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 2));
+  const Fact& data = in[0];
+  const Fact& indices = in[1];
+  RILL_CHECK(batch_dims >= 0 && batch_dims < indices.rank() && batch_dims <= data.rank(),
+             "no ", batch_dims, " batch axes in ", data, " and ", indices);
+  RILL_TRY(check_indices(indices.without_value(), Dim(0)));
+  RILL_ASSIGN(const int64_t depth, indices.shape.back().as_int());
+  RILL_CHECK(depth >= 0 && depth <= data.rank() - batch_dims, "indices of ", depth, " axes: ", data,
+             " has ", data.rank() - batch_dims);
+  Fact out = data.without_value();
+  out.shape.assign(indices.shape.begin(), indices.shape.end() - 1);
+  for (int64_t i = 0; i < batch_dims; ++i) {
+    const auto difference = (data.dim(static_cast<int>(i)) - indices.dim(static_cast<int>(i))).to_int();
+    RILL_CHECK(!difference || *difference == 0, "batch axis ", i, " differs: ", data, " and ",
+               indices);
+  }
+  out.shape.insert(out.shape.end(), data.shape.begin() + batch_dims + depth, data.shape.end());
+  return Facts{std::move(out)};
+}
+
+Status GatherNd::eval(EvalCtx& ctx) const {
+  const View& data = ctx.in[0];
+  const View& indices = ctx.in[1];
+  const View& out = ctx.out[0];
+  const int places = indices.rank - 1;
+  const auto depth = static_cast<int>(indices.extent(places));
+  const int first = static_cast<int>(batch_dims);
+  View index_places = indices;
+  View base = indices;
+  View to_places = indices;
+  index_places.rank = base.rank = to_places.rank = places;
+  for (int i = 0; i < places; ++i) {
+    base.stride[static_cast<size_t>(i)] = i < first ? data.step(i) : 0;
+    to_places.stride[static_cast<size_t>(i)] = out.step(i);
+  }
+  View slice = data;
+  View to_slice = data;
+  slice.rank = to_slice.rank = data.rank - first - depth;
+  for (int i = 0; i < slice.rank; ++i) {
+    const auto at = static_cast<size_t>(i);
+    slice.shape[at] = to_slice.shape[at] = data.extent(first + depth + i);
+    slice.stride[at] = data.step(first + depth + i);
+    to_slice.stride[at] = out.step(places + i);
+  }
+  visit_size(data.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for_each_element<3>({index_places, base, to_places}, [&](const std::array<int64_t, 3>& place) {
+      const T* from = data.as<const T>() + place[1];
+      bool inside = true;
+      for (int k = 0; k < depth; ++k) {
+        const int64_t raw = index_at(indices, place[0] + k * indices.step(places));
+        const int64_t index = wrapped_index(raw, data.extent(first + k));
+        inside &= index >= 0;
+        if (inside) from += index * data.step(first + k);
+      }
+      T* to = out.as<T>() + place[2];
+      for_each_element<2>({slice, to_slice}, [&](const std::array<int64_t, 2>& at) {
+        to[at[1]] = inside ? from[at[0]] : T{};
+      });
+    });
+  });
+  return {};
+}
+
+std::vector<AxisTrack> GatherNd::axes(FactSpan in, FactSpan) const {
+  std::vector<AxisTrack> tracks;
+  for (int i = 0; i + 1 < in[1].rank(); ++i) tracks.push_back({{i < batch_dims ? i : -1, i}, {i}});
+  return tracks;
+}
+
+Status GatherNd::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string data, ctx.in(0));
+  RILL_ASSIGN(const std::string indices, ctx.in(1));
+  ctx.need_registry("tract_core");
+  ctx.assign(str_cat("tract_core_gather_nd(", data, ", ", indices, ", batch_dims = ", batch_dims,
+                     ")"));
+  return {};
+}
+
+namespace {
+
+/// The type that a `datum_type` argument asks for, if there is one.
+Result<OutletId> as_asked(LoadCtx& ctx, OutletId wire) {
+  if (!ctx.given("datum_type")) return wire;
+  RILL_ASSIGN(const std::string name, ctx.text("datum_type"));
+  const auto dtype = dtype_from_name(name);
+  if (!dtype) return fail(Code::kDType, "no type \"", name, "\"");
+  return cast_to(ctx, wire, *dtype);
+}
+
+Result<Value> load_gather(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId data, plain_wire(ctx, "input"));
+  RILL_ASSIGN(const OutletId indices, plain_wire(ctx, "indices"));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
+  RILL_ASSIGN(OutletId out, ctx.add1(std::make_shared<Gather>(axis), {data, indices}));
+  RILL_ASSIGN(out, as_asked(ctx, out));
+  return Value(out);
+}
+
+Result<Value> load_gather_elements(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId data, plain_wire(ctx, "input"));
+  RILL_ASSIGN(const OutletId indices, plain_wire(ctx, "indices"));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(std::make_shared<GatherElements>(axis), {data, indices}));
+  return Value(out);
+}
+
+Result<Value> load_gather_nd(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId data, plain_wire(ctx, "input"));
+  RILL_ASSIGN(const OutletId indices, plain_wire(ctx, "indices"));
+  RILL_ASSIGN(const int64_t batches, ctx.integer("batch_dims"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<GatherNd>(batches), {data, indices}));
+  return Value(out);
+}
+
+constexpr NnefOp kOps[] = {
+    {"tract_core",
+     "fragment tract_core_gather(input: tensor<?>, indices: tensor<integer>, axis: integer)"
+     " -> (output: tensor<?>);",
+     load_gather},
+    {"tract_core",
+     "fragment tract_core_gather_elements(input: tensor<?>, indices: tensor<integer>,"
+     " axis: integer) -> (output: tensor<?>);",
+     load_gather_elements},
+    {"tract_core",
+     "fragment tract_core_gather_nd(input: tensor<?>, indices: tensor<integer>,"
+     " batch_dims: integer = 0) -> (output: tensor<?>);",
+     load_gather_nd},
+};
+
+}  // namespace
+
+extern const OpRoom gather_room;
+const OpRoom gather_room = {"gather", kOps};
+
+}  // namespace rill::ops

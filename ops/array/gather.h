@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Take slices of the first input along one axis, at the indices that the second input holds.
+/// Shapes: data [D0..Dn], indices [I0..Im] -> [D0..I0..Im..Dn], the indices' axes in place of
+/// `axis`.
+/// Types: data of any type, block-quantised constants excepted; integer indices, negative ones
+/// count from the end.
+/// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. An index
+/// out of range at run time gives zeros.
+/// Stream: pointwise on the axes of the indices and on the data's other axes.
+/// Source: tract, `tract_core_gather`.
+class Gather final : public OpBase<Gather> {
+ public:
+  int64_t axis = 0;
+  explicit Gather(int64_t on) : axis(on) {}
+  std::string_view name() const override { return "Gather"; }
+  void fields(FieldVisitor& visitor) override { visitor.field("axis", axis); }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+/// Take, for each index, the element of the first input that lies at the same place but for
+/// `axis`, where the index says.
+/// Shapes: data [D0..Dn], indices [I0..In], I <= D but on `axis` -> [I0..In].
+/// Types, Errors: as for `Gather`. Stream: pointwise on the other axes.
+/// Source: tract, `tract_core_gather_elements`.
+class GatherElements final : public OpBase<GatherElements> {
+ public:
+  int64_t axis = 0;
+  explicit GatherElements(int64_t on) : axis(on) {}
+  std::string_view name() const override { return "GatherElements"; }
+  void fields(FieldVisitor& visitor) override { visitor.field("axis", axis); }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+/// Take slices of the first input at the places that the last axis of the second one spells out.
+/// Shapes: data [B0..Bb, D0..Dn], indices [B0..Bb, I0..Im, k] -> [B0..Bb, I0..Im, Dk..Dn].
+/// Types, Errors: as for `Gather`; k is a number.
+/// Stream: pointwise on the batch axes and on the axes of the indices but the last.
+/// Source: ONNX, `GatherND`; tract, `tract_core_gather_nd`.
+class GatherNd final : public OpBase<GatherNd> {
+ public:
+  int64_t batch_dims = 0;
+  explicit GatherNd(int64_t batches) : batch_dims(batches) {}
+  std::string_view name() const override { return "GatherNd"; }
+  void fields(FieldVisitor& visitor) override { visitor.field("batch_dims", batch_dims); }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

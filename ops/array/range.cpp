@@ -1,0 +1,145 @@
+#include <cmath>
+
+#include "core/graph/nnef.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/common.h"
+#include "ops/math/binary.h"
+#include "ops/math/elements.h"
+
+namespace rill::ops {
+namespace {
+
+// What a file may ask for without bringing the data.
+constexpr int64_t kMaxElements = int64_t{1} << 28;
+
+/// Count from `start` in steps, up to `end` or past it by less than a step.
+/// Shapes: no input -> [ceil(|end - start| / |step|)]; bounds may be symbolic.
+/// Types: gives i64. Errors: kShape if the step is 0.
+/// Stream: refused: the positions of frames are known to the app.
+/// Source: tract, `tract_core_range`.
+class Range final : public OpBase<Range> {
+ public:
+  Dim start;
+  Dim end;
+  int64_t step = 1;
+  Range(Dim from, Dim to, int64_t by) : start(std::move(from)), end(std::move(to)), step(by) {}
+  std::string_view name() const override { return "Range"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("start", start);
+    visitor.field("end", end);
+    visitor.field("step", step);
+  }
+  Result<Facts> infer(FactSpan in) const override {
+    RILL_TRY(expect_inputs(in, 0));
+    RILL_CHECK(step != 0 && step != INT64_MIN, "step ", step, ": expected another number");
+    const Dim distance = step > 0 ? end - start : start - end;
+    const auto number = distance.to_int();
+    const int64_t stride = std::abs(step);
+    if (number) {
+      RILL_CHECK(*number != INT64_MIN, "range from ", start, " to ", end, " is out of range");
+      const int64_t length = std::abs(*number) / stride + (std::abs(*number) % stride != 0 ? 1 : 0);
+      return Facts{Fact::of(DType::kI64, {Dim(length)})};
+    }
+    return Facts{Fact::of(DType::kI64, {ceil_div(distance, stride)})};
+  }
+  Status eval(EvalCtx& ctx) const override {
+    const auto first = start.is_const() ? start.to_int() : start.eval(*ctx.bindings);
+    if (!first) return start.as_int().take_status();
+    const View& out = ctx.out[0];
+    auto value = static_cast<uint64_t>(*first);
+    for (int64_t i = 0; i < out.extent(0); ++i, value += static_cast<uint64_t>(step)) {
+      out.as<int64_t>()[i * out.step(0)] = static_cast<int64_t>(value);
+    }
+    return {};
+  }
+  Status declutter(Rewrite& rewrite) const override {
+    const auto length = rewrite.out().dim(0).to_int();
+    if (!start.is_const() || !length || *length > kMaxElements) return {};
+    RILL_ASSIGN(Tensor value, Tensor::zeros(DType::kI64, {*length}));
+    const View out[] = {value.view()};
+    const Bindings none;
+    EvalCtx ctx;
+    ctx.out = out;
+    ctx.bindings = &none;
+    RILL_TRY(eval(ctx));
+    return rewrite.replace({rewrite.konst(rewrite.node().name, std::move(value))});
+  }
+  Status save(SaveCtx& ctx) const override {
+    ctx.need_registry("tract_core");
+    ctx.assign(str_cat("tract_core_range(", nnef_text(start), ", ", nnef_text(end), ", ", step, ")"));
+    return {};
+  }
+};
+
+/// Count in a float type by repeated addition, whose drift is part of what the operator means.
+template <class T>
+Result<Tensor> counted(DType dtype, double start, double end, double step) {
+  const double length = std::ceil((end - start) / step);
+  RILL_CHECK(step != 0.0 && std::isfinite(length) && length <= static_cast<double>(kMaxElements),
+             "range from ", start, " to ", end, " by ", step, " has no sensible length");
+  RILL_ASSIGN(Tensor out, Tensor::zeros(dtype, {std::max<int64_t>(0, static_cast<int64_t>(length))}));
+  T value = narrow<T>(static_cast<Wide<T>>(start));
+  const auto by = widen(narrow<T>(static_cast<Wide<T>>(step)));
+  for (int64_t i = 0; i < out.volume(); ++i) {
+    out.mutable_data<T>()[i] = value;
+    value = narrow<T>(widen(value) + by);
+  }
+  return out;
+}
+
+Result<Value> load_floats(LoadCtx& ctx, const TensorPtr* bounds) {
+  double number[3];
+  for (int i = 0; i < 3; ++i) {
+    RILL_ASSIGN(number[i], element_as_double(*bounds[i], 0));
+  }
+  const DType dtype = bounds[0]->dtype();
+  Result<Tensor> out = fail(Code::kDType, "no range of ", dtype_name(dtype));
+  if (dtype == DType::kF16) out = counted<Half>(dtype, number[0], number[1], number[2]);
+  if (dtype == DType::kBF16) out = counted<BFloat16>(dtype, number[0], number[1], number[2]);
+  if (dtype == DType::kF32) out = counted<float>(dtype, number[0], number[1], number[2]);
+  if (dtype == DType::kF64) out = counted<double>(dtype, number[0], number[1], number[2]);
+  if (!out.ok()) return out.take_status();
+  RILL_ASSIGN(const OutletId wire, ctx.konst(std::move(out).value()));
+  return Value(wire);
+}
+
+Result<Value> load_range(LoadCtx& ctx) {
+  TensorPtr bounds[3];
+  const char* names[] = {"start", "end", "step"};
+  for (int i = 0; i < 3; ++i) {
+    RILL_ASSIGN(const OutletId wire, ctx.wire(names[i]));
+    bounds[i] = ctx.fact(wire).konst;
+    if (!bounds[i] || bounds[i]->volume() != 1) {
+      return fail(Code::kUnsupported, names[i], " of a range is ", ctx.fact(wire),
+                  ": expected a number that is known when the model is loaded");
+    }
+    if (is_float(bounds[i]->dtype()) != is_float(bounds[0]->dtype())) {
+      return fail(Code::kDType, "start, end and step of a range are not of one type: ",
+                  dtype_name(bounds[0]->dtype()), " and ", dtype_name(bounds[i]->dtype()));
+    }
+  }
+  if (is_float(bounds[0]->dtype())) return load_floats(ctx, bounds);
+  RILL_ASSIGN(const Dim start, element_as_dim(*bounds[0], 0));
+  RILL_ASSIGN(const Dim end, element_as_dim(*bounds[1], 0));
+  RILL_ASSIGN(const int64_t step, element_as_int(*bounds[2], 0));
+  const DType asked = bounds[0]->dtype();
+  RILL_ASSIGN(OutletId out, ctx.add1(std::make_shared<Range>(start, end, step), {}));
+  if (is_int(asked)) {
+    RILL_ASSIGN(out, cast_to(ctx, out, asked));
+  }
+  return Value(out);
+}
+
+constexpr NnefOp kOps[] = {
+    {"tract_core",
+     "fragment tract_core_range(start: integer, end: integer, step: integer)"
+     " -> (output: tensor<?>);",
+     load_range},
+};
+
+}  // namespace
+
+extern const OpRoom range_room;
+const OpRoom range_room = {"range", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Sum all elements up to each one along one axis.
+/// `exclusive`: without the element itself; `reverse`: from the end backwards.
+/// Shapes: any, kept. Types: numbers; integers wrap; f16 sums in f32.
+/// Errors: kShape if there is no such axis; kDType.
+/// Stream: on the streaming axis the sum goes on from pulse to pulse, forwards only; pointwise on
+/// other axes.
+/// Source: tract, `tract_core_cumsum`, `tract_pulse_cumsum`.
+class CumSum final : public OpBase<CumSum> {
+ public:
+  int64_t axis = 0;
+  bool exclusive = false;
+  bool reverse = false;
+  bool streaming = false;  ///< the sum goes on from one evaluation to the next
+  int64_t skip = 0;        ///< frames at the start of a stream that give 0 and are not summed
+  explicit CumSum(int64_t on) : axis(on) {}
+  std::string_view name() const override { return streaming ? "PulsedCumSum" : "CumSum"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("axis", axis);
+    visitor.field("exclusive", exclusive);
+    visitor.field("reverse", reverse);
+    visitor.field("streaming", streaming);
+    visitor.field("skip", skip);
+  }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return !streaming; }
+  int64_t state_bytes(FactSpan in) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status pulsify(PulseBuilder& builder) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

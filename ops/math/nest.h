@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "core/exec/plan.h"
+
+namespace rill::ops {
+
+/// Loops over axes of two operands, outermost first, neighbours that are one run merged.
+struct Nest {
+  int count = 0;
+  std::array<int64_t, kMaxRank> extent{};
+  std::array<int64_t, kMaxRank> x{};  ///< strides
+  std::array<int64_t, kMaxRank> y{};
+
+  void add(int64_t n, int64_t x_step, int64_t y_step) {
+    if (count > 0) {
+      const auto last = static_cast<size_t>(count - 1);
+      const bool one = extent[last] == 1;
+      if (one || (x[last] == n * x_step && y[last] == n * y_step)) {
+        extent[last] *= n;
+        x[last] = x_step;
+        y[last] = y_step;
+        return;
+      }
+      if (n == 1) return;
+    }
+    const auto at = static_cast<size_t>(count++);
+    extent[at] = n;
+    x[at] = x_step;
+    y[at] = y_step;
+  }
+
+  /// Call `body(x_offset, y_offset)` for every position of the loops [from, to).
+  template <class Body>
+  void for_each(int from, int to, const Body& body, int64_t x_at = 0, int64_t y_at = 0) const {
+    if (from == to) return body(x_at, y_at);
+    const auto axis = static_cast<size_t>(from);
+    for (int64_t i = 0; i < extent[axis]; ++i) {
+      for_each(from + 1, to, body, x_at + i * x[axis], y_at + i * y[axis]);
+    }
+  }
+};
+
+}  // namespace rill::ops
