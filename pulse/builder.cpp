@@ -119,6 +119,27 @@ Result<OutletId> Builder::mask(OutletId wire, StreamFact* stream, bool begin, bo
   return add1("mask", op, {wire});
 }
 
+/// Whether two lengths are equal for streams of some length. Where they are not for others, such as
+/// 2*(S/8) and S/4, the whole graph is not defined for those.
+bool Builder::can_be_equal(const Dim& a, const Dim& b) const {
+  if (whole_.scope.simplify(a - b) == Dim(0)) return true;
+  const int64_t pulse = options_.pulse.to_int().value_or(1);
+  const auto equal_at = [&](int64_t length) {
+    const Bindings at{{options_.symbol, length}};
+    const auto x = a.eval(at);
+    const auto y = b.eval(at);
+    return x && y && *x == *y && *x > 1;
+  };
+  // Lengths are quasi-affine: short streams and whole pulses show every case.
+  for (int64_t length = 1; length <= 1024; ++length) {
+    if (equal_at(length)) return true;
+  }
+  for (int64_t pulses = 1; pulses <= 64; ++pulses) {
+    if (equal_at(pulses * pulse)) return true;
+  }
+  return false;
+}
+
 Result<PulseBuilder::Synced> Builder::sync() {
   Synced out;
   int64_t latest = INT64_MIN;
@@ -137,8 +158,7 @@ Result<PulseBuilder::Synced> Builder::sync() {
         return refusal(str_cat("its inputs run at different rates: ", pulse, " and ", own,
                                " frames per pulse"),
                        "Bring the inputs to one rate before they meet");
-      } else if (!(s->dim == out.stream.dim) &&
-                 !(whole_.scope.simplify(s->dim - out.stream.dim) == Dim(0))) {
+      } else if (!can_be_equal(s->dim, out.stream.dim)) {
         return refusal(str_cat("its inputs have different lengths on the streaming axis: ",
                                out.stream.dim, " and ", s->dim),
                        "Bring the inputs to one length before they meet");

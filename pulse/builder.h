@@ -63,6 +63,7 @@ class Builder final : public PulseBuilder {
   Result<OutletId> skip_frames(OutletId wire, const StreamFact& stream, int64_t frames);
 
  private:
+  bool can_be_equal(const Dim& a, const Dim& b) const;
   OutletId input(int i) const { return node().inputs[static_cast<size_t>(i)]; }
 
   const Graph& whole_;
