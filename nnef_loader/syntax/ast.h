@@ -150,9 +150,11 @@ struct IfElseExpr {
   bool operator==(const IfElseExpr&) const = default;
 };
 
+struct Loop;
+
 /// `[for a in b, c in d yield e]`
 struct ComprehensionExpr {
-  std::vector<std::pair<std::string, RValue>> loops;
+  std::vector<Loop> loops;
   Box<RValue> yield;
   bool operator==(const ComprehensionExpr&) const;
 };
@@ -200,6 +202,13 @@ struct RValue {
   static RValue subscript(RValue base, RValue index);
   static RValue call(std::string callee, std::vector<Argument> arguments,
                      std::optional<TypeName> generic = std::nullopt);
+};
+
+/// `name in range`
+struct Loop {
+  std::string name;
+  RValue range;
+  bool operator==(const Loop&) const = default;
 };
 
 struct Argument {

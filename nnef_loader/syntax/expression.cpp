@@ -286,14 +286,14 @@ RILL_OWN_FRAME Result<RValue> ExpressionParser::array() {
 RILL_OWN_FRAME Result<RValue> ExpressionParser::comprehension() {
   const Place place = tokens_.take().place;
   RILL_TRY(tokens_.expect_word("for"));
-  std::vector<std::pair<std::string, RValue>> loops;
+  std::vector<Loop> loops;
   int height = 0;
   do {
     RILL_ASSIGN(std::string name, tokens_.expect_name("the name of a loop variable"));
     RILL_TRY(tokens_.expect_word("in"));
     RILL_ASSIGN(RValue range, rvalue());
     height = std::max(height, range.height);
-    loops.emplace_back(std::move(name), std::move(range));
+    loops.push_back({std::move(name), std::move(range)});
   } while (tokens_.accept(","));
   RILL_TRY(tokens_.expect_word("yield"));
   RILL_ASSIGN(RValue yield, rvalue());

@@ -234,8 +234,8 @@ void Printer::operator()(const IfElseExpr& node) {
 void Printer::operator()(const ComprehensionExpr& node) {
   put("[for ");
   for (size_t i = 0; i < node.loops.size(); ++i) {
-    put(i > 0 ? ", " : "", print_identifier(node.loops[i].first), " in ");
-    rvalue(node.loops[i].second);
+    put(i > 0 ? ", " : "", print_identifier(node.loops[i].name), " in ");
+    rvalue(node.loops[i].range);
   }
   put(" yield ");
   rvalue(*node.yield);

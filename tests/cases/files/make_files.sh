@@ -8,7 +8,8 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 
 mkdir -p model/enc
-printf 'version 1.0;\ngraph network(x) -> (x) { x = external<scalar>(shape = [1]); }\n' >model/graph.nnef
+printf 'version 1.0;\ngraph network(x) -> (x) { x = external<scalar>(shape = [1]); }\n' \
+  >model/graph.nnef
 printf 'weights' >model/enc/w.dat
 printf 'hidden' >model/._graph.nnef
 ln -s graph.nnef model/link.nnef
@@ -17,8 +18,10 @@ touch -d @0 model/enc/w.dat model/graph.nnef model/._graph.nnef
 
 common="--sort=name --owner=0 --group=0 --numeric-owner --mtime=@0"
 for format in v7 ustar gnu pax; do
-  tar $common --pax-option=delete=atime,delete=ctime --format=$format -C model -cf $here/$format.tar . \
-    2>/dev/null || tar $common --format=$format -C model -cf $here/$format.tar .
+  # Times of access would make the bytes differ from run to run.
+  extra=
+  [ $format != pax ] || extra="--pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime"
+  tar $common $extra --format=$format -C model -cf $here/$format.tar .
 done
 tar $common --format=gnu -C model -cf plain.tar graph.nnef enc
 gzip -n9 <plain.tar >$here/plain.tgz
