@@ -1,7 +1,6 @@
 # The families that work on vectors of floats, and the moves of memory.
 
 rill_kernels(pointwise TIERS sse42 avx2 avx512 neon)
-rill_kernels(copy)
 
 rill_test(kernels_pointwise_test SOURCES pointwise/pointwise_test.cpp DEPENDS rill_kernels
           LABELS kernels)
@@ -21,5 +20,3 @@ rill_kernels(reduce TIERS sse42 avx2 avx512 neon)
 rill_test(kernels_reduce_test SOURCES reduce/reduce_test.cpp DEPENDS rill_kernels LABELS kernels)
 rill_bench(kernels_reduce_bench SOURCES reduce/reduce_bench.cpp DEPENDS rill_kernels)
 
-rill_test(kernels_copy_test SOURCES copy/copy_test.cpp DEPENDS rill_kernels LABELS kernels)
-rill_bench(kernels_copy_bench SOURCES copy/copy_bench.cpp DEPENDS rill_kernels)

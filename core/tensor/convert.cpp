@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/tensor/strided_copy.h"
 #include "core/tensor/tensor.h"
 
 namespace rill {
@@ -215,16 +216,8 @@ void copy_view(const View& from, const View& to) {
     for_each_pair(from, to, [&](int64_t a, int64_t b) { to.as<Dim>()[b] = from.as<Dim>()[a]; });
     return;
   }
-  const int64_t size = dtype_size(from.dtype);
-  if (from.contiguous() && to.contiguous()) {
-    const int64_t bytes = size * from.volume();
-    if (bytes > 0) std::memmove(to.data, from.data, static_cast<size_t>(bytes));
-    return;
-  }
-  for_each_pair(from, to, [&](int64_t a, int64_t b) {
-    std::memcpy(static_cast<std::byte*>(to.data) + b * size,
-                static_cast<const std::byte*>(from.data) + a * size, static_cast<size_t>(size));
-  });
+  copy_strided(static_cast<int>(dtype_size(from.dtype)), from.rank, from.shape.data(), from.data,
+               from.stride.data(), to.data, to.stride.data());
 }
 
 Result<int64_t> element_as_int(const Tensor& tensor, int64_t index) {

@@ -7,7 +7,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
-#include "kernels/copy/copy.h"
+#include "core/tensor/strided_copy.h"
 #include "ops/array/common.h"
 #include "ops/array/extend_stream.h"
 #include "ops/math/elements.h"
@@ -73,7 +73,7 @@ struct FillArgs {
 
 void run_fill(const FillArgs& args, const Frame& frame) noexcept {
   const Operand& to = args.to;
-  kernels::fill_strided(static_cast<int>(dtype_size(to.dtype)), to.rank, to.shape.data(),
+  fill_strided(static_cast<int>(dtype_size(to.dtype)), to.rank, to.shape.data(),
                         &args.value, frame.ptr<void>(to.ref), to.stride.data());
 }
 
@@ -84,7 +84,7 @@ bool emit_fill(Lowering& lowering, const Operand& box, const Tensor& value) {
   args.to.rank = 0;
   for (int axis : Lowering::physical_order(box)) {
     if (box.extent(axis) == 1) continue;
-    if (args.to.rank == kernels::kCopyMaxRank) return false;
+    if (args.to.rank == kCopyMaxRank) return false;
     const auto i = static_cast<size_t>(args.to.rank++);
     args.to.shape[i] = box.extent(axis);
     args.to.stride[i] = box.step(axis);
@@ -144,7 +144,7 @@ Status Pad::eval(EvalCtx& ctx) const {
 }
 
 Status Pad::lower(Lowering& lowering) const {
-  if (mode != kConstant || lowering.out_shape(0).rank > kernels::kCopyMaxRank) {
+  if (mode != kConstant || lowering.out_shape(0).rank > kCopyMaxRank) {
     return Op::lower(lowering);
   }
   const Operand out = lowering.make_out(0, Lowering::physical_order(lowering.in(0)));

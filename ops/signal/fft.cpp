@@ -2,7 +2,6 @@
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
-#include "kernels/copy/copy.h"
 #include "kernels/fft/fft.h"
 
 namespace rill::ops {

@@ -1,4 +1,4 @@
-#include "kernels/copy/copy.h"
+#include "core/tensor/strided_copy.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace rill::kernels {
+namespace rill {
 namespace {
 
 /// Copy by the definition, one element after the other.
@@ -132,4 +132,4 @@ TEST(Fill, SetsTheStridedElementsOnly) {
 }
 
 }  // namespace
-}  // namespace rill::kernels
+}  // namespace rill

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 
-namespace rill::kernels {
+namespace rill {
 
-constexpr int kCopyMaxRank = 6;
+constexpr int kCopyMaxRank = 8;
 
 /// Copy the elements of a strided array to another one: dst[i . dst_stride] = src[i . src_stride].
-/// Shapes: both [extent[0]..extent[rank - 1]], rank <= 6; any extent may be 0.
+/// Shapes: both [extent[0]..extent[rank - 1]], rank <= 8; any extent may be 0.
 /// Units: strides in elements; any sign in both, 0 in `src` to repeat. elem_size is 1, 2, 4 or 8.
 /// The arrays do not overlap, but for a copy of one contiguous run onto itself or nearby.
 /// Types: any, by size. Accuracy: the same bits. Real-time: yes.
@@ -19,4 +19,4 @@ void copy_strided(int elem_size, int rank, const int64_t* extent, const void* sr
 void fill_strided(int elem_size, int rank, const int64_t* extent, const void* value, void* dst,
                   const int64_t* dst_stride) noexcept;
 
-}  // namespace rill::kernels
+}  // namespace rill

@@ -1,8 +1,8 @@
-#include "kernels/copy/copy.h"
+#include "core/tensor/strided_copy.h"
 
 #include <cstring>
 
-namespace rill::kernels {
+namespace rill {
 namespace {
 
 /// An element of N bytes, whatever type the caller gave it.
@@ -174,4 +174,4 @@ void fill_strided(int elem_size, int rank, const int64_t* extent, const void* va
   copy_strided(elem_size, rank, extent, value, repeat, dst, dst_stride);
 }
 
-}  // namespace rill::kernels
+}  // namespace rill

@@ -1,10 +1,10 @@
-#include "kernels/copy/copy.h"
+#include "core/tensor/strided_copy.h"
 
 #include <benchmark/benchmark.h>
 
 #include <vector>
 
-namespace rill::kernels {
+namespace rill {
 namespace {
 
 void transpose_f32(benchmark::State& state) {
@@ -32,6 +32,6 @@ void rows_f32(benchmark::State& state) {
 BENCHMARK(rows_f32)->Args({1, 16})->Args({8, 64})->Args({64, 256});
 
 }  // namespace
-}  // namespace rill::kernels
+}  // namespace rill
 
 BENCHMARK_MAIN();
