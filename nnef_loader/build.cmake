@@ -3,22 +3,30 @@ rill_library(rill_nnef
     build/builder.cpp
     build/call.cpp
     build/eval.cpp
+    build/literals.cpp
     build/load.cpp
     build/names.cpp
+    build/node_writer.cpp
     build/op_index.cpp
     build/properties.cpp
     build/resources.cpp
+    build/save.cpp
     build/sources.cpp
     build/stack.cpp
     build/statements.cpp
     build/stdlib.cpp
     build/values.cpp
+    build/writer.cpp
   DEPENDS rill_core rill_nnef_files)
+set_source_files_properties(build/save.cpp PROPERTIES
+  COMPILE_DEFINITIONS "RILL_VERSION=\"${PROJECT_VERSION}\"")
 
 rill_test(rill_nnef_test
   SOURCES
     build/builder_test.cpp
+    build/resources_test.cpp
     build/test_ops.cpp
+    build/writer_test.cpp
   DEPENDS rill_nnef)
 
 # Ops derive from a class without type information.

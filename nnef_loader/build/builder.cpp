@@ -13,8 +13,8 @@ Result<std::string> only_name(const Extension& extension) {
   Lexer lexer(extension.rest, kGraphFile);
   auto name = lexer.next();
   auto end = lexer.next();
-  const bool well_formed = name.ok() && end.ok() && name->kind == Token::Kind::kName &&
-                           end->kind == Token::Kind::kEnd;
+  const bool well_formed =
+      name.ok() && end.ok() && name->kind == Token::Kind::kName && end->kind == Token::Kind::kEnd;
   if (!well_formed) {
     return fail(Code::kParse, "extension ", extension.name, ": expected one name, found \"",
                 std::string_view(extension.rest).substr(0, 80), "\"");
@@ -41,8 +41,8 @@ Status Builder::placed(Status status) const {
 
 void Builder::warn(std::string_view message) const {
   if (!options_.warn) return;
-  const std::string text = place_.line > 0 ? str_cat(kGraphFile, ":", place_.line, ": ", message)
-                                           : std::string(message);
+  const std::string text =
+      place_.line > 0 ? str_cat(kGraphFile, ":", place_.line, ": ", message) : std::string(message);
   options_.warn(options_.warn_user, text);
 }
 
@@ -92,8 +92,8 @@ Status Builder::apply_extension(const Extension& extension,
     scenarios->push_back(&extension);
     return {};
   }
-  const bool known = extension.name.starts_with("KHR_") ||
-                     extension.name == "tract_pulse_streaming_symbol";
+  const bool known =
+      extension.name.starts_with("KHR_") || extension.name == "tract_pulse_streaming_symbol";
   if (!known) {
     warn(str_cat("Ignore unknown extension ", extension.name, " ",
                  std::string_view(extension.rest).substr(0, 80)));

@@ -135,8 +135,7 @@ class Builder {
   Result<Value> eval_list(const std::vector<RValue>& items, Scope& scope, const Naming& naming);
   Result<Value> eval_binary(const BinaryExpr& expression, Scope& scope, const Naming& naming);
   Result<Value> eval_unary(const UnaryExpr& expression, Scope& scope, const Naming& naming);
-  Result<Value> eval_subscript(const SubscriptExpr& expression, Scope& scope,
-                               const Naming& naming);
+  Result<Value> eval_subscript(const SubscriptExpr& expression, Scope& scope, const Naming& naming);
   Result<Value> eval_if(const IfElseExpr& expression, Scope& scope, const Naming& naming);
   Result<Value> eval_invocation(const Invocation& invocation, Scope& scope, const Naming& naming);
   Result<Value> invoke(const Call& call, Scope& scope, const Naming& naming);
@@ -145,8 +144,7 @@ class Builder {
   /// Call an operator that the loader itself needs, enabled or not.
   Result<OutletId> invoke_needed(std::string_view name, std::span<const CallArgument> arguments,
                                  Scope& scope, const Naming& naming);
-  Result<OutletId> concatenate(const List& list, Scope& scope, std::string_view name,
-                               bool exact);
+  Result<OutletId> concatenate(const List& list, Scope& scope, std::string_view name, bool exact);
   Status charge(int64_t steps);
 
   const Document& document_;

@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "nnef_loader/build/test_ops.h"
 #include "nnef_loader/build/values.h"
 
@@ -10,22 +8,9 @@ namespace {
 
 using namespace test;  // NOLINT: the helpers of these tests
 
-Graph loaded(Result<Graph> result) {
-  EXPECT_TRUE(result.ok()) << error_of(result);
-  return result.ok() ? std::move(result).value() : Graph();
-}
-
-#define EXPECT_ERROR(result, ...)                                       \
-  do {                                                                  \
-    const std::string text = error_of(result);                          \
-    for (const char* part : {__VA_ARGS__}) {                            \
-      EXPECT_NE(text.find(part), std::string::npos) << text << "\n  lacks: " << part; \
-    }                                                                   \
-  } while (false)
-
 TEST(Literals, IntegersAreDimsAndFloatsAreF32) {
-  const Graph g = loaded(load_body("a = 1; b = 1.0; c = -inf; d = true; e = 'text'; f = 1e3;",
-                                   "a, b, c, d, e, f"));
+  const Graph g = loaded(
+      load_body("a = 1; b = 1.0; c = -inf; d = true; e = 'text'; f = 1e3;", "a, b, c, d, e, f"));
   ASSERT_EQ(g.outputs.size(), 6U);
   EXPECT_EQ(output_value(g, 0).dtype(), DType::kDim);
   EXPECT_EQ(output_value(g, 1).dtype(), DType::kF32);
@@ -36,13 +21,13 @@ TEST(Literals, IntegersAreDimsAndFloatsAreF32) {
 }
 
 TEST(Literals, RangeOfNumbers) {
-  const Graph g = loaded(load_body("a = -9223372036854775808; b = 1e50; c = -1e-400; d = 16777217.0;",
-                                   "a, b, c, d"));
+  const Graph g = loaded(
+      load_body("a = -9223372036854775808; b = 1e50; c = -1e-400; d = 16777217.0;", "a, b, c, d"));
   EXPECT_EQ(*output_value(g, 0).data<Dim>()[0].to_int(), INT64_MIN);
   EXPECT_EQ(output_value(g, 1).data<float>()[0], std::numeric_limits<float>::infinity());
   EXPECT_EQ(output_value(g, 2).data<float>()[0], 0.0F);
   EXPECT_EQ(output_value(g, 3).data<float>()[0], 16777216.0F);
-  EXPECT_ERROR(load_body("z = 9223372036854775808;"), "graph.nnef:8:", "64 bits");
+  expect_error(load_body("z = 9223372036854775808;"), {"graph.nnef:8:", "64 bits"});
 }
 
 TEST(Literals, ListsStack) {
@@ -58,9 +43,9 @@ TEST(Literals, ListsStack) {
   EXPECT_EQ(output_value(g, 4).data<std::string>()[1], "q");
   EXPECT_EQ(output_value(g, 5).shape(), (std::vector<int64_t>{1, 1, 1}));
   EXPECT_EQ(output_value(g, 6).dtype(), DType::kBool);
-  EXPECT_ERROR(load_body("z = [[1, 2], [3]];"), "graph.nnef:8:", "one length");
-  EXPECT_ERROR(load_body("z = [1, true];"), "graph.nnef:8:", "mixes");
-  EXPECT_ERROR(load_body("z = [1.0, S];"), "No super type");
+  expect_error(load_body("z = [[1, 2], [3]];"), {"graph.nnef:8:", "one length"});
+  expect_error(load_body("z = [1, true];"), {"graph.nnef:8:", "mixes"});
+  expect_error(load_body("z = [1.0, S];"), {"No super type"});
 }
 
 TEST(Literals, ListsOfWiresAreConcatenated) {
@@ -84,9 +69,9 @@ TEST(Expressions, FoldOnNumbersAndSymbols) {
   EXPECT_EQ(output_value(g, 6).data<Dim>()[0], Dim(0) - Dim::symbol("S"));
   EXPECT_EQ(output_value(g, 7).data<Dim>()[0], Dim(2));
   EXPECT_EQ(output_value(g, 8).data<Dim>()[0], Dim(3));
-  EXPECT_ERROR(load_body("z = S / (S + 1);"), "graph.nnef:8:", "Can't divide");
-  EXPECT_ERROR(load_body("z = 1 / 0;"), "by zero");
-  EXPECT_ERROR(load_body("z = 9223372036854775807 * 2;"), "out of range");
+  expect_error(load_body("z = S / (S + 1);"), {"graph.nnef:8:", "Can't divide"});
+  expect_error(load_body("z = 1 / 0;"), {"by zero"});
+  expect_error(load_body("z = 9223372036854775807 * 2;"), {"out of range"});
 }
 
 TEST(Expressions, OperatorsOnWiresCallOperators) {
@@ -95,10 +80,10 @@ TEST(Expressions, OperatorsOnWiresCallOperators) {
 }
 
 TEST(Expressions, UnsupportedOnesAreNamed) {
-  EXPECT_ERROR(load_body("z = x[0:1];"), "graph.nnef:8:", "is not supported");
-  EXPECT_ERROR(load_body("z = [for i in [1, 2] yield i];"), "is not supported");
-  EXPECT_ERROR(load_body("z = x in y;"), "\"in\" is not supported");
-  EXPECT_ERROR(load_body("z = 1.0 if x else 2.0;"), "known when the model is loaded");
+  expect_error(load_body("z = x[0:1];"), {"graph.nnef:8:", "is not supported"});
+  expect_error(load_body("z = [for i in [1, 2] yield i];"), {"is not supported"});
+  expect_error(load_body("z = x in y;"), {"\"in\" is not supported"});
+  expect_error(load_body("z = 1.0 if x else 2.0;"), {"known when the model is loaded"});
 }
 
 TEST(Arguments, DefaultsPositionsAndNames) {
@@ -120,24 +105,26 @@ TEST(Arguments, DefaultsPositionsAndNames) {
 }
 
 TEST(Arguments, ConstantWiresReadAsNumbers) {
-  const Graph g = loaded(load_body(
-      "s = tract_core_shape_of(x); k = 3; eps = 0.25; t = 'deep'; "
-      "z = probe(x, n = k, f = eps, dims = s, list = [k, 4], s = t, flag = k);"));
+  const Graph g =
+      loaded(load_body("s = tract_core_shape_of(x); k = 3; eps = 0.25; t = 'deep'; "
+                       "z = probe(x, n = k, f = eps, dims = s, list = [k, 4], s = t, flag = k);"));
   EXPECT_EQ(g.nodes.back().op->attributes(),
             "n=3 f=0.25 flag=true s=deep list=[3, 4] dims=[2, S] pads=[]");
 }
 
 TEST(Arguments, FailuresNameTheArgument) {
-  EXPECT_ERROR(load_body("z = add(x);"), "graph.nnef:8:", "node \"z\"", "expected argument \"y\"");
-  EXPECT_ERROR(load_body("\n\nz = probe(x, n = y);"), "graph.nnef:10:", "argument \"n\"",
-               "computed wire \"y\"");
-  EXPECT_ERROR(load_body("z = probe(x, n = S);"), "argument \"n\"", "unbound symbol S");
-  EXPECT_ERROR(load_body("z = probe(x, s = 3);"), "argument \"s\"", "expected a string", "found 3");
-  EXPECT_ERROR(load_body("z = probe(x, n = 'three');"), "unknown symbol \"three\"");
-  EXPECT_ERROR(load_body("z = probe(x, n = 1e30);"), "expected an integer");
-  EXPECT_ERROR(load_body("z = probe(x, pads = [1, 2]);"), "(before, after)");
-  EXPECT_ERROR(load_body("z = add(x, 1);"), "graph.nnef:8", "(Binary)", "No super type");
-  EXPECT_ERROR(load_body("z = probe(flag = true, x);"), "graph.nnef");
+  expect_error(load_body("z = add(x);"),
+               {"graph.nnef:8:", "node \"z\"", "expected argument \"y\""});
+  expect_error(load_body("\n\nz = probe(x, n = y);"),
+               {"graph.nnef:10:", "argument \"n\"", "computed wire \"y\""});
+  expect_error(load_body("z = probe(x, n = S);"), {"argument \"n\"", "unbound symbol S"});
+  expect_error(load_body("z = probe(x, s = 3);"),
+               {"argument \"s\"", "expected a string", "found 3"});
+  expect_error(load_body("z = probe(x, n = 'three');"), {"unknown symbol \"three\""});
+  expect_error(load_body("z = probe(x, n = 1e30);"), {"expected an integer"});
+  expect_error(load_body("z = probe(x, pads = [1, 2]);"), {"(before, after)"});
+  expect_error(load_body("z = add(x, 1);"), {"graph.nnef:8", "(Binary)", "No super type"});
+  expect_error(load_body("z = probe(flag = true, x);"), {"graph.nnef"});
 }
 
 TEST(Names, AssignedNamesGoToTheNodesThatProduceThem) {
@@ -149,10 +136,10 @@ TEST(Names, AssignedNamesGoToTheNodesThatProduceThem) {
 }
 
 TEST(Names, ResultsOfFragmentsAreNamedByTheCaller) {
-  const Graph g = loaded(load_body(
-      "p, q = both(x, y);", "p, q",
-      "fragment both(a: tensor<scalar>, b: tensor<scalar>)"
-      " -> (s: tensor<scalar>, d: tensor<scalar>) { t = a * b; s = t + a; d = t - a; }"));
+  const Graph g = loaded(
+      load_body("p, q = both(x, y);", "p, q",
+                "fragment both(a: tensor<scalar>, b: tensor<scalar>)"
+                " -> (s: tensor<scalar>, d: tensor<scalar>) { t = a * b; s = t + a; d = t - a; }"));
   EXPECT_EQ(node_list(g), "x:Source y:Source p_both_t:Binary p:Binary q:Binary");
 }
 
@@ -165,18 +152,18 @@ TEST(Statements, AliasesAndDuplicates) {
 }
 
 TEST(Statements, SeveralResults) {
-  const Graph g = loaded(load_body(
-      "a, b = pair(x); (c, d) = pair(y); [e, f] = unstack(x, axis = 0);"
-      "l = unstack(x, axis = 0); h = concat(l, axis = 0); i = l[1]; j, k = (a, 2.0);",
-      "a, b, c, d, e, f, h, i, k"));
+  const Graph g = loaded(
+      load_body("a, b = pair(x); (c, d) = pair(y); [e, f] = unstack(x, axis = 0);"
+                "l = unstack(x, axis = 0); h = concat(l, axis = 0); i = l[1]; j, k = (a, 2.0);",
+                "a, b, c, d, e, f, h, i, k"));
   EXPECT_EQ(g.outputs[1].slot, 1);
   EXPECT_EQ(g.fact(g.outputs[6]).to_string(), "2,S,F32");
-  EXPECT_ERROR(load_body("a, b, z = pair(x);"), "graph.nnef:8:", "expected 3 results", "found 2");
+  expect_error(load_body("a, b, z = pair(x);"), {"graph.nnef:8:", "expected 3 results", "found 2"});
 }
 
 TEST(Statements, UnboundNamesAreErrors) {
-  EXPECT_ERROR(load_body("z = add(x, w);"), "graph.nnef:8:12", "Can not resolve \"w\"");
-  EXPECT_ERROR(load_body("a = add(x, y);"), "Could not find variable for output \"z\"");
+  expect_error(load_body("z = add(x, w);"), {"graph.nnef:8:12", "Can not resolve \"w\""});
+  expect_error(load_body("a = add(x, y);"), {"Could not find variable for output \"z\""});
 }
 
 TEST(Symbols, AreDeclaredOrCreatedWhereTheDialectAllows) {
@@ -196,7 +183,7 @@ TEST(Symbols, AreDeclaredOrCreatedWhereTheDialectAllows) {
   EXPECT_TRUE(g.scope.declared("M"));
   EXPECT_NE(warnings.find("Ignore unknown extension made_up thing"), std::string::npos);
   EXPECT_NE(warnings.find("graph.nnef:5: Introducing symbol \"N\""), std::string::npos);
-  EXPECT_ERROR(load_body("z = reshape(x, shape = [Q]);"), "Can not resolve \"Q\"");
+  expect_error(load_body("z = reshape(x, shape = [Q]);"), {"Can not resolve \"Q\""});
 }
 
 TEST(Symbols, AssertionsAndScenarios) {
@@ -209,33 +196,33 @@ TEST(Symbols, AssertionsAndScenarios) {
   EXPECT_EQ(g.scope.assertions().size(), 2U);
   ASSERT_EQ(g.scope.scenarios().size(), 2U);
   EXPECT_EQ(g.scope.scenarios()[0].name, "tg");
-  EXPECT_ERROR(load_text("version 1.0;\nextension tract_assert S !! 1;\n"
+  expect_error(load_text("version 1.0;\nextension tract_assert S !! 1;\n"
                          "graph network(x) -> (x) { x = external(shape = [1]); }"),
-               "graph.nnef:2:", "assertion");
+               {"graph.nnef:2:", "assertion"});
 }
 
 TEST(Registries, MustBeEnabledByTheFile) {
   const std::string_view body =
       "graph network(x) -> (z) {\n x = external(shape = [1]);\n z = tract_core_shape_of(x);\n}";
-  EXPECT_ERROR(load_text(str_cat("version 1.0;\n", body)), "graph.nnef:4:",
-               "No definition for operator \"tract_core_shape_of\"",
-               "extension tract_registry tract_core;");
+  expect_error(load_text(str_cat("version 1.0;\n", body)),
+               {"graph.nnef:4:", "No definition for operator \"tract_core_shape_of\"",
+                "extension tract_registry tract_core;"});
   EXPECT_TRUE(load_text(str_cat("version 1.0; extension tract_registry tract_core;", body)).ok());
   EXPECT_TRUE(load_text(str_cat("version 1.0; extension tract_registry pulse;"
                                 "extension tract_registry tract_core;",
                                 body))
                   .ok());
-  EXPECT_ERROR(load_text(str_cat("version 1.0;\nextension tract_registry tract_kore;\n", body)),
-               "graph.nnef:2:", "Registry not found", "tract_transformers");
+  expect_error(load_text(str_cat("version 1.0;\nextension tract_registry tract_kore;\n", body)),
+               {"graph.nnef:2:", "Registry not found", "tract_transformers"});
   LoadOptions options;
   options.tract_core = false;
-  EXPECT_ERROR(load_text(str_cat("version 1.0;\nextension tract_registry tract_core;\n", body), {},
-                         options),
-               "graph.nnef:2:", "switched off");
-  EXPECT_ERROR(load_body("z = tract_extra_thing(x);"), "tract_registry tract_extra;");
-  EXPECT_ERROR(load_body("z = nothing_like_it(x);"), "graph.nnef:8:",
-               "No definition for operator \"nothing_like_it\"");
-  EXPECT_ERROR(load_body("z = roi_resample(x);"), "NNEF has it");
+  expect_error(
+      load_text(str_cat("version 1.0;\nextension tract_registry tract_core;\n", body), {}, options),
+      {"graph.nnef:2:", "switched off"});
+  expect_error(load_body("z = tract_extra_thing(x);"), {"tract_registry tract_extra;"});
+  expect_error(load_body("z = nothing_like_it(x);"),
+               {"graph.nnef:8:", "No definition for operator \"nothing_like_it\""});
+  expect_error(load_body("z = roi_resample(x);"), {"NNEF has it"});
 }
 
 TEST(Registries, AliasesAreVisibleFromBoth) {
@@ -250,9 +237,10 @@ TEST(Registries, AliasesAreVisibleFromBoth) {
 }
 
 TEST(Fragments, HaveAScopeOfTheirOwn) {
-  EXPECT_ERROR(load_body("w = add(x, y); z = peek(x);", "z",
-                         "fragment peek(a: tensor<scalar>) -> (b: tensor<scalar>) {\n b = a + w;\n}"),
-               "graph.nnef:5:", "Can not resolve \"w\"");
+  expect_error(
+      load_body("w = add(x, y); z = peek(x);", "z",
+                "fragment peek(a: tensor<scalar>) -> (b: tensor<scalar>) {\n b = a + w;\n}"),
+      {"graph.nnef:5:", "Can not resolve \"w\""});
   EXPECT_TRUE(load_body("z = peek(x);", "z",
                         "fragment peek(a: tensor<scalar>) -> (b: tensor<scalar>)"
                         "{ b = reshape(a, shape = [S * 2]); }")
@@ -260,53 +248,53 @@ TEST(Fragments, HaveAScopeOfTheirOwn) {
 }
 
 TEST(Fragments, ShadowOperatorsAndTakeDefaults) {
-  const Graph g = loaded(load_body(
-      "z = relu(x) + scaled(x) + scaled(y, 3.0);", "z",
-      "fragment relu(x: tensor<scalar>) -> (y: tensor<scalar>) { y = x * 2.0; }"
-      "fragment scaled(x: tensor<scalar>, by: scalar = 0.5) -> (y: tensor<scalar>)"
-      "{ y = relu(x) * by; }"));
+  const Graph g =
+      loaded(load_body("z = relu(x) + scaled(x) + scaled(y, 3.0);", "z",
+                       "fragment relu(x: tensor<scalar>) -> (y: tensor<scalar>) { y = x * 2.0; }"
+                       "fragment scaled(x: tensor<scalar>, by: scalar = 0.5) -> (y: tensor<scalar>)"
+                       "{ y = relu(x) * by; }"));
   for (const Node& node : g.nodes) EXPECT_NE(node.op->attributes(), "what=M") << node.name;
 }
 
 TEST(Fragments, RecursionIsRefused) {
-  EXPECT_ERROR(load_body("z = f(x);", "z",
+  expect_error(load_body("z = f(x);", "z",
                          "fragment f(a: tensor<scalar>) -> (b: tensor<scalar>) {\n b = g(a);\n}\n"
                          "fragment g(a: tensor<scalar>) -> (b: tensor<scalar>) {\n b = f(a);\n}"),
-               "fragment \"f\" calls itself");
-  EXPECT_ERROR(load_body("z = tract_core_scan(body = 'f', full = [x]);", "z",
+               {"fragment \"f\" calls itself"});
+  expect_error(load_body("z = tract_core_scan(body = 'f', full = [x]);", "z",
                          "fragment f(a: tensor<scalar>) -> (b: tensor<scalar>) {"
                          " b = tract_core_scan(body = 'f', full = [a]); }"),
-               "fragment \"f\" calls itself");
+               {"fragment \"f\" calls itself"});
 }
 
 TEST(Fragments, ErrorsInThemHaveTheirPlace) {
-  EXPECT_ERROR(load_body("z = f(x);", "z", "fragment f(a: tensor<scalar>) -> (b: tensor<scalar>);"),
-               "graph.nnef:8:", "No definition", "gives it no body");
-  EXPECT_ERROR(load_body("z = f(x);", "z",
+  expect_error(load_body("z = f(x);", "z", "fragment f(a: tensor<scalar>) -> (b: tensor<scalar>);"),
+               {"graph.nnef:8:", "No definition", "gives it no body"});
+  expect_error(load_body("z = f(x);", "z",
                          "fragment f(a: tensor<scalar>) -> (b: tensor<scalar>) { c = a; }"),
-               "never assigns its result \"b\"");
-  EXPECT_ERROR(load_body("z = f(x);", "z",
+               {"never assigns its result \"b\""});
+  expect_error(load_body("z = f(x);", "z",
                          "fragment f(a: tensor<scalar>, k: integer) -> (b: tensor<scalar>)"
                          "{ b = a; }"),
-               "graph.nnef:8:", "expected argument \"k\"");
+               {"graph.nnef:8:", "expected argument \"k\""});
   // A standard fragment has no place of its own: the call has.
-  EXPECT_ERROR(load_body("\nz = batch_normalization(x, y);"), "graph.nnef:9:",
-               "expected argument \"variance\"");
-  EXPECT_ERROR(load_body("z = f();", "z",
+  expect_error(load_body("\nz = batch_normalization(x, y);"),
+               {"graph.nnef:9:", "expected argument \"variance\""});
+  expect_error(load_body("z = f();", "z",
                          "fragment f() -> (b: tensor<scalar>) { b = external(shape = [1]); }"),
-               "not in fragments");
+               {"not in fragments"});
 }
 
 TEST(Scan, BodiesAreGraphsOfTheirOwn) {
-  const Graph g = loaded(load_body(
-      "s = tract_core_scan(body = 'step', full = [x, 2.0]); z = relu(s);", "z",
-      "fragment step(a: tensor<scalar>, k: tensor<scalar>) -> (out: tensor<scalar>)"
-      "{ t = a * 3.0; out = relu(t + a); }"));
+  const Graph g = loaded(
+      load_body("s = tract_core_scan(body = 'step', full = [x, 2.0]); z = relu(s);", "z",
+                "fragment step(a: tensor<scalar>, k: tensor<scalar>) -> (out: tensor<scalar>)"
+                "{ t = a * 3.0; out = relu(t + a); }"));
   ASSERT_EQ(node_list(g), "x:Source y:Source s:Scan z:Binary");
   EXPECT_EQ(g.node(g.outputs[0].node - 2).op->attributes(),
             "body=a:Source k:Source t:Binary out_add:Binary out:Binary");
-  EXPECT_ERROR(load_body("z = tract_core_scan(body = 'step', full = [x]);"), "graph.nnef:8:",
-               "no fragment \"step\"");
+  expect_error(load_body("z = tract_core_scan(body = 'step', full = [x]);"),
+               {"graph.nnef:8:", "no fragment \"step\""});
 }
 
 }  // namespace

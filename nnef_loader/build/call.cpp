@@ -156,9 +156,9 @@ Result<Pads> CallCtx::pads(std::string_view name) {
   for (const Value& element : elements) {
     RILL_ASSIGN(const List pair, elements_of(element, graph()));
     if (pair.size() != 2) {
-      return blame(fail(Code::kParse, "expected a list of (before, after), found an entry of ",
-                        pair.size()),
-                   name);
+      return blame(
+          fail(Code::kParse, "expected a list of (before, after), found an entry of ", pair.size()),
+          name);
     }
     auto before = integer_of(pair[0], graph());
     auto after = integer_of(pair[1], graph());

@@ -11,20 +11,34 @@ namespace {
 
 std::string_view operator_name(BinaryOp op) {
   switch (op) {
-    case BinaryOp::kAdd: return "add";
-    case BinaryOp::kSub: return "sub";
-    case BinaryOp::kMul: return "mul";
-    case BinaryOp::kDiv: return "div";
-    case BinaryOp::kPow: return "pow";
-    case BinaryOp::kLt: return "lt";
-    case BinaryOp::kLe: return "le";
-    case BinaryOp::kGt: return "gt";
-    case BinaryOp::kGe: return "ge";
-    case BinaryOp::kEq: return "eq";
-    case BinaryOp::kNe: return "ne";
-    case BinaryOp::kAnd: return "and";
-    case BinaryOp::kOr: return "or";
-    case BinaryOp::kIn: return {};
+    case BinaryOp::kAdd:
+      return "add";
+    case BinaryOp::kSub:
+      return "sub";
+    case BinaryOp::kMul:
+      return "mul";
+    case BinaryOp::kDiv:
+      return "div";
+    case BinaryOp::kPow:
+      return "pow";
+    case BinaryOp::kLt:
+      return "lt";
+    case BinaryOp::kLe:
+      return "le";
+    case BinaryOp::kGt:
+      return "gt";
+    case BinaryOp::kGe:
+      return "ge";
+    case BinaryOp::kEq:
+      return "eq";
+    case BinaryOp::kNe:
+      return "ne";
+    case BinaryOp::kAnd:
+      return "and";
+    case BinaryOp::kOr:
+      return "or";
+    case BinaryOp::kIn:
+      return {};
   }
   return {};
 }
@@ -60,12 +74,18 @@ Result<std::optional<Dim>> fold(BinaryOp op, const Dim& a, const Dim& b, const S
 
 std::optional<float> fold(BinaryOp op, float a, float b) {
   switch (op) {
-    case BinaryOp::kAdd: return a + b;
-    case BinaryOp::kSub: return a - b;
-    case BinaryOp::kMul: return a * b;
-    case BinaryOp::kDiv: return a / b;
-    case BinaryOp::kPow: return std::pow(a, b);
-    default: return std::nullopt;
+    case BinaryOp::kAdd:
+      return a + b;
+    case BinaryOp::kSub:
+      return a - b;
+    case BinaryOp::kMul:
+      return a * b;
+    case BinaryOp::kDiv:
+      return a / b;
+    case BinaryOp::kPow:
+      return std::pow(a, b);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -160,12 +180,12 @@ Result<Value> Builder::eval_binary(const BinaryExpr& expression, Scope& scope,
   }
   const std::string_view callee = operator_name(op);
   if (callee.empty()) return fail(Code::kUnsupported, "the operator \"in\" is not supported");
-  const CallArgument arguments[] = {{"", nullptr, std::move(left)}, {"", nullptr, std::move(right)}};
+  const CallArgument arguments[] = {{"", nullptr, std::move(left)},
+                                    {"", nullptr, std::move(right)}};
   return invoke({callee, arguments, {}}, scope, naming);
 }
 
-Result<Value> Builder::eval_unary(const UnaryExpr& expression, Scope& scope,
-                                  const Naming& naming) {
+Result<Value> Builder::eval_unary(const UnaryExpr& expression, Scope& scope, const Naming& naming) {
   RILL_ASSIGN(Value value, eval(*expression.operand, scope, naming.nested()));
   if (const bool* truth = value.get<bool>()) {
     if (expression.op == '!') return Value(!*truth);
@@ -205,8 +225,8 @@ Result<Value> Builder::eval_invocation(const Invocation& invocation, Scope& scop
   for (const Argument& argument : invocation.arguments) {
     arguments.push_back({argument.name, &argument.value, {}});
   }
-  const std::string_view generic = invocation.generic ? type_name_text(*invocation.generic)
-                                                      : std::string_view();
+  const std::string_view generic =
+      invocation.generic ? type_name_text(*invocation.generic) : std::string_view();
   return invoke({invocation.callee, arguments, generic}, scope, naming);
 }
 
@@ -258,8 +278,7 @@ Result<OutletId> Builder::concatenate(const List& list, Scope& scope, std::strin
     RILL_ASSIGN(const OutletId wire, to_wire(item, scope, str_cat(name, "_item")));
     const CallArgument arguments[] = {{"", nullptr, Value(wire)},
                                       {"axes", nullptr, Value(axis_zero)}};
-    RILL_ASSIGN(const OutletId part,
-                invoke_needed("unsqueeze", arguments, scope, naming.nested()));
+    RILL_ASSIGN(const OutletId part, invoke_needed("unsqueeze", arguments, scope, naming.nested()));
     parts.emplace_back(part);
   }
   const CallArgument arguments[] = {{"", nullptr, Value(std::move(parts))},

@@ -8,9 +8,9 @@ namespace rill::nnef {
 inline constexpr int kMaxFragmentDepth = 64;
 /// Levels of expressions under evaluation, over all fragments: bounds the stack.
 inline constexpr int kMaxEvalDepth = 400;
-inline constexpr int64_t kMaxNodes = 1000000;
+inline constexpr int64_t kMaxNodes = int64_t{1} << 18;
 /// Expressions evaluated and list elements copied: bounds the time of graphs without nodes.
-inline constexpr int64_t kMaxSteps = int64_t{1} << 24;
+inline constexpr int64_t kMaxSteps = int64_t{1} << 22;
 /// A generated name is cut here; names grow with each level of fragments.
 inline constexpr size_t kMaxStemBytes = 240;
 

@@ -39,7 +39,8 @@ std::string mangled(std::string_view name) {
   out.reserve(name.size() + 1);
   for (const char c : name) out += is_word(c) ? c : '_';
   const bool digit = !out.empty() && out[0] >= '0' && out[0] <= '9';
-  const bool literal = out.starts_with("inf") || out.starts_with("true") || out.starts_with("false");
+  const bool literal =
+      out.starts_with("inf") || out.starts_with("true") || out.starts_with("false");
   if (out.empty() || digit || literal) out.insert(out.begin(), '_');
   return out;
 }

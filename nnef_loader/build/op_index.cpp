@@ -10,8 +10,8 @@ namespace rill::nnef {
 namespace {
 
 constexpr std::array<std::string_view, 7> kRegistries = {
-    "tract_nnef",  "tract_core",         "tract_pulse", "tract_extra",
-    "tract_onnx",  "tract_transformers", "tract_resource"};
+    "tract_nnef", "tract_core",         "tract_pulse",   "tract_extra",
+    "tract_onnx", "tract_transformers", "tract_resource"};
 
 // Older names of operators. Those of the first three stand in tract_core, yet files that enable
 // only tract_transformers use them too.

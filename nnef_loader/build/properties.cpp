@@ -60,9 +60,11 @@ void read_properties(const Document& document, const Builder& builder, Graph* gr
   const Graph empty;
   for (const RValue& item : array->items) {
     const auto* pair = item.as<TupleExpr>();
-    const auto* key = pair && pair->items.size() == 2 ? pair->items[0].as<StringLiteral>() : nullptr;
+    const auto* key =
+        pair && pair->items.size() == 2 ? pair->items[0].as<StringLiteral>() : nullptr;
     if (!key) {
-      builder.warn(str_cat("Ignore property at line ", item.place.line, ": expected (name, value)"));
+      builder.warn(
+          str_cat("Ignore property at line ", item.place.line, ": expected (name, value)"));
       continue;
     }
     auto value = property_value(pair->items[1], empty);

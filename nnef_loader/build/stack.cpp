@@ -71,8 +71,7 @@ Kinds kinds_of(const Leaves& leaves, const Graph& graph) {
       }
       elements += std::min(tensor->volume(), kMaxStackedElements + 1);
       if (elements > kMaxStackedElements) kinds.computed = true;
-      if (std::find(kinds.wires.begin(), kinds.wires.end(), tensor->dtype()) ==
-                 kinds.wires.end()) {
+      if (std::find(kinds.wires.begin(), kinds.wires.end(), tensor->dtype()) == kinds.wires.end()) {
         kinds.wires.push_back(tensor->dtype());
       }
     }
@@ -145,9 +144,9 @@ Result<Tensor> stack(const Leaves& leaves, DType dtype, const Graph& graph) {
       shape.insert(shape.end(), leaf.shape().begin(), leaf.shape().end());
       RILL_ASSIGN(out, Tensor::zeros(dtype, shape, q));
     }
-    const bool fits = std::equal(leaf.shape().begin(), leaf.shape().end(),
-                                 shape.begin() + static_cast<ptrdiff_t>(leaves.shape.size()),
-                                 shape.end());
+    const bool fits =
+        std::equal(leaf.shape().begin(), leaf.shape().end(),
+                   shape.begin() + static_cast<ptrdiff_t>(leaves.shape.size()), shape.end());
     if (!fits || !(leaf.qparams() == q)) {
       return fail(Code::kShape, "the constants in a list are not all of one shape");
     }

@@ -148,13 +148,27 @@ fragment batch_normalization(
 { output = offset + scale * (input - mean) / sqrt(variance + epsilon); }
 )NNEF";
 
-constexpr std::array<std::string_view, 21> kUnsupported = {
-    "update",        "split",         "argmax_pool",       "sample",
-    "desample",      "copy_n",        "nearest_downsample", "area_downsample",
-    "avg_roi_pool",  "max_roi_pool",  "roi_resample",      "avg_roi_align",
-    "max_roi_align", "add_n",         "linear_quantize",   "min_max_linear_quantize",
-    "constant",      "length_of",     "range_of",          "zero_point_linear_quantize",
-    "logarithmic_quantize"};
+constexpr std::array<std::string_view, 21> kUnsupported = {"update",
+                                                           "split",
+                                                           "argmax_pool",
+                                                           "sample",
+                                                           "desample",
+                                                           "copy_n",
+                                                           "nearest_downsample",
+                                                           "area_downsample",
+                                                           "avg_roi_pool",
+                                                           "max_roi_pool",
+                                                           "roi_resample",
+                                                           "avg_roi_align",
+                                                           "max_roi_align",
+                                                           "add_n",
+                                                           "linear_quantize",
+                                                           "min_max_linear_quantize",
+                                                           "constant",
+                                                           "length_of",
+                                                           "range_of",
+                                                           "zero_point_linear_quantize",
+                                                           "logarithmic_quantize"};
 
 }  // namespace
 

@@ -90,7 +90,8 @@ template <char kWhat>
 Result<Value> load_binary(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId a, ctx.wire("x"));
   RILL_ASSIGN(const OutletId b, ctx.wire("y"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Binary>(std::string(1, kWhat)), {a, b}));
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(std::make_shared<Binary>(std::string(1, kWhat)), {a, b}));
   return Value(out);
 }
 
@@ -106,9 +107,9 @@ class Cast final : public OpBase<Cast> {
   Status save(SaveCtx& ctx) const override {
     RILL_ASSIGN(const std::string x, ctx.in(0));
     ctx.need_registry("tract_core");
-    ctx.assign(is_quantised(to) ? str_cat("tract_core_cast(", x, ")")
-                                : str_cat("tract_core_cast(", x, ", to = \"", dtype_lower_name(to),
-                                          "\")"));
+    ctx.assign(is_quantised(to)
+                   ? str_cat("tract_core_cast(", x, ")")
+                   : str_cat("tract_core_cast(", x, ", to = \"", dtype_lower_name(to), "\")"));
     return {};
   }
 };
@@ -185,6 +186,7 @@ class Concat final : public OpBase<Concat> {
   std::string_view name() const override { return "Concat"; }
   void fields(FieldVisitor&) override {}
   Result<Facts> infer(FactSpan in) const override {
+    for (const Fact& fact : in) RILL_CHECK(fact.rank() > 0, "no axis to join");
     Fact out = in[0].without_value();
     for (size_t i = 1; i < in.size(); ++i) out.shape[0] += in[i].shape[0];
     return Facts{out};
@@ -361,8 +363,9 @@ Result<Value> load_scan(LoadCtx& ctx) {
   RILL_ASSIGN(const std::vector<std::string> parameters, ctx.fragment_parameters(fragment));
   RILL_CHECK(parameters.size() == full.size(), "expected ", parameters.size(), " wires");
   RILL_ASSIGN(Graph body, ctx.fragment_graph(fragment, facts));
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Scan>(std::make_shared<const Graph>(std::move(body))), full));
+  RILL_ASSIGN(
+      const OutletId out,
+      ctx.add1(std::make_shared<Scan>(std::make_shared<const Graph>(std::move(body))), full));
   return Value(out);
 }
 
@@ -394,8 +397,8 @@ constexpr NnefOp kOps[] = {
     {"tract_nnef",
      "fragment unsqueeze<?>(input: tensor<?>, axes: integer[]) -> (output: tensor<?>);",
      load_unsqueeze},
-    {"tract_nnef",
-     "fragment concat<?>(values: tensor<?>[], axis: integer) -> (value: tensor<?>);", load_concat},
+    {"tract_nnef", "fragment concat<?>(values: tensor<?>[], axis: integer) -> (value: tensor<?>);",
+     load_concat},
     {"tract_nnef",
      "fragment slice<?>(input: tensor<?>, axes: integer[], begin: integer[], end: integer[]) -> "
      "(output: tensor<?>);",
@@ -451,8 +454,7 @@ Tensor integers(std::vector<int64_t> shape, std::vector<int64_t> values) {
   return std::move(Tensor::of<int64_t>(DType::kI64, std::move(shape), values)).value();
 }
 
-std::string document(std::string_view statements, std::string_view results,
-                     std::string_view head) {
+std::string document(std::string_view statements, std::string_view results, std::string_view head) {
   return str_cat("version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n",
                  head, "\ngraph network(x, y) -> (", results,
                  ") {\nx = external<scalar>(shape = [2, S]);\n"
@@ -473,6 +475,8 @@ Result<Graph> load_body(std::string_view statements, std::string_view results,
 
 const Tensor& output_value(const Graph& graph, size_t index) {
   static const Tensor kNone;
+  EXPECT_LT(index, graph.outputs.size());
+  if (index >= graph.outputs.size()) return kNone;
   const TensorPtr& value = graph.fact(graph.outputs[index]).konst;
   EXPECT_TRUE(value) << "not a constant";
   return value ? *value : kNone;
@@ -480,6 +484,18 @@ const Tensor& output_value(const Graph& graph, size_t index) {
 
 std::string error_of(const Result<Graph>& result) {
   return result.ok() ? "loaded" : result.error().to_string();
+}
+
+Graph loaded(Result<Graph> result) {
+  EXPECT_TRUE(result.ok()) << error_of(result);
+  return result.ok() ? std::move(result).value() : Graph();
+}
+
+void expect_error(const Result<Graph>& result, std::vector<std::string> parts) {
+  const std::string text = error_of(result);
+  for (const std::string& part : parts) {
+    EXPECT_NE(text.find(part), std::string::npos) << text << "\n  lacks: " << part;
+  }
 }
 
 std::string node_list(const Graph& graph) {

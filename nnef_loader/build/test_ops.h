@@ -33,6 +33,10 @@ Result<Graph> load_body(std::string_view statements, std::string_view results = 
 const Tensor& output_value(const Graph& graph, size_t index = 0);
 /// Give the error text, or "loaded".
 std::string error_of(const Result<Graph>& result);
+/// Give the graph; fails the test if there is none.
+Graph loaded(Result<Graph> result);
+/// Fail the test unless the error has each of these texts.
+void expect_error(const Result<Graph>& result, std::vector<std::string> parts);
 /// List nodes as "name:Op", constants left out.
 std::string node_list(const Graph& graph);
 

@@ -16,8 +16,8 @@ const Tensor* tensor_behind(const Value& value, const Graph& graph) {
 Status mismatch(std::string_view wanted, const Value& value, const Graph& graph) {
   const OutletId* wire = value.get<OutletId>();
   if (wire && !graph.fact(*wire).konst) {
-    return fail(Code::kUnsupported, "expected ", wanted, " that is known when the model is loaded, ",
-                "found ", value_text(value, graph));
+    return fail(Code::kUnsupported, "expected ", wanted,
+                " that is known when the model is loaded, ", "found ", value_text(value, graph));
   }
   return fail(Code::kDType, "expected ", wanted, ", found ", value_text(value, graph));
 }
@@ -49,8 +49,9 @@ float parse_float(const std::string& text) {
   // Out of the range of doubles: the exponent tells the side, or else the digits before the point.
   const size_t exponent = text.find_first_of("eE");
   const size_t first = text.find_first_not_of("-0");
-  const bool tiny = exponent != std::string::npos ? text.find('-', exponent) != std::string::npos
-                                                  : first == std::string::npos || text[first] == '.';
+  const bool tiny = exponent != std::string::npos
+                        ? text.find('-', exponent) != std::string::npos
+                        : first == std::string::npos || text[first] == '.';
   const float huge = text[0] == '-' ? -std::numeric_limits<float>::infinity()
                                     : std::numeric_limits<float>::infinity();
   return tiny ? 0.0F : huge;
@@ -218,11 +219,10 @@ Result<NamedType> type_from_text(std::string_view text) {
   const size_t zero = body.find("Z:");
   const size_t scale = body.find("S:");
   const char* end = body.data() + body.size();
-  const bool found = is_quantised(*dtype) && zero != std::string::npos &&
-                     scale != std::string::npos &&
-                     std::from_chars(body.data() + zero + 2, end, type.q.zero_point).ec ==
-                         std::errc() &&
-                     std::from_chars(body.data() + scale + 2, end, type.q.scale).ec == std::errc();
+  const bool found =
+      is_quantised(*dtype) && zero != std::string::npos && scale != std::string::npos &&
+      std::from_chars(body.data() + zero + 2, end, type.q.zero_point).ec == std::errc() &&
+      std::from_chars(body.data() + scale + 2, end, type.q.scale).ec == std::errc();
   if (!found) return fail(Code::kParse, "expected \"QU8(Z:0 S:1.0)\", found \"", text, "\"");
   return type;
 }

@@ -1,0 +1,163 @@
+#include "nnef_loader/build/literals.h"
+
+#include <cmath>
+#include <functional>
+
+#include "core/graph/nnef.h"
+#include "nnef_loader/syntax/printer.h"
+
+namespace rill::nnef {
+namespace {
+
+std::string call_text(std::string_view callee, const std::vector<Dim>& args) {
+  std::string out = dim_text(args[0]);
+  for (size_t i = 1; i < args.size(); ++i) {
+    out = str_cat(callee, "(", out, ", ", dim_text(args[i]), ")");
+  }
+  return out;
+}
+
+std::string atom_text(const DimAtom& atom) {
+  switch (atom.kind) {
+    case DimAtom::Kind::kSymbol:
+      return print_identifier(atom.text);
+    case DimAtom::Kind::kDiv:
+      return str_cat("(", dim_text(atom.args[0]), " / ", atom.divisor, ")");
+    case DimAtom::Kind::kMin:
+      return call_text("min", atom.args);
+    case DimAtom::Kind::kMax:
+    case DimAtom::Kind::kBroadcast:
+      return call_text("max", atom.args);
+    case DimAtom::Kind::kGe:
+    case DimAtom::Kind::kEq: {
+      const char* callee = atom.kind == DimAtom::Kind::kGe ? "ge" : "eq";
+      return str_cat("tract_core_cast(", call_text(callee, atom.args), ", to = \"tdim\")");
+    }
+    case DimAtom::Kind::kInvalid:
+      break;
+  }
+  return "0";
+}
+
+/// A sign and a number. The least number has no positive counterpart to subtract.
+std::string signed_text(int64_t number, bool leads) {
+  if (number == INT64_MIN) return str_cat(leads ? "" : " + ", number);
+  if (number < 0) return str_cat(leads ? "0 - " : " - ", -number);
+  return str_cat(leads ? "" : " + ", number);
+}
+
+std::string term_text(const DimTerm& term, bool leads) {
+  std::string out = signed_text(term.coefficient, leads);
+  const bool unit = term.coefficient == 1 || term.coefficient == -1;
+  if (unit) out.pop_back();
+  for (size_t i = 0; i < term.factors.size(); ++i) {
+    if (i > 0 || !unit) out += " * ";
+    out += atom_text(*term.factors[i]);
+  }
+  return out;
+}
+
+/// Writes nested lists, one element at a time.
+std::string nested_text(const Tensor& tensor, const std::function<std::string(int64_t)>& element) {
+  int64_t at = 0;
+  const std::function<std::string(int)> level = [&](int axis) {
+    if (axis == tensor.rank()) return element(at++);
+    std::string out = "[";
+    for (int64_t i = 0; i < tensor.extent(axis); ++i) {
+      if (i > 0) out += ", ";
+      out += level(axis + 1);
+    }
+    return out + "]";
+  };
+  return level(0);
+}
+
+std::string cast_text(std::string_view text, DType to) {
+  return str_cat("tract_core_cast(", text, ", to = \"", dtype_lower_name(to), "\")");
+}
+
+std::optional<std::string> float_text(const Tensor& tensor) {
+  bool exact = true;
+  std::string text = nested_text(tensor, [&](int64_t i) -> std::string {
+    const double value = element_as_double(tensor, i).ok() ? *element_as_double(tensor, i) : NAN;
+    const auto narrow = static_cast<float>(value);
+    exact &= static_cast<double>(narrow) == value;
+    return nnef_text(narrow);
+  });
+  if (!exact) return std::nullopt;
+  return tensor.dtype() == DType::kF32 ? text : cast_text(text, tensor.dtype());
+}
+
+std::optional<std::string> integer_text(const Tensor& tensor) {
+  bool fits = true;
+  const std::string text = nested_text(tensor, [&](int64_t i) {
+    const auto value = element_as_int(tensor, i);
+    const bool readable =
+        value.ok() && (tensor.rank() == 0 || (*value >= INT32_MIN && *value <= INT32_MAX));
+    // Above the range of i64, where the value shows as negative.
+    fits &= readable && !(tensor.dtype() == DType::kU64 && *value < 0);
+    return readable ? str_cat(*value) : std::string();
+  });
+  if (!fits) return std::nullopt;
+  return cast_text(text, tensor.dtype());
+}
+
+std::string dims_tensor_text(const Tensor& tensor) {
+  bool symbolic = tensor.rank() == 0;
+  std::string text = nested_text(tensor, [&](int64_t i) {
+    symbolic |= !tensor.data<Dim>()[i].is_const();
+    return dim_text(tensor.data<Dim>()[i]);
+  });
+  return symbolic ? text : cast_text(text, DType::kDim);
+}
+
+}  // namespace
+
+std::string dim_text(const Dim& dim) {
+  if (dim.is_const()) return dim.to_string();
+  const DimSum& sum = *dim.sum();
+  std::string out;
+  for (const DimTerm& term : sum.terms) out += term_text(term, out.empty());
+  const bool single = sum.constant == 0 && sum.terms.size() == 1 && sum.terms[0].coefficient == 1 &&
+                      sum.terms[0].factors.size() == 1;
+  if (single) return out;
+  if (sum.constant != 0) out += signed_text(sum.constant, false);
+  return str_cat("(", out, ")");
+}
+
+std::string dims_text(std::span<const Dim> dims) {
+  std::string out = "[";
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (i > 0) out += ", ";
+    out += dim_text(dims[i]);
+  }
+  return out + "]";
+}
+
+std::optional<std::string> literal_text(const Tensor& tensor) {
+  const DType dtype = tensor.dtype();
+  if (tensor.block_format() != BlockFormat::kNone || is_quantised(dtype)) return std::nullopt;
+  if (tensor.empty() && tensor.rank() != 1) return std::nullopt;
+  if (is_float(dtype)) return float_text(tensor);
+  if (is_int(dtype)) return integer_text(tensor);
+  if (dtype == DType::kDim) return dims_tensor_text(tensor);
+  if (tensor.empty()) return std::nullopt;
+  if (dtype == DType::kBool) {
+    return nested_text(tensor, [&](int64_t i) { return nnef_text(tensor.data<bool>()[i]); });
+  }
+  if (dtype == DType::kString) {
+    return nested_text(tensor, [&](int64_t i) {
+      return nnef_text(std::string_view(tensor.data<std::string>()[i]));
+    });
+  }
+  return std::nullopt;
+}
+
+bool is_bare_literal(const Tensor& tensor) {
+  if (tensor.rank() != 0 || tensor.block_format() != BlockFormat::kNone) return false;
+  if (tensor.dtype() == DType::kF32) return !std::isnan(tensor.data<float>()[0]);
+  return tensor.dtype() == DType::kDim || tensor.dtype() == DType::kBool ||
+         tensor.dtype() == DType::kString;
+}
+
+}  // namespace rill::nnef

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/tensor/tensor.h"
+
+namespace rill::nnef {
+
+/// Spell a dim as an expression of NNEF, in parentheses unless it is a number or a symbol.
+/// A broadcast is written as `max`, its value for extents of at least 1.
+std::string dim_text(const Dim& dim);
+std::string dims_text(std::span<const Dim> dims);
+
+/// Spell a constant as an expression that reads back as the same tensor, whatever its size. Nothing
+/// if there is none: NaN, integers in lists beyond 32 bits, quantised and block-quantised elements.
+std::optional<std::string> literal_text(const Tensor& tensor);
+
+/// Tell whether the text of that constant is a bare literal, for use in place of a wire.
+bool is_bare_literal(const Tensor& tensor);
+
+}  // namespace rill::nnef

@@ -1,0 +1,138 @@
+// A whole document, and the archive around it.
+
+#include <algorithm>
+#include <cstring>
+
+#include "nnef_loader/build/literals.h"
+#include "nnef_loader/build/writer.h"
+#include "nnef_loader/syntax/printer.h"
+#include "nnef_loader/tensor_file/tensor_file.h"
+
+#ifndef RILL_VERSION
+#define RILL_VERSION "0"
+#endif
+
+namespace rill::nnef {
+namespace {
+
+constexpr std::string_view kWriterKey = "tract_nnef_ser_version";
+constexpr std::string_view kFormatKey = "tract_nnef_format_version";
+
+/// Tells whether an assertion is about symbols that are still there, and keeps all it mentions.
+bool keeps(const SymbolScope::Assertion& assertion, const std::set<std::string>& live,
+           std::set<std::string>* declared) {
+  std::vector<std::string> names;
+  for (const Dim& fact : assertion.non_negative) fact.collect_symbols(&names);
+  const bool alive = std::any_of(names.begin(), names.end(),
+                                 [&](const std::string& name) { return live.contains(name); });
+  if (alive) declared->insert(names.begin(), names.end());
+  return alive;
+}
+
+Entry text_entry(std::string_view name, std::string_view text) {
+  Entry entry;
+  entry.name = name;
+  entry.bytes.resize(text.size());
+  if (!text.empty()) std::memcpy(entry.bytes.data(), text.data(), text.size());
+  return entry;
+}
+
+Result<std::string> document_text(const Graph& graph, SavedDocument* document) {
+  BodyWriter writer(graph, document, true);
+  RILL_TRY(writer.write());
+  const std::string properties = properties_text(graph, document);
+  std::string text = str_cat("version 1.0;\n\n", extensions_text(graph, document));
+  for (const auto& [name, fragment] : document->fragments) text += str_cat(fragment, "\n");
+  text += str_cat(properties, "\n");
+  const auto list = [](const std::vector<std::string>& names) {
+    std::string out;
+    for (const std::string& name : names) {
+      out += str_cat(out.empty() ? "" : ", ", print_identifier(name));
+    }
+    return out;
+  };
+  text += str_cat("graph ", mangled(graph.name), "(", list(writer.input_names()), ") -> (",
+                  list(writer.output_names()), ") {\n", writer.text(), "}\n");
+  return text;
+}
+
+}  // namespace
+
+std::string extensions_text(const Graph& graph, SavedDocument* document) {
+  std::vector<std::string> lines;
+  const std::set<std::string> live = document->symbols;
+  std::set<std::string> declared = live;
+  for (const SymbolScope::Assertion& assertion : graph.scope.assertions()) {
+    if (keeps(assertion, live, &declared)) {
+      lines.push_back(str_cat("extension tract_assert ", assertion.text, ";\n"));
+    }
+  }
+  // Which scenario comes first matters where several hold, so their order stays.
+  std::vector<std::string> scenarios;
+  for (const SymbolScope::Scenario& scenario : graph.scope.scenarios()) {
+    for (const SymbolScope::Assertion& assertion : scenario.assertions) {
+      if (!keeps(assertion, live, &declared)) continue;
+      scenarios.push_back(
+          str_cat("extension tract_assert ", scenario.name, ": ", assertion.text, ";\n"));
+    }
+  }
+  std::sort(lines.begin(), lines.end());
+  lines.insert(lines.end(), scenarios.begin(), scenarios.end());
+  for (const std::string& registry : document->registries) {
+    lines.push_back(str_cat("extension tract_registry ", registry, ";\n"));
+  }
+  for (const std::string& symbol : declared) {
+    lines.push_back(str_cat("extension tract_symbol ", print_identifier(symbol), ";\n"));
+  }
+  if (lines.empty()) return {};
+  return join(lines, "") + "\n";
+}
+
+std::string properties_text(const Graph& graph, SavedDocument* document) {
+  std::string list;
+  const auto add = [&](std::string_view key, std::string_view value) {
+    list += str_cat(list.empty() ? "" : ", ", "(", nnef_text(key), ", ", value, ")");
+  };
+  for (const auto& [key, value] : graph.properties) {
+    if (key == kWriterKey || key == kFormatKey) continue;
+    const auto text = literal_text(value);
+    if (!text) continue;
+    add(key, *text);
+    if (text->find("tract_core_") != std::string::npos) document->registries.insert("tract_core");
+    if (value.dtype() != DType::kDim) continue;
+    for (const Dim& dim : value.values<Dim>()) {
+      std::vector<std::string> names;
+      dim.collect_symbols(&names);
+      document->symbols.insert(names.begin(), names.end());
+    }
+  }
+  add(kWriterKey, nnef_text(std::string_view("rill " RILL_VERSION)));
+  add(kFormatKey, nnef_text(std::string_view("beta1")));
+  return str_cat(
+      "fragment tract_core_properties(\n) -> (properties: (string, tensor<scalar>)[])\n{",
+      "\n  properties = [", list, "];\n}\n");
+}
+
+Result<std::string> graph_text(const Graph& graph, const SaveOptions& options) {
+  SavedDocument document(options);
+  return document_text(graph, &document);
+}
+
+Status save(const Graph& graph, const std::string& path, Container container,
+            const SaveOptions& options) {
+  SavedDocument document(options);
+  RILL_ASSIGN(const std::string text, document_text(graph, &document));
+  std::vector<Entry> entries;
+  entries.push_back(text_entry("graph.nnef", text));
+  if (!document.quant.empty()) {
+    entries.push_back(text_entry("graph.quant", print_quant(document.quant)));
+  }
+  for (const auto& [label, tensor] : document.tensors) {
+    auto bytes = write_tensor(*tensor);
+    if (!bytes.ok()) return std::move(bytes).take_status().in_node(label, "");
+    entries.push_back({str_cat(label, ".dat"), std::move(bytes).value()});
+  }
+  return write_archive(path, container, entries);
+}
+
+}  // namespace rill::nnef

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/graph/nnef.h"
+#include "nnef_loader/build/names.h"
+#include "nnef_loader/load.h"
+#include "nnef_loader/syntax/quant.h"
+
+namespace rill::nnef {
+
+/// The names that a fragment was written with.
+struct SavedBody {
+  std::string fragment;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+
+/// What all bodies of a document share.
+struct SavedDocument {
+  explicit SavedDocument(const SaveOptions& save_options) : options(save_options) {}
+
+  const SaveOptions& options;
+  std::set<std::string> registries;
+  std::set<std::string> symbols;  ///< mentioned by what was written
+  std::map<std::string, std::string> fragments;
+  std::map<const Graph*, SavedBody> bodies;
+  std::map<std::string, TensorPtr> tensors;  ///< by label
+  NameTable labels;
+  QuantInfo quant;
+  int depth = 0;
+};
+
+/// Writes the statements of a graph: of the model, or of a loop body.
+class BodyWriter {
+ public:
+  BodyWriter(const Graph& graph, SavedDocument* document, bool is_main)
+      : graph_(graph), document_(*document), is_main_(is_main) {}
+
+  Status write();
+
+  const Graph& graph() const { return graph_; }
+  SavedDocument& document() { return document_; }
+  std::vector<std::string> input_names() const;
+  const std::vector<std::string>& output_names() const { return output_names_; }
+  /// The statements, one per line, two spaces in front.
+  const std::string& text() const { return text_; }
+
+  const std::string& wire_name(OutletId outlet) const {
+    return wire_names_[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
+  }
+  /// Give the name or the literal that stands for a wire; writes the statement of a constant.
+  Result<std::string> use(OutletId outlet);
+  /// Write `name = variable(...)` with a file of its own, under a name made from the stem.
+  Result<std::string> variable(std::string_view stem, const TensorPtr& tensor);
+  std::string claim(std::string_view stem);
+  void emit(std::string_view left, std::string_view expression);
+  Result<const SavedBody*> body(const Graph& body);
+
+ private:
+  void find_live_nodes();
+  void name_wires();
+  Status write_node(int id);
+  Status write_source(const Node& node, const std::string& name);
+  Status write_constant(int id);
+  void collect_symbols(const Node& node);
+  Status record_quant(const Fact& fact, const std::string& name);
+  std::string identifier(std::string_view name) const;
+
+  const Graph& graph_;
+  SavedDocument& document_;
+  bool is_main_;
+  NameTable names_;
+  std::vector<char> live_;
+  std::vector<char> written_;  ///< of constants: whether the statement is there
+  std::vector<std::vector<std::string>> wire_names_;
+  std::vector<std::string> output_names_;
+  std::vector<std::pair<std::string, OutletId>> aliases_;  ///< outputs that are other wires
+  std::string text_;
+};
+
+/// One node, as its op's writer sees it.
+class NodeWriter final : public SaveCtx {
+ public:
+  NodeWriter(BodyWriter* body, int id)
+      : body_(*body), id_(id), assigned_(body->graph().node(id).outputs.size()) {}
+
+  const Graph& graph() const override { return body_.graph(); }
+  const Node& node() const override { return body_.graph().node(id_); }
+  Result<std::string> in(int i) override;
+  Result<std::string> literal(const Tensor& tensor) override;
+  Result<std::string> variable(std::string_view label, const TensorPtr& tensor) override;
+  void assign(std::string_view expression, int output) override;
+  void assign_all(std::string_view expression) override;
+  std::string temp(std::string_view stem, std::string_view expression) override;
+  void need_registry(std::string_view registry) override;
+  Result<std::string> body(const Graph& body) override;
+  Result<std::string> body_input(const Graph& body, size_t index) override;
+  Result<std::string> body_output(const Graph& body, size_t index) override;
+
+  bool assigned(size_t output) const { return assigned_[output] != 0; }
+
+ private:
+  BodyWriter& body_;
+  int id_;
+  std::vector<char> assigned_;
+};
+
+/// Write the fragment that holds the properties of the model.
+std::string properties_text(const Graph& graph, SavedDocument* document);
+/// Write the extension lines, sorted.
+std::string extensions_text(const Graph& graph, SavedDocument* document);
+
+}  // namespace rill::nnef
