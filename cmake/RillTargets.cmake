@@ -12,7 +12,7 @@ if(RILL_WERROR)
 endif()
 if(RILL_SANITIZE)
   target_compile_options(rill_flags INTERFACE -fsanitize=${RILL_SANITIZE} -fno-omit-frame-pointer
-                         -fno-sanitize-recover=all)
+                         -fno-sanitize-recover=all -fno-sanitize=vptr)
   target_link_options(rill_flags INTERFACE -fsanitize=${RILL_SANITIZE})
 endif()
 
