@@ -16,7 +16,7 @@ set(rill_exports "${CMAKE_CURRENT_SOURCE_DIR}/rill.map")
 target_link_options(rill_shared PRIVATE "LINKER:--version-script=${rill_exports}")
 set_target_properties(rill_shared PROPERTIES LINK_DEPENDS "${rill_exports}")
 
-install(FILES include/rill/rill.h include/rill/rill.hpp
+install(FILES include/rill/rill.h include/rill/rill.hpp include/rill/streamer.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rill)
 install(TARGETS rill_shared EXPORT rill-targets)
 set_target_properties(rill_shared PROPERTIES EXPORT_NAME rill)

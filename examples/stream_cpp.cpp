@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "rill/rill.hpp"
+#include "rill/streamer.hpp"
 
 namespace {
 
