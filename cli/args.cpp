@@ -181,12 +181,15 @@ std::optional<std::string> limit_cpu() {
 
 int print_help(const Parser& parser) {
   if (parser.help_topic.empty()) {
-    fmt::print("{}", parser.app.help());
+    // App::help would give the help of the subcommand that was named: of `help` itself.
+    const auto formatter = parser.app.get_formatter();
+    fmt::print("{}", formatter->make_help(&parser.app, parser.app.get_name(),
+                                          CLI::AppFormatMode::Normal));
     return 0;
   }
   for (size_t i = 0; i < kCommands.size(); ++i) {
     if (parser.subcommands[i] == nullptr || parser.help_topic != kCommands[i].name) continue;
-    fmt::print("{}", parser.subcommands[i]->help());
+    fmt::print("{}", parser.subcommands[i]->help(parser.app.get_name()));
     return 0;
   }
   return usage_error(fmt::format("unrecognized subcommand '{}'", parser.help_topic));
@@ -211,6 +214,10 @@ ParsedArgs finish(Parser* parser) {
     args.command_name = kCommands[i].name;
   }
   if (args.pass == "optimize") args.optimize = true;
+  for (const std::string& bundle : args.legacy_bundles) {
+    args.fact_bundles.push_back(bundle);
+    args.input_bundles.push_back(bundle);
+  }
   auto wrong = refused_option(*parser);
   if (!wrong) wrong = wrong_value(args);
   if (!wrong) wrong = limit_cpu();

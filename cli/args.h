@@ -39,6 +39,7 @@ struct Args {
   std::vector<std::string> set;
   std::vector<std::string> input_facts;
   std::vector<std::string> fact_bundles;
+  std::vector<std::string> legacy_bundles;  ///< facts and values
   std::vector<std::string> output_nodes;
   std::vector<std::string> asserts;
 

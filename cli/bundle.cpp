@@ -76,6 +76,12 @@ std::string Bundle::contents() const {
   return out.empty() ? "nothing" : out;
 }
 
+std::string value_text(const Tensor& tensor, int64_t limit) {
+  std::string text = tensor_text(tensor, limit);
+  if (tensor.rank() == 0 && !text.starts_with(',')) text.insert(0, 1, ',');
+  return text;
+}
+
 std::string shape_text(const Tensor& tensor) {
   std::string out;
   for (const int64_t extent : tensor.shape()) out += str_cat(extent, ",");

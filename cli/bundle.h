@@ -36,6 +36,8 @@ class Bundle {
 Status write_turns(const std::string& path, std::span<const std::string> names,
                    std::span<const std::vector<Tensor>> turns, bool halves_as_f32);
 
+/// Print shape, type and values as tract does: ",String text" for a single value.
+std::string value_text(const Tensor& tensor, int64_t limit = 12);
 /// Print type and shape: "2,3,F32".
 std::string shape_text(const Tensor& tensor);
 

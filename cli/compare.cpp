@@ -70,7 +70,7 @@ void print_failure(const NamedValue& value, const Tensor& reference, std::string
                    const std::string& wrong) {
   fmt::print("{} {}\n  * Mismatch value\n  * At turn 0, wrong value for output 0, {}\n", value.op,
              value.name, wrong);
-  fmt::print("  * {}: {}\n  * rill: {}\n", label, tensor_text(reference), tensor_text(value.value));
+  fmt::print("  * {}: {}\n  * rill: {}\n", label, value_text(reference), value_text(value.value));
 }
 
 Result<Tally> tally_of(const Args& args, std::span<const NamedValue> values,

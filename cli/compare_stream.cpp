@@ -6,6 +6,7 @@
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/exec.h"
+#include "cli/symbols.h"
 
 namespace rill::cli {
 namespace {
@@ -66,7 +67,7 @@ Status StreamComparison::bind_others() {
                                    [&](const auto& each) { return each.first == symbol; });
     if (!known && symbol != model_.stream_symbol) others_.emplace_back(symbol, 1);
   }
-  RILL_ASSIGN(pulsed_, make_ready(model_.graph, others_, true));
+  RILL_ASSIGN(pulsed_, make_ready(model_.graph, others_, optimizes(args_)));
   for (const pulse::Stream& stream : model_.report.inputs) {
     if (stream.axis < 0) continue;
     const auto frames = solve(stream.length, stream.pulse, {});

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/bundle.h"
 #include "cli/op_counts.h"
+#include "cli/specs.h"
 
 namespace rill::cli {
 namespace {
@@ -50,6 +52,17 @@ class Columns {
     return out;
   }
 };
+
+/// The attributes but for graphs, which are drawn, and what the fact says.
+std::string shown_attributes(const Op& op) {
+  if (op.as<Source>() || op.as<Const>()) return "";
+  std::string out;
+  for (const std::string& word : split(op.attributes(), ' ')) {
+    if (word.empty() || word.starts_with("body=")) continue;
+    out += str_cat(out.empty() ? "" : " ", word);
+  }
+  return out;
+}
 
 std::string joined(const std::vector<std::string>& glyphs) {
   std::string out;
@@ -189,9 +202,8 @@ void Drawing::details(int id, size_t) {
     for (const std::string& text : node.op->details()) {
       line(margin(-1), fmt::format("{}   * {}", left, text));
     }
-    const std::string attributes = node.op->attributes();
-    const bool told = node.op->as<Source>() || node.op->as<Const>();
-    if (!attributes.empty() && !told) {
+    const std::string attributes = shown_attributes(*node.op);
+    if (!attributes.empty()) {
       line(margin(-1), fmt::format("{}   * {}", left, attributes));
     }
   }
@@ -267,7 +279,7 @@ void Drawing::draw() {
 
 std::string fact_text(const Fact& fact) {
   std::string out = fact.to_string();
-  if (fact.konst) out += " 🟰 " + tensor_text(*fact.konst);
+  if (fact.konst) out += " 🟰 " + value_text(*fact.konst);
   return out;
 }
 
@@ -276,7 +288,7 @@ std::string graph_drawing(const Graph& graph, const Args& args, const Notes& not
   Drawing(graph, args, notes, colors, "", &out).draw();
   if (!graph.properties.empty()) out += "# Properties\n";
   for (const auto& [key, value] : graph.properties) {
-    out += fmt::format("* {}: {}\n", key, tensor_text(value));
+    out += fmt::format("* {}: {}\n", key, value_text(value));
   }
   if (!graph.scope.assertions().empty()) out += "# Assertions\n";
   for (const auto& assertion : graph.scope.assertions()) {
@@ -294,7 +306,7 @@ std::string graph_drawing(const Graph& graph, const Args& args, const Notes& not
 std::string graph_summary(const Graph& graph, const Notes& notes) {
   std::string out;
   for (const auto& [key, value] : graph.properties) {
-    out += fmt::format("* {}: {}\n", key, tensor_text(value));
+    out += fmt::format("* {}: {}\n", key, value_text(value));
   }
   out += "# Inputs\n";
   for (size_t i = 0; i < graph.inputs.size(); ++i) {

@@ -162,13 +162,17 @@ Status Streamer::plan_outputs() {
     if (first) input_pulse_ = stream.pulse;
     first = false;
   }
-  result_.steps = std::max<int64_t>(1, input_steps_);
+  result_.steps = std::max<int64_t>(options_.open_end ? 0 : 1, input_steps_);
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     const PlanIo& io = plan_.outputs[i];
     std::vector<int64_t> shape = io.shape;
     bool exact = true;
     int64_t frames = 0;
-    if (io.stream.axis >= 0) {
+    if (io.stream.axis >= 0 && options_.open_end) {
+      exact = false;
+      frames = std::max<int64_t>(0, input_steps_ * io.stream.pulse - io.stream.delay);
+      shape[static_cast<size_t>(io.stream.axis)] = frames;
+    } else if (io.stream.axis >= 0) {
       frames = output_frames(io.stream, &exact);
       shape[static_cast<size_t>(io.stream.axis)] = frames;
       if (io.stream.pulse > 0 && frames > 0) {
@@ -225,7 +229,7 @@ Result<StreamResult> Streamer::run() {
   const int64_t last_real = std::max<int64_t>(0, input_steps_ - 1);
   for (int64_t tick = 0; tick < result_.steps; ++tick) {
     feed_pulse(tick);
-    if (tick == last_real) session_.announce_end(result_.frames);
+    if (tick == last_real && !options_.open_end) session_.announce_end(result_.frames);
     session_.step();
     take_outputs(tick);
     if (options_.keep_turns) {
@@ -245,6 +249,37 @@ Result<StreamResult> Streamer::run() {
 Result<StreamResult> run_stream(Session* session, std::span<const Tensor> inputs, int64_t frames,
                                 const StreamOptions& options) {
   return Streamer(session, inputs, frames, options).run();
+}
+
+Status check_stream(const Reference& reference, const Graph& graph, const Plan& plan,
+                    const StreamResult& result, bool open_end, const Log& log) {
+  if (!reference.any()) return {};
+  Status failure;
+  for (size_t i = 0; i < result.outputs.size(); ++i) {
+    const std::string& label = graph.output_names[i];
+    const std::string& node = graph.node(graph.outputs[i].node).name;
+    RILL_ASSIGN(const Bundle::Item* item, reference.find(label, node));
+    if (item == nullptr) continue;
+    const int axis = plan.outputs[i].stream.axis;
+    Tensor expected = item->turns[0];
+    Tensor got = result.outputs[i];
+    if (axis >= 0 && !result.exact_length[i] && expected.rank() == got.rank()) {
+      const int64_t frames = std::min(expected.extent(axis), got.extent(axis));
+      RILL_ASSIGN(got, frames_of(got, axis, 0, frames));
+      if (open_end) {
+        RILL_ASSIGN(expected, frames_of(expected, axis, 0, frames));
+      }
+    }
+    Status status = reference.check_output(i, expected, got).in_node(label, "");
+    if (status.ok()) {
+      log.info(str_cat("Checked output #", i, ", ok."));
+    } else if (failure.ok()) {
+      failure = std::move(status);
+    } else {
+      log.error(status.error());
+    }
+  }
+  return failure;
 }
 
 int64_t stream_frames(const Plan& plan, std::span<const Tensor> inputs) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/args.h"
+#include "cli/check.h"
 #include "cli/inputs.h"
 #include "core/exec/session.h"
 
@@ -31,6 +32,7 @@ Result<std::vector<Tensor>> run_once(Session* session, std::span<const Tensor> i
 struct StreamOptions {
   bool nan_filler = false;    ///< NaN after the end, to show who reads it; else zeros
   bool keep_turns = false;    ///< keep what every step gave
+  bool open_end = false;      ///< the stream goes on after the inputs: its end is not announced
   bool progress = false;
 };
 
@@ -47,6 +49,11 @@ struct StreamResult {
 /// `frames`: the value of the stream symbol.
 Result<StreamResult> run_stream(Session* session, std::span<const Tensor> inputs, int64_t frames,
                                 const StreamOptions& options);
+
+/// Compare what a stream gave to the whole run's frames. Where the stream goes on, or its length is
+/// not known for sure, only the frames that both have count.
+Status check_stream(const Reference& reference, const Graph& graph, const Plan& plan,
+                    const StreamResult& result, bool open_end, const Log& log);
 
 /// The value of the stream symbol for these inputs of a plan, where the whole graph is not at hand.
 int64_t stream_frames(const Plan& plan, std::span<const Tensor> inputs);

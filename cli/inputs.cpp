@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/checked.h"
+#include "cli/symbols.h"
 
 namespace rill::cli {
 namespace {
@@ -274,8 +274,18 @@ Result<Tensor> InputSource::made_up(const Graph& graph, size_t index, const Bind
   return integers.reinterpreted(dtype, fact.q);
 }
 
+Status InputSource::check_settings(const Graph& graph) const {
+  const std::vector<std::string> known = known_symbols(graph);
+  for (const auto& [symbol, value] : settings_) {
+    if (std::find(known.begin(), known.end(), symbol) != known.end()) continue;
+    RILL_TRY(unknown_name(*log_, no_such_symbol(symbol, known)));
+  }
+  return {};
+}
+
 Result<InputValues> InputSource::resolve(const Graph& graph, size_t turn,
                                          int64_t random_pulses) const {
+  RILL_TRY(check_settings(graph));
   const auto axes = stream_axes(graph, "pulse.input_axes", graph.inputs.size());
   InputValues out;
   out.bindings = settings_;
@@ -304,9 +314,10 @@ Result<InputValues> InputSource::resolve(const Graph& graph, size_t turn,
     }
     const auto count = volume(fact.shape).eval(out.bindings);
     if (!allow_random_ && count != 0) {
-      return fail(Code::kArg, "Unmatched tensor ", name, " (", fact,
-                  "). Fix the input or use \"--allow-random-input\" if this was intended")
-          .hint(str_cat("The bundle has ", bundle_.contents()));
+      return fail(Code::kArg, "Unmatched tensor ", name,
+                  ". Fix the input or use \"--allow-random-input\" if this was intended")
+          .hint(str_cat("Expected ", fact, " from --input-from-bundle; the bundle has ",
+                        bundle_.contents()));
     }
     RILL_ASSIGN(Tensor value, made_up(graph, i, out.bindings, axes[i], random_pulses));
     out.values.push_back(std::move(value));
@@ -316,6 +327,7 @@ Result<InputValues> InputSource::resolve(const Graph& graph, size_t turn,
 }
 
 Result<InputValues> InputSource::random(const Graph& graph, Bindings bindings) const {
+  RILL_TRY(check_settings(graph));
   InputValues out;
   out.bindings = std::move(bindings);
   for (const auto& setting : settings_) {

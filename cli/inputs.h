@@ -38,6 +38,7 @@ class InputSource {
 
  private:
   const Bundle::Item* item_for(const Graph& graph, size_t index) const;
+  Status check_settings(const Graph& graph) const;
   Result<std::optional<Tensor>> given(const Graph& graph, size_t index, size_t turn,
                                       int stream_axis) const;
   Result<Tensor> reconciled(const std::string& name, const Fact& fact, const Tensor& value) const;

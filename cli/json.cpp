@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/bundle.h"
 #include "cli/dump_text.h"
 
 namespace rill::cli {
@@ -118,7 +119,7 @@ std::string notes_json(const Graph& graph, const Notes& notes) {
 std::string audit_json(const Graph& graph, const Notes& notes) {
   Json out{{"schema", kSchema}, {"rill_version", RILL_VERSION}};
   out["properties"] = Json::object();
-  for (const auto& [key, value] : graph.properties) out["properties"][key] = tensor_text(value);
+  for (const auto& [key, value] : graph.properties) out["properties"][key] = value_text(value);
   out["assertions"] = Json::array();
   for (const auto& assertion : graph.scope.assertions()) {
     out["assertions"].push_back(assertion.text);

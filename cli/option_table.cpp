@@ -30,6 +30,7 @@ const OptionRow kOptions[] = {
     {"--set", kGlobal, &Args::set, "SYMBOL=EXPRESSION, in the graph"},
     {"-i,--input", kGlobal, &Args::input_facts, "[name:]dim,dim,...[,dtype]"},
     {"--input-facts-from-bundle", kGlobal, &Args::fact_bundles, "input shapes from an npz"},
+    {"--input-bundle", kGlobal, &Args::legacy_bundles, "input shapes and values from an npz"},
     {"--output-node", kGlobal, &Args::output_nodes, "keep this output only"},
     {"--assert", kGlobal, &Args::asserts, "add an assertion over symbols"},
     {"--pass", kGlobal, &Args::pass, "stop after a stage"},
@@ -97,7 +98,6 @@ const OptionRow kOptions[] = {
     {"--cumulative", kOnCompare, &Args::registry, "errors add up: always so"},
 
     // Known, not there
-    {"--input-bundle", kGlobal, kNoValue, "use --input-from-bundle after the subcommand"},
     {"--input-node", kGlobal, kNoValue, ""},
     {"--override-fact", kGlobal, kNoValue, ""},
     {"--scenario", kGlobal, kNoValue, ""},

@@ -7,6 +7,7 @@
 
 #include "cli/bundle.h"
 #include "cli/specs.h"
+#include "cli/symbols.h"
 #include "core/optim/optim.h"
 #include "ops/op_table.h"
 
@@ -297,17 +298,6 @@ const Graph* Model::stage(std::string_view name) const {
   return nullptr;
 }
 
-std::vector<std::string> symbols_of(const Graph& graph) {
-  std::vector<std::string> out;
-  for (const OutletId input : graph.inputs) {
-    for (const Dim& extent : graph.fact(input).shape) extent.collect_symbols(&out);
-  }
-  for (const OutletId output : graph.outputs) {
-    for (const Dim& extent : graph.fact(output).shape) extent.collect_symbols(&out);
-  }
-  return out;
-}
-
 Status apply_pulse(const std::string& symbol, const Dim& pulse, const Args& args, const Log& log,
                    Model* model) {
   pulse::Options options;
@@ -328,15 +318,9 @@ Status apply_pulse(const std::string& symbol, const Dim& pulse, const Args& args
 }
 
 Status apply_setting(const std::string& symbol, const Dim& value, const Log& log, Model* model) {
-  std::vector<std::string> known = symbols_of(model->graph);
-  for (const std::string& name : model->graph.scope.symbols()) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
-  }
+  const std::vector<std::string> known = known_symbols(model->graph);
   if (std::find(known.begin(), known.end(), symbol) == known.end()) {
-    return unknown_name(
-        log, fail(Code::kSymbol, "the model has no symbol ", symbol)
-                 .hint(known.empty() ? std::string("It has none at all")
-                                     : str_cat("Its symbols are ", join(known, ", "))));
+    return unknown_name(log, no_such_symbol(symbol, known));
   }
   RILL_ASSIGN(model->graph, model->graph.with_symbol(symbol, value));
   if (model->whole && symbol != model->stream_symbol) {

@@ -38,9 +38,6 @@ Status apply_pulse(const std::string& symbol, const Dim& pulse, const Args& args
 /// Replace a symbol. Errors: kSymbol if there is no such symbol, naming those there are.
 Status apply_setting(const std::string& symbol, const Dim& value, const Log& log, Model* model);
 
-/// The symbols of a graph that an input or an output mentions.
-std::vector<std::string> symbols_of(const Graph& graph);
-
 nnef::LoadOptions load_options(const Args& args, const Log& log);
 nnef::SaveOptions save_options(const Args& args);
 

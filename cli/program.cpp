@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -89,6 +90,8 @@ int run(int argc, char** argv, Flavor flavor) {
 
 int run_program(int argc, char** argv, Flavor flavor) {
   flavor = flavor_of(argc > 0 ? argv[0] : "", flavor);
+  // A reader that went away is an error like any other.
+  std::signal(SIGPIPE, SIG_IGN);
   std::set_new_handler(flavor == Flavor::kTract ? out_of_memory_tract : out_of_memory_rill);
   try {
     return run(argc, argv, flavor);

@@ -39,8 +39,9 @@ void print_report(const Plan& plan, const StreamResult& result) {
       fmt::print("output {}: static\n", io.name);
       continue;
     }
-    fmt::print("output {}: delay {} frames, {} frames per step, {} frames\n", io.name,
-               io.stream.delay, io.stream.pulse, result.outputs[i].extent(io.stream.axis));
+    fmt::print("output {}: delay {} frames, {} frames per step, {} frames{}\n", io.name,
+               io.stream.delay, io.stream.pulse, result.outputs[i].extent(io.stream.axis),
+               result.exact_length[i] ? "" : " at most: the archive does not say");
   }
   fmt::print("{}={} frames in {} steps\n", plan.stream_symbol, result.frames, result.steps);
 }
@@ -61,6 +62,7 @@ Status stream_command(const Args& args, const Log& log, const Model& model) {
     stream.frames = stream_frames(*ready.plan, stream.inputs.values);
   }
   StreamOptions options;
+  options.open_end = args.drop_partial_pulse;
   options.nan_filler = args.filler == "nan";
   options.progress = Log::terminal() && !args.quiet;
   RILL_ASSIGN(const StreamResult result, run_stream(ready.session.get(), stream.inputs.values,
@@ -70,8 +72,7 @@ Status stream_command(const Args& args, const Log& log, const Model& model) {
     RILL_TRY(write_turns(args.save_outputs, model.graph.output_names, turns, log.tract()));
   }
   if (!args.quiet) print_report(*ready.plan, result);
-  if (!reference.any()) return {};
-  return reference.check(model.graph, result.outputs, 0, log);
+  return check_stream(reference, model.graph, *ready.plan, result, options.open_end, log);
 }
 
 }  // namespace rill::cli

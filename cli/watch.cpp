@@ -41,9 +41,9 @@ void print_steps(const Graph& graph, std::span<const WatchedValue> values) {
   for (const WatchedValue& value : values) by_outlet[value.outlet] = &value.value;
   const auto text = [&](OutletId outlet) -> std::string {
     const auto it = by_outlet.find(outlet);
-    if (it != by_outlet.end()) return tensor_text(*it->second);
+    if (it != by_outlet.end()) return value_text(*it->second);
     const TensorPtr& constant = graph.fact(outlet).konst;
-    return constant ? tensor_text(*constant) : graph.fact(outlet).to_string();
+    return constant ? value_text(*constant) : graph.fact(outlet).to_string();
   };
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];

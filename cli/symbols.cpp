@@ -1,0 +1,32 @@
+#include "cli/symbols.h"
+
+#include <algorithm>
+
+namespace rill::cli {
+
+std::vector<std::string> symbols_of(const Graph& graph) {
+  std::vector<std::string> out;
+  for (const OutletId input : graph.inputs) {
+    for (const Dim& extent : graph.fact(input).shape) extent.collect_symbols(&out);
+  }
+  for (const OutletId output : graph.outputs) {
+    for (const Dim& extent : graph.fact(output).shape) extent.collect_symbols(&out);
+  }
+  return out;
+}
+
+std::vector<std::string> known_symbols(const Graph& graph) {
+  std::vector<std::string> out = symbols_of(graph);
+  for (const std::string& name : graph.scope.symbols()) {
+    if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+  }
+  return out;
+}
+
+Status no_such_symbol(const std::string& symbol, const std::vector<std::string>& known) {
+  return fail(Code::kSymbol, "the model has no symbol ", symbol)
+      .hint(known.empty() ? std::string("It has none at all")
+                          : str_cat("Its symbols are ", join(known, ", ")));
+}
+
+}  // namespace rill::cli
