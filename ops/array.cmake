@@ -29,3 +29,13 @@ target_sources(rill_ops PRIVATE
   math/promote.cpp
   math/reduce_lower.cpp
 )
+
+if(RILL_TESTS)
+  rill_library(rill_ops_testing SOURCES math/test_support.cpp DEPENDS rill_ops rill_nnef rill_pulse)
+  target_link_libraries(rill_ops_testing PUBLIC GTest::gtest)
+  rill_test(ops_array_test
+    SOURCES
+      math/known_answers_test.cpp
+    DEPENDS rill_ops_testing
+    LABELS ops)
+endif()

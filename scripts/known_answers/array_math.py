@@ -80,8 +80,8 @@ def shapes():
     case("ReshapeOfATransposeCopies", "t = transpose(x, axes = [0, 2, 1]); y = reshape(t, shape = [2, 12]);",
          {"x": x}, x.transpose(0, 2, 1).reshape(2, 12))
     case("ReshapeToAScalar", "y = reshape(x, shape = []);", {"x": f([[3.5]])}, f(3.5))
-    case("ReshapeOfNothing", "y = reshape(x, shape = [3, 0]);", {"x": f32(0, 2)},
-         np.zeros((3, 0), np.float32))
+    case("ReshapeOfNothing", "y = reshape(x, shape = [0, 3, 5]);", {"x": f32(0, 2)},
+         np.zeros((0, 3, 5), np.float32))
 
 
 def slices():
