@@ -230,12 +230,12 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
   RILL_ASSIGN(const int64_t p, pulse_of(wire, stream->axis));
   if (p % window.stride != 0) {
     const int64_t own = options_.pulse.to_int().value_or(1);
-    // The pulse grows by the same factor as this wire's.
-    int64_t factor = 1;
-    while (factor * p % window.stride != 0) ++factor;
+    // This wire has p / own frames per frame of the input.
+    int64_t step = 1;
+    while (step * p % own != 0 || step * p / own % window.stride != 0) ++step;
     return refusal(str_cat("its input has ", p, " frames per pulse, no multiple of the stride ",
                            window.stride),
-                   str_cat("Use a pulse that is a multiple of ", own * factor));
+                   str_cat("Use a pulse that is a multiple of ", step));
   }
   if (stream->has_prefix() && window.before > 0 && !same_fill(stream->fill, compact_fill(pad))) {
     RILL_ASSIGN(wire, materialise(wire, stream));

@@ -274,7 +274,8 @@ Dim floor_div(const Dim& a, int64_t divisor) {
     if (shift && product) return whole + floor_div(inner.args[0] + Dim(*shift), *product);
   }
   const Dim numerator = Dim::from_sum(std::move(inside));
-  std::string text = str_cat("(", numerator, ")/", divisor);
+  std::string text = numerator.as_symbol() ? str_cat(numerator, "/", divisor)
+                                           : str_cat("(", numerator, ")/", divisor);
   if (text.size() > kMaxText) return Dim::invalid();
   return whole + from_atom(make_atom(Kind::kDiv, std::move(text), {numerator}, divisor));
 }
@@ -488,8 +489,14 @@ std::string Dim::to_string() const {
     const bool negative_min = term.coefficient == INT64_MIN;
     const int64_t magnitude = term.coefficient < 0 && !negative_min ? -term.coefficient
                                                                      : term.coefficient;
+    const bool alone = magnitude == 1 && term.factors.size() == 1;
     if (magnitude != 1) out += str_cat(magnitude, "*");
-    out += term.key;
+    for (size_t i = 0; i < term.factors.size(); ++i) {
+      if (i > 0) out += '*';
+      // NNEF reads 2*x/8 as (2*x)/8, the grammar of assertions as 2*(x/8).
+      const bool wrap = !alone && term.factors[i]->kind == Kind::kDiv;
+      out += wrap ? str_cat("(", term.factors[i]->text, ")") : term.factors[i]->text;
+    }
   }
   return out;
 }

@@ -26,7 +26,22 @@ std::string nnef_text(float value) {
   return text;
 }
 
-std::string nnef_text(const Dim& value) {
+namespace {
+
+/// NNEF has no broadcast of extents; where both are at least 1 it is the larger one.
+Dim without_broadcast(const Dim& dim) {
+  return rebuild(dim, [](const DimAtom& atom) -> std::optional<Dim> {
+    if (atom.kind != DimAtom::Kind::kBroadcast) return std::nullopt;
+    Dim out = without_broadcast(atom.args[0]);
+    for (size_t i = 1; i < atom.args.size(); ++i) out = max(out, without_broadcast(atom.args[i]));
+    return out;
+  });
+}
+
+}  // namespace
+
+std::string nnef_text(const Dim& dim) {
+  const Dim value = without_broadcast(dim);
   return value.is_const() || value.as_symbol() ? value.to_string() : str_cat("(", value, ")");
 }
 
