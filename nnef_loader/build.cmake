@@ -31,3 +31,9 @@ rill_test(rill_nnef_test
 
 # Ops derive from a class without type information.
 set_source_files_properties(build/test_ops.cpp PROPERTIES COMPILE_OPTIONS -fno-rtti)
+
+if(TARGET rill_ops)
+  rill_test(rill_nnef_models_test
+    SOURCES build/models_test.cpp
+    DEPENDS rill_nnef rill_ops)
+endif()

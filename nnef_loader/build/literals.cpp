@@ -1,7 +1,6 @@
 #include "nnef_loader/build/literals.h"
 
 #include <cmath>
-#include <functional>
 
 #include "core/graph/nnef.h"
 #include "nnef_loader/syntax/printer.h"
@@ -9,29 +8,39 @@
 namespace rill::nnef {
 namespace {
 
-std::string call_text(std::string_view callee, const std::vector<Dim>& args) {
-  std::string out = dim_text(args[0]);
+std::string call_text(std::string_view callee, const std::vector<Dim>& args,
+                      const BroadcastText& broadcasts) {
+  std::string out = dim_text(args[0], broadcasts);
   for (size_t i = 1; i < args.size(); ++i) {
-    out = str_cat(callee, "(", out, ", ", dim_text(args[i]), ")");
+    out = str_cat(callee, "(", out, ", ", dim_text(args[i], broadcasts), ")");
   }
   return out;
 }
 
-std::string atom_text(const DimAtom& atom) {
-  switch (atom.kind) {
+Dim atom_dim(const std::shared_ptr<const DimAtom>& atom) {
+  return Dim::from_sum({0, {{1, {atom}, atom->text}}});
+}
+
+std::string atom_text(const std::shared_ptr<const DimAtom>& atom, const BroadcastText& broadcasts) {
+  const std::vector<Dim>& args = atom->args;
+  switch (atom->kind) {
     case DimAtom::Kind::kSymbol:
-      return print_identifier(atom.text);
+      return print_identifier(atom->text);
     case DimAtom::Kind::kDiv:
-      return str_cat("(", dim_text(atom.args[0]), " / ", atom.divisor, ")");
+      return str_cat("(", dim_text(args[0], broadcasts), " / ", atom->divisor, ")");
     case DimAtom::Kind::kMin:
-      return call_text("min", atom.args);
-    case DimAtom::Kind::kMax:
+      return call_text("min", args, broadcasts);
     case DimAtom::Kind::kBroadcast:
-      return call_text("max", atom.args);
+      if (broadcasts) {
+        if (auto text = broadcasts(atom_dim(atom))) return *text;
+      }
+      return call_text("max", args, broadcasts);
+    case DimAtom::Kind::kMax:
+      return call_text("max", args, broadcasts);
     case DimAtom::Kind::kGe:
     case DimAtom::Kind::kEq: {
-      const char* callee = atom.kind == DimAtom::Kind::kGe ? "ge" : "eq";
-      return str_cat("tract_core_cast(", call_text(callee, atom.args), ", to = \"tdim\")");
+      const char* callee = atom->kind == DimAtom::Kind::kGe ? "ge" : "eq";
+      return str_cat("tract_core_cast(", call_text(callee, args, broadcasts), ", to = \"tdim\")");
     }
     case DimAtom::Kind::kInvalid:
       break;
@@ -46,13 +55,13 @@ std::string signed_text(int64_t number, bool leads) {
   return str_cat(leads ? "" : " + ", number);
 }
 
-std::string term_text(const DimTerm& term, bool leads) {
+std::string term_text(const DimTerm& term, bool leads, const BroadcastText& broadcasts) {
   std::string out = signed_text(term.coefficient, leads);
   const bool unit = term.coefficient == 1 || term.coefficient == -1;
   if (unit) out.pop_back();
   for (size_t i = 0; i < term.factors.size(); ++i) {
     if (i > 0 || !unit) out += " * ";
-    out += atom_text(*term.factors[i]);
+    out += atom_text(term.factors[i], broadcasts);
   }
   return out;
 }
@@ -113,11 +122,11 @@ std::string dims_tensor_text(const Tensor& tensor) {
 
 }  // namespace
 
-std::string dim_text(const Dim& dim) {
+std::string dim_text(const Dim& dim, const BroadcastText& broadcast_text) {
   if (dim.is_const()) return dim.to_string();
   const DimSum& sum = *dim.sum();
   std::string out;
-  for (const DimTerm& term : sum.terms) out += term_text(term, out.empty());
+  for (const DimTerm& term : sum.terms) out += term_text(term, out.empty(), broadcast_text);
   const bool single = sum.constant == 0 && sum.terms.size() == 1 && sum.terms[0].coefficient == 1 &&
                       sum.terms[0].factors.size() == 1;
   if (single) return out;

@@ -1,15 +1,21 @@
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "core/tensor/tensor.h"
 
 namespace rill::nnef {
 
+/// Gives an expression for the broadcast of two extents, which NNEF has no operator for.
+using BroadcastText = std::function<std::optional<std::string>(const Dim&)>;
+
 /// Spell a dim as an expression of NNEF, in parentheses unless it is a number or a symbol.
-/// A broadcast is written as `max`, its value for extents of at least 1.
-std::string dim_text(const Dim& dim);
+/// A broadcast that `broadcast_text` does not know is written as `max`, its value for extents of at
+/// least 1.
+std::string dim_text(const Dim& dim, const BroadcastText& broadcast_text = {});
 std::string dims_text(std::span<const Dim> dims);
 
 /// Spell a constant as an expression that reads back as the same tensor, whatever its size. Nothing

@@ -11,37 +11,48 @@ namespace {
 constexpr int64_t kMaxInlineElements = 8;
 constexpr size_t kMaxLabelBytes = 200;
 
-/// Shows the symbols in the attributes of an op.
-class SymbolCollector final : public FieldVisitor {
+/// Collects the dims in the attributes of an op.
+class DimCollector final : public FieldVisitor {
  public:
-  explicit SymbolCollector(std::set<std::string>* symbols) : symbols_(*symbols) {}
+  std::vector<Dim> dims;
 
-  void add(const Dim& dim) {
-    std::vector<std::string> names;
-    dim.collect_symbols(&names);
-    symbols_.insert(names.begin(), names.end());
-  }
   void add(const TensorPtr& tensor) {
     if (!tensor || tensor->dtype() != DType::kDim) return;
-    for (const Dim& dim : tensor->values<Dim>()) add(dim);
+    dims.insert(dims.end(), tensor->values<Dim>().begin(), tensor->values<Dim>().end());
   }
-
   void field(const char*, bool&) override {}
   void field(const char*, int64_t&) override {}
   void field(const char*, float&) override {}
   void field(const char*, std::string&) override {}
   void field(const char*, DType&) override {}
-  void field(const char*, Dim& value) override { add(value); }
+  void field(const char*, Dim& value) override { dims.push_back(value); }
   void field(const char*, std::vector<int64_t>&) override {}
   void field(const char*, std::vector<Dim>& values) override {
-    for (const Dim& value : values) add(value);
+    dims.insert(dims.end(), values.begin(), values.end());
   }
   void field(const char*, Pads&) override {}
   void field(const char*, TensorPtr& value) override { add(value); }
-
- private:
-  std::set<std::string>& symbols_;
 };
+
+/// All dims that the statement of a node may spell.
+std::vector<Dim> dims_of(const Node& node) {
+  DimCollector collector;
+  node.op->clone()->fields(collector);
+  for (const Fact& fact : node.outputs) {
+    collector.dims.insert(collector.dims.end(), fact.shape.begin(), fact.shape.end());
+  }
+  return std::move(collector.dims);
+}
+
+void add_symbols(std::span<const Dim> dims, std::set<std::string>* symbols) {
+  std::vector<std::string> names;
+  for (const Dim& dim : dims) dim.collect_symbols(&names);
+  symbols->insert(names.begin(), names.end());
+}
+
+void add_symbols(const TensorPtr& tensor, std::set<std::string>* symbols) {
+  if (tensor->dtype() == DType::kDim) add_symbols(tensor->values<Dim>(), symbols);
+}
 
 /// A name for a file: that of the tensor where it can be one.
 std::string label_stem(std::string_view name) {
@@ -138,7 +149,7 @@ Status BodyWriter::write_constant(int id) {
   written_[index] = 1;
   const TensorPtr& tensor = graph_.node(id).op->as<Const>()->value;
   const std::string& name = wire_names_[index][0];
-  SymbolCollector(&document_.symbols).add(tensor);
+  add_symbols(tensor, &document_.symbols);
   const bool must_inline = tensor->dtype() == DType::kDim;
   if (must_inline ||
       (tensor->volume() <= kMaxInlineElements && !document_.options.extern_all_constants)) {
@@ -162,7 +173,7 @@ Result<std::string> BodyWriter::use(OutletId outlet) {
       is_bare_literal(*constant->value) &&
       (!document_.options.extern_all_constants || constant->value->dtype() == DType::kDim);
   if (inlined && !written_[static_cast<size_t>(outlet.node)]) {
-    SymbolCollector(&document_.symbols).add(constant->value);
+    add_symbols(constant->value, &document_.symbols);
     return *literal_text(*constant->value);
   }
   RILL_TRY(write_constant(outlet.node));
@@ -187,12 +198,47 @@ Status BodyWriter::write_source(const Node& node, const std::string& name) {
   return {};
 }
 
-void BodyWriter::collect_symbols(const Node& node) {
-  SymbolCollector collector(&document_.symbols);
-  for (const Fact& fact : node.outputs) {
-    for (const Dim& extent : fact.shape) collector.add(extent);
+std::optional<std::string> BodyWriter::extent_text(const Dim& dim, int id) const {
+  const auto spelled = [&](OutletId outlet) -> std::optional<std::string> {
+    const Node& node = graph_.node(outlet.node);
+    if (node.op->as<Const>()) return std::nullopt;
+    const std::vector<Dim>& shape = graph_.fact(outlet).shape;
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      if (!(shape[axis] == dim)) continue;
+      return str_cat("tract_core_shape_of(", print_identifier(wire_name(outlet)), ")[", axis, "]");
+    }
+    return std::nullopt;
+  };
+  for (const OutletId& input : graph_.node(id).inputs) {
+    if (auto text = spelled(input)) return text;
   }
-  node.op->clone()->fields(collector);
+  for (int i = 0; i < id; ++i) {
+    if (!live_[static_cast<size_t>(i)]) continue;
+    for (size_t slot = 0; slot < graph_.node(i).outputs.size(); ++slot) {
+      if (auto text = spelled({i, static_cast<int>(slot)})) return text;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string BodyWriter::with_dims_spelled(std::string_view expression, int id) const {
+  std::string out(expression);
+  std::vector<Dim> dims = dims_of(graph_.node(id));
+  for (const OutletId& input : graph_.node(id).inputs) {
+    const std::vector<Dim>& shape = graph_.fact(input).shape;
+    dims.insert(dims.end(), shape.begin(), shape.end());
+  }
+  for (const Dim& dim : dims) {
+    if (dim.is_const() || dim.as_symbol()) continue;
+    // An op spells a dim on its own, without what it would take to spell a broadcast.
+    const std::string from = nnef_text(dim);
+    if (out.find(from) == std::string::npos) continue;
+    const std::string to = dim_text(dim, [&](const Dim& each) { return extent_text(each, id); });
+    for (size_t at = out.find(from); at != std::string::npos; at = out.find(from, at + to.size())) {
+      out.replace(at, from.size(), to);
+    }
+  }
+  return out;
 }
 
 Status BodyWriter::record_quant(const Fact& fact, const std::string& name) {
@@ -212,7 +258,7 @@ Status BodyWriter::record_quant(const Fact& fact, const std::string& name) {
 Status BodyWriter::write_node(int id) {
   const Node& node = graph_.node(id);
   if (node.op->as<Const>()) return {};
-  collect_symbols(node);
+  add_symbols(dims_of(node), &document_.symbols);
   const std::vector<std::string>& names = wire_names_[static_cast<size_t>(id)];
   if (node.op->as<Source>()) {
     if (is_main_) RILL_TRY(write_source(node, names[0]));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -55,6 +56,8 @@ class BodyWriter {
   const std::string& wire_name(OutletId outlet) const {
     return wire_names_[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
   }
+  /// Replace the dims in what the op of a node wrote by expressions that read back as them.
+  std::string with_dims_spelled(std::string_view expression, int id) const;
   /// Give the name or the literal that stands for a wire; writes the statement of a constant.
   Result<std::string> use(OutletId outlet);
   /// Write `name = variable(...)` with a file of its own, under a name made from the stem.
@@ -69,9 +72,9 @@ class BodyWriter {
   Status write_node(int id);
   Status write_source(const Node& node, const std::string& name);
   Status write_constant(int id);
-  void collect_symbols(const Node& node);
   Status record_quant(const Fact& fact, const std::string& name);
   std::string identifier(std::string_view name) const;
+  std::optional<std::string> extent_text(const Dim& dim, int id) const;
 
   const Graph& graph_;
   SavedDocument& document_;

@@ -1,0 +1,94 @@
+// Loads the archives of the exporter and of tract, and writes them back.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "nnef_loader/load.h"
+#include "ops/op_table.h"
+
+namespace rill::nnef {
+namespace {
+
+std::vector<std::string> archives() {
+  std::vector<std::string> paths;
+  const auto folder = std::filesystem::path(RILL_SOURCE_DIR) / "tests" / "models";
+  if (!std::filesystem::exists(folder)) return paths;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string path = entry.path().string();
+    if (path.ends_with(".nnef.tgz")) paths.push_back(path);
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
+  const std::filesystem::path path(info.param);
+  std::string name = path.parent_path().filename().string() + "_" + path.filename().string();
+  name.resize(name.size() - std::string(".nnef.tgz").size());
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !isalnum(static_cast<unsigned char>(c)); },
+      '_');
+  return name;
+}
+
+/// What a node is and gives, whatever its name.
+std::vector<std::string> node_texts(const Graph& graph) {
+  std::vector<std::string> texts;
+  for (const Node& node : graph.nodes) {
+    if (node.op->as<Const>()) continue;
+    std::string text(node.op->name());
+    for (const Fact& fact : node.outputs) text += " " + fact.to_string();
+    if (const Graph* body = node.op->nested()) {
+      const std::vector<std::string> inner = node_texts(*body);
+      texts.insert(texts.end(), inner.begin(), inner.end());
+    } else if (const std::string attributes = node.op->attributes();
+               attributes.find('@') == std::string::npos) {
+      text += " " + attributes;  // large tensors show by their address
+    }
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+void expect_same_nodes(const Graph& a, const Graph& b) {
+  const std::vector<std::string> left = node_texts(a);
+  const std::vector<std::string> right = node_texts(b);
+  ASSERT_EQ(left.size(), right.size());
+  for (size_t i = 0; i < left.size(); ++i) EXPECT_EQ(left[i], right[i]);
+}
+
+class Models : public ::testing::TestWithParam<std::string> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Models);
+
+TEST_P(Models, LoadAndReadBackWhatIsWritten) {
+  // Its convolutions are of quantised operands, which no room computes.
+  if (GetParam().find("q8_cnn1d") != std::string::npos) GTEST_SKIP();
+  auto loaded = load(GetParam(), ops::op_table());
+  if (!loaded.ok() && loaded.error().message.starts_with("No definition for operator")) {
+    GTEST_SKIP() << loaded.error().to_string();
+  }
+  ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
+  ASSERT_FALSE(loaded->outputs.empty());
+
+  const auto path = std::filesystem::path(::testing::TempDir()) /
+                    ("rill_models_" + test_name({GetParam(), 0}) + ".nnef.tar");
+  const Status status = save(*loaded, path.string(), Container::kTar);
+  ASSERT_TRUE(status.ok()) << status.error().to_string();
+  auto again = load(path.string(), ops::op_table());
+  ASSERT_TRUE(again.ok()) << again.error().to_string() << "\n" << graph_text(*loaded).value();
+  ASSERT_EQ(again->outputs.size(), loaded->outputs.size());
+  for (size_t i = 0; i < loaded->outputs.size(); ++i) {
+    EXPECT_EQ(again->fact(again->outputs[i]).to_string(),
+              loaded->fact(loaded->outputs[i]).to_string());
+    EXPECT_EQ(again->output_names[i], loaded->output_names[i]);
+  }
+  expect_same_nodes(loaded->compacted(), again->compacted());
+  std::filesystem::remove(path);
+}
+
+INSTANTIATE_TEST_SUITE_P(Archives, Models, ::testing::ValuesIn(archives()), test_name);
+
+}  // namespace
+}  // namespace rill::nnef
