@@ -13,6 +13,7 @@ namespace rill::ops {
 /// Shapes: projections [T, B, H] with T on `axis` -> per output [T, B, H] or [1, B, H].
 /// Types: f32. Stream: made after pulsing only; states are kept from pulse to pulse.
 /// Accuracy: the bits of the loop that it stands for.
+/// Source: PyTorch, `torch.nn.GRU`, `LSTM`, `RNN`, from whose export it is recognised.
 struct Recurrent final : OpBase<Recurrent> {
   enum class Cell : int64_t { kGru, kLstm, kTanh, kRelu };
   int64_t cell = 0;

@@ -11,7 +11,8 @@ namespace {
 /// Shapes: [.., T, .., 2] (re, im) -> the same. Units: not normalised in either direction.
 /// Types: f32. Errors: kShape for a missing axis or no pair; kDType.
 /// Stream: on other axes each frame alone; refused on `axis`.
-/// Accuracy: that of the FFT kernels. Source: tract_core_fft.
+/// Accuracy: that of the FFT kernels.
+/// Source: tract_core_fft.
 struct Fft final : OpBase<Fft> {
   int64_t axis = 0;
   bool inverse = false;
