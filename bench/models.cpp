@@ -1,0 +1,176 @@
+// Times models as an app meets them: load and prepare, the first step, and the steps after it.
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "rill/rill.hpp"
+#include "tests/support/heap_calls.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr char kUsage[] =
+    "usage: rill-bench [--set SYMBOL=VALUE] [--pulse SYMBOL=FRAMES] [--steps N] [--cpu TIER]\n"
+    "                  MODEL ...\n"
+    "Binds symbols, pulses if asked to, and times steps on noise. Symbols that a model does not "
+    "have\n"
+    "are passed over. Several --pulse give a line each. Times are of one thread; take the least "
+    "of\n"
+    "several runs on a machine that does nothing else.\n";
+
+struct Options {
+  std::vector<std::pair<std::string, std::string>> symbols;
+  std::vector<std::pair<std::string, std::string>> pulses;
+  int64_t steps = 2000;
+  std::vector<std::string> models;
+};
+
+bool split(const std::string& word, std::vector<std::pair<std::string, std::string>>* out) {
+  const size_t equals = word.find('=');
+  if (equals == std::string::npos) return false;
+  out->emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  return true;
+}
+
+bool parse(int argc, char** argv, Options* options) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.rfind("--", 0) != 0) {
+      options->models.push_back(word);
+      continue;
+    }
+    if (++i == argc) return false;
+    if (word == "--set" && split(argv[i], &options->symbols)) continue;
+    if (word == "--pulse" && split(argv[i], &options->pulses)) continue;
+    if (word == "--cpu" && rill_set_cpu_limit(argv[i]) == RILL_OK) continue;
+    if (word == "--steps" && (options->steps = std::atoll(argv[i])) > 0) continue;
+    return false;
+  }
+  return !options->models.empty();
+}
+
+double us_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+}
+
+void fill_inputs(rill::Session* session) {
+  const auto inputs = session->plan().inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto floats = session->input<float>(i);  // other types stay 0
+    for (int64_t k = 0; k < floats.size(); ++k) {
+      floats.data()[k] = static_cast<float>(std::rand()) / 1073741824.0F - 1.0F;
+    }
+  }
+}
+
+struct Timed {
+  double first_us = 0;
+  std::vector<double> steps_us;  ///< sorted
+  int64_t heap_calls = 0;        ///< in the steps, the first included
+};
+
+rill::Status time_steps(rill::Session* session, int64_t steps, Timed* out) {
+  out->steps_us.reserve(static_cast<size_t>(steps));
+  for (int64_t i = 0; i <= steps; ++i) {
+    const int64_t calls = rill::test::heap_calls();
+    const auto begin = Clock::now();
+    auto ran = session->step();
+    const double us = us_since(begin);
+    out->heap_calls += rill::test::heap_calls() - calls;
+    if (!ran) return ran;
+    if (i == 0)
+      out->first_us = us;
+    else
+      out->steps_us.push_back(us);
+  }
+  std::sort(out->steps_us.begin(), out->steps_us.end());
+  return {};
+}
+
+rill::Result<rill::Model> open_model(const std::string& path, const Options& options) {
+  auto model = rill::Model::load(path);
+  if (!model) return model;
+  for (const auto& [symbol, value] : options.symbols) {
+    auto bound = model->set(symbol, value);
+    if (!bound && bound.error().code != RILL_E_SYMBOL) return bound.error();
+  }
+  return model;
+}
+
+/// Name a model after its folder where the file itself has the usual name.
+std::string short_name(const std::string& path) {
+  std::vector<std::string> parts = {""};
+  for (const char c : path) {
+    if (c == '/')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  const bool usual = parts.back().rfind("model.nnef", 0) == 0 && parts.size() > 1;
+  return usual ? parts[parts.size() - 2] : parts.back();
+}
+
+rill::Status measure(const std::string& path, const Options& options,
+                     const std::pair<std::string, std::string>* pulse) {
+  auto begin = Clock::now();
+  auto model = open_model(path, options);
+  if (!model) return model.error();
+  if (pulse) {
+    auto pulsed = model->pulse(pulse->first, std::atoll(pulse->second.c_str()));
+    if (!pulsed) return pulsed;
+  }
+  const double load_us = us_since(begin);
+  begin = Clock::now();
+  auto plan = model->prepare();
+  if (!plan) return plan.error();
+  const double prepare_us = us_since(begin);
+  auto session = rill::Session::make(*plan);
+  if (!session) return session.error();
+  fill_inputs(&*session);
+  Timed timed;
+  if (auto ran = time_steps(&*session, options.steps, &timed); !ran) return ran;
+  const auto at = [&](double q) {
+    const auto last = static_cast<double>(timed.steps_us.size() - 1);
+    return timed.steps_us[static_cast<size_t>(std::lround(q * last))];
+  };
+  const rill_memory_info memory = plan->memory();
+  const std::string name = short_name(path) + (pulse ? " " + pulse->second : "");
+  std::printf("%-30s %8.1f %8.1f %9.1f %9.1f %9.1f %9.1f %6lld %9.1f %8.1f %8.1f\n", name.c_str(),
+              load_us / 1000, prepare_us / 1000, timed.first_us, at(0.5), at(0.99), at(1),
+              static_cast<long long>(timed.heap_calls),
+              static_cast<double>(memory.weight_bytes) / 1024,
+              static_cast<double>(memory.state_bytes) / 1024,
+              static_cast<double>(memory.arena_bytes) / 1024);
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  if (!parse(argc, argv, &options)) return std::fprintf(stderr, "%s", kUsage), 2;
+  std::printf("%s, %s\n", rill_build_info(), rill_cpu());
+  std::printf("%-30s %8s %8s %9s %9s %9s %9s %6s %9s %8s %8s\n", "model, pulse", "load ms",
+              "prep ms", "first us", "p50 us", "p99 us", "max us", "heap", "weights K", "state K",
+              "arena K");
+  int failures = 0;
+  for (const std::string& path : options.models) {
+    std::vector<const std::pair<std::string, std::string>*> pulses;
+    for (const auto& pulse : options.pulses) pulses.push_back(&pulse);
+    if (pulses.empty()) pulses.push_back(nullptr);
+    for (const auto* pulse : pulses) {
+      auto measured = measure(path, options, pulse);
+      if (measured) continue;
+      ++failures;
+      std::fprintf(stderr, "%s: %s\n", path.c_str(), measured.error().text.c_str());
+    }
+  }
+  return failures == 0 ? 0 : 1;
+}
