@@ -1,0 +1,86 @@
+#include "core/graph/nnef.h"
+#include "ops/array/common.h"
+#include "ops/array/indices.h"
+#include "ops/math/elements.h"
+
+namespace rill::ops {
+namespace {
+
+/// Spread indices over a new axis: `on` where its position is the index, `off` elsewhere.
+/// Shapes: [D0..Dn] -> [D0..dim..Dn], the new axis at `axis`.
+/// Types: integers, negative ones count from the end, those out of range give `off` alone -> f32.
+/// Errors: kShape if there is no such place, or `dim` is negative; kDType.
+/// Stream: pointwise. Source: ONNX, `OneHot`; tract, `tract_core_one_hot`.
+class OneHot final : public OpBase<OneHot> {
+ public:
+  int64_t axis = 0;
+  int64_t dim = 0;
+  float off = 0.0F;
+  float on = 1.0F;
+  std::string_view name() const override { return "Onehot"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("axis", axis);
+    visitor.field("dim", dim);
+    visitor.field("off", off);
+    visitor.field("on", on);
+  }
+  Result<Facts> infer(FactSpan in) const override {
+    RILL_TRY(expect_inputs(in, 1));
+    RILL_CHECK(axis >= 0 && axis <= in[0].rank(), "no place ", axis, " for an axis in ", in[0]);
+    RILL_CHECK(dim >= 0, "dim = ", dim, ": expected 0 or more");
+    RILL_TRY(check_indices(in[0].without_value(), Dim(0)));
+    Fact out = Fact::of(DType::kF32, in[0].shape);
+    out.shape.insert(out.shape.begin() + axis, Dim(dim));
+    return Facts{std::move(out)};
+  }
+  Status eval(EvalCtx& ctx) const override {
+    const View& x = ctx.in[0];
+    const View& out = ctx.out[0];
+    const int place = static_cast<int>(axis);
+    for_each_element<2>({x, without_axis(out, place)}, [&](const std::array<int64_t, 2>& at) {
+      const int64_t index = wrapped_index(index_at(x, at[0]), dim);
+      for (int64_t i = 0; i < dim; ++i) {
+        out.as<float>()[at[1] + i * out.step(place)] = i == index ? on : off;
+      }
+    });
+    return {};
+  }
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {
+    std::vector<AxisTrack> tracks;
+    for (int i = 0; i < in[0].rank(); ++i) tracks.push_back({{i}, {i < axis ? i : i + 1}});
+    return tracks;
+  }
+  Status save(SaveCtx& ctx) const override {
+    RILL_ASSIGN(const std::string x, ctx.in(0));
+    ctx.need_registry("tract_core");
+    ctx.assign(str_cat("tract_core_one_hot(", x, ", axis = ", axis, ", dim = ", dim,
+                       ", value_off = ", nnef_text(off), ", value_on = ", nnef_text(on), ")"));
+    return {};
+  }
+};
+
+Result<Value> load_one_hot(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  auto op = std::make_shared<OneHot>();
+  RILL_ASSIGN(op->axis, axis_in(written, ctx.fact(x).rank() + 1));
+  RILL_ASSIGN(op->dim, ctx.integer("dim"));
+  RILL_ASSIGN(op->off, ctx.number("value_off"));
+  RILL_ASSIGN(op->on, ctx.number("value_on"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
+  return Value(out);
+}
+
+constexpr NnefOp kOps[] = {
+    {"tract_core",
+     "fragment tract_core_one_hot(input: tensor<integer>, axis: integer, dim: integer,"
+     " value_off: scalar = 0.0, value_on: scalar = 1.0) -> (output: tensor<scalar>);",
+     load_one_hot},
+};
+
+}  // namespace
+
+extern const OpRoom one_hot_room;
+const OpRoom one_hot_room = {"one_hot", kOps};
+
+}  // namespace rill::ops
