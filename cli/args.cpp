@@ -84,8 +84,9 @@ void build(Parser* parser, Flavor flavor) {
   parser->args.flavor = flavor;
   const bool tract = flavor == Flavor::kTract;
   app.name(tract ? "rill-tract" : "rill");
-  app.description("Load an NNEF model, look at it, run it, stream it.\n"
-                  "Options before the subcommand make the model; those after it, the run.");
+  app.description(
+      "Load an NNEF model, look at it, run it, stream it.\n"
+      "Options before the subcommand make the model; those after it, the run.");
   app.set_help_flag("-h,--help", "print this");
   app.add_option("MODEL", parser->args.model, "NNEF archive (.tgz, .tar, .zip), folder or graph");
   for (const OptionRow& row : option_table()) {
@@ -144,8 +145,8 @@ std::optional<std::string> wrong_value(const Args& args) {
                         args.max_ms < 0 || args.timeout_s < 0 || args.threads < 0;
   if (negative) return "counts and times cannot be negative, and --max-loops is at least 1";
   if (args.command == Command::kCompare) {
-    const int references = args.compare_stream + args.compare_twice +
-                           !args.compare_stage.empty() + !args.compare_npz.empty();
+    const int references = args.compare_stream + args.compare_twice + !args.compare_stage.empty() +
+                           !args.compare_npz.empty();
     if (references == 0) {
       return "the following required arguments were not provided: "
              "<--npz <npz>|--stage <stage>|--twice|--stream>";
@@ -183,8 +184,8 @@ int print_help(const Parser& parser) {
   if (parser.help_topic.empty()) {
     // App::help would give the help of the subcommand that was named: of `help` itself.
     const auto formatter = parser.app.get_formatter();
-    fmt::print("{}", formatter->make_help(&parser.app, parser.app.get_name(),
-                                          CLI::AppFormatMode::Normal));
+    fmt::print(
+        "{}", formatter->make_help(&parser.app, parser.app.get_name(), CLI::AppFormatMode::Normal));
     return 0;
   }
   for (size_t i = 0; i < kCommands.size(); ++i) {

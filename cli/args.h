@@ -20,7 +20,7 @@ struct Args {
   // Before the subcommand.
   int verbosity = 0;
   bool version = false;
-  bool registry = false;  ///< any registry: all are on anyway
+  bool no_effect = false;  ///< asks for what is always so, such as a registry
   bool no_tract_core = false;
   bool extended_identifiers = false;
   bool extern_all_constants = false;

@@ -132,8 +132,8 @@ Result<Tensor> frames_of(const Tensor& tensor, int axis, int64_t first, int64_t 
   View part = tensor.view();
   const auto at = static_cast<size_t>(axis);
   part.shape[at] = count;
-  part.data = static_cast<std::byte*>(part.data) +
-              first * part.stride[at] * dtype_size(tensor.dtype());
+  part.data =
+      static_cast<std::byte*>(part.data) + first * part.stride[at] * dtype_size(tensor.dtype());
   return tensor_of(part);
 }
 

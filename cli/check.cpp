@@ -34,6 +34,12 @@ bool close_enough(double expected, double got, const Tolerance& tolerance) {
   return std::abs(expected - got) <= tolerance.absolute + tolerance.relative * std::abs(got);
 }
 
+/// A number as tract spells it.
+template <class T>
+std::string number_text(T value) {
+  return value != value ? "NaN" : fmt::format("{}", value);
+}
+
 /// What differs, counted over all elements.
 struct Outliers {
   int64_t count = 0;
@@ -46,7 +52,7 @@ struct Outliers {
     ++count;
     if (first >= 0) return;
     first = index;
-    first_values = fmt::format("{} != {}", expected, got);
+    first_values = number_text(expected) + " != " + number_text(got);
   }
 };
 
@@ -188,8 +194,8 @@ Status Reference::check(const Graph& graph, std::span<const Tensor> outputs, siz
     const Node& node = graph.node(graph.outputs[i].node);
     RILL_ASSIGN(const Bundle::Item* item, find(graph.output_names[i], node.name));
     if (item == nullptr) continue;
-    Status status = check_output(i, item->turns[std::min(turn, item->turns.size() - 1)],
-                                 outputs[i]);
+    Status status =
+        check_output(i, item->turns[std::min(turn, item->turns.size() - 1)], outputs[i]);
     if (status.ok()) {
       log.info(str_cat("Checked output #", i, ", ok."));
       continue;
@@ -212,8 +218,8 @@ Status check_output_facts(const Args& args, const Graph& graph) {
   }
   if (args.assert_output_facts.empty()) return {};
   if (args.assert_output_facts.size() != graph.outputs.size()) {
-    return fail(Code::kState, "Number of output differ: got:", found, ", expected:",
-                args.assert_output_facts.size());
+    return fail(Code::kState, "Number of output differ: got:", found,
+                ", expected:", args.assert_output_facts.size());
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(args.assert_output_facts[i]));

@@ -53,7 +53,8 @@ struct Tally {
                   " values without a reference");
     }
     fmt::print("{} node(s) passed the comparison.\n", checked);
-    if (!log.tract()) fmt::print("{} checked, {} unchecked, {} failed\n", checked, unchecked, failed);
+    if (!log.tract())
+      fmt::print("{} checked, {} unchecked, {} failed\n", checked, unchecked, failed);
     return {};
   }
 };
@@ -112,7 +113,8 @@ Status compare_stage(const Args& args, const Log& log, const Model& model) {
   const Graph* stage = model.stage(args.compare_stage);
   if (stage == nullptr) {
     std::string names;
-    for (const auto& [name, graph] : model.stages) names += str_cat(names.empty() ? "" : ", ", name);
+    for (const auto& [name, graph] : model.stages)
+      names += str_cat(names.empty() ? "" : ", ", name);
     return fail(Code::kArg, "compare --stage ", args.compare_stage, ": no such stage")
         .hint(str_cat("Stages of this command line: ", names));
   }

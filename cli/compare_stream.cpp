@@ -39,11 +39,11 @@ class StreamComparison {
   const Graph& whole_;
   Tolerance tolerance_;
   InputSource source_;
-  Bindings others_;        ///< symbols that do not stream
-  InputValues bundle_;     ///< whole streams to cut lengths from; empty without a bundle
+  Bindings others_;     ///< symbols that do not stream
+  InputValues bundle_;  ///< whole streams to cut lengths from; empty without a bundle
   Ready pulsed_;
-  int64_t pulse_ = 1;      ///< in the stream symbol
-  int64_t delay_ = 0;      ///< the longest, in the stream symbol
+  int64_t pulse_ = 1;  ///< in the stream symbol
+  int64_t delay_ = 0;  ///< the longest, in the stream symbol
   int64_t checked_ = 0;
   int64_t skipped_ = 0;
   int64_t failed_ = 0;

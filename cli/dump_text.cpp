@@ -14,10 +14,8 @@ namespace {
 
 /// White digits of inputs, black ones of outputs.
 std::string circled(size_t index, bool output) {
-  static constexpr const char* kInputs[] = {"⓪", "①", "②", "③", "④", "⑤", "⑥",
-                                            "⑦", "⑧", "⑨", "⑩"};
-  static constexpr const char* kOutputs[] = {"⓿", "❶", "❷", "❸", "❹", "❺",
-                                             "❻", "❼", "❽", "❾", "❿"};
+  static constexpr const char* kInputs[] = {"⓪", "①", "②", "③", "④", "⑤", "⑥", "⑦", "⑧", "⑨", "⑩"};
+  static constexpr const char* kOutputs[] = {"⓿", "❶", "❷", "❸", "❹", "❺", "❻", "❼", "❽", "❾", "❿"};
   if (index > 10) return output ? "●" : "○";
   return output ? kOutputs[index] : kInputs[index];
 }
@@ -72,9 +70,13 @@ std::string joined(const std::vector<std::string>& glyphs) {
 
 class Drawing {
  public:
-  Drawing(const Graph& graph, const Args& args, const Notes& notes, bool colors,
-          std::string prefix, std::string* out)
-      : graph_(graph), args_(args), notes_(notes), colors_(colors), prefix_(std::move(prefix)),
+  Drawing(const Graph& graph, const Args& args, const Notes& notes, bool colors, std::string prefix,
+          std::string* out)
+      : graph_(graph),
+        args_(args),
+        notes_(notes),
+        colors_(colors),
+        prefix_(std::move(prefix)),
         out_(out) {}
 
   void draw();
@@ -84,7 +86,7 @@ class Drawing {
   size_t place(const Node& node, std::span<const OutletId> wires, size_t width);
   void route(size_t from, size_t to, bool stays);
   void node_line(int id, size_t at, size_t inputs, size_t outputs);
-  void details(int id, size_t at);
+  void details(int id);
   void facts(int id);
   void body(const Node& node);
   std::string margin(int id) const;
@@ -162,9 +164,12 @@ size_t Drawing::place(const Node& node, std::span<const OutletId> wires, size_t 
     if (in_place) return at;
   }
   const size_t at = columns_.room(width);
-  std::vector<OutletId> moved;
+  // Looked up first: a copy on its way must not be taken for the wire.
+  std::vector<size_t> origins;
+  for (const OutletId wire : wires) origins.push_back(columns_.find(wire));
   for (size_t i = 0; i < wires.size(); ++i) {
-    const size_t from = columns_.find(wires[i]);
+    const size_t from = origins[i];
+    if (from >= columns_.slots.size()) continue;
     const bool again = std::find(wires.begin() + static_cast<std::ptrdiff_t>(i) + 1, wires.end(),
                                  wires[i]) != wires.end();
     const bool stays = uses(wires[i]) > 0 || again;
@@ -181,7 +186,7 @@ void Drawing::node_line(int id, size_t at, size_t inputs, size_t outputs) {
   const size_t width = std::max<size_t>({inputs, outputs, 1});
   if (glyphs.size() < at + width) glyphs.resize(at + width, " ");
   for (size_t i = 0; i < width; ++i) {
-    glyphs[at + i] = i == 0               ? (inputs == 0 ? "┏" : "┣")
+    glyphs[at + i] = i == 0                      ? (inputs == 0 ? "┏" : "┣")
                      : i < inputs && i < outputs ? "╋"
                      : i < outputs               ? "┳"
                                                  : "┻";
@@ -195,7 +200,7 @@ void Drawing::node_line(int id, size_t at, size_t inputs, size_t outputs) {
                                styled("1;34", node.op->name()), styled("3", node.name)));
 }
 
-void Drawing::details(int id, size_t) {
+void Drawing::details(int id) {
   const Node& node = graph_.node(id);
   const std::string left = joined(columns_.glyphs());
   if (args_.info) {
@@ -260,7 +265,7 @@ void Drawing::node(int id) {
   for (size_t i = 0; i < width; ++i) {
     columns_.put(at + i, i < outputs ? OutletId{id, static_cast<int>(i)} : OutletId{});
   }
-  details(id, at);
+  details(id);
   body(node);
   facts(id);
   columns_.trim();

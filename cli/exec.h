@@ -30,9 +30,9 @@ Result<std::vector<Tensor>> outputs_of(const Session& session);
 Result<std::vector<Tensor>> run_once(Session* session, std::span<const Tensor> inputs);
 
 struct StreamOptions {
-  bool nan_filler = false;    ///< NaN after the end, to show who reads it; else zeros
-  bool keep_turns = false;    ///< keep what every step gave
-  bool open_end = false;      ///< the stream goes on after the inputs: its end is not announced
+  bool nan_filler = false;  ///< NaN after the end, to show who reads it; else zeros
+  bool keep_turns = false;  ///< keep what every step gave
+  bool open_end = false;    ///< the stream goes on after the inputs: its end is not announced
   bool progress = false;
 };
 

@@ -61,15 +61,16 @@ Status check_shape(const std::string& name, const Fact& fact, const Tensor& valu
     const Dim& dim = fact.dim(axis);
     const auto extent = dim.eval(bindings);
     if (!extent) {
-      return cannot_reconcile(name, fact, value, str_cat("no value of the symbols gives ", dim,
-                                                         " = ", value.extent(axis)));
+      return cannot_reconcile(
+          name, fact, value,
+          str_cat("no value of the symbols gives ", dim, " = ", value.extent(axis)));
     }
     if (*extent == value.extent(axis)) continue;
     return cannot_reconcile(
         name, fact, value,
-        dim.is_const() ? str_cat("axis ", axis, " is ", value.extent(axis), ", expected ", dim)
-                       : str_cat("axis ", axis, " is ", value.extent(axis), ", but ", dim, " = ",
-                                 *extent));
+        dim.is_const()
+            ? str_cat("axis ", axis, " is ", value.extent(axis), ", expected ", dim)
+            : str_cat("axis ", axis, " is ", value.extent(axis), ", but ", dim, " = ", *extent));
   }
   return {};
 }
@@ -187,8 +188,9 @@ Result<Tensor> joined(std::span<const Tensor> parts, int axis) {
                   shape_text(part));
     }
     for (int i = 0; i < to.rank; ++i) {
-      RILL_CHECK(to.extent(i) == part.extent(i), "the turns of one input differ: ",
-                 shape_text(parts[0]), " and ", shape_text(part));
+      RILL_CHECK(to.extent(i) == part.extent(i),
+                 "the turns of one input differ: ", shape_text(parts[0]), " and ",
+                 shape_text(part));
     }
     copy_view(part.view(), to);
     at += part.extent(axis);
@@ -205,8 +207,8 @@ Result<std::optional<Tensor>> InputSource::given(const Graph& graph, size_t inde
   if (fed != fed_back_.end()) return std::optional(fed->second);
   const Bundle::Item* item = item_for(graph, index);
   if (item == nullptr) return std::optional<Tensor>();
-  log_->info(str_cat("Using fixed input for input called ", name, " (", item->turns.size(),
-                     " turn(s))"));
+  log_->info(
+      str_cat("Using fixed input for input called ", name, " (", item->turns.size(), " turn(s))"));
   if (stream_axis >= 0 && item->turns.size() > 1 && stream_axis < item->turns[0].rank()) {
     RILL_ASSIGN(Tensor whole, joined(item->turns, stream_axis));
     return std::optional(std::move(whole));
@@ -264,7 +266,8 @@ Result<Tensor> InputSource::made_up(const Graph& graph, size_t index, const Bind
   Random random(seed_, name);
   for (int64_t i = 0; i < wide.volume(); ++i) {
     const double value = range.low + (range.high - range.low) * random.next();
-    wide.mutable_data<double>()[i] = dtype == DType::kBool ? static_cast<double>(value >= 1) : value;
+    wide.mutable_data<double>()[i] =
+        dtype == DType::kBool ? static_cast<double>(value >= 1) : value;
   }
   if (!is_quantised(dtype)) return cast(wide, dtype);
   const DType plain = dtype == DType::kQU8   ? DType::kU8

@@ -10,13 +10,15 @@ constexpr Refused kNeverValue{true, true};
 
 const OptionRow kOptions[] = {
     // Model and registries
-    {"--nnef-tract-core", kGlobal, &Args::registry, "on by default"},
-    {"--nnef-tract-pulse,--nnef-tract-extra,--nnef-tract-transformers,--nnef-tract-onnx,--opl,"
-     "--nnef-tract-resource",
-     kGlobal, &Args::registry, "on by default"},
+    {"--nnef-tract-core", kGlobal, &Args::no_effect, "on by default"},
+    {"--nnef-tract-pulse", kGlobal, &Args::no_effect, "on by default"},
+    {"--nnef-tract-extra", kGlobal, &Args::no_effect, "on by default"},
+    {"--nnef-tract-transformers", kGlobal, &Args::no_effect, "on by default"},
+    {"--nnef-tract-onnx", kGlobal, &Args::no_effect, "on by default"},
+    {"--nnef-tract-resource", kGlobal, &Args::no_effect, "on by default"},
+    {"--opl", kGlobal, &Args::no_effect, "on by default"},
     {"--no-nnef-tract-core", kGlobal, &Args::no_tract_core, "refuse operators of tract_core"},
-    {"--nnef-extended-identifier", kGlobal, &Args::extended_identifiers,
-     "write names as i\"a.b\""},
+    {"--nnef-extended-identifier", kGlobal, &Args::extended_identifiers, "write names as i\"a.b\""},
     {"--nnef-extern-all-constants", kGlobal, &Args::extern_all_constants,
      "write every constant to a file"},
     {"-f,--format", kGlobal, &Args::format, "nnef is the only format"},
@@ -49,8 +51,7 @@ const OptionRow kOptions[] = {
     {"--random-range", kOnAll, &Args::random_ranges, "name=1.0..10.0"},
     {"--seed", kGlobal | kOnAll, &Args::seed, "of random inputs"},
     {"--set", kOnAll, &Args::run_set, "SYMBOL=EXPRESSION, for the run"},
-    {"--allow-float-casts", kGlobal | kOnAll, &Args::allow_float_casts,
-     "f32 values for f16 wires"},
+    {"--allow-float-casts", kGlobal | kOnAll, &Args::allow_float_casts, "f32 values for f16 wires"},
     {"--drop-partial-pulse", kOnAll, &Args::drop_partial_pulse, "cut the input to whole pulses"},
     // Checks
     {"--assert-output-bundle", kChecks, &Args::output_bundles, "compare outputs by name"},
@@ -58,8 +59,7 @@ const OptionRow kOptions[] = {
     {"--assert-output-fact", kChecks, &Args::assert_output_facts, "dims,dtype of an output"},
     {"--assert-output-count", kOnRun, &Args::assert_output_count, "number of outputs"},
     {"--assert-op-count", kChecks, &Args::assert_op_counts, "OPERATOR NUMBER"},
-    {"--allow-missing-outputs", kChecks, &Args::allow_missing_outputs,
-     "outputs need no reference"},
+    {"--allow-missing-outputs", kChecks, &Args::allow_missing_outputs, "outputs need no reference"},
     {"--approx", kChecks, &Args::approx, "exact, close, approximate, very, super or ultra"},
     {"--approx-custom", kChecks, &Args::approx_custom, "absolute,relative,outliers"},
     // run, stream
@@ -95,7 +95,7 @@ const OptionRow kOptions[] = {
     {"--twice", kOnCompare, &Args::compare_twice, "the same run twice"},
     {"--stage", kOnCompare, &Args::compare_stage, "against the graph at a stage"},
     {"--npz", kOnCompare, &Args::compare_npz, "against values of nodes in an npz"},
-    {"--cumulative", kOnCompare, &Args::registry, "errors add up: always so"},
+    {"--cumulative", kOnCompare, &Args::no_effect, "errors add up: always so"},
 
     // Known, not there
     {"--input-node", kGlobal, kNoValue, ""},

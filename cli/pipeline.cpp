@@ -14,13 +14,12 @@
 namespace rill::cli {
 namespace {
 
-constexpr std::array kStages{"load",       "declutter",  "pulse",           "pulse-to-type",
-                             "pulse-declutter", "set",   "set-declutter",   "nnef-cycle",
-                             "nnef-cycle-declutter",     "before-optimize", "optimize"};
+constexpr std::array kStages{
+    "load",    "declutter",     "pulse",      "pulse-to-type",        "pulse-declutter",
+    "set",     "set-declutter", "nnef-cycle", "nnef-cycle-declutter", "before-optimize",
+    "optimize"};
 
-void warn_to(void* user, std::string_view message) {
-  static_cast<const Log*>(user)->warn(message);
-}
+void warn_to(void* user, std::string_view message) { static_cast<const Log*>(user)->warn(message); }
 
 /// The stages of one command line, and where they stop.
 class Pipeline {
@@ -72,7 +71,8 @@ Status Pipeline::check_pass() const {
   const std::string& pass = args_.pass;
   if (pass.empty()) return {};
   if (pass == "analyse" || pass == "incorporate" || pass == "type") {
-    return fail(Code::kArg, "Stage ", pass, " is skipped, it can not be used as stop: NNEF models "
+    return fail(Code::kArg, "Stage ", pass,
+                " is skipped, it can not be used as stop: NNEF models "
                 "have their types from the start");
   }
   const bool stage = std::find(kStages.begin(), kStages.end(), pass) != kStages.end();
@@ -307,8 +307,8 @@ Status apply_pulse(const std::string& symbol, const Dim& pulse, const Args& args
   pulse::Report report;
   RILL_ASSIGN(Graph pulsed, pulse::pulsify(model->graph, options, &report));
   if (!report.approximations.empty()) {
-    log.notice(str_cat("the streamed model is not the whole one: ",
-                       join(report.approximations, "; ")));
+    log.notice(
+        str_cat("the streamed model is not the whole one: ", join(report.approximations, "; ")));
   }
   model->whole = std::move(model->graph);
   model->graph = std::move(pulsed);

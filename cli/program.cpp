@@ -51,11 +51,16 @@ Status run_subcommand(const Args& args, const Log& log) {
   }
   RILL_ASSIGN(const Model model, make_model(args, log));
   switch (args.command) {
-    case Command::kRun: return run_command(args, log, model);
-    case Command::kBench: return bench_command(args, log, model);
-    case Command::kCompare: return compare_command(args, log, model);
-    case Command::kStream: return stream_command(args, log, model);
-    default: return dump_command(args, log, model);
+    case Command::kRun:
+      return run_command(args, log, model);
+    case Command::kBench:
+      return bench_command(args, log, model);
+    case Command::kCompare:
+      return compare_command(args, log, model);
+    case Command::kStream:
+      return stream_command(args, log, model);
+    default:
+      return dump_command(args, log, model);
   }
 }
 

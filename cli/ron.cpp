@@ -91,8 +91,8 @@ class Reader {
 
   std::string number_or_word() {
     const size_t begin = at_;
-    while (at_ < text_.size() && std::string_view(",:()[]{} \t").find(text_[at_]) ==
-                                     std::string_view::npos) {
+    while (at_ < text_.size() &&
+           std::string_view(",:()[]{} \t").find(text_[at_]) == std::string_view::npos) {
       ++at_;
     }
     return std::string(text_.substr(begin, at_ - begin));
@@ -141,8 +141,7 @@ Result<TransformSpec> parse_transform(std::string_view text) {
   if (!text.starts_with('{')) return Reader(text).call();
   TransformSpec out;
   out.fields = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!out.fields.is_object() || !out.fields.contains("name") ||
-      !out.fields["name"].is_string()) {
+  if (!out.fields.is_object() || !out.fields.contains("name") || !out.fields["name"].is_string()) {
     return fail(Code::kArg, "--transform ", text, ": expected a JSON object with a name");
   }
   out.name = out.fields["name"].get<std::string>();

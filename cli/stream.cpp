@@ -65,8 +65,8 @@ Status stream_command(const Args& args, const Log& log, const Model& model) {
   options.open_end = args.drop_partial_pulse;
   options.nan_filler = args.filler == "nan";
   options.progress = Log::terminal() && !args.quiet;
-  RILL_ASSIGN(const StreamResult result, run_stream(ready.session.get(), stream.inputs.values,
-                                                    stream.frames, options));
+  RILL_ASSIGN(const StreamResult result,
+              run_stream(ready.session.get(), stream.inputs.values, stream.frames, options));
   if (!args.save_outputs.empty()) {
     const std::vector<std::vector<Tensor>> turns{result.outputs};
     RILL_TRY(write_turns(args.save_outputs, model.graph.output_names, turns, log.tract()));

@@ -17,8 +17,8 @@ Status wrong_field(const TransformSpec& spec, std::string_view expected) {
 Status check_fields(const TransformSpec& spec, std::initializer_list<const char*> known,
                     const Log& log) {
   for (const auto& [key, value] : spec.fields.items()) {
-    const bool found = std::any_of(known.begin(), known.end(),
-                                   [&](const char* name) { return key == name; });
+    const bool found =
+        std::any_of(known.begin(), known.end(), [&](const char* name) { return key == name; });
     if (found) continue;
     std::string names;
     for (const char* name : known) names += str_cat(names.empty() ? "" : ", ", name);
