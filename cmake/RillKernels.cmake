@@ -2,7 +2,8 @@
 # Adds kernels/<family>: <family>.cpp for every CPU, and one <tier>.cpp per tier of this
 # architecture, the only files that get -m flags. Each tier file sees xsimd under a name of its own:
 # xsimd 8.1 has inline functions that do not depend on the architecture, and a linker keeps one copy.
-# They are -O2 in every build type: at -O0 GCC 12 rejects parts of xsimd's AVX-512 code.
+# They are -O2 in every build type: at -O0 GCC 12 rejects parts of xsimd's AVX-512 code. Checks of
+# undefined behaviour would make them take minutes each; the scalar tier has them.
 
 set(RILL_TIER_FLAGS_sse42 -msse4.2)
 set(RILL_TIER_FLAGS_avx2 -mavx2 -mfma -mf16c)
@@ -30,6 +31,6 @@ function(rill_kernels family)
     set(source "${CMAKE_CURRENT_SOURCE_DIR}/${family}/${tier}.cpp")
     target_sources(rill_kernels PRIVATE ${source})
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-      "${RILL_TIER_FLAGS_${tier}};-O2;-Dxsimd=xsimd_${tier};-Wno-pedantic;-Wno-shadow")
+      "${RILL_TIER_FLAGS_${tier}};-O2;-Dxsimd=xsimd_${tier};-Wno-pedantic;-Wno-shadow;-fno-sanitize=undefined")
   endforeach()
 endfunction()

@@ -3,6 +3,12 @@
 add_library(rill_flags INTERFACE)
 target_compile_features(rill_flags INTERFACE cxx_std_20)
 target_include_directories(rill_flags INTERFACE "${PROJECT_SOURCE_DIR}")
+if(CMAKE_CROSSCOMPILING)
+  # xsimd is headers only: the host's serve, without the rest of the host's headers.
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/host_include")
+  file(CREATE_LINK /usr/include/xsimd "${PROJECT_BINARY_DIR}/host_include/xsimd" SYMBOLIC)
+  target_include_directories(rill_flags SYSTEM INTERFACE "${PROJECT_BINARY_DIR}/host_include")
+endif()
 # Contraction would fuse a*b+c in files with -mfma only, and the tiers would differ in the last bit.
 target_compile_options(rill_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow)
 # GCC 12 reports overlaps in std::string that are not there (its bug 105651).

@@ -173,6 +173,7 @@ void Pulsifier::describe(Report* report) {
   pulsed_.properties.insert_or_assign("pulse.output_axes", ints(out_axes));
   pulsed_.properties.insert_or_assign("pulse.streaming_symbol", texts({options_.symbol}));
   pulsed_.properties.insert_or_assign("rill.pulse.output_lengths", texts(lengths));
+  pulsed_.properties.insert_or_assign("rill.pulse.pulse", ints({*options_.pulse.to_int()}));
   if (!own.approximations.empty()) {
     pulsed_.properties.insert_or_assign("rill.pulse.approx", texts(own.approximations));
   }

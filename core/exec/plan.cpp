@@ -174,6 +174,10 @@ Status PlanBuilder::run(std::span<const Operand> body_sources) {
         if (!numbers.ok()) numbers = Tensor::zeros(DType::kI64, value->shape());
         value = std::make_shared<const Tensor>(std::move(numbers).value());
       }
+      if (value->block_format() != BlockFormat::kNone) {
+        RILL_ASSIGN(Tensor plain, dequantised(*value));
+        value = std::make_shared<const Tensor>(std::move(plain));
+      }
       const View view = value->view();
       Operand placed;
       placed.dtype = value->dtype();
@@ -285,13 +289,19 @@ void describe_streams(const Graph& graph, Plan* plan) {
       symbol->second.volume() == 1) {
     plan->stream_symbol = *symbol->second.data<std::string>();
   }
+  const auto pulse = int_property(graph, "rill.pulse.pulse");
+  if (pulse.size() == 1) plan->stream_pulse = pulse[0];
   const auto describe = [](PlanIo* io, const std::vector<int64_t>& axes, size_t i) {
     if (i >= axes.size() || axes[i] < 0 || axes[i] >= static_cast<int64_t>(io->shape.size())) return;
     io->stream.axis = static_cast<int>(axes[i]);
     io->stream.pulse = io->shape[static_cast<size_t>(axes[i])];
     io->stream.length = Dim::invalid();
   };
-  for (size_t i = 0; i < plan->inputs.size(); ++i) describe(&plan->inputs[i], in_axes, i);
+  for (size_t i = 0; i < plan->inputs.size(); ++i) {
+    describe(&plan->inputs[i], in_axes, i);
+    // Without the property, inputs declared with the bare symbol tell the pulse.
+    if (plan->stream_pulse == 0) plan->stream_pulse = plan->inputs[i].stream.pulse;
+  }
   const auto lengths = graph.properties.find("rill.pulse.output_lengths");
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
     describe(&plan->outputs[i], out_axes, i);

@@ -131,6 +131,7 @@ struct Plan {
   std::vector<PlanBuffer> buffers;
   std::vector<Ring> rings;
   std::string stream_symbol;  ///< empty unless pulsed
+  int64_t stream_pulse = 0;   ///< how much of the stream symbol one step takes
   int64_t arena_bytes = 0;
   int64_t state_bytes = 0;
   int64_t const_bytes = 0;

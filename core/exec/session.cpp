@@ -211,9 +211,8 @@ Session::Valid Session::valid_frames(size_t index) const noexcept {
 int64_t Session::steps_left() const noexcept {
   if (clock_.end < 0) return -1;
   int64_t needed = 0;
-  for (const PlanIo& io : plan_->inputs) {
-    if (io.stream.axis < 0 || io.stream.pulse == 0) continue;
-    needed = std::max(needed, (clock_.end + io.stream.pulse - 1) / io.stream.pulse);
+  if (plan_->stream_pulse > 0) {
+    needed = (clock_.end + plan_->stream_pulse - 1) / plan_->stream_pulse;
   }
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const PlanStream& stream = plan_->outputs[i].stream;

@@ -35,7 +35,7 @@ class Session {
   /// Run once: the whole graph, or the next pulse. Real-time: no allocation, lock or system call;
   /// denormals are flushed meanwhile.
   void step() noexcept;
-  /// Tell the length of the stream, in frames at the inputs. At the latest before the step that
+  /// Tell the length of the stream: the value of its symbol. At the latest before the step that
   /// takes the last frames.
   void announce_end(int64_t frames) noexcept;
   bool end_announced() const { return clock_.end >= 0; }

@@ -121,20 +121,55 @@ double quantise(double real, const View& to) {
   return std::isnan(q) ? 0 : std::clamp(q, low, high);
 }
 
-void cast_quantised(const View& from, const View& to) {
-  visit_type(from.dtype, [&](auto source) {
-    using From = decltype(source);
+/// Converts by way of the widest type of the source's kind, which holds all its values: a pair of
+/// loops per type instead of one per pair of types.
+template <class Wide>
+void cast_through(const View& from, const View& to) {
+  constexpr int64_t kBlock = 64;
+  Wide block[kBlock];
+  int64_t targets[kBlock];
+  int64_t sources[kBlock];
+  int64_t held = 0;
+  const auto flush = [&] {
+    visit_type(from.dtype, [&](auto source) {
+      using From = decltype(source);
+      for (int64_t i = 0; i < held; ++i) {
+        block[i] = convert_element<Wide>(from.as<From>()[sources[i]]);
+      }
+    });
     visit_type(to.dtype, [&](auto target) {
       using To = decltype(target);
-      const bool to_integer = is_int(to.dtype);
-      for_each_pair(from, to, [&](int64_t a, int64_t b) {
-        double value = convert_element<double>(from.as<From>()[a]);
-        if (is_quantised(from.dtype) && !to_integer) {
-          value = (value - from.q.zero_point) * static_cast<double>(from.q.scale);
-        }
-        if (is_quantised(to.dtype) && !is_int(from.dtype)) value = quantise(value, to);
-        to.as<To>()[b] = convert_element<To>(value);
-      });
+      for (int64_t i = 0; i < held; ++i) to.as<To>()[targets[i]] = convert_element<To>(block[i]);
+    });
+    held = 0;
+  };
+  for_each_pair(from, to, [&](int64_t a, int64_t b) {
+    sources[held] = a;
+    targets[held] = b;
+    if (++held == kBlock) flush();
+  });
+  flush();
+}
+
+/// Reads one element as the real number that it stands for, or as the integer if `raw`.
+double real_at(const View& view, int64_t at, bool raw) {
+  double value = 0;
+  visit_type(view.dtype, [&](auto type) {
+    using T = decltype(type);
+    value = convert_element<double>(view.as<T>()[at]);
+  });
+  if (!is_quantised(view.dtype) || raw) return value;
+  return (value - view.q.zero_point) * static_cast<double>(view.q.scale);
+}
+
+void cast_quantised(const View& from, const View& to) {
+  const bool raw = is_int(to.dtype);
+  for_each_pair(from, to, [&](int64_t a, int64_t b) {
+    double value = real_at(from, a, raw);
+    if (is_quantised(to.dtype) && !is_int(from.dtype)) value = quantise(value, to);
+    visit_type(to.dtype, [&](auto type) {
+      using To = decltype(type);
+      to.as<To>()[b] = convert_element<To>(value);
     });
   });
 }
@@ -181,15 +216,13 @@ Status cast_into(const View& from, const View& to) {
     cast_quantised(from, to);
     return {};
   }
-  visit_type(from.dtype, [&](auto source) {
-    using From = decltype(source);
-    visit_type(to.dtype, [&](auto target) {
-      using To = decltype(target);
-      for_each_pair(from, to, [&](int64_t a, int64_t b) {
-        to.as<To>()[b] = convert_element<To>(from.as<From>()[a]);
-      });
-    });
-  });
+  if (is_float(from.dtype)) {
+    cast_through<double>(from, to);
+  } else if (is_unsigned_int(from.dtype)) {
+    cast_through<uint64_t>(from, to);
+  } else {
+    cast_through<int64_t>(from, to);
+  }
   return {};
 }
 

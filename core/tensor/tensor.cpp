@@ -192,6 +192,7 @@ Result<Tensor> dequantised(const Tensor& tensor) {
 std::string tensor_text(const Tensor& tensor, int64_t limit) {
   std::string out;
   for (const int64_t extent : tensor.shape()) out += str_cat(extent, ",");
+  if (tensor.rank() == 0) out += ',';
   out += dtype_name(tensor.dtype());
   if (is_quantised(tensor.dtype())) {
     out += str_cat("(Z:", tensor.qparams().zero_point, " S:", tensor.qparams().scale, ")");

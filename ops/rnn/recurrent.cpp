@@ -19,12 +19,9 @@ int Recurrent::gates() const {
   }
 }
 
-std::string_view Recurrent::name() const {
-  switch (static_cast<Cell>(cell)) {
-    case Cell::kGru: return "GruSeq";
-    case Cell::kLstm: return "LstmSeq";
-    default: return "RnnSeq";
-  }
+std::vector<std::string> Recurrent::details() const {
+  constexpr const char* kNames[] = {"GRU", "LSTM", "RNN tanh", "RNN relu"};
+  return {str_cat("as one kernel: ", kNames[cell])};
 }
 
 void Recurrent::fields(FieldVisitor& visitor) {

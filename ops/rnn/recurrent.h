@@ -30,7 +30,9 @@ struct Recurrent final : OpBase<Recurrent> {
   static constexpr int64_t kLastC = 2;
 
   int gates() const;
-  std::string_view name() const override;
+  /// The name of the loop that it stands for.
+  std::string_view name() const override { return "Scan"; }
+  std::vector<std::string> details() const override;
   void fields(FieldVisitor& visitor) override;
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
