@@ -37,9 +37,26 @@ target_sources(rill_ops PRIVATE
 if(RILL_TESTS)
   rill_library(rill_ops_testing SOURCES math/test_support.cpp DEPENDS rill_ops rill_nnef rill_pulse)
   target_link_libraries(rill_ops_testing PUBLIC GTest::gtest)
-  rill_test(ops_array_test
-    SOURCES
-      math/known_answers_test.cpp
-    DEPENDS rill_ops_testing
-    LABELS ops)
+  set(tests
+    array/axis_ops_test.cpp
+    array/broadcast_test.cpp
+    array/cast_test.cpp
+    array/concat_test.cpp
+    array/gather_test.cpp
+    array/pad_test.cpp
+    array/range_test.cpp
+    array/reshape_test.cpp
+    array/slice_test.cpp
+    math/binary_test.cpp
+    math/cumsum_test.cpp
+    math/known_answers_test.cpp
+    math/pointwise_test.cpp
+    math/reduce_test.cpp
+    math/select_test.cpp
+    math/unary_test.cpp
+    nn/softmax_test.cpp
+  )
+  rill_test(ops_array_test SOURCES ${tests} DEPENDS rill_ops_testing LABELS ops)
+  # Ops derive from a class without type information.
+  set_source_files_properties(${tests} PROPERTIES COMPILE_OPTIONS -fno-rtti)
 endif()

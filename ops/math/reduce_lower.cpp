@@ -1,16 +1,25 @@
 #include "ops/math/reduce_lower.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "kernels/reduce/reduce.h"
 #include "ops/math/nest.h"
+
+// The order in which elements are added is fixed by the logical axes and by how many are reduced,
+// never by strides or by the extents of axes that stay: a stream, whose pulses have other extents
+// and sometimes other strides, gives the bits of the whole. Few elements, and axes that are not the
+// last ones, make one chain in ascending order; many elements of the last axes are added by lanes.
 
 namespace rill::ops {
 namespace {
 
 using kernels::ReduceF32Args;
 using kernels::ReduceOp;
+
+// Below this, lanes would be mostly empty.
+constexpr int64_t kChainElements = 8;
 
 struct StepArgs {
   kernels::ReduceF32Fn run;
@@ -31,6 +40,56 @@ void run_step(const StepArgs& step, const Frame& frame) noexcept {
   });
 }
 
+template <ReduceOp kOp>
+float joined(float acc, float x) {
+  if constexpr (kOp == ReduceOp::kSum) return acc + x;
+  if constexpr (kOp == ReduceOp::kProd) return acc * x;
+  if constexpr (kOp == ReduceOp::kMax) return x > acc ? x : acc;
+  return x < acc ? x : acc;
+}
+
+template <ReduceOp kOp>
+float start_of() {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (kOp == ReduceOp::kSum) return 0.0F;
+  if (kOp == ReduceOp::kProd) return 1.0F;
+  return kOp == ReduceOp::kMax ? -kInfinity : kInfinity;
+}
+
+/// Chains of contiguous elements, which the kernel would add by lanes.
+template <ReduceOp kOp>
+void run_chains(const StepArgs& step, const Frame& frame) noexcept {
+  const float* x = frame.ptr<float>(step.x);
+  float* y = frame.ptr<float>(step.y);
+  const ReduceF32Args& args = step.args;
+  step.loops.for_each(0, step.loops.count, [&](int64_t x_at, int64_t y_at) {
+    const float* from = x + x_at;
+    float* to = y + y_at;
+    if (args.reduced == 2 && args.x_reduced == 1 && args.x_outer == 2 && args.y_outer == 1) {
+      for (int64_t i = 0; i < args.outer; ++i) {
+        to[i] = joined<kOp>(joined<kOp>(start_of<kOp>(), from[2 * i]), from[2 * i + 1]);
+      }
+      return;
+    }
+    for (int64_t i = 0; i < args.outer; ++i, from += args.x_outer, to += args.y_outer) {
+      float acc = start_of<kOp>();
+      for (int64_t k = 0; k < args.reduced; ++k) acc = joined<kOp>(acc, from[k * args.x_reduced]);
+      *to = acc;
+    }
+  });
+}
+
+using StepFn = void (*)(const StepArgs&, const Frame&) noexcept;
+
+StepFn chains_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum: return run_chains<ReduceOp::kSum>;
+    case ReduceOp::kProd: return run_chains<ReduceOp::kProd>;
+    case ReduceOp::kMax: return run_chains<ReduceOp::kMax>;
+    default: return run_chains<ReduceOp::kMin>;
+  }
+}
+
 std::optional<ReduceOp> kernel_op(ReduceKind kind) {
   switch (kind) {
     case ReduceKind::kSum: return ReduceOp::kSum;
@@ -44,51 +103,55 @@ std::optional<ReduceOp> kernel_op(ReduceKind kind) {
 }  // namespace
 
 Result<bool> lower_reduce(const Reduce& op, Lowering& lowering) {
-  const Operand& x = lowering.in(0);
+  Operand x = lowering.in(0);
   const auto kernel = kernel_op(op.kind_of);
   if (x.dtype != DType::kF32 || !kernel) return false;
-  const std::vector<int> order = Lowering::physical_order(x);
   const auto is_reduced = [&](int axis) {
     return std::find(op.reduced.begin(), op.reduced.end(), axis) != op.reduced.end();
   };
-  Nest summed;
-  for (const int axis : order) {
-    if (is_reduced(axis)) summed.add(x.extent(axis), x.step(axis), 0);
+  std::vector<int> order;  // first the axes that stay, from the outermost to the innermost
+  for (const int axis : Lowering::physical_order(x)) {
+    if (!is_reduced(axis)) order.push_back(axis);
   }
-  if (summed.count > 1) return false;
+  const size_t rest = order.size();
+  order.insert(order.end(), op.reduced.begin(), op.reduced.end());
+  Nest summed;
+  for (size_t i = rest; i < order.size(); ++i) summed.add(x.extent(order[i]), x.step(order[i]), 0);
+  int64_t count = 1;
+  for (int i = 0; i < summed.count; ++i) count *= summed.extent[static_cast<size_t>(i)];
+  const bool trailing = op.reduced.empty() || op.reduced[0] == static_cast<int64_t>(rest);
+  const bool lanes = trailing && count > kChainElements;
+  const bool one_run = summed.count <= 1 && (!lanes || summed.x[0] == 1);
+  if (!one_run) x = lowering.ordered(x, order);
+
   const Operand y = lowering.make_out(0, order);
   StepArgs step;
   step.run = kernels::reduce_f32();
   step.args.op = *kernel;
-  step.args.reduced = summed.count == 0 ? 1 : summed.extent[0];
-  step.args.x_reduced = summed.count == 0 ? 0 : summed.x[0];
-  // The innermost axis that stays goes to the kernel's inner loop, of extent 1 or not: which of its
-  // forms runs must not depend on the extents, or a stream would give other bits than the whole.
-  Nest kept;
-  std::vector<int> rest;
-  for (const int axis : order) {
-    if (!is_reduced(axis)) rest.push_back(axis);
-  }
+  step.args.reduced = count;
+  step.args.x_reduced = one_run && summed.count == 1 ? summed.x[0] : 1;
   int inner = -1;
-  if (!rest.empty() && x.step(rest.back()) == 1) inner = rest.back();
-  for (const int axis : rest) {
-    if (axis != inner) kept.add(x.extent(axis), x.step(axis), y.step(axis));
+  for (size_t i = 0; i < rest && !lanes; ++i) {
+    if (x.step(order[i]) == 1 && x.extent(order[i]) > 1) inner = order[i];
+  }
+  for (size_t i = 0; i < rest; ++i) {
+    if (order[i] != inner) step.loops.add(x.extent(order[i]), x.step(order[i]), y.step(order[i]));
   }
   if (inner >= 0) {
     step.args.inner = x.extent(inner);
     step.args.x_inner = 1;
     step.args.y_inner = y.step(inner);
   }
-  if (kept.count > 0) {
-    const auto last = static_cast<size_t>(--kept.count);
-    step.args.outer = kept.extent[last];
-    step.args.x_outer = kept.x[last];
-    step.args.y_outer = kept.y[last];
+  if (step.loops.count > 0) {
+    const auto last = static_cast<size_t>(--step.loops.count);
+    step.args.outer = step.loops.extent[last];
+    step.args.x_outer = step.loops.x[last];
+    step.args.y_outer = step.loops.y[last];
   }
-  step.loops = kept;
   step.x = x.ref;
   step.y = y.ref;
-  lowering.step(run_step, step, {x.ref}, {y.ref});
+  const bool by_kernel = lanes || inner >= 0;
+  lowering.step(by_kernel ? run_step : chains_of(*kernel), step, {x.ref}, {y.ref});
   return true;
 }
 

@@ -53,6 +53,16 @@ Tensor random_f32(uint32_t seed, std::vector<int64_t> shape) {
   return out;
 }
 
+Result<Graph> load_text(std::string_view graph) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / str_cat("rill_ops_test_", getpid());
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "graph.nnef") << graph;
+  Result<Graph> loaded = nnef::load(folder.string(), op_table());
+  std::filesystem::remove_all(folder);
+  return loaded;
+}
+
 Result<Graph> load(const std::vector<Input>& inputs, std::string_view statements,
                    std::string_view results, std::string_view extensions) {
   std::string names;
@@ -62,18 +72,11 @@ Result<Graph> load(const std::vector<Input>& inputs, std::string_view statements
     body += str_cat("  ", input.name, " = tract_core_external(shape = [", input.shape,
                     "], datum_type = '", input.dtype, "');\n");
   }
-  const std::string graph = str_cat(
+  return load_text(str_cat(
       "version 1.0;\nextension tract_registry tract_core;\nextension tract_registry tract_pulse;\n"
       "extension tract_symbol S;\nextension tract_symbol B;\n",
       extensions, "graph network(", names, ") -> (", results, ") {\n", body, "  ", statements,
-      "\n}\n");
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / str_cat("rill_ops_test_", getpid());
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "graph.nnef") << graph;
-  Result<Graph> loaded = nnef::load(folder.string(), op_table());
-  std::filesystem::remove_all(folder);
-  return loaded;
+      "\n}\n"));
 }
 
 Graph graph_of(const std::vector<Input>& inputs, std::string_view statements,
@@ -215,6 +218,30 @@ void expect_every_layout(const OpPtr& op, const std::vector<Tensor>& inputs) {
       expect_same((*got)[i], (*want)[i]);
     }
   } while (std::next_permutation(order.begin(), order.end()));
+}
+
+void expect_written_and_read(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const auto simple = declutter(graph);
+  ASSERT_TRUE(simple.ok()) << simple.error().to_string();
+  const auto want = run(graph, inputs);
+  ASSERT_TRUE(want.ok()) << want.error().to_string();
+  for (const Graph* written : {&graph, &*simple}) {
+    const auto as_text = nnef::graph_text(*written);
+    ASSERT_TRUE(as_text.ok()) << as_text.error().to_string();
+    const auto again = load_text(*as_text);
+    ASSERT_TRUE(again.ok()) << again.error().to_string() << "\n" << *as_text;
+    const auto got = run(*again, inputs);
+    ASSERT_TRUE(got.ok()) << got.error().to_string();
+    for (size_t i = 0; i < want->size(); ++i) expect_same((*got)[i], (*want)[i]);
+  }
+}
+
+void expect_load_error(const std::vector<Input>& inputs, std::string_view statements, Code code,
+                       std::string_view words) {
+  const auto graph = load(inputs, statements);
+  ASSERT_FALSE(graph.ok()) << "loaded: " << statements;
+  EXPECT_EQ(graph.error().code, code) << graph.error().to_string();
+  EXPECT_NE(graph.error().message.find(words), std::string::npos) << graph.error().to_string();
 }
 
 namespace {

@@ -36,6 +36,12 @@ Result<Graph> load(const std::vector<Input>& inputs, std::string_view statements
 Graph graph_of(const std::vector<Input>& inputs, std::string_view statements,
                std::string_view results = "y", std::string_view extensions = "");
 
+/// Load the text of a whole graph file.
+Result<Graph> load_text(std::string_view graph);
+/// Expect that statements on these inputs do not load, with this code and these words.
+void expect_load_error(const std::vector<Input>& inputs, std::string_view statements, Code code,
+                       std::string_view words);
+
 /// Infer and evaluate one op.
 Result<std::vector<Tensor>> eval(const Op& op, const std::vector<Tensor>& inputs);
 /// Prepare and run a graph, its symbols bound by the shapes of the inputs.
@@ -52,6 +58,9 @@ std::string text(const Tensor& tensor);
 void expect_same(const Tensor& got, const Tensor& want);
 /// Expect values within `atol + rtol * |want|`.
 void expect_near(const Tensor& got, const Tensor& want, double atol, double rtol);
+
+/// Write a graph to text, as it is and simplified, read it back, and expect the same outputs.
+void expect_written_and_read(const Graph& graph, const std::vector<Tensor>& inputs);
 
 /// Stream a graph of one input and one output with every pulse in the list, for every length, and
 /// expect the frames of the whole run, bit for bit. What follows the last frame is NaN.

@@ -1,0 +1,140 @@
+#include "ops/array/slice.h"
+
+#include "core/optim/optim.h"
+#include "ops/math/test_support.h"
+
+namespace rill::ops::test {
+namespace {
+
+std::string shape_of(std::string_view statements, std::string_view extensions = "") {
+  const Graph graph = graph_of({{"x", "2, S"}}, statements, "y", extensions);
+  return graph.nodes.empty() ? "" : graph.fact(graph.outputs[0]).to_string();
+}
+
+TEST(Slice, GivesTheSameInEveryLayout) {
+  const Tensor x = random_f32(1, {2, 7, 4});
+  expect_every_layout(std::make_shared<Slice>(1, Dim(2), Dim(6)), {x});
+  expect_every_layout(std::make_shared<Slice>(2, Dim(4), Dim(4)), {x});
+  expect_every_layout(std::make_shared<Downsample>(1, 3, 1), {x});
+  expect_every_layout(std::make_shared<Downsample>(1, -2, 1), {x});
+}
+
+TEST(Slice, TakesSymbolicBounds) {
+  EXPECT_EQ(shape_of("y = slice(x, axes = [1], begin = [1], end = [S]);"), "2,-1+S,F32");
+  EXPECT_EQ(shape_of("y = slice(x, axes = [1], begin = [0], end = [S - 2]);"), "2,-2+S,F32");
+  EXPECT_EQ(shape_of("y = slice(x, axes = [1], begin = [-3], end = [-1]);"), "2,2,F32");
+  EXPECT_EQ(shape_of("y = slice(x, axes = [1], begin = [2], end = [0]);"), "2,-2+S,F32");
+  EXPECT_EQ(shape_of("y = slice(x, axes = [1], begin = [0], end = [S + 5]);"), "2,S,F32");
+  EXPECT_EQ(shape_of("y = slice(x, axes = [1], begin = [S - 2], end = [S]);"), "2,2,F32");
+}
+
+TEST(Slice, FoldsTheBoundsOfTheExportersFragments) {
+  // min(max(0, select(i >= 0, 0, n) + i), n) with i = -2, n = S.
+  const char* bound =
+      "s = tract_core_shape_of(x); d = slice(s, axes = [0], begin = [1], end = [2]);"
+      " n = squeeze(d, axes = [0]); c = ge(-2, 0); o = select(c, 0, n);"
+      " e = tract_core_cast(min(max(0, o + -2), n), to = \"tdim\");"
+      " y = slice(x, axes = [1], begin = [0], end = [e], stride = [1]);";
+  EXPECT_EQ(shape_of(bound, "extension tract_assert S >= 2;\n"), "2,-2+S,F32");
+}
+
+TEST(Slice, IsCheckedOnceItsSymbolsAreNumbers) {
+  const Graph graph = graph_of({{"x", "S"}}, "y = slice(x, axes = [0], begin = [2], end = [6]);");
+  EXPECT_TRUE(run(graph, {random_f32(2, {6})}).ok());
+  const auto shorter = run(graph, {random_f32(2, {5})});
+  ASSERT_FALSE(shorter.ok());
+  EXPECT_EQ(shorter.error().code, Code::kShape);
+  EXPECT_NE(shorter.error().message.find("out of axis 0"), std::string::npos);
+}
+
+TEST(Slice, NamesWhatIsWrong) {
+  const std::vector<Input> x = {{"x", "2, 5"}};
+  expect_load_error(x, "y = slice(x, axes = [2], begin = [0], end = [1]);", Code::kShape,
+                    "no axis 2");
+  expect_load_error(x, "y = slice(x, axes = [0, 1], begin = [0], end = [1, 1]);", Code::kShape,
+                    "have 2, 1, 2");
+  expect_load_error(x, "y = slice(x, axes = [1], begin = [0], end = [4], stride = [0]);",
+                    Code::kShape, "stride 0");
+  expect_load_error(x, "y = tract_core_downsample(x, axis = 1, stride = 2, modulo = -1);",
+                    Code::kShape, "modulo -1");
+}
+
+TEST(Slice, RefusesBoundsThatNoSymbolCanMakeFit) {
+  const Fact x = Fact::of(DType::kF32, {Dim(4)});
+  for (const auto& [begin, end] : {std::pair{-1, 2}, {3, 2}, {0, 5}}) {
+    const auto out = Slice(0, Dim(begin), Dim(end)).infer({&x, 1});
+    ASSERT_FALSE(out.ok());
+    EXPECT_EQ(out.error().code, Code::kShape);
+  }
+  EXPECT_FALSE(Slice(1, Dim(0), Dim(1)).infer({&x, 1}).ok());
+  EXPECT_FALSE(Slice(-1, Dim(0), Dim(1)).infer({&x, 1}).ok());
+  EXPECT_FALSE(Downsample(0, INT64_MIN, 0).infer({&x, 1}).ok());
+}
+
+TEST(Slice, IsSimplified) {
+  const Graph graph = graph_of({{"x", "2, S"}},
+                               "a = slice(x, axes = [1], begin = [2], end = [S]);"
+                               " b = slice(a, axes = [1], begin = [1], end = [S - 3]);"
+                               " y = slice(b, axes = [0], begin = [0], end = [2]);");
+  const Graph simple = declutter(graph).value();
+  ASSERT_EQ(simple.nodes.size(), 2U);
+  EXPECT_EQ(simple.nodes[1].op->as<Slice>()->begin, Dim(3));
+}
+
+TEST(Slice, DropsTheFirstFramesOfAStream) {
+  const Graph graph = graph_of({{"x", "2, S"}}, "y = slice(x, axes = [1], begin = [3], end = [S]);");
+  expect_streams(graph, 1, {1, 2, 5}, {4, 5, 11}, {3, 3, 3});
+}
+
+TEST(Slice, DropsTheLastFramesOfAStream) {
+  const Graph graph = graph_of({{"x", "2, S"}},
+                               "y = slice(x, axes = [1], begin = [1], end = [S - 2]);");
+  expect_streams(graph, 1, {1, 4}, {4, 9}, {1, 1});
+}
+
+TEST(Slice, CutsOtherAxesInEachPulse) {
+  const Graph graph = graph_of({{"x", "5, S"}}, "y = slice(x, axes = [0], begin = [1], end = [3]);");
+  expect_streams(graph, 1, {1, 4}, {1, 9}, {0, 0});
+}
+
+TEST(Slice, TakesFramesOffAVirtualPrefixForFree) {
+  const Graph graph = graph_of({{"x", "2, S"}}, "a = pad(x, padding = [(0, 0), (4, 0)]);"
+                                                " y = slice(a, axes = [1], begin = [4], end = [S + 4]);");
+  expect_streams(graph, 1, {1, 3}, {1, 8}, {0, 0});
+}
+
+TEST(Downsample, KeepsEveryOtherFrameOfAStream) {
+  const Graph graph = graph_of({{"x", "2, S"}},
+                               "y = tract_core_downsample(x, axis = 1, stride = 2, modulo = 0);");
+  expect_streams(graph, 1, {2, 6}, {1, 2, 7, 12}, {0, 0});
+}
+
+TEST(Downsample, CountsItsPhaseFromTheFirstFrame) {
+  const Graph graph = graph_of({{"x", "2, S"}},
+                               "a = slice(x, axes = [1], begin = [2], end = [S]);"
+                               " y = tract_core_downsample(a, axis = 1, stride = 3, modulo = 2);");
+  expect_streams(graph, 1, {3, 6}, {5, 8, 17}, {1, 1});
+}
+
+TEST(Slice, RefusesWhatAStreamCanNotTell) {
+  const auto refused = [](const char* statements, std::string_view words) {
+    expect_refused(graph_of({{"x", "2, S"}}, statements), 6, words);
+  };
+  refused("y = slice(x, axes = [1], begin = [S - 2], end = [S]);", "known only at the end");
+  refused("y = slice(x, axes = [1], begin = [-2], end = [0]);", "known only at the end");
+  refused("a = slice(x, axes = [1], begin = [0], end = [1]); y = sub(x, a);", "fixed number");
+  refused("y = slice(x, axes = [1], begin = [0], end = [S], stride = [-1]);", "backwards");
+  refused("y = slice(x, axes = [1], begin = [0], end = [S], stride = [4]);", "no multiple");
+}
+
+TEST(Slice, IsWrittenAndReadBack) {
+  const Graph graph = graph_of({{"x", "2, 9"}},
+                               "y = slice(x, axes = [1], begin = [1], end = [8], stride = [2]);");
+  expect_written_and_read(graph, {random_f32(3, {2, 9})});
+  const Graph symbolic = graph_of({{"x", "2, S"}},
+                                  "y = slice(x, axes = [1], begin = [1], end = [S - 1]);");
+  expect_written_and_read(symbolic, {random_f32(3, {2, 9})});
+}
+
+}  // namespace
+}  // namespace rill::ops::test

@@ -1,0 +1,100 @@
+#include "ops/math/reduce.h"
+
+#include "core/optim/optim.h"
+#include "ops/math/test_support.h"
+
+namespace rill::ops::test {
+namespace {
+
+TEST(Reduce, ExtremaAreTheSameInEveryLayout) {
+  const Tensor x = random_f32(1, {2, 3, 4});
+  for (const std::vector<int64_t>& axes :
+       {std::vector<int64_t>{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}, {}}) {
+    for (const ReduceKind kind : {ReduceKind::kMax, ReduceKind::kMin, ReduceKind::kArgMax}) {
+      expect_every_layout(std::make_shared<Reduce>(kind, axes), {x});
+    }
+  }
+}
+
+TEST(Reduce, SumsAreNearInEveryLayout) {
+  const Tensor x = random_f32(1, {3, 40, 2});
+  for (const std::vector<int64_t>& axes : {std::vector<int64_t>{0}, {1}, {2}, {0, 2}, {0, 1, 2}}) {
+    const Reduce op(ReduceKind::kSum, axes);
+    const Tensor want = eval(op, {x}).value()[0];
+    for (const char* order : {"0, 1, 2", "2, 1, 0", "1, 0, 2", "0, 2, 1"}) {
+      std::string list;
+      for (const int64_t axis : axes) list += str_cat(list.empty() ? "" : ", ", axis);
+      // Twice the same transpose of two axes is the identity, but of the memory.
+      const Graph graph = graph_of({{"x", "3, 40, 2"}},
+                                   str_cat("e = exp(log(x)); a = transpose(x, axes = [", order,
+                                           "]); b = neg(a); c = transpose(b, axes = [", order,
+                                           "]); y = neg(sum_reduce(c, axes = [", list, "]));"));
+      if (std::string_view(order) == "1, 2, 0") continue;
+      // 120 terms below 2: each rounds by 2^-24 of the sum of magnitudes at most.
+      expect_near(run(graph, {x}).value()[0], want, 120 * 2 * 6e-8, 0);
+    }
+  }
+}
+
+TEST(Reduce, NamesWhatIsWrong) {
+  const std::vector<Input> x = {{"x", "2, 3"}, {"b", "2", "bool"}};
+  expect_load_error(x, "y = sum_reduce(x, axes = [2]);", Code::kShape, "no axis 2");
+  expect_load_error(x, "y = sum_reduce(b, axes = [0]);", Code::kDType, "not defined for Bool");
+  expect_load_error(x, "y = any_reduce(x, axes = [0]);", Code::kDType, "not defined for F32");
+  expect_load_error(x, "y = max_reduce(S, axes = []);", Code::kDType, "not defined for TDim");
+}
+
+TEST(Reduce, MultipliesDims) {
+  const Graph graph = graph_of({{"x", "B, 3, S"}},
+                               "s = tract_core_shape_of(x); n = tract_core_product_reduce(s, axes = [0]);"
+                               " y = reshape(x, shape = n);");
+  EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "3*B*S,F32");
+}
+
+TEST(Reduce, OverASymbolicAxisDividesOnceItHasAValue) {
+  const Graph graph = graph_of({{"x", "2, S"}}, "y = sum_reduce(x, axes = [1], normalize = true);");
+  expect_same(run(graph, {f32({2, 2}, {1, 3, 5, 8})}).value()[0], f32({2, 1}, {2, 6.5F}));
+}
+
+TEST(Reduce, OverUnitAxesVanishesButForNaN) {
+  const auto nodes = [](const char* statements) {
+    return declutter(graph_of({{"x", "1, S"}}, statements)).value().nodes.size();
+  };
+  EXPECT_EQ(nodes("y = sum_reduce(x, axes = [0]);"), 1U);
+  EXPECT_EQ(nodes("y = max_reduce(x, axes = [0]);"), 2U);
+}
+
+TEST(Reduce, OfChannelsStreams) {
+  for (const char* name : {"sum_reduce", "max_reduce", "min_reduce"}) {
+    const Graph graph = graph_of({{"x", "5, S"}}, str_cat("y = ", name, "(x, axes = [0]);"));
+    expect_streams(graph, 1, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
+    const Graph last = graph_of({{"x", "S, 37"}}, str_cat("y = ", name, "(x, axes = [1]);"));
+    expect_streams(last, 0, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
+    const Graph moved = graph_of({{"x", "37, S"}}, str_cat("a = transpose(x, axes = [1, 0]); y = ",
+                                                           name, "(a, axes = [1]);"));
+    expect_streams(moved, 1, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
+    const Graph back = graph_of({{"x", "S, 37"}}, str_cat("a = transpose(x, axes = [1, 0]); y = ",
+                                                          name, "(a, axes = [0]);"));
+    expect_streams(back, 0, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
+    const Graph pairs = graph_of({{"x", "3, S, 2"}}, str_cat("y = ", name, "(x, axes = [2]);"));
+    expect_streams(pairs, 1, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
+    const Graph apart = graph_of({{"x", "3, S, 5"}}, str_cat("y = ", name, "(x, axes = [0, 2]);"));
+    expect_streams(apart, 1, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
+  }
+}
+
+TEST(Reduce, OfFramesIsRefused) {
+  expect_refused(graph_of({{"x", "5, S"}}, "y = sum_reduce(x, axes = [1]); z = sub(x, y);", "z"), 2,
+                 "needs the whole stream");
+}
+
+TEST(Reduce, IsWrittenAndReadBack) {
+  const Graph graph = graph_of({{"x", "2, 3"}},
+                               "a = sum_reduce(x, axes = [1], normalize = true); b = max_reduce(x, axes = [0]);"
+                               " i = tract_core_cast(tract_core_argmax_reduce_last(x, axes = [1]), to = 'f32');"
+                               " y = a + b + i + tract_core_product_reduce(x, axes = [0, 1]);");
+  expect_written_and_read(graph, {random_f32(1, {2, 3})});
+}
+
+}  // namespace
+}  // namespace rill::ops::test
