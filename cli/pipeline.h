@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/args.h"
-#include "cli/ron.h"
+#include "cli/ron_impl.h"
 #include "core/graph/graph.h"
 #include "nnef_loader/load.h"
 #include "pulse/pulse.h"

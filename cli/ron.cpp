@@ -1,4 +1,4 @@
-#include "cli/ron.h"
+#include "cli/ron_impl.h"
 
 #include <algorithm>
 #include <cctype>

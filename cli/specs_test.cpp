@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/ron.h"
+#include "cli/ron_impl.h"
 
 namespace rill::cli {
 namespace {
