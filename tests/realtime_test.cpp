@@ -46,7 +46,9 @@ TEST_P(RealTime, StepsResetsAndFlushesLeaveTheHeapAlone) {
   int64_t left = 0;
   for (int i = 0; i < 5; ++i) count([&] { return rill_step(session); });
   count([&] { return rill_valid_frames(session, 0, &first, &frames); });
-  count([&] { return rill_step_partial(session, model.pulse / 2); });
+  // Lengths of unet_denoiser are multiples of its pulse.
+  const int64_t rest = model.name == "unet_denoiser" ? model.pulse : model.pulse / 2;
+  count([&] { return rill_step_partial(session, rest); });
   count([&] { return rill_flush(session, &left); });
   count([&] { return rill_session_reset(session); });
   count([&] { return rill_step(session); });

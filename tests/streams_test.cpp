@@ -185,5 +185,19 @@ TEST_P(Stream, MayLearnOfItsEndAStepLater) {
 
 INSTANTIATE_TEST_SUITE_P(, Stream, ::testing::ValuesIn(streaming_models()), ModelName());
 
+TEST(StreamLength, ThatDoesNotSuitTheModelIsRefusedAndChangesNothing) {
+  const std::string folder = RILL_SOURCE_DIR "/tests/models/unet_denoiser/";
+  const Arrays noise = {{"noisy", Array::noise({1, 1, 24}, 5)}};
+  const Opened stream = open_stream(folder + "model.nnef.tgz", noise, "S", 8);
+  ASSERT_TRUE(stream.session) << rill_last_error();
+  EXPECT_EQ(rill_step_partial(stream.session.get(), 5), RILL_E_SHAPE);
+  EXPECT_NE(std::string(rill_last_error()).find("5 frames"), std::string::npos);
+  const Arrays streamed = run_stream(stream, noise);
+  const Arrays whole = run_whole(folder + "model.nnef.tgz", noise);
+  ASSERT_FALSE(whole.empty()) << rill_last_error();
+  ASSERT_FALSE(streamed.empty()) << rill_last_error();
+  EXPECT_EQ(bit_difference(streamed.at("clean"), whole.at("clean")), "");
+}
+
 }  // namespace
 }  // namespace rill::test

@@ -133,6 +133,23 @@ void run_step(rill_session* session) {
   session->gave_frames = true;
 }
 
+/// Announce the end, unless the model has no output for a stream of that length.
+rill_status announce(rill_session* session, int64_t length) {
+  rill::Session& inner = *session->session;
+  inner.announce_end(length);
+  for (size_t i = 0; i < session->plan->lengths.size(); ++i) {
+    const std::string& frames = session->plan->lengths[i];
+    if (frames.empty() || inner.output_frames(i) >= 0) continue;
+    inner.announce_end(-1);
+    return refuse(RILL_E_SHAPE,
+                  "a stream of %lld frames does not suit the model: output \"%s\" has %s frames",
+                  static_cast<long long>(length), session->plan->plan->outputs[i].name.c_str(),
+                  frames.c_str());
+  }
+  session->end_frames = length;
+  return RILL_OK;
+}
+
 /// Frames of the output that has the most still to come.
 int64_t frames_left(const rill_session& session) {
   int64_t most = 0;
@@ -233,8 +250,9 @@ rill_status rill_step_partial(rill_session* session, int64_t valid_frames) {
                   static_cast<long long>(valid_frames), static_cast<long long>(pulse));
   }
   rill::Session& inner = *session->session;
-  session->end_frames = inner.ticks() * pulse + valid_frames;
-  inner.announce_end(session->end_frames);
+  const int64_t length = inner.ticks() * pulse + valid_frames;
+  const rill_status fits = announce(session, length);
+  if (fits != RILL_OK) return fits;
   session->gave_frames = false;
   if (valid_frames > 0 || inner.steps_left() > 0) run_step(session);
   return RILL_OK;

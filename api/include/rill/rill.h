@@ -290,7 +290,8 @@ RILL_API rill_status rill_step(rill_session* session);
  *  streams) are the last ones; the rest of the input is filler that does not matter.
  *  A full pulse is fine; 0 says that the step before was the last, which is exact unless the
  *  model's outputs end before its inputs: announce the end with the last frames where it is known.
- *  Real-time: yes. Errors: RILL_E_ARG, RILL_E_STATE if announced already or the plan is whole. */
+ *  Real-time: yes. Errors: RILL_E_ARG, RILL_E_STATE if announced already or the plan is whole;
+ *  RILL_E_SHAPE if the model has no output for a stream of this length. */
 RILL_API rill_status rill_step_partial(rill_session* session, int64_t valid_frames);
 /** Run one step of the tail, if there are frames left to come out; then tell how many are left
  *  (of the output that has the most). `frames_left` may be null. Inputs do not matter.
