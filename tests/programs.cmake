@@ -24,3 +24,15 @@ add_subdirectory("${PROJECT_SOURCE_DIR}/examples" examples)
 if(TARGET rill_program)
   include(cases/cases.cmake OPTIONAL)
 endif()
+
+# An app would have to be built with the sanitizers too.
+if(NOT RILL_SANITIZE)
+  add_test(NAME package
+           COMMAND "${CMAKE_COMMAND}" "-DBUILD=${PROJECT_BINARY_DIR}" "-DCONFIG=$<CONFIG>"
+                   "-DGENERATOR=${CMAKE_GENERATOR}" "-DC_COMPILER=${CMAKE_C_COMPILER}"
+                   "-DCXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DMODELS=${models}"
+                   "-DEXAMPLES=${PROJECT_SOURCE_DIR}/examples"
+                   "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/package"
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/package/check.cmake")
+  set_tests_properties(package PROPERTIES LABELS examples)
+endif()
