@@ -26,6 +26,7 @@ target_sources(rill_ops PRIVATE
   array/extend_stream.cpp
   array/groups.cpp
   array/indices.cpp
+  array/symbolic.cpp
   math/dims.cpp
   math/fuse_elementwise.cpp
   math/pointwise.cpp

@@ -99,9 +99,7 @@ Result<Facts> RmAxis::infer(FactSpan in) const {
   return Facts{std::move(out)};
 }
 
-Status RmAxis::eval(EvalCtx& ctx) const {
-  return eval_axes(ctx, source_of(*this, ctx.in[0].rank));
-}
+Status RmAxis::eval(EvalCtx& ctx) const { return eval_axes(ctx, source_of(*this, ctx.in[0].rank)); }
 
 Status RmAxis::lower(Lowering& lowering) const {
   return lower_axes(lowering, source_of(*this, lowering.in(0).rank));
@@ -193,8 +191,7 @@ Result<Value> load_transpose(LoadCtx& ctx) {
 }
 
 constexpr NnefOp kOps[] = {
-    {"tract_nnef",
-     "fragment squeeze<?>(input: tensor<?>, axes: integer[]) -> (output: tensor<?>);",
+    {"tract_nnef", "fragment squeeze<?>(input: tensor<?>, axes: integer[]) -> (output: tensor<?>);",
      load_squeeze},
     {"tract_nnef",
      "fragment unsqueeze<?>(input: tensor<?>, axes: integer[]) -> (output: tensor<?>);",

@@ -43,8 +43,9 @@ TEST(AxisOps, UndoOneAnother) {
 }
 
 TEST(AxisOps, TwoTransposesBecomeOne) {
-  const Graph graph = graph_of({{"x", "2, 3, 4"}}, "a = transpose(x, axes = [2, 0, 1]);"
-                                                   " y = transpose(a, axes = [0, 2, 1]);");
+  const Graph graph = graph_of({{"x", "2, 3, 4"}},
+                               "a = transpose(x, axes = [2, 0, 1]);"
+                               " y = transpose(a, axes = [0, 2, 1]);");
   const Graph simple = declutter(graph).value();
   EXPECT_EQ(count_ops(simple, "MoveAxis"), 1);
   expect_same(run(graph, {random_f32(3, {2, 3, 4})}, false).value()[0],
@@ -52,9 +53,10 @@ TEST(AxisOps, TwoTransposesBecomeOne) {
 }
 
 TEST(AxisOps, FollowTheStreamingAxis) {
-  const Graph graph = graph_of({{"x", "2, S"}}, "a = unsqueeze(x, axes = [0]);"
-                                                " b = transpose(a, axes = [2, 0, 1]);"
-                                                " y = squeeze(b, axes = [1]);");
+  const Graph graph = graph_of({{"x", "2, S"}},
+                               "a = unsqueeze(x, axes = [0]);"
+                               " b = transpose(a, axes = [2, 0, 1]);"
+                               " y = squeeze(b, axes = [1]);");
   expect_streams(graph, 1, {1, 3, 8}, {1, 2, 9, 24}, {0, 0, 0});
 }
 
@@ -63,9 +65,10 @@ TEST(AxisOps, RefuseToRemoveTheStreamingAxis) {
 }
 
 TEST(AxisOps, AreWrittenAndReadBack) {
-  const Graph graph = graph_of({{"x", "2, 3"}}, "a = unsqueeze(x, axes = [0]);"
-                                                " b = transpose(a, axes = [2, 0, 1]);"
-                                                " y = squeeze(b, axes = [1]);");
+  const Graph graph = graph_of({{"x", "2, 3"}},
+                               "a = unsqueeze(x, axes = [0]);"
+                               " b = transpose(a, axes = [2, 0, 1]);"
+                               " y = squeeze(b, axes = [1]);");
   expect_written_and_read(graph, {random_f32(4, {2, 3})});
 }
 

@@ -226,8 +226,8 @@ constexpr NnefOp kOps[] = {
     {"tract_core",
      "fragment tract_core_broadcast(input: tensor<?>, shape: integer[]) -> (output: tensor<?>);",
      load_broadcast},
-    {"tract_nnef",
-     "fragment tile<?>(input: tensor<?>, repeats: integer[]) -> (output: tensor<?>);", load_tile},
+    {"tract_nnef", "fragment tile<?>(input: tensor<?>, repeats: integer[]) -> (output: tensor<?>);",
+     load_tile},
 };
 
 }  // namespace

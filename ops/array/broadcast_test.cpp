@@ -16,7 +16,8 @@ TEST(Tile, GivesTheSameInEveryLayout) {
   const Tensor x = random_f32(1, {2, 3, 4});
   expect_every_layout(std::make_shared<Tile>(std::vector<Dim>{1, 2, 3}), {x});
   expect_every_layout(std::make_shared<Tile>(std::vector<Dim>{2, 0, 3}), {x});
-  expect_every_layout(std::make_shared<Tile>(std::vector<Dim>{1, 2, 3}), {random_f32(1, {2, 0, 4})});
+  expect_every_layout(std::make_shared<Tile>(std::vector<Dim>{1, 2, 3}),
+                      {random_f32(1, {2, 0, 4})});
 }
 
 TEST(Tile, RepeatsManyAxes) {
@@ -28,7 +29,8 @@ TEST(Tile, RepeatsManyAxes) {
 
 TEST(Broadcast, NamesWhatIsWrong) {
   const std::vector<Input> x = {{"x", "2, 3"}};
-  expect_load_error(x, "y = tract_core_broadcast(x, shape = [3]);", Code::kShape, "can not broadcast");
+  expect_load_error(x, "y = tract_core_broadcast(x, shape = [3]);", Code::kShape,
+                    "can not broadcast");
   expect_load_error(x, "y = tract_core_broadcast(x, shape = [2, 4]);", Code::kShape,
                     "can not broadcast");
   expect_load_error(x, "y = tile(x, repeats = [2]);", Code::kShape, "expected 2");
@@ -65,8 +67,9 @@ TEST(Broadcast, KeepsTheDelayAndTheVirtualPrefix) {
 }
 
 TEST(Broadcast, RepeatsFramesByAReshape) {
-  const Graph graph = graph_of({{"x", "S, 1"}}, "a = tract_core_broadcast(x, shape = [S, 3]);"
-                                                " y = reshape(a, shape = [S * 3]);");
+  const Graph graph = graph_of({{"x", "S, 1"}},
+                               "a = tract_core_broadcast(x, shape = [S, 3]);"
+                               " y = reshape(a, shape = [S * 3]);");
   expect_streams(graph, 0, {1, 4}, {1, 9}, {0, 0});
 }
 
@@ -79,8 +82,9 @@ TEST(Broadcast, RefusesToMakeAStream) {
 }
 
 TEST(Broadcast, IsWrittenAndReadBack) {
-  const Graph graph = graph_of({{"x", "2, 1"}}, "a = tract_core_broadcast(x, shape = [3, 2, 4]);"
-                                                " y = tile(a, repeats = [1, 2, 1]);");
+  const Graph graph = graph_of({{"x", "2, 1"}},
+                               "a = tract_core_broadcast(x, shape = [3, 2, 4]);"
+                               " y = tile(a, repeats = [1, 2, 1]);");
   expect_written_and_read(graph, {random_f32(1, {2, 1})});
 }
 

@@ -44,7 +44,8 @@ TEST(ShapeOf, HoldsSymbols) {
 TEST(ShapeOf, GivesNumbersOnceTheSymbolsHaveValues) {
   const Graph graph = graph_of({{"x", "2, S"}},
                                "s = tract_core_shape_of(x); y = tract_core_cast(s, to = 'i64');"
-                               " z = add(s, 1);", "y, z");
+                               " z = add(s, 1);",
+                               "y, z");
   const auto out = run(graph, {random_f32(1, {2, 7})}).value();
   expect_same(out[0], i64({2}, {2, 7}));
   expect_same(out[1], i64({2}, {3, 8}));  // dims come out as i64
@@ -58,9 +59,10 @@ TEST(Cast, OfASymbolWaitsForItsValue) {
 }
 
 TEST(Cast, Streams) {
-  const Graph graph = graph_of({{"x", "2, S"}}, "a = mul(x, 100.0);"
-                                                " b = tract_core_cast(a, to = 'i32');"
-                                                " y = tract_core_cast(b, to = 'f32');");
+  const Graph graph = graph_of({{"x", "2, S"}},
+                               "a = mul(x, 100.0);"
+                               " b = tract_core_cast(a, to = 'i32');"
+                               " y = tract_core_cast(b, to = 'f32');");
   expect_streams(graph, 1, {1, 4}, {1, 9}, {0, 0});
 }
 

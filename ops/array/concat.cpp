@@ -42,7 +42,7 @@ Status Concat::eval(EvalCtx& ctx) const {
   const auto i = static_cast<size_t>(axis);
   View to = ctx.out[0];
   const bool dims = to.dtype == DType::kDim;
-  const int64_t size = dims ? static_cast<int64_t>(sizeof(Dim))
+  const int64_t size = dims                         ? static_cast<int64_t>(sizeof(Dim))
                        : to.dtype == DType::kString ? static_cast<int64_t>(sizeof(std::string))
                                                     : dtype_size(to.dtype);
   for (const View& from : ctx.in) {
@@ -212,12 +212,11 @@ Result<Value> load_unstack(LoadCtx& ctx) {
 }
 
 constexpr NnefOp kOps[] = {
-    {"tract_nnef",
-     "fragment concat<?>(values: tensor<?>[], axis: integer) -> (value: tensor<?>);", load_concat},
+    {"tract_nnef", "fragment concat<?>(values: tensor<?>[], axis: integer) -> (value: tensor<?>);",
+     load_concat},
     {"tract_nnef", "fragment stack<?>(values: tensor<?>[], axis: integer) -> (value: tensor<?>);",
      load_stack},
-    {"tract_nnef",
-     "fragment unstack<?>(value: tensor<?>, axis: integer) -> (values: tensor<?>[]);",
+    {"tract_nnef", "fragment unstack<?>(value: tensor<?>, axis: integer) -> (values: tensor<?>[]);",
      load_unstack},
 };
 

@@ -41,8 +41,8 @@ Result<OutletId> extend_stream(PulseBuilder& b, OutletId wire, StreamFact* strea
   if (ends.before > 0) {
     stream->delay -= ends.before;
     if (stream->has_prefix()) {
-      stream->fill = all_zero_bytes(ends.first) ? nullptr
-                                                : std::make_shared<const Tensor>(ends.first);
+      stream->fill =
+          all_zero_bytes(ends.first) ? nullptr : std::make_shared<const Tensor>(ends.first);
     }
   }
   return wire;

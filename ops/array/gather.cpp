@@ -98,8 +98,7 @@ Status GatherElements::eval(EvalCtx& ctx) const {
     using T = decltype(tag);
     for_each_element<3>({indices, base, out}, [&](const std::array<int64_t, 3>& at) {
       const int64_t index = wrapped_index(index_at(indices, at[0]), data.shape[on]);
-      out.as<T>()[at[2]] =
-          index < 0 ? T{} : data.as<const T>()[at[1] + index * data.stride[on]];
+      out.as<T>()[at[2]] = index < 0 ? T{} : data.as<const T>()[at[1] + index * data.stride[on]];
     });
   });
   return {};
@@ -125,8 +124,8 @@ Result<Facts> GatherNd::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 2));
   const Fact& data = in[0];
   const Fact& indices = in[1];
-  RILL_CHECK(batch_dims >= 0 && batch_dims < indices.rank() && batch_dims <= data.rank(),
-             "no ", batch_dims, " batch axes in ", data, " and ", indices);
+  RILL_CHECK(batch_dims >= 0 && batch_dims < indices.rank() && batch_dims <= data.rank(), "no ",
+             batch_dims, " batch axes in ", data, " and ", indices);
   RILL_TRY(check_indices(indices.without_value(), Dim(0)));
   RILL_ASSIGN(const int64_t depth, indices.shape.back().as_int());
   RILL_CHECK(depth >= 0 && depth <= data.rank() - batch_dims, "indices of ", depth, " axes: ", data,
@@ -134,7 +133,8 @@ Result<Facts> GatherNd::infer(FactSpan in) const {
   Fact out = data.without_value();
   out.shape.assign(indices.shape.begin(), indices.shape.end() - 1);
   for (int64_t i = 0; i < batch_dims; ++i) {
-    const auto difference = (data.dim(static_cast<int>(i)) - indices.dim(static_cast<int>(i))).to_int();
+    const auto difference =
+        (data.dim(static_cast<int>(i)) - indices.dim(static_cast<int>(i))).to_int();
     RILL_CHECK(!difference || *difference == 0, "batch axis ", i, " differs: ", data, " and ",
                indices);
   }
@@ -196,8 +196,8 @@ Status GatherNd::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string data, ctx.in(0));
   RILL_ASSIGN(const std::string indices, ctx.in(1));
   ctx.need_registry("tract_core");
-  ctx.assign(str_cat("tract_core_gather_nd(", data, ", ", indices, ", batch_dims = ", batch_dims,
-                     ")"));
+  ctx.assign(
+      str_cat("tract_core_gather_nd(", data, ", ", indices, ", batch_dims = ", batch_dims, ")"));
   return {};
 }
 

@@ -11,12 +11,13 @@ TEST(Gather, GivesTheSameInEveryLayout) {
   expect_every_layout(std::make_shared<Gather>(1), {random_f32(1, {2, 3, 4}), i64({2}, {2, 0})});
   expect_every_layout(std::make_shared<GatherElements>(1),
                       {random_f32(1, {2, 3}), i64({2, 4}, {0, 1, 2, -1, 2, 2, 0, 1})});
-  expect_every_layout(std::make_shared<GatherNd>(0), {random_f32(1, {2, 3}), i64({2, 2}, {0, 1, 1, 2})});
+  expect_every_layout(std::make_shared<GatherNd>(0),
+                      {random_f32(1, {2, 3}), i64({2, 2}, {0, 1, 1, 2})});
 }
 
 TEST(Gather, PutsTheAxesOfTheIndicesInPlaceOfTheAxis) {
-  const Graph graph = graph_of({{"x", "5, B, 3"}, {"i", "S, 2", "i64"}},
-                               "y = tract_core_gather(x, i, axis = 1);");
+  const Graph graph =
+      graph_of({{"x", "5, B, 3"}, {"i", "S, 2", "i64"}}, "y = tract_core_gather(x, i, axis = 1);");
   EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "5,S,2,3,F32");
 }
 
@@ -31,8 +32,8 @@ TEST(Gather, NamesWhatIsWrong) {
   expect_load_error(kTable, "y = tract_core_gather_nd(x, i, batch_dims = 0);", Code::kSymbol, "S");
   expect_load_error(kTable, "y = tract_core_gather_nd(x, i, batch_dims = 1);", Code::kShape,
                     "batch axes");
-  expect_load_error(kTable, "y = tract_core_gather(x, i, axis = 0, datum_type = 'q');", Code::kDType,
-                    "no type");
+  expect_load_error(kTable, "y = tract_core_gather(x, i, axis = 0, datum_type = 'q');",
+                    Code::kDType, "no type");
 }
 
 TEST(Gather, TakesTheLargestIntegersForOutOfRange) {
@@ -42,30 +43,30 @@ TEST(Gather, TakesTheLargestIntegersForOutOfRange) {
 }
 
 TEST(Gather, OfAnEmptyTableGivesZeros) {
-  const Graph graph = graph_of({{"x", "0, 3"}, {"i", "2", "i64"}},
-                               "y = tract_core_gather(x, i, axis = 0);");
+  const Graph graph =
+      graph_of({{"x", "0, 3"}, {"i", "2", "i64"}}, "y = tract_core_gather(x, i, axis = 0);");
   const auto y = run(graph, {random_f32(1, {0, 3}), i64({2}, {0, -1})}).value();
   expect_same(y[0], f32({2, 3}, {0, 0, 0, 0, 0, 0}));
 }
 
 TEST(Gather, OfChannelsStreams) {
-  const Graph graph = graph_of({{"x", "3, S"}},
-                               "y = tract_core_gather(x, [2, 0, 1, 1], axis = 0);");
+  const Graph graph =
+      graph_of({{"x", "3, S"}}, "y = tract_core_gather(x, [2, 0, 1, 1], axis = 0);");
   expect_streams(graph, 1, {1, 4}, {1, 9}, {0, 0});
 }
 
 TEST(Gather, ByStreamingIndicesStreams) {
-  const Graph graph = graph_of({{"x", "S"}},
-                               "a = tract_core_cast(mul(x, 2.0), to = 'i64');"
-                               " b = max(a, tract_core_cast(0, to = 'i64'));"
-                               " y = tract_core_gather([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]],"
-                               " b, axis = 0);");
+  const Graph graph =
+      graph_of({{"x", "S"}},
+               "a = tract_core_cast(mul(x, 2.0), to = 'i64');"
+               " b = max(a, tract_core_cast(0, to = 'i64'));"
+               " y = tract_core_gather([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]],"
+               " b, axis = 0);");
   expect_streams(graph, 0, {1, 4}, {1, 9}, {0, 0});
 }
 
 TEST(Gather, OfFramesIsRefused) {
-  expect_refused(graph_of({{"x", "3, S"}}, "y = tract_core_gather(x, [0, 1], axis = 1);"), 2,
-                 "");
+  expect_refused(graph_of({{"x", "3, S"}}, "y = tract_core_gather(x, [0, 1], axis = 1);"), 2, "");
 }
 
 TEST(Gather, IsWrittenAndReadBack) {

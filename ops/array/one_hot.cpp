@@ -10,7 +10,8 @@ namespace {
 /// Shapes: [D0..Dn] -> [D0..dim..Dn], the new axis at `axis`.
 /// Types: integers, negative ones count from the end, those out of range give `off` alone -> f32.
 /// Errors: kShape if there is no such place, or `dim` is negative; kDType.
-/// Stream: pointwise. Source: ONNX, `OneHot`; tract, `tract_core_one_hot`.
+/// Stream: pointwise.
+/// Source: ONNX, `OneHot`; tract, `tract_core_one_hot`.
 class OneHot final : public OpBase<OneHot> {
  public:
   int64_t axis = 0;

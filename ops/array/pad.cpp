@@ -73,8 +73,8 @@ struct FillArgs {
 
 void run_fill(const FillArgs& args, const Frame& frame) noexcept {
   const Operand& to = args.to;
-  fill_strided(static_cast<int>(dtype_size(to.dtype)), to.rank, to.shape.data(),
-                        &args.value, frame.ptr<void>(to.ref), to.stride.data());
+  fill_strided(static_cast<int>(dtype_size(to.dtype)), to.rank, to.shape.data(), &args.value,
+               frame.ptr<void>(to.ref), to.stride.data());
 }
 
 /// Emit the filling of a box, without its axes of extent 1; false if it has too many others.
@@ -217,9 +217,9 @@ Status Pad::declutter(Rewrite& rewrite) const {
     both[i].first += first->pads[i].first;
     both[i].second += first->pads[i].second;
   }
-  RILL_ASSIGN(const OutletId out,
-              rewrite.wire1(rewrite.node().name, std::make_shared<Pad>(std::move(both), mode, value),
-                            {rewrite.mapped(rewrite.producer(0).inputs[0])}));
+  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name,
+                                                std::make_shared<Pad>(std::move(both), mode, value),
+                                                {rewrite.mapped(rewrite.producer(0).inputs[0])}));
   return rewrite.replace({out});
 }
 
@@ -242,9 +242,9 @@ Result<Value> load_pad(LoadCtx& ctx) {
   const Fact& in = ctx.fact(x);
   RILL_ASSIGN(Tensor fill, cast(Tensor::scalar(number), in.dtype, in.q));
   auto value = std::make_shared<const Tensor>(std::move(fill));
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Pad>(std::move(pads), std::move(border), std::move(value)),
-                       {x}));
+  RILL_ASSIGN(
+      const OutletId out,
+      ctx.add1(std::make_shared<Pad>(std::move(pads), std::move(border), std::move(value)), {x}));
   return Value(out);
 }
 

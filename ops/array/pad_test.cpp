@@ -13,8 +13,10 @@ TEST(Pad, GivesTheSameInEveryLayout) {
   const Pads pads = {{1, 0}, {2, 2}, {0, 3}};
   expect_every_layout(std::make_shared<Pad>(pads, "constant", value(7.5F)), {x});
   expect_every_layout(std::make_shared<Pad>(pads, "replicated", value(0)), {x});
-  expect_every_layout(std::make_shared<Pad>(Pads{{1, 0}, {2, 2}, {0, 3}}, "reflect", value(0)), {x});
-  expect_every_layout(std::make_shared<Pad>(pads, "constant", value(1)), {random_f32(1, {2, 0, 4})});
+  expect_every_layout(std::make_shared<Pad>(Pads{{1, 0}, {2, 2}, {0, 3}}, "reflect", value(0)),
+                      {x});
+  expect_every_layout(std::make_shared<Pad>(pads, "constant", value(1)),
+                      {random_f32(1, {2, 0, 4})});
 }
 
 TEST(Pad, NamesWhatIsWrong) {
@@ -30,17 +32,18 @@ TEST(Pad, NamesWhatIsWrong) {
 }
 
 TEST(Pad, IsSimplified) {
-  const Graph graph = graph_of({{"x", "2, S"}}, "a = pad(x, padding = [(0, 0), (0, 0)]);"
-                                                " b = pad(a, padding = [(0, 0), (1, 0)]);"
-                                                " y = pad(b, padding = [(0, 0), (1, 2)]);");
+  const Graph graph = graph_of({{"x", "2, S"}},
+                               "a = pad(x, padding = [(0, 0), (0, 0)]);"
+                               " b = pad(a, padding = [(0, 0), (1, 0)]);"
+                               " y = pad(b, padding = [(0, 0), (1, 2)]);");
   const Graph simple = declutter(graph).value();
   ASSERT_EQ(simple.nodes.size(), 2U);
   EXPECT_EQ(simple.nodes[1].op->as<Pad>()->pads, (Pads{{0, 0}, {2, 2}}));
 }
 
 TEST(Pad, InFrontOfAStreamHasNoDelay) {
-  const Graph graph = graph_of({{"x", "2, S"}},
-                               "a = pad(x, padding = [(0, 0), (3, 0)], value = 1.5); y = exp(a);");
+  const Graph graph =
+      graph_of({{"x", "2, S"}}, "a = pad(x, padding = [(0, 0), (3, 0)], value = 1.5); y = exp(a);");
   expect_streams(graph, 1, {1, 2, 5}, {1, 4, 11});
 }
 
@@ -52,41 +55,45 @@ TEST(Pad, InFrontTakesTheDelayBack) {
 }
 
 TEST(Pad, BehindAStreamFollowsItsEnd) {
-  const Graph graph = graph_of({{"x", "2, S"}},
-                               "y = pad(x, padding = [(0, 0), (0, 3)], value = 9.0);");
+  const Graph graph =
+      graph_of({{"x", "2, S"}}, "y = pad(x, padding = [(0, 0), (0, 3)], value = 9.0);");
   expect_streams(graph, 1, {1, 2, 5}, {1, 4, 5, 11}, {0, 0, 0});
 }
 
 TEST(Pad, OfOtherAxesIsPadInEachPulse) {
-  const Graph graph = graph_of({{"x", "2, S"}}, "y = pad(x, padding = [(1, 2), (0, 0)], value = 3.0);");
+  const Graph graph =
+      graph_of({{"x", "2, S"}}, "y = pad(x, padding = [(1, 2), (0, 0)], value = 3.0);");
   expect_streams(graph, 1, {1, 4}, {1, 9}, {0, 0});
 }
 
 TEST(Pad, OfAllAxesAtOnceStreams) {
-  const Graph graph = graph_of({{"x", "2, S"}},
-                               "a = pad(x, padding = [(1, 0), (2, 1)], value = 3.0); y = neg(a);");
+  const Graph graph =
+      graph_of({{"x", "2, S"}}, "a = pad(x, padding = [(1, 0), (2, 1)], value = 3.0); y = neg(a);");
   expect_streams(graph, 1, {1, 4}, {1, 9});
 }
 
 TEST(Pad, OfAnotherValueMakesTheFirstPrefixReal) {
-  const Graph graph = graph_of({{"x", "2, S"}},
-                               "a = pad(x, padding = [(0, 0), (2, 0)], value = 3.0);"
-                               " b = pad(a, padding = [(0, 0), (1, 0)], value = -1.0); y = neg(b);");
+  const Graph graph =
+      graph_of({{"x", "2, S"}},
+               "a = pad(x, padding = [(0, 0), (2, 0)], value = 3.0);"
+               " b = pad(a, padding = [(0, 0), (1, 0)], value = -1.0); y = neg(b);");
   expect_streams(graph, 1, {1, 2, 4}, {1, 9});
 }
 
 TEST(Pad, RefusesToRepeatFramesOfAStream) {
   for (const char* border : {"replicated", "reflect"}) {
-    expect_refused(graph_of({{"x", "2, S"}}, str_cat("y = pad(x, padding = [(0, 0), (1, 1)], border = '",
-                                                     border, "');")),
-                   4, "repeats frames");
+    expect_refused(
+        graph_of({{"x", "2, S"}},
+                 str_cat("y = pad(x, padding = [(0, 0), (1, 1)], border = '", border, "');")),
+        4, "repeats frames");
   }
 }
 
 TEST(Pad, IsWrittenAndReadBack) {
   for (const char* border : {"constant", "replicated", "reflect"}) {
-    const Graph graph = graph_of({{"x", "2, 4"}}, str_cat("y = pad(x, padding = [(0, 1), (2, 3)], border = '",
-                                                          border, "', value = 0.25);"));
+    const Graph graph = graph_of(
+        {{"x", "2, 4"}},
+        str_cat("y = pad(x, padding = [(0, 1), (2, 3)], border = '", border, "', value = 0.25);"));
     expect_written_and_read(graph, {random_f32(5, {2, 4})});
   }
 }

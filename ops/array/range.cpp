@@ -66,7 +66,8 @@ class Range final : public OpBase<Range> {
   }
   Status save(SaveCtx& ctx) const override {
     ctx.need_registry("tract_core");
-    ctx.assign(str_cat("tract_core_range(", nnef_text(start), ", ", nnef_text(end), ", ", step, ")"));
+    ctx.assign(
+        str_cat("tract_core_range(", nnef_text(start), ", ", nnef_text(end), ", ", step, ")"));
     return {};
   }
 };
@@ -77,7 +78,8 @@ Result<Tensor> counted(DType dtype, double start, double end, double step) {
   const double length = std::ceil((end - start) / step);
   RILL_CHECK(step != 0.0 && std::isfinite(length) && length <= static_cast<double>(kMaxElements),
              "range from ", start, " to ", end, " by ", step, " has no sensible length");
-  RILL_ASSIGN(Tensor out, Tensor::zeros(dtype, {std::max<int64_t>(0, static_cast<int64_t>(length))}));
+  RILL_ASSIGN(Tensor out,
+              Tensor::zeros(dtype, {std::max<int64_t>(0, static_cast<int64_t>(length))}));
   T value = narrow<T>(static_cast<Wide<T>>(start));
   const auto by = widen(narrow<T>(static_cast<Wide<T>>(step)));
   for (int64_t i = 0; i < out.volume(); ++i) {

@@ -5,8 +5,8 @@ namespace rill::ops::test {
 namespace {
 
 TEST(Range, HasASymbolicLength) {
-  const Graph graph = graph_of({{"x", "S"}}, "y = tract_core_range(0, S, 2); z = tract_core_range(S, 0, -3);",
-                               "y, z");
+  const Graph graph = graph_of(
+      {{"x", "S"}}, "y = tract_core_range(0, S, 2); z = tract_core_range(S, 0, -3);", "y, z");
   EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "(1+S)/2,I64");
   const auto out = run(graph, {random_f32(1, {5})}).value();
   expect_same(out[0], i64({3}, {0, 2, 4}));
@@ -14,8 +14,9 @@ TEST(Range, HasASymbolicLength) {
 }
 
 TEST(Range, OfNumbersBecomesAConstant) {
-  const Graph graph = graph_of({{"x", "1"}}, "r = tract_core_range(4, 1, -1);"
-                                             " y = add(r, tract_core_cast(x, to = 'i64'));");
+  const Graph graph = graph_of({{"x", "1"}},
+                               "r = tract_core_range(4, 1, -1);"
+                               " y = add(r, tract_core_cast(x, to = 'i64'));");
   const Graph simple = declutter(graph).value();
   for (const Node& node : simple.nodes) EXPECT_NE(node.op->name(), "Range");
   expect_same(run(graph, {f32({1}, {1})}).value()[0], i64({3}, {5, 4, 3}));
@@ -34,18 +35,21 @@ TEST(Range, NamesWhatIsWrong) {
   expect_load_error(x, "y = tract_core_range(0.0, 5.0, 0.0);", Code::kShape, "no sensible length");
   expect_load_error(x, "y = tract_core_range(0.0, 5, 1);", Code::kDType, "not of one type");
   expect_load_error(x, "y = tract_core_range(0.0, 1e30, 1.0);", Code::kShape, "no sensible length");
-  expect_load_error(x, "y = tract_core_range(x, 5.0, 1.0);", Code::kUnsupported, "start of a range");
+  expect_load_error(x, "y = tract_core_range(x, 5.0, 1.0);", Code::kUnsupported,
+                    "start of a range");
 }
 
 TEST(Range, OfTheLengthOfAStreamIsRefused) {
-  const Graph graph = graph_of({{"x", "S"}}, "r = tract_core_range(0, S, 1);"
-                                             " y = add(x, tract_core_cast(r, to = 'f32'));");
+  const Graph graph = graph_of({{"x", "S"}},
+                               "r = tract_core_range(0, S, 1);"
+                               " y = add(x, tract_core_cast(r, to = 'f32'));");
   expect_refused(graph, 2, "");
 }
 
 TEST(Range, IsWrittenAndReadBack) {
-  const Graph graph = graph_of({{"x", "S"}}, "r = tract_core_range(0, S, 1);"
-                                             " y = add(x, tract_core_cast(r, to = 'f32'));");
+  const Graph graph = graph_of({{"x", "S"}},
+                               "r = tract_core_range(0, S, 1);"
+                               " y = add(x, tract_core_cast(r, to = 'f32'));");
   expect_written_and_read(graph, {random_f32(1, {5})});
 }
 

@@ -1,8 +1,8 @@
 #include "ops/array/reshape.h"
 
 #include <algorithm>
-#include <numeric>
 #include <cstring>
+#include <numeric>
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
@@ -86,8 +86,8 @@ std::vector<Dim> replaced(const Reshape& op, std::span<const Dim> shape) {
 
 Result<Facts> Reshape::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
-  RILL_CHECK(axis >= 0 && count >= 0 && axis <= in[0].rank() && count <= in[0].rank() - axis,
-             "no ", count, " axes from ", axis, " on in ", in[0]);
+  RILL_CHECK(axis >= 0 && count >= 0 && axis <= in[0].rank() && count <= in[0].rank() - axis, "no ",
+             count, " axes from ", axis, " on in ", in[0]);
   Fact out = in[0].without_value();
   out.shape = replaced(*this, in[0].shape);
   const Dim before = volume(in[0].shape);
@@ -201,8 +201,8 @@ Result<StreamSplit> split_of(const PulseBuilder& b, const StreamFact& stream) {
     RILL_TRY(inner_of(out, group.to_begin, group.to_end, split.to_axis, &split.to_inner));
     if (split.from_inner > 0 && split.to_inner > 0) return split;
   }
-  return b.refuse("Write the extents so that the streaming axis can be followed",
-                  "streaming axis ", stream.axis, " of ", in, " is lost in ", out);
+  return b.refuse("Write the extents so that the streaming axis can be followed", "streaming axis ",
+                  stream.axis, " of ", in, " is lost in ", out);
 }
 
 }  // namespace
@@ -232,10 +232,10 @@ Status Reshape::pulsify(PulseBuilder& b) const {
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(wire, stream.axis));
   const int64_t elements = pulse * split.from_inner;
   if (elements % split.to_inner != 0) {
-    return b.refuse(str_cat("Use a pulse that gives a multiple of ", split.to_inner,
-                            " elements here"),
-                    "a pulse of ", pulse, " frames of ", split.from_inner,
-                    " does not fill frames of ", split.to_inner);
+    return b.refuse(
+        str_cat("Use a pulse that gives a multiple of ", split.to_inner, " elements here"),
+        "a pulse of ", pulse, " frames of ", split.from_inner, " does not fill frames of ",
+        split.to_inner);
   }
   const Fact now = b.fact(wire);
   std::vector<Dim> shape;
@@ -257,10 +257,10 @@ Status Reshape::declutter(Rewrite& rewrite) const {
     const OutletId source = rewrite.producer(0).inputs[0];
     const int rank = rewrite.old_graph().fact(source).rank();
     (void)first;
-    RILL_ASSIGN(const OutletId out,
-                rewrite.wire1(rewrite.node().name,
-                              std::make_shared<Reshape>(0, rank, rewrite.out().shape),
-                              {rewrite.mapped(source)}));
+    RILL_ASSIGN(
+        const OutletId out,
+        rewrite.wire1(rewrite.node().name, std::make_shared<Reshape>(0, rank, rewrite.out().shape),
+                      {rewrite.mapped(source)}));
     return rewrite.replace({out});
   }
   int64_t front = 0;

@@ -29,8 +29,9 @@ TEST(Reshape, NamesWhatIsWrong) {
 }
 
 TEST(Reshape, DividesSymbolicExtents) {
-  const Graph graph = graph_of({{"x", "B, S, 64"}}, "y = reshape(x, shape = [0, -1, 4, 16]);"
-                                                    " z = reshape(x, shape = [B * S, -1]);",
+  const Graph graph = graph_of({{"x", "B, S, 64"}},
+                               "y = reshape(x, shape = [0, -1, 4, 16]);"
+                               " z = reshape(x, shape = [B * S, -1]);",
                                "y, z");
   EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "B,S,4,16,F32");
   EXPECT_EQ(graph.fact(graph.outputs[1]).to_string(), "B*S,64,F32");
@@ -45,8 +46,9 @@ TEST(Reshape, ChecksSymbolicVolumesOnceTheyAreNumbers) {
 }
 
 TEST(Reshape, IsSimplified) {
-  const Graph graph = graph_of({{"x", "B, 6, S"}}, "a = reshape(x, shape = [B, 2, 3, S]);"
-                                                   " y = reshape(a, shape = [B, 6, S]);");
+  const Graph graph = graph_of({{"x", "B, 6, S"}},
+                               "a = reshape(x, shape = [B, 2, 3, S]);"
+                               " y = reshape(a, shape = [B, 6, S]);");
   EXPECT_EQ(declutter(graph).value().nodes.size(), 1U);
   const Graph kept = graph_of({{"x", "B, 6, S"}}, "y = reshape(x, shape = [B, 2, 3, S]);");
   const Graph simple = declutter(kept).value();

@@ -44,10 +44,14 @@ T combined(BinaryKind kind, T a, T b) {
     return narrow<T>(integer_binary(kind, x, y, 8 * static_cast<int>(sizeof(T))));
   } else {
     switch (kind) {
-      case BinaryKind::kAdd: return narrow<T>(x + y);
-      case BinaryKind::kMul: return narrow<T>(x * y);
-      case BinaryKind::kMin: return narrow<T>(std::fmin(x, y));
-      default: return narrow<T>(std::fmax(x, y));
+      case BinaryKind::kAdd:
+        return narrow<T>(x + y);
+      case BinaryKind::kMul:
+        return narrow<T>(x * y);
+      case BinaryKind::kMin:
+        return narrow<T>(std::fmin(x, y));
+      default:
+        return narrow<T>(std::fmax(x, y));
     }
   }
 }

@@ -7,6 +7,7 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/array/symbolic.h"
 
 namespace rill::ops {
 namespace {
@@ -110,8 +111,8 @@ Status Slice::pulsify(PulseBuilder& b) const {
                     " begins at a frame that is known only at the end of the stream");
   }
   if (!(end - begin).mentions(b.symbol())) {
-    return b.refuse("Take the frames in the app, or feed them as an input of their own",
-                    "slice [", begin, ", ", end, ") of streaming axis ", axis,
+    return b.refuse("Take the frames in the app, or feed them as an input of their own", "slice [",
+                    begin, ", ", end, ") of streaming axis ", axis,
                     " keeps a fixed number of frames of the stream, all from its start");
   }
   StreamFact out = *stream;
@@ -131,9 +132,8 @@ Status Slice::declutter(Rewrite& rewrite) const {
   const auto* first = rewrite.producer_as<Slice>(0);
   if (!first || first->axis != axis) return {};
   auto both = std::make_shared<Slice>(axis, first->begin + begin, first->begin + end);
-  RILL_ASSIGN(const OutletId out,
-              rewrite.wire1(rewrite.node().name, std::move(both),
-                            {rewrite.mapped(rewrite.producer(0).inputs[0])}));
+  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::move(both),
+                                                {rewrite.mapped(rewrite.producer(0).inputs[0])}));
   return rewrite.replace({out});
 }
 
@@ -240,20 +240,40 @@ Result<OutletId> cut(LoadCtx& ctx, OutletId x, int64_t axis, const Dim& from, co
   return ctx.add1(std::make_shared<Slice>(axis, begin, end), {x});
 }
 
+/// Read a list of bounds. One that comparisons leave open is taken as an expression.
+Result<std::vector<Dim>> bounds_of(LoadCtx& ctx, std::string_view name) {
+  RILL_ASSIGN(const Value value, ctx.value(name));
+  const auto* list = value.get<std::vector<Value>>();
+  if (list == nullptr) return ctx.dims(name);
+  std::vector<Dim> out;
+  for (const Value& element : *list) {
+    const auto* wire = element.get<OutletId>();
+    const auto open =
+        wire && !ctx.fact(*wire).konst ? symbolic_value(ctx.graph(), *wire) : std::optional<Dim>();
+    if (open) {
+      out.push_back(ctx.graph().scope.simplify(*open));
+      continue;
+    }
+    RILL_ASSIGN(Dim dim, ctx.to_dim(element));
+    out.push_back(std::move(dim));
+  }
+  return out;
+}
+
 Result<Value> load_slice(LoadCtx& ctx) {
   RILL_ASSIGN(OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(const std::vector<int64_t> axes, ctx.integers("axes"));
-  RILL_ASSIGN(const std::vector<Dim> begin, ctx.dims("begin"));
-  RILL_ASSIGN(const std::vector<Dim> end, ctx.dims("end"));
+  RILL_ASSIGN(const std::vector<Dim> begin, bounds_of(ctx, "begin"));
+  RILL_ASSIGN(const std::vector<Dim> end, bounds_of(ctx, "end"));
   std::vector<int64_t> strides(axes.size(), 1);
   if (ctx.given("stride")) {
     RILL_ASSIGN(strides, ctx.integers("stride"));
     if (strides.empty()) strides.assign(axes.size(), 1);
   }
-  RILL_CHECK(begin.size() == axes.size() && end.size() == axes.size() &&
-                 strides.size() == axes.size(),
-             "axes, begin, end and stride have ", axes.size(), ", ", begin.size(), ", ", end.size(),
-             " and ", strides.size(), " entries, expected one each per axis");
+  RILL_CHECK(
+      begin.size() == axes.size() && end.size() == axes.size() && strides.size() == axes.size(),
+      "axes, begin, end and stride have ", axes.size(), ", ", begin.size(), ", ", end.size(),
+      " and ", strides.size(), " entries, expected one each per axis");
   for (size_t i = 0; i < axes.size(); ++i) {
     RILL_ASSIGN(const int64_t axis, axis_in(axes[i], ctx.fact(x).rank()));
     RILL_ASSIGN(x, cut(ctx, x, axis, begin[i], end[i]));

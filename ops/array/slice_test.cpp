@@ -38,6 +38,20 @@ TEST(Slice, FoldsTheBoundsOfTheExportersFragments) {
   EXPECT_EQ(shape_of(bound, "extension tract_assert S >= 2;\n"), "2,-2+S,F32");
 }
 
+TEST(Slice, KeepsBoundsThatAComparisonLeavesOpen) {
+  const Graph graph = graph_of({{"x", "S"}},
+                               "c = ge(S - 4, 0); o = select(c, 4, S); e = "
+                               "tract_core_cast(min(max(0, o), S), to = \"tdim\");"
+                               " y = slice(x, axes = [0], begin = [0], end = [e]);");
+  EXPECT_EQ(run(graph, {random_f32(1, {7})}).value()[0].extent(0), 4);
+  EXPECT_EQ(run(graph, {random_f32(1, {3})}).value()[0].extent(0), 3);
+}
+
+TEST(Slice, RefusesBoundsThatDependOnData) {
+  expect_load_error({{"x", "9"}, {"n", "", "i64"}},
+                    "y = slice(x, axes = [0], begin = [0], end = [n]);", Code::kUnsupported, "");
+}
+
 TEST(Slice, IsCheckedOnceItsSymbolsAreNumbers) {
   const Graph graph = graph_of({{"x", "S"}}, "y = slice(x, axes = [0], begin = [2], end = [6]);");
   EXPECT_TRUE(run(graph, {random_f32(2, {6})}).ok());
@@ -82,30 +96,33 @@ TEST(Slice, IsSimplified) {
 }
 
 TEST(Slice, DropsTheFirstFramesOfAStream) {
-  const Graph graph = graph_of({{"x", "2, S"}}, "y = slice(x, axes = [1], begin = [3], end = [S]);");
+  const Graph graph =
+      graph_of({{"x", "2, S"}}, "y = slice(x, axes = [1], begin = [3], end = [S]);");
   expect_streams(graph, 1, {1, 2, 5}, {4, 5, 11}, {3, 3, 3});
 }
 
 TEST(Slice, DropsTheLastFramesOfAStream) {
-  const Graph graph = graph_of({{"x", "2, S"}},
-                               "y = slice(x, axes = [1], begin = [1], end = [S - 2]);");
+  const Graph graph =
+      graph_of({{"x", "2, S"}}, "y = slice(x, axes = [1], begin = [1], end = [S - 2]);");
   expect_streams(graph, 1, {1, 4}, {4, 9}, {1, 1});
 }
 
 TEST(Slice, CutsOtherAxesInEachPulse) {
-  const Graph graph = graph_of({{"x", "5, S"}}, "y = slice(x, axes = [0], begin = [1], end = [3]);");
+  const Graph graph =
+      graph_of({{"x", "5, S"}}, "y = slice(x, axes = [0], begin = [1], end = [3]);");
   expect_streams(graph, 1, {1, 4}, {1, 9}, {0, 0});
 }
 
 TEST(Slice, TakesFramesOffAVirtualPrefixForFree) {
-  const Graph graph = graph_of({{"x", "2, S"}}, "a = pad(x, padding = [(0, 0), (4, 0)]);"
-                                                " y = slice(a, axes = [1], begin = [4], end = [S + 4]);");
+  const Graph graph = graph_of({{"x", "2, S"}},
+                               "a = pad(x, padding = [(0, 0), (4, 0)]);"
+                               " y = slice(a, axes = [1], begin = [4], end = [S + 4]);");
   expect_streams(graph, 1, {1, 3}, {1, 8}, {0, 0});
 }
 
 TEST(Downsample, KeepsEveryOtherFrameOfAStream) {
-  const Graph graph = graph_of({{"x", "2, S"}},
-                               "y = tract_core_downsample(x, axis = 1, stride = 2, modulo = 0);");
+  const Graph graph =
+      graph_of({{"x", "2, S"}}, "y = tract_core_downsample(x, axis = 1, stride = 2, modulo = 0);");
   expect_streams(graph, 1, {2, 6}, {1, 2, 7, 12}, {0, 0});
 }
 
@@ -128,11 +145,11 @@ TEST(Slice, RefusesWhatAStreamCanNotTell) {
 }
 
 TEST(Slice, IsWrittenAndReadBack) {
-  const Graph graph = graph_of({{"x", "2, 9"}},
-                               "y = slice(x, axes = [1], begin = [1], end = [8], stride = [2]);");
+  const Graph graph =
+      graph_of({{"x", "2, 9"}}, "y = slice(x, axes = [1], begin = [1], end = [8], stride = [2]);");
   expect_written_and_read(graph, {random_f32(3, {2, 9})});
-  const Graph symbolic = graph_of({{"x", "2, S"}},
-                                  "y = slice(x, axes = [1], begin = [1], end = [S - 1]);");
+  const Graph symbolic =
+      graph_of({{"x", "2, S"}}, "y = slice(x, axes = [1], begin = [1], end = [S - 1]);");
   expect_written_and_read(symbolic, {random_f32(3, {2, 9})});
 }
 

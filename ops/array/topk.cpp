@@ -70,7 +70,8 @@ class TopK final : public OpBase<TopK> {
             for (int64_t n = 0; n < length; ++n) {
               const T v = from[n * x.step(on)];
               int64_t slot = kept;
-              while (slot > 0 && before(widen(v), widen(best[(slot - 1) * values.step(on)]))) --slot;
+              while (slot > 0 && before(widen(v), widen(best[(slot - 1) * values.step(on)])))
+                --slot;
               if (slot >= count) continue;
               kept = std::min(kept + 1, count);
               for (int64_t i = kept - 1; i > slot; --i) {

@@ -4,8 +4,7 @@
 #include <cmath>
 
 #include "core/graph/rewrite.h"
-#include "ops/array/axis_ops.h"
-#include "ops/array/cast.h"
+#include "ops/array/broadcast.h"
 #include "ops/array/common.h"
 #include "ops/math/dims.h"
 #include "ops/math/elements.h"
@@ -70,13 +69,20 @@ bool supports(BinaryKind kind, DType t) {
 template <class W>
 W float_binary(BinaryKind kind, W a, W b) {
   switch (kind) {
-    case BinaryKind::kAdd: return a + b;
-    case BinaryKind::kSub: return a - b;
-    case BinaryKind::kMul: return a * b;
-    case BinaryKind::kDiv: return a / b;
-    case BinaryKind::kPow: return std::pow(a, b);
-    case BinaryKind::kMin: return std::fmin(a, b);
-    default: return std::fmax(a, b);
+    case BinaryKind::kAdd:
+      return a + b;
+    case BinaryKind::kSub:
+      return a - b;
+    case BinaryKind::kMul:
+      return a * b;
+    case BinaryKind::kDiv:
+      return a / b;
+    case BinaryKind::kPow:
+      return std::pow(a, b);
+    case BinaryKind::kMin:
+      return std::fmin(a, b);
+    default:
+      return std::fmax(a, b);
   }
 }
 
@@ -131,9 +137,7 @@ void eval_quantised(BinaryKind kind, const View& a, const View& b, const View& o
 
 }  // namespace
 
-bool is_comparison(BinaryKind kind) {
-  return kind >= BinaryKind::kEq && kind <= BinaryKind::kGe;
-}
+bool is_comparison(BinaryKind kind) { return kind >= BinaryKind::kEq && kind <= BinaryKind::kGe; }
 
 std::optional<float> uniform_f32(const Fact& fact) {
   if (fact.dtype != DType::kF32 || !is_uniform(fact.konst)) return std::nullopt;
@@ -240,11 +244,14 @@ std::optional<double> uniform_number(const Fact& fact) {
 bool neutral(BinaryKind kind, double value) {
   switch (kind) {
     case BinaryKind::kAdd:
-    case BinaryKind::kSub: return value == 0.0;
+    case BinaryKind::kSub:
+      return value == 0.0;
     case BinaryKind::kMul:
     case BinaryKind::kDiv:
-    case BinaryKind::kPow: return value == 1.0;
-    default: return false;
+    case BinaryKind::kPow:
+      return value == 1.0;
+    default:
+      return false;
   }
 }
 
@@ -308,18 +315,36 @@ Status specialise(const Binary& op, double value, Rewrite& rewrite) {
   return rewrite.replace({out});
 }
 
+/// Read what a broadcast repeats, where the other operand has the whole shape anyway.
+Status skip_broadcast(const Binary& op, Rewrite& rewrite) {
+  for (int i = 0; i < 2; ++i) {
+    if (!rewrite.producer_as<Broadcast>(i)) continue;
+    const OutletId source = rewrite.producer(i).inputs[0];
+    const bool same_rank = rewrite.old_graph().fact(source).rank() == rewrite.out().rank();
+    if (!same_rank || !(rewrite.in(1 - i).shape == rewrite.out().shape)) continue;
+    std::vector<OutletId> inputs = rewrite.mapped_inputs(rewrite.node());
+    inputs[static_cast<size_t>(i)] = rewrite.mapped(source);
+    RILL_ASSIGN(const OutletId out,
+                rewrite.wire1(rewrite.node().name, op.clone(), std::move(inputs)));
+    return rewrite.replace({out});
+  }
+  return {};
+}
+
 }  // namespace
 
 Status Binary::declutter(Rewrite& rewrite) const {
+  RILL_TRY(skip_broadcast(*this, rewrite));
+  if (rewrite.replacement()) return {};
   const DType dtype = rewrite.in(0).dtype;
   if (dtype == DType::kDim) return decide_dims(kind_of, rewrite);
   if (is_quantised(dtype) || !is_number(dtype)) return {};
   const bool left_const = rewrite.in(0).konst != nullptr;
   const bool right_const = rewrite.in(1).konst != nullptr;
   if (left_const && !right_const && is_commutative(kind_of)) {
-    RILL_ASSIGN(const OutletId out,
-                rewrite.wire1(rewrite.node().name, clone(),
-                              {rewrite.mapped(rewrite.input(1)), rewrite.mapped(rewrite.input(0))}));
+    RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, clone(),
+                                                  {rewrite.mapped(rewrite.input(1)),
+                                                   rewrite.mapped(rewrite.input(0))}));
     return rewrite.replace({out});
   }
   if (kind_of == BinaryKind::kMul && rewrite.input(0) == rewrite.input(1)) {
@@ -331,7 +356,8 @@ Status Binary::declutter(Rewrite& rewrite) const {
   const auto value = uniform_number(rewrite.in(1));
   if (!value || !(rewrite.in(0).shape == rewrite.out().shape)) return {};
   if (neutral(kind_of, *value)) return rewrite.bypass(rewrite.input(0));
-  if (kind_of == BinaryKind::kMax || kind_of == BinaryKind::kMin) return merge_bounds(*this, rewrite);
+  if (kind_of == BinaryKind::kMax || kind_of == BinaryKind::kMin)
+    return merge_bounds(*this, rewrite);
   return specialise(*this, *value, rewrite);
 }
 

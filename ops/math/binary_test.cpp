@@ -32,11 +32,13 @@ TEST(Binary, RunsOnEightAxes) {
   const auto y = eval(Binary(BinaryKind::kSub), {a, b}).value()[0];
   Graph graph;
   const auto source = [&](const Tensor& t) {
-    return graph.add_source("x", Fact::of_tensor(std::make_shared<const Tensor>(t)).without_value());
+    return graph.add_source("x",
+                            Fact::of_tensor(std::make_shared<const Tensor>(t)).without_value());
   };
   const OutletId x = source(a);
   const OutletId z = source(b);
-  graph.add_output("y", graph.add("y", std::make_shared<Binary>(BinaryKind::kSub), {x, z}).value()[0]);
+  graph.add_output("y",
+                   graph.add("y", std::make_shared<Binary>(BinaryKind::kSub), {x, z}).value()[0]);
   expect_same(run(graph, {a, b}).value()[0], y);
   EXPECT_EQ(y.volume(), 384);
   EXPECT_EQ(y.data<float>()[383], a.data<float>()[47] - b.data<float>()[23]);
@@ -61,7 +63,8 @@ TEST(Binary, PromotesTypesAsTheDialectSays) {
 }
 
 TEST(Binary, NamesWhatIsWrong) {
-  const std::vector<Input> ab = {{"a", "2, 3"}, {"b", "2", "i64"}, {"c", "2", "bool"}, {"d", "4, 3"}};
+  const std::vector<Input> ab = {
+      {"a", "2, 3"}, {"b", "2", "i64"}, {"c", "2", "bool"}, {"d", "4, 3"}};
   expect_load_error(ab, "y = add(a, 1);", Code::kDType, "no super type for F32 and TDim");
   expect_load_error(ab, "y = add(a, b);", Code::kDType, "no super type for F32 and I64");
   expect_load_error(ab, "y = add(c, c);", Code::kDType, "not defined for Bool");
@@ -90,8 +93,8 @@ TEST(Binary, DividesTheLeastIntegerByMinusOneWithoutATrap) {
 }
 
 TEST(Binary, ComputesOnDims) {
-  const Graph graph = graph_of({{"x", "B, S"}},
-                               "y = reshape(x, shape = [max(B * 2, 1) / 2, min(S, S + 1)]);");
+  const Graph graph =
+      graph_of({{"x", "B, S"}}, "y = reshape(x, shape = [max(B * 2, 1) / 2, min(S, S + 1)]);");
   EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "(max(1, 2*B))/2,S,F32");
 }
 
@@ -110,7 +113,8 @@ TEST(Binary, DecidesWhatDimsSayForAllValues) {
 }
 
 TEST(Binary, UsesTheAssertionsOfTheModel) {
-  const char* statements = "c = ge(S, 3); y = slice(x, axes = [0], begin = [0], end = [select(c, 3, S)]);";
+  const char* statements =
+      "c = ge(S, 3); y = slice(x, axes = [0], begin = [0], end = [select(c, 3, S)]);";
   EXPECT_EQ(fact_of({{"x", "S"}}, statements, "extension tract_assert S >= 4;\n"), "3,F32");
 }
 
@@ -126,6 +130,21 @@ TEST(Binary, IsSimplified) {
   EXPECT_EQ(nodes("y = x ^ 1.0;"), 1U);
   EXPECT_EQ(nodes("y = 0.0 - x;"), 3U);
   EXPECT_EQ(nodes("y = max(max(x, 0.0), 0.0);"), 3U);
+}
+
+TEST(Binary, ReadsWhatABroadcastRepeats) {
+  const Graph graph = graph_of({{"x", "3, S"}, {"z", "3, 1"}},
+                               "b = tract_core_broadcast(z, shape = [3, S]); y = x * b;");
+  const Graph simple = declutter(graph).value();
+  for (const Node& node : simple.nodes) {
+    EXPECT_NE(node.op->name(), "MultiBroadcastTo");
+  }
+  const Graph both = graph_of({{"x", "1, S"}, {"z", "3, 1"}},
+                              "a = tract_core_broadcast(x, shape = [3, S]);"
+                              " b = tract_core_broadcast(z, shape = [3, S]); y = a * b;");
+  const Tensor x = random_f32(1, {1, 4});
+  const Tensor z = random_f32(2, {3, 1});
+  expect_same(run(both, {x, z}).value()[0], run(both, {x, z}, false).value()[0]);
 }
 
 TEST(Binary, KeepsNaNWhereItMultipliesByZero) {

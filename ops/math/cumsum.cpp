@@ -55,26 +55,26 @@ Status CumSum::eval(EvalCtx& ctx) const {
   visit_number(x.dtype, [&](auto tag) {
     using T = decltype(tag);
     int64_t lane = 0;
-    for_each_element<2>({without_axis(x, on), without_axis(y, on)},
-                        [&](const std::array<int64_t, 2>& at) {
-      const T* from = x.as<const T>() + at[0];
-      T* to = y.as<T>() + at[1];
-      ++lane;
-      Wide<T> sum = 0;
-      auto* kept = slots ? reinterpret_cast<Wide<T>*>(slots + kSlotBytes * lane) : nullptr;
-      if (kept) sum = *kept;
-      for (int64_t n = 0; n < length; ++n) {
-        const int64_t i = reverse ? length - 1 - n : n;
-        if (i < wait) {
-          to[i * y.step(on)] = narrow<T>(Wide<T>(0));
-          continue;
-        }
-        const Wide<T> next = added<T>(sum, widen(from[i * x.step(on)]));
-        to[i * y.step(on)] = narrow<T>(exclusive ? sum : next);
-        sum = next;
-      }
-      if (kept) *kept = sum;
-    });
+    for_each_element<2>(
+        {without_axis(x, on), without_axis(y, on)}, [&](const std::array<int64_t, 2>& at) {
+          const T* from = x.as<const T>() + at[0];
+          T* to = y.as<T>() + at[1];
+          ++lane;
+          Wide<T> sum = 0;
+          auto* kept = slots ? reinterpret_cast<Wide<T>*>(slots + kSlotBytes * lane) : nullptr;
+          if (kept) sum = *kept;
+          for (int64_t n = 0; n < length; ++n) {
+            const int64_t i = reverse ? length - 1 - n : n;
+            if (i < wait) {
+              to[i * y.step(on)] = narrow<T>(Wide<T>(0));
+              continue;
+            }
+            const Wide<T> next = added<T>(sum, widen(from[i * x.step(on)]));
+            to[i * y.step(on)] = narrow<T>(exclusive ? sum : next);
+            sum = next;
+          }
+          if (kept) *kept = sum;
+        });
   });
   if (slots) *seen += length;
   return {};

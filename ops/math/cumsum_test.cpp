@@ -25,8 +25,9 @@ TEST(CumSum, NamesWhatIsWrong) {
 
 TEST(CumSum, GoesOnFromPulseToPulse) {
   for (const char* exclusive : {"false", "true"}) {
-    const Graph graph = graph_of({{"x", "2, S"}}, str_cat("y = tract_core_cumsum(x, axis = 1, exclusive = ",
-                                                          exclusive, ");"));
+    const Graph graph =
+        graph_of({{"x", "2, S"}},
+                 str_cat("y = tract_core_cumsum(x, axis = 1, exclusive = ", exclusive, ");"));
     expect_streams(graph, 1, {1, 3, 8}, {1, 9, 20}, {0, 0, 0});
   }
 }
@@ -40,26 +41,28 @@ TEST(CumSum, DoesNotSumWhatComesBeforeTheFirstFrame) {
 
 TEST(CumSum, SumsAVirtualPrefix) {
   for (const char* value : {"0.0", "2.5"}) {
-    const Graph graph = graph_of({{"x", "2, S"}},
-                                 str_cat("a = pad(x, padding = [(0, 0), (2, 0)], value = ", value,
-                                         "); b = tract_core_cumsum(a, axis = 1); y = neg(b);"));
+    const Graph graph =
+        graph_of({{"x", "2, S"}}, str_cat("a = pad(x, padding = [(0, 0), (2, 0)], value = ", value,
+                                          "); b = tract_core_cumsum(a, axis = 1); y = neg(b);"));
     expect_streams(graph, 1, {1, 3}, {1, 9});
   }
 }
 
 TEST(CumSum, OfChannelsStreams) {
-  const Graph graph = graph_of({{"x", "4, S"}}, "y = tract_core_cumsum(x, axis = 0, reverse = true);");
+  const Graph graph =
+      graph_of({{"x", "4, S"}}, "y = tract_core_cumsum(x, axis = 0, reverse = true);");
   expect_streams(graph, 1, {1, 3}, {1, 9}, {0, 0});
 }
 
 TEST(CumSum, BackwardsAlongFramesIsRefused) {
-  expect_refused(graph_of({{"x", "2, S"}}, "y = tract_core_cumsum(x, axis = 1, reverse = true);"), 2,
-                 "backwards");
+  expect_refused(graph_of({{"x", "2, S"}}, "y = tract_core_cumsum(x, axis = 1, reverse = true);"),
+                 2, "backwards");
 }
 
 TEST(CumSum, IsWrittenAndReadBack) {
-  const Graph graph = graph_of({{"x", "2, 3"}}, "y = tract_core_cumsum(x, axis = 1, exclusive = true,"
-                                                " reverse = true);");
+  const Graph graph = graph_of({{"x", "2, 3"}},
+                               "y = tract_core_cumsum(x, axis = 1, exclusive = true,"
+                               " reverse = true);");
   expect_written_and_read(graph, {random_f32(1, {2, 3})});
 }
 

@@ -15,11 +15,16 @@ std::optional<Dim> combined(BinaryKind kind, const Dim& a, const Dim& b) {
   const auto x = a.to_int();
   const auto y = b.to_int();
   switch (kind) {
-    case BinaryKind::kAdd: return a + b;
-    case BinaryKind::kSub: return a - b;
-    case BinaryKind::kMul: return a * b;
-    case BinaryKind::kMin: return min(a, b);
-    case BinaryKind::kMax: return max(a, b);
+    case BinaryKind::kAdd:
+      return a + b;
+    case BinaryKind::kSub:
+      return a - b;
+    case BinaryKind::kMul:
+      return a * b;
+    case BinaryKind::kMin:
+      return min(a, b);
+    case BinaryKind::kMax:
+      return max(a, b);
     case BinaryKind::kDiv:
       if (x && y) return Dim(integer_binary<int64_t>(kind, *x, *y, 64));
       if (y && *y > 0) return floor_div(a, *y);
@@ -61,15 +66,25 @@ Result<Dim> combine_dims(BinaryKind kind, const Dim& a, const Dim& b) {
 Result<bool> compare_dims(const SymbolScope& scope, BinaryKind kind, const Dim& a, const Dim& b) {
   std::optional<bool> out;
   switch (kind) {
-    case BinaryKind::kEq: out = proven_equal(scope, a, b); break;
+    case BinaryKind::kEq:
+      out = proven_equal(scope, a, b);
+      break;
     case BinaryKind::kNe:
       out = proven_equal(scope, a, b);
       if (out) out = !*out;
       break;
-    case BinaryKind::kGe: out = proven_ge(scope, a, b); break;
-    case BinaryKind::kLe: out = proven_ge(scope, b, a); break;
-    case BinaryKind::kGt: out = proven_ge(scope, a, b + Dim(1)); break;
-    default: out = proven_ge(scope, b, a + Dim(1)); break;
+    case BinaryKind::kGe:
+      out = proven_ge(scope, a, b);
+      break;
+    case BinaryKind::kLe:
+      out = proven_ge(scope, b, a);
+      break;
+    case BinaryKind::kGt:
+      out = proven_ge(scope, a, b + Dim(1));
+      break;
+    default:
+      out = proven_ge(scope, b, a + Dim(1));
+      break;
   }
   if (out && a.valid() && b.valid()) return *out;
   return fail(Code::kSymbol, "comparing ", a, " with ", b, " is open while symbols are unbound");

@@ -54,19 +54,44 @@ T narrow(Wide<T> value) {
 template <class Visitor>
 bool visit_number(DType dtype, Visitor&& visitor) {
   switch (dtype) {
-    case DType::kU8: visitor(uint8_t{}); return true;
-    case DType::kU16: visitor(uint16_t{}); return true;
-    case DType::kU32: visitor(uint32_t{}); return true;
-    case DType::kU64: visitor(uint64_t{}); return true;
-    case DType::kI8: visitor(int8_t{}); return true;
-    case DType::kI16: visitor(int16_t{}); return true;
-    case DType::kI32: visitor(int32_t{}); return true;
-    case DType::kI64: visitor(int64_t{}); return true;
-    case DType::kF16: visitor(Half{}); return true;
-    case DType::kBF16: visitor(BFloat16{}); return true;
-    case DType::kF32: visitor(float{}); return true;
-    case DType::kF64: visitor(double{}); return true;
-    default: return false;
+    case DType::kU8:
+      visitor(uint8_t{});
+      return true;
+    case DType::kU16:
+      visitor(uint16_t{});
+      return true;
+    case DType::kU32:
+      visitor(uint32_t{});
+      return true;
+    case DType::kU64:
+      visitor(uint64_t{});
+      return true;
+    case DType::kI8:
+      visitor(int8_t{});
+      return true;
+    case DType::kI16:
+      visitor(int16_t{});
+      return true;
+    case DType::kI32:
+      visitor(int32_t{});
+      return true;
+    case DType::kI64:
+      visitor(int64_t{});
+      return true;
+    case DType::kF16:
+      visitor(Half{});
+      return true;
+    case DType::kBF16:
+      visitor(BFloat16{});
+      return true;
+    case DType::kF32:
+      visitor(float{});
+      return true;
+    case DType::kF64:
+      visitor(double{});
+      return true;
+    default:
+      return false;
   }
 }
 inline bool is_number(DType t) { return is_int(t) || is_float(t); }
@@ -75,15 +100,28 @@ inline bool is_number(DType t) { return is_int(t) || is_float(t); }
 template <class Visitor>
 void visit_size(DType dtype, Visitor&& visitor) {
   switch (dtype) {
-    case DType::kString: visitor(std::string{}); return;
-    case DType::kDim: visitor(Dim{}); return;
-    default: break;
+    case DType::kString:
+      visitor(std::string{});
+      return;
+    case DType::kDim:
+      visitor(Dim{});
+      return;
+    default:
+      break;
   }
   switch (dtype_size(dtype)) {
-    case 1: visitor(uint8_t{}); return;
-    case 2: visitor(uint16_t{}); return;
-    case 4: visitor(uint32_t{}); return;
-    default: visitor(uint64_t{}); return;
+    case 1:
+      visitor(uint8_t{});
+      return;
+    case 2:
+      visitor(uint16_t{});
+      return;
+    case 4:
+      visitor(uint32_t{});
+      return;
+    default:
+      visitor(uint64_t{});
+      return;
   }
 }
 

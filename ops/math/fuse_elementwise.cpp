@@ -57,8 +57,9 @@ class Builder {
   bool absorbable(const Node& node, int depth) const {
     const auto* binary = node.op->as<Binary>();
     if (!binary || depth == 0) return false;
-    const bool clips = (binary->kind_of == BinaryKind::kMax || binary->kind_of == BinaryKind::kMin) &&
-                       uniform_f32(graph_.fact(node.inputs[1]));
+    const bool clips =
+        (binary->kind_of == BinaryKind::kMax || binary->kind_of == BinaryKind::kMin) &&
+        uniform_f32(graph_.fact(node.inputs[1]));
     if (!clips && binary->kind_of != BinaryKind::kAdd) return false;
     for (size_t i = 0; i < 2; ++i) {
       if (rewrite_.uses(node.inputs[i]) != 1) continue;
@@ -101,8 +102,8 @@ class Builder {
 
   bool inlinable(OutletId outlet) const {
     const Node& producer = graph_.node(outlet.node);
-    return rewrite_.uses(outlet) == 1 && graph_.fact(outlet).shape == shape_ &&
-           fusable(producer) && !absorbable(producer, kMaxDepth);
+    return rewrite_.uses(outlet) == 1 && graph_.fact(outlet).shape == shape_ && fusable(producer) &&
+           !absorbable(producer, kMaxDepth);
   }
 
   /// Give the number of a value; -1 if there is no room for it.
@@ -186,8 +187,10 @@ class Builder {
     if (end > kernels::kPointwiseMaxCode + 1) return false;
     for (PointwiseInstr instr : program.code) {
       for (uint8_t* value : {&instr.a, &instr.b, &instr.c}) {
-        if (*value < values.size()) *value = static_cast<uint8_t>(values[*value]);
-        else *value = 0;
+        if (*value < values.size())
+          *value = static_cast<uint8_t>(values[*value]);
+        else
+          *value = 0;
       }
       code_.push_back(instr);
       values.push_back(kFirstResult + static_cast<int>(code_.size()) - 1);

@@ -44,34 +44,56 @@ W integer_binary(BinaryKind kind, W a, W b, int bits) {
   const auto ub = static_cast<uint64_t>(b);
   const bool far = b < 0 || ub >= static_cast<uint64_t>(bits);
   switch (kind) {
-    case BinaryKind::kAdd: return static_cast<W>(ua + ub);
-    case BinaryKind::kSub: return static_cast<W>(ua - ub);
-    case BinaryKind::kMul: return static_cast<W>(ua * ub);
-    case BinaryKind::kDiv: return integer_div(a, b);
-    case BinaryKind::kPow: return integer_pow(a, b);
-    case BinaryKind::kMin: return a < b ? a : b;
-    case BinaryKind::kMax: return a > b ? a : b;
-    case BinaryKind::kAnd: return a != 0 && b != 0 ? 1 : 0;
-    case BinaryKind::kOr: return a != 0 || b != 0 ? 1 : 0;
-    case BinaryKind::kXor: return (a != 0) != (b != 0) ? 1 : 0;
-    case BinaryKind::kBitAnd: return static_cast<W>(ua & ub);
-    case BinaryKind::kBitOr: return static_cast<W>(ua | ub);
-    case BinaryKind::kBitXor: return static_cast<W>(ua ^ ub);
-    case BinaryKind::kShl: return far ? 0 : static_cast<W>(ua << ub);
-    case BinaryKind::kShr: return far ? (a < 0 ? static_cast<W>(-1) : 0) : static_cast<W>(a >> ub);
-    default: return 0;
+    case BinaryKind::kAdd:
+      return static_cast<W>(ua + ub);
+    case BinaryKind::kSub:
+      return static_cast<W>(ua - ub);
+    case BinaryKind::kMul:
+      return static_cast<W>(ua * ub);
+    case BinaryKind::kDiv:
+      return integer_div(a, b);
+    case BinaryKind::kPow:
+      return integer_pow(a, b);
+    case BinaryKind::kMin:
+      return a < b ? a : b;
+    case BinaryKind::kMax:
+      return a > b ? a : b;
+    case BinaryKind::kAnd:
+      return a != 0 && b != 0 ? 1 : 0;
+    case BinaryKind::kOr:
+      return a != 0 || b != 0 ? 1 : 0;
+    case BinaryKind::kXor:
+      return (a != 0) != (b != 0) ? 1 : 0;
+    case BinaryKind::kBitAnd:
+      return static_cast<W>(ua & ub);
+    case BinaryKind::kBitOr:
+      return static_cast<W>(ua | ub);
+    case BinaryKind::kBitXor:
+      return static_cast<W>(ua ^ ub);
+    case BinaryKind::kShl:
+      return far ? 0 : static_cast<W>(ua << ub);
+    case BinaryKind::kShr:
+      return far ? (a < 0 ? static_cast<W>(-1) : 0) : static_cast<W>(a >> ub);
+    default:
+      return 0;
   }
 }
 
 template <class W>
 bool compare(BinaryKind kind, W a, W b) {
   switch (kind) {
-    case BinaryKind::kEq: return a == b;
-    case BinaryKind::kNe: return !(a == b);
-    case BinaryKind::kLt: return a < b;
-    case BinaryKind::kLe: return a <= b;
-    case BinaryKind::kGt: return a > b;
-    default: return a >= b;
+    case BinaryKind::kEq:
+      return a == b;
+    case BinaryKind::kNe:
+      return !(a == b);
+    case BinaryKind::kLt:
+      return a < b;
+    case BinaryKind::kLe:
+      return a <= b;
+    case BinaryKind::kGt:
+      return a > b;
+    default:
+      return a >= b;
   }
 }
 

@@ -247,8 +247,8 @@ Status check_program(int64_t inputs, std::span<const PointwiseInstr> code) {
   for (size_t k = 0; k < code.size(); ++k) {
     const Reads reads = reads_of(code[k]);
     for (int i = 0; i < reads.count; ++i) {
-      RILL_CHECK(reads.value[i] < static_cast<size_t>(inputs) + k, "instruction ", k, " reads value ",
-                 reads.value[i], ", which comes later");
+      RILL_CHECK(reads.value[i] < static_cast<size_t>(inputs) + k, "instruction ", k,
+                 " reads value ", reads.value[i], ", which comes later");
     }
   }
   RILL_CHECK(assign_registers(inputs, code, placed), "the program needs too many registers");

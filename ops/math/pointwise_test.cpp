@@ -57,8 +57,8 @@ TEST(Pointwise, TakesInATreeWithSharedInputs) {
 }
 
 TEST(Pointwise, TakesInComparisonsThatASelectReads) {
-  const Graph graph = graph_of({{"x", "4, 4"}},
-                               "c = and(x > -1.0, not(x > 1.0)); y = select(c, exp(x), x * 0.5);");
+  const Graph graph =
+      graph_of({{"x", "4, 4"}}, "c = and(x > -1.0, not(x > 1.0)); y = select(c, exp(x), x * 0.5);");
   const Fused out = fused(graph);
   EXPECT_EQ(out.programs, 1);
   EXPECT_EQ(out.elementwise, 0);
@@ -66,8 +66,8 @@ TEST(Pointwise, TakesInComparisonsThatASelectReads) {
 }
 
 TEST(Pointwise, LeavesATruthValueThatOthersRead) {
-  const Graph graph = graph_of({{"x", "4"}}, "c = x > 0.0; y = select(c, exp(x), x); z = not(c);",
-                               "y, z");
+  const Graph graph =
+      graph_of({{"x", "4"}}, "c = x > 0.0; y = select(c, exp(x), x); z = not(c);", "y, z");
   expect_same_fused(graph, {random_f32(1, {4})});
 }
 
@@ -189,8 +189,9 @@ TEST(Pointwise, LeavesLimitsToAConvolution) {
 }
 
 TEST(Pointwise, StreamsAsTheWhole) {
-  const Graph graph = graph_of({{"x", "3, S"}},
-                               "y = select(x < 0.0, exp(x) - 1.0, x * sigmoid(x)) * [[0.5], [1.5], [2.5]];");
+  const Graph graph =
+      graph_of({{"x", "3, S"}},
+               "y = select(x < 0.0, exp(x) - 1.0, x * sigmoid(x)) * [[0.5], [1.5], [2.5]];");
   expect_streams(graph, 1, {1, 5, 16}, {1, 7, 33}, {0, 0, 0});
 }
 

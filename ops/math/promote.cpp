@@ -4,9 +4,9 @@
 
 #include "ops/array/axis_ops.h"
 #include "ops/array/cast.h"
+#include "ops/array/common.h"
 #include "ops/math/binary.h"
 #include "ops/math/dims.h"
-#include "ops/array/common.h"
 
 namespace rill::ops {
 namespace {
@@ -14,10 +14,14 @@ namespace {
 int float_level(DType t) {
   switch (t) {
     case DType::kF16:
-    case DType::kBF16: return 1;
-    case DType::kF32: return 2;
-    case DType::kF64: return 3;
-    default: return 0;
+    case DType::kBF16:
+      return 1;
+    case DType::kF32:
+      return 2;
+    case DType::kF64:
+      return 3;
+    default:
+      return 0;
   }
 }
 
@@ -31,8 +35,8 @@ std::optional<DType> super_type(DType a, DType b) {
     if (float_level(a) == float_level(b)) return DType::kF32;
     return float_level(a) > float_level(b) ? a : b;
   }
-  const bool same_sign = (is_signed_int(a) && is_signed_int(b)) ||
-                         (is_unsigned_int(a) && is_unsigned_int(b));
+  const bool same_sign =
+      (is_signed_int(a) && is_signed_int(b)) || (is_unsigned_int(a) && is_unsigned_int(b));
   if (same_sign) return dtype_size(a) > dtype_size(b) ? a : b;
   return std::nullopt;
 }
@@ -77,8 +81,8 @@ Result<std::vector<OutletId>> align_ranks(LoadCtx& ctx, std::vector<OutletId> wi
   for (const OutletId& wire : wires) rank = std::max(rank, ctx.fact(wire).rank());
   for (OutletId& wire : wires) {
     while (ctx.fact(wire).rank() < rank) {
-      RILL_ASSIGN(wire, ctx.add1(std::make_shared<AddAxis>(ctx.fact(wire).rank()), {wire},
-                                 "aligned"));
+      RILL_ASSIGN(wire,
+                  ctx.add1(std::make_shared<AddAxis>(ctx.fact(wire).rank()), {wire}, "aligned"));
     }
   }
   return wires;

@@ -31,8 +31,7 @@ inline void store_real(const View& view, int64_t at, double real) {
   } else if (view.dtype == DType::kQI8) {
     view.as<int8_t>()[at] = static_cast<int8_t>(std::clamp(safe, -128.0, 127.0));
   } else {
-    view.as<int32_t>()[at] =
-        static_cast<int32_t>(std::clamp(safe, -2147483648.0, 2147483647.0));
+    view.as<int32_t>()[at] = static_cast<int32_t>(std::clamp(safe, -2147483648.0, 2147483647.0));
   }
 }
 

@@ -36,9 +36,7 @@ constexpr Entry kEntries[] = {
 
 const Entry& entry(ReduceKind kind) { return kEntries[static_cast<size_t>(kind)]; }
 
-bool is_arg(ReduceKind kind) {
-  return kind == ReduceKind::kArgMin || kind == ReduceKind::kArgMax;
-}
+bool is_arg(ReduceKind kind) { return kind == ReduceKind::kArgMin || kind == ReduceKind::kArgMax; }
 
 bool supports(ReduceKind kind, DType t) {
   if (kind == ReduceKind::kAny || kind == ReduceKind::kAll) return t == DType::kBool;
@@ -180,10 +178,14 @@ Status reduce_dims(const Reduce& op, const View& x, const View& out) {
 /// The integers below a quantised type order as the real numbers do.
 DType stored(DType t) {
   switch (t) {
-    case DType::kQU8: return DType::kU8;
-    case DType::kQI8: return DType::kI8;
-    case DType::kQI32: return DType::kI32;
-    default: return t;
+    case DType::kQU8:
+      return DType::kU8;
+    case DType::kQI8:
+      return DType::kI8;
+    case DType::kQI32:
+      return DType::kI32;
+    default:
+      return t;
   }
 }
 
@@ -312,9 +314,12 @@ Result<Value> load_sum(LoadCtx& ctx) {
   return Value(out);
 }
 
-#define RILL_REDUCE(registry, name, type, ...) \
-  { registry, "fragment " name "(input: tensor<?>, axes: integer[]) -> (output: tensor<" type ">);", \
-    load<__VA_ARGS__> }
+#define RILL_REDUCE(registry, name, type, ...)                                                 \
+  {                                                                                            \
+    registry,                                                                                  \
+        "fragment " name "(input: tensor<?>, axes: integer[]) -> (output: tensor<" type ">);", \
+        load<__VA_ARGS__>                                                                      \
+  }
 
 constexpr NnefOp kOps[] = {
     {"tract_nnef",

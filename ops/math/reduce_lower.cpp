@@ -83,20 +83,29 @@ using StepFn = void (*)(const StepArgs&, const Frame&) noexcept;
 
 StepFn chains_of(ReduceOp op) {
   switch (op) {
-    case ReduceOp::kSum: return run_chains<ReduceOp::kSum>;
-    case ReduceOp::kProd: return run_chains<ReduceOp::kProd>;
-    case ReduceOp::kMax: return run_chains<ReduceOp::kMax>;
-    default: return run_chains<ReduceOp::kMin>;
+    case ReduceOp::kSum:
+      return run_chains<ReduceOp::kSum>;
+    case ReduceOp::kProd:
+      return run_chains<ReduceOp::kProd>;
+    case ReduceOp::kMax:
+      return run_chains<ReduceOp::kMax>;
+    default:
+      return run_chains<ReduceOp::kMin>;
   }
 }
 
 std::optional<ReduceOp> kernel_op(ReduceKind kind) {
   switch (kind) {
-    case ReduceKind::kSum: return ReduceOp::kSum;
-    case ReduceKind::kProduct: return ReduceOp::kProd;
-    case ReduceKind::kMin: return ReduceOp::kMin;
-    case ReduceKind::kMax: return ReduceOp::kMax;
-    default: return std::nullopt;
+    case ReduceKind::kSum:
+      return ReduceOp::kSum;
+    case ReduceKind::kProduct:
+      return ReduceOp::kProd;
+    case ReduceKind::kMin:
+      return ReduceOp::kMin;
+    case ReduceKind::kMax:
+      return ReduceOp::kMax;
+    default:
+      return std::nullopt;
   }
 }
 

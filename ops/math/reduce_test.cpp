@@ -45,9 +45,10 @@ TEST(Reduce, NamesWhatIsWrong) {
 }
 
 TEST(Reduce, MultipliesDims) {
-  const Graph graph = graph_of({{"x", "B, 3, S"}},
-                               "s = tract_core_shape_of(x); n = tract_core_product_reduce(s, axes = [0]);"
-                               " y = reshape(x, shape = n);");
+  const Graph graph =
+      graph_of({{"x", "B, 3, S"}},
+               "s = tract_core_shape_of(x); n = tract_core_product_reduce(s, axes = [0]);"
+               " y = reshape(x, shape = n);");
   EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "3*B*S,F32");
 }
 
@@ -70,11 +71,13 @@ TEST(Reduce, OfChannelsStreams) {
     expect_streams(graph, 1, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
     const Graph last = graph_of({{"x", "S, 37"}}, str_cat("y = ", name, "(x, axes = [1]);"));
     expect_streams(last, 0, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
-    const Graph moved = graph_of({{"x", "37, S"}}, str_cat("a = transpose(x, axes = [1, 0]); y = ",
-                                                           name, "(a, axes = [1]);"));
+    const Graph moved =
+        graph_of({{"x", "37, S"}},
+                 str_cat("a = transpose(x, axes = [1, 0]); y = ", name, "(a, axes = [1]);"));
     expect_streams(moved, 1, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
-    const Graph back = graph_of({{"x", "S, 37"}}, str_cat("a = transpose(x, axes = [1, 0]); y = ",
-                                                          name, "(a, axes = [0]);"));
+    const Graph back =
+        graph_of({{"x", "S, 37"}},
+                 str_cat("a = transpose(x, axes = [1, 0]); y = ", name, "(a, axes = [0]);"));
     expect_streams(back, 0, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
     const Graph pairs = graph_of({{"x", "3, S, 2"}}, str_cat("y = ", name, "(x, axes = [2]);"));
     expect_streams(pairs, 1, {1, 2, 7}, {1, 2, 9, 20}, {0, 0, 0});
@@ -89,10 +92,11 @@ TEST(Reduce, OfFramesIsRefused) {
 }
 
 TEST(Reduce, IsWrittenAndReadBack) {
-  const Graph graph = graph_of({{"x", "2, 3"}},
-                               "a = sum_reduce(x, axes = [1], normalize = true); b = max_reduce(x, axes = [0]);"
-                               " i = tract_core_cast(tract_core_argmax_reduce_last(x, axes = [1]), to = 'f32');"
-                               " y = a + b + i + tract_core_product_reduce(x, axes = [0, 1]);");
+  const Graph graph =
+      graph_of({{"x", "2, 3"}},
+               "a = sum_reduce(x, axes = [1], normalize = true); b = max_reduce(x, axes = [0]);"
+               " i = tract_core_cast(tract_core_argmax_reduce_last(x, axes = [1]), to = 'f32');"
+               " y = a + b + i + tract_core_product_reduce(x, axes = [0, 1]);");
   expect_written_and_read(graph, {random_f32(1, {2, 3})});
 }
 

@@ -40,8 +40,8 @@ Status Select::eval(EvalCtx& ctx) const {
   visit_size(out.dtype, [&](auto tag) {
     using T = decltype(tag);
     for_each_element<4>({out, condition, a, b}, [&](const std::array<int64_t, 4>& at) {
-      out.as<T>()[at[0]] =
-          condition.as<const uint8_t>()[at[1]] != 0 ? a.as<const T>()[at[2]] : b.as<const T>()[at[3]];
+      out.as<T>()[at[0]] = condition.as<const uint8_t>()[at[1]] != 0 ? a.as<const T>()[at[2]]
+                                                                     : b.as<const T>()[at[3]];
     });
   });
   return {};

@@ -36,8 +36,9 @@ Tensor typed(DType dtype, std::vector<int64_t> shape, const std::vector<double>&
     Tensor out = std::move(Tensor::zeros(DType::kI64, shape)).value();
     for (size_t i = 0; i < values.size(); ++i) {
       const double v = values[i];
-      out.mutable_data<int64_t>()[i] =
-          v >= 9.3e18 ? -1 : v >= 9.2e18 ? INT64_MAX : static_cast<int64_t>(v);
+      out.mutable_data<int64_t>()[i] = v >= 9.3e18   ? -1
+                                       : v >= 9.2e18 ? INT64_MAX
+                                                     : static_cast<int64_t>(v);
     }
     return dtype == DType::kI64 ? out : cast(out, dtype).value();
   }
@@ -203,8 +204,8 @@ void expect_every_layout(const OpPtr& op, const std::vector<Tensor>& inputs) {
       std::vector<int64_t> perm;
       stored.push_back(moved ? reordered(input, order, &perm) : input);
       const auto value = std::make_shared<const Tensor>(stored.back());
-      OutletId wire = graph.add_source(str_cat("in", wires.size()),
-                                       Fact::of_tensor(value).without_value());
+      OutletId wire =
+          graph.add_source(str_cat("in", wires.size()), Fact::of_tensor(value).without_value());
       if (moved) wire = graph.add("moved", std::make_shared<Transpose>(perm), {wire}).value()[0];
       wires.push_back(wire);
     }

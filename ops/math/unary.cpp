@@ -75,10 +75,13 @@ bool supports(UnaryKind kind, DType t) {
   const bool integral = is_int(t) || t == DType::kDim;
   switch (kind) {
     case UnaryKind::kNeg:
-    case UnaryKind::kAbs: return integral;
+    case UnaryKind::kAbs:
+      return integral;
     case UnaryKind::kSign:
-    case UnaryKind::kSquare: return is_int(t);
-    default: return is_rounding(kind) && integral;
+    case UnaryKind::kSquare:
+      return is_int(t);
+    default:
+      return is_rounding(kind) && integral;
   }
 }
 
@@ -86,42 +89,74 @@ bool supports(UnaryKind kind, DType t) {
 template <class W>
 W float_unary(UnaryKind kind, W x, W alpha) {
   switch (kind) {
-    case UnaryKind::kNeg: return -x;
-    case UnaryKind::kAbs: return std::abs(x);
-    case UnaryKind::kSign: return x > 0 ? W(1) : x < 0 ? W(-1) : x + W(0);
-    case UnaryKind::kSquare: return x * x;
-    case UnaryKind::kSqrt: return std::sqrt(x);
-    case UnaryKind::kRsqrt: return W(1) / std::sqrt(x);
-    case UnaryKind::kRecip: return W(1) / x;
-    case UnaryKind::kExp: return std::exp(x);
-    case UnaryKind::kLn: return std::log(x);
-    case UnaryKind::kSin: return std::sin(x);
-    case UnaryKind::kCos: return std::cos(x);
-    case UnaryKind::kTan: return std::tan(x);
-    case UnaryKind::kAsin: return std::asin(x);
-    case UnaryKind::kAcos: return std::acos(x);
-    case UnaryKind::kAtan: return std::atan(x);
-    case UnaryKind::kSinh: return std::sinh(x);
-    case UnaryKind::kCosh: return std::cosh(x);
-    case UnaryKind::kTanh: return std::tanh(x);
-    case UnaryKind::kAsinh: return std::asinh(x);
-    case UnaryKind::kAcosh: return std::acosh(x);
-    case UnaryKind::kAtanh: return std::atanh(x);
-    case UnaryKind::kSigmoid: return W(1) / (W(1) + std::exp(-x));
-    case UnaryKind::kErf: return std::erf(x);
-    case UnaryKind::kSilu: return x / (W(1) + std::exp(-x));
-    case UnaryKind::kGelu: return x * W(0.5) * (W(1) + std::erf(x * W(0.70710678118654752)));
+    case UnaryKind::kNeg:
+      return -x;
+    case UnaryKind::kAbs:
+      return std::abs(x);
+    case UnaryKind::kSign:
+      return x > 0 ? W(1) : x < 0 ? W(-1) : x + W(0);
+    case UnaryKind::kSquare:
+      return x * x;
+    case UnaryKind::kSqrt:
+      return std::sqrt(x);
+    case UnaryKind::kRsqrt:
+      return W(1) / std::sqrt(x);
+    case UnaryKind::kRecip:
+      return W(1) / x;
+    case UnaryKind::kExp:
+      return std::exp(x);
+    case UnaryKind::kLn:
+      return std::log(x);
+    case UnaryKind::kSin:
+      return std::sin(x);
+    case UnaryKind::kCos:
+      return std::cos(x);
+    case UnaryKind::kTan:
+      return std::tan(x);
+    case UnaryKind::kAsin:
+      return std::asin(x);
+    case UnaryKind::kAcos:
+      return std::acos(x);
+    case UnaryKind::kAtan:
+      return std::atan(x);
+    case UnaryKind::kSinh:
+      return std::sinh(x);
+    case UnaryKind::kCosh:
+      return std::cosh(x);
+    case UnaryKind::kTanh:
+      return std::tanh(x);
+    case UnaryKind::kAsinh:
+      return std::asinh(x);
+    case UnaryKind::kAcosh:
+      return std::acosh(x);
+    case UnaryKind::kAtanh:
+      return std::atanh(x);
+    case UnaryKind::kSigmoid:
+      return W(1) / (W(1) + std::exp(-x));
+    case UnaryKind::kErf:
+      return std::erf(x);
+    case UnaryKind::kSilu:
+      return x / (W(1) + std::exp(-x));
+    case UnaryKind::kGelu:
+      return x * W(0.5) * (W(1) + std::erf(x * W(0.70710678118654752)));
     case UnaryKind::kGeluApprox: {
       const W inner = W(0.79788456080286536) * (x + W(0.044715) * x * x * x);
       return W(0.5) * x * (W(1) + std::tanh(inner));
     }
-    case UnaryKind::kHardSwish: return x * std::fmin(std::fmax(x + W(3), W(0)), W(6)) / W(6);
-    case UnaryKind::kLeakyRelu: return x < 0 ? x * alpha : x;
-    case UnaryKind::kFloor: return std::floor(x);
-    case UnaryKind::kCeil: return std::ceil(x);
-    case UnaryKind::kRound: return std::round(x);
-    case UnaryKind::kRoundEven: return std::nearbyint(x);
-    default: return x;
+    case UnaryKind::kHardSwish:
+      return x * std::fmin(std::fmax(x + W(3), W(0)), W(6)) / W(6);
+    case UnaryKind::kLeakyRelu:
+      return x < 0 ? x * alpha : x;
+    case UnaryKind::kFloor:
+      return std::floor(x);
+    case UnaryKind::kCeil:
+      return std::ceil(x);
+    case UnaryKind::kRound:
+      return std::round(x);
+    case UnaryKind::kRoundEven:
+      return std::nearbyint(x);
+    default:
+      return x;
   }
 }
 
@@ -129,12 +164,18 @@ template <class W>
 W integer_unary(UnaryKind kind, W x) {
   const auto bits = static_cast<uint64_t>(x);
   switch (kind) {
-    case UnaryKind::kNeg: return static_cast<W>(0 - bits);
-    case UnaryKind::kAbs: return x < 0 ? static_cast<W>(0 - bits) : x;
-    case UnaryKind::kSign: return x < 0 ? static_cast<W>(-1) : x > 0 ? 1 : 0;
-    case UnaryKind::kSquare: return static_cast<W>(bits * bits);
-    case UnaryKind::kBitNot: return static_cast<W>(~bits);
-    default: return x;
+    case UnaryKind::kNeg:
+      return static_cast<W>(0 - bits);
+    case UnaryKind::kAbs:
+      return x < 0 ? static_cast<W>(0 - bits) : x;
+    case UnaryKind::kSign:
+      return x < 0 ? static_cast<W>(-1) : x > 0 ? 1 : 0;
+    case UnaryKind::kSquare:
+      return static_cast<W>(bits * bits);
+    case UnaryKind::kBitNot:
+      return static_cast<W>(~bits);
+    default:
+      return x;
   }
 }
 
@@ -246,9 +287,9 @@ Status Unary::declutter(Rewrite& rewrite) const {
   if (is_rounding(kind_of) && whole) return rewrite.bypass(rewrite.input(0));
   const auto* inner = rewrite.producer_as<Unary>(0);
   if (!inner) return {};
-  const bool undone = (kind_of == UnaryKind::kNeg || kind_of == UnaryKind::kNot ||
-                       kind_of == UnaryKind::kBitNot) &&
-                      inner->kind_of == kind_of && !is_quantised(dtype);
+  const bool undone =
+      (kind_of == UnaryKind::kNeg || kind_of == UnaryKind::kNot || kind_of == UnaryKind::kBitNot) &&
+      inner->kind_of == kind_of && !is_quantised(dtype);
   if (undone) return rewrite.bypass(rewrite.producer(0).inputs[0]);
   return {};
 }
@@ -270,8 +311,8 @@ Status Unary::save(SaveCtx& ctx) const {
   if (kind_of == UnaryKind::kGeluApprox) arguments += ", fast_impl = false";
   if (kind_of == UnaryKind::kIsInf) {
     const auto signs = static_cast<int>(alpha);
-    arguments += str_cat(", detect_positive = ", (signs & 1) != 0, ", detect_negative = ",
-                         (signs & 2) != 0);
+    arguments +=
+        str_cat(", detect_positive = ", (signs & 1) != 0, ", detect_negative = ", (signs & 2) != 0);
   }
   ctx.assign(str_cat(form.nnef, "(", arguments, ")"));
   return {};
@@ -301,8 +342,7 @@ Result<Value> load_gelu_approx(LoadCtx& ctx) {
     return fail(Code::kUnsupported, "fast_impl = true (x squared in place of x cubed)")
         .hint("Export the model with fast_impl = false");
   }
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Unary>(UnaryKind::kGeluApprox), {x}));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(UnaryKind::kGeluApprox), {x}));
   return Value(out);
 }
 
@@ -332,9 +372,14 @@ Result<Value> load_pow_const(LoadCtx& ctx) {
 
 #define RILL_UNARY(kind, registry, text) \
   { registry, "fragment " text "(x: tensor<?>) -> (y: tensor<?>);", load<kind> }
-#define RILL_GELU(registry, text) \
-  { registry, "fragment " text "(input: tensor<scalar>, fast_impl: logical = false)" \
-              " -> (output: tensor<scalar>);", load_gelu_approx }
+#define RILL_GELU(registry, text)                             \
+  {                                                           \
+    registry,                                                 \
+        "fragment " text                                      \
+        "(input: tensor<scalar>, fast_impl: logical = false)" \
+        " -> (output: tensor<scalar>);",                      \
+        load_gelu_approx                                      \
+  }
 #define RILL_SILU(registry, text) \
   { registry, "fragment " text "(input: tensor<scalar>) -> (output: tensor<scalar>);", load_silu }
 

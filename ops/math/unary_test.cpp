@@ -8,9 +8,9 @@ namespace {
 
 TEST(Unary, GivesTheSameInEveryLayout) {
   const Tensor x = random_f32(1, {2, 3, 5});
-  for (const UnaryKind kind : {UnaryKind::kTanh, UnaryKind::kExp, UnaryKind::kSigmoid,
-                               UnaryKind::kErf, UnaryKind::kSin, UnaryKind::kAsinh,
-                               UnaryKind::kFloor, UnaryKind::kIsNan, UnaryKind::kHardSwish}) {
+  for (const UnaryKind kind :
+       {UnaryKind::kTanh, UnaryKind::kExp, UnaryKind::kSigmoid, UnaryKind::kErf, UnaryKind::kSin,
+        UnaryKind::kAsinh, UnaryKind::kFloor, UnaryKind::kIsNan, UnaryKind::kHardSwish}) {
     expect_every_layout(std::make_shared<Unary>(kind), {x});
   }
 }
@@ -27,14 +27,15 @@ TEST(Unary, NamesWhatIsWrong) {
 }
 
 TEST(Unary, IgnoresSurplusArguments) {
-  const Graph graph = graph_of({{"x", "2"}}, "y = sigmoid(x, axes = [0]); z = abs(x, axes = [0]);",
-                               "y, z");
+  const Graph graph =
+      graph_of({{"x", "2"}}, "y = sigmoid(x, axes = [0]); z = abs(x, axes = [0]);", "y, z");
   EXPECT_EQ(graph.outputs.size(), 2U);
 }
 
 TEST(Unary, ComputesOnDims) {
-  const Graph graph = graph_of({{"x", "S"}}, "n = neg(S); y = slice(x, axes = [0], begin = [0],"
-                                             " end = [floor(S - 1)]);");
+  const Graph graph = graph_of({{"x", "S"}},
+                               "n = neg(S); y = slice(x, axes = [0], begin = [0],"
+                               " end = [floor(S - 1)]);");
   EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "-1+S,F32");
 }
 
@@ -52,11 +53,12 @@ TEST(Unary, Streams) {
 }
 
 TEST(Unary, IsWrittenAndReadBack) {
-  const Graph graph = graph_of({{"x", "4"}},
-                               "a = leaky_relu(x, 0.125); b = tract_core_erf(a); c = tract_core_silu(b);"
-                               " d = tract_core_gelu_approx(c); e = exp(d) + log(abs(d)) + rsqrt(exp(c));"
-                               " f = tract_core_is_inf(e, detect_positive = false);"
-                               " y = select(or(f, tract_core_is_nan(e)), round(e), tract_core_round_even(e));");
+  const Graph graph =
+      graph_of({{"x", "4"}},
+               "a = leaky_relu(x, 0.125); b = tract_core_erf(a); c = tract_core_silu(b);"
+               " d = tract_core_gelu_approx(c); e = exp(d) + log(abs(d)) + rsqrt(exp(c));"
+               " f = tract_core_is_inf(e, detect_positive = false);"
+               " y = select(or(f, tract_core_is_nan(e)), round(e), tract_core_round_even(e));");
   expect_written_and_read(graph, {f32({4}, {-1.5F, -0.25F, 0.5F, 2.0F})});
 }
 

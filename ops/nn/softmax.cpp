@@ -29,9 +29,8 @@ void normalise(const T* x, T* y, const View& from, const View& to, bool log) {
     if (v > max || std::isnan(v)) max = v;
   });
   W sum = 0;
-  for_each_element<1>({from}, [&](const std::array<int64_t, 1>& at) {
-    sum += std::exp(widen(x[at[0]]) - max);
-  });
+  for_each_element<1>(
+      {from}, [&](const std::array<int64_t, 1>& at) { sum += std::exp(widen(x[at[0]]) - max); });
   const W shift = std::log(sum);
   const W scale = W(1) / sum;
   for_each_element<2>({from, to}, [&](const std::array<int64_t, 2>& at) {
@@ -178,8 +177,8 @@ Cost Softmax::cost(FactSpan in, FactSpan) const {
 Status Softmax::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
   if (log) ctx.need_registry("tract_core");
-  ctx.assign(str_cat(log ? "tract_core_log_softmax" : "softmax", "(", x, ", axes = ",
-                     nnef_text(over), ")"));
+  ctx.assign(str_cat(log ? "tract_core_log_softmax" : "softmax", "(", x,
+                     ", axes = ", nnef_text(over), ")"));
   return {};
 }
 

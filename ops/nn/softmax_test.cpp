@@ -11,9 +11,10 @@ TEST(Softmax, IsNearTheSameInEveryLayout) {
     for (const char* axes : {"0", "1", "2", "0, 2", "0, 1, 2"}) {
       for (const char* name : {"softmax", "tract_core_log_softmax"}) {
         const std::string plain = str_cat("y = ", name, "(x, axes = [", axes, "]);");
-        const std::string moved =
-            str_cat("a = transpose(neg(x), axes = [", order, "]); b = neg(a);"
-                    " c = transpose(b, axes = [", order, "]); y = ", name, "(c, axes = [", axes, "]);");
+        const std::string moved = str_cat("a = transpose(neg(x), axes = [", order,
+                                          "]); b = neg(a);"
+                                          " c = transpose(b, axes = [",
+                                          order, "]); y = ", name, "(c, axes = [", axes, "]);");
         const Tensor want = run(graph_of({{"x", "2, 3, 4"}}, plain), {x}).value()[0];
         const Tensor got = run(graph_of({{"x", "2, 3, 4"}}, moved), {x}).value()[0];
         expect_near(got, want, 4e-7, 4e-7);  // 12 terms, in another order
@@ -55,7 +56,8 @@ TEST(Softmax, OverFramesIsRefused) {
 }
 
 TEST(Softmax, IsWrittenAndReadBack) {
-  const Graph graph = graph_of({{"x", "2, 3"}}, "y = softmax(tract_core_log_softmax(x, 1), axes = [0, 1]);");
+  const Graph graph =
+      graph_of({{"x", "2, 3"}}, "y = softmax(tract_core_log_softmax(x, 1), axes = [0, 1]);");
   expect_written_and_read(graph, {random_f32(1, {2, 3})});
 }
 
