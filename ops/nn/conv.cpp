@@ -212,7 +212,9 @@ Status Conv::declutter(Rewrite& rewrite) const {
 Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   if (producer.outputs[0].dtype != DType::kF32) return {};
   if (!consumer.fusing()) {
-    if (has_residual || clip) return {};
+    // The whole graph absorbed what it could before it was pulsed; more would round otherwise.
+    const bool pulsed = consumer.old_graph().properties.contains("pulse.delay");
+    if (has_residual || clip || pulsed) return {};
     return absorb_affine(*this, producer, consumer, input);
   }
   if (const auto limits = limits_with({clip, lo, hi}, consumer, input)) {
