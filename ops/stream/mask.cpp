@@ -17,7 +17,11 @@ void PulseMask::fields(FieldVisitor& visitor) {
 
 Result<Facts> PulseMask::infer(FactSpan in) const {
   RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
-  RILL_CHECK(value && value->volume() == 1, "value: expected one number");
+  bool fits = value && (value->volume() == 1 || value->rank() == in[0].rank());
+  for (int i = 0; fits && value->rank() > 0 && i < value->rank(); ++i) {
+    fits = value->extent(i) == 1 || (i != axis && Dim(value->extent(i)) == in[0].dim(i));
+  }
+  RILL_CHECK(fits, "value: expected one number, or one frame of ", in[0]);
   if (value->dtype() != in[0].dtype) {
     return fail(Code::kDType, "value of ", dtype_name(value->dtype()), " for ", in[0]);
   }
@@ -41,25 +45,18 @@ struct MaskArgs {
 /// Overwrites frames [first, last) of the view.
 void fill_frames(const View& view, int axis, int64_t first, int64_t last, const Tensor& value) {
   if (first >= last) return;
-  const auto size = static_cast<size_t>(dtype_size(view.dtype));
   View part = view;
   const auto a = static_cast<size_t>(axis);
   part.shape[a] = last - first;
   part.data = static_cast<std::byte*>(view.data) +
-              first * view.stride[a] * static_cast<int64_t>(size);
-  std::array<int64_t, kMaxRank> index{};
-  int64_t at = 0;
-  for (int64_t n = part.volume(); n > 0; --n) {
-    std::memcpy(static_cast<std::byte*>(part.data) + at * static_cast<int64_t>(size), value.raw(),
-                size);
-    for (int i = part.rank - 1; i >= 0; --i) {
-      const auto k = static_cast<size_t>(i);
-      at += part.stride[k];
-      if (++index[k] < part.shape[k]) break;
-      at -= part.stride[k] * part.shape[k];
-      index[k] = 0;
-    }
+              first * view.stride[a] * dtype_size(view.dtype);
+  View from = value.view();
+  for (size_t i = 0; i < static_cast<size_t>(part.rank); ++i) {
+    if (from.rank != part.rank || from.shape[i] == 1) from.stride[i] = 0;
+    from.shape[i] = part.shape[i];
   }
+  from.rank = part.rank;
+  copy_view(from, part);
 }
 
 void run(const MaskArgs& args, const Frame& frame) noexcept {
@@ -111,12 +108,12 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(op.end, ctx.dim("end"));
   RILL_ASSIGN(const OutletId value, ctx.wire("value"));
   const TensorPtr constant = ctx.fact(value).konst;
-  if (!constant || constant->volume() != 1) {
-    return fail(Code::kArg, "value: expected one constant number");
+  if (!constant) return fail(Code::kArg, "value: expected a constant");
+  RILL_ASSIGN(Tensor as_input, cast(*constant, ctx.fact(input).dtype));
+  if (as_input.volume() == 1) {
+    RILL_ASSIGN(as_input, as_input.reshaped({}));
   }
-  RILL_ASSIGN(const Tensor as_input, cast(*constant, ctx.fact(input).dtype));
-  RILL_ASSIGN(Tensor scalar, as_input.reshaped({}));
-  op.value = std::make_shared<const Tensor>(std::move(scalar));
+  op.value = std::make_shared<const Tensor>(std::move(as_input));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseMask>(op), {input}));
   return Value(out);
 }

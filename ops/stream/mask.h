@@ -4,7 +4,7 @@
 
 namespace rill::ops {
 
-/// Overwrite the frames of a stream outside [begin, end) with a value.
+/// Overwrite the frames of a stream outside [begin, end) with a value, or a frame.
 /// Shapes: x -> x. Types: all plain ones.
 /// Errors: kShape for a missing axis, kDType for a value of another type.
 /// Stream: positions count from the start of the stream; `end` may mention the stream symbol, and
@@ -14,7 +14,7 @@ struct PulseMask final : OpBase<PulseMask> {
   int64_t axis = 0;
   Dim begin = 0;
   Dim end;
-  TensorPtr value;        ///< rank 0, of the input's type
+  TensorPtr value;        ///< a number, or a frame of extent 1 on the axis; of the input's type
 
   std::string_view name() const override { return "PulseMask"; }
   void fields(FieldVisitor& visitor) override;
