@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/exec/session.h"
 #include "ops/array/slice.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/mask.h"
@@ -39,6 +40,30 @@ TensorPtr compact_fill(const TensorPtr& fill) {
   if (!scalar.ok()) return fill;
   std::copy(bytes, bytes + size, scalar->mutable_data<std::byte>());
   return std::make_shared<const Tensor>(std::move(scalar).value());
+}
+
+/// Output i of an op on these values, by the kernels that a plan chooses: `eval` may round otherwise.
+Result<Tensor> run_alone(const OpPtr& op, std::span<const TensorPtr> values,
+                         std::span<const char> streams, int i) {
+  Graph graph;
+  std::vector<OutletId> inputs;
+  for (size_t k = 0; k < values.size(); ++k) {
+    inputs.push_back(streams[k] ? graph.add_source("x", Fact::of_tensor(values[k]).without_value())
+                                : graph.add_const("c", values[k]));
+  }
+  RILL_ASSIGN(const std::vector<OutletId> outlets, graph.add("y", op, inputs));
+  graph.add_output("y", outlets[static_cast<size_t>(i)]);
+  RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(graph));
+  RILL_ASSIGN(const std::unique_ptr<Session> session, Session::make(plan));
+  size_t source = 0;
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (streams[k]) copy_view(values[k]->view(), session->input(source++));
+  }
+  session->step();
+  const PlanIo& io = plan->outputs[0];
+  RILL_ASSIGN(Tensor out, Tensor::zeros(io.dtype, io.shape, io.q));
+  copy_view(session->output(0), out.view());
+  return out;
 }
 
 }  // namespace
@@ -105,11 +130,12 @@ Result<OutletId> Builder::hold(OutletId wire, StreamFact* stream) {
 
 Result<OutletId> Builder::mask(OutletId wire, StreamFact* stream, bool begin, bool end,
                                const Tensor& value) {
-  begin = begin && stream->delay > 0;
-  if (!begin && !end) return wire;
+  // A hold makes room for frames that are not valid: the begin comes after it.
   if (end) {
     RILL_ASSIGN(wire, hold(wire, stream));
   }
+  begin = begin && stream->delay > 0;
+  if (!begin && !end) return wire;
   auto op = std::make_shared<ops::PulseMask>();
   op->axis = stream->axis;
   op->begin = begin ? stream->delay : 0;
@@ -146,6 +172,9 @@ Result<PulseBuilder::Synced> Builder::sync() {
   for (int i = 0; i < inputs(); ++i) {
     if (const auto s = stream(i)) latest = std::max(latest, s->delay);
   }
+  // A product that is fused with the sum behind it rounds otherwise than on a first frame alone.
+  const bool product = inputs() > 1 && node().op->tolerance() != Tolerance::kExact;
+  if (product) latest = std::max<int64_t>(latest, 0);
   int64_t pulse = -1;
   for (int i = 0; i < inputs(); ++i) {
     OutletId at = wire(i);
@@ -176,14 +205,14 @@ Result<PulseBuilder::Synced> Builder::sync() {
 
 Result<TensorPtr> Builder::mapped_fill(const Synced& synced, int i, int out_axis) {
   std::vector<TensorPtr> values;
-  Facts facts;
+  std::vector<char> streams;
   for (int k = 0; k < inputs(); ++k) {
     const auto s = stream(k);
+    streams.push_back(s ? 1 : 0);
     if (!s) {
       const TensorPtr& constant = pulsed_->fact(wire(k)).konst;
       if (!constant) return refusal("a constant first frame meets an input that is not constant", "Remove the padding before this operator");
       values.push_back(constant);
-      facts.push_back(Fact::of_tensor(constant));
       continue;
     }
     // One frame, with every other symbolic extent (the batch) as one: fills do not depend on it.
@@ -204,15 +233,12 @@ Result<TensorPtr> Builder::mapped_fill(const Synced& synced, int i, int out_axis
       copy_view(from, frame.view());
     }
     values.push_back(std::make_shared<const Tensor>(std::move(frame)));
-    facts.push_back(Fact::of_tensor(values.back()).without_value());
   }
   OpPtr op = node().op;
   for (const std::string& name : whole_.scope.symbols()) {
     if (OpPtr bound = op->with_symbol(name, Dim(1))) op = bound;
   }
-  RILL_ASSIGN(const Facts outputs, op->infer(facts));
-  RILL_ASSIGN(std::vector<Tensor> results, evaluate(*op, values, outputs));
-  Tensor& result = results[static_cast<size_t>(i)];
+  RILL_ASSIGN(Tensor result, run_alone(op, values, streams, i));
   if (result.extent(out_axis) != 1) return fail(Code::kInternal, "a fill of several frames");
   return compact_fill(std::make_shared<const Tensor>(std::move(result)));
 }
