@@ -185,6 +185,31 @@ TEST_P(Stream, MayLearnOfItsEndAStepLater) {
 
 INSTANTIATE_TEST_SUITE_P(, Stream, ::testing::ValuesIn(streaming_models()), ModelName());
 
+TEST(StreamLength, CountsFramesOfTheInputWhereItsSymbolCountsTwo) {
+  const std::string folder = RILL_SOURCE_DIR "/tests/graphs/two_frames_per_symbol";
+  const Opened stream = open_stream(folder, {{"x", Array::noise({1, 1, 6}, 1)}}, "S", 3);
+  ASSERT_TRUE(stream.session) << rill_last_error();
+  EXPECT_EQ(rill_step_partial(stream.session.get(), 3), RILL_E_SHAPE) << "half a unit of S";
+  for (const int64_t units : {1, 2, 3, 4, 6, 10}) {
+    const Arrays noise = {{"x", Array::noise({1, 1, 2 * units}, 9)}};
+    rill_model* raw = nullptr;
+    ASSERT_EQ(rill_load(folder.c_str(), nullptr, &raw), RILL_OK) << rill_last_error();
+    const ModelPtr model(raw);
+    const std::string value = std::to_string(units);
+    ASSERT_EQ(rill_model_set_symbol(raw, "S", value.c_str()), RILL_OK) << rill_last_error();
+    const Opened whole = open_session(raw);
+    ASSERT_TRUE(whole.session) << rill_last_error();
+    Array want = Array::zeros(RILL_F32, {1, 1, units});
+    const rill_view in = noise.at("x").view();
+    const rill_view out = want.view();
+    ASSERT_EQ(rill_run(whole.session.get(), &in, 1, &out, 1), RILL_OK) << rill_last_error();
+    ASSERT_EQ(rill_session_reset(stream.session.get()), RILL_OK);
+    const Arrays streamed = run_stream(stream, noise);
+    ASSERT_FALSE(streamed.empty()) << rill_last_error();
+    EXPECT_EQ(bit_difference(streamed.at("y"), want), "") << units << " units";
+  }
+}
+
 TEST(StreamLength, ThatDoesNotSuitTheModelIsRefusedAndChangesNothing) {
   const std::string folder = RILL_SOURCE_DIR "/tests/models/unet_denoiser/";
   const Arrays noise = {{"noisy", Array::noise({1, 1, 24}, 5)}};

@@ -27,19 +27,20 @@ std::unique_ptr<const rill::api::IoText> describe(const rill::PlanIo& io) {
 
 /// The most steps after the last input, over one period of stream lengths: lengths of outputs are
 /// periodic in the pulse, up to a slope.
-int64_t flush_steps(const rill::Plan& plan, const rill::PlanStream& out, int64_t input_pulse) {
+int64_t flush_steps(const rill::Plan& plan, const rill::PlanStream& out) {
   constexpr int64_t kMostLengths = int64_t{1} << 20;
   if (out.axis < 0) return 0;
-  if (out.pulse <= 0 || input_pulse <= 0 || input_pulse > kMostLengths) return -1;
+  const int64_t pulse = plan.stream_pulse;
+  if (out.pulse <= 0 || pulse <= 0 || pulse > kMostLengths) return -1;
   rill::Bindings bindings = {{plan.stream_symbol, 0}};
-  const int64_t base = 64 * input_pulse;
+  const int64_t base = 64 * pulse;
   int64_t most = 0;
-  for (int64_t rest = 1; rest <= input_pulse; ++rest) {
+  for (int64_t rest = 1; rest <= pulse; ++rest) {
     bindings[0].second = base + rest;
     const auto frames = out.length.eval(bindings);
     if (!frames) return -1;
     const int64_t steps = *frames > 0 ? ceil_of(out.delay + *frames, out.pulse) : 0;
-    most = std::max(most, steps - ceil_of(base + rest, input_pulse));
+    most = std::max(most, steps - ceil_of(base + rest, pulse));
   }
   return most;
 }
@@ -59,8 +60,7 @@ void describe(rill_plan* handle) {
     handle->io_bytes += io.bytes;
     const bool known = io.stream.axis >= 0 && io.stream.length.valid();
     handle->lengths.push_back(known ? io.stream.length.to_string() : std::string());
-    handle->flush_steps.push_back(
-        handle->streams() ? flush_steps(plan, io.stream, handle->input_pulse()) : 0);
+    handle->flush_steps.push_back(handle->streams() ? flush_steps(plan, io.stream) : 0);
   }
   for (const rill::PlanBuffer& buffer : plan.buffers) {
     if (buffer.kind == rill::BufferKind::kConst) handle->weight_bytes += buffer.bytes;

@@ -133,10 +133,20 @@ void run_step(rill_session* session) {
   session->gave_frames = true;
 }
 
-/// Announce the end, unless the model has no output for a stream of that length.
+/// Announce the end, unless the model has no output for a stream of that length. `length` counts
+/// frames of the input, of which a unit of the stream symbol may be several.
 rill_status announce(rill_session* session, int64_t length) {
   rill::Session& inner = *session->session;
-  inner.announce_end(length);
+  const int64_t pulse = session->plan->input_pulse();
+  const int64_t symbol_pulse = session->plan->plan->stream_pulse;
+  const int64_t scaled = length * symbol_pulse;
+  if (scaled % pulse != 0) {
+    return refuse(RILL_E_SHAPE,
+                  "a stream of %lld frames does not suit the model: %lld frames stand for %lld %s",
+                  static_cast<long long>(length), static_cast<long long>(pulse),
+                  static_cast<long long>(symbol_pulse), session->plan->plan->stream_symbol.c_str());
+  }
+  inner.announce_end(scaled / pulse);
   for (size_t i = 0; i < session->plan->lengths.size(); ++i) {
     const std::string& frames = session->plan->lengths[i];
     if (frames.empty() || inner.output_frames(i) >= 0) continue;
