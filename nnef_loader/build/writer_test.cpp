@@ -235,6 +235,20 @@ TEST_F(RoundTrip, LoopBodies) {
   expect_equal(g, again(g));
 }
 
+TEST_F(RoundTrip, DimsInAttributes) {
+  const Graph g =
+      loaded(load_text("version 1.0; extension tract_registry tract_core; extension tract_symbol S;"
+                       "extension tract_symbol T; graph network(x, y) -> (a, b, c) {"
+                       "x = external(shape = [S]); y = external(shape = [T]); z = add(x, y);"
+                       "a = slice(z, axes = [0], begin = [0], end = [3 * ((S + 1) / 2)]);"
+                       "b = reshape(z, shape = [1, tract_core_shape_of(z)[0]]);"
+                       "c = slice(z, axes = [0], begin = [0], end = [max(min(S, T), 5) - 1]); }"));
+  const std::string text = text_of_graph(g);
+  EXPECT_NE(text.find("end = [(3 * ((S + 1) / 2))]"), std::string::npos) << text;
+  EXPECT_NE(text.find("shape = [1, tract_core_shape_of(z)[0]]"), std::string::npos) << text;
+  expect_equal(g, again(g));
+}
+
 TEST_F(RoundTrip, AFailedWriteLeavesTheOldFile) {
   const Graph g = loaded(load_body("z = add(x, y);"));
   const Graph kept = again(g, "kept.nnef.tar");
