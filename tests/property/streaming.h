@@ -1,0 +1,67 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/exec/session.h"
+#include "core/graph/graph.h"
+#include "pulse/pulse.h"
+
+namespace rill::test {
+
+/// Put statements that read `x` and define `y` into a document with one input.
+/// `shape`: that of x, as in "1, 2, S". `fragments`: loop bodies.
+std::string document(const std::string& shape, const std::string& statements,
+                     const std::string& results = "y", const std::string& fragments = "");
+Result<Graph> load_text(const std::string& text);
+
+/// The graph with S bound, prepared and run once.
+class WholeRun {
+ public:
+  /// Errors: where the graph is not defined for streams of that length.
+  static Result<WholeRun> make(const Graph& graph, int64_t length);
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs);
+  const Plan& plan() const { return session_->plan(); }
+
+ private:
+  std::unique_ptr<Session> session_;
+};
+
+/// The graph pulsed and prepared.
+class StreamedRun {
+ public:
+  static Result<StreamedRun> make(const Graph& graph, int64_t pulse);
+  /// Reset; stream the inputs with NaN after their ends; step until every frame is out. Gives the
+  /// valid frames of each output.
+  /// Errors: kSymbol if the length of an output is unknown.
+  Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs, int64_t length);
+  const pulse::Stream& output(size_t index = 0) const { return report_.outputs[index]; }
+  const Graph& graph() const { return graph_; }
+  Session& session() { return *session_; }
+
+ private:
+  void feed(const std::vector<Tensor>& inputs);
+
+  pulse::Report report_;
+  Graph graph_;
+  std::unique_ptr<Session> session_;
+};
+
+/// Make the inputs of a graph for streams of that length: normal-like noise, integers where the
+/// type is one.
+std::vector<Tensor> noise_inputs(const Graph& graph, int64_t length, uint64_t seed);
+
+/// Tell where two outputs differ first: empty if shapes and bits agree; a NaN equals a NaN.
+std::string difference(const Tensor& found, const Tensor& expected);
+
+/// Tell what is wrong with the stream of one length; empty if it gives the frames of the whole run,
+/// or the whole graph is not defined for that length.
+std::string stream_problem(const Graph& graph, StreamedRun* streamed, int64_t length);
+
+/// Tell whether the stream is too short for the whole graph: some wire would have fewer frames than
+/// none, or it has none and the outputs are made of borders alone.
+bool is_too_short(const Graph& graph, int64_t length);
+
+}  // namespace rill::test
