@@ -7,6 +7,7 @@
 #include "ops/array/pad.h"
 #include "ops/nn/conv_lower.h"
 #include "ops/nn/epilogue.h"
+#include "ops/nn/quant_conv.h"
 
 namespace rill::ops {
 
@@ -275,6 +276,10 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(op.groups, ctx.integer("groups"));
   if (op.groups == 0) {
     RILL_ASSIGN(op.groups, ctx.fact(x).dim(1).as_int());
+  }
+  if (is_quantised(ctx.fact(x).dtype) || is_quantised(ctx.fact(w).dtype)) {
+    RILL_ASSIGN(const OutletId out, load_quant_conv(ctx, std::move(op.window), op.groups, x, w));
+    return Value(out);
   }
   std::vector<OutletId> inputs{x, w};
   RILL_ASSIGN(const auto bias, load_bias(ctx, ctx.fact(x).dtype, filter_shape[0]));

@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <cmath>
+
+#include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
+#include "ops/nn/quant_conv.h"
+#include "ops/nn/window.h"
+
+namespace rill::ops {
+namespace {
+
+/// Correlate a quantised signal with quantised filters, summing in 32-bit integers.
+/// Shapes: as `conv`; the bias is [O] of I32, in units of the product of both scales.
+/// Types: QU8 and QI8 -> a quantised type, or I32 sums. Padding holds the zero point.
+/// Errors: kShape, kDType. Accuracy: the sums are exact; the result rounds half to even.
+/// Stream: on a spatial axis, history and a mask of the zero point for the padding; on the batch
+/// axis each frame alone; refused on channels.
+/// Source: NNEF 1.0, `conv`; tract, `tract_core_qconv`.
+struct QuantConv final : OpBase<QuantConv> {
+  Window window;
+  int64_t groups = 1;
+  bool has_bias = false;
+  DType to = DType::kI32;
+  QParams q;
+
+  std::string_view name() const override { return "Conv"; }
+  void fields(FieldVisitor& visitor) override {
+    window.fields(visitor);
+    int64_t zero_point = q.zero_point;
+    visitor.field("groups", groups);
+    visitor.field("has_bias", has_bias);
+    visitor.field("to", to);
+    visitor.field("zero_point", zero_point);
+    visitor.field("scale", q.scale);
+  }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {
+    std::vector<int> track(in.size(), -1);
+    track[0] = 0;
+    return {{track, {0}}};
+  }
+  Status pulsify(PulseBuilder& b) const override;
+  Cost cost(FactSpan in, FactSpan out) const override {
+    Cost cost;
+    cost.fma = volume(out[0].shape) * in[1].dim(1);
+    for (const int64_t k : window.kernel) cost.fma *= Dim(k);
+    cost.bytes = volume(in[0].shape) + volume(in[1].shape) + volume(out[0].shape);
+    return cost;
+  }
+  Status save(SaveCtx& ctx) const override {
+    RILL_ASSIGN(const std::string x, ctx.in(0));
+    RILL_ASSIGN(const std::string w, ctx.in(1));
+    std::string bias = "0.0";
+    if (has_bias) {
+      RILL_ASSIGN(bias, ctx.in(2));
+    }
+    ctx.assign(str_cat("conv(", x, ", ", w, ", ", bias, window_text(window, 0),
+                       ", groups = ", groups, ")"));
+    return {};
+  }
+};
+
+bool is_byte(DType dtype) { return dtype == DType::kQU8 || dtype == DType::kQI8; }
+
+Result<Facts> QuantConv::infer(FactSpan in) const {
+  const Fact& x = in[0];
+  const Fact& w = in[1];
+  RILL_CHECK(x.rank() >= 3 && w.rank() == x.rank(), "input ", x, ", filter ", w,
+             ": expected one rank of at least 3");
+  RILL_TRY(window.check(x.rank() - 2));
+  if (!is_byte(x.dtype) || !is_byte(w.dtype)) {
+    return fail(Code::kDType, "input ", x, ", filter ", w, ": expected QU8 or QI8");
+  }
+  const auto outputs = w.dim(0).to_int();
+  const auto channels = w.dim(1).to_int();
+  RILL_CHECK(outputs && channels, "filter ", w, ": expected a known shape");
+  RILL_CHECK(groups >= 1 && *outputs % groups == 0 && x.dim(1) == Dim(*channels * groups), "input ",
+             x, ", filter ", w, ", ", groups, " groups: the channels do not fit");
+  if (has_bias) {
+    RILL_CHECK(in[2].rank() == 1 && in[2].dim(0) == w.dim(0), "bias ", in[2], ": expected ",
+               *outputs, " values");
+    if (in[2].dtype != DType::kI32 && in[2].dtype != DType::kQI32) {
+      return fail(Code::kDType, "bias ", in[2], ": expected I32");
+    }
+  }
+  Fact out{to, q, {x.dim(0), w.dim(0)}, {}};
+  for (int i = 0; i < window.axes(); ++i) {
+    RILL_CHECK(w.dim(i + 2) == Dim(window.kernel[static_cast<size_t>(i)]), "filter ", w,
+               " and window ", window.kernel, " differ");
+    out.shape.push_back(window.output(i, x.dim(i + 2)));
+  }
+  return Facts{std::move(out)};
+}
+
+int32_t byte_at(const View& view, int64_t at) {
+  return view.dtype == DType::kQU8 ? int32_t{view.as<uint8_t>()[at]}
+                                   : int32_t{view.as<int8_t>()[at]};
+}
+
+void store(const View& y, int64_t at, int32_t sum, double scale) {
+  if (y.dtype == DType::kI32) {
+    y.as<int32_t>()[at] = sum;
+    return;
+  }
+  const double real = static_cast<double>(sum) * scale;
+  const double value = std::nearbyint(real / static_cast<double>(y.q.scale)) + y.q.zero_point;
+  if (y.dtype == DType::kQU8) {
+    y.as<uint8_t>()[at] = static_cast<uint8_t>(std::clamp(value, 0.0, 255.0));
+  } else if (y.dtype == DType::kQI8) {
+    y.as<int8_t>()[at] = static_cast<int8_t>(std::clamp(value, -128.0, 127.0));
+  } else {
+    y.as<int32_t>()[at] = static_cast<int32_t>(
+        std::clamp(value, static_cast<double>(INT32_MIN), static_cast<double>(INT32_MAX)));
+  }
+}
+
+/// The sum of one window for output channel `o`, wrapping like the hardware's.
+int32_t sum_at(const QuantConv& op, const View& x, const View& w,
+               const std::array<int64_t, kMaxRank>& out, int32_t start) {
+  const int64_t o = out[1];
+  const int64_t group = o / (w.shape[0] / op.groups);
+  auto sum = static_cast<uint32_t>(start);
+  std::array<int64_t, kMaxRank> tap{};
+  for (bool more = true; more;) {
+    int64_t at_x = out[0] * x.stride[0] + group * w.shape[1] * x.stride[1];
+    int64_t at_w = o * w.stride[0];
+    bool inside = true;
+    for (int i = 0; i < op.window.axes(); ++i) {
+      const auto a = static_cast<size_t>(i);
+      const int64_t at = out[a + 2] * op.window.stride[a] + tap[a] * op.window.dilation[a] -
+                         op.window.pads(i, x.extent(i + 2)).first;
+      inside &= at >= 0 && at < x.shape[a + 2];
+      at_x += at * x.stride[a + 2];
+      at_w += tap[a] * w.stride[a + 2];
+    }
+    for (int64_t c = 0; inside && c < w.shape[1]; ++c) {
+      const int32_t xv = byte_at(x, at_x + c * x.stride[1]) - x.q.zero_point;
+      const int32_t wv = byte_at(w, at_w + c * w.stride[1]) - w.q.zero_point;
+      sum += static_cast<uint32_t>(xv) * static_cast<uint32_t>(wv);
+    }
+    int axis = op.window.axes() - 1;
+    while (axis >= 0 &&
+           ++tap[static_cast<size_t>(axis)] == op.window.kernel[static_cast<size_t>(axis)]) {
+      tap[static_cast<size_t>(axis--)] = 0;
+    }
+    more = axis >= 0;
+  }
+  return static_cast<int32_t>(sum);
+}
+
+Status QuantConv::eval(EvalCtx& ctx) const {
+  const View& x = ctx.in[0];
+  const View& w = ctx.in[1];
+  const View& y = ctx.out[0];
+  const double scale = static_cast<double>(x.q.scale) * static_cast<double>(w.q.scale);
+  std::array<int64_t, kMaxRank> out{};
+  for (int64_t n = y.volume(); n > 0; --n) {
+    const int32_t start = has_bias ? ctx.in[2].as<int32_t>()[out[1] * ctx.in[2].stride[0]] : 0;
+    int64_t at = 0;
+    for (int i = 0; i < y.rank; ++i) at += out[static_cast<size_t>(i)] * y.step(i);
+    store(y, at, sum_at(*this, x, w, out, start), scale);
+    for (int axis = y.rank - 1; axis >= 0; --axis) {
+      const auto a = static_cast<size_t>(axis);
+      if (++out[a] < y.shape[a]) break;
+      out[a] = 0;
+    }
+  }
+  return {};
+}
+
+Status QuantConv::pulsify(PulseBuilder& b) const {
+  for (int i = 1; i < b.inputs(); ++i) {
+    if (b.stream(i)) return b.refuse("Use constant filters", "its filter or bias streams");
+  }
+  const int axis = b.stream(0)->axis;
+  if (axis == 0) return Op::pulsify(b);
+  QuantConv pulsed = *this;
+  StreamFact stream;
+  RILL_ASSIGN(Tensor zero, Tensor::zeros(b.in(0).dtype, {}, b.in(0).q));
+  *zero.mutable_data<int8_t>() = static_cast<int8_t>(b.in(0).q.zero_point);
+  RILL_ASSIGN(const OutletId x, pulse_window(b, window, zero, &stream, &pulsed.window));
+  std::vector<OutletId> inputs{x};
+  for (int i = 1; i < b.inputs(); ++i) inputs.push_back(b.wire(i));
+  RILL_ASSIGN(const OutletId out,
+              b.add1("", std::make_shared<QuantConv>(pulsed), std::move(inputs)));
+  stream.dim = b.out(0).dim(axis);
+  b.set(0, out, stream);
+  return {};
+}
+
+}  // namespace
+
+Result<OutletId> load_quant_conv(LoadCtx& ctx, Window window, int64_t groups, OutletId x,
+                                 OutletId w) {
+  QuantConv op;
+  op.window = std::move(window);
+  op.groups = groups;
+  if (const auto wanted = ctx.quant()) {
+    op.to = wanted->dtype;
+    op.q = wanted->q;
+  }
+  std::vector<OutletId> inputs{x, w};
+  RILL_ASSIGN(const OutletId bias, ctx.wire("bias"));
+  const TensorPtr value = ctx.fact(bias).konst;
+  if (!value) return fail(Code::kUnsupported, "bias: expected a constant");
+  RILL_ASSIGN(const double first,
+              value->volume() == 1 ? element_as_double(*value, 0) : Result<double>(1.0));
+  if (value->volume() != 1 || first != 0.0) {
+    const int64_t outputs = ctx.fact(w).dim(0).to_int().value_or(0);
+    Tensor sums = *value;
+    if (!is_int(value->dtype()) && value->dtype() != DType::kQI32) {
+      RILL_ASSIGN(sums, cast(*value, DType::kI32));
+    } else if (value->dtype() != DType::kI32 && value->dtype() != DType::kQI32) {
+      RILL_ASSIGN(sums, cast(*value, DType::kI32));
+    }
+    RILL_ASSIGN(sums, sums.reshaped({outputs}));
+    RILL_ASSIGN(const OutletId flat, ctx.konst(std::move(sums), "bias"));
+    inputs.push_back(flat);
+    op.has_bias = true;
+  }
+  return ctx.add1(std::make_shared<QuantConv>(op), std::move(inputs));
+}
+
+}  // namespace rill::ops
