@@ -1,0 +1,161 @@
+#include "core/graph/graph.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/optim/optim.h"
+#include "ops/array/slice.h"
+#include "tests/property/streaming.h"
+
+namespace rill {
+namespace {
+
+using test::document;
+
+Graph loaded(const std::string& statements, const std::string& results = "y",
+             const std::string& shape = "B, S") {
+  auto graph = test::load_text(
+      "version 1.0;\nextension tract_registry tract_core;\n"
+      "extension tract_symbol S;\nextension tract_symbol B;\n"
+      "graph network(x) -> (" +
+      results + ")\n{\n  x = tract_core_external(shape = [" + shape + "], datum_type = 'f32');\n" +
+      statements + "}\n");
+  EXPECT_TRUE(graph.ok()) << graph.error().to_string();
+  return graph.ok() ? std::move(graph).value() : Graph();
+}
+
+int64_t count(const Graph& graph, std::string_view op) {
+  return std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return std::string_view(node.op->name()).substr(0, op.size()) == op;
+  });
+}
+
+Graph decluttered(const Graph& graph) {
+  auto simple = declutter(graph);
+  EXPECT_TRUE(simple.ok());
+  return simple.ok() ? std::move(simple).value() : Graph();
+}
+
+TEST(Graph, NamesAreUnique) {
+  Graph graph;
+  const OutletId a = graph.add_source("x", Fact::of(DType::kF32, {2}));
+  const OutletId b = graph.add_source("x", Fact::of(DType::kF32, {2}));
+  EXPECT_NE(graph.node(a.node).name, graph.node(b.node).name);
+  EXPECT_NE(graph.unique_name("x"), "x");
+  EXPECT_EQ(graph.unique_name("y"), "y");
+}
+
+TEST(Graph, ErrorsNameNodeAndOperator) {
+  Graph graph;
+  const OutletId x = graph.add_source("x", Fact::of(DType::kF32, {4}));
+  const auto added = graph.add("cut", std::make_shared<ops::Slice>(3, Dim(0), Dim(1)), {x}, 12);
+  ASSERT_FALSE(added.ok());
+  EXPECT_EQ(added.error().node, "cut");
+  EXPECT_EQ(added.error().op, "Slice");
+  EXPECT_EQ(added.error().line, 12);
+}
+
+TEST(Graph, BindingASymbolInfersAllFactsAnew) {
+  const Graph graph = loaded("  y = slice(x, axes = [1], begin = [1], end = [-1]) + 1.0;\n");
+  const auto bound = graph.with_symbol("S", Dim(6));
+  ASSERT_TRUE(bound.ok());
+  EXPECT_EQ(bound->fact(bound->outputs[0]).shape, (std::vector<Dim>{Dim::symbol("B"), 4}));
+  EXPECT_EQ(graph.fact(graph.outputs[0]).dim(1), Dim::symbol("S") - Dim(2));
+  EXPECT_EQ(bound->output_names, graph.output_names);
+  const auto renamed = graph.with_symbol("S", Dim(2) * Dim::symbol("H"));
+  ASSERT_TRUE(renamed.ok());
+  EXPECT_EQ(renamed->fact(renamed->outputs[0]).dim(1), Dim(2) * Dim::symbol("H") - Dim(2));
+}
+
+TEST(Graph, BindingASymbolSoThatShapesNoLongerFitIsAnError) {
+  const Graph graph = loaded("  y = slice(x, axes = [1], begin = [3], end = [-1]) + 1.0;\n");
+  const auto bound = graph.with_symbol("S", Dim(2));
+  ASSERT_FALSE(bound.ok());
+  EXPECT_EQ(bound.error().code, Code::kShape);
+}
+
+TEST(Graph, ShapesUsedAsValuesAreBoundToo) {
+  const Graph graph = loaded(
+      "  n = tract_core_shape_of(x);\n"
+      "  y = tract_core_broadcast(0.5, shape = n);\n");
+  const auto bound = graph.with_symbol("S", Dim(3));
+  ASSERT_TRUE(bound.ok());
+  EXPECT_EQ(bound->fact(bound->outputs[0]).dim(1), Dim(3));
+}
+
+TEST(Graph, CompactingKeepsInputsAndDropsWhatNobodyNeeds) {
+  Graph graph;
+  const OutletId x = graph.add_source("x", Fact::of(DType::kF32, {4}));
+  graph.add_source("unused", Fact::of(DType::kF32, {4}));
+  ASSERT_TRUE(graph.add("dead", std::make_shared<ops::Slice>(0, Dim(0), Dim(1)), {x}).ok());
+  const auto kept = graph.add("kept", std::make_shared<ops::Slice>(0, Dim(1), Dim(3)), {x});
+  ASSERT_TRUE(kept.ok());
+  graph.add_output("y", (*kept)[0]);
+  const Graph small = graph.compacted();
+  EXPECT_EQ(small.inputs.size(), 2U);
+  EXPECT_EQ(small.nodes.size(), 3U);
+  EXPECT_EQ(small.node(small.outputs[0].node).name, "kept");
+}
+
+TEST(Rewriting, ConstantsFold) {
+  const Graph simple = decluttered(loaded("  a = exp([[0.0]]) * 3.0;\n  y = x + a;\n"));
+  EXPECT_EQ(count(simple, "Exp"), 0);
+  const Node& sum = simple.node(simple.outputs[0].node);
+  bool found = false;
+  for (const OutletId& input : sum.inputs) {
+    const TensorPtr& value = simple.fact(input).konst;
+    if (value) found = value->data<float>()[0] == 3.0F;
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST(Rewriting, EqualNodesMerge) {
+  const Graph simple = decluttered(
+      loaded("  a = tanh(x);\n  b = tanh(x);\n  y = a * b;\n  z = exp(a) - exp(b);\n", "y, z"));
+  EXPECT_EQ(count(simple, "Tanh"), 1);
+  EXPECT_LE(count(simple, "Exp"), 1);
+}
+
+TEST(Rewriting, NodesThatDifferInAnAttributeStayApart) {
+  const Graph simple =
+      decluttered(loaded("  a = slice(x, axes = [1], begin = [0], end = [-1]);\n"
+                         "  b = slice(x, axes = [1], begin = [1], end = [0]);\n"
+                         "  y = a * b;\n"));
+  EXPECT_EQ(count(simple, "Slice"), 2);
+}
+
+TEST(Rewriting, DeadNodesGoAndInputsStay) {
+  const Graph simple = decluttered(loaded("  dead = exp(x);\n  y = x * 2.0;\n"));
+  EXPECT_EQ(count(simple, "Exp"), 0);
+  EXPECT_EQ(simple.inputs.size(), 1U);
+}
+
+TEST(Rewriting, OutputsKeepNamesOrderAndFacts) {
+  const Graph graph = loaded(
+      "  a = copy(x);\n  b = transpose(transpose(x, axes = [1, 0]),"
+      " axes = [1, 0]);\n  c = x + 1.0;\n",
+      "a, b, c");
+  const Graph simple = decluttered(graph);
+  EXPECT_EQ(simple.output_names, graph.output_names);
+  ASSERT_EQ(simple.outputs.size(), 3U);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(simple.fact(simple.outputs[i]).same_type(graph.fact(graph.outputs[i])));
+  }
+  EXPECT_EQ(count(simple, "Transpose"), 0);
+}
+
+TEST(Rewriting, ASecondRoundChangesNothing) {
+  const Graph once = decluttered(
+      loaded("  a = conv(unsqueeze(x, axes = [1]), [[[0.5, 0.25]]], 0.0, padding = [(1, 0)]);\n"
+             "  b = relu(a * 2.0 + 1.0);\n  y = squeeze(b, axes = [1]);\n"));
+  const Graph twice = decluttered(once);
+  ASSERT_EQ(once.nodes.size(), twice.nodes.size());
+  for (size_t i = 0; i < once.nodes.size(); ++i) {
+    EXPECT_EQ(once.nodes[i].op->name(), twice.nodes[i].op->name());
+    EXPECT_EQ(once.nodes[i].op->attributes(), twice.nodes[i].op->attributes());
+  }
+}
+
+}  // namespace
+}  // namespace rill
