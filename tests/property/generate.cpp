@@ -165,8 +165,8 @@ std::string Writer::window(const Shape& s, bool pool, bool features) const {
   const std::string ones = pool ? "1, 1, " : "";
   const std::string one = features ? ", 1" : "";
   return str_cat("stride = [", ones, s.stride, one, "], dilation = [", ones, s.dilation, one,
-                 "], padding = [", pool ? "(0, 0), (0, 0), " : "", "(", s.before, ", ", s.after, ")",
-                 features ? (pool ? ", (0, 0)" : ", (1, 1)") : "", "]");
+                 "], padding = [", pool ? "(0, 0), (0, 0), " : "", "(", s.before, ", ", s.after,
+                 ")", features ? (pool ? ", (0, 0)" : ", (1, 1)") : "", "]");
 }
 
 Wire Writer::conv(const Wire& x, const Shape& s, int64_t outputs) {
@@ -260,18 +260,28 @@ Wire Writer::constant_frames(const Wire& x) {
 
 Wire Writer::pointwise(const Wire& x) {
   switch (random_.in(0, 9)) {
-    case 0: return same(x, "sigmoid(", x.name, ")");
-    case 1: return same(x, "tanh(", x.name, ")");
-    case 2: return same(x, "leaky_relu(", x.name, ", alpha = 0.1)");
-    case 3: return same(x, x.name, " + ", number());
-    case 4: return same(x, x.name, " * ", number(), " - ", number());
-    case 5: return same(x, "softmax(", x.name, ", axes = [1])");
-    case 6: return same(x, x.name, " - mean_reduce(", x.name, ", axes = [1])");
-    case 7: return same(x, "select(", x.name, " > 0.0, ", x.name, ", ", number(), " * ", x.name, ")");
+    case 0:
+      return same(x, "sigmoid(", x.name, ")");
+    case 1:
+      return same(x, "tanh(", x.name, ")");
+    case 2:
+      return same(x, "leaky_relu(", x.name, ", alpha = 0.1)");
+    case 3:
+      return same(x, x.name, " + ", number());
+    case 4:
+      return same(x, x.name, " * ", number(), " - ", number());
+    case 5:
+      return same(x, "softmax(", x.name, ", axes = [1])");
+    case 6:
+      return same(x, x.name, " - mean_reduce(", x.name, ", axes = [1])");
+    case 7:
+      return same(x, "select(", x.name, " > 0.0, ", x.name, ", ", number(), " * ", x.name, ")");
     case 8:
       if (x.features > 0) return same(x, "abs(", x.name, ")");
-      return same(x, x.name, " * ", numbers({1, x.channels, 1}), " + ", numbers({1, x.channels, 1}));
-    default: return same(x, "relu(", x.name, ")");
+      return same(x, x.name, " * ", numbers({1, x.channels, 1}), " + ",
+                  numbers({1, x.channels, 1}));
+    default:
+      return same(x, "relu(", x.name, ")");
   }
 }
 
@@ -327,10 +337,14 @@ Wire Writer::two_shifts(const Wire& x) {
   const Wire later = pad(slice(x, 0, by), by, 0, value);
   const Wire earlier = pad(slice(x, by, 0), 0, by, value);
   switch (random_.in(0, 3)) {
-    case 0: return combine(x, later);
-    case 1: return combine(earlier, x);
-    case 2: return pad(slice(x, 0, by), 0, by, value);
-    default: return combine(later, earlier);
+    case 0:
+      return combine(x, later);
+    case 1:
+      return combine(earlier, x);
+    case 2:
+      return pad(slice(x, 0, by), 0, by, value);
+    default:
+      return combine(later, earlier);
   }
 }
 
@@ -367,8 +381,8 @@ Wire Writer::recurrent(const Wire& x) {
   }
   if (kind == 0) full += str_cat(", ('b_n', ", numbers({1, 1, h}), ")");
   const char* const loops[] = {"gru_loop", "lstm_loop", "rnn_loop"};
-  const std::string state = str_cat(kind == 1 ? str_cat("('c', ", zero, ", 'c_t'), ") : "",
-                                    "('h', ", zero, ", 'h_t')");
+  const std::string state =
+      str_cat(kind == 1 ? str_cat("('c', ", zero, ", 'c_t'), ") : "", "('h', ", zero, ", 'h_t')");
   const std::string out =
       put("tract_core_scan(body = '", loops[kind], "', scan = [", scan, "], full = [", full,
           "], state = [", state, "], output = [('h_t', 'full', 0, 1)], skip = 0)");
@@ -379,7 +393,8 @@ Wire Writer::recurrent(const Wire& x) {
 Wire Writer::merge_frames(const Wire& x) {
   if (x.features > 0 || x.channels % 2 != 0) return any_conv(x);
   const int64_t c = x.channels / 2;
-  const std::string parts = put("reshape(", x.name, ", shape = [", c, ", 2], axis_start = 1, "
+  const std::string parts = put("reshape(", x.name, ", shape = [", c,
+                                ", 2], axis_start = 1, "
                                 "axis_count = 1)");
   const std::string frames = put("transpose(", parts, ", axes = [0, 1, 3, 2])");
   scale(2, 1);
@@ -389,11 +404,13 @@ Wire Writer::merge_frames(const Wire& x) {
 /// [1, c, 2n] -> [1, 2c, n], where the frames are a multiple of the input's.
 Wire Writer::split_frames(const Wire& x) {
   if (x.features > 0 || up_ % 2 != 0) return merge_frames(x);
-  const std::string parts = put("reshape(", x.name, ", shape = [-1, 2], axis_start = 2, "
+  const std::string parts = put("reshape(", x.name,
+                                ", shape = [-1, 2], axis_start = 2, "
                                 "axis_count = 1)");
   const std::string channels = put("transpose(", parts, ", axes = [0, 1, 3, 2])");
   scale(1, 2);
-  return {put("reshape(", channels, ", shape = [", 2 * x.channels, "], axis_start = 1, "
+  return {put("reshape(", channels, ", shape = [", 2 * x.channels,
+              "], axis_start = 1, "
               "axis_count = 2)"),
           2 * x.channels};
 }
@@ -419,7 +436,8 @@ Wire Writer::product(const Wire& x) {
 Wire Writer::flat(const Wire& x) {
   if (x.features == 0) return x;
   const std::string rows = put("transpose(", x.name, ", axes = [0, 2, 1, 3])");
-  const std::string merged = put("reshape(", rows, ", shape = [-1], axis_start = 2, "
+  const std::string merged = put("reshape(", rows,
+                                 ", shape = [-1], axis_start = 2, "
                                  "axis_count = 2)");
   return {put("transpose(", merged, ", axes = [0, 2, 1])"), x.channels * x.features};
 }
@@ -453,8 +471,9 @@ Wire Writer::link(Wire x) {
   if (kind < 94) return split_frames(x);
   if (kind < 96) return every_other(x);
   if (kind < 98) return product(flat(x));
-  return same(x, "tract_core_cumsum(", x.name, ", axis = 2, exclusive = ",
-              random_.chance(50) ? "true" : "false", ", reverse = false)");
+  return same(x, "tract_core_cumsum(", x.name,
+              ", axis = 2, exclusive = ", random_.chance(50) ? "true" : "false",
+              ", reverse = false)");
 }
 
 Wire Writer::finish(Wire x) {

@@ -13,8 +13,8 @@ struct Recipe {
 };
 
 struct Generated {
-  std::string text;       ///< of graph.nnef, weights written out
-  int64_t pulse_unit = 1; ///< what a pulse must be a multiple of
+  std::string text;        ///< of graph.nnef, weights written out
+  int64_t pulse_unit = 1;  ///< what a pulse must be a multiple of
 };
 
 /// Splitmix64.

@@ -24,7 +24,8 @@ struct Expected {
 /// N weights, none of them round in binary.
 std::string weights(int64_t n) {
   std::string out;
-  for (int64_t i = 0; i < n; ++i) out += str_cat(i == 0 ? "" : ", ", 0.3 - 0.17 * static_cast<double>(i % 5));
+  for (int64_t i = 0; i < n; ++i)
+    out += str_cat(i == 0 ? "" : ", ", 0.3 - 0.17 * static_cast<double>(i % 5));
   return "[[[" + out + "]]]";
 }
 
@@ -51,8 +52,8 @@ std::string pool(const std::string& op, const Window& w, const std::string& bord
 
 std::string pad(const std::string& x, int64_t before, int64_t after, const std::string& value,
                 const std::string& border = "constant") {
-  return str_cat("pad(", x, ", padding = [(0, 0), (0, 0), (", before, ", ", after,
-                 ")], border = '", border, "', value = ", value, ")");
+  return str_cat("pad(", x, ", padding = [(0, 0), (0, 0), (", before, ", ", after, ")], border = '",
+                 border, "', value = ", value, ")");
 }
 
 std::string slice(const std::string& x, int64_t begin, int64_t end) {
@@ -74,7 +75,8 @@ void expect_frames(const std::string& text, int64_t pulse) {
   for (int64_t length = 1; length <= 3 * pulse + 24 * step; length += step) {
     if (is_too_short(graph, length)) continue;
     EXPECT_EQ(stream_problem(graph, &*streamed, length), "")
-        << "pulse " << pulse << ", length " << length << "\n" << text;
+        << "pulse " << pulse << ", length " << length << "\n"
+        << text;
   }
 }
 
@@ -100,7 +102,9 @@ void expect_streams(const std::string& text, const Expected& expected) {
   for (const int64_t pulse : expected.pulses) expect_frames(text, pulse);
 }
 
-std::string y(const std::string& expression) { return document("1, 1, S", "  y = " + expression + ";\n"); }
+std::string y(const std::string& expression) {
+  return document("1, 1, S", "  y = " + expression + ";\n");
+}
 
 /// Fail unless the graph is refused with a message that names node, operator, cause and way out.
 void expect_refused(const std::string& text, int64_t pulse, const std::string& node,
@@ -196,8 +200,9 @@ const char kIndexed[] = "  (y, i) = ";
 
 // The index counts from the start of the stream; refused by now.
 TEST(PulseCases, DISABLED_RefusedByNow_PoolsTellWhereTheLargestIs31) {
-  expect_streams(document("1, 1, S", kIndexed + pool("max_pool_with_index", {2, 2}) + ";\n", "y, i"),
-                 {{4}, 1, 2, 0, "S/2"});
+  expect_streams(
+      document("1, 1, S", kIndexed + pool("max_pool_with_index", {2, 2}) + ";\n", "y, i"),
+      {{4}, 1, 2, 0, "S/2"});
 }
 
 // Refused even where nobody reads the index.
@@ -227,9 +232,9 @@ TEST(PulseCases, Deconvolutions32To36) {
 }
 
 TEST(PulseCases, UNet37) {
-  const std::string text = document(
-      "1, 1, 2*S", "  d = " + conv("x", {4, 2, 1, 1, 1}) + ";\n  y = x + " +
-                       deconv("d", {4, 2, 1, 1, 1}) + ";\n");
+  const std::string text =
+      document("1, 1, 2*S", "  d = " + conv("x", {4, 2, 1, 1, 1}) + ";\n  y = x + " +
+                                deconv("d", {4, 2, 1, 1, 1}) + ";\n");
   expect_streams(text, {{4}, 2, 1, 3, "2*S"});
 }
 
@@ -279,7 +284,8 @@ std::string scan(const std::string& body, const std::string& scanned, int step) 
   return document("1, 1, S",
                   str_cat("  y = tract_core_scan(body = '", body, "', scan = [", scanned,
                           "], full = [], state = [('h', [[[0.1]]], 'h_t')], output = [('h_t', "
-                          "'full', 2, ", step, ")], skip = 0);\n"),
+                          "'full', 2, ",
+                          step, ")], skip = 0);\n"),
                   "y", kLeaky);
 }
 
@@ -287,15 +293,15 @@ TEST(PulseCases, Loops49To50) {
   expect_streams(scan("loop", "('a', x, 2, 1)", 1), {{1, 4}, 1, 1, 0, "S"});
   expect_streams(scan("loop", "('a', " + slice("x", 3, 0) + ", 2, 1)", 1), {{4}, 1, 1, 3, "S-3"});
   expect_refused(scan("loop", "('a', x, 2, -1)", -1), 4, "y", "Scan");
-  expect_streams(scan("loop2", "('a', " + slice("x", 3, 0) + ", 2, 1), ('b', " +
-                                   slice("x", 0, -3) + ", 2, 1)", 1),
-                 {{4}, 1, 1, 3, "S-3"});
+  expect_streams(
+      scan("loop2", "('a', " + slice("x", 3, 0) + ", 2, 1), ('b', " + slice("x", 0, -3) + ", 2, 1)",
+           1),
+      {{4}, 1, 1, 3, "S-3"});
 }
 
 TEST(PulseCases, Reshapes52) {
   const std::string split = "reshape(t, shape = [S, 8])";
-  expect_streams(document("2*S, 4", "  t = copy(x);\n  y = " + split + ";\n"),
-                 {{4}, 1, 1, 0, "S"});
+  expect_streams(document("2*S, 4", "  t = copy(x);\n  y = " + split + ";\n"), {{4}, 1, 1, 0, "S"});
   // The same, one frame later and one before the end.
   const std::string later =
       "  t = pad(slice(x, axes = [0], begin = [1], end = [0]), padding = [(0, 1), (0, 0)]);\n";
@@ -327,8 +333,8 @@ TEST(PulseCases, PaddingInFrontOfAShortTimeTransform54) {
 
 TEST(PulseCases, Fourier55) {
   const auto fft = [](int axis) {
-    return document("S, 4, 2", str_cat("  y = tract_core_fft(x, axis = ", axis,
-                                       ", inverse = false);\n"));
+    return document("S, 4, 2",
+                    str_cat("  y = tract_core_fft(x, axis = ", axis, ", inverse = false);\n"));
   };
   expect_shape(fft(1), {{2}, 1, 1, 0, "S"});
   expect_refused(fft(0), 2, "y", "FFT");
@@ -343,8 +349,8 @@ TEST(PulseCases, WhatNeedsTheWholeStreamIsRefused56) {
 TEST(PulseCases, Products57) {
   const auto einsum = [](const std::string& shape, const std::string& inputs,
                          const std::string& expr) {
-    return document(shape, "  y = tract_core_einsum([" + inputs + "], expr = '" + expr +
-                               "', acc = 'f32');\n");
+    return document(
+        shape, "  y = tract_core_einsum([" + inputs + "], expr = '" + expr + "', acc = 'f32');\n");
   };
   expect_streams(einsum("S, 1, 2", "x, [[[0.3, 0.1], [-0.7, 0.9]]]", "sij,ijk->sik"),
                  {{1}, 1, 1, 0, "S"});
@@ -384,19 +390,23 @@ TEST(PulseCases, EveryOutputHasItsDelay65) {
 TEST(Regression, AMaskHoldsAFrameThatDiffersFromChannelToChannel) {
   expect_frames(document("1, 2, S", "  y = concat([x, [[[0.5], [-0.25]]]], axis = 2);\n"), 2);
   expect_frames(document("1, 2, S", "  y = concat([[[[0.5], [-0.25]]], " + slice("x", 2, 0) +
-                                        "], axis = 2);\n"), 3);
+                                        "], axis = 2);\n"),
+                3);
 }
 
 TEST(Regression, APaddedMaximumBehindAHoldIgnoresItsPadding) {
   const std::string negative = "0.0 - abs(" + slice("x", 0, -3) + ")";
   expect_frames(document("1, 1, S", "  n = " + negative + ";\n  y = " +
-                                        pool("max_pool", {3, 1, 1, 1, 1}, "ignore", "n") + ";\n"), 1);
+                                        pool("max_pool", {3, 1, 1, 1, 1}, "ignore", "n") + ";\n"),
+                1);
 }
 
 TEST(Regression, AConvolutionAbsorbsNoMoreInAStreamThanInTheWhole) {
-  expect_frames(document("1, 1, S", "  c = " + conv("x", {1}) + ";\n"
-                                    "  p = concat([[[[0.276, 0.276]]], c], axis = 2);\n"
-                                    "  y = p * 0.692 + -0.165;\n"), 1);
+  expect_frames(document("1, 1, S", "  c = " + conv("x", {1}) +
+                                        ";\n"
+                                        "  p = concat([[[[0.276, 0.276]]], c], axis = 2);\n"
+                                        "  y = p * 0.692 + -0.165;\n"),
+                1);
 }
 
 TEST(Regression, FirstFramesOfAProductAreRoundedAsTheOthers) {

@@ -22,9 +22,9 @@ constexpr int64_t kSeeds = 300;
 const std::set<int64_t> kOpenSeeds = {77};
 
 struct Outcome {
-  std::string problem;  ///< empty if all is well
-  std::string refusal;  ///< why no pulse was legal
-  int64_t compared = 0; ///< lengths at which frames were compared
+  std::string problem;   ///< empty if all is well
+  std::string refusal;   ///< why no pulse was legal
+  int64_t compared = 0;  ///< lengths at which frames were compared
 };
 
 std::vector<int64_t> pulses_of(const Recipe& recipe, int64_t unit) {
@@ -102,7 +102,8 @@ TEST(RandomGraph, StreamsTheBitsOfTheWholeRun) {
     }
     if (outcome.problem.empty()) continue;
     const Recipe small = shrunk(recipe(static_cast<uint64_t>(seed)));
-    ADD_FAILURE() << "seed " << seed << ": " << check(small).problem << "\n" << generate(small).text;
+    ADD_FAILURE() << "seed " << seed << ": " << check(small).problem << "\n"
+                  << generate(small).text;
   }
   RecordProperty("refused", static_cast<int>(refused));
   RecordProperty("compared", static_cast<int>(compared));
