@@ -48,6 +48,7 @@ if(RILL_TESTS)
     array/range_test.cpp
     array/reshape_test.cpp
     array/slice_test.cpp
+    math/any_input_test.cpp
     math/binary_test.cpp
     math/cumsum_test.cpp
     math/known_answers_test.cpp

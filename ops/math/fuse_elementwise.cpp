@@ -161,8 +161,13 @@ class Builder {
     }
     const auto* binary = node.op->as<Binary>();
     instr.op = *pointwise_op(binary->kind_of);
-    const auto left = uniform_f32(graph_.fact(node.inputs[0]));
-    const auto right = uniform_f32(graph_.fact(node.inputs[1]));
+    // An immediate has no shape: the other operand must have the whole one.
+    const auto immediate = [&](size_t i) -> std::optional<float> {
+      const bool whole = graph_.fact(node.inputs[1 - i]).shape == shape_;
+      return whole ? uniform_f32(graph_.fact(node.inputs[i])) : std::nullopt;
+    };
+    const auto left = immediate(0);
+    const auto right = immediate(1);
     if (right) {
       instr.imm_at = PointwiseImm::kB;
       instr.imm = *right;

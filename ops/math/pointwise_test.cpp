@@ -83,6 +83,12 @@ TEST(Pointwise, ComputesSmallOperandsOnce) {
   EXPECT_EQ(fused(graph).programs, 0);
 }
 
+TEST(Pointwise, KeepsTheShapeThatAConstantGives) {
+  const Graph graph = graph_of({{"x", "1, 3"}}, "y = exp(x + [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]);");
+  EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "2,3,F32");
+  expect_same_fused(graph, {random_f32(1, {1, 3})});
+}
+
 TEST(Pointwise, SplitsWhatIsTooLong) {
   std::string statements = "a0 = x;";
   for (int i = 0; i < 60; ++i) {

@@ -8,6 +8,7 @@ for what the dialect's text says. The inputs are small and chosen for their corn
 """
 
 import math
+import textwrap
 
 import numpy as np
 
@@ -77,7 +78,8 @@ def shapes():
          x.reshape(2, 3, 2, 2))
     case("ReshapeTakesANegativeStart", "y = reshape(x, shape = [2, 2], axis_start = -1);", {"x": x},
          x.reshape(2, 3, 2, 2))
-    case("ReshapeOfATransposeCopies", "t = transpose(x, axes = [0, 2, 1]); y = reshape(t, shape = [2, 12]);",
+    case("ReshapeOfATransposeCopies",
+         "t = transpose(x, axes = [0, 2, 1]); y = reshape(t, shape = [2, 12]);",
          {"x": x}, x.transpose(0, 2, 1).reshape(2, 12))
     case("ReshapeToAScalar", "y = reshape(x, shape = []);", {"x": f([[3.5]])}, f(3.5))
     case("ReshapeOfNothing", "y = reshape(x, shape = [0, 3, 5]);", {"x": f32(0, 2)},
@@ -86,10 +88,13 @@ def shapes():
 
 def slices():
     x = f32(3, 10)
-    case("SliceTakesARange", "y = slice(x, axes = [1], begin = [2], end = [5]);", {"x": x}, x[:, 2:5])
-    case("SliceCutsSeveralAxes", "y = slice(x, axes = [0, 1], begin = [1, 4], end = [2, 9]);", {"x": x},
+    case("SliceTakesARange", "y = slice(x, axes = [1], begin = [2], end = [5]);", {"x": x},
+         x[:, 2:5])
+    case("SliceCutsSeveralAxes", "y = slice(x, axes = [0, 1], begin = [1, 4], end = [2, 9]);",
+         {"x": x},
          x[1:2, 4:9])
-    case("SliceCountsNegativeBoundsFromTheEnd", "y = slice(x, axes = [1], begin = [-3], end = [-1]);",
+    case("SliceCountsNegativeBoundsFromTheEnd",
+         "y = slice(x, axes = [1], begin = [-3], end = [-1]);",
          {"x": x}, x[:, -3:-1])
     case("SliceClampsAnEndThatIsTooLarge", "y = slice(x, axes = [1], begin = [7], end = [12]);",
          {"x": x}, x[:, 7:12])
@@ -97,7 +102,8 @@ def slices():
          "y = slice(x, axes = [1], begin = [7], end = [9223372036854775807]);", {"x": x}, x[:, 7:])
     case("SliceReadsAnEndOfZeroAsTheEnd", "y = slice(x, axes = [1], begin = [4], end = [0]);",
          {"x": x}, x[:, 4:])
-    case("SliceFromZeroToZeroIsEmpty", "y = slice(x, axes = [1], begin = [0], end = [0]);", {"x": x},
+    case("SliceFromZeroToZeroIsEmpty", "y = slice(x, axes = [1], begin = [0], end = [0]);",
+         {"x": x},
          x[:, 0:0])
     case("SliceWithCrossedBoundsIsEmpty", "y = slice(x, axes = [1], begin = [5], end = [2]);",
          {"x": x}, x[:, 5:2])
@@ -163,8 +169,10 @@ def binaries():
              function(a, b))
         case(f"{name.capitalize()}RepeatsUnitAxes", f"y = {name}(a, b);", {"a": a, "b": c},
              function(a, c))
-    case("PowOfFloatsIsNumPys", "y = pow(a, b);", {"a": np.abs(a), "b": b}, np.power(np.abs(a), b), 3e-7)
-    case("PowOfANegativeBaseIsNaN", "y = pow(a, 0.3);", {"a": f([-1.0, 4.0])}, f([NAN, 4.0 ** 0.3]), 3e-7)
+    case("PowOfFloatsIsNumPys", "y = pow(a, b);", {"a": np.abs(a), "b": b}, np.power(np.abs(a), b),
+         3e-7)
+    case("PowOfANegativeBaseIsNaN", "y = pow(a, 0.3);", {"a": f([-1.0, 4.0])}, f([NAN, 4.0 ** 0.3]),
+         3e-7)
     case("PowByTwoSquares", "y = x ^ 2.0;", {"x": a}, a * a)
     case("PowByMinusTwo", "y = x ^ -2.0;", {"x": a}, 1 / (a * a), 3e-7)
     case("MinAndMaxPassOverNaN", "y = max(a, 0.5); z = min(a, 0.5);",
@@ -186,7 +194,8 @@ def binaries():
     case("IntegerPowersWrapAndTruncate", "y = pow(a, b);", {"a": i64([2, 3, 2, -1, 1]),
                                                             "b": i64([10, 4, -1, -3, -5])},
          i64([1024, 81, 0, -1, 1]))
-    case("AnIntegerTakesAFloatLiteralAsAnInteger", "y = mul(a, 1.5);", {"a": i64([4, 6])}, i64([4, 6]))
+    case("AnIntegerTakesAFloatLiteralAsAnInteger", "y = mul(a, 1.5);", {"a": i64([4, 6])},
+         i64([4, 6]))
     case("AnIntegerWithALiteralIsADim", "y = add(a, 1);", {"a": i64([4, 6])}, i64([5, 7]))
     half = np.array([1.5, 2.25], np.float16)
     case("HalvesTakeAFloatLiteralAsAHalf", "y = mul(a, 0.5);", {"a": half}, half * np.float16(0.5))
@@ -233,7 +242,8 @@ def unaries():
         ("square", x, x * x, 0), ("sqrt", positive, np.sqrt(positive), 0),
         ("rsqrt", positive, 1 / np.sqrt(positive), 1e-7), ("recip", positive, 1 / positive, 0),
         ("rcp", positive, 1 / positive, 0), ("exp", x, np.exp(wide), 2e-7),
-        ("log", positive, np.log(positive.astype(np.float64)), 3e-7), ("sin", x, np.sin(wide), 2e-7),
+        ("log", positive, np.log(positive.astype(np.float64)), 3e-7),
+        ("sin", x, np.sin(wide), 2e-7),
         ("cos", x, np.cos(wide), 2e-7), ("tan", x, np.tan(wide), 3e-7),
         ("asin", inside, np.arcsin(inside), 3e-7), ("acos", inside, np.arccos(inside), 3e-7),
         ("atan", x, np.arctan(x), 3e-7), ("sinh", x, np.sinh(wide), 3e-7),
@@ -250,7 +260,8 @@ def unaries():
     ]
     for name, given, wanted, tolerance in table:
         word = "".join(part.capitalize() for part in name.replace("tract_core_", "").split("_"))
-        case(f"{word}IsNumPys", f"y = {name}(x);", {"x": given}, wanted.astype(np.float32), tolerance)
+        case(f"{word}IsNumPys", f"y = {name}(x);", {"x": given}, wanted.astype(np.float32),
+             tolerance)
         if name not in ("rcp", "square"):
             case(f"{word}OfF64", f"y = {name}(x);", {"x": given.astype(np.float64)},
                  wanted.astype(np.float64), 4e-7)
@@ -269,7 +280,8 @@ def unaries():
          np.isposinf(odd))
     case("PowConstRaises", "y = tract_core_pow_const(x, exponent = 3.0);", {"x": x}, x ** 3, 3e-7)
     half = np.array([0.5, -1.25, 3.0], np.float16)
-    case("HalvesRoundOnce", "y = exp(x);", {"x": half}, np.exp(half.astype(np.float32)).astype(np.float16),
+    case("HalvesRoundOnce", "y = exp(x);", {"x": half},
+         np.exp(half.astype(np.float32)).astype(np.float16),
          1e-3)
 
 
@@ -281,9 +293,11 @@ def casts():
          np.array([255, 0, 1], np.uint8))
     case("CastToBoolIsANonZeroTest", "y = tract_core_cast(x, to = 'bool');",
          {"x": f([0, -0.0, 2, NAN])}, np.array([False, False, True, True]))
-    case("CastOfBool", "y = tract_core_cast(x, to = 'f32');", {"x": np.array([True, False])}, f([1, 0]))
+    case("CastOfBool", "y = tract_core_cast(x, to = 'f32');", {"x": np.array([True, False])},
+         f([1, 0]))
     case("CastThroughDimsKeepsNumbers", "d = tract_core_cast(x, to = 'tdim');"
-         " y = tract_core_cast(d, to = 'i64');", {"x": i64([3000000000, -5])}, i64([3000000000, -5]))
+         " y = tract_core_cast(d, to = 'i64');", {"x": i64([3000000000, -5])},
+         i64([3000000000, -5]))
     x = f32(2, 3)
     case("ShapeOfIsAConstant", "s = tract_core_shape_of(x); y = tract_core_cast(s, to = 'i64');"
          " z = reshape(x, shape = s);", {"x": x}, [i64([2, 3]), x])
@@ -302,7 +316,8 @@ def reductions():
     case("SumOfIntegersIsIn64Bits", "y = sum_reduce(x, axes = [0]);", {"x": i64([2 ** 40, 1])},
          i64([2 ** 40 + 1]))
     odd = f([[4, 5, NAN], [NAN, NAN, NAN]])
-    case("MaxAndMinReducePassOverNaN", "y = max_reduce(x, axes = [1]); z = min_reduce(x, axes = [1]);",
+    case("MaxAndMinReducePassOverNaN",
+         "y = max_reduce(x, axes = [1]); z = min_reduce(x, axes = [1]);",
          {"x": odd}, [f([[5], [-INF]]), f([[4], [INF]])])
     case("MaxReduceOverSeveralAxes", "y = max_reduce(x, axes = [0, 2]);", {"x": x},
          x.max((0, 2), keepdims=True))
@@ -310,12 +325,14 @@ def reductions():
     case("ArgmaxReduceTakesTheFirst", "y = argmax_reduce(x, axes = [1]);"
          " z = tract_core_argmax_reduce_last(x, axes = [1]);", {"x": tied},
          [i64([[1], [0]]), i64([[2], [1]])])
-    case("ArgminReduceTakesTheFirst", "y = argmin_reduce(x, axes = [1]);", {"x": tied}, i64([[0], [2]]))
+    case("ArgminReduceTakesTheFirst", "y = argmin_reduce(x, axes = [1]);", {"x": tied},
+         i64([[0], [2]]))
     case("ArgmaxReduceOfSeveralAxesIsFlat", "y = argmax_reduce(x, axes = [1, 2]);", {"x": x},
          x.reshape(2, 12).argmax(1).reshape(2, 1, 1))
     case("ArgmaxReduceOfNothingButNaNIsZero", "y = argmax_reduce(x, axes = [0]);",
          {"x": f([NAN, NAN])}, i64([0]))
-    case("ArgmaxReducePassesOverNaN", "y = argmax_reduce(x, axes = [0]);", {"x": f([NAN, 1, 2])}, i64([2]))
+    case("ArgmaxReducePassesOverNaN", "y = argmax_reduce(x, axes = [0]);", {"x": f([NAN, 1, 2])},
+         i64([2]))
     flags = np.array([[True, False], [True, True]])
     case("AnyAndAllReduce", "y = any_reduce(x, axes = [1]); z = all_reduce(x, axes = [1]);",
          {"x": flags}, [flags.any(1, keepdims=True), flags.all(1, keepdims=True)])
@@ -334,34 +351,41 @@ def reductions():
              {"x": x}, np.log(soft).astype(np.float32), 2e-6)
     case("SoftmaxTakesNegativeAxes", "y = softmax(x, axes = [-1]);", {"x": f([[0, 0], [0, 0]])},
          f([[0.5, 0.5], [0.5, 0.5]]), 1e-7)
-    case("SoftmaxOfNothingButMinusInfinityIsNaN", "y = softmax(x, axes = [0]);", {"x": f([-INF, -INF])},
+    case("SoftmaxOfNothingButMinusInfinityIsNaN", "y = softmax(x, axes = [0]);",
+         {"x": f([-INF, -INF])},
          f([NAN, NAN]))
     case("CumSumRunsForwards", "y = tract_core_cumsum(x, axis = 1);", {"x": x}, x.cumsum(1), 1e-6)
-    case("CumSumRunsBackwards", "y = tract_core_cumsum(x, axis = 0, exclusive = false, reverse = true);",
+    case("CumSumRunsBackwards",
+         "y = tract_core_cumsum(x, axis = 0, exclusive = false, reverse = true);",
          {"x": i64([1, 2, 3])}, i64([6, 5, 3]))
     case("CumSumLeavesTheElementOut", "y = tract_core_cumsum(x, axis = 0, exclusive = true,"
          " reverse = false);", {"x": i64([1, 2, 3])}, i64([0, 1, 3]))
     case("CumSumBackwardsLeavesTheElementOut",
-         "y = tract_core_cumsum(x, axis = 0, exclusive = true, reverse = true);", {"x": i64([1, 2, 3])},
+         "y = tract_core_cumsum(x, axis = 0, exclusive = true, reverse = true);",
+         {"x": i64([1, 2, 3])},
          i64([5, 3, 0]))
 
 
 def gathers():
     x = f32(4, 3)
-    case("GatherTakesRows", "y = tract_core_gather(x, i, axis = 0);", {"x": x, "i": i64([[2, 0], [-1, 3]])},
+    case("GatherTakesRows", "y = tract_core_gather(x, i, axis = 0);",
+         {"x": x, "i": i64([[2, 0], [-1, 3]])},
          x[np.array([[2, 0], [3, 3]])])
     case("GatherTakesColumns", "y = tract_core_gather(x, i, axis = 1);", {"x": x, "i": i64([2, 2])},
          x[:, [2, 2]])
-    case("GatherByAScalarDropsTheAxis", "y = tract_core_gather(x, i, axis = -1);", {"x": x, "i": i64(1)},
+    case("GatherByAScalarDropsTheAxis", "y = tract_core_gather(x, i, axis = -1);",
+         {"x": x, "i": i64(1)},
          x[:, 1])
-    case("GatherGivesZerosOutOfRange", "y = tract_core_gather(x, i, axis = 0);", {"x": x, "i": i64([9, -9])},
+    case("GatherGivesZerosOutOfRange", "y = tract_core_gather(x, i, axis = 0);",
+         {"x": x, "i": i64([9, -9])},
          np.zeros((2, 3), np.float32))
     index = i64([[0, 2, -1], [3, 1, 0]])
     case("GatherElementsTakesOneElementEach", "y = tract_core_gather_elements(x, i, axis = 0);",
          {"x": x, "i": index}, np.take_along_axis(x, index % 4, 0))
     case("GatherNdTakesElements", "y = tract_core_gather_nd(x, i, batch_dims = 0);",
          {"x": x, "i": i64([[0, 1], [3, 2]])}, x[[0, 3], [1, 2]])
-    case("GatherNdTakesRows", "y = tract_core_gather_nd(x, i, batch_dims = 0);", {"x": x, "i": i64([[1], [3]])},
+    case("GatherNdTakesRows", "y = tract_core_gather_nd(x, i, batch_dims = 0);",
+         {"x": x, "i": i64([[1], [3]])},
          x[[1, 3]])
     z = f32(2, 3, 2)
     case("GatherNdGoesThroughBatches", "y = tract_core_gather_nd(x, i, batch_dims = 1);",
@@ -380,7 +404,8 @@ def scatters():
         for r in range(2):
             for c in range(3):
                 at = (r, index[r, c] % 3)
-                wanted[at] = updates[r, c] if function is None else function(wanted[at], updates[r, c])
+                wanted[at] = updates[r, c] if function is None else function(wanted[at],
+                    updates[r, c])
         case(f"ScatterElementsWithReduction{reduction.capitalize()}",
              f"y = tract_core_scatter_elements(x, i, u, axis = -1, reduction = '{reduction}');",
              {"x": x, "i": index, "u": updates}, wanted)
@@ -396,34 +421,51 @@ def scatters():
     case("ScatterNdPutsElements", "y = tract_core_scatter_nd(x, i, u);",
          {"x": x, "i": i64([[0, -1]]), "u": f([9])}, single)
     z = f([[3, 1, 2, 3], [0, NAN, -1, 5]])
-    case("TopkSortsAndTiesGoToTheFirst", "(y, z) = tract_core_topk(x, k = 3, axis = 1, largest = true);",
+    case("TopkSortsAndTiesGoToTheFirst",
+         "(y, z) = tract_core_topk(x, k = 3, axis = 1, largest = true);",
          {"x": z}, [f([[3, 3, 2], [5, 0, -1]]), i64([[0, 3, 2], [3, 0, 2]])])
     case("TopkOfTheSmallest", "(y, z) = tract_core_topk(x, k = 2, axis = 0, largest = false);",
          {"x": i64([[3, 1], [2, 5], [1, 1]])}, [i64([[1, 1], [2, 1]]), i64([[2, 0], [1, 2]])])
     square = f32(2, 3, 4)
     for k in (-1, 0, 2):
         name = str(k).replace("-", "Minus")
-        case(f"TriluKeepsTheUpperPartFrom{name}", f"y = tract_core_trilu(x, k = {k}, upper = true);",
+        case(f"TriluKeepsTheUpperPartFrom{name}",
+             f"y = tract_core_trilu(x, k = {k}, upper = true);",
              {"x": square}, np.triu(square, k))
         case(f"TriluKeepsTheLowerPartTo{name}", f"y = tract_core_trilu(x, k = {k}, upper = false);",
              {"x": square}, np.tril(square, k))
-    case("OneHotInsertsAnAxis", "y = tract_core_one_hot(x, axis = 1, dim = 3);", {"x": i64([2, -1, 0, 7])},
+    case("OneHotInsertsAnAxis", "y = tract_core_one_hot(x, axis = 1, dim = 3);",
+         {"x": i64([2, -1, 0, 7])},
          f([[0, 0, 1], [0, 0, 1], [1, 0, 0], [0, 0, 0]]))
     case("OneHotTakesItsValues",
          "y = tract_core_one_hot(x, axis = 0, dim = 2, value_off = -1.0, value_on = 2.0);",
          {"x": i64([1, 0])}, f([[-1, 2], [2, -1]]))
 
 
+def lines_of(text, indent):
+    """Break at commas, to 100 columns."""
+    return textwrap.fill(text, 100, initial_indent=indent, subsequent_indent=indent + "    ",
+                         break_long_words=False, break_on_hyphens=False)
+
+
+def statements_of(text):
+    """A C++ string, in pieces that end with statements."""
+    pieces = textwrap.wrap(text, 94, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(f' "{piece}{" " if i + 1 < len(pieces) else ""}"' for i,
+        piece in enumerate(pieces))
+
+
 def main():
-    for group in [shapes, slices, joins, pads, binaries, unaries, casts, reductions, gathers, scatters]:
+    for group in [shapes, slices, joins, pads, binaries, unaries, casts, reductions, gathers,
+        scatters]:
         group()
     print("// Written by scripts/known_answers/array_math.py from NumPy's results. Do not edit.\n")
     for name, statements, inputs, outputs, tolerance in CASES:
         print(f'{{"{name}",')
-        print(f' "{statements}",')
-        print(" {" + ",\n  ".join(f'{{"{key}", {array(value)}}}' for key, value in inputs.items()) + "},")
-        print(" {" + ",\n  ".join(f'{{"{key}", {array(value)}}}' for key, value in
-                                  zip("yzwv", outputs)) + "},")
+        print(statements_of(statements) + ",")
+        for table in (inputs.items(), zip("yzwv", outputs)):
+            arrays = [lines_of(f'{{"{key}", {array(value)}}}', "  ") for key, value in table]
+            print(" {\n" + ",\n".join(arrays) + "},")
         print(f" {tolerance!r}}},")
 
 
