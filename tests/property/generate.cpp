@@ -190,7 +190,8 @@ Wire Writer::conv2d(const Wire& x, const Shape& s) {
 
 Wire Writer::any_conv(const Wire& x) {
   const Shape s = any_window();
-  return x.features > 0 ? conv2d(x, s) : conv(x, s, random_.in(1, 5));
+  return x.features > 0 ? conv2d(x, s)
+                        : conv(x, s, random_.chance(15) ? random_.in(15, 40) : random_.in(1, 5));
 }
 
 Wire Writer::deconv(const Wire& x, int64_t kernel, int64_t stride, int64_t before, int64_t after) {
@@ -454,7 +455,7 @@ Wire Writer::start(std::string* shape) {
 
 Wire Writer::link(Wire x) {
   const int64_t kind = random_.in(0, 99);
-  if (x.channels > 12) x = product(flat(x));
+  if (x.channels > 48) x = product(flat(x));
   if (kind < 20) return any_conv(x);
   if (kind < 28) return any_deconv(x);
   if (kind < 36) return pool(x);
