@@ -7,7 +7,7 @@ namespace rill::nnef {
 /// Bounds on what a text may unfold to; real models stay far below all of them.
 inline constexpr int kMaxFragmentDepth = 64;
 /// Levels of expressions under evaluation, over all fragments: bounds the stack.
-inline constexpr int kMaxEvalDepth = 400;
+inline constexpr int kMaxEvalDepth = 160;
 inline constexpr int64_t kMaxNodes = int64_t{1} << 18;
 /// Expressions evaluated and list elements copied: bounds the time of graphs without nodes.
 inline constexpr int64_t kMaxSteps = int64_t{1} << 22;
