@@ -25,6 +25,7 @@ rill_test(rill_nnef_test
   SOURCES
     build/builder_test.cpp
     build/resources_test.cpp
+    build/test_documents.cpp
     build/test_ops.cpp
     build/writer_test.cpp
   DEPENDS rill_nnef)
