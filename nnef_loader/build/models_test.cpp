@@ -63,8 +63,6 @@ class Models : public ::testing::TestWithParam<std::string> {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Models);
 
 TEST_P(Models, LoadAndReadBackWhatIsWritten) {
-  // Its convolutions are of quantised operands, which no room computes.
-  if (GetParam().find("q8_cnn1d") != std::string::npos) GTEST_SKIP();
   auto loaded = load(GetParam(), ops::op_table());
   if (!loaded.ok() && loaded.error().message.starts_with("No definition for operator")) {
     GTEST_SKIP() << loaded.error().to_string();
