@@ -489,7 +489,9 @@ std::string Dim::to_string() const {
     const bool negative_min = term.coefficient == INT64_MIN;
     const int64_t magnitude = term.coefficient < 0 && !negative_min ? -term.coefficient
                                                                      : term.coefficient;
-    const bool alone = magnitude == 1 && term.factors.size() == 1;
+    // A sign in front would bind to the numerator.
+    const bool alone = magnitude == 1 && term.factors.size() == 1 &&
+                       (term.coefficient > 0 || out.size() > 1);
     if (magnitude != 1) out += str_cat(magnitude, "*");
     for (size_t i = 0; i < term.factors.size(); ++i) {
       if (i > 0) out += '*';

@@ -124,7 +124,8 @@ View Tensor::view() const {
     const auto axis = static_cast<size_t>(i);
     v.shape[axis] = shape_[axis];
     v.stride[axis] = stride;
-    stride *= shape_[axis];
+    // An empty tensor may have extents whose product does not fit; its strides are never used.
+    stride = checked_mul(stride, shape_[axis]).value_or(0);
   }
   v.data = data_.get();
   return v;

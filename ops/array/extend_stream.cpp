@@ -31,12 +31,12 @@ Result<OutletId> extend_stream(PulseBuilder& b, OutletId wire, StreamFact* strea
   if (ends.before > 0 && stream->has_prefix() && !same_fill(stream->fill, ends.first)) {
     RILL_ASSIGN(wire, b.materialise(wire, stream));
   }
-  const bool mask_begin = ends.before > 0 && stream->delay > 0;
-  if (mask_begin) {
-    RILL_ASSIGN(wire, b.mask(wire, stream, true, false, ends.first));
-  }
+  // The end mask may hold the stream back: what then stands in front is masked after it.
   if (ends.after > 0) {
     RILL_ASSIGN(wire, b.mask(wire, stream, false, true, ends.last));
+  }
+  if (ends.before > 0 && stream->delay > 0) {
+    RILL_ASSIGN(wire, b.mask(wire, stream, true, false, ends.first));
   }
   if (ends.before > 0) {
     stream->delay -= ends.before;
