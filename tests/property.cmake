@@ -1,4 +1,5 @@
-# Streams against whole runs: random graphs, and the cases of the table that streaming is built by.
+# The laws of ops; streams against whole runs: random graphs, and the cases of the table that streaming
+# is built by.
 
 rill_library(rill_property SOURCES property/streaming.cpp property/generate.cpp
              DEPENDS rill_nnef rill_ops rill_pulse)
@@ -6,3 +7,7 @@ rill_test(stream_property_test SOURCES property/stream_property_test.cpp DEPENDS
           LABELS property)
 rill_test(pulse_cases_test SOURCES property/pulse_cases_test.cpp DEPENDS rill_property
           LABELS property)
+rill_library(rill_laws SOURCES laws/case.cpp DEPENDS rill_property)
+target_compile_definitions(rill_laws PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+# Interposes on malloc, so that it is a program of its own.
+rill_test(laws_test SOURCES laws/laws_test.cpp support/heap_calls.cpp DEPENDS rill_laws LABELS laws)

@@ -3,6 +3,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "kernels/fft/fft.h"
+#include "ops/signal/dft.h"
 
 namespace rill::ops {
 namespace {
@@ -29,9 +30,7 @@ struct Fft final : OpBase<Fft> {
     if (in[0].dtype != DType::kF32) return fail(Code::kDType, "input ", in[0], ": expected F32");
     return Facts{in[0].without_value()};
   }
-  Status eval(EvalCtx&) const override {
-    return fail(Code::kUnsupported, "a Fourier transform runs in a prepared plan only");
-  }
+  Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return false; }
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {
@@ -49,6 +48,31 @@ struct Fft final : OpBase<Fft> {
     return {};
   }
 };
+
+Status Fft::eval(EvalCtx& ctx) const {
+  const View& x = ctx.in[0];
+  const View& y = ctx.out[0];
+  const int pair = x.rank - 1;
+  const int along = static_cast<int>(axis);
+  const int64_t points = x.extent(along);
+  if (y.volume() == 0) return {};
+  for (int64_t line = 0; line < x.volume() / 2 / points; ++line) {
+    int64_t rest = line;
+    int64_t at_x = 0;
+    int64_t at_y = 0;
+    for (int i = pair; i-- > 0;) {
+      if (i == along) continue;
+      at_x += rest % x.extent(i) * x.step(i);
+      at_y += rest % x.extent(i) * y.step(i);
+      rest /= x.extent(i);
+    }
+    const float* from = x.as<const float>() + at_x;
+    float* to = y.as<float>() + at_y;
+    dft({from, from + x.step(pair), x.step(along)}, points, inverse,
+        {to, to + y.step(pair), y.step(along)}, points, [](int64_t) { return 1.0; });
+  }
+  return {};
+}
 
 struct FftArgs {
   kernels::FftPlan plan;
@@ -88,13 +112,13 @@ Status Fft::lower(Lowering& lowering) const {
   args.points = x.extent(static_cast<int>(axis));
   if (args.points == 0 || y.volume() == 0) return {};
   args.lanes = x.volume() / 2 / args.points;
-  auto [tables, memory] = lowering.constant<float>(static_cast<int64_t>(
-      kernels::fft_tables_floats(args.points, kernels::FftKind::kComplex)));
+  auto [tables, memory] = lowering.constant<float>(
+      static_cast<int64_t>(kernels::fft_tables_floats(args.points, kernels::FftKind::kComplex)));
   (void)tables;
   kernels::fft_init(&args.plan, args.points, kernels::FftKind::kComplex, memory,
                     kernels::active_tier());
-  args.scratch =
-      lowering.scratch_bytes((static_cast<int64_t>(kernels::fft_scratch_floats(args.plan)) + 16) * 4);
+  args.scratch = lowering.scratch_bytes(
+      (static_cast<int64_t>(kernels::fft_scratch_floats(args.plan)) + 16) * 4);
   args.x = x.ref;
   args.y = dense.ref;
   lowering.step(run_fft, args, {x.ref}, {dense.ref, args.scratch});

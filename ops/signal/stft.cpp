@@ -9,6 +9,7 @@
 #include "ops/array/axis_ops.h"
 #include "ops/array/pad.h"
 #include "ops/array/slice.h"
+#include "ops/signal/dft.h"
 
 namespace rill::ops {
 namespace {
@@ -86,12 +87,12 @@ struct StftArgs {
   int64_t frame = 0;
   int64_t bins = 0;
   int64_t frames = 0;
-  int64_t sample_step = 1;   ///< floats between samples
-  int64_t frame_step = 0;    ///< between the first samples of two frames
-  int64_t imaginary = 0;     ///< from a sample's real to its imaginary part
+  int64_t sample_step = 1;  ///< floats between samples
+  int64_t frame_step = 0;   ///< between the first samples of two frames
+  int64_t imaginary = 0;    ///< from a sample's real to its imaginary part
   int64_t y_frame = 0;
   int64_t y_imaginary = 0;
-  int lanes = 0;             ///< axes around
+  int lanes = 0;  ///< axes around
   int64_t lane_count[kMaxRank] = {};
   int64_t lane_x[kMaxRank] = {};
   int64_t lane_y[kMaxRank] = {};
@@ -150,8 +151,36 @@ void run_stft(const StftArgs& a, const Frame& frame) noexcept {
 }
 
 Status Stft::eval(EvalCtx& ctx) const {
-  (void)ctx;
-  return fail(Code::kUnsupported, "a Fourier transform runs in a prepared plan only");
+  const View& x = ctx.in[0];
+  const View& y = ctx.out[0];
+  const int time = static_cast<int>(axis);
+  const int pair = y.rank - 1;
+  const int64_t width = window ? window->volume() : frame;
+  const int64_t before = (frame - width) / 2;
+  const auto weight = [&](int64_t i) {
+    if (!window) return 1.0;
+    const auto value = i >= before && i < before + width ? element_as_double(*window, i - before)
+                                                         : Result<double>(0.0);
+    return value.ok() ? *value : 0.0;
+  };
+  const int64_t spectra = y.volume() == 0 ? 0 : y.volume() / 2 / y.extent(time + 1);
+  for (int64_t spectrum = 0; spectrum < spectra; ++spectrum) {
+    int64_t rest = spectrum;
+    int64_t at_x = 0;
+    int64_t at_y = 0;
+    for (int i = pair; i-- > 0;) {
+      if (i == time + 1) continue;
+      const int64_t index = rest % y.extent(i);
+      rest /= y.extent(i);
+      at_x += index * (i == time ? stride : 1) * x.step(i > time ? i - 1 : i);
+      at_y += index * y.step(i);
+    }
+    const float* from = x.as<const float>() + at_x;
+    float* to = y.as<float>() + at_y;
+    dft({from, real ? nullptr : from + x.step(x.rank - 1), x.step(time)}, frame, false,
+        {to, to + y.step(pair), y.step(time + 1)}, y.extent(time + 1), weight);
+  }
+  return {};
 }
 
 Status Stft::lower(Lowering& lowering) const {
@@ -247,8 +276,8 @@ Status Stft::fuse(Rewrite& rewrite) const {
   if (!axis_op || axis_op->axis != last) return {};
   auto faster = std::make_shared<Stft>(*this);
   faster->real = true;
-  RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, faster,
-                                           {rewrite.mapped(added.inputs[0])}));
+  RILL_ASSIGN(const auto out,
+              rewrite.wire(rewrite.node().name, faster, {rewrite.mapped(added.inputs[0])}));
   return rewrite.replace(out);
 }
 
@@ -260,16 +289,16 @@ Status Stft::absorb(const Node& producer, Rewrite& consumer, int) const {
   if (!begin || *begin != 0 || !end || *end < 1 || *end > frame) return {};
   auto shorter = std::make_shared<Stft>(*this);
   shorter->bins = *end;
-  RILL_ASSIGN(const auto out, consumer.wire(consumer.node().name, shorter,
-                                            consumer.mapped_inputs(producer)));
+  RILL_ASSIGN(const auto out,
+              consumer.wire(consumer.node().name, shorter, consumer.mapped_inputs(producer)));
   return consumer.replace(out);
 }
 
 Status Stft::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
   ctx.need_registry("tract_core");
-  std::string text = str_cat("tract_core_stft(", x, ", axis = ", axis, ", frame = ", frame,
-                             ", stride = ", stride);
+  std::string text =
+      str_cat("tract_core_stft(", x, ", axis = ", axis, ", frame = ", frame, ", stride = ", stride);
   if (window) {
     RILL_ASSIGN(const std::string name, ctx.variable("window", window));
     text += str_cat(", window = ", name);

@@ -1,0 +1,374 @@
+// What holds for every operator, over the cases of tests/laws/cases.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "core/optim/optim.h"
+#include "kernels/cpu.h"
+#include "nnef_loader/load.h"
+#include "ops/op_table.h"
+#include "tests/laws/case.h"
+#include "tests/property/streaming.h"
+#include "tests/support/heap_calls.h"
+
+namespace rill::test {
+namespace {
+
+struct CaseName {
+  std::string operator()(const ::testing::TestParamInfo<Case>& info) const {
+    return info.param.name;
+  }
+};
+
+Bindings bind(int64_t length) { return {{"S", length}}; }
+
+bool rounds(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    const Graph* body = node.op->nested();
+    return node.op->tolerance() != Tolerance::kExact || (body && rounds(*body));
+  });
+}
+
+/// One way of computing a result may differ from another by this much of its largest element.
+double allowance(const Graph& graph, DType dtype) {
+  if (!rounds(graph)) return 0;
+  switch (dtype) {
+    case DType::kF16:
+      return 4e-3;
+    case DType::kF32:
+      return 2e-5;
+    case DType::kF64:
+      return 1e-12;
+    default:
+      return 0;
+  }
+}
+
+std::string difference_within(const Tensor& found, const Tensor& expected, double allowed) {
+  if (found.dtype() != expected.dtype()) {
+    return str_cat("type ", dtype_name(found.dtype()), ", expected ", dtype_name(expected.dtype()));
+  }
+  if (allowed == 0 || found.shape() != expected.shape()) return difference(found, expected);
+  const Tensor a = std::move(cast(found, DType::kF64)).value();
+  const Tensor b = std::move(cast(expected, DType::kF64)).value();
+  double largest = 0;
+  for (const double value : b.values<double>()) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  for (int64_t i = 0; i < a.volume(); ++i) {
+    const double x = a.data<double>()[i];
+    const double y = b.data<double>()[i];
+    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+    if (!(std::abs(x - y) <= allowed * largest)) return str_cat("[", i, "]: ", x, ", expected ", y);
+  }
+  return {};
+}
+
+/// Evaluate node by node, as the graph was written: nothing simplified, planned or chosen.
+Result<std::vector<Tensor>> plain_run(const Graph& graph, const std::vector<Tensor>& inputs) {
+  std::vector<std::vector<TensorPtr>> values(graph.nodes.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    values[static_cast<size_t>(graph.inputs[i].node)] = {std::make_shared<Tensor>(inputs[i])};
+  }
+  const auto value_of = [&](OutletId outlet) {
+    return values[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
+  };
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    if (!values[id].empty()) continue;
+    if (const Const* constant = node.op->as<Const>()) {
+      values[id] = {constant->value};
+      continue;
+    }
+    std::vector<TensorPtr> in;
+    for (const OutletId& input : node.inputs) in.push_back(value_of(input));
+    RILL_ASSIGN(std::vector<Tensor> out, evaluate(*node.op, in, node.outputs));
+    for (Tensor& tensor : out) values[id].push_back(std::make_shared<Tensor>(std::move(tensor)));
+  }
+  std::vector<Tensor> out;
+  for (const OutletId& output : graph.outputs) out.push_back(*value_of(output));
+  return out;
+}
+
+class OpLaws : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    auto graph = load_case(GetParam());
+    ASSERT_TRUE(graph.ok()) << graph.error().to_string() << "\n" << GetParam().text();
+    graph_ = *std::move(graph);
+    lengths_ = GetParam().lengths;
+    if (lengths_.empty()) lengths_ = {1};
+  }
+  void TearDown() override { kernels::set_tier_limit(kernels::Tier::kNeon); }
+
+  Graph bound(int64_t length) const {
+    auto out = graph_.with_symbol("S", Dim(length));
+    EXPECT_TRUE(out.ok()) << out.error().to_string();
+    return out.ok() ? *std::move(out) : Graph();
+  }
+  std::vector<Tensor> inputs(int64_t length, uint64_t seed = 7) const {
+    auto out = case_inputs(GetParam(), graph_, bind(length), seed);
+    EXPECT_TRUE(out.ok()) << out.error().to_string();
+    return out.ok() ? *std::move(out) : std::vector<Tensor>();
+  }
+  std::vector<Tensor> run(const Graph& graph, int64_t length) const {
+    auto whole = WholeRun::make(graph, length);
+    EXPECT_TRUE(whole.ok()) << whole.error().to_string();
+    return whole.ok() ? whole->run(inputs(length)) : std::vector<Tensor>();
+  }
+  void expect_same(const std::vector<Tensor>& found, const std::vector<Tensor>& expected,
+                   const std::string& what) const {
+    ASSERT_EQ(found.size(), expected.size()) << what;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const double allowed = allowance(graph_, expected[i].dtype());
+      EXPECT_EQ(difference_within(found[i], expected[i], allowed), "")
+          << what << ", output " << i << "\n"
+          << GetParam().text();
+    }
+  }
+
+  Graph graph_;
+  std::vector<int64_t> lengths_;
+};
+
+TEST_P(OpLaws, TheShapesOfARunAreThoseInferred) {
+  if (GetParam().pulsed) return;
+  for (const int64_t length : lengths_) {
+    const std::vector<Tensor> found = run(graph_, length);
+    for (size_t i = 0; i < found.size(); ++i) {
+      std::vector<int64_t> expected;
+      for (const Dim& dim : graph_.fact(graph_.outputs[i]).shape) {
+        expected.push_back(dim.eval(bind(length)).value_or(-1));
+      }
+      EXPECT_EQ(found[i].shape(), expected) << "S = " << length;
+    }
+  }
+}
+
+TEST_P(OpLaws, BindingThenInferringIsInferringThenBinding) {
+  for (const int64_t length : lengths_) {
+    const Graph late = bound(length);
+    ASSERT_EQ(late.outputs.size(), graph_.outputs.size());
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const Fact early = substitute(graph_.fact(graph_.outputs[i]), "S", Dim(length));
+      const Fact& found = late.fact(late.outputs[i]);
+      EXPECT_EQ(str_cat(found.shape), str_cat(early.shape)) << "S = " << length;
+      EXPECT_EQ(found.dtype, early.dtype);
+    }
+  }
+}
+
+TEST_P(OpLaws, WhatIsWrittenReadsBack) {
+  const std::string path = ::testing::TempDir() + "rill_laws_" + GetParam().name + ".tar";
+  auto simple = declutter(graph_);
+  ASSERT_TRUE(simple.ok()) << simple.error().to_string();
+  for (const Graph& graph : {graph_, *simple}) {
+    const Status saved = nnef::save(graph, path, nnef::Container::kTar);
+    ASSERT_TRUE(saved.ok()) << saved.error().to_string();
+    auto again = nnef::load(path, ops::op_table());
+    const std::string text = std::move(nnef::graph_text(graph)).value();
+    ASSERT_TRUE(again.ok()) << again.error().to_string() << "\n" << text;
+    EXPECT_EQ(std::move(nnef::graph_text(*again)).value(), text);
+    if (GetParam().pulsed) continue;
+    for (const int64_t length : lengths_) {
+      expect_same(run(*again, length), run(graph, length), str_cat("S = ", length, "\n", text));
+    }
+  }
+  std::filesystem::remove(path);
+}
+
+TEST_P(OpLaws, RewritingKeepsTheOutputs) {
+  if (GetParam().pulsed) return;
+  for (const int64_t length : lengths_) {
+    auto expected = plain_run(bound(length), inputs(length));
+    ASSERT_TRUE(expected.ok()) << expected.error().to_string();
+    expect_same(run(graph_, length), *expected, str_cat("S = ", length));
+  }
+}
+
+TEST_P(OpLaws, AStreamGivesTheFramesOfTheWholeRun) {
+  for (const int64_t pulse : GetParam().pulses) {
+    auto streamed = StreamedRun::make(graph_, pulse);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string() << "\n" << GetParam().text();
+    for (const int64_t length : lengths_) {
+      auto frames = streamed->run(inputs(length), length);
+      ASSERT_TRUE(frames.ok()) << frames.error().to_string();
+      const std::vector<Tensor> expected = run(graph_, length);
+      ASSERT_EQ(frames->size(), expected.size());
+      for (size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ(difference((*frames)[i], expected[i]), "")
+            << "pulse " << pulse << ", S = " << length << ", output " << i << "\n"
+            << GetParam().text();
+      }
+    }
+  }
+}
+
+TEST_P(OpLaws, AStreamThatIsRefusedSaysWhyAndWhatToDo) {
+  if (GetParam().refusal.empty()) return;
+  auto streamed = StreamedRun::make(graph_, 4);
+  ASSERT_FALSE(streamed.ok());
+  EXPECT_EQ(streamed.error().code, Code::kPulse);
+  EXPECT_NE(streamed.error().to_string().find(GetParam().refusal), std::string::npos)
+      << streamed.error().to_string();
+}
+
+TEST_P(OpLaws, ACopiedSessionGoesOnAsTheOriginal) {
+  for (const int64_t pulse : GetParam().pulses) {
+    auto first = StreamedRun::make(graph_, pulse);
+    ASSERT_TRUE(first.ok());
+    Session& original = first->session();
+    auto copy = Session::make({std::shared_ptr<void>(), &original.plan()});
+    ASSERT_TRUE(copy.ok());
+    for (int tick = 0; tick < 6; ++tick) {
+      if (tick == 3) (*copy)->copy_state(original);
+      const std::vector<Tensor> in = inputs(pulse, static_cast<uint64_t>(tick));
+      for (size_t i = 0; i < in.size(); ++i) {
+        copy_view(in[i].view(), original.input(i));
+        copy_view(in[i].view(), (*copy)->input(i));
+      }
+      original.step();
+      (*copy)->step();
+      if (tick < 3) continue;
+      for (size_t i = 0; i < original.plan().outputs.size(); ++i) {
+        const View a = original.output(i);
+        const View b = (*copy)->output(i);
+        const auto bytes = static_cast<size_t>(a.volume() * dtype_size(a.dtype));
+        EXPECT_EQ(std::memcmp(a.data, b.data, bytes), 0) << "tick " << tick << ", output " << i;
+      }
+    }
+  }
+}
+
+TEST_P(OpLaws, StepsAskNothingOfTheHeap) {
+  const int64_t length = lengths_.back();
+  Graph graph = GetParam().pulsed ? graph_ : bound(length);
+  auto simple = declutter(graph);
+  ASSERT_TRUE(simple.ok()) << simple.error().to_string();
+  auto plan = prepare(*simple);
+  ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+  auto session = Session::make(*plan);
+  ASSERT_TRUE(session.ok()) << session.error().to_string();
+  const std::vector<Tensor> in = inputs(length);
+  for (size_t i = 0; i < in.size(); ++i) copy_view(in[i].view(), (*session)->input(i));
+  const int64_t before = heap_calls();
+  (*session)->step();
+  (*session)->step();
+  EXPECT_EQ(heap_calls(), before) << GetParam().text();
+}
+
+TEST_P(OpLaws, EveryTierAgreesWithScalar) {
+  if (GetParam().pulsed) return;
+  for (const int64_t length : lengths_) {
+    kernels::set_tier_limit(kernels::Tier::kScalar);
+    const std::vector<Tensor> expected = run(graph_, length);
+    for (const auto tier : {kernels::Tier::kSse42, kernels::Tier::kAvx2, kernels::Tier::kAvx512,
+                            kernels::Tier::kNeon}) {
+      if (!kernels::supports(kernels::detected_tier(), tier)) continue;
+      kernels::set_tier_limit(tier);
+      expect_same(run(graph_, length), expected, kernels::tier_name(tier));
+    }
+  }
+}
+
+/// Load, simplify, prepare and run; every failure on the way is fine, a crash is not.
+void try_out(const Case& a_case, int64_t length) {
+  auto graph = load_case(a_case);
+  if (!graph.ok()) {
+    EXPECT_FALSE(graph.error().message.empty());
+    return;
+  }
+  auto streamed = StreamedRun::make(*graph, 4);
+  if (!streamed.ok()) {
+    EXPECT_FALSE(streamed.error().message.empty());
+  }
+  auto whole = WholeRun::make(*graph, length);
+  if (!whole.ok()) {
+    EXPECT_FALSE(whole.error().message.empty());
+    return;
+  }
+  auto inputs = case_inputs(a_case, *graph, bind(length), 3);
+  if (inputs.ok()) whole->run(*inputs);
+}
+
+TEST_P(OpLaws, WrongInputsAreErrorsAndNoCrash) {
+  const int64_t length = lengths_.back();
+  const auto with = [&](bool weight, size_t index, auto change) {
+    Case wrong = GetParam();
+    change(&(weight ? wrong.weights : wrong.inputs)[index]);
+    try_out(wrong, length);
+  };
+  for (const bool weight : {false, true}) {
+    const std::vector<Operand>& operands = weight ? GetParam().weights : GetParam().inputs;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      for (const DType dtype : {DType::kBool, DType::kI64, DType::kU8, DType::kF16, DType::kF64}) {
+        with(weight, i, [&](Operand* operand) { operand->dtype = dtype; });
+      }
+      with(weight, i, [](Operand* operand) { operand->shape.clear(); });
+      with(weight, i, [](Operand* operand) { operand->shape.push_back("1"); });
+      with(weight, i, [](Operand* operand) { operand->shape.push_back("3"); });
+      with(weight, i, [](Operand* operand) {
+        if (!operand->shape.empty()) operand->shape.pop_back();
+      });
+      for (size_t axis = 0; axis < operands[i].shape.size(); ++axis) {
+        for (const char* extent : {"0", "1", "17"}) {
+          with(weight, i, [&](Operand* operand) { operand->shape[axis] = extent; });
+        }
+        if (weight) continue;
+        for (const char* extent : {"-1", "4611686018427387904", "S", "2*S+1"}) {
+          with(weight, i, [&](Operand* operand) { operand->shape[axis] = extent; });
+        }
+      }
+    }
+  }
+  if (GetParam().lengths.empty()) return;
+  for (const int64_t other : {int64_t{0}, int64_t{2}, int64_t{-3}, int64_t{1} << 61}) {
+    try_out(GetParam(), other);
+  }
+}
+
+TEST_P(OpLaws, WrongAttributesAreErrorsAndNoCrash) {
+  const std::string& statements = GetParam().statements;
+  for (size_t at = 0; at < statements.size();) {
+    const size_t end = std::min(statements.find_first_not_of("0123456789", at), statements.size());
+    const bool in_word = at > 0 && (std::isalnum(statements[at - 1]) || statements[at - 1] == '_');
+    if (end == at || in_word) {
+      at = std::max(at + 1, end);
+      continue;
+    }
+    for (const char* number : {"-1", "0", "5", "30011", "4611686018427387904"}) {
+      Case wrong = GetParam();
+      wrong.statements.replace(at, end - at, number);
+      try_out(wrong, lengths_.back());
+    }
+    at = end;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, OpLaws, ::testing::ValuesIn(all_cases()), CaseName());
+
+TEST(OpTable, EveryOperatorHasACase) {
+  std::string text;
+  for (const Case& a_case : all_cases()) text += a_case.text();
+  for (const OpRoom* room : ops::op_table()) {
+    for (const NnefOp& op : room->nnef) {
+      const std::string declaration = op.declaration;
+      const size_t begin = declaration.find(' ') + 1;
+      const std::string name =
+          declaration.substr(begin, declaration.find_first_of("<(", begin) - begin);
+      const bool found = text.find(" " + name + "(") != std::string::npos ||
+                         text.find("(" + name + "(") != std::string::npos ||
+                         text.find(" " + name + "<") != std::string::npos;
+      EXPECT_TRUE(found) << name << " has no case in tests/laws/cases";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rill::test
