@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Build and test everything.
-#   scripts/test.sh [--release] [--debug] [--asan] [--tsan] [--all] [-j JOBS] [-- CTEST-OPTION ...]
-# Without a choice: the release build. --all: release, debug, asan and tsan. Installs what is
-# missing where it may.
+#   scripts/test.sh [--release] [--debug] [--asan] [--tsan] [--neon] [--all] [-j JOBS]
+#                   [-- CTEST-OPTION ...]
+# Without a choice: the release build. --neon: the kernels for Arm, under emulation. --all: each of
+# them. Installs what is missing where it may.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
@@ -11,19 +12,21 @@ presets=()
 rill_jobs=$(nproc)
 while [[ $# -gt 0 ]]; do
   case $1 in
-    --release | --debug | --asan | --tsan) presets+=("${1#--}") ;;
-    --all) presets=(release debug asan tsan) ;;
+    --release | --debug | --asan | --tsan | --neon) presets+=("${1#--}") ;;
+    --all) presets=(release debug asan tsan neon) ;;
     -j) rill_jobs=${2:?-j needs a number}; shift ;;
     -j*) rill_jobs=${1#-j} ;;
     --) shift; break ;;
-    -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) echo "unknown option $1" >&2; sed -n '3s/^# */usage: /p' "$0" >&2; exit 2 ;;
+    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) echo "unknown option $1" >&2; sed -n '3,4s/^# */  /p' "$0" >&2; exit 2 ;;
   esac
   shift
 done
 [[ ${#presets[@]} -eq 0 ]] && presets=(release)
 [[ $rill_jobs =~ ^[1-9][0-9]*$ ]] || { echo "-j $rill_jobs: expected a number" >&2; exit 2; }
 
+[[ " ${presets[*]} " == *" neon "* ]] && rill_packages+=("${rill_neon_packages[@]}")
+command -v valgrind >/dev/null || rill_packages+=(valgrind)  # counts instructions per step
 rill_setup
 for preset in "${presets[@]}"; do
   rill_build "$preset"
