@@ -1,5 +1,7 @@
 # Rooms on arrays and on elements, and softmax.
 
+include(dialect.cmake)
+
 rill_op(array/axis_ops)
 rill_op(array/broadcast)
 rill_op(array/cast)

@@ -1,4 +1,4 @@
-// What NumPy gives for the operators on arrays and elements.
+// What NumPy gives for the operators of the dialect.
 
 #include <cmath>
 #include <limits>
@@ -29,25 +29,36 @@ struct Case {
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
 #include "ops/math/known_answers.inc"
+#include "ops/nn/known_answers.inc"
   };
   return all;
 }
 
 class KnownAnswers : public ::testing::TestWithParam<Case> {};
 
-TEST_P(KnownAnswers, AreNumPys) {
-  const Case& known = GetParam();
+struct Problem {
+  Graph graph;
+  std::vector<Tensor> inputs;
+};
+
+Problem problem_of(const Case& known) {
   std::vector<Input> inputs;
-  std::vector<Tensor> values;
+  Problem problem;
   for (const Array& array : known.inputs) {
     std::string shape;
     for (const int64_t extent : array.shape) shape += str_cat(shape.empty() ? "" : ", ", extent);
     inputs.push_back({array.name, shape, std::string(dtype_lower_name(array.dtype))});
-    values.push_back(typed(array.dtype, array.shape, array.values));
+    problem.inputs.push_back(typed(array.dtype, array.shape, array.values));
   }
   std::string results;
   for (const Array& array : known.outputs) results += (results.empty() ? "" : ", ") + array.name;
-  const Graph graph = graph_of(inputs, known.statements, results);
+  problem.graph = graph_of(inputs, known.statements, results);
+  return problem;
+}
+
+TEST_P(KnownAnswers, AreNumPys) {
+  const Case& known = GetParam();
+  const auto [graph, values] = problem_of(known);
   ASSERT_FALSE(graph.nodes.empty());
   for (const bool optimize : {false, true}) {
     SCOPED_TRACE(optimize ? "optimized" : "as it is");
@@ -59,6 +70,13 @@ TEST_P(KnownAnswers, AreNumPys) {
                   known.tolerance);
     }
   }
+}
+
+TEST_P(KnownAnswers, AreGivenByWhatIsWrittenToo) {
+  const Case& known = GetParam();
+  const Problem problem = problem_of(known);
+  ASSERT_FALSE(problem.graph.nodes.empty());
+  expect_written_and_read(problem.graph, problem.inputs);
 }
 
 INSTANTIATE_TEST_SUITE_P(, KnownAnswers, ::testing::ValuesIn(cases()),

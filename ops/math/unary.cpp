@@ -335,13 +335,29 @@ Result<Value> load_leaky_relu(LoadCtx& ctx) {
   return Value(out);
 }
 
+/// Read the form that has x squared in the place of x cubed:
+/// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^2))).
+Result<Value> load_gelu_of_square(LoadCtx& ctx, OutletId x) {
+  const auto scaled = [&](OutletId wire, float by) -> Result<OutletId> {
+    RILL_ASSIGN(const OutletId factor, ctx.konst(Tensor::scalar(by), "factor"));
+    return load_binary(ctx, BinaryKind::kMul, wire, factor);
+  };
+  RILL_ASSIGN(OutletId wire, ctx.add1(std::make_shared<Unary>(UnaryKind::kSquare), {x}, "square"));
+  RILL_ASSIGN(wire, scaled(wire, 0.044715F));
+  RILL_ASSIGN(wire, load_binary(ctx, BinaryKind::kAdd, x, wire));
+  RILL_ASSIGN(wire, scaled(wire, 0.79788456F));
+  RILL_ASSIGN(wire, ctx.add1(std::make_shared<Unary>(UnaryKind::kTanh), {wire}, "tanh"));
+  RILL_ASSIGN(const OutletId one, ctx.konst(Tensor::scalar(1.0F), "one"));
+  RILL_ASSIGN(wire, load_binary(ctx, BinaryKind::kAdd, wire, one));
+  RILL_ASSIGN(const OutletId half, scaled(x, 0.5F));
+  RILL_ASSIGN(wire, load_binary(ctx, BinaryKind::kMul, half, wire));
+  return Value(wire);
+}
+
 Result<Value> load_gelu_approx(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(const bool square, ctx.boolean("fast_impl"));
-  if (square) {
-    return fail(Code::kUnsupported, "fast_impl = true (x squared in place of x cubed)")
-        .hint("Export the model with fast_impl = false");
-  }
+  if (square) return load_gelu_of_square(ctx, x);
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(UnaryKind::kGeluApprox), {x}));
   return Value(out);
 }

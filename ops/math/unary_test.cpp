@@ -22,8 +22,6 @@ TEST(Unary, NamesWhatIsWrong) {
   expect_load_error(x, "y = not(f);", Code::kDType, "not defined for F32");
   expect_load_error(x, "y = tract_core_bitnot(f);", Code::kDType, "not defined for F32");
   expect_load_error({{"u", "2", "u8"}}, "y = sqrt(u);", Code::kDType, "not defined for U8");
-  expect_load_error(x, "y = tract_core_gelu_approx(f, fast_impl = true);", Code::kUnsupported,
-                    "fast_impl");
 }
 
 TEST(Unary, IgnoresSurplusArguments) {

@@ -100,7 +100,7 @@ void eval_as(const Deconv& op, EvalCtx& ctx) {
   const View& y = ctx.out[0];
   const int64_t per_group = w.shape[0] / op.groups;
   const int spatial = op.window.axes();
-  Window taps = op.window;
+  const Window& taps = op.window;
   std::array<int64_t, kMaxRank> index{};
   for (int64_t n = y.volume(); n > 0; --n) {
     const int64_t o = index[1];
@@ -351,7 +351,47 @@ Result<Value> load(LoadCtx& ctx) {
   return Value(out);
 }
 
+/// Read `debox`: every input element is added to a whole window, channel by channel. `normalize` has
+/// no effect in tract, and none here.
+Result<Value> load_debox(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  RILL_ASSIGN(const std::vector<int64_t> size, ctx.integers("size"));
+  const Fact in = ctx.fact(x);
+  RILL_CHECK(size.size() >= 3 && static_cast<int>(size.size()) == in.rank() && size[0] == 1 &&
+                 size[1] == 1,
+             "size ", size, " for input ", in, ": expected one entry per axis, 1 on batch and channel");
+  if (!is_float(in.dtype)) return fail(Code::kDType, "input ", in, ": expected floats");
+  Deconv op;
+  op.has_bias = false;
+  RILL_ASSIGN(op.window, load_window(ctx, {size.begin() + 2, size.end()}, 2));
+  RILL_ASSIGN(op.groups, in.dim(1).as_int());
+  op.extra.assign(op.window.kernel.size(), 0);
+  RILL_ASSIGN(const std::vector<Dim> shape, ctx.dims("output_shape"));
+  RILL_CHECK(shape.empty() || shape.size() == size.size(), "output_shape of ", shape.size(),
+             " entries");
+  for (int i = 0; i < op.window.axes() && !shape.empty(); ++i) {
+    const auto a = static_cast<size_t>(i);
+    const auto [before, after] = op.cut(i);
+    const Dim plain = (in.dim(i + 2) - Dim(1)) * Dim(op.window.stride[a]) +
+                      Dim(op.window.extent(i) - before - after);
+    RILL_ASSIGN(op.extra[a], (shape[a + 2] - plain).as_int());
+  }
+  std::vector<int64_t> filter_shape{op.groups, 1};
+  filter_shape.insert(filter_shape.end(), size.begin() + 2, size.end());
+  RILL_ASSIGN(Tensor ones, Tensor::zeros(DType::kF32, filter_shape));
+  std::fill_n(ones.mutable_data<float>(), ones.volume(), 1.0F);
+  RILL_ASSIGN(ones, cast(ones, in.dtype));
+  RILL_ASSIGN(const OutletId filter, ctx.konst(std::move(ones), "filter"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Deconv>(op), {x, filter}));
+  return Value(out);
+}
+
 const NnefOp kOps[] = {
+    {"tract_nnef",
+     "fragment debox(input: tensor<scalar>, size: integer[], border: string = 'constant', "
+     "padding: (integer, integer)[] = [], stride: integer[] = [], dilation: integer[] = [], "
+     "output_shape: integer[] = [], normalize: logical = false) -> (output: tensor<scalar>);",
+     load_debox},
     {"tract_nnef",
      "fragment deconv(input: tensor<scalar>, filter: tensor<scalar>, bias: tensor<scalar> = 0.0, "
      "border: string = 'constant', padding: (integer, integer)[] = [], stride: integer[] = [], "

@@ -8,54 +8,10 @@ for what the dialect's text says. The inputs are small and chosen for their corn
 """
 
 import math
-import textwrap
 
 import numpy as np
 
-NAN = float("nan")
-INF = float("inf")
-RNG = np.random.default_rng(20240611)
-DTYPES = {
-    "bool": "kBool", "uint8": "kU8", "uint16": "kU16", "uint32": "kU32", "uint64": "kU64",
-    "int8": "kI8", "int16": "kI16", "int32": "kI32", "int64": "kI64",
-    "float16": "kF16", "float32": "kF32", "float64": "kF64",
-}
-CASES = []
-
-
-def number(value):
-    value = float(value)
-    if math.isnan(value):
-        return "kNaN"
-    if math.isinf(value):
-        return "kInf" if value > 0 else "-kInf"
-    return repr(value)
-
-
-def array(values):
-    values = np.asarray(values)
-    shape = ", ".join(str(n) for n in values.shape)
-    data = ", ".join(number(v) for v in values.flatten())
-    return f"DType::{DTYPES[str(values.dtype)]}, {{{shape}}}, {{{data}}}"
-
-
-def case(name, statements, inputs, outputs, tolerance=0.0):
-    """Tolerance: absolute and relative. 0: the same numbers."""
-    if not isinstance(outputs, list):
-        outputs = [outputs]
-    CASES.append((name, statements, inputs, outputs, tolerance))
-
-
-def f32(*shape):
-    return RNG.uniform(-2, 2, shape).astype(np.float32)
-
-
-def f(values):
-    return np.array(values, dtype=np.float32)
-
-
-def i64(values):
-    return np.array(values, dtype=np.int64)
+from cases import INF, NAN, case, f, f32, i64, write
 
 
 def shapes():
@@ -442,31 +398,9 @@ def scatters():
          {"x": i64([1, 0])}, f([[-1, 2], [2, -1]]))
 
 
-def lines_of(text, indent):
-    """Break at commas, to 100 columns."""
-    return textwrap.fill(text, 100, initial_indent=indent, subsequent_indent=indent + "    ",
-                         break_long_words=False, break_on_hyphens=False)
-
-
-def statements_of(text):
-    """A C++ string, in pieces that end with statements."""
-    pieces = textwrap.wrap(text, 94, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(f' "{piece}{" " if i + 1 < len(pieces) else ""}"' for i,
-        piece in enumerate(pieces))
-
-
 def main():
-    for group in [shapes, slices, joins, pads, binaries, unaries, casts, reductions, gathers,
-        scatters]:
-        group()
-    print("// Written by scripts/known_answers/array_math.py from NumPy's results. Do not edit.\n")
-    for name, statements, inputs, outputs, tolerance in CASES:
-        print(f'{{"{name}",')
-        print(statements_of(statements) + ",")
-        for table in (inputs.items(), zip("yzwv", outputs)):
-            arrays = [lines_of(f'{{"{key}", {array(value)}}}', "  ") for key, value in table]
-            print(" {\n" + ",\n".join(arrays) + "},")
-        print(f" {tolerance!r}}},")
+    write("array_math.py", [shapes, slices, joins, pads, binaries, unaries, casts, reductions,
+                            gathers, scatters])
 
 
 if __name__ == "__main__":

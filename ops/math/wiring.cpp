@@ -1,0 +1,137 @@
+#include "ops/math/wiring.h"
+
+#include "ops/array/axis_ops.h"
+#include "ops/array/common.h"
+#include "ops/array/concat.h"
+#include "ops/array/reshape.h"
+#include "ops/array/slice.h"
+#include "ops/math/reduce.h"
+#include "ops/math/select.h"
+#include "ops/nn/einsum.h"
+
+namespace rill::ops {
+
+void Wiring::fail_with(Status status) {
+  if (status_.ok()) status_ = std::move(status);
+}
+
+const Fact& Wiring::fact(OutletId wire) const {
+  return status_.ok() && wire.valid() ? ctx_.fact(wire) : nothing_;
+}
+
+OutletId Wiring::arg(std::string_view name) {
+  if (!ok()) return {};
+  auto wire = plain_wire(ctx_, name);
+  if (wire.ok()) return *wire;
+  fail_with(wire.take_status());
+  return {};
+}
+
+OutletId Wiring::optional_arg(std::string_view name) {
+  if (!ok() || !ctx_.given(name)) return {};
+  auto value = ctx_.value(name);
+  if (!value.ok()) {
+    fail_with(value.take_status());
+    return {};
+  }
+  const bool* left_out = value->get<bool>();
+  return left_out && !*left_out ? OutletId{} : arg(name);
+}
+
+OutletId Wiring::konst(Tensor value) {
+  if (!ok()) return {};
+  auto wire = ctx_.konst(std::move(value), str_cat("value", count_++));
+  if (wire.ok()) return *wire;
+  fail_with(wire.take_status());
+  return {};
+}
+
+OutletId Wiring::number(float value) { return konst(Tensor::scalar(value)); }
+
+OutletId Wiring::add(OpPtr op, std::vector<OutletId> inputs) {
+  if (!ok()) return {};
+  const std::string suffix = str_cat(op->name(), count_++);
+  auto wire = ctx_.add1(std::move(op), std::move(inputs), suffix);
+  if (wire.ok()) return *wire;
+  fail_with(wire.take_status());
+  return {};
+}
+
+OutletId Wiring::unary(UnaryKind kind, OutletId x) {
+  return add(std::make_shared<Unary>(kind), {x});
+}
+
+OutletId Wiring::binary(BinaryKind kind, OutletId a, OutletId b) {
+  if (!ok()) return {};
+  auto wire = load_binary(ctx_, kind, a, b);
+  if (wire.ok()) return *wire;
+  fail_with(wire.take_status());
+  return {};
+}
+
+OutletId Wiring::cast(OutletId x, DType to, QParams q) {
+  if (!ok()) return {};
+  auto wire = cast_to(ctx_, x, to, q);
+  if (wire.ok()) return *wire;
+  fail_with(wire.take_status());
+  return {};
+}
+
+OutletId Wiring::sum(OutletId x, std::vector<int64_t> axes) {
+  return add(std::make_shared<Reduce>(ReduceKind::kSum, std::move(axes)), {x});
+}
+
+OutletId Wiring::mean(OutletId x, std::vector<int64_t> axes) {
+  if (!ok()) return {};
+  Dim count = 1;
+  for (const int64_t axis : axes) count *= fact(x).dim(static_cast<int>(axis));
+  const DType type = dtype(x);
+  const OutletId total = sum(x, std::move(axes));
+  return binary(BinaryKind::kDiv, total, cast(konst(Tensor::scalar(std::move(count))), type));
+}
+
+OutletId Wiring::slice(OutletId x, int axis, const Dim& begin, const Dim& end) {
+  return add(std::make_shared<Slice>(axis, begin, end), {x});
+}
+
+OutletId Wiring::concat(std::vector<OutletId> parts, int axis) {
+  return add(std::make_shared<Concat>(axis), std::move(parts));
+}
+
+OutletId Wiring::leading_axes(OutletId x, int rank_wanted) {
+  while (ok() && rank(x) < rank_wanted) x = add(std::make_shared<AddAxis>(0), {x});
+  return x;
+}
+
+OutletId Wiring::reshape(OutletId x, std::vector<Dim> shape) {
+  return add(std::make_shared<Reshape>(0, rank(x), std::move(shape)), {x});
+}
+
+OutletId Wiring::einsum(std::string_view expr, std::vector<OutletId> inputs) {
+  auto op = std::make_shared<EinSum>();
+  op->expr = expr;
+  op->operands = static_cast<int64_t>(inputs.size());
+  return add(std::move(op), std::move(inputs));
+}
+
+OutletId Wiring::select(OutletId condition, OutletId then, OutletId otherwise) {
+  if (!ok()) return {};
+  auto aligned = align_ranks(ctx_, {condition, then, otherwise});
+  if (!aligned.ok()) {
+    fail_with(aligned.take_status());
+    return {};
+  }
+  return add(std::make_shared<Select>(), *aligned);
+}
+
+Result<Value> Wiring::done(OutletId out) {
+  if (!ok()) return std::move(status_);
+  return Value(out);
+}
+
+Result<Value> Wiring::done(std::span<const OutletId> outs) {
+  if (!ok()) return std::move(status_);
+  return Value::of_wires(outs);
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/nnef.h"
+#include "ops/math/binary.h"
+#include "ops/math/unary.h"
+
+namespace rill::ops {
+
+/// Adds the nodes of an operator that is read as several. The first failure sticks: what follows it
+/// does nothing, and `done` gives it out.
+class Wiring {
+ public:
+  explicit Wiring(LoadCtx& ctx) : ctx_(ctx) {}
+
+  bool ok() const { return status_.ok(); }
+  Status take_status() { return std::move(status_); }
+  /// Record a failure; the first one counts.
+  void fail_with(Status status);
+  LoadCtx& ctx() { return ctx_; }
+  /// The fact of a wire; that of an empty f32 scalar once something has failed.
+  const Fact& fact(OutletId wire) const;
+  DType dtype(OutletId wire) const { return fact(wire).dtype; }
+  int rank(OutletId wire) const { return fact(wire).rank(); }
+
+  /// Read an argument of the call; block-quantised constants are expanded.
+  OutletId arg(std::string_view name);
+  /// Read an argument that may be left out: invalid if it is not given.
+  OutletId optional_arg(std::string_view name);
+  OutletId number(float value);
+  OutletId konst(Tensor value);
+  OutletId add(OpPtr op, std::vector<OutletId> inputs);
+  /// Add the node that the operator is called by.
+  OutletId unary(UnaryKind kind, OutletId x);
+  /// Combine two wires; lower ranks get unit axes behind, one-element constants the other's type.
+  OutletId binary(BinaryKind kind, OutletId a, OutletId b);
+  OutletId plus(OutletId a, OutletId b) { return binary(BinaryKind::kAdd, a, b); }
+  OutletId minus(OutletId a, OutletId b) { return binary(BinaryKind::kSub, a, b); }
+  OutletId times(OutletId a, OutletId b) { return binary(BinaryKind::kMul, a, b); }
+  OutletId cast(OutletId x, DType to, QParams q = {});
+  /// Sum over axes, which stay with extent 1.
+  OutletId sum(OutletId x, std::vector<int64_t> axes);
+  OutletId mean(OutletId x, std::vector<int64_t> axes);
+  OutletId slice(OutletId x, int axis, const Dim& begin, const Dim& end);
+  OutletId concat(std::vector<OutletId> parts, int axis);
+  /// Put unit axes in front until the rank is reached.
+  OutletId leading_axes(OutletId x, int rank);
+  OutletId reshape(OutletId x, std::vector<Dim> shape);
+  OutletId einsum(std::string_view expr, std::vector<OutletId> inputs);
+  OutletId select(OutletId condition, OutletId then, OutletId otherwise);
+
+  /// Give the result out, or the first failure.
+  Result<Value> done(OutletId out);
+  Result<Value> done(std::span<const OutletId> outs);
+
+ private:
+  LoadCtx& ctx_;
+  Status status_;
+  Fact nothing_;
+  int count_ = 0;
+};
+
+}  // namespace rill::ops

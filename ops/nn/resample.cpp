@@ -1,0 +1,403 @@
+#include "ops/nn/resample.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/axis_ops.h"
+#include "ops/array/broadcast.h"
+#include "ops/array/common.h"
+#include "ops/array/indices.h"
+#include "ops/array/reshape.h"
+#include "ops/math/elements.h"
+
+namespace rill::ops {
+namespace {
+
+constexpr std::string_view kCrop = "tf_crop_and_resize";
+constexpr std::string_view kCoords[] = {
+    "half_pixel", "pytorch_half_pixel",   "align_corners",
+    "asymmetric", "half_pixel_symmetric", "tf_half_pixel_for_nn",
+    kCrop};
+constexpr std::string_view kNearest[] = {"floor", "ceil", "round_prefer_floor",
+                                         "round_prefer_ceil"};
+
+template <size_t N>
+bool is_one_of(const std::string& text, const std::string_view (&list)[N]) {
+  return std::find(std::begin(list), std::end(list), text) != std::end(list);
+}
+
+float cubic(float distance, float a) {
+  const float s = std::abs(distance);
+  if (s <= 1.0F) return (a + 2.0F) * s * s * s - (a + 3.0F) * s * s + 1.0F;
+  if (s <= 2.0F) return a * s * s * s - 5.0F * a * s * s + 8.0F * a * s - 4.0F * a;
+  return 0.0F;
+}
+
+/// The taps of one output element: inputs `first + k`, for k < count, with their weights.
+class Taps {
+ public:
+  Taps(const ResizeAxis& op, int64_t from, int64_t to) : op_(op), from_(from), to_(to) {
+    scale_ = op.scale != 0.0F ? op.scale : static_cast<float>(to) / static_cast<float>(from);
+    const int64_t support = op.interpolator == "cubic" ? 2 : 1;
+    count_ = 2 * support;
+    if (op.antialias && scale_ < 1.0F && !op.is_nearest()) {
+      const auto first =
+          static_cast<int64_t>(std::floor(static_cast<float>(-support) / scale_)) + 1;
+      count_ = 2 - 2 * first;
+    }
+    stretch_ = op.antialias ? std::min(scale_, 1.0F) : 1.0F;
+  }
+
+  int64_t count() const { return count_; }
+
+  /// Move to an output element; false if it lies outside of the input.
+  bool move_to(int64_t x) {
+    const float at = coordinate(static_cast<float>(x));
+    const bool crop = op_.coord == kCrop;
+    if (crop && !(at >= 0.0F && at <= static_cast<float>(from_) - 1.0F)) return false;
+    const float cell = std::ceil(at) - 1.0F;
+    ratio_ = at - cell;
+    first_ = static_cast<int64_t>(cell) + 1 - count_ / 2;
+    sum_ = 1.0F;
+    if (stretch_ != 1.0F && !op_.is_nearest()) sum_ = total([](float w) { return w; });
+    kept_ = 1.0F;
+    if (!op_.exclude_outside) return true;
+    kept_ = 0.0F;
+    for (int64_t k = 0; k < count_; ++k) {
+      if (first_ + k >= 0 && first_ + k < from_) kept_ += kernel(k) / sum_;
+    }
+    if (kept_ == 0.0F) kept_ = 1.0F;
+    return true;
+  }
+
+  int64_t index(int64_t k) const { return std::clamp<int64_t>(first_ + k, 0, from_ - 1); }
+
+  float weight(int64_t k) const {
+    if (!op_.exclude_outside) return kernel(k) / sum_;
+    return first_ + k >= 0 && first_ + k < from_ ? kernel(k) / sum_ / kept_ : 0.0F;
+  }
+
+ private:
+  template <class Of>
+  float total(const Of& of) const {
+    float sum = 0.0F;
+    for (int64_t k = 0; k < count_; ++k) sum += of(kernel(k));
+    return sum;
+  }
+
+  float coordinate(float x) const {
+    // An axis that stays as it is is not sampled, whatever the modes say.
+    if (op_.coord != kCrop && from_ == to_ && scale_ == 1.0F) return x;
+    const auto in = static_cast<float>(from_);
+    if (op_.coord == "asymmetric") return x / scale_;
+    if (op_.coord == "tf_half_pixel_for_nn") return (x + 0.5F) / scale_;
+    if (op_.coord == "pytorch_half_pixel" && to_ <= 1) return -0.5F;
+    const float width = scale_ * in;
+    if (op_.coord == "align_corners")
+      return width == 1.0F ? 0.0F : x * (in - 1.0F) / (width - 1.0F);
+    if (op_.coord == kCrop) {
+      const float last = in - 1.0F;
+      const float span = last * (op_.roi_end - op_.roi_begin);
+      const float offset = width == 1.0F ? span / 2.0F : x * span / (width - 1.0F);
+      return offset + op_.roi_begin * last;
+    }
+    const float center = (x + 0.5F) / scale_ - 0.5F;
+    if (op_.coord != "half_pixel_symmetric") return center;
+    return in / 2.0F * (1.0F - static_cast<float>(to_) / width) + (x + 0.5F) / scale_ - 0.5F;
+  }
+
+  float kernel(int64_t k) const {
+    if (op_.is_nearest()) return static_cast<float>(right() == (k == 1));
+    const float offset = 1.0F - static_cast<float>(count_ / 2) + static_cast<float>(k) - ratio_;
+    const float distance = offset * stretch_;
+    if (op_.interpolator == "cubic") return cubic(distance, op_.cubic_a);
+    return std::clamp(1.0F - std::abs(distance), 0.0F, 1.0F);
+  }
+
+  /// Whether the neighbour on the right is the nearest. A fraction of 1 is the neighbour itself.
+  bool right() const {
+    if (ratio_ == 1.0F || op_.nearest == "ceil") return true;
+    if (op_.nearest == "round_prefer_floor") return ratio_ > 0.5F;
+    return op_.nearest == "round_prefer_ceil" && ratio_ >= 0.5F;
+  }
+
+  const ResizeAxis& op_;
+  int64_t from_;
+  int64_t to_;
+  int64_t count_ = 2;
+  int64_t first_ = 0;
+  float scale_ = 1.0F;
+  float stretch_ = 1.0F;
+  float ratio_ = 0.0F;
+  float sum_ = 1.0F;
+  float kept_ = 1.0F;
+};
+
+}  // namespace
+
+Result<Dim> scaled_extent(const Dim& extent, float scale) {
+  RILL_CHECK(std::isfinite(scale) && scale > 0.0F, "scale ", scale, ": expected a positive number");
+  if (const auto number = extent.to_int()) {
+    const float product = static_cast<float>(*number) * scale;
+    RILL_CHECK(product < 9e18F, "extent ", *number, " times ", scale, " is too large");
+    return Dim(std::round(scale) == scale ? *number * static_cast<int64_t>(scale)
+                                          : static_cast<int64_t>(product));
+  }
+  constexpr int64_t kLargestDivisor = 4096;
+  for (int64_t divisor = 1; divisor <= kLargestDivisor; divisor *= 2) {
+    const float product = scale * static_cast<float>(divisor);
+    if (std::round(product) != product || product > 1e6F) continue;
+    return floor_div(extent * Dim(static_cast<int64_t>(product)), divisor);
+  }
+  return fail(Code::kSymbol, "extent ", extent, " times ", scale, " is no simple expression")
+      .hint("Give the sizes of the output, or a fixed shape for the input");
+}
+
+void ResizeAxis::fields(FieldVisitor& visitor) {
+  visitor.field("axis", axis);
+  visitor.field("to", to);
+  visitor.field("scale", scale);
+  visitor.field("coord", coord);
+  visitor.field("interpolator", interpolator);
+  visitor.field("nearest", nearest);
+  visitor.field("roi_begin", roi_begin);
+  visitor.field("roi_end", roi_end);
+  visitor.field("cubic_a", cubic_a);
+  visitor.field("outside", outside);
+  visitor.field("exclude_outside", exclude_outside);
+  visitor.field("antialias", antialias);
+}
+
+Result<Facts> ResizeAxis::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 1));
+  const Fact& x = in[0];
+  RILL_CHECK(axis >= 0 && axis < x.rank(), "no axis ", axis, " in ", x);
+  const bool known = is_nearest() || interpolator == "linear" || interpolator == "cubic";
+  if (!known || !is_one_of(coord, kCoords) || !is_one_of(nearest, kNearest)) {
+    return fail(Code::kArg, "interpolator \"", interpolator, "\", coord_transformer \"", coord,
+                "\", nearest_mode \"", nearest, "\": one of these is unknown");
+  }
+  const bool repeats_only = is_nearest() && coord != kCrop && is_plain(x.dtype);
+  if (x.dtype != DType::kF32 && !repeats_only) {
+    return fail(Code::kDType, "input ", x, ": expected f32 to interpolate");
+  }
+  RILL_CHECK(scale >= 0.0F && std::isfinite(scale), "scale ", scale);
+  const auto from = x.dim(static_cast<int>(axis)).to_int();
+  const auto count = to.to_int();
+  RILL_CHECK(!count || *count >= 0, "extent ", *count, ": expected 0 or more");
+  RILL_CHECK(!from || *from > 0 || (count && *count == 0), "nothing to sample along axis ", axis,
+             " of ", x);
+  Fact out = x.without_value();
+  out.shape[static_cast<size_t>(axis)] = to;
+  return Facts{std::move(out)};
+}
+
+Status ResizeAxis::eval(EvalCtx& ctx) const {
+  const View& x = ctx.in[0];
+  const View& y = ctx.out[0];
+  const int on = static_cast<int>(axis);
+  if (y.volume() == 0) return {};
+  Taps taps(*this, x.extent(on), y.extent(on));
+  const View from = without_axis(x, on);
+  const View to_lanes = without_axis(y, on);
+  for (int64_t i = 0; i < y.extent(on); ++i) {
+    const bool inside = taps.move_to(i);
+    const int64_t at_y = i * y.step(on);
+    if (is_nearest() && inside) {
+      const int64_t source = taps.index(taps.weight(1) != 0.0F ? 1 : 0) * x.step(on);
+      visit_size(x.dtype, [&](auto tag) {
+        using T = decltype(tag);
+        for_each_element<2>({from, to_lanes}, [&](const std::array<int64_t, 2>& at) {
+          y.as<T>()[at[1] + at_y] = x.as<const T>()[at[0] + source];
+        });
+      });
+      continue;
+    }
+    for_each_element<2>({from, to_lanes}, [&](const std::array<int64_t, 2>& at) {
+      float sum = inside ? 0.0F : outside;
+      for (int64_t k = 0; inside && k < taps.count(); ++k) {
+        const float w = taps.weight(k);
+        if (w != 0.0F) sum += w * x.as<const float>()[at[0] + taps.index(k) * x.step(on)];
+      }
+      y.as<float>()[at[1] + at_y] = sum;
+    });
+  }
+  return {};
+}
+
+namespace {
+
+struct ResampleArgs {
+  Ref x;
+  Ref y;
+  Ref indices;
+  Ref weights;
+  Ref counts;  ///< taps per output; -1 where it lies outside
+  int64_t outer = 1;
+  int64_t from = 0;
+  int64_t to = 0;
+  int64_t inner = 1;
+  int64_t taps = 0;
+  float outside = 0.0F;
+};
+
+/// Row-major [outer, from, inner] -> [outer, to, inner].
+void resample(const ResampleArgs& a, const Frame& frame) noexcept {
+  const auto* x = frame.ptr<const float>(a.x);
+  auto* y = frame.ptr<float>(a.y);
+  const auto* counts = frame.ptr<const int64_t>(a.counts);
+  for (int64_t o = 0; o < a.outer; ++o, x += a.from * a.inner) {
+    const auto* index = frame.ptr<const int64_t>(a.indices);
+    const auto* weight = frame.ptr<const float>(a.weights);
+    for (int64_t i = 0; i < a.to; ++i, y += a.inner, index += a.taps, weight += a.taps) {
+      std::fill(y, y + a.inner, counts[i] < 0 ? a.outside : 0.0F);
+      for (int64_t k = 0; k < counts[i]; ++k) {
+        const float* source = x + index[k] * a.inner;
+        const float w = weight[k];
+        for (int64_t n = 0; n < a.inner; ++n) y[n] += w * source[n];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Status ResizeAxis::lower(Lowering& lowering) const {
+  const Operand& in = lowering.in(0);
+  const int on = static_cast<int>(axis);
+  if (in.dtype != DType::kF32 || is_nearest() || lowering.history(0)) return Op::lower(lowering);
+  const Operand x = lowering.row_major(in);
+  const Operand y = lowering.make_out(0);
+  if (!y.contiguous()) return Op::lower(lowering);
+  ResampleArgs args;
+  args.from = x.extent(on);
+  args.to = y.extent(on);
+  args.outside = outside;
+  for (int i = 0; i < on; ++i) args.outer *= x.extent(i);
+  for (int i = on + 1; i < x.rank; ++i) args.inner *= x.extent(i);
+  Taps taps(*this, args.from, args.to);
+  args.taps = taps.count();
+  int64_t entries = 0;
+  if (__builtin_mul_overflow(args.to, args.taps, &entries) || entries > (int64_t{1} << 31)) {
+    return fail(Code::kNoMem, args.to, " outputs of ", args.taps, " taps");
+  }
+  const auto [index_ref, indices] = lowering.constant<int64_t>(entries);
+  const auto [weight_ref, weights] = lowering.constant<float>(entries);
+  const auto [count_ref, counts] = lowering.constant<int64_t>(args.to);
+  for (int64_t i = 0; i < args.to; ++i) {
+    counts[i] = taps.move_to(i) ? 0 : -1;
+    for (int64_t k = 0; counts[i] >= 0 && k < args.taps; ++k) {
+      const float w = taps.weight(k);
+      if (w == 0.0F) continue;
+      indices[i * args.taps + counts[i]] = taps.index(k);
+      weights[i * args.taps + counts[i]++] = w;
+    }
+  }
+  args.x = x.ref;
+  args.y = y.ref;
+  args.indices = index_ref;
+  args.weights = weight_ref;
+  args.counts = count_ref;
+  lowering.step(resample, args, {x.ref}, {y.ref});
+  return {};
+}
+
+std::vector<AxisTrack> ResizeAxis::axes(FactSpan in, FactSpan) const {
+  std::vector<AxisTrack> tracks;
+  for (int i = 0; i < in[0].rank(); ++i) {
+    if (i != axis) tracks.push_back({{i}, {i}});
+  }
+  return tracks;
+}
+
+Status ResizeAxis::pulsify(PulseBuilder& b) const {
+  const auto stream = b.stream(0);
+  if (!stream || stream->axis != axis) return Op::pulsify(b);
+  return b.refuse(
+      "Upsample the streaming axis by a whole number with nearest neighbours, or by a "
+      "transposed convolution",
+      "it resamples streaming axis ", axis, " with interpolator \"", interpolator,
+      "\", whose weights change from frame to frame");
+}
+
+int64_t ResizeAxis::repeats() const {
+  const bool left =
+      nearest == "floor" && (coord == "asymmetric" || coord == "tf_half_pixel_for_nn");
+  const bool round = nearest == "round_prefer_ceil" && coord == "half_pixel";
+  const bool whole = scale >= 2.0F && scale <= 4096.0F && std::round(scale) == scale;
+  return is_nearest() && !exclude_outside && whole && (left || round) ? static_cast<int64_t>(scale)
+                                                                      : 0;
+}
+
+Status ResizeAxis::declutter(Rewrite& rewrite) const {
+  const Dim& from = rewrite.in(0).dim(static_cast<int>(axis));
+  if (coord != kCrop && (scale == 1.0F || scale == 0.0F) && from == to) {
+    return rewrite.bypass(rewrite.input(0));
+  }
+  const int64_t times = repeats();
+  if (times == 0 || !(from * Dim(times) == to)) return {};
+  // Every element, `times` times: a new axis behind it, repeated and merged. That streams.
+  const std::string& name = rewrite.node().name;
+  RILL_ASSIGN(OutletId wire, rewrite.wire1(name + "_axis", std::make_shared<AddAxis>(axis + 1),
+                                           {rewrite.mapped(rewrite.input(0))}));
+  std::vector<Dim> counts(static_cast<size_t>(rewrite.in(0).rank()) + 1, Dim(1));
+  counts[static_cast<size_t>(axis) + 1] = Dim(times);
+  RILL_ASSIGN(wire, rewrite.wire1(name + "_copies", std::make_shared<Tile>(counts), {wire}));
+  RILL_ASSIGN(
+      wire, rewrite.wire1(name, std::make_shared<Reshape>(axis, 2, std::vector<Dim>{to}), {wire}));
+  return rewrite.replace({wire});
+}
+
+Cost ResizeAxis::cost(FactSpan in, FactSpan out) const {
+  const Dim bytes = (volume(in[0].shape) + volume(out[0].shape)) * Dim(dtype_size(in[0].dtype));
+  if (is_nearest()) return {Dim(0), bytes};
+  return {volume(out[0].shape) * Dim(interpolator == "cubic" ? 4 : 2), bytes};
+}
+
+Status ResizeAxis::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string x, ctx.in(0));
+  const Fact& in = ctx.graph().fact(ctx.node().inputs[0]);
+  const bool core = coord != kCrop && !exclude_outside && !antialias && cubic_a == -0.75F &&
+                    (!is_nearest() || nearest == "floor" || nearest == "round_prefer_ceil");
+  std::string sizes;
+  std::string scales;
+  std::string begins;
+  std::string ends;
+  for (int i = 0; i < in.rank(); ++i) {
+    const char* comma = i > 0 ? ", " : "";
+    const bool own = i == axis;
+    sizes += str_cat(comma, nnef_text(own ? to : in.dim(i)));
+    float factor = own ? scale : 1.0F;
+    if (own && scale == 0.0F && !core) {
+      RILL_ASSIGN(const int64_t before, in.dim(i).as_int());
+      RILL_ASSIGN(const int64_t after, to.as_int());
+      factor = static_cast<float>(after) / static_cast<float>(before);
+    }
+    scales += str_cat(comma, nnef_text(factor));
+    begins += str_cat(comma, nnef_text(own ? roi_begin : 0.0F));
+    ends += str_cat(comma, nnef_text(own ? roi_end : 1.0F));
+  }
+  const std::string how = str_cat(", coord_transformer = \"", coord, "\", interpolator = \"",
+                                  interpolator, "\", nearest_mode = \"", nearest, "\"");
+  if (core) {
+    ctx.need_registry("tract_core");
+    const bool by_size = scale == 0.0F;
+    ctx.assign(str_cat("tract_core_resize(", x, ", ", by_size ? "sizes" : "scales", " = [",
+                       by_size ? sizes : scales, "]", how, ")"));
+    return {};
+  }
+  ctx.need_registry("tract_onnx");
+  const std::string roi =
+      coord == kCrop ? str_cat(", roi = [", begins, ", ", ends, "]") : std::string();
+  ctx.assign(str_cat("tract_onnx_resize(", x, ", scales = [", scales, "]", roi, how,
+                     ", cubic_coeff_a = ", nnef_text(cubic_a),
+                     ", exclude_outside = ", exclude_outside, ", antialias = ", antialias,
+                     ", extrapolation_value = ", nnef_text(outside), ")"));
+  return {};
+}
+
+}  // namespace rill::ops

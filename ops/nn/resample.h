@@ -1,0 +1,54 @@
+#pragma once
+
+#include <string>
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Resample one axis: every output is a weighted sum of the inputs around a coordinate.
+/// Shapes: [D0..Dn] -> the same with `to` on `axis`.
+/// Types: f32; nearest: all plain ones.
+/// Errors: kShape if there is no such axis, or it is empty; kDType; kArg for unknown modes.
+/// Stream: pointwise on the other axes. A streaming axis that is repeated a whole number of times
+/// streams as copies; any other resampling of it is refused.
+/// Accuracy: weights and sums in f32, over ascending taps.
+/// Source: ONNX, `Resize`; tract, `tract_core_resize` and `tract_onnx_resize`.
+class ResizeAxis final : public OpBase<ResizeAxis> {
+ public:
+  int64_t axis = 0;
+  Dim to;
+  float scale = 0.0F;  ///< extent of the output per extent of the input; 0: what the extents give
+  std::string coord = "half_pixel";
+  std::string interpolator = "nearest";
+  std::string nearest = "floor";
+  // What ONNX has beyond that.
+  float roi_begin = 0.0F;  ///< of `tf_crop_and_resize`: parts of the input, 0 to 1
+  float roi_end = 1.0F;
+  float cubic_a = -0.75F;
+  float outside = 0.0F;  ///< of `tf_crop_and_resize`: the value where there is no input
+  bool exclude_outside = false;
+  bool antialias = false;
+
+  std::string_view name() const override { return "Resize"; }
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status pulsify(PulseBuilder& builder) const override;
+  Status declutter(Rewrite& rewrite) const override;
+  Cost cost(FactSpan in, FactSpan out) const override;
+  Tolerance tolerance() const override { return Tolerance::kRounding; }
+  Status save(SaveCtx& ctx) const override;
+
+  bool is_nearest() const { return interpolator == "nearest"; }
+  /// Tell how often each element is repeated, if that is all that happens; 0 if not.
+  int64_t repeats() const;
+};
+
+/// What an axis becomes that is scaled by a factor: floor(extent * scale).
+/// Errors: kSymbol if the extent is symbolic and the factor is not a simple fraction.
+Result<Dim> scaled_extent(const Dim& extent, float scale);
+
+}  // namespace rill::ops

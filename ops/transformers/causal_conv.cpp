@@ -1,0 +1,69 @@
+// A step of a causal depthwise convolution that carries its last frames: read as the concatenation,
+// the convolution and the slice that it consists of.
+// Source: tract, `tract_transformers_causal_conv1d_update`; Hugging Face transformers,
+// `torch_causal_conv1d_update`.
+
+#include <array>
+
+#include "ops/array/axis_ops.h"
+#include "ops/array/common.h"
+#include "ops/math/wiring.h"
+#include "ops/nn/conv.h"
+
+namespace rill::ops {
+namespace {
+
+Result<Value> load(LoadCtx& ctx) {
+  Wiring w(ctx);
+  const OutletId x = w.arg("input");
+  const OutletId weight = w.arg("weight");
+  const OutletId state = w.arg("initial_state");
+  if (!w.ok()) return w.take_status();
+  const Fact in = w.fact(x);
+  const Fact kept = w.fact(state);
+  RILL_CHECK(in.rank() == 3 && kept.rank() == 3 && w.rank(weight) >= 1, "input ", in, ", state ",
+             kept, ": expected [batch, channels, frames]");
+  const bool typed = in.dtype == DType::kF32 || in.dtype == DType::kF16;
+  if (!typed || w.dtype(weight) != in.dtype || kept.dtype != in.dtype) {
+    return fail(Code::kDType, "input ", in, ", weight ", w.fact(weight), ", state ", kept,
+                ": expected all f32 or all f16");
+  }
+  RILL_ASSIGN(const int64_t channels, in.dim(1).as_int());
+  RILL_ASSIGN(const int64_t taps, w.fact(weight).shape.back().as_int());
+  RILL_CHECK(taps >= 1 && volume(w.fact(weight).shape) == Dim(channels) * Dim(taps), "weight ",
+             w.fact(weight), ": expected [", channels, ", taps]");
+  RILL_CHECK(kept.dim(1) == in.dim(1) && kept.dim(2) == Dim(taps), "state ", kept, ": expected ",
+             taps, " frames of ", channels, " channels");
+  const OutletId all = w.concat({w.cast(state, DType::kF32), w.cast(x, DType::kF32)}, 2);
+  const OutletId filter =
+      w.reshape(w.cast(weight, DType::kF32), {Dim(channels), Dim(1), Dim(taps)});
+  Conv conv;
+  conv.window.kernel = {taps};
+  conv.window.stride = {1};
+  conv.window.dilation = {1};
+  conv.window.padding = {{0, 0}};
+  conv.groups = channels;
+  conv.has_bias = false;
+  // The oldest frame of the state has left the window of the first output.
+  const OutletId window = w.slice(all, 2, Dim(1), in.dim(2) + Dim(taps));
+  const OutletId sums = w.add(std::make_shared<Conv>(conv), {window, filter});
+  const OutletId last = w.slice(all, 2, in.dim(2), in.dim(2) + Dim(taps));
+  const std::array<OutletId, 2> outs = {w.cast(w.unary(UnaryKind::kSilu, sums), in.dtype),
+                                        w.cast(last, in.dtype)};
+  return w.done(outs);
+}
+
+constexpr NnefOp kOps[] = {
+    {"tract_transformers",
+     "fragment tract_transformers_causal_conv1d_update(input: tensor<scalar>,"
+     " weight: tensor<scalar>, initial_state: tensor<scalar>)"
+     " -> (output: tensor<scalar>, final_state: tensor<scalar>);",
+     load},
+};
+
+}  // namespace
+
+extern const OpRoom causal_conv_room;
+const OpRoom causal_conv_room = {"causal_conv", kOps};
+
+}  // namespace rill::ops

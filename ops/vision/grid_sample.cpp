@@ -1,0 +1,241 @@
+#include <algorithm>
+#include <cmath>
+
+#include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
+#include "ops/array/common.h"
+#include "ops/math/binary.h"
+#include "ops/math/elements.h"
+
+namespace rill::ops {
+namespace {
+
+/// Sample an image at the points of a grid, whose components run from -1 to 1, the last axis first.
+/// Shapes: x [N, C, D1..Dk], grid [N, O1..Ok, k] -> [N, C, O1..Ok]; bicubic: k = 2.
+/// Types: f32. Errors: kShape, kDType, kArg for unknown modes.
+/// Stream: on the batch and channel axes each frame alone, and on those of the grid while the image
+/// is static; sampling along a streaming axis is refused.
+/// Accuracy: f32, one chain of sums over ascending taps.
+/// Source: PyTorch, `torch.nn.functional.grid_sample`; tract, `tract_core_grid_sample`.
+class GridSample final : public OpBase<GridSample> {
+ public:
+  std::string mode = "bilinear";  ///< or nearest, bicubic
+  std::string padding = "zeros";  ///< or border, reflection
+  bool align_corners = false;
+
+  std::string_view name() const override { return "GridSample"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("mode", mode);
+    visitor.field("padding", padding);
+    visitor.field("align_corners", align_corners);
+  }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {
+    // Only what the grid has one of for every output streams: the points.
+    std::vector<AxisTrack> tracks{{{0, 0}, {0}}, {{1, -1}, {1}}};
+    for (int i = 2; i < in[0].rank(); ++i) tracks.push_back({{-1, i - 1}, {i}});
+    return tracks;
+  }
+  Status pulsify(PulseBuilder& b) const override {
+    const auto stream = b.stream(0);
+    if (stream && stream->axis >= 2) {
+      return b.refuse("Stream the points of the grid, and keep the image static",
+                      "a point may lie anywhere along streaming axis ", stream->axis);
+    }
+    return Op::pulsify(b);
+  }
+  Cost cost(FactSpan in, FactSpan out) const override {
+    int64_t taps = 1;
+    for (int i = 2; i < in[0].rank() && mode != "nearest"; ++i) taps *= mode == "bicubic" ? 4 : 2;
+    return {Dim(taps) * volume(out[0].shape), Dim(4) * Dim(taps + 1) * volume(out[0].shape)};
+  }
+  Tolerance tolerance() const override { return Tolerance::kRounding; }
+  Status save(SaveCtx& ctx) const override {
+    RILL_ASSIGN(const std::string x, ctx.in(0));
+    RILL_ASSIGN(const std::string grid, ctx.in(1));
+    ctx.need_registry("tract_core");
+    ctx.assign(str_cat("tract_core_grid_sample(", x, ", ", grid, ", mode = \"", mode,
+                       "\", padding_mode = \"", padding, "\", align_corners = ", align_corners,
+                       ")"));
+    return {};
+  }
+
+  /// The coordinate in pixels of a component of the grid.
+  float pixel(float g, int64_t size) const {
+    const auto n = static_cast<float>(size);
+    return align_corners ? (g + 1.0F) / 2.0F * (n - 1.0F) : ((g + 1.0F) * n - 1.0F) / 2.0F;
+  }
+  /// Reflect a coordinate about the borders of the image.
+  float reflected(float at, int64_t size) const {
+    const float low = align_corners ? 0.0F : -0.5F;
+    const float span = align_corners ? static_cast<float>(size) - 1.0F : static_cast<float>(size);
+    if (span <= 0.0F) return 0.0F;
+    const float from_low = std::abs(at - low);
+    const float extra = std::fmod(from_low, span);
+    const bool flipped = std::fmod(std::floor(from_low / span), 2.0F) != 0.0F;
+    return flipped ? low + span - extra : low + extra;
+  }
+  /// Bring a coordinate into the image where the padding says so; zeros stay where they are.
+  float placed(float at, int64_t size) const {
+    const float last = static_cast<float>(size) - 1.0F;
+    if (padding == "zeros") return at;
+    if (padding == "reflection") at = reflected(at, size);
+    return std::fmin(std::fmax(at, 0.0F), last);
+  }
+};
+
+Result<Facts> GridSample::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 2));
+  const Fact& x = in[0];
+  const Fact& grid = in[1];
+  const bool known = (mode == "bilinear" || mode == "nearest" || mode == "bicubic") &&
+                     (padding == "zeros" || padding == "border" || padding == "reflection");
+  if (!known) return fail(Code::kArg, "mode \"", mode, "\", padding_mode \"", padding, "\"");
+  RILL_CHECK(x.rank() >= 3 && grid.rank() == x.rank(), "input ", x, ", grid ", grid,
+             ": expected one rank of at least 3");
+  if (x.dtype != DType::kF32 || grid.dtype != DType::kF32) {
+    return fail(Code::kDType, "input ", x, ", grid ", grid, ": expected f32");
+  }
+  RILL_CHECK(x.dim(0) == grid.dim(0), "input ", x, ", grid ", grid, ": the batches differ");
+  RILL_CHECK(grid.shape.back() == Dim(x.rank() - 2), "grid ", grid, ": expected ", x.rank() - 2,
+             " components on the last axis");
+  RILL_CHECK(mode != "bicubic" || x.rank() == 4, "bicubic sampling of ", x, ": expected rank 4");
+  Fact out = Fact::of(x.dtype, {x.dim(0), x.dim(1)});
+  for (int i = 2; i < x.rank(); ++i) {
+    RILL_CHECK(!(x.dim(i) == Dim(0)), "nothing to sample in ", x);
+    out.shape.push_back(grid.dim(i - 1));
+  }
+  return Facts{std::move(out)};
+}
+
+/// Where a point reads along one axis: up to four taps.
+struct AxisTaps {
+  int count = 0;
+  int64_t index[4] = {};  ///< -1 outside
+  float weight[4] = {};
+
+  void add(int64_t at, int64_t size, float w) {
+    index[count] = at >= 0 && at < size ? at : -1;
+    weight[count++] = w;
+  }
+};
+
+void cubic_weights(float t, float (&w)[4]) {
+  constexpr float a = -0.75F;
+  const auto near = [](float x) { return ((a + 2.0F) * x - (a + 3.0F)) * x * x + 1.0F; };
+  const auto far = [](float x) { return ((a * x - 5.0F * a) * x + 8.0F * a) * x - 4.0F * a; };
+  w[0] = far(t + 1.0F);
+  w[1] = near(t);
+  w[2] = near(1.0F - t);
+  w[3] = far(2.0F - t);
+}
+
+/// A coordinate as an index; what is far outside, or no number, stays outside.
+int64_t index_of(float at) {
+  return at > -1e9F && at < 1e9F ? static_cast<int64_t>(at) : INT64_MIN / 2;
+}
+
+AxisTaps taps_of(const GridSample& op, float g, int64_t size) {
+  AxisTaps taps;
+  const float raw = op.pixel(g, size);
+  if (op.mode == "bicubic") {
+    const float base = std::floor(raw);
+    float w[4];
+    cubic_weights(raw - base, w);
+    for (int k = 0; k < 4; ++k) {
+      const float at = op.placed(base + static_cast<float>(k - 1), size);
+      taps.add(index_of(at), size, w[k]);
+    }
+    return taps;
+  }
+  const float at = op.placed(raw, size);
+  if (op.mode == "nearest") {
+    taps.add(index_of(std::nearbyint(at)), size, 1.0F);
+    return taps;
+  }
+  const float base = std::floor(at);
+  taps.add(index_of(base), size, 1.0F - (at - base));
+  taps.add(index_of(base + 1.0F), size, at - base);
+  return taps;
+}
+
+/// Sum over the taps of all axes from `axis` on.
+float sum_taps(const View& x, const AxisTaps* taps, int axis, int64_t at) {
+  if (axis == x.rank) return x.as<const float>()[at];
+  const AxisTaps& own = taps[axis - 2];
+  float sum = 0.0F;
+  for (int k = 0; k < own.count; ++k) {
+    if (own.index[k] < 0) continue;
+    sum += own.weight[k] * sum_taps(x, taps, axis + 1, at + own.index[k] * x.step(axis));
+  }
+  return sum;
+}
+
+Status GridSample::eval(EvalCtx& ctx) const {
+  const View& x = ctx.in[0];
+  const View& grid = ctx.in[1];
+  const View& y = ctx.out[0];
+  const int spatial = x.rank - 2;
+  // One point after the other: batch, and the axes of the grid but the last.
+  View points = grid;
+  View out = y;
+  View image = x;
+  points.rank = out.rank = image.rank = grid.rank - 1;
+  for (int i = 1; i < points.rank; ++i) {
+    out.stride[static_cast<size_t>(i)] = y.step(i + 1);
+    image.stride[static_cast<size_t>(i)] = 0;
+  }
+  for_each_element<3>({points, out, image}, [&](const std::array<int64_t, 3>& at) {
+    AxisTaps taps[kMaxRank];
+    for (int axis = 0; axis < spatial; ++axis) {
+      const int64_t component = (spatial - 1 - axis) * grid.step(grid.rank - 1);
+      taps[axis] = taps_of(*this, grid.as<const float>()[at[0] + component], x.extent(axis + 2));
+    }
+    for (int64_t c = 0; c < x.extent(1); ++c) {
+      y.as<float>()[at[1] + c * y.step(1)] = sum_taps(x, taps, 2, at[2] + c * x.step(1));
+    }
+  });
+  return {};
+}
+
+Result<Value> load(LoadCtx& ctx) {
+  RILL_ASSIGN(OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(OutletId grid, plain_wire(ctx, "grid"));
+  const DType type = ctx.fact(x).dtype;
+  if (!is_float(type) || !is_float(ctx.fact(grid).dtype)) {
+    return fail(Code::kDType, "input ", ctx.fact(x), ", grid ", ctx.fact(grid),
+                ": expected floats");
+  }
+  RILL_ASSIGN(x, cast_to(ctx, x, DType::kF32));
+  RILL_ASSIGN(grid, cast_to(ctx, grid, DType::kF32));
+  auto op = std::make_shared<GridSample>();
+  RILL_ASSIGN(op->mode, ctx.text("mode"));
+  RILL_ASSIGN(op->padding, ctx.text("padding_mode"));
+  RILL_ASSIGN(op->align_corners, ctx.boolean("align_corners"));
+  RILL_ASSIGN(OutletId out, ctx.add1(std::move(op), {x, grid}));
+  RILL_ASSIGN(out, cast_to(ctx, out, type));
+  return Value(out);
+}
+
+#define RILL_GRID_SAMPLE(registry, name)                                           \
+  {                                                                                \
+    registry,                                                                      \
+        "fragment " name                                                           \
+        "(input: tensor<scalar>, grid: tensor<scalar>, mode: string = 'bilinear'," \
+        " padding_mode: string = 'zeros', align_corners: logical = false)"         \
+        " -> (output: tensor<scalar>);",                                           \
+        load                                                                       \
+  }
+
+constexpr NnefOp kOps[] = {
+    RILL_GRID_SAMPLE("tract_core", "tract_core_grid_sample"),
+    RILL_GRID_SAMPLE("tract_onnx", "tract_onnx_grid_sample"),
+};
+
+}  // namespace
+
+extern const OpRoom grid_sample_room;
+const OpRoom grid_sample_room = {"grid_sample", kOps};
+
+}  // namespace rill::ops

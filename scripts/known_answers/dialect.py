@@ -1,0 +1,427 @@
+#!/usr/bin/env python3
+"""Write ops/nn/known_answers.inc: what NumPy gives for the operators of the tract registries.
+
+    python3 scripts/known_answers/dialect.py > ops/nn/known_answers.inc
+    python3 scripts/known_answers/dialect.py --tract    # hold the answers against tract 0.23.9
+
+The functions here follow the documents that define the operators (ONNX, PyTorch, the papers), in
+double precision where they can. tract gives the same, but where `DIFFERS` says otherwise.
+"""
+
+import math
+import sys
+
+import numpy as np
+
+import tract
+from cases import CASES, case, f, f32, i64, write
+
+DIFFERS = {
+    "GridSampleBicubicBorder": "tract moves the point before it chooses the taps, PyTorch the taps",
+}
+FLOAT = 3e-6  # a few roundings of f32 at values of about 4
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-np.asarray(x, np.float64)))
+
+
+def wide(x):
+    return np.asarray(x, np.float64)
+
+
+def literal(values):
+    """A tensor of floats as NNEF writes it."""
+    values = np.asarray(values, np.float32)
+    if values.ndim == 0:
+        return repr(float(values)) if float(values) != int(values) else f"{int(values)}.0"
+    return "[" + ", ".join(literal(v) for v in values) + "]"
+
+
+# Resize: the ONNX specification of `Resize`, one axis after the other.
+
+def coordinate(mode, x, scale, size_in, size_out, roi):
+    if mode == "half_pixel":
+        return (x + 0.5) / scale - 0.5
+    if mode == "pytorch_half_pixel":
+        return (x + 0.5) / scale - 0.5 if size_out > 1 else -0.5
+    if mode == "align_corners":
+        return 0.0 if scale * size_in == 1 else x * (size_in - 1) / (scale * size_in - 1)
+    if mode == "asymmetric":
+        return x / scale
+    if mode == "tf_half_pixel_for_nn":
+        return (x + 0.5) / scale
+    if mode == "half_pixel_symmetric":
+        adjustment = size_out / (scale * size_in)
+        return size_in / 2 * (1 - adjustment) + (x + 0.5) / scale - 0.5
+    assert mode == "tf_crop_and_resize"
+    begin, end = roi
+    if scale * size_in == 1:
+        return 0.5 * (begin + end) * (size_in - 1)
+    return begin * (size_in - 1) + x * (end - begin) * (size_in - 1) / (scale * size_in - 1)
+
+
+def cubic(distance, a):
+    s = abs(distance)
+    if s <= 1:
+        return (a + 2) * s ** 3 - (a + 3) * s ** 2 + 1
+    return a * s ** 3 - 5 * a * s ** 2 + 8 * a * s - 4 * a if s <= 2 else 0.0
+
+
+def resized_axis(x, axis, size, scale, coord="half_pixel", interpolator="nearest",
+                 nearest="floor", roi=(0, 1), a=-0.75, exclude=False, antialias=False, outside=0.0):
+    size_in = x.shape[axis]
+    crop = coord == "tf_crop_and_resize"
+    if size == size_in and scale == 1 and not crop:
+        return x
+    rows = []
+    for i in range(size):
+        at = coordinate(coord, i, scale, size_in, size, roi)
+        if crop and not 0 <= at <= size_in - 1:
+            rows.append(np.full_like(np.take(x, 0, axis), outside))
+            continue
+        if interpolator == "nearest":
+            rounded = {"floor": math.floor(at), "ceil": math.ceil(at),
+                       "round_prefer_floor": math.ceil(at - 0.5),
+                       "round_prefer_ceil": math.floor(at + 0.5)}[nearest]
+            rows.append(np.take(x, min(max(rounded, 0), size_in - 1), axis))
+            continue
+        stretch = min(scale, 1) if antialias else 1
+        support = (1 if interpolator == "linear" else 2) / stretch
+        weight = (lambda d: max(0.0, 1 - abs(d))) if interpolator == "linear" else \
+            (lambda d: cubic(d, a))
+        total = np.zeros_like(np.take(x, 0, axis))
+        weights = 0.0
+        for tap in range(math.floor(at - support), math.ceil(at + support) + 1):
+            if exclude and not 0 <= tap < size_in:
+                continue
+            w = weight((tap - at) * stretch)
+            weights += w
+            total = total + w * np.take(x, min(max(tap, 0), size_in - 1), axis)
+        rows.append(total / weights)
+    return np.stack(rows, axis)
+
+
+def resized(x, scales=None, sizes=None, **modes):
+    y = wide(x)
+    rois = modes.pop("rois", [(0, 1)] * x.ndim)
+    for axis in range(x.ndim):
+        scale = scales[axis] if scales else sizes[axis] / x.shape[axis]
+        size = int(math.floor(x.shape[axis] * scale)) if scales else sizes[axis]
+        y = resized_axis(y, axis, size, scale, roi=rois[axis], **modes)
+    return y.astype(x.dtype)
+
+
+def camel(*words):
+    return "".join(part.capitalize() for word in words for part in str(word).split("_"))
+
+
+def resizes():
+    x = f32(1, 2, 4, 5)
+    coords = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
+              "half_pixel_symmetric", "tf_half_pixel_for_nn"]
+    for coord in coords:
+        for interpolator in ("linear", "cubic"):
+            case(f"Resize{camel(coord, interpolator)}",
+                 f"y = tract_core_resize(x, scales = [1.0, 1.0, 2.0, 1.6], coord_transformer ="
+                 f" '{coord}', interpolator = '{interpolator}');", {"x": x},
+                 resized(x, [1, 1, 2, 1.6], coord=coord, interpolator=interpolator), FLOAT)
+        for nearest in ("floor", "round_prefer_ceil"):
+            case(f"Resize{camel(coord, 'nearest', nearest)}",
+                 f"y = tract_core_resize(x, sizes = [1, 2, 8, 15], coord_transformer = '{coord}',"
+                 f" nearest_mode = '{nearest}');", {"x": x},
+                 resized(x, None, [1, 2, 8, 15], coord=coord, nearest=nearest))
+    case("ResizeShrinks", "y = tract_core_resize(x, sizes = [1, 2, 2, 1], coord_transformer ="
+         " 'pytorch_half_pixel', interpolator = 'linear');", {"x": x},
+         resized(x, None, [1, 2, 2, 1], coord="pytorch_half_pixel", interpolator="linear"), FLOAT)
+    ints = i64([[[1, -2, 3]]])
+    case("ResizeCopiesIntegers", "y = tract_core_resize(x, scales = [1.0, 1.0, 2.0],"
+         " coord_transformer = 'asymmetric');", {"x": ints}, np.repeat(ints, 2, 2))
+    halves = f32(1, 1, 4).astype(np.float16)
+    case("ResizeOfHalvesRoundsOnce", "y = tract_core_resize(x, scales = [1.0, 1.0, 2.0],"
+         " interpolator = 'linear');", {"x": halves},
+         resized(halves, [1, 1, 2], interpolator="linear"), 1e-3)
+    case("NearestUpsampleRepeats", "y = nearest_upsample(x, factor = [2, 3]);", {"x": x},
+         x.repeat(2, 2).repeat(3, 3))
+    for method, coord in {"symmetric": "half_pixel", "asymmetric": "asymmetric",
+                          "aligned": "align_corners"}.items():
+        case(f"MultilinearUpsample{camel(method)}",
+             f"y = multilinear_upsample(x, factor = [2, 3], method = '{method}');", {"x": x},
+             resized(x, [1, 1, 2, 3], coord=coord, interpolator="linear"), FLOAT)
+    onnx = "y = tract_onnx_resize(x, scales = [1.0, 1.0, {}], {});"
+    case("OnnxResizeCrops", onnx.format("0.5, 1.6", "roi = [0.0, 0.0, 0.25, -0.5, 1.0, 1.0, 0.75,"
+         " 1.25], coord_transformer = 'tf_crop_and_resize', interpolator = 'linear',"
+         " extrapolation_value = 7.0"), {"x": x},
+         resized(x, [1, 1, 0.5, 1.6], rois=[(0, 1), (0, 1), (0.25, 0.75), (-0.5, 1.25)],
+                 coord="tf_crop_and_resize", interpolator="linear", outside=7.0), FLOAT)
+    for interpolator in ("linear", "cubic"):
+        case(f"OnnxResizeAntialiases{camel(interpolator)}",
+             onnx.format("0.5, 0.6", f"interpolator = '{interpolator}', antialias = true"), {"x": x},
+             resized(x, [1, 1, 0.5, 0.6], interpolator=interpolator, antialias=True), FLOAT)
+    case("OnnxResizeExcludesTheOutside",
+         onnx.format("2.0, 1.6", "interpolator = 'cubic', cubic_coeff_a = -0.5,"
+                     " exclude_outside = true"), {"x": x},
+         resized(x, [1, 1, 2, 1.6], interpolator="cubic", a=-0.5, exclude=True), FLOAT)
+    for nearest in ("ceil", "round_prefer_floor"):
+        case(f"OnnxResizeNearest{camel(nearest)}",
+             onnx.format("2.0, 1.6", f"nearest_mode = '{nearest}'"), {"x": x},
+             resized(x, [1, 1, 2, 1.6], nearest=nearest))
+
+
+# Sampling at points: PyTorch's `grid_sample`.
+
+def reflect(at, low, high):
+    span = high - low
+    if span == 0:
+        return 0.0
+    turns, extra = divmod(abs(at - low), span)
+    return low + extra if turns % 2 == 0 else high - extra
+
+
+def sampled(x, grid, mode, padding, align):
+    spatial = x.shape[2:]
+    y = np.zeros(x.shape[:2] + grid.shape[1:-1])
+
+    def place(at, size):
+        if padding == "zeros":
+            return at
+        if padding == "reflection":
+            at = reflect(at, 0, size - 1) if align else reflect(at, -0.5, size - 0.5)
+        return min(max(at, 0), size - 1)
+
+    def axis_taps(g, size):
+        at = (g + 1) / 2 * (size - 1) if align else ((g + 1) * size - 1) / 2
+        if mode == "bicubic":
+            base = math.floor(at)
+            return [(place(base + k, size), cubic(at - base - k, -0.75)) for k in range(-1, 3)]
+        at = place(at, size)
+        if mode == "nearest":
+            return [(np.rint(at), 1.0)]
+        base = math.floor(at)
+        return [(base, 1 - (at - base)), (base + 1, at - base)]
+
+    for point in np.ndindex(*grid.shape[:-1]):
+        taps = [axis_taps(float(grid[point][len(spatial) - 1 - d]), spatial[d])
+                for d in range(len(spatial))]
+        for choice in np.ndindex(*map(len, taps)):
+            index = tuple(int(taps[d][c][0]) for d, c in enumerate(choice))
+            if all(0 <= i < n for i, n in zip(index, spatial)):
+                weight = math.prod(taps[d][c][1] for d, c in enumerate(choice))
+                y[(point[0], slice(None)) + point[1:]] += weight * wide(x[point[0]][(slice(None),)
+                                                                                   + index])
+    return y.astype(np.float32)
+
+
+def grid_samples():
+    x = f32(2, 2, 3, 4)
+    grid = (f32(2, 2, 3, 2) * 0.8).astype(np.float32)
+    for mode in ("bilinear", "nearest", "bicubic"):
+        for padding in ("zeros", "border", "reflection"):
+            align = padding == "reflection"
+            case(f"GridSample{camel(mode, padding)}",
+                 f"y = tract_core_grid_sample(x, g, mode = '{mode}', padding_mode = '{padding}',"
+                 f" align_corners = {str(align).lower()});", {"x": x, "g": grid},
+                 sampled(x, grid, mode, padding, align), 2e-5)
+    volume = f32(1, 1, 2, 3, 2)
+    points = (f32(1, 2, 1, 2, 3) * 0.6).astype(np.float32)
+    case("GridSampleOfAVolume", "y = tract_onnx_grid_sample(x, g, padding_mode = 'border');",
+         {"x": volume, "g": points}, sampled(volume, points, "bilinear", "border", False), 2e-5)
+
+
+# Norms and gates.
+
+def rms_normed(x, axis, eps):
+    return wide(x) / np.sqrt(np.mean(wide(x) ** 2, axis, keepdims=True) + eps)
+
+
+def norms():
+    x = f32(2, 3, 5)
+    case("RmsNormOfTheLastAxis", "y = tract_core_rms_norm(x, axis = 2);", {"x": x},
+         rms_normed(x, 2, 1e-6).astype(np.float32), FLOAT)
+    case("RmsNormOfAnInnerAxis", "y = tract_transformers_rms_norm(x, axis = 1, eps = 0.01);",
+         {"x": x}, rms_normed(x, 1, 0.01).astype(np.float32), FLOAT)
+    halves = x.astype(np.float16)
+    case("RmsNormOfHalves", "y = tract_core_rms_norm(x, axis = 2, eps = 0.001);", {"x": halves},
+         rms_normed(halves, 2, 0.001).astype(np.float16), 1e-3)
+    scale = f32(3)
+    case("ScaledRmsNormScalesItsAxis", "y = tract_core_scaled_rms_norm(x, s, axis = 1);",
+         {"x": x, "s": scale},
+         (rms_normed(x, 1, 1e-6) * wide(scale)[:, None]).astype(np.float32), FLOAT)
+    wide_scale = f32(5)
+    case("ScaledRmsNormRoundsBeforeTheScale", "y = tract_core_scaled_rms_norm(x, s, axis = 2,"
+         " eps = 0.5, out_dt = 'f32', scale_dt = 'f16');", {"x": halves, "s": wide_scale},
+         rms_normed(halves, 2, 0.5).astype(np.float16).astype(np.float32) * wide_scale, 1e-3)
+    gate, up = f32(2, 6) * 3, f32(2, 6) * 3
+    g, u = np.minimum(wide(gate), 2.5), np.clip(wide(up), -2.5, 2.5)
+    case("ClampedSwigluLimitsBoth", "y = tract_core_clamped_swiglu(a, b, alpha = 1.7, limit = 2.5);",
+         {"a": gate, "b": up}, ((u + 1) * g * sigmoid(1.7 * g)).astype(np.float32), 1e-5)
+    inner = math.sqrt(2 / math.pi) * (wide(x) + 0.044715 * wide(x) ** 2)
+    case("GeluApproxMayUseTheSquare", "y = tract_core_gelu_approx(x, fast_impl = true);", {"x": x},
+         (0.5 * wide(x) * (1 + np.tanh(inner))).astype(np.float32), FLOAT)
+
+
+def cells():
+    x, c = f32(2, 12), f32(2, 3)
+    i, o, fg, g = np.split(wide(x), 4, 1)
+    new_c = sigmoid(fg) * c + sigmoid(i) * np.tanh(g)
+    case("LstmEpilogueHasGatesInOrderIofc",
+         "(y, z) = tract_core_lstm_epilogue(x, c, hidden = 3);", {"x": x, "c": c},
+         [(sigmoid(o) * np.tanh(new_c)).astype(np.float32), new_c.astype(np.float32)], FLOAT)
+    x, r, h = f32(2, 9), f32(2, 9), f32(2, 3)
+    (xz, xr, xh), (rz, rr, rh) = np.split(wide(x), 3, 1), np.split(wide(r), 3, 1)
+    n = np.tanh(xh + sigmoid(xr + rr) * rh)
+    case("GruEpilogueHasGatesInOrderZrh", "y = tract_core_gru_epilogue(x, r, h, hidden = 3);",
+         {"x": x, "r": r, "h": h}, (n + sigmoid(xz + rz) * (h - n)).astype(np.float32), FLOAT)
+
+
+def attention():
+    x, cos, sin = f32(1, 2, 3, 4), f32(1, 1, 3, 4), f32(1, 1, 3, 4)
+    turned = np.concatenate([-x[..., 2:], x[..., :2]], -1)
+    case("ApplyRopeTurnsHalves", "y = tract_transformers_apply_rope(x, a, b);",
+         {"x": x, "a": cos, "b": sin}, x * cos + turned * sin, FLOAT)
+
+    def softmax(scores):
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+    scores, mask = f32(2, 3, 4), f32(2, 3, 4)
+    keep = np.array([[True, True, False, True], [True, False, False, False],
+                     [True, True, True, True]])[None].repeat(2, 0)
+    case("ScaledMaskedSoftmaxAddsItsMask",
+         "y = tract_transformers_scaled_masked_softmax(x, m, scale = 0.5);",
+         {"x": scores, "m": mask}, softmax(wide(scores) * 0.5 + mask).astype(np.float32), FLOAT)
+    case("ScaledMaskedSoftmaxHidesWhatIsFalse", "y = tract_transformers_scaled_masked_softmax(x, m,"
+         " scale = 2.0, post_softmax_mask = true);", {"x": scores, "m": keep},
+         softmax(np.where(keep, wide(scores) * 2, -np.inf)).astype(np.float32), FLOAT)
+
+
+def recurrences():
+    x, weight, state = f32(2, 3, 5), f32(3, 4), f32(2, 3, 4)
+    full = np.concatenate([state, x], 2)
+    sums = np.stack([(wide(full[:, :, t + 1:t + 5]) * weight).sum(2) for t in range(5)], 2)
+    case("CausalConvGoesOnFromItsState",
+         "(y, z) = tract_transformers_causal_conv1d_update(x, w, s);",
+         {"x": x, "w": weight, "s": state},
+         [(sums * sigmoid(sums)).astype(np.float32), full[:, :, -4:]], FLOAT)
+
+    q, k, v = f32(2, 3, 1, 4), f32(2, 3, 1, 4), f32(2, 3, 2, 4)
+    decay, beta, first = -np.abs(f32(2, 3, 2)), np.abs(f32(2, 3, 2)) / 2, f32(2, 2, 4, 4)
+
+    def unit(a):
+        return wide(a) / np.sqrt((wide(a) ** 2).sum(-1, keepdims=True) + 1e-6)
+
+    qs, ks = unit(q).repeat(2, 2) / 2, unit(k).repeat(2, 2)
+    s = wide(first).copy()
+    y = np.zeros(v.shape)
+    for t in range(3):
+        s *= np.exp(wide(decay[:, t]))[..., None, None]
+        known = np.einsum("bhr,bhrc->bhc", ks[:, t], s)
+        delta = (v[:, t] - known) * beta[:, t][..., None]
+        s += np.einsum("bhr,bhc->bhrc", ks[:, t], delta)
+        y[:, t] = np.einsum("bhr,bhrc->bhc", qs[:, t], s)
+    case("GatedDeltaRuleSharesKeysBetweenHeads",
+         "(y, z) = tract_transformers_gdn_recurrent(q, k, v, g, b, s);",
+         {"q": q, "k": k, "v": v, "g": decay, "b": beta, "s": first},
+         [y.astype(np.float32), s.astype(np.float32)], 1e-5)
+
+    x, s0 = f32(2, 5, 3), np.abs(f32(2, 3)) + f(0.5)
+    y, s = np.zeros(x.shape), wide(s0).copy()
+    for t in range(5):
+        if t >= 2:
+            s = np.maximum(np.abs(wide(x[:, t])), 1e-14) * 0.1 + s * 0.9
+        y[:, t] = x[:, t] / np.sqrt(s)
+    case("ExpUnitNormWaitsAndAverages",
+         "y = tract_extra_exp_unit_norm(x, s, axis = 1, alpha = 0.9, skip = 2);",
+         {"x": x, "s": s0}, y.astype(np.float32), 1e-5)
+    pairs, s0 = f32(4, 3, 2), np.abs(f32(3)) + f(0.5)
+    y, s = np.zeros(pairs.shape), wide(s0).copy()
+    for t in range(4):
+        s = np.maximum(np.hypot(*wide(pairs[t]).T), 0.4) * 0.3 + s * 0.7
+        y[t] = pairs[t] / np.sqrt(s)[:, None]
+    case("ExpUnitNormOfPairsKeepsTheirAngle", "y = tract_extra_exp_unit_norm(x, s, axis = 0,"
+         " alpha = 0.7, complex = true, epsilon = 0.4);", {"x": pairs, "s": s0},
+         y.astype(np.float32), 1e-5)
+    x, s0 = f32(4, 3), f32(3)
+    y, s = np.zeros(x.shape), wide(s0).copy()
+    for t in range(4):
+        s = x[t] * 0.2 + s * 0.8
+        y[t] = (x[t] - s) / 3
+    case("ExpMeanNormTakesTheMeanAway", "y = tract_extra_exp_mean_norm(x, s, axis = 0, alpha = 0.8,"
+         " scaling_factor = 3.0);", {"x": x, "s": s0}, y.astype(np.float32), 1e-5)
+
+
+# A mixture of experts.
+
+def experts(x, wg, w1, w2, k, activation, gate, w3=None, biases=None, clamp=None):
+    biases = biases or {}
+    act = {"silu": lambda a: a * sigmoid(a), "relu": lambda a: np.maximum(a, 0),
+           "gelu": lambda a: 0.5 * a * (1 + np.tanh(math.sqrt(2 / math.pi)
+                                                    * (a + 0.044715 * a ** 3)))}
+    act["swiglu"] = act["silu"]
+    logits = wide(x) @ wide(wg).T + biases.get("wg_bias", 0)
+    y = np.zeros(x.shape)
+    for token in np.ndindex(*x.shape[:-1]):
+        own = logits[token]
+        chosen = np.argsort(-own, kind="stable")[:k]
+        e = np.exp(own - own.max())
+        weights = {"softmax_topk": e[chosen] / e[chosen].sum(), "softmax_all": e[chosen] / e.sum(),
+                   "sigmoid": sigmoid(own[chosen]), "raw": own[chosen]}[gate]
+        for expert, weight in zip(chosen, weights):
+            h = wide(x[token]) @ wide(w1[expert])
+            h = h + (biases["w1_bias"][expert] if "w1_bias" in biases else 0)
+            if w3 is not None:
+                up = wide(x[token]) @ wide(w3[expert])
+                up = up + (biases["w3_bias"][expert] if "w3_bias" in biases else 0)
+            if clamp:
+                alpha, limit = clamp
+                g, u = np.minimum(h, limit), np.clip(up, -limit, limit)
+                h = (u + 1) * g * sigmoid(alpha * g)
+            else:
+                h = act[activation](h) * (1 if w3 is None else up)
+            out = h @ wide(w2[expert]) + (biases["w2_bias"][expert] if "w2_bias" in biases else 0)
+            y[token] += weight * out
+    return y.astype(np.float32)
+
+
+def mixtures():
+    x, wg = f32(3, 4), f32(3, 4)
+    w1, w2, w3 = f32(3, 4, 5), f32(3, 5, 4), f32(3, 4, 5)
+    plain = {"x": x, "g": wg, "a": w1, "b": w2}
+    for activation, gate in [("silu", "softmax_topk"), ("relu", "softmax_all"),
+                             ("gelu", "sigmoid"), ("silu", "raw")]:
+        case(f"MoeFfn{camel(activation, gate)}",
+             f"y = tract_moe_ffn(x, g, a, b, k = 2, activation = '{activation}', gate ="
+             f" '{gate}');", plain, experts(x, wg, w1, w2, 2, activation, gate), 2e-5)
+    biases = {"wg_bias": f32(3), "w1_bias": f32(3, 5), "w3_bias": f32(3, 5), "w2_bias": f32(3, 4)}
+    named = "wg_bias = p, w1_bias = q, w3_bias = r, w2_bias = s"
+    case("MoeFfnWithBiasesAndALimit", f"y = tract_moe_ffn(x, g, a, b, w3 = c, {named}, k = 1,"
+         " activation = 'swiglu', gate = 'softmax_topk', act_alpha = 1.7, act_limit = 2.0);",
+         {**plain, "c": w3, **dict(zip("pqrs", biases.values()))},
+         experts(x, wg, w1, w2, 1, "swiglu", "softmax_topk", w3, biases, (1.7, 2.0)), 2e-5)
+    batched = f32(2, 2, 4)
+    case("MoeFfnInLinearLayout", "y = tract_moe_ffn(x, g, a, b, w3 = c, k = 3, activation ="
+         " 'swiglu', gate = 'softmax_all', expert_layout = 'linear');",
+         {"x": batched, "g": wg, "a": w1.transpose(0, 2, 1).copy(),
+          "b": w2.transpose(0, 2, 1).copy(), "c": w3.transpose(0, 2, 1).copy()},
+         experts(batched, wg, w1, w2, 3, "swiglu", "softmax_all", w3), 2e-5)
+
+
+def windows():
+    x = f32(1, 2, 3)
+    spread = np.zeros((1, 2, 7), np.float32)
+    for t in range(3):
+        spread[:, :, 2 * t:2 * t + 3] += x[:, :, t:t + 1]
+    case("DeboxAddsWholeWindows", "y = debox(x, size = [1, 1, 3], stride = [1, 1, 2], padding ="
+         " [(0, 0), (0, 0), (0, 0)]);", {"x": x}, spread, 1e-6)
+    case("DeboxCutsItsPadding", "y = debox(x, size = [1, 1, 3], stride = [1, 1, 2], padding ="
+         " [(0, 0), (0, 0), (1, 1)]);", {"x": x}, spread[:, :, 1:-1], 1e-6)
+
+
+GROUPS = [resizes, grid_samples, norms, cells, attention, recurrences, mixtures, windows]
+
+if __name__ == "__main__":
+    if "--tract" in sys.argv:
+        for group in GROUPS:
+            group()
+        tract.check(CASES, DIFFERS)
+    write("dialect.py", GROUPS)

@@ -1,0 +1,74 @@
+"""Hold the NumPy answers against the program `tract`, which the dialect is named after.
+
+A case goes through it as a folder with graph.nnef; what it gives must be the expected outputs, as
+near as tract itself compares by default.
+"""
+
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import numpy as np
+
+REGISTRIES = ["tract_core", "tract_pulse", "tract_extra", "tract_transformers", "tract_onnx",
+              "tract_resource"]
+FLAGS = [f"--nnef-{name.replace('_', '-')}" for name in REGISTRIES if name != "tract_core"]
+
+
+def graph(statements, inputs, outputs):
+    """The text of a graph. npz files of halves are nothing that tract reads: they go as f32."""
+    text = "".join(f"extension tract_registry {name};\n" for name in REGISTRIES)
+    results = [f"{name}_wide" if half else name for name, half in outputs.items()]
+    text = f"version 1.0;\n{text}graph network({', '.join(inputs)}) -> ({', '.join(results)}) {{\n"
+    for name, values in inputs.items():
+        half = values.dtype == np.float16
+        kind = str(values.dtype).replace("uint", "u").replace("int", "i").replace("float", "f")
+        text += (f"  {name} = tract_core_external(shape = {list(values.shape)}, datum_type ="
+                 f" '{'f32' if half else kind}');\n")
+        if half:
+            text += f"  {name} = tract_core_cast({name}, to = 'f16');\n"
+    text += f"  {statements}\n"
+    for name, half in outputs.items():
+        if half:
+            text += f"  {name}_wide = tract_core_cast({name}, to = 'f32');\n"
+    return text + "}\n"
+
+
+def run(statements, inputs, outputs):
+    """Give what tract gives, or the last lines of why it does not."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / "model").mkdir()
+        (root / "model" / "graph.nnef").write_text(graph(statements, inputs, outputs))
+        np.savez(root / "in.npz", **{
+            name: values.astype(np.float32) if values.dtype == np.float16 else values
+            for name, values in inputs.items()})
+        done = subprocess.run(
+            ["tract", str(root / "model"), *FLAGS, "run", "--input-from-npz", str(root / "in.npz"),
+             "--save-outputs-npz", str(root / "out.npz")], capture_output=True, text=True)
+        if done.returncode != 0:
+            return [line for line in done.stderr.splitlines() if "rror" in line or "aused" in line]
+        with np.load(root / "out.npz") as found:
+            return [found[f"{name}_wide" if half else name] for name, half in outputs.items()]
+
+
+def check(cases, differs):
+    """Print where tract disagrees; `differs` names the cases in which it is known to, and why."""
+    if not shutil.which("tract"):
+        raise SystemExit("the program tract is not there")
+    disagreements = 0
+    for name, statements, inputs, outputs, _ in cases:
+        arrays = {key: np.asarray(value) for key, value in inputs.items()}
+        halves = {key: np.asarray(one).dtype == np.float16 for key, one in zip("yzwv", outputs)}
+        got = run(statements, arrays, halves)
+        rtol, atol = (5e-3, 1e-3) if any(halves.values()) else (5e-4, 1e-4)
+        same = all(isinstance(one, np.ndarray) and one.shape == np.shape(want)
+                   and np.allclose(one.astype(np.float64), np.asarray(want, np.float64), rtol, atol,
+                                   equal_nan=True)
+                   for one, want in zip(got, outputs)) and len(got) == len(outputs)
+        if same == (name in differs):
+            disagreements += 1
+            print(f"{name}: {'agrees after all' if same else got}")
+    print(f"{len(cases)} cases, {disagreements} that are not as expected")
+    raise SystemExit(1 if disagreements else 0)
