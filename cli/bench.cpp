@@ -23,7 +23,7 @@ double quantile(const std::vector<double>& sorted, double share) {
 }
 
 void print_ms(std::string_view what, double seconds) {
-  fmt::print("{} {:.3f} ms", what, seconds * 1e3);
+  fmt::print("{} {:.4f} ms", what, seconds * 1e3);
 }
 
 /// Of a pulsed plan, the first pulse of each streaming input.
