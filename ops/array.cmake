@@ -58,6 +58,7 @@ if(RILL_TESTS)
     math/reduce_test.cpp
     math/select_test.cpp
     math/unary_test.cpp
+    nn/sdpa_test.cpp
     nn/softmax_test.cpp
   )
   rill_test(ops_array_test SOURCES ${tests} DEPENDS rill_ops_testing LABELS ops)

@@ -2,9 +2,12 @@
 
 #include "core/graph/nnef.h"
 #include "ops/array/axis_ops.h"
+#include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
 #include "ops/array/reshape.h"
 #include "ops/math/binary.h"
+#include "ops/math/cumsum.h"
+#include "ops/math/wiring.h"
 #include "ops/nn/einsum.h"
 #include "ops/nn/softmax.h"
 
@@ -128,10 +131,7 @@ class Attention {
     const int time = rank_ - 2 + (grouped_ ? 1 : 0);
     const auto queries = ctx_.fact(q_).dim(time).to_int();
     const auto keys = ctx_.fact(k_).dim(rank_ - 2).to_int();
-    if (!queries || !keys) {
-      return fail(Code::kUnsupported, "is_causal with a symbolic number of frames")
-          .hint("Export the mask, or bind the symbols");
-    }
+    if (!queries || !keys) return counted_mask(time);
     std::vector<int64_t> shape(static_cast<size_t>(rank_ + (grouped_ ? 1 : 0)), 1);
     shape[shape.size() - 2] = *queries;
     shape.back() = *keys;
@@ -143,6 +143,31 @@ class Attention {
     }
     RILL_ASSIGN(const OutletId wire, ctx_.konst(std::move(mask), "causal"));
     return cast_to(ctx_, wire, ctx_.fact(q_).dtype);
+  }
+
+  /// The mask where the extents are symbols: both sides are counted.
+  Result<OutletId> counted_mask(int time) {
+    Wiring w(ctx_);
+    const Dim queries = w.fact(q_).dim(time);
+    const Dim keys = w.fact(k_).dim(rank_ - 2);
+    const int rank = time + 2;
+    const auto positions = [&](int axis, const Dim& extent) {
+      std::vector<Dim> shape(static_cast<size_t>(rank), Dim(1));
+      shape[static_cast<size_t>(axis)] = extent;
+      const OutletId one = w.konst(Tensor::scalar(int64_t{1}));
+      const OutletId ones = w.add(std::make_shared<Broadcast>(shape), {one});
+      auto count = std::make_shared<CumSum>(axis);
+      count->exclusive = true;
+      return w.add(std::move(count), {ones});
+    };
+    const OutletId ahead = w.cast(w.konst(Tensor::scalar(keys - queries)), DType::kI64);
+    const OutletId last = w.plus(positions(time, queries), ahead);
+    const OutletId seen = w.binary(BinaryKind::kGe, last, positions(time + 1, keys));
+    const DType type = w.dtype(q_);
+    const OutletId mask =
+        w.select(seen, w.cast(w.number(0.0F), type), w.cast(w.number(-INFINITY), type));
+    if (!w.ok()) return w.take_status();
+    return mask;
   }
 
   LoadCtx& ctx_;

@@ -295,6 +295,23 @@ def attention():
          softmax(np.where(keep, wide(scores) * 2, -np.inf)).astype(np.float32), FLOAT)
 
 
+def attentions():
+    q, k, v = f32(1, 4, 3, 4), f32(1, 2, 5, 4), f32(1, 2, 5, 4)
+    keys, values = wide(k).repeat(2, 1), wide(v).repeat(2, 1)
+    seen = np.arange(5) <= np.arange(3)[:, None] + 2
+    mask = f32(1, 1, 3, 5)
+    plain = np.einsum("bhtd,bhsd->bhts", wide(q), keys) / 2
+    for name, extra, scores, inputs in [
+            ("Plain", ", is_causal = false", plain, {}),
+            ("Causal", ", is_causal = true", np.where(seen, plain, -np.inf), {}),
+            ("MaskedAndScaled", ", mask = m, scale = 0.25, is_causal = false", plain / 2 + mask, {"m": mask})]:
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        case(f"Sdpa{name}SharesKeysBetweenHeads",
+             f"y = tract_transformers_sdpa(q, k, v{extra}, datum_type = 'f32', acc_datum_type ="
+             " 'f32');", {"q": q, "k": k, "v": v, **inputs},
+             (e / e.sum(-1, keepdims=True) @ values).astype(np.float32), FLOAT)
+
+
 def recurrences():
     x, weight, state = f32(2, 3, 5), f32(3, 4), f32(2, 3, 4)
     full = np.concatenate([state, x], 2)
@@ -417,7 +434,7 @@ def windows():
          " [(0, 0), (0, 0), (1, 1)]);", {"x": x}, spread[:, :, 1:-1], 1e-6)
 
 
-GROUPS = [resizes, grid_samples, norms, cells, attention, recurrences, mixtures, windows]
+GROUPS = [resizes, grid_samples, norms, cells, attention, attentions, recurrences, mixtures, windows]
 
 if __name__ == "__main__":
     if "--tract" in sys.argv:
