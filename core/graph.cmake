@@ -1,11 +1,14 @@
 target_sources(rill_core PRIVATE
+  graph/fingerprint.cpp
   graph/graph.cpp
   graph/nnef.cpp
   graph/op.cpp
   graph/pulse.cpp
   graph/rewrite.cpp
   optim/optim.cpp
+  exec/feed.cpp
   exec/lowering.cpp
   exec/plan.cpp
+  exec/saved.cpp
   exec/session.cpp
 )

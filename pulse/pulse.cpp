@@ -1,8 +1,11 @@
 #include "pulse/pulse.h"
 
 #include <algorithm>
+#include <map>
 
+#include "core/graph/fingerprint.h"
 #include "core/optim/optim.h"
+#include "ops/stream/delay.h"
 #include "pulse/builder.h"
 
 namespace rill::pulse {
@@ -27,12 +30,16 @@ class Pulsifier {
   void poison(int id);
   Status outputs();
   void describe(Report* report);
+  std::vector<Wire> wires();
+  void keep_wires(const std::vector<Wire>& wires);
+  bool late_end_is_fine();
 
   const Graph& whole_;
   const Options& options_;
   Graph pulsed_;
   Builder builder_;
   std::vector<Status> refusals_;
+  std::vector<std::pair<size_t, size_t>> made_;  ///< pulsed nodes that each whole node led to
 };
 
 bool value_mentions(const TensorPtr& value, std::string_view symbol) {
@@ -140,6 +147,84 @@ Tensor texts(const std::vector<std::string>& values) {
   return std::move(tensor).value();
 }
 
+/// What nodes that were put in front of a node do to its stream.
+std::string cause_of(const Op& op) {
+  const auto* delay = op.as<ops::Delay>();
+  if (!delay) return {};
+  std::string out;
+  if (delay->overlap > 0) out = str_cat("keeps ", delay->overlap, " earlier frames");
+  if (delay->delay > 0) out += str_cat(out.empty() ? "" : ", ", "waits ", delay->delay, " frames");
+  return out;
+}
+
+std::vector<Wire> Pulsifier::wires() {
+  std::vector<Wire> out;
+  std::map<OutletId, int> at;
+  for (size_t id = 0; id < whole_.nodes.size(); ++id) {
+    const Node& node = whole_.nodes[id];
+    for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+      const OutletId outlet{static_cast<int>(id), static_cast<int>(slot)};
+      const PulsedWire& wire = builder_.wire_of(outlet);
+      if (!wire.stream) continue;
+      Wire told;
+      told.name = node.name;
+      told.op = node.op->name();
+      told.slot = outlet.slot;
+      told.line = node.line;
+      told.axis = wire.stream->axis;
+      told.pulse = pulsed_.fact(wire.outlet).dim(told.axis).to_int().value_or(0);
+      told.delay = wire.stream->delay;
+      for (const OutletId& input : node.inputs) {
+        if (const auto known = at.find(input); known != at.end()) {
+          told.inputs.push_back(known->second);
+        }
+      }
+      for (size_t made = made_[id].first; made < made_[id].second; ++made) {
+        std::string cause = cause_of(*pulsed_.nodes[made].op);
+        if (!cause.empty()) told.causes.push_back(std::move(cause));
+      }
+      at[outlet] = static_cast<int>(out.size());
+      out.push_back(std::move(told));
+    }
+  }
+  return out;
+}
+
+/// Whether a stream of whole pulses may learn of its end after its last step: no wire has ended
+/// before that.
+bool Pulsifier::late_end_is_fine() {
+  const int64_t pulse = *options_.pulse.to_int();
+  for (size_t id = 0; id < whole_.nodes.size(); ++id) {
+    for (size_t slot = 0; slot < whole_.nodes[id].outputs.size(); ++slot) {
+      const PulsedWire& wire = builder_.wire_of({static_cast<int>(id), static_cast<int>(slot)});
+      if (!wire.stream) continue;
+      const auto frames = pulsed_.fact(wire.outlet).dim(wire.stream->axis).to_int();
+      if (!frames) return false;
+      // Lengths are quasi-affine in the stream symbol: a period of them shows all.
+      for (int64_t pulses = 1; pulses <= 64; ++pulses) {
+        const auto length = wire.stream->dim.eval({{options_.symbol, pulses * pulse}});
+        if (!length) return false;
+        if (*length > 0 && wire.stream->delay + *length < pulses * *frames) return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// States of sessions move between pulses that give every wire the same delay.
+void Pulsifier::keep_wires(const std::vector<Wire>& wires) {
+  std::vector<std::string> names;
+  std::vector<int64_t> delays;
+  for (const Wire& wire : wires) {
+    names.push_back(wire.slot > 0 ? str_cat(wire.name, ":", wire.slot) : wire.name);
+    delays.push_back(wire.delay);
+  }
+  pulsed_.properties.insert_or_assign("rill.pulse.wires", texts(names));
+  pulsed_.properties.insert_or_assign("rill.pulse.delays", ints(delays));
+  pulsed_.properties.insert_or_assign("rill.pulse.late_end", ints({late_end_is_fine() ? 1 : 0}));
+  pulsed_.properties.insert_or_assign(kFingerprintProperty, texts({to_text(fingerprint(whole_))}));
+}
+
 void Pulsifier::describe(Report* report) {
   Report own;
   std::vector<int64_t> in_axes;
@@ -168,6 +253,8 @@ void Pulsifier::describe(Report* report) {
     lengths.push_back(own.outputs.back().axis < 0 ? "" : own.outputs.back().length.to_string());
   }
   own.approximations = builder_.approximations();
+  own.wires = wires();
+  keep_wires(own.wires);
   pulsed_.properties.insert_or_assign("pulse.delay", ints(delays));
   pulsed_.properties.insert_or_assign("pulse.input_axes", ints(in_axes));
   pulsed_.properties.insert_or_assign("pulse.output_axes", ints(out_axes));
@@ -198,6 +285,7 @@ Result<Graph> Pulsifier::run(Report* report) {
     const int id = static_cast<int>(i);
     const Node& each = whole_.nodes[i];
     builder_.enter(id);
+    made_.emplace_back(pulsed_.nodes.size(), pulsed_.nodes.size());
     if (each.op->as<Source>()) {
       Status status = source(id);
       if (!status.ok()) {
@@ -210,6 +298,7 @@ Result<Graph> Pulsifier::run(Report* report) {
     } else {
       node(id);
     }
+    made_.back().second = pulsed_.nodes.size();
   }
   if (!any_stream) {
     return fail(Code::kPulse, "Can not pulse a tensor with no streaming dim (", options_.symbol,

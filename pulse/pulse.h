@@ -23,9 +23,23 @@ struct Stream {
   Dim length;              ///< frames of the whole stream, in the stream symbol
 };
 
+/// How a wire of the whole graph streams, and why it lags.
+struct Wire {
+  std::string name;  ///< of its node
+  std::string op;
+  int slot = 0;
+  int line = 0;  ///< of graph.nnef, 0 if none
+  int axis = -1;
+  int64_t pulse = 0;                ///< frames per step
+  int64_t delay = 0;                ///< frames of this wire
+  std::vector<int> inputs;          ///< wires that stream into the node: indices in `Report::wires`
+  std::vector<std::string> causes;  ///< what the node was given to stream: "keeps 2 earlier frames"
+};
+
 struct Report {
   std::vector<Stream> inputs;
   std::vector<Stream> outputs;
+  std::vector<Wire> wires;                  ///< all that stream, in the order of the whole graph
   std::vector<std::string> approximations;  ///< what was given up, as asked for by name
 };
 

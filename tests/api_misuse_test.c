@@ -359,6 +359,136 @@ static void streaming(rill_plan* plan) {
   rill_session_free(session);
 }
 
+static void pushes(rill_plan* plan) {
+  rill_session_opts opts = {.size = 2};
+  rill_session* session = (rill_session*)&session;
+  rill_session* wrong = (rill_session*)plan;
+  float x[20 * 40] = {0}, y[64 * 12];
+  int64_t shape[3] = {1, 20, 40}, out_shape[3] = {1, 64, 12}, strides[3] = {800, 40, 1};
+  int64_t taken = -1, given = -1, in = -1, out = -1, all = 0;
+  rill_view frames = {.size = sizeof frames, .rank = 3, .shape = shape, .data = x};
+  rill_view room = {.size = sizeof room, .rank = 3, .shape = out_shape, .data = y};
+  rill_io_info io = {.size = sizeof io};
+  frames.dtype = room.dtype = RILL_F32;
+  REFUSED(ABI, "rill_session_opts", rill_session_open(plan, &opts, &session));
+  TRUE(session == NULL);
+  opts.size = sizeof opts;
+  opts.max_push = -1;
+  REFUSED(ARG, "max_push", rill_session_open(plan, &opts, &session));
+  opts.max_push = INT64_MAX;
+  REFUSED(NOMEM, "no memory", rill_session_open(plan, &opts, &session));
+  opts.max_push = 20;
+  REFUSED(ARG, "not a plan", rill_session_open(NULL, &opts, &session));
+  REFUSED(ARG, "no place", rill_session_open(plan, &opts, NULL));
+  FINE(rill_session_open(plan, &opts, &session));
+  FINE(rill_plan_io(plan, RILL_OUTPUT, 0, &io));
+  TRUE(io.stream_axis == 1 && io.rank == 3);
+  out_shape[2] = io.shape[2];
+
+  REFUSED(ARG, "not a session", rill_push(NULL, 0, &frames, &taken));
+  REFUSED(ARG, "not a session", rill_push(wrong, 0, &frames, &taken));
+  REFUSED(ARG, "no input 1", rill_push(session, 1, &frames, &taken));
+  REFUSED(ARG, "no place", rill_push(session, 0, &frames, NULL));
+  REFUSED(ARG, "null", rill_push(session, 0, NULL, &taken));
+  frames.size = 4;
+  REFUSED(ABI, "rill_view", rill_push(session, 0, &frames, &taken));
+  frames.size = sizeof frames;
+  frames.dtype = RILL_I32;
+  REFUSED(DTYPE, "f32", rill_push(session, 0, &frames, &taken));
+  frames.dtype = RILL_F32;
+  frames.rank = 2;
+  REFUSED(SHAPE, "rank 2", rill_push(session, 0, &frames, &taken));
+  frames.rank = 3;
+  shape[2] = 41;
+  REFUSED(SHAPE, "41 on axis 2", rill_push(session, 0, &frames, &taken));
+  shape[2] = 40;
+  shape[1] = -1;
+  REFUSED(SHAPE, "-1 on axis 1", rill_push(session, 0, &frames, &taken));
+  shape[1] = INT64_MAX;
+  REFUSED(SHAPE, "on axis 1", rill_push(session, 0, &frames, &taken));
+  shape[1] = 20;
+  frames.shape = NULL;
+  REFUSED(ARG, "without shape", rill_push(session, 0, &frames, &taken));
+  frames.shape = shape;
+  frames.data = NULL;
+  REFUSED(ARG, "without data", rill_push(session, 0, &frames, &taken));
+  frames.data = (char*)x + 1;
+  REFUSED(ARG, "not aligned", rill_push(session, 0, &frames, &taken));
+  REFUSED(ARG, "not a session", rill_pull(wrong, 0, &room, &given));
+  REFUSED(ARG, "no output 3", rill_pull(session, 3, &room, &given));
+  REFUSED(ARG, "no place", rill_pull(session, 0, &room, NULL));
+  REFUSED(ARG, "null", rill_pull(session, 0, NULL, &given));
+  REFUSED(ARG, "not a session", rill_finish(NULL));
+  TRUE(taken == -1 && given == -1);
+
+  FINE(rill_step(session));
+  frames.data = x;
+  REFUSED(STATE, "run by rill_step", rill_push(session, 0, &frames, &taken));
+  REFUSED(STATE, "run by rill_step", rill_pull(session, 0, &room, &given));
+  REFUSED(STATE, "run by rill_step", rill_finish(session));
+  FINE(rill_session_reset(session));
+  frames.data = NULL;
+  shape[1] = 0;
+  FINE(rill_push(session, 0, &frames, &taken)); /* no frames: no data */
+  TRUE(taken == 0);
+  shape[1] = 20;
+  frames.data = x;
+  frames.strides = strides;
+  FINE(rill_push(session, 0, &frames, &taken));
+  TRUE(taken == 20);
+  REFUSED(STATE, "pushed", rill_step(session));
+  REFUSED(STATE, "pushed", rill_step_partial(session, 1));
+  FINE(rill_finish(session));
+  REFUSED(STATE, "finished", rill_finish(session));
+  REFUSED(STATE, "finished", rill_push(session, 0, &frames, &taken));
+  REFUSED(STATE, "pushed", rill_flush(session, NULL));
+  for (given = 1; given > 0; all += given) FINE(rill_pull(session, 0, &room, &given));
+  TRUE(all == (20 - 5) / 2 + 1); /* a window of 5 frames every 2 */
+  FINE(rill_position(session, 0, &in, &out));
+  TRUE(in == 20 && out == all);
+  rill_session_free(session);
+}
+
+static void states(rill_plan* plan) {
+  static uint64_t bytes[1 << 16];
+  unsigned char* raw = (unsigned char*)bytes;
+  rill_session* session = NULL;
+  size_t size = 0, used = 0, i;
+  FINE(rill_session_new(plan, &session));
+  FINE(rill_step(session));
+  REFUSED(ARG, "not a session", rill_state_size(NULL, &size));
+  REFUSED(ARG, "no place", rill_state_size(session, NULL));
+  FINE(rill_state_size(session, &size));
+  TRUE(size > 88 && size <= sizeof bytes);
+  REFUSED(ARG, "not a session", rill_state_save(NULL, bytes, size, &used));
+  REFUSED(ARG, "no place", rill_state_save(session, NULL, size, &used));
+  REFUSED(ARG, "no place", rill_state_save(session, bytes, size, NULL));
+  REFUSED(ARG, "not aligned", rill_state_save(session, raw + 4, size, &used));
+  REFUSED(ARG, "rill_state_size", rill_state_save(session, bytes, 8, &used));
+  REFUSED(ARG, "rill_state_size", rill_state_save(session, bytes, 0, &used));
+  TRUE(used == 0);
+  FINE(rill_state_save(session, bytes, size, &used));
+  TRUE(used > 88 && used <= size);
+
+  REFUSED(ARG, "not a session", rill_state_load(NULL, bytes, used));
+  REFUSED(ARG, "no bytes", rill_state_load(session, NULL, used));
+  REFUSED(ARG, "not aligned", rill_state_load(session, raw + 4, used));
+  for (i = 0; i < used; i += 8)
+    REFUSED(PARSE, "not a saved state", rill_state_load(session, bytes, i));
+  for (i = 0; i < used; ++i) {
+    rill_status status;
+    raw[i] ^= 0x40;
+    status = rill_state_load(session, bytes, used);
+    raw[i] ^= 0x40;
+    TRUE(status == RILL_E_PARSE || (status == RILL_E_STATE && i >= 32 && i < 48));
+  }
+  raw[8] += 1;
+  REFUSED(PARSE, "version 2", rill_state_load(session, bytes, used));
+  raw[8] -= 1;
+  FINE(rill_state_load(session, bytes, used));
+  rill_session_free(session);
+}
+
 static void pulsed(const char* models) {
   rill_model* model = NULL;
   rill_plan* plan = NULL;
@@ -373,6 +503,8 @@ static void pulsed(const char* models) {
   FINE(rill_prepare(model, NULL, &plan));
   plans(model, plan);
   rill_model_free(model);
+  pushes(plan);
+  states(plan);
   streaming(plan);
 }
 
@@ -383,6 +515,7 @@ static void whole(const char* models) {
   float x[2 * 10] = {0}, y[2] = {-1, -1};
   int64_t in_shape[2] = {2, 10}, out_shape[2] = {2, 1};
   int64_t first, count, left;
+  size_t size;
   rill_view in = {.size = sizeof in, .dtype = RILL_F32, .rank = 2, .shape = in_shape, .data = x};
   rill_view out = {.size = sizeof out, .dtype = RILL_F32, .rank = 2, .shape = out_shape, .data = y};
   FINE(rill_load(path_of(0, models, "linear_regression/model.nnef"), NULL, &model));
@@ -409,6 +542,12 @@ static void whole(const char* models) {
   REFUSED(STATE, "not announced", rill_flush(session, &left));
   REFUSED(STATE, "does not stream", rill_valid_frames(session, 0, &first, &count));
   REFUSED(STATE, "does not stream", rill_position(session, 0, &first, &count));
+  REFUSED(STATE, "does not stream", rill_push(session, 0, &in, &first));
+  REFUSED(STATE, "does not stream", rill_pull(session, 0, &out, &first));
+  REFUSED(STATE, "does not stream", rill_finish(session));
+  REFUSED(STATE, "does not stream", rill_state_size(session, &size));
+  REFUSED(STATE, "does not stream", rill_state_save(session, x, sizeof x, &size));
+  REFUSED(STATE, "does not stream", rill_state_load(session, x, sizeof x));
   FINE(rill_step(session));
   FINE(rill_step(session));
   rill_session_free(session);

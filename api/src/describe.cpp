@@ -32,6 +32,7 @@ void IoText::fill(rill_io_info* info) const {
   info->dims = dim_pointers.data();
   info->shape = concrete ? shape.data() : nullptr;
   info->bytes = bytes;
+  info->stream_axis = stream_axis;
 }
 
 PropertyText::PropertyText(std::string property_key, const Tensor& value)

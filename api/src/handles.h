@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/include/rill/rill.h"
+#include "core/exec/feed.h"
 #include "core/exec/plan.h"
 #include "core/exec/session.h"
 #include "core/graph/graph.h"
@@ -34,6 +35,7 @@ struct IoText {
   std::vector<int64_t> strides;
   bool concrete = false;
   int64_t bytes = -1;
+  int stream_axis = -1;
 };
 
 struct PropertyText {
@@ -81,15 +83,27 @@ struct rill_plan {
   }
 };
 
+namespace rill::api {
+
+/// How a stream is run: pulse by pulse, or by pushing frames.
+enum class Drive : uint8_t { kOpen, kSteps, kPushes };
+
+}  // namespace rill::api
+
 struct rill_session {
   uint32_t magic = rill::api::kSessionMagic;
   rill_plan* plan = nullptr;
   std::unique_ptr<rill::Session> session;
+  std::unique_ptr<rill::Feed> feed;  ///< null unless the plan streams
+  int64_t max_push = 0;
+  rill::api::Drive drive = rill::api::Drive::kOpen;
   int64_t end_frames = -1;   ///< frames of the whole stream, once announced
   bool gave_frames = false;  ///< whether the last call ran a step
 };
 
 namespace rill::api {
+
+inline constexpr char kNotASession[] = "not a session: null, freed, or another kind of object";
 
 inline bool alive(const rill_model* model) { return model && model->magic == kModelMagic; }
 inline bool alive(const rill_plan* plan) { return plan && plan->magic == kPlanMagic; }

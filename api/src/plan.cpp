@@ -22,7 +22,9 @@ std::unique_ptr<const rill::api::IoText> describe(const rill::PlanIo& io) {
   fact.dtype = io.dtype;
   fact.q = io.q;
   fact.shape.assign(io.shape.begin(), io.shape.end());
-  return std::make_unique<const rill::api::IoText>(io.name, fact);
+  auto text = std::make_unique<rill::api::IoText>(io.name, fact);
+  text->stream_axis = io.stream.axis;
+  return text;
 }
 
 /// The most steps after the last input, over one period of stream lengths: lengths of outputs are

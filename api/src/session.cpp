@@ -6,12 +6,12 @@
 #include "core/tensor/tensor.h"
 
 using rill::api::alive;
+using rill::api::Drive;
+using rill::api::kNotASession;
 using rill::api::refuse;
 using rill::api::report;
 
 namespace {
-
-constexpr char kNotASession[] = "not a session: null, freed, or another kind of object";
 
 rill_status refuse_output(const char* function, const rill_session& session, size_t output) {
   return refuse(RILL_E_ARG, "%s: no output %zu: there are %zu", function, output,
@@ -117,14 +117,52 @@ rill_status buffer(const char* function, rill_session* session, rill_dir dir, si
   return RILL_OK;
 }
 
-rill_status make_session(rill_plan* plan, rill_session** session) {
+rill_status make_session(rill_plan* plan, int64_t max_push, rill_session** session) {
   auto inner = rill::Session::make(plan->plan);
   if (!inner.ok()) return report(inner.status());
+  std::unique_ptr<rill::Feed> feed;
+  if (plan->streams()) {
+    auto fed = rill::Feed::make(inner->get(), max_push);
+    if (!fed.ok()) return report(fed.status());
+    feed = std::move(fed).value();
+  }
   auto* made = new (std::nothrow) rill_session;
   if (!made) return refuse(RILL_E_NOMEM, "no memory for a session");
   made->plan = rill_plan_retain(plan);
   made->session = std::move(inner).value();
+  made->feed = std::move(feed);
+  made->max_push = max_push;
   *session = made;
+  return RILL_OK;
+}
+
+rill_status open_session(const char* function, rill_plan* plan, const rill_session_opts* opts,
+                         rill_session** session) {
+  if (!session) return refuse(RILL_E_ARG, "%s: no place for the session", function);
+  *session = nullptr;
+  if (!alive(plan)) {
+    return refuse(RILL_E_ARG, "%s: not a plan: null, freed, or another kind of object", function);
+  }
+  int64_t max_push = 0;
+  if (opts) {
+    const rill_status known = rill::api::check_size(opts, "rill_session_opts");
+    if (known != RILL_OK) return known;
+    max_push = opts->max_push;
+  }
+  if (max_push < 0) {
+    return refuse(RILL_E_ARG, "%s: max_push is %lld: expected 0 or more", function,
+                  static_cast<long long>(max_push));
+  }
+  return make_session(plan, max_push, session);
+}
+
+/// A pulse run by hand between pushed frames would come out of turn.
+rill_status take_steps(const char* function, rill_session* session) {
+  if (session->drive == Drive::kPushes) {
+    return refuse(RILL_E_STATE, "%s: this stream is pushed: use rill_push, rill_pull, rill_finish",
+                  function);
+  }
+  session->drive = Drive::kSteps;
   return RILL_OK;
 }
 
@@ -146,16 +184,8 @@ rill_status announce(rill_session* session, int64_t length) {
                   static_cast<long long>(length), static_cast<long long>(pulse),
                   static_cast<long long>(symbol_pulse), session->plan->plan->stream_symbol.c_str());
   }
-  inner.announce_end(scaled / pulse);
-  for (size_t i = 0; i < session->plan->lengths.size(); ++i) {
-    const std::string& frames = session->plan->lengths[i];
-    if (frames.empty() || inner.output_frames(i) >= 0) continue;
-    inner.announce_end(-1);
-    return refuse(RILL_E_SHAPE,
-                  "a stream of %lld frames does not suit the model: output \"%s\" has %s frames",
-                  static_cast<long long>(length), session->plan->plan->outputs[i].name.c_str(),
-                  frames.c_str());
-  }
+  const rill::Status suits = inner.try_end(scaled / pulse);
+  if (!suits.ok()) return report(suits);
   session->end_frames = length;
   return RILL_OK;
 }
@@ -168,7 +198,7 @@ int64_t frames_left(const rill_session& session) {
     const rill::PlanStream& stream = outputs[i].stream;
     const int64_t frames = session.session->output_frames(i);
     if (stream.axis < 0 || frames <= 0) continue;
-    const int64_t out = session.session->ticks() * stream.pulse;
+    const int64_t out = session.session->position(stream.pulse);
     most = std::max(most, stream.delay + frames - std::max(out, stream.delay));
   }
   return most;
@@ -179,22 +209,23 @@ int64_t frames_left(const rill_session& session) {
 extern "C" {
 
 rill_status rill_session_new(rill_plan* plan, rill_session** session) {
-  if (!session) return refuse(RILL_E_ARG, "rill_session_new: no place for the session");
-  *session = nullptr;
-  if (!alive(plan)) {
-    return refuse(RILL_E_ARG,
-                  "rill_session_new: not a plan: null, freed, or another kind of object");
-  }
-  return make_session(plan, session);
+  return open_session("rill_session_new", plan, nullptr, session);
+}
+
+rill_status rill_session_open(rill_plan* plan, const rill_session_opts* opts,
+                              rill_session** session) {
+  return open_session("rill_session_open", plan, opts, session);
 }
 
 rill_status rill_session_clone(const rill_session* session, rill_session** copy) {
   if (!copy) return refuse(RILL_E_ARG, "rill_session_clone: no place for the copy");
   *copy = nullptr;
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_session_clone: %s", kNotASession);
-  const rill_status made = make_session(session->plan, copy);
+  const rill_status made = make_session(session->plan, session->max_push, copy);
   if (made != RILL_OK) return made;
   (*copy)->session->copy_state(*session->session);
+  if (session->feed) (*copy)->feed->copy(*session->feed);
+  (*copy)->drive = session->drive;
   (*copy)->end_frames = session->end_frames;
   return RILL_OK;
 }
@@ -210,13 +241,16 @@ void rill_session_free(rill_session* session) {
 rill_status rill_session_reset(rill_session* session) {
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_session_reset: %s", kNotASession);
   session->session->reset();
+  if (session->feed) session->feed->reset();
+  session->drive = Drive::kOpen;
   session->end_frames = -1;
   session->gave_frames = false;
   return RILL_OK;
 }
 
 int64_t rill_session_bytes(const rill_session* session) {
-  return alive(session) ? session->session->memory_bytes() : 0;
+  if (!alive(session)) return 0;
+  return session->session->memory_bytes() + (session->feed ? session->feed->memory_bytes() : 0);
 }
 
 rill_status rill_bind_input(rill_session* session, size_t index, const rill_view* view) {
@@ -242,6 +276,10 @@ rill_status rill_step(rill_session* session) {
                   "rill_step: the end of the stream is announced: bring out the tail "
                   "with rill_flush, or begin anew with rill_session_reset");
   }
+  if (session->plan->streams()) {
+    const rill_status free = take_steps("rill_step", session);
+    if (free != RILL_OK) return free;
+  }
   run_step(session);
   return RILL_OK;
 }
@@ -259,8 +297,10 @@ rill_status rill_step_partial(rill_session* session, int64_t valid_frames) {
     return refuse(RILL_E_ARG, "rill_step_partial: %lld valid frames: expected 0 to %lld",
                   static_cast<long long>(valid_frames), static_cast<long long>(pulse));
   }
+  const rill_status free = take_steps("rill_step_partial", session);
+  if (free != RILL_OK) return free;
   rill::Session& inner = *session->session;
-  const int64_t length = inner.ticks() * pulse + valid_frames;
+  const int64_t length = inner.position(pulse) + valid_frames;
   const rill_status fits = announce(session, length);
   if (fits != RILL_OK) return fits;
   session->gave_frames = false;
@@ -275,6 +315,8 @@ rill_status rill_flush(rill_session* session, int64_t* left) {
     return refuse(RILL_E_STATE,
                   "rill_flush: the end of the stream is not announced: call rill_step_partial");
   }
+  const rill_status free = take_steps("rill_flush", session);
+  if (free != RILL_OK) return free;
   const int64_t steps = inner.steps_left();
   if (steps < 0) {
     return refuse(RILL_E_UNSUPPORTED,
@@ -315,8 +357,14 @@ rill_status rill_position(const rill_session* session, size_t output, int64_t* f
   }
   const rill::Session& inner = *session->session;
   const rill::PlanStream& stream = outputs[output].stream;
-  int64_t in = inner.ticks() * session->plan->input_pulse();
-  int64_t out = std::max<int64_t>(0, inner.ticks() * stream.pulse - stream.delay);
+  if (session->drive == Drive::kPushes) {
+    const auto first = static_cast<size_t>(session->plan->stream_input);
+    if (frames_in) *frames_in = session->feed->pushed(first);
+    if (frames_out) *frames_out = session->feed->pulled(output);
+    return RILL_OK;
+  }
+  int64_t in = inner.position(session->plan->input_pulse());
+  int64_t out = std::max<int64_t>(0, inner.position(stream.pulse) - stream.delay);
   const int64_t whole = inner.output_frames(output);
   if (whole >= 0) out = std::min(out, whole);
   if (session->end_frames >= 0) in = std::min(in, session->end_frames);

@@ -34,8 +34,11 @@ class PlanBuilder {
   /// Lay out strides for an order; `ring` scales what is outside of the ring's axis.
   static int64_t lay_out(Operand* operand, std::span<const int> order, int ring_axis,
                          int64_t ring_extent);
+  /// `wire` is the outlet whose frames the ring keeps, `node` the node that keeps them.
   Operand make_ring(Operand operand, std::span<const int> order, const HistoryNeed& need,
-                    size_t* ring_index);
+                    OutletId wire, int node, size_t* ring_index);
+  /// Note what a buffer keeps from step to step.
+  void add_state(std::string name, int node, Operand value, int axis, int64_t pulse);
   void touch(Ref ref, int step);
   int current_step() const;
   std::vector<Step>& steps();
@@ -47,6 +50,8 @@ class PlanBuilder {
   const PrepareOptions& options_;
   Plan* plan_;
   PlanBuilder* outer_;
+  std::string scope_;    ///< of a loop body: the names of the loops around it
+  int outer_node_ = -1;  ///< of a loop body: the outermost loop
   std::vector<std::vector<Operand>> operands_;
   std::map<OutletId, HistoryNeed> needs_;
   std::map<OutletId, RingOf> rings_;

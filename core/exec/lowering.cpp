@@ -161,7 +161,7 @@ Operand Lowering::make_out(int i, std::span<const int> order) {
   if (order.empty()) order = row_major_order;
   if (const HistoryNeed* need = history(i)) {
     size_t ring = 0;
-    operand = builder_.make_ring(operand, order, *need, &ring);
+    operand = builder_.make_ring(operand, order, *need, outlet, node_, &ring);
     builder_.rings_[outlet] = {*need, ring, 0};
   } else {
     const int64_t bytes = PlanBuilder::lay_out(&operand, order, -1, 0);
@@ -198,6 +198,13 @@ Ref Lowering::scratch_bytes(int64_t bytes) {
 Ref Lowering::state(int64_t bytes, std::vector<std::byte> initial) {
   const uint32_t id = builder_.new_buffer(BufferKind::kState, bytes);
   builder_.plan_->buffers[id].initial = std::move(initial);
+  Operand kept;
+  kept.dtype = DType::kU8;
+  kept.rank = 1;
+  kept.shape[0] = bytes;
+  kept.stride[0] = 1;
+  kept.ref = {id, 0};
+  builder_.add_state(node().name, node_, std::move(kept), -1, 0);
   return {id, 0};
 }
 
@@ -286,7 +293,8 @@ bool Lowering::window_on_history(int i, const HistoryNeed& need, int64_t back, i
 Operand Lowering::own_ring(int i, const HistoryNeed& need, int64_t back, int64_t frames) {
   const Operand& from = in(i);
   size_t ring = 0;
-  Operand placed = builder_.make_ring(from, physical_order(from), need, &ring);
+  const OutletId wire = node().inputs[static_cast<size_t>(i)];
+  Operand placed = builder_.make_ring(from, physical_order(from), need, wire, node_, &ring);
   placed.konst = nullptr;
   copy(from, placed);
   Operand window = placed;
@@ -311,6 +319,8 @@ void Lowering::also_uses(std::span<const Ref> refs) {
 
 Result<Lowering::Body> Lowering::body(const Graph& graph, std::span<const Operand> sources) {
   PlanBuilder inner(graph, builder_.options_, builder_.plan_, &builder_);
+  inner.scope_ = builder_.scope_ + node().name + "/";
+  inner.outer_node_ = builder_.outer_ ? builder_.outer_node_ : node_;
   RILL_TRY(inner.run(sources));
   Body out;
   for (const OutletId& output : graph.outputs) out.outputs.push_back(inner.operand(output));

@@ -36,7 +36,9 @@ class Lowering {
   /// Memory that lives for this node only.
   Operand scratch(DType dtype, std::span<const int64_t> shape, std::span<const int> order = {});
   Ref scratch_bytes(int64_t bytes);
-  /// Memory that lives as long as the stream; zeros at its start, or `initial`.
+  /// Memory that lives as long as the stream; zeros at its start, or `initial`. What is kept there
+  /// follows from the frames that went by, and not from the size of the pulse: it is saved as it is,
+  /// and a plan with another pulse goes on from it.
   Ref state(int64_t bytes, std::vector<std::byte> initial = {});
   /// Memory of the plan, filled by the caller before `prepare` returns: packed weights, tables.
   template <class T>

@@ -6,6 +6,7 @@
 
 #include "core/base/checked.h"
 #include "core/exec/builder.h"
+#include "core/graph/fingerprint.h"
 #include "core/optim/optim.h"
 
 namespace rill {
@@ -75,8 +76,19 @@ int64_t PlanBuilder::lay_out(Operand* operand, std::span<const int> order, int r
   return stride * dtype_size(operand->dtype);
 }
 
+void PlanBuilder::add_state(std::string name, int node, Operand value, int axis, int64_t pulse) {
+  PlanState state;
+  state.name = scope_ + std::move(name);
+  state.node = outer_ ? outer_node_ : node;
+  state.value = std::move(value);
+  state.value.konst = nullptr;
+  state.axis = axis;
+  state.pulse = pulse;
+  plan_->states.push_back(std::move(state));
+}
+
 Operand PlanBuilder::make_ring(Operand placed, std::span<const int> order, const HistoryNeed& need,
-                               size_t* ring_index) {
+                               OutletId wire, int node, size_t* ring_index) {
   const auto axis = static_cast<size_t>(need.axis);
   Ring ring;
   ring.pulse = placed.shape[axis];
@@ -91,6 +103,12 @@ Operand PlanBuilder::make_ring(Operand placed, std::span<const int> order, const
   ring.lanes = ring.lane_bytes == 0 ? 0 : bytes / ring.lane_bytes;
   ring.buffer = new_buffer(BufferKind::kRing, bytes);
   plan_->buffers[ring.buffer].initial = ring_image(placed, need, ring, bytes);
+  Operand kept = placed;
+  kept.shape[axis] = ring.history;
+  kept.ref = {ring.buffer, 0};
+  std::string name = graph_.node(wire.node).name;
+  if (wire.slot > 0) name += str_cat(":", wire.slot);
+  add_state(std::move(name), node, std::move(kept), need.axis, ring.pulse);
   placed.ref = {ring.buffer, ring.history * ring.row_bytes};
   *ring_index = plan_->rings.size();
   plan_->rings.push_back(ring);
@@ -278,6 +296,40 @@ std::vector<int64_t> int_property(const Graph& graph, const std::string& key) {
   return out;
 }
 
+std::vector<std::string> text_property(const Graph& graph, const std::string& key) {
+  const auto it = graph.properties.find(key);
+  if (it == graph.properties.end() || it->second.dtype() != DType::kString) return {};
+  const auto values = it->second.values<std::string>();
+  return {values.begin(), values.end()};
+}
+
+/// Lengths are quasi-affine: what can happen happens within a few pulses.
+int64_t early_frames(const Plan& plan, const PlanStream& out) {
+  constexpr int64_t kMostPulse = int64_t{1} << 20;
+  const int64_t pulse = plan.stream_pulse;
+  if (out.axis < 0 || !out.length.valid() || pulse <= 0 || pulse > kMostPulse) return 0;
+  Bindings bindings = {{plan.stream_symbol, 0}};
+  int64_t most = 0;
+  for (int64_t length = 1; length <= 4 * pulse + 64; ++length) {
+    bindings[0].second = length;
+    const auto frames = out.length.eval(bindings);
+    if (!frames) continue;
+    const bool late = plan.late_end && length % pulse == 0;
+    const int64_t told = late ? length / pulse : (length + pulse - 1) / pulse - 1;
+    most = std::max(most, told * out.pulse - out.delay - std::max<int64_t>(0, *frames));
+  }
+  return most;
+}
+
+/// Of a model that was pulsed elsewhere, the pulsed graph itself is the model.
+std::array<uint64_t, 2> model_of(const Graph& graph) {
+  const auto text = text_property(graph, kFingerprintProperty);
+  if (text.size() == 1) {
+    if (const auto known = parse_fingerprint(text[0])) return *known;
+  }
+  return fingerprint(graph);
+}
+
 void describe_streams(const Graph& graph, Plan* plan) {
   const auto delays = int_property(graph, "pulse.delay");
   const auto in_axes = int_property(graph, "pulse.input_axes");
@@ -291,8 +343,17 @@ void describe_streams(const Graph& graph, Plan* plan) {
   }
   const auto pulse = int_property(graph, "rill.pulse.pulse");
   if (pulse.size() == 1) plan->stream_pulse = pulse[0];
+  const auto late_end = int_property(graph, "rill.pulse.late_end");
+  plan->late_end = late_end.size() == 1 && late_end[0] == 1;
+  plan->wires = text_property(graph, "rill.pulse.wires");
+  plan->wire_delays = int_property(graph, "rill.pulse.delays");
+  if (plan->wires.size() != plan->wire_delays.size()) {
+    plan->wires.clear();
+    plan->wire_delays.clear();
+  }
   const auto describe = [](PlanIo* io, const std::vector<int64_t>& axes, size_t i) {
-    if (i >= axes.size() || axes[i] < 0 || axes[i] >= static_cast<int64_t>(io->shape.size())) return;
+    if (i >= axes.size() || axes[i] < 0 || axes[i] >= static_cast<int64_t>(io->shape.size()))
+      return;
     io->stream.axis = static_cast<int>(axes[i]);
     io->stream.pulse = io->shape[static_cast<size_t>(axes[i])];
     io->stream.length = Dim::invalid();
@@ -309,7 +370,9 @@ void describe_streams(const Graph& graph, Plan* plan) {
     if (lengths == graph.properties.end() || lengths->second.dtype() != DType::kString) continue;
     if (static_cast<int64_t>(i) >= lengths->second.volume()) continue;
     const auto length = parse_dim(lengths->second.data<std::string>()[i]);
-    if (length.ok()) plan->outputs[i].stream.length = *length;
+    if (!length.ok()) continue;
+    plan->outputs[i].stream.length = *length;
+    plan->outputs[i].stream.early = early_frames(*plan, plan->outputs[i].stream);
   }
 }
 
@@ -345,6 +408,7 @@ Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOpt
   RILL_TRY(builder.place_outputs());
   builder.lay_out_memory();
   describe_streams(ready, plan.get());
+  if (!plan->stream_symbol.empty()) plan->model = model_of(graph);
   return std::shared_ptr<const Plan>(std::move(plan));
 }
 

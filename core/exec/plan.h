@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -80,9 +81,9 @@ struct PlanBuffer {
   int64_t offset = 0;  ///< in the arena or in the state block
   int first_step = -1;
   int last_step = -1;
-  int io = -1;         ///< index of the input or output
-  std::shared_ptr<const void> data;    ///< for kConst
-  std::vector<std::byte> initial;      ///< for kState and kRing; empty means zeros
+  int io = -1;                       ///< index of the input or output
+  std::shared_ptr<const void> data;  ///< for kConst
+  std::vector<std::byte> initial;    ///< for kState and kRing; empty means zeros
 };
 
 /// A history of frames with the newest pulse at its end. The window of `history + pulse` frames
@@ -98,12 +99,25 @@ struct Ring {
   int64_t lane_bytes = 0;
 };
 
+/// Something that a session keeps from step to step, as a value. What it holds follows from the
+/// frames that went by, whatever the pulse that they came in: of a ring, the last frames of a wire.
+struct PlanState {
+  std::string name;   ///< of the wire whose frames it keeps, else of the node that keeps it
+  int node = -1;      ///< in `Plan::nodes`
+  Operand value;      ///< of a ring, from the start of its window on; else bytes
+  int axis = -1;      ///< of a ring, the axis of its frames; -1: no ring
+  int64_t pulse = 0;  ///< of a ring, its new frames per step
+};
+
 /// How an input or output of a pulsed plan streams; `axis` is -1 where it is static.
 struct PlanStream {
   int axis = -1;
   int64_t pulse = 0;
   int64_t delay = 0;
   Dim length;  ///< logical frames, in the stream symbol; invalid if unknown
+  /// Of an output that may end before the inputs do: how many frames at most a stream gives before
+  /// it knows that they lie behind the end.
+  int64_t early = 0;
 };
 
 struct PlanIo {
@@ -130,8 +144,14 @@ struct Plan {
   std::vector<PlanNode> nodes;  ///< names for profiles, by `Step::node`
   std::vector<PlanBuffer> buffers;
   std::vector<Ring> rings;
+  std::vector<PlanState> states;
   std::string stream_symbol;  ///< empty unless pulsed
   int64_t stream_pulse = 0;   ///< how much of the stream symbol one step takes
+  /// Whether the end of a stream of whole pulses may become known after its last step.
+  bool late_end = false;
+  std::array<uint64_t, 2> model{};   ///< fingerprint of the model before it was pulsed
+  std::vector<std::string> wires;    ///< wires of the model before it was pulsed that stream
+  std::vector<int64_t> wire_delays;  ///< how late each of them is
   int64_t arena_bytes = 0;
   int64_t state_bytes = 0;
   int64_t const_bytes = 0;
@@ -139,8 +159,8 @@ struct Plan {
 };
 
 struct PrepareOptions {
-  bool optimize = true;           ///< run the `fuse` rules
-  bool keep_intermediates = false;///< give every wire memory of its own, to look at
+  bool optimize = true;             ///< run the `fuse` rules
+  bool keep_intermediates = false;  ///< give every wire memory of its own, to look at
 };
 
 /// Make a graph ready to run. All symbols must be bound, but for the stream symbol of a pulsed

@@ -51,20 +51,30 @@ Status Session::allocate() {
   for (size_t i = 0; i < plan_->buffers.size(); ++i) {
     const PlanBuffer& buffer = plan_->buffers[i];
     switch (buffer.kind) {
-      case BufferKind::kArena: base_[i] = arena_ + buffer.offset; break;
+      case BufferKind::kArena:
+        base_[i] = arena_ + buffer.offset;
+        break;
       case BufferKind::kConst:
         base_[i] = static_cast<std::byte*>(const_cast<void*>(buffer.data.get()));
         break;
-      case BufferKind::kInput: base_[i] = own_input_[static_cast<size_t>(buffer.io)]; break;
-      case BufferKind::kOutput: base_[i] = own_output_[static_cast<size_t>(buffer.io)]; break;
+      case BufferKind::kInput:
+        base_[i] = own_input_[static_cast<size_t>(buffer.io)];
+        break;
+      case BufferKind::kOutput:
+        base_[i] = own_output_[static_cast<size_t>(buffer.io)];
+        break;
       case BufferKind::kState:
-      case BufferKind::kRing: base_[i] = state_ + buffer.offset; break;
-      case BufferKind::kSlot: break;
+      case BufferKind::kRing:
+        base_[i] = state_ + buffer.offset;
+        break;
+      case BufferKind::kSlot:
+        break;
     }
   }
   ring_frame_.assign(plan_->rings.size(), 0);
   bindings_.reserve(1);
   if (!plan_->stream_symbol.empty()) bindings_.emplace_back(plan_->stream_symbol, 0);
+  clock_.unit = std::max<int64_t>(1, plan_->stream_pulse);
   return {};
 }
 
@@ -96,13 +106,11 @@ View Session::output(size_t index) const {
 }
 
 void Session::bind_input(size_t index, void* data) noexcept {
-  base_[plan_->inputs[index].buffer] =
-      data ? static_cast<std::byte*>(data) : own_input_[index];
+  base_[plan_->inputs[index].buffer] = data ? static_cast<std::byte*>(data) : own_input_[index];
 }
 
 void Session::bind_output(size_t index, void* data) noexcept {
-  base_[plan_->outputs[index].buffer] =
-      data ? static_cast<std::byte*>(data) : own_output_[index];
+  base_[plan_->outputs[index].buffer] = data ? static_cast<std::byte*>(data) : own_output_[index];
 }
 
 Frame Session::frame() noexcept {
@@ -128,8 +136,7 @@ void Session::step_timed(const StepTimer& timer) {
     const auto start = std::chrono::steady_clock::now();
     step.run(step.args, now);
     const auto end = std::chrono::steady_clock::now();
-    timer(step.node,
-          std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count());
+    timer(step.node, std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count());
   }
   advance_rings();
   ++clock_.tick;
@@ -160,6 +167,19 @@ void Session::announce_end(int64_t frames) noexcept {
   if (!bindings_.empty()) bindings_[0].second = frames;
 }
 
+Status Session::try_end(int64_t frames) {
+  announce_end(frames);
+  for (size_t i = 0; i < plan_->outputs.size(); ++i) {
+    const PlanIo& io = plan_->outputs[i];
+    if (io.stream.axis < 0 || !io.stream.length.valid() || output_frames(i) >= 0) continue;
+    announce_end(-1);
+    return fail(Code::kShape, "a stream of ", frames, " frames of ", plan_->stream_symbol,
+                " does not suit the model: output \"", io.name, "\" has ", io.stream.length,
+                " frames");
+  }
+  return {};
+}
+
 void Session::reset() noexcept {
   for (const PlanBuffer& buffer : plan_->buffers) {
     if (buffer.kind != BufferKind::kState && buffer.kind != BufferKind::kRing) continue;
@@ -175,7 +195,9 @@ void Session::reset() noexcept {
     base_[buffer] = state_ + plan_->buffers[buffer].offset;
     ring_frame_[i] = 0;
   }
-  clock_ = {};
+  clock_.tick = 0;
+  clock_.end = -1;
+  clock_.start = 0;
 }
 
 void Session::copy_state(const Session& other) noexcept {
@@ -183,8 +205,8 @@ void Session::copy_state(const Session& other) noexcept {
   for (size_t i = 0; i < plan_->rings.size(); ++i) {
     const Ring& ring = plan_->rings[i];
     ring_frame_[i] = other.ring_frame_[i];
-    base_[ring.buffer] = state_ + plan_->buffers[ring.buffer].offset +
-                         ring_frame_[i] * ring.row_bytes;
+    base_[ring.buffer] =
+        state_ + plan_->buffers[ring.buffer].offset + ring_frame_[i] * ring.row_bytes;
   }
   clock_ = other.clock_;
   if (!bindings_.empty()) bindings_[0].second = other.bindings_[0].second;
@@ -200,7 +222,7 @@ int64_t Session::output_frames(size_t index) const noexcept {
 Session::Valid Session::valid_frames(size_t index) const noexcept {
   const PlanStream& stream = plan_->outputs[index].stream;
   if (stream.axis < 0 || clock_.tick == 0) return {};
-  const int64_t begin = (clock_.tick - 1) * stream.pulse;
+  const int64_t begin = clock_.position(stream.pulse) - stream.pulse;
   const int64_t frames = output_frames(index);
   const int64_t end = frames < 0 ? begin + stream.pulse : stream.delay + frames;
   const int64_t first = std::max(begin, stream.delay);
@@ -210,9 +232,12 @@ Session::Valid Session::valid_frames(size_t index) const noexcept {
 
 int64_t Session::steps_left() const noexcept {
   if (clock_.end < 0) return -1;
+  const auto steps = [](int64_t frames, int64_t pulse) {
+    return frames <= 0 ? 0 : (frames + pulse - 1) / pulse;
+  };
   int64_t needed = 0;
   if (plan_->stream_pulse > 0) {
-    needed = (clock_.end + plan_->stream_pulse - 1) / plan_->stream_pulse;
+    needed = steps(clock_.end - clock_.position(plan_->stream_pulse), plan_->stream_pulse);
   }
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const PlanStream& stream = plan_->outputs[i].stream;
@@ -220,9 +245,10 @@ int64_t Session::steps_left() const noexcept {
     const int64_t frames = output_frames(i);
     if (frames < 0) return -1;
     if (frames == 0) continue;
-    needed = std::max(needed, (stream.delay + frames + stream.pulse - 1) / stream.pulse);
+    const int64_t left = stream.delay + frames - clock_.position(stream.pulse);
+    needed = std::max(needed, steps(left, stream.pulse));
   }
-  return std::max<int64_t>(0, needed - clock_.tick);
+  return needed;
 }
 
 }  // namespace rill

@@ -38,8 +38,14 @@ class Session {
   /// Tell the length of the stream: the value of its symbol. At the latest before the step that
   /// takes the last frames.
   void announce_end(int64_t frames) noexcept;
+  /// Announce the end, unless the model has no output for a stream of that length.
+  /// Errors: kShape; nothing has changed then.
+  Status try_end(int64_t frames);
   bool end_announced() const { return clock_.end >= 0; }
+  int64_t end() const { return clock_.end; }
   int64_t ticks() const { return clock_.tick; }
+  /// Where the next step begins, on a wire of that many frames per step.
+  int64_t position(int64_t frames) const { return clock_.position(frames); }
   /// Begin anew, as a new session would. Real-time: yes.
   void reset() noexcept;
   /// Copy all state from another session of the same plan. Real-time: yes.
@@ -53,7 +59,7 @@ class Session {
     int64_t count = 0;
   };
   Valid valid_frames(size_t index) const noexcept;
-  /// Steps still needed after `ticks()` until every output frame is out; -1 if unknown.
+  /// Steps still needed until every output frame is out; -1 if unknown.
   int64_t steps_left() const noexcept;
 
   /// Call with the node and the nanoseconds of every step; null stops it. Not real-time.
@@ -62,6 +68,7 @@ class Session {
   int64_t memory_bytes() const { return block_bytes_; }
 
  private:
+  friend class SavedState;
   explicit Session(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
   Status allocate();
   void advance_rings() noexcept;

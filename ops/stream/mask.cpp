@@ -60,7 +60,7 @@ void fill_frames(const View& view, int axis, int64_t first, int64_t last, const 
 }
 
 void run(const MaskArgs& args, const Frame& frame) noexcept {
-  const int64_t first = frame.clock->tick * args.pulse;
+  const int64_t first = frame.clock->position(args.pulse);
   int64_t end = INT64_MAX;
   if (frame.clock->end >= 0 || args.op->end.is_const()) {
     end = args.op->end.eval(*frame.bindings).value_or(INT64_MAX);

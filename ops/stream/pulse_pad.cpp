@@ -80,7 +80,7 @@ void run(const PadArgs& args, const Frame& frame) noexcept {
   const PulsePad& op = *args.op;
   const View view = frame.view(args.view);
   const int64_t frames = view.extent(static_cast<int>(op.axis));
-  const int64_t begin = frame.clock->tick * (frames - op.overlap);
+  const int64_t begin = frame.clock->position(frames - op.overlap);
   const bool known = frame.clock->end >= 0;
   const int64_t end = known || op.end_input.is_const()
                           ? op.end_input.eval(*frame.bindings).value_or(INT64_MAX)

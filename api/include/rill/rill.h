@@ -154,6 +154,7 @@ typedef struct rill_io_info {
   const char* const* dims; /**< one text per axis: "1", "S", "2*S+1" */
   const int64_t* shape;    /**< null while an axis is symbolic */
   int64_t bytes;           /**< -1 while an axis is symbolic */
+  int32_t stream_axis;     /**< of a plan: the axis that streams; -1: none */
 } rill_io_info;
 
 /** Tell how many inputs or outputs there are; 0 if the handle is not valid. */
@@ -261,8 +262,17 @@ typedef struct rill_view {
   void* data;
 } rill_view;
 
+typedef struct rill_session_opts {
+  uint32_t size;
+  int64_t max_push; /**< rill_push takes at least so many frames while nothing is pulled; 0: a pulse
+                         at a time */
+} rill_session_opts;
+
 /** Allocate all that one run or stream needs. */
 RILL_API rill_status rill_session_new(rill_plan* plan, rill_session** session);
+/** As rill_session_new, with options; null for none. */
+RILL_API rill_status rill_session_open(rill_plan* plan, const rill_session_opts* opts,
+                                       rill_session** session);
 /** Make a session that goes on from the same state, with input and output buffers of its own. */
 RILL_API rill_status rill_session_clone(const rill_session* session, rill_session** copy);
 /** Null is fine. */
@@ -305,6 +315,43 @@ RILL_API rill_status rill_valid_frames(const rill_session* session, size_t outpu
  *  output came out. Both pointers may be null. Real-time: yes. */
 RILL_API rill_status rill_position(const rill_session* session, size_t output, int64_t* frames_in,
                                    int64_t* frames_out);
+/* A stream is run in one of two ways, from its beginning or rill_session_reset on: pulse by pulse
+ * with rill_step, as above, or with any number of frames at a time, as follows. */
+
+/** Take frames of an input that streams: any number, 0 too. `frames` has the input's type and shape,
+ *  but any extent along its streaming axis, and any strides. `taken` tells how many were taken, from
+ *  the first on: fewer than given where outputs have to be pulled before (see max_push), or another
+ *  input is behind by a pulse. They pass through the input's buffer.
+ *  Real-time: yes. Errors: RILL_E_ARG, _SHAPE, _DTYPE; RILL_E_STATE after rill_finish, or in a
+ *  stream that rill_step runs. */
+RILL_API rill_status rill_push(rill_session* session, size_t input, const rill_view* frames,
+                               int64_t* taken);
+/** Hand out frames of an output that streams, without its delay: as many as there are, at most as
+ *  `frames` has room for. `given` tells how many were written, from the first on. 0 after
+ *  rill_finish: there are no more.
+ *  Real-time: yes. Errors: as rill_push. */
+RILL_API rill_status rill_pull(rill_session* session, size_t output, const rill_view* frames,
+                               int64_t* given);
+/** Say that all frames have been pushed; rill_pull then brings out the tail. Outputs that do not
+ *  stream are final once all others are pulled.
+ *  Real-time: yes. Errors: RILL_E_SHAPE if the inputs end apart or the model has no output for a
+ *  stream of this length: more frames may be pushed; RILL_E_STATE if said already. */
+RILL_API rill_status rill_finish(rill_session* session);
+
+/** Tell how many bytes rill_state_save takes at most, until a state is loaded. */
+RILL_API rill_status rill_state_size(const rill_session* session, size_t* size);
+/** Write the state of a stream, with the frames that wait to be stepped or pulled, to memory aligned
+ *  to 8 bytes. Inputs that do not stream are not part of it. `written` tells how many bytes.
+ *  Real-time: yes. Errors: RILL_E_ARG if there is no room; RILL_E_STATE if the plan does not stream. */
+RILL_API rill_status rill_state_save(const rill_session* session, void* bytes, size_t size,
+                                     size_t* written);
+/** Go on where a stream was saved. The plan may be another one, of the same model with its symbols
+ *  bound alike: another pulse, other options, another machine.
+ *  Errors: RILL_E_PARSE for bytes that are no state, cut short, damaged, or of another version;
+ *  RILL_E_STATE for the state of another model, and where pulses differ in the delay of a node, with
+ *  its name. */
+RILL_API rill_status rill_state_load(rill_session* session, const void* bytes, size_t size);
+
 /** Run a plan that does not stream: copy the inputs in, step, copy the outputs out. Any strides.
  *  Errors: RILL_E_ARG, _SHAPE, _DTYPE naming the view; RILL_E_STATE for a pulsed plan. */
 RILL_API rill_status rill_run(rill_session* session, const rill_view* inputs, size_t input_count,

@@ -310,6 +310,15 @@ class Session {
     if (rill_session_new(plan.get(), &session) != RILL_OK) return Error::last();
     return Session(session, plan);
   }
+  /// `push` takes at least `max_push` frames while nothing is pulled.
+  static Result<Session> make(const Plan& plan, int64_t max_push) {
+    rill_session_opts opts = {};
+    opts.size = sizeof(opts);
+    opts.max_push = max_push;
+    rill_session* session = nullptr;
+    if (rill_session_open(plan.get(), &opts, &session) != RILL_OK) return Error::last();
+    return Session(session, plan);
+  }
   Result<Session> clone() const {
     rill_session* copy = nullptr;
     if (rill_session_clone(get(), &copy) != RILL_OK) return Error::last();
@@ -361,6 +370,32 @@ class Session {
   Status step_last(int64_t valid_frames) {
     return Status::of(rill_step_partial(get(), valid_frames));
   }
+  /// Take frames of any number: row-major, like the input but for the extent of its streaming axis.
+  /// Tells how many were taken: fewer where outputs have to be pulled before. Real-time: yes.
+  template <class T>
+  Result<int64_t> push(size_t input, const T* frames, int64_t count) {
+    return move_frames(RILL_INPUT, input, const_cast<T*>(frames), count, rill_push);
+  }
+  /// Hand out frames, without the delay, to memory that is row-major with `room` frames on the
+  /// streaming axis. Tells how many. Real-time: yes.
+  template <class T>
+  Result<int64_t> pull(size_t output, T* frames, int64_t room) {
+    return move_frames(RILL_OUTPUT, output, frames, room, rill_pull);
+  }
+  /// Say that all frames have been pushed; `pull` then brings out the tail. Real-time: yes.
+  Status finish() { return Status::of(rill_finish(get())); }
+  /// The state as bytes, for a session of any plan of the same model.
+  Result<std::vector<uint8_t>> save() const {
+    size_t size = 0;
+    if (rill_state_size(get(), &size) != RILL_OK) return Error::last();
+    std::vector<uint8_t> bytes(size);
+    if (rill_state_save(get(), bytes.data(), size, &size) != RILL_OK) return Error::last();
+    bytes.resize(size);
+    return bytes;
+  }
+  Status load(const std::vector<uint8_t>& bytes) {
+    return Status::of(rill_state_load(get(), bytes.data(), bytes.size()));
+  }
   /// Run one step of the tail; tells how many frames are left. Real-time: yes.
   Result<int64_t> flush() {
     int64_t left = 0;
@@ -387,6 +422,31 @@ class Session {
     view.dtype = dtype_of<T>();
     view.data = data;
     return Status::of(bind_buffer(get(), index, &view));
+  }
+
+  template <class T, class Move>
+  Result<int64_t> move_frames(rill_dir dir, size_t index, T* data, int64_t count, Move move) {
+    rill_view view = empty_view();
+    const rill_status found = dir == RILL_INPUT ? rill_input_buffer(get(), index, &view)
+                                                : rill_output_buffer(get(), index, &view);
+    if (found != RILL_OK) return Error::last();
+    const int axis = stream_axis(dir, index);
+    int64_t shape[RILL_MAX_RANK];
+    for (uint32_t i = 0; i < view.rank; ++i) {
+      shape[i] = static_cast<int>(i) == axis ? count : view.shape[i];
+    }
+    view.dtype = dtype_of<T>();
+    view.shape = shape;
+    view.strides = nullptr;
+    view.data = data;
+    int64_t moved = 0;
+    if (move(get(), index, &view, &moved) != RILL_OK) return Error::last();
+    return moved;
+  }
+  int stream_axis(rill_dir dir, size_t index) const {
+    rill_io_info info = {};
+    info.size = sizeof(info);
+    return rill_plan_io(plan_.get(), dir, index, &info) == RILL_OK ? info.stream_axis : -1;
   }
 
   std::unique_ptr<rill_session, Free> session_;

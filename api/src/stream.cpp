@@ -1,0 +1,186 @@
+// Streams that are pushed, and the saved state of streams.
+
+#include "api/src/errors.h"
+#include "api/src/handles.h"
+#include "core/exec/saved.h"
+
+using rill::api::alive;
+using rill::api::Drive;
+using rill::api::kNotASession;
+using rill::api::refuse;
+using rill::api::report;
+
+namespace {
+
+rill_status check_streams(const char* function, const rill_session* session) {
+  if (!alive(session)) return refuse(RILL_E_ARG, "%s: %s", function, kNotASession);
+  if (session->feed) return RILL_OK;
+  return refuse(RILL_E_STATE, "%s: the plan does not stream", function);
+}
+
+rill_status take_pushes(const char* function, rill_session* session) {
+  if (session->drive == Drive::kSteps) {
+    return refuse(RILL_E_STATE, "%s: this stream is run by rill_step: reset it before", function);
+  }
+  session->drive = Drive::kPushes;
+  return RILL_OK;
+}
+
+/// Type and shape against what the plan expects, but for the extent of the axis that streams.
+rill_status check_frames(const char* function, const rill::api::IoText& io, int axis,
+                         const rill_view* view) {
+  const rill_status known = rill::api::check_size(view, "rill_view");
+  if (known != RILL_OK) return known;
+  if (axis < 0) {
+    return refuse(RILL_E_ARG, "%s: \"%s\" does not stream", function, io.name.c_str());
+  }
+  if (view->dtype != static_cast<rill_dtype>(io.dtype)) {
+    return refuse(RILL_E_DTYPE, "%s: \"%s\" is %s, found %s", function, io.name.c_str(),
+                  rill_dtype_name(static_cast<rill_dtype>(io.dtype)), rill_dtype_name(view->dtype));
+  }
+  if (view->rank != io.shape.size()) {
+    return refuse(RILL_E_SHAPE, "%s: \"%s\" is %s, found rank %u", function, io.name.c_str(),
+                  io.text.c_str(), static_cast<unsigned>(view->rank));
+  }
+  if (!view->shape) return refuse(RILL_E_ARG, "%s: view without shape", function);
+  for (size_t i = 0; i < io.shape.size(); ++i) {
+    const bool frames = static_cast<int>(i) == axis;
+    if (frames ? view->shape[i] >= 0 && view->shape[i] <= INT64_MAX / 64
+               : view->shape[i] == io.shape[i]) {
+      continue;
+    }
+    return refuse(RILL_E_SHAPE, "%s: \"%s\" is %s, found %lld on axis %zu", function,
+                  io.name.c_str(), io.text.c_str(), static_cast<long long>(view->shape[i]), i);
+  }
+  if (view->shape[axis] > 0 && io.bytes > 0 && !view->data) {
+    return refuse(RILL_E_ARG, "%s: view without data", function);
+  }
+  const size_t element = rill_dtype_size(view->dtype);
+  if (element > 0 && reinterpret_cast<uintptr_t>(view->data) % element != 0) {
+    return refuse(RILL_E_ARG, "%s: \"%s\": data is not aligned to its elements of %zu bytes",
+                  function, io.name.c_str(), element);
+  }
+  return RILL_OK;
+}
+
+rill::View view_of(const rill::api::IoText& io, const rill_view& view) {
+  rill::View out;
+  out.dtype = io.dtype;
+  out.q = io.q;
+  out.rank = static_cast<int>(io.shape.size());
+  int64_t stride = 1;
+  for (size_t axis = io.shape.size(); axis-- > 0;) {
+    out.shape[axis] = view.shape[axis];
+    out.stride[axis] = view.strides ? view.strides[axis] : stride;
+    stride *= view.shape[axis];
+  }
+  out.data = view.data;
+  return out;
+}
+
+/// What rill_push and rill_pull have in common.
+rill_status check_move(const char* function, rill_session* session, rill_dir dir, size_t index,
+                       const rill_view* frames, int64_t* moved) {
+  const rill_status streams = check_streams(function, session);
+  if (streams != RILL_OK) return streams;
+  const auto& io = session->plan->io[dir];
+  if (index >= io.size()) {
+    return refuse(RILL_E_ARG, "%s: no %s %zu: there are %zu", function,
+                  dir == RILL_INPUT ? "input" : "output", index, io.size());
+  }
+  if (!moved) return refuse(RILL_E_ARG, "%s: no place for the count of frames", function);
+  const rill_status fits = check_frames(function, *io[index], io[index]->stream_axis, frames);
+  if (fits != RILL_OK) return fits;
+  return take_pushes(function, session);
+}
+
+}  // namespace
+
+extern "C" {
+
+rill_status rill_push(rill_session* session, size_t input, const rill_view* frames,
+                      int64_t* taken) {
+  const rill_status fits = check_move("rill_push", session, RILL_INPUT, input, frames, taken);
+  if (fits != RILL_OK) return fits;
+  if (session->feed->finished()) {
+    return refuse(RILL_E_STATE,
+                  "rill_push: the stream is finished: pull its tail, or begin anew with "
+                  "rill_session_reset");
+  }
+  const rill::api::IoText& io = *session->plan->io[RILL_INPUT][input];
+  *taken = session->feed->push(input, view_of(io, *frames));
+  return RILL_OK;
+}
+
+rill_status rill_pull(rill_session* session, size_t output, const rill_view* frames,
+                      int64_t* given) {
+  const rill_status fits = check_move("rill_pull", session, RILL_OUTPUT, output, frames, given);
+  if (fits != RILL_OK) return fits;
+  const rill::api::IoText& io = *session->plan->io[RILL_OUTPUT][output];
+  *given = session->feed->pull(output, view_of(io, *frames));
+  return RILL_OK;
+}
+
+rill_status rill_finish(rill_session* session) {
+  const rill_status streams = check_streams("rill_finish", session);
+  if (streams != RILL_OK) return streams;
+  const rill_status free = take_pushes("rill_finish", session);
+  if (free != RILL_OK) return free;
+  if (session->feed->finished()) {
+    return refuse(RILL_E_STATE, "rill_finish: the stream is finished already");
+  }
+  const rill::Status finished = session->feed->finish();
+  if (!finished.ok()) return report(finished);
+  session->end_frames = session->feed->pushed(static_cast<size_t>(session->plan->stream_input));
+  return RILL_OK;
+}
+
+rill_status rill_state_size(const rill_session* session, size_t* size) {
+  const rill_status streams = check_streams("rill_state_size", session);
+  if (streams != RILL_OK) return streams;
+  if (!size) return refuse(RILL_E_ARG, "rill_state_size: no place for the size");
+  rill::SavedState state(session->session.get(), session->feed.get());
+  *size = static_cast<size_t>(state.most_bytes());
+  return RILL_OK;
+}
+
+rill_status rill_state_save(const rill_session* session, void* bytes, size_t size,
+                            size_t* written) {
+  const rill_status streams = check_streams("rill_state_save", session);
+  if (streams != RILL_OK) return streams;
+  if (!bytes || !written) return refuse(RILL_E_ARG, "rill_state_save: no place for the state");
+  if (reinterpret_cast<uintptr_t>(bytes) % 8 != 0) {
+    return refuse(RILL_E_ARG, "rill_state_save: the memory is not aligned to 8 bytes");
+  }
+  rill::SavedState state(session->session.get(), session->feed.get());
+  const int64_t used = state.save({static_cast<std::byte*>(bytes), size});
+  if (used < 0) {
+    return refuse(RILL_E_ARG, "rill_state_save: %zu bytes: expected %lld, see rill_state_size",
+                  size, static_cast<long long>(state.most_bytes()));
+  }
+  *written = static_cast<size_t>(used);
+  return RILL_OK;
+}
+
+rill_status rill_state_load(rill_session* session, const void* bytes, size_t size) {
+  const rill_status streams = check_streams("rill_state_load", session);
+  if (streams != RILL_OK) return streams;
+  if (!bytes) return refuse(RILL_E_ARG, "rill_state_load: no bytes");
+  if (reinterpret_cast<uintptr_t>(bytes) % 8 != 0) {
+    return refuse(RILL_E_ARG, "rill_state_load: the bytes are not aligned to 8");
+  }
+  rill::SavedState state(session->session.get(), session->feed.get());
+  const rill::Status loaded = state.load({static_cast<const std::byte*>(bytes), size});
+  if (!loaded.ok()) return report(loaded);
+  const rill::Session& inner = *session->session;
+  session->gave_frames = false;
+  session->drive = session->feed->idle() ? Drive::kOpen : Drive::kPushes;
+  session->end_frames = -1;
+  if (inner.end_announced()) {
+    session->end_frames =
+        inner.end() * session->plan->input_pulse() / session->plan->plan->stream_pulse;
+  }
+  return RILL_OK;
+}
+
+}  // extern "C"

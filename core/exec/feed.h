@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/exec/session.h"
+
+namespace rill {
+
+/// Takes the frames of a stream as they come, any number at a time, and hands out those of the
+/// whole run: no pulse, delay or tail is to be seen. Steps the session as soon as every input that
+/// streams has a pulse and there is room for what comes out.
+///
+/// Where outputs may end before inputs do, the model has to know the end together with the last
+/// frames (`Plan::late_end` is false): a pulse that is full then waits for the frame behind it, or
+/// for `finish`.
+/// Thread: one at a time. Real-time: push, pull, finish and reset, if they do not fail.
+class Feed {
+ public:
+  /// `max_push`: how many frames of the first input that streams are taken at least, with the other
+  /// inputs in step and nothing pulled meanwhile.
+  /// Errors: kNoMem; kState if the plan does not stream.
+  static Result<std::unique_ptr<Feed>> make(Session* session, int64_t max_push);
+
+  /// Take frames of an input that streams; its axis may have any extent. Tells how many were taken:
+  /// fewer than given where outputs have to be pulled, or other inputs to be pushed, before.
+  int64_t push(size_t input, const View& frames) noexcept;
+  /// Hand out frames of an output that streams, at most as many as `into` has. Tells how many.
+  int64_t pull(size_t output, const View& into) noexcept;
+  /// Say that all frames have been pushed; then `pull` brings out the tail.
+  /// Errors: kShape if inputs end apart, or the model has no output for that length; kUnsupported
+  /// if the length of an output is unknown. Nothing has changed then.
+  Status finish();
+  bool finished() const { return session_->end_announced(); }
+
+  /// Whether frames wait in between, so that a plain step of the session would be wrong.
+  bool idle() const;
+  int64_t pushed(size_t input) const;
+  int64_t pulled(size_t output) const { return outs_[output].pulled; }
+  void reset() noexcept;
+  /// Go on as another feed of the same plan; the sessions are copied by whoever calls.
+  void copy(const Feed& other);
+  int64_t memory_bytes() const { return static_cast<int64_t>(queue_.size()); }
+
+ private:
+  friend class SavedState;
+
+  /// Frames one behind the other, taken from the front.
+  struct Rows {
+    std::vector<std::byte> bytes;
+    int64_t count = 0;
+    int64_t taken = 0;
+    int64_t left() const { return count - taken; }
+  };
+  struct In {
+    int axis = -1;
+    int64_t frame_bytes = 0;
+    int64_t filled = 0;  ///< frames in the session's buffer
+    Rows early;          ///< frames of a state that was loaded, before those that are pushed now
+  };
+  struct Out {
+    int axis = -1;
+    int64_t frame_bytes = 0;
+    std::byte* queue = nullptr;
+    int64_t capacity = 0;  ///< frames
+    int64_t head = 0;
+    int64_t queued = 0;
+    int64_t first = 0;  ///< in the session's buffer
+    int64_t rest = 0;
+    int64_t pulled = 0;
+    Rows early;
+  };
+
+  explicit Feed(Session* session) : session_(session) {}
+  bool advance(bool more) noexcept;
+  void run_step() noexcept;
+  void refill(size_t input) noexcept;
+  void settle(size_t output) noexcept;
+  int64_t take_queued(size_t output, const View& into, int64_t at) noexcept;
+  /// Frames that may be handed out: those that may turn out to lie behind the end are kept.
+  int64_t available(size_t output) const;
+  void drop_behind_end(size_t output) noexcept;
+  /// Frames that were stepped, or lie in the session's buffer.
+  int64_t seen(size_t input) const;
+
+  Session* session_;
+  std::vector<In> ins_;
+  std::vector<Out> outs_;
+  std::vector<std::byte> queue_;
+};
+
+/// A part of a view: `count` frames from `first` on.
+View frames_of(const View& view, int axis, int64_t first, int64_t count);
+/// As `like`, but `count` frames one behind the other, each row-major, at `data`.
+View frame_rows(const View& like, int axis, int64_t count, void* data);
+/// The bytes of one frame.
+int64_t frame_bytes(const View& view, int axis);
+
+}  // namespace rill

@@ -1,0 +1,471 @@
+#include "core/exec/saved.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/checked.h"
+#include "core/graph/fingerprint.h"
+
+namespace rill {
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "saved states are written as they lie");
+
+namespace {
+
+constexpr char kMagic[8] = {'r', 'i', 'l', 'l', 's', 't', 'a', 't'};
+constexpr uint32_t kVersion = 1;
+constexpr int64_t kMostFrames = int64_t{1} << 53;
+
+int64_t padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
+
+View row_major(const View& like, void* data) {
+  View view = like;
+  int64_t stride = 1;
+  for (int i = like.rank; i-- > 0;) {
+    view.stride[static_cast<size_t>(i)] = stride;
+    stride *= like.extent(i);
+  }
+  view.data = data;
+  return view;
+}
+
+uint64_t checksum(const std::byte* data, int64_t size) {
+  Hasher hash;
+  hash.bytes(data, static_cast<size_t>(size));
+  return hash.value()[0];
+}
+
+}  // namespace
+
+struct SavedState::Header {
+  char magic[8];
+  uint32_t version;
+  uint32_t header_bytes;
+  int64_t bytes;
+  uint64_t checksum;  ///< of all that follows
+  Fingerprint model;
+  int64_t position;  ///< frames that were stepped, in the stream symbol
+  int64_t end;       ///< value of the stream symbol, -1 while unknown
+  int64_t unit;      ///< how much of the stream symbol a step took
+  uint32_t wires;
+  uint32_t states;
+  uint32_t inputs;
+  uint32_t outputs;
+};
+
+/// What was kept under a name: a ring if `axis` is not -1.
+struct SavedState::Entry {
+  std::string_view name;
+  int64_t axis = -1;
+  View value;  ///< row-major, in the saved bytes
+  bool used = false;
+};
+
+struct SavedState::Rows {
+  int64_t frames = 0;
+  int64_t frame_bytes = 0;
+  const std::byte* data = nullptr;
+};
+
+struct SavedState::Parsed {
+  Header header;
+  std::span<const int64_t> delays;
+  std::vector<Entry> entries;
+  std::vector<Rows> inputs;
+  std::vector<Rows> outputs;
+};
+
+/// Appends to memory that may be too small, or absent to count only.
+class SavedState::Writer {
+ public:
+  explicit Writer(std::span<std::byte> to) : to_(to) {}
+
+  int64_t at() const { return at_; }
+  bool fits() const { return at_ <= static_cast<int64_t>(to_.size()); }
+  /// Gives room for that many bytes, padded with zeros; null if there is none.
+  std::byte* take(int64_t bytes) {
+    const int64_t begin = at_;
+    at_ += padded(bytes);
+    if (!fits()) return nullptr;
+    if (at_ > begin) std::memset(to_.data() + at_ - 8, 0, 8);
+    return to_.data() + begin;
+  }
+  void number(int64_t value) { copy(&value, sizeof value); }
+  void copy(const void* from, int64_t bytes) {
+    if (std::byte* to = take(bytes); to && bytes > 0) {
+      std::memcpy(to, from, static_cast<size_t>(bytes));
+    }
+  }
+  /// The frames of a view, one behind the other.
+  void frames(const View& view, int axis) {
+    std::byte* to = take(view.extent(axis) * frame_bytes(view, axis));
+    if (to) copy_view(view, frame_rows(view, axis, view.extent(axis), to));
+  }
+
+ private:
+  std::span<std::byte> to_;
+  int64_t at_ = 0;
+};
+
+/// Reads what may be anything: every count is checked against what is left.
+class SavedState::Reader {
+ public:
+  explicit Reader(std::span<const std::byte> from) : from_(from) {}
+
+  const std::byte* take(int64_t bytes) {
+    const auto left = static_cast<int64_t>(from_.size()) - at_;
+    if (bytes < 0 || bytes > left || padded(bytes) > left) {
+      good_ = false;
+      return nullptr;
+    }
+    const std::byte* begin = from_.data() + at_;
+    at_ += padded(bytes);
+    return begin;
+  }
+  int64_t number() {
+    int64_t value = 0;
+    const std::byte* from = take(sizeof value);
+    if (from) std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+  bool good() const { return good_; }
+  bool at_end() const { return at_ == static_cast<int64_t>(from_.size()); }
+
+ private:
+  std::span<const std::byte> from_;
+  int64_t at_ = 0;
+  bool good_ = true;
+};
+
+View SavedState::view_of(const PlanState& state) const {
+  const Operand& value = state.value;
+  View view;
+  view.dtype = value.dtype;
+  view.rank = value.rank;
+  view.shape = value.shape;
+  view.stride = value.stride;
+  view.data = session_.base_[value.ref.buffer] + value.ref.offset;
+  return view;
+}
+
+int64_t SavedState::save(std::span<std::byte> to) const noexcept {
+  const Plan& plan = *session_.plan_;
+  Writer writer(to);
+  std::byte* head = writer.take(sizeof(Header));
+  for (const int64_t delay : plan.wire_delays) writer.number(delay);
+  for (const PlanState& state : plan.states) {
+    const View view = view_of(state);
+    const auto name_bytes = static_cast<int64_t>(state.name.size());
+    writer.number(name_bytes);
+    writer.copy(state.name.data(), name_bytes);
+    writer.number(static_cast<int64_t>(view.dtype));
+    writer.number(state.axis);
+    writer.number(view.rank);
+    for (int i = 0; i < view.rank; ++i) writer.number(view.extent(i));
+    std::byte* data = writer.take(view.volume() * dtype_size(view.dtype));
+    if (data && view.volume() > 0) copy_view(view, row_major(view, data));
+  }
+  for (size_t i = 0; feed_ && i < plan.inputs.size(); ++i) {
+    const Feed::In& in = feed_->ins_[i];
+    const int64_t early = in.early.left();
+    writer.number(in.axis < 0 ? 0 : in.filled + early);
+    writer.number(in.frame_bytes);
+    if (in.axis < 0) continue;
+    // The buffer is filled up before frames are pushed: those of a loaded state come last.
+    std::byte* data = writer.take((in.filled + early) * in.frame_bytes);
+    if (!data) continue;
+    const View buffer = session_.input(i);
+    copy_view(frames_of(buffer, in.axis, 0, in.filled),
+              frame_rows(buffer, in.axis, in.filled, data));
+    if (early > 0) {
+      std::memcpy(data + in.filled * in.frame_bytes,
+                  in.early.bytes.data() + in.early.taken * in.frame_bytes,
+                  static_cast<size_t>(early * in.frame_bytes));
+    }
+  }
+  for (size_t i = 0; feed_ && i < plan.outputs.size(); ++i) {
+    const Feed::Out& out = feed_->outs_[i];
+    const int64_t early = out.early.left();
+    writer.number(out.axis < 0 ? 0 : early + out.queued + out.rest);
+    writer.number(out.frame_bytes);
+    if (out.axis < 0) continue;
+    std::byte* data = writer.take((early + out.queued + out.rest) * out.frame_bytes);
+    if (!data) continue;
+    const auto append = [&](const std::byte* from, int64_t frames) {
+      if (frames > 0) std::memcpy(data, from, static_cast<size_t>(frames * out.frame_bytes));
+      data += frames * out.frame_bytes;
+    };
+    append(out.early.bytes.data() + out.early.taken * out.frame_bytes, early);
+    const int64_t first = std::min(out.queued, out.capacity - out.head);
+    append(out.queue + out.head * out.frame_bytes, first);
+    append(out.queue, out.queued - first);
+    const View buffer = session_.output(i);
+    copy_view(frames_of(buffer, out.axis, out.first, out.rest),
+              frame_rows(buffer, out.axis, out.rest, data));
+  }
+  if (!writer.fits()) return -1;
+  Header header{};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.version = kVersion;
+  header.header_bytes = sizeof(Header);
+  header.bytes = writer.at();
+  header.model = plan.model;
+  header.position = session_.position(plan.stream_pulse);
+  header.end = session_.end();
+  header.unit = plan.stream_pulse;
+  header.wires = static_cast<uint32_t>(plan.wire_delays.size());
+  header.states = static_cast<uint32_t>(plan.states.size());
+  header.inputs = feed_ ? static_cast<uint32_t>(plan.inputs.size()) : 0;
+  header.outputs = feed_ ? static_cast<uint32_t>(plan.outputs.size()) : 0;
+  std::memcpy(head, &header, sizeof header);
+  constexpr int64_t kSummed = offsetof(Header, checksum) + sizeof(uint64_t);
+  header.checksum = checksum(head + kSummed, header.bytes - kSummed);
+  std::memcpy(head, &header, sizeof header);
+  return header.bytes;
+}
+
+int64_t SavedState::most_bytes() const {
+  const Plan& plan = *session_.plan_;
+  int64_t bytes = sizeof(Header) + 8 * static_cast<int64_t>(plan.wire_delays.size());
+  for (const PlanState& state : plan.states) {
+    bytes += 8 * (4 + state.value.rank) + padded(static_cast<int64_t>(state.name.size()));
+    bytes += padded(state.value.volume() * dtype_size(state.value.dtype));
+  }
+  for (size_t i = 0; feed_ && i < plan.inputs.size(); ++i) {
+    const Feed::In& in = feed_->ins_[i];
+    const int64_t frames = in.axis < 0 ? 0 : plan.inputs[i].stream.pulse + in.early.count;
+    bytes += 16 + padded(frames * in.frame_bytes);
+  }
+  for (size_t i = 0; feed_ && i < plan.outputs.size(); ++i) {
+    const Feed::Out& out = feed_->outs_[i];
+    const int64_t frames =
+        out.axis < 0 ? 0 : plan.outputs[i].stream.pulse + out.capacity + out.early.count;
+    bytes += 16 + padded(frames * out.frame_bytes);
+  }
+  return bytes;
+}
+
+namespace {
+
+Status damaged(std::string_view how) { return fail(Code::kParse, "not a saved state: ", how); }
+
+}  // namespace
+
+Status SavedState::read(Reader* reader, Parsed* out) const {
+  const Header& header = out->header;
+  const std::byte* delays = reader->take(8 * static_cast<int64_t>(header.wires));
+  if (!delays) return damaged("it ends in the middle");
+  out->delays = {reinterpret_cast<const int64_t*>(delays), header.wires};
+  for (uint32_t s = 0; s < header.states; ++s) {
+    Entry entry;
+    const int64_t name_bytes = reader->number();
+    const std::byte* name = reader->take(name_bytes);
+    if (!name) return damaged("it ends in the middle");
+    entry.name = {reinterpret_cast<const char*>(name), static_cast<size_t>(name_bytes)};
+    const int64_t dtype = reader->number();
+    entry.axis = reader->number();
+    const int64_t rank = reader->number();
+    if (dtype < 0 || dtype > static_cast<int64_t>(DType::kBlob) || rank < 0 || rank > kMaxRank ||
+        entry.axis < -1 || entry.axis >= rank) {
+      return damaged("a type, rank or axis makes no sense");
+    }
+    entry.value.dtype = static_cast<DType>(dtype);
+    entry.value.rank = static_cast<int>(rank);
+    for (size_t i = 0; i < static_cast<size_t>(rank); ++i) entry.value.shape[i] = reader->number();
+    const auto volume = checked_volume({entry.value.shape.data(), static_cast<size_t>(rank)});
+    const auto bytes = volume ? checked_mul(*volume, dtype_size(entry.value.dtype)) : std::nullopt;
+    const std::byte* data = bytes ? reader->take(*bytes) : nullptr;
+    if (!data) return damaged("it ends in the middle");
+    entry.value = row_major(entry.value, const_cast<std::byte*>(data));
+    out->entries.push_back(entry);
+  }
+  for (auto* queues : {&out->inputs, &out->outputs}) {
+    const uint32_t count = queues == &out->inputs ? header.inputs : header.outputs;
+    for (uint32_t i = 0; i < count; ++i) {
+      Rows rows;
+      rows.frames = reader->number();
+      rows.frame_bytes = reader->number();
+      const auto bytes = checked_mul(rows.frames, rows.frame_bytes);
+      rows.data = bytes ? reader->take(*bytes) : nullptr;
+      if (!rows.data) return damaged("it ends in the middle");
+      queues->push_back(rows);
+    }
+  }
+  if (!reader->good() || !reader->at_end()) return damaged("its sizes do not add up");
+  return {};
+}
+
+/// Every wire must have whole frames at the place where the stream goes on.
+Status SavedState::check_position(const Header& header) const {
+  const Plan& plan = *session_.plan_;
+  const int64_t unit = plan.stream_pulse;
+  const bool sane = header.position >= 0 && header.position <= kMostFrames && header.end >= -1 &&
+                    header.end <= kMostFrames;
+  if (!sane) return damaged("a position makes no sense");
+  const auto suits = [&](int64_t pulse) {
+    const auto scaled = checked_mul(header.position, pulse);
+    return scaled && *scaled % unit == 0;
+  };
+  const auto refuse = [&](std::string_view what, std::string_view name) {
+    return fail(Code::kState, "the state stands at ", plan.stream_symbol, "=", header.position,
+                ", in the middle of a frame of ", what, " ", name);
+  };
+  for (const PlanIo& io : plan.inputs) {
+    if (io.stream.axis >= 0 && !suits(io.stream.pulse)) return refuse("input", io.name);
+  }
+  for (const PlanIo& io : plan.outputs) {
+    if (io.stream.axis >= 0 && !suits(io.stream.pulse)) return refuse("output", io.name);
+  }
+  for (const PlanState& state : plan.states) {
+    if (state.axis >= 0 && !suits(state.pulse)) return refuse("wire", state.name);
+  }
+  return {};
+}
+
+Status SavedState::check_wires(std::span<const int64_t> delays, int64_t unit) const {
+  const Plan& plan = *session_.plan_;
+  if (delays.size() != plan.wire_delays.size()) {
+    return fail(Code::kState, "the state has ", delays.size(), " wires, the plan ",
+                plan.wire_delays.size());
+  }
+  for (size_t i = 0; i < delays.size(); ++i) {
+    if (delays[i] == plan.wire_delays[i]) continue;
+    return fail(Code::kState, "the state cannot move from pulse ", unit, " to pulse ",
+                plan.stream_pulse, ": \"", plan.wires[i], "\" lags by ", delays[i],
+                " frames there and by ", plan.wire_delays[i], " here")
+        .hint("Load it into a plan with a pulse that gives the same delays, such as its own");
+  }
+  return {};
+}
+
+Result<std::vector<const SavedState::Entry*>> SavedState::match(const Parsed& parsed) const {
+  const Plan& plan = *session_.plan_;
+  std::vector<const Entry*> out;
+  std::vector<char> used(parsed.entries.size(), 0);
+  for (const PlanState& state : plan.states) {
+    const View own = view_of(state);
+    // Of a ring, frames from before the stream began are the plan's own.
+    const int64_t begun =
+        state.axis < 0 ? 0 : parsed.header.position * state.pulse / plan.stream_pulse;
+    const Entry* found = nullptr;
+    for (size_t i = 0; i < parsed.entries.size() && !found; ++i) {
+      const Entry& entry = parsed.entries[i];
+      if (entry.name != state.name || entry.axis != state.axis || used[i] ||
+          entry.value.dtype != own.dtype || entry.value.rank != own.rank) {
+        continue;
+      }
+      bool fits = true;
+      for (int axis = 0; axis < own.rank; ++axis) {
+        const int64_t there = entry.value.extent(axis);
+        fits &= axis == state.axis ? there >= std::min(own.extent(axis), begun)
+                                   : there == own.extent(axis);
+      }
+      if (!fits) continue;
+      found = &entry;
+      // Several rings may keep frames of one wire; what a node keeps comes in the order of its own.
+      used[i] = state.axis < 0;
+    }
+    if (!found) {
+      const PlanNode& node = plan.nodes[static_cast<size_t>(std::max(0, state.node))];
+      return fail(Code::kState, "the state cannot move from pulse ", parsed.header.unit,
+                  " to pulse ", plan.stream_pulse, ": it does not hold what \"", state.name,
+                  "\" keeps")
+          .in_node(node.name, node.op)
+          .hint("Load it into a plan made with the same pulse and options");
+    }
+    out.push_back(found);
+  }
+  return out;
+}
+
+Status SavedState::check_queues(const Parsed& parsed) const {
+  const Plan& plan = *session_.plan_;
+  const auto check = [&](const std::vector<Rows>& saved, const std::vector<PlanIo>& ios,
+                         auto own_bytes) -> Status {
+    if (saved.empty()) return {};
+    if (saved.size() != ios.size()) return damaged("its inputs or outputs are not the model's");
+    for (size_t i = 0; i < saved.size(); ++i) {
+      if (saved[i].frames == 0) continue;
+      if (!feed_ || saved[i].frame_bytes != own_bytes(i)) {
+        return damaged("its inputs or outputs are not the model's");
+      }
+    }
+    return {};
+  };
+  RILL_TRY(check(parsed.inputs, plan.inputs, [&](size_t i) { return feed_->ins_[i].frame_bytes; }));
+  return check(parsed.outputs, plan.outputs, [&](size_t i) { return feed_->outs_[i].frame_bytes; });
+}
+
+void SavedState::apply(const Parsed& parsed, std::span<const Entry* const> matches) {
+  const Plan& plan = *session_.plan_;
+  session_.reset();
+  session_.clock_.start = parsed.header.position;
+  if (parsed.header.end >= 0) session_.announce_end(parsed.header.end);
+  for (size_t s = 0; s < plan.states.size(); ++s) {
+    const PlanState& state = plan.states[s];
+    const View own = view_of(state);
+    if (own.volume() == 0) continue;
+    if (state.axis < 0) {
+      copy_view(matches[s]->value, own);
+      continue;
+    }
+    const int64_t begun = parsed.header.position * state.pulse / plan.stream_pulse;
+    const int64_t frames = std::min(own.extent(state.axis), begun);
+    const View& saved = matches[s]->value;
+    copy_view(frames_of(saved, state.axis, saved.extent(state.axis) - frames, frames),
+              frames_of(own, state.axis, own.extent(state.axis) - frames, frames));
+  }
+  if (!feed_) return;
+  feed_->reset();
+  const auto keep = [](const std::vector<Rows>& saved, auto* sides) {
+    for (size_t i = 0; i < saved.size(); ++i) {
+      auto& early = (*sides)[i].early;
+      early.count = saved[i].frames;
+      early.taken = 0;
+      early.bytes.assign(saved[i].data, saved[i].data + saved[i].frames * saved[i].frame_bytes);
+    }
+  };
+  keep(parsed.inputs, &feed_->ins_);
+  keep(parsed.outputs, &feed_->outs_);
+}
+
+Status SavedState::load(std::span<const std::byte> from) {
+  const Plan& plan = *session_.plan_;
+  Parsed parsed;
+  if (from.size() < sizeof(Header)) return damaged("it is too short");
+  Header& header = parsed.header;
+  std::memcpy(&header, from.data(), sizeof header);
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
+    return damaged("it does not begin like one");
+  }
+  if (header.version != kVersion || header.header_bytes != sizeof(Header)) {
+    return fail(Code::kParse, "a saved state of version ", header.version, ": this library reads ",
+                kVersion);
+  }
+  const auto size = static_cast<int64_t>(from.size());
+  if (header.bytes != size) {
+    return damaged(str_cat("it has ", size, " bytes of ", header.bytes));
+  }
+  constexpr int64_t kSummed = offsetof(Header, checksum) + sizeof(uint64_t);
+  if (header.checksum != checksum(from.data() + kSummed, size - kSummed)) {
+    return damaged("its checksum is wrong");
+  }
+  if (header.model != plan.model) {
+    return fail(Code::kState, "the state of another model: ", to_text(header.model), ", expected ",
+                to_text(plan.model))
+        .hint("States move between plans of one model, with its symbols bound alike");
+  }
+  Reader reader(from.subspan(sizeof(Header)));
+  RILL_TRY(read(&reader, &parsed));
+  RILL_TRY(check_position(header));
+  RILL_TRY(check_wires(parsed.delays, header.unit));
+  RILL_ASSIGN(const std::vector<const Entry*> matches, match(parsed));
+  RILL_TRY(check_queues(parsed));
+  apply(parsed, matches);
+  return {};
+}
+
+}  // namespace rill

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/exec/feed.h"
+#include "core/exec/session.h"
+
+namespace rill {
+
+/// The state of a stream as bytes: where it stands, what each node keeps, and the frames that wait
+/// to be stepped or pulled. A session of any plan of the same model goes on from it, whatever its
+/// pulse, kernels and memory layout: rings are written as the last frames of a wire, row by row.
+///
+///   header   magic, version, sizes, checksum, fingerprint of the model, position, end
+///   wires    how late each wire of the model is: pulses that give it other delays do not fit
+///   states   of each: name, type, shape, elements
+///   queues   of each input the frames not stepped yet, of each output those not pulled yet
+///
+/// Numbers are little-endian, everything begins at a multiple of 8 bytes.
+class SavedState {
+ public:
+  /// `feed` may be null: nothing waits then.
+  SavedState(Session* session, Feed* feed) : session_(*session), feed_(feed) {}
+
+  /// The most bytes that a save takes from now on, until a state is loaded.
+  int64_t most_bytes() const;
+  /// Write to memory that is aligned to 8 bytes; tells how many bytes, or -1 if there is no room.
+  /// Real-time: yes.
+  int64_t save(std::span<std::byte> to) const noexcept;
+  /// Go on from a state. Errors: kParse for what is no state, cut short, damaged, or of another
+  /// version; kState for that of another model, or one that cannot be moved to this plan, with the
+  /// node. Nothing has changed then.
+  Status load(std::span<const std::byte> from);
+
+ private:
+  class Writer;
+  class Reader;
+  struct Header;
+  struct Entry;
+  struct Rows;
+  struct Parsed;
+
+  Status read(Reader* reader, Parsed* out) const;
+  Status check_position(const Header& header) const;
+  Status check_wires(std::span<const int64_t> delays, int64_t unit) const;
+  Result<std::vector<const Entry*>> match(const Parsed& parsed) const;
+  Status check_queues(const Parsed& parsed) const;
+  void apply(const Parsed& parsed, std::span<const Entry* const> matches);
+  /// Where a state lies in this session.
+  View view_of(const PlanState& state) const;
+
+  Session& session_;
+  Feed* feed_;
+};
+
+}  // namespace rill
