@@ -14,6 +14,9 @@ namespace rill::pulse {
 struct PulsedWire {
   OutletId outlet;
   std::optional<StreamFact> stream;
+  int64_t ready = 0;      ///< the pulse from which on it is valid, if it does not stream
+  bool steady = false;    ///< the same frame at every position
+  TensorPtr frame;        ///< that frame of a steady stream, if it is known
   bool poisoned = false;  ///< its node was refused; what depends on it is not judged
   Status refused;         ///< why nothing may depend on it
 };
@@ -25,6 +28,8 @@ class Builder final : public PulseBuilder {
       : whole_(whole), options_(options), pulsed_(pulsed) {}
 
   void enter(int node_id);
+  /// Whether the rule of the node took care of inputs that are not valid from the start on.
+  bool waited() const { return waited_; }
   PulsedWire& wire_of(OutletId whole_outlet) { return wires_[whole_outlet]; }
   const std::vector<std::string>& approximations() const { return approximations_; }
 
@@ -39,6 +44,12 @@ class Builder final : public PulseBuilder {
   Dim pulsed(const Dim& dim) const override {
     return dim.substitute(options_.symbol, options_.pulse);
   }
+  Result<int64_t> frames_per_pulse(const Dim& length) const override;
+  const SymbolScope& scope() const override { return whole_.scope; }
+  int64_t ready(int i) override {
+    waited_ = true;
+    return wires_.at(input(i)).ready;
+  }
   Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op,
                                     std::vector<OutletId> inputs) override;
   Result<OutletId> konst(std::string_view suffix, Tensor value) override;
@@ -46,30 +57,50 @@ class Builder final : public PulseBuilder {
                          int64_t overlap) override;
   Result<OutletId> mask(OutletId wire, StreamFact* stream, bool begin, bool end,
                         const Tensor& value) override;
+  Result<OutletId> hold(OutletId wire, StreamFact* stream) override;
+  Result<OutletId> border(OutletId wire, StreamFact* stream, const StreamBorder& border) override;
   Result<Synced> sync() override;
   Result<TensorPtr> mapped_fill(const Synced& synced, int i, int out_axis) override;
   Result<OutletId> materialise(OutletId wire, StreamFact* stream) override;
   Result<OutletId> window(OutletId wire, StreamFact* stream, const StreamWindow& window) override;
   void set(int i, OutletId pulsed, std::optional<StreamFact> stream) override;
+  void set_steady(int i, TensorPtr frame) override {
+    PulsedWire& wire = wires_[{node_, i}];
+    wire.steady = true;
+    wire.frame = std::move(frame);
+  }
+  void set_latched(int i, OutletId pulsed, int64_t ready) override;
   void set_refused(int i, Status why) override;
   void note_approximation(std::string_view what) override { approximations_.emplace_back(what); }
   bool backward_chunks() const override { return options_.backward_chunks; }
   Status refusal(std::string cause, std::string_view way_out) const override;
 
-  /// Delay a wire until its end is announced before its frames after the end go by: nothing
-  /// where that holds already.
-  Result<OutletId> hold(OutletId wire, StreamFact* stream);
   /// Drop the first frames of every pulse.
   Result<OutletId> skip_frames(OutletId wire, const StreamFact& stream, int64_t frames);
 
  private:
+  /// A stream with frames of its own around it, before these are laid out.
+  struct Bordered {
+    OutletId source;
+    StreamFact stream;  ///< of the source
+    StreamBorder border;
+  };
+
+  Result<int64_t> meeting_delay();
+  const PulsedWire& input_wire(int i) const { return wires_.at(input(i)); }
   bool can_be_equal(const Dim& a, const Dim& b) const;
+  Status check_stride(int64_t frames, int64_t stride) const;
+  Result<OutletId> bordered_window(const Bordered& bordered, StreamFact* stream,
+                                   const StreamWindow& window);
+  Result<OutletId> lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown);
   OutletId input(int i) const { return node().inputs[static_cast<size_t>(i)]; }
 
   const Graph& whole_;
   const Options& options_;
   Graph* pulsed_;
   int node_ = -1;
+  bool waited_ = false;
+  std::map<OutletId, Bordered> bordered_;  ///< by the wire that has them laid out
   std::map<OutletId, PulsedWire> wires_;
   std::map<std::string, std::vector<OutletId>> seen_;  ///< nodes by what they are, to merge equals
   std::vector<std::string> approximations_;

@@ -110,15 +110,26 @@ void Pulsifier::node(int id) {
       refusals_.push_back(outlets.take_status());
       return poison(id);
     }
+    int64_t ready = 0;
+    for (const OutletId& input : node.inputs) {
+      ready = std::max(ready, builder_.wire_of(input).ready);
+    }
     for (size_t i = 0; i < outlets->size(); ++i) {
-      builder_.set(static_cast<int>(i), (*outlets)[i], std::nullopt);
+      builder_.set_latched(static_cast<int>(i), (*outlets)[i], ready);
     }
     return;
   }
   Status status = node.op->pulsify(builder_);
+  const bool waits = std::any_of(node.inputs.begin(), node.inputs.end(), [&](OutletId input) {
+    return builder_.wire_of(input).ready > 0;
+  });
+  if (status.ok() && waits && !builder_.waited()) {
+    status = builder_.refuse("Use frames of the stream elementwise only, or as first frames",
+                             "an input is taken from frames of the stream that arrive after its "
+                             "first pulse");
+  }
   if (status.ok()) return;
-  refusals_.push_back(
-      std::move(status).in_node(node.name, node.op->name()).at("", node.line));
+  refusals_.push_back(std::move(status).in_node(node.name, node.op->name()).at("", node.line));
   poison(id);
 }
 
@@ -142,8 +153,8 @@ Tensor ints(const std::vector<int64_t>& values) {
 }
 
 Tensor texts(const std::vector<std::string>& values) {
-  auto tensor = Tensor::of<std::string>(DType::kString, {static_cast<int64_t>(values.size())},
-                                        values);
+  auto tensor =
+      Tensor::of<std::string>(DType::kString, {static_cast<int64_t>(values.size())}, values);
   return std::move(tensor).value();
 }
 
@@ -312,10 +323,9 @@ Result<Graph> Pulsifier::run(Report* report) {
   if (!refusals_.empty()) return all_of(refusals_);
   RILL_TRY(outputs());
   describe(report);
-  const bool any_output =
-      std::any_of(whole_.outputs.begin(), whole_.outputs.end(), [&](const OutletId& outlet) {
-        return builder_.wire_of(outlet).stream.has_value();
-      });
+  const bool any_output = std::any_of(
+      whole_.outputs.begin(), whole_.outputs.end(),
+      [&](const OutletId& outlet) { return builder_.wire_of(outlet).stream.has_value(); });
   if (!any_output) {
     return fail(Code::kPulse, "no output of the model streams along ", options_.symbol);
   }
@@ -332,7 +342,12 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
   if (*pulse < 1 || *pulse > (int64_t{1} << 32)) {
     return fail(Code::kPulse, "pulse ", *pulse, ": expected at least 1 frame");
   }
-  RILL_ASSIGN(const Graph whole, declutter(graph));
+  Graph begun = graph;
+  // A stream has at least one frame; what fewer frames would give is nobody's concern.
+  if (!begun.scope.proves_ge(Dim::symbol(options.symbol), Dim(1))) {
+    RILL_TRY(begun.scope.assert_text(str_cat(options.symbol, " >= 1")));
+  }
+  RILL_ASSIGN(const Graph whole, declutter(begun));
   return Pulsifier(whole, options).run(report);
 }
 

@@ -17,10 +17,10 @@ struct Options {
 /// How an input or output streams.
 struct Stream {
   std::string name;
-  int axis = -1;           ///< -1: static
-  int64_t pulse = 0;       ///< frames per step
-  int64_t delay = 0;       ///< frames of this wire to drop
-  Dim length;              ///< frames of the whole stream, in the stream symbol
+  int axis = -1;      ///< -1: static
+  int64_t pulse = 0;  ///< frames per step
+  int64_t delay = 0;  ///< frames of this wire to drop
+  Dim length;         ///< frames of the whole stream, in the stream symbol
 };
 
 /// How a wire of the whole graph streams, and why it lags.

@@ -47,10 +47,11 @@ Status Op::pulsify(PulseBuilder& b) const {
     for (int i = 0; i < b.inputs(); ++i) {
       if (const auto stream = b.stream(i)) axis = stream->axis;
     }
-    return b.refuse("Move the operator out of the streaming part, or give it an axis that is not "
-                    "the stream's",
-                    "the frames of streaming axis ", axis,
-                    " are not independent of one another for this operator");
+    return b.refuse(
+        "Move the operator out of the streaming part, or give it an axis that is not "
+        "the stream's",
+        "the frames of streaming axis ", axis,
+        " are not independent of one another for this operator");
   }
   RILL_ASSIGN(const PulseBuilder::Synced synced, b.sync());
   const OpPtr bound = with_symbol(b.symbol(), b.pulsed(Dim::symbol(b.symbol())));
@@ -61,10 +62,13 @@ Status Op::pulsify(PulseBuilder& b) const {
     stream.axis = track->out[i];
     stream.dim = b.out(static_cast<int>(i)).dim(stream.axis);
     stream.fill = nullptr;
-    if (stream.delay < 0) {
-      RILL_ASSIGN(stream.fill, b.mapped_fill(synced, static_cast<int>(i), stream.axis));
+    TensorPtr frame;
+    if (stream.delay < 0 || synced.steady_known) {
+      RILL_ASSIGN(frame, b.mapped_fill(synced, static_cast<int>(i), stream.axis));
     }
+    if (stream.delay < 0) stream.fill = frame;
     b.set(static_cast<int>(i), outlets[i], stream);
+    if (synced.steady) b.set_steady(static_cast<int>(i), frame);
   }
   return {};
 }

@@ -16,9 +16,9 @@ namespace rill {
 /// them into its initial history.
 struct StreamFact {
   int axis = 0;
-  Dim dim;             ///< logical frames of the whole stream, an expression in the stream symbol
-  int64_t delay = 0;   ///< frames of this wire
-  TensorPtr fill;      ///< extent 1 on the axis, or rank 0; meaningful while delay < 0
+  Dim dim;            ///< logical frames of the whole stream, an expression in the stream symbol
+  int64_t delay = 0;  ///< frames of this wire
+  TensorPtr fill;     ///< extent 1 on the axis, or rank 0; meaningful while delay < 0
 
   bool has_prefix() const { return delay < 0; }
 };
@@ -29,7 +29,14 @@ struct StreamWindow {
   int64_t stride = 1;
   int64_t before = 0;  ///< padding
   int64_t after = 0;
-  Tensor pad_value;    ///< of rank 0
+  Tensor pad_value;  ///< of rank 0
+};
+
+/// Frames of a stream that are repeated at its ends: the nearest one, or those mirrored at it.
+struct StreamBorder {
+  int64_t before = 0;
+  int64_t after = 0;
+  bool reflect = false;
 };
 
 /// What an op's streaming rule sees: its inputs in the whole graph and in the pulsed one.
@@ -38,9 +45,9 @@ class PulseBuilder {
  public:
   virtual ~PulseBuilder() = default;
 
-  virtual const Node& node() const = 0;        ///< in the whole graph
-  virtual const Fact& in(int i) const = 0;     ///< in the whole graph
-  virtual const Fact& out(int i) const = 0;    ///< in the whole graph
+  virtual const Node& node() const = 0;      ///< in the whole graph
+  virtual const Fact& in(int i) const = 0;   ///< in the whole graph
+  virtual const Fact& out(int i) const = 0;  ///< in the whole graph
   int inputs() const { return static_cast<int>(node().inputs.size()); }
   virtual std::string_view symbol() const = 0;
   /// How input i streams; nothing if it is static.
@@ -52,6 +59,14 @@ class PulseBuilder {
   virtual Result<int64_t> pulse_of(OutletId pulsed, int axis) const = 0;
   /// Replace the stream symbol by the pulse.
   virtual Dim pulsed(const Dim& dim) const = 0;
+  /// Frames per pulse of a wire of that length, whose frames come from no input: positions, rows of
+  /// a table. Errors: kPulse if they are not the same for every pulse.
+  virtual Result<int64_t> frames_per_pulse(const Dim& length) const = 0;
+  /// What is known of the symbols; a stream has at least one frame.
+  virtual const SymbolScope& scope() const = 0;
+  /// From which pulse on input i is valid, if it does not stream: 0 unless it is taken from the
+  /// stream. Whoever asks takes care of it, as `sync` does.
+  virtual int64_t ready(int i) = 0;
 
   /// Append to the pulsed graph; merges with an equal node.
   virtual Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op,
@@ -66,12 +81,20 @@ class PulseBuilder {
   /// Overwrite the positions before the first frame, and after the last once it is known.
   virtual Result<OutletId> mask(OutletId wire, StreamFact* stream, bool begin, bool end,
                                 const Tensor& value) = 0;
+  /// Delay a stream until its end is announced before the frames after it go by: nothing where that
+  /// holds already.
+  virtual Result<OutletId> hold(OutletId wire, StreamFact* stream) = 0;
+  /// Put frames of the stream itself around it. The caller sets `stream->dim` afterwards.
+  virtual Result<OutletId> border(OutletId wire, StreamFact* stream,
+                                  const StreamBorder& border) = 0;
   /// Bring all streaming inputs to one delay, the smallest that all can have. The inputs that
   /// stream must agree in pulse and length. `tracks` tells the axis of each input.
   struct Synced {
     std::vector<OutletId> wires;
     StreamFact stream;  ///< of input `first`
     int first = -1;
+    bool steady = false;        ///< all inputs that stream are steady
+    bool steady_known = false;  ///< ... and all inputs are known
   };
   virtual Result<Synced> sync() = 0;
   /// The virtual first frame of output i: what this node makes of those of its inputs.
@@ -80,10 +103,16 @@ class PulseBuilder {
   virtual Result<OutletId> materialise(OutletId wire, StreamFact* stream) = 0;
   /// Prepare an input for an op that reads windows of it with no padding: mask, history,
   /// alignment. `stream` becomes that of the op's output, apart from axis and dim.
-  virtual Result<OutletId> window(OutletId wire, StreamFact* stream, const StreamWindow& window) = 0;
+  virtual Result<OutletId> window(OutletId wire, StreamFact* stream,
+                                  const StreamWindow& window) = 0;
 
   /// Say what output i is in the pulsed graph, and how it streams (nothing: static).
   virtual void set(int i, OutletId pulsed, std::optional<StreamFact> stream) = 0;
+  /// Say that output i, which streams, has the same frame at every position, before its beginning
+  /// too: it meets any delay as it is. `frame`: that frame if it is known, else null.
+  virtual void set_steady(int i, TensorPtr frame) = 0;
+  /// Say that output i does not stream, and is valid from the pulse on that has number `ready`.
+  virtual void set_latched(int i, OutletId pulsed, int64_t ready) = 0;
   /// Say that output i cannot stream: an error if anything needs it.
   virtual void set_refused(int i, Status why) = 0;
   /// Say that things were given up for speed or reach; recorded in the model's properties.

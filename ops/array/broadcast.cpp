@@ -5,7 +5,9 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/math/binary.h"
 #include "ops/math/elements.h"
+#include "ops/math/select.h"
 
 namespace rill::ops {
 namespace {
@@ -29,6 +31,35 @@ Status refuse_table(const PulseBuilder& b) {
   return b.refuse("Let the consumer repeat it: elementwise operators do, for extents of 1",
                   "a value that does not stream is repeated to ", b.out(0),
                   ", which depends on the length of the stream");
+}
+
+/// A value that does not stream is the same for all frames.
+Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
+  int axis = -1;
+  for (int i = 0; i < b.out(0).rank(); ++i) {
+    if (!b.out(0).dim(i).mentions(b.symbol())) continue;
+    if (axis >= 0 || b.ready(0) > 0) return refuse_table(b);
+    axis = i;
+  }
+  if (axis < 0) return refuse_table(b);
+  const Dim frames = b.out(0).dim(axis);
+  std::vector<Dim> pulsed;
+  for (const Dim& extent : op.shape) pulsed.push_back(b.pulsed(extent));
+  RILL_ASSIGN(const int64_t pulse, b.frames_per_pulse(frames));
+  pulsed[static_cast<size_t>(axis)] = Dim(pulse);
+  RILL_ASSIGN(const OutletId out,
+              b.add1("", std::make_shared<Broadcast>(std::move(pulsed)), {b.wire(0)}));
+  TensorPtr frame;
+  if (const TensorPtr& konst = b.in(0).konst) {
+    // With the axes of the output.
+    std::vector<int64_t> shape(static_cast<size_t>(b.out(0).rank() - konst->rank()), 1);
+    shape.insert(shape.end(), konst->shape().begin(), konst->shape().end());
+    RILL_ASSIGN(Tensor ranked, konst->reshaped(shape));
+    frame = std::make_shared<const Tensor>(std::move(ranked));
+  }
+  b.set(0, out, StreamFact{axis, frames, 0, nullptr});
+  b.set_steady(0, std::move(frame));
+  return {};
 }
 
 }  // namespace
@@ -71,7 +102,7 @@ std::vector<AxisTrack> Broadcast::axes(FactSpan in, FactSpan out) const {
 
 Status Broadcast::pulsify(PulseBuilder& b) const {
   const auto found = b.stream(0);
-  if (!found) return refuse_table(b);
+  if (!found) return pulsify_static(b, *this);
   const int added = b.out(0).rank() - b.in(0).rank();
   StreamFact stream = *found;
   stream.axis += added;
@@ -97,6 +128,25 @@ Status Broadcast::pulsify(PulseBuilder& b) const {
 Status Broadcast::declutter(Rewrite& rewrite) const {
   if (rewrite.in(0).shape == rewrite.out().shape) return rewrite.bypass(rewrite.input(0));
   return {};
+}
+
+/// Elementwise consumers repeat an input themselves, where the others have the whole shape.
+Status Broadcast::absorb(const Node& producer, Rewrite& consumer, int input) const {
+  const Node& node = consumer.node();
+  if (consumer.fusing() || (!node.op->as<Binary>() && !node.op->as<Select>())) return {};
+  const Fact& source = consumer.old_graph().fact(producer.inputs[0]);
+  if (source.rank() != producer.outputs[0].rank()) return {};
+  Facts facts;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    facts.push_back(consumer.in(static_cast<int>(i)));
+  }
+  facts[static_cast<size_t>(input)] = source;
+  RILL_ASSIGN(const Facts shorter, node.op->infer(facts));
+  if (shorter[0].shape != node.outputs[0].shape) return {};
+  std::vector<OutletId> inputs = consumer.mapped_inputs(node);
+  inputs[static_cast<size_t>(input)] = consumer.mapped(producer.inputs[0]);
+  RILL_ASSIGN(const auto out, consumer.wire(node.name, node.op, std::move(inputs)));
+  return consumer.replace(out);
 }
 
 Status Broadcast::save(SaveCtx& ctx) const {
@@ -183,7 +233,13 @@ std::vector<AxisTrack> Tile::axes(FactSpan in, FactSpan) const {
 }
 
 Status Tile::pulsify(PulseBuilder& b) const {
-  if (!b.stream(0)) return refuse_table(b);
+  const auto stream = b.stream(0);
+  if (!stream) return refuse_table(b);
+  if (!(repeats[static_cast<size_t>(stream->axis)] == Dim(1))) {
+    return b.refuse("Repeat each frame instead, or another axis", "streaming axis ", stream->axis,
+                    " is repeated as a whole, ", repeats[static_cast<size_t>(stream->axis)],
+                    " times");
+  }
   return Op::pulsify(b);
 }
 

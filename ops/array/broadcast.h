@@ -11,7 +11,8 @@ namespace rill::ops {
 /// not 1 kept.
 /// Types: all, block-quantised constants excepted.
 /// Errors: kShape if the rank is above that of `shape`, or extents clash.
-/// Stream: pointwise on the axes that the input has; a streaming axis that is made here is refused.
+/// Stream: pointwise on the axes that the input has; repeated to the length of a stream, a value is
+/// the same for all frames.
 /// Source: tract, `tract_core_broadcast`.
 class Broadcast final : public OpBase<Broadcast> {
  public:
@@ -24,6 +25,7 @@ class Broadcast final : public OpBase<Broadcast> {
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status pulsify(PulseBuilder& builder) const override;
+  Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };

@@ -73,11 +73,15 @@ TEST(Broadcast, RepeatsFramesByAReshape) {
   expect_streams(graph, 0, {1, 4}, {1, 9}, {0, 0});
 }
 
-TEST(Broadcast, RefusesToMakeAStream) {
+TEST(Broadcast, MakesAStreamOfOneAxis) {
   const Graph graph = graph_of({{"x", "1, S"}},
                                "t = [[1.0]]; a = tract_core_broadcast(t, shape = [1, S]);"
                                " y = concat([x, a], axis = 0);");
-  expect_refused(graph, 2, "does not stream");
+  expect_streams(graph, 1, {1, 2}, {1, 5, 8}, {0, 0});
+  const Graph square = graph_of({{"x", "1, S"}},
+                                "t = [[1.0]]; a = tract_core_broadcast(t, shape = [S, S]);"
+                                " y = add(x, a);");
+  expect_refused(square, 2, "does not stream");
   expect_refused(graph_of({{"x", "1, S"}}, "y = tile(x, repeats = [1, 2]);"), 2, "axis 1");
 }
 

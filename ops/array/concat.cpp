@@ -1,5 +1,6 @@
 #include "ops/array/concat.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "core/exec/lowering.h"
@@ -11,6 +12,7 @@
 #include "ops/array/extend_stream.h"
 #include "ops/array/slice.h"
 #include "ops/math/binary.h"
+#include "ops/stream/latch.h"
 
 namespace rill::ops {
 
@@ -80,29 +82,82 @@ std::vector<AxisTrack> Concat::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// Count the frames of constants [begin, end), which must all be the same frame.
-Status gather_end(const PulseBuilder& b, int axis, int begin, int end, int64_t* frames,
-                  Tensor* frame) {
-  TensorPtr common;
+/// The inputs [begin, end) of a concatenation, on one side of the stream.
+struct Side {
+  int begin = 0;
+  int end = 0;
+  int64_t frames = 0;
+  int64_t ready = 0;  ///< the pulse from which on they are valid
+  bool alike = true;  ///< all frames are the same constant one
+  TensorPtr frame;    ///< that one
+
+  bool spliced() const { return frames > 0 && !alike; }
+  /// As ends of a stream want it; no frames if they are spliced in.
+  int64_t repeats() const { return alike ? frames : 0; }
+  Tensor value() const {
+    if (!frame) return {};
+    return is_uniform(frame) ? first_element(*frame) : *frame;
+  }
+};
+
+Result<Side> side_of(PulseBuilder& b, int axis, int begin, int end) {
+  Side side;
+  side.begin = begin;
+  side.end = end;
   for (int i = begin; i < end; ++i) {
-    const TensorPtr konst = b.in(i).konst;
-    if (!konst) {
-      return b.refuse("Concatenate constants with one stream, or along another axis", "input ", i,
-                      ", ", b.in(i), ", is joined to a stream on its axis ", axis,
-                      " and is no constant");
+    const auto frames = b.in(i).dim(axis).to_int();
+    if (!frames) {
+      return b.refuse("Join a fixed number of frames to a stream", "input ", i, ", ", b.in(i),
+                      ", is joined to a stream on its axis ", axis, " and its length is no number");
     }
-    for (int64_t at = 0; at < konst->extent(axis); ++at, ++*frames) {
+    side.frames += *frames;
+    side.ready = std::max(side.ready, b.ready(i));
+    const TensorPtr konst = b.in(i).konst;
+    side.alike &= konst != nullptr;
+    for (int64_t at = 0; side.alike && at < *frames; ++at) {
       RILL_ASSIGN(Tensor one, frame_at(*konst, axis, at));
-      if (common && !common->same_bits(one)) {
-        return b.refuse("Make the frames equal, or concatenate along another axis",
-                        "the constant frames joined to streaming axis ", axis,
-                        " are not all the same");
-      }
-      if (!common) common = std::make_shared<const Tensor>(std::move(one));
+      side.alike = !side.frame || side.frame->same_bits(one);
+      if (!side.frame) side.frame = std::make_shared<const Tensor>(std::move(one));
     }
   }
-  if (common) *frame = is_uniform(common) ? first_element(*common) : *common;
-  return {};
+  return side;
+}
+
+Result<OutletId> joined(PulseBuilder& b, const Side& side, int axis, std::string_view suffix) {
+  std::vector<OutletId> wires;
+  for (int i = side.begin; i < side.end; ++i) wires.push_back(b.wire(i));
+  if (wires.size() == 1) return wires[0];
+  return b.add1(suffix, std::make_shared<Concat>(axis), std::move(wires));
+}
+
+/// Put frames that differ from one another, or are not known beforehand, around a stream.
+Result<OutletId> splice(PulseBuilder& b, OutletId wire, StreamFact* stream, const Side& front,
+                        const Side& back) {
+  RILL_ASSIGN(wire, b.materialise(wire, stream));
+  RILL_ASSIGN(const int64_t pulse, b.pulse_of(wire, stream->axis));
+  if (back.spliced()) {
+    RILL_ASSIGN(wire, b.hold(wire, stream));
+  }
+  int64_t delay = std::max(stream->delay, back.ready * pulse);
+  if (front.spliced()) delay = std::max(delay, front.frames + front.ready * pulse);
+  RILL_ASSIGN(wire, b.delay(wire, *stream, delay - stream->delay, 0));
+  auto op = std::make_shared<PulseSplice>();
+  op->axis = stream->axis;
+  op->has_front = front.spliced();
+  op->has_back = back.spliced();
+  op->begin = delay - front.frames;
+  op->end = op->has_back ? stream->dim + Dim(delay) : Dim(0);
+  std::vector<OutletId> inputs{wire};
+  if (op->has_front) {
+    RILL_ASSIGN(inputs.emplace_back(), joined(b, front, stream->axis, "front"));
+    stream->dim += Dim(front.frames);
+  }
+  if (op->has_back) {
+    RILL_ASSIGN(inputs.emplace_back(), joined(b, back, stream->axis, "back"));
+    stream->dim += Dim(back.frames);
+  }
+  stream->delay = op->has_front ? delay - front.frames : delay;
+  return b.add1("", std::move(op), std::move(inputs));
 }
 
 }  // namespace
@@ -123,10 +178,14 @@ Status Concat::pulsify(PulseBuilder& b) const {
   }
   if (streaming < 0) return Op::pulsify(b);
   StreamFact stream = *b.stream(streaming);
-  StreamEnds ends;
-  RILL_TRY(gather_end(b, on, 0, streaming, &ends.before, &ends.first));
-  RILL_TRY(gather_end(b, on, streaming + 1, b.inputs(), &ends.after, &ends.last));
-  RILL_ASSIGN(const OutletId wire, extend_stream(b, b.wire(streaming), &stream, ends));
+  RILL_ASSIGN(const Side front, side_of(b, on, 0, streaming));
+  RILL_ASSIGN(const Side back, side_of(b, on, streaming + 1, b.inputs()));
+  OutletId wire = b.wire(streaming);
+  if (front.spliced() || back.spliced()) {
+    RILL_ASSIGN(wire, splice(b, wire, &stream, front, back));
+  }
+  RILL_ASSIGN(wire, extend_stream(b, wire, &stream,
+                                  {front.repeats(), front.value(), back.repeats(), back.value()}));
   stream.dim = b.out(0).dim(on);
   b.set(0, wire, stream);
   return {};

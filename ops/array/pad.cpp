@@ -183,12 +183,7 @@ Status Pad::pulsify(PulseBuilder& b) const {
   const auto on = static_cast<size_t>(stream.axis);
   const auto [before, after] = pads[on];
   if (before == 0 && after == 0) return Op::pulsify(b);
-  if (mode != kConstant) {
-    return b.refuse("Pad with a constant", "border \"", mode, "\" on streaming axis ", stream.axis,
-                    " repeats frames of the stream");
-  }
   OutletId wire = b.wire(0);
-  StreamEnds ends{before, *value, after, *value};
   Pads others = pads;
   others[on] = {0, 0};
   const bool other_axes = std::any_of(others.begin(), others.end(), [](const auto& pair) {
@@ -200,7 +195,11 @@ Status Pad::pulsify(PulseBuilder& b) const {
     }
     RILL_ASSIGN(wire, b.add1("other_axes", std::make_shared<Pad>(others, mode, value), {wire}));
   }
-  RILL_ASSIGN(wire, extend_stream(b, wire, &stream, ends));
+  if (mode == kConstant) {
+    RILL_ASSIGN(wire, extend_stream(b, wire, &stream, {before, *value, after, *value}));
+  } else {
+    RILL_ASSIGN(wire, b.border(wire, &stream, {before, after, mode == kReflect}));
+  }
   stream.dim = b.out(0).dim(stream.axis);
   b.set(0, wire, stream);
   return {};

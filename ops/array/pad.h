@@ -13,7 +13,9 @@ namespace rill::ops {
 /// Types: all plain ones; `value` is of rank 0 and of the input's type.
 /// Errors: kShape if `pads` does not fit the rank or is negative, or there are too few elements to
 /// repeat or to mirror; kDType.
-/// Stream: on the streaming axis "constant" only: delay -= before, no data moves but a mask.
+/// Stream: on the streaming axis, "constant": delay -= before, no data moves but a mask. The others
+/// repeat frames that were kept; the delay falls as far as the first of these has arrived, and a
+/// window that follows finds them in its history.
 /// Source: NNEF 1.0, `pad`.
 class Pad final : public OpBase<Pad> {
  public:

@@ -80,12 +80,12 @@ TEST(Pad, OfAnotherValueMakesTheFirstPrefixReal) {
   expect_streams(graph, 1, {1, 2, 4}, {1, 9});
 }
 
-TEST(Pad, RefusesToRepeatFramesOfAStream) {
+TEST(Pad, RepeatsFramesOfAStream) {
   for (const char* border : {"replicated", "reflect"}) {
-    expect_refused(
+    const Graph graph =
         graph_of({{"x", "2, S"}},
-                 str_cat("y = pad(x, padding = [(0, 0), (1, 1)], border = '", border, "');")),
-        4, "repeats frames");
+                 str_cat("y = pad(x, padding = [(0, 1), (1, 2)], border = '", border, "');"));
+    expect_streams(graph, 1, {4}, {3, 4, 9}, {0});
   }
 }
 

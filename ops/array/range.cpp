@@ -1,10 +1,12 @@
 #include <cmath>
 
 #include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
 #include "ops/math/binary.h"
 #include "ops/math/elements.h"
+#include "ops/stream/positions.h"
 
 namespace rill::ops {
 namespace {
@@ -15,7 +17,7 @@ constexpr int64_t kMaxElements = int64_t{1} << 28;
 /// Count from `start` in steps, up to `end` or past it by less than a step.
 /// Shapes: no input -> [ceil(|end - start| / |step|)]; bounds may be symbolic.
 /// Types: gives i64. Errors: kShape if the step is 0.
-/// Stream: refused: the positions of frames are known to the app.
+/// Stream: up to the length of a stream, counts its frames; the start must be a number.
 /// Source: tract, `tract_core_range`.
 class Range final : public OpBase<Range> {
  public:
@@ -50,6 +52,22 @@ class Range final : public OpBase<Range> {
     for (int64_t i = 0; i < out.extent(0); ++i, value += static_cast<uint64_t>(step)) {
       out.as<int64_t>()[i * out.step(0)] = static_cast<int64_t>(value);
     }
+    return {};
+  }
+  Status pulsify(PulseBuilder& b) const override {
+    const auto first = start.to_int();
+    if (!first) {
+      return b.refuse("Count from a fixed number upwards", "it counts from ", start,
+                      ", which is known only at the end of the stream");
+    }
+    auto counter = std::make_shared<PulseRange>();
+    counter->start = *first;
+    counter->step = step;
+    StreamFact stream;
+    stream.dim = b.out(0).dim(0);
+    RILL_ASSIGN(counter->frames, b.frames_per_pulse(stream.dim));
+    RILL_ASSIGN(const OutletId wire, b.add1("", std::move(counter), {}));
+    b.set(0, wire, stream);
     return {};
   }
   Status declutter(Rewrite& rewrite) const override {

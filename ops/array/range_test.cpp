@@ -39,11 +39,15 @@ TEST(Range, NamesWhatIsWrong) {
                     "start of a range");
 }
 
-TEST(Range, OfTheLengthOfAStreamIsRefused) {
+TEST(Range, OfTheLengthOfAStreamCountsItsFrames) {
   const Graph graph = graph_of({{"x", "S"}},
                                "r = tract_core_range(0, S, 1);"
                                " y = add(x, tract_core_cast(r, to = 'f32'));");
-  expect_refused(graph, 2, "");
+  expect_streams(graph, 0, {1, 3}, {1, 4, 9}, {0, 0});
+  const Graph backwards = graph_of({{"x", "S"}},
+                                   "r = tract_core_range(S, 0, -1);"
+                                   " y = add(x, tract_core_cast(r, to = 'f32'));");
+  expect_refused(backwards, 2, "known only at the end");
 }
 
 TEST(Range, IsWrittenAndReadBack) {

@@ -1,5 +1,6 @@
 #include "ops/array/slice.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/exec/lowering.h"
@@ -8,6 +9,8 @@
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
 #include "ops/array/symbolic.h"
+#include "ops/stream/latch.h"
+#include "ops/stream/positions.h"
 
 namespace rill::ops {
 namespace {
@@ -96,24 +99,84 @@ std::vector<AxisTrack> Slice::axes(FactSpan in, FactSpan) const {
   return axes_but(axis, in[0].rank());
 }
 
+namespace {
+
+/// The frame that a slice begins at, as far as there are so many: min(c, frames) is c.
+std::optional<int64_t> fixed_begin(const PulseBuilder& b, const Dim& begin, const Dim& frames) {
+  const Dim known = b.scope().simplify(begin);
+  if (const auto number = known.to_int()) return number;
+  const std::string symbol(b.symbol());
+  const auto at = [&](const Dim& dim, int64_t length) { return dim.eval({{symbol, length}}); };
+  const auto most = at(known, int64_t{1} << 40);
+  if (!most || *most < 0 || *most > 4096) return std::nullopt;
+  for (int64_t length = 1; length <= 4 * *most + 64; ++length) {
+    const auto first = at(known, length);
+    const auto all = at(frames, length);
+    if (!first || !all || *first != std::min(*most, std::max<int64_t>(*all, 0))) {
+      return std::nullopt;
+    }
+  }
+  return most;
+}
+
+/// Rows of a table, as many as there are frames.
+Status pulsify_rows(PulseBuilder& b, const Slice& slice) {
+  const int axis = static_cast<int>(slice.axis);
+  const auto first = slice.begin.to_int();
+  const Dim frames = b.out(0).dim(axis);
+  if (!first || !frames.mentions(b.symbol())) {
+    return b.refuse("Begin at a fixed row", "rows [", slice.begin, ", ", slice.end,
+                    ") of a table begin at a row that is known only at the end of the stream");
+  }
+  for (int i = 0; i < b.out(0).rank(); ++i) {
+    if (i == axis || !b.out(0).dim(i).mentions(b.symbol())) continue;
+    return b.refuse("Give the frames one axis", "two axes of ", b.out(0),
+                    " mention the stream symbol");
+  }
+  auto rows = std::make_shared<PulseRows>();
+  rows->axis = axis;
+  rows->begin = *first;
+  RILL_ASSIGN(rows->frames, b.frames_per_pulse(frames));
+  RILL_ASSIGN(const OutletId wire, b.add1("", std::move(rows), {b.wire(0)}));
+  b.set(0, wire, StreamFact{axis, frames, 0, nullptr});
+  return {};
+}
+
+/// The first frames of a stream do not stream: they are kept.
+Status pulsify_first_frames(PulseBuilder& b, StreamFact stream, int64_t begin, int64_t end) {
+  RILL_ASSIGN(const OutletId x, b.materialise(b.wire(0), &stream));
+  RILL_ASSIGN(const int64_t pulse, b.pulse_of(x, stream.axis));
+  auto latch = std::make_shared<PulseLatch>();
+  latch->axis = stream.axis;
+  latch->begin = begin;
+  latch->end = end;
+  latch->delay = stream.delay;
+  RILL_ASSIGN(const OutletId wire, b.add1("", std::move(latch), {x}));
+  b.set_latched(0, wire, end > begin ? (stream.delay + end - 1) / pulse : 0);
+  return {};
+}
+
+}  // namespace
+
 Status Slice::pulsify(PulseBuilder& b) const {
   const auto stream = b.stream(0);
-  if (!stream) {
-    return b.refuse("Cut the table to a fixed length, or compute it from the input's frames",
-                    "a constant is sliced to ", b.out(0),
-                    ", which depends on the length of the stream");
+  if (!stream) return pulsify_rows(b, *this);
+  if (stream->axis != axis) {
+    if (begin.mentions(b.symbol()) || end.mentions(b.symbol())) {
+      return b.refuse("Slice other axes at fixed places", "slice [", begin, ", ", end, ") of axis ",
+                      axis, " depends on the length of the stream, on axis ", stream->axis);
+    }
+    return Op::pulsify(b);
   }
-  if (stream->axis != axis) return Op::pulsify(b);
-  const auto skip = begin.to_int();
+  const Dim& frames = b.in(0).dim(static_cast<int>(axis));
+  const auto skip = fixed_begin(b, begin, frames);
   if (!skip) {
     return b.refuse("Take the last frames in the app, or begin at a fixed frame", "slice [", begin,
                     ", ", end, ") of streaming axis ", axis,
                     " begins at a frame that is known only at the end of the stream");
   }
-  if (!(end - begin).mentions(b.symbol())) {
-    return b.refuse("Take the frames in the app, or feed them as an input of their own", "slice [",
-                    begin, ", ", end, ") of streaming axis ", axis,
-                    " keeps a fixed number of frames of the stream, all from its start");
+  if (const auto last = b.scope().simplify(end).to_int()) {
+    return pulsify_first_frames(b, *stream, *skip, *last);
   }
   StreamFact out = *stream;
   out.dim = b.out(0).dim(static_cast<int>(axis));

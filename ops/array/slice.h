@@ -10,8 +10,9 @@ namespace rill::ops {
 /// Shapes: [D0..Dn] -> the same with end - begin on `axis`; bounds may be symbolic.
 /// Types: all, block-quantised constants excepted.
 /// Errors: kShape if there is no such axis, or a bound is out of range once it is a number.
-/// Stream: on the streaming axis, delay += begin and no data moves; a begin or a length that is
-/// not a number of frames from the start, or to the end, is refused. Other axes: cut in each pulse.
+/// Stream: on the streaming axis, delay += begin and no data moves; a fixed number of frames is kept
+/// once it has gone by; a begin that is not a number of frames from the start is refused. Other
+/// axes: cut in each pulse. Of a table, to the length of a stream: its rows, one per frame.
 /// Source: NNEF 1.0, `slice`.
 class Slice final : public OpBase<Slice> {
  public:

@@ -124,64 +124,6 @@ Status Scan::eval(EvalCtx& ctx) const {
 
 Status Scan::lower(Lowering& lowering) const { return lower_scan(*this, lowering); }
 
-Status Scan::pulsify(PulseBuilder& b) const {
-  bool backward = false;
-  for (int i = 0; i < b.inputs(); ++i) {
-    const auto stream = b.stream(i);
-    if (!stream) continue;
-    const Input& input = inputs[static_cast<size_t>(i)];
-    if (input.kind != Kind::kScan || input.axis != stream->axis) {
-      return b.refuse("Loop over the streaming axis",
-                      "body input \"", body->input_name(static_cast<size_t>(i)),
-                      "\" streams along axis ", stream->axis, ", which is not the loop's axis");
-    }
-    if (std::abs(input.chunk) != 1) {
-      return b.refuse("Use chunks of one frame", "it takes ", std::abs(input.chunk),
-                      " frames of the stream at a time");
-    }
-    backward |= input.chunk < 0;
-  }
-  for (int i = 0; i < b.inputs(); ++i) {
-    if (inputs[static_cast<size_t>(i)].kind != Kind::kScan || b.stream(i)) continue;
-    return b.refuse("Loop over streams only", "it loops over a static input beside the stream");
-  }
-  if (backward && !b.backward_chunks()) {
-    return b.refuse("Use a unidirectional layer; or accept that each pulse is its own future with "
-                    "--pulse-backward chunk",
-                    "it reads the streaming axis backwards (chunk -1), which needs the whole stream");
-  }
-  RILL_ASSIGN(PulseBuilder::Synced synced, b.sync());
-  while (synced.stream.has_prefix()) {
-    return b.refuse("Pad after the loop, or not at all",
-                    "its first frames are padding that never travels");
-  }
-  auto pulsed = std::make_shared<Scan>(*this);
-  if (OpPtr bound = with_symbol(b.symbol(), b.pulsed(Dim::symbol(b.symbol())))) {
-    pulsed = std::make_shared<Scan>(*bound->as<Scan>());
-  }
-  pulsed->skip = skip + synced.stream.delay;
-  if (backward) {
-    pulsed->skip = 0;
-    pulsed->reset_every_turn = true;
-    b.note_approximation(str_cat("\"", b.node().name,
-                                 "\" runs backwards within each pulse: each pulse is its own future"));
-  }
-  RILL_ASSIGN(const auto outlets, b.add("", pulsed, synced.wires));
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const int slot = static_cast<int>(i);
-    if (outputs[i].last) {
-      b.set_refused(slot, b.refuse("Take the outputs of all frames",
-                                   "the last value of the loop is known at the end of the stream only"));
-      continue;
-    }
-    StreamFact stream = synced.stream;
-    stream.axis = static_cast<int>(outputs[i].axis);
-    stream.dim = b.out(slot).dim(stream.axis);
-    b.set(slot, outlets[i], stream);
-  }
-  return {};
-}
-
 Status Scan::declutter(Rewrite& rewrite) const {
   if (settled_) return {};
   auto simpler = std::make_shared<Scan>(*this);

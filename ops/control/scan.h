@@ -14,8 +14,9 @@ namespace rill::ops {
 /// Shapes: a full output has the body's extent times the iterations on its axis; a last output
 /// that of the body. Iterations: ceil(extent / |chunk|) of the first scanned input.
 /// Types: all plain ones. Errors: kShape, kDType where body and inputs do not fit.
-/// Stream: along the scanned axis forwards, with the states kept from pulse to pulse; backwards is
-/// refused, unless each pulse may be its own future. Last outputs are refused.
+/// Stream: along the scanned axis forwards, with the states kept from pulse to pulse, where pulses
+/// hold whole chunks; backwards is refused, unless each pulse may be its own future, and so are last
+/// outputs. Along an axis that the body carries frame by frame, the loop runs anew in each pulse.
 /// Source: tract_core_scan.
 struct Scan final : OpBase<Scan> {
   struct Input {

@@ -61,7 +61,7 @@ void clear(const View& view) {
 
 void run_loop(const LoopArgs& loop, const Frame& frame) noexcept {
   auto& counter = *frame.ptr<int64_t>(loop.counter);
-  if (counter == 0 || loop.reset_every_turn) {
+  if (counter <= loop.skip || loop.reset_every_turn) {
     for (const State& state : loop.states) {
       copy_view(frame.view(state.initial), frame.view(state.kept));
     }

@@ -8,20 +8,33 @@ namespace {
 /// `count_padding`: an average divides by the taps of the window, else by those inside the input.
 /// Shapes: [N, C, D...] -> [N, C, D'...]; D' as for `conv`.
 /// Types: f16, f32, f64. Errors: kShape, kDType.
-/// Stream: on a spatial axis, history and a mask of zeros for the padding; refused where an average
-/// leaves out padding on the streaming axis. Other axes frame by frame.
+/// Stream: on a spatial axis, history and a mask of zeros for the padding; an average that leaves
+/// out padding counts the frames of its window that the stream has. Other axes frame by frame.
 /// Accuracy: one chain of sums over ascending taps, then one product.
 /// Source: NNEF 1.0, `box`.
 struct SumPool final : OpBase<SumPool> {
   Window window;
   bool normalize = false;
   bool count_padding = true;
+  /// Made by pulsing only: the taps outside of the stream are not counted.
+  struct Counted {
+    int64_t axis = -1;   ///< spatial; -1: nothing is counted
+    int64_t before = 0;  ///< padding
+    int64_t delay = 0;   ///< position of frame 0 of the output
+    Dim length;          ///< frames of the input
+  };
+  Counted counted;
 
   std::string_view name() const override { return "SumPool"; }
   void fields(FieldVisitor& visitor) override {
     window.fields(visitor);
     visitor.field("normalize", normalize);
     visitor.field("count_padding", count_padding);
+    if (counted.axis < 0) return;
+    visitor.field("counted_axis", counted.axis);
+    visitor.field("counted_before", counted.before);
+    visitor.field("counted_delay", counted.delay);
+    visitor.field("counted_length", counted.length);
   }
   Result<Facts> infer(FactSpan in) const override {
     const Fact& x = in[0];
@@ -40,7 +53,7 @@ struct SumPool final : OpBase<SumPool> {
   }
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override {
-    const bool uniform = !normalize || count_padding || !window.padded();
+    const bool uniform = !normalize || count_padding || (!window.padded() && counted.axis < 0);
     const float scale = normalize ? 1.0F / static_cast<float>(taps()) : 1.0F;
     if (uniform && lowering.in(0).dtype == DType::kF32 &&
         lower_pool_f32(lowering, window, 0.0F, scale,
@@ -55,16 +68,16 @@ struct SumPool final : OpBase<SumPool> {
   Status pulsify(PulseBuilder& b) const override {
     const int axis = b.stream(0)->axis;
     if (axis < 2) return Op::pulsify(b);
-    const auto a = static_cast<size_t>(axis) - 2;
-    const bool padded = window.same || window.padding[a] != std::pair<int64_t, int64_t>{};
-    if (normalize && !count_padding && padded) {
-      return b.refuse("Count the padding (count_include_pad), or do not pad the streaming axis",
-                      "its average leaves out the padding at both ends of the stream");
-    }
     SumPool pulsed = *this;
     StreamFact stream;
     RILL_ASSIGN(const Tensor zero, Tensor::zeros(b.in(0).dtype, {}));
     RILL_ASSIGN(const OutletId x, pulse_window(b, window, zero, &stream, &pulsed.window));
+    Window resolved = window;
+    (void)resolve_same(&resolved, b.in(0));
+    const auto [before, after] = resolved.padding[static_cast<size_t>(axis) - 2];
+    if (normalize && !count_padding && (before != 0 || after != 0)) {
+      pulsed.counted = {axis - 2, before, stream.delay, b.in(0).dim(axis)};
+    }
     RILL_ASSIGN(const OutletId out, b.add1("", std::make_shared<SumPool>(pulsed), {x}));
     stream.dim = b.out(0).dim(axis);
     b.set(0, out, stream);
@@ -73,8 +86,9 @@ struct SumPool final : OpBase<SumPool> {
   Status declutter(Rewrite& rewrite) const override {
     SumPool simpler = *this;
     if (!resolve_same(&simpler.window, rewrite.in(0))) return {};
-    RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, std::make_shared<SumPool>(simpler),
-                                             rewrite.mapped_inputs(rewrite.node())));
+    RILL_ASSIGN(const auto out,
+                rewrite.wire(rewrite.node().name, std::make_shared<SumPool>(simpler),
+                             rewrite.mapped_inputs(rewrite.node())));
     return rewrite.replace(out);
   }
   Tolerance tolerance() const override { return Tolerance::kRounding; }
@@ -82,8 +96,16 @@ struct SumPool final : OpBase<SumPool> {
     RILL_ASSIGN(const std::string x, ctx.in(0));
     std::vector<int64_t> size(2, 1);
     size.insert(size.end(), window.kernel.begin(), window.kernel.end());
-    std::string text = str_cat("box(", x, ", size = ", nnef_text(std::span<const int64_t>(size)),
-                               window_text(window, 2), ", normalize = ", normalize, ")");
+    const std::string common = str_cat(
+        "(", x, ", size = ", nnef_text(std::span<const int64_t>(size)), window_text(window, 2));
+    if (counted.axis >= 0) {
+      ctx.need_registry("rill_pulse");
+      ctx.assign(str_cat("rill_pulse_average", common, ", axis = ", counted.axis,
+                         ", before = ", counted.before, ", delay = ", counted.delay,
+                         ", length = ", nnef_text(counted.length), ")"));
+      return {};
+    }
+    std::string text = str_cat("box", common, ", normalize = ", normalize, ")");
     if (!count_padding) {
       const std::string from = "border = \"constant\"";
       text.replace(text.find(from), from.size(), "border = \"ignore\"");
@@ -93,10 +115,44 @@ struct SumPool final : OpBase<SumPool> {
   }
 };
 
+/// The taps of a window that lie in the stream.
+class TapCounter {
+ public:
+  TapCounter(const SumPool& op, const EvalCtx& ctx) : op_(op), counts_(op.counted.axis >= 0) {
+    if (!counts_) return;
+    const int64_t frames = ctx.out[0].extent(axis());
+    const int64_t position = ctx.clock ? ctx.clock->position(frames) : 0;
+    first_ = (position - op.counted.delay) * op.window.stride[at()] - op.counted.before;
+    const bool known = op.counted.length.is_const() || (ctx.clock && ctx.clock->end >= 0);
+    if (known) length_ = op.counted.length.eval(*ctx.bindings).value_or(length_);
+  }
+  int64_t inside(const std::array<int64_t, kMaxRank>& out, int64_t taps) const {
+    if (!counts_) return taps;
+    const int64_t from = first_ + out[static_cast<size_t>(axis())] * op_.window.stride[at()];
+    const int64_t kernel = op_.window.kernel[at()];
+    int64_t count = 0;
+    for (int64_t tap = 0; tap < kernel; ++tap) {
+      const int64_t frame = from + tap * op_.window.dilation[at()];
+      count += frame >= 0 && frame < length_ ? 1 : 0;
+    }
+    return taps / kernel * count;
+  }
+
+ private:
+  size_t at() const { return static_cast<size_t>(op_.counted.axis); }
+  int axis() const { return static_cast<int>(op_.counted.axis) + 2; }
+
+  const SumPool& op_;
+  bool counts_;
+  int64_t first_ = 0;  ///< the frame under the first tap of output 0
+  int64_t length_ = INT64_MAX;
+};
+
 template <class Stored, class T>
 void eval_as(const SumPool& op, EvalCtx& ctx) {
   const View& x = ctx.in[0];
   const View& y = ctx.out[0];
+  const TapCounter counter(op, ctx);
   T sum{};
   int64_t inside_taps = 0;
   for_each_window(
@@ -111,7 +167,8 @@ void eval_as(const SumPool& op, EvalCtx& ctx) {
         ++inside_taps;
       },
       [&](const auto& out) {
-        const int64_t count = op.count_padding ? op.taps() : std::max<int64_t>(1, inside_taps);
+        const int64_t inside = counter.inside(out, inside_taps);
+        const int64_t count = op.count_padding ? op.taps() : std::max<int64_t>(1, inside);
         if (op.normalize) sum *= T{1} / static_cast<T>(count);
         y.as<Stored>()[offset_of(y, out)] = static_cast<Stored>(sum);
       });
@@ -119,10 +176,17 @@ void eval_as(const SumPool& op, EvalCtx& ctx) {
 
 Status SumPool::eval(EvalCtx& ctx) const {
   switch (ctx.in[0].dtype) {
-    case DType::kF32: eval_as<float, float>(*this, ctx); return {};
-    case DType::kF64: eval_as<double, double>(*this, ctx); return {};
-    case DType::kF16: eval_as<Half, float>(*this, ctx); return {};
-    default: return fail(Code::kDType, "no pooling of ", dtype_name(ctx.in[0].dtype));
+    case DType::kF32:
+      eval_as<float, float>(*this, ctx);
+      return {};
+    case DType::kF64:
+      eval_as<double, double>(*this, ctx);
+      return {};
+    case DType::kF16:
+      eval_as<Half, float>(*this, ctx);
+      return {};
+    default:
+      return fail(Code::kDType, "no pooling of ", dtype_name(ctx.in[0].dtype));
   }
 }
 
@@ -149,7 +213,32 @@ Result<Value> load_box(LoadCtx& ctx) {
 }
 Result<Value> load_average(LoadCtx& ctx) { return load_as(ctx, true); }
 
+Result<Value> load_counted(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  RILL_ASSIGN(std::vector<int64_t> size, ctx.integers("size"));
+  RILL_CHECK(size.size() >= 3 && size[0] == 1 && size[1] == 1, "size ", size,
+             ": expected 1 on batch and channel");
+  SumPool op;
+  op.normalize = true;
+  op.count_padding = false;
+  RILL_ASSIGN(op.window, load_window(ctx, {size.begin() + 2, size.end()}, 2));
+  RILL_ASSIGN(op.counted.axis, ctx.integer("axis"));
+  RILL_ASSIGN(op.counted.before, ctx.integer("before"));
+  RILL_ASSIGN(op.counted.delay, ctx.integer("delay"));
+  RILL_ASSIGN(op.counted.length, ctx.dim("length"));
+  RILL_CHECK(op.counted.axis >= 0 && op.counted.axis < op.window.axes(), "no spatial axis ",
+             op.counted.axis);
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<SumPool>(op), {x}));
+  return Value(out);
+}
+
 const NnefOp kOps[] = {
+    {"rill_pulse",
+     "fragment rill_pulse_average(input: tensor<scalar>, size: integer[], axis: integer, "
+     "before: integer, delay: integer, length: integer, border: string = 'constant', "
+     "padding: (integer, integer)[] = [], stride: integer[] = [], dilation: integer[] = []) "
+     "-> (output: tensor<scalar>);",
+     load_counted},
     {"tract_nnef",
      "fragment box(input: tensor<scalar>, size: integer[], border: string = 'constant', "
      "padding: (integer, integer)[] = [], stride: integer[] = [], dilation: integer[] = [], "

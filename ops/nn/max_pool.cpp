@@ -11,17 +11,26 @@ namespace {
 /// Types: f16, f32, f64 and integers; the index is i64: the flat offset in the unpadded plane.
 /// Errors: kShape, kDType.
 /// Stream: on a spatial axis, history and a mask of the lowest number for the padding; other axes
-/// frame by frame. The index is refused on a spatial axis.
+/// frame by frame. The index counts from the start of the stream, which must be the first spatial
+/// axis.
 /// Accuracy: exact. A NaN is never chosen; of equal elements the first one is.
 /// Source: NNEF 1.0, `max_pool_with_index`.
 struct MaxPool final : OpBase<MaxPool> {
   Window window;
   bool with_index = false;
+  /// Made by pulsing only: what is added to the index of an element whose window begins with the
+  /// first frame of the stream's axis, to count from the start of the stream.
+  bool streaming = false;
+  int64_t delay = 0;   ///< position of frame 0 of the output
+  int64_t before = 0;  ///< padding
 
   std::string_view name() const override { return "MaxPool"; }
   void fields(FieldVisitor& visitor) override {
     window.fields(visitor);
     visitor.field("with_index", with_index);
+    if (!streaming) return;
+    visitor.field("delay", delay);
+    visitor.field("before", before);
   }
   Result<Facts> infer(FactSpan in) const override {
     const Fact& x = in[0];
@@ -56,32 +65,48 @@ struct MaxPool final : OpBase<MaxPool> {
   Status pulsify(PulseBuilder& b) const override {
     const int axis = b.stream(0)->axis;
     if (axis < 2) return Op::pulsify(b);
-    if (with_index) {
-      return b.refuse("Use the values only", "the index counts from the start of the stream");
+    if (with_index && axis > 2) {
+      b.set_refused(1, b.refuse("Put the stream on the first spatial axis, or use the values only",
+                                "the index counts over planes whose rows, on streaming axis ", axis,
+                                ", are as long as the whole stream"));
     }
     MaxPool pulsed = *this;
     StreamFact stream;
     RILL_ASSIGN(const Tensor lowest, lowest_of(b.in(0).dtype));
     RILL_ASSIGN(const OutletId x, pulse_window(b, window, lowest, &stream, &pulsed.window));
-    RILL_ASSIGN(const OutletId out, b.add1("", std::make_shared<MaxPool>(pulsed), {x}));
+    pulsed.with_index = with_index && axis == 2;
+    if (pulsed.with_index) {
+      Window resolved = window;
+      (void)resolve_same(&resolved, b.in(0));
+      pulsed.streaming = true;
+      pulsed.delay = stream.delay;
+      pulsed.before = resolved.padding[0].first;
+    }
+    RILL_ASSIGN(const auto outlets, b.add("", std::make_shared<MaxPool>(pulsed), {x}));
     stream.dim = b.out(0).dim(axis);
-    b.set(0, out, stream);
+    for (size_t i = 0; i < outlets.size(); ++i) b.set(static_cast<int>(i), outlets[i], stream);
     return {};
   }
   Status declutter(Rewrite& rewrite) const override {
     MaxPool simpler = *this;
     if (!resolve_same(&simpler.window, rewrite.in(0))) return {};
-    RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, std::make_shared<MaxPool>(simpler),
-                                             rewrite.mapped_inputs(rewrite.node())));
+    RILL_ASSIGN(const auto out,
+                rewrite.wire(rewrite.node().name, std::make_shared<MaxPool>(simpler),
+                             rewrite.mapped_inputs(rewrite.node())));
     return rewrite.replace(out);
   }
   Status save(SaveCtx& ctx) const override {
     RILL_ASSIGN(const std::string x, ctx.in(0));
     std::vector<int64_t> size(2, 1);
     size.insert(size.end(), window.kernel.begin(), window.kernel.end());
-    const std::string args = str_cat("(", x, ", size = ", nnef_text(std::span<const int64_t>(size)),
-                                     window_text(window, 2), ")");
-    if (with_index) {
+    std::string args = str_cat("(", x, ", size = ", nnef_text(std::span<const int64_t>(size)),
+                               window_text(window, 2), ")");
+    if (streaming) {
+      ctx.need_registry("rill_pulse");
+      args.back() = ',';
+      ctx.assign_all(str_cat("rill_pulse_max_pool_with_index", args, " delay = ", delay,
+                             ", before = ", before, ")"));
+    } else if (with_index) {
       ctx.assign_all("max_pool_with_index" + args);
     } else {
       ctx.assign("max_pool" + args);
@@ -105,6 +130,14 @@ void eval_as(const MaxPool& op, EvalCtx& ctx, T lowest) {
   const View& y = ctx.out[0];
   T best{};
   int64_t best_at = 0;
+  // The frame of the stream that frame 0 of what is at hand is.
+  int64_t row = 1;
+  for (int i = 3; i < x.rank; ++i) row *= x.extent(i);
+  int64_t earlier = 0;
+  if (op.streaming && ctx.clock) {
+    const int64_t position = ctx.clock->position(y.extent(2));
+    earlier = ((position - op.delay) * op.window.stride[0] - op.before) * row;
+  }
   for_each_window(
       op.window, x, y,
       [&] {
@@ -116,7 +149,7 @@ void eval_as(const MaxPool& op, EvalCtx& ctx, T lowest) {
         const T value = static_cast<T>(x.as<Stored>()[at]);
         if (value > best) {
           best = value;
-          best_at = flat;
+          best_at = flat + earlier;
         }
       },
       [&](const auto& out) {
@@ -128,19 +161,36 @@ void eval_as(const MaxPool& op, EvalCtx& ctx, T lowest) {
 Status MaxPool::eval(EvalCtx& ctx) const {
   constexpr float kLow = -std::numeric_limits<float>::infinity();
   switch (ctx.in[0].dtype) {
-    case DType::kF32: eval_as<float, float>(*this, ctx, kLow); return {};
-    case DType::kF64: eval_as<double, double>(*this, ctx, static_cast<double>(kLow)); return {};
-    case DType::kF16: eval_as<Half, float>(*this, ctx, kLow); return {};
-    case DType::kI8: eval_as<int8_t, int8_t>(*this, ctx, INT8_MIN); return {};
-    case DType::kU8: eval_as<uint8_t, uint8_t>(*this, ctx, 0); return {};
-    case DType::kI16: eval_as<int16_t, int16_t>(*this, ctx, INT16_MIN); return {};
-    case DType::kI32: eval_as<int32_t, int32_t>(*this, ctx, INT32_MIN); return {};
-    case DType::kI64: eval_as<int64_t, int64_t>(*this, ctx, INT64_MIN); return {};
-    default: return fail(Code::kDType, "no pooling of ", dtype_name(ctx.in[0].dtype));
+    case DType::kF32:
+      eval_as<float, float>(*this, ctx, kLow);
+      return {};
+    case DType::kF64:
+      eval_as<double, double>(*this, ctx, static_cast<double>(kLow));
+      return {};
+    case DType::kF16:
+      eval_as<Half, float>(*this, ctx, kLow);
+      return {};
+    case DType::kI8:
+      eval_as<int8_t, int8_t>(*this, ctx, INT8_MIN);
+      return {};
+    case DType::kU8:
+      eval_as<uint8_t, uint8_t>(*this, ctx, 0);
+      return {};
+    case DType::kI16:
+      eval_as<int16_t, int16_t>(*this, ctx, INT16_MIN);
+      return {};
+    case DType::kI32:
+      eval_as<int32_t, int32_t>(*this, ctx, INT32_MIN);
+      return {};
+    case DType::kI64:
+      eval_as<int64_t, int64_t>(*this, ctx, INT64_MIN);
+      return {};
+    default:
+      return fail(Code::kDType, "no pooling of ", dtype_name(ctx.in[0].dtype));
   }
 }
 
-Result<Value> load_with_index(LoadCtx& ctx) {
+Result<Value> load_indexed(LoadCtx& ctx, bool streaming) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   RILL_ASSIGN(const std::string border, ctx.text("border"));
   if (border != "constant" && border != "ignore") {
@@ -151,10 +201,18 @@ Result<Value> load_with_index(LoadCtx& ctx) {
              ": expected 1 on batch and channel");
   MaxPool op;
   op.with_index = true;
+  op.streaming = streaming;
   RILL_ASSIGN(op.window, load_window(ctx, {size.begin() + 2, size.end()}, 2));
+  if (streaming) {
+    RILL_ASSIGN(op.delay, ctx.integer("delay"));
+    RILL_ASSIGN(op.before, ctx.integer("before"));
+  }
   RILL_ASSIGN(const auto outlets, ctx.add(std::make_shared<MaxPool>(op), {x}));
   return Value::of_wires(outlets);
 }
+
+Result<Value> load_with_index(LoadCtx& ctx) { return load_indexed(ctx, false); }
+Result<Value> load_streaming(LoadCtx& ctx) { return load_indexed(ctx, true); }
 
 Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
@@ -168,6 +226,12 @@ Result<Value> load(LoadCtx& ctx) {
 }
 
 const NnefOp kOps[] = {
+    {"rill_pulse",
+     "fragment rill_pulse_max_pool_with_index(input: tensor<scalar>, size: integer[], "
+     "delay: integer, before: integer, border: string = 'constant', "
+     "padding: (integer, integer)[] = [], stride: integer[] = [], dilation: integer[] = []) "
+     "-> (output: tensor<scalar>, index: tensor<integer>);",
+     load_streaming},
     {"tract_nnef",
      "fragment max_pool_with_index(input: tensor<scalar>, size: integer[], "
      "border: string = 'constant', padding: (integer, integer)[] = [], stride: integer[] = [], "

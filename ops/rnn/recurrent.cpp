@@ -152,7 +152,7 @@ void run_layer(const LayerArgs& layer, const Frame& frame) noexcept {
   std::memcpy(&counter, state, sizeof counter);
   float* h = state + kHeaderFloats;
   float* c = h + layer.lanes * layer.hidden;
-  const bool begin = counter == 0 || layer.reset_every_turn;
+  const bool begin = counter <= layer.skip || layer.reset_every_turn;
   const int64_t skipped = std::min(std::max<int64_t>(0, layer.skip - counter), layer.steps);
   const int64_t from = layer.backward ? layer.steps - 1 : 0;
   const int gates = layer.cell == Cell::kGru ? 3 : layer.cell == Cell::kLstm ? 4 : 1;

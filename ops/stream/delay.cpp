@@ -17,9 +17,9 @@ void Delay::fields(FieldVisitor& visitor) {
 
 Result<Facts> Delay::infer(FactSpan in) const {
   RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
-  RILL_CHECK(delay >= 0 && overlap >= 0 && delay < (int64_t{1} << 40) &&
-                 overlap < (int64_t{1} << 40),
-             "delay ", delay, " and overlap ", overlap, ": expected small non-negative counts");
+  RILL_CHECK(
+      delay >= 0 && overlap >= 0 && delay < (int64_t{1} << 40) && overlap < (int64_t{1} << 40),
+      "delay ", delay, " and overlap ", overlap, ": expected small non-negative counts");
   if (!is_plain(in[0].dtype) && in[0].dtype != DType::kDim) {
     return fail(Code::kDType, "cannot delay ", dtype_name(in[0].dtype));
   }

@@ -48,8 +48,7 @@ void fill_frames(const View& view, int axis, int64_t first, int64_t last, const 
   View part = view;
   const auto a = static_cast<size_t>(axis);
   part.shape[a] = last - first;
-  part.data = static_cast<std::byte*>(view.data) +
-              first * view.stride[a] * dtype_size(view.dtype);
+  part.data = static_cast<std::byte*>(view.data) + first * view.stride[a] * dtype_size(view.dtype);
   View from = value.view();
   for (size_t i = 0; i < static_cast<size_t>(part.rank); ++i) {
     if (from.rank != part.rank || from.shape[i] == 1) from.stride[i] = 0;
@@ -93,8 +92,8 @@ Status PulseMask::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string input, ctx.in(0));
   RILL_ASSIGN(const std::string text, ctx.literal(*value));
   ctx.need_registry("tract_pulse");
-  ctx.assign(str_cat("tract_pulse_mask(", input, ", axis = ", axis, ", begin = ",
-                     nnef_text(begin), ", end = ", nnef_text(end), ", value = ", text, ")"));
+  ctx.assign(str_cat("tract_pulse_mask(", input, ", axis = ", axis, ", begin = ", nnef_text(begin),
+                     ", end = ", nnef_text(end), ", value = ", text, ")"));
   return {};
 }
 

@@ -14,7 +14,7 @@ struct PulseMask final : OpBase<PulseMask> {
   int64_t axis = 0;
   Dim begin = 0;
   Dim end;
-  TensorPtr value;        ///< a number, or a frame of extent 1 on the axis; of the input's type
+  TensorPtr value;  ///< a number, or a frame of extent 1 on the axis; of the input's type
 
   std::string_view name() const override { return "PulseMask"; }
   void fields(FieldVisitor& visitor) override;

@@ -85,9 +85,8 @@ void run(const PadArgs& args, const Frame& frame) noexcept {
   const int64_t end = known || op.end_input.is_const()
                           ? op.end_input.eval(*frame.bindings).value_or(INT64_MAX)
                           : INT64_MAX;
-  const int64_t after = known || op.after.is_const()
-                            ? op.after.eval(*frame.bindings).value_or(INT64_MAX)
-                            : INT64_MAX;
+  const int64_t after =
+      known || op.after.is_const() ? op.after.eval(*frame.bindings).value_or(INT64_MAX) : INT64_MAX;
   const bool edge = op.border == "replicated";
   View kept = frames_of(view, op.axis, 0, 1);
   kept.data = frame.ptr<void>(args.last_frame);
@@ -139,9 +138,9 @@ Status PulsePad::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string text, ctx.literal(*value));
   ctx.need_registry("tract_pulse");
   ctx.assign(str_cat("tract_pulse_pulse_pad(", input, ", axis = ", axis, ", before = ", before,
-                     ", begin_input = ", begin_input, ", overlap = ", overlap, ", after = ",
-                     nnef_text(after), ", end_input = ", nnef_text(end_input), ", border = \"",
-                     border, "\", value = ", text, ")"));
+                     ", begin_input = ", begin_input, ", overlap = ", overlap,
+                     ", after = ", nnef_text(after), ", end_input = ", nnef_text(end_input),
+                     ", border = \"", border, "\", value = ", text, ")"));
   return {};
 }
 

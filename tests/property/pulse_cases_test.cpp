@@ -8,116 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/property/streaming.h"
+#include "tests/property/pulse_cases.h"
 
 namespace rill::test {
 namespace {
-
-struct Expected {
-  std::vector<int64_t> pulses;
-  int64_t up = 1;  ///< frames per step of the output: pulse * up / down
-  int64_t down = 1;
-  int64_t delay = 0;
-  std::string length;
-};
-
-/// N weights, none of them round in binary.
-std::string weights(int64_t n) {
-  std::string out;
-  for (int64_t i = 0; i < n; ++i)
-    out += str_cat(i == 0 ? "" : ", ", 0.3 - 0.17 * static_cast<double>(i % 5));
-  return "[[[" + out + "]]]";
-}
-
-struct Window {
-  int64_t kernel = 1;
-  int64_t stride = 1;
-  int64_t dilation = 1;
-  int64_t before = 0;
-  int64_t after = 0;
-};
-
-std::string conv(const std::string& x, const Window& w) {
-  return str_cat("conv(", x, ", ", weights(w.kernel), ", 0.0, stride = [", w.stride,
-                 "], dilation = [", w.dilation, "], padding = [(", w.before, ", ", w.after,
-                 ")], border = 'constant')");
-}
-
-std::string pool(const std::string& op, const Window& w, const std::string& border = "ignore",
-                 const std::string& x = "x") {
-  return str_cat(op, "(", x, ", size = [1, 1, ", w.kernel, "], stride = [1, 1, ", w.stride,
-                 "], dilation = [1, 1, 1], padding = [(0, 0), (0, 0), (", w.before, ", ", w.after,
-                 ")], border = '", border, "')");
-}
-
-std::string pad(const std::string& x, int64_t before, int64_t after, const std::string& value,
-                const std::string& border = "constant") {
-  return str_cat("pad(", x, ", padding = [(0, 0), (0, 0), (", before, ", ", after, ")], border = '",
-                 border, "', value = ", value, ")");
-}
-
-std::string slice(const std::string& x, int64_t begin, int64_t end) {
-  return str_cat("slice(", x, ", axes = [2], begin = [", begin, "], end = [", end, "])");
-}
-
-Graph loaded(const std::string& text) {
-  auto graph = load_text(text);
-  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().to_string()) << "\n" << text;
-  return graph.ok() ? std::move(graph).value() : Graph();
-}
-
-/// Run streams of every length up to three pulses and some.
-void expect_frames(const std::string& text, int64_t pulse) {
-  const Graph graph = loaded(text);
-  auto streamed = StreamedRun::make(graph, pulse);
-  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
-  const int64_t step = std::max<int64_t>(1, pulse / 16);
-  for (int64_t length = 1; length <= 3 * pulse + 24 * step; length += step) {
-    if (is_too_short(graph, length)) continue;
-    EXPECT_EQ(stream_problem(graph, &*streamed, length), "")
-        << "pulse " << pulse << ", length " << length << "\n"
-        << text;
-  }
-}
-
-void expect_shape(const std::string& text, const Expected& expected, size_t output = 0) {
-  const Graph graph = loaded(text);
-  const Dim length = parse_dim(expected.length).value();
-  for (const int64_t pulse : expected.pulses) {
-    SCOPED_TRACE("pulse " + std::to_string(pulse));
-    auto streamed = StreamedRun::make(graph, pulse);
-    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
-    const pulse::Stream& stream = streamed->output(output);
-    EXPECT_EQ(stream.pulse, pulse * expected.up / expected.down);
-    EXPECT_EQ(stream.delay, expected.delay);
-    for (int64_t s = 0; s < 64; ++s) {
-      EXPECT_EQ(stream.length.eval({{"S", s}}), length.eval({{"S", s}}))
-          << stream.length.to_string() << " for " << s;
-    }
-  }
-}
-
-void expect_streams(const std::string& text, const Expected& expected) {
-  expect_shape(text, expected);
-  for (const int64_t pulse : expected.pulses) expect_frames(text, pulse);
-}
-
-std::string y(const std::string& expression) {
-  return document("1, 1, S", "  y = " + expression + ";\n");
-}
-
-/// Fail unless the graph is refused with a message that names node, operator, cause and way out.
-void expect_refused(const std::string& text, int64_t pulse, const std::string& node,
-                    const std::string& op) {
-  auto streamed = StreamedRun::make(loaded(text), pulse);
-  ASSERT_FALSE(streamed.ok()) << text;
-  const Error& error = streamed.error();
-  EXPECT_EQ(error.code, Code::kPulse) << error.to_string();
-  EXPECT_NE(error.to_string().find(node), std::string::npos) << error.to_string();
-  EXPECT_NE(error.to_string().find(op), std::string::npos) << error.to_string();
-  EXPECT_FALSE(error.message.empty());
-  EXPECT_FALSE(error.hint.empty()) << error.to_string();
-}
 
 TEST(PulseCases, ElementsPassAtOnce1) { expect_streams(y("relu(x)"), {{1, 4}, 1, 1, 0, "S"}); }
 
@@ -151,17 +45,26 @@ TEST(PulseCases, ConstantBorders16And21To22) {
   expect_streams(y(conv("relu(" + pad("x", 2, 0, "0.0") + ")", {3})), {{4}, 1, 1, 0, "S"});
 }
 
-// Repeating frames of the stream at its ends is refused by now.
-TEST(PulseCases, DISABLED_RefusedByNow_EdgeAndReflectBorders17To20) {
+TEST(PulseCases, EdgeAndReflectBorders17To20) {
   expect_streams(y(conv(pad("x", 5, 15, "0.0", "replicated"), {5, 3})), {{9}, 1, 3, 0, "6+S/3"});
   expect_streams(y(conv(pad("x", 0, 1, "0.0", "replicated"), {1})), {{1}, 1, 1, 0, "S+1"});
   expect_streams(y(pad("x", 2, 0, "0.0", "replicated")), {{1, 2, 3}, 1, 1, 0, "S+2"});
   expect_streams(y(pad("x", 2, 2, "0.0", "reflect")), {{4}, 1, 1, 0, "S+4"});
+  expect_streams(y(pad("x", 2, 2, "0.0", "reflect")), {{1, 2}, 1, 1, 2, "S+4"});
 }
 
-TEST(PulseCases, EdgeAndReflectBordersAreRefused17To20) {
-  expect_refused(y(pad("x", 2, 0, "0.0", "replicated")), 4, "y", "Pad");
-  expect_refused(y(pad("x", 2, 2, "0.0", "reflect")), 4, "y", "Pad");
+TEST(PulseCases, BordersOfAStreamThatBeginsLaterAndEndsEarlier) {
+  for (const char* border : {"replicated", "reflect"}) {
+    for (const int64_t pulse : {1, 2, 3, 5}) {
+      expect_frames(y(pad(slice("x", 3, -2), 2, 3, "0.0", border)), pulse);
+      expect_frames(y(conv(pad(slice("x", 3, -2), 3, 2, "0.0", border), {4})), pulse);
+      expect_frames(y(conv(pad(conv("x", {3, 1, 1, 0, 2}), 4, 1, "0.0", border), {2, 1, 2})),
+                    pulse);
+      expect_frames(y("x + " + conv(pad("x", 2, 2, "0.0", border), {5})), pulse);
+      expect_frames(y(conv(pad("x", 2, 2, "0.0", border), {3, 1, 1, 1, 1})), pulse);
+    }
+    expect_frames(y(conv(pad(slice("x", 1, 0), 5, 4, "0.0", border), {2, 3})), 6);
+  }
 }
 
 TEST(PulseCases, SlicesMoveNothing23To26) {
@@ -188,33 +91,43 @@ TEST(PulseCases, Pools27To29) {
 
 TEST(PulseCases, AveragesCountTheirPadding30) {
   expect_streams(y(pool("avg_pool", {3, 1, 1, 1, 1}, "constant")), {{4}, 1, 1, 1, "S"});
-  expect_refused(y(pool("avg_pool", {3, 1, 1, 1, 1}, "ignore")), 4, "y", "SumPool");
 }
 
-// Averages that leave out padding are refused by now.
-TEST(PulseCases, DISABLED_RefusedByNow_AveragesLeaveOutTheirPadding30) {
+TEST(PulseCases, AveragesLeaveOutTheirPadding30) {
   expect_streams(y(pool("avg_pool", {3, 1, 1, 1, 1}, "ignore")), {{4}, 1, 1, 1, "S"});
+  expect_streams(y(pool("avg_pool", {5, 2, 1, 3, 4}, "ignore")), {{2, 6}, 1, 2, 0, "(S+4)/2"});
+  expect_frames(y(pool("avg_pool", {3, 1, 2, 2, 1}, "ignore", slice("x", 2, -3))), 3);
+  expect_frames(document("1, 1, S, 3",
+                         "  y = avg_pool(x, size = [1, 1, 3, 2], stride = [1, 1, 1, 1], dilation = "
+                         "[1, 1, 1, 1], padding = [(0, 0), (0, 0), (1, 1), (1, 0)], border = "
+                         "'ignore');\n"),
+                2);
 }
 
 const char kIndexed[] = "  (y, i) = ";
 
-// The index counts from the start of the stream; refused by now.
-TEST(PulseCases, DISABLED_RefusedByNow_PoolsTellWhereTheLargestIs31) {
-  expect_streams(
-      document("1, 1, S", kIndexed + pool("max_pool_with_index", {2, 2}) + ";\n", "y, i"),
-      {{4}, 1, 2, 0, "S/2"});
+TEST(PulseCases, PoolsTellWhereTheLargestIs31) {
+  const auto indexed = [](const Window& w, const std::string& x = "x") {
+    return document("1, 1, S", kIndexed + pool("max_pool_with_index", w, "ignore", x) + ";\n",
+                    "y, i");
+  };
+  expect_streams(indexed({2, 2}), {{4}, 1, 2, 0, "S/2"});
+  expect_streams(indexed({3, 1, 2, 2, 2}), {{1, 4}, 1, 1, 2, "S"});
+  expect_streams(indexed({3, 1, 1, 1, 1}, slice("x", 2, 0)), {{3}, 1, 1, 3, "S-2"});
 }
 
-// Refused even where nobody reads the index.
-TEST(PulseCases, DISABLED_RefusedByNow_ValuesOfPoolsWithAnIndexStream31) {
+TEST(PulseCases, ValuesOfPoolsWithAnIndexStream31) {
   expect_streams(document("1, 1, S", kIndexed + pool("max_pool_with_index", {2, 2}) + ";\n"),
                  {{4}, 1, 2, 0, "S/2"});
-}
-
-TEST(PulseCases, PoolsWithAnIndexAreRefused31) {
-  expect_refused(
-      document("1, 1, S", kIndexed + pool("max_pool_with_index", {2, 2}) + ";\n", "y, i"), 4, "y",
-      "MaxPool");
+  const std::string none = ", padding = [(0, 0), (0, 0), (0, 0), (0, 0)]);\n";
+  const std::string planes = "(x, size = [1, 1, 2, 2], stride = [1, 1, 1, 2]" + none;
+  expect_streams(document("1, 1, S, 4", kIndexed + ("max_pool_with_index" + planes), "y, i"),
+                 {{4}, 1, 1, 1, "S-1"});
+  const std::string rows = "(x, size = [1, 1, 2, 2], stride = [1, 1, 1, 2]" + none;
+  expect_streams(document("1, 1, 4, S", kIndexed + ("max_pool_with_index" + rows)),
+                 {{4}, 1, 2, 0, "S/2"});
+  expect_refused(document("1, 1, 4, S", kIndexed + ("max_pool_with_index" + rows), "y, i"), 4, "y",
+                 "MaxPool");
 }
 
 std::string deconv(const std::string& x, const Window& w, const std::string& bias = "0.0") {
@@ -252,16 +165,20 @@ TEST(PulseCases, ConstantFramesAroundAStream41) {
   expect_streams(y(conv("concat([[[[0.25, 0.25]]], x], axis = 2)", {3})), {{4}, 1, 1, 0, "S"});
 }
 
-// Only frames that are all alike are joined to a stream by now.
-TEST(PulseCases, DISABLED_RefusedByNow_DifferentFramesInFront41) {
-  expect_streams(y("concat([[[[0.25, 0.5]]], x], axis = 2)"), {{4}, 1, 1, 0, "S+2"});
+TEST(PulseCases, DifferentFramesAroundAStream41) {
+  expect_streams(y("concat([[[[0.25, 0.5]]], x], axis = 2)"), {{1, 4}, 1, 1, 0, "S+2"});
+  expect_streams(y("concat([[[[0.25]]], [[[0.5]]], x, [[[0.1, 0.2, 0.3]]]], axis = 2)"),
+                 {{1, 4}, 1, 1, 0, "S+5"});
+  expect_streams(y("concat([[[[0.25, 0.25]]], " + slice("x", 0, -3) + ", [[[0.1, 0.2]]]], axis = 2)"),
+                 {{4}, 1, 1, 0, "S+1"});
 }
 
-// Frames of the stream are not kept beyond windows by now.
-TEST(PulseCases, DISABLED_RefusedByNow_FirstFrameOfTheStreamInFront42) {
+TEST(PulseCases, FramesOfTheStreamInFront42To43) {
   expect_streams(y("concat([" + slice("x", 0, 1) + ", " + slice("x", 1, 0) + " - 0.5 * " +
                    slice("x", 0, -1) + "], axis = 2)"),
-                 {{4}, 1, 1, 0, "S"});
+                 {{1, 4}, 1, 1, 0, "S"});
+  expect_streams(y("concat([" + slice("x", 5, 6) + ", x], axis = 2)"), {{4}, 1, 1, 4, "S+1"});
+  expect_streams(y("concat([" + slice("x", 5, 6) + ", x], axis = 2)"), {{1}, 1, 1, 5, "S+1"});
 }
 
 std::string cumsum(const std::string& x, const std::string& how) {

@@ -1,12 +1,16 @@
 #include "tests/property/streaming.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 
 #include "core/optim/optim.h"
 #include "nnef_loader/build/load_entries.h"
+#include "nnef_loader/load.h"
 #include "ops/op_table.h"
 
 namespace rill::test {
@@ -52,7 +56,8 @@ Tensor copy_of(const View& view) {
 }  // namespace
 
 Result<WholeRun> WholeRun::make(const Graph& graph, int64_t length) {
-  RILL_ASSIGN(const Graph bound, graph.with_symbol("S", Dim(length)));
+  RILL_ASSIGN(const Graph loaded, declutter(graph));
+  RILL_ASSIGN(const Graph bound, loaded.with_symbol("S", Dim(length)));
   RILL_ASSIGN(const Graph simple, declutter(bound));
   RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(simple));
   WholeRun out;
@@ -74,6 +79,21 @@ Result<StreamedRun> StreamedRun::make(const Graph& graph, int64_t pulse) {
   options.pulse = Dim(pulse);
   RILL_ASSIGN(out.graph_, pulse::pulsify(graph, options, &out.report_));
   RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(out.graph_));
+  RILL_ASSIGN(out.session_, Session::make(plan));
+  return out;
+}
+
+Result<StreamedRun> StreamedRun::reloaded() const {
+  const auto path = std::filesystem::temp_directory_path() /
+                    str_cat("rill_reloaded_", static_cast<int64_t>(getpid()), ".nnef.tar");
+  RILL_TRY(nnef::save(graph_, path.string(), nnef::Container::kTar));
+  StreamedRun out;
+  out.report_ = report_;
+  auto loaded = nnef::load(path.string(), ops::op_table());
+  std::filesystem::remove(path);
+  RILL_ASSIGN(out.graph_, std::move(loaded));
+  RILL_ASSIGN(const Graph simple, declutter(out.graph_));
+  RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(simple));
   RILL_ASSIGN(out.session_, Session::make(plan));
   return out;
 }

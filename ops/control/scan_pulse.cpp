@@ -1,0 +1,239 @@
+// How loops stream.
+
+#include <algorithm>
+
+#include "core/graph/pulse.h"
+#include "ops/control/scan.h"
+
+namespace rill::ops {
+namespace {
+
+using Kind = Scan::Input::Kind;
+
+/// The loop with the pulse in place of the stream symbol.
+std::shared_ptr<Scan> bound(const PulseBuilder& b, const Scan& scan) {
+  if (OpPtr op = scan.with_symbol(b.symbol(), b.pulsed(Dim::symbol(b.symbol())))) {
+    return std::make_shared<Scan>(*op->as<Scan>());
+  }
+  return std::make_shared<Scan>(scan);
+}
+
+/// The loop runs along the stream: its states are kept from pulse to pulse.
+class Along {
+ public:
+  Along(PulseBuilder& b, const Scan& scan) : b_(b), scan_(scan) {}
+
+  Status pulsify(bool backward) {
+    RILL_TRY(wait());
+    auto pulsed = bound(b_, scan_);
+    pulsed->skip = scan_.skip + iterations_;
+    if (backward) {
+      pulsed->skip = 0;
+      pulsed->reset_every_turn = true;
+      b_.note_approximation(str_cat("\"", b_.node().name,
+                                    "\" runs backwards within each pulse: each pulse is its own "
+                                    "future"));
+    }
+    RILL_ASSIGN(const auto outlets, b_.add("", pulsed, wires_));
+    for (size_t i = 0; i < scan_.outputs.size(); ++i) {
+      const int slot = static_cast<int>(i);
+      const Scan::Output& output = scan_.outputs[i];
+      if (output.last) {
+        b_.set_refused(
+            slot, b_.refuse("Take the outputs of all frames",
+                            "the last value of the loop is known at the end of the stream only"));
+        continue;
+      }
+      StreamFact stream;
+      stream.axis = static_cast<int>(output.axis);
+      stream.dim = b_.out(slot).dim(stream.axis);
+      const Fact& result =
+          scan_.body->fact(scan_.body->outputs[static_cast<size_t>(output.result)]);
+      const auto frames = result.dim(stream.axis).to_int();
+      if (!frames) {
+        return b_.refuse("Give each turn of the loop a fixed number of frames",
+                         "a turn of the loop gives ", result.dim(stream.axis), " frames");
+      }
+      stream.delay = iterations_ * *frames;
+      b_.set(slot, outlets[i], stream);
+    }
+    return {};
+  }
+
+ private:
+  /// Bring all inputs to the beginning of a chunk, the same for all.
+  Status wait() {
+    std::vector<StreamFact> streams(static_cast<size_t>(b_.inputs()));
+    int64_t turns = -1;
+    for (int i = 0; i < b_.inputs(); ++i) {
+      wires_.push_back(b_.wire(i));
+      const auto found = b_.stream(i);
+      if (!found) continue;
+      StreamFact& stream = streams[static_cast<size_t>(i)];
+      stream = *found;
+      RILL_ASSIGN(wires_.back(), b_.materialise(wires_.back(), &stream));
+      RILL_ASSIGN(const int64_t pulse, b_.pulse_of(wires_.back(), stream.axis));
+      const int64_t chunk = chunk_of(i);
+      if (pulse % chunk != 0 || (turns >= 0 && turns != pulse / chunk)) {
+        return b_.refuse(
+            str_cat("Use a pulse that gives a multiple of ", chunk, " frames here"),
+            "body input \"", scan_.body->input_name(static_cast<size_t>(i)), "\" takes ", chunk,
+            " frames at a time of ", pulse, " per pulse",
+            turns < 0 ? std::string() : str_cat(", while another makes ", turns, " turns"));
+      }
+      turns = pulse / chunk;
+      iterations_ = std::max(iterations_, (stream.delay + chunk - 1) / chunk);
+    }
+    for (int i = 0; i < b_.inputs(); ++i) {
+      iterations_ = std::max(iterations_, b_.ready(i) * turns);
+    }
+    for (int i = 0; i < b_.inputs(); ++i) {
+      if (!b_.stream(i)) continue;
+      const auto at = static_cast<size_t>(i);
+      const int64_t later = iterations_ * chunk_of(i) - streams[at].delay;
+      RILL_ASSIGN(wires_[at], b_.delay(wires_[at], streams[at], later, 0));
+    }
+    return {};
+  }
+
+  int64_t chunk_of(int i) const { return std::abs(scan_.inputs[static_cast<size_t>(i)].chunk); }
+
+  PulseBuilder& b_;
+  const Scan& scan_;
+  std::vector<OutletId> wires_;
+  int64_t iterations_ = 0;  ///< turns of the loop before the first frame
+};
+
+/// Follow the streaming axis through the body: where it lies in each wire, -1 where it is absent.
+class Across {
+ public:
+  Across(PulseBuilder& b, const Scan& scan) : b_(b), scan_(scan) {}
+
+  Status pulsify() {
+    RILL_TRY(follow());
+    RILL_ASSIGN(PulseBuilder::Synced synced, b_.sync());
+    const StreamFact first = synced.stream;
+    for (int i = 0; i < b_.inputs() && first.has_prefix(); ++i) {
+      auto stream = b_.stream(i);
+      if (!stream) continue;
+      stream->delay = first.delay;
+      const auto at = static_cast<size_t>(i);
+      RILL_ASSIGN(synced.wires[at], b_.materialise(synced.wires[at], &*stream));
+    }
+    auto pulsed = bound(b_, scan_);
+    pulsed->reset_every_turn = true;
+    RILL_ASSIGN(const auto outlets, b_.add("", pulsed, synced.wires));
+    for (size_t i = 0; i < scan_.outputs.size(); ++i) {
+      const int slot = static_cast<int>(i);
+      StreamFact stream;
+      stream.axis = axis_of(scan_.body->outputs[static_cast<size_t>(scan_.outputs[i].result)]);
+      if (stream.axis < 0) {
+        b_.set_refused(slot, b_.refuse("Take outputs that depend on every frame",
+                                       "this output does not keep the streaming axis"));
+        continue;
+      }
+      stream.dim = b_.out(slot).dim(stream.axis);
+      stream.delay = std::max<int64_t>(0, first.delay);
+      b_.set(slot, outlets[i], stream);
+    }
+    return {};
+  }
+
+ private:
+  int axis_of(OutletId wire) const {
+    return axes_[static_cast<size_t>(wire.node)][static_cast<size_t>(wire.slot)];
+  }
+
+  Status follow() {
+    const Graph& body = *scan_.body;
+    axes_.resize(body.nodes.size());
+    for (size_t id = 0; id < body.nodes.size(); ++id) {
+      axes_[id].assign(body.nodes[id].outputs.size(), -1);
+    }
+    for (int i = 0; i < b_.inputs(); ++i) {
+      const auto stream = b_.stream(i);
+      const int source = body.inputs[static_cast<size_t>(i)].node;
+      if (stream) axes_[static_cast<size_t>(source)][0] = stream->axis;
+    }
+    for (size_t id = 0; id < body.nodes.size(); ++id) {
+      if (!body.nodes[id].inputs.empty()) RILL_TRY(follow_node(id));
+    }
+    size_t state = 0;
+    for (size_t i = 0; i < scan_.inputs.size(); ++i) {
+      if (scan_.inputs[i].kind != Kind::kState) continue;
+      const int before = axis_of(body.inputs[i]);
+      const int after = axis_of(body.outputs[static_cast<size_t>(scan_.state_results[state++])]);
+      if (before == after) continue;
+      return b_.refuse("Give the state the frames' axis from the start on", "state \"",
+                       body.input_name(i), "\" has the streaming axis at ", before,
+                       " before a turn of the loop, and at ", after, " after it");
+    }
+    return {};
+  }
+
+  Status follow_node(size_t id) {
+    const Node& node = scan_.body->nodes[id];
+    Facts in;
+    bool streams = false;
+    for (const OutletId& input : node.inputs) {
+      in.push_back(scan_.body->fact(input));
+      streams |= axis_of(input) >= 0;
+    }
+    if (!streams) return {};
+    for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
+      bool holds = true;
+      for (size_t k = 0; k < node.inputs.size() && holds; ++k) {
+        const int axis = axis_of(node.inputs[k]);
+        holds = axis < 0 || track.in[k] == axis;
+      }
+      if (!holds) continue;
+      axes_[id] = track.out;
+      return {};
+    }
+    return b_.refuse("Loop over the streaming axis, or keep its frames apart in the body",
+                     "its body mixes frames of the stream, in node \"", node.name, "\" (",
+                     node.op->name(), ")");
+  }
+
+  PulseBuilder& b_;
+  const Scan& scan_;
+  std::vector<std::vector<int>> axes_;
+};
+
+}  // namespace
+
+Status Scan::pulsify(PulseBuilder& b) const {
+  bool along = false;
+  bool across = false;
+  bool backward = false;
+  bool still = false;
+  for (int i = 0; i < b.inputs(); ++i) {
+    const Input& input = inputs[static_cast<size_t>(i)];
+    const auto stream = b.stream(i);
+    if (!stream) {
+      still |= input.kind == Kind::kScan;
+      continue;
+    }
+    const bool scanned = input.kind == Kind::kScan && input.axis == stream->axis;
+    (scanned ? along : across) = true;
+    backward |= scanned && input.chunk < 0;
+  }
+  if (!along && across) return Across(b, *this).pulsify();
+  if (across) {
+    return b.refuse("Loop over the streaming axis of all inputs",
+                    "it loops over the streaming axis of one input, and not over that of another");
+  }
+  if (!along) return Op::pulsify(b);
+  if (still) {
+    return b.refuse("Loop over streams only", "it loops over a static input beside the stream");
+  }
+  if (backward && !b.backward_chunks()) {
+    return b.refuse(
+        "Use a unidirectional layer; or accept that each pulse is its own future with "
+        "--pulse-backward chunk",
+        "it reads the streaming axis backwards (chunk -1), which needs the whole stream");
+  }
+  return Along(b, *this).pulsify(backward);
+}
+
+}  // namespace rill::ops

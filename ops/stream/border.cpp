@@ -1,0 +1,142 @@
+#include "ops/stream/border.h"
+
+#include <algorithm>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "ops/stream/frames.h"
+
+namespace rill::ops {
+
+void PulseBorder::fields(FieldVisitor& visitor) {
+  visitor.field("axis", axis);
+  visitor.field("overlap", overlap);
+  visitor.field("shown", shown);
+  visitor.field("delay", delay);
+  visitor.field("out_delay", out_delay);
+  visitor.field("before", before);
+  visitor.field("reflect", reflect);
+  visitor.field("length", length);
+}
+
+Result<Facts> PulseBorder::infer(FactSpan in) const {
+  RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
+  RILL_CHECK(overlap >= 0 && shown >= 0 && before >= 0 && overlap < kMostFrames &&
+                 shown < kMostFrames && before < kMostFrames,
+             "overlap ", overlap, ", shown ", shown, ", before ", before,
+             ": expected small non-negative counts");
+  RILL_CHECK(delay > -kMostFrames && delay < kMostFrames && out_delay > -kMostFrames &&
+                 out_delay < kMostFrames,
+             "delays ", delay, " and ", out_delay, " are out of range");
+  if (!is_plain(in[0].dtype)) return fail(Code::kDType, "no borders of ", in[0]);
+  Fact out = in[0].without_value();
+  Dim& frames = out.shape[static_cast<size_t>(axis)];
+  frames += Dim(shown - overlap);
+  const auto number = frames.to_int();
+  RILL_CHECK(!number || *number >= shown, "overlap ", overlap, " of ", in[0]);
+  return Facts{std::move(out)};
+}
+
+Status PulseBorder::eval(EvalCtx&) const {
+  return fail(Code::kUnsupported, "a border counts frames: it runs in a prepared plan only");
+}
+
+namespace {
+
+struct BorderArgs {
+  const PulseBorder* op;
+  Operand from;
+  Operand to;
+  int axis;
+  int64_t pulse;
+};
+
+/// The frame of the stream that frame `at` of the unpadded stream shows.
+int64_t source_of(const PulseBorder& op, int64_t at, int64_t frames) {
+  if (!op.reflect) return std::clamp<int64_t>(at, 0, std::max<int64_t>(frames, 1) - 1);
+  return at < 0 ? -at : at < frames ? at : 2 * (frames - 1) - at;
+}
+
+void run(const BorderArgs& args, const Frame& frame) noexcept {
+  const PulseBorder& op = *args.op;
+  const View from = frame.view(args.from);
+  const View to = frame.view(args.to);
+  const int64_t start = frame.clock->position(args.pulse);
+  const int64_t known = length_now(op.length, frame);
+  const int64_t first = start - op.shown - op.out_delay - op.before;  // shown by output frame 0
+  const int64_t shift = op.delay - start + op.overlap;                // from frame to place
+  const int64_t count = to.extent(args.axis);
+  const int64_t last_place = from.extent(args.axis) - 1;
+  if (first >= 0 && first + count <= known && first + shift >= 0 &&
+      first + count - 1 + shift <= last_place) {
+    copy_view(frames_of(from, args.axis, first + shift, count), to);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t place = source_of(op, first + i, known) + shift;
+    // Outside of the padded stream any frame will do.
+    copy_view(frames_of(from, args.axis, std::clamp<int64_t>(place, 0, last_place), 1),
+              frames_of(to, args.axis, i, 1));
+  }
+}
+
+}  // namespace
+
+Status PulseBorder::lower(Lowering& lowering) const {
+  const Operand& from = lowering.in(0);
+  const Operand to = lowering.make_out(0, Lowering::physical_order(from));
+  if (to.volume() == 0 || from.extent(static_cast<int>(axis)) == 0) return {};
+  auto own = std::make_shared<PulseBorder>(*this);
+  lowering.keep(own);
+  const int on = static_cast<int>(axis);
+  BorderArgs args{own.get(), from, to, on, from.extent(on) - overlap};
+  args.from.konst = nullptr;
+  lowering.step(run, args, {from.ref}, {to.ref});
+  return {};
+}
+
+Status PulseBorder::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string input, ctx.in(0));
+  ctx.need_registry("rill_pulse");
+  ctx.assign(str_cat("rill_pulse_border(", input, ", axis = ", axis, ", overlap = ", overlap,
+                     ", shown = ", shown, ", delay = ", delay, ", out_delay = ", out_delay,
+                     ", before = ", before,
+                     ", border = ", nnef_text(std::string_view(reflect ? "reflect" : "replicated")),
+                     ", length = ", nnef_text(length), ")"));
+  return {};
+}
+
+namespace {
+
+Result<Value> load(LoadCtx& ctx) {
+  PulseBorder op;
+  RILL_ASSIGN(const OutletId input, ctx.wire("input"));
+  RILL_ASSIGN(op.axis, ctx.integer("axis"));
+  RILL_ASSIGN(op.overlap, ctx.integer("overlap"));
+  RILL_ASSIGN(op.shown, ctx.integer("shown"));
+  RILL_ASSIGN(op.delay, ctx.integer("delay"));
+  RILL_ASSIGN(op.out_delay, ctx.integer("out_delay"));
+  RILL_ASSIGN(op.before, ctx.integer("before"));
+  RILL_ASSIGN(const std::string border, ctx.text("border"));
+  if (border != "replicated" && border != "reflect") {
+    return fail(Code::kArg, "border \"", border, "\": expected replicated or reflect");
+  }
+  op.reflect = border == "reflect";
+  RILL_ASSIGN(op.length, ctx.dim("length"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseBorder>(op), {input}));
+  return Value(out);
+}
+
+const NnefOp kOps[] = {
+    {"rill_pulse",
+     "fragment rill_pulse_border<?>(input: tensor<?>, axis: integer, overlap: integer, "
+     "shown: integer, delay: integer, out_delay: integer, before: integer, border: string, "
+     "length: integer) -> (output: tensor<?>);",
+     load}};
+
+}  // namespace
+
+extern const OpRoom border_room;
+const OpRoom border_room = {"border", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Repeat frames of a stream at its two ends: the first and the last one, or those next to them,
+/// mirrored.
+/// Shapes: [.., p + overlap, ..] -> [.., p + shown, ..] on `axis`: both end with the newest pulse.
+/// Types: all plain ones. Errors: kShape for a missing axis or counts that do not fit.
+/// Stream: frame n of the input lies at position n + delay, of `length` frames in all. The output
+/// has frame m of the padded stream at position m + out_delay; of these, `before` come first. What
+/// is shown outside of the padded stream has no meaning.
+/// Source: NNEF 1.0, `pad`, for a stream.
+struct PulseBorder final : OpBase<PulseBorder> {
+  int64_t axis = 0;
+  int64_t overlap = 0;  ///< earlier frames that the input has in front of the pulse
+  int64_t shown = 0;    ///< earlier frames that the output has in front of the pulse
+  int64_t delay = 0;
+  int64_t out_delay = 0;
+  int64_t before = 0;
+  bool reflect = false;
+  Dim length;  ///< of the input, in the stream symbol
+
+  std::string_view name() const override { return "PulseBorder"; }
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return false; }
+  Status lower(Lowering& lowering) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

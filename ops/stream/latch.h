@@ -1,0 +1,49 @@
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Keep frames [begin, end) of a stream, once they have gone by.
+/// Shapes: [.., p, ..] -> [.., end - begin, ..] on `axis`.
+/// Types: all plain ones. Errors: kShape for a missing axis or counts out of range.
+/// Stream: frame n lies at position n + delay. What is not there yet is zero.
+/// Source: NNEF 1.0, `slice` to a fixed number of frames of a stream.
+struct PulseLatch final : OpBase<PulseLatch> {
+  int64_t axis = 0;
+  int64_t begin = 0;
+  int64_t end = 1;
+  int64_t delay = 0;
+
+  std::string_view name() const override { return "PulseLatch"; }
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return false; }
+  Status lower(Lowering& lowering) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+/// Put frames that do not stream in front of a stream and behind it: in the place of the positions
+/// from `begin` on, and from `end` on once that is known.
+/// Inputs: the stream, then the frames in front if there are any, then those behind.
+/// Shapes: [.., p, ..] -> the same. Types: all plain ones.
+/// Errors: kShape for a missing axis or shapes that do not fit, kDType.
+/// Source: NNEF 1.0, `concat` of a stream with frames that are not of a stream.
+struct PulseSplice final : OpBase<PulseSplice> {
+  int64_t axis = 0;
+  bool has_front = false;
+  bool has_back = false;
+  int64_t begin = 0;
+  Dim end = 0;
+
+  std::string_view name() const override { return "PulseSplice"; }
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return false; }
+  Status lower(Lowering& lowering) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

@@ -1,0 +1,182 @@
+#include <algorithm>
+
+#include "ops/array/slice.h"
+#include "ops/stream/border.h"
+#include "ops/stream/delay.h"
+#include "ops/stream/mask.h"
+#include "pulse/builder.h"
+#include "pulse/fill.h"
+
+namespace rill::pulse {
+namespace {
+
+/// The first of the frames that are repeated in front must have arrived.
+int64_t begin_of(const StreamFact& source, const StreamBorder& border, int64_t pulse) {
+  if (border.before == 0) return INT64_MIN;
+  return (source.delay + (border.reflect ? border.before : 0)) / pulse * pulse;
+}
+
+}  // namespace
+
+Result<OutletId> Builder::delay(OutletId wire, const StreamFact& stream, int64_t frames,
+                                int64_t overlap) {
+  if (frames == 0 && overlap == 0) return wire;
+  auto op = std::make_shared<ops::Delay>();
+  op->axis = stream.axis;
+  op->delay = frames;
+  op->overlap = overlap;
+  op->fill = stream.has_prefix() ? stream.fill : nullptr;
+  return add1("delay", op, {wire});
+}
+
+Result<OutletId> Builder::hold(OutletId wire, StreamFact* stream) {
+  RILL_ASSIGN(const int64_t p, pulse_of(wire, stream->axis));
+  const auto pulse = options_.pulse.to_int();
+  if (!pulse) return wire;
+  // N(L) is quasi-affine: what can happen happens within a few pulses.
+  const int64_t last = 4 * *pulse + 64;
+  int64_t slack = 0;
+  for (int64_t length = 1; length <= last; ++length) {
+    const auto frames = stream->dim.eval({{options_.symbol, length}});
+    if (!frames || *frames <= 0) continue;
+    const int64_t announced = ((length + *pulse - 1) / *pulse - 1) * p;
+    slack = std::min(slack, stream->delay + *frames - announced);
+  }
+  if (slack == 0) return wire;
+  RILL_ASSIGN(const OutletId held, delay(wire, *stream, -slack, 0));
+  stream->delay -= slack;
+  return held;
+}
+
+Result<OutletId> Builder::mask(OutletId wire, StreamFact* stream, bool begin, bool end,
+                               const Tensor& value) {
+  // A hold makes room for frames that are not valid: the begin comes after it.
+  if (end) {
+    RILL_ASSIGN(wire, hold(wire, stream));
+  }
+  begin = begin && stream->delay > 0;
+  if (!begin && !end) return wire;
+  auto op = std::make_shared<ops::PulseMask>();
+  op->axis = stream->axis;
+  op->begin = begin ? stream->delay : 0;
+  op->end = end ? stream->dim + Dim(stream->delay) : Dim(INT64_MAX);
+  RILL_ASSIGN(Tensor scalar, cast(value, pulsed_->fact(wire).dtype, pulsed_->fact(wire).q));
+  op->value = std::make_shared<const Tensor>(std::move(scalar));
+  return add1("mask", op, {wire});
+}
+
+Result<OutletId> Builder::materialise(OutletId wire, StreamFact* stream) {
+  if (!stream->has_prefix()) return wire;
+  RILL_ASSIGN(const OutletId out, delay(wire, *stream, -stream->delay, 0));
+  stream->delay = 0;
+  stream->fill = nullptr;
+  return out;
+}
+
+Status Builder::check_stride(int64_t frames, int64_t stride) const {
+  if (frames % stride == 0) return {};
+  const int64_t own = options_.pulse.to_int().value_or(1);
+  // This wire has frames / own frames per frame of the input.
+  int64_t step = 1;
+  while (step * frames % own != 0 || step * frames / own % stride != 0) ++step;
+  return refusal(
+      str_cat("its input has ", frames, " frames per pulse, no multiple of the stride ", stride),
+      str_cat("Use a pulse that is a multiple of ", step));
+}
+
+Result<OutletId> Builder::lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown) {
+  const auto [before, after, reflect] = bordered.border;
+  // How far back the first frame of the output looks at the end of the stream, and at its begin.
+  const int64_t tail = after * (reflect ? 2 : 1);
+  const int64_t shift = out_delay + before - bordered.stream.delay;
+  const int64_t back = std::max<int64_t>(0, shown + shift + (after > 0 ? tail : 0));
+  auto op = std::make_shared<ops::PulseBorder>();
+  op->axis = bordered.stream.axis;
+  op->overlap = back;
+  op->shown = shown;
+  op->delay = bordered.stream.delay;
+  op->out_delay = out_delay;
+  op->before = before;
+  op->reflect = reflect;
+  op->length = bordered.stream.dim;
+  RILL_ASSIGN(const OutletId source, delay(bordered.source, bordered.stream, 0, back));
+  return add1("border", op, {source});
+}
+
+Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const StreamBorder& border) {
+  RILL_ASSIGN(wire, materialise(wire, stream));
+  RILL_ASSIGN(const int64_t pulse, pulse_of(wire, stream->axis));
+  if (border.after > 0) {
+    RILL_ASSIGN(wire, hold(wire, stream));
+  }
+  const Bordered bordered{wire, *stream, border};
+  const int64_t out_delay =
+      std::max({stream->delay - border.before, int64_t{0}, begin_of(*stream, border, pulse)});
+  RILL_ASSIGN(const OutletId out, lay_border(bordered, out_delay, 0));
+  stream->delay = out_delay;
+  bordered_.insert_or_assign(out, bordered);
+  return out;
+}
+
+/// A window that sees the frames around a stream has them laid out in its history: the frames in
+/// front then cost no delay.
+Result<OutletId> Builder::bordered_window(const Bordered& bordered, StreamFact* stream,
+                                          const StreamWindow& window) {
+  RILL_ASSIGN(const int64_t p, pulse_of(bordered.source, stream->axis));
+  const int64_t virtual_delay = bordered.stream.delay - bordered.border.before;
+  const int64_t first = begin_of(bordered.stream, bordered.border, p);
+  int64_t history = std::max(window.kernel - window.stride, -virtual_delay);
+  while ((virtual_delay + history) % window.stride != 0 || virtual_delay + history < first) {
+    ++history;
+  }
+  stream->delay = (virtual_delay + history) / window.stride;
+  stream->fill = nullptr;
+  const int64_t shown =
+      std::clamp<int64_t>(window.kernel - window.stride, 0, std::max<int64_t>(0, history));
+  const int64_t wait = std::max<int64_t>(0, history) - shown;
+  RILL_ASSIGN(const OutletId out, lay_border(bordered, virtual_delay + wait, shown));
+  if (history < 0) return skip_frames(out, *stream, -history);
+  return out;
+}
+
+Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const StreamWindow& window) {
+  const auto pad = std::make_shared<const Tensor>(window.pad_value);
+  RILL_ASSIGN(const int64_t p, pulse_of(wire, stream->axis));
+  RILL_TRY(check_stride(p, window.stride));
+  const auto bordered = bordered_.find(wire);
+  if (bordered != bordered_.end() && window.before == 0 && window.after == 0) {
+    return bordered_window(bordered->second, stream, window);
+  }
+  if (stream->has_prefix() && window.before > 0 && !same_fill(stream->fill, compact_fill(pad))) {
+    RILL_ASSIGN(wire, materialise(wire, stream));
+  }
+  RILL_ASSIGN(wire, mask(wire, stream, window.before > 0, window.after > 0, window.pad_value));
+  const int64_t b = window.before;
+  int64_t history = std::max(window.kernel - window.stride, b - stream->delay);
+  while (((stream->delay + history - b) % window.stride + window.stride) % window.stride != 0) {
+    ++history;
+  }
+  StreamFact source = *stream;
+  // What lies before the first frame is padding, or frames that nobody may see.
+  if (b > 0) source.fill = compact_fill(pad);
+  if (history > 0) {
+    auto op = std::make_shared<ops::Delay>();
+    op->axis = stream->axis;
+    const int64_t overlap = std::max<int64_t>(0, window.kernel - window.stride);
+    op->overlap = std::min(history, overlap);
+    op->delay = history - op->overlap;
+    op->fill = b > 0 || stream->has_prefix() ? source.fill : nullptr;
+    RILL_ASSIGN(wire, add1("delay", op, {wire}));
+  }
+  stream->delay = (stream->delay + history - b) / window.stride;
+  stream->fill = nullptr;
+  if (history < 0) return skip_frames(wire, *stream, -history);
+  return wire;
+}
+
+Result<OutletId> Builder::skip_frames(OutletId wire, const StreamFact& stream, int64_t frames) {
+  RILL_ASSIGN(const int64_t p, pulse_of(wire, stream.axis));
+  return add1("skip", std::make_shared<ops::Slice>(stream.axis, Dim(frames), Dim(p)), {wire});
+}
+
+}  // namespace rill::pulse

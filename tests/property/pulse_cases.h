@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/property/streaming.h"
+
+// Graphs of one or two statements, and what is to be seen of them when they stream.
+
+namespace rill::test {
+
+struct Expected {
+  std::vector<int64_t> pulses;
+  int64_t up = 1;  ///< frames per step of the output: pulse * up / down
+  int64_t down = 1;
+  int64_t delay = 0;
+  std::string length;
+};
+
+struct Window {
+  int64_t kernel = 1;
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t before = 0;
+  int64_t after = 0;
+};
+
+/// Statements on wires [1, 1, frames].
+std::string conv(const std::string& x, const Window& w);
+std::string pool(const std::string& op, const Window& w, const std::string& border = "ignore",
+                 const std::string& x = "x");
+std::string pad(const std::string& x, int64_t before, int64_t after, const std::string& value,
+                const std::string& border = "constant");
+std::string slice(const std::string& x, int64_t begin, int64_t end);
+/// N weights, none of them round in binary.
+std::string weights(int64_t n);
+/// A document over x [1, 1, S] that gives y.
+std::string y(const std::string& expression);
+
+Graph loaded(const std::string& text);
+/// Run streams of every length up to three pulses and some.
+void expect_frames(const std::string& text, int64_t pulse);
+void expect_shape(const std::string& text, const Expected& expected, size_t output = 0);
+/// Both of these, also of the pulsed graph written and read back.
+void expect_streams(const std::string& text, const Expected& expected);
+/// Fail unless the graph is refused with a message that names node, operator, cause and way out.
+void expect_refused(const std::string& text, int64_t pulse, const std::string& node,
+                    const std::string& op);
+
+}  // namespace rill::test
