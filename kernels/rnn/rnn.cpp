@@ -10,17 +10,27 @@ using One = math::ScalarLane;
 
 constexpr int64_t kWidestVector = 16;
 
-/// Write all gates of h W to scratch.
-void recurrent_product(int64_t hidden, int64_t gates, const float* h, const float* w,
-                       float* scratch) {
+/// Write all gates of h W to scratch, a row per lane.
+template <class Args>
+void recurrent_product(const Args& a, int64_t gates) {
   MatmulF32Args g;
-  g.m = 1;
-  g.n = gates * hidden;
-  g.segment_len = hidden;
-  g.a = h;
-  g.b = w;
-  g.c = scratch;
+  g.m = a.lanes;
+  g.n = g.ldc = gates * a.hidden;
+  g.segment_len = g.lda = a.hidden;
+  g.a = a.h;
+  g.b = a.w;
+  g.c = a.scratch;
   matmul_f32_scalar(g);
+}
+
+/// Call `f(unit, x, y)` with the place of every unit: in states, in projections, and in the output.
+template <class Args, class F>
+void over_units(const Args& a, int64_t step, F f) {
+  for (int64_t lane = 0; lane < a.lanes; ++lane) {
+    const int64_t x = step * a.x_stride + lane * a.x_lane;
+    const int64_t y = step * a.y_stride + lane * a.y_lane;
+    for (int64_t i = 0; i < a.hidden; ++i) f(lane, i, x + i, y + i);
+  }
 }
 
 constexpr RnnF32 kKernels[] = {
@@ -34,42 +44,44 @@ constexpr RnnF32 kKernels[] = {
 
 void gru_f32_scalar(const GruF32Args& a) noexcept {
   for (int64_t step = 0; step < a.steps; ++step) {
-    recurrent_product(a.hidden, 3, a.h, a.w, a.scratch);
-    const int64_t x = step * a.x_stride;
-    for (int64_t i = 0; i < a.hidden; ++i) {
-      float n = a.scratch[2 * a.hidden + i];
+    recurrent_product(a, 3);
+    over_units(a, step, [&](int64_t lane, int64_t i, int64_t x, int64_t y) {
+      const float* s = a.scratch + lane * 3 * a.hidden + i;
+      float* h = a.h + lane * a.hidden + i;
+      float n = s[2 * a.hidden];
       if (a.b_hn != nullptr) n = n + a.b_hn[i];
-      const GruSums<One> sums{a.scratch[i], a.scratch[a.hidden + i], n};
-      a.h[i] = gru_step<One>(a.x_r[x + i], a.x_z[x + i], a.x_n[x + i], sums, a.h[i]).v;
-      if (a.y != nullptr) a.y[step * a.y_stride + i] = a.h[i];
-    }
+      const GruSums<One> sums{s[0], s[a.hidden], n};
+      *h = gru_step<One>(a.x_r[x], a.x_z[x], a.x_n[x], sums, *h).v;
+      if (a.y != nullptr) a.y[y] = *h;
+    });
   }
 }
 
 void lstm_f32_scalar(const LstmF32Args& a) noexcept {
   for (int64_t step = 0; step < a.steps; ++step) {
-    recurrent_product(a.hidden, 4, a.h, a.w, a.scratch);
-    const int64_t x = step * a.x_stride;
-    for (int64_t u = 0; u < a.hidden; ++u) {
-      const float* s = a.scratch + u;
+    recurrent_product(a, 4);
+    over_units(a, step, [&](int64_t lane, int64_t i, int64_t x, int64_t y) {
+      const float* s = a.scratch + lane * 4 * a.hidden + i;
+      const int64_t unit = lane * a.hidden + i;
       const LstmStates<One> next =
-          lstm_step<One>(a.x_i[x + u] + s[0], a.x_f[x + u] + s[a.hidden],
-                         a.x_g[x + u] + s[2 * a.hidden], a.x_o[x + u] + s[3 * a.hidden], a.c[u]);
-      a.c[u] = next.c.v;
-      a.h[u] = next.h.v;
-      if (a.y != nullptr) a.y[step * a.y_stride + u] = a.h[u];
-    }
+          lstm_step<One>(a.x_i[x] + s[0], a.x_f[x] + s[a.hidden], a.x_g[x] + s[2 * a.hidden],
+                         a.x_o[x] + s[3 * a.hidden], a.c[unit]);
+      a.c[unit] = next.c.v;
+      a.h[unit] = next.h.v;
+      if (a.y != nullptr) a.y[y] = next.h.v;
+    });
   }
 }
 
 void rnn_f32_scalar(const RnnF32Args& a) noexcept {
+  const bool relu = a.activation == RnnActivation::kRelu;
   for (int64_t step = 0; step < a.steps; ++step) {
-    recurrent_product(a.hidden, 1, a.h, a.w, a.scratch);
-    const float* x = a.x + step * a.x_stride;
-    for (int64_t i = 0; i < a.hidden; ++i) {
-      a.h[i] = rnn_step<One>(x[i] + a.scratch[i], a.activation == RnnActivation::kRelu).v;
-      if (a.y != nullptr) a.y[step * a.y_stride + i] = a.h[i];
-    }
+    recurrent_product(a, 1);
+    over_units(a, step, [&](int64_t lane, int64_t i, int64_t x, int64_t y) {
+      const int64_t unit = lane * a.hidden + i;
+      a.h[unit] = rnn_step<One>(a.x[x] + a.scratch[unit], relu).v;
+      if (a.y != nullptr) a.y[y] = a.h[unit];
+    });
   }
 }
 
@@ -80,6 +92,8 @@ const RnnF32& rnn_f32(Tier cpu) {
   return kKernels[sizeof kKernels / sizeof kKernels[0] - 1];
 }
 
-int64_t rnn_scratch_floats(int64_t gates, int64_t hidden) { return gates * hidden + kWidestVector; }
+int64_t rnn_scratch_floats(int64_t gates, int64_t hidden, int64_t lanes) {
+  return lanes * gates * hidden + kWidestVector;
+}
 
 }  // namespace rill::kernels

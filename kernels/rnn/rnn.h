@@ -6,12 +6,13 @@
 namespace rill::kernels {
 
 /// One implementation of the recurrent loops. Products with W are those of the f32 matrix product
-/// of the same tier, one row at a time from 0; every other operation of the formulas rounds once,
+/// of the same tier, a row per lane from 0; every other operation of the formulas rounds once,
 /// as separate elementwise operations would: so a loop gives the bits of the graph it stands for.
 ///
-/// Shapes: x_*, y [steps, hidden] by strides; h, c [hidden]; any may be 0.
+/// Shapes: x_*, y [lanes, steps, hidden] by strides; h, c [lanes, hidden]; any may be 0.
 /// Types: f32; no alignment but that of `w`. h, c and scratch overlap nothing else.
-/// Accuracy: sigmoid and tanh are those of kernels/math. The same bits however a stream is cut.
+/// Accuracy: sigmoid and tanh are those of kernels/math. The same bits however a stream is
+/// cut, and for a lane alone.
 /// Real-time: yes.
 struct RnnF32 {
   const char* name;
@@ -36,6 +37,6 @@ const RnnF32& rnn_f32(Tier cpu);
 
 /// Tell how many floats of scratch a loop with that many gates needs: 3 for a GRU, 4 for an LSTM,
 /// 1 for a plain layer.
-int64_t rnn_scratch_floats(int64_t gates, int64_t hidden);
+int64_t rnn_scratch_floats(int64_t gates, int64_t hidden, int64_t lanes = 1);
 
 }  // namespace rill::kernels

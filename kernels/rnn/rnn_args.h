@@ -6,8 +6,9 @@
 
 namespace rill::kernels {
 
-/// Arguments of a GRU over one stream. x_r, x_z and x_n point to the first step's input projections
-/// with their biases, `hidden` floats a step; a negative stride runs backwards in time.
+/// Arguments of a GRU over `lanes` streams side by side, which share the weights. x_r, x_z and x_n
+/// point to the first step's input projections with their biases, `hidden` floats a step; a negative
+/// stride runs backwards in time.
 struct GruF32Args {
   int64_t steps = 0, hidden = 0;
   const float* x_r = nullptr;
@@ -16,13 +17,15 @@ struct GruF32Args {
   int64_t x_stride = 0;      // floats between steps
   const float* w = nullptr;  // [hidden] x [3 * hidden], columns r, z, n, as matmul_f32_pack writes
   const float* b_hn = nullptr;  // `hidden` floats, or null
-  float* h = nullptr;           // the state, `hidden` floats
+  float* h = nullptr;           // the states, [lanes, hidden]
   float* y = nullptr;           // every h, or null
   int64_t y_stride = 0;         // floats between steps
-  float* scratch = nullptr;     // rnn_scratch_floats(3, hidden)
+  float* scratch = nullptr;     // rnn_scratch_floats(3, hidden, lanes)
+  int64_t lanes = 1;
+  int64_t x_lane = 0, y_lane = 0;  // floats between lanes
 };
 
-/// Arguments of an LSTM over one stream; see `GruF32Args`.
+/// Arguments of an LSTM over `lanes` streams; see `GruF32Args`.
 struct LstmF32Args {
   int64_t steps = 0, hidden = 0;
   const float* x_i = nullptr;
@@ -31,16 +34,18 @@ struct LstmF32Args {
   const float* x_o = nullptr;
   int64_t x_stride = 0;
   const float* w = nullptr;  // [hidden] x [4 * hidden], columns i, f, g, o
-  float* h = nullptr;        // the states, `hidden` floats each
+  float* h = nullptr;        // the states, [lanes, hidden] each
   float* c = nullptr;
   float* y = nullptr;
   int64_t y_stride = 0;
-  float* scratch = nullptr;  // rnn_scratch_floats(4, hidden)
+  float* scratch = nullptr;  // rnn_scratch_floats(4, hidden, lanes)
+  int64_t lanes = 1;
+  int64_t x_lane = 0, y_lane = 0;
 };
 
 enum class RnnActivation : uint8_t { kTanh, kRelu };
 
-/// Arguments of a plain recurrent layer over one stream; see `GruF32Args`.
+/// Arguments of a plain recurrent layer over `lanes` streams; see `GruF32Args`.
 struct RnnF32Args {
   int64_t steps = 0, hidden = 0;
   RnnActivation activation = RnnActivation::kTanh;
@@ -50,7 +55,9 @@ struct RnnF32Args {
   float* h = nullptr;
   float* y = nullptr;
   int64_t y_stride = 0;
-  float* scratch = nullptr;  // rnn_scratch_floats(1, hidden)
+  float* scratch = nullptr;  // rnn_scratch_floats(1, hidden, lanes)
+  int64_t lanes = 1;
+  int64_t x_lane = 0, y_lane = 0;
 };
 
 #define RILL_RNN_F32(tier, suffix)                       \

@@ -142,6 +142,62 @@ struct Layer {
   }
 };
 
+/// Run layers of equal weights as the lanes of one loop; results lie one after the other.
+Layer::Result run_together(const std::vector<Layer>& layers, Tier tier) {
+  const Layer& like = layers[0];
+  const auto lanes = static_cast<int64_t>(layers.size());
+  const int64_t hidden = like.hidden, n = like.gates() * hidden;
+  const MatmulF32& matmul = matmul_f32(tier);
+  AlignedFloats packed(matmul_f32_packed_floats(matmul, hidden, n));
+  matmul_f32_pack(matmul, hidden, n, like.w.data(), n, 1, packed.data());
+  std::vector<float> scratch(size_t(rnn_scratch_floats(like.gates(), hidden, lanes)), kNan);
+  std::vector<float> x;
+  Layer::Result r{{}, {}, std::vector<float>(size_t(lanes * like.steps * like.y_row()), kGuard)};
+  for (const Layer& layer : layers) {
+    x.insert(x.end(), layer.x.begin(), layer.x.end());
+    r.h.insert(r.h.end(), layer.h0.begin(), layer.h0.end());
+    r.c.insert(r.c.end(), layer.c0.begin(), layer.c0.end());
+  }
+  const int64_t sign = like.backwards ? -1 : 1, first = like.backwards ? like.steps - 1 : 0;
+  const float* from = x.data() + first * like.row();
+  const auto common = [&](auto args) {
+    args.steps = like.steps;
+    args.hidden = hidden;
+    args.x_stride = sign * like.row();
+    args.w = packed.data();
+    args.h = r.h.data();
+    args.y = r.y.data() + first * like.y_row();
+    args.y_stride = sign * like.y_row();
+    args.scratch = scratch.data();
+    args.lanes = lanes;
+    args.x_lane = like.steps * like.row();
+    args.y_lane = like.steps * like.y_row();
+    return args;
+  };
+  if (like.kind == Kind::kGru) {
+    GruF32Args a = common(GruF32Args{});
+    a.x_r = from;
+    a.x_z = from + hidden;
+    a.x_n = from + 2 * hidden;
+    a.b_hn = like.bias ? like.b_hn.data() : nullptr;
+    rnn_f32(tier).gru(a);
+  } else if (like.kind == Kind::kLstm) {
+    LstmF32Args a = common(LstmF32Args{});
+    a.x_i = from;
+    a.x_f = from + hidden;
+    a.x_g = from + 2 * hidden;
+    a.x_o = from + 3 * hidden;
+    a.c = r.c.data();
+    rnn_f32(tier).lstm(a);
+  } else {
+    RnnF32Args a = common(RnnF32Args{});
+    a.x = from;
+    a.activation = like.kind == Kind::kRelu ? RnnActivation::kRelu : RnnActivation::kTanh;
+    rnn_f32(tier).rnn(a);
+  }
+  return r;
+}
+
 class Rnn : public ::testing::TestWithParam<int> {};  // the parameter is the hidden size
 
 constexpr Kind kKinds[] = {Kind::kGru, Kind::kLstm, Kind::kTanh, Kind::kRelu};
@@ -187,6 +243,36 @@ TEST_P(Rnn, AUnitHasTheSameBitsWhereverItLies) {
     for (auto* v : {&layer.x, &layer.w, &layer.b_hn, &layer.h0}) v->assign(v->size(), 0.3f);
     const Layer::Result r = layer.run(tier, layer.steps);
     for (float h : r.h) EXPECT_TRUE(same(h, r.h[0])) << rnn_f32(tier).name;
+  }
+}
+
+TEST_P(Rnn, LanesGiveTheBitsOfEachAlone) {
+  std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 3000);
+  constexpr int64_t kLanes = 3;
+  for (const Kind kind : kKinds) {
+    std::vector<Layer> layers;
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      layers.emplace_back(rng, kind, 5, GetParam());
+      layers.back().w = layers[0].w;
+      layers.back().b_hn = layers[0].b_hn;
+      layers.back().bias = layers[0].bias;
+      layers.back().backwards = layers[0].backwards;
+    }
+    for (Tier tier : tiers()) {
+      const Layer::Result together = run_together(layers, tier);
+      Layer::Result alone;
+      for (const Layer& layer : layers) {
+        const Layer::Result one = layer.run(tier, layer.steps);
+        alone.h.insert(alone.h.end(), one.h.begin(), one.h.end());
+        alone.c.insert(alone.c.end(), one.c.begin(), one.c.end());
+        alone.y.insert(alone.y.end(), one.y.begin(), one.y.end());
+      }
+      EXPECT_TRUE(same(together.h, alone.h)) << rnn_f32(tier).name << " kind " << int(kind);
+      EXPECT_TRUE(same(together.y, alone.y)) << rnn_f32(tier).name << " kind " << int(kind);
+      if (kind == Kind::kLstm) {
+        EXPECT_TRUE(same(together.c, alone.c)) << rnn_f32(tier).name;
+      }
+    }
   }
 }
 

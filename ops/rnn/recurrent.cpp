@@ -13,9 +13,12 @@ using Cell = Recurrent::Cell;
 
 int Recurrent::gates() const {
   switch (static_cast<Cell>(cell)) {
-    case Cell::kGru: return 3;
-    case Cell::kLstm: return 4;
-    default: return 1;
+    case Cell::kGru:
+      return 3;
+    case Cell::kLstm:
+      return 4;
+    default:
+      return 1;
   }
 }
 
@@ -93,13 +96,9 @@ struct LayerArgs {
 
 constexpr int64_t kHeaderFloats = 16;  // the counter, and alignment of what follows
 
-void copy_floats(const float* from, float* to, int64_t count) {
-  std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
-}
-
-/// Runs one lane over `steps` steps from where the pointers stand.
-void run_lane(const LayerArgs& layer, const Frame& frame, const float* const* x, float* y,
-              int64_t steps, float* h, float* c) {
+/// Runs all lanes over `steps` steps from where the pointers stand.
+void run_lanes(const LayerArgs& layer, const Frame& frame, const float* const* x, float* y,
+               int64_t steps, float* h, float* c) {
   const int64_t sign = layer.backward ? -1 : 1;
   const auto common = [&](auto* args) {
     args->steps = steps;
@@ -110,6 +109,9 @@ void run_lane(const LayerArgs& layer, const Frame& frame, const float* const* x,
     args->y = y;
     args->y_stride = sign * layer.y_step;
     args->scratch = frame.ptr<float>(layer.scratch);
+    args->lanes = layer.lanes;
+    args->x_lane = layer.x_lane;
+    args->y_lane = layer.y_lane;
   };
   switch (layer.cell) {
     case Cell::kGru: {
@@ -138,11 +140,20 @@ void run_lane(const LayerArgs& layer, const Frame& frame, const float* const* x,
       kernels::RnnF32Args args;
       common(&args);
       args.x = x[0];
-      args.activation = layer.cell == Cell::kTanh ? kernels::RnnActivation::kTanh
-                                                  : kernels::RnnActivation::kRelu;
+      args.activation =
+          layer.cell == Cell::kTanh ? kernels::RnnActivation::kTanh : kernels::RnnActivation::kRelu;
       layer.kernel->rnn(args);
       return;
     }
+  }
+}
+
+/// Copies a row per lane from the state to an output, or from an input to the state.
+void copy_rows(const LayerArgs& layer, const float* from, int64_t from_lane, float* to,
+               int64_t to_lane) {
+  for (int64_t lane = 0; lane < layer.lanes; ++lane) {
+    std::memcpy(to + lane * to_lane, from + lane * from_lane,
+                static_cast<size_t>(layer.hidden) * sizeof(float));
   }
 }
 
@@ -152,38 +163,32 @@ void run_layer(const LayerArgs& layer, const Frame& frame) noexcept {
   std::memcpy(&counter, state, sizeof counter);
   float* h = state + kHeaderFloats;
   float* c = h + layer.lanes * layer.hidden;
-  const bool begin = counter <= layer.skip || layer.reset_every_turn;
+  if (counter <= layer.skip || layer.reset_every_turn) {
+    copy_rows(layer, frame.ptr<const float>(layer.first_h), layer.first_h_lane, h, layer.hidden);
+    if (layer.cell == Cell::kLstm) {
+      copy_rows(layer, frame.ptr<const float>(layer.first_c), layer.first_c_lane, c, layer.hidden);
+    }
+  }
   const int64_t skipped = std::min(std::max<int64_t>(0, layer.skip - counter), layer.steps);
-  const int64_t from = layer.backward ? layer.steps - 1 : 0;
+  float* y = layer.has_y ? frame.ptr<float>(layer.y) : nullptr;
+  for (int64_t t = 0; t < skipped && y; ++t) {
+    for (int64_t lane = 0; lane < layer.lanes; ++lane) {
+      std::memset(y + t * layer.y_step + lane * layer.y_lane, 0,
+                  static_cast<size_t>(layer.hidden) * sizeof(float));
+    }
+  }
+  const int64_t first = layer.backward ? layer.steps - 1 : skipped;
   const int gates = layer.cell == Cell::kGru ? 3 : layer.cell == Cell::kLstm ? 4 : 1;
-  for (int64_t lane = 0; lane < layer.lanes; ++lane) {
-    float* own_h = h + lane * layer.hidden;
-    float* own_c = c + lane * layer.hidden;
-    if (begin) {
-      copy_floats(frame.ptr<const float>(layer.first_h) + lane * layer.first_h_lane, own_h,
-                  layer.hidden);
-      if (layer.cell == Cell::kLstm) {
-        copy_floats(frame.ptr<const float>(layer.first_c) + lane * layer.first_c_lane, own_c,
-                    layer.hidden);
-      }
-    }
-    float* y = layer.has_y ? frame.ptr<float>(layer.y) + lane * layer.y_lane : nullptr;
-    for (int64_t t = 0; t < skipped && y; ++t) {
-      std::memset(y + t * layer.y_step, 0, static_cast<size_t>(layer.hidden) * sizeof(float));
-    }
-    const int64_t first = layer.backward ? from : skipped;
-    const float* x[4] = {};
-    for (int gate = 0; gate < gates; ++gate) {
-      x[gate] = frame.ptr<const float>(layer.x[gate]) + lane * layer.x_lane + first * layer.x_step;
-    }
-    run_lane(layer, frame, x, y ? y + first * layer.y_step : nullptr, layer.steps - skipped, own_h,
-             own_c);
-    if (layer.has_last_h) {
-      copy_floats(own_h, frame.ptr<float>(layer.last_h) + lane * layer.last_h_lane, layer.hidden);
-    }
-    if (layer.has_last_c) {
-      copy_floats(own_c, frame.ptr<float>(layer.last_c) + lane * layer.last_c_lane, layer.hidden);
-    }
+  const float* x[4] = {};
+  for (int gate = 0; gate < gates; ++gate) {
+    x[gate] = frame.ptr<const float>(layer.x[gate]) + first * layer.x_step;
+  }
+  run_lanes(layer, frame, x, y ? y + first * layer.y_step : nullptr, layer.steps - skipped, h, c);
+  if (layer.has_last_h) {
+    copy_rows(layer, h, layer.hidden, frame.ptr<float>(layer.last_h), layer.last_h_lane);
+  }
+  if (layer.has_last_c) {
+    copy_rows(layer, c, layer.hidden, frame.ptr<float>(layer.last_c), layer.last_c_lane);
   }
   counter += layer.steps;
   std::memcpy(state, &counter, sizeof counter);
@@ -257,7 +262,8 @@ Status Recurrent::lower(Lowering& lowering) const {
     reads.push_back(c0.ref);
   }
   layer.state = lowering.state((kHeaderFloats + 2 * layer.lanes * layer.hidden) * 4);
-  layer.scratch = lowering.scratch_bytes((kernels::rnn_scratch_floats(n, layer.hidden) + 16) * 4);
+  layer.scratch =
+      lowering.scratch_bytes((kernels::rnn_scratch_floats(n, layer.hidden, layer.lanes) + 16) * 4);
   std::vector<Ref> writes{layer.state, layer.scratch};
   std::vector<int> order = Lowering::physical_order(x0);
   std::erase(order, feature);
