@@ -24,6 +24,10 @@ set(RILL_TIER_SANITIZER_FLAGS -fno-sanitize=undefined)
 if(RILL_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND RILL_TIER_SANITIZER_FLAGS --param=asan-instrumentation-with-call-threshold=0)
 endif()
+# Fuzzing looks into everything but these: it runs the scalar tier.
+if(RILL_FUZZ)
+  set(RILL_TIER_SANITIZER_FLAGS -fno-sanitize=all)
+endif()
 
 function(rill_kernels family)
   cmake_parse_arguments(ARG "" "" "TIERS;SOURCES" ${ARGN})

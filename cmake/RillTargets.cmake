@@ -23,6 +23,9 @@ if(RILL_SANITIZE)
   target_compile_options(rill_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(rill_flags INTERFACE -fsanitize=${RILL_SANITIZE})
 endif()
+if(RILL_FUZZ)
+  target_compile_options(rill_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Make the seeds of the fuzz corpora from the tests' own models, cases and expressions.
+
+usage: make_corpus.py        (in the root of the project; findings in the corpora stay)
+"""
+
+import gzip
+import io
+import pathlib
+import re
+import struct
+import tarfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "tests/fuzz/corpus"
+GRAPH = b"version 1.0;\ngraph g(x) -> (y)\n{\n  x = external<scalar>(shape = [2]);\n  y = x + 1.0;\n}\n"
+SYMBOLS = ["S", "B*S+1", "(S-3)/2", "-(2*S)", "S>=1", "S+P<2048", "min(S,4)", "max(0,S-2)",
+           "(S+7)/8*8", "((1+S)/2)/2", "3*(S/2)-S", "S<=32000", "tg: S==1", "broadcast(S,B)"]
+
+
+def put(target, name, data):
+    folder = CORPUS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"seed_{name}").write_bytes(data)
+
+
+def archives():
+    for name, mode in (("plain.tar", "w"), ("packed.tgz", "w:gz")):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode=mode) as tar:
+            for member, data in (("graph.nnef", GRAPH), ("a/b.dat", b"\x4e\xef" + bytes(126))):
+                info = tarfile.TarInfo(member)
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+        put("archive", name, out.getvalue())
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("graph.nnef"), GRAPH)
+    put("archive", "packed.zip", out.getvalue())
+    put("archive", "empty.gz", gzip.compress(b"", mtime=0))
+    put("archive", "long_names.tar", (ROOT / "tests/cases/files/long.tar").read_bytes()[:4096])
+
+
+def graphs():
+    """Texts without their long lists of numbers, which only slow the fuzzer down."""
+    for archive in sorted((ROOT / "tests/models").glob("*/model.nnef.tgz")):
+        with tarfile.open(archive) as tar:
+            for member in tar.getmembers():
+                name = pathlib.PurePath(member.name).name
+                if name == "graph.nnef":
+                    text = tar.extractfile(member).read()
+                    put("text", archive.parent.name, text[:12000])
+                elif name == "graph.quant":
+                    put("quant", archive.parent.name, tar.extractfile(member).read()[:4000])
+                elif name.endswith(".dat") and member.size < 600:
+                    data = tar.extractfile(member).read()
+                    rank = struct.unpack_from("<I", data, 8)[0]
+                    put("tensor", f"{data[2]}_{rank}_{len(data)}", data)
+
+
+def cases():
+    head = "version 1.0;\n" + "".join(
+        f"extension tract_registry {name};\n" for name in
+        ("tract_core", "tract_extra", "tract_pulse", "tract_onnx", "tract_transformers")
+    ) + "extension tract_symbol S;\n"
+    for path in sorted((ROOT / "tests/laws/cases").glob("*.txt")):
+        for block in re.split(r"^case ", path.read_text(), flags=re.M)[1:]:
+            lines = [line for line in block.splitlines() if line and not line.startswith("#")]
+            words = lines[0].split()
+            text, inputs, out, fragments, asserts = "", [], "y", "", ""
+            for line in lines[1:]:
+                key = line.split()[0]
+                shape = line[line.find("["):line.find("]") + 1]
+                if key == "in":
+                    _, name, dtype = line.split()[:3]
+                    inputs.append(name)
+                    text += f"  {name} = tract_core_external(shape = {shape}, datum_type = '{dtype}');\n"
+                elif key == "weight":
+                    name = line.split()[1]
+                    text += f"  {name} = variable<scalar>(label = '{name}', shape = {shape});\n"
+                elif key == "out":
+                    out = line[4:]
+                elif key == "fragment":
+                    fragments += line + "\n"
+                elif key == "assert":
+                    asserts += f"extension tract_assert {line[7:]};\n"
+                elif key not in ("S", "pulses", "refused", "pulsed", "quant"):
+                    text += "  " + line.replace("$", words[2 + (len(words) > 3)] if len(words) > 2 else "") + "\n"
+            whole = (head + asserts + fragments + f"graph network({', '.join(inputs)}) -> ({out})\n{{\n"
+                     + text + "}\n")
+            put("load", f"{path.stem}_{words[0]}", whole.encode())
+
+
+def main():
+    for seed in CORPUS.glob("*/seed_*"):
+        seed.unlink()
+    archives()
+    graphs()
+    cases()
+    for number, text in enumerate(SYMBOLS):
+        put("symbols", f"{number:02}", text.encode())
+    for number in range(8):
+        put("streams", f"{number}", struct.pack("<QQ", 1000 + number, 77 * number))
+
+
+if __name__ == "__main__":
+    main()
