@@ -59,6 +59,7 @@ if(RILL_TESTS)
     math/select_test.cpp
     math/unary_test.cpp
     nn/sdpa_test.cpp
+    onnx/random_test.cpp
     nn/softmax_test.cpp
   )
   rill_test(ops_array_test SOURCES ${tests} DEPENDS rill_ops_testing LABELS ops)

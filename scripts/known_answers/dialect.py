@@ -16,7 +16,13 @@ import numpy as np
 import tract
 from cases import CASES, case, f, f32, i64, write
 
+TABLES = "tract folds no casts of tables of that size: it takes them from files"
 DIFFERS = {
+    "ReverseLookupFindsIndices": "tract reads the keys as one integer",
+    "TreeEnsembleSumsVotes": TABLES,
+    "TreeEnsembleMaxsVotes": TABLES,
+    "TreeEnsembleMinsVotes": TABLES,
+    "TreeEnsembleAveragesVotes": TABLES,
     "GridSampleBicubicBorder": "tract moves the point before it chooses the taps, PyTorch the taps",
 }
 FLOAT = 3e-6  # a few roundings of f32 at values of about 4
@@ -434,7 +440,73 @@ def windows():
          " [(0, 0), (0, 0), (1, 1)]);", {"x": x}, spread[:, :, 1:-1], 1e-6)
 
 
-GROUPS = [resizes, grid_samples, norms, cells, attention, attentions, recurrences, mixtures, windows]
+# What came from ONNX.
+
+def onnx_operators():
+    x = f32(2, 5, 3)
+    y = np.zeros(x.shape)
+    for c in range(5):
+        near = wide(x)[:, max(0, c - 1):min(5, c + 3)]
+        y[:, c] = x[:, c] / (2 + 0.3 / 4 * (near ** 2).sum(1)) ** 0.6
+    case("LrnDividesByItsNeighbours", "y = tract_onnx_lrn(x, alpha = 0.3, beta = 0.6, bias = 2.0,"
+         " size = 4);", {"x": x}, y.astype(np.float32), FLOAT)
+
+    table = np.array([[0, 1.5, 0], [-2, 0, 3]], np.float32)
+    zeros = np.zeros((2, 3), np.int64)
+    case("NonZeroListsPlacesInRowMajorOrder",
+         f"y = tract_onnx_non_zero({literal(table)}) + x;", {"x": zeros},
+         np.stack(np.nonzero(table)))
+    boxes = np.array([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, -0.1, 1, 0.9], [0, 10, 1, 11],
+                       [0, 10.1, 1, 11.1], [0, 100, 1, 101]]], np.float32)
+    scores = np.array([[[0.9, 0.75, 0.6, 0.95, 0.5, 0.3]]], np.float32)
+    call = f"tract_onnx_non_max_suppression({literal(boxes)}, {literal(scores)}, "
+    most = lambda n: f"max_output_boxes_per_class = tract_core_cast({n}, to = 'i64')"
+    # The first two are examples of the ONNX specification of `NonMaxSuppression`.
+    case("NonMaxSuppressionKeepsTheBest", f"y = {call}{most(3)},"
+         " iou_threshold = 0.5, score_threshold = 0.0) + x;", {"x": np.zeros((3, 3), np.int64)},
+         i64([[0, 0, 3], [0, 0, 0], [0, 0, 5]]))
+    case("NonMaxSuppressionHasALimit", f"y = {call}{most(2)},"
+         " iou_threshold = 0.5, score_threshold = 0.0) + x;", {"x": np.zeros((2, 3), np.int64)},
+         i64([[0, 0, 3], [0, 0, 0]]))
+    case("NonMaxSuppressionHasAThreshold", f"y = {call}{most(0)},"
+         " iou_threshold = 0.99, score_threshold = 0.6) + x;", {"x": np.zeros((3, 3), np.int64)},
+         i64([[0, 0, 3], [0, 0, 0], [0, 0, 1]]))
+    centers = literal([[[0.5, 0.5, 1, 1], [0.6, 0.5, 1, 1], [9.5, 0.5, 1, 1]]])
+    case("NonMaxSuppressionTakesCenters", f"y = tract_onnx_non_max_suppression({centers},"
+         f" [[[0.5, 0.9, 0.1]]], {most(5)}, iou_threshold = 0.5,"
+         " score_threshold = 0.0, center_point_box = 1) + x;", {"x": np.zeros((2, 3), np.int64)},
+         i64([[0, 0, 1], [0, 0, 2]]))
+
+    indices = np.array([[0, 2, 3], [-1, 1, 2]], np.int32)
+    case("DirectLookupFallsBack",
+         "y = tract_onnx_ml_direct_lookup(x, [10, 20, 30], tract_core_cast(-1, to = 'i32'));",
+         {"x": indices}, np.array([[10, 30, -1], [-1, 20, 30]], np.int32))
+    case("ReverseLookupFindsIndices",
+         "y = tract_onnx_ml_reverse_lookup(x, tract_core_cast([3, -1, 7], to = 'i32'), -5);",
+         {"x": np.array([[7, 3], [0, -1]], np.int32)}, np.array([[2, 0], [-5, 1]], np.int32))
+
+    # Two trees: x[0] < 0.5 ? (x[1] > -1 (or NaN) ? leaf 0 : leaf 1) : leaf 2; and leaf 3 alone.
+    bits = lambda v: int(np.float32(v).view(np.int32))
+    nodes = [[0, 1, 2, bits(0.5), 3], [1, 3, 4, bits(-1), 4 | 256], [2, 3, 0, 0, 0],
+             [0, 1, 0, 0, 0], [1, 2, 0, 0, 0], [3, 5, 0, 0, 0]]
+    votes = [[0, bits(1.5)], [1, bits(-2)], [2, bits(0.25)], [0, bits(3)], [2, bits(-1)]]
+    rows = np.array([[0, 0], [0, -3], [9, 9], [0.25, np.nan]], np.float32)
+    first = [[1.5, 0, 0], [0, -2, 0], [0, 0, 0.25], [1.5, 0, 0]]
+    second = [[3, 0, -1]] * 4
+    both = np.array([first, second])
+    counted = {"SUM": both.sum(0), "MAX": np.maximum(both.max(0), 0),
+               "MIN": np.minimum(both.min(0), 0),
+               "AVERAGE": both.sum(0) / np.maximum((both != 0).sum(0), 1)}
+    for how, scores in counted.items():
+        as_u32 = lambda v: f"tract_core_cast({v}, to = 'u32')"
+        case(f"TreeEnsemble{camel(how.lower())}sVotes",
+             f"y = tract_onnx_ml_tree_ensemble_classifier(x, {as_u32([0, 5])}, {as_u32(nodes)},"
+             f" {as_u32(votes)}, max_used_feature = 1, n_classes = 3, aggregate_fn = '{how}');",
+             {"x": rows}, scores.astype(np.float32), 1e-6)
+
+
+GROUPS = [resizes, grid_samples, norms, cells, attention, attentions, recurrences, mixtures, windows,
+          onnx_operators]
 
 if __name__ == "__main__":
     if "--tract" in sys.argv:
