@@ -122,10 +122,11 @@ Result<Value> load_direct(LoadCtx& ctx) {
   auto op = std::make_shared<DirectLookup>();
   RILL_ASSIGN(op->values, constant_of(ctx, "values"));
   RILL_ASSIGN(op->fallback, constant_of(ctx, "fallback"));
-  // A number without a point is a dim: it takes the type of the values.
-  if (op->fallback->dtype() == DType::kDim && is_number(op->values->dtype())) {
-    RILL_ASSIGN(Tensor typed, cast(*op->fallback, op->values->dtype()));
-    op->fallback = std::make_shared<const Tensor>(std::move(typed));
+  // Numbers without a point are dims: they take the type of what they stand beside.
+  for (auto [one, other] : {std::pair{&op->fallback, &op->values}, {&op->values, &op->fallback}}) {
+    if ((*one)->dtype() != DType::kDim || !is_number((*other)->dtype())) continue;
+    RILL_ASSIGN(Tensor typed, cast(**one, (*other)->dtype()));
+    *one = std::make_shared<const Tensor>(std::move(typed));
   }
   RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
   return Value(out);

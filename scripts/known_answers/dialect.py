@@ -479,7 +479,8 @@ def onnx_operators():
 
     indices = np.array([[0, 2, 3], [-1, 1, 2]], np.int32)
     case("DirectLookupFallsBack",
-         "y = tract_onnx_ml_direct_lookup(x, [10, 20, 30], tract_core_cast(-1, to = 'i32'));",
+         "y = tract_onnx_ml_direct_lookup(x, tract_core_cast([10, 20, 30], to ="
+         " 'i32'), tract_core_cast(-1, to = 'i32'));",
          {"x": indices}, np.array([[10, 30, -1], [-1, 20, 30]], np.int32))
     case("ReverseLookupFindsIndices",
          "y = tract_onnx_ml_reverse_lookup(x, tract_core_cast([3, -1, 7], to = 'i32'), -5);",
