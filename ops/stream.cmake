@@ -1,5 +1,13 @@
 # What pulsed graphs are made of, beside tract's own operators.
 
 rill_op(stream/border)
+rill_op(stream/key_mask)
 rill_op(stream/latch)
 rill_op(stream/positions)
+
+# How attention over a stream is put together from its parts.
+target_sources(rill_ops PRIVATE
+  stream/attention.cpp
+  stream/attention_pulse.cpp
+  stream/square.cpp
+)

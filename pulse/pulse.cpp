@@ -5,6 +5,7 @@
 
 #include "core/graph/fingerprint.h"
 #include "core/optim/optim.h"
+#include "ops/stream/attention.h"
 #include "ops/stream/delay.h"
 #include "pulse/builder.h"
 
@@ -347,7 +348,8 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
   if (!begun.scope.proves_ge(Dim::symbol(options.symbol), Dim(1))) {
     RILL_TRY(begun.scope.assert_text(str_cat(options.symbol, " >= 1")));
   }
-  RILL_ASSIGN(const Graph whole, declutter(begun));
+  RILL_ASSIGN(const Graph simple, declutter(begun));
+  const Graph whole = ops::gather_attention(simple, options.symbol);
   return Pulsifier(whole, options).run(report);
 }
 

@@ -6,7 +6,8 @@ rill_library(rill_property SOURCES property/streaming.cpp property/generate.cpp
 rill_test(stream_property_test SOURCES property/stream_property_test.cpp DEPENDS rill_property
           LABELS property)
 rill_test(pulse_cases_test
-          SOURCES property/pulse_cases.cpp property/pulse_cases_test.cpp property/pulse_kept_test.cpp
+          SOURCES property/pulse_attention_test.cpp property/pulse_cases.cpp
+                  property/pulse_cases_test.cpp property/pulse_kept_test.cpp
           DEPENDS rill_property LABELS property)
 rill_library(rill_laws SOURCES laws/case.cpp DEPENDS rill_property)
 target_compile_definitions(rill_laws PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -1,3 +1,5 @@
+#include "ops/array/range.h"
+
 #include <cmath>
 
 #include "core/graph/nnef.h"
@@ -14,81 +16,70 @@ namespace {
 // What a file may ask for without bringing the data.
 constexpr int64_t kMaxElements = int64_t{1} << 28;
 
-/// Count from `start` in steps, up to `end` or past it by less than a step.
-/// Shapes: no input -> [ceil(|end - start| / |step|)]; bounds may be symbolic.
-/// Types: gives i64. Errors: kShape if the step is 0.
-/// Stream: up to the length of a stream, counts its frames; the start must be a number.
-/// Source: tract, `tract_core_range`.
-class Range final : public OpBase<Range> {
- public:
-  Dim start;
-  Dim end;
-  int64_t step = 1;
-  Range(Dim from, Dim to, int64_t by) : start(std::move(from)), end(std::move(to)), step(by) {}
-  std::string_view name() const override { return "Range"; }
-  void fields(FieldVisitor& visitor) override {
-    visitor.field("start", start);
-    visitor.field("end", end);
-    visitor.field("step", step);
+}  // namespace
+
+Result<Facts> Range::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 0));
+  RILL_CHECK(step != 0 && step != INT64_MIN, "step ", step, ": expected another number");
+  const Dim distance = step > 0 ? end - start : start - end;
+  const auto number = distance.to_int();
+  const int64_t stride = std::abs(step);
+  if (number) {
+    RILL_CHECK(*number != INT64_MIN, "range from ", start, " to ", end, " is out of range");
+    const int64_t length = std::abs(*number) / stride + (std::abs(*number) % stride != 0 ? 1 : 0);
+    return Facts{Fact::of(DType::kI64, {Dim(length)})};
   }
-  Result<Facts> infer(FactSpan in) const override {
-    RILL_TRY(expect_inputs(in, 0));
-    RILL_CHECK(step != 0 && step != INT64_MIN, "step ", step, ": expected another number");
-    const Dim distance = step > 0 ? end - start : start - end;
-    const auto number = distance.to_int();
-    const int64_t stride = std::abs(step);
-    if (number) {
-      RILL_CHECK(*number != INT64_MIN, "range from ", start, " to ", end, " is out of range");
-      const int64_t length = std::abs(*number) / stride + (std::abs(*number) % stride != 0 ? 1 : 0);
-      return Facts{Fact::of(DType::kI64, {Dim(length)})};
-    }
-    return Facts{Fact::of(DType::kI64, {ceil_div(distance, stride)})};
+  return Facts{Fact::of(DType::kI64, {ceil_div(distance, stride)})};
+}
+
+Status Range::eval(EvalCtx& ctx) const {
+  const auto first = start.is_const() ? start.to_int() : start.eval(*ctx.bindings);
+  if (!first) return start.as_int().take_status();
+  const View& out = ctx.out[0];
+  auto value = static_cast<uint64_t>(*first);
+  for (int64_t i = 0; i < out.extent(0); ++i, value += static_cast<uint64_t>(step)) {
+    out.as<int64_t>()[i * out.step(0)] = static_cast<int64_t>(value);
   }
-  Status eval(EvalCtx& ctx) const override {
-    const auto first = start.is_const() ? start.to_int() : start.eval(*ctx.bindings);
-    if (!first) return start.as_int().take_status();
-    const View& out = ctx.out[0];
-    auto value = static_cast<uint64_t>(*first);
-    for (int64_t i = 0; i < out.extent(0); ++i, value += static_cast<uint64_t>(step)) {
-      out.as<int64_t>()[i * out.step(0)] = static_cast<int64_t>(value);
-    }
-    return {};
+  return {};
+}
+
+Status Range::pulsify(PulseBuilder& b) const {
+  const auto first = start.to_int();
+  if (!first) {
+    return b.refuse("Count from a fixed number upwards", "it counts from ", start,
+                    ", which is known only at the end of the stream");
   }
-  Status pulsify(PulseBuilder& b) const override {
-    const auto first = start.to_int();
-    if (!first) {
-      return b.refuse("Count from a fixed number upwards", "it counts from ", start,
-                      ", which is known only at the end of the stream");
-    }
-    auto counter = std::make_shared<PulseRange>();
-    counter->start = *first;
-    counter->step = step;
-    StreamFact stream;
-    stream.dim = b.out(0).dim(0);
-    RILL_ASSIGN(counter->frames, b.frames_per_pulse(stream.dim));
-    RILL_ASSIGN(const OutletId wire, b.add1("", std::move(counter), {}));
-    b.set(0, wire, stream);
-    return {};
-  }
-  Status declutter(Rewrite& rewrite) const override {
-    const auto length = rewrite.out().dim(0).to_int();
-    if (!start.is_const() || !length || *length > kMaxElements) return {};
-    RILL_ASSIGN(Tensor value, Tensor::zeros(DType::kI64, {*length}));
-    const View out[] = {value.view()};
-    const Bindings none;
-    EvalCtx ctx;
-    ctx.out = out;
-    ctx.bindings = &none;
-    RILL_TRY(eval(ctx));
-    return rewrite.replace({rewrite.konst(rewrite.node().name, std::move(value))});
-  }
-  Status save(SaveCtx& ctx) const override {
-    ctx.need_registry("tract_core");
-    ctx.assign(
-        str_cat("tract_core_range(", nnef_text(start), ", ", nnef_text(end), ", ", step, ")"));
-    return {};
-  }
-};
+  auto counter = std::make_shared<PulseRange>();
+  counter->start = *first;
+  counter->step = step;
+  StreamFact stream;
+  stream.dim = b.out(0).dim(0);
+  RILL_ASSIGN(counter->frames, b.frames_per_pulse(stream.dim));
+  RILL_ASSIGN(const OutletId wire, b.add1("", std::move(counter), {}));
+  b.set(0, wire, stream);
+  return {};
+}
+
+Status Range::declutter(Rewrite& rewrite) const {
+  const auto length = rewrite.out().dim(0).to_int();
+  if (!start.is_const() || !length || *length > kMaxElements) return {};
+  RILL_ASSIGN(Tensor value, Tensor::zeros(DType::kI64, {*length}));
+  const View out[] = {value.view()};
+  const Bindings none;
+  EvalCtx ctx;
+  ctx.out = out;
+  ctx.bindings = &none;
+  RILL_TRY(eval(ctx));
+  return rewrite.replace({rewrite.konst(rewrite.node().name, std::move(value))});
+}
+
+Status Range::save(SaveCtx& ctx) const {
+  ctx.need_registry("tract_core");
+  ctx.assign(str_cat("tract_core_range(", nnef_text(start), ", ", nnef_text(end), ", ", step, ")"));
+  return {};
+}
+
+namespace {
 
 /// Count in a float type by repeated addition, whose drift is part of what the operator means.
 template <class T>

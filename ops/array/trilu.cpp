@@ -1,62 +1,52 @@
+#include "ops/array/trilu.h"
+
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
 #include "ops/math/elements.h"
 
 namespace rill::ops {
-namespace {
+Result<Facts> Trilu::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 1));
+  RILL_CHECK(in[0].rank() >= 2, "expected a rank of at least 2, found ", in[0]);
+  return Facts{in[0].without_value()};
+}
 
-/// Keep the elements on one side of a diagonal of the last two axes, and put 0 elsewhere.
-/// `upper`: keeps column >= row + k, else column <= row + k.
-/// Shapes: [D0..R, C], kept. Types: all plain ones and dims. Errors: kShape if the rank is below 2.
-/// Stream: pointwise on the other axes; on the last two it is refused.
-/// Source: ONNX, `Trilu`; tract, `tract_core_trilu`.
-class Trilu final : public OpBase<Trilu> {
- public:
-  int64_t k = 0;
-  bool upper = false;
-  std::string_view name() const override { return "Trilu"; }
-  void fields(FieldVisitor& visitor) override {
-    visitor.field("k", k);
-    visitor.field("upper", upper);
-  }
-  Result<Facts> infer(FactSpan in) const override {
-    RILL_TRY(expect_inputs(in, 1));
-    RILL_CHECK(in[0].rank() >= 2, "expected a rank of at least 2, found ", in[0]);
-    return Facts{in[0].without_value()};
-  }
-  Status eval(EvalCtx& ctx) const override {
-    const View& x = ctx.in[0];
-    const View& out = ctx.out[0];
-    // The index of the row and of the column, as the offsets of two views more.
-    View row = out;
-    View column = out;
-    row.stride = {};
-    column.stride = {};
-    row.stride[static_cast<size_t>(out.rank - 2)] = 1;
-    column.stride[static_cast<size_t>(out.rank - 1)] = 1;
-    visit_size(x.dtype, [&](auto tag) {
-      using T = decltype(tag);
-      for_each_element<4>({out, x, row, column}, [&](const std::array<int64_t, 4>& at) {
-        int64_t bound = 0;
-        if (__builtin_add_overflow(at[2], k, &bound)) bound = INT64_MAX;
-        const bool keep = upper ? at[3] >= bound : at[3] <= bound;
-        out.as<T>()[at[0]] = keep ? x.as<const T>()[at[1]] : T{};
-      });
+Status Trilu::eval(EvalCtx& ctx) const {
+  const View& x = ctx.in[0];
+  const View& out = ctx.out[0];
+  // The index of the row and of the column, as the offsets of two views more.
+  View row = out;
+  View column = out;
+  row.stride = {};
+  column.stride = {};
+  row.stride[static_cast<size_t>(out.rank - 2)] = 1;
+  column.stride[static_cast<size_t>(out.rank - 1)] = 1;
+  visit_size(x.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for_each_element<4>({out, x, row, column}, [&](const std::array<int64_t, 4>& at) {
+      int64_t bound = 0;
+      if (__builtin_add_overflow(at[2], k, &bound)) bound = INT64_MAX;
+      const bool keep = upper ? at[3] >= bound : at[3] <= bound;
+      out.as<T>()[at[0]] = keep ? x.as<const T>()[at[1]] : T{};
     });
-    return {};
-  }
-  std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {
-    std::vector<AxisTrack> tracks;
-    for (int i = 0; i + 2 < in[0].rank(); ++i) tracks.push_back({{i}, {i}});
-    return tracks;
-  }
-  Status save(SaveCtx& ctx) const override {
-    RILL_ASSIGN(const std::string x, ctx.in(0));
-    ctx.need_registry("tract_core");
-    ctx.assign(str_cat("tract_core_trilu(", x, ", k = ", k, ", upper = ", upper, ")"));
-    return {};
-  }
-};
+  });
+  return {};
+}
+
+std::vector<AxisTrack> Trilu::axes(FactSpan in, FactSpan) const {
+  std::vector<AxisTrack> tracks;
+  for (int i = 0; i + 2 < in[0].rank(); ++i) tracks.push_back({{i}, {i}});
+  return tracks;
+}
+
+Status Trilu::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string x, ctx.in(0));
+  ctx.need_registry("tract_core");
+  ctx.assign(str_cat("tract_core_trilu(", x, ", k = ", k, ", upper = ", upper, ")"));
+  return {};
+}
+
+namespace {
 
 Result<Value> load_trilu(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));

@@ -7,6 +7,7 @@
 #include "ops/array/reshape.h"
 #include "ops/math/binary.h"
 #include "ops/math/cumsum.h"
+#include "ops/math/select.h"
 #include "ops/math/wiring.h"
 #include "ops/nn/einsum.h"
 #include "ops/nn/softmax.h"
@@ -76,6 +77,9 @@ class Attention {
       RILL_ASSIGN(mask_, ctx_.to_wire(mask));
       RILL_CHECK(ctx_.fact(mask_).rank() <= rank_, "mask ", ctx_.fact(mask_), ": expected rank ",
                  rank_);
+      if (ctx_.fact(mask_).dtype == DType::kBool) {
+        RILL_TRY(limit_where_false());
+      }
       RILL_ASSIGN(mask_, cast_to(ctx_, mask_, inner));
       while (ctx_.fact(mask_).rank() < rank_) {
         RILL_ASSIGN(mask_, ctx_.add1(std::make_shared<AddAxis>(0), {mask_}, "mask"));
@@ -88,6 +92,18 @@ class Attention {
     } else {
       RILL_ASSIGN(scale_, ctx_.number("scale"));
     }
+    return {};
+  }
+
+  /// A mask of truth values tells which keys are seen.
+  Status limit_where_false() {
+    const std::vector<int64_t> one(static_cast<size_t>(ctx_.fact(mask_).rank()), 1);
+    RILL_ASSIGN(Tensor zero, Tensor::zeros(DType::kF32, one));
+    RILL_ASSIGN(Tensor lowest, Tensor::zeros(DType::kF32, one));
+    lowest.mutable_data<float>()[0] = -INFINITY;
+    RILL_ASSIGN(const OutletId seen, ctx_.konst(std::move(zero), "seen"));
+    RILL_ASSIGN(const OutletId hidden, ctx_.konst(std::move(lowest), "hidden"));
+    RILL_ASSIGN(mask_, ctx_.add1(std::make_shared<Select>(), {mask_, seen, hidden}, "mask"));
     return {};
   }
 

@@ -42,14 +42,14 @@ Graph loaded(const std::string& text) {
   return graph.ok() ? std::move(graph).value() : Graph();
 }
 
-void expect_frames(const std::string& text, int64_t pulse) {
+void expect_frames(const std::string& text, int64_t pulse, double tolerance) {
   const Graph graph = loaded(text);
   auto streamed = StreamedRun::make(graph, pulse);
   ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
   const int64_t step = std::max<int64_t>(1, pulse / 16);
   for (int64_t length = 1; length <= 3 * pulse + 24 * step; length += step) {
     if (is_too_short(graph, length)) continue;
-    EXPECT_EQ(stream_problem(graph, &*streamed, length), "")
+    EXPECT_EQ(stream_problem(graph, &*streamed, length, tolerance), "")
         << "pulse " << pulse << ", length " << length << "\n"
         << text;
   }
@@ -74,7 +74,7 @@ void expect_shape(const std::string& text, const Expected& expected, size_t outp
 
 namespace {
 
-void expect_reloads(const std::string& text, int64_t pulse) {
+void expect_reloads(const std::string& text, int64_t pulse, double tolerance) {
   const Graph graph = loaded(text);
   auto streamed = StreamedRun::make(graph, pulse);
   ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
@@ -82,7 +82,7 @@ void expect_reloads(const std::string& text, int64_t pulse) {
   ASSERT_TRUE(reloaded.ok()) << reloaded.error().to_string() << "\n" << text;
   for (const int64_t length : {pulse, 2 * pulse + 1, 3 * pulse + 17}) {
     if (is_too_short(graph, length)) continue;
-    EXPECT_EQ(stream_problem(graph, &*reloaded, length), "")
+    EXPECT_EQ(stream_problem(graph, &*reloaded, length, tolerance), "")
         << "read back, pulse " << pulse << ", length " << length << "\n"
         << text;
   }
@@ -90,10 +90,10 @@ void expect_reloads(const std::string& text, int64_t pulse) {
 
 }  // namespace
 
-void expect_streams(const std::string& text, const Expected& expected) {
+void expect_streams(const std::string& text, const Expected& expected, double tolerance) {
   expect_shape(text, expected);
-  for (const int64_t pulse : expected.pulses) expect_reloads(text, pulse);
-  for (const int64_t pulse : expected.pulses) expect_frames(text, pulse);
+  for (const int64_t pulse : expected.pulses) expect_reloads(text, pulse, tolerance);
+  for (const int64_t pulse : expected.pulses) expect_frames(text, pulse, tolerance);
 }
 
 std::string y(const std::string& expression) {

@@ -38,11 +38,11 @@ std::string weights(int64_t n);
 std::string y(const std::string& expression);
 
 Graph loaded(const std::string& text);
-/// Run streams of every length up to three pulses and some.
-void expect_frames(const std::string& text, int64_t pulse);
+/// Run streams of every length up to three pulses and some; bit for bit without a tolerance.
+void expect_frames(const std::string& text, int64_t pulse, double tolerance = 0);
 void expect_shape(const std::string& text, const Expected& expected, size_t output = 0);
 /// Both of these, also of the pulsed graph written and read back.
-void expect_streams(const std::string& text, const Expected& expected);
+void expect_streams(const std::string& text, const Expected& expected, double tolerance = 0);
 /// Fail unless the graph is refused with a message that names node, operator, cause and way out.
 void expect_refused(const std::string& text, int64_t pulse, const std::string& node,
                     const std::string& op);

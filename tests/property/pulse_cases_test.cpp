@@ -169,8 +169,9 @@ TEST(PulseCases, DifferentFramesAroundAStream41) {
   expect_streams(y("concat([[[[0.25, 0.5]]], x], axis = 2)"), {{1, 4}, 1, 1, 0, "S+2"});
   expect_streams(y("concat([[[[0.25]]], [[[0.5]]], x, [[[0.1, 0.2, 0.3]]]], axis = 2)"),
                  {{1, 4}, 1, 1, 0, "S+5"});
-  expect_streams(y("concat([[[[0.25, 0.25]]], " + slice("x", 0, -3) + ", [[[0.1, 0.2]]]], axis = 2)"),
-                 {{4}, 1, 1, 0, "S+1"});
+  expect_streams(
+      y("concat([[[[0.25, 0.25]]], " + slice("x", 0, -3) + ", [[[0.1, 0.2]]]], axis = 2)"),
+      {{4}, 1, 1, 0, "S+1"});
 }
 
 TEST(PulseCases, FramesOfTheStreamInFront42To43) {

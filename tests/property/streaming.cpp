@@ -191,7 +191,7 @@ std::vector<Tensor> noise_inputs(const Graph& graph, int64_t length, uint64_t se
   return out;
 }
 
-std::string difference(const Tensor& found, const Tensor& expected) {
+std::string difference(const Tensor& found, const Tensor& expected, double tolerance) {
   if (found.shape() != expected.shape()) {
     return str_cat("shape ", found.shape(), ", the whole run has ", expected.shape());
   }
@@ -202,6 +202,7 @@ std::string difference(const Tensor& found, const Tensor& expected) {
     const float a = found.data<float>()[i];
     const float b = expected.data<float>()[i];
     if ((std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0) continue;
+    if (tolerance > 0 && std::abs(a - b) <= tolerance * (1 + std::abs(b))) continue;
     std::vector<int64_t> index(found.shape().size());
     int64_t rest = i;
     for (size_t axis = index.size(); axis-- > 0;) {
@@ -213,7 +214,8 @@ std::string difference(const Tensor& found, const Tensor& expected) {
   return {};
 }
 
-std::string stream_problem(const Graph& graph, StreamedRun* streamed, int64_t length) {
+std::string stream_problem(const Graph& graph, StreamedRun* streamed, int64_t length,
+                           double tolerance) {
   const std::vector<Tensor> inputs = noise_inputs(graph, length, static_cast<uint64_t>(length));
   auto whole = WholeRun::make(graph, length);
   auto frames = streamed->run(inputs, length);
@@ -222,7 +224,7 @@ std::string stream_problem(const Graph& graph, StreamedRun* streamed, int64_t le
   if (!frames.ok()) return frames.error().to_string();
   const std::vector<Tensor> expected = whole->run(inputs);
   for (size_t i = 0; i < expected.size(); ++i) {
-    const std::string found = difference((*frames)[i], expected[i]);
+    const std::string found = difference((*frames)[i], expected[i], tolerance);
     if (!found.empty()) return str_cat("output ", i, ": ", found);
   }
   return {};

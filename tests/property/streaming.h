@@ -56,11 +56,13 @@ class StreamedRun {
 std::vector<Tensor> noise_inputs(const Graph& graph, int64_t length, uint64_t seed);
 
 /// Tell where two outputs differ first: empty if shapes and bits agree; a NaN equals a NaN.
-std::string difference(const Tensor& found, const Tensor& expected);
+/// With a tolerance, numbers may differ by it, absolutely and relatively.
+std::string difference(const Tensor& found, const Tensor& expected, double tolerance = 0);
 
 /// Tell what is wrong with the stream of one length; empty if it gives the frames of the whole run,
 /// or the whole graph is not defined for that length.
-std::string stream_problem(const Graph& graph, StreamedRun* streamed, int64_t length);
+std::string stream_problem(const Graph& graph, StreamedRun* streamed, int64_t length,
+                           double tolerance = 0);
 
 /// Tell whether the stream is too short for the whole graph: some wire would have fewer frames than
 /// none, or it has none and the outputs are made of borders alone.

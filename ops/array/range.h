@@ -1,0 +1,31 @@
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Count from `start` in steps, up to `end` or past it by less than a step.
+/// Shapes: no input -> [ceil(|end - start| / |step|)]; bounds may be symbolic.
+/// Types: gives i64. Errors: kShape if the step is 0.
+/// Stream: up to the length of a stream, counts its frames; the start must be a number.
+/// Source: tract, `tract_core_range`.
+class Range final : public OpBase<Range> {
+ public:
+  Dim start;
+  Dim end;
+  int64_t step = 1;
+  Range(Dim from, Dim to, int64_t by) : start(std::move(from)), end(std::move(to)), step(by) {}
+  std::string_view name() const override { return "Range"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("start", start);
+    visitor.field("end", end);
+    visitor.field("step", step);
+  }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status pulsify(PulseBuilder& builder) const override;
+  Status declutter(Rewrite& rewrite) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

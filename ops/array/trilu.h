@@ -1,0 +1,27 @@
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Keep the elements on one side of a diagonal of the last two axes, and put 0 elsewhere.
+/// `upper`: keeps column >= row + k, else column <= row + k.
+/// Shapes: [D0..R, C], kept. Types: all plain ones and dims. Errors: kShape if the rank is below 2.
+/// Stream: pointwise on the other axes; on the last two it is refused.
+/// Source: ONNX, `Trilu`; tract, `tract_core_trilu`.
+class Trilu final : public OpBase<Trilu> {
+ public:
+  int64_t k = 0;
+  bool upper = false;
+  std::string_view name() const override { return "Trilu"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("k", k);
+    visitor.field("upper", upper);
+  }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops

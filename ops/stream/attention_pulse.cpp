@@ -1,0 +1,346 @@
+// How attention streams.
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "core/graph/pulse.h"
+#include "ops/array/broadcast.h"
+#include "ops/array/cast.h"
+#include "ops/array/range.h"
+#include "ops/array/reshape.h"
+#include "ops/array/trilu.h"
+#include "ops/math/binary.h"
+#include "ops/math/cumsum.h"
+#include "ops/math/select.h"
+#include "ops/nn/einsum.h"
+#include "ops/nn/softmax.h"
+#include "ops/stream/attention.h"
+#include "ops/stream/key_mask.h"
+#include "ops/stream/positions.h"
+#include "ops/stream/square.h"
+
+namespace rill::ops {
+namespace {
+
+/// Queries and keys of one pulse.
+struct Layout {
+  int64_t pulse = 0;  ///< queries, and new keys
+  int64_t keys = 0;   ///< all that are at hand: the new ones, and those kept
+  int64_t query_delay = 0;
+  int64_t key_delay = 0;
+  Dim length;  ///< of the keys
+};
+
+class Streamed {
+ public:
+  Streamed(PulseBuilder& b, const Attention& op) : b_(b), op_(op), body_(*op.body) {}
+
+  Status run() {
+    const OutletId product = body_.outputs[0];
+    const auto* einsum = body_.node(product.node).op->as<EinSum>();
+    const auto place = [&](int operand, char letter) {
+      return static_cast<int>(einsum->letters(operand).find(letter));
+    };
+    const int weights = static_cast<int>(op_.weights);
+    values_ = body_.node(product.node).inputs[static_cast<size_t>(1 - weights)];
+    const Square square{place(weights, op_.query), place(weights, op_.key)};
+    const Square column{-1, place(1 - weights, op_.key)};
+    const OutletId used = body_.node(product.node).inputs[static_cast<size_t>(weights)];
+    RILL_TRY(ask(used, square));
+    RILL_TRY(ask(values_, column));
+    RILL_TRY(gather_inputs());
+    RILL_TRY(lay_out(band_of(body_, used, square, b_.symbol())));
+    std::vector<OutletId> operands(2);
+    RILL_ASSIGN(operands[static_cast<size_t>(weights)], emit(used, square));
+    RILL_ASSIGN(operands[static_cast<size_t>(1 - weights)], emit(values_, column));
+    RILL_ASSIGN(const OutletId out, b_.add1("", body_.node(product.node).op, operands));
+    StreamFact stream;
+    stream.axis = place(2, op_.query);
+    stream.dim = b_.out(0).dim(stream.axis);
+    stream.delay = layout_.query_delay;
+    b_.set(0, out, stream);
+    return {};
+  }
+
+ private:
+  using Key = std::pair<OutletId, Square>;
+
+  /// Find which inputs bring queries, and which keys.
+  Status ask(OutletId outlet, Square at) {
+    if (!asked_.insert({{outlet, at}, 0}).second) return {};
+    const Node& node = body_.node(outlet.node);
+    if (node.op->as<Source>()) return {};
+    RILL_ASSIGN(const std::vector<Square> inner, squares(node, at));
+    for (size_t k = 0; k < inner.size(); ++k) RILL_TRY(ask(node.inputs[k], inner[k]));
+    return {};
+  }
+
+  Result<std::vector<Square>> squares(const Node& node, Square at) const {
+    auto inner = squares_of_inputs(body_, node, at, b_.symbol());
+    if (inner) return std::move(*inner);
+    return b_.refuse("Use elementwise operators between scores and values", "node \"", node.name,
+                     "\" (", node.op->name(),
+                     "), between scores and values, mixes frames of the stream");
+  }
+
+  int input_of(OutletId outlet) const {
+    for (size_t i = 0; i < body_.inputs.size(); ++i) {
+      if (body_.inputs[i] == outlet) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  /// Bring keys to one delay; their ends are known before what follows them goes by.
+  Status gather_inputs() {
+    for (const auto& [key, unused] : asked_) {
+      const auto& [outlet, at] = key;
+      const int i = input_of(outlet);
+      if (i < 0) continue;
+      ready_ = std::max(ready_, b_.ready(i));
+      const auto stream = b_.stream(i);
+      if (!stream) continue;
+      if (stream->axis != at.row && stream->axis != at.column) {
+        return b_.refuse("Use elementwise operators between scores and values",
+                         "the streaming axis of input ", i, " is lost among its scores");
+      }
+      Input input{b_.wire(i), *stream};
+      RILL_ASSIGN(input.wire, b_.materialise(input.wire, &input.stream));
+      RILL_ASSIGN(const int64_t pulse, b_.pulse_of(input.wire, stream->axis));
+      if (layout_.pulse != 0 && layout_.pulse != pulse) {
+        return b_.refuse("Bring queries and keys to one rate", "queries and keys run at ",
+                         layout_.pulse, " and ", pulse, " frames per pulse");
+      }
+      layout_.pulse = pulse;
+      if (stream->axis == at.column) {
+        if (outlet == values_) {
+          // What does not exist has weight 0, and must not be NaN.
+          RILL_ASSIGN(const Tensor zero, Tensor::zeros(b_.in(i).dtype, {}));
+          RILL_ASSIGN(input.wire, b_.mask(input.wire, &input.stream, true, true, zero));
+        } else {
+          RILL_ASSIGN(input.wire, b_.hold(input.wire, &input.stream));
+        }
+        layout_.key_delay = std::max(layout_.key_delay, input.stream.delay);
+        layout_.length = input.stream.dim;
+      } else {
+        layout_.query_delay = std::max(layout_.query_delay, input.stream.delay);
+      }
+      inputs_.insert_or_assign(key, input);
+    }
+    layout_.query_delay = std::max(layout_.query_delay, ready_ * layout_.pulse);
+    return {};
+  }
+
+  /// The most frames that a stream of keys may have, as asserted.
+  std::optional<int64_t> most_keys() const {
+    int64_t high = 1;
+    while (high <= (1 << 20) && !b_.scope().proves_ge(Dim(high), layout_.length)) high *= 2;
+    if (high > (1 << 20)) return std::nullopt;
+    int64_t low = high / 2;
+    while (high - low > 1) {
+      const int64_t middle = low + (high - low) / 2;
+      (b_.scope().proves_ge(Dim(middle), layout_.length) ? high : low) = middle;
+    }
+    return high;
+  }
+
+  /// The smallest delay at which every query finds the last key that it sees.
+  Status lay_out(Band band) {
+    for (size_t i = 0; i < band.first.size(); ++i) {
+      if (band.last[i] == INT64_MAX) {
+        return b_.refuse("Limit attention to a window of frames, or to those that went before",
+                         "every frame of one input meets every frame of another: queries see all "
+                         "keys that follow");
+      }
+      if (band.first[i] != INT64_MIN) continue;
+      const auto most = most_keys();
+      if (!most) {
+        return b_.refuse(str_cat("Limit attention to a window of frames; or assert how long a "
+                                 "stream may be, as in --assert '",
+                                 b_.symbol(), " <= 2000': so many keys are then kept"),
+                         "queries see all keys that went before, without end");
+      }
+      band.first[i] = 1 - *most;
+    }
+    const int64_t p = layout_.pulse;
+    const int64_t cycle = std::lcm(p, band.period);
+    const auto phase = [&](int64_t query) { return static_cast<size_t>(query % band.period); };
+    const auto pulse_of = [&](int64_t query) { return (query + layout_.query_delay) / p * p; };
+    const auto waits = [&] {
+      for (int64_t query = 0; query < cycle; ++query) {
+        const int64_t last = layout_.key_delay + query + band.last[phase(query)];
+        if (last >= pulse_of(query) + p) return true;
+      }
+      return false;
+    };
+    while (waits()) ++layout_.query_delay;
+    int64_t back = 0;
+    for (int64_t query = 0; query < cycle; ++query) {
+      const int64_t first = layout_.key_delay + query + band.first[phase(query)];
+      back = std::max(back, pulse_of(query) - first);
+    }
+    layout_.keys = p + back;
+    return {};
+  }
+
+  Dim extent(const Dim& whole, int axis, Square at) const {
+    if (axis == at.row) return layout_.pulse;
+    if (axis == at.column) return layout_.keys;
+    return b_.pulsed(whole);
+  }
+  std::vector<Dim> shape_of(const Fact& fact, Square at) const {
+    std::vector<Dim> shape;
+    for (int axis = 0; axis < fact.rank(); ++axis) {
+      shape.push_back(extent(fact.dim(axis), axis, at));
+    }
+    return shape;
+  }
+
+  /// Wire what stands for an outlet of the body.
+  Result<OutletId> emit(OutletId outlet, Square at) {
+    const auto known = done_.find({outlet, at});
+    if (known != done_.end()) return known->second;
+    RILL_ASSIGN(const OutletId out, emit_new(outlet, at));
+    done_.insert_or_assign({outlet, at}, out);
+    return out;
+  }
+
+  Result<OutletId> emit_new(OutletId outlet, Square at) {
+    const Node& node = body_.node(outlet.node);
+    if (const int i = input_of(outlet); i >= 0) return emit_input(i, {outlet, at});
+    if (const auto* constant = node.op->as<Const>()) return b_.konst(node.name, *constant->value);
+    if (const auto* range = node.op->as<Range>()) {
+      const auto start = range->start.to_int();
+      if (!start) return b_.refuse("Count from a fixed number", "it counts from ", range->start);
+      return positions(node.name, *start, range->step, at);
+    }
+    RILL_ASSIGN(const std::vector<Square> inner, squares(node, at));
+    if (const auto* sum = node.op->as<CumSum>()) return emit_count(*sum, node, inner[0], at);
+    std::vector<OutletId> inputs;
+    for (size_t k = 0; k < inner.size(); ++k) {
+      RILL_ASSIGN(inputs.emplace_back(), emit(node.inputs[k], inner[k]));
+    }
+    if (const auto* part = node.op->as<Trilu>()) return emit_part(*part, node, inputs[0], at);
+    OpPtr op = node.op;
+    if (node.op->as<Broadcast>()) op = std::make_shared<Broadcast>(shape_of(node.outputs[0], at));
+    if (node.op->as<Reshape>()) {
+      op = std::make_shared<Reshape>(0, b_.fact(inputs[0]).rank(), shape_of(node.outputs[0], at));
+    }
+    if (const auto* soft = node.op->as<Softmax>()) {
+      const bool over_keys =
+          std::find(soft->over.begin(), soft->over.end(), at.column) != soft->over.end();
+      const bool over_queries =
+          std::find(soft->over.begin(), soft->over.end(), at.row) != soft->over.end();
+      if (over_queries) {
+        return b_.refuse("Normalise over the keys", "it normalises over the queries");
+      }
+      if (over_keys) {
+        RILL_ASSIGN(inputs[0], mask_keys(inputs[0], at));
+      }
+    }
+    if (OpPtr bound = op->with_symbol(b_.symbol(), b_.pulsed(Dim::symbol(b_.symbol())))) op = bound;
+    RILL_ASSIGN(const auto outlets, b_.add(node.name, std::move(op), std::move(inputs)));
+    return outlets[static_cast<size_t>(outlet.slot)];
+  }
+
+  Result<OutletId> emit_input(int i, const Key& key) {
+    const auto found = inputs_.find(key);
+    if (found == inputs_.end()) return b_.wire(i);
+    const Input& input = found->second;
+    const bool column = input.stream.axis == key.second.column;
+    const int64_t delay = column ? layout_.key_delay : layout_.query_delay;
+    return b_.delay(input.wire, input.stream, delay - input.stream.delay,
+                    column ? layout_.keys - layout_.pulse : 0);
+  }
+
+  Result<OutletId> positions(std::string_view name, int64_t start, int64_t step, Square at) {
+    auto op = std::make_shared<PulseRange>();
+    op->start = start;
+    op->step = step;
+    op->frames = layout_.pulse;
+    op->overlap = at.row >= 0 ? 0 : layout_.keys - layout_.pulse;
+    op->delay = at.row >= 0 ? layout_.query_delay : layout_.key_delay;
+    return b_.add1(name, std::move(op), {});
+  }
+
+  /// Positions along one axis of a tensor of that rank.
+  Result<OutletId> positions_along(std::string_view name, int axis, int rank, int64_t start,
+                                   int64_t step, Square at) {
+    const bool row = axis == at.row;
+    RILL_ASSIGN(const OutletId flat,
+                positions(name, start, step, row ? Square{0, -1} : Square{-1, 0}));
+    std::vector<Dim> shape(static_cast<size_t>(rank), Dim(1));
+    shape[static_cast<size_t>(axis)] = row ? layout_.pulse : layout_.keys;
+    return b_.add1(name, std::make_shared<Reshape>(0, 1, std::move(shape)), {flat});
+  }
+
+  /// A running sum of ones counts positions.
+  Result<OutletId> emit_count(const CumSum& sum, const Node& node, Square inner, Square at) {
+    RILL_ASSIGN(const OutletId each, emit(node.inputs[0], inner));
+    const TensorPtr konst = b_.fact(each).konst;
+    const Fact& fact = node.outputs[0];
+    bool flat = konst && (sum.axis == at.row || sum.axis == at.column) && !sum.reverse;
+    for (int axis = 0; axis < fact.rank(); ++axis) {
+      flat &= axis == sum.axis || fact.dim(axis) == Dim(1);
+    }
+    const auto step = flat ? element_as_int(*konst, 0) : Result<int64_t>(fail(Code::kPulse, ""));
+    const auto value = flat ? element_as_double(*konst, 0) : Result<double>(0.0);
+    if (!step.ok() || !value.ok() || static_cast<double>(*step) != *value) {
+      return b_.refuse("Count positions with a range", "node \"", node.name,
+                       "\" sums over the streaming axis between scores and values");
+    }
+    RILL_ASSIGN(const OutletId count,
+                positions_along(node.name, static_cast<int>(sum.axis), fact.rank(),
+                                sum.exclusive ? 0 : *step, *step, at));
+    return b_.add1(node.name, std::make_shared<Cast>(fact.dtype), {count});
+  }
+
+  /// One side of the diagonal, by positions.
+  Result<OutletId> emit_part(const Trilu& part, const Node& node, OutletId x, Square at) {
+    const int rank = node.outputs[0].rank();
+    if (at.row != rank - 2 || at.column != rank - 1) {
+      return b_.refuse("Cut the diagonal over queries and keys", "node \"", node.name,
+                       "\" cuts along a diagonal that is not that of queries and keys");
+    }
+    RILL_ASSIGN(const OutletId rows, positions_along(node.name, at.row, rank, part.k, 1, at));
+    RILL_ASSIGN(const OutletId columns, positions_along(node.name, at.column, rank, 0, 1, at));
+    RILL_ASSIGN(
+        const OutletId kept,
+        b_.add1(node.name, std::make_shared<Binary>(part.upper ? BinaryKind::kGe : BinaryKind::kLe),
+                {columns, rows}));
+    RILL_ASSIGN(Tensor zero, Tensor::zeros(node.outputs[0].dtype,
+                                           std::vector<int64_t>(static_cast<size_t>(rank), 1)));
+    RILL_ASSIGN(const OutletId none, b_.konst(node.name, std::move(zero)));
+    return b_.add1(node.name, std::make_shared<Select>(), {kept, x, none});
+  }
+
+  Result<OutletId> mask_keys(OutletId scores, Square at) {
+    auto op = std::make_shared<PulseKeyMask>();
+    op->axis = at.column;
+    op->pulse = layout_.pulse;
+    op->delay = layout_.key_delay;
+    op->length = layout_.length;
+    return b_.add1("keys", std::move(op), {scores});
+  }
+
+  struct Input {
+    OutletId wire;
+    StreamFact stream;
+  };
+
+  PulseBuilder& b_;
+  const Attention& op_;
+  const Graph& body_;
+  OutletId values_;
+  int64_t ready_ = 0;  ///< the pulse from which on all inputs that do not stream are valid
+  Layout layout_;
+  std::map<Key, int> asked_;
+  std::map<Key, Input> inputs_;
+  std::map<Key, OutletId> done_;
+};
+
+}  // namespace
+
+Status Attention::pulsify(PulseBuilder& b) const { return Streamed(b, *this).run(); }
+
+}  // namespace rill::ops

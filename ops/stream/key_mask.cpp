@@ -1,0 +1,105 @@
+#include "ops/stream/key_mask.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "ops/stream/frames.h"
+
+namespace rill::ops {
+
+void PulseKeyMask::fields(FieldVisitor& visitor) {
+  visitor.field("axis", axis);
+  visitor.field("pulse", pulse);
+  visitor.field("delay", delay);
+  visitor.field("length", length);
+}
+
+Result<Facts> PulseKeyMask::infer(FactSpan in) const {
+  RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
+  RILL_CHECK(pulse >= 0 && pulse < kMostFrames && delay > -kMostFrames && delay < kMostFrames,
+             "pulse ", pulse, ", delay ", delay, " are out of range");
+  if (!is_float(in[0].dtype)) return fail(Code::kDType, "scores ", in[0], ": expected floats");
+  return Facts{in[0].without_value()};
+}
+
+Status PulseKeyMask::eval(EvalCtx&) const {
+  return fail(Code::kUnsupported, "a mask counts frames: it runs in a prepared plan only");
+}
+
+namespace {
+
+struct KeyMaskArgs {
+  const PulseKeyMask* op;
+  Operand to;
+  int axis;
+  Tensor lowest;
+};
+
+void run(const KeyMaskArgs& args, const Frame& frame) noexcept {
+  const View to = frame.view(args.to);
+  const int64_t keys = to.extent(args.axis);
+  const int64_t newest = frame.clock->position(args.op->pulse) + args.op->pulse - args.op->delay;
+  const int64_t first = newest - keys;  // the key in place 0
+  const auto fill = [&](int64_t from, int64_t until) {
+    if (from >= until) return;
+    View lowest = args.lowest.view();
+    const View part = frames_of(to, args.axis, from, until - from);
+    lowest.rank = part.rank;
+    lowest.shape = part.shape;
+    lowest.stride.fill(0);
+    copy_view(lowest, part);
+  };
+  fill(0, std::clamp<int64_t>(-first, 0, keys));
+  fill(std::clamp<int64_t>(length_now(args.op->length, frame) - first, 0, keys), keys);
+}
+
+}  // namespace
+
+Status PulseKeyMask::lower(Lowering& lowering) const {
+  const Operand& from = lowering.in(0);
+  const Operand to = lowering.make_out(0, Lowering::physical_order(from));
+  lowering.copy(from, to);
+  auto own = std::make_shared<PulseKeyMask>(*this);
+  lowering.keep(own);
+  RILL_ASSIGN(Tensor lowest, cast(Tensor::scalar(-INFINITY), from.dtype));
+  KeyMaskArgs args{own.get(), to, static_cast<int>(axis), std::move(lowest)};
+  args.to.konst = nullptr;
+  if (to.volume() > 0) lowering.step(run, std::move(args), {}, {to.ref});
+  return {};
+}
+
+Status PulseKeyMask::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string input, ctx.in(0));
+  ctx.need_registry("rill_pulse");
+  ctx.assign(str_cat("rill_pulse_key_mask(", input, ", axis = ", axis, ", pulse = ", pulse,
+                     ", delay = ", delay, ", length = ", nnef_text(length), ")"));
+  return {};
+}
+
+namespace {
+
+Result<Value> load(LoadCtx& ctx) {
+  PulseKeyMask op;
+  RILL_ASSIGN(const OutletId input, ctx.wire("input"));
+  RILL_ASSIGN(op.axis, ctx.integer("axis"));
+  RILL_ASSIGN(op.pulse, ctx.integer("pulse"));
+  RILL_ASSIGN(op.delay, ctx.integer("delay"));
+  RILL_ASSIGN(op.length, ctx.dim("length"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseKeyMask>(op), {input}));
+  return Value(out);
+}
+
+const NnefOp kOps[] = {{"rill_pulse",
+                        "fragment rill_pulse_key_mask(input: tensor<scalar>, axis: integer, "
+                        "pulse: integer, delay: integer, length: integer) -> "
+                        "(output: tensor<scalar>);",
+                        load}};
+
+}  // namespace
+
+extern const OpRoom key_mask_room;
+const OpRoom key_mask_room = {"key_mask", kOps};
+
+}  // namespace rill::ops

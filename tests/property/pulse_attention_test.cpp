@@ -1,0 +1,116 @@
+// Worked cases of attention: queries and keys of one stream, masks of many kinds.
+//
+// The whole run sums over all keys, the stream over those that are seen and some that have no weight:
+// the order of the sums differs, and so may their last bits.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/property/pulse_cases.h"
+
+namespace rill::test {
+namespace {
+
+constexpr double kTolerance = 2e-6;
+
+/// Attention of x [1, S, 4] to itself, with `mask` making `m` from `scores`, and `n` positions.
+std::string attention(const std::string& mask, const std::string& x = "x") {
+  return document("1, S, 4",
+                  "  n = tract_core_range(0, S, 1);\n"
+                  "  row = unsqueeze(n, axes = [0, 2]);\n  column = unsqueeze(n, axes = [0, 1]);\n"
+                  "  z = " +
+                      x +
+                      ";\n"
+                      "  q = z * 0.7;\n  k = z * [[[0.3, -0.2, 0.5, 0.9]]];\n  v = z + 0.25;\n"
+                      "  scores = matmul(q, k, transposeB = true);\n" +
+                      mask + "  y = matmul(softmax(m, axes = [2]), v);\n");
+}
+
+/// Chunks of `size` frames: each query sees its own, and so many to the left and to the right.
+std::string chunks(int size, int left, int right) {
+  return str_cat("  apart = row / ", size, " - column / ", size, ";\n  m = select((apart <= ", left,
+                 ") && (apart >= ", -right, "), scores, -infinity);\n");
+}
+
+std::string with_infinity(std::string text) {
+  for (size_t at = text.find("-infinity"); at != std::string::npos; at = text.find("-infinity")) {
+    text.replace(at, 9, "(0.0 - 1.0 / 0.0)");
+  }
+  return text;
+}
+
+void expect_attends(const std::string& text, const Expected& expected) {
+  expect_streams(with_infinity(text), expected, kTolerance);
+}
+
+TEST(PulseCases, AttentionWithinChunks58) {
+  expect_attends(attention(chunks(2, 0, 0)), {{2, 4}, 1, 1, 0, "S"});
+  expect_attends(attention(chunks(2, 1, 0)), {{2, 4}, 1, 1, 0, "S"});
+  expect_attends(attention(chunks(2, 2, 1)), {{2, 4}, 1, 1, 2, "S"});
+  expect_attends(attention(chunks(2, 0, 0)), {{1}, 1, 1, 1, "S"});
+}
+
+TEST(PulseCases, AttentionToChunksOfFour59) {
+  expect_attends(attention(chunks(4, 1, 0)), {{1}, 1, 1, 3, "S"});
+  expect_attends(attention(chunks(4, 1, 0)), {{2, 6}, 1, 1, 2, "S"});
+  expect_attends(attention(chunks(4, 1, 0)), {{4, 8}, 1, 1, 0, "S"});
+}
+
+TEST(PulseCases, AttentionToFormerFrames60) {
+  const std::string band =
+      "  apart = row - column;\n  m = select((apart >= 0) && (apart <= 3), scores, -infinity);\n";
+  expect_attends(attention(band), {{1, 4}, 1, 1, 0, "S"});
+  const std::string triangle =
+      "  m = scores + tract_core_trilu(tract_core_broadcast([[[-infinity]]], shape = [1, S, S]), k "
+      "= "
+      "1, upper = true);\n";
+  // All that went before, as far as streams may be long.
+  const std::string bounded = "extension tract_assert S <= 100;\n";
+  std::string text = attention(triangle);
+  text.insert(text.find("graph network"), bounded);
+  expect_attends(text, {{1, 4}, 1, 1, 0, "S"});
+  expect_refused(with_infinity(attention(triangle)), 4, "y", "Attention");
+  expect_refused(with_infinity(attention("  m = scores;\n")), 4, "y", "Attention");
+}
+
+TEST(PulseCases, AttentionBehindAWindow61) {
+  const std::string pooled =
+      "transpose(max_pool(transpose(x, axes = [0, 2, 1]), size = [1, 1, 5], stride = [1, 1, 1], "
+      "dilation = [1, 1, 1], padding = [(0, 0), (0, 0), (2, 2)], border = 'ignore'), axes = [0, 2, "
+      "1])";
+  expect_attends(attention(chunks(2, 0, 0), pooled), {{2, 4}, 1, 1, 2, "S"});
+  // Frames that are dropped at both ends.
+  const std::string shorter = "slice(x, axes = [1], begin = [2], end = [-1])";
+  std::string text = attention(chunks(3, 1, 0), shorter);
+  text.replace(text.find("range(0, S, 1)"), 14, "range(0, S - 3, 1)");
+  for (const int64_t pulse : {1, 2, 3, 5}) expect_frames(with_infinity(text), pulse, kTolerance);
+}
+
+TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {
+  // What is hidden by a large number, and what is hidden again behind the softmax.
+  const std::string large =
+      "  apart = row - column;\n  seen = tract_core_cast((apart >= 0) && (apart < 4), to = "
+      "'f32');\n"
+      "  m = scores + (1.0 - seen) * -1000000000.0;\n";
+  expect_attends(attention(large), {{1, 4}, 1, 1, 0, "S"});
+  const std::string hidden = "  m = select(column <= row, scores, -infinity);\n";
+  std::string behind = attention(hidden);
+  behind.replace(behind.find("softmax(m, axes = [2])"), 22,
+                 "select(row - column < 3, softmax(m, axes = [2]), 0.0)");
+  // The softmax runs over all that went before.
+  expect_refused(with_infinity(behind), 4, "y", "Attention");
+  // A mask of the frames themselves beside that of positions.
+  const std::string both =
+      "  loud = transpose(slice(z, axes = [2], begin = [0], end = [1]), axes = [0, 2, 1]) > -1.0;\n"
+      "  apart = row - column;\n"
+      "  m = select((loud || (apart == 0)) && (apart >= 0) && (apart <= 3), scores, -infinity);\n";
+  expect_attends(attention(both), {{1, 4}, 1, 1, 0, "S"});
+  // Where all keys are hidden by one number, the whole run takes their mean.
+  std::string mean = both;
+  mean.replace(mean.find("-infinity"), 9, "-1000000.0");
+  expect_refused(attention(mean), 4, "y", "Attention");
+}
+
+}  // namespace
+}  // namespace rill::test
