@@ -32,6 +32,10 @@ constexpr std::array kCommands{
     CommandRow{Command::kCompare, "compare", kOnCompare, "check one way of running by another",
                false},
     CommandRow{Command::kStream, "stream", kOnStream, "run a whole stream, pulse by pulse", true},
+    CommandRow{Command::kInspect, "inspect", kOnInspect,
+               "tell how a pulsed model streams: latency, state", true},
+    CommandRow{Command::kCheck, "check", kOnCheck,
+               "check streams of all kinds against the whole run", true},
     CommandRow{Command::kListOps, "list-ops", 0, "list the operators that models may use", false},
     CommandRow{Command::kListRuntimes, "list-runtimes", 0, "list the runtimes", false},
 };

@@ -8,7 +8,17 @@
 
 namespace rill::cli {
 
-enum class Command { kDump, kRun, kBench, kCompare, kStream, kListOps, kListRuntimes };
+enum class Command {
+  kDump,
+  kRun,
+  kBench,
+  kCompare,
+  kStream,
+  kInspect,
+  kCheck,
+  kListOps,
+  kListRuntimes
+};
 
 /// The command line, as written; values are read by whoever uses them.
 struct Args {
@@ -92,6 +102,11 @@ struct Args {
   bool compare_twice = false;
   std::string compare_stage;
   std::string compare_npz;
+
+  double frame_ms = 0;
+  std::string max_delay;
+  std::string svg;
+  std::string pulses;
 };
 
 /// What the command line asks for: to go on with `args`, or to end with a status, all said already.

@@ -10,6 +10,8 @@ Status run_command(const Args& args, const Log& log, const Model& model);
 Status dump_command(const Args& args, const Log& log, const Model& model);
 Status bench_command(const Args& args, const Log& log, const Model& model);
 Status stream_command(const Args& args, const Log& log, const Model& model);
+Status inspect_command(const Args& args, const Log& log, const Model& model);
+Status check_command(const Args& args, const Log& log, const Model& model);
 Status compare_command(const Args& args, const Log& log, const Model& model);
 /// `compare --stream`.
 Status compare_stream(const Args& args, const Log& log, const Model& model);

@@ -6,6 +6,7 @@
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/exec.h"
+#include "cli/first_node.h"
 #include "cli/symbols.h"
 
 namespace rill::cli {
@@ -31,7 +32,6 @@ class StreamComparison {
   Result<InputValues> inputs_of(int64_t frames) const;
   Status check_length(int64_t frames);
   void check_output(int64_t frames, size_t index, const Tensor& want, const Tensor& got);
-  std::string first_bad_frame(int axis, const Tensor& want, const Tensor& got) const;
 
   const Args& args_;
   const Log& log_;
@@ -48,6 +48,7 @@ class StreamComparison {
   int64_t skipped_ = 0;
   int64_t failed_ = 0;
   std::string first_failure_;
+  std::optional<FirstNode> first_node_;
 };
 
 Status StreamComparison::bind_others() {
@@ -128,29 +129,17 @@ Result<InputValues> StreamComparison::inputs_of(int64_t frames) const {
   return out;
 }
 
-std::string StreamComparison::first_bad_frame(int axis, const Tensor& want,
-                                              const Tensor& got) const {
-  if (axis < 0 || want.shape() != got.shape()) return "";
-  Tolerance strict = tolerance_;
-  strict.outliers = 0;
-  for (int64_t frame = 0; frame < got.extent(axis); ++frame) {
-    const auto a = frames_of(want, axis, frame, 1);
-    const auto b = frames_of(got, axis, frame, 1);
-    if (a.ok() && b.ok() && mismatch(*a, *b, strict, true)) return str_cat(", frame ", frame);
-  }
-  return "";
-}
-
 void StreamComparison::check_output(int64_t frames, size_t index, const Tensor& want,
                                     const Tensor& got) {
-  ++checked_;
+  // An output without elements shows nothing.
+  checked_ += want.volume() > 0 ? 1 : 0;
   const auto wrong = mismatch(want, got, tolerance_, true);
   if (!wrong) return;
   ++failed_;
   const int axis = pulsed_.plan->outputs[index].stream.axis;
-  const std::string text =
-      str_cat("output ", pulsed_.plan->outputs[index].name, first_bad_frame(axis, want, got),
-              " of a stream of ", model_.stream_symbol, "=", frames, ": ", *wrong);
+  const std::string text = str_cat("output ", pulsed_.plan->outputs[index].name,
+                                   first_bad_frame(axis, want, got, tolerance_), " of a stream of ",
+                                   model_.stream_symbol, "=", frames, ": ", *wrong);
   if (first_failure_.empty()) first_failure_ = text;
   log_.info(text);
 }
@@ -174,11 +163,19 @@ Status StreamComparison::check_length(int64_t frames) {
   options.nan_filler = true;
   RILL_ASSIGN(const StreamResult got,
               run_stream(pulsed_.session.get(), inputs->values, frames, options));
+  const int64_t failed_before = failed_;
   for (size_t i = 0; i < got.outputs.size(); ++i) {
     const std::string& name = pulsed_.plan->outputs[i].name;
     for (size_t k = 0; k < want.size(); ++k) {
       if (whole_.output_names[k] == name) check_output(frames, i, want[k], got.outputs[i]);
     }
+  }
+  if (failed_ > failed_before && !first_node_) {
+    pulse::Options pulsed;
+    pulsed.symbol = model_.stream_symbol;
+    pulsed.pulse = Dim(pulse_);
+    pulsed.backward_chunks = log_.tract() || args_.pulse_backward == "chunk";
+    first_node_ = first_node(whole_, pulsed, *inputs, frames, tolerance_);
   }
   return {};
 }
@@ -191,7 +188,11 @@ Status StreamComparison::run() {
   fmt::print("{} lengths of {} from {} to {}, pulse {}{}{}: {} checked, {} skipped, {} failed\n",
              all.size(), model_.stream_symbol, all.front(), all.back(), pulse_,
              others_.empty() ? "" : ", ", bindings_text(others_), checked_, skipped_, failed_);
-  if (failed_ > 0) return fail(Code::kState, failed_, " error(s). First: ", first_failure_);
+  if (failed_ > 0) {
+    const std::string where =
+        first_node_ ? str_cat(". First node that differs: ", first_node_->to_string()) : "";
+    return fail(Code::kState, failed_, " error(s). First: ", first_failure_, where);
+  }
   if (checked_ == 0) {
     return fail(Code::kState, "nothing was compared: no length was possible")
         .hint("-v says why; --set gives other symbols their values");

@@ -25,7 +25,7 @@ const OptionRow kOptions[] = {
     {"-r,--runtime", kGlobal, &Args::runtime, "cpu (optimised) or unoptimized"},
     // Pipeline
     {"-O,--optimize", kGlobal, &Args::optimize, "fuse operators and choose kernels"},
-    {"--pulse", kGlobal, &Args::pulse, "stream: SYMBOL=FRAMES, or FRAMES of S"},
+    {"--pulse", kGlobal, &Args::pulse, "stream: SYMBOL=FRAMES, FRAMES of S, or auto"},
     {"--pulse-backward", kGlobal, &Args::pulse_backward,
      "chunk: backward loops take each pulse for its own future"},
     {"-t,--transform", kGlobal, &Args::transforms, "NAME, NAME(field: value) or JSON"},
@@ -60,8 +60,9 @@ const OptionRow kOptions[] = {
     {"--assert-output-count", kOnRun, &Args::assert_output_count, "number of outputs"},
     {"--assert-op-count", kChecks, &Args::assert_op_counts, "OPERATOR NUMBER"},
     {"--allow-missing-outputs", kChecks, &Args::allow_missing_outputs, "outputs need no reference"},
-    {"--approx", kChecks, &Args::approx, "exact, close, approximate, very, super or ultra"},
-    {"--approx-custom", kChecks, &Args::approx_custom, "absolute,relative,outliers"},
+    {"--approx", kChecks | kOnCheck, &Args::approx,
+     "exact, close, approximate, very, super or ultra"},
+    {"--approx-custom", kChecks | kOnCheck, &Args::approx_custom, "absolute,relative,outliers"},
     // run, stream
     {"--dump", kOnRun, &Args::dump_outputs, "print outputs"},
     {"--steps", kOnRun, &Args::steps, "print inputs and outputs of every node to stderr"},
@@ -69,7 +70,7 @@ const OptionRow kOptions[] = {
      "write outputs to an npz"},
     {"--save-steps", kOnRun, &Args::save_steps, "write every value to an npz"},
     {"--filler", kOnStream, &Args::filler, "frames after the end: zeros or nan"},
-    {"-q,--quiet", kOnAll, &Args::quiet, "no graph, no summary"},
+    {"-q,--quiet", kOnAll | kOnInspect, &Args::quiet, "no graph, no summary"},
     // dump
     {"--nnef", kOnDump, &Args::nnef, "write a .nnef.tgz"},
     {"--nnef-tar", kOnDump, &Args::nnef_tar, "write a .nnef.tar"},
@@ -80,7 +81,7 @@ const OptionRow kOptions[] = {
     {"--cost", kOnDump, &Args::cost, "count multiply-adds and bytes"},
     {"--info", kOnDump, &Args::info, "details of operators"},
     {"-s,--summary", kOnDump, &Args::summary, "inputs, outputs and operators"},
-    {"--json", kOnDump, &Args::json, "print JSON"},
+    {"--json", kOnDump | kOnInspect | kOnCheck, &Args::json, "print JSON"},
     {"--audit-json", kOnDump, &Args::audit_json, "print the graph as JSON"},
     {"--const", kOnDump, &Args::consts, "show constants"},
     {"--io-long", kOnDump, &Args::io_long, "show all inputs and outputs"},
@@ -96,6 +97,12 @@ const OptionRow kOptions[] = {
     {"--stage", kOnCompare, &Args::compare_stage, "against the graph at a stage"},
     {"--npz", kOnCompare, &Args::compare_npz, "against values of nodes in an npz"},
     {"--cumulative", kOnCompare, &Args::no_effect, "errors add up: always so"},
+    // inspect, check
+    {"--frame-ms", kOnInspect, &Args::frame_ms, "milliseconds of an input frame"},
+    {"--max-delay", kOnInspect, &Args::max_delay, "fail above: input frames, or 60ms"},
+    {"--svg", kOnInspect, &Args::svg, "draw CPU time over latency, with --pulse auto"},
+    {"--io", kOnCheck, &Args::input_bundles, "inputs and reference outputs in an npz"},
+    {"--pulses", kOnCheck, &Args::pulses, "pulses to check, as in 1,8,16"},
 
     // Known, not there
     {"--input-node", kGlobal, kNoValue, ""},

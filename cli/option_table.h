@@ -17,7 +17,9 @@ enum Where : unsigned {
   kOnBench = 8,
   kOnCompare = 16,
   kOnStream = 32,
-  kOnAll = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream,
+  kOnInspect = 64,
+  kOnCheck = 128,
+  kOnAll = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream | kOnCheck,
   kChecks = kOnRun | kOnDump | kOnCompare | kOnStream,
 };
 

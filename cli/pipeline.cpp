@@ -36,6 +36,7 @@ class Pipeline {
   Status shape_from_spec(const Graph& graph, size_t index, const FactSpec& spec,
                          std::vector<Dim>* shape);
   Status declutter_stage(std::string_view name);
+  Result<std::pair<std::string, Dim>> pulse_spec();
   Status pulse_stage();
   Status transforms();
   Status settings();
@@ -196,9 +197,20 @@ Status Pipeline::declutter_stage(std::string_view name) {
   return {};
 }
 
+/// The pulse that was asked for, or the best one.
+Result<std::pair<std::string, Dim>> Pipeline::pulse_spec() {
+  RILL_ASSIGN(const auto bounds, parse_auto_pulse(args_.pulse));
+  if (!bounds) return parse_pulse_spec(args_.pulse);
+  pulse::Options options;
+  options.symbol = bounds->symbol;
+  options.backward_chunks = args_.pulse_backward == "chunk";
+  RILL_ASSIGN(model_->choices, pulse_choices(model_->graph, options, *bounds));
+  return std::pair(bounds->symbol, Dim(best_choice(model_->choices).pulse));
+}
+
 Status Pipeline::pulse_stage() {
   if (args_.pulse.empty() || stopped_) return {};
-  auto spec = parse_pulse_spec(args_.pulse);
+  auto spec = pulse_spec();
   if (!spec.ok()) return in_stage("pulse", spec.take_status());
   Status status = apply_pulse(spec->first, spec->second, args_, log_, model_);
   if (!status.ok()) return in_stage("pulse", std::move(status));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/args.h"
+#include "cli/pulses.h"
 #include "cli/ron_impl.h"
 #include "core/graph/graph.h"
 #include "nnef_loader/load.h"
@@ -19,7 +20,8 @@ struct Model {
   /// The graph before it was pulsed, if this command pulsed it.
   std::optional<Graph> whole;
   pulse::Report report;
-  std::string stream_symbol;  ///< empty unless this command pulsed it
+  std::string stream_symbol;         ///< empty unless this command pulsed it
+  std::vector<PulseChoice> choices;  ///< what `--pulse auto` chose from
   std::vector<std::pair<std::string, Graph>> stages;
 
   bool pulsed() const { return graph.properties.contains("pulse.output_axes"); }

@@ -59,6 +59,10 @@ Status run_subcommand(const Args& args, const Log& log) {
       return compare_command(args, log, model);
     case Command::kStream:
       return stream_command(args, log, model);
+    case Command::kInspect:
+      return inspect_command(args, log, model);
+    case Command::kCheck:
+      return check_command(args, log, model);
     default:
       return dump_command(args, log, model);
   }

@@ -489,6 +489,44 @@ static void states(rill_plan* plan) {
   rill_session_free(session);
 }
 
+static void together(rill_plan* plan) {
+  rill_session *a = NULL, *b = NULL;
+  int64_t first, count, in;
+  rill_turn turns[2] = {{0}};
+  FINE(rill_session_new(plan, &a));
+  FINE(rill_session_new(plan, &b));
+  FINE(rill_step_together(NULL, 0));
+  REFUSED(ARG, "no turns", rill_step_together(NULL, 1));
+  turns[0].session = a;
+  REFUSED(ARG, "turn 1: not a session", rill_step_together(turns, 2));
+  turns[1].session = a;
+  REFUSED(ARG, "turn 1: its session has a turn already", rill_step_together(turns, 2));
+  turns[1].session = b;
+  turns[1].kind = (rill_turn_kind)7;
+  REFUSED(ARG, "turn 1: no kind of turn", rill_step_together(turns, 2));
+  turns[1].kind = RILL_TURN_FLUSH;
+  REFUSED(STATE, "turn 1", rill_step_together(turns, 2));
+  turns[1].kind = RILL_TURN_PARTIAL;
+  turns[1].valid_frames = 9;
+  REFUSED(ARG, "expected 0 to 8", rill_step_together(turns, 2));
+  FINE(rill_position(a, 0, &in, NULL));
+  TRUE(in == 0);
+  turns[1].valid_frames = 8;
+  FINE(rill_step_together(turns, 2));
+  REFUSED(STATE, "turn 1", rill_step_together(turns, 2));
+  FINE(rill_position(a, 0, &in, NULL));
+  TRUE(in == 8);
+  turns[1].kind = RILL_TURN_FLUSH;
+  FINE(rill_step_together(turns, 2));
+  FINE(rill_step_together(turns, 2));
+  FINE(rill_valid_frames(a, 0, &first, &count));
+  TRUE(count == 4);
+  FINE(rill_valid_frames(b, 0, &first, &count));
+  TRUE(count == 0);
+  rill_session_free(a);
+  rill_session_free(b);
+}
+
 static void pulsed(const char* models) {
   rill_model* model = NULL;
   rill_plan* plan = NULL;
@@ -505,6 +543,7 @@ static void pulsed(const char* models) {
   rill_model_free(model);
   pushes(plan);
   states(plan);
+  together(plan);
   streaming(plan);
 }
 

@@ -57,6 +57,58 @@ TEST_P(RealTime, StepsResetsAndFlushesLeaveTheHeapAlone) {
   for (size_t i = 0; i < steps; ++i) EXPECT_EQ(calls[i], 0) << "call " << i;
 }
 
+TEST_P(RealTime, PushesPullsAndSavesLeaveTheHeapAlone) {
+  const ModelFolder& model = GetParam();
+  const Arrays bundle = read_bundle(model.bundles[0]);
+  const Opened stream = open_stream(model.archive, bundle, model.symbol, model.pulse);
+  ASSERT_TRUE(stream.session) << rill_last_error();
+  rill_session* session = stream.session.get();
+  rill_io_info in_io = {};
+  rill_io_info out_io = {};
+  in_io.size = out_io.size = sizeof(in_io);
+  ASSERT_EQ(rill_plan_io(stream.plan.get(), RILL_INPUT, 0, &in_io), RILL_OK);
+  ASSERT_EQ(rill_plan_io(stream.plan.get(), RILL_OUTPUT, 0, &out_io), RILL_OK);
+  std::vector<int64_t> in_shape(in_io.shape, in_io.shape + in_io.rank);
+  std::vector<int64_t> out_shape(out_io.shape, out_io.shape + out_io.rank);
+  // Lengths of unet_denoiser are multiples of its pulse.
+  const int64_t piece = model.name == "unet_denoiser" ? 8 : 5;
+  in_shape[static_cast<size_t>(in_io.stream_axis)] = piece;
+  out_shape[static_cast<size_t>(out_io.stream_axis)] = 3;
+  const Array input = Array::noise(in_shape, 1);
+  const Array output = Array::zeros(out_io.dtype, out_shape);
+  const rill_view in = input.view();
+  const rill_view out = output.view();
+  size_t size = 0;
+  ASSERT_EQ(rill_state_size(session, &size), RILL_OK);
+  std::vector<uint64_t> state(size / 8 + 1);
+  rill_status failed = RILL_OK;
+  const auto check = [&](rill_status status) { failed = status == RILL_OK ? failed : status; };
+  int64_t given = 0;
+  int64_t all = 0;
+  const int64_t before = heap_calls();
+  for (int round = 0; round < 2; ++round) {
+    for (int64_t frames = 0; frames < 4 * model.pulse;) {
+      int64_t taken = 0;
+      check(rill_push(session, 0, &in, &taken));
+      frames += taken;
+      check(rill_pull(session, 0, &out, &given));
+      all += given;
+      if (taken < piece && given == 0) break;
+      while (taken < piece && given > 0) check(rill_pull(session, 0, &out, &given));
+    }
+    size_t written = 0;
+    check(rill_state_save(session, state.data(), size, &written));
+    if (round == 1) check(rill_finish(session));
+    for (given = round; given > 0; all += given) check(rill_pull(session, 0, &out, &given));
+    check(rill_session_reset(session));
+  }
+  const rill_turn turn = {session, RILL_TURN_STEP, 0};
+  check(rill_step_together(&turn, 1));
+  EXPECT_EQ(heap_calls(), before);
+  EXPECT_EQ(failed, RILL_OK) << rill_last_error();
+  EXPECT_GT(all, 0);
+}
+
 TEST_P(RealTime, ARefusedStepLeavesTheHeapAlone) {
   const ModelFolder& model = GetParam();
   const Arrays bundle = read_bundle(model.bundles[0]);

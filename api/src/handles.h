@@ -99,6 +99,7 @@ struct rill_session {
   rill::api::Drive drive = rill::api::Drive::kOpen;
   int64_t end_frames = -1;   ///< frames of the whole stream, once announced
   bool gave_frames = false;  ///< whether the last call ran a step
+  bool in_turn = false;      ///< whether rill_step_together has it in hand
 };
 
 namespace rill::api {

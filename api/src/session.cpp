@@ -3,6 +3,7 @@
 
 #include "api/src/errors.h"
 #include "api/src/handles.h"
+#include "api/src/turns.h"
 #include "core/tensor/tensor.h"
 
 using rill::api::alive;
@@ -156,37 +157,11 @@ rill_status open_session(const char* function, rill_plan* plan, const rill_sessi
   return make_session(plan, max_push, session);
 }
 
-/// A pulse run by hand between pushed frames would come out of turn.
-rill_status take_steps(const char* function, rill_session* session) {
-  if (session->drive == Drive::kPushes) {
-    return refuse(RILL_E_STATE, "%s: this stream is pushed: use rill_push, rill_pull, rill_finish",
-                  function);
-  }
-  session->drive = Drive::kSteps;
-  return RILL_OK;
-}
-
-void run_step(rill_session* session) {
-  session->session->step();
-  session->gave_frames = true;
-}
-
-/// Announce the end, unless the model has no output for a stream of that length. `length` counts
-/// frames of the input, of which a unit of the stream symbol may be several.
-rill_status announce(rill_session* session, int64_t length) {
-  rill::Session& inner = *session->session;
-  const int64_t pulse = session->plan->input_pulse();
-  const int64_t symbol_pulse = session->plan->plan->stream_pulse;
-  const int64_t scaled = length * symbol_pulse;
-  if (scaled % pulse != 0) {
-    return refuse(RILL_E_SHAPE,
-                  "a stream of %lld frames does not suit the model: %lld frames stand for %lld %s",
-                  static_cast<long long>(length), static_cast<long long>(pulse),
-                  static_cast<long long>(symbol_pulse), session->plan->plan->stream_symbol.c_str());
-  }
-  const rill::Status suits = inner.try_end(scaled / pulse);
-  if (!suits.ok()) return report(suits);
-  session->end_frames = length;
+rill_status run_turn(const char* function, const rill_turn& turn) {
+  rill_status ready = rill::api::check_turn(function, turn);
+  if (ready == RILL_OK) ready = rill::api::announce_end(turn);
+  if (ready != RILL_OK) return ready;
+  if (rill::api::begin_turn(turn)) turn.session->session->step();
   return RILL_OK;
 }
 
@@ -270,63 +245,17 @@ rill_status rill_output_buffer(rill_session* session, size_t index, rill_view* v
 }
 
 rill_status rill_step(rill_session* session) {
-  if (!alive(session)) return refuse(RILL_E_ARG, "rill_step: %s", kNotASession);
-  if (session->plan->streams() && session->session->end_announced()) {
-    return refuse(RILL_E_STATE,
-                  "rill_step: the end of the stream is announced: bring out the tail "
-                  "with rill_flush, or begin anew with rill_session_reset");
-  }
-  if (session->plan->streams()) {
-    const rill_status free = take_steps("rill_step", session);
-    if (free != RILL_OK) return free;
-  }
-  run_step(session);
-  return RILL_OK;
+  return run_turn("rill_step", {session, RILL_TURN_STEP, 0});
 }
 
 rill_status rill_step_partial(rill_session* session, int64_t valid_frames) {
-  if (!alive(session)) return refuse(RILL_E_ARG, "rill_step_partial: %s", kNotASession);
-  if (!session->plan->streams()) {
-    return refuse(RILL_E_STATE, "rill_step_partial: the plan does not stream");
-  }
-  if (session->session->end_announced()) {
-    return refuse(RILL_E_STATE, "rill_step_partial: the end of the stream is announced already");
-  }
-  const int64_t pulse = session->plan->input_pulse();
-  if (valid_frames < 0 || valid_frames > pulse) {
-    return refuse(RILL_E_ARG, "rill_step_partial: %lld valid frames: expected 0 to %lld",
-                  static_cast<long long>(valid_frames), static_cast<long long>(pulse));
-  }
-  const rill_status free = take_steps("rill_step_partial", session);
-  if (free != RILL_OK) return free;
-  rill::Session& inner = *session->session;
-  const int64_t length = inner.position(pulse) + valid_frames;
-  const rill_status fits = announce(session, length);
-  if (fits != RILL_OK) return fits;
-  session->gave_frames = false;
-  if (valid_frames > 0 || inner.steps_left() > 0) run_step(session);
-  return RILL_OK;
+  return run_turn("rill_step_partial", {session, RILL_TURN_PARTIAL, valid_frames});
 }
 
 rill_status rill_flush(rill_session* session, int64_t* left) {
-  if (!alive(session)) return refuse(RILL_E_ARG, "rill_flush: %s", kNotASession);
-  rill::Session& inner = *session->session;
-  if (!inner.end_announced()) {
-    return refuse(RILL_E_STATE,
-                  "rill_flush: the end of the stream is not announced: call rill_step_partial");
-  }
-  const rill_status free = take_steps("rill_flush", session);
-  if (free != RILL_OK) return free;
-  const int64_t steps = inner.steps_left();
-  if (steps < 0) {
-    return refuse(RILL_E_UNSUPPORTED,
-                  "rill_flush: the file does not say how long the outputs of "
-                  "its pulsed model are: load the model it was made of");
-  }
-  session->gave_frames = false;
-  if (steps > 0) run_step(session);
-  if (left) *left = frames_left(*session);
-  return RILL_OK;
+  const rill_status ran = run_turn("rill_flush", {session, RILL_TURN_FLUSH, 0});
+  if (ran == RILL_OK && left) *left = frames_left(*session);
+  return ran;
 }
 
 rill_status rill_valid_frames(const rill_session* session, size_t output, int64_t* first,
@@ -399,7 +328,8 @@ rill_status rill_run(rill_session* session, const rill_view* inputs, size_t inpu
   for (size_t i = 0; i < input_count; ++i) {
     rill::copy_view(view_of(*io[RILL_INPUT][i], inputs[i]), inner.input(i));
   }
-  run_step(session);
+  inner.step();
+  session->gave_frames = true;
   for (size_t i = 0; i < output_count; ++i) {
     rill::copy_view(inner.output(i), view_of(*io[RILL_OUTPUT][i], outputs[i]));
   }

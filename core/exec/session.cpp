@@ -125,8 +125,7 @@ void Session::step() noexcept {
   const FlushDenormals flush;
   const Frame now = frame();
   for (const Step& step : plan_->steps) step.run(step.args, now);
-  advance_rings();
-  ++clock_.tick;
+  end_turn();
 }
 
 void Session::step_timed(const StepTimer& timer) {
@@ -138,8 +137,7 @@ void Session::step_timed(const StepTimer& timer) {
     const auto end = std::chrono::steady_clock::now();
     timer(step.node, std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count());
   }
-  advance_rings();
-  ++clock_.tick;
+  end_turn();
 }
 
 void Session::advance_rings() noexcept {

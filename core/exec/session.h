@@ -35,6 +35,13 @@ class Session {
   /// Run once: the whole graph, or the next pulse. Real-time: no allocation, lock or system call;
   /// denormals are flushed meanwhile.
   void step() noexcept;
+  /// Run one step of the plan, or close the turn after the last one: so several sessions of a plan
+  /// are run layer by layer, and read weights once. Real-time: as `step`, inside `FlushDenormals`.
+  void run_layer(size_t step) noexcept { plan_->steps[step].run(plan_->steps[step].args, frame()); }
+  void end_turn() noexcept {
+    advance_rings();
+    ++clock_.tick;
+  }
   /// Tell the length of the stream: the value of its symbol. At the latest before the step that
   /// takes the last frames.
   void announce_end(int64_t frames) noexcept;

@@ -1,17 +1,23 @@
 # Command lines of the programs and what they must do, one folder each; see run_case.py.
 
 set(cases
+  check_streams
+  check_names_the_first_node
+  check_of_no_frames
   corrupt_gzip
   empty_file
   folder_that_is_not_there
   folder_that_is_there
   illegal_pulse
+  inspect_json
+  inspect_max_delay
   missing_file
   missing_reference
   missing_weights
   not_an_archive
   op_count_that_fails
   outputs_that_differ
+  pulse_auto
   pulse_without_the_symbol
   shapes_that_do_not_fit
   silent_when_outputs_agree

@@ -315,6 +315,27 @@ RILL_API rill_status rill_valid_frames(const rill_session* session, size_t outpu
  *  output came out. Both pointers may be null. Real-time: yes. */
 RILL_API rill_status rill_position(const rill_session* session, size_t output, int64_t* frames_in,
                                    int64_t* frames_out);
+typedef enum rill_turn_kind {
+  RILL_TURN_STEP = 0,    /**< as rill_step */
+  RILL_TURN_PARTIAL = 1, /**< as rill_step_partial, with `valid_frames` */
+  RILL_TURN_FLUSH = 2    /**< as rill_flush */
+} rill_turn_kind;
+
+/** What one of several streams does in a common step. */
+typedef struct rill_turn {
+  rill_session* session;
+  rill_turn_kind kind;
+  int64_t valid_frames; /**< of RILL_TURN_PARTIAL */
+} rill_turn;
+
+/** Run the next pulse of several sessions of one plan, each as its turn says: every layer runs for
+ *  all of them before the next one does, so that weights are fetched once. Each session is a stream
+ *  of its own, with its own start, end and reset; those that are left out stand still. The frames
+ *  are those of a step alone, bit for bit.
+ *  Real-time: yes. Errors: those of the turns, with the index of the first one that is wrong;
+ *  RILL_E_ARG for sessions of different plans, or one that is there twice. Nothing has run then. */
+RILL_API rill_status rill_step_together(const rill_turn* turns, size_t count);
+
 /* A stream is run in one of two ways, from its beginning or rill_session_reset on: pulse by pulse
  * with rill_step, as above, or with any number of frames at a time, as follows. */
 

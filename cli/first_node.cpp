@@ -1,0 +1,85 @@
+#include "cli/first_node.h"
+
+#include <vector>
+
+#include "cli/exec.h"
+
+namespace rill::cli {
+
+std::string FirstNode::to_string() const {
+  return str_cat(name, " (", op, line > 0 ? str_cat(", line ", line) : std::string(), "): ", what);
+}
+
+std::string first_bad_frame(int axis, const Tensor& want, const Tensor& got,
+                            const Tolerance& tolerance) {
+  if (axis < 0 || want.shape() != got.shape()) return "";
+  Tolerance strict = tolerance;
+  strict.outliers = 0;
+  for (int64_t frame = 0; frame < got.extent(axis); ++frame) {
+    const auto a = frames_of(want, axis, frame, 1);
+    const auto b = frames_of(got, axis, frame, 1);
+    if (a.ok() && b.ok() && mismatch(*a, *b, strict, true)) return str_cat(", frame ", frame);
+  }
+  return "";
+}
+
+namespace {
+
+/// The first wire of the whole graph that the stream gives otherwise.
+std::optional<FirstNode> first_node_of(const Graph& whole, const pulse::Options& options,
+                                       const InputValues& inputs, int64_t frames,
+                                       const Tolerance& tolerance, bool optimize) {
+  Graph watched = whole;
+  std::vector<int> nodes;
+  watched.outputs.clear();
+  watched.output_names.clear();
+  for (size_t id = 0; id < whole.nodes.size(); ++id) {
+    const Node& node = whole.nodes[id];
+    if (node.op->as<Const>() || node.op->as<Source>()) continue;
+    for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+      const Fact& fact = node.outputs[slot];
+      if (!fact.mentions(options.symbol) || dtype_size(fact.dtype) == 0 ||
+          fact.dtype == DType::kDim || fact.dtype == DType::kString) {
+        continue;
+      }
+      watched.add_output(str_cat(node.name, ":", slot),
+                         {static_cast<int>(id), static_cast<int>(slot)});
+      nodes.push_back(static_cast<int>(id));
+    }
+  }
+  Bindings others = inputs.bindings;
+  std::erase_if(others, [&](const auto& each) { return each.first == options.symbol; });
+  const auto graph = pulse::pulsify(watched, options);
+  if (!graph.ok()) return std::nullopt;
+  const auto streamed = make_ready(*graph, others, optimize);
+  const auto batch = make_ready(watched, inputs.bindings, optimize);
+  if (!streamed.ok() || !batch.ok()) return std::nullopt;
+  const auto want = run_once(batch->session.get(), inputs.values);
+  StreamOptions nan;
+  nan.nan_filler = true;
+  const auto got = run_stream(streamed->session.get(), inputs.values, frames, nan);
+  if (!want.ok() || !got.ok()) return std::nullopt;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto wrong = mismatch((*want)[i], got->outputs[i], tolerance, true);
+    if (!wrong) continue;
+    const Node& node = whole.node(nodes[i]);
+    const int axis = streamed->plan->outputs[i].stream.axis;
+    return FirstNode{
+        node.name, std::string(node.op->name()), node.line,
+        str_cat("pulse ", options.pulse,
+                first_bad_frame(axis, (*want)[i], got->outputs[i], tolerance), ": ", *wrong)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<FirstNode> first_node(const Graph& whole, const pulse::Options& options,
+                                    const InputValues& inputs, int64_t frames,
+                                    const Tolerance& tolerance) {
+  auto found = first_node_of(whole, options, inputs, frames, tolerance, true);
+  if (!found) found = first_node_of(whole, options, inputs, frames, tolerance, false);
+  return found;
+}
+
+}  // namespace rill::cli
