@@ -9,5 +9,7 @@ rill_op(stream/positions)
 target_sources(rill_ops PRIVATE
   stream/attention.cpp
   stream/attention_pulse.cpp
+  stream/band.cpp
+  stream/position_values.cpp
   stream/square.cpp
 )

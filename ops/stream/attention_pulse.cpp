@@ -16,9 +16,9 @@
 #include "ops/nn/einsum.h"
 #include "ops/nn/softmax.h"
 #include "ops/stream/attention.h"
+#include "ops/stream/band.h"
 #include "ops/stream/key_mask.h"
 #include "ops/stream/positions.h"
-#include "ops/stream/square.h"
 
 namespace rill::ops {
 namespace {

@@ -23,16 +23,4 @@ std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const N
 /// Tell whether an outlet depends on positions alone, and not on what any input holds.
 bool is_positional(const Graph& graph, OutletId outlet);
 
-/// The keys that a query sees: those from `first` to `last`, relative to its own position, which
-/// depend on the position modulo `period`.
-struct Band {
-  int64_t period = 1;
-  std::vector<int64_t> first;  ///< INT64_MIN: all that went before
-  std::vector<int64_t> last;   ///< INT64_MAX: all that will follow
-};
-
-/// Find what the masks between scores and their use let through. `used`: the operand of the product
-/// with the values. Without masks, all keys.
-Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symbol);
-
 }  // namespace rill::ops

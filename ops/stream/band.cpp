@@ -1,0 +1,201 @@
+#include "ops/stream/band.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/math/binary.h"
+#include "ops/math/select.h"
+#include "ops/math/unary.h"
+#include "ops/nn/softmax.h"
+#include "ops/stream/position_values.h"
+
+namespace rill::ops {
+namespace {
+
+/// Scores of this and less have no weight left: their exponential is 0 beside any other.
+constexpr double kHidden = -1e4;
+
+/// What a wire must be so that a key is seen.
+struct Limit {
+  enum class Kind : uint8_t { kTrue, kFalse, kHigh, kNotZero };
+  OutletId wire;
+  Square at;
+  Kind kind = Kind::kTrue;
+
+  bool lets(double value) const {
+    switch (kind) {
+      case Kind::kTrue:
+        return value != 0.0;
+      case Kind::kFalse:
+        return value == 0.0;
+      case Kind::kHigh:
+        return value > kHidden;
+      case Kind::kNotZero:
+        return value != 0.0;
+    }
+    return true;
+  }
+};
+
+/// Collects what hides keys, from the use of the weights up to the scores.
+class Limits {
+ public:
+  Limits(const Graph& graph, std::string_view symbol)
+      : graph_(graph), symbol_(symbol), positions_(graph, symbol) {}
+
+  std::vector<Limit> take(OutletId wire, Square at) {
+    while (step(&wire, &at)) {
+    }
+    return std::move(limits_);
+  }
+
+ private:
+  using Squares = std::vector<Square>;
+
+  /// Look at the node that makes a wire, and go on to what it hides keys of; false at the end.
+  bool step(OutletId* wire, Square* at) {
+    const Node& node = graph_.node(wire->node);
+    const auto inner = squares_of_inputs(graph_, node, *at, symbol_);
+    if (!inner) return false;
+    int next = -1;
+    int squares = 0;
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      const bool square = (*inner)[k].row >= 0 && (*inner)[k].column >= 0;
+      if (!square || is_positional(graph_, node.inputs[k])) continue;
+      const bool truth = graph_.fact(node.inputs[k]).dtype == DType::kBool;
+      if (truth) continue;
+      next = static_cast<int>(k);
+      ++squares;
+    }
+    if (node.op->as<Select>()) choose(node, *inner);
+    if (const auto* binary = node.op->as<Binary>(); binary && squares == 1) {
+      combine_with(*binary, node, static_cast<size_t>(1 - next), *inner);
+    }
+    if (node.op->as<Softmax>()) {
+      // It runs over all keys that were not hidden before.
+      limits_.clear();
+      weights_ = false;
+    }
+    if (squares != 1) return false;
+    *at = (*inner)[static_cast<size_t>(next)];
+    *wire = node.inputs[static_cast<size_t>(next)];
+    return true;
+  }
+
+  /// A choice between scores and a number that hides.
+  void choose(const Node& node, const Squares& inner) {
+    for (const size_t k : {1U, 2U}) {
+      if (!is_positional(graph_, node.inputs[k])) continue;
+      const auto fill = positions_.value(node.inputs[k], inner[k], 0, 0);
+      const bool hides = fill && (weights_ ? *fill == 0.0 : *fill <= kHidden);
+      // Where a number below all others hides every key that is seen otherwise, all count alike:
+      // only positions, which leave one at least, may do that.
+      const bool endless = fill && (weights_ || std::isinf(*fill));
+      if (hides && (endless || is_positional(graph_, node.inputs[0]))) {
+        demand(node.inputs[0], inner[0], k == 2);
+      }
+    }
+  }
+
+  void combine_with(const Binary& binary, const Node& node, size_t other, const Squares& inner) {
+    if (!is_positional(graph_, node.inputs[other])) return;
+    if (weights_ && binary.kind_of == BinaryKind::kMul) {
+      limits_.push_back({node.inputs[other], inner[other], Limit::Kind::kNotZero});
+    }
+    if (!weights_ && binary.kind_of == BinaryKind::kAdd) {
+      limits_.push_back({node.inputs[other], inner[other], Limit::Kind::kHigh});
+    }
+  }
+
+  /// Keys are seen only where a condition has that value. Of one that depends on more than
+  /// positions, the parts that do not.
+  void demand(OutletId wire, Square at, bool wanted) {
+    if (is_positional(graph_, wire)) {
+      limits_.push_back({wire, at, wanted ? Limit::Kind::kTrue : Limit::Kind::kFalse});
+      return;
+    }
+    const Node& node = graph_.node(wire.node);
+    const auto inner = squares_of_inputs(graph_, node, at, symbol_);
+    if (!inner || node.inputs.empty()) return;
+    const auto* unary = node.op->as<Unary>();
+    if (unary && unary->kind_of == UnaryKind::kNot) demand(node.inputs[0], (*inner)[0], !wanted);
+    if (keeps_values(*node.op)) demand(node.inputs[0], (*inner)[0], wanted);
+    const auto* binary = node.op->as<Binary>();
+    const BinaryKind both = wanted ? BinaryKind::kAnd : BinaryKind::kOr;
+    for (size_t k = 0; binary && binary->kind_of == both && k < 2; ++k) {
+      demand(node.inputs[k], (*inner)[k], wanted);
+    }
+  }
+
+  const Graph& graph_;
+  std::string_view symbol_;
+  Positions positions_;
+  std::vector<Limit> limits_;
+  bool weights_ = true;  ///< behind the softmax 0 hides a key; before it, minus infinity
+};
+
+}  // namespace
+
+namespace {
+
+/// What all limits together let through.
+class Seen {
+ public:
+  Seen(const Positions& positions, const std::vector<Limit>& limits)
+      : positions_(positions), limits_(limits) {}
+
+  bool operator()(int64_t query, int64_t key) const {
+    return std::all_of(limits_.begin(), limits_.end(), [&](const Limit& each) {
+      const auto value = positions_.value(each.wire, each.at, query, key);
+      return !value || each.lets(*value);
+    });
+  }
+
+ private:
+  const Positions& positions_;
+  const std::vector<Limit>& limits_;
+};
+
+}  // namespace
+
+Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symbol) {
+  const Positions positions(graph, symbol);
+  std::vector<Limit> limits = Limits(graph, symbol).take(used, at);
+  Band band;
+  double reach = 4;
+  for (const Limit& limit : limits) positions.scan(limit.wire, &band.period, &reach);
+  std::erase_if(limits, [&](const Limit& limit) {
+    return positions.shift(limit.wire, limit.at, band.period) != 0.0;
+  });
+  // Beyond this, differences of positions have passed all that they are compared with.
+  const double far = 2 * (reach + 4) * static_cast<double>(band.period);
+  const auto all = static_cast<size_t>(band.period);
+  band.first.assign(all, INT64_MIN);
+  band.last.assign(all, INT64_MAX);
+  if (limits.empty() || far > 1000) return band;
+  const Seen seen(positions, limits);
+  const auto limit = static_cast<int64_t>(far);
+  const int64_t base = (limit / band.period + 2) * band.period;
+  for (int64_t phase = 0; phase < band.period; ++phase) {
+    int64_t first = INT64_MAX;
+    int64_t last = INT64_MIN;
+    const auto look = [&](int64_t query) {
+      for (int64_t d = std::max(-limit, -query); d <= limit; ++d) {
+        if (!seen(query, query + d)) continue;
+        first = std::min(first, d);
+        last = std::max(last, d);
+      }
+    };
+    // Near the beginning, numbers that positions are clamped to may matter.
+    for (int64_t query = phase; query <= base; query += band.period) look(query);
+    look(base + phase);
+    const auto at_phase = static_cast<size_t>(phase);
+    // A query that sees no key at all gives NaN, whatever it has.
+    if (first == INT64_MAX) first = last = 0;
+    band.first[at_phase] = first <= -limit + band.period ? INT64_MIN : first;
+    band.last[at_phase] = last >= limit - band.period ? INT64_MAX : last;
+  }
+  return band;
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "ops/stream/square.h"
+
+namespace rill::ops {
+
+/// The keys that a query sees: those from `first` to `last`, relative to its own position, which
+/// depend on the position modulo `period`.
+struct Band {
+  int64_t period = 1;
+  std::vector<int64_t> first;  ///< INT64_MIN: all that went before
+  std::vector<int64_t> last;   ///< INT64_MAX: all that will follow
+};
+
+/// Find what the masks between scores and their use let through. `used`: the operand of the product
+/// with the values. Without masks, all keys.
+Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symbol);
+
+}  // namespace rill::ops

@@ -1,0 +1,238 @@
+#include "ops/stream/position_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ops/array/axis_ops.h"
+#include "ops/array/broadcast.h"
+#include "ops/array/cast.h"
+#include "ops/array/range.h"
+#include "ops/array/trilu.h"
+#include "ops/math/binary.h"
+#include "ops/math/cumsum.h"
+#include "ops/math/select.h"
+#include "ops/math/unary.h"
+
+namespace rill::ops {
+namespace {
+
+/// The number that a constant holds at every place.
+std::optional<double> uniform(const TensorPtr& tensor) {
+  if (!tensor || tensor->volume() == 0) return std::nullopt;
+  std::optional<double> common;
+  for (int64_t i = 0; i < tensor->volume(); ++i) {
+    const auto value = element_as_double(*tensor, i);
+    if (!value.ok() || (common && *common != *value)) return std::nullopt;
+    common = *value;
+  }
+  return common;
+}
+
+std::optional<double> combine(BinaryKind kind, double a, double b, DType dtype) {
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return a + b;
+    case BinaryKind::kSub:
+      return a - b;
+    case BinaryKind::kMul:
+      return a * b;
+    case BinaryKind::kDiv:
+      if (b == 0.0) return std::nullopt;
+      if (dtype == DType::kDim) return std::floor(a / b);
+      return is_int(dtype) ? std::trunc(a / b) : a / b;
+    case BinaryKind::kMin:
+      return std::min(a, b);
+    case BinaryKind::kMax:
+      return std::max(a, b);
+    case BinaryKind::kEq:
+      return a == b ? 1.0 : 0.0;
+    case BinaryKind::kNe:
+      return a != b ? 1.0 : 0.0;
+    case BinaryKind::kLt:
+      return a < b ? 1.0 : 0.0;
+    case BinaryKind::kLe:
+      return a <= b ? 1.0 : 0.0;
+    case BinaryKind::kGt:
+      return a > b ? 1.0 : 0.0;
+    case BinaryKind::kGe:
+      return a >= b ? 1.0 : 0.0;
+    case BinaryKind::kAnd:
+      return a != 0.0 && b != 0.0 ? 1.0 : 0.0;
+    case BinaryKind::kOr:
+      return a != 0.0 || b != 0.0 ? 1.0 : 0.0;
+    case BinaryKind::kXor:
+      return (a != 0.0) != (b != 0.0) ? 1.0 : 0.0;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<double> apply(UnaryKind kind, double a) {
+  switch (kind) {
+    case UnaryKind::kNeg:
+      return -a;
+    case UnaryKind::kAbs:
+      return std::abs(a);
+    case UnaryKind::kFloor:
+      return std::floor(a);
+    case UnaryKind::kCeil:
+      return std::ceil(a);
+    case UnaryKind::kNot:
+      return a == 0.0 ? 1.0 : 0.0;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+const Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
+  const auto [found, fresh] = entries_.try_emplace({outlet, at});
+  Entry& made = found->second;
+  if (!fresh) return made;
+  const Node& node = node_of(outlet);
+  if (const auto* constant = node.op->as<Const>()) made.constant = uniform(constant->value);
+  auto inputs = squares_of_inputs(graph_, node, at, symbol_);
+  made.known = inputs.has_value();
+  if (inputs) made.inputs = std::move(*inputs);
+  return made;
+}
+
+bool keeps_values(const Op& op) {
+  return op.as<AddAxis>() || op.as<RmAxis>() || op.as<Transpose>() || op.as<Broadcast>();
+}
+
+std::optional<double> Positions::value(OutletId outlet, Square at, int64_t i, int64_t j) const {
+  const Node& node = node_of(outlet);
+  const Entry& own = entry(outlet, at);
+  if (node.op->as<Const>()) return own.constant;
+  if (const auto* range = node.op->as<Range>()) {
+    const auto start = range->start.to_int();
+    if (!start) return std::nullopt;
+    return static_cast<double>(*start + range->step * (at.row >= 0 ? i : j));
+  }
+  if (!own.known) return std::nullopt;
+  const auto input = [&](size_t k) { return value(node.inputs[k], own.inputs[k], i, j); };
+  if (const auto* sum = node.op->as<CumSum>()) {
+    const auto each = input(0);
+    if (!each || sum->reverse || (sum->axis != at.row && sum->axis != at.column)) {
+      return std::nullopt;
+    }
+    const int64_t position = sum->axis == at.row ? i : j;
+    return *each * static_cast<double>(position + (sum->exclusive ? 0 : 1));
+  }
+  const auto a = node.inputs.empty() ? std::nullopt : input(0);
+  if (!a) return std::nullopt;
+  if (keeps_values(*node.op)) return a;
+  if (const auto* cast_op = node.op->as<Cast>()) {
+    if (cast_op->to == DType::kBool) return *a != 0.0 ? 1.0 : 0.0;
+    return is_float(cast_op->to) ? *a : std::trunc(*a);
+  }
+  if (const auto* unary = node.op->as<Unary>()) return apply(unary->kind_of, *a);
+  if (const auto* part = node.op->as<Trilu>()) {
+    const int rank = node.outputs[0].rank();
+    if (at.row != rank - 2 || at.column != rank - 1) return std::nullopt;
+    return (part->upper ? j - i >= part->k : j - i <= part->k) ? *a : 0.0;
+  }
+  const auto b = node.inputs.size() > 1 ? input(1) : std::nullopt;
+  if (!b) return std::nullopt;
+  if (const auto* binary = node.op->as<Binary>()) {
+    return combine(binary->kind_of, *a, *b, graph_.fact(node.inputs[0]).dtype);
+  }
+  if (node.op->as<Select>()) return *a != 0.0 ? b : input(2);
+  return std::nullopt;
+}
+
+std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) const {
+  const Node& node = node_of(outlet);
+  if (node.op->as<Const>()) return 0.0;
+  if (const auto* range = node.op->as<Range>()) {
+    const auto start = range->start.to_int();
+    if (!start || *start < 0 || range->step < 0) return std::nullopt;
+    return static_cast<double>(range->step * by);
+  }
+  const Entry& own = entry(outlet, at);
+  if (!own.known) return std::nullopt;
+  const auto input = [&](size_t k) { return shift(node.inputs[k], own.inputs[k], by); };
+  const auto a = node.inputs.empty() ? std::nullopt : input(0);
+  if (!a) return std::nullopt;
+  if (node.op->as<CumSum>()) {
+    const auto each = value(node.inputs[0], own.inputs[0], 0, 0);
+    return each && *a == 0.0 ? std::optional(*each * static_cast<double>(by)) : std::nullopt;
+  }
+  if (keeps_values(*node.op)) return a;
+  const bool whole = std::trunc(*a) == *a;
+  if (const auto* cast_op = node.op->as<Cast>()) {
+    if (cast_op->to == DType::kBool && *a != 0.0) return std::nullopt;
+    return whole ? a : std::nullopt;
+  }
+  if (const auto* unary = node.op->as<Unary>()) {
+    if (unary->kind_of == UnaryKind::kNeg) return -*a;
+    if (unary->kind_of == UnaryKind::kFloor || unary->kind_of == UnaryKind::kCeil) {
+      return whole ? a : std::nullopt;
+    }
+    return *a == 0.0 ? a : std::nullopt;
+  }
+  if (node.op->as<Trilu>()) return *a == 0.0 ? a : std::nullopt;
+  const auto b = node.inputs.size() > 1 ? input(1) : std::nullopt;
+  if (!b) return std::nullopt;
+  if (node.op->as<Select>()) {
+    const auto c = input(2);
+    return *a == 0.0 && c && *b == *c ? b : std::nullopt;
+  }
+  const auto* binary = node.op->as<Binary>();
+  if (!binary) return std::nullopt;
+  const auto constant = [&](size_t k) { return uniform(graph_.fact(node.inputs[k]).konst); };
+  switch (binary->kind_of) {
+    case BinaryKind::kAdd:
+      return *a + *b;
+    case BinaryKind::kSub:
+      return *a - *b;
+    case BinaryKind::kMul:
+      if (*a == 0.0 && *b == 0.0) return 0.0;
+      if (const auto factor = constant(1)) return *a * *factor;
+      if (const auto factor = constant(0)) return *b * *factor;
+      return std::nullopt;
+    case BinaryKind::kDiv: {
+      const auto divisor = constant(1);
+      if (*a == 0.0 && *b == 0.0) return 0.0;
+      if (!divisor || *divisor == 0.0 || std::trunc(*a / *divisor) != *a / *divisor) {
+        return std::nullopt;
+      }
+      return *a / *divisor;
+    }
+    case BinaryKind::kMin:
+    case BinaryKind::kMax: {
+      if (*a == *b) return a;
+      // Beside a number that does not grow, what grows wins or loses from some position on.
+      if (!constant(0) && !constant(1)) return std::nullopt;
+      const double grows = constant(0) ? *b : *a;
+      return (grows > 0) == (binary->kind_of == BinaryKind::kMax) ? grows : 0.0;
+    }
+    default:
+      return *a == *b ? std::optional(0.0) : std::nullopt;
+  }
+}
+
+void Positions::scan(OutletId outlet, int64_t* period, double* reach) const {
+  const Node& node = node_of(outlet);
+  if (const auto* part = node.op->as<Trilu>()) *reach += std::abs(static_cast<double>(part->k));
+  if (const auto* range = node.op->as<Range>()) {
+    *reach += std::abs(static_cast<double>(range->start.to_int().value_or(0)));
+  }
+  const auto* binary = node.op->as<Binary>();
+  if (binary && binary->kind_of != BinaryKind::kMul) {
+    for (const OutletId& input : node.inputs) {
+      const auto number = uniform(graph_.fact(input).konst);
+      if (!number || !std::isfinite(*number)) continue;
+      *reach += std::abs(*number);
+      const auto divisor = static_cast<int64_t>(std::abs(*number));
+      if (binary->kind_of != BinaryKind::kDiv || divisor < 1 || divisor > 1 << 16) continue;
+      *period = std::min<int64_t>(std::lcm(*period, divisor), int64_t{1} << 20);
+    }
+  }
+  for (const OutletId& input : node.inputs) scan(input, period, reach);
+}
+
+}  // namespace rill::ops

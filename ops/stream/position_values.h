@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ops/stream/square.h"
+
+namespace rill::ops {
+
+/// Computes wires that depend on positions alone, for one query and one key.
+class Positions {
+ public:
+  Positions(const Graph& graph, std::string_view symbol) : graph_(graph), symbol_(symbol) {}
+
+  /// The value for query i and key j; nothing if an op is not known here.
+  std::optional<double> value(OutletId outlet, Square at, int64_t i, int64_t j) const;
+  /// By how much the value grows if both positions grow by `by`; nothing if that is not the same
+  /// for all that are far from the beginning.
+  std::optional<double> shift(OutletId outlet, Square at, int64_t by) const;
+  /// A multiple of all numbers that positions are divided by, and a bound on what they are compared
+  /// with.
+  void scan(OutletId outlet, int64_t* period, double* reach) const;
+
+ private:
+  /// A wire at its place, with what it is made of: found once, computed for many positions.
+  struct Entry {
+    bool known = false;
+    std::vector<Square> inputs;
+    std::optional<double> constant;
+  };
+
+  const Node& node_of(OutletId outlet) const { return graph_.node(outlet.node); }
+  const Entry& entry(OutletId outlet, Square at) const;
+
+  const Graph& graph_;
+  std::string_view symbol_;
+  mutable std::map<std::pair<OutletId, Square>, Entry> entries_;
+};
+
+/// Tell whether an op gives the values of its input, in other places.
+bool keeps_values(const Op& op);
+
+}  // namespace rill::ops
