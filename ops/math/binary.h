@@ -63,7 +63,8 @@ std::optional<float> uniform_f32(const Fact& fact);
 /// Add a binary operation while loading: types promoted, ranks aligned with unit axes behind the
 /// lower rank.
 /// Errors: kDType if there is no common type.
-Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b);
+Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b,
+                             std::string_view suffix = "");
 /// Bring wires to one rank, with unit axes behind the lower ones.
 Result<std::vector<OutletId>> align_ranks(LoadCtx& ctx, std::vector<OutletId> wires);
 /// Convert a wire to a type, if it is of another one.

@@ -88,7 +88,8 @@ Result<std::vector<OutletId>> align_ranks(LoadCtx& ctx, std::vector<OutletId> wi
   return wires;
 }
 
-Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b) {
+Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b,
+                             std::string_view suffix) {
   RILL_ASSIGN(const Typed type, operating_type(ctx.fact(a), ctx.fact(b)));
   if (ctx.fact(a).dtype != type.dtype) {
     RILL_ASSIGN(a, cast_to(ctx, a, type.dtype, type.q));
@@ -113,9 +114,9 @@ Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId
     const Status decided =
         combine_dim_views(ctx.graph().scope, kind, stretched(x.konst->view(), view),
                           stretched(y.konst->view(), view), view);
-    if (decided.ok()) return ctx.konst(std::move(truth));
+    if (decided.ok()) return ctx.konst(std::move(truth), suffix);
   }
-  return ctx.add1(std::move(op), aligned);
+  return ctx.add1(std::move(op), aligned, suffix);
 }
 
 }  // namespace rill::ops

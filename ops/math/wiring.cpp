@@ -63,7 +63,8 @@ OutletId Wiring::unary(UnaryKind kind, OutletId x) {
 
 OutletId Wiring::binary(BinaryKind kind, OutletId a, OutletId b) {
   if (!ok()) return {};
-  auto wire = load_binary(ctx_, kind, a, b);
+  const std::string suffix = str_cat(Binary(kind).name(), count_++);
+  auto wire = load_binary(ctx_, kind, a, b, suffix);
   if (wire.ok()) return *wire;
   fail_with(wire.take_status());
   return {};

@@ -18,6 +18,8 @@ from cases import CASES, case, f, f32, i64, write
 
 TABLES = "tract folds no casts of tables of that size: it takes them from files"
 DIFFERS = {
+    "MatmulWithNamedAxes": "tract links the axis n to the input, not to the output",
+    "QmatmulRescales": "tract counts two inputs and gives its product nine",
     "ReverseLookupFindsIndices": "tract reads the keys as one integer",
     "TreeEnsembleSumsVotes": TABLES,
     "TreeEnsembleMaxsVotes": TABLES,
@@ -373,6 +375,31 @@ def recurrences():
          " scaling_factor = 3.0);", {"x": x, "s": s0}, y.astype(np.float32), 1e-5)
 
 
+def gru_sequences():
+    x, w, r = f32(2, 4, 3), f32(6, 3), f32(6, 2)
+    biases, first = f32(12), f32(2, 1, 2)
+
+    def gru(steps, xw, rb):
+        h, y = wide(first)[:, 0], np.zeros((2, 4, 2))
+        for t in steps:
+            (xz, xr, xh), (rz, rr, rh) = np.split(xw[:, t], 3, 1), np.split(h @ r.T + rb, 3, 1)
+            n = np.tanh(xh + sigmoid(xr + rr) * rh)
+            h = n + sigmoid(xz + rz) * (h - n)
+            y[:, t] = h
+        return [y.astype(np.float32), h[:, None].astype(np.float32)]
+
+    inputs = {"x": x, "w": w, "r": r, "h": first}
+    weights = f"r = {literal(r)}, initial_h = h, hidden = 2"
+    case("GruSeqRunsForwards", f"(y, z) = tract_core_gru_seq(x = x, w = w, b = b, {weights},"
+         " chunk = 1, has_bias = 1);", {**inputs, "b": biases},
+         gru(range(4), wide(x) @ w.T + biases[:6], biases[6:]), FLOAT)
+    case("GruSeqRunsBackwards", f"(y, z) = tract_core_gru_seq(x = x, w = w, {weights}, chunk = -1,"
+         " reset_every_turn = 1);", inputs, gru(range(3, -1, -1), wide(x) @ w.T, 0), FLOAT)
+    ready = f32(2, 4, 6)
+    case("GruSeqTakesProducts", f"(y, z) = tract_core_gru_seq(x = x, {weights}, chunk = 1,"
+         " projected = 1);", {"x": ready, "h": first}, gru(range(4), wide(ready), 0), FLOAT)
+
+
 # A mixture of experts.
 
 def experts(x, wg, w1, w2, k, activation, gate, w3=None, biases=None, clamp=None):
@@ -438,6 +465,47 @@ def windows():
          " [(0, 0), (0, 0), (0, 0)]);", {"x": x}, spread, 1e-6)
     case("DeboxCutsItsPadding", "y = debox(x, size = [1, 1, 3], stride = [1, 1, 2], padding ="
          " [(0, 0), (0, 0), (1, 1)]);", {"x": x}, spread[:, :, 1:-1], 1e-6)
+
+
+# Sums of quantised numbers.
+
+def quantised():
+    a = np.array([[3, -7, 5], [-2, 8, -6]], np.int8)
+    b = np.array([[1, -4, 6, 0], [5, 2, -3, 7], [-8, 3, 4, -1]], np.int8)
+    floats = a.astype(np.float32), b.astype(np.float32)
+    case("MatmulWithNamedAxes", "y = tract_core_matmul(a, b, axes = [0, 1, 1, 0, 1, 0]);",
+         {"a": floats[0], "b": floats[1].T.copy()}, (floats[0] @ floats[1]).T.copy())
+
+    def cast(v):
+        return f"tract_core_cast({v}, to = 'i32')"
+
+    def rescaled(acc, factor, zero, low, high):
+        return np.clip(np.rint(acc * factor) + zero, low, high)
+
+    sums = (a.astype(np.int64) - 1) @ (b.astype(np.int64) + 2)
+    scales = "a_scale = 0.5, b_scale = 0.25, c_scale = 0.4375"
+    zeros = f"a0 = {cast(1)}, b0 = {cast(-2)}, c0 = {cast(3)}"
+    bias = i64([[10], [-20]])
+    case("EinsumQRescales", f"y = tract_core_einsum_q([a, b], expr = 'mk,kn,m,,,,,,->mn', acc ="
+         f" 'i32', output = 'i8', bias = {cast([10, -20])}, {zeros}, {scales});", {"a": a, "b": b},
+         rescaled(sums + bias, 0.125 / 0.4375, 3, -128, 127).astype(np.int8))
+    case("EinsumQClamps", f"y = tract_core_einsum_q([a, b], expr = 'mk,kn,,,,,,,->mn', acc ="
+         f" 'i32', output = 'u8', bias = {cast(0)}, {zeros}, a_scale = 1.0, b_scale = 4.0,"
+         " c_scale = 1.0);", {"a": a, "b": b}, rescaled(sums, 4, 3, 0, 255).astype(np.uint8))
+    case("QmatmulRescales", f"y = tract_core_qmatmul(a, b, axes = [0, 1, 0, 1, 0, 1], {zeros},"
+         f" {scales}, output_type = 'i8');", {"a": a, "b": b},
+         rescaled(sums, 0.125 / 0.4375, 3, -128, 127).astype(np.int8))
+
+    x = np.array([[[5, -3, 7, 0, 2], [-6, 1, 4, 8, -2]]], np.int8)
+    w = np.array([[[2, -1, 3], [0, 4, -2]], [[1, 1, -5], [3, -3, 2]], [[6, 0, 1], [-1, 2, 2]]],
+                 np.int8)
+    padded = np.pad(x.astype(np.int64) - 2, ((0, 0), (0, 0), (1, 1)))
+    acc = np.stack([(padded[:, None, :, t:t + 3] * (w.astype(np.int64) - 1)).sum((2, 3))
+                    for t in range(5)], 2) + i64([[7], [-9], [0]])
+    case("QconvRescales", f"y = tract_core_qconv(x, w, {cast([7, -9, 0])}, group = 1, groups = 1,"
+         f" dilation = [1], stride = [1], padding = [[1, 1]], border = 'constant', a0 = {cast(1)},"
+         f" b0 = {cast(2)}, c0 = {cast(-4)}, {scales}, output_dt = 'i8');", {"x": x, "w": w},
+         rescaled(acc, 0.125 / 0.4375, -4, -128, 127).astype(np.int8))
 
 
 # What came from ONNX.
@@ -506,8 +574,8 @@ def onnx_operators():
              {"x": rows}, scores.astype(np.float32), 1e-6)
 
 
-GROUPS = [resizes, grid_samples, norms, cells, attention, attentions, recurrences, mixtures, windows,
-          onnx_operators]
+GROUPS = [resizes, grid_samples, norms, cells, attention, attentions, recurrences, gru_sequences, mixtures, windows,
+          quantised, onnx_operators]
 
 if __name__ == "__main__":
     if "--tract" in sys.argv:
