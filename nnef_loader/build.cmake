@@ -24,6 +24,7 @@ set_source_files_properties(build/save.cpp PROPERTIES
 rill_test(rill_nnef_test
   SOURCES
     build/builder_test.cpp
+    build/limits_test.cpp
     build/resources_test.cpp
     build/test_documents.cpp
     build/test_ops.cpp

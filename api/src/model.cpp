@@ -79,12 +79,26 @@ rill_status load_options(const rill_load_opts* opts, rill::nnef::LoadOptions* op
   if (!opts) return RILL_OK;
   const rill_status known = rill::api::check_size(opts, "rill_load_opts");
   if (known != RILL_OK) return known;
-  if (opts->max_expanded_bytes < 0) {
-    return refuse(RILL_E_ARG, "max_expanded_bytes is %lld: expected 0 or more",
-                  static_cast<long long>(opts->max_expanded_bytes));
-  }
-  if (opts->max_expanded_bytes > 0) {
-    options->limits.max_expanded_bytes = opts->max_expanded_bytes;
+  rill::nnef::LoadLimits& limits = options->limits;
+  const struct {
+    const char* name;
+    int64_t given;
+    int64_t* limit;
+  } settings[] = {
+      {"max_expanded_bytes", opts->max_expanded_bytes, &limits.max_expanded_bytes},
+      {"max_ratio", opts->max_ratio, &limits.max_ratio},
+      {"max_entries", opts->max_entries, &limits.max_entries},
+      {"max_text_bytes", opts->max_text_bytes, &limits.max_text_bytes},
+      {"max_nodes", opts->max_nodes, &limits.max_nodes},
+      {"max_symbols", opts->max_symbols, &limits.max_symbols},
+      {"max_folded_bytes", opts->max_folded_bytes, &limits.max_folded_bytes},
+  };
+  for (const auto& setting : settings) {
+    if (setting.given < 0) {
+      return refuse(RILL_E_ARG, "%s is %lld: expected 0 or more", setting.name,
+                    static_cast<long long>(setting.given));
+    }
+    if (setting.given > 0) *setting.limit = setting.given;
   }
   return RILL_OK;
 }

@@ -17,13 +17,20 @@ struct Entry {
   std::vector<std::byte> bytes;
 };
 
-/// How much a file may unfold to. Checked while reading, before memory is taken.
+/// How much a file may unfold to. Checked while reading, before memory is taken. Real models stay far
+/// below all of them.
 struct LoadLimits {
-  int64_t max_expanded_bytes = int64_t{4} << 30;  ///< all entries together
+  int64_t max_expanded_bytes = int64_t{4} << 30;  ///< all entries together; the file itself too
   int64_t max_ratio = 2000;  ///< expanded bytes per byte of file; deflate reaches 1032
   int64_t ratio_slack_bytes = int64_t{64} << 20;  ///< expanded bytes free of the ratio
   int64_t max_entries = 100000;
   int max_folder_depth = 32;
+  int64_t max_text_bytes = int64_t{16} << 20;  ///< of graph.nnef, and of graph.quant
+  int64_t max_nodes = int64_t{1} << 18;        ///< loop bodies included
+  int64_t max_symbols = 64;
+  int64_t max_folded_bytes = int64_t{4} << 30;  ///< constants computed or read, all together
+  /// Expressions evaluated and list elements copied: bounds the time of graphs without nodes.
+  int64_t max_unfolding_steps = int64_t{1} << 22;
 };
 
 /// Read all regular files of a folder, tar, tgz (of one or more gzip members) or zip, told apart by

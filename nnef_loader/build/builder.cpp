@@ -48,8 +48,9 @@ void Builder::warn(std::string_view message) const {
 
 Status Builder::charge(int64_t steps) {
   steps_ += steps;
-  if (steps_ <= kMaxSteps) return {};
-  return fail(Code::kUnsupported, "the graph takes over ", kMaxSteps, " steps to unfold")
+  const int64_t most = options_.limits.max_unfolding_steps;
+  if (steps_ <= most) return {};
+  return fail(Code::kUnsupported, "the graph takes over ", most, " steps to unfold")
       .hint("Fragments that call others several times multiply");
 }
 
@@ -60,15 +61,22 @@ Status Builder::audit(Target* target) {
     const Node& node = nodes[target->audited];
     if (const auto* constant = node.op->as<Const>()) folded_bytes_ += constant->value->size_bytes();
   }
-  if (nodes_ > kMaxNodes) {
-    return fail(Code::kUnsupported, "the graph has over ", kMaxNodes, " nodes")
+  const LoadLimits& limits = options_.limits;
+  if (nodes_ > limits.max_nodes) {
+    return fail(Code::kUnsupported, "the graph has over ", limits.max_nodes, " nodes")
         .hint("Fragments that call others several times multiply");
   }
-  if (folded_bytes_ > options_.limits.max_expanded_bytes) {
+  if (folded_bytes_ > limits.max_folded_bytes) {
     return fail(Code::kUnsupported, "the constants of the graph take over ",
-                options_.limits.max_expanded_bytes, " bytes");
+                limits.max_folded_bytes, " bytes");
   }
-  return {};
+  return check_symbols(target->graph);
+}
+
+Status Builder::check_symbols(const Graph& graph) const {
+  const int64_t most = options_.limits.max_symbols;
+  if (static_cast<int64_t>(graph.scope.symbols().size()) <= most) return {};
+  return fail(Code::kUnsupported, "the graph has over ", most, " symbols");
 }
 
 Status Builder::apply_extension(const Extension& extension,
@@ -83,9 +91,12 @@ Status Builder::apply_extension(const Extension& extension,
   if (extension.name == "tract_symbol") {
     RILL_ASSIGN(const std::string symbol, only_name(extension));
     main_.graph.scope.declare(symbol);
-    return {};
+    return check_symbols(main_.graph);
   }
   if (extension.name == "tract_assert") {
+    if (++assertions_ > options_.limits.max_symbols * kAssertionsPerSymbol) {
+      return fail(Code::kUnsupported, "the graph has too many assertions");
+    }
     if (extension.rest.find(':') == std::string::npos) {
       return main_.graph.scope.assert_text(extension.rest);
     }

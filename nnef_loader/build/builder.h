@@ -112,6 +112,7 @@ class Builder {
  private:
   Status apply_extensions();
   Status apply_extension(const Extension& extension, std::vector<const Extension*>* scenarios);
+  Status check_symbols(const Graph& graph) const;
   Status check_input_shapes(const Graph& graph) const;
 
   Status run_statement(const Assignment& statement, Scope& scope);
@@ -160,6 +161,7 @@ class Builder {
   int64_t steps_ = 0;
   int64_t nodes_ = 0;
   int64_t folded_bytes_ = 0;
+  int64_t assertions_ = 0;
 };
 
 /// The operators that the loader reads itself: `external`, `tract_core_external`, `variable`.

@@ -4,13 +4,12 @@
 
 namespace rill::nnef {
 
-/// Bounds on what a text may unfold to; real models stay far below all of them.
+/// Bounds on nesting, which the stack has to hold; what callers may set is in `LoadLimits`.
 inline constexpr int kMaxFragmentDepth = 64;
 /// Levels of expressions under evaluation, over all fragments: bounds the stack.
 inline constexpr int kMaxEvalDepth = 160;
-inline constexpr int64_t kMaxNodes = int64_t{1} << 18;
-/// Expressions evaluated and list elements copied: bounds the time of graphs without nodes.
-inline constexpr int64_t kMaxSteps = int64_t{1} << 22;
+/// Every assertion takes part in every proof.
+inline constexpr int64_t kAssertionsPerSymbol = 16;
 /// A generated name is cut here; names grow with each level of fragments.
 inline constexpr size_t kMaxStemBytes = 160;
 

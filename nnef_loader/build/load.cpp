@@ -9,6 +9,14 @@ namespace {
 
 constexpr std::string_view kQuantFile = "graph.quant";
 
+Status check_length(std::string_view text, std::string_view file, const LoadLimits& limits) {
+  const auto bytes = static_cast<int64_t>(text.size());
+  if (bytes <= limits.max_text_bytes) return {};
+  return fail(Code::kParse, "text of ", bytes, " bytes, at most ", limits.max_text_bytes,
+              " are allowed")
+      .at(file, 0);
+}
+
 }  // namespace
 
 Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpRoom* const> ops,
@@ -21,9 +29,11 @@ Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpRoom* c
     return std::move(status).hint(
         str_cat("There is \"", elsewhere, "\": pack the content of its folder, not the folder"));
   }
+  RILL_TRY(check_length(resources.text(kGraphFile), kGraphFile, options.limits));
   RILL_ASSIGN(const Document document, parse_document(resources.text(kGraphFile), kGraphFile));
   QuantInfo quant;
   if (resources.has(kQuantFile)) {
+    RILL_TRY(check_length(resources.text(kQuantFile), kQuantFile, options.limits));
     RILL_ASSIGN(quant, parse_quant(resources.text(kQuantFile), kQuantFile));
   }
   // The loader's own operators come first: rooms do not replace them.

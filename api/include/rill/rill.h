@@ -124,9 +124,16 @@ RILL_API const char* rill_cpu(void);
 
 /* ---- model ---------------------------------------------------------------------------------- */
 
+/** What a file may ask for. 0 stands for the default, which real models stay far below. */
 typedef struct rill_load_opts {
   uint32_t size;
-  int64_t max_expanded_bytes; /**< how much an archive may unfold to; 0: 4 GiB */
+  int64_t max_expanded_bytes; /**< of the file, and of all that it unfolds to; 0: 4 GiB */
+  int64_t max_ratio;          /**< unfolded bytes per byte of the file; 0: 2000 */
+  int64_t max_entries;        /**< files in the archive; 0: 100 000 */
+  int64_t max_text_bytes;     /**< of the graph's text; 0: 16 MiB, which is the most */
+  int64_t max_nodes;          /**< of the graph; 0: 262 144 */
+  int64_t max_symbols;        /**< of the graph; 0: 64 */
+  int64_t max_folded_bytes;   /**< constants, read or computed; 0: 4 GiB */
 } rill_load_opts;
 
 /** Load a folder, tar, tgz or zip, told apart by content, or a bare graph.nnef. `opts` may be null.
