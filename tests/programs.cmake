@@ -7,7 +7,7 @@ target_link_libraries(rill_test_runs PUBLIC rill)
 target_compile_definitions(rill_test_runs PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 rill_library(rill_test_bundles SOURCES support/bundle.cpp DEPENDS rill_test_runs rill_npz)
 
-foreach(name models sessions streams threads)
+foreach(name models sessions streams threads faults)
   rill_test(${name}_test SOURCES ${name}_test.cpp DEPENDS rill_test_bundles LABELS models)
 endforeach()
 # Interposes on malloc, so that it is a program of its own.
