@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/dim/scope.h"
 #include "core/graph/pulse.h"
 #include "ops/control/scan.h"
 
@@ -10,9 +11,9 @@ namespace {
 
 using Kind = Scan::Input::Kind;
 
-/// The loop with the pulse in place of the stream symbol.
-std::shared_ptr<Scan> bound(const PulseBuilder& b, const Scan& scan) {
-  if (OpPtr op = scan.with_symbol(b.symbol(), b.pulsed(Dim::symbol(b.symbol())))) {
+/// The loop with that value in place of the stream symbol.
+std::shared_ptr<Scan> bound(const PulseBuilder& b, const Scan& scan, const Dim& value) {
+  if (OpPtr op = scan.with_symbol(b.symbol(), value)) {
     return std::make_shared<Scan>(*op->as<Scan>());
   }
   return std::make_shared<Scan>(scan);
@@ -25,7 +26,7 @@ class Along {
 
   Status pulsify(bool backward) {
     RILL_TRY(wait());
-    auto pulsed = bound(b_, scan_);
+    auto pulsed = bound(b_, scan_, b_.pulsed(Dim::symbol(b_.symbol())));
     pulsed->skip = scan_.skip + iterations_;
     if (backward) {
       pulsed->skip = 0;
@@ -120,7 +121,17 @@ class Across {
       const auto at = static_cast<size_t>(i);
       RILL_ASSIGN(synced.wires[at], b_.materialise(synced.wires[at], &*stream));
     }
-    auto pulsed = bound(b_, scan_);
+    // The length at which a stream would have as many frames as there are in a pulse.
+    RILL_ASSIGN(const int64_t pulse,
+                b_.pulse_of(synced.wires[static_cast<size_t>(synced.first)], first.axis));
+    const auto length = solve(first.dim, pulse, {});
+    if (!length || length->first != b_.symbol()) {
+      return b_.refuse(
+          "Loop over streams whose length is a number of frames more or less than the "
+          "input's",
+          "its body has frames of a stream of length ", first.dim);
+    }
+    auto pulsed = bound(b_, scan_, Dim(length->second));
     pulsed->reset_every_turn = true;
     RILL_ASSIGN(const auto outlets, b_.add("", pulsed, synced.wires));
     for (size_t i = 0; i < scan_.outputs.size(); ++i) {

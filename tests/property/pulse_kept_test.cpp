@@ -74,5 +74,88 @@ TEST(PulseCases, RepeatedConstantsMeetAnyDelay46To47) {
                  {{1, 4}, 1, 1, 0, "S"});
 }
 
+const char kLoops[] =
+    "fragment pairs(h: tensor<scalar>, a: tensor<scalar>) -> (h_t: tensor<scalar>, o: "
+    "tensor<scalar>) {\n"
+    "  h_t = 0.5 * h + sum_reduce(a, axes = [2]);\n  o = a * h_t;\n}\n"
+    "fragment mixed(h: tensor<scalar>, a: tensor<scalar>, b: tensor<scalar>) -> (h_t: "
+    "tensor<scalar>) {\n  h_t = 0.5 * h + sum_reduce(a, axes = [2]) * b;\n}\n"
+    "fragment leaky(h: tensor<scalar>, a: tensor<scalar>) -> (h_t: tensor<scalar>) {\n"
+    "  h_t = 0.5 * h + a;\n}\n"
+    "fragment sru(c: tensor<scalar>, x: tensor<scalar>, f: tensor<scalar>, r: tensor<scalar>, "
+    "skip: tensor<scalar>) -> (c_t: tensor<scalar>, h_t: tensor<scalar>) {\n"
+    "  c_t = f * c + (1.0 - f) * x;\n  h_t = r * tanh(c_t) + (1.0 - r) * skip;\n}\n";
+
+std::string loop(const std::string& shape, const std::string& scan, const std::string& state,
+                 const std::string& output, const std::string& body,
+                 const std::string& before = "") {
+  return document(shape,
+                  before + "  y = tract_core_scan(body = '" + body + "', scan = [" + scan +
+                      "], full = [], state = [" + state + "], output = [" + output +
+                      "], skip = 0);\n",
+                  "y", kLoops);
+}
+
+TEST(PulseCases, LoopsTakeWholeChunks) {
+  const std::string start = "('h', [[[0.1]]], 'h_t')";
+  const std::string text =
+      loop("1, 1, 2*S", "('a', x, 2, 2)", start, "('o', 'full', 2, 2)", "pairs");
+  expect_streams(text, {{1, 3}, 2, 1, 0, "2*S"});
+  const std::string sums =
+      loop("1, 1, 2*S", "('a', x, 2, 2)", start, "('h_t', 'full', 2, 1)", "pairs");
+  expect_streams(sums, {{1, 3}, 1, 1, 0, "S"});
+  // One frame later, and of whole chunks again.
+  const std::string later =
+      "  z = pad(slice(x, axes = [2], begin = [1], end = [0]), padding = [(0, "
+      "0), (0, 0), (0, 1)]);\n";
+  expect_streams(loop("1, 1, 2*S", "('a', z, 2, 2)", start, "('o', 'full', 2, 2)", "pairs", later),
+                 {{2}, 2, 1, 2, "2*S"});
+  const std::string halves = "  b = tract_core_downsample(x, axis = 2, stride = 2);\n";
+  expect_streams(loop("1, 1, 2*S", "('a', x, 2, 2), ('b', b, 2, 1)", start, "('h_t', 'full', 2, 1)",
+                      "mixed", halves),
+                 {{1, 3}, 1, 1, 0, "S"});
+  expect_refused(loop("1, 1, S", "('a', x, 2, 2)", start, "('o', 'full', 2, 2)", "pairs"), 3, "y",
+                 "Scan");
+}
+
+// The loop runs over features, forwards and backwards; frames lie side by side.
+TEST(PulseCases, LoopsAcrossAStream) {
+  for (const int step : {1, -1}) {
+    const std::string text =
+        loop("1, S, 5", str_cat("('a', x, 2, ", step, ")"),
+             "('h', tract_core_broadcast([[[0.1]]], shape = [1, S, 1]), 'h_t')",
+             str_cat("('h_t', 'full', 2, ", step, ")"), "leaky");
+    expect_streams(text, {{1, 4}, 1, 1, 0, "S"});
+  }
+  const std::string last = loop(
+      "1, S, 5", "('a', z, 2, 1)",
+      "('h', tract_core_broadcast([[[0.1]]], shape = [1, S - 2, 1]), 'h_t')",
+      "('h_t', 'last', 2, 1)", "leaky", "  z = slice(x, axes = [1], begin = [2], end = [0]);\n");
+  expect_streams(last, {{1, 4}, 1, 1, 2, "S-2"});
+}
+
+TEST(PulseCases, LoopsBeginWithTheFirstFrame) {
+  const std::string first = "  s = slice(x, axes = [2], begin = [0], end = [1]);\n";
+  expect_streams(
+      loop("1, 1, S", "('a', x, 2, 1)", "('h', s, 'h_t')", "('h_t', 'full', 2, 1)", "leaky", first),
+      {{1, 4}, 1, 1, 0, "S"});
+  const std::string padded = "  z = pad(x, padding = [(0, 0), (0, 0), (2, 1)], value = 0.5);\n";
+  expect_streams(loop("1, 1, S", "('a', z, 2, 1)", "('h', [[[0.1]]], 'h_t')",
+                      "('h_t', 'full', 2, 1)", "leaky", padded),
+                 {{1, 4}, 1, 1, 0, "S+3"});
+}
+
+TEST(PulseCases, SimpleRecurrentUnits) {
+  const std::string gates =
+      "  u = matmul(x, [[[0.3, -0.2, 0.5, 0.1, 0.7, -0.4], [0.2, 0.9, -0.3, 0.4, -0.1, 0.6]]]);\n"
+      "  xt = slice(u, axes = [2], begin = [0], end = [2]);\n"
+      "  f = sigmoid(slice(u, axes = [2], begin = [2], end = [4]));\n"
+      "  r = sigmoid(slice(u, axes = [2], begin = [4], end = [6]));\n";
+  expect_streams(
+      loop("1, S, 2", "('x', xt, 1, 1), ('f', f, 1, 1), ('r', r, 1, 1), ('skip', x, 1, 1)",
+           "('c', [[[0.0, 0.0]]], 'c_t')", "('h_t', 'full', 1, 1)", "sru", gates),
+      {{1, 4}, 1, 1, 0, "S"});
+}
+
 }  // namespace
 }  // namespace rill::test
