@@ -2,14 +2,15 @@
 """Time rill, tract and ONNX Runtime side by side, on one core, in turns.
 
 usage: run.py --rill BUILD/bin/rill --models FOLDER [--twins FOLDER] [--rounds N] [--only ROW ...]
-              [--core N] [--out FOLDER]
+              [--core N] [--out FOLDER] [--page FILE]
 
 FOLDER has a folder per model with model.nnef.tgz and io.npz. Twins are ONNX models with the same
 weights: FOLDER/MODEL/step.onnx takes one pulse and its states, batch.onnx a whole input. tract is
 found on the path or installed with cargo; ONNX Runtime is a Python package. What is missing is
 named and left out. Each program runs for a while on its own, then the next, for some rounds; the
 table has the least of the rounds, since other work on the machine only ever adds time.
-Writes compare.md, compare.json and compare.svg into --out.
+Writes compare.md, compare.json and compare.svg into --out; --page puts the table into a page,
+between the lines <!-- compare --> and <!-- end -->.
 """
 
 import argparse
@@ -184,6 +185,15 @@ def markdown(rows):
     return "\n".join(lines)
 
 
+def put_into(page, table):
+    text = page.read_text()
+    begin, end = "<!-- compare -->\n", "<!-- end -->"
+    if begin not in text or end not in text:
+        sys.exit(f"{page} has no place for the table")
+    head, rest = text.split(begin, 1)
+    page.write_text(f"{head}{begin}\n{table}\n{end}{rest.split(end, 1)[1]}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rill", required=True)
@@ -194,6 +204,7 @@ def main():
     parser.add_argument("--core", type=int, default=0)
     parser.add_argument("--only", nargs="*", default=[], help="rows whose name has one of these")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("build/compare"))
+    parser.add_argument("--page", type=pathlib.Path, help="a page whose table is replaced")
     args = parser.parse_args()
     os.sched_setaffinity(0, {args.core})
     rows = [row for row in rows_of(args.models, args.twins)
@@ -217,6 +228,8 @@ def main():
         {"machine": machine(), "rows": [{"name": r.name, "goal": r.goal, "us": r.us} for r in rows]},
         indent=2) + "\n")
     (args.out / "compare.svg").write_text(picture.draw(rows, head))
+    if args.page:
+        put_into(args.page, table)
     print(table)
 
 

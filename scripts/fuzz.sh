@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Fuzz what comes in from outside.
+#   scripts/fuzz.sh [SECONDS] [TARGET ...]
+# Runs every target, or those named, for that long (60), as many at a time as there are cores. New
+# inputs that reach new code stay in build/fuzz/corpus; findings, in build/fuzz/findings, make the
+# exit status 1. Ends with a table: executions, edges covered, findings. Needs clang.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/setup.sh
+
+[[ ${1:-} == -h || ${1:-} == --help ]] && { sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0; }
+seconds=${1:-60}
+[[ $seconds =~ ^[1-9][0-9]*$ ]] || { echo "$seconds: expected seconds" >&2; exit 2; }
+shift || true
+targets=("$@")
+[[ ${#targets[@]} -eq 0 ]] && targets=(archive text quant tensor symbols load streams)
+
+rill_packages+=(clang)
+rill_setup
+rill_build fuzz "${targets[@]/#/fuzz_}"
+
+work=build/fuzz
+mkdir -p "$work/findings" "$work/logs"
+run_target() {
+  mkdir -p "$work/corpus/$1"
+  "$work/bin/fuzz_$1" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2500 -max_len=65536 \
+    -print_final_stats=1 -artifact_prefix="$work/findings/$1-" \
+    "$work/corpus/$1" "tests/fuzz/corpus/$1" >"$work/logs/$1" 2>&1 || true
+}
+for target in "${targets[@]}"; do
+  while [[ $(jobs -rp | wc -l) -ge $(nproc) ]]; do wait -n; done
+  run_target "$target" &
+done
+wait
+
+printf '%-10s %12s %8s %8s\n' target executions edges findings
+all=0
+for target in "${targets[@]}"; do
+  log=$work/logs/$target
+  runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+  edges=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -d' ' -f2)
+  found=$(find "$work/findings" -name "$target-*" | wc -l)
+  all=$((all + found))
+  printf '%-10s %12s %8s %8s\n' "$target" "${runs:-0}" "${edges:-0}" "$found"
+  [[ -n $runs || $found -gt 0 ]] || { tail -n 5 "$log" >&2; all=$((all + 1)); }
+done
+[[ $all -eq 0 ]]
