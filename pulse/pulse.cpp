@@ -137,6 +137,13 @@ void Pulsifier::node(int id) {
 Status Pulsifier::outputs() {
   for (size_t i = 0; i < whole_.outputs.size(); ++i) {
     PulsedWire& wire = builder_.wire_of(whole_.outputs[i]);
+    if (value_mentions(whole_.fact(whole_.outputs[i]).konst, options_.symbol)) {
+      builder_.enter(whole_.outputs[i].node);
+      return builder_.refusal(str_cat("output ", whole_.output_names[i], " tells the length of the "
+                                      "stream, ", options_.symbol),
+                              "The length is known at the end: count the frames in the app, and "
+                              "choose other outputs");
+    }
     if (wire.stream && wire.stream->has_prefix()) {
       builder_.enter(whole_.outputs[i].node);
       StreamFact stream = *wire.stream;

@@ -1,7 +1,8 @@
 # The laws of ops; streams against whole runs: random graphs, and the cases of the table that streaming
 # is built by.
 
-rill_library(rill_property SOURCES property/streaming.cpp property/generate.cpp
+rill_library(rill_property
+             SOURCES property/streaming.cpp property/generate.cpp property/generate_kept.cpp
              DEPENDS rill_nnef rill_ops rill_pulse)
 rill_test(stream_property_test SOURCES property/stream_property_test.cpp DEPENDS rill_property
           LABELS property)

@@ -62,7 +62,7 @@ Status Range::pulsify(PulseBuilder& b) const {
 
 Status Range::declutter(Rewrite& rewrite) const {
   const auto length = rewrite.out().dim(0).to_int();
-  if (!start.is_const() || !length || *length > kMaxElements) return {};
+  if (open || !start.is_const() || !length || *length > kMaxElements) return {};
   RILL_ASSIGN(Tensor value, Tensor::zeros(DType::kI64, {*length}));
   const View out[] = {value.view()};
   const Bindings none;

@@ -14,7 +14,14 @@ class Range final : public OpBase<Range> {
   Dim start;
   Dim end;
   int64_t step = 1;
-  Range(Dim from, Dim to, int64_t by) : start(std::move(from)), end(std::move(to)), step(by) {}
+  /// Whether the bounds mentioned symbols at first. Such a range stays one when these are bound, so
+  /// that a whole run computes with it as a stream does, and gives the same bits.
+  bool open = false;
+  Range(Dim from, Dim to, int64_t by)
+      : start(std::move(from)),
+        end(std::move(to)),
+        step(by),
+        open(!(start.is_const() && end.is_const())) {}
   std::string_view name() const override { return "Range"; }
   void fields(FieldVisitor& visitor) override {
     visitor.field("start", start);
@@ -23,6 +30,7 @@ class Range final : public OpBase<Range> {
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return !open; }
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;

@@ -19,7 +19,14 @@ class Slice final : public OpBase<Slice> {
   int64_t axis = 0;
   Dim begin;
   Dim end;
-  Slice(int64_t on, Dim from, Dim to) : axis(on), begin(std::move(from)), end(std::move(to)) {}
+  /// Whether the bounds mentioned symbols at first. Such a slice of a table stays one when these are
+  /// bound, so that a whole run computes with it as a stream does, and gives the same bits.
+  bool open = false;
+  Slice(int64_t on, Dim from, Dim to)
+      : axis(on),
+        begin(std::move(from)),
+        end(std::move(to)),
+        open(!(begin.is_const() && end.is_const())) {}
   std::string_view name() const override { return "Slice"; }
   void fields(FieldVisitor& visitor) override {
     visitor.field("axis", axis);
@@ -28,6 +35,7 @@ class Slice final : public OpBase<Slice> {
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return !open; }
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status pulsify(PulseBuilder& builder) const override;

@@ -113,7 +113,9 @@ Status lower_scan(const Scan& scan, Lowering& lowering) {
       kept.konst = nullptr;
       std::vector<int64_t> shape(outer.shape.begin(), outer.shape.begin() + outer.rank);
       kept = lowering.scratch(outer.dtype, shape);
-      kept.ref = lowering.state(std::max<int64_t>(1, kept.volume()) * dtype_size(kept.dtype));
+      if (!scan.reset_every_turn) {
+        kept.ref = lowering.state(std::max<int64_t>(1, kept.volume()) * dtype_size(kept.dtype));
+      }
       writes.push_back(kept.ref);
       state_inputs.push_back(i);
       loop.states.push_back({outer, kept, {}});

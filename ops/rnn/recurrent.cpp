@@ -160,7 +160,7 @@ void copy_rows(const LayerArgs& layer, const float* from, int64_t from_lane, flo
 void run_layer(const LayerArgs& layer, const Frame& frame) noexcept {
   auto* state = frame.ptr<float>(layer.state);
   int64_t counter = 0;
-  std::memcpy(&counter, state, sizeof counter);
+  if (!layer.reset_every_turn) std::memcpy(&counter, state, sizeof counter);
   float* h = state + kHeaderFloats;
   float* c = h + layer.lanes * layer.hidden;
   if (counter <= layer.skip || layer.reset_every_turn) {
@@ -261,7 +261,8 @@ Status Recurrent::lower(Lowering& lowering) const {
     layer.first_c_lane = c0.step(batch);
     reads.push_back(c0.ref);
   }
-  layer.state = lowering.state((kHeaderFloats + 2 * layer.lanes * layer.hidden) * 4);
+  const int64_t state_bytes = (kHeaderFloats + 2 * layer.lanes * layer.hidden) * 4;
+  layer.state = reset_every_turn ? lowering.scratch_bytes(state_bytes) : lowering.state(state_bytes);
   layer.scratch =
       lowering.scratch_bytes((kernels::rnn_scratch_floats(n, layer.hidden, layer.lanes) + 16) * 4);
   std::vector<Ref> writes{layer.state, layer.scratch};

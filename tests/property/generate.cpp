@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <numeric>
 
-#include "core/base/text.h"
 #include "tests/property/streaming.h"
+#include "tests/property/writer.h"
 
 namespace rill::test {
 
@@ -49,79 +49,7 @@ fragment rnn_loop(h: tensor<scalar>, x: tensor<scalar>, W: tensor<scalar>)
 }
 )";
 
-/// A wire [1, channels, frames], or [1, channels, frames, features].
-struct Wire {
-  std::string name;
-  int64_t channels = 1;
-  int64_t features = 0;  ///< 0: no such axis
-};
-
-/// Writes statements; keeps count of the frames per input frame, as a fraction.
-class Writer {
- public:
-  explicit Writer(uint64_t seed) : random_(seed) {}
-
-  Wire start(std::string* shape);
-  Wire link(Wire x);
-  Wire finish(Wire x);
-  void reseed(uint64_t seed) { random_ = Random(seed); }
-  std::string statements() const { return text_; }
-  std::string results() const { return results_; }
-  int64_t unit() const { return unit_; }
-
- private:
-  template <class... Parts>
-  std::string put(const Parts&... parts) {
-    const std::string name = str_cat("v", count_++);
-    text_ += str_cat("  ", name, " = ", parts..., ";\n");
-    return name;
-  }
-  template <class... Parts>
-  Wire same(const Wire& x, const Parts&... parts) {
-    return {put(parts...), x.channels, x.features};
-  }
-  std::string number(int64_t thousandths_limit = 999);
-  std::string numbers(std::vector<int64_t> shape);
-  void scale(int64_t up, int64_t down);
-
-  struct Shape {
-    int64_t kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
-    int64_t extent() const { return (kernel - 1) * dilation + 1; }
-  };
-  std::string window(const Shape& s, bool pool, bool features) const;
-  Shape any_window();
-  Wire conv(const Wire& x, const Shape& s, int64_t outputs);
-  Wire conv2d(const Wire& x, const Shape& s);
-  Wire any_conv(const Wire& x);
-  Wire deconv(const Wire& x, int64_t kernel, int64_t stride, int64_t before, int64_t after);
-  Wire any_deconv(const Wire& x);
-  Wire pool(const Wire& x);
-  Wire slice(const Wire& x, int64_t begin, int64_t end);
-  Wire pad(const Wire& x, int64_t before, int64_t after, const std::string& value);
-  Wire any_pad(const Wire& x);
-  Wire constant_frames(const Wire& x);
-  Wire pointwise(const Wire& x);
-  Wire combine(const Wire& a, const Wire& b);
-  Wire keeps_length(const Wire& x);
-  Wire residual(const Wire& x);
-  Wire two_windows(const Wire& x);
-  Wire two_shifts(const Wire& x);
-  Wire down_and_up(const Wire& x);
-  Wire recurrent(const Wire& x);
-  Wire merge_frames(const Wire& x);
-  Wire split_frames(const Wire& x);
-  Wire every_other(const Wire& x);
-  Wire product(const Wire& x);
-  Wire flat(const Wire& x);
-
-  Random random_;
-  std::string text_;
-  std::string results_ = "y";
-  int count_ = 0;
-  int64_t up_ = 1;
-  int64_t down_ = 1;
-  int64_t unit_ = 1;
-};
+}  // namespace
 
 std::string Writer::number(int64_t limit) {
   char buffer[32];
@@ -453,7 +381,8 @@ Wire Writer::start(std::string* shape) {
   return {"x", channels, features};
 }
 
-Wire Writer::link(Wire x) {
+Wire Writer::any_link(Wire x) {
+  if (random_.chance(15)) return kept(x);
   const int64_t kind = random_.in(0, 99);
   if (x.channels > 48) x = product(flat(x));
   if (kind < 20) return any_conv(x);
@@ -477,18 +406,23 @@ Wire Writer::link(Wire x) {
               ", reverse = false)");
 }
 
+Wire Writer::link(Wire x) {
+  const Wire out = any_link(x);
+  wires_.push_back(out.name);
+  return out;
+}
+
 Wire Writer::finish(Wire x) {
   if (x.features > 0 && random_.chance(50)) x = flat(x);
   text_ += str_cat("  y = copy(", x.name, ");\n");
-  if (count_ > 1 && random_.chance(30)) {
-    const std::string other = str_cat("v", random_.in(0, count_ - 2));
+  if (wires_.size() > 1 && random_.chance(30)) {
+    const auto last = static_cast<int64_t>(wires_.size()) - 2;
+    const std::string& other = wires_[static_cast<size_t>(random_.in(0, last))];
     text_ += str_cat("  z = copy(", other, ");\n");
     results_ = "y, z";
   }
   return x;
 }
-
-}  // namespace
 
 Recipe recipe(uint64_t seed) {
   Recipe out{seed, {}};
