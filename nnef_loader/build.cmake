@@ -6,6 +6,7 @@ rill_library(rill_nnef
     build/literals.cpp
     build/load.cpp
     build/names.cpp
+    build/nested.cpp
     build/node_writer.cpp
     build/op_index.cpp
     build/properties.cpp
@@ -25,6 +26,7 @@ rill_test(rill_nnef_test
   SOURCES
     build/builder_test.cpp
     build/limits_test.cpp
+    build/nested_test.cpp
     build/resources_test.cpp
     build/test_documents.cpp
     build/test_ops.cpp

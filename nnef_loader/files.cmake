@@ -11,6 +11,7 @@ rill_library(rill_nnef_files
     archive/write.cpp
     syntax/ast.cpp
     syntax/expression.cpp
+    syntax/json.cpp
     syntax/lexer.cpp
     syntax/numbers.cpp
     syntax/parser.cpp
@@ -28,7 +29,7 @@ rill_test(rill_archive_test
   DEPENDS rill_nnef_files
 )
 rill_test(rill_syntax_test
-  SOURCES syntax/parser_test.cpp syntax/printer_test.cpp syntax/quant_test.cpp
+  SOURCES syntax/json_test.cpp syntax/parser_test.cpp syntax/printer_test.cpp syntax/quant_test.cpp
           syntax/real_graphs_test.cpp
   DEPENDS rill_nnef_files
 )

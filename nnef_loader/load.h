@@ -32,6 +32,9 @@ Result<Graph> load(const std::string& path, std::span<const OpRoom* const> ops,
 Result<Graph> load_memory(std::span<const std::byte> bytes, std::span<const OpRoom* const> ops,
                           const LoadOptions& options = {});
 
+/// The operators that the loader reads itself, apart from those that it is given.
+std::span<const OpRoom* const> loader_rooms();
+
 struct SaveOptions {
   /// Keep names as they are, written i"a.b"; otherwise what is no identifier becomes `_`.
   bool extended_identifiers = false;

@@ -1,5 +1,6 @@
 # Rooms of the rarer operators of the dialect.
 
+rill_op(array/split)
 rill_op(nn/resize)
 rill_op(nn/rms_norm)
 rill_op(math/swiglu)
@@ -9,6 +10,7 @@ rill_op(onnx/random)
 rill_op(onnx/selections)
 rill_op(onnx/trees)
 rill_op(quant/integer_sums)
+rill_op(quant/logarithmic)
 rill_op(rnn/epilogues)
 rill_op(rnn/gru_seq)
 rill_op(signal/complex_pairs)

@@ -101,6 +101,13 @@ class Builder {
   const OpIndex& index() const { return index_; }
   Resources& resources() { return resources_; }
   const LoadOptions& options() const { return options_; }
+  /// Tell what models in this one are loaded with: the op rooms, and how many models are around.
+  void set_nesting(std::span<const OpRoom* const> rooms, int nesting) {
+    rooms_ = rooms;
+    nesting_ = nesting;
+  }
+  std::span<const OpRoom* const> rooms() const { return rooms_; }
+  int nesting() const { return nesting_; }
   /// The place in graph.nnef that is being read.
   Place place() const { return place_; }
   /// Fill in the place where it is unknown.
@@ -153,6 +160,8 @@ class Builder {
   Resources& resources_;
   OpIndex& index_;
   const LoadOptions& options_;
+  std::span<const OpRoom* const> rooms_;
+  int nesting_ = 0;
   Target main_;
   Place place_;
   std::vector<const FragmentDecl*> active_;  ///< fragments under expansion, outermost first

@@ -2,6 +2,7 @@
 
 #include "nnef_loader/build/builder.h"
 #include "nnef_loader/build/load_entries.h"
+#include "nnef_loader/build/nested.h"
 #include "nnef_loader/syntax/parser.h"
 
 namespace rill::nnef {
@@ -19,8 +20,13 @@ Status check_length(std::string_view text, std::string_view file, const LoadLimi
 
 }  // namespace
 
+std::span<const OpRoom* const> loader_rooms() {
+  static const OpRoom* const kRooms[] = {&source_room(), &nested_room()};
+  return kRooms;
+}
+
 Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpRoom* const> ops,
-                           const LoadOptions& options) {
+                           const LoadOptions& options, int nesting) {
   Resources resources(std::move(entries));
   if (!resources.has(kGraphFile)) {
     Status status = fail(Code::kParse, "Resource graph.nnef was not found in the model");
@@ -37,10 +43,12 @@ Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpRoom* c
     RILL_ASSIGN(quant, parse_quant(resources.text(kQuantFile), kQuantFile));
   }
   // The loader's own operators come first: rooms do not replace them.
-  std::vector<const OpRoom*> rooms = {&source_room()};
+  const std::span<const OpRoom* const> own = loader_rooms();
+  std::vector<const OpRoom*> rooms(own.begin(), own.end());
   rooms.insert(rooms.end(), ops.begin(), ops.end());
   OpIndex index(rooms);
   Builder builder(document, quant, &resources, &index, options);
+  builder.set_nesting(ops, nesting);
   return builder.build();
 }
 

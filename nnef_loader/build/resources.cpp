@@ -15,6 +15,18 @@ std::string_view Resources::text(std::string_view name) const {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+std::span<const std::byte> Resources::bytes(std::string_view name) const {
+  const auto it = files_.find(name);
+  if (it == files_.end()) return {};
+  return it->second.bytes;
+}
+
+std::vector<std::string> Resources::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, file] : files_) out.push_back(name);
+  return out;
+}
+
 std::string Resources::elsewhere(std::string_view name) const {
   const std::string suffix = str_cat("/", name);
   for (const auto& [path, file] : files_) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,10 @@ class Resources {
   bool has(std::string_view name) const { return files_.find(name) != files_.end(); }
   /// Give the content of a file as text; empty if there is none. Views the resources.
   std::string_view text(std::string_view name) const;
+  /// Give the content of a file; empty if there is none, or it is a tensor that was read.
+  std::span<const std::byte> bytes(std::string_view name) const;
+  /// List the files, sorted.
+  std::vector<std::string> names() const;
   /// Find the first file in a folder that has that name, for messages; empty if there is none.
   std::string elsewhere(std::string_view name) const;
   /// Read `<label>.dat`, or that of the label without leading `/`.

@@ -148,8 +148,7 @@ fragment batch_normalization(
 { output = offset + scale * (input - mean) / sqrt(variance + epsilon); }
 )NNEF";
 
-constexpr std::array<std::string_view, 21> kUnsupported = {"update",
-                                                           "split",
+constexpr std::array<std::string_view, 18> kUnsupported = {"update",
                                                            "argmax_pool",
                                                            "sample",
                                                            "desample",
@@ -164,11 +163,9 @@ constexpr std::array<std::string_view, 21> kUnsupported = {"update",
                                                            "add_n",
                                                            "linear_quantize",
                                                            "min_max_linear_quantize",
-                                                           "constant",
                                                            "length_of",
                                                            "range_of",
-                                                           "zero_point_linear_quantize",
-                                                           "logarithmic_quantize"};
+                                                           "zero_point_linear_quantize"};
 
 }  // namespace
 

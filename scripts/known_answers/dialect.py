@@ -17,7 +17,12 @@ import tract
 from cases import CASES, case, f, f32, i64, write
 
 TABLES = "tract folds no casts of tables of that size: it takes them from files"
+ABSENT = "tract lacks it"
 DIFFERS = {
+    "SplitTakesRatios": ABSENT,
+    "ConstantRepeatsOneValue": ABSENT,
+    "ConstantTakesValuesInOrder": ABSENT,
+    "LogarithmicQuantizeRoundsToPowers": "tract lacks the operator `scalar` that its own text calls",
     "MatmulWithNamedAxes": "tract links the axis n to the input, not to the output",
     "QmatmulRescales": "tract counts two inputs and gives its product nine",
     "ReverseLookupFindsIndices": "tract reads the keys as one integer",
@@ -508,6 +513,21 @@ def quantised():
          rescaled(acc, 0.125 / 0.4375, -4, -128, 127).astype(np.int8))
 
 
+def khronos():
+    x = f32(2, 6)
+    case("SplitTakesRatios", "[y, z, w] = split(x, axis = 1, ratios = [1, 3, 2]);", {"x": x},
+         [x[:, :1], x[:, 1:4], x[:, 4:]])
+    case("ConstantRepeatsOneValue",
+         "y = x + constant(shape = [2, 6], value = [0.5]);",
+         {"x": x}, x + f(0.5))
+    case("ConstantTakesValuesInOrder", "y = x + constant(shape = [2, 2], value = [1.0, 2.0, 3.0,"
+         " 4.0]);", {"x": x[:, :2].copy()}, x[:, :2] + f([[1, 2], [3, 4]]))
+    wide_x = f([0.3, -1.5, 6, 3, -0.01, 0.001])
+    exponents = np.rint(np.clip(np.log2(np.abs(wide(wide_x))), 3 - 7, 3))
+    case("LogarithmicQuantizeRoundsToPowers", "y = logarithmic_quantize(x, 6.5, bits = 3);",
+         {"x": wide_x}, (np.sign(wide_x) * 2.0 ** exponents).astype(np.float32), 1e-6)
+
+
 # What came from ONNX.
 
 def onnx_operators():
@@ -575,7 +595,7 @@ def onnx_operators():
 
 
 GROUPS = [resizes, grid_samples, norms, cells, attention, attentions, recurrences, gru_sequences, mixtures, windows,
-          quantised, onnx_operators]
+          quantised, khronos, onnx_operators]
 
 if __name__ == "__main__":
     if "--tract" in sys.argv:

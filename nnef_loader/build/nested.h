@@ -1,0 +1,11 @@
+#pragma once
+
+#include "core/graph/nnef.h"
+
+namespace rill::nnef {
+
+/// The operators that read other files of the archive: `tract_core_submodel` and
+/// `tract_resource_get`.
+const OpRoom& nested_room();
+
+}  // namespace rill::nnef

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace rill::nnef {
+
+/// A JSON value. Whole numbers in the range of 64 bits are integers; a null is `std::monostate`.
+struct Json {
+  using Array = std::vector<Json>;
+  using Object = std::vector<std::pair<std::string, Json>>;
+  std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> v;
+
+  template <class T>
+  const T* get() const {
+    return std::get_if<T>(&v);
+  }
+  /// Follow a path such as "$.layers[0].size". Null if there is no such value.
+  /// Errors: kArg if the path is malformed.
+  Result<const Json*> at(std::string_view path) const;
+};
+
+/// Read a whole text. `file` is for messages. Of equal keys the last one counts.
+/// Errors: kParse, with the line.
+Result<Json> parse_json(std::string_view text, std::string_view file);
+
+}  // namespace rill::nnef
