@@ -2,7 +2,8 @@
 # is built by.
 
 rill_library(rill_property
-             SOURCES property/streaming.cpp property/generate.cpp property/generate_kept.cpp
+             SOURCES property/generate.cpp property/generate_kept.cpp property/journey.cpp
+                     property/streaming.cpp
              DEPENDS rill_nnef rill_ops rill_pulse)
 rill_test(stream_property_test SOURCES property/stream_property_test.cpp DEPENDS rill_property
           LABELS property)

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tests/property/journey.h"
+
 namespace rill::test {
 
 std::string weights(int64_t n) {
@@ -88,12 +90,20 @@ void expect_reloads(const std::string& text, int64_t pulse, double tolerance) {
   }
 }
 
+/// States move between these pulses, between them and larger ones, and back.
+void expect_moves(const std::string& text, std::vector<int64_t> pulses, double tolerance) {
+  pulses.push_back(3 * pulses[0]);
+  Tally tally;
+  EXPECT_EQ(journey_problem(loaded(text), pulses, 7, &tally, tolerance), "") << text;
+}
+
 }  // namespace
 
 void expect_streams(const std::string& text, const Expected& expected, double tolerance) {
   expect_shape(text, expected);
   for (const int64_t pulse : expected.pulses) expect_reloads(text, pulse, tolerance);
   for (const int64_t pulse : expected.pulses) expect_frames(text, pulse, tolerance);
+  expect_moves(text, expected.pulses, tolerance);
 }
 
 std::string y(const std::string& expression) {

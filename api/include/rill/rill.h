@@ -355,8 +355,9 @@ RILL_API rill_status rill_step_together(const rill_turn* turns, size_t count);
 RILL_API rill_status rill_push(rill_session* session, size_t input, const rill_view* frames,
                                int64_t* taken);
 /** Hand out frames of an output that streams, without its delay: as many as there are, at most as
- *  `frames` has room for. `given` tells how many were written, from the first on. 0 after
- *  rill_finish: there are no more.
+ *  `frames` has room for. `given` tells how many were written, from the first on. 0 may mean that
+ *  another output has to be pulled before; from all of them, after rill_finish, that there are no
+ *  more.
  *  Real-time: yes. Errors: as rill_push. */
 RILL_API rill_status rill_pull(rill_session* session, size_t output, const rill_view* frames,
                                int64_t* given);

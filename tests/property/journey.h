@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace rill::test {
+
+/// What journeys came to.
+struct Tally {
+  int64_t compared = 0;  ///< streams whose frames were compared
+  int64_t moved = 0;     ///< states that went from one session to another
+  int64_t stayed = 0;    ///< states that no session of another pulse could take
+  std::string why;       ///< the last reason for that
+};
+
+/// Push streams of several lengths in pieces of any size, through sessions of these pulses in turn
+/// by way of saved states, and compare the frames to those of the whole run. Pulses that are
+/// refused are left out. Empty if all is well.
+std::string journey_problem(const Graph& graph, const std::vector<int64_t>& pulses, uint64_t seed,
+                            Tally* tally, double tolerance = 0);
+
+}  // namespace rill::test
