@@ -307,11 +307,11 @@ Result<Graph> Pulsifier::run(Report* report) {
     made_.emplace_back(pulsed_.nodes.size(), pulsed_.nodes.size());
     if (each.op->as<Source>()) {
       Status status = source(id);
+      any_stream |= !status.ok() || builder_.wire_of({id, 0}).stream.has_value();
       if (!status.ok()) {
         refusals_.push_back(std::move(status));
         poison(id);
       }
-      any_stream |= builder_.wire_of({id, 0}).stream.has_value() || !status.ok();
     } else if (const auto* constant = each.op->as<Const>()) {
       builder_.set(0, pulsed_.add_const(each.name, constant->value, each.line), std::nullopt);
     } else {
@@ -349,6 +349,10 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
   }
   if (*pulse < 1 || *pulse > (int64_t{1} << 32)) {
     return fail(Code::kPulse, "pulse ", *pulse, ": expected at least 1 frame");
+  }
+  if (graph.properties.contains("pulse.delay")) {
+    return fail(Code::kPulse, "this model takes pulses already: a model streams along one symbol")
+        .hint("Pulse the model as it was exported, along one symbol, and bind the others");
   }
   Graph begun = graph;
   // A stream has at least one frame; what fewer frames would give is nobody's concern.

@@ -157,5 +157,44 @@ TEST(PulseCases, SimpleRecurrentUnits) {
       {{1, 4}, 1, 1, 0, "S"});
 }
 
+TEST(PulseCases, OperatorsOnAPlainBatchAxis66) {
+  const std::string embedded =
+      "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
+      "graph network(x) -> (y)\n{\n  x = tract_core_external(shape = [S], datum_type = 'i64');\n"
+      "  y = tract_core_gather([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.7, 0.8]], x, axis = "
+      "0);\n}\n";
+  expect_streams(embedded, {{1, 4}, 1, 1, 0, "S"});
+  expect_streams(
+      document("S, 5", "  (y, i) = tract_core_topk(x, 2, axis = 1, largest = true);\n", "y, i"),
+      {{4}, 1, 1, 0, "S"});
+  expect_streams(document("S, 3", "  y = tile(x, repeats = [1, 2]);\n"), {{4}, 1, 1, 0, "S"});
+}
+
+TEST(PulseCases, TheLengthIsNoNumberOfAStream67To68) {
+  expect_refused(document("S, 4",
+                          "  n = tract_core_cast(slice(tract_core_shape_of(x), axes = [0], "
+                          "begin = [0], end = [1]), to = 'f32');\n  y = x * unsqueeze(n, axes "
+                          "= [1]);\n"),
+                 4, "n", "Cast");
+  expect_refused(y("tract_core_cast(tract_core_shape_of(x), to = 'f32')"), 4, "y", "");
+  expect_refused(y(slice("x", -2, 0)), 4, "y", "Slice");
+  const std::string two = document("S",
+                                   "  w = tract_core_external(shape = [2 * S], datum_type = "
+                                   "'f32');\n  y = x + slice(w, axes = [0], begin = [0], end = "
+                                   "[S]);\n");
+  std::string both = two;
+  both.replace(both.find("network(x)"), 10, "network(x, w)");
+  expect_refused(both, 4, "y", "Add");
+}
+
+TEST(PulseCases, AModelStreamsAlongOneSymbol) {
+  auto once = StreamedRun::make(loaded(y("relu(x)")), 4);
+  ASSERT_TRUE(once.ok());
+  const auto twice = StreamedRun::make(once->graph(), 4);
+  ASSERT_FALSE(twice.ok());
+  EXPECT_NE(twice.error().to_string().find("one symbol"), std::string::npos);
+  expect_refused(document("S, S", "  y = relu(x);\n"), 4, "x", "two axes");
+}
+
 }  // namespace
 }  // namespace rill::test
