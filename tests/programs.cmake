@@ -13,6 +13,8 @@ endforeach()
 # Interposes on malloc, so that it is a program of its own.
 rill_test(realtime_test SOURCES realtime_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
           LABELS models)
+rill_test(soak_test SOURCES soak_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
+          LABELS models)
 
 # The misuse test and the C example are C99, and link what an app in C links.
 add_executable(api_misuse_test api_misuse_test.c)

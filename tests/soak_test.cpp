@@ -1,0 +1,175 @@
+// Streams that go on and on: memory stays as it is, and the frames stay those of a stream in pulses
+// of another size, long after counters of 32 bits have run over.
+//
+// RILL_SOAK_PULSES says how many pulses, see scripts/soak.sh.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/heap_calls.h"
+#include "tests/support/models.h"
+#include "tests/support/runs.h"
+
+namespace rill::test {
+namespace {
+
+constexpr int64_t kShort = 3000;
+constexpr int64_t kTolerated = 256 * 1024;  // pages that the system itself touches
+
+int64_t pulses_to_run() {
+  const char* text = std::getenv("RILL_SOAK_PULSES");
+  return text ? std::strtoll(text, nullptr, 10) : kShort;
+}
+
+int64_t resident_bytes() {
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages >> pages;
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+/// Steps one session, and folds what comes out into a number. All memory is taken beforehand.
+class EndlessStream {
+ public:
+  EndlessStream(const Opened& opened, const Array& noise) : session_(opened.session.get()) {
+    rill_stream_info info = {};
+    info.size = sizeof(info);
+    EXPECT_EQ(rill_plan_stream(opened.plan.get(), 0, &info), RILL_OK);
+    input_ = static_cast<size_t>(info.input);
+    pulse_ = info.input_pulse;
+    view_.size = out_.size = sizeof(rill_view);
+    EXPECT_EQ(rill_input_buffer(session_, input_, &view_), RILL_OK);
+    EXPECT_EQ(rill_output_buffer(session_, 0, &out_), RILL_OK);
+    out_axis_ = info.axis;
+    in_axis_ = info.input_axis;
+    row_bytes_ = inner(view_, in_axis_);
+    noise_ = noise.bytes.data();
+    noise_frames_ = noise.shape[static_cast<size_t>(in_axis_)];
+    outer_ = noise.volume() * 4 / (noise_frames_ * row_bytes_);
+  }
+
+  bool step() {
+    auto* to = static_cast<std::byte*>(view_.data);
+    const auto row = static_cast<size_t>(row_bytes_);
+    for (int64_t o = 0; o < outer_; ++o) {
+      for (int64_t i = 0; i < pulse_; ++i) {
+        const int64_t from = o * noise_frames_ + (seen_ + i) % noise_frames_;
+        std::memcpy(to + (o * pulse_ + i) * row_bytes_, noise_ + from * row_bytes_, row);
+      }
+    }
+    seen_ += pulse_;
+    if (rill_step(session_) != RILL_OK) return false;
+    int64_t first = 0;
+    int64_t count = 0;
+    if (rill_valid_frames(session_, 0, &first, &count) != RILL_OK) return false;
+    fold(first, count);
+    return true;
+  }
+
+  int64_t seen() const { return seen_; }
+  int64_t given() const { return given_; }
+  uint64_t folded() const { return folded_; }
+
+ private:
+  static int64_t inner(const rill_view& view, int axis) {
+    int64_t bytes = 4;
+    for (uint32_t i = static_cast<uint32_t>(axis) + 1; i < view.rank; ++i) bytes *= view.shape[i];
+    return bytes;
+  }
+  /// Frame by frame, so that it does not matter how they are cut into pulses.
+  void fold(int64_t first, int64_t count) {
+    const int64_t row = inner(out_, out_axis_);
+    const int64_t frames = out_.shape[out_axis_];
+    int64_t outer = 1;
+    for (int i = 0; i < out_axis_; ++i) outer *= out_.shape[i];
+    const auto* data = static_cast<const std::byte*>(out_.data);
+    for (int64_t t = first; t < first + count; ++t) {
+      for (int64_t o = 0; o < outer; ++o) {
+        const std::byte* at = data + (o * frames + t) * row;
+        for (int64_t b = 0; b < row; b += 4) {
+          uint32_t word = 0;
+          std::memcpy(&word, at + b, sizeof word);
+          folded_ = (folded_ ^ word) * 0x9E3779B97F4A7C15U;
+          folded_ ^= folded_ >> 29U;
+        }
+      }
+    }
+    given_ += count;
+  }
+
+  rill_session* session_;
+  rill_view view_ = {};
+  rill_view out_ = {};
+  size_t input_ = 0;
+  int64_t pulse_ = 0;
+  int in_axis_ = 0;
+  int out_axis_ = 0;
+  int64_t row_bytes_ = 0;
+  int64_t outer_ = 1;
+  const std::byte* noise_ = nullptr;
+  int64_t noise_frames_ = 0;
+  int64_t seen_ = 0;
+  int64_t given_ = 0;
+  uint64_t folded_ = 0;
+};
+
+/// Some models have tables that end: no stream of theirs is that long.
+bool streams_for_ever(const ModelFolder& model, const Arrays& bundle) {
+  const ModelPtr bound = load_bound(model.archive, bundle, model.symbol);
+  return bound && rill_model_set_symbol(bound.get(), model.symbol.c_str(), "100000000") == RILL_OK;
+}
+
+class Soak : public ::testing::TestWithParam<ModelFolder> {};
+
+TEST_P(Soak, KeepsItsMemoryAndItsFrames) {
+  const ModelFolder& model = GetParam();
+  const Arrays bundle = read_bundle(model.bundles[0]);
+  if (!streams_for_ever(model, bundle)) GTEST_SKIP() << rill_last_error();
+  const Opened small = open_stream(model.archive, bundle, model.symbol, model.pulse);
+  const Opened large = open_stream(model.archive, bundle, model.symbol, 3 * model.pulse);
+  ASSERT_TRUE(small.session && large.session) << rill_last_error();
+  rill_stream_info info = {};
+  info.size = sizeof(info);
+  rill_io_info io = {};
+  io.size = sizeof(io);
+  ASSERT_EQ(rill_plan_stream(small.plan.get(), 0, &info), RILL_OK);
+  ASSERT_EQ(rill_plan_io(small.plan.get(), RILL_INPUT, static_cast<size_t>(info.input), &io),
+            RILL_OK);
+  // A prime number of frames, so that pulses never see the same ones again soon.
+  std::vector<int64_t> shape(io.shape, io.shape + io.rank);
+  shape[static_cast<size_t>(info.input_axis)] = 9973;
+  const Array noise = Array::noise(shape, 11);
+  EndlessStream a(small, noise);
+  EndlessStream b(large, noise);
+  const int64_t pulses = pulses_to_run();
+  int64_t early = 0;
+  int64_t calls = 0;
+  for (int64_t done = 0; done < pulses; done += 3) {
+    if (done == pulses / 30 * 3) {
+      early = resident_bytes();
+      calls = heap_calls();
+    }
+    ASSERT_TRUE(a.step() && a.step() && a.step() && b.step()) << rill_last_error();
+    if (a.given() == b.given()) {
+      ASSERT_EQ(a.folded(), b.folded()) << "after frame " << a.seen();
+    }
+  }
+  EXPECT_EQ(heap_calls(), calls);
+  EXPECT_LE(resident_bytes(), early + kTolerated);
+  EXPECT_GT(a.given(), 0);
+  ASSERT_EQ(a.given(), b.given()) << "the last frames were compared";
+  std::printf("%s: %lld frames in, %lld out, %lld KiB resident\n", model.name.c_str(),
+              static_cast<long long>(a.seen()), static_cast<long long>(a.given()),
+              static_cast<long long>(resident_bytes() / 1024));
+}
+
+INSTANTIATE_TEST_SUITE_P(, Soak, ::testing::ValuesIn(streaming_models()), ModelName());
+
+}  // namespace
+}  // namespace rill::test
