@@ -60,6 +60,7 @@ if(RILL_TESTS)
     math/unary_test.cpp
     nn/sdpa_test.cpp
     onnx/random_test.cpp
+    transformers/kv_cache_test.cpp
     nn/softmax_test.cpp
   )
   rill_test(ops_array_test SOURCES ${tests} DEPENDS rill_ops_testing LABELS ops)

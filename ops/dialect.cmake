@@ -17,9 +17,11 @@ rill_op(signal/complex_pairs)
 rill_op(signal/exp_norm)
 rill_op(transformers/causal_conv)
 rill_op(transformers/gated_delta)
+rill_op(transformers/kv_cache)
 rill_op(transformers/masked_softmax)
 rill_op(transformers/moe)
 rill_op(transformers/rope)
+rill_op(transformers/window_attention)
 rill_op(vision/grid_sample)
 
 # What several rooms share.

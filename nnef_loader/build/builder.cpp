@@ -151,6 +151,11 @@ Result<Graph> Builder::build() {
   scope.is_graph_body = true;
   for (const Assignment& statement : decl.body) RILL_TRY(run_statement(statement, scope));
   place_ = decl.place;
+  // Operators may have added outputs of their own: these come behind those of the file.
+  const std::vector<OutletId> added = std::move(main_.graph.outputs);
+  const std::vector<std::string> added_names = std::move(main_.graph.output_names);
+  main_.graph.outputs.clear();
+  main_.graph.output_names.clear();
   for (const std::string& name : decl.results) {
     const auto it = scope.values.find(name);
     if (it == scope.values.end()) {
@@ -161,6 +166,7 @@ Result<Graph> Builder::build() {
     if (!wire.ok()) return placed(wire.take_status());
     main_.graph.add_output(name, *wire);
   }
+  for (size_t i = 0; i < added.size(); ++i) main_.graph.add_output(added_names[i], added[i]);
   RILL_TRY(check_input_shapes(main_.graph));
   return std::move(main_.graph);
 }
@@ -185,6 +191,9 @@ Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fac
         Value(body.graph.add_source(body.names.claim(name, true), facts[i], place_.line));
   }
   RILL_TRY(run_body(*decl, scope));
+  if (!body.graph.outputs.empty() || body.graph.inputs.size() != facts.size()) {
+    return fail(Code::kUnsupported, "a cache in the body of a loop: fragment \"", fragment, "\"");
+  }
   for (const ResultDecl& result : decl->results) {
     const Value& value = scope.values.find(result.name)->second;
     RILL_ASSIGN(const OutletId wire, to_wire(value, scope, result.name));

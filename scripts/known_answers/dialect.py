@@ -325,6 +325,15 @@ def attentions():
              (e / e.sum(-1, keepdims=True) @ values).astype(np.float32), FLOAT)
 
 
+    q, k, v = f32(1, 4, 3, 4), f32(1, 2, 3, 4), f32(1, 2, 3, 4)
+    scores = np.einsum("bhtd,bhsd->bhts", wide(q), wide(k).repeat(2, 1)[:, :, 1:]) * 0.3
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    case("WindowKvSdpaForgetsWhatIsBeyondItsWindow",
+         "y = tract_transformers_window_kv_sdpa(q, k, v, axis = 2, window = 2, scale = 0.3);",
+         {"q": q, "k": k, "v": v},
+         (e / e.sum(-1, keepdims=True) @ wide(v).repeat(2, 1)[:, :, 1:]).astype(np.float32), FLOAT)
+
+
 def recurrences():
     x, weight, state = f32(2, 3, 5), f32(3, 4), f32(2, 3, 4)
     full = np.concatenate([state, x], 2)

@@ -69,6 +69,8 @@ void read_line(const std::string& line, Case* into) {
   const std::string& key = words.front();
   if (key == "in") {
     into->inputs.push_back(operand_of(line));
+  } else if (key == "added") {
+    into->added.push_back(operand_of(line));
   } else if (key == "weight") {
     into->weights.push_back(operand_of(line));
   } else if (key == "out") {
@@ -259,7 +261,12 @@ Result<std::vector<Tensor>> case_inputs(const Case& a_case, const Graph& graph,
       if (!extent) return fail(Code::kSymbol, "no value for ", dim);
       shape.push_back(*extent);
     }
-    RILL_ASSIGN(Tensor tensor, filled(a_case.inputs[i], shape, &random));
+    const size_t own = a_case.inputs.size();
+    if (i >= own + a_case.added.size()) {
+      return fail(Code::kArg, "input \"", graph.input_name(i), "\" is not in the case");
+    }
+    const Operand& operand = i < own ? a_case.inputs[i] : a_case.added[i - own];
+    RILL_ASSIGN(Tensor tensor, filled(operand, shape, &random));
     out.push_back(std::move(tensor));
   }
   return out;

@@ -24,6 +24,7 @@ struct Case {
   std::string file;
   int line = 0;
   std::vector<Operand> inputs;
+  std::vector<Operand> added;  ///< inputs that operators add to the model
   std::vector<Operand> weights;
   std::string outputs = "y";
   std::string statements;
