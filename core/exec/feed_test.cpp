@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/exec/saved.h"
+#include "core/graph/fingerprint.h"
 #include "tests/property/generate.h"
 #include "tests/property/journey.h"
 #include "tests/property/streaming.h"
@@ -58,6 +59,57 @@ TEST(Feed, PushedInPiecesAndMovedBetweenPulsesGiveTheWholeRun) {
   EXPECT_GT(tally.moved, 5 * count);
 }
 
+// Inputs of two rates and lengths of their own, outputs of three rates and several delays.
+constexpr char kSeveral[] =
+    "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
+    "graph network(x, w, gain) -> (sum, fine, coarse)\n{\n"
+    "  x = tract_core_external(shape = [1, 1, S], datum_type = 'f32');\n"
+    "  w = tract_core_external(shape = [1, 1, 2*S], datum_type = 'f32');\n"
+    "  gain = tract_core_external(shape = [1, 1, 1], datum_type = 'f32');\n"
+    "  half = conv(w, [[[0.5, -1.0, 0.25, 2.0]]], 0.0, stride = [2], dilation = [1], "
+    "padding = [(1, 1)], groups = 1, border = 'constant');\n"
+    "  sum = (x + half) * gain;\n"
+    "  fine = conv(w, [[[1.0, 0.5, 0.25]]], 0.0, stride = [1], dilation = [1], "
+    "padding = [(0, 2)], groups = 1, border = 'constant');\n"
+    "  coarse = max_pool(x, size = [1, 1, 4], stride = [1, 1, 4], dilation = [1, 1, 1], "
+    "padding = [(0, 0), (0, 0), (0, 0)], border = 'ignore');\n}\n";
+
+TEST(Feed, TakesInputsAndGivesOutputsOfSeveralRates) {
+  const auto graph = load_text(kSeveral);
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  Tally tally;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    EXPECT_EQ(journey_problem(*graph, {4, 8, 20}, seed, &tally), "") << "seed " << seed;
+  }
+  EXPECT_GT(tally.compared, 100);
+  EXPECT_GT(tally.moved, 100);
+}
+
+TEST(Feed, RefusesInputsThatEndApartAndTakesTheRest) {
+  const auto graph = load_text(kSeveral);
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  auto run = StreamedRun::make(*graph, 4);
+  ASSERT_TRUE(run.ok()) << run.error().to_string();
+  const auto feed = std::move(Feed::make(&run->session(), 0)).value();
+  const std::vector<Tensor> inputs = noise_inputs(*graph, 3, 1);
+  const auto push = [&](size_t input, int64_t first, int64_t count) {
+    return feed->push(input, frames_of(inputs[input].view(), 2, first, count));
+  };
+  EXPECT_EQ(push(0, 0, 3), 3);
+  EXPECT_EQ(push(1, 0, 5), 5);
+  const Status half = feed->finish();
+  EXPECT_EQ(half.code(), Code::kShape) << "half a unit of S";
+  EXPECT_EQ(push(1, 5, 1), 1);
+  EXPECT_EQ(push(0, 0, 1), 1);
+  const Status apart = feed->finish();
+  ASSERT_EQ(apart.code(), Code::kShape);
+  EXPECT_NE(apart.error().message.find("\"x\" at S=4, \"w\" at 3"), std::string::npos)
+      << apart.error().to_string();
+  EXPECT_FALSE(feed->finished());
+  EXPECT_EQ(push(1, 0, 2), 2);
+  EXPECT_TRUE(feed->finish().ok());
+}
+
 // Frames 3 on, with the first of them repeated twice in front: with pulses of 1 the repeats come in
 // steps of their own, and later than with pulses that hold them all.
 constexpr char kEdge[] =
@@ -83,6 +135,53 @@ TEST(SavedState, StaysWhereTheOtherPulseGivesAnotherDelay) {
             std::string::npos)
       << moved.error().to_string();
   EXPECT_EQ(four->session().ticks(), 1) << "a refused state changes nothing";
+}
+
+/// Puts the checksum right that the altered bytes of a state ask for.
+void seal(std::span<std::byte> state) {
+  constexpr size_t kChecksumAt = 24;
+  Hasher hash;
+  hash.bytes(state.data() + kChecksumAt + 8, state.size() - kChecksumAt - 8);
+  const uint64_t sum = hash.value()[0];
+  std::memcpy(state.data() + kChecksumAt, &sum, sizeof sum);
+}
+
+TEST(SavedState, AlteredOnPurposeIsRefusedOrRuns) {
+  Random random(99);
+  int64_t refused = 0;
+  int64_t ran = 0;
+  for (uint64_t seed = 1; seed < 60; ++seed) {
+    const Generated generated = generate(recipe(seed));
+    const auto graph = load_text(generated.text);
+    if (!graph.ok()) continue;
+    auto run = StreamedRun::make(*graph, 2 * generated.pulse_unit);
+    if (!run.ok()) continue;
+    const auto feed = std::move(Feed::make(&run->session(), 8)).value();
+    run->session().step();
+    SavedState state(&run->session(), feed.get());
+    std::vector<std::byte> bytes(static_cast<size_t>(state.most_bytes()));
+    bytes.resize(static_cast<size_t>(state.save(bytes)));
+    seal(bytes);
+    ASSERT_TRUE(state.load(bytes).ok()) << "the checksum is where this test thinks it is";
+    for (int i = 0; i < 60; ++i) {
+      std::vector<std::byte> altered = bytes;
+      // Numbers of the format are 8 bytes wide; extremes find what plain noise does not.
+      const int64_t words = static_cast<int64_t>(bytes.size()) / 8 - 6;
+      const int64_t at = 48 + 8 * random.in(0, words - 1);
+      const int64_t values[] = {random.in(-3, 3), INT64_MAX, INT64_MIN, int64_t{1} << 52,
+                                random.in(0, 100) << 32};
+      const int64_t value = values[random.in(0, 4)];
+      std::memcpy(altered.data() + at, &value, sizeof value);
+      seal(altered);
+      const Status loaded = state.load(altered);
+      loaded.ok() ? ++ran : ++refused;
+      if (loaded.ok() && !run->session().end_announced()) {
+        for (int step = 0; step < 3; ++step) run->session().step();
+      }
+    }
+  }
+  EXPECT_GT(refused, 100);
+  EXPECT_GT(ran, 100);
 }
 
 TEST(SavedState, GoesOnInThePlainFormOfThePlan) {

@@ -17,7 +17,8 @@ namespace {
 
 constexpr char kMagic[8] = {'r', 'i', 'l', 'l', 's', 't', 'a', 't'};
 constexpr uint32_t kVersion = 1;
-constexpr int64_t kMostFrames = int64_t{1} << 53;
+// A century of sound at 44.1 kHz; positions on wires are products with the frames of a step.
+constexpr int64_t kMostFrames = int64_t{1} << 47;
 
 int64_t padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -115,9 +116,10 @@ class SavedState::Reader {
  public:
   explicit Reader(std::span<const std::byte> from) : from_(from) {}
 
+  /// Null from the first failure on.
   const std::byte* take(int64_t bytes) {
     const auto left = static_cast<int64_t>(from_.size()) - at_;
-    if (bytes < 0 || bytes > left || padded(bytes) > left) {
+    if (!good_ || bytes < 0 || bytes > left || padded(bytes) > left) {
       good_ = false;
       return nullptr;
     }
