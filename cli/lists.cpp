@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "core/optim/optim.h"
+#include "nnef_loader/load.h"
 #include "ops/op_table.h"
 
 namespace rill::cli {
@@ -24,10 +25,15 @@ std::string declared_name(std::string_view declaration) {
 
 Status list_ops_command() {
   std::map<std::string, std::set<std::string>> registries;
-  for (const OpRoom* room : ops::op_table()) {
-    for (const NnefOp& op : room->nnef) {
-      registries[op.registry].insert(declared_name(op.declaration));
+  for (const auto& rooms : {ops::op_table(), nnef::loader_rooms()}) {
+    for (const OpRoom* room : rooms) {
+      for (const NnefOp& op : room->nnef) {
+        registries[op.registry].insert(declared_name(op.declaration));
+      }
     }
+  }
+  for (const std::string_view name : nnef::standard_fragments()) {
+    registries["tract_nnef"].emplace(name);
   }
   for (const auto& [registry, names] : registries) {
     fmt::print("# {}\n", registry);

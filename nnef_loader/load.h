@@ -35,6 +35,9 @@ Result<Graph> load_memory(std::span<const std::byte> bytes, std::span<const OpRo
 /// The operators that the loader reads itself, apart from those that it is given.
 std::span<const OpRoom* const> loader_rooms();
 
+/// The operators that are fragments of NNEF's standard: read as those that they call.
+std::vector<std::string_view> standard_fragments();
+
 struct SaveOptions {
   /// Keep names as they are, written i"a.b"; otherwise what is no identifier becomes `_`.
   bool extended_identifiers = false;

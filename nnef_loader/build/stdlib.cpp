@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "nnef_loader/load.h"
+
 namespace rill::nnef {
 namespace {
 
@@ -148,28 +150,27 @@ fragment batch_normalization(
 { output = offset + scale * (input - mean) / sqrt(variance + epsilon); }
 )NNEF";
 
-constexpr std::array<std::string_view, 18> kUnsupported = {"update",
-                                                           "argmax_pool",
-                                                           "sample",
-                                                           "desample",
-                                                           "copy_n",
-                                                           "nearest_downsample",
-                                                           "area_downsample",
-                                                           "avg_roi_pool",
-                                                           "max_roi_pool",
-                                                           "roi_resample",
-                                                           "avg_roi_align",
-                                                           "max_roi_align",
-                                                           "add_n",
-                                                           "linear_quantize",
-                                                           "min_max_linear_quantize",
-                                                           "length_of",
-                                                           "range_of",
-                                                           "zero_point_linear_quantize"};
+constexpr std::array<std::string_view, 18> kUnsupported = {
+    "update",          "argmax_pool",     "sample",
+    "desample",        "copy_n",          "nearest_downsample",
+    "area_downsample", "avg_roi_pool",    "max_roi_pool",
+    "roi_resample",    "avg_roi_align",   "max_roi_align",
+    "add_n",           "linear_quantize", "min_max_linear_quantize",
+    "length_of",       "range_of",        "zero_point_linear_quantize"};
 
 }  // namespace
 
 std::string_view stdlib_text() { return kText; }
+
+std::vector<std::string_view> standard_fragments() {
+  constexpr std::string_view kWord = "\nfragment ";
+  std::vector<std::string_view> names;
+  for (size_t at = kText.find(kWord); at != std::string_view::npos; at = kText.find(kWord, at)) {
+    at += kWord.size();
+    names.push_back(kText.substr(at, kText.find('(', at) - at));
+  }
+  return names;
+}
 
 bool is_unsupported_khronos_op(std::string_view name) {
   return std::find(kUnsupported.begin(), kUnsupported.end(), name) != kUnsupported.end();

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "ops/array/broadcast.h"
+#include "ops/array/reshape.h"
 #include "ops/math/binary.h"
 
 namespace rill::ops {
@@ -119,7 +121,19 @@ Status absorb_affine(const Conv& conv, const Node& producer, Rewrite& consumer, 
 Result<std::optional<OutletId>> load_bias(LoadCtx& ctx, DType dtype, int64_t outputs) {
   RILL_ASSIGN(OutletId bias, ctx.wire("bias"));
   const TensorPtr value = ctx.fact(bias).konst;
-  if (!value) return fail(Code::kUnsupported, "bias: expected a constant");
+  if (!value) {
+    const Fact given = ctx.fact(bias);
+    const Dim count = volume(given.shape);
+    RILL_CHECK(count == Dim(outputs) || count == Dim(1), "bias ", given, ": expected ", outputs,
+               " values");
+    RILL_ASSIGN(bias, cast_to(ctx, bias, dtype));
+    RILL_ASSIGN(bias, ctx.add1(std::make_shared<Reshape>(0, given.rank(), std::vector<Dim>{count}),
+                               {bias}, "bias"));
+    if (count == Dim(outputs)) return std::optional<OutletId>(bias);
+    RILL_ASSIGN(bias, ctx.add1(std::make_shared<Broadcast>(std::vector<Dim>{Dim(outputs)}), {bias},
+                               "bias"));
+    return std::optional<OutletId>(bias);
+  }
   if (value->volume() == 1) {
     RILL_ASSIGN(const double number, element_as_double(*value, 0));
     if (number == 0.0) return std::optional<OutletId>();

@@ -19,6 +19,7 @@ from cases import CASES, case, f, f32, i64, write
 TABLES = "tract folds no casts of tables of that size: it takes them from files"
 ABSENT = "tract lacks it"
 DIFFERS = {
+    "SeparableDeconvMixesThenSpreads": "tract refuses the same padding of filters of one tap",
     "SplitTakesRatios": ABSENT,
     "ConstantRepeatsOneValue": ABSENT,
     "ConstantTakesValuesInOrder": ABSENT,
@@ -537,6 +538,74 @@ def khronos():
          {"x": wide_x}, (np.sign(wide_x) * 2.0 ** exponents).astype(np.float32), 1e-6)
 
 
+# Fragments of NNEF's standard: the text of the specification.
+
+def averaged(x, size):
+    """Means over `size` frames around each, zeros outside: half of an even window lies before."""
+    before = (size - 1) // 2
+    padded = np.pad(wide(x), ((0, 0), (0, 0), (before, size - 1 - before)))
+    return np.stack([padded[:, :, t:t + size].mean(2) for t in range(x.shape[2])], 2)
+
+
+def fragments():
+    x = f32(2, 3, 5)
+    xs, positive = wide(x), np.abs(x) + f(0.1)
+    simple = {"sqr(x)": xs ** 2, "softabs(x, 0.5)": np.sqrt(xs ** 2 + 0.5),
+              "softplus(x)": np.log(np.exp(xs) + 1), "elu(x)": np.where(xs < 0, np.exp(xs) - 1, xs),
+              "clamp(x, -0.5, 1.0)": np.clip(xs, -0.5, 1), "relu(x)": np.maximum(xs, 0),
+              "prelu(x, 0.25)": np.where(xs < 0, 0.25 * xs, xs)}
+    for call, want in simple.items():
+        name = call.split("(", maxsplit=1)[0].capitalize()
+        case(f"{name}IsTheStandards", f"y = {call};", {"x": x}, want.astype(np.float32), FLOAT)
+    case("RsqrAndLog2AreTheStandards", "y = rsqr(x); z = log2(x);", {"x": positive},
+         [(1 / wide(positive) ** 2).astype(np.float32),
+          np.log2(wide(positive)).astype(np.float32)], FLOAT)
+    size = "size = [1, 1, 3]"
+    case("LocalResponseNormalizationIsTheStandards",
+         f"y = local_response_normalization(x, {size}, alpha = 0.5, beta = 0.75, bias = 2.0);",
+         {"x": x}, (xs / (2 + 0.5 * averaged(xs ** 2, 3)) ** 0.75).astype(np.float32), FLOAT)
+    centered = xs - averaged(x, 3)
+    case("LocalMeanNormalizationIsTheStandards", f"y = local_mean_normalization(x, {size});",
+         {"x": x}, centered.astype(np.float32), FLOAT)
+    case("LocalVarianceNormalizationIsTheStandards",
+         f"y = local_variance_normalization(x, {size}, bias = 0.25, epsilon = 0.5);", {"x": x},
+         (xs / np.maximum(np.sqrt(averaged(xs ** 2, 3)) + 0.25, 0.5)).astype(np.float32), FLOAT)
+    case("LocalContrastNormalizationIsTheStandards",
+         f"y = local_contrast_normalization(x, {size}, bias = 0.25, epsilon = 0.5);", {"x": x},
+         (centered / np.maximum(np.sqrt(averaged(centered ** 2, 3)) + 0.25, 0.5))
+         .astype(np.float32), FLOAT)
+    case("RmsPoolIsTheStandards", f"y = rms_pool(x, {size}, stride = [1, 1, 2]);", {"x": x},
+         np.sqrt(averaged(xs ** 2, 3))[:, :, ::2].astype(np.float32), FLOAT)
+    for order in (1, 2):
+        norm = np.linalg.norm(xs, order, 2, keepdims=True)
+        case(f"L{order}NormalizationIsTheStandards",
+             f"y = l{order}_normalization(x, axes = [2], bias = 0.5, epsilon = 3.0);", {"x": x},
+             (xs / np.maximum(norm + 0.5, 3)).astype(np.float32), FLOAT)
+    case("MeansAndMomentsAreTheStandards",
+         "y = mean_reduce(x, axes = [2]); (z, w) = moments(x, axes = [0, 2]);", {"x": x},
+         [v.astype(np.float32) for v in (xs.mean(2, keepdims=True), xs.mean((0, 2), keepdims=True),
+                                         xs.var((0, 2), keepdims=True))], FLOAT)
+    mean, variance, offset, scale = f32(1, 3), np.abs(f32(1, 3)), f32(1, 3), f32(1, 3)
+    case("BatchNormalizationIsTheStandards",
+         "y = batch_normalization(x, m, v, o, s, epsilon = 0.5);",
+         {"x": x, "m": mean, "v": variance, "o": offset, "s": scale},
+         (offset[..., None] + scale[..., None] * (xs - mean[..., None])
+          / np.sqrt(wide(variance)[..., None] + 0.5)).astype(np.float32), FLOAT)
+    plane, point, bias = f32(3, 1, 2), f32(4, 3, 1), f32(4)
+    filtered = sum(plane[:, :, k] * wide(x)[:, :, k:k + 4] for k in range(2))
+    case("SeparableConvFiltersThenMixes", "y = separable_conv(x, p, q, b, padding = [(0, 0)]);",
+         {"x": x, "p": plane, "q": point, "b": bias},
+         (np.einsum("oc,nct->not", point[:, :, 0], filtered) + bias[:, None]).astype(np.float32),
+         FLOAT)
+    plane = f32(4, 1, 2)
+    mixed = np.einsum("oc,nct->not", point[:, :, 0], wide(x))
+    spread = np.zeros((2, 4, 10))
+    spread[:, :, 0::2], spread[:, :, 1::2] = mixed * plane[:, 0, :1], mixed * plane[:, 0, 1:]
+    case("SeparableDeconvMixesThenSpreads", "y = separable_deconv(x, p, q, b, padding = [(0, 0)],"
+         " stride = [2]);", {"x": x, "p": plane, "q": point, "b": bias},
+         (spread + bias[:, None]).astype(np.float32), FLOAT)
+
+
 # What came from ONNX.
 
 def onnx_operators():
@@ -604,7 +673,7 @@ def onnx_operators():
 
 
 GROUPS = [resizes, grid_samples, norms, cells, attention, attentions, recurrences, gru_sequences, mixtures, windows,
-          quantised, khronos, onnx_operators]
+          quantised, khronos, fragments, onnx_operators]
 
 if __name__ == "__main__":
     if "--tract" in sys.argv:
