@@ -179,6 +179,10 @@ Status Streamer::plan_outputs() {
         result_.steps = std::max(result_.steps, ceil_of(io.stream.delay + frames, io.stream.pulse));
       }
     }
+    if (io.stream.axis < 0 && plan_.stream_pulse > 0) {
+      const auto known = io.stream.length.eval({{plan_.stream_symbol, result_.frames}});
+      result_.steps = std::max(result_.steps, ceil_of(known.value_or(0), plan_.stream_pulse));
+    }
     frames_.push_back(frames);
     result_.exact_length.push_back(exact);
     RILL_ASSIGN(Tensor whole, Tensor::zeros(io.dtype, std::move(shape), io.q));

@@ -246,6 +246,16 @@ void Builder::set(int i, OutletId pulsed, std::optional<StreamFact> stream) {
   wires_[{node_, i}] = std::move(wire);
 }
 
+Status Builder::set_final(int i, OutletId pulsed, OutletId wire, const StreamFact& stream) {
+  RILL_ASSIGN(const int64_t frames, pulse_of(wire, stream.axis));
+  PulsedWire known;
+  known.outlet = pulsed;
+  known.known_after = ceil_div(stream.dim + Dim(stream.delay), frames) * options_.pulse;
+  known.known_from = str_cat("\"", node().name, "\" (", node().op->name(), ")");
+  wires_[{node_, i}] = std::move(known);
+  return {};
+}
+
 void Builder::set_latched(int i, OutletId pulsed, int64_t ready) {
   PulsedWire wire;
   wire.outlet = pulsed;

@@ -14,18 +14,21 @@ namespace rill::pulse {
 struct PulsedWire {
   OutletId outlet;
   std::optional<StreamFact> stream;
-  int64_t ready = 0;      ///< the pulse from which on it is valid, if it does not stream
-  bool steady = false;    ///< the same frame at every position
-  TensorPtr frame;        ///< that frame of a steady stream, if it is known
-  bool poisoned = false;  ///< its node was refused; what depends on it is not judged
-  Status refused;         ///< why nothing may depend on it
+  int64_t ready = 0;    ///< the pulse from which on it is valid, if it does not stream
+  bool steady = false;  ///< the same frame at every position
+  TensorPtr frame;      ///< that frame of a steady stream, if it is known
+  /// Of a value that is known at the end only: how much of the stream symbol must have gone by.
+  std::optional<Dim> known_after;
+  std::string known_from;  ///< what it is made of, for messages
+  bool poisoned = false;   ///< its node was refused; what depends on it is not judged
+  Status refused;          ///< why nothing may depend on it
 };
 
 /// The pulsed graph while it is being made; what an op's streaming rule works on.
 class Builder final : public PulseBuilder {
  public:
   Builder(const Graph& whole, const Options& options, Graph* pulsed)
-      : whole_(whole), options_(options), pulsed_(pulsed) {}
+      : whole_(whole), options_(options), pulsed_(pulsed), uses_(whole.count_uses()) {}
 
   void enter(int node_id);
   /// Whether the rule of the node took care of inputs that are not valid from the start on.
@@ -69,6 +72,10 @@ class Builder final : public PulseBuilder {
     wire.steady = true;
     wire.frame = std::move(frame);
   }
+  Status set_final(int i, OutletId pulsed, OutletId wire, const StreamFact& stream) override;
+  bool is_used(int i) const override {
+    return uses_[static_cast<size_t>(node_)][static_cast<size_t>(i)] > 0;
+  }
   void set_latched(int i, OutletId pulsed, int64_t ready) override;
   void set_refused(int i, Status why) override;
   void note_approximation(std::string_view what) override { approximations_.emplace_back(what); }
@@ -98,6 +105,7 @@ class Builder final : public PulseBuilder {
   const Graph& whole_;
   const Options& options_;
   Graph* pulsed_;
+  std::vector<std::vector<int>> uses_;
   int node_ = -1;
   bool waited_ = false;
   std::map<OutletId, Bordered> bordered_;  ///< by the wire that has them laid out

@@ -7,6 +7,7 @@
 #include "core/optim/optim.h"
 #include "ops/stream/attention.h"
 #include "ops/stream/delay.h"
+#include "ops/stream/whole.h"
 #include "pulse/builder.h"
 
 namespace rill::pulse {
@@ -47,6 +48,14 @@ bool value_mentions(const TensorPtr& value, std::string_view symbol) {
   if (!value || value->dtype() != DType::kDim) return false;
   const auto dims = value->values<Dim>();
   return std::any_of(dims.begin(), dims.end(), [&](const Dim& d) { return d.mentions(symbol); });
+}
+
+/// Dims with what is asserted of the symbols.
+TensorPtr simplified(const TensorPtr& dims, const SymbolScope& scope) {
+  std::vector<Dim> known;
+  for (const Dim& dim : dims->values<Dim>()) known.push_back(scope.simplify(dim));
+  auto tensor = Tensor::of<Dim>(DType::kDim, dims->shape(), known);
+  return tensor.ok() ? std::make_shared<const Tensor>(std::move(tensor).value()) : dims;
 }
 
 Status Pulsifier::source(int id) {
@@ -92,20 +101,51 @@ void Pulsifier::node(int id) {
     if (wire.poisoned) return poison(id);
     streams |= wire.stream.has_value();
   }
+  const PulsedWire* last = nullptr;  // of the inputs that are known at the end, the last one
+  std::optional<Dim> known_after;
+  for (const OutletId& input : node.inputs) {
+    const PulsedWire& wire = builder_.wire_of(input);
+    if (!wire.known_after) continue;
+    // What depends on frames rather than on their number alone, where there is a choice.
+    if (!last || !(*wire.known_after == Dim(0))) last = &wire;
+    known_after = known_after ? max(*known_after, *wire.known_after) : *wire.known_after;
+  }
   bool grows = std::any_of(node.outputs.begin(), node.outputs.end(),
                            [&](const Fact& f) { return f.mentions(options_.symbol); });
   grows |= node.op->with_symbol(options_.symbol, Dim(1)) != nullptr;
-  for (const OutletId& input : node.inputs) {
-    if (!value_mentions(whole_.fact(input).konst, options_.symbol)) continue;
-    if (grows || streams) continue;
+  if (last && (streams || grows)) {
     refusals_.push_back(builder_.refusal(
-        str_cat("it uses the length of the stream, ", options_.symbol, ", as a value"),
-        "The length is unknown until the stream ends: take it out of the streaming part"));
+        str_cat("an input, made by ", last->known_from,
+                ", is known at the end of the stream only, "
+                "and meets its frames"),
+        "Use windows of frames, or running values, in place of what needs the whole stream"));
     return poison(id);
   }
+  std::string known_from = last ? last->known_from : std::string();
   if (!streams && !grows) {
     std::vector<OutletId> inputs;
-    for (const OutletId& input : node.inputs) inputs.push_back(builder_.wire_of(input).outlet);
+    for (const OutletId& input : node.inputs) {
+      inputs.push_back(builder_.wire_of(input).outlet);
+      const TensorPtr& value = whole_.fact(input).konst;
+      if (!value_mentions(value, options_.symbol)) continue;
+      const TensorPtr known = simplified(value, whole_.scope);
+      if (!value_mentions(known, options_.symbol)) {
+        inputs.back() = pulsed_.add_const(node.name, known, node.line);
+        continue;
+      }
+      // The length of the stream as a number: known once its end is.
+      auto length = builder_.add1("length", std::make_shared<ops::PulseLength>(value), {});
+      if (!length.ok()) {
+        refusals_.push_back(length.take_status());
+        return poison(id);
+      }
+      inputs.back() = *length;
+      known_after = known_after.value_or(Dim(0));
+      known_from = str_cat("\"", node.name, "\" (", node.op->name(),
+                           "), which uses the length of "
+                           "the stream, ",
+                           options_.symbol, ", as a value");
+    }
     auto outlets = builder_.add("", node.op, std::move(inputs));
     if (!outlets.ok()) {
       refusals_.push_back(outlets.take_status());
@@ -117,13 +157,15 @@ void Pulsifier::node(int id) {
     }
     for (size_t i = 0; i < outlets->size(); ++i) {
       builder_.set_latched(static_cast<int>(i), (*outlets)[i], ready);
+      PulsedWire& made = builder_.wire_of({id, static_cast<int>(i)});
+      made.known_after = known_after;
+      made.known_from = known_from;
     }
     return;
   }
   Status status = node.op->pulsify(builder_);
-  const bool waits = std::any_of(node.inputs.begin(), node.inputs.end(), [&](OutletId input) {
-    return builder_.wire_of(input).ready > 0;
-  });
+  const bool waits = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                 [&](OutletId input) { return builder_.wire_of(input).ready > 0; });
   if (status.ok() && waits && !builder_.waited()) {
     status = builder_.refuse("Use frames of the stream elementwise only, or as first frames",
                              "an input is taken from frames of the stream that arrive after its "
@@ -139,8 +181,10 @@ Status Pulsifier::outputs() {
     PulsedWire& wire = builder_.wire_of(whole_.outputs[i]);
     if (value_mentions(whole_.fact(whole_.outputs[i]).konst, options_.symbol)) {
       builder_.enter(whole_.outputs[i].node);
-      return builder_.refusal(str_cat("output ", whole_.output_names[i], " tells the length of the "
-                                      "stream, ", options_.symbol),
+      return builder_.refusal(str_cat("output ", whole_.output_names[i],
+                                      " tells the length of the "
+                                      "stream, ",
+                                      options_.symbol),
                               "The length is known at the end: count the frames in the app, and "
                               "choose other outputs");
     }
@@ -269,7 +313,10 @@ void Pulsifier::describe(Report* report) {
     own.outputs.push_back(stream_of(whole_.output_names[i], whole_.outputs[i]));
     out_axes.push_back(own.outputs.back().axis);
     delays.push_back(own.outputs.back().delay);
-    lengths.push_back(own.outputs.back().axis < 0 ? "" : own.outputs.back().length.to_string());
+    const std::optional<Dim>& known_after = builder_.wire_of(whole_.outputs[i]).known_after;
+    if (known_after) own.outputs.back().length = whole_.scope.simplify(*known_after);
+    lengths.push_back(
+        own.outputs.back().axis < 0 && !known_after ? "" : own.outputs.back().length.to_string());
   }
   own.approximations = builder_.approximations();
   own.wires = wires();
@@ -331,9 +378,11 @@ Result<Graph> Pulsifier::run(Report* report) {
   if (!refusals_.empty()) return all_of(refusals_);
   RILL_TRY(outputs());
   describe(report);
-  const bool any_output = std::any_of(
-      whole_.outputs.begin(), whole_.outputs.end(),
-      [&](const OutletId& outlet) { return builder_.wire_of(outlet).stream.has_value(); });
+  const bool any_output =
+      std::any_of(whole_.outputs.begin(), whole_.outputs.end(), [&](const OutletId& outlet) {
+        const PulsedWire& wire = builder_.wire_of(outlet);
+        return wire.stream.has_value() || wire.known_after.has_value();
+      });
   if (!any_output) {
     return fail(Code::kPulse, "no output of the model streams along ", options_.symbol);
   }

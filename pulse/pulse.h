@@ -20,7 +20,9 @@ struct Stream {
   int axis = -1;      ///< -1: static
   int64_t pulse = 0;  ///< frames per step
   int64_t delay = 0;  ///< frames of this wire to drop
-  Dim length;         ///< frames of the whole stream, in the stream symbol
+  /// Frames of the whole stream, in the stream symbol. Of a static output that is known at the end
+  /// only: how much of the symbol must have gone by.
+  Dim length;
 };
 
 /// How a wire of the whole graph streams, and why it lags.

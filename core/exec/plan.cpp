@@ -372,6 +372,7 @@ void describe_streams(const Graph& graph, Plan* plan) {
     const auto length = parse_dim(lengths->second.data<std::string>()[i]);
     if (!length.ok()) continue;
     plan->outputs[i].stream.length = *length;
+    if (plan->outputs[i].stream.axis < 0) continue;
     plan->outputs[i].stream.early = early_frames(*plan, plan->outputs[i].stream);
   }
 }

@@ -114,7 +114,8 @@ struct PlanStream {
   int axis = -1;
   int64_t pulse = 0;
   int64_t delay = 0;
-  Dim length;  ///< logical frames, in the stream symbol; invalid if unknown
+  Dim length;  ///< logical frames, in the stream symbol; invalid if unknown. Of a static output: how
+               ///< much of the symbol must have gone by until it is known, 0 if it always is
   /// Of an output that may end before the inputs do: how many frames at most a stream gives before
   /// it knows that they lie behind the end.
   int64_t early = 0;

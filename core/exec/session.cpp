@@ -239,6 +239,11 @@ int64_t Session::steps_left() const noexcept {
   }
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const PlanStream& stream = plan_->outputs[i].stream;
+    if (stream.axis < 0 && plan_->stream_pulse > 0) {
+      const int64_t known = stream.length.eval(bindings_).value_or(0);
+      needed = std::max(needed,
+                        steps(known - clock_.position(plan_->stream_pulse), plan_->stream_pulse));
+    }
     if (stream.axis < 0 || stream.pulse == 0) continue;
     const int64_t frames = output_frames(i);
     if (frames < 0) return -1;

@@ -111,6 +111,11 @@ class PulseBuilder {
   /// Say that output i, which streams, has the same frame at every position, before its beginning
   /// too: it meets any delay as it is. `frame`: that frame if it is known, else null.
   virtual void set_steady(int i, TensorPtr frame) = 0;
+  /// Say that output i does not stream, and is known at the end of the stream only: once all frames
+  /// of a stream have gone by, on a wire of the pulsed graph.
+  virtual Status set_final(int i, OutletId pulsed, OutletId wire, const StreamFact& stream) = 0;
+  /// Tell whether anything reads output i in the whole graph.
+  virtual bool is_used(int i) const = 0;
   /// Say that output i does not stream, and is valid from the pulse on that has number `ready`.
   virtual void set_latched(int i, OutletId pulsed, int64_t ready) = 0;
   /// Say that output i cannot stream: an error if anything needs it.

@@ -20,15 +20,17 @@ void Scan::fields(FieldVisitor& visitor) {
   visitor.field("skip", skip);
   visitor.field("reset_every_turn", reset_every_turn);
   visitor.field("external_state", external_state);
+  visitor.field("limit", limit);
 }
 
 std::string Scan::attributes() const {
-  std::string out = str_cat("skip=", skip, " reset=", reset_every_turn, " body=",
-                            reinterpret_cast<uintptr_t>(body.get()));
+  std::string out = str_cat("skip=", skip, " limit=", limit, " reset=", reset_every_turn,
+                            " body=", reinterpret_cast<uintptr_t>(body.get()));
   for (const Input& in : inputs) {
     out += str_cat(" in(", static_cast<int>(in.kind), ",", in.axis, ",", in.chunk, ")");
   }
-  for (const Output& o : outputs) out += str_cat(" out(", o.result, ",", o.last, ",", o.axis, ",", o.chunk, ")");
+  for (const Output& o : outputs)
+    out += str_cat(" out(", o.result, ",", o.last, ",", o.axis, ",", o.chunk, ")");
   for (const int r : state_results) out += str_cat(" state(", r, ")");
   return out;
 }
@@ -73,8 +75,8 @@ Result<Facts> Scan::infer(FactSpan in) const {
       scans = true;
       RILL_CHECK(input.axis >= 0 && input.axis < in[i].rank(), "no axis ", input.axis, " in ",
                  in[i]);
-      RILL_CHECK(input.chunk != 0 && input.chunk > INT32_MIN && input.chunk < INT32_MAX,
-                 "chunk ", input.chunk);
+      RILL_CHECK(input.chunk != 0 && input.chunk > INT32_MIN && input.chunk < INT32_MAX, "chunk ",
+                 input.chunk);
       const auto frames = in[i].dim(static_cast<int>(input.axis)).to_int();
       RILL_CHECK(!frames || *frames % std::abs(input.chunk) == 0, "chunk ", input.chunk,
                  " does not divide the ", *frames, " frames of input ", i);
@@ -130,20 +132,22 @@ Status Scan::declutter(Rewrite& rewrite) const {
   RILL_ASSIGN(Graph settled, rill::declutter(*body));
   simpler->body = std::make_shared<const Graph>(std::move(settled));
   simpler->settled_ = true;
-  RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, simpler,
-                                           rewrite.mapped_inputs(rewrite.node())));
+  RILL_ASSIGN(const auto out,
+              rewrite.wire(rewrite.node().name, simpler, rewrite.mapped_inputs(rewrite.node())));
   return rewrite.replace(out);
 }
 
 Status Scan::fuse(Rewrite& rewrite) const {
-  RILL_TRY(fuse_recurrent(*this, rewrite));
+  if (limit == Dim(0)) {
+    RILL_TRY(fuse_recurrent(*this, rewrite));
+  }
   if (rewrite.replacement() || fused_) return {};
   auto faster = std::make_shared<Scan>(*this);
   RILL_ASSIGN(Graph fused, rill::fuse(*body));
   faster->body = std::make_shared<const Graph>(std::move(fused));
   faster->fused_ = true;
-  RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, faster,
-                                           rewrite.mapped_inputs(rewrite.node())));
+  RILL_ASSIGN(const auto out,
+              rewrite.wire(rewrite.node().name, faster, rewrite.mapped_inputs(rewrite.node())));
   return rewrite.replace(out);
 }
 
@@ -177,7 +181,9 @@ Status Scan::save(SaveCtx& ctx) const {
     RILL_ASSIGN(const std::string wire, ctx.in(static_cast<int>(i)));
     RILL_ASSIGN(const std::string parameter, ctx.body_input(*body, i));
     switch (inputs[i].kind) {
-      case Kind::kFull: item(&full, str_cat("(\"", parameter, "\", ", wire, ")")); break;
+      case Kind::kFull:
+        item(&full, str_cat("(\"", parameter, "\", ", wire, ")"));
+        break;
       case Kind::kScan:
         item(&scan, str_cat("(\"", parameter, "\", ", wire, ", ", inputs[i].axis, ", ",
                             inputs[i].chunk, ")"));
@@ -197,8 +203,9 @@ Status Scan::save(SaveCtx& ctx) const {
   }
   ctx.assign_all(str_cat("tract_core_scan(body = \"", fragment, "\", scan = [", scan, "], full = [",
                          full, "], state = [", state, "], output = [", output, "], skip = ", skip,
-                         ", reset_every_turn = ", reset_every_turn ? 1 : 0, ", external_state = ",
-                         external_state ? 1 : 0, ")"));
+                         ", reset_every_turn = ", reset_every_turn ? 1 : 0,
+                         ", external_state = ", external_state ? 1 : 0,
+                         limit == Dim(0) ? "" : str_cat(", limit = ", nnef_text(limit)), ")"));
   return {};
 }
 
@@ -212,11 +219,13 @@ struct Tuple {
     return *found;
   }
   Result<OutletId> wire(LoadCtx& ctx, size_t i) const {
-    if (i >= items->size()) return fail(Code::kArg, "expected a wire at place ", i + 1, " of a tuple");
+    if (i >= items->size())
+      return fail(Code::kArg, "expected a wire at place ", i + 1, " of a tuple");
     return ctx.to_wire((*items)[i]);
   }
   Result<int64_t> integer(LoadCtx& ctx, size_t i) const {
-    if (i >= items->size()) return fail(Code::kArg, "expected a number at place ", i + 1, " of a tuple");
+    if (i >= items->size())
+      return fail(Code::kArg, "expected a number at place ", i + 1, " of a tuple");
     RILL_ASSIGN(const Dim dim, ctx.to_dim((*items)[i]));
     return dim.as_int();
   }
@@ -240,7 +249,8 @@ bool same_name(std::string_view a, std::string_view b) {
   const auto mangled = [](std::string_view text) {
     std::string out;
     for (const char c : text) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    if (!out.empty() && !std::isalpha(static_cast<unsigned char>(out[0])) && out[0] != '_') out = "_" + out;
+    if (!out.empty() && !std::isalpha(static_cast<unsigned char>(out[0])) && out[0] != '_')
+      out = "_" + out;
     return out;
   };
   return mangled(a) == mangled(b);
@@ -250,7 +260,8 @@ Result<int> result_index(std::span<const std::string> results, const std::string
   for (size_t i = 0; i < results.size(); ++i) {
     if (same_name(results[i], name)) return static_cast<int>(i);
   }
-  return fail(Code::kArg, "the body has no result \"", name, "\"; its results are ", join(results, ", "));
+  return fail(Code::kArg, "the body has no result \"", name, "\"; its results are ",
+              join(results, ", "));
 }
 
 struct Wiring {
@@ -272,7 +283,8 @@ Status find_parameter(LoadCtx& ctx, const std::string& parameter, const std::vec
     wiring->op.inputs.push_back(input);
     return {};
   }
-  for (const auto& [list, kind] : {std::pair{&full, Kind::kFull}, std::pair{&state, Kind::kState}}) {
+  for (const auto& [list, kind] :
+       {std::pair{&full, Kind::kFull}, std::pair{&state, Kind::kState}}) {
     for (const Tuple& tuple : *list) {
       RILL_ASSIGN(const std::string name, tuple.text(0));
       if (!same_name(name, parameter)) continue;
@@ -330,6 +342,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(wiring.op.skip, ctx.integer("skip"));
   RILL_ASSIGN(wiring.op.reset_every_turn, ctx.boolean("reset_every_turn"));
   RILL_ASSIGN(wiring.op.external_state, ctx.boolean("external_state"));
+  RILL_ASSIGN(wiring.op.limit, ctx.dim("limit"));
   RILL_CHECK(wiring.op.skip >= 0, "skip ", wiring.op.skip, ": expected none below 0");
   RILL_ASSIGN(Graph body, ctx.fragment_graph(fragment, facts));
   size_t states = 0;
@@ -338,8 +351,8 @@ Result<Value> load(LoadCtx& ctx) {
     if (states >= stated.size()) return fail(Code::kArg, "a state without a result");
     const Fact& next = body.fact(body.outputs[static_cast<size_t>(stated[states++])]);
     if (!next.same_type(facts[i])) {
-      return fail(Code::kShape, "state \"", parameters[i], "\" is ", facts[i],
-                  " at first and ", next, " afterwards");
+      return fail(Code::kShape, "state \"", parameters[i], "\" is ", facts[i], " at first and ",
+                  next, " afterwards");
     }
   }
   wiring.op.body = std::make_shared<const Graph>(std::move(body));
@@ -353,7 +366,7 @@ const NnefOp kOps[] = {
      "fragment tract_core_scan(body: string, scan: (string, tensor<scalar>, integer, integer)[], "
      "full: (string, tensor<scalar>)[], state: (string, tensor<scalar>, string)[], "
      "output: (string, string, integer, integer)[], skip: integer = 0, "
-     "reset_every_turn: logical = false, external_state: logical = false) "
+     "reset_every_turn: logical = false, external_state: logical = false, limit: integer = 0) "
      "-> (outputs: tensor<scalar>[]);",
      load}};
 

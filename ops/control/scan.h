@@ -15,8 +15,8 @@ namespace rill::ops {
 /// that of the body. Iterations: ceil(extent / |chunk|) of the first scanned input.
 /// Types: all plain ones. Errors: kShape, kDType where body and inputs do not fit.
 /// Stream: along the scanned axis forwards, with the states kept from pulse to pulse, where pulses
-/// hold whole chunks; backwards is refused, unless each pulse may be its own future, and so are last
-/// outputs. Along an axis that the body carries frame by frame, the loop runs anew in each pulse.
+/// hold whole chunks; last outputs are known at the end. Backwards is refused, unless each pulse may be
+/// its own future. Along an axis that the body carries frame by frame, the loop runs anew in each pulse.
 /// Source: tract_core_scan.
 struct Scan final : OpBase<Scan> {
   struct Input {
@@ -39,6 +39,9 @@ struct Scan final : OpBase<Scan> {
   int64_t skip = 0;                ///< iterations of the stream that do not run
   bool reset_every_turn = false;
   bool external_state = false;
+  /// Iterations of the stream after which no more run, so that last outputs stay; without end if it
+  /// is 0. May mention the stream symbol.
+  Dim limit = 0;
 
   std::string_view name() const override { return "Scan"; }
   void fields(FieldVisitor& visitor) override;

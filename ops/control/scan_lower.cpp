@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/control/scan.h"
+#include "ops/stream/frames.h"
 
 namespace rill::ops {
 namespace {
@@ -32,6 +33,8 @@ struct FullOutput {
 struct LastOutput {
   Operand result;
   Operand out;
+  Operand kept;  ///< the output itself, unless it `keeps` what the body gave last
+  bool keeps = false;
 };
 
 struct LoopArgs {
@@ -42,6 +45,7 @@ struct LoopArgs {
   std::vector<LastOutput> last;
   int64_t iterations = 0;
   int64_t skip = 0;
+  std::shared_ptr<const Dim> limit;  ///< null: none
   bool reset_every_turn = false;
   Ref counter;  ///< iterations of the stream so far
 };
@@ -61,15 +65,18 @@ void clear(const View& view) {
 
 void run_loop(const LoopArgs& loop, const Frame& frame) noexcept {
   auto& counter = *frame.ptr<int64_t>(loop.counter);
+  const int64_t limit = loop.limit ? length_now(*loop.limit, frame) : INT64_MAX;
   if (counter <= loop.skip || loop.reset_every_turn) {
     for (const State& state : loop.states) {
       copy_view(frame.view(state.initial), frame.view(state.kept));
     }
   }
+  bool ran = false;
   for (int64_t i = 0; i < loop.iterations; ++i) {
     const int64_t back = loop.iterations - 1 - i;
-    const bool skipped = counter < loop.skip;
+    const bool skipped = counter < loop.skip || counter >= limit;
     ++counter;
+    ran |= !skipped;
     if (skipped) {
       for (const FullOutput& out : loop.full) {
         clear(moved(frame.view(out.out), (out.backward ? back : i) * out.chunk_bytes));
@@ -89,7 +96,11 @@ void run_loop(const LoopArgs& loop, const Frame& frame) noexcept {
       copy_view(frame.view(state.result), frame.view(state.kept));
     }
   }
-  for (const LastOutput& out : loop.last) copy_view(frame.view(out.result), frame.view(out.out));
+  // What the body gave last is kept: another pulse may not run it at all.
+  for (const LastOutput& out : loop.last) {
+    if (ran || !out.keeps) copy_view(frame.view(out.result), frame.view(out.kept));
+    if (out.keeps) copy_view(frame.view(out.kept), frame.view(out.out));
+  }
 }
 
 }  // namespace
@@ -150,7 +161,12 @@ Status lower_scan(const Scan& scan, Lowering& lowering) {
     writes.push_back(out.ref);
     reads.push_back(result.ref);
     if (output.last) {
-      loop.last.push_back({result, out});
+      Operand kept = out;
+      if (!(scan.limit == Dim(0))) {
+        kept.ref = lowering.state(std::max<int64_t>(1, kept.volume()) * dtype_size(kept.dtype));
+        writes.push_back(kept.ref);
+      }
+      loop.last.push_back({result, out, kept, !(scan.limit == Dim(0))});
       continue;
     }
     const int axis = static_cast<int>(output.axis);
@@ -160,6 +176,7 @@ Status lower_scan(const Scan& scan, Lowering& lowering) {
     loop.full.push_back(full);
   }
   loop.skip = scan.skip;
+  if (!(scan.limit == Dim(0))) loop.limit = std::make_shared<const Dim>(scan.limit);
   loop.reset_every_turn = scan.reset_every_turn;
   loop.counter = lowering.state(sizeof(int64_t));
   reads.insert(reads.end(), body.buffers.begin(), body.buffers.end());

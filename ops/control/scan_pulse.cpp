@@ -35,14 +35,23 @@ class Along {
                                     "\" runs backwards within each pulse: each pulse is its own "
                                     "future"));
     }
+    bool any_last = false;
+    for (size_t i = 0; i < scan_.outputs.size(); ++i) {
+      any_last |= scan_.outputs[i].last && b_.is_used(static_cast<int>(i));
+    }
+    if (any_last && !backward) pulsed->limit = Dim(pulsed->skip) + turns();
     RILL_ASSIGN(const auto outlets, b_.add("", pulsed, wires_));
     for (size_t i = 0; i < scan_.outputs.size(); ++i) {
       const int slot = static_cast<int>(i);
       const Scan::Output& output = scan_.outputs[i];
+      if (output.last && backward) {
+        b_.set_refused(slot,
+                       b_.refuse("Take the outputs of all frames",
+                                 "the last value of a backward loop is that of the first frame"));
+        continue;
+      }
       if (output.last) {
-        b_.set_refused(
-            slot, b_.refuse("Take the outputs of all frames",
-                            "the last value of the loop is known at the end of the stream only"));
+        RILL_TRY(b_.set_final(slot, outlets[i], wires_[static_cast<size_t>(longest_)], last_));
         continue;
       }
       StreamFact stream;
@@ -93,9 +102,16 @@ class Along {
       const auto at = static_cast<size_t>(i);
       const int64_t later = iterations_ * chunk_of(i) - streams[at].delay;
       RILL_ASSIGN(wires_[at], b_.delay(wires_[at], streams[at], later, 0));
+      if (longest_ >= 0) continue;
+      longest_ = i;
+      last_ = streams[at];
+      last_.delay += later;
     }
     return {};
   }
+
+  /// How often the loop turns for the whole stream.
+  Dim turns() const { return ceil_div(last_.dim, chunk_of(longest_)); }
 
   int64_t chunk_of(int i) const { return std::abs(scan_.inputs[static_cast<size_t>(i)].chunk); }
 
@@ -103,6 +119,8 @@ class Along {
   const Scan& scan_;
   std::vector<OutletId> wires_;
   int64_t iterations_ = 0;  ///< turns of the loop before the first frame
+  int longest_ = -1;        ///< the input whose frames are counted
+  StreamFact last_;         ///< how it streams
 };
 
 /// Follow the streaming axis through the body: where it lies in each wire, -1 where it is absent.

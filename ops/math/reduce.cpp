@@ -13,6 +13,7 @@
 #include "ops/math/elements.h"
 #include "ops/math/integers.h"
 #include "ops/math/reduce_lower.h"
+#include "ops/stream/whole.h"
 
 namespace rill::ops {
 namespace {
@@ -242,12 +243,24 @@ Status Reduce::pulsify(PulseBuilder& b) const {
   const auto stream = b.stream(0);
   const bool whole =
       stream && std::find(reduced.begin(), reduced.end(), stream->axis) != reduced.end();
-  if (whole) {
-    return b.refuse("Reduce over windows of frames, by a pool, or in the app",
-                    "reduces streaming axis ", stream->axis,
-                    ": every output needs the whole stream");
+  if (!whole) return Op::pulsify(b);
+  const bool known = b.in(0).dtype == DType::kF32 && !is_arg(kind_of);
+  if (!known || reduced[0] != stream->axis) {
+    return b.refuse(
+        "Reduce over windows of frames, by a pool, or in the app; or sum floats, with the "
+        "streaming axis in front of the other reduced ones",
+        "reduces streaming axis ", stream->axis, ": every output needs the whole stream");
   }
-  return Op::pulsify(b);
+  StreamFact own = *stream;
+  RILL_ASSIGN(const OutletId x, b.materialise(b.wire(0), &own));
+  auto op = std::make_shared<PulseReduce>();
+  op->kind = static_cast<int64_t>(kind_of);
+  op->reduced = reduced;
+  op->lanes = reduced[0] == b.in(0).rank() - static_cast<int64_t>(reduced.size());
+  op->delay = own.delay;
+  op->length = own.dim;
+  RILL_ASSIGN(const OutletId out, b.add1("", std::move(op), {x}));
+  return b.set_final(0, out, x, own);
 }
 
 Status Reduce::declutter(Rewrite& rewrite) const {

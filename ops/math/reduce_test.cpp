@@ -88,7 +88,7 @@ TEST(Reduce, OfChannelsStreams) {
 
 TEST(Reduce, OfFramesIsRefused) {
   expect_refused(graph_of({{"x", "5, S"}}, "y = sum_reduce(x, axes = [1]); z = sub(x, y);", "z"), 2,
-                 "needs the whole stream");
+                 "known at the end of the stream only");
 }
 
 TEST(Reduce, IsWrittenAndReadBack) {

@@ -18,6 +18,25 @@ TEST(PulseCases, FirstFramesMeetAllOthers44) {
   expect_streams(y(conv("x", {3}) + " * " + slice(slice("x", 2, 0), 1, 2)), {{4}, 1, 1, 2, "S-2"});
 }
 
+// As the exporter writes x[:, :, :3]: no more frames than there are.
+TEST(PulseCases, FirstFramesOfAStreamThatIsLongEnough) {
+  std::string text =
+      document("1, 1, S",
+               "  n = squeeze(slice(tract_core_shape_of(x), axes = [0], begin = [2], "
+               "end = [3]), axes = [0]);\n"
+               "  f = slice(x, axes = [2], begin = [0], end = [min(3, n)]);\n"
+               "  y = x - mean_reduce(f, axes = [2]);\n");
+  expect_refused(text, 3, "y", "Reduce");
+  text.insert(text.find("graph network"), "extension tract_assert S >= 3;\n");
+  const Graph graph = loaded(text);
+  auto streamed = StreamedRun::make(graph, 3);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  EXPECT_EQ(streamed->output().delay, 0);
+  for (const int64_t length : {3, 4, 7, 12}) {
+    EXPECT_EQ(stream_problem(graph, &*streamed, length), "") << length;
+  }
+}
+
 TEST(PulseCases, FramesAreNumbered45) {
   const std::string range =
       "unsqueeze(tract_core_cast(tract_core_range(0, S, 1), to = 'f32'), axes = [1])";
@@ -175,8 +194,7 @@ TEST(PulseCases, TheLengthIsNoNumberOfAStream67To68) {
                           "  n = tract_core_cast(slice(tract_core_shape_of(x), axes = [0], "
                           "begin = [0], end = [1]), to = 'f32');\n  y = x * unsqueeze(n, axes "
                           "= [1]);\n"),
-                 4, "n", "Cast");
-  expect_refused(y("tract_core_cast(tract_core_shape_of(x), to = 'f32')"), 4, "y", "");
+                 4, "y", "value");
   expect_refused(y(slice("x", -2, 0)), 4, "y", "Slice");
   const std::string two = document("S",
                                    "  w = tract_core_external(shape = [2 * S], datum_type = "
@@ -194,6 +212,52 @@ TEST(PulseCases, AModelStreamsAlongOneSymbol) {
   ASSERT_FALSE(twice.ok());
   EXPECT_NE(twice.error().to_string().find("one symbol"), std::string::npos);
   expect_refused(document("S, S", "  y = relu(x);\n"), 4, "x", "two axes");
+}
+
+/// Stream a graph whose output is known at the end, at every length.
+void expect_known_at_the_end(const std::string& text, std::vector<int64_t> pulses) {
+  const Graph graph = loaded(text);
+  for (const int64_t pulse : pulses) {
+    auto streamed = StreamedRun::make(graph, pulse);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    EXPECT_EQ(streamed->output().axis, -1);
+    auto reloaded = streamed->reloaded();
+    ASSERT_TRUE(reloaded.ok()) << reloaded.error().to_string();
+    for (int64_t length = 1; length <= 150; length += 1 + length / 12) {
+      if (is_too_short(graph, length)) continue;
+      EXPECT_EQ(stream_problem(graph, &*streamed, length), "") << pulse << ", " << length << text;
+      EXPECT_EQ(stream_problem(graph, &*reloaded, length), "") << pulse << ", " << length << text;
+    }
+  }
+}
+
+TEST(PulseCases, ReductionsAreKnownAtTheEnd) {
+  for (const char* reduce : {"sum_reduce", "mean_reduce", "max_reduce", "min_reduce"}) {
+    const std::string over = std::string(reduce) + "(c, axes = ";
+    const std::string last = "  c = " + conv("x", {3, 1, 1, 1, 1}) + ";\n  y = " + over + "[2]);\n";
+    expect_known_at_the_end(document("1, 1, S", last), {1, 4, 16});
+    expect_known_at_the_end(document("2, S, 3", "  c = x * 1.5;\n  y = " + over + "[1]);\n"),
+                            {1, 5});
+    expect_known_at_the_end(document("2, S, 3", "  c = x * 1.5;\n  y = " + over + "[1, 2]);\n"),
+                            {1, 5});
+  }
+  // A classifier over all frames.
+  expect_known_at_the_end(
+      document("1, 2, S",
+               "  c = relu(slice(x, axes = [2], begin = [2], end = [-1]));\n"
+               "  m = squeeze(mean_reduce(c, axes = [2]), axes = [2]);\n"
+               "  y = softmax(matmul(m, [[0.3, -0.7, 0.2], [0.9, 0.1, -0.4]]), axes = [1]);\n"),
+      {1, 4});
+  expect_refused(y("x - mean_reduce(x, axes = [2])"), 4, "y", "Reduce");
+}
+
+TEST(PulseCases, LastStatesAreKnownAtTheEnd) {
+  const std::string start = "('h', [[[0.1]]], 'h_t')";
+  expect_known_at_the_end(
+      loop("1, 1, S", "('a', x, 2, 1)", start, "('h_t', 'last', 2, 1)", "leaky"), {1, 4});
+  expect_known_at_the_end(loop("1, 1, S", "('a', z, 2, 1)", start, "('h_t', 'last', 2, 1)", "leaky",
+                               "  z = " + conv("x", {3}) + ";\n"),
+                          {1, 4});
 }
 
 }  // namespace

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "core/graph/op.h"
+#include "ops/math/reduce.h"
+
+namespace rill::ops {
+
+/// Tell expressions in the length of the stream.
+/// Shapes: no input -> that of `value`. Types: dims.
+/// Stream: zeros until the end is known.
+/// Source: tract_core_shape_of, of a stream.
+struct PulseLength final : OpBase<PulseLength> {
+  TensorPtr value;  ///< of dims
+  explicit PulseLength(TensorPtr dims) : value(std::move(dims)) {}
+
+  std::string_view name() const override { return "PulseLength"; }
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return false; }
+  OpPtr with_symbol(std::string_view symbol, const Dim& by) const override;
+  Status lower(Lowering& lowering) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+/// Combine all frames of a stream that have gone by.
+/// `lanes`: sums run by the lanes that a whole reduction of trailing axes has.
+/// Shapes: [.., p, ..] -> [.., 1, ..] on the reduced axes, the streaming axis first among them.
+/// Types: f32. Errors: kShape for a missing axis, kDType.
+/// Stream: frame n of `length` lies at position n + delay.
+/// Accuracy: the bits of the whole reduction.
+/// Source: NNEF 1.0, `sum_reduce` and its kin, of a stream.
+struct PulseReduce final : OpBase<PulseReduce> {
+  int64_t kind = 0;  ///< a ReduceKind: kSum, kProduct, kMin or kMax
+  std::vector<int64_t> reduced;
+  bool lanes = false;
+  int64_t delay = 0;
+  Dim length;
+
+  std::string_view name() const override { return "PulseReduce"; }
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return false; }
+  Status lower(Lowering& lowering) const override;
+  Tolerance tolerance() const override { return Tolerance::kRounding; }
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops
