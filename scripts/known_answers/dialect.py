@@ -13,12 +13,16 @@ import sys
 
 import numpy as np
 
+import dense
 import tract
 from cases import CASES, case, f, f32, i64, write
 
 TABLES = "tract folds no casts of tables of that size: it takes them from files"
 ABSENT = "tract lacks it"
 DIFFERS = {
+    "ConvOfIntegersIsExact": "tract convolves floats and quantised numbers",
+    "EinsumOfIntegersIsExact": "tract has no kernel for products of i64",
+    "ComplexNumbersArePairs": "tract needs to be built with complex numbers",
     "SeparableDeconvMixesThenSpreads": "tract refuses the same padding of filters of one tap",
     "SplitTakesRatios": ABSENT,
     "ConstantRepeatsOneValue": ABSENT,
@@ -673,7 +677,7 @@ def onnx_operators():
 
 
 GROUPS = [resizes, grid_samples, norms, cells, attention, attentions, recurrences, gru_sequences, mixtures, windows,
-          quantised, khronos, fragments, onnx_operators]
+          quantised, khronos, fragments, onnx_operators, *dense.GROUPS]
 
 if __name__ == "__main__":
     if "--tract" in sys.argv:
