@@ -165,7 +165,7 @@ rill_status run_turn(const char* function, const rill_turn& turn) {
   return RILL_OK;
 }
 
-/// Frames of the output that has the most still to come.
+/// Frames of the output that has the most still to come; one for a value that is known at the end.
 int64_t frames_left(const rill_session& session) {
   int64_t most = 0;
   const auto& outputs = session.plan->plan->outputs;
@@ -176,7 +176,7 @@ int64_t frames_left(const rill_session& session) {
     const int64_t out = session.session->position(stream.pulse);
     most = std::max(most, stream.delay + frames - std::max(out, stream.delay));
   }
-  return most;
+  return most == 0 && session.session->steps_left() > 0 ? 1 : most;
 }
 
 }  // namespace
