@@ -272,7 +272,7 @@ void Builder::set_refused(int i, Status why) {
 Status Builder::refusal(std::string cause, std::string_view way_out) const {
   return fail(Code::kPulse, cause)
       .in_node(node().name, node().op->name())
-      .at("", node().line)
+      .at(node().line > 0 ? "graph.nnef" : "", node().line)
       .hint(way_out);
 }
 

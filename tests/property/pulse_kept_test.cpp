@@ -205,6 +205,22 @@ TEST(PulseCases, TheLengthIsNoNumberOfAStream67To68) {
   expect_refused(both, 4, "y", "Add");
 }
 
+TEST(PulseCases, AllReasonsAreToldWithTheirLines) {
+  const auto refused = StreamedRun::make(
+      loaded(document("1, 1, S",
+                      "  a = softmax(x, axes = [2]);\n  b = concat([x, x], axis = 2);\n"
+                      "  y = a + " +
+                          slice("x", -2, 0) + ";\n",
+                      "y, b")),
+      4);
+  ASSERT_FALSE(refused.ok());
+  const std::string text = refused.error().to_string();
+  for (const char* part : {"3 reasons", "graph.nnef:7", "graph.nnef:8", "graph.nnef:9", "Softmax",
+                           "Concat", "Slice", "axis 2"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+  }
+}
+
 TEST(PulseCases, AModelStreamsAlongOneSymbol) {
   auto once = StreamedRun::make(loaded(y("relu(x)")), 4);
   ASSERT_TRUE(once.ok());
