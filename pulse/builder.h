@@ -91,6 +91,7 @@ class Builder final : public PulseBuilder {
     OutletId source;
     StreamFact stream;  ///< of the source
     StreamBorder border;
+    int64_t out_delay = 0;  ///< of the wire that has them laid out
   };
 
   Result<int64_t> meeting_delay();

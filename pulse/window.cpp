@@ -109,11 +109,12 @@ Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const Stream
   if (border.after > 0) {
     RILL_ASSIGN(wire, hold(wire, stream));
   }
-  const Bordered bordered{wire, *stream, border};
+  Bordered bordered{wire, *stream, border};
   const int64_t out_delay =
       std::max({stream->delay - border.before, int64_t{0}, begin_of(*stream, border, pulse)});
   RILL_ASSIGN(const OutletId out, lay_border(bordered, out_delay, 0));
   stream->delay = out_delay;
+  bordered.out_delay = out_delay;
   bordered_.insert_or_assign(out, bordered);
   return out;
 }
@@ -144,7 +145,9 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
   RILL_ASSIGN(const int64_t p, pulse_of(wire, stream->axis));
   RILL_TRY(check_stride(p, window.stride));
   const auto bordered = bordered_.find(wire);
-  if (bordered != bordered_.end() && window.before == 0 && window.after == 0) {
+  // A slice of the wire begins later.
+  if (bordered != bordered_.end() && bordered->second.out_delay == stream->delay &&
+      window.before == 0 && window.after == 0) {
     return bordered_window(bordered->second, stream, window);
   }
   if (stream->has_prefix() && window.before > 0 && !same_fill(stream->fill, compact_fill(pad))) {

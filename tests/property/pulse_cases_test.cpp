@@ -341,6 +341,12 @@ TEST(Regression, ConstantFramesAroundAStreamThatEndsEarly) {
   expect_frames(y(pad(slice("x", 2, -3), 3, 1, "0.569")), 1);
 }
 
+TEST(Regression, AWindowBehindASliceOfRepeatedFrames) {
+  const std::string sliced = slice(pad("x", 3, 3, "0.0", "replicated"), 3, 0);
+  expect_frames(document("1, 1, S", "  s = " + sliced + ";\n  y = " + conv("s", {1}) + ";\n"), 1);
+  expect_frames(document("1, 1, S", "  s = " + sliced + ";\n  y = " + conv("s", {3}) + ";\n"), 2);
+}
+
 TEST(Regression, SumsOverChannelsRoundAlikeForAnyPulse) {
   expect_frames(document("1, 3, S", "  y = x - mean_reduce(x, axes = [1]);\n"), 1);
 }
