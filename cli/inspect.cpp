@@ -223,7 +223,9 @@ void Inspection::print_text() const {
   for (const OutputRow& output : outputs_) {
     const PlanStream& stream = output.io->stream;
     if (stream.axis < 0) {
-      fmt::print("output {}: does not stream\n", output.io->name);
+      const bool late = stream.length.valid() && !(stream.length == Dim(0));
+      fmt::print("output {}: {}\n", output.io->name,
+                 late ? "one value, known at the end of the stream" : "does not stream");
       continue;
     }
     fmt::print("output {}: delay {} frames = {}; {} frames per step, the first in step {}\n",
