@@ -12,6 +12,9 @@
 namespace rill::ops {
 namespace {
 
+/// How many pairs of a query and a key are looked at, at most.
+constexpr double kMostLooks = 2e6;
+
 /// Scores of this and less have no weight left: their exponential is 0 beside any other.
 constexpr double kHidden = -1e4;
 
@@ -162,17 +165,20 @@ Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symb
   const Positions positions(graph, symbol);
   std::vector<Limit> limits = Limits(graph, symbol).take(used, at);
   Band band;
-  double reach = 4;
-  for (const Limit& limit : limits) positions.scan(limit.wire, &band.period, &reach);
+  Positions::Numbers numbers;
+  for (const Limit& limit : limits) positions.collect(limit.wire, &numbers);
+  band.period = numbers.period;
   std::erase_if(limits, [&](const Limit& limit) {
     return positions.shift(limit.wire, limit.at, band.period) != 0.0;
   });
   // Beyond this, differences of positions have passed all that they are compared with.
-  const double far = 2 * (reach + 4) * static_cast<double>(band.period);
+  const double far = 2 * (numbers.reach + 4) * static_cast<double>(band.period);
   const auto all = static_cast<size_t>(band.period);
   band.first.assign(all, INT64_MIN);
   band.last.assign(all, INT64_MAX);
-  if (limits.empty() || far > 1000) return band;
+  // Near the beginning, numbers that positions are clamped to may matter: all queries are looked at.
+  const double queries = static_cast<double>(band.period) + (numbers.clamped ? far : 0);
+  if (limits.empty() || queries * far > kMostLooks) return band;
   const Seen seen(positions, limits);
   const auto limit = static_cast<int64_t>(far);
   const int64_t base = (limit / band.period + 2) * band.period;
@@ -186,8 +192,7 @@ Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symb
         last = std::max(last, d);
       }
     };
-    // Near the beginning, numbers that positions are clamped to may matter.
-    for (int64_t query = phase; query <= base; query += band.period) look(query);
+    for (int64_t query = phase; numbers.clamped && query <= base; query += band.period) look(query);
     look(base + phase);
     const auto at_phase = static_cast<size_t>(phase);
     // A query that sees no key at all gives NaN, whatever it has.

@@ -215,24 +215,30 @@ std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) c
   }
 }
 
-void Positions::scan(OutletId outlet, int64_t* period, double* reach) const {
+void Positions::collect(OutletId outlet, Numbers* numbers) const {
   const Node& node = node_of(outlet);
-  if (const auto* part = node.op->as<Trilu>()) *reach += std::abs(static_cast<double>(part->k));
+  if (const auto* part = node.op->as<Trilu>()) {
+    numbers->reach += std::abs(static_cast<double>(part->k));
+  }
   if (const auto* range = node.op->as<Range>()) {
-    *reach += std::abs(static_cast<double>(range->start.to_int().value_or(0)));
+    numbers->reach += std::abs(static_cast<double>(range->start.to_int().value_or(0)));
   }
   const auto* binary = node.op->as<Binary>();
-  if (binary && binary->kind_of != BinaryKind::kMul) {
+  const auto is = [&](BinaryKind kind) { return binary && binary->kind_of == kind; };
+  numbers->clamped |= is(BinaryKind::kMin) || is(BinaryKind::kMax);
+  if (binary && !is(BinaryKind::kMul)) {
     for (const OutletId& input : node.inputs) {
       const auto number = uniform(graph_.fact(input).konst);
       if (!number || !std::isfinite(*number)) continue;
-      *reach += std::abs(*number);
-      const auto divisor = static_cast<int64_t>(std::abs(*number));
-      if (binary->kind_of != BinaryKind::kDiv || divisor < 1 || divisor > 1 << 16) continue;
-      *period = std::min<int64_t>(std::lcm(*period, divisor), int64_t{1} << 20);
+      const auto divisor = static_cast<int64_t>(std::min(std::abs(*number), 1e6));
+      if (!is(BinaryKind::kDiv)) {
+        numbers->reach += std::abs(*number);
+      } else if (divisor >= 1 && divisor <= 1 << 16) {
+        numbers->period = std::min<int64_t>(std::lcm(numbers->period, divisor), int64_t{1} << 20);
+      }
     }
   }
-  for (const OutletId& input : node.inputs) scan(input, period, reach);
+  for (const OutletId& input : node.inputs) collect(input, numbers);
 }
 
 }  // namespace rill::ops

@@ -19,9 +19,13 @@ class Positions {
   /// By how much the value grows if both positions grow by `by`; nothing if that is not the same
   /// for all that are far from the beginning.
   std::optional<double> shift(OutletId outlet, Square at, int64_t by) const;
-  /// A multiple of all numbers that positions are divided by, and a bound on what they are compared
-  /// with.
-  void scan(OutletId outlet, int64_t* period, double* reach) const;
+  /// What numbers a wire is made with.
+  struct Numbers {
+    int64_t period = 1;    ///< a multiple of all that positions are divided by
+    double reach = 4;      ///< a bound on what positions, so divided, are compared with
+    bool clamped = false;  ///< there is a minimum or a maximum
+  };
+  void collect(OutletId outlet, Numbers* numbers) const;
 
  private:
   /// A wire at its place, with what it is made of: found once, computed for many positions.

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <string>
 
 #include "tests/property/pulse_cases.h"
@@ -85,6 +86,32 @@ TEST(PulseCases, AttentionBehindAWindow61) {
   std::string text = attention(chunks(3, 1, 0), shorter);
   text.replace(text.find("range(0, S, 1)"), 14, "range(0, S - 3, 1)");
   for (const int64_t pulse : {1, 2, 3, 5}) expect_frames(with_infinity(text), pulse, kTolerance);
+}
+
+// A query waits for the end of the last chunk that it sees, as far as pulses do not bring it.
+TEST(PulseCases, AttentionWaitsNoLongerThanItMust) {
+  for (int size = 1; size <= 4; ++size) {
+    for (const auto& [left, right] : {std::pair{0, 0}, {1, 1}, {0, 2}}) {
+      for (const int64_t pulse : {1, 2, 6}) {
+        SCOPED_TRACE(str_cat("chunks of ", size, ", ", left, " to the left, ", right,
+                             " to the right, pulse ", pulse));
+        const std::string text = with_infinity(attention(chunks(size, left, right)));
+        const int64_t common = std::gcd(pulse, size);
+        expect_shape(text, {{pulse}, 1, 1, (right + 1) * size - common, "S"});
+        const Graph graph = loaded(text);
+        auto streamed = StreamedRun::make(graph, pulse);
+        ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+        for (const int64_t length : {1, 2, 5, 12, 19}) {
+          EXPECT_EQ(stream_problem(graph, &*streamed, length, kTolerance), "") << length;
+        }
+      }
+    }
+  }
+}
+
+TEST(PulseCases, AttentionToLargeChunks) {
+  expect_shape(with_infinity(attention(chunks(64, 8, 0))), {{64, 128}, 1, 1, 0, "S"});
+  expect_shape(with_infinity(attention(chunks(32, 4, 1))), {{32, 96}, 1, 1, 32, "S"});
 }
 
 TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {
