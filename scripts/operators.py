@@ -29,6 +29,7 @@ REGISTRIES = {
 EACH = "frame by frame"
 WINDOW = "history, padding at both ends"
 OTHER = "frame by frame on other axes"
+AT_END = f"{OTHER}; over all frames, known at the end"
 PULSED = "part of pulsed models"
 
 # registry | tier | operators | types | streaming | what it does
@@ -37,7 +38,7 @@ tract_nnef | A | external | f32, i64, bool | an input streams | an input of the 
 tract_nnef | A | variable | all | constant | a tensor of the archive
 tract_nnef | A | reshape | all | splits and merges behind the streaming axis | other axes for the same elements
 tract_nnef | A | transpose squeeze unsqueeze | all | the axis follows | axes moved, dropped, added
-tract_nnef | A | concat stack | all | constant frames in front and behind; {OTHER} | tensors side by side
+tract_nnef | A | concat stack | all | constant or kept frames in front and behind; {OTHER} | tensors side by side
 tract_nnef | B | unstack | all | {OTHER} | the slices along an axis
 tract_nnef | A | slice | all | moves the delay, no data | a range of an axis, with a stride
 tract_nnef | A | tile | all | {OTHER} | repeated copies
@@ -63,8 +64,8 @@ tract_nnef | A | deconv | floats | overlapping parts are kept and added | a tran
 tract_nnef | A | max_pool_with_index max_pool | numbers | {WINDOW} | the maximum of windows, and where it is
 tract_nnef | A | box avg_pool | floats | {WINDOW} | the sum or mean of windows
 tract_nnef | B | debox | floats | overlapping parts are kept and added | windows spread out and added
-tract_nnef | A | sum_reduce max_reduce argmax_reduce | numbers | {OTHER} | along axes, kept as 1
-tract_nnef | B | min_reduce argmin_reduce | numbers | {OTHER} | along axes, kept as 1
+tract_nnef | A | sum_reduce max_reduce argmax_reduce | numbers | {AT_END} | along axes, kept as 1
+tract_nnef | B | min_reduce argmin_reduce | numbers | {AT_END} | along axes, kept as 1
 tract_nnef | B | any_reduce all_reduce | bool | {OTHER} | along axes, kept as 1
 tract_nnef | A | softmax | floats | {OTHER} | jointly over axes
 tract_nnef | C | constant | f32, i64, bool | constant | values in the text
@@ -73,7 +74,7 @@ tract_nnef | C | logarithmic_quantize | floats | {EACH} | rounded to powers of t
 tract_nnef | A | sqr | floats | {EACH} | x^2
 tract_nnef | B | rsqr log2 | floats | {EACH} | x^-2; the logarithm of base 2
 tract_nnef | C | clamp softabs | floats | {EACH} | between limits; sqrt(x^2 + epsilon)
-tract_nnef | A | mean_reduce | floats | {OTHER} | the mean along axes
+tract_nnef | A | mean_reduce | floats | {AT_END} | the mean along axes
 tract_nnef | B | moments | floats | {OTHER} | mean and variance along axes
 tract_nnef | A | relu softplus prelu | floats | {EACH} | rectifiers
 tract_nnef | C | elu | floats | {EACH} | a rectifier
@@ -84,7 +85,7 @@ tract_nnef | C | local_response_normalization local_mean_normalization local_var
 tract_nnef | C | l1_normalization l2_normalization | floats | {OTHER} | by the norm along axes
 tract_nnef | A | batch_normalization | floats | {EACH} | by given mean and variance
 tract_core | A | tract_core_cast | all but strings | {EACH} | to another type
-tract_core | A | tract_core_shape_of | all | constant | the shape, as dims
+tract_core | A | tract_core_shape_of | all | the length is known at the end | the shape, as dims
 tract_core | A | tract_core_external | all but strings | an input streams | an input of any type
 tract_core | A | tract_core_gather | all; integer indices | on the indices | slices at indices
 tract_core | B | tract_core_gather_elements tract_core_gather_nd | all; integer indices | on the indices | elements and slices at indices
@@ -94,7 +95,7 @@ tract_core | B | tract_core_one_hot | integers to f32 | {EACH} | indices as unit
 tract_core | B | tract_core_topk | numbers | {OTHER} | the largest or smallest, sorted
 tract_core | A | tract_core_range | numbers, dims | counts the frames | numbers at one distance
 tract_core | A | tract_core_trilu | all | {OTHER} | one side of a diagonal
-tract_core | B | tract_core_broadcast | all | {OTHER} | unit axes repeated
+tract_core | B | tract_core_broadcast | all | {OTHER}; to the length of a stream | unit axes repeated
 tract_core | A | tract_core_einsum | numbers, dims, block-quantised | on axes that are kept | sums of products along named axes
 tract_core | C | tract_core_einsum_q | integers, quantised | on axes that are kept | the same of quantised numbers
 tract_core | C | tract_core_matmul tract_core_qmatmul | numbers; integers | on axes that are kept | products with numbered axes
@@ -116,7 +117,7 @@ tract_core | C | tract_core_scaled_rms_norm | floats, in f32 | {OTHER} | the sam
 tract_core | C | tract_core_clamped_swiglu | f16, f32 to f32 | {EACH} | a gated unit with limits
 tract_core | C | tract_core_lstm_epilogue tract_core_gru_epilogue | f16, f32 | {EACH} | the gates of one step
 tract_core | C | tract_core_gru_seq | f32 | as a loop | a whole GRU
-tract_core | A | tract_core_scan | all | along its axis; backwards refused | a loop with states
+tract_core | A | tract_core_scan | all | along its axis, last values known at the end; backwards refused | a loop with states
 tract_core | C | tract_core_submodel | all | as its nodes | another model of the archive
 tract_core | C | tract_core_downsample | all | strides that divide the pulse | every n-th element
 tract_core | C | tract_core_dyn_slice | all | as slice | a range of an axis
