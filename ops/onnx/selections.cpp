@@ -250,7 +250,7 @@ Result<Dim> count_symbol(LoadCtx& ctx, std::string_view argument, std::string_vi
 Result<Value> load_non_zero(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
   auto op = std::make_shared<NonZero>();
-  RILL_ASSIGN(op->count, count_symbol(ctx, "count_symbol", "x"));
+  RILL_ASSIGN(op->count, count_symbol(ctx, "count_symbol", "nonzero"));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
   return Value(out);
 }
@@ -269,7 +269,7 @@ Result<Value> load_suppression(LoadCtx& ctx) {
   RILL_ASSIGN(const int64_t form, ctx.integer("center_point_box"));
   RILL_CHECK(form == 0 || form == 1, "center_point_box ", form, ": expected 0 or 1");
   op->center = form == 1;
-  RILL_ASSIGN(op->count, count_symbol(ctx, "", "n"));
+  RILL_ASSIGN(op->count, count_symbol(ctx, "", "boxes"));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {boxes, scores}));
   return Value(out);
 }

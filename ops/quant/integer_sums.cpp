@@ -1,5 +1,5 @@
 // Sums of products of quantised numbers whose zero points and scales are arguments: read as the
-// differences, the sums in i32, the product with the scales and the rounding that they consist of.
+// differences, the sums, the product with the scales and the rounding that they consist of.
 // y = clamp(round_half_even((sum (a - a0) (b - b0) + bias) * a_scale * b_scale / c_scale) + c0)
 // Source: tract, `tract_core_einsum_q`, `tract_core_qmatmul`, `tract_core_qconv`; B. Jacob et al.,
 // Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference,
@@ -56,15 +56,17 @@ OutletId shifted(Wiring& w, OutletId x, OutletId zero) {
   return w.minus(w.cast(x, DType::kI32), w.cast(zero, DType::kI32));
 }
 
-/// Bring sums to the output: all in f64, which holds every i32 and every product with a scale.
+/// Bring sums to the output, in f64, which holds every i32 and every product with a scale. What is
+/// to have 8 bits is rounded in f32, since tract rounds no f64.
 OutletId rescaled(Wiring& w, OutletId sums, const Scales& scales, DType type) {
   const OutletId factor =
       w.binary(BinaryKind::kDiv,
                w.times(w.cast(scales.scale[0], DType::kF64), w.cast(scales.scale[1], DType::kF64)),
                w.cast(scales.scale[2], DType::kF64));
   const OutletId real = w.times(w.cast(sums, DType::kF64), factor);
-  const OutletId rounded = w.unary(UnaryKind::kRoundEven, real);
-  const OutletId placed = w.plus(rounded, w.cast(scales.zero[2], DType::kF64));
+  const DType within = dtype_size(type) == 1 ? DType::kF32 : DType::kF64;
+  const OutletId rounded = w.unary(UnaryKind::kRoundEven, w.cast(real, within));
+  const OutletId placed = w.plus(rounded, w.cast(scales.zero[2], within));
   switch (type) {
     case DType::kQI8:
       return w.cast(placed, DType::kI8);
@@ -252,13 +254,18 @@ Result<Value> load_qconv(LoadCtx& ctx) {
   conv.has_bias = false;
   RILL_ASSIGN(conv.window, load_window(ctx, {shape.begin() + 2, shape.end()}, 0));
   RILL_ASSIGN(conv.groups, groups_of(ctx, in));
-  // What is padded stands for 0, as it does once the zero point is taken away.
-  const OutletId sums = w.add(std::make_shared<Conv>(conv),
-                              {shifted(w, x, scales.zero[1]), shifted(w, filter, scales.zero[0])});
+  // What is padded stands for 0, as it does once the zero point is taken away. Sums in f64 are
+  // exact, and tract reads them.
+  const auto real = [&](OutletId wire, OutletId zero) {
+    return w.cast(shifted(w, wire, zero), DType::kF64);
+  };
+  const OutletId sums =
+      w.add(std::make_shared<Conv>(conv), {real(x, scales.zero[1]), real(filter, scales.zero[0])});
   std::vector<Dim> per_channel(static_cast<size_t>(in.rank()), Dim(1));
   per_channel[1] = volume(w.fact(bias).shape);
   bias = w.reshape(bias, per_channel);
-  return as_type(w, rescaled(w, w.plus(sums, bias), scales, type), scales, type);
+  const OutletId biased = w.plus(sums, w.cast(bias, DType::kF64));
+  return as_type(w, rescaled(w, biased, scales, type), scales, type);
 }
 
 constexpr NnefOp kOps[] = {

@@ -3,6 +3,7 @@
 
     python3 scripts/known_answers/dialect.py > ops/nn/known_answers.inc
     python3 scripts/known_answers/dialect.py --tract    # hold the answers against tract 0.23.9
+    python3 scripts/known_answers/dialect.py --tract build/bin/rill-tract   # and what rill writes
 
 The functions here follow the documents that define the operators (ONNX, PyTorch, the papers), in
 double precision where they can. tract gives the same, but where `DIFFERS` says otherwise.
@@ -683,5 +684,5 @@ if __name__ == "__main__":
     if "--tract" in sys.argv:
         for group in GROUPS:
             group()
-        tract.check(CASES, DIFFERS)
+        tract.check(CASES, DIFFERS, (sys.argv[2:] or [None])[0])
     write("dialect.py", GROUPS)
