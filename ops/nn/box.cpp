@@ -1,5 +1,6 @@
 #include "core/graph/rewrite.h"
 #include "ops/nn/pool_lower.h"
+#include "ops/stream/frames.h"
 
 namespace rill::ops {
 namespace {
@@ -41,6 +42,9 @@ struct SumPool final : OpBase<SumPool> {
     RILL_CHECK(x.rank() == window.axes() + 2, "input ", x, " for a window over ", window.axes(),
                " axes");
     RILL_TRY(window.check(x.rank() - 2));
+    RILL_CHECK(counted.before >= 0 && counted.before < kMostFrames &&
+                   counted.delay > -kMostFrames && counted.delay < kMostFrames,
+               "delay ", counted.delay, ", before ", counted.before, " are out of range");
     if (!is_float(x.dtype)) return fail(Code::kDType, "input ", x, ": expected floats");
     Fact out = Fact::of(x.dtype, {x.dim(0), x.dim(1)});
     for (int i = 0; i < window.axes(); ++i) out.shape.push_back(window.output(i, x.dim(i + 2)));

@@ -2,6 +2,7 @@
 
 #include "core/graph/rewrite.h"
 #include "ops/nn/pool_lower.h"
+#include "ops/stream/frames.h"
 
 namespace rill::ops {
 namespace {
@@ -37,6 +38,8 @@ struct MaxPool final : OpBase<MaxPool> {
     RILL_CHECK(x.rank() == window.axes() + 2, "input ", x, " for a window over ", window.axes(),
                " axes");
     RILL_TRY(window.check(x.rank() - 2));
+    RILL_CHECK(before >= 0 && before < kMostFrames && delay > -kMostFrames && delay < kMostFrames,
+               "delay ", delay, ", before ", before, " are out of range");
     if (!is_float(x.dtype) && !is_int(x.dtype)) {
       return fail(Code::kDType, "input ", x, ": expected numbers");
     }
