@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Export small PyTorch modules with torch_to_nnef, with rill-tract as the runtime that it checks with.
+
+usage: check_io.py RILL_TRACT [--tract PROGRAM] [NAME ...]
+
+The exporter runs the module in PyTorch, writes archive and bundle, and has the program compare; its
+own rules decide. With --tract, what rill-tract fails is tried with that program, and counts only if
+that one passes. Exit status 77 where torch or torch_to_nnef is not installed; run.sh installs them.
+"""
+
+import contextlib
+import io
+import logging
+import pathlib
+import subprocess
+import sys
+import tempfile
+import warnings
+
+try:
+    import torch  # noqa: F401
+    from torch_to_nnef import TractNNEF, export_model_to_nnef
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+from cases import CASES
+
+
+def outcome(program, module, inputs, axes, folder):
+    names = [f"input_{i}" for i in range(len(inputs))]
+    with torch.no_grad():
+        result = module(*inputs)
+    count = len(flat(result))
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    target = TractNNEF(
+        version.stdout.split()[1], check_io=True, specific_tract_binary_path=pathlib.Path(program),
+        dynamic_axes={"input_0": axes} if axes else None)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            export_model_to_nnef(module, inputs, folder / "m.nnef.tgz", target, input_names=names,
+                                 output_names=[f"output_{i}" for i in range(count)],
+                                 log_level=logging.CRITICAL)
+    except Exception as error:  # the exporter raises many kinds
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def flat(result):
+    if isinstance(result, (tuple, list)):
+        return [tensor for item in result for tensor in flat(item)]
+    return [result]
+
+
+def main():
+    arguments = sys.argv[1:]
+    peer = None
+    if "--tract" in arguments:
+        at = arguments.index("--tract")
+        peer = arguments[at + 1]
+        del arguments[at:at + 2]
+    program, names = arguments[0], arguments[1:]
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    passed, failed, not_exported = 0, [], []
+    for name, module, inputs, axes in CASES:
+        if names and name not in names:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            error = outcome(program, module, inputs, axes, pathlib.Path(folder))
+        if not error:
+            passed += 1
+            continue
+        other = ""
+        if peer:
+            with tempfile.TemporaryDirectory() as folder:
+                other = outcome(peer, module, inputs, axes, pathlib.Path(folder))
+        if other or "NotImplemented" in error.split(":")[0]:
+            not_exported.append(name)
+            continue
+        failed.append(name)
+        print(f"{name}: {error[:1500]}\n")
+    print(f"{passed} passed, {len(failed)} failed: {' '.join(failed)}")
+    print(f"not exported, or failed by tract as well: {' '.join(not_exported)}")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
