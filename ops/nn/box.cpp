@@ -70,6 +70,7 @@ struct SumPool final : OpBase<SumPool> {
     return {{{0}, {0}}, {{1}, {1}}};
   }
   Status pulsify(PulseBuilder& b) const override {
+    if (!b.stream(0)) return Op::pulsify(b);
     const int axis = b.stream(0)->axis;
     if (axis < 2) return Op::pulsify(b);
     SumPool pulsed = *this;

@@ -66,6 +66,7 @@ struct MaxPool final : OpBase<MaxPool> {
     return tracks;
   }
   Status pulsify(PulseBuilder& b) const override {
+    if (!b.stream(0)) return Op::pulsify(b);
     const int axis = b.stream(0)->axis;
     if (axis < 2) return Op::pulsify(b);
     if (with_index && axis > 2) {
