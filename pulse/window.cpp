@@ -73,6 +73,9 @@ Result<OutletId> Builder::materialise(OutletId wire, StreamFact* stream) {
   return out;
 }
 
+/// Keeps sums of borders and delays far from overflow; no memory holds as many frames.
+constexpr int64_t kMaxBorder = int64_t{1} << 40;
+
 Status Builder::check_stride(int64_t frames, int64_t stride) const {
   if (frames % stride == 0) return {};
   const int64_t own = options_.pulse.to_int().value_or(1);
@@ -104,6 +107,10 @@ Result<OutletId> Builder::lay_border(const Bordered& bordered, int64_t out_delay
 }
 
 Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const StreamBorder& border) {
+  if (std::max(border.before, border.after) > kMaxBorder) {
+    return refusal(str_cat("a border of ", std::max(border.before, border.after), " frames"),
+                   str_cat("Use at most ", kMaxBorder));
+  }
   RILL_ASSIGN(wire, materialise(wire, stream));
   RILL_ASSIGN(const int64_t pulse, pulse_of(wire, stream->axis));
   if (border.after > 0) {

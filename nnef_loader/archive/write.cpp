@@ -40,7 +40,9 @@ struct Sink {
 
 la_ssize_t push(archive* a, void* client, const void* bytes, size_t size) {
   auto* const sink = static_cast<Sink*>(client);
-  sink->failure = sink->file->write({static_cast<const std::byte*>(bytes), size});
+  if (sink->failure.ok()) {
+    sink->failure = sink->file->write({static_cast<const std::byte*>(bytes), size});
+  }
   if (sink->failure.ok()) return static_cast<la_ssize_t>(size);
   archive_set_error(a, EIO, "cannot write");
   return -1;
@@ -111,9 +113,9 @@ Status write_entries(archive* a, Container container, std::span<const Entry> ent
 Status write_packed(const std::string& path, Container container, std::span<const Entry> entries) {
   RILL_ASSIGN(AtomicFile file, AtomicFile::create(path));
   const Utf8Locale locale;
+  Sink sink{&file, {}};  // outlives the handle, which writes what is left when it is freed
   const WriteHandle handle(archive_write_new());
   if (!handle) return fail(Code::kNoMem, "no memory to write ", path);
-  Sink sink{&file, {}};
   const Status written = write_entries(handle.get(), container, entries, path, &sink);
   if (!sink.failure.ok()) return sink.failure;
   RILL_TRY(written);

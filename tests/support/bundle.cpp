@@ -16,7 +16,9 @@ Arrays read_bundle(const std::string& path) {
   Arrays out;
   for (const auto& [name, tensor] : *tensors) {
     Array array = Array::zeros(static_cast<rill_dtype>(tensor.dtype()), tensor.shape());
-    std::memcpy(array.bytes.data(), tensor.raw(), array.bytes.size());
+    if (!array.bytes.empty()) {
+      std::memcpy(array.bytes.data(), tensor.raw(), array.bytes.size());
+    }
     out.emplace(name, std::move(array));
   }
   return out;
