@@ -3,7 +3,6 @@
 #include "api/src/turns.h"
 
 #include <cstdio>
-#include <cstring>
 
 #include "api/src/errors.h"
 #include "api/src/handles.h"
@@ -55,11 +54,7 @@ rill_status check_turn(const char* function, const rill_turn& turn) {
     return refuse(RILL_E_STATE, "%s: this stream is pushed: use rill_push, rill_pull, rill_finish",
                   function);
   }
-  // A caller in C may have put any number there.
-  int kind = 0;
-  static_assert(sizeof kind == sizeof turn.kind);
-  std::memcpy(&kind, &turn.kind, sizeof kind);
-  switch (kind) {
+  switch (turn.kind) {
     case RILL_TURN_STEP:
       return check_step(function, session);
     case RILL_TURN_PARTIAL:
@@ -67,7 +62,7 @@ rill_status check_turn(const char* function, const rill_turn& turn) {
     case RILL_TURN_FLUSH:
       return check_flush(function, session);
   }
-  return refuse(RILL_E_ARG, "%s: no kind of turn: %d", function, kind);
+  return refuse(RILL_E_ARG, "%s: no kind of turn: %d", function, static_cast<int>(turn.kind));
 }
 
 rill_status announce_end(const rill_turn& turn) {

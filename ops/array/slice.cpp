@@ -29,7 +29,8 @@ T strided(const T& from, const T& out, int64_t axis, int64_t step) {
   T view = from;
   const auto i = static_cast<size_t>(axis);
   view.shape = out.shape;
-  view.stride[i] = from.stride[i] * step;
+  // One element needs no stride, and any step leads to one.
+  view.stride[i] = out.shape[i] > 1 ? from.stride[i] * step : 0;
   return view;
 }
 

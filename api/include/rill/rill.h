@@ -36,7 +36,14 @@ typedef struct rill_model rill_model;
 typedef struct rill_plan rill_plan;
 typedef struct rill_session rill_session;
 
-typedef enum rill_status {
+/* In C++ too, an enumeration may hold any number that a caller puts there. */
+#ifdef __cplusplus
+#define RILL_ANY_INT : int
+#else
+#define RILL_ANY_INT
+#endif
+
+typedef enum rill_status RILL_ANY_INT {
   RILL_OK = 0,
   RILL_E_ARG = 1,         /**< a pointer, index, count or text that makes no sense */
   RILL_E_IO = 2,          /**< a file cannot be read or written */
@@ -52,7 +59,7 @@ typedef enum rill_status {
   RILL_E_INTERNAL = 12
 } rill_status;
 
-typedef enum rill_dtype {
+typedef enum rill_dtype RILL_ANY_INT {
   RILL_BOOL = 0,
   RILL_U8 = 1,
   RILL_U16 = 2,
@@ -74,7 +81,7 @@ typedef enum rill_dtype {
   RILL_BLOB = 18
 } rill_dtype;
 
-typedef enum rill_dir { RILL_INPUT = 0, RILL_OUTPUT = 1 } rill_dir;
+typedef enum rill_dir RILL_ANY_INT { RILL_INPUT = 0, RILL_OUTPUT = 1 } rill_dir;
 
 /* ---- library -------------------------------------------------------------------------------- */
 
@@ -110,7 +117,7 @@ typedef struct rill_error_info {
 /** Tell the parts of the last failure of this thread. Texts are valid as for rill_last_error. */
 RILL_API rill_status rill_last_error_info(rill_error_info* info);
 
-typedef enum rill_log_level { RILL_LOG_WARN = 1, RILL_LOG_INFO = 2 } rill_log_level;
+typedef enum rill_log_level RILL_ANY_INT { RILL_LOG_WARN = 1, RILL_LOG_INFO = 2 } rill_log_level;
 typedef void (*rill_log_fn)(void* user, rill_log_level level, const char* message);
 /** Have messages up to a level handed over; null stops it. The library itself prints nothing.
  *  Thread: call it before other threads use rill; `log` is called on the thread that loads. */
@@ -322,7 +329,7 @@ RILL_API rill_status rill_valid_frames(const rill_session* session, size_t outpu
  *  output came out. Both pointers may be null. Real-time: yes. */
 RILL_API rill_status rill_position(const rill_session* session, size_t output, int64_t* frames_in,
                                    int64_t* frames_out);
-typedef enum rill_turn_kind {
+typedef enum rill_turn_kind RILL_ANY_INT {
   RILL_TURN_STEP = 0,    /**< as rill_step */
   RILL_TURN_PARTIAL = 1, /**< as rill_step_partial, with `valid_frames` */
   RILL_TURN_FLUSH = 2    /**< as rill_flush */
@@ -389,5 +396,7 @@ RILL_API rill_status rill_run(rill_session* session, const rill_view* inputs, si
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
+
+#undef RILL_ANY_INT
 
 #endif /* RILL_RILL_H_ */
