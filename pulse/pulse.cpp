@@ -274,16 +274,15 @@ bool Pulsifier::late_end_is_fine() {
   return true;
 }
 
-/// States of sessions move between pulses that give every wire the same delay.
+/// States of sessions move between pulses that give every wire the same delay. As texts: tract
+/// takes no list of more than a few integers for a property.
 void Pulsifier::keep_wires(const std::vector<Wire>& wires) {
-  std::vector<std::string> names;
-  std::vector<int64_t> delays;
+  std::vector<std::string> told;
   for (const Wire& wire : wires) {
-    names.push_back(wire.slot > 0 ? str_cat(wire.name, ":", wire.slot) : wire.name);
-    delays.push_back(wire.delay);
+    told.push_back(str_cat(wire.delay, " ", wire.name));
+    if (wire.slot > 0) told.back() += str_cat(":", wire.slot);
   }
-  pulsed_.properties.insert_or_assign("rill.pulse.wires", texts(names));
-  pulsed_.properties.insert_or_assign("rill.pulse.delays", ints(delays));
+  pulsed_.properties.insert_or_assign("rill.pulse.wires", texts(told));
   pulsed_.properties.insert_or_assign("rill.pulse.late_end", ints({late_end_is_fine() ? 1 : 0}));
   pulsed_.properties.insert_or_assign(kFingerprintProperty, texts({to_text(fingerprint(whole_))}));
 }

@@ -29,7 +29,12 @@ if(TARGET rill_program)
   add_test(NAME exporter
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/exporter/check_io.py"
                    "$<TARGET_FILE:rill_tract_program>")
-  set_tests_properties(exporter PROPERTIES LABELS exporter SKIP_RETURN_CODE 77 TIMEOUT 1800)
+  # Written archives in the other engine; skipped where it is not installed.
+  add_test(NAME tract_reads_written
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tract/written.py"
+                   "$<TARGET_FILE:rill_tract_program>" "${models}")
+  set_tests_properties(exporter tract_reads_written PROPERTIES LABELS peers SKIP_RETURN_CODE 77
+                                                               TIMEOUT 1800)
 endif()
 
 # An app would have to be built with the sanitizers too.

@@ -1,6 +1,7 @@
 #include "core/exec/plan.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <numeric>
 
@@ -330,6 +331,22 @@ std::array<uint64_t, 2> model_of(const Graph& graph) {
   return fingerprint(graph);
 }
 
+/// Each text is a delay in frames, a space and the wire's name.
+void read_wires(const std::vector<std::string>& told, Plan* plan) {
+  for (const std::string& text : told) {
+    int64_t delay = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, delay);
+    if (error != std::errc() || rest == end || *rest != ' ') {
+      plan->wires.clear();
+      plan->wire_delays.clear();
+      return;
+    }
+    plan->wires.emplace_back(rest + 1, end);
+    plan->wire_delays.push_back(delay);
+  }
+}
+
 void describe_streams(const Graph& graph, Plan* plan) {
   const auto delays = int_property(graph, "pulse.delay");
   const auto in_axes = int_property(graph, "pulse.input_axes");
@@ -345,12 +362,7 @@ void describe_streams(const Graph& graph, Plan* plan) {
   if (pulse.size() == 1) plan->stream_pulse = pulse[0];
   const auto late_end = int_property(graph, "rill.pulse.late_end");
   plan->late_end = late_end.size() == 1 && late_end[0] == 1;
-  plan->wires = text_property(graph, "rill.pulse.wires");
-  plan->wire_delays = int_property(graph, "rill.pulse.delays");
-  if (plan->wires.size() != plan->wire_delays.size()) {
-    plan->wires.clear();
-    plan->wire_delays.clear();
-  }
+  read_wires(text_property(graph, "rill.pulse.wires"), plan);
   const auto describe = [](PlanIo* io, const std::vector<int64_t>& axes, size_t i) {
     if (i >= axes.size() || axes[i] < 0 || axes[i] >= static_cast<int64_t>(io->shape.size()))
       return;

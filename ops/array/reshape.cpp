@@ -290,6 +290,12 @@ Status Reshape::declutter(Rewrite& rewrite) const {
 
 Status Reshape::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
+  if (to.empty() && count > 0) {  // tract takes no empty list for a shape
+    std::vector<int64_t> axes(static_cast<size_t>(count));
+    std::iota(axes.begin(), axes.end(), axis);
+    ctx.assign(str_cat("squeeze(", x, ", axes = ", nnef_text(axes), ")"));
+    return {};
+  }
   ctx.assign(str_cat("reshape(", x, ", shape = ", nnef_text(to), ", axis_start = ", axis,
                      ", axis_count = ", count, ")"));
   return {};

@@ -1,6 +1,7 @@
 #include "ops/array/reshape.h"
 
 #include "core/optim/optim.h"
+#include "nnef_loader/load.h"
 #include "ops/array/groups.h"
 #include "ops/math/test_support.h"
 
@@ -114,6 +115,14 @@ TEST(Reshape, RefusesToMergeAnAxisInFrontOfTheStream) {
 TEST(Reshape, RefusesAPulseThatDoesNotFillAGroup) {
   expect_refused(graph_of({{"x", "1, S"}}, "y = reshape(x, shape = [1, S / 4, 4]);"), 6,
                  "does not fill");
+}
+
+TEST(Reshape, IsWrittenWithoutAnEmptyShape) {
+  const Graph graph = graph_of({{"x", "2, 1, 1, 12"}},
+                               "y = reshape(x, shape = [], axis_start = 1, axis_count = 2);");
+  const std::string text = rill::nnef::graph_text(graph).value();
+  EXPECT_NE(text.find("squeeze(x, axes = [1, 2])"), std::string::npos) << text;
+  expect_written_and_read(graph, {random_f32(5, {2, 1, 1, 12})});
 }
 
 TEST(Reshape, IsWrittenAndReadBack) {

@@ -230,6 +230,24 @@ TEST(PulseCases, AModelStreamsAlongOneSymbol) {
   expect_refused(document("S, S", "  y = relu(x);\n"), 4, "x", "two axes");
 }
 
+// tract folds no list of 16 integers or more, and refuses properties that it can not fold.
+TEST(PulseCases, IntegerPropertiesAreShort) {
+  std::string statements = "  w0 = x;\n";
+  for (int i = 1; i <= 40; ++i) statements += str_cat("  w", i, " = sigmoid(w", i - 1, ");\n");
+  auto streamed =
+      StreamedRun::make(loaded(document("1, 1, S", statements + "  y = relu(w40);\n")), 4);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  int long_texts = 0;
+  for (const auto& [key, value] : streamed->graph().properties) {
+    if (value.dtype() != DType::kString) {
+      EXPECT_LT(value.volume(), 16) << key;
+    } else if (value.volume() >= 40) {
+      ++long_texts;
+    }
+  }
+  EXPECT_EQ(long_texts, 1) << "wires and their delays, as texts";
+}
+
 /// Stream a graph whose output is known at the end, at every length.
 void expect_known_at_the_end(const std::string& text, std::vector<int64_t> pulses) {
   const Graph graph = loaded(text);
