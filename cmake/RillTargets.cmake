@@ -27,15 +27,22 @@ if(RILL_FUZZ)
   target_compile_options(rill_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+if(RILL_EXCEPTIONS)
+  set(RILL_UNWIND -fexceptions)
+else()
+  set(RILL_UNWIND -fno-exceptions)
+endif()
+
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 
 # rill_library(<name> SOURCES ... [DEPENDS ...] [PRIVATE ...])
-# A static library of the runtime: hidden symbols, no exceptions, no RTTI.
+# A static library of the runtime: hidden symbols, no RTTI. Nothing in it throws; with exceptions it
+# can be unwound where the system has no memory left.
 function(rill_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC rill_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
-  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${RILL_UNWIND} -fno-rtti>)
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden
                         VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
 endfunction()
