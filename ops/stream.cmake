@@ -4,6 +4,8 @@ rill_op(stream/border)
 rill_op(stream/key_mask)
 rill_op(stream/latch)
 rill_op(stream/positions)
+rill_op(stream/tail)
+rill_op(stream/tally)
 rill_op(stream/whole)
 
 # How attention over a stream is put together from its parts.

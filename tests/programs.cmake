@@ -33,8 +33,12 @@ if(TARGET rill_program)
   add_test(NAME tract_reads_written
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tract/written.py"
                    "$<TARGET_FILE:rill_tract_program>" "${models}")
-  set_tests_properties(exporter tract_reads_written PROPERTIES LABELS peers SKIP_RETURN_CODE 77
-                                                               TIMEOUT 1800)
+  # Small graphs that stream in both programs, and what each makes of them.
+  add_test(NAME tract_defects
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tract/defects.py"
+                   "$<TARGET_FILE:rill_program>")
+  set_tests_properties(exporter tract_reads_written tract_defects
+                       PROPERTIES LABELS peers SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endif()
 
 # An app would have to be built with the sanitizers too.

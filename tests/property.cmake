@@ -11,6 +11,8 @@ rill_test(pulse_cases_test
           SOURCES property/pulse_attention_test.cpp property/pulse_cases.cpp
                   property/pulse_cases_test.cpp property/pulse_kept_test.cpp
           DEPENDS rill_property LABELS property)
+rill_test(defects_test SOURCES property/defects_test.cpp property/pulse_cases.cpp
+          DEPENDS rill_property LABELS property)
 rill_library(rill_laws SOURCES laws/case.cpp DEPENDS rill_property)
 target_compile_definitions(rill_laws PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 # Interposes on malloc, so that it is a program of its own.

@@ -11,6 +11,7 @@
 #include "ops/array/symbolic.h"
 #include "ops/stream/latch.h"
 #include "ops/stream/positions.h"
+#include "ops/stream/tail.h"
 
 namespace rill::ops {
 namespace {
@@ -157,6 +158,23 @@ Status pulsify_first_frames(PulseBuilder& b, StreamFact stream, int64_t begin, i
   return {};
 }
 
+constexpr int64_t kMostLast = 1 << 24;
+
+/// The last frames of a stream do not stream: they are known at its end.
+Status pulsify_last_frames(PulseBuilder& b, StreamFact stream, int64_t back, int64_t frames) {
+  RILL_ASSIGN(OutletId x, b.materialise(b.wire(0), &stream));
+  RILL_ASSIGN(x, b.hold(x, &stream));
+  auto tail = std::make_shared<PulseTail>();
+  tail->axis = stream.axis;
+  tail->overlap = back;
+  tail->frames = frames;
+  tail->delay = stream.delay;
+  tail->first = stream.dim - Dim(back);
+  RILL_ASSIGN(const OutletId shown, b.delay(x, stream, 0, back));
+  RILL_ASSIGN(const OutletId wire, b.add1("", std::move(tail), {shown}));
+  return b.set_final(0, wire, x, stream);
+}
+
 }  // namespace
 
 Status Slice::pulsify(PulseBuilder& b) const {
@@ -171,6 +189,11 @@ Status Slice::pulsify(PulseBuilder& b) const {
   }
   const Dim& frames = b.in(0).dim(static_cast<int>(axis));
   const auto skip = fixed_begin(b, begin, frames);
+  const auto back = b.scope().simplify(frames - begin).to_int();
+  const auto count = b.scope().simplify(end - begin).to_int();
+  if (!skip && back && count && *back <= kMostLast) {
+    return pulsify_last_frames(b, *stream, *back, *count);
+  }
   if (!skip) {
     return b.refuse("Take the last frames in the app, or begin at a fixed frame", "slice [", begin,
                     ", ", end, ") of streaming axis ", axis,
@@ -297,8 +320,10 @@ Result<OutletId> cut(LoadCtx& ctx, OutletId x, int64_t axis, const Dim& from, co
   const SymbolScope& scope = ctx.graph().scope;
   const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
   const Dim begin = settled(scope, from, extent);
-  // An end of 0 behind the begin means the end of the axis.
-  const bool to_the_end = to == Dim(0) && scope.proves_ge(begin, Dim(1));
+  // An end of 0 behind the begin means the end of the axis; a begin that is counted from there lies
+  // in front of it.
+  const bool from_behind = from.to_int().value_or(0) < 0;
+  const bool to_the_end = to == Dim(0) && (from_behind || scope.proves_ge(begin, Dim(1)));
   Dim end = to_the_end ? extent : settled(scope, to, extent);
   if (scope.proves_ge(begin, end)) end = begin;
   return ctx.add1(std::make_shared<Slice>(axis, begin, end), {x});

@@ -13,6 +13,7 @@
 #include "ops/math/elements.h"
 #include "ops/math/integers.h"
 #include "ops/math/reduce_lower.h"
+#include "ops/stream/tally.h"
 #include "ops/stream/whole.h"
 
 namespace rill::ops {
@@ -239,27 +240,47 @@ std::vector<AxisTrack> Reduce::axes(FactSpan in, FactSpan) const {
   return tracks;
 }
 
+namespace {
+
+/// Sums, products and extremes of f32 run by kernels, whose order a stream must keep.
+OpPtr over_stream(const Reduce& reduce, const Fact& in, const StreamFact& stream) {
+  if (in.dtype == DType::kF32 && !is_arg(reduce.kind_of)) {
+    auto op = std::make_shared<PulseReduce>();
+    op->kind = static_cast<int64_t>(reduce.kind_of);
+    op->reduced = reduce.reduced;
+    op->lanes = reduce.reduced[0] == in.rank() - static_cast<int64_t>(reduce.reduced.size());
+    op->delay = stream.delay;
+    op->length = stream.dim;
+    return op;
+  }
+  auto op = std::make_shared<PulseTally>();
+  op->kind = static_cast<int64_t>(reduce.kind_of);
+  op->reduced = reduce.reduced;
+  op->last = reduce.last;
+  op->delay = stream.delay;
+  op->length = stream.dim;
+  return op;
+}
+
+}  // namespace
+
 Status Reduce::pulsify(PulseBuilder& b) const {
   const auto stream = b.stream(0);
   const bool whole =
       stream && std::find(reduced.begin(), reduced.end(), stream->axis) != reduced.end();
   if (!whole) return Op::pulsify(b);
-  const bool known = b.in(0).dtype == DType::kF32 && !is_arg(kind_of);
+  const DType type = b.in(0).dtype;
+  const bool known = is_number(type) || type == DType::kBool;
   if (!known || reduced[0] != stream->axis) {
     return b.refuse(
-        "Reduce over windows of frames, by a pool, or in the app; or sum floats, with the "
+        "Reduce over windows of frames, by a pool, or in the app; or reduce numbers, with the "
         "streaming axis in front of the other reduced ones",
         "reduces streaming axis ", stream->axis, ": every output needs the whole stream");
   }
   StreamFact own = *stream;
-  RILL_ASSIGN(const OutletId x, b.materialise(b.wire(0), &own));
-  auto op = std::make_shared<PulseReduce>();
-  op->kind = static_cast<int64_t>(kind_of);
-  op->reduced = reduced;
-  op->lanes = reduced[0] == b.in(0).rank() - static_cast<int64_t>(reduced.size());
-  op->delay = own.delay;
-  op->length = own.dim;
-  RILL_ASSIGN(const OutletId out, b.add1("", std::move(op), {x}));
+  RILL_ASSIGN(OutletId x, b.materialise(b.wire(0), &own));
+  RILL_ASSIGN(x, b.hold(x, &own));
+  RILL_ASSIGN(const OutletId out, b.add1("", over_stream(*this, b.in(0), own), {x}));
   return b.set_final(0, out, x, own);
 }
 

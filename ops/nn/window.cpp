@@ -22,14 +22,13 @@ Status Window::check(int spatial_axes) const {
   for (size_t i = 0; i < n; ++i) {
     RILL_CHECK(kernel[i] >= 1 && kernel[i] < kLimit, "kernel extent ", kernel[i],
                ": expected at least 1");
-    RILL_CHECK(stride[i] >= 1 && stride[i] < kLimit, "stride ", stride[i],
-               ": expected at least 1");
+    RILL_CHECK(stride[i] >= 1 && stride[i] < kLimit, "stride ", stride[i], ": expected at least 1");
     RILL_CHECK(dilation[i] >= 1 && dilation[i] < kLimit, "dilation ", dilation[i],
                ": expected at least 1");
     if (same) continue;
     const auto [before, after] = padding[i];
-    RILL_CHECK(before >= 0 && after >= 0 && before < kLimit && after < kLimit, "padding (",
-               before, ", ", after, "): expected none below 0");
+    RILL_CHECK(before >= 0 && after >= 0 && before < kLimit && after < kLimit, "padding (", before,
+               ", ", after, "): expected none below 0");
   }
   return {};
 }
@@ -68,7 +67,8 @@ namespace {
 Result<std::vector<int64_t>> spatial(std::vector<int64_t> values, int skip, size_t axes,
                                      const char* what) {
   if (values.empty()) return std::vector<int64_t>(axes, 1);
-  if (static_cast<size_t>(skip) <= values.size() && values.size() == axes + static_cast<size_t>(skip)) {
+  if (static_cast<size_t>(skip) <= values.size() &&
+      values.size() == axes + static_cast<size_t>(skip)) {
     for (int i = 0; i < skip; ++i) {
       if (values[static_cast<size_t>(i)] != 1) {
         return fail(Code::kUnsupported, what, " ", values, ": expected 1 on batch and channel");
@@ -117,23 +117,27 @@ std::string window_text(const Window& window, int skip) {
   stride.insert(stride.end(), window.stride.begin(), window.stride.end());
   dilation.insert(dilation.end(), window.dilation.begin(), window.dilation.end());
   padding.insert(padding.end(), window.padding.begin(), window.padding.end());
-  return str_cat(", dilation = ", nnef_text(std::span<const int64_t>(dilation)), ", stride = ",
-                 nnef_text(std::span<const int64_t>(stride)), ", border = \"constant\", padding = ",
-                 window.same ? std::string("[]") : nnef_text(padding));
+  return str_cat(
+      ", dilation = ", nnef_text(std::span<const int64_t>(dilation)),
+      ", stride = ", nnef_text(std::span<const int64_t>(stride)),
+      ", border = \"constant\", padding = ", window.same ? std::string("[]") : nnef_text(padding));
 }
 
-bool resolve_same(Window* window, const Fact& input) {
+bool resolve_same(Window* window, const Fact& input, const SymbolScope* scope) {
   if (!window->same) return false;
   Pads padding;
   for (int i = 0; i < window->axes(); ++i) {
-    const auto extent = input.dim(i + 2).to_int();
-    if (extent) {
-      padding.push_back(window->pads(i, *extent));
-    } else if (window->stride[static_cast<size_t>(i)] == 1) {
-      padding.push_back(window->pads(i, window->extent(i)));
-    } else {
-      return false;
+    const Dim& extent = input.dim(i + 2);
+    const int64_t stride = window->stride[static_cast<size_t>(i)];
+    if (const auto number = extent.to_int()) {
+      padding.push_back(window->pads(i, *number));
+      continue;
     }
+    const Dim beyond = extent - floor_div(extent, stride) * Dim(stride);
+    const auto rest = scope ? scope->simplify(beyond).to_int() : beyond.to_int();
+    if (stride != 1 && !rest) return false;
+    // Any extent with that rest is padded alike.
+    padding.push_back(window->pads(i, stride + rest.value_or(0)));
   }
   window->same = false;
   window->padding = std::move(padding);
@@ -202,8 +206,11 @@ Result<OutletId> pulse_window(PulseBuilder& b, const Window& window, const Tenso
   if (axis == 0) return b.wire(0);
   const int spatial_axis = axis - 2;
   const auto a = static_cast<size_t>(spatial_axis);
-  if (pulsed->same && !resolve_same(pulsed, b.in(0))) {
-    return b.refuse("Pad explicitly",
+  if (pulsed->same && !resolve_same(pulsed, b.in(0), &b.scope())) {
+    return b.refuse(str_cat("Pad explicitly, or assert what is left of the length beyond whole "
+                            "strides, as in --assert '",
+                            b.symbol(), " == ", window.stride[a], " * (", b.symbol(), " / ",
+                            window.stride[a], ")'"),
                     "its padding on streaming axis ", axis,
                     " depends on the length of the stream, with stride ", window.stride[a]);
   }

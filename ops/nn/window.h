@@ -12,11 +12,11 @@ namespace rill::ops {
 /// How a window slides over the spatial axes of [N, C, spatial...]: what convolutions and pools
 /// have in common.
 struct Window {
-  std::vector<int64_t> kernel;    ///< taps per spatial axis
+  std::vector<int64_t> kernel;  ///< taps per spatial axis
   std::vector<int64_t> stride;
   std::vector<int64_t> dilation;
-  Pads padding;                   ///< per spatial axis; unused while `same` holds
-  bool same = false;              ///< pad so that the output has ceil(input / stride) frames
+  Pads padding;       ///< per spatial axis; unused while `same` holds
+  bool same = false;  ///< pad so that the output has ceil(input / stride) frames
 
   int axes() const { return static_cast<int>(kernel.size()); }
   /// Taps and gaps from the first tap to the last.
@@ -38,8 +38,9 @@ Result<Window> load_window(LoadCtx& ctx, std::vector<int64_t> kernel, int skip);
 /// entries in front.
 std::string window_text(const Window& window, int skip);
 
-/// Turn `same` into numbers where the input extents, or strides of 1, allow it.
-bool resolve_same(Window* window, const Fact& input);
+/// Turn `same` into numbers where the input extents, or what is left of them beyond whole strides, are
+/// known.
+bool resolve_same(Window* window, const Fact& input, const SymbolScope* scope = nullptr);
 
 /// Copy [N, C, spatial...] with channels innermost, borders filled with `value`; the operand itself
 /// if it already lies so and no border is asked for.

@@ -64,7 +64,7 @@ class Limits {
     int squares = 0;
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       const bool square = (*inner)[k].row >= 0 && (*inner)[k].column >= 0;
-      if (!square || is_positional(graph_, node.inputs[k])) continue;
+      if (!square || is_number(node.inputs[k], (*inner)[k])) continue;
       const bool truth = graph_.fact(node.inputs[k]).dtype == DType::kBool;
       if (truth) continue;
       next = static_cast<int>(k);
@@ -85,10 +85,15 @@ class Limits {
     return true;
   }
 
+  /// Whether a wire does not depend on any input.
+  bool is_number(OutletId wire, Square at) const {
+    return is_positional(graph_, wire) || positions_.value(wire, at, 0, 0);
+  }
+
   /// A choice between scores and a number that hides.
   void choose(const Node& node, const Squares& inner) {
     for (const size_t k : {1U, 2U}) {
-      if (!is_positional(graph_, node.inputs[k])) continue;
+      if (!is_number(node.inputs[k], inner[k])) continue;
       const auto fill = positions_.value(node.inputs[k], inner[k], 0, 0);
       const bool hides = fill && (weights_ ? *fill == 0.0 : *fill <= kHidden);
       // Where a number below all others hides every key that is seen otherwise, all count alike:

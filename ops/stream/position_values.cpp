@@ -114,6 +114,12 @@ std::optional<double> Positions::value(OutletId outlet, Square at, int64_t i, in
   }
   if (!own.known) return std::nullopt;
   const auto input = [&](size_t k) { return value(node.inputs[k], own.inputs[k], i, j); };
+  // Scores times 0, as exporters write a number of their shape.
+  if (const auto* binary = node.op->as<Binary>(); binary && binary->kind_of == BinaryKind::kMul) {
+    for (const size_t k : {0U, 1U}) {
+      if (uniform(graph_.fact(node.inputs[k]).konst) == 0.0) return 0.0;
+    }
+  }
   if (const auto* sum = node.op->as<CumSum>()) {
     const auto each = input(0);
     if (!each || sum->reverse || (sum->axis != at.row && sum->axis != at.column)) {

@@ -1,0 +1,108 @@
+#include "ops/stream/tail.h"
+
+#include <algorithm>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "ops/stream/frames.h"
+
+namespace rill::ops {
+
+void PulseTail::fields(FieldVisitor& visitor) {
+  visitor.field("axis", axis);
+  visitor.field("overlap", overlap);
+  visitor.field("frames", frames);
+  visitor.field("delay", delay);
+  visitor.field("first", first);
+}
+
+Result<Facts> PulseTail::infer(FactSpan in) const {
+  RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
+  RILL_CHECK(overlap >= 0 && overlap < kMostFrames && frames >= 0 && frames < kMostFrames &&
+                 delay > -kMostFrames && delay < kMostFrames,
+             "overlap ", overlap, ", frames ", frames, ", delay ", delay, " are out of range");
+  if (!is_plain(in[0].dtype)) return fail(Code::kDType, "cannot keep ", in[0]);
+  Fact out = in[0].without_value();
+  out.shape[static_cast<size_t>(axis)] = Dim(frames);
+  return Facts{std::move(out)};
+}
+
+Status PulseTail::eval(EvalCtx&) const {
+  return fail(Code::kUnsupported, "the end of a stream is known in a prepared plan only");
+}
+
+namespace {
+
+struct TailArgs {
+  std::shared_ptr<const PulseTail> op;
+  Operand from;
+  Operand kept;
+};
+
+void run_tail(const TailArgs& args, const Frame& frame) noexcept {
+  const PulseTail& op = *args.op;
+  if (frame.clock->end < 0) return;
+  const int axis = static_cast<int>(op.axis);
+  const int64_t shown = args.from.extent(axis);
+  const int64_t start = frame.clock->position(shown - op.overlap) - op.overlap;
+  const int64_t begin = op.first.eval(*frame.bindings).value_or(0) + op.delay;
+  const int64_t from = std::max(start, begin);
+  const int64_t to = std::min(start + shown, begin + op.frames);
+  if (from >= to) return;
+  copy_view(frames_of(frame.view(args.from), axis, from - start, to - from),
+            frames_of(frame.view(args.kept), axis, from - begin, to - from));
+}
+
+}  // namespace
+
+Status PulseTail::lower(Lowering& lowering) const {
+  const Operand& from = lowering.in(0);
+  Operand kept = lowering.out_shape(0);
+  int64_t stride = 1;
+  for (int i = kept.rank - 1; i >= 0; --i) {
+    kept.stride[static_cast<size_t>(i)] = stride;
+    stride *= kept.extent(i);
+  }
+  kept.ref = lowering.state(std::max<int64_t>(1, stride) * dtype_size(kept.dtype));
+  TailArgs args{std::make_shared<const PulseTail>(*this), from, kept};
+  args.from.konst = nullptr;
+  lowering.step(run_tail, std::move(args), {from.ref}, {kept.ref});
+  lowering.set_out(0, kept);
+  return {};
+}
+
+Status PulseTail::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string input, ctx.in(0));
+  ctx.need_registry("rill_pulse");
+  ctx.assign(str_cat("rill_pulse_tail(", input, ", axis = ", axis, ", overlap = ", overlap,
+                     ", frames = ", frames, ", delay = ", delay, ", first = ", nnef_text(first),
+                     ")"));
+  return {};
+}
+
+namespace {
+
+Result<Value> load(LoadCtx& ctx) {
+  PulseTail op;
+  RILL_ASSIGN(const OutletId input, ctx.wire("input"));
+  RILL_ASSIGN(op.axis, ctx.integer("axis"));
+  RILL_ASSIGN(op.overlap, ctx.integer("overlap"));
+  RILL_ASSIGN(op.frames, ctx.integer("frames"));
+  RILL_ASSIGN(op.delay, ctx.integer("delay"));
+  RILL_ASSIGN(op.first, ctx.dim("first"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseTail>(op), {input}));
+  return Value(out);
+}
+
+const NnefOp kOps[] = {{"rill_pulse",
+                        "fragment rill_pulse_tail<?>(input: tensor<?>, axis: integer, overlap: "
+                        "integer, frames: integer, delay: integer, first: integer) -> "
+                        "(output: tensor<?>);",
+                        load}};
+
+}  // namespace
+
+extern const OpRoom tail_room;
+const OpRoom tail_room = {"tail", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace rill::ops {
+
+/// Keep frames of a stream that are counted from its end.
+/// Shapes: [.., overlap + p, ..] -> [.., frames, ..] on `axis`: earlier frames stand in front.
+/// Types: all plain ones. Errors: kShape for a missing axis or counts out of range.
+/// Stream: the first of the kept frames has number `first`, which mentions the stream symbol, and
+/// frame n lies at position n + delay. Zeros until the end is known.
+/// Source: NNEF 1.0, `slice` of the last frames of a stream.
+struct PulseTail final : OpBase<PulseTail> {
+  int64_t axis = 0;
+  int64_t overlap = 0;
+  int64_t frames = 1;
+  int64_t delay = 0;
+  Dim first;
+
+  std::string_view name() const override { return "PulseTail"; }
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return false; }
+  Status lower(Lowering& lowering) const override;
+  Status save(SaveCtx& ctx) const override;
+};
+
+}  // namespace rill::ops
