@@ -40,7 +40,7 @@ tract_nnef | A | reshape | all | splits and merges behind the streaming axis | o
 tract_nnef | A | transpose squeeze unsqueeze | all | the axis follows | axes moved, dropped, added
 tract_nnef | A | concat stack | all | constant or kept frames in front and behind; {OTHER} | tensors side by side
 tract_nnef | B | unstack | all | {OTHER} | the slices along an axis
-tract_nnef | A | slice | all | moves the delay, no data | a range of an axis, with a stride
+tract_nnef | A | slice | all | moves the delay, no data; the last frames are known at the end | a range of an axis, with a stride
 tract_nnef | A | tile | all | {OTHER} | repeated copies
 tract_nnef | A | pad | numbers, bool | borders of constant, edge and mirrored frames | a border around
 tract_nnef | B | copy | all | {EACH} | the same
@@ -66,7 +66,7 @@ tract_nnef | A | box avg_pool | floats | {WINDOW} | the sum or mean of windows
 tract_nnef | B | debox | floats | overlapping parts are kept and added | windows spread out and added
 tract_nnef | A | sum_reduce max_reduce argmax_reduce | numbers | {AT_END} | along axes, kept as 1
 tract_nnef | B | min_reduce argmin_reduce | numbers | {AT_END} | along axes, kept as 1
-tract_nnef | B | any_reduce all_reduce | bool | {OTHER} | along axes, kept as 1
+tract_nnef | B | any_reduce all_reduce | bool | {AT_END} | along axes, kept as 1
 tract_nnef | A | softmax | floats | {OTHER} | jointly over axes
 tract_nnef | C | constant | f32, i64, bool | constant | values in the text
 tract_nnef | C | split | all | {OTHER} | parts by ratios
@@ -102,7 +102,7 @@ tract_core | C | tract_core_matmul tract_core_qmatmul | numbers; integers | on a
 tract_core | C | tract_core_qconv | integers, quantised | {WINDOW} | a convolution of quantised numbers
 tract_core | C | tract_core_softmax | floats | {OTHER} | as softmax
 tract_core | A | tract_core_log_softmax | floats | {OTHER} | the logarithm of softmax
-tract_core | B | tract_core_product_reduce | numbers, dims | {OTHER} | the product along axes
+tract_core | B | tract_core_product_reduce | numbers, dims | {AT_END} | the product along axes
 tract_core | C | tract_core_argmax_reduce_last tract_core_argmin_reduce_last | numbers | {OTHER} | the last extremum along axes
 tract_core | C | tract_core_cumsum | numbers | the sum goes on; backwards refused | running sums
 tract_core | A | tract_core_erf tract_core_hard_swish | floats, quantised | {EACH} | of every element
