@@ -228,6 +228,7 @@ void Streamer::take_outputs(int64_t tick) {
 }
 
 Result<StreamResult> Streamer::run() {
+  RILL_TRY(session_.check_length(result_.frames));
   RILL_TRY(plan_outputs());
   session_.reset();
   const int64_t last_real = std::max<int64_t>(0, input_steps_ - 1);

@@ -1,6 +1,7 @@
 # Rooms of the rarer operators of the dialect.
 
 rill_op(array/split)
+rill_op(nn/resample_stream)
 rill_op(nn/resize)
 rill_op(nn/rms_norm)
 rill_op(math/swiglu)

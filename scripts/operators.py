@@ -126,8 +126,8 @@ tract_core | A | tract_core_stft | f32 | {WINDOW} | Fourier transforms of window
 tract_core | B | tract_core_complex_to_inner_dim | floats | {EACH} | pairs (re, im) stay pairs
 tract_core | C | tract_core_inner_dim_to_complex | floats | {EACH} | pairs (re, im) stay pairs
 tract_core | B | tract_core_grid_sample | floats, in f32 | on the grid, the image static | an image at points
-tract_core | A | tract_core_resize | floats, in f32; nearest: all | whole repetitions; {OTHER} | resampled axes
-tract_core | C | nearest_upsample multilinear_upsample | floats, in f32; nearest: all | whole repetitions; {OTHER} | upsampled by whole factors
+tract_core | A | tract_core_resize | floats, in f32; nearest: all | by whole factors, up or down; {OTHER} | resampled axes
+tract_core | C | nearest_upsample multilinear_upsample | floats, in f32; nearest: all | by whole factors; {OTHER} | upsampled by whole factors
 tract_pulse | C | tract_pulse_delay | all | {PULSED} | frames of earlier pulses
 tract_pulse | C | tract_pulse_mask | all | {PULSED} | a value outside of the stream
 tract_pulse | C | tract_pulse_pulse_pad | all | {PULSED} | a border around the stream

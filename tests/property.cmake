@@ -10,6 +10,7 @@ rill_test(stream_property_test SOURCES property/stream_property_test.cpp DEPENDS
 rill_test(pulse_cases_test
           SOURCES property/pulse_attention_test.cpp property/pulse_cases.cpp
                   property/pulse_cases_test.cpp property/pulse_kept_test.cpp
+                  property/pulse_resample_test.cpp
           DEPENDS rill_property LABELS property)
 rill_test(defects_test SOURCES property/defects_test.cpp property/pulse_cases.cpp
           DEPENDS rill_property LABELS property)

@@ -231,5 +231,37 @@ TEST(StreamLength, ThatDoesNotSuitTheModelIsRefusedAndChangesNothing) {
   EXPECT_EQ(bit_difference(streamed.at("clean"), whole.at("clean")), "");
 }
 
+// A table of 20 rows, from the third on.
+TEST(StreamLength, OfMoreFramesThanATableHasRowsIsRefused) {
+  const std::string folder = RILL_SOURCE_DIR "/tests/graphs/position_table";
+  const Opened stream = open_stream(folder, {{"x", Array::noise({18, 4}, 1)}}, "S", 4);
+  ASSERT_TRUE(stream.session) << rill_last_error();
+  rill_session* session = stream.session.get();
+  for (int i = 0; i < 4; ++i) ASSERT_EQ(rill_step(session), RILL_OK) << rill_last_error();
+  EXPECT_EQ(rill_step(session), RILL_E_SHAPE);
+  EXPECT_NE(std::string(rill_last_error()).find("18 S"), std::string::npos) << rill_last_error();
+  EXPECT_EQ(rill_step_partial(session, 3), RILL_E_SHAPE);
+  EXPECT_EQ(rill_step_partial(session, 2), RILL_OK) << rill_last_error();
+
+  ASSERT_EQ(rill_session_reset(session), RILL_OK);
+  const Array frames = Array::noise({19, 4}, 1);
+  rill_view view = frames.view();
+  int64_t taken = 0;
+  EXPECT_EQ(rill_push(session, 0, &view, &taken), RILL_E_SHAPE);
+  EXPECT_NE(std::string(rill_last_error()).find("18 frames"), std::string::npos);
+  Array got = Array::zeros(RILL_F32, {20, 4});
+  const rill_view out = got.view();
+  const int64_t three[] = {3, 4};
+  view.shape = three;
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_EQ(rill_push(session, 0, &view, &taken), RILL_OK) << rill_last_error();
+    ASSERT_EQ(taken, 3);
+    int64_t given = 0;
+    ASSERT_EQ(rill_pull(session, 0, &out, &given), RILL_OK) << rill_last_error();
+  }
+  EXPECT_EQ(rill_push(session, 0, &view, &taken), RILL_E_SHAPE);
+  EXPECT_EQ(rill_finish(session), RILL_OK) << rill_last_error();
+}
+
 }  // namespace
 }  // namespace rill::test

@@ -108,6 +108,16 @@ rill_status rill_push(rill_session* session, size_t input, const rill_view* fram
                   "rill_session_reset");
   }
   const rill::api::IoText& io = *session->plan->io[RILL_INPUT][input];
+  const int64_t room = session->feed->room(input);
+  if (frames->shape[io.stream_axis] > room) {
+    const rill::Plan& plan = *session->plan->plan;
+    return refuse(
+        RILL_E_SHAPE,
+        "rill_push: the model is defined for streams of %lld %s at most, by the tables it "
+        "has or by what is asserted: there is room for %lld frames",
+        static_cast<long long>(plan.longest), plan.stream_symbol.c_str(),
+        static_cast<long long>(room));
+  }
   *taken = session->feed->push(input, view_of(io, *frames));
   return RILL_OK;
 }

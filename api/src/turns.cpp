@@ -11,8 +11,20 @@
 namespace rill::api {
 namespace {
 
+rill_status too_long(const char* function, const rill_session& session) {
+  const Plan& plan = *session.plan->plan;
+  return refuse(
+      RILL_E_SHAPE,
+      "%s: the model is defined for streams of %lld %s at most, by the tables it has or by "
+      "what is asserted: end the stream, or begin anew with rill_session_reset",
+      function, static_cast<long long>(plan.longest), plan.stream_symbol.c_str());
+}
+
 rill_status check_step(const char* function, const rill_session& session) {
-  if (!session.plan->streams() || !session.session->end_announced()) return RILL_OK;
+  if (!session.plan->streams()) return RILL_OK;
+  if (!session.session->end_announced()) {
+    return session.session->has_room() ? RILL_OK : too_long(function, session);
+  }
   return refuse(RILL_E_STATE,
                 "%s: the end of the stream is announced: bring out the tail "
                 "with rill_flush, or begin anew with rill_session_reset",

@@ -255,6 +255,12 @@ int64_t Feed::seen(size_t input) const {
   return session_->position(pulse) + in.filled;
 }
 
+int64_t Feed::room(size_t input) const {
+  const Plan& plan = session_->plan();
+  const auto most = checked_mul(plan.longest, plan.inputs[input].stream.pulse);
+  return most ? *most / plan.stream_pulse - pushed(input) : INT64_MAX;
+}
+
 int64_t Feed::pushed(size_t input) const {
   const int64_t all = seen(input) + ins_[input].early.left();
   if (!finished()) return all;

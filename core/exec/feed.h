@@ -37,6 +37,8 @@ class Feed {
   /// Whether frames wait in between, so that a plain step of the session would be wrong.
   bool idle() const;
   int64_t pushed(size_t input) const;
+  /// How many frames more the model is defined for.
+  int64_t room(size_t input) const;
   int64_t pulled(size_t output) const { return outs_[output].pulled; }
   void reset() noexcept;
   /// Go on as another feed of the same plan; the sessions are copied by whoever calls.

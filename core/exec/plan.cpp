@@ -362,6 +362,8 @@ void describe_streams(const Graph& graph, Plan* plan) {
   if (pulse.size() == 1) plan->stream_pulse = pulse[0];
   const auto late_end = int_property(graph, "rill.pulse.late_end");
   plan->late_end = late_end.size() == 1 && late_end[0] == 1;
+  const auto longest = int_property(graph, "rill.pulse.longest");
+  if (longest.size() == 1) plan->longest = longest[0];
   read_wires(text_property(graph, "rill.pulse.wires"), plan);
   const auto describe = [](PlanIo* io, const std::vector<int64_t>& axes, size_t i) {
     if (i >= axes.size() || axes[i] < 0 || axes[i] >= static_cast<int64_t>(io->shape.size()))

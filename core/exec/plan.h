@@ -150,6 +150,8 @@ struct Plan {
   int64_t stream_pulse = 0;   ///< how much of the stream symbol one step takes
   /// Whether the end of a stream of whole pulses may become known after its last step.
   bool late_end = false;
+  /// The longest stream that the model is defined for, in the stream symbol: its tables end there.
+  int64_t longest = INT64_MAX;
   std::array<uint64_t, 2> model{};   ///< fingerprint of the model before it was pulsed
   std::vector<std::string> wires;    ///< wires of the model before it was pulsed that stream
   std::vector<int64_t> wire_delays;  ///< how late each of them is

@@ -165,7 +165,15 @@ void Session::announce_end(int64_t frames) noexcept {
   if (!bindings_.empty()) bindings_[0].second = frames;
 }
 
+Status Session::check_length(int64_t frames) const {
+  if (frames <= plan_->longest) return {};
+  return fail(Code::kShape, "a stream of ", frames, " frames of ", plan_->stream_symbol,
+              " does not suit the model: it is defined for ", plan_->longest,
+              " at most, by the tables it has or by what is asserted");
+}
+
 Status Session::try_end(int64_t frames) {
+  RILL_TRY(check_length(frames));
   announce_end(frames);
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const PlanIo& io = plan_->outputs[i];

@@ -45,6 +45,12 @@ class Session {
   /// Tell the length of the stream: the value of its symbol. At the latest before the step that
   /// takes the last frames.
   void announce_end(int64_t frames) noexcept;
+  /// Errors: kShape if the model is not defined for a stream of that length, counted in its symbol.
+  Status check_length(int64_t frames) const;
+  /// Tell whether the model is defined for a stream that has another full pulse.
+  bool has_room() const {
+    return plan_->longest - clock_.position(plan_->stream_pulse) >= plan_->stream_pulse;
+  }
   /// Announce the end, unless the model has no output for a stream of that length.
   /// Errors: kShape; nothing has changed then.
   Status try_end(int64_t frames);

@@ -13,15 +13,15 @@
 #include "ops/array/indices.h"
 #include "ops/array/reshape.h"
 #include "ops/math/elements.h"
+#include "ops/nn/resample_stream.h"
+#include "ops/nn/resample_taps.h"
 
 namespace rill::ops {
 namespace {
 
-constexpr std::string_view kCrop = "tf_crop_and_resize";
 constexpr std::string_view kCoords[] = {
-    "half_pixel", "pytorch_half_pixel",   "align_corners",
-    "asymmetric", "half_pixel_symmetric", "tf_half_pixel_for_nn",
-    kCrop};
+    "half_pixel",           "pytorch_half_pixel",   "align_corners",     "asymmetric",
+    "half_pixel_symmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
 constexpr std::string_view kNearest[] = {"floor", "ceil", "round_prefer_floor",
                                          "round_prefer_ceil"};
 
@@ -29,113 +29,6 @@ template <size_t N>
 bool is_one_of(const std::string& text, const std::string_view (&list)[N]) {
   return std::find(std::begin(list), std::end(list), text) != std::end(list);
 }
-
-float cubic(float distance, float a) {
-  const float s = std::abs(distance);
-  if (s <= 1.0F) return (a + 2.0F) * s * s * s - (a + 3.0F) * s * s + 1.0F;
-  if (s <= 2.0F) return a * s * s * s - 5.0F * a * s * s + 8.0F * a * s - 4.0F * a;
-  return 0.0F;
-}
-
-/// The taps of one output element: inputs `first + k`, for k < count, with their weights.
-class Taps {
- public:
-  Taps(const ResizeAxis& op, int64_t from, int64_t to) : op_(op), from_(from), to_(to) {
-    scale_ = op.scale != 0.0F ? op.scale : static_cast<float>(to) / static_cast<float>(from);
-    const int64_t support = op.interpolator == "cubic" ? 2 : 1;
-    count_ = 2 * support;
-    if (op.antialias && scale_ < 1.0F && !op.is_nearest()) {
-      const auto first =
-          static_cast<int64_t>(std::floor(static_cast<float>(-support) / scale_)) + 1;
-      count_ = 2 - 2 * first;
-    }
-    stretch_ = op.antialias ? std::min(scale_, 1.0F) : 1.0F;
-  }
-
-  int64_t count() const { return count_; }
-
-  /// Move to an output element; false if it lies outside of the input.
-  bool move_to(int64_t x) {
-    const float at = coordinate(static_cast<float>(x));
-    const bool crop = op_.coord == kCrop;
-    if (crop && !(at >= 0.0F && at <= static_cast<float>(from_) - 1.0F)) return false;
-    const float cell = std::ceil(at) - 1.0F;
-    ratio_ = at - cell;
-    first_ = static_cast<int64_t>(cell) + 1 - count_ / 2;
-    sum_ = 1.0F;
-    if (stretch_ != 1.0F && !op_.is_nearest()) sum_ = total([](float w) { return w; });
-    kept_ = 1.0F;
-    if (!op_.exclude_outside) return true;
-    kept_ = 0.0F;
-    for (int64_t k = 0; k < count_; ++k) {
-      if (first_ + k >= 0 && first_ + k < from_) kept_ += kernel(k) / sum_;
-    }
-    if (kept_ == 0.0F) kept_ = 1.0F;
-    return true;
-  }
-
-  int64_t index(int64_t k) const { return std::clamp<int64_t>(first_ + k, 0, from_ - 1); }
-
-  float weight(int64_t k) const {
-    if (!op_.exclude_outside) return kernel(k) / sum_;
-    return first_ + k >= 0 && first_ + k < from_ ? kernel(k) / sum_ / kept_ : 0.0F;
-  }
-
- private:
-  template <class Of>
-  float total(const Of& of) const {
-    float sum = 0.0F;
-    for (int64_t k = 0; k < count_; ++k) sum += of(kernel(k));
-    return sum;
-  }
-
-  float coordinate(float x) const {
-    // An axis that stays as it is is not sampled, whatever the modes say.
-    if (op_.coord != kCrop && from_ == to_ && scale_ == 1.0F) return x;
-    const auto in = static_cast<float>(from_);
-    if (op_.coord == "asymmetric") return x / scale_;
-    if (op_.coord == "tf_half_pixel_for_nn") return (x + 0.5F) / scale_;
-    if (op_.coord == "pytorch_half_pixel" && to_ <= 1) return -0.5F;
-    const float width = scale_ * in;
-    if (op_.coord == "align_corners")
-      return width == 1.0F ? 0.0F : x * (in - 1.0F) / (width - 1.0F);
-    if (op_.coord == kCrop) {
-      const float last = in - 1.0F;
-      const float span = last * (op_.roi_end - op_.roi_begin);
-      const float offset = width == 1.0F ? span / 2.0F : x * span / (width - 1.0F);
-      return offset + op_.roi_begin * last;
-    }
-    const float center = (x + 0.5F) / scale_ - 0.5F;
-    if (op_.coord != "half_pixel_symmetric") return center;
-    return in / 2.0F * (1.0F - static_cast<float>(to_) / width) + (x + 0.5F) / scale_ - 0.5F;
-  }
-
-  float kernel(int64_t k) const {
-    if (op_.is_nearest()) return static_cast<float>(right() == (k == 1));
-    const float offset = 1.0F - static_cast<float>(count_ / 2) + static_cast<float>(k) - ratio_;
-    const float distance = offset * stretch_;
-    if (op_.interpolator == "cubic") return cubic(distance, op_.cubic_a);
-    return std::clamp(1.0F - std::abs(distance), 0.0F, 1.0F);
-  }
-
-  /// Whether the neighbour on the right is the nearest. A fraction of 1 is the neighbour itself.
-  bool right() const {
-    if (ratio_ == 1.0F || op_.nearest == "ceil") return true;
-    if (op_.nearest == "round_prefer_floor") return ratio_ > 0.5F;
-    return op_.nearest == "round_prefer_ceil" && ratio_ >= 0.5F;
-  }
-
-  const ResizeAxis& op_;
-  int64_t from_;
-  int64_t to_;
-  int64_t count_ = 2;
-  int64_t first_ = 0;
-  float scale_ = 1.0F;
-  float stretch_ = 1.0F;
-  float ratio_ = 0.0F;
-  float sum_ = 1.0F;
-  float kept_ = 1.0F;
-};
 
 }  // namespace
 
@@ -181,7 +74,7 @@ Result<Facts> ResizeAxis::infer(FactSpan in) const {
     return fail(Code::kArg, "interpolator \"", interpolator, "\", coord_transformer \"", coord,
                 "\", nearest_mode \"", nearest, "\": one of these is unknown");
   }
-  const bool repeats_only = is_nearest() && coord != kCrop && is_plain(x.dtype);
+  const bool repeats_only = is_nearest() && !is_crop() && is_plain(x.dtype);
   if (x.dtype != DType::kF32 && !repeats_only) {
     return fail(Code::kDType, "input ", x, ": expected f32 to interpolate");
   }
@@ -317,11 +210,7 @@ std::vector<AxisTrack> ResizeAxis::axes(FactSpan in, FactSpan) const {
 Status ResizeAxis::pulsify(PulseBuilder& b) const {
   const auto stream = b.stream(0);
   if (!stream || stream->axis != axis) return Op::pulsify(b);
-  return b.refuse(
-      "Upsample the streaming axis by a whole number with nearest neighbours, or by a "
-      "transposed convolution",
-      "it resamples streaming axis ", axis, " with interpolator \"", interpolator,
-      "\", whose weights change from frame to frame");
+  return resample_stream(*this, b);
 }
 
 int64_t ResizeAxis::repeats() const {
@@ -335,7 +224,7 @@ int64_t ResizeAxis::repeats() const {
 
 Status ResizeAxis::declutter(Rewrite& rewrite) const {
   const Dim& from = rewrite.in(0).dim(static_cast<int>(axis));
-  if (coord != kCrop && (scale == 1.0F || scale == 0.0F) && from == to) {
+  if (!is_crop() && (scale == 1.0F || scale == 0.0F) && from == to) {
     return rewrite.bypass(rewrite.input(0));
   }
   const int64_t times = repeats();
@@ -361,7 +250,7 @@ Cost ResizeAxis::cost(FactSpan in, FactSpan out) const {
 Status ResizeAxis::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
   const Fact& in = ctx.graph().fact(ctx.node().inputs[0]);
-  const bool core = coord != kCrop && !exclude_outside && !antialias && cubic_a == -0.75F &&
+  const bool core = !is_crop() && !exclude_outside && !antialias && cubic_a == -0.75F &&
                     (!is_nearest() || nearest == "floor" || nearest == "round_prefer_ceil");
   std::string sizes;
   std::string scales;
@@ -391,8 +280,7 @@ Status ResizeAxis::save(SaveCtx& ctx) const {
     return {};
   }
   ctx.need_registry("tract_onnx");
-  const std::string roi =
-      coord == kCrop ? str_cat(", roi = [", begins, ", ", ends, "]") : std::string();
+  const std::string roi = is_crop() ? str_cat(", roi = [", begins, ", ", ends, "]") : std::string();
   ctx.assign(str_cat("tract_onnx_resize(", x, ", scales = [", scales, "]", roi, how,
                      ", cubic_coeff_a = ", nnef_text(cubic_a),
                      ", exclude_outside = ", exclude_outside, ", antialias = ", antialias,

@@ -11,7 +11,8 @@ namespace rill::ops {
 /// Types: f32; nearest: all plain ones.
 /// Errors: kShape if there is no such axis, or it is empty; kDType; kArg for unknown modes.
 /// Stream: pointwise on the other axes. A streaming axis that is repeated a whole number of times
-/// streams as copies; any other resampling of it is refused.
+/// streams as copies; one that is resampled by a whole number, or to a whole part, where places follow
+/// from the scale alone, waits for the last frame that an output is made of.
 /// Accuracy: weights and sums in f32, over ascending taps.
 /// Source: ONNX, `Resize`; tract, `tract_core_resize` and `tract_onnx_resize`.
 class ResizeAxis final : public OpBase<ResizeAxis> {
@@ -43,6 +44,12 @@ class ResizeAxis final : public OpBase<ResizeAxis> {
   Status save(SaveCtx& ctx) const override;
 
   bool is_nearest() const { return interpolator == "nearest"; }
+  bool is_crop() const { return coord == "tf_crop_and_resize"; }
+  /// Whether places follow from the scale alone, not from the extents.
+  bool is_local() const {
+    return coord == "half_pixel" || coord == "pytorch_half_pixel" || coord == "asymmetric" ||
+           coord == "tf_half_pixel_for_nn";
+  }
   /// Tell how often each element is repeated, if that is all that happens; 0 if not.
   int64_t repeats() const;
 };

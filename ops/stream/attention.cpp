@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "ops/array/broadcast.h"
+#include "ops/math/reduce.h"
 #include "ops/nn/einsum.h"
 #include "ops/stream/square.h"
 
@@ -61,6 +63,23 @@ std::optional<Use> use_of(const Graph& graph, const Node& node, std::string_view
   return use;
 }
 
+/// A sum of frames against frames over one of their axes: a product with ones.
+std::optional<Use> use_of_sum(const Graph& graph, const Node& node, std::string_view symbol) {
+  const auto* sum = node.op->as<Reduce>();
+  if (!sum || sum->kind_of != ReduceKind::kSum || sum->reduced.size() != 1) return std::nullopt;
+  const Fact& fact = graph.fact(node.inputs[0]);
+  const int over = static_cast<int>(sum->reduced[0]);
+  if (fact.dtype != DType::kF32 || streaming_axes(fact, symbol) != 2 ||
+      !fact.dim(over).mentions(symbol)) {
+    return std::nullopt;
+  }
+  Use use{0, 0, static_cast<char>('a' + over)};
+  for (int axis = 0; axis < fact.rank(); ++axis) {
+    if (axis != over && fact.dim(axis).mentions(symbol)) use.query = static_cast<char>('a' + axis);
+  }
+  return use;
+}
+
 /// Makes the body of one attention: all that leads from wires of one streaming axis to the product.
 class Collector {
  public:
@@ -71,21 +90,53 @@ class Collector {
     collect(node.inputs[static_cast<size_t>(weights)]);
     outside_.insert(node.inputs[static_cast<size_t>(1 - weights)]);
     auto body = std::make_shared<Graph>();
+    RILL_TRY(fill(body.get()));
+    RILL_TRY(copy(product, body.get()));
+    body->add_output("y", mapped_.at({product, 0}));
+    return std::shared_ptr<const Graph>(body);
+  }
+
+  /// The same for a sum over the axis of the keys, which stays with extent 1.
+  Result<std::shared_ptr<const Graph>> body_of_sum(int sum, char key) {
+    const Node& node = graph_.node(sum);
+    const Fact& weights = graph_.fact(node.inputs[0]);
+    collect(node.inputs[0]);
+    auto body = std::make_shared<Graph>();
+    RILL_TRY(fill(body.get()));
+    RILL_ASSIGN(Tensor one, Tensor::of<float>(DType::kF32, {1, 1}, std::vector<float>{1.0F}));
+    const OutletId constant =
+        body->add_const("one", std::make_shared<const Tensor>(std::move(one)), node.line);
+    const Dim& keys = weights.dim(key - 'a');
+    RILL_ASSIGN(const auto ones,
+                body->add("ones", std::make_shared<Broadcast>(std::vector<Dim>{keys, Dim(1)}),
+                          {constant}, node.line));
+    auto product = std::make_shared<EinSum>();
+    std::string letters;
+    for (int axis = 0; axis < weights.rank(); ++axis) letters += static_cast<char>('a' + axis);
+    std::string kept = letters;
+    std::replace(kept.begin(), kept.end(), key, 'z');
+    product->expr = str_cat(letters, ",", std::string(1, key), "z->", kept);
+    RILL_ASSIGN(const auto out, body->add(node.name, std::move(product),
+                                          {mapped_.at(node.inputs[0]), ones[0]}, node.line));
+    body->add_output("y", out[0]);
+    return std::shared_ptr<const Graph>(body);
+  }
+  std::vector<OutletId> inputs() const { return {outside_.begin(), outside_.end()}; }
+
+ private:
+  /// Take in what was collected.
+  Status fill(Graph* body) {
     body->scope = graph_.scope;
     for (const OutletId& outlet : outside_) {
       mapped_[outlet] =
           body->add_source(graph_.node(outlet.node).name, graph_.fact(outlet).without_value());
     }
     for (const int id : inside_) {
-      RILL_TRY(copy(id, body.get()));
+      RILL_TRY(copy(id, body));
     }
-    RILL_TRY(copy(product, body.get()));
-    body->add_output("y", mapped_.at({product, 0}));
-    return std::shared_ptr<const Graph>(body);
+    return {};
   }
-  std::vector<OutletId> inputs() const { return {outside_.begin(), outside_.end()}; }
 
- private:
   void collect(OutletId outlet) {
     if (inside_.contains(outlet.node)) return;
     const Node& node = graph_.node(outlet.node);
@@ -126,10 +177,13 @@ Graph gather_attention(const Graph& graph, std::string_view symbol) {
   Graph out = graph;
   bool any = false;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    const auto use = use_of(graph, graph.nodes[id], symbol);
-    if (!use) continue;
+    const auto product = use_of(graph, graph.nodes[id], symbol);
+    const auto sum = use_of_sum(graph, graph.nodes[id], symbol);
+    if (!product && !sum) continue;
+    const auto& use = product ? product : sum;
     Collector collector(graph, symbol);
-    auto body = collector.body(static_cast<int>(id), use->weights);
+    auto body = product ? collector.body(static_cast<int>(id), use->weights)
+                        : collector.body_of_sum(static_cast<int>(id), use->key);
     if (!body.ok()) continue;
     auto op = std::make_shared<Attention>();
     op->body = std::move(body).value();

@@ -52,7 +52,12 @@ class Streamed {
     RILL_TRY(gather_inputs());
     RILL_TRY(lay_out(band_of(body_, used, square, b_.symbol())));
     std::vector<OutletId> operands(2);
-    RILL_ASSIGN(operands[static_cast<size_t>(weights)], emit(used, square));
+    OutletId& weighed = operands[static_cast<size_t>(weights)];
+    RILL_ASSIGN(weighed, emit(used, square));
+    // Scores of what does not exist may be anything, and no softmax took them away.
+    if (!normalised_) {
+      RILL_ASSIGN(weighed, mask_keys(weighed, square, true));
+    }
     RILL_ASSIGN(operands[static_cast<size_t>(1 - weights)], emit(values_, column));
     RILL_ASSIGN(const OutletId out, b_.add1("", body_.node(product.node).op, operands));
     StreamFact stream;
@@ -235,7 +240,8 @@ class Streamed {
         return b_.refuse("Normalise over the keys", "it normalises over the queries");
       }
       if (over_keys) {
-        RILL_ASSIGN(inputs[0], mask_keys(inputs[0], at));
+        RILL_ASSIGN(inputs[0], mask_keys(inputs[0], at, false));
+        normalised_ = true;
       }
     }
     if (OpPtr bound = op->with_symbol(b_.symbol(), b_.pulsed(Dim::symbol(b_.symbol())))) op = bound;
@@ -314,12 +320,13 @@ class Streamed {
     return b_.add1(node.name, std::make_shared<Select>(), {kept, x, none});
   }
 
-  Result<OutletId> mask_keys(OutletId scores, Square at) {
+  Result<OutletId> mask_keys(OutletId scores, Square at, bool weights) {
     auto op = std::make_shared<PulseKeyMask>();
     op->axis = at.column;
     op->pulse = layout_.pulse;
     op->delay = layout_.key_delay;
     op->length = layout_.length;
+    op->weights = weights;
     return b_.add1("keys", std::move(op), {scores});
   }
 
@@ -332,7 +339,8 @@ class Streamed {
   const Attention& op_;
   const Graph& body_;
   OutletId values_;
-  int64_t ready_ = 0;  ///< the pulse from which on all inputs that do not stream are valid
+  bool normalised_ = false;  ///< over the keys
+  int64_t ready_ = 0;        ///< the pulse from which on all inputs that do not stream are valid
   Layout layout_;
   std::map<Key, int> asked_;
   std::map<Key, Input> inputs_;

@@ -14,6 +14,7 @@ void PulseKeyMask::fields(FieldVisitor& visitor) {
   visitor.field("pulse", pulse);
   visitor.field("delay", delay);
   visitor.field("length", length);
+  if (weights) visitor.field("weights", weights);
 }
 
 Result<Facts> PulseKeyMask::infer(FactSpan in) const {
@@ -34,7 +35,7 @@ struct KeyMaskArgs {
   const PulseKeyMask* op;
   Operand to;
   int axis;
-  Tensor lowest;
+  Tensor value;
 };
 
 void run(const KeyMaskArgs& args, const Frame& frame) noexcept {
@@ -44,12 +45,12 @@ void run(const KeyMaskArgs& args, const Frame& frame) noexcept {
   const int64_t first = newest - keys;  // the key in place 0
   const auto fill = [&](int64_t from, int64_t until) {
     if (from >= until) return;
-    View lowest = args.lowest.view();
+    View value = args.value.view();
     const View part = frames_of(to, args.axis, from, until - from);
-    lowest.rank = part.rank;
-    lowest.shape = part.shape;
-    lowest.stride.fill(0);
-    copy_view(lowest, part);
+    value.rank = part.rank;
+    value.shape = part.shape;
+    value.stride.fill(0);
+    copy_view(value, part);
   };
   fill(0, std::clamp<int64_t>(-first, 0, keys));
   fill(std::clamp<int64_t>(length_now(args.op->length, frame) - first, 0, keys), keys);
@@ -63,8 +64,8 @@ Status PulseKeyMask::lower(Lowering& lowering) const {
   lowering.copy(from, to);
   auto own = std::make_shared<PulseKeyMask>(*this);
   lowering.keep(own);
-  RILL_ASSIGN(Tensor lowest, cast(Tensor::scalar(-INFINITY), from.dtype));
-  KeyMaskArgs args{own.get(), to, static_cast<int>(axis), std::move(lowest)};
+  RILL_ASSIGN(Tensor value, cast(Tensor::scalar(weights ? 0.0F : -INFINITY), from.dtype));
+  KeyMaskArgs args{own.get(), to, static_cast<int>(axis), std::move(value)};
   args.to.konst = nullptr;
   if (to.volume() > 0) lowering.step(run, std::move(args), {}, {to.ref});
   return {};
@@ -74,7 +75,8 @@ Status PulseKeyMask::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string input, ctx.in(0));
   ctx.need_registry("rill_pulse");
   ctx.assign(str_cat("rill_pulse_key_mask(", input, ", axis = ", axis, ", pulse = ", pulse,
-                     ", delay = ", delay, ", length = ", nnef_text(length), ")"));
+                     ", delay = ", delay, ", length = ", nnef_text(length),
+                     weights ? ", weights = true" : "", ")"));
   return {};
 }
 
@@ -87,15 +89,17 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(op.pulse, ctx.integer("pulse"));
   RILL_ASSIGN(op.delay, ctx.integer("delay"));
   RILL_ASSIGN(op.length, ctx.dim("length"));
+  RILL_ASSIGN(op.weights, ctx.boolean("weights"));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseKeyMask>(op), {input}));
   return Value(out);
 }
 
-const NnefOp kOps[] = {{"rill_pulse",
-                        "fragment rill_pulse_key_mask(input: tensor<scalar>, axis: integer, "
-                        "pulse: integer, delay: integer, length: integer) -> "
-                        "(output: tensor<scalar>);",
-                        load}};
+const NnefOp kOps[] = {
+    {"rill_pulse",
+     "fragment rill_pulse_key_mask(input: tensor<scalar>, axis: integer, "
+     "pulse: integer, delay: integer, length: integer, weights: logical = false) -> "
+     "(output: tensor<scalar>);",
+     load}};
 
 }  // namespace
 

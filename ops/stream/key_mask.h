@@ -4,7 +4,7 @@
 
 namespace rill::ops {
 
-/// Set the scores of keys that are not of the stream to minus infinity.
+/// Set the scores of keys that are not of the stream to minus infinity, or weights to zero.
 /// Shapes: [.., W, ..] -> the same; the W keys on `axis` are the newest ones.
 /// Types: floats. Errors: kShape for a missing axis or counts out of range, kDType.
 /// Stream: `pulse` new keys per pulse; key n of `length` lies at position n + delay.
@@ -14,6 +14,7 @@ struct PulseKeyMask final : OpBase<PulseKeyMask> {
   int64_t pulse = 1;
   int64_t delay = 0;
   Dim length;
+  bool weights = false;  ///< behind a softmax, or without one: what does not exist counts nothing
 
   std::string_view name() const override { return "PulseKeyMask"; }
   void fields(FieldVisitor& visitor) override;

@@ -139,5 +139,45 @@ TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {
   expect_refused(attention(mean), 4, "y", "Attention");
 }
 
+// No softmax takes away what keys that do not exist give.
+TEST(PulseCases, SumsOverABandOfFrames62) {
+  const auto banded = [](const std::string& apart, int axis) {
+    return document("S, 4",
+                    "  scores = matmul(x, x * 0.5, transposeB = true);\n"
+                    "  n = tract_core_range(0, S, 1);\n  c = n / 2;\n"
+                    "  apart = unsqueeze(c, axes = [1]) - unsqueeze(c, axes = [0]);\n"
+                    "  w = scores * tract_core_cast(" +
+                        apart +
+                        str_cat(", to = 'f32');\n  y = squeeze(sum_reduce(w, axes = [", axis,
+                                "]), axes = [", axis, "]);\n"));
+  };
+  const std::string before = "and(ge(apart, 0), le(apart, 1))";
+  // Every key sums over the queries of its chunk and of the next one, or a query over its keys.
+  expect_streams(banded(before, 0), {{2, 4}, 1, 1, 2, "S"}, kTolerance);
+  expect_streams(banded(before, 1), {{2, 4}, 1, 1, 0, "S"}, kTolerance);
+  expect_streams(banded(before, 1), {{1}, 1, 1, 1, "S"}, kTolerance);
+  expect_refused(banded("ge(apart, 0)", 0), 2, "y", "Attention");
+}
+
+TEST(PulseCases, WeightsWithoutASoftmax) {
+  const std::string band =
+      "  apart = row - column;\n"
+      "  m = scores * tract_core_cast(and(ge(apart, -1), le(apart, 2)), to = 'f32');\n";
+  std::string text = attention(band);
+  text.replace(text.find("softmax(m, axes = [2])"), 22, "m");
+  expect_attends(text, {{1, 4}, 1, 1, 1, "S"});
+}
+
+TEST(PulseCases, CausalAttentionTellsWhichAssertionItNeeds) {
+  std::string text = document(
+      "1, 2, S, 4",
+      "  y = tract_transformers_sdpa(x, x * 0.5, x * 0.25, datum_type = 'f32', acc_datum_type = "
+      "'f32', is_causal = true);\n");
+  text.insert(text.find("graph network"), "extension tract_registry tract_transformers;\n");
+  expect_refused(text, 4, "y", "--assert 'S <= 2000'");
+  text.insert(text.find("graph network"), "extension tract_assert S <= 60;\n");
+  expect_attends(text, {{1, 4}, 1, 1, 0, "S"});
+}
+
 }  // namespace
 }  // namespace rill::test

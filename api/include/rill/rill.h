@@ -308,7 +308,8 @@ RILL_API rill_status rill_output_buffer(rill_session* session, size_t index, ril
 
 /** Run once: the whole graph, or the next pulse.
  *  Real-time: yes: no allocation, lock, file or system call; denormals are flushed meanwhile.
- *  Errors: RILL_E_STATE once the end of the stream is announced. */
+ *  Errors: RILL_E_STATE once the end of the stream is announced; RILL_E_SHAPE where the model is not
+ *  defined for so many frames. Nothing has run then. */
 RILL_API rill_status rill_step(rill_session* session);
 /** Run the last pulse of a stream. Its first `valid_frames` frames (of the first input that
  *  streams) are the last ones; the rest of the input is filler that does not matter.

@@ -1,0 +1,276 @@
+#include "ops/nn/resample_stream.h"
+
+#include <algorithm>
+
+#include "core/exec/lowering.h"
+#include "core/graph/nnef.h"
+#include "ops/array/common.h"
+#include "ops/math/elements.h"
+#include "ops/nn/resample_taps.h"
+#include "ops/stream/frames.h"
+
+namespace rill::ops {
+namespace {
+
+/// The taps of the outputs of one period: places relative to where the period begins in the input.
+struct Phase {
+  std::vector<int64_t> at;
+  std::vector<float> weight;
+
+  /// Taps beyond the last frame fall back on it, which is no earlier than the begin of the period.
+  int64_t first() const { return std::min<int64_t>(0, *std::min_element(at.begin(), at.end())); }
+  int64_t last() const { return *std::max_element(at.begin(), at.end()); }
+};
+
+std::vector<Phase> phases_of(const ResizeAxis& how, int64_t up) {
+  // Far from both edges.
+  Taps taps(how, int64_t{1} << 40, int64_t{1} << 40);
+  std::vector<Phase> out(static_cast<size_t>(up));
+  for (int64_t i = 0; i < up; ++i) {
+    Phase& phase = out[static_cast<size_t>(i)];
+    taps.move_to(i);
+    if (how.is_nearest()) {
+      phase.at = {taps.tap(taps.weight(1) != 0.0F ? 1 : 0)};
+      phase.weight = {1.0F};
+      continue;
+    }
+    for (int64_t k = 0; k < taps.count(); ++k) {
+      if (taps.weight(k) == 0.0F) continue;
+      phase.at.push_back(taps.tap(k));
+      phase.weight.push_back(taps.weight(k));
+    }
+  }
+  return out;
+}
+
+/// Where the input frames of outputs lie, for outputs o = period * up + phase.
+class Places {
+ public:
+  Places(const ResizeAxis& how, int64_t up, int64_t down)
+      : up_(up), down_(down), phases_(phases_of(how, up)) {}
+
+  int64_t first(int64_t o) const { return period(o) * down_ + phase(o).first(); }
+  int64_t last(int64_t o) const { return period(o) * down_ + phase(o).last(); }
+
+ private:
+  int64_t period(int64_t o) const { return o >= 0 ? o / up_ : -((-o + up_ - 1) / up_); }
+  const Phase& phase(int64_t o) const { return phases_[static_cast<size_t>(o - period(o) * up_)]; }
+
+  int64_t up_;
+  int64_t down_;
+  std::vector<Phase> phases_;
+};
+
+/// The delay of the output, in its frames: the smallest at which the last frame that an output is made
+/// of is there.
+int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t up, int64_t down) {
+  const int64_t out_pulse = pulse * up / down;
+  const auto waits = [&](int64_t out_delay) {
+    for (int64_t at = 0; at < out_pulse; ++at) {
+      if (places.last(at - out_delay) + delay >= pulse) return true;
+    }
+    return false;
+  };
+  int64_t out_delay = std::max<int64_t>(0, (delay - pulse) * up / down - up);
+  while (waits(out_delay)) ++out_delay;
+  return out_delay;
+}
+
+}  // namespace
+
+Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
+  StreamFact stream = *b.stream(0);
+  const Dim& from = b.in(0).dim(stream.axis);
+  ResizeAxis how = resize;
+  if (how.scale == 0.0F) {
+    for (int64_t times = 2; times <= 64 && how.scale == 0.0F; ++times) {
+      const Dim rest = b.scope().simplify(from * Dim(times) - how.to);
+      if (rest == Dim(0)) how.scale = static_cast<float>(times);
+    }
+  }
+  const int64_t up = std::max<int64_t>(1, Taps::whole(how.scale));
+  const int64_t down = how.scale > 0.0F ? std::max<int64_t>(1, Taps::whole(1.0F / how.scale)) : 1;
+  const bool one_sample = how.coord == "pytorch_half_pixel" && down > 1;
+  if (up == down || !how.is_local() || how.exclude_outside || one_sample) {
+    return b.refuse(
+        "Resample the streaming axis by a whole number, or to a whole part of it, with places that "
+        "follow from the scale: half_pixel or asymmetric",
+        "it resamples streaming axis ", stream.axis, " from ", from, " to ", how.to, " frames, \"",
+        how.coord, "\": places or weights depend on the length of the stream");
+  }
+  RILL_ASSIGN(OutletId x, b.materialise(b.wire(0), &stream));
+  RILL_ASSIGN(x, b.hold(x, &stream));
+  RILL_ASSIGN(const int64_t pulse, b.pulse_of(x, stream.axis));
+  if (pulse % down != 0) {
+    return b.refuse(str_cat("Use a pulse that gives a multiple of ", down, " frames here"),
+                    "a pulse of ", pulse, " frames is no multiple of ", down);
+  }
+  const Places places(how, up, down);
+  auto op = std::make_shared<PulseResize>();
+  op->how = how;
+  op->up = up;
+  op->down = down;
+  op->delay = stream.delay;
+  op->out_delay = least_delay(places, stream.delay, pulse, up, down);
+  op->length = stream.dim;
+  for (int64_t at = 0; at < pulse * up / down; ++at) {
+    op->overlap = std::max(op->overlap, -(places.first(at - op->out_delay) + stream.delay));
+  }
+  RILL_ASSIGN(x, b.delay(x, stream, 0, op->overlap));
+  StreamFact out = stream;
+  out.delay = op->out_delay;
+  out.dim = b.out(0).dim(stream.axis);
+  RILL_ASSIGN(const OutletId wire, b.add1("", std::move(op), {x}));
+  b.set(0, wire, out);
+  return {};
+}
+
+void PulseResize::fields(FieldVisitor& visitor) {
+  how.fields(visitor);
+  visitor.field("up", up);
+  visitor.field("down", down);
+  visitor.field("overlap", overlap);
+  visitor.field("delay", delay);
+  visitor.field("out_delay", out_delay);
+  visitor.field("length", length);
+}
+
+Result<Facts> PulseResize::infer(FactSpan in) const {
+  const int axis = static_cast<int>(how.axis);
+  RILL_CHECK(how.axis >= 0 && how.axis < in[0].rank(), "no axis ", how.axis, " in ", in[0]);
+  RILL_CHECK(up >= 1 && down >= 1 && up <= 4096 && down <= 4096 && overlap >= 0 &&
+                 overlap < kMostFrames && delay >= 0 && delay < kMostFrames && out_delay >= 0 &&
+                 out_delay < kMostFrames,
+             "up ", up, ", down ", down, ", overlap ", overlap, ", delays ", delay, " and ",
+             out_delay, " are out of range");
+  const bool fits = up > 1 ? Taps::whole(how.scale) == up && down == 1
+                           : how.scale > 0.0F && Taps::whole(1.0F / how.scale) == down;
+  RILL_CHECK(fits && how.is_local() && !how.exclude_outside, "scale ", how.scale, ": expected ", up,
+             " / ", down);
+  RILL_ASSIGN(Facts out, how.infer(in));
+  const auto frames = in[0].dim(axis).to_int();
+  RILL_CHECK(frames && *frames >= overlap && (*frames - overlap) % down == 0, "axis ", how.axis,
+             " of ", in[0], ": expected ", overlap, " frames and a multiple of ", down);
+  out[0].shape[static_cast<size_t>(axis)] = Dim((*frames - overlap) / down * up);
+  return out;
+}
+
+Status PulseResize::eval(EvalCtx&) const {
+  return fail(Code::kUnsupported, "frames are counted: it runs in a prepared plan only");
+}
+
+namespace {
+
+struct ResizeArgs {
+  std::shared_ptr<const PulseResize> op;
+  std::vector<Phase> phases;
+  Operand from;
+  Operand to;
+};
+
+template <class T>
+void copy_frame(const View& from, const View& to) {
+  for_each_element<2>({from, to}, [&](const std::array<int64_t, 2>& at) {
+    to.as<T>()[at[1]] = from.as<const T>()[at[0]];
+  });
+}
+
+void add_frame(float weight, const View& from, const View& to) {
+  for_each_element<2>({from, to}, [&](const std::array<int64_t, 2>& at) {
+    to.as<float>()[at[1]] += weight * from.as<const float>()[at[0]];
+  });
+}
+
+void run_resize(const ResizeArgs& args, const Frame& frame) noexcept {
+  const PulseResize& op = *args.op;
+  const int axis = static_cast<int>(op.how.axis);
+  const View from = frame.view(args.from);
+  const View to = frame.view(args.to);
+  const int64_t shown = from.extent(axis);
+  const int64_t pulse = shown - op.overlap;
+  const int64_t start = frame.clock->position(pulse) - op.overlap - op.delay;
+  const int64_t first = frame.clock->position(to.extent(axis)) - op.out_delay;
+  const int64_t last_frame = length_now(op.length, frame) - 1;
+  for (int64_t i = 0; i < to.extent(axis); ++i) {
+    const View out = frames_of(to, axis, i, 1);
+    const int64_t o = first + i;
+    const Phase& phase = args.phases[static_cast<size_t>(std::max<int64_t>(o, 0) % op.up)];
+    const int64_t base = std::max<int64_t>(o, 0) / op.up * op.down;
+    const auto source = [&](int64_t at) {
+      const int64_t n = std::clamp<int64_t>(base + at, 0, std::max<int64_t>(0, last_frame));
+      return frames_of(from, axis, std::clamp<int64_t>(n - start, 0, shown - 1), 1);
+    };
+    if (op.how.is_nearest()) {
+      visit_size(out.dtype, [&](auto tag) { copy_frame<decltype(tag)>(source(phase.at[0]), out); });
+      continue;
+    }
+    for_each_element<1>({out},
+                        [&](const std::array<int64_t, 1>& at) { out.as<float>()[at[0]] = 0.0F; });
+    for (size_t k = 0; k < phase.at.size(); ++k) {
+      add_frame(phase.weight[k], source(phase.at[k]), out);
+    }
+  }
+}
+
+}  // namespace
+
+Status PulseResize::lower(Lowering& lowering) const {
+  const Operand& from = lowering.in(0);
+  const Operand to = lowering.make_out(0, Lowering::physical_order(from));
+  ResizeArgs args{std::make_shared<const PulseResize>(*this), phases_of(how, up), from, to};
+  args.from.konst = nullptr;
+  args.to.konst = nullptr;
+  if (to.volume() > 0) lowering.step(run_resize, std::move(args), {from.ref}, {to.ref});
+  return {};
+}
+
+Status PulseResize::save(SaveCtx& ctx) const {
+  RILL_ASSIGN(const std::string input, ctx.in(0));
+  ctx.need_registry("rill_pulse");
+  ctx.assign(str_cat("rill_pulse_resize(", input, ", axis = ", how.axis, ", up = ", up,
+                     ", down = ", down, ", overlap = ", overlap, ", delay = ", delay,
+                     ", out_delay = ", out_delay, ", length = ", nnef_text(length),
+                     ", scale = ", nnef_text(how.scale), ", coord_transformer = \"", how.coord,
+                     "\", interpolator = \"", how.interpolator, "\", nearest_mode = \"",
+                     how.nearest, "\", cubic_coeff_a = ", nnef_text(how.cubic_a),
+                     ", antialias = ", nnef_text(how.antialias), ")"));
+  return {};
+}
+
+namespace {
+
+Result<Value> load(LoadCtx& ctx) {
+  PulseResize op;
+  RILL_ASSIGN(const OutletId input, ctx.wire("input"));
+  RILL_ASSIGN(op.how.axis, ctx.integer("axis"));
+  RILL_ASSIGN(op.up, ctx.integer("up"));
+  RILL_ASSIGN(op.down, ctx.integer("down"));
+  RILL_ASSIGN(op.overlap, ctx.integer("overlap"));
+  RILL_ASSIGN(op.delay, ctx.integer("delay"));
+  RILL_ASSIGN(op.out_delay, ctx.integer("out_delay"));
+  RILL_ASSIGN(op.length, ctx.dim("length"));
+  RILL_ASSIGN(op.how.scale, ctx.number("scale"));
+  RILL_ASSIGN(op.how.coord, ctx.text("coord_transformer"));
+  RILL_ASSIGN(op.how.interpolator, ctx.text("interpolator"));
+  RILL_ASSIGN(op.how.nearest, ctx.text("nearest_mode"));
+  RILL_ASSIGN(op.how.cubic_a, ctx.number("cubic_coeff_a"));
+  RILL_ASSIGN(op.how.antialias, ctx.boolean("antialias"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseResize>(op), {input}));
+  return Value(out);
+}
+
+const NnefOp kOps[] = {
+    {"rill_pulse",
+     "fragment rill_pulse_resize<?>(input: tensor<?>, axis: integer, up: integer, down: integer, "
+     "overlap: integer, delay: integer, out_delay: integer, length: integer, scale: scalar, "
+     "coord_transformer: string, interpolator: string, nearest_mode: string, cubic_coeff_a: "
+     "scalar, "
+     "antialias: logical) -> (output: tensor<?>);",
+     load}};
+
+}  // namespace
+
+extern const OpRoom resample_stream_room;
+const OpRoom resample_stream_room = {"resample_stream", kOps};
+
+}  // namespace rill::ops

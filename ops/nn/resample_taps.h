@@ -1,0 +1,133 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/nn/resample.h"
+
+namespace rill::ops {
+
+inline float cubic(float distance, float a) {
+  const float s = std::abs(distance);
+  if (s <= 1.0F) return (a + 2.0F) * s * s * s - (a + 3.0F) * s * s + 1.0F;
+  if (s <= 2.0F) return a * s * s * s - 5.0F * a * s * s + 8.0F * a * s - 4.0F * a;
+  return 0.0F;
+}
+
+/// The taps of one output element: inputs `first + k`, for k < count, with their weights.
+class Taps {
+ public:
+  Taps(const ResizeAxis& op, int64_t from, int64_t to) : op_(op), from_(from), to_(to) {
+    scale_ = op.scale != 0.0F ? op.scale : static_cast<float>(to) / static_cast<float>(from);
+    const int64_t support = op.interpolator == "cubic" ? 2 : 1;
+    count_ = 2 * support;
+    if (op.antialias && scale_ < 1.0F && !op.is_nearest()) {
+      const auto first =
+          static_cast<int64_t>(std::floor(static_cast<float>(-support) / scale_)) + 1;
+      count_ = 2 - 2 * first;
+    }
+    stretch_ = op.antialias ? std::min(scale_, 1.0F) : 1.0F;
+    if (!op.is_local() || (op.coord == "pytorch_half_pixel" && to <= 1)) return;
+    up_ = whole(scale_);
+    down_ = up_ > 0 ? 0 : whole(1.0F / scale_);
+  }
+
+  /// The whole number that a scale is; 0 if it is none.
+  static int64_t whole(float scale) {
+    const bool is_whole = scale >= 1.0F && scale <= 4096.0F && std::round(scale) == scale;
+    return is_whole ? static_cast<int64_t>(scale) : 0;
+  }
+
+  int64_t count() const { return count_; }
+
+  /// Move to an output element; false if it lies outside of the input.
+  bool move_to(int64_t x) {
+    // Where frames repeat their places, weights do so to the last bit, however far they lie.
+    const int64_t base = up_ > 0 ? x / up_ : x * down_;
+    const int64_t place = up_ > 0 ? x % up_ : down_ > 0 ? 0 : x;
+    const float at = coordinate(static_cast<float>(place));
+    const bool crop = op_.is_crop();
+    if (crop && !(at >= 0.0F && at <= static_cast<float>(from_) - 1.0F)) return false;
+    const float cell = std::ceil(at) - 1.0F;
+    ratio_ = at - cell;
+    first_ = base + static_cast<int64_t>(cell) + 1 - count_ / 2;
+    sum_ = 1.0F;
+    if (stretch_ != 1.0F && !op_.is_nearest()) sum_ = total([](float w) { return w; });
+    kept_ = 1.0F;
+    if (!op_.exclude_outside) return true;
+    kept_ = 0.0F;
+    for (int64_t k = 0; k < count_; ++k) {
+      if (first_ + k >= 0 && first_ + k < from_) kept_ += kernel(k) / sum_;
+    }
+    if (kept_ == 0.0F) kept_ = 1.0F;
+    return true;
+  }
+
+  /// Where tap k lies, the edges not looked at.
+  int64_t tap(int64_t k) const { return first_ + k; }
+  int64_t index(int64_t k) const { return std::clamp<int64_t>(first_ + k, 0, from_ - 1); }
+
+  float weight(int64_t k) const {
+    if (!op_.exclude_outside) return kernel(k) / sum_;
+    return first_ + k >= 0 && first_ + k < from_ ? kernel(k) / sum_ / kept_ : 0.0F;
+  }
+
+ private:
+  template <class Of>
+  float total(const Of& of) const {
+    float sum = 0.0F;
+    for (int64_t k = 0; k < count_; ++k) sum += of(kernel(k));
+    return sum;
+  }
+
+  float coordinate(float x) const {
+    // An axis that stays as it is is not sampled, whatever the modes say.
+    if (!op_.is_crop() && from_ == to_ && scale_ == 1.0F) return x;
+    const auto in = static_cast<float>(from_);
+    if (op_.coord == "asymmetric") return x / scale_;
+    if (op_.coord == "tf_half_pixel_for_nn") return (x + 0.5F) / scale_;
+    if (op_.coord == "pytorch_half_pixel" && to_ <= 1) return -0.5F;
+    const float width = scale_ * in;
+    if (op_.coord == "align_corners")
+      return width == 1.0F ? 0.0F : x * (in - 1.0F) / (width - 1.0F);
+    if (op_.is_crop()) {
+      const float last = in - 1.0F;
+      const float span = last * (op_.roi_end - op_.roi_begin);
+      const float offset = width == 1.0F ? span / 2.0F : x * span / (width - 1.0F);
+      return offset + op_.roi_begin * last;
+    }
+    const float center = (x + 0.5F) / scale_ - 0.5F;
+    if (op_.coord != "half_pixel_symmetric") return center;
+    return in / 2.0F * (1.0F - static_cast<float>(to_) / width) + (x + 0.5F) / scale_ - 0.5F;
+  }
+
+  float kernel(int64_t k) const {
+    if (op_.is_nearest()) return static_cast<float>(right() == (k == 1));
+    const float offset = 1.0F - static_cast<float>(count_ / 2) + static_cast<float>(k) - ratio_;
+    const float distance = offset * stretch_;
+    if (op_.interpolator == "cubic") return cubic(distance, op_.cubic_a);
+    return std::clamp(1.0F - std::abs(distance), 0.0F, 1.0F);
+  }
+
+  /// Whether the neighbour on the right is the nearest. A fraction of 1 is the neighbour itself.
+  bool right() const {
+    if (ratio_ == 1.0F || op_.nearest == "ceil") return true;
+    if (op_.nearest == "round_prefer_floor") return ratio_ > 0.5F;
+    return op_.nearest == "round_prefer_ceil" && ratio_ >= 0.5F;
+  }
+
+  const ResizeAxis& op_;
+  int64_t from_;
+  int64_t to_;
+  int64_t count_ = 2;
+  int64_t first_ = 0;
+  int64_t up_ = 0;    ///< the scale, if it is a whole number and places are counted from the begin
+  int64_t down_ = 0;  ///< one over it, likewise
+  float scale_ = 1.0F;
+  float stretch_ = 1.0F;
+  float ratio_ = 0.0F;
+  float sum_ = 1.0F;
+  float kept_ = 1.0F;
+};
+
+}  // namespace rill::ops

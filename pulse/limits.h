@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace rill::pulse {
+
+/// The longest stream for which none of these is negative and all assertions on the symbol alone hold;
+/// nothing if there is no such length.
+std::optional<int64_t> longest_stream(const SymbolScope& scope, std::string_view symbol,
+                                      const std::vector<Dim>& non_negative);
+
+}  // namespace rill::pulse
