@@ -10,11 +10,11 @@ rill_library(rill_test_bundles SOURCES support/bundle.cpp DEPENDS rill_test_runs
 foreach(name models sessions streams threads faults)
   rill_test(${name}_test SOURCES ${name}_test.cpp DEPENDS rill_test_bundles LABELS models)
 endforeach()
-# Interposes on malloc, so that it is a program of its own.
-rill_test(realtime_test SOURCES realtime_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
-          LABELS models)
-rill_test(soak_test SOURCES soak_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
-          LABELS models)
+# Interpose on malloc, so that they are programs of their own.
+foreach(name realtime soak memory)
+  rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
+            LABELS models)
+endforeach()
 
 # The misuse test and the C example are C99, and link what an app in C links.
 add_executable(api_misuse_test api_misuse_test.c)

@@ -63,7 +63,9 @@ struct rill_model {
   std::string stream_symbol;  ///< empty unless pulsed
 
   /// Take over a graph, and write down what is told of it.
-  void set_graph(rill::Graph new_graph);
+  explicit rill_model(rill::Graph of);
+  /// Become another model, under the same handle.
+  void take(rill_model&& other) noexcept;
 };
 
 struct rill_plan {

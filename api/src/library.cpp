@@ -1,4 +1,5 @@
 #include <atomic>
+#include <cstdio>
 #include <string>
 
 #include "api/src/errors.h"
@@ -43,10 +44,17 @@ uint32_t rill_abi(void) { return RILL_ABI; }
 const char* rill_version(void) { return RILL_VERSION; }
 
 const char* rill_build_info(void) {
-  static const std::string info =
-      rill::str_cat("rill " RILL_VERSION ", " RILL_BUILD_TYPE ", compiler " __VERSION__ ", ",
-                    static_cast<int64_t>(rill::ops::op_table().size()), " operator rooms");
-  return info.c_str();
+  struct Info {
+    char text[256];
+    Info() {
+      std::snprintf(text, sizeof(text),
+                    "rill " RILL_VERSION ", " RILL_BUILD_TYPE ", compiler " __VERSION__
+                    ", %zu operator rooms",
+                    rill::ops::op_table().size());
+    }
+  };
+  static const Info info;
+  return info.text;
 }
 
 size_t rill_dtype_size(rill_dtype dtype) {

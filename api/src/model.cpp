@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <new>
 #include <string>
 #include <string_view>
 
 #include "api/src/errors.h"
+#include "api/src/guard.h"
 #include "api/src/handles.h"
 #include "api/src/log.h"
 #include "api/src/lookup.h"
@@ -18,6 +18,7 @@ using rill::Graph;
 using rill::Result;
 using rill::Status;
 using rill::api::alive;
+using rill::api::guarded;
 using rill::api::refuse;
 using rill::api::report;
 
@@ -35,12 +36,7 @@ std::string stream_symbol_of(const Graph& graph) {
 
 }  // namespace
 
-void rill_model::set_graph(Graph new_graph) {
-  graph = std::move(new_graph);
-  stream_symbol = stream_symbol_of(graph);
-  for (auto& side : io) side.clear();
-  properties.clear();
-  symbols.clear();
+rill_model::rill_model(Graph of) : graph(std::move(of)), stream_symbol(stream_symbol_of(graph)) {
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const rill::Fact& fact = graph.fact(graph.inputs[i]);
     io[RILL_INPUT].push_back(std::make_unique<const rill::api::IoText>(graph.input_name(i), fact));
@@ -61,14 +57,26 @@ void rill_model::set_graph(Graph new_graph) {
   std::erase(symbols, stream_symbol);
 }
 
+void rill_model::take(rill_model&& other) noexcept {
+  graph = std::move(other.graph);
+  for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) io[dir] = std::move(other.io[dir]);
+  properties = std::move(other.properties);
+  symbols = std::move(other.symbols);
+  stream_symbol = std::move(other.stream_symbol);
+}
+
 namespace {
 
 rill_status hand_out(Result<Graph> graph, rill_model** model) {
   if (!graph.ok()) return report(graph.status());
-  auto* made = new (std::nothrow) rill_model;
-  if (!made) return refuse(RILL_E_NOMEM, "no memory for a model");
-  made->set_graph(std::move(graph).value());
-  *model = made;
+  *model = new rill_model(std::move(graph).value());
+  return RILL_OK;
+}
+
+/// The model is as it was where anything fails.
+rill_status change(rill_model* model, Result<Graph> graph) {
+  if (!graph.ok()) return report(graph.status());
+  model->take(rill_model(std::move(graph).value()));
   return RILL_OK;
 }
 
@@ -178,7 +186,9 @@ rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model**
   rill::nnef::LoadOptions options;
   const rill_status known = load_options(opts, &options);
   if (known != RILL_OK) return known;
-  return hand_out(simplified(rill::nnef::load(path, rill::ops::op_table(), options)), model);
+  return guarded("rill_load", [&] {
+    return hand_out(simplified(rill::nnef::load(path, rill::ops::op_table(), options)), model);
+  });
 }
 
 rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opts* opts,
@@ -190,20 +200,24 @@ rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opt
   const rill_status known = load_options(opts, &options);
   if (known != RILL_OK) return known;
   const std::span<const std::byte> span(static_cast<const std::byte*>(bytes), size);
-  return hand_out(simplified(rill::nnef::load_memory(span, rill::ops::op_table(), options)), model);
+  return guarded("rill_load_memory", [&] {
+    return hand_out(simplified(rill::nnef::load_memory(span, rill::ops::op_table(), options)),
+                    model);
+  });
 }
 
 rill_status rill_save(const rill_model* model, const char* path) {
   if (!alive(model)) return refuse(RILL_E_ARG, "rill_save: %s", kNotAModel);
   if (!path || !*path) return refuse(RILL_E_ARG, "rill_save: no path");
-  return report(rill::nnef::save(model->graph, path, container_of(path)));
+  return guarded("rill_save",
+                 [&] { return report(rill::nnef::save(model->graph, path, container_of(path))); });
 }
 
 rill_status rill_model_clone(const rill_model* model, rill_model** copy) {
   if (!copy) return refuse(RILL_E_ARG, "rill_model_clone: no place for the copy");
   *copy = nullptr;
   if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_clone: %s", kNotAModel);
-  return hand_out(Graph(model->graph), copy);
+  return guarded("rill_model_clone", [&] { return hand_out(Graph(model->graph), copy); });
 }
 
 void rill_model_free(rill_model* model) {
@@ -244,10 +258,8 @@ rill_status rill_model_set_symbol(rill_model* model, const char* symbol, const c
                   "of the stream, known at its end",
                   symbol);
   }
-  auto graph = bound(*model, symbol, expression);
-  if (!graph.ok()) return report(graph.status());
-  model->set_graph(std::move(graph).value());
-  return RILL_OK;
+  return guarded("rill_model_set_symbol",
+                 [&] { return change(model, bound(*model, symbol, expression)); });
 }
 
 rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* pulse) {
@@ -257,10 +269,8 @@ rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* 
     return refuse(RILL_E_STATE, "the model is pulsed already, along %s",
                   model->stream_symbol.c_str());
   }
-  auto graph = pulsed(*model, symbol ? symbol : "S", pulse);
-  if (!graph.ok()) return report(graph.status());
-  model->set_graph(std::move(graph).value());
-  return RILL_OK;
+  return guarded("rill_model_pulse",
+                 [&] { return change(model, pulsed(*model, symbol ? symbol : "S", pulse)); });
 }
 
 size_t rill_model_properties(const rill_model* model) {

@@ -1,13 +1,15 @@
 #include <algorithm>
-#include <new>
+#include <memory>
 #include <numeric>
 
 #include "api/src/errors.h"
+#include "api/src/guard.h"
 #include "api/src/handles.h"
 #include "api/src/lookup.h"
 #include "core/exec/plan.h"
 
 using rill::api::alive;
+using rill::api::guarded;
 using rill::api::refuse;
 using rill::api::report;
 
@@ -97,6 +99,30 @@ void fill_stream(const rill_plan& handle, size_t output, rill_stream_info* info)
   info->warm_up_steps = out.delay / out.pulse;
 }
 
+rill_status make_plan(const rill::Graph& graph, const rill::PrepareOptions& options, int64_t limit,
+                      rill_plan** plan) {
+  auto prepared = rill::prepare(graph, options);
+  if (!prepared.ok()) {
+    rill::Status status = prepared.take_status();
+    if (status.code() == rill::Code::kSymbol) {
+      status = std::move(status).hint(
+          "Bind it with rill_model_set_symbol, or stream along it with "
+          "rill_model_pulse");
+    }
+    return report(status);
+  }
+  auto made = std::make_unique<rill_plan>();
+  made->plan = std::move(prepared).value();
+  describe(made.get());
+  const int64_t session = made->plan->arena_bytes + made->plan->state_bytes + made->io_bytes;
+  if (limit > 0 && session > limit) {
+    return refuse(RILL_E_NOMEM, "a session needs %lld bytes, the limit is %lld",
+                  static_cast<long long>(session), static_cast<long long>(limit));
+  }
+  *plan = made.release();
+  return RILL_OK;
+}
+
 }  // namespace
 
 extern "C" {
@@ -115,28 +141,7 @@ rill_status rill_prepare(const rill_model* model, const rill_plan_opts* opts, ri
     options.optimize = opts->plain == 0;
     limit = opts->max_session_bytes;
   }
-  auto prepared = rill::prepare(model->graph, options);
-  if (!prepared.ok()) {
-    rill::Status status = prepared.take_status();
-    if (status.code() == rill::Code::kSymbol) {
-      status = std::move(status).hint(
-          "Bind it with rill_model_set_symbol, or stream along it with "
-          "rill_model_pulse");
-    }
-    return report(status);
-  }
-  auto* made = new (std::nothrow) rill_plan;
-  if (!made) return refuse(RILL_E_NOMEM, "no memory for a plan");
-  made->plan = std::move(prepared).value();
-  describe(made);
-  const int64_t session = made->plan->arena_bytes + made->plan->state_bytes + made->io_bytes;
-  if (limit > 0 && session > limit) {
-    delete made;
-    return refuse(RILL_E_NOMEM, "a session needs %lld bytes, the limit is %lld",
-                  static_cast<long long>(session), static_cast<long long>(limit));
-  }
-  *plan = made;
-  return RILL_OK;
+  return guarded("rill_prepare", [&] { return make_plan(model->graph, options, limit, plan); });
 }
 
 rill_plan* rill_plan_retain(rill_plan* plan) {

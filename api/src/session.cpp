@@ -1,16 +1,21 @@
 #include <algorithm>
-#include <new>
+#include <memory>
 
 #include "api/src/errors.h"
+#include "api/src/guard.h"
 #include "api/src/handles.h"
 #include "api/src/turns.h"
+#include "api/src/views.h"
 #include "core/tensor/tensor.h"
 
 using rill::api::alive;
+using rill::api::check_view;
 using rill::api::Drive;
+using rill::api::guarded;
 using rill::api::kNotASession;
 using rill::api::refuse;
 using rill::api::report;
+using rill::api::view_of;
 
 namespace {
 
@@ -25,38 +30,6 @@ rill_status refuse_index(const char* function, const rill_session& session, rill
                 dir == RILL_INPUT ? "input" : "output", index, session.plan->io[dir].size());
 }
 
-/// Type, rank and shape against what the plan expects, and memory that is there.
-rill_status check_view(const char* function, const rill::api::IoText& io, const rill_view* view) {
-  const rill_status known = rill::api::check_size(view, "rill_view");
-  if (known != RILL_OK) return known;
-  if (view->dtype != static_cast<rill_dtype>(io.dtype)) {
-    return refuse(RILL_E_DTYPE, "%s: \"%s\" is %s, found %s", function, io.name.c_str(),
-                  rill_dtype_name(static_cast<rill_dtype>(io.dtype)), rill_dtype_name(view->dtype));
-  }
-  if (view->rank != io.shape.size()) {
-    return refuse(RILL_E_SHAPE, "%s: \"%s\" is %s, found rank %u", function, io.name.c_str(),
-                  io.text.c_str(), static_cast<unsigned>(view->rank));
-  }
-  if (view->rank > 0 && !view->shape) return refuse(RILL_E_ARG, "%s: view without shape", function);
-  for (size_t axis = 0; axis < io.shape.size(); ++axis) {
-    if (view->shape[axis] == io.shape[axis]) continue;
-    return refuse(RILL_E_SHAPE, "%s: \"%s\" is %s, found %lld on axis %zu", function,
-                  io.name.c_str(), io.text.c_str(), static_cast<long long>(view->shape[axis]),
-                  axis);
-  }
-  if (io.bytes > 0 && !view->data) return refuse(RILL_E_ARG, "%s: view without data", function);
-  const size_t element = rill_dtype_size(view->dtype);
-  if (element == 0) {
-    return refuse(RILL_E_UNSUPPORTED, "%s: \"%s\" is %s: no memory to share", function,
-                  io.name.c_str(), rill_dtype_name(view->dtype));
-  }
-  if (reinterpret_cast<uintptr_t>(view->data) % element != 0) {
-    return refuse(RILL_E_ARG, "%s: \"%s\": data is not aligned to its elements of %zu bytes",
-                  function, io.name.c_str(), element);
-  }
-  return RILL_OK;
-}
-
 rill_status check_row_major(const char* function, const rill::api::IoText& io,
                             const rill_view* view) {
   if (!view->strides) return RILL_OK;
@@ -67,19 +40,6 @@ rill_status check_row_major(const char* function, const rill::api::IoText& io,
                   static_cast<long long>(io.strides[axis]));
   }
   return RILL_OK;
-}
-
-rill::View view_of(const rill::api::IoText& io, const rill_view& view) {
-  rill::View out;
-  out.dtype = io.dtype;
-  out.q = io.q;
-  out.rank = static_cast<int>(io.shape.size());
-  for (size_t axis = 0; axis < io.shape.size(); ++axis) {
-    out.shape[axis] = io.shape[axis];
-    out.stride[axis] = view.strides ? view.strides[axis] : io.strides[axis];
-  }
-  out.data = view.data;
-  return out;
 }
 
 rill_status bind(const char* function, rill_session* session, rill_dir dir, size_t index,
@@ -127,8 +87,7 @@ rill_status make_session(rill_plan* plan, int64_t max_push, rill_session** sessi
     if (!fed.ok()) return report(fed.status());
     feed = std::move(fed).value();
   }
-  auto* made = new (std::nothrow) rill_session;
-  if (!made) return refuse(RILL_E_NOMEM, "no memory for a session");
+  auto* made = new rill_session;
   made->plan = rill_plan_retain(plan);
   made->session = std::move(inner).value();
   made->feed = std::move(feed);
@@ -154,7 +113,7 @@ rill_status open_session(const char* function, rill_plan* plan, const rill_sessi
     return refuse(RILL_E_ARG, "%s: max_push is %lld: expected 0 or more", function,
                   static_cast<long long>(max_push));
   }
-  return make_session(plan, max_push, session);
+  return guarded(function, [&] { return make_session(plan, max_push, session); });
 }
 
 rill_status run_turn(const char* function, const rill_turn& turn) {
@@ -196,7 +155,8 @@ rill_status rill_session_clone(const rill_session* session, rill_session** copy)
   if (!copy) return refuse(RILL_E_ARG, "rill_session_clone: no place for the copy");
   *copy = nullptr;
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_session_clone: %s", kNotASession);
-  const rill_status made = make_session(session->plan, session->max_push, copy);
+  const rill_status made = guarded(
+      "rill_session_clone", [&] { return make_session(session->plan, session->max_push, copy); });
   if (made != RILL_OK) return made;
   (*copy)->session->copy_state(*session->session);
   if (session->feed) (*copy)->feed->copy(*session->feed);

@@ -2,13 +2,17 @@
 
 #include "api/src/errors.h"
 #include "api/src/handles.h"
+#include "api/src/views.h"
 #include "core/exec/saved.h"
 
 using rill::api::alive;
+using rill::api::check_view;
 using rill::api::Drive;
+using rill::api::IoText;
 using rill::api::kNotASession;
 using rill::api::refuse;
 using rill::api::report;
+using rill::api::view_of;
 
 namespace {
 
@@ -26,58 +30,6 @@ rill_status take_pushes(const char* function, rill_session* session) {
   return RILL_OK;
 }
 
-/// Type and shape against what the plan expects, but for the extent of the axis that streams.
-rill_status check_frames(const char* function, const rill::api::IoText& io, int axis,
-                         const rill_view* view) {
-  const rill_status known = rill::api::check_size(view, "rill_view");
-  if (known != RILL_OK) return known;
-  if (axis < 0) {
-    return refuse(RILL_E_ARG, "%s: \"%s\" does not stream", function, io.name.c_str());
-  }
-  if (view->dtype != static_cast<rill_dtype>(io.dtype)) {
-    return refuse(RILL_E_DTYPE, "%s: \"%s\" is %s, found %s", function, io.name.c_str(),
-                  rill_dtype_name(static_cast<rill_dtype>(io.dtype)), rill_dtype_name(view->dtype));
-  }
-  if (view->rank != io.shape.size()) {
-    return refuse(RILL_E_SHAPE, "%s: \"%s\" is %s, found rank %u", function, io.name.c_str(),
-                  io.text.c_str(), static_cast<unsigned>(view->rank));
-  }
-  if (!view->shape) return refuse(RILL_E_ARG, "%s: view without shape", function);
-  for (size_t i = 0; i < io.shape.size(); ++i) {
-    const bool frames = static_cast<int>(i) == axis;
-    if (frames ? view->shape[i] >= 0 && view->shape[i] <= INT64_MAX / 64
-               : view->shape[i] == io.shape[i]) {
-      continue;
-    }
-    return refuse(RILL_E_SHAPE, "%s: \"%s\" is %s, found %lld on axis %zu", function,
-                  io.name.c_str(), io.text.c_str(), static_cast<long long>(view->shape[i]), i);
-  }
-  if (view->shape[axis] > 0 && io.bytes > 0 && !view->data) {
-    return refuse(RILL_E_ARG, "%s: view without data", function);
-  }
-  const size_t element = rill_dtype_size(view->dtype);
-  if (element > 0 && reinterpret_cast<uintptr_t>(view->data) % element != 0) {
-    return refuse(RILL_E_ARG, "%s: \"%s\": data is not aligned to its elements of %zu bytes",
-                  function, io.name.c_str(), element);
-  }
-  return RILL_OK;
-}
-
-rill::View view_of(const rill::api::IoText& io, const rill_view& view) {
-  rill::View out;
-  out.dtype = io.dtype;
-  out.q = io.q;
-  out.rank = static_cast<int>(io.shape.size());
-  int64_t stride = 1;
-  for (size_t axis = io.shape.size(); axis-- > 0;) {
-    out.shape[axis] = view.shape[axis];
-    out.stride[axis] = view.strides ? view.strides[axis] : stride;
-    stride *= view.shape[axis];
-  }
-  out.data = view.data;
-  return out;
-}
-
 /// What rill_push and rill_pull have in common.
 rill_status check_move(const char* function, rill_session* session, rill_dir dir, size_t index,
                        const rill_view* frames, int64_t* moved) {
@@ -89,7 +41,11 @@ rill_status check_move(const char* function, rill_session* session, rill_dir dir
                   dir == RILL_INPUT ? "input" : "output", index, io.size());
   }
   if (!moved) return refuse(RILL_E_ARG, "%s: no place for the count of frames", function);
-  const rill_status fits = check_frames(function, *io[index], io[index]->stream_axis, frames);
+  const IoText& text = *io[index];
+  if (text.stream_axis < 0) {
+    return refuse(RILL_E_ARG, "%s: \"%s\" does not stream", function, text.name.c_str());
+  }
+  const rill_status fits = check_view(function, text, frames, text.stream_axis);
   if (fits != RILL_OK) return fits;
   return take_pushes(function, session);
 }

@@ -16,6 +16,9 @@ namespace {
 
 // In the program itself, so that reaching it allocates nothing.
 thread_local int64_t calls = 0;
+thread_local int64_t blocks = 0;
+thread_local int64_t left = -1;  // requests until one is refused
+thread_local bool refuse_all = false;
 
 }  // namespace
 
@@ -28,6 +31,9 @@ extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(con
                                                                              size_t),
                                                          void (*free_hook)(const volatile void*));
 
+int64_t rill::test::heap_blocks() { return -1; }
+void rill::test::fail_heap_after(int64_t, bool) {}
+
 namespace {
 
 void on_malloc(const volatile void*, size_t) { ++calls; }
@@ -38,6 +44,13 @@ const int installed = __sanitizer_install_malloc_and_free_hooks(on_malloc, on_fr
 
 #elif defined(__GLIBC__)
 
+int64_t rill::test::heap_blocks() { return blocks; }
+
+void rill::test::fail_heap_after(int64_t count, bool all) {
+  left = count;
+  refuse_all = all;
+}
+
 extern "C" {
 
 void* __libc_malloc(size_t size);
@@ -46,23 +59,56 @@ void* __libc_realloc(void* pointer, size_t size);
 void* __libc_memalign(size_t alignment, size_t size);
 void __libc_free(void* pointer);
 
-void* malloc(size_t size) { return ++calls, __libc_malloc(size); }
-void* calloc(size_t count, size_t size) { return ++calls, __libc_calloc(count, size); }
-void* realloc(void* pointer, size_t size) { return ++calls, __libc_realloc(pointer, size); }
-void* memalign(size_t alignment, size_t size) { return ++calls, __libc_memalign(alignment, size); }
-void* aligned_alloc(size_t alignment, size_t size) {
-  return ++calls, __libc_memalign(alignment, size);
-}
-int posix_memalign(void** pointer, size_t alignment, size_t size) {
+}  // extern "C"
+
+namespace {
+
+bool refused() {
   ++calls;
-  *pointer = __libc_memalign(alignment, size);
+  if (left < 0) return false;
+  if (left > 0) return --left, false;
+  if (!refuse_all) left = -1;
+  errno = ENOMEM;
+  return true;
+}
+
+void* counted(void* block) {
+  if (block) ++blocks;
+  return block;
+}
+
+}  // namespace
+
+extern "C" {
+
+void* malloc(size_t size) { return refused() ? nullptr : counted(__libc_malloc(size)); }
+void* calloc(size_t count, size_t size) {
+  return refused() ? nullptr : counted(__libc_calloc(count, size));
+}
+void* realloc(void* pointer, size_t size) {
+  if (refused()) return nullptr;
+  if (pointer && size > 0) return __libc_realloc(pointer, size);
+  if (pointer) --blocks;
+  return counted(__libc_realloc(pointer, size));
+}
+void* memalign(size_t alignment, size_t size) {
+  return refused() ? nullptr : counted(__libc_memalign(alignment, size));
+}
+void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+int posix_memalign(void** pointer, size_t alignment, size_t size) {
+  *pointer = memalign(alignment, size);
   return *pointer ? 0 : ENOMEM;
 }
 void free(void* pointer) {
-  if (pointer) ++calls;
+  if (pointer) ++calls, --blocks;
   __libc_free(pointer);
 }
 
 }  // extern "C"
+
+#else
+
+int64_t rill::test::heap_blocks() { return -1; }
+void rill::test::fail_heap_after(int64_t, bool) {}
 
 #endif

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "api/src/errors.h"
+
+namespace rill::api {
+
+/// Make a call of the interface that may ask for memory; nothing is thrown through a C function.
+/// Errors: RILL_E_NOMEM where the system has none left. What the call made by then is freed.
+template <class Call>
+rill_status guarded(const char* function, Call&& call) noexcept {
+#ifdef __cpp_exceptions
+  try {
+    return std::forward<Call>(call)();
+  } catch (const std::bad_alloc&) {
+    return refuse(RILL_E_NOMEM, "%s: the system has no memory left", function);
+  } catch (const std::exception& error) {
+    return refuse(RILL_E_INTERNAL, "%s: %s", function, error.what());
+  }
+#else
+  (void)function;
+  return std::forward<Call>(call)();
+#endif
+}
+
+}  // namespace rill::api

@@ -1,0 +1,130 @@
+// Memory that the system does not have: an error from the call that asked for it, nothing half done,
+// nothing lost, and all works again when there is memory again.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+
+#include "tests/support/heap_calls.h"
+#include "tests/support/models.h"
+#include "tests/support/runs.h"
+
+namespace rill::test {
+namespace {
+
+/// All that an app asks of the library before it streams, up to the first call that fails.
+rill_status start(const ModelFolder& folder) {
+  rill_model* model = nullptr;
+  rill_status status = rill_load(folder.archive.c_str(), nullptr, &model);
+  const ModelPtr keep_model(model);
+  const char* symbol = nullptr;
+  for (size_t i = 0;
+       status == RILL_OK && rill_model_symbol(model, i, &symbol) == RILL_OK && symbol;) {
+    if (symbol == folder.symbol) {
+      ++i;
+    } else {
+      status = rill_model_set_symbol(model, symbol, "1");
+    }
+  }
+  if (status == RILL_OK && !folder.symbol.empty()) {
+    status = rill_model_pulse(model, folder.symbol.c_str(), std::to_string(folder.pulse).c_str());
+  }
+  rill_plan* plan = nullptr;
+  if (status == RILL_OK) status = rill_prepare(model, nullptr, &plan);
+  const PlanPtr keep_plan(plan);
+  rill_session* session = nullptr;
+  if (status == RILL_OK) status = rill_session_new(plan, &session);
+  const SessionPtr keep_session(session);
+  rill_session* copy = nullptr;
+  if (status == RILL_OK) status = rill_session_clone(session, &copy);
+  const SessionPtr keep_copy(copy);
+  if (status == RILL_OK) status = rill_step(copy);
+  return status;
+}
+
+/// The first requests each, and fewer and fewer of the later ones.
+int64_t next(int64_t n) { return n + 1 + (n < 200 ? 0 : n / 16); }
+
+/// Make a call with each request for memory refused in turn, until none is left to refuse.
+void refuse_each(const std::function<rill_status()>& call, bool all) {
+  ASSERT_EQ(call(), RILL_OK) << rill_last_error();
+  const int64_t blocks = heap_blocks();
+  const int64_t calls = heap_calls();
+  ASSERT_EQ(call(), RILL_OK) << rill_last_error();
+  const int64_t most = heap_calls() - calls;
+  ASSERT_EQ(heap_blocks(), blocks);
+  int refusals = 0;
+  for (int64_t n = 0; n < most; n = next(n)) {
+    fail_heap_after(n, all);
+    const rill_status status = call();
+    fail_heap_after(-1);
+    ASSERT_EQ(heap_blocks(), blocks) << "request " << n << ": " << rill_last_error();
+    if (status != RILL_OK) ++refusals;
+    if (status != RILL_OK) {
+      ASSERT_NE(std::string(rill_last_error()), "") << "request " << n;
+    }
+  }
+  EXPECT_GT(refusals, 100);
+  EXPECT_EQ(call(), RILL_OK) << rill_last_error();
+}
+
+class Memory : public ::testing::TestWithParam<ModelFolder> {
+ protected:
+  void SetUp() override {
+    if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
+  }
+};
+
+TEST_P(Memory, EachRequestMayBeRefusedAtTheStart) {
+  for (const bool all : {false, true}) refuse_each([] { return start(GetParam()); }, all);
+}
+
+TEST_P(Memory, EachRequestMayBeRefusedWhileAModelIsWritten) {
+  rill_model* raw = nullptr;
+  ASSERT_EQ(rill_load(GetParam().archive.c_str(), nullptr, &raw), RILL_OK) << rill_last_error();
+  const ModelPtr model(raw);
+  const std::string path = ::testing::TempDir() + "rill_memory_" + GetParam().name + ".nnef.tgz";
+  for (const bool all : {false, true}) {
+    refuse_each([&] { return rill_save(model.get(), path.c_str()); }, all);
+  }
+  std::filesystem::remove(path);
+}
+
+TEST_P(Memory, AModelIsAsItWasWhereItCouldNotBeChanged) {
+  rill_model* raw = nullptr;
+  ASSERT_EQ(rill_load(GetParam().archive.c_str(), nullptr, &raw), RILL_OK) << rill_last_error();
+  const ModelPtr model(raw);
+  const char* symbol = nullptr;
+  ASSERT_EQ(rill_model_symbol(raw, 0, &symbol), RILL_OK);
+  if (!symbol) GTEST_SKIP() << "no symbols";
+  const std::string name = symbol;
+  rill_io_info info = {};
+  info.size = sizeof(info);
+  ASSERT_EQ(rill_model_io(raw, RILL_INPUT, 0, &info), RILL_OK);
+  const std::string before = info.text;
+  for (int64_t n = 0;; n = next(n)) {
+    fail_heap_after(n, true);
+    const rill_status status = rill_model_set_symbol(raw, name.c_str(), "64");
+    fail_heap_after(-1);
+    if (status == RILL_OK) break;
+    ASSERT_EQ(status, RILL_E_NOMEM) << n << ": " << rill_last_error();
+    ASSERT_EQ(rill_model_io(raw, RILL_INPUT, 0, &info), RILL_OK);
+    ASSERT_EQ(info.text, before) << n;
+  }
+}
+
+std::vector<ModelFolder> small_models() {
+  std::vector<ModelFolder> out;
+  for (const ModelFolder& model : all_models()) {
+    const bool streams = !model.symbol.empty() && !model.bidirectional;
+    const bool simple = model.name == "linear_regression" || model.name == "q8_cnn1d";
+    if (streams || simple) out.push_back(model);
+  }
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Archives, Memory, ::testing::ValuesIn(small_models()), ModelName());
+
+}  // namespace
+}  // namespace rill::test
