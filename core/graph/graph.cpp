@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/graph/nnef.h"
+#include "core/tensor/small.h"
 
 namespace rill {
 namespace {
@@ -19,8 +20,7 @@ Fact Fact::of_tensor(const TensorPtr& tensor) {
 }
 
 bool Fact::mentions(std::string_view symbol) const {
-  return std::any_of(shape.begin(), shape.end(),
-                     [&](const Dim& d) { return d.mentions(symbol); });
+  return std::any_of(shape.begin(), shape.end(), [&](const Dim& d) { return d.mentions(symbol); });
 }
 
 Result<std::vector<int64_t>> Fact::concrete_shape() const {
@@ -76,8 +76,8 @@ Result<std::vector<OutletId>> Graph::add(std::string_view node_name, OpPtr op,
     for (Dim& extent : output.shape) {
       extent = scope.simplify(extent);
       if (!extent.valid()) {
-        return fail(Code::kShape, "an extent of the output is out of range, or extents clash: ",
-                    output)
+        return fail(Code::kShape,
+                    "an extent of the output is out of range, or extents clash: ", output)
             .in_node(node_name, node.op->name())
             .at("", line);
       }
@@ -173,8 +173,8 @@ Result<std::vector<OutletId>> Graph::add_folded(std::string_view node_name, OpPt
 
 OutletId Graph::add_source(std::string_view source_name, Fact source_fact, int line) {
   const OutletId outlet{static_cast<int>(nodes.size()), 0};
-  Node node{unique_name(source_name), std::make_shared<Source>(source_fact), {}, {source_fact},
-            line};
+  Node node{
+      unique_name(source_name), std::make_shared<Source>(source_fact), {}, {source_fact}, line};
   ++name_counts_[node.name];
   nodes.push_back(std::move(node));
   inputs.push_back(outlet);
@@ -183,8 +183,8 @@ OutletId Graph::add_source(std::string_view source_name, Fact source_fact, int l
 
 OutletId Graph::add_const(std::string_view const_name, TensorPtr value, int line) {
   const OutletId outlet{static_cast<int>(nodes.size()), 0};
-  Node node{unique_name(const_name), std::make_shared<Const>(value), {}, {Fact::of_tensor(value)},
-            line};
+  Node node{
+      unique_name(const_name), std::make_shared<Const>(value), {}, {Fact::of_tensor(value)}, line};
   ++name_counts_[std::string(const_name)];
   if (node.name != const_name) ++name_counts_[node.name];
   nodes.push_back(std::move(node));
@@ -211,7 +211,7 @@ namespace {
 
 TensorPtr substitute(const TensorPtr& tensor, std::string_view symbol, const Dim& by) {
   if (!tensor || tensor->dtype() != DType::kDim) return tensor;
-  Tensor out = std::move(Tensor::zeros(DType::kDim, tensor->shape())).value();
+  Tensor out = small_zeros(DType::kDim, tensor->shape());
   for (int64_t i = 0; i < out.volume(); ++i) {
     out.mutable_data<Dim>()[i] = tensor->data<Dim>()[i].substitute(symbol, by);
   }
@@ -236,8 +236,8 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& each = nodes[i];
     if (const auto* source = each.op->as<Source>()) {
-      mapped[i] = {out.add_source(each.name, rill::substitute(source->fact, symbol, by),
-                                  each.line)};
+      mapped[i] = {
+          out.add_source(each.name, rill::substitute(source->fact, symbol, by), each.line)};
       continue;
     }
     if (const auto* constant = each.op->as<Const>()) {
@@ -246,16 +246,20 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
     }
     std::vector<OutletId> node_inputs;
     for (const OutletId& input : each.inputs) {
-      node_inputs.push_back(mapped[static_cast<size_t>(input.node)][static_cast<size_t>(input.slot)]);
+      node_inputs.push_back(
+          mapped[static_cast<size_t>(input.node)][static_cast<size_t>(input.slot)]);
     }
     OpPtr op = each.op->with_symbol(symbol, by);
     if (!op) op = each.op;
-    RILL_ASSIGN(mapped[i], out.add_folded(each.name, std::move(op), std::move(node_inputs), each.line));
+    RILL_ASSIGN(mapped[i],
+                out.add_folded(each.name, std::move(op), std::move(node_inputs), each.line));
   }
   out.inputs.clear();
-  for (const OutletId& input : inputs) out.inputs.push_back(mapped[static_cast<size_t>(input.node)][0]);
+  for (const OutletId& input : inputs)
+    out.inputs.push_back(mapped[static_cast<size_t>(input.node)][0]);
   for (const OutletId& output : outputs) {
-    out.outputs.push_back(mapped[static_cast<size_t>(output.node)][static_cast<size_t>(output.slot)]);
+    out.outputs.push_back(
+        mapped[static_cast<size_t>(output.node)][static_cast<size_t>(output.slot)]);
   }
   out.output_names = output_names;
   return out.compacted();

@@ -2,6 +2,7 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/nnef.h"
+#include "core/tensor/small.h"
 
 namespace rill {
 namespace {
@@ -50,7 +51,7 @@ class SymbolReplacer final : public FieldVisitor {
   void field(const char*, Pads&) override {}
   void field(const char*, TensorPtr& value) override {
     if (!value || value->dtype() != DType::kDim) return;
-    Tensor out = std::move(Tensor::zeros(DType::kDim, value->shape())).value();
+    Tensor out = small_zeros(DType::kDim, value->shape());
     for (int64_t i = 0; i < out.volume(); ++i) {
       out.mutable_data<Dim>()[i] = value->data<Dim>()[i];
       replace(&out.mutable_data<Dim>()[i]);
@@ -85,8 +86,7 @@ OpPtr Op::with_symbol(std::string_view symbol, const Dim& by) const {
 
 Status Op::save(SaveCtx& ctx) const {
   (void)ctx;
-  return fail(Code::kUnsupported, "no NNEF form for this operator")
-      .in_node("", name());
+  return fail(Code::kUnsupported, "no NNEF form for this operator").in_node("", name());
 }
 
 std::vector<AxisTrack> elementwise_axes(FactSpan in, FactSpan out) {
@@ -94,8 +94,8 @@ std::vector<AxisTrack> elementwise_axes(FactSpan in, FactSpan out) {
   for (int axis = 0; axis < out[0].rank(); ++axis) {
     AxisTrack track;
     for (const Fact& fact : in) {
-      const bool present = axis < fact.rank() && !(fact.dim(axis) == Dim(1) &&
-                                                   !(out[0].dim(axis) == Dim(1)));
+      const bool present =
+          axis < fact.rank() && !(fact.dim(axis) == Dim(1) && !(out[0].dim(axis) == Dim(1)));
       track.in.push_back(present ? axis : -1);
     }
     for (size_t i = 0; i < out.size(); ++i) track.out.push_back(axis);

@@ -85,23 +85,56 @@ void for_each_pair(const View& a, const View& b, Body&& body) {
 template <class Visitor>
 bool visit_type(DType dtype, Visitor&& visitor) {
   switch (dtype) {
-    case DType::kBool: visitor(Bool{}); return true;
-    case DType::kU8: visitor(uint8_t{}); return true;
-    case DType::kU16: visitor(uint16_t{}); return true;
-    case DType::kU32: visitor(uint32_t{}); return true;
-    case DType::kU64: visitor(uint64_t{}); return true;
-    case DType::kI8: visitor(int8_t{}); return true;
-    case DType::kI16: visitor(int16_t{}); return true;
-    case DType::kI32: visitor(int32_t{}); return true;
-    case DType::kI64: visitor(int64_t{}); return true;
-    case DType::kF16: visitor(Half{}); return true;
-    case DType::kBF16: visitor(BFloat16{}); return true;
-    case DType::kF32: visitor(float{}); return true;
-    case DType::kF64: visitor(double{}); return true;
-    case DType::kQU8: visitor(uint8_t{}); return true;
-    case DType::kQI8: visitor(int8_t{}); return true;
-    case DType::kQI32: visitor(int32_t{}); return true;
-    default: return false;
+    case DType::kBool:
+      visitor(Bool{});
+      return true;
+    case DType::kU8:
+      visitor(uint8_t{});
+      return true;
+    case DType::kU16:
+      visitor(uint16_t{});
+      return true;
+    case DType::kU32:
+      visitor(uint32_t{});
+      return true;
+    case DType::kU64:
+      visitor(uint64_t{});
+      return true;
+    case DType::kI8:
+      visitor(int8_t{});
+      return true;
+    case DType::kI16:
+      visitor(int16_t{});
+      return true;
+    case DType::kI32:
+      visitor(int32_t{});
+      return true;
+    case DType::kI64:
+      visitor(int64_t{});
+      return true;
+    case DType::kF16:
+      visitor(Half{});
+      return true;
+    case DType::kBF16:
+      visitor(BFloat16{});
+      return true;
+    case DType::kF32:
+      visitor(float{});
+      return true;
+    case DType::kF64:
+      visitor(double{});
+      return true;
+    case DType::kQU8:
+      visitor(uint8_t{});
+      return true;
+    case DType::kQI8:
+      visitor(int8_t{});
+      return true;
+    case DType::kQI32:
+      visitor(int32_t{});
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -116,8 +149,8 @@ double quantise(double real, const View& to) {
     low = std::numeric_limits<int32_t>::min();
     high = std::numeric_limits<int32_t>::max();
   }
-  const double q = std::nearbyint(real / static_cast<double>(to.q.scale) +
-                                  static_cast<double>(to.q.zero_point));
+  const double q =
+      std::nearbyint(real / static_cast<double>(to.q.scale) + static_cast<double>(to.q.zero_point));
   return std::isnan(q) ? 0 : std::clamp(q, low, high);
 }
 

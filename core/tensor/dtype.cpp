@@ -15,15 +15,15 @@ struct DTypeInfo {
 };
 
 constexpr DTypeInfo kInfos[] = {
-    {DType::kBool, 1, "Bool", "bool"},    {DType::kU8, 1, "U8", "u8"},
-    {DType::kU16, 2, "U16", "u16"},       {DType::kU32, 4, "U32", "u32"},
-    {DType::kU64, 8, "U64", "u64"},       {DType::kI8, 1, "I8", "i8"},
-    {DType::kI16, 2, "I16", "i16"},       {DType::kI32, 4, "I32", "i32"},
-    {DType::kI64, 8, "I64", "i64"},       {DType::kF16, 2, "F16", "f16"},
-    {DType::kBF16, 2, "BF16", "bf16"},    {DType::kF32, 4, "F32", "f32"},
-    {DType::kF64, 8, "F64", "f64"},       {DType::kString, 32, "String", "string"},
-    {DType::kDim, 16, "TDim", "tdim"},    {DType::kQU8, 1, "QU8", "qu8"},
-    {DType::kQI8, 1, "QI8", "qi8"},       {DType::kQI32, 4, "QI32", "qi32"},
+    {DType::kBool, 1, "Bool", "bool"}, {DType::kU8, 1, "U8", "u8"},
+    {DType::kU16, 2, "U16", "u16"},    {DType::kU32, 4, "U32", "u32"},
+    {DType::kU64, 8, "U64", "u64"},    {DType::kI8, 1, "I8", "i8"},
+    {DType::kI16, 2, "I16", "i16"},    {DType::kI32, 4, "I32", "i32"},
+    {DType::kI64, 8, "I64", "i64"},    {DType::kF16, 2, "F16", "f16"},
+    {DType::kBF16, 2, "BF16", "bf16"}, {DType::kF32, 4, "F32", "f32"},
+    {DType::kF64, 8, "F64", "f64"},    {DType::kString, 32, "String", "string"},
+    {DType::kDim, 16, "TDim", "tdim"}, {DType::kQU8, 1, "QU8", "qu8"},
+    {DType::kQI8, 1, "QI8", "qi8"},    {DType::kQI32, 4, "QI32", "qi32"},
     {DType::kBlob, 1, "Blob", "blob"},
 };
 
@@ -76,6 +76,8 @@ uint16_t bf16_from_f32(float value) {
   return static_cast<uint16_t>((bits + 0x7fffU + odd) >> 16);
 }
 
-float f32_from_bf16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+float f32_from_bf16(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
 
 }  // namespace rill

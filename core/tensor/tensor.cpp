@@ -2,8 +2,10 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "core/base/checked.h"
+#include "core/tensor/small.h"
 
 namespace rill {
 namespace {
@@ -22,8 +24,8 @@ std::shared_ptr<void> objects(int64_t count) {
 }
 
 std::shared_ptr<void> plain_bytes(int64_t bytes) {
-  const size_t rounded = static_cast<size_t>((bytes + kTensorAlignment - 1) / kTensorAlignment *
-                                             kTensorAlignment);
+  const size_t rounded =
+      static_cast<size_t>((bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment);
   void* memory = std::aligned_alloc(kTensorAlignment, rounded == 0 ? kTensorAlignment : rounded);
   if (memory == nullptr) return nullptr;
   std::memset(memory, 0, rounded);
@@ -68,11 +70,21 @@ Result<Tensor> Tensor::zeros(DType dtype, std::vector<int64_t> shape, QParams q)
   return t;
 }
 
+Tensor small_zeros(DType dtype, std::vector<int64_t> shape, QParams q) {
+  Result<Tensor> made = Tensor::zeros(dtype, std::move(shape), q);
+  if (made.ok()) return std::move(made).value();
+#ifdef __cpp_exceptions
+  throw std::bad_alloc();
+#else
+  std::abort();
+#endif
+}
+
 namespace {
 
 template <class T>
 Tensor scalar_of(DType dtype, T value) {
-  Tensor t = std::move(Tensor::zeros(dtype, {})).value();
+  Tensor t = small_zeros(dtype, {});
   *t.mutable_data<T>() = std::move(value);
   return t;
 }
@@ -86,7 +98,7 @@ Tensor Tensor::scalar(Dim value) { return scalar_of(DType::kDim, std::move(value
 Tensor Tensor::scalar(std::string value) { return scalar_of(DType::kString, std::move(value)); }
 
 Tensor Tensor::dims(std::span<const Dim> values) {
-  Tensor t = std::move(zeros(DType::kDim, {static_cast<int64_t>(values.size())})).value();
+  Tensor t = small_zeros(DType::kDim, {static_cast<int64_t>(values.size())});
   std::copy(values.begin(), values.end(), t.mutable_data<Dim>());
   return t;
 }
@@ -203,12 +215,24 @@ std::string tensor_text(const Tensor& tensor, int64_t limit) {
     out += i == 0 ? " " : ", ";
     const auto at = static_cast<size_t>(i);
     switch (tensor.dtype()) {
-      case DType::kString: out += tensor.values<std::string>()[at]; break;
-      case DType::kDim: out += tensor.values<Dim>()[at].to_string(); break;
-      case DType::kBool: out += tensor.values<uint8_t>()[at] ? "true" : "false"; break;
-      case DType::kF32: out += str_cat(tensor.values<float>()[at]); break;
-      case DType::kF64: out += str_cat(tensor.values<double>()[at]); break;
-      case DType::kU64: out += str_cat(tensor.values<uint64_t>()[at]); break;
+      case DType::kString:
+        out += tensor.values<std::string>()[at];
+        break;
+      case DType::kDim:
+        out += tensor.values<Dim>()[at].to_string();
+        break;
+      case DType::kBool:
+        out += tensor.values<uint8_t>()[at] ? "true" : "false";
+        break;
+      case DType::kF32:
+        out += str_cat(tensor.values<float>()[at]);
+        break;
+      case DType::kF64:
+        out += str_cat(tensor.values<double>()[at]);
+        break;
+      case DType::kU64:
+        out += str_cat(tensor.values<uint64_t>()[at]);
+        break;
       default: {
         const auto value = element_as_double(tensor, i);
         if (!value.ok()) break;

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "nnef_loader/archive/gzip_trailer.h"
+#include "nnef_loader/archive/room.h"
 #include "nnef_loader/archive/utf8_locale.h"
 
 namespace rill::nnef {
@@ -25,7 +26,18 @@ struct ReadFree {
 };
 using ReadHandle = std::unique_ptr<archive, ReadFree>;
 
+// A header that libarchive makes itself, it uses without a look at whether there was memory.
+struct HeaderFree {
+  void operator()(archive_entry* e) const { archive_entry_free(e); }
+};
+using HeaderHandle = std::unique_ptr<archive_entry, HeaderFree>;
+
+Status no_memory(const Source& source) {
+  return fail(Code::kNoMem, "no memory to read ", source.name());
+}
+
 Status damaged(archive* a, std::string_view what, const std::string& file) {
+  if (archive_errno(a) == ENOMEM) return fail(Code::kNoMem, "no memory to read ", file);
   const char* const reason = archive_error_string(a);
   return fail(Code::kParse, what, " is damaged or cut short: ", reason == nullptr ? "?" : reason)
       .at(file, 0);
@@ -84,10 +96,11 @@ class Unpacker {
 };
 
 Result<std::vector<Entry>> Unpacker::entries() {
+  const HeaderHandle header(archive_entry_new());
+  if (!header) return no_memory(source_);
   for (;;) {
     const int64_t before = archive_filter_bytes(archive_, 0);
-    archive_entry* header = nullptr;
-    const int code = archive_read_next_header(archive_, &header);
+    const int code = archive_read_next_header2(archive_, header.get());
     if (code == ARCHIVE_EOF) {
       const int64_t padded = (before + kTarBlock - 1) / kTarBlock * kTarBlock;
       saw_end_mark_ = archive_filter_bytes(archive_, 0) >= padded + kTarBlock;
@@ -98,7 +111,7 @@ Result<std::vector<Entry>> Unpacker::entries() {
       return damaged(archive_, what_, source_.name());
     }
     RILL_TRY(budget_.take_entry());
-    RILL_TRY(entry(header));
+    RILL_TRY(entry(header.get()));
     // Otherwise what is left of an entry would count as the end mark.
     const int skipped = archive_read_data_skip(archive_);
     if (skipped != ARCHIVE_OK && skipped != ARCHIVE_EOF) {
@@ -208,9 +221,10 @@ Result<bool> is_empty_zip(const Source& source) {
 }  // namespace
 
 Result<std::vector<Entry>> unpack_tar(const Source& source, Budget* budget) {
+  RILL_TRY(room_for_libarchive("read", source.name()));
   const Utf8Locale locale;
   const ReadHandle handle(archive_read_new());
-  if (!handle) return fail(Code::kNoMem, "no memory to read ", source.name());
+  if (!handle) return no_memory(source);
   archive_read_support_format_tar(handle.get());
   archive_read_support_format_empty(handle.get());
   RILL_TRY(open(handle.get(), source, "tar"));
@@ -223,17 +237,19 @@ Result<std::vector<Entry>> unpack_tar(const Source& source, Budget* budget) {
 }
 
 Result<std::vector<Entry>> unpack_tgz(const Source& source, Budget* budget) {
+  RILL_TRY(room_for_libarchive("read", source.name()));
   const ReadHandle raw(archive_read_new());
   const Utf8Locale locale;
   const ReadHandle handle(archive_read_new());
-  if (!raw || !handle) return fail(Code::kNoMem, "no memory to read ", source.name());
+  if (!raw || !handle) return no_memory(source);
   archive_read_support_format_raw(raw.get());
   archive_read_support_format_empty(raw.get());
   // A fixed filter: left to itself libarchive would also unfold gzip data inside gzip data.
   archive_read_append_filter(raw.get(), ARCHIVE_FILTER_GZIP);
   RILL_TRY(open(raw.get(), source, "gzip data"));
-  archive_entry* header = nullptr;
-  const int code = archive_read_next_header(raw.get(), &header);
+  const HeaderHandle header(archive_entry_new());
+  if (!header) return no_memory(source);
+  const int code = archive_read_next_header2(raw.get(), header.get());
   if (code != ARCHIVE_OK && code != ARCHIVE_EOF) {
     return damaged(raw.get(), "gzip data", source.name());
   }
@@ -260,9 +276,10 @@ Result<std::vector<Entry>> unpack_tgz(const Source& source, Budget* budget) {
 }
 
 Result<std::vector<Entry>> unpack_zip(const Source& source, Budget* budget, NameRule rule) {
+  RILL_TRY(room_for_libarchive("read", source.name()));
   const Utf8Locale locale;
   const ReadHandle handle(archive_read_new());
-  if (!handle) return fail(Code::kNoMem, "no memory to read ", source.name());
+  if (!handle) return no_memory(source);
   RILL_ASSIGN(const bool empty, is_empty_zip(source));
   if (empty) return std::vector<Entry>();
   // The reader that goes by the directory at the end: a zip cut short has none.

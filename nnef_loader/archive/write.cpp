@@ -12,6 +12,7 @@
 #include "nnef_loader/archive/archive.h"
 #include "nnef_loader/archive/atomic_file.h"
 #include "nnef_loader/archive/entry_names.h"
+#include "nnef_loader/archive/room.h"
 #include "nnef_loader/archive/source.h"
 #include "nnef_loader/archive/utf8_locale.h"
 
@@ -111,6 +112,7 @@ Status write_entries(archive* a, Container container, std::span<const Entry> ent
 }
 
 Status write_packed(const std::string& path, Container container, std::span<const Entry> entries) {
+  RILL_TRY(room_for_libarchive("write", path));
   RILL_ASSIGN(AtomicFile file, AtomicFile::create(path));
   const Utf8Locale locale;
   Sink sink{&file, {}};  // outlives the handle, which writes what is left when it is freed

@@ -1,4 +1,5 @@
 #include "ops/array/common.h"
+#include "core/tensor/small.h"
 
 #include <algorithm>
 #include <cstring>
@@ -77,7 +78,7 @@ bool is_uniform(const TensorPtr& tensor) {
 }
 
 Tensor first_element(const Tensor& tensor) {
-  Tensor out = std::move(Tensor::zeros(tensor.dtype(), {}, tensor.qparams())).value();
+  Tensor out = small_zeros(tensor.dtype(), {}, tensor.qparams());
   View from = tensor.view();
   from.rank = 0;
   copy_view(from, out.view());

@@ -4,6 +4,7 @@
 
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
+#include "core/tensor/small.h"
 #include "ops/array/pad.h"
 #include "ops/nn/conv_lower.h"
 #include "ops/nn/epilogue.h"
@@ -44,8 +45,8 @@ Result<Facts> Conv::infer(FactSpan in) const {
   }
   if (has_bias) {
     const Fact& bias = in[2];
-    RILL_CHECK(bias.rank() == 1 && bias.dim(0) == w.dim(0), "bias ", bias, ": expected ",
-               *outputs, " values");
+    RILL_CHECK(bias.rank() == 1 && bias.dim(0) == w.dim(0), "bias ", bias, ": expected ", *outputs,
+               " values");
     if (bias.dtype != x.dtype) return fail(Code::kDType, "bias ", bias, " for input ", x);
   }
   Fact out = Fact::of(x.dtype, {x.dim(0), w.dim(0)});
@@ -97,7 +98,8 @@ void eval_as(const Conv& op, EvalCtx& ctx) {
       for (int i = 0; i < spatial; ++i) {
         const auto a = static_cast<size_t>(i);
         const int64_t before = op.window.pads(i, x.extent(i + 2)).first;
-        const int64_t at = out[a + 2] * op.window.stride[a] + tap[a] * op.window.dilation[a] - before;
+        const int64_t at =
+            out[a + 2] * op.window.stride[a] + tap[a] * op.window.dilation[a] - before;
         inside &= at >= 0 && at < x.shape[a + 2];
         at_x += at * x.stride[a + 2];
         at_w += tap[a] * w.stride[a + 2];
@@ -128,16 +130,35 @@ void eval_as(const Conv& op, EvalCtx& ctx) {
 
 Status Conv::eval(EvalCtx& ctx) const {
   switch (ctx.out[0].dtype) {
-    case DType::kF32: eval_as<float, float>(*this, ctx); return {};
-    case DType::kF64: eval_as<double, double>(*this, ctx); return {};
-    case DType::kF16: eval_as<Half, float>(*this, ctx); return {};
-    case DType::kI8: eval_as<int8_t, int32_t>(*this, ctx); return {};
-    case DType::kU8: eval_as<uint8_t, int32_t>(*this, ctx); return {};
-    case DType::kI16: eval_as<int16_t, int32_t>(*this, ctx); return {};
-    case DType::kU16: eval_as<uint16_t, int32_t>(*this, ctx); return {};
-    case DType::kI32: eval_as<int32_t, int32_t>(*this, ctx); return {};
-    case DType::kI64: eval_as<int64_t, int64_t>(*this, ctx); return {};
-    default: return fail(Code::kDType, "no convolution of ", dtype_name(ctx.out[0].dtype));
+    case DType::kF32:
+      eval_as<float, float>(*this, ctx);
+      return {};
+    case DType::kF64:
+      eval_as<double, double>(*this, ctx);
+      return {};
+    case DType::kF16:
+      eval_as<Half, float>(*this, ctx);
+      return {};
+    case DType::kI8:
+      eval_as<int8_t, int32_t>(*this, ctx);
+      return {};
+    case DType::kU8:
+      eval_as<uint8_t, int32_t>(*this, ctx);
+      return {};
+    case DType::kI16:
+      eval_as<int16_t, int32_t>(*this, ctx);
+      return {};
+    case DType::kU16:
+      eval_as<uint16_t, int32_t>(*this, ctx);
+      return {};
+    case DType::kI32:
+      eval_as<int32_t, int32_t>(*this, ctx);
+      return {};
+    case DType::kI64:
+      eval_as<int64_t, int64_t>(*this, ctx);
+      return {};
+    default:
+      return fail(Code::kDType, "no convolution of ", dtype_name(ctx.out[0].dtype));
   }
 }
 
@@ -173,7 +194,7 @@ Status Conv::pulsify(PulseBuilder& b) const {
     // but with a border on other axes these are not uniform, so they become real.
     RILL_ASSIGN(x, b.materialise(x, &stream));
   } else {
-    Tensor zero = std::move(Tensor::zeros(b.in(0).dtype, {})).value();
+    Tensor zero = small_zeros(b.in(0).dtype, {});
     RILL_ASSIGN(x, pulse_window(b, window, zero, &stream, &pulsed.window));
   }
   std::vector<OutletId> inputs{x};
@@ -252,8 +273,8 @@ Status Conv::save(SaveCtx& ctx) const {
   if (has_bias) {
     RILL_ASSIGN(bias, ctx.in(2));
   }
-  ctx.assign(str_cat("conv(", x, ", ", w, ", ", bias, window_text(window, 0), ", groups = ",
-                     groups, ")"));
+  ctx.assign(
+      str_cat("conv(", x, ", ", w, ", ", bias, window_text(window, 0), ", groups = ", groups, ")"));
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <new>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -17,12 +18,14 @@ namespace {
 // In the program itself, so that reaching it allocates nothing.
 thread_local int64_t calls = 0;
 thread_local int64_t blocks = 0;
+thread_local int64_t requests = 0;
 thread_local int64_t left = -1;  // requests until one is refused
 thread_local bool refuse_all = false;
 
 }  // namespace
 
 int64_t rill::test::heap_calls() { return calls; }
+int64_t rill::test::heap_requests() { return requests; }
 
 #if defined(RILL_SANITIZED)
 
@@ -64,7 +67,7 @@ void __libc_free(void* pointer);
 namespace {
 
 bool refused() {
-  ++calls;
+  ++requests;
   if (left < 0) return false;
   if (left > 0) return --left, false;
   if (!refuse_all) left = -1;
@@ -73,6 +76,7 @@ bool refused() {
 }
 
 void* counted(void* block) {
+  ++calls;
   if (block) ++blocks;
   return block;
 }
@@ -81,20 +85,16 @@ void* counted(void* block) {
 
 extern "C" {
 
-void* malloc(size_t size) { return refused() ? nullptr : counted(__libc_malloc(size)); }
-void* calloc(size_t count, size_t size) {
-  return refused() ? nullptr : counted(__libc_calloc(count, size));
-}
+void* malloc(size_t size) { return counted(__libc_malloc(size)); }
+void* calloc(size_t count, size_t size) { return counted(__libc_calloc(count, size)); }
 void* realloc(void* pointer, size_t size) {
-  if (refused()) return nullptr;
-  if (pointer && size > 0) return __libc_realloc(pointer, size);
   if (pointer) --blocks;
   return counted(__libc_realloc(pointer, size));
 }
-void* memalign(size_t alignment, size_t size) {
-  return refused() ? nullptr : counted(__libc_memalign(alignment, size));
+void* memalign(size_t alignment, size_t size) { return counted(__libc_memalign(alignment, size)); }
+void* aligned_alloc(size_t alignment, size_t size) {
+  return refused() ? nullptr : memalign(alignment, size);
 }
-void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
 int posix_memalign(void** pointer, size_t alignment, size_t size) {
   *pointer = memalign(alignment, size);
   return *pointer ? 0 : ENOMEM;
@@ -105,6 +105,15 @@ void free(void* pointer) {
 }
 
 }  // extern "C"
+
+// The other forms of new and delete of the C++ library call these.
+void* operator new(size_t size) {
+  void* block = refused() ? nullptr : malloc(size == 0 ? 1 : size);
+  if (!block) throw std::bad_alloc();
+  return block;
+}
+void operator delete(void* pointer) noexcept { free(pointer); }
+void operator delete(void* pointer, size_t) noexcept { free(pointer); }
 
 #else
 

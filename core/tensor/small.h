@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "core/tensor/tensor.h"
+
+namespace rill {
+
+/// Allocate zeros of a shape that is known to be small. Where there is no memory, it does as
+/// `operator new` does.
+Tensor small_zeros(DType dtype, std::vector<int64_t> shape, QParams q = {});
+
+}  // namespace rill
