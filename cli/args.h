@@ -44,13 +44,27 @@ struct Args {
   std::string runtime;
   std::string color = "auto";
   int64_t threads = 1;
+  int64_t threading_threshold = 0;
+  int64_t readings_heartbeat_ms = 5;
+  int64_t autobatch_sessions = 0;  ///< streams that share a plan, stepped together; 0: each alone
+  int64_t declutter_rounds = -1;   ///< stop simplifying after so many; -1: at the end
+  int64_t declutter_set_rounds = -1;
+  int64_t optimize_rounds = -1;
   double timeout_s = 0;
+  bool emit_jsonl = false;
+  bool readings = false;
+  std::string inner_graph;  ///< the node whose loop body is looked at
   std::vector<std::string> transforms;
   std::vector<std::string> set;
   std::vector<std::string> input_facts;
   std::vector<std::string> fact_bundles;
   std::vector<std::string> legacy_bundles;  ///< facts and values
+  std::vector<std::string> input_nodes;
   std::vector<std::string> output_nodes;
+  std::vector<std::string> override_facts;
+  std::vector<std::string> constantize;
+  std::vector<std::string> scenarios;
+  std::vector<std::string> hints;
   std::vector<std::string> asserts;
 
   // After it.
@@ -61,19 +75,28 @@ struct Args {
   bool allow_missing_outputs = false;
   int64_t seed = 0;
   std::vector<std::string> input_bundles;
+  std::vector<std::string> input_folders;
   std::vector<std::string> random_ranges;
   std::vector<std::string> run_set;
   std::vector<std::string> output_bundles;
   std::vector<std::string> assert_outputs;
   std::vector<std::string> assert_output_facts;
   std::vector<std::string> assert_op_counts;
+  std::vector<std::string> assert_op_only;
+  std::string assert_cost;
   int64_t assert_output_count = -1;
   std::string approx = "close";
   std::string approx_custom;
 
   bool dump_outputs = false;
   bool steps = false;
+  bool check_f16_overflow = false;
+  bool assert_sane_floats = false;
+  bool per_turn_diff = false;
+  double assert_occupancy = 0;
+  int64_t turns = 0;  ///< 0: as many as the input has
   std::string save_outputs;
+  std::string save_outputs_nnef;
   std::string save_steps;
 
   std::string filler = "zeros";
@@ -92,14 +115,37 @@ struct Args {
   bool consts = false;
   bool io_long = false;
   bool io_none = false;
+  bool mm = false;
+  bool tmp_mem_usage = false;
+  bool folded = false;
+  bool invariants = false;
+  bool outlet_labels = false;
+  bool debug_op = false;
+  bool axes = false;
+  bool natural_order = false;
+  std::string node_id;
+  std::string node_name;
+  std::string op_name;
+  std::string successors;
+  std::vector<std::string> axes_names;
+  std::vector<std::string> inner;
+  std::string output_name;
 
   int64_t warmup_loops = 0;
   int64_t warmup_ms = 0;
   int64_t max_loops = 100000;
   int64_t max_ms = 5000;
 
+  int64_t streams = 0;  ///< 0: not asked for
+  double turn_period_ms = 0;
+  double deadline_ms = 0;
+  double deadline_quantile = 0.99;
+  double session_ms = 0;
+  bool capacity = false;
+
   bool compare_stream = false;
   bool compare_twice = false;
+  bool cumulative = false;
   std::string compare_stage;
   std::string compare_npz;
 

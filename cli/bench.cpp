@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <numeric>
 
+#include "cli/bench_streams.h"
 #include "cli/commands.h"
 #include "cli/exec.h"
 
@@ -56,15 +58,54 @@ std::vector<double> timed_runs(const Args& args, bool pulsed, Session* session) 
   return times;
 }
 
-void print_times(const Args& args, std::vector<double> times) {
+BenchResult result_of(const std::vector<double>& times) {
+  BenchResult out;
+  out.runs = static_cast<int64_t>(times.size());
   const double sum = std::accumulate(times.begin(), times.end(), 0.0);
-  const double mean = sum / static_cast<double>(times.size());
-  if (args.machine_friendly) {
-    fmt::print("real: {:.8f}\n", mean);
-    return;
+  out.metrics = {{"evaltime", sum / static_cast<double>(times.size())}};
+  return out;
+}
+
+void print_streams(const BenchResult& result) {
+  if (std::isnan(result.metric("turns_per_s"))) return;
+  fmt::print("{:.1f} turns/sec over every stream together.\n", result.metric("turns_per_s"));
+  const auto print = [&](const char* name, double scale, const char* format) {
+    const double value = result.metric(name);
+    if (!std::isnan(value)) fmt::print(fmt::runtime(format), value * scale);
+  };
+  print("latency_p50", 1e3, "p50 turn {:.3f} ms/i.\n");
+  print("latency_p95", 1e3, "p95 turn {:.3f} ms/i.\n");
+  print("added_p50", 1e3, "p50 added latency {:.1f} ms.\n");
+  print("added_p95", 1e3, "p95 added latency {:.1f} ms.\n");
+  print("added_p99", 1e3, "p99 added latency {:.1f} ms.\n");
+  print("late_fraction", 100, "{:.1f}% of the turns completed past the deadline.\n");
+  print("occupancy", 1, "Mean occupancy {:.2f}.\n");
+  print("admissions_per_s", 1, "{:.1f} sessions admitted per second.\n");
+  print("starve_fraction", 100, "{:.1f}% of the admissions waited for a lane.\n");
+  print("admission_p50", 1e3, "p50 wait to admit one {:.1f} ms.\n");
+  print("admission_p99", 1e3, "p99 wait to admit one {:.1f} ms.\n");
+  print("capacity", 1, "Capacity {:.0f} streams in real time.\n");
+}
+
+/// Print what was measured; false if nothing else belongs beside it.
+bool print_result(const Args& args, const BenchResult& result) {
+  if (args.emit_jsonl) {
+    for (const auto& [name, value] : result.metrics) {
+      fmt::print("{{\"metric\":\"{}\",\"value\":{}}}\n", name, value);
+    }
+    return false;
   }
-  fmt::print("Bench ran {} times, {:.3f} ms/i.\n", times.size(), mean * 1e3);
-  if (args.flavor == Flavor::kTract) return;
+  const double seconds = result.metric("evaltime");
+  if (args.machine_friendly) {
+    fmt::print("real: {:.8f}\n", seconds);
+  } else {
+    fmt::print("Bench ran {} times, {:.3f} ms/i.\n", result.runs, seconds * 1e3);
+  }
+  print_streams(result);
+  return !args.machine_friendly && args.flavor != Flavor::kTract;
+}
+
+void print_times(std::vector<double> times) {
   std::sort(times.begin(), times.end());
   print_ms("min", times.front());
   print_ms("  p50", quantile(times, 0.5));
@@ -72,18 +113,29 @@ void print_times(const Args& args, std::vector<double> times) {
   print_ms("  max", times.back());
 }
 
+Status bench_many(const Args& args, const Model& model, const InputSource& source) {
+  RILL_ASSIGN(const Turns turns, turns_of(args, model.graph, source));
+  if (turns.values.empty()) return fail(Code::kArg, "the input is shorter than a pulse");
+  RILL_ASSIGN(const BenchResult result, bench_streams(args, model.pulsed(), turns));
+  print_result(args, result);
+  return {};
+}
+
 }  // namespace
 
 Status bench_command(const Args& args, const Log& log, const Model& model) {
   RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
+  RILL_TRY(check_bench_options(args));
+  if (benches_streams(args)) return bench_many(args, model, source);
   RILL_ASSIGN(InputValues inputs, source.resolve(model.graph, 0, 1));
   const Clock::time_point before = Clock::now();
   RILL_ASSIGN(const Ready ready, make_ready(model.graph, inputs.bindings, optimizes(args)));
   const double prepare_s = seconds_since(before);
   RILL_TRY(cut_to_pulse(*ready.plan, &inputs.values));
   RILL_TRY(feed(ready.session.get(), inputs.values));
-  print_times(args, timed_runs(args, model.pulsed(), ready.session.get()));
-  if (log.tract() || args.machine_friendly) return {};
+  std::vector<double> times = timed_runs(args, model.pulsed(), ready.session.get());
+  if (!print_result(args, result_of(times))) return {};
+  print_times(std::move(times));
   print_ms("  prepare", prepare_s);
   fmt::print("  session {} bytes\n", ready.session->memory_bytes());
   return {};

@@ -128,6 +128,32 @@ Result<Tensor> tensor_of(const View& view) {
   return out;
 }
 
+Result<Tensor> joined(std::span<const Tensor> parts, int axis) {
+  std::vector<int64_t> shape = parts[0].shape();
+  int64_t total = 0;
+  for (const Tensor& part : parts) total += part.extent(axis);
+  shape[static_cast<size_t>(axis)] = total;
+  RILL_ASSIGN(Tensor out, Tensor::zeros(parts[0].dtype(), shape, parts[0].qparams()));
+  int64_t at = 0;
+  for (const Tensor& part : parts) {
+    View to = out.view();
+    to.shape[static_cast<size_t>(axis)] = part.extent(axis);
+    to.data = static_cast<std::byte*>(to.data) + at * to.step(axis) * dtype_size(to.dtype);
+    if (part.dtype() != out.dtype() || part.rank() != out.rank()) {
+      return fail(Code::kShape, "the turns of one input differ: ", shape_text(parts[0]), " and ",
+                  shape_text(part));
+    }
+    for (int i = 0; i < to.rank; ++i) {
+      RILL_CHECK(to.extent(i) == part.extent(i),
+                 "the turns of one input differ: ", shape_text(parts[0]), " and ",
+                 shape_text(part));
+    }
+    copy_view(part.view(), to);
+    at += part.extent(axis);
+  }
+  return out;
+}
+
 Result<Tensor> frames_of(const Tensor& tensor, int axis, int64_t first, int64_t count) {
   View part = tensor.view();
   const auto at = static_cast<size_t>(axis);

@@ -20,6 +20,9 @@ class Bundle {
   /// Read and merge npz files; a name in a later file wins. Errors: those of `read_npz`.
   static Result<Bundle> read(std::span<const std::string> paths);
 
+  /// Add the `.dat` files of a folder, and of its folders `turn_T`. Errors: those of `read_tensor`.
+  Status add_folder(const std::string& path);
+
   const std::vector<Item>& items() const { return items_; }
   bool empty() const { return items_.empty(); }
   const Item* find(std::string_view name) const;
@@ -36,6 +39,11 @@ class Bundle {
 Status write_turns(const std::string& path, std::span<const std::string> names,
                    std::span<const std::vector<Tensor>> turns, bool halves_as_f32);
 
+/// Write turns of named tensors as `.dat` files: one turn as NAME.dat, several as turn_T/NAME.dat.
+/// Errors: kArg for names that lead out of the folder; kIo.
+Status write_turn_files(const std::string& folder, std::span<const std::string> names,
+                        std::span<const std::vector<Tensor>> turns);
+
 /// Print shape, type and values as tract does: ",String text" for a single value.
 std::string value_text(const Tensor& tensor, int64_t limit = 12);
 /// Print type and shape: "2,3,F32".
@@ -43,6 +51,9 @@ std::string shape_text(const Tensor& tensor);
 
 /// Copy what a view shows.
 Result<Tensor> tensor_of(const View& view);
+
+/// Join turns along an axis. Errors: kShape where they differ otherwise.
+Result<Tensor> joined(std::span<const Tensor> parts, int axis);
 
 /// Cut frames [first, first + count) along an axis.
 Result<Tensor> frames_of(const Tensor& tensor, int axis, int64_t first, int64_t count);

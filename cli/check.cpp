@@ -6,8 +6,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "cli/op_counts.h"
-
 namespace rill::cli {
 namespace {
 
@@ -210,23 +208,26 @@ Status Reference::check(const Graph& graph, std::span<const Tensor> outputs, siz
   return first;
 }
 
-Status check_output_facts(const Args& args, const Graph& graph) {
-  const auto found = static_cast<int64_t>(graph.outputs.size());
+namespace {
+
+Status check_facts(const Args& args, std::span<const Fact> facts,
+                   std::span<const std::string> names) {
+  const auto found = static_cast<int64_t>(facts.size());
   if (args.assert_output_count >= 0 && args.assert_output_count != found) {
     return fail(Code::kState, "Wrong number of outputs, command line expected ",
                 args.assert_output_count, ", found ", found);
   }
   if (args.assert_output_facts.empty()) return {};
-  if (args.assert_output_facts.size() != graph.outputs.size()) {
+  if (args.assert_output_facts.size() != facts.size()) {
     return fail(Code::kState, "Number of output differ: got:", found,
                 ", expected:", args.assert_output_facts.size());
   }
-  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+  for (size_t i = 0; i < facts.size(); ++i) {
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(args.assert_output_facts[i]));
-    const Fact& fact = graph.fact(graph.outputs[i]);
+    const Fact& fact = facts[i];
     if (spec.dtype && *spec.dtype != fact.dtype) {
       return fail(Code::kState, "Failed to infer datum type: expected ", dtype_name(*spec.dtype),
-                  ", got ", dtype_name(fact.dtype), " for output ", graph.output_names[i]);
+                  ", got ", dtype_name(fact.dtype), " for output ", names[i]);
     }
     bool same = spec.shape.size() == fact.shape.size();
     for (size_t axis = 0; same && axis < spec.shape.size(); ++axis) {
@@ -234,27 +235,27 @@ Status check_output_facts(const Args& args, const Graph& graph) {
     }
     if (!same) {
       return fail(Code::kState, "Failed to infer shape: expected ", args.assert_output_facts[i],
-                  ", got ", fact, " for output ", graph.output_names[i]);
+                  ", got ", fact, " for output ", names[i]);
     }
   }
   return {};
 }
 
-Status check_op_counts(const Args& args, const Graph& graph) {
-  const auto counts = count_ops(graph);
-  for (size_t i = 0; i + 1 < args.assert_op_counts.size(); i += 2) {
-    const std::string& op = args.assert_op_counts[i];
-    const auto wanted = parse_number(args.assert_op_counts[i + 1]);
-    if (!wanted.ok()) {
-      return fail(Code::kArg, "--assert-op-count ", op, ": ", wanted.error().message);
-    }
-    const auto found = counts.find(op);
-    const int64_t count = found == counts.end() ? 0 : found->second;
-    if (static_cast<double>(count) == *wanted) continue;
-    return fail(Code::kState, "Wrong number of ", op, " operators: expected ",
-                args.assert_op_counts[i + 1], ", got ", count);
+}  // namespace
+
+Status check_output_facts(const Args& args, const Graph& graph) {
+  Facts facts;
+  for (const OutletId output : graph.outputs) facts.push_back(graph.fact(output));
+  return check_facts(args, facts, graph.output_names);
+}
+
+Status check_value_facts(const Args& args, std::span<const Tensor> values,
+                         std::span<const std::string> names) {
+  Facts facts;
+  for (const Tensor& value : values) {
+    facts.push_back(Fact::of_tensor(std::make_shared<const Tensor>(value)).without_value());
   }
-  return {};
+  return check_facts(args, facts, names);
 }
 
 }  // namespace rill::cli

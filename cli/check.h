@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "cli/args.h"
@@ -44,7 +45,8 @@ class Reference {
 
 /// Check what `--assert-output-count` and `--assert-output-fact` say of the model.
 Status check_output_facts(const Args& args, const Graph& graph);
-/// Check what `--assert-op-count` says.
-Status check_op_counts(const Args& args, const Graph& graph);
+/// As above, of the values that came out.
+Status check_value_facts(const Args& args, std::span<const Tensor> values,
+                         std::span<const std::string> names);
 
 }  // namespace rill::cli

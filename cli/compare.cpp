@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/exec.h"
+#include "cli/op_counts.h"
 #include "cli/watch.h"
 
 namespace rill::cli {
@@ -39,6 +41,75 @@ Result<std::vector<NamedValue>> values_of(const Graph& graph, std::span<const Te
   return out;
 }
 
+const Tensor* reference_named(std::span<const NamedValue> references, const std::string& name) {
+  const std::string wanted = folded(name);
+  for (const NamedValue& reference : references) {
+    if (folded(reference.name) == wanted) return &reference.value;
+  }
+  return nullptr;
+}
+
+/// Run one node in a plan of its own.
+Result<std::vector<Tensor>> run_node(const Graph& graph, const Node& node,
+                                     const std::map<OutletId, Tensor>& values) {
+  Graph alone;
+  alone.scope = graph.scope;
+  std::vector<OutletId> wires;
+  std::vector<Tensor> inputs;
+  for (const OutletId input : node.inputs) {
+    const Fact& fact = graph.fact(input);
+    if (fact.konst) {
+      wires.push_back(alone.add_const("constant", fact.konst));
+      continue;
+    }
+    wires.push_back(alone.add_source("input", fact));
+    inputs.push_back(values.at(input));
+  }
+  RILL_ASSIGN(const auto outlets, alone.add(node.name, node.op, std::move(wires)));
+  for (const OutletId outlet : outlets) alone.add_output("output", outlet);
+  PrepareOptions options;
+  options.optimize = false;
+  RILL_ASSIGN(const auto plan, prepare(alone, options));
+  RILL_ASSIGN(const auto session, Session::make(plan));
+  return run_once(session.get(), inputs);
+}
+
+/// The values of a graph's wires, each made from what the reference has of the wires before it, so that
+/// a difference shows where it arises and nowhere else.
+Result<std::vector<NamedValue>> values_beside(const Graph& graph, std::span<const Tensor> inputs,
+                                              std::span<const NamedValue> references) {
+  std::map<OutletId, Tensor> values;
+  std::vector<NamedValue> out;
+  size_t next_input = 0;
+  std::map<OutletId, Tensor> fed;
+  for (const OutletId input : graph.inputs) fed[input] = inputs[next_input++];
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    if (node.op->as<Const>()) continue;
+    std::vector<Tensor> made;
+    if (node.op->as<Source>()) {
+      made.push_back(fed.at({static_cast<int>(id), 0}));
+    } else {
+      RILL_ASSIGN(made, run_node(graph, node, values));
+    }
+    for (size_t slot = 0; slot < made.size(); ++slot) {
+      const OutletId wire{static_cast<int>(id), static_cast<int>(slot)};
+      const std::string name = slot == 0 ? node.name : str_cat(node.name, ":", slot);
+      const Tensor* reference = reference_named(references, name);
+      for (size_t i = 0; i < graph.outputs.size(); ++i) {
+        if (graph.outputs[i] != wire) continue;
+        if (reference == nullptr) reference = reference_named(references, graph.output_names[i]);
+        out.push_back({graph.output_names[i], made[slot], std::string(node.op->name()), true});
+      }
+      out.push_back({name, made[slot], std::string(node.op->name()), false});
+      const bool fits = reference != nullptr && reference->shape() == made[slot].shape() &&
+                        reference->dtype() == made[slot].dtype();
+      values[wire] = fits ? *reference : made[slot];
+    }
+  }
+  return out;
+}
+
 /// Counts of a comparison, and what failed.
 struct Tally {
   int64_t checked = 0;
@@ -59,14 +130,6 @@ struct Tally {
   }
 };
 
-const Tensor* reference_for(std::span<const NamedValue> references, const NamedValue& value) {
-  const std::string name = folded(value.name);
-  for (const NamedValue& reference : references) {
-    if (folded(reference.name) == name) return &reference.value;
-  }
-  return nullptr;
-}
-
 void print_failure(const NamedValue& value, const Tensor& reference, std::string_view label,
                    const std::string& wrong) {
   fmt::print("{} {}\n  * Mismatch value\n  * At turn 0, wrong value for output 0, {}\n", value.op,
@@ -79,7 +142,7 @@ Result<Tally> tally_of(const Args& args, std::span<const NamedValue> values,
   RILL_ASSIGN(const Tolerance tolerance, tolerance_of(args));
   Tally tally;
   for (const NamedValue& value : values) {
-    const Tensor* reference = reference_for(references, value);
+    const Tensor* reference = reference_named(references, value.name);
     if (reference == nullptr) {
       ++tally.unchecked;
       continue;
@@ -109,6 +172,12 @@ Result<Subject> subject_of(const Args& args, const Log& log, const Model& model)
   return out;
 }
 
+Result<std::vector<NamedValue>> subject_values(const Args& args, const Subject& subject,
+                                               std::span<const NamedValue> references) {
+  if (args.cumulative) return values_of(subject.graph, subject.inputs.values);
+  return values_beside(subject.graph, subject.inputs.values, references);
+}
+
 Status compare_stage(const Args& args, const Log& log, const Model& model) {
   const Graph* stage = model.stage(args.compare_stage);
   if (stage == nullptr) {
@@ -124,7 +193,7 @@ Status compare_stage(const Args& args, const Log& log, const Model& model) {
     RILL_ASSIGN(reference, reference.with_symbol(symbol, Dim(value)));
   }
   RILL_ASSIGN(const auto references, values_of(reference, subject.inputs.values));
-  RILL_ASSIGN(const auto values, values_of(subject.graph, subject.inputs.values));
+  RILL_ASSIGN(const auto values, subject_values(args, subject, references));
   RILL_ASSIGN(const Tally tally, tally_of(args, values, references, "reference"));
   return tally.report(log);
 }
@@ -137,7 +206,7 @@ Status compare_npz(const Args& args, const Log& log, const Model& model) {
     references.push_back({item.name, item.turns[0], "", false});
   }
   RILL_ASSIGN(const Subject subject, subject_of(args, log, model));
-  RILL_ASSIGN(const auto values, values_of(subject.graph, subject.inputs.values));
+  RILL_ASSIGN(const auto values, subject_values(args, subject, references));
   RILL_ASSIGN(const Tally tally, tally_of(args, values, references, "npz"));
   return tally.report(log);
 }
@@ -158,7 +227,7 @@ Status compare_twice(const Args& args, const Log& log, const Model& model) {
 Status compare_command(const Args& args, const Log& log, const Model& model) {
   RILL_TRY(check_output_facts(args, model.graph));
   RILL_ASSIGN(const Graph graph, final_graph(args, model.graph));
-  RILL_TRY(check_op_counts(args, graph));
+  RILL_TRY(check_ops(args, graph));
   if (args.compare_stream) return compare_stream(args, log, model);
   if (model.pulsed()) {
     return fail(Code::kUnsupported, "a pulsed model is compared by --stream: to the whole one");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +11,8 @@
 #include "cli/dump_text.h"
 #include "cli/exec.h"
 #include "cli/json.h"
+#include "cli/op_counts.h"
+#include "cli/reports.h"
 #include "nnef_loader/archive/archive.h"
 
 namespace rill::cli {
@@ -29,7 +32,10 @@ Status written(Status status, std::string_view what) {
   return status;
 }
 
-Status write_files(const Args& args, const Graph& graph) {
+Status write_files(const Args& args, Graph graph) {
+  if (!args.output_name.empty() && !graph.output_names.empty()) {
+    graph.output_names[0] = args.output_name;
+  }
   const nnef::SaveOptions options = save_options(args);
   struct Target {
     const std::string& path;
@@ -86,41 +92,74 @@ Status check_values(const Args& args, const Log& log, const Model& model) {
   return run_command(args, log, model);
 }
 
+/// The body of a loop, inside of that of another where several are named.
+Result<Graph> inner_graph(const Args& args, Graph graph) {
+  for (const std::string& name : args.inner) {
+    const auto node = std::find_if(graph.nodes.begin(), graph.nodes.end(),
+                                   [&](const Node& each) { return each.name == name; });
+    if (node == graph.nodes.end() || node->op->nested() == nullptr) {
+      return fail(Code::kArg, "--inner ", name, ": no loop of that name");
+    }
+    graph = Graph(*node->op->nested());
+  }
+  return graph;
+}
+
+Status take_notes(const Args& args, const Log& log, const Shown& shown, Notes* notes) {
+  notes->nodes.resize(shown.graph.nodes.size());
+  if (args.cost || args.summary || args.audit_json || !args.assert_cost.empty()) {
+    note_costs(shown.graph, notes);
+    notes->cost = args.cost;
+    RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
+    bind_costs(source.settings(), notes);
+  }
+  if (args.tmp_mem_usage) note_memory(shown.graph, notes);
+  if (!args.profile) return {};
+  if (!optimizes(args)) log.warn("Profiling a non-optimized model. Use -O or a runtime.");
+  return profile(args, shown.graph, shown.inputs, notes);
+}
+
+void print_reports(const Args& args, const Graph& graph, const Notes& notes) {
+  if (args.tmp_mem_usage) print_memory_summary(notes);
+  if (args.cost) print_cost_summary(graph, notes);
+  if (args.profile) print_profile_summary(graph, notes);
+  if (args.mm) print_products(graph);
+}
+
 }  // namespace
 
 Status dump_command(const Args& args, const Log& log, const Model& model) {
-  RILL_ASSIGN(const Shown shown, shown_graph(args, log, model));
+  RILL_ASSIGN(Shown shown, shown_graph(args, log, model));
   RILL_TRY(check_output_facts(args, model.graph));
-  RILL_TRY(check_op_counts(args, shown.graph));
+  RILL_TRY(check_ops(args, shown.graph));
   RILL_TRY(check_values(args, log, model));
+  if (!args.inner.empty() && args.profile) {
+    return fail(Code::kArg, "--inner shows a part, --profile times the whole")
+        .hint("The profile of the whole has the bodies of loops too");
+  }
+  RILL_ASSIGN(shown.graph, inner_graph(args, std::move(shown.graph)));
   Notes notes;
-  notes.nodes.resize(shown.graph.nodes.size());
-  if (args.cost) {
-    notes.cost = true;
-    for (size_t i = 0; i < shown.graph.nodes.size(); ++i) {
-      notes.nodes[i].cost = cost_of(shown.graph, shown.graph.nodes[i]);
-    }
-  }
-  if (args.profile) {
-    if (!optimizes(args)) log.warn("Profiling a non-optimized model. Use -O or a runtime.");
-    RILL_TRY(profile(args, shown.graph, shown.inputs, &notes));
-  }
+  RILL_TRY(take_notes(args, log, shown, &notes));
   RILL_TRY(write_files(args, model.graph));
-  if (args.json) {
-    fmt::print("{}", notes_json(shown.graph, notes));
-    return {};
-  }
-  if (args.audit_json) {
-    fmt::print("{}", audit_json(shown.graph, notes));
-    return {};
-  }
+  if (!args.assert_cost.empty()) RILL_TRY(check_cost(args.assert_cost, shown.graph, notes));
   if (args.summary) {
     fmt::print("{}", graph_summary(shown.graph, notes));
-  } else if (!args.quiet && args.nnef_graph != "-") {
-    fmt::print("{}", graph_drawing(shown.graph, args, notes, use_colors(args)));
+    return {};
   }
-  if (args.cost && !args.summary) print_cost_summary(notes);
-  if (args.profile) print_profile_summary(shown.graph, notes);
+  if (args.audit_json || args.json) {
+    fmt::print("{}",
+               args.audit_json ? audit_json(shown.graph, notes) : notes_json(shown.graph, notes));
+    if (args.mm) print_products(shown.graph);
+    return {};
+  }
+  if (!args.quiet && args.nnef_graph != "-") {
+    AxisNames axes;
+    if (args.axes || !args.axes_names.empty()) {
+      RILL_ASSIGN(axes, AxisNames::of(shown.graph, args.axes_names));
+    }
+    fmt::print("{}", graph_drawing(shown.graph, args, notes, axes, use_colors(args)));
+  }
+  print_reports(args, shown.graph, notes);
   return {};
 }
 

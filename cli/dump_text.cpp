@@ -7,6 +7,7 @@
 
 #include "cli/bundle.h"
 #include "cli/op_counts.h"
+#include "cli/reports.h"
 #include "cli/specs.h"
 
 namespace rill::cli {
@@ -68,35 +69,58 @@ std::string joined(const std::vector<std::string>& glyphs) {
   return out;
 }
 
+/// What all parts of a drawing share.
+struct Canvas {
+  const Args& args;
+  const Notes& notes;
+  const AxisNames& axes;
+  bool colors;
+  std::string out;
+  std::vector<std::string> margin;  ///< of the node that is drawn: lines not written yet
+
+  /// Write a line, with the next line of the margin.
+  void line(const std::string& text) {
+    std::string left;
+    if (!margin.empty()) {
+      left = margin.front();
+      margin.erase(margin.begin());
+    }
+    const size_t width = margin_width(notes);
+    if (left.empty()) left.assign(width, ' ');
+    out += left + text;
+    while (out.back() == ' ') out.pop_back();
+    out += '\n';
+  }
+};
+
 class Drawing {
  public:
-  Drawing(const Graph& graph, const Args& args, const Notes& notes, bool colors, std::string prefix,
-          std::string* out)
+  Drawing(const Graph& graph, std::vector<int> scope, const std::vector<NodeNotes>& notes,
+          std::string prefix, Canvas* canvas)
       : graph_(graph),
-        args_(args),
+        scope_(std::move(scope)),
         notes_(notes),
-        colors_(colors),
+        args_(canvas->args),
         prefix_(std::move(prefix)),
-        out_(out) {}
+        canvas_(*canvas) {}
 
   void draw();
 
  private:
   void node(int id);
+  bool chosen(int id) const;
   size_t place(const Node& node, std::span<const OutletId> wires, size_t width);
   void route(size_t from, size_t to, bool stays);
   void node_line(int id, size_t at, size_t inputs, size_t outputs);
   void details(int id);
+  void long_facts(int id, const std::string& left);
   void facts(int id);
-  void body(const Node& node);
-  std::string margin(int id) const;
-  void line(const std::string& left, const std::string& text) {
-    *out_ += left + prefix_ + text;
-    while (out_->back() == ' ') out_->pop_back();
-    *out_ += '\n';
+  void body(int id);
+  void line(const std::string& text) {
+    if (drawn_) canvas_.line(prefix_ + text);
   }
   std::string styled(const char* code, std::string_view text) const {
-    return colors_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+    return canvas_.colors ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
   }
   bool shown(OutletId outlet) const {
     return args_.consts || !graph_.node(outlet.node).op->as<Const>();
@@ -104,38 +128,39 @@ class Drawing {
   int& uses(OutletId outlet) {
     return uses_[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
   }
+  std::string wires() const { return args_.natural_order ? "" : joined(columns_.glyphs()); }
 
   const Graph& graph_;
+  std::vector<int> scope_;  ///< the loops around
+  const std::vector<NodeNotes>& notes_;
   const Args& args_;
-  const Notes& notes_;
-  bool colors_;
   std::string prefix_;
-  std::string* out_;
+  Canvas& canvas_;
+  bool drawn_ = true;  ///< whether the node at hand is among those that were asked for
   Columns columns_;
   std::vector<std::vector<int>> uses_;
   std::map<OutletId, std::vector<size_t>> model_outputs_;
 };
 
-std::string Drawing::margin(int id) const {
+/// "3", or "3/0/5" for a node in the bodies of loops.
+std::string path_text(std::span<const int> scope, int id) {
   std::string out;
-  if (!prefix_.empty() || (!args_.profile && !args_.cost)) return out;
-  const auto at = static_cast<size_t>(id);
-  const NodeNotes none;
-  const NodeNotes& notes = id >= 0 && at < notes_.nodes.size() ? notes_.nodes[at] : none;
-  if (args_.profile) {
-    const double share =
-        notes.seconds && notes_.seconds_per_run > 0 ? *notes.seconds / notes_.seconds_per_run : 0;
-    out += notes.seconds ? fmt::format("{:>13} {:4.1f}% ", time_text(*notes.seconds), share * 100)
-                         : std::string(20, ' ');
+  for (const int loop : scope) out += str_cat(loop, "/");
+  return out + std::to_string(id);
+}
+
+bool Drawing::chosen(int id) const {
+  const Node& node = graph_.node(id);
+  if (!args_.node_id.empty() || !args_.successors.empty()) {
+    if (path_text(scope_, id) == args_.node_id) return true;
+    return !args_.successors.empty() &&
+           std::any_of(node.inputs.begin(), node.inputs.end(), [&](OutletId input) {
+             return path_text(scope_, input.node) == args_.successors;
+           });
   }
-  if (args_.cost) {
-    std::string text;
-    for (const auto& [kind, count] : notes.cost) {
-      if (kind.starts_with("FMA")) text = fmt::format("{:<9} {:>14}", kind, count.to_string());
-    }
-    out += fmt::format("{:<25}", text);
-  }
-  return out;
+  if (!args_.node_name.empty()) return node.name.starts_with(args_.node_name);
+  if (!args_.op_name.empty()) return node.op->name().starts_with(args_.op_name);
+  return true;
 }
 
 void Drawing::route(size_t from, size_t to, bool stays) {
@@ -146,7 +171,7 @@ void Drawing::route(size_t from, size_t to, bool stays) {
   }
   glyphs[from] = from < to ? (stays ? "┣" : "┗") : (stays ? "┫" : "┛");
   glyphs[to] = from < to ? "┓" : "┏";
-  line(margin(-1), joined(glyphs));
+  if (!args_.natural_order) line(joined(glyphs));
 }
 
 /// Bring the inputs side by side, and tell where the node goes.
@@ -196,27 +221,61 @@ void Drawing::node_line(int id, size_t at, size_t inputs, size_t outputs) {
   if (input != graph_.inputs.end()) {
     glyphs[at] = circled(static_cast<size_t>(input - graph_.inputs.begin()), false);
   }
-  line(margin(id), fmt::format("{} {} {} {}", joined(glyphs), styled("1", std::to_string(id)),
-                               styled("1;34", node.op->name()), styled("3", node.name)));
+  line(fmt::format("{}{}{} {} {}", args_.natural_order ? "" : joined(glyphs),
+                   args_.natural_order ? "" : " ", styled("1", std::to_string(id)),
+                   styled("1;34", node.op->name()), styled("3", node.name)));
 }
 
 void Drawing::details(int id) {
   const Node& node = graph_.node(id);
-  const std::string left = joined(columns_.glyphs());
+  const std::string left = wires();
   if (args_.info) {
-    for (const std::string& text : node.op->details()) {
-      line(margin(-1), fmt::format("{}   * {}", left, text));
-    }
+    for (const std::string& text : node.op->details()) line(fmt::format("{}   * {}", left, text));
     const std::string attributes = shown_attributes(*node.op);
-    if (!attributes.empty()) {
-      line(margin(-1), fmt::format("{}   * {}", left, attributes));
+    if (!attributes.empty()) line(fmt::format("{}   * {}", left, attributes));
+  }
+  if (args_.invariants) {
+    Facts in;
+    for (const OutletId input : node.inputs) in.push_back(graph_.fact(input));
+    for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
+      line(fmt::format("{}   * axis {} -> {}", left, str_cat(track.in), str_cat(track.out)));
     }
   }
-  if (!args_.io_long) return;
+  if (args_.debug_op) {
+    line(fmt::format("{}   * {} {}", left, node.op->name(), node.op->attributes()));
+  }
+  if (args_.io_long) long_facts(id, left);
+}
+
+void Drawing::long_facts(int id, const std::string& left) {
+  const Node& node = graph_.node(id);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const OutletId input = node.inputs[i];
-    line(margin(-1), fmt::format("{}   * input fact  #{}: {}/{}> {}", left, i, input.node,
-                                 input.slot, fact_text(graph_.fact(input))));
+    line(fmt::format("{}   * input fact  #{}: {}/{}> {}", left, i, input.node, input.slot,
+                     fact_text(graph_.fact(input))));
+  }
+  for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+    const OutletId outlet{id, static_cast<int>(slot)};
+    std::string text =
+        fmt::format("{}   * output fact #{}: {}{}", left, slot, canvas_.axes.text(scope_, outlet),
+                    fact_text(node.outputs[slot]));
+    for (size_t reader = 0; reader < graph_.nodes.size(); ++reader) {
+      const auto& inputs = graph_.nodes[reader].inputs;
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i] == outlet) text += fmt::format(" >{}/{}", reader, i);
+      }
+    }
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      if (graph_.inputs[i] == outlet) text += fmt::format(" MODEL INPUT #{}", i);
+    }
+    const auto outputs = model_outputs_.find(outlet);
+    if (outputs != model_outputs_.end()) {
+      for (const size_t index : outputs->second) {
+        text += fmt::format(" MODEL OUTPUT #{} {}", index, graph_.output_names[index]);
+        if (args_.outlet_labels) line(fmt::format("{}       {}", left, graph_.output_names[index]));
+      }
+    }
+    line(text);
   }
 }
 
@@ -230,44 +289,53 @@ void Drawing::facts(int id) {
     const auto outputs = model_outputs_.find(outlet);
     const bool same = node.outputs.size() == 1 && !node.inputs.empty() &&
                       fact_text(fact) == fact_text(graph_.fact(node.inputs[0]));
+    const bool brief = !args_.io_none && !args_.io_long;
     if (outputs != model_outputs_.end()) {
-      for (const size_t index : outputs->second) {
+      for (size_t i = 0; brief && i < outputs->second.size(); ++i) {
+        const size_t index = outputs->second[i];
         if (at < glyphs.size()) glyphs[at] = circled(index, true);
-        line(margin(-1), fmt::format("{}   ━━━ {}{}", joined(glyphs), fact_text(fact),
-                                     args_.io_long ? " MODEL OUTPUT " + graph_.output_names[index]
-                                                   : std::string()));
+        line(
+            fmt::format("{}   ━━━ {}", args_.natural_order ? "" : joined(glyphs), fact_text(fact)));
       }
-    } else if (!args_.io_none && (!same || args_.io_long)) {
-      line(margin(-1), fmt::format("{}   ━━━ {}", joined(glyphs), fact_text(fact)));
+    } else if (brief && !same) {
+      line(fmt::format("{}   ━━━ {}", args_.natural_order ? "" : joined(glyphs), fact_text(fact)));
     }
     if (at < columns_.slots.size() && uses(outlet) == 0) columns_.slots[at] = {};
   }
 }
 
-void Drawing::body(const Node& node) {
-  const Graph* body = node.op->nested();
-  if (body == nullptr) return;
-  const std::string left = margin(-1) + prefix_ + joined(columns_.glyphs()) + " [loop] ";
-  Drawing(*body, args_, notes_, colors_, left, out_).draw();
+void Drawing::body(int id) {
+  const Graph* body = graph_.node(id).op->nested();
+  if (body == nullptr || args_.folded) return;
+  std::vector<int> scope = scope_;
+  scope.push_back(id);
+  const std::string left = prefix_ + wires() + " [loop] ";
+  const std::vector<std::string> rest = std::move(canvas_.margin);
+  canvas_.margin.clear();
+  Drawing(*body, std::move(scope), Notes::of(notes_, id).body, left, &canvas_).draw();
+  canvas_.margin = rest;
 }
 
 void Drawing::node(int id) {
   const Node& node = graph_.node(id);
   if (!args_.consts && node.op->as<Const>()) return;
-  std::vector<OutletId> wires;
+  drawn_ = chosen(id);
+  std::vector<OutletId> read;
   for (const OutletId input : node.inputs) {
-    if (shown(input)) wires.push_back(input);
+    if (shown(input)) read.push_back(input);
   }
   const size_t outputs = node.outputs.size();
-  const size_t width = std::max<size_t>({wires.size(), outputs, 1});
-  const size_t at = place(node, wires, width);
-  node_line(id, at, wires.size(), outputs);
+  const size_t width = std::max<size_t>({read.size(), outputs, 1});
+  const size_t at = place(node, read, width);
+  if (drawn_) canvas_.margin = margin_lines(canvas_.notes, Notes::of(notes_, id));
+  node_line(id, at, read.size(), outputs);
   for (size_t i = 0; i < width; ++i) {
     columns_.put(at + i, i < outputs ? OutletId{id, static_cast<int>(i)} : OutletId{});
   }
   details(id);
-  body(node);
+  body(id);
   facts(id);
+  while (!canvas_.margin.empty()) line(wires());
   columns_.trim();
 }
 
@@ -288,9 +356,11 @@ std::string fact_text(const Fact& fact) {
   return out;
 }
 
-std::string graph_drawing(const Graph& graph, const Args& args, const Notes& notes, bool colors) {
-  std::string out;
-  Drawing(graph, args, notes, colors, "", &out).draw();
+std::string graph_drawing(const Graph& graph, const Args& args, const Notes& notes,
+                          const AxisNames& axes, bool colors) {
+  Canvas canvas{args, notes, axes, colors, {}, {}};
+  Drawing(graph, {}, notes.nodes, "", &canvas).draw();
+  std::string out = std::move(canvas.out);
   if (!graph.properties.empty()) out += "# Properties\n";
   for (const auto& [key, value] : graph.properties) {
     out += fmt::format("* {}: {}\n", key, value_text(value));
@@ -329,7 +399,7 @@ std::string graph_summary(const Graph& graph, const Notes& notes) {
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   for (const auto& [op, count] : sorted) out += fmt::format("{:6} {}\n", count, op);
-  for (const auto& [kind, count] : total_cost(notes)) {
+  for (const auto& [kind, count] : total_cost(graph, notes)) {
     out += fmt::format(" * {}: {}\n", kind, count.to_string());
   }
   return out;

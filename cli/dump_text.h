@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/args.h"
+#include "cli/axis_names.h"
 #include "cli/notes.h"
 #include "core/graph/graph.h"
 
@@ -10,7 +11,8 @@ namespace rill::cli {
 
 /// Draw a graph: a line per node with the wires that live beside it, then properties, assertions
 /// and scenarios.
-std::string graph_drawing(const Graph& graph, const Args& args, const Notes& notes, bool colors);
+std::string graph_drawing(const Graph& graph, const Args& args, const Notes& notes,
+                          const AxisNames& axes, bool colors);
 
 /// Print inputs, outputs and operators of a graph.
 std::string graph_summary(const Graph& graph, const Notes& notes);

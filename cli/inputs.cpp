@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/edits.h"
 #include "cli/symbols.h"
 
 namespace rill::cli {
@@ -75,6 +76,15 @@ Status check_shape(const std::string& name, const Fact& fact, const Tensor& valu
   return {};
 }
 
+/// A stream that is stepped beside others fills one row of the batch, which is the first axis.
+void bind_batch(const Graph& graph, Bindings* bindings) {
+  for (const OutletId input : graph.inputs) {
+    const Fact& fact = graph.fact(input);
+    const auto symbol = fact.rank() > 0 ? fact.dim(0).as_symbol() : std::nullopt;
+    if (symbol && !bound(*bindings, *symbol)) bindings->emplace_back(*symbol, 1);
+  }
+}
+
 /// Evaluate `--set` left to right, each with the symbols before it.
 Result<Bindings> settings_of(const Args& args) {
   Bindings out;
@@ -134,6 +144,8 @@ Result<InputSource> InputSource::make(const Args& args, const Log& log) {
     out.ranges_.push_back(std::move(range));
   }
   RILL_ASSIGN(out.settings_, settings_of(args));
+  for (const std::string& folder : args.input_folders) RILL_TRY(out.bundle_.add_folder(folder));
+  out.spec_args_ = &args;
   out.allow_random_ = args.allow_random;
   out.cast_floats_ = args.allow_float_casts;
   out.seed_ = static_cast<uint64_t>(args.seed);
@@ -170,43 +182,19 @@ void InputSource::feed_back(std::string_view input, Tensor value) {
   fed_back_.insert_or_assign(std::string(input), std::move(value));
 }
 
-namespace {
-
-Result<Tensor> joined(std::span<const Tensor> parts, int axis) {
-  std::vector<int64_t> shape = parts[0].shape();
-  int64_t total = 0;
-  for (const Tensor& part : parts) total += part.extent(axis);
-  shape[static_cast<size_t>(axis)] = total;
-  RILL_ASSIGN(Tensor out, Tensor::zeros(parts[0].dtype(), shape, parts[0].qparams()));
-  int64_t at = 0;
-  for (const Tensor& part : parts) {
-    View to = out.view();
-    to.shape[static_cast<size_t>(axis)] = part.extent(axis);
-    to.data = static_cast<std::byte*>(to.data) + at * to.step(axis) * dtype_size(to.dtype);
-    if (part.dtype() != out.dtype() || part.rank() != out.rank()) {
-      return fail(Code::kShape, "the turns of one input differ: ", shape_text(parts[0]), " and ",
-                  shape_text(part));
-    }
-    for (int i = 0; i < to.rank; ++i) {
-      RILL_CHECK(to.extent(i) == part.extent(i),
-                 "the turns of one input differ: ", shape_text(parts[0]), " and ",
-                 shape_text(part));
-    }
-    copy_view(part.view(), to);
-    at += part.extent(axis);
-  }
-  return out;
-}
-
-}  // namespace
-
 Result<std::optional<Tensor>> InputSource::given(const Graph& graph, size_t index, size_t turn,
                                                  int stream_axis) const {
   const std::string& name = graph.input_name(index);
   const auto fed = fed_back_.find(name);
   if (fed != fed_back_.end()) return std::optional(fed->second);
   const Bundle::Item* item = item_for(graph, index);
-  if (item == nullptr) return std::optional<Tensor>();
+  if (item == nullptr) {
+    RILL_ASSIGN(const auto written, given_values(*spec_args_, graph));
+    for (const auto& [input, value] : written) {
+      if (input == name) return std::optional(value);
+    }
+    return std::optional<Tensor>();
+  }
   log_->info(
       str_cat("Using fixed input for input called ", name, " (", item->turns.size(), " turn(s))"));
   if (stream_axis >= 0 && item->turns.size() > 1 && stream_axis < item->turns[0].rank()) {
@@ -307,6 +295,7 @@ Result<InputValues> InputSource::resolve(const Graph& graph, size_t turn,
       found |= solve_axes(graph.fact(graph.inputs[i]), *values[i], axes[i], &out.bindings);
     }
   }
+  if (spec_args_->autobatch_sessions > 0) bind_batch(graph, &out.bindings);
   for (size_t i = 0; i < values.size(); ++i) {
     const Fact& fact = graph.fact(graph.inputs[i]);
     const std::string& name = graph.input_name(i);

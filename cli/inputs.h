@@ -34,6 +34,8 @@ class InputSource {
   Result<InputValues> random(const Graph& graph, Bindings bindings) const;
   /// Give an input its value for the next turn.
   void feed_back(std::string_view input, Tensor value);
+  /// What `--set` says of the run.
+  const Bindings& settings() const { return settings_; }
   bool has_values() const { return !bundle_.empty(); }
 
  private:
@@ -53,6 +55,7 @@ class InputSource {
   bool cast_floats_ = false;
   uint64_t seed_ = 0;
   const Log* log_ = nullptr;
+  const Args* spec_args_ = nullptr;  ///< for values that `-i` gives
 };
 
 /// The stream axes of the inputs of a pulsed graph, -1 for static ones; all -1 if not pulsed.

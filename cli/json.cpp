@@ -51,11 +51,11 @@ Json outputs_json(const Graph& graph, int id,
   return out;
 }
 
-Json nodes_json(const Graph& graph, const Notes* notes);
+Json nodes_json(const Graph& graph, const std::vector<NodeNotes>& notes);
 
 Json node_json(const Graph& graph, int id,
                const std::vector<std::vector<std::vector<OutletId>>>& successors,
-               const Notes* notes) {
+               const std::vector<NodeNotes>& notes) {
   const Node& node = graph.node(id);
   Json out{{"id", id}, {"name", node.name}, {"op", node.op->name()}};
   const std::vector<std::string> info = node.op->details();
@@ -63,13 +63,13 @@ Json node_json(const Graph& graph, int id,
   out["inputs"] = Json::array();
   for (const OutletId input : node.inputs) out["inputs"].push_back(slot_json(input));
   out["outputs"] = outputs_json(graph, id, successors);
-  const auto at = static_cast<size_t>(id);
-  if (notes && at < notes->nodes.size()) put_cost(notes->nodes[at].cost, &out);
-  if (const Graph* body = node.op->nested()) out["nested"]["loop"] = nodes_json(*body, nullptr);
+  const NodeNotes& note = Notes::of(notes, id);
+  put_cost(note.cost, &out);
+  if (const Graph* body = node.op->nested()) out["nested"]["loop"] = nodes_json(*body, note.body);
   return out;
 }
 
-Json nodes_json(const Graph& graph, const Notes* notes) {
+Json nodes_json(const Graph& graph, const std::vector<NodeNotes>& notes) {
   std::vector<std::vector<std::vector<OutletId>>> successors(graph.nodes.size());
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     successors[id].resize(graph.nodes[id].outputs.size());
@@ -91,23 +91,23 @@ Json nodes_json(const Graph& graph, const Notes* notes) {
 std::string notes_json(const Graph& graph, const Notes& notes) {
   Json out{{"schema", kSchema}, {"rill_version", RILL_VERSION}};
   out["nodes"] = Json::array();
-  for (size_t id = 0; id < notes.nodes.size(); ++id) {
-    const NodeNotes& note = notes.nodes[id];
-    if (note.cost.empty() && !note.seconds) continue;
-    Json scope = Json::array();
-    scope.push_back(Json::array());
-    scope.push_back(id);
-    Json node{{"qualified_id", std::move(scope)},
-              {"op_name", graph.nodes[id].op->name()},
-              {"node_name", graph.nodes[id].name}};
-    put_cost(note.cost, &node);
-    if (note.seconds) {
-      node["secs_per_iter"] = *note.seconds;
-      node["secs_min"] = *note.min_seconds;
-      node["secs_max"] = *note.max_seconds;
-    }
-    out["nodes"].push_back(std::move(node));
-  }
+  for_each_note(graph, notes,
+                [&](std::span<const int> scope, const Graph& inner, int id, const NodeNotes& note) {
+                  if (note.cost.empty() && !note.seconds && !note.live_bytes) return;
+                  Json around = Json::array();
+                  for (const int loop : scope) around.push_back(Json::array({loop, "loop"}));
+                  Json node{{"qualified_id", Json::array({std::move(around), id})},
+                            {"op_name", inner.node(id).op->name()},
+                            {"node_name", inner.node(id).name}};
+                  put_cost(note.cost, &node);
+                  if (note.live_bytes) node["tmp_mem_usage"] = note.live_bytes->to_string();
+                  if (note.seconds) {
+                    node["secs_per_iter"] = *note.seconds;
+                    node["secs_min"] = *note.min_seconds;
+                    node["secs_max"] = *note.max_seconds;
+                  }
+                  out["nodes"].push_back(std::move(node));
+                });
   out["profiling_info"] = nullptr;
   if (notes.profile) {
     out["profiling_info"] = {{"iterations", notes.iterations},
@@ -132,7 +132,7 @@ std::string audit_json(const Graph& graph, const Notes& notes) {
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     out["outputs"].push_back(io_json(graph, graph.output_names[i], graph.outputs[i]));
   }
-  out["nodes"] = nodes_json(graph, &notes);
+  out["nodes"] = nodes_json(graph, notes.nodes);
   return text_of(out, 2);
 }
 

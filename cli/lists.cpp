@@ -51,7 +51,7 @@ bool optimizes(const Args& args) { return args.optimize || args.runtime == "cpu"
 
 Result<Graph> final_graph(const Args& args, const Graph& graph) {
   if (!optimizes(args)) return graph;
-  return fuse(graph);
+  return fuse(graph, args.optimize_rounds);
 }
 
 }  // namespace rill::cli

@@ -1,147 +1,123 @@
 #include "cli/notes.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <chrono>
 #include <map>
 
-#include "cli/exec.h"
+#include "core/tensor/tensor.h"
+#include "transforms/scan_state.h"
 
 namespace rill::cli {
 
-CostList cost_of(const Graph& graph, const Node& node) {
-  Facts in;
-  for (const OutletId input : node.inputs) in.push_back(graph.fact(input));
-  const Cost cost = node.op->cost(in, node.outputs);
-  CostList out;
-  const DType dtype = node.outputs.empty() ? DType::kF32 : node.outputs[0].dtype;
-  if (!(cost.fma == Dim(0))) out.emplace_back(str_cat("FMA(", dtype_name(dtype), ")"), cost.fma);
-  if (!(cost.bytes == Dim(0))) out.emplace_back("Bytes", cost.bytes);
-  Dim params = 0;
-  for (const Fact& fact : in) {
-    if (fact.konst) params += Dim(fact.konst->volume());
-  }
-  if (!(params == Dim(0))) out.emplace_back(str_cat("Params(", dtype_name(dtype), ")"), params);
-  return out;
-}
-
-CostList total_cost(const Notes& notes) {
-  std::map<std::string, Dim> sums;
-  for (const NodeNotes& node : notes.nodes) {
-    for (const auto& [kind, count] : node.cost) sums[kind] += count;
-  }
-  return {sums.begin(), sums.end()};
-}
-
-std::string time_text(double seconds) {
-  return seconds < 1e-3 ? fmt::format("{:.3f} µs/i", seconds * 1e6)
-                        : fmt::format("{:.3f} ms/i", seconds * 1e3);
+const NodeNotes& Notes::of(const std::vector<NodeNotes>& nodes, int id) {
+  static const NodeNotes none;
+  const auto at = static_cast<size_t>(id);
+  return id >= 0 && at < nodes.size() ? nodes[at] : none;
 }
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+void visit_notes(const Graph& graph, const std::vector<NodeNotes>& nodes, std::vector<int>* scope,
+                 const NoteVisitor& visit) {
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const int id = static_cast<int>(i);
+    const NodeNotes& notes = Notes::of(nodes, id);
+    visit(*scope, graph, id, notes);
+    const Graph* body = graph.nodes[i].op->nested();
+    if (body == nullptr || notes.body.empty()) continue;
+    scope->push_back(id);
+    visit_notes(*body, notes.body, scope, visit);
+    scope->pop_back();
+  }
 }
 
-/// Bring the inputs of a pulsed graph to one pulse.
-Result<std::vector<Tensor>> one_pulse(const Plan& plan, std::span<const Tensor> values) {
-  std::vector<Tensor> out(values.begin(), values.end());
-  for (size_t i = 0; i < out.size(); ++i) {
-    const PlanStream& stream = plan.inputs[i].stream;
-    if (stream.axis < 0) continue;
-    RILL_CHECK(out[i].extent(stream.axis) >= stream.pulse, "input ", plan.inputs[i].name, " has ",
-               out[i].extent(stream.axis), " frames, a pulse takes ", stream.pulse);
-    RILL_ASSIGN(out[i], frames_of(out[i], stream.axis, 0, stream.pulse));
+CostList cost_of(const Graph& graph, const Node& node, const Dim& turns) {
+  Facts in;
+  for (const OutletId input : node.inputs) in.push_back(graph.fact(input));
+  CostList out;
+  const DType dtype = node.outputs.empty() ? DType::kF32 : node.outputs[0].dtype;
+  if (node.op->nested() == nullptr) {
+    const Cost cost = node.op->cost(in, node.outputs);
+    if (!(cost.fma == Dim(0))) {
+      out.emplace_back(str_cat("FMA(", dtype_name(dtype), ")"), cost.fma * turns);
+    }
+    if (!(cost.bytes == Dim(0))) out.emplace_back("Bytes", cost.bytes * turns);
   }
+  std::map<std::string, Dim> params;
+  for (const Fact& fact : in) {
+    if (!fact.konst || fact.dtype == DType::kString) continue;
+    params[str_cat("Params(", dtype_name(fact.dtype), ")")] += Dim(fact.konst->volume());
+  }
+  for (const auto& [kind, count] : params) out.emplace_back(kind, count);
   return out;
+}
+
+void cost_nodes(const Graph& graph, const Dim& turns, std::vector<NodeNotes>* nodes) {
+  nodes->resize(graph.nodes.size());
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    (*nodes)[i].cost = cost_of(graph, node, turns);
+    const Graph* body = node.op->nested();
+    if (body == nullptr) continue;
+    cost_nodes(*body, turns * transforms::loop_turns(graph, node), &(*nodes)[i].body);
+  }
+}
+
+void bind_nodes(const Bindings& bindings, std::vector<NodeNotes>* nodes) {
+  for (NodeNotes& node : *nodes) {
+    for (auto& [kind, count] : node.cost) {
+      for (const auto& [symbol, value] : bindings) count = count.substitute(symbol, Dim(value));
+    }
+    bind_nodes(bindings, &node.body);
+  }
 }
 
 }  // namespace
 
-Status profile(const Args& args, const Graph& graph, const InputValues& inputs, Notes* notes) {
-  PrepareOptions options;
-  options.optimize = false;
-  RILL_ASSIGN(const auto plan, prepare(graph, options));
-  RILL_ASSIGN(const auto session, Session::make(plan));
-  RILL_ASSIGN(const std::vector<Tensor> values, one_pulse(*plan, inputs.values));
-  RILL_TRY(feed(session.get(), values));
-  const bool pulsed = !plan->stream_symbol.empty();
-
-  const Clock::time_point warm = Clock::now();
-  for (int64_t i = 0; i < args.warmup_loops; ++i) session->step();
-  while (ms_since(warm) < static_cast<double>(args.warmup_ms)) session->step();
-
-  const size_t count = plan->nodes.size();
-  std::vector<int64_t> total(count), low(count, INT64_MAX), high(count), now(count);
-  int64_t entire = 0;
-  const Clock::time_point begin = Clock::now();
-  do {
-    if (!pulsed) session->reset();
-    std::fill(now.begin(), now.end(), 0);
-    const Clock::time_point start = Clock::now();
-    session->step_timed([&](int node, int64_t ns) {
-      if (node >= 0) now[static_cast<size_t>(node)] += ns;
-    });
-    entire += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
-    for (size_t i = 0; i < count; ++i) {
-      total[i] += now[i];
-      low[i] = std::min(low[i], now[i]);
-      high[i] = std::max(high[i], now[i]);
-    }
-    ++notes->iterations;
-  } while (notes->iterations < args.max_loops &&
-           ms_since(begin) < static_cast<double>(args.max_ms));
-
-  const auto runs = static_cast<double>(notes->iterations);
-  notes->profile = true;
-  notes->seconds_per_run = static_cast<double>(entire) / runs * 1e-9;
-  notes->nodes.resize(graph.nodes.size());
-  for (size_t i = 0; i < std::min(count, graph.nodes.size()); ++i) {
-    if (total[i] == 0) continue;
-    notes->nodes[i].seconds = static_cast<double>(total[i]) / runs * 1e-9;
-    notes->nodes[i].min_seconds = static_cast<double>(low[i]) * 1e-9;
-    notes->nodes[i].max_seconds = static_cast<double>(high[i]) * 1e-9;
-  }
-  return {};
+void for_each_note(const Graph& graph, const Notes& notes, const NoteVisitor& visit) {
+  std::vector<int> scope;
+  visit_notes(graph, notes.nodes, &scope, visit);
 }
 
-void print_cost_summary(const Notes& notes) {
-  fmt::print("Cost summary\n");
-  for (const auto& [kind, count] : total_cost(notes)) {
-    fmt::print(" * {}: {}\n", kind, count.to_string());
-  }
+void note_costs(const Graph& graph, Notes* notes) {
+  notes->cost = true;
+  cost_nodes(graph, 1, &notes->nodes);
 }
 
-void print_profile_summary(const Graph& graph, const Notes& notes) {
-  struct Sum {
-    int nodes = 0;
-    double seconds = 0;
-  };
-  std::map<std::string, Sum> by_op;
-  double accounted = 0;
-  for (size_t i = 0; i < notes.nodes.size(); ++i) {
-    if (!notes.nodes[i].seconds) continue;
-    Sum& sum = by_op[std::string(graph.nodes[i].op->name())];
-    ++sum.nodes;
-    sum.seconds += *notes.nodes[i].seconds;
-    accounted += *notes.nodes[i].seconds;
-  }
-  std::vector<std::pair<std::string, Sum>> sorted(by_op.begin(), by_op.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    return a.second.seconds > b.second.seconds;
+CostList total_cost(const Graph& graph, const Notes& notes) {
+  std::map<std::string, Dim> sums;
+  for_each_note(graph, notes, [&](std::span<const int>, const Graph&, int, const NodeNotes& node) {
+    for (const auto& [kind, count] : node.cost) sums[kind] += count;
   });
-  const double entire = notes.seconds_per_run;
-  fmt::print("Most time consuming operations   CPU\n");
-  for (const auto& [op, sum] : sorted) {
-    fmt::print(" * {:<22} {:3} nodes: {} {:4.1f}%\n", op, sum.nodes, time_text(sum.seconds),
-               entire > 0 ? sum.seconds / entire * 100 : 0.0);
+  return {sums.begin(), sums.end()};
+}
+
+void bind_costs(const Bindings& bindings, Notes* notes) { bind_nodes(bindings, &notes->nodes); }
+
+void note_memory(const Graph& graph, Notes* notes) {
+  notes->memory = true;
+  notes->nodes.resize(graph.nodes.size());
+  auto uses = graph.count_uses();
+  const auto bytes_of = [&](OutletId wire) {
+    const Fact& fact = graph.fact(wire);
+    if (fact.konst || graph.node(wire.node).op->as<Const>()) return Dim(0);
+    return volume(fact.shape) * Dim(dtype_size(fact.dtype));
+  };
+  Dim live = 0;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    const int id = static_cast<int>(i);
+    for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+      live += bytes_of({id, static_cast<int>(slot)});
+    }
+    if (!node.op->as<Const>()) notes->nodes[i].live_bytes = graph.scope.simplify(live);
+    for (const OutletId input : node.inputs) {
+      int& left = uses[static_cast<size_t>(input.node)][static_cast<size_t>(input.slot)];
+      if (--left == 0) live += Dim(0) - bytes_of(input);
+    }
+    for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+      if (uses[i][slot] == 0) live += Dim(0) - bytes_of({id, static_cast<int>(slot)});
+    }
   }
-  fmt::print("Not accounted by ops: {}\n", time_text(std::max(0.0, entire - accounted)));
-  fmt::print("Entire network performance: {}\n", time_text(entire));
 }
 
 }  // namespace rill::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,9 +18,11 @@ using CostList = std::vector<std::pair<std::string, Dim>>;  ///< "FMA(F32)", how
 /// What was measured or counted of a node.
 struct NodeNotes {
   CostList cost;
-  std::optional<double> seconds;  ///< per run
+  std::optional<double> seconds;  ///< per run, all turns of a loop together, its body left out
   std::optional<double> min_seconds;
   std::optional<double> max_seconds;
+  std::optional<Dim> live_bytes;  ///< of all wires but constants while the node runs
+  std::vector<NodeNotes> body;    ///< of a loop, by node of its body
 };
 
 /// What is told beside a graph.
@@ -27,23 +30,31 @@ struct Notes {
   std::vector<NodeNotes> nodes;  ///< by node; may be empty
   bool cost = false;
   bool profile = false;
+  bool memory = false;
   int64_t iterations = 0;
   double seconds_per_run = 0;
+
+  /// The notes of a node; empty ones where nothing is known.
+  static const NodeNotes& of(const std::vector<NodeNotes>& nodes, int id);
 };
 
-/// The work of a node, by kind; empty where there is none.
-CostList cost_of(const Graph& graph, const Node& node);
+/// Visit all nodes with their notes, those of loop bodies after the loop. `scope`: the loops around.
+using NoteVisitor = std::function<void(std::span<const int> scope, const Graph& graph, int id,
+                                       const NodeNotes& notes)>;
+void for_each_note(const Graph& graph, const Notes& notes, const NoteVisitor& visit);
+
+/// Count the work of every node by kind; that of loop bodies times the turns of the loop.
+void note_costs(const Graph& graph, Notes* notes);
 /// The sum over all nodes, sorted by kind.
-CostList total_cost(const Notes& notes);
+CostList total_cost(const Graph& graph, const Notes& notes);
+/// Replace symbols in all counts.
+void bind_costs(const Bindings& bindings, Notes* notes);
+
+/// Tell how many bytes are live at each node, constants left out.
+void note_memory(const Graph& graph, Notes* notes);
 
 /// Run a graph whose symbols are bound, and time every node. The graph runs as it is: optimise it
-/// before.
+/// before. Bodies of loops are timed on their own, a turn at a time, unless `--folded` is given.
 Status profile(const Args& args, const Graph& graph, const InputValues& inputs, Notes* notes);
-
-/// Print the totals: by kind of work, by operator, over all.
-void print_cost_summary(const Notes& notes);
-void print_profile_summary(const Graph& graph, const Notes& notes);
-/// "0.033 ms/i".
-std::string time_text(double seconds);
 
 }  // namespace rill::cli

@@ -1,5 +1,10 @@
 #include "cli/op_counts.h"
 
+#include <algorithm>
+#include <set>
+
+#include "cli/specs.h"
+
 namespace rill::cli {
 namespace {
 
@@ -10,12 +15,54 @@ void count_into(const Graph& graph, std::map<std::string, int64_t, std::less<>>*
   }
 }
 
+bool matches(std::string_view op, std::string_view pattern) {
+  if (!pattern.ends_with('*')) return op == pattern;
+  pattern.remove_suffix(1);
+  return op.starts_with(pattern);
+}
+
+Status check_op_only(const Args& args, const Graph& graph) {
+  if (args.assert_op_only.empty()) return {};
+  std::vector<std::string> patterns;
+  for (const std::string& text : args.assert_op_only) {
+    for (std::string& pattern : split(text, ',')) patterns.push_back(std::move(pattern));
+  }
+  std::set<std::string> unexpected;
+  for (const Node& node : graph.nodes) {
+    const bool known =
+        std::any_of(patterns.begin(), patterns.end(),
+                    [&](const std::string& pattern) { return matches(node.op->name(), pattern); });
+    if (!known) unexpected.insert(str_cat("  ", node.name, " (", node.op->name(), ")"));
+  }
+  if (unexpected.empty()) return {};
+  const std::vector<std::string> lines(unexpected.begin(), unexpected.end());
+  return fail(Code::kState, "Model has ", lines.size(), " unexpected op(s):\n", join(lines, "\n"));
+}
+
 }  // namespace
 
 std::map<std::string, int64_t, std::less<>> count_ops(const Graph& graph) {
   std::map<std::string, int64_t, std::less<>> counts;
   count_into(graph, &counts);
   return counts;
+}
+
+Status check_ops(const Args& args, const Graph& graph) {
+  RILL_TRY(check_op_only(args, graph));
+  const auto counts = count_ops(graph);
+  for (size_t i = 0; i + 1 < args.assert_op_counts.size(); i += 2) {
+    const std::string& op = args.assert_op_counts[i];
+    const auto wanted = parse_number(args.assert_op_counts[i + 1]);
+    if (!wanted.ok()) {
+      return fail(Code::kArg, "--assert-op-count ", op, ": ", wanted.error().message);
+    }
+    const auto found = counts.find(op);
+    const int64_t count = found == counts.end() ? 0 : found->second;
+    if (static_cast<double>(count) == *wanted) continue;
+    return fail(Code::kState, "Wrong number of ", op, " operators: expected ",
+                args.assert_op_counts[i + 1], ", got ", count);
+  }
+  return {};
 }
 
 }  // namespace rill::cli

@@ -4,11 +4,19 @@
 #include <map>
 #include <string>
 
+#include "cli/args.h"
 #include "core/graph/graph.h"
 
 namespace rill::cli {
 
 /// Count operators by name, those of loop bodies included.
 std::map<std::string, int64_t, std::less<>> count_ops(const Graph& graph);
+
+/// Check what `--assert-op-count` and `--assert-op-only` say.
+Status check_ops(const Args& args, const Graph& graph);
+/// Tell whether anything is said of operators.
+inline bool asserts_ops(const Args& args) {
+  return !args.assert_op_counts.empty() || !args.assert_op_only.empty();
+}
 
 }  // namespace rill::cli

@@ -20,7 +20,8 @@ enum Where : unsigned {
   kOnInspect = 64,
   kOnCheck = 128,
   kOnAll = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream | kOnCheck,
-  kChecks = kOnRun | kOnDump | kOnCompare | kOnStream,
+  kOnTract = kOnRun | kOnDump | kOnBench | kOnCompare,
+  kChecks = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream,
 };
 
 /// An option that is known and not had; using it is an error that names it.

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "cli/bundle.h"
+#include "cli/edits.h"
 #include "cli/specs.h"
 #include "cli/symbols.h"
 #include "core/optim/optim.h"
@@ -35,13 +36,13 @@ class Pipeline {
   Result<std::vector<std::pair<std::string, std::vector<Dim>>>> input_shapes(const Graph& graph);
   Status shape_from_spec(const Graph& graph, size_t index, const FactSpec& spec,
                          std::vector<Dim>* shape);
-  Status declutter_stage(std::string_view name);
+  Status declutter_stage(std::string_view name, int64_t rounds = -1);
   Result<std::pair<std::string, Dim>> pulse_spec();
   Status pulse_stage();
   Status transforms();
   Status settings();
   Status cycle();
-  Status keep_outputs();
+  Status inner_graph();
 
   /// Note that a stage is done; true if it is the last one wanted.
   bool done(std::string_view stage);
@@ -96,9 +97,6 @@ Status Pipeline::shape_from_spec(const Graph& graph, size_t index, const FactSpe
                                  std::vector<Dim>* shape) {
   const Fact& fact = graph.fact(graph.inputs[index]);
   const std::string& name = graph.input_name(index);
-  if (spec.has_values) {
-    return fail(Code::kUnsupported, "--input ", name, ": values are given by --input-from-bundle");
-  }
   if (spec.shape.size() != fact.shape.size()) {
     return fail(Code::kShape, "--input: input ", name, " is ", fact, ", of rank ",
                 fact.shape.size(), ", but rank ", spec.shape.size(), " was given")
@@ -175,22 +173,15 @@ Status Pipeline::load() {
     RILL_ASSIGN(model_->graph, load_with(shapes));
   }
   log_.info(str_cat("Model ", args_.model, " loaded"));
+  for (const std::string& name : args_.scenarios) model_->graph.scope.add_scenario(name);
   for (const std::string& text : args_.asserts) {
     RILL_TRY(model_->graph.scope.assert_text(text));
   }
-  return keep_outputs();
+  return edit_interface(args_, log_, &model_->graph);
 }
 
-Status Pipeline::keep_outputs() {
-  if (args_.output_nodes.empty()) return {};
-  TransformSpec spec;
-  spec.name = "select_outputs";
-  spec.fields["outputs"] = args_.output_nodes;
-  return apply_transform(spec, args_, log_, model_);
-}
-
-Status Pipeline::declutter_stage(std::string_view name) {
-  auto graph = declutter(model_->graph);
+Status Pipeline::declutter_stage(std::string_view name, int64_t rounds) {
+  auto graph = declutter(model_->graph, rounds);
   if (!graph.ok()) return in_stage(name, graph.take_status());
   model_->graph = std::move(graph).value();
   done(name);
@@ -238,7 +229,7 @@ Status Pipeline::settings() {
     if (!status.ok()) return in_stage("set", std::move(status));
   }
   if (done("set")) return {};
-  return declutter_stage("set-declutter");
+  return declutter_stage("set-declutter", args_.declutter_set_rounds);
 }
 
 /// A folder that is gone at the end.
@@ -269,15 +260,32 @@ Status Pipeline::cycle() {
   return declutter_stage("nnef-cycle-declutter");
 }
 
+Status Pipeline::inner_graph() {
+  if (args_.inner_graph.empty() || stopped_) return {};
+  for (const Node& node : model_->graph.nodes) {
+    if (node.name != args_.inner_graph) continue;
+    const Graph* body = node.op->nested();
+    if (body == nullptr) {
+      return fail(Code::kArg, "--extract-decluttered-sub ", args_.inner_graph, ": a ",
+                  node.op->name(), " has no graph inside");
+    }
+    model_->graph = Graph(*body);
+    model_->whole.reset();
+    return {};
+  }
+  return fail(Code::kArg, "Node ", args_.inner_graph, " not found");
+}
+
 Status Pipeline::run() {
   RILL_TRY(check_pass());
   RILL_TRY(load());
   if (done("load")) return {};
-  RILL_TRY(declutter_stage("declutter"));
+  RILL_TRY(declutter_stage("declutter", args_.declutter_rounds));
   RILL_TRY(pulse_stage());
   RILL_TRY(transforms());
   RILL_TRY(settings());
   RILL_TRY(cycle());
+  RILL_TRY(inner_graph());
   if (!stopped_) done("before-optimize");
   if (!stopped_ && !args_.pass.empty() && args_.pass != "optimize") {
     log_.warn(str_cat("--pass ", args_.pass, " was not reached: this stage was not asked for"));

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 
 #include "cli/args.h"
 #include "cli/commands.h"
+#include "cli/readings.h"
 
 namespace rill::cli {
 namespace {
@@ -49,7 +51,12 @@ Status run_subcommand(const Args& args, const Log& log) {
     return fail(Code::kArg, "Runtime `", args.runtime, "' not found")
         .hint("rill has cpu and unoptimized");
   }
+  std::unique_ptr<Readings> readings;
+  if (args.readings) {
+    RILL_ASSIGN(readings, Readings::start(args.readings_heartbeat_ms));
+  }
   RILL_ASSIGN(const Model model, make_model(args, log));
+  if (readings) readings->event("model ready");
   switch (args.command) {
     case Command::kRun:
       return run_command(args, log, model);

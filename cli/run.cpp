@@ -3,6 +3,8 @@
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/exec.h"
+#include "cli/lanes.h"
+#include "cli/op_counts.h"
 #include "cli/watch.h"
 
 namespace rill::cli {
@@ -20,8 +22,13 @@ class Runner {
   Status whole();
   Status one_turn(size_t turn);
   Status streamed();
+  Status side_by_side();
+  Status check_stream_zero() const;
   Status prepare_for(const Bindings& bindings);
+  bool watches() const;
   Status watch(const InputValues& inputs);
+  Status watch_stream();
+  Status look(const Graph& graph, std::span<const WatchedValue> values);
   Status save() const;
   void print_outputs() const;
 
@@ -45,12 +52,18 @@ Status Runner::prepare_for(const Bindings& bindings) {
   return {};
 }
 
-Status Runner::watch(const InputValues& inputs) {
-  if (!args_.steps && args_.save_steps.empty()) return {};
-  RILL_ASSIGN(const Graph bound, bind_symbols(graph_, inputs.bindings));
-  RILL_ASSIGN(const Graph graph, final_graph(args_, bound));
-  RILL_ASSIGN(const std::vector<WatchedValue> values, watch_all(graph, inputs.values));
+bool Runner::watches() const {
+  return args_.steps || !args_.save_steps.empty() || args_.check_f16_overflow ||
+         args_.assert_sane_floats;
+}
+
+Status Runner::look(const Graph& graph, std::span<const WatchedValue> values) {
   if (args_.steps) print_steps(graph, values);
+  if (args_.check_f16_overflow) {
+    for (const std::string& text : half_overflows(graph, values)) log_.notice(text);
+  }
+  if (args_.assert_sane_floats) RILL_TRY(check_sane(graph, values));
+  if (args_.save_steps.empty()) return {};
   step_names_.clear();
   step_turns_.emplace_back();
   for (const WatchedValue& value : values) {
@@ -58,6 +71,14 @@ Status Runner::watch(const InputValues& inputs) {
     step_turns_.back().push_back(value.value);
   }
   return {};
+}
+
+Status Runner::watch(const InputValues& inputs) {
+  if (!watches()) return {};
+  RILL_ASSIGN(const Graph bound, bind_symbols(graph_, inputs.bindings));
+  RILL_ASSIGN(const Graph graph, final_graph(args_, bound));
+  RILL_ASSIGN(const std::vector<WatchedValue> values, watch_all(graph, inputs.values));
+  return look(graph, values);
 }
 
 Status Runner::one_turn(size_t turn) {
@@ -93,11 +114,7 @@ Status Runner::whole() {
 }
 
 Status Runner::streamed() {
-  if (args_.steps || !args_.save_steps.empty()) {
-    return fail(Code::kUnsupported, "--steps and --save-steps show whole runs, and ", args_.model,
-                " is pulsed")
-        .hint("Run the model without --pulse");
-  }
+  if (watches()) RILL_TRY(watch_stream());
   RILL_ASSIGN(InputValues inputs, inputs_.resolve(graph_, 0));
   RILL_TRY(prepare_for(inputs.bindings));
   if (args_.drop_partial_pulse) {
@@ -112,7 +129,8 @@ Status Runner::streamed() {
   }
   StreamOptions options;
   options.open_end = args_.drop_partial_pulse;
-  options.keep_turns = args_.dump_outputs || !args_.save_outputs.empty();
+  options.keep_turns = args_.dump_outputs || !args_.save_outputs.empty() ||
+                       !args_.save_outputs_nnef.empty() || !args_.assert_output_facts.empty();
   RILL_ASSIGN(StreamResult result,
               run_stream(ready_.session.get(), inputs.values, frames, options));
   turns_ = std::move(result.turns);
@@ -121,9 +139,25 @@ Status Runner::streamed() {
   return check_stream(reference_, graph_, *ready_.plan, result, options.open_end, log_);
 }
 
+/// Look at the wires of a pulsed graph, pulse by pulse; what they hold before the delay is over has no
+/// meaning.
+Status Runner::watch_stream() {
+  RILL_ASSIGN(const Turns turns, turns_of(args_, graph_, inputs_));
+  RILL_ASSIGN(const Graph graph, final_graph(args_, turns.ready.graph));
+  RILL_ASSIGN(Watcher watcher, Watcher::make(graph));
+  for (const std::vector<Tensor>& turn : turns.values) {
+    RILL_ASSIGN(const std::vector<WatchedValue> values, watcher.turn(turn));
+    RILL_TRY(look(graph, values));
+  }
+  return {};
+}
+
 Status Runner::save() const {
   if (!args_.save_outputs.empty()) {
     RILL_TRY(write_turns(args_.save_outputs, graph_.output_names, turns_, log_.tract()));
+  }
+  if (!args_.save_outputs_nnef.empty()) {
+    RILL_TRY(write_turn_files(args_.save_outputs_nnef, graph_.output_names, turns_));
   }
   if (!args_.save_steps.empty()) {
     RILL_TRY(write_turns(args_.save_steps, step_names_, step_turns_, log_.tract()));
@@ -142,15 +176,57 @@ void Runner::print_outputs() const {
   }
 }
 
+/// What a stream gives that runs beside others: its delay dropped, as far as it reaches.
+Status Runner::check_stream_zero() const {
+  if (!reference_.any()) return {};
+  const auto axes = stream_axes(graph_, "pulse.output_axes", graph_.outputs.size());
+  const auto delays = stream_axes(graph_, "pulse.delay", graph_.outputs.size());
+  for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+    const std::string& label = graph_.output_names[i];
+    RILL_ASSIGN(const Bundle::Item* item,
+                reference_.find(label, graph_.node(graph_.outputs[i].node).name));
+    if (item == nullptr) continue;
+    Tensor expected = item->turns[0];
+    Tensor got = turns_.back()[i];
+    if (model_.pulsed() && axes[i] >= 0) {
+      std::vector<Tensor> parts;
+      for (const auto& turn : turns_) parts.push_back(turn[i]);
+      RILL_ASSIGN(got, joined(parts, axes[i]));
+      const int64_t frames = std::min(got.extent(axes[i]) - delays[i], expected.extent(axes[i]));
+      RILL_ASSIGN(got, frames_of(got, axes[i], delays[i], std::max<int64_t>(0, frames)));
+      RILL_ASSIGN(expected, frames_of(expected, axes[i], 0, std::max<int64_t>(0, frames)));
+    }
+    RILL_TRY(reference_.check_output(i, expected, got).in_node(label, ""));
+  }
+  return {};
+}
+
+Status Runner::side_by_side() {
+  if (watches()) {
+    return fail(Code::kUnsupported,
+                "Streams are served through their own states, which the per-node hooks of "
+                "--steps and --save-steps can not reach");
+  }
+  RILL_ASSIGN(turns_, run_streams(args_, graph_, inputs_));
+  RILL_TRY(save());
+  print_outputs();
+  return check_stream_zero();
+}
+
 Status Runner::run() {
-  RILL_TRY(check_output_facts(args_, graph_));
-  if (!args_.assert_op_counts.empty()) {
+  if (asserts_ops(args_)) {
     RILL_ASSIGN(const Graph graph, final_graph(args_, graph_));
-    RILL_TRY(check_op_counts(args_, graph));
+    RILL_TRY(check_ops(args_, graph));
   }
   RILL_ASSIGN(inputs_, InputSource::make(args_, log_));
   RILL_ASSIGN(reference_, Reference::read(args_));
-  return model_.pulsed() ? streamed() : whole();
+  if (args_.streams > 1 || args_.autobatch_sessions > 0) {
+    RILL_TRY(side_by_side());
+  } else {
+    RILL_TRY(model_.pulsed() ? streamed() : whole());
+  }
+  if (turns_.empty()) return check_output_facts(args_, graph_);
+  return check_value_facts(args_, turns_[0], graph_.output_names);
 }
 
 }  // namespace

@@ -1,53 +1,31 @@
 #include <algorithm>
+#include <array>
 
+#include "cli/edits.h"
 #include "cli/pipeline.h"
 #include "cli/specs.h"
+#include "cli/transform_fields.h"
+#include "ops/op_table.h"
+#include "transforms/float_precision.h"
+#include "transforms/kv_cache.h"
+#include "transforms/patch.h"
+#include "transforms/scan_state.h"
 
 namespace rill::cli {
 namespace {
 
 using nlohmann::json;
 
-Status wrong_field(const TransformSpec& spec, std::string_view expected) {
-  return fail(Code::kArg, "Transform ", spec.name, ": expected ", expected, ", found ",
-              spec.fields.dump());
-}
+/// What a transform works with.
+struct Work {
+  const TransformSpec& spec;
+  const Args& args;
+  const Log& log;
+  Model* model;
+};
 
-/// Refuse fields that the transform does not have.
-Status check_fields(const TransformSpec& spec, std::initializer_list<const char*> known,
-                    const Log& log) {
-  for (const auto& [key, value] : spec.fields.items()) {
-    const bool found =
-        std::any_of(known.begin(), known.end(), [&](const char* name) { return key == name; });
-    if (found) continue;
-    std::string names;
-    for (const char* name : known) names += str_cat(names.empty() ? "" : ", ", name);
-    RILL_TRY(unknown_name(log, fail(Code::kArg, "Transform ", spec.name, " has no field ", key,
-                                    ": it takes ", names)));
-  }
-  return {};
-}
-
-Result<Dim> dim_of(const json& value) {
-  if (value.is_number_integer()) return Dim(value.get<int64_t>());
-  if (value.is_string()) return parse_dim(value.get<std::string>());
-  return fail(Code::kArg, "expected a number or an expression, found ", value.dump());
-}
-
-Result<std::vector<std::string>> names_of(const TransformSpec& spec, const char* field) {
-  const auto it = spec.fields.find(field);
-  if (it == spec.fields.end() || !it->is_array() || it->empty()) {
-    return wrong_field(spec, str_cat(field, ": [\"name\", ...]"));
-  }
-  std::vector<std::string> out;
-  for (const json& item : *it) {
-    if (!item.is_string()) return wrong_field(spec, str_cat(field, ": [\"name\", ...]"));
-    out.push_back(item.get<std::string>());
-  }
-  return out;
-}
-
-Status set_symbols(const TransformSpec& spec, const Log& log, Model* model) {
+Status set_symbols(const Work& work) {
+  const auto& [spec, args, log, model] = work;
   RILL_TRY(check_fields(spec, {"values"}, log));
   const auto values = spec.fields.find("values");
   if (values == spec.fields.end() || !values->is_object()) {
@@ -60,7 +38,8 @@ Status set_symbols(const TransformSpec& spec, const Log& log, Model* model) {
   return {};
 }
 
-Status pulse_transform(const TransformSpec& spec, const Args& args, const Log& log, Model* model) {
+Status pulse_transform(const Work& work) {
+  const auto& [spec, args, log, model] = work;
   RILL_TRY(check_fields(spec, {"pulse", "symbol"}, log));
   if (!spec.fields.contains("pulse")) return wrong_field(spec, "pulse: \"8\"");
   const json symbol = spec.fields.value("symbol", json("S"));
@@ -72,32 +51,14 @@ Status pulse_transform(const TransformSpec& spec, const Args& args, const Log& l
   return apply_pulse(parsed.first, parsed.second, args, log, model);
 }
 
-Status select_outputs(const TransformSpec& spec, const Log& log, Model* model) {
-  RILL_TRY(check_fields(spec, {"outputs"}, log));
-  RILL_ASSIGN(const std::vector<std::string> names, names_of(spec, "outputs"));
-  Graph& graph = model->graph;
-  std::vector<OutletId> outputs;
-  for (const std::string& name : names) {
-    const auto it = std::find(graph.output_names.begin(), graph.output_names.end(), name);
-    if (it != graph.output_names.end()) {
-      outputs.push_back(graph.outputs[static_cast<size_t>(it - graph.output_names.begin())]);
-      continue;
-    }
-    const auto node = std::find_if(graph.nodes.begin(), graph.nodes.end(),
-                                   [&](const Node& each) { return each.name == name; });
-    if (node == graph.nodes.end()) {
-      return fail(Code::kArg, "Node ", name, " not found")
-          .hint(str_cat("The outputs are ", join(graph.output_names, ", ")));
-    }
-    outputs.push_back({static_cast<int>(node - graph.nodes.begin()), 0});
-  }
-  graph.outputs = std::move(outputs);
-  graph.output_names = names;
-  graph = graph.compacted();
-  return {};
+Status select_outputs(const Work& work) {
+  RILL_TRY(check_fields(work.spec, {"outputs"}, work.log));
+  RILL_ASSIGN(const std::vector<std::string> names, names_of(work.spec, "outputs"));
+  return keep_outputs(names, &work.model->graph);
 }
 
-Status select_inputs(const TransformSpec& spec, const Log& log, Model* model) {
+Status select_inputs(const Work& work) {
+  const auto& [spec, args, log, model] = work;
   RILL_TRY(check_fields(spec, {"inputs"}, log));
   RILL_ASSIGN(const std::vector<std::string> names, names_of(spec, "inputs"));
   Graph& graph = model->graph;
@@ -122,7 +83,8 @@ Status select_inputs(const TransformSpec& spec, const Log& log, Model* model) {
   return {};
 }
 
-Status set_property(const TransformSpec& spec, const Log& log, Model* model) {
+Status set_property(const Work& work) {
+  const auto& [spec, args, log, model] = work;
   RILL_TRY(check_fields(spec, {"key", "value"}, log));
   const auto key = spec.fields.find("key");
   const auto value = spec.fields.find("value");
@@ -143,16 +105,110 @@ Status set_property(const TransformSpec& spec, const Log& log, Model* model) {
   return {};
 }
 
+/// Apply a rewriting of graphs to the model, and to the whole model that a stream is compared to.
+template <class Rewriting>
+Status rewrite_model(Model* model, Rewriting rewriting) {
+  RILL_ASSIGN(model->graph, rewriting(model->graph));
+  if (model->whole) {
+    RILL_ASSIGN(model->whole, rewriting(*model->whole));
+  }
+  return {};
+}
+
+Status float_precision(const Work& work, DType from, DType to) {
+  RILL_ASSIGN(const transforms::NodeFilter filter, node_filter(work.spec));
+  return rewrite_model(work.model, [&](const Graph& graph) {
+    return transforms::with_float_type(graph, from, to, filter);
+  });
+}
+
+Status f32_to_f16(const Work& work) {
+  RILL_TRY(check_fields(work.spec, {"filter", "include", "exclude"}, work.log));
+  return float_precision(work, DType::kF32, DType::kF16);
+}
+
+Status f16_to_f32(const Work& work) {
+  RILL_TRY(check_fields(work.spec, {"filter", "include", "exclude"}, work.log));
+  return float_precision(work, DType::kF16, DType::kF32);
+}
+
+Status any_precision(const Work& work) {
+  RILL_TRY(check_fields(work.spec, {"from", "to", "include", "exclude"}, work.log));
+  RILL_ASSIGN(const DType from, float_type_of(work.spec, "from"));
+  RILL_ASSIGN(const DType to, float_type_of(work.spec, "to"));
+  return float_precision(work, from, to);
+}
+
+Status patch(const Work& work) {
+  const TransformSpec& spec = work.spec;
+  RILL_TRY(check_fields(spec, {"body", "new_outputs"}, work.log));
+  const auto body = spec.fields.find("body");
+  if (body == spec.fields.end() || !body->is_string()) {
+    return wrong_field(spec, "body: \"x = op(y);\"");
+  }
+  std::vector<std::string> outputs;
+  if (spec.fields.contains("new_outputs") && !spec.fields["new_outputs"].empty()) {
+    RILL_ASSIGN(outputs, names_of(spec, "new_outputs"));
+  }
+  RILL_ASSIGN(work.model->graph, transforms::patched(work.model->graph, body->get<std::string>(),
+                                                     outputs, ops::op_table()));
+  return {};
+}
+
+Status export_scan_state(const Work& work) {
+  RILL_ASSIGN(work.model->graph, transforms::export_scan_state(work.model->graph));
+  return {};
+}
+
+Status force_scan_external_state(const Work& work) {
+  return rewrite_model(work.model, transforms::force_external_state);
+}
+
+/// Caches stay with the caller, so that finding them and unfolding them is one step.
+Status kv_cache(const Work& work) {
+  return rewrite_model(work.model,
+                       [](const Graph& graph) { return transforms::with_unfolded_caches(graph); });
+}
+
+/// What tract makes one operator of several here stays as it is, with the same result.
+Status nothing(const Work&) { return {}; }
+
+struct TransformRow {
+  const char* name;
+  Status (*apply)(const Work&);
+};
+
+constexpr std::array kTransforms{
+    TransformRow{"set_symbols", set_symbols},
+    TransformRow{"pulse", pulse_transform},
+    TransformRow{"select_inputs", select_inputs},
+    TransformRow{"select_outputs", select_outputs},
+    TransformRow{"set_property", set_property},
+    TransformRow{"f32_to_f16", f32_to_f16},
+    TransformRow{"f16_to_f32", f16_to_f32},
+    TransformRow{"float_precision", any_precision},
+    TransformRow{"patch", patch},
+    TransformRow{"export_scan_state", export_scan_state},
+    TransformRow{"force_scan_external_state", force_scan_external_state},
+    TransformRow{"unfold_kv_cache", kv_cache},
+    TransformRow{"detect_kv_cache", kv_cache},
+    TransformRow{"transformers_detect_all", kv_cache},
+    TransformRow{"detect_apply_rope", nothing},
+    TransformRow{"detect_diag_gather", nothing},
+    TransformRow{"detect_scaled_masked_softmax", nothing},
+    TransformRow{"detect_sdpa_kv_cache_broadcast", nothing},
+};
+
 }  // namespace
 
 Status apply_transform(const TransformSpec& spec, const Args& args, const Log& log, Model* model) {
-  if (spec.name == "set_symbols") return set_symbols(spec, log, model);
-  if (spec.name == "pulse") return pulse_transform(spec, args, log, model);
-  if (spec.name == "select_outputs") return select_outputs(spec, log, model);
-  if (spec.name == "select_inputs") return select_inputs(spec, log, model);
-  if (spec.name == "set_property") return set_property(spec, log, model);
+  std::string names;
+  for (const TransformRow& row : kTransforms) {
+    if (spec.name == row.name) return row.apply({spec, args, log, model});
+    names += str_cat(names.empty() ? "" : ", ", row.name);
+  }
   return fail(Code::kUnsupported, "Could not find transform named ", spec.name)
-      .hint("rill has set_symbols, pulse, select_inputs, select_outputs and set_property");
+      .hint(str_cat("rill has ", names));
 }
 
 }  // namespace rill::cli

@@ -2,18 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 
 #include "cli/exec.h"
 
 namespace rill::cli {
 
-Result<std::vector<WatchedValue>> watch_all(const Graph& graph, std::span<const Tensor> inputs) {
-  // Every wire becomes an output: its value then outlives the run.
+Result<Watcher> Watcher::make(const Graph& graph) {
+  // Every wire becomes an output: its value then outlives the run. The properties of a pulsed graph
+  // tell of its own outputs, which stay in front.
+  Watcher out;
   Graph watched = graph;
-  watched.outputs.clear();
-  watched.output_names.clear();
-  std::vector<WatchedValue> out;
+  if (!graph.properties.contains("pulse.output_axes")) {
+    watched.outputs.clear();
+    watched.output_names.clear();
+  }
+  out.first_ = watched.outputs.size();
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
     if (node.op->as<Const>()) continue;
@@ -24,16 +29,72 @@ Result<std::vector<WatchedValue>> watch_all(const Graph& graph, std::span<const 
       value.outlet = {static_cast<int>(id), static_cast<int>(slot)};
       value.name = slot == 0 ? node.name : str_cat(node.name, ":", slot);
       watched.add_output(value.name, value.outlet);
-      out.push_back(std::move(value));
+      out.wires_.push_back(std::move(value));
     }
   }
   PrepareOptions options;
   options.optimize = false;
   RILL_ASSIGN(const auto plan, prepare(watched, options));
-  RILL_ASSIGN(const auto session, Session::make(plan));
-  RILL_ASSIGN(std::vector<Tensor> values, run_once(session.get(), inputs));
-  for (size_t i = 0; i < out.size(); ++i) out[i].value = std::move(values[i]);
+  RILL_ASSIGN(out.session_, Session::make(plan));
   return out;
+}
+
+Result<std::vector<WatchedValue>> Watcher::turn(std::span<const Tensor> inputs) {
+  RILL_ASSIGN(std::vector<Tensor> values, run_once(session_.get(), inputs));
+  std::vector<WatchedValue> out = wires_;
+  for (size_t i = 0; i < out.size(); ++i) out[i].value = std::move(values[first_ + i]);
+  return out;
+}
+
+Result<std::vector<WatchedValue>> watch_all(const Graph& graph, std::span<const Tensor> inputs) {
+  RILL_ASSIGN(Watcher watcher, Watcher::make(graph));
+  return watcher.turn(inputs);
+}
+
+namespace {
+
+/// The first float that a test holds for, or -1.
+template <class Test>
+int64_t first_float(const Tensor& tensor, Test test) {
+  if (!is_float(tensor.dtype())) return -1;
+  for (int64_t i = 0; i < tensor.volume(); ++i) {
+    const auto value = element_as_double(tensor, i);
+    if (value.ok() && test(*value)) return i;
+  }
+  return -1;
+}
+
+std::string wire_text(const Graph& graph, OutletId outlet) {
+  const Node& node = graph.node(outlet.node);
+  return str_cat("output ", outlet.slot, " of #", outlet.node, " \"", node.name, "\" ",
+                 node.op->name());
+}
+
+}  // namespace
+
+std::vector<std::string> half_overflows(const Graph& graph, std::span<const WatchedValue> values) {
+  constexpr double kMostHalf = 65504;
+  std::vector<std::string> out;
+  for (const WatchedValue& value : values) {
+    if (value.value.dtype() != DType::kF32) continue;
+    const int64_t at = first_float(value.value, [](double x) { return std::abs(x) > kMostHalf; });
+    if (at >= 0) out.push_back(str_cat(wire_text(graph, value.outlet), " overflows f16"));
+  }
+  return out;
+}
+
+Status check_sane(const Graph& graph, std::span<const WatchedValue> values) {
+  for (const WatchedValue& value : values) {
+    const int64_t at = first_float(value.value, [](double x) { return !std::isfinite(x); });
+    if (at < 0) continue;
+    const double found = *element_as_double(value.value, at);
+    return fail(Code::kState, "Found ",
+                std::isnan(found) ? "NaN"
+                : found > 0       ? "inf"
+                                  : "-inf",
+                " in ", wire_text(graph, value.outlet), ", element ", at);
+  }
+  return {};
 }
 
 void print_steps(const Graph& graph, std::span<const WatchedValue> values) {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "cli/args.h"
+#include "core/exec/session.h"
 #include "core/graph/graph.h"
 
 namespace rill::cli {
@@ -16,9 +18,27 @@ struct WatchedValue {
   Tensor value;
 };
 
+/// Runs a graph whose symbols are bound, turn by turn, and takes the value of every wire that is not a
+/// constant. The graph is run as it is: optimise it before. Values that are texts are left out.
+class Watcher {
+ public:
+  static Result<Watcher> make(const Graph& graph);
+  Result<std::vector<WatchedValue>> turn(std::span<const Tensor> inputs);
+
+ private:
+  std::vector<WatchedValue> wires_;
+  size_t first_ = 0;  ///< output that has the first wire
+  std::unique_ptr<Session> session_;
+};
+
 /// Run a graph whose symbols are bound, once, and take the value of every wire that is not a
 /// constant. `graph` is run as it is: optimise it before. Values that are texts are left out.
 Result<std::vector<WatchedValue>> watch_all(const Graph& graph, std::span<const Tensor> inputs);
+
+/// Tell which values are beyond the range of f16.
+std::vector<std::string> half_overflows(const Graph& graph, std::span<const WatchedValue> values);
+/// Fail if there is an infinity or a NaN among the values.
+Status check_sane(const Graph& graph, std::span<const WatchedValue> values);
 
 /// Print inputs and outputs of every node to stderr, as `run --steps` does.
 void print_steps(const Graph& graph, std::span<const WatchedValue> values);

@@ -9,6 +9,7 @@ rill_library(rill_nnef
     build/nested.cpp
     build/node_writer.cpp
     build/op_index.cpp
+    build/patch.cpp
     build/properties.cpp
     build/resources.cpp
     build/save.cpp

@@ -1,5 +1,7 @@
 #include "core/optim/optim.h"
 
+#include <algorithm>
+
 #include "core/graph/rewrite.h"
 
 namespace rill {
@@ -8,9 +10,10 @@ namespace {
 // A chain is rewritten one link per round; real models settle in under 20.
 constexpr int kMaxRounds = 200;
 
-Result<Graph> to_fixed_point(const Graph& graph, const RewriteRule& rule) {
+Result<Graph> to_fixed_point(const Graph& graph, int64_t rounds, const RewriteRule& rule) {
   Graph current = graph.compacted();
-  for (int round = 0; round < kMaxRounds; ++round) {
+  const int64_t most = rounds < 0 ? kMaxRounds : std::min<int64_t>(rounds, kMaxRounds);
+  for (int64_t round = 0; round < most; ++round) {
     bool changed = false;
     RILL_ASSIGN(current, rewrite_once(current, rule, &changed));
     if (!changed) break;
@@ -33,16 +36,16 @@ Status offer_to_producers(Rewrite& rewrite) {
 
 }  // namespace
 
-Result<Graph> declutter(const Graph& graph) {
-  return to_fixed_point(graph, [](const Op& op, Rewrite& rewrite) -> Status {
+Result<Graph> declutter(const Graph& graph, int64_t rounds) {
+  return to_fixed_point(graph, rounds, [](const Op& op, Rewrite& rewrite) -> Status {
     RILL_TRY(offer_to_producers(rewrite));
     if (rewrite.replacement()) return {};
     return op.declutter(rewrite);
   });
 }
 
-Result<Graph> fuse(const Graph& graph) {
-  return to_fixed_point(graph, [](const Op& op, Rewrite& rewrite) -> Status {
+Result<Graph> fuse(const Graph& graph, int64_t rounds) {
+  return to_fixed_point(graph, rounds, [](const Op& op, Rewrite& rewrite) -> Status {
     rewrite.set_fusing(true);
     RILL_TRY(offer_to_producers(rewrite));
     if (rewrite.replacement()) return {};

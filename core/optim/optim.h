@@ -7,9 +7,10 @@ namespace rill {
 /// Simplify to a fixed point: every op's `declutter`, constants folded, equal nodes merged, unused
 /// nodes dropped. Loop bodies are simplified by their ops.
 /// Errors: those of ops whose facts turn out not to fit.
-Result<Graph> declutter(const Graph& graph);
+/// `rounds`: stop after so many walks over the graph, to look at what is half done; -1: at the end.
+Result<Graph> declutter(const Graph& graph, int64_t rounds = -1);
 
 /// Make faster to a fixed point: every op's `fuse`. The result has ops that no file format knows.
-Result<Graph> fuse(const Graph& graph);
+Result<Graph> fuse(const Graph& graph, int64_t rounds = -1);
 
 }  // namespace rill

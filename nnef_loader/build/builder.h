@@ -15,6 +15,7 @@
 #include "nnef_loader/build/resources.h"
 #include "nnef_loader/build/values.h"
 #include "nnef_loader/load.h"
+#include "nnef_loader/statements.h"
 #include "nnef_loader/syntax/ast.h"
 #include "nnef_loader/syntax/quant.h"
 
@@ -88,6 +89,8 @@ class Builder {
         options_(options) {}
 
   Result<Graph> build();
+  /// Run the statements of the document's graph on the wires of a model.
+  Result<Statements> statements(const Graph& model);
 
   /// Evaluate an expression; names that nothing declares become symbols if `creates_symbols`.
   Result<Value> eval(const RValue& expression, Scope& scope, const Naming& naming,

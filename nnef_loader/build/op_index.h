@@ -29,6 +29,7 @@ class OpIndex {
   void add_document(const Document& document);
   /// Errors: kUnsupported, with the list of known ones.
   Status enable(std::string_view registry);
+  void enable_all() { registries_ = known_; }
   bool enabled(std::string_view registry) const;
 
   /// Errors: kUnsupported if there is none, or its registry is not enabled.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "core/exec/lowering.h"
 #include "core/exec/session.h"
@@ -126,7 +127,49 @@ Status Scan::eval(EvalCtx& ctx) const {
 
 Status Scan::lower(Lowering& lowering) const { return lower_scan(*this, lowering); }
 
+/// A loop that runs once and keeps nothing for the next run is its body.
+Status Scan::dissolve(Rewrite& rewrite) const {
+  const Node& node = rewrite.node();
+  std::map<OutletId, OutletId> mapped;
+  for (size_t i = 0; i < body->inputs.size(); ++i) {
+    mapped[body->inputs[i]] = rewrite.mapped(node.inputs[i]);
+  }
+  for (size_t id = 0; id < body->nodes.size(); ++id) {
+    const Node& each = body->nodes[id];
+    const OutletId own{static_cast<int>(id), 0};
+    const std::string name = str_cat(node.name, ".", each.name);
+    if (each.op->as<Source>()) continue;
+    if (const auto* constant = each.op->as<Const>()) {
+      mapped[own] = rewrite.konst(name, *constant->value);
+      continue;
+    }
+    std::vector<OutletId> wires;
+    for (const OutletId& input : each.inputs) wires.push_back(mapped.at(input));
+    RILL_ASSIGN(const auto outlets, rewrite.wire(name, each.op, std::move(wires)));
+    for (size_t slot = 0; slot < outlets.size(); ++slot) {
+      mapped[{own.node, static_cast<int>(slot)}] = outlets[slot];
+    }
+  }
+  std::vector<OutletId> out;
+  for (const Output& output : outputs) {
+    out.push_back(mapped.at(body->outputs[static_cast<size_t>(output.result)]));
+  }
+  return rewrite.replace(std::move(out));
+}
+
+bool Scan::is_its_body(const Rewrite& rewrite) const {
+  if (skip != 0 || !(limit == Dim(0))) return false;
+  if (!state_results.empty() && !external_state && !reset_every_turn) return false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].kind != Kind::kScan) continue;
+    const Dim& frames = rewrite.in(static_cast<int>(i)).dim(static_cast<int>(inputs[i].axis));
+    if (!(frames == Dim(std::abs(inputs[i].chunk)))) return false;
+  }
+  return true;
+}
+
 Status Scan::declutter(Rewrite& rewrite) const {
+  if (is_its_body(rewrite)) return dissolve(rewrite);
   if (settled_) return {};
   auto simpler = std::make_shared<Scan>(*this);
   RILL_ASSIGN(Graph settled, rill::declutter(*body));

@@ -38,6 +38,7 @@ struct Scan final : OpBase<Scan> {
   std::vector<int> state_results;  ///< per state input, in order: the output of the body
   int64_t skip = 0;                ///< iterations of the stream that do not run
   bool reset_every_turn = false;
+  /// Between runs the caller keeps the states: reads the last values, and gives them in again.
   bool external_state = false;
   /// Iterations of the stream after which no more run, so that last outputs stay; without end if it
   /// is 0. May mention the stream symbol.
@@ -64,6 +65,9 @@ struct Scan final : OpBase<Scan> {
   Dim iterations(FactSpan in) const;
 
  private:
+  bool is_its_body(const Rewrite& rewrite) const;
+  Status dissolve(Rewrite& rewrite) const;
+
   bool settled_ = false;  ///< the body is simplified
   bool fused_ = false;
 };

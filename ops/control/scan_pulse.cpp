@@ -28,6 +28,9 @@ class Along {
     RILL_TRY(wait());
     auto pulsed = bound(b_, scan_, b_.pulsed(Dim::symbol(b_.symbol())));
     pulsed->skip = scan_.skip + iterations_;
+    // From pulse to pulse the loop goes on, whoever begins a whole run.
+    pulsed->reset_every_turn = false;
+    pulsed->external_state = false;
     if (backward) {
       pulsed->skip = 0;
       pulsed->reset_every_turn = true;

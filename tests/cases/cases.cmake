@@ -1,33 +1,63 @@
 # Command lines of the programs and what they must do, one folder each; see run_case.py.
 
 set(cases
-  check_streams
+  bench_by_the_clock
+  bench_of_streams
+  capacity_without_a_clock
   check_names_the_first_node
   check_of_no_frames
+  check_streams
   corrupt_gzip
+  cost_that_differs
   empty_file
+  first_output_is_renamed
   folder_that_is_not_there
   folder_that_is_there
+  half_precision_is_near
+  half_precision_is_written
+  half_precision_streams
   illegal_pulse
+  input_becomes_a_constant
+  input_node_cuts
   inspect_json
   inspect_max_delay
+  live_memory
+  matrix_products
   missing_file
   missing_reference
   missing_weights
   not_an_archive
+  occupancy_without_sessions
+  one_node_is_shown
   op_count_that_fails
+  outputs_as_tensor_files
   outputs_that_differ
+  override_fact_of_a_computed_wire
+  override_fact_widens
+  patched_wire
+  profile_by_prefix
+  profile_json_has_loop_bodies
   pulse_auto
   pulse_without_the_symbol
   shapes_that_do_not_fit
   silent_when_outputs_agree
+  stage_is_matched
+  state_of_a_longer_loop_stays
+  state_of_a_loop_is_exported
+  streams_side_by_side
+  streams_stepped_together
   syntax_error
   truncated_archive
   unbound_symbol
+  unexpected_operators
   unknown_flag
   unknown_input_fact
   unknown_operator
   unknown_symbol
+  unknown_transform
+  values_beyond_floats
+  values_beyond_halves
+  values_on_the_command_line
   written_archive_reads_back
   wrong_input_name
   wrong_input_rank

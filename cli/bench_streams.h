@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/lanes.h"
+
+namespace rill::cli {
+
+/// What a bench measured: "evaltime" in seconds, "turns_per_s", ...
+struct BenchResult {
+  std::vector<std::pair<std::string, double>> metrics;
+  int64_t runs = 0;
+
+  /// The value of a metric; NaN if it was not measured.
+  double metric(std::string_view name) const;
+};
+
+/// Whether the command line asks for more than one stream, or for streams that keep to the clock.
+bool benches_streams(const Args& args);
+/// Fail where options do not fit together.
+Status check_bench_options(const Args& args);
+/// Run many streams of a model at once: as fast as they go, or each turn when its input is there.
+/// Every stream is fed the same turn, by a thread of its own; with `--autobatch-sessions` and no
+/// clock, one thread steps all together.
+Result<BenchResult> bench_streams(const Args& args, bool pulsed, const Turns& turns);
+
+}  // namespace rill::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/args.h"
+#include "cli/log.h"
+#include "core/graph/graph.h"
+
+namespace rill::cli {
+
+/// Change the interface of a model that was just loaded, as the command line says: `--input-node`,
+/// `--output-node`, `--override-fact`, `--constantize`, in this order.
+Status edit_interface(const Args& args, const Log& log, Graph* graph);
+
+/// Keep these outputs: names of outputs or of nodes. Errors: kArg, naming those that there are.
+Status keep_outputs(const std::vector<std::string>& names, Graph* graph);
+
+/// Values that `-i` gives, under the names of the inputs.
+Result<std::vector<std::pair<std::string, Tensor>>> given_values(const Args& args,
+                                                                 const Graph& graph);
+
+}  // namespace rill::cli

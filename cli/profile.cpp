@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <chrono>
+
+#include "cli/exec.h"
+#include "cli/notes.h"
+#include "transforms/scan_state.h"
+
+namespace rill::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Enough turns of a body for a steady mean, few beside the runs of the model.
+constexpr int kBodyRuns = 50;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// Bring the inputs of a pulsed graph to one pulse.
+Result<std::vector<Tensor>> one_pulse(const Plan& plan, std::span<const Tensor> values) {
+  std::vector<Tensor> out(values.begin(), values.end());
+  for (size_t i = 0; i < out.size(); ++i) {
+    const PlanStream& stream = plan.inputs[i].stream;
+    if (stream.axis < 0) continue;
+    RILL_CHECK(out[i].extent(stream.axis) >= stream.pulse, "input ", plan.inputs[i].name, " has ",
+               out[i].extent(stream.axis), " frames, a pulse takes ", stream.pulse);
+    RILL_ASSIGN(out[i], frames_of(out[i], stream.axis, 0, stream.pulse));
+  }
+  return out;
+}
+
+/// Times of every node over many runs, in nanoseconds.
+class Times {
+ public:
+  explicit Times(size_t nodes) : total_(nodes), low_(nodes, INT64_MAX), high_(nodes), now_(nodes) {}
+
+  void run(Session* session) {
+    std::fill(now_.begin(), now_.end(), 0);
+    session->step_timed([&](int node, int64_t ns) {
+      if (node >= 0) now_[static_cast<size_t>(node)] += ns;
+    });
+    for (size_t i = 0; i < now_.size(); ++i) {
+      total_[i] += now_[i];
+      low_[i] = std::min(low_[i], now_[i]);
+      high_[i] = std::max(high_[i], now_[i]);
+    }
+    ++runs_;
+  }
+  int64_t runs() const { return runs_; }
+  /// Write down what was found, times `turns`.
+  void note(double turns, std::vector<NodeNotes>* nodes) const {
+    for (size_t i = 0; i < std::min(total_.size(), nodes->size()); ++i) {
+      if (total_[i] == 0) continue;
+      const double scale = turns * 1e-9;
+      (*nodes)[i].seconds = static_cast<double>(total_[i]) / static_cast<double>(runs_) * scale;
+      (*nodes)[i].min_seconds = static_cast<double>(low_[i]) * scale;
+      (*nodes)[i].max_seconds = static_cast<double>(high_[i]) * scale;
+    }
+  }
+
+ private:
+  std::vector<int64_t> total_, low_, high_, now_;
+  int64_t runs_ = 0;
+};
+
+/// Time one turn of a loop's body on zeros, and take it out of the loop's own time. The sum stays what
+/// was measured: where the turns alone take longer than the loop, they share its time.
+void profile_body(const Graph& graph, const Node& node, NodeNotes* notes) {
+  const Graph* body = node.op->nested();
+  const auto turns = transforms::loop_turns(graph, node).to_int();
+  if (body == nullptr || !turns || !notes->seconds) return;
+  PrepareOptions options;
+  options.optimize = false;
+  const auto plan = prepare(*body, options);
+  if (!plan.ok()) return;
+  const auto session = Session::make(*plan);
+  if (!session.ok()) return;
+  Times times((*plan)->nodes.size());
+  for (int i = 0; i < kBodyRuns; ++i) times.run(session->get());
+  notes->body.resize(body->nodes.size());
+  times.note(static_cast<double>(*turns), &notes->body);
+  double sum = 0;
+  for (const NodeNotes& each : notes->body) sum += each.seconds.value_or(0);
+  const double scale = sum > *notes->seconds ? *notes->seconds / sum : 1;
+  for (NodeNotes& each : notes->body) {
+    if (!each.seconds) continue;
+    *each.seconds *= scale;
+    *each.min_seconds *= scale;
+    *each.max_seconds *= scale;
+  }
+  notes->seconds = std::max(0.0, *notes->seconds - sum * scale);
+}
+
+}  // namespace
+
+Status profile(const Args& args, const Graph& graph, const InputValues& inputs, Notes* notes) {
+  PrepareOptions options;
+  options.optimize = false;
+  RILL_ASSIGN(const auto plan, prepare(graph, options));
+  RILL_ASSIGN(const auto session, Session::make(plan));
+  RILL_ASSIGN(const std::vector<Tensor> values, one_pulse(*plan, inputs.values));
+  RILL_TRY(feed(session.get(), values));
+  const bool pulsed = !plan->stream_symbol.empty();
+
+  const Clock::time_point warm = Clock::now();
+  for (int64_t i = 0; i < args.warmup_loops; ++i) session->step();
+  while (ms_since(warm) < static_cast<double>(args.warmup_ms)) session->step();
+
+  Times times(plan->nodes.size());
+  double entire_ms = 0;
+  const Clock::time_point begin = Clock::now();
+  do {
+    if (!pulsed) session->reset();
+    const Clock::time_point start = Clock::now();
+    times.run(session.get());
+    entire_ms += ms_since(start);
+  } while (times.runs() < args.max_loops && ms_since(begin) < static_cast<double>(args.max_ms));
+
+  notes->profile = true;
+  notes->iterations = times.runs();
+  notes->seconds_per_run = entire_ms / static_cast<double>(times.runs()) * 1e-3;
+  notes->nodes.resize(graph.nodes.size());
+  times.note(1, &notes->nodes);
+  for (size_t i = 0; !args.folded && i < graph.nodes.size(); ++i) {
+    profile_body(graph, graph.nodes[i], &notes->nodes[i]);
+  }
+  return {};
+}
+
+}  // namespace rill::cli

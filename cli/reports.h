@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/notes.h"
+
+namespace rill::cli {
+
+/// Print the totals: live memory, work by kind, time by operator and by name.
+void print_memory_summary(const Notes& notes);
+void print_cost_summary(const Graph& graph, const Notes& notes);
+void print_profile_summary(const Graph& graph, const Notes& notes);
+/// Print the matrix products of a graph, those of loop bodies too: how many, and of which extents.
+void print_products(const Graph& graph);
+
+/// Fail unless the totals are those of `--assert-cost`: "FMA(F32)=2060448,Params(F32)=1024". Bytes
+/// that are moved do not count.
+Status check_cost(const std::string& wanted, const Graph& graph, const Notes& notes);
+
+/// The columns at the left of a node: one text per line, all of the width of `margin_width`.
+std::vector<std::string> margin_lines(const Notes& notes, const NodeNotes& node);
+size_t margin_width(const Notes& notes);
+/// "0.033 ms/i".
+std::string time_text(double seconds);
+
+}  // namespace rill::cli

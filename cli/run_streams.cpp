@@ -1,0 +1,192 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "cli/check.h"
+#include "cli/lanes.h"
+
+namespace rill::cli {
+namespace {
+
+using Outputs = std::vector<std::vector<Tensor>>;  ///< by turn
+
+/// The largest difference and the largest value of one turn, over all streams.
+struct TurnDifference {
+  double worst = 0;
+  double scale = 0;
+
+  void add(const Tensor& got, const Tensor& want) {
+    if (!is_float(want.dtype())) return;
+    for (int64_t i = 0; i < want.volume(); ++i) {
+      const auto a = element_as_double(got, i);
+      const auto b = element_as_double(want, i);
+      if (!a.ok() || !b.ok()) continue;
+      worst = std::max(worst, std::abs(*a - *b));
+      scale = std::max(scale, std::abs(*b));
+    }
+  }
+};
+
+/// "0e0", "1.5e-7": the shortest number, in powers of ten.
+std::string power_text(double value) {
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof text, static_cast<float>(value),
+                                 std::chars_format::scientific)
+                       .ptr;
+  const std::string all(text, end);
+  const size_t e = all.find('e');
+  if (e == std::string::npos) return all;
+  return all.substr(0, e) + "e" + std::to_string(std::stoi(all.substr(e + 1)));
+}
+
+class StreamRun {
+ public:
+  StreamRun(const Args& args, const Turns& turns) : args_(args), turns_(turns) {}
+
+  Result<Outputs> run();
+
+ private:
+  const std::vector<Tensor>& fed(size_t stream, size_t turn) const {
+    return turns_.values[(turn + stream) % turns_.values.size()];
+  }
+  Status check_counts() const;
+  Status run_together(Lanes* lanes);
+  Status run_apart(Lanes* lanes);
+  Status run_one(Session* session, size_t stream);
+  Status compare();
+  Status report_occupancy() const;
+
+  const Args& args_;
+  const Turns& turns_;
+  size_t streams_ = 1;
+  size_t count_ = 0;  ///< turns of each stream
+  std::vector<Outputs> got_;
+  std::vector<TurnDifference> differences_;
+};
+
+Status StreamRun::check_counts() const {
+  if (count_ == 0) return fail(Code::kArg, "A run needs a turn at least");
+  if (turns_.values.size() == 1 && streams_ > 1) {
+    return fail(Code::kArg,
+                "The input covers one turn, so every stream would feed the same values: "
+                "give a longer input");
+  }
+  const auto most = static_cast<size_t>(args_.autobatch_sessions);
+  if (most > 0 && streams_ > most) {
+    return fail(Code::kArg, streams_, " streams over ", most,
+                " autobatch sessions: a stream holds one for its whole life");
+  }
+  if (most == 0 && args_.assert_occupancy > 0) {
+    return fail(Code::kArg,
+                "Occupancy is what an autobatched turn carries: --assert-occupancy wants "
+                "--autobatch-sessions");
+  }
+  return {};
+}
+
+Status StreamRun::run_together(Lanes* lanes) {
+  for (size_t turn = 0; turn < count_; ++turn) {
+    for (size_t s = 0; s < streams_; ++s) RILL_TRY(feed(&lanes->session(s), fed(s, turn)));
+    lanes->step_together();
+    for (size_t s = 0; s < streams_; ++s) {
+      RILL_ASSIGN(std::vector<Tensor> outputs, outputs_of(lanes->session(s)));
+      got_[s].push_back(std::move(outputs));
+    }
+  }
+  return {};
+}
+
+Status StreamRun::run_one(Session* session, size_t stream) {
+  for (size_t turn = 0; turn < count_; ++turn) {
+    RILL_ASSIGN(std::vector<Tensor> outputs, run_once(session, fed(stream, turn)));
+    got_[stream].push_back(std::move(outputs));
+  }
+  return {};
+}
+
+Status StreamRun::run_apart(Lanes* lanes) {
+  std::vector<Status> results(streams_);
+  std::vector<std::thread> threads;
+  for (size_t s = 0; s < streams_; ++s) {
+    threads.emplace_back([&, s] { results[s] = run_one(&lanes->session(s), s); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (Status& result : results) RILL_TRY(std::move(result));
+  return {};
+}
+
+Status StreamRun::compare() {
+  RILL_ASSIGN(const Tolerance tolerance, tolerance_of(args_));
+  Session* alone = turns_.ready.session.get();
+  differences_.resize(count_);
+  for (size_t s = 0; s < streams_; ++s) {
+    alone->reset();
+    for (size_t turn = 0; turn < count_; ++turn) {
+      RILL_ASSIGN(const std::vector<Tensor> want, run_once(alone, fed(s, turn)));
+      for (size_t i = 0; i < want.size(); ++i) {
+        const Tensor& got = got_[s][turn][i];
+        differences_[turn].add(got, want[i]);
+        const auto wrong = mismatch(want[i], got, tolerance, false);
+        if (!wrong) continue;
+        return fail(Code::kState, "Stream ", s, ", turn ", turn, ", output ", i,
+                    " against running alone: ", *wrong);
+      }
+    }
+  }
+  return {};
+}
+
+Status StreamRun::report_occupancy() const {
+  if (args_.autobatch_sessions == 0) return {};
+  const auto occupancy = static_cast<double>(streams_);
+  fmt::print("{} turns, {} seats, mean occupancy {:.2f}\n", count_, count_ * streams_, occupancy);
+  if (occupancy >= args_.assert_occupancy) return {};
+  return fail(Code::kState, fmt::format("Mean occupancy {:.2f} under the {} asserted", occupancy,
+                                        args_.assert_occupancy));
+}
+
+Result<Outputs> StreamRun::run() {
+  streams_ = static_cast<size_t>(std::max<int64_t>(1, args_.streams));
+  count_ = args_.turns > 0 ? static_cast<size_t>(args_.turns) : turns_.values.size();
+  RILL_TRY(check_counts());
+  RILL_ASSIGN(Lanes lanes, Lanes::make(turns_.ready.plan, streams_));
+  got_.resize(streams_);
+  const auto begin = std::chrono::steady_clock::now();
+  RILL_TRY(args_.autobatch_sessions > 0 ? run_together(&lanes) : run_apart(&lanes));
+  const double ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  fmt::print("{} streams x {} turns in {:.0f} ms, {:.3f} ms/turn/stream\n", streams_, count_, ms,
+             ms / static_cast<double>(streams_ * count_));
+  RILL_TRY(report_occupancy());
+  RILL_TRY(compare());
+  double worst = 0;
+  for (const TurnDifference& turn : differences_) worst = std::max(worst, turn.worst);
+  fmt::print("worst diff against running alone: {}\n", power_text(worst));
+  if (args_.per_turn_diff) {
+    fmt::print("\nturn  worst abs    |want|max   relative\n");
+    for (size_t turn = 0; turn < count_; ++turn) {
+      const TurnDifference& each = differences_[turn];
+      fmt::print("{:4}  {:>9}  {:>9}  {:>9}\n", turn, power_text(each.worst),
+                 power_text(each.scale), power_text(each.scale > 0 ? each.worst / each.scale : 0));
+    }
+  }
+  return std::move(got_[0]);
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<Tensor>>> run_streams(const Args& args, const Graph& graph,
+                                                     const InputSource& source) {
+  RILL_ASSIGN(const Turns turns, turns_of(args, graph, source));
+  if (turns.values.empty()) {
+    return fail(Code::kArg, "the input is shorter than a pulse")
+        .hint("Without --drop-partial-pulse it is filled with zeros");
+  }
+  return StreamRun(args, turns).run();
+}
+
+}  // namespace rill::cli

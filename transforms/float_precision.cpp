@@ -1,0 +1,210 @@
+#include "transforms/float_precision.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ops/array/cast.h"
+#include "ops/control/scan.h"
+
+namespace rill::transforms {
+namespace {
+
+TensorPtr converted(const TensorPtr& value, DType from, DType to) {
+  if (!value || value->dtype() != from || value->block_format() != BlockFormat::kNone) return value;
+  auto out = cast(*value, to);
+  return out.ok() ? std::make_shared<const Tensor>(std::move(out).value()) : value;
+}
+
+/// Replaces the type, and constants of that type, in the attributes of an op.
+class Converter final : public FieldVisitor {
+ public:
+  Converter(DType from, DType to) : from_(from), to_(to) {}
+  void field(const char*, bool&) override {}
+  void field(const char*, int64_t&) override {}
+  void field(const char*, float&) override {}
+  void field(const char*, std::string&) override {}
+  void field(const char*, DType& value) override {
+    if (value == from_) value = to_;
+  }
+  void field(const char*, Dim&) override {}
+  void field(const char*, std::vector<int64_t>&) override {}
+  void field(const char*, std::vector<Dim>&) override {}
+  void field(const char*, Pads&) override {}
+  void field(const char*, TensorPtr& value) override { value = converted(value, from_, to_); }
+
+ private:
+  DType from_;
+  DType to_;
+};
+
+class Translation {
+ public:
+  Translation(const Graph& graph, DType from, DType to, const NodeFilter& filter)
+      : graph_(graph), from_(from), to_(to), filter_(filter) {}
+
+  Result<Graph> run();
+
+ private:
+  Status node(int id);
+  Result<OutletId> input(const Node& node, size_t index, bool selected);
+  Result<OpPtr> op_of(const Node& node) const;
+  bool takes(const Node& node, const Op& op) const;
+  Status outputs();
+
+  const Graph& graph_;
+  DType from_;
+  DType to_;
+  const NodeFilter& filter_;
+  Graph out_;
+  std::map<OutletId, OutletId> mapped_;
+  std::map<OutletId, OutletId> exact_;  ///< constants in their old type, for nodes left out
+};
+
+/// The type that a wire of the old graph has at a node that is converted, or is not.
+Result<OutletId> Translation::input(const Node& node, size_t index, bool selected) {
+  const OutletId old = node.inputs[index];
+  const OutletId wire = mapped_.at(old);
+  if (graph_.fact(old).dtype != from_) return wire;
+  const DType wanted = selected ? to_ : from_;
+  if (out_.fact(wire).dtype == wanted) return wire;
+  const TensorPtr& value = graph_.fact(old).konst;
+  if (value && value->block_format() != BlockFormat::kNone) return wire;
+  if (!selected && value) {
+    auto [it, added] = exact_.try_emplace(old);
+    if (added) it->second = out_.add_const(graph_.node(old.node).name, value, node.line);
+    return it->second;
+  }
+  RILL_ASSIGN(const auto cast,
+              out_.add_folded(str_cat(node.name, ".cast-", index),
+                              std::make_shared<ops::Cast>(wanted), {wire}, node.line));
+  return cast[0];
+}
+
+Result<OpPtr> Translation::op_of(const Node& node) const {
+  if (const auto* scan = node.op->as<ops::Scan>()) {
+    auto copy = std::make_shared<ops::Scan>(*scan);
+    RILL_ASSIGN(Graph body, with_float_type(*scan->body, from_, to_));
+    copy->body = std::make_shared<const Graph>(std::move(body));
+    return OpPtr(copy);
+  }
+  if (node.op->nested() != nullptr) {
+    return fail(Code::kUnsupported, "its float type is settled once it streams")
+        .in_node(node.name, node.op->name())
+        .hint("Change the type before pulsing: -t f32_to_f16 -t 'pulse(pulse: \"8\")'");
+  }
+  const std::shared_ptr<Op> copy = node.op->clone();
+  Converter converter(from_, to_);
+  copy->fields(converter);
+  return OpPtr(copy);
+}
+
+/// Whether the op works on inputs of the new type.
+bool Translation::takes(const Node& node, const Op& op) const {
+  Facts in;
+  for (const OutletId& input : node.inputs) {
+    Fact fact = graph_.fact(input);
+    const bool packed = fact.konst && fact.konst->block_format() != BlockFormat::kNone;
+    if (fact.dtype == from_ && !packed) {
+      fact.dtype = to_;
+      fact.konst = converted(fact.konst, from_, to_);
+    }
+    in.push_back(std::move(fact));
+  }
+  return op.infer(in).ok();
+}
+
+Status Translation::node(int id) {
+  const Node& node = graph_.node(id);
+  const OutletId own{id, 0};
+  bool selected = filter_.matches(node.name);
+  if (const auto* source = node.op->as<Source>()) {
+    Fact fact = source->fact;
+    if (fact.dtype == from_) fact.dtype = to_;
+    mapped_[own] = out_.add_source(node.name, std::move(fact), node.line);
+    return {};
+  }
+  if (const auto* constant = node.op->as<Const>()) {
+    const TensorPtr value = selected ? converted(constant->value, from_, to_) : constant->value;
+    mapped_[own] = out_.add_const(node.name, value, node.line);
+    return {};
+  }
+  OpPtr op = node.op;
+  if (selected) {
+    RILL_ASSIGN(op, op_of(node));
+    selected = takes(node, *op);
+    if (!selected) op = node.op;
+  }
+  std::vector<OutletId> inputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    RILL_ASSIGN(const OutletId wire, input(node, i, selected));
+    inputs.push_back(wire);
+  }
+  RILL_ASSIGN(const auto outlets,
+              out_.add_folded(node.name, std::move(op), std::move(inputs), node.line));
+  for (size_t slot = 0; slot < outlets.size(); ++slot) {
+    mapped_[{id, static_cast<int>(slot)}] = outlets[slot];
+  }
+  return {};
+}
+
+Status Translation::outputs() {
+  for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+    const OutletId old = graph_.outputs[i];
+    OutletId wire = mapped_.at(old);
+    if (graph_.fact(old).dtype == from_ && out_.fact(wire).dtype == from_) {
+      const std::string name = str_cat(graph_.node(old.node).name, ".cast-out-", old.slot);
+      RILL_ASSIGN(const auto cast, out_.add_folded(name, std::make_shared<ops::Cast>(to_), {wire}));
+      wire = cast[0];
+    }
+    out_.add_output(graph_.output_names[i], wire);
+  }
+  return {};
+}
+
+Result<Graph> Translation::run() {
+  out_.name = graph_.name;
+  out_.scope = graph_.scope;
+  out_.properties = graph_.properties;
+  for (size_t id = 0; id < graph_.nodes.size(); ++id) RILL_TRY(node(static_cast<int>(id)));
+  out_.inputs.clear();
+  for (const OutletId& input : graph_.inputs) out_.inputs.push_back(mapped_.at(input));
+  RILL_TRY(outputs());
+  return out_.compacted();
+}
+
+std::vector<std::string> split_names(std::string_view text) {
+  std::vector<std::string> out(1);
+  for (const char c : text) {
+    if (c == ',') {
+      out.emplace_back();
+    } else if (c != ' ') {
+      out.back().push_back(c);
+    }
+  }
+  return out;
+}
+
+bool has_any(std::string_view name, const std::vector<std::string>& pieces) {
+  return std::any_of(pieces.begin(), pieces.end(), [&](const std::string& piece) {
+    return name.find(piece) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+bool NodeFilter::matches(std::string_view name) const {
+  return (!include || has_any(name, *include)) && !has_any(name, exclude);
+}
+
+NodeFilter filter_from_text(std::string_view text) {
+  NodeFilter out;
+  if (text.starts_with("==")) out.include = split_names(text.substr(2));
+  if (text.starts_with("!=")) out.exclude = split_names(text.substr(2));
+  return out;
+}
+
+Result<Graph> with_float_type(const Graph& graph, DType from, DType to, const NodeFilter& filter) {
+  return Translation(graph, from, to, filter).run();
+}
+
+}  // namespace rill::transforms

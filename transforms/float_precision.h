@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace rill::transforms {
+
+/// Which nodes a transform works on, told by pieces of their names.
+struct NodeFilter {
+  std::optional<std::vector<std::string>> include;  ///< all nodes where absent
+  std::vector<std::string> exclude;
+
+  bool matches(std::string_view name) const;
+};
+
+/// Read the older spelling: "==a,b" includes, "!=a,b" excludes. Anything else is no filter.
+NodeFilter filter_from_text(std::string_view text);
+
+/// Compute in another float type: inputs, constants and operators of type `from` become `to`, with
+/// casts around nodes that the filter leaves out, or whose operator does not take the new type.
+/// Outputs of the model are of type `to`. Weights packed in blocks stay as they are. Bodies of loops
+/// are converted whole.
+/// Errors: kUnsupported for operators of streams that hold a graph of their own.
+/// Source: tract, transforms `f32_to_f16`, `f16_to_f32` and `float_precision`.
+Result<Graph> with_float_type(const Graph& graph, DType from, DType to,
+                              const NodeFilter& filter = {});
+
+}  // namespace rill::transforms

@@ -1,0 +1,73 @@
+#include "transforms/interface.h"
+
+#include <algorithm>
+
+#include "transforms/splice.h"
+
+namespace rill::transforms {
+namespace {
+
+Result<int> node_named(const Graph& graph, std::string_view name) {
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    if (graph.nodes[id].name == name) return static_cast<int>(id);
+  }
+  return fail(Code::kArg, "Node ", name, " not found");
+}
+
+Result<int> source_named(const Graph& graph, std::string_view name) {
+  RILL_ASSIGN(const int id, node_named(graph, name));
+  const Node& node = graph.node(id);
+  if (node.op->as<Source>()) return id;
+  return fail(Code::kArg, "expected an input, and ", name, " is a ", node.op->name())
+      .hint("The facts of other nodes follow from those of the inputs");
+}
+
+}  // namespace
+
+Result<Graph> with_inputs_at(const Graph& graph, std::span<const std::string> nodes) {
+  Splice splice(graph);
+  splice.inputs.clear();
+  for (const std::string& name : nodes) {
+    RILL_ASSIGN(const int id, node_named(graph, name));
+    const OutletId wire{id, 0};
+    Node source;
+    source.name = name;
+    source.outputs = {graph.fact(wire).without_value()};
+    source.op = std::make_shared<Source>(source.outputs[0]);
+    source.line = graph.node(id).line;
+    splice.inputs.push_back(wire);
+    splice.nodes()[static_cast<size_t>(id)] = std::move(source);
+  }
+  RILL_ASSIGN(Graph out, splice.build());
+  for (size_t id = 0; id < out.nodes.size(); ++id) {
+    const OutletId wire{static_cast<int>(id), 0};
+    if (!out.nodes[id].op->as<Source>()) continue;
+    if (std::find(out.inputs.begin(), out.inputs.end(), wire) != out.inputs.end()) continue;
+    return fail(Code::kArg, "input ", out.nodes[id].name, " is still needed")
+        .hint("Name it with --input-node too, or cut the model in front of all that reads it");
+  }
+  return out;
+}
+
+Result<Graph> with_source_fact(const Graph& graph, std::string_view input, const Fact& fact) {
+  RILL_ASSIGN(const int id, source_named(graph, input));
+  Splice splice(graph);
+  splice.nodes()[static_cast<size_t>(id)].op = std::make_shared<Source>(fact);
+  for (const Dim& extent : fact.shape) {
+    std::vector<std::string> symbols;
+    extent.collect_symbols(&symbols);
+    for (const std::string& symbol : symbols) splice.frame().scope.declare(symbol);
+  }
+  return splice.build();
+}
+
+Result<Graph> with_constant_input(const Graph& graph, std::string_view input, Tensor value) {
+  RILL_ASSIGN(const int id, source_named(graph, input));
+  Splice splice(graph);
+  splice.nodes()[static_cast<size_t>(id)].op =
+      std::make_shared<Const>(std::make_shared<const Tensor>(std::move(value)));
+  std::erase(splice.inputs, OutletId{id, 0});
+  return splice.build();
+}
+
+}  // namespace rill::transforms

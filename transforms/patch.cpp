@@ -1,0 +1,117 @@
+#include "transforms/patch.h"
+
+#include <algorithm>
+#include <map>
+
+#include "nnef_loader/statements.h"
+#include "ops/array/cast.h"
+#include "ops/array/reshape.h"
+#include "transforms/splice.h"
+
+namespace rill::transforms {
+namespace {
+
+/// Find a node by its name, as written or as NNEF spells it.
+int node_named(const Graph& graph, std::string_view name) {
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    if (graph.nodes[id].name == name) return static_cast<int>(id);
+  }
+  return -1;
+}
+
+class Patch {
+ public:
+  Patch(const Graph& graph, const nnef::Statements& statements) : splice_(graph), graph_(graph) {
+    for (size_t id = 0; id < statements.graph.nodes.size(); ++id) {
+      const Node& node = statements.graph.nodes[id];
+      const auto tap = statements.taps.find(static_cast<int>(id));
+      place_.push_back(tap != statements.taps.end() ? tap->second : splice_.add(renamed(node)));
+    }
+  }
+
+  void shunt(int node, OutletId wire);
+  void add_output(const std::string& name, OutletId wire) {
+    splice_.outputs.push_back(moved(wire));
+    splice_.output_names.push_back(name);
+  }
+  OutletId moved(OutletId wire) const {
+    return {place_[static_cast<size_t>(wire.node)], wire.slot};
+  }
+  Result<Graph> build() {
+    for (const auto& [from, to] : shunts_) {
+      // What the statements themselves read is the old wire.
+      for (size_t id = 0; id < graph_.nodes.size(); ++id) {
+        for (OutletId& input : splice_.nodes()[id].inputs) {
+          if (input == from) input = to;
+        }
+      }
+      for (OutletId& output : splice_.outputs) {
+        if (output == from) output = to;
+      }
+    }
+    return splice_.build();
+  }
+
+ private:
+  Node renamed(const Node& node) const {
+    Node out = node;
+    for (OutletId& input : out.inputs) input = moved(input);
+    return out;
+  }
+  OutletId append(const std::string& name, OpPtr op, OutletId input) {
+    Node node;
+    node.name = name;
+    node.op = std::move(op);
+    node.inputs = {input};
+    return {splice_.add(std::move(node)), 0};
+  }
+
+  Splice splice_;
+  const Graph& graph_;
+  std::vector<int> place_;  ///< of the nodes of the statements
+  std::vector<std::pair<OutletId, OutletId>> shunts_;
+
+  friend Status shunt_wire(Patch*, int, OutletId, const Fact&);
+};
+
+/// Let a wire stand for that of a node, in its type and shape.
+Status shunt_wire(Patch* patch, int node, OutletId wire, const Fact& fact) {
+  const OutletId old{node, 0};
+  const Fact& wanted = patch->graph_.fact(old);
+  const std::string& name = patch->graph_.node(node).name;
+  OutletId now = patch->moved(wire);
+  if (fact.dtype != wanted.dtype) {
+    now = patch->append(name + "_cast", std::make_shared<ops::Cast>(wanted.dtype), now);
+  }
+  if (fact.shape != wanted.shape) {
+    now = patch->append(
+        name + "_reshape",
+        std::make_shared<ops::Reshape>(0, static_cast<int64_t>(fact.rank()), wanted.shape), now);
+  }
+  patch->shunts_.emplace_back(old, now);
+  return {};
+}
+
+}  // namespace
+
+Result<Graph> patched(const Graph& graph, std::string_view body,
+                      std::span<const std::string> new_outputs,
+                      std::span<const OpRoom* const> ops) {
+  RILL_ASSIGN(const nnef::Statements statements, nnef::load_statements(graph, body, ops));
+  Patch patch(graph, statements);
+  for (size_t i = 0; i < statements.assigned.size(); ++i) {
+    const auto& [name, wire] = statements.assigned[i];
+    const int node = node_named(graph, name);
+    if (node >= 0) {
+      RILL_TRY(shunt_wire(&patch, node, wire, statements.graph.fact(wire)));
+    } else if (std::find(new_outputs.begin(), new_outputs.end(), name) != new_outputs.end()) {
+      patch.add_output(name, wire);
+    } else if (i + 1 == statements.assigned.size()) {
+      return fail(Code::kArg, "Wire '", name,
+                  "' does not name an existing node and is not declared in new_outputs");
+    }
+  }
+  return patch.build();
+}
+
+}  // namespace rill::transforms

@@ -1,0 +1,94 @@
+#include "transforms/scan_state.h"
+
+#include <optional>
+
+#include "ops/control/scan.h"
+#include "transforms/splice.h"
+
+namespace rill::transforms {
+namespace {
+
+using Kind = ops::Scan::Input::Kind;
+
+/// Whether the loop runs exactly once, from its first frame on.
+bool runs_once(const Graph& graph, const Node& node, const ops::Scan& scan) {
+  Facts in;
+  for (const OutletId& input : node.inputs) in.push_back(graph.fact(input));
+  return scan.skip == 0 && scan.limit == Dim(0) && scan.iterations(in) == Dim(1);
+}
+
+/// The output of the loop that tells a result after the last run; one is added if there is none.
+int output_for(int result, ops::Scan* scan) {
+  for (size_t i = 0; i < scan->outputs.size(); ++i) {
+    if (scan->outputs[i].result == result) return static_cast<int>(i);
+  }
+  ops::Scan::Output out;
+  out.result = result;
+  out.last = true;
+  scan->outputs.push_back(out);
+  return static_cast<int>(scan->outputs.size()) - 1;
+}
+
+void export_states(int id, const ops::Scan& scan, Splice* splice) {
+  auto copy = std::make_shared<ops::Scan>(scan);
+  const std::string name = splice->node(id).name;
+  size_t state = 0;
+  int exported = 0;
+  for (size_t i = 0; i < scan.inputs.size(); ++i) {
+    if (scan.inputs[i].kind != Kind::kState) continue;
+    const int result = scan.state_results[state++];
+    const OutletId seed = splice->node(id).inputs[i];
+    const auto* constant = splice->node(seed.node).op->as<Const>();
+    if (constant == nullptr) continue;
+    const std::string suffix = exported == 0 ? "" : str_cat("_", exported);
+    ++exported;
+    const Fact fact = Fact::of_tensor(constant->value).without_value();
+    Node source;
+    source.name = str_cat(name, ".state_in", suffix);
+    source.op = std::make_shared<Source>(fact);
+    source.outputs = {fact};
+    const OutletId wire{splice->add(std::move(source)), 0};
+    splice->nodes()[static_cast<size_t>(id)].inputs[i] = wire;
+    splice->inputs.push_back(wire);
+    splice->outputs.push_back({id, output_for(result, copy.get())});
+    splice->output_names.push_back(str_cat(name, ".state_out", suffix));
+  }
+  if (exported == 0) return;
+  copy->external_state = true;
+  splice->nodes()[static_cast<size_t>(id)].op = copy;
+}
+
+}  // namespace
+
+Dim loop_turns(const Graph& graph, const Node& node) {
+  const auto* scan = node.op->as<ops::Scan>();
+  if (scan == nullptr) return 1;
+  Facts in;
+  for (const OutletId& input : node.inputs) in.push_back(graph.fact(input));
+  return scan->iterations(in);
+}
+
+Result<Graph> export_scan_state(const Graph& graph) {
+  Splice splice(graph);
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    const auto* scan = node.op->as<ops::Scan>();
+    if (scan == nullptr || !runs_once(graph, node, *scan)) continue;
+    export_states(static_cast<int>(id), *scan, &splice);
+  }
+  return splice.build();
+}
+
+Result<Graph> force_external_state(const Graph& graph) {
+  Splice splice(graph);
+  for (Node& node : splice.nodes()) {
+    const auto* scan = node.op->as<ops::Scan>();
+    if (scan == nullptr) continue;
+    auto copy = std::make_shared<ops::Scan>(*scan);
+    copy->external_state = true;
+    node.op = std::move(copy);
+  }
+  return splice.build();
+}
+
+}  // namespace rill::transforms
