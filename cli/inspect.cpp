@@ -10,6 +10,7 @@
 #include "cli/exec.h"
 #include "cli/pulses.h"
 #include "cli/symbols.h"
+#include "pulse/least_delay.h"
 
 namespace rill::cli {
 namespace {
@@ -21,6 +22,9 @@ struct WireRow {
   const pulse::Wire* wire = nullptr;
   double before = 0;  ///< of the input that lags most
   double after = 0;
+  std::optional<int64_t> least;  ///< delay of the wire that no stream of the pulse can be below
+  double lost = 0;               ///< latency beyond that, of this wire or one in front of it
+  double loses = 0;              ///< ... by its own node
   int64_t state_bytes = 0;
   std::vector<std::string> causes;
   double added() const { return after - before; }
@@ -30,6 +34,8 @@ struct OutputRow {
   const PlanIo* io = nullptr;
   double latency = 0;
   std::vector<int> path;  ///< from the input to the output, the slowest way; indices of wires
+  std::optional<int64_t> least;  ///< proven minimum of the delay
+  std::vector<int> losing;       ///< wires in front of it whose nodes lose what lies between
 };
 
 /// How a pulsed model streams: what `inspect` tells.
@@ -39,6 +45,7 @@ class Inspection {
 
   Status gather();
   void print_text() const;
+  void print_wires() const;
   std::string json() const;
   Status check_max_delay() const;
   Status draw() const;
@@ -46,6 +53,9 @@ class Inspection {
  private:
   void add_wires();
   void add_states();
+  Status add_least();
+  void add_losing(int wire, OutputRow* row) const;
+  std::string least_text(const OutputRow& output) const;
   std::vector<int> path_to(size_t output) const;
   double in_frames(int64_t delay, int64_t pulse) const;
   std::string latency_text(double frames) const;
@@ -70,7 +80,7 @@ double Inspection::in_frames(int64_t delay, int64_t pulse) const {
 std::string frames_text(double frames) { return fmt::format("{:.6g}", frames); }
 
 std::string Inspection::latency_text(double frames) const {
-  std::string out = fmt::format("{} input frames", frames_text(frames));
+  std::string out = fmt::format("{} input frame{}", frames_text(frames), frames == 1 ? "" : "s");
   if (args_.frame_ms > 0) out += fmt::format(", {:.6g} ms", frames * args_.frame_ms);
   return out;
 }
@@ -100,8 +110,8 @@ void Inspection::add_wires() {
       if (behind <= 0) continue;
       const pulse::Wire& slow = model_.report.wires[static_cast<size_t>(latest)];
       const pulse::Wire& quick = model_.report.wires[static_cast<size_t>(input)];
-      row.causes.push_back(
-          fmt::format("{} waits {} frames for {}", quick.name, frames_text(behind), slow.name));
+      row.causes.push_back(fmt::format("{} waits {} frame{} for {}", quick.name,
+                                       frames_text(behind), behind == 1 ? "" : "s", slow.name));
     }
     wires_.push_back(std::move(row));
   }
@@ -127,6 +137,69 @@ void Inspection::add_states() {
       other_states_[name] += bytes;
     }
   }
+}
+
+/// What is proven of the delays, and which nodes lose the rest.
+Status Inspection::add_least() {
+  // A stream that gives up frames to come is not held to what the whole graph depends on.
+  if (!model_.whole || !model_.report.approximations.empty()) return {};
+  Graph whole = *model_.whole;
+  for (const auto& [symbol, value] : ones_) {
+    RILL_ASSIGN(whole, whole.with_symbol(symbol, Dim(value)));
+  }
+  pulse::Options options;
+  options.symbol = model_.stream_symbol;
+  options.pulse = Dim(ready_.plan->stream_pulse);
+  RILL_ASSIGN(const pulse::LeastDelays least, pulse::least_delays(whole, options, model_.report));
+  for (size_t i = 0; i < wires_.size(); ++i) {
+    WireRow& row = wires_[i];
+    double before = 0;
+    for (const int input : row.wire->inputs) {
+      before = std::max(before, wires_[static_cast<size_t>(input)].lost);
+    }
+    row.least = least.wires[i];
+    row.lost = row.least ? in_frames(row.wire->delay - *row.least, row.wire->pulse) : before;
+    row.loses = row.lost - before;
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    outputs_[i].least = least.outputs[i];
+    const int wire = model_.report.outputs[i].wire;
+    if (wire >= 0 && outputs_[i].least && *outputs_[i].least < outputs_[i].io->stream.delay) {
+      add_losing(wire, &outputs_[i]);
+    }
+  }
+  return {};
+}
+
+void Inspection::add_losing(int wire, OutputRow* row) const {
+  std::vector<char> seen(wires_.size());
+  std::vector<int> open{wire};
+  while (!open.empty()) {
+    const int at = open.back();
+    open.pop_back();
+    if (seen[static_cast<size_t>(at)]) continue;
+    seen[static_cast<size_t>(at)] = 1;
+    const WireRow& own = wires_[static_cast<size_t>(at)];
+    if (own.loses > 0) row->losing.push_back(at);
+    open.insert(open.end(), own.wire->inputs.begin(), own.wire->inputs.end());
+  }
+  std::sort(row->losing.begin(), row->losing.end());
+}
+
+std::string Inspection::least_text(const OutputRow& output) const {
+  if (!output.least) return {};
+  const PlanStream& stream = output.io->stream;
+  if (*output.least == stream.delay) {
+    return "  no stream of this pulse has less: its frames depend on what comes that late\n";
+  }
+  std::string out = fmt::format("  at least {} = {}, by what its frames depend on", *output.least,
+                                latency_text(in_frames(*output.least, stream.pulse)));
+  for (const int at : output.losing) {
+    const WireRow& row = wires_[static_cast<size_t>(at)];
+    out += fmt::format("{} {} ({:.6g})", at == output.losing.front() ? "; lost by" : ",",
+                       row.wire->name, row.loses);
+  }
+  return out + "\n";
 }
 
 std::vector<int> Inspection::path_to(size_t output) const {
@@ -179,7 +252,7 @@ Status Inspection::gather() {
     }
     outputs_.push_back(std::move(row));
   }
-  return {};
+  return add_least();
 }
 
 /// The wires that add latency, the most expensive first; of outputs' slowest ways if they are known.
@@ -215,6 +288,27 @@ void print_choices(const std::vector<PulseChoice>& choices, double frame_ms) {
   }
 }
 
+void Inspection::print_wires() const {
+  size_t name = std::string_view("node").size();
+  size_t op = std::string_view("operator").size();
+  for (const WireRow& row : wires_) {
+    name = std::max(name, row.wire->name.size());
+    op = std::max(op, row.wire->op.size());
+  }
+  fmt::print("\n{:<{}}  {:<{}} {:>8} {:>8} {:>8} {:>8} {:>9}  {}\n", "node", name, "operator", op,
+             "delay", "least", "in", "out", "state", "cause");
+  for (const WireRow& row : wires_) {
+    const std::string least = row.least ? std::to_string(*row.least) : "";
+    fmt::print("{:<{}}  {:<{}} {:>8} {:>8} {:>8} {:>8} {:>9}  {}\n", row.wire->name, name,
+               row.wire->op, op, row.wire->delay, least, frames_text(row.before),
+               frames_text(row.after), row.state_bytes, causes_text(row));
+  }
+  for (const auto& [other, bytes] : other_states_) {
+    fmt::print("{:<{}}  {:<{}} {:>8} {:>8} {:>8} {:>8} {:>9}\n", other, name, "", op, "", "", "",
+               "", bytes);
+  }
+}
+
 void Inspection::print_text() const {
   const Plan& plan = *ready_.plan;
   fmt::print("{}: pulse {}={}", args_.model, plan.stream_symbol, plan.stream_pulse);
@@ -228,8 +322,9 @@ void Inspection::print_text() const {
                  late ? "one value, known at the end of the stream" : "does not stream");
       continue;
     }
-    fmt::print("output {}: delay {} frames = {}; {} frames per step, the first in step {}\n",
-               output.io->name, stream.delay, latency_text(output.latency), stream.pulse,
+    fmt::print("output {}: delay {} frame{} = {}; {} frames per step, the first in step {}\n",
+               output.io->name, stream.delay, stream.delay == 1 ? "" : "s",
+               latency_text(output.latency), stream.pulse,
                stream.pulse > 0 ? stream.delay / stream.pulse + 1 : 0);
     std::string path;
     for (const int at : output.path) {
@@ -241,18 +336,13 @@ void Inspection::print_text() const {
       if (row.added() != 0) path += fmt::format(" ({:+.6g})", row.added());
     }
     if (!path.empty()) fmt::print("  critical path: {}\n", path);
+    fmt::print("{}", least_text(output));
   }
-  fmt::print("\n{:<28} {:<14} {:>8} {:>8} {:>8} {:>9}  {}\n", "node", "operator", "delay", "in",
-             "out", "state", "cause");
-  for (const WireRow& row : wires_) {
-    fmt::print("{:<28} {:<14} {:>8} {:>8} {:>8} {:>9}  {}\n", row.wire->name, row.wire->op,
-               row.wire->delay, frames_text(row.before), frames_text(row.after), row.state_bytes,
-               causes_text(row));
-  }
-  for (const auto& [name, bytes] : other_states_) {
-    fmt::print("{:<28} {:<14} {:>8} {:>8} {:>8} {:>9}\n", name, "", "", "", "", bytes);
-  }
-  fmt::print("delay in frames of the wire; in and out in input frames; state in bytes\n");
+  print_wires();
+  fmt::print(
+      "delay, and the least that is proven, in frames of the wire; in and out in input frames; "
+      "state "
+      "in bytes\n");
   int64_t io_bytes = 0;
   for (const PlanIo& io : plan.inputs) io_bytes += io.bytes;
   for (const PlanIo& io : plan.outputs) io_bytes += io.bytes;
@@ -278,6 +368,12 @@ std::string Inspection::json() const {
     if (stream.axis >= 0) {
       told["frames_per_step"] = stream.pulse;
       told["delay"] = stream.delay;
+      told["least_delay"] = output.least ? Json(*output.least) : Json(nullptr);
+      told["lost_by"] = Json::array();
+      for (const int at : output.losing) {
+        const WireRow& row = wires_[static_cast<size_t>(at)];
+        told["lost_by"].push_back({{"node", row.wire->name}, {"input_frames", row.loses}});
+      }
       told["latency"] = latency_json(output.latency);
       told["length"] = stream.length.valid() ? Json(stream.length.to_string()) : Json(nullptr);
       told["critical_path"] = Json::array();
@@ -297,6 +393,7 @@ std::string Inspection::json() const {
                             {"axis", row.wire->axis},
                             {"frames_per_step", row.wire->pulse},
                             {"delay", row.wire->delay},
+                            {"least_delay", row.least ? Json(*row.least) : Json(nullptr)},
                             {"in", latency_json(row.before)},
                             {"out", latency_json(row.after)},
                             {"state_bytes", row.state_bytes},

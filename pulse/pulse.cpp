@@ -34,7 +34,7 @@ class Pulsifier {
   void poison(int id);
   Status outputs();
   void describe(Report* report);
-  std::vector<Wire> wires();
+  std::vector<Wire> wires(std::map<OutletId, int>* places);
   void keep_wires(const std::vector<Wire>& wires);
   bool late_end_is_fine();
   std::vector<Dim> rows_left() const;
@@ -218,14 +218,19 @@ std::string cause_of(const Op& op) {
   const auto* delay = op.as<ops::Delay>();
   if (!delay) return {};
   std::string out;
-  if (delay->overlap > 0) out = str_cat("keeps ", delay->overlap, " earlier frames");
-  if (delay->delay > 0) out += str_cat(out.empty() ? "" : ", ", "waits ", delay->delay, " frames");
+  const auto frames = [](int64_t count) { return count == 1 ? " frame" : " frames"; };
+  if (delay->overlap > 0) {
+    out = str_cat("keeps ", delay->overlap, " earlier", frames(delay->overlap));
+  }
+  if (delay->delay > 0) {
+    out += str_cat(out.empty() ? "" : ", ", "waits ", delay->delay, frames(delay->delay));
+  }
   return out;
 }
 
-std::vector<Wire> Pulsifier::wires() {
+std::vector<Wire> Pulsifier::wires(std::map<OutletId, int>* places) {
   std::vector<Wire> out;
-  std::map<OutletId, int> at;
+  std::map<OutletId, int>& at = *places;
   for (size_t id = 0; id < whole_.nodes.size(); ++id) {
     const Node& node = whole_.nodes[id];
     for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
@@ -337,7 +342,12 @@ void Pulsifier::describe(Report* report) {
         own.outputs.back().axis < 0 && !known_after ? "" : own.outputs.back().length.to_string());
   }
   own.approximations = builder_.approximations();
-  own.wires = wires();
+  std::map<OutletId, int> places;
+  own.wires = wires(&places);
+  for (size_t i = 0; i < whole_.outputs.size(); ++i) {
+    const auto found = places.find(whole_.outputs[i]);
+    if (found != places.end()) own.outputs[i].wire = found->second;
+  }
   keep_wires(own.wires);
   pulsed_.properties.insert_or_assign("pulse.delay", ints(delays));
   pulsed_.properties.insert_or_assign("pulse.input_axes", ints(in_axes));
@@ -412,6 +422,15 @@ Result<Graph> Pulsifier::run(Report* report) {
 
 }  // namespace
 
+Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
+  Graph begun = graph;
+  // A stream has at least one frame; what fewer frames would give is nobody's concern.
+  if (!begun.scope.proves_ge(Dim::symbol(symbol), Dim(1))) {
+    RILL_TRY(begun.scope.assert_text(str_cat(symbol, " >= 1")));
+  }
+  return declutter(begun);
+}
+
 Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report) {
   const auto pulse = options.pulse.to_int();
   if (!pulse) {
@@ -424,12 +443,7 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
     return fail(Code::kPulse, "this model takes pulses already: a model streams along one symbol")
         .hint("Pulse the model as it was exported, along one symbol, and bind the others");
   }
-  Graph begun = graph;
-  // A stream has at least one frame; what fewer frames would give is nobody's concern.
-  if (!begun.scope.proves_ge(Dim::symbol(options.symbol), Dim(1))) {
-    RILL_TRY(begun.scope.assert_text(str_cat(options.symbol, " >= 1")));
-  }
-  RILL_ASSIGN(const Graph simple, declutter(begun));
+  RILL_ASSIGN(const Graph simple, before_pulsing(graph, options.symbol));
   const Graph whole = ops::gather_attention(simple, options.symbol);
   return Pulsifier(whole, options).run(report);
 }

@@ -23,6 +23,7 @@ struct Stream {
   /// Frames of the whole stream, in the stream symbol. Of a static output that is known at the end
   /// only: how much of the symbol must have gone by.
   Dim length;
+  int wire = -1;  ///< of an output that streams: its index in `Report::wires`
 };
 
 /// How a wire of the whole graph streams, and why it lags.
@@ -44,6 +45,9 @@ struct Report {
   std::vector<Wire> wires;                  ///< all that stream, in the order of the whole graph
   std::vector<std::string> approximations;  ///< what was given up, as asked for by name
 };
+
+/// The graph as `pulsify` looks at it: what it knows of streams, and simplified.
+Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol);
 
 /// Rewrite a graph so that it runs a few frames at a time: the stream symbol becomes the pulse,
 /// delays and states keep what the next step needs. Concatenating the outputs of all steps and

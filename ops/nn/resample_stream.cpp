@@ -98,8 +98,7 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
         "it resamples streaming axis ", stream.axis, " from ", from, " to ", how.to, " frames, \"",
         how.coord, "\": places or weights depend on the length of the stream");
   }
-  RILL_ASSIGN(OutletId x, b.materialise(b.wire(0), &stream));
-  RILL_ASSIGN(x, b.hold(x, &stream));
+  RILL_ASSIGN(OutletId x, b.hold(b.wire(0), &stream));
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(x, stream.axis));
   if (pulse % down != 0) {
     return b.refuse(str_cat("Use a pulse that gives a multiple of ", down, " frames here"),
@@ -113,11 +112,13 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
   op->delay = stream.delay;
   op->out_delay = least_delay(places, stream.delay, pulse, up, down);
   op->length = stream.dim;
+  // First frames that are known stand in front of the first pulse.
   for (int64_t at = 0; at < pulse * up / down; ++at) {
     op->overlap = std::max(op->overlap, -(places.first(at - op->out_delay) + stream.delay));
   }
   RILL_ASSIGN(x, b.delay(x, stream, 0, op->overlap));
   StreamFact out = stream;
+  out.fill = nullptr;
   out.delay = op->out_delay;
   out.dim = b.out(0).dim(stream.axis);
   RILL_ASSIGN(const OutletId wire, b.add1("", std::move(op), {x}));
@@ -139,8 +140,8 @@ Result<Facts> PulseResize::infer(FactSpan in) const {
   const int axis = static_cast<int>(how.axis);
   RILL_CHECK(how.axis >= 0 && how.axis < in[0].rank(), "no axis ", how.axis, " in ", in[0]);
   RILL_CHECK(up >= 1 && down >= 1 && up <= 4096 && down <= 4096 && overlap >= 0 &&
-                 overlap < kMostFrames && delay >= 0 && delay < kMostFrames && out_delay >= 0 &&
-                 out_delay < kMostFrames,
+                 overlap < kMostFrames && delay > -kMostFrames && delay < kMostFrames &&
+                 out_delay >= 0 && out_delay < kMostFrames,
              "up ", up, ", down ", down, ", overlap ", overlap, ", delays ", delay, " and ",
              out_delay, " are out of range");
   const bool fits = up > 1 ? Taps::whole(how.scale) == up && down == 1

@@ -20,6 +20,7 @@ set(cases
   input_becomes_a_constant
   input_node_cuts
   inspect_json
+  inspect_least_delay
   inspect_max_delay
   live_memory
   matrix_products

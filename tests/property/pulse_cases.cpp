@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "pulse/least_delay.h"
 #include "tests/property/journey.h"
 
 namespace rill::test {
@@ -67,6 +68,13 @@ void expect_shape(const std::string& text, const Expected& expected, size_t outp
     const pulse::Stream& stream = streamed->output(output);
     EXPECT_EQ(stream.pulse, pulse * expected.up / expected.down);
     EXPECT_EQ(stream.delay, expected.delay);
+    pulse::Options options;
+    options.pulse = Dim(pulse);
+    const auto least = pulse::least_delays(graph, options, streamed->report());
+    ASSERT_TRUE(least.ok()) << least.error().to_string();
+    EXPECT_EQ(least->outputs[output], expected.least < 0 ? expected.delay : expected.least)
+        << "the proven minimum\n"
+        << text;
     for (int64_t s = 0; s < 64; ++s) {
       EXPECT_EQ(stream.length.eval({{"S", s}}), length.eval({{"S", s}}))
           << stream.length.to_string() << " for " << s;

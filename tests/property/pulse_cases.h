@@ -15,6 +15,7 @@ struct Expected {
   int64_t down = 1;
   int64_t delay = 0;
   std::string length;
+  int64_t least = -1;  ///< where no proof reaches the delay, what it reaches
 };
 
 struct Window {
@@ -40,6 +41,7 @@ std::string y(const std::string& expression);
 Graph loaded(const std::string& text);
 /// Run streams of every length up to three pulses and some; bit for bit without a tolerance.
 void expect_frames(const std::string& text, int64_t pulse, double tolerance = 0);
+/// Pulse, delay and length; also that no stream of the pulse can have less delay.
 void expect_shape(const std::string& text, const Expected& expected, size_t output = 0);
 /// Both of these, also of the pulsed graph written and read back.
 void expect_streams(const std::string& text, const Expected& expected, double tolerance = 0);

@@ -47,7 +47,7 @@ TEST(PulseResample, BehindAndBeforeOtherDelays) {
   // Frames are cut off the end, some of which go by before it is known.
   expect_streams(y(upsample(2, "symmetric", slice("x", 0, -3))), {{1}, 2, 1, 5, "2*S-6"});
   expect_frames(y(upsample(2, "symmetric", slice("x", 0, -3))), 4);
-  expect_streams(y(upsample(2, "symmetric", pad("x", 2, 1, "0.5"))), {{1, 4}, 2, 1, 1, "2*S+6"});
+  expect_streams(y(upsample(2, "symmetric", pad("x", 2, 1, "0.5"))), {{1, 4}, 2, 1, 0, "2*S+6"});
 }
 
 TEST(PulseResample, CubicUpsamplingWaitsForTwoFrames) {

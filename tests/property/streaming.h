@@ -40,6 +40,7 @@ class StreamedRun {
   /// Errors: kSymbol if the length of an output is unknown.
   Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs, int64_t length);
   const pulse::Stream& output(size_t index = 0) const { return report_.outputs[index]; }
+  const pulse::Report& report() const { return report_; }
   const Graph& graph() const { return graph_; }
   Session& session() { return *session_; }
 

@@ -1,0 +1,233 @@
+#include "pulse/least_delay.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+
+#include "core/exec/session.h"
+#include "core/optim/optim.h"
+
+namespace rill::pulse {
+namespace {
+
+constexpr int64_t kTries = 6;  ///< at the begin, and as many behind it
+constexpr double kMostSeconds = 2.0;
+
+/// Splitmix64.
+uint64_t next(uint64_t* state) {
+  uint64_t z = (*state += 0x9E3779B97F4A7C15U);
+  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
+  return z ^ (z >> 31U);
+}
+
+/// Fills what lies from a frame on; small numbers, which are indices that most tables have.
+void fill_with_noise(const View& input, int axis, int64_t first, uint64_t seed) {
+  View part = input;
+  if (axis >= 0) {
+    part.shape[static_cast<size_t>(axis)] -= first;
+    part.data = part.as<std::byte>() + first * part.step(axis) * dtype_size(part.dtype);
+  }
+  Tensor noise =
+      std::move(Tensor::zeros(part.dtype, {part.shape.begin(), part.shape.begin() + part.rank}))
+          .value();
+  for (int64_t i = 0; i < noise.volume(); ++i) {
+    const uint64_t bits = next(&seed);
+    const double number = static_cast<double>(bits >> 11U) * 0x1p-52 - 1.0;
+    switch (part.dtype) {
+      case DType::kF32:
+        noise.mutable_data<float>()[i] = static_cast<float>(number);
+        break;
+      case DType::kF64:
+        noise.mutable_data<double>()[i] = number;
+        break;
+      case DType::kI64:
+        noise.mutable_data<int64_t>()[i] = static_cast<int64_t>(bits % 4);
+        break;
+      case DType::kI32:
+        noise.mutable_data<int32_t>()[i] = static_cast<int32_t>(bits % 4);
+        break;
+      case DType::kBool:
+        noise.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(bits % 2);
+        break;
+      default:
+        break;
+    }
+  }
+  copy_view(noise.view(), part);
+}
+
+/// The first frame that differs, as far as both have frames; nothing if none does.
+std::optional<int64_t> first_difference(const View& a, const View& b, int axis) {
+  int64_t outer = 1;
+  int64_t inner = dtype_size(a.dtype);
+  for (int i = 0; i < axis; ++i) outer *= a.extent(i);
+  for (int i = axis + 1; i < a.rank; ++i) inner *= a.extent(i);
+  const auto bytes = [&](const View& view, int64_t o, int64_t frame) {
+    return view.as<const std::byte>() + (o * view.extent(axis) + frame) * inner;
+  };
+  for (int64_t frame = 0; frame < std::min(a.extent(axis), b.extent(axis)); ++frame) {
+    for (int64_t o = 0; o < outer; ++o) {
+      const bool same =
+          std::memcmp(bytes(a, o, frame), bytes(b, o, frame), static_cast<size_t>(inner)) == 0;
+      if (!same) return frame;
+    }
+  }
+  return std::nullopt;
+}
+
+Tensor copy_of(const View& view) {
+  Tensor out =
+      std::move(Tensor::zeros(view.dtype, {view.shape.begin(), view.shape.begin() + view.rank}))
+          .value();
+  copy_view(view, out.view());
+  return out;
+}
+
+/// A wire that is looked at: output number `output` of the graph that is run.
+struct Seen {
+  const Wire* wire;
+  size_t output;
+};
+
+/// The graph as it was streamed, with every wire that streams for an output.
+Graph with_wires(const Graph& whole, const Report& report, std::vector<Seen>* seen) {
+  std::map<std::pair<std::string, int>, OutletId> known;
+  for (size_t id = 0; id < whole.nodes.size(); ++id) {
+    const Node& node = whole.nodes[id];
+    for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+      known[{node.name, static_cast<int>(slot)}] = {static_cast<int>(id), static_cast<int>(slot)};
+    }
+  }
+  Graph out = whole;
+  out.outputs.clear();
+  out.output_names.clear();
+  for (const Wire& wire : report.wires) {
+    const auto found = known.find({wire.name, wire.slot});
+    if (found == known.end()) continue;
+    seen->push_back({&wire, out.outputs.size()});
+    out.add_output(str_cat("wire", out.outputs.size()), found->second);
+  }
+  return out;
+}
+
+Result<std::unique_ptr<Session>> session_for(const Graph& graph, const std::string& symbol,
+                                             int64_t length) {
+  RILL_ASSIGN(const Graph bound, graph.with_symbol(symbol, Dim(length)));
+  RILL_ASSIGN(const Graph simple, declutter(bound));
+  RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(simple));
+  return Session::make(plan);
+}
+
+/// One run of the whole graph, and others whose inputs differ from some pulse on.
+class Runs {
+ public:
+  Runs(Session* session, const Report& report) : session_(*session), report_(report) {
+    fill(0, 1);
+    for (size_t i = 0; i < report.inputs.size(); ++i) inputs_.push_back(copy_of(session_.input(i)));
+    session_.step();
+    for (size_t i = 0; i < session_.plan().outputs.size(); ++i) {
+      outputs_.push_back(copy_of(session_.output(i)));
+    }
+  }
+
+  /// Change all that comes from a pulse on, and learn from what differs.
+  void change(int64_t pulse, const std::vector<Seen>& seen) {
+    session_.reset();
+    for (size_t i = 0; i < inputs_.size(); ++i) copy_view(inputs_[i].view(), session_.input(i));
+    fill(pulse, 2 + static_cast<uint64_t>(pulse));
+    session_.step();
+    learn(session_, pulse, seen);
+  }
+
+  /// Let the stream end in a pulse: before it, nothing tells.
+  void end(Session* shorter, int64_t pulse, const std::vector<Seen>& seen) {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const View to = shorter->input(i);
+      View from = inputs_[i].view();
+      from.shape = to.shape;
+      copy_view(from, to);
+    }
+    shorter->step();
+    learn(*shorter, pulse, seen);
+  }
+
+  std::map<const Wire*, int64_t> least;
+
+ private:
+  void learn(const Session& session, int64_t pulse, const std::vector<Seen>& seen) {
+    for (const auto& [wire, output] : seen) {
+      const auto frame =
+          first_difference(session.output(output), outputs_[output].view(), wire->axis);
+      if (!frame) continue;
+      const int64_t delay = pulse * wire->pulse - *frame;
+      const auto [known, fresh] = least.emplace(wire, delay);
+      if (!fresh) known->second = std::max(known->second, delay);
+    }
+  }
+
+  void fill(int64_t pulse, uint64_t seed) {
+    for (size_t i = 0; i < report_.inputs.size(); ++i) {
+      const Stream& stream = report_.inputs[i];
+      if (stream.axis < 0 && pulse > 0) continue;
+      fill_with_noise(session_.input(i), stream.axis, pulse * stream.pulse, seed + i);
+    }
+  }
+
+  Session& session_;
+  const Report& report_;
+  std::vector<Tensor> inputs_;
+  std::vector<Tensor> outputs_;
+};
+
+}  // namespace
+
+Result<LeastDelays> least_delays(const Graph& graph, const Options& options, const Report& report) {
+  LeastDelays out;
+  out.wires.resize(report.wires.size());
+  out.outputs.resize(report.outputs.size());
+  RILL_ASSIGN(const Graph whole, before_pulsing(graph, options.symbol));
+  std::vector<Seen> seen;
+  const Graph wired = with_wires(whole, report, &seen);
+  const int64_t pulse = options.pulse.to_int().value_or(0);
+  int64_t pulses = kTries + 1;
+  for (const Wire& wire : report.wires) {
+    if (wire.pulse > 0) pulses = std::max(pulses, wire.delay / wire.pulse + kTries + 2);
+  }
+  std::unique_ptr<Session> session;
+  // A model may be defined for short streams only.
+  for (; pulses >= 2; pulses /= 2) {
+    auto made = session_for(wired, options.symbol, pulses * pulse);
+    if (!made.ok()) continue;
+    session = std::move(made).value();
+    break;
+  }
+  if (!session || session->plan().inputs.size() != report.inputs.size()) return out;
+  const auto begin = std::chrono::steady_clock::now();
+  Runs runs(session.get(), report);
+  const auto late = [&] {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    return spent.count() > kMostSeconds;
+  };
+  for (int64_t at = pulses - 1; at >= 1 && !late(); --at) {
+    if (at <= kTries || at >= pulses - kTries) runs.change(at, seen);
+  }
+  for (const int64_t rest : {int64_t{1}, pulse}) {
+    if (pulses < 3 || late()) break;
+    auto shorter = session_for(wired, options.symbol, (pulses - 2) * pulse + rest);
+    if (shorter.ok()) runs.end(shorter->get(), pulses - 2, seen);
+  }
+  for (size_t i = 0; i < report.wires.size(); ++i) {
+    const auto known = runs.least.find(&report.wires[i]);
+    if (known != runs.least.end()) out.wires[i] = known->second;
+  }
+  for (size_t i = 0; i < report.outputs.size(); ++i) {
+    if (report.outputs[i].wire < 0) continue;
+    const auto& known = out.wires[static_cast<size_t>(report.outputs[i].wire)];
+    if (known) out.outputs[i] = std::max<int64_t>(0, *known);
+  }
+  return out;
+}
+
+}  // namespace rill::pulse
