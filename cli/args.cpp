@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <limits>
@@ -10,6 +11,7 @@
 
 #include "cli/option_table.h"
 #include "cli/specs.h"
+#include "core/base/closest.h"
 #include "kernels/cpu.h"
 
 namespace rill::cli {
@@ -50,12 +52,12 @@ struct Parser {
   std::string help_topic;
 };
 
-/// The long name of a row, for messages.
+/// The long name of a row, if it has one, for messages.
 std::string long_name(const OptionRow& row) {
   std::string names = row.names;
   names = names.substr(0, names.find(",--", 1));
   const size_t at = names.rfind("--");
-  return names.substr(at);
+  return at == std::string::npos ? names : names.substr(at);
 }
 
 void add_option(Parser* parser, CLI::App* app, const OptionRow& row) {
@@ -113,6 +115,35 @@ void build(Parser* parser, Flavor flavor) {
 int usage_error(const std::string& text) {
   fmt::print(stderr, "error: {}\n\nFor more information, try '--help'.\n", text);
   return 2;
+}
+
+/// What CLI11 can not place: as tract says it, with the name that was probably meant.
+int extra_error(const Parser& parser) {
+  std::vector<std::string> extras = parser.app.remaining(true);
+  const auto option = std::find_if(extras.begin(), extras.end(),
+                                   [](const std::string& text) { return text.starts_with("-"); });
+  const std::string& culprit = option != extras.end() ? *option : extras.front();
+  const std::string name = culprit.substr(0, culprit.find('='));
+  std::vector<std::string> known;
+  if (option == extras.end()) {
+    for (size_t i = 0; i < kCommands.size(); ++i) {
+      if (parser.subcommands[i]) known.push_back(kCommands[i].name);
+    }
+  } else {
+    for (const OptionRow& row : option_table()) {
+      if (!std::holds_alternative<Refused>(row.slot)) known.push_back(long_name(row));
+    }
+  }
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  const std::string_view meant = closest(name, names);
+  const bool command = option == extras.end() && parser.app.get_subcommands().empty();
+  std::string text = command ? fmt::format("unrecognized subcommand '{}'", name)
+                             : fmt::format("unexpected argument '{}' found", name);
+  if (!meant.empty()) {
+    text += fmt::format("\n\n  tip: a similar {} exists: '{}'", command ? "subcommand" : "argument",
+                        meant);
+  }
+  return usage_error(text);
 }
 
 void print_version(Flavor flavor) {
@@ -246,6 +277,9 @@ ParsedArgs parse_args(int argc, const char* const* argv, Flavor flavor) {
     parser.app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", parser.app.help());
+    return out;
+  } catch (const CLI::ExtrasError&) {
+    out.exit_status = extra_error(parser);
     return out;
   } catch (const CLI::ParseError& error) {
     out.exit_status = usage_error(error.what());

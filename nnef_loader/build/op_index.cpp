@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/closest.h"
 #include "nnef_loader/build/stdlib.h"
 #include "nnef_loader/syntax/parser.h"
 
@@ -164,7 +165,13 @@ Status OpIndex::no_definition(std::string_view name) const {
   if (is_unsupported_khronos_op(name)) {
     return std::move(status).hint("NNEF has it, but neither tract nor rill support it");
   }
-  return status;
+  std::vector<std::string_view> names;
+  for (const auto& [known, op] : ops_) names.push_back(known);
+  for (const auto& [known, fragment] : fragments_) names.push_back(known);
+  for (const auto& [known, fragment] : stdlib_) names.push_back(known);
+  std::sort(names.begin(), names.end());
+  const std::string meant = did_you_mean(name, names);
+  return std::move(status).hint(meant.empty() ? "`rill list-ops` lists what there is" : meant);
 }
 
 Status OpIndex::check_builtin(std::string_view name, std::string_view registry) const {

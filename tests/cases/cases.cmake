@@ -51,6 +51,8 @@ set(cases
   truncated_archive
   unbound_symbol
   unexpected_operators
+  mistyped_flag
+  mistyped_subcommand
   unknown_flag
   unknown_input_fact
   unknown_operator
