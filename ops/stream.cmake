@@ -14,5 +14,6 @@ target_sources(rill_ops PRIVATE
   stream/attention_pulse.cpp
   stream/band.cpp
   stream/position_values.cpp
+  stream/skew.cpp
   stream/square.cpp
 )

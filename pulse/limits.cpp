@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/array/slice.h"
+
 namespace rill::pulse {
 namespace {
 
@@ -41,6 +43,23 @@ bool of_symbol_alone(const Dim& dim, std::string_view symbol) {
 }
 
 }  // namespace
+
+std::vector<Dim> table_limits(const Graph& graph, std::string_view symbol) {
+  std::vector<Dim> out;
+  for (const Node& node : graph.nodes) {
+    if (const Graph* nested = node.op->nested()) {
+      const std::vector<Dim> inner = table_limits(*nested, symbol);
+      out.insert(out.end(), inner.begin(), inner.end());
+    }
+    const auto* slice = node.op->as<ops::Slice>();
+    if (!slice) continue;
+    const Dim& rows = graph.fact(node.inputs[0]).dim(static_cast<int>(slice->axis));
+    if (rows.mentions(symbol)) continue;
+    out.push_back(slice->begin);
+    out.push_back(rows - slice->end);
+  }
+  return out;
+}
 
 std::optional<int64_t> longest_stream(const SymbolScope& scope, std::string_view symbol,
                                       const std::vector<Dim>& non_negative) {

@@ -7,7 +7,6 @@
 #include "core/optim/optim.h"
 #include "ops/stream/attention.h"
 #include "ops/stream/delay.h"
-#include "ops/stream/positions.h"
 #include "ops/stream/whole.h"
 #include "pulse/builder.h"
 #include "pulse/limits.h"
@@ -37,7 +36,6 @@ class Pulsifier {
   std::vector<Wire> wires(std::map<OutletId, int>* places);
   void keep_wires(const std::vector<Wire>& wires);
   bool late_end_is_fine();
-  std::vector<Dim> rows_left() const;
 
   const Graph& whole_;
   const Options& options_;
@@ -282,22 +280,6 @@ bool Pulsifier::late_end_is_fine() {
   return true;
 }
 
-/// Tables have so many rows, and a stream has no more frames.
-std::vector<Dim> Pulsifier::rows_left() const {
-  std::vector<Dim> out;
-  for (size_t id = 0; id < made_.size(); ++id) {
-    for (size_t made = made_[id].first; made < made_[id].second; ++made) {
-      const Node& node = pulsed_.nodes[made];
-      const auto* rows = node.op->as<ops::PulseRows>();
-      if (!rows) continue;
-      const int axis = static_cast<int>(rows->axis);
-      const Dim& frames = whole_.nodes[id].outputs[0].dim(axis);
-      out.push_back(pulsed_.fact(node.inputs[0]).dim(axis) - Dim(rows->begin) - frames);
-    }
-  }
-  return out;
-}
-
 /// States of sessions move between pulses that give every wire the same delay. As texts: tract
 /// takes no list of more than a few integers for a property.
 void Pulsifier::keep_wires(const std::vector<Wire>& wires) {
@@ -355,7 +337,8 @@ void Pulsifier::describe(Report* report) {
   pulsed_.properties.insert_or_assign("pulse.streaming_symbol", texts({options_.symbol}));
   pulsed_.properties.insert_or_assign("rill.pulse.output_lengths", texts(lengths));
   pulsed_.properties.insert_or_assign("rill.pulse.pulse", ints({*options_.pulse.to_int()}));
-  if (const auto longest = longest_stream(whole_.scope, options_.symbol, rows_left())) {
+  if (const auto longest =
+          longest_stream(whole_.scope, options_.symbol, table_limits(whole_, options_.symbol))) {
     pulsed_.properties.insert_or_assign("rill.pulse.longest", ints({*longest}));
   }
   if (!own.approximations.empty()) {

@@ -104,6 +104,11 @@ Status CumSum::pulsify(PulseBuilder& b) const {
   auto op = std::make_shared<CumSum>(*this);
   op->streaming = true;
   op->skip = std::max<int64_t>(stream.delay, 0);
+  // A sum without its own frame is the one with it, of a frame before; the first one is zero.
+  if (exclusive) {
+    op->exclusive = false;
+    --stream.delay;
+  }
   RILL_ASSIGN(const OutletId out, b.add1("", std::move(op), {wire}));
   b.set(0, out, stream);
   return {};

@@ -7,6 +7,7 @@
 #include "ops/array/broadcast.h"
 #include "ops/math/reduce.h"
 #include "ops/nn/einsum.h"
+#include "ops/stream/skew.h"
 #include "ops/stream/square.h"
 
 namespace rill::ops {
@@ -173,7 +174,8 @@ class Collector {
 
 }  // namespace
 
-Graph gather_attention(const Graph& graph, std::string_view symbol) {
+Graph gather_attention(const Graph& whole, std::string_view symbol) {
+  const Graph graph = gather_shifts(whole, symbol);
   Graph out = graph;
   bool any = false;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {

@@ -7,8 +7,10 @@
 #include "core/graph/pulse.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
+#include "ops/array/gather.h"
 #include "ops/array/range.h"
 #include "ops/array/reshape.h"
+#include "ops/array/slice.h"
 #include "ops/array/trilu.h"
 #include "ops/math/binary.h"
 #include "ops/math/cumsum.h"
@@ -19,6 +21,7 @@
 #include "ops/stream/band.h"
 #include "ops/stream/key_mask.h"
 #include "ops/stream/positions.h"
+#include "ops/stream/skew.h"
 
 namespace rill::ops {
 namespace {
@@ -30,6 +33,10 @@ struct Layout {
   int64_t query_delay = 0;
   int64_t key_delay = 0;
   Dim length;  ///< of the keys
+
+  /// How far keys lie from queries: so many distances, the least of them first.
+  int64_t distances() const { return pulse + keys - 1; }
+  int64_t least_distance() const { return 1 - keys - key_delay + query_delay; }
 };
 
 class Streamed {
@@ -44,8 +51,8 @@ class Streamed {
     };
     const int weights = static_cast<int>(op_.weights);
     values_ = body_.node(product.node).inputs[static_cast<size_t>(1 - weights)];
-    const Square square{place(weights, op_.query), place(weights, op_.key)};
-    const Square column{-1, place(1 - weights, op_.key)};
+    const Square square{place(weights, op_.query), place(weights, op_.key), -1};
+    const Square column{-1, place(1 - weights, op_.key), -1};
     const OutletId used = body_.node(product.node).inputs[static_cast<size_t>(weights)];
     RILL_TRY(ask(used, square));
     RILL_TRY(ask(values_, column));
@@ -76,6 +83,13 @@ class Streamed {
     if (!asked_.insert({{outlet, at}, 0}).second) return {};
     const Node& node = body_.node(outlet.node);
     if (node.op->as<Source>()) return {};
+    if (node.op->as<RelativeShift>()) {
+      const Dim nearest = node.outputs[0].dim(at.column) - Dim(1);
+      if (nearest_ && !(*nearest_ == nearest)) {
+        return b_.refuse("Give all distances one length", "distances of two lengths meet");
+      }
+      nearest_ = nearest;
+    }
     RILL_ASSIGN(const std::vector<Square> inner, squares(node, at));
     for (size_t k = 0; k < inner.size(); ++k) RILL_TRY(ask(node.inputs[k], inner[k]));
     return {};
@@ -191,6 +205,7 @@ class Streamed {
   Dim extent(const Dim& whole, int axis, Square at) const {
     if (axis == at.row) return layout_.pulse;
     if (axis == at.column) return layout_.keys;
+    if (axis == at.distance) return layout_.distances();
     return b_.pulsed(whole);
   }
   std::vector<Dim> shape_of(const Fact& fact, Square at) const {
@@ -214,6 +229,9 @@ class Streamed {
     const Node& node = body_.node(outlet.node);
     if (const int i = input_of(outlet); i >= 0) return emit_input(i, {outlet, at});
     if (const auto* constant = node.op->as<Const>()) return b_.konst(node.name, *constant->value);
+    if (at.distance >= 0 && (node.op->as<Range>() || node.op->as<Slice>())) {
+      return emit_distances(node, at);
+    }
     if (const auto* range = node.op->as<Range>()) {
       const auto start = range->start.to_int();
       if (!start) return b_.refuse("Count from a fixed number", "it counts from ", range->start);
@@ -224,6 +242,9 @@ class Streamed {
     std::vector<OutletId> inputs;
     for (size_t k = 0; k < inner.size(); ++k) {
       RILL_ASSIGN(inputs.emplace_back(), emit(node.inputs[k], inner[k]));
+    }
+    if (node.op->as<RelativeShift>()) {
+      return add_shift(b_, node.name, inputs[0], layout_.pulse, layout_.keys);
     }
     if (const auto* part = node.op->as<Trilu>()) return emit_part(*part, node, inputs[0], at);
     OpPtr op = node.op;
@@ -247,6 +268,40 @@ class Streamed {
     if (OpPtr bound = op->with_symbol(b_.symbol(), b_.pulsed(Dim::symbol(b_.symbol())))) op = bound;
     RILL_ASSIGN(const auto outlets, b_.add(node.name, std::move(op), std::move(inputs)));
     return outlets[static_cast<size_t>(outlet.slot)];
+  }
+
+  /// Numbers, or rows of a table, one for each distance: the same in every pulse.
+  Result<OutletId> emit_distances(const Node& node, Square at) {
+    const auto* range = node.op->as<Range>();
+    const auto* rows = node.op->as<Slice>();
+    if (!nearest_ || (rows && rows->axis != at.distance)) {
+      return b_.refuse("Take distances from a range or a table", "node \"", node.name, "\" (",
+                       node.op->name(), ") does not tell how far keys lie from queries");
+    }
+    // What stands for the distance 0.
+    const Dim zero = range ? range->start + Dim(range->step) * *nearest_ : rows->begin + *nearest_;
+    const auto origin = b_.scope().simplify(zero).to_int();
+    if (!origin) {
+      return b_.refuse("Count distances from the middle", "node \"", node.name, "\" (",
+                       node.op->name(), ") has ", zero, " for the distance 0, which is no number");
+    }
+    const int64_t step = range ? range->step : 1;
+    std::vector<int64_t> values;
+    for (int64_t i = 0; i < layout_.distances(); ++i) {
+      values.push_back(*origin + step * (layout_.least_distance() + i));
+    }
+    OutletId table;
+    if (rows) {
+      RILL_ASSIGN(table, emit(node.inputs[0], Square{}));
+      const auto count = b_.fact(table).dim(at.distance).to_int();
+      if (!count || *count < 1) return b_.refuse("Use a table of fixed size", "no rows");
+      // What lies beyond the table is hidden, or the stream is longer than the model is defined for.
+      for (int64_t& value : values) value = std::clamp<int64_t>(value, 0, *count - 1);
+    }
+    RILL_ASSIGN(Tensor tensor, Tensor::of<int64_t>(DType::kI64, {layout_.distances()}, values));
+    RILL_ASSIGN(const OutletId numbers, b_.konst(node.name, std::move(tensor)));
+    if (range) return b_.add1(node.name, std::make_shared<Cast>(node.outputs[0].dtype), {numbers});
+    return b_.add1(node.name, std::make_shared<Gather>(at.distance), {table, numbers});
   }
 
   Result<OutletId> emit_input(int i, const Key& key) {
@@ -274,7 +329,7 @@ class Streamed {
                                    int64_t step, Square at) {
     const bool row = axis == at.row;
     RILL_ASSIGN(const OutletId flat,
-                positions(name, start, step, row ? Square{0, -1} : Square{-1, 0}));
+                positions(name, start, step, row ? Square{0, -1, -1} : Square{-1, 0, -1}));
     std::vector<Dim> shape(static_cast<size_t>(rank), Dim(1));
     shape[static_cast<size_t>(axis)] = row ? layout_.pulse : layout_.keys;
     return b_.add1(name, std::make_shared<Reshape>(0, 1, std::move(shape)), {flat});
@@ -342,6 +397,7 @@ class Streamed {
   bool normalised_ = false;  ///< over the keys
   int64_t ready_ = 0;        ///< the pulse from which on all inputs that do not stream are valid
   Layout layout_;
+  std::optional<Dim> nearest_;  ///< where the distance 0 lies among all of the whole
   std::map<Key, int> asked_;
   std::map<Key, Input> inputs_;
   std::map<Key, OutletId> done_;

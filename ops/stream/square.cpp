@@ -4,6 +4,7 @@
 #include "ops/array/trilu.h"
 #include "ops/math/cumsum.h"
 #include "ops/nn/softmax.h"
+#include "ops/stream/skew.h"
 
 namespace rill::ops {
 namespace {
@@ -26,6 +27,12 @@ std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const N
     out[0] = output;
     return out;
   }
+  if (node.op->as<RelativeShift>()) {
+    const int rank = node.outputs[0].rank();
+    if (output != Square{rank - 2, rank - 1, -1}) return std::nullopt;
+    out[0] = {rank - 2, -1, rank - 1};
+    return out;
+  }
   const auto* spread = node.op->as<Broadcast>();
   const std::vector<AxisTrack> tracks = node.op->axes(facts, node.outputs);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -38,7 +45,8 @@ std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const N
       if (found >= 0 && facts[i].dim(found).mentions(symbol)) *to = found;
       return true;
     };
-    if (!follow(output.row, &out[i].row) || !follow(output.column, &out[i].column)) {
+    if (!follow(output.row, &out[i].row) || !follow(output.column, &out[i].column) ||
+        !follow(output.distance, &out[i].distance)) {
       return std::nullopt;
     }
   }

@@ -8,10 +8,12 @@
 namespace rill::ops {
 
 /// Where the two positions lie in a wire of frames against frames: queries down the rows, keys along
-/// the columns. -1 where the wire does not depend on that position.
+/// the columns; or their distances, in front of a relative shift. -1 where the wire does not depend on
+/// that position.
 struct Square {
   int row = -1;
   int column = -1;
+  int distance = -1;
   auto operator<=>(const Square&) const = default;
 };
 

@@ -25,7 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (int i = 0; i < 3; ++i) {
     const int64_t length = random.in(1, 60);
     if (test::is_too_short(*graph, length)) continue;
-    const std::string problem = test::stream_problem(*graph, &*streamed, length);
+    const std::string problem =
+        test::stream_problem(*graph, &*streamed, length, generated.tolerance);
     if (!problem.empty()) test::finding(problem + "\n" + generated.text);
   }
   return 0;

@@ -21,6 +21,8 @@ int64_t Random::in(int64_t low, int64_t high) {
 
 namespace {
 
+constexpr double kAttentionTolerance = 5e-4;
+
 // The exporter's loops, one layer each.
 const char kLoops[] = R"(fragment gru_loop(
     h: tensor<scalar>, r_x: tensor<scalar>, z_x: tensor<scalar>, n_x: tensor<scalar>,
@@ -415,7 +417,12 @@ Wire Writer::link(Wire x) {
 Wire Writer::finish(Wire x) {
   if (x.features > 0 && random_.chance(50)) x = flat(x);
   text_ += str_cat("  y = copy(", x.name, ");\n");
-  if (wires_.size() > 1 && random_.chance(30)) {
+  if (random_.chance(15)) {
+    // Known at the end of the stream.
+    const char* const ends[] = {"max_reduce(", "sum_reduce(", "argmax_reduce("};
+    text_ += str_cat("  z = ", ends[random_.in(0, attends_ ? 1 : 2)], x.name, ", axes = [2]);\n");
+    results_ = "y, z";
+  } else if (wires_.size() > 1 && random_.chance(30)) {
     const auto last = static_cast<int64_t>(wires_.size()) - 2;
     const std::string& other = wires_[static_cast<size_t>(random_.in(0, last))];
     text_ += str_cat("  z = copy(", other, ");\n");
@@ -443,7 +450,8 @@ Generated generate(const Recipe& recipe) {
   writer.finish(wire);
   const std::string statements = writer.statements();
   const bool loops = statements.find("_loop") != std::string::npos;
-  return {document(shape, statements, writer.results(), loops ? kLoops : ""), writer.unit()};
+  return {document(shape, statements, writer.results(), loops ? kLoops : ""), writer.unit(),
+          writer.attends() ? kAttentionTolerance : 0.0};
 }
 
 }  // namespace rill::test

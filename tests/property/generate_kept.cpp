@@ -69,8 +69,50 @@ Wire Writer::rows_added(const Wire& x) {
   return same(x, x.name, " + ", rows);
 }
 
+Wire Writer::resampled(const Wire& x) {
+  if (x.features > 0) return repeated_border(x);
+  const bool down = random_.chance(25);
+  const int64_t factor = down ? 2 : random_.in(2, 4);
+  scale(down ? 1 : factor, down ? factor : 1);
+  const char* const places[] = {"half_pixel", "asymmetric"};
+  const std::string by = down ? "0.5" : str_cat(factor, ".0");
+  return same(x, "tract_core_resize(", x.name, ", scales = [1.0, 1.0, ", by, "], interpolator = '",
+              random_.chance(70) ? "linear" : "cubic", "', coord_transformer = '",
+              places[random_.in(0, 1)], "')");
+}
+
+/// Frames against frames: a band around each, or chunks of them.
+Wire Writer::attention(const Wire& x) {
+  if (x.features > 0) return numbered(x);
+  attends_ = true;
+  const std::string rows = put("transpose(", x.name, ", axes = [0, 2, 1])");
+  const std::string keys = put(rows, " * ", numbers({1, 1, x.channels}));
+  const std::string scores = put("matmul(", rows, ", ", keys, ", transposeB = true)");
+  std::string place = put("tract_core_range(0, ", length_of(x), ", 1)");
+  if (random_.chance(60)) place = put(place, " / ", random_.in(2, 5));
+  const std::string apart =
+      put("unsqueeze(", place, ", axes = [0, 2]) - unsqueeze(", place, ", axes = [0, 1])");
+  const std::string seen =
+      put("and(ge(", apart, ", ", -random_.in(0, 2), "), le(", apart, ", ", random_.in(0, 4), "))");
+  std::string weights;
+  if (random_.chance(15)) {
+    weights = put(scores, " * tract_core_cast(", seen, ", to = 'f32')");
+  } else {
+    const bool as_exported = random_.chance(50);
+    const std::string none = as_exported ? scores + " * 0.0 + -inf" : "0.0 - 1.0 / 0.0";
+    weights = put("softmax(select(", seen, ", ", scores, ", ", none, "), axes = [2])");
+  }
+  const std::string out = put("matmul(", weights, ", ", rows, ")");
+  return same(x, "transpose(", out, ", axes = [0, 2, 1])");
+}
+
 Wire Writer::kept(const Wire& x) {
-  switch (random_.in(0, 6)) {
+  switch (random_.in(0, 9)) {
+    case 7:
+      return resampled(x);
+    case 8:
+    case 9:
+      return attention(x);
     case 0:
     case 1:
       return repeated_border(x);

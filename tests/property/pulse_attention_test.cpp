@@ -179,5 +179,53 @@ TEST(PulseCases, CausalAttentionTellsWhichAssertionItNeeds) {
   expect_attends(text, {{1, 4}, 1, 1, 0, "S"});
 }
 
+/// Attention of x [1, S, 4] to itself, by positions too: `table` makes `t`, a row of 4 numbers for each
+/// distance from 1 - S to S - 1.
+std::string relative(const std::string& table, const std::string& seen) {
+  return document(
+      "1, S, 4", table +
+                     "  p = matmul(t, [[[0.1, -0.2, 0.3, 0.25], [0.4, 0.1, -0.3, 0.2], [-0.1, 0.2, "
+                     "0.15, 0.3], [0.3, -0.3, 0.1, 0.05]]]);\n"
+                     "  q = x * 0.7;\n  content = matmul(q, x, transposeB = true);\n"
+                     "  far = matmul(q + 0.1, p, transposeB = true);\n"
+                     "  padded = pad(far, padding = [(0, 0), (0, 0), (1, 0)]);\n"
+                     "  viewed = reshape(padded, shape = [1, 2 * S, S]);\n"
+                     "  cut = slice(viewed, axes = [1], begin = [1], end = [2 * S]);\n"
+                     "  back = reshape(cut, shape = [1, S, 2 * S - 1]);\n"
+                     "  near = slice(back, axes = [2], begin = [0], end = [S]);\n"
+                     "  scores = (content + near) * 0.5;\n"
+                     "  n = tract_core_range(0, S, 1);\n" +
+                     seen +
+                     "  m = select(seen, scores, scores * 0.0 + -inf);\n"
+                     "  y = matmul(softmax(m, axes = [2]), x);\n");
+}
+
+const char kWithinChunks[] =
+    "  c = n / 3;\n  apart = unsqueeze(c, axes = [0, 2]) - unsqueeze(c, axes = [0, 1]);\n"
+    "  seen = and(ge(apart, 0), le(apart, 1));\n";
+const char kBand[] =
+    "  apart = unsqueeze(n, axes = [0, 2]) - unsqueeze(n, axes = [0, 1]);\n"
+    "  seen = and(ge(apart, -2), le(apart, 3));\n";
+
+TEST(PulseCases, RelativePositionsThatAreCounted) {
+  const std::string counted =
+      "  r = tract_core_cast(tract_core_range(S - 1, 0 - S, -1), to = 'f32');\n"
+      "  t = sin(unsqueeze(r, axes = [0, 2]) * [[[0.01, 0.4, -0.03, 0.15]]]);\n";
+  expect_attends(relative(counted, kWithinChunks), {{3, 6}, 1, 1, 0, "S"});
+  expect_attends(relative(counted, kWithinChunks), {{1}, 1, 1, 2, "S"});
+  expect_attends(relative(counted, kBand), {{1, 4}, 1, 1, 2, "S"});
+}
+
+TEST(PulseCases, RelativePositionsFromATable) {
+  std::string rows;
+  for (int i = 0; i < 4 * 201; ++i) {
+    rows += str_cat(i % 4 == 0 ? (i == 0 ? "[" : "], [") : ", ", 0.001 * (i * 37 % 501) - 0.2);
+  }
+  const std::string table = "  all = [[" + rows + "]]];\n  t = slice(all, axes = [1], begin = [";
+  expect_attends(relative(table + "101 - S], end = [100 + S]);\n", kBand), {{1, 4}, 1, 1, 2, "S"});
+  // The distance 0 moves with the length of the stream.
+  expect_refused(relative(table + "0], end = [2 * S - 1]);\n", kBand), 4, "y", "distance 0");
+}
+
 }  // namespace
 }  // namespace rill::test

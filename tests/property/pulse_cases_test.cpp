@@ -188,7 +188,9 @@ std::string cumsum(const std::string& x, const std::string& how) {
 
 TEST(PulseCases, RunningSums48) {
   expect_streams(y(cumsum("x", "exclusive = false")), {{4}, 1, 1, 0, "S"});
-  expect_streams(y(cumsum(slice("x", 3, 0), "exclusive = true")), {{4}, 1, 1, 3, "S-3", 2});
+  expect_streams(y(cumsum(slice("x", 3, 0), "exclusive = true")), {{1, 4}, 1, 1, 2, "S-3"});
+  expect_streams(y(cumsum("x", "exclusive = true")), {{1, 4}, 1, 1, 0, "S"});
+  expect_streams(y(conv(cumsum("x", "exclusive = true"), {2})), {{4}, 1, 1, 0, "S-1"});
   expect_refused(y(cumsum("x", "reverse = true")), 4, "y", "CumSum");
 }
 

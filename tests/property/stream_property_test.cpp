@@ -69,7 +69,7 @@ Outcome check(const Recipe& recipe) {
     for (const int64_t length : lengths_of(recipe, pulse)) {
       if (is_too_short(graph, length)) continue;
       ++out.compared;
-      const std::string problem = stream_problem(graph, &*streamed, length);
+      const std::string problem = stream_problem(graph, &*streamed, length, generated.tolerance);
       if (problem.empty()) continue;
       out.problem = str_cat("pulse ", pulse, ", length ", length, ": ", problem);
       return out;

@@ -28,6 +28,7 @@ class Writer {
   std::string statements() const { return text_; }
   std::string results() const { return results_; }
   int64_t unit() const { return unit_; }
+  bool attends() const { return attends_; }
 
  private:
   template <class... Parts>
@@ -83,6 +84,8 @@ class Writer {
   std::string length_of(const Wire& x);
   Wire numbered(const Wire& x);
   Wire rows_added(const Wire& x);
+  Wire resampled(const Wire& x);
+  Wire attention(const Wire& x);
 
   Random random_;
   std::string text_;
@@ -92,6 +95,7 @@ class Writer {
   int64_t up_ = 1;
   int64_t down_ = 1;
   int64_t unit_ = 1;
+  bool attends_ = false;  ///< there is attention, whose sums a stream may round otherwise
 };
 
 }  // namespace rill::test
