@@ -130,6 +130,23 @@ Result<OutletId> joined(PulseBuilder& b, const Side& side, int axis, std::string
   return b.add1(suffix, std::make_shared<Concat>(axis), std::move(wires));
 }
 
+/// Two streams in a row. Where the first one has so many frames at most, it could be kept instead, were
+/// it known to have all of them.
+Status refuse_row(PulseBuilder& b, int first, int second, int64_t axis) {
+  const std::string symbol(b.symbol());
+  const Dim& frames = b.stream(first)->dim;
+  const auto most = frames.eval({{symbol, int64_t{1} << 40}});
+  std::string way_out = "Concatenate along another axis";
+  for (int64_t length = 1; most && *most <= 4096 && length <= (1 << 16); ++length) {
+    if (frames.eval({{symbol, length}}) != most) continue;
+    way_out = str_cat("Assert that a stream has the ", *most, " frames of input ", first,
+                      ", as in --assert '", symbol, " >= ", length, "'");
+    break;
+  }
+  return b.refuse(way_out, "inputs ", first, " and ", second, " both stream along axis ", axis,
+                  ": the second would begin after the end of the first");
+}
+
 /// Put frames that differ from one another, or are not known beforehand, around a stream.
 Result<OutletId> splice(PulseBuilder& b, OutletId wire, StreamFact* stream, const Side& front,
                         const Side& back) {
@@ -170,9 +187,7 @@ Status Concat::pulsify(PulseBuilder& b) const {
     if (!stream) continue;
     if (stream->axis != on) return Op::pulsify(b);
     if (streaming >= 0) {
-      return b.refuse("Concatenate along another axis", "inputs ", streaming, " and ", i,
-                      " both stream along axis ", axis,
-                      ": the second would begin after the end of the first");
+      return refuse_row(b, streaming, i, axis);
     }
     streaming = i;
   }

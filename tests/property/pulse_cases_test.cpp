@@ -251,6 +251,31 @@ TEST(PulseCases, PaddingInFrontOfAShortTimeTransform54) {
                {{1600}, 1, 160, 1, "1+S/160"});
 }
 
+// The exporter's inverse: a transform back, a window, and frames added where they overlap, by a
+// transposed convolution whose filter puts every sample in its place.
+TEST(PulseCases, FramesOfAShortTimeTransformAreAddedAgain) {
+  std::string places;
+  for (int sample = 0; sample < 8; ++sample) {
+    places += sample == 0 ? "[[" : "], [";
+    for (int at = 0; at < 8; ++at) {
+      places += str_cat(at == 0 ? "" : ", ", at == sample ? "1.0" : "0.0");
+    }
+  }
+  const std::string text =
+      document("1, S, 1",
+               "  p = pad(x, padding = [(0, 0), (4, 4), (0, 0)]);\n"
+               "  z = concat([p, p * 0.0], axis = 2);\n"
+               "  f = tract_core_stft(z, axis = 1, frame = 8, stride = 4);\n"
+               "  t = tract_core_fft(f * 0.5, axis = 2, inverse = true);\n"
+               "  r = squeeze(slice(t, axes = [3], begin = [0], end = [1]), axes = [3]);\n"
+               "  w = r * [[[0.1, 0.3, 0.6, 0.9, 0.9, 0.6, 0.3, 0.1]]];\n"
+               "  o = deconv(transpose(w, axes = [0, 2, 1]), [" +
+                   places +
+                   "]]], 0.0, stride = [4], dilation = [1], padding = [(0, 0)]);\n"
+                   "  y = slice(o, axes = [2], begin = [4], end = [S + 4]);\n");
+  expect_streams(text, {{4, 8}, 1, 1, 4, "S"}, 2e-6);
+}
+
 TEST(PulseCases, Fourier55) {
   const auto fft = [](int axis) {
     return document("S, 4, 2",

@@ -37,6 +37,27 @@ TEST(PulseCases, FirstFramesOfAStreamThatIsLongEnough) {
   }
 }
 
+// As a causal pad that was written by hand, of frames of the stream's own kind.
+TEST(PulseCases, ZerosLikeTheFirstFramesInFront) {
+  const auto text = [](const std::string& first, int frames) {
+    return y(conv("concat([" + first + " * 0.0, x], axis = 2)", {frames + 1}));
+  };
+  // Frames that are known once they went by cost the window behind them its delay.
+  expect_streams(text(slice("x", 0, 1), 1), {{1, 4}, 1, 1, 1, "S", 0});
+  std::string two = text("slice(x, axes = [2], begin = [0], end = [min(2, S)])", 2);
+  expect_refused(two, 4, "y", "--assert 'S >= 2'");
+  two.insert(two.find("graph network"), "extension tract_assert S >= 2;\n");
+  const Graph graph = loaded(two);
+  for (const auto& [pulse, delay] : {std::pair{1, 3}, {2, 2}, {4, 2}}) {
+    auto streamed = StreamedRun::make(graph, pulse);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    EXPECT_EQ(streamed->output().delay, delay);
+    for (int64_t length = 2; length <= 14; ++length) {
+      EXPECT_EQ(stream_problem(graph, &*streamed, length), "") << pulse << ", " << length;
+    }
+  }
+}
+
 TEST(PulseCases, FramesAreNumbered45) {
   const std::string range =
       "unsqueeze(tract_core_cast(tract_core_range(0, S, 1), to = 'f32'), axes = [1])";
