@@ -40,6 +40,8 @@ constexpr std::array kCommands{
                "check streams of all kinds against the whole run", true},
     CommandRow{Command::kListOps, "list-ops", 0, "list the operators that models may use", false},
     CommandRow{Command::kListRuntimes, "list-runtimes", 0, "list the runtimes", false},
+    CommandRow{Command::kListKnobs, "list-knobs", 0, "list the variables that are read", false},
+    CommandRow{Command::kKernels, "kernels", 0, "tell for which machines kernels are there", false},
 };
 
 /// The parser and where its values go; options hold pointers into `args`.
@@ -151,8 +153,53 @@ void print_version(Flavor flavor) {
     fmt::print("rill {}\n", kVersion);
     return;
   }
-  const char* wanted = std::getenv("RILL_TRACT_VERSION");
-  fmt::print("tract-cli {} (rill {})\n", wanted && *wanted ? wanted : "0.23.9", kVersion);
+  fmt::print("tract-cli {} (rill {})\n", tract_version(), kVersion);
+}
+
+// Where the making of a model may stop; some only of models in other formats.
+constexpr std::array<const char*, 17> kStages{"load",
+                                              "analyse",
+                                              "incorporate",
+                                              "type",
+                                              "declutter",
+                                              "pulse",
+                                              "pulse-to-type",
+                                              "pulse-declutter",
+                                              "set",
+                                              "set-declutter",
+                                              "nnef-cycle",
+                                              "nnef-cycle-declutter",
+                                              "tflite-cycle-predump",
+                                              "tflite-cycle",
+                                              "tflite-cycle-declutter",
+                                              "before-optimize",
+                                              "optimize"};
+
+/// Refuse what is neither a stage nor, as such, a transform of this command line.
+std::optional<std::string> wrong_stage(const Args& args, const char* option,
+                                       const std::string& stage) {
+  if (stage.empty()) return std::nullopt;
+  if (std::find(kStages.begin(), kStages.end(), stage) != kStages.end()) return std::nullopt;
+  for (const std::string& transform : args.transforms) {
+    if (stage == transform || transform.starts_with(stage + "(") || stage.ends_with("-declutter")) {
+      return std::nullopt;
+    }
+  }
+  std::string names;
+  for (const char* name : kStages) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  return fmt::format("invalid value '{}' for '{}' [possible values: {}]", stage, option, names);
+}
+
+std::optional<std::string> wrong_hint(const Args& args) {
+  for (const std::string& hint : args.hints) {
+    const size_t equals = hint.find('=');
+    const bool number = equals != std::string::npos && parse_number(hint.substr(equals + 1)).ok();
+    if (equals == std::string::npos || equals == 0) {
+      return fmt::format("--set and --hint must be in the X=value form, got {}", hint);
+    }
+    if (!number) return fmt::format("--hint {}: value expected to be an integer", hint);
+  }
+  return std::nullopt;
 }
 
 /// Find what is wrong with the values that have a fixed set of spellings.
@@ -161,6 +208,9 @@ std::optional<std::string> wrong_value(const Args& args) {
     return fmt::format("invalid value '{}' for '--approx' [possible values: {}]", args.approx,
                        tolerance_names());
   }
+  if (auto wrong = wrong_stage(args, "--pass", args.pass)) return wrong;
+  if (auto wrong = wrong_stage(args, "--stage", args.compare_stage)) return wrong;
+  if (auto wrong = wrong_hint(args)) return wrong;
   if (!args.format.empty() && args.format != "nnef") {
     return fmt::format("format '{}' is not supported by rill: use nnef", args.format);
   }
@@ -267,6 +317,11 @@ ParsedArgs finish(Parser* parser) {
 }
 
 }  // namespace
+
+std::string tract_version() {
+  const char* wanted = std::getenv("RILL_TRACT_VERSION");
+  return wanted != nullptr && *wanted != '\0' ? wanted : "0.23.9";
+}
 
 ParsedArgs parse_args(int argc, const char* const* argv, Flavor flavor) {
   Parser parser;

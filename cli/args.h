@@ -17,7 +17,9 @@ enum class Command {
   kInspect,
   kCheck,
   kListOps,
-  kListRuntimes
+  kListRuntimes,
+  kListKnobs,
+  kKernels
 };
 
 /// The command line, as written; values are read by whoever uses them.
@@ -161,6 +163,9 @@ struct ParsedArgs {
   int exit_status = 0;
   Args args;
 };
+
+/// The version of tract that `rill-tract` stands in for.
+std::string tract_version();
 
 /// Read the command line. Help goes to stdout; what is wrong is told on stderr, with status 2.
 ParsedArgs parse_args(int argc, const char* const* argv, Flavor flavor);

@@ -17,6 +17,8 @@ Status compare_command(const Args& args, const Log& log, const Model& model);
 Status compare_stream(const Args& args, const Log& log, const Model& model);
 Status list_ops_command();
 Status list_runtimes_command();
+Status list_knobs_command();
+Status kernels_command();
 
 /// The graph as it runs: optimised if asked for.
 Result<Graph> final_graph(const Args& args, const Graph& graph);

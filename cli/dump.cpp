@@ -128,7 +128,19 @@ void print_reports(const Args& args, const Graph& graph, const Notes& notes) {
 
 }  // namespace
 
+namespace {
+
+/// "3", or "3/0/5".
+Status check_path(const char* option, const std::string& path) {
+  if (path.find_first_not_of("0123456789/") == std::string::npos) return {};
+  return fail(Code::kArg, option, " ", path, ": expected the number of a node, or ID/ID in a loop");
+}
+
+}  // namespace
+
 Status dump_command(const Args& args, const Log& log, const Model& model) {
+  RILL_TRY(check_path("--node-id", args.node_id));
+  RILL_TRY(check_path("--successors", args.successors));
   RILL_ASSIGN(Shown shown, shown_graph(args, log, model));
   RILL_TRY(check_output_facts(args, model.graph));
   RILL_TRY(check_ops(args, shown.graph));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/commands.h"
 #include "core/exec/denormals.h"
 
 namespace rill::cli {
@@ -49,7 +50,7 @@ Result<Tensor> pulse_at(const Tensor& whole, const PlanStream& stream, int64_t t
 Result<Turns> turns_of(const Args& args, const Graph& graph, const InputSource& source) {
   Turns out;
   RILL_ASSIGN(InputValues first, source.resolve(graph, 0));
-  RILL_ASSIGN(out.ready, make_ready(graph, first.bindings, args.optimize));
+  RILL_ASSIGN(out.ready, make_ready(graph, first.bindings, optimizes(args)));
   const Plan& plan = *out.ready.plan;
   if (plan.stream_symbol.empty()) {
     const size_t turns = source.turns(graph);

@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
 
 #include "cli/commands.h"
 #include "core/optim/optim.h"
+#include "kernels/cpu.h"
 #include "nnef_loader/load.h"
 #include "ops/op_table.h"
 
@@ -43,11 +45,48 @@ Status list_ops_command() {
 }
 
 Status list_runtimes_command() {
-  fmt::print(" * cpu\n * unoptimized\n");
+  fmt::print(" * deploy\n * cpu\n * unoptimized\n");
   return {};
 }
 
-bool optimizes(const Args& args) { return args.optimize || args.runtime == "cpu"; }
+Status list_knobs_command() {
+  struct Knob {
+    const char* name;
+    const char* type;
+    const char* fallback;
+    const char* meaning;
+  };
+  constexpr Knob kKnobs[] = {
+      {"RILL_CPU", "text", "", "best SIMD tier to use: scalar, sse42, avx2, avx512 or neon"},
+      {"RILL_TRACT_VERSION", "text", "0.23.9", "version of tract that rill-tract tells"},
+      {"NO_COLOR", "flag", "", "no colours, whatever the output is"},
+      {"TRACT_CONFIG", "path", "", "TOML file of the deploy runtime"},
+      {"TRACT_AUTOBATCH_LANES", "number", "", "streams per turn, of the deploy runtime"},
+  };
+  for (const Knob& knob : kKnobs) {
+    const char* value = std::getenv(knob.name);
+    fmt::print("{} = {}  [{}, default {}]\n    {}\n\n", knob.name, value ? value : knob.fallback,
+               knob.type, *knob.fallback ? knob.fallback : "none", knob.meaning);
+  }
+  return {};
+}
+
+Status kernels_command() {
+  const kernels::Tier best = kernels::detected_tier();
+  const kernels::Tier used = kernels::active_tier();
+  for (const char* name : {"scalar", "sse42", "avx2", "avx512", "neon"}) {
+    kernels::Tier tier{};
+    if (!kernels::tier_from_name(name, &tier)) continue;
+    const bool runs = kernels::supports(best, tier);
+    fmt::print(" * {}{}{}\n", name, runs ? "" : "  (not on this machine)",
+               tier == used ? "  <--" : "");
+  }
+  return {};
+}
+
+bool optimizes(const Args& args) {
+  return args.optimize || args.runtime == "cpu" || args.runtime == "default";
+}
 
 Result<Graph> final_graph(const Args& args, const Graph& graph) {
   if (!optimizes(args)) return graph;

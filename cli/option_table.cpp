@@ -22,7 +22,7 @@ const OptionRow kOptions[] = {
     {"--nnef-extern-all-constants", kGlobal, &Args::extern_all_constants,
      "write every constant to a file"},
     {"-f,--format", kGlobal, &Args::format, "nnef is the only format"},
-    {"-r,--runtime", kGlobal, &Args::runtime, "cpu (optimised) or unoptimized"},
+    {"-r,--runtime", kGlobal, &Args::runtime, "cpu (optimised), unoptimized or deploy"},
     // Pipeline
     {"-O,--optimize", kGlobal, &Args::optimize, "fuse operators and choose kernels"},
     {"--pulse", kGlobal, &Args::pulse, "stream: SYMBOL=FRAMES, FRAMES of S, or auto"},
@@ -78,7 +78,7 @@ const OptionRow kOptions[] = {
     {"--assert-output-bundle", kChecks, &Args::output_bundles, "compare outputs by name"},
     {"--assert-output", kChecks, &Args::assert_outputs, "name:dims,dtype=values"},
     {"--assert-output-fact", kChecks, &Args::assert_output_facts, "dims,dtype of an output"},
-    {"--assert-output-count", kOnRun, &Args::assert_output_count, "number of outputs"},
+    {"--assert-output-count", kChecks, &Args::assert_output_count, "number of outputs"},
     {"--assert-op-only", kChecks, &Args::assert_op_only, "all operators: names, or prefix*"},
     {"--assert-cost", kOnDump, &Args::assert_cost, "FMA(F32)=2060448,Params(F32)=1024"},
     {"--assert-op-count", kChecks, &Args::assert_op_counts, "OPERATOR NUMBER"},

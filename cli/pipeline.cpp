@@ -1,7 +1,6 @@
 #include "cli/pipeline.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 
@@ -14,11 +13,6 @@
 
 namespace rill::cli {
 namespace {
-
-constexpr std::array kStages{
-    "load",    "declutter",     "pulse",      "pulse-to-type",        "pulse-declutter",
-    "set",     "set-declutter", "nnef-cycle", "nnef-cycle-declutter", "before-optimize",
-    "optimize"};
 
 void warn_to(void* user, std::string_view message) { static_cast<const Log*>(user)->warn(message); }
 
@@ -71,19 +65,10 @@ Status in_stage(std::string_view stage, Status status) {
 
 Status Pipeline::check_pass() const {
   const std::string& pass = args_.pass;
-  if (pass.empty()) return {};
-  if (pass == "analyse" || pass == "incorporate" || pass == "type") {
-    return fail(Code::kArg, "Stage ", pass,
-                " is skipped, it can not be used as stop: NNEF models "
-                "have their types from the start");
-  }
-  const bool stage = std::find(kStages.begin(), kStages.end(), pass) != kStages.end();
-  if (stage) return {};
-  const auto& transforms = args_.transforms;
-  if (std::find(transforms.begin(), transforms.end(), pass) != transforms.end()) return {};
-  std::string names;
-  for (const char* name : kStages) names += str_cat(names.empty() ? "" : ", ", name);
-  return fail(Code::kArg, "--pass ", pass, ": no such stage").hint(str_cat("Stages: ", names));
+  if (pass != "analyse" && pass != "incorporate" && pass != "type") return {};
+  return fail(Code::kArg, "Stage ", pass,
+              " is skipped, it can not be used as stop: NNEF models "
+              "have their types from the start");
 }
 
 Result<Graph> Pipeline::load_with(
@@ -144,9 +129,32 @@ Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_sh
                                       .hint(str_cat("The model's inputs are ", names))));
       continue;
     }
+    if (spec.has_values) {
+      const auto value = spec_tensor(spec);
+      if (!value.ok()) {
+        return fail(Code::kArg, "ShapeError/OutOfBounds: --input ", text, ": ",
+                    value.error().message);
+      }
+    }
     std::vector<Dim> shape;
     RILL_TRY(shape_from_spec(graph, index, spec, &shape));
     by_name[graph.input_name(index)] = std::move(shape);
+  }
+  for (const std::string& text : args_.override_facts) {
+    // Where the type stays, what reads the shape is read anew with it.
+    RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+      const Fact& fact = graph.fact(graph.inputs[i]);
+      if (graph.input_name(i) != spec.name || spec.dtype.value_or(fact.dtype) != fact.dtype) {
+        continue;
+      }
+      std::vector<Dim> shape;
+      for (size_t axis = 0; axis < spec.shape.size(); ++axis) {
+        const Dim old = axis < fact.shape.size() ? fact.shape[axis] : Dim(1);
+        shape.push_back(spec.shape[axis].value_or(old));
+      }
+      by_name[spec.name] = std::move(shape);
+    }
   }
   std::vector<std::pair<std::string, std::vector<Dim>>> out(by_name.begin(), by_name.end());
   return out;
@@ -167,7 +175,7 @@ Status Pipeline::load() {
         .hint("rill loads NNEF archives, as torch_to_nnef writes them");
   }
   RILL_ASSIGN(model_->graph, load_with({}));
-  if (!args_.input_facts.empty() || !args_.fact_bundles.empty()) {
+  if (!args_.input_facts.empty() || !args_.fact_bundles.empty() || !args_.override_facts.empty()) {
     // The names of the inputs are known now: shapes may be given by position.
     RILL_ASSIGN(const auto shapes, input_shapes(model_->graph));
     RILL_ASSIGN(model_->graph, load_with(shapes));
@@ -308,6 +316,12 @@ nnef::SaveOptions save_options(const Args& args) {
   nnef::SaveOptions options;
   options.extended_identifiers = args.extended_identifiers;
   options.extern_all_constants = args.extern_all_constants;
+  options.tract_core = !args.no_tract_core;
+  if (args.flavor == Flavor::kTract) {
+    // Scripts replace tract's version in what they compare.
+    options.declare_tract_core = true;
+    options.writer = tract_version();
+  }
   return options;
 }
 

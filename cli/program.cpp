@@ -16,6 +16,7 @@
 
 #include "cli/args.h"
 #include "cli/commands.h"
+#include "cli/deploy.h"
 #include "cli/readings.h"
 
 namespace rill::cli {
@@ -43,19 +44,23 @@ void start_timeout(double seconds) {
   }).detach();
 }
 
-Status run_subcommand(const Args& args, const Log& log) {
+Status run_subcommand(Args args, const Log& log) {
   if (args.command == Command::kListOps) return list_ops_command();
   if (args.command == Command::kListRuntimes) return list_runtimes_command();
-  const std::string_view runtime = args.runtime;
-  if (!runtime.empty() && runtime != "cpu" && runtime != "default" && runtime != "unoptimized") {
+  if (args.command == Command::kListKnobs) return list_knobs_command();
+  if (args.command == Command::kKernels) return kernels_command();
+  const std::string runtime = args.runtime;
+  if (!runtime.empty() && runtime != "cpu" && runtime != "default" && runtime != "unoptimized" &&
+      runtime != "deploy") {
     return fail(Code::kArg, "Runtime `", args.runtime, "' not found")
-        .hint("rill has cpu and unoptimized");
+        .hint("rill has cpu, unoptimized and deploy");
   }
   std::unique_ptr<Readings> readings;
   if (args.readings) {
     RILL_ASSIGN(readings, Readings::start(args.readings_heartbeat_ms));
   }
-  RILL_ASSIGN(const Model model, make_model(args, log));
+  RILL_ASSIGN(Model model, make_model(args, log));
+  if (runtime == "deploy") RILL_TRY(apply_deployment(&args, log, &model));
   if (readings) readings->event("model ready");
   switch (args.command) {
     case Command::kRun:

@@ -6,6 +6,7 @@
 #include "cli/specs.h"
 #include "cli/transform_fields.h"
 #include "ops/op_table.h"
+#include "transforms/batchify.h"
 #include "transforms/float_precision.h"
 #include "transforms/kv_cache.h"
 #include "transforms/patch.h"
@@ -28,7 +29,8 @@ Status set_symbols(const Work& work) {
   const auto& [spec, args, log, model] = work;
   RILL_TRY(check_fields(spec, {"values"}, log));
   const auto values = spec.fields.find("values");
-  if (values == spec.fields.end() || !values->is_object()) {
+  if (values == spec.fields.end()) return {};
+  if (!values->is_object()) {
     return wrong_field(spec, "values: {\"B\": 1}");
   }
   for (const auto& [symbol, text] : values->items()) {
@@ -90,6 +92,10 @@ Status set_property(const Work& work) {
   const auto value = spec.fields.find("value");
   if (key == spec.fields.end() || !key->is_string() || value == spec.fields.end()) {
     return wrong_field(spec, "key: \"name\", value: \"text\"");
+  }
+  if (*key == "tract.name" && value->is_string()) {
+    model->graph.name = value->get<std::string>();
+    return {};
   }
   Tensor tensor;
   if (value->is_number_integer()) {
@@ -155,6 +161,20 @@ Status patch(const Work& work) {
   return {};
 }
 
+Status batchify(const Work& work) {
+  const TransformSpec& spec = work.spec;
+  RILL_TRY(check_fields(spec, {"symbol", "shared"}, work.log));
+  const nlohmann::json symbol = spec.fields.value("symbol", nlohmann::json());
+  if (!symbol.is_null() && !symbol.is_string()) return wrong_field(spec, "symbol: Some(\"B\")");
+  const std::string name = symbol.is_null() ? "B" : symbol.get<std::string>();
+  std::vector<std::string> shared;
+  if (spec.fields.contains("shared") && !spec.fields["shared"].empty()) {
+    RILL_ASSIGN(shared, names_of(spec, "shared"));
+  }
+  return rewrite_model(
+      work.model, [&](const Graph& graph) { return transforms::with_batch(graph, name, shared); });
+}
+
 Status export_scan_state(const Work& work) {
   RILL_ASSIGN(work.model->graph, transforms::export_scan_state(work.model->graph));
   return {};
@@ -190,6 +210,7 @@ constexpr std::array kTransforms{
     TransformRow{"patch", patch},
     TransformRow{"export_scan_state", export_scan_state},
     TransformRow{"force_scan_external_state", force_scan_external_state},
+    TransformRow{"batchify", batchify},
     TransformRow{"unfold_kv_cache", kv_cache},
     TransformRow{"detect_kv_cache", kv_cache},
     TransformRow{"transformers_detect_all", kv_cache},

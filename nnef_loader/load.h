@@ -43,6 +43,12 @@ struct SaveOptions {
   bool extended_identifiers = false;
   /// Write every constant to a file of its own, however small.
   bool extern_all_constants = false;
+  /// Whether operators of `tract_core` may be written.
+  bool tract_core = true;
+  /// Declare `tract_core` even where nothing needs it, as tract does.
+  bool declare_tract_core = false;
+  /// Who writes, for the property `tract_nnef_ser_version`; rill and its version if empty.
+  std::string writer;
 };
 
 /// Write a model; the form follows `container`. Atomic: a failed write leaves the old file.

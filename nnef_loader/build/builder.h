@@ -22,6 +22,8 @@
 namespace rill::nnef {
 
 inline constexpr std::string_view kGraphFile = "graph.nnef";
+/// The property that names a model whose name is no identifier.
+inline constexpr std::string_view kGraphNameKey = "tract.name";
 
 /// A graph under construction, and the names of its nodes.
 struct Target {

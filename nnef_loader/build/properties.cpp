@@ -74,6 +74,14 @@ void read_properties(const Document& document, const Builder& builder, Graph* gr
     }
     graph->properties[key->value] = std::move(value).value();
   }
+  // What the line of the graph could not hold when it was written.
+  const auto name = graph->properties.find(std::string(kGraphNameKey));
+  if (name == graph->properties.end() || name->second.dtype() != DType::kString ||
+      name->second.volume() != 1) {
+    return;
+  }
+  graph->name = *name->second.data<std::string>();
+  graph->properties.erase(name);
 }
 
 }  // namespace rill::nnef

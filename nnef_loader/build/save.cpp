@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
+#include "nnef_loader/build/builder.h"
 #include "nnef_loader/build/literals.h"
 #include "nnef_loader/build/writer.h"
 #include "nnef_loader/syntax/printer.h"
@@ -41,6 +43,12 @@ Result<std::string> document_text(const Graph& graph, SavedDocument* document) {
   BodyWriter writer(graph, document, true);
   RILL_TRY(writer.write());
   const std::string properties = properties_text(graph, document);
+  const SaveOptions& options = document->options;
+  if (!options.tract_core && document->registries.contains("tract_core")) {
+    return fail(Code::kUnsupported,
+                "the model needs operators of tract_core, which is switched off");
+  }
+  if (options.declare_tract_core && options.tract_core) document->registries.insert("tract_core");
   std::string text = str_cat("version 1.0;\n\n", extensions_text(graph, document));
   for (const auto& [name, fragment] : document->fragments) text += str_cat(fragment, "\n");
   text += str_cat(properties, "\n");
@@ -51,7 +59,9 @@ Result<std::string> document_text(const Graph& graph, SavedDocument* document) {
     }
     return out;
   };
-  text += str_cat("graph ", mangled(graph.name), "(", list(writer.input_names()), ") -> (",
+  const std::string name =
+      options.extended_identifiers ? print_identifier(graph.name) : mangled(graph.name);
+  text += str_cat("graph ", name, "(", list(writer.input_names()), ") -> (",
                   list(writer.output_names()), ") {\n", writer.text(), "}\n");
   return text;
 }
@@ -93,7 +103,12 @@ std::string properties_text(const Graph& graph, SavedDocument* document) {
   const auto add = [&](std::string_view key, std::string_view value) {
     list += str_cat(list.empty() ? "" : ", ", "(", nnef_text(key), ", ", value, ")");
   };
-  for (const auto& [key, value] : graph.properties) {
+  std::map<std::string, Tensor> properties = graph.properties;
+  // A name that the line of the graph cannot hold is kept beside it.
+  if (!document->options.extended_identifiers && mangled(graph.name) != graph.name) {
+    properties.insert_or_assign(std::string(kGraphNameKey), Tensor::scalar(graph.name));
+  }
+  for (const auto& [key, value] : properties) {
     if (key == kWriterKey || key == kFormatKey) continue;
     const auto text = literal_text(value);
     if (!text) continue;
@@ -106,7 +121,8 @@ std::string properties_text(const Graph& graph, SavedDocument* document) {
       document->symbols.insert(names.begin(), names.end());
     }
   }
-  add(kWriterKey, nnef_text(std::string_view("rill " RILL_VERSION)));
+  const std::string& writer = document->options.writer;
+  add(kWriterKey, nnef_text(writer.empty() ? std::string_view("rill " RILL_VERSION) : writer));
   add(kFormatKey, nnef_text(std::string_view("beta1")));
   return str_cat(
       "fragment tract_core_properties(\n) -> (properties: (string, tensor<scalar>)[])\n{",

@@ -1,6 +1,7 @@
 # Command lines of the programs and what they must do, one folder each; see run_case.py.
 
 set(cases
+  batch_is_added
   bench_by_the_clock
   bench_of_streams
   capacity_without_a_clock
@@ -9,6 +10,9 @@ set(cases
   check_streams
   corrupt_gzip
   cost_that_differs
+  deployment_is_shown_with_its_batch
+  deployment_runs_a_row
+  deployment_that_cannot_be_read
   empty_file
   first_output_is_renamed
   folder_that_is_not_there
@@ -22,6 +26,7 @@ set(cases
   inspect_json
   inspect_least_delay
   inspect_max_delay
+  knobs_are_listed
   live_memory
   matrix_products
   missing_file
@@ -43,6 +48,7 @@ set(cases
   shapes_that_do_not_fit
   silent_when_outputs_agree
   stage_is_matched
+  stage_that_is_none
   state_of_a_longer_loop_stays
   state_of_a_loop_is_exported
   streams_side_by_side
@@ -61,6 +67,7 @@ set(cases
   values_beyond_floats
   values_beyond_halves
   values_on_the_command_line
+  values_that_do_not_fit_their_shape
   written_archive_reads_back
   wrong_input_name
   wrong_input_rank

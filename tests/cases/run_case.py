@@ -9,7 +9,8 @@ A case is a folder with
                  head BYTES FROM TO              the first bytes of a file
                  flip OFFSET FROM TO             a file with one byte inverted
                  npz TO NAME:DTYPE:SHAPE ...     arrays of zeros, as in mel:<f4:1,96,40
-    cmd      one command a line; the last one is judged, the others must succeed in silence
+    cmd      one command a line, behind NAME=VALUE for variables that it sees; the last one is
+             judged, the others must succeed in silence
     exit     optional; the exit status, 0 unless given
     stdout   optional; what it prints, nothing unless given
     stderr   the same
@@ -20,6 +21,7 @@ its own for any lines.
 """
 
 import io
+import os
 import pathlib
 import re
 import shlex
@@ -104,9 +106,14 @@ def run_case(binaries, models, case):
             set_up(line)
         commands = list(lines_of(case, "cmd", folders))
         for index, line in enumerate(commands):
-            program, *arguments = shlex.split(line)
+            words = shlex.split(line)
+            seen = dict(os.environ)
+            while re.match(r"[A-Z_]+=", words[0]):
+                name, value = words.pop(0).split("=", 1)
+                seen[name] = value
+            program, *arguments = words
             done = subprocess.run([str(binaries / program), *arguments], capture_output=True,
-                                  text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
+                                  text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, env=seen)
             last = index + 1 == len(commands)
             problems = judge(case, done, out) if last else judge_silent(done)
             if problems:

@@ -1,0 +1,293 @@
+#include "transforms/batchify.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "ops/array/axis_ops.h"
+#include "ops/array/broadcast.h"
+
+namespace rill::transforms {
+namespace {
+
+/// Moves the axes that attributes speak of behind a new first one. Whether that was right is told by
+/// the axes that the op then carries through.
+class Shift final : public FieldVisitor {
+ public:
+  Shift(Dim batch, std::vector<bool> batched)
+      : batch_(std::move(batch)), batched_(std::move(batched)) {}
+
+  void field(const char*, bool&) override {}
+  void field(const char* name, int64_t& value) override {
+    if (std::string_view(name) == "axis" || std::string_view(name) == "bias_axis") ++value;
+  }
+  void field(const char*, float&) override {}
+  void field(const char* name, std::string& value) override {
+    if (std::string_view(name) == "expr") value = batched_expr(value);
+  }
+  void field(const char*, DType&) override {}
+  void field(const char*, Dim&) override {}
+  void field(const char* name, std::vector<int64_t>& value) override {
+    const std::string_view key = name;
+    if (key != "axes" && key != "perm" && key != "repeats") return;
+    for (int64_t& axis : value) axis += key == "repeats" ? 0 : 1;
+    if (key == "perm") value.insert(value.begin(), 0);
+    if (key == "repeats") value.insert(value.begin(), 1);
+  }
+  void field(const char* name, std::vector<Dim>& value) override {
+    if (std::string_view(name) == "shape") value.insert(value.begin(), batch_);
+  }
+  void field(const char* name, Pads& value) override {
+    if (std::string_view(name) == "pads") value.insert(value.begin(), {0, 0});
+  }
+  void field(const char*, TensorPtr&) override {}
+
+ private:
+  /// "mk,kn->mn" with a letter of its own in front of what is batched, and of the result.
+  std::string batched_expr(const std::string& expr) const {
+    char letter = 'a';
+    while (expr.find(letter) != std::string::npos && letter < 'z') ++letter;
+    std::string out;
+    size_t operand = 0;
+    bool begins = true;
+    for (size_t i = 0; i < expr.size(); ++i) {
+      const bool result = i >= 2 && expr[i - 1] == '>' && expr[i - 2] == '-';
+      if (begins && operand < batched_.size() && batched_[operand]) out.push_back(letter);
+      if (result) out.push_back(letter);
+      begins = expr[i] == ',';
+      operand += begins ? 1 : 0;
+      out.push_back(expr[i]);
+    }
+    return expr.ends_with("->") ? out + letter : out;
+  }
+
+  Dim batch_;
+  std::vector<bool> batched_;
+};
+
+class Batch {
+ public:
+  Batch(const Graph& graph, std::string_view symbol, std::span<const std::string> shared)
+      : graph_(graph), symbol_(symbol), batch_(Dim::symbol(symbol)), shared_(shared) {}
+
+  Result<Graph> run();
+
+ private:
+  bool is_shared(const std::string& name) const {
+    return std::find(shared_.begin(), shared_.end(), name) != shared_.end();
+  }
+  /// The axis that is the batch already, or -1.
+  int carrier(const Fact& fact) const {
+    for (int axis = 0; axis < fact.rank(); ++axis) {
+      if (fact.dim(axis).mentions(symbol_)) return axis;
+    }
+    return -1;
+  }
+  Status source(int id);
+  Status node(int id);
+  Result<OutletId> input_of(const Node& node, size_t index, int rank);
+  Status check(const Node& node, const Op& op, const std::vector<OutletId>& inputs,
+               const std::vector<OutletId>& outputs) const;
+  Status finish();
+  void shift_property(const char* key, const std::vector<bool>& widened);
+
+  const Graph& graph_;
+  std::string_view symbol_;
+  Dim batch_;
+  std::span<const std::string> shared_;
+  Graph out_;
+  std::vector<std::vector<OutletId>> mapped_;
+  std::vector<OutletId> inputs_;  ///< by node, of sources
+  std::set<int> batched_;         ///< nodes of the old graph that gained the axis
+  bool joins_ = false;            ///< whether some input has the batch already
+};
+
+Status Batch::source(int id) {
+  const Node& node = graph_.node(id);
+  Fact fact = node.outputs[0];
+  const int axis = carrier(fact);
+  const auto own = static_cast<size_t>(id);
+  const auto add = [&] { return out_.add_source(node.name, fact, node.line); };
+  if (is_shared(node.name) || axis == 0) {
+    inputs_[own] = add();
+    mapped_[own] = {inputs_[own]};
+    return {};
+  }
+  if (axis < 0 && joins_ && fact.rank() > 0 && fact.dim(0) == Dim(1)) {
+    fact.shape[0] = batch_;
+    inputs_[own] = add();
+    mapped_[own] = {inputs_[own]};
+    return {};
+  }
+  if (axis < 0) {
+    fact.shape.insert(fact.shape.begin(), batch_);
+    inputs_[own] = add();
+    mapped_[own] = {inputs_[own]};
+    batched_.insert(id);
+    return {};
+  }
+  const Dim extent = fact.dim(axis);
+  fact.shape.erase(fact.shape.begin() + axis);
+  fact.shape.insert(fact.shape.begin(), extent);
+  inputs_[own] = add();
+  std::vector<int64_t> perm;
+  for (int i = 1; i < fact.rank(); ++i) perm.push_back(i);
+  perm.insert(perm.begin() + axis, 0);
+  RILL_ASSIGN(mapped_[own], out_.add(str_cat(node.name, ".batchify.move"),
+                                     std::make_shared<ops::Transpose>(perm), {inputs_[own]}));
+  return {};
+}
+
+/// An input as the batched op reads it: with an axis in front where ranks must agree, which is as long
+/// as the batch where extents must.
+Result<OutletId> Batch::input_of(const Node& node, size_t index, int rank) {
+  const OutletId old = node.inputs[index];
+  OutletId wire = mapped_[static_cast<size_t>(old.node)][static_cast<size_t>(old.slot)];
+  if (batched_.contains(old.node) || node.op->name() == "EinSum") return wire;
+  if (graph_.fact(old).rank() != rank) return wire;
+  RILL_ASSIGN(auto added, out_.add_folded(str_cat(node.name, ".batchify.rank.", index),
+                                          std::make_shared<ops::AddAxis>(0), {wire}));
+  wire = added[0];
+  if (node.op->name() != "Concat") return wire;
+  std::vector<Dim> shape = out_.fact(wire).shape;
+  shape[0] = batch_;
+  RILL_ASSIGN(added, out_.add(str_cat(node.name, ".batchify.broadcast.", index),
+                              std::make_shared<ops::Broadcast>(shape), {wire}));
+  return added[0];
+}
+
+/// Whether the first axis goes through, from what is batched to all results.
+Status Batch::check(const Node& node, const Op& op, const std::vector<OutletId>& inputs,
+                    const std::vector<OutletId>& outputs) const {
+  Facts in;
+  Facts out;
+  for (const OutletId input : inputs) in.push_back(out_.fact(input));
+  for (const OutletId output : outputs) out.push_back(out_.fact(output));
+  for (const AxisTrack& track : op.axes(in, out)) {
+    bool through =
+        std::all_of(track.out.begin(), track.out.end(), [](int axis) { return axis == 0; });
+    for (size_t i = 0; i < inputs.size() && through; ++i) {
+      if (batched_.contains(node.inputs[i].node)) through = track.in[i] == 0;
+    }
+    if (through) return {};
+  }
+  return fail(Code::kUnsupported,
+              "Giving it a batch axis: it does not carry an extra leading axis "
+              "through, so that the batch would be mixed")
+      .in_node(node.name, node.op->name())
+      .hint("Export the model with a batch axis");
+}
+
+Status Batch::node(int id) {
+  const Node& node = graph_.node(id);
+  const auto own = static_cast<size_t>(id);
+  if (node.op->as<Source>()) return source(id);
+  if (const auto* constant = node.op->as<Const>()) {
+    mapped_[own] = {out_.add_const(node.name, constant->value, node.line)};
+    return {};
+  }
+  std::vector<bool> batched;
+  int rank = 0;
+  for (const OutletId input : node.inputs) {
+    batched.push_back(batched_.contains(input.node));
+    if (batched.back()) rank = std::max(rank, graph_.fact(input).rank());
+  }
+  const bool any = std::find(batched.begin(), batched.end(), true) != batched.end();
+  std::vector<OutletId> inputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const OutletId old = node.inputs[i];
+    OutletId wire = mapped_[static_cast<size_t>(old.node)][static_cast<size_t>(old.slot)];
+    if (any) {
+      RILL_ASSIGN(wire, input_of(node, i, rank));
+    }
+    inputs.push_back(wire);
+  }
+  OpPtr op = node.op;
+  if (any) {
+    if (op->nested() != nullptr) return check(node, *op, {}, {});
+    const std::shared_ptr<Op> shifted = op->clone();
+    Shift shift(batch_, batched);
+    shifted->fields(shift);
+    op = shifted;
+  }
+  RILL_ASSIGN(mapped_[own], out_.add_folded(node.name, op, inputs, node.line));
+  if (!any) return {};
+  batched_.insert(id);
+  return check(node, *op, inputs, mapped_[own]);
+}
+
+void Batch::shift_property(const char* key, const std::vector<bool>& widened) {
+  const auto it = out_.properties.find(key);
+  if (it == out_.properties.end() || it->second.dtype() != DType::kI64) return;
+  std::vector<int64_t> axes(it->second.values<int64_t>().begin(),
+                            it->second.values<int64_t>().end());
+  for (size_t i = 0; i < std::min(axes.size(), widened.size()); ++i) {
+    if (widened[i] && axes[i] >= 0) ++axes[i];
+  }
+  auto tensor = Tensor::of<int64_t>(DType::kI64, it->second.shape(), axes);
+  if (tensor.ok()) it->second = std::move(tensor).value();
+}
+
+Status Batch::finish() {
+  out_.inputs.clear();
+  std::vector<bool> widened;
+  for (const OutletId input : graph_.inputs) {
+    out_.inputs.push_back(inputs_[static_cast<size_t>(input.node)]);
+    widened.push_back(batched_.contains(input.node));
+  }
+  shift_property("pulse.input_axes", widened);
+  widened.clear();
+  bool carried = false;
+  for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+    const OutletId old = graph_.outputs[i];
+    OutletId wire = mapped_[static_cast<size_t>(old.node)][static_cast<size_t>(old.slot)];
+    widened.push_back(batched_.contains(old.node));
+    const int axis = carrier(out_.fact(wire));
+    if (axis > 0) {
+      std::vector<int64_t> perm{axis};
+      for (int k = 0; k < out_.fact(wire).rank(); ++k) {
+        if (k != axis) perm.push_back(k);
+      }
+      RILL_ASSIGN(const auto moved, out_.add(str_cat("batchify.move.output.", i),
+                                             std::make_shared<ops::Transpose>(perm), {wire}));
+      wire = moved[0];
+    }
+    carried |= axis >= 0;
+    out_.add_output(graph_.output_names[i], wire);
+  }
+  shift_property("pulse.output_axes", widened);
+  if (carried) return {};
+  return fail(Code::kArg, "No output carries the batch axis ", symbol_);
+}
+
+Result<Graph> Batch::run() {
+  out_.name = graph_.name;
+  out_.scope = graph_.scope;
+  out_.scope.declare(symbol_);
+  out_.properties = graph_.properties;
+  mapped_.resize(graph_.nodes.size());
+  inputs_.resize(graph_.nodes.size());
+  for (const std::string& name : shared_) {
+    const bool there = std::any_of(graph_.inputs.begin(), graph_.inputs.end(), [&](OutletId input) {
+      return graph_.node(input.node).name == name;
+    });
+    if (!there) {
+      return fail(Code::kArg, name, " is listed as a shared input but is not a model input");
+    }
+  }
+  for (const OutletId input : graph_.inputs) {
+    joins_ |= !is_shared(graph_.node(input.node).name) && carrier(graph_.fact(input)) >= 0;
+  }
+  for (size_t id = 0; id < graph_.nodes.size(); ++id) RILL_TRY(node(static_cast<int>(id)));
+  RILL_TRY(finish());
+  return out_.compacted();
+}
+
+}  // namespace
+
+Result<Graph> with_batch(const Graph& graph, std::string_view symbol,
+                         std::span<const std::string> shared) {
+  return Batch(graph, symbol, shared).run();
+}
+
+}  // namespace rill::transforms

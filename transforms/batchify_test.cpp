@@ -1,0 +1,66 @@
+#include "transforms/batchify.h"
+
+#include "core/optim/optim.h"
+#include "ops/math/test_support.h"
+
+namespace rill::transforms {
+namespace {
+
+using ops::test::f32;
+using ops::test::graph_of;
+using ops::test::random_f32;
+using ops::test::run;
+
+Graph projection() {
+  return graph_of({{"x", "T, 4"}, {"scale", "1, 3"}},
+                  "w = [[1.0, 0.5, -0.25], [0.0, 1.0, 0.5], [-0.5, 0.25, 1.0], [0.75, -1.0, 0.25]];"
+                  "p = matmul(x, w); b = p + [[0.5, -0.25, 1.0]]; s = b * scale; a = tanh(s);"
+                  "e = pad(a, padding = [(1, 0), (0, 0)]); c = slice(e, axes = [0], begin = [1],"
+                  " end = [0]); t = transpose(c, axes = [1, 0]); u = softmax(t, axes = [0]);"
+                  "y = sum_reduce(u * t, axes = [0]);");
+}
+
+/// The rows of a batch are those of the model run for each alone.
+TEST(Batchify, EveryRowIsThatOfTheModelAlone) {
+  const std::vector<std::string> shared{"scale"};
+  const auto batched = with_batch(projection(), "B", shared);
+  ASSERT_TRUE(batched.ok()) << batched.error().to_string();
+  EXPECT_EQ(batched->fact(batched->inputs[0]).to_string(), "B,T,4,F32");
+  EXPECT_EQ(batched->fact(batched->inputs[1]).to_string(), "1,3,F32");
+  EXPECT_EQ(batched->fact(batched->outputs[0]).to_string(), "B,1,T,F32");
+  const Tensor x = random_f32(1, {2, 5, 4});
+  const Tensor scale = random_f32(2, {1, 3});
+  const auto both = run(*batched, {x, scale});
+  ASSERT_TRUE(both.ok()) << both.error().to_string();
+  for (int row = 0; row < 2; ++row) {
+    const std::vector<float> part(x.data<float>() + row * 20, x.data<float>() + row * 20 + 20);
+    const auto alone = run(projection(), {f32({5, 4}, part), scale});
+    ASSERT_TRUE(alone.ok());
+    const std::vector<float> got((*both)[0].data<float>() + row * 5,
+                                 (*both)[0].data<float>() + row * 5 + 5);
+    ops::test::expect_near(f32({1, 5}, got), (*alone)[0], 1e-6, 1e-6);
+  }
+}
+
+TEST(Batchify, ABatchThatLiesInsideMovesToTheFront) {
+  const Graph inside = graph_of({{"x", "T, B, 4"}}, "y = sum_reduce(x * 2.0, axes = [2]);");
+  const auto batched = with_batch(inside, "B", {});
+  ASSERT_TRUE(batched.ok()) << batched.error().to_string();
+  EXPECT_EQ(batched->fact(batched->inputs[0]).to_string(), "B,T,4,F32");
+  EXPECT_EQ(batched->fact(batched->outputs[0]).to_string(), "B,T,1,F32");
+  const auto out = run(*batched, {f32({2, 1, 4}, {1, 2, 3, 4, 5, 6, 7, 8})});
+  ASSERT_TRUE(out.ok()) << out.error().to_string();
+  ops::test::expect_same((*out)[0], f32({2, 1, 1}, {20, 52}));
+}
+
+TEST(Batchify, OperatorsThatWouldMixTheBatchAreNamed) {
+  const Graph conv = graph_of({{"x", "1, 1, T"}}, "k = [[[1.0, 2.0]]]; y = conv(x, k);");
+  const auto batched = with_batch(conv, "B", {});
+  ASSERT_FALSE(batched.ok());
+  EXPECT_NE(batched.error().to_string().find("Conv"), std::string::npos);
+  const std::vector<std::string> nothing{"z"};
+  EXPECT_EQ(with_batch(conv, "B", nothing).status().code(), Code::kArg);
+}
+
+}  // namespace
+}  // namespace rill::transforms
