@@ -162,6 +162,7 @@ void Session::advance_rings() noexcept {
 
 void Session::announce_end(int64_t frames) noexcept {
   clock_.end = frames;
+  told_ = clock_.tick;
   if (!bindings_.empty()) bindings_[0].second = frames;
 }
 
@@ -215,6 +216,7 @@ void Session::copy_state(const Session& other) noexcept {
         state_ + plan_->buffers[ring.buffer].offset + ring_frame_[i] * ring.row_bytes;
   }
   clock_ = other.clock_;
+  told_ = other.told_;
   if (!bindings_.empty()) bindings_[0].second = other.bindings_[0].second;
 }
 
@@ -248,6 +250,8 @@ int64_t Session::steps_left() const noexcept {
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const PlanStream& stream = plan_->outputs[i].stream;
     if (stream.axis < 0 && plan_->stream_pulse > 0) {
+      // What is known at the end is made by a step that knows it.
+      if (told_ == clock_.tick) needed = std::max<int64_t>(needed, 1);
       const int64_t known = stream.length.eval(bindings_).value_or(0);
       needed = std::max(needed,
                         steps(known - clock_.position(plan_->stream_pulse), plan_->stream_pulse));

@@ -95,6 +95,7 @@ class Session {
   std::vector<std::byte*> base_;
   std::vector<std::byte*> own_input_;
   std::vector<std::byte*> own_output_;
+  int64_t told_ = -1;                ///< the tick in which the end was announced
   std::vector<int64_t> ring_frame_;  ///< where each ring's window begins
   Bindings bindings_;                ///< the stream symbol, once the end is announced
   StreamClock clock_;

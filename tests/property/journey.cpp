@@ -41,7 +41,8 @@ class Journey {
     }
     Status finished = lane().feed->finish();
     if (!finished.ok()) return finished.error().to_string();
-    for (int i = 0; i < 50; ++i) act();
+    // What is known at the end stays in the session that ran the last step.
+    for (int i = 0; i < 50 && !known_at_the_end(); ++i) act();
     // An output that gives nothing may wait for another one to be pulled.
     for (int64_t given = 1; given > 0;) {
       given = 0;
@@ -50,9 +51,9 @@ class Journey {
     if (!problem_.empty()) return problem_;
     for (size_t i = 0; i < want.size(); ++i) {
       const PlanStream& stream = lane().run.session().plan().outputs[i].stream;
-      if (stream.axis < 0) continue;
-      const Tensor got = stacked(i, want[i]);
-      const std::string text = difference(got, want[i], tolerance_);
+      if (stream.axis < 0 && !known_at_the_end()) continue;
+      const std::string text =
+          difference(stream.axis < 0 ? value(i) : stacked(i, want[i]), want[i], tolerance_);
       if (!text.empty()) return str_cat("output ", i, ": ", text);
     }
     ++tally_->compared;
@@ -78,6 +79,20 @@ class Journey {
       if (session.plan().inputs[i].stream.axis >= 0) continue;
       copy_view(inputs_[i].view(), session.input(i));
     }
+  }
+
+  bool known_at_the_end() {
+    const auto& outputs = lane().run.session().plan().outputs;
+    return std::any_of(outputs.begin(), outputs.end(), [](const PlanIo& io) {
+      return io.stream.axis < 0 && io.stream.length.valid();
+    });
+  }
+
+  Tensor value(size_t i) {
+    const PlanIo& io = lane().run.session().plan().outputs[i];
+    Tensor out = std::move(Tensor::zeros(io.dtype, io.shape, io.q)).value();
+    copy_view(lane().run.session().output(i), out.view());
+    return out;
   }
 
   bool all_pushed() {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "tests/property/journey.h"
 #include "tests/property/pulse_cases.h"
 
 namespace rill::test {
@@ -282,6 +283,8 @@ void expect_known_at_the_end(const std::string& text, std::vector<int64_t> pulse
       EXPECT_EQ(stream_problem(graph, &*reloaded, length), "") << pulse << ", " << length << text;
     }
   }
+  Tally tally;
+  EXPECT_EQ(journey_problem(graph, pulses, 7, &tally), "") << text;
 }
 
 TEST(PulseCases, ReductionsAreKnownAtTheEnd) {
