@@ -109,10 +109,13 @@ void print_steps(const Graph& graph, std::span<const WatchedValue> values) {
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
     if (node.op->as<Const>()) continue;
-    fmt::print(stderr, "#{} \"{}\" {}\n", id, node.name, node.op->name());
-    for (const OutletId input : node.inputs) fmt::print(stderr, "  << {}\n", text(input));
+    const std::string label = fmt::format("#{} \"{}\" {}", id, node.name, node.op->name());
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      fmt::print(stderr, "{} {}<< {}\n", label, i, text(node.inputs[i]));
+    }
     for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
-      fmt::print(stderr, "  >> {}\n", text({static_cast<int>(id), static_cast<int>(slot)}));
+      fmt::print(stderr, "{} {}>> {}\n", label, slot,
+                 text({static_cast<int>(id), static_cast<int>(slot)}));
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "ops/array/axis_ops.h"
 #include "ops/array/broadcast.h"
+#include "transforms/moves.h"
 
 namespace rill::transforms {
 namespace {
@@ -280,7 +281,7 @@ Result<Graph> Batch::run() {
   }
   for (size_t id = 0; id < graph_.nodes.size(); ++id) RILL_TRY(node(static_cast<int>(id)));
   RILL_TRY(finish());
-  return out_.compacted();
+  return joins_ ? with_moves_absorbed(out_.compacted()) : out_.compacted();
 }
 
 }  // namespace

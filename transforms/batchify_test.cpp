@@ -53,6 +53,34 @@ TEST(Batchify, ABatchThatLiesInsideMovesToTheFront) {
   ops::test::expect_same((*out)[0], f32({2, 1, 1}, {20, 52}));
 }
 
+/// The moves go into the product, which reads and writes any order of axes.
+TEST(Batchify, MovesOfTheBatchAreAbsorbed) {
+  const Graph inside =
+      graph_of({{"x", "T, B, 4"}},
+               "w = [[[1.0, 0.5, -0.25], [0.0, 1.0, 0.5], [-0.5, 0.25, 1.0], [0.75, -1.0, 0.25]]];"
+               "y = sum_reduce(relu(matmul(x, w)) + 1.0, axes = [2]);");
+  const auto batched = with_batch(inside, "B", {});
+  ASSERT_TRUE(batched.ok()) << batched.error().to_string();
+  for (const Node& node : batched->nodes) EXPECT_NE(node.op->name(), "MoveAxis") << node.name;
+  const Tensor x = random_f32(3, {5, 2, 4});
+  std::vector<float> turned(40);
+  for (int t = 0; t < 5; ++t) {
+    for (int b = 0; b < 2; ++b) {
+      for (int k = 0; k < 4; ++k) {
+        turned[static_cast<size_t>((b * 5 + t) * 4 + k)] = x.data<float>()[(t * 2 + b) * 4 + k];
+      }
+    }
+  }
+  const auto want = run(inside, {x});
+  const auto got = run(*batched, {f32({2, 5, 4}, turned)});
+  ASSERT_TRUE(want.ok() && got.ok());
+  for (int t = 0; t < 5; ++t) {
+    for (int b = 0; b < 2; ++b) {
+      EXPECT_NEAR((*got)[0].data<float>()[b * 5 + t], (*want)[0].data<float>()[t * 2 + b], 1e-6);
+    }
+  }
+}
+
 TEST(Batchify, OperatorsThatWouldMixTheBatchAreNamed) {
   const Graph conv = graph_of({{"x", "1, 1, T"}}, "k = [[[1.0, 2.0]]]; y = conv(x, k);");
   const auto batched = with_batch(conv, "B", {});

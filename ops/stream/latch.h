@@ -37,7 +37,7 @@ struct PulseSplice final : OpBase<PulseSplice> {
   int64_t begin = 0;
   Dim end = 0;
 
-  std::string_view name() const override { return "PulseSplice"; }
+  std::string_view name() const override { return "PulsedSameAxisConcat"; }
   void fields(FieldVisitor& visitor) override;
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;

@@ -32,6 +32,8 @@ set(cases
   missing_file
   missing_reference
   missing_weights
+  mistyped_flag
+  mistyped_subcommand
   not_an_archive
   occupancy_without_sessions
   one_node_is_shown
@@ -51,14 +53,13 @@ set(cases
   stage_that_is_none
   state_of_a_longer_loop_stays
   state_of_a_loop_is_exported
+  steps_are_printed
   streams_side_by_side
   streams_stepped_together
   syntax_error
   truncated_archive
   unbound_symbol
   unexpected_operators
-  mistyped_flag
-  mistyped_subcommand
   unknown_flag
   unknown_input_fact
   unknown_operator
