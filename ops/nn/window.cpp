@@ -123,6 +123,19 @@ std::string window_text(const Window& window, int skip) {
       ", border = \"constant\", padding = ", window.same ? std::string("[]") : nnef_text(padding));
 }
 
+namespace {
+
+/// The number below a limit that an expression is known to be.
+std::optional<int64_t> number_of(const SymbolScope& scope, const Dim& dim, int64_t limit) {
+  if (const auto number = scope.simplify(dim).to_int()) return number;
+  for (int64_t i = 0; i < std::min<int64_t>(limit, 64); ++i) {
+    if (scope.proves_ge(dim, Dim(i)) && scope.proves_ge(Dim(i), dim)) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 bool resolve_same(Window* window, const Fact& input, const SymbolScope* scope) {
   if (!window->same) return false;
   Pads padding;
@@ -134,7 +147,7 @@ bool resolve_same(Window* window, const Fact& input, const SymbolScope* scope) {
       continue;
     }
     const Dim beyond = extent - floor_div(extent, stride) * Dim(stride);
-    const auto rest = scope ? scope->simplify(beyond).to_int() : beyond.to_int();
+    const auto rest = scope ? number_of(*scope, beyond, stride) : beyond.to_int();
     if (stride != 1 && !rest) return false;
     // Any extent with that rest is padded alike.
     padding.push_back(window->pads(i, stride + rest.value_or(0)));

@@ -144,6 +144,28 @@ TEST(PulseCases, Deconvolutions32To36) {
   expect_streams(y(deconv(conv("x", {3, 1, 1, 0, 2}), {2, 2})), {{4}, 2, 1, 4, "2*S"});
 }
 
+// Padding that keeps the size is fixed where it is known how far the length lies beyond whole strides.
+TEST(PulseCases, PaddingThatKeepsTheSizeWithAStride) {
+  const auto same = [](const std::string& x, int64_t kernel, int64_t stride) {
+    std::string text = conv(x, {kernel, stride});
+    text.replace(text.find("[(0, 0)]"), 8, "[]");
+    return "  y = " + text + ";\n";
+  };
+  expect_streams(document("1, 1, 2*S", same("x", 3, 2)), {{1, 4}, 1, 1, 1, "S"});
+  expect_streams(document("1, 1, 2*S", same("x", 4, 2)), {{1, 4}, 1, 1, 1, "S"});
+  expect_streams(document("1, 1, 2*S", same(slice("x", 1, 0), 3, 2)), {{1, 4}, 1, 1, 1, "S"});
+  expect_streams(document("1, 1, 3*S", same(slice("x", 1, 0), 6, 3)), {{2}, 1, 1, 1, "S"});
+  std::string even = document("1, 1, S", same("x", 3, 2));
+  expect_refused(even, 4, "y", "--assert 'S == 2 * (S / 2)'");
+  even.insert(even.find("graph network"), "extension tract_assert S == 2 * (S / 2);\n");
+  const Graph graph = loaded(even);
+  auto streamed = StreamedRun::make(graph, 4);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  for (int64_t length = 2; length <= 20; length += 2) {
+    EXPECT_EQ(stream_problem(graph, &*streamed, length), "") << length;
+  }
+}
+
 TEST(PulseCases, UNet37) {
   const std::string text =
       document("1, 1, 2*S", "  d = " + conv("x", {4, 2, 1, 1, 1}) + ";\n  y = x + " +
