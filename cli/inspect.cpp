@@ -348,6 +348,10 @@ void Inspection::print_text() const {
   for (const PlanIo& io : plan.outputs) io_bytes += io.bytes;
   fmt::print("\nper session: state {} bytes, arena {} bytes, inputs and outputs {} bytes\n",
              plan.state_bytes, plan.arena_bytes, io_bytes);
+  if (plan.longest < INT64_MAX) {
+    fmt::print("streams of {} {} at most, by the tables of the model or what is asserted\n",
+               plan.longest, plan.stream_symbol);
+  }
   if (!plan.late_end) {
     fmt::print("the end must be told with the last frames: pushes hold back a full pulse\n");
   }
@@ -403,6 +407,7 @@ std::string Inspection::json() const {
   for (const auto& [name, bytes] : other_states_) out["other_states"][name] = bytes;
   out["memory"] = {{"state_bytes", plan.state_bytes}, {"arena_bytes", plan.arena_bytes}};
   out["end_told_with_last_frames"] = !plan.late_end;
+  out["longest"] = plan.longest < INT64_MAX ? Json(plan.longest) : Json(nullptr);
   if (!model_.choices.empty()) {
     out["choices"] = Json::array();
     for (const PulseChoice& choice : model_.choices) {

@@ -25,6 +25,7 @@ set(cases
   input_node_cuts
   inspect_json
   inspect_least_delay
+  inspect_longest
   inspect_max_delay
   knobs_are_listed
   live_memory
