@@ -227,7 +227,13 @@ std::optional<std::string> wrong_value(const Args& args) {
                        args.color);
   }
   const bool negative = args.warmup_loops < 0 || args.warmup_ms < 0 || args.max_loops < 1 ||
-                        args.max_ms < 0 || args.timeout_s < 0 || args.threads < 0;
+                        args.max_ms < 0 || args.timeout_s < 0 || args.threads < 0 ||
+                        args.streams < 0 || args.turns < 0 || args.autobatch_sessions < 0 ||
+                        args.readings_heartbeat_ms < 0;
+  for (const double ms : {args.turn_period_ms, args.deadline_ms, args.session_ms}) {
+    if (!(ms >= 0 && ms < 1e12)) return "times are numbers of milliseconds, 0 or more";
+  }
+  if (args.streams > 4096) return "--streams: at most 4096, a thread each";
   if (negative) return "counts and times cannot be negative, and --max-loops is at least 1";
   if (args.command == Command::kCompare) {
     const int references = args.compare_stream + args.compare_twice + !args.compare_stage.empty() +

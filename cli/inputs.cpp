@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/caches.h"
 #include "cli/edits.h"
 #include "cli/symbols.h"
 
@@ -82,6 +83,14 @@ void bind_batch(const Graph& graph, Bindings* bindings) {
     const Fact& fact = graph.fact(input);
     const auto symbol = fact.rank() > 0 ? fact.dim(0).as_symbol() : std::nullopt;
     if (symbol && !bound(*bindings, *symbol)) bindings->emplace_back(*symbol, 1);
+  }
+}
+
+/// A cache that begins empty: nothing is past yet.
+void bind_empty(const Fact& fact, Bindings* bindings) {
+  for (const Dim& extent : fact.shape) {
+    const auto symbol = extent.as_symbol();
+    if (symbol && !bound(*bindings, *symbol)) bindings->emplace_back(*symbol, 0);
   }
 }
 
@@ -296,6 +305,11 @@ Result<InputValues> InputSource::resolve(const Graph& graph, size_t turn,
     }
   }
   if (spec_args_->autobatch_sessions > 0) bind_batch(graph, &out.bindings);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i] && is_own_cache(graph, graph.input_name(i))) {
+      bind_empty(graph.fact(graph.inputs[i]), &out.bindings);
+    }
+  }
   for (size_t i = 0; i < values.size(); ++i) {
     const Fact& fact = graph.fact(graph.inputs[i]);
     const std::string& name = graph.input_name(i);

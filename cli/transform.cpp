@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/caches.h"
 #include "cli/edits.h"
 #include "cli/pipeline.h"
 #include "cli/specs.h"
@@ -184,10 +185,26 @@ Status force_scan_external_state(const Work& work) {
   return rewrite_model(work.model, transforms::force_external_state);
 }
 
-/// Caches stay with the caller, so that finding them and unfolding them is one step.
-Status kv_cache(const Work& work) {
-  return rewrite_model(work.model,
-                       [](const Graph& graph) { return transforms::with_unfolded_caches(graph); });
+/// Caches stay with the caller, so that finding them and unfolding them is one step. Found ones begin
+/// empty where no value is given, as if they were inside.
+Status detect_kv_cache(const Work& work) {
+  return rewrite_model(work.model, [](const Graph& graph) -> Result<Graph> {
+    std::vector<std::string> caches;
+    RILL_ASSIGN(Graph out, transforms::with_unfolded_caches(graph, &caches));
+    if (caches.empty()) return out;
+    RILL_ASSIGN(Tensor names, Tensor::of<std::string>(
+                                  DType::kString, {static_cast<int64_t>(caches.size())}, caches));
+    out.properties.insert_or_assign(kCachesProperty, std::move(names));
+    return out;
+  });
+}
+
+Status unfold_kv_cache(const Work& work) {
+  return rewrite_model(work.model, [](const Graph& graph) -> Result<Graph> {
+    RILL_ASSIGN(Graph out, transforms::with_unfolded_caches(graph));
+    out.properties.erase(kCachesProperty);
+    return out;
+  });
 }
 
 /// What tract makes one operator of several here stays as it is, with the same result.
@@ -211,9 +228,9 @@ constexpr std::array kTransforms{
     TransformRow{"export_scan_state", export_scan_state},
     TransformRow{"force_scan_external_state", force_scan_external_state},
     TransformRow{"batchify", batchify},
-    TransformRow{"unfold_kv_cache", kv_cache},
-    TransformRow{"detect_kv_cache", kv_cache},
-    TransformRow{"transformers_detect_all", kv_cache},
+    TransformRow{"unfold_kv_cache", unfold_kv_cache},
+    TransformRow{"detect_kv_cache", detect_kv_cache},
+    TransformRow{"transformers_detect_all", detect_kv_cache},
     TransformRow{"detect_apply_rope", nothing},
     TransformRow{"detect_diag_gather", nothing},
     TransformRow{"detect_scaled_masked_softmax", nothing},

@@ -4,6 +4,8 @@ set(cases
   batch_is_added
   bench_by_the_clock
   bench_of_streams
+  caches_are_unfolded
+  caches_begin_empty
   capacity_without_a_clock
   check_names_the_first_node
   check_of_no_frames
@@ -35,6 +37,7 @@ set(cases
   missing_weights
   mistyped_flag
   mistyped_subcommand
+  negative_number_of_streams
   not_an_archive
   occupancy_without_sessions
   one_node_is_shown
