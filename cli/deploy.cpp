@@ -66,6 +66,12 @@ Status apply_one(const json& item, const Args& args, const Log& log, Model* mode
 Status apply_deployment(Args* args, const Log& log, Model* model) {
   const std::string name = model->graph.name;
   RILL_ASSIGN(const json section, section_of(name));
+  if (!section.value("knobs", json::object()).is_object() ||
+      !section.value("transforms", json::array()).is_array() ||
+      !section.value("runtime", json("cpu")).is_string()) {
+    return fail(Code::kParse, "[", name,
+                "]: expected runtime = \"..\", transforms = [..] and knobs = {..}");
+  }
   const std::string runtime = section.value("runtime", std::string("gpu-or-cpu"));
   if (runtime != "gpu-or-cpu" && runtime != "cpu" && runtime != "default" &&
       runtime != "unoptimized") {

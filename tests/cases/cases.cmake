@@ -13,6 +13,7 @@ set(cases
   corrupt_gzip
   cost_that_differs
   deployment_is_shown_with_its_batch
+  deployment_of_wrong_types
   deployment_runs_a_row
   deployment_that_cannot_be_read
   empty_file
