@@ -16,6 +16,7 @@
 
 #include "cli/args.h"
 #include "cli/commands.h"
+#include "cli/crash.h"
 #include "cli/deploy.h"
 #include "cli/readings.h"
 
@@ -111,6 +112,7 @@ int run(int argc, char** argv, Flavor flavor) {
 
 int run_program(int argc, char** argv, Flavor flavor) {
   flavor = flavor_of(argc > 0 ? argv[0] : "", flavor);
+  tell_of_crashes(flavor);
   // A reader that went away is an error like any other.
   std::signal(SIGPIPE, SIG_IGN);
   std::set_new_handler(flavor == Flavor::kTract ? out_of_memory_tract : out_of_memory_rill);
