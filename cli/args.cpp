@@ -306,6 +306,7 @@ ParsedArgs finish(Parser* parser) {
     args.command_name = kCommands[i].name;
   }
   if (args.pass == "optimize") args.optimize = true;
+  if (!args.profile_html.empty() || !args.profile_trace.empty()) args.profile = true;
   for (const std::string& bundle : args.legacy_bundles) {
     args.fact_bundles.push_back(bundle);
     args.input_bundles.push_back(bundle);

@@ -109,6 +109,8 @@ struct Args {
   std::string nnef_graph;
   bool nnef_deterministic = false;
   bool profile = false;
+  std::string profile_html;
+  std::string profile_trace;
   bool cost = false;
   bool info = false;
   bool summary = false;

@@ -12,6 +12,7 @@
 #include "cli/exec.h"
 #include "cli/json.h"
 #include "cli/op_counts.h"
+#include "cli/profile_page.h"
 #include "cli/reports.h"
 #include "nnef_loader/archive/archive.h"
 
@@ -92,6 +93,18 @@ Status check_values(const Args& args, const Log& log, const Model& model) {
   return run_command(args, log, model);
 }
 
+Status write_profiles(const Args& args, const Graph& graph, const Notes& notes) {
+  if (!args.profile_html.empty()) {
+    const std::string page = profile_page(args.model, graph, notes);
+    RILL_TRY(nnef::write_file(args.profile_html, std::as_bytes(std::span(page))));
+  }
+  if (!args.profile_trace.empty()) {
+    const std::string trace = profile_trace(graph, notes);
+    RILL_TRY(nnef::write_file(args.profile_trace, std::as_bytes(std::span(trace))));
+  }
+  return {};
+}
+
 /// The body of a loop, inside of that of another where several are named.
 Result<Graph> inner_graph(const Args& args, Graph graph) {
   for (const std::string& name : args.inner) {
@@ -107,13 +120,15 @@ Result<Graph> inner_graph(const Args& args, Graph graph) {
 
 Status take_notes(const Args& args, const Log& log, const Shown& shown, Notes* notes) {
   notes->nodes.resize(shown.graph.nodes.size());
-  if (args.cost || args.summary || args.audit_json || !args.assert_cost.empty()) {
+  const bool page = !args.profile_html.empty();
+  if (args.cost || args.summary || args.audit_json || page || !args.assert_cost.empty()) {
     note_costs(shown.graph, notes);
     notes->cost = args.cost;
     RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
     bind_costs(source.settings(), notes);
   }
-  if (args.tmp_mem_usage) note_memory(shown.graph, notes);
+  if (args.tmp_mem_usage || page) note_memory(shown.graph, notes);
+  notes->memory = args.tmp_mem_usage;
   if (!args.profile) return {};
   if (!optimizes(args)) log.warn("Profiling a non-optimized model. Use -O or a runtime.");
   return profile(args, shown.graph, shown.inputs, notes);
@@ -153,6 +168,7 @@ Status dump_command(const Args& args, const Log& log, const Model& model) {
   Notes notes;
   RILL_TRY(take_notes(args, log, shown, &notes));
   RILL_TRY(write_files(args, model.graph));
+  RILL_TRY(write_profiles(args, shown.graph, notes));
   if (!args.assert_cost.empty()) RILL_TRY(check_cost(args.assert_cost, shown.graph, notes));
   if (args.summary) {
     fmt::print("{}", graph_summary(shown.graph, notes));

@@ -104,7 +104,10 @@ std::string notes_json(const Graph& graph, const Notes& notes) {
                   if (note.seconds) {
                     node["secs_per_iter"] = *note.seconds;
                     node["secs_min"] = *note.min_seconds;
+                    node["secs_median"] = *note.median_seconds;
+                    node["secs_p99"] = *note.p99_seconds;
                     node["secs_max"] = *note.max_seconds;
+                    node["calls_per_iter"] = note.calls;
                   }
                   out["nodes"].push_back(std::move(node));
                 });

@@ -21,8 +21,18 @@ struct NodeNotes {
   std::optional<double> seconds;  ///< per run, all turns of a loop together, its body left out
   std::optional<double> min_seconds;
   std::optional<double> max_seconds;
+  std::optional<double> median_seconds;
+  std::optional<double> p99_seconds;
+  int64_t calls = 1;              ///< per run: the turns of the loops around
   std::optional<Dim> live_bytes;  ///< of all wires but constants while the node runs
   std::vector<NodeNotes> body;    ///< of a loop, by node of its body
+};
+
+/// A node's turn in a run: when it began, after the run did, and how long it took.
+struct Span {
+  int node = -1;
+  int64_t begin_ns = 0;
+  int64_t ns = 0;
 };
 
 /// What is told beside a graph.
@@ -33,6 +43,7 @@ struct Notes {
   bool memory = false;
   int64_t iterations = 0;
   double seconds_per_run = 0;
+  std::vector<Span> timeline;  ///< of the fastest run
 
   /// The notes of a node; empty ones where nothing is known.
   static const NodeNotes& of(const std::vector<NodeNotes>& nodes, int id);

@@ -30,37 +30,64 @@ Result<std::vector<Tensor>> one_pulse(const Plan& plan, std::span<const Tensor> 
   return out;
 }
 
+// Of more runs than these, the first ones tell the median.
+constexpr size_t kMostSamples = 20000;
+
+double at_rank(std::vector<double>* sorted, double quantile) {
+  const auto rank = static_cast<size_t>(quantile * static_cast<double>(sorted->size()));
+  return (*sorted)[std::min(rank, sorted->size() - 1)];
+}
+
 /// Times of every node over many runs, in nanoseconds.
 class Times {
  public:
-  explicit Times(size_t nodes) : total_(nodes), low_(nodes, INT64_MAX), high_(nodes), now_(nodes) {}
+  explicit Times(size_t nodes) : total_(nodes), now_(nodes), samples_(nodes) {}
 
   void run(Session* session) {
     std::fill(now_.begin(), now_.end(), 0);
+    spans_.clear();
+    const Clock::time_point start = Clock::now();
     session->step_timed([&](int node, int64_t ns) {
-      if (node >= 0) now_[static_cast<size_t>(node)] += ns;
+      if (node < 0) return;
+      now_[static_cast<size_t>(node)] += ns;
+      const std::chrono::duration<double, std::nano> after = Clock::now() - start;
+      spans_.push_back({node, std::max<int64_t>(0, static_cast<int64_t>(after.count()) - ns), ns});
     });
+    const double entire = ms_since(start);
+    if (fastest_.empty() || entire < fastest_ms_) {
+      fastest_ms_ = entire;
+      fastest_ = spans_;
+    }
     for (size_t i = 0; i < now_.size(); ++i) {
       total_[i] += now_[i];
-      low_[i] = std::min(low_[i], now_[i]);
-      high_[i] = std::max(high_[i], now_[i]);
+      if (samples_[i].size() < kMostSamples) samples_[i].push_back(static_cast<double>(now_[i]));
     }
     ++runs_;
   }
   int64_t runs() const { return runs_; }
+  const std::vector<Span>& fastest() const { return fastest_; }
   /// Write down what was found, times `turns`.
-  void note(double turns, std::vector<NodeNotes>* nodes) const {
+  void note(double turns, std::vector<NodeNotes>* nodes) {
     for (size_t i = 0; i < std::min(total_.size(), nodes->size()); ++i) {
       if (total_[i] == 0) continue;
       const double scale = turns * 1e-9;
-      (*nodes)[i].seconds = static_cast<double>(total_[i]) / static_cast<double>(runs_) * scale;
-      (*nodes)[i].min_seconds = static_cast<double>(low_[i]) * scale;
-      (*nodes)[i].max_seconds = static_cast<double>(high_[i]) * scale;
+      std::vector<double>& sorted = samples_[i];
+      std::sort(sorted.begin(), sorted.end());
+      NodeNotes& node = (*nodes)[i];
+      node.seconds = static_cast<double>(total_[i]) / static_cast<double>(runs_) * scale;
+      node.min_seconds = sorted.front() * scale;
+      node.median_seconds = at_rank(&sorted, 0.5) * scale;
+      node.p99_seconds = at_rank(&sorted, 0.99) * scale;
+      node.max_seconds = sorted.back() * scale;
+      node.calls = static_cast<int64_t>(turns);
     }
   }
 
  private:
-  std::vector<int64_t> total_, low_, high_, now_;
+  std::vector<int64_t> total_, now_;
+  std::vector<std::vector<double>> samples_;  ///< by node
+  std::vector<Span> spans_, fastest_;
+  double fastest_ms_ = 0;
   int64_t runs_ = 0;
 };
 
@@ -85,9 +112,10 @@ void profile_body(const Graph& graph, const Node& node, NodeNotes* notes) {
   const double scale = sum > *notes->seconds ? *notes->seconds / sum : 1;
   for (NodeNotes& each : notes->body) {
     if (!each.seconds) continue;
-    *each.seconds *= scale;
-    *each.min_seconds *= scale;
-    *each.max_seconds *= scale;
+    for (auto* seconds : {&each.seconds, &each.min_seconds, &each.median_seconds, &each.p99_seconds,
+                          &each.max_seconds}) {
+      **seconds *= scale;
+    }
   }
   notes->seconds = std::max(0.0, *notes->seconds - sum * scale);
 }
@@ -122,6 +150,7 @@ Status profile(const Args& args, const Graph& graph, const InputValues& inputs, 
   notes->seconds_per_run = entire_ms / static_cast<double>(times.runs()) * 1e-3;
   notes->nodes.resize(graph.nodes.size());
   times.note(1, &notes->nodes);
+  notes->timeline = times.fastest();
   for (size_t i = 0; !args.folded && i < graph.nodes.size(); ++i) {
     profile_body(graph, graph.nodes[i], &notes->nodes[i]);
   }

@@ -29,6 +29,11 @@ if(TARGET rill_program)
   add_test(NAME exporter
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/exporter/check_io.py"
                    "$<TARGET_FILE:rill_tract_program>")
+  # Pages of profiles in a browser; skipped where there is none.
+  add_test(NAME profile_page
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/profile/page.py"
+                   "$<TARGET_FILE:rill_program>" "${models}")
+  set_tests_properties(profile_page PROPERTIES LABELS peers SKIP_RETURN_CODE 77)
   # Written archives in the other engine; skipped where it is not installed.
   add_test(NAME tract_reads_written
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tract/written.py"

@@ -65,6 +65,7 @@ set(cases
   truncated_archive
   unbound_symbol
   unexpected_operators
+  profile_files
   unknown_flag
   unknown_input_fact
   unknown_operator

@@ -1,0 +1,115 @@
+#include "cli/profile_page.h"
+
+#include <nlohmann/json.hpp>
+
+#include "cli/dump_text.h"
+#include "cli/profile_page_html.h"
+#include "kernels/cpu.h"
+
+namespace rill::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Names of loops around a node, then its own.
+std::string full_name(const Graph& graph, std::span<const int> scope, const std::string& name) {
+  std::string out;
+  const Graph* around = &graph;
+  for (const int loop : scope) {
+    out += around->node(loop).name + " / ";
+    around = around->node(loop).op->nested();
+  }
+  return out + name;
+}
+
+int64_t count_of(const NodeNotes& node, std::string_view kind) {
+  int64_t sum = 0;
+  for (const auto& [name, count] : node.cost) {
+    if (name.starts_with(kind)) sum += count.to_int().value_or(0);
+  }
+  return sum;
+}
+
+Json nodes_of(const Graph& graph, const Notes& notes) {
+  Json out = Json::array();
+  for_each_note(graph, notes,
+                [&](std::span<const int> scope, const Graph& inner, int id, const NodeNotes& node) {
+                  if (!node.seconds) return;
+                  const Node& of = inner.node(id);
+                  Json row{{"name", full_name(graph, scope, of.name)},
+                           {"op", of.op->name()},
+                           {"mean", *node.seconds},
+                           {"median", *node.median_seconds},
+                           {"p99", *node.p99_seconds},
+                           {"max", *node.max_seconds},
+                           {"calls", node.calls},
+                           {"fma", count_of(node, "FMA")},
+                           {"bytes", count_of(node, "Bytes")}};
+                  if (!of.outputs.empty()) row["fact"] = fact_text(of.outputs[0]);
+                  out.push_back(std::move(row));
+                });
+  return out;
+}
+
+Json timeline_of(const Graph& graph, const Notes& notes) {
+  Json out = Json::array();
+  for (const Span& span : notes.timeline) {
+    if (span.node < 0 || static_cast<size_t>(span.node) >= graph.nodes.size()) continue;
+    const Node& node = graph.node(span.node);
+    Json row{{"name", node.name},
+             {"op", node.op->name()},
+             {"begin_us", static_cast<double>(span.begin_ns) * 1e-3},
+             {"us", static_cast<double>(span.ns) * 1e-3}};
+    const auto& live = Notes::of(notes.nodes, span.node).live_bytes;
+    if (const auto bytes = live ? live->to_int() : std::nullopt) row["live_bytes"] = *bytes;
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+/// A script ends at the first `</`, wherever it stands.
+std::string for_script(std::string text) {
+  for (size_t at = 0; (at = text.find("</", at)) != std::string::npos; at += 3) {
+    text.replace(at, 2, "<\\/");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string profile_page(const std::string& model, const Graph& graph, const Notes& notes) {
+  const Json data{{"model", model},
+                  {"version", RILL_VERSION},
+                  {"tier", kernels::tier_name(kernels::active_tier())},
+                  {"iterations", notes.iterations},
+                  {"secs_per_iter", notes.seconds_per_run},
+                  {"nodes", nodes_of(graph, notes)},
+                  {"timeline", timeline_of(graph, notes)}};
+  constexpr std::string_view kPlace = "/*DATA*/null";
+  std::string page(kProfilePage);
+  page.replace(page.find(kPlace), kPlace.size(), for_script(text_of(data)));
+  return page;
+}
+
+std::string profile_trace(const Graph& graph, const Notes& notes) {
+  Json events = Json::array();
+  events.push_back(
+      {{"name", "process_name"}, {"ph", "M"}, {"pid", 1}, {"args", {{"name", "rill"}}}});
+  for (const Json& span : timeline_of(graph, notes)) {
+    events.push_back({{"name", span["name"]},
+                      {"cat", span["op"]},
+                      {"ph", "X"},
+                      {"ts", span["begin_us"]},
+                      {"dur", span["us"]},
+                      {"pid", 1},
+                      {"tid", 1},
+                      {"args", {{"op", span["op"]}}}});
+  }
+  return text_of({{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}}) + "\n";
+}
+
+}  // namespace rill::cli

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Open pages of profiles in a browser without a window: all parts are drawn, and something is seen.
+
+usage: page.py RILL MODELS [--browser PROGRAM] [--keep FOLDER]
+
+Exit status 77 where there is no Chromium. --keep leaves the pages and pictures there.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+CASES = {"kws_gru": ["--set", "B=1", "--set", "S=100"], "llm_kv": ["--set", "S=16", "--set", "P=0"],
+         "albert_fixed": []}
+WIDTH, HEIGHT = 1280, 1600
+
+
+def browse(browser, page, *options):
+    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000",
+               f"--window-size={WIDTH},{HEIGHT}", *options, page.as_uri()]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+def colours(png):
+    """How many colours a picture has, and its size."""
+    data = png.read_bytes()
+    at, packed, width, height, channels = 8, b"", 0, 0, 4
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + length]
+        if kind == b"IHDR":
+            width, height, _, colour = struct.unpack(">IIBB", body[:10])
+            channels = {2: 3, 6: 4}[colour]
+        if kind == b"IDAT":
+            packed += body
+        at += 12 + length
+    # Filters work along rows: what is unfiltered of each row's first kind is enough to tell variety.
+    rows = zlib.decompress(packed)
+    stride = 1 + width * channels
+    seen = {rows[y * stride + 1 + x * channels:y * stride + 1 + (x + 1) * channels]
+            for y in range(height) for x in range(0, width, 7)}
+    return len(seen), (width, height)
+
+
+def problem(rill, browser, model, options, folder):
+    page, trace, picture = (folder / f"{model.name}{end}" for end in (".html", ".json", ".png"))
+    command = [rill, model / "model.nnef.tgz", *options, "-O", "dump", "-q", "--max-loops", "20",
+               "--profile-html", page, "--profile-trace", trace]
+    subprocess.run([str(word) for word in command], capture_output=True, timeout=120, check=True)
+    spans = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+    data = json.loads(re.search(r"^const data = (.*);$", page.read_text(), re.M).group(1))
+    shown = browse(browser, page, "--dump-dom")
+    nodes = len(data["nodes"])
+    if nodes == 0 or len(spans) != len(data["timeline"]):
+        return f"{nodes} nodes, {len(spans)} spans of {len(data['timeline'])}"
+    rows = shown.split('id="nodes"')[1].split("</table>")[0].count("<tr>") - 1
+    if rows != nodes:
+        return f"{rows} rows for {nodes} nodes"
+    for part in ("flame", "timeline", "memory"):
+        boxes = shown.split(f'id="{part}"')[1].split("</svg>")[0].count("<rect")
+        if boxes < 3:
+            return f"{part} has {boxes} boxes"
+    if re.search(r"\b(NaN|undefined|Infinity)\b", re.sub(r"<script>.*?</script>", "", shown, flags=re.S)):
+        return "a number is not one"
+    browse(browser, page, f"--screenshot={picture}")
+    kinds, size = colours(picture)
+    if size != (WIDTH, HEIGHT) or kinds < 20:
+        return f"a picture of {size} with {kinds} colours"
+    return ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rill")
+    parser.add_argument("models", type=pathlib.Path)
+    parser.add_argument("--browser", default=shutil.which("chromium") or shutil.which("google-chrome"))
+    parser.add_argument("--keep", type=pathlib.Path)
+    options = parser.parse_args()
+    if not options.browser:
+        print("skipped: no Chromium")
+        return 77
+    failed = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.keep or pathlib.Path(scratch)
+        for name, flags in CASES.items():
+            found = problem(options.rill, options.browser, options.models / name, flags, folder)
+            print(f"{name}: {found or 'shown'}")
+            failed += bool(found)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
