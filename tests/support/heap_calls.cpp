@@ -17,10 +17,7 @@ namespace {
 
 // In the program itself, so that reaching it allocates nothing.
 thread_local int64_t calls = 0;
-thread_local int64_t blocks = 0;
 thread_local int64_t requests = 0;
-thread_local int64_t left = -1;  // requests until one is refused
-thread_local bool refuse_all = false;
 
 }  // namespace
 
@@ -47,13 +44,6 @@ const int installed = __sanitizer_install_malloc_and_free_hooks(on_malloc, on_fr
 
 #elif defined(__GLIBC__)
 
-int64_t rill::test::heap_blocks() { return blocks; }
-
-void rill::test::fail_heap_after(int64_t count, bool all) {
-  left = count;
-  refuse_all = all;
-}
-
 extern "C" {
 
 void* __libc_malloc(size_t size);
@@ -65,6 +55,10 @@ void __libc_free(void* pointer);
 }  // extern "C"
 
 namespace {
+
+thread_local int64_t blocks = 0;
+thread_local int64_t left = -1;  // requests until one is refused
+thread_local bool refuse_all = false;
 
 bool refused() {
   ++requests;
@@ -82,6 +76,13 @@ void* counted(void* block) {
 }
 
 }  // namespace
+
+int64_t rill::test::heap_blocks() { return blocks; }
+
+void rill::test::fail_heap_after(int64_t count, bool all) {
+  left = count;
+  refuse_all = all;
+}
 
 extern "C" {
 
