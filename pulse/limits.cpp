@@ -42,36 +42,36 @@ bool of_symbol_alone(const Dim& dim, std::string_view symbol) {
   return dim.mentions(symbol) && dim.eval({{std::string(symbol), 1}}).has_value();
 }
 
-}  // namespace
-
-std::vector<Dim> table_limits(const Graph& graph, std::string_view symbol) {
-  std::vector<Dim> out;
+void add_tables(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   for (const Node& node : graph.nodes) {
-    if (const Graph* nested = node.op->nested()) {
-      const std::vector<Dim> inner = table_limits(*nested, symbol);
-      out.insert(out.end(), inner.begin(), inner.end());
-    }
+    if (const Graph* nested = node.op->nested()) add_tables(*nested, symbol, out);
     const auto* slice = node.op->as<ops::Slice>();
     if (!slice) continue;
     const Dim& rows = graph.fact(node.inputs[0]).dim(static_cast<int>(slice->axis));
     if (rows.mentions(symbol)) continue;
-    out.push_back(slice->begin);
-    out.push_back(rows - slice->end);
+    out->push_back(slice->begin);
+    out->push_back(rows - slice->end);
   }
+}
+
+}  // namespace
+
+std::vector<Dim> asserted_of(const Graph& graph, std::string_view symbol) {
+  std::vector<Dim> out;
+  for (const SymbolScope::Assertion& assertion : graph.scope.assertions()) {
+    out.insert(out.end(), assertion.non_negative.begin(), assertion.non_negative.end());
+  }
+  add_tables(graph, symbol, &out);
+  std::erase_if(out, [&](const Dim& dim) { return !of_symbol_alone(dim, symbol); });
   return out;
 }
 
-std::optional<int64_t> longest_stream(const SymbolScope& scope, std::string_view symbol,
+std::optional<int64_t> longest_stream(std::string_view symbol,
                                       const std::vector<Dim>& non_negative) {
   std::optional<int64_t> longest;
-  const auto take = [&](const Dim& dim) {
-    if (!of_symbol_alone(dim, symbol)) return;
+  for (const Dim& dim : non_negative) {
     const auto last = last_length(dim, symbol);
     if (last) longest = std::min(longest.value_or(*last), *last);
-  };
-  for (const Dim& dim : non_negative) take(dim);
-  for (const SymbolScope::Assertion& assertion : scope.assertions()) {
-    for (const Dim& dim : assertion.non_negative) take(dim);
   }
   return longest;
 }

@@ -7,12 +7,12 @@
 
 namespace rill::pulse {
 
-/// What may not be negative so that slices of tables, by the length of the stream, lie within them.
-std::vector<Dim> table_limits(const Graph& graph, std::string_view symbol);
+/// What may not be negative, of the stream symbol alone: what is asserted, and where slices of tables,
+/// by the length of the stream, lie in them.
+std::vector<Dim> asserted_of(const Graph& graph, std::string_view symbol);
 
-/// The longest stream for which none of these is negative and all assertions on the symbol alone hold;
-/// nothing if there is no such length.
-std::optional<int64_t> longest_stream(const SymbolScope& scope, std::string_view symbol,
+/// The longest stream for which none of these is negative; nothing if there is none.
+std::optional<int64_t> longest_stream(std::string_view symbol,
                                       const std::vector<Dim>& non_negative);
 
 }  // namespace rill::pulse

@@ -337,8 +337,13 @@ void Pulsifier::describe(Report* report) {
   pulsed_.properties.insert_or_assign("pulse.streaming_symbol", texts({options_.symbol}));
   pulsed_.properties.insert_or_assign("rill.pulse.output_lengths", texts(lengths));
   pulsed_.properties.insert_or_assign("rill.pulse.pulse", ints({*options_.pulse.to_int()}));
-  if (const auto longest =
-          longest_stream(whole_.scope, options_.symbol, table_limits(whole_, options_.symbol))) {
+  const std::vector<Dim> asserted = asserted_of(whole_, options_.symbol);
+  if (!asserted.empty()) {
+    std::vector<std::string> told;
+    for (const Dim& dim : asserted) told.push_back(dim.to_string());
+    pulsed_.properties.insert_or_assign("rill.pulse.asserted", texts(told));
+  }
+  if (const auto longest = longest_stream(options_.symbol, asserted)) {
     pulsed_.properties.insert_or_assign("rill.pulse.longest", ints({*longest}));
   }
   if (!own.approximations.empty()) {

@@ -231,6 +231,20 @@ TEST(StreamLength, ThatDoesNotSuitTheModelIsRefusedAndChangesNothing) {
   EXPECT_EQ(bit_difference(streamed.at("clean"), whole.at("clean")), "");
 }
 
+TEST(StreamLength, ThatIsAssertedOtherwiseIsRefused) {
+  const std::string folder = RILL_SOURCE_DIR "/tests/graphs/even_lengths";
+  const Opened stream = open_stream(folder, {{"x", Array::noise({1, 1, 8}, 1)}}, "S", 4);
+  ASSERT_TRUE(stream.session) << rill_last_error();
+  rill_session* session = stream.session.get();
+  EXPECT_EQ(rill_step_partial(session, 2), RILL_E_SHAPE) << "at least 4";
+  EXPECT_NE(std::string(rill_last_error()).find("-4+S"), std::string::npos) << rill_last_error();
+  ASSERT_EQ(rill_step(session), RILL_OK) << rill_last_error();
+  EXPECT_EQ(rill_step_partial(session, 3), RILL_E_SHAPE) << "an odd number";
+  EXPECT_EQ(rill_step_partial(session, 2), RILL_OK) << rill_last_error();
+  ASSERT_EQ(rill_session_reset(session), RILL_OK);
+  EXPECT_EQ(rill_step_partial(session, 0), RILL_OK) << "no frames at all";
+}
+
 // A table of 20 rows, from the third on.
 TEST(StreamLength, OfMoreFramesThanATableHasRowsIsRefused) {
   const std::string folder = RILL_SOURCE_DIR "/tests/graphs/position_table";

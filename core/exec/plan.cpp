@@ -364,6 +364,9 @@ void describe_streams(const Graph& graph, Plan* plan) {
   plan->late_end = late_end.size() == 1 && late_end[0] == 1;
   const auto longest = int_property(graph, "rill.pulse.longest");
   if (longest.size() == 1) plan->longest = longest[0];
+  for (const std::string& text : text_property(graph, "rill.pulse.asserted")) {
+    if (auto dim = parse_dim(text); dim.ok()) plan->asserted.push_back(std::move(dim).value());
+  }
   read_wires(text_property(graph, "rill.pulse.wires"), plan);
   const auto describe = [](PlanIo* io, const std::vector<int64_t>& axes, size_t i) {
     if (i >= axes.size() || axes[i] < 0 || axes[i] >= static_cast<int64_t>(io->shape.size()))

@@ -152,6 +152,7 @@ struct Plan {
   bool late_end = false;
   /// The longest stream that the model is defined for, in the stream symbol: its tables end there.
   int64_t longest = INT64_MAX;
+  std::vector<Dim> asserted;         ///< of a stream of any frames: none of these is negative
   std::array<uint64_t, 2> model{};   ///< fingerprint of the model before it was pulsed
   std::vector<std::string> wires;    ///< wires of the model before it was pulsed that stream
   std::vector<int64_t> wire_delays;  ///< how late each of them is

@@ -167,6 +167,13 @@ void Session::announce_end(int64_t frames) noexcept {
 }
 
 Status Session::check_length(int64_t frames) const {
+  const Bindings length{{plan_->stream_symbol, frames}};
+  for (const Dim& dim : plan_->asserted) {
+    // Nothing comes of no frames, whatever the model says.
+    if (frames == 0 || dim.eval(length).value_or(0) >= 0 || frames > plan_->longest) continue;
+    return fail(Code::kShape, "a stream of ", frames, " frames of ", plan_->stream_symbol,
+                " does not suit the model, for which ", dim, " is not negative");
+  }
   if (frames <= plan_->longest) return {};
   return fail(Code::kShape, "a stream of ", frames, " frames of ", plan_->stream_symbol,
               " does not suit the model: it is defined for ", plan_->longest,
