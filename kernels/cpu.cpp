@@ -8,6 +8,7 @@ namespace {
 
 constexpr Tier kNoLimit = static_cast<Tier>(255);
 std::atomic<Tier> tier_limit{kNoLimit};
+std::atomic<Tier> known_tier{kNoLimit};  // none until it is asked for
 
 struct TierName {
   Tier tier;
@@ -46,7 +47,11 @@ bool supports(Tier cpu, Tier needs) {
 }
 
 Tier active_tier() {
-  static const Tier detected = detected_tier();
+  Tier detected = known_tier.load(std::memory_order_relaxed);
+  if (detected == kNoLimit) {
+    detected = detected_tier();
+    known_tier.store(detected, std::memory_order_relaxed);
+  }
   const Tier limit = tier_limit.load(std::memory_order_relaxed);
   if (limit == kNoLimit) return detected;
   if (supports(detected, limit)) return limit;

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/nonblocking.h"
+
 namespace rill::kernels {
 
 /// A SIMD tier: a set of instructions that a kernel may need, in the order of preference.
@@ -12,8 +14,8 @@ enum class Tier : uint8_t { kScalar, kSse42, kAvx2, kAvx512, kNeon };
 Tier detected_tier();
 
 /// Tell the tier to choose kernels for: the detected one, capped by `set_tier_limit`.
-/// Thread: safe. Real-time: no, call it at prepare.
-Tier active_tier();
+/// Thread: safe. Real-time: yes, but slow: call it at prepare.
+Tier active_tier() RILL_NONBLOCKING;
 
 /// Cap the tier of the kernels that are chosen from now on. A limit above what the CPU has is no
 /// error and has no effect. Thread: safe.
@@ -26,6 +28,6 @@ const char* tier_name(Tier tier);
 bool tier_from_name(const char* name, Tier* tier);
 
 /// Tell whether a CPU whose best tier is `cpu` can run a kernel that needs `needs`.
-bool supports(Tier cpu, Tier needs);
+bool supports(Tier cpu, Tier needs) RILL_NONBLOCKING;
 
 }  // namespace rill::kernels

@@ -15,6 +15,14 @@ foreach(name realtime soak memory)
   rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
             LABELS models)
 endforeach()
+# 100 000 steps of every model: half a minute each of the largest ones.
+rill_test(realtime_steps_test
+          SOURCES realtime_steps_test.cpp support/heap_calls.cpp support/lock_calls.cpp
+                  support/system_calls.cpp
+          DEPENDS rill_test_bundles LABELS models)
+if(TARGET realtime_steps_test)
+  set_tests_properties(realtime_steps_test PROPERTIES TIMEOUT 3600)
+endif()
 
 # The misuse test and the C example are C99, and link what an app in C links.
 add_executable(api_misuse_test api_misuse_test.c)

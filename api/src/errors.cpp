@@ -61,7 +61,9 @@ static_assert(static_cast<int>(Code::kInternal) == RILL_E_INTERNAL);
 
 }  // namespace
 
-rill_status report(const Status& status) {
+RILL_NOT_IN_STEPS_BEGIN
+
+rill_status report(const Status& status) RILL_NONBLOCKING {
   if (status.ok()) return RILL_OK;
   keep(status.error());
   put(last.text, status.error().to_string());
@@ -80,6 +82,8 @@ rill_status refuse(rill_status code, const char* format, ...) {
   put(last.text, last.message);
   return code;
 }
+
+RILL_NOT_IN_STEPS_END
 
 }  // namespace rill::api
 

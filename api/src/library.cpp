@@ -57,13 +57,13 @@ const char* rill_build_info(void) {
   return info.text;
 }
 
-size_t rill_dtype_size(rill_dtype dtype) {
+size_t rill_dtype_size(rill_dtype dtype) RILL_REAL_TIME {
   if (!rill::api::known(dtype) || dtype == RILL_STRING || dtype == RILL_BLOB) return 0;
   if (dtype == RILL_DIM) return sizeof(int64_t);
   return static_cast<size_t>(rill::dtype_size(static_cast<rill::DType>(dtype)));
 }
 
-const char* rill_dtype_name(rill_dtype dtype) {
+const char* rill_dtype_name(rill_dtype dtype) RILL_REAL_TIME {
   if (!rill::api::known(dtype)) return "unknown";
   return rill::dtype_lower_name(static_cast<rill::DType>(dtype)).data();
 }

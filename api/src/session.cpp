@@ -173,7 +173,7 @@ void rill_session_free(rill_session* session) {
   rill_plan_release(plan);
 }
 
-rill_status rill_session_reset(rill_session* session) {
+rill_status rill_session_reset(rill_session* session) RILL_REAL_TIME {
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_session_reset: %s", kNotASession);
   session->session->reset();
   if (session->feed) session->feed->reset();
@@ -183,43 +183,46 @@ rill_status rill_session_reset(rill_session* session) {
   return RILL_OK;
 }
 
-int64_t rill_session_bytes(const rill_session* session) {
+int64_t rill_session_bytes(const rill_session* session) RILL_REAL_TIME {
   if (!alive(session)) return 0;
   return session->session->memory_bytes() + (session->feed ? session->feed->memory_bytes() : 0);
 }
 
-rill_status rill_bind_input(rill_session* session, size_t index, const rill_view* view) {
+rill_status rill_bind_input(rill_session* session, size_t index,
+                            const rill_view* view) RILL_REAL_TIME {
   return bind("rill_bind_input", session, RILL_INPUT, index, view);
 }
 
-rill_status rill_bind_output(rill_session* session, size_t index, const rill_view* view) {
+rill_status rill_bind_output(rill_session* session, size_t index,
+                             const rill_view* view) RILL_REAL_TIME {
   return bind("rill_bind_output", session, RILL_OUTPUT, index, view);
 }
 
-rill_status rill_input_buffer(rill_session* session, size_t index, rill_view* view) {
+rill_status rill_input_buffer(rill_session* session, size_t index, rill_view* view) RILL_REAL_TIME {
   return buffer("rill_input_buffer", session, RILL_INPUT, index, view);
 }
 
-rill_status rill_output_buffer(rill_session* session, size_t index, rill_view* view) {
+rill_status rill_output_buffer(rill_session* session, size_t index,
+                               rill_view* view) RILL_REAL_TIME {
   return buffer("rill_output_buffer", session, RILL_OUTPUT, index, view);
 }
 
-rill_status rill_step(rill_session* session) {
+rill_status rill_step(rill_session* session) RILL_REAL_TIME {
   return run_turn("rill_step", {session, RILL_TURN_STEP, 0});
 }
 
-rill_status rill_step_partial(rill_session* session, int64_t valid_frames) {
+rill_status rill_step_partial(rill_session* session, int64_t valid_frames) RILL_REAL_TIME {
   return run_turn("rill_step_partial", {session, RILL_TURN_PARTIAL, valid_frames});
 }
 
-rill_status rill_flush(rill_session* session, int64_t* left) {
+rill_status rill_flush(rill_session* session, int64_t* left) RILL_REAL_TIME {
   const rill_status ran = run_turn("rill_flush", {session, RILL_TURN_FLUSH, 0});
   if (ran == RILL_OK && left) *left = frames_left(*session);
   return ran;
 }
 
 rill_status rill_valid_frames(const rill_session* session, size_t output, int64_t* first,
-                              int64_t* count) {
+                              int64_t* count) RILL_REAL_TIME {
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_valid_frames: %s", kNotASession);
   const auto& outputs = session->plan->plan->outputs;
   if (output >= outputs.size()) return refuse_output("rill_valid_frames", *session, output);
@@ -236,7 +239,7 @@ rill_status rill_valid_frames(const rill_session* session, size_t output, int64_
 }
 
 rill_status rill_position(const rill_session* session, size_t output, int64_t* frames_in,
-                          int64_t* frames_out) {
+                          int64_t* frames_out) RILL_REAL_TIME {
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_position: %s", kNotASession);
   const auto& outputs = session->plan->plan->outputs;
   if (output >= outputs.size()) return refuse_output("rill_position", *session, output);
@@ -263,7 +266,7 @@ rill_status rill_position(const rill_session* session, size_t output, int64_t* f
 }
 
 rill_status rill_run(rill_session* session, const rill_view* inputs, size_t input_count,
-                     const rill_view* outputs, size_t output_count) {
+                     const rill_view* outputs, size_t output_count) RILL_REAL_TIME {
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_run: %s", kNotASession);
   if (session->plan->streams()) {
     return refuse(RILL_E_STATE, "rill_run: the plan streams: use rill_step");

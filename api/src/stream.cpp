@@ -55,7 +55,7 @@ rill_status check_move(const char* function, rill_session* session, rill_dir dir
 extern "C" {
 
 rill_status rill_push(rill_session* session, size_t input, const rill_view* frames,
-                      int64_t* taken) {
+                      int64_t* taken) RILL_REAL_TIME {
   const rill_status fits = check_move("rill_push", session, RILL_INPUT, input, frames, taken);
   if (fits != RILL_OK) return fits;
   if (session->feed->finished()) {
@@ -79,7 +79,7 @@ rill_status rill_push(rill_session* session, size_t input, const rill_view* fram
 }
 
 rill_status rill_pull(rill_session* session, size_t output, const rill_view* frames,
-                      int64_t* given) {
+                      int64_t* given) RILL_REAL_TIME {
   const rill_status fits = check_move("rill_pull", session, RILL_OUTPUT, output, frames, given);
   if (fits != RILL_OK) return fits;
   const rill::api::IoText& io = *session->plan->io[RILL_OUTPUT][output];
@@ -87,7 +87,7 @@ rill_status rill_pull(rill_session* session, size_t output, const rill_view* fra
   return RILL_OK;
 }
 
-rill_status rill_finish(rill_session* session) {
+rill_status rill_finish(rill_session* session) RILL_REAL_TIME {
   const rill_status streams = check_streams("rill_finish", session);
   if (streams != RILL_OK) return streams;
   const rill_status free = take_pushes("rill_finish", session);
@@ -101,7 +101,7 @@ rill_status rill_finish(rill_session* session) {
   return RILL_OK;
 }
 
-rill_status rill_state_size(const rill_session* session, size_t* size) {
+rill_status rill_state_size(const rill_session* session, size_t* size) RILL_REAL_TIME {
   const rill_status streams = check_streams("rill_state_size", session);
   if (streams != RILL_OK) return streams;
   if (!size) return refuse(RILL_E_ARG, "rill_state_size: no place for the size");
@@ -111,7 +111,7 @@ rill_status rill_state_size(const rill_session* session, size_t* size) {
 }
 
 rill_status rill_state_save(const rill_session* session, void* bytes, size_t size,
-                            size_t* written) {
+                            size_t* written) RILL_REAL_TIME {
   const rill_status streams = check_streams("rill_state_save", session);
   if (streams != RILL_OK) return streams;
   if (!bytes || !written) return refuse(RILL_E_ARG, "rill_state_save: no place for the state");

@@ -114,18 +114,29 @@ bool begin_turn(const rill_turn& turn) {
 
 namespace {
 
+/// Which turn is refused.
+struct Place {
+  RILL_NOT_IN_STEPS_BEGIN
+  explicit Place(size_t turn) noexcept RILL_NONBLOCKING {
+    std::snprintf(text, sizeof text, "rill_step_together: turn %zu", turn);
+  }
+  RILL_NOT_IN_STEPS_END
+  char text[48];
+};
+
 /// All turns, each alone and then together; marks the sessions that have one.
 rill_status check_turns(const rill_turn* turns, size_t count, size_t* marked) {
   for (size_t i = 0; i < count; ++i) {
-    char where[48];
-    std::snprintf(where, sizeof where, "rill_step_together: turn %zu", i);
-    const rill_status fits = check_turn(where, turns[i]);
-    if (fits != RILL_OK) return fits;
+    if (check_turn("rill_step_together", turns[i]) != RILL_OK) {
+      return check_turn(Place(i).text, turns[i]);
+    }
     rill_session* session = turns[i].session;
     if (session->plan != turns[0].session->plan) {
-      return refuse(RILL_E_ARG, "%s: a session of another plan", where);
+      return refuse(RILL_E_ARG, "%s: a session of another plan", Place(i).text);
     }
-    if (session->in_turn) return refuse(RILL_E_ARG, "%s: its session has a turn already", where);
+    if (session->in_turn) {
+      return refuse(RILL_E_ARG, "%s: its session has a turn already", Place(i).text);
+    }
     session->in_turn = true;
     *marked = i + 1;
   }
@@ -160,7 +171,7 @@ void run_layers(const rill_turn* turns, size_t count) {
 
 extern "C" {
 
-rill_status rill_step_together(const rill_turn* turns, size_t count) {
+rill_status rill_step_together(const rill_turn* turns, size_t count) RILL_REAL_TIME {
   if (count == 0) return RILL_OK;
   if (!turns) return rill::api::refuse(RILL_E_ARG, "rill_step_together: no turns");
   size_t marked = 0;

@@ -4,19 +4,32 @@ namespace rill {
 
 std::string_view code_name(Code code) {
   switch (code) {
-    case Code::kOk: return "ok";
-    case Code::kArg: return "argument";
-    case Code::kIo: return "input/output";
-    case Code::kParse: return "parse";
-    case Code::kUnsupported: return "unsupported";
-    case Code::kShape: return "shape";
-    case Code::kDType: return "dtype";
-    case Code::kSymbol: return "symbol";
-    case Code::kPulse: return "pulse";
-    case Code::kState: return "state";
-    case Code::kNoMem: return "memory";
-    case Code::kAbi: return "abi";
-    case Code::kInternal: return "internal";
+    case Code::kOk:
+      return "ok";
+    case Code::kArg:
+      return "argument";
+    case Code::kIo:
+      return "input/output";
+    case Code::kParse:
+      return "parse";
+    case Code::kUnsupported:
+      return "unsupported";
+    case Code::kShape:
+      return "shape";
+    case Code::kDType:
+      return "dtype";
+    case Code::kSymbol:
+      return "symbol";
+    case Code::kPulse:
+      return "pulse";
+    case Code::kState:
+      return "state";
+    case Code::kNoMem:
+      return "memory";
+    case Code::kAbi:
+      return "abi";
+    case Code::kInternal:
+      return "internal";
   }
   return "unknown";
 }
@@ -58,9 +71,11 @@ Status Status::in_node(std::string_view node, std::string_view op) && {
   return std::move(*this);
 }
 
-Status Status::hint(std::string_view next_step) && {
+RILL_NOT_IN_STEPS_BEGIN
+Status Status::hint(std::string_view next_step) && RILL_NONBLOCKING {
   if (error_ && error_->hint.empty()) error_->hint = next_step;
   return std::move(*this);
 }
+RILL_NOT_IN_STEPS_END
 
 }  // namespace rill

@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/nonblocking.h"
 #include "core/base/text.h"
 
 namespace rill {
@@ -56,6 +57,9 @@ class [[nodiscard]] Status {
   Status(Status&&) noexcept = default;
   Status& operator=(Status&&) noexcept = default;
   Status(const Status& other) { *this = other; }
+  RILL_NOT_IN_STEPS_BEGIN
+  ~Status() noexcept RILL_NONBLOCKING {}  // NOLINT: marked, which a default one is not
+  RILL_NOT_IN_STEPS_END
   Status& operator=(const Status& other) {
     error_ = other.error_ ? std::make_unique<Error>(*other.error_) : nullptr;
     return *this;
@@ -70,7 +74,7 @@ class [[nodiscard]] Status {
   Status at(std::string_view file, int line, int column = 0) &&;
   /// Fill in node and operator where they are still unknown, and hand the status on.
   Status in_node(std::string_view node, std::string_view op) &&;
-  Status hint(std::string_view next_step) &&;
+  Status hint(std::string_view next_step) && RILL_NONBLOCKING;
 
  private:
   std::unique_ptr<Error> error_;
@@ -102,13 +106,15 @@ class [[nodiscard]] Result {
 };
 
 /// Make a failure of that code from a message in pieces: `fail(Code::kShape, "rank ", r)`.
+RILL_NOT_IN_STEPS_BEGIN
 template <class... Parts>
-Status fail(Code code, const Parts&... parts) {
+Status fail(Code code, const Parts&... parts) RILL_NONBLOCKING {
   Error error;
   error.code = code;
   error.message = str_cat(parts...);
   return Status(std::move(error));
 }
+RILL_NOT_IN_STEPS_END
 
 inline Status take_status(Status& status) { return std::move(status); }
 template <class T>
@@ -120,18 +126,18 @@ Status take_status(Result<T>& result) {
 #define RILL_JOIN(a, b) RILL_JOIN_(a, b)
 
 /// Hand a failure to the caller: `RILL_TRY(status_expression)`.
-#define RILL_TRY(expression)                                             \
-  do {                                                                   \
-    auto rill_try_result = (expression);                                 \
+#define RILL_TRY(expression)                                                \
+  do {                                                                      \
+    auto rill_try_result = (expression);                                    \
     if (!rill_try_result.ok()) return ::rill::take_status(rill_try_result); \
   } while (false)
 
 /// Hand a failure to the caller, or bind the value: `RILL_ASSIGN(const int n, to_int(x))`.
 #define RILL_ASSIGN(declaration, expression) \
   RILL_ASSIGN_(RILL_JOIN(rill_result_, __LINE__), declaration, expression)
-#define RILL_ASSIGN_(name, declaration, expression)     \
-  auto name = (expression);                             \
-  if (!name.ok()) return ::rill::take_status(name);     \
+#define RILL_ASSIGN_(name, declaration, expression) \
+  auto name = (expression);                         \
+  if (!name.ok()) return ::rill::take_status(name); \
   declaration = std::move(name).value()
 
 /// Fail with kShape unless the condition holds.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/nonblocking.h"
 #include "core/base/status.h"
 
 namespace rill {
@@ -35,7 +36,7 @@ class Dim {
   static Dim symbol(std::string_view name);
   static Dim invalid();
 
-  bool valid() const;
+  bool valid() const RILL_NONBLOCKING;
   bool is_const() const { return sum_ == nullptr; }
   /// Tell the value of a constant expression; nothing if it holds symbols.
   std::optional<int64_t> to_int() const {
@@ -56,7 +57,7 @@ class Dim {
 
   /// Evaluate. Nothing if a symbol is unbound, the result overflows, or a broadcast clashes.
   /// Real-time: no allocation.
-  std::optional<int64_t> eval(const Bindings& bindings) const;
+  std::optional<int64_t> eval(const Bindings& bindings) const RILL_NONBLOCKING;
   /// Replace a symbol by an expression.
   Dim substitute(std::string_view symbol, const Dim& by) const;
   bool mentions(std::string_view symbol) const;

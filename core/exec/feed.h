@@ -25,22 +25,22 @@ class Feed {
 
   /// Take frames of an input that streams; its axis may have any extent. Tells how many were taken:
   /// fewer than given where outputs have to be pulled, or other inputs to be pushed, before.
-  int64_t push(size_t input, const View& frames) noexcept;
+  int64_t push(size_t input, const View& frames) noexcept RILL_NONBLOCKING;
   /// Hand out frames of an output that streams, at most as many as `into` has. Tells how many.
-  int64_t pull(size_t output, const View& into) noexcept;
+  int64_t pull(size_t output, const View& into) noexcept RILL_NONBLOCKING;
   /// Say that all frames have been pushed; then `pull` brings out the tail.
   /// Errors: kShape if inputs end apart, or the model has no output for that length; kUnsupported
   /// if the length of an output is unknown. Nothing has changed then.
-  Status finish();
+  Status finish() RILL_NONBLOCKING;
   bool finished() const { return session_->end_announced(); }
 
   /// Whether frames wait in between, so that a plain step of the session would be wrong.
-  bool idle() const;
-  int64_t pushed(size_t input) const;
+  bool idle() const RILL_NONBLOCKING;
+  int64_t pushed(size_t input) const RILL_NONBLOCKING;
   /// How many frames more the model is defined for.
-  int64_t room(size_t input) const;
+  int64_t room(size_t input) const RILL_NONBLOCKING;
   int64_t pulled(size_t output) const { return outs_[output].pulled; }
-  void reset() noexcept;
+  void reset() noexcept RILL_NONBLOCKING;
   /// Go on as another feed of the same plan; the sessions are copied by whoever calls.
   void copy(const Feed& other);
   int64_t memory_bytes() const { return static_cast<int64_t>(queue_.size()); }
@@ -75,16 +75,16 @@ class Feed {
   };
 
   explicit Feed(Session* session) : session_(session) {}
-  bool advance(bool more) noexcept;
-  void run_step() noexcept;
-  void refill(size_t input) noexcept;
-  void settle(size_t output) noexcept;
-  int64_t take_queued(size_t output, const View& into, int64_t at) noexcept;
+  bool advance(bool more) noexcept RILL_NONBLOCKING;
+  void run_step() noexcept RILL_NONBLOCKING;
+  void refill(size_t input) noexcept RILL_NONBLOCKING;
+  void settle(size_t output) noexcept RILL_NONBLOCKING;
+  int64_t take_queued(size_t output, const View& into, int64_t at) noexcept RILL_NONBLOCKING;
   /// Frames that may be handed out: those that may turn out to lie behind the end are kept.
-  int64_t available(size_t output) const;
-  void drop_behind_end(size_t output) noexcept;
+  int64_t available(size_t output) const RILL_NONBLOCKING;
+  void drop_behind_end(size_t output) noexcept RILL_NONBLOCKING;
   /// Frames that were stepped, or lie in the session's buffer.
-  int64_t seen(size_t input) const;
+  int64_t seen(size_t input) const RILL_NONBLOCKING;
 
   Session* session_;
   std::vector<In> ins_;
@@ -93,10 +93,10 @@ class Feed {
 };
 
 /// A part of a view: `count` frames from `first` on.
-View frames_of(const View& view, int axis, int64_t first, int64_t count);
+View frames_of(const View& view, int axis, int64_t first, int64_t count) RILL_NONBLOCKING;
 /// As `like`, but `count` frames one behind the other, each row-major, at `data`.
-View frame_rows(const View& like, int axis, int64_t count, void* data);
+View frame_rows(const View& like, int axis, int64_t count, void* data) RILL_NONBLOCKING;
 /// The bytes of one frame.
-int64_t frame_bytes(const View& view, int axis);
+int64_t frame_bytes(const View& view, int axis) RILL_NONBLOCKING;
 
 }  // namespace rill

@@ -15,7 +15,7 @@ struct CopyArgs {
   Operand to;
 };
 
-void run_copy(const CopyArgs& args, const Frame& frame) noexcept {
+void run_copy(const CopyArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   copy_view(frame.view(args.from), frame.view(args.to));
 }
 
@@ -63,7 +63,7 @@ struct EvalArgs {
 
 constexpr size_t kMaxOperands = 32;
 
-void run_eval(const EvalArgs& args, const Frame& frame) noexcept {
+void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   View in[kMaxOperands];
   View out[kMaxOperands];
   for (size_t i = 0; i < args.in.size(); ++i) in[i] = frame.view(args.in[i]);
@@ -176,7 +176,9 @@ Operand Lowering::make_out(int i, std::span<const int> order) {
   return operand;
 }
 
-void Lowering::set_out(int i, Operand operand) { builder_.operand({node_, i}) = std::move(operand); }
+void Lowering::set_out(int i, Operand operand) {
+  builder_.operand({node_, i}) = std::move(operand);
+}
 
 Operand Lowering::scratch(DType dtype, std::span<const int64_t> shape, std::span<const int> order) {
   Operand operand;
@@ -281,8 +283,8 @@ bool Lowering::window_on_history(int i, const HistoryNeed& need, int64_t back, i
   const auto it = builder_.rings_.find(node().inputs[static_cast<size_t>(i)]);
   if (it == builder_.rings_.end()) return false;
   const HistoryNeed& held = it->second.need;
-  const bool same_fill = held.fill == need.fill ||
-                         (held.fill && need.fill && held.fill->same_bits(*need.fill));
+  const bool same_fill =
+      held.fill == need.fill || (held.fill && need.fill && held.fill->same_bits(*need.fill));
   if (held.axis != need.axis || held.frames < need.frames || !same_fill) return false;
   *window = in(i);
   window->shape[static_cast<size_t>(need.axis)] = frames;
@@ -303,7 +305,7 @@ Operand Lowering::own_ring(int i, const HistoryNeed& need, int64_t back, int64_t
   return window;
 }
 
-void Lowering::add_step(void (*run)(const void*, const Frame&) noexcept,
+void Lowering::add_step(void (*run)(const void*, const Frame&) noexcept RILL_NONBLOCKING,
                         std::shared_ptr<void> block, std::span<const Ref> reads,
                         std::span<const Ref> writes) {
   builder_.plan_->owned.push_back(block);

@@ -72,20 +72,20 @@ class Lowering {
 
   /// Emit a step. `args` is copied into the plan; `reads` and `writes` are the buffers it touches.
   template <class Args>
-  void step(void (*run)(const Args&, const Frame&) noexcept, Args args,
+  void step(void (*run)(const Args&, const Frame&) noexcept RILL_NONBLOCKING, Args args,
             std::initializer_list<Ref> reads, std::initializer_list<Ref> writes) {
     step_list(run, std::move(args), std::vector<Ref>(reads), std::vector<Ref>(writes));
   }
   template <class Args>
-  void step_list(void (*run)(const Args&, const Frame&) noexcept, Args args,
+  void step_list(void (*run)(const Args&, const Frame&) noexcept RILL_NONBLOCKING, Args args,
                  std::vector<Ref> reads, std::vector<Ref> writes) {
     struct Block {
-      void (*run)(const Args&, const Frame&) noexcept;
+      void (*run)(const Args&, const Frame&) noexcept RILL_NONBLOCKING;
       Args args;
     };
     auto block = std::make_shared<Block>(Block{run, std::move(args)});
     add_step(
-        [](const void* opaque, const Frame& frame) noexcept {
+        [](const void* opaque, const Frame& frame) noexcept RILL_NONBLOCKING {
           const auto* own = static_cast<const Block*>(opaque);
           own->run(own->args, frame);
         },
@@ -109,8 +109,9 @@ class Lowering {
  private:
   friend class PlanBuilder;
   std::pair<Ref, void*> constant_bytes(int64_t bytes);
-  void add_step(void (*run)(const void*, const Frame&) noexcept, std::shared_ptr<void> block,
-                std::span<const Ref> reads, std::span<const Ref> writes);
+  void add_step(void (*run)(const void*, const Frame&) noexcept RILL_NONBLOCKING,
+                std::shared_ptr<void> block, std::span<const Ref> reads,
+                std::span<const Ref> writes);
 
   PlanBuilder& builder_;
   int node_;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/nonblocking.h"
 #include "core/graph/graph.h"
 
 namespace rill {
@@ -28,8 +29,8 @@ struct Operand {
 
   int64_t extent(int axis) const { return shape[static_cast<size_t>(axis)]; }
   int64_t step(int axis) const { return stride[static_cast<size_t>(axis)]; }
-  int64_t volume() const;
-  bool contiguous() const;
+  int64_t volume() const RILL_NONBLOCKING;
+  bool contiguous() const RILL_NONBLOCKING;
   /// Move the start by that many elements along an axis.
   void advance(int axis, int64_t elements) {
     ref.offset += elements * step(axis) * dtype_size(dtype);
@@ -60,7 +61,7 @@ struct Frame {
 
 /// One thing to do per run: a function and its arguments, resolved at prepare.
 struct Step {
-  void (*run)(const void* args, const Frame& frame) noexcept = nullptr;
+  void (*run)(const void* args, const Frame& frame) noexcept RILL_NONBLOCKING = nullptr;
   const void* args = nullptr;
   int node = -1;
 };

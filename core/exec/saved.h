@@ -25,10 +25,10 @@ class SavedState {
   SavedState(Session* session, Feed* feed) : session_(*session), feed_(feed) {}
 
   /// The most bytes that a save takes from now on, until a state is loaded.
-  int64_t most_bytes() const;
+  int64_t most_bytes() const RILL_NONBLOCKING;
   /// Write to memory that is aligned to 8 bytes; tells how many bytes, or -1 if there is no room.
   /// Real-time: yes.
-  int64_t save(std::span<std::byte> to) const noexcept;
+  int64_t save(std::span<std::byte> to) const noexcept RILL_NONBLOCKING;
   /// Go on from a state. Errors: kParse for what is no state, cut short, damaged, or of another
   /// version; kState for that of another model, or one that cannot be moved to this plan, with the
   /// node. Nothing has changed then.
@@ -49,7 +49,7 @@ class SavedState {
   Status check_queues(const Parsed& parsed) const;
   void apply(const Parsed& parsed, std::span<const Entry* const> matches);
   /// Where a state lies in this session.
-  View view_of(const PlanState& state) const;
+  View view_of(const PlanState& state) const RILL_NONBLOCKING;
 
   Session& session_;
   Feed* feed_;

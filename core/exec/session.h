@@ -25,55 +25,57 @@ class Session {
   const Plan& plan() const { return *plan_; }
 
   /// The memory of an input or output: the session's own, or what was bound.
-  View input(size_t index) const;
-  View output(size_t index) const;
+  View input(size_t index) const RILL_NONBLOCKING;
+  View output(size_t index) const RILL_NONBLOCKING;
   /// Use the caller's memory, row-major and large enough, until the session ends or null is bound.
   /// Real-time: yes.
-  void bind_input(size_t index, void* data) noexcept;
-  void bind_output(size_t index, void* data) noexcept;
+  void bind_input(size_t index, void* data) noexcept RILL_NONBLOCKING;
+  void bind_output(size_t index, void* data) noexcept RILL_NONBLOCKING;
 
   /// Run once: the whole graph, or the next pulse. Real-time: no allocation, lock or system call;
   /// denormals are flushed meanwhile.
-  void step() noexcept;
+  void step() noexcept RILL_NONBLOCKING;
   /// Run one step of the plan, or close the turn after the last one: so several sessions of a plan
   /// are run layer by layer, and read weights once. Real-time: as `step`, inside `FlushDenormals`.
-  void run_layer(size_t step) noexcept { plan_->steps[step].run(plan_->steps[step].args, frame()); }
-  void end_turn() noexcept {
+  void run_layer(size_t step) noexcept RILL_NONBLOCKING {
+    plan_->steps[step].run(plan_->steps[step].args, frame());
+  }
+  void end_turn() noexcept RILL_NONBLOCKING {
     advance_rings();
     ++clock_.tick;
   }
   /// Tell the length of the stream: the value of its symbol. At the latest before the step that
   /// takes the last frames.
-  void announce_end(int64_t frames) noexcept;
+  void announce_end(int64_t frames) noexcept RILL_NONBLOCKING;
   /// Errors: kShape if the model is not defined for a stream of that length, counted in its symbol.
-  Status check_length(int64_t frames) const;
+  Status check_length(int64_t frames) const RILL_NONBLOCKING;
   /// Tell whether the model is defined for a stream that has another full pulse.
-  bool has_room() const {
+  bool has_room() const RILL_NONBLOCKING {
     return plan_->longest - clock_.position(plan_->stream_pulse) >= plan_->stream_pulse;
   }
   /// Announce the end, unless the model has no output for a stream of that length.
   /// Errors: kShape; nothing has changed then.
-  Status try_end(int64_t frames);
+  Status try_end(int64_t frames) RILL_NONBLOCKING;
   bool end_announced() const { return clock_.end >= 0; }
   int64_t end() const { return clock_.end; }
   int64_t ticks() const { return clock_.tick; }
   /// Where the next step begins, on a wire of that many frames per step.
-  int64_t position(int64_t frames) const { return clock_.position(frames); }
+  int64_t position(int64_t frames) const RILL_NONBLOCKING { return clock_.position(frames); }
   /// Begin anew, as a new session would. Real-time: yes.
-  void reset() noexcept;
+  void reset() noexcept RILL_NONBLOCKING;
   /// Copy all state from another session of the same plan. Real-time: yes.
-  void copy_state(const Session& other) noexcept;
+  void copy_state(const Session& other) noexcept RILL_NONBLOCKING;
 
   /// Logical frames of an output once the end is announced; -1 if unknown.
-  int64_t output_frames(size_t index) const noexcept;
+  int64_t output_frames(size_t index) const noexcept RILL_NONBLOCKING;
   /// Frames of an output that are valid in what the last step gave: [first, first + count).
   struct Valid {
     int64_t first = 0;
     int64_t count = 0;
   };
-  Valid valid_frames(size_t index) const noexcept;
+  Valid valid_frames(size_t index) const noexcept RILL_NONBLOCKING;
   /// Steps still needed until every output frame is out; -1 if unknown.
-  int64_t steps_left() const noexcept;
+  int64_t steps_left() const noexcept RILL_NONBLOCKING;
 
   /// Call with the node and the nanoseconds of every step; null stops it. Not real-time.
   using StepTimer = std::function<void(int node, int64_t ns)>;
@@ -84,8 +86,8 @@ class Session {
   friend class SavedState;
   explicit Session(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
   Status allocate();
-  void advance_rings() noexcept;
-  Frame frame() noexcept;
+  void advance_rings() noexcept RILL_NONBLOCKING;
+  Frame frame() noexcept RILL_NONBLOCKING;
 
   std::shared_ptr<const Plan> plan_;
   std::byte* block_ = nullptr;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/nonblocking.h"
 #include "core/graph/graph.h"
 
 namespace rill {
@@ -26,13 +27,13 @@ std::optional<Fingerprint> parse_fingerprint(std::string_view text);
 /// Mixes bytes into 128 bits; not made to withstand anyone who wants two inputs to meet.
 class Hasher {
  public:
-  void bytes(const void* data, size_t size);
-  void number(uint64_t value);
+  void bytes(const void* data, size_t size) RILL_NONBLOCKING;
+  void number(uint64_t value) RILL_NONBLOCKING;
   void text(std::string_view text) {
     number(text.size());
     bytes(text.data(), text.size());
   }
-  Fingerprint value() const;
+  Fingerprint value() const RILL_NONBLOCKING;
 
  private:
   uint64_t a_ = 0x9E3779B97F4A7C15u;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/nonblocking.h"
 #include "core/graph/fact.h"
 #include "core/graph/fields.h"
 
@@ -90,7 +91,7 @@ class Op {
   /// Tell type and shape of the outputs from those of the inputs; symbolic.
   virtual Result<Facts> infer(FactSpan in) const = 0;
   /// Compute into the outputs: the plain form, right for every type and stride that infer allows.
-  virtual Status eval(EvalCtx& ctx) const = 0;
+  virtual Status eval(EvalCtx& ctx) const RILL_NONBLOCKING = 0;
   /// Tell whether constant inputs make the outputs constants.
   virtual bool foldable() const { return true; }
   /// Choose kernels, pack weights and emit steps. By default one step that calls `eval`.

@@ -207,7 +207,9 @@ void cast_quantised(const View& from, const View& to) {
   });
 }
 
-Status cast_from_dims(const View& from, const View& to) {
+RILL_NOT_IN_STEPS_BEGIN
+
+Status cast_from_dims(const View& from, const View& to) RILL_NONBLOCKING {
   Status status;
   for_each_pair(from, to, [&](int64_t a, int64_t b) {
     const Dim& dim = from.as<Dim>()[a];
@@ -224,6 +226,27 @@ Status cast_from_dims(const View& from, const View& to) {
   return status;
 }
 
+void cast_to_dims(const View& from, const View& to) RILL_NONBLOCKING {
+  visit_type(from.dtype, [&](auto source) {
+    using From = decltype(source);
+    for_each_pair(from, to, [&](int64_t a, int64_t b) {
+      to.as<Dim>()[b] = Dim(convert_element<int64_t>(from.as<From>()[a]));
+    });
+  });
+}
+
+void copy_objects(const View& from, const View& to) RILL_NONBLOCKING {
+  if (from.dtype == DType::kString) {
+    for_each_pair(from, to, [&](int64_t a, int64_t b) {
+      to.as<std::string>()[b] = from.as<std::string>()[a];
+    });
+    return;
+  }
+  for_each_pair(from, to, [&](int64_t a, int64_t b) { to.as<Dim>()[b] = from.as<Dim>()[a]; });
+}
+
+RILL_NOT_IN_STEPS_END
+
 }  // namespace
 
 Status cast_into(const View& from, const View& to) {
@@ -237,12 +260,7 @@ Status cast_into(const View& from, const View& to) {
   }
   if (from.dtype == DType::kDim) return cast_from_dims(from, to);
   if (to.dtype == DType::kDim) {
-    visit_type(from.dtype, [&](auto source) {
-      using From = decltype(source);
-      for_each_pair(from, to, [&](int64_t a, int64_t b) {
-        to.as<Dim>()[b] = Dim(convert_element<int64_t>(from.as<From>()[a]));
-      });
-    });
+    cast_to_dims(from, to);
     return {};
   }
   if (is_quantised(from.dtype) || is_quantised(to.dtype)) {
@@ -272,16 +290,7 @@ Result<Tensor> cast(const Tensor& tensor, DType to, QParams q) {
 }
 
 void copy_view(const View& from, const View& to) {
-  if (from.dtype == DType::kString) {
-    for_each_pair(from, to, [&](int64_t a, int64_t b) {
-      to.as<std::string>()[b] = from.as<std::string>()[a];
-    });
-    return;
-  }
-  if (from.dtype == DType::kDim) {
-    for_each_pair(from, to, [&](int64_t a, int64_t b) { to.as<Dim>()[b] = from.as<Dim>()[a]; });
-    return;
-  }
+  if (!is_plain(from.dtype)) return copy_objects(from, to);
   copy_strided(static_cast<int>(dtype_size(from.dtype)), from.rank, from.shape.data(), from.data,
                from.stride.data(), to.data, to.stride.data());
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/nonblocking.h"
+
 namespace rill {
 
 /// The type of an element. The quantised types carry scale and zero point beside them, in `QParams`.
@@ -31,9 +33,9 @@ enum class DType : uint8_t {
 };
 
 /// Tell the bytes of one element in memory. Strings and dims are objects, not plain bytes.
-int64_t dtype_size(DType dtype);
+int64_t dtype_size(DType dtype) RILL_NONBLOCKING;
 /// Spell as tract's dumps do: "F32", "TDim".
-std::string_view dtype_name(DType dtype);
+std::string_view dtype_name(DType dtype) RILL_NONBLOCKING;
 /// Spell in lower case, as in casts: "f32", "tdim".
 std::string_view dtype_lower_name(DType dtype);
 /// Read either spelling; nothing if there is no such type.
@@ -52,10 +54,10 @@ inline bool is_quantised(DType t) {
 inline bool is_plain(DType t) { return t != DType::kString && t != DType::kDim; }
 
 /// Round a float to half precision, to nearest even.
-uint16_t f16_from_f32(float value);
-float f32_from_f16(uint16_t bits);
-uint16_t bf16_from_f32(float value);
-float f32_from_bf16(uint16_t bits);
+uint16_t f16_from_f32(float value) RILL_NONBLOCKING;
+float f32_from_f16(uint16_t bits) RILL_NONBLOCKING;
+uint16_t bf16_from_f32(float value) RILL_NONBLOCKING;
+float f32_from_bf16(uint16_t bits) RILL_NONBLOCKING;
 
 /// Half precision in memory: converts, computes nothing.
 struct Half {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "core/base/nonblocking.h"
+
 namespace rill {
 
 constexpr int kCopyMaxRank = 8;
@@ -12,11 +14,12 @@ constexpr int kCopyMaxRank = 8;
 /// The arrays do not overlap, but for a copy of one contiguous run onto itself or nearby.
 /// Types: any, by size. Accuracy: the same bits. Real-time: yes.
 void copy_strided(int elem_size, int rank, const int64_t* extent, const void* src,
-                  const int64_t* src_stride, void* dst, const int64_t* dst_stride) noexcept;
+                  const int64_t* src_stride, void* dst,
+                  const int64_t* dst_stride) noexcept RILL_NONBLOCKING;
 
 /// Set every element of a strided array to the element at `value`.
 /// Shapes, Units, Real-time: as for `copy_strided`.
 void fill_strided(int elem_size, int rank, const int64_t* extent, const void* value, void* dst,
-                  const int64_t* dst_stride) noexcept;
+                  const int64_t* dst_stride) noexcept RILL_NONBLOCKING;
 
 }  // namespace rill

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/nonblocking.h"
 #include "core/base/status.h"
 #include "core/dim/dim.h"
 #include "core/tensor/dtype.h"
@@ -38,7 +39,7 @@ struct View {
   int64_t extent(int axis) const { return shape[static_cast<size_t>(axis)]; }
   int64_t step(int axis) const { return stride[static_cast<size_t>(axis)]; }
   /// Tell whether elements follow one another in row-major order.
-  bool contiguous() const;
+  bool contiguous() const RILL_NONBLOCKING;
 };
 
 /// How the bytes of a tensor are packed in blocks of 32 elements; its dtype is then kF32.
@@ -102,7 +103,7 @@ class Tensor {
   const void* raw() const { return data_.get(); }
   void* mutable_raw() { return data_.get(); }
 
-  View view() const;
+  View view() const RILL_NONBLOCKING;
   /// Give another shape of the same volume to the same elements.
   Result<Tensor> reshaped(std::vector<int64_t> shape) const;
   /// Give another type of the same element size to the same bytes (U8 as QU8).
@@ -129,7 +130,7 @@ using TensorPtr = std::shared_ptr<const Tensor>;
 Result<Tensor> cast(const Tensor& tensor, DType to, QParams q = {});
 /// As above, into memory that is already there; shapes equal, any strides. Real-time: for plain
 /// types, no allocation.
-Status cast_into(const View& from, const View& to);
+Status cast_into(const View& from, const View& to) RILL_NONBLOCKING;
 
 /// Read one element as a number; dims must be constant.
 Result<int64_t> element_as_int(const Tensor& tensor, int64_t index);
@@ -138,7 +139,7 @@ Result<double> element_as_double(const Tensor& tensor, int64_t index);
 Result<Dim> element_as_dim(const Tensor& tensor, int64_t index);
 
 /// Copy elements of equal type between views of equal shape. Real-time: yes, for plain types.
-void copy_view(const View& from, const View& to);
+void copy_view(const View& from, const View& to) RILL_NONBLOCKING;
 
 /// Print as tract does: `2,3,F32 1, 2, 3...`, at most `limit` values.
 std::string tensor_text(const Tensor& tensor, int64_t limit = 12);

@@ -18,7 +18,7 @@ struct DepthwiseF32 {
   /// which starts from the bias or from 0: the same bits for any number of frames and on every tier
   /// but SSE4.2, where each link rounds twice (a product, then a sum).
   /// Real-time: yes.
-  void (*run)(const DepthwiseF32Args& args) noexcept;
+  void (*run)(const DepthwiseF32Args& args) noexcept RILL_NONBLOCKING;
 };
 
 /// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.

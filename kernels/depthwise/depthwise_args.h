@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/nonblocking.h"
+
 // Apart from depthwise.h so that tier files see nothing but plain data and declarations.
 
 namespace rill::kernels {
@@ -30,7 +32,8 @@ struct DepthwiseF32Args {
   float lo = 0.0f, hi = 0.0f;
 };
 
-#define RILL_DEPTHWISE_F32(tier, name) void name(const DepthwiseF32Args& args) noexcept;
+#define RILL_DEPTHWISE_F32(tier, name) \
+  void name(const DepthwiseF32Args& args) noexcept RILL_NONBLOCKING;
 #include "kernels/depthwise/kernels.inc"
 #undef RILL_DEPTHWISE_F32
 

@@ -22,9 +22,9 @@ struct FftPasses {
 
 struct FftPlan;
 using FftFn = void (*)(const FftPlan& plan, const float* re, const float* im, float* out_re,
-                       float* out_im, float* scratch) noexcept;
+                       float* out_im, float* scratch) noexcept RILL_NONBLOCKING;
 using RfftFn = void (*)(const FftPlan& plan, const float* x, const float* window, float* out_re,
-                        float* out_im, int64_t bins, float* scratch) noexcept;
+                        float* out_im, int64_t bins, float* scratch) noexcept RILL_NONBLOCKING;
 
 /// A transform of a given size, made by `fft_init`; points into the tables given there.
 struct FftPlan {
@@ -55,7 +55,7 @@ size_t fft_scratch_floats(const FftPlan& plan) noexcept;
 /// the RMS of the output; three times that if n has a prime factor above 5. Real-time: yes. Source:
 /// Stockham's autosort algorithm, radices 4, 2, 3 and 5; Bluestein's for other sizes.
 inline void fft_execute(const FftPlan& plan, const float* re, const float* im, float* out_re,
-                        float* out_im, bool inverse, float* scratch) noexcept {
+                        float* out_im, bool inverse, float* scratch) noexcept RILL_NONBLOCKING {
   // The inverse transform is the forward one with the parts of input and output exchanged.
   if (inverse) {
     plan.complex_fn(plan, im, re, out_im, out_re, scratch);
@@ -68,15 +68,15 @@ inline void fft_execute(const FftPlan& plan, const float* re, const float* im, f
 /// null. Shapes: x [n], window [n] -> out_re, out_im [bins], bins <= n. The outputs overlap
 /// nothing. Types: a plan of kind kReal. Accuracy: as `fft_execute`. Real-time: yes.
 inline void rfft_execute(const FftPlan& plan, const float* x, const float* window, float* out_re,
-                         float* out_im, int64_t bins, float* scratch) noexcept {
+                         float* out_im, int64_t bins, float* scratch) noexcept RILL_NONBLOCKING {
   plan.real_fn(plan, x, window, out_re, out_im, bins, scratch);
 }
 
 #define RILL_KERNEL(needs, suffix)                                                                \
   void fft_f32_##suffix(const FftPlan& plan, const float* re, const float* im, float* out_re,     \
-                        float* out_im, float* scratch) noexcept;                                  \
+                        float* out_im, float* scratch) noexcept RILL_NONBLOCKING;                 \
   void rfft_f32_##suffix(const FftPlan& plan, const float* x, const float* window, float* out_re, \
-                         float* out_im, int64_t bins, float* scratch) noexcept;
+                         float* out_im, int64_t bins, float* scratch) noexcept RILL_NONBLOCKING;
 #include "kernels/fft/kernels.inc"
 #undef RILL_KERNEL
 

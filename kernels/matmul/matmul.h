@@ -20,7 +20,7 @@ struct MatmulF32 {
   /// bias, from 0 or from c: the same bits for any m, any position of the row and any blocking, and
   /// on every tier but SSE4.2, where each link rounds twice (a product, then a sum).
   /// Real-time: yes.
-  void (*run)(const MatmulF32Args& args) noexcept;
+  void (*run)(const MatmulF32Args& args) noexcept RILL_NONBLOCKING;
 };
 
 /// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.
@@ -35,6 +35,6 @@ int64_t matmul_f32_packed_floats(const MatmulF32& kernel, int64_t k, int64_t n);
 /// Types: f32; `packed` is aligned to 64 bytes.
 /// Real-time: yes; fast if either stride is 1.
 void matmul_f32_pack(const MatmulF32& kernel, int64_t k, int64_t n, const float* b,
-                     int64_t k_stride, int64_t n_stride, float* packed) noexcept;
+                     int64_t k_stride, int64_t n_stride, float* packed) noexcept RILL_NONBLOCKING;
 
 }  // namespace rill::kernels

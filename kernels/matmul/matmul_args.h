@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/nonblocking.h"
+
 // Apart from matmul.h so that tier files see nothing but plain data and declarations.
 
 namespace rill::kernels {
@@ -36,7 +38,8 @@ struct MatmulF32Args {
   float lo = 0.0f, hi = 0.0f;
 };
 
-#define RILL_MATMUL_F32(tier, name, columns) void name(const MatmulF32Args& args) noexcept;
+#define RILL_MATMUL_F32(tier, name, columns) \
+  void name(const MatmulF32Args& args) noexcept RILL_NONBLOCKING;
 #include "kernels/matmul/kernels.inc"
 #undef RILL_MATMUL_F32
 

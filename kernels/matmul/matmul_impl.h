@@ -105,7 +105,7 @@ template <class Arch>
 /// stay in registers for all of the block of k; what is rare on either side of it is done in
 /// memory, which keeps the many tiles small.
 template <class Arch, int kRows, int kPanels, int kVecs>
-[[gnu::noinline]] void tile(const TileArgs& t) {
+[[gnu::noinline]] void tile(const TileArgs& t) RILL_NONBLOCKING {
   using S = Ops<Arch>;
   using V = Lanes<Arch>;
   constexpr int kNr = kPanelVecs<Arch> * S::kLanes;
@@ -220,7 +220,7 @@ template <class Arch, int kRows, int kPanels, int kVecs>
   }
 }
 
-using Tile = void (*)(const TileArgs&);
+using Tile = void (*)(const TileArgs&) RILL_NONBLOCKING;
 
 /// Tiles by rows and panels; `narrow` holds those of one panel with fewer vectors than a panel has.
 template <class Arch>

@@ -105,22 +105,23 @@ struct PointwiseArgs {
 
 /// Rewrite the iteration axes into fewer and longer ones, and put the best one innermost.
 /// The result of the program is the same, bit for bit, with and without.
-/// Real-time: no, call it at prepare, when strides are known; pointers may be set later.
-void pointwise_collapse(PointwiseArgs* args) noexcept;
+/// Real-time: yes, but slow: call it at prepare, when strides are known; pointers may be set later.
+void pointwise_collapse(PointwiseArgs* args) noexcept RILL_NONBLOCKING;
 
 /// Tell how many floats of scratch a call needs; 64-byte alignment is best, none is needed.
-size_t pointwise_scratch_floats() noexcept;
+size_t pointwise_scratch_floats() noexcept RILL_NONBLOCKING;
 
 /// Run the program for every position of the iteration space.
 /// `out` may be one of the inputs, with the same strides; else it overlaps none.
 /// Types: f32. Accuracy: a position's result depends on nothing but the inputs there.
 /// Real-time: yes.
-using PointwiseFn = void (*)(const PointwiseArgs& args, float* scratch) noexcept;
+using PointwiseFn = void (*)(const PointwiseArgs& args, float* scratch) noexcept RILL_NONBLOCKING;
 
-/// Choose the function for a CPU; never null. Real-time: no, call it at prepare.
-PointwiseFn pointwise_f32(Tier cpu = active_tier()) noexcept;
+/// Choose the function for a CPU; never null. Real-time: yes, but slow: call it at prepare.
+PointwiseFn pointwise_f32(Tier cpu = active_tier()) noexcept RILL_NONBLOCKING;
 
-#define RILL_KERNEL(needs, name) void name(const PointwiseArgs& args, float* scratch) noexcept;
+#define RILL_KERNEL(needs, name) \
+  void name(const PointwiseArgs& args, float* scratch) noexcept RILL_NONBLOCKING;
 #include "kernels/pointwise/kernels.inc"
 #undef RILL_KERNEL
 

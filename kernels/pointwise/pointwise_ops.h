@@ -149,8 +149,8 @@ void pointwise_binary(PointwiseOp op, const PointwiseSource& a, const PointwiseS
 }
 
 /// Apply a function of the C library to a tile.
-inline void libm_rows(float (*f)(float), const PointwiseSource& a, float* y, int64_t y_row,
-                      PointwiseSize size) {
+template <class F>
+void libm_rows(F f, const PointwiseSource& a, float* y, int64_t y_row, PointwiseSize size) {
   for (int64_t r = 0; r < size.rows; ++r) {
     for (int64_t i = 0; i < size.n; ++i) y[r * y_row + i] = f(a.p[r * a.row + i]);
   }
@@ -168,7 +168,7 @@ void pointwise_unary(const PointwiseInstr& instr, const PointwiseSource& a, floa
     });
 #define RILL_LIBM(name, function) \
   case PointwiseOp::name:         \
-    return libm_rows(function, a, y, y_row, size);
+    return libm_rows([](float v) { return function(v); }, a, y, y_row, size);
   switch (instr.op) {
     RILL_UNARY(kCopy, x)
     RILL_UNARY(kNeg, math::neg(x))

@@ -15,13 +15,13 @@ struct PoolF32 {
   /// Types: f32; no alignment. y does not overlap x. A NaN is never chosen. Of 0 and -0 the first
   /// one stays.
   /// Accuracy: the same bits on every tier. Real-time: yes.
-  void (*max)(const PoolF32Args& args) noexcept;
+  void (*max)(const PoolF32Args& args) noexcept RILL_NONBLOCKING;
 
   /// Compute y[t, c] = scale * (sum of x[t, tap, c] over the window).
   /// Shapes and types: as for `max`.
   /// Accuracy: one chain of sums from 0 over ascending taps, outer taps first, then the product:
   /// the same bits on every tier. Real-time: yes.
-  void (*sum)(const PoolF32Args& args) noexcept;
+  void (*sum)(const PoolF32Args& args) noexcept RILL_NONBLOCKING;
 };
 
 /// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/nonblocking.h"
+
 // Apart from pool.h so that tier files see nothing but plain data and declarations.
 
 namespace rill::kernels {
@@ -24,9 +26,9 @@ struct PoolF32Args {
   float scale = 1.0f;  // sums only: multiplies each sum; 1 / taps for an average
 };
 
-#define RILL_POOL_F32(tier, suffix)                             \
-  void pool_max_f32_##suffix(const PoolF32Args& args) noexcept; \
-  void pool_sum_f32_##suffix(const PoolF32Args& args) noexcept;
+#define RILL_POOL_F32(tier, suffix)                                              \
+  void pool_max_f32_##suffix(const PoolF32Args& args) noexcept RILL_NONBLOCKING; \
+  void pool_sum_f32_##suffix(const PoolF32Args& args) noexcept RILL_NONBLOCKING;
 #include "kernels/pool/kernels.inc"
 #undef RILL_POOL_F32
 

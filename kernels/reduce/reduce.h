@@ -30,7 +30,7 @@ struct ReduceF32Args {
 /// and x_outer or x_reduced is 1. The arrays do not overlap. Accuracy: of sums, 6e-8 n times the
 /// sum of magnitudes. An output depends on its own elements, n and which stride is 1: in ascending
 /// order, or, if only x_reduced is 1, by lanes. Real-time: yes.
-using ReduceF32Fn = void (*)(const ReduceF32Args& args) noexcept;
+using ReduceF32Fn = void (*)(const ReduceF32Args& args) noexcept RILL_NONBLOCKING;
 
 /// Tell how many contiguous elements the function of a CPU takes at a time: it adds element i of each
 /// such block to lane i, and the rest to the lanes at last. Real-time: no, call it at prepare.
@@ -39,7 +39,7 @@ int64_t reduce_block_f32(Tier cpu = active_tier()) noexcept;
 /// Choose the function for a CPU; never null. Real-time: no, call it at prepare.
 ReduceF32Fn reduce_f32(Tier cpu = active_tier()) noexcept;
 
-#define RILL_KERNEL(needs, name) void name(const ReduceF32Args& args) noexcept;
+#define RILL_KERNEL(needs, name) void name(const ReduceF32Args& args) noexcept RILL_NONBLOCKING;
 #include "kernels/reduce/kernels.inc"
 #undef RILL_KERNEL
 

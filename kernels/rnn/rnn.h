@@ -20,14 +20,14 @@ struct RnnF32 {
 
   /// Run a GRU: r = sigmoid(x_r + h W_r), z = sigmoid(x_z + h W_z),
   /// n = tanh(x_n + r * (h W_n + b_hn)), h = (1 - z) * n + z * h.
-  void (*gru)(const GruF32Args& args) noexcept;
+  void (*gru)(const GruF32Args& args) noexcept RILL_NONBLOCKING;
 
   /// Run an LSTM: i, f, o = sigmoid(x + h W), g = tanh(x_g + h W_g), c = f * c + i * g,
   /// h = o * tanh(c).
-  void (*lstm)(const LstmF32Args& args) noexcept;
+  void (*lstm)(const LstmF32Args& args) noexcept RILL_NONBLOCKING;
 
   /// Run a plain recurrent layer: h = tanh(x + h W), or relu, in which a NaN gives 0.
-  void (*rnn)(const RnnF32Args& args) noexcept;
+  void (*rnn)(const RnnF32Args& args) noexcept RILL_NONBLOCKING;
 };
 
 /// Choose the best implementation for a CPU whose best tier is `cpu`: that of `matmul_f32(cpu)`,

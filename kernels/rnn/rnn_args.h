@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/nonblocking.h"
+
 // Apart from rnn.h so that tier files see nothing but plain data and declarations.
 
 namespace rill::kernels {
@@ -60,10 +62,10 @@ struct RnnF32Args {
   int64_t x_lane = 0, y_lane = 0;
 };
 
-#define RILL_RNN_F32(tier, suffix)                       \
-  void gru_f32_##suffix(const GruF32Args& a) noexcept;   \
-  void lstm_f32_##suffix(const LstmF32Args& a) noexcept; \
-  void rnn_f32_##suffix(const RnnF32Args& a) noexcept;
+#define RILL_RNN_F32(tier, suffix)                                        \
+  void gru_f32_##suffix(const GruF32Args& a) noexcept RILL_NONBLOCKING;   \
+  void lstm_f32_##suffix(const LstmF32Args& a) noexcept RILL_NONBLOCKING; \
+  void rnn_f32_##suffix(const RnnF32Args& a) noexcept RILL_NONBLOCKING;
 #include "kernels/rnn/kernels.inc"
 #undef RILL_RNN_F32
 

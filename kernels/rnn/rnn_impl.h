@@ -8,7 +8,7 @@
 namespace rill::kernels {
 namespace {
 
-using MatmulRun = void (*)(const MatmulF32Args&) noexcept;
+using MatmulRun = void (*)(const MatmulF32Args&) noexcept RILL_NONBLOCKING;
 
 /// The product h W of all gates, a row per lane, into scratch.
 template <class Args>

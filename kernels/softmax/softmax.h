@@ -23,12 +23,12 @@ struct SoftmaxF32Args {
 /// Accuracy: 6e-8 (10 + d + sqrt n) relative, d the largest m - x; for `log` that much absolute,
 /// and 1.2e-7 relative. A row's result depends on the row only. Real-time: yes. Source:
 /// nnef-dialect.md, section 10.
-using SoftmaxF32Fn = void (*)(const SoftmaxF32Args& args) noexcept;
+using SoftmaxF32Fn = void (*)(const SoftmaxF32Args& args) noexcept RILL_NONBLOCKING;
 
 /// Choose the function for a CPU; never null. Real-time: no, call it at prepare.
 SoftmaxF32Fn softmax_f32(Tier cpu = active_tier()) noexcept;
 
-#define RILL_KERNEL(needs, name) void name(const SoftmaxF32Args& args) noexcept;
+#define RILL_KERNEL(needs, name) void name(const SoftmaxF32Args& args) noexcept RILL_NONBLOCKING;
 #include "kernels/softmax/kernels.inc"
 #undef RILL_KERNEL
 

@@ -64,9 +64,11 @@ Result<Facts> AddAxis::infer(FactSpan in) const {
   return Facts{std::move(out)};
 }
 
+RILL_NOT_IN_STEPS_BEGIN
 Status AddAxis::eval(EvalCtx& ctx) const {
   return eval_axes(ctx, source_of(*this, ctx.in[0].rank));
 }
+RILL_NOT_IN_STEPS_END
 
 Status AddAxis::lower(Lowering& lowering) const {
   return lower_axes(lowering, source_of(*this, lowering.in(0).rank));
@@ -99,7 +101,9 @@ Result<Facts> RmAxis::infer(FactSpan in) const {
   return Facts{std::move(out)};
 }
 
+RILL_NOT_IN_STEPS_BEGIN
 Status RmAxis::eval(EvalCtx& ctx) const { return eval_axes(ctx, source_of(*this, ctx.in[0].rank)); }
+RILL_NOT_IN_STEPS_END
 
 Status RmAxis::lower(Lowering& lowering) const {
   return lower_axes(lowering, source_of(*this, lowering.in(0).rank));

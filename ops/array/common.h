@@ -22,7 +22,7 @@ Result<OutletId> plain_wire(LoadCtx& ctx, std::string_view name);
 Result<std::vector<OutletId>> plain_wires(LoadCtx& ctx, std::string_view name);
 
 /// A view with the extents of another: axes of extent 1 repeat.
-View stretched(const View& view, const View& like);
+View stretched(const View& view, const View& like) RILL_NONBLOCKING;
 
 /// Tell whether a tensor holds one value only, bit for bit; empty ones do not. Null: no.
 bool is_uniform(const TensorPtr& tensor);

@@ -71,7 +71,7 @@ struct FillArgs {
   uint64_t value;
 };
 
-void run_fill(const FillArgs& args, const Frame& frame) noexcept {
+void run_fill(const FillArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const Operand& to = args.to;
   fill_strided(static_cast<int>(dtype_size(to.dtype)), to.rank, to.shape.data(), &args.value,
                frame.ptr<void>(to.ref), to.stride.data());

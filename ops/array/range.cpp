@@ -34,7 +34,7 @@ Result<Facts> Range::infer(FactSpan in) const {
 
 Status Range::eval(EvalCtx& ctx) const {
   const auto first = start.is_const() ? start.to_int() : start.eval(*ctx.bindings);
-  if (!first) return start.as_int().take_status();
+  if (!first) RILL_NOT_IN_STEPS(return start.as_int().take_status();)
   const View& out = ctx.out[0];
   auto value = static_cast<uint64_t>(*first);
   for (int64_t i = 0; i < out.extent(0); ++i, value += static_cast<uint64_t>(step)) {

@@ -77,7 +77,7 @@ Result<Facts> Slice::infer(FactSpan in) const {
 
 Status Slice::eval(EvalCtx& ctx) const {
   const auto first = begin.is_const() ? begin.to_int() : begin.eval(*ctx.bindings);
-  if (!first) return begin.as_int().take_status();
+  if (!first) RILL_NOT_IN_STEPS(return begin.as_int().take_status();)
   const int64_t extent = ctx.in[0].extent(static_cast<int>(axis));
   const int64_t length = ctx.out[0].extent(static_cast<int>(axis));
   if (*first < 0 || *first > extent - length) {

@@ -104,7 +104,8 @@ Result<Facts> Scan::infer(FactSpan in) const {
   return out;
 }
 
-/// The plain form is a plan of this node alone.
+/// The plain form is a plan of this node alone; steps run the lowered one.
+RILL_NOT_IN_STEPS_BEGIN
 Status Scan::eval(EvalCtx& ctx) const {
   Graph graph;
   std::vector<OutletId> sources;
@@ -124,6 +125,7 @@ Status Scan::eval(EvalCtx& ctx) const {
   for (size_t i = 0; i < ctx.out.size(); ++i) copy_view(session->output(i), ctx.out[i]);
   return {};
 }
+RILL_NOT_IN_STEPS_END
 
 Status Scan::lower(Lowering& lowering) const { return lower_scan(*this, lowering); }
 

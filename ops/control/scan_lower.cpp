@@ -55,15 +55,16 @@ View moved(View view, int64_t bytes) {
   return view;
 }
 
+constexpr int64_t kZero = 0;
+
 void clear(const View& view) {
   View zero = view;
-  static const int64_t kZero = 0;
   zero.data = const_cast<int64_t*>(&kZero);
   zero.stride.fill(0);
   copy_view(zero, view);
 }
 
-void run_loop(const LoopArgs& loop, const Frame& frame) noexcept {
+void run_loop(const LoopArgs& loop, const Frame& frame) noexcept RILL_NONBLOCKING {
   auto& counter = *frame.ptr<int64_t>(loop.counter);
   const int64_t limit = loop.limit ? length_now(*loop.limit, frame) : INT64_MAX;
   if (counter <= loop.skip || loop.reset_every_turn) {

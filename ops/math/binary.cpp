@@ -178,7 +178,9 @@ Status Binary::eval(EvalCtx& ctx) const {
   const View& out = ctx.out[0];
   const View a = stretched(ctx.in[0], out);
   const View b = stretched(ctx.in[1], out);
-  if (a.dtype == DType::kDim) return combine_dim_views(SymbolScope(), kind_of, a, b, out);
+  if (a.dtype == DType::kDim) {
+    RILL_NOT_IN_STEPS(return combine_dim_views(SymbolScope(), kind_of, a, b, out);)
+  }
   if (a.dtype == DType::kBool) {
     eval_bools(kind_of, a, b, out);
   } else if (a.dtype == DType::kString) {

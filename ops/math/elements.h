@@ -96,19 +96,21 @@ bool visit_number(DType dtype, Visitor&& visitor) {
 }
 inline bool is_number(DType t) { return is_int(t) || is_float(t); }
 
+RILL_NOT_IN_STEPS_BEGIN
+template <class Visitor>
+void visit_object(DType dtype, Visitor&& visitor) RILL_NONBLOCKING {
+  if (dtype == DType::kString) {
+    visitor(std::string{});
+  } else {
+    visitor(Dim{});
+  }
+}
+RILL_NOT_IN_STEPS_END
+
 /// Call `visitor(T{})` for an unsigned type of the element's size: moves need no more.
 template <class Visitor>
 void visit_size(DType dtype, Visitor&& visitor) {
-  switch (dtype) {
-    case DType::kString:
-      visitor(std::string{});
-      return;
-    case DType::kDim:
-      visitor(Dim{});
-      return;
-    default:
-      break;
-  }
+  if (!is_plain(dtype)) return visit_object(dtype, visitor);
   switch (dtype_size(dtype)) {
     case 1:
       visitor(uint8_t{});

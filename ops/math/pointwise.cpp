@@ -117,7 +117,7 @@ struct StepArgs {
   Ref scratch;
 };
 
-void run_step(const StepArgs& step, const Frame& frame) noexcept {
+void run_step(const StepArgs& step, const Frame& frame) noexcept RILL_NONBLOCKING {
   PointwiseArgs args;
   copy_args(step.loops.args, &args);
   for (int k = 0; k < args.inputs; ++k) args.in[k].ptr = frame.ptr<float>(step.in[k]);

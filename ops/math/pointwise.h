@@ -14,7 +14,7 @@ namespace rill::ops {
 /// Run one instruction or more over views of f32, inputs stretched to the shape of the output.
 /// Real-time: yes.
 void run_pointwise(std::span<const kernels::PointwiseInstr> code, std::span<const View> in,
-                   const View& out) noexcept;
+                   const View& out) noexcept RILL_NONBLOCKING;
 
 /// Lower a node whose inputs are all f32, or those that `inputs` lists, to a pointwise step. The
 /// output keeps the physical order of the largest input.
@@ -59,7 +59,7 @@ class Pointwise final : public OpBase<Pointwise> {
 
 /// Turn values into registers, in `out`. False if there are too few of them.
 bool assign_registers(int64_t inputs, std::span<const kernels::PointwiseInstr> code,
-                      kernels::PointwiseInstr* out) noexcept;
+                      kernels::PointwiseInstr* out) noexcept RILL_NONBLOCKING;
 
 /// Fuse the node under rewriting with the elementwise nodes that only it reads. Nothing happens
 /// where there are none, or the program would be too long.

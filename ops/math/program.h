@@ -9,7 +9,7 @@
 namespace rill::ops {
 
 /// The kernel's operation for one of ours; nothing if it has none.
-std::optional<kernels::PointwiseOp> pointwise_op(BinaryKind kind);
-std::optional<kernels::PointwiseOp> pointwise_op(UnaryKind kind);
+std::optional<kernels::PointwiseOp> pointwise_op(BinaryKind kind) RILL_NONBLOCKING;
+std::optional<kernels::PointwiseOp> pointwise_op(UnaryKind kind) RILL_NONBLOCKING;
 
 }  // namespace rill::ops

@@ -217,7 +217,9 @@ Result<Facts> Reduce::infer(FactSpan in) const {
 Status Reduce::eval(EvalCtx& ctx) const {
   const View& x = ctx.in[0];
   const View& out = ctx.out[0];
-  if (x.dtype == DType::kDim) return reduce_dims(*this, x, out);
+  if (x.dtype == DType::kDim) {
+    RILL_NOT_IN_STEPS(return reduce_dims(*this, x, out);)
+  }
   if (x.dtype == DType::kBool) {
     reduce_bools(*this, x, out);
     return {};

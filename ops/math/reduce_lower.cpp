@@ -29,7 +29,7 @@ struct StepArgs {
   Ref y;
 };
 
-void run_step(const StepArgs& step, const Frame& frame) noexcept {
+void run_step(const StepArgs& step, const Frame& frame) noexcept RILL_NONBLOCKING {
   const float* x = frame.ptr<float>(step.x);
   float* y = frame.ptr<float>(step.y);
   step.loops.for_each(0, step.loops.count, [&](int64_t x_at, int64_t y_at) {
@@ -58,7 +58,7 @@ float start_of() {
 
 /// Chains of contiguous elements, which the kernel would add by lanes.
 template <ReduceOp kOp>
-void run_chains(const StepArgs& step, const Frame& frame) noexcept {
+void run_chains(const StepArgs& step, const Frame& frame) noexcept RILL_NONBLOCKING {
   const float* x = frame.ptr<float>(step.x);
   float* y = frame.ptr<float>(step.y);
   const ReduceF32Args& args = step.args;
@@ -79,7 +79,7 @@ void run_chains(const StepArgs& step, const Frame& frame) noexcept {
   });
 }
 
-using StepFn = void (*)(const StepArgs&, const Frame&) noexcept;
+using StepFn = void (*)(const StepArgs&, const Frame&) noexcept RILL_NONBLOCKING;
 
 StepFn chains_of(ReduceOp op) {
   switch (op) {

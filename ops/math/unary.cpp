@@ -206,7 +206,8 @@ void eval_tests(const Unary& op, const View& x, const View& out) {
   });
 }
 
-Status eval_dims(UnaryKind kind, const View& x, const View& out) {
+RILL_NOT_IN_STEPS_BEGIN
+Status eval_dims(UnaryKind kind, const View& x, const View& out) RILL_NONBLOCKING {
   Status status;
   for_each_element<2>({out, x}, [&](const std::array<int64_t, 2>& at) {
     const Dim& v = x.as<const Dim>()[at[1]];
@@ -218,6 +219,7 @@ Status eval_dims(UnaryKind kind, const View& x, const View& out) {
   });
   return status;
 }
+RILL_NOT_IN_STEPS_END
 
 kernels::PointwiseInstr instruction(const Unary& op) {
   kernels::PointwiseInstr instr;

@@ -26,7 +26,7 @@ constexpr int kLoops = 4;
 
 template <class Args>
 struct ConvArgs {
-  void (*run)(const Args&) noexcept = nullptr;
+  void (*run)(const Args&) noexcept RILL_NONBLOCKING = nullptr;
   Args kernel;
   Loop loops[kLoops];
   Ref x;
@@ -56,7 +56,7 @@ void place(DepthwiseF32Args* args, const float* x, const float* w, const float* 
 }
 
 template <class Args>
-void run_conv(const ConvArgs<Args>& conv, const Frame& frame) noexcept {
+void run_conv(const ConvArgs<Args>& conv, const Frame& frame) noexcept RILL_NONBLOCKING {
   const auto* x = frame.ptr<const float>(conv.x);
   const auto* w = frame.ptr<const float>(conv.weights);
   const auto* bias = conv.has_bias ? frame.ptr<const float>(conv.bias) : nullptr;

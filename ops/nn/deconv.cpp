@@ -84,8 +84,8 @@ Result<Facts> Deconv::infer(FactSpan in) const {
   Fact out = Fact::of(x.dtype, {x.dim(0), w.dim(0)});
   for (int i = 0; i < window.axes(); ++i) {
     const auto a = static_cast<size_t>(i);
-    RILL_CHECK(w.dim(i + 2) == Dim(window.kernel[a]), "filter ", w, " and window ",
-               window.kernel, " differ");
+    RILL_CHECK(w.dim(i + 2) == Dim(window.kernel[a]), "filter ", w, " and window ", window.kernel,
+               " differ");
     const auto [before, after] = cut(i);
     out.shape.push_back((x.dim(i + 2) - Dim(1)) * Dim(window.stride[a]) +
                         Dim(window.extent(i) - before - after + extra[a]));
@@ -107,7 +107,8 @@ void eval_as(const Deconv& op, EvalCtx& ctx) {
     T sum = op.has_bias ? static_cast<T>(ctx.in[2].as<Stored>()[o * ctx.in[2].stride[0]]) : T{};
     // Taps from the last to the first visit input frames in ascending order.
     std::array<int64_t, kMaxRank> t{};
-    for (int i = 0; i < spatial; ++i) t[static_cast<size_t>(i)] = taps.kernel[static_cast<size_t>(i)] - 1;
+    for (int i = 0; i < spatial; ++i)
+      t[static_cast<size_t>(i)] = taps.kernel[static_cast<size_t>(i)] - 1;
     for (bool more = true; more;) {
       int64_t at_x = index[0] * x.stride[0] + o / per_group * w.shape[1] * x.stride[1];
       int64_t at_w = o * w.stride[0];
@@ -142,10 +143,17 @@ void eval_as(const Deconv& op, EvalCtx& ctx) {
 
 Status Deconv::eval(EvalCtx& ctx) const {
   switch (ctx.out[0].dtype) {
-    case DType::kF32: eval_as<float, float>(*this, ctx); return {};
-    case DType::kF64: eval_as<double, double>(*this, ctx); return {};
-    case DType::kF16: eval_as<Half, float>(*this, ctx); return {};
-    default: return fail(Code::kDType, "no transposed convolution of this type");
+    case DType::kF32:
+      eval_as<float, float>(*this, ctx);
+      return {};
+    case DType::kF64:
+      eval_as<double, double>(*this, ctx);
+      return {};
+    case DType::kF16:
+      eval_as<Half, float>(*this, ctx);
+      return {};
+    default:
+      return fail(Code::kDType, "no transposed convolution of this type");
   }
 }
 
@@ -169,7 +177,7 @@ struct PhaseArgs {
   int64_t lane_y = 0;
 };
 
-void run_phases(const PhaseArgs& all, const Frame& frame) noexcept {
+void run_phases(const PhaseArgs& all, const Frame& frame) noexcept RILL_NONBLOCKING {
   for (int64_t lane = 0; lane < all.lanes; ++lane) {
     for (const Phase& phase : all.phases) {
       kernels::MatmulF32Args args = phase.args;
@@ -185,8 +193,7 @@ void run_phases(const PhaseArgs& all, const Frame& frame) noexcept {
 Status Deconv::lower(Lowering& lowering) const {
   const Operand& w = lowering.in(1);
   const bool fast = lowering.in(0).dtype == DType::kF32 && w.konst && window.axes() == 1 &&
-                    groups == 1 && window.dilation[0] == 1 &&
-                    (!has_bias || lowering.in(2).konst);
+                    groups == 1 && window.dilation[0] == 1 && (!has_bias || lowering.in(2).konst);
   if (!fast) return Op::lower(lowering);
   const int64_t s = window.stride[0];
   const int64_t k = window.kernel[0];
@@ -359,7 +366,8 @@ Result<Value> load_debox(LoadCtx& ctx) {
   const Fact in = ctx.fact(x);
   RILL_CHECK(size.size() >= 3 && static_cast<int>(size.size()) == in.rank() && size[0] == 1 &&
                  size[1] == 1,
-             "size ", size, " for input ", in, ": expected one entry per axis, 1 on batch and channel");
+             "size ", size, " for input ", in,
+             ": expected one entry per axis, 1 on batch and channel");
   if (!is_float(in.dtype)) return fail(Code::kDType, "input ", in, ": expected floats");
   Deconv op;
   op.has_bias = false;

@@ -79,8 +79,9 @@ namespace {
 /// The plain form: for every output, a sum over the summed letters in the order they first appear.
 struct PlainSum {
   int operands = 0;
-  std::string free;
-  std::string summed;
+  std::string_view free;
+  char summed[kMaxRank * kMaxRank];
+  size_t summed_count = 0;
   int64_t extent[256] = {};
   int64_t stride[kMaxRank][256] = {};
 };
@@ -97,9 +98,10 @@ PlainSum plain_sum(const EinSum& op, std::span<const View> in) {
       plan.extent[letter] = std::max(plan.extent[letter], view.shape[axis]);
       if (view.shape[axis] == 0) plan.extent[letter] = 0;
       if (view.shape[axis] != 1) plan.stride[i][letter] += view.stride[axis];
-      const bool known = plan.free.find(axes[axis]) != std::string::npos ||
-                         plan.summed.find(axes[axis]) != std::string::npos;
-      if (!known) plan.summed += axes[axis];
+      const std::string_view summed(plan.summed, plan.summed_count);
+      const bool known = plan.free.find(axes[axis]) != std::string_view::npos ||
+                         summed.find(axes[axis]) != std::string_view::npos;
+      if (!known) plan.summed[plan.summed_count++] = axes[axis];
     }
   }
   return plan;
@@ -122,7 +124,7 @@ T product_sum(T a, T b, T c) {
 template <class Stored, class T>
 T sum_at(const PlainSum& plan, std::span<const View> in, const int64_t* base, size_t letter,
          T sum) {
-  if (letter == plan.summed.size()) {
+  if (letter == plan.summed_count) {
     T product = static_cast<T>(in[0].as<Stored>()[base[0]]);
     for (int i = 1; i + 1 < plan.operands; ++i) {
       product = product * static_cast<T>(in[static_cast<size_t>(i)].as<Stored>()[base[i]]);
@@ -159,13 +161,15 @@ void eval_as(const EinSum& op, EvalCtx& ctx) {
     size_t extra = static_cast<size_t>(op.operands);
     if (op.has_bias) {
       const View& bias = ctx.in[extra++];
-      sum = static_cast<T>(bias.as<Stored>()[index[static_cast<size_t>(op.bias_axis)] * bias.stride[0]]);
+      sum = static_cast<T>(
+          bias.as<Stored>()[index[static_cast<size_t>(op.bias_axis)] * bias.stride[0]]);
     }
     sum = sum_at<Stored, T>(plan, ctx.in, base, 0, sum);
     if (op.has_residual) {
       const View& r = ctx.in[extra];
       int64_t at_r = 0;
-      for (int axis = 0; axis < r.rank; ++axis) at_r += index[static_cast<size_t>(axis)] * r.step(axis);
+      for (int axis = 0; axis < r.rank; ++axis)
+        at_r += index[static_cast<size_t>(axis)] * r.step(axis);
       sum = sum + static_cast<T>(r.as<Stored>()[at_r]);
     }
     if constexpr (std::is_same_v<T, float>) {
@@ -184,16 +188,34 @@ void eval_as(const EinSum& op, EvalCtx& ctx) {
 
 Status EinSum::eval(EvalCtx& ctx) const {
   switch (ctx.out[0].dtype) {
-    case DType::kF32: eval_as<float, float>(*this, ctx); return {};
-    case DType::kF64: eval_as<double, double>(*this, ctx); return {};
-    case DType::kF16: eval_as<Half, float>(*this, ctx); return {};
-    case DType::kI8: eval_as<int8_t, int8_t>(*this, ctx); return {};
-    case DType::kU8: eval_as<uint8_t, uint8_t>(*this, ctx); return {};
-    case DType::kI16: eval_as<int16_t, int16_t>(*this, ctx); return {};
-    case DType::kI32: eval_as<int32_t, int32_t>(*this, ctx); return {};
-    case DType::kI64: eval_as<int64_t, int64_t>(*this, ctx); return {};
-    case DType::kDim: eval_as<Dim, Dim>(*this, ctx); return {};
-    default: return fail(Code::kDType, "no sum of products of ", dtype_name(ctx.out[0].dtype));
+    case DType::kF32:
+      eval_as<float, float>(*this, ctx);
+      return {};
+    case DType::kF64:
+      eval_as<double, double>(*this, ctx);
+      return {};
+    case DType::kF16:
+      eval_as<Half, float>(*this, ctx);
+      return {};
+    case DType::kI8:
+      eval_as<int8_t, int8_t>(*this, ctx);
+      return {};
+    case DType::kU8:
+      eval_as<uint8_t, uint8_t>(*this, ctx);
+      return {};
+    case DType::kI16:
+      eval_as<int16_t, int16_t>(*this, ctx);
+      return {};
+    case DType::kI32:
+      eval_as<int32_t, int32_t>(*this, ctx);
+      return {};
+    case DType::kI64:
+      eval_as<int64_t, int64_t>(*this, ctx);
+      return {};
+    case DType::kDim:
+      RILL_NOT_IN_STEPS(eval_as<Dim, Dim>(*this, ctx);) return {};
+    default:
+      return fail(Code::kDType, "no sum of products of ", dtype_name(ctx.out[0].dtype));
   }
 }
 
@@ -353,7 +375,8 @@ Result<Value> load_einsum(LoadCtx& ctx) {
     return fail(Code::kArg, "\"", expr, "\": expected letters for ", inputs.size(), " inputs");
   }
   for (const char c : expr) {
-    const bool allowed = std::isalpha(static_cast<unsigned char>(c)) || c == ',' || c == '-' || c == '>';
+    const bool allowed =
+        std::isalpha(static_cast<unsigned char>(c)) || c == ',' || c == '-' || c == '>';
     if (!allowed) return fail(Code::kArg, "\"", expr, "\": expected letters, commas and ->");
   }
   auto op = std::make_shared<EinSum>();
@@ -361,7 +384,9 @@ Result<Value> load_einsum(LoadCtx& ctx) {
   if (arrow == std::string::npos) {
     std::string once;
     for (char c = 'A'; c <= 'z'; ++c) {
-      if (std::isalpha(static_cast<unsigned char>(c)) && std::count(expr.begin(), expr.end(), c) == 1) once += c;
+      if (std::isalpha(static_cast<unsigned char>(c)) &&
+          std::count(expr.begin(), expr.end(), c) == 1)
+        once += c;
     }
     expr += "->" + once;
   }

@@ -128,7 +128,7 @@ void run_loop(const ProductArgs& product, MatmulF32Args* args, int depth, const 
   *args = saved;
 }
 
-void run_product(const ProductArgs& product, const Frame& frame) noexcept {
+void run_product(const ProductArgs& product, const Frame& frame) noexcept RILL_NONBLOCKING {
   MatmulF32Args args = product.args;
   args.a = frame.ptr<const float>(product.a);
   args.c = frame.ptr<float>(product.y);
@@ -143,8 +143,12 @@ void run_product(const ProductArgs& product, const Frame& frame) noexcept {
 class ProductLowering {
  public:
   ProductLowering(const EinSum& op, Lowering& lowering, Roles roles)
-      : op_(op), lowering_(lowering), roles_(std::move(roles)),
-        la_(op.letters(roles_.rows)), lb_(op.letters(roles_.columns)), ly_(op.letters(2)),
+      : op_(op),
+        lowering_(lowering),
+        roles_(std::move(roles)),
+        la_(op.letters(roles_.rows)),
+        lb_(op.letters(roles_.columns)),
+        ly_(op.letters(2)),
         kernel_(kernels::matmul_f32(kernels::active_tier())) {}
 
   Status run() {
@@ -232,7 +236,8 @@ class ProductLowering {
       product->k_stride = n_;
     } else {
       product->k_stride = roles_.summed.empty() ? 0 : stride_of(b, lb_, roles_.summed[0]);
-      product->n_stride = roles_.column_letters.empty() ? 0 : stride_of(b, lb_, roles_.column_letters[0]);
+      product->n_stride =
+          roles_.column_letters.empty() ? 0 : stride_of(b, lb_, roles_.column_letters[0]);
     }
     b_ = source;
     const int64_t floats = (kernels::matmul_f32_packed_floats(kernel_, k_, n_) + 15) / 16 * 16;
@@ -370,12 +375,13 @@ bool can_lower_einsum_f32(const EinSum& op, const Lowering& lowering) {
     const TensorPtr& value = lowering.in(i).konst;
     if (value && value->block_format() != BlockFormat::kNone) return false;
   }
-  const auto roles =
-      roles_of(op, columns_operand(lowering.in(0).konst != nullptr, lowering.in(1).konst != nullptr));
+  const auto roles = roles_of(
+      op, columns_operand(lowering.in(0).konst != nullptr, lowering.in(1).konst != nullptr));
   if (!roles || roles->column_letters.size() > 1) return false;
   // Broadcasting along a summed axis has no matrix form.
   for (const char c : roles->summed) {
-    if (extent_of(lowering.in(0), op.letters(0), c) != extent_of(lowering.in(1), op.letters(1), c)) {
+    if (extent_of(lowering.in(0), op.letters(0), c) !=
+        extent_of(lowering.in(1), op.letters(1), c)) {
       return false;
     }
   }
@@ -383,8 +389,8 @@ bool can_lower_einsum_f32(const EinSum& op, const Lowering& lowering) {
 }
 
 Status lower_einsum_f32(const EinSum& op, Lowering& lowering) {
-  auto roles =
-      roles_of(op, columns_operand(lowering.in(0).konst != nullptr, lowering.in(1).konst != nullptr));
+  auto roles = roles_of(
+      op, columns_operand(lowering.in(0).konst != nullptr, lowering.in(1).konst != nullptr));
   return ProductLowering(op, lowering, std::move(*roles)).run();
 }
 

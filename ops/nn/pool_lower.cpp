@@ -6,7 +6,7 @@ namespace {
 using kernels::PoolF32Args;
 
 struct PoolArgs {
-  void (*run)(const PoolF32Args&) noexcept = nullptr;
+  void (*run)(const PoolF32Args&) noexcept RILL_NONBLOCKING = nullptr;
   PoolF32Args kernel;
   int64_t lanes = 1;
   int64_t lane_x = 0;
@@ -18,7 +18,7 @@ struct PoolArgs {
   Ref y;
 };
 
-void run_pool(const PoolArgs& pool, const Frame& frame) noexcept {
+void run_pool(const PoolArgs& pool, const Frame& frame) noexcept RILL_NONBLOCKING {
   PoolF32Args args = pool.kernel;
   const auto* x = frame.ptr<const float>(pool.x);
   auto* y = frame.ptr<float>(pool.y);
@@ -34,7 +34,7 @@ void run_pool(const PoolArgs& pool, const Frame& frame) noexcept {
 }  // namespace
 
 bool lower_pool_f32(Lowering& lowering, const Window& window, float border, float scale,
-                    void (*run)(const PoolF32Args&) noexcept) {
+                    void (*run)(const PoolF32Args&) noexcept RILL_NONBLOCKING) {
   const int spatial = window.axes();
   if (spatial > 2) return false;
   const Operand x = padded_rows(lowering, lowering.in(0), window, border);

@@ -139,7 +139,7 @@ struct ResampleArgs {
 };
 
 /// Row-major [outer, from, inner] -> [outer, to, inner].
-void resample(const ResampleArgs& a, const Frame& frame) noexcept {
+void resample(const ResampleArgs& a, const Frame& frame) noexcept RILL_NONBLOCKING {
   const auto* x = frame.ptr<const float>(a.x);
   auto* y = frame.ptr<float>(a.y);
   const auto* counts = frame.ptr<const int64_t>(a.counts);

@@ -182,7 +182,7 @@ void add_frame(float weight, const View& from, const View& to) {
   });
 }
 
-void run_resize(const ResizeArgs& args, const Frame& frame) noexcept {
+void run_resize(const ResizeArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const PulseResize& op = *args.op;
   const int axis = static_cast<int>(op.how.axis);
   const View from = frame.view(args.from);

@@ -88,7 +88,7 @@ struct StepArgs {
   Ref y;
 };
 
-void run_step(const StepArgs& step, const Frame& frame) noexcept {
+void run_step(const StepArgs& step, const Frame& frame) noexcept RILL_NONBLOCKING {
   const float* x = frame.ptr<float>(step.x);
   float* y = frame.ptr<float>(step.y);
   step.loops.for_each(0, step.loops.count, [&](int64_t x_at, int64_t y_at) {

@@ -172,7 +172,7 @@ struct BorderArgs {
   float value;
 };
 
-void fill_all(const BorderArgs& args, const Frame& frame) noexcept {
+void fill_all(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   float* data = frame.ptr<float>(args.all.ref);
   std::fill(data, data + args.all.volume(), args.value);
 }

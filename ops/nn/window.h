@@ -20,12 +20,12 @@ struct Window {
 
   int axes() const { return static_cast<int>(kernel.size()); }
   /// Taps and gaps from the first tap to the last.
-  int64_t extent(int axis) const;
+  int64_t extent(int axis) const RILL_NONBLOCKING;
   /// Errors: kShape if counts differ or are out of range.
   Status check(int spatial_axes) const;
   Dim output(int axis, const Dim& input) const;
   /// The padding for an input extent; `same` splits it with the larger half at the end.
-  std::pair<int64_t, int64_t> pads(int axis, int64_t input) const;
+  std::pair<int64_t, int64_t> pads(int axis, int64_t input) const RILL_NONBLOCKING;
   bool padded() const;
   void fields(FieldVisitor& visitor);
 };

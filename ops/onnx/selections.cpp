@@ -206,6 +206,7 @@ Result<Facts> NonMaxSuppression::infer(FactSpan in) const {
   return Facts{Fact::of(DType::kI64, {rows, Dim(3)})};
 }
 
+RILL_NOT_IN_STEPS_BEGIN
 Status NonMaxSuppression::eval(EvalCtx& ctx) const {
   const View& y = ctx.out[0];
   const Chosen rows = chosen(ctx.in[0], ctx.in[1]);
@@ -217,6 +218,7 @@ Status NonMaxSuppression::eval(EvalCtx& ctx) const {
   }
   return {};
 }
+RILL_NOT_IN_STEPS_END
 
 Status NonMaxSuppression::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string boxes, ctx.in(0));

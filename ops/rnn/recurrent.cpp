@@ -157,7 +157,7 @@ void copy_rows(const LayerArgs& layer, const float* from, int64_t from_lane, flo
   }
 }
 
-void run_layer(const LayerArgs& layer, const Frame& frame) noexcept {
+void run_layer(const LayerArgs& layer, const Frame& frame) noexcept RILL_NONBLOCKING {
   auto* state = frame.ptr<float>(layer.state);
   int64_t counter = 0;
   if (!layer.reset_every_turn) std::memcpy(&counter, state, sizeof counter);
@@ -262,7 +262,8 @@ Status Recurrent::lower(Lowering& lowering) const {
     reads.push_back(c0.ref);
   }
   const int64_t state_bytes = (kHeaderFloats + 2 * layer.lanes * layer.hidden) * 4;
-  layer.state = reset_every_turn ? lowering.scratch_bytes(state_bytes) : lowering.state(state_bytes);
+  layer.state =
+      reset_every_turn ? lowering.scratch_bytes(state_bytes) : lowering.state(state_bytes);
   layer.scratch =
       lowering.scratch_bytes((kernels::rnn_scratch_floats(n, layer.hidden, layer.lanes) + 16) * 4);
   std::vector<Ref> writes{layer.state, layer.scratch};

@@ -84,7 +84,7 @@ struct FftArgs {
   Ref scratch;
 };
 
-void run_fft(const FftArgs& args, const Frame& frame) noexcept {
+void run_fft(const FftArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const auto* x = frame.ptr<const float>(args.x);
   auto* y = frame.ptr<float>(args.y);
   const int64_t part = args.lanes * args.points;

@@ -130,7 +130,7 @@ void transform_lane(const StftArgs& a, const float* x, float* y, const float* wi
   }
 }
 
-void run_stft(const StftArgs& a, const Frame& frame) noexcept {
+void run_stft(const StftArgs& a, const Frame& frame) noexcept RILL_NONBLOCKING {
   const auto* x = frame.ptr<const float>(a.x);
   auto* y = frame.ptr<float>(a.y);
   const auto* window = a.windowed ? frame.ptr<const float>(a.window) : nullptr;
@@ -150,6 +150,7 @@ void run_stft(const StftArgs& a, const Frame& frame) noexcept {
   }
 }
 
+RILL_NOT_IN_STEPS_BEGIN
 Status Stft::eval(EvalCtx& ctx) const {
   const View& x = ctx.in[0];
   const View& y = ctx.out[0];
@@ -182,6 +183,7 @@ Status Stft::eval(EvalCtx& ctx) const {
   }
   return {};
 }
+RILL_NOT_IN_STEPS_END
 
 Status Stft::lower(Lowering& lowering) const {
   const Operand& x = lowering.in(0);

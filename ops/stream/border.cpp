@@ -57,7 +57,7 @@ int64_t source_of(const PulseBorder& op, int64_t at, int64_t frames) {
   return at < 0 ? -at : at < frames ? at : 2 * (frames - 1) - at;
 }
 
-void run(const BorderArgs& args, const Frame& frame) noexcept {
+void run(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const PulseBorder& op = *args.op;
   const View from = frame.view(args.from);
   const View to = frame.view(args.to);

@@ -38,7 +38,7 @@ struct KeyMaskArgs {
   Tensor value;
 };
 
-void run(const KeyMaskArgs& args, const Frame& frame) noexcept {
+void run(const KeyMaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const View to = frame.view(args.to);
   const int64_t keys = to.extent(args.axis);
   const int64_t newest = frame.clock->position(args.op->pulse) + args.op->pulse - args.op->delay;

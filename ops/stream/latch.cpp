@@ -39,7 +39,7 @@ struct LatchArgs {
   int64_t first;  ///< position of the first frame that is kept
 };
 
-void run_latch(const LatchArgs& args, const Frame& frame) noexcept {
+void run_latch(const LatchArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const int64_t pulse = args.from.extent(args.axis);
   const int64_t start = frame.clock->position(pulse);
   const int64_t from = std::max(start, args.first);
@@ -125,7 +125,7 @@ void put(const View& piece, const View& to, int axis, int64_t at, int64_t start)
             frames_of(to, axis, from - start, until - from));
 }
 
-void run_splice(const SpliceArgs& args, const Frame& frame) noexcept {
+void run_splice(const SpliceArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const View to = frame.view(args.to);
   const int64_t start = frame.clock->position(to.extent(args.axis));
   if (args.op->has_front) put(frame.view(args.front), to, args.axis, args.op->begin, start);

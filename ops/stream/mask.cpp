@@ -58,7 +58,7 @@ void fill_frames(const View& view, int axis, int64_t first, int64_t last, const 
   copy_view(from, part);
 }
 
-void run(const MaskArgs& args, const Frame& frame) noexcept {
+void run(const MaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const int64_t first = frame.clock->position(args.pulse);
   int64_t end = INT64_MAX;
   if (frame.clock->end >= 0 || args.op->end.is_const()) {

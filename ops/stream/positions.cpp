@@ -84,7 +84,7 @@ void fill_missing(const View& view) {
   copy_view(from, view);
 }
 
-void run_rows(const RowsArgs& args, const Frame& frame) noexcept {
+void run_rows(const RowsArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const View table = frame.view(args.table);
   const View to = frame.view(args.to);
   const int64_t count = to.extent(args.axis);

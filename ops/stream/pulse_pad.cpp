@@ -76,7 +76,7 @@ View repeated(View frame, int64_t axis, int64_t count) {
   return frame;
 }
 
-void run(const PadArgs& args, const Frame& frame) noexcept {
+void run(const PadArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const PulsePad& op = *args.op;
   const View view = frame.view(args.view);
   const int64_t frames = view.extent(static_cast<int>(op.axis));

@@ -39,7 +39,7 @@ struct TailArgs {
   Operand kept;
 };
 
-void run_tail(const TailArgs& args, const Frame& frame) noexcept {
+void run_tail(const TailArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const PulseTail& op = *args.op;
   if (frame.clock->end < 0) return;
   const int axis = static_cast<int>(op.axis);

@@ -184,7 +184,7 @@ void tally_numbers(const TallyArgs& args, const Frame& frame, Range range) {
   });
 }
 
-void run_tally(const TallyArgs& args, const Frame& frame) noexcept {
+void run_tally(const TallyArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const int64_t frames = args.from.extent(1);
   const int64_t start = frame.clock->position(frames) - args.op->delay;
   Range range{std::clamp<int64_t>(-start, 0, frames), 0};

@@ -32,7 +32,7 @@ struct LengthArgs {
   Ref to;
 };
 
-void run_length(const LengthArgs& args, const Frame& frame) noexcept {
+void run_length(const LengthArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   auto* to = frame.ptr<int64_t>(args.to);
   for (size_t i = 0; i < args.dims.size(); ++i) {
     const bool known = frame.clock->end >= 0 || args.dims[i].is_const();
@@ -205,13 +205,13 @@ class Kept {
   float* values_;
   int64_t waits_ = 0;
 
-  friend void run_reduce(const ReduceArgs& args, const Frame& frame) noexcept;
+  friend void run_reduce(const ReduceArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
   void resume() {
     waits_ = *seen_ <= kChainElements || args_.block == 0 ? *seen_ : *seen_ % args_.block;
   }
 };
 
-void run_reduce(const ReduceArgs& args, const Frame& frame) noexcept {
+void run_reduce(const ReduceArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const int64_t frames = args.from.extent(1);
   const int64_t start = frame.clock->position(frames) - args.op->delay;
   const int64_t first = std::clamp<int64_t>(-start, 0, frames);

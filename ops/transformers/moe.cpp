@@ -134,7 +134,7 @@ Result<Facts> MoeFfn::infer(FactSpan in) const {
   return Facts{x.without_value()};
 }
 
-float activated(const std::string& kind, float x) {
+float activated(std::string_view kind, float x) {
   if (kind == "relu") return x < 0.0F ? 0.0F : x;
   if (kind == "gelu") {
     return 0.5F * x * (1.0F + std::tanh(0.79788456F * (x + 0.044715F * x * x * x)));
@@ -159,15 +159,16 @@ class PlainToken {
   void run() {
     double max = -INFINITY;
     for_chosen([&](int64_t, double logit) { max = std::fmax(max, logit); });
-    const bool all = op_.gate == "softmax_all";
+    const std::string_view gate = op_.gate;
+    const bool all = gate == "softmax_all";
     double sum = 0.0;
     const auto count = [&](int64_t, double logit) { sum += std::exp(logit - max); };
     for (int64_t e = 0; all && e < ctx_.in[1].extent(0); ++e) count(e, logit_of(e));
     if (!all) for_chosen(count);
     for_chosen([&](int64_t expert, double logit) {
       double weight = logit;
-      if (op_.gate == "sigmoid") weight = 1.0 / (1.0 + std::exp(-logit));
-      if (op_.gate.starts_with("softmax")) weight = std::exp(logit - max) / sum;
+      if (gate == "sigmoid") weight = 1.0 / (1.0 + std::exp(-logit));
+      if (gate.starts_with("softmax")) weight = std::exp(logit - max) / sum;
       add_expert(expert, static_cast<float>(weight));
     });
   }
@@ -327,7 +328,7 @@ void choose(const float* logits, int64_t experts, int64_t k, int64_t* chosen) {
   }
 }
 
-void run_moe(const MoeArgs& a, const Frame& frame) noexcept {
+void run_moe(const MoeArgs& a, const Frame& frame) noexcept RILL_NONBLOCKING {
   const MoeFfn& op = a.op;
   auto* logits = frame.ptr<float>(a.logits);
   auto* chosen = frame.ptr<int64_t>(a.chosen);

@@ -23,6 +23,23 @@
 #define RILL_API
 #endif
 
+/* What may be called in a real-time thread. Compilers that know functions which do not block, as
+ * Clang 20, take calls of these for such. */
+#if defined(__cplusplus) && defined(__has_cpp_attribute)
+#if __has_cpp_attribute(clang::nonblocking)
+#define RILL_REAL_TIME noexcept [[clang::nonblocking]]
+#endif
+#elif defined(__has_attribute)
+#if __has_attribute(nonblocking)
+#define RILL_REAL_TIME __attribute__((nonblocking))
+#endif
+#endif
+#if !defined(RILL_REAL_TIME) && defined(__cplusplus)
+#define RILL_REAL_TIME noexcept
+#elif !defined(RILL_REAL_TIME)
+#define RILL_REAL_TIME
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -94,9 +111,9 @@ RILL_API const char* rill_build_info(void);
 /** Name a status: "ok", "argument", "input/output", ... */
 RILL_API const char* rill_status_name(rill_status status);
 /** Tell the bytes of one element; 0 if there is no such type. */
-RILL_API size_t rill_dtype_size(rill_dtype dtype);
+RILL_API size_t rill_dtype_size(rill_dtype dtype) RILL_REAL_TIME;
 /** Name a type: "f32"; "unknown" if there is no such type. */
-RILL_API const char* rill_dtype_name(rill_dtype dtype);
+RILL_API const char* rill_dtype_name(rill_dtype dtype) RILL_REAL_TIME;
 
 /** Tell the last failure of this thread in one line; "" if there was none.
  *  Valid until the next failure of the thread. Real-time: yes. */
@@ -292,44 +309,48 @@ RILL_API rill_status rill_session_clone(const rill_session* session, rill_sessio
 /** Null is fine. */
 RILL_API void rill_session_free(rill_session* session);
 /** Begin anew, as a new session would; bound buffers stay bound. Real-time: yes. */
-RILL_API rill_status rill_session_reset(rill_session* session);
+RILL_API rill_status rill_session_reset(rill_session* session) RILL_REAL_TIME;
 /** Tell the bytes that the session allocated; 0 if the handle is not valid. */
-RILL_API int64_t rill_session_bytes(const rill_session* session);
+RILL_API int64_t rill_session_bytes(const rill_session* session) RILL_REAL_TIME;
 
 /** Use the caller's memory as input or output: of the plan's type and shape, row-major, aligned to
  *  its elements, apart from all other buffers, alive until null is bound or the session is freed.
  *  Null goes back to the session's own buffer. Real-time: yes. */
-RILL_API rill_status rill_bind_input(rill_session* session, size_t index, const rill_view* view);
-RILL_API rill_status rill_bind_output(rill_session* session, size_t index, const rill_view* view);
+RILL_API rill_status rill_bind_input(rill_session* session, size_t index,
+                                     const rill_view* view) RILL_REAL_TIME;
+RILL_API rill_status rill_bind_output(rill_session* session, size_t index,
+                                      const rill_view* view) RILL_REAL_TIME;
 /** Tell where to write input and read output: what is bound, or the session's own buffer.
  *  Real-time: yes. */
-RILL_API rill_status rill_input_buffer(rill_session* session, size_t index, rill_view* view);
-RILL_API rill_status rill_output_buffer(rill_session* session, size_t index, rill_view* view);
+RILL_API rill_status rill_input_buffer(rill_session* session, size_t index,
+                                       rill_view* view) RILL_REAL_TIME;
+RILL_API rill_status rill_output_buffer(rill_session* session, size_t index,
+                                        rill_view* view) RILL_REAL_TIME;
 
 /** Run once: the whole graph, or the next pulse.
  *  Real-time: yes: no allocation, lock, file or system call; denormals are flushed meanwhile.
  *  Errors: RILL_E_STATE once the end of the stream is announced; RILL_E_SHAPE where the model is not
  *  defined for so many frames. Nothing has run then. */
-RILL_API rill_status rill_step(rill_session* session);
+RILL_API rill_status rill_step(rill_session* session) RILL_REAL_TIME;
 /** Run the last pulse of a stream. Its first `valid_frames` frames (of the first input that
  *  streams) are the last ones; the rest of the input is filler that does not matter.
  *  A full pulse is fine; 0 says that the step before was the last, which is exact unless the
  *  model's outputs end before its inputs: announce the end with the last frames where it is known.
  *  Real-time: yes. Errors: RILL_E_ARG, RILL_E_STATE if announced already or the plan is whole;
  *  RILL_E_SHAPE if the model has no output for a stream of this length. */
-RILL_API rill_status rill_step_partial(rill_session* session, int64_t valid_frames);
+RILL_API rill_status rill_step_partial(rill_session* session, int64_t valid_frames) RILL_REAL_TIME;
 /** Run one step of the tail, if there are frames left to come out; then tell how many are left
  *  (of the output that has the most). `frames_left` may be null. Inputs do not matter.
  *  Real-time: yes. Errors: RILL_E_STATE before rill_step_partial. */
-RILL_API rill_status rill_flush(rill_session* session, int64_t* frames_left);
+RILL_API rill_status rill_flush(rill_session* session, int64_t* frames_left) RILL_REAL_TIME;
 /** Tell which frames of an output that streams the last call of rill_step, rill_step_partial or
  *  rill_flush gave: `count` from `first` on, along the output's axis. Real-time: yes. */
 RILL_API rill_status rill_valid_frames(const rill_session* session, size_t output, int64_t* first,
-                                       int64_t* count);
+                                       int64_t* count) RILL_REAL_TIME;
 /** Tell how many frames of the first input that streams went in, and how many valid frames of the
  *  output came out. Both pointers may be null. Real-time: yes. */
 RILL_API rill_status rill_position(const rill_session* session, size_t output, int64_t* frames_in,
-                                   int64_t* frames_out);
+                                   int64_t* frames_out) RILL_REAL_TIME;
 typedef enum rill_turn_kind RILL_ANY_INT {
   RILL_TURN_STEP = 0,    /**< as rill_step */
   RILL_TURN_PARTIAL = 1, /**< as rill_step_partial, with `valid_frames` */
@@ -349,7 +370,7 @@ typedef struct rill_turn {
  *  are those of a step alone, bit for bit.
  *  Real-time: yes. Errors: those of the turns, with the index of the first one that is wrong;
  *  RILL_E_ARG for sessions of different plans, or one that is there twice. Nothing has run then. */
-RILL_API rill_status rill_step_together(const rill_turn* turns, size_t count);
+RILL_API rill_status rill_step_together(const rill_turn* turns, size_t count) RILL_REAL_TIME;
 
 /* A stream is run in one of two ways, from its beginning or rill_session_reset on: pulse by pulse
  * with rill_step, as above, or with any number of frames at a time, as follows. */
@@ -361,27 +382,27 @@ RILL_API rill_status rill_step_together(const rill_turn* turns, size_t count);
  *  Real-time: yes. Errors: RILL_E_ARG, _SHAPE, _DTYPE; RILL_E_STATE after rill_finish, or in a
  *  stream that rill_step runs. */
 RILL_API rill_status rill_push(rill_session* session, size_t input, const rill_view* frames,
-                               int64_t* taken);
+                               int64_t* taken) RILL_REAL_TIME;
 /** Hand out frames of an output that streams, without its delay: as many as there are, at most as
  *  `frames` has room for. `given` tells how many were written, from the first on. 0 may mean that
  *  another output has to be pulled before; from all of them, after rill_finish, that there are no
  *  more.
  *  Real-time: yes. Errors: as rill_push. */
 RILL_API rill_status rill_pull(rill_session* session, size_t output, const rill_view* frames,
-                               int64_t* given);
+                               int64_t* given) RILL_REAL_TIME;
 /** Say that all frames have been pushed; rill_pull then brings out the tail. Outputs that do not
  *  stream are final once all others are pulled.
  *  Real-time: yes. Errors: RILL_E_SHAPE if the inputs end apart or the model has no output for a
  *  stream of this length: more frames may be pushed; RILL_E_STATE if said already. */
-RILL_API rill_status rill_finish(rill_session* session);
+RILL_API rill_status rill_finish(rill_session* session) RILL_REAL_TIME;
 
 /** Tell how many bytes rill_state_save takes at most, until a state is loaded. */
-RILL_API rill_status rill_state_size(const rill_session* session, size_t* size);
+RILL_API rill_status rill_state_size(const rill_session* session, size_t* size) RILL_REAL_TIME;
 /** Write the state of a stream, with the frames that wait to be stepped or pulled, to memory aligned
  *  to 8 bytes. Inputs that do not stream are not part of it. `written` tells how many bytes.
  *  Real-time: yes. Errors: RILL_E_ARG if there is no room; RILL_E_STATE if the plan does not stream. */
 RILL_API rill_status rill_state_save(const rill_session* session, void* bytes, size_t size,
-                                     size_t* written);
+                                     size_t* written) RILL_REAL_TIME;
 /** Go on where a stream was saved. The plan may be another one, of the same model with its symbols
  *  bound alike: another pulse, other options, another machine.
  *  Errors: RILL_E_PARSE for bytes that are no state, cut short, damaged, or of another version;
@@ -392,7 +413,7 @@ RILL_API rill_status rill_state_load(rill_session* session, const void* bytes, s
 /** Run a plan that does not stream: copy the inputs in, step, copy the outputs out. Any strides.
  *  Errors: RILL_E_ARG, _SHAPE, _DTYPE naming the view; RILL_E_STATE for a pulsed plan. */
 RILL_API rill_status rill_run(rill_session* session, const rill_view* inputs, size_t input_count,
-                              const rill_view* outputs, size_t output_count);
+                              const rill_view* outputs, size_t output_count) RILL_REAL_TIME;
 
 #ifdef __cplusplus
 } /* extern "C" */

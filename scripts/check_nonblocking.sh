@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Prove that what a step calls does not block: compile the run path with a Clang that analyses
+# function effects, and fail where something marked RILL_NONBLOCKING may allocate, lock, throw or
+# call what is not marked.
+#   scripts/check_nonblocking.sh [-j JOBS] [FILE ...]
+# Needs Clang 20 or newer, as $RILL_CLANG, as clang++-N, as clang++ or in the Python package ziglang.
+# Exits with 77, and the line to install one, where there is none.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+jobs=$(nproc)
+if [[ ${1:-} == -j ]]; then jobs=${2:?-j needs a number}; shift 2; fi
+
+# Prints the major version of a Clang; 0 for all else.
+major() { "$@" --version 2>/dev/null | sed -n 's/.*clang version \([0-9]*\)\..*/\1/p' | head -1; }
+
+clang=()
+for name in ${RILL_CLANG:-} clang++-{30..20} clang++; do
+  version=$(major "$name" || true)
+  if [[ ${version:-0} -ge 20 ]]; then clang=("$name"); break; fi
+done
+if [[ ${#clang[@]} -eq 0 ]]; then
+  for python in ${RILL_PYTHON:-} python3 python; do
+    zig=$("$python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__))' 2>/dev/null) || continue
+    version=$(major "$zig/zig" clang || true)
+    # As a plain Clang, with the headers of the system: `zig c++` would build a C++ library first.
+    if [[ ${version:-0} -ge 20 ]]; then
+      clang=("$zig/zig" clang --driver-mode=g++ "--target=$(uname -m)-linux-gnu" -isystem "$zig/lib/include")
+      break
+    fi
+  done
+fi
+if [[ ${#clang[@]} -eq 0 ]]; then
+  echo "skipped: no Clang 20 or newer: python3 -m pip install ziglang"
+  exit 77
+fi
+
+flags=(-std=c++20 -fsyntax-only -fno-exceptions -fno-rtti -I. '-DRILL_VERSION=""' '-DRILL_BUILD_TYPE=""'
+       -Wfunction-effects -Werror=function-effects -ferror-limit=0)
+
+check() {
+  local tier=()
+  case $1 in
+    */sse42.cpp) tier=(-msse4.2 -Dxsimd=xsimd_sse42) ;;
+    */avx2.cpp) tier=(-mavx2 -mfma -mf16c -Dxsimd=xsimd_avx2) ;;
+    */avx512.cpp) tier=(-mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mf16c
+                        -Dxsimd=xsimd_avx512) ;;
+  esac
+  "${clang[@]}" "${flags[@]}" "${tier[@]}" -x c++ "$1"
+}
+
+# A proof that cannot fail proves nothing.
+sample=$(mktemp --suffix=.cpp)
+trap 'rm -f "$sample"' EXIT
+for body in 'return new int(1);' 'static int *const kept = other(); return kept;' 'return other();'; do
+  printf '#include "core/base/nonblocking.h"\nint* other();\nint* f() noexcept RILL_NONBLOCKING;\nint* f() noexcept { %s }\n' \
+    "$body" >"$sample"
+  if check "$sample" >/dev/null 2>&1; then
+    echo "this Clang does not see what blocks: $body"
+    exit 1
+  fi
+done
+
+if [[ $# -gt 0 ]]; then
+  files=("$@")
+else
+  case $(uname -m) in
+    x86_64) other='neon.cpp' ;;
+    *) other='sse42.cpp|avx2.cpp|avx512.cpp' ;;
+  esac
+  mapfile -t files < <(find core kernels ops api/src -name '*.cpp' \
+    | grep -Ev "_test\.cpp|_bench\.cpp|test_support|npz|npy|/($other)\$" | sort)
+fi
+
+failed=0
+running=0
+for file in "${files[@]}"; do
+  check "$file" &
+  running=$((running + 1))
+  if [[ $running -ge $jobs ]]; then
+    wait -n || failed=1
+    running=$((running - 1))
+  fi
+done
+while [[ $running -gt 0 ]]; do
+  wait -n || failed=1
+  running=$((running - 1))
+done
+[[ $failed -eq 0 ]] && echo "${#files[@]} files: nothing that a step calls blocks (Clang $version)"
+exit $failed

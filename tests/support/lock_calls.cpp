@@ -1,0 +1,60 @@
+#include "tests/support/lock_calls.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RILL_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RILL_SANITIZED 1
+#endif
+
+#if defined(RILL_SANITIZED) || !defined(__GLIBC__)
+
+int64_t rill::test::lock_calls() { return -1; }
+
+#else
+
+namespace {
+
+// In the program itself, so that reaching it takes no lock.
+thread_local int64_t calls = 0;
+
+template <class Function>
+Function next(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+int64_t rill::test::lock_calls() { return calls; }
+
+// The function of that name counts, then does what the C library's does.
+#define RILL_COUNTED(name, parameters, arguments)            \
+  extern "C" int name parameters {                           \
+    ++calls;                                                 \
+    static const auto real = next<int(*) parameters>(#name); \
+    return real arguments;                                   \
+  }
+
+RILL_COUNTED(pthread_mutex_lock, (pthread_mutex_t * lock) noexcept, (lock))
+RILL_COUNTED(pthread_mutex_trylock, (pthread_mutex_t * lock) noexcept, (lock))
+RILL_COUNTED(pthread_mutex_timedlock, (pthread_mutex_t * lock, const timespec* until) noexcept,
+             (lock, until))
+RILL_COUNTED(pthread_rwlock_rdlock, (pthread_rwlock_t * lock) noexcept, (lock))
+RILL_COUNTED(pthread_rwlock_wrlock, (pthread_rwlock_t * lock) noexcept, (lock))
+RILL_COUNTED(pthread_spin_lock, (pthread_spinlock_t * lock) noexcept, (lock))
+RILL_COUNTED(pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t* lock),
+             (condition, lock))
+RILL_COUNTED(pthread_cond_signal, (pthread_cond_t * condition) noexcept, (condition))
+RILL_COUNTED(pthread_barrier_wait, (pthread_barrier_t * barrier) noexcept, (barrier))
+RILL_COUNTED(sem_wait, (sem_t * semaphore), (semaphore))
+RILL_COUNTED(sem_post, (sem_t * semaphore) noexcept, (semaphore))
+
+#undef RILL_COUNTED
+
+#endif
