@@ -13,7 +13,8 @@ set_target_properties(rill_shared PROPERTIES OUTPUT_NAME rill LINKER_LANGUAGE CX
                       VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 # Hidden visibility does not reach the templates of the standard library.
 set(rill_exports "${CMAKE_CURRENT_SOURCE_DIR}/rill.map")
-target_link_options(rill_shared PRIVATE "LINKER:--version-script=${rill_exports}")
+target_link_options(rill_shared PRIVATE "LINKER:--version-script=${rill_exports}"
+                    LINKER:--gc-sections)
 set_target_properties(rill_shared PROPERTIES LINK_DEPENDS "${rill_exports}")
 
 install(FILES include/rill/rill.h include/rill/rill.hpp include/rill/streamer.hpp

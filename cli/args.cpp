@@ -42,6 +42,8 @@ constexpr std::array kCommands{
     CommandRow{Command::kListRuntimes, "list-runtimes", 0, "list the runtimes", false},
     CommandRow{Command::kListKnobs, "list-knobs", 0, "list the variables that are read", false},
     CommandRow{Command::kKernels, "kernels", 0, "tell for which machines kernels are there", false},
+    CommandRow{Command::kHwBench, "hwbench", kOnHwBench,
+               "time what this machine can do, and what the kernels reach of it", true},
 };
 
 /// The parser and where its values go; options hold pointers into `args`.

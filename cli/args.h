@@ -19,7 +19,8 @@ enum class Command {
   kListOps,
   kListRuntimes,
   kListKnobs,
-  kKernels
+  kKernels,
+  kHwBench
 };
 
 /// The command line, as written; values are read by whoever uses them.
@@ -156,6 +157,8 @@ struct Args {
   double frame_ms = 0;
   std::string max_delay;
   std::string svg;
+  std::string kernels;
+  bool check_choice = false;
   std::string pulses;
 };
 

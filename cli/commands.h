@@ -19,6 +19,8 @@ Status list_ops_command();
 Status list_runtimes_command();
 Status list_knobs_command();
 Status kernels_command();
+/// Peaks of the machine, and what kernels reach of them.
+Status hwbench_command(const Args& args);
 
 /// The graph as it runs: optimised if asked for.
 Result<Graph> final_graph(const Args& args, const Graph& graph);

@@ -19,6 +19,7 @@ enum Where : unsigned {
   kOnStream = 32,
   kOnInspect = 64,
   kOnCheck = 128,
+  kOnHwBench = 256,
   kOnAll = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream | kOnCheck,
   kOnTract = kOnRun | kOnDump | kOnBench | kOnCompare,
   kChecks = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream,

@@ -50,6 +50,7 @@ Status run_subcommand(Args args, const Log& log) {
   if (args.command == Command::kListRuntimes) return list_runtimes_command();
   if (args.command == Command::kListKnobs) return list_knobs_command();
   if (args.command == Command::kKernels) return kernels_command();
+  if (args.command == Command::kHwBench) return hwbench_command(args);
   const std::string runtime = args.runtime;
   if (!runtime.empty() && runtime != "cpu" && runtime != "default" && runtime != "unoptimized" &&
       runtime != "deploy") {

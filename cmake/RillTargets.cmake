@@ -35,14 +35,27 @@ endif()
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 
-# rill_library(<name> SOURCES ... [DEPENDS ...] [PRIVATE ...])
+# Sources of a library that is SMALL, but whose own loops are part of a step.
+function(rill_fast_sources)
+  foreach(source IN LISTS ARGN)
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+  endforeach()
+endfunction()
+
+# rill_library(<name> SOURCES ... [SMALL] [FAST ...] [DEPENDS ...] [PRIVATE ...])
 # A static library of the runtime: hidden symbols, no RTTI. Nothing in it throws; with exceptions it
-# can be unwound where the system has no memory left.
+# can be unwound where the system has no memory left. What is SMALL is optimised for size in release
+# builds, as its time does not count or goes to kernels, but for the sources that are FAST.
 function(rill_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "" "SOURCES;FAST;DEPENDS;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC rill_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
-  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${RILL_UNWIND} -fno-rtti>)
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${RILL_UNWIND} -fno-rtti>
+                         -ffunction-sections -fdata-sections)
+  if(ARG_SMALL)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Os>)
+  endif()
+  rill_fast_sources(${ARG_FAST})
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden
                         VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
 endfunction()

@@ -9,7 +9,7 @@ endforeach()
 if(RILL_BENCH)
   find_package(Eigen3 3.4 REQUIRED NO_MODULE)
   rill_bench(matmul_bench SOURCES matmul/matmul_bench.cpp matmul/eigen_bench.cpp
-             DEPENDS rill_kernels Eigen3::Eigen)
+             DEPENDS rill_kernels rill_reach Eigen3::Eigen)
   foreach(family depthwise pool rnn)
     rill_bench(${family}_bench SOURCES ${family}/${family}_bench.cpp DEPENDS rill_kernels)
   endforeach()

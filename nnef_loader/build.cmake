@@ -1,4 +1,4 @@
-rill_library(rill_nnef
+rill_library(rill_nnef SMALL
   SOURCES
     build/builder.cpp
     build/call.cpp

@@ -1,4 +1,4 @@
-rill_library(rill_nnef_files
+rill_library(rill_nnef_files SMALL
   SOURCES
     archive/atomic_file.cpp
     archive/entry_names.cpp

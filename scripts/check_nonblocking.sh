@@ -35,7 +35,7 @@ if [[ ${#clang[@]} -eq 0 ]]; then
   exit 77
 fi
 
-flags=(-std=c++20 -fsyntax-only -fno-exceptions -fno-rtti -I. '-DRILL_VERSION=""' '-DRILL_BUILD_TYPE=""'
+flags=(-std=c++20 -fsyntax-only -fno-rtti -Wno-deprecated-declarations -I. '-DRILL_VERSION=""' '-DRILL_BUILD_TYPE=""'
        -Wfunction-effects -Werror=function-effects -ferror-limit=0)
 
 check() {

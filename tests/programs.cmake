@@ -54,6 +54,11 @@ if(TARGET rill_program)
                        PROPERTIES LABELS peers SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endif()
 
+# Proves that steps do not block; skipped where there is no Clang 20.
+add_test(NAME nonblocking
+         COMMAND "${PROJECT_SOURCE_DIR}/scripts/check_nonblocking.sh")
+set_tests_properties(nonblocking PROPERTIES LABELS peers SKIP_RETURN_CODE 77 TIMEOUT 1800)
+
 # An app would have to be built with the sanitizers too.
 if(NOT RILL_SANITIZE)
   add_test(NAME package

@@ -37,7 +37,7 @@ int64_t dtype_size(DType dtype) RILL_NONBLOCKING;
 /// Spell as tract's dumps do: "F32", "TDim".
 std::string_view dtype_name(DType dtype) RILL_NONBLOCKING;
 /// Spell in lower case, as in casts: "f32", "tdim".
-std::string_view dtype_lower_name(DType dtype);
+std::string_view dtype_lower_name(DType dtype) RILL_NONBLOCKING;
 /// Read either spelling; nothing if there is no such type.
 std::optional<DType> dtype_from_name(std::string_view name);
 

@@ -3,84 +3,16 @@
 
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "kernels/matmul/eigen_bench.h"
 #include "kernels/matmul/matmul.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "kernels/reach/machine.h"
 
 namespace rill::kernels {
 namespace {
-
-constexpr int kLinks = 2000;  // per chain and call
-constexpr int kChains = 12;   // enough to hide the latency, few enough for 16 registers
-
-/// Run kChains independent chains of kLinks multiply-adds; returns something that depends on all.
-float scalar_chains(float x, float y) {
-  float acc[kChains];
-  for (int c = 0; c < kChains; ++c) acc[c] = x + float(c);
-  for (int i = 0; i < kLinks; ++i) {
-#pragma GCC unroll 12
-    for (int c = 0; c < kChains; ++c) acc[c] = __builtin_fmaf(acc[c], x, y);
-  }
-  return acc[0] + acc[kChains - 1];
-}
-
-#if defined(__x86_64__)
-#define RILL_CHAINS(name, isa, Vector, set1, madd, first)                                       \
-  __attribute__((target(isa))) float name(float x, float y) {                                   \
-    const Vector vx = set1(x), vy = set1(y);                                                    \
-    Vector acc[kChains];                                                                        \
-    for (int c = 0; c < kChains; ++c) acc[c] = set1(x + float(c));                              \
-    for (int i = 0; i < kLinks; ++i) {                                                          \
-      _Pragma("GCC unroll 12") for (int c = 0; c < kChains; ++c) acc[c] = madd(acc[c], vx, vy); \
-    }                                                                                           \
-    float sum = 0.0f;                                                                           \
-    for (int c = 0; c < kChains; ++c) sum += first(acc[c]);                                     \
-    return sum;                                                                                 \
-  }
-#define RILL_MUL_ADD(a, b, c) _mm_add_ps(_mm_mul_ps(a, b), c)
-RILL_CHAINS(sse42_chains, "sse4.2", __m128, _mm_set1_ps, RILL_MUL_ADD, _mm_cvtss_f32)
-RILL_CHAINS(avx2_chains, "avx2,fma", __m256, _mm256_set1_ps, _mm256_fmadd_ps, _mm256_cvtss_f32)
-RILL_CHAINS(avx512_chains, "avx512f", __m512, _mm512_set1_ps, _mm512_fmadd_ps, _mm512_cvtss_f32)
-#undef RILL_CHAINS
-#undef RILL_MUL_ADD
-#endif
-
-struct Peak {
-  float (*run)(float, float);
-  int lanes;
-};
-
-Peak peak_of(Tier tier) {
-#if defined(__x86_64__)
-  if (tier == Tier::kAvx512) return {avx512_chains, 16};
-  if (tier == Tier::kAvx2) return {avx2_chains, 8};
-  if (tier == Tier::kSse42) return {sse42_chains, 4};
-#endif
-  return {scalar_chains, tier == Tier::kNeon ? 4 : 1};
-}
-
-/// Measure the peak of a tier, the best of many short runs. NEON's is taken as 4 times the scalar.
-double peak_gflops(Tier tier) {
-  const Peak peak = peak_of(tier);
-  double best_s = 1e9;
-  for (int i = 0; i < 300; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    float sum = peak.run(0.999f, 0.001f);
-    const auto end = std::chrono::steady_clock::now();
-    benchmark::DoNotOptimize(sum);
-    best_s = std::min(best_s, std::chrono::duration<double>(end - begin).count());
-  }
-  return 2.0 * kLinks * kChains * peak.lanes / best_s * 1e-9;
-}
 
 struct Shape {
   int64_t m, k, n;

@@ -25,12 +25,12 @@ void EinSum::fields(FieldVisitor& visitor) {
 }
 
 std::string_view EinSum::letters(int i) const {
-  std::string_view rest = expr;
-  const size_t arrow = rest.find("->");
-  if (i == operands) return rest.substr(arrow + 2);
-  rest = rest.substr(0, arrow);
-  for (; i > 0; --i) rest = rest.substr(rest.find(',') + 1);
-  return rest.substr(0, rest.find(','));
+  const std::string_view text = expr;
+  const size_t arrow = text.find("->");
+  if (i == operands) return {text.data() + arrow + 2, text.size() - arrow - 2};
+  size_t begin = 0;
+  for (; i > 0; --i) begin = text.find(',', begin) + 1;
+  return {text.data() + begin, std::min(arrow, text.find(',', begin)) - begin};
 }
 
 std::string matmul_expr(int rank, bool transpose_a, bool transpose_b) {

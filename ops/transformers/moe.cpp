@@ -168,7 +168,7 @@ class PlainToken {
     for_chosen([&](int64_t expert, double logit) {
       double weight = logit;
       if (gate == "sigmoid") weight = 1.0 / (1.0 + std::exp(-logit));
-      if (gate.starts_with("softmax")) weight = std::exp(logit - max) / sum;
+      if (gate.find("softmax") == 0) weight = std::exp(logit - max) / sum;
       add_expert(expert, static_cast<float>(weight));
     });
   }

@@ -22,7 +22,7 @@ ARROWS = {
     "api": ["core", "ops", "pulse", "nnef_loader", "kernels/cpu.h"],
     # The loader is handed the table of operators, which the programs do not look into.
     "cli": ["api", "core", "pulse", "nnef_loader", "transforms", "ops/op_table.h",
-            "kernels/cpu.h"],
+            "kernels/cpu.h", "kernels/reach"],
     "bench": ["api", "core", "ops", "kernels", "rill", "tests/support/heap_calls.h"],
     "examples": ["rill", "api/src/npz.h"],
 }

@@ -1,0 +1,351 @@
+#include <algorithm>
+#include <memory>
+
+#include "kernels/depthwise/depthwise.h"
+#include "kernels/fft/fft.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/pointwise/pointwise.h"
+#include "kernels/pool/pool.h"
+#include "kernels/reach/reach.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/rnn/rnn.h"
+#include "kernels/softmax/softmax.h"
+
+namespace rill::kernels {
+namespace {
+
+/// Floats of which the first is aligned to 64 bytes, with room behind the last for whole vectors.
+class Floats {
+ public:
+  explicit Floats(int64_t count, float value = 0.25f)
+      : floats_(static_cast<size_t>(count + 32), value) {}
+  float* data() {
+    const auto at = reinterpret_cast<uintptr_t>(floats_.data());
+    return floats_.data() + (64 - at % 64) % 64 / 4;
+  }
+
+ private:
+  std::vector<float> floats_;
+};
+
+int64_t bytes_of(int64_t floats) { return 4 * floats; }
+
+/// "8x96x288".
+std::string joined(std::initializer_list<int64_t> extents) {
+  std::string out;
+  for (const int64_t extent : extents) out += (out.empty() ? "" : "x") + std::to_string(extent);
+  return out;
+}
+
+/// The name of the kernel that a choice gave, by the list of its family.
+template <class Function>
+struct Named {
+  Function function;
+  const char* name;
+};
+template <class Function, size_t kCount>
+std::string name_of(Function function, const Named<Function> (&list)[kCount]) {
+  for (const auto& entry : list) {
+    if (entry.function == function) return entry.name;
+  }
+  return "unknown";
+}
+
+ReachCase matmul_case(int64_t m, int64_t k, int64_t n) {
+  ReachCase work{
+      "matmul", joined({m, k, n}), 2.0 * double(m * k * n), bytes_of(m * k + k * n + m * n), {}};
+  work.make = [=](Tier tier) {
+    const MatmulF32& kernel = matmul_f32(tier);
+    struct Data {
+      Floats a, b, c, panels;
+      MatmulF32Args args;
+    };
+    auto data = std::make_shared<Data>(Data{Floats(m * k),
+                                            Floats(k * n),
+                                            Floats(m * n),
+                                            Floats(matmul_f32_packed_floats(kernel, k, n)),
+                                            {}});
+    matmul_f32_pack(kernel, k, n, data->b.data(), n, 1, data->panels.data());
+    MatmulF32Args& args = data->args;
+    args.m = m;
+    args.n = args.ldc = n;
+    args.segment_len = args.lda = k;
+    args.a = data->a.data();
+    args.b = data->panels.data();
+    args.c = data->c.data();
+    return ReachRun{kernel.name, [data, &kernel] { kernel.run(data->args); }};
+  };
+  return work;
+}
+
+ReachCase depthwise_case(int64_t frames, int64_t channels, int64_t taps) {
+  ReachCase work{"depthwise",
+                 joined({frames, channels, taps}),
+                 2.0 * double(frames * channels * taps),
+                 bytes_of((2 * frames + 2 * taps) * channels),
+                 {}};
+  work.make = [=](Tier tier) {
+    const DepthwiseF32& kernel = depthwise_f32(tier);
+    struct Data {
+      Floats x, w, y;
+      DepthwiseF32Args args;
+    };
+    auto data = std::make_shared<Data>(Data{Floats((frames + taps) * channels),
+                                            Floats(taps * channels),
+                                            Floats(frames * channels),
+                                            {}});
+    DepthwiseF32Args& args = data->args;
+    args.frames = frames;
+    args.channels = channels;
+    args.taps = taps;
+    args.x = data->x.data();
+    args.x_frame_stride = args.x_tap_stride = channels;
+    args.w = data->w.data();
+    args.y = data->y.data();
+    args.y_frame_stride = channels;
+    return ReachRun{kernel.name, [data, &kernel] { kernel.run(data->args); }};
+  };
+  return work;
+}
+
+ReachCase pool_case(int64_t frames, int64_t channels, int64_t taps, bool max) {
+  ReachCase work{max ? "pool max" : "pool sum",
+                 joined({frames, channels, taps}),
+                 0,
+                 bytes_of((2 * frames + taps) * channels),
+                 {}};
+  work.make = [=](Tier tier) {
+    const PoolF32& kernel = pool_f32(tier);
+    struct Data {
+      Floats x, y;
+      PoolF32Args args;
+    };
+    auto data = std::make_shared<Data>(
+        Data{Floats((frames + taps) * channels), Floats(frames * channels), {}});
+    PoolF32Args& args = data->args;
+    args.frames = frames;
+    args.channels = channels;
+    args.taps = taps;
+    args.x = data->x.data();
+    args.x_frame_stride = args.x_tap_stride = channels;
+    args.y = data->y.data();
+    args.y_frame_stride = channels;
+    args.scale = 1.0f / float(taps);
+    const auto run = max ? kernel.max : kernel.sum;
+    return ReachRun{kernel.name, [data, run] { run(data->args); }};
+  };
+  return work;
+}
+
+/// Arrays of a recurrent layer with that many gates.
+struct Recurrent {
+  Recurrent(Tier tier, int64_t gates, int64_t steps, int64_t hidden)
+      : x(steps * gates * hidden),
+        w(matmul_f32_packed_floats(matmul_f32(tier), hidden, gates * hidden)),
+        h(hidden),
+        c(hidden),
+        y(steps * hidden),
+        scratch(rnn_scratch_floats(gates, hidden)) {
+    Floats plain(hidden * gates * hidden, 0.01f);
+    matmul_f32_pack(matmul_f32(tier), hidden, gates * hidden, plain.data(), gates * hidden, 1,
+                    w.data());
+  }
+  Floats x, w, h, c, y, scratch;
+};
+
+ReachCase rnn_case(int64_t steps, int64_t hidden, bool lstm) {
+  const int64_t gates = lstm ? 4 : 3;
+  ReachCase work{lstm ? "lstm" : "gru",
+                 joined({steps, hidden}),
+                 2.0 * double(steps * gates * hidden * hidden),
+                 // The weights are read at every step.
+                 steps * bytes_of(gates * hidden * hidden),
+                 {}};
+  work.make = [=](Tier tier) {
+    const RnnF32& kernel = rnn_f32(tier);
+    auto data = std::make_shared<Recurrent>(tier, gates, steps, hidden);
+    const float* x = data->x.data();
+    const int64_t n = gates * hidden;
+    const GruF32Args gru{steps,          hidden,         x,
+                         x + hidden,     x + 2 * hidden, n,
+                         data->w.data(), data->h.data(), data->h.data(),
+                         data->y.data(), hidden,         data->scratch.data()};
+    const LstmF32Args cell{steps,
+                           hidden,
+                           x,
+                           x + hidden,
+                           x + 2 * hidden,
+                           x + 3 * hidden,
+                           n,
+                           data->w.data(),
+                           data->h.data(),
+                           data->c.data(),
+                           data->y.data(),
+                           hidden,
+                           data->scratch.data()};
+    return ReachRun{kernel.name, [=, &kernel] {
+                      static_cast<void>(data);
+                      lstm ? kernel.lstm(cell) : kernel.gru(gru);
+                    }};
+  };
+  return work;
+}
+
+#define RILL_KERNEL(needs, name) {name, #name},
+
+ReachCase softmax_case(int64_t rows, int64_t n, bool log) {
+  static constexpr Named<SoftmaxF32Fn> kList[] = {
+#include "kernels/softmax/kernels.inc"
+  };
+  ReachCase work{log ? "log softmax" : "softmax", joined({rows, n}), 0, bytes_of(2 * rows * n), {}};
+  work.make = [=](Tier tier) {
+    const SoftmaxF32Fn run = softmax_f32(tier);
+    auto x = std::make_shared<Floats>(rows * n);
+    auto y = std::make_shared<Floats>(rows * n);
+    const SoftmaxF32Args args{rows, n, x->data(), n, y->data(), n, log};
+    return ReachRun{name_of(run, kList), [x, y, run, args] { run(args); }};
+  };
+  return work;
+}
+
+ReachCase reduce_case(int64_t outer, int64_t reduced, int64_t inner) {
+  static constexpr Named<ReduceF32Fn> kList[] = {
+#include "kernels/reduce/kernels.inc"
+  };
+  ReachCase work{
+      "reduce", joined({outer, reduced, inner}), 0, bytes_of(outer * inner * (reduced + 1)), {}};
+  work.make = [=](Tier tier) {
+    const ReduceF32Fn run = reduce_f32(tier);
+    auto x = std::make_shared<Floats>(outer * reduced * inner);
+    auto y = std::make_shared<Floats>(outer * inner);
+    ReduceF32Args args;
+    args.outer = outer;
+    args.reduced = reduced;
+    args.inner = inner;
+    args.x = x->data();
+    args.x_outer = reduced * inner;
+    args.x_reduced = inner;
+    args.x_inner = 1;
+    args.y = y->data();
+    args.y_outer = inner;
+    args.y_inner = 1;
+    return ReachRun{name_of(run, kList), [x, y, run, args] { run(args); }};
+  };
+  return work;
+}
+
+ReachCase pointwise_case(const char* name, PointwiseOp op, int inputs, int64_t rows, int64_t n) {
+  static constexpr Named<PointwiseFn> kList[] = {
+#include "kernels/pointwise/kernels.inc"
+  };
+  ReachCase work{name, joined({rows, n}), 0, bytes_of((inputs + 1) * rows * n), {}};
+  work.make = [=](Tier tier) {
+    struct Data {
+      Floats x, z, y, scratch;
+      PointwiseArgs args;
+    };
+    auto data =
+        std::make_shared<Data>(Data{Floats(rows * n),
+                                    Floats(rows * n),
+                                    Floats(rows * n),
+                                    Floats(static_cast<int64_t>(pointwise_scratch_floats())),
+                                    {}});
+    PointwiseArgs& args = data->args;
+    args.extent[2] = rows;
+    args.extent[3] = n;
+    args.inputs = inputs;
+    for (int i = 0; i < inputs; ++i) {
+      args.in[i].ptr = i == 0 ? data->x.data() : data->z.data();
+      args.in[i].stride[2] = n;
+      args.in[i].stride[3] = 1;
+    }
+    args.out = data->y.data();
+    args.out_stride[2] = n;
+    args.out_stride[3] = 1;
+    args.code_len = 1;
+    args.code[0].op = op;
+    args.code[0].dst = 2;
+    args.code[0].b = 1;
+    pointwise_collapse(&args);
+    const PointwiseFn run = pointwise_f32(tier);
+    return ReachRun{name_of(run, kList), [data, run] { run(data->args, data->scratch.data()); }};
+  };
+  return work;
+}
+
+#undef RILL_KERNEL
+
+ReachCase fft_case(int64_t n, FftKind kind) {
+  const bool real = kind == FftKind::kReal;
+  double log2 = 0;
+  while ((int64_t{1} << static_cast<int>(log2)) < n) log2 += 1;
+  // Stockham's radix 2 counts 5 n log2 n operations, half of it on real input.
+  ReachCase work{real ? "real fft" : "fft",
+                 joined({n}),
+                 (real ? 2.5 : 5.0) * double(n) * log2,
+                 bytes_of(real ? 2 * n : 4 * n),
+                 {}};
+  work.make = [=](Tier tier) {
+    struct Data {
+      FftPlan plan;
+      Floats tables, scratch, re, im, out_re, out_im;
+    };
+    auto data =
+        std::make_shared<Data>(Data{{},
+                                    Floats(static_cast<int64_t>(fft_tables_floats(n, kind))),
+                                    Floats(0),
+                                    Floats(n),
+                                    Floats(n),
+                                    Floats(n),
+                                    Floats(n)});
+    fft_init(&data->plan, n, kind, data->tables.data(), tier);
+    data->scratch = Floats(static_cast<int64_t>(fft_scratch_floats(data->plan)));
+    const std::string kernel = std::string(real ? "rfft_f32_" : "fft_f32_") + tier_name(tier);
+    return ReachRun{kernel, [data, real, n] {
+                      if (real) {
+                        rfft_execute(data->plan, data->re.data(), nullptr, data->out_re.data(),
+                                     data->out_im.data(), n / 2 + 1, data->scratch.data());
+                      } else {
+                        fft_execute(data->plan, data->re.data(), data->im.data(),
+                                    data->out_re.data(), data->out_im.data(), false,
+                                    data->scratch.data());
+                      }
+                    }};
+  };
+  return work;
+}
+
+}  // namespace
+
+std::vector<ReachCase> reach_cases() {
+  return {
+      matmul_case(512, 512, 512),
+      matmul_case(256, 256, 256),
+      matmul_case(197, 768, 768),
+      matmul_case(8, 96, 288),
+      matmul_case(4, 320, 128),
+      matmul_case(1, 96, 288),
+      matmul_case(1, 1024, 1024),
+      matmul_case(1, 4096, 4096),
+      depthwise_case(4, 64, 13),
+      depthwise_case(100, 64, 9),
+      pool_case(100, 64, 3, true),
+      pool_case(100, 64, 3, false),
+      rnn_case(8, 96, false),
+      rnn_case(8, 128, true),
+      softmax_case(8, 64, false),
+      softmax_case(4, 12, true),
+      softmax_case(1, 4096, true),
+      reduce_case(8, 64, 1),
+      reduce_case(1, 100, 64),
+      pointwise_case("add", PointwiseOp::kAdd, 2, 64, 64),
+      pointwise_case("sigmoid", PointwiseOp::kSigmoid, 1, 8, 96),
+      pointwise_case("tanh", PointwiseOp::kTanh, 1, 1, 4096),
+      pointwise_case("gelu", PointwiseOp::kGelu, 1, 1, 4096),
+      fft_case(400, FftKind::kReal),
+      fft_case(512, FftKind::kReal),
+      fft_case(1024, FftKind::kComplex),
+  };
+}
+
+}  // namespace rill::kernels

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/reach/machine.h"
+
+namespace rill::kernels {
+
+/// A kernel on the arguments of a case, ready to run.
+struct ReachRun {
+  std::string kernel;  ///< "matmul_f32_avx2"
+  std::function<void()> run;
+};
+
+/// Work for the kernels of a family, as models have it.
+struct ReachCase {
+  std::string family;  ///< "matmul"
+  std::string shape;   ///< "8x96x288"
+  double flops = 0;    ///< 0 where arithmetic is not what counts
+  int64_t bytes = 0;   ///< read and written
+  /// The kernel of the list for a tier that this CPU has.
+  std::function<ReachRun(Tier)> make;
+};
+
+/// All families of kernels, a few shapes each.
+std::vector<ReachCase> reach_cases();
+
+/// How a kernel does on a case.
+struct Reach {
+  std::string kernel;
+  Tier tier = Tier::kScalar;
+  double ns = 0;        ///< of a call, the least of many
+  double gflops = 0;    ///< 0 where arithmetic is not what counts
+  double gbytes = 0;    ///< GB/s
+  double bound_ns = 0;  ///< what the peak of its tier, or the bandwidth, allow at best
+  std::string bound;    ///< which of them: "FMA", "L1", ...
+  bool chosen = false;  ///< whether plans take it
+};
+
+struct ReachRow {
+  std::string family;
+  std::string shape;
+  std::vector<Reach> kernels;  ///< the list's order, the best first
+};
+
+/// Time every kernel of the cases whose family or shape holds `filter`; all if it is empty.
+std::vector<ReachRow> measure_reach(const Machine& machine, const std::string& filter = {});
+
+/// A kernel that is chosen, although another one of its list is faster by more than `allowed`.
+struct WrongChoice {
+  std::string family;
+  std::string shape;
+  std::string chosen;
+  std::string faster;
+  double ratio = 0;  ///< time of the chosen one over that of the faster one
+};
+
+/// Tell whether another kernel of the list is faster than the chosen one by more than `allowed`.
+bool seems_wrong(const ReachRow& row, double allowed);
+/// Look again, by turns, at what seems wrong: what stays wrong is no noise.
+std::vector<WrongChoice> wrong_choices(const std::vector<ReachRow>& rows, double allowed = 0.05);
+
+}  // namespace rill::kernels
