@@ -53,7 +53,9 @@ function(rill_library name)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${RILL_UNWIND} -fno-rtti>
                          -ffunction-sections -fdata-sections)
   if(ARG_SMALL)
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Os>)
+    # For size, GCC 12 takes values of std::optional for uninitialised.
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Os>
+                           $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   endif()
   rill_fast_sources(${ARG_FAST})
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden

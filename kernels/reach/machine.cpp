@@ -7,6 +7,8 @@
 #include <cstddef>
 
 #if defined(__x86_64__)
+// GCC 12 takes lanes that its own header leaves open for a mistake of whoever includes it.
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #include <immintrin.h>
 #endif
 

@@ -67,7 +67,7 @@ def own_include(path, target):
 
 def third_party_include(path, target):
     folder = path.split("/")[0]
-    if target.startswith("sys/") or target.startswith("rill/"):
+    if target.startswith(("sys/", "linux/")) or target.startswith("rill/"):
         return None
     for pattern, folders in THIRD_PARTY.items():
         if not re.match(pattern, target):
