@@ -1,6 +1,7 @@
 #include "ops/nn/window.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <numeric>
 
@@ -173,8 +174,12 @@ struct BorderArgs {
 };
 
 void fill_all(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  float* data = frame.ptr<float>(args.all.ref);
-  std::fill(data, data + args.all.volume(), args.value);
+  auto* data = frame.ptr<float>(args.all.ref);
+  if (std::bit_cast<uint32_t>(args.value) == 0) {
+    std::memset(data, 0, static_cast<size_t>(args.all.volume()) * sizeof(float));
+  } else {
+    std::fill(data, data + args.all.volume(), args.value);
+  }
 }
 
 }  // namespace
