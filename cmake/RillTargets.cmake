@@ -38,7 +38,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 # Sources of a library that is SMALL, but whose own loops are part of a step.
 function(rill_fast_sources)
   foreach(source IN LISTS ARGN)
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
   endforeach()
 endfunction()
 
