@@ -1,9 +1,10 @@
 #include "ops/nn/window.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <numeric>
+
+#include "core/tensor/strided_copy.h"
 
 namespace rill::ops {
 
@@ -174,12 +175,9 @@ struct BorderArgs {
 };
 
 void fill_all(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  auto* data = frame.ptr<float>(args.all.ref);
-  if (std::bit_cast<uint32_t>(args.value) == 0) {
-    std::memset(data, 0, static_cast<size_t>(args.all.volume()) * sizeof(float));
-  } else {
-    std::fill(data, data + args.all.volume(), args.value);
-  }
+  const int64_t count = args.all.volume();
+  const int64_t step = 1;
+  fill_strided(sizeof(float), 1, &count, &args.value, frame.ptr<float>(args.all.ref), &step);
 }
 
 }  // namespace
