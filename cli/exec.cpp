@@ -82,6 +82,41 @@ Result<std::vector<Tensor>> outputs_of(const Session& session) {
   return out;
 }
 
+Result<std::optional<std::vector<Tensor>>> folded_outputs(const Graph& bound,
+                                                          std::span<const Tensor> inputs) {
+  std::vector<std::string> open;
+  for (const OutletId& output : bound.outputs) {
+    for (const Dim& extent : bound.fact(output).shape) extent.collect_symbols(&open);
+  }
+  for (const OutletId& input : bound.inputs) {
+    for (const Dim& extent : bound.fact(input).shape) {
+      if (!extent.is_const()) return std::optional<std::vector<Tensor>>();
+    }
+  }
+  if (open.empty() || inputs.size() != bound.inputs.size()) {
+    return std::optional<std::vector<Tensor>>();
+  }
+  Graph graph = bound;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Node& node = graph.nodes[static_cast<size_t>(bound.inputs[i].node)];
+    const auto value = std::make_shared<const Tensor>(inputs[i]);
+    node.op = std::make_shared<Const>(value);
+    node.outputs[0] = Fact::of_tensor(value);
+  }
+  graph.inputs.clear();
+  RILL_ASSIGN(const Graph folded, declutter(graph));
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < folded.outputs.size(); ++i) {
+    const Fact& fact = folded.fact(folded.outputs[i]);
+    if (!fact.konst) {
+      return fail(Code::kUnsupported, "output ", folded.output_names[i], " ", fact,
+                  ": its extents depend on values, and it is no constant once these are known");
+    }
+    out.push_back(*fact.konst);
+  }
+  return std::optional<std::vector<Tensor>>(std::move(out));
+}
+
 Result<std::vector<Tensor>> run_once(Session* session, std::span<const Tensor> inputs) {
   RILL_TRY(feed(session, inputs));
   session->step();

@@ -307,6 +307,7 @@ Status Pipeline::run() {
 nnef::LoadOptions load_options(const Args& args, const Log& log) {
   nnef::LoadOptions options;
   options.tract_core = !args.no_tract_core;
+  options.tract_names = log.tract();
   options.warn = warn_to;
   options.warn_user = const_cast<Log*>(&log);
   return options;

@@ -84,6 +84,16 @@ Status Runner::watch(const InputValues& inputs) {
 Status Runner::one_turn(size_t turn) {
   RILL_ASSIGN(const InputValues inputs, inputs_.resolve(graph_, turn));
   log_.info(str_cat("Turn ", turn, ": ", bindings_text(inputs.bindings)));
+  if (!ready_.session || inputs.bindings != ready_for_) {
+    RILL_ASSIGN(Graph bound, bind_symbols(graph_, inputs.bindings));
+    RILL_ASSIGN(auto folded, folded_outputs(bound, inputs.values));
+    if (folded) {
+      ready_ = {};
+      ready_.graph = std::move(bound);
+      turns_.push_back(std::move(*folded));
+      return {};
+    }
+  }
   RILL_TRY(prepare_for(inputs.bindings));
   RILL_TRY(watch(inputs));
   RILL_ASSIGN(std::vector<Tensor> outputs, run_once(ready_.session.get(), inputs.values));

@@ -17,6 +17,9 @@ struct LoadOptions {
   LoadLimits limits;
   /// Whether operators of `tract_core` may be used.
   bool tract_core = true;
+  /// Call the parts of a statement as tract does, for dumps and files like its own; otherwise what a
+  /// statement assigns is the name of its last node.
+  bool tract_names = false;
   /// Called with every warning, such as an extension that is not known; may be empty.
   void (*warn)(void* user, std::string_view message) = nullptr;
   void* warn_user = nullptr;

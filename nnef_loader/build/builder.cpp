@@ -8,6 +8,8 @@
 namespace rill::nnef {
 namespace {
 
+constexpr const char* kWriterKey = "tract_nnef_ser_version";
+
 /// Reads the one identifier that an extension line gives, plain or `i"..."`.
 Result<std::string> only_name(const Extension& extension) {
   Lexer lexer(extension.rest, kGraphFile);
@@ -146,10 +148,14 @@ Result<Graph> Builder::build() {
   RILL_TRY(apply_extensions());
   collect_names(decl.body, &main_.names);
   read_properties(document_, *this, &main_.graph);
+  // What an engine wrote keeps its names; so does any file, unless tract's are asked for.
+  const bool keeps = !options_.tract_names && !main_.graph.properties.contains(kWriterKey);
+  if (keeps) main_.graph.properties[kWriterKey] = Tensor::scalar(0.0F);
   Scope scope;
   scope.target = &main_;
   scope.is_graph_body = true;
   for (const Assignment& statement : decl.body) RILL_TRY(run_statement(statement, scope));
+  if (keeps) main_.graph.properties.erase(kWriterKey);
   place_ = decl.place;
   // Operators may have added outputs of their own: these come behind those of the file.
   const std::vector<OutletId> added = std::move(main_.graph.outputs);
@@ -182,6 +188,8 @@ Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fac
   Target body;
   body.graph.name = decl->name;
   body.graph.scope = outer->graph.scope;
+  // The names of a body are as they are written.
+  body.graph.properties[kWriterKey] = Tensor::scalar(0.0F);
   collect_names(*decl->body, &body.names);
   Scope scope;
   scope.target = &body;
@@ -191,6 +199,7 @@ Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fac
         Value(body.graph.add_source(body.names.claim(name, true), facts[i], place_.line));
   }
   RILL_TRY(run_body(*decl, scope));
+  body.graph.properties.clear();
   if (!body.graph.outputs.empty() || body.graph.inputs.size() != facts.size()) {
     return fail(Code::kUnsupported, "a cache in the body of a loop: fragment \"", fragment, "\"");
   }

@@ -53,9 +53,10 @@ struct Naming {
   bool root = false;                 ///< for the outermost call
   bool exact = false;                ///< the name is an identifier of the graph's own body
   std::vector<std::string> targets;  ///< of a root: the names of all results
+  std::string parts;  ///< in a fragment: what parts of the statement are called after
   std::vector<std::optional<QuantType>> quant;  ///< of a root: what graph.quant says of them
 
-  Naming nested() const { return {statement, false, false, {}, {}}; }
+  Naming nested() const { return {statement, false, false, {}, {}, {}}; }
   std::string node_name(std::string_view callee) const {
     return root ? statement : str_cat(statement, "_", callee);
   }

@@ -103,9 +103,13 @@ Result<std::vector<Dim>> CallCtx::dims(std::string_view name) {
   RILL_ASSIGN(const List elements, elements_of(found, graph()));
   std::vector<Dim> out;
   for (const Value& element : elements) {
-    auto one = dim_of(element, graph());
-    if (!one.ok()) return blame(one.take_status(), name);
-    out.push_back(*one);
+    // A list in the list stands for its elements.
+    RILL_ASSIGN(const List parts, elements_of(element, graph()));
+    for (const Value& part : parts) {
+      auto one = dim_of(part, graph());
+      if (!one.ok()) return blame(one.take_status(), name);
+      out.push_back(*one);
+    }
   }
   return out;
 }
@@ -177,7 +181,9 @@ Result<Dim> CallCtx::to_dim(const Value& value) { return dim_of(value, graph());
 
 std::string CallCtx::claim_name(std::string_view suffix) {
   const bool plain = suffix.empty();
-  return scope_.target->names.claim(plain ? name_ : str_cat(name_, "_", suffix),
+  const bool inner = naming_.root && !naming_.parts.empty();
+  const std::string& stem = inner ? naming_.parts : name_;
+  return scope_.target->names.claim(plain ? name_ : str_cat(stem, "_", suffix),
                                     plain && naming_.root && naming_.exact);
 }
 

@@ -271,7 +271,7 @@ Result<OutletId> Builder::to_wire(const Value& value, Scope& scope, std::string_
 
 Result<OutletId> Builder::concatenate(const List& list, Scope& scope, std::string_view name,
                                       bool exact) {
-  const Naming naming{std::string(name), true, exact, {std::string(name)}, {}};
+  const Naming naming{std::string(name), true, exact, {std::string(name)}, {}, {}};
   const List axis_zero = {Value(Dim(0))};
   List parts;
   for (const Value& item : list) {

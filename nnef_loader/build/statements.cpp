@@ -31,6 +31,7 @@ Naming Builder::naming_for(std::vector<std::string> names, const Scope& scope) c
   Naming naming;
   naming.root = true;
   naming.exact = !scope.is_inlined;
+  if (scope.is_inlined) naming.parts = str_cat(scope.prefix, "_", names[0]);
   for (std::string& name : names) {
     if (!scope.is_inlined) {
       naming.targets.push_back(std::move(name));
@@ -121,12 +122,14 @@ Result<OutletId> Builder::quantised(OutletId wire, const QuantType& type, const 
   Target& target = *scope.target;
   const Fact& fact = target.graph.fact(wire);
   if (fact.dtype == type.dtype && (!is_quantised(type.dtype) || fact.q == type.q)) return wire;
-  if (target.graph.node(wire.node).name == name) {
-    // The value under the assigned name is the quantised one.
+  const Node& made = target.graph.node(wire.node);
+  const bool own = made.line == place_.line && made.name.starts_with(str_cat(name, "_"));
+  if (made.name == name || (options_.tract_names && own && !made.op->as<Source>())) {
+    // Both values are called as tract calls them.
     target.graph.nodes[static_cast<size_t>(wire.node)].name =
         target.names.claim(str_cat(name, "_raw"));
   }
-  Naming naming{name, true, true, {name}, {}};
+  Naming naming{name, true, true, {name}, {}, {}};
   if (fact.dtype == DType::kDim) {
     const CallArgument as_float[] = {{"", nullptr, Value(wire)},
                                      {"to", nullptr, Value(std::string("f32"))}};
@@ -137,7 +140,7 @@ Result<OutletId> Builder::quantised(OutletId wire, const QuantType& type, const 
   RILL_ASSIGN(const OutletId out, invoke_needed("tract_core_cast", input, scope, naming));
   Node& node = target.graph.nodes[static_cast<size_t>(out.node)];
   if (!node.name.starts_with(name)) return out;
-  node.name = name;
+  node.name = options_.tract_names ? target.names.claim(str_cat(name, "_cast_to_q")) : name;
   return out;
 }
 

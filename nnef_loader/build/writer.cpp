@@ -105,7 +105,10 @@ void BodyWriter::name_wires() {
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {
     const OutletId outlet = graph_.outputs[i];
     std::string& name = name_of(outlet);
-    if (name.empty()) {
+    // In the model a wire is called after its node, as tract does; in a body after the output.
+    const Node& node = graph_.node(outlet.node);
+    const bool own = outlet.slot == 0 && node.name == graph_.output_names[i];
+    if (name.empty() && (own || !is_main_ || outlet.slot > 0)) {
       name = claim(graph_.output_names[i]);
       output_names_.push_back(name);
     } else if (name == identifier(graph_.output_names[i])) {
@@ -185,7 +188,8 @@ Status BodyWriter::write_source(const Node& node, const std::string& name) {
   bool concrete = true;
   for (const Dim& extent : fact.shape) concrete &= extent.is_const();
   const std::string shape = dims_text(fact.shape);
-  if (fact.dtype == DType::kF32 && concrete) {
+  // What is quantised, and how, is in graph.quant.
+  if ((fact.dtype == DType::kF32 || is_quantised(fact.dtype)) && concrete) {
     emit(print_identifier(name), str_cat("external(shape = ", shape, ")"));
     return {};
   }

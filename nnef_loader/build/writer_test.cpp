@@ -65,10 +65,10 @@ TEST(Writer, OutputsKeepTheirNames) {
             "graph network(x, y) -> (b, a, x, d, k, y) {\n"
             "  x = tract_core_external(shape = [2, S], datum_type = \"F32\");\n"
             "  y = tract_core_external(shape = [2, S], datum_type = \"F32\");\n"
-            "  b = add(x, y);\n"
-            "  (c, d) = pair(b);\n"
+            "  a = add(x, y);\n"
+            "  (c, d) = pair(a);\n"
             "  k = 2.0;\n"
-            "  a = b;\n"
+            "  b = a;\n"
             "}\n");
   Graph swapped = loaded(load_body("z = x;"));
   swapped.outputs = {swapped.inputs[0], swapped.inputs[1]};

@@ -1,6 +1,7 @@
 #include "nnef_loader/syntax/quant.h"
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -190,9 +191,15 @@ Status QuantParser::check(const QuantEntry& entry, const Given& given, Place pla
   return {};
 }
 
-template <class T>
-std::string values_text(T one, const std::vector<T>& many) {
-  return many.empty() ? str_cat(one) : str_cat(many);
+/// A scale with nine decimals, as tract writes it, or with as many digits as it takes.
+std::string scale_text(float scale) {
+  char text[64];
+  const auto [end, error] =
+      std::to_chars(text, text + sizeof text, scale, std::chars_format::fixed, 9);
+  float back = 0.0F;
+  const bool exact =
+      error == std::errc() && std::from_chars(text, end, back).ec == std::errc() && back == scale;
+  return exact ? std::string(text, end) : str_cat(scale);
 }
 
 /// The name as the format wants it: plain names in quotes, others as `i"..."`.
@@ -219,11 +226,12 @@ std::string print_quant(const QuantInfo& info) {
                      ", bits = ", entry.bits, ");\n");
       continue;
     }
-    out += str_cat(key_text(name), ": zero_point_linear_quantize(zero_point = ",
-                   values_text(entry.zero_point, entry.zero_points),
-                   ", scale = ", values_text(entry.scale, entry.scales), ", bits = ", entry.bits,
-                   ", signed = ", entry.is_signed,
-                   ", symmetric = ", entry.zero_point == 0 && entry.zero_points.empty(), ");\n");
+    out += str_cat(
+        key_text(name), ": zero_point_linear_quantize(zero_point = ",
+        entry.zero_points.empty() ? str_cat(entry.zero_point) : str_cat(entry.zero_points),
+        ", scale = ", entry.scales.empty() ? scale_text(entry.scale) : str_cat(entry.scales),
+        ", bits = ", entry.bits, ", signed = ", entry.is_signed,
+        ", symmetric = ", entry.zero_point == 0 && entry.zero_points.empty(), ");\n");
   }
   return out;
 }

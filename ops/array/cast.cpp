@@ -39,11 +39,12 @@ Status Cast::declutter(Rewrite& rewrite) const {
 Status Cast::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
   ctx.need_registry("tract_core");
-  if (is_quantised(to)) {
-    ctx.assign(str_cat("tract_core_cast(", x, ")"));  // the type is in graph.quant
-  } else {
-    ctx.assign(str_cat("tract_core_cast(", x, ", to = ", nnef_text(dtype_lower_name(to)), ")"));
-  }
+  // Scale and zero point are in graph.quant.
+  const DType stored = to == DType::kQU8    ? DType::kU8
+                       : to == DType::kQI8  ? DType::kI8
+                       : to == DType::kQI32 ? DType::kI32
+                                            : to;
+  ctx.assign(str_cat("tract_core_cast(", x, ", to = ", nnef_text(dtype_lower_name(stored)), ")"));
   return {};
 }
 

@@ -212,9 +212,16 @@ Result<OutletId> as_asked(LoadCtx& ctx, OutletId wire) {
   return cast_to(ctx, wire, *dtype);
 }
 
+/// The indices; NNEF writes numbers without a type, which are read as floats.
+Result<OutletId> indices_of(LoadCtx& ctx) {
+  RILL_ASSIGN(const OutletId indices, plain_wire(ctx, "indices"));
+  return is_float(ctx.fact(indices).dtype) ? cast_to(ctx, indices, DType::kI64)
+                                           : Result<OutletId>(indices);
+}
+
 Result<Value> load_gather(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId data, plain_wire(ctx, "input"));
-  RILL_ASSIGN(const OutletId indices, plain_wire(ctx, "indices"));
+  RILL_ASSIGN(const OutletId indices, indices_of(ctx));
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
   RILL_ASSIGN(OutletId out, ctx.add1(std::make_shared<Gather>(axis), {data, indices}));
@@ -224,7 +231,7 @@ Result<Value> load_gather(LoadCtx& ctx) {
 
 Result<Value> load_gather_elements(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId data, plain_wire(ctx, "input"));
-  RILL_ASSIGN(const OutletId indices, plain_wire(ctx, "indices"));
+  RILL_ASSIGN(const OutletId indices, indices_of(ctx));
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
   RILL_ASSIGN(const OutletId out,
@@ -234,7 +241,7 @@ Result<Value> load_gather_elements(LoadCtx& ctx) {
 
 Result<Value> load_gather_nd(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId data, plain_wire(ctx, "input"));
-  RILL_ASSIGN(const OutletId indices, plain_wire(ctx, "indices"));
+  RILL_ASSIGN(const OutletId indices, indices_of(ctx));
   RILL_ASSIGN(const int64_t batches, ctx.integer("batch_dims"));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<GatherNd>(batches), {data, indices}));
   return Value(out);

@@ -114,15 +114,91 @@ Result<Value> load_floats(LoadCtx& ctx, const TensorPtr* bounds) {
   return Value(wire);
 }
 
+/// Count between numbers that inputs give.
+/// Shapes: start, end and step, one element each -> [`count`], a symbol until they are known.
+/// Types: integers of one type, kept. Errors: kShape, kDType; kUnsupported where a plan is made.
+/// Stream: refused.
+/// Source: tract, `tract_core_range`.
+class OpenRange final : public OpBase<OpenRange> {
+ public:
+  Dim count;
+  std::string_view name() const override { return "Range"; }
+  void fields(FieldVisitor& visitor) override { visitor.field("count", count); }
+  Result<Facts> infer(FactSpan in) const override {
+    RILL_TRY(expect_inputs(in, 3));
+    int64_t bounds[3] = {};
+    bool known = true;
+    for (size_t i = 0; i < 3; ++i) {
+      RILL_CHECK(volume(in[i].shape) == Dim(1), "bound ", in[i], ": expected one number");
+      if (!is_int(in[i].dtype) || in[i].dtype != in[0].dtype) {
+        return fail(Code::kDType, "bound ", in[i], ": expected integers of one type");
+      }
+      known &= in[i].konst != nullptr;
+      if (!in[i].konst) continue;
+      RILL_ASSIGN(bounds[i], element_as_int(*in[i].konst, 0));
+    }
+    if (!known) return Facts{Fact::of(in[0].dtype, {count})};
+    RILL_ASSIGN(const Facts counted, Range(Dim(bounds[0]), Dim(bounds[1]), bounds[2]).infer({}));
+    return Facts{Fact::of(in[0].dtype, counted[0].shape)};
+  }
+  Status eval(EvalCtx& ctx) const override {
+    const View& out = ctx.out[0];
+    visit_number(out.dtype, [&](auto tag) {
+      using T = decltype(tag);
+      if constexpr (std::is_integral_v<T>) {
+        const auto step = static_cast<uint64_t>(*ctx.in[2].as<const T>());
+        auto value = static_cast<uint64_t>(*ctx.in[0].as<const T>());
+        for (int64_t i = 0; i < out.extent(0); ++i, value += step) {
+          out.as<T>()[i * out.step(0)] = static_cast<T>(value);
+        }
+      }
+    });
+    return {};
+  }
+  Status lower(Lowering&) const override {
+    return fail(Code::kUnsupported, "it counts to ", count, ", which the values of inputs decide")
+        .hint("Give the bounds as constants, or cut the graph in front of this operator");
+  }
+  Status save(SaveCtx& ctx) const override {
+    RILL_ASSIGN(const std::string start, ctx.in(0));
+    RILL_ASSIGN(const std::string end, ctx.in(1));
+    RILL_ASSIGN(const std::string step, ctx.in(2));
+    ctx.need_registry("tract_core");
+    ctx.assign(str_cat("tract_core_range(", start, ", ", end, ", ", step, ")"));
+    return {};
+  }
+};
+
+Result<Value> load_open(LoadCtx& ctx, std::vector<OutletId> bounds) {
+  auto op = std::make_shared<OpenRange>();
+  const std::string symbol = ctx.graph().scope.fresh("range");
+  ctx.graph().scope.declare(symbol);
+  op->count = Dim::symbol(symbol);
+  const DType first = ctx.fact(bounds[0]).dtype;
+  const DType dtype = is_int(first) ? first : DType::kI64;
+  for (OutletId& bound : bounds) {
+    RILL_ASSIGN(bound, cast_to(ctx, bound, dtype));
+  }
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), std::move(bounds)));
+  return Value(out);
+}
+
 Result<Value> load_range(LoadCtx& ctx) {
   TensorPtr bounds[3];
   const char* names[] = {"start", "end", "step"};
+  std::vector<OutletId> wires;
+  bool open = false;
+  for (const char* name : names) {
+    RILL_ASSIGN(wires.emplace_back(), ctx.wire(name));
+    open |= ctx.fact(wires.back()).konst == nullptr;
+  }
+  if (open) return load_open(ctx, std::move(wires));
   for (int i = 0; i < 3; ++i) {
-    RILL_ASSIGN(const OutletId wire, ctx.wire(names[i]));
+    const OutletId wire = wires[static_cast<size_t>(i)];
     bounds[i] = ctx.fact(wire).konst;
-    if (!bounds[i] || bounds[i]->volume() != 1) {
+    if (bounds[i]->volume() != 1) {
       return fail(Code::kUnsupported, names[i], " of a range is ", ctx.fact(wire),
-                  ": expected a number that is known when the model is loaded");
+                  ": expected one number");
     }
     if (is_float(bounds[i]->dtype()) != is_float(bounds[0]->dtype())) {
       return fail(Code::kDType, "start, end and step of a range are not of one type: ",

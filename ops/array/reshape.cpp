@@ -258,6 +258,71 @@ Status Reshape::pulsify(PulseBuilder& b) const {
   return {};
 }
 
+namespace {
+
+/// Tell which input of a node its elements come from, one by one and in their order: the only one,
+/// or the one beside a single number. -1 if there is none.
+int carried_input(const Node& node, const Graph& graph) {
+  Facts in;
+  for (const OutletId& input : node.inputs) in.push_back(graph.fact(input));
+  const auto tracks = node.op->axes(in, node.outputs);
+  const size_t rank = node.outputs[0].shape.size();
+  if (node.outputs.size() != 1 || rank == 0 || tracks.size() != rank) return -1;
+  int carried = -1;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (in[i].konst && in[i].konst->volume() == 1) continue;
+    if (carried >= 0 || !(in[i].shape == node.outputs[0].shape)) return -1;
+    carried = static_cast<int>(i);
+  }
+  if (carried < 0) return -1;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    const int at = static_cast<int>(axis);
+    const bool same = std::any_of(tracks.begin(), tracks.end(), [&](const AxisTrack& track) {
+      return track.out[0] == at && track.in[static_cast<size_t>(carried)] == at;
+    });
+    if (!same) return -1;
+  }
+  return carried;
+}
+
+/// Reshape, elementwise operations with single numbers, and the reshape back: the operations alone.
+Status undo_around(Rewrite& rewrite) {
+  constexpr size_t kLongest = 16;
+  const Graph& graph = rewrite.old_graph();
+  std::vector<std::pair<const Node*, int>> between;
+  OutletId at = rewrite.input(0);
+  while (between.size() < kLongest && at.slot == 0 && rewrite.uses(at) == 1) {
+    const Node& node = graph.node(at.node);
+    if (node.op->as<Reshape>()) break;
+    const int carried = carried_input(node, graph);
+    if (carried < 0) return {};
+    between.emplace_back(&node, carried);
+    at = node.inputs[static_cast<size_t>(carried)];
+  }
+  const Node& first = graph.node(at.node);
+  if (between.empty() || !first.op->as<Reshape>()) return {};
+  if (!(graph.fact(first.inputs[0]).shape == rewrite.out().shape)) return {};
+  const size_t rank = rewrite.out().shape.size();
+  OutletId wire = rewrite.mapped(first.inputs[0]);
+  for (size_t k = between.size(); k-- > 0;) {
+    const auto& [node, carried] = between[k];
+    std::vector<OutletId> inputs = rewrite.mapped_inputs(*node);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (static_cast<int>(i) == carried) {
+        inputs[i] = wire;
+        continue;
+      }
+      RILL_ASSIGN(Tensor number,
+                  rewrite.new_fact(inputs[i]).konst->reshaped(std::vector<int64_t>(rank, 1)));
+      inputs[i] = rewrite.konst(str_cat(node->name, "_number"), std::move(number));
+    }
+    RILL_ASSIGN(wire, rewrite.wire1(node->name, node->op, std::move(inputs)));
+  }
+  return rewrite.replace({wire});
+}
+
+}  // namespace
+
 Status Reshape::declutter(Rewrite& rewrite) const {
   const Fact& in = rewrite.in(0);
   if (in.shape == rewrite.out().shape) return rewrite.bypass(rewrite.input(0));
@@ -271,6 +336,8 @@ Status Reshape::declutter(Rewrite& rewrite) const {
                       {rewrite.mapped(source)}));
     return rewrite.replace({out});
   }
+  RILL_TRY(undo_around(rewrite));
+  if (rewrite.replacement()) return {};
   int64_t front = 0;
   int64_t back = 0;
   const auto size = static_cast<int64_t>(to.size());

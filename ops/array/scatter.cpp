@@ -2,8 +2,11 @@
 #include <cmath>
 
 #include "core/graph/nnef.h"
+#include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/array/concat.h"
 #include "ops/array/indices.h"
+#include "ops/array/slice.h"
 #include "ops/math/binary.h"
 #include "ops/math/elements.h"
 #include "ops/math/integers.h"
@@ -208,6 +211,7 @@ class ScatterNd final : public OpBase<ScatterNd> {
     });
     return {};
   }
+  Status declutter(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override {
     RILL_ASSIGN(const std::string data, ctx.in(0));
     RILL_ASSIGN(const std::string indices, ctx.in(1));
@@ -218,6 +222,80 @@ class ScatterNd final : public OpBase<ScatterNd> {
     return {};
   }
 };
+
+/// A range of one axis that updates replace.
+struct Block {
+  int axis = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+/// Tell where constant indices lie, if they spell every place of a block in order, and that block
+/// is cut out of one axis only.
+std::optional<Block> block_of(const Tensor& indices, const Fact& data) {
+  const View view = indices.view();
+  const int places = view.rank - 1;
+  const int64_t depth = view.extent(places);
+  if (depth != places || view.volume() == 0 || !is_int(view.dtype)) return std::nullopt;
+  std::array<int64_t, kMaxRank> first{};
+  std::optional<Block> found;
+  for (int k = 0; k < places; ++k) {
+    const auto whole = data.dim(k).to_int();
+    if (!whole) return std::nullopt;
+    const auto at = static_cast<size_t>(k);
+    first[at] = wrapped_index(index_at(view, k * view.step(places)), *whole);
+    if (first[at] < 0 || first[at] + view.extent(k) > *whole) return std::nullopt;
+    if (view.extent(k) == *whole) continue;
+    if (found) return std::nullopt;
+    found = Block{k, first[at], first[at] + view.extent(k)};
+  }
+  bool in_order = true;
+  View rows = view;
+  rows.rank = places;
+  std::array<int64_t, kMaxRank> row{};
+  for_each_element<1>({rows}, [&](const std::array<int64_t, 1>& at) {
+    for (int k = 0; k < places; ++k) {
+      const int64_t raw = index_at(view, at[0] + k * view.step(places));
+      const auto i = static_cast<size_t>(k);
+      in_order &= wrapped_index(raw, *data.dim(k).to_int()) == first[i] + row[i];
+    }
+    for (int k = places - 1; k >= 0; --k) {
+      const auto i = static_cast<size_t>(k);
+      if (++row[i] < view.extent(k)) break;
+      row[i] = 0;
+    }
+  });
+  if (!in_order) return std::nullopt;
+  return found ? found : Block{0, 0, *data.dim(0).to_int()};
+}
+
+/// Updates of a block stand between what lies before and behind it.
+Status ScatterNd::declutter(Rewrite& rewrite) const {
+  const TensorPtr& indices = rewrite.in(1).konst;
+  if (!indices || reduction != "none" || rewrite.in(0).rank() == 0) return {};
+  const auto block = block_of(*indices, rewrite.in(0));
+  if (!block) return {};
+  const std::string& name = rewrite.node().name;
+  const OutletId data = rewrite.mapped(rewrite.input(0));
+  const OutletId updates = rewrite.mapped(rewrite.input(2));
+  const int64_t whole = *rewrite.in(0).dim(block->axis).to_int();
+  std::vector<OutletId> parts;
+  const auto keep = [&](std::string_view suffix, int64_t begin, int64_t end) -> Status {
+    if (begin == end) return {};
+    RILL_ASSIGN(const OutletId part,
+                rewrite.wire1(str_cat(name, suffix),
+                              std::make_shared<Slice>(block->axis, Dim(begin), Dim(end)), {data}));
+    parts.push_back(part);
+    return {};
+  };
+  RILL_TRY(keep("_before", 0, block->begin));
+  parts.push_back(updates);
+  RILL_TRY(keep("_behind", block->end, whole));
+  if (parts.size() == 1) return rewrite.replace({updates});
+  RILL_ASSIGN(const OutletId out,
+              rewrite.wire1(name, std::make_shared<Concat>(block->axis), std::move(parts)));
+  return rewrite.replace({out});
+}
 
 struct Arguments {
   std::vector<OutletId> wires;

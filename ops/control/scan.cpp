@@ -10,6 +10,7 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "core/optim/optim.h"
+#include "ops/control/scan_hoist.h"
 #include "ops/control/scan_lower.h"
 #include "ops/rnn/recognise.h"
 
@@ -172,7 +173,7 @@ bool Scan::is_its_body(const Rewrite& rewrite) const {
 
 Status Scan::declutter(Rewrite& rewrite) const {
   if (is_its_body(rewrite)) return dissolve(rewrite);
-  if (settled_) return {};
+  if (settled_) return hoist_slices(*this, rewrite);
   auto simpler = std::make_shared<Scan>(*this);
   RILL_ASSIGN(Graph settled, rill::declutter(*body));
   simpler->body = std::make_shared<const Graph>(std::move(settled));

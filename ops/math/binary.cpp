@@ -10,6 +10,7 @@
 #include "ops/math/elements.h"
 #include "ops/math/integers.h"
 #include "ops/math/pointwise.h"
+#include "ops/math/pow_const.h"
 #include "ops/math/program.h"
 #include "ops/math/quantised.h"
 #include "ops/math/unary.h"
@@ -304,6 +305,14 @@ Status specialise(const Binary& op, double value, Rewrite& rewrite) {
                               {rewrite.mapped(rewrite.input(0))}));
     return rewrite.replace({out});
   }
+  const DType dtype = rewrite.in(0).dtype;
+  if (op.kind_of == BinaryKind::kPow && (dtype == DType::kF32 || dtype == DType::kF16)) {
+    RILL_ASSIGN(
+        const OutletId out,
+        rewrite.wire1(rewrite.node().name, std::make_shared<PowConst>(static_cast<float>(value)),
+                      {rewrite.mapped(rewrite.input(0))}));
+    return rewrite.replace({out});
+  }
   int exponent = 0;
   const bool power_of_two = std::abs(std::frexp(value, &exponent)) == 0.5;
   if (op.kind_of != BinaryKind::kDiv || rewrite.in(0).dtype != DType::kF32) return {};
@@ -385,7 +394,7 @@ template <BinaryKind kKind>
 Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId a, plain_wire(ctx, "x"));
   RILL_ASSIGN(const OutletId b, plain_wire(ctx, "y"));
-  RILL_ASSIGN(const OutletId out, load_binary(ctx, kKind, a, b));
+  RILL_ASSIGN(const OutletId out, load_written_binary(ctx, kKind, a, b));
   return Value(out);
 }
 

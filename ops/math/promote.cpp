@@ -119,4 +119,51 @@ Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId
   return ctx.add1(std::move(op), aligned, suffix);
 }
 
+namespace {
+
+/// The names that tract gives to what it wires for a binary operation: to numbers in the statement,
+/// conversions of operands, unit axes, and last the operation. The first is what the statement
+/// assigns, the others are numbered from 0. Names in dumps and files of both engines agree so.
+class WiredNames {
+ public:
+  std::string take() { return count_++ == 0 ? "" : str_cat(count_ - 2); }
+
+ private:
+  int count_ = 0;
+};
+
+}  // namespace
+
+Result<OutletId> load_written_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b) {
+  // What an engine wrote has such names already, and is to keep them.
+  const bool written = ctx.graph().properties.contains("tract_nnef_ser_version");
+  if (written) return load_binary(ctx, kind, a, b);
+  RILL_ASSIGN(const Typed type, operating_type(ctx.fact(a), ctx.fact(b)));
+  WiredNames names;
+  OutletId operands[] = {a, b};
+  for (const OutletId operand : operands) {
+    const Node& node = ctx.graph().node(operand.node);
+    const bool number = node.op->as<Const>() && ctx.fact(operand).rank() == 0;
+    if (number && node.line == ctx.line()) names.take();
+  }
+  for (OutletId& operand : operands) {
+    const Fact& fact = ctx.fact(operand);
+    const bool converts = fact.dtype != type.dtype;
+    if (fact.konst && !converts) continue;
+    const std::string name = names.take();
+    if (!converts) continue;
+    RILL_ASSIGN(operand, ctx.add1(std::make_shared<Cast>(type.dtype, type.q), {operand},
+                                  name.empty() ? "cast" : name));
+  }
+  const int rank = std::max(ctx.fact(a).rank(), ctx.fact(b).rank());
+  for (OutletId& operand : operands) {
+    while (ctx.fact(operand).rank() < rank) {
+      auto unit = std::make_shared<AddAxis>(ctx.fact(operand).rank());
+      const std::string name = names.take();
+      RILL_ASSIGN(operand, ctx.add1(std::move(unit), {operand}, name.empty() ? "aligned" : name));
+    }
+  }
+  return load_binary(ctx, kind, operands[0], operands[1], names.take());
+}
+
 }  // namespace rill::ops

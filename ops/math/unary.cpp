@@ -379,15 +379,6 @@ Result<Value> load_silu(LoadCtx& ctx) {
   return Value(out);
 }
 
-/// Raise to a constant power.
-Result<Value> load_pow_const(LoadCtx& ctx) {
-  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  RILL_ASSIGN(const float exponent, ctx.number("exponent"));
-  RILL_ASSIGN(const OutletId by, ctx.konst(Tensor::scalar(exponent), "exponent"));
-  RILL_ASSIGN(const OutletId out, load_binary(ctx, BinaryKind::kPow, x, by));
-  return Value(out);
-}
-
 #define RILL_UNARY(kind, registry, text) \
   { registry, "fragment " text "(x: tensor<?>) -> (y: tensor<?>);", load<kind> }
 #define RILL_GELU(registry, text)                             \
@@ -444,10 +435,6 @@ constexpr NnefOp kOps[] = {
      "fragment tract_core_is_inf(input: tensor<scalar>, detect_positive: logical = true,"
      " detect_negative: logical = true) -> (output: tensor<logical>);",
      load_is_inf},
-    {"tract_core",
-     "fragment tract_core_pow_const(input: tensor<scalar>, exponent: scalar)"
-     " -> (output: tensor<scalar>);",
-     load_pow_const},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "ops/nn/conv.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/graph/nnef.h"
@@ -273,8 +274,15 @@ Status Conv::save(SaveCtx& ctx) const {
   if (has_bias) {
     RILL_ASSIGN(bias, ctx.in(2));
   }
-  ctx.assign(
-      str_cat("conv(", x, ", ", w, ", ", bias, window_text(window, 0), ", groups = ", groups, ")"));
+  const std::string text = window_text(window, 0, str_cat(", groups = ", groups));
+  const std::string expression = str_cat("conv(", x, ", ", w, ", ", bias, text, ")");
+  // An output is another name of it, as tract writes it.
+  const std::vector<OutletId>& outputs = ctx.graph().outputs;
+  const bool is_output = std::any_of(outputs.begin(), outputs.end(), [&](const OutletId& output) {
+    return &ctx.graph().node(output.node) == &ctx.node();
+  });
+  const bool named = !is_output || ctx.node().name.ends_with("_conv");
+  ctx.assign(named ? expression : ctx.temp("conv", expression));
   return {};
 }
 

@@ -83,17 +83,22 @@ Status absorb_affine(const Conv& conv, const Node& producer, Rewrite& consumer, 
   for (size_t o = 0; o < scale.size(); ++o) {
     const float value = (*values)[o];
     switch (binary->kind_of) {
-      case BinaryKind::kAdd: shift[o] = value; break;
+      case BinaryKind::kAdd:
+        shift[o] = value;
+        break;
       case BinaryKind::kSub:
         scale[o] = input == 0 ? 1.0F : -1.0F;
         shift[o] = input == 0 ? -value : value;
         break;
-      case BinaryKind::kMul: scale[o] = value; break;
+      case BinaryKind::kMul:
+        scale[o] = value;
+        break;
       case BinaryKind::kDiv:
         if (input != 0) return {};
         scale[o] = static_cast<float>(1.0 / static_cast<double>(value));
         break;
-      default: return {};
+      default:
+        return {};
     }
     if (!std::isfinite(scale[o]) || !std::isfinite(shift[o])) return {};
   }
@@ -103,18 +108,20 @@ Status absorb_affine(const Conv& conv, const Node& producer, Rewrite& consumer, 
   for (int64_t o = 0; o < outputs; ++o) {
     const auto at = static_cast<size_t>(o);
     for (int64_t k = 0; k < row; ++k) {
-      new_filter.mutable_data<float>()[o * row + k] = filter->data<float>()[o * row + k] * scale[at];
+      new_filter.mutable_data<float>()[o * row + k] =
+          filter->data<float>()[o * row + k] * scale[at];
     }
     const float bias = old_bias ? old_bias->data<float>()[o] : 0.0F;
-    new_bias.mutable_data<float>()[o] = static_cast<float>(
-        static_cast<double>(bias) * static_cast<double>(scale[at]) + static_cast<double>(shift[at]));
+    new_bias.mutable_data<float>()[o] =
+        static_cast<float>(static_cast<double>(bias) * static_cast<double>(scale[at]) +
+                           static_cast<double>(shift[at]));
   }
   Conv folded = conv;
   folded.has_bias = true;
-  std::vector<OutletId> inputs{consumer.mapped(producer.inputs[0]),
-                               consumer.konst(old.node(producer.inputs[1].node).name,
-                                              std::move(new_filter)),
-                               consumer.konst(producer.name + "_bias", std::move(new_bias))};
+  std::vector<OutletId> inputs{
+      consumer.mapped(producer.inputs[0]),
+      consumer.konst(old.node(producer.inputs[1].node).name, std::move(new_filter)),
+      consumer.konst(producer.name + "_bias", std::move(new_bias))};
   return wire_fused(std::make_shared<Conv>(folded), std::move(inputs), consumer);
 }
 
@@ -152,7 +159,7 @@ Result<std::optional<OutletId>> load_bias(LoadCtx& ctx, DType dtype, int64_t out
   RILL_ASSIGN(const Tensor as_input, cast(*value, dtype));
   RILL_ASSIGN(Tensor flat, as_input.reshaped({outputs}));
   if (value->rank() == 1 && value->dtype() == dtype) return std::optional<OutletId>(bias);
-  RILL_ASSIGN(bias, ctx.konst(std::move(flat), "bias"));
+  RILL_ASSIGN(bias, ctx.konst(std::move(flat), value->rank() > 1 ? "bias_rm_0" : "bias"));
   return std::optional<OutletId>(bias);
 }
 

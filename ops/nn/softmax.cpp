@@ -7,10 +7,13 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
+#include "core/graph/rewrite.h"
 #include "kernels/softmax/softmax.h"
+#include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
 #include "ops/math/elements.h"
 #include "ops/math/nest.h"
+#include "ops/math/quantised.h"
 
 namespace rill::ops {
 namespace {
@@ -39,15 +42,42 @@ void normalise(const T* x, T* y, const View& from, const View& to, bool log) {
   });
 }
 
+/// As above, of quantised numbers; `x_at`, `y_at`: where the row starts.
+void normalise_real(const View& x, const View& y, const View& from, const View& to, bool log,
+                    const std::array<int64_t, 2>& row) {
+  double max = -std::numeric_limits<double>::infinity();
+  for_each_element<1>({from}, [&](const std::array<int64_t, 1>& at) {
+    max = std::max(max, real_at(x, row[0] + at[0]));
+  });
+  double sum = 0;
+  for_each_element<1>({from}, [&](const std::array<int64_t, 1>& at) {
+    sum += std::exp(real_at(x, row[0] + at[0]) - max);
+  });
+  for_each_element<2>({from, to}, [&](const std::array<int64_t, 2>& at) {
+    const double v = real_at(x, row[0] + at[0]) - max;
+    store_real(y, row[1] + at[1], log ? v - std::log(sum) : std::exp(v) / sum);
+  });
+}
+
+/// Files may name an axis that is not there; nothing but a run minds.
+Status check_axes(const Softmax& op, int rank) {
+  for (const int64_t axis : op.over) {
+    RILL_CHECK(axis >= 0 && axis < rank, "no axis ", axis, " in rank ", rank);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Facts> Softmax::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
+  if (is_quantised(in[0].dtype)) {
+    Fact out = Fact::of(to, in[0].shape);
+    out.q = q;
+    return Facts{std::move(out)};
+  }
   if (!is_float(in[0].dtype)) {
     return fail(Code::kDType, "expected floats, found ", in[0]);
-  }
-  for (const int64_t axis : over) {
-    RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
   }
   return Facts{in[0].without_value()};
 }
@@ -55,6 +85,7 @@ Result<Facts> Softmax::infer(FactSpan in) const {
 Status Softmax::eval(EvalCtx& ctx) const {
   const View& x = ctx.in[0];
   const View& y = ctx.out[0];
+  RILL_TRY(check_axes(*this, x.rank));
   View outer[2] = {x, y};
   View inner[2] = {x, y};
   for (int side = 0; side < 2; ++side) {
@@ -66,6 +97,12 @@ Status Softmax::eval(EvalCtx& ctx) const {
       part.shape[at] = whole.extent(axis);
       part.stride[at] = whole.step(axis);
     }
+  }
+  if (is_quantised(x.dtype)) {
+    for_each_element<2>({outer[0], outer[1]}, [&](const std::array<int64_t, 2>& at) {
+      normalise_real(x, y, inner[0], inner[1], log, at);
+    });
+    return {};
   }
   visit_number(x.dtype, [&](auto tag) {
     using T = decltype(tag);
@@ -102,6 +139,7 @@ void run_step(const StepArgs& step, const Frame& frame) noexcept RILL_NONBLOCKIN
 }  // namespace
 
 Status Softmax::lower(Lowering& lowering) const {
+  RILL_TRY(check_axes(*this, lowering.in(0).rank));
   if (lowering.in(0).dtype != DType::kF32) return Op::lower(lowering);
   // The axes that are normalised go innermost, in their logical order.
   std::vector<int> order;
@@ -169,6 +207,49 @@ Status Softmax::pulsify(PulseBuilder& b) const {
   return Op::pulsify(b);
 }
 
+namespace {
+
+/// The only node that reads output 0 of the node under rewriting; null if there is none.
+const Node* only_reader(const Rewrite& rewrite) {
+  const Graph& graph = rewrite.old_graph();
+  const OutletId own{rewrite.node_id(), 0};
+  if (rewrite.uses(own) != 1) return nullptr;
+  for (size_t id = static_cast<size_t>(own.node) + 1; id < graph.nodes.size(); ++id) {
+    const std::vector<OutletId>& inputs = graph.nodes[id].inputs;
+    if (std::find(inputs.begin(), inputs.end(), own) != inputs.end()) return &graph.nodes[id];
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+/// An axis that is dropped in front and put back behind, or the other way round, need not be: the
+/// change moves behind this op, where the two cancel.
+Status Softmax::declutter(Rewrite& rewrite) const {
+  const auto* removed = rewrite.producer_as<RmAxis>(0);
+  const auto* added = rewrite.producer_as<AddAxis>(0);
+  if (!removed && !added) return {};
+  const Node* reader = only_reader(rewrite);
+  if (!reader || !check_axes(*this, rewrite.in(0).rank()).ok()) return {};
+  const auto* back = reader->op->as<AddAxis>();
+  const auto* forth = reader->op->as<RmAxis>();
+  const bool cancels = (removed && back && removed->axis == back->axis) ||
+                       (added && forth && added->axis == forth->axis);
+  if (!cancels) return {};
+  const int64_t at = removed ? removed->axis : added->axis;
+  auto moved = std::make_shared<Softmax>(*this);
+  for (int64_t& axis : moved->over) {
+    if (added && axis == at) return {};
+    if (removed && axis >= at) ++axis;
+    if (added && axis > at) --axis;
+  }
+  const Node& change = rewrite.producer(0);
+  RILL_ASSIGN(OutletId out, rewrite.wire1(rewrite.node().name, std::move(moved),
+                                          {rewrite.mapped(change.inputs[0])}));
+  RILL_ASSIGN(out, rewrite.wire1(change.name, change.op, {out}));
+  return rewrite.replace({out});
+}
+
 Cost Softmax::cost(FactSpan in, FactSpan) const {
   const Dim count = volume(in[0].shape);
   return {Dim(3) * count, Dim(2 * dtype_size(in[0].dtype)) * count};
@@ -188,8 +269,19 @@ template <bool kLog>
 Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(OutletId x, plain_wire(ctx, "x"));
   RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
-  RILL_ASSIGN(std::vector<int64_t> axes, axes_in(written, ctx.fact(x).rank()));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Softmax>(std::move(axes), kLog), {x}));
+  const Fact& fact = ctx.fact(x);
+  std::vector<int64_t> axes = written;
+  for (int64_t& axis : axes) axis += axis < 0 ? fact.rank() : 0;
+  std::sort(axes.begin(), axes.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  auto op = std::make_shared<Softmax>(std::move(axes), kLog);
+  if (is_quantised(fact.dtype)) {
+    const auto asked = ctx.quant();
+    const bool same = !asked || !is_quantised(asked->dtype);
+    op->to = same ? fact.dtype : asked->dtype;
+    op->q = same ? fact.q : asked->q;
+  }
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
   return Value(out);
 }
 

@@ -7,26 +7,35 @@
 namespace rill::ops {
 
 /// Compute exp(x - max) / sum of exp(x - max) over some axes jointly, or its logarithm.
-/// Shapes: any, kept. Types: floats; computed in f32, f64 in f64.
-/// Errors: kShape if there is no such axis; kDType.
+/// Shapes: any, kept. Types: floats, computed in f32, f64 in f64; quantised ones on the real
+/// numbers, to the type `to` with `q`.
+/// Errors: kDType; kShape when it is prepared, if there is no such axis.
 /// Stream: pointwise on other axes; over the streaming axis it is refused.
 /// Source: NNEF 1.0, `softmax`; tract, `tract_core_log_softmax`.
 class Softmax final : public OpBase<Softmax> {
  public:
   std::vector<int64_t> over;  ///< ascending, each once
   bool log = false;
+  DType to = DType::kF32;  ///< of the output, where the input is quantised
+  QParams q;
   Softmax(std::vector<int64_t> axes_joint, bool logarithm)
       : over(std::move(axes_joint)), log(logarithm) {}
   std::string_view name() const override { return log ? "LogSoftmax" : "Softmax"; }
   void fields(FieldVisitor& visitor) override {
     visitor.field("axes", over);
     visitor.field("log", log);
+    if (!is_quantised(to)) return;
+    auto zero_point = static_cast<int64_t>(q.zero_point);
+    visitor.field("to", to);
+    visitor.field("scale", q.scale);
+    visitor.field("zero_point", zero_point);
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status pulsify(PulseBuilder& builder) const override;
+  Status declutter(Rewrite& rewrite) const override;
   Cost cost(FactSpan in, FactSpan out) const override;
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;

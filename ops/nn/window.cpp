@@ -112,17 +112,17 @@ Result<Window> load_window(LoadCtx& ctx, std::vector<int64_t> kernel, int skip) 
   return window;
 }
 
-std::string window_text(const Window& window, int skip) {
+std::string window_text(const Window& window, int skip, std::string_view before_padding) {
   std::vector<int64_t> stride(static_cast<size_t>(skip), 1);
   std::vector<int64_t> dilation(static_cast<size_t>(skip), 1);
   Pads padding(static_cast<size_t>(skip), {0, 0});
   stride.insert(stride.end(), window.stride.begin(), window.stride.end());
   dilation.insert(dilation.end(), window.dilation.begin(), window.dilation.end());
   padding.insert(padding.end(), window.padding.begin(), window.padding.end());
-  return str_cat(
-      ", dilation = ", nnef_text(std::span<const int64_t>(dilation)),
-      ", stride = ", nnef_text(std::span<const int64_t>(stride)),
-      ", border = \"constant\", padding = ", window.same ? std::string("[]") : nnef_text(padding));
+  return str_cat(", dilation = ", nnef_text(std::span<const int64_t>(dilation)),
+                 ", stride = ", nnef_text(std::span<const int64_t>(stride)),
+                 ", border = \"constant\"", before_padding,
+                 ", padding = ", window.same ? std::string("[]") : nnef_text(padding));
 }
 
 namespace {

@@ -36,7 +36,7 @@ Result<Window> load_window(LoadCtx& ctx, std::vector<int64_t> kernel, int skip);
 
 /// Spell as attributes: ", dilation = [..], stride = [..], padding = [..]", with `skip` neutral
 /// entries in front.
-std::string window_text(const Window& window, int skip);
+std::string window_text(const Window& window, int skip, std::string_view before_padding = "");
 
 /// Turn `same` into numbers where the input extents, or what is left of them beyond whole strides, are
 /// known.

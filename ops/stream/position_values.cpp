@@ -232,12 +232,15 @@ void Positions::collect(OutletId outlet, Numbers* numbers) const {
   const auto* binary = node.op->as<Binary>();
   const auto is = [&](BinaryKind kind) { return binary && binary->kind_of == kind; };
   numbers->clamped |= is(BinaryKind::kMin) || is(BinaryKind::kMax);
-  if (binary && !is(BinaryKind::kMul)) {
+  if (binary) {
     for (const OutletId& input : node.inputs) {
       const auto number = uniform(graph_.fact(input).konst);
       if (!number || !std::isfinite(*number)) continue;
-      const auto divisor = static_cast<int64_t>(std::min(std::abs(*number), 1e6));
-      if (!is(BinaryKind::kDiv)) {
+      // A product with 1/8 is a division by 8.
+      const double by = is(BinaryKind::kMul) ? 1.0 / *number : *number;
+      const auto divisor = static_cast<int64_t>(std::min(std::abs(by), 1e6));
+      if (is(BinaryKind::kMul) && static_cast<double>(divisor) != std::abs(by)) continue;
+      if (!is(BinaryKind::kDiv) && !is(BinaryKind::kMul)) {
         numbers->reach += std::abs(*number);
       } else if (divisor >= 1 && divisor <= 1 << 16) {
         numbers->period = std::min<int64_t>(std::lcm(numbers->period, divisor), int64_t{1} << 20);

@@ -31,7 +31,9 @@ set(cases
   inspect_longest
   inspect_max_delay
   knobs_are_listed
+  lists_in_shapes
   live_memory
+  loop_takes_a_frame_of_the_stream
   matrix_products
   missing_file
   missing_reference
@@ -43,12 +45,14 @@ set(cases
   occupancy_without_sessions
   one_node_is_shown
   op_count_that_fails
+  operators_keep_tract_names
   outputs_as_tensor_files
   outputs_that_differ
   override_fact_of_a_computed_wire
   override_fact_widens
   patched_wire
   profile_by_prefix
+  profile_files
   profile_json_has_loop_bodies
   pulse_auto
   pulse_without_the_symbol
@@ -61,11 +65,11 @@ set(cases
   steps_are_printed
   streams_side_by_side
   streams_stepped_together
+  sums_over_chunks_stream
   syntax_error
   truncated_archive
   unbound_symbol
   unexpected_operators
-  profile_files
   unknown_flag
   unknown_input_fact
   unknown_operator
@@ -73,13 +77,15 @@ set(cases
   unknown_transform
   values_beyond_floats
   values_beyond_halves
+  values_decide_extents
   values_on_the_command_line
   values_that_do_not_fit_their_shape
   written_archive_reads_back
+  written_as_tract_writes
+  written_with_its_name
   wrong_input_name
   wrong_input_rank
-  wrong_input_type
-)
+  wrong_input_type)
 set(runner Python3::Interpreter -B "${CMAKE_CURRENT_LIST_DIR}/run_case.py")
 
 add_test(NAME cases_are_all_listed COMMAND ${runner} --all "${CMAKE_CURRENT_LIST_DIR}" ${cases})

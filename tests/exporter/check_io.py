@@ -25,6 +25,7 @@ except ImportError as error:
     sys.exit(77)
 
 from cases import CASES
+from rarer_cases import RARER_CASES
 
 
 def outcome(program, module, inputs, axes, folder):
@@ -63,7 +64,7 @@ def main():
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     passed, failed, not_exported = 0, [], []
-    for name, module, inputs, axes in CASES:
+    for name, module, inputs, axes in CASES + RARER_CASES:
         if names and name not in names:
             continue
         with tempfile.TemporaryDirectory() as folder:

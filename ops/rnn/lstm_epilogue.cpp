@@ -1,6 +1,5 @@
-// The gates of one step of a recurrent cell, behind its products: read as the slices and
-// elementwise operations that they consist of. Source: tract, `tract_core_lstm_epilogue`,
-// `tract_core_gru_epilogue`; ONNX, `LSTM` and `GRU` with linear_before_reset.
+// The gates of one step of an LSTM, behind its products: read as the slices and elementwise
+// operations that they consist of. Source: tract, `tract_core_lstm_epilogue`; ONNX, `LSTM`.
 
 #include <array>
 
@@ -46,40 +45,16 @@ Result<Value> load_lstm(LoadCtx& ctx) {
   return w.done(outs);
 }
 
-Result<Value> load_gru(LoadCtx& ctx) {
-  RILL_ASSIGN(const int64_t hidden, hidden_of(ctx));
-  Wiring w(ctx);
-  const OutletId x = w.arg("xh");
-  const OutletId r = w.arg("rh");
-  const OutletId h = w.arg("h_prev");
-  if (!w.ok()) return w.take_status();
-  RILL_TRY(expect_width(w, x, 3 * hidden, "xh"));
-  RILL_TRY(expect_width(w, r, 3 * hidden, "rh"));
-  RILL_TRY(expect_width(w, h, hidden, "h_prev"));
-  const auto sigmoid_of = [&](int64_t index) {
-    const OutletId sum = w.plus(gate(w, x, index, hidden), gate(w, r, index, hidden));
-    return w.unary(UnaryKind::kSigmoid, sum);
-  };
-  const OutletId z = sigmoid_of(0);
-  const OutletId reset = w.times(sigmoid_of(1), gate(w, r, 2, hidden));
-  const OutletId n = w.unary(UnaryKind::kTanh, w.plus(gate(w, x, 2, hidden), reset));
-  return w.done(w.plus(n, w.times(z, w.minus(h, n))));
-}
-
 constexpr NnefOp kOps[] = {
     {"tract_core",
      "fragment tract_core_lstm_epilogue(preact: tensor<scalar>, c_prev: tensor<scalar>,"
      " hidden: integer) -> (ht: tensor<scalar>, ct: tensor<scalar>);",
      load_lstm},
-    {"tract_core",
-     "fragment tract_core_gru_epilogue(xh: tensor<scalar>, rh: tensor<scalar>,"
-     " h_prev: tensor<scalar>, hidden: integer) -> (output: tensor<scalar>);",
-     load_gru},
 };
 
 }  // namespace
 
-extern const OpRoom epilogues_room;
-const OpRoom epilogues_room = {"epilogues", kOps};
+extern const OpRoom lstm_epilogue_room;
+const OpRoom lstm_epilogue_room = {"lstm_epilogue", kOps};
 
 }  // namespace rill::ops
