@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "core/exec/denormals.h"
 
@@ -166,13 +167,16 @@ void Session::announce_end(int64_t frames) noexcept {
   if (!bindings_.empty()) bindings_[0].second = frames;
 }
 
-Status Session::check_length(int64_t frames) const {
-  const Bindings length{{plan_->stream_symbol, frames}};
-  for (const Dim& dim : plan_->asserted) {
-    // Nothing comes of no frames, whatever the model says.
-    if (frames == 0 || dim.eval(length).value_or(0) >= 0 || frames > plan_->longest) continue;
+Status Session::check_length(int64_t frames) {
+  // The session's own list of values: another one would have to be allocated.
+  const int64_t told = bindings_.empty() ? 0 : std::exchange(bindings_[0].second, frames);
+  const auto broken = [&](const Dim& dim) { return dim.eval(bindings_).value_or(0) < 0; };
+  const auto found = std::find_if(plan_->asserted.begin(), plan_->asserted.end(), broken);
+  if (!bindings_.empty()) bindings_[0].second = told;
+  // Nothing comes of no frames, whatever the model says.
+  if (found != plan_->asserted.end() && frames > 0 && frames <= plan_->longest) {
     return fail(Code::kShape, "a stream of ", frames, " frames of ", plan_->stream_symbol,
-                " does not suit the model, for which ", dim, " is not negative");
+                " does not suit the model, for which ", *found, " is not negative");
   }
   if (frames <= plan_->longest) return {};
   return fail(Code::kShape, "a stream of ", frames, " frames of ", plan_->stream_symbol,

@@ -48,7 +48,7 @@ class Session {
   /// takes the last frames.
   void announce_end(int64_t frames) noexcept RILL_NONBLOCKING;
   /// Errors: kShape if the model is not defined for a stream of that length, counted in its symbol.
-  Status check_length(int64_t frames) const RILL_NONBLOCKING;
+  Status check_length(int64_t frames) RILL_NONBLOCKING;
   /// Tell whether the model is defined for a stream that has another full pulse.
   bool has_room() const RILL_NONBLOCKING {
     return plan_->longest - clock_.position(plan_->stream_pulse) >= plan_->stream_pulse;
