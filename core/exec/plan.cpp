@@ -409,7 +409,10 @@ Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOpt
   for (size_t i = 0; i < ready.outputs.size(); ++i) {
     const Fact& fact = ready.fact(ready.outputs[i]);
     auto shape = fact.concrete_shape();
-    if (!shape.ok()) return shape.take_status();
+    if (!shape.ok()) {
+      const Node& node = ready.node(ready.outputs[i].node);
+      return std::move(shape).take_status().in_node(node.name, node.op->name());
+    }
     PlanIo io;
     io.name = ready.output_names[i];
     io.dtype = fact.dtype == DType::kDim ? DType::kI64 : fact.dtype;

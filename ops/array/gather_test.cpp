@@ -23,8 +23,8 @@ TEST(Gather, PutsTheAxesOfTheIndicesInPlaceOfTheAxis) {
 
 TEST(Gather, NamesWhatIsWrong) {
   expect_load_error(kTable, "y = tract_core_gather(x, i, axis = 2);", Code::kShape, "no axis 2");
-  expect_load_error(kTable, "y = tract_core_gather(x, x, axis = 0);", Code::kDType,
-                    "integer indices");
+  expect_load_error({{"x", "4, 3"}, {"t", "2", "bool"}}, "y = tract_core_gather(x, t, axis = 0);",
+                    Code::kDType, "integer indices");
   expect_load_error(kTable, "y = tract_core_gather(x, [1, 4], axis = 0);", Code::kShape,
                     "index 4 is out of extent 4");
   expect_load_error(kTable, "y = tract_core_gather_elements(x, i, axis = 0);", Code::kShape,
@@ -34,6 +34,13 @@ TEST(Gather, NamesWhatIsWrong) {
                     "batch axes");
   expect_load_error(kTable, "y = tract_core_gather(x, i, axis = 0, datum_type = 'q');",
                     Code::kDType, "no type");
+}
+
+// Numbers without a type are floats in NNEF.
+TEST(Gather, TakesWholeFloatsForIndices) {
+  const Graph graph = graph_of({{"x", "3"}, {"f", "2"}}, "y = tract_core_gather(x, f, axis = 0);");
+  const auto y = run(graph, {f32({3}, {5, 6, 7}), f32({2}, {2, 0})}).value();
+  expect_same(y[0], f32({2}, {7, 5}));
 }
 
 TEST(Gather, TakesTheLargestIntegersForOutOfRange) {
