@@ -131,7 +131,9 @@ Status take_notes(const Args& args, const Log& log, const Shown& shown, Notes* n
   notes->memory = args.tmp_mem_usage;
   if (!args.profile) return {};
   if (!optimizes(args)) log.warn("Profiling a non-optimized model. Use -O or a runtime.");
-  return profile(args, shown.graph, shown.inputs, notes);
+  RILL_TRY(profile(args, shown.graph, shown.inputs, notes));
+  if (page || (args.json && args.cost)) note_reach(notes);
+  return {};
 }
 
 void print_reports(const Args& args, const Graph& graph, const Notes& notes) {

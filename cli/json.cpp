@@ -108,6 +108,7 @@ std::string notes_json(const Graph& graph, const Notes& notes) {
                     node["secs_p99"] = *note.p99_seconds;
                     node["secs_max"] = *note.max_seconds;
                     node["calls_per_iter"] = note.calls;
+                    if (note.reach) node["reach"] = {{"share", *note.reach}, {"of", note.limit}};
                   }
                   out["nodes"].push_back(std::move(node));
                 });

@@ -24,6 +24,8 @@ struct NodeNotes {
   std::optional<double> median_seconds;
   std::optional<double> p99_seconds;
   int64_t calls = 1;              ///< per run: the turns of the loops around
+  std::optional<double> reach;    ///< share of what the machine allows, of the limit that is nearer
+  std::string limit;              ///< that limit: "FMA", or where the bytes lie, as in "L2"
   std::optional<Dim> live_bytes;  ///< of all wires but constants while the node runs
   std::vector<NodeNotes> body;    ///< of a loop, by node of its body
 };
@@ -63,6 +65,10 @@ void bind_costs(const Bindings& bindings, Notes* notes);
 
 /// Tell how many bytes are live at each node, constants left out.
 void note_memory(const Graph& graph, Notes* notes);
+
+/// Compare the median time of every node to what the machine allows for its multiply-adds and its
+/// bytes, on one core. Costs must be noted. Measures the machine: half a second.
+void note_reach(Notes* notes);
 
 /// Run a graph whose symbols are bound, and time every node. The graph runs as it is: optimise it
 /// before. Bodies of loops are timed on their own, a turn at a time, unless `--folded` is given.

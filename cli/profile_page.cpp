@@ -49,6 +49,10 @@ Json nodes_of(const Graph& graph, const Notes& notes) {
                            {"calls", node.calls},
                            {"fma", count_of(node, "FMA")},
                            {"bytes", count_of(node, "Bytes")}};
+                  if (node.reach) {
+                    row["reach"] = *node.reach;
+                    row["limit"] = node.limit;
+                  }
                   if (!of.outputs.empty()) row["fact"] = fact_text(of.outputs[0]);
                   out.push_back(std::move(row));
                 });
