@@ -113,7 +113,7 @@ Chains chains_of(Tier tier) {
 
 using Read = uint64_t (*)(const std::byte* from, int64_t bytes);
 
-Read read_of(Tier tier) {
+Read read_of([[maybe_unused]] Tier tier) {
 #if defined(__x86_64__)
   if (tier == Tier::kAvx512) return avx512_read;
   if (tier == Tier::kAvx2) return avx2_read;
