@@ -182,6 +182,45 @@ TEST(Functions, RootsAndReciprocalsRoundOnceAStep) {
   }
 }
 
+TEST(Functions, PowersKeepTheirError) {
+  const std::vector<float> x = all_sorts();
+  static std::vector<float> scratch(pointwise_scratch_floats());
+  const struct {
+    float by;
+    double ulps;
+  } cases[] = {{2.0f, 0.5}, {3.0f, 1.5}, {0.5f, 1.0}, {-1.5f, 1.0}};
+  for (Tier t : tiers()) {
+    for (const auto& c : cases) {
+      // By one exponent for all elements, and by one for each of them: the same bits.
+      const std::vector<float> each(x.size(), c.by);
+      std::vector<float> got[2];
+      for (int form = 0; form < 2; ++form) {
+        PointwiseArgs args;
+        args.extent[3] = static_cast<int64_t>(x.size());
+        args.inputs = 2;
+        args.in[0] = {x.data(), {0, 0, 0, 1}};
+        args.in[1] = {each.data(), {0, 0, 0, form}};
+        got[form].resize(x.size());
+        args.out = got[form].data();
+        args.out_stride[3] = 1;
+        args.code_len = 1;
+        args.code[0].op = PointwiseOp::kPow;
+        args.code[0].b = 1;
+        pointwise_f32(t)(args, scratch.data());
+      }
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double want = std::pow(static_cast<double>(x[i]), static_cast<double>(c.by));
+        ASSERT_EQ(std::isnan(got[0][i]), std::isnan(want)) << tier_name(t) << x[i] << "^" << c.by;
+        if (std::isnan(want)) continue;
+        ASSERT_EQ(got[0][i], got[1][i]) << tier_name(t) << x[i] << "^" << c.by;
+        if (got[0][i] == static_cast<float>(want)) continue;
+        ASSERT_LE(std::fabs(static_cast<double>(got[0][i]) - want), c.ulps * ulp_at(want))
+            << tier_name(t) << " " << x[i] << "^" << c.by;
+      }
+    }
+  }
+}
+
 TEST(Functions, RoundingsAreExact) {
   const auto even = [](double x) { return std::nearbyint(x); };
   const auto sign = [](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0; };
