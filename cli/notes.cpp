@@ -74,25 +74,27 @@ void bind_nodes(const Bindings& bindings, std::vector<NodeNotes>* nodes) {
 
 }  // namespace
 
-namespace {
-
-double count_of(const NodeNotes& node, std::string_view kind) {
-  double sum = 0;
+int64_t count_of(const NodeNotes& node, std::string_view kind) {
+  int64_t sum = 0;
   for (const auto& [name, count] : node.cost) {
-    if (name.starts_with(kind)) sum += static_cast<double>(count.to_int().value_or(0));
+    if (name.starts_with(kind)) sum += count.to_int().value_or(0);
   }
   return sum;
 }
+
+namespace {
 
 void reach_nodes(const kernels::Machine& machine, std::vector<NodeNotes>* nodes) {
   const double peak = machine.peak(kernels::active_tier()) * 1e9;
   for (NodeNotes& node : *nodes) {
     reach_nodes(machine, &node.body);
     if (!node.median_seconds || *node.median_seconds <= 0) continue;
-    const double bytes = count_of(node, "Bytes");
-    const kernels::Level& level = machine.level_of(static_cast<int64_t>(bytes));
-    const double by_fma = 2 * count_of(node, "FMA(F32)") / *node.median_seconds / peak;
-    const double by_bytes = bytes / *node.median_seconds / (level.gbytes * 1e9);
+    const int64_t bytes = count_of(node, "Bytes");
+    const kernels::Level& level = machine.level_of(bytes);
+    const double by_fma =
+        2 * static_cast<double>(count_of(node, "FMA(F32)")) / *node.median_seconds / peak;
+    const double by_bytes =
+        static_cast<double>(bytes) / *node.median_seconds / (level.gbytes * 1e9);
     if (by_fma <= 0 && by_bytes <= 0) continue;
     node.reach = std::max(by_fma, by_bytes);
     node.limit = by_fma >= by_bytes ? "FMA" : level.name;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,9 @@ struct Notes {
 using NoteVisitor = std::function<void(std::span<const int> scope, const Graph& graph, int id,
                                        const NodeNotes& notes)>;
 void for_each_note(const Graph& graph, const Notes& notes, const NoteVisitor& visit);
+
+/// The counts of a node whose kind begins so, together; 0 while they depend on a symbol.
+int64_t count_of(const NodeNotes& node, std::string_view kind);
 
 /// Count the work of every node by kind; that of loop bodies times the turns of the loop.
 void note_costs(const Graph& graph, Notes* notes);

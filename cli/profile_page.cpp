@@ -26,14 +26,6 @@ std::string full_name(const Graph& graph, std::span<const int> scope, const std:
   return out + name;
 }
 
-int64_t count_of(const NodeNotes& node, std::string_view kind) {
-  int64_t sum = 0;
-  for (const auto& [name, count] : node.cost) {
-    if (name.starts_with(kind)) sum += count.to_int().value_or(0);
-  }
-  return sum;
-}
-
 Json nodes_of(const Graph& graph, const Notes& notes) {
   Json out = Json::array();
   for_each_note(graph, notes,

@@ -23,15 +23,14 @@ uint64_t next(uint64_t* state) {
 }
 
 /// Fills what lies from a frame on; small numbers, which are indices that most tables have.
-void fill_with_noise(const View& input, int axis, int64_t first, uint64_t seed) {
+Status fill_with_noise(const View& input, int axis, int64_t first, uint64_t seed) {
   View part = input;
   if (axis >= 0) {
     part.shape[static_cast<size_t>(axis)] -= first;
     part.data = part.as<std::byte>() + first * part.step(axis) * dtype_size(part.dtype);
   }
-  Tensor noise =
-      std::move(Tensor::zeros(part.dtype, {part.shape.begin(), part.shape.begin() + part.rank}))
-          .value();
+  RILL_ASSIGN(Tensor noise,
+              Tensor::zeros(part.dtype, {part.shape.begin(), part.shape.begin() + part.rank}));
   for (int64_t i = 0; i < noise.volume(); ++i) {
     const uint64_t bits = next(&seed);
     const double number = static_cast<double>(bits >> 11U) * 0x1p-52 - 1.0;
@@ -56,6 +55,7 @@ void fill_with_noise(const View& input, int axis, int64_t first, uint64_t seed) 
     }
   }
   copy_view(noise.view(), part);
+  return {};
 }
 
 /// The first frame that differs, as far as both have frames; nothing if none does.
@@ -77,10 +77,9 @@ std::optional<int64_t> first_difference(const View& a, const View& b, int axis) 
   return std::nullopt;
 }
 
-Tensor copy_of(const View& view) {
-  Tensor out =
-      std::move(Tensor::zeros(view.dtype, {view.shape.begin(), view.shape.begin() + view.rank}))
-          .value();
+Result<Tensor> copy_of(const View& view) {
+  RILL_ASSIGN(Tensor out,
+              Tensor::zeros(view.dtype, {view.shape.begin(), view.shape.begin() + view.rank}));
   copy_view(view, out.view());
   return out;
 }
@@ -123,22 +122,29 @@ Result<std::unique_ptr<Session>> session_for(const Graph& graph, const std::stri
 /// One run of the whole graph, and others whose inputs differ from some pulse on.
 class Runs {
  public:
-  Runs(Session* session, const Report& report) : session_(*session), report_(report) {
-    fill(0, 1);
-    for (size_t i = 0; i < report.inputs.size(); ++i) inputs_.push_back(copy_of(session_.input(i)));
+  Runs(Session* session, const Report& report) : session_(*session), report_(report) {}
+
+  /// Run the whole graph, which the others are compared with.
+  Status begin() {
+    RILL_TRY(fill(0, 1));
+    for (size_t i = 0; i < report_.inputs.size(); ++i) {
+      RILL_ASSIGN(inputs_.emplace_back(), copy_of(session_.input(i)));
+    }
     session_.step();
     for (size_t i = 0; i < session_.plan().outputs.size(); ++i) {
-      outputs_.push_back(copy_of(session_.output(i)));
+      RILL_ASSIGN(outputs_.emplace_back(), copy_of(session_.output(i)));
     }
+    return {};
   }
 
   /// Change all that comes from a pulse on, and learn from what differs.
-  void change(int64_t pulse, const std::vector<Seen>& seen) {
+  Status change(int64_t pulse, const std::vector<Seen>& seen) {
     session_.reset();
     for (size_t i = 0; i < inputs_.size(); ++i) copy_view(inputs_[i].view(), session_.input(i));
-    fill(pulse, 2 + static_cast<uint64_t>(pulse));
+    RILL_TRY(fill(pulse, 2 + static_cast<uint64_t>(pulse)));
     session_.step();
     learn(session_, pulse, seen);
+    return {};
   }
 
   /// Let the stream end in a pulse: before it, nothing tells.
@@ -167,12 +173,13 @@ class Runs {
     }
   }
 
-  void fill(int64_t pulse, uint64_t seed) {
+  Status fill(int64_t pulse, uint64_t seed) {
     for (size_t i = 0; i < report_.inputs.size(); ++i) {
       const Stream& stream = report_.inputs[i];
       if (stream.axis < 0 && pulse > 0) continue;
-      fill_with_noise(session_.input(i), stream.axis, pulse * stream.pulse, seed + i);
+      RILL_TRY(fill_with_noise(session_.input(i), stream.axis, pulse * stream.pulse, seed + i));
     }
+    return {};
   }
 
   Session& session_;
@@ -206,12 +213,13 @@ Result<LeastDelays> least_delays(const Graph& graph, const Options& options, con
   if (!session || session->plan().inputs.size() != report.inputs.size()) return out;
   const auto begin = std::chrono::steady_clock::now();
   Runs runs(session.get(), report);
+  RILL_TRY(runs.begin());
   const auto late = [&] {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     return spent.count() > kMostSeconds;
   };
   for (int64_t at = pulses - 1; at >= 1 && !late(); --at) {
-    if (at <= kTries || at >= pulses - kTries) runs.change(at, seen);
+    if (at <= kTries || at >= pulses - kTries) RILL_TRY(runs.change(at, seen));
   }
   for (const int64_t rest : {int64_t{1}, pulse}) {
     if (pulses < 3 || late()) break;

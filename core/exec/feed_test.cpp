@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -211,6 +213,30 @@ TEST(SavedState, GoesOnInThePlainFormOfThePlan) {
   const Status loaded = SavedState(slow.get(), nullptr).load({bytes.data(), size});
   ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
   EXPECT_EQ(step(slow.get(), 2), step(&fast->session(), 2));
+}
+
+TEST(SavedState, OfAnEndedStreamMakesWhatIsKnownAtTheEndAgain) {
+  const auto graph = load_text(document("1, 1, S", "  y = sum_reduce(x, axes = [2]);\n"));
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  auto from = StreamedRun::make(*graph, 4);
+  auto to = StreamedRun::make(*graph, 2);
+  ASSERT_TRUE(from.ok() && to.ok());
+  const auto step = [](Session* session, std::initializer_list<float> frames) {
+    std::copy(frames.begin(), frames.end(), session->input(0).as<float>());
+    session->step();
+    return *session->output(0).as<float>();
+  };
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  from->session().announce_end(3);
+  EXPECT_EQ(step(&from->session(), {1.0F, 2.0F, 4.0F, kNone}), 7.0F);
+  EXPECT_EQ(from->session().steps_left(), 0);
+  SavedState saved(&from->session(), nullptr);
+  std::vector<std::byte> bytes(static_cast<size_t>(saved.most_bytes()));
+  const auto size = static_cast<size_t>(saved.save(bytes));
+  ASSERT_TRUE(SavedState(&to->session(), nullptr).load({bytes.data(), size}).ok());
+  EXPECT_EQ(to->session().steps_left(), 1);
+  EXPECT_EQ(step(&to->session(), {kNone, kNone}), 7.0F);
+  EXPECT_EQ(to->session().steps_left(), 0);
 }
 
 }  // namespace

@@ -405,6 +405,7 @@ void SavedState::apply(const Parsed& parsed, std::span<const Entry* const> match
   const Plan& plan = *session_.plan_;
   session_.reset();
   session_.clock_.start = parsed.header.position;
+  // What is known at the end lies in no state: announced anew, the end gets a step that makes it.
   if (parsed.header.end >= 0) session_.announce_end(parsed.header.end);
   for (size_t s = 0; s < plan.states.size(); ++s) {
     const PlanState& state = plan.states[s];

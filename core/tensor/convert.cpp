@@ -8,6 +8,7 @@
 
 #include "core/tensor/strided_copy.h"
 #include "core/tensor/tensor.h"
+#include "core/tensor/visit_number.h"
 
 namespace rill {
 namespace {
@@ -84,45 +85,10 @@ void for_each_pair(const View& a, const View& b, Body&& body) {
 
 template <class Visitor>
 bool visit_type(DType dtype, Visitor&& visitor) {
+  if (visit_number(dtype, visitor)) return true;
   switch (dtype) {
     case DType::kBool:
       visitor(Bool{});
-      return true;
-    case DType::kU8:
-      visitor(uint8_t{});
-      return true;
-    case DType::kU16:
-      visitor(uint16_t{});
-      return true;
-    case DType::kU32:
-      visitor(uint32_t{});
-      return true;
-    case DType::kU64:
-      visitor(uint64_t{});
-      return true;
-    case DType::kI8:
-      visitor(int8_t{});
-      return true;
-    case DType::kI16:
-      visitor(int16_t{});
-      return true;
-    case DType::kI32:
-      visitor(int32_t{});
-      return true;
-    case DType::kI64:
-      visitor(int64_t{});
-      return true;
-    case DType::kF16:
-      visitor(Half{});
-      return true;
-    case DType::kBF16:
-      visitor(BFloat16{});
-      return true;
-    case DType::kF32:
-      visitor(float{});
-      return true;
-    case DType::kF64:
-      visitor(double{});
       return true;
     case DType::kQU8:
       visitor(uint8_t{});

@@ -4,14 +4,7 @@
 #include <cstddef>
 #include <new>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define RILL_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RILL_SANITIZED 1
-#endif
+#include "tests/support/sanitized.h"
 
 namespace {
 

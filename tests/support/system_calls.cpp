@@ -1,13 +1,6 @@
 #include "tests/support/system_calls.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define RILL_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RILL_SANITIZED 1
-#endif
+#include "tests/support/sanitized.h"
 
 #if defined(__linux__) && !defined(RILL_SANITIZED)
 
