@@ -29,6 +29,7 @@ target_sources(rill_ops PRIVATE
   array/extend_stream.cpp
   array/groups.cpp
   array/indices.cpp
+  array/slice_narrow.cpp
   array/symbolic.cpp
   math/dims.cpp
   math/fuse_elementwise.cpp

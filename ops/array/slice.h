@@ -40,6 +40,7 @@ class Slice final : public OpBase<Slice> {
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
+  Status fuse(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };
 

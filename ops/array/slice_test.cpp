@@ -95,6 +95,65 @@ TEST(Slice, IsSimplified) {
   EXPECT_EQ(simple.nodes[1].op->as<Slice>()->begin, Dim(3));
 }
 
+/// The extents on which a fused graph works, of every node whose op has that name.
+std::vector<std::string> shapes_made(const Graph& graph, std::string_view op) {
+  std::vector<std::string> shapes;
+  const Graph fused = fuse(declutter(graph).value()).value();
+  for (const Node& node : fused.nodes) {
+    if (node.op->name() == op) shapes.push_back(node.outputs[0].to_string());
+  }
+  return shapes;
+}
+
+void expect_same_unfused(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const auto plain = run(graph, inputs, false);
+  const auto fused = run(graph, inputs, true);
+  ASSERT_TRUE(plain.ok() && fused.ok());
+  expect_same((*fused)[0], (*plain)[0]);
+}
+
+// A layer whose rows are independent but for a sum over all of them, of which one row is kept.
+constexpr const char* kOneRow =
+    "w = matmul(x, x, transposeB = true); p = softmax(w, axes = [2]); a = matmul(p, x);"
+    " t = transpose(a, axes = [1, 0, 2]); f = reshape(t, shape = [12, 10]);"
+    " g = reshape(f, shape = [12, 2, 5]); r = g * g + t; m = max_reduce(r, axes = [2]);"
+    " n = exp(r - m) + 1.0; y = slice(n, axes = [0], begin = [3], end = [4]);";
+
+TEST(Slice, LeavesWhatIsNotKeptUncomputed) {
+  const Graph graph = graph_of({{"x", "2, 12, 5"}}, kOneRow);
+  EXPECT_EQ(shapes_made(graph, "EinSum"), (std::vector<std::string>{"2,1,12,F32", "2,1,5,F32"}));
+  EXPECT_EQ(shapes_made(graph, "Softmax"), (std::vector<std::string>{"2,1,12,F32"}));
+  expect_same_unfused(graph, {random_f32(5, {2, 12, 5})});
+}
+
+TEST(Slice, IsNotMovedWhereTheRestIsWanted) {
+  const Graph graph = graph_of({{"x", "2, 12, 5"}},
+                               "a = matmul(x, x, transposeB = true);"
+                               " b = slice(a, axes = [1], begin = [3], end = [4]); y = a * b;");
+  EXPECT_EQ(shapes_made(graph, "EinSum"), (std::vector<std::string>{"2,12,12,F32"}));
+  const Graph most = graph_of({{"x", "2, 12, 5"}},
+                              "a = matmul(x, x, transposeB = true);"
+                              " y = slice(a, axes = [1], begin = [3], end = [10]);");
+  EXPECT_EQ(shapes_made(most, "EinSum"), (std::vector<std::string>{"2,12,12,F32"}));
+}
+
+TEST(Slice, TakesItsPartOfBiasAndResidualAlong) {
+  const char* layer =
+      "w = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]; b = [[0.5, 1.5, 2.5, 3.5]];"
+      " p = matmul(x, w) + b; q = p + z;";
+  const std::vector<Input> in = {{"x", "3, 2"}, {"z", "3, 4"}};
+  const std::vector<Tensor> values = {random_f32(6, {3, 2}), random_f32(7, {3, 4})};
+  const Tensor whole = run(graph_of(in, layer, "q"), values).value()[0];
+  for (const int axis : {0, 1}) {
+    const Graph graph =
+        graph_of(in, str_cat(layer, "y = slice(q, axes = [", axis, "], begin = [1], end = [2]);"));
+    EXPECT_EQ(shapes_made(graph, "EinSum"),
+              (std::vector<std::string>{axis == 0 ? "1,4,F32" : "3,1,F32"}));
+    const Tensor kept = eval(Slice(axis, Dim(1), Dim(2)), {whole}).value()[0];
+    expect_same(run(graph, values).value()[0], kept);
+  }
+}
+
 TEST(Slice, DropsTheFirstFramesOfAStream) {
   const Graph graph =
       graph_of({{"x", "2, S"}}, "y = slice(x, axes = [1], begin = [3], end = [S]);");

@@ -174,6 +174,7 @@ Status Conv::lower(Lowering& lowering) const {
 std::vector<AxisTrack> Conv::axes(FactSpan in, FactSpan) const {
   std::vector<int> none(in.size(), -1);
   none[0] = 0;
+  if (has_residual) none.back() = 0;
   return {{none, {0}}};
 }
 

@@ -238,6 +238,8 @@ std::vector<AxisTrack> EinSum::axes(FactSpan in, FactSpan) const {
         }
       } else if (has_residual && i + 1 == in.size()) {
         at = static_cast<int>(axis);
+      } else if (static_cast<int64_t>(axis) == bias_axis) {
+        at = 0;
       }
       track.in.push_back(at);
     }

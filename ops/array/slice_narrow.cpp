@@ -1,0 +1,94 @@
+// Of a value that is sliced and read nowhere else, only what the slice keeps is computed.
+
+#include <algorithm>
+
+#include "core/graph/rewrite.h"
+#include "ops/array/broadcast.h"
+#include "ops/array/reshape.h"
+#include "ops/array/slice.h"
+
+namespace rill::ops {
+namespace {
+
+/// The track that has `axis` on the only output of an op whose frames are independent, or null.
+const AxisTrack* track_of(const std::vector<AxisTrack>& tracks, int axis, size_t inputs) {
+  for (const AxisTrack& track : tracks) {
+    if (track.out.size() == 1 && track.out[0] == axis && track.in.size() == inputs) return &track;
+  }
+  return nullptr;
+}
+
+/// The same op, for an output that has `extent` on `axis`.
+OpPtr resized(const OpPtr& op, int axis, const Dim& extent) {
+  if (const auto* reshape = op->as<Reshape>()) {
+    auto smaller = std::make_shared<Reshape>(*reshape);
+    const int64_t i = axis - reshape->axis;
+    if (i >= 0 && i < static_cast<int64_t>(reshape->to.size())) {
+      smaller->to[static_cast<size_t>(i)] = extent;
+    }
+    return smaller;
+  }
+  if (const auto* broadcast = op->as<Broadcast>()) {
+    auto smaller = std::make_shared<Broadcast>(*broadcast);
+    smaller->shape[static_cast<size_t>(axis)] = extent;
+    return smaller;
+  }
+  return op;
+}
+
+bool keeps_nothing_between_calls(const Node& node, FactSpan in) {
+  if (node.op->nested() || node.op->state_bytes(in) > 0) return false;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.op->history(static_cast<int>(i))) return false;
+  }
+  return node.op->tolerance() != Tolerance::kRandom;
+}
+
+}  // namespace
+
+/// Slice what the producer reads instead of what it makes, where that halves the work at least:
+/// less would not pay for what can no longer be fused with the producer.
+Status Slice::fuse(Rewrite& rewrite) const {
+  const OutletId made = rewrite.input(0);
+  const Node& producer = rewrite.producer(0);
+  const auto from = begin.to_int();
+  const auto to = end.to_int();
+  const auto whole = rewrite.in(0).dim(static_cast<int>(axis)).to_int();
+  if (!from || !to || !whole || 2 * (*to - *from) > *whole || open) return {};
+  if (rewrite.uses(made) != 1 || producer.outputs.size() != 1 || producer.inputs.empty()) return {};
+  Facts in;
+  for (const OutletId& input : producer.inputs) in.push_back(rewrite.old_graph().fact(input));
+  if (!keeps_nothing_between_calls(producer, in)) return {};
+  const auto tracks = producer.op->axes(in, producer.outputs);
+  const AxisTrack* track = track_of(tracks, static_cast<int>(axis), in.size());
+  if (!track) return {};
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (track->in[i] < 0) continue;
+    Dim& extent = in[i].shape[static_cast<size_t>(track->in[i])];
+    if (extent == Dim(*whole)) {
+      extent = Dim(*to - *from);
+      in[i] = in[i].without_value();
+    } else if (!(extent == Dim(1))) {
+      return {};
+    }
+  }
+  const OpPtr op = resized(producer.op, static_cast<int>(axis), Dim(*to - *from));
+  const auto made_now = op->infer(in);
+  if (!made_now.ok() || !((*made_now)[0].shape == rewrite.out().shape)) return {};
+  std::vector<OutletId> inputs;
+  for (size_t i = 0; i < in.size(); ++i) {
+    OutletId input = rewrite.mapped(producer.inputs[i]);
+    const int at = track->in[i];
+    if (at >= 0 && rewrite.new_fact(input).dim(at) == Dim(*whole)) {
+      auto slice = std::make_shared<Slice>(*this);
+      slice->axis = at;
+      RILL_ASSIGN(input,
+                  rewrite.wire1(str_cat(rewrite.node().name, "_", i), std::move(slice), {input}));
+    }
+    inputs.push_back(input);
+  }
+  RILL_ASSIGN(const OutletId out, rewrite.wire1(producer.name, op, std::move(inputs)));
+  return rewrite.replace({out});
+}
+
+}  // namespace rill::ops
