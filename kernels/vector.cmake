@@ -5,6 +5,8 @@ rill_kernels(pointwise TIERS sse42 avx2 avx512 neon)
 rill_test(kernels_pointwise_test SOURCES pointwise/pointwise_test.cpp DEPENDS rill_kernels
           LABELS kernels)
 rill_test(kernels_math_test SOURCES math/functions_test.cpp DEPENDS rill_kernels LABELS kernels)
+rill_test(kernels_every_float_test SOURCES math/every_float_test.cpp DEPENDS rill_kernels
+          LABELS kernels)
 
 rill_bench(kernels_pointwise_bench SOURCES pointwise/pointwise_bench.cpp DEPENDS rill_kernels)
 

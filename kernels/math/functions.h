@@ -110,18 +110,19 @@ inline V erf(const V& x) {
   return with_sign_of(divide(s, V(1.0f) + s), x);
 }
 
-/// Compute x/2 * (1 + erf(x / sqrt 2)).
+/// Compute x/2 * (1 + erf(x / sqrt 2)). Accuracy: 4.4e-7 * max(1, |x|) absolute.
 template <class V>
 inline V gelu(const V& x) {
   return (x * V(0.5f)) * (math::erf(x * V(0.70710678f)) + V(1.0f));
 }
 
-/// Compute x/2 * (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+/// Compute x/2 * (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the first x limited from below by -6,
+/// where tanh has reached its last value. Accuracy: 6e-7 * max(1, |x|) absolute.
 template <class V>
 inline V gelu_approx(const V& x) {
   const V cubed = x * x * x;
   const V inner = V(0.79788456f) * mul_add(V(0.044715f), cubed, x);
-  return V(0.5f) * x * (V(1.0f) + math::tanh(inner));
+  return V(0.5f) * max_or_second(V(-6.0f), x) * (V(1.0f) + math::tanh(inner));
 }
 
 /// Compute the square root. Accuracy: exact rounding.
@@ -186,10 +187,10 @@ inline V leaky_relu(const V& x, const V& alpha) {
   return pick(x < V(0.0f), x * alpha, x);
 }
 
-/// Compute x * clamp(x + 3, 0, 6) / 6.
+/// Compute x * (clamp(x + 3, 0, 6) / 6). Accuracy: 2e-7 * max(1, |x|) absolute.
 template <class V>
 inline V hard_swish(const V& x) {
-  return x * clamp(x + V(3.0f), 0.0f, 6.0f) * V(1.0f / 6.0f);
+  return x * (clamp(x + V(3.0f), 0.0f, 6.0f) * V(1.0f / 6.0f));
 }
 
 /// Compute the smaller of a and b; of a number and a NaN, the number.

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Give every function of kernels/math all 2^32 floats, in every tier of this machine, on all cores.
+#   scripts/every_float.sh [FUNCTION ...]
+# FUNCTION: as in exp, tanh; all unless given. Prints what stands in docs/reliability.md.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/setup.sh
+
+[[ ${1:-} == -h || ${1:-} == --help ]] && { sed -n '2,4s/^# \{0,1\}//p' "$0"; exit 0; }
+filter='*'
+if [[ $# -gt 0 ]]; then
+  filter=$(printf ':*/%s' "$@")
+  filter=${filter#:}
+fi
+
+rill_setup
+rill_build release kernels_every_float_test
+RILL_FLOAT_BLOCKS=1 build/release/bin/kernels_every_float_test --gtest_filter="$filter"
