@@ -187,7 +187,7 @@ template <class Arch, int kRows, int kPanels, int kVecs>
   }
 
   constexpr bool kMaskedHere = S::kMaskedStores && kRows * kWide <= 8;
-  if (!(whole || kMaskedHere) || t.residual != nullptr) {
+  if (!whole && (!kMaskedHere || t.residual != nullptr)) {
 #pragma GCC unroll 32
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
@@ -197,6 +197,16 @@ template <class Arch, int kRows, int kPanels, int kVecs>
     }
     finish_tile<Arch>(t, kShape, sums);
     return;
+  }
+  if (t.residual != nullptr) {
+    const float* residual = t.residual;
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r, residual += t.ldr) {
+#pragma GCC unroll 32
+      for (int j = 0; j < kWide; ++j) {
+        acc[r][j] = acc[r][j] + V::load_unaligned(residual + tile_column<Arch>(j, kVecs));
+      }
+    }
   }
   const Clip<Arch> clip(t.clip, t.lo, t.hi);
   if (clip.low || clip.high) {
