@@ -96,12 +96,14 @@ void wide_pass(const FftArrays& d, int64_t s, int64_t m, const float* w) {
     for (int64_t q = 0; q < s; q += kWidth) {
       const int64_t n = s - q < kWidth ? s - q : kWidth;
       ComplexLanes<V> x[R];
+#pragma GCC unroll 8
       for (int k = 0; k < R; ++k) {
         const int64_t at = q + s * (p + m * k);
         x[k].re = n == kWidth ? V::load_unaligned(d.xr + at) : math::load_partial<V>(d.xr + at, n);
         x[k].im = n == kWidth ? V::load_unaligned(d.xi + at) : math::load_partial<V>(d.xi + at, n);
       }
       butterfly<R>(x);
+#pragma GCC unroll 8
       for (int k = 0; k < R; ++k) {
         if (k > 0 && p > 0) x[k] = times(x[k], V(w[2 * k - 2]), V(w[2 * k - 1]));
         const int64_t at = q + s * (R * p + k);
@@ -125,10 +127,12 @@ inline void narrow_store(const V* x, float* y, int64_t s, int64_t j, int64_t n) 
     if (s == 1 && n == kWidth) return store_interleaved(x[0], x[1], x[2], x[3], y + R * j);
   }
   if (kWidth > 1 && s == 4) {  // then n is a multiple of 4
+#pragma GCC unroll 8
     for (int k = 0; k < R; ++k) store_quads(x[k], y + R * j + s * k, R * s, n / 4);
     return;
   }
   float lanes[R][V::size];
+#pragma GCC unroll 8
   for (int k = 0; k < R; ++k) x[k].store_unaligned(lanes[k]);
   int64_t p = j / s, q = j % s;
   for (int64_t i = 0; i < n; ++i) {
@@ -152,9 +156,11 @@ void narrow_pass(const FftArrays& d, int64_t s, int64_t m, const float* w) {
       return n == kWidth ? V::load_unaligned(p) : math::load_partial<V>(p, n);
     };
     ComplexLanes<V> x[R];
+#pragma GCC unroll 8
     for (int k = 0; k < R; ++k) x[k] = {load(d.xr + j + count * k), load(d.xi + j + count * k)};
     butterfly<R>(x);
     V re[R], im[R];
+#pragma GCC unroll 8
     for (int k = 0; k < R; ++k) {
       if (k > 0 && m > 1) {
         const float* wk = w + 2 * count * (k - 1) + j;

@@ -268,6 +268,23 @@ inline float fold_lanes(const V& x, F f) {
 #endif
 }
 
+/// Combine all lanes of each of four vectors by `f`, each as `fold_lanes` does.
+template <class V, class F>
+inline void fold_lanes(const V (&x)[4], F f, float* out) {
+#if defined(xsimd) && defined(__AVX512F__)
+  const auto by_8 = [&](const V& a, const V& b) {
+    return f(V(_mm512_shuffle_f32x4(a, b, 0x44)), V(_mm512_shuffle_f32x4(a, b, 0xee)));
+  };
+  const V a = by_8(x[0], x[1]), b = by_8(x[2], x[3]);
+  const V by_4 = f(V(_mm512_shuffle_f32x4(a, b, 0x88)), V(_mm512_shuffle_f32x4(a, b, 0xdd)));
+  const V by_2 = f(by_4, V(_mm512_permute_ps(by_4, 0x4e)));
+  const V all = f(by_2, V(_mm512_permute_ps(by_2, 0xb1)));
+  _mm_storeu_ps(out, _mm512_castps512_ps128(_mm512_maskz_compress_ps(0x1111, all)));
+#else
+  for (int k = 0; k < 4; ++k) out[k] = fold_lanes(x[k], f);
+#endif
+}
+
 /// Call `f` on every lane of x: for functions that have no vector form.
 template <class V, class F>
 inline V map_lanes(const V& x, F f) {

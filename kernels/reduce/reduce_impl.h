@@ -79,10 +79,13 @@ inline void reduce_columns(const float* x, int64_t stride, int64_t n, const V& s
                            int64_t y_stride) {
   constexpr int64_t kWidth = V::size;
   V acc[K];
+#pragma GCC unroll 4
   for (int k = 0; k < K; ++k) acc[k] = V(Step::kStart);
   for (int64_t i = 0; i < n; ++i, x += stride) {
+#pragma GCC unroll 4
     for (int k = 0; k < K; ++k) acc[k] = Step::add(acc[k], V::load_unaligned(x + k * kWidth));
   }
+#pragma GCC unroll 4
   for (int k = 0; k < K; ++k) {
     store_strided(acc[k] * scale, y + k * kWidth * y_stride, y_stride, kWidth);
   }
@@ -109,14 +112,16 @@ void reduce_rows(const ReduceF32Args& a, const float* x, float* y) {
   store_strided(acc * scale, y + i * a.y_inner, a.y_inner, a.inner - i);
 }
 
-/// Reduce n contiguous elements: four vectors of lanes, which meet in a fixed order.
+/// Reduce n contiguous elements to a vector of lanes: four of them, which meet in a fixed order.
 template <class V, class Step>
-inline float reduce_contiguous(const float* x, int64_t n) {
+inline V reduce_to_lanes(const float* x, int64_t n) {
   constexpr int64_t kWidth = V::size;
   V acc[4];
+#pragma GCC unroll 4
   for (int k = 0; k < 4; ++k) acc[k] = V(Step::kStart);
   int64_t i = 0;
   for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
+#pragma GCC unroll 4
     for (int k = 0; k < 4; ++k) acc[k] = Step::add(acc[k], V::load_unaligned(x + i + k * kWidth));
   }
   for (; i + kWidth <= n; i += kWidth) acc[0] = Step::add(acc[0], V::load_unaligned(x + i));
@@ -124,8 +129,28 @@ inline float reduce_contiguous(const float* x, int64_t n) {
     const size_t rest = static_cast<size_t>(n - i);
     acc[1] = math::first_of(rest, Step::add(acc[1], math::load_partial<V>(x + i, rest)), acc[1]);
   }
-  const V all = Step::join(Step::join(acc[0], acc[1]), Step::join(acc[2], acc[3]));
-  return math::fold_lanes(all, [](auto p, auto q) { return Step::join(p, q); });
+  return Step::join(Step::join(acc[0], acc[1]), Step::join(acc[2], acc[3]));
+}
+
+/// Reduce contiguous elements for `inner` outputs, four at a time: their lanes meet together.
+template <class V, class Step>
+void reduce_contiguous(const ReduceF32Args& a, const float* x, float* y) {
+  const auto join = [](auto p, auto q) { return Step::join(p, q); };
+  int64_t i = 0;
+  for (; i + 4 <= a.inner; i += 4) {
+    V all[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) {
+      all[k] = reduce_to_lanes<V, Step>(x + (i + k) * a.x_inner, a.reduced);
+    }
+    float folded[4];
+    math::fold_lanes(all, join, folded);
+    for (int k = 0; k < 4; ++k) y[(i + k) * a.y_inner] = a.scale * folded[k];
+  }
+  for (; i < a.inner; ++i) {
+    const V all = reduce_to_lanes<V, Step>(x + i * a.x_inner, a.reduced);
+    y[i * a.y_inner] = a.scale * math::fold_lanes(all, join);
+  }
 }
 
 /// Reduce elements with a stride, in ascending order: the chain of one column, in every lane.
@@ -147,9 +172,12 @@ void reduce_with(const ReduceF32Args& a) {
       reduce_rows<V, Step>(a, x, y);
       continue;
     }
+    if (a.x_reduced == 1) {
+      reduce_contiguous<V, Step>(a, x, y);
+      continue;
+    }
     for (int64_t i = 0; i < a.inner; ++i, x += a.x_inner, y += a.y_inner) {
-      *y = a.scale * (a.x_reduced == 1 ? reduce_contiguous<V, Step>(x, a.reduced)
-                                       : reduce_strided<V, Step>(x, a.x_reduced, a.reduced));
+      *y = a.scale * reduce_strided<V, Step>(x, a.x_reduced, a.reduced);
     }
   }
 }
@@ -160,6 +188,11 @@ void reduce(const ReduceF32Args& args) {
   if (a.inner == 1 && a.x_outer == 1 && a.x_reduced != 1) {  // the outer axis is the contiguous one
     a.inner = args.outer;
     a.x_inner = 1;
+    a.y_inner = args.y_outer;
+    a.outer = 1;
+  } else if (a.inner == 1 && a.x_outer != 1) {  // rows of one output each: as one row of outputs
+    a.inner = args.outer;
+    a.x_inner = args.x_outer;
     a.y_inner = args.y_outer;
     a.outer = 1;
   }
