@@ -141,14 +141,13 @@ ReachCase pool_case(int64_t frames, int64_t channels, int64_t taps, bool max) {
 struct Recurrent {
   Recurrent(Tier tier, int64_t gates, int64_t steps, int64_t hidden)
       : x(steps * gates * hidden),
-        w(matmul_f32_packed_floats(matmul_f32(tier), hidden, gates * hidden)),
+        w(rnn_f32_packed_floats(rnn_f32(tier), gates, hidden)),
         h(hidden),
         c(hidden),
         y(steps * hidden),
-        scratch(rnn_scratch_floats(gates, hidden)) {
+        scratch(hidden) {
     Floats plain(hidden * gates * hidden, 0.01f);
-    matmul_f32_pack(matmul_f32(tier), hidden, gates * hidden, plain.data(), gates * hidden, 1,
-                    w.data());
+    rnn_f32_pack(rnn_f32(tier), gates, hidden, plain.data(), w.data());
   }
   Floats x, w, h, c, y, scratch;
 };

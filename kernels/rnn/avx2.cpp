@@ -2,10 +2,10 @@
 
 namespace rill::kernels {
 
-void gru_f32_avx2(const GruF32Args& a) noexcept { gru<Avx2>(a, matmul_f32_avx2); }
+void gru_f32_avx2(const GruF32Args& a) noexcept { recurrent<Avx2>(GruCell<Avx2>{a}); }
 
-void lstm_f32_avx2(const LstmF32Args& a) noexcept { lstm<Avx2>(a, matmul_f32_avx2); }
+void lstm_f32_avx2(const LstmF32Args& a) noexcept { recurrent<Avx2>(LstmCell<Avx2>{a}); }
 
-void rnn_f32_avx2(const RnnF32Args& a) noexcept { rnn<Avx2>(a, matmul_f32_avx2); }
+void rnn_f32_avx2(const RnnF32Args& a) noexcept { recurrent<Avx2>(RnnCell<Avx2>{a}); }
 
 }  // namespace rill::kernels

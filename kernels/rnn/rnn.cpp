@@ -1,6 +1,5 @@
 #include "kernels/rnn/rnn.h"
 
-#include "kernels/matmul/matmul_args.h"
 #include "kernels/rnn/rnn_gates.h"
 
 namespace rill::kernels {
@@ -8,34 +7,38 @@ namespace {
 
 using One = math::ScalarLane;
 
-constexpr int64_t kWidestVector = 16;
-
-/// Write all gates of h W to scratch, a row per lane.
+/// Compute the product h W of one gate for a unit of a lane.
 template <class Args>
-void recurrent_product(const Args& a, int64_t gates) {
-  MatmulF32Args g;
-  g.m = a.lanes;
-  g.n = g.ldc = gates * a.hidden;
-  g.segment_len = g.lda = a.hidden;
-  g.a = a.h;
-  g.b = a.w;
-  g.c = a.scratch;
-  matmul_f32_scalar(g);
+float gate_sum(const Args& a, int64_t gates, int64_t gate, int64_t lane, int64_t unit) {
+  const float* h = a.h + lane * a.hidden;
+  const float* w = a.w + unit * a.hidden * gates + gate;
+  float sum = 0.0f;
+  for (int64_t k = 0; k < a.hidden; ++k) sum = __builtin_fmaf(h[k], w[k * gates], sum);
+  return sum;
 }
 
-/// Call `f(unit, x, y)` with the place of every unit: in states, in projections, and in the output.
+/// Run all steps: `f(lane, i, x)` gives the next state of unit i of a lane, whose projections lie
+/// at x.
 template <class Args, class F>
-void over_units(const Args& a, int64_t step, F f) {
-  for (int64_t lane = 0; lane < a.lanes; ++lane) {
-    const int64_t x = step * a.x_stride + lane * a.x_lane;
-    const int64_t y = step * a.y_stride + lane * a.y_lane;
-    for (int64_t i = 0; i < a.hidden; ++i) f(lane, i, x + i, y + i);
+void over_steps(const Args& a, F f) {
+  for (int64_t step = 0; step < a.steps; ++step) {
+    for (int64_t lane = 0; lane < a.lanes; ++lane) {
+      const int64_t x = step * a.x_stride + lane * a.x_lane;
+      for (int64_t i = 0; i < a.hidden; ++i) a.scratch[lane * a.hidden + i] = f(lane, i, x + i);
+    }
+    for (int64_t lane = 0; lane < a.lanes; ++lane) {
+      for (int64_t i = 0; i < a.hidden; ++i) {
+        const float next = a.scratch[lane * a.hidden + i];
+        a.h[lane * a.hidden + i] = next;
+        if (a.y != nullptr) a.y[step * a.y_stride + lane * a.y_lane + i] = next;
+      }
+    }
   }
 }
 
 constexpr RnnF32 kKernels[] = {
-#define RILL_RNN_F32(tier, suffix) \
-  {"rnn_f32_" #suffix, tier, gru_f32_##suffix, lstm_f32_##suffix, rnn_f32_##suffix},
+#define RILL_RNN_F32(tier, suffix, lanes) \
+  {"rnn_f32_" #suffix, tier, lanes, gru_f32_##suffix, lstm_f32_##suffix, rnn_f32_##suffix},
 #include "kernels/rnn/kernels.inc"
 #undef RILL_RNN_F32
 };
@@ -43,46 +46,30 @@ constexpr RnnF32 kKernels[] = {
 }  // namespace
 
 void gru_f32_scalar(const GruF32Args& a) noexcept {
-  for (int64_t step = 0; step < a.steps; ++step) {
-    recurrent_product(a, 3);
-    over_units(a, step, [&](int64_t lane, int64_t i, int64_t x, int64_t y) {
-      const float* s = a.scratch + lane * 3 * a.hidden + i;
-      float* h = a.h + lane * a.hidden + i;
-      float n = s[2 * a.hidden];
-      if (a.b_hn != nullptr) n = n + a.b_hn[i];
-      const GruSums<One> sums{s[0], s[a.hidden], n};
-      *h = gru_step<One>(a.x_r[x], a.x_z[x], a.x_n[x], sums, *h).v;
-      if (a.y != nullptr) a.y[y] = *h;
-    });
-  }
+  over_steps(a, [&](int64_t lane, int64_t i, int64_t x) {
+    float n = gate_sum(a, 3, 2, lane, i);
+    if (a.b_hn != nullptr) n = n + a.b_hn[i];
+    const GruSums<One> sums{gate_sum(a, 3, 0, lane, i), gate_sum(a, 3, 1, lane, i), n};
+    return gru_step<One>(a.x_r[x], a.x_z[x], a.x_n[x], sums, a.h[lane * a.hidden + i]).v;
+  });
 }
 
 void lstm_f32_scalar(const LstmF32Args& a) noexcept {
-  for (int64_t step = 0; step < a.steps; ++step) {
-    recurrent_product(a, 4);
-    over_units(a, step, [&](int64_t lane, int64_t i, int64_t x, int64_t y) {
-      const float* s = a.scratch + lane * 4 * a.hidden + i;
-      const int64_t unit = lane * a.hidden + i;
-      const LstmStates<One> next =
-          lstm_step<One>(a.x_i[x] + s[0], a.x_f[x] + s[a.hidden], a.x_g[x] + s[2 * a.hidden],
-                         a.x_o[x] + s[3 * a.hidden], a.c[unit]);
-      a.c[unit] = next.c.v;
-      a.h[unit] = next.h.v;
-      if (a.y != nullptr) a.y[y] = next.h.v;
-    });
-  }
+  over_steps(a, [&](int64_t lane, int64_t i, int64_t x) {
+    const auto sum = [&](int64_t gate) { return gate_sum(a, 4, gate, lane, i); };
+    float& c = a.c[lane * a.hidden + i];
+    const LstmStates<One> next = lstm_step<One>(a.x_i[x] + sum(0), a.x_f[x] + sum(1),
+                                                a.x_g[x] + sum(2), a.x_o[x] + sum(3), c);
+    c = next.c.v;
+    return next.h.v;
+  });
 }
 
 void rnn_f32_scalar(const RnnF32Args& a) noexcept {
   const bool relu = a.activation == RnnActivation::kRelu;
-  for (int64_t step = 0; step < a.steps; ++step) {
-    recurrent_product(a, 1);
-    over_units(a, step, [&](int64_t lane, int64_t i, int64_t x, int64_t y) {
-      const int64_t unit = lane * a.hidden + i;
-      a.h[unit] = rnn_step<One>(a.x[x] + a.scratch[unit], relu).v;
-      if (a.y != nullptr) a.y[y] = a.h[unit];
-    });
-  }
+  over_steps(a, [&](int64_t lane, int64_t i, int64_t x) {
+    return rnn_step<One>(a.x[x] + gate_sum(a, 1, 0, lane, i), relu).v;
+  });
 }
 
 const RnnF32& rnn_f32(Tier cpu) {
@@ -92,8 +79,33 @@ const RnnF32& rnn_f32(Tier cpu) {
   return kKernels[sizeof kKernels / sizeof kKernels[0] - 1];
 }
 
-int64_t rnn_scratch_floats(int64_t gates, int64_t hidden, int64_t lanes) {
-  return lanes * gates * hidden + kWidestVector;
+namespace {
+
+/// Units in a block of the packed W.
+int64_t units_of(const RnnF32& kernel, int64_t gates) {
+  return gates == 1 && kernel.lanes > 1 ? kRnnBlockVecs * kernel.lanes : kernel.lanes;
+}
+
+}  // namespace
+
+int64_t rnn_f32_packed_floats(const RnnF32& kernel, int64_t gates, int64_t hidden) {
+  const int64_t units = units_of(kernel, gates);
+  return (hidden + units - 1) / units * units * gates * hidden;
+}
+
+void rnn_f32_pack(const RnnF32& kernel, int64_t gates, int64_t hidden, const float* w,
+                  float* packed) noexcept {
+  const int64_t units = units_of(kernel, gates);
+  for (int64_t first = 0; first < hidden; first += units) {
+    for (int64_t k = 0; k < hidden; ++k) {
+      for (int64_t gate = 0; gate < gates; ++gate) {
+        const float* row = w + (k * gates + gate) * hidden;
+        for (int64_t unit = first; unit < first + units; ++unit) {
+          *packed++ = unit < hidden ? row[unit] : 0.0f;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace rill::kernels

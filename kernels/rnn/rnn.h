@@ -5,9 +5,10 @@
 
 namespace rill::kernels {
 
-/// One implementation of the recurrent loops. Products with W are those of the f32 matrix product
-/// of the same tier, a row per lane from 0; every other operation of the formulas rounds once,
-/// as separate elementwise operations would: so a loop gives the bits of the graph it stands for.
+/// One implementation of the recurrent loops. Products with W have the bits of the f32 matrix
+/// product of the same tier, chains over ascending k from 0; every other operation of the formulas
+/// rounds once, as separate elementwise operations would: so a loop gives the bits of the graph it
+/// stands for.
 ///
 /// Shapes: x_*, y [lanes, steps, hidden] by strides; h, c [lanes, hidden]; any may be 0.
 /// Types: f32; no alignment but that of `w`. h, c and scratch overlap nothing else.
@@ -17,6 +18,7 @@ namespace rill::kernels {
 struct RnnF32 {
   const char* name;
   Tier tier;
+  int lanes;  // floats per vector
 
   /// Run a GRU: r = sigmoid(x_r + h W_r), z = sigmoid(x_z + h W_z),
   /// n = tanh(x_n + r * (h W_n + b_hn)), h = (1 - z) * n + z * h.
@@ -30,13 +32,21 @@ struct RnnF32 {
   void (*rnn)(const RnnF32Args& args) noexcept RILL_NONBLOCKING;
 };
 
-/// Choose the best implementation for a CPU whose best tier is `cpu`: that of `matmul_f32(cpu)`,
-/// which packs the weights. The result lives for ever.
+/// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.
 /// Real-time: no, call it at prepare.
 const RnnF32& rnn_f32(Tier cpu);
 
-/// Tell how many floats of scratch a loop with that many gates needs: 3 for a GRU, 4 for an LSTM,
-/// 1 for a plain layer.
-int64_t rnn_scratch_floats(int64_t gates, int64_t hidden, int64_t lanes = 1);
+/// Tell how many floats `rnn_f32_pack` writes: whole blocks.
+int64_t rnn_f32_packed_floats(const RnnF32& kernel, int64_t gates, int64_t hidden);
+
+/// Pack W into [ceil(hidden / units)][hidden][gates][units]: what a block of units reads in a step
+/// lies together, all gates of it. Units past the last are zero. A block is a vector, or
+/// `kRnnBlockVecs` of them in a layer of one gate.
+/// Shapes: W [hidden, gates * hidden], row-major: 3 gates for a GRU, 4 for an LSTM, 1 for a plain
+/// layer.
+/// Types: f32; `packed` is aligned to 64 bytes.
+/// Real-time: yes.
+void rnn_f32_pack(const RnnF32& kernel, int64_t gates, int64_t hidden, const float* w,
+                  float* packed) noexcept RILL_NONBLOCKING;
 
 }  // namespace rill::kernels

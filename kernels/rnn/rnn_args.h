@@ -16,13 +16,13 @@ struct GruF32Args {
   const float* x_r = nullptr;
   const float* x_z = nullptr;
   const float* x_n = nullptr;
-  int64_t x_stride = 0;      // floats between steps
-  const float* w = nullptr;  // [hidden] x [3 * hidden], columns r, z, n, as matmul_f32_pack writes
+  int64_t x_stride = 0;         // floats between steps
+  const float* w = nullptr;     // [hidden] x [3 * hidden], columns r, z, n, as rnn_f32_pack writes
   const float* b_hn = nullptr;  // `hidden` floats, or null
   float* h = nullptr;           // the states, [lanes, hidden]
   float* y = nullptr;           // every h, or null
   int64_t y_stride = 0;         // floats between steps
-  float* scratch = nullptr;     // rnn_scratch_floats(3, hidden, lanes)
+  float* scratch = nullptr;     // [lanes, hidden]
   int64_t lanes = 1;
   int64_t x_lane = 0, y_lane = 0;  // floats between lanes
 };
@@ -40,10 +40,14 @@ struct LstmF32Args {
   float* c = nullptr;
   float* y = nullptr;
   int64_t y_stride = 0;
-  float* scratch = nullptr;  // rnn_scratch_floats(4, hidden, lanes)
+  float* scratch = nullptr;  // [lanes, hidden]
   int64_t lanes = 1;
   int64_t x_lane = 0, y_lane = 0;
 };
+
+/// Vectors of units that lie together in the packed W of a plain layer, whose units have one column
+/// each; more columns make fewer streams of reads.
+constexpr int kRnnBlockVecs = 2;
 
 enum class RnnActivation : uint8_t { kTanh, kRelu };
 
@@ -57,12 +61,12 @@ struct RnnF32Args {
   float* h = nullptr;
   float* y = nullptr;
   int64_t y_stride = 0;
-  float* scratch = nullptr;  // rnn_scratch_floats(1, hidden, lanes)
+  float* scratch = nullptr;  // [lanes, hidden]
   int64_t lanes = 1;
   int64_t x_lane = 0, y_lane = 0;
 };
 
-#define RILL_RNN_F32(tier, suffix)                                        \
+#define RILL_RNN_F32(tier, suffix, lanes)                                 \
   void gru_f32_##suffix(const GruF32Args& a) noexcept RILL_NONBLOCKING;   \
   void lstm_f32_##suffix(const LstmF32Args& a) noexcept RILL_NONBLOCKING; \
   void rnn_f32_##suffix(const RnnF32Args& a) noexcept RILL_NONBLOCKING;

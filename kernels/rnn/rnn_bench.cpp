@@ -24,11 +24,17 @@ void run(benchmark::State& state, Tier tier, Kind kind) {
   std::vector<float> x(static_cast<size_t>(kSteps * n), 0.5f);
   std::vector<float> y(static_cast<size_t>(kSteps * hidden));
   std::vector<float> h(static_cast<size_t>(hidden)), c(static_cast<size_t>(hidden));
-  std::vector<float> scratch(static_cast<size_t>(rnn_scratch_floats(gates, hidden)));
+  std::vector<float> scratch(static_cast<size_t>(n));
   std::vector<float> b(size_t(hidden * n), 0.01f);
-  std::vector<float> panels(size_t(matmul_f32_packed_floats(matmul, hidden, n)) + 16);
+  const int64_t floats = kind == Kind::kProduct ? matmul_f32_packed_floats(matmul, hidden, n)
+                                                : rnn_f32_packed_floats(kernel, gates, hidden);
+  std::vector<float> panels(size_t(floats) + 16);
   float* w = panels.data() + (64 - reinterpret_cast<uintptr_t>(panels.data()) % 64) % 64 / 4;
-  matmul_f32_pack(matmul, hidden, n, b.data(), n, 1, w);
+  if (kind == Kind::kProduct) {
+    matmul_f32_pack(matmul, hidden, n, b.data(), n, 1, w);
+  } else {
+    rnn_f32_pack(kernel, gates, hidden, b.data(), w);
+  }
   const float* p = x.data();
   const GruF32Args gru{kSteps, hidden,   p,        p + hidden, p + 2 * hidden, n,
                        w,      h.data(), h.data(), y.data(),   hidden,         scratch.data()};

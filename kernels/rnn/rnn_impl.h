@@ -1,27 +1,11 @@
 #pragma once
 
 #include "kernels/matmul/lanes_impl.h"
-#include "kernels/matmul/matmul_args.h"
 #include "kernels/rnn/rnn_args.h"
 #include "kernels/rnn/rnn_gates.h"
 
 namespace rill::kernels {
 namespace {
-
-using MatmulRun = void (*)(const MatmulF32Args&) noexcept RILL_NONBLOCKING;
-
-/// The product h W of all gates, a row per lane, into scratch.
-template <class Args>
-RILL_INLINE MatmulF32Args recurrent_product(const Args& a, int64_t gates) {
-  MatmulF32Args g;
-  g.m = a.lanes;
-  g.n = g.ldc = gates * a.hidden;
-  g.segment_len = g.lda = a.hidden;
-  g.a = a.h;
-  g.b = a.w;
-  g.c = a.scratch;
-  return g;
-}
 
 /// Read and write the hidden units of one vector: all lanes, or the last `count` of the layer.
 template <class Arch, bool kPartial>
@@ -36,8 +20,6 @@ struct Units {
       return V::load_unaligned(p + at);
     }
   }
-  /// Scratch has room for a whole vector after its last gate, or the next lane there.
-  RILL_INLINE V sums(const float* p) const { return V::load_unaligned(p + at); }
   RILL_INLINE void set(float* p, V v) const {
     if constexpr (kPartial) {
       Ops<Arch>::store_partial(p + at, v, count);
@@ -47,88 +29,205 @@ struct Units {
   }
 };
 
-/// Call `f` with the `Units` of every vector of the layer.
-template <class Arch, class F>
-RILL_INLINE void over_units(int64_t hidden, F f) {
-  int64_t at = 0;
-  for (; at + Ops<Arch>::kLanes <= hidden; at += Ops<Arch>::kLanes) {
-    f(Units<Arch, false>{at, Ops<Arch>::kLanes});
-  }
-  if (at < hidden) f(Units<Arch, true>{at, hidden - at});
-}
+/// Where a lane reads and writes in one step: its projections, its states.
+struct LanePlace {
+  int64_t x, state;
+};
+
+// A cell: its gates, the vectors of units in a block of W, and its step for one vector of units,
+// from the products h W of the gates.
 
 template <class Arch>
-void gru(const GruF32Args& a, MatmulRun matmul_run) {
+struct GruCell {
   using V = Lanes<Arch>;
-  const MatmulF32Args product = recurrent_product(a, 3);
-  for (int64_t step = 0; step < a.steps; ++step) {
-    matmul_run(product);
-    for (int64_t lane = 0; lane < a.lanes; ++lane) {
-      const float* s = a.scratch + lane * product.ldc;
-      const int64_t x = step * a.x_stride + lane * a.x_lane;
-      float* state = a.h + lane * a.hidden;
-      float* y = a.y == nullptr ? nullptr : a.y + step * a.y_stride + lane * a.y_lane;
-      over_units<Arch>(
-          a.hidden, [&](auto u) __attribute__((always_inline)) {
-            V n = u.sums(s + 2 * a.hidden);
-            if (a.b_hn != nullptr) n = n + u.get(a.b_hn);
-            const GruSums<V> sums{u.sums(s), u.sums(s + a.hidden), n};
-            const V h =
-                gru_step(u.get(a.x_r + x), u.get(a.x_z + x), u.get(a.x_n + x), sums, u.get(state));
-            u.set(state, h);
-            if (y != nullptr) u.set(y, h);
-          });
+  static constexpr int kGates = 3, kVecs = 1;
+  const GruF32Args& a;
+
+  template <class U>
+  RILL_INLINE V step(const U& u, LanePlace at, const V* s, V h) const {
+    V n = s[2];
+    if (a.b_hn != nullptr) n = n + u.get(a.b_hn);
+    const GruSums<V> sums{s[0], s[1], n};
+    return gru_step(u.get(a.x_r + at.x), u.get(a.x_z + at.x), u.get(a.x_n + at.x), sums, h);
+  }
+};
+
+template <class Arch>
+struct LstmCell {
+  using V = Lanes<Arch>;
+  static constexpr int kGates = 4, kVecs = 1;
+  const LstmF32Args& a;
+
+  template <class U>
+  RILL_INLINE V step(const U& u, LanePlace at, const V* s, V) const {
+    const V i = u.get(a.x_i + at.x) + s[0], f = u.get(a.x_f + at.x) + s[1];
+    const V g = u.get(a.x_g + at.x) + s[2], o = u.get(a.x_o + at.x) + s[3];
+    const LstmStates<V> next = lstm_step(i, f, g, o, u.get(a.c + at.state));
+    u.set(a.c + at.state, next.c);
+    return next.h;
+  }
+};
+
+template <class Arch>
+struct RnnCell {
+  using V = Lanes<Arch>;
+  static constexpr int kGates = 1, kVecs = kRnnBlockVecs;
+  const RnnF32Args& a;
+
+  template <class U>
+  RILL_INLINE V step(const U& u, LanePlace at, const V* s, V) const {
+    return rnn_step(u.get(a.x + at.x) + s[0], a.activation == RnnActivation::kRelu);
+  }
+};
+
+/// The rows and blocks of units of one tile, in one step. Blocks are visited from `block` on, up or
+/// down.
+struct CellTile {
+  const float* h;  // of lane 0
+  float* next;
+  int64_t step, lane, block, direction;
+};
+
+/// Compute kRows lanes by kBlocks blocks of units: the products of all
+/// gates in registers, then the gates. What follows in memory is on its way in meanwhile.
+template <class Arch, class Cell, int kRows, int kBlocks>
+[[gnu::noinline]] void cell_tile(const Cell& cell, const CellTile& t) RILL_NONBLOCKING {
+  using S = Ops<Arch>;
+  using V = Lanes<Arch>;
+  constexpr int kGates = Cell::kGates, kRow = kGates * Cell::kVecs, kWide = kBlocks * kRow;
+  const int64_t hidden = cell.a.hidden, block_floats = hidden * kRow * S::kLanes;
+  const int64_t stride = t.direction * block_floats;
+  const float* w = cell.a.w + t.block * block_floats;
+  const float* h = t.h + t.lane * hidden;
+  V acc[kRows][kWide];
+#pragma GCC unroll 32
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+    for (int j = 0; j < kWide; ++j) acc[r][j] = V(0.0f);
+  }
+#pragma GCC unroll 2
+  for (int64_t p = 0; p < hidden; ++p, w += kRow * S::kLanes) {
+    // The shorter side is kept in registers, the longer one passes through.
+    if constexpr (kRows < kWide) {
+      V hv[kRows];
+#pragma GCC unroll 32
+      for (int r = 0; r < kRows; ++r) hv[r] = V(h[r * hidden + p]);
+#pragma GCC unroll 32
+      for (int j = 0; j < kWide; ++j) {
+        const V wv = V::load_aligned(w + j / kRow * stride + j % kRow * S::kLanes);
+#pragma GCC unroll 32
+        for (int r = 0; r < kRows; ++r) acc[r][j] = S::madd(hv[r], wv, acc[r][j]);
+      }
+    } else {
+      V wv[kWide];
+#pragma GCC unroll 32
+      for (int j = 0; j < kWide; ++j) {
+        wv[j] = V::load_aligned(w + j / kRow * stride + j % kRow * S::kLanes);
+      }
+#pragma GCC unroll 32
+      for (int r = 0; r < kRows; ++r) {
+        const V hv(h[r * hidden + p]);
+#pragma GCC unroll 32
+        for (int j = 0; j < kWide; ++j) acc[r][j] = S::madd(hv, wv[j], acc[r][j]);
+      }
+    }
+  }
+  V sums[kRows * kWide];
+#pragma GCC unroll 32
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+    for (int j = 0; j < kWide; ++j) sums[r * kWide + j] = acc[r][j];
+  }
+  for (int r = 0; r < kRows; ++r) {
+    const int64_t lane = t.lane + r;
+    const LanePlace at{t.step * cell.a.x_stride + lane * cell.a.x_lane, lane * hidden};
+    float* y = cell.a.y;
+    if (y != nullptr) y += t.step * cell.a.y_stride + lane * cell.a.y_lane;
+    const auto gates = [&](auto u, const V* s) __attribute__((always_inline)) {
+      const V out = cell.step(u, at, s, u.get(t.h + at.state));
+      u.set(t.next + at.state, out);
+      if (y != nullptr) u.set(y, out);
+    };
+    for (int j = 0; j < kWide; j += kGates) {
+      const int64_t block = t.block + t.direction * (j / kRow);
+      const int64_t unit = (block * Cell::kVecs + j % kRow / kGates) * S::kLanes;
+      const V* s = sums + r * kWide + j;
+      if (unit + S::kLanes <= hidden) {
+        gates(Units<Arch, false>{unit, S::kLanes}, s);
+      } else if (unit < hidden) {
+        gates(Units<Arch, true>{unit, hidden - unit}, s);
+      }
     }
   }
 }
 
 template <class Arch>
-void lstm(const LstmF32Args& a, MatmulRun matmul_run) {
-  using V = Lanes<Arch>;
-  const MatmulF32Args product = recurrent_product(a, 4);
-  for (int64_t step = 0; step < a.steps; ++step) {
-    matmul_run(product);
-    for (int64_t lane = 0; lane < a.lanes; ++lane) {
-      const float* s = a.scratch + lane * product.ldc;
-      const int64_t x = step * a.x_stride + lane * a.x_lane;
-      float* h = a.h + lane * a.hidden;
-      float* c = a.c + lane * a.hidden;
-      float* y = a.y == nullptr ? nullptr : a.y + step * a.y_stride + lane * a.y_lane;
-      over_units<Arch>(
-          a.hidden, [&](auto u) __attribute__((always_inline)) {
-            const V i = u.get(a.x_i + x) + u.sums(s);
-            const V f = u.get(a.x_f + x) + u.sums(s + a.hidden);
-            const V g = u.get(a.x_g + x) + u.sums(s + 2 * a.hidden);
-            const V o = u.get(a.x_o + x) + u.sums(s + 3 * a.hidden);
-            const LstmStates<V> next = lstm_step(i, f, g, o, u.get(c));
-            u.set(c, next.c);
-            u.set(h, next.h);
-            if (y != nullptr) u.set(y, next.h);
-          });
-    }
+constexpr int kMostSums = Ops<Arch>::kRegisters * 3 / 4;
+
+/// Blocks that a tile of so many lanes takes at once: as many sums as hide the latency, and as
+/// registers hold.
+template <class Arch, class Cell, int kRows>
+constexpr int wide_blocks() {
+  constexpr int kEnough = Ops<Arch>::kLanes == 16 ? 8 : 12;
+  constexpr int kRoom = kMostSums<Arch> / kRows;
+  constexpr int kSums = kRoom < kEnough ? kRoom : kEnough;
+  constexpr int kRow = Cell::kGates * Cell::kVecs;
+  return kSums > kRow ? kSums / kRow : 1;
+}
+
+/// Compute kRows lanes of one step. Every second time the blocks are visited from the last one
+/// down, so that those that the time before ended with are still in the first cache level; they
+/// share a tile with others that are not, which keeps both busy.
+template <class Arch, class Cell, int kRows>
+void cell_rows(const Cell& cell, CellTile t, bool down) RILL_NONBLOCKING {
+  constexpr int kWide = wide_blocks<Arch, Cell, kRows>(), kLast = (kWide + 1) / 2;
+  constexpr int64_t kUnits = Cell::kVecs * Ops<Arch>::kLanes;
+  int64_t left = (cell.a.hidden + kUnits - 1) / kUnits;
+  t.direction = down ? -1 : 1;
+  t.block = down ? left - 1 : 0;
+  const auto take = [&](int64_t blocks) {
+    left -= blocks;
+    t.block += t.direction * blocks;
+  };
+  for (; left > kWide; take(kWide)) cell_tile<Arch, Cell, kRows, kWide>(cell, t);
+  for (; left >= kLast; take(kLast)) cell_tile<Arch, Cell, kRows, kLast>(cell, t);
+  if constexpr (kLast > 1) {
+    for (; left > 0; take(1)) cell_tile<Arch, Cell, kRows, 1>(cell, t);
   }
 }
 
-template <class Arch>
-void rnn(const RnnF32Args& a, MatmulRun matmul_run) {
-  using V = Lanes<Arch>;
-  const MatmulF32Args product = recurrent_product(a, 1);
-  const bool relu = a.activation == RnnActivation::kRelu;
-  for (int64_t step = 0; step < a.steps; ++step) {
-    matmul_run(product);
-    for (int64_t lane = 0; lane < a.lanes; ++lane) {
-      const float* s = a.scratch + lane * product.ldc;
-      const float* x = a.x + step * a.x_stride + lane * a.x_lane;
-      float* state = a.h + lane * a.hidden;
-      float* y = a.y == nullptr ? nullptr : a.y + step * a.y_stride + lane * a.y_lane;
-      over_units<Arch>(
-          a.hidden, [&](auto u) __attribute__((always_inline)) {
-            const V h = rnn_step(u.get(x) + u.sums(s), relu);
-            u.set(state, h);
-            if (y != nullptr) u.set(y, h);
-          });
+/// Compute one step of all lanes, a few of them at a time.
+template <class Arch, class Cell>
+void cell_step(const Cell& cell, CellTile t, bool* down) RILL_NONBLOCKING {
+  constexpr int kRoom = kMostSums<Arch> / (Cell::kGates * Cell::kVecs),
+                kRows = kRoom < 4 ? kRoom : 4;
+  while (t.lane < cell.a.lanes) {
+    const int64_t left = cell.a.lanes - t.lane, groups = (left + kRows - 1) / kRows;
+    const int64_t rows = (left + groups - 1) / groups;
+    if (rows == 1) cell_rows<Arch, Cell, 1>(cell, t, *down);
+    if (rows == 2) cell_rows<Arch, Cell, 2>(cell, t, *down);
+    if (rows == 3) cell_rows<Arch, Cell, 3>(cell, t, *down);
+    if constexpr (kRows == 4) {
+      if (rows == 4) cell_rows<Arch, Cell, 4>(cell, t, *down);
     }
+    t.lane += rows;
+    *down = !*down;
   }
+}
+
+template <class Arch, class Cell>
+void recurrent(const Cell& cell) {
+  const auto& a = cell.a;
+  CellTile t{a.h, a.scratch, 0, 0, 0, 1};
+  bool down = false;
+  for (; t.step < a.steps; ++t.step) {
+    cell_step<Arch>(cell, t, &down);
+    float* from = t.next;
+    t.next = const_cast<float*>(t.h);
+    t.h = from;
+  }
+  if (t.h == a.h) return;
+  for (int64_t i = 0; i < a.lanes * a.hidden; ++i) a.h[i] = t.h[i];
 }
 
 }  // namespace

@@ -62,10 +62,9 @@ struct Layer {
   }
 
   Result run(Tier tier, int64_t steps_per_call, bool with_y = true) const {
-    const MatmulF32& matmul = matmul_f32(tier);
-    AlignedFloats packed(matmul_f32_packed_floats(matmul, hidden, gates() * hidden));
-    matmul_f32_pack(matmul, hidden, gates() * hidden, w.data(), gates() * hidden, 1, packed.data());
-    std::vector<float> scratch(size_t(rnn_scratch_floats(gates(), hidden)), kNan);
+    AlignedFloats packed(rnn_f32_packed_floats(rnn_f32(tier), gates(), hidden));
+    rnn_f32_pack(rnn_f32(tier), gates(), hidden, w.data(), packed.data());
+    std::vector<float> scratch(size_t(hidden), kNan);
     Result r{h0, c0, std::vector<float>(size_t(steps * y_row()), kGuard)};
     for (int64_t done = 0; done < steps; done += steps_per_call) {
       const int64_t first = backwards ? steps - 1 - done : done;
@@ -146,11 +145,10 @@ struct Layer {
 Layer::Result run_together(const std::vector<Layer>& layers, Tier tier) {
   const Layer& like = layers[0];
   const auto lanes = static_cast<int64_t>(layers.size());
-  const int64_t hidden = like.hidden, n = like.gates() * hidden;
-  const MatmulF32& matmul = matmul_f32(tier);
-  AlignedFloats packed(matmul_f32_packed_floats(matmul, hidden, n));
-  matmul_f32_pack(matmul, hidden, n, like.w.data(), n, 1, packed.data());
-  std::vector<float> scratch(size_t(rnn_scratch_floats(like.gates(), hidden, lanes)), kNan);
+  const int64_t hidden = like.hidden;
+  AlignedFloats packed(rnn_f32_packed_floats(rnn_f32(tier), like.gates(), hidden));
+  rnn_f32_pack(rnn_f32(tier), like.gates(), hidden, like.w.data(), packed.data());
+  std::vector<float> scratch(size_t(lanes * hidden), kNan);
   std::vector<float> x;
   Layer::Result r{{}, {}, std::vector<float>(size_t(lanes * like.steps * like.y_row()), kGuard)};
   for (const Layer& layer : layers) {
@@ -248,7 +246,7 @@ TEST_P(Rnn, AUnitHasTheSameBitsWhereverItLies) {
 
 TEST_P(Rnn, LanesGiveTheBitsOfEachAlone) {
   std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 3000);
-  constexpr int64_t kLanes = 3;
+  constexpr int64_t kLanes = 7;
   for (const Kind kind : kKinds) {
     std::vector<Layer> layers;
     for (int64_t lane = 0; lane < kLanes; ++lane) {

@@ -2,10 +2,10 @@
 
 namespace rill::kernels {
 
-void gru_f32_sse42(const GruF32Args& a) noexcept { gru<Sse42>(a, matmul_f32_sse42); }
+void gru_f32_sse42(const GruF32Args& a) noexcept { recurrent<Sse42>(GruCell<Sse42>{a}); }
 
-void lstm_f32_sse42(const LstmF32Args& a) noexcept { lstm<Sse42>(a, matmul_f32_sse42); }
+void lstm_f32_sse42(const LstmF32Args& a) noexcept { recurrent<Sse42>(LstmCell<Sse42>{a}); }
 
-void rnn_f32_sse42(const RnnF32Args& a) noexcept { rnn<Sse42>(a, matmul_f32_sse42); }
+void rnn_f32_sse42(const RnnF32Args& a) noexcept { recurrent<Sse42>(RnnCell<Sse42>{a}); }
 
 }  // namespace rill::kernels

@@ -4,7 +4,6 @@
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
-#include "kernels/matmul/matmul.h"
 #include "kernels/rnn/rnn.h"
 
 namespace rill::ops {
@@ -196,7 +195,7 @@ void run_layer(const LayerArgs& layer, const Frame& frame) noexcept RILL_NONBLOC
 
 /// Packs the filters of all gates side by side: [hidden] x [gates * hidden].
 Ref pack_filters(Lowering& lowering, const Recurrent& op, int64_t hidden) {
-  const kernels::MatmulF32& kernel = kernels::matmul_f32(kernels::active_tier());
+  const kernels::RnnF32& kernel = kernels::rnn_f32(kernels::active_tier());
   const int gates = op.gates();
   const int64_t columns = gates * hidden;
   std::vector<float> all(static_cast<size_t>(hidden * columns));
@@ -209,8 +208,8 @@ Ref pack_filters(Lowering& lowering, const Recurrent& op, int64_t hidden) {
     }
   }
   auto [ref, packed] =
-      lowering.constant<float>(kernels::matmul_f32_packed_floats(kernel, hidden, columns) + 16);
-  kernels::matmul_f32_pack(kernel, hidden, columns, all.data(), columns, 1, packed);
+      lowering.constant<float>(kernels::rnn_f32_packed_floats(kernel, gates, hidden));
+  kernels::rnn_f32_pack(kernel, gates, hidden, all.data(), packed);
   return ref;
 }
 
@@ -264,8 +263,7 @@ Status Recurrent::lower(Lowering& lowering) const {
   const int64_t state_bytes = (kHeaderFloats + 2 * layer.lanes * layer.hidden) * 4;
   layer.state =
       reset_every_turn ? lowering.scratch_bytes(state_bytes) : lowering.state(state_bytes);
-  layer.scratch =
-      lowering.scratch_bytes((kernels::rnn_scratch_floats(n, layer.hidden, layer.lanes) + 16) * 4);
+  layer.scratch = lowering.scratch_bytes(layer.lanes * layer.hidden * 4);
   std::vector<Ref> writes{layer.state, layer.scratch};
   std::vector<int> order = Lowering::physical_order(x0);
   std::erase(order, feature);
