@@ -88,9 +88,8 @@ void SymbolScope::add_scenario(std::string_view name) {
 
 Status SymbolScope::assert_text(std::string_view text) {
   const size_t colon = text.find(':');
-  RILL_ASSIGN(Assertion assertion, parse_assertion(colon == std::string_view::npos
-                                                       ? text
-                                                       : text.substr(colon + 1)));
+  RILL_ASSIGN(Assertion assertion,
+              parse_assertion(colon == std::string_view::npos ? text : text.substr(colon + 1)));
   for (const Dim& dim : assertion.non_negative) {
     std::vector<std::string> names;
     dim.collect_symbols(&names);
@@ -108,6 +107,26 @@ Status SymbolScope::assert_text(std::string_view text) {
   return {};
 }
 
+namespace {
+
+/// Bound a symbol, or another part of expressions such as a quotient, by what is asserted of it.
+void tighten(const std::vector<SymbolScope::Assertion>& assertions, std::string_view atom,
+             std::optional<int64_t>* low, std::optional<int64_t>* high) {
+  for (const SymbolScope::Assertion& assertion : assertions) {
+    for (const Dim& fact : assertion.non_negative) {
+      // k*atom + c >= 0 bounds the atom from below or from above.
+      if (!fact.sum() || fact.sum()->terms.size() != 1) continue;
+      const DimTerm& only = fact.sum()->terms[0];
+      if (only.key != atom) continue;
+      const int64_t c = fact.sum()->constant;
+      if (only.coefficient == 1) *low = *low ? std::max(**low, -c) : -c;
+      if (only.coefficient == -1) *high = *high ? std::min(**high, c) : c;
+    }
+  }
+}
+
+}  // namespace
+
 SymbolScope::Interval SymbolScope::interval(const Dim& dim, int depth) const {
   if (const auto value = dim.to_int()) return {value, value};
   Interval total{dim.sum()->constant, dim.sum()->constant};
@@ -118,18 +137,6 @@ SymbolScope::Interval SymbolScope::interval(const Dim& dim, int depth) const {
       switch (factor->kind) {
         case Kind::kSymbol:
           one.low = 0;
-          for (const Assertion& assertion : assertions_) {
-            for (const Dim& fact : assertion.non_negative) {
-              // k*symbol + c >= 0 bounds the symbol from below or from above.
-              if (!fact.sum() || fact.sum()->terms.size() != 1) continue;
-              const DimTerm& only = fact.sum()->terms[0];
-              if (only.key != factor->text) continue;
-              const int64_t c = fact.sum()->constant;
-              const int64_t k = only.coefficient;
-              if (k == 1) one.low = std::max(*one.low, -c);
-              if (k == -1) one.high = one.high ? std::min(*one.high, c) : c;
-            }
-          }
           break;
         case Kind::kDiv: {
           const Interval inner = depth > 0 ? interval(factor->args[0], depth - 1) : Interval{};
@@ -138,7 +145,9 @@ SymbolScope::Interval SymbolScope::interval(const Dim& dim, int depth) const {
           break;
         }
         case Kind::kGe:
-        case Kind::kEq: one = {0, 1}; break;
+        case Kind::kEq:
+          one = {0, 1};
+          break;
         case Kind::kMin:
         case Kind::kMax:
         case Kind::kBroadcast: {
@@ -162,8 +171,10 @@ SymbolScope::Interval SymbolScope::interval(const Dim& dim, int depth) const {
           }
           break;
         }
-        default: break;
+        default:
+          break;
       }
+      tighten(assertions_, factor->text, &one.low, &one.high);
       if (term.factors.size() == 1) {
         product = one;
       } else {
@@ -267,8 +278,9 @@ Dim SymbolScope::simplify(const Dim& dim) const {
     }
     Dim out = kept[0];
     for (size_t i = 1; i < kept.size(); ++i) {
-      out = is_min ? min(out, kept[i])
-                   : atom.kind == Kind::kMax ? max(out, kept[i]) : broadcast(out, kept[i]);
+      out = is_min                    ? min(out, kept[i])
+            : atom.kind == Kind::kMax ? max(out, kept[i])
+                                      : broadcast(out, kept[i]);
     }
     return out;
   });

@@ -150,11 +150,28 @@ Status Reshape::lower(Lowering& lowering) const {
   return {};
 }
 
+namespace {
+
+/// The one axis of a range that is longer than 1, or that is alone; -1 if there are several.
+int only_axis(const std::vector<Dim>& shape, int begin, int end) {
+  if (end - begin == 1) return begin;
+  int found = -1;
+  for (int axis = begin; axis < end; ++axis) {
+    if (shape[static_cast<size_t>(axis)] == Dim(1)) continue;
+    if (found >= 0) return -1;
+    found = axis;
+  }
+  return found;
+}
+
+}  // namespace
+
 std::vector<AxisTrack> Reshape::axes(FactSpan in, FactSpan out) const {
   std::vector<AxisTrack> tracks;
   for (const AxisGroup& group : axis_groups(in[0].shape, out[0].shape)) {
-    if (group.from_end - group.from_begin != 1 || group.to_end - group.to_begin != 1) continue;
-    tracks.push_back({{group.from_begin}, {group.to_begin}});
+    const int from = only_axis(in[0].shape, group.from_begin, group.from_end);
+    const int to_axis = only_axis(out[0].shape, group.to_begin, group.to_end);
+    if (from >= 0 && to_axis >= 0) tracks.push_back({{from}, {to_axis}});
   }
   return tracks;
 }
@@ -285,6 +302,18 @@ int carried_input(const Node& node, const Graph& graph) {
   return carried;
 }
 
+/// Whether a node does the same to its input in another shape: not where it names axes.
+bool suits(const Node& node, const Graph& graph, int carried, const std::vector<Dim>& shape) {
+  Facts in;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    in.push_back(graph.fact(node.inputs[i]).without_value());
+    const std::vector<Dim> number(shape.size(), Dim(1));
+    in.back().shape = static_cast<int>(i) == carried ? shape : number;
+  }
+  const auto out = node.op->infer(in);
+  return out.ok() && out->size() == 1 && (*out)[0].shape == shape;
+}
+
 /// Reshape, elementwise operations with single numbers, and the reshape back: the operations alone.
 Status undo_around(Rewrite& rewrite) {
   constexpr size_t kLongest = 16;
@@ -295,7 +324,7 @@ Status undo_around(Rewrite& rewrite) {
     const Node& node = graph.node(at.node);
     if (node.op->as<Reshape>()) break;
     const int carried = carried_input(node, graph);
-    if (carried < 0) return {};
+    if (carried < 0 || !suits(node, graph, carried, rewrite.out().shape)) return {};
     between.emplace_back(&node, carried);
     at = node.inputs[static_cast<size_t>(carried)];
   }
@@ -374,6 +403,8 @@ namespace {
 Result<std::vector<Dim>> settled(std::vector<Dim> to, const Fact& in, int64_t start,
                                  int64_t count) {
   int open = -1;
+  // Extents that stay cancel: what is left is divided far more easily.
+  std::vector<Dim> left(in.shape.begin() + start, in.shape.begin() + start + count);
   Dim others = 1;
   for (size_t i = 0; i < to.size(); ++i) {
     if (to[i] == Dim(0)) {
@@ -386,11 +417,15 @@ Result<std::vector<Dim>> settled(std::vector<Dim> to, const Fact& in, int64_t st
       open = static_cast<int>(i);
       continue;
     }
-    others *= to[i];
+    const auto same = std::find(left.begin(), left.end(), to[i]);
+    if (same != left.end() && !same->is_const()) {
+      left.erase(same);
+    } else {
+      others *= to[i];
+    }
   }
   if (open < 0) return to;
-  Dim total = 1;
-  for (int64_t i = start; i < start + count; ++i) total *= in.dim(static_cast<int>(i));
+  const Dim total = volume(left);
   auto rest = exact_div(total, others);
   const auto divisor = others.to_int();
   if (!rest && divisor && *divisor > 0 && !total.is_const()) rest = floor_div(total, *divisor);

@@ -78,6 +78,22 @@ TEST(AxisGroups, GiveTrailingUnitAxesToTheLastGroup) {
   EXPECT_TRUE(axis_groups({}, {}).empty());
 }
 
+// Between the reshapes stands an order of axes, of which the shape in front has fewer.
+TEST(Reshape, IsUndoneAroundElementwiseOperatorsOnly) {
+  const Graph graph = graph_of({{"x", "1, 2, 2*S"}},
+                               "v0 = reshape(x, shape = [-1, 2], axis_start = 2, axis_count = 1);"
+                               " v1 = transpose(v0, axes = [0, 1, 3, 2]);"
+                               " v2 = reshape(v1, shape = [4], axis_start = 1, axis_count = 2);"
+                               " v3 = reshape(v2, shape = [2, 2], axis_start = 1, axis_count = 1);"
+                               " v4 = transpose(v3, axes = [0, 1, 3, 2]);"
+                               " v5 = reshape(v4, shape = [-1], axis_start = 2, axis_count = 2);"
+                               " y = v5 + reshape(v2, shape = [1, 2, 2 * S]);");
+  const auto simple = declutter(graph);
+  ASSERT_TRUE(simple.ok()) << simple.error().to_string();
+  const Tensor x = random_f32(1, {1, 2, 6});
+  expect_same(run(*simple, {x}).value()[0], run(graph, {x}).value()[0]);
+}
+
 TEST(Reshape, KeepsTheStreamOnAnAxisThatItDoesNotTouch) {
   const Graph graph = graph_of({{"x", "2, S, 6"}}, "y = reshape(x, shape = [2, S, 3, 2]);");
   expect_streams(graph, 1, {1, 4}, {1, 4, 7}, {0, 0});

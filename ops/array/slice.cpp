@@ -11,6 +11,7 @@
 #include "ops/array/symbolic.h"
 #include "ops/stream/latch.h"
 #include "ops/stream/positions.h"
+#include "ops/stream/square.h"
 #include "ops/stream/tail.h"
 
 namespace rill::ops {
@@ -349,6 +350,17 @@ Result<std::vector<Dim>> bounds_of(LoadCtx& ctx, std::string_view name) {
   return out;
 }
 
+/// Whether a bound still compares.
+bool is_open(const Dim& bound) {
+  bool open = false;
+  rebuild(bound, [&](const DimAtom& atom) -> std::optional<Dim> {
+    open |= atom.kind == DimAtom::Kind::kGe;
+    for (const Dim& arg : atom.args) open |= is_open(arg);
+    return Dim(0);
+  });
+  return open;
+}
+
 Result<Value> load_slice(LoadCtx& ctx) {
   RILL_ASSIGN(OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(const std::vector<int64_t> axes, ctx.integers("axes"));
@@ -365,7 +377,15 @@ Result<Value> load_slice(LoadCtx& ctx) {
       " and ", strides.size(), " entries, expected one each per axis");
   for (size_t i = 0; i < axes.size(); ++i) {
     RILL_ASSIGN(const int64_t axis, axis_in(axes[i], ctx.fact(x).rank()));
-    RILL_ASSIGN(x, cut(ctx, x, axis, begin[i], end[i]));
+    Dim from = begin[i];
+    Dim to = end[i];
+    const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
+    const bool table = extent.to_int().value_or(0) > 1 && is_positional(ctx.graph(), x);
+    if (is_open(from) || table) {
+      from = presumed(ctx.graph(), from, extent);
+      to = presumed(ctx.graph(), to, extent);
+    }
+    RILL_ASSIGN(x, cut(ctx, x, axis, from, to));
     if (strides[i] == 1) continue;
     RILL_ASSIGN(x, ctx.add1(std::make_shared<Downsample>(axis, strides[i], 0), {x}));
   }

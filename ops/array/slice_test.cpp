@@ -47,6 +47,29 @@ TEST(Slice, KeepsBoundsThatAComparisonLeavesOpen) {
   EXPECT_EQ(run(graph, {random_f32(1, {3})}).value()[0].extent(0), 3);
 }
 
+// i = 5 - n of a table counts from its front, as far as it lies in it.
+TEST(Slice, TakesIndicesOfATableToLieWithinIt) {
+  const char* statements =
+      "t = [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]];"
+      " n = tract_core_cast(tract_core_cast(S, to = 'f32'), to = 'i64');"
+      " i = n * -1.0 * 1.0 + 5; j = n + 4;"
+      " b = tract_core_cast(min(max(0, select(i >= 0, 0, 9) + i), 9), to = 'tdim');"
+      " e = tract_core_cast(min(max(0, select(j >= 0, 0, 9) + j), 9), to = 'tdim');"
+      " y = slice(t, axes = [1], begin = [b], end = [e]);";
+  EXPECT_EQ(shape_of(statements), "1,-1+2*S,F32");
+  const Graph graph = graph_of({{"x", "2, S"}}, statements);
+  EXPECT_EQ(run(graph, {random_f32(1, {2, 3})}).value()[0].extent(1), 5);
+  EXPECT_FALSE(run(graph, {random_f32(1, {2, 6})}).ok());
+}
+
+TEST(Slice, TakesTheSizeOfAWireToHaveAFrame) {
+  const char* statements =
+      "w = slice(x, axes = [1], begin = [2], end = [S]); i = -(S - 2);"
+      " b = tract_core_cast(min(max(0, select(i >= 0, 0, S) + i), S), to = 'tdim');"
+      " y = slice(x, axes = [1], begin = [b], end = [S]) + w;";
+  EXPECT_EQ(shape_of(statements), "2,-2+S,F32");
+}
+
 TEST(Slice, RefusesBoundsThatDependOnData) {
   expect_load_error({{"x", "9"}, {"n", "", "i64"}},
                     "y = slice(x, axes = [0], begin = [0], end = [n]);", Code::kUnsupported, "");

@@ -42,9 +42,14 @@ std::optional<Use> use_of(const Graph& graph, const Node& node, std::string_view
   const auto* product = node.op->as<EinSum>();
   if (!product || product->operands != 2 || node.inputs.size() != 2) return std::nullopt;
   Use use;
+  const auto square = [&](int k) {
+    return streaming_axes(graph.fact(node.inputs[static_cast<size_t>(k)]), symbol) == 2;
+  };
   for (int k = 0; k < 2; ++k) {
+    if (!square(k)) continue;
+    // Values may depend on both positions, as those of relative positions do.
     const Fact& fact = graph.fact(node.inputs[static_cast<size_t>(k)]);
-    if (streaming_axes(fact, symbol) != 2) continue;
+    if (square(1 - k) && is_positional(graph, node.inputs[static_cast<size_t>(k)])) continue;
     if (use.weights >= 0) return std::nullopt;
     use.weights = k;
     for (int axis = 0; axis < fact.rank(); ++axis) {
@@ -56,12 +61,14 @@ std::optional<Use> use_of(const Graph& graph, const Node& node, std::string_view
   }
   if (use.weights < 0 || use.query == 0 || use.key == 0) return std::nullopt;
   const Fact& values = graph.fact(node.inputs[static_cast<size_t>(1 - use.weights)]);
-  const size_t at = product->letters(1 - use.weights).find(use.key);
-  if (at == std::string_view::npos || streaming_axes(values, symbol) != 1 ||
-      !values.dim(static_cast<int>(at)).mentions(symbol)) {
-    return std::nullopt;
+  bool has_key = false;
+  for (int axis = 0; axis < values.rank(); ++axis) {
+    if (!values.dim(axis).mentions(symbol)) continue;
+    const char letter = product->letters(1 - use.weights)[static_cast<size_t>(axis)];
+    if (letter != use.key && letter != use.query) return std::nullopt;
+    has_key |= letter == use.key;
   }
-  return use;
+  return has_key ? std::optional(use) : std::nullopt;
 }
 
 /// A sum of frames against frames over one of their axes: a product with ones.
@@ -88,8 +95,13 @@ class Collector {
 
   Result<std::shared_ptr<const Graph>> body(int product, int weights) {
     const Node& node = graph_.node(product);
+    const OutletId values = node.inputs[static_cast<size_t>(1 - weights)];
     collect(node.inputs[static_cast<size_t>(weights)]);
-    outside_.insert(node.inputs[static_cast<size_t>(1 - weights)]);
+    if (streaming_axes(graph_.fact(values), symbol_) > 1) {
+      collect(values);
+    } else {
+      outside_.insert(values);
+    }
     auto body = std::make_shared<Graph>();
     RILL_TRY(fill(body.get()));
     RILL_TRY(copy(product, body.get()));

@@ -47,12 +47,13 @@ class Streamed {
     const OutletId product = body_.outputs[0];
     const auto* einsum = body_.node(product.node).op->as<EinSum>();
     const auto place = [&](int operand, char letter) {
-      return static_cast<int>(einsum->letters(operand).find(letter));
+      const size_t at = einsum->letters(operand).find(letter);
+      return at == std::string_view::npos ? -1 : static_cast<int>(at);
     };
     const int weights = static_cast<int>(op_.weights);
     values_ = body_.node(product.node).inputs[static_cast<size_t>(1 - weights)];
     const Square square{place(weights, op_.query), place(weights, op_.key), -1};
-    const Square column{-1, place(1 - weights, op_.key), -1};
+    const Square column{place(1 - weights, op_.query), place(1 - weights, op_.key), -1};
     const OutletId used = body_.node(product.node).inputs[static_cast<size_t>(weights)];
     RILL_TRY(ask(used, square));
     RILL_TRY(ask(values_, column));
@@ -238,6 +239,11 @@ class Streamed {
       return positions(node.name, *start, range->step, at);
     }
     RILL_ASSIGN(const std::vector<Square> inner, squares(node, at));
+    if (const auto* rows = node.op->as<Slice>();
+        rows && (rows->axis == at.row || rows->axis == at.column)) {
+      RILL_ASSIGN(const OutletId table, emit(node.inputs[0], inner[0]));
+      return emit_rows(*rows, node, table, at);
+    }
     if (const auto* sum = node.op->as<CumSum>()) return emit_count(*sum, node, inner[0], at);
     std::vector<OutletId> inputs;
     for (size_t k = 0; k < inner.size(); ++k) {
@@ -302,6 +308,27 @@ class Streamed {
     RILL_ASSIGN(const OutletId numbers, b_.konst(node.name, std::move(tensor)));
     if (range) return b_.add1(node.name, std::make_shared<Cast>(node.outputs[0].dtype), {numbers});
     return b_.add1(node.name, std::make_shared<Gather>(at.distance), {table, numbers});
+  }
+
+  /// Rows of a table, those of the positions that are at hand. What lies beyond the table is hidden, or
+  /// the stream is longer than the model is defined for.
+  Result<OutletId> emit_rows(const Slice& rows, const Node& node, OutletId table, Square at) {
+    const auto axis = static_cast<int>(rows.axis);
+    const auto begin = rows.begin.to_int();
+    const auto count = b_.fact(table).dim(axis).to_int();
+    if (!begin || !count || *count < 1) {
+      return b_.refuse("Cut the table from a fixed row on", "node \"", node.name,
+                       "\" takes rows from ", rows.begin, " on");
+    }
+    const Square along = axis == at.row ? Square{0, -1, -1} : Square{-1, 0, -1};
+    RILL_ASSIGN(OutletId numbers, positions(node.name, *begin, 1, along));
+    for (const auto& [kind, limit] :
+         {std::pair{BinaryKind::kMax, int64_t{0}}, std::pair{BinaryKind::kMin, *count - 1}}) {
+      RILL_ASSIGN(Tensor bound, Tensor::of<int64_t>(DType::kI64, {1}, std::vector{limit}));
+      RILL_ASSIGN(const OutletId other, b_.konst(node.name, std::move(bound)));
+      RILL_ASSIGN(numbers, b_.add1(node.name, std::make_shared<Binary>(kind), {numbers, other}));
+    }
+    return b_.add1(node.name, std::make_shared<Gather>(rows.axis), {table, numbers});
   }
 
   Result<OutletId> emit_input(int i, const Key& key) {

@@ -171,7 +171,7 @@ Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symb
   std::vector<Limit> limits = Limits(graph, symbol).take(used, at);
   Band band;
   Positions::Numbers numbers;
-  for (const Limit& limit : limits) positions.collect(limit.wire, &numbers);
+  for (const Limit& limit : limits) positions.collect(limit.wire, limit.at, &numbers);
   band.period = numbers.period;
   std::erase_if(limits, [&](const Limit& limit) {
     return positions.shift(limit.wire, limit.at, band.period) != 0.0;
@@ -182,7 +182,8 @@ Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symb
   band.first.assign(all, INT64_MIN);
   band.last.assign(all, INT64_MAX);
   // Near the beginning, numbers that positions are clamped to may matter: all queries are looked at.
-  const double queries = static_cast<double>(band.period) + (numbers.clamped ? far : 0);
+  const bool settles = positions.settles();
+  const double queries = static_cast<double>(band.period) + (settles ? far : 0);
   if (limits.empty() || queries * far > kMostLooks) return band;
   const Seen seen(positions, limits);
   const auto limit = static_cast<int64_t>(far);
@@ -197,7 +198,7 @@ Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symb
         last = std::max(last, d);
       }
     };
-    for (int64_t query = phase; numbers.clamped && query <= base; query += band.period) look(query);
+    for (int64_t query = phase; settles && query <= base; query += band.period) look(query);
     look(base + phase);
     const auto at_phase = static_cast<size_t>(phase);
     // A query that sees no key at all gives NaN, whatever it has.

@@ -8,6 +8,8 @@
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
 #include "ops/array/range.h"
+#include "ops/array/reshape.h"
+#include "ops/array/slice.h"
 #include "ops/array/trilu.h"
 #include "ops/math/binary.h"
 #include "ops/math/cumsum.h"
@@ -28,6 +30,8 @@ std::optional<double> uniform(const TensorPtr& tensor) {
   }
   return common;
 }
+
+constexpr int64_t kLongest = int64_t{1} << 20;
 
 std::optional<double> combine(BinaryKind kind, double a, double b, DType dtype) {
   switch (kind) {
@@ -63,6 +67,8 @@ std::optional<double> combine(BinaryKind kind, double a, double b, DType dtype) 
       return a != 0.0 || b != 0.0 ? 1.0 : 0.0;
     case BinaryKind::kXor:
       return (a != 0.0) != (b != 0.0) ? 1.0 : 0.0;
+    case BinaryKind::kPow:
+      return std::pow(a, b);
     default:
       return std::nullopt;
   }
@@ -80,6 +86,12 @@ std::optional<double> apply(UnaryKind kind, double a) {
       return std::ceil(a);
     case UnaryKind::kNot:
       return a == 0.0 ? 1.0 : 0.0;
+    case UnaryKind::kExp:
+      return std::exp(a);
+    case UnaryKind::kSquare:
+      return a * a;
+    case UnaryKind::kSqrt:
+      return std::sqrt(a);
     default:
       return std::nullopt;
   }
@@ -93,6 +105,7 @@ const Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
   if (!fresh) return made;
   const Node& node = node_of(outlet);
   if (const auto* constant = node.op->as<Const>()) made.constant = uniform(constant->value);
+  if (node.op->as<Slice>()) made.table = PositionTable::of(graph_, node, at);
   auto inputs = squares_of_inputs(graph_, node, at, symbol_);
   made.known = inputs.has_value();
   if (inputs) made.inputs = std::move(*inputs);
@@ -100,7 +113,8 @@ const Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
 }
 
 bool keeps_values(const Op& op) {
-  return op.as<AddAxis>() || op.as<RmAxis>() || op.as<Transpose>() || op.as<Broadcast>();
+  return op.as<AddAxis>() || op.as<RmAxis>() || op.as<Transpose>() || op.as<Broadcast>() ||
+         op.as<Reshape>();
 }
 
 std::optional<double> Positions::value(OutletId outlet, Square at, int64_t i, int64_t j) const {
@@ -112,6 +126,7 @@ std::optional<double> Positions::value(OutletId outlet, Square at, int64_t i, in
     if (!start) return std::nullopt;
     return static_cast<double>(*start + range->step * (at.row >= 0 ? i : j));
   }
+  if (own.table) return own.table->value(i, j);
   if (!own.known) return std::nullopt;
   const auto input = [&](size_t k) { return value(node.inputs[k], own.inputs[k], i, j); };
   // Scores times 0, as exporters write a number of their shape.
@@ -141,13 +156,10 @@ std::optional<double> Positions::value(OutletId outlet, Square at, int64_t i, in
     if (at.row != rank - 2 || at.column != rank - 1) return std::nullopt;
     return (part->upper ? j - i >= part->k : j - i <= part->k) ? *a : 0.0;
   }
-  const auto b = node.inputs.size() > 1 ? input(1) : std::nullopt;
-  if (!b) return std::nullopt;
-  if (const auto* binary = node.op->as<Binary>()) {
-    return combine(binary->kind_of, *a, *b, graph_.fact(node.inputs[0]).dtype);
-  }
-  if (node.op->as<Select>()) return *a != 0.0 ? b : input(2);
-  return std::nullopt;
+  if (node.op->as<Select>()) return input(*a != 0.0 ? 1 : 2);
+  const auto* binary = node.op->as<Binary>();
+  const auto b = binary ? input(1) : std::nullopt;
+  return b ? combine(binary->kind_of, *a, *b, graph_.fact(node.inputs[0]).dtype) : std::nullopt;
 }
 
 std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) const {
@@ -159,6 +171,10 @@ std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) c
     return static_cast<double>(range->step * by);
   }
   const Entry& own = entry(outlet, at);
+  if (own.table) {
+    if (by % own.table->period() != 0) return std::nullopt;
+    return own.table->growth() * static_cast<double>(by / own.table->period());
+  }
   if (!own.known) return std::nullopt;
   const auto input = [&](size_t k) { return shift(node.inputs[k], own.inputs[k], by); };
   const auto a = node.inputs.empty() ? std::nullopt : input(0);
@@ -185,7 +201,8 @@ std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) c
   if (!b) return std::nullopt;
   if (node.op->as<Select>()) {
     const auto c = input(2);
-    return *a == 0.0 && c && *b == *c ? b : std::nullopt;
+    if (!c || *b != *c) return std::nullopt;
+    return *a == 0.0 ? b : std::nullopt;
   }
   const auto* binary = node.op->as<Binary>();
   if (!binary) return std::nullopt;
@@ -213,16 +230,34 @@ std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) c
       if (*a == *b) return a;
       // Beside a number that does not grow, what grows wins or loses from some position on.
       if (!constant(0) && !constant(1)) return std::nullopt;
+      settles_ = true;
       const double grows = constant(0) ? *b : *a;
       return (grows > 0) == (binary->kind_of == BinaryKind::kMax) ? grows : 0.0;
     }
-    default:
+    case BinaryKind::kLt:
+    case BinaryKind::kLe:
+    case BinaryKind::kGt:
+    case BinaryKind::kGe:
+      // The same holds for a comparison with it.
+      if (*a != *b && !constant(0) && !constant(1)) return std::nullopt;
+      settles_ |= *a != *b;
+      return 0.0;
+    case BinaryKind::kEq:
+    case BinaryKind::kNe:
       return *a == *b ? std::optional(0.0) : std::nullopt;
+    default:
+      return *a == 0.0 && *b == 0.0 ? std::optional(0.0) : std::nullopt;
   }
 }
 
-void Positions::collect(OutletId outlet, Numbers* numbers) const {
+void Positions::collect(OutletId outlet, Square at, Numbers* numbers) const {
   const Node& node = node_of(outlet);
+  const Entry& own = entry(outlet, at);
+  if (own.table) {
+    numbers->reach += static_cast<double>(own.table->reach());
+    numbers->period = std::min<int64_t>(std::lcm(numbers->period, own.table->period()), kLongest);
+    return;
+  }
   if (const auto* part = node.op->as<Trilu>()) {
     numbers->reach += std::abs(static_cast<double>(part->k));
   }
@@ -231,7 +266,6 @@ void Positions::collect(OutletId outlet, Numbers* numbers) const {
   }
   const auto* binary = node.op->as<Binary>();
   const auto is = [&](BinaryKind kind) { return binary && binary->kind_of == kind; };
-  numbers->clamped |= is(BinaryKind::kMin) || is(BinaryKind::kMax);
   if (binary) {
     for (const OutletId& input : node.inputs) {
       const auto number = uniform(graph_.fact(input).konst);
@@ -243,11 +277,13 @@ void Positions::collect(OutletId outlet, Numbers* numbers) const {
       if (!is(BinaryKind::kDiv) && !is(BinaryKind::kMul)) {
         numbers->reach += std::abs(*number);
       } else if (divisor >= 1 && divisor <= 1 << 16) {
-        numbers->period = std::min<int64_t>(std::lcm(numbers->period, divisor), int64_t{1} << 20);
+        numbers->period = std::min<int64_t>(std::lcm(numbers->period, divisor), kLongest);
       }
     }
   }
-  for (const OutletId& input : node.inputs) collect(input, numbers);
+  for (size_t k = 0; k < node.inputs.size(); ++k) {
+    collect(node.inputs[k], own.known ? own.inputs[k] : Square{}, numbers);
+  }
 }
 
 }  // namespace rill::ops

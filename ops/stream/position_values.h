@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/stream/position_table.h"
 #include "ops/stream/square.h"
 
 namespace rill::ops {
@@ -21,11 +22,13 @@ class Positions {
   std::optional<double> shift(OutletId outlet, Square at, int64_t by) const;
   /// What numbers a wire is made with.
   struct Numbers {
-    int64_t period = 1;    ///< a multiple of all that positions are divided by
-    double reach = 4;      ///< a bound on what positions, so divided, are compared with
-    bool clamped = false;  ///< there is a minimum or a maximum
+    int64_t period = 1;  ///< a multiple of all that positions are divided by
+    double reach = 4;    ///< a bound on what positions, so divided, are compared with
   };
-  void collect(OutletId outlet, Numbers* numbers) const;
+  void collect(OutletId outlet, Square at, Numbers* numbers) const;
+  /// Whether a shift so far holds only from some position on: values were clamped to a number, or
+  /// compared with it.
+  bool settles() const { return settles_; }
 
  private:
   /// A wire at its place, with what it is made of: found once, computed for many positions.
@@ -33,6 +36,7 @@ class Positions {
     bool known = false;
     std::vector<Square> inputs;
     std::optional<double> constant;
+    std::optional<PositionTable> table;
   };
 
   const Node& node_of(OutletId outlet) const { return graph_.node(outlet.node); }
@@ -40,6 +44,7 @@ class Positions {
 
   const Graph& graph_;
   std::string_view symbol_;
+  mutable bool settles_ = false;
   mutable std::map<std::pair<OutletId, Square>, Entry> entries_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/array/concat.h"
 #include "ops/array/pad.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
@@ -29,41 +30,47 @@ bool ends_in(const SymbolScope& scope, const Fact& fact, const Dim& rows, const 
          scope.simplify(fact.dim(rank - 1) - columns) == Dim(0);
 }
 
-/// Whether the node pads the last axis with one element in front, and nothing else.
-bool pads_one(const Node& node, int rank) {
+/// What a node puts one element in front of on the last axis, and nothing else. Which one does not
+/// matter: none of them is among those that are kept.
+std::optional<OutletId> behind_one(const Graph& graph, const Node& node, int rank) {
+  if (const auto* join = node.op->as<Concat>()) {
+    const bool fits = join->axis == rank - 1 && node.inputs.size() == 2 &&
+                      graph.fact(node.inputs[0]).dim(rank - 1) == Dim(1);
+    return fits ? std::optional(node.inputs[1]) : std::nullopt;
+  }
   const auto* pad = node.op->as<Pad>();
-  if (!pad || pad->pads.size() != static_cast<size_t>(rank)) return false;
+  if (!pad || pad->pads.size() != static_cast<size_t>(rank)) return std::nullopt;
   for (int axis = 0; axis < rank; ++axis) {
     const auto wanted =
         axis == rank - 1 ? std::pair<int64_t, int64_t>{1, 0} : std::pair<int64_t, int64_t>{0, 0};
-    if (pad->pads[static_cast<size_t>(axis)] != wanted) return false;
+    if (pad->pads[static_cast<size_t>(axis)] != wanted) return std::nullopt;
   }
-  return true;
+  return node.inputs[0];
 }
 
 /// Whether the node drops the first `begin` elements of an axis, and perhaps some at its end.
-bool slices_from(const Node& node, int64_t axis, int64_t begin) {
+bool slices_from(const SymbolScope& scope, const Node& node, int64_t axis, int64_t begin) {
   const auto* slice = node.op->as<Slice>();
-  return slice && slice->axis == axis && slice->begin == Dim(begin);
+  return slice && slice->axis == axis && scope.simplify(slice->begin) == Dim(begin);
 }
 
 /// What the chain that ends in a node shifts; nothing if it is none. Elements keep their order in
 /// reshapes, so that extents tell the rest.
 std::optional<OutletId> shifted_by(const Graph& graph, const Node& last, std::string_view symbol) {
   const int rank = last.outputs[0].rank();
-  if (rank < 2 || !slices_from(last, rank - 1, 0)) return std::nullopt;
+  if (rank < 2 || !slices_from(graph.scope, last, rank - 1, 0)) return std::nullopt;
   const auto producer = [&](const Node& node) -> const Node& {
     return graph.node(node.inputs[0].node);
   };
   const Node& merged = producer(last);
   if (!merged.op->as<Reshape>()) return std::nullopt;
   const Node& cut = producer(merged);
-  if (!slices_from(cut, rank - 2, 1)) return std::nullopt;
+  if (!slices_from(graph.scope, cut, rank - 2, 1)) return std::nullopt;
   const Node& viewed = producer(cut);
   if (!viewed.op->as<Reshape>()) return std::nullopt;
-  const Node& padded = producer(viewed);
-  if (!pads_one(padded, rank)) return std::nullopt;
-  const OutletId from = padded.inputs[0];
+  const auto source = behind_one(graph, producer(viewed), rank);
+  if (!source) return std::nullopt;
+  const OutletId from = *source;
   const Fact& fact = graph.fact(from);
   const Dim& rows = fact.dim(rank - 2);
   const Dim distances = rows + rows - Dim(1);

@@ -279,6 +279,92 @@ class Rope(nn.Module):
         return torch.softmax(s, -1) @ self.v(x)
 
 
+class Distances(nn.Module):
+    """Transformer-XL's relative positions from a table around its middle, chunks counted in floats."""
+    def __init__(self, d=16, h=2, chunk=2, left=2, most=160):
+        super().__init__()
+        self.q, self.k, self.v, self.o = (nn.Linear(d, d) for _ in range(4))
+        self.p = nn.Linear(d, d, bias=False)
+        self.u, self.w = (nn.Parameter(torch.randn(h, d // h) * 0.1) for _ in range(2))
+        self.h, self.chunk, self.left, self.most = h, chunk, left, most
+        far = torch.arange(most - 1, -most, -1.0).unsqueeze(1)
+        f = torch.exp(torch.arange(0, d, 2).float() * -(math.log(10000.0) / d))
+        pe = torch.zeros(1, 2 * most - 1, d)
+        pe[0, :, 0::2], pe[0, :, 1::2] = torch.sin(far * f), torch.cos(far * f)
+        self.register_buffer("pe", pe)
+
+    def forward(self, x):
+        b, t, d = x.shape
+        n = d // self.h
+        q = self.q(x).view(b, t, self.h, n)
+        k, v = (y.view(b, t, self.h, n).transpose(1, 2) for y in (self.k(x), self.v(x)))
+        p = self.p(self.pe[:, self.most - t : self.most + t - 1])
+        p = p.view(1, -1, self.h, n).transpose(1, 2)
+        near = (q + self.u).transpose(1, 2) @ k.transpose(-2, -1)
+        far = (q + self.w).transpose(1, 2) @ p.transpose(-2, -1)
+        far = torch.cat([torch.zeros(b, self.h, t, 1), far], -1)
+        far = far.view(b, self.h, -1, t)[:, :, 1:].view(b, self.h, t, 2 * t - 1)[:, :, :, :t]
+        i = torch.div(torch.arange(t), self.chunk, rounding_mode="trunc")
+        diff = i.unsqueeze(1) - i.unsqueeze(0)
+        hidden = ~torch.logical_and(torch.le(diff, self.left), torch.ge(diff, 0))
+        a = ((near + far) / math.sqrt(n)).masked_fill(hidden, -10000.0)
+        a = torch.softmax(a, -1).masked_fill(hidden, 0.0)
+        return self.o((a @ v).transpose(1, 2).reshape(b, t, d))
+
+
+class ConformerDistances(nn.Module):
+    def __init__(self, d=16, mels=20, c=4):
+        super().__init__()
+        self.c1, self.c2 = nn.Conv2d(1, c, 3, 2), nn.Conv2d(c, c, 3, 2, groups=c)
+        self.proj = nn.Linear(c * 6, d)
+        self.block = Block(d, "where")
+        self.block.att = Distances(d)
+
+    def forward(self, x):
+        x = F.relu(self.c1(F.pad(x.unsqueeze(1), (2, 1, 2, 1))))
+        x = F.relu(self.c2(F.pad(x, (2, 1, 2, 1))))
+        b, c, t, f = x.shape
+        return self.block(self.proj(x.transpose(1, 2).reshape(b, t, c * f)))
+
+
+class MaskMadeBeforehand(nn.Module):
+    """A mask of all lengths is kept, and cut; values of distances beside those of frames."""
+    def __init__(self, d=16, most=256, left=5):
+        super().__init__()
+        self.qkv, self.r = nn.Linear(d, 3 * d), nn.Embedding(2 * left + 1, d)
+        i = torch.arange(most)
+        diff = i[:, None] - i[None, :]
+        self.register_buffer("seen", ((diff >= 0) & (diff <= left)).view(1, most, most))
+        self.left = left
+
+    def forward(self, x):
+        b, t, d = x.shape
+        q, k, v = self.qkv(x).split(d, 2)
+        s = (q @ k.transpose(1, 2) * 0.25).masked_fill(self.seen[:, :t, :t] == 0, float("-inf"))
+        a = torch.softmax(s, -1)
+        i = torch.arange(t)
+        r = self.r((i[:, None] - i[None, :]).clamp(-self.left, self.left) + self.left)
+        return a @ v + torch.einsum("bij,ijd->bid", a, r)
+
+
+class Wavenet(nn.Module):
+    """Gated dilated convolutions without padding; what is skipped is cut to the last frames."""
+    def __init__(self, c=8, layers=4):
+        super().__init__()
+        self.i, self.o = nn.Conv1d(1, c, 1), nn.Conv1d(c, 4, 1)
+        self.d = nn.ModuleList([nn.Conv1d(c, 2 * c, 2, dilation=2 ** i) for i in range(layers)])
+        self.r, self.s = (nn.ModuleList([nn.Conv1d(c, c, 1) for _ in range(layers)]) for _ in range(2))
+
+    def forward(self, x):
+        x, skips = self.i(x), []
+        for d, r, s in zip(self.d, self.r, self.s):
+            a, b = d(x).chunk(2, 1)
+            z = torch.tanh(a) * torch.sigmoid(b)
+            skips.append(s(z))
+            x = r(z) + x[:, :, -z.size(2):]
+        return self.o(F.relu(sum(y[:, :, -x.size(2):] for y in skips)))
+
+
 class Norms(nn.Module):
     def __init__(self):
         super().__init__(); self.g = nn.GroupNorm(1, 8); self.c = nn.Conv2d(2, 8, (3, 3), padding=(1, 1)); self.ct = nn.ConvTranspose2d(8, 2, (3, 4), stride=(1, 2), padding=(1, 1)); self.p = nn.PReLU(8)
@@ -303,6 +389,9 @@ MODELS = {
     "transformer_chunks": (TEnc, "TransformerEncoderLayer whose mask lets a frame see its chunk and the one before", "mel", lambda n: (1, n, 16), 1, (12, 21), 4),
     "attention_clamped": (WeNet, "attention under a mask made of clamped chunk limits, again behind the softmax", "mel", lambda n: (1, n, 16), 1, (12, 21), 4),
     "attention_rotary": (Rope, "banded attention with rotary positions and a linear bias", "mel", lambda n: (1, n, 16), 1, (12, 21), 4),
+    "conformer_distances": (ConformerDistances, "conformer, one block: relative positions from a table, chunks counted in floats", "mel", lambda n: (1, n, 20), 1, (64, 97), 8),
+    "attention_tables": (MaskMadeBeforehand, "attention under a mask that was made beforehand, to values of distances too", "mel", lambda n: (1, n, 16), 1, (12, 21), 4),
+    "wavenet": (Wavenet, "gated dilated convolutions without padding, what is skipped cut to the last frames", "audio", lambda n: (1, 1, n), 2, (40, 65), 4),
     "crn_2d": (Norms, "convolutions over time and frequency, layer norm, pooling and upsampling over frequency", "spectrum", lambda n: (1, 2, n, 8), 2, (12, 19), 4),
 }
 

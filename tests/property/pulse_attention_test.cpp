@@ -139,6 +139,83 @@ TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {
   expect_refused(attention(mean), 4, "y", "Attention");
 }
 
+// Chunks as exporters count them: in floats, cut towards zero, and spread over both axes.
+TEST(PulseCases, AttentionUnderMasksAsExportersWriteThem) {
+  const std::string truncated =
+      "  f = tract_core_cast(n, to = 'f32') / 3.0;\n"
+      "  c = tract_core_cast(select(f < 0.0, ceil(f), floor(f)), to = 'i64');\n"
+      "  apart = unsqueeze(c, axes = [0, 2]) - unsqueeze(c, axes = [0, 1]);\n"
+      "  m = select(and(le(apart, 1), ge(apart, 0)), scores, -infinity);\n";
+  expect_attends(attention(truncated), {{3, 6}, 1, 1, 0, "S"});
+  const std::string spread =
+      "  a = tile(reshape(n, shape = [-1, 1]), repeats = [1, S]) / 2;\n"
+      "  b = tile(reshape(n, shape = [1, -1]), repeats = [S, 1]) / 2;\n"
+      "  m = select(unsqueeze(not((b > a) || (b < a - 1)), axes = [0]), scores, -infinity);\n";
+  expect_attends(attention(spread), {{2, 4}, 1, 1, 0, "S"});
+  // What the first frames are compared with does not matter to those that follow.
+  const std::string early =
+      "  m = select((row < 5 || row - column < 3) && column <= row, scores, -infinity);\n";
+  expect_attends(attention(early), {{1, 4}, 1, 1, 0, "S"});
+  std::string weighed = attention(
+      "  apart = tract_core_cast(row - column, to = 'f32');\n"
+      "  m = scores * select((apart >= 0.0) && (apart < 4.0), pow(0.9, apart), 0.0);\n");
+  weighed.replace(weighed.find("softmax(m, axes = [2])"), 22, "m");
+  expect_attends(weighed, {{1, 4}, 1, 1, 0, "S"});
+}
+
+/// Rows of numbers as text, with that number at each place.
+template <typename Number>
+std::string square_table(int size, const Number& number) {
+  std::string out = "[[";
+  for (int i = 0; i < size; ++i) {
+    out += i == 0 ? "[" : ", [";
+    for (int j = 0; j < size; ++j) out += str_cat(j == 0 ? "" : ", ", number(i, j));
+    out += "]";
+  }
+  return out + "]]";
+}
+
+TEST(PulseCases, AttentionUnderAMaskThatWasMadeBeforehand) {
+  const auto cut = [](const std::string& table, int from) {
+    return attention(
+        str_cat("  all = ", table, ";\n  some = slice(all, axes = [1], begin = [", from,
+                "], end = [S + ", from, "]);\n  hides = slice(some, axes = [2], begin = [", from,
+                "], end = [S + ", from, "]);\n  m = select(hides != 0.0, scores, -infinity);\n"));
+  };
+  const std::string band =
+      square_table(48, [](int i, int j) { return i >= j && i - j <= 3 ? "1.0" : "0.0"; });
+  expect_attends(cut(band, 0), {{1, 4}, 1, 1, 0, "S"});
+  const std::string chunked = square_table(
+      48, [](int i, int j) { return i / 4 == j / 4 || i / 4 == j / 4 + 1 ? "1.0" : "0.0"; });
+  expect_attends(cut(chunked, 0), {{4, 8}, 1, 1, 0, "S"});
+  expect_attends(cut(chunked, 0), {{2}, 1, 1, 2, "S"});
+  expect_attends(cut(chunked, 1), {{4}, 1, 1, 1, "S"});
+  // As many keys are kept as the table has rows.
+  const std::string causal = square_table(48, [](int i, int j) { return i >= j ? "1.0" : "0.0"; });
+  expect_refused(with_infinity(cut(causal, 0)), 4, "y", "without end");
+  std::string bounded = cut(causal, 0);
+  bounded.insert(bounded.find("graph network"), "extension tract_assert S <= 48;\n");
+  expect_attends(bounded, {{1, 4}, 1, 1, 0, "S"});
+  const std::string irregular =
+      square_table(48, [](int i, int j) { return i >= j && i * j % 7 != 3 ? "1.0" : "0.0"; });
+  expect_refused(with_infinity(cut(irregular, 0)), 4, "y", "Attention");
+}
+
+// Values that depend on both positions, as those of relative positions do.
+TEST(PulseCases, AttentionToValuesOfDistances) {
+  std::string text = attention(
+      "  apart = row - column;\n  m = select((apart >= 0) && (apart <= 3), scores, -infinity);\n");
+  const std::string product = "  y = matmul(softmax(m, axes = [2]), v);\n";
+  text.replace(
+      text.find(product), product.size(),
+      "  w = softmax(m, axes = [2]);\n"
+      "  near = tract_core_cast(min(max(apart, -2), 2), to = 'f32');\n"
+      "  r = unsqueeze(squeeze(near, axes = [0]), axes = [2]) * [[[0.3, -0.2, 0.5, 0.1]]];\n"
+      "  y = matmul(w, v) + tract_core_einsum([w, r], expr = 'bij,ijd->bid', acc = 'f32', "
+      "output = '');\n");
+  expect_attends(text, {{1, 4}, 1, 1, 0, "S"});
+}
+
 // No softmax takes away what keys that do not exist give.
 TEST(PulseCases, SumsOverABandOfFrames62) {
   const auto banded = [](const std::string& apart, int axis) {
@@ -181,14 +258,17 @@ TEST(PulseCases, CausalAttentionTellsWhichAssertionItNeeds) {
 
 /// Attention of x [1, S, 4] to itself, by positions too: `table` makes `t`, a row of 4 numbers for each
 /// distance from 1 - S to S - 1.
-std::string relative(const std::string& table, const std::string& seen) {
+std::string relative(const std::string& table, const std::string& seen,
+                     const std::string& padded = "pad(far, padding = [(0, 0), (0, 0), (1, 0)])") {
   return document(
       "1, S, 4", table +
                      "  p = matmul(t, [[[0.1, -0.2, 0.3, 0.25], [0.4, 0.1, -0.3, 0.2], [-0.1, 0.2, "
                      "0.15, 0.3], [0.3, -0.3, 0.1, 0.05]]]);\n"
                      "  q = x * 0.7;\n  content = matmul(q, x, transposeB = true);\n"
                      "  far = matmul(q + 0.1, p, transposeB = true);\n"
-                     "  padded = pad(far, padding = [(0, 0), (0, 0), (1, 0)]);\n"
+                     "  padded = " +
+                     padded +
+                     ";\n"
                      "  viewed = reshape(padded, shape = [1, 2 * S, S]);\n"
                      "  cut = slice(viewed, axes = [1], begin = [1], end = [2 * S]);\n"
                      "  back = reshape(cut, shape = [1, S, 2 * S - 1]);\n"
@@ -214,6 +294,9 @@ TEST(PulseCases, RelativePositionsThatAreCounted) {
   expect_attends(relative(counted, kWithinChunks), {{3, 6}, 1, 1, 0, "S"});
   expect_attends(relative(counted, kWithinChunks), {{1}, 1, 1, 2, "S"});
   expect_attends(relative(counted, kBand), {{1, 4}, 1, 1, 2, "S"});
+  expect_attends(
+      relative(counted, kBand, "concat([tile([[[0.5]]], repeats = [1, S, 1]), far], axis = 2)"),
+      {{1, 4}, 1, 1, 2, "S"});
 }
 
 TEST(PulseCases, RelativePositionsFromATable) {
