@@ -309,7 +309,8 @@ void Drawing::body(int id) {
   if (body == nullptr || args_.folded) return;
   std::vector<int> scope = scope_;
   scope.push_back(id);
-  const std::string left = prefix_ + wires() + " [loop] ";
+  const bool model = graph_.node(id).op->name() == "SubmodelOp";
+  const std::string left = prefix_ + wires() + (model ? " [submodel] " : " [loop] ");
   const std::vector<std::string> rest = std::move(canvas_.margin);
   canvas_.margin.clear();
   Drawing(*body, std::move(scope), Notes::of(notes_, id).body, left, &canvas_).draw();

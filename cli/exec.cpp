@@ -82,39 +82,63 @@ Result<std::vector<Tensor>> outputs_of(const Session& session) {
   return out;
 }
 
-Result<std::optional<std::vector<Tensor>>> folded_outputs(const Graph& bound,
-                                                          std::span<const Tensor> inputs) {
+namespace {
+
+/// Inputs of so few whole numbers hold sizes rather than data.
+constexpr int64_t kMostSizes = 16;
+
+bool has_open_output(const Graph& graph) {
   std::vector<std::string> open;
-  for (const OutletId& output : bound.outputs) {
-    for (const Dim& extent : bound.fact(output).shape) extent.collect_symbols(&open);
+  for (const OutletId& output : graph.outputs) {
+    for (const Dim& extent : graph.fact(output).shape) extent.collect_symbols(&open);
   }
+  return !open.empty();
+}
+
+/// The graph with some inputs as constants, simplified; `rest` gets the values of the others.
+Result<Graph> with_values(const Graph& bound, std::span<const Tensor> values, bool sizes_only,
+                          std::vector<Tensor>* rest) {
+  Graph graph = bound;
+  graph.inputs.clear();
+  rest->clear();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const bool size = !is_float(values[i].dtype()) && values[i].volume() <= kMostSizes;
+    if (sizes_only && !size) {
+      graph.inputs.push_back(bound.inputs[i]);
+      rest->push_back(values[i]);
+      continue;
+    }
+    Node& node = graph.nodes[static_cast<size_t>(bound.inputs[i].node)];
+    const auto value = std::make_shared<const Tensor>(values[i]);
+    node.op = std::make_shared<Const>(value);
+    node.outputs[0] = Fact::of_tensor(value);
+  }
+  return declutter(graph);
+}
+
+}  // namespace
+
+Result<std::optional<std::vector<Tensor>>> value_shaped_outputs(const Graph& bound,
+                                                                std::span<const Tensor> inputs,
+                                                                bool optimize) {
   for (const OutletId& input : bound.inputs) {
     for (const Dim& extent : bound.fact(input).shape) {
       if (!extent.is_const()) return std::optional<std::vector<Tensor>>();
     }
   }
-  if (open.empty() || inputs.size() != bound.inputs.size()) {
+  if (!has_open_output(bound) || inputs.size() != bound.inputs.size()) {
     return std::optional<std::vector<Tensor>>();
   }
-  Graph graph = bound;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    Node& node = graph.nodes[static_cast<size_t>(bound.inputs[i].node)];
-    const auto value = std::make_shared<const Tensor>(inputs[i]);
-    node.op = std::make_shared<Const>(value);
-    node.outputs[0] = Fact::of_tensor(value);
+  for (const bool sizes_only : {true, false}) {
+    std::vector<Tensor> rest;
+    RILL_ASSIGN(const Graph graph, with_values(bound, inputs, sizes_only, &rest));
+    if (has_open_output(graph)) continue;
+    RILL_ASSIGN(const Ready ready, make_ready(graph, {}, optimize));
+    RILL_ASSIGN(std::vector<Tensor> out, run_once(ready.session.get(), rest));
+    return std::optional<std::vector<Tensor>>(std::move(out));
   }
-  graph.inputs.clear();
-  RILL_ASSIGN(const Graph folded, declutter(graph));
-  std::vector<Tensor> out;
-  for (size_t i = 0; i < folded.outputs.size(); ++i) {
-    const Fact& fact = folded.fact(folded.outputs[i]);
-    if (!fact.konst) {
-      return fail(Code::kUnsupported, "output ", folded.output_names[i], " ", fact,
-                  ": its extents depend on values, and it is no constant once these are known");
-    }
-    out.push_back(*fact.konst);
-  }
-  return std::optional<std::vector<Tensor>>(std::move(out));
+  return fail(Code::kUnsupported,
+              "extents of outputs depend on values, and are open once these are known");
 }
 
 Result<std::vector<Tensor>> run_once(Session* session, std::span<const Tensor> inputs) {

@@ -27,11 +27,12 @@ Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool opti
 Status feed(Session* session, std::span<const Tensor> values);
 /// Copy the outputs out.
 Result<std::vector<Tensor>> outputs_of(const Session& session);
-/// Compute the outputs of a bound graph by folding, its inputs constants: for graphs some of whose
-/// extents only the values of the inputs decide. Nothing if it has no such extents.
-/// Errors: kUnsupported if an output does not fold.
-Result<std::optional<std::vector<Tensor>>> folded_outputs(const Graph& bound,
-                                                          std::span<const Tensor> inputs);
+/// Run a bound graph some of whose extents only the values of the inputs decide: with small inputs
+/// of whole numbers as constants, or else all inputs. Nothing if it has no such extents.
+/// Errors: kUnsupported if extents stay open.
+Result<std::optional<std::vector<Tensor>>> value_shaped_outputs(const Graph& bound,
+                                                                std::span<const Tensor> inputs,
+                                                                bool optimize);
 /// Run a whole graph once.
 Result<std::vector<Tensor>> run_once(Session* session, std::span<const Tensor> inputs);
 

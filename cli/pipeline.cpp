@@ -304,8 +304,23 @@ Status Pipeline::run() {
 
 }  // namespace
 
+namespace {
+
+/// Whether the model is shown or written as the file has it, and nothing looks into its parts.
+bool shown_as_it_is(const Args& args) {
+  const bool changed = args.optimize || !args.pulse.empty() || !args.transforms.empty() ||
+                       !args.set.empty() || !args.inner_graph.empty();
+  const bool measured = args.profile || !args.profile_html.empty() || !args.profile_trace.empty() ||
+                        args.cost || args.summary || args.json || args.audit_json || args.mm ||
+                        !args.assert_cost.empty() || args.tmp_mem_usage || !args.run_set.empty();
+  return args.command == Command::kDump && !changed && !measured;
+}
+
+}  // namespace
+
 nnef::LoadOptions load_options(const Args& args, const Log& log) {
   nnef::LoadOptions options;
+  options.keep_submodels = shown_as_it_is(args);
   options.tract_core = !args.no_tract_core;
   options.tract_names = log.tract();
   options.warn = warn_to;

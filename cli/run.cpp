@@ -86,11 +86,11 @@ Status Runner::one_turn(size_t turn) {
   log_.info(str_cat("Turn ", turn, ": ", bindings_text(inputs.bindings)));
   if (!ready_.session || inputs.bindings != ready_for_) {
     RILL_ASSIGN(Graph bound, bind_symbols(graph_, inputs.bindings));
-    RILL_ASSIGN(auto folded, folded_outputs(bound, inputs.values));
-    if (folded) {
+    RILL_ASSIGN(auto found, value_shaped_outputs(bound, inputs.values, optimizes(args_)));
+    if (found) {
       ready_ = {};
       ready_.graph = std::move(bound);
-      turns_.push_back(std::move(*folded));
+      turns_.push_back(std::move(*found));
       return {};
     }
   }

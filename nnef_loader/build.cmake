@@ -7,6 +7,7 @@ rill_library(rill_nnef SMALL
     build/load.cpp
     build/names.cpp
     build/nested.cpp
+    build/submodel.cpp
     build/node_writer.cpp
     build/op_index.cpp
     build/patch.cpp

@@ -29,6 +29,7 @@ target_sources(rill_ops PRIVATE
   array/extend_stream.cpp
   array/groups.cpp
   array/indices.cpp
+  array/nearest_upsample.cpp
   array/slice_narrow.cpp
   array/symbolic.cpp
   math/dims.cpp
@@ -50,6 +51,7 @@ if(RILL_TESTS)
     array/gather_test.cpp
     array/pad_test.cpp
     array/range_test.cpp
+    array/nearest_upsample_test.cpp
     array/reshape_test.cpp
     array/slice_test.cpp
     math/any_input_test.cpp

@@ -5,6 +5,7 @@
 
 #include "nnef_loader/build/call.h"
 #include "nnef_loader/build/load_entries.h"
+#include "nnef_loader/build/submodel.h"
 #include "nnef_loader/syntax/json.h"
 
 namespace rill::nnef {
@@ -105,6 +106,19 @@ Result<Value> inlined(CallCtx& ctx, const Graph& nested, const std::vector<Outle
   return Value::of_wires(outs);
 }
 
+/// As one node, called by the label.
+Result<Value> kept(CallCtx& ctx, Graph nested, std::string label, std::vector<OutletId> wires) {
+  Graph& graph = ctx.graph();
+  for (const std::string& symbol : nested.scope.symbols()) graph.scope.declare(symbol);
+  auto op = std::make_shared<Submodel>();
+  op->model = std::make_shared<const Graph>(std::move(nested));
+  op->label = std::move(label);
+  const std::string name = graph.unique_name(op->label);
+  RILL_ASSIGN(const auto outs, graph.add(name, std::move(op), std::move(wires), ctx.line()));
+  RILL_TRY(ctx.builder().audit(ctx.scope().target));
+  return Value::of_wires(outs);
+}
+
 /// A nested model is read as its nodes; its states are then states of the model around it.
 Result<Value> load_submodel(LoadCtx& base) {
   auto& ctx = static_cast<CallCtx&>(base);
@@ -130,7 +144,8 @@ Result<Value> load_submodel(LoadCtx& base) {
              loaded->inputs.size(), " inputs, found ", wires.size());
   std::vector<Fact> facts;
   for (const OutletId& wire : wires) facts.push_back(ctx.fact(wire).without_value());
-  RILL_ASSIGN(const Graph nested, fitted(std::move(loaded).value(), ctx.graph(), facts));
+  RILL_ASSIGN(Graph nested, fitted(std::move(loaded).value(), ctx.graph(), facts));
+  if (options.keep_submodels) return kept(ctx, std::move(nested), label, wires);
   return inlined(ctx, nested, wires);
 }
 

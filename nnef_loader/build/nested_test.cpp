@@ -45,6 +45,26 @@ TEST(Submodel, OfAnArchiveIsFoundByItsLabel) {
   }
 }
 
+TEST(Submodel, IsKeptWhereThatIsAskedForAndWrittenAsAFolder) {
+  LoadOptions options;
+  options.keep_submodels = true;
+  const Graph g = loaded(load_text(kOuter, folder(), options));
+  ASSERT_EQ(node_list(g), "x:Source part:SubmodelOp");
+  EXPECT_EQ(g.fact(g.outputs[1]).to_string(), "S,3,F32");
+  const std::string path = testing::TempDir() + "rill_kept_submodel.tar";
+  ASSERT_TRUE(save(g, path, Container::kTar).ok());
+  auto entries = read_archive(path);
+  ASSERT_TRUE(entries.ok());
+  std::vector<std::string> names;
+  for (const Entry& entry : *entries) names.push_back(entry.name);
+  EXPECT_EQ(join(names, " "), "graph.nnef part/graph.nnef");
+  const auto again = load(path, ops());
+  ASSERT_TRUE(again.ok()) << again.error().to_string();
+  EXPECT_EQ(again->fact(again->outputs[1]).to_string(), "S,3,F32");
+  EXPECT_EQ(again->fact(again->node(again->outputs[0].node).inputs[1]).konst->values<float>()[2],
+            3.0F);
+}
+
 TEST(Submodel, ErrorsNameTheModelAndWhatDoesNotFit) {
   expect_error(load_text(kOuter), {"graph.nnef:6", "No model \"part\"", "part.nnef.tgz"});
   std::vector<Entry> broken = {file("part/graph.nnef", "version 1.0;\ngraph x( -> ")};

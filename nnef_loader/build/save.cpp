@@ -66,6 +66,26 @@ Result<std::string> document_text(const Graph& graph, SavedDocument* document) {
   return text;
 }
 
+/// The files of a model, and in folders of their own those of the models in it.
+Status add_entries(const Graph& graph, const std::string& folder, const SaveOptions& options,
+                   std::vector<Entry>* entries) {
+  SavedDocument document(options);
+  RILL_ASSIGN(const std::string text, document_text(graph, &document));
+  entries->push_back(text_entry(str_cat(folder, "graph.nnef"), text));
+  if (!document.quant.empty()) {
+    entries->push_back(text_entry(str_cat(folder, "graph.quant"), print_quant(document.quant)));
+  }
+  for (const auto& [label, tensor] : document.tensors) {
+    auto bytes = write_tensor(*tensor);
+    if (!bytes.ok()) return std::move(bytes).take_status().in_node(label, "");
+    entries->push_back({str_cat(folder, label, ".dat"), std::move(bytes).value()});
+  }
+  for (const auto& [label, model] : document.models) {
+    RILL_TRY(add_entries(*model, str_cat(folder, label, "/"), options, entries));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string extensions_text(const Graph& graph, SavedDocument* document) {
@@ -136,18 +156,8 @@ Result<std::string> graph_text(const Graph& graph, const SaveOptions& options) {
 
 Status save(const Graph& graph, const std::string& path, Container container,
             const SaveOptions& options) {
-  SavedDocument document(options);
-  RILL_ASSIGN(const std::string text, document_text(graph, &document));
   std::vector<Entry> entries;
-  entries.push_back(text_entry("graph.nnef", text));
-  if (!document.quant.empty()) {
-    entries.push_back(text_entry("graph.quant", print_quant(document.quant)));
-  }
-  for (const auto& [label, tensor] : document.tensors) {
-    auto bytes = write_tensor(*tensor);
-    if (!bytes.ok()) return std::move(bytes).take_status().in_node(label, "");
-    entries.push_back({str_cat(label, ".dat"), std::move(bytes).value()});
-  }
+  RILL_TRY(add_entries(graph, "", options, &entries));
   return write_archive(path, container, entries);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,7 +33,8 @@ struct SavedDocument {
   std::set<std::string> symbols;  ///< mentioned by what was written
   std::map<std::string, std::string> fragments;
   std::map<const Graph*, SavedBody> bodies;
-  std::map<std::string, TensorPtr> tensors;  ///< by label
+  std::map<std::string, TensorPtr> tensors;                    ///< by label
+  std::map<std::string, std::shared_ptr<const Graph>> models;  ///< by label
   NameTable labels;
   QuantInfo quant;
   int depth = 0;
@@ -107,6 +109,10 @@ class NodeWriter final : public SaveCtx {
   Result<std::string> body_input(const Graph& body, size_t index) override;
   Result<std::string> body_output(const Graph& body, size_t index) override;
 
+  /// Write a model as part of the archive.
+  void keep_model(const std::string& label, std::shared_ptr<const Graph> model) {
+    body_.document().models[label] = std::move(model);
+  }
   bool assigned(size_t output) const { return assigned_[output] != 0; }
 
  private:

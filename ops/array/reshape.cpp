@@ -9,6 +9,7 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/array/nearest_upsample.h"
 #include "ops/array/groups.h"
 #include "ops/math/elements.h"
 
@@ -351,6 +352,8 @@ Status undo_around(Rewrite& rewrite) {
 }
 
 }  // namespace
+
+Status Reshape::fuse(Rewrite& rewrite) const { return fuse_upsample(*this, rewrite); }
 
 Status Reshape::declutter(Rewrite& rewrite) const {
   const Fact& in = rewrite.in(0);

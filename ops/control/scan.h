@@ -43,8 +43,10 @@ struct Scan final : OpBase<Scan> {
   /// Iterations of the stream after which no more run, so that last outputs stay; without end if it
   /// is 0. May mention the stream symbol.
   Dim limit = 0;
+  /// The operator whose loop this is, for dumps.
+  std::string called = "Scan";
 
-  std::string_view name() const override { return "Scan"; }
+  std::string_view name() const override { return called; }
   void fields(FieldVisitor& visitor) override;
   std::string attributes() const override;
   OpPtr with_symbol(std::string_view symbol, const Dim& by) const override;

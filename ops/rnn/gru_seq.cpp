@@ -5,7 +5,6 @@
 #include <array>
 
 #include "ops/array/common.h"
-#include "ops/array/slice.h"
 #include "ops/control/scan.h"
 #include "ops/math/wiring.h"
 #include "ops/nn/einsum.h"
@@ -15,29 +14,29 @@ namespace {
 
 using Kind = Scan::Input::Kind;
 
-/// The cell: x [B, 1, 3H] with gates z, r, h, filters [3H, H], bias [1, 1, 3H], state [B, 1, H].
+/// The gates as `r`, `w` and `b` hold them, one below the other.
+enum Gate : int64_t { kZ, kR, kN, kGates };
+
+/// The cell, as `recognise.h` tells it: per gate what the input gives [B, 1, H] and a filter [H, H],
+/// the bias [1, 1, H] of the new value's product, and the state [B, 1, H].
 class Cell {
  public:
-  Cell(Dim batch, int64_t hidden) : hidden_(hidden) {
-    x_ = source("x", {batch, Dim(1), Dim(3 * hidden)});
-    filters_ = source("r", {Dim(3 * hidden), Dim(hidden)});
-    bias_ = source("b", {Dim(1), Dim(1), Dim(3 * hidden)});
+  Cell(const Dim& batch, int64_t hidden) {
+    for (OutletId& x : x_) x = source("x", {batch, Dim(1), Dim(hidden)});
+    for (OutletId& filter : filters_) filter = source("r", {Dim(hidden), Dim(hidden)});
+    bias_ = source("b", {Dim(1), Dim(1), Dim(hidden)});
     h_ = source("h", {batch, Dim(1), Dim(hidden)});
   }
 
   Result<Graph> build() && {
-    auto product = std::make_shared<EinSum>();
-    product->expr = "bth,gh->btg";
-    OutletId r = node(product, {h_, filters_});
-    r = binary(BinaryKind::kAdd, r, bias_);
-    const auto sigmoid_of = [&](int64_t gate) {
-      return unary(UnaryKind::kSigmoid, binary(BinaryKind::kAdd, part(x_, gate), part(r, gate)));
-    };
-    const OutletId z = sigmoid_of(0);
-    const OutletId reset = binary(BinaryKind::kMul, sigmoid_of(1), part(r, 2));
-    const OutletId n = unary(UnaryKind::kTanh, binary(BinaryKind::kAdd, part(x_, 2), reset));
-    const OutletId moved = binary(BinaryKind::kMul, z, binary(BinaryKind::kSub, h_, n));
-    const OutletId next = binary(BinaryKind::kAdd, n, moved);
+    const OutletId r = unary(UnaryKind::kSigmoid, sum(x_[kR], product(kR)));
+    const OutletId z = unary(UnaryKind::kSigmoid, sum(x_[kZ], product(kZ)));
+    const OutletId past = binary(BinaryKind::kMul, r, sum(product(kN), bias_));
+    const OutletId n = unary(UnaryKind::kTanh, sum(x_[kN], past));
+    RILL_ASSIGN(Tensor whole, Tensor::scalar(1.0F).reshaped({1, 1, 1}));
+    const OutletId one = graph_.add_const("one", std::make_shared<const Tensor>(std::move(whole)));
+    const OutletId fresh = binary(BinaryKind::kMul, binary(BinaryKind::kSub, one, z), n);
+    const OutletId next = sum(fresh, binary(BinaryKind::kMul, z, h_));
     RILL_TRY(std::move(status_));
     graph_.add_output("h_next", next);
     return std::move(graph_);
@@ -45,7 +44,7 @@ class Cell {
 
  private:
   OutletId source(std::string_view name, std::vector<Dim> shape) {
-    return graph_.add_source(name, Fact::of(DType::kF32, std::move(shape)));
+    return graph_.add_source(graph_.unique_name(name), Fact::of(DType::kF32, std::move(shape)));
   }
   OutletId node(OpPtr op, std::vector<OutletId> inputs) {
     if (!status_.ok()) return {};
@@ -59,24 +58,35 @@ class Cell {
   OutletId binary(BinaryKind kind, OutletId a, OutletId b) {
     return node(std::make_shared<Binary>(kind), {a, b});
   }
-  OutletId part(OutletId x, int64_t gate) {
-    return node(std::make_shared<Slice>(2, Dim(gate * hidden_), Dim((gate + 1) * hidden_)), {x});
+  OutletId sum(OutletId a, OutletId b) { return binary(BinaryKind::kAdd, a, b); }
+  OutletId product(Gate gate) {
+    auto op = std::make_shared<EinSum>();
+    op->expr = "bth,gh->btg";
+    return node(std::move(op), {h_, filters_[gate]});
   }
 
   Graph graph_;
   Status status_;
-  int64_t hidden_;
-  OutletId x_;
-  OutletId filters_;
+  std::array<OutletId, kGates> x_;
+  std::array<OutletId, kGates> filters_;
   OutletId bias_;
   OutletId h_;
 };
 
-/// Half of the biases, of the input's products or of the state's, as [1, 1, 3H].
-OutletId half_of_biases(Wiring& w, OutletId biases, int64_t half, int64_t hidden) {
-  const int last = w.rank(biases) - 1;
-  const OutletId part = w.slice(biases, last, Dim(3 * hidden * half), Dim(3 * hidden * (half + 1)));
-  return w.reshape(part, {Dim(1), Dim(1), Dim(3 * hidden)});
+/// The biases of one gate, of the input's products or of the state's, as [1, 1, H].
+OutletId biases_of(Wiring& w, OutletId biases, int64_t half, int64_t gate, int64_t hidden) {
+  const int64_t begin = (half * kGates + gate) * hidden;
+  const OutletId part = w.slice(biases, w.rank(biases) - 1, Dim(begin), Dim(begin + hidden));
+  return w.reshape(part, {Dim(1), Dim(1), Dim(hidden)});
+}
+
+/// What the input gives a gate, with the biases that do not wait for the state.
+OutletId input_of(Wiring& w, OutletId x, OutletId biases, int64_t gate, int64_t hidden,
+                  bool projected) {
+  OutletId own = w.slice(x, 2, Dim(gate * hidden), Dim((gate + 1) * hidden));
+  if (!w.ok() || !biases.valid()) return own;
+  if (!projected) own = w.plus(own, biases_of(w, biases, 0, gate, hidden));
+  return gate == kN ? own : w.plus(own, biases_of(w, biases, 1, gate, hidden));
 }
 
 Result<Value> load(LoadCtx& ctx) {
@@ -93,32 +103,43 @@ Result<Value> load(LoadCtx& ctx) {
   const OutletId first = w.arg("initial_h");
   if (!w.ok()) return w.take_status();
   RILL_CHECK(w.rank(x) == 3, "x ", w.fact(x), ": expected [batch, frames, features]");
+  RILL_CHECK(w.rank(filters) == 2, "r ", w.fact(filters), ": expected [3 * hidden, hidden]");
   const Dim batch = w.fact(x).dim(0);
-  OutletId bias;
+  OutletId biases;
   if (has_bias) {
-    const OutletId biases = w.arg("b");
+    biases = w.arg("b");
     if (!w.ok()) return w.take_status();
-    RILL_CHECK(w.rank(biases) >= 1 && w.fact(biases).shape.back() == Dim(6 * hidden), "b ",
-               w.fact(biases), ": expected ", 6 * hidden, " values");
-    bias = half_of_biases(w, biases, 1, hidden);
-    if (!projected) x = w.einsum("btk,gk->btg", {x, w.arg("w")});
-    if (!projected) x = w.plus(x, half_of_biases(w, biases, 0, hidden));
-  } else {
-    RILL_ASSIGN(Tensor zeros, Tensor::zeros(DType::kF32, {1, 1, 3 * hidden}));
-    bias = w.konst(std::move(zeros));
-    if (!projected) x = w.einsum("btk,gk->btg", {x, w.arg("w")});
+    RILL_CHECK(w.rank(biases) >= 1 && w.fact(biases).shape.back() == Dim(2 * kGates * hidden), "b ",
+               w.fact(biases), ": expected ", 2 * kGates * hidden, " values");
   }
-  const OutletId h = w.reshape(first, {batch, Dim(1), Dim(hidden)});
+  if (!projected) x = w.einsum("btk,gk->btg", {x, w.arg("w")});
+  std::vector<OutletId> inputs;
+  for (int64_t gate = kZ; gate < kGates; ++gate) {
+    inputs.push_back(input_of(w, x, biases, gate, hidden, projected));
+  }
+  for (int64_t gate = kZ; gate < kGates; ++gate) {
+    inputs.push_back(w.slice(filters, 0, Dim(gate * hidden), Dim((gate + 1) * hidden)));
+  }
+  if (has_bias) {
+    inputs.push_back(biases_of(w, biases, 1, kN, hidden));
+  } else {
+    RILL_ASSIGN(Tensor zeros, Tensor::zeros(DType::kF32, {1, 1, hidden}));
+    inputs.push_back(w.konst(std::move(zeros)));
+  }
+  inputs.push_back(w.reshape(first, {batch, Dim(1), Dim(hidden)}));
   if (!w.ok()) return w.take_status();
   Scan scan;
   RILL_ASSIGN(Graph body, Cell(batch, hidden).build());
+  scan.called = "GruSeq";
   scan.body = std::make_shared<const Graph>(std::move(body));
-  scan.inputs = {{Kind::kScan, 1, chunk}, {}, {}, {Kind::kState, 0, 1}};
+  scan.inputs.assign(kGates, {Kind::kScan, 1, chunk});
+  scan.inputs.resize(2 * kGates + 1);
+  scan.inputs.push_back({Kind::kState, 0, 1});
   scan.outputs = {{0, false, 1, chunk}, {0, true, 1, 1}};
   scan.state_results = {0};
   RILL_ASSIGN(scan.reset_every_turn, ctx.boolean("reset_every_turn"));
   RILL_ASSIGN(std::vector<OutletId> outs,
-              ctx.add(std::make_shared<Scan>(std::move(scan)), {x, filters, bias, h}));
+              ctx.add(std::make_shared<Scan>(std::move(scan)), std::move(inputs)));
   if (!emit) outs[0] = w.slice(outs[0], 1, Dim(0), Dim(0));
   return w.done(outs);
 }

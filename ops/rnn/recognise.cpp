@@ -299,6 +299,7 @@ Status fuse_recurrent(const Scan& scan, Rewrite& rewrite) {
   op->backward = first.chunk < 0;
   op->has_bias = match.bias >= 0;
   op->skip = scan.skip;
+  op->called = scan.called;
   op->reset_every_turn = scan.reset_every_turn;
   const OutletId h_next = next_of(scan, match.h);
   const OutletId c_next = match.c >= 0 ? next_of(scan, match.c) : OutletId{};

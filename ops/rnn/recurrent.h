@@ -23,6 +23,7 @@ struct Recurrent final : OpBase<Recurrent> {
   bool has_bias = false;
   int64_t skip = 0;
   bool reset_every_turn = false;
+  std::string called = "Scan";   ///< the name of the loop that it stands for
   std::vector<int64_t> outputs;  ///< what each output is: `kSequence`, `kLastH` or `kLastC`
 
   static constexpr int64_t kSequence = 0;
@@ -30,8 +31,7 @@ struct Recurrent final : OpBase<Recurrent> {
   static constexpr int64_t kLastC = 2;
 
   int gates() const;
-  /// The name of the loop that it stands for.
-  std::string_view name() const override { return "Scan"; }
+  std::string_view name() const override { return called; }
   std::vector<std::string> details() const override;
   void fields(FieldVisitor& visitor) override;
   Result<Facts> infer(FactSpan in) const override;

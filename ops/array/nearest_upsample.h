@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "core/graph/rewrite.h"
+
+namespace rill::ops {
+
+class Reshape;
+
+/// Repeat each element along some axes: out[.., i, ..] = in[.., i / scale, ..].
+/// Shapes: [D0..Dn] -> [D0 * scales[0]..Dn * scales[n]].
+/// Types: all, block-quantised constants excepted. Errors: kShape if `scales` does not fit.
+/// Stream: made after pulsing only.
+/// Source: tract, `NearestUpsample`.
+struct NearestUpsample final : OpBase<NearestUpsample> {
+  std::vector<int64_t> scales;
+
+  std::string_view name() const override { return "NearestUpsample"; }
+  void fields(FieldVisitor& visitor) override { visitor.field("scales", scales); }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status fuse(Rewrite& rewrite) const override;
+};
+
+/// Replace an axis that is added, repeated and merged with the one in front of it.
+Status fuse_upsample(const Reshape& reshape, Rewrite& rewrite);
+
+}  // namespace rill::ops
