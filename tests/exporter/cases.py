@@ -1,35 +1,17 @@
 """Small PyTorch modules, one or more for each kind of operator that the exporter writes.
 
-CASES is a list of (name, module, inputs, dynamic axes of the first input or None).
+CASES is a list as `modules.py` tells.
 """
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
+from modules import Cases, noise
+
 torch.manual_seed(0)
-CASES = []
-
-
-class Fn(nn.Module):
-    """A function as a module."""
-
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs):
-        return self.function(*inputs)
-
-
-def case(name, module, *inputs, axes=None):
-    if not isinstance(module, nn.Module):
-        module = Fn(module)
-    CASES.append((name, module.eval(), inputs, axes))
-
-
-def noise(*shape, scale=1.0):
-    return torch.randn(*shape) * scale
+CASES = Cases()
+case = CASES.case
 
 
 def elementwise():

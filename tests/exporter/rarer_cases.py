@@ -7,32 +7,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-RARER_CASES = []
+from modules import Cases, noise, whole
 
-
-class Fn(nn.Module):
-    """A function as a module."""
-
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs):
-        return self.function(*inputs)
-
-
-def case(name, module, *inputs, axes=None):
-    if not isinstance(module, nn.Module):
-        module = Fn(module)
-    RARER_CASES.append((name, module.eval(), inputs, axes))
-
-
-def noise(*shape, scale=1.0):
-    return torch.randn(shape) * scale
-
-
-def whole(*shape, low=0, high=9, dtype=torch.int64):
-    return torch.randint(low, high, shape).to(dtype)
+RARER_CASES = Cases()
+case = RARER_CASES.case
 
 
 def ranks():

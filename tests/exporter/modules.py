@@ -1,0 +1,44 @@
+"""What the lists of modules share: a function as a module, and random inputs."""
+
+import torch
+from torch import nn
+
+
+class Fn(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+class Cases(list):
+    """Cases (name, module, inputs, open axes), or (name, what makes the other three, None, None).
+
+    Open axes are None, those of the first input as {1: "S"}, or those of some as
+    {"input_1": {1: "S"}}.
+    """
+
+    def case(self, name, module, *inputs, axes=None):
+        if not isinstance(module, nn.Module):
+            module = Fn(module)
+        self.append((name, module.eval(), inputs, axes))
+
+    def made(self, name, make, *arguments):
+        """Add what is big: a function that returns module, inputs and open axes."""
+        self.append((name, lambda: make(*arguments), None, None))
+
+
+def noise(*shape, scale=1.0):
+    return torch.randn(shape) * scale
+
+
+def whole(*shape, low=0, high=9, dtype=torch.int64):
+    return torch.randint(low, high, shape).to(dtype)
+
+
+def chance(*shape):
+    return torch.rand(shape) * 0.9 + 0.05
