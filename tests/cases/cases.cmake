@@ -78,6 +78,7 @@ set(cases
   values_beyond_floats
   values_beyond_halves
   values_decide_extents
+  values_decide_rows_of_what_does_not_fold
   values_on_the_command_line
   values_that_do_not_fit_their_shape
   written_archive_reads_back

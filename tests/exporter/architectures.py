@@ -174,8 +174,6 @@ def text():
     logits = lambda r: r.logits  # noqa: E731
     encoder("opt", "OPTConfig", "OPTForCausalLM", logits, vocab_size=50, hidden_size=16, ffn_dim=32,
             num_hidden_layers=2, num_attention_heads=2, word_embed_proj_dim=16, use_cache=False)
-    encoder("bloom", "BloomConfig", "BloomForCausalLM", logits, vocab_size=50, hidden_size=16,
-            n_layer=2, n_head=2, use_cache=False)
 
 
 class ResidualBlock(nn.Module):
