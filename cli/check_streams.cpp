@@ -248,7 +248,12 @@ void StreamsCheck::run_pulse(int64_t pulse) {
   Way way;
   way.name = "pulsed";
   way.pulse = pulse;
-  const auto graph = pulse::pulsify(whole_, options);
+  auto graph = pulse::pulsify(whole_, options);
+  if (!graph.ok() && !others_.empty()) {
+    // Some models stream for given sizes only, such as a batch of one.
+    const auto bound = bind_symbols(whole_, others_);
+    if (bound.ok()) graph = pulse::pulsify(*bound, options);
+  }
   if (!graph.ok()) {
     way.problem = graph.error().to_string();
     ways_.push_back(std::move(way));

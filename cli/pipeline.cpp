@@ -6,6 +6,7 @@
 
 #include "cli/bundle.h"
 #include "cli/edits.h"
+#include "cli/inputs.h"
 #include "cli/specs.h"
 #include "cli/symbols.h"
 #include "core/optim/optim.h"
@@ -33,6 +34,8 @@ class Pipeline {
   Status declutter_stage(std::string_view name, int64_t rounds = -1);
   Result<std::pair<std::string, Dim>> pulse_spec();
   Status pulse_stage();
+  Status pulse();
+  Status bind_beside(const std::string& stream_symbol, bool* any);
   Status transforms();
   Status settings();
   Status cycle();
@@ -207,11 +210,52 @@ Result<std::pair<std::string, Dim>> Pipeline::pulse_spec() {
   return std::pair(bounds->symbol, Dim(best_choice(model_->choices).pulse));
 }
 
+Status Pipeline::pulse() {
+  RILL_ASSIGN(const auto spec, pulse_spec());
+  return apply_pulse(spec.first, spec.second, args_, log_, model_);
+}
+
+/// Bind the symbols beside the stream's whose values the command line or its inputs tell.
+Status Pipeline::bind_beside(const std::string& stream_symbol, bool* any) {
+  Bindings values;
+  for (const std::string& text : args_.set) {
+    RILL_ASSIGN(const auto setting, parse_setting(text));
+    if (const auto value = setting.second.eval(values)) values.emplace_back(setting.first, *value);
+  }
+  // Inputs that are missing are the command's to refuse.
+  const auto source = InputSource::make(args_, log_);
+  if (source.ok() && source->has_values()) {
+    const auto inputs = source->resolve(model_->graph, 0);
+    if (inputs.ok()) {
+      values.insert(values.end(), inputs->bindings.begin(), inputs->bindings.end());
+    }
+  }
+  for (const auto& [symbol, value] : values) {
+    const std::vector<std::string> open = symbols_of(model_->graph);
+    if (symbol == stream_symbol || std::find(open.begin(), open.end(), symbol) == open.end()) {
+      continue;
+    }
+    RILL_ASSIGN(model_->graph, model_->graph.with_symbol(symbol, Dim(value)));
+    model_->graph.scope.declare(symbol);  // for the options that set it later
+    *any = true;
+  }
+  return {};
+}
+
 Status Pipeline::pulse_stage() {
   if (args_.pulse.empty() || stopped_) return {};
-  auto spec = pulse_spec();
-  if (!spec.ok()) return in_stage("pulse", spec.take_status());
-  Status status = apply_pulse(spec->first, spec->second, args_, log_, model_);
+  Status status = pulse();
+  if (!status.ok() && status.code() == Code::kPulse) {
+    const auto bounds = parse_auto_pulse(args_.pulse);
+    const auto spec = parse_pulse_spec(args_.pulse);
+    bool any = false;
+    if (bounds.ok() && *bounds) {
+      RILL_TRY(bind_beside((*bounds)->symbol, &any));
+    } else if (spec.ok()) {
+      RILL_TRY(bind_beside(spec->first, &any));
+    }
+    if (any) status = pulse();
+  }
   if (!status.ok()) return in_stage("pulse", std::move(status));
   if (done("pulse") || done("pulse-to-type")) return {};
   return declutter_stage("pulse-declutter");

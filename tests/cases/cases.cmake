@@ -2,6 +2,7 @@
 
 set(cases
   batch_is_added
+  batch_is_bound_before_a_pulse
   bench_by_the_clock
   bench_of_streams
   caches_are_unfolded
@@ -10,6 +11,7 @@ set(cases
   check_names_the_first_node
   check_of_no_frames
   check_streams
+  check_with_a_batch_of_one
   corrupt_gzip
   cost_that_differs
   deployment_is_shown_with_its_batch
