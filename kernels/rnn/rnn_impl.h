@@ -168,7 +168,7 @@ constexpr int kMostSums = Ops<Arch>::kRegisters * 3 / 4;
 /// registers hold.
 template <class Arch, class Cell, int kRows>
 constexpr int wide_blocks() {
-  constexpr int kEnough = Ops<Arch>::kLanes == 16 ? 8 : 12;
+  constexpr int kEnough = Ops<Arch>::kLanes == 16 ? 6 : 12;
   constexpr int kRoom = kMostSums<Arch> / kRows;
   constexpr int kSums = kRoom < kEnough ? kRoom : kEnough;
   constexpr int kRow = Cell::kGates * Cell::kVecs;
