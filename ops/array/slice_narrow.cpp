@@ -54,7 +54,7 @@ Status Slice::fuse(Rewrite& rewrite) const {
   const auto from = begin.to_int();
   const auto to = end.to_int();
   const auto whole = rewrite.in(0).dim(static_cast<int>(axis)).to_int();
-  if (!from || !to || !whole || 2 * (*to - *from) > *whole || open) return {};
+  if (!from || !to || !whole || 2 * (*to - *from) > *whole) return {};
   if (rewrite.uses(made) != 1 || producer.outputs.size() != 1 || producer.inputs.empty()) return {};
   Facts in;
   for (const OutletId& input : producer.inputs) in.push_back(rewrite.old_graph().fact(input));
