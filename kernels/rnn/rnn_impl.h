@@ -88,6 +88,38 @@ struct CellTile {
   int64_t step, lane, block, direction;
 };
 
+/// The lanes and blocks of a tile.
+struct CellShape {
+  int rows, blocks;
+};
+
+/// Compute the gates of a tile from its products, and with them the states.
+template <class Arch, class Cell>
+[[gnu::noinline]] void cell_gates(const Cell& cell, const CellTile& t, const Lanes<Arch>* s,
+                                  CellShape shape) RILL_NONBLOCKING {
+  constexpr int kLanes = Ops<Arch>::kLanes;
+  const auto& a = cell.a;
+  for (int64_t lane = t.lane; lane < t.lane + shape.rows; ++lane) {
+    const LanePlace at{t.step * a.x_stride + lane * a.x_lane, lane * a.hidden};
+    float* y = a.y;
+    if (y != nullptr) y += t.step * a.y_stride + lane * a.y_lane;
+    const auto gates = [&](auto u) __attribute__((always_inline)) {
+      const Lanes<Arch> out = cell.step(u, at, s, u.get(t.h + at.state));
+      u.set(t.next + at.state, out);
+      if (y != nullptr) u.set(y, out);
+    };
+    for (int j = 0; j < shape.blocks * Cell::kVecs; ++j, s += Cell::kGates) {
+      const int64_t block = t.block + t.direction * (j / Cell::kVecs);
+      const int64_t unit = (block * Cell::kVecs + j % Cell::kVecs) * kLanes;
+      if (unit + kLanes <= a.hidden) {
+        gates(Units<Arch, false>{unit, kLanes});
+      } else if (unit < a.hidden) {
+        gates(Units<Arch, true>{unit, a.hidden - unit});
+      }
+    }
+  }
+}
+
 /// Compute kRows lanes by kBlocks blocks of units: the products of all
 /// gates in registers, then the gates. What follows in memory is on its way in meanwhile.
 template <class Arch, class Cell, int kRows, int kBlocks>
@@ -138,27 +170,7 @@ template <class Arch, class Cell, int kRows, int kBlocks>
 #pragma GCC unroll 32
     for (int j = 0; j < kWide; ++j) sums[r * kWide + j] = acc[r][j];
   }
-  for (int r = 0; r < kRows; ++r) {
-    const int64_t lane = t.lane + r;
-    const LanePlace at{t.step * cell.a.x_stride + lane * cell.a.x_lane, lane * hidden};
-    float* y = cell.a.y;
-    if (y != nullptr) y += t.step * cell.a.y_stride + lane * cell.a.y_lane;
-    const auto gates = [&](auto u, const V* s) __attribute__((always_inline)) {
-      const V out = cell.step(u, at, s, u.get(t.h + at.state));
-      u.set(t.next + at.state, out);
-      if (y != nullptr) u.set(y, out);
-    };
-    for (int j = 0; j < kWide; j += kGates) {
-      const int64_t block = t.block + t.direction * (j / kRow);
-      const int64_t unit = (block * Cell::kVecs + j % kRow / kGates) * S::kLanes;
-      const V* s = sums + r * kWide + j;
-      if (unit + S::kLanes <= hidden) {
-        gates(Units<Arch, false>{unit, S::kLanes}, s);
-      } else if (unit < hidden) {
-        gates(Units<Arch, true>{unit, hidden - unit}, s);
-      }
-    }
-  }
+  cell_gates<Arch>(cell, t, sums, {kRows, kBlocks});
 }
 
 template <class Arch>
