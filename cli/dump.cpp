@@ -82,7 +82,12 @@ Result<Shown> shown_graph(const Args& args, const Log& log, const Model& model) 
   with_values.allow_random = true;
   RILL_ASSIGN(const InputSource source, InputSource::make(with_values, log));
   RILL_ASSIGN(out.inputs, source.resolve(model.graph, 0, 1));
-  RILL_ASSIGN(const Graph bound, bind_symbols(model.graph, out.inputs.bindings));
+  RILL_ASSIGN(Graph bound, bind_symbols(model.graph, out.inputs.bindings));
+  RILL_ASSIGN(auto shaped, shaped_by_values(bound, out.inputs.values));
+  if (shaped) {
+    bound = std::move(shaped->graph);
+    out.inputs.values = std::move(shaped->inputs);
+  }
   RILL_ASSIGN(out.graph, final_graph(args, bound));
   return out;
 }

@@ -95,17 +95,16 @@ bool has_open_output(const Graph& graph) {
   return !open.empty();
 }
 
-/// The graph with some inputs as constants, simplified; `rest` gets the values of the others.
-Result<Graph> with_values(const Graph& bound, std::span<const Tensor> values, bool sizes_only,
-                          std::vector<Tensor>* rest) {
+/// The graph with some inputs as constants, simplified; the values of the others.
+Result<Shaped> with_values(const Graph& bound, std::span<const Tensor> values, bool sizes_only) {
+  Shaped out;
   Graph graph = bound;
   graph.inputs.clear();
-  rest->clear();
   for (size_t i = 0; i < values.size(); ++i) {
     const bool size = !is_float(values[i].dtype()) && values[i].volume() <= kMostSizes;
     if (sizes_only && !size) {
       graph.inputs.push_back(bound.inputs[i]);
-      rest->push_back(values[i]);
+      out.inputs.push_back(values[i]);
       continue;
     }
     Node& node = graph.nodes[static_cast<size_t>(bound.inputs[i].node)];
@@ -113,29 +112,24 @@ Result<Graph> with_values(const Graph& bound, std::span<const Tensor> values, bo
     node.op = std::make_shared<Const>(value);
     node.outputs[0] = Fact::of_tensor(value);
   }
-  return declutter(graph);
+  RILL_ASSIGN(out.graph, declutter(graph));
+  return out;
 }
 
 }  // namespace
 
-Result<std::optional<std::vector<Tensor>>> value_shaped_outputs(const Graph& bound,
-                                                                std::span<const Tensor> inputs,
-                                                                bool optimize) {
+Result<std::optional<Shaped>> shaped_by_values(const Graph& bound, std::span<const Tensor> inputs) {
   for (const OutletId& input : bound.inputs) {
     for (const Dim& extent : bound.fact(input).shape) {
-      if (!extent.is_const()) return std::optional<std::vector<Tensor>>();
+      if (!extent.is_const()) return std::optional<Shaped>();
     }
   }
   if (!has_open_output(bound) || inputs.size() != bound.inputs.size()) {
-    return std::optional<std::vector<Tensor>>();
+    return std::optional<Shaped>();
   }
   for (const bool sizes_only : {true, false}) {
-    std::vector<Tensor> rest;
-    RILL_ASSIGN(const Graph graph, with_values(bound, inputs, sizes_only, &rest));
-    if (has_open_output(graph)) continue;
-    RILL_ASSIGN(const Ready ready, make_ready(graph, {}, optimize));
-    RILL_ASSIGN(std::vector<Tensor> out, run_once(ready.session.get(), rest));
-    return std::optional<std::vector<Tensor>>(std::move(out));
+    RILL_ASSIGN(Shaped shaped, with_values(bound, inputs, sizes_only));
+    if (!has_open_output(shaped.graph)) return std::optional<Shaped>(std::move(shaped));
   }
   return fail(Code::kUnsupported,
               "extents of outputs depend on values, and are open once these are known");

@@ -27,12 +27,16 @@ Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool opti
 Status feed(Session* session, std::span<const Tensor> values);
 /// Copy the outputs out.
 Result<std::vector<Tensor>> outputs_of(const Session& session);
-/// Run a bound graph some of whose extents only the values of the inputs decide: with small inputs
-/// of whole numbers as constants, or else all inputs. Nothing if it has no such extents.
+/// A graph whose extents are numbers, and the values of its inputs.
+struct Shaped {
+  Graph graph;
+  std::vector<Tensor> inputs;
+};
+
+/// Settle a bound graph some of whose extents only the values of its inputs decide: small inputs of
+/// whole numbers become constants, or else all inputs. Nothing if it has no such extents.
 /// Errors: kUnsupported if extents stay open.
-Result<std::optional<std::vector<Tensor>>> value_shaped_outputs(const Graph& bound,
-                                                                std::span<const Tensor> inputs,
-                                                                bool optimize);
+Result<std::optional<Shaped>> shaped_by_values(const Graph& bound, std::span<const Tensor> inputs);
 /// Run a whole graph once.
 Result<std::vector<Tensor>> run_once(Session* session, std::span<const Tensor> inputs);
 

@@ -86,11 +86,13 @@ Status Runner::one_turn(size_t turn) {
   log_.info(str_cat("Turn ", turn, ": ", bindings_text(inputs.bindings)));
   if (!ready_.session || inputs.bindings != ready_for_) {
     RILL_ASSIGN(Graph bound, bind_symbols(graph_, inputs.bindings));
-    RILL_ASSIGN(auto found, value_shaped_outputs(bound, inputs.values, optimizes(args_)));
-    if (found) {
+    RILL_ASSIGN(const auto shaped, shaped_by_values(bound, inputs.values));
+    if (shaped) {
+      RILL_ASSIGN(ready_, make_ready(shaped->graph, {}, optimizes(args_)));
+      RILL_ASSIGN(std::vector<Tensor> out, run_once(ready_.session.get(), shaped->inputs));
       ready_ = {};
       ready_.graph = std::move(bound);
-      turns_.push_back(std::move(*found));
+      turns_.push_back(std::move(out));
       return {};
     }
   }

@@ -27,10 +27,11 @@ except ImportError as error:
 
 from cases import CASES
 from emitters import EMITTER_CASES
+from extended import EXTENDED_CASES
 from rarer_cases import RARER_CASES
 
 
-def outcome(program, module, inputs, axes, folder):
+def outcome(program, module, inputs, axes, options, folder):
     if inputs is None:
         torch.manual_seed(0)
         module, inputs, axes = module()
@@ -41,7 +42,8 @@ def outcome(program, module, inputs, axes, folder):
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
     target = TractNNEF(
         version.stdout.split()[1], check_io=True, specific_tract_binary_path=pathlib.Path(program),
-        dynamic_axes=axes if not axes or "input" in str(next(iter(axes))) else {"input_0": axes})
+        dynamic_axes=axes if not axes or "input" in str(next(iter(axes))) else {"input_0": axes},
+        **options)
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             export_model_to_nnef(module, inputs, folder / "m.nnef.tgz", target, input_names=names,
@@ -65,7 +67,7 @@ def main():
         at = arguments.index("--tract")
         peer = arguments[at + 1]
         del arguments[at:at + 2]
-    cases = CASES + RARER_CASES + EMITTER_CASES
+    cases = CASES + RARER_CASES + EMITTER_CASES + EXTENDED_CASES
     if "--architectures" in arguments:
         arguments.remove("--architectures")
         from architectures import ARCHITECTURE_CASES as cases, LEFT_OUT
@@ -74,18 +76,18 @@ def main():
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     passed, failed, not_exported = 0, [], []
-    for name, module, inputs, axes in cases:
+    for name, module, inputs, axes, options in cases:
         if names and name not in names:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            error = outcome(program, module, inputs, axes, pathlib.Path(folder))
+            error = outcome(program, module, inputs, axes, options, pathlib.Path(folder))
         if not error:
             passed += 1
             continue
         other = ""
         if peer:
             with tempfile.TemporaryDirectory() as folder:
-                other = outcome(peer, module, inputs, axes, pathlib.Path(folder))
+                other = outcome(peer, module, inputs, axes, options, pathlib.Path(folder))
         if other or "NotImplemented" in error.split(":")[0]:
             not_exported.append(name)
             continue

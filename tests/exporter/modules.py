@@ -16,20 +16,21 @@ class Fn(nn.Module):
 
 
 class Cases(list):
-    """Cases (name, module, inputs, open axes), or (name, what makes the other three, None, None).
+    """Cases (name, module, inputs, open axes, options), or (name, what makes the next three, None,
+    None, options).
 
     Open axes are None, those of the first input as {1: "S"}, or those of some as
-    {"input_1": {1: "S"}}.
+    {"input_1": {1: "S"}}. Options are those of the exporter's target.
     """
 
-    def case(self, name, module, *inputs, axes=None):
+    def case(self, name, module, *inputs, axes=None, **options):
         if not isinstance(module, nn.Module):
             module = Fn(module)
-        self.append((name, module.eval(), inputs, axes))
+        self.append((name, module.eval(), inputs, axes, options))
 
-    def made(self, name, make, *arguments):
+    def made(self, name, make, **options):
         """Add what is big: a function that returns module, inputs and open axes."""
-        self.append((name, lambda: make(*arguments), None, None))
+        self.append((name, make, None, None, options))
 
 
 def noise(*shape, scale=1.0):
