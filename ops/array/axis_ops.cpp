@@ -173,9 +173,14 @@ Result<Value> load_unsqueeze(LoadCtx& ctx) {
   RILL_ASSIGN(OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
   const auto rank = static_cast<int64_t>(written.size()) + ctx.fact(x).rank();
-  RILL_ASSIGN(const std::vector<int64_t> axes, axes_in(written, rank));
-  RILL_CHECK(axes.size() == written.size(), "axes ", written, " name one axis twice");
+  // One after the other, as tract does: an axis that is named twice is put in front of itself.
+  std::vector<int64_t> axes = written;
+  for (int64_t& axis : axes) {
+    RILL_ASSIGN(axis, axis_in(axis, rank));
+  }
+  std::sort(axes.begin(), axes.end());
   for (const int64_t axis : axes) {
+    RILL_CHECK(axis <= ctx.fact(x).rank(), "axes ", written, " leave out an axis");
     RILL_ASSIGN(x, ctx.add1(std::make_shared<AddAxis>(axis), {x}));
   }
   return Value(x);

@@ -24,12 +24,21 @@ TEST(AxisOps, NameWhatIsWrong) {
   const std::vector<Input> x = {{"x", "2, 3"}};
   expect_load_error(x, "y = squeeze(x, axes = [1]);", Code::kShape, "expected 1");
   expect_load_error(x, "y = squeeze(x, axes = [2]);", Code::kShape, "no axis 2");
-  expect_load_error(x, "y = unsqueeze(x, axes = [0, 0]);", Code::kShape, "twice");
+  expect_load_error(x, "y = unsqueeze(x, axes = [3, 3]);", Code::kShape, "leave out an axis");
   expect_load_error(x, "y = unsqueeze(x, axes = [4]);", Code::kShape, "no axis 4");
   expect_load_error(x, "y = transpose(x, axes = [0, 0]);", Code::kShape, "no order");
   expect_load_error(x, "y = transpose(x, axes = [0, 1, 2]);", Code::kShape, "no axis 2");
   expect_load_error({{"x", "1, 1, 1, 1, 1, 1, 1, 1"}}, "y = unsqueeze(x, axes = [0]);",
                     Code::kShape, "at most 8");
+}
+
+TEST(AxisOps, AreAddedOneAfterTheOther) {
+  const Graph graph = graph_of({{"x", "2, 3"}},
+                               "y = unsqueeze(x, axes = [0, 0]);"
+                               " z = unsqueeze(x, axes = [3, 1]);",
+                               "y, z");
+  EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "1,1,2,3,F32");
+  EXPECT_EQ(graph.fact(graph.outputs[1]).to_string(), "2,1,3,1,F32");
 }
 
 TEST(AxisOps, UndoOneAnother) {

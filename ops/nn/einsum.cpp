@@ -10,6 +10,7 @@
 #include "ops/math/binary.h"
 #include "ops/nn/einsum_lower.h"
 #include "ops/nn/epilogue.h"
+#include "ops/quant/integer_sums.h"
 
 namespace rill::ops {
 
@@ -356,8 +357,12 @@ Result<Value> load_matmul(LoadCtx& ctx) {
   RILL_CHECK(rank == ctx.fact(b).rank(), "inputs ", ctx.fact(a), " and ", ctx.fact(b),
              ": expected equal ranks");
   RILL_CHECK(rank >= 2, "inputs ", ctx.fact(a), ": expected at least 2 axes");
+  const std::string expr = matmul_expr(rank, ta, tb);
+  if (is_quantised(ctx.fact(a).dtype) || is_quantised(ctx.fact(b).dtype)) {
+    return load_quant_product(ctx, expr, a, b);
+  }
   auto op = std::make_shared<EinSum>();
-  op->expr = matmul_expr(rank, ta, tb);
+  op->expr = expr;
   RILL_ASSIGN(auto inputs, cast_all(ctx, {a, b}, ctx.fact(a).dtype));
   RILL_ASSIGN(const OutletId out, ctx.add1(op, std::move(inputs)));
   return Value(out);

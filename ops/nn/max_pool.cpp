@@ -9,7 +9,7 @@ namespace {
 
 /// Take the largest element of each window.
 /// Shapes: [N, C, D...] -> [N, C, D'...], and the same for the index; D' as for `conv`.
-/// Types: f16, f32, f64 and integers; the index is i64: the flat offset in the unpadded plane.
+/// Types: f16, f32, f64, integers, and quantised ones, kept; the index is i64: the flat offset in the unpadded plane.
 /// Errors: kShape, kDType.
 /// Stream: on a spatial axis, history and a mask of the lowest number for the padding; other axes
 /// frame by frame. The index counts from the start of the stream, which must be the first spatial
@@ -40,10 +40,10 @@ struct MaxPool final : OpBase<MaxPool> {
     RILL_TRY(window.check(x.rank() - 2));
     RILL_CHECK(before >= 0 && before < kMostFrames && delay > -kMostFrames && delay < kMostFrames,
                "delay ", delay, ", before ", before, " are out of range");
-    if (!is_float(x.dtype) && !is_int(x.dtype)) {
+    if (!is_float(x.dtype) && !is_int(x.dtype) && !is_quantised(x.dtype)) {
       return fail(Code::kDType, "input ", x, ": expected numbers");
     }
-    Fact out = Fact::of(x.dtype, {x.dim(0), x.dim(1)});
+    Fact out{x.dtype, x.q, {x.dim(0), x.dim(1)}, {}};
     for (int i = 0; i < window.axes(); ++i) out.shape.push_back(window.output(i, x.dim(i + 2)));
     Facts facts{out};
     if (with_index) facts.push_back(Fact::of(DType::kI64, out.shape));
@@ -76,7 +76,7 @@ struct MaxPool final : OpBase<MaxPool> {
     }
     MaxPool pulsed = *this;
     StreamFact stream;
-    RILL_ASSIGN(const Tensor lowest, lowest_of(b.in(0).dtype));
+    RILL_ASSIGN(const Tensor lowest, lowest_of(b.in(0)));
     RILL_ASSIGN(const OutletId x, pulse_window(b, window, lowest, &stream, &pulsed.window));
     pulsed.with_index = with_index && axis == 2;
     if (pulsed.with_index) {
@@ -118,13 +118,16 @@ struct MaxPool final : OpBase<MaxPool> {
     return {};
   }
 
-  static Result<Tensor> lowest_of(DType dtype) {
-    if (is_float(dtype)) {
-      return cast(Tensor::scalar(-std::numeric_limits<float>::infinity()), dtype);
+  static Result<Tensor> lowest_of(const Fact& x) {
+    if (is_float(x.dtype)) {
+      return cast(Tensor::scalar(-std::numeric_limits<float>::infinity()), x.dtype);
     }
-    if (is_unsigned_int(dtype)) return Tensor::zeros(dtype, {});
-    const int64_t bits = dtype_size(dtype) * 8;
-    return cast(Tensor::scalar(bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1))), dtype);
+    RILL_ASSIGN(Tensor lowest, Tensor::zeros(x.dtype, {}, x.q));
+    if (x.dtype == DType::kQI8) *lowest.mutable_data<int8_t>() = INT8_MIN;
+    if (x.dtype == DType::kQI32) *lowest.mutable_data<int32_t>() = INT32_MIN;
+    if (is_unsigned_int(x.dtype) || is_quantised(x.dtype)) return lowest;
+    const int64_t bits = dtype_size(x.dtype) * 8;
+    return cast(Tensor::scalar(bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1))), x.dtype);
   }
 };
 
@@ -175,15 +178,18 @@ Status MaxPool::eval(EvalCtx& ctx) const {
       eval_as<Half, float>(*this, ctx, kLow);
       return {};
     case DType::kI8:
+    case DType::kQI8:
       eval_as<int8_t, int8_t>(*this, ctx, INT8_MIN);
       return {};
     case DType::kU8:
+    case DType::kQU8:
       eval_as<uint8_t, uint8_t>(*this, ctx, 0);
       return {};
     case DType::kI16:
       eval_as<int16_t, int16_t>(*this, ctx, INT16_MIN);
       return {};
     case DType::kI32:
+    case DType::kQI32:
       eval_as<int32_t, int32_t>(*this, ctx, INT32_MIN);
       return {};
     case DType::kI64:

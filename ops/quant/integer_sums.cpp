@@ -5,6 +5,8 @@
 // Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference,
 // 2018, section 2.2.
 
+#include "ops/quant/integer_sums.h"
+
 #include <algorithm>
 
 #include "ops/array/axis_ops.h"
@@ -267,6 +269,35 @@ Result<Value> load_qconv(LoadCtx& ctx) {
   const OutletId biased = w.plus(sums, w.cast(bias, DType::kF64));
   return as_type(w, rescaled(w, biased, scales, type), scales, type);
 }
+
+OutletId zero_point(Wiring& w, QParams q) {
+  return w.cast(w.konst(Tensor::scalar(int64_t{q.zero_point})), DType::kI32);
+}
+
+}  // namespace
+
+Result<Value> load_quant_product(LoadCtx& ctx, std::string_view expr, OutletId a, OutletId b) {
+  Wiring w(ctx);
+  const QParams plain{0, 1.0F};
+  const QParams qa = is_quantised(w.dtype(a)) ? w.fact(a).q : plain;
+  const QParams qb = is_quantised(w.dtype(b)) ? w.fact(b).q : plain;
+  const auto wanted = ctx.quant();
+  if (!wanted) {
+    const OutletId sums =
+        w.einsum(expr, {shifted(w, a, zero_point(w, qa)), shifted(w, b, zero_point(w, qb))});
+    return w.done(w.cast(sums, DType::kQI32, QParams{0, qa.scale * qb.scale}));
+  }
+  Scales scales;
+  const QParams each[] = {qa, qb, wanted->q};
+  for (int i = 0; i < 3; ++i) {
+    scales.zero[i] = zero_point(w, each[i]);
+    scales.scale[i] = w.number(each[i].scale);
+  }
+  const OutletId none = zero_point(w, plain);
+  return quantised_einsum(w, expr, a, b, none, scales, wanted->dtype);
+}
+
+namespace {
 
 constexpr NnefOp kOps[] = {
     {"tract_core",

@@ -58,6 +58,7 @@ set(cases
   profile_json_has_loop_bodies
   pulse_auto
   pulse_without_the_symbol
+  quantised_products_and_pools
   shapes_that_do_not_fit
   silent_when_outputs_agree
   stage_is_matched

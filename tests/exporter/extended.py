@@ -55,7 +55,6 @@ def eight_bits():
     six = torch.tensor([[0.0, 2, 4], [8, 16, 8]])
     quantised("add", Joined("add"), six)
     quantised("mul", Joined("mul"), six)
-    quantised("add_relu", Joined("add_relu"), six - 5)
     quantised("relu", nn.ReLU(), torch.tensor([[-1, -0.5, -0.3], [-0.2, 0, 1]]))
     quantised("sigmoid_of_floats", nn.Sequential(quantization.DeQuantStub(), nn.Sigmoid(),
                                                  quantization.QuantStub()),
