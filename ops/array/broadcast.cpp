@@ -41,7 +41,14 @@ Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
     if (axis >= 0 || b.ready(0) > 0) return refuse_table(b);
     axis = i;
   }
-  if (axis < 0) return refuse_table(b);
+  if (axis < 0) {
+    // Streams that have a frame settle what the shape was written with, as in min(S, 1).
+    if (b.ready(0) > 0) return refuse_table(b);
+    RILL_ASSIGN(const OutletId out,
+                b.add1("", std::make_shared<Broadcast>(b.out(0).shape), {b.wire(0)}));
+    b.set(0, out, std::nullopt);
+    return {};
+  }
   const Dim frames = b.out(0).dim(axis);
   std::vector<Dim> pulsed;
   for (const Dim& extent : op.shape) pulsed.push_back(b.pulsed(extent));

@@ -78,6 +78,12 @@ TEST(Broadcast, MakesAStreamOfOneAxis) {
                                "t = [[1.0]]; a = tract_core_broadcast(t, shape = [1, S]);"
                                " y = concat([x, a], axis = 0);");
   expect_streams(graph, 1, {1, 2}, {1, 5, 8}, {0, 0});
+  // One frame, as far as the stream has one.
+  const Graph shifted =
+      graph_of({{"x", "1, S"}},
+               "a = tract_core_broadcast([[0.5]], shape = [1, min(S, 1)]);"
+               " y = slice(concat([a, x], axis = 1), axes = [1], begin = [0], end = [S]) + x;");
+  expect_streams(shifted, 1, {1, 2}, {1, 5, 8}, {0, 0});
   const Graph square = graph_of({{"x", "1, S"}},
                                 "t = [[1.0]]; a = tract_core_broadcast(t, shape = [S, S]);"
                                 " y = add(x, a);");

@@ -73,9 +73,16 @@ namespace {
 
 Result<Value> load_select(LoadCtx& ctx) {
   RILL_ASSIGN(OutletId condition, plain_wire(ctx, "condition"));
-  RILL_ASSIGN(const OutletId a, plain_wire(ctx, "true_value"));
-  RILL_ASSIGN(const OutletId b, plain_wire(ctx, "false_value"));
+  RILL_ASSIGN(OutletId a, plain_wire(ctx, "true_value"));
+  RILL_ASSIGN(OutletId b, plain_wire(ctx, "false_value"));
   RILL_ASSIGN(condition, cast_to(ctx, condition, DType::kBool));
+  // Counts of frames and whole numbers are both written where positions are chosen.
+  const DType types[] = {ctx.fact(a).dtype, ctx.fact(b).dtype};
+  if (types[0] == DType::kDim && is_int(types[1])) {
+    RILL_ASSIGN(b, cast_to(ctx, b, DType::kDim));
+  } else if (types[1] == DType::kDim && is_int(types[0])) {
+    RILL_ASSIGN(a, cast_to(ctx, a, DType::kDim));
+  }
   RILL_ASSIGN(const std::vector<OutletId> aligned, align_ranks(ctx, {condition, a, b}));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Select>(), aligned));
   return Value(out);

@@ -33,6 +33,14 @@ TEST(Select, LeavesTheOtherBranchesNaNsAlone) {
   expect_same(run(graph, {f32({2}, {1, -1})}).value()[0], f32({2}, {0, 0}));
 }
 
+TEST(Select, TakesCountsAndWholeNumbersTogether) {
+  const Graph graph = graph_of({{"x", "S", "bool"}},
+                               "n = tract_core_range(0, S, 1); f = tract_core_cast(n, to = 'tdim') - 2;"
+                               " z = tract_core_cast(0, to = 'i64');"
+                               " y = tract_core_cast(select(x, z, f), to = 'i64');");
+  EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "S,I64");
+}
+
 TEST(Select, Streams) {
   const Graph graph = graph_of({{"x", "2, S"}}, "y = select(x < 0.0, exp(x) - 1.0, x);");
   expect_streams(graph, 1, {1, 4}, {1, 9}, {0, 0});

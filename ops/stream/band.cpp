@@ -115,23 +115,23 @@ class Limits {
     }
   }
 
-  /// Keys are seen only where a condition has that value. Of one that depends on more than
-  /// positions, the parts that do not.
+  /// Keys are seen only where a condition has that value: all of its parts that must have theirs, as
+  /// far as they depend on positions alone.
   void demand(OutletId wire, Square at, bool wanted) {
-    if (is_positional(graph_, wire)) {
-      limits_.push_back({wire, at, wanted ? Limit::Kind::kTrue : Limit::Kind::kFalse});
-      return;
-    }
     const Node& node = graph_.node(wire.node);
     const auto inner = squares_of_inputs(graph_, node, at, symbol_);
-    if (!inner || node.inputs.empty()) return;
+    const bool open = inner && !node.inputs.empty();
     const auto* unary = node.op->as<Unary>();
-    if (unary && unary->kind_of == UnaryKind::kNot) demand(node.inputs[0], (*inner)[0], !wanted);
-    if (keeps_values(*node.op)) demand(node.inputs[0], (*inner)[0], wanted);
+    if (open && unary && unary->kind_of == UnaryKind::kNot) {
+      return demand(node.inputs[0], (*inner)[0], !wanted);
+    }
+    if (open && keeps_values(*node.op)) return demand(node.inputs[0], (*inner)[0], wanted);
     const auto* binary = node.op->as<Binary>();
     const BinaryKind both = wanted ? BinaryKind::kAnd : BinaryKind::kOr;
-    for (size_t k = 0; binary && binary->kind_of == both && k < 2; ++k) {
-      demand(node.inputs[k], (*inner)[k], wanted);
+    if (open && binary && binary->kind_of == both) {
+      for (size_t k = 0; k < 2; ++k) demand(node.inputs[k], (*inner)[k], wanted);
+    } else if (is_positional(graph_, wire)) {
+      limits_.push_back({wire, at, wanted ? Limit::Kind::kTrue : Limit::Kind::kFalse});
     }
   }
 

@@ -32,6 +32,9 @@ std::optional<double> uniform(const TensorPtr& tensor) {
 }
 
 constexpr int64_t kLongest = int64_t{1} << 20;
+constexpr int64_t kMostPhases = 4096;
+// Far from the beginning, and from where floats no longer tell positions apart.
+constexpr int64_t kFar = int64_t{1} << 40;
 
 std::optional<double> combine(BinaryKind kind, double a, double b, DType dtype) {
   switch (kind) {
@@ -201,8 +204,18 @@ std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) c
   if (!b) return std::nullopt;
   if (node.op->as<Select>()) {
     const auto c = input(2);
-    if (!c || *b != *c) return std::nullopt;
-    return *a == 0.0 ? b : std::nullopt;
+    if (*a != 0.0 || !c) return std::nullopt;
+    if (*b == *c) return b;
+    // Where one position decides, all that are far from the beginning choose alike.
+    const Square& chooses = own.inputs[0];
+    if (chooses.row >= 0 && chooses.column >= 0) return std::nullopt;
+    const auto choice = value(node.inputs[0], chooses, kFar, kFar);
+    if (!choice || by > kMostPhases) return std::nullopt;
+    for (int64_t back = 1; back <= by; ++back) {
+      if (value(node.inputs[0], chooses, kFar - back, kFar - back) != choice) return std::nullopt;
+    }
+    settles_ = true;
+    return *choice != 0.0 ? b : c;
   }
   const auto* binary = node.op->as<Binary>();
   if (!binary) return std::nullopt;

@@ -156,6 +156,16 @@ TEST(PulseCases, AttentionUnderMasksAsExportersWriteThem) {
   const std::string early =
       "  m = select((row < 5 || row - column < 3) && column <= row, scores, -infinity);\n";
   expect_attends(attention(early), {{1, 4}, 1, 1, 0, "S"});
+  // A first chunk before the stream is cut off by a choice of numbers.
+  const std::string chosen =
+      "  from = (row / 4 - 1) * 4;\n  first = select(from < 0, 0, from);\n"
+      "  m = select((column < (row / 4 + 1) * 4) && (column >= first), scores, -infinity);\n";
+  expect_attends(attention(chosen), {{4, 8}, 1, 1, 0, "S"});
+  // Choices that take turns do not settle.
+  const std::string turns =
+      "  first = select(row - row / 2 * 2 < 1, 0, row);\n"
+      "  m = select((column <= row) && (column >= first), scores, -infinity);\n";
+  expect_refused(with_infinity(attention(turns)), 4, "y", "without end");
   std::string weighed = attention(
       "  apart = tract_core_cast(row - column, to = 'f32');\n"
       "  m = scores * select((apart >= 0.0) && (apart < 4.0), pow(0.9, apart), 0.0);\n");
