@@ -17,4 +17,5 @@ target_sources(rill_ops PRIVATE
   stream/position_values.cpp
   stream/skew.cpp
   stream/square.cpp
+  stream/unmerge.cpp
 )

@@ -7,6 +7,7 @@
 #include "core/optim/optim.h"
 #include "ops/stream/attention.h"
 #include "ops/stream/delay.h"
+#include "ops/stream/unmerge.h"
 #include "ops/stream/whole.h"
 #include "pulse/builder.h"
 #include "pulse/limits.h"
@@ -416,7 +417,8 @@ Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
   if (!begun.scope.proves_ge(Dim::symbol(symbol), Dim(1))) {
     RILL_TRY(begun.scope.assert_text(str_cat(symbol, " >= 1")));
   }
-  return declutter(begun);
+  RILL_ASSIGN(const Graph simple, declutter(begun));
+  return ops::keep_apart(simple, symbol);
 }
 
 Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report) {

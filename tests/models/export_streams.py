@@ -365,6 +365,18 @@ class Wavenet(nn.Module):
         return self.o(F.relu(sum(y[:, :, -x.size(2):] for y in skips)))
 
 
+class Bands(nn.Module):
+    """Attention of the bands of each frame to one another, a GRU over time."""
+    def __init__(self, d=16, bands=10):
+        super().__init__()
+        self.i, self.a = nn.Linear(1, d), nn.TransformerEncoderLayer(d, 2, 32, batch_first=True)
+        self.g = nn.GRU(bands * d, 8, batch_first=True)
+
+    def forward(self, x):
+        b, t, f = x.shape
+        return self.g(self.a(self.i(x.reshape(b * t, f, 1))).reshape(b, t, -1))[0]
+
+
 class Norms(nn.Module):
     def __init__(self):
         super().__init__(); self.g = nn.GroupNorm(1, 8); self.c = nn.Conv2d(2, 8, (3, 3), padding=(1, 1)); self.ct = nn.ConvTranspose2d(8, 2, (3, 4), stride=(1, 2), padding=(1, 1)); self.p = nn.PReLU(8)
@@ -391,6 +403,7 @@ MODELS = {
     "attention_rotary": (Rope, "banded attention with rotary positions and a linear bias", "mel", lambda n: (1, n, 16), 1, (12, 21), 4),
     "conformer_distances": (ConformerDistances, "conformer, one block: relative positions from a table, chunks counted in floats", "mel", lambda n: (1, n, 20), 1, (64, 97), 8),
     "attention_tables": (MaskMadeBeforehand, "attention under a mask that was made beforehand, to values of distances too", "mel", lambda n: (1, n, 16), 1, (12, 21), 4),
+    "attention_bands": (Bands, "attention of the bands of each frame to one another, GRU over time", "mel", lambda n: (1, n, 10), 1, (12, 21), 4),
     "wavenet": (Wavenet, "gated dilated convolutions without padding, what is skipped cut to the last frames", "audio", lambda n: (1, 1, n), 2, (40, 65), 4),
     "crn_2d": (Norms, "convolutions over time and frequency, layer norm, pooling and upsampling over frequency", "spectrum", lambda n: (1, 2, n, 8), 2, (12, 19), 4),
 }
@@ -408,7 +421,7 @@ def target(axes):
 
 def export(name):
     build, what, source, shape, axis, lengths, pulse = MODELS[name]
-    batched = name != "tru_net"  # which keeps its frames on the batch axis
+    batched = name not in ("tru_net", "attention_bands")  # which keep their frames on the batch axis
     torch.manual_seed(zlib.crc32(name.encode()))
     model = build().eval()
     folder = HERE / name

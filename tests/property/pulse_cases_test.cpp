@@ -400,5 +400,21 @@ TEST(Regression, SumsOverChannelsRoundAlikeForAnyPulse) {
   expect_frames(document("1, 3, S", "  y = x - mean_reduce(x, axes = [1]);\n"), 1);
 }
 
+// Axes that are merged around products and elementwise operators stay apart.
+TEST(PulseCases, AxesMergedInFrontOfTheStream) {
+  const auto around = [](const std::string& between) {
+    return document("3, S, 4", "  flat = reshape(x, shape = [3 * S, 4]);\n" + between +
+                                   "  y = reshape(z, shape = [3, S, 2]);\n");
+  };
+  const std::string product =
+      "  w = matmul(flat, [[0.3, -0.2], [0.5, 0.9], [0.1, 0.4], [-0.7, 0.6]]);\n";
+  expect_streams(around(product + "  z = relu(w + [[0.25, -0.5]]) * 0.5;\n"),
+                 {{1, 4}, 1, 1, 0, "S"}, 0);
+  expect_refused(around(product + "  z = softmax(w, axes = [0]);\n"), 4, "flat", "Reshape");
+  expect_refused(around(product + "  z = w + matmul(flat, [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], "
+                                  "[0.7, 0.8]]);\n"),
+                 4, "flat", "Reshape");
+}
+
 }  // namespace
 }  // namespace rill::test
