@@ -15,6 +15,7 @@ target_sources(rill_ops PRIVATE
   stream/band.cpp
   stream/position_table.cpp
   stream/position_values.cpp
+  stream/sink_border.cpp
   stream/skew.cpp
   stream/square.cpp
   stream/unmerge.cpp

@@ -7,6 +7,7 @@
 #include "core/optim/optim.h"
 #include "ops/stream/attention.h"
 #include "ops/stream/delay.h"
+#include "ops/stream/sink_border.h"
 #include "ops/stream/unmerge.h"
 #include "ops/stream/whole.h"
 #include "pulse/builder.h"
@@ -418,7 +419,8 @@ Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
     RILL_TRY(begun.scope.assert_text(str_cat(symbol, " >= 1")));
   }
   RILL_ASSIGN(const Graph simple, declutter(begun));
-  return ops::keep_apart(simple, symbol);
+  RILL_ASSIGN(const Graph apart, ops::keep_apart(simple, symbol));
+  return ops::sink_borders(apart, symbol);
 }
 
 Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report) {

@@ -416,5 +416,22 @@ TEST(PulseCases, AxesMergedInFrontOfTheStream) {
                  4, "flat", "Reshape");
 }
 
+// A centred Fourier transform: what lies between the mirrored frames and the window costs no delay.
+TEST(PulseCases, MirroredFramesReachTheirWindow) {
+  const std::string centred =
+      document("1, S",
+               "  p = pad(x, padding = [(0, 0), (4, 4)], border = 'reflect');\n"
+               "  c = pad(unsqueeze(p * 0.5, axes = [2]), padding = [(0, 0), (0, 0), (0, 1)]);\n"
+               "  y = tract_core_stft(c, axis = 1, frame = 8, stride = 2);\n");
+  expect_streams(centred, {{8}, 1, 2, 1, "S/2+1"}, 1e-5);
+  // Two that see them: each has its own.
+  const std::string both =
+      document("1, 1, S",
+               "  p = pad(x, padding = [(0, 0), (0, 0), (2, 2)], border = 'replicate');\n"
+               "  a = conv(p * 2.0, [[[0.5, 0.25, -0.5, 0.125, 1.0]]], 0.0, padding = [(0, 0)]);\n"
+               "  y = a + slice(p, axes = [2], begin = [2], end = [S + 2]);\n");
+  expect_streams(both, {{1, 4}, 1, 1, 2, "S"}, 0);
+}
+
 }  // namespace
 }  // namespace rill::test

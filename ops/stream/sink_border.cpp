@@ -1,0 +1,182 @@
+#include "ops/stream/sink_border.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "ops/array/axis_ops.h"
+#include "ops/array/cast.h"
+#include "ops/array/pad.h"
+#include "ops/array/reshape.h"
+#include "ops/math/binary.h"
+#include "ops/math/unary.h"
+
+namespace rill::ops {
+namespace {
+
+/// A wire without the frames that are to stand around it.
+struct Bare {
+  OutletId wire;  ///< of the new graph
+  int axis = 0;
+  const Node* pad = nullptr;
+};
+
+class Sinking {
+ public:
+  Sinking(const Graph& graph, std::string_view symbol) : graph_(graph), symbol_(symbol) {
+    out_.name = graph.name;
+    out_.scope = graph.scope;
+    out_.properties = graph.properties;
+  }
+
+  Result<Graph> run() {
+    for (size_t id = 0; id < graph_.nodes.size(); ++id) RILL_TRY(copy(static_cast<int>(id)));
+    out_.inputs.clear();
+    for (const OutletId& input : graph_.inputs) out_.inputs.push_back(mapped_.at(input));
+    for (const OutletId& output : graph_.outputs) {
+      RILL_ASSIGN(out_.outputs.emplace_back(), whole(output));
+    }
+    out_.output_names = graph_.output_names;
+    return out_.compacted();
+  }
+
+  static bool repeats(const Node& node) {
+    const auto* pad = node.op->as<Pad>();
+    return pad && pad->mode != "constant";
+  }
+
+ private:
+  Status copy(int id) {
+    const Node& node = graph_.node(id);
+    const OutletId own{id, 0};
+    if (const auto* source = node.op->as<Source>()) {
+      mapped_[own] = out_.add_source(node.name, source->fact, node.line);
+      return {};
+    }
+    if (const auto* constant = node.op->as<Const>()) {
+      mapped_[own] = out_.add_const(node.name, constant->value, node.line);
+      return {};
+    }
+    const int axis = border_axis(node);
+    if (axis >= 0 && !bare_.contains(node.inputs[0])) {
+      bare_[own] = {mapped_.at(node.inputs[0]), axis, &node};
+      return {};
+    }
+    RILL_ASSIGN(const bool passed, pass(id));
+    if (passed) return {};
+    std::vector<OutletId> inputs;
+    for (const OutletId& input : node.inputs) {
+      RILL_ASSIGN(inputs.emplace_back(), whole(input));
+    }
+    RILL_ASSIGN(const auto outlets, out_.add(node.name, node.op, std::move(inputs), node.line));
+    for (size_t slot = 0; slot < outlets.size(); ++slot) {
+      mapped_[{id, static_cast<int>(slot)}] = outlets[slot];
+    }
+    return {};
+  }
+
+  /// The streaming axis, if a node pads it alone with frames of its own; -1 otherwise.
+  int border_axis(const Node& node) const {
+    if (!repeats(node)) return -1;
+    const auto* pad = node.op->as<Pad>();
+    int found = -1;
+    for (int axis = 0; axis < node.outputs[0].rank(); ++axis) {
+      if (pad->pads[static_cast<size_t>(axis)] == std::pair<int64_t, int64_t>{0, 0}) continue;
+      if (found >= 0 || !graph_.fact(node.inputs[0]).dim(axis).mentions(symbol_)) return -1;
+      found = axis;
+    }
+    return found;
+  }
+
+  /// Let a node work on the bare frames, if it works frame by frame. Whatever else sees them has them
+  /// put there.
+  Result<bool> pass(int id) {
+    const Node& node = graph_.node(id);
+    const auto found = std::find_if(node.inputs.begin(), node.inputs.end(),
+                                    [&](OutletId input) { return bare_.contains(input); });
+    if (found == node.inputs.end() || node.outputs.size() != 1) return false;
+    const auto carried = static_cast<size_t>(found - node.inputs.begin());
+    const OutletId from = *found;
+    const Bare bare = bare_.at(from);
+    const int axis = axis_behind(node, carried, bare.axis);
+    if (axis < 0) return false;
+    std::vector<OutletId> inputs;
+    for (const OutletId& input : node.inputs) {
+      inputs.push_back(input == from ? bare.wire : mapped_.at(input));
+    }
+    OpPtr op = node.op;
+    if (op->as<Reshape>()) {
+      const Fact& fact = out_.fact(bare.wire);
+      std::vector<Dim> shape = node.outputs[0].shape;
+      shape[static_cast<size_t>(axis)] = fact.dim(bare.axis);
+      op = std::make_shared<Reshape>(0, fact.rank(), std::move(shape));
+    }
+    RILL_ASSIGN(const auto outlets,
+                out_.add(node.name, std::move(op), std::move(inputs), node.line));
+    bare_[{id, 0}] = {outlets[0], axis, bare.pad};
+    return true;
+  }
+
+  /// Where the axis lies behind a node that does the same to every frame; -1 otherwise.
+  int axis_behind(const Node& node, size_t carried, int axis) const {
+    const Op& op = *node.op;
+    const auto* pad = op.as<Pad>();
+    const bool layout =
+        op.as<AddAxis>() || op.as<RmAxis>() || op.as<Transpose>() || op.as<Reshape>();
+    const bool elementwise = op.as<Binary>() || op.as<Unary>() || op.as<Cast>();
+    if (!layout && !elementwise && !(pad && pad->mode == "constant")) return -1;
+    Facts in;
+    for (const OutletId& input : node.inputs) {
+      in.push_back(graph_.fact(input));
+      const bool own = in.size() - 1 == carried;
+      // What meets the frames is one for all of them.
+      const bool constant = graph_.node(input.node).op->as<Const>() != nullptr;
+      if (!own && (!constant || in.back().rank() <= axis || !(in.back().dim(axis) == Dim(1)))) {
+        return -1;
+      }
+    }
+    int behind = -1;
+    for (const AxisTrack& track : op.axes(in, node.outputs)) {
+      if (track.in[carried] == axis) behind = track.out[0];
+    }
+    const bool same = behind >= 0 && node.outputs[0].dim(behind) == in[carried].dim(axis);
+    return same ? behind : -1;
+  }
+
+  /// A wire with its frames around it.
+  Result<OutletId> whole(OutletId outlet) {
+    if (const auto known = mapped_.find(outlet); known != mapped_.end()) return known->second;
+    const Bare& bare = bare_.at(outlet);
+    const auto* pad = bare.pad->op->as<Pad>();
+    Pads pads(static_cast<size_t>(out_.fact(bare.wire).rank()), {0, 0});
+    for (const auto& amount : pad->pads) {
+      if (amount.first != 0 || amount.second != 0) pads[static_cast<size_t>(bare.axis)] = amount;
+    }
+    RILL_ASSIGN(TensorPtr value, value_for(*pad, out_.fact(bare.wire).dtype));
+    RILL_ASSIGN(const auto outlets,
+                out_.add(bare.pad->name, std::make_shared<Pad>(std::move(pads), pad->mode, value),
+                         {bare.wire}, bare.pad->line));
+    return mapped_[outlet] = outlets[0];
+  }
+
+  static Result<TensorPtr> value_for(const Pad& pad, DType dtype) {
+    if (pad.value && pad.value->dtype() == dtype) return pad.value;
+    RILL_ASSIGN(Tensor zero, Tensor::zeros(dtype, {}));
+    return std::make_shared<const Tensor>(std::move(zero));
+  }
+
+  const Graph& graph_;
+  std::string_view symbol_;
+  Graph out_;
+  std::map<OutletId, OutletId> mapped_;
+  std::map<OutletId, Bare> bare_;
+};
+
+}  // namespace
+
+Result<Graph> sink_borders(const Graph& graph, std::string_view symbol) {
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), Sinking::repeats)) return graph;
+  return Sinking(graph, symbol).run();
+}
+
+}  // namespace rill::ops
