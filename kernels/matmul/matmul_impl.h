@@ -101,10 +101,18 @@ template <class Arch>
   }
 }
 
+/// Floats of B from which on none of it is in a cache when its turn comes, and how far ahead it is
+/// fetched then. Only streams of 512 bits gain by it.
+constexpr int64_t kFarFloats = 8 * 1024 * 1024;
+constexpr int kFarAhead = 4096;
+template <class Arch>
+constexpr bool kHasFar = Ops<Arch>::kLanes == 16;
+
 /// Compute kRows rows by kPanels panels, of which the first kVecs vectors each are wanted. The sums
 /// stay in registers for all of the block of k; what is rare on either side of it is done in
-/// memory, which keeps the many tiles small.
-template <class Arch, int kRows, int kPanels, int kVecs>
+/// memory, which keeps the many tiles small. With kFar, B is fetched ahead by more than the machine
+/// does by itself: for a B that no cache holds.
+template <class Arch, int kRows, int kPanels, int kVecs, bool kFar = false>
 [[gnu::noinline]] void tile(const TileArgs& t) RILL_NONBLOCKING {
   using S = Ops<Arch>;
   using V = Lanes<Arch>;
@@ -160,6 +168,7 @@ template <class Arch, int kRows, int kPanels, int kVecs>
         for (int j = 0; j < kWide; ++j) {
           const int64_t at = j / kVecs * panel_stride + j % kVecs * S::kLanes;
           const V bv = V::load_aligned(b + at);
+          if constexpr (kFar) __builtin_prefetch(b + at + kFarAhead, 0, 2);
 #pragma GCC unroll 32
           for (int r = 0; r < kRows; ++r) acc[r][j] = S::madd(av[r], bv, acc[r][j]);
         }
@@ -233,6 +242,7 @@ template <class Arch, int kRows, int kPanels, int kVecs>
 using Tile = void (*)(const TileArgs&) RILL_NONBLOCKING;
 
 /// Tiles by rows and panels; `narrow` holds those of one panel with fewer vectors than a panel has.
+/// Those at 0 rows are of one row, for a B that is far away.
 template <class Arch>
 struct Tiles {
   Tile whole[kMaxRows<Arch> + 1][kMaxPanels + 1] = {};
@@ -261,7 +271,17 @@ struct Tiles {
     add_narrow<kRows, 1>();
     if constexpr (kRows < kMaxRows<Arch>) add_rows<kRows + 1>();
   }
-  constexpr Tiles() { add_rows<1>(); }
+  template <int kPanels>
+  constexpr void add_far() {
+    whole[0][kPanels] = tile<Arch, 1, kPanels, kPanelVecs<Arch>, kHasFar<Arch>>;
+    if constexpr (kPanels < kMaxPanels) add_far<kPanels + 1>();
+  }
+  constexpr Tiles() {
+    add_rows<1>();
+    add_far<1>();
+    max_panels[0] = max_panels[1];
+    for (int vecs = 1; vecs < kPanelVecs<Arch>; ++vecs) narrow[0][vecs] = narrow[1][vecs];
+  }
 };
 
 template <class Arch>
@@ -273,9 +293,9 @@ RILL_INLINE int64_t ceil_div(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a + b - 1) / static_cast<uint64_t>(b));
 }
 
-/// Compute `rows` rows, at most kMaxRows, by `panels` panels that hold `cols` columns. `t` is set
-/// up for the first of them, and moves on with them: a copy of it would cost as much as a small
-/// tile.
+/// Compute `rows` rows as the list of tiles counts them, at most kMaxRows, by `panels` panels that
+/// hold `cols` columns. `t` is set up for the first of them, and moves on with them: a copy of it
+/// would cost as much as a small tile.
 template <class Arch>
 RILL_INLINE void row_block(TileArgs& t, int64_t rows, int64_t panels, int64_t cols) {
   constexpr int kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
@@ -311,6 +331,7 @@ void matmul(const MatmulF32Args& g) {
   if (g.m <= 0 || g.n <= 0) return;
   const int64_t k = g.segments * g.segment_len, panels = ceil_div(g.n, kNr);
   const int64_t row_blocks = ceil_div(g.m, kMaxRows<Arch>);
+  const bool far = kHasFar<Arch> && g.m == 1 && k * g.n >= kFarFloats;
   // One block of rows reads B once anyway. A residual that is c itself would be lost to a partial
   // sum. Each further block of k goes on with the chain that c holds.
   const bool split = row_blocks > 1 && k > kBlockK && g.residual != g.c;
@@ -343,7 +364,7 @@ void matmul(const MatmulF32Args& g) {
         t.bias = g.bias == nullptr ? nullptr : g.bias + col;
         t.c = g.c + row * g.ldc + col;
         t.residual = last && g.residual != nullptr ? g.residual + row * g.ldr + col : nullptr;
-        row_block<Arch>(t, rows, take, g.n - col);
+        row_block<Arch>(t, far ? 0 : rows, take, g.n - col);
         row += rows;
       }
     }

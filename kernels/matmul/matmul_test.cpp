@@ -199,6 +199,31 @@ TEST(MatmulBlocks, BlocksOverKAndPanelsDoNotChangeABit) {
   }
 }
 
+TEST(MatmulBlocks, ARowByWeightsThatNoCacheHoldsHasTheBitsOfTheRowAmongOthers) {
+  constexpr int64_t kK = 2051, kN = 4107;  // above 8 Mi floats; the last panel is not whole
+  std::mt19937 rng(8);
+  const std::vector<float> a = random_floats(rng, 2 * kK), b = random_floats(rng, kK * kN);
+  for (Tier tier : tiers()) {
+    const MatmulF32& kernel = matmul_f32(tier);
+    AlignedFloats packed(matmul_f32_packed_floats(kernel, kK, kN));
+    matmul_f32_pack(kernel, kK, kN, b.data(), kN, 1, packed.data());
+    const auto product = [&](int64_t rows) {
+      std::vector<float> c(size_t(rows * kN));
+      MatmulF32Args g;
+      g.m = rows;
+      g.n = g.ldc = kN;
+      g.segment_len = g.lda = kK;
+      g.a = a.data();
+      g.b = packed.data();
+      g.c = c.data();
+      kernel.run(g);
+      c.resize(size_t(kN));
+      return c;
+    };
+    EXPECT_TRUE(same(product(1), product(2))) << kernel.name;
+  }
+}
+
 TEST(MatmulBlocks, AResidualMayBeTheResultItself) {
   std::mt19937 rng(8);
   Case c;
