@@ -104,7 +104,8 @@ bool visit_type(DType dtype, Visitor&& visitor) {
   }
 }
 
-/// The integer that stands for a real number, rounded half to even and clamped.
+/// The integer that stands for a real number, rounded half to even and clamped. Of 8 bits in f32, as
+/// PyTorch and tract do: means of two neighbours lie half way there, and must round as theirs.
 double quantise(double real, const View& to) {
   double low = -128;
   double high = 127;
@@ -115,8 +116,12 @@ double quantise(double real, const View& to) {
     low = std::numeric_limits<int32_t>::min();
     high = std::numeric_limits<int32_t>::max();
   }
-  const double q =
-      std::nearbyint(real / static_cast<double>(to.q.scale) + static_cast<double>(to.q.zero_point));
+  double q = 0;
+  if (to.dtype == DType::kQI32) {
+    q = std::nearbyint(real / static_cast<double>(to.q.scale) + to.q.zero_point);
+  } else {
+    q = std::nearbyint(static_cast<float>(real) / to.q.scale + static_cast<float>(to.q.zero_point));
+  }
   return std::isnan(q) ? 0 : std::clamp(q, low, high);
 }
 

@@ -1,5 +1,6 @@
 #include "core/tensor/tensor.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -236,6 +237,13 @@ std::string tensor_text(const Tensor& tensor, int64_t limit) {
       default: {
         const auto value = element_as_double(tensor, i);
         if (!value.ok()) break;
+        if (is_quantised(tensor.dtype())) {
+          // The stored number, and the real one that it stands for.
+          const auto& [zero_point, scale] = tensor.qparams();
+          out += str_cat("[", std::lround(*value / static_cast<double>(scale)) + zero_point, "](",
+                         static_cast<float>(*value), ")");
+          break;
+        }
         out += is_float(tensor.dtype()) ? str_cat(static_cast<float>(*value))
                                         : str_cat(static_cast<int64_t>(*value));
         break;

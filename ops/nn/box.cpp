@@ -1,4 +1,5 @@
 #include "core/graph/rewrite.h"
+#include "ops/math/binary.h"
 #include "ops/nn/pool_lower.h"
 #include "ops/stream/frames.h"
 
@@ -8,7 +9,7 @@ namespace {
 /// Sum each window, or average it.
 /// `count_padding`: an average divides by the taps of the window, else by those inside the input.
 /// Shapes: [N, C, D...] -> [N, C, D'...]; D' as for `conv`.
-/// Types: f16, f32, f64. Errors: kShape, kDType.
+/// Types: f16, f32, f64; whole and quantised numbers between casts. Errors: kShape, kDType.
 /// Stream: on a spatial axis, history and a mask of zeros for the padding; an average that leaves
 /// out padding counts the frames of its window that the stream has. Other axes frame by frame.
 /// Accuracy: one chain of sums over ascending taps, then one product.
@@ -208,8 +209,16 @@ Result<Value> load_as(LoadCtx& ctx, bool normalize) {
   op.normalize = normalize;
   op.count_padding = border == "constant";
   RILL_ASSIGN(op.window, load_window(ctx, {size.begin() + 2, size.end()}, 2));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<SumPool>(op), {x}));
-  return Value(out);
+  const Fact given = ctx.fact(x);
+  if (is_float(given.dtype)) {
+    RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<SumPool>(op), {x}));
+    return Value(out);
+  }
+  // Of whole and of quantised numbers: as real numbers, brought back to the type.
+  RILL_ASSIGN(OutletId real, cast_to(ctx, x, DType::kF32));
+  RILL_ASSIGN(real, ctx.add1(std::make_shared<SumPool>(op), {real}));
+  RILL_ASSIGN(real, cast_to(ctx, real, given.dtype, given.q));
+  return Value(real);
 }
 
 Result<Value> load_box(LoadCtx& ctx) {
