@@ -69,6 +69,17 @@ def eight_bits():
     quantised("linear_no_bias", nn.Linear(8, 3, bias=False), wide[0])
     quantised("linear_relu", intrinsic.LinearReLU(nn.Linear(8, 3), nn.ReLU()), wide[0])
     quantised("two_layers", nn.Sequential(nn.Conv1d(3, 4, 3), nn.ReLU(), nn.Conv1d(4, 2, 2)), wide)
+    image = torch.arange(96.0).reshape(1, 2, 6, 8) - 30
+    quantised("max_pool2d", nn.MaxPool2d(3, 2, 1), image)
+    quantised("average1d", nn.AvgPool1d(2), wide)
+    quantised("depthwise", nn.Conv2d(2, 2, 3, groups=2, padding=1), image)
+    quantised("mlp", nn.Sequential(nn.Linear(8, 6), nn.ReLU(), nn.Linear(6, 3)), wide[0])
+    quantised("linear_of_rank_3", nn.Linear(8, 4), wide)
+    for name, function in (("flatten", torch.flatten), ("joined", lambda v: torch.cat([v, v], 1)),
+                           ("permuted", lambda v: v.permute(0, 2, 1)),
+                           ("sliced", lambda v: v[:, :, 1:5]), ("clamped", lambda v: v.clamp(0.0, 3.0)),
+                           ("repeated", lambda v: v.repeat(1, 2, 1)), ("largest", lambda v: v.max(2)[0])):
+        quantised(name, Fn(function), wide - 7)
     quantised("pooled", nn.Sequential(nn.Conv1d(3, 4, 3), nn.MaxPool1d(2)), wide)
 
 
