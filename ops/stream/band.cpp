@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "ops/math/binary.h"
 #include "ops/math/select.h"
@@ -98,7 +99,10 @@ class Limits {
       const bool hides = fill && (weights_ ? *fill == 0.0 : *fill <= kHidden);
       // Where a number below all others hides every key that is seen otherwise, all count alike:
       // only positions, which leave one at least, may do that.
-      const bool endless = fill && (weights_ || std::isinf(*fill));
+      // So may what hides such a query behind the softmax as well.
+      const std::pair hidden{node.inputs[0], k == 1};
+      if (weights_ && hides) zeroed_.insert(hidden);
+      const bool endless = fill && (weights_ || std::isinf(*fill) || zeroed_.contains(hidden));
       if (hides && (endless || is_positional(graph_, node.inputs[0]))) {
         demand(node.inputs[0], inner[0], k == 2);
       }
@@ -139,6 +143,7 @@ class Limits {
   std::string_view symbol_;
   Positions positions_;
   std::vector<Limit> limits_;
+  std::set<std::pair<OutletId, bool>> zeroed_;  ///< conditions under which weights are 0
   bool weights_ = true;  ///< behind the softmax 0 hides a key; before it, minus infinity
 };
 

@@ -38,13 +38,15 @@ std::optional<PositionTable> PositionTable::of(const Graph& graph, const Node& s
   if (all.volume() != all_rows * all_columns || table.rows_ < 1 || table.columns_ < 1) {
     return std::nullopt;
   }
+  const auto numbers = cast(all, DType::kF64);
+  if (!numbers.ok()) return std::nullopt;
+  const auto* from = numbers->data<double>();
   table.values_.reserve(static_cast<size_t>(table.rows_ * table.columns_));
   for (int64_t i = first_row; i < all_rows; ++i) {
     for (int64_t j = first_column; j < all_columns; ++j) {
-      const auto value =
-          element_as_double(all, transposed ? j * all_rows + i : i * all_columns + j);
-      if (!value.ok() || std::isnan(*value)) return std::nullopt;
-      table.values_.push_back(*value);
+      const double value = from[transposed ? j * all_rows + i : i * all_columns + j];
+      if (std::isnan(value)) return std::nullopt;
+      table.values_.push_back(value);
     }
   }
   int64_t length = kLongestPeriod * 2;

@@ -33,6 +33,7 @@ std::optional<double> uniform(const TensorPtr& tensor) {
 
 constexpr int64_t kLongest = int64_t{1} << 20;
 constexpr int64_t kMostPhases = 4096;
+constexpr int64_t kMostKept = int64_t{1} << 16;
 // Far from the beginning, and from where floats no longer tell positions apart.
 constexpr int64_t kFar = int64_t{1} << 40;
 
@@ -102,7 +103,7 @@ std::optional<double> apply(UnaryKind kind, double a) {
 
 }  // namespace
 
-const Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
+Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
   const auto [found, fresh] = entries_.try_emplace({outlet, at});
   Entry& made = found->second;
   if (!fresh) return made;
@@ -121,8 +122,28 @@ bool keeps_values(const Op& op) {
 }
 
 std::optional<double> Positions::value(OutletId outlet, Square at, int64_t i, int64_t j) const {
+  Entry& own = entry(outlet, at);
+  const int64_t position = at.row >= 0 ? i : j;
+  if ((at.row >= 0 && at.column >= 0) || position < 0 || position >= kMostKept) {
+    return compute(own, outlet, at, i, j);
+  }
+  const auto place = static_cast<size_t>(at.row < 0 && at.column < 0 ? 0 : position);
+  if (place >= own.asked.size()) {
+    own.asked.resize(place + 1);
+    own.seen.resize(place + 1);
+  }
+  if (!own.asked[place]) {
+    // Its inputs are other entries: references stay.
+    const auto found = compute(own, outlet, at, i, j);
+    own.asked[place] = 1;
+    own.seen[place] = found;
+  }
+  return own.seen[place];
+}
+
+std::optional<double> Positions::compute(const Entry& own, OutletId outlet, Square at, int64_t i,
+                                         int64_t j) const {
   const Node& node = node_of(outlet);
-  const Entry& own = entry(outlet, at);
   if (node.op->as<Const>()) return own.constant;
   if (const auto* range = node.op->as<Range>()) {
     const auto start = range->start.to_int();

@@ -37,10 +37,14 @@ class Positions {
     std::vector<Square> inputs;
     std::optional<double> constant;
     std::optional<PositionTable> table;
+    std::vector<std::optional<double>> seen;  ///< values of a wire of one position, as far as asked
+    std::vector<char> asked;
   };
 
+  std::optional<double> compute(const Entry& own, OutletId outlet, Square at, int64_t i,
+                                int64_t j) const;
   const Node& node_of(OutletId outlet) const { return graph_.node(outlet.node); }
-  const Entry& entry(OutletId outlet, Square at) const;
+  Entry& entry(OutletId outlet, Square at) const;
 
   const Graph& graph_;
   std::string_view symbol_;

@@ -137,6 +137,14 @@ TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {
   std::string mean = both;
   mean.replace(mean.find("-infinity"), 9, "-1000000.0");
   expect_refused(attention(mean), 4, "y", "Attention");
+  // Unless these queries get no weight at all.
+  std::string none = attention(
+      "  loud = transpose(slice(z, axes = [2], begin = [0], end = [1]), axes = [0, 2, 1]) > 0.5;\n"
+      "  apart = row - column;\n  seen = loud && (apart >= 0) && (apart <= 3);\n"
+      "  m = select(seen, scores, -10000.0);\n");
+  none.replace(none.find("softmax(m, axes = [2])"), 22,
+               "select(seen, softmax(m, axes = [2]), 0.0)");
+  expect_attends(none, {{1, 4}, 1, 1, 0, "S"});
 }
 
 // Chunks as exporters count them: in floats, cut towards zero, and spread over both axes.
