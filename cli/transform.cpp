@@ -8,6 +8,7 @@
 #include "cli/transform_fields.h"
 #include "ops/op_table.h"
 #include "transforms/batchify.h"
+#include "transforms/block_quant.h"
 #include "transforms/float_precision.h"
 #include "transforms/kv_cache.h"
 #include "transforms/patch.h"
@@ -207,6 +208,10 @@ Status unfold_kv_cache(const Work& work) {
   });
 }
 
+Status block_quant(const Work& work) {
+  return rewrite_model(work.model, transforms::with_block_quantised_weights);
+}
+
 /// What tract makes one operator of several here stays as it is, with the same result.
 Status nothing(const Work&) { return {}; }
 
@@ -229,6 +234,7 @@ constexpr std::array kTransforms{
     TransformRow{"force_scan_external_state", force_scan_external_state},
     TransformRow{"batchify", batchify},
     TransformRow{"unfold_kv_cache", unfold_kv_cache},
+    TransformRow{"block_quant", block_quant},
     TransformRow{"detect_kv_cache", detect_kv_cache},
     TransformRow{"transformers_detect_all", detect_kv_cache},
     TransformRow{"detect_apply_rope", nothing},

@@ -71,7 +71,7 @@ def eight_bits():
     quantised("two_layers", nn.Sequential(nn.Conv1d(3, 4, 3), nn.ReLU(), nn.Conv1d(4, 2, 2)), wide)
     image = torch.arange(96.0).reshape(1, 2, 6, 8) - 30
     quantised("max_pool2d", nn.MaxPool2d(3, 2, 1), image)
-    quantised("average1d", nn.AvgPool1d(2), wide)
+    quantised("average1d", nn.AvgPool1d(2), wide - 7)
     quantised("depthwise", nn.Conv2d(2, 2, 3, groups=2, padding=1), image)
     quantised("mlp", nn.Sequential(nn.Linear(8, 6), nn.ReLU(), nn.Linear(6, 3)), wide[0])
     quantised("linear_of_rank_3", nn.Linear(8, 4), wide)
