@@ -1,5 +1,7 @@
 #include "ops/array/gather.h"
 
+#include <algorithm>
+
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
@@ -36,12 +38,18 @@ Status Gather::eval(EvalCtx& ctx) const {
   for (int i = 0; i < slice.rank; ++i) {
     rest.stride[static_cast<size_t>(i)] = out.step(i < on ? i : i + indices.rank);
   }
+  const bool rows = slice.contiguous() && rest.contiguous();
+  const int64_t row = slice.volume();
   visit_size(data.dtype, [&](auto tag) {
     using T = decltype(tag);
     for_each_element<2>({indices, places}, [&](const std::array<int64_t, 2>& place) {
       const int64_t index = wrapped_index(index_at(indices, place[0]), data.extent(on));
       T* to = out.as<T>() + place[1];
       const T* from = index < 0 ? nullptr : data.as<const T>() + index * data.step(on);
+      if (rows && from) {
+        std::copy_n(from, row, to);
+        return;
+      }
       for_each_element<2>({slice, rest}, [&](const std::array<int64_t, 2>& at) {
         to[at[1]] = from ? from[at[0]] : T{};
       });
