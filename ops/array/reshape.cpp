@@ -9,8 +9,8 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
-#include "ops/array/nearest_upsample.h"
 #include "ops/array/groups.h"
+#include "ops/array/nearest_upsample.h"
 #include "ops/math/elements.h"
 
 namespace rill::ops {
@@ -226,6 +226,11 @@ Result<StreamSplit> split_of(const PulseBuilder& b, const StreamFact& stream) {
     RILL_TRY(inner_of(in, group.from_begin, group.from_end, stream.axis, &split.from_inner));
     RILL_TRY(inner_of(out, group.to_begin, group.to_end, split.to_axis, &split.to_inner));
     if (split.from_inner > 0 && split.to_inner > 0) return split;
+  }
+  if (!out.mentions(b.symbol())) {
+    return b.refuse("Export it with extents that follow those of the input", "streaming axis ",
+                    stream.axis, " of ", in, " is lost in ", out,
+                    ", which is written for one length of stream");
   }
   return b.refuse("Write the extents so that the streaming axis can be followed", "streaming axis ",
                   stream.axis, " of ", in, " is lost in ", out);
