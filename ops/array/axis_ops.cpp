@@ -5,6 +5,7 @@
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
 
@@ -111,6 +112,14 @@ Status RmAxis::lower(Lowering& lowering) const {
 
 std::vector<AxisTrack> RmAxis::axes(FactSpan in, FactSpan) const {
   return tracks_from(source_of(*this, in[0].rank()));
+}
+
+Status RmAxis::pulsify(PulseBuilder& b) const {
+  const auto stream = b.stream(0);
+  if (!stream || stream->axis != axis) return Op::pulsify(b);
+  return b.refuse("Take the last frame as x[:, -1:], before the axis is dropped",
+                  "it drops streaming axis ", axis, " of ", b.in(0),
+                  ", which has one frame for one length of stream only");
 }
 
 Status RmAxis::declutter(Rewrite& rewrite) const {

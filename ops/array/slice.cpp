@@ -196,9 +196,13 @@ Status Slice::pulsify(PulseBuilder& b) const {
     return pulsify_last_frames(b, *stream, *back, *count);
   }
   if (!skip) {
-    return b.refuse("Take the last frames in the app, or begin at a fixed frame", "slice [", begin,
-                    ", ", end, ") of streaming axis ", axis,
-                    " begins at a frame that is known only at the end of the stream");
+    const bool last = b.scope().simplify(frames - end) == Dim(0);
+    return b.refuse(
+        last ? "Assert that streams are long enough, as in --assert 'S >= 4' for the last "
+               "four frames; or begin at a fixed frame"
+             : "Take these frames in the app, or begin at a fixed frame",
+        "slice [", begin, ", ", end, ") of streaming axis ", axis,
+        " begins at a frame that is known only at the end of the stream");
   }
   if (const auto last = b.scope().simplify(end).to_int()) {
     return pulsify_first_frames(b, *stream, *skip, *last);

@@ -84,6 +84,13 @@ TEST(Slice, IsCheckedOnceItsSymbolsAreNumbers) {
   EXPECT_NE(shorter.error().message.find("out of axis 0"), std::string::npos);
 }
 
+TEST(Slice, TellsWhatTheLastFramesNeed) {
+  const char* last = "y = slice(x, axes = [1], begin = [max(S - 4, 0)], end = [S]);";
+  expect_refused(graph_of({{"x", "2, S"}}, last), 2, "known only at the end");
+  const Graph graph = graph_of({{"x", "2, S"}}, last, "y", "extension tract_assert S >= 4;\n");
+  EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "2,4,F32");
+}
+
 TEST(Slice, NamesWhatIsWrong) {
   const std::vector<Input> x = {{"x", "2, 5"}};
   expect_load_error(x, "y = slice(x, axes = [2], begin = [0], end = [1]);", Code::kShape,
