@@ -25,6 +25,7 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
+from blocks import BLOCK_CASES
 from cases import CASES
 from emitters import EMITTER_CASES
 from extended import EXTENDED_CASES
@@ -67,7 +68,7 @@ def main():
         at = arguments.index("--tract")
         peer = arguments[at + 1]
         del arguments[at:at + 2]
-    cases = CASES + RARER_CASES + EMITTER_CASES + EXTENDED_CASES
+    cases = CASES + RARER_CASES + EMITTER_CASES + EXTENDED_CASES + BLOCK_CASES
     if "--architectures" in arguments:
         arguments.remove("--architectures")
         from architectures import ARCHITECTURE_CASES as cases, LEFT_OUT
