@@ -61,8 +61,8 @@ tract_nnef | A | select | all | {EACH} | one of two tensors, by a condition
 tract_nnef | A | matmul | numbers, quantised, block-quantised | {OTHER} | products of matrices
 tract_nnef | A | conv | numbers, quantised | {WINDOW} | a convolution with groups, strides, dilation
 tract_nnef | A | deconv | floats | overlapping parts are kept and added | a transposed convolution
-tract_nnef | A | max_pool_with_index max_pool | numbers | {WINDOW} | the maximum of windows, and where it is
-tract_nnef | A | box avg_pool | floats | {WINDOW} | the sum or mean of windows
+tract_nnef | A | max_pool_with_index max_pool | numbers, quantised | {WINDOW} | the maximum of windows, and where it is
+tract_nnef | A | box avg_pool | numbers, quantised | {WINDOW} | the sum or mean of windows
 tract_nnef | B | debox | floats | overlapping parts are kept and added | windows spread out and added
 tract_nnef | A | sum_reduce max_reduce argmax_reduce | numbers | {AT_END} | along axes, kept as 1
 tract_nnef | B | min_reduce argmin_reduce | numbers | {AT_END} | along axes, kept as 1
@@ -79,7 +79,7 @@ tract_nnef | B | moments | floats | {OTHER} | mean and variance along axes
 tract_nnef | A | relu softplus prelu | floats | {EACH} | rectifiers
 tract_nnef | C | elu | floats | {EACH} | a rectifier
 tract_nnef | C | rms_pool | floats | {WINDOW} | the root of the mean square of windows
-tract_nnef | A | linear | floats | {OTHER} | x W^T + b
+tract_nnef | A | linear | floats, quantised | {OTHER} | x W^T + b
 tract_nnef | C | separable_conv separable_deconv | floats | as conv and deconv | depthwise, then pointwise
 tract_nnef | C | local_response_normalization local_mean_normalization local_variance_normalization local_contrast_normalization | floats | {WINDOW} | by what lies around
 tract_nnef | C | l1_normalization l2_normalization | floats | {OTHER} | by the norm along axes
