@@ -1,15 +1,18 @@
-// Streams that go on and on: memory stays as it is, and the frames stay those of a stream in pulses
-// of another size, long after counters of 32 bits have run over.
+// Streams that go on and on, through noise, silence, bursts of NaN and of infinity, and resets:
+// memory stays as it is, and the frames stay those of a stream in pulses of another size, and after a
+// reset those of a new session.
 //
 // RILL_SOAK_PULSES says how many pulses, see scripts/soak.sh.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -34,10 +37,26 @@ int64_t resident_bytes() {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
+/// What a stretch of the stream is made of.
+enum class Weather : uint8_t { kNoise, kSilence, kNan, kInfinity };
+
+constexpr int64_t kStretches = 50;  ///< between two resets
+
+/// `calm`: without bursts, which would lie hidden in what attention keeps for a time that depends on
+/// the pulse.
+Weather weather_of(int64_t stretch, bool calm) {
+  if (calm) return stretch % 5 == 4 ? Weather::kSilence : Weather::kNoise;
+  if (stretch % kStretches == kStretches - 3) return Weather::kNan;
+  if (stretch % kStretches == kStretches - 2) return Weather::kInfinity;
+  return stretch % 5 == 4 ? Weather::kSilence : Weather::kNoise;
+}
+
 /// Steps one session, and folds what comes out into a number. All memory is taken beforehand.
 class EndlessStream {
  public:
-  EndlessStream(const Opened& opened, const Array& noise) : session_(opened.session.get()) {
+  /// `stretch`: the frames for which the weather lasts, a multiple of the pulse.
+  EndlessStream(const Opened& opened, const Array& noise, int64_t stretch, bool calm)
+      : session_(opened.session.get()), stretch_(stretch), calm_(calm) {
     rill_stream_info info = {};
     info.size = sizeof(info);
     EXPECT_EQ(rill_plan_stream(opened.plan.get(), 0, &info), RILL_OK);
@@ -55,14 +74,8 @@ class EndlessStream {
   }
 
   bool step() {
-    auto* to = static_cast<std::byte*>(view_.data);
-    const auto row = static_cast<size_t>(row_bytes_);
-    for (int64_t o = 0; o < outer_; ++o) {
-      for (int64_t i = 0; i < pulse_; ++i) {
-        const int64_t from = o * noise_frames_ + (seen_ + i) % noise_frames_;
-        std::memcpy(to + (o * pulse_ + i) * row_bytes_, noise_ + from * row_bytes_, row);
-      }
-    }
+    if (seen_ > 0 && seen_ % (kStretches * stretch_) == 0) rill_session_reset(session_);
+    fill(weather_of(seen_ / stretch_, calm_));
     seen_ += pulse_;
     if (rill_step(session_) != RILL_OK) return false;
     int64_t first = 0;
@@ -72,11 +85,35 @@ class EndlessStream {
     return true;
   }
 
+  void restart() {
+    rill_session_reset(session_);
+    seen_ = 0;
+    given_ = 0;
+    folded_ = 0;
+  }
   int64_t seen() const { return seen_; }
   int64_t given() const { return given_; }
   uint64_t folded() const { return folded_; }
 
  private:
+  void fill(Weather weather) {
+    auto* to = static_cast<std::byte*>(view_.data);
+    if (weather != Weather::kNoise) {
+      const float value = weather == Weather::kSilence ? 0.0F
+                          : weather == Weather::kNan   ? std::numeric_limits<float>::quiet_NaN()
+                                                       : std::numeric_limits<float>::infinity();
+      auto* floats = static_cast<float*>(view_.data);
+      std::fill_n(floats, outer_ * pulse_ * row_bytes_ / 4, value);
+      return;
+    }
+    const auto row = static_cast<size_t>(row_bytes_);
+    for (int64_t o = 0; o < outer_; ++o) {
+      for (int64_t i = 0; i < pulse_; ++i) {
+        const int64_t from = o * noise_frames_ + (seen_ + i) % noise_frames_;
+        std::memcpy(to + (o * pulse_ + i) * row_bytes_, noise_ + from * row_bytes_, row);
+      }
+    }
+  }
   static int64_t inner(const rill_view& view, int axis) {
     int64_t bytes = 4;
     for (uint32_t i = static_cast<uint32_t>(axis) + 1; i < view.rank; ++i) bytes *= view.shape[i];
@@ -95,6 +132,7 @@ class EndlessStream {
         for (int64_t b = 0; b < row; b += 4) {
           uint32_t word = 0;
           std::memcpy(&word, at + b, sizeof word);
+          if ((word & 0x7FFFFFFFU) > 0x7F800000U) word = 0x7FC00000U;  // any NaN is as good
           folded_ = (folded_ ^ word) * 0x9E3779B97F4A7C15U;
           folded_ ^= folded_ >> 29U;
         }
@@ -104,6 +142,8 @@ class EndlessStream {
   }
 
   rill_session* session_;
+  int64_t stretch_;
+  bool calm_;
   rill_view view_ = {};
   rill_view out_ = {};
   size_t input_ = 0;
@@ -145,8 +185,10 @@ TEST_P(Soak, KeepsItsMemoryAndItsFrames) {
   std::vector<int64_t> shape(io.shape, io.shape + io.rank);
   shape[static_cast<size_t>(info.input_axis)] = 9973;
   const Array noise = Array::noise(shape, 11);
-  EndlessStream a(small, noise);
-  EndlessStream b(large, noise);
+  const int64_t stretch = 3 * info.input_pulse;
+  const bool calm = has_attention(model);
+  EndlessStream a(small, noise, stretch, calm);
+  EndlessStream b(large, noise, stretch, calm);
   const int64_t pulses = pulses_to_run();
   int64_t early = 0;
   int64_t calls = 0;
@@ -164,8 +206,16 @@ TEST_P(Soak, KeepsItsMemoryAndItsFrames) {
   EXPECT_LE(resident_bytes(), early + kTolerated);
   EXPECT_GT(a.given(), 0);
   ASSERT_EQ(a.given(), b.given()) << "the last frames were compared";
+  const Opened unused = open_stream(model.archive, bundle, model.symbol, model.pulse);
+  ASSERT_TRUE(unused.session) << rill_last_error();
+  EndlessStream fresh(unused, noise, stretch, calm);
+  a.restart();
+  while (a.seen() < (kStretches - 2) * stretch) ASSERT_TRUE(a.step());
+  a.restart();
+  for (int i = 0; i < 30; ++i) ASSERT_TRUE(a.step() && fresh.step());
+  EXPECT_EQ(a.folded(), fresh.folded()) << "a reset forgets all";
   std::printf("%s: %lld frames in, %lld out, %lld KiB resident\n", model.name.c_str(),
-              static_cast<long long>(a.seen()), static_cast<long long>(a.given()),
+              static_cast<long long>(b.seen()), static_cast<long long>(b.given()),
               static_cast<long long>(resident_bytes() / 1024));
 }
 

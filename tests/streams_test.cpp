@@ -22,12 +22,6 @@ bool has_fft(const ModelFolder& model) {
   return model.name == "vad_speech" || model.name == "vad_marblenet_audio";
 }
 
-// Attention sums over fewer keys in a stream than in the whole run: those that it hides are missing.
-bool has_attention(const ModelFolder& model) {
-  return model.name.starts_with("conformer_") || model.name.starts_with("attention_") ||
-         model.name == "transformer_chunks";
-}
-
 /// Lengths that suit the model: what its README asks of S.
 struct Lengths {
   int64_t unit = 1;

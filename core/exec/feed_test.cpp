@@ -186,6 +186,63 @@ TEST(SavedState, AlteredOnPurposeIsRefusedOrRuns) {
   EXPECT_GT(ran, 100);
 }
 
+/// Streams frames of noise from one on, and gives all that comes out of the first output's buffer.
+std::vector<float> go_on(Session* session, int64_t from, int64_t pulses) {
+  std::vector<float> out;
+  for (int64_t p = 0; p < pulses; ++p) {
+    Random random(static_cast<uint64_t>(from + p));
+    const View in = session->input(0);
+    for (int64_t i = 0; i < in.volume(); ++i) in.as<float>()[i] = static_cast<float>(random.in(-512, 512)) / 256.0F;
+    session->step();
+    const View view = session->output(0);
+    out.insert(out.end(), view.as<float>(), view.as<float>() + view.volume());
+  }
+  return out;
+}
+
+TEST(SavedState, PositionsPastThirtyTwoBitsAreAsGoodAsSmallOnes) {
+  const auto graph = load_text(document(
+      "1, 2, S",
+      "  a = conv(x, [[[0.5, -1.0, 2.0]], [[1.0, 0.25, 3.0]]], 0.0, stride = [2], dilation = [2], "
+      "padding = [(4, 1)], groups = 2);\n"
+      "  b = max_pool(a, size = [1, 1, 3], stride = [1, 1, 1], dilation = [1, 1, 1], "
+      "padding = [(0, 0), (0, 0), (1, 1)], border = 'ignore');\n"
+      "  c = pad(a, padding = [(0, 0), (0, 0), (0, 2)], border = 'replicate', value = 0.0);\n"
+      "  d = slice(c, axes = [2], begin = [2], end = [0]);\n"
+      "  y = b + d;\n"));
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  for (const int64_t beyond : {int64_t{1} << 31, int64_t{1} << 32, int64_t{1} << 40}) {
+    auto near = StreamedRun::make(*graph, 4);
+    auto far = StreamedRun::make(*graph, 4);
+    ASSERT_TRUE(near.ok() && far.ok()) << near.error().to_string();
+    go_on(&near->session(), 0, 20);
+    SavedState from(&near->session(), nullptr);
+    std::vector<std::byte> bytes(static_cast<size_t>(from.most_bytes()));
+    bytes.resize(static_cast<size_t>(from.save(bytes)));
+    constexpr size_t kPositionAt = 48;
+    int64_t position = 0;
+    std::memcpy(&position, bytes.data() + kPositionAt, sizeof position);
+    ASSERT_EQ(position, 80) << "the position is where this test thinks it is";
+    position = beyond - 8;
+    std::memcpy(bytes.data() + kPositionAt, &position, sizeof position);
+    seal(bytes);
+    const Status moved = SavedState(&far->session(), nullptr).load(bytes);
+    ASSERT_TRUE(moved.ok()) << moved.error().to_string();
+    EXPECT_EQ(go_on(&far->session(), 20, 10), go_on(&near->session(), 20, 10));
+    near->session().announce_end(80 + 40 + 3);
+    far->session().announce_end(beyond - 8 + 40 + 3);
+    EXPECT_EQ(far->session().output_frames(0) - near->session().output_frames(0),
+              (beyond - 8 - 80) / 2);
+    for (int64_t p = 30; near->session().steps_left() > 0; ++p) {
+      ASSERT_EQ(far->session().steps_left(), near->session().steps_left());
+      ASSERT_EQ(go_on(&far->session(), p, 1), go_on(&near->session(), p, 1));
+      EXPECT_EQ(far->session().valid_frames(0).count, near->session().valid_frames(0).count);
+      EXPECT_EQ(far->session().valid_frames(0).first, near->session().valid_frames(0).first);
+    }
+    EXPECT_EQ(far->session().steps_left(), 0);
+  }
+}
+
 TEST(SavedState, GoesOnInThePlainFormOfThePlan) {
   const auto graph = load_text(document("1, 1, S",
                                         "  a = conv(x, [[[0.5, -1.0, 2.0]]], 0.0, stride = [1], "

@@ -47,4 +47,9 @@ std::vector<ModelFolder> streaming_models() {
   return out;
 }
 
+bool has_attention(const ModelFolder& model) {
+  return model.name.starts_with("conformer_") || model.name.starts_with("attention_") ||
+         model.name == "transformer_chunks";
+}
+
 }  // namespace rill::test
