@@ -21,12 +21,16 @@ endif()
 # Calls in the place of inlined checks keep the address sanitizer's code, and the time to compile it,
 # small.
 set(RILL_TIER_SANITIZER_FLAGS -fno-sanitize=undefined)
-if(RILL_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  list(APPEND RILL_TIER_SANITIZER_FLAGS --param=asan-instrumentation-with-call-threshold=0)
+if(RILL_SANITIZE MATCHES address)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    list(APPEND RILL_TIER_SANITIZER_FLAGS --param=asan-instrumentation-with-call-threshold=0)
+  else()
+    list(APPEND RILL_TIER_SANITIZER_FLAGS -mllvm -asan-instrumentation-with-call-threshold=0)
+  endif()
 endif()
-# Fuzzing looks into everything but these: it runs the scalar tier.
+# What fuzzing looks for new ways through is the scalar tier, which it runs.
 if(RILL_FUZZ)
-  set(RILL_TIER_SANITIZER_FLAGS -fno-sanitize=all)
+  list(APPEND RILL_TIER_SANITIZER_FLAGS -fno-sanitize=fuzzer-no-link)
 endif()
 
 function(rill_kernels family)
