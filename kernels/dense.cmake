@@ -1,6 +1,6 @@
 # Families on dense f32 arrays: matrix products, depthwise convolutions, pools, recurrent loops.
 
-foreach(family matmul depthwise pool rnn)
+foreach(family matmul matmul_packed depthwise pool rnn)
   rill_kernels(${family} TIERS sse42 avx2 avx512 neon)
   rill_test(${family}_test SOURCES ${family}/${family}_test.cpp DEPENDS rill_kernels
             LABELS kernels)
@@ -10,6 +10,8 @@ if(RILL_BENCH)
   find_package(Eigen3 3.4 REQUIRED NO_MODULE)
   rill_bench(matmul_bench SOURCES matmul/matmul_bench.cpp matmul/eigen_bench.cpp
              DEPENDS rill_kernels rill_reach Eigen3::Eigen)
+  rill_bench(matmul_packed_bench SOURCES matmul_packed/matmul_packed_bench.cpp
+             DEPENDS rill_kernels rill_reach)
   foreach(family depthwise pool rnn)
     rill_bench(${family}_bench SOURCES ${family}/${family}_bench.cpp DEPENDS rill_kernels)
   endforeach()

@@ -40,6 +40,11 @@ class PlanBuilder {
   /// Note what a buffer keeps from step to step.
   void add_state(std::string name, int node, Operand value, int axis, int64_t pulse);
   void touch(Ref ref, int step);
+  void place_constant(int id, TensorPtr value);
+  /// Give a constant in blocks the memory of plain elements, once. Failures are told by `run`.
+  void write_out(OutletId outlet);
+  /// One reader less of a constant.
+  void forget(OutletId outlet);
   int current_step() const;
   std::vector<Step>& steps();
   Operand& operand(OutletId outlet) {
@@ -53,6 +58,8 @@ class PlanBuilder {
   std::string scope_;    ///< of a loop body: the names of the loops around it
   int outer_node_ = -1;  ///< of a loop body: the outermost loop
   std::vector<std::vector<Operand>> operands_;
+  std::vector<int> readers_;  ///< by node, of what it gives
+  Status unwritten_;          ///< why a constant could not be written out
   std::map<OutletId, HistoryNeed> needs_;
   std::map<OutletId, RingOf> rings_;
   std::map<OutletId, int> direct_outputs_;  ///< outlets that may be written straight to an output

@@ -192,7 +192,8 @@ std::vector<float> go_on(Session* session, int64_t from, int64_t pulses) {
   for (int64_t p = 0; p < pulses; ++p) {
     Random random(static_cast<uint64_t>(from + p));
     const View in = session->input(0);
-    for (int64_t i = 0; i < in.volume(); ++i) in.as<float>()[i] = static_cast<float>(random.in(-512, 512)) / 256.0F;
+    for (int64_t i = 0; i < in.volume(); ++i)
+      in.as<float>()[i] = static_cast<float>(random.in(-512, 512)) / 256.0F;
     session->step();
     const View view = session->output(0);
     out.insert(out.end(), view.as<float>(), view.as<float>() + view.volume());

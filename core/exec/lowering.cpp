@@ -138,8 +138,16 @@ Status Const::lower(Lowering&) const { return {}; }
 const Node& Lowering::node() const { return builder_.graph_.node(node_); }
 
 const Operand& Lowering::in(int i) const {
+  const OutletId outlet = node().inputs[static_cast<size_t>(i)];
+  builder_.write_out(outlet);
+  return builder_.operand(outlet);
+}
+
+const Operand& Lowering::as_it_lies(int i) const {
   return builder_.operand(node().inputs[static_cast<size_t>(i)]);
 }
+
+void Lowering::packed(int i) { builder_.forget(node().inputs[static_cast<size_t>(i)]); }
 
 Operand Lowering::out_shape(int i) const {
   const Fact& fact = node().outputs[static_cast<size_t>(i)];

@@ -23,7 +23,13 @@ class Lowering {
   const Node& node() const;
   int inputs() const { return static_cast<int>(node().inputs.size()); }
   int outputs() const { return static_cast<int>(node().outputs.size()); }
+  /// The operand of an input; a constant in blocks is written out for it.
   const Operand& in(int i) const;
+  /// The same without writing out: `konst` may be in blocks, and then no memory is behind it.
+  const Operand& as_it_lies(int i) const;
+  /// Say that the steps of this node do not read input i, a constant, because they have packed it.
+  /// What no node reads is not kept.
+  void packed(int i);
   /// The operand of an output that is not placed yet: type and shape, no memory.
   Operand out_shape(int i) const;
 

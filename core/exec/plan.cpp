@@ -50,6 +50,11 @@ PlanBuilder::PlanBuilder(const Graph& graph, const PrepareOptions& options, Plan
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     operands_[i].resize(graph.nodes[i].outputs.size());
   }
+  readers_.resize(graph.nodes.size());
+  for (const Node& node : graph.nodes) {
+    for (const OutletId input : node.inputs) ++readers_[static_cast<size_t>(input.node)];
+  }
+  for (const OutletId output : graph.outputs) ++readers_[static_cast<size_t>(output.node)];
 }
 
 std::vector<Step>& PlanBuilder::steps() { return outer_ ? body_steps_ : plan_->steps; }
@@ -193,34 +198,63 @@ Status PlanBuilder::run(std::span<const Operand> body_sources) {
         if (!numbers.ok()) numbers = Tensor::zeros(DType::kI64, value->shape());
         value = std::make_shared<const Tensor>(std::move(numbers).value());
       }
-      if (value->block_format() != BlockFormat::kNone) {
-        RILL_ASSIGN(Tensor plain, dequantised(*value));
-        value = std::make_shared<const Tensor>(std::move(plain));
-      }
-      const View view = value->view();
-      Operand placed;
-      placed.dtype = value->dtype();
-      placed.q = value->qparams();
-      placed.rank = view.rank;
-      placed.shape = view.shape;
-      placed.stride = view.stride;
-      placed.konst = value;
-      const uint32_t buffer = new_buffer(BufferKind::kConst, value->size_bytes());
-      plan_->buffers[buffer].data = std::shared_ptr<const void>(value, value->raw());
-      placed.ref = {buffer, 0};
-      operand({id, 0}) = placed;
+      place_constant(id, std::move(value));
       continue;
     }
     if (node.op->as<Source>()) continue;
     Lowering lowering(*this, id);
-    RILL_TRY(node.op->lower(lowering).in_node(node.name, node.op->name()).at("", node.line));
+    Status lowered = node.op->lower(lowering);
+    if (!unwritten_.ok()) lowered = std::move(unwritten_);
+    RILL_TRY(std::move(lowered).in_node(node.name, node.op->name()).at("", node.line));
   }
   return {};
+}
+
+void PlanBuilder::place_constant(int id, TensorPtr value) {
+  const View view = value->view();
+  Operand placed;
+  placed.dtype = value->dtype();
+  placed.q = value->qparams();
+  placed.rank = view.rank;
+  placed.shape = view.shape;
+  placed.stride = view.stride;
+  const uint32_t buffer = new_buffer(BufferKind::kConst, value->size_bytes());
+  plan_->buffers[buffer].data = std::shared_ptr<const void>(value, value->raw());
+  placed.ref = {buffer, 0};
+  placed.konst = std::move(value);
+  operand({id, 0}) = std::move(placed);
+}
+
+void PlanBuilder::write_out(OutletId outlet) {
+  Operand& constant = operand(outlet);
+  if (!constant.konst || constant.konst->block_format() == BlockFormat::kNone) return;
+  auto plain = dequantised(*constant.konst);
+  if (!plain.ok()) {
+    constant.konst = nullptr;
+    unwritten_ = std::move(plain).take_status();
+    return;
+  }
+  constant.konst = std::make_shared<const Tensor>(std::move(plain).value());
+  PlanBuffer& buffer = plan_->buffers[constant.ref.buffer];
+  buffer.bytes = constant.konst->size_bytes();
+  buffer.data = std::shared_ptr<const void>(constant.konst, constant.konst->raw());
+}
+
+void PlanBuilder::forget(OutletId outlet) {
+  const Operand& constant = operand(outlet);
+  // What passes a constant on, as other axes of it, is one of its readers.
+  if (!graph_.node(outlet.node).op->as<Const>()) return;
+  if (!constant.konst || --readers_[static_cast<size_t>(outlet.node)] > 0) return;
+  PlanBuffer& buffer = plan_->buffers[constant.ref.buffer];
+  buffer.bytes = 0;
+  buffer.data = nullptr;
 }
 
 Status PlanBuilder::place_outputs() {
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {
     const OutletId outlet = graph_.outputs[i];
+    write_out(outlet);
+    RILL_TRY(std::move(unwritten_));
     const Operand from = operand(outlet);
     PlanIo& io = plan_->outputs[i];
     if (from.ref.buffer == io.buffer) continue;

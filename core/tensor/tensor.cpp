@@ -110,11 +110,10 @@ Result<Tensor> Tensor::blocks(BlockFormat format, std::vector<int64_t> shape,
   if (!count || shape.size() > kMaxRank || *count % 32 != 0) {
     return fail(Code::kShape, "block-quantised shape ", shape, ": expected a multiple of 32");
   }
-  const int64_t block_bytes = format == BlockFormat::kQ4_0 ? 18 : 36;
-  if (*count / 32 > INT64_MAX / block_bytes ||
-      *count / 32 * block_bytes != static_cast<int64_t>(bytes.size())) {
-    return fail(Code::kShape, "block-quantised shape ", shape, ": expected ",
-                *count / 32 * block_bytes, " bytes, found ", bytes.size());
+  const int64_t each = block_bytes(format);
+  if (*count / 32 > INT64_MAX / each || *count / 32 * each != static_cast<int64_t>(bytes.size())) {
+    return fail(Code::kShape, "block-quantised shape ", shape, ": expected ", *count / 32 * each,
+                " bytes, found ", bytes.size());
   }
   Tensor t;
   t.block_ = format;
@@ -176,30 +175,30 @@ bool Tensor::same_bits(const Tensor& other) const {
   return bytes_ == 0 || std::memcmp(raw(), other.raw(), static_cast<size_t>(bytes_)) == 0;
 }
 
-Result<Tensor> dequantised(const Tensor& tensor) {
-  if (tensor.block_format() == BlockFormat::kNone) return tensor;
-  RILL_ASSIGN(Tensor out, Tensor::zeros(DType::kF32, tensor.shape()));
-  float* to = out.mutable_data<float>();
-  const auto* from = tensor.data<uint8_t>();
-  const bool q4 = tensor.block_format() == BlockFormat::kQ4_0;
-  for (int64_t block = 0; block < tensor.volume() / 32; ++block) {
+int64_t block_bytes(BlockFormat format) { return format == BlockFormat::kQ4_0 ? 18 : 36; }
+
+void write_out_blocks(BlockFormat format, const std::byte* from, int64_t count, float* to) {
+  const bool q4 = format == BlockFormat::kQ4_0;
+  const auto number = [&](int j) { return static_cast<int>(from[j]); };
+  for (int64_t block = 0; block < count; ++block, from += block_bytes(format), to += 32) {
     uint16_t half = 0;
     std::memcpy(&half, from, 2);
     const float scale = f32_from_f16(half);
-    if (q4) {
-      for (int j = 0; j < 16; ++j) {
-        to[j] = static_cast<float>((from[2 + j] & 15) - 8) * scale;
-        to[j + 16] = static_cast<float>((from[2 + j] >> 4) - 8) * scale;
-      }
-      from += 18;
-    } else {
-      for (int j = 0; j < 32; ++j) {
-        to[j] = static_cast<float>(static_cast<int8_t>(from[4 + j])) * scale;
-      }
-      from += 36;
+    for (int j = 0; q4 && j < 16; ++j) {
+      to[j] = static_cast<float>((number(2 + j) & 15) - 8) * scale;
+      to[j + 16] = static_cast<float>((number(2 + j) >> 4) - 8) * scale;
     }
-    to += 32;
+    for (int j = 0; !q4 && j < 32; ++j) {
+      to[j] = static_cast<float>(static_cast<int8_t>(number(4 + j))) * scale;
+    }
   }
+}
+
+Result<Tensor> dequantised(const Tensor& tensor) {
+  if (tensor.block_format() == BlockFormat::kNone) return tensor;
+  RILL_ASSIGN(Tensor out, Tensor::zeros(DType::kF32, tensor.shape()));
+  write_out_blocks(tensor.block_format(), tensor.data<std::byte>(), tensor.volume() / 32,
+                   out.mutable_data<float>());
   return out;
 }
 

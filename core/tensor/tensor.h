@@ -144,6 +144,11 @@ void copy_view(const View& from, const View& to) RILL_NONBLOCKING;
 /// Print as tract does: `2,3,F32 1, 2, 3...`, at most `limit` values.
 std::string tensor_text(const Tensor& tensor, int64_t limit = 12);
 
+/// Tell the bytes of a block of 32 elements.
+int64_t block_bytes(BlockFormat format) RILL_NONBLOCKING;
+/// Write out `count` blocks. Real-time: yes.
+void write_out_blocks(BlockFormat format, const std::byte* from, int64_t count,
+                      float* to) RILL_NONBLOCKING;
 /// Expand block-quantised storage to f32. Any other tensor comes back as it is.
 Result<Tensor> dequantised(const Tensor& tensor);
 

@@ -168,10 +168,22 @@ Status Transpose::save(SaveCtx& ctx) const {
 
 namespace {
 
+/// Blocks run over the elements as they lie, whatever the shape.
+Result<Value> blocks_with_shape(LoadCtx& ctx, const Tensor& blocks, std::vector<int64_t> shape) {
+  RILL_ASSIGN(Tensor reshaped, blocks.reshaped(std::move(shape)));
+  RILL_ASSIGN(const OutletId out, ctx.konst(std::move(reshaped), "blocks"));
+  return Value(out);
+}
+
 Result<Value> load_squeeze(LoadCtx& ctx) {
-  RILL_ASSIGN(OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(OutletId x, ctx.wire("input"));
   RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
   RILL_ASSIGN(std::vector<int64_t> axes, axes_in(written, ctx.fact(x).rank()));
+  if (const TensorPtr blocks = blocks_of(ctx.fact(x))) {
+    std::vector<int64_t> shape = blocks->shape();
+    for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) shape.erase(shape.begin() + *axis);
+    return blocks_with_shape(ctx, *blocks, std::move(shape));
+  }
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     RILL_ASSIGN(x, ctx.add1(std::make_shared<RmAxis>(*axis), {x}));
   }
@@ -179,7 +191,7 @@ Result<Value> load_squeeze(LoadCtx& ctx) {
 }
 
 Result<Value> load_unsqueeze(LoadCtx& ctx) {
-  RILL_ASSIGN(OutletId x, plain_wire(ctx, "input"));
+  RILL_ASSIGN(OutletId x, ctx.wire("input"));
   RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
   const auto rank = static_cast<int64_t>(written.size()) + ctx.fact(x).rank();
   // One after the other, as tract does: an axis that is named twice is put in front of itself.
@@ -188,10 +200,18 @@ Result<Value> load_unsqueeze(LoadCtx& ctx) {
     RILL_ASSIGN(axis, axis_in(axis, rank));
   }
   std::sort(axes.begin(), axes.end());
-  for (const int64_t axis : axes) {
-    RILL_CHECK(axis <= ctx.fact(x).rank(), "axes ", written, " leave out an axis");
-    RILL_ASSIGN(x, ctx.add1(std::make_shared<AddAxis>(axis), {x}));
+  const TensorPtr blocks = blocks_of(ctx.fact(x));
+  std::vector<int64_t> shape = blocks ? blocks->shape() : std::vector<int64_t>();
+  for (size_t i = 0; i < axes.size(); ++i) {
+    RILL_CHECK(axes[i] <= rank - static_cast<int64_t>(axes.size() - i), "axes ", written,
+               " leave out an axis");
+    if (blocks) {
+      shape.insert(shape.begin() + axes[i], 1);
+    } else {
+      RILL_ASSIGN(x, ctx.add1(std::make_shared<AddAxis>(axes[i]), {x}));
+    }
   }
+  if (blocks) return blocks_with_shape(ctx, *blocks, std::move(shape));
   return Value(x);
 }
 

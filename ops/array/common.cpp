@@ -23,10 +23,14 @@ Result<std::vector<int64_t>> axes_in(std::span<const int64_t> axes, int64_t rank
   return out;
 }
 
+TensorPtr blocks_of(const Fact& fact) {
+  return fact.konst && fact.konst->block_format() != BlockFormat::kNone ? fact.konst : nullptr;
+}
+
 Status expect_inputs(FactSpan in, size_t count) {
   RILL_CHECK(in.size() == count, "expected ", count, " inputs, found ", in.size());
   for (const Fact& fact : in) {
-    if (fact.konst && fact.konst->block_format() != BlockFormat::kNone) {
+    if (blocks_of(fact)) {
       return fail(Code::kDType, "a block-quantised constant, ", fact,
                   ", can not be read element by element");
     }
@@ -37,9 +41,9 @@ Status expect_inputs(FactSpan in, size_t count) {
 namespace {
 
 Result<OutletId> expanded(LoadCtx& ctx, OutletId wire) {
-  const TensorPtr konst = ctx.fact(wire).konst;
-  if (!konst || konst->block_format() == BlockFormat::kNone) return wire;
-  RILL_ASSIGN(Tensor dense, dequantised(*konst));
+  const TensorPtr blocks = blocks_of(ctx.fact(wire));
+  if (!blocks) return wire;
+  RILL_ASSIGN(Tensor dense, dequantised(*blocks));
   return ctx.konst(std::move(dense), "dense");
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
@@ -12,7 +13,8 @@
 namespace rill::ops {
 
 Result<Facts> Gather::infer(FactSpan in) const {
-  RILL_TRY(expect_inputs(in, 2));
+  RILL_CHECK(in.size() == 2, "expected 2 inputs, found ", in.size());
+  RILL_TRY(expect_inputs(in.subspan(1), 1));
   const Fact& data = in[0];
   const Fact& indices = in[1];
   RILL_CHECK(axis >= 0 && axis < data.rank(), "no axis ", axis, " in ", data);
@@ -58,6 +60,65 @@ Status Gather::eval(EvalCtx& ctx) const {
   return {};
 }
 
+namespace {
+
+struct BlockArgs {
+  BlockFormat format = BlockFormat::kNone;
+  Ref data;
+  Ref indices;
+  Ref out;
+  DType index_type = DType::kI64;
+  int64_t count = 0;   ///< of indices
+  int64_t extent = 0;  ///< of the axis
+  int64_t outer = 1;   ///< slices of the axes in front of it
+  int64_t blocks = 0;  ///< of one index
+};
+
+void run_blocks(const BlockArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
+  View indices;
+  indices.dtype = args.index_type;
+  indices.data = frame.ptr<std::byte>(args.indices);
+  const auto* data = frame.ptr<const std::byte>(args.data);
+  auto* to = frame.ptr<float>(args.out);
+  for (int64_t o = 0; o < args.outer; ++o) {
+    for (int64_t i = 0; i < args.count; ++i, to += args.blocks * 32) {
+      const int64_t index = wrapped_index(index_at(indices, i), args.extent);
+      if (index < 0) {
+        std::fill_n(to, args.blocks * 32, 0.0F);
+      } else {
+        const int64_t first = (o * args.extent + index) * args.blocks;
+        write_out_blocks(args.format, data + first * block_bytes(args.format), args.blocks, to);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Status Gather::lower(Lowering& lowering) const {
+  const TensorPtr data = lowering.as_it_lies(0).konst;
+  const bool blocks = data && data->block_format() != BlockFormat::kNone;
+  BlockArgs args;
+  for (int i = 0; blocks && i < data->rank(); ++i) {
+    const int64_t extent = data->extent(i);
+    if (i < axis) args.outer *= extent;
+    if (i == axis) args.extent = extent;
+    if (i == axis) args.blocks = 1;
+    if (i > axis) args.blocks *= extent;
+  }
+  if (!blocks || args.blocks == 0 || args.blocks % 32 != 0) return Op::lower(lowering);
+  args.blocks /= 32;
+  args.format = data->block_format();
+  args.data = lowering.as_it_lies(0).ref;
+  const Operand indices = lowering.row_major(lowering.in(1));
+  args.indices = indices.ref;
+  args.index_type = indices.dtype;
+  args.count = indices.volume();
+  args.out = lowering.make_out(0).ref;
+  lowering.step(run_blocks, args, {args.data, args.indices}, {args.out});
+  return {};
+}
+
 std::vector<AxisTrack> Gather::axes(FactSpan in, FactSpan) const {
   std::vector<AxisTrack> tracks;
   const int on = static_cast<int>(axis);
@@ -73,7 +134,10 @@ Status Gather::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string data, ctx.in(0));
   RILL_ASSIGN(const std::string indices, ctx.in(1));
   ctx.need_registry("tract_core");
-  ctx.assign(str_cat("tract_core_gather(", data, ", ", indices, ", axis = ", axis, ")"));
+  // What comes out of blocks has to be named for tract.
+  const bool blocks = blocks_of(ctx.graph().fact(ctx.node().inputs[0])) != nullptr;
+  ctx.assign(str_cat("tract_core_gather(", data, ", ", indices, ", axis = ", axis,
+                     blocks ? ", datum_type = \"f32\")" : ")"));
   return {};
 }
 
@@ -228,7 +292,7 @@ Result<OutletId> indices_of(LoadCtx& ctx) {
 }
 
 Result<Value> load_gather(LoadCtx& ctx) {
-  RILL_ASSIGN(const OutletId data, plain_wire(ctx, "input"));
+  RILL_ASSIGN(const OutletId data, ctx.wire("input"));
   RILL_ASSIGN(const OutletId indices, indices_of(ctx));
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));

@@ -9,8 +9,8 @@ namespace rill::ops {
 /// Take slices of the first input along one axis, at the indices that the second input holds.
 /// Shapes: data [D0..Dn], indices [I0..Im] -> [D0..I0..Im..Dn], the indices' axes in place of
 /// `axis`.
-/// Types: data of any type, block-quantised constants excepted; integer indices, negative ones
-/// count from the end.
+/// Types: data of any type; integer indices, negative ones count from the end. Of a constant in
+/// blocks, taken along an axis in front of whole blocks, only what is asked for is written out.
 /// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. An index
 /// out of range at run time gives zeros.
 /// Stream: pointwise on the axes of the indices and on the data's other axes.
@@ -23,6 +23,7 @@ class Gather final : public OpBase<Gather> {
   void fields(FieldVisitor& visitor) override { visitor.field("axis", axis); }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status save(SaveCtx& ctx) const override;
 };

@@ -163,6 +163,7 @@ class ConvLowering {
       for (int64_t t = 0; t < count; ++t) packed[t * outputs_ + o] = w[o * count + t];
     }
     args.weights = ref;
+    lowering_.packed(1);
     emit(args);
     return {};
   }
@@ -189,6 +190,7 @@ class ConvLowering {
       kernels::matmul_f32_pack(kernel, k, per_group, ordered.data(), per_group, 1,
                                packed + g * *group_floats);
     }
+    lowering_.packed(1);
     return ref;
   }
 

@@ -263,6 +263,7 @@ Status Deconv::lower(Lowering& lowering) const {
     one.weights = ref;
     all.phases.push_back(one);
   }
+  lowering.packed(1);
   const Ref read = all.x;
   const Ref written = all.y;
   lowering.step(run_phases, std::move(all), {read}, {written});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/matmul/matmul.h"
+#include "kernels/matmul_packed/matmul_packed.h"
 #include "ops/math/binary.h"
 
 namespace rill::ops {
@@ -94,6 +95,8 @@ struct ProductArgs {
   Ref bias;
   Ref residual;
   Ref packed;  ///< scratch
+  const kernels::MatmulPacked* few_bits =
+      nullptr;  ///< what takes the weights as 4 bits, if they are
   bool pack = false;
   bool has_bias = false;
   bool has_residual = false;
@@ -104,6 +107,9 @@ struct ProductArgs {
 void run_loop(const ProductArgs& product, MatmulF32Args* args, int depth, const float* b,
               const float** packed_from, float* packed) noexcept {
   if (depth == product.loop_count) {
+    if (product.few_bits != nullptr) {
+      return product.few_bits->run({*args, reinterpret_cast<const std::byte*>(b), packed});
+    }
     if (product.pack) {
       if (*packed_from != b) {
         kernels::matmul_f32_pack(*product.kernel, args->segments * args->segment_len, args->n, b,
@@ -136,8 +142,10 @@ void run_product(const ProductArgs& product, const Frame& frame) noexcept RILL_N
   args.residual = product.has_residual ? frame.ptr<const float>(product.residual) : nullptr;
   const float* packed_from = nullptr;
   run_loop(product, &args, 0, frame.ptr<const float>(product.b), &packed_from,
-           product.pack ? frame.ptr<float>(product.packed) : nullptr);
+           product.pack || product.few_bits ? frame.ptr<float>(product.packed) : nullptr);
 }
+
+bool in_blocks(const Tensor& tensor) { return tensor.block_format() != BlockFormat::kNone; }
 
 /// One product while it is being lowered.
 class ProductLowering {
@@ -168,14 +176,23 @@ class ProductLowering {
     if (op_.has_bias) product.bias = lowering_.in(static_cast<int>(extra++)).ref;
     product.has_residual = op_.has_residual;
     if (op_.has_residual) product.residual = residual_.ref;
-    place_columns(&product);
+    if (lowering_.as_it_lies(roles_.columns).konst &&
+        in_blocks(*lowering_.as_it_lies(roles_.columns).konst)) {
+      place_blocks(&product);
+    } else {
+      place_columns(&product);
+    }
     place_loops(&product);
     if (product.loop_count < 0) {
       return fail(Code::kUnsupported, "a product with that many separate axes");
     }
+    if (product.few_bits != nullptr) {
+      product.packed = lowering_.scratch_bytes(
+          4 * kernels::matmul_packed_scratch_floats(*product.few_bits, product.args.m, k_) + 4);
+    }
     lowering_.step(run_product, product,
                    {product.a, product.b, product.has_residual ? product.residual : product.a,
-                    product.pack ? product.packed : product.a},
+                    product.pack || product.few_bits ? product.packed : product.a},
                    {product.y});
     return {};
   }
@@ -198,7 +215,7 @@ class ProductLowering {
       a_ = lowering_.ordered(a, order);
     }
     for (const char c : roles_.summed) k_ *= extent_of(a, la_, c);
-    const Operand& b = lowering_.in(roles_.columns);
+    const Operand& b = lowering_.as_it_lies(roles_.columns);
     for (const char c : roles_.column_letters) n_ *= extent_of(b, lb_, c);
 
     std::string out_order;
@@ -218,6 +235,19 @@ class ProductLowering {
         residual_ = lowering_.innermost(residual_, axis_of(ly_, roles_.column_letters.back()));
       }
     }
+  }
+
+  /// Keeps weights of 4 bits as they are, but for their order.
+  void place_blocks(ProductArgs* product) {
+    b_ = lowering_.as_it_lies(roles_.columns);
+    product->few_bits =
+        &kernels::matmul_packed(kernels::active_tier(), kernels::PackedFormat::kQ4_0);
+    auto [ref, packed] =
+        lowering_.constant<std::byte>(kernels::matmul_packed_bytes(*product->few_bits, k_, n_));
+    kernels::matmul_packed_pack(*product->few_bits, k_, n_, b_.konst->data<std::byte>(),
+                                b_.konst->size_bytes() / n_, packed);
+    product->b = ref;
+    lowering_.packed(roles_.columns);
   }
 
   /// Packs constant columns now, others in the step.
@@ -265,6 +295,7 @@ class ProductLowering {
       kernels::matmul_f32_pack(kernel_, k_, n_, from + at, product->k_stride, product->n_stride,
                                packed + i * floats);
     }
+    lowering_.packed(roles_.columns);
   }
 
   /// Turns rows and batches into the product's rows and loops around it.
@@ -368,20 +399,41 @@ int columns_operand(bool left_constant, bool right_constant) {
 
 }  // namespace
 
+namespace {
+
+/// Tell whether the blocks of 4 bits run along the one summed axis, for one axis of columns.
+bool blocks_fit(const EinSum& op, const Lowering& lowering, int columns) {
+  const Tensor& weights = *lowering.as_it_lies(columns).konst;
+  const auto roles = roles_of(op, columns);
+  if (weights.block_format() != BlockFormat::kQ4_0 || weights.empty() || !roles ||
+      roles->column_letters.size() != 1 || roles->summed.size() != 1) {
+    return false;
+  }
+  const std::string_view letters = op.letters(columns);
+  const int64_t summed = weights.extent(axis_of(letters, roles->summed[0]));
+  const int64_t outputs = weights.extent(axis_of(letters, roles->column_letters[0]));
+  return letters.find(roles->summed) > letters.find(roles->column_letters) && summed % 32 == 0 &&
+         weights.volume() == summed * outputs;
+}
+
+}  // namespace
+
 bool can_lower_einsum_f32(const EinSum& op, const Lowering& lowering) {
   if (op.operands != 2) return false;
+  const auto constant = [&](int i) { return lowering.as_it_lies(i).konst != nullptr; };
+  const int columns = columns_operand(constant(0), constant(1));
   for (int i = 0; i < lowering.inputs(); ++i) {
-    if (lowering.in(i).dtype != DType::kF32) return false;
-    const TensorPtr& value = lowering.in(i).konst;
-    if (value && value->block_format() != BlockFormat::kNone) return false;
+    const Operand& input = lowering.as_it_lies(i);
+    if (input.dtype != DType::kF32) return false;
+    const bool packed = input.konst && in_blocks(*input.konst);
+    if (packed && !(i == columns && blocks_fit(op, lowering, columns))) return false;
   }
-  const auto roles = roles_of(
-      op, columns_operand(lowering.in(0).konst != nullptr, lowering.in(1).konst != nullptr));
+  const auto roles = roles_of(op, columns);
   if (!roles || roles->column_letters.size() > 1) return false;
   // Broadcasting along a summed axis has no matrix form.
   for (const char c : roles->summed) {
-    if (extent_of(lowering.in(0), op.letters(0), c) !=
-        extent_of(lowering.in(1), op.letters(1), c)) {
+    if (extent_of(lowering.as_it_lies(0), op.letters(0), c) !=
+        extent_of(lowering.as_it_lies(1), op.letters(1), c)) {
       return false;
     }
   }
@@ -389,8 +441,8 @@ bool can_lower_einsum_f32(const EinSum& op, const Lowering& lowering) {
 }
 
 Status lower_einsum_f32(const EinSum& op, Lowering& lowering) {
-  auto roles = roles_of(
-      op, columns_operand(lowering.in(0).konst != nullptr, lowering.in(1).konst != nullptr));
+  const auto constant = [&](int i) { return lowering.as_it_lies(i).konst != nullptr; };
+  auto roles = roles_of(op, columns_operand(constant(0), constant(1)));
   return ProductLowering(op, lowering, std::move(*roles)).run();
 }
 

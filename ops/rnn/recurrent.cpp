@@ -206,6 +206,7 @@ Ref pack_filters(Lowering& lowering, const Recurrent& op, int64_t hidden) {
         all[static_cast<size_t>(k * columns + gate * hidden + o)] = w[o * hidden + k];
       }
     }
+    lowering.packed(gates + gate);
   }
   auto [ref, packed] =
       lowering.constant<float>(kernels::rnn_f32_packed_floats(kernel, gates, hidden));

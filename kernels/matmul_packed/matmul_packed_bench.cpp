@@ -1,0 +1,94 @@
+// Matrix-vector products with weights of 32, 16 and 4 bits, as GB/s of weights read, beside the rate
+// at which this program reads memory on one core.
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+#include <vector>
+
+#include "kernels/matmul/matmul.h"
+#include "kernels/matmul_packed/matmul_packed.h"
+#include "kernels/reach/machine.h"
+
+namespace rill::kernels {
+namespace {
+
+struct Shape {
+  int64_t m, k, n;
+};
+
+constexpr Shape kShapes[] = {{1, 96, 288},    {1, 1024, 1024},  {1, 4096, 4096},
+                             {4, 4096, 4096}, {1, 8192, 16384}, {64, 1024, 1024}};
+
+std::byte* aligned(std::vector<std::byte>* bytes) {
+  return bytes->data() + (64 - reinterpret_cast<uintptr_t>(bytes->data()) % 64) % 64;
+}
+
+template <class Run>
+void measure(benchmark::State& state, Shape s, int64_t bytes, Run run) {
+  std::vector<float> a(size_t(s.m * s.k), 0.5f), c(size_t(s.m * s.n));
+  MatmulF32Args g;
+  g.m = s.m;
+  g.n = s.n;
+  g.segment_len = g.lda = s.k;
+  g.a = a.data();
+  g.c = c.data();
+  g.ldc = s.n;
+  for (auto _ : state) {
+    run(g);
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(state.iterations() * bytes);
+  const double flops = 2.0 * double(s.m * s.k * s.n) * double(state.iterations());
+  state.counters["GFLOP/s"] = benchmark::Counter(flops * 1e-9, benchmark::Counter::kIsRate);
+}
+
+void run_f32(benchmark::State& state, Tier tier, Shape s) {
+  const MatmulF32& kernel = matmul_f32(tier);
+  const int64_t bytes = matmul_f32_packed_floats(kernel, s.k, s.n) * 4;
+  std::vector<std::byte> b(size_t(bytes) + 64);
+  measure(state, s, bytes, [&](MatmulF32Args& g) {
+    g.b = reinterpret_cast<const float*>(aligned(&b));
+    kernel.run(g);
+  });
+}
+
+void run_packed(benchmark::State& state, Tier tier, PackedFormat format, Shape s) {
+  const MatmulPacked& kernel = matmul_packed(tier, format);
+  const int64_t bytes = matmul_packed_bytes(kernel, s.k, s.n);
+  std::vector<std::byte> b(size_t(bytes) + 64);
+  std::vector<std::byte> scratch(size_t(matmul_packed_scratch_floats(kernel, s.m, s.k)) * 4 + 64);
+  measure(state, s, bytes, [&](MatmulF32Args& g) {
+    kernel.run({g, aligned(&b), reinterpret_cast<float*>(aligned(&scratch))});
+  });
+}
+
+void register_all() {
+  for (const Level& level : measure_machine().levels) {
+    benchmark::AddCustomContext(std::string("GB/s, ") + level.name, std::to_string(level.gbytes));
+  }
+  for (Tier tier : {Tier::kAvx512, Tier::kAvx2, Tier::kNeon, Tier::kSse42}) {
+    if (!supports(detected_tier(), tier)) continue;
+    for (const Shape s : kShapes) {
+      const std::string name = std::string("/") + tier_name(tier) + "/" + std::to_string(s.m) +
+                               "x" + std::to_string(s.k) + "x" + std::to_string(s.n);
+      benchmark::RegisterBenchmark(("f32" + name).c_str(),
+                                   [=](auto& state) { run_f32(state, tier, s); });
+      benchmark::RegisterBenchmark(("f16" + name).c_str(), [=](auto& state) {
+        run_packed(state, tier, PackedFormat::kF16, s);
+      });
+      benchmark::RegisterBenchmark(("q4_0" + name).c_str(), [=](auto& state) {
+        run_packed(state, tier, PackedFormat::kQ4_0, s);
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rill::kernels
+
+int main(int argc, char** argv) {
+  rill::kernels::register_all();
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}

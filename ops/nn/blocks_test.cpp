@@ -1,0 +1,126 @@
+// Weights in blocks of 4 bits are read from them: the bits of weights written out, in less memory.
+
+#include <random>
+
+#include "core/exec/plan.h"
+#include "kernels/cpu.h"
+#include "ops/array/gather.h"
+#include "ops/math/test_support.h"
+#include "ops/nn/einsum.h"
+
+namespace rill::ops::test {
+namespace {
+
+Tensor random_blocks(uint32_t seed, std::vector<int64_t> shape) {
+  std::mt19937 random(seed);
+  int64_t blocks = 1;
+  for (const int64_t extent : shape) blocks *= extent;
+  blocks /= 32;
+  std::vector<std::byte> bytes;
+  for (int64_t i = 0; i < blocks; ++i) {
+    bytes.push_back(static_cast<std::byte>(random() % 256));
+    bytes.push_back(static_cast<std::byte>(0x20 + random() % 16));  // scales of 2^-7 to 2^-3
+    for (int j = 0; j < 16; ++j) bytes.push_back(static_cast<std::byte>(random() % 256));
+  }
+  return std::move(Tensor::blocks(BlockFormat::kQ4_0, std::move(shape), bytes)).value();
+}
+
+int64_t weight_bytes(const Graph& graph) {
+  const auto plan = prepare(graph);
+  EXPECT_TRUE(plan.ok()) << plan.error().to_string();
+  int64_t bytes = 0;
+  for (const PlanBuffer& buffer : (*plan)->buffers) {
+    if (buffer.kind == BufferKind::kConst) bytes += buffer.bytes;
+  }
+  return bytes;
+}
+
+/// x [rows, k] times weights, which come as they are or written out.
+Graph product(const Tensor& weights, const char* expr, int64_t rows, int64_t k, bool left) {
+  Graph g;
+  std::vector<Dim> shape{Dim(rows), Dim(k)};
+  if (weights.rank() == 3) shape.insert(shape.begin(), Dim(1));
+  const OutletId x = g.add_source("x", Fact::of(DType::kF32, shape));
+  const OutletId w = g.add_const("w", std::make_shared<const Tensor>(weights));
+  auto op = std::make_shared<EinSum>();
+  op->expr = expr;
+  op->operands = 2;
+  const auto y = g.add("y", op, left ? std::vector{w, x} : std::vector{x, w});
+  EXPECT_TRUE(y.ok()) << y.error().to_string();
+  g.add_output("y", y->front());
+  return g;
+}
+
+TEST(Blocks, ProductsHaveTheBitsOfWeightsWrittenOut) {
+  const struct {
+    const char* expr;
+    std::vector<int64_t> shape;
+    bool left;
+    bool small;
+  } cases[] = {
+      {"mk,nk->mn", {20, 64}, false, true},  {"mk,nk->nm", {20, 64}, false, true},
+      {"nk,mk->mn", {20, 64}, true, true},   {"bmk,bnk->bmn", {1, 33, 96}, false, true},
+      {"mk,kn->mn", {64, 32}, false, false},  // blocks along the columns
+      {"mk,nk->mn", {4, 16}, false, false},   // blocks of two columns
+  };
+  for (const auto tier : {kernels::Tier::kScalar, kernels::detected_tier()}) {
+    kernels::set_tier_limit(tier);
+    for (const auto& c : cases) {
+      for (const int64_t rows : {1, 3, 4, 5, 17}) {
+        SCOPED_TRACE(str_cat(c.expr, ", ", rows, " rows, ", kernels::tier_name(tier)));
+        const Tensor blocks = random_blocks(static_cast<uint32_t>(rows), c.shape);
+        const bool plain = std::string_view(c.expr) == "mk,kn->mn";
+        const int64_t k = plain ? c.shape[0] : c.shape.back();
+        const Tensor dense = std::move(dequantised(blocks)).value();
+        const Graph packed = product(blocks, c.expr, rows, k, c.left);
+        const Graph written_out = product(dense, c.expr, rows, k, c.left);
+        std::vector<int64_t> shape{rows, k};
+        if (blocks.rank() == 3) shape.insert(shape.begin(), 1);
+        const std::vector<Tensor> inputs = {random_f32(9, shape)};
+        const auto got = run(packed, inputs);
+        const auto want = run(written_out, inputs);
+        ASSERT_TRUE(got.ok()) << got.error().to_string();
+        ASSERT_TRUE(want.ok()) << want.error().to_string();
+        expect_same((*got)[0], (*want)[0]);
+        if (c.small) {
+          EXPECT_LT(weight_bytes(packed) * 7, weight_bytes(written_out));
+        }
+      }
+    }
+  }
+  kernels::set_tier_limit(kernels::detected_tier());
+}
+
+TEST(Blocks, GatherWritesOutWhatIsAskedFor) {
+  const Tensor table = random_blocks(3, {2, 40, 64});
+  const auto graph = [&](const Tensor& data, int64_t axis) {
+    Graph g;
+    const OutletId at = g.add_source("at", Fact::of(DType::kI64, {Dim(5)}));
+    const OutletId w = g.add_const("w", std::make_shared<const Tensor>(data));
+    const auto y = g.add("y", std::make_shared<Gather>(axis), {w, at});
+    EXPECT_TRUE(y.ok()) << y.error().to_string();
+    g.add_output("y", y->front());
+    return g;
+  };
+  const int64_t numbers[] = {1, 0, -1, 39, 40};  // the last one is in no table
+  const std::vector<Tensor> inputs = {
+      std::move(Tensor::of<int64_t>(DType::kI64, {5}, numbers)).value()};
+  const Tensor dense = std::move(dequantised(table)).value();
+  for (const int64_t axis : {0, 1, 2}) {
+    SCOPED_TRACE(axis);
+    const auto got = run(graph(table, axis), inputs);
+    const auto want = run(graph(dense, axis), inputs);
+    ASSERT_TRUE(got.ok()) << got.error().to_string();
+    ASSERT_TRUE(want.ok()) << want.error().to_string();
+    expect_same((*got)[0], (*want)[0]);
+  }
+  EXPECT_EQ(weight_bytes(graph(table, 1)), table.size_bytes());
+}
+
+TEST(Blocks, WhatIsPackedIsKeptOnce) {
+  const Tensor weights = random_f32(4, {64, 96});
+  EXPECT_EQ(weight_bytes(product(weights, "mk,nk->mn", 3, 96, false)), 64 * 96 * 4);
+}
+
+}  // namespace
+}  // namespace rill::ops::test
