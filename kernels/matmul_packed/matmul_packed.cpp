@@ -26,36 +26,13 @@ float float_of_half(const std::byte* from) {
   return value;
 }
 
-float scalar_value(PackedFormat format, const std::byte* panel, int64_t p, int64_t j) {
-  if (format == PackedFormat::kF16) return float_of_half(panel + (p * kScalarNr + j) * 2);
+float scalar_value(const std::byte* panel, int64_t p, int64_t j) {
   const std::byte* block = panel + p / kQ4Block * kScalarNr * kQ4BlockBytes;
   const int64_t within = p % kQ4Block;
   uint32_t word = 0;
   std::memcpy(&word, block + kScalarNr * 2 + (within / 8 * kScalarNr + j) * 4, sizeof word);
   const auto value = static_cast<int32_t>(word << (28 - 4 * (within % 8))) >> 28;
   return static_cast<float>(value) * float_of_half(block + j * 2);
-}
-
-void scalar_product(PackedFormat format, const MatmulPackedArgs& args) {
-  const MatmulF32Args& g = args.product;
-  const int64_t k = g.segment_len;
-  const int64_t panel_bytes =
-      format == PackedFormat::kF16 ? k * kScalarNr * 2 : k / kQ4Block * kScalarNr * kQ4BlockBytes;
-  for (int64_t col = 0; col < g.n; ++col) {
-    const std::byte* panel = args.b + col / kScalarNr * panel_bytes;
-    for (int64_t row = 0; row < g.m; ++row) {
-      float* c = g.c + row * g.ldc + col;
-      float sum = g.accumulate ? *c : g.bias != nullptr ? g.bias[col] : 0.0f;
-      for (int64_t p = 0; p < k; ++p) {
-        sum = __builtin_fmaf(g.a[row * g.lda + p], scalar_value(format, panel, p, col % kScalarNr),
-                             sum);
-      }
-      if (g.residual != nullptr) sum = sum + g.residual[row * g.ldr + col];
-      if (g.clip && g.lo > -__builtin_inff()) sum = sum > g.lo ? sum : g.lo;
-      if (g.clip && g.hi < __builtin_inff()) sum = sum < g.hi ? sum : g.hi;
-      *c = sum;
-    }
-  }
 }
 
 /// One block of a column into its lane of a panel's block.
@@ -76,10 +53,23 @@ void pack_q4_block(int nr, int64_t lane, const std::byte* from, std::byte* to) {
 }  // namespace
 
 void matmul_q4_0_scalar(const MatmulPackedArgs& args) noexcept {
-  scalar_product(PackedFormat::kQ4_0, args);
-}
-void matmul_f16_scalar(const MatmulPackedArgs& args) noexcept {
-  scalar_product(PackedFormat::kF16, args);
+  const MatmulF32Args& g = args.product;
+  const int64_t k = g.segment_len;
+  const int64_t panel_bytes = k / kQ4Block * kScalarNr * kQ4BlockBytes;
+  for (int64_t col = 0; col < g.n; ++col) {
+    const std::byte* panel = args.b + col / kScalarNr * panel_bytes;
+    for (int64_t row = 0; row < g.m; ++row) {
+      float* c = g.c + row * g.ldc + col;
+      float sum = g.accumulate ? *c : g.bias != nullptr ? g.bias[col] : 0.0f;
+      for (int64_t p = 0; p < k; ++p) {
+        sum = __builtin_fmaf(g.a[row * g.lda + p], scalar_value(panel, p, col % kScalarNr), sum);
+      }
+      if (g.residual != nullptr) sum = sum + g.residual[row * g.ldr + col];
+      if (g.clip && g.lo > -__builtin_inff()) sum = sum > g.lo ? sum : g.lo;
+      if (g.clip && g.hi < __builtin_inff()) sum = sum < g.hi ? sum : g.hi;
+      *c = sum;
+    }
+  }
 }
 
 const MatmulPacked& matmul_packed(Tier cpu, PackedFormat format) {
@@ -94,8 +84,7 @@ const MatmulPacked& matmul_packed(Tier cpu, PackedFormat format) {
 
 int64_t matmul_packed_bytes(const MatmulPacked& kernel, int64_t k, int64_t n) {
   const int64_t columns = (n + kernel.nr - 1) / kernel.nr * kernel.nr;
-  return kernel.format == PackedFormat::kF16 ? columns * k * 2
-                                             : columns * (k / kQ4Block) * kQ4BlockBytes;
+  return columns * (k / kQ4Block) * kQ4BlockBytes;
 }
 
 int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, int64_t m, int64_t k) {
@@ -105,16 +94,11 @@ int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, int64_t m, int6
 void matmul_packed_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const std::byte* b,
                         int64_t column_bytes, std::byte* packed) noexcept {
   const int64_t nr = kernel.nr;
-  const bool halves = kernel.format == PackedFormat::kF16;
   const int64_t panel_bytes = matmul_packed_bytes(kernel, k, nr);
   std::memset(packed, 0, static_cast<size_t>(matmul_packed_bytes(kernel, k, n)));
   for (int64_t j = 0; j < n; ++j) {
     std::byte* panel = packed + j / nr * panel_bytes;
     const std::byte* from = b + j * column_bytes;
-    if (halves) {
-      for (int64_t p = 0; p < k; ++p) std::memcpy(panel + (p * nr + j % nr) * 2, from + p * 2, 2);
-      continue;
-    }
     for (int64_t block = 0; block < k / kQ4Block; ++block) {
       pack_q4_block(kernel.nr, j % nr, from + block * kQ4BlockBytes,
                     panel + block * nr * kQ4BlockBytes);

@@ -11,7 +11,6 @@ namespace rill::kernels {
 /// How the values of B lie in memory: numbers of few bits that are exact as f32.
 enum class PackedFormat : uint8_t {
   kQ4_0,  ///< 4 bits and, for 32 values of k, a scale in f16: 4.5 bits a value
-  kF16,
 };
 
 /// One implementation of the matrix product with a B of fewer bits.
@@ -38,9 +37,9 @@ int64_t matmul_packed_bytes(const MatmulPacked& kernel, int64_t k, int64_t n);
 /// Tell how many floats of scratch a product of m rows needs; 0 for few rows.
 int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, int64_t m, int64_t k);
 
-/// Bring B into panels. Column j begins at `b + j * column_bytes`: for kQ4_0 k / 32 blocks of 18
-/// bytes (a scale in f16; 16 bytes with values 0 to 15 in the low halves, 16 to 31 in the high
-/// ones, each 8 more than it stands for), for kF16 k halves.
+/// Bring B into panels. Column j begins at `b + j * column_bytes`: k / 32 blocks of 18 bytes (a
+/// scale in f16; 16 bytes with values 0 to 15 in the low halves, 16 to 31 in the high ones, each 8
+/// more than it stands for).
 /// `packed` is aligned to 64 bytes. Real-time: yes.
 void matmul_packed_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const std::byte* b,
                         int64_t column_bytes, std::byte* packed) noexcept RILL_NONBLOCKING;

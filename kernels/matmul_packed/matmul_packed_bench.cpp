@@ -1,4 +1,4 @@
-// Matrix-vector products with weights of 32, 16 and 4 bits, as GB/s of weights read, beside the rate
+// Matrix-vector products with weights of 32 and of 4 bits, as GB/s of weights read, beside the rate
 // at which this program reads memory on one core.
 
 #include <benchmark/benchmark.h>
@@ -74,9 +74,6 @@ void register_all() {
                                "x" + std::to_string(s.k) + "x" + std::to_string(s.n);
       benchmark::RegisterBenchmark(("f32" + name).c_str(),
                                    [=](auto& state) { run_f32(state, tier, s); });
-      benchmark::RegisterBenchmark(("f16" + name).c_str(), [=](auto& state) {
-        run_packed(state, tier, PackedFormat::kF16, s);
-      });
       benchmark::RegisterBenchmark(("q4_0" + name).c_str(), [=](auto& state) {
         run_packed(state, tier, PackedFormat::kQ4_0, s);
       });

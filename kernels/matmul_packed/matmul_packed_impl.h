@@ -133,24 +133,6 @@ struct Q4 {
   }
 };
 
-/// One value of k: nr halves.
-template <class Arch>
-struct F16 {
-  static constexpr int kCount = 1;
-  static constexpr int kNr = kPackedVecs<Arch> * Ops<Arch>::kLanes;
-  static constexpr int64_t kBytes = kNr * 2;
-
-  template <int kVecs, class F>
-  static RILL_INLINE void read(const std::byte* const (&blocks)[kVecs], F&& f) {
-    Lanes<Arch> values[kVecs];
-#pragma GCC unroll 32
-    for (int j = 0; j < kVecs; ++j) {
-      values[j] = Halves<Arch>::load(blocks[j] + j % kPackedVecs<Arch> * Ops<Arch>::kLanes * 2);
-    }
-    f(0, values);
-  }
-};
-
 /// Write a panel out as the f32 product wants it.
 template <class Arch, class Format>
 void write_out(const std::byte* panel, int64_t k, float* to) {
@@ -169,7 +151,47 @@ void write_out(const std::byte* panel, int64_t k, float* to) {
   }
 }
 
-/// Compute kRows rows by kPanels panels from column `col` on; A's rows are whole runs of k.
+/// Where a tile of few rows lies in C.
+struct FewRows {
+  int64_t row, col;
+  int rows, vecs;
+};
+
+/// Set up sums, [rows][vecs] vectors: the bias, C or zeros, and zeros past the last column.
+template <class Arch>
+[[gnu::noinline]] void start_few(const MatmulF32Args& g, FewRows at, float* sums) {
+  using S = Ops<Arch>;
+  for (int r = 0; r < at.rows; ++r) {
+    const float* from = g.accumulate        ? g.c + (at.row + r) * g.ldc + at.col
+                        : g.bias == nullptr ? nullptr
+                                            : g.bias + at.col;
+    for (int j = 0; j < at.vecs; ++j, sums += S::kLanes) {
+      const int64_t col = j * S::kLanes;
+      const auto v =
+          from == nullptr ? Lanes<Arch>(0.0f) : S::load_partial(from + col, g.n - at.col - col);
+      v.store_aligned(sums);
+    }
+  }
+}
+
+/// Add the residual to the sums, clip them and store them to C, no column past the last one.
+template <class Arch>
+[[gnu::noinline]] void finish_few(const MatmulF32Args& g, FewRows at, const float* sums) {
+  using S = Ops<Arch>;
+  const Clip<Arch> clip(g.clip, g.lo, g.hi);
+  for (int r = 0; r < at.rows; ++r) {
+    for (int j = 0; j < at.vecs; ++j, sums += S::kLanes) {
+      const int64_t col = at.col + j * S::kLanes;
+      auto v = Lanes<Arch>::load_aligned(sums);
+      if (g.residual != nullptr) {
+        v = v + S::load_partial(g.residual + (at.row + r) * g.ldr + col, g.n - col);
+      }
+      S::store_partial(g.c + (at.row + r) * g.ldc + col, clip.apply(v), g.n - col);
+    }
+  }
+}
+
+/// Compute kRows rows by kPanels panels from column `col` on.
 template <class Arch, class Format, int kRows, int kPanels>
 [[gnu::noinline]] void few_rows(const MatmulPackedArgs& args, int64_t row,
                                 int64_t col) RILL_NONBLOCKING {
@@ -177,28 +199,26 @@ template <class Arch, class Format, int kRows, int kPanels>
   using V = Lanes<Arch>;
   constexpr int kVecs = kPanels * kPackedVecs<Arch>;
   const MatmulF32Args& g = args.product;
-  const int64_t k = g.segment_len;
-  const int64_t panel_bytes = k / Format::kCount * Format::kBytes;
-  float* const c = g.c + row * g.ldc + col;
+  const FewRows place{row, col, kRows, kVecs};
+  const int64_t panel_bytes = g.segment_len / Format::kCount * Format::kBytes;
+  alignas(64) float sums[kRows * kVecs * S::kLanes];
+  start_few<Arch>(g, place, sums);
   V acc[kRows][kVecs];
-#pragma GCC unroll 32
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 32
-    for (int j = 0; j < kVecs; ++j) {
-      const int64_t at = j * S::kLanes;
-      const float* from = g.accumulate ? c + r * g.ldc : g.bias == nullptr ? nullptr : g.bias + col;
-      acc[r][j] = from == nullptr ? V(0.0f) : S::load_partial(from + at, g.n - col - at);
-    }
-  }
   const float* a[kRows];
 #pragma GCC unroll 32
-  for (int r = 0; r < kRows; ++r) a[r] = g.a + (row + r) * g.lda;
+  for (int r = 0; r < kRows; ++r) {
+    a[r] = g.a + (row + r) * g.lda;
+#pragma GCC unroll 32
+    for (int j = 0; j < kVecs; ++j) {
+      acc[r][j] = V::load_aligned(sums + (r * kVecs + j) * S::kLanes);
+    }
+  }
   const std::byte* blocks[kVecs];
 #pragma GCC unroll 32
   for (int j = 0; j < kVecs; ++j) {
     blocks[j] = args.b + (col / Format::kNr + j / kPackedVecs<Arch>)*panel_bytes;
   }
-  for (int64_t p = 0; p < k; p += Format::kCount) {
+  for (int64_t p = 0; p < g.segment_len; p += Format::kCount) {
     Format::template read<kVecs>(blocks, [&](int at, const V(&values)[kVecs]) RILL_INLINE_LAMBDA {
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) {
@@ -210,19 +230,14 @@ template <class Arch, class Format, int kRows, int kPanels>
 #pragma GCC unroll 32
     for (const std::byte*& block : blocks) block += Format::kBytes;
   }
-  const Clip<Arch> clip(g.clip, g.lo, g.hi);
 #pragma GCC unroll 32
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
     for (int j = 0; j < kVecs; ++j) {
-      const int64_t at = j * S::kLanes, left = g.n - col - at;
-      V v = acc[r][j];
-      if (g.residual != nullptr) {
-        v = v + S::load_partial(g.residual + (row + r) * g.ldr + col + at, left);
-      }
-      S::store_partial(c + r * g.ldc + at, clip.apply(v), left);
+      acc[r][j].store_aligned(sums + (r * kVecs + j) * S::kLanes);
     }
   }
+  finish_few<Arch>(g, place, sums);
 }
 
 template <class Arch, class Format, int kPanels>

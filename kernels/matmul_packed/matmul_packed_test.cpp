@@ -39,17 +39,13 @@ void append_half(uint16_t half, std::vector<std::byte>* to) {
   to->push_back(static_cast<std::byte>(half >> 8));
 }
 
-Weights random_weights(std::mt19937& rng, PackedFormat format, int64_t k, int64_t n) {
+Weights random_weights(std::mt19937& rng, int64_t k, int64_t n) {
   Weights w;
   w.floats.resize(static_cast<size_t>(k * n));
   for (int64_t j = 0; j < n; ++j) {
     for (int64_t p = 0; p < k;) {
       const uint16_t half = random_half(rng);
       append_half(half, &w.bytes);
-      if (format == PackedFormat::kF16) {
-        w.floats[static_cast<size_t>(p++ * n + j)] = half_value(half);
-        continue;
-      }
       for (int64_t i = 0; i < 16; ++i) {
         const auto byte = static_cast<int>(random_int(rng, 0, 255));
         w.bytes.push_back(static_cast<std::byte>(byte));
@@ -73,7 +69,7 @@ struct Case {
 /// The product by both ways, from rows of A and into rows of C that lie apart.
 std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19937& rng) {
   const auto [m, k, n, bias, residual, clip, accumulate] = shape;
-  const Weights w = random_weights(rng, format, k, n);
+  const Weights w = random_weights(rng, k, n);
   const MatmulF32& plain = matmul_f32(tier);
   const MatmulPacked& packed = matmul_packed(tier, format);
   if (packed.tier != plain.tier || packed.nr != plain.nr) return "another tier or width";
@@ -127,19 +123,18 @@ std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19
 TEST(MatmulPacked, HasTheBitsOfTheProductWithWeightsWrittenOut) {
   std::mt19937 rng(7);
   for (Tier tier : tiers()) {
-    for (PackedFormat format : {PackedFormat::kQ4_0, PackedFormat::kF16}) {
+    for (PackedFormat format : {PackedFormat::kQ4_0}) {
       for (int i = 0; i < 120; ++i) {
-        const int64_t unit = format == PackedFormat::kQ4_0 ? 32 : 1;
         const Case shape = {random_int(rng, 0, 9),
-                            unit * random_int(rng, 0, i % 10 == 0 ? 20 : 5),
+                            32 * random_int(rng, 0, i % 10 == 0 ? 20 : 5),
                             random_int(rng, 1, 150),
                             i % 2 == 0,
                             i % 3 == 0,
                             i % 5 == 0,
                             i % 7 == 0};
         const std::string found = problem(tier, format, shape, rng);
-        ASSERT_EQ(found, "") << tier_name(tier) << (unit == 1 ? ", f16, " : ", 4 bits, ") << shape.m
-                             << "x" << shape.k << "x" << shape.n;
+        ASSERT_EQ(found, "") << tier_name(tier) << ", " << shape.m << "x" << shape.k << "x"
+                             << shape.n;
       }
     }
   }
@@ -148,9 +143,7 @@ TEST(MatmulPacked, HasTheBitsOfTheProductWithWeightsWrittenOut) {
 TEST(MatmulPacked, TakesTheBitsThatItSays) {
   for (Tier tier : tiers()) {
     const MatmulPacked& q4 = matmul_packed(tier, PackedFormat::kQ4_0);
-    const MatmulPacked& f16 = matmul_packed(tier, PackedFormat::kF16);
     EXPECT_EQ(matmul_packed_bytes(q4, 320, 64) * 8, 320 * 64 * 9 / 2);
-    EXPECT_EQ(matmul_packed_bytes(f16, 320, 64), 320 * 64 * 2);
     EXPECT_EQ(matmul_packed_scratch_floats(q4, kPackedFewRows, 320), 0);
   }
 }

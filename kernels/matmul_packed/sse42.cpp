@@ -5,8 +5,5 @@ namespace rill::kernels {
 void matmul_q4_0_sse42(const MatmulPackedArgs& args) noexcept {
   matmul_packed<Sse42, Q4<Sse42>>(args, matmul_f32_sse42);
 }
-void matmul_f16_sse42(const MatmulPackedArgs& args) noexcept {
-  matmul_packed<Sse42, F16<Sse42>>(args, matmul_f32_sse42);
-}
 
 }  // namespace rill::kernels
