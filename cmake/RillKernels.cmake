@@ -39,7 +39,8 @@ function(rill_kernels family)
   foreach(source IN LISTS ARG_SOURCES)
     target_sources(rill_kernels PRIVATE ${family}/${source})
   endforeach()
-  # Code of tiers asks for no memory, and would share symbols for unwinding between tiers.
+  # Code of tiers asks for no memory, and would share symbols for unwinding between tiers. Nothing
+  # is thrown through it, so that tables for unwinding would only take room.
   foreach(tier IN LISTS ARG_TIERS)
     if(NOT tier IN_LIST RILL_ARCH_TIERS)
       continue()
@@ -47,6 +48,6 @@ function(rill_kernels family)
     set(source "${CMAKE_CURRENT_SOURCE_DIR}/${family}/${tier}.cpp")
     target_sources(rill_kernels PRIVATE ${source})
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-      "${RILL_TIER_FLAGS_${tier}};-O2;-fno-exceptions;-Dxsimd=xsimd_${tier};-Wno-pedantic;-Wno-shadow;${RILL_TIER_SANITIZER_FLAGS}")
+      "${RILL_TIER_FLAGS_${tier}};-O2;-fno-exceptions;-fno-asynchronous-unwind-tables;-Dxsimd=xsimd_${tier};-Wno-pedantic;-Wno-shadow;${RILL_TIER_SANITIZER_FLAGS}")
   endforeach()
 endfunction()
