@@ -137,6 +137,7 @@ template <class Arch, class Cell, int kRows, int kBlocks>
 #pragma GCC unroll 32
     for (int j = 0; j < kWide; ++j) acc[r][j] = V(0.0f);
   }
+#pragma GCC unroll 2
   for (int64_t p = 0; p < hidden; ++p, w += kRow * S::kLanes) {
     // The shorter side is kept in registers, the longer one passes through.
     if constexpr (kRows < kWide) {
