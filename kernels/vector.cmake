@@ -22,3 +22,10 @@ rill_kernels(reduce TIERS sse42 avx2 avx512 neon)
 rill_test(kernels_reduce_test SOURCES reduce/reduce_test.cpp DEPENDS rill_kernels LABELS kernels)
 rill_bench(kernels_reduce_bench SOURCES reduce/reduce_bench.cpp DEPENDS rill_kernels)
 
+
+# Where every CPU of today has a tier, scalar kernels may take less room and more time.
+if(RILL_ARCH_TIERS)
+  set_source_files_properties(pointwise/pointwise.cpp fft/fft.cpp softmax/softmax.cpp
+                              reduce/reduce.cpp
+                              PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+endif()

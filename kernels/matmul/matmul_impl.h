@@ -271,15 +271,11 @@ struct Tiles {
     add_narrow<kRows, 1>();
     if constexpr (kRows < kMaxRows<Arch>) add_rows<kRows + 1>();
   }
-  template <int kPanels>
-  constexpr void add_far() {
-    whole[0][kPanels] = tile<Arch, 1, kPanels, kPanelVecs<Arch>, kHasFar<Arch>>;
-    if constexpr (kPanels < kMaxPanels) add_far<kPanels + 1>();
-  }
   constexpr Tiles() {
     add_rows<1>();
-    add_far<1>();
     max_panels[0] = max_panels[1];
+    for (int panels = 1; panels < kMaxPanels; ++panels) whole[0][panels] = whole[1][panels];
+    whole[0][kMaxPanels] = tile<Arch, 1, kMaxPanels, kPanelVecs<Arch>, kHasFar<Arch>>;
     for (int vecs = 1; vecs < kPanelVecs<Arch>; ++vecs) narrow[0][vecs] = narrow[1][vecs];
   }
 };

@@ -212,16 +212,13 @@ void cell_rows(const Cell& cell, CellTile t, bool down) RILL_NONBLOCKING {
 template <class Arch, class Cell>
 void cell_step(const Cell& cell, CellTile t, bool* down) RILL_NONBLOCKING {
   constexpr int kRoom = kMostSums<Arch> / (Cell::kGates * Cell::kVecs),
-                kRows = kRoom < 4 ? kRoom : 4;
+                kRows = kRoom < 3 ? kRoom : 3;
   while (t.lane < cell.a.lanes) {
     const int64_t left = cell.a.lanes - t.lane, groups = (left + kRows - 1) / kRows;
     const int64_t rows = (left + groups - 1) / groups;
     if (rows == 1) cell_rows<Arch, Cell, 1>(cell, t, *down);
     if (rows == 2) cell_rows<Arch, Cell, 2>(cell, t, *down);
     if (rows == 3) cell_rows<Arch, Cell, 3>(cell, t, *down);
-    if constexpr (kRows == 4) {
-      if (rows == 4) cell_rows<Arch, Cell, 4>(cell, t, *down);
-    }
     t.lane += rows;
     *down = !*down;
   }
