@@ -195,12 +195,10 @@ Result<StreamSplit> split_of(const PulseBuilder& b, const StreamFact& stream) {
       if (i == axis) continue;
       const auto extent = fact.dim(i).to_int();
       if (!extent && !fact.dim(i).mentions(b.symbol())) {
-        return b.refuse(str_cat("Bind ", fact.dim(i),
-                                " before the pulse, as in -t "
-                                "'set_symbols(values: {\"",
-                                fact.dim(i), "\": 1})' -t 'pulse(..)'"),
-                        "axis ", i, " of ", fact, ", extent ", fact.dim(i),
-                        ", is merged with, or split from, streaming axis ", axis);
+        return b.refuse(
+            str_cat("Bind ", fact.dim(i), " before the pulse, as in --set ", fact.dim(i), "=1"),
+            "axis ", i, " of ", fact, ", extent ", fact.dim(i),
+            ", is merged with, or split from, streaming axis ", axis);
       }
       if (!extent || (i < axis && *extent != 1)) {
         return b.refuse("Put the axis that is merged behind the streaming one, by a transpose",

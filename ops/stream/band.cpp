@@ -182,17 +182,18 @@ Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symb
     return positions.shift(limit.wire, limit.at, band.period) != 0.0;
   });
   // Beyond this, differences of positions have passed all that they are compared with.
-  const double far = 2 * (numbers.reach + 4) * static_cast<double>(band.period);
+  const double far = 2 * (numbers.reach + 4) * numbers.stretch * static_cast<double>(band.period);
   const auto all = static_cast<size_t>(band.period);
   band.first.assign(all, INT64_MIN);
   band.last.assign(all, INT64_MAX);
   // Near the beginning, numbers that positions are clamped to may matter: all queries are looked at.
   const bool settles = positions.settles();
-  const double queries = static_cast<double>(band.period) + (settles ? far : 0);
+  const double queries = static_cast<double>(band.period) + (settles ? 2 * far : 0);
   if (limits.empty() || queries * far > kMostLooks) return band;
   const Seen seen(positions, limits);
   const auto limit = static_cast<int64_t>(far);
-  const int64_t base = (limit / band.period + 2) * band.period;
+  // Where values settle, the keys far behind a query are to lie where they have.
+  const int64_t base = ((settles ? 2 : 1) * limit / band.period + 2) * band.period;
   for (int64_t phase = 0; phase < band.period; ++phase) {
     int64_t first = INT64_MAX;
     int64_t last = INT64_MIN;

@@ -74,6 +74,10 @@ bool PositionTable::has_period(int64_t period) {
     }
   }
   growth_ = growth;
+  const bool square = by_row_ && by_column_;
+  for (int64_t k = 0; k < period && !square; ++k) {
+    start_ = std::max(start_, std::abs(values_[static_cast<size_t>(k)]));
+  }
   return true;
 }
 

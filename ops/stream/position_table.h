@@ -20,6 +20,8 @@ class PositionTable {
   /// After so many positions it repeats itself, larger by `growth()`.
   int64_t period() const { return period_; }
   double growth() const { return growth_; }
+  /// A bound on its first values, of a table of one position.
+  double start() const { return start_; }
   /// Queries and keys that are farther apart than this give one value on either side.
   int64_t reach() const { return reach_; }
 
@@ -37,6 +39,7 @@ class PositionTable {
   bool by_column_ = false;
   int64_t period_ = 0;
   double growth_ = 0;
+  double start_ = 0;
   int64_t reach_ = 0;
 };
 

@@ -109,6 +109,7 @@ Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
   if (!fresh) return made;
   const Node& node = node_of(outlet);
   if (const auto* constant = node.op->as<Const>()) made.constant = uniform(constant->value);
+  if (node.op->as<Select>()) made.chosen_by_position = is_positional(graph_, outlet);
   if (node.op->as<Slice>()) made.table = PositionTable::of(graph_, node, at);
   auto inputs = squares_of_inputs(graph_, node, at, symbol_);
   made.known = inputs.has_value();
@@ -180,7 +181,11 @@ std::optional<double> Positions::compute(const Entry& own, OutletId outlet, Squa
     if (at.row != rank - 2 || at.column != rank - 1) return std::nullopt;
     return (part->upper ? j - i >= part->k : j - i <= part->k) ? *a : 0.0;
   }
-  if (node.op->as<Select>()) return input(*a != 0.0 ? 1 : 2);
+  if (node.op->as<Select>()) {
+    // It depends on positions alone if both branches do, though one may have no number here.
+    const auto taken = input(*a != 0.0 ? 1 : 2);
+    return own.chosen_by_position || input(*a != 0.0 ? 2 : 1) ? taken : std::nullopt;
+  }
   const auto* binary = node.op->as<Binary>();
   const auto b = binary ? input(1) : std::nullopt;
   return b ? combine(binary->kind_of, *a, *b, graph_.fact(node.inputs[0]).dtype) : std::nullopt;
@@ -241,6 +246,12 @@ std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) c
   const auto* binary = node.op->as<Binary>();
   if (!binary) return std::nullopt;
   const auto constant = [&](size_t k) { return uniform(graph_.fact(node.inputs[k]).konst); };
+  // Whether a number meets what one position makes: of two, one may be far behind the other.
+  const auto settled_by = [&] {
+    if (!constant(0) && !constant(1)) return false;
+    const Square& grows = own.inputs[constant(0) ? 1 : 0];
+    return grows.row < 0 || grows.column < 0;
+  };
   switch (binary->kind_of) {
     case BinaryKind::kAdd:
       return *a + *b;
@@ -263,7 +274,7 @@ std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) c
     case BinaryKind::kMax: {
       if (*a == *b) return a;
       // Beside a number that does not grow, what grows wins or loses from some position on.
-      if (!constant(0) && !constant(1)) return std::nullopt;
+      if (!settled_by()) return std::nullopt;
       settles_ = true;
       const double grows = constant(0) ? *b : *a;
       return (grows > 0) == (binary->kind_of == BinaryKind::kMax) ? grows : 0.0;
@@ -273,7 +284,7 @@ std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) c
     case BinaryKind::kGt:
     case BinaryKind::kGe:
       // The same holds for a comparison with it.
-      if (*a != *b && !constant(0) && !constant(1)) return std::nullopt;
+      if (*a != *b && !settled_by()) return std::nullopt;
       settles_ |= *a != *b;
       return 0.0;
     case BinaryKind::kEq:
@@ -288,7 +299,9 @@ void Positions::collect(OutletId outlet, Square at, Numbers* numbers) const {
   const Node& node = node_of(outlet);
   const Entry& own = entry(outlet, at);
   if (own.table) {
-    numbers->reach += static_cast<double>(own.table->reach());
+    numbers->reach += static_cast<double>(own.table->reach()) + own.table->start();
+    const double growth = std::abs(own.table->growth());
+    if (growth > 0 && growth < 1) numbers->stretch /= growth;
     numbers->period = std::min<int64_t>(std::lcm(numbers->period, own.table->period()), kLongest);
     return;
   }
@@ -297,6 +310,10 @@ void Positions::collect(OutletId outlet, Square at, Numbers* numbers) const {
   }
   if (const auto* range = node.op->as<Range>()) {
     numbers->reach += std::abs(static_cast<double>(range->start.to_int().value_or(0)));
+  }
+  if (node.op->as<CumSum>() && own.known) {
+    const double each = std::abs(value(node.inputs[0], own.inputs[0], 0, 0).value_or(1.0));
+    if (each > 0 && each < 1) numbers->stretch /= each;
   }
   const auto* binary = node.op->as<Binary>();
   const auto is = [&](BinaryKind kind) { return binary && binary->kind_of == kind; };
@@ -307,6 +324,11 @@ void Positions::collect(OutletId outlet, Square at, Numbers* numbers) const {
       // A product with 1/8 is a division by 8.
       const double by = is(BinaryKind::kMul) ? 1.0 / *number : *number;
       const auto divisor = static_cast<int64_t>(std::min(std::abs(by), 1e6));
+      const bool scales = is(BinaryKind::kDiv) || is(BinaryKind::kMul);
+      if (scales && std::abs(by) > 1) {
+        const bool whole = static_cast<double>(divisor) == std::abs(by);
+        if (!whole) numbers->stretch *= std::abs(by);
+      }
       if (is(BinaryKind::kMul) && static_cast<double>(divisor) != std::abs(by)) continue;
       if (!is(BinaryKind::kDiv) && !is(BinaryKind::kMul)) {
         numbers->reach += std::abs(*number);

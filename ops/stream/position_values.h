@@ -24,6 +24,7 @@ class Positions {
   struct Numbers {
     int64_t period = 1;  ///< a multiple of all that positions are divided by
     double reach = 4;    ///< a bound on what positions, so divided, are compared with
+    double stretch = 1;  ///< how much more positions are divided by than by the period
   };
   void collect(OutletId outlet, Square at, Numbers* numbers) const;
   /// Whether a shift so far holds only from some position on: values were clamped to a number, or
@@ -37,6 +38,7 @@ class Positions {
     std::vector<Square> inputs;
     std::optional<double> constant;
     std::optional<PositionTable> table;
+    bool chosen_by_position = false;  ///< of a choice: no branch depends on what inputs hold
     std::vector<std::optional<double>> seen;  ///< values of a wire of one position, as far as asked
     std::vector<char> asked;
   };

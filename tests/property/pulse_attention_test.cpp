@@ -174,6 +174,22 @@ TEST(PulseCases, AttentionUnderMasksAsExportersWriteThem) {
       "  first = select(row - row / 2 * 2 < 1, 0, row);\n"
       "  m = select((column <= row) && (column >= first), scores, -infinity);\n";
   expect_refused(with_infinity(attention(turns)), 4, "y", "without end");
+  // Frames from the hundredth on see all that went before.
+  const std::string late =
+      "  m = select((tract_core_cast(row, to = 'f32') * 0.03 > 3.0 || row - column < 3) && "
+      "(column <= row), scores, -infinity);\n";
+  expect_refused(with_infinity(attention(late)), 4, "y", "without end");
+  // So do all, but for the first ten; or those that lie before half of themselves.
+  for (const std::string hidden : {"column >= 10", "row * 2 - column > 50 || row - column < 3"}) {
+    const std::string behind =
+        "  m = select((" + hidden + ") && (column <= row), scores, -infinity);\n";
+    expect_refused(with_infinity(attention(behind)), 4, "y", "without end");
+  }
+  // What the first pair hides does not make the others numbers.
+  const std::string twice =
+      "  m1 = select(column < row, scores, -infinity);\n"
+      "  m = select((row - column < 4) && (row - column > -2), m1, -infinity);\n";
+  expect_attends(attention(twice), {{1, 4}, 1, 1, 0, "S"});
   std::string weighed = attention(
       "  apart = tract_core_cast(row - column, to = 'f32');\n"
       "  m = scores * select((apart >= 0.0) && (apart < 4.0), pow(0.9, apart), 0.0);\n");
@@ -217,6 +233,19 @@ TEST(PulseCases, AttentionUnderAMaskThatWasMadeBeforehand) {
   const std::string irregular =
       square_table(48, [](int i, int j) { return i >= j && i * j % 7 != 3 ? "1.0" : "0.0"; });
   expect_refused(with_infinity(cut(irregular, 0)), 4, "y", "Attention");
+}
+
+// What is added to scores that are seen differs from head to head; what hides the others does not.
+TEST(PulseCases, AttentionWithABiasOfEachHead) {
+  expect_attends(
+      document("1, 2, S, 4",
+               "  n = tract_core_range(0, S, 1);\n"
+               "  apart = unsqueeze(n, axes = [0, 1, 3]) - unsqueeze(n, axes = [0, 1, 2]);\n"
+               "  slope = tract_core_cast(apart, to = 'f32') * [[[[-0.5]], [[-0.25]]]];\n"
+               "  bias = select((apart < 0) || (apart > 5), -infinity, slope);\n"
+               "  m = matmul(x, x * 0.7, transposeB = true) + bias;\n"
+               "  y = matmul(softmax(m, axes = [3]), x);\n"),
+      {{1, 4}, 1, 1, 0, "S"});
 }
 
 // Values that depend on both positions, as those of relative positions do.
