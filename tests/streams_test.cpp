@@ -1,10 +1,15 @@
 // Every model that streams gives, pulse by pulse, the bits of its whole run.
+//
+// RILL_PULSES=64 tries every legal pulse of up to 64 units.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/models.h"
@@ -124,6 +129,47 @@ TEST_P(Stream, GivesTheBitsOfTheWholeRunAtAnyLength) {
       whole.empty() ? expect_no_frames(streamed) : expect_same(model, streamed, whole);
     }
   }
+}
+
+int64_t most_pulses() {
+  const char* text = std::getenv("RILL_PULSES");
+  return text ? std::strtoll(text, nullptr, 10) : 3;
+}
+
+TEST_P(Stream, GivesTheBitsOfTheWholeRunAtEveryLegalPulse) {
+  const ModelFolder& model = GetParam();
+  const Arrays bundle = read_bundle(model.bundles[0]);
+  const std::string& input = streaming_input(bundle, model);
+  const auto [unit, least] = lengths_of(model);
+  // Of sound, a tenth of the reference pulse is a unit: a frame of features, as a rule.
+  const int64_t pulse_unit = model.pulse > 64 ? model.pulse / 10 : 1;
+  std::vector<int64_t> shape = bundle.at(input).shape;
+  std::vector<std::pair<Arrays, Arrays>> runs;
+  for (const int64_t frames :
+       {1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 31, 32, 33, 47, 64, 65, 96, 101, 150}) {
+    const int64_t length = std::max(least, frames * pulse_unit / unit * unit);
+    shape[static_cast<size_t>(stream_axis(model, bundle))] = length;
+    Arrays noise = {{input, Array::noise(shape, static_cast<uint32_t>(length))}};
+    Arrays whole = run_whole(model.archive, noise);
+    runs.emplace_back(std::move(noise), std::move(whole));
+  }
+  int legal = 0;
+  for (int64_t times = 1; times <= most_pulses() || legal == 0; ++times) {
+    ASSERT_LE(times, 64) << "no legal pulse: " << rill_last_error();
+    const Opened stream = open_stream(model.archive, bundle, model.symbol, times * pulse_unit);
+    if (!stream.session) continue;
+    ++legal;
+    for (const auto& [noise, whole] : runs) {
+      SCOPED_TRACE(
+          "pulse " + std::to_string(times * pulse_unit) + ", frames " +
+          std::to_string(noise.at(input).shape[static_cast<size_t>(stream_axis(model, bundle))]));
+      ASSERT_EQ(rill_session_reset(stream.session.get()), RILL_OK);
+      const Arrays streamed = run_stream(stream, noise);
+      whole.empty() ? expect_no_frames(streamed) : expect_same(model, streamed, whole);
+      if (HasFailure()) return;
+    }
+  }
+  std::printf("%s: %d legal pulses\n", model.name.c_str(), legal);
 }
 
 TEST_P(Stream, GivesTheSameAfterReset) {
