@@ -16,7 +16,8 @@ Status wrong_field(const TransformSpec& spec, std::string_view expected) {
 /// Refuse fields that the transform does not have.
 Status check_fields(const TransformSpec& spec, std::initializer_list<const char*> known,
                     const Log& log) {
-  for (const auto& [key, value] : spec.fields.items()) {
+  for (const auto& field : spec.fields.items()) {
+    const std::string& key = field.key();
     const bool found =
         std::any_of(known.begin(), known.end(), [&](const char* name) { return key == name; });
     if (found) continue;

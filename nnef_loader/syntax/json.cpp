@@ -93,7 +93,7 @@ class Reader {
       RILL_ASSIGN(std::string key, string());
       if (!take(":")) return wrong("expected :");
       RILL_ASSIGN(Json item, read(depth + 1));
-      out.emplace_back(std::move(key), std::move(item));
+      out.push_back({std::move(key), std::move(item)});
     } while (take(","));
     if (!take("}")) return wrong("expected , or }");
     return Json{std::move(out)};
@@ -180,7 +180,7 @@ const Json* field(const Json* of, std::string_view key) {
   const auto* object = of ? of->get<Json::Object>() : nullptr;
   if (!object) return nullptr;
   for (auto it = object->rbegin(); it != object->rend(); ++it) {
-    if (it->first == key) return &it->second;
+    if (it->key == key) return &it->value;
   }
   return nullptr;
 }

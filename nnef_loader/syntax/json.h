@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -14,7 +13,8 @@ namespace rill::nnef {
 /// A JSON value. Whole numbers in the range of 64 bits are integers; a null is `std::monostate`.
 struct Json {
   using Array = std::vector<Json>;
-  using Object = std::vector<std::pair<std::string, Json>>;
+  struct Member;
+  using Object = std::vector<Member>;
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> v;
 
   template <class T>
@@ -24,6 +24,11 @@ struct Json {
   /// Follow a path such as "$.layers[0].size". Null if there is no such value.
   /// Errors: kArg if the path is malformed.
   Result<const Json*> at(std::string_view path) const;
+};
+
+struct Json::Member {
+  std::string key;
+  Json value;
 };
 
 /// Read a whole text. `file` is for messages. Of equal keys the last one counts.
