@@ -5,11 +5,12 @@ namespace {
 
 float window(const DepthwiseF32Args& g, int64_t frame, int64_t channel) {
   float sum = g.bias != nullptr ? g.bias[channel] : 0.0f;
-  const float* w = g.w + channel;
+  const int64_t place = frame * g.x_frame_stride + channel;
+  int64_t weight = channel;
   for (int64_t outer = 0; outer < g.taps_outer; ++outer) {
-    const float* x = g.x + frame * g.x_frame_stride + outer * g.x_tap_outer_stride + channel;
-    for (int64_t tap = 0; tap < g.taps; ++tap, w += g.channels) {
-      sum = __builtin_fmaf(x[tap * g.x_tap_stride], *w, sum);
+    for (int64_t tap = 0; tap < g.taps; ++tap, weight += g.channels) {
+      const float x = g.x[place + outer * g.x_tap_outer_stride + tap * g.x_tap_stride];
+      sum = __builtin_fmaf(x, g.w[weight], sum);
     }
   }
   if (g.clip && g.lo > -__builtin_inff()) sum = sum > g.lo ? sum : g.lo;

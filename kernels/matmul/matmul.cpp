@@ -125,6 +125,7 @@ int64_t matmul_f32_packed_floats(const MatmulF32& kernel, int64_t k, int64_t n) 
 
 void matmul_f32_pack(const MatmulF32& kernel, int64_t k, int64_t n, const float* b,
                      int64_t k_stride, int64_t n_stride, float* packed) noexcept {
+  if (k == 0) return;
   for (int64_t col = 0; col < n; col += kernel.nr) {
     const int64_t cols = n - col < kernel.nr ? n - col : kernel.nr;
     pack_panel(kernel.nr, k, cols, b + col * n_stride, k_stride, n_stride, packed);

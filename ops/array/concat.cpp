@@ -134,7 +134,7 @@ Result<OutletId> joined(PulseBuilder& b, const Side& side, int axis, std::string
 /// it known to have all of them.
 Status refuse_row(PulseBuilder& b, int first, int second, int64_t axis) {
   const std::string symbol(b.symbol());
-  const Dim& frames = b.stream(first)->dim;
+  const Dim frames = b.stream(first)->dim;
   const auto most = frames.eval({{symbol, int64_t{1} << 40}});
   std::string way_out = "Concatenate along another axis";
   for (int64_t length = 1; most && *most <= 4096 && length <= (1 << 16); ++length) {
