@@ -4,10 +4,12 @@
 
 #include <csignal>
 
+#include "tests/support/sanitized.h"
+
 namespace rill::cli {
 namespace {
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(RILL_SANITIZED)
 TEST(CrashDeathTest, IsAnErrorWithALineAndAStatus) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
     EXPECT_EXIT(
