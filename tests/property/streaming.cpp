@@ -202,6 +202,8 @@ std::string difference(const Tensor& found, const Tensor& expected, double toler
     const float a = found.data<float>()[i];
     const float b = expected.data<float>()[i];
     if ((std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0) continue;
+    // Graphs that attend: a whole run spreads a NaN from behind its masks, 0 times NaN.
+    if (tolerance > 0 && std::isnan(b)) continue;
     if (tolerance > 0 && std::abs(a - b) <= tolerance * (1 + std::abs(b))) continue;
     std::vector<int64_t> index(found.shape().size());
     int64_t rest = i;

@@ -57,7 +57,8 @@ class StreamedRun {
 std::vector<Tensor> noise_inputs(const Graph& graph, int64_t length, uint64_t seed);
 
 /// Tell where two outputs differ first: empty if shapes and bits agree; a NaN equals a NaN.
-/// With a tolerance, numbers may differ by it, absolutely and relatively.
+/// With a tolerance, numbers may differ by it, absolutely and relatively, and where a NaN is
+/// expected any will do.
 std::string difference(const Tensor& found, const Tensor& expected, double tolerance = 0);
 
 /// Tell what is wrong with the stream of one length; empty if it gives the frames of the whole run,
