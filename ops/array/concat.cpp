@@ -43,6 +43,7 @@ Result<Facts> Concat::infer(FactSpan in) const {
 Status Concat::eval(EvalCtx& ctx) const {
   const auto i = static_cast<size_t>(axis);
   View to = ctx.out[0];
+  if (to.volume() == 0) return {};
   const bool dims = to.dtype == DType::kDim;
   const int64_t size = dims                         ? static_cast<int64_t>(sizeof(Dim))
                        : to.dtype == DType::kString ? static_cast<int64_t>(sizeof(std::string))
