@@ -77,7 +77,9 @@ int64_t PlanBuilder::lay_out(Operand* operand, std::span<const int> order, int r
   for (size_t i = order.size(); i-- > 0;) {
     const auto axis = static_cast<size_t>(order[i]);
     operand->stride[axis] = stride;
-    stride *= order[i] == ring_axis ? ring_extent : operand->shape[axis];
+    const int64_t extent = order[i] == ring_axis ? ring_extent : operand->shape[axis];
+    // Volumes were checked: this overflows where another axis has no elements, and so nothing lies.
+    if (__builtin_mul_overflow(stride, extent, &stride)) stride = 0;
   }
   return stride * dtype_size(operand->dtype);
 }

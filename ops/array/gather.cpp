@@ -29,6 +29,7 @@ Status Gather::eval(EvalCtx& ctx) const {
   const View& data = ctx.in[0];
   const View& indices = ctx.in[1];
   const View& out = ctx.out[0];
+  if (out.volume() == 0) return {};
   const int on = static_cast<int>(axis);
   const View slice = without_axis(data, on);
   // The output in two parts: the axes that come from the indices, and the others.
