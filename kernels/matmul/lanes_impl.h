@@ -131,6 +131,14 @@ struct Ops<Neon> : Simd<Neon> {
 };
 #endif
 
+/// Vectors per panel of a packed matrix.
+template <class Arch>
+constexpr int kPanelVecs = 2;
+#if defined(__aarch64__)
+template <>
+constexpr int kPanelVecs<Neon> = 4;
+#endif
+
 /// Limits of a clip. An infinite limit takes no part, so that NaN loses only to a limit that is
 /// there: relu(NaN) = lo, and with both limits min(max(NaN, lo), hi) = lo.
 template <class Arch>

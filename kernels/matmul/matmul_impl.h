@@ -6,14 +6,6 @@
 namespace rill::kernels {
 namespace {
 
-/// Vectors per panel of B.
-template <class Arch>
-constexpr int kPanelVecs = 2;
-#if defined(__aarch64__)
-template <>
-constexpr int kPanelVecs<Neon> = 4;
-#endif
-
 /// Sums that a tile may hold: what is left of the registers after a row of B, a value of A and, on
 /// SSE4.2, a product.
 template <class Arch>

@@ -17,14 +17,6 @@
 namespace rill::kernels {
 namespace {
 
-/// Vectors per panel, as the f32 product has.
-template <class Arch>
-constexpr int kPackedVecs = 2;
-#if defined(__aarch64__)
-template <>
-constexpr int kPackedVecs<Neon> = 4;
-#endif
-
 /// Panels that a tile takes at once: enough sums to hide the latency, where registers allow.
 template <class Arch>
 constexpr int kPackedPanels = Ops<Arch>::kRegisters >= 32 ? 2 : 1;
@@ -94,7 +86,7 @@ RILL_INLINE Lanes<Arch> nibble(Ints<Arch> word) {
 template <class Arch>
 struct Q4 {
   static constexpr int kCount = 32;
-  static constexpr int kNr = kPackedVecs<Arch> * Ops<Arch>::kLanes;
+  static constexpr int kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
   static constexpr int64_t kBytes = kNr * 18;
 
   /// Call f(k, values) for every k of the block, with the values of kVecs vectors of columns;
@@ -105,13 +97,13 @@ struct Q4 {
     V scale[kVecs];
 #pragma GCC unroll 32
     for (int j = 0; j < kVecs; ++j) {
-      scale[j] = Halves<Arch>::load(blocks[j] + j % kPackedVecs<Arch> * Ops<Arch>::kLanes * 2);
+      scale[j] = Halves<Arch>::load(blocks[j] + j % kPanelVecs<Arch> * Ops<Arch>::kLanes * 2);
     }
     for (int w = 0; w < 4; ++w) {
       Ints<Arch> word[kVecs];
 #pragma GCC unroll 32
       for (int j = 0; j < kVecs; ++j) {
-        const int64_t at = w * kNr + j % kPackedVecs<Arch> * Ops<Arch>::kLanes;
+        const int64_t at = w * kNr + j % kPanelVecs<Arch> * Ops<Arch>::kLanes;
         word[j] = Ints<Arch>::load_unaligned(
             reinterpret_cast<const int32_t*>(blocks[j] + kNr * 2 + at * 4));
       }
@@ -136,7 +128,7 @@ struct Q4 {
 /// Write a panel out as the f32 product wants it.
 template <class Arch, class Format>
 void write_out(const std::byte* panel, int64_t k, float* to) {
-  constexpr int kVecs = kPackedVecs<Arch>;
+  constexpr int kVecs = kPanelVecs<Arch>;
   for (int64_t p = 0; p < k; p += Format::kCount, panel += Format::kBytes) {
     const std::byte* blocks[kVecs];
 #pragma GCC unroll 32
@@ -197,7 +189,7 @@ template <class Arch, class Format, int kRows, int kPanels>
                                 int64_t col) RILL_NONBLOCKING {
   using S = Ops<Arch>;
   using V = Lanes<Arch>;
-  constexpr int kVecs = kPanels * kPackedVecs<Arch>;
+  constexpr int kVecs = kPanels * kPanelVecs<Arch>;
   const MatmulF32Args& g = args.product;
   const FewRows place{row, col, kRows, kVecs};
   const int64_t panel_bytes = g.segment_len / Format::kCount * Format::kBytes;
@@ -216,7 +208,7 @@ template <class Arch, class Format, int kRows, int kPanels>
   const std::byte* blocks[kVecs];
 #pragma GCC unroll 32
   for (int j = 0; j < kVecs; ++j) {
-    blocks[j] = args.b + (col / Format::kNr + j / kPackedVecs<Arch>)*panel_bytes;
+    blocks[j] = args.b + (col / Format::kNr + j / kPanelVecs<Arch>)*panel_bytes;
   }
   for (int64_t p = 0; p < g.segment_len; p += Format::kCount) {
     Format::template read<kVecs>(blocks, [&](int at, const V(&values)[kVecs]) RILL_INLINE_LAMBDA {
