@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "nnef_loader/archive/gzip_trailer.h"
 #include "nnef_loader/archive/room.h"
@@ -39,7 +40,9 @@ Status no_memory(const Source& source) {
 Status damaged(archive* a, std::string_view what, const std::string& file) {
   if (archive_errno(a) == ENOMEM) return fail(Code::kNoMem, "no memory to read ", file);
   const char* const reason = archive_error_string(a);
-  return fail(Code::kParse, what, " is damaged or cut short: ", reason == nullptr ? "?" : reason)
+  // Of its own states, which it tells where data end early, the reader of the message knows nothing.
+  const bool own = reason == nullptr || std::string_view(reason).starts_with("INTERNAL ERROR");
+  return fail(Code::kParse, what, " is damaged or cut short", own ? "" : ": ", own ? "" : reason)
       .at(file, 0);
 }
 
