@@ -143,9 +143,11 @@ Wire Writer::any_deconv(const Wire& x) {
 
 Wire Writer::pool(const Wire& x) {
   Shape s = any_window();
+  const bool max = random_.chance(50);
+  if (max && attends_) s.dilation = 1;
   s.before = std::min(s.before, s.extent() - 1);
   s.after = std::min(s.after, s.extent() - 1);
-  const bool max = random_.chance(50);
+  infinite_ |= max && s.dilation > 1 && s.before + s.after > 0;
   scale(1, s.stride);
   return same(x, max ? "max_pool(" : "avg_pool(", x.name, ", size = [1, 1, ", s.kernel,
               x.features > 0 ? ", 1" : "", "], ", window(s, true, x.features > 0), ", border = '",
@@ -332,9 +334,14 @@ Wire Writer::merge_frames(const Wire& x) {
   return {put("reshape(", frames, ", shape = [-1], axis_start = 2, axis_count = 2)"), c};
 }
 
-/// [1, c, 2n] -> [1, 2c, n], where the frames are a multiple of the input's.
+bool Writer::has_even_frames(const Wire& x) const {
+  const auto graph = load_text(document(shape_, text_, x.name, kLoops));
+  return graph.ok() && exact_div(graph->fact(graph->outputs[0]).shape[2], Dim(2)).has_value();
+}
+
+/// [1, c, 2n] -> [1, 2c, n], where the frames are known to be pairs.
 Wire Writer::split_frames(const Wire& x) {
-  if (x.features > 0 || up_ % 2 != 0) return merge_frames(x);
+  if (x.features > 0 || up_ % 2 != 0 || !has_even_frames(x)) return merge_frames(x);
   const std::string parts = put("reshape(", x.name,
                                 ", shape = [-1, 2], axis_start = 2, "
                                 "axis_count = 1)");
@@ -373,12 +380,12 @@ Wire Writer::flat(const Wire& x) {
   return {put("transpose(", merged, ", axes = [0, 2, 1])"), x.channels * x.features};
 }
 
-Wire Writer::start(std::string* shape) {
+Wire Writer::start() {
   const int64_t channels = random_.in(1, 3);
   const int64_t features = random_.chance(15) ? random_.in(2, 4) : 0;
   const int64_t times = random_.chance(20) ? 2 : 1;
   scale(times, 1);
-  *shape = str_cat("1, ", channels, ", ", times == 1 ? "S" : "2*S",
+  shape_ = str_cat("1, ", channels, ", ", times == 1 ? "S" : "2*S",
                    features > 0 ? str_cat(", ", features) : "");
   return {"x", channels, features};
 }
@@ -440,8 +447,7 @@ Recipe recipe(uint64_t seed) {
 
 Generated generate(const Recipe& recipe) {
   Writer writer(recipe.seed * 1000 + 999);
-  std::string shape;
-  Wire wire = writer.start(&shape);
+  Wire wire = writer.start();
   for (const int i : recipe.links) {
     writer.reseed(recipe.seed * 1000 + static_cast<uint64_t>(i) + 1);
     wire = writer.link(wire);
@@ -450,7 +456,7 @@ Generated generate(const Recipe& recipe) {
   writer.finish(wire);
   const std::string statements = writer.statements();
   const bool loops = statements.find("_loop") != std::string::npos;
-  return {document(shape, statements, writer.results(), loops ? kLoops : ""), writer.unit(),
+  return {document(writer.shape(), statements, writer.results(), loops ? kLoops : ""), writer.unit(),
           writer.attends() ? kAttentionTolerance : 0.0};
 }
 

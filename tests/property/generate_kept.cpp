@@ -83,7 +83,7 @@ Wire Writer::resampled(const Wire& x) {
 
 /// Frames against frames: a band around each, or chunks of them.
 Wire Writer::attention(const Wire& x) {
-  if (x.features > 0) return numbered(x);
+  if (x.features > 0 || infinite_) return numbered(x);
   attends_ = true;
   const std::string rows = put("transpose(", x.name, ", axes = [0, 2, 1])");
   const std::string keys = put(rows, " * ", numbers({1, 1, x.channels}));

@@ -20,11 +20,13 @@ class Writer {
  public:
   explicit Writer(uint64_t seed) : random_(seed) {}
 
-  Wire start(std::string* shape);
+  Wire start();
   Wire link(Wire x);
   Wire any_link(Wire x);
   Wire finish(Wire x);
   void reseed(uint64_t seed) { random_ = Random(seed); }
+  /// That of the input.
+  std::string shape() const { return shape_; }
   std::string statements() const { return text_; }
   std::string results() const { return results_; }
   int64_t unit() const { return unit_; }
@@ -70,6 +72,7 @@ class Writer {
   Wire down_and_up(const Wire& x);
   Wire recurrent(const Wire& x);
   Wire merge_frames(const Wire& x);
+  bool has_even_frames(const Wire& x) const;
   Wire split_frames(const Wire& x);
   Wire every_other(const Wire& x);
   Wire product(const Wire& x);
@@ -88,6 +91,7 @@ class Writer {
   Wire attention(const Wire& x);
 
   Random random_;
+  std::string shape_;
   std::string text_;
   std::string results_ = "y";
   int count_ = 0;
@@ -96,6 +100,7 @@ class Writer {
   int64_t down_ = 1;
   int64_t unit_ = 1;
   bool attends_ = false;  ///< there is attention, whose sums a stream may round otherwise
+  bool infinite_ = false;  ///< a pool may see nothing but padding, which attention makes NaN of
 };
 
 }  // namespace rill::test
