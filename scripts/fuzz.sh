@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # Fuzz what comes in from outside.
-#   scripts/fuzz.sh [SECONDS] [TARGET ...]
+#   scripts/fuzz.sh [--page] [SECONDS] [TARGET ...]
 # Runs every target, or those named, for that long (60), as many at a time as there are cores. New
 # inputs that reach new code stay in build/fuzz/corpus; findings, in build/fuzz/findings, make the
-# exit status 1. Ends with a table: executions, edges covered, findings. Needs clang.
+# exit status 1. Ends with a table: executions, edges covered, findings; --page puts it into
+# docs/reliability.md. Needs clang.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
 
-[[ ${1:-} == -h || ${1:-} == --help ]] && { sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0; }
+[[ ${1:-} == -h || ${1:-} == --help ]] && { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0; }
+page=
+[[ ${1:-} == --page ]] && { page=docs/reliability.md; shift; }
 seconds=${1:-60}
 [[ $seconds =~ ^[1-9][0-9]*$ ]] || { echo "$seconds: expected seconds" >&2; exit 2; }
 shift || true
@@ -33,15 +36,17 @@ for target in "${targets[@]}"; do
 done
 wait
 
-printf '%-10s %12s %8s %8s\n' target executions edges findings
 all=0
+table=$'| target | seconds | executions | edges | findings |\n| --- | --- | --- | --- | --- |'
 for target in "${targets[@]}"; do
   log=$work/logs/$target
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
   edges=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -d' ' -f2)
   found=$(find "$work/findings" -name "$target-*" | wc -l)
   all=$((all + found))
-  printf '%-10s %12s %8s %8s\n' "$target" "${runs:-0}" "${edges:-0}" "$found"
+  table+=$'\n'"| $target | $seconds | ${runs:-0} | ${edges:-0} | $found |"
   [[ -n $runs || $found -gt 0 ]] || { tail -n 5 "$log" >&2; all=$((all + 1)); }
 done
+echo "$table"
+[[ -z $page ]] || python3 scripts/put_table.py "$page" fuzz <<<"$table"
 [[ $all -eq 0 ]]

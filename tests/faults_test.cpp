@@ -1,16 +1,21 @@
 // Archives that are cut or altered, and disks that fail: an error each time, and nothing half done.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "tests/support/models.h"
 #include "tests/support/runs.h"
+#include "tests/support/tally.h"
 
 namespace rill::test {
 namespace {
@@ -48,19 +53,23 @@ class ArchiveFaults : public ::testing::TestWithParam<ModelFolder> {};
 TEST_P(ArchiveFaults, ACutArchiveIsAnError) {
   const std::vector<char> whole = bytes_of(GetParam().archive);
   ASSERT_EQ(load(whole, whole.size()), RILL_OK) << rill_last_error();
+  Tally tally("an archive is cut");
   for (const size_t count : places(whole.size())) {
-    EXPECT_NE(load(whole, count), RILL_OK) << count << " of " << whole.size() << " bytes";
+    const rill_status status = load(whole, count);
+    EXPECT_NE(status, RILL_OK) << count << " of " << whole.size() << " bytes";
+    tally.add(status);
   }
 }
 
 TEST_P(ArchiveFaults, AnAlteredByteIsAnErrorOrNoMatter) {
   std::vector<char> bytes = bytes_of(GetParam().archive);
+  Tally tally("a byte of an archive is altered");
   for (const size_t at : places(bytes.size())) {
     const char before = bytes[at];
     for (const int value : {0x00, 0x7F, 0x80, 0xFF}) {
       if (at > 64 && value != 0xFF) continue;
       bytes[at] = static_cast<char>(value);
-      load(bytes, bytes.size());
+      tally.add(load(bytes, bytes.size()));
     }
     bytes[at] = before;
   }
@@ -93,7 +102,9 @@ TEST_F(Writing, AFullDiskIsAnErrorThatSaysSo) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
   const fs::path link = folder_ / "model.tar";
   fs::create_symlink("/dev/full", link);
-  EXPECT_EQ(rill_save(model_.get(), link.c_str()), RILL_E_IO);
+  const rill_status status = rill_save(model_.get(), link.c_str());
+  Tally("the disk is full").add(status);
+  EXPECT_EQ(status, RILL_E_IO);
   EXPECT_NE(std::string(rill_last_error()).find("No space left"), std::string::npos)
       << rill_last_error();
 }
@@ -112,6 +123,7 @@ TEST_F(Writing, AFailedWriteLeavesTheOldFileAndNothingElse) {
   const std::string error = rill_last_error();
   setrlimit(RLIMIT_FSIZE, &old);
   signal(SIGXFSZ, handler);
+  Tally("a write fails half way").add(status);
   EXPECT_EQ(status, RILL_E_IO);
   EXPECT_NE(error.find(path), std::string::npos) << error;
   EXPECT_EQ(bytes_of(path), before);
@@ -121,9 +133,45 @@ TEST_F(Writing, AFailedWriteLeavesTheOldFileAndNothingElse) {
 
 TEST_F(Writing, AFolderThatIsNotThereIsAnError) {
   const std::string path = folder_ / "missing" / "model.nnef.tgz";
-  EXPECT_EQ(rill_save(model_.get(), path.c_str()), RILL_E_IO);
+  const rill_status status = rill_save(model_.get(), path.c_str());
+  Tally("the folder to write to is not there").add(status);
+  EXPECT_EQ(status, RILL_E_IO);
   EXPECT_NE(std::string(rill_last_error()).find("missing"), std::string::npos);
   EXPECT_EQ(files(), 0U);
+}
+
+TEST_F(Writing, APipeThatNobodyReadsIsAnErrorAndNoSignal) {
+  const std::string path = folder_ / "pipe.tar";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(descriptor, 0);
+  std::atomic<bool> done = false;
+  std::thread reader([&] {
+    char byte = 0;
+    while (!done && read(descriptor, &byte, 1) != 1) std::this_thread::yield();
+    close(descriptor);
+  });
+  const rill_status status = rill_save(model_.get(), path.c_str());
+  done = true;
+  reader.join();
+  Tally("the reader of a pipe goes away").add(status);
+  EXPECT_EQ(status, RILL_E_IO);
+  EXPECT_NE(std::string(rill_last_error()).find("roken pipe"), std::string::npos)
+      << rill_last_error();
+  sigset_t pending;
+  ASSERT_EQ(sigpending(&pending), 0);
+  EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
+}
+
+TEST(Reading, AReadThatFailsIsAnErrorThatSaysSo) {
+  const char* const path = "/proc/self/mem";  // nothing lies at its first byte
+  if (!fs::exists(path)) GTEST_SKIP() << "no " << path;
+  rill_model* raw = nullptr;
+  const rill_status status = rill_load(path, nullptr, &raw);
+  Tally("a read fails").add(status);
+  EXPECT_EQ(status, RILL_E_IO);
+  EXPECT_EQ(raw, nullptr);
+  EXPECT_NE(std::string(rill_last_error()).find(path), std::string::npos) << rill_last_error();
 }
 
 TEST(Reading, NoMoreOpenFilesIsAnErrorThatSaysSo) {
@@ -137,6 +185,7 @@ TEST(Reading, NoMoreOpenFilesIsAnErrorThatSaysSo) {
       rill_load(RILL_SOURCE_DIR "/tests/models/kws_gru/model.nnef.tgz", nullptr, &raw);
   const std::string error = rill_last_error();
   setrlimit(RLIMIT_NOFILE, &old);
+  Tally("no more files can be opened").add(status);
   EXPECT_EQ(status, RILL_E_IO);
   EXPECT_EQ(raw, nullptr);
   EXPECT_NE(error.find("open files"), std::string::npos) << error;

@@ -9,6 +9,7 @@
 #include "tests/support/heap_calls.h"
 #include "tests/support/models.h"
 #include "tests/support/runs.h"
+#include "tests/support/tally.h"
 
 namespace rill::test {
 namespace {
@@ -47,7 +48,7 @@ rill_status start(const ModelFolder& folder) {
 int64_t next(int64_t n) { return n + 1 + (n < 200 ? 0 : n / 16); }
 
 /// Make a call with each request for memory refused in turn, until none is left to refuse.
-void refuse_each(const std::function<rill_status()>& call, bool all) {
+void refuse_each(const std::function<rill_status()>& call, bool all, Tally* tally) {
   ASSERT_EQ(call(), RILL_OK) << rill_last_error();
   const int64_t blocks = heap_blocks();
   const int64_t requests = heap_requests();
@@ -59,6 +60,7 @@ void refuse_each(const std::function<rill_status()>& call, bool all) {
     fail_heap_after(n, all);
     const rill_status status = call();
     fail_heap_after(-1);
+    tally->add(status);
     ASSERT_EQ(heap_blocks(), blocks) << "request " << n << ": " << rill_last_error();
     if (status == RILL_OK) continue;  // as where a smaller block does as well
     ASSERT_EQ(status, RILL_E_NOMEM) << "request " << n << ": " << rill_last_error();
@@ -76,7 +78,8 @@ class Memory : public ::testing::TestWithParam<ModelFolder> {
 };
 
 TEST_P(Memory, EachRequestMayBeRefusedAtTheStart) {
-  for (const bool all : {false, true}) refuse_each([] { return start(GetParam()); }, all);
+  Tally tally("memory is refused from load to the first step");
+  for (const bool all : {false, true}) refuse_each([] { return start(GetParam()); }, all, &tally);
 }
 
 TEST_P(Memory, EachRequestMayBeRefusedWhileAModelIsWritten) {
@@ -84,8 +87,9 @@ TEST_P(Memory, EachRequestMayBeRefusedWhileAModelIsWritten) {
   ASSERT_EQ(rill_load(GetParam().archive.c_str(), nullptr, &raw), RILL_OK) << rill_last_error();
   const ModelPtr model(raw);
   const std::string path = ::testing::TempDir() + "rill_memory_" + GetParam().name + ".nnef.tgz";
+  Tally tally("memory is refused while a model is written");
   for (const bool all : {false, true}) {
-    refuse_each([&] { return rill_save(model.get(), path.c_str()); }, all);
+    refuse_each([&] { return rill_save(model.get(), path.c_str()); }, all, &tally);
   }
   std::filesystem::remove(path);
 }
@@ -102,10 +106,12 @@ TEST_P(Memory, AModelIsAsItWasWhereItCouldNotBeChanged) {
   info.size = sizeof(info);
   ASSERT_EQ(rill_model_io(raw, RILL_INPUT, 0, &info), RILL_OK);
   const std::string before = info.text;
+  Tally tally("memory is refused while a symbol is set");
   for (int64_t n = 0;; n = next(n)) {
     fail_heap_after(n, true);
     const rill_status status = rill_model_set_symbol(raw, name.c_str(), "64");
     fail_heap_after(-1);
+    tally.add(status);
     if (status == RILL_OK) break;
     ASSERT_EQ(status, RILL_E_NOMEM) << n << ": " << rill_last_error();
     ASSERT_EQ(rill_model_io(raw, RILL_INPUT, 0, &info), RILL_OK);

@@ -1,6 +1,8 @@
 #include "nnef_loader/archive/atomic_file.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +17,35 @@ namespace rill::nnef {
 namespace {
 
 constexpr int kAttempts = 1000;
+
+/// While one is there, writing to a pipe that nobody reads is an error of that write, and no signal
+/// that ends the process.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() noexcept {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    was_pending_ = is_pending();
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+  ~NoPipeSignal() {
+    int taken = 0;
+    if (!was_pending_ && is_pending()) sigwait(&pipe_, &taken);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  static bool is_pending() noexcept {
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
+  }
+
+  sigset_t pipe_;
+  sigset_t before_;
+  bool was_pending_ = false;
+};
 
 }  // namespace
 
@@ -68,6 +99,7 @@ AtomicFile::~AtomicFile() {
 }
 
 Status AtomicFile::write(std::span<const std::byte> bytes) {
+  const NoPipeSignal no_signal;
   while (!bytes.empty()) {
     const ssize_t done = ::write(descriptor_, bytes.data(), bytes.size());
     if (done < 0 && errno == EINTR) continue;

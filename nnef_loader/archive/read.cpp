@@ -144,7 +144,8 @@ Result<Opened> open_path(const std::string& path, const LoadLimits& limits) {
   struct stat info {};
   if (fstat(descriptor, &info) != 0) return system_error("cannot read", path);
   opened.is_folder = S_ISDIR(info.st_mode);
-  if (S_ISREG(info.st_mode)) {
+  // The system's own files, as in /proc, tell no size.
+  if (S_ISREG(info.st_mode) && info.st_size > 0) {
     opened.source->set_size(info.st_size);
   } else if (!opened.is_folder) {
     RILL_ASSIGN(opened.piped, read_descriptor(descriptor, path, limits.max_expanded_bytes));
