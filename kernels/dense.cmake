@@ -1,5 +1,7 @@
 # Families on dense f32 arrays: matrix products, depthwise convolutions, pools, recurrent loops.
 
+rill_kernels(half TIERS avx2 neon)
+rill_test(half_test SOURCES half/half_test.cpp DEPENDS rill_kernels LABELS kernels)
 foreach(family matmul matmul_packed depthwise pool rnn)
   rill_kernels(${family} TIERS sse42 avx2 avx512 neon)
   rill_test(${family}_test SOURCES ${family}/${family}_test.cpp DEPENDS rill_kernels

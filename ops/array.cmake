@@ -63,6 +63,7 @@ if(RILL_TESTS)
     math/select_test.cpp
     math/unary_test.cpp
     nn/blocks_test.cpp
+    nn/halves_test.cpp
     nn/dialect_errors_test.cpp
     nn/sdpa_test.cpp
     onnx/random_test.cpp

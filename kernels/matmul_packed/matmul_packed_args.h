@@ -9,12 +9,15 @@
 
 namespace rill::kernels {
 
-/// Rows up to which B is read from its few bits into registers; more share what is written out.
+/// Rows up to which B is surely read into registers; many share what is written out.
 constexpr int64_t kPackedFewRows = 4;
+/// Values of k, a multiple of any format's block, and floats of B that are written out at once.
+constexpr int64_t kPackedBlockK = 512;
+constexpr int64_t kPackedBlockFloats = 64 * 1024;
 
 /// Arguments of a product with a B of fewer bits.
 struct MatmulPackedArgs {
-  MatmulF32Args product;         ///< all but `b`; a row of A is one segment
+  MatmulF32Args product;         ///< all but `b`
   const std::byte* b = nullptr;  ///< as `matmul_packed_pack` writes it, aligned to 64 bytes
   float* scratch = nullptr;  ///< as long as `matmul_packed_scratch_floats` says, aligned likewise
 };

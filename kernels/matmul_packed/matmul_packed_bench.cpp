@@ -1,5 +1,5 @@
-// Matrix-vector products with weights of 32 and of 4 bits, as GB/s of weights read, beside the rate
-// at which this program reads memory on one core.
+// Products with weights of 32, 16 and 4 bits, in turns, as GB/s of weights read, beside the rate at
+// which this program reads memory on one core.
 
 #include <benchmark/benchmark.h>
 
@@ -17,8 +17,9 @@ struct Shape {
   int64_t m, k, n;
 };
 
-constexpr Shape kShapes[] = {{1, 96, 288},    {1, 1024, 1024},  {1, 4096, 4096},
-                             {4, 4096, 4096}, {1, 8192, 16384}, {64, 1024, 1024}};
+constexpr Shape kShapes[] = {{1, 96, 288},      {1, 1024, 1024}, {1, 4096, 4096},  {4, 4096, 4096},
+                             {1, 8192, 16384},  {8, 1024, 1024}, {8, 4096, 4096},  {64, 1024, 1024},
+                             {64, 4096, 4096}, {512, 512, 512}};
 
 std::byte* aligned(std::vector<std::byte>* bytes) {
   return bytes->data() + (64 - reinterpret_cast<uintptr_t>(bytes->data()) % 64) % 64;
@@ -57,7 +58,7 @@ void run_packed(benchmark::State& state, Tier tier, PackedFormat format, Shape s
   const MatmulPacked& kernel = matmul_packed(tier, format);
   const int64_t bytes = matmul_packed_bytes(kernel, s.k, s.n);
   std::vector<std::byte> b(size_t(bytes) + 64);
-  std::vector<std::byte> scratch(size_t(matmul_packed_scratch_floats(kernel, s.m, s.k)) * 4 + 64);
+  std::vector<std::byte> scratch(size_t(matmul_packed_scratch_floats(kernel, s.m, s.k, s.n)) * 4 + 64);
   measure(state, s, bytes, [&](MatmulF32Args& g) {
     kernel.run({g, aligned(&b), reinterpret_cast<float*>(aligned(&scratch))});
   });
@@ -74,6 +75,9 @@ void register_all() {
                                "x" + std::to_string(s.k) + "x" + std::to_string(s.n);
       benchmark::RegisterBenchmark(("f32" + name).c_str(),
                                    [=](auto& state) { run_f32(state, tier, s); });
+      benchmark::RegisterBenchmark(("f16" + name).c_str(), [=](auto& state) {
+        run_packed(state, tier, PackedFormat::kF16, s);
+      });
       benchmark::RegisterBenchmark(("q4_0" + name).c_str(), [=](auto& state) {
         run_packed(state, tier, PackedFormat::kQ4_0, s);
       });

@@ -5,26 +5,23 @@
 #include <type_traits>
 
 #include "kernels/matmul/lanes_impl.h"
-#include "kernels/matmul_packed/half_bits.h"
+#include "kernels/half/half_bits.h"
 #include "kernels/matmul_packed/matmul_packed_args.h"
 
 // B lies in panels of nr columns; a panel is a run of blocks along k, each of the nr columns.
 // A format tells its block: how many k it has, its bytes, and how to make floats of it. Those are
-// exact, so that products have the bits that they have with B written out.
+// exact, so that products have the bits that they have with B written out. It tells as well
+// how many panels a tile takes at most.
 
 #define RILL_INLINE_LAMBDA __attribute__((always_inline))
 
 namespace rill::kernels {
 namespace {
 
-/// Panels that a tile takes at once: enough sums to hide the latency, where registers allow.
-template <class Arch>
-constexpr int kPackedPanels = Ops<Arch>::kRegisters >= 32 ? 2 : 1;
-
 template <class Arch>
 using Ints = xsimd::batch<int32_t, Arch>;
 
-/// Halves as floats.
+/// Halves as floats; where the CPU does not widen them itself, by their bits.
 template <class Arch>
 struct Halves {
   static RILL_INLINE Lanes<Arch> load(const std::byte* p) {
@@ -88,6 +85,7 @@ struct Q4 {
   static constexpr int kCount = 32;
   static constexpr int kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
   static constexpr int64_t kBytes = kNr * 18;
+  static constexpr int kMostPanels = Ops<Arch>::kRegisters >= 32 ? 2 : 1;
 
   /// Call f(k, values) for every k of the block, with the values of kVecs vectors of columns;
   /// `blocks` has the block of each vector's panel.
@@ -125,6 +123,27 @@ struct Q4 {
   }
 };
 
+/// Rows of nr halves.
+template <class Arch>
+struct F16 {
+  static constexpr int kCount = 1;
+  static constexpr int kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
+  static constexpr int64_t kBytes = kNr * 2;
+  static constexpr int kMostPanels = 4;
+
+  /// Call f(0, values) as `Q4::read` does.
+  template <int kVecs, class F>
+  static RILL_INLINE void read(const std::byte* const (&blocks)[kVecs], F&& f) {
+    Lanes<Arch> values[kVecs];
+#pragma GCC unroll 32
+    for (int j = 0; j < kVecs; ++j) {
+      constexpr int kIn = kPanelVecs<Arch>;
+      values[j] = Halves<Arch>::load(blocks[j / kIn * kIn] + j % kIn * Ops<Arch>::kLanes * 2);
+    }
+    f(0, values);
+  }
+};
+
 /// Write a panel out as the f32 product wants it.
 template <class Arch, class Format>
 void write_out(const std::byte* panel, int64_t k, float* to) {
@@ -143,18 +162,25 @@ void write_out(const std::byte* panel, int64_t k, float* to) {
   }
 }
 
-/// Where a tile of few rows lies in C.
+/// Sums that a tile of few rows may hold: the values of B take as many registers again.
+template <class Arch>
+constexpr int kFewSums = Ops<Arch>::kRegisters / 2;
+
+/// Where a tile of few rows lies in C. It computes `tile_rows` and stores `rows` of them; past those
+/// it computes the last one again.
 struct FewRows {
-  int64_t row, col;
-  int rows, vecs;
+  int64_t col;
+  int rows, tile_rows, vecs;
+
+  RILL_INLINE int64_t row_of(int r) const { return r < rows ? r : rows - 1; }
 };
 
-/// Set up sums, [rows][vecs] vectors: the bias, C or zeros, and zeros past the last column.
+/// Set up sums, [tile_rows][vecs] vectors: the bias, C or zeros, and zeros past the last column.
 template <class Arch>
 [[gnu::noinline]] void start_few(const MatmulF32Args& g, FewRows at, float* sums) {
   using S = Ops<Arch>;
-  for (int r = 0; r < at.rows; ++r) {
-    const float* from = g.accumulate        ? g.c + (at.row + r) * g.ldc + at.col
+  for (int r = 0; r < at.tile_rows; ++r) {
+    const float* from = g.accumulate        ? g.c + at.row_of(r) * g.ldc + at.col
                         : g.bias == nullptr ? nullptr
                                             : g.bias + at.col;
     for (int j = 0; j < at.vecs; ++j, sums += S::kLanes) {
@@ -176,30 +202,30 @@ template <class Arch>
       const int64_t col = at.col + j * S::kLanes;
       auto v = Lanes<Arch>::load_aligned(sums);
       if (g.residual != nullptr) {
-        v = v + S::load_partial(g.residual + (at.row + r) * g.ldr + col, g.n - col);
+        v = v + S::load_partial(g.residual + r * g.ldr + col, g.n - col);
       }
-      S::store_partial(g.c + (at.row + r) * g.ldc + col, clip.apply(v), g.n - col);
+      S::store_partial(g.c + r * g.ldc + col, clip.apply(v), g.n - col);
     }
   }
 }
 
-/// Compute kRows rows by kPanels panels from column `col` on.
+/// Compute up to kRows rows by kPanels panels from column `col` on.
 template <class Arch, class Format, int kRows, int kPanels>
-[[gnu::noinline]] void few_rows(const MatmulPackedArgs& args, int64_t row,
+[[gnu::noinline]] void few_rows(const MatmulPackedArgs& args, int rows,
                                 int64_t col) RILL_NONBLOCKING {
   using S = Ops<Arch>;
   using V = Lanes<Arch>;
   constexpr int kVecs = kPanels * kPanelVecs<Arch>;
   const MatmulF32Args& g = args.product;
-  const FewRows place{row, col, kRows, kVecs};
-  const int64_t panel_bytes = g.segment_len / Format::kCount * Format::kBytes;
+  const FewRows place{col, rows, kRows, kVecs};
+  const int64_t panel_bytes = g.segments * g.segment_len / Format::kCount * Format::kBytes;
   alignas(64) float sums[kRows * kVecs * S::kLanes];
   start_few<Arch>(g, place, sums);
   V acc[kRows][kVecs];
   const float* a[kRows];
 #pragma GCC unroll 32
   for (int r = 0; r < kRows; ++r) {
-    a[r] = g.a + (row + r) * g.lda;
+    a[r] = g.a + place.row_of(r) * g.lda;
 #pragma GCC unroll 32
     for (int j = 0; j < kVecs; ++j) {
       acc[r][j] = V::load_aligned(sums + (r * kVecs + j) * S::kLanes);
@@ -210,17 +236,21 @@ template <class Arch, class Format, int kRows, int kPanels>
   for (int j = 0; j < kVecs; ++j) {
     blocks[j] = args.b + (col / Format::kNr + j / kPanelVecs<Arch>)*panel_bytes;
   }
-  for (int64_t p = 0; p < g.segment_len; p += Format::kCount) {
-    Format::template read<kVecs>(blocks, [&](int at, const V(&values)[kVecs]) RILL_INLINE_LAMBDA {
+  for (int64_t s = 0; s < g.segments; ++s) {
+    for (int64_t p = 0; p < g.segment_len; p += Format::kCount) {
+      Format::template read<kVecs>(blocks, [&](int at, const V(&values)[kVecs]) RILL_INLINE_LAMBDA {
 #pragma GCC unroll 32
-      for (int r = 0; r < kRows; ++r) {
-        const V av(a[r][p + at]);
+        for (int r = 0; r < kRows; ++r) {
+          const V av(a[r][p + at]);
 #pragma GCC unroll 32
-        for (int j = 0; j < kVecs; ++j) acc[r][j] = S::madd(av, values[j], acc[r][j]);
-      }
-    });
+          for (int j = 0; j < kVecs; ++j) acc[r][j] = S::madd(av, values[j], acc[r][j]);
+        }
+      });
 #pragma GCC unroll 32
-    for (const std::byte*& block : blocks) block += Format::kBytes;
+      for (const std::byte*& block : blocks) block += Format::kBytes;
+    }
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r) a[r] += g.segment_stride;
   }
 #pragma GCC unroll 32
   for (int r = 0; r < kRows; ++r) {
@@ -232,17 +262,53 @@ template <class Arch, class Format, int kRows, int kPanels>
   finish_few<Arch>(g, place, sums);
 }
 
-template <class Arch, class Format, int kPanels>
-void few_rows_of(const MatmulPackedArgs& args, int64_t rows, int64_t row, int64_t col) {
-  switch (rows) {
-    case 1:
-      return few_rows<Arch, Format, 1, kPanels>(args, row, col);
-    case 2:
-      return few_rows<Arch, Format, 2, kPanels>(args, row, col);
-    case 3:
-      return few_rows<Arch, Format, 3, kPanels>(args, row, col);
-    default:
-      return few_rows<Arch, Format, 4, kPanels>(args, row, col);
+/// Compute up to kRows rows, as many panels at once as leave room for the sums.
+template <class Arch, class Format, int kRows>
+void all_columns(const MatmulPackedArgs& args, int rows) {
+  constexpr int kFit = kFewSums<Arch> / (kRows * kPanelVecs<Arch>);
+  constexpr int kPanels = kFit < Format::kMostPanels ? kFit : Format::kMostPanels;
+  const int64_t n = args.product.n;
+  int64_t col = 0;
+  if constexpr (kPanels > 1) {
+    for (; col + kPanels * Format::kNr <= n; col += kPanels * Format::kNr) {
+      few_rows<Arch, Format, kRows, kPanels>(args, rows, col);
+    }
+  }
+  for (; col < n; col += Format::kNr) few_rows<Arch, Format, kRows, 1>(args, rows, col);
+}
+
+/// Compute C from blocks of B that are written out one after another, small enough to stay in the
+/// second-level cache. A residual that is C itself would be lost to a partial sum.
+template <class Arch, class Format>
+void written_out(const MatmulPackedArgs& args,
+                 void (*plain)(const MatmulF32Args&) noexcept RILL_NONBLOCKING) {
+  const MatmulF32Args& g = args.product;
+  const int64_t k = g.segments * g.segment_len, panel_bytes = k / Format::kCount * Format::kBytes;
+  const int64_t step = g.segments == 1 && g.residual != g.c && k > kPackedBlockK ? kPackedBlockK : k;
+  MatmulF32Args block = g;
+  block.b = args.scratch;
+  for (int64_t begin = 0; begin == 0 || begin < k; begin += step) {
+    const int64_t count = k - begin < step ? k - begin : step;
+    const bool last = begin + count == k;
+    const int64_t fit = count > 0 ? kPackedBlockFloats / (count * Format::kNr) : 1;
+    const int64_t columns = (fit > 1 ? fit : 1) * Format::kNr;
+    if (g.segments == 1) block.segment_len = count;
+    block.a = g.a + begin;
+    block.accumulate = g.accumulate || begin > 0;
+    block.clip = g.clip && last;
+    for (int64_t col = 0; col < g.n; col += columns) {
+      block.n = g.n - col < columns ? g.n - col : columns;
+      for (int64_t j = 0; j < block.n; j += Format::kNr) {
+        write_out<Arch, Format>(args.b + (col + j) / Format::kNr * panel_bytes +
+                                    begin / Format::kCount * Format::kBytes,
+                                count, args.scratch + j * count);
+      }
+      block.c = g.c + col;
+      block.bias = g.bias == nullptr ? nullptr : g.bias + col;
+      block.residual = g.residual == nullptr || !last ? nullptr : g.residual + col;
+      plain(block);
+    }
+    if (count == 0) break;
   }
 }
 
@@ -252,28 +318,14 @@ void matmul_packed(const MatmulPackedArgs& args,
                    void (*plain)(const MatmulF32Args&) noexcept RILL_NONBLOCKING) {
   const MatmulF32Args& g = args.product;
   if (g.m <= 0 || g.n <= 0) return;
-  if (g.m <= kPackedFewRows) {
-    constexpr int64_t kWide = int64_t{kPackedPanels<Arch>} * Format::kNr;
-    int64_t col = 0;
-    for (; col + kWide <= g.n; col += kWide) {
-      few_rows_of<Arch, Format, kPackedPanels<Arch>>(args, g.m, 0, col);
-    }
-    for (; col < g.n; col += Format::kNr) few_rows_of<Arch, Format, 1>(args, g.m, 0, col);
-    return;
+  if (g.m == 1) return all_columns<Arch, Format, 1>(args, 1);
+  if (g.m == 2) return all_columns<Arch, Format, 2>(args, 2);
+  const auto rows = static_cast<int>(g.m);
+  if (g.m <= 4) return all_columns<Arch, Format, 4>(args, rows);
+  if constexpr (Format::kCount == 1 && 8 * kPanelVecs<Arch> <= kFewSums<Arch>) {
+    if (g.m <= 8) return all_columns<Arch, Format, 8>(args, rows);
   }
-  const int64_t k = g.segment_len;
-  MatmulF32Args panel = g;
-  panel.b = args.scratch;
-  for (int64_t col = 0; col < g.n; col += Format::kNr) {
-    const int64_t left = g.n - col;
-    write_out<Arch, Format>(args.b + col / Format::kNr * (k / Format::kCount) * Format::kBytes, k,
-                            args.scratch);
-    panel.n = left < Format::kNr ? left : Format::kNr;
-    panel.c = g.c + col;
-    panel.bias = g.bias == nullptr ? nullptr : g.bias + col;
-    panel.residual = g.residual == nullptr ? nullptr : g.residual + col;
-    plain(panel);
-  }
+  written_out<Arch, Format>(args, plain);
 }
 
 }  // namespace

@@ -22,8 +22,9 @@ struct Weights {
 float half_value(uint16_t half) {
   const int exponent = half >> 10 & 31;
   const auto mantissa = static_cast<float>(half & 1023);
-  const float size =
-      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024.0f, exponent - 25);
+  const float size = exponent == 31  ? (mantissa == 0 ? kInf : kNan)
+                     : exponent == 0 ? std::ldexp(mantissa, -24)
+                                     : std::ldexp(mantissa + 1024.0f, exponent - 25);
   return (half & 0x8000) != 0 ? -size : size;
 }
 
@@ -61,15 +62,28 @@ Weights random_weights(std::mt19937& rng, int64_t k, int64_t n) {
   return w;
 }
 
+/// Weights of f16; of all halves that there are if `any`, else of finite ones.
+Weights random_halves(std::mt19937& rng, int64_t k, int64_t n, bool any) {
+  Weights w;
+  w.floats.resize(static_cast<size_t>(k * n));
+  for (float& value : w.floats) {
+    value = half_value(any ? static_cast<uint16_t>(rng()) : random_half(rng));
+  }
+  return w;
+}
+
 struct Case {
-  int64_t m, k, n;
+  int64_t m, segments, segment_len, n;
   bool bias, residual, clip, accumulate;
 };
 
 /// The product by both ways, from rows of A and into rows of C that lie apart.
 std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19937& rng) {
-  const auto [m, k, n, bias, residual, clip, accumulate] = shape;
-  const Weights w = random_weights(rng, k, n);
+  const auto [m, segments, segment_len, n, bias, residual, clip, accumulate] = shape;
+  const int64_t k = segments * segment_len;
+  const bool halves = format == PackedFormat::kF16;
+  const Weights w =
+      halves ? random_halves(rng, k, n, random_int(rng, 0, 3) == 0) : random_weights(rng, k, n);
   const MatmulF32& plain = matmul_f32(tier);
   const MatmulPacked& packed = matmul_packed(tier, format);
   if (packed.tier != plain.tier || packed.nr != plain.nr) return "another tier or width";
@@ -77,12 +91,19 @@ std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19
   matmul_f32_pack(plain, k, n, w.floats.data(), n, 1, panels.data());
   AlignedFloats few(matmul_packed_bytes(packed, k, n) / 4 + 1);
   auto* bytes = reinterpret_cast<std::byte*>(few.data());
-  matmul_packed_pack(packed, k, n, w.bytes.data(), w.column_bytes, bytes);
-  AlignedFloats scratch(matmul_packed_scratch_floats(packed, m, k));
-  const int64_t lda = k + 3, ldc = n + 5;
+  if (halves) {
+    if (!are_halves(w.floats.data(), k * n)) return "floats of halves are taken for others";
+    matmul_f16_pack(packed, k, n, w.floats.data(), n, 1, bytes);
+  } else {
+    matmul_packed_pack(packed, k, n, w.bytes.data(), w.column_bytes, bytes);
+  }
+  AlignedFloats scratch(matmul_packed_scratch_floats(packed, m, k, n));
+  const int64_t segment_stride = segment_len + 2, lda = segments * segment_stride + 3, ldc = n + 5;
   std::vector<float> a = random_floats(rng, m * lda);
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t p = k; p < lda; ++p) a[static_cast<size_t>(i * lda + p)] = kNan;
+  for (int64_t i = 0; i < m * lda; ++i) {
+    const int64_t p = i % lda;
+    const bool read = p < segments * segment_stride && p % segment_stride < segment_len;
+    if (!read) a[static_cast<size_t>(i)] = kNan;
   }
   const std::vector<float> biases = random_floats(rng, n), added = random_floats(rng, m * n);
   std::vector<float> expected(static_cast<size_t>(m * ldc), kGuard);
@@ -93,7 +114,9 @@ std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19
   MatmulF32Args g;
   g.m = m;
   g.n = n;
-  g.segment_len = k;
+  g.segments = segments;
+  g.segment_len = segment_len;
+  g.segment_stride = segment_stride;
   g.a = a.data();
   g.lda = lda;
   g.b = panels.data();
@@ -123,20 +146,63 @@ std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19
 TEST(MatmulPacked, HasTheBitsOfTheProductWithWeightsWrittenOut) {
   std::mt19937 rng(7);
   for (Tier tier : tiers()) {
-    for (PackedFormat format : {PackedFormat::kQ4_0}) {
-      for (int i = 0; i < 120; ++i) {
-        const Case shape = {random_int(rng, 0, 9),
-                            32 * random_int(rng, 0, i % 10 == 0 ? 20 : 5),
+    for (PackedFormat format : {PackedFormat::kQ4_0, PackedFormat::kF16}) {
+      if (matmul_packed(tier, format).tier != tier) continue;  // it is slower than that of f32
+      const int64_t unit = format == PackedFormat::kF16 ? 1 : 32;
+      for (int i = 0; i < 150; ++i) {
+        const int64_t most = i % 10 == 0 ? 1600 : 150;
+        const Case shape = {random_int(rng, 0, i % 20 == 0 ? 40 : 9),
+                            random_int(rng, 1, i % 4 == 0 ? 3 : 1),
+                            unit * random_int(rng, 0, most / unit),
                             random_int(rng, 1, 150),
                             i % 2 == 0,
                             i % 3 == 0,
                             i % 5 == 0,
                             i % 7 == 0};
         const std::string found = problem(tier, format, shape, rng);
-        ASSERT_EQ(found, "") << tier_name(tier) << ", " << shape.m << "x" << shape.k << "x"
-                             << shape.n;
+        ASSERT_EQ(found, "") << matmul_packed(tier, format).name << ", " << shape.m << "x"
+                             << shape.segments << "*" << shape.segment_len << "x" << shape.n;
       }
     }
+  }
+}
+
+TEST(MatmulPacked, KnowsEveryHalfAndNoOtherFloat) {
+  for (int bits = 0; bits < 65536; ++bits) {
+    const float value = half_value(static_cast<uint16_t>(bits));
+    ASSERT_TRUE(are_halves(&value, 1)) << bits;
+    if (std::isnan(value)) continue;
+    for (const float other : {std::nextafter(value, kInf), std::nextafter(value, -kInf)}) {
+      if (std::isinf(value) || std::isinf(other)) continue;
+      ASSERT_FALSE(are_halves(&other, 1)) << bits << ": " << other;
+    }
+  }
+  for (const float value : {65520.0f, 65536.0f, 0x1.8p-24f, 0x1p-25f, 0x1p-149f}) {
+    EXPECT_FALSE(are_halves(&value, 1)) << value;
+  }
+}
+
+/// A product with the identity gives the halves back.
+TEST(MatmulPacked, WidensEveryHalf) {
+  std::vector<float> all(65536);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = half_value(static_cast<uint16_t>(i));
+  const float one = 1.0f;
+  for (Tier tier : tiers()) {
+    const MatmulPacked& packed = matmul_packed(tier, PackedFormat::kF16);
+    const auto n = static_cast<int64_t>(all.size());
+    AlignedFloats b(n / 2);
+    auto* bytes = reinterpret_cast<std::byte*>(b.data());
+    matmul_f16_pack(packed, 1, n, all.data(), n, 1, bytes);
+    std::vector<float> minus_zero(all.size(), -0.0f), found(all.size());
+    MatmulF32Args g;
+    g.m = 1;
+    g.n = g.ldc = n;
+    g.segment_len = g.lda = 1;
+    g.a = &one;
+    g.bias = minus_zero.data();
+    g.c = found.data();
+    packed.run({g, bytes, nullptr});
+    EXPECT_TRUE(same(found, all)) << packed.name;
   }
 }
 
@@ -144,7 +210,9 @@ TEST(MatmulPacked, TakesTheBitsThatItSays) {
   for (Tier tier : tiers()) {
     const MatmulPacked& q4 = matmul_packed(tier, PackedFormat::kQ4_0);
     EXPECT_EQ(matmul_packed_bytes(q4, 320, 64) * 8, 320 * 64 * 9 / 2);
-    EXPECT_EQ(matmul_packed_scratch_floats(q4, kPackedFewRows, 320), 0);
+    const MatmulPacked& f16 = matmul_packed(tier, PackedFormat::kF16);
+    EXPECT_EQ(matmul_packed_bytes(f16, 320, 64), 320 * 64 * 2);
+    EXPECT_EQ(matmul_packed_scratch_floats(q4, kPackedFewRows, 320, 64), 0);
   }
 }
 

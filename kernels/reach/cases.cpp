@@ -4,6 +4,7 @@
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/fft/fft.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/matmul_packed/matmul_packed.h"
 #include "kernels/pointwise/pointwise.h"
 #include "kernels/pool/pool.h"
 #include "kernels/reach/reach.h"
@@ -73,6 +74,40 @@ ReachCase matmul_case(int64_t m, int64_t k, int64_t n) {
     args.a = data->a.data();
     args.b = data->panels.data();
     args.c = data->c.data();
+    return ReachRun{kernel.name, [data, &kernel] { kernel.run(data->args); }};
+  };
+  return work;
+}
+
+/// The product of f32 by weights of f16, of whose bytes the half are read.
+ReachCase f16_case(int64_t m, int64_t k, int64_t n) {
+  ReachCase work = matmul_case(m, k, n);
+  work.family = "matmul f16";
+  work.bytes -= 2 * k * n;
+  work.make = [=](Tier tier) {
+    const MatmulPacked& kernel = matmul_packed(tier, PackedFormat::kF16);
+    if (kernel.tier != tier) return matmul_case(m, k, n).make(tier);  // as plans do
+    struct Data {
+      Floats a, b, c, panels, scratch;
+      MatmulPackedArgs args;
+    };
+    auto data = std::make_shared<Data>(
+        Data{Floats(m * k),
+             Floats(k * n),
+             Floats(m * n),
+             Floats(matmul_packed_bytes(kernel, k, n) / 4),
+             Floats(matmul_packed_scratch_floats(kernel, m, k, n)),
+             {}});
+    auto* panels = reinterpret_cast<std::byte*>(data->panels.data());
+    matmul_f16_pack(kernel, k, n, data->b.data(), n, 1, panels);
+    MatmulF32Args& args = data->args.product;
+    args.m = m;
+    args.n = args.ldc = n;
+    args.segment_len = args.lda = k;
+    args.a = data->a.data();
+    args.c = data->c.data();
+    data->args.b = panels;
+    data->args.scratch = data->scratch.data();
     return ReachRun{kernel.name, [data, &kernel] { kernel.run(data->args); }};
   };
   return work;
@@ -326,6 +361,10 @@ std::vector<ReachCase> reach_cases() {
       matmul_case(1, 96, 288),
       matmul_case(1, 1024, 1024),
       matmul_case(1, 4096, 4096),
+      f16_case(512, 512, 512),
+      f16_case(8, 1024, 1024),
+      f16_case(1, 1024, 1024),
+      f16_case(1, 4096, 4096),
       depthwise_case(4, 64, 13),
       depthwise_case(100, 64, 9),
       pool_case(100, 64, 3, true),

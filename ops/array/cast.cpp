@@ -1,7 +1,9 @@
 #include "ops/array/cast.h"
 
+#include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
+#include "kernels/half/half.h"
 #include "ops/array/common.h"
 
 namespace rill::ops {
@@ -25,6 +27,45 @@ Result<Facts> Cast::infer(FactSpan in) const {
 }
 
 Status Cast::eval(EvalCtx& ctx) const { return cast_into(ctx.in[0], ctx.out[0]); }
+
+namespace {
+
+/// A cast between f16 and f32 of elements that lie together.
+struct HalfCastArgs {
+  const kernels::HalfCasts* casts = nullptr;
+  int64_t count = 0;
+  bool widen = false;
+  Ref x;
+  Ref y;
+};
+
+void run_half_cast(const HalfCastArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
+  if (args.widen) {
+    args.casts->widen(args.count, frame.ptr<const uint16_t>(args.x), frame.ptr<float>(args.y));
+  } else {
+    args.casts->narrow(args.count, frame.ptr<const float>(args.x), frame.ptr<uint16_t>(args.y));
+  }
+}
+
+}  // namespace
+
+Status Cast::lower(Lowering& lowering) const {
+  const DType from = lowering.in(0).dtype;
+  HalfCastArgs args;
+  args.widen = from == DType::kF16 && to == DType::kF32;
+  const bool halves = args.widen || (from == DType::kF32 && to == DType::kF16);
+  // Frames with a history do not lie together.
+  if (!halves || lowering.history(0) != nullptr) return Op::lower(lowering);
+  args.casts = &kernels::half_casts();
+  const std::vector<int> order = Lowering::physical_order(lowering.in(0));
+  const Operand x = lowering.ordered(lowering.in(0), order);
+  const Operand y = lowering.make_out(0, order);
+  args.count = y.volume();
+  args.x = x.ref;
+  args.y = y.ref;
+  if (args.count > 0) lowering.step(run_half_cast, args, {x.ref}, {y.ref});
+  return {};
+}
 
 std::vector<AxisTrack> Cast::axes(FactSpan in, FactSpan out) const {
   return elementwise_axes(in, out);

@@ -9,6 +9,7 @@
 #include "ops/array/pad.h"
 #include "ops/nn/conv_lower.h"
 #include "ops/nn/epilogue.h"
+#include "ops/nn/halves.h"
 #include "ops/nn/quant_conv.h"
 
 namespace rill::ops {
@@ -231,6 +232,10 @@ Status Conv::declutter(Rewrite& rewrite) const {
   RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, std::make_shared<Conv>(simpler),
                                            std::move(inputs)));
   return rewrite.replace(out);
+}
+
+Status Conv::fuse(Rewrite& rewrite) const {
+  return fuse_as_f32(*this, rewrite);
 }
 
 Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {

@@ -32,6 +32,7 @@ struct Conv final : OpBase<Conv> {
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
+  Status fuse(Rewrite& rewrite) const override;
   Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
   Cost cost(FactSpan in, FactSpan out) const override;
   Tolerance tolerance() const override { return Tolerance::kRounding; }

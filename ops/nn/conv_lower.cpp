@@ -5,6 +5,7 @@
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/matmul/matmul.h"
 #include "ops/nn/conv.h"
+#include "ops/nn/halves.h"
 
 namespace rill::ops {
 namespace {
@@ -27,12 +28,14 @@ constexpr int kLoops = 4;
 template <class Args>
 struct ConvArgs {
   void (*run)(const Args&) noexcept RILL_NONBLOCKING = nullptr;
+  const kernels::MatmulPacked* halves = nullptr;  ///< what takes the weights as f16, if they are
   Args kernel;
   Loop loops[kLoops];
   Ref x;
   Ref weights;
   Ref bias;
   Ref residual;
+  Ref scratch;
   Ref y;
   bool has_bias = false;
   bool has_residual = false;
@@ -55,6 +58,18 @@ void place(DepthwiseF32Args* args, const float* x, const float* w, const float* 
   args->y = y;
 }
 
+void run_kernel(const ConvArgs<MatmulF32Args>& conv, const MatmulF32Args& args,
+                const Frame& frame) noexcept RILL_NONBLOCKING {
+  if (conv.halves == nullptr) return conv.run(args);
+  conv.halves->run(
+      {args, reinterpret_cast<const std::byte*>(args.b), frame.ptr<float>(conv.scratch)});
+}
+
+void run_kernel(const ConvArgs<DepthwiseF32Args>& conv, const DepthwiseF32Args& args,
+                const Frame&) noexcept RILL_NONBLOCKING {
+  conv.run(args);
+}
+
 template <class Args>
 void run_conv(const ConvArgs<Args>& conv, const Frame& frame) noexcept RILL_NONBLOCKING {
   const auto* x = frame.ptr<const float>(conv.x);
@@ -74,7 +89,7 @@ void run_conv(const ConvArgs<Args>& conv, const Frame& frame) noexcept RILL_NONB
           place(&args, x + at(&Loop::x), w + at(&Loop::weights),
                 bias ? bias + at(&Loop::bias) : nullptr,
                 residual ? residual + at(&Loop::residual) : nullptr, y + at(&Loop::y));
-          conv.run(args);
+          run_kernel(conv, args, frame);
         }
       }
     }
@@ -134,8 +149,20 @@ class ConvLowering {
   }
   template <class Args>
   void emit(const ConvArgs<Args>& args) {
-    lowering_.step(run_conv<Args>, args, {args.x, conv_.has_residual ? args.residual : args.x},
+    lowering_.step(run_conv<Args>, args,
+                   {args.x, conv_.has_residual ? args.residual : args.x,
+                    args.halves != nullptr ? args.scratch : args.x},
                    {args.y});
+  }
+  void emit_product(ConvArgs<MatmulF32Args> args) {
+    const MatmulF32Args& k = args.kernel;
+    if (args.halves != nullptr) {
+      args.scratch = lowering_.scratch_bytes(
+          4 * kernels::matmul_packed_scratch_floats(*args.halves, k.m, k.segments * k.segment_len,
+                                                    k.n) +
+          4);
+    }
+    emit(args);
   }
 
   Status depthwise_steps() {
@@ -169,16 +196,22 @@ class ConvLowering {
   }
 
   /// Packs the filters of every group as [taps * channels] x [outputs].
-  Ref pack(const kernels::MatmulF32& kernel, int64_t* group_floats) {
+  void pack(ConvArgs<MatmulF32Args>* args, int64_t* group_floats) {
     const int64_t per_group = outputs_ / conv_.groups;
     int64_t all_taps = 1;
     for (int i = 0; i < spatial_; ++i) all_taps *= taps(i);
     const int64_t k = all_taps * channels_;
-    *group_floats = (kernels::matmul_f32_packed_floats(kernel, k, per_group) + 15) / 16 * 16;
+    const kernels::MatmulF32& kernel = kernels::matmul_f32(kernels::active_tier());
+    args->run = kernel.run;
+    args->halves = halves_product(*lowering_.in(1).konst);
+    const int64_t floats = args->halves != nullptr
+                               ? kernels::matmul_packed_bytes(*args->halves, k, per_group) / 4
+                               : kernels::matmul_f32_packed_floats(kernel, k, per_group);
+    *group_floats = (floats + 15) / 16 * 16;
     auto [ref, packed] = lowering_.constant<float>(*group_floats * conv_.groups);
     std::vector<float> ordered(static_cast<size_t>(k * per_group));
     const auto* w = lowering_.in(1).konst->data<float>();
-    for (int64_t g = 0; g < conv_.groups; ++g) {
+    for (int64_t g = 0; g < conv_.groups; ++g, packed += *group_floats) {
       for (int64_t o = 0; o < per_group; ++o) {
         for (int64_t c = 0; c < channels_; ++c) {
           for (int64_t t = 0; t < all_taps; ++t) {
@@ -187,11 +220,15 @@ class ConvLowering {
           }
         }
       }
-      kernels::matmul_f32_pack(kernel, k, per_group, ordered.data(), per_group, 1,
-                               packed + g * *group_floats);
+      if (args->halves != nullptr) {
+        kernels::matmul_f16_pack(*args->halves, k, per_group, ordered.data(), per_group, 1,
+                                 reinterpret_cast<std::byte*>(packed));
+      } else {
+        kernels::matmul_f32_pack(kernel, k, per_group, ordered.data(), per_group, 1, packed);
+      }
     }
     lowering_.packed(1);
-    return ref;
+    args->weights = ref;
   }
 
   /// Describes a row of A: the windows as they lie, if they are evenly spaced segments.
@@ -219,15 +256,13 @@ class ConvLowering {
     if (spatial_ > 3) {
       return fail(Code::kUnsupported, spatial_, " spatial axes: at most 3");
     }
-    const kernels::MatmulF32& kernel = kernels::matmul_f32(kernels::active_tier());
     ConvArgs<MatmulF32Args> args;
     common(&args);
     MatmulF32Args& k = args.kernel;
-    args.run = kernel.run;
     k.n = outputs_ / conv_.groups;
-    if (!segments(&k)) return gathered_steps(kernel);
+    if (!segments(&k)) return gathered_steps();
     int64_t group_floats = 0;
-    args.weights = pack(kernel, &group_floats);
+    pack(&args, &group_floats);
     const int inner = spatial_ - 1;
     k.m = y_.extent(inner + 2);
     k.lda = frame_stride(inner);
@@ -236,7 +271,7 @@ class ConvLowering {
     args.loops[0] = loop_over(0, x_.step(0));
     args.loops[1] = group_loop(group_floats);
     for (int i = 0; i < inner; ++i) args.loops[2 + i] = loop_over(i + 2, frame_stride(i));
-    emit(args);
+    emit_product(args);
     return {};
   }
 
@@ -252,7 +287,7 @@ class ConvLowering {
   }
 
   /// Copies the windows side by side first, where they are no evenly spaced segments.
-  Status gathered_steps(const kernels::MatmulF32& kernel) {
+  Status gathered_steps() {
     int64_t rows = 1;
     std::vector<int64_t> shape{x_.extent(0)};
     for (int i = 0; i < spatial_; ++i) {
@@ -280,9 +315,8 @@ class ConvLowering {
     ConvArgs<MatmulF32Args> args;
     common(&args);
     int64_t group_floats = 0;
-    args.weights = pack(kernel, &group_floats);
+    pack(&args, &group_floats);
     args.x = gathered.ref;
-    args.run = kernel.run;
     MatmulF32Args& k = args.kernel;
     const int inner = spatial_ - 1;
     const int64_t row = all_taps * x_.extent(1);
@@ -301,7 +335,7 @@ class ConvLowering {
       args.loops[2 + i] = loop_over(i + 2, step);
       step *= y_.extent(i + 2);
     }
-    emit(args);
+    emit_product(args);
     return {};
   }
 

@@ -10,6 +10,7 @@
 #include "ops/math/binary.h"
 #include "ops/nn/einsum_lower.h"
 #include "ops/nn/epilogue.h"
+#include "ops/nn/halves.h"
 #include "ops/quant/integer_sums.h"
 
 namespace rill::ops {
@@ -269,6 +270,10 @@ Status EinSum::pulsify(PulseBuilder& b) const {
     streaming = letter;
   }
   return Op::pulsify(b);
+}
+
+Status EinSum::fuse(Rewrite& rewrite) const {
+  return operands == 2 ? fuse_as_f32(*this, rewrite) : Status();
 }
 
 Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const {

@@ -30,6 +30,7 @@ struct EinSum final : OpBase<EinSum> {
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status pulsify(PulseBuilder& builder) const override;
+  Status fuse(Rewrite& rewrite) const override;
   Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
   Cost cost(FactSpan in, FactSpan out) const override;
   Tolerance tolerance() const override { return Tolerance::kRounding; }

@@ -5,6 +5,7 @@
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul_packed/matmul_packed.h"
 #include "ops/math/binary.h"
+#include "ops/nn/halves.h"
 
 namespace rill::ops {
 namespace {
@@ -96,7 +97,7 @@ struct ProductArgs {
   Ref residual;
   Ref packed;  ///< scratch
   const kernels::MatmulPacked* few_bits =
-      nullptr;  ///< what takes the weights as 4 bits, if they are
+      nullptr;  ///< what takes the weights as 4 or 16 bits, if they are
   bool pack = false;
   bool has_bias = false;
   bool has_residual = false;
@@ -147,6 +148,9 @@ void run_product(const ProductArgs& product, const Frame& frame) noexcept RILL_N
 
 bool in_blocks(const Tensor& tensor) { return tensor.block_format() != BlockFormat::kNone; }
 
+/// Floats up to the next line of a cache.
+int64_t whole_lines(int64_t floats) { return (floats + 15) / 16 * 16; }
+
 /// One product while it is being lowered.
 class ProductLowering {
  public:
@@ -188,7 +192,7 @@ class ProductLowering {
     }
     if (product.few_bits != nullptr) {
       product.packed = lowering_.scratch_bytes(
-          4 * kernels::matmul_packed_scratch_floats(*product.few_bits, product.args.m, k_) + 4);
+          4 * kernels::matmul_packed_scratch_floats(*product.few_bits, product.args.m, k_, n_) + 4);
     }
     lowering_.step(run_product, product,
                    {product.a, product.b, product.has_residual ? product.residual : product.a,
@@ -270,32 +274,47 @@ class ProductLowering {
           roles_.column_letters.empty() ? 0 : stride_of(b, lb_, roles_.column_letters[0]);
     }
     b_ = source;
-    const int64_t floats = (kernels::matmul_f32_packed_floats(kernel_, k_, n_) + 15) / 16 * 16;
     if (!b.konst || !simple) {
       product->pack = true;
       product->b = source.ref;
-      product->packed = lowering_.scratch_bytes(floats * 4);
+      product->packed =
+          lowering_.scratch_bytes(whole_lines(kernels::matmul_f32_packed_floats(kernel_, k_, n_)) * 4);
       return;
     }
+    product->few_bits = halves_product(*b.konst);
+    if (product->few_bits != nullptr) {
+      packed_floats_ = whole_lines(matmul_packed_bytes(*product->few_bits, k_, n_) / 4);
+    } else {
+      packed_floats_ = whole_lines(kernels::matmul_f32_packed_floats(kernel_, k_, n_));
+    }
+    pack_batches(product);
+    lowering_.packed(roles_.columns);
+  }
+
+  /// Packs each of the constant matrices.
+  void pack_batches(ProductArgs* product) {
     int64_t count = 1;
-    for (const char c : roles_.batch_letters) count *= extent_of(b, lb_, c);
-    auto [ref, packed] = lowering_.constant<float>(floats * count);
+    for (const char c : roles_.batch_letters) count *= extent_of(b_, lb_, c);
+    auto [ref, packed] = lowering_.constant<float>(packed_floats_ * count);
     product->b = ref;
-    packed_floats_ = floats;
-    const float* from = b.konst->data<float>();
-    for (int64_t i = 0; i < count; ++i) {
+    const float* from = b_.konst->data<float>();
+    for (int64_t i = 0; i < count; ++i, packed += packed_floats_) {
       int64_t at = 0;
       int64_t rest = i;
       for (size_t l = roles_.batch_letters.size(); l-- > 0;) {
         const char c = roles_.batch_letters[l];
-        const int64_t extent = extent_of(b, lb_, c);
-        at += rest % extent * stride_of(b, lb_, c);
+        const int64_t extent = extent_of(b_, lb_, c);
+        at += rest % extent * stride_of(b_, lb_, c);
         rest /= extent;
       }
-      kernels::matmul_f32_pack(kernel_, k_, n_, from + at, product->k_stride, product->n_stride,
-                               packed + i * floats);
+      if (product->few_bits != nullptr) {
+        kernels::matmul_f16_pack(*product->few_bits, k_, n_, from + at, product->k_stride,
+                                 product->n_stride, reinterpret_cast<std::byte*>(packed));
+      } else {
+        kernels::matmul_f32_pack(kernel_, k_, n_, from + at, product->k_stride, product->n_stride,
+                                 packed);
+      }
     }
-    lowering_.packed(roles_.columns);
   }
 
   /// Turns rows and batches into the product's rows and loops around it.

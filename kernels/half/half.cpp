@@ -1,0 +1,40 @@
+#include "kernels/half/half.h"
+
+#include <cstring>
+
+#include "kernels/half/half_args.h"
+#include "kernels/half/half_bits.h"
+
+namespace rill::kernels {
+namespace {
+
+constexpr HalfCasts kCasts[] = {
+#define RILL_HALF(tier, name) {"half_" #name, tier, widen_f16_##name, narrow_f16_##name},
+#include "kernels/half/kernels.inc"
+#undef RILL_HALF
+};
+
+}  // namespace
+
+void widen_f16_scalar(int64_t n, const uint16_t* x, float* y) noexcept {
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t bits = float_bits_of_half(x[i]);
+    std::memcpy(y + i, &bits, sizeof bits);
+  }
+}
+
+void narrow_f16_scalar(int64_t n, const float* x, uint16_t* y) noexcept {
+  for (int64_t i = 0; i < n; ++i) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, x + i, sizeof bits);
+    y[i] = static_cast<uint16_t>(nearest_half_of_float_bits(bits));
+  }
+}
+
+const HalfCasts& half_casts(Tier cpu) {
+  const HalfCasts* found = kCasts;
+  while (!supports(cpu, found->tier)) ++found;
+  return *found;
+}
+
+}  // namespace rill::kernels

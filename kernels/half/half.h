@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu.h"
+
+namespace rill::kernels {
+
+/// Write n halves out as floats. Subnormal ones are numbers like all others in f32, and stay so with
+/// denormals switched off.
+/// Shapes: x [n] -> y [n], no alignment. Accuracy: exact. Real-time: yes.
+using WidenF16Fn = void (*)(int64_t n, const uint16_t* x, float* y) noexcept RILL_NONBLOCKING;
+
+/// Round n floats to the nearest halves, of two to the even one, subnormal ones included; what is
+/// too large becomes infinite.
+/// Shapes: x [n] -> y [n], no alignment. Accuracy: the same on every tier. Real-time: yes.
+using NarrowF16Fn = void (*)(int64_t n, const float* x, uint16_t* y) noexcept RILL_NONBLOCKING;
+
+/// Both ways of one tier.
+struct HalfCasts {
+  const char* name;
+  Tier tier;
+  WidenF16Fn widen;
+  NarrowF16Fn narrow;
+};
+
+/// Choose the functions for a CPU. The result lives for ever. Real-time: no, call it at prepare.
+const HalfCasts& half_casts(Tier cpu = active_tier());
+
+}  // namespace rill::kernels

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/nonblocking.h"
+
+// Apart from half.h so that tier files see nothing but declarations.
+
+namespace rill::kernels {
+
+#define RILL_HALF(tier, name)                                                               \
+  void widen_f16_##name(int64_t n, const uint16_t* x, float* y) noexcept RILL_NONBLOCKING; \
+  void narrow_f16_##name(int64_t n, const float* x, uint16_t* y) noexcept RILL_NONBLOCKING;
+#include "kernels/half/kernels.inc"
+#undef RILL_HALF
+
+}  // namespace rill::kernels

@@ -1,0 +1,43 @@
+#include "ops/nn/halves.h"
+
+#include "ops/array/cast.h"
+
+namespace rill::ops {
+namespace {
+
+/// Weights from which on the halves of them are read faster than floats, beside the widening: those
+/// that leave the first-level cache little room.
+constexpr int64_t kManyWeights = 8 * 1024;
+
+}  // namespace
+
+const kernels::MatmulPacked* halves_product(const Tensor& weights) {
+  const kernels::Tier tier = kernels::active_tier();
+  const kernels::MatmulPacked& product =
+      kernels::matmul_packed(tier, kernels::PackedFormat::kF16);
+  const bool pays = product.tier == tier && weights.volume() >= kManyWeights;
+  if (!pays || weights.block_format() != BlockFormat::kNone || weights.dtype() != DType::kF32 ||
+      !kernels::are_halves(weights.data<float>(), weights.volume())) {
+    return nullptr;
+  }
+  return &product;
+}
+
+Status fuse_as_f32(const Op& op, Rewrite& rewrite) {
+  const Node& node = rewrite.node();
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (rewrite.in(static_cast<int>(i)).dtype != DType::kF16) return {};
+  }
+  std::vector<OutletId> inputs = rewrite.mapped_inputs(node);
+  for (OutletId& input : inputs) {
+    RILL_ASSIGN(input,
+                rewrite.wire1(node.name + "_wide", std::make_shared<Cast>(DType::kF32), {input}));
+  }
+  RILL_ASSIGN(const OutletId sums,
+              rewrite.wire1(node.name + "_sums", op.clone(), std::move(inputs)));
+  RILL_ASSIGN(const OutletId out,
+              rewrite.wire1(node.name, std::make_shared<Cast>(DType::kF16), {sums}));
+  return rewrite.replace({out});
+}
+
+}  // namespace rill::ops

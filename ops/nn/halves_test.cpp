@@ -1,0 +1,126 @@
+// Weights that are halves stay halves: the bits of weights of 32 bits, in half the memory.
+
+#include <random>
+
+#include "core/exec/plan.h"
+#include "kernels/cpu.h"
+#include "ops/array/slice.h"
+#include "ops/math/test_support.h"
+#include "ops/nn/conv.h"
+#include "ops/nn/einsum.h"
+
+namespace rill::ops::test {
+namespace {
+
+using kernels::Tier;
+
+/// Halves in (-2, 2), as f32; the last one of them all is none if `!all`.
+Tensor random_halves(uint32_t seed, std::vector<int64_t> shape, bool all) {
+  std::mt19937 random(seed);
+  Tensor out = std::move(Tensor::zeros(DType::kF32, std::move(shape))).value();
+  for (int64_t i = 0; i < out.volume(); ++i) {
+    const auto sign = static_cast<uint32_t>(random() % 2) << 15;
+    const auto bits = static_cast<uint16_t>(sign | random() % 0x4000);
+    Half half;
+    half.bits = bits;
+    out.mutable_data<float>()[i] = static_cast<float>(half);
+  }
+  if (!all) out.mutable_data<float>()[out.volume() - 1] = 0.1F;
+  return out;
+}
+
+int64_t weight_bytes(const Graph& graph) {
+  const auto plan = prepare(graph);
+  EXPECT_TRUE(plan.ok()) << plan.error().to_string();
+  int64_t bytes = 0;
+  for (const PlanBuffer& buffer : (*plan)->buffers) {
+    if (buffer.kind == BufferKind::kConst) bytes += buffer.bytes;
+  }
+  return bytes;
+}
+
+/// The op on x and weights, without the last of the channels on `axis`.
+Graph graph_with(const OpPtr& op, const std::vector<int64_t>& x_shape, const Tensor& weights,
+                 int64_t axis, int64_t channels) {
+  Graph g;
+  std::vector<Dim> shape;
+  for (const int64_t extent : x_shape) shape.emplace_back(extent);
+  const OutletId x = g.add_source("x", Fact::of(DType::kF32, shape));
+  const OutletId w = g.add_const("w", std::make_shared<const Tensor>(weights));
+  const auto y = g.add("y", op, {x, w});
+  EXPECT_TRUE(y.ok()) << y.error().to_string();
+  const auto slice = std::make_shared<Slice>(axis, Dim(0), Dim(channels - 1));
+  const auto kept = g.add("kept", slice, {y->front()});
+  EXPECT_TRUE(kept.ok()) << kept.error().to_string();
+  g.add_output("kept", kept->front());
+  return g;
+}
+
+void expect_same_bits(const OpPtr& op, const std::vector<int64_t>& x_shape,
+                      const std::vector<int64_t>& w_shape, int64_t axis, int64_t channels) {
+  const Graph halves = graph_with(op, x_shape, random_halves(1, w_shape, true), axis, channels);
+  const Graph floats = graph_with(op, x_shape, random_halves(1, w_shape, false), axis, channels);
+  const Tensor x = random_f32(2, x_shape);
+  for (const Tier tier : {Tier::kScalar, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
+    if (!kernels::supports(kernels::detected_tier(), tier)) continue;
+    kernels::set_tier_limit(tier);
+    EXPECT_LE(weight_bytes(halves) * 10, weight_bytes(floats) * 6) << kernels::tier_name(tier);
+    expect_same(run(halves, {x}).value()[0], run(floats, {x}).value()[0]);
+  }
+  kernels::set_tier_limit(kernels::detected_tier());
+}
+
+TEST(Halves, ProductsHaveTheBitsOfWeightsOf32Bits) {
+  for (const int64_t rows : {1, 3, 8, 40}) {
+    auto op = std::make_shared<EinSum>();
+    op->expr = "mk,kn->mn";
+    expect_same_bits(op, {rows, 96}, {96, 161}, 1, 161);
+    op->expr = "mk,nk->mn";
+    expect_same_bits(op, {rows, 96}, {161, 96}, 1, 161);
+  }
+  auto op = std::make_shared<EinSum>();
+  op->expr = "bmk,bkn->bmn";
+  expect_same_bits(op, {3, 5, 64}, {3, 64, 65}, 2, 65);
+}
+
+TEST(Halves, ConvolutionsHaveTheBitsOfWeightsOf32Bits) {
+  const auto conv = [](std::vector<int64_t> kernel, std::vector<int64_t> dilation, int64_t groups) {
+    auto op = std::make_shared<Conv>();
+    op->has_bias = false;
+    op->groups = groups;
+    op->window.stride.assign(kernel.size(), 1);
+    op->window.padding.assign(kernel.size(), {1, 0});
+    op->window.dilation = std::move(dilation);
+    op->window.kernel = std::move(kernel);
+    return op;
+  };
+  for (const int64_t frames : {4, 40}) {
+    expect_same_bits(conv({3}, {1}, 1), {2, 48, frames}, {65, 48, 3}, 1, 65);
+    expect_same_bits(conv({3}, {2}, 1), {1, 48, frames + 2}, {65, 48, 3}, 1, 65);
+    expect_same_bits(conv({3}, {1}, 2), {1, 96, frames}, {66, 48, 3}, 1, 66);
+  }
+  expect_same_bits(conv({3, 3}, {1, 2}, 1), {1, 20, 7, 9}, {49, 20, 3, 3}, 1, 49);
+}
+
+TEST(Halves, ProductsOfHalvesRoundOnce) {
+  const Tensor x = std::move(cast(random_f32(3, {5, 96}), DType::kF16)).value();
+  const Tensor w = std::move(cast(random_f32(4, {96, 130}), DType::kF16)).value();
+  EinSum op;
+  op.expr = "mk,kn->mn";
+  const Tensor want = eval(op, {x, w}).value()[0];
+  Graph g;
+  const OutletId source = g.add_source("x", Fact::of(DType::kF16, {Dim(5), Dim(96)}));
+  const OutletId weights = g.add_const("w", std::make_shared<const Tensor>(w));
+  const auto y = g.add("y", std::make_shared<EinSum>(op), {source, weights});
+  ASSERT_TRUE(y.ok()) << y.error().to_string();
+  g.add_output("y", y->front());
+  for (const Tier tier : {Tier::kScalar, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
+    if (!kernels::supports(kernels::detected_tier(), tier)) continue;
+    kernels::set_tier_limit(tier);
+    expect_same(run(g, {x}).value()[0], want);
+  }
+  kernels::set_tier_limit(kernels::detected_tier());
+}
+
+}  // namespace
+}  // namespace rill::ops::test
