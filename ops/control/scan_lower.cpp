@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/base/kept_count.h"
 #include "ops/control/scan.h"
 #include "ops/stream/frames.h"
 
@@ -66,6 +67,7 @@ void clear(const View& view) {
 
 void run_loop(const LoopArgs& loop, const Frame& frame) noexcept RILL_NONBLOCKING {
   auto& counter = *frame.ptr<int64_t>(loop.counter);
+  counter = kept_count(counter);
   const int64_t limit = loop.limit ? length_now(*loop.limit, frame) : INT64_MAX;
   if (counter <= loop.skip || loop.reset_every_turn) {
     for (const State& state : loop.states) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/kept_count.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "ops/array/common.h"
@@ -51,6 +52,7 @@ Status CumSum::eval(EvalCtx& ctx) const {
   const int64_t length = x.extent(on);
   auto* slots = static_cast<std::byte*>(ctx.state);
   int64_t* seen = reinterpret_cast<int64_t*>(slots);
+  if (slots) *seen = kept_count(*seen);
   const int64_t wait = slots ? std::clamp<int64_t>(skip - *seen, 0, length) : 0;
   visit_number(x.dtype, [&](auto tag) {
     using T = decltype(tag);

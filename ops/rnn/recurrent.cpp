@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/base/kept_count.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "kernels/rnn/rnn.h"
@@ -93,7 +94,6 @@ struct LayerArgs {
   int64_t last_c_lane = 0;
 };
 
-constexpr int64_t kMostSteps = int64_t{1} << 62;
 constexpr int64_t kHeaderFloats = 16;  // the counter, and alignment of what follows
 
 /// Runs all lanes over `steps` steps from where the pointers stand.
@@ -161,8 +161,7 @@ void run_layer(const LayerArgs& layer, const Frame& frame) noexcept RILL_NONBLOC
   auto* state = frame.ptr<float>(layer.state);
   int64_t counter = 0;
   if (!layer.reset_every_turn) std::memcpy(&counter, state, sizeof counter);
-  // A saved state that somebody altered may count anything.
-  if (counter < 0 || counter > kMostSteps) counter = 0;
+  counter = kept_count(counter);
   float* h = state + kHeaderFloats;
   float* c = h + layer.lanes * layer.hidden;
   if (counter <= layer.skip || layer.reset_every_turn) {

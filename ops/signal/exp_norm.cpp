@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/kept_count.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "ops/array/common.h"
@@ -88,7 +89,7 @@ Status ExpNorm::eval(EvalCtx& ctx) const {
     --to.rank;
   }
   auto* seen = static_cast<int64_t*>(ctx.state);
-  const int64_t first = seen ? *seen : 0;
+  const int64_t first = seen ? kept_count(*seen) : 0;
   float* kept = seen ? reinterpret_cast<float*>(seen + 1) : nullptr;
   int64_t lane = 0;
   for_each_element<3>({from, to, ctx.in[1]}, [&](const std::array<int64_t, 3>& at) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/base/kept_count.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "ops/math/elements.h"
@@ -155,6 +156,7 @@ void tally(const TallyArgs& args, const Frame& frame, Range range, const Rule& r
   auto* kept = frame.ptr<Kept>(args.state);
   for (int64_t output = 0; output < from.extent(0); ++output, ++kept) {
     const T* own = from.as<const T>() + output * from.step(0);
+    kept->seen = kept_count(kept->seen);
     for (int64_t i = range.first; i < range.last; ++i) {
       for (int64_t k = 0; k < from.extent(2); ++k) {
         rule.add(kept, own[i * from.step(1) + k * from.step(2)]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/kept_count.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "kernels/reduce/reduce.h"
@@ -140,8 +141,6 @@ float start_of(int64_t kind) {
   }
 }
 
-constexpr int64_t kMostSeen = int64_t{1} << 62;
-
 /// What is kept per output: how many elements were seen, the lanes, and elements that do not fill a
 /// block yet, the first ones among them.
 class Kept {
@@ -208,9 +207,8 @@ class Kept {
   int64_t waits_ = 0;
 
   friend void run_reduce(const ReduceArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
-  /// A saved state that somebody altered may count anything.
   void resume() {
-    if (*seen_ < 0 || *seen_ > kMostSeen) *seen_ = 0;
+    *seen_ = kept_count(*seen_);
     waits_ = *seen_ <= kChainElements || args_.block == 0 ? *seen_ : *seen_ % args_.block;
   }
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/kept_count.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
@@ -140,7 +141,7 @@ Status GatedDelta::eval(EvalCtx& ctx) const {
   const int64_t group = heads / q.extent(2);
   const float scale = 1.0F / std::sqrt(static_cast<float>(width));
   auto* seen = static_cast<int64_t*>(ctx.state);
-  const int64_t begin = seen ? *seen : 0;
+  const int64_t begin = seen ? kept_count(*seen) : 0;
   for (int64_t b = 0; b < v.extent(0); ++b) {
     for (int64_t h = 0; h < heads; ++h) {
       Square s;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/kept_count.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "ops/array/common.h"
@@ -82,6 +83,7 @@ class Kept {
     auto* seen = static_cast<int64_t*>(ctx.state);
     if (seen) {
       memory_ = reinterpret_cast<float*>(seen + 1);
+      *seen = kept_count(*seen);
       add(*seen);
       *seen += k_.extent(2);
       total_ = *seen;
