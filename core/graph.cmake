@@ -8,7 +8,11 @@ target_sources(rill_core PRIVATE
   optim/optim.cpp
   exec/feed.cpp
   exec/lowering.cpp
+  exec/parts.cpp
   exec/plan.cpp
   exec/saved.cpp
   exec/session.cpp
+  exec/workers.cpp
 )
+find_package(Threads REQUIRED)
+target_link_libraries(rill_core PRIVATE Threads::Threads)

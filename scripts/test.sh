@@ -36,8 +36,8 @@ for preset in "${presets[@]}"; do
   if [[ $preset == tsan ]]; then
     # The thread sanitizer of GCC 12 needs memory at fixed places. Tests of one thread tell it nothing.
     command -v setarch >/dev/null && runner=(setarch "$(uname -m)" -R)
-    targets=(threads_test sessions_test streams_test)
-    chosen=(-R '^(threads|sessions|streams)_test$')
+    targets=(threads_test sessions_test streams_test core_workers_test)
+    chosen=(-R '^(threads|sessions|streams|core_workers)_test$')
   fi
   rill_build "$preset" "${targets[@]}"
   "${runner[@]}" ctest --preset "$preset" -j "$rill_jobs" "${chosen[@]}" "$@"

@@ -10,6 +10,8 @@ rill_library(rill_test_bundles SOURCES support/bundle.cpp DEPENDS rill_test_runs
 foreach(name models sessions streams threads faults)
   rill_test(${name}_test SOURCES ${name}_test.cpp DEPENDS rill_test_bundles LABELS models)
 endforeach()
+rill_test(parts_test SOURCES parts_test.cpp DEPENDS rill_test_bundles rill_property rill_nnef rill_ops
+          LABELS models)
 # Interpose on malloc, so that they are programs of their own.
 foreach(name realtime soak memory)
   rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles

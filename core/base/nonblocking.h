@@ -7,7 +7,8 @@
 ///
 /// What stands in `RILL_NOT_IN_STEPS(...)`, or between `_BEGIN` and `_END`, is not looked at. It is
 /// what no step does: telling of a failure, since steps of a plan do not fail, and operators on
-/// strings, dims and graphs, which are gone once a plan is prepared.
+/// strings, dims and graphs, which are gone once a plan is prepared. And what a step does only where
+/// it was given threads: to hand them its parts and wait for the last one.
 #ifndef RILL_NONBLOCKING
 #if defined(__clang__) && defined(__has_cpp_attribute)
 #if __has_cpp_attribute(clang::nonblocking)

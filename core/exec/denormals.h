@@ -6,33 +6,50 @@
 
 namespace rill {
 
-/// Flushes denormals to zero while it lives, and restores the mode of the thread.
-class FlushDenormals {
- public:
+// How a thread rounds, and what it makes of denormals: the control register of its floats.
 #if defined(__x86_64__) || defined(__i386__)
-  FlushDenormals() noexcept RILL_NONBLOCKING : saved_(__builtin_ia32_stmxcsr()) {
-    __builtin_ia32_ldmxcsr(saved_ | 0x8040U);  // flush to zero, denormals are zero
-  }
-  ~FlushDenormals() noexcept RILL_NONBLOCKING { __builtin_ia32_ldmxcsr(saved_); }
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
-
- private:
-  uint32_t saved_;
+using FloatMode = uint32_t;
+inline constexpr FloatMode kFlushDenormals = 0x8040;  // flush to zero, denormals are zero
+inline FloatMode float_mode() noexcept RILL_NONBLOCKING { return __builtin_ia32_stmxcsr(); }
+inline void set_float_mode(FloatMode mode) noexcept RILL_NONBLOCKING {
+  __builtin_ia32_ldmxcsr(mode);
+}
 #elif defined(__aarch64__)
-  FlushDenormals() noexcept RILL_NONBLOCKING {
-    asm volatile("mrs %0, fpcr" : "=r"(saved_));
-    asm volatile("msr fpcr, %0" : : "r"(saved_ | (uint64_t{1} << 24)));
+using FloatMode = uint64_t;
+inline constexpr FloatMode kFlushDenormals = uint64_t{1} << 24;
+inline FloatMode float_mode() noexcept RILL_NONBLOCKING {
+  FloatMode mode = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(mode));
+  return mode;
+}
+inline void set_float_mode(FloatMode mode) noexcept RILL_NONBLOCKING {
+  asm volatile("msr fpcr, %0" : : "r"(mode));
+}
+#else
+using FloatMode = uint32_t;
+inline constexpr FloatMode kFlushDenormals = 0;
+inline FloatMode float_mode() noexcept RILL_NONBLOCKING { return 0; }
+inline void set_float_mode(FloatMode) noexcept RILL_NONBLOCKING {}
+#endif
+
+/// Gives the thread a mode while it lives, and restores its own.
+class WithFloatMode {
+ public:
+  explicit WithFloatMode(FloatMode mode) noexcept RILL_NONBLOCKING : saved_(float_mode()) {
+    set_float_mode(mode);
   }
-  ~FlushDenormals() noexcept RILL_NONBLOCKING { asm volatile("msr fpcr, %0" : : "r"(saved_)); }
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
+  ~WithFloatMode() noexcept RILL_NONBLOCKING { set_float_mode(saved_); }
+  WithFloatMode(const WithFloatMode&) = delete;
+  WithFloatMode& operator=(const WithFloatMode&) = delete;
 
  private:
-  uint64_t saved_ = 0;
-#else
-  FlushDenormals() noexcept RILL_NONBLOCKING {}
-#endif
+  FloatMode saved_;
+};
+
+/// Flushes denormals to zero while it lives, and restores the mode of the thread.
+class FlushDenormals : public WithFloatMode {
+ public:
+  FlushDenormals() noexcept RILL_NONBLOCKING : WithFloatMode(float_mode() | kFlushDenormals) {}
 };
 
 }  // namespace rill

@@ -13,11 +13,24 @@ namespace {
 struct CopyArgs {
   Operand from;
   Operand to;
+  int64_t units = 1;
 };
 
-void run_copy(const CopyArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  copy_view(frame.view(args.from), frame.view(args.to));
+/// The units are what lies along the outermost axis.
+void run_copy(const CopyArgs& args, const Frame& frame,
+              const Share& share) noexcept RILL_NONBLOCKING {
+  View from = frame.view(args.from);
+  View to = frame.view(args.to);
+  for (View* view : {&from, &to}) {
+    if (share.end - share.begin == args.units) continue;
+    view->shape[0] = share.end - share.begin;
+    view->data = view->as<std::byte>() + share.begin * view->step(0) * dtype_size(view->dtype);
+  }
+  copy_view(from, to);
 }
+
+/// Multiply-adds that take as long as the copy of one element.
+constexpr double kWorkPerCopy = 8;
 
 /// Merges axes that are one run in both operands, drops unit axes, and puts the smallest stride of
 /// the target last, so that the copy has long inner runs.
@@ -274,11 +287,17 @@ Operand Lowering::innermost(const Operand& operand, int axis) {
 }
 
 void Lowering::copy(const Operand& from, const Operand& to) {
-  CopyArgs args{from, to};
+  CopyArgs args{from, to, 1};
   args.from.konst = nullptr;
   args.to.konst = nullptr;
   collapse(&args.from, &args.to);
-  step(run_copy, args, {from.ref}, {to.ref});
+  Work work;
+  // Within one buffer they may overlap, as long as one call moves it all.
+  const bool apart = from.ref.buffer != to.ref.buffer && args.to.rank > 0;
+  work.units = apart ? args.to.extent(0) : 1;
+  work.multiply_adds = kWorkPerCopy * static_cast<double>(args.to.volume());
+  args.units = work.units;
+  step_in_parts(run_copy, args, work, {from.ref}, {to.ref});
 }
 
 const HistoryNeed* Lowering::history(int i) const {
@@ -318,9 +337,22 @@ void Lowering::add_step(void (*run)(const void*, const Frame&) noexcept RILL_NON
                         std::span<const Ref> writes) {
   builder_.plan_->owned.push_back(block);
   const int outer_node = builder_.outer_ ? -1 : node_;
-  builder_.steps().push_back({run, block.get(), outer_node});
+  builder_.steps().push_back({run, block.get(), outer_node, {}});
   for (const Ref& ref : reads) builder_.touch(ref, builder_.current_step() - 1);
   for (const Ref& ref : writes) builder_.touch(ref, builder_.current_step() - 1);
+}
+
+void Lowering::allow_parts(decltype(StepParts::run) run, const Work& work, Ref scratch) {
+  StepParts& parts = builder_.steps().back().parts;
+  parts.run = run;
+  parts.units = work.units;
+  const double worth =
+      std::min(work.multiply_adds / builder_.options_.part_work, double{kMostThreads});
+  parts.most = std::min(work.units, static_cast<int64_t>(worth));
+  parts.scratch = scratch;
+  if (parts.most < 2) return;
+  int64_t& most = builder_.plan_->part_scratch_bytes;
+  most = std::max(most, (work.scratch_bytes + 63) / 64 * 64);
 }
 
 void Lowering::also_uses(std::span<const Ref> refs) {

@@ -97,6 +97,44 @@ class Lowering {
         },
         block, reads, writes);
   }
+  /// Emit a step whose units of work may be done in any order, and at the same time: `run` does those
+  /// of a share. What a unit gives must not depend on the share that it is in. Scratch is told here,
+  /// for each part to have its own.
+  struct Work {
+    int64_t units = 1;
+    double multiply_adds = 0;  ///< of all units; of other work, those that take as long
+    int64_t scratch_bytes = 0;  ///< of one part
+  };
+  template <class Args>
+  using RunShare = void (*)(const Args&, const Frame&, const Share&) noexcept RILL_NONBLOCKING;
+  template <class Args>
+  void step_in_parts(std::type_identity_t<RunShare<Args>> run, Args args, const Work& work,
+                     std::vector<Ref> reads, std::vector<Ref> writes) {
+    struct Block {
+      RunShare<Args> run;
+      Args args;
+      int64_t units;
+      Ref scratch;
+    };
+    Ref scratch;
+    if (work.scratch_bytes > 0) {
+      scratch = scratch_bytes(work.scratch_bytes);
+      writes.push_back(scratch);
+    }
+    auto block = std::make_shared<Block>(Block{run, std::move(args), work.units, scratch});
+    add_step(
+        [](const void* opaque, const Frame& frame) noexcept RILL_NONBLOCKING {
+          const auto* own = static_cast<const Block*>(opaque);
+          own->run(own->args, frame, {0, own->units, frame.ptr<std::byte>(own->scratch)});
+        },
+        block, reads, writes);
+    allow_parts(
+        [](const void* opaque, const Frame& frame, const Share& share) noexcept RILL_NONBLOCKING {
+          const auto* own = static_cast<const Block*>(opaque);
+          own->run(own->args, frame, share);
+        },
+        work, scratch);
+  }
   /// Say that buffers are used by the step that was emitted last, as of loop bodies.
   void also_uses(std::span<const Ref> refs);
 
@@ -118,6 +156,8 @@ class Lowering {
   void add_step(void (*run)(const void*, const Frame&) noexcept RILL_NONBLOCKING,
                 std::shared_ptr<void> block, std::span<const Ref> reads,
                 std::span<const Ref> writes);
+  /// Let the step that was emitted last run in parts.
+  void allow_parts(decltype(StepParts::run) run, const Work& work, Ref scratch);
 
   PlanBuilder& builder_;
   int node_;

@@ -25,7 +25,29 @@ Result<std::unique_ptr<Session>> Session::make(std::shared_ptr<const Plan> plan)
   return session;
 }
 
-Session::~Session() { std::free(block_); }
+Session::~Session() {
+  std::free(block_);
+  std::free(part_scratch_);
+}
+
+Status Session::use_threads(std::shared_ptr<const Pool> pool) {
+  int64_t bytes = 0;
+  if (pool) bytes = (pool->threads - int64_t{1}) * plan_->part_scratch_bytes;
+  std::byte* scratch = nullptr;
+  if (bytes > 0) {
+    scratch = static_cast<std::byte*>(std::aligned_alloc(kAlign, static_cast<size_t>(bytes)));
+    if (scratch == nullptr) {
+      return fail(Code::kNoMem, "no memory for ", bytes, " bytes of scratch for ", pool->threads,
+                  " threads");
+    }
+    std::memset(scratch, 0, static_cast<size_t>(bytes));
+  }
+  std::free(part_scratch_);
+  part_scratch_ = scratch;
+  part_bytes_ = bytes;
+  pool_ = std::move(pool);
+  return {};
+}
 
 Status Session::allocate() {
   int64_t bytes = aligned(plan_->arena_bytes) + aligned(plan_->state_bytes);
@@ -119,13 +141,16 @@ Frame Session::frame() noexcept {
   frame.base = base_.data();
   frame.clock = &clock_;
   frame.bindings = &bindings_;
+  frame.pool = pool_.get();
+  frame.part_scratch = part_scratch_;
+  frame.part_scratch_bytes = plan_->part_scratch_bytes;
   return frame;
 }
 
 void Session::step() noexcept {
   const FlushDenormals flush;
   const Frame now = frame();
-  for (const Step& step : plan_->steps) step.run(step.args, now);
+  for (const Step& step : plan_->steps) run_step(step, now);
   end_turn();
 }
 
@@ -134,7 +159,7 @@ void Session::step_timed(const StepTimer& timer) {
   const Frame now = frame();
   for (const Step& step : plan_->steps) {
     const auto start = std::chrono::steady_clock::now();
-    step.run(step.args, now);
+    run_step(step, now);
     const auto end = std::chrono::steady_clock::now();
     timer(step.node, std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count());
   }

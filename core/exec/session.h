@@ -24,6 +24,11 @@ class Session {
 
   const Plan& plan() const { return *plan_; }
 
+  /// Have steps done in parts by the threads of a pool, which the session keeps; null: by the calling
+  /// thread alone, as at first. The outputs are the same, bit for bit.
+  /// Errors: kNoMem; nothing has changed then. Real-time: no, and a step then only as far as the pool.
+  Status use_threads(std::shared_ptr<const Pool> pool);
+
   /// The memory of an input or output: the session's own, or what was bound.
   View input(size_t index) const RILL_NONBLOCKING;
   View output(size_t index) const RILL_NONBLOCKING;
@@ -38,7 +43,7 @@ class Session {
   /// Run one step of the plan, or close the turn after the last one: so several sessions of a plan
   /// are run layer by layer, and read weights once. Real-time: as `step`, inside `FlushDenormals`.
   void run_layer(size_t step) noexcept RILL_NONBLOCKING {
-    plan_->steps[step].run(plan_->steps[step].args, frame());
+    rill::run_step(plan_->steps[step], frame());
   }
   void end_turn() noexcept RILL_NONBLOCKING {
     advance_rings();
@@ -80,7 +85,7 @@ class Session {
   /// Call with the node and the nanoseconds of every step; null stops it. Not real-time.
   using StepTimer = std::function<void(int node, int64_t ns)>;
   void step_timed(const StepTimer& timer);
-  int64_t memory_bytes() const { return block_bytes_; }
+  int64_t memory_bytes() const { return block_bytes_ + part_bytes_; }
 
  private:
   friend class SavedState;
@@ -94,6 +99,9 @@ class Session {
   int64_t block_bytes_ = 0;
   std::byte* arena_ = nullptr;
   std::byte* state_ = nullptr;
+  std::shared_ptr<const Pool> pool_;
+  std::byte* part_scratch_ = nullptr;
+  int64_t part_bytes_ = 0;
   std::vector<std::byte*> base_;
   std::vector<std::byte*> own_input_;
   std::vector<std::byte*> own_output_;

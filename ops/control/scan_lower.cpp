@@ -90,7 +90,7 @@ void run_loop(const LoopArgs& loop, const Frame& frame) noexcept RILL_NONBLOCKIN
       frame.base[in.slot] =
           frame.ptr<std::byte>(in.from) + (in.backward ? back : i) * in.chunk_bytes;
     }
-    for (const Step& step : *loop.steps) step.run(step.args, frame);
+    for (const Step& step : *loop.steps) run_step(step, frame);
     for (const FullOutput& out : loop.full) {
       copy_view(frame.view(out.result),
                 moved(frame.view(out.out), (out.backward ? back : i) * out.chunk_bytes));

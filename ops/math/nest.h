@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "core/exec/plan.h"
+#include "core/exec/share.h"
 
 namespace rill::ops {
 
@@ -42,6 +42,27 @@ struct Nest {
     for (int64_t i = 0; i < extent[axis]; ++i) {
       for_each(from + 1, to, body, x_at + i * x[axis], y_at + i * y[axis]);
     }
+  }
+
+  /// How many units of work slices inside the loops are.
+  int64_t units(int64_t slices) const {
+    for (int i = 0; i < count; ++i) slices *= extent[static_cast<size_t>(i)];
+    return slices;
+  }
+  /// Call `body(x_offset, y_offset, first, count)` for the slices of a share.
+  template <class Body>
+  void walk(const Share& share, int64_t slices, const Body& body) const {
+    const auto turns = [&](int loop) { return extent[static_cast<size_t>(loop)]; };
+    walk_share<kMaxRank>(share, count, turns, slices,
+                         [&](const auto& index, int64_t first, int64_t some) {
+                           int64_t x_at = 0;
+                           int64_t y_at = 0;
+                           for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+                             x_at += index[i] * x[i];
+                             y_at += index[i] * y[i];
+                           }
+                           body(x_at, y_at, first, some);
+                         });
   }
 };
 

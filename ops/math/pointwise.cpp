@@ -109,21 +109,58 @@ void copy_args(const PointwiseArgs& from, PointwiseArgs* to) noexcept {
   std::copy(from.code, from.code + from.code_len, to->code);
 }
 
+/// How the positions of a call are cut for threads: into slices of one of its axes.
+struct Slices {
+  int axis = kernels::kPointwiseAxes - 1;
+  int64_t extent = 1;  ///< of a slice
+  int64_t count = 1;
+};
+
+Slices slices_of(const PointwiseArgs& args) {
+  constexpr int64_t kRun = 512;    // positions that follow one another
+  constexpr int64_t kEnough = 64;  // slices for any number of threads to have about the same
+  Slices best;
+  for (int axis = 0; axis < kernels::kPointwiseAxes && best.count < kEnough; ++axis) {
+    const int64_t slice = axis == kernels::kPointwiseAxes - 1 ? kRun : 1;
+    const int64_t count = (args.extent[axis] + slice - 1) / slice;
+    if (count > best.count) best = {axis, slice, count};
+  }
+  if (best.count <= 1) best.extent = args.extent[best.axis];
+  return best;
+}
+
 struct StepArgs {
   kernels::PointwiseFn run;
   Loops loops;
+  Slices slices;
   Ref in[kernels::kPointwiseMaxInputs];
   Ref out;
-  Ref scratch;
 };
 
-void run_step(const StepArgs& step, const Frame& frame) noexcept RILL_NONBLOCKING {
+void run_step(const StepArgs& step, const Frame& frame,
+              const Share& share) noexcept RILL_NONBLOCKING {
   PointwiseArgs args;
   copy_args(step.loops.args, &args);
-  for (int k = 0; k < args.inputs; ++k) args.in[k].ptr = frame.ptr<float>(step.in[k]);
-  args.out = frame.ptr<float>(step.out);
-  float* scratch = frame.ptr<float>(step.scratch);
-  run_loops(step.loops, 0, &args, step.run, scratch);
+  const int axis = step.slices.axis;
+  const int64_t first = share.begin * step.slices.extent;
+  args.extent[axis] = std::min(args.extent[axis], share.end * step.slices.extent) - first;
+  for (int k = 0; k < args.inputs; ++k) {
+    args.in[k].ptr = frame.ptr<float>(step.in[k]) + first * args.in[k].stride[axis];
+  }
+  args.out = frame.ptr<float>(step.out) + first * args.out_stride[axis];
+  run_loops(step.loops, 0, &args, step.run, reinterpret_cast<float*>(share.scratch));
+}
+
+/// Multiply-adds that take as long as an instruction at one position.
+double work_of(const PointwiseInstr& instr) {
+  constexpr double kArithmetic = 4;
+  constexpr double kFunction = 24;
+  constexpr double kLibrary = 400;
+  const PointwiseOp op = instr.op;
+  if (op == PointwiseOp::kPow || op >= PointwiseOp::kTan) return kLibrary;
+  const bool function = (op >= PointwiseOp::kExp && op <= PointwiseOp::kGeluApprox) ||
+                        op == PointwiseOp::kSin || op == PointwiseOp::kCos;
+  return function ? kFunction : kArithmetic;
 }
 
 View shape_of(const Operand& operand) {
@@ -168,9 +205,13 @@ Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
   step.loops = make_loops(code, in, shape_of(out));
   std::copy(reads.begin(), reads.end(), step.in);
   step.out = out.ref;
-  step.scratch = lowering.scratch_bytes(
-      static_cast<int64_t>(kernels::pointwise_scratch_floats() * sizeof(float)));
-  lowering.step_list(run_step, step, std::move(reads), {out.ref, step.scratch});
+  step.slices = slices_of(step.loops.args);
+  Lowering::Work work;
+  work.units = step.slices.count;
+  for (const PointwiseInstr& instr : code) work.multiply_adds += work_of(instr);
+  work.multiply_adds *= static_cast<double>(out.volume());
+  work.scratch_bytes = static_cast<int64_t>(kernels::pointwise_scratch_floats() * sizeof(float));
+  lowering.step_in_parts(run_step, step, work, std::move(reads), {out.ref});
   return {};
 }
 

@@ -29,15 +29,18 @@ struct StepArgs {
   Ref y;
 };
 
-void run_step(const StepArgs& step, const Frame& frame) noexcept RILL_NONBLOCKING {
+void run_step(const StepArgs& step, const Frame& frame,
+              const Share& share) noexcept RILL_NONBLOCKING {
   const float* x = frame.ptr<float>(step.x);
   float* y = frame.ptr<float>(step.y);
-  step.loops.for_each(0, step.loops.count, [&](int64_t x_at, int64_t y_at) {
+  const auto run = [&](int64_t x_at, int64_t y_at, int64_t first, int64_t count) {
     ReduceF32Args args = step.args;
-    args.x = x + x_at;
-    args.y = y + y_at;
+    args.outer = count;
+    args.x = x + x_at + first * args.x_outer;
+    args.y = y + y_at + first * args.y_outer;
     step.run(args);
-  });
+  };
+  step.loops.walk(share, step.args.outer, run);
 }
 
 template <ReduceOp kOp>
@@ -58,28 +61,33 @@ float start_of() {
 
 /// Chains of contiguous elements, which the kernel would add by lanes.
 template <ReduceOp kOp>
-void run_chains(const StepArgs& step, const Frame& frame) noexcept RILL_NONBLOCKING {
+void run_chains(const StepArgs& step, const Frame& frame,
+                const Share& share) noexcept RILL_NONBLOCKING {
   const float* x = frame.ptr<float>(step.x);
   float* y = frame.ptr<float>(step.y);
   const ReduceF32Args& args = step.args;
-  step.loops.for_each(0, step.loops.count, [&](int64_t x_at, int64_t y_at) {
-    const float* from = x + x_at;
-    float* to = y + y_at;
+  const auto run = [&](int64_t x_at, int64_t y_at, int64_t first, int64_t count) {
+    const float* from = x + x_at + first * args.x_outer;
+    float* to = y + y_at + first * args.y_outer;
     if (args.reduced == 2 && args.x_reduced == 1 && args.x_outer == 2 && args.y_outer == 1) {
-      for (int64_t i = 0; i < args.outer; ++i) {
+      for (int64_t i = 0; i < count; ++i) {
         to[i] = joined<kOp>(joined<kOp>(start_of<kOp>(), from[2 * i]), from[2 * i + 1]);
       }
       return;
     }
-    for (int64_t i = 0; i < args.outer; ++i, from += args.x_outer, to += args.y_outer) {
+    for (int64_t i = 0; i < count; ++i, from += args.x_outer, to += args.y_outer) {
       float acc = start_of<kOp>();
       for (int64_t k = 0; k < args.reduced; ++k) acc = joined<kOp>(acc, from[k * args.x_reduced]);
       *to = acc;
     }
-  });
+  };
+  step.loops.walk(share, args.outer, run);
 }
 
-using StepFn = void (*)(const StepArgs&, const Frame&) noexcept RILL_NONBLOCKING;
+using StepFn = Lowering::RunShare<StepArgs>;
+
+/// Multiply-adds that take as long as one element that is read.
+constexpr double kWorkPerElement = 4;
 
 StepFn chains_of(ReduceOp op) {
   switch (op) {
@@ -160,7 +168,10 @@ Result<bool> lower_reduce(const Reduce& op, Lowering& lowering) {
   step.x = x.ref;
   step.y = y.ref;
   const bool by_kernel = lanes || inner >= 0;
-  lowering.step(by_kernel ? run_step : chains_of(*kernel), step, {x.ref}, {y.ref});
+  Lowering::Work work;
+  work.units = step.loops.units(step.args.outer);
+  work.multiply_adds = kWorkPerElement * static_cast<double>(x.volume());
+  lowering.step_in_parts(by_kernel ? run_step : chains_of(*kernel), step, work, {x.ref}, {y.ref});
   return true;
 }
 

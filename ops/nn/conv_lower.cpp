@@ -1,11 +1,14 @@
 #include "ops/nn/conv_lower.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "core/exec/share.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/matmul/matmul.h"
 #include "ops/nn/conv.h"
 #include "ops/nn/halves.h"
+#include "ops/nn/product_parts.h"
 
 namespace rill::ops {
 namespace {
@@ -21,6 +24,14 @@ struct Loop {
   int64_t residual = 0;
   int64_t weights = 0;
   int64_t bias = 0;
+
+  void move(int64_t turns, const Loop& loop) {
+    x += turns * loop.x;
+    y += turns * loop.y;
+    residual += turns * loop.residual;
+    weights += turns * loop.weights;
+    bias += turns * loop.bias;
+  }
 };
 
 constexpr int kLoops = 4;
@@ -31,11 +42,12 @@ struct ConvArgs {
   const kernels::MatmulPacked* halves = nullptr;  ///< what takes the weights as f16, if they are
   Args kernel;
   Loop loops[kLoops];
+  int loop_count = kLoops;
+  ProductSlices slices;
   Ref x;
   Ref weights;
   Ref bias;
   Ref residual;
-  Ref scratch;
   Ref y;
   bool has_bias = false;
   bool has_residual = false;
@@ -59,41 +71,43 @@ void place(DepthwiseF32Args* args, const float* x, const float* w, const float* 
 }
 
 void run_kernel(const ConvArgs<MatmulF32Args>& conv, const MatmulF32Args& args,
-                const Frame& frame) noexcept RILL_NONBLOCKING {
+                std::byte* scratch) noexcept RILL_NONBLOCKING {
   if (conv.halves == nullptr) return conv.run(args);
   conv.halves->run(
-      {args, reinterpret_cast<const std::byte*>(args.b), frame.ptr<float>(conv.scratch)});
+      {args, reinterpret_cast<const std::byte*>(args.b), reinterpret_cast<float*>(scratch)});
 }
 
 void run_kernel(const ConvArgs<DepthwiseF32Args>& conv, const DepthwiseF32Args& args,
-                const Frame&) noexcept RILL_NONBLOCKING {
+                std::byte*) noexcept RILL_NONBLOCKING {
   conv.run(args);
 }
 
+/// Narrow a call to some of its slices.
+void narrow(const ProductSlices&, int64_t first, int64_t count, DepthwiseF32Args* args) {
+  args->frames = count;
+  args->x += first * args->x_frame_stride;
+  args->y += first * args->y_frame_stride;
+}
+
 template <class Args>
-void run_conv(const ConvArgs<Args>& conv, const Frame& frame) noexcept RILL_NONBLOCKING {
+void run_conv(const ConvArgs<Args>& conv, const Frame& frame,
+              const Share& share) noexcept RILL_NONBLOCKING {
   const auto* x = frame.ptr<const float>(conv.x);
   const auto* w = frame.ptr<const float>(conv.weights);
   const auto* bias = conv.has_bias ? frame.ptr<const float>(conv.bias) : nullptr;
   const auto* residual = conv.has_residual ? frame.ptr<const float>(conv.residual) : nullptr;
   auto* y = frame.ptr<float>(conv.y);
-  Args args = conv.kernel;
-  const Loop* l = conv.loops;
-  for (int64_t a = 0; a < l[0].count; ++a) {
-    for (int64_t b = 0; b < l[1].count; ++b) {
-      for (int64_t c = 0; c < l[2].count; ++c) {
-        for (int64_t d = 0; d < l[3].count; ++d) {
-          const auto at = [&](int64_t Loop::*step) {
-            return a * (l[0].*step) + b * (l[1].*step) + c * (l[2].*step) + d * (l[3].*step);
-          };
-          place(&args, x + at(&Loop::x), w + at(&Loop::weights),
-                bias ? bias + at(&Loop::bias) : nullptr,
-                residual ? residual + at(&Loop::residual) : nullptr, y + at(&Loop::y));
-          run_kernel(conv, args, frame);
-        }
-      }
-    }
-  }
+  const auto turns = [&](int loop) { return conv.loops[loop].count; };
+  const auto run = [&](const auto& index, int64_t first, int64_t count) {
+    Loop at;
+    for (int l = 0; l < conv.loop_count; ++l) at.move(index[static_cast<size_t>(l)], conv.loops[l]);
+    Args args = conv.kernel;
+    place(&args, x + at.x, w + at.weights, bias ? bias + at.bias : nullptr,
+          residual ? residual + at.residual : nullptr, y + at.y);
+    if (count != conv.slices.count) narrow(conv.slices, first, count, &args);
+    run_kernel(conv, args, share.scratch);
+  };
+  walk_share<kLoops>(share, conv.loop_count, turns, conv.slices.count, run);
 }
 
 /// One convolution while it is being lowered.
@@ -148,21 +162,28 @@ class ConvLowering {
     return loop;
   }
   template <class Args>
-  void emit(const ConvArgs<Args>& args) {
-    lowering_.step(run_conv<Args>, args,
-                   {args.x, conv_.has_residual ? args.residual : args.x,
-                    args.halves != nullptr ? args.scratch : args.x},
-                   {args.y});
+  void emit(ConvArgs<Args> args, int64_t scratch_bytes = 0) {
+    const auto alone = [](const Loop& loop) { return loop.count == 1; };
+    Loop* end = std::remove_if(args.loops, args.loops + kLoops, alone);
+    args.loop_count = static_cast<int>(end - args.loops);
+    Lowering::Work work;
+    work.units = args.slices.count;
+    for (int l = 0; l < args.loop_count; ++l) work.units *= args.loops[l].count;
+    work.multiply_adds = static_cast<double>(y_.volume()) * static_cast<double>(channels_);
+    for (int i = 0; i < spatial_; ++i) work.multiply_adds *= static_cast<double>(taps(i));
+    work.scratch_bytes = scratch_bytes;
+    lowering_.step_in_parts(run_conv<Args>, args, work,
+                            {args.x, conv_.has_residual ? args.residual : args.x}, {args.y});
   }
   void emit_product(ConvArgs<MatmulF32Args> args) {
     const MatmulF32Args& k = args.kernel;
-    if (args.halves != nullptr) {
-      args.scratch = lowering_.scratch_bytes(
-          4 * kernels::matmul_packed_scratch_floats(*args.halves, k.m, k.segments * k.segment_len,
-                                                    k.n) +
-          4);
+    const int64_t sum = k.segments * k.segment_len;
+    if (args.halves == nullptr) {
+      args.slices = slices_of(k, kernels::matmul_f32(kernels::active_tier()), false);
+      return emit(args);
     }
-    emit(args);
+    args.slices = slices_of(k, *args.halves);
+    emit(args, 4 * kernels::matmul_packed_scratch_floats(*args.halves, k.m, sum, k.n) + 4);
   }
 
   Status depthwise_steps() {
@@ -191,6 +212,7 @@ class ConvLowering {
     }
     args.weights = ref;
     lowering_.packed(1);
+    args.slices.count = k.frames;
     emit(args);
     return {};
   }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/exec/share.h"
 #include "core/graph/rewrite.h"
 #include "kernels/matmul/matmul.h"
 #include "ops/nn/epilogue.h"
@@ -177,17 +178,22 @@ struct PhaseArgs {
   int64_t lane_y = 0;
 };
 
-void run_phases(const PhaseArgs& all, const Frame& frame) noexcept RILL_NONBLOCKING {
-  for (int64_t lane = 0; lane < all.lanes; ++lane) {
-    for (const Phase& phase : all.phases) {
+/// The units are the phases of every lane.
+void run_phases(const PhaseArgs& all, const Frame& frame,
+                const Share& share) noexcept RILL_NONBLOCKING {
+  const auto lanes = [&](int) { return all.lanes; };
+  const auto run = [&](const auto& lane, int64_t first, int64_t count) {
+    for (int64_t i = first; i < first + count; ++i) {
+      const Phase& phase = all.phases[static_cast<size_t>(i)];
       kernels::MatmulF32Args args = phase.args;
-      args.a = frame.ptr<const float>(all.x) + lane * all.lane_x + phase.x;
-      args.c = frame.ptr<float>(all.y) + lane * all.lane_y + phase.y;
+      args.a = frame.ptr<const float>(all.x) + lane[0] * all.lane_x + phase.x;
+      args.c = frame.ptr<float>(all.y) + lane[0] * all.lane_y + phase.y;
       args.b = frame.ptr<const float>(phase.weights);
       args.bias = all.has_bias ? frame.ptr<const float>(all.bias) : nullptr;
       all.kernel->run(args);
     }
-  }
+  };
+  walk_share<1>(share, 1, lanes, static_cast<int64_t>(all.phases.size()), run);
 }
 
 Status Deconv::lower(Lowering& lowering) const {
@@ -266,7 +272,13 @@ Status Deconv::lower(Lowering& lowering) const {
   lowering.packed(1);
   const Ref read = all.x;
   const Ref written = all.y;
-  lowering.step(run_phases, std::move(all), {read}, {written});
+  Lowering::Work work;
+  work.units = all.lanes * static_cast<int64_t>(all.phases.size());
+  for (const Phase& phase : all.phases) {
+    work.multiply_adds += static_cast<double>(all.lanes * phase.args.m * outputs) *
+                          static_cast<double>(phase.args.segments * channels);
+  }
+  lowering.step_in_parts(run_phases, std::move(all), work, {read}, {written});
   return {};
 }
 

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 
-#include "kernels/matmul/matmul.h"
-#include "kernels/matmul_packed/matmul_packed.h"
 #include "ops/math/binary.h"
 #include "ops/nn/halves.h"
+#include "ops/nn/product_step.h"
 
 namespace rill::ops {
 namespace {
 
 using kernels::MatmulF32;
-using kernels::MatmulF32Args;
 
 bool has(std::string_view letters, char letter) {
   return letters.find(letter) != std::string_view::npos;
@@ -75,77 +73,6 @@ int64_t stride_of(const Operand& operand, std::string_view letters, char letter)
   return axis < 0 || operand.extent(axis) == 1 ? 0 : operand.step(axis);
 }
 
-struct Loop {
-  int64_t count = 1;
-  int64_t a = 0;
-  int64_t b = 0;  ///< in the packed weights, or in the operand that is packed on the way
-  int64_t y = 0;
-  int64_t residual = 0;
-};
-
-constexpr int kLoops = 6;
-
-struct ProductArgs {
-  const MatmulF32* kernel = nullptr;
-  MatmulF32Args args;
-  Loop loops[kLoops];
-  int loop_count = 0;
-  Ref a;
-  Ref b;  ///< packed weights; or what is packed on the way
-  Ref y;
-  Ref bias;
-  Ref residual;
-  Ref packed;  ///< scratch
-  const kernels::MatmulPacked* few_bits =
-      nullptr;  ///< what takes the weights as 4 or 16 bits, if they are
-  bool pack = false;
-  bool has_bias = false;
-  bool has_residual = false;
-  int64_t k_stride = 0;
-  int64_t n_stride = 0;
-};
-
-void run_loop(const ProductArgs& product, MatmulF32Args* args, int depth, const float* b,
-              const float** packed_from, float* packed) noexcept {
-  if (depth == product.loop_count) {
-    if (product.few_bits != nullptr) {
-      return product.few_bits->run({*args, reinterpret_cast<const std::byte*>(b), packed});
-    }
-    if (product.pack) {
-      if (*packed_from != b) {
-        kernels::matmul_f32_pack(*product.kernel, args->segments * args->segment_len, args->n, b,
-                                 product.k_stride, product.n_stride, packed);
-        *packed_from = b;
-      }
-      args->b = packed;
-    } else {
-      args->b = b;
-    }
-    product.kernel->run(*args);
-    return;
-  }
-  const Loop& loop = product.loops[depth];
-  const MatmulF32Args saved = *args;
-  for (int64_t i = 0; i < loop.count; ++i) {
-    args->a = saved.a + i * loop.a;
-    args->c = saved.c + i * loop.y;
-    if (saved.residual) args->residual = saved.residual + i * loop.residual;
-    run_loop(product, args, depth + 1, b + i * loop.b, packed_from, packed);
-  }
-  *args = saved;
-}
-
-void run_product(const ProductArgs& product, const Frame& frame) noexcept RILL_NONBLOCKING {
-  MatmulF32Args args = product.args;
-  args.a = frame.ptr<const float>(product.a);
-  args.c = frame.ptr<float>(product.y);
-  args.bias = product.has_bias ? frame.ptr<const float>(product.bias) : nullptr;
-  args.residual = product.has_residual ? frame.ptr<const float>(product.residual) : nullptr;
-  const float* packed_from = nullptr;
-  run_loop(product, &args, 0, frame.ptr<const float>(product.b), &packed_from,
-           product.pack || product.few_bits ? frame.ptr<float>(product.packed) : nullptr);
-}
-
 bool in_blocks(const Tensor& tensor) { return tensor.block_format() != BlockFormat::kNone; }
 
 /// Floats up to the next line of a cache.
@@ -190,14 +117,7 @@ class ProductLowering {
     if (product.loop_count < 0) {
       return fail(Code::kUnsupported, "a product with that many separate axes");
     }
-    if (product.few_bits != nullptr) {
-      product.packed = lowering_.scratch_bytes(
-          4 * kernels::matmul_packed_scratch_floats(*product.few_bits, product.args.m, k_, n_) + 4);
-    }
-    lowering_.step(run_product, product,
-                   {product.a, product.b, product.has_residual ? product.residual : product.a,
-                    product.pack || product.few_bits ? product.packed : product.a},
-                   {product.y});
+    emit(product);
     return {};
   }
 
@@ -241,6 +161,25 @@ class ProductLowering {
     }
   }
 
+  void emit(ProductArgs& product) {
+    Lowering::Work work;
+    product.slices = slices_of(product.args, kernel_, product.pack);
+    if (product.pack) {
+      work.scratch_bytes = 4 * whole_lines(kernels::matmul_f32_packed_floats(kernel_, k_, n_));
+    }
+    if (product.few_bits != nullptr) {
+      product.slices = slices_of(product.args, *product.few_bits);
+      work.scratch_bytes =
+          4 * kernels::matmul_packed_scratch_floats(*product.few_bits, product.args.m, k_, n_) + 4;
+    }
+    work.units = product.slices.count;
+    for (int l = 0; l < product.loop_count; ++l) work.units *= product.loops[l].count;
+    work.multiply_adds = static_cast<double>(y_.volume()) * static_cast<double>(k_);
+    std::vector<Ref> reads = {product.a, product.b};
+    if (product.has_residual) reads.push_back(product.residual);
+    lowering_.step_in_parts(run_product, product, work, std::move(reads), {product.y});
+  }
+
   /// Keeps weights of 4 bits as they are, but for their order.
   void place_blocks(ProductArgs* product) {
     b_ = lowering_.as_it_lies(roles_.columns);
@@ -277,8 +216,6 @@ class ProductLowering {
     if (!b.konst || !simple) {
       product->pack = true;
       product->b = source.ref;
-      product->packed =
-          lowering_.scratch_bytes(whole_lines(kernels::matmul_f32_packed_floats(kernel_, k_, n_)) * 4);
       return;
     }
     product->few_bits = halves_product(*b.konst);
@@ -321,7 +258,7 @@ class ProductLowering {
   void place_loops(ProductArgs* product) {
     struct Axis {
       char letter;
-      Loop loop;
+      ProductLoop loop;
       bool batch;
     };
     std::vector<Axis> axes;
@@ -330,7 +267,7 @@ class ProductLowering {
     std::reverse(batches.begin(), batches.end());
     std::vector<Axis> batch_axes;
     for (const char c : batches) {
-      Loop loop = loop_over(c);
+      ProductLoop loop = loop_over(c);
       const int64_t own = extent_of(b_, lb_, c);
       if (packed_floats_ > 0) {
         loop.b = own == 1 ? 0 : packed_step;
@@ -340,7 +277,7 @@ class ProductLowering {
     }
     std::reverse(batch_axes.begin(), batch_axes.end());
     for (const char c : roles_.row_letters) {
-      const Loop loop = loop_over(c);
+      const ProductLoop loop = loop_over(c);
       if (loop.count != 1) axes.push_back({c, loop, false});
     }
     // A batch that the columns do not have is a row like any other.
@@ -351,8 +288,8 @@ class ProductLowering {
     std::stable_sort(axes.begin(), axes.end(),
                      [](const Axis& x, const Axis& y) { return x.loop.a > y.loop.a; });
     for (size_t i = 0; i + 1 < axes.size();) {
-      Loop& outer = axes[i].loop;
-      const Loop& inner = axes[i + 1].loop;
+      ProductLoop& outer = axes[i].loop;
+      const ProductLoop& inner = axes[i + 1].loop;
       const bool one_run = outer.a == inner.a * inner.count && outer.y == inner.y * inner.count &&
                            (!op_.has_residual || outer.residual == inner.residual * inner.count);
       if (!one_run) {
@@ -367,7 +304,7 @@ class ProductLowering {
     product->args.ldc = n_;
     product->args.ldr = n_;
     if (!axes.empty()) {
-      const Loop rows = axes.back().loop;
+      const ProductLoop rows = axes.back().loop;
       axes.pop_back();
       product->args.m = rows.count;
       product->args.lda = rows.a;
@@ -376,7 +313,7 @@ class ProductLowering {
     }
     for (const std::vector<Axis>* list : {&batch_axes, &axes}) {
       for (const Axis& axis : *list) {
-        if (product->loop_count == kLoops) {
+        if (product->loop_count == kProductLoops) {
           product->loop_count = -1;
           return;
         }
@@ -385,8 +322,8 @@ class ProductLowering {
     }
   }
 
-  Loop loop_over(char c) const {
-    Loop loop;
+  ProductLoop loop_over(char c) const {
+    ProductLoop loop;
     loop.count = extent_of(y_, ly_, c);
     loop.a = stride_of(a_, la_, c);
     loop.b = stride_of(b_, lb_, c);

@@ -125,16 +125,22 @@ struct StepArgs {
   Ref y;
 };
 
-void run_step(const StepArgs& step, const Frame& frame) noexcept RILL_NONBLOCKING {
+void run_step(const StepArgs& step, const Frame& frame,
+              const Share& share) noexcept RILL_NONBLOCKING {
   const float* x = frame.ptr<float>(step.x);
   float* y = frame.ptr<float>(step.y);
-  step.loops.for_each(0, step.loops.count, [&](int64_t x_at, int64_t y_at) {
+  const auto run = [&](int64_t x_at, int64_t y_at, int64_t first, int64_t rows) {
     kernels::SoftmaxF32Args args = step.args;
-    args.x = x + x_at;
-    args.y = y + y_at;
+    args.rows = rows;
+    args.x = x + x_at + first * args.x_stride;
+    args.y = y + y_at + first * args.y_stride;
     step.run(args);
-  });
+  };
+  step.loops.walk(share, step.args.rows, run);
 }
+
+/// Multiply-adds that take as long as one element.
+constexpr double kWorkPerElement = 24;
 
 }  // namespace
 
@@ -184,7 +190,10 @@ Status Softmax::lower(Lowering& lowering) const {
   }
   step.x = x.ref;
   step.y = target.ref;
-  lowering.step(run_step, step, {x.ref}, {target.ref});
+  Lowering::Work work;
+  work.units = step.loops.units(step.args.rows);
+  work.multiply_adds = kWorkPerElement * static_cast<double>(y.volume());
+  lowering.step_in_parts(run_step, step, work, {x.ref}, {target.ref});
   if (gaps) lowering.copy(target, y);
   return {};
 }

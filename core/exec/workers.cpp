@@ -1,0 +1,177 @@
+#include "core/exec/workers.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <chrono>
+#include <new>
+#include <vector>
+
+namespace rill {
+namespace {
+
+/// How long a thread looks for work, or for the end of it, before it sleeps. Longer than what lies
+/// between two steps that are worth sharing; far shorter than what lies between two pulses.
+constexpr std::chrono::microseconds kSpin(50);
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Look for `ready()` for a while; tells whether it came.
+template <class Ready>
+bool spin_until(const Ready& ready) {
+  const auto start = std::chrono::steady_clock::now();
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (ready()) return true;
+      relax();
+    }
+  } while (std::chrono::steady_clock::now() - start < kSpin);
+  return ready();
+}
+
+/// The parts of some work, and the first one that nobody has taken yet, in one word.
+struct Ticket {
+  uint32_t parts;
+  uint32_t next;
+
+  uint32_t word() const { return parts << 16 | next; }
+  static Ticket of(uint32_t word) { return {word >> 16, word & 0xFFFF}; }
+};
+
+class Workers {
+ public:
+  ~Workers() {
+    ending_.store(true, std::memory_order_relaxed);
+    call();
+    for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
+  }
+
+  Status start(uint32_t count) {
+    threads_.reserve(count);
+    // Signals are the business of the app's own threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = 0;
+    while (failed == 0 && threads_.size() < count) {
+      pthread_t thread;
+      failed = pthread_create(&thread, nullptr, work, this);
+      if (failed == 0) threads_.push_back(thread);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (failed == 0) return {};
+    return fail(Code::kNoMem, "the system has no thread left: ", threads_.size(), " of ", count,
+                " were started")
+        .hint("Ask for fewer threads");
+  }
+
+  void run(Task task, void* argument, uint32_t parts) {
+    if (busy_.test_and_set(std::memory_order_acquire)) {
+      for (uint32_t part = 0; part < parts; ++part) task(argument, part);
+      return;
+    }
+    task_ = task;
+    argument_ = argument;
+    done_.store(0, std::memory_order_relaxed);
+    ticket_.store(Ticket{parts, 1}.word(), std::memory_order_release);
+    call();
+    task(argument, 0);
+    finish_one();
+    while (take_part()) {
+    }
+    wait_for(parts);
+    busy_.clear(std::memory_order_release);
+  }
+
+ private:
+  static void* work(void* own) {
+    static_cast<Workers*>(own)->look_for_work();
+    return nullptr;
+  }
+
+  void look_for_work() {
+    uint32_t seen = 0;  // turns
+    for (;;) {
+      const auto called = [&] { return turn_.load(std::memory_order_acquire) != seen; };
+      while (!spin_until(called)) turn_.wait(seen, std::memory_order_acquire);
+      seen = turn_.load(std::memory_order_acquire);
+      if (ending_.load(std::memory_order_relaxed)) return;
+      while (take_part()) {
+      }
+    }
+  }
+
+  /// Do the next part that nobody has taken; false if there is none.
+  bool take_part() {
+    uint32_t word = ticket_.load(std::memory_order_acquire);
+    do {
+      const Ticket ticket = Ticket::of(word);
+      if (ticket.next >= ticket.parts) return false;
+    } while (!ticket_.compare_exchange_weak(word, word + 1, std::memory_order_acquire));
+    // Work that is over has no part left to take: so this is part of the present one, and nothing of
+    // it changes until the part is done.
+    task_(argument_, Ticket::of(word).next);
+    finish_one();
+    return true;
+  }
+
+  // What is added here is in the order of all threads before the look at who sleeps.
+  void call() {
+    turn_.fetch_add(1);
+    turn_.notify_all();
+  }
+  void finish_one() {
+    done_.fetch_add(1);
+    done_.notify_one();
+  }
+
+  void wait_for(uint32_t parts) {
+    const auto over = [&] { return done_.load(std::memory_order_acquire) == parts; };
+    if (spin_until(over)) return;
+    for (uint32_t done = done_.load(std::memory_order_acquire); done != parts;
+         done = done_.load(std::memory_order_acquire)) {
+      done_.wait(done, std::memory_order_acquire);
+    }
+  }
+
+  std::atomic_flag busy_;
+  std::atomic<bool> ending_{false};
+  Task task_ = nullptr;
+  void* argument_ = nullptr;
+  // Each on a line of its own: those who look for work do not disturb those who have some.
+  alignas(64) std::atomic<uint32_t> turn_{0};
+  alignas(64) std::atomic<uint32_t> ticket_{0};
+  alignas(64) std::atomic<uint32_t> done_{0};
+  std::vector<pthread_t> threads_;
+};
+
+void run_workers(void* context, Task task, void* argument, uint32_t parts) {
+  static_cast<Workers*>(context)->run(task, argument, parts);
+}
+
+struct OwnPool {
+  Pool pool;
+  Workers workers;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Pool>> make_pool(uint32_t threads) {
+  if (threads == 0 || threads > kMostThreads) {
+    return fail(Code::kArg, threads, " threads: expected 1 to ", kMostThreads);
+  }
+  const auto own = std::make_shared<OwnPool>();
+  RILL_TRY(own->workers.start(threads - 1));
+  own->pool = {threads, &own->workers, run_workers};
+  return std::shared_ptr<const Pool>(own, &own->pool);
+}
+
+}  // namespace rill

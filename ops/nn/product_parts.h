@@ -1,0 +1,63 @@
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/matmul/matmul.h"
+#include "kernels/matmul_packed/matmul_packed.h"
+
+namespace rill::ops {
+
+/// How a product of matrices is cut into slices that may be computed apart: rows, or panels of
+/// columns. Sums are never cut, so that the bits are those of the whole product.
+struct ProductSlices {
+  int64_t count = 1;
+  int64_t columns = 0;      ///< per slice; 0: a slice is a row
+  int64_t panel_bytes = 0;  ///< of the packed B, per slice of columns
+};
+
+/// Cut the side of the result that has more tiles, so that the smaller operand is the one that all
+/// parts read. Where panels are packed or unpacked on the way, enough of them will do: each part
+/// would have to do that for all of them.
+inline ProductSlices slices_of(int64_t m, int64_t n, int nr, bool packs, int64_t panel_bytes) {
+  constexpr int64_t kRowsOfTile = 8;
+  constexpr int64_t kEnough = 16;
+  const int64_t panels = (n + nr - 1) / nr;
+  const int64_t tiles = (m + kRowsOfTile - 1) / kRowsOfTile;
+  if (panels >= tiles || (packs && panels >= kEnough)) return {panels, nr, panel_bytes};
+  return {m, 0, 0};
+}
+
+/// The slices of a whole product. `packs`: B is packed on the way.
+inline ProductSlices slices_of(const kernels::MatmulF32Args& whole,
+                               const kernels::MatmulF32& kernel, bool packs) {
+  const int64_t k = whole.segments * whole.segment_len;
+  return slices_of(whole.m, whole.n, kernel.nr, packs,
+                   4 * kernels::matmul_f32_packed_floats(kernel, k, kernel.nr));
+}
+
+inline ProductSlices slices_of(const kernels::MatmulF32Args& whole,
+                               const kernels::MatmulPacked& kernel) {
+  const int64_t k = whole.segments * whole.segment_len;
+  return slices_of(whole.m, whole.n, kernel.nr, true,
+                   kernels::matmul_packed_bytes(kernel, k, kernel.nr));
+}
+
+/// Narrow a product to `count` of its slices; `b`, unless it is null, to their panels.
+inline void narrow(const ProductSlices& slices, int64_t first, int64_t count,
+                   kernels::MatmulF32Args* args) noexcept {
+  if (slices.columns == 0) {
+    args->m = count;
+    args->a += first * args->lda;
+    args->c += first * args->ldc;
+    if (args->residual) args->residual += first * args->ldr;
+    return;
+  }
+  const int64_t column = first * slices.columns;
+  args->n = std::min(args->n - column, count * slices.columns);
+  args->c += column;
+  if (args->bias) args->bias += column;
+  if (args->residual) args->residual += column;
+  if (args->b) args->b += first * slices.panel_bytes / 4;
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/exec/plan.h"
+#include "ops/nn/product_parts.h"
+
+namespace rill::ops {
+
+/// A loop around a product, and how far each operand moves per turn, in elements.
+struct ProductLoop {
+  int64_t count = 1;
+  int64_t a = 0;
+  int64_t b = 0;  ///< in the packed weights, or in the operand that is packed on the way
+  int64_t y = 0;
+  int64_t residual = 0;
+};
+
+constexpr int kProductLoops = 6;
+
+/// A product of matrices inside loops, resolved at prepare.
+struct ProductArgs {
+  const kernels::MatmulF32* kernel = nullptr;
+  kernels::MatmulF32Args args;
+  ProductLoop loops[kProductLoops];
+  int loop_count = 0;
+  Ref a;
+  Ref b;  ///< packed weights; or columns to pack on the way
+  Ref y;
+  Ref bias;
+  Ref residual;
+  ProductSlices slices;
+  const kernels::MatmulPacked* few_bits = nullptr;  ///< takes weights of 4 or 16 bits
+  bool pack = false;                                ///< the columns, on the way
+  bool has_bias = false;
+  bool has_residual = false;
+  int64_t k_stride = 0;
+  int64_t n_stride = 0;
+};
+
+/// Run the slices of a share, counted through all turns of the loops.
+/// Scratch: a packed B where columns are packed on the way, what the kernel of few bits needs.
+void run_product(const ProductArgs& product, const Frame& frame,
+                 const Share& share) noexcept RILL_NONBLOCKING;
+
+}  // namespace rill::ops
