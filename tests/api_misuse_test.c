@@ -547,6 +547,51 @@ static void pulsed(const char* models) {
   streaming(plan);
 }
 
+static int pool_calls = 0;
+static void run_here(void* context, rill_task task, void* argument, uint32_t parts) {
+  TRUE(context == &pool_calls);
+  ++pool_calls;
+  while (parts-- > 0) task(argument, parts);
+}
+
+static void threads(rill_session* session) {
+  int other_kind[64] = {0};
+  rill_threads* own = (rill_threads*)other_kind;
+  rill_threads* wrapped = (rill_threads*)other_kind;
+  rill_pool pool = {.size = sizeof pool, .threads = 2, .context = &pool_calls, .run = run_here};
+  REFUSED(ARG, "no place", rill_threads_new(2, NULL));
+  REFUSED(ARG, "0 threads: expected 1 to 256", rill_threads_new(0, &own));
+  TRUE(own == NULL);
+  REFUSED(ARG, "expected 1 to 256", rill_threads_new(257, &own));
+  REFUSED(ARG, "no place", rill_threads_wrap(&pool, NULL));
+  REFUSED(ARG, "null", rill_threads_wrap(NULL, &wrapped));
+  pool.size = 8;
+  REFUSED(ABI, "rill_pool", rill_threads_wrap(&pool, &wrapped));
+  pool.size = sizeof pool;
+  pool.run = NULL;
+  REFUSED(ARG, "no function", rill_threads_wrap(&pool, &wrapped));
+  pool.run = run_here;
+  pool.threads = 0;
+  REFUSED(ARG, "expected 1 to 256", rill_threads_wrap(&pool, &wrapped));
+  pool.threads = 2;
+
+  FINE(rill_threads_new(3, &own));
+  FINE(rill_threads_wrap(&pool, &wrapped));
+  REFUSED(ARG, "not a session", rill_session_set_threads(NULL, own));
+  REFUSED(ARG, "not a session", rill_session_set_threads((rill_session*)own, own));
+  REFUSED(ARG, "not threads", rill_session_set_threads(session, (rill_threads*)other_kind));
+  FINE(rill_session_set_threads(session, wrapped));
+  FINE(rill_session_set_threads(session, own));
+  FINE(rill_session_set_threads(session, NULL));
+  FINE(rill_session_set_threads(session, own)); /* kept by the session */
+  rill_threads_free(own);
+  rill_threads_free(wrapped);
+  rill_threads_free(NULL);
+  rill_threads_free((rill_threads*)other_kind);
+  FINE(rill_step(session));
+  TRUE(pool_calls == 0); /* so small a model stays on one thread */
+}
+
 static void whole(const char* models) {
   rill_model* model = NULL;
   rill_plan* plan = NULL;
@@ -589,6 +634,7 @@ static void whole(const char* models) {
   REFUSED(STATE, "does not stream", rill_state_load(session, x, sizeof x));
   FINE(rill_step(session));
   FINE(rill_step(session));
+  threads(session);
   rill_session_free(session);
 }
 

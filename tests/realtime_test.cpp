@@ -120,6 +120,39 @@ TEST_P(RealTime, ARefusedStepLeavesTheHeapAlone) {
   EXPECT_EQ(status, RILL_E_ARG);
 }
 
+TEST(SharedSteps, LeaveTheHeapAlone) {
+  const Arrays inputs = {{"mel", Array::noise({1, 900, 40}, 3)}};
+  const ModelPtr model =
+      load_bound(RILL_SOURCE_DIR "/tests/models/kws_gru/model.nnef.tgz", inputs, "");
+  ASSERT_TRUE(model) << rill_last_error();
+  const Opened whole = open_session(model.get());
+  ASSERT_TRUE(whole.session) << rill_last_error();
+  // Heap calls are counted by thread: so all parts run on this one, too.
+  int shared = 0;
+  rill_pool pool = {};
+  pool.size = sizeof(pool);
+  pool.threads = 3;
+  pool.context = &shared;
+  pool.run = [](void* context, rill_task task, void* argument, uint32_t parts) {
+    ++*static_cast<int*>(context);
+    for (uint32_t part = 0; part < parts; ++part) task(argument, part);
+  };
+  rill_threads* here = nullptr;
+  rill_threads* own = nullptr;
+  ASSERT_EQ(rill_threads_wrap(&pool, &here), RILL_OK) << rill_last_error();
+  ASSERT_EQ(rill_threads_new(3, &own), RILL_OK) << rill_last_error();
+  for (rill_threads* threads : {here, own}) {
+    ASSERT_EQ(rill_session_set_threads(whole.session.get(), threads), RILL_OK);
+    const int64_t before = heap_calls();
+    rill_status status = RILL_OK;
+    for (int i = 0; i < 5 && status == RILL_OK; ++i) status = rill_step(whole.session.get());
+    EXPECT_EQ(heap_calls(), before);
+    EXPECT_EQ(status, RILL_OK) << rill_last_error();
+    rill_threads_free(threads);
+  }
+  EXPECT_GT(shared, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(, RealTime, ::testing::ValuesIn(streaming_models()), ModelName());
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "api/include/rill/rill.h"
 #include "core/exec/feed.h"
 #include "core/exec/plan.h"
+#include "core/exec/pool.h"
 #include "core/exec/session.h"
 #include "core/graph/graph.h"
 
@@ -18,6 +19,7 @@ namespace rill::api {
 inline constexpr uint32_t kModelMagic = 0x6D6C6C72;
 inline constexpr uint32_t kPlanMagic = 0x706C6C72;
 inline constexpr uint32_t kSessionMagic = 0x736C6C72;
+inline constexpr uint32_t kThreadsMagic = 0x746C6C72;
 inline constexpr uint32_t kDeadMagic = 0xDEADDEAD;
 
 /// What is told of an input or output, in the form in which it is told.
@@ -104,6 +106,11 @@ struct rill_session {
   bool in_turn = false;      ///< whether rill_step_together has it in hand
 };
 
+struct rill_threads {
+  uint32_t magic = rill::api::kThreadsMagic;
+  std::shared_ptr<const rill::Pool> pool;
+};
+
 namespace rill::api {
 
 inline constexpr char kNotASession[] = "not a session: null, freed, or another kind of object";
@@ -112,6 +119,9 @@ inline bool alive(const rill_model* model) { return model && model->magic == kMo
 inline bool alive(const rill_plan* plan) { return plan && plan->magic == kPlanMagic; }
 inline bool alive(const rill_session* session) {
   return session && session->magic == kSessionMagic;
+}
+inline bool alive(const rill_threads* threads) {
+  return threads && threads->magic == kThreadsMagic;
 }
 
 }  // namespace rill::api

@@ -3,12 +3,14 @@
  *   rill_model    what a file says: symbols may be bound, a stream symbol may be pulsed
  *   rill_plan     a model made ready to run: immutable, counted, shared between threads
  *   rill_session  one run or one stream of a plan, with all the memory that it needs
+ *   rill_threads  threads that sessions may be given for the work of a step
  *
  * Every function checks its pointers, handles, indices and counts. What can fail returns a
  * rill_status; rill_last_error tells more. A failed call changes nothing. No exception crosses.
  * Text and arrays that are handed out belong to the object that was asked; those of a model stay
  * until the model is changed or freed.
- * A model and a session belong to one thread at a time; a plan may be used from any.
+ * A model and a session belong to one thread at a time; plans and rill_threads are shared by any.
+ * A step runs on the thread that calls it, and on no other unless its session was given some.
  * Structs begin with their size, so that they can grow: `rill_view view = {.size = sizeof view};`
  */
 #ifndef RILL_RILL_H_
@@ -52,6 +54,7 @@ extern "C" {
 typedef struct rill_model rill_model;
 typedef struct rill_plan rill_plan;
 typedef struct rill_session rill_session;
+typedef struct rill_threads rill_threads;
 
 /* In C++ too, an enumeration may hold any number that a caller puts there. */
 #ifdef __cplusplus
@@ -328,7 +331,8 @@ RILL_API rill_status rill_output_buffer(rill_session* session, size_t index,
                                         rill_view* view) RILL_REAL_TIME;
 
 /** Run once: the whole graph, or the next pulse.
- *  Real-time: yes: no allocation, lock, file or system call; denormals are flushed meanwhile.
+ *  Real-time: yes: no allocation, lock, file or system call; denormals are flushed meanwhile. With
+ *  threads, as for all that follows that runs steps: see rill_session_set_threads.
  *  Errors: RILL_E_STATE once the end of the stream is announced; RILL_E_SHAPE where the model is not
  *  defined for so many frames. Nothing has run then. */
 RILL_API rill_status rill_step(rill_session* session) RILL_REAL_TIME;
@@ -414,6 +418,49 @@ RILL_API rill_status rill_state_load(rill_session* session, const void* bytes, s
  *  Errors: RILL_E_ARG, _SHAPE, _DTYPE naming the view; RILL_E_STATE for a pulsed plan. */
 RILL_API rill_status rill_run(rill_session* session, const rill_view* inputs, size_t input_count,
                               const rill_view* outputs, size_t output_count) RILL_REAL_TIME;
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+/* Large steps, as whole inputs make them, may be shared by several threads: rows or columns of
+ * products and convolutions, entries of a batch, rows of normalisations. The outputs are the same,
+ * bit for bit, for any number of them. Steps of a few microseconds, as most pulses are made of, stay
+ * on one thread, since the call of another one takes about as long. */
+
+/** Make `count` threads, of which the one that calls a step is the first: so `count` - 1 are
+ *  started. They may be shared by any number of sessions. A step that finds them busy with another
+ *  session's does all its work itself. Between steps they wait for some 50 microseconds, and sleep
+ *  then. They take the scheduling of the thread that calls this, and no signals.
+ *  Errors: RILL_E_ARG unless `count` is 1 to 256; RILL_E_NOMEM if the system has no thread left. */
+RILL_API rill_status rill_threads_new(uint32_t count, rill_threads** threads);
+
+/** One part of a step, as rill gives it to a pool. */
+typedef void (*rill_task)(void* argument, uint32_t part);
+
+/** Threads of the app's own. */
+typedef struct rill_pool {
+  uint32_t size;
+  uint32_t threads; /**< parts that run at the same time, 1 to 256 */
+  void* context;
+  /** Call `task(argument, part)` once for each part < parts, in any order, on any threads, and
+   *  return when all of these calls have; `parts` is `threads` at most. It is called by any thread
+   *  that steps a session, throws nothing, and should do no more than that: it is part of a step. */
+  void (*run)(void* context, rill_task task, void* argument, uint32_t parts);
+} rill_pool;
+
+/** Have a pool of the app's used. `context` stays valid until all sessions that were given it are
+ *  freed or given others; the rill_pool itself is not needed any more afterwards.
+ *  Errors: RILL_E_ARG, RILL_E_ABI. */
+RILL_API rill_status rill_threads_wrap(const rill_pool* pool, rill_threads** threads);
+/** Give the handle back, before or after the sessions: those that have the threads keep them, and
+ *  the last one ends them. Null is fine. */
+RILL_API void rill_threads_free(rill_threads* threads);
+/** Have the steps of a session shared by threads; null: done by the calling thread alone, as at
+ *  first and in clones. Takes the scratch memory that every thread needs, which rill_session_bytes
+ *  counts.
+ *  Real-time: no. A step with threads allocates nothing, but wakes threads and waits for them, by
+ *  calls of the system where they sleep: sessions of an audio callback should have none.
+ *  Errors: RILL_E_ARG, RILL_E_NOMEM. */
+RILL_API rill_status rill_session_set_threads(rill_session* session, const rill_threads* threads);
 
 #ifdef __cplusplus
 } /* extern "C" */

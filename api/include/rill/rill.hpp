@@ -302,6 +302,33 @@ class Model {
   std::unique_ptr<rill_model, Free> model_;
 };
 
+/// Threads that sessions may be given for their steps. Sessions keep what they use. Thread: any.
+class Threads {
+ public:
+  /// `count` threads, of which the one that calls a step is the first.
+  static Result<Threads> make(uint32_t count) {
+    rill_threads* threads = nullptr;
+    if (rill_threads_new(count, &threads) != RILL_OK) return Error::last();
+    return Threads(threads);
+  }
+  /// Those of the app: see rill_pool.
+  static Result<Threads> wrap(const rill_pool& pool) {
+    rill_threads* threads = nullptr;
+    if (rill_threads_wrap(&pool, &threads) != RILL_OK) return Error::last();
+    return Threads(threads);
+  }
+
+  rill_threads* get() const { return threads_.get(); }
+
+ private:
+  struct Free {
+    void operator()(rill_threads* threads) const { rill_threads_free(threads); }
+  };
+  explicit Threads(rill_threads* owned) : threads_(owned) {}
+
+  std::unique_ptr<rill_threads, Free> threads_;
+};
+
 /// One run or one stream. Thread: one at a time.
 class Session {
  public:
@@ -329,6 +356,10 @@ class Session {
   const Plan& plan() const { return plan_; }
   int64_t bytes() const { return rill_session_bytes(get()); }
   Status reset() { return Status::of(rill_session_reset(get())); }
+  /// Have the steps shared by threads, with the same outputs. Real-time: no, nor are steps then.
+  Status set_threads(const Threads& threads) {
+    return Status::of(rill_session_set_threads(get(), threads.get()));
+  }
   /// Where to write input, and read output. Real-time: yes.
   template <class T>
   TensorView<T> input(size_t index) {
