@@ -18,17 +18,18 @@ using Clock = std::chrono::steady_clock;
 
 constexpr char kUsage[] =
     "usage: rill-bench [--set SYMBOL=VALUE] [--pulse SYMBOL=FRAMES] [--steps N] [--cpu TIER]\n"
-    "                  MODEL ...\n"
+    "                  [--threads N] MODEL ...\n"
     "Binds symbols, pulses if asked to, and times steps on noise. Symbols that a model does not "
     "have\n"
-    "are passed over. Several --pulse give a line each. Times are of one thread; take the least "
-    "of\n"
-    "several runs on a machine that does nothing else.\n";
+    "are passed over. Several --pulse give a line each. Times are of one thread, or of N that "
+    "share\n"
+    "large steps; take the least of several runs on a machine that does nothing else.\n";
 
 struct Options {
   std::vector<std::pair<std::string, std::string>> symbols;
   std::vector<std::pair<std::string, std::string>> pulses;
   int64_t steps = 2000;
+  uint32_t threads = 1;
   std::vector<std::string> models;
 };
 
@@ -50,6 +51,10 @@ bool parse(int argc, char** argv, Options* options) {
     if (word == "--set" && split(argv[i], &options->symbols)) continue;
     if (word == "--pulse" && split(argv[i], &options->pulses)) continue;
     if (word == "--cpu" && rill_set_cpu_limit(argv[i]) == RILL_OK) continue;
+    if (word == "--threads") {
+      options->threads = static_cast<uint32_t>(std::atoi(argv[i]));
+      continue;
+    }
     if (word == "--steps" && (options->steps = std::atoll(argv[i])) > 0) continue;
     return false;
   }
@@ -133,6 +138,11 @@ rill::Status measure(const std::string& path, const Options& options,
   const double prepare_us = us_since(begin);
   auto session = rill::Session::make(*plan);
   if (!session) return session.error();
+  if (options.threads != 1) {
+    auto threads = rill::Threads::make(options.threads);
+    if (!threads) return threads.error();
+    if (auto given = session->set_threads(*threads); !given) return given;
+  }
   fill_inputs(&*session);
   Timed timed;
   if (auto ran = time_steps(&*session, options.steps, &timed); !ran) return ran;

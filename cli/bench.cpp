@@ -129,7 +129,8 @@ Status bench_command(const Args& args, const Log& log, const Model& model) {
   if (benches_streams(args)) return bench_many(args, model, source);
   RILL_ASSIGN(InputValues inputs, source.resolve(model.graph, 0, 1));
   const Clock::time_point before = Clock::now();
-  RILL_ASSIGN(const Ready ready, make_ready(model.graph, inputs.bindings, optimizes(args)));
+  RILL_ASSIGN(const Ready ready,
+              make_ready(model.graph, inputs.bindings, optimizes(args), args.threads));
   const double prepare_s = seconds_since(before);
   RILL_TRY(cut_to_pulse(*ready.plan, &inputs.values));
   RILL_TRY(feed(ready.session.get(), inputs.values));

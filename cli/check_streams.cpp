@@ -152,6 +152,11 @@ Status StreamsCheck::run_whole() {
   }
   if (way.outputs == 0) way.refused = "the bundle has no outputs";
   ways_.push_back(std::move(way));
+  if (args_.threads == 1) return {};
+  RILL_TRY(use_threads(args_.threads, ready.session.get()));
+  Way shared;
+  shared.name = "whole, on several threads";
+  compare(std::move(shared), *ready.plan, run_once(ready.session.get(), inputs_.values));
   return {};
 }
 
@@ -259,7 +264,7 @@ void StreamsCheck::run_pulse(int64_t pulse) {
     ways_.push_back(std::move(way));
     return;
   }
-  auto ready = make_ready(*graph, others_, true);
+  auto ready = make_ready(*graph, others_, true, args_.threads);
   if (!ready.ok()) {
     way.problem = ready.error().to_string();
     ways_.push_back(std::move(way));

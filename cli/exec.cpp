@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <thread>
 
+#include "core/exec/workers.h"
 #include "core/optim/optim.h"
 
 namespace rill::cli {
@@ -31,7 +33,15 @@ Result<Graph> bind_symbols(const Graph& graph, const Bindings& bindings) {
   return simple;
 }
 
-Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool optimize) {
+Status use_threads(int64_t threads, Session* session) {
+  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+  if (threads == 1) return {};
+  RILL_ASSIGN(auto pool, make_pool(static_cast<uint32_t>(std::min<int64_t>(threads, UINT32_MAX))));
+  return session->use_threads(std::move(pool));
+}
+
+Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool optimize,
+                         int64_t threads) {
   Ready out;
   RILL_ASSIGN(out.graph, bind_symbols(graph, bindings));
   PrepareOptions options;
@@ -46,6 +56,7 @@ Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool opti
   }
   out.plan = std::move(plan).value();
   RILL_ASSIGN(out.session, Session::make(out.plan));
+  RILL_TRY(use_threads(threads, out.session.get()));
   return out;
 }
 

@@ -21,7 +21,11 @@ struct Ready {
 
 /// Replace all symbols but the stream symbol of a pulsed graph, then simplify.
 Result<Graph> bind_symbols(const Graph& graph, const Bindings& bindings);
-Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool optimize);
+/// `threads`: as for `use_threads`.
+Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool optimize,
+                         int64_t threads = 1);
+/// Give a session threads for its steps: so many, or one per core for 0. Errors: kArg, kNoMem.
+Status use_threads(int64_t threads, Session* session);
 
 /// Copy values into the inputs of a session.
 Status feed(Session* session, std::span<const Tensor> values);

@@ -127,6 +127,7 @@ Status profile(const Args& args, const Graph& graph, const InputValues& inputs, 
   options.optimize = false;
   RILL_ASSIGN(const auto plan, prepare(graph, options));
   RILL_ASSIGN(const auto session, Session::make(plan));
+  RILL_TRY(use_threads(args.threads, session.get()));
   RILL_ASSIGN(const std::vector<Tensor> values, one_pulse(*plan, inputs.values));
   RILL_TRY(feed(session.get(), values));
   const bool pulsed = !plan->stream_symbol.empty();

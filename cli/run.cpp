@@ -47,7 +47,7 @@ class Runner {
 
 Status Runner::prepare_for(const Bindings& bindings) {
   if (ready_.session && bindings == ready_for_) return {};
-  RILL_ASSIGN(ready_, make_ready(graph_, bindings, optimizes(args_)));
+  RILL_ASSIGN(ready_, make_ready(graph_, bindings, optimizes(args_), args_.threads));
   ready_for_ = bindings;
   return {};
 }
@@ -88,7 +88,7 @@ Status Runner::one_turn(size_t turn) {
     RILL_ASSIGN(Graph bound, bind_symbols(graph_, inputs.bindings));
     RILL_ASSIGN(const auto shaped, shaped_by_values(bound, inputs.values));
     if (shaped) {
-      RILL_ASSIGN(ready_, make_ready(shaped->graph, {}, optimizes(args_)));
+      RILL_ASSIGN(ready_, make_ready(shaped->graph, {}, optimizes(args_), args_.threads));
       RILL_ASSIGN(std::vector<Tensor> out, run_once(ready_.session.get(), shaped->inputs));
       ready_ = {};
       ready_.graph = std::move(bound);

@@ -56,7 +56,8 @@ Status stream_command(const Args& args, const Log& log, const Model& model) {
   RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
   RILL_ASSIGN(const Reference reference, Reference::read(args));
   RILL_ASSIGN(StreamInputs stream, stream_inputs(model, source));
-  RILL_ASSIGN(const Ready ready, make_ready(model.graph, stream.inputs.bindings, true));
+  RILL_ASSIGN(const Ready ready,
+              make_ready(model.graph, stream.inputs.bindings, true, args.threads));
   if (args.drop_partial_pulse) {
     RILL_TRY(drop_partial_pulses(*ready.plan, &stream.inputs.values));
     stream.frames = stream_frames(*ready.plan, stream.inputs.values);
