@@ -281,9 +281,20 @@ Wire Writer::two_shifts(const Wire& x) {
   }
 }
 
+/// What is left of the frames taken by two; nothing where that depends on S.
+std::optional<int> Writer::rest_of_pairs(const Wire& x) const {
+  const auto graph = load_text(document(shape_, text_, x.name, kLoops));
+  if (!graph.ok()) return std::nullopt;
+  const Dim& frames = graph->fact(graph->outputs[0]).shape[2];
+  for (const int rest : {0, 1}) {
+    if (exact_div(frames - Dim(rest), Dim(2))) return rest;
+  }
+  return std::nullopt;
+}
+
 /// A step of a U-Net, for even lengths only.
 Wire Writer::down_and_up(const Wire& x) {
-  if (x.features > 0) return residual(x);
+  if (x.features > 0 || rest_of_pairs(x) == 1) return residual(x);
   Shape half;
   half.kernel = 4;
   half.stride = 2;
@@ -334,14 +345,9 @@ Wire Writer::merge_frames(const Wire& x) {
   return {put("reshape(", frames, ", shape = [-1], axis_start = 2, axis_count = 2)"), c};
 }
 
-bool Writer::has_even_frames(const Wire& x) const {
-  const auto graph = load_text(document(shape_, text_, x.name, kLoops));
-  return graph.ok() && exact_div(graph->fact(graph->outputs[0]).shape[2], Dim(2)).has_value();
-}
-
 /// [1, c, 2n] -> [1, 2c, n], where the frames are known to be pairs.
 Wire Writer::split_frames(const Wire& x) {
-  if (x.features > 0 || up_ % 2 != 0 || !has_even_frames(x)) return merge_frames(x);
+  if (x.features > 0 || up_ % 2 != 0 || rest_of_pairs(x) != 0) return merge_frames(x);
   const std::string parts = put("reshape(", x.name,
                                 ", shape = [-1, 2], axis_start = 2, "
                                 "axis_count = 1)");

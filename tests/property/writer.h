@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,10 +70,10 @@ class Writer {
   Wire residual(const Wire& x);
   Wire two_windows(const Wire& x);
   Wire two_shifts(const Wire& x);
+  std::optional<int> rest_of_pairs(const Wire& x) const;
   Wire down_and_up(const Wire& x);
   Wire recurrent(const Wire& x);
   Wire merge_frames(const Wire& x);
-  bool has_even_frames(const Wire& x) const;
   Wire split_frames(const Wire& x);
   Wire every_other(const Wire& x);
   Wire product(const Wire& x);
