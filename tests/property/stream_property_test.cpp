@@ -117,7 +117,7 @@ TEST(RandomGraph, StreamsTheBitsOfTheWholeRun) {
   RecordProperty("compared", static_cast<int>(compared));
   // More would mean that the generator asks for what cannot stream.
   if (count >= 100) {
-    EXPECT_LE(refused * 100, count * 60);
+    EXPECT_LE(refused * 100, count * 5);
   }
   std::printf("%ld graphs, %ld without a comparison, %ld comparisons\n", static_cast<long>(count),
               static_cast<long>(refused), static_cast<long>(compared));
