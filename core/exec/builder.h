@@ -59,7 +59,7 @@ class PlanBuilder {
   int outer_node_ = -1;  ///< of a loop body: the outermost loop
   std::vector<std::vector<Operand>> operands_;
   std::vector<int> readers_;  ///< by node, of what it gives
-  Status unwritten_;          ///< why a constant could not be written out
+  Status refused_;            ///< why a constant could not be written out, or a buffer be had
   std::map<OutletId, HistoryNeed> needs_;
   std::map<OutletId, RingOf> rings_;
   std::map<OutletId, int> direct_outputs_;  ///< outlets that may be written straight to an output

@@ -15,6 +15,9 @@ namespace {
 
 constexpr int64_t kAlign = 64;
 
+/// More than any machine has; sums over all buffers of a plan stay in range.
+constexpr int64_t kMostBufferBytes = int64_t{1} << 44;
+
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
 /// Fills the history of a ring with its start value, lane by lane.
@@ -64,6 +67,10 @@ int PlanBuilder::current_step() const {
 }
 
 uint32_t PlanBuilder::new_buffer(BufferKind kind, int64_t bytes) {
+  if (bytes > kMostBufferBytes) {
+    refused_ = fail(Code::kNoMem, "no memory for a buffer of ", bytes, " bytes");
+    bytes = 0;
+  }
   PlanBuffer buffer;
   buffer.kind = kind;
   buffer.bytes = bytes;
@@ -78,8 +85,8 @@ int64_t PlanBuilder::lay_out(Operand* operand, std::span<const int> order, int r
     const auto axis = static_cast<size_t>(order[i]);
     operand->stride[axis] = stride;
     const int64_t extent = order[i] == ring_axis ? ring_extent : operand->shape[axis];
-    // Volumes were checked: this overflows where another axis has no elements, and so nothing lies.
-    if (__builtin_mul_overflow(stride, extent, &stride)) stride = 0;
+    // Volumes were checked, but not those of rings.
+    if (__builtin_mul_overflow(stride, extent, &stride)) stride = kMostElements;
   }
   return stride * dtype_size(operand->dtype);
 }
@@ -110,7 +117,8 @@ Operand PlanBuilder::make_ring(Operand placed, std::span<const int> order, const
   ring.lane_bytes = ring.capacity * ring.row_bytes;
   ring.lanes = ring.lane_bytes == 0 ? 0 : bytes / ring.lane_bytes;
   ring.buffer = new_buffer(BufferKind::kRing, bytes);
-  plan_->buffers[ring.buffer].initial = ring_image(placed, need, ring, bytes);
+  PlanBuffer& buffer = plan_->buffers[ring.buffer];
+  if (buffer.bytes == bytes) buffer.initial = ring_image(placed, need, ring, bytes);
   Operand kept = placed;
   kept.shape[axis] = ring.history;
   kept.ref = {ring.buffer, 0};
@@ -178,9 +186,7 @@ Status PlanBuilder::run(std::span<const Operand> body_sources) {
     for (const Fact& fact : node.outputs) {
       auto shape = fact.concrete_shape();
       if (!shape.ok()) return std::move(shape).take_status().in_node(node.name, node.op->name());
-      int64_t bytes = 0;
-      const auto count = checked_volume(*shape);
-      if (!count || __builtin_mul_overflow(*count, 64, &bytes)) {
+      if (!checked_volume(*shape)) {
         return fail(Code::kShape, "tensor shape ", *shape, " of ", dtype_name(fact.dtype),
                     " is too large")
             .in_node(node.name, node.op->name());
@@ -206,7 +212,7 @@ Status PlanBuilder::run(std::span<const Operand> body_sources) {
     if (node.op->as<Source>()) continue;
     Lowering lowering(*this, id);
     Status lowered = node.op->lower(lowering);
-    if (!unwritten_.ok()) lowered = std::move(unwritten_);
+    if (!refused_.ok()) lowered = std::move(refused_);
     RILL_TRY(std::move(lowered).in_node(node.name, node.op->name()).at("", node.line));
   }
   return {};
@@ -233,7 +239,7 @@ void PlanBuilder::write_out(OutletId outlet) {
   auto plain = dequantised(*constant.konst);
   if (!plain.ok()) {
     constant.konst = nullptr;
-    unwritten_ = std::move(plain).take_status();
+    refused_ = std::move(plain).take_status();
     return;
   }
   constant.konst = std::make_shared<const Tensor>(std::move(plain).value());
@@ -256,7 +262,7 @@ Status PlanBuilder::place_outputs() {
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {
     const OutletId outlet = graph_.outputs[i];
     write_out(outlet);
-    RILL_TRY(std::move(unwritten_));
+    RILL_TRY(std::move(refused_));
     const Operand from = operand(outlet);
     PlanIo& io = plan_->outputs[i];
     if (from.ref.buffer == io.buffer) continue;
