@@ -16,6 +16,20 @@ set(rill_exports "${CMAKE_CURRENT_SOURCE_DIR}/rill.map")
 target_link_options(rill_shared PRIVATE "LINKER:--version-script=${rill_exports}"
                     LINKER:--gc-sections)
 set_target_properties(rill_shared PROPERTIES LINK_DEPENDS "${rill_exports}")
+# Tables of operators are pointers, which the loader finds in a form that takes little room, where
+# linker and C library know it. Programs of an older C library are told what they lack.
+include(CheckCXXSourceCompiles)
+include(CheckLinkerFlag)
+check_linker_flag(CXX LINKER:-z,pack-relative-relocs RILL_LINKER_PACKS_POINTERS)
+check_cxx_source_compiles("
+#include <features.h>
+#if !defined(__GLIBC__) || !__GLIBC_PREREQ(2, 36)
+#error older
+#endif
+int main() {}" RILL_LOADER_UNPACKS_POINTERS)
+if(RILL_LINKER_PACKS_POINTERS AND RILL_LOADER_UNPACKS_POINTERS)
+  target_link_options(rill_shared PRIVATE LINKER:-z,pack-relative-relocs)
+endif()
 
 install(FILES include/rill/rill.h include/rill/rill.hpp include/rill/streamer.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rill)

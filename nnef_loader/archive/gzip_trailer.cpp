@@ -15,7 +15,7 @@ constexpr int64_t kSmallestMember = kHeaderBytes + 2 + kTrailerBytes;
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 
 /// Table k advances the checksum of a byte over k zero bytes more.
-constexpr Tables make_tables() {
+Tables make_tables() {
   Tables tables{};
   for (uint32_t i = 0; i < 256; ++i) {
     uint32_t crc = i;
@@ -31,7 +31,11 @@ constexpr Tables make_tables() {
   return tables;
 }
 
-constexpr Tables kTables = make_tables();
+/// Made when they are first needed: in the file they would take more room than all code of the room.
+const Tables& crc_tables() {
+  static const Tables kTables = make_tables();
+  return kTables;
+}
 
 uint32_t byte_at(std::span<const std::byte> bytes, size_t i) {
   return std::to_integer<uint32_t>(bytes[i]);
@@ -69,17 +73,18 @@ Result<bool> may_have_more_members(const Source& source) {
 }  // namespace
 
 void Crc32::update(std::span<const std::byte> bytes) {
+  const Tables& table = crc_tables();
   size_t i = 0;
   for (; i + 8 <= bytes.size(); i += 8) {
     const uint32_t low = state_ ^ word_at(bytes, i);
     const uint32_t high = word_at(bytes, i + 4);
-    state_ = kTables[7][low & 0xFFU] ^ kTables[6][low >> 8 & 0xFFU] ^
-             kTables[5][low >> 16 & 0xFFU] ^ kTables[4][low >> 24] ^ kTables[3][high & 0xFFU] ^
-             kTables[2][high >> 8 & 0xFFU] ^ kTables[1][high >> 16 & 0xFFU] ^
-             kTables[0][high >> 24];
+    state_ = table[7][low & 0xFFU] ^ table[6][low >> 8 & 0xFFU] ^
+             table[5][low >> 16 & 0xFFU] ^ table[4][low >> 24] ^ table[3][high & 0xFFU] ^
+             table[2][high >> 8 & 0xFFU] ^ table[1][high >> 16 & 0xFFU] ^
+             table[0][high >> 24];
   }
   for (; i < bytes.size(); ++i) {
-    state_ = (state_ >> 8) ^ kTables[0][(state_ ^ byte_at(bytes, i)) & 0xFFU];
+    state_ = (state_ >> 8) ^ table[0][(state_ ^ byte_at(bytes, i)) & 0xFFU];
   }
 }
 

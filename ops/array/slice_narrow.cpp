@@ -21,10 +21,10 @@ const AxisTrack* track_of(const std::vector<AxisTrack>& tracks, int axis, size_t
 /// The same op, for an output that has `extent` on `axis`.
 OpPtr resized(const OpPtr& op, int axis, const Dim& extent) {
   if (const auto* reshape = op->as<Reshape>()) {
-    auto smaller = std::make_shared<Reshape>(*reshape);
+    std::shared_ptr<Op> smaller = op->clone();
     const int64_t i = axis - reshape->axis;
     if (i >= 0 && i < static_cast<int64_t>(reshape->to.size())) {
-      smaller->to[static_cast<size_t>(i)] = extent;
+      static_cast<Reshape*>(smaller.get())->to[static_cast<size_t>(i)] = extent;
     }
     return smaller;
   }

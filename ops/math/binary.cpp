@@ -390,12 +390,16 @@ Status Binary::save(SaveCtx& ctx) const {
 
 namespace {
 
-template <BinaryKind kKind>
-Result<Value> load(LoadCtx& ctx) {
+Result<Value> load_kind(LoadCtx& ctx, BinaryKind kind) {
   RILL_ASSIGN(const OutletId a, plain_wire(ctx, "x"));
   RILL_ASSIGN(const OutletId b, plain_wire(ctx, "y"));
-  RILL_ASSIGN(const OutletId out, load_written_binary(ctx, kKind, a, b));
+  RILL_ASSIGN(const OutletId out, load_written_binary(ctx, kind, a, b));
   return Value(out);
+}
+
+template <BinaryKind kKind>
+Result<Value> load(LoadCtx& ctx) {
+  return load_kind(ctx, kKind);
 }
 
 #define RILL_BINARY(kind, registry, text) \

@@ -324,12 +324,16 @@ Result<std::shared_ptr<Reduce>> reduce_of(LoadCtx& ctx, ReduceKind kind, OutletI
   return std::make_shared<Reduce>(kind, std::move(axes), last);
 }
 
-template <ReduceKind kKind, bool kLast = false>
-Result<Value> load(LoadCtx& ctx) {
+Result<Value> load_kind(LoadCtx& ctx, ReduceKind kind, bool last) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  RILL_ASSIGN(std::shared_ptr<Reduce> op, reduce_of(ctx, kKind, x, kLast));
+  RILL_ASSIGN(std::shared_ptr<Reduce> op, reduce_of(ctx, kind, x, last));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
   return Value(out);
+}
+
+template <ReduceKind kKind, bool kLast = false>
+Result<Value> load(LoadCtx& ctx) {
+  return load_kind(ctx, kKind, kLast);
 }
 
 Result<Value> load_sum(LoadCtx& ctx) {

@@ -322,11 +322,15 @@ Status Unary::save(SaveCtx& ctx) const {
 
 namespace {
 
+Result<Value> load_kind(LoadCtx& ctx, UnaryKind kind) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "x"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(kind), {x}));
+  return Value(out);
+}
+
 template <UnaryKind kKind>
 Result<Value> load(LoadCtx& ctx) {
-  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "x"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(kKind), {x}));
-  return Value(out);
+  return load_kind(ctx, kKind);
 }
 
 Result<Value> load_leaky_relu(LoadCtx& ctx) {
