@@ -16,6 +16,7 @@ enum class Command {
   kStream,
   kInspect,
   kCheck,
+  kRooms,
   kListOps,
   kListRuntimes,
   kListKnobs,

@@ -15,6 +15,8 @@ Status check_command(const Args& args, const Log& log, const Model& model);
 Status compare_command(const Args& args, const Log& log, const Model& model);
 /// `compare --stream`.
 Status compare_stream(const Args& args, const Log& log, const Model& model);
+/// The rooms that the model's operators are read by, as the option of CMake that names them.
+Status rooms_command(const Args& args, const Log& log);
 Status list_ops_command();
 Status list_runtimes_command();
 Status list_knobs_command();

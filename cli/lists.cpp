@@ -11,6 +11,7 @@
 #include "kernels/cpu.h"
 #include "nnef_loader/load.h"
 #include "ops/op_table.h"
+#include "pulse/pulse.h"
 
 namespace rill::cli {
 namespace {
@@ -24,6 +25,26 @@ std::string declared_name(std::string_view declaration) {
 }
 
 }  // namespace
+
+Status rooms_command(const Args& args, const Log& log) {
+  std::set<std::string_view> rooms;
+  nnef::LoadOptions options = load_options(args, log);
+  options.keep_submodels = false;
+  options.rooms_called = &rooms;
+  RILL_ASSIGN(const Graph graph, nnef::load(args.model, ops::op_table(), options));
+  for (const Node& node : graph.nodes) {
+    for (const Fact& fact : node.outputs) {
+      if (is_quantised(fact.dtype)) rooms.insert("integer_sums");
+    }
+  }
+  for (const std::string& symbol : graph.scope.symbols()) {
+    if (pulse::meets_attention(graph, symbol)) rooms.insert("attention");
+  }
+  std::string list;
+  for (const std::string_view room : rooms) list += str_cat(list.empty() ? "" : ";", room);
+  fmt::print("-DRILL_OPS=\"{}\"\n", list);
+  return {};
+}
 
 Status list_ops_command() {
   std::map<std::string, std::set<std::string>> registries;

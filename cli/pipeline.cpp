@@ -369,6 +369,7 @@ nnef::LoadOptions load_options(const Args& args, const Log& log) {
   options.tract_names = log.tract();
   options.warn = warn_to;
   options.warn_user = const_cast<Log*>(&log);
+  options.left_out = ops::ops_left_out();
   return options;
 }
 

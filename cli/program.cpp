@@ -57,6 +57,7 @@ Status run_subcommand(Args args, const Log& log) {
     return fail(Code::kArg, "Runtime `", args.runtime, "' not found")
         .hint("rill has cpu, unoptimized and deploy");
   }
+  if (args.command == Command::kRooms) return rooms_command(args, log);
   std::unique_ptr<Readings> readings;
   if (args.readings) {
     RILL_ASSIGN(readings, Readings::start(args.readings_heartbeat_ms));

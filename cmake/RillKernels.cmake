@@ -18,6 +18,23 @@ else()
   set(RILL_ARCH_TIERS "")
 endif()
 
+# The tiers that the library has, beside the scalar one; those that are left out are told to the lists
+# of kernels.
+if(RILL_TIERS)
+  foreach(tier IN LISTS RILL_TIERS)
+    if(NOT DEFINED RILL_TIER_FLAGS_${tier} AND NOT tier STREQUAL scalar)
+      message(FATAL_ERROR "RILL_TIERS: there is no tier ${tier}; there are scalar, sse42, avx2, avx512, neon")
+    endif()
+  endforeach()
+  foreach(tier IN LISTS RILL_ARCH_TIERS)
+    if(NOT tier IN_LIST RILL_TIERS)
+      list(REMOVE_ITEM RILL_ARCH_TIERS ${tier})
+      string(TOUPPER ${tier} name)
+      list(APPEND RILL_TIERS_LEFT_OUT RILL_WITHOUT_${name})
+    endif()
+  endforeach()
+endif()
+
 # Calls in the place of inlined checks keep the address sanitizer's code, and the time to compile it,
 # small.
 set(RILL_TIER_SANITIZER_FLAGS -fno-sanitize=undefined)

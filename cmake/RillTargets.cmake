@@ -30,7 +30,8 @@ endif()
 if(RILL_EXCEPTIONS)
   set(RILL_UNWIND -fexceptions)
 else()
-  set(RILL_UNWIND -fno-exceptions)
+  # Nothing passes through the library then, so that tables for unwinding would only take room.
+  set(RILL_UNWIND -fno-exceptions -fno-asynchronous-unwind-tables)
 endif()
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
@@ -63,9 +64,9 @@ function(rill_library name)
 endfunction()
 
 # rill_test(<name> SOURCES ... DEPENDS ... [LABELS ...])
-# One test program; CTest runs each of its tests by name.
+# One test program; CTest runs each of its tests by name. Tests expect all operators and tiers.
 function(rill_test name)
-  if(NOT RILL_TESTS)
+  if(NOT RILL_TESTS OR RILL_OPS OR RILL_TIERS)
     return()
   endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})

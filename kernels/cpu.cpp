@@ -26,15 +26,21 @@ constexpr TierName kTierNames[] = {{Tier::kScalar, "scalar"},
 Tier detected_tier() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_cpu_init();
+#ifndef RILL_WITHOUT_AVX512
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512cd")) {
     return Tier::kAvx512;
   }
+#endif
+#ifndef RILL_WITHOUT_AVX2
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Tier::kAvx2;
+#endif
+#ifndef RILL_WITHOUT_SSE42
   if (__builtin_cpu_supports("sse4.2")) return Tier::kSse42;
+#endif
   return Tier::kScalar;
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) && !defined(RILL_WITHOUT_NEON)
   return Tier::kNeon;  // part of the base of AArch64
 #else
   return Tier::kScalar;

@@ -9,7 +9,8 @@ namespace rill::kernels {
 /// A SIMD tier: a set of instructions that a kernel may need, in the order of preference.
 enum class Tier : uint8_t { kScalar, kSse42, kAvx2, kAvx512, kNeon };
 
-/// Tell the best tier that this CPU and its system allow, as detected at run time.
+/// Tell the best tier that this build has and that this CPU and its system allow, as detected at run
+/// time.
 /// Thread: safe. Real-time: no, call it at prepare.
 Tier detected_tier();
 

@@ -21,6 +21,10 @@ rill_library(rill_nnef SMALL
     build/values.cpp
     build/writer.cpp
   DEPENDS rill_core rill_nnef_files)
+# Models in models, and texts beside the graph: a room of the loader's own.
+if(RILL_OPS AND NOT nested IN_LIST RILL_OPS)
+  target_compile_definitions(rill_nnef PRIVATE RILL_WITHOUT_NESTED)
+endif()
 set_source_files_properties(build/save.cpp PROPERTIES
   COMPILE_DEFINITIONS "RILL_VERSION=\"${PROJECT_VERSION}\"")
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,10 @@ struct LoadOptions {
   void* warn_user = nullptr;
   /// Shapes that replace those of the graph's externals, by input name.
   std::span<const std::pair<std::string, std::vector<Dim>>> input_shapes;
+  /// Lines of `operator room`: what a build of few operators leaves out, for messages.
+  std::string_view left_out;
+  /// Gets the name of every room that the model calls; may be null.
+  std::set<std::string_view>* rooms_called = nullptr;
 };
 
 /// Load a model: archive, graph text, weights, quantisation. Not simplified yet.

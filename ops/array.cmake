@@ -40,7 +40,7 @@ target_sources(rill_ops PRIVATE
   math/reduce_lower.cpp
 )
 
-if(RILL_TESTS)
+if(RILL_TESTS AND NOT RILL_OPS)
   rill_library(rill_ops_testing SOURCES math/test_support.cpp DEPENDS rill_ops rill_nnef rill_pulse)
   target_link_libraries(rill_ops_testing PUBLIC GTest::gtest)
   set(tests

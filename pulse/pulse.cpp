@@ -5,6 +5,7 @@
 
 #include "core/graph/fingerprint.h"
 #include "core/optim/optim.h"
+#include "ops/built.h"
 #include "ops/stream/attention.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/sink_border.h"
@@ -418,9 +419,23 @@ Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
   if (!begun.scope.proves_ge(Dim::symbol(symbol), Dim(1))) {
     RILL_TRY(begun.scope.assert_text(str_cat(symbol, " >= 1")));
   }
-  RILL_ASSIGN(const Graph simple, declutter(begun));
-  RILL_ASSIGN(const Graph apart, ops::keep_apart(simple, symbol));
-  return ops::sink_borders(apart, symbol);
+  RILL_ASSIGN(Graph simple, declutter(begun));
+  if constexpr (ops::built("reshape")) {
+    RILL_ASSIGN(simple, ops::keep_apart(simple, symbol));
+  }
+  if constexpr (ops::built("pad") || ops::built("stft")) {
+    RILL_ASSIGN(simple, ops::sink_borders(simple, symbol));
+  }
+  return simple;
+}
+
+bool meets_attention(const Graph& graph, std::string_view symbol) {
+  if constexpr (!ops::built("attention")) return false;
+  const auto simple = before_pulsing(graph, symbol);
+  if (!simple.ok()) return false;
+  const Graph gathered = ops::gather_attention(*simple, symbol);
+  return std::any_of(gathered.nodes.begin(), gathered.nodes.end(),
+                     [](const Node& node) { return node.op->as<ops::Attention>() != nullptr; });
 }
 
 Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report) {
@@ -435,8 +450,10 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
     return fail(Code::kPulse, "this model takes pulses already: a model streams along one symbol")
         .hint("Pulse the model as it was exported, along one symbol, and bind the others");
   }
-  RILL_ASSIGN(const Graph simple, before_pulsing(graph, options.symbol));
-  const Graph whole = ops::gather_attention(simple, options.symbol);
+  RILL_ASSIGN(Graph whole, before_pulsing(graph, options.symbol));
+  if constexpr (ops::built("attention")) {
+    whole = ops::gather_attention(whole, options.symbol);
+  }
   return Pulsifier(whole, options).run(report);
 }
 

@@ -49,6 +49,9 @@ struct Report {
 /// The graph as `pulsify` looks at it: what it knows of streams, and simplified.
 Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol);
 
+/// Tell whether attention streams along that symbol, which takes more code than a single operator.
+bool meets_attention(const Graph& graph, std::string_view symbol);
+
 /// Rewrite a graph so that it runs a few frames at a time: the stream symbol becomes the pulse,
 /// delays and states keep what the next step needs. Concatenating the outputs of all steps and
 /// dropping the delay gives the frames of the whole run.

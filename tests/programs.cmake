@@ -1,13 +1,15 @@
 # Tests that need the whole library.
 
-set(models "${CMAKE_CURRENT_SOURCE_DIR}/models")
-
 rill_library(rill_test_runs SOURCES support/array.cpp support/models.cpp support/runs.cpp)
 target_link_libraries(rill_test_runs PUBLIC rill)
 target_compile_definitions(rill_test_runs PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 rill_library(rill_test_bundles SOURCES support/bundle.cpp DEPENDS rill_test_runs rill_npz)
 
-foreach(name models sessions streams threads faults)
+set(whole_library models sessions streams threads)
+if(RILL_EXCEPTIONS)
+  list(APPEND whole_library faults)  # lives on where memory does not
+endif()
+foreach(name IN LISTS whole_library)
   rill_test(${name}_test SOURCES ${name}_test.cpp DEPENDS rill_test_bundles LABELS models)
 endforeach()
 rill_test(parts_test SOURCES parts_test.cpp DEPENDS rill_test_bundles rill_property rill_nnef rill_ops
@@ -56,21 +58,8 @@ if(TARGET rill_program)
                        PROPERTIES LABELS peers SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endif()
 
-# The library and a process that streams, beside the sizes that they are allowed. Debug builds and
-# those of a few operators have none.
-if(TARGET rill_shared AND CMAKE_BUILD_TYPE MATCHES "^(Release|MinSizeRel)$" AND NOT RILL_SANITIZE
-   AND NOT RILL_OPS AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  add_executable(rill_resident size/resident.c)
-  set_target_properties(rill_resident PROPERTIES C_STANDARD 99)
-  target_link_libraries(rill_resident PRIVATE rill_shared rill_flags)
-  math(EXPR most "3 * 1024 * 1024")
-  math(EXPR over "2 * 1024 * 1024")
-  add_test(NAME size
-           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/size/check.py"
-                   "${CMAKE_STRIP}" "$<TARGET_FILE:rill_shared>" ${most}
-                   "$<TARGET_FILE:rill_resident>" "${models}/kws_gru/model.nnef.tgz" ${over})
-  set_tests_properties(size PROPERTIES LABELS size SKIP_RETURN_CODE 77)
-endif()
+include(size/size.cmake)
+rill_size_test(size 3072)
 
 # Proves that steps do not block; skipped where there is no Clang 20.
 add_test(NAME nonblocking

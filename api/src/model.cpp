@@ -84,6 +84,7 @@ void forward_warning(void*, std::string_view message) { rill::api::log(RILL_LOG_
 
 rill_status load_options(const rill_load_opts* opts, rill::nnef::LoadOptions* options) {
   options->warn = forward_warning;
+  options->left_out = rill::ops::ops_left_out();
   if (!opts) return RILL_OK;
   const rill_status known = rill::api::check_size(opts, "rill_load_opts");
   if (known != RILL_OK) return known;
@@ -167,7 +168,7 @@ Result<Graph> pulsed(const rill_model& model, const std::string& symbol, std::st
   return simplified(std::move(graph));
 }
 
-rill::nnef::Container container_of(std::string_view path) {
+[[maybe_unused]] rill::nnef::Container container_of(std::string_view path) {
   using rill::nnef::Container;
   if (path.ends_with(".tgz") || path.ends_with(".tar.gz")) return Container::kTgz;
   if (path.ends_with(".tar")) return Container::kTar;
@@ -209,8 +210,13 @@ rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opt
 rill_status rill_save(const rill_model* model, const char* path) {
   if (!alive(model)) return refuse(RILL_E_ARG, "rill_save: %s", kNotAModel);
   if (!path || !*path) return refuse(RILL_E_ARG, "rill_save: no path");
+#ifdef RILL_WITHOUT_SAVE
+  return refuse(RILL_E_UNSUPPORTED,
+                "rill_save: this build does not write models; RILL_SAVE=ON makes one that does");
+#else
   return guarded("rill_save",
                  [&] { return report(rill::nnef::save(model->graph, path, container_of(path))); });
+#endif
 }
 
 rill_status rill_model_clone(const rill_model* model, rill_model** copy) {

@@ -21,7 +21,12 @@ Status check_length(std::string_view text, std::string_view file, const LoadLimi
 }  // namespace
 
 std::span<const OpRoom* const> loader_rooms() {
-  static const OpRoom* const kRooms[] = {&source_room(), &nested_room()};
+  static const OpRoom* const kRooms[] = {
+      &source_room(),
+#ifndef RILL_WITHOUT_NESTED
+      &nested_room(),
+#endif
+  };
   return kRooms;
 }
 
@@ -46,10 +51,16 @@ Result<Graph> load_entries(std::vector<Entry> entries, std::span<const OpRoom* c
   const std::span<const OpRoom* const> own = loader_rooms();
   std::vector<const OpRoom*> rooms(own.begin(), own.end());
   rooms.insert(rooms.end(), ops.begin(), ops.end());
-  OpIndex index(rooms);
+  OpIndex index(rooms, options.left_out);
   Builder builder(document, quant, &resources, &index, options);
   builder.set_nesting(ops, nesting);
-  return builder.build();
+  auto graph = builder.build();
+  if (options.rooms_called) {
+    for (const std::string_view room : index.rooms_called()) {
+      if (room != source_room().name) options.rooms_called->insert(room);
+    }
+  }
+  return graph;
 }
 
 Result<Graph> load(const std::string& path, std::span<const OpRoom* const> ops,

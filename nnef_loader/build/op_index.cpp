@@ -48,12 +48,15 @@ std::string_view canonical_registry(std::string_view name) {
   return name == "pulse" ? "tract_pulse" : name;
 }
 
-OpIndex::OpIndex(std::span<const OpRoom* const> ops)
-    : registries_{"tract_nnef"}, known_(kRegistries.begin(), kRegistries.end()) {
+OpIndex::OpIndex(std::span<const OpRoom* const> ops, std::string_view left_out)
+    : registries_{"tract_nnef"},
+      known_(kRegistries.begin(), kRegistries.end()),
+      left_out_(left_out) {
   for (const OpRoom* room : ops) {
     for (const NnefOp& op : room->nnef) {
       Entry entry;
       entry.op = &op;
+      entry.room = room->name;
       ops_[declared_name(op.declaration)].push_back(std::move(entry));
       if (std::find(known_.begin(), known_.end(), op.registry) == known_.end()) {
         known_.emplace_back(op.registry);
@@ -125,8 +128,11 @@ Result<Callee> OpIndex::find(std::string_view name) {
 
 Result<Callee> OpIndex::find_op(std::string_view name) {
   if (std::vector<Entry>* candidates = entries(name)) return callee(candidates->front());
-  return fail(Code::kUnsupported, "this build lacks the operator \"", name,
-              "\", which the file needs without naming it");
+  Status status = fail(Code::kUnsupported, "this build lacks the operator \"", name,
+                       "\", which the file needs without naming it");
+  const std::string_view room = room_left_out(name);
+  if (room.empty()) return status;
+  return std::move(status).hint(str_cat("Add ", room, " to RILL_OPS, and build the library anew"));
 }
 
 Result<Callee> OpIndex::callee(Entry& entry) {
@@ -137,7 +143,23 @@ Result<Callee> OpIndex::callee(Entry& entry) {
     }
     entry.declaration = std::make_unique<const Document>(std::move(document));
   }
+  rooms_called_.insert(entry.room);
   return Callee{&entry.declaration->fragments[0], entry.op->load, false};
+}
+
+/// The room of an operator that this build leaves out; empty if it leaves out none of that name.
+std::string_view OpIndex::room_left_out(std::string_view name) const {
+  for (const Alias& alias : kAliases) {
+    if (alias.name == name) name = alias.canonical;
+  }
+  std::string_view rest = left_out_;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    const size_t space = line.find(' ');
+    if (line.substr(0, space) == name) return line.substr(space + 1);
+  }
+  return {};
 }
 
 Status OpIndex::load_stdlib() {
@@ -161,6 +183,11 @@ Status OpIndex::no_definition(std::string_view name) const {
     const std::string_view registry = it->second.front().op->registry;
     return std::move(status).hint(str_cat("The registry ", registry, " has it: add \"extension ",
                                           "tract_registry ", registry, ";\" to the file"));
+  }
+  const std::string_view room = room_left_out(name);
+  if (!room.empty()) {
+    return std::move(status).hint(str_cat("This build leaves it out: add ", room,
+                                          " to RILL_OPS, and build the library anew"));
   }
   if (is_unsupported_khronos_op(name)) {
     return std::move(status).hint("NNEF has it, but neither tract nor rill support it");

@@ -7,6 +7,7 @@
 #include "core/graph/rewrite.h"
 #include "core/tensor/small.h"
 #include "ops/array/pad.h"
+#include "ops/built.h"
 #include "ops/nn/conv_lower.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/halves.h"
@@ -313,8 +314,12 @@ Result<Value> load(LoadCtx& ctx) {
     RILL_ASSIGN(op.groups, ctx.fact(x).dim(1).as_int());
   }
   if (is_quantised(ctx.fact(x).dtype) || is_quantised(ctx.fact(w).dtype)) {
-    RILL_ASSIGN(const OutletId out, load_quant_conv(ctx, std::move(op.window), op.groups, x, w));
-    return Value(out);
+    if constexpr (built("integer_sums")) {
+      RILL_ASSIGN(const OutletId out, load_quant_conv(ctx, std::move(op.window), op.groups, x, w));
+      return Value(out);
+    } else {
+      return left_out("convolutions of quantised numbers", "integer_sums");
+    }
   }
   std::vector<OutletId> inputs{x, w};
   RILL_ASSIGN(const auto bias, load_bias(ctx, ctx.fact(x).dtype, filter_shape[0]));

@@ -7,6 +7,7 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/cast.h"
+#include "ops/built.h"
 #include "ops/math/binary.h"
 #include "ops/nn/einsum_lower.h"
 #include "ops/nn/epilogue.h"
@@ -364,7 +365,11 @@ Result<Value> load_matmul(LoadCtx& ctx) {
   RILL_CHECK(rank >= 2, "inputs ", ctx.fact(a), ": expected at least 2 axes");
   const std::string expr = matmul_expr(rank, ta, tb);
   if (is_quantised(ctx.fact(a).dtype) || is_quantised(ctx.fact(b).dtype)) {
-    return load_quant_product(ctx, expr, a, b);
+    if constexpr (built("integer_sums")) {
+      return load_quant_product(ctx, expr, a, b);
+    } else {
+      return left_out("products of quantised numbers", "integer_sums");
+    }
   }
   auto op = std::make_shared<EinSum>();
   op->expr = expr;

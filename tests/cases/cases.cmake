@@ -59,6 +59,7 @@ set(cases
   pulse_auto
   pulse_without_the_symbol
   quantised_products_and_pools
+  rooms_of_a_model
   shapes_that_do_not_fit
   silent_when_outputs_agree
   stage_is_matched

@@ -1,0 +1,17 @@
+# Tests of a library of few operators, in the place of all others, which expect every operator. They
+# are there for the rooms of kws_gru.
+
+include(size/size.cmake)
+set(rooms axis_ops binary broadcast cast concat conv einsum scan slice softmax unary)
+set(chosen ${RILL_OPS})
+list(SORT chosen)
+if(chosen STREQUAL rooms)
+  rill_size_test(small_size 1100)
+  if(NOT RILL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+    add_test(NAME small_streams
+             COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/size/stream.py"
+                     "$<TARGET_FILE:rill_shared>" "${models}/kws_gru" "${models}/tcn_dilated" pad
+                     pad)
+    set_tests_properties(small_streams PROPERTIES LABELS size)
+  endif()
+endif()
