@@ -30,7 +30,7 @@ void run_copy(const CopyArgs& args, const Frame& frame,
 }
 
 /// Multiply-adds that take as long as the copy of one element.
-constexpr double kWorkPerCopy = 8;
+constexpr double kWorkPerCopy = 12;
 
 /// Merges axes that are one run in both operands, drops unit axes, and puts the smallest stride of
 /// the target last, so that the copy has long inner runs.

@@ -151,10 +151,14 @@ void run_step(const StepArgs& step, const Frame& frame,
   run_loops(step.loops, 0, &args, step.run, reinterpret_cast<float*>(share.scratch));
 }
 
+/// Multiply-adds that take as long as to read or to write one value, in the second cache level: of
+/// another core, it may be, so that chains of small steps had better be parted alike.
+constexpr double kWorkPerOperand = 7;
+
 /// Multiply-adds that take as long as an instruction at one position.
 double work_of(const PointwiseInstr& instr) {
-  constexpr double kArithmetic = 4;
-  constexpr double kFunction = 24;
+  constexpr double kArithmetic = 2;
+  constexpr double kFunction = 48;
   constexpr double kLibrary = 400;
   const PointwiseOp op = instr.op;
   if (op == PointwiseOp::kPow || op >= PointwiseOp::kTan) return kLibrary;
@@ -208,6 +212,7 @@ Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
   step.slices = slices_of(step.loops.args);
   Lowering::Work work;
   work.units = step.slices.count;
+  work.multiply_adds = kWorkPerOperand * static_cast<double>(inputs.size() + 1);
   for (const PointwiseInstr& instr : code) work.multiply_adds += work_of(instr);
   work.multiply_adds *= static_cast<double>(out.volume());
   work.scratch_bytes = static_cast<int64_t>(kernels::pointwise_scratch_floats() * sizeof(float));

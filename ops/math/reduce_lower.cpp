@@ -86,8 +86,8 @@ void run_chains(const StepArgs& step, const Frame& frame,
 
 using StepFn = Lowering::RunShare<StepArgs>;
 
-/// Multiply-adds that take as long as one element that is read.
-constexpr double kWorkPerElement = 4;
+/// Multiply-adds that take as long as one element that is read, as for elementwise operators.
+constexpr double kWorkPerElement = 14;
 
 StepFn chains_of(ReduceOp op) {
   switch (op) {

@@ -174,7 +174,8 @@ class ProductLowering {
     }
     work.units = product.slices.count;
     for (int l = 0; l < product.loop_count; ++l) work.units *= product.loops[l].count;
-    work.multiply_adds = static_cast<double>(y_.volume()) * static_cast<double>(k_);
+    work.multiply_adds = static_cast<double>(y_.volume()) * static_cast<double>(k_) +
+                         static_cast<double>(b_.volume()) * kWorkPerWeight;
     std::vector<Ref> reads = {product.a, product.b};
     if (product.has_residual) reads.push_back(product.residual);
     lowering_.step_in_parts(run_product, product, work, std::move(reads), {product.y});

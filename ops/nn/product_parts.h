@@ -15,17 +15,24 @@ struct ProductSlices {
   int64_t panel_bytes = 0;  ///< of the packed B, per slice of columns
 };
 
-/// Cut the side of the result that has more tiles, so that the smaller operand is the one that all
-/// parts read. Where panels are packed or unpacked on the way, enough of them will do: each part
-/// would have to do that for all of them.
+/// Cut the rows where there are many, beside a B of which each core can have a copy at hand: then a
+/// thread mostly reads rows that it wrote, a step before. Else cut the side of the result that has
+/// more tiles, so that the smaller operand is the one that all parts read. Where panels are packed or
+/// unpacked on the way, enough of them will do: each part would have to do that for all of them.
 inline ProductSlices slices_of(int64_t m, int64_t n, int nr, bool packs, int64_t panel_bytes) {
   constexpr int64_t kRowsOfTile = 8;
   constexpr int64_t kEnough = 16;
+  constexpr int64_t kSmallBytes = int64_t{4} << 20;
   const int64_t panels = (n + nr - 1) / nr;
   const int64_t tiles = (m + kRowsOfTile - 1) / kRowsOfTile;
+  if (!packs && tiles >= kEnough && panels * panel_bytes <= kSmallBytes) return {m, 0, 0};
   if (panels >= tiles || (packs && panels >= kEnough)) return {panels, nr, panel_bytes};
   return {m, 0, 0};
 }
+
+/// Multiply-adds that take as long as to fetch one value of B, be it packed or not: products of few
+/// rows do nothing else.
+constexpr double kWorkPerWeight = 16;
 
 /// The slices of a whole product. `packs`: B is packed on the way.
 inline ProductSlices slices_of(const kernels::MatmulF32Args& whole,

@@ -140,7 +140,7 @@ void run_step(const StepArgs& step, const Frame& frame,
 }
 
 /// Multiply-adds that take as long as one element.
-constexpr double kWorkPerElement = 24;
+constexpr double kWorkPerElement = 64;
 
 }  // namespace
 
