@@ -3,6 +3,14 @@
 #include <atomic>
 #include <cstring>
 
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#elif defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
 namespace rill::kernels {
 namespace {
 
@@ -44,6 +52,24 @@ Tier detected_tier() {
   return Tier::kNeon;  // part of the base of AArch64
 #else
   return Tier::kScalar;
+#endif
+}
+
+bool has_dot_products(Tier tier) {
+  if (!supports(detected_tier(), tier)) return false;
+#if defined(__x86_64__) || defined(__i386__)
+  if (tier == Tier::kAvx512) return __builtin_cpu_supports("avx512vnni");
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return tier == Tier::kAvx2 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+#elif defined(__aarch64__) && defined(__APPLE__)
+  int has = 0;
+  size_t size = sizeof has;
+  return sysctlbyname("hw.optional.arm.FEAT_DotProd", &has, &size, nullptr, 0) == 0 && has != 0;
+#elif defined(__aarch64__) && defined(__linux__)
+  constexpr unsigned long kDotProducts = 1UL << 20;  // HWCAP_ASIMDDP
+  return (getauxval(AT_HWCAP) & kDotProducts) != 0;
+#else
+  return false;
 #endif
 }
 

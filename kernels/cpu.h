@@ -14,6 +14,10 @@ enum class Tier : uint8_t { kScalar, kSse42, kAvx2, kAvx512, kNeon };
 /// Thread: safe. Real-time: no, call it at prepare.
 Tier detected_tier();
 
+/// Tell whether this CPU multiplies and adds four bytes in one instruction of that tier: AVX-VNNI,
+/// AVX512-VNNI, or the dot products of Arm. Thread: safe. Real-time: no, call it at prepare.
+bool has_dot_products(Tier tier);
+
 /// Tell the tier to choose kernels for: the detected one, capped by `set_tier_limit`.
 /// Thread: safe. Real-time: yes, but slow: call it at prepare.
 Tier active_tier() RILL_NONBLOCKING;

@@ -64,6 +64,7 @@ if(RILL_TESTS AND NOT RILL_OPS)
     math/unary_test.cpp
     nn/blocks_test.cpp
     nn/halves_test.cpp
+    quant/byte_product_test.cpp
     nn/dialect_errors_test.cpp
     nn/sdpa_test.cpp
     onnx/random_test.cpp

@@ -45,6 +45,9 @@ check() {
     */avx2.cpp) tier=(-mavx2 -mfma -mf16c -Dxsimd=xsimd_avx2) ;;
     */avx512.cpp) tier=(-mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mf16c
                         -Dxsimd=xsimd_avx512) ;;
+    */avxvnni.cpp) tier=(-mavx2 -mavxvnni) ;;
+    */avx512vnni.cpp) tier=(-mavx512f -mavx512bw -mavx512vl -mavx512vnni) ;;
+    */dotprod.cpp) tier=(-march=armv8.2-a+dotprod) ;;
   esac
   "${clang[@]}" "${flags[@]}" "${tier[@]}" -x c++ "$1"
 }
@@ -65,8 +68,8 @@ if [[ $# -gt 0 ]]; then
   files=("$@")
 else
   case $(uname -m) in
-    x86_64) other='neon.cpp' ;;
-    *) other='sse42.cpp|avx2.cpp|avx512.cpp' ;;
+    x86_64) other='neon.cpp|dotprod.cpp' ;;
+    *) other='sse42.cpp|avx2.cpp|avxvnni.cpp|avx512.cpp|avx512vnni.cpp' ;;
   esac
   mapfile -t files < <(find core kernels ops api/src -name '*.cpp' \
     | grep -Ev "_test\.cpp|_bench\.cpp|test_support|npz|npy|/($other)\$" | sort)

@@ -1,11 +1,12 @@
-// Products with weights of 32, 16 and 4 bits, in turns, as GB/s of weights read, beside the rate at
-// which this program reads memory on one core.
+// Products with weights of 32, 16 and 4 bits, and of bytes by bytes, in turns, as GB/s of weights
+// read, beside the rate at which this program reads memory on one core.
 
 #include <benchmark/benchmark.h>
 
 #include <string>
 #include <vector>
 
+#include "kernels/int8/int8.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul_packed/matmul_packed.h"
 #include "kernels/reach/machine.h"
@@ -58,10 +59,34 @@ void run_packed(benchmark::State& state, Tier tier, PackedFormat format, Shape s
   const MatmulPacked& kernel = matmul_packed(tier, format);
   const int64_t bytes = matmul_packed_bytes(kernel, s.k, s.n);
   std::vector<std::byte> b(size_t(bytes) + 64);
-  std::vector<std::byte> scratch(size_t(matmul_packed_scratch_floats(kernel, s.m, s.k, s.n)) * 4 + 64);
+  const int64_t floats = matmul_packed_scratch_floats(kernel, s.m, s.k, s.n);
+  std::vector<std::byte> scratch(size_t(floats) * 4 + 64);
   measure(state, s, bytes, [&](MatmulF32Args& g) {
     kernel.run({g, aligned(&b), reinterpret_cast<float*>(aligned(&scratch))});
   });
+}
+
+void run_int8(benchmark::State& state, Tier tier, bool dot, Shape s) {
+  const MatmulInt8& kernel = matmul_int8(tier, dot);
+  const int64_t bytes = matmul_int8_bytes(kernel, s.k, s.n);
+  std::vector<std::byte> b(size_t(bytes) + 64);
+  std::vector<std::byte> scratch(size_t(matmul_int8_scratch_bytes(kernel, s.m, s.k)) + 64);
+  std::vector<uint8_t> a(size_t(s.m * s.k), 3);
+  std::vector<int32_t> start(size_t(s.n)), c(size_t(s.m * s.n));
+  MatmulInt8Args g;
+  g.segment_len = g.lda = s.k;
+  g.a = a.data();
+  g.b = reinterpret_cast<const int8_t*>(aligned(&b));
+  g.start = start.data();
+  g.c = c.data();
+  g.ldc = s.n;
+  g.scratch = reinterpret_cast<uint8_t*>(aligned(&scratch));
+  measure(state, s, bytes, [&](const MatmulF32Args& shape) {
+    g.m = shape.m;
+    g.n = shape.n;
+    kernel.run(g);
+  });
+  state.SetLabel(kernel.name);
 }
 
 void register_all() {
@@ -78,6 +103,10 @@ void register_all() {
       benchmark::RegisterBenchmark(("f16" + name).c_str(), [=](auto& state) {
         run_packed(state, tier, PackedFormat::kF16, s);
       });
+      for (const bool dot : {true, false}) {
+        benchmark::RegisterBenchmark(((dot ? "int8" : "int8_without_dot") + name).c_str(),
+                                     [=](auto& state) { run_int8(state, tier, dot, s); });
+      }
       benchmark::RegisterBenchmark(("q4_0" + name).c_str(), [=](auto& state) {
         run_packed(state, tier, PackedFormat::kQ4_0, s);
       });

@@ -3,6 +3,7 @@
 
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/fft/fft.h"
+#include "kernels/int8/int8.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul_packed/matmul_packed.h"
 #include "kernels/pointwise/pointwise.h"
@@ -109,6 +110,37 @@ ReachCase f16_case(int64_t m, int64_t k, int64_t n) {
     data->args.b = panels;
     data->args.scratch = data->scratch.data();
     return ReachRun{kernel.name, [data, &kernel] { kernel.run(data->args); }};
+  };
+  return work;
+}
+
+/// The product of bytes into 32-bit integers.
+ReachCase int8_case(int64_t m, int64_t k, int64_t n) {
+  ReachCase work{"matmul int8",
+                 joined({m, k, n}),
+                 2.0 * double(m * k * n),
+                 m * k + k * n + bytes_of(m * n),
+                 {}};
+  work.make = [=](Tier tier) {
+    const MatmulInt8& kernel = matmul_int8(tier);
+    struct Data {
+      Floats a, b, c, start, scratch;
+      MatmulInt8Args args;
+    };
+    auto data = std::make_shared<Data>(
+        Data{Floats(m * k / 4), Floats(matmul_int8_bytes(kernel, k, n) / 4), Floats(m * n),
+             Floats(n), Floats(matmul_int8_scratch_bytes(kernel, m, k) / 4), {}});
+    MatmulInt8Args& args = data->args;
+    args.m = m;
+    args.n = args.ldc = n;
+    args.segment_len = args.lda = k;
+    args.a = reinterpret_cast<const uint8_t*>(data->a.data());
+    args.b = reinterpret_cast<const int8_t*>(data->b.data());
+    args.start = reinterpret_cast<const int32_t*>(data->start.data());
+    args.c = reinterpret_cast<int32_t*>(data->c.data());
+    args.scratch = reinterpret_cast<uint8_t*>(data->scratch.data());
+    return ReachRun{"int8_" + std::string(tier_name(tier)),
+                    [data, &kernel] { kernel.run(data->args); }};
   };
   return work;
 }
@@ -365,6 +397,10 @@ std::vector<ReachCase> reach_cases() {
       f16_case(8, 1024, 1024),
       f16_case(1, 1024, 1024),
       f16_case(1, 4096, 4096),
+      int8_case(512, 512, 512),
+      int8_case(8, 1024, 1024),
+      int8_case(1, 1024, 1024),
+      int8_case(1, 4096, 4096),
       depthwise_case(4, 64, 13),
       depthwise_case(100, 64, 9),
       pool_case(100, 64, 3, true),

@@ -1,10 +1,14 @@
 #include "ops/array/cast.h"
 
+#include <algorithm>
+
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "kernels/half/half.h"
+#include "kernels/int8/int8.h"
 #include "ops/array/common.h"
+#include "ops/quant/byte_product.h"
 
 namespace rill::ops {
 
@@ -49,21 +53,78 @@ void run_half_cast(const HalfCastArgs& args, const Frame& frame) noexcept RILL_N
 
 }  // namespace
 
+namespace {
+
+/// A cast between f32 and quantised bytes that lie together.
+struct ByteCastArgs {
+  kernels::QuantiseFn quantise = nullptr;  ///< null: bytes are looked up
+  kernels::QuantiseArgs rounding;
+  Ref x;
+  Ref y;
+  Ref table;
+};
+
+void run_byte_cast(const ByteCastArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
+  if (args.quantise != nullptr) {
+    kernels::QuantiseArgs rounding = args.rounding;
+    rounding.floats = frame.ptr<const float>(args.x);
+    rounding.y = frame.ptr<void>(args.y);
+    return args.quantise(rounding);
+  }
+  const auto* x = frame.ptr<const uint8_t>(args.x);
+  const auto* table = frame.ptr<const float>(args.table);
+  auto* y = frame.ptr<float>(args.y);
+  for (int64_t i = 0; i < args.rounding.n; ++i) y[i] = table[x[i]];
+}
+
+bool is_quantised_byte(DType type) { return type == DType::kQU8 || type == DType::kQI8; }
+
+/// What each byte stands for, as `eval` computes it.
+Result<Tensor> values_of_bytes(DType type, QParams q) {
+  RILL_ASSIGN(Tensor bytes, Tensor::zeros(type, {256}, q));
+  for (int i = 0; i < 256; ++i) bytes.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(i);
+  return cast(bytes, DType::kF32);
+}
+
+}  // namespace
+
 Status Cast::lower(Lowering& lowering) const {
-  const DType from = lowering.in(0).dtype;
-  HalfCastArgs args;
-  args.widen = from == DType::kF16 && to == DType::kF32;
-  const bool halves = args.widen || (from == DType::kF32 && to == DType::kF16);
+  const Operand& in = lowering.in(0);
+  const bool halves = (in.dtype == DType::kF16 && to == DType::kF32) ||
+                      (in.dtype == DType::kF32 && to == DType::kF16);
+  const bool rounds = in.dtype == DType::kF32 && is_quantised_byte(to);
+  const bool looks_up = is_quantised_byte(in.dtype) && to == DType::kF32;
   // Frames with a history do not lie together.
-  if (!halves || lowering.history(0) != nullptr) return Op::lower(lowering);
-  args.casts = &kernels::half_casts();
-  const std::vector<int> order = Lowering::physical_order(lowering.in(0));
-  const Operand x = lowering.ordered(lowering.in(0), order);
+  if ((!halves && !rounds && !looks_up) || lowering.history(0) != nullptr) {
+    return Op::lower(lowering);
+  }
+  const std::vector<int> order = Lowering::physical_order(in);
+  const Operand x = lowering.ordered(in, order);
   const Operand y = lowering.make_out(0, order);
-  args.count = y.volume();
-  args.x = x.ref;
+  const int64_t count = y.volume();
+  if (count == 0) return {};
+  if (halves) {
+    const HalfCastArgs args{&kernels::half_casts(), count, to == DType::kF32, x.ref, y.ref};
+    lowering.step(run_half_cast, args, {x.ref}, {y.ref});
+    return {};
+  }
+  ByteCastArgs args;
+  args.x = args.table = x.ref;
   args.y = y.ref;
-  if (args.count > 0) lowering.step(run_half_cast, args, {x.ref}, {y.ref});
+  args.rounding.n = count;
+  if (rounds) {
+    args.quantise = kernels::quantise();
+    args.rounding.rounding = rounding_within(to);
+    args.rounding.rounding.div = static_cast<double>(q.scale);
+    args.rounding.rounding.before = static_cast<double>(q.zero_point);
+    args.rounding.rounding.narrow = true;
+  } else {
+    RILL_ASSIGN(const Tensor values, values_of_bytes(in.dtype, in.q));
+    auto [ref, table] = lowering.constant<float>(256);
+    std::copy_n(values.data<float>(), 256, table);
+    args.table = ref;
+  }
+  lowering.step(run_byte_cast, args, {x.ref}, {y.ref});
   return {};
 }
 
@@ -76,6 +137,8 @@ Status Cast::declutter(Rewrite& rewrite) const {
   if (in.dtype == to && in.q == rewrite.out().q) return rewrite.bypass(rewrite.input(0));
   return {};
 }
+
+Status Cast::fuse(Rewrite& rewrite) const { return fuse_byte_product(rewrite); }
 
 Status Cast::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));

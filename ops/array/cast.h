@@ -23,6 +23,7 @@ class Cast final : public OpBase<Cast> {
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status declutter(Rewrite& rewrite) const override;
+  Status fuse(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };
 

@@ -12,6 +12,7 @@
 #include "ops/nn/einsum_lower.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/halves.h"
+#include "ops/quant/byte_product.h"
 #include "ops/quant/integer_sums.h"
 
 namespace rill::ops {
@@ -274,7 +275,8 @@ Status EinSum::pulsify(PulseBuilder& b) const {
 }
 
 Status EinSum::fuse(Rewrite& rewrite) const {
-  return operands == 2 ? fuse_as_f32(*this, rewrite) : Status();
+  if (operands != 2) return {};
+  return rewrite.out().dtype == DType::kI32 ? fuse_byte_sums(rewrite) : fuse_as_f32(*this, rewrite);
 }
 
 Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const {

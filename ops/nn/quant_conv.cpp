@@ -1,10 +1,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
+#include "core/graph/rewrite.h"
+#include "ops/math/binary.h"
 #include "ops/nn/quant_conv.h"
 #include "ops/nn/window.h"
+#include "ops/quant/byte_product.h"
 
 namespace rill::ops {
 namespace {
@@ -22,6 +26,7 @@ struct QuantConv final : OpBase<QuantConv> {
   bool has_bias = false;
   DType to = DType::kI32;
   QParams q;
+  bool positive = false;  ///< nothing below the zero point is kept; made by `fuse` only
 
   std::string_view name() const override { return "Conv"; }
   void fields(FieldVisitor& visitor) override {
@@ -32,9 +37,12 @@ struct QuantConv final : OpBase<QuantConv> {
     visitor.field("to", to);
     visitor.field("zero_point", zero_point);
     visitor.field("scale", q.scale);
+    visitor.field("positive", positive);
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {
     std::vector<int> track(in.size(), -1);
     track[0] = 0;
@@ -98,13 +106,14 @@ int32_t byte_at(const View& view, int64_t at) {
                                    : int32_t{view.as<int8_t>()[at]};
 }
 
-void store(const View& y, int64_t at, int32_t sum, double scale) {
+void store(const View& y, int64_t at, int32_t sum, double scale, bool positive) {
   if (y.dtype == DType::kI32) {
     y.as<int32_t>()[at] = sum;
     return;
   }
   const double real = static_cast<double>(sum) * scale;
-  const double value = std::nearbyint(real / static_cast<double>(y.q.scale)) + y.q.zero_point;
+  double value = std::nearbyint(real / static_cast<double>(y.q.scale)) + y.q.zero_point;
+  if (positive) value = std::max<double>(value, y.q.zero_point);
   if (y.dtype == DType::kQU8) {
     y.as<uint8_t>()[at] = static_cast<uint8_t>(std::clamp(value, 0.0, 255.0));
   } else if (y.dtype == DType::kQI8) {
@@ -159,7 +168,7 @@ Status QuantConv::eval(EvalCtx& ctx) const {
     const int32_t start = has_bias ? ctx.in[2].as<int32_t>()[out[1] * ctx.in[2].stride[0]] : 0;
     int64_t at = 0;
     for (int i = 0; i < y.rank; ++i) at += out[static_cast<size_t>(i)] * y.step(i);
-    store(y, at, sum_at(*this, x, w, out, start), scale);
+    store(y, at, sum_at(*this, x, w, out, start), scale, positive);
     for (int axis = y.rank - 1; axis >= 0; --axis) {
       const auto a = static_cast<size_t>(axis);
       if (++out[a] < y.shape[a]) break;
@@ -167,6 +176,105 @@ Status QuantConv::eval(EvalCtx& ctx) const {
     }
   }
   return {};
+}
+
+/// The windows of the output's frames as rows, [N, D'..., taps..., C].
+Operand windows_of(const Window& window, const Operand& x, const Operand& y) {
+  Operand windows = x;
+  const auto spatial = static_cast<size_t>(window.axes());
+  windows.rank = static_cast<int>(2 + 2 * spatial);
+  windows.shape[0] = x.shape[0];
+  windows.stride[0] = x.stride[0];
+  for (size_t i = 0; i < spatial; ++i) {
+    windows.shape[1 + i] = y.shape[2 + i];
+    windows.stride[1 + i] = window.stride[i] * x.stride[2 + i];
+    windows.shape[1 + spatial + i] = window.kernel[i];
+    windows.stride[1 + spatial + i] = window.dilation[i] * x.stride[2 + i];
+  }
+  windows.shape[1 + 2 * spatial] = x.shape[1];
+  windows.stride[1 + 2 * spatial] = x.stride[1];
+  return windows;
+}
+
+/// The filters as [groups][taps * channels][outputs of a group].
+void take_filters(const Operand& w, int64_t groups, ByteProduct* product) {
+  const bool is_unsigned = w.dtype == DType::kQU8;
+  product->w_zero = w.q.zero_point - (is_unsigned ? 128 : 0);
+  const int64_t outputs = w.extent(0) / groups, channels = w.extent(1);
+  const int64_t k = product->k(), taps = channels == 0 ? 0 : k / channels;
+  const auto* bytes = w.konst->data<uint8_t>();
+  product->weights.resize(static_cast<size_t>(w.extent(0) * k));
+  for (int64_t o = 0; o < w.extent(0); ++o) {
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t t = 0; t < taps; ++t) {
+        const int64_t at = ((o / outputs) * k + t * channels + c) * outputs + o % outputs;
+        const uint8_t byte = bytes[(o * channels + c) * taps + t];
+        product->weights[static_cast<size_t>(at)] =
+            static_cast<int8_t>(is_unsigned ? byte ^ 0x80 : byte);
+      }
+    }
+  }
+}
+
+Status QuantConv::lower(Lowering& lowering) const {
+  const Operand& w = lowering.in(1);
+  const bool constant = w.konst && (!has_bias || lowering.in(2).konst);
+  if (!constant || window.axes() > 3) return Op::lower(lowering);
+  const Operand y = lowering.out_shape(0);
+  const auto zero = static_cast<float>(lowering.in(0).q.zero_point);
+  const Operand x = padded_rows(lowering, lowering.in(0), window, zero);
+  ByteProduct product;
+  product.x_type = x.dtype;
+  product.x_zero = lowering.in(0).q.zero_point;
+  product.groups = groups;
+  product.group_stride = product.segment_len = w.extent(1);
+  product.segments = 1;
+  for (const int64_t k : window.kernel) product.segments *= k;
+  product.segment_stride = x.extent(1);
+  product.row_stride = product.segments * product.segment_stride;
+  product.columns = groups == 0 ? 0 : w.extent(0) / groups;
+  product.rows = w.extent(0) == 0 ? 0 : y.volume() / w.extent(0);
+  take_filters(w, groups, &product);
+  if (has_bias) {
+    const auto values = lowering.in(2).konst->values<int32_t>();
+    product.bias.assign(values.begin(), values.end());
+    lowering.packed(2);
+  }
+  if (to != DType::kI32) {
+    product.rounding = rounding_within(to);
+    product.rounding->mul =
+        static_cast<double>(lowering.in(0).q.scale) * static_cast<double>(w.q.scale);
+    product.rounding->div = q.scale;
+    product.rounding->after = q.zero_point;
+    if (positive) product.rounding->lo = std::max<double>(product.rounding->lo, q.zero_point);
+  }
+  if (product.rows > 0) {
+    const Operand windows = windows_of(window, x, y);
+    const Operand rows = lowering.scratch(
+        x.dtype, {windows.shape.data(), static_cast<size_t>(windows.rank)});
+    lowering.copy(windows, rows);
+    product.x = rows.ref;
+  }
+  lower_byte_product(product, lowering, channels_last(y.rank));
+  lowering.packed(1);
+  return {};
+}
+
+/// Take in a relu: the larger one of the result and of 0 in the same type.
+Status QuantConv::absorb(const Node& producer, Rewrite& consumer, int input) const {
+  const auto* max = consumer.node().op->as<Binary>();
+  const bool fits = consumer.fusing() && !positive && is_byte(to) && max &&
+                    max->kind_of == BinaryKind::kMax &&
+                    consumer.out().same_type(producer.outputs[0]);
+  const TensorPtr other = fits ? consumer.in(1 - input).konst : nullptr;
+  if (!other || other->volume() != 1 || other->dtype() != to) return {};
+  RILL_ASSIGN(const double real, element_as_double(*other, 0));
+  if (real != 0.0) return {};
+  auto fused = std::make_shared<QuantConv>(*this);
+  fused->positive = true;
+  RILL_ASSIGN(const OutletId out, consumer.wire1(consumer.node().name, std::move(fused),
+                                                 consumer.mapped_inputs(producer)));
+  return consumer.replace({out});
 }
 
 Status QuantConv::pulsify(PulseBuilder& b) const {
@@ -214,8 +322,11 @@ Result<OutletId> load_quant_conv(LoadCtx& ctx, Window window, int64_t groups, Ou
     } else if (value->dtype() != DType::kI32 && value->dtype() != DType::kQI32) {
       RILL_ASSIGN(sums, cast(*value, DType::kI32));
     }
-    RILL_ASSIGN(sums, sums.reshaped({outputs}));
-    RILL_ASSIGN(const OutletId flat, ctx.konst(std::move(sums), "bias"));
+    OutletId flat = bias;
+    if (sums.dtype() != value->dtype() || sums.rank() != 1) {
+      RILL_ASSIGN(sums, sums.reshaped({outputs}));
+      RILL_ASSIGN(flat, ctx.konst(std::move(sums), "bias"));
+    }
     inputs.push_back(flat);
     op.has_bias = true;
   }

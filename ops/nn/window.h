@@ -42,7 +42,7 @@ std::string window_text(const Window& window, int skip, std::string_view before_
 /// known.
 bool resolve_same(Window* window, const Fact& input, const SymbolScope* scope = nullptr);
 
-/// Copy [N, C, spatial...] with channels innermost, borders filled with `value`; the operand itself
+/// Copy [N, C, spatial...] of f32 or bytes with channels innermost, borders filled with `value`; the operand itself
 /// if it already lies so and no border is asked for.
 Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, float value);
 

@@ -43,7 +43,7 @@ IMPL_HEADERS = {"kernels/math/lanes.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 TEST_FILE = re.compile(r"(_test|_bench|/test_\w+)\.(c|cpp|h)$")
-TIER_FILE = re.compile(r"^kernels/\w+/(sse42|avx2|avx512|neon)\.cpp$")
+TIER_FILE = re.compile(r"^kernels/\w+/(sse42|avx2|avxvnni|avx512|avx512vnni|neon|dotprod)\.cpp$")
 
 
 def starts_with(path, folder):

@@ -16,7 +16,7 @@ import tempfile
 
 import common
 
-TIER = re.compile(r"^(sse42|avx2|avx512|neon)\.cpp\.o")
+TIER = re.compile(r"^(sse42|avx2|avxvnni|avx512|avx512vnni|neon|dotprod)\.cpp\.o")
 MEMBER = re.compile(r"^(\S+):$")
 WEAK = re.compile(r"^[0-9a-fA-F]* ?[WVu] (\S+)$")
 

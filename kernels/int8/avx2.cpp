@@ -1,0 +1,9 @@
+#include "kernels/int8/quantise_impl.h"
+
+namespace rill::kernels {
+
+void matmul_int8_avx2(const MatmulInt8Args& args) noexcept { matmul_int8_of(args); }
+
+void quantise_avx2(const QuantiseArgs& args) noexcept { quantise_of(args); }
+
+}  // namespace rill::kernels

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/nonblocking.h"
+
+// Apart from int8.h so that tier files see nothing but plain data and declarations.
+
+namespace rill::kernels {
+
+/// Arguments of a product of bytes. Sums wrap at 32 bits.
+struct MatmulInt8Args {
+  int64_t m = 0, n = 0;  ///< rows of A and C; columns of B and C
+
+  /// A(i, s * segment_len + j) = a[i * lda + s * segment_stride + j], j < segment_len; in bytes.
+  int64_t segments = 1, segment_len = 0, segment_stride = 0;
+  const uint8_t* a = nullptr;
+  int64_t lda = 0;
+  bool a_signed = false;  ///< whether the bytes of A are i8, else u8
+
+  const int8_t* b = nullptr;       ///< as `matmul_int8_pack` writes it, aligned to 64 bytes
+  const int32_t* start = nullptr;  ///< n values, as `matmul_int8_start` gives them
+  int32_t b_zero = 0;              ///< what is taken off every value of B
+
+  int32_t* c = nullptr;
+  int64_t ldc = 0;
+
+  uint8_t* scratch = nullptr;  ///< as long as `matmul_int8_scratch_bytes` says, aligned to 64 bytes
+};
+
+/// How numbers become integers: ((x * mul) / div + before, rounded half to even) + after, limited
+/// to [lo, hi]; NaN gives 0. With `narrow`, each of the three is rounded to f32 on the way, else to
+/// f64.
+struct Rounding {
+  double mul = 1, div = 1, before = 0, after = 0;
+  double lo = 0, hi = 255;
+  bool narrow = false;
+};
+
+/// n numbers that follow one another, and what becomes of them.
+struct QuantiseArgs {
+  Rounding rounding;
+  int64_t n = 0;
+  const int32_t* integers = nullptr;  ///< what is rounded; or else
+  const float* floats = nullptr;
+  void* y = nullptr;
+  int y_bytes = 1;  ///< 1 or 4 for each of the results
+};
+
+#define RILL_INT8(tier, dot, name, columns, depth, a_form) \
+  void matmul_int8_##name(const MatmulInt8Args& args) noexcept RILL_NONBLOCKING;
+#define RILL_QUANTISE(tier, name) \
+  void quantise_##name(const QuantiseArgs& args) noexcept RILL_NONBLOCKING;
+#include "kernels/int8/kernels.inc"
+#undef RILL_INT8
+#undef RILL_QUANTISE
+
+}  // namespace rill::kernels

@@ -1,0 +1,300 @@
+#pragma once
+
+#include <cstring>
+
+#if defined(RILL_SCALAR)
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#elif defined(__SSE4_1__)
+// GCC 12 builds its AVX-512 intrinsics on a variable set to itself, and then warns of it wherever
+// they are inlined.
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <immintrin.h>
+#endif
+
+#include "kernels/int8/int8_args.h"
+
+// Four bytes of a row of A, two or four values of k, meet one vector of B, which holds as many
+// values of k for each of its columns. Rows of A are brought into that form first: they have whole
+// groups, and may then be read beyond their end.
+
+#define RILL_INLINE __attribute__((always_inline)) inline
+
+namespace rill::kernels {
+namespace {
+
+// A dot product of a tier: `kWide` if A has 16 bits, else `kSigned` tells what bytes it takes; of
+// others the highest bit is turned.
+struct Bytes {
+  static constexpr bool kWide = false;
+  static constexpr int kDepth = 4;
+};
+struct Pairs {
+  static constexpr bool kWide = true;
+  static constexpr bool kSigned = true;
+  static constexpr int kDepth = 2;
+};
+
+#if defined(RILL_SCALAR)
+struct Dot : Bytes {
+  using V = int32_t;
+  static constexpr bool kSigned = true;
+  static constexpr int kLanes = 1, kRegisters = 8, kPanel = 4;
+  static RILL_INLINE V load(const int8_t* b) {
+    int32_t four = 0;
+    std::memcpy(&four, b, sizeof four);
+    return four;
+  }
+  static RILL_INLINE V spread(int32_t a) { return a; }
+  static RILL_INLINE V add(V sum, V a, V b) {
+    auto out = static_cast<uint32_t>(sum);
+    for (int i = 0; i < 32; i += 8) {
+      const int32_t product = static_cast<int8_t>(a >> i) * static_cast<int8_t>(b >> i);
+      out += static_cast<uint32_t>(product);
+    }
+    return static_cast<int32_t>(out);
+  }
+};
+#elif defined(__AVX512VNNI__)
+struct Dot : Bytes {
+  using V = __m512i;
+  static constexpr bool kSigned = false;
+  static constexpr int kLanes = 16, kRegisters = 32, kPanel = 2;
+  static RILL_INLINE V load(const int8_t* b) { return _mm512_loadu_si512(b); }
+  static RILL_INLINE V spread(int32_t a) { return _mm512_set1_epi32(a); }
+  static RILL_INLINE V add(V sum, V a, V b) { return _mm512_dpbusd_epi32(sum, a, b); }
+};
+#elif defined(__AVXVNNI__)
+struct Dot : Bytes {
+  using V = __m256i;
+  static constexpr bool kSigned = false;
+  static constexpr int kLanes = 8, kRegisters = 16, kPanel = 2;
+  static RILL_INLINE V load(const int8_t* b) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));
+  }
+  static RILL_INLINE V spread(int32_t a) { return _mm256_set1_epi32(a); }
+  static RILL_INLINE V add(V sum, V a, V b) { return _mm256_dpbusd_avx_epi32(sum, a, b); }
+};
+#elif defined(__AVX512BW__)
+struct Dot : Pairs {
+  using V = __m512i;
+  static constexpr int kLanes = 16, kRegisters = 32, kPanel = 2;
+  static RILL_INLINE V load(const int8_t* b) {
+    return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(b)));
+  }
+  static RILL_INLINE V spread(int32_t a) { return _mm512_set1_epi32(a); }
+  static RILL_INLINE V add(V sum, V a, V b) {
+    return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b));
+  }
+};
+#elif defined(__AVX2__)
+struct Dot : Pairs {
+  using V = __m256i;
+  static constexpr int kLanes = 8, kRegisters = 16, kPanel = 2;
+  static RILL_INLINE V load(const int8_t* b) {
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(b)));
+  }
+  static RILL_INLINE V spread(int32_t a) { return _mm256_set1_epi32(a); }
+  static RILL_INLINE V add(V sum, V a, V b) {
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
+  }
+};
+#elif defined(__SSE4_1__)
+struct Dot : Pairs {
+  using V = __m128i;
+  static constexpr int kLanes = 4, kRegisters = 16, kPanel = 2;
+  static RILL_INLINE V load(const int8_t* b) {
+    return _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(b)));
+  }
+  static RILL_INLINE V spread(int32_t a) { return _mm_set1_epi32(a); }
+  static RILL_INLINE V add(V sum, V a, V b) { return _mm_add_epi32(sum, _mm_madd_epi16(a, b)); }
+};
+#elif defined(__aarch64__)
+struct Dot : Bytes {
+  using V = int32x4_t;
+  static constexpr bool kSigned = true;
+  static constexpr int kLanes = 4, kRegisters = 32, kPanel = 2;
+  static RILL_INLINE int32x4_t load(const int8_t* b) {
+    return vreinterpretq_s32_s8(vld1q_s8(b));
+  }
+  static RILL_INLINE V spread(int32_t a) { return vdupq_n_s32(a); }
+  static RILL_INLINE V add(V sum, V a, V b) {
+    const int8x16_t x = vreinterpretq_s8_s32(a), y = vreinterpretq_s8_s32(b);
+#if defined(__ARM_FEATURE_DOTPROD)
+    return vdotq_s32(sum, x, y);
+#else
+    // Pairs of products have 17 bits, and so are added in 32.
+    const int32x4_t low = vpaddlq_s16(vmull_s8(vget_low_s8(x), vget_low_s8(y)));
+    const int32x4_t high = vpaddlq_s16(vmull_high_s8(x, y));
+    return vaddq_s32(sum, vpaddq_s32(low, high));
+#endif
+  }
+};
+#endif
+
+constexpr int kNr = Dot::kPanel * Dot::kLanes;
+/// Bytes of B that one vector is read from.
+constexpr int kStep = Dot::kLanes * Dot::kDepth;
+
+/// Bring one row of A into the form that is multiplied, with zeros up to whole groups.
+inline void bring(const MatmulInt8Args& g, const uint8_t* from, uint8_t* to) {
+  const int64_t k = g.segments * g.segment_len;
+  const uint8_t* const begin = to;
+  for (int64_t s = 0; s < g.segments; ++s, from += g.segment_stride) {
+    int64_t i = 0;
+    if constexpr (Dot::kWide) {
+#if defined(__SSE4_1__) && !defined(RILL_SCALAR)
+      for (; i + 8 <= g.segment_len; i += 8, to += 16) {
+        const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + i));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                         g.a_signed ? _mm_cvtepi8_epi16(bytes) : _mm_cvtepu8_epi16(bytes));
+      }
+#endif
+      for (; i < g.segment_len; ++i, to += 2) {
+        const auto wide = static_cast<int16_t>(g.a_signed ? static_cast<int8_t>(from[i]) : from[i]);
+        std::memcpy(to, &wide, sizeof wide);
+      }
+    } else {
+      const uint64_t flip = g.a_signed == Dot::kSigned ? 0 : 0x8080808080808080u;
+      for (; i + 8 <= g.segment_len; i += 8, to += 8) {
+        uint64_t bytes = 0;
+        std::memcpy(&bytes, from + i, sizeof bytes);
+        bytes ^= flip;
+        std::memcpy(to, &bytes, sizeof bytes);
+      }
+      for (; i < g.segment_len; ++i) *to++ = static_cast<uint8_t>(from[i] ^ (flip & 0x80u));
+    }
+  }
+  const int64_t groups = (k + Dot::kDepth - 1) / Dot::kDepth;
+  std::memset(to, 0, static_cast<size_t>(begin + groups * 4 - to));
+}
+
+/// What the zero point of B adds to a row: -b_zero times the sum of the row of A.
+inline uint32_t row_start(const MatmulInt8Args& g, const uint8_t* from) {
+  uint32_t sum = 0;
+  for (int64_t s = 0; g.b_zero != 0 && s < g.segments; ++s, from += g.segment_stride) {
+    for (int64_t i = 0; i < g.segment_len; ++i) {
+      sum += static_cast<uint32_t>(g.a_signed ? static_cast<int8_t>(from[i]) : from[i]);
+    }
+  }
+  return 0 - static_cast<uint32_t>(g.b_zero) * sum;
+}
+
+/// Store the sums of a tile, [rows][vecs] vectors, with what they start from.
+[[gnu::noinline]] inline void store_tile(const MatmulInt8Args& g, int64_t row, int rows,
+                                         int64_t col, int width, const int32_t* sums) {
+  const int64_t columns = g.n - col < width ? g.n - col : width;
+  for (int r = 0; r < rows; ++r, sums += width) {
+    const uint32_t own = row_start(g, g.a + (row + r) * g.lda);
+    int32_t* c = g.c + (row + r) * g.ldc + col;
+    const int32_t* start = g.start + col;
+    for (int64_t j = 0; j < columns; ++j) {
+      c[j] = static_cast<int32_t>(static_cast<uint32_t>(sums[j]) +
+                                  static_cast<uint32_t>(start[j]) + own);
+    }
+  }
+}
+
+/// Compute up to kRows rows, which lie at `a` in the form that is multiplied, by kPanels panels
+/// from column `col` on. Past the last row it is computed again.
+template <int kRows, int kPanels>
+[[gnu::noinline]] void int8_tile(const MatmulInt8Args& g, const uint8_t* a, int64_t row, int rows,
+                                 int64_t col) RILL_NONBLOCKING {
+  using V = Dot::V;
+  constexpr int kVecs = kPanels * Dot::kPanel;
+  const int64_t groups = (g.segments * g.segment_len + Dot::kDepth - 1) / Dot::kDepth;
+  const uint8_t* at[kRows];
+  V acc[kRows][kVecs];
+#pragma GCC unroll 32
+  for (int r = 0; r < kRows; ++r) {
+    at[r] = a + (r < rows ? r : rows - 1) * groups * 4;
+#pragma GCC unroll 32
+    for (int j = 0; j < kVecs; ++j) acc[r][j] = Dot::spread(0);
+  }
+  const int8_t* panel[kPanels];
+#pragma GCC unroll 32
+  for (int j = 0; j < kPanels; ++j) {
+    panel[j] = g.b + (col / kNr + j) * groups * Dot::kPanel * kStep;
+  }
+  for (int64_t p = 0; p < groups; ++p) {
+    V b[kVecs];
+#pragma GCC unroll 32
+    for (int j = 0; j < kVecs; ++j) {
+      b[j] = Dot::load(panel[j / Dot::kPanel] + j % Dot::kPanel * kStep);
+    }
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r) {
+      int32_t four;
+      std::memcpy(&four, at[r] + p * 4, sizeof four);
+      const V av = Dot::spread(four);
+#pragma GCC unroll 32
+      for (int j = 0; j < kVecs; ++j) acc[r][j] = Dot::add(acc[r][j], av, b[j]);
+    }
+#pragma GCC unroll 32
+    for (const int8_t*& next : panel) next += Dot::kPanel * kStep;
+  }
+  alignas(64) int32_t sums[kRows * kVecs * Dot::kLanes];
+#pragma GCC unroll 32
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+    for (int j = 0; j < kVecs; ++j) {
+      std::memcpy(sums + (r * kVecs + j) * Dot::kLanes, &acc[r][j], sizeof(V));
+    }
+  }
+  store_tile(g, row, rows, col, kVecs * Dot::kLanes, sums);
+}
+
+/// Compute up to kRows rows by all columns, as many panels at once as leave room for the sums.
+template <int kRows>
+void int8_rows(const MatmulInt8Args& g, const uint8_t* a, int64_t row, int rows, int64_t col,
+               int64_t end) {
+  constexpr int kFit = Dot::kRegisters / 2 / (kRows * Dot::kPanel);
+  constexpr int kPanels = kFit > 4 ? 4 : kFit < 1 ? 1 : kFit;
+  if constexpr (kPanels > 1) {
+    for (; col + kPanels * kNr <= end; col += kPanels * kNr) {
+      int8_tile<kRows, kPanels>(g, a, row, rows, col);
+    }
+  }
+  for (; col < end; col += kNr) int8_tile<kRows, 1>(g, a, row, rows, col);
+}
+
+/// Rows of a tile of many.
+constexpr int kManyRows = Dot::kRegisters >= 32 ? 8 : 4;
+/// Bytes of A, in the form that is multiplied, that B passes by at once.
+constexpr int64_t kBlockBytes = 128 * 1024;
+
+inline void matmul_int8_of(const MatmulInt8Args& g) {
+  const int64_t k = g.segments * g.segment_len;
+  const int64_t row_bytes = (k + Dot::kDepth - 1) / Dot::kDepth * 4;
+  const int64_t fit = row_bytes > 0 ? kBlockBytes / row_bytes / kManyRows * kManyRows : g.m;
+  const int64_t block = fit > kManyRows ? fit : kManyRows;
+  for (int64_t first = 0; first < g.m; first += block) {
+    const int64_t count = g.m - first < block ? g.m - first : block;
+    for (int64_t i = 0; i < count; ++i) {
+      bring(g, g.a + (first + i) * g.lda, g.scratch + i * row_bytes);
+    }
+    if (count == 1) {
+      int8_rows<1>(g, g.scratch, first, 1, 0, g.n);
+      continue;
+    }
+    // A panel of B stays in the first cache level, or the second, while the rows pass by.
+    for (int64_t col = 0; col < g.n; col += 4 * kNr) {
+      const int64_t end = g.n - col < 4 * kNr ? g.n : col + 4 * kNr;
+      for (int64_t i = 0; i < count; i += kManyRows) {
+        const auto rows = static_cast<int>(count - i < kManyRows ? count - i : kManyRows);
+        const uint8_t* a = g.scratch + i * row_bytes;
+        if (kManyRows > 4 && rows > 4) {
+          int8_rows<kManyRows>(g, a, first + i, rows, col, end);
+        } else {
+          int8_rows<4>(g, a, first + i, rows, col, end);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rill::kernels

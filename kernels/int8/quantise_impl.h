@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstring>
+
+#include "kernels/int8/int8_impl.h"
+
+// Vectors of the compiler: they become the widest instructions that a tier has.
+
+namespace rill::kernels {
+namespace {
+
+#if defined(RILL_SCALAR)
+constexpr int kQuantised = 2;
+#elif defined(__AVX512BW__)
+constexpr int kQuantised = 8;
+#elif defined(__AVX2__)
+constexpr int kQuantised = 4;
+#else
+constexpr int kQuantised = 2;
+#endif
+
+typedef double F64 __attribute__((vector_size(8 * kQuantised)));
+typedef float F32 __attribute__((vector_size(4 * kQuantised)));
+typedef int32_t I32 __attribute__((vector_size(4 * kQuantised)));
+typedef uint8_t U8 __attribute__((vector_size(kQuantised)));
+typedef int64_t I64 __attribute__((vector_size(8 * kQuantised)));
+
+RILL_INLINE F64 through(F64 v, bool narrow) {
+  return narrow ? __builtin_convertvector(__builtin_convertvector(v, F32), F64) : v;
+}
+
+/// Numbers below 2^51 are rounded by adding what leaves no bits behind the point.
+RILL_INLINE I32 rounded_to(F64 v, const Rounding& r) {
+  constexpr double kPoint = 0x1.8p52;
+  v = through(v * r.mul, r.narrow);
+  v = through(v / r.div, r.narrow);
+  v = through(v + r.before, r.narrow);
+  const F64 lo = F64{} + (r.lo - r.after), hi = F64{} + (r.hi - r.after), none = F64{} - r.after;
+  const I64 nan = v != v, low = v < lo, high = v > hi;
+  v = low ? lo : v;
+  v = high ? hi : v;
+  v = (v + kPoint) - kPoint;
+  v = nan ? none : v;
+  return __builtin_convertvector(v + r.after, I32);
+}
+
+/// Round numbers from `begin` on, at most kQuantised of them; `kWhole` if there are as many.
+template <bool kWhole>
+RILL_INLINE void quantise_some(const QuantiseArgs& g, int64_t begin) {
+  const size_t count = kWhole ? kQuantised : static_cast<size_t>(g.n - begin);
+  F64 x;
+  if (g.integers != nullptr) {
+    I32 in{};
+    std::memcpy(&in, g.integers + begin, 4 * count);
+    x = __builtin_convertvector(in, F64);
+  } else {
+    F32 in{};
+    std::memcpy(&in, g.floats + begin, 4 * count);
+    x = __builtin_convertvector(in, F64);
+  }
+  const I32 rounded = rounded_to(x, g.rounding);
+  if (g.y_bytes == 4) {
+    std::memcpy(static_cast<int32_t*>(g.y) + begin, &rounded, 4 * count);
+  } else {
+    const U8 bytes = __builtin_convertvector(rounded, U8);
+    std::memcpy(static_cast<uint8_t*>(g.y) + begin, &bytes, count);
+  }
+}
+
+inline void quantise_of(const QuantiseArgs& g) {
+  int64_t i = 0;
+  for (; i + kQuantised <= g.n; i += kQuantised) quantise_some<true>(g, i);
+  if (i < g.n) quantise_some<false>(g, i);
+}
+
+}  // namespace
+}  // namespace rill::kernels

@@ -1,0 +1,9 @@
+#include "kernels/int8/quantise_impl.h"
+
+namespace rill::kernels {
+
+void matmul_int8_sse42(const MatmulInt8Args& args) noexcept { matmul_int8_of(args); }
+
+void quantise_sse42(const QuantiseArgs& args) noexcept { quantise_of(args); }
+
+}  // namespace rill::kernels

@@ -1,0 +1,113 @@
+#include <algorithm>
+
+#include "kernels/int8/int8.h"
+#include "ops/quant/byte_product.h"
+
+namespace rill::ops {
+namespace {
+
+struct ByteProductArgs {
+  const kernels::MatmulInt8* kernel = nullptr;
+  kernels::QuantiseFn quantise = nullptr;  ///< null: the sums are the output
+  kernels::MatmulInt8Args product;
+  kernels::QuantiseArgs rounding;
+  int64_t groups = 1, x_step = 0, b_step = 0;
+  Ref x, b, start, sums, scratch, y;
+};
+
+void run_byte_product(const ByteProductArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
+  kernels::MatmulInt8Args g = args.product;
+  g.a = frame.ptr<const uint8_t>(args.x);
+  g.b = frame.ptr<const int8_t>(args.b);
+  g.start = frame.ptr<const int32_t>(args.start);
+  g.scratch = frame.ptr<uint8_t>(args.scratch);
+  g.c = frame.ptr<int32_t>(args.sums);
+  for (int64_t i = 0; i < args.groups; ++i) {
+    args.kernel->run(g);
+    g.a += args.x_step;
+    g.b += args.b_step;
+    g.start += g.n;
+    g.c += g.n;
+  }
+  if (args.quantise == nullptr) return;
+  kernels::QuantiseArgs rounding = args.rounding;
+  rounding.integers = frame.ptr<const int32_t>(args.sums);
+  rounding.y = frame.ptr<void>(args.y);
+  args.quantise(rounding);
+}
+
+bool dense(const Operand& operand, std::span<const int> order) {
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    if (operand.extent(order[i]) != 1 && operand.step(order[i]) != stride) return false;
+    stride *= operand.extent(order[i]);
+  }
+  return true;
+}
+
+}  // namespace
+
+kernels::Rounding rounding_within(DType to) {
+  kernels::Rounding rounding;
+  if (to == DType::kQI8 || to == DType::kI8) {
+    rounding.lo = -128;
+    rounding.hi = 127;
+  } else if (to == DType::kQI32 || to == DType::kI32) {
+    rounding.lo = -2147483648.0;
+    rounding.hi = 2147483647.0;
+  }
+  return rounding;
+}
+
+void lower_byte_product(const ByteProduct& p, Lowering& lowering, std::span<const int> order) {
+  const Operand y = lowering.make_out(0, order);
+  if (y.volume() == 0) return;
+  Operand whole = y;  // without what a history leaves between the frames
+  if (!dense(y, order)) {
+    const std::span<const int64_t> shape(y.shape.data(), static_cast<size_t>(y.rank));
+    whole = lowering.scratch(y.dtype, shape, order);
+  }
+  ByteProductArgs args;
+  const kernels::MatmulInt8& kernel = kernels::matmul_int8();
+  args.kernel = &kernel;
+  args.groups = p.groups;
+  args.x = p.x;
+  args.x_step = p.group_stride;
+  kernels::MatmulInt8Args& g = args.product;
+  g.m = p.rows;
+  g.n = p.columns;
+  g.segments = p.segments;
+  g.segment_len = p.segment_len;
+  g.segment_stride = p.segment_stride;
+  g.lda = p.row_stride;
+  g.a_signed = p.x_type == DType::kI8 || p.x_type == DType::kQI8;
+  g.b_zero = p.w_zero;
+  g.ldc = p.groups * p.columns;
+  args.b_step = (kernels::matmul_int8_bytes(kernel, p.k(), p.columns) + 63) / 64 * 64;
+  auto [b_ref, b] = lowering.constant<int8_t>(args.b_step * p.groups);
+  auto [start_ref, start] = lowering.constant<int32_t>(g.ldc);
+  for (int64_t i = 0; i < p.groups; ++i) {
+    int8_t* panels = b + i * args.b_step;
+    kernels::matmul_int8_pack(kernel, p.k(), p.columns,
+                              p.weights.data() + i * p.k() * p.columns, p.columns, 1, panels);
+    kernels::matmul_int8_start(kernel, p.k(), p.columns, panels, g.a_signed, p.x_zero, p.w_zero,
+                               p.bias.empty() ? nullptr : p.bias.data() + i * p.columns,
+                               start + i * p.columns);
+  }
+  args.b = b_ref;
+  args.start = start_ref;
+  args.scratch =
+      lowering.scratch_bytes(kernels::matmul_int8_scratch_bytes(kernel, p.rows, p.k()) + 64);
+  args.y = args.sums = whole.ref;
+  if (p.rounding) {
+    args.quantise = kernels::quantise();
+    args.rounding.rounding = *p.rounding;
+    args.rounding.n = y.volume();
+    args.rounding.y_bytes = static_cast<int>(dtype_size(y.dtype));
+    args.sums = lowering.scratch_bytes(4 * y.volume());
+  }
+  lowering.step(run_byte_product, args, {args.x, args.scratch, args.sums}, {args.sums, args.y});
+  if (whole.ref.buffer != y.ref.buffer) lowering.copy(whole, y);
+}
+
+}  // namespace rill::ops
