@@ -1,6 +1,7 @@
 #include "ops/quant/byte_product.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -42,6 +43,12 @@ struct ByteSums final : OpBase<ByteSums> {
     visitor.field("has_bias", has_bias);
     visitor.field("rounds", rounds);
     visitor.field("to", to);
+    visitor.field("scale", q.scale);
+    // Nodes that differ in their last bit are no equal nodes.
+    for (double* number : {&rounding.mul, &rounding.div, &rounding.before, &rounding.after}) {
+      auto bits = std::bit_cast<int64_t>(*number);
+      visitor.field("rounding", bits);
+    }
   }
   Result<Facts> infer(FactSpan in) const override {
     Fact out{to, q, {}, {}};

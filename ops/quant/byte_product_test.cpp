@@ -61,6 +61,17 @@ TEST(ByteProduct, OfSumsIsOneNode) {
   expect_fused({{"x", "9, 3", "u8"}}, text, bytes(2, DType::kU8, {9, 3}), 1);
 }
 
+/// Two roundings of the same sums are two nodes.
+TEST(ByteProduct, IsNotMergedWithOneOfAnotherScale) {
+  const std::string call =
+      "tract_core_einsum_q([x, w], expr = 'mk,kn,,,,,,,->mn', acc = 'i32', output = 'i8', bias = 5,"
+      " a0 = 11, a_scale = 0.01, b0 = -2, b_scale = 0.25, c0 = 3, c_scale = ";
+  const std::string text = str_cat(
+      "w = tract_core_cast([[5, -3, 100, -128], [0, 7, -9, 127], [1, 2, 3, 4]], to = 'i8');",
+      " y = concat([", call, "0.07), ", call, "0.02)], axis = 0);");
+  expect_fused({{"x", "9, 3", "i8"}}, text, bytes(4, DType::kI8, {9, 3}), 3);
+}
+
 TEST(ByteProduct, WithWeightsThatAreNoBytesStaysWhatItIs) {
   const char* text =
       "w = tract_core_cast([[5, -3, 100, -128], [0, 7, -9, 1270], [1, 2, 3, 4]], to = 'i32');"
