@@ -74,7 +74,7 @@ function(rill_test name)
   target_link_libraries(${name} PRIVATE rill_flags ${ARG_DEPENDS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1800)
 endfunction()
 
 # rill_bench(<name> SOURCES ... DEPENDS ...)

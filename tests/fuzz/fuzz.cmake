@@ -7,7 +7,7 @@ function(rill_fuzz target)
   target_link_libraries(fuzz_${target}_replay PRIVATE rill_flags ${ARG_DEPENDS})
   add_test(NAME fuzz_${target}_replay
            COMMAND fuzz_${target}_replay "${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${target}")
-  set_tests_properties(fuzz_${target}_replay PROPERTIES LABELS fuzz TIMEOUT 600)
+  set_tests_properties(fuzz_${target}_replay PROPERTIES LABELS fuzz TIMEOUT 1800)
   if(RILL_FUZZ)
     add_executable(fuzz_${target} ${sources})
     target_link_libraries(fuzz_${target} PRIVATE rill_flags ${ARG_DEPENDS})
