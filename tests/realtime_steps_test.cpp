@@ -10,6 +10,7 @@
 #include "tests/support/lock_calls.h"
 #include "tests/support/models.h"
 #include "tests/support/runs.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/system_calls.h"
 
 #if defined(__linux__)
@@ -20,7 +21,11 @@
 namespace rill::test {
 namespace {
 
+#ifdef RILL_SANITIZED
+constexpr int64_t kSteps = 2'000;  // sanitizers have an allocator and locks of their own
+#else
 constexpr int64_t kSteps = 100'000;
+#endif
 
 /// What a run leaves behind, in memory that outlives its process.
 struct Ledger {
