@@ -190,6 +190,9 @@ TEST(Dim, NamesMayHoldASlash) { EXPECT_EQ(dim("S/B").as_symbol(), "S/B"); }
 TEST(Dim, DeepNestingIsAnErrorAndNoCrash) {
   const std::string deep(200000, '(');
   EXPECT_FALSE(parse_dim(deep + "S").ok());
+  std::string chain = "S";
+  for (int i = 0; i < 100; ++i) chain += str_cat("#A", i);
+  EXPECT_FALSE(parse_dim(chain).ok());
 }
 
 TEST(Dim, VolumeMultiplies) {

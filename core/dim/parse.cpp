@@ -6,6 +6,8 @@ namespace rill {
 namespace {
 
 constexpr int kMaxDepth = 64;
+constexpr size_t kMostShown = 200;
+constexpr size_t kMostCharacters = size_t{1} << 14;
 
 class Parser {
  public:
@@ -15,7 +17,10 @@ class Parser {
     RILL_ASSIGN(Dim dim, broadcast_level(0));
     skip_blanks();
     if (at_ < text_.size()) return error("an operator or the end");
-    if (!dim.valid()) return fail(Code::kParse, "the expression \"", text_, "\" is out of range");
+    if (!dim.valid()) {
+      return fail(Code::kParse, "the expression \"", text_.substr(0, kMostShown),
+                  "\" is out of range");
+    }
     return dim;
   }
 
@@ -23,7 +28,7 @@ class Parser {
   Status error(std::string_view expected) const {
     const std::string found = at_ < text_.size() ? str_cat("\"", text_.substr(at_, 12), "\"")
                                                  : std::string("the end");
-    return fail(Code::kParse, "dimension expression \"", text_.substr(0, 200), "\", column ",
+    return fail(Code::kParse, "dimension expression \"", text_.substr(0, kMostShown), "\", column ",
                 at_ + 1, ": expected ", expected, ", found ", found);
   }
   void skip_blanks() {
@@ -144,8 +149,17 @@ class Parser {
 }  // namespace
 
 Result<Dim> parse_dim(std::string_view text) {
-  if (text.size() > (1U << 14)) return fail(Code::kParse, "dimension expression of ", text.size(), " characters: at most 16384");
-  return Parser(text).parse();
+  if (text.size() > kMostCharacters) {
+    return fail(Code::kParse, "dimension expression of ", text.size(), " characters: at most ",
+                kMostCharacters);
+  }
+  RILL_ASSIGN(Dim dim, Parser(text).parse());
+  // A chain of `#` is written as calls in calls: what cannot be read back is not taken.
+  if (!dim.is_const() && !Parser(dim.to_string()).parse().ok()) {
+    return fail(Code::kParse, "dimension expression \"", text.substr(0, kMostShown),
+                "\": expected at most ", kMaxDepth, " operators inside one another");
+  }
+  return dim;
 }
 
 }  // namespace rill
