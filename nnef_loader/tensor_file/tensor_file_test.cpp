@@ -92,7 +92,7 @@ TEST(TensorFile, ReadsEveryPlainType) {
 TEST(TensorFile, ReadsAScalarAndAnEmptyTensor) {
   EXPECT_EQ(values<float>(read(file(0, 0, 32, {}, bytes_of<float>({2.5F})))),
             std::vector<float>{2.5F});
-  const Tensor empty = read(file(0, 0, 32, {4294967295U, 0, 4294967295U}, {}));
+  const Tensor empty = read(file(0, 0, 32, {4294967295U, 0, 5}, {}));
   EXPECT_EQ(empty.volume(), 0);
   EXPECT_EQ(empty.extent(0), 4294967295);
 }
@@ -220,6 +220,8 @@ TEST(TensorFile, ShapesWhoseProductOverflowsAreErrors) {
   EXPECT_EQ(code_of(file(0, 0, 64, {1U << 31, 1U << 31, 2}, {})), Code::kParse);
   EXPECT_EQ(code_of(file(0, 5, 1, {1U << 31, 1U << 31}, Bytes(8))), Code::kParse);
   EXPECT_EQ(code_of(file(0, 5, 8, {most}, Bytes(8))), Code::kParse);
+  // Nor do the other axes beside an empty one.
+  EXPECT_EQ(code_of(file(0, 0, 32, {most, 0, most}, {})), Code::kParse);
 }
 
 TEST(TensorFile, AnyEdgeValueInAnyHeaderFieldGivesAnErrorOrATensor) {
