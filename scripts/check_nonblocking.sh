@@ -35,7 +35,13 @@ if [[ ${#clang[@]} -eq 0 ]]; then
   exit 77
 fi
 
-flags=(-std=c++20 -fsyntax-only -fno-rtti -Wno-deprecated-declarations -I. '-DRILL_VERSION=""' '-DRILL_BUILD_TYPE=""'
+# What a build generates, for all rooms.
+generated=$(mktemp -d)
+trap 'rm -rf "$generated"' EXIT
+mkdir "$generated/ops"
+sed 's/@RILL_OPS@//' cmake/built.h.in >"$generated/ops/built.h"
+
+flags=(-std=c++20 -fsyntax-only -fno-rtti -Wno-deprecated-declarations -I. "-I$generated" '-DRILL_VERSION=""' '-DRILL_BUILD_TYPE=""'
        -Wfunction-effects -Werror=function-effects -ferror-limit=0)
 
 check() {
@@ -53,8 +59,7 @@ check() {
 }
 
 # A proof that cannot fail proves nothing.
-sample=$(mktemp --suffix=.cpp)
-trap 'rm -f "$sample"' EXIT
+sample=$generated/sample.cpp
 for body in 'return new int(1);' 'static int *const kept = other(); return kept;' 'return other();'; do
   printf '#include "core/base/nonblocking.h"\nint* other();\nint* f() noexcept RILL_NONBLOCKING;\nint* f() noexcept { %s }\n' \
     "$body" >"$sample"

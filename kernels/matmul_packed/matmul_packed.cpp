@@ -40,7 +40,7 @@ int32_t half_of_float(float value) RILL_NONBLOCKING {
   return half_of_float_bits(bits);
 }
 
-float q4_value(const std::byte* panel, int64_t p, int64_t j) {
+float q4_value(const std::byte* panel, int64_t p, int64_t j) RILL_NONBLOCKING {
   const std::byte* block = panel + p / kQ4Block * kScalarNr * kQ4BlockBytes;
   const int64_t within = p % kQ4Block;
   uint32_t word = 0;
@@ -49,7 +49,7 @@ float q4_value(const std::byte* panel, int64_t p, int64_t j) {
   return static_cast<float>(value) * float_of_half(block + j * 2);
 }
 
-float f16_value(const std::byte* panel, int64_t p, int64_t j) {
+float f16_value(const std::byte* panel, int64_t p, int64_t j) RILL_NONBLOCKING {
   return float_of_half(panel + (p * kScalarNr + j) * 2);
 }
 
