@@ -18,7 +18,7 @@ shift || true
 targets=("$@")
 [[ ${#targets[@]} -eq 0 ]] && targets=(archive text quant tensor symbols load streams)
 
-rill_packages+=(clang)
+rill_packages+=("${rill_clang_packages[@]}")
 rill_setup
 rill_build asan "${targets[@]/#/fuzz_}"
 

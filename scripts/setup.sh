@@ -9,6 +9,9 @@ rill_packages=(
   libgtest-dev libbenchmark-dev python3
 )
 
+# What the sanitizers and libFuzzer need.
+rill_clang_packages=(clang libclang-rt-dev)
+
 # What the NEON tests need on other machines.
 rill_neon_packages=(g++-aarch64-linux-gnu qemu-user-static googletest)
 

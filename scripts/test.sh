@@ -27,7 +27,7 @@ done
 [[ $rill_jobs =~ ^[1-9][0-9]*$ ]] || { echo "-j $rill_jobs: expected a number" >&2; exit 2; }
 
 [[ " ${presets[*]} " == *" neon "* ]] && rill_packages+=("${rill_neon_packages[@]}")
-[[ " ${presets[*]} " == *" asan "* ]] && rill_packages+=(clang)
+[[ " ${presets[*]} " == *" asan "* ]] && rill_packages+=("${rill_clang_packages[@]}")
 command -v valgrind >/dev/null || rill_packages+=(valgrind)  # counts instructions per step
 rill_setup
 for preset in "${presets[@]}"; do
