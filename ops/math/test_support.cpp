@@ -356,4 +356,14 @@ void expect_refused(const Graph& graph, int64_t pulse, std::string_view words) {
   EXPECT_NE(pulsed.error().message.find(words), std::string::npos) << pulsed.error().to_string();
 }
 
+int64_t weight_bytes(const Graph& graph) {
+  const auto plan = prepare(graph);
+  EXPECT_TRUE(plan.ok()) << plan.error().to_string();
+  int64_t bytes = 0;
+  for (const PlanBuffer& buffer : (*plan)->buffers) {
+    if (buffer.kind == BufferKind::kConst) bytes += buffer.bytes;
+  }
+  return bytes;
+}
+
 }  // namespace rill::ops::test

@@ -21,6 +21,8 @@ Tensor boolean(std::vector<int64_t> shape, const std::vector<int>& values);
 Tensor typed(DType dtype, std::vector<int64_t> shape, const std::vector<double>& values);
 /// Make a tensor of f32 in [-2, 2), the same for the same seed.
 Tensor random_f32(uint32_t seed, std::vector<int64_t> shape);
+/// Prepare a graph, and tell the bytes of the constants that its plan holds.
+int64_t weight_bytes(const Graph& graph);
 
 /// An input of a graph in text: "x = tract_core_external(shape = [2, S], datum_type = 'f32');".
 struct Input {

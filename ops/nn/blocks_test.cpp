@@ -25,16 +25,6 @@ Tensor random_blocks(uint32_t seed, std::vector<int64_t> shape) {
   return std::move(Tensor::blocks(BlockFormat::kQ4_0, std::move(shape), bytes)).value();
 }
 
-int64_t weight_bytes(const Graph& graph) {
-  const auto plan = prepare(graph);
-  EXPECT_TRUE(plan.ok()) << plan.error().to_string();
-  int64_t bytes = 0;
-  for (const PlanBuffer& buffer : (*plan)->buffers) {
-    if (buffer.kind == BufferKind::kConst) bytes += buffer.bytes;
-  }
-  return bytes;
-}
-
 /// x [rows, k] times weights, which come as they are or written out.
 Graph product(const Tensor& weights, const char* expr, int64_t rows, int64_t k, bool left) {
   Graph g;

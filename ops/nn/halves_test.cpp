@@ -29,16 +29,6 @@ Tensor random_halves(uint32_t seed, std::vector<int64_t> shape, bool all) {
   return out;
 }
 
-int64_t weight_bytes(const Graph& graph) {
-  const auto plan = prepare(graph);
-  EXPECT_TRUE(plan.ok()) << plan.error().to_string();
-  int64_t bytes = 0;
-  for (const PlanBuffer& buffer : (*plan)->buffers) {
-    if (buffer.kind == BufferKind::kConst) bytes += buffer.bytes;
-  }
-  return bytes;
-}
-
 /// The op on x and weights, without the last of the channels on `axis`.
 Graph graph_with(const OpPtr& op, const std::vector<int64_t>& x_shape, const Tensor& weights,
                  int64_t axis, int64_t channels) {

@@ -44,6 +44,9 @@ struct ByteSums final : OpBase<ByteSums> {
     visitor.field("rounds", rounds);
     visitor.field("to", to);
     visitor.field("scale", q.scale);
+    int64_t zero_point = q.zero_point;
+    visitor.field("zero_point", zero_point);
+    visitor.field("narrow", rounding.narrow);
     // Nodes that differ in their last bit are no equal nodes.
     for (double* number : {&rounding.mul, &rounding.div, &rounding.before, &rounding.after}) {
       auto bits = std::bit_cast<int64_t>(*number);
