@@ -266,7 +266,10 @@ constexpr int kManyRows = Dot::kRegisters >= 32 ? 8 : 4;
 /// Bytes of A, in the form that is multiplied, that B passes by at once.
 constexpr int64_t kBlockBytes = 128 * 1024;
 
-inline void matmul_int8_of(const MatmulInt8Args& g) {
+inline void matmul_int8_of(const MatmulInt8Args& given) {
+  MatmulInt8Args g = given;
+  // Rows of nothing may lie nowhere.
+  if (g.segment_len == 0) g.segments = g.lda = 0;
   const int64_t k = g.segments * g.segment_len;
   const int64_t row_bytes = (k + Dot::kDepth - 1) / Dot::kDepth * 4;
   const int64_t fit = row_bytes > 0 ? kBlockBytes / row_bytes / kManyRows * kManyRows : g.m;

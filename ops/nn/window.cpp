@@ -177,8 +177,9 @@ struct BorderArgs {
 void fill_all(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const int64_t count = args.all.volume();
   const int64_t step = 1;
-  const auto byte = static_cast<uint8_t>(static_cast<int32_t>(args.value));
   const bool bytes = dtype_size(args.all.dtype) == 1;
+  // What is infinite is no byte.
+  const auto byte = static_cast<uint8_t>(bytes ? static_cast<int32_t>(args.value) : 0);
   const void* value = bytes ? static_cast<const void*>(&byte) : &args.value;
   fill_strided(bytes ? 1 : sizeof(float), 1, &count, value, frame.ptr<std::byte>(args.all.ref),
                &step);
