@@ -6,6 +6,7 @@ target_sources(rill_core PRIVATE
   graph/pulse.cpp
   graph/rewrite.cpp
   optim/optim.cpp
+  exec/constant_steps.cpp
   exec/feed.cpp
   exec/lowering.cpp
   exec/parts.cpp

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/checked.h"
+#include "core/dim/quotient.h"
 
 namespace rill {
 namespace {
@@ -15,11 +16,6 @@ using Kind = DimAtom::Kind;
 // Bounds on one expression; beyond them it is of no use as a shape, and may be hostile.
 constexpr size_t kMaxTerms = 256;
 constexpr size_t kMaxText = 1 << 14;
-
-int64_t floor_div_int(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
-}
 
 Dim from_atom(AtomPtr atom) {
   DimSum sum;
@@ -244,25 +240,25 @@ bool Dim::operator==(const Dim& other) const {
 Dim floor_div(const Dim& a, int64_t divisor) {
   if (divisor <= 0 || !a.valid()) return Dim::invalid();
   if (divisor == 1) return a;
-  if (const auto value = a.to_int()) return floor_div_int(*value, divisor);
+  if (const auto value = a.to_int()) return floored_quotient(*value, divisor);
   // (divisor*q + r)/divisor = q + r/divisor, with 0 <= coefficient < divisor left inside.
   DimSum inside;
   DimSum outside;
   int64_t common = divisor;
   for (const DimTerm& term : a.sum()->terms) {
-    const int64_t quotient = floor_div_int(term.coefficient, divisor);
+    const int64_t quotient = floored_quotient(term.coefficient, divisor);
     const int64_t rest = term.coefficient - quotient * divisor;
     if (quotient != 0) outside.terms.push_back({quotient, term.factors, term.key});
     if (rest != 0) inside.terms.push_back({rest, term.factors, term.key});
     common = std::gcd(common, rest);
   }
-  outside.constant = floor_div_int(a.sum()->constant, divisor);
+  outside.constant = floored_quotient(a.sum()->constant, divisor);
   inside.constant = a.sum()->constant - outside.constant * divisor;
   const Dim whole = Dim::from_sum(std::move(outside));
   if (inside.terms.empty()) return whole;
   // A common factor of divisor and coefficients goes, rounding the constant down.
   for (DimTerm& term : inside.terms) term.coefficient /= common;
-  inside.constant = floor_div_int(inside.constant, common);
+  inside.constant = floored_quotient(inside.constant, common);
   divisor /= common;
   if (divisor == 1) return whole + Dim::from_sum(std::move(inside));
   // (x/a + c)/b = (x + c*a)/(a*b)
@@ -357,55 +353,6 @@ Dim broadcast(const Dim& a, const Dim& b) {
 
 Dim ge(const Dim& a, const Dim& b) { return comparison(Kind::kGe, a, b); }
 Dim eq(const Dim& a, const Dim& b) { return comparison(Kind::kEq, a, b); }
-
-namespace {
-
-std::optional<int64_t> eval_atom(const DimAtom& atom, const Bindings& bindings) {
-  if (atom.kind == Kind::kSymbol) {
-    for (const auto& [name, value] : bindings) {
-      if (name == atom.text) return value;
-    }
-    return std::nullopt;
-  }
-  if (atom.kind == Kind::kInvalid) return std::nullopt;
-  std::optional<int64_t> result;
-  for (const Dim& arg : atom.args) {
-    const auto value = arg.eval(bindings);
-    if (!value) return std::nullopt;
-    if (!result) {
-      result = atom.kind == Kind::kDiv ? floor_div_int(*value, atom.divisor) : *value;
-      continue;
-    }
-    switch (atom.kind) {
-      case Kind::kMin: result = std::min(*result, *value); break;
-      case Kind::kMax: result = std::max(*result, *value); break;
-      case Kind::kGe: result = *result >= *value; break;
-      case Kind::kEq: result = *result == *value; break;
-      case Kind::kBroadcast:
-        if (*result != 1 && *value != 1 && *result != *value) return std::nullopt;
-        result = *result == 1 ? *value : *result;
-        break;
-      default: return std::nullopt;
-    }
-  }
-  return result;
-}
-
-}  // namespace
-
-std::optional<int64_t> Dim::eval(const Bindings& bindings) const {
-  if (!sum_) return value_;
-  int64_t total = sum_->constant;
-  for (const DimTerm& term : sum_->terms) {
-    int64_t product = term.coefficient;
-    for (const AtomPtr& factor : term.factors) {
-      const auto value = eval_atom(*factor, bindings);
-      if (!value || __builtin_mul_overflow(product, *value, &product)) return std::nullopt;
-    }
-    if (__builtin_add_overflow(total, product, &total)) return std::nullopt;
-  }
-  return total;
-}
 
 Dim rebuild(const Dim& dim, const std::function<std::optional<Dim>(const DimAtom&)>& replace) {
   if (!dim.sum()) return dim;

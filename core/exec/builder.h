@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/exec/constant_steps.h"
 #include "core/exec/lowering.h"
 
 namespace rill {
@@ -16,6 +17,8 @@ class PlanBuilder {
 
   Status run(std::span<const Operand> body_sources);
   Status place_outputs();
+  /// Errors: kNoMem.
+  Status run_constant_steps();
   void lay_out_memory();
   /// Make the buffer of an output of the model; its outlet may be written there directly.
   uint32_t add_output_buffer(int index, OutletId outlet, int64_t bytes);
@@ -63,6 +66,7 @@ class PlanBuilder {
   std::map<OutletId, HistoryNeed> needs_;
   std::map<OutletId, RingOf> rings_;
   std::map<OutletId, int> direct_outputs_;  ///< outlets that may be written straight to an output
+  std::vector<StepUse> uses_;  ///< by step of the plan
   std::vector<Step> body_steps_;
   std::vector<Ref> body_refs_;
 };

@@ -340,6 +340,10 @@ void Lowering::add_step(void (*run)(const void*, const Frame&) noexcept RILL_NON
   builder_.steps().push_back({run, block.get(), outer_node, {}});
   for (const Ref& ref : reads) builder_.touch(ref, builder_.current_step() - 1);
   for (const Ref& ref : writes) builder_.touch(ref, builder_.current_step() - 1);
+  if (builder_.outer_) return;
+  StepUse& use = builder_.uses_.emplace_back();
+  for (const Ref& ref : reads) use.reads.push_back(ref.buffer);
+  for (const Ref& ref : writes) use.writes.push_back(ref.buffer);
 }
 
 void Lowering::allow_parts(decltype(StepParts::run) run, const Work& work, Ref scratch) {
@@ -353,10 +357,6 @@ void Lowering::allow_parts(decltype(StepParts::run) run, const Work& work, Ref s
   if (parts.most < 2) return;
   int64_t& most = builder_.plan_->part_scratch_bytes;
   most = std::max(most, (work.scratch_bytes + 63) / 64 * 64);
-}
-
-void Lowering::also_uses(std::span<const Ref> refs) {
-  for (const Ref& ref : refs) builder_.touch(ref, builder_.current_step() - 1);
 }
 
 Result<Lowering::Body> Lowering::body(const Graph& graph, std::span<const Operand> sources) {

@@ -76,7 +76,8 @@ class Lowering {
   /// Copy input i into a ring of its own, and give the window on it.
   Operand own_ring(int i, const HistoryNeed& need, int64_t back, int64_t frames);
 
-  /// Emit a step. `args` is copied into the plan; `reads` and `writes` are the buffers it touches.
+  /// Emit a step. `args` is copied into the plan; `reads` and `writes` are the buffers it touches, all
+  /// that may change among the latter.
   template <class Args>
   void step(void (*run)(const Args&, const Frame&) noexcept RILL_NONBLOCKING, Args args,
             std::initializer_list<Ref> reads, std::initializer_list<Ref> writes) {
@@ -135,9 +136,6 @@ class Lowering {
         },
         work, scratch);
   }
-  /// Say that buffers are used by the step that was emitted last, as of loop bodies.
-  void also_uses(std::span<const Ref> refs);
-
   /// Lower a loop body in place: its sources read the given operands, its steps are returned and
   /// are to be run by a step of this node, which is emitted next. The outlets' operands come back.
   struct Body {

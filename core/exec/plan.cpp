@@ -277,6 +277,12 @@ Status PlanBuilder::place_outputs() {
   return {};
 }
 
+Status PlanBuilder::run_constant_steps() {
+  // Intermediates are to be looked at after every run.
+  if (!options_.optimize || options_.keep_intermediates) return {};
+  return rill::run_constant_steps(graph_, uses_, plan_);
+}
+
 /// Offsets by liveness, the largest first: each buffer goes to the lowest gap that no buffer alive
 /// at the same time takes.
 void PlanBuilder::lay_out_memory() {
@@ -469,6 +475,7 @@ Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOpt
   }
   RILL_TRY(builder.run({}));
   RILL_TRY(builder.place_outputs());
+  RILL_TRY(builder.run_constant_steps());
   builder.lay_out_memory();
   describe_streams(ready, plan.get());
   if (!plan->stream_symbol.empty()) plan->model = model_of(graph);

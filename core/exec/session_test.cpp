@@ -96,6 +96,33 @@ TEST(Plan, TheArenaIsReused) {
   EXPECT_EQ(got(*small), got(*large));
 }
 
+TEST(Plan, WhatReadsOnlyConstantsRunsOnce) {
+  const std::string mask =
+      "  at = tract_core_range(0, S, 1);\n"
+      "  late = gt(unsqueeze(at, axes = [0]), unsqueeze(at, axes = [1]));\n"
+      "  mask = tract_core_cast(late, to = 'f32') * -100.0;\n";
+  Graph graph = loaded("S, S", mask + "  y = softmax(x + mask, axes = [1]);\n");
+  graph = std::move(graph.with_symbol("S", Dim(5))).value();
+  PrepareOptions plain;
+  plain.optimize = false;
+  PrepareOptions keep;
+  keep.keep_intermediates = true;
+  const auto session = session_of(graph);
+  const auto expected = session_of(graph, plain);
+  const auto shown = session_of(graph, keep);
+  ASSERT_TRUE(session && expected && shown);
+  EXPECT_LE(session->plan().steps.size(), 2U);
+  EXPECT_GT(shown->plan().steps.size(), 3U);
+  for (int run = 0; run < 3; ++run) {
+    for (const auto& each : {session.get(), expected.get(), shown.get()}) {
+      put(each, ramp(25, static_cast<float>(run)));
+      each->step();
+    }
+    EXPECT_EQ(got(*session), got(*expected));
+    EXPECT_EQ(got(*session), got(*shown));
+  }
+}
+
 TEST(Plan, UnboundSymbolsAreNamed) {
   const auto plan = prepare(loaded("1, S", "  y = x * 2.0;\n"));
   ASSERT_FALSE(plan.ok());

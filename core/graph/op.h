@@ -94,6 +94,9 @@ class Op {
   virtual Status eval(EvalCtx& ctx) const RILL_NONBLOCKING = 0;
   /// Tell whether constant inputs make the outputs constants.
   virtual bool foldable() const { return true; }
+  /// Tell whether every run gives the same for the same inputs, wherever a stream stands. `prepare`
+  /// then runs once what reads constants alone.
+  virtual bool repeatable() const { return foldable(); }
   /// Choose kernels, pack weights and emit steps. By default one step that calls `eval`.
   virtual Status lower(Lowering& lowering) const;
   /// Tell the bytes of state that `eval` keeps between calls, zero at the start of a stream.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <vector>
 
 namespace rill::nnef {
@@ -41,9 +42,12 @@ uint32_t byte_at(std::span<const std::byte> bytes, size_t i) {
   return std::to_integer<uint32_t>(bytes[i]);
 }
 
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are read as they lie");
+
 uint32_t word_at(std::span<const std::byte> bytes, size_t i) {
-  return byte_at(bytes, i) | byte_at(bytes, i + 1) << 8 | byte_at(bytes, i + 2) << 16 |
-         byte_at(bytes, i + 3) << 24;
+  uint32_t word = 0;
+  std::memcpy(&word, &bytes[i], sizeof word);
+  return word;
 }
 
 /// Tell whether a member may start there: magic, deflate, no reserved flag, a known extra-flags
@@ -74,18 +78,19 @@ Result<bool> may_have_more_members(const Source& source) {
 
 void Crc32::update(std::span<const std::byte> bytes) {
   const Tables& table = crc_tables();
+  uint32_t state = state_;
   size_t i = 0;
   for (; i + 8 <= bytes.size(); i += 8) {
-    const uint32_t low = state_ ^ word_at(bytes, i);
+    const uint32_t low = state ^ word_at(bytes, i);
     const uint32_t high = word_at(bytes, i + 4);
-    state_ = table[7][low & 0xFFU] ^ table[6][low >> 8 & 0xFFU] ^
-             table[5][low >> 16 & 0xFFU] ^ table[4][low >> 24] ^ table[3][high & 0xFFU] ^
-             table[2][high >> 8 & 0xFFU] ^ table[1][high >> 16 & 0xFFU] ^
-             table[0][high >> 24];
+    state = table[7][low & 0xFFU] ^ table[6][low >> 8 & 0xFFU] ^ table[5][low >> 16 & 0xFFU] ^
+            table[4][low >> 24] ^ table[3][high & 0xFFU] ^ table[2][high >> 8 & 0xFFU] ^
+            table[1][high >> 16 & 0xFFU] ^ table[0][high >> 24];
   }
   for (; i < bytes.size(); ++i) {
-    state_ = (state_ >> 8) ^ table[0][(state_ ^ byte_at(bytes, i)) & 0xFFU];
+    state = (state >> 8) ^ table[0][(state ^ byte_at(bytes, i)) & 0xFFU];
   }
+  state_ = state;
 }
 
 Status check_gzip_trailer(const Source& source, const Crc32& crc, uint64_t unfolded_bytes) {

@@ -35,6 +35,9 @@ constexpr std::array<OperatorLevel, 14> kOperators = {{
 }};
 
 const OperatorLevel* operator_of(const Token& token) {
+  // Most tokens behind an operand close something.
+  constexpr std::string_view kFirst = "i<>=!&|+-*/^";
+  if (token.text.empty() || kFirst.find(token.text[0]) == std::string_view::npos) return nullptr;
   for (const OperatorLevel& entry : kOperators) {
     const std::string_view text = binary_op_text(entry.op);
     if (token.is(text) || (entry.op == BinaryOp::kIn && token.is_word(text))) return &entry;

@@ -31,6 +31,7 @@ class Range final : public OpBase<Range> {
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return !open; }
+  bool repeatable() const override { return start.is_const(); }
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;

@@ -182,7 +182,7 @@ Status lower_scan(const Scan& scan, Lowering& lowering) {
   if (!(scan.limit == Dim(0))) loop.limit = std::make_shared<const Dim>(scan.limit);
   loop.reset_every_turn = scan.reset_every_turn;
   loop.counter = lowering.state(sizeof(int64_t));
-  reads.insert(reads.end(), body.buffers.begin(), body.buffers.end());
+  writes.insert(writes.end(), body.buffers.begin(), body.buffers.end());
   lowering.step_list(run_loop, std::move(loop), std::move(reads), std::move(writes));
   return {};
 }

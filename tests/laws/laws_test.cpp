@@ -263,6 +263,29 @@ TEST_P(OpLaws, StepsAskNothingOfTheHeap) {
   EXPECT_EQ(heap_calls(), before) << GetParam().text();
 }
 
+/// The bytes of all that a plan shares between its sessions.
+std::vector<std::byte> constants_of(const Plan& plan) {
+  std::vector<std::byte> bytes;
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.kind != BufferKind::kConst || !buffer.data) continue;
+    const auto* data = static_cast<const std::byte*>(buffer.data.get());
+    bytes.insert(bytes.end(), data, data + buffer.bytes);
+  }
+  return bytes;
+}
+
+TEST_P(OpLaws, StepsLeaveConstantsAsTheyAre) {
+  if (GetParam().pulsed) return;
+  const int64_t length = lengths_.back();
+  auto whole = WholeRun::make(graph_, length);
+  ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+  const std::vector<std::byte> before = constants_of(whole->plan());
+  const std::vector<Tensor> first = whole->run(inputs(length));
+  whole->run(inputs(length, 8));
+  expect_same(whole->run(inputs(length)), first, "the same inputs again");
+  EXPECT_TRUE(constants_of(whole->plan()) == before) << GetParam().text();
+}
+
 TEST_P(OpLaws, EveryTierAgreesWithScalar) {
   if (GetParam().pulsed) return;
   for (const int64_t length : lengths_) {

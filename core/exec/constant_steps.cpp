@@ -1,0 +1,141 @@
+#include "core/exec/constant_steps.h"
+
+#include <algorithm>
+
+#include "core/exec/denormals.h"
+
+namespace rill {
+namespace {
+
+/// Of one result, and of all: what is larger, an archive could ask for without bringing any data.
+constexpr int64_t kMostBytes = int64_t{1} << 24;
+constexpr int64_t kMostBytesOfAll = int64_t{1} << 26;
+
+/// Which steps and buffers of a plan are the same in every run.
+class Constants {
+ public:
+  Constants(const Graph& graph, std::span<const StepUse> uses, const Plan& plan)
+      : plan_(plan), uses_(uses), last_writer_(plan.buffers.size(), -1) {
+    for (const PlanBuffer& buffer : plan.buffers) {
+      const bool arena = buffer.kind == BufferKind::kArena;
+      buffers_.push_back(buffer.kind == BufferKind::kConst || (arena && buffer.bytes <= kMostBytes));
+    }
+    for (size_t i = 0; i < uses.size(); ++i) {
+      const int node = plan.steps[i].node;
+      steps_.push_back(node >= 0 && graph.node(node).op->repeatable());
+      for (const uint32_t buffer : uses[i].writes) last_writer_[buffer] = static_cast<int>(i);
+    }
+    while (drop_some()) {
+    }
+  }
+
+  bool step(size_t i) const { return steps_[i]; }
+  /// The memory that constant steps write; -1 if there are none.
+  int64_t bytes() const {
+    if (std::find(steps_.begin(), steps_.end(), true) == steps_.end()) return -1;
+    int64_t sum = 0;
+    for (size_t b = 0; b < buffers_.size(); ++b) {
+      const PlanBuffer& buffer = plan_.buffers[b];
+      if (buffers_[b] && last_writer_[b] >= 0) sum += buffer.bytes;
+    }
+    return sum;
+  }
+  /// The last step that needs what constant steps wrote; the number of steps where others do.
+  std::vector<size_t> last_readers() const {
+    std::vector<size_t> last(plan_.buffers.size(), 0);
+    for (size_t i = 0; i < uses_.size(); ++i) {
+      const size_t reader = steps_[i] ? i : uses_.size();
+      for (const auto* list : {&uses_[i].reads, &uses_[i].writes}) {
+        for (const uint32_t buffer : *list) last[buffer] = std::max(last[buffer], reader);
+      }
+    }
+    return last;
+  }
+
+ private:
+  bool all(const std::vector<uint32_t>& list) const {
+    return std::all_of(list.begin(), list.end(), [&](uint32_t buffer) { return buffers_[buffer]; });
+  }
+
+  /// Take back what does not hold; true if there was something.
+  bool drop_some() {
+    bool dropped = false;
+    const auto drop = [&](std::vector<bool>& of, size_t i) {
+      dropped |= of[i];
+      of[i] = false;
+    };
+    for (size_t i = 0; i < uses_.size(); ++i) {
+      if (!all(uses_[i].reads) || !all(uses_[i].writes)) drop(steps_, i);
+      if (steps_[i]) continue;
+      for (const uint32_t buffer : uses_[i].writes) drop(buffers_, buffer);
+      // It would see what is written only after it.
+      for (const uint32_t buffer : uses_[i].reads) {
+        if (last_writer_[buffer] > static_cast<int>(i)) drop(buffers_, buffer);
+      }
+    }
+    return dropped;
+  }
+
+  const Plan& plan_;
+  std::span<const StepUse> uses_;
+  std::vector<int> last_writer_;
+  std::vector<bool> buffers_;
+  std::vector<bool> steps_;
+};
+
+/// Memory for what constant steps write, as plans hold constants.
+Status give_memory(PlanBuffer* buffer, std::byte** base) {
+  RILL_ASSIGN(Tensor zeros, Tensor::zeros(DType::kU8, {buffer->bytes}));
+  auto owner = std::make_shared<Tensor>(std::move(zeros));
+  *base = static_cast<std::byte*>(owner->mutable_raw());
+  buffer->data = std::shared_ptr<const void>(owner, *base);
+  return {};
+}
+
+}  // namespace
+
+Status run_constant_steps(const Graph& graph, std::span<const StepUse> uses, Plan* plan) {
+  const Constants constants(graph, uses, *plan);
+  if (constants.bytes() < 0 || constants.bytes() > kMostBytesOfAll) return {};
+  const std::vector<size_t> last = constants.last_readers();
+  std::vector<std::byte*> base;
+  for (const PlanBuffer& buffer : plan->buffers) {
+    base.push_back(static_cast<std::byte*>(const_cast<void*>(buffer.data.get())));
+  }
+  const StreamClock clock;
+  const Bindings bindings;
+  Frame frame;
+  frame.base = base.data();
+  frame.clock = &clock;
+  frame.bindings = &bindings;
+
+  const FlushDenormals flush;
+  std::vector<Step> left;
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (!constants.step(i)) {
+      left.push_back(plan->steps[i]);
+      continue;
+    }
+    for (const uint32_t written : uses[i].writes) {
+      PlanBuffer& buffer = plan->buffers[written];
+      if (base[written] != nullptr || buffer.bytes == 0) continue;
+      RILL_TRY(give_memory(&buffer, &base[written]));
+    }
+    run_step(plan->steps[i], frame);
+    for (const auto* list : {&uses[i].reads, &uses[i].writes}) {
+      for (const uint32_t id : *list) {
+        PlanBuffer& buffer = plan->buffers[id];
+        if (buffer.kind == BufferKind::kArena && last[id] == i) buffer = {};
+      }
+    }
+  }
+  for (PlanBuffer& buffer : plan->buffers) {
+    if (buffer.kind != BufferKind::kArena || !buffer.data) continue;
+    buffer.kind = BufferKind::kConst;
+    plan->const_bytes += buffer.bytes;
+  }
+  plan->steps = std::move(left);
+  return {};
+}
+
+}  // namespace rill
