@@ -83,7 +83,7 @@ class Op {
   virtual std::shared_ptr<Op> clone() const = 0;
   /// Show every attribute to a visitor, once.
   virtual void fields(FieldVisitor& visitor) = 0;
-  /// Print the attributes; ops of one class are equal where this text is.
+  /// Print the attributes; ops of one class are equal where this text is, and the name.
   virtual std::string attributes() const;
   /// Replace a symbol in all attributes. Null if nothing changes.
   virtual OpPtr with_symbol(std::string_view symbol, const Dim& by) const;

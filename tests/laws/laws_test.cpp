@@ -280,9 +280,8 @@ TEST_P(OpLaws, StepsLeaveConstantsAsTheyAre) {
   auto whole = WholeRun::make(graph_, length);
   ASSERT_TRUE(whole.ok()) << whole.error().to_string();
   const std::vector<std::byte> before = constants_of(whole->plan());
-  const std::vector<Tensor> first = whole->run(inputs(length));
+  whole->run(inputs(length));
   whole->run(inputs(length, 8));
-  expect_same(whole->run(inputs(length)), first, "the same inputs again");
   EXPECT_TRUE(constants_of(whole->plan()) == before) << GetParam().text();
 }
 
