@@ -20,6 +20,11 @@ rill_library(rill_nnef_files SMALL
     syntax/token_stream.cpp
     tensor_file/read_tensor.cpp
     tensor_file/write_tensor.cpp
+  FAST
+    archive/gzip_trailer.cpp
+    syntax/expression.cpp
+    syntax/lexer.cpp
+    syntax/token_stream.cpp
   DEPENDS rill_core
   PRIVATE LibArchive::LibArchive
 )

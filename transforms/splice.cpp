@@ -101,7 +101,7 @@ Result<Graph> Splice::build() const {
   for (const OutletId& input : inputs) out.inputs.push_back(moved(input));
   for (const OutletId& output : outputs) out.outputs.push_back(moved(output));
   out.output_names = output_names;
-  return out.compacted();
+  return std::move(out).compacted();
 }
 
 }  // namespace rill::transforms

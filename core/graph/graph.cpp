@@ -57,12 +57,22 @@ std::string Graph::unique_name(std::string_view stem) const {
   }
 }
 
+Facts Graph::facts_of(std::span<const OutletId> outlets) const {
+  Facts facts;
+  facts.reserve(outlets.size());
+  for (const OutletId& outlet : outlets) facts.push_back(fact(outlet));
+  return facts;
+}
+
 Result<std::vector<OutletId>> Graph::add(std::string_view node_name, OpPtr op,
                                          std::vector<OutletId> node_inputs, int line) {
-  Facts in;
-  in.reserve(node_inputs.size());
-  for (const OutletId& input : node_inputs) in.push_back(fact(input));
-  auto inferred = op->infer(in);
+  auto inferred = op->infer(facts_of(node_inputs));
+  return add_inferred(node_name, std::move(op), std::move(node_inputs), std::move(inferred), line);
+}
+
+Result<std::vector<OutletId>> Graph::add_inferred(std::string_view node_name, OpPtr op,
+                                                  std::vector<OutletId> node_inputs,
+                                                  Result<Facts> inferred, int line) {
   if (!inferred.ok()) {
     return std::move(inferred).take_status().in_node(node_name, op->name()).at("", line);
   }
@@ -141,16 +151,16 @@ bool can_fold(const Graph& graph, const Op& op, std::span<const OutletId> inputs
 
 Result<std::vector<OutletId>> Graph::add_folded(std::string_view node_name, OpPtr op,
                                                 std::vector<OutletId> node_inputs, int line) {
-  Facts in;
-  for (const OutletId& input : node_inputs) in.push_back(fact(input));
-  auto inferred = op->infer(in);
-  const bool fold = inferred.ok() && can_fold(*this, *op, node_inputs, *inferred);
-  if (!fold) return add(node_name, std::move(op), std::move(node_inputs), line);
+  auto inferred = op->infer(facts_of(node_inputs));
+  const auto as_node = [&] {
+    return add_inferred(node_name, std::move(op), std::move(node_inputs), std::move(inferred), line);
+  };
+  if (!inferred.ok() || !can_fold(*this, *op, node_inputs, *inferred)) return as_node();
   std::vector<TensorPtr> values;
   for (const OutletId& input : node_inputs) values.push_back(fact(input).konst);
   auto results = evaluate(*op, values, *inferred);
   // What cannot be decided yet, such as S >= 3, stays in the graph.
-  if (!results.ok()) return add(node_name, std::move(op), std::move(node_inputs), line);
+  if (!results.ok()) return as_node();
   std::vector<OutletId> outlets;
   for (size_t i = 0; i < results->size(); ++i) {
     Tensor& value = (*results)[i];
@@ -262,10 +272,12 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
         mapped[static_cast<size_t>(output.node)][static_cast<size_t>(output.slot)]);
   }
   out.output_names = output_names;
-  return out.compacted();
+  return std::move(out).compacted();
 }
 
-Graph Graph::compacted() const {
+Graph Graph::compacted() const& { return Graph(*this).compacted(); }
+
+Graph Graph::compacted() && {
   std::vector<char> needed(nodes.size(), 0);
   for (const OutletId& output : outputs) needed[static_cast<size_t>(output.node)] = 1;
   for (const OutletId& input : inputs) needed[static_cast<size_t>(input.node)] = 1;
@@ -273,24 +285,26 @@ Graph Graph::compacted() const {
     if (!needed[i]) continue;
     for (const OutletId& input : nodes[i].inputs) needed[static_cast<size_t>(input.node)] = 1;
   }
-  Graph out = empty_like(*this);
   std::vector<int> mapped(nodes.size(), -1);
-  const auto moved = [&](OutletId outlet) {
-    return OutletId{mapped[static_cast<size_t>(outlet.node)], outlet.slot};
+  const auto move = [&](OutletId& outlet) {
+    outlet.node = mapped[static_cast<size_t>(outlet.node)];
   };
+  name_counts_.clear();
+  size_t left = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (!needed[i]) continue;
-    mapped[i] = static_cast<int>(out.nodes.size());
-    Node copy = nodes[i];
-    for (OutletId& input : copy.inputs) input = moved(input);
-    copy.name = out.unique_name(copy.name);
-    ++out.name_counts_[copy.name];
-    out.nodes.push_back(std::move(copy));
+    mapped[i] = static_cast<int>(left);
+    std::for_each(nodes[i].inputs.begin(), nodes[i].inputs.end(), move);
+    // Names that were given by hand may clash.
+    nodes[i].name = unique_name(nodes[i].name);
+    ++name_counts_[nodes[i].name];
+    if (i != left) nodes[left] = std::move(nodes[i]);
+    ++left;
   }
-  for (const OutletId& input : inputs) out.inputs.push_back(moved(input));
-  for (const OutletId& output : outputs) out.outputs.push_back(moved(output));
-  out.output_names = output_names;
-  return out;
+  nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(left), nodes.end());
+  std::for_each(inputs.begin(), inputs.end(), move);
+  std::for_each(outputs.begin(), outputs.end(), move);
+  return std::move(*this);
 }
 
 }  // namespace rill

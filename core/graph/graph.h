@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,7 @@ class Graph {
   const Fact& fact(OutletId outlet) const {
     return node(outlet.node).outputs[static_cast<size_t>(outlet.slot)];
   }
+  Facts facts_of(std::span<const OutletId> outlets) const;
   const std::string& input_name(size_t index) const { return node(inputs[index].node).name; }
 
   /// Append a node: infers its facts, simplifies their dims, makes the name unique.
@@ -58,9 +60,13 @@ class Graph {
   /// Errors: kShape where the shapes no longer fit.
   Result<Graph> with_symbol(std::string_view symbol, const Dim& by) const;
   /// Drop the nodes that no output needs; inputs of the model stay.
-  Graph compacted() const;
+  Graph compacted() const&;
+  Graph compacted() &&;
 
  private:
+  Result<std::vector<OutletId>> add_inferred(std::string_view name, OpPtr op,
+                                             std::vector<OutletId> inputs, Result<Facts> inferred,
+                                             int line);
   std::map<std::string, int, std::less<>> name_counts_;
 };
 

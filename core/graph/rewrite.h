@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,13 +9,17 @@
 
 namespace rill {
 
+/// Where the outlets of an old graph are in a new one, by node and slot; nodes that are not there yet
+/// have none.
+using OutletMap = std::vector<std::vector<OutletId>>;
+
 /// The view of one node that `declutter` and `fuse` get while a graph is rewritten node by node.
 /// Matching looks at the old graph, whose use counts are complete; new nodes go to the new graph.
 /// A node that nothing uses any more disappears by itself.
 class Rewrite {
  public:
   Rewrite(const Graph& old_graph, const std::vector<std::vector<int>>& uses, Graph* new_graph,
-          const std::map<OutletId, OutletId>& mapped, int id)
+          const OutletMap& mapped, int id)
       : old_(old_graph), uses_(uses), new_(new_graph), mapped_(mapped), id_(id) {}
 
   const Graph& old_graph() const { return old_; }
@@ -36,7 +39,9 @@ class Rewrite {
     return uses_[static_cast<size_t>(old_outlet.node)][static_cast<size_t>(old_outlet.slot)];
   }
   /// Where an old wire is in the new graph.
-  OutletId mapped(OutletId old_outlet) const { return mapped_.at(old_outlet); }
+  OutletId mapped(OutletId old_outlet) const {
+    return mapped_[static_cast<size_t>(old_outlet.node)][static_cast<size_t>(old_outlet.slot)];
+  }
   std::vector<OutletId> mapped_inputs(const Node& of) const;
 
   /// Append to the new graph, folding constants.
@@ -60,7 +65,7 @@ class Rewrite {
   const Graph& old_;
   const std::vector<std::vector<int>>& uses_;
   Graph* new_;
-  const std::map<OutletId, OutletId>& mapped_;
+  const OutletMap& mapped_;
   int id_;
   bool fusing_ = false;
   std::optional<std::vector<OutletId>> replacement_;

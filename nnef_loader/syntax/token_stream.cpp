@@ -3,6 +3,7 @@
 namespace rill::nnef {
 
 const Token& TokenStream::peek(size_t ahead) {
+  RILL_ASSERT(ahead <= kMostAhead);
   while (ahead_.size() <= ahead) {
     Token token;
     if (failure_.ok()) {
@@ -22,19 +23,19 @@ const Token& TokenStream::peek(size_t ahead) {
 Token TokenStream::take() {
   peek();
   Token token = std::move(ahead_.front());
-  ahead_.pop_front();
+  drop();
   return token;
 }
 
 bool TokenStream::accept(std::string_view symbol) {
   if (!peek().is(symbol)) return false;
-  ahead_.pop_front();
+  drop();
   return true;
 }
 
 bool TokenStream::accept_word(std::string_view word) {
   if (!peek().is_word(word)) return false;
-  ahead_.pop_front();
+  drop();
   return true;
 }
 

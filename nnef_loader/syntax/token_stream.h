@@ -1,8 +1,8 @@
 #pragma once
 
-#include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/status.h"
 #include "nnef_loader/syntax/lexer.h"
@@ -13,8 +13,12 @@ namespace rill::nnef {
 /// text; the failure itself comes out of `unexpected` and `expect_end`.
 class TokenStream {
  public:
-  TokenStream(std::string_view text, std::string_view file) : lexer_(text, file) {}
+  TokenStream(std::string_view text, std::string_view file) : lexer_(text, file) {
+    ahead_.reserve(kMostAhead + 1);
+  }
 
+  static constexpr size_t kMostAhead = 4;
+  /// What is returned stays until the next token is taken.
   const Token& peek(size_t ahead = 0);
   Token take();
   bool at_end() { return peek().kind == Token::Kind::kEnd; }
@@ -38,8 +42,10 @@ class TokenStream {
   }
 
  private:
+  void drop() { ahead_.erase(ahead_.begin()); }
+
   Lexer lexer_;
-  std::deque<Token> ahead_;
+  std::vector<Token> ahead_;
   Status failure_;
 };
 

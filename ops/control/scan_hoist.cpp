@@ -38,7 +38,7 @@ Graph without_slice(const Graph& body, OutletId source, int slice) {
   for (OutletId& output : out.outputs) {
     if (output == sliced) output = source;
   }
-  return out.compacted();
+  return std::move(out).compacted();
 }
 
 }  // namespace

@@ -208,7 +208,7 @@ Graph gather_attention(const Graph& whole, std::string_view symbol) {
     out.nodes[id].inputs = collector.inputs();
     any = true;
   }
-  return any ? out.compacted() : out;
+  return any ? std::move(out).compacted() : out;
 }
 
 }  // namespace rill::ops

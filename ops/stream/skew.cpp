@@ -95,7 +95,7 @@ Graph gather_shifts(const Graph& graph, std::string_view symbol) {
     out.nodes[id].inputs = {*from};
     any = true;
   }
-  return any ? out.compacted() : out;
+  return any ? std::move(out).compacted() : out;
 }
 
 Result<OutletId> add_shift(PulseBuilder& b, std::string_view name, OutletId scores, int64_t queries,
