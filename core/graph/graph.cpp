@@ -57,6 +57,26 @@ std::string Graph::unique_name(std::string_view stem) const {
   }
 }
 
+void Graph::count_name(std::string_view asked, const std::string& given) {
+  ++name_counts_[given];
+  if (given != asked) ++name_counts_.find(asked)->second;
+}
+
+std::vector<OutletId> Graph::outlets_of(int id) const {
+  std::vector<OutletId> outlets;
+  const int slots = static_cast<int>(node(id).outputs.size());
+  outlets.reserve(static_cast<size_t>(slots));
+  for (int slot = 0; slot < slots; ++slot) outlets.push_back({id, slot});
+  return outlets;
+}
+
+std::vector<OutletId> Graph::add_known(const Node& node, std::vector<OutletId> node_inputs) {
+  Node copy{unique_name(node.name), node.op, std::move(node_inputs), node.outputs, node.line};
+  count_name(node.name, copy.name);
+  nodes.push_back(std::move(copy));
+  return outlets_of(static_cast<int>(nodes.size()) - 1);
+}
+
 Facts Graph::facts_of(std::span<const OutletId> outlets) const {
   Facts facts;
   facts.reserve(outlets.size());
@@ -99,15 +119,9 @@ Result<std::vector<OutletId>> Graph::add_inferred(std::string_view node_name, Op
       }
     }
   }
-  ++name_counts_[std::string(node_name)];
-  if (node.name != node_name) ++name_counts_[node.name];
-  const int id = static_cast<int>(nodes.size());
-  std::vector<OutletId> outlets;
-  for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
-    outlets.push_back({id, static_cast<int>(slot)});
-  }
+  count_name(node_name, node.name);
   nodes.push_back(std::move(node));
-  return outlets;
+  return outlets_of(static_cast<int>(nodes.size()) - 1);
 }
 
 Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const TensorPtr> inputs,
@@ -195,8 +209,7 @@ OutletId Graph::add_const(std::string_view const_name, TensorPtr value, int line
   const OutletId outlet{static_cast<int>(nodes.size()), 0};
   Node node{
       unique_name(const_name), std::make_shared<Const>(value), {}, {Fact::of_tensor(value)}, line};
-  ++name_counts_[std::string(const_name)];
-  if (node.name != const_name) ++name_counts_[node.name];
+  count_name(const_name, node.name);
   nodes.push_back(std::move(node));
   return outlet;
 }
@@ -289,6 +302,8 @@ Graph Graph::compacted() && {
   const auto move = [&](OutletId& outlet) {
     outlet.node = mapped[static_cast<size_t>(outlet.node)];
   };
+  const bool all = std::find(needed.begin(), needed.end(), 0) == needed.end();
+  if (all) return std::move(*this);
   name_counts_.clear();
   size_t left = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {

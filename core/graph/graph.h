@@ -1,9 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/dim/scope.h"
@@ -39,6 +41,7 @@ class Graph {
     return node(outlet.node).outputs[static_cast<size_t>(outlet.slot)];
   }
   Facts facts_of(std::span<const OutletId> outlets) const;
+  std::vector<OutletId> outlets_of(int id) const;
   const std::string& input_name(size_t index) const { return node(inputs[index].node).name; }
 
   /// Append a node: infers its facts, simplifies their dims, makes the name unique.
@@ -48,6 +51,8 @@ class Graph {
   /// As `add`, but where all inputs are constants the value is computed now.
   Result<std::vector<OutletId>> add_folded(std::string_view name, OpPtr op,
                                            std::vector<OutletId> inputs, int line = 0);
+  /// Append a node of another graph on inputs of the same facts, which need not be inferred again.
+  std::vector<OutletId> add_known(const Node& node, std::vector<OutletId> inputs);
   /// Append an input of the model.
   OutletId add_source(std::string_view name, Fact fact, int line = 0);
   OutletId add_const(std::string_view name, TensorPtr value, int line = 0);
@@ -67,7 +72,14 @@ class Graph {
   Result<std::vector<OutletId>> add_inferred(std::string_view name, OpPtr op,
                                              std::vector<OutletId> inputs, Result<Facts> inferred,
                                              int line);
-  std::map<std::string, int, std::less<>> name_counts_;
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  void count_name(std::string_view asked, const std::string& given);
+
+  std::unordered_map<std::string, int, TextHash, std::equal_to<>> name_counts_;
 };
 
 /// An input of the model; its fact is given, not inferred.

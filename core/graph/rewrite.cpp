@@ -1,5 +1,6 @@
 #include "core/graph/rewrite.h"
 
+#include <algorithm>
 #include <map>
 
 namespace rill {
@@ -69,73 +70,115 @@ class Computed {
   std::multimap<Key, int> nodes_;
 };
 
-std::vector<OutletId> outlets_of(const Graph& graph, int id) {
-  std::vector<OutletId> outlets;
-  const size_t slots = graph.node(id).outputs.size();
-  for (size_t slot = 0; slot < slots; ++slot) outlets.push_back({id, static_cast<int>(slot)});
-  return outlets;
-}
+/// One pass over the nodes of a graph.
+class Pass {
+ public:
+  Pass(const Graph& graph, const RewriteRule& rule, bool again)
+      : old_(graph),
+        rule_(rule),
+        again_(again),
+        uses_(graph.count_uses()),
+        mapped_(graph.nodes.size()),
+        as_before_(graph.nodes.size(), false),
+        computed_(out_) {
+    out_.name = graph.name;
+    out_.scope = graph.scope;
+    out_.properties = graph.properties;
+  }
 
-/// The outlets in the new graph of what the rule has left as it was.
-Result<std::vector<OutletId>> kept(const Rewrite& rewrite, Graph* out, Computed* computed,
-                                   bool* changed) {
-  const Node& node = rewrite.node();
-  if (const auto* constant = node.op->as<Const>()) {
-    return std::vector<OutletId>{out->add_const(node.name, constant->value, node.line)};
+  Result<Graph> run() {
+    for (size_t i = 0; i < old_.nodes.size(); ++i) {
+      const Node& node = old_.nodes[i];
+      Status done = visit(i);
+      if (!done.ok()) {
+        return std::move(done).in_node(node.name, node.op->name()).at("", node.line);
+      }
+      as_before_[i] = same_facts(node, mapped_[i]);
+    }
+    out_.inputs.clear();
+    for (const OutletId& input : old_.inputs) out_.inputs.push_back(at(input));
+    for (const OutletId& output : old_.outputs) out_.outputs.push_back(at(output));
+    out_.output_names = old_.output_names;
+    return std::move(out_).compacted();
   }
-  std::vector<OutletId> inputs = rewrite.mapped_inputs(node);
-  const int known = computed->find(*node.op, inputs);
-  if (known >= 0) {
-    *changed = true;
-    return outlets_of(*out, known);
+  bool changed() const { return changed_; }
+
+ private:
+  OutletId at(OutletId old) const {
+    return mapped_[static_cast<size_t>(old.node)][static_cast<size_t>(old.slot)];
   }
-  RILL_ASSIGN(std::vector<OutletId> outlets,
-              out->add_folded(node.name, node.op, std::move(inputs), node.line));
-  const int id = outlets[0].node;
-  if (out->node(id).op->as<Const>() != nullptr) {
-    *changed = true;
-  } else {
-    computed->add(id);
+
+  bool same_facts(const Node& node, const std::vector<OutletId>& outlets) const {
+    for (size_t slot = 0; slot < outlets.size(); ++slot) {
+      const Fact& now = out_.fact(outlets[slot]);
+      if (now.konst != node.outputs[slot].konst || !now.same_type(node.outputs[slot])) return false;
+    }
+    return true;
   }
-  return outlets;
-}
+
+  Status visit(size_t i) {
+    const Node& node = old_.nodes[i];
+    if (node.op->as<Source>()) {
+      mapped_[i] = {out_.add_source(node.name, node.outputs[0], node.line)};
+      return {};
+    }
+    Rewrite rewrite(old_, uses_, &out_, mapped_, static_cast<int>(i));
+    RILL_TRY(rule_(*node.op, rewrite));
+    if (rewrite.replacement()) {
+      mapped_[i] = *rewrite.replacement();
+      changed_ = true;
+      return {};
+    }
+    return keep(node, rewrite.mapped_inputs(node), &mapped_[i]);
+  }
+
+  Status keep(const Node& node, std::vector<OutletId> inputs, std::vector<OutletId>* outlets) {
+    if (const auto* constant = node.op->as<Const>()) {
+      *outlets = {out_.add_const(node.name, constant->value, node.line)};
+      return {};
+    }
+    const int known = computed_.find(*node.op, inputs);
+    if (known >= 0) {
+      changed_ = true;
+      *outlets = out_.outlets_of(known);
+      return {};
+    }
+    const bool told = again_ && std::all_of(node.inputs.begin(), node.inputs.end(), [&](OutletId in) {
+                        return as_before_[static_cast<size_t>(in.node)];
+                      });
+    if (told) {
+      *outlets = out_.add_known(node, std::move(inputs));
+    } else {
+      RILL_ASSIGN(*outlets, out_.add_folded(node.name, node.op, std::move(inputs), node.line));
+    }
+    const int id = (*outlets)[0].node;
+    if (out_.node(id).op->as<Const>() != nullptr) {
+      changed_ = true;
+    } else {
+      computed_.add(id);
+    }
+    return {};
+  }
+
+  const Graph& old_;
+  const RewriteRule& rule_;
+  const bool again_;
+  const std::vector<std::vector<int>> uses_;
+  Graph out_;
+  OutletMap mapped_;
+  std::vector<bool> as_before_;  ///< by node, whether its outputs have the facts that they had
+  Computed computed_;
+  bool changed_ = false;
+};
 
 }  // namespace
 
-Result<Graph> rewrite_once(const Graph& graph, const RewriteRule& rule, bool* changed) {
-  Graph out;
-  out.name = graph.name;
-  out.scope = graph.scope;
-  out.properties = graph.properties;
-  const auto uses = graph.count_uses();
-  OutletMap mapped(graph.nodes.size());
-  Computed computed(out);
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const Node& node = graph.nodes[i];
-    if (node.op->as<Source>()) {
-      mapped[i] = {out.add_source(node.name, node.outputs[0], node.line)};
-      continue;
-    }
-    Rewrite rewrite(graph, uses, &out, mapped, static_cast<int>(i));
-    Status ruled = rule(*node.op, rewrite);
-    if (!ruled.ok()) {
-      return std::move(ruled).in_node(node.name, node.op->name()).at("", node.line);
-    }
-    if (rewrite.replacement()) {
-      mapped[i] = *rewrite.replacement();
-      *changed = true;
-      continue;
-    }
-    RILL_ASSIGN(mapped[i], kept(rewrite, &out, &computed, changed));
-  }
-  const auto at = [&](OutletId old) {
-    return mapped[static_cast<size_t>(old.node)][static_cast<size_t>(old.slot)];
-  };
-  out.inputs.clear();
-  for (const OutletId& input : graph.inputs) out.inputs.push_back(at(input));
-  for (const OutletId& output : graph.outputs) out.outputs.push_back(at(output));
-  out.output_names = graph.output_names;
-  return std::move(out).compacted();
+Result<Graph> rewrite_once(const Graph& graph, const RewriteRule& rule, bool* changed,
+                           bool again) {
+  Pass pass(graph, rule, again);
+  RILL_ASSIGN(Graph out, pass.run());
+  *changed |= pass.changed();
+  return out;
 }
 
 }  // namespace rill

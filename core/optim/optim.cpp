@@ -15,7 +15,7 @@ Result<Graph> to_fixed_point(const Graph& graph, int64_t rounds, const RewriteRu
   const int64_t most = rounds < 0 ? kMaxRounds : std::min<int64_t>(rounds, kMaxRounds);
   for (int64_t round = 0; round < most; ++round) {
     bool changed = false;
-    RILL_ASSIGN(current, rewrite_once(current, rule, &changed));
+    RILL_ASSIGN(current, rewrite_once(current, rule, &changed, round > 0));
     if (!changed) break;
   }
   return current;
