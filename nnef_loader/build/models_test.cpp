@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/optim/optim.h"
 #include "nnef_loader/load.h"
 #include "ops/op_table.h"
 
@@ -84,6 +85,26 @@ TEST_P(Models, LoadAndReadBackWhatIsWritten) {
   }
   expect_same_nodes(loaded->compacted(), again->compacted());
   std::filesystem::remove(path);
+}
+
+std::vector<std::string> names(const Graph& graph) {
+  std::vector<std::string> out;
+  for (const Node& node : graph.nodes) out.push_back(node.name);
+  return out;
+}
+
+TEST_P(Models, RewritingComesToAnEnd) {
+  auto loaded = load(GetParam(), ops::op_table());
+  if (!loaded.ok()) GTEST_SKIP() << loaded.error().to_string();
+  Graph graph = *std::move(loaded);
+  for (const std::string& symbol : graph.scope.symbols()) {
+    auto bound = graph.with_symbol(symbol, Dim(64));
+    if (bound.ok()) graph = *std::move(bound);
+  }
+  const Graph simple = declutter(graph).value();
+  EXPECT_EQ(names(declutter(simple, 1).value()), names(simple));
+  const Graph fused = fuse(simple).value();
+  EXPECT_EQ(names(fuse(fused, 1).value()), names(fused));
 }
 
 INSTANTIATE_TEST_SUITE_P(Archives, Models, ::testing::ValuesIn(archives()), test_name);

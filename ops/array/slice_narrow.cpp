@@ -44,6 +44,19 @@ bool keeps_nothing_between_calls(const Node& node, FactSpan in) {
   return node.op->tolerance() != Tolerance::kRandom;
 }
 
+/// Of two slices of different axes, the one that keeps less goes first; which of two that keep the same
+/// part goes first does not matter, as long as they stay where they are.
+bool may_pass(const Slice& slice, const Node& producer, const Fact& made, const Fact& read) {
+  const auto* other = producer.op->as<Slice>();
+  if (!other) return true;
+  const auto part = [](const Slice& of, const Fact& whole) {
+    const auto kept = (of.end - of.begin).to_int();
+    const auto all = whole.dim(static_cast<int>(of.axis)).to_int();
+    return kept && all && *all > 0 ? static_cast<double>(*kept) / static_cast<double>(*all) : 1.0;
+  };
+  return part(slice, made) < part(*other, read);
+}
+
 }  // namespace
 
 /// Slice what the producer reads instead of what it makes, where that halves the work at least:
@@ -59,6 +72,7 @@ Status Slice::fuse(Rewrite& rewrite) const {
   Facts in;
   for (const OutletId& input : producer.inputs) in.push_back(rewrite.old_graph().fact(input));
   if (!keeps_nothing_between_calls(producer, in)) return {};
+  if (!may_pass(*this, producer, rewrite.in(0), in[0])) return {};
   const auto tracks = producer.op->axes(in, producer.outputs);
   const AxisTrack* track = track_of(tracks, static_cast<int>(axis), in.size());
   if (!track) return {};

@@ -156,6 +156,18 @@ TEST(Slice, LeavesWhatIsNotKeptUncomputed) {
   expect_same_unfused(graph, {random_f32(5, {2, 12, 5})});
 }
 
+TEST(Slice, DoesNotPassAnotherOneForEver) {
+  const Graph graph = graph_of({{"x", "8, 12"}},
+                               "a = x + 1.0; b = slice(a, axes = [1], begin = [0], end = [6]);"
+                               " y = slice(b, axes = [0], begin = [4], end = [8]);");
+  const Graph few = fuse(graph, 10).value();
+  const Graph more = fuse(graph, 11).value();
+  ASSERT_EQ(few.nodes.size(), more.nodes.size());
+  for (size_t i = 0; i < few.nodes.size(); ++i) EXPECT_EQ(few.nodes[i].name, more.nodes[i].name);
+  EXPECT_EQ(shapes_made(graph, "Add"), (std::vector<std::string>{"4,6,F32"}));
+  expect_same_unfused(graph, {random_f32(5, {8, 12})});
+}
+
 TEST(Slice, IsNotMovedWhereTheRestIsWanted) {
   const Graph graph = graph_of({{"x", "2, 12, 5"}},
                                "a = matmul(x, x, transposeB = true);"
