@@ -85,7 +85,9 @@ class Constants {
 
 /// Memory for what constant steps write, as plans hold constants.
 Status give_memory(PlanBuffer* buffer, std::byte** base) {
-  RILL_ASSIGN(Tensor zeros, Tensor::zeros(DType::kU8, {buffer->bytes}));
+  // What is empty lies somewhere too: steps may count from there.
+  const int64_t bytes = std::max<int64_t>(1, buffer->bytes);
+  RILL_ASSIGN(Tensor zeros, Tensor::zeros(DType::kU8, {bytes}));
   auto owner = std::make_shared<Tensor>(std::move(zeros));
   *base = static_cast<std::byte*>(owner->mutable_raw());
   buffer->data = std::shared_ptr<const void>(owner, *base);
@@ -118,8 +120,7 @@ Status run_constant_steps(const Graph& graph, std::span<const StepUse> uses, Pla
     }
     for (const uint32_t written : uses[i].writes) {
       PlanBuffer& buffer = plan->buffers[written];
-      if (base[written] != nullptr || buffer.bytes == 0) continue;
-      RILL_TRY(give_memory(&buffer, &base[written]));
+      if (base[written] == nullptr) RILL_TRY(give_memory(&buffer, &base[written]));
     }
     run_step(plan->steps[i], frame);
     for (const auto* list : {&uses[i].reads, &uses[i].writes}) {
