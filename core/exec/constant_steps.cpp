@@ -16,14 +16,17 @@ class Constants {
  public:
   Constants(const Graph& graph, std::span<const StepUse> uses, const Plan& plan)
       : plan_(plan), uses_(uses), last_writer_(plan.buffers.size(), -1) {
-    for (const PlanBuffer& buffer : plan.buffers) {
-      const bool arena = buffer.kind == BufferKind::kArena;
-      buffers_.push_back(buffer.kind == BufferKind::kConst || (arena && buffer.bytes <= kMostBytes));
-    }
     for (size_t i = 0; i < uses.size(); ++i) {
       const int node = plan.steps[i].node;
       steps_.push_back(node >= 0 && graph.node(node).op->repeatable());
       for (const uint32_t buffer : uses[i].writes) last_writer_[buffer] = static_cast<int>(i);
+    }
+    for (size_t b = 0; b < plan.buffers.size(); ++b) {
+      const PlanBuffer& buffer = plan.buffers[b];
+      const bool known = buffer.bytes == 0 || last_writer_[b] >= 0;
+      const bool arena = buffer.kind == BufferKind::kArena;
+      buffers_.push_back(buffer.kind == BufferKind::kConst ||
+                         (arena && known && buffer.bytes <= kMostBytes));
     }
     while (drop_some()) {
     }
@@ -85,9 +88,8 @@ class Constants {
 
 /// Memory for what constant steps write, as plans hold constants.
 Status give_memory(PlanBuffer* buffer, std::byte** base) {
-  // What is empty lies somewhere too: steps may count from there.
-  const int64_t bytes = std::max<int64_t>(1, buffer->bytes);
-  RILL_ASSIGN(Tensor zeros, Tensor::zeros(DType::kU8, {bytes}));
+  if (buffer->bytes == 0) return {};
+  RILL_ASSIGN(Tensor zeros, Tensor::zeros(DType::kU8, {buffer->bytes}));
   auto owner = std::make_shared<Tensor>(std::move(zeros));
   *base = static_cast<std::byte*>(owner->mutable_raw());
   buffer->data = std::shared_ptr<const void>(owner, *base);
@@ -100,9 +102,12 @@ Status run_constant_steps(const Graph& graph, std::span<const StepUse> uses, Pla
   const Constants constants(graph, uses, *plan);
   if (constants.bytes() < 0 || constants.bytes() > kMostBytesOfAll) return {};
   const std::vector<size_t> last = constants.last_readers();
+  // What is empty lies somewhere too: steps may count from there.
+  alignas(64) std::byte nothing[64] = {};
   std::vector<std::byte*> base;
   for (const PlanBuffer& buffer : plan->buffers) {
-    base.push_back(static_cast<std::byte*>(const_cast<void*>(buffer.data.get())));
+    auto* data = static_cast<std::byte*>(const_cast<void*>(buffer.data.get()));
+    base.push_back(data != nullptr ? data : nothing);
   }
   const StreamClock clock;
   const Bindings bindings;
@@ -120,7 +125,7 @@ Status run_constant_steps(const Graph& graph, std::span<const StepUse> uses, Pla
     }
     for (const uint32_t written : uses[i].writes) {
       PlanBuffer& buffer = plan->buffers[written];
-      if (base[written] == nullptr) RILL_TRY(give_memory(&buffer, &base[written]));
+      if (!buffer.data) RILL_TRY(give_memory(&buffer, &base[written]));
     }
     run_step(plan->steps[i], frame);
     for (const auto* list : {&uses[i].reads, &uses[i].writes}) {
