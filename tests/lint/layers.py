@@ -31,7 +31,7 @@ THIRD_PARTY = {
     r"xsimd/": ["kernels"],
     r"Eigen/": ["kernels"],
     r"(oneapi/)?dnnl": ["kernels"],
-    r"archive(_entry)?\.h": ["nnef_loader"],
+    r"archive(_entry)?\.h": ["nnef_loader", "bench"],
     r"nlohmann/": ["api", "cli"],
     r"CLI/": ["cli"],
     r"fmt/": ["cli"],
