@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Fuzz what comes in from outside.
-#   scripts/fuzz.sh [--page] [SECONDS] [TARGET ...]
+#   scripts/fuzz.sh [--page] [--seed N] [SECONDS] [TARGET ...]
 # Runs every target, or those named, for that long (60), as many at a time as there are cores. New
 # inputs that reach new code stay in build/fuzz/corpus; findings, in build/fuzz/findings, make the
 # exit status 1. Ends with a table: executions, edges covered, findings; --page puts it into
-# docs/reliability.md. Needs clang.
+# docs/reliability.md. With a seed, the same build tries the same inputs again. Needs clang.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
@@ -12,6 +12,8 @@ source scripts/setup.sh
 [[ ${1:-} == -h || ${1:-} == --help ]] && { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0; }
 page=
 [[ ${1:-} == --page ]] && { page=docs/reliability.md; shift; }
+seed=0
+[[ ${1:-} == --seed ]] && { seed=${2:?--seed needs a number}; shift 2; }
 seconds=${1:-60}
 [[ $seconds =~ ^[1-9][0-9]*$ ]] || { echo "$seconds: expected seconds" >&2; exit 2; }
 shift || true
@@ -26,8 +28,8 @@ work=build/fuzz
 mkdir -p "$work/findings" "$work/logs"
 run_target() {
   mkdir -p "$work/corpus/$1"
-  build/asan/bin/"fuzz_$1" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2500 -max_len=65536 \
-    -print_final_stats=1 -artifact_prefix="$work/findings/$1-" \
+  build/asan/bin/"fuzz_$1" -seed="$seed" -max_total_time="$seconds" -timeout=20 \
+    -rss_limit_mb=2500 -max_len=65536 -print_final_stats=1 -artifact_prefix="$work/findings/$1-" \
     "$work/corpus/$1" "tests/fuzz/corpus/$1" >"$work/logs/$1" 2>&1 || true
 }
 for target in "${targets[@]}"; do
