@@ -13,7 +13,8 @@ source scripts/setup.sh
 page=
 [[ ${1:-} == --page ]] && { page=docs/reliability.md; shift; }
 seed=0
-[[ ${1:-} == --seed ]] && { seed=${2:?--seed needs a number}; shift 2; }
+[[ ${1:-} == --seed ]] && { seed=${2:-}; shift; shift || true; }
+[[ $seed =~ ^[0-9]+$ ]] || { echo "--seed $seed: expected a number" >&2; exit 2; }
 seconds=${1:-60}
 [[ $seconds =~ ^[1-9][0-9]*$ ]] || { echo "$seconds: expected seconds" >&2; exit 2; }
 shift || true
