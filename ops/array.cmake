@@ -70,6 +70,7 @@ if(RILL_TESTS AND NOT RILL_OPS)
     onnx/random_test.cpp
     transformers/kv_cache_test.cpp
     nn/softmax_test.cpp
+    vision/grid_sample_test.cpp
   )
   rill_test(ops_array_test SOURCES ${tests} DEPENDS rill_ops_testing LABELS ops)
   # Ops derive from a class without type information.

@@ -36,6 +36,7 @@ struct Target {
 struct Scope {
   Target* target = nullptr;
   std::map<std::string, Value, std::less<>> values;
+  std::map<std::string, Value, std::less<>> lists_of_one;  ///< of names in `values`, for subscripts
   bool from_document = true;   ///< places are places in graph.nnef
   bool is_graph_body = false;  ///< not that of a fragment
   bool is_inlined = false;     ///< nodes go to the graph of the caller, under names of its own

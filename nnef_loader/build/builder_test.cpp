@@ -161,6 +161,15 @@ TEST(Statements, SeveralResults) {
   expect_error(load_body("a, b, z = pair(x);"), {"graph.nnef:8:", "expected 3 results", "found 2"});
 }
 
+TEST(Statements, TheOnlyResultOfAListIsMeantByItsName) {
+  const Graph g = loaded(load_body(
+      "a = slice(x, axes = [0], begin = [0], end = [1]); z = unstack(a, axis = 0);"
+      "w = mul(z, z); l = concat(z, axis = 0); e = z[0];",
+      "z, w, l, e"));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(g.fact(g.outputs[i]).to_string(), "1,S,F32");
+  EXPECT_EQ(g.outputs[3], g.outputs[0]);
+}
+
 TEST(Statements, UnboundNamesAreErrors) {
   expect_error(load_body("z = add(x, w);"), {"graph.nnef:8:12", "Can not resolve \"w\""});
   expect_error(load_body("a = add(x, y);"), {"Could not find variable for output \"z\""});

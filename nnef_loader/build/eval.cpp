@@ -206,10 +206,15 @@ Result<Value> Builder::eval_unary(const UnaryExpr& expression, Scope& scope, con
 
 Result<Value> Builder::eval_subscript(const SubscriptExpr& expression, Scope& scope,
                                       const Naming& naming) {
-  RILL_ASSIGN(const Value base, eval(*expression.base, scope, naming.nested()));
+  const auto* name = expression.base->as<Identifier>();
+  const auto kept = name ? scope.lists_of_one.find(name->name) : scope.lists_of_one.end();
+  Result<Value> base = kept != scope.lists_of_one.end()
+                           ? Result<Value>(kept->second)
+                           : eval(*expression.base, scope, naming.nested());
+  if (!base.ok()) return base;
   RILL_ASSIGN(const Value index, eval(*expression.index, scope, naming.nested()));
   RILL_ASSIGN(const int64_t position, integer_of(index, scope.target->graph));
-  return element_of(base, position, scope.target->graph);
+  return element_of(*base, position, scope.target->graph);
 }
 
 Result<Value> Builder::eval_if(const IfElseExpr& expression, Scope& scope, const Naming& naming) {

@@ -104,12 +104,15 @@ Status Builder::bind(const LValue& left, const Value& value, bool keep_list, Sco
 Status Builder::bind_name(const std::string& identifier, const Value& value, bool keep_list,
                           Scope& scope, const Naming& naming, size_t position) {
   const List* list = value.get<List>();
-  if (list && keep_list) {
+  const bool one = list && keep_list && list->size() == 1;
+  if (list && keep_list && !one) {
     scope.values[identifier] = value;
     return {};
   }
+  // The only result of an operator is meant by the name itself: `y = unstack(x)` of extent 1.
+  if (one) scope.lists_of_one[identifier] = value;
   const std::string& name = naming.targets[position];
-  RILL_ASSIGN(OutletId wire, to_wire(value, scope, name, naming.exact));
+  RILL_ASSIGN(OutletId wire, to_wire(one ? list->front() : value, scope, name, naming.exact));
   if (position < naming.quant.size() && naming.quant[position]) {
     RILL_ASSIGN(wire, quantised(wire, *naming.quant[position], name, scope));
   }

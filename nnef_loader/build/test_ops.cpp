@@ -366,12 +366,12 @@ Result<Value> load_scan(LoadCtx& ctx) {
 Result<Value> load_unstack(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId in, ctx.wire("value"));
   RILL_ASSIGN(const int64_t count, ctx.fact(in).dim(0).as_int());
-  std::vector<OutletId> out;
+  std::vector<Value> out;
   for (int64_t i = 0; i < count; ++i) {
     RILL_ASSIGN(const OutletId one, ctx.add1(std::make_shared<Slice>(Dim(i), Dim(i + 1)), {in}));
-    out.push_back(one);
+    out.emplace_back(one);
   }
-  return Value::of_wires(out);
+  return Value(std::move(out));
 }
 
 constexpr NnefOp kOps[] = {

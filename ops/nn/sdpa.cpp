@@ -87,7 +87,10 @@ class Attention {
     }
     RILL_ASSIGN(const Value scale, ctx_.value("scale"));
     if (scale.get<bool>()) {
-      RILL_ASSIGN(const int64_t width, ctx_.fact(q_).shape.back().as_int());
+      // Queries and keys are of one width, and one of them tells it.
+      const auto of_queries = ctx_.fact(q_).shape.back().to_int();
+      RILL_ASSIGN(const int64_t width, of_queries ? Result<int64_t>(*of_queries)
+                                                  : ctx_.fact(k_).shape.back().as_int());
       scale_ = 1.0F / std::sqrt(static_cast<float>(width));
     } else {
       RILL_ASSIGN(scale_, ctx_.number("scale"));

@@ -25,5 +25,21 @@ TEST(Sdpa, CausalLimitsOfOpenLengthsAreThoseOfNumbers) {
   }
 }
 
+// Queries of open width are as wide as the keys.
+TEST(Sdpa, TheScaleIsThatOfTheKeysWidth) {
+  constexpr const char* kPlain = "y = tract_transformers_sdpa(q, k, v);";
+  const Graph open =
+      graph_of({{"q", "1, 2, 3, S"}, {"k", "1, 2, 4, 8"}, {"v", "1, 2, 4, 5"}}, kPlain);
+  const Graph fixed =
+      graph_of({{"q", "1, 2, 3, 8"}, {"k", "1, 2, 4, 8"}, {"v", "1, 2, 4, 5"}}, kPlain);
+  const std::vector<Tensor> inputs = {random_f32(1, {1, 2, 3, 8}), random_f32(2, {1, 2, 4, 8}),
+                                      random_f32(3, {1, 2, 4, 5})};
+  const auto want = run(fixed, inputs);
+  const auto got = run(open, inputs);
+  ASSERT_TRUE(want.ok()) << want.error().to_string();
+  ASSERT_TRUE(got.ok()) << got.error().to_string();
+  expect_same((*got)[0], (*want)[0]);
+}
+
 }  // namespace
 }  // namespace rill::ops::test

@@ -97,7 +97,9 @@ Result<Facts> GridSample::infer(FactSpan in) const {
   if (x.dtype != DType::kF32 || grid.dtype != DType::kF32) {
     return fail(Code::kDType, "input ", x, ", grid ", grid, ": expected f32");
   }
-  RILL_CHECK(x.dim(0) == grid.dim(0), "input ", x, ", grid ", grid, ": the batches differ");
+  const auto difference = (x.dim(0) - grid.dim(0)).to_int();
+  RILL_CHECK(!difference || *difference == 0, "input ", x, ", grid ", grid,
+             ": the batches differ");
   RILL_CHECK(grid.shape.back() == Dim(x.rank() - 2), "grid ", grid, ": expected ", x.rank() - 2,
              " components on the last axis");
   RILL_CHECK(mode != "bicubic" || x.rank() == 4, "bicubic sampling of ", x, ": expected rank 4");

@@ -165,6 +165,9 @@ def shapes():
     case("grid_sample_border", lambda v, g: F.grid_sample(v, g, padding_mode="border",
                                                           align_corners=False),
          noise(1, 2, 5, 6), noise(1, 3, 4, 2))
+    case("grid_sample_open", lambda v, g: F.grid_sample(v, g, align_corners=False), noise(2, 2, 5, 6),
+         noise(2, 3, 4, 2).tanh(), axes={"input_0": {0: "B"}, "input_1": {0: "C"}})
+    case("unbind_one", lambda v: v.unbind(0), noise(1, 4))
     case("grid_sample3d", lambda v, g: F.grid_sample(v, g, align_corners=False),
          noise(1, 2, 3, 5, 4), noise(1, 2, 3, 4, 3).tanh())
 
