@@ -412,8 +412,14 @@ Result<Value> load_einsum(LoadCtx& ctx) {
   op->expr = std::move(expr);
   const auto dtype = dtype_from_name(acc);
   if (!dtype) return fail(Code::kDType, "acc \"", acc, "\": no such type");
-  RILL_ASSIGN(inputs, cast_all(ctx, std::move(inputs), *dtype));
-  RILL_ASSIGN(const OutletId out, ctx.add1(op, std::move(inputs)));
+  // Narrow sums are rounded once, at the end: factors that are wider than them keep their bits.
+  const bool wider = *dtype == DType::kF16 &&
+                     std::any_of(inputs.begin(), inputs.end(), [&](OutletId input) {
+                       return ctx.fact(input).dtype == DType::kF32;
+                     });
+  RILL_ASSIGN(inputs, cast_all(ctx, std::move(inputs), wider ? DType::kF32 : *dtype));
+  RILL_ASSIGN(OutletId out, ctx.add1(op, std::move(inputs), wider ? "wide" : ""));
+  RILL_ASSIGN(out, cast_to(ctx, out, *dtype));
   return Value(out);
 }
 

@@ -100,7 +100,8 @@ Result<Facts> GridSample::infer(FactSpan in) const {
   const auto difference = (x.dim(0) - grid.dim(0)).to_int();
   RILL_CHECK(!difference || *difference == 0, "input ", x, ", grid ", grid,
              ": the batches differ");
-  RILL_CHECK(grid.shape.back() == Dim(x.rank() - 2), "grid ", grid, ": expected ", x.rank() - 2,
+  const auto components = grid.shape.back().to_int();
+  RILL_CHECK(!components || *components == x.rank() - 2, "grid ", grid, ": expected ", x.rank() - 2,
              " components on the last axis");
   RILL_CHECK(mode != "bicubic" || x.rank() == 4, "bicubic sampling of ", x, ": expected rank 4");
   Fact out = Fact::of(x.dtype, {x.dim(0), x.dim(1)});

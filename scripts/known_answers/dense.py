@@ -175,4 +175,10 @@ def pulsed():
          single(sums), FLOAT)
 
 
-GROUPS = [convolutions, pools, products, loops_and_transforms, pulsed]
+def narrow_sums():
+    a, b = f32(3, 4), f32(4, 5).astype(np.float16)
+    case("EinsumOfNarrowSumsKeepsWideFactors", "y = tract_core_einsum([a, b], expr = 'mk,kn->mn',"
+         " acc = 'f16');", {"a": a, "b": b}, (wide(a) @ wide(b)).astype(np.float16))
+
+
+GROUPS = [convolutions, pools, products, loops_and_transforms, pulsed, narrow_sums]
