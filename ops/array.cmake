@@ -54,6 +54,7 @@ if(RILL_TESTS AND NOT RILL_OPS)
     array/nearest_upsample_test.cpp
     array/reshape_test.cpp
     array/slice_test.cpp
+    array/trilu_test.cpp
     math/any_input_test.cpp
     math/binary_test.cpp
     math/cumsum_test.cpp

@@ -14,6 +14,8 @@ Result<Facts> Trilu::infer(FactSpan in) const {
 Status Trilu::eval(EvalCtx& ctx) const {
   const View& x = ctx.in[0];
   const View& out = ctx.out[0];
+  const auto diagonal = k.is_const() ? k.to_int() : k.eval(*ctx.bindings);
+  if (!diagonal) RILL_NOT_IN_STEPS(return k.as_int().take_status();)
   // The index of the row and of the column, as the offsets of two views more.
   View row = out;
   View column = out;
@@ -25,7 +27,7 @@ Status Trilu::eval(EvalCtx& ctx) const {
     using T = decltype(tag);
     for_each_element<4>({out, x, row, column}, [&](const std::array<int64_t, 4>& at) {
       int64_t bound = 0;
-      if (__builtin_add_overflow(at[2], k, &bound)) bound = INT64_MAX;
+      if (__builtin_add_overflow(at[2], *diagonal, &bound)) bound = INT64_MAX;
       const bool keep = upper ? at[3] >= bound : at[3] <= bound;
       out.as<T>()[at[0]] = keep ? x.as<const T>()[at[1]] : T{};
     });
@@ -35,6 +37,8 @@ Status Trilu::eval(EvalCtx& ctx) const {
 
 std::vector<AxisTrack> Trilu::axes(FactSpan in, FactSpan) const {
   std::vector<AxisTrack> tracks;
+  // An expression may hold the length of the stream, which a frame does not know.
+  if (!k.is_const()) return tracks;
   for (int i = 0; i + 2 < in[0].rank(); ++i) tracks.push_back({{i}, {i}});
   return tracks;
 }
@@ -51,7 +55,7 @@ namespace {
 Result<Value> load_trilu(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
   auto op = std::make_shared<Trilu>();
-  RILL_ASSIGN(op->k, ctx.integer("k"));
+  RILL_ASSIGN(op->k, ctx.dim("k"));
   RILL_ASSIGN(op->upper, ctx.boolean("upper"));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
   return Value(out);

@@ -5,13 +5,15 @@
 namespace rill::ops {
 
 /// Keep the elements on one side of a diagonal of the last two axes, and put 0 elsewhere.
-/// `upper`: keeps column >= row + k, else column <= row + k.
-/// Shapes: [D0..R, C], kept. Types: all plain ones and dims. Errors: kShape if the rank is below 2.
+/// `upper`: keeps column >= row + k, else column <= row + k. `k` may be an expression of symbols, such
+/// as what a cache holds.
+/// Shapes: [D0..R, C], kept. Types: all plain ones and dims. Errors: kShape if the rank is below 2,
+/// kSymbol if a run does not tell `k`.
 /// Stream: pointwise on the other axes; on the last two it is refused.
 /// Source: ONNX, `Trilu`; tract, `tract_core_trilu`.
 class Trilu final : public OpBase<Trilu> {
  public:
-  int64_t k = 0;
+  Dim k;
   bool upper = false;
   std::string_view name() const override { return "Trilu"; }
   void fields(FieldVisitor& visitor) override {
@@ -21,6 +23,7 @@ class Trilu final : public OpBase<Trilu> {
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  bool foldable() const override { return k.is_const(); }
   Status save(SaveCtx& ctx) const override;
 };
 

@@ -390,7 +390,12 @@ class Streamed {
       return b_.refuse("Cut the diagonal over queries and keys", "node \"", node.name,
                        "\" cuts along a diagonal that is not that of queries and keys");
     }
-    RILL_ASSIGN(const OutletId rows, positions_along(node.name, at.row, rank, part.k, 1, at));
+    const auto k = part.k.to_int();
+    if (!k) {
+      return b_.refuse("Cut along a diagonal that is a number", "node \"", node.name,
+                       "\" cuts along diagonal ", part.k);
+    }
+    RILL_ASSIGN(const OutletId rows, positions_along(node.name, at.row, rank, *k, 1, at));
     RILL_ASSIGN(const OutletId columns, positions_along(node.name, at.column, rank, 0, 1, at));
     RILL_ASSIGN(
         const OutletId kept,

@@ -178,8 +178,9 @@ std::optional<double> Positions::compute(const Entry& own, OutletId outlet, Squa
   if (const auto* unary = node.op->as<Unary>()) return apply(unary->kind_of, *a);
   if (const auto* part = node.op->as<Trilu>()) {
     const int rank = node.outputs[0].rank();
-    if (at.row != rank - 2 || at.column != rank - 1) return std::nullopt;
-    return (part->upper ? j - i >= part->k : j - i <= part->k) ? *a : 0.0;
+    const auto k = part->k.to_int();
+    if (!k || at.row != rank - 2 || at.column != rank - 1) return std::nullopt;
+    return (part->upper ? j - i >= *k : j - i <= *k) ? *a : 0.0;
   }
   if (node.op->as<Select>()) {
     // It depends on positions alone if both branches do, though one may have no number here.
@@ -306,7 +307,7 @@ void Positions::collect(OutletId outlet, Square at, Numbers* numbers) const {
     return;
   }
   if (const auto* part = node.op->as<Trilu>()) {
-    numbers->reach += std::abs(static_cast<double>(part->k));
+    numbers->reach += std::abs(static_cast<double>(part->k.to_int().value_or(0)));
   }
   if (const auto* range = node.op->as<Range>()) {
     numbers->reach += std::abs(static_cast<double>(range->start.to_int().value_or(0)));

@@ -284,6 +284,24 @@ class StateSpace(nn.Module):
         return F.gelu(y + self.skip * x)
 
 
+class Cached(nn.Module):
+    """Attention to what a cache holds and to new frames, of which none sees those behind it."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(8, 8) for _ in range(3))
+
+    def forward(self, x, keys, values):
+        def heads(y):
+            return y.view(1, x.shape[1], 2, 4).transpose(1, 2)
+        keys = torch.cat([keys, heads(self.k(x))], 2)
+        values = torch.cat([values, heads(self.v(x))], 2)
+        length = keys.shape[2]
+        limit = torch.full((x.shape[1], length), float("-inf")).triu(length - x.shape[1] + 1)
+        y = F.scaled_dot_product_attention(heads(self.q(x)), keys, values, attn_mask=limit)
+        return y.transpose(1, 2).reshape(1, x.shape[1], 8), keys, values
+
+
 def greedy(scores):
     best, path = scores.max(-1)
     changed = torch.cat([torch.ones_like(path[:, :1], dtype=torch.bool), path[:, 1:] != path[:, :-1]], 1)
@@ -312,6 +330,8 @@ def all_blocks():
         case(f"codebook{name}", Codebook(), noise(1, 7, 6), axes=axes)
         case(f"subsampled{name}", Subsampled(), noise(1, 23, 19), axes=axes)
         case(f"greedy{name}", greedy, noise(1, 9, 5).log_softmax(-1), axes=axes)
+    case("cached_open", Cached(), noise(1, 4, 8), noise(1, 2, 6, 4), noise(1, 2, 6, 4),
+         axes={"input_0": {1: "S"}, "input_1": {2: "P"}, "input_2": {2: "P"}})
     case("demucs", Demucs(), noise(1, 1, 148))
     case("masked_stft", MaskedStft(), noise(1, 64))
     case("sinc", Sinc(), noise(1, 1, 64))
