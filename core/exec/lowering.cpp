@@ -6,6 +6,7 @@
 
 #include "core/exec/builder.h"
 #include "core/graph/rewrite.h"
+#include "core/tensor/small.h"
 
 namespace rill {
 namespace {
@@ -233,8 +234,7 @@ Ref Lowering::state(int64_t bytes, std::vector<std::byte> initial) {
 
 std::pair<Ref, void*> Lowering::constant_bytes(int64_t bytes) {
   // Zeros, also in the padding that kernels read beyond the end.
-  auto tensor = Tensor::zeros(DType::kU8, {bytes});
-  auto owner = std::make_shared<Tensor>(std::move(tensor).value());
+  auto owner = std::make_shared<Tensor>(small_zeros(DType::kU8, {bytes}));
   const uint32_t id = builder_.new_buffer(BufferKind::kConst, bytes);
   void* data = owner->mutable_raw();
   builder_.plan_->buffers[id].data = std::shared_ptr<const void>(owner, data);
