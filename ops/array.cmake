@@ -38,6 +38,7 @@ target_sources(rill_ops PRIVATE
   math/program.cpp
   math/promote.cpp
   math/reduce_lower.cpp
+  nn/masked_rows.cpp
 )
 
 if(RILL_TESTS AND NOT RILL_OPS)
@@ -66,12 +67,14 @@ if(RILL_TESTS AND NOT RILL_OPS)
     nn/blocks_test.cpp
     nn/halves_test.cpp
     quant/byte_product_test.cpp
+    quant/byte_table_test.cpp
     nn/dialect_errors_test.cpp
     nn/sdpa_test.cpp
     onnx/random_test.cpp
     transformers/kv_cache_test.cpp
     nn/softmax_test.cpp
     vision/grid_sample_test.cpp
+    nn/masked_rows_test.cpp
   )
   rill_test(ops_array_test SOURCES ${tests} DEPENDS rill_ops_testing LABELS ops)
   # Ops derive from a class without type information.

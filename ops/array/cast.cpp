@@ -9,6 +9,7 @@
 #include "kernels/int8/int8.h"
 #include "ops/array/common.h"
 #include "ops/quant/byte_product.h"
+#include "ops/quant/byte_table.h"
 
 namespace rill::ops {
 
@@ -138,7 +139,10 @@ Status Cast::declutter(Rewrite& rewrite) const {
   return {};
 }
 
-Status Cast::fuse(Rewrite& rewrite) const { return fuse_byte_product(rewrite); }
+Status Cast::fuse(Rewrite& rewrite) const {
+  RILL_TRY(fuse_byte_product(rewrite));
+  return rewrite.replacement() ? Status() : fuse_byte_table(rewrite);
+}
 
 Status Cast::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));

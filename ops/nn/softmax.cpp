@@ -14,6 +14,7 @@
 #include "ops/math/elements.h"
 #include "ops/math/nest.h"
 #include "ops/math/quantised.h"
+#include "ops/nn/masked_rows.h"
 
 namespace rill::ops {
 namespace {
@@ -258,6 +259,8 @@ Status Softmax::declutter(Rewrite& rewrite) const {
   RILL_ASSIGN(out, rewrite.wire1(change.name, change.op, {out}));
   return rewrite.replace({out});
 }
+
+Status Softmax::fuse(Rewrite& rewrite) const { return fuse_masked_rows(rewrite); }
 
 Cost Softmax::cost(FactSpan in, FactSpan) const {
   const Dim count = volume(in[0].shape);

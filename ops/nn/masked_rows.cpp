@@ -1,0 +1,250 @@
+#include "ops/nn/masked_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "core/exec/lowering.h"
+#include "core/exec/share.h"
+#include "kernels/pointwise/pointwise.h"
+#include "kernels/softmax/softmax.h"
+#include "ops/array/common.h"
+#include "ops/math/binary.h"
+#include "ops/nn/softmax.h"
+
+namespace rill::ops {
+namespace {
+
+using kernels::PointwiseArgs;
+using kernels::PointwiseImm;
+using kernels::PointwiseOp;
+
+/// Compute softmax(x * scale + mask) over the last axis, some rows at a time, which stay in the cache
+/// between the two. Made by `fuse` only.
+/// Shapes: x, mask of the same rank, its extents equal or 1 -> that of x. Types: f32.
+/// Errors: kUnsupported outside of a plan.
+/// Stream: made of what is pulsed already.
+/// Accuracy: the bits of the product, the sum and the softmax one after the other.
+/// Source: tract, `tract_transformers_scaled_masked_softmax`.
+struct MaskedRows final : OpBase<MaskedRows> {
+  float scale = 1.0F;
+
+  std::string_view name() const override { return "ScaledMaskedSoftmax"; }
+  void fields(FieldVisitor& visitor) override { visitor.field("scale", scale); }
+  Result<Facts> infer(FactSpan in) const override {
+    RILL_TRY(expect_inputs(in, 2));
+    return Facts{in[0].without_value()};
+  }
+  Status eval(EvalCtx&) const override {
+    return fail(Code::kUnsupported, "a masked softmax outside of a plan");
+  }
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {
+    std::vector<AxisTrack> tracks;
+    for (int axis = 0; axis + 1 < in[0].rank(); ++axis) {
+      tracks.push_back({{axis, in[1].dim(axis) == in[0].dim(axis) ? axis : -1}, {axis}});
+    }
+    return tracks;
+  }
+  Cost cost(FactSpan in, FactSpan out) const override {
+    const Dim count = volume(out[0].shape);
+    return {Dim(3) * count, Dim(4) * (volume(in[1].shape) + Dim(2) * count)};
+  }
+  Tolerance tolerance() const override { return Tolerance::kRounding; }
+  Status save(SaveCtx&) const override {
+    return fail(Code::kUnsupported, "a masked softmax is part of a plan only");
+  }
+};
+
+enum Side : size_t { kX, kMask, kOut, kSides };
+
+using Strides = std::array<int64_t, kSides>;
+
+struct StepArgs {
+  kernels::PointwiseFn combine;
+  kernels::SoftmaxF32Fn normalise;
+  float scale = 1.0F;
+  int64_t n = 1;     ///< elements of a row
+  int64_t rows = 1;  ///< of the innermost loop
+  int loops = 0;     ///< around it
+  std::array<int64_t, kMaxRank> extent{};
+  std::array<Strides, kMaxRank> stride{};
+  Strides row{};
+  Strides element{};
+  std::array<Ref, kSides> refs;
+};
+
+/// Floats of the rows that are done together: they stay in the first cache level.
+constexpr int64_t kFloatsAtOnce = 4096;
+
+/// From one row to the next in the scratch, where each begins at a full vector.
+int64_t pitch_of(int64_t n) noexcept RILL_NONBLOCKING { return (n + 15) / 16 * 16; }
+int64_t rows_at_once(int64_t n) noexcept RILL_NONBLOCKING {
+  return std::max<int64_t>(1, kFloatsAtOnce / pitch_of(n));
+}
+
+PointwiseArgs combination_of(const StepArgs& step) noexcept RILL_NONBLOCKING {
+  PointwiseArgs args;
+  args.inputs = 2;
+  args.code_len = 2;
+  args.code[0] = {PointwiseOp::kMul, 2, 0, 0, 0, PointwiseImm::kB, step.scale};
+  args.code[1] = {PointwiseOp::kAdd, 3, 2, 1, 0, PointwiseImm::kNone, 0.0F};
+  constexpr int kRow = kernels::kPointwiseAxes - 2;
+  constexpr int kElement = kernels::kPointwiseAxes - 1;
+  args.extent[kElement] = step.n;
+  for (size_t side = kX; side <= kMask; ++side) {
+    args.in[side].stride[kRow] = step.row[side];
+    args.in[side].stride[kElement] = step.element[side];
+  }
+  args.out_stride[kRow] = pitch_of(step.n);
+  args.out_stride[kElement] = 1;
+  return args;
+}
+
+void run_step(const StepArgs& step, const Frame& frame,
+              const Share& share) noexcept RILL_NONBLOCKING {
+  PointwiseArgs combine = combination_of(step);
+  kernels::SoftmaxF32Args normalise;
+  normalise.n = step.n;
+  normalise.x_stride = pitch_of(step.n);
+  normalise.y_stride = step.row[kOut];
+  auto* rest = reinterpret_cast<float*>(share.scratch);
+  combine.out = rest;
+  normalise.x = rest;
+  const int64_t most = rows_at_once(step.n);
+  rest += most * pitch_of(step.n);
+  const auto turns = [&](int loop) { return step.extent[static_cast<size_t>(loop)]; };
+  const auto rows_of = [&](const auto& index, int64_t first, int64_t some) {
+    Strides at{};
+    for (size_t side = kX; side < kSides; ++side) {
+      at[side] = first * step.row[side];
+      for (size_t i = 0; i < static_cast<size_t>(step.loops); ++i) {
+        at[side] += index[i] * step.stride[i][side];
+      }
+    }
+    for (int64_t done = 0; done < some; done += most) {
+      const int64_t rows = std::min(most, some - done);
+      for (size_t side = kX; side <= kMask; ++side) {
+        combine.in[side].ptr =
+            frame.ptr<float>(step.refs[side]) + at[side] + done * step.row[side];
+      }
+      combine.extent[kernels::kPointwiseAxes - 2] = rows;
+      step.combine(combine, rest);
+      normalise.rows = rows;
+      normalise.y = frame.ptr<float>(step.refs[kOut]) + at[kOut] + done * step.row[kOut];
+      step.normalise(normalise);
+    }
+  };
+  walk_share<kMaxRank>(share, step.loops, turns, step.rows, rows_of);
+}
+
+/// Multiply-adds that take as long as one element.
+constexpr double kWorkPerElement = 80;
+
+Status MaskedRows::lower(Lowering& lowering) const {
+  const Operand& x = lowering.in(0);
+  const Operand& mask = lowering.in(1);
+  const int last = x.rank - 1;
+  std::vector<int> order;
+  for (const int axis : Lowering::physical_order(x)) {
+    if (axis != last) order.push_back(axis);
+  }
+  order.push_back(last);
+  const Operand y = lowering.make_out(0, order);
+  if (y.volume() == 0) return {};
+  Operand target = y;
+  const bool gaps = y.step(last) != 1 && y.extent(last) != 1;
+  if (gaps) {
+    const std::vector<int64_t> shape(y.shape.begin(), y.shape.begin() + y.rank);
+    target = lowering.scratch(DType::kF32, shape, order);
+  }
+  const std::array<const Operand*, kSides> sides = {&x, &mask, &target};
+  const auto strides_on = [&](int axis) {
+    Strides strides{};
+    for (size_t side = kX; side < kSides; ++side) {
+      strides[side] = sides[side]->extent(axis) == 1 ? 0 : sides[side]->step(axis);
+    }
+    return strides;
+  };
+  StepArgs step;
+  step.combine = kernels::pointwise_f32();
+  step.normalise = kernels::softmax_f32();
+  step.scale = scale;
+  step.n = y.extent(last);
+  step.element = strides_on(last);
+  if (last > 0) {
+    const int inner = order[static_cast<size_t>(last) - 1];
+    step.rows = y.extent(inner);
+    step.row = strides_on(inner);
+    for (int i = 0; i + 1 < last; ++i) {
+      const int axis = order[static_cast<size_t>(i)];
+      step.extent[static_cast<size_t>(step.loops)] = y.extent(axis);
+      step.stride[static_cast<size_t>(step.loops++)] = strides_on(axis);
+    }
+  }
+  step.refs = {x.ref, mask.ref, target.ref};
+  Lowering::Work work;
+  work.units = y.volume() / step.n;
+  work.multiply_adds = kWorkPerElement * static_cast<double>(y.volume());
+  work.scratch_bytes = rows_at_once(step.n) * pitch_of(step.n) * dtype_size(DType::kF32);
+  work.scratch_bytes += static_cast<int64_t>(kernels::pointwise_scratch_floats() * sizeof(float));
+  lowering.step_in_parts(run_step, step, work, {x.ref, mask.ref}, {target.ref});
+  if (gaps) lowering.copy(target, y);
+  return {};
+}
+
+/// The scores, their scale and the mask of a sum.
+struct Parts {
+  OutletId x;
+  OutletId mask;
+  float scale = 1.0F;
+};
+
+bool spreads_over(const Fact& mask, const Fact& whole) {
+  if (mask.dtype != DType::kF32 || mask.rank() != whole.rank()) return false;
+  for (int axis = 0; axis < whole.rank(); ++axis) {
+    if (mask.dim(axis) != whole.dim(axis) && mask.dim(axis) != Dim(1)) return false;
+  }
+  return true;
+}
+
+/// What a sum adds up if one side, which is read once, is a product by a number.
+std::optional<Parts> parts_of(const Rewrite& rewrite, const Node& sum) {
+  const Graph& graph = rewrite.old_graph();
+  for (size_t side = 0; side < 2; ++side) {
+    const OutletId scaled = sum.inputs[side];
+    const OutletId mask = sum.inputs[1 - side];
+    const Node& product = graph.node(scaled.node);
+    const auto* times = product.op->as<Binary>();
+    if (!times || times->kind_of != BinaryKind::kMul || rewrite.uses(scaled) != 1) continue;
+    for (size_t i = 0; i < 2; ++i) {
+      const auto number = uniform_f32(graph.fact(product.inputs[i]));
+      const Fact& x = graph.fact(product.inputs[1 - i]);
+      if (!number || x.dtype != DType::kF32 || x.shape != sum.outputs[0].shape) continue;
+      if (spreads_over(graph.fact(mask), x)) return Parts{product.inputs[1 - i], mask, *number};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Status fuse_masked_rows(Rewrite& rewrite) {
+  const auto* softmax = rewrite.node().op->as<Softmax>();
+  const Fact& out = rewrite.out();
+  const std::vector<int64_t> last{out.rank() - 1};
+  if (!softmax || softmax->log || out.dtype != DType::kF32 || softmax->over != last) return {};
+  const auto* sum = rewrite.producer_as<Binary>(0);
+  if (!sum || sum->kind_of != BinaryKind::kAdd || rewrite.uses(rewrite.input(0)) != 1) return {};
+  const auto parts = parts_of(rewrite, rewrite.producer(0));
+  if (!parts) return {};
+  auto op = std::make_shared<MaskedRows>();
+  op->scale = parts->scale;
+  RILL_ASSIGN(const OutletId fused,
+              rewrite.wire1(rewrite.node().name, std::move(op),
+                            {rewrite.mapped(parts->x), rewrite.mapped(parts->mask)}));
+  return rewrite.replace({fused});
+}
+
+}  // namespace rill::ops

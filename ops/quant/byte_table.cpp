@@ -1,0 +1,165 @@
+#include "ops/quant/byte_table.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "core/exec/lowering.h"
+#include "ops/array/cast.h"
+#include "ops/array/common.h"
+#include "ops/math/binary.h"
+#include "ops/math/elements.h"
+#include "ops/math/pointwise.h"
+#include "ops/math/unary.h"
+
+namespace rill::ops {
+namespace {
+
+bool is_byte(DType type) {
+  return type == DType::kU8 || type == DType::kI8 || type == DType::kQU8 || type == DType::kQI8;
+}
+
+constexpr int64_t kBytes = 256;
+
+/// Look every element up in a table of 256 entries. Made by `fuse` only.
+/// Shapes: x, table [256] in the order of the bytes as they lie in memory, 0 first -> that of x.
+/// Types: U8, I8, QU8, QI8 -> the type of the table, which is one of these.
+/// Errors: kDType. Stream: pointwise. Accuracy: that of what the table was made from, exactly.
+/// Source: NNEF 1.0, elementwise operations between `linear_quantize`d tensors.
+struct ByteTable final : OpBase<ByteTable> {
+  std::string_view name() const override { return "LookupTable"; }
+  void fields(FieldVisitor&) override {}
+  Result<Facts> infer(FactSpan in) const override {
+    RILL_TRY(expect_inputs(in, 2));
+    if (!is_byte(in[0].dtype) || !is_byte(in[1].dtype)) {
+      return fail(Code::kDType, "input ", in[0], ", table ", in[1], ": expected 8 bits");
+    }
+    return Facts{{in[1].dtype, in[1].q, in[0].shape, {}}};
+  }
+  Status eval(EvalCtx& ctx) const override {
+    const View& y = ctx.out[0];
+    const View& x = ctx.in[0];
+    const auto* entries = ctx.in[1].as<const uint8_t>();
+    for_each_element<2>({y, x}, [&](const std::array<int64_t, 2>& at) {
+      y.as<uint8_t>()[at[0]] = entries[x.as<const uint8_t>()[at[1]]];
+    });
+    return {};
+  }
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override {
+    std::vector<AxisTrack> tracks = elementwise_axes(in.first(1), out);
+    for (AxisTrack& track : tracks) track.in.push_back(-1);
+    return tracks;
+  }
+  Cost cost(FactSpan in, FactSpan out) const override {
+    return {0, volume(in[0].shape) + volume(out[0].shape)};
+  }
+  Status save(SaveCtx&) const override {
+    return fail(Code::kUnsupported, "a table of bytes is part of a plan only");
+  }
+};
+
+struct TableArgs {
+  int64_t count = 0;
+  Ref x;
+  Ref table;
+  Ref y;
+};
+
+void run(const TableArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
+  const auto* x = frame.ptr<const uint8_t>(args.x);
+  const auto* table = frame.ptr<const uint8_t>(args.table);
+  auto* y = frame.ptr<uint8_t>(args.y);
+  for (int64_t i = 0; i < args.count; ++i) y[i] = table[x[i]];
+}
+
+Status ByteTable::lower(Lowering& lowering) const {
+  // Frames with a history do not lie together.
+  if (lowering.history(0) != nullptr) return Op::lower(lowering);
+  const Operand& in = lowering.in(0);
+  const Operand& table = lowering.in(1);
+  const std::vector<int> order = Lowering::physical_order(in);
+  const Operand x = lowering.ordered(in, order);
+  const Operand y = lowering.make_out(0, order);
+  if (y.volume() == 0) return {};
+  lowering.step(run, TableArgs{y.volume(), x.ref, table.ref, y.ref}, {x.ref, table.ref}, {y.ref});
+  return {};
+}
+
+/// Tell whether a node is a function of one wire, element by element; gives the number of the input
+/// that is this wire.
+std::optional<size_t> wire_of(const Graph& graph, const Node& node) {
+  if (node.op->as<Cast>() || node.op->as<Unary>()) return 0;
+  if (!node.op->as<Binary>() && !node.op->as<Pointwise>()) return std::nullopt;
+  std::optional<size_t> found;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const Fact& fact = graph.fact(node.inputs[i]);
+    if (is_uniform(fact.konst)) continue;
+    if (found || fact.shape != node.outputs[0].shape) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+/// A step of the way from bytes to bytes.
+struct Hop {
+  const Node* node;
+  size_t wire;
+};
+
+/// What each byte becomes on the way, the last hop first.
+Result<Tensor> table_of(const Graph& graph, const std::vector<Hop>& hops, const Fact& from) {
+  const auto rank = static_cast<size_t>(std::max(from.rank(), 1));
+  std::vector<int64_t> one(rank, 1);
+  std::vector<int64_t> all = one;
+  all.back() = kBytes;
+  Graph way;
+  RILL_ASSIGN(Tensor bytes, Tensor::zeros(from.dtype, std::move(all), from.q));
+  for (int64_t i = 0; i < kBytes; ++i) {
+    bytes.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(i);
+  }
+  OutletId at = way.add_const("bytes", std::make_shared<const Tensor>(std::move(bytes)));
+  for (auto hop = hops.rbegin(); hop != hops.rend(); ++hop) {
+    std::vector<OutletId> inputs;
+    for (size_t i = 0; i < hop->node->inputs.size(); ++i) {
+      if (i == hop->wire) {
+        inputs.push_back(at);
+        continue;
+      }
+      const Tensor number = first_element(*graph.fact(hop->node->inputs[i]).konst);
+      RILL_ASSIGN(Tensor spread, number.reshaped(one));
+      inputs.push_back(way.add_const(way.unique_name("number"),
+                                     std::make_shared<const Tensor>(std::move(spread))));
+    }
+    RILL_ASSIGN(const std::vector<OutletId> outs,
+                way.add_folded(way.unique_name("hop"), hop->node->op, std::move(inputs)));
+    at = outs[0];
+  }
+  if (!way.fact(at).konst) return fail(Code::kInternal, "bytes that become no constants");
+  return way.fact(at).konst->reshaped({kBytes});
+}
+
+}  // namespace
+
+Status fuse_byte_table(Rewrite& rewrite) {
+  if (!is_byte(rewrite.out().dtype)) return {};
+  const Graph& graph = rewrite.old_graph();
+  std::vector<Hop> hops{{&rewrite.node(), 0}};
+  OutletId from = rewrite.input(0);
+  while (!is_byte(graph.fact(from).dtype)) {
+    const Node& node = graph.node(from.node);
+    const auto wire = rewrite.uses(from) == 1 ? wire_of(graph, node) : std::nullopt;
+    if (!wire) return {};
+    hops.push_back({&node, *wire});
+    from = node.inputs[*wire];
+  }
+  if (hops.size() < 2) return {};
+  RILL_ASSIGN(Tensor table, table_of(graph, hops, graph.fact(from)));
+  const OutletId entries = rewrite.konst("table", std::move(table));
+  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::make_shared<ByteTable>(),
+                                                {rewrite.mapped(from), entries}));
+  return rewrite.replace({out});
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,72 @@
+// Elementwise operations between bytes become a table, with the bytes that they give one by one.
+
+#include "core/exec/plan.h"
+#include "ops/math/test_support.h"
+
+namespace rill::ops::test {
+namespace {
+
+/// Every byte, as a matrix.
+Tensor every_byte(DType type) {
+  std::vector<double> values;
+  const int first = type == DType::kU8 ? 0 : -128;
+  for (int i = 0; i < 256; ++i) values.push_back(first + i);
+  return typed(type, {16, 16}, values);
+}
+
+/// Expect that a plan gives the bytes that it gives without faster forms, and that it has the table
+/// or not.
+void expect_table(const std::vector<Input>& inputs, std::string_view statements, const Tensor& x,
+                  bool table, std::string_view results = "y") {
+  const Graph graph = graph_of(inputs, statements, results);
+  const auto want = run(graph, {x}, false);
+  ASSERT_TRUE(want.ok()) << want.error().to_string();
+  const auto got = run(graph, {x});
+  ASSERT_TRUE(got.ok()) << got.error().to_string();
+  for (size_t i = 0; i < want->size(); ++i) expect_same((*got)[i], (*want)[i]);
+  const auto plan = prepare(graph);
+  ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+  size_t tables = 0;
+  for (const PlanNode& node : (*plan)->nodes) tables += node.op == "LookupTable" ? 1 : 0;
+  EXPECT_EQ(tables, table ? 1U : 0U);
+}
+
+TEST(ByteTable, HoldsWhatEachByteBecomes) {
+  for (const char* type : {"i8", "u8"}) {
+    for (const char* to : {"i8", "u8"}) {
+      const std::string text =
+          str_cat("a = tract_core_cast(x, to = 'f32'); b = sigmoid(0.05 * a - 1.0); c = 255.0 * b;",
+                  " y = tract_core_cast(c, to = '", to, "');");
+      expect_table({{"x", "16, 16", type}}, text, every_byte(*dtype_from_name(type)), true);
+    }
+  }
+}
+
+TEST(ByteTable, OfAWireThatOthersReadIsNone) {
+  const char* text =
+      "a = tract_core_cast(x, to = 'f32'); b = tanh(0.1 * a);"
+      " y = tract_core_cast(100.0 * b, to = 'i8');";
+  expect_table({{"x", "16, 16", "i8"}}, text, every_byte(DType::kI8), false, "y, b");
+}
+
+TEST(ByteTable, OfConstantsThatDifferIsNone) {
+  const char* text =
+      "a = tract_core_cast(x, to = 'f32'); b = a * [[0.5, 0.25, 1.0, 2.0, 0.5, 0.25, 1.0, 2.0, 0.5,"
+      " 0.25, 1.0, 2.0, 0.5, 0.25, 1.0, 2.0]]; y = tract_core_cast(tanh(b), to = 'i8');";
+  expect_table({{"x", "16, 16", "i8"}}, text, every_byte(DType::kI8), false);
+}
+
+/// sigmoid((byte - 128) / 16) in units of 1/255: NumPy,
+/// `np.rint(255 / (1 + np.exp(-(np.array([0, 64, 120, 128, 136, 192, 255]) - 128) / 16)))`.
+TEST(ByteTable, OfASigmoid) {
+  const char* text =
+      "a = tract_core_cast(x, to = 'f32'); b = sigmoid((a - 128.0) / 16.0);"
+      " y = tract_core_cast(tract_core_round_even(255.0 * b), to = 'u8');";
+  const Graph graph = graph_of({{"x", "7", "u8"}}, text);
+  const auto got = run(graph, {typed(DType::kU8, {7}, {0, 64, 120, 128, 136, 192, 255})});
+  ASSERT_TRUE(got.ok()) << got.error().to_string();
+  expect_same((*got)[0], typed(DType::kU8, {7}, {0, 5, 96, 128, 159, 250, 255}));
+}
+
+}  // namespace
+}  // namespace rill::ops::test
