@@ -8,9 +8,24 @@
 namespace rill::cli {
 namespace {
 
+/// Tell whether a node puts the padding of a stream in its place: what lies before the first frame,
+/// in a memory that a delay needs anyway, or after the last.
+bool pads(const Node& node) {
+  const std::string_view name = node.op->name();
+  if (name != "Delay" && name != "PulseMask") return false;
+  const std::string padding = attribute(*node.op, "padding");
+  return !padding.empty() && padding != "0" && padding != "false";
+}
+
+/// As above, but for a node behind one that does the other end of the same stream.
+bool begins_padding(const Graph& graph, const Node& node) {
+  return pads(node) && !pads(graph.node(node.inputs[0].node));
+}
+
 void count_into(const Graph& graph, std::map<std::string, int64_t, std::less<>>* counts) {
   for (const Node& node : graph.nodes) {
     ++(*counts)[std::string(node.op->name())];
+    if (begins_padding(graph, node)) ++(*counts)["PulsePad"];
     if (const Graph* body = node.op->nested()) count_into(*body, counts);
   }
 }
@@ -40,6 +55,13 @@ Status check_op_only(const Args& args, const Graph& graph) {
 }
 
 }  // namespace
+
+std::string attribute(const Op& op, std::string_view key) {
+  for (const std::string& word : split(op.attributes(), ' ')) {
+    if (word.starts_with(str_cat(key, "="))) return word.substr(key.size() + 1);
+  }
+  return "";
+}
 
 std::map<std::string, int64_t, std::less<>> count_ops(const Graph& graph) {
   std::map<std::string, int64_t, std::less<>> counts;

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "cli/op_counts.h"
 #include "cli/reports.h"
 #include "cli/specs.h"
 #include "kernels/cpu.h"
@@ -19,14 +20,6 @@ struct Product {
   std::string op;
   std::string packing;
 };
-
-/// The text behind `key=` among the attributes of an op.
-std::string attribute(const Op& op, std::string_view key) {
-  for (const std::string& word : split(op.attributes(), ' ')) {
-    if (word.starts_with(str_cat(key, "="))) return word.substr(key.size() + 1);
-  }
-  return "";
-}
 
 std::string packing_of(const Fact& fact) {
   if (!fact.konst) return "as computed";

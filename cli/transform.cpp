@@ -215,6 +215,15 @@ Status block_quant(const Work& work) {
 /// What tract makes one operator of several here stays as it is, with the same result.
 Status nothing(const Work&) { return {}; }
 
+/// What depends on positions alone has no memory in a stream, and blocks of a stream are found when it
+/// is pulsed: nothing is to be prepared.
+Status nothing_of_symbol(const Work& work) {
+  RILL_TRY(check_fields(work.spec, {"symbol"}, work.log));
+  const json symbol = work.spec.fields.value("symbol", json());
+  if (symbol.is_null() || symbol.is_string()) return {};
+  return wrong_field(work.spec, "symbol: Some(\"S\")");
+}
+
 struct TransformRow {
   const char* name;
   Status (*apply)(const Work&);
@@ -237,6 +246,8 @@ constexpr std::array kTransforms{
     TransformRow{"block_quant", block_quant},
     TransformRow{"detect_kv_cache", detect_kv_cache},
     TransformRow{"transformers_detect_all", detect_kv_cache},
+    TransformRow{"batchify_data_free", nothing_of_symbol},
+    TransformRow{"blockify", nothing_of_symbol},
     TransformRow{"detect_apply_rope", nothing},
     TransformRow{"detect_diag_gather", nothing},
     TransformRow{"detect_scaled_masked_softmax", nothing},

@@ -19,6 +19,7 @@ rill_library(rill_nnef SMALL
     build/statements.cpp
     build/stdlib.cpp
     build/values.cpp
+    build/whole_call.cpp
     build/writer.cpp
   DEPENDS rill_core rill_nnef_files)
 # Models in models, and texts beside the graph: a room of the loader's own.

@@ -21,8 +21,8 @@ struct LoadOptions {
   /// Call the parts of a statement as tract does, for dumps and files like its own; otherwise what a
   /// statement assigns is the name of its last node.
   bool tract_names = false;
-  /// Leave models in the model as one node each, to be shown or written; otherwise they are read as
-  /// their nodes, to be run.
+  /// Leave models in the model, and operators that are many nodes, as one node each, to be shown or
+  /// written; otherwise they are read as their nodes, to be run.
   bool keep_submodels = false;
   /// Called with every warning, such as an extension that is not known; may be empty.
   void (*warn)(void* user, std::string_view message) = nullptr;

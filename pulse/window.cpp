@@ -25,7 +25,10 @@ Result<OutletId> Builder::delay(OutletId wire, const StreamFact& stream, int64_t
   op->axis = stream.axis;
   op->delay = frames;
   op->overlap = overlap;
-  op->fill = stream.has_prefix() ? stream.fill : nullptr;
+  if (stream.has_prefix()) {
+    op->fill = stream.fill;
+    op->padding = -stream.delay;
+  }
   return add1("delay", op, {wire});
 }
 
@@ -54,14 +57,9 @@ Result<OutletId> Builder::mask(OutletId wire, StreamFact* stream, bool begin, bo
   if (end) {
     RILL_ASSIGN(wire, hold(wire, stream));
   }
-  begin = begin && stream->delay > 0;
-  if (!begin && !end) return wire;
-  auto op = std::make_shared<ops::PulseMask>();
-  op->axis = stream->axis;
-  op->begin = begin ? stream->delay : 0;
-  op->end = end ? stream->dim + Dim(stream->delay) : Dim(INT64_MAX);
-  RILL_ASSIGN(Tensor scalar, cast(value, pulsed_->fact(wire).dtype, pulsed_->fact(wire).q));
-  op->value = std::make_shared<const Tensor>(std::move(scalar));
+  RILL_ASSIGN(auto op, ops::mask_around(pulsed_->fact(wire), *stream, begin, end, value));
+  if (!op) return wire;
+  op->padding = true;
   return add1("mask", op, {wire});
 }
 
@@ -176,6 +174,7 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
     op->overlap = std::min(history, overlap);
     op->delay = history - op->overlap;
     op->fill = b > 0 || stream->has_prefix() ? source.fill : nullptr;
+    op->padding = std::max<int64_t>(0, b - stream->delay);
     RILL_ASSIGN(wire, add1("delay", op, {wire}));
   }
   stream->delay = (stream->delay + history - b) / window.stride;

@@ -5,6 +5,7 @@
 #include "nnef_loader/build/builder.h"
 #include "nnef_loader/build/call.h"
 #include "nnef_loader/build/limits.h"
+#include "nnef_loader/build/whole_call.h"
 
 namespace rill::nnef {
 namespace {
@@ -246,6 +247,13 @@ Result<Value> Builder::invoke(const Call& call, Scope& scope, const Naming& nami
 
 Result<Value> Builder::invoke_op(const Callee& callee, const Call& call, Scope& scope,
                                  const Naming& naming) {
+  if (options_.keep_submodels) {
+    auto whole = whole_call(this, callee, call, scope, naming);
+    if (!whole.ok()) {
+      return placed(whole.take_status().in_node(naming.node_name(call.callee), call.callee));
+    }
+    if (*whole) return std::move(**whole);
+  }
   CallCtx ctx(this, &scope, *callee.decl, call, naming);
   auto value = callee.load(ctx);
   Status status = value.ok() ? audit(scope.target) : value.take_status();

@@ -6,6 +6,7 @@
 #include "kernels/matmul/matmul.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/pool_lower.h"
+#include "ops/stream/mask.h"
 
 namespace rill::ops {
 namespace {
@@ -299,7 +300,13 @@ Status Deconv::pulsify(PulseBuilder& b) const {
   RILL_ASSIGN(const Tensor zero, Tensor::zeros(b.in(0).dtype, {}));
   const int64_t s = window.stride[a];
   const int64_t reach = window.extent(axis);
-  RILL_ASSIGN(x, b.mask(x, &stream, true, reach > s, zero));
+  if (reach > s) {
+    RILL_ASSIGN(x, b.hold(x, &stream));
+  }
+  RILL_ASSIGN(auto mask, mask_around(b.fact(x), stream, true, reach > s, zero));
+  if (mask) {
+    RILL_ASSIGN(x, b.add1("mask", std::move(mask), {x}));
+  }
   const int64_t history = (reach - 1) / s;
   RILL_ASSIGN(x, b.delay(x, stream, 0, history));
   Deconv pulsed = *this;

@@ -13,6 +13,7 @@ void Delay::fields(FieldVisitor& visitor) {
   visitor.field("delay", delay);
   visitor.field("overlap", overlap);
   visitor.field("fill", fill);
+  visitor.field("padding", padding);
 }
 
 Result<Facts> Delay::infer(FactSpan in) const {

@@ -15,6 +15,7 @@ struct Delay final : OpBase<Delay> {
   int64_t delay = 0;
   int64_t overlap = 0;
   TensorPtr fill;  ///< rank 0, or extent 1 on the axis and broadcastable elsewhere
+  int64_t padding = 0;  ///< so many of the frames before the start are frames that were asked for
 
   std::string_view name() const override { return "Delay"; }
   void fields(FieldVisitor& visitor) override;

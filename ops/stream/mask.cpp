@@ -13,6 +13,20 @@ void PulseMask::fields(FieldVisitor& visitor) {
   visitor.field("begin", begin);
   visitor.field("end", end);
   visitor.field("value", value);
+  visitor.field("padding", padding);
+}
+
+Result<std::shared_ptr<PulseMask>> mask_around(const Fact& wire, const StreamFact& stream,
+                                               bool begin, bool end, const Tensor& value) {
+  begin = begin && stream.delay > 0;
+  if (!begin && !end) return std::shared_ptr<PulseMask>();
+  auto op = std::make_shared<PulseMask>();
+  op->axis = stream.axis;
+  op->begin = begin ? stream.delay : 0;
+  op->end = end ? stream.dim + Dim(stream.delay) : Dim(INT64_MAX);
+  RILL_ASSIGN(Tensor scalar, cast(value, wire.dtype, wire.q));
+  op->value = std::make_shared<const Tensor>(std::move(scalar));
+  return op;
 }
 
 Result<Facts> PulseMask::infer(FactSpan in) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/graph/op.h"
+#include "core/graph/pulse.h"
 
 namespace rill::ops {
 
@@ -15,6 +16,7 @@ struct PulseMask final : OpBase<PulseMask> {
   Dim begin = 0;
   Dim end;
   TensorPtr value;  ///< a number, or a frame of extent 1 on the axis; of the input's type
+  bool padding = false;  ///< what is put there are frames that were asked for
 
   std::string_view name() const override { return "PulseMask"; }
   void fields(FieldVisitor& visitor) override;
@@ -24,5 +26,11 @@ struct PulseMask final : OpBase<PulseMask> {
   Status lower(Lowering& lowering) const override;
   Status save(SaveCtx& ctx) const override;
 };
+
+/// Make a mask of what lies around a stream: of the positions before its first frame, and of those
+/// after its last. Null where there are none.
+/// Errors: kDType where the value is no number of the type of the wire.
+Result<std::shared_ptr<PulseMask>> mask_around(const Fact& wire, const StreamFact& stream,
+                                               bool begin, bool end, const Tensor& value);
 
 }  // namespace rill::ops

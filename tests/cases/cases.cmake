@@ -5,6 +5,7 @@ set(cases
   batch_is_bound_before_a_pulse
   bench_by_the_clock
   bench_of_streams
+  bytes_through_a_table
   caches_are_unfolded
   caches_begin_empty
   capacity_without_a_clock
@@ -52,6 +53,7 @@ set(cases
   outputs_that_differ
   override_fact_of_a_computed_wire
   override_fact_widens
+  padding_of_a_stream_counts
   patched_wire
   profile_by_prefix
   profile_files
@@ -85,6 +87,7 @@ set(cases
   values_decide_rows_of_what_does_not_fold
   values_on_the_command_line
   values_that_do_not_fit_their_shape
+  whole_operators_are_written
   written_archive_reads_back
   written_as_tract_writes
   written_with_its_name
