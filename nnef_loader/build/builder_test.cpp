@@ -289,9 +289,20 @@ TEST(Fragments, ErrorsInThemHaveTheirPlace) {
   // A standard fragment has no place of its own: the call has.
   expect_error(load_body("\nz = batch_normalization(x, y);"),
                {"graph.nnef:9:", "expected argument \"variance\""});
-  expect_error(load_body("z = f();", "z",
-                         "fragment f() -> (b: tensor<scalar>) { b = external(shape = [1]); }"),
-               {"not in fragments"});
+  expect_error(load_body("z = tract_core_scan(body = 'f', full = [x]);", "z",
+                         "fragment f(a: tensor<scalar>) -> (b: tensor<scalar>)"
+                         "{ b = external(shape = [1]); }"),
+               {"not in the body of a loop"});
+}
+
+TEST(Fragments, MayDeclareInputsOfTheModel) {
+  const Graph g =
+      loaded(load_body("z = f(x) + f(y);", "z",
+                       "fragment f(a: tensor<scalar>) -> (b: tensor<scalar>)"
+                       "{ c = external(label = unknown, shape = [2, 3]); b = c; }"));
+  ASSERT_EQ(g.inputs.size(), 4U);
+  EXPECT_EQ(g.fact(g.inputs[2]).to_string(), "2,3,F32");
+  EXPECT_NE(g.input_name(2), g.input_name(3));
 }
 
 TEST(Scan, BodiesAreGraphsOfTheirOwn) {
