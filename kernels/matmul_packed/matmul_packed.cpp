@@ -40,23 +40,20 @@ int32_t half_of_float(float value) RILL_NONBLOCKING {
   return half_of_float_bits(bits);
 }
 
-float q4_value(const std::byte* panel, int64_t p, int64_t j) RILL_NONBLOCKING {
+/// The whole number at p, j of a panel.
+float q4_value(const std::byte* panel, int64_t p, int64_t j) {
   const std::byte* block = panel + p / kQ4Block * kScalarNr * kQ4BlockBytes;
   const int64_t within = p % kQ4Block;
   uint32_t word = 0;
   std::memcpy(&word, block + kScalarNr * 2 + (within / 8 * kScalarNr + j) * 4, sizeof word);
-  const auto value = static_cast<int32_t>(word << (28 - 4 * (within % 8))) >> 28;
-  return static_cast<float>(value) * float_of_half(block + j * 2);
+  return static_cast<float>(static_cast<int32_t>(word << (28 - kQ4WordBits[within % 8])) >> 28);
 }
 
-float f16_value(const std::byte* panel, int64_t p, int64_t j) RILL_NONBLOCKING {
-  return float_of_half(panel + (p * kScalarNr + j) * 2);
-}
-
-/// The plain form of every product; `value` reads B.
+/// The plain form of every product. `chain` goes on with a sum by the values of a segment: those of
+/// A, and those of a panel of B from `p` on.
 void scalar_product(const MatmulPackedArgs& args, PackedFormat format,
-                    float (*value)(const std::byte* panel, int64_t p,
-                                   int64_t j) RILL_NONBLOCKING) RILL_NONBLOCKING {
+                    float (*chain)(float sum, const float* a, const std::byte* panel, int64_t p,
+                                   int64_t j, int64_t count) RILL_NONBLOCKING) RILL_NONBLOCKING {
   const MatmulF32Args& g = args.product;
   const int64_t panel_bytes = packed_bytes(format, g.segments * g.segment_len, kScalarNr);
   for (int64_t col = 0; col < g.n; ++col) {
@@ -64,11 +61,9 @@ void scalar_product(const MatmulPackedArgs& args, PackedFormat format,
     for (int64_t row = 0; row < g.m; ++row) {
       float* c = g.c + row * g.ldc + col;
       float sum = g.accumulate ? *c : g.bias != nullptr ? g.bias[col] : 0.0f;
-      for (int64_t s = 0, p = 0; s < g.segments; ++s) {
+      for (int64_t s = 0; s < g.segments; ++s) {
         const float* a = g.a + row * g.lda + s * g.segment_stride;
-        for (int64_t i = 0; i < g.segment_len; ++i, ++p) {
-          sum = __builtin_fmaf(a[i], value(panel, p, col % kScalarNr), sum);
-        }
+        sum = chain(sum, a, panel, s * g.segment_len, col % kScalarNr, g.segment_len);
       }
       if (g.residual != nullptr) sum = sum + g.residual[row * g.ldr + col];
       if (g.clip && g.lo > -__builtin_inff()) sum = sum > g.lo ? sum : g.lo;
@@ -78,29 +73,63 @@ void scalar_product(const MatmulPackedArgs& args, PackedFormat format,
   }
 }
 
-/// One block of a column into its lane of a panel's block.
-void pack_q4_block(int nr, int64_t lane, const std::byte* from, std::byte* to) {
-  std::memcpy(to + lane * 2, from, 2);
+float q4_chain(float sum, const float* a, const std::byte* panel, int64_t p, int64_t j,
+               int64_t count) RILL_NONBLOCKING {
+  for (int64_t begin = 0; begin < count; begin += kQ4Block) {
+    float part = 0.0f;
+    for (int64_t i = begin; i < begin + kQ4Block; ++i) {
+      part = __builtin_fmaf(a[i], q4_value(panel, p + i, j), part);
+    }
+    const std::byte* block = panel + (p + begin) / kQ4Block * kScalarNr * kQ4BlockBytes;
+    sum = __builtin_fmaf(part, float_of_half(block + j * 2), sum);
+  }
+  return sum;
+}
+
+float f16_chain(float sum, const float* a, const std::byte* panel, int64_t p, int64_t j,
+                int64_t count) RILL_NONBLOCKING {
+  for (int64_t i = 0; i < count; ++i) {
+    const std::byte* half = panel + ((p + i) * kScalarNr + j) * 2;
+    sum = __builtin_fmaf(a[i], float_of_half(half), sum);
+  }
+  return sum;
+}
+
+/// The nibble of value p of a block, as two's complement; in the file it is 8 more than it stands for.
+uint32_t q4_nibble(const std::byte* from, int64_t p) {
+  const auto two = static_cast<uint32_t>(from[2 + p % 16]);
+  return ((p < 16 ? two : two >> 4u) & 15u) ^ 8u;
+}
+
+/// The values of a block into words of eight, those of a column `nr` words apart.
+void pack_words(int nr, int64_t lane, const std::byte* from, std::byte* to) {
   for (int64_t w = 0; w < 4; ++w) {
     uint32_t word = 0;
-    for (int64_t i = 0; i < 8; ++i) {
-      const int64_t p = w * 8 + i;
-      const auto two = static_cast<uint32_t>(from[2 + p % 16]);
-      const uint32_t value = (p < 16 ? two : two >> 4u) & 15u;
-      word |= (value ^ 8u) << (4 * i);  // 8 more than it stands for, as two's complement
+    for (int64_t i = 0; i < 8; ++i) word |= q4_nibble(from, w * 8 + i) << kQ4WordBits[i];
+    std::memcpy(to + (w * nr + lane) * 4, &word, sizeof word);
+  }
+}
+
+/// The values of a block for vectors of eight columns, as `Q4Bytes` in q4_impl.h tells: 8 more than
+/// they stand for.
+void pack_bytes(int nr, int64_t lane, const std::byte* from, std::byte* to) {
+  const int64_t half = lane % 8 / 4, within = lane % 4 * 2 + lane / 8;
+  for (int64_t p = 0; p < kQ4Block; p += 4) {
+    for (int64_t i = 0; i < 2; ++i) {
+      const uint32_t two = q4_nibble(from, p + i) | q4_nibble(from, p + 2 + i) << 4u;
+      to[p / 2 * nr + half * 16 + i * 8 + within] = static_cast<std::byte>(two ^ 0x88u);
     }
-    std::memcpy(to + nr * 2 + (w * nr + lane) * 4, &word, sizeof word);
   }
 }
 
 }  // namespace
 
 void matmul_q4_0_scalar(const MatmulPackedArgs& args) noexcept {
-  scalar_product(args, PackedFormat::kQ4_0, q4_value);
+  scalar_product(args, PackedFormat::kQ4_0, q4_chain);
 }
 
 void matmul_f16_scalar(const MatmulPackedArgs& args) noexcept {
-  scalar_product(args, PackedFormat::kF16, f16_value);
+  scalar_product(args, PackedFormat::kF16, f16_chain);
 }
 
 const MatmulPacked& matmul_packed(Tier cpu, PackedFormat format) {
@@ -118,7 +147,8 @@ int64_t matmul_packed_bytes(const MatmulPacked& kernel, int64_t k, int64_t n) {
 }
 
 int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, int64_t m, int64_t k, int64_t n) {
-  if (m <= kPackedFewRows || kernel.tier == Tier::kScalar) return 0;
+  const bool few = m <= kPackedFewRows || kernel.tier == Tier::kScalar;
+  if (few || kernel.format == PackedFormat::kQ4_0) return 0;
   const int64_t panel = k * kernel.nr, all = (n + kernel.nr - 1) / kernel.nr * panel;
   return std::max(panel, std::min(all, kPackedBlockFloats));
 }
@@ -127,13 +157,16 @@ void matmul_packed_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const 
                         int64_t column_bytes, std::byte* packed) noexcept {
   const int64_t nr = kernel.nr;
   const int64_t panel_bytes = matmul_packed_bytes(kernel, k, nr);
+  const auto pack = kernel.tier == Tier::kAvx2 ? pack_bytes : pack_words;
   std::memset(packed, 0, static_cast<size_t>(matmul_packed_bytes(kernel, k, n)));
   for (int64_t j = 0; j < n; ++j) {
     std::byte* panel = packed + j / nr * panel_bytes;
     const std::byte* from = b + j * column_bytes;
     for (int64_t block = 0; block < k / kQ4Block; ++block) {
-      pack_q4_block(kernel.nr, j % nr, from + block * kQ4BlockBytes,
-                    panel + block * nr * kQ4BlockBytes);
+      const std::byte* values = from + block * kQ4BlockBytes;
+      std::byte* to = panel + block * nr * kQ4BlockBytes;
+      std::memcpy(to + j % nr * 2, values, 2);
+      pack(kernel.nr, j % nr, values, to + nr * 2);
     }
   }
 }

@@ -23,7 +23,9 @@ struct MatmulPacked {
 
   /// Compute C = clip(A B + bias + residual), as told by `MatmulPackedArgs`.
   /// Shapes: as for `MatmulF32`; for kQ4_0 a segment is a multiple of 32.
-  /// Accuracy: that of the f32 product of the same tier with B written out: the same bits.
+  /// Accuracy: kF16: that of the f32 product of the same tier with B written out: the same bits. kQ4_0:
+  /// the products of a block are summed, f32, from the first on, before its scale multiplies them; any
+  /// number of rows gives the same bits.
   /// Real-time: yes.
   void (*run)(const MatmulPackedArgs& args) noexcept RILL_NONBLOCKING;
 };
@@ -36,7 +38,8 @@ const MatmulPacked& matmul_packed(Tier cpu, PackedFormat format);
 /// Tell how many bytes `matmul_packed_pack` writes for a B of [k, n]: whole panels.
 int64_t matmul_packed_bytes(const MatmulPacked& kernel, int64_t k, int64_t n);
 
-/// Tell how many floats of scratch a product of [m, k] by [k, n] needs; 0 for few rows.
+/// Tell how many floats of scratch a product of [m, k] by [k, n] needs; 0 for few rows, and for
+/// kQ4_0.
 int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, int64_t m, int64_t k, int64_t n);
 
 /// Bring a B of kQ4_0 into panels. Column j begins at `b + j * column_bytes`: k / 32 blocks of 18 bytes (a

@@ -15,6 +15,10 @@ constexpr int64_t kPackedFewRows = 4;
 constexpr int64_t kPackedBlockK = 512;
 constexpr int64_t kPackedBlockFloats = 64 * 1024;
 
+/// Where each of eight values begins in a word of Q4_0: the halves of a word in turn, so that vectors
+/// that look values up by the low bits of either half need one shift for two.
+constexpr int kQ4WordBits[8] = {0, 16, 4, 20, 8, 24, 12, 28};
+
 /// Arguments of a product with a B of fewer bits.
 struct MatmulPackedArgs {
   MatmulF32Args product;         ///< all but `b`

@@ -1,9 +1,9 @@
-#include "kernels/matmul_packed/matmul_packed_impl.h"
+#include "kernels/matmul_packed/q4_impl.h"
 
 namespace rill::kernels {
 
 void matmul_q4_0_sse42(const MatmulPackedArgs& args) noexcept {
-  matmul_packed<Sse42, Q4<Sse42>>(args, matmul_f32_sse42);
+  matmul_q4<Sse42, Q4Words<Sse42>>(args);
 }
 
 }  // namespace rill::kernels

@@ -1,0 +1,147 @@
+#pragma once
+
+#include "kernels/matmul_packed/few_rows_impl.h"
+
+// Products with a B of halves. They are exact as floats, so that products have the bits that they
+// have with B written out.
+
+namespace rill::kernels {
+namespace {
+
+/// One row of a panel as floats.
+template <class Arch>
+RILL_INLINE Lanes<Arch> halves_at(const std::byte* panel, int64_t p, int vec) {
+  return Halves<Arch>::load(panel + (p * kPanelColumns<Arch> + vec * Ops<Arch>::kLanes) * 2);
+}
+
+/// Write a panel out as the f32 product wants it.
+template <class Arch>
+void write_out(const std::byte* panel, int64_t k, float* to) {
+  for (int64_t p = 0; p < k; ++p) {
+#pragma GCC unroll 32
+    for (int j = 0; j < kPanelVecs<Arch>; ++j, to += Ops<Arch>::kLanes) {
+      halves_at<Arch>(panel, p, j).store_aligned(to);
+    }
+  }
+}
+
+/// Compute up to kRows rows by kPanels panels from column `col` on.
+template <class Arch, int kRows, int kPanels>
+[[gnu::noinline]] void few_rows(const MatmulPackedArgs& args, int rows,
+                                int64_t col) RILL_NONBLOCKING {
+  using S = Ops<Arch>;
+  using V = Lanes<Arch>;
+  constexpr int kIn = kPanelVecs<Arch>, kVecs = kPanels * kIn;
+  const MatmulF32Args& g = args.product;
+  const FewRows place{col, rows, kRows, kVecs};
+  const int64_t k = g.segments * g.segment_len;
+  alignas(64) float sums[kRows * kVecs * S::kLanes];
+  start_few<Arch>(g, place, sums);
+  V acc[kRows][kVecs];
+  const float* a[kRows];
+#pragma GCC unroll 32
+  for (int r = 0; r < kRows; ++r) {
+    a[r] = g.a + place.row_of(r) * g.lda;
+#pragma GCC unroll 32
+    for (int j = 0; j < kVecs; ++j) {
+      acc[r][j] = V::load_aligned(sums + (r * kVecs + j) * S::kLanes);
+    }
+  }
+  const std::byte* panels[kPanels];
+#pragma GCC unroll 32
+  for (int i = 0; i < kPanels; ++i) panels[i] = args.b + (col + i * kPanelColumns<Arch>)*k * 2;
+  int64_t at = 0;
+  for (int64_t s = 0; s < g.segments; ++s) {
+    for (int64_t p = 0; p < g.segment_len; ++p, ++at) {
+      V values[kVecs];
+#pragma GCC unroll 32
+      for (int j = 0; j < kVecs; ++j) values[j] = halves_at<Arch>(panels[j / kIn], at, j % kIn);
+#pragma GCC unroll 32
+      for (int r = 0; r < kRows; ++r) {
+        const V av(a[r][p]);
+#pragma GCC unroll 32
+        for (int j = 0; j < kVecs; ++j) acc[r][j] = S::madd(av, values[j], acc[r][j]);
+      }
+    }
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r) a[r] += g.segment_stride;
+  }
+#pragma GCC unroll 32
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+    for (int j = 0; j < kVecs; ++j) {
+      acc[r][j].store_aligned(sums + (r * kVecs + j) * S::kLanes);
+    }
+  }
+  finish_few<Arch>(g, place, sums);
+}
+
+/// Compute up to kRows rows, as many panels at once as leave room for the sums.
+template <class Arch, int kRows>
+void all_columns(const MatmulPackedArgs& args, int rows) {
+  constexpr int kNr = kPanelColumns<Arch>;
+  constexpr int kFit = Ops<Arch>::kRegisters / 2 / (kRows * kPanelVecs<Arch>);
+  constexpr int kPanels = kFit < 4 ? kFit : 4;
+  const int64_t n = args.product.n;
+  int64_t col = 0;
+  if constexpr (kPanels > 1) {
+    for (; col + kPanels * kNr <= n; col += kPanels * kNr) {
+      few_rows<Arch, kRows, kPanels>(args, rows, col);
+    }
+  }
+  for (; col < n; col += kNr) few_rows<Arch, kRows, 1>(args, rows, col);
+}
+
+/// Compute C from blocks of B that are written out one after another, small enough to stay in the
+/// second-level cache. A residual that is C itself would be lost to a partial sum.
+template <class Arch>
+void written_out(const MatmulPackedArgs& args,
+                 void (*plain)(const MatmulF32Args&) noexcept RILL_NONBLOCKING) {
+  constexpr int kNr = kPanelColumns<Arch>;
+  const MatmulF32Args& g = args.product;
+  const int64_t k = g.segments * g.segment_len;
+  const int64_t step = g.segments == 1 && g.residual != g.c && k > kPackedBlockK ? kPackedBlockK : k;
+  MatmulF32Args block = g;
+  block.b = args.scratch;
+  for (int64_t begin = 0; begin == 0 || begin < k; begin += step) {
+    const int64_t count = k - begin < step ? k - begin : step;
+    const bool last = begin + count == k;
+    const int64_t fit = count > 0 ? kPackedBlockFloats / (count * kNr) : 1;
+    const int64_t columns = (fit > 1 ? fit : 1) * kNr;
+    if (g.segments == 1) block.segment_len = count;
+    block.a = g.a + begin;
+    block.accumulate = g.accumulate || begin > 0;
+    block.clip = g.clip && last;
+    for (int64_t col = 0; col < g.n; col += columns) {
+      block.n = g.n - col < columns ? g.n - col : columns;
+      for (int64_t j = 0; j < block.n; j += kNr) {
+        write_out<Arch>(args.b + ((col + j) * k + begin * kNr) * 2, count,
+                        args.scratch + j * count);
+      }
+      block.c = g.c + col;
+      block.bias = g.bias == nullptr ? nullptr : g.bias + col;
+      block.residual = g.residual == nullptr || !last ? nullptr : g.residual + col;
+      plain(block);
+    }
+    if (count == 0) break;
+  }
+}
+
+/// Compute all of C; `plain` is the tier's f32 product.
+template <class Arch>
+void matmul_f16(const MatmulPackedArgs& args,
+                void (*plain)(const MatmulF32Args&) noexcept RILL_NONBLOCKING) {
+  const MatmulF32Args& g = args.product;
+  if (g.m <= 0 || g.n <= 0) return;
+  if (g.m == 1) return all_columns<Arch, 1>(args, 1);
+  if (g.m == 2) return all_columns<Arch, 2>(args, 2);
+  const auto rows = static_cast<int>(g.m);
+  if (g.m <= 4) return all_columns<Arch, 4>(args, rows);
+  if constexpr (16 * kPanelVecs<Arch> <= Ops<Arch>::kRegisters) {
+    if (g.m <= 8) return all_columns<Arch, 8>(args, rows);
+  }
+  written_out<Arch>(args, plain);
+}
+
+}  // namespace
+}  // namespace rill::kernels

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "kernels/half/half_bits.h"
+#include "kernels/matmul/lanes_impl.h"
+#include "kernels/matmul_packed/matmul_packed_args.h"
+
+// What products with a B of fewer bits share. B lies in panels of nr columns.
+
+namespace rill::kernels {
+namespace {
+
+/// Columns of a panel.
+template <class Arch>
+constexpr int kPanelColumns = kPanelVecs<Arch> * Ops<Arch>::kLanes;
+
+/// Halves as floats; where the CPU does not widen them itself, by their bits.
+template <class Arch>
+struct Halves {
+  static RILL_INLINE Lanes<Arch> load(const std::byte* p) {
+    constexpr int kLanes = Ops<Arch>::kLanes;
+    alignas(64) uint32_t bits[kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+      uint16_t half;
+      std::memcpy(&half, p + 2 * i, 2);
+      bits[i] = float_bits_of_half(half);
+    }
+    alignas(64) float values[kLanes];
+    std::memcpy(values, bits, sizeof values);
+    return Lanes<Arch>::load_aligned(values);
+  }
+};
+#if defined(__AVX2__) && defined(__FMA__)
+template <>
+struct Halves<Avx2> {
+  static RILL_INLINE Lanes<Avx2> load(const std::byte* p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+};
+#endif
+#if defined(__AVX512BW__)
+template <>
+struct Halves<Avx512> {
+  static RILL_INLINE Lanes<Avx512> load(const std::byte* p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+};
+#endif
+#if defined(__aarch64__)
+template <>
+struct Halves<Neon> {
+  static RILL_INLINE Lanes<Neon> load(const std::byte* p) {
+    uint16_t bits[4];
+    std::memcpy(bits, p, sizeof bits);
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(bits)));
+  }
+};
+#endif
+
+/// Where a tile of few rows lies in C. It computes `tile_rows` and stores `rows` of them; past those
+/// it computes the last one again.
+struct FewRows {
+  int64_t col;
+  int rows, tile_rows, vecs;
+
+  RILL_INLINE int64_t row_of(int r) const { return r < rows ? r : rows - 1; }
+};
+
+/// Set up sums, [tile_rows][vecs] vectors: the bias, C or zeros, and zeros past the last column.
+template <class Arch>
+[[gnu::noinline]] void start_few(const MatmulF32Args& g, FewRows at, float* sums) {
+  using S = Ops<Arch>;
+  for (int r = 0; r < at.tile_rows; ++r) {
+    const float* from = g.accumulate        ? g.c + at.row_of(r) * g.ldc + at.col
+                        : g.bias == nullptr ? nullptr
+                                            : g.bias + at.col;
+    for (int j = 0; j < at.vecs; ++j, sums += S::kLanes) {
+      const int64_t col = j * S::kLanes;
+      const auto v =
+          from == nullptr ? Lanes<Arch>(0.0f) : S::load_partial(from + col, g.n - at.col - col);
+      v.store_aligned(sums);
+    }
+  }
+}
+
+/// Add the residual to the sums, clip them and store them to C, no column past the last one.
+template <class Arch>
+[[gnu::noinline]] void finish_few(const MatmulF32Args& g, FewRows at, const float* sums) {
+  using S = Ops<Arch>;
+  const Clip<Arch> clip(g.clip, g.lo, g.hi);
+  for (int r = 0; r < at.rows; ++r) {
+    for (int j = 0; j < at.vecs; ++j, sums += S::kLanes) {
+      const int64_t col = at.col + j * S::kLanes;
+      auto v = Lanes<Arch>::load_aligned(sums);
+      if (g.residual != nullptr) {
+        v = v + S::load_partial(g.residual + r * g.ldr + col, g.n - col);
+      }
+      S::store_partial(g.c + r * g.ldc + col, clip.apply(v), g.n - col);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rill::kernels
