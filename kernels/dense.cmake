@@ -18,6 +18,13 @@ if(RILL_BENCH)
   find_package(Eigen3 3.4 REQUIRED NO_MODULE)
   rill_bench(matmul_bench SOURCES matmul/matmul_bench.cpp matmul/eigen_bench.cpp
              DEPENDS rill_kernels rill_reach Eigen3::Eigen)
+  find_package(dnnl 2.6 CONFIG QUIET)
+  find_package(OpenMP COMPONENTS CXX QUIET)
+  if(dnnl_FOUND AND OpenMP_CXX_FOUND)
+    target_sources(matmul_bench PRIVATE matmul/onednn_bench.cpp)
+    target_compile_definitions(matmul_bench PRIVATE RILL_WITH_ONEDNN)
+    target_link_libraries(matmul_bench PRIVATE DNNL::dnnl OpenMP::OpenMP_CXX)
+  endif()
   rill_bench(matmul_packed_bench SOURCES matmul_packed/matmul_packed_bench.cpp
              DEPENDS rill_kernels rill_reach)
   foreach(family depthwise pool rnn)

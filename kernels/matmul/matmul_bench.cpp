@@ -1,5 +1,5 @@
 // f32 matrix products of every tier, as GFLOP/s and as a share of the peak of multiply-adds that
-// this program measures first on one core, beside Eigen.
+// this program measures first on one core, beside Eigen and, where it is installed, oneDNN.
 
 #include <benchmark/benchmark.h>
 
@@ -10,6 +10,9 @@
 #include "kernels/matmul/eigen_bench.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/reach/machine.h"
+#ifdef RILL_WITH_ONEDNN
+#include "kernels/matmul/onednn_bench.h"
+#endif
 
 namespace rill::kernels {
 namespace {
@@ -21,7 +24,8 @@ struct Shape {
 constexpr Shape kShapes[] = {{512, 512, 512}, {256, 256, 256}, {1, 96, 288}, {1, 1024, 1024},
                              {4, 320, 128},   {8, 320, 128},   {4, 64, 64},  {8, 96, 96},
                              {16, 64, 192},   {4, 24, 8},      {4, 32, 16},  {1, 64, 32},
-                             {100, 96, 33},   {197, 768, 768}};
+                             {100, 96, 33},   {197, 768, 768},
+                             {64, 256, 1024}, {256, 64, 64}, {1000, 64, 64}, {1024, 1024, 1024}};
 
 std::string name_of(Shape s) {
   char text[64];
@@ -74,6 +78,19 @@ void run_eigen(benchmark::State& state, Shape s, double peak) {
   report(state, s, peak);
 }
 
+#ifdef RILL_WITH_ONEDNN
+void run_onednn(benchmark::State& state, OnednnMatmul::Type type, Shape s, double peak) {
+  Operands o(s, 0);
+  OnednnMatmul product(type, s.m, s.k, s.n, o.a.data(), o.b.data(), o.c.data());
+  for (auto _ : state) {
+    product.run();
+    benchmark::ClobberMemory();
+  }
+  state.SetLabel(product.name());
+  report(state, s, peak);
+}
+#endif
+
 void run_pack(benchmark::State& state, const MatmulF32& kernel, bool transposed) {
   const Shape s{1, 512, 512};
   Operands o(s, matmul_f32_packed_floats(kernel, s.k, s.n));
@@ -99,6 +116,14 @@ void register_all() {
       if (tier == detected_tier()) {
         benchmark::RegisterBenchmark(("eigen" + shape).c_str(),
                                      [=](auto& state) { run_eigen(state, s, peak); });
+#ifdef RILL_WITH_ONEDNN
+        benchmark::RegisterBenchmark(("onednn" + shape).c_str(), [=](auto& state) {
+          run_onednn(state, OnednnMatmul::Type::kF32, s, peak);
+        });
+        benchmark::RegisterBenchmark(("onednn_bf16" + shape).c_str(), [=](auto& state) {
+          run_onednn(state, OnednnMatmul::Type::kBf16, s, peak);
+        });
+#endif
       }
     }
     for (const bool transposed : {false, true}) {
