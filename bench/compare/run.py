@@ -27,6 +27,10 @@ import time
 
 import picture
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+
+from put_table import put
+
 TRACT = ("cargo install tract-cli --version 0.23.9 --locked --no-default-features "
          "--features onnx,pulse,pulse-opl,transformers,extra")
 TRACT_FLAGS = ["--nnef-tract-core", "--nnef-tract-pulse", "--nnef-tract-extra",
@@ -185,15 +189,6 @@ def markdown(rows):
     return "\n".join(lines)
 
 
-def put_into(page, table):
-    text = page.read_text()
-    begin, end = "<!-- compare -->\n", "<!-- end -->"
-    if begin not in text or end not in text:
-        sys.exit(f"{page} has no place for the table")
-    head, rest = text.split(begin, 1)
-    page.write_text(f"{head}{begin}\n{table}\n{end}{rest.split(end, 1)[1]}")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rill", required=True)
@@ -229,7 +224,7 @@ def main():
         indent=2) + "\n")
     (args.out / "compare.svg").write_text(picture.draw(rows, head))
     if args.page:
-        put_into(args.page, table)
+        put(args.page, "compare", table)
     print(table)
 
 
