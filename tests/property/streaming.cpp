@@ -83,19 +83,24 @@ Result<StreamedRun> StreamedRun::make(const Graph& graph, int64_t pulse) {
   return out;
 }
 
+Result<StreamedRun> StreamedRun::through(Graph pulsed) const {
+  StreamedRun out;
+  out.report_ = report_;
+  out.graph_ = std::move(pulsed);
+  RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(out.graph_));
+  RILL_ASSIGN(out.session_, Session::make(plan));
+  return out;
+}
+
 Result<StreamedRun> StreamedRun::reloaded() const {
   const auto path = std::filesystem::temp_directory_path() /
                     str_cat("rill_reloaded_", static_cast<int64_t>(getpid()), ".nnef.tar");
   RILL_TRY(nnef::save(graph_, path.string(), nnef::Container::kTar));
-  StreamedRun out;
-  out.report_ = report_;
   auto loaded = nnef::load(path.string(), ops::op_table());
   std::filesystem::remove(path);
-  RILL_ASSIGN(out.graph_, std::move(loaded));
-  RILL_ASSIGN(const Graph simple, declutter(out.graph_));
-  RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(simple));
-  RILL_ASSIGN(out.session_, Session::make(plan));
-  return out;
+  if (!loaded.ok()) return loaded.error();
+  RILL_ASSIGN(Graph simple, declutter(*loaded));
+  return through(std::move(simple));
 }
 
 void StreamedRun::feed(const std::vector<Tensor>& inputs) {

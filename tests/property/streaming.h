@@ -33,6 +33,8 @@ class WholeRun {
 class StreamedRun {
  public:
   static Result<StreamedRun> make(const Graph& graph, int64_t pulse);
+  /// The same streams through another pulsed graph.
+  Result<StreamedRun> through(Graph pulsed) const;
   /// The same from the pulsed graph as it is written and read back.
   Result<StreamedRun> reloaded() const;
   /// Reset; stream the inputs with NaN after their ends; step until every frame is out. Gives the
