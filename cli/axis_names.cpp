@@ -31,8 +31,7 @@ Classes classes_of(const Graph& graph) {
   Classes out;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
-    Facts in;
-    for (const OutletId input : node.inputs) in.push_back(graph.fact(input));
+    const Facts in = graph.facts_of(node.inputs);
     if (in.empty()) continue;
     for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
       std::vector<Axis> same;

@@ -235,8 +235,7 @@ void Drawing::details(int id) {
     if (!attributes.empty()) line(fmt::format("{}   * {}", left, attributes));
   }
   if (args_.invariants) {
-    Facts in;
-    for (const OutletId input : node.inputs) in.push_back(graph_.fact(input));
+    const Facts in = graph_.facts_of(node.inputs);
     for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
       line(fmt::format("{}   * axis {} -> {}", left, str_cat(track.in), str_cat(track.out)));
     }

@@ -32,8 +32,7 @@ void visit_notes(const Graph& graph, const std::vector<NodeNotes>& nodes, std::v
 }
 
 CostList cost_of(const Graph& graph, const Node& node, const Dim& turns) {
-  Facts in;
-  for (const OutletId input : node.inputs) in.push_back(graph.fact(input));
+  const Facts in = graph.facts_of(node.inputs);
   CostList out;
   const DType dtype = node.outputs.empty() ? DType::kF32 : node.outputs[0].dtype;
   if (node.op->nested() == nullptr) {

@@ -160,10 +160,8 @@ Result<OutletId> Batch::input_of(const Node& node, size_t index, int rank) {
 /// Whether the first axis goes through, from what is batched to all results.
 Status Batch::check(const Node& node, const Op& op, const std::vector<OutletId>& inputs,
                     const std::vector<OutletId>& outputs) const {
-  Facts in;
-  Facts out;
-  for (const OutletId input : inputs) in.push_back(out_.fact(input));
-  for (const OutletId output : outputs) out.push_back(out_.fact(output));
+  const Facts in = out_.facts_of(inputs);
+  const Facts out = out_.facts_of(outputs);
   for (const AxisTrack& track : op.axes(in, out)) {
     bool through =
         std::all_of(track.out.begin(), track.out.end(), [](int axis) { return axis == 0; });

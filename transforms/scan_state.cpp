@@ -12,8 +12,7 @@ using Kind = ops::Scan::Input::Kind;
 
 /// Whether the loop runs exactly once, from its first frame on.
 bool runs_once(const Graph& graph, const Node& node, const ops::Scan& scan) {
-  Facts in;
-  for (const OutletId& input : node.inputs) in.push_back(graph.fact(input));
+  const Facts in = graph.facts_of(node.inputs);
   return scan.skip == 0 && scan.limit == Dim(0) && scan.iterations(in) == Dim(1);
 }
 
@@ -63,8 +62,7 @@ void export_states(int id, const ops::Scan& scan, Splice* splice) {
 Dim loop_turns(const Graph& graph, const Node& node) {
   const auto* scan = node.op->as<ops::Scan>();
   if (scan == nullptr) return 1;
-  Facts in;
-  for (const OutletId& input : node.inputs) in.push_back(graph.fact(input));
+  const Facts in = graph.facts_of(node.inputs);
   return scan->iterations(in);
 }
 

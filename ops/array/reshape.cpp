@@ -284,8 +284,7 @@ namespace {
 /// Tell which input of a node its elements come from, one by one and in their order: the only one,
 /// or the one beside a single number. -1 if there is none.
 int carried_input(const Node& node, const Graph& graph) {
-  Facts in;
-  for (const OutletId& input : node.inputs) in.push_back(graph.fact(input));
+  const Facts in = graph.facts_of(node.inputs);
   const auto tracks = node.op->axes(in, node.outputs);
   const size_t rank = node.outputs[0].shape.size();
   if (node.outputs.size() != 1 || rank == 0 || tracks.size() != rank) return -1;

@@ -69,8 +69,7 @@ Status Slice::fuse(Rewrite& rewrite) const {
   const auto whole = rewrite.in(0).dim(static_cast<int>(axis)).to_int();
   if (!from || !to || !whole || 2 * (*to - *from) > *whole) return {};
   if (rewrite.uses(made) != 1 || producer.outputs.size() != 1 || producer.inputs.empty()) return {};
-  Facts in;
-  for (const OutletId& input : producer.inputs) in.push_back(rewrite.old_graph().fact(input));
+  Facts in = rewrite.old_graph().facts_of(producer.inputs);
   if (!keeps_nothing_between_calls(producer, in)) return {};
   if (!may_pass(*this, producer, rewrite.in(0), in[0])) return {};
   const auto tracks = producer.op->axes(in, producer.outputs);
