@@ -313,12 +313,23 @@ RILL_INLINE void row_block(TileArgs& t, int64_t rows, int64_t panels, int64_t co
 constexpr int64_t kBlockK = 512;
 constexpr int64_t kBlockFloats = 64 * 1024;
 
+/// Rows that pass by a block of B together. With 32 registers of 512 bits, half the rows by two panels
+/// read less for a multiply-add, which shows when another thread shares the core; unless much of the
+/// second panel is empty.
+template <class Arch>
+RILL_INLINE int64_t rows_of_block(int64_t m, int64_t n) {
+  constexpr int64_t kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
+  constexpr bool kHalf = Ops<Arch>::kRegisters == 32 && Ops<Arch>::kLanes == 16;
+  const bool full = n > kNr && (n % kNr == 0 || n > 8 * kNr);
+  return kHalf && full && m > kMaxRows<Arch> ? kMaxRows<Arch> / 2 : kMaxRows<Arch>;
+}
+
 template <class Arch>
 void matmul(const MatmulF32Args& g) {
   constexpr int kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
   if (g.m <= 0 || g.n <= 0) return;
   const int64_t k = g.segments * g.segment_len, panels = ceil_div(g.n, kNr);
-  const int64_t row_blocks = ceil_div(g.m, kMaxRows<Arch>);
+  const int64_t row_blocks = ceil_div(g.m, rows_of_block<Arch>(g.m, g.n));
   const bool far = kHasFar<Arch> && g.m == 1 && k * g.n >= kFarFloats;
   // One block of rows reads B once anyway. A residual that is c itself would be lost to a partial
   // sum. Each further block of k goes on with the chain that c holds.
