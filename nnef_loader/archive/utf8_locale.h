@@ -14,8 +14,7 @@ class Utf8Locale {
   Utf8Locale& operator=(const Utf8Locale&) = delete;
 
  private:
-  locale_t utf8_;
-  locale_t before_;
+  locale_t before_ = nullptr;  ///< null where there is no such locale
 };
 
 }  // namespace rill::nnef
