@@ -109,7 +109,7 @@ def shapes():
 class SliceAssign(nn.Module):
     def forward(self, x):
         y = x.clone()
-        y[:, 1:3] = 0.5
+        y[:, 1:3] = x[:, :2] * 0.5
         return y
 
 
@@ -246,7 +246,7 @@ def signals():
 def types():
     x = noise(2, 6, 4)
     case("to_int", lambda v: (v * 10).to(torch.int64), x)
-    case("to_bool", lambda v: v.to(torch.bool), x)
+    case("to_bool", lambda v: v.to(torch.bool), (x * 2).round())
     case("from_int", lambda v: v.to(torch.float32) * 0.5, torch.arange(12).reshape(3, 4))
     case("int_arithmetic", lambda v: (v * 3 + 1) // 2, torch.arange(12).reshape(3, 4))
     case("half_linear", nn.Linear(4, 3).half(), x.half())
