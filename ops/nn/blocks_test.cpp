@@ -1,11 +1,15 @@
 // Weights in blocks of 4 bits are read from them: the sums of weights written out, in less memory,
 // and the same bits for any number of rows.
 
+#include <cstring>
 #include <optional>
 #include <random>
 
 #include "core/exec/plan.h"
 #include "kernels/cpu.h"
+#include "nnef_loader/build/load_entries.h"
+#include "nnef_loader/tensor_file/tensor_file.h"
+#include "ops/op_table.h"
 #include "ops/array/gather.h"
 #include "ops/math/test_support.h"
 #include "ops/nn/einsum.h"
@@ -101,6 +105,40 @@ TEST(Blocks, ProductsHaveTheSumsOfWeightsWrittenOutForAnyNumberOfRows) {
     }
   }
   kernels::set_tier_limit(kernels::detected_tier());
+}
+
+/// The product of a statement with `w`, read from a file.
+Graph read_product(const Tensor& w, const std::string& statement) {
+  nnef::Entry file{"w.dat", std::move(nnef::write_tensor(w)).value()};
+  nnef::Entry text{"graph.nnef", {}};
+  const std::string graph =
+      "version 1.0;\nextension tract_registry tract_core;\ngraph network(x) -> (y)\n{\n"
+      "  x = tract_core_external(shape = [5, 64], datum_type = 'f16');\n"
+      "  w = variable(label = 'w', shape = [20, 64]);\n  y = " + statement + ";\n}\n";
+  text.bytes.resize(graph.size());
+  std::memcpy(text.bytes.data(), graph.data(), graph.size());
+  auto loaded = nnef::load_entries({text, file}, op_table());
+  EXPECT_TRUE(loaded.ok()) << loaded.error().to_string();
+  return loaded.ok() ? std::move(loaded).value() : Graph();
+}
+
+TEST(Blocks, MeetHalvesInSumsThatAreRoundedOnce) {
+  const Tensor blocks = random_blocks(5, {20, 64});
+  const Tensor dense = std::move(dequantised(blocks)).value();
+  const Tensor x = std::move(cast(random_f32(6, {5, 64}), DType::kF16)).value();
+  const Tensor wide = std::move(cast(x, DType::kF32)).value();
+  const auto sums = run(product(dense, "mk,nk->mn", 5, 64, false), {wide});
+  ASSERT_TRUE(sums.ok()) << sums.error().to_string();
+  for (const char* statement :
+       {"matmul(x, w, transposeB = true)",
+        "tract_core_einsum([x, w], expr = 'mk,nk->mn', acc = 'f16')"}) {
+    SCOPED_TRACE(statement);
+    const auto y = run(read_product(blocks, statement), {x});
+    ASSERT_TRUE(y.ok()) << y.error().to_string();
+    ASSERT_EQ((*y)[0].dtype(), DType::kF16);
+    // A step of f16 apart where the last bits of a sum decide.
+    expect_near(std::move(cast((*y)[0], DType::kF32)).value(), (*sums)[0], 1e-4, 0x1p-10);
+  }
 }
 
 TEST(Blocks, GatherWritesOutWhatIsAskedFor) {

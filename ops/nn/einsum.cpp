@@ -7,6 +7,7 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/cast.h"
+#include "ops/array/common.h"
 #include "ops/built.h"
 #include "ops/math/binary.h"
 #include "ops/nn/einsum_lower.h"
@@ -348,12 +349,16 @@ Status EinSum::save(SaveCtx& ctx) const {
 
 namespace {
 
-/// Brings wires to the type that the products are computed in.
-Result<std::vector<OutletId>> cast_all(LoadCtx& ctx, std::vector<OutletId> wires, DType to) {
+/// A product of wires that gives `to`. It is computed in that type, or, if it is `wide`, in f32: narrow
+/// sums are then rounded once, at the end, and factors that are wider than them keep their bits.
+Result<Value> add_product(LoadCtx& ctx, std::shared_ptr<EinSum> op, std::vector<OutletId> wires,
+                          DType to, bool wide) {
   for (OutletId& wire : wires) {
-    RILL_ASSIGN(wire, cast_to(ctx, wire, to));
+    RILL_ASSIGN(wire, cast_to(ctx, wire, wide ? DType::kF32 : to));
   }
-  return wires;
+  RILL_ASSIGN(OutletId out, ctx.add1(std::move(op), std::move(wires), wide ? "wide" : ""));
+  RILL_ASSIGN(out, cast_to(ctx, out, to));
+  return Value(out);
 }
 
 Result<Value> load_matmul(LoadCtx& ctx) {
@@ -375,9 +380,10 @@ Result<Value> load_matmul(LoadCtx& ctx) {
   }
   auto op = std::make_shared<EinSum>();
   op->expr = expr;
-  RILL_ASSIGN(auto inputs, cast_all(ctx, {a, b}, ctx.fact(a).dtype));
-  RILL_ASSIGN(const OutletId out, ctx.add1(op, std::move(inputs)));
-  return Value(out);
+  // Blocks stand for numbers of the type that they meet, and are read as f32.
+  const bool left = blocks_of(ctx.fact(a)) != nullptr, right = blocks_of(ctx.fact(b)) != nullptr;
+  const DType to = ctx.fact(left ? b : a).dtype;
+  return add_product(ctx, std::move(op), {a, b}, to, (left || right) && to == DType::kF16);
 }
 
 Result<Value> load_einsum(LoadCtx& ctx) {
@@ -412,15 +418,11 @@ Result<Value> load_einsum(LoadCtx& ctx) {
   op->expr = std::move(expr);
   const auto dtype = dtype_from_name(acc);
   if (!dtype) return fail(Code::kDType, "acc \"", acc, "\": no such type");
-  // Narrow sums are rounded once, at the end: factors that are wider than them keep their bits.
-  const bool wider = *dtype == DType::kF16 &&
-                     std::any_of(inputs.begin(), inputs.end(), [&](OutletId input) {
-                       return ctx.fact(input).dtype == DType::kF32;
-                     });
-  RILL_ASSIGN(inputs, cast_all(ctx, std::move(inputs), wider ? DType::kF32 : *dtype));
-  RILL_ASSIGN(OutletId out, ctx.add1(op, std::move(inputs), wider ? "wide" : ""));
-  RILL_ASSIGN(out, cast_to(ctx, out, *dtype));
-  return Value(out);
+  const bool wide = *dtype == DType::kF16 &&
+                    std::any_of(inputs.begin(), inputs.end(), [&](OutletId input) {
+                      return ctx.fact(input).dtype == DType::kF32;
+                    });
+  return add_product(ctx, std::move(op), std::move(inputs), *dtype, wide);
 }
 
 const NnefOp kOps[] = {
