@@ -29,7 +29,7 @@ work=build/fuzz
 mkdir -p "$work/findings" "$work/logs"
 run_target() {
   mkdir -p "$work/corpus/$1"
-  build/asan/bin/"fuzz_$1" -seed="$seed" -max_total_time="$seconds" -timeout=20 \
+  build/asan/bin/"fuzz_$1" -seed="$seed" -max_total_time="$seconds" -timeout=20 -report_slow_units=20 \
     -rss_limit_mb=2500 -max_len=65536 -print_final_stats=1 -artifact_prefix="$work/findings/$1-" \
     "$work/corpus/$1" "tests/fuzz/corpus/$1" >"$work/logs/$1" 2>&1 || true
 }
