@@ -19,6 +19,14 @@ constexpr int64_t kQ4Values = 32;
 template <class Arch>
 using Ints = xsimd::batch<int32_t, Arch>;
 
+#if defined(__AVX512BW__)
+/// The upper halves of the floats of every nibble, for the four bits that it has and one more.
+alignas(64) constexpr uint16_t kUpperHalves[32] = {
+    0x0000, 0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0, 0x40C0, 0x40E0, 0xC100, 0xC0E0, 0xC0C0,
+    0xC0A0, 0xC080, 0xC040, 0xC000, 0xBF80, 0x0000, 0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0,
+    0x40C0, 0x40E0, 0xC100, 0xC0E0, 0xC0C0, 0xC0A0, 0xC080, 0xC040, 0xC000, 0xBF80};
+#endif
+
 /// The nibble that begins at bit kBit of every lane, two's complement, as a float.
 template <class Arch, int kBit>
 RILL_INLINE Lanes<Arch> nibble(Ints<Arch> word) {
@@ -30,11 +38,6 @@ RILL_INLINE Lanes<Arch> nibble(Ints<Arch> word) {
       const __m512 floats = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1);
       return _mm512_permutexvar_ps(shifted, floats);
     } else {
-      alignas(64) static constexpr uint16_t kUpperHalves[32] = {
-          0x0000, 0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0, 0x40C0, 0x40E0,
-          0xC100, 0xC0E0, 0xC0C0, 0xC0A0, 0xC080, 0xC040, 0xC000, 0xBF80,
-          0x0000, 0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0, 0x40C0, 0x40E0,
-          0xC100, 0xC0E0, 0xC0C0, 0xC0A0, 0xC080, 0xC040, 0xC000, 0xBF80};
       return _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi16(
           0xAAAAAAAA, shifted, _mm512_load_si512(kUpperHalves)));
     }
