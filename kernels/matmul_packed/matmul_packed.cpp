@@ -157,7 +157,7 @@ void matmul_packed_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const 
                         int64_t column_bytes, std::byte* packed) noexcept {
   const int64_t nr = kernel.nr;
   const int64_t panel_bytes = matmul_packed_bytes(kernel, k, nr);
-  const auto pack = kernel.tier == Tier::kAvx2 ? pack_bytes : pack_words;
+  const bool as_bytes = kernel.tier == Tier::kAvx2;
   std::memset(packed, 0, static_cast<size_t>(matmul_packed_bytes(kernel, k, n)));
   for (int64_t j = 0; j < n; ++j) {
     std::byte* panel = packed + j / nr * panel_bytes;
@@ -166,7 +166,11 @@ void matmul_packed_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const 
       const std::byte* values = from + block * kQ4BlockBytes;
       std::byte* to = panel + block * nr * kQ4BlockBytes;
       std::memcpy(to + j % nr * 2, values, 2);
-      pack(kernel.nr, j % nr, values, to + nr * 2);
+      if (as_bytes) {
+        pack_bytes(kernel.nr, j % nr, values, to + nr * 2);
+      } else {
+        pack_words(kernel.nr, j % nr, values, to + nr * 2);
+      }
     }
   }
 }
