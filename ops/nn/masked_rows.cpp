@@ -63,6 +63,7 @@ using Strides = std::array<int64_t, kSides>;
 
 struct StepArgs {
   kernels::PointwiseFn combine;
+  PointwiseArgs combination;  ///< all but where its rows lie
   kernels::SoftmaxF32Fn normalise;
   float scale = 1.0F;
   int64_t n = 1;     ///< elements of a row
@@ -84,7 +85,7 @@ int64_t rows_at_once(int64_t n) noexcept RILL_NONBLOCKING {
   return std::max<int64_t>(1, kFloatsAtOnce / pitch_of(n));
 }
 
-PointwiseArgs combination_of(const StepArgs& step) noexcept RILL_NONBLOCKING {
+PointwiseArgs combination_of(const StepArgs& step) {
   PointwiseArgs args;
   args.inputs = 2;
   args.code_len = 2;
@@ -104,7 +105,7 @@ PointwiseArgs combination_of(const StepArgs& step) noexcept RILL_NONBLOCKING {
 
 void run_step(const StepArgs& step, const Frame& frame,
               const Share& share) noexcept RILL_NONBLOCKING {
-  PointwiseArgs combine = combination_of(step);
+  PointwiseArgs combine = step.combination;
   kernels::SoftmaxF32Args normalise;
   normalise.n = step.n;
   normalise.x_stride = pitch_of(step.n);
@@ -183,6 +184,7 @@ Status MaskedRows::lower(Lowering& lowering) const {
       step.stride[static_cast<size_t>(step.loops++)] = strides_on(axis);
     }
   }
+  step.combination = combination_of(step);
   step.refs = {x.ref, mask.ref, target.ref};
   Lowering::Work work;
   work.units = y.volume() / step.n;
