@@ -10,6 +10,7 @@
 namespace rill::nnef {
 
 /// One call of an operator, as its reader sees it. An argument is evaluated when it is first read.
+/// It keeps no copy of the call, which must live as long.
 class CallCtx final : public LoadCtx {
  public:
   CallCtx(Builder* builder, Scope* scope, const FragmentDecl& decl, const Call& call,
@@ -21,6 +22,7 @@ class CallCtx final : public LoadCtx {
         naming_(naming),
         name_(naming.node_name(call.callee)),
         values_(call.arguments.size()) {}
+  CallCtx(Builder*, Scope*, const FragmentDecl&, Call&&, const Naming&) = delete;
 
   bool has(std::string_view name) const override;
   bool given(std::string_view name) const override;

@@ -146,7 +146,8 @@ Result<Facts> facts_of_outputs(Builder* builder, const Callee& callee, const Cal
   }
   Scope scope;
   scope.target = &side;
-  CallCtx ctx(builder, &scope, *callee.decl, {call.callee, arguments, call.generic}, naming);
+  const Call read_call{call.callee, arguments, call.generic};
+  CallCtx ctx(builder, &scope, *callee.decl, read_call, naming);
   RILL_ASSIGN(const Value value, callee.load(ctx));
   RILL_TRY(builder->audit(&side));
   Facts facts;
