@@ -13,8 +13,10 @@ set_target_properties(rill_shared PROPERTIES OUTPUT_NAME rill LINKER_LANGUAGE CX
                       VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 # Hidden visibility does not reach the templates of the standard library.
 set(rill_exports "${CMAKE_CURRENT_SOURCE_DIR}/rill.map")
+# Functions of other libraries are looked up when this one is loaded, not by the first step that calls
+# them, for which the dynamic linker may lock.
 target_link_options(rill_shared PRIVATE "LINKER:--version-script=${rill_exports}"
-                    LINKER:--gc-sections)
+                    LINKER:--gc-sections LINKER:-z,now)
 set_target_properties(rill_shared PROPERTIES LINK_DEPENDS "${rill_exports}")
 # Tables of operators are pointers, which the loader finds in a form that takes little room, where
 # linker and C library know it. Programs of an older C library are told what they lack.

@@ -22,7 +22,18 @@ Result<std::unique_ptr<Session>> Session::make(std::shared_ptr<const Plan> plan)
   if (!session) return fail(Code::kNoMem, "no memory for a session");
   RILL_TRY(session->allocate());
   session->reset();
+  session->warm_up();
   return session;
+}
+
+void Session::warm_up() noexcept {
+  // The one run of a plan without a stream may take seconds, and has no period to keep.
+  if (plan_->stream_pulse == 0) return;
+  step();
+  for (size_t i = 0; i < plan_->outputs.size(); ++i) {
+    std::memset(own_output_[i], 0, static_cast<size_t>(plan_->outputs[i].bytes));
+  }
+  reset();
 }
 
 Session::~Session() {

@@ -16,7 +16,8 @@ namespace rill {
 /// Thread: one at a time.
 class Session {
  public:
-  /// Errors: kNoMem.
+  /// A session of a stream has stepped once over zeros, so that its first step finds code and memory
+  /// in place, and then begun anew. Errors: kNoMem.
   static Result<std::unique_ptr<Session>> make(std::shared_ptr<const Plan> plan);
   ~Session();
   Session(const Session&) = delete;
@@ -91,6 +92,7 @@ class Session {
   friend class SavedState;
   explicit Session(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
   Status allocate();
+  void warm_up() noexcept;
   void advance_rings() noexcept RILL_NONBLOCKING;
   Frame frame() noexcept RILL_NONBLOCKING;
 
