@@ -1,5 +1,6 @@
 #include "core/graph/fingerprint.h"
 
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -15,6 +16,26 @@ uint64_t mixed(uint64_t x) {
   x *= 0xC4CEB9FE1A85EC53u;
   return x ^ (x >> 33);
 }
+
+/// Words in four chains that do not wait for each other, as weights are many.
+class Lanes {
+ public:
+  void words(const unsigned char* at) RILL_NONBLOCKING {
+    for (size_t i = 0; i < kLanes; ++i) {
+      uint64_t word = 0;
+      std::memcpy(&word, at + i * sizeof word, sizeof word);
+      lane_[i] = std::rotl(lane_[i] + word * 0xC2B2AE3D27D4EB4Fu, 31) * 0x9E3779B185EBCA87u;
+    }
+  }
+  void add_to(Hasher* hash) const RILL_NONBLOCKING {
+    for (const uint64_t lane : lane_) hash->number(lane);
+  }
+  static constexpr size_t kLanes = 4;
+  static constexpr size_t kBytes = kLanes * sizeof(uint64_t);
+
+ private:
+  std::array<uint64_t, kLanes> lane_{1, 2, 3, 4};
+};
 
 void add_tensor(const Tensor& tensor, Hasher* hash) {
   hash->number(static_cast<uint64_t>(tensor.dtype()));
@@ -106,6 +127,11 @@ void Hasher::number(uint64_t value) {
 
 void Hasher::bytes(const void* data, size_t size) {
   const auto* at = static_cast<const unsigned char*>(data);
+  if (size >= Lanes::kBytes) {
+    Lanes lanes;
+    for (; size >= Lanes::kBytes; size -= Lanes::kBytes, at += Lanes::kBytes) lanes.words(at);
+    lanes.add_to(this);
+  }
   for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t), at += sizeof(uint64_t)) {
     uint64_t word = 0;
     std::memcpy(&word, at, sizeof word);

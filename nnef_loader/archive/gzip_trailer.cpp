@@ -13,7 +13,7 @@ constexpr int64_t kHeaderBytes = 10;
 constexpr int64_t kTrailerBytes = 8;
 constexpr int64_t kSmallestMember = kHeaderBytes + 2 + kTrailerBytes;
 
-using Tables = std::array<std::array<uint32_t, 256>, 8>;
+using Tables = std::array<std::array<uint32_t, 256>, 16>;
 
 /// Table k advances the checksum of a byte over k zero bytes more.
 Tables make_tables() {
@@ -23,7 +23,7 @@ Tables make_tables() {
     for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1U) != 0 ? kPolynomial : 0U);
     tables[0][i] = crc;
   }
-  for (size_t k = 1; k < 8; ++k) {
+  for (size_t k = 1; k < tables.size(); ++k) {
     for (size_t i = 0; i < 256; ++i) {
       const uint32_t before = tables[k - 1][i];
       tables[k][i] = (before >> 8) ^ tables[0][before & 0xFFU];
@@ -80,12 +80,15 @@ void Crc32::update(std::span<const std::byte> bytes) {
   const Tables& table = crc_tables();
   uint32_t state = state_;
   size_t i = 0;
-  for (; i + 8 <= bytes.size(); i += 8) {
-    const uint32_t low = state ^ word_at(bytes, i);
-    const uint32_t high = word_at(bytes, i + 4);
-    state = table[7][low & 0xFFU] ^ table[6][low >> 8 & 0xFFU] ^ table[5][low >> 16 & 0xFFU] ^
-            table[4][low >> 24] ^ table[3][high & 0xFFU] ^ table[2][high >> 8 & 0xFFU] ^
-            table[1][high >> 16 & 0xFFU] ^ table[0][high >> 24];
+  // The word at `offset` of 16 bytes, each of which is that many fewer zero bytes from the end.
+  const auto advanced = [&table](uint32_t word, size_t offset) {
+    const size_t last = table.size() - 1 - offset;
+    return table[last][word & 0xFFU] ^ table[last - 1][word >> 8 & 0xFFU] ^
+           table[last - 2][word >> 16 & 0xFFU] ^ table[last - 3][word >> 24];
+  };
+  for (; i + table.size() <= bytes.size(); i += table.size()) {
+    state = advanced(state ^ word_at(bytes, i), 0) ^ advanced(word_at(bytes, i + 4), 4) ^
+            advanced(word_at(bytes, i + 8), 8) ^ advanced(word_at(bytes, i + 12), 12);
   }
   for (; i < bytes.size(); ++i) {
     state = (state >> 8) ^ table[0][(state ^ byte_at(bytes, i)) & 0xFFU];
