@@ -179,24 +179,15 @@ Result<Facts> Tile::infer(FactSpan in) const {
 Status Tile::eval(EvalCtx& ctx) const {
   const View& x = ctx.in[0];
   const View& out = ctx.out[0];
-  const int64_t count = out.volume();
   visit_size(x.dtype, [&](auto tag) {
     using T = decltype(tag);
-    std::array<int64_t, kMaxRank> index{};
-    int64_t to = 0;
-    for (int64_t n = 0; n < count; ++n) {
+    Walker to(out);
+    for (int64_t n = out.volume(); n > 0; --n, to.next()) {
       int64_t from = 0;
       for (int axis = 0; axis < x.rank; ++axis) {
-        from += index[static_cast<size_t>(axis)] % x.extent(axis) * x.step(axis);
+        from += to.index()[static_cast<size_t>(axis)] % x.extent(axis) * x.step(axis);
       }
-      out.as<T>()[to] = x.as<const T>()[from];
-      for (int axis = out.rank - 1; axis >= 0; --axis) {
-        const auto i = static_cast<size_t>(axis);
-        to += out.stride[i];
-        if (++index[i] < out.shape[i]) break;
-        to -= out.stride[i] * out.shape[i];
-        index[i] = 0;
-      }
+      out.as<T>()[to.offset()] = x.as<const T>()[from];
     }
   });
   return {};

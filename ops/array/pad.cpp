@@ -46,22 +46,13 @@ int64_t inner_offset(const View& out, const Pads& pads) {
 void eval_mirrored(const Pad& op, const View& x, const View& out) {
   visit_size(x.dtype, [&](auto tag) {
     using T = decltype(tag);
-    std::array<int64_t, kMaxRank> index{};
-    int64_t to = 0;
-    const int64_t count = out.volume();
-    for (int64_t n = 0; n < count; ++n) {
+    Walker to(out);
+    for (int64_t n = out.volume(); n > 0; --n, to.next()) {
       int64_t from = 0;
       for (size_t i = 0; i < op.pads.size(); ++i) {
-        from += x.stride[i] * source_index(op.mode, index[i], op.pads[i].first, x.shape[i]);
+        from += x.stride[i] * source_index(op.mode, to.index()[i], op.pads[i].first, x.shape[i]);
       }
-      out.as<T>()[to] = x.as<const T>()[from];
-      for (int axis = out.rank - 1; axis >= 0; --axis) {
-        const auto i = static_cast<size_t>(axis);
-        to += out.stride[i];
-        if (++index[i] < out.shape[i]) break;
-        to -= out.stride[i] * out.shape[i];
-        index[i] = 0;
-      }
+      out.as<T>()[to.offset()] = x.as<const T>()[from];
     }
   });
 }

@@ -16,27 +16,6 @@
 namespace rill::ops {
 namespace {
 
-/// Goes through the elements of a view in row-major order.
-class Walker {
- public:
-  explicit Walker(const View& view) : view_(view) {}
-  int64_t offset() const { return offset_; }
-  void next() {
-    for (int axis = view_.rank - 1; axis >= 0; --axis) {
-      const auto i = static_cast<size_t>(axis);
-      offset_ += view_.stride[i];
-      if (++index_[i] < view_.shape[i]) return;
-      offset_ -= view_.stride[i] * view_.shape[i];
-      index_[i] = 0;
-    }
-  }
-
- private:
-  const View& view_;
-  std::array<int64_t, kMaxRank> index_{};
-  int64_t offset_ = 0;
-};
-
 /// Find strides that show the elements of `from` in the shape of `to`; false if there are none.
 /// Both are walked from the innermost axis outwards, one run of equal volume at a time.
 bool strides_for(const Operand& from, Operand* to) {

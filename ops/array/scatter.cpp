@@ -259,11 +259,7 @@ std::optional<Block> block_of(const Tensor& indices, const Fact& data) {
       const auto i = static_cast<size_t>(k);
       in_order &= wrapped_index(raw, *data.dim(k).to_int()) == first[i] + row[i];
     }
-    for (int k = places - 1; k >= 0; --k) {
-      const auto i = static_cast<size_t>(k);
-      if (++row[i] < view.extent(k)) break;
-      row[i] = 0;
-    }
+    next_index(&row, view.shape.data(), places);
   });
   if (!in_order) return std::nullopt;
   return found ? found : Block{0, 0, *data.dim(0).to_int()};

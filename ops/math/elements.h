@@ -9,6 +9,40 @@
 
 namespace rill::ops {
 
+/// Step to the next place of a box of `rank` axes in row-major order; after the last one begin anew, and
+/// return false.
+inline bool next_index(std::array<int64_t, kMaxRank>* index, const int64_t* extents, int rank) {
+  for (int axis = rank - 1; axis >= 0; --axis) {
+    const auto a = static_cast<size_t>(axis);
+    if (++(*index)[a] < extents[a]) return true;
+    (*index)[a] = 0;
+  }
+  return false;
+}
+
+/// Goes through the elements of a view in row-major order; after the last one it is at the first.
+class Walker {
+ public:
+  explicit Walker(const View& view) : view_(view) {}
+  /// In elements, from the view's first one.
+  int64_t offset() const { return offset_; }
+  const std::array<int64_t, kMaxRank>& index() const { return index_; }
+  void next() {
+    for (int axis = view_.rank - 1; axis >= 0; --axis) {
+      const auto i = static_cast<size_t>(axis);
+      offset_ += view_.stride[i];
+      if (++index_[i] < view_.shape[i]) return;
+      offset_ -= view_.stride[i] * view_.shape[i];
+      index_[i] = 0;
+    }
+  }
+
+ private:
+  const View& view_;
+  std::array<int64_t, kMaxRank> index_{};
+  int64_t offset_ = 0;
+};
+
 /// Call `body(offsets)` for every element of views that have the shape of `views[0]`, in row-major
 /// order; offsets count elements.
 template <size_t N, class Body>

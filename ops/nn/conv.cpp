@@ -8,6 +8,7 @@
 #include "core/tensor/small.h"
 #include "ops/array/pad.h"
 #include "ops/built.h"
+#include "ops/math/elements.h"
 #include "ops/nn/conv_lower.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/halves.h"
@@ -58,16 +59,6 @@ Result<Facts> Conv::infer(FactSpan in) const {
 }
 
 namespace {
-
-/// Steps through a box of up to kMaxRank axes in row-major order.
-bool next_index(std::array<int64_t, kMaxRank>* index, const int64_t* extents, int rank) {
-  for (int axis = rank - 1; axis >= 0; --axis) {
-    const auto a = static_cast<size_t>(axis);
-    if (++(*index)[a] < extents[a]) return true;
-    (*index)[a] = 0;
-  }
-  return false;
-}
 
 template <class T>
 T multiply_add(T a, T b, T c) {

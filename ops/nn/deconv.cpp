@@ -4,6 +4,7 @@
 #include "core/exec/share.h"
 #include "core/graph/rewrite.h"
 #include "kernels/matmul/matmul.h"
+#include "ops/math/elements.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/pool_lower.h"
 #include "ops/stream/mask.h"
@@ -135,11 +136,7 @@ void eval_as(const Deconv& op, EvalCtx& ctx) {
       more = i >= 0;
     }
     y.as<Stored>()[offset_of(y, index)] = static_cast<Stored>(sum);
-    for (int axis = y.rank - 1; axis >= 0; --axis) {
-      const auto a = static_cast<size_t>(axis);
-      if (++index[a] < y.shape[a]) break;
-      index[a] = 0;
-    }
+    next_index(&index, y.shape.data(), y.rank);
   }
 }
 

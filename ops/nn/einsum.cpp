@@ -10,6 +10,7 @@
 #include "ops/array/common.h"
 #include "ops/built.h"
 #include "ops/math/binary.h"
+#include "ops/math/elements.h"
 #include "ops/nn/einsum_lower.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/halves.h"
@@ -181,11 +182,7 @@ void eval_as(const EinSum& op, EvalCtx& ctx) {
       if (op.clip) sum = clipped(sum, op.lo, op.hi);
     }
     y.as<Stored>()[at_y] = static_cast<Stored>(sum);
-    for (int axis = y.rank - 1; axis >= 0; --axis) {
-      const auto a = static_cast<size_t>(axis);
-      if (++index[a] < y.shape[a]) break;
-      index[a] = 0;
-    }
+    next_index(&index, y.shape.data(), y.rank);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/math/binary.h"
+#include "ops/math/elements.h"
 #include "ops/nn/quant_conv.h"
 #include "ops/nn/window.h"
 #include "ops/quant/byte_product.h"
@@ -131,7 +132,7 @@ int32_t sum_at(const QuantConv& op, const View& x, const View& w,
   const int64_t group = o / (w.shape[0] / op.groups);
   auto sum = static_cast<uint32_t>(start);
   std::array<int64_t, kMaxRank> tap{};
-  for (bool more = true; more;) {
+  do {
     int64_t at_x = out[0] * x.stride[0] + group * w.shape[1] * x.stride[1];
     int64_t at_w = o * w.stride[0];
     bool inside = true;
@@ -148,13 +149,7 @@ int32_t sum_at(const QuantConv& op, const View& x, const View& w,
       const int32_t wv = byte_at(w, at_w + c * w.stride[1]) - w.q.zero_point;
       sum += static_cast<uint32_t>(xv) * static_cast<uint32_t>(wv);
     }
-    int axis = op.window.axes() - 1;
-    while (axis >= 0 &&
-           ++tap[static_cast<size_t>(axis)] == op.window.kernel[static_cast<size_t>(axis)]) {
-      tap[static_cast<size_t>(axis--)] = 0;
-    }
-    more = axis >= 0;
-  }
+  } while (next_index(&tap, op.window.kernel.data(), op.window.axes()));
   return static_cast<int32_t>(sum);
 }
 
@@ -169,11 +164,7 @@ Status QuantConv::eval(EvalCtx& ctx) const {
     int64_t at = 0;
     for (int i = 0; i < y.rank; ++i) at += out[static_cast<size_t>(i)] * y.step(i);
     store(y, at, sum_at(*this, x, w, out, start), scale, positive);
-    for (int axis = y.rank - 1; axis >= 0; --axis) {
-      const auto a = static_cast<size_t>(axis);
-      if (++out[a] < y.shape[a]) break;
-      out[a] = 0;
-    }
+    next_index(&out, y.shape.data(), y.rank);
   }
   return {};
 }

@@ -69,11 +69,7 @@ class NonZero final : public OpBase<NonZero> {
         }
         ++column;
       }
-      for (int axis = x.rank - 1; axis >= 0; --axis) {
-        const auto i = static_cast<size_t>(axis);
-        if (++index[i] < x.shape[i]) break;
-        index[i] = 0;
-      }
+      next_index(&index, x.shape.data(), x.rank);
     });
     return {};
   }
