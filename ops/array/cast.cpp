@@ -8,6 +8,7 @@
 #include "kernels/half/half.h"
 #include "kernels/int8/int8.h"
 #include "ops/array/common.h"
+#include "ops/built.h"
 #include "ops/quant/byte_product.h"
 #include "ops/quant/byte_table.h"
 
@@ -140,8 +141,11 @@ Status Cast::declutter(Rewrite& rewrite) const {
 }
 
 Status Cast::fuse(Rewrite& rewrite) const {
-  RILL_TRY(fuse_byte_product(rewrite));
-  return rewrite.replacement() ? Status() : fuse_byte_table(rewrite);
+  if constexpr (built("integer_sums")) {
+    RILL_TRY(fuse_byte_product(rewrite));
+    if (!rewrite.replacement()) RILL_TRY(fuse_byte_table(rewrite));
+  }
+  return {};
 }
 
 Status Cast::save(SaveCtx& ctx) const {

@@ -274,7 +274,9 @@ Status EinSum::pulsify(PulseBuilder& b) const {
 
 Status EinSum::fuse(Rewrite& rewrite) const {
   if (operands != 2) return {};
-  return rewrite.out().dtype == DType::kI32 ? fuse_byte_sums(rewrite) : fuse_as_f32(*this, rewrite);
+  if (rewrite.out().dtype != DType::kI32) return fuse_as_f32(*this, rewrite);
+  if constexpr (built("integer_sums")) return fuse_byte_sums(rewrite);
+  return {};
 }
 
 Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const {
