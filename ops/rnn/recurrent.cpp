@@ -1,5 +1,6 @@
 #include "ops/rnn/recurrent.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/base/kept_count.h"
@@ -197,15 +198,20 @@ void run_layer(const LayerArgs& layer, const Frame& frame) noexcept RILL_NONBLOC
 
 /// Packs the filters of all gates side by side: [hidden] x [gates * hidden].
 Ref pack_filters(Lowering& lowering, const Recurrent& op, int64_t hidden) {
+  constexpr int64_t kRows = 16;
   const kernels::RnnF32& kernel = kernels::rnn_f32(kernels::active_tier());
   const int gates = op.gates();
   const int64_t columns = gates * hidden;
   std::vector<float> all(static_cast<size_t>(hidden * columns));
   for (int gate = 0; gate < gates; ++gate) {
     const float* w = lowering.in(gates + gate).konst->data<float>();
-    for (int64_t o = 0; o < hidden; ++o) {
-      for (int64_t k = 0; k < hidden; ++k) {
-        all[static_cast<size_t>(k * columns + gate * hidden + o)] = w[o * hidden + k];
+    // Few rows at a time: as many lines are written to in turn, which stay in the cache.
+    for (int64_t first = 0; first < hidden; first += kRows) {
+      const int64_t last = std::min(hidden, first + kRows);
+      for (int64_t o = 0; o < hidden; ++o) {
+        for (int64_t k = first; k < last; ++k) {
+          all[static_cast<size_t>(k * columns + gate * hidden + o)] = w[o * hidden + k];
+        }
       }
     }
     lowering.packed(gates + gate);

@@ -302,7 +302,8 @@ typedef struct rill_session_opts {
                          at a time */
 } rill_session_opts;
 
-/** Allocate all that one run or stream needs. */
+/** Allocate all that one run or stream needs. A stream has been stepped once over zeros, and begun anew,
+    so that the first step finds code and memory in place: that is what a session takes to make. */
 RILL_API rill_status rill_session_new(rill_plan* plan, rill_session** session);
 /** As rill_session_new, with options; null for none. */
 RILL_API rill_status rill_session_open(rill_plan* plan, const rill_session_opts* opts,
