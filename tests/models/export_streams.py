@@ -388,6 +388,46 @@ class Norms(nn.Module):
         return torch.cat([x, y], 1)
 
 
+class FrameStacking(nn.Module):
+    """Three frames side by side are one to the first layer, two of its frames to the second."""
+    def __init__(self, m=8, h=12):
+        super().__init__()
+        self.n, self.a, self.b = nn.LayerNorm(3 * m), nn.LSTM(3 * m, h, batch_first=True), nn.GRU(2 * h, h, batch_first=True)
+        self.o = nn.Linear(h, 5)
+
+    def forward(self, x):
+        b = x.shape[0]
+        x = x.unfold(1, 3, 3).transpose(2, 3).reshape(b, -1, 24)
+        x = self.a(self.n(x))[0].unfold(1, 2, 2).transpose(2, 3).reshape(b, -1, 24)
+        return torch.log_softmax(self.o(self.b(x)[0]), -1)
+
+
+class LinearAttention(nn.Module):
+    """Sums over all frames so far in the place of softmax."""
+    def __init__(self, d=8):
+        super().__init__()
+        self.q, self.k, self.v, self.o = nn.Linear(d, d), nn.Linear(d, d), nn.Linear(d, d), nn.Linear(d, 4)
+
+    def forward(self, x):
+        q, k = F.elu(self.q(x)) + 1, F.elu(self.k(x)) + 1
+        seen, weight = torch.cumsum(k * self.v(x), 1), torch.cumsum(k, 1)
+        return self.o(q * seen / (q * weight + 1e-3))
+
+
+class RunningMean(nn.Module):
+    """Squeeze and excitation by the mean of the frames so far, then a pool over time."""
+    def __init__(self, m=8):
+        super().__init__()
+        self.c, self.a, self.b = nn.Conv1d(m, m, 5, stride=2, padding=2), nn.Linear(m, 4), nn.Linear(4, m)
+        self.p, self.o = nn.AvgPool1d(4, 4), nn.Conv1d(m, 3, 1)
+
+    def forward(self, x):
+        y = F.relu(self.c(x))
+        mean = (torch.cumsum(y, 2) / torch.arange(1, y.shape[2] + 1).to(y.dtype)).transpose(1, 2)
+        gate = torch.sigmoid(self.b(F.relu(self.a(mean)))).transpose(1, 2)
+        return self.o(self.p(y * gate))
+
+
 # name: (model, what it is, input, its shape for n frames, streaming axis, frames per bundle, pulse)
 MODELS = {
     "conformer_chunks": (lambda: Conformer("where"), "conformer, two blocks: strided front, position table, attention to chunks of four and the one before, causal convolutions", "mel", lambda n: (1, n, 20), 1, (64, 97), 16),
@@ -406,6 +446,9 @@ MODELS = {
     "attention_bands": (Bands, "attention of the bands of each frame to one another, GRU over time", "mel", lambda n: (1, n, 10), 1, (12, 21), 4),
     "wavenet": (Wavenet, "gated dilated convolutions without padding, what is skipped cut to the last frames", "audio", lambda n: (1, 1, n), 2, (40, 65), 4),
     "crn_2d": (Norms, "convolutions over time and frequency, layer norm, pooling and upsampling over frequency", "spectrum", lambda n: (1, 2, n, 8), 2, (12, 19), 4),
+    "frame_stacking": (FrameStacking, "frames stacked by threes, an LSTM, its frames by twos, a GRU", "mel", lambda n: (1, n, 8), 1, (36, 60), 12),
+    "linear_attention": (LinearAttention, "linear attention: sums over all frames so far", "mel", lambda n: (1, n, 8), 1, (12, 19), 4),
+    "running_mean": (RunningMean, "squeeze and excitation by a running mean, average pool over time", "mel", lambda n: (1, 8, n), 2, (64, 80), 8),
 }
 
 
@@ -421,7 +464,8 @@ def target(axes):
 
 def export(name):
     build, what, source, shape, axis, lengths, pulse = MODELS[name]
-    batched = name not in ("tru_net", "attention_bands")  # which keep their frames on the batch axis
+    # Those fold their frames into the batch axis, or their batch into that of the frames.
+    batched = name not in ("tru_net", "attention_bands", "frame_stacking")
     torch.manual_seed(zlib.crc32(name.encode()))
     model = build().eval()
     folder = HERE / name
