@@ -253,11 +253,11 @@ void StreamsCheck::run_pulse(int64_t pulse) {
   Way way;
   way.name = "pulsed";
   way.pulse = pulse;
-  auto graph = pulse::pulsify(whole_, options);
+  auto graph = pulsed_by(whole_, options, nullptr);
   if (!graph.ok() && !others_.empty()) {
     // Some models stream for given sizes only, such as a batch of one.
     const auto bound = bind_symbols(whole_, others_);
-    if (bound.ok()) graph = pulse::pulsify(*bound, options);
+    if (bound.ok()) graph = pulsed_by(*bound, options, nullptr);
   }
   if (!graph.ok()) {
     way.problem = graph.error().to_string();

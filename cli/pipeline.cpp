@@ -7,6 +7,7 @@
 #include "cli/bundle.h"
 #include "cli/edits.h"
 #include "cli/inputs.h"
+#include "cli/pulses.h"
 #include "cli/specs.h"
 #include "cli/symbols.h"
 #include "core/optim/optim.h"
@@ -400,7 +401,7 @@ Status apply_pulse(const std::string& symbol, const Dim& pulse, const Args& args
   options.pulse = pulse;
   options.backward_chunks = log.tract() || args.pulse_backward == "chunk";
   pulse::Report report;
-  RILL_ASSIGN(Graph pulsed, pulse::pulsify(model->graph, options, &report));
+  RILL_ASSIGN(Graph pulsed, pulsed_by(model->graph, options, &report));
   if (!report.approximations.empty()) {
     log.notice(
         str_cat("the streamed model is not the whole one: ", join(report.approximations, "; ")));

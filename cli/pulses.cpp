@@ -137,6 +137,18 @@ Result<int64_t> pulse_unit(const Graph& graph, const pulse::Options& options) {
   return refusal;
 }
 
+Result<Graph> pulsed_by(const Graph& graph, const pulse::Options& options,
+                        pulse::Report* report) {
+  auto pulsed = pulse::pulsify(graph, options, report);
+  if (pulsed.ok() || multiple_asked_for(pulsed.error().to_string()) == 0) return pulsed;
+  // The first node that a pulse does not fit hides those behind it.
+  const auto unit = pulse_unit(graph, options);
+  if (!unit.ok()) return pulsed;
+  Error error = pulsed.error();
+  error.hint = str_cat("Use a pulse that is a multiple of ", *unit);
+  return error;
+}
+
 Result<std::vector<PulseChoice>> pulse_choices(const Graph& graph, const pulse::Options& options,
                                                const AutoPulse& bounds) {
   RILL_ASSIGN(const int64_t unit, pulse_unit(graph, options));
