@@ -2,8 +2,8 @@
 // monotony, accuracy in every tier, against the C library's double precision, and the same bits in
 // all tiers that fuse multiply and add.
 //
-// RILL_FLOAT_BLOCKS=1 takes every block, all 2^32 floats; N takes one of N. scripts/every_float.sh
-// runs the whole and prints a table.
+// RILL_FLOAT_BLOCKS=1 takes every block, all 2^32 floats; N takes one of N. RILL_FLOAT_TIERS chooses
+// tiers. scripts/every_float.sh runs the whole and prints a table.
 
 #include <gtest/gtest.h>
 
@@ -103,10 +103,14 @@ const Function kFunctions[] = {
     {"atanh", PointwiseOp::kAtanh, std::atanh, Unit::kUlp, 2, false, -kAny, kAny},
 };
 
+/// Those of RILL_FLOAT_TIERS, as in avx2,avx512; all that this CPU has unless it is set.
 std::vector<Tier> tiers() {
   std::vector<Tier> found;
+  const char* chosen = std::getenv("RILL_FLOAT_TIERS");
+  const std::string names = chosen ? "," + std::string(chosen) + "," : "";
   for (Tier t : {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
-    if (supports(detected_tier(), t)) found.push_back(t);
+    const bool wanted = !chosen || names.find("," + std::string(tier_name(t)) + ",") != names.npos;
+    if (wanted && supports(detected_tier(), t)) found.push_back(t);
   }
   return found;
 }
