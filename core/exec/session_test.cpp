@@ -266,6 +266,28 @@ TEST(Session, ResetIsANewSession) {
   EXPECT_EQ(run(used.get(), 0, 12, 25), run(fresh.get(), 0, 12, 25));
 }
 
+/// How often a plan was run when a session of it has been made, and what can be seen of that.
+int runs_of_a_new_session(const Plan& plan) {
+  static int runs = 0;
+  runs = 0;
+  auto counted = std::make_shared<Plan>(plan);
+  Step count;
+  count.run = [](const void*, const Frame&) noexcept { ++runs; };
+  counted->steps.push_back(count);
+  const auto session = std::move(Session::make(counted)).value();
+  EXPECT_EQ(session->ticks(), 0);
+  EXPECT_EQ(got(*session), std::vector<float>(got(*session).size(), 0.0f));
+  return runs;
+}
+
+TEST(Session, OfAStreamHasSteppedOnceWhenItIsNew) {
+  const auto streamed = pulsed_session(loaded("1, 1, S", "  y = x + 1.0;\n"), 3);
+  const auto whole = session_of(loaded("1, 1, 3", "  y = x + 1.0;\n"));
+  ASSERT_TRUE(streamed && whole);
+  EXPECT_EQ(runs_of_a_new_session(streamed->plan()), 1);
+  EXPECT_EQ(runs_of_a_new_session(whole->plan()), 0);
+}
+
 TEST(Session, ACopyGoesOnAsTheOriginalAndThenDiverges) {
   const auto original = pulsed_session(loaded("1, 1, S", kStateful), 2);
   ASSERT_TRUE(original);

@@ -70,7 +70,7 @@ const Function kFunctions[] = {
     {"sigmoid", PointwiseOp::kSigmoid, sigmoid, Unit::kAbsolute, 6.2e-7, false, 0, 1},
     {"tanh", PointwiseOp::kTanh, std::tanh, Unit::kAbsolute, 8e-7, false, -1, 1},
     {"erf", PointwiseOp::kErf, std::erf, Unit::kAbsolute, 6e-7, false, -1, 1},
-    {"silu", PointwiseOp::kSilu, silu, Unit::kOfInput, 5e-7, false, -0.2785, kAny},
+    {"silu", PointwiseOp::kSilu, silu, Unit::kOfInput, 5.4e-7, false, -0.2785, kAny},
     {"gelu", PointwiseOp::kGelu, gelu, Unit::kOfInput, 4.4e-7, false, -0.17, kAny},
     {"gelu_approx", PointwiseOp::kGeluApprox, gelu_approx, Unit::kOfInput, 6e-7, false, -0.1701,
      kAny},

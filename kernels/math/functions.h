@@ -50,7 +50,8 @@ inline V tanh(const V& x) {
 }
 
 /// Compute x * sigmoid(x), x limited from below by -14.5.
-/// Accuracy: 5e-7 * max(1, |x|) absolute.
+/// Accuracy: 5.4e-7 * max(1, |x|) absolute: 4.8e-7 of a clamped sigmoid, and the rounding of the
+/// product.
 template <class V>
 inline V silu(const V& x) {
   return max_or_second(V(-14.5f), x) * math::sigmoid(x);
