@@ -92,14 +92,15 @@ const Function kFunctions[] = {
     {"round", PointwiseOp::kRound, std::round, Unit::kUlp, 0, true, -kAny, kAny},
     {"round_even", PointwiseOp::kRoundEven, std::nearbyint, Unit::kUlp, 0, true, -kAny, kAny},
     {"sign", PointwiseOp::kSign, sign, Unit::kUlp, 0, true, -1, 1},
-    {"tan", PointwiseOp::kTan, std::tan, Unit::kUlp, 1, false, -kAny, kAny},
+    // What follows is the C library's; the bounds hold for that of GNU, 2.36.
+    {"tan", PointwiseOp::kTan, std::tan, Unit::kUlp, 1.5, false, -kAny, kAny},
     {"asin", PointwiseOp::kAsin, std::asin, Unit::kUlp, 1, false, -1.5708, 1.5708},
     {"acos", PointwiseOp::kAcos, std::acos, Unit::kUlp, 1, false, 0, 3.1416},
     {"atan", PointwiseOp::kAtan, std::atan, Unit::kUlp, 1, false, -1.5708, 1.5708},
     {"sinh", PointwiseOp::kSinh, std::sinh, Unit::kUlp, 2, false, -kAny, kAny},
     {"cosh", PointwiseOp::kCosh, std::cosh, Unit::kUlp, 2, false, 1, kAny},
     {"asinh", PointwiseOp::kAsinh, std::asinh, Unit::kUlp, 2, false, -kAny, kAny},
-    {"acosh", PointwiseOp::kAcosh, std::acosh, Unit::kUlp, 2, false, 0, kAny},
+    {"acosh", PointwiseOp::kAcosh, std::acosh, Unit::kUlp, 2.1, false, 0, kAny},
     {"atanh", PointwiseOp::kAtanh, std::atanh, Unit::kUlp, 2, false, -kAny, kAny},
 };
 
@@ -256,7 +257,7 @@ TEST_P(EveryFloat, KeepsWhatIsPromised) {
   const Function& f = GetParam();
   const std::vector<Tier> in = tiers();
   const std::vector<Seen> all = look_at(f, in);
-  constexpr const char* kUnits[] = {"ulp", "absolute", "of max(1, |x|)"};
+  constexpr const char* kUnits[] = {"ulp", "absolute", "of max(1, abs x)"};
   for (size_t t = 0; t < in.size(); ++t) {
     const Seen& seen = all[t];
     std::printf("| %s | %s | %llu | %.3g %s at %.9g | %.3g | %llu |\n", f.name, tier_name(in[t]),
