@@ -8,10 +8,10 @@
 #include "cli/commands.h"
 #include "cli/exec.h"
 #include "cli/first_node.h"
-#include "cli/pulses.h"
 #include "cli/pushes.h"
 #include "cli/symbols.h"
 #include "core/exec/saved.h"
+#include "pulse/pulse.h"
 
 namespace rill::cli {
 namespace {
@@ -99,7 +99,7 @@ Status StreamsCheck::choose_pulses() {
   if (trimmed(text).empty()) {
     pulse::Options options;
     options.symbol = symbol_;
-    RILL_ASSIGN(const int64_t unit, pulse_unit(whole_, options));
+    RILL_ASSIGN(const int64_t unit, pulse::least_pulse(whole_, options));
     pulses_ = {unit, 2 * unit, 5 * unit};
     return {};
   }
@@ -253,11 +253,11 @@ void StreamsCheck::run_pulse(int64_t pulse) {
   Way way;
   way.name = "pulsed";
   way.pulse = pulse;
-  auto graph = pulsed_by(whole_, options, nullptr);
+  auto graph = pulse::pulsify(whole_, options, nullptr);
   if (!graph.ok() && !others_.empty()) {
     // Some models stream for given sizes only, such as a batch of one.
     const auto bound = bind_symbols(whole_, others_);
-    if (bound.ok()) graph = pulsed_by(*bound, options, nullptr);
+    if (bound.ok()) graph = pulse::pulsify(*bound, options, nullptr);
   }
   if (!graph.ok()) {
     way.problem = graph.error().to_string();

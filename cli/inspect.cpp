@@ -163,6 +163,12 @@ Status Inspection::add_least() {
   }
   for (size_t i = 0; i < outputs_.size(); ++i) {
     outputs_[i].least = least.outputs[i];
+    if (least.outputs[i] && *least.outputs[i] > outputs_[i].io->stream.delay) {
+      return fail(Code::kInternal, "output ", outputs_[i].io->name, " is given after ",
+                  outputs_[i].io->stream.delay, " frames, and depends on frames up to ",
+                  *least.outputs[i], " later: the stream does not give the frames of the whole run")
+          .hint("This is an error of rill: please report it, with the model");
+    }
     const int wire = model_.report.outputs[i].wire;
     if (wire >= 0 && outputs_[i].least && *outputs_[i].least < outputs_[i].io->stream.delay) {
       add_losing(wire, &outputs_[i]);
@@ -239,7 +245,7 @@ Status Inspection::gather() {
     pulse::Options options;
     options.symbol = model_.stream_symbol;
     options.backward_chunks = args_.pulse_backward == "chunk";
-    RILL_ASSIGN(unit_, pulse_unit(*model_.whole, options));
+    RILL_ASSIGN(unit_, pulse::least_pulse(*model_.whole, options));
   }
   add_wires();
   add_states();

@@ -401,7 +401,7 @@ Status apply_pulse(const std::string& symbol, const Dim& pulse, const Args& args
   options.pulse = pulse;
   options.backward_chunks = log.tract() || args.pulse_backward == "chunk";
   pulse::Report report;
-  RILL_ASSIGN(Graph pulsed, pulsed_by(model->graph, options, &report));
+  RILL_ASSIGN(Graph pulsed, pulse::pulsify(model->graph, options, &report));
   if (!report.approximations.empty()) {
     log.notice(
         str_cat("the streamed model is not the whole one: ", join(report.approximations, "; ")));

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <numeric>
 
 #include "cli/exec.h"
 #include "cli/notes.h"
@@ -22,20 +20,6 @@ constexpr double kNodeUs = 0.05;
 
 constexpr int64_t kMultiples[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
 constexpr double kLittleMore = 1.25;
-
-/// The least common multiple of all that refusals ask for: "a multiple of 4"; 0 if none does.
-int64_t multiple_asked_for(const std::string& text) {
-  constexpr std::string_view kPhrase = "multiple of ";
-  int64_t out = 0;
-  for (size_t at = text.find(kPhrase); at != std::string::npos; at = text.find(kPhrase, at + 1)) {
-    int64_t number = 0;
-    const char* begin = text.data() + at + kPhrase.size();
-    std::from_chars(begin, text.data() + text.size(), number);
-    if (number < 1 || number > (int64_t{1} << 24)) continue;
-    out = out == 0 ? number : std::lcm(out, number);
-  }
-  return out;
-}
 
 /// Symbols beside the stream's count for one: they scale all pulses alike.
 Result<Graph> bound(const Graph& graph, const std::string& stream_symbol) {
@@ -119,39 +103,9 @@ Result<std::optional<AutoPulse>> parse_auto_pulse(std::string_view text) {
   return std::optional(out);
 }
 
-Result<int64_t> pulse_unit(const Graph& graph, const pulse::Options& options) {
-  constexpr int kTries = 64;
-  int64_t unit = 1;
-  pulse::Options tried = options;
-  Status refusal;
-  for (int i = 0; i < kTries; ++i) {
-    tried.pulse = Dim(unit);
-    const auto pulsed = pulse::pulsify(graph, tried);
-    if (pulsed.ok()) return unit;
-    refusal = pulsed.status();
-    const int64_t asked = multiple_asked_for(refusal.error().to_string());
-    if (asked == 0) return refusal;
-    const int64_t next = std::lcm(unit, asked);
-    unit = next > unit ? next : unit + 1;
-  }
-  return refusal;
-}
-
-Result<Graph> pulsed_by(const Graph& graph, const pulse::Options& options,
-                        pulse::Report* report) {
-  auto pulsed = pulse::pulsify(graph, options, report);
-  if (pulsed.ok() || multiple_asked_for(pulsed.error().to_string()) == 0) return pulsed;
-  // The first node that a pulse does not fit hides those behind it.
-  const auto unit = pulse_unit(graph, options);
-  if (!unit.ok()) return pulsed;
-  Error error = pulsed.error();
-  error.hint = str_cat("Use a pulse that is a multiple of ", *unit);
-  return error;
-}
-
 Result<std::vector<PulseChoice>> pulse_choices(const Graph& graph, const pulse::Options& options,
                                                const AutoPulse& bounds) {
-  RILL_ASSIGN(const int64_t unit, pulse_unit(graph, options));
+  RILL_ASSIGN(const int64_t unit, pulse::least_pulse(graph, options));
   const int64_t first = (bounds.least + unit - 1) / unit;
   std::vector<PulseChoice> out;
   for (const int64_t multiple : kMultiples) {

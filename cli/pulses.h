@@ -33,12 +33,6 @@ struct AutoPulse {
 /// Nothing unless the text asks for a search. Errors: kPulse for bounds that make no sense.
 Result<std::optional<AutoPulse>> parse_auto_pulse(std::string_view text);
 
-/// The least legal pulse; its multiples are legal too. Errors: kPulse, those of the pulsifier.
-Result<int64_t> pulse_unit(const Graph& graph, const pulse::Options& options);
-
-/// Pulse a graph. Errors: those of the pulsifier; where another pulse would do, which ones.
-Result<Graph> pulsed_by(const Graph& graph, const pulse::Options& options, pulse::Report* report);
-
 /// Cost and latency of the legal pulses within bounds: a dozen multiples of the least one.
 Result<std::vector<PulseChoice>> pulse_choices(const Graph& graph, const pulse::Options& options,
                                                const AutoPulse& bounds);

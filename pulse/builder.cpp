@@ -1,6 +1,7 @@
 #include "pulse/builder.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/exec/session.h"
 #include "pulse/fill.h"
@@ -67,22 +68,63 @@ Dim growing(const Dim& dim, std::string_view symbol) {
 
 }  // namespace
 
-Result<int64_t> Builder::frames_per_pulse(const Dim& length) const {
+Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
+  constexpr int64_t kMostUnit = 1 << 12;
   const Dim endless = growing(length, options_.symbol);
+  /// By how much every pulse of that size makes it grow; nothing if not all do by the same.
+  const auto growth = [&](int64_t pulse) -> std::optional<int64_t> {
+    std::optional<int64_t> frames[4];
+    for (int64_t i = 0; i < 4; ++i) frames[i] = endless.eval({{options_.symbol, i * pulse}});
+    const bool steady = frames[0] && frames[1] && frames[2] && frames[3] &&
+                        *frames[1] - *frames[0] == *frames[2] - *frames[1] &&
+                        *frames[2] - *frames[1] == *frames[3] - *frames[2];
+    if (!steady || *frames[1] <= *frames[0]) return std::nullopt;
+    return *frames[1] - *frames[0];
+  };
   const int64_t pulse = options_.pulse.to_int().value_or(1);
-  std::optional<int64_t> frames[4];
-  for (int64_t i = 0; i < 4; ++i) frames[i] = endless.eval({{options_.symbol, i * pulse}});
-  const bool steady = frames[0] && frames[1] && frames[2] && frames[3] &&
-                      *frames[1] - *frames[0] == *frames[2] - *frames[1] &&
-                      *frames[2] - *frames[1] == *frames[3] - *frames[2];
-  if (!steady || *frames[1] <= *frames[0]) {
-    return refusal(str_cat("its length, ", length,
-                           ", does not grow by the same number of frames "
-                           "with every pulse of ",
-                           pulse),
-                   "Use a pulse that is a multiple of the strides in front of it");
+  if (const auto frames = growth(pulse)) return *frames;
+  const std::string cause = str_cat(
+      "its length, ", length, ", does not grow by the same number of frames with every pulse of ",
+      pulse);
+  int64_t unit = 1;
+  while (unit <= kMostUnit && !growth(unit)) ++unit;
+  if (unit > kMostUnit) {
+    return refusal(cause, "Use a pulse that is a multiple of the strides in front of it");
   }
-  return *frames[1] - *frames[0];
+  return misfit_of_symbol(cause, unit);
+}
+
+/// What the stream symbol must be a multiple of for a wire to have a multiple of `unit` frames.
+int64_t Builder::symbol_multiple(int64_t unit, int64_t frames) const {
+  const int64_t pulse = options_.pulse.to_int().value_or(1);
+  const int64_t common = std::gcd(pulse, frames);
+  const int64_t needed = unit * (pulse / common);
+  return needed / std::gcd(needed, frames / common);
+}
+
+Status Builder::misfit(std::string cause, int64_t frames, int64_t unit) {
+  return misfit_of_symbol(std::move(cause), symbol_multiple(unit, frames));
+}
+
+int64_t Builder::ready(int i) {
+  waited_ = true;
+  const int64_t pulses = wires_.at(input(i)).ready;
+  if (pulses > 0) settles_at(pulses + 1, 1);
+  return pulses;
+}
+
+void Builder::begins_at_multiples_of(int64_t unit, int64_t frames) {
+  begin_unit_ = std::lcm(begin_unit_, symbol_multiple(unit, frames));
+}
+
+void Builder::settles_at(int64_t position, int64_t frames) {
+  const int64_t pulses = (position + frames - 1) / frames;
+  settled_ = std::max(settled_, pulses * options_.pulse.to_int().value_or(1));
+}
+
+Status Builder::misfit_of_symbol(std::string cause, int64_t unit) {
+  unit_ = std::lcm(unit_, unit);
+  return refusal(std::move(cause), str_cat("Use a pulse that is a multiple of ", unit));
 }
 
 Result<std::vector<OutletId>> Builder::add(std::string_view suffix, OpPtr op,

@@ -47,12 +47,9 @@ class Builder final : public PulseBuilder {
   Dim pulsed(const Dim& dim) const override {
     return dim.substitute(options_.symbol, options_.pulse);
   }
-  Result<int64_t> frames_per_pulse(const Dim& length) const override;
+  Result<int64_t> frames_per_pulse(const Dim& length) override;
   const SymbolScope& scope() const override { return whole_.scope; }
-  int64_t ready(int i) override {
-    waited_ = true;
-    return wires_.at(input(i)).ready;
-  }
+  int64_t ready(int i) override;
   Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op,
                                     std::vector<OutletId> inputs) override;
   Result<OutletId> konst(std::string_view suffix, Tensor value) override;
@@ -78,9 +75,18 @@ class Builder final : public PulseBuilder {
   }
   void set_latched(int i, OutletId pulsed, int64_t ready) override;
   void set_refused(int i, Status why) override;
+  void begins_at_multiples_of(int64_t unit, int64_t frames) override;
+  void settles_at(int64_t position, int64_t frames) override;
   void note_approximation(std::string_view what) override { approximations_.emplace_back(what); }
   bool backward_chunks() const override { return options_.backward_chunks; }
   Status refusal(std::string cause, std::string_view way_out) const override;
+  Status misfit(std::string cause, int64_t frames, int64_t unit) override;
+  /// What pulses have to be multiples of, as far as refusals asked for it: 1 if none did.
+  int64_t unit() const { return unit_; }
+  /// Where a state may be gone on from: at multiples of this in the stream symbol; before it has
+  /// settled, at whole pulses only.
+  int64_t begin_unit() const { return begin_unit_; }
+  int64_t settled() const { return settled_; }
 
   /// Drop the first frames of every pulse.
   Result<OutletId> skip_frames(OutletId wire, const StreamFact& stream, int64_t frames);
@@ -97,7 +103,9 @@ class Builder final : public PulseBuilder {
   Result<int64_t> meeting_delay();
   const PulsedWire& input_wire(int i) const { return wires_.at(input(i)); }
   bool can_be_equal(const Dim& a, const Dim& b) const;
-  Status check_stride(int64_t frames, int64_t stride) const;
+  Status check_stride(int64_t frames, int64_t stride);
+  Status misfit_of_symbol(std::string cause, int64_t unit);
+  int64_t symbol_multiple(int64_t unit, int64_t frames) const;
   Result<OutletId> bordered_window(const Bordered& bordered, StreamFact* stream,
                                    const StreamWindow& window);
   Result<OutletId> lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown);
@@ -113,6 +121,9 @@ class Builder final : public PulseBuilder {
   std::map<OutletId, PulsedWire> wires_;
   std::map<std::string, std::vector<OutletId>> seen_;  ///< nodes by what they are, to merge equals
   std::vector<std::string> approximations_;
+  int64_t unit_ = 1;
+  int64_t begin_unit_ = 1;
+  int64_t settled_ = 0;
 };
 
 }  // namespace rill::pulse

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "core/graph/fingerprint.h"
 #include "core/optim/optim.h"
-#include "ops/built.h"
-#include "ops/stream/attention.h"
 #include "ops/stream/delay.h"
-#include "ops/stream/sink_border.h"
-#include "ops/stream/unmerge.h"
 #include "ops/stream/whole.h"
 #include "pulse/builder.h"
 #include "pulse/limits.h"
+#include "pulse/ready.h"
 
 namespace rill::pulse {
 namespace {
@@ -29,11 +27,14 @@ class Pulsifier {
   }
 
   Result<Graph> run(Report* report);
+  /// What pulses have to be multiples of, as far as refusals asked for it: 1 if none did.
+  int64_t unit() const { return builder_.unit(); }
 
  private:
   Status source(int id);
   void node(int id);
   void poison(int id);
+  void find_lengths(const Graph& pulsed);
   Status outputs();
   void describe(Report* report);
   std::vector<Wire> wires(std::map<OutletId, int>* places);
@@ -203,6 +204,23 @@ Status Pulsifier::outputs() {
   return {};
 }
 
+/// Refuses what computes with the length of the stream as a number, beside its frames.
+void Pulsifier::find_lengths(const Graph& pulsed) {
+  for (const Node& node : pulsed.nodes) {
+    for (const OutletId& input : node.inputs) {
+      if (!value_mentions(pulsed.fact(input).konst, options_.symbol)) continue;
+      refusals_.push_back(
+          fail(Code::kPulse, "it computes with the length of the stream, ",
+               pulsed.fact(input).konst->values<Dim>()[0], ", which is known at its end only, and "
+               "meets its frames")
+              .in_node(node.name, node.op->name())
+              .at(node.line > 0 ? "graph.nnef" : "", node.line)
+              .hint("Count frames from the begin of the stream, as in arange(t) without t - 1"));
+      break;
+    }
+  }
+}
+
 Tensor ints(const std::vector<int64_t>& values) {
   auto tensor = Tensor::of<int64_t>(DType::kI64, {static_cast<int64_t>(values.size())}, values);
   return std::move(tensor).value();
@@ -283,7 +301,8 @@ bool Pulsifier::late_end_is_fine() {
   return true;
 }
 
-/// States of sessions move between pulses that give every wire the same delay. As texts: tract
+/// States of sessions move between pulses that give every wire the same delay, where these may begin.
+/// As texts: tract
 /// takes no list of more than a few integers for a property.
 void Pulsifier::keep_wires(const std::vector<Wire>& wires) {
   std::vector<std::string> told;
@@ -292,6 +311,8 @@ void Pulsifier::keep_wires(const std::vector<Wire>& wires) {
     if (wire.slot > 0) told.back() += str_cat(":", wire.slot);
   }
   pulsed_.properties.insert_or_assign("rill.pulse.wires", texts(told));
+  pulsed_.properties.insert_or_assign("rill.pulse.begins",
+                                      ints({builder_.begin_unit(), builder_.settled()}));
   pulsed_.properties.insert_or_assign("rill.pulse.late_end", ints({late_end_is_fine() ? 1 : 0}));
   pulsed_.properties.insert_or_assign(kFingerprintProperty, texts({to_text(fingerprint(whole_))}));
 }
@@ -408,34 +429,34 @@ Result<Graph> Pulsifier::run(Report* report) {
   if (!any_output) {
     return fail(Code::kPulse, "no output of the model streams along ", options_.symbol);
   }
-  return declutter(pulsed_.compacted());
+  const Graph pulsed = pulsed_.compacted();
+  find_lengths(pulsed);
+  if (!refusals_.empty()) return all_of(refusals_);
+  return declutter(pulsed);
+}
+
+/// Tries what refusals ask for, from a pulse on: each names what its own node needs.
+Result<int64_t> unit_of(const Graph& whole, Options options, int64_t unit) {
+  constexpr int kTries = 64;
+  Status refusal;
+  for (int i = 0; i < kTries; ++i) {
+    options.pulse = Dim(unit);
+    Pulsifier pulsifier(whole, options);
+    const auto pulsed = pulsifier.run(nullptr);
+    if (pulsed.ok()) return unit;
+    refusal = pulsed.status();
+    if (pulsifier.unit() == 1) return refusal;
+    const int64_t next = std::lcm(unit, pulsifier.unit());
+    unit = next > unit ? next : unit + 1;
+  }
+  return refusal;
 }
 
 }  // namespace
 
-Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
-  Graph begun = graph;
-  // A stream has at least one frame; what fewer frames would give is nobody's concern.
-  if (!begun.scope.proves_ge(Dim::symbol(symbol), Dim(1))) {
-    RILL_TRY(begun.scope.assert_text(str_cat(symbol, " >= 1")));
-  }
-  RILL_ASSIGN(Graph simple, declutter(begun));
-  if constexpr (ops::built("reshape")) {
-    RILL_ASSIGN(simple, ops::keep_apart(simple, symbol));
-  }
-  if constexpr (ops::built("pad") || ops::built("stft")) {
-    RILL_ASSIGN(simple, ops::sink_borders(simple, symbol));
-  }
-  return simple;
-}
-
-bool meets_attention(const Graph& graph, std::string_view symbol) {
-  if constexpr (!ops::built("attention")) return false;
-  const auto simple = before_pulsing(graph, symbol);
-  if (!simple.ok()) return false;
-  const Graph gathered = ops::gather_attention(*simple, symbol);
-  return std::any_of(gathered.nodes.begin(), gathered.nodes.end(),
-                     [](const Node& node) { return node.op->as<ops::Attention>() != nullptr; });
+Result<int64_t> least_pulse(const Graph& graph, const Options& options) {
+  RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
+  return unit_of(whole, options, 1);
 }
 
 Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report) {
@@ -446,15 +467,16 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
   if (*pulse < 1 || *pulse > (int64_t{1} << 32)) {
     return fail(Code::kPulse, "pulse ", *pulse, ": expected at least 1 frame");
   }
-  if (graph.properties.contains("pulse.delay")) {
-    return fail(Code::kPulse, "this model takes pulses already: a model streams along one symbol")
-        .hint("Pulse the model as it was exported, along one symbol, and bind the others");
-  }
-  RILL_ASSIGN(Graph whole, before_pulsing(graph, options.symbol));
-  if constexpr (ops::built("attention")) {
-    whole = ops::gather_attention(whole, options.symbol);
-  }
-  return Pulsifier(whole, options).run(report);
+  RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
+  Pulsifier pulsifier(whole, options);
+  auto pulsed = pulsifier.run(report);
+  if (pulsed.ok() || pulsifier.unit() == 1) return pulsed;
+  // The first node that a pulse does not fit hides those behind it.
+  const auto unit = unit_of(whole, options, pulsifier.unit());
+  if (!unit.ok()) return pulsed;
+  Error error = pulsed.error();
+  error.hint = str_cat("Use a pulse that is a multiple of ", *unit);
+  return error;
 }
 
 }  // namespace rill::pulse

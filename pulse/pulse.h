@@ -52,6 +52,10 @@ Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol);
 /// Tell whether attention streams along that symbol, which takes more code than a single operator.
 bool meets_attention(const Graph& graph, std::string_view symbol);
 
+/// Find the least legal pulse; its multiples are legal too. `options.pulse` does not matter.
+/// Errors: kPulse, those of `pulsify`.
+Result<int64_t> least_pulse(const Graph& graph, const Options& options);
+
 /// Rewrite a graph so that it runs a few frames at a time: the stream symbol becomes the pulse,
 /// delays and states keep what the next step needs. Concatenating the outputs of all steps and
 /// dropping the delay gives the frames of the whole run.
@@ -59,7 +63,7 @@ bool meets_attention(const Graph& graph, std::string_view symbol);
 /// The properties pulse.delay, pulse.input_axes, pulse.output_axes and pulse.streaming_symbol say
 /// how the result streams; rill.pulse.* say more.
 /// Errors: kPulse, with every reason in one message, one per line: node, operator, axis, cause, way
-/// out.
+/// out; where another pulse would do, which ones.
 Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report = nullptr);
 
 }  // namespace rill::pulse

@@ -74,15 +74,10 @@ Result<OutletId> Builder::materialise(OutletId wire, StreamFact* stream) {
 /// Keeps sums of borders and delays far from overflow; no memory holds as many frames.
 constexpr int64_t kMaxBorder = int64_t{1} << 40;
 
-Status Builder::check_stride(int64_t frames, int64_t stride) const {
+Status Builder::check_stride(int64_t frames, int64_t stride) {
   if (frames % stride == 0) return {};
-  const int64_t own = options_.pulse.to_int().value_or(1);
-  // This wire has frames / own frames per frame of the input.
-  int64_t step = 1;
-  while (step * frames % own != 0 || step * frames / own % stride != 0) ++step;
-  return refusal(
-      str_cat("its input has ", frames, " frames per pulse, no multiple of the stride ", stride),
-      str_cat("Use a pulse that is a multiple of ", step));
+  return refuse_pulse(frames, stride, "its input has ", frames,
+                      " frames per pulse, no multiple of the stride ", stride);
 }
 
 Result<OutletId> Builder::lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown) {
@@ -114,6 +109,7 @@ Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const Stream
   if (border.after > 0) {
     RILL_ASSIGN(wire, hold(wire, stream));
   }
+  settles_at(stream->delay + border.before + pulse, pulse);
   Bordered bordered{wire, *stream, border};
   const int64_t out_delay =
       std::max({stream->delay - border.before, int64_t{0}, begin_of(*stream, border, pulse)});

@@ -416,6 +416,10 @@ void describe_streams(const Graph& graph, Plan* plan) {
     if (auto dim = parse_dim(text); dim.ok()) plan->asserted.push_back(std::move(dim).value());
   }
   read_wires(text_property(graph, "rill.pulse.wires"), plan);
+  if (const auto begins = int_property(graph, "rill.pulse.begins"); begins.size() == 2) {
+    plan->begin_unit = std::max<int64_t>(1, begins[0]);
+    plan->settled = begins[1];
+  }
   const auto describe = [](PlanIo* io, const std::vector<int64_t>& axes, size_t i) {
     if (i >= axes.size() || axes[i] < 0 || axes[i] >= static_cast<int64_t>(io->shape.size()))
       return;

@@ -188,6 +188,8 @@ struct Plan {
   std::array<uint64_t, 2> model{};   ///< fingerprint of the model before it was pulsed
   std::vector<std::string> wires;    ///< wires of the model before it was pulsed that stream
   std::vector<int64_t> wire_delays;  ///< how late each of them is
+  int64_t begin_unit = 1;  ///< a stream is gone on with at multiples of this in its symbol,
+  int64_t settled = 0;     ///< and before that position at whole pulses only
   int64_t arena_bytes = 0;
   int64_t state_bytes = 0;
   int64_t const_bytes = 0;

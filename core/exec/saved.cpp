@@ -315,6 +315,14 @@ Status SavedState::check_position(const Header& header) const {
     return fail(Code::kState, "the state stands at ", plan.stream_symbol, "=", header.position,
                 ", in the middle of a frame of ", what, " ", name);
   };
+  const bool whole = header.position % unit == 0;
+  if (header.position % plan.begin_unit != 0 || (!whole && header.position < plan.settled)) {
+    const int64_t multiple = header.position < plan.settled ? unit : plan.begin_unit;
+    return fail(Code::kState, "the state stands at ", plan.stream_symbol, "=", header.position,
+                ", where no pulse of ", unit, " begins: only at multiples of ", multiple)
+        .hint(str_cat("Save it at one of these, or load it into a plan of its own pulse, ",
+                      header.unit));
+  }
   for (const PlanIo& io : plan.inputs) {
     if (io.stream.axis >= 0 && !suits(io.stream.pulse)) return refuse("input", io.name);
   }

@@ -61,7 +61,7 @@ class PulseBuilder {
   virtual Dim pulsed(const Dim& dim) const = 0;
   /// Frames per pulse of a wire of that length, whose frames come from no input: positions, rows of
   /// a table. Errors: kPulse if they are not the same for every pulse.
-  virtual Result<int64_t> frames_per_pulse(const Dim& length) const = 0;
+  virtual Result<int64_t> frames_per_pulse(const Dim& length) = 0;
   /// What is known of the symbols; a stream has at least one frame.
   virtual const SymbolScope& scope() const = 0;
   /// From which pulse on input i is valid, if it does not stream: 0 unless it is taken from the
@@ -120,6 +120,12 @@ class PulseBuilder {
   virtual void set_latched(int i, OutletId pulsed, int64_t ready) = 0;
   /// Say that output i cannot stream: an error if anything needs it.
   virtual void set_refused(int i, Status why) = 0;
+  /// Say that what this node does depends on where pulses begin: at multiples of that many frames of
+  /// a wire that has `frames` per pulse. A state that stands elsewhere is not gone on from.
+  virtual void begins_at_multiples_of(int64_t unit, int64_t frames) = 0;
+  /// Say that this node counts on whole pulses from the begin on, until so many frames have gone by on
+  /// a wire that has `frames` per pulse.
+  virtual void settles_at(int64_t position, int64_t frames) = 0;
   /// Say that things were given up for speed or reach; recorded in the model's properties.
   virtual void note_approximation(std::string_view what) = 0;
   /// Options that the caller asked for by name.
@@ -131,6 +137,13 @@ class PulseBuilder {
     return refusal(str_cat(cause...), way_out);
   }
   virtual Status refusal(std::string cause, std::string_view way_out) const = 0;
+  /// Refuse the pulse: a wire has `frames` of it, and a multiple of `unit` would do. The way out
+  /// counts in the stream symbol.
+  template <class... Parts>
+  Status refuse_pulse(int64_t frames, int64_t unit, const Parts&... cause) {
+    return misfit(str_cat(cause...), frames, unit);
+  }
+  virtual Status misfit(std::string cause, int64_t frames, int64_t unit) = 0;
 };
 
 }  // namespace rill

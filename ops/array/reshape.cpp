@@ -240,10 +240,8 @@ Status Reshape::pulsify(PulseBuilder& b) const {
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(wire, stream.axis));
   const int64_t elements = pulse * split.from_inner;
   if (elements % split.to_inner != 0) {
-    return b.refuse(
-        str_cat("Use a pulse that gives a multiple of ", split.to_inner, " elements here"),
-        "a pulse of ", pulse, " frames of ", split.from_inner, " does not fill frames of ",
-        split.to_inner);
+    return b.refuse_pulse(elements, split.to_inner, "a pulse of ", pulse, " frames of ",
+                          split.from_inner, " does not fill frames of ", split.to_inner);
   }
   const Fact now = b.fact(wire);
   std::vector<Dim> shape;

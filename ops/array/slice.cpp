@@ -281,8 +281,8 @@ Status Downsample::pulsify(PulseBuilder& b) const {
   }
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(b.wire(0), stream->axis));
   if (pulse % stride != 0) {
-    return b.refuse(str_cat("Use a pulse that gives a multiple of ", stride, " frames here"),
-                    "a pulse of ", pulse, " frames is no multiple of the stride ", stride);
+    return b.refuse_pulse(pulse, stride, "a pulse of ", pulse,
+                          " frames is no multiple of the stride ", stride);
   }
   StreamFact out = *stream;
   const int64_t first = stream->delay + modulo;

@@ -87,12 +87,13 @@ class Along {
       RILL_ASSIGN(wires_.back(), b_.materialise(wires_.back(), &stream));
       RILL_ASSIGN(const int64_t pulse, b_.pulse_of(wires_.back(), stream.axis));
       const int64_t chunk = chunk_of(i);
-      if (pulse % chunk != 0 || (turns >= 0 && turns != pulse / chunk)) {
-        return b_.refuse(
-            str_cat("Use a pulse that gives a multiple of ", chunk, " frames here"),
-            "body input \"", scan_.body->input_name(static_cast<size_t>(i)), "\" takes ", chunk,
-            " frames at a time of ", pulse, " per pulse",
-            turns < 0 ? std::string() : str_cat(", while another makes ", turns, " turns"));
+      const std::string takes =
+          str_cat("body input \"", scan_.body->input_name(static_cast<size_t>(i)), "\" takes ", chunk,
+                  " frames at a time of ", pulse, " per pulse");
+      if (pulse % chunk != 0) return b_.refuse_pulse(pulse, chunk, takes);
+      if (turns >= 0 && turns != pulse / chunk) {
+        return b_.refuse("Bring the inputs of the loop to one rate", takes,
+                         ", while another makes ", turns, " turns");
       }
       turns = pulse / chunk;
       iterations_ = std::max(iterations_, (stream.delay + chunk - 1) / chunk);

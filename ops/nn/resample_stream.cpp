@@ -101,8 +101,7 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
   RILL_ASSIGN(OutletId x, b.hold(b.wire(0), &stream));
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(x, stream.axis));
   if (pulse % down != 0) {
-    return b.refuse(str_cat("Use a pulse that gives a multiple of ", down, " frames here"),
-                    "a pulse of ", pulse, " frames is no multiple of ", down);
+    return b.refuse_pulse(pulse, down, "a pulse of ", pulse, " frames is no multiple of ", down);
   }
   const Places places(how, up, down);
   auto op = std::make_shared<PulseResize>();

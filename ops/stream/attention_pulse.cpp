@@ -19,6 +19,7 @@
 #include "ops/nn/softmax.h"
 #include "ops/stream/attention.h"
 #include "ops/stream/band.h"
+#include "ops/stream/delay.h"
 #include "ops/stream/key_mask.h"
 #include "ops/stream/positions.h"
 #include "ops/stream/skew.h"
@@ -30,6 +31,7 @@ namespace {
 struct Layout {
   int64_t pulse = 0;  ///< queries, and new keys
   int64_t keys = 0;   ///< all that are at hand: the new ones, and those kept
+  int64_t reserve = 0;  ///< more that pulses which begin elsewhere in the period would see
   int64_t query_delay = 0;
   int64_t key_delay = 0;
   Dim length;  ///< of the keys
@@ -38,6 +40,20 @@ struct Layout {
   int64_t distances() const { return pulse + keys - 1; }
   int64_t least_distance() const { return 1 - keys - key_delay + query_delay; }
 };
+
+/// After how many queries what they see recurs; the period of a band may be a multiple of it.
+int64_t least_period(const Band& band) {
+  const auto recurs = [&](size_t after) {
+    for (size_t i = 0; i < band.first.size(); ++i) {
+      const size_t other = (i + after) % band.first.size();
+      if (band.first[i] != band.first[other] || band.last[i] != band.last[other]) return false;
+    }
+    return true;
+  };
+  int64_t out = 1;
+  while (out < band.period && (band.period % out != 0 || !recurs(static_cast<size_t>(out)))) ++out;
+  return out;
+}
 
 class Streamed {
  public:
@@ -99,8 +115,9 @@ class Streamed {
   Result<std::vector<Square>> squares(const Node& node, Square at) const {
     auto inner = squares_of_inputs(body_, node, at, b_.symbol());
     if (inner) return std::move(*inner);
-    return b_.refuse("Use elementwise operators between scores and values", "node \"", node.name,
-                     "\" (", node.op->name(),
+    return b_.refuse("Use elementwise operators between scores and values, and make masks of positions "
+                     "alone, as in arange(t) // 4",
+                     "node \"", node.name, "\" (", node.op->name(),
                      "), between scores and values, mixes frames of the stream");
   }
 
@@ -128,8 +145,9 @@ class Streamed {
       RILL_ASSIGN(input.wire, b_.materialise(input.wire, &input.stream));
       RILL_ASSIGN(const int64_t pulse, b_.pulse_of(input.wire, stream->axis));
       if (layout_.pulse != 0 && layout_.pulse != pulse) {
-        return b_.refuse("Bring queries and keys to one rate", "queries and keys run at ",
-                         layout_.pulse, " and ", pulse, " frames per pulse");
+        return b_.refuse("Bring queries and keys to one rate",
+                         stream->axis == at.row ? "queries" : "keys", " run at ", pulse,
+                         " frames per pulse, and what they meet at ", layout_.pulse);
       }
       layout_.pulse = pulse;
       if (stream->axis == at.column) {
@@ -166,11 +184,17 @@ class Streamed {
 
   /// The smallest delay at which every query finds the last key that it sees.
   Status lay_out(Band band) {
+    if (band.blind) {
+      return b_.refuse("Hide keys with minus infinity, or let every query see its own frame",
+                       "query ", *band.blind, " may see no key, and what hides them is a finite "
+                       "number: it then weighs them all alike");
+    }
     for (size_t i = 0; i < band.first.size(); ++i) {
       if (band.last[i] == INT64_MAX) {
         return b_.refuse("Limit attention to a window of frames, or to those that went before",
                          "every frame of one input meets every frame of another: queries see all "
-                         "keys that follow");
+                         "keys that follow",
+                         band.unread);
       }
       if (band.first[i] != INT64_MIN) continue;
       const auto most = most_keys();
@@ -178,11 +202,13 @@ class Streamed {
         return b_.refuse(str_cat("Limit attention to a window of frames; or assert how long a "
                                  "stream may be, as in --assert '",
                                  b_.symbol(), " <= 2000': so many keys are then kept"),
-                         "queries see all keys that went before, without end");
+                         "queries see all keys that went before, without end", band.unread);
       }
       band.first[i] = 1 - *most;
     }
     const int64_t p = layout_.pulse;
+    // Pulses that begin elsewhere in the period would find too few keys.
+    b_.begins_at_multiples_of(std::gcd(p, least_period(band)), p);
     const int64_t cycle = std::lcm(p, band.period);
     const auto phase = [&](int64_t query) { return static_cast<size_t>(query % band.period); };
     const auto pulse_of = [&](int64_t query) { return (query + layout_.query_delay) / p * p; };
@@ -200,6 +226,11 @@ class Streamed {
       back = std::max(back, pulse_of(query) - first);
     }
     layout_.keys = p + back;
+    int64_t most = back;
+    for (const int64_t first : band.first) {
+      most = std::max(most, layout_.query_delay - layout_.key_delay - first);
+    }
+    layout_.reserve = most - back;
     return {};
   }
 
@@ -336,9 +367,16 @@ class Streamed {
     if (found == inputs_.end()) return b_.wire(i);
     const Input& input = found->second;
     const bool column = input.stream.axis == key.second.column;
-    const int64_t delay = column ? layout_.key_delay : layout_.query_delay;
-    return b_.delay(input.wire, input.stream, delay - input.stream.delay,
-                    column ? layout_.keys - layout_.pulse : 0);
+    if (!column) {
+      return b_.delay(input.wire, input.stream, layout_.query_delay - input.stream.delay, 0);
+    }
+    Delay kept;
+    kept.axis = input.stream.axis;
+    kept.delay = layout_.key_delay - input.stream.delay;
+    kept.overlap = layout_.keys - layout_.pulse;
+    kept.reserve = layout_.reserve;
+    if (kept.delay + kept.overlap + kept.reserve == 0) return input.wire;
+    return b_.add1("delay", std::make_shared<Delay>(kept), {input.wire});
   }
 
   Result<OutletId> positions(std::string_view name, int64_t start, int64_t step, Square at) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "ops/stream/square.h"
@@ -12,6 +14,9 @@ struct Band {
   int64_t period = 1;
   std::vector<int64_t> first;  ///< INT64_MIN: all that went before
   std::vector<int64_t> last;   ///< INT64_MAX: all that will follow
+  /// A query that may see no key while a finite number hides them: it sees them all then.
+  std::optional<int64_t> blind;
+  std::string unread;  ///< what could not be made of masks, for messages
 };
 
 /// Find what the masks between scores and their use let through. `used`: the operand of the product

@@ -4,6 +4,8 @@
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
+#include "core/graph/rewrite.h"
+#include "ops/stream/delay.h"
 #include "ops/stream/frames.h"
 
 namespace rill::ops {
@@ -93,6 +95,22 @@ Status PulseBorder::lower(Lowering& lowering) const {
   args.from.konst = nullptr;
   lowering.step(run, args, {from.ref}, {to.ref});
   return {};
+}
+
+/// A border moves in front of ops that only rearrange frames, so that what is behind them meets what
+/// it would in the whole graph.
+Status PulseBorder::declutter(Rewrite& rewrite) const {
+  const Node& source = rewrite.producer(0);
+  if (rewrite.input(0).slot != 0) return {};
+  const int inner_axis = axis_in_front(source, static_cast<int>(axis));
+  if (inner_axis < 0) return {};
+  PulseBorder moved = *this;
+  moved.axis = inner_axis;
+  RILL_ASSIGN(const OutletId bordered,
+              rewrite.wire1(rewrite.node().name, std::make_shared<PulseBorder>(moved),
+                            {rewrite.mapped(source.inputs[0])}));
+  RILL_ASSIGN(const OutletId out, rewrite.wire1(source.name, source.op, {bordered}));
+  return rewrite.replace({out});
 }
 
 Status PulseBorder::save(SaveCtx& ctx) const {

@@ -28,6 +28,7 @@ struct PulseBorder final : OpBase<PulseBorder> {
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return false; }
   Status lower(Lowering& lowering) const override;
+  Status declutter(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };
 

@@ -12,6 +12,7 @@ void Delay::fields(FieldVisitor& visitor) {
   visitor.field("axis", axis);
   visitor.field("delay", delay);
   visitor.field("overlap", overlap);
+  visitor.field("reserve", reserve);
   visitor.field("fill", fill);
   visitor.field("padding", padding);
 }
@@ -19,7 +20,8 @@ void Delay::fields(FieldVisitor& visitor) {
 Result<Facts> Delay::infer(FactSpan in) const {
   RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
   RILL_CHECK(
-      delay >= 0 && overlap >= 0 && delay < (int64_t{1} << 40) && overlap < (int64_t{1} << 40),
+      delay >= 0 && overlap >= 0 && reserve >= 0 && delay < (int64_t{1} << 40) &&
+          overlap < (int64_t{1} << 40) && reserve < (int64_t{1} << 40),
       "delay ", delay, " and overlap ", overlap, ": expected small non-negative counts");
   if (!is_plain(in[0].dtype) && in[0].dtype != DType::kDim) {
     return fail(Code::kDType, "cannot delay ", dtype_name(in[0].dtype));
@@ -35,7 +37,7 @@ Status Delay::eval(EvalCtx&) const {
 
 std::optional<HistoryNeed> Delay::history(int) const {
   if (delay + overlap == 0) return std::nullopt;
-  return HistoryNeed{static_cast<int>(axis), delay + overlap, fill};
+  return HistoryNeed{static_cast<int>(axis), delay + overlap + reserve, fill};
 }
 
 Status Delay::lower(Lowering& lowering) const {
@@ -53,29 +55,35 @@ Status Delay::lower(Lowering& lowering) const {
   return {};
 }
 
+int axis_in_front(const Node& node, int axis) {
+  if (node.inputs.empty()) return -1;
+  if (const auto* added = node.op->as<AddAxis>()) {
+    if (added->axis == axis) return -1;
+    return axis - (axis > added->axis ? 1 : 0);
+  }
+  if (const auto* removed = node.op->as<RmAxis>()) return axis + (axis >= removed->axis ? 1 : 0);
+  if (const auto* moved = node.op->as<Transpose>()) {
+    return static_cast<int>(moved->perm[static_cast<size_t>(axis)]);
+  }
+  const auto* padded = node.op->as<Pad>();
+  const bool elsewhere = padded && padded->mode == "constant" &&
+                         padded->pads[static_cast<size_t>(axis)] == std::pair<int64_t, int64_t>{};
+  return elsewhere ? axis : -1;
+}
+
 /// A delay that holds zeros moves in front of ops that only rearrange frames, so that it sits on
 /// the wire that has memory of its own, and equal delays meet and merge.
 Status Delay::declutter(Rewrite& rewrite) const {
   if (delay == 0 && overlap == 0) return rewrite.bypass(rewrite.input(0));
   if (fill && fill->rank() != 0) return {};
   const Node& before = rewrite.producer(0);
-  if (before.inputs.empty() || rewrite.input(0).slot != 0) return {};
-  int inner_axis = -1;
-  if (const auto* added = before.op->as<AddAxis>()) {
-    if (added->axis == axis) return {};
-    inner_axis = static_cast<int>(axis - (axis > added->axis ? 1 : 0));
-  } else if (const auto* removed = before.op->as<RmAxis>()) {
-    inner_axis = static_cast<int>(axis + (axis >= removed->axis ? 1 : 0));
-  } else if (const auto* moved = before.op->as<Transpose>()) {
-    inner_axis = static_cast<int>(moved->perm[static_cast<size_t>(axis)]);
-  } else if (const auto* padded = before.op->as<Pad>()) {
+  if (rewrite.input(0).slot != 0) return {};
+  const int inner_axis = axis_in_front(before, static_cast<int>(axis));
+  if (inner_axis < 0) return {};
+  if (const auto* padded = before.op->as<Pad>()) {
     // A border of zeros on other axes: history of zeros is the border of zeros around history.
     const auto value = element_as_double(*padded->value, 0);
-    const bool here = padded->pads[static_cast<size_t>(axis)] != std::pair<int64_t, int64_t>{};
-    if (here || padded->mode != "constant" || !value.ok() || *value != 0.0 || fill) return {};
-    inner_axis = static_cast<int>(axis);
-  } else {
-    return {};
+    if (!value.ok() || *value != 0.0 || fill) return {};
   }
   Delay moved = *this;
   moved.axis = inner_axis;

@@ -33,6 +33,7 @@ std::optional<double> uniform(const TensorPtr& tensor) {
 
 constexpr int64_t kLongest = int64_t{1} << 20;
 constexpr int64_t kMostPhases = 4096;
+constexpr double kMostShift = 16;
 constexpr int64_t kMostKept = int64_t{1} << 16;
 // Far from the beginning, and from where floats no longer tell positions apart.
 constexpr int64_t kFar = int64_t{1} << 40;
@@ -73,6 +74,9 @@ std::optional<double> combine(BinaryKind kind, double a, double b, DType dtype) 
       return (a != 0.0) != (b != 0.0) ? 1.0 : 0.0;
     case BinaryKind::kPow:
       return std::pow(a, b);
+    case BinaryKind::kShr:
+      return b >= 0 && b < kMostShift ? std::optional(std::floor(std::ldexp(a, -static_cast<int>(b))))
+                                      : std::nullopt;
     default:
       return std::nullopt;
   }
@@ -96,6 +100,8 @@ std::optional<double> apply(UnaryKind kind, double a) {
       return a * a;
     case UnaryKind::kSqrt:
       return std::sqrt(a);
+    case UnaryKind::kLn:
+      return std::log(a);
     default:
       return std::nullopt;
   }
@@ -271,6 +277,13 @@ std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) c
       }
       return *a / *divisor;
     }
+    case BinaryKind::kShr: {
+      const auto bits = constant(1);
+      if (*a == 0.0 && *b == 0.0) return 0.0;
+      if (!bits || *bits < 0 || *bits >= kMostShift) return std::nullopt;
+      const double grown = std::ldexp(*a, -static_cast<int>(*bits));
+      return std::trunc(grown) == grown ? std::optional(grown) : std::nullopt;
+    }
     case BinaryKind::kMin:
     case BinaryKind::kMax: {
       if (*a == *b) return a;
@@ -323,15 +336,18 @@ void Positions::collect(OutletId outlet, Square at, Numbers* numbers) const {
       const auto number = uniform(graph_.fact(input).konst);
       if (!number || !std::isfinite(*number)) continue;
       // A product with 1/8 is a division by 8.
-      const double by = is(BinaryKind::kMul) ? 1.0 / *number : *number;
+      const double by = is(BinaryKind::kMul)   ? 1.0 / *number
+                        : is(BinaryKind::kShr) ? std::exp2(std::clamp(*number, 0.0, kMostShift))
+                                               : *number;
       const auto divisor = static_cast<int64_t>(std::min(std::abs(by), 1e6));
-      const bool scales = is(BinaryKind::kDiv) || is(BinaryKind::kMul);
+      const bool divides = is(BinaryKind::kDiv) || is(BinaryKind::kShr);
+      const bool scales = divides || is(BinaryKind::kMul);
       if (scales && std::abs(by) > 1) {
         const bool whole = static_cast<double>(divisor) == std::abs(by);
         if (!whole) numbers->stretch *= std::abs(by);
       }
       if (is(BinaryKind::kMul) && static_cast<double>(divisor) != std::abs(by)) continue;
-      if (!is(BinaryKind::kDiv) && !is(BinaryKind::kMul)) {
+      if (!scales) {
         numbers->reach += std::abs(*number);
       } else if (divisor >= 1 && divisor <= 1 << 16) {
         numbers->period = std::min<int64_t>(std::lcm(numbers->period, divisor), kLongest);

@@ -155,8 +155,10 @@ class Journey {
       return;
     }
     if (next == now_ || loaded.code() != Code::kState) problem_ = loaded.error().to_string();
-    // Pulses may differ in the delay of a wire; nothing else keeps a state from moving.
-    if (loaded.error().message.find("lags by") == std::string::npos) {
+    // Pulses may differ in the delay of a wire, or in where they begin; nothing else keeps a state
+    // from moving.
+    const std::string& why = loaded.error().message;
+    if (why.find("lags by") == std::string::npos && why.find("begins") == std::string::npos) {
       problem_ = loaded.error().to_string();
     }
     ++tally_->stayed;

@@ -58,6 +58,66 @@ TEST(PulseCases, AttentionToChunksOfFour59) {
   expect_attends(attention(chunks(4, 1, 0)), {{4, 8}, 1, 1, 0, "S"});
 }
 
+// No query waits, and how far back it looks depends on its place in the chunk: a pulse that fills
+// chunks keeps fewer keys, as long as it begins with one.
+TEST(PulseCases, AttentionToFormerChunksAndFrames) {
+  const std::string text =
+      with_infinity(attention("  apart = row / 4 - column / 4;\n"
+                              "  m = select((apart <= 1) && (column <= row), scores, -infinity);\n"));
+  expect_streams(text, {{1, 2, 4, 8}, 1, 1, 0, "S"}, kTolerance);
+  expect_journeys(text, {1, 2, 4, 6}, kTolerance);
+}
+
+// A number that hides all keys of a query alike lets it see them all.
+TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
+  const auto apart = [](const std::string& seen, const std::string& fill) {
+    return attention("  apart = column - row;\n  m = select(" + seen + ", scores, " + fill + ");\n");
+  };
+  const std::string before = "(apart <= -1) && (apart >= -3)";
+  const std::string behind = "(apart >= 1) && (apart <= 2)";
+  for (const std::string& seen : {before, behind}) {
+    expect_refused(with_infinity(apart(seen, "-10000.0")), 4, "y", "Attention");
+    expect_refused(with_infinity(apart(seen, "-3.4028235e38")), 4, "y", "Attention");
+  }
+  const std::string next = "  apart = column / 4 - row / 4;\n  m = select(apart == ";
+  expect_refused(attention(next + "1, scores, -10000.0);\n"), 4, "y", "weighs them");
+  expect_refused(attention(next + "-1, scores, -10000.0);\n"), 4, "y", "Attention");
+  expect_refused(attention("  apart = column - row;\n  hidden = select(" + before +
+                           ", 0.0, -1000000000.0);\n  m = scores + hidden;\n"),
+                 4, "y", "Attention");
+  // Unless their weights are taken away behind the softmax.
+  std::string zeroed = apart(before, "-10000.0");
+  zeroed.replace(zeroed.find("softmax(m, axes = [2])"), 22,
+                 "select((column - row <= -1) && (column - row >= -3), softmax(m, axes = [2]), 0.0)");
+  expect_attends(zeroed, {{1, 4}, 1, 1, 0, "S"});
+  // Nor do those that frames hide, where all that positions leave are among them.
+  const std::string loud =
+      "  loud = transpose(slice(z, axes = [2], begin = [0], end = [1]), axes = [0, 2, 1]) > 0.5;\n"
+      "  apart = row - column;\n  near = (apart >= 0) && (apart <= 3);\n"
+      "  m1 = select(loud, scores, -10000.0);\n  m = select(near, m1, ";
+  expect_refused(attention(loud + "-10000.0);\n"), 4, "y", "Attention");
+  expect_attends(attention(loud + "-infinity);\n"), {{1, 4}, 1, 1, 0, "S"});
+}
+
+// Minus infinity beside numbers of each head.
+TEST(PulseCases, AttentionUnderABiasOfItsOwn) {
+  const std::string text = attention(
+      "  apart = row - column;\n"
+      "  far = tract_core_cast(apart, to = 'f32') * [[[0.5]]];\n"
+      "  hidden = select((apart >= 0) && (apart <= 3), 0.0, -infinity);\n"
+      "  m = scores + (hidden + sin(far));\n");
+  expect_attends(text, {{1, 4}, 1, 1, 0, "S"});
+}
+
+// The length of the stream is no number before its end.
+TEST(PulseCases, TheLengthOfTheStreamAmongItsFrames) {
+  const std::string left = "tract_core_cast(S - tract_core_range(0, S, 1), to = 'f32')";
+  expect_refused(document("1, 1, S", "  y = x + unsqueeze(" + left + ", axes = [0, 1]);\n"), 4, "y",
+                 "length of the stream");
+  const std::string last = "  m = select(column >= S - 1, scores, -infinity);\n";
+  expect_refused(with_infinity(attention(last)), 4, "y", "");
+}
+
 TEST(PulseCases, AttentionToFormerFrames60) {
   const std::string band =
       "  apart = row - column;\n  m = select((apart >= 0) && (apart <= 3), scores, -infinity);\n";

@@ -114,6 +114,15 @@ void expect_streams(const std::string& text, const Expected& expected, double to
   expect_moves(text, expected.pulses, tolerance);
 }
 
+void expect_journeys(const std::string& text, const std::vector<int64_t>& pulses, double tolerance) {
+  const Graph graph = loaded(text);
+  Tally tally;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    ASSERT_EQ(journey_problem(graph, pulses, seed, &tally, tolerance), "") << "seed " << seed;
+  }
+  EXPECT_GT(tally.moved, 100);
+}
+
 std::string y(const std::string& expression) {
   return document("1, 1, S", "  y = " + expression + ";\n");
 }

@@ -19,6 +19,18 @@ TEST(PulseCases, FirstFramesMeetAllOthers44) {
   expect_streams(y(conv("x", {3}) + " * " + slice(slice("x", 2, 0), 1, 2)), {{4}, 1, 1, 2, "S-2"});
 }
 
+// What the window waits for hides when the first frames are known: states that move between pulses
+// must not find them unknown.
+TEST(PulseCases, FirstFramesBehindADelayOfAllPulses) {
+  const std::string text = y(conv("x", {5}) + " - mean_reduce(" + slice("x", 0, 6) + ", axes = [2])");
+  for (const int64_t pulse : {2, 3, 4}) {
+    auto streamed = StreamedRun::make(loaded(text), pulse);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    EXPECT_EQ(streamed->output().delay, 4);
+  }
+  expect_journeys(text, {2, 3, 4});
+}
+
 // As the exporter writes x[:, :, :3]: no more frames than there are.
 TEST(PulseCases, FirstFramesOfAStreamThatIsLongEnough) {
   std::string text =

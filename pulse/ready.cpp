@@ -1,0 +1,50 @@
+#include "pulse/ready.h"
+
+#include <algorithm>
+
+#include "core/optim/optim.h"
+#include "ops/built.h"
+#include "ops/stream/attention.h"
+#include "ops/stream/sink_border.h"
+#include "ops/stream/unmerge.h"
+
+namespace rill::pulse {
+
+Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
+  Graph begun = graph;
+  // A stream has at least one frame; what fewer frames would give is nobody's concern.
+  if (!begun.scope.proves_ge(Dim::symbol(symbol), Dim(1))) {
+    RILL_TRY(begun.scope.assert_text(str_cat(symbol, " >= 1")));
+  }
+  RILL_ASSIGN(Graph simple, declutter(begun));
+  if constexpr (ops::built("reshape")) {
+    RILL_ASSIGN(simple, ops::keep_apart(simple, symbol));
+  }
+  if constexpr (ops::built("pad") || ops::built("stft")) {
+    RILL_ASSIGN(simple, ops::sink_borders(simple, symbol));
+  }
+  return simple;
+}
+
+bool meets_attention(const Graph& graph, std::string_view symbol) {
+  if constexpr (!ops::built("attention")) return false;
+  const auto simple = before_pulsing(graph, symbol);
+  if (!simple.ok()) return false;
+  const Graph gathered = ops::gather_attention(*simple, symbol);
+  return std::any_of(gathered.nodes.begin(), gathered.nodes.end(),
+                     [](const Node& node) { return node.op->as<ops::Attention>() != nullptr; });
+}
+
+Result<Graph> ready_for_pulses(const Graph& graph, const Options& options) {
+  if (graph.properties.contains("pulse.delay")) {
+    return fail(Code::kPulse, "this model takes pulses already: a model streams along one symbol")
+        .hint("Pulse the model as it was exported, along one symbol, and bind the others");
+  }
+  RILL_ASSIGN(Graph whole, before_pulsing(graph, options.symbol));
+  if constexpr (ops::built("attention")) {
+    whole = ops::gather_attention(whole, options.symbol);
+  }
+  return whole;
+}
+
+}  // namespace rill::pulse
