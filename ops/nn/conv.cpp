@@ -246,6 +246,9 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
     return wire_fused(std::make_shared<Conv>(fused), consumer.mapped_inputs(producer), consumer);
   }
   if (has_residual || clip) return {};
+  const Fact& weights = consumer.old_graph().fact(producer.inputs[1]);
+  // Their kernel has no place for it.
+  if (is_depthwise(weights.dim(0).to_int().value_or(0), weights.dim(1).to_int().value_or(0))) return {};
   if (const auto other = sum_with(consumer, input, producer.outputs[0])) {
     Conv fused = *this;
     fused.has_residual = true;

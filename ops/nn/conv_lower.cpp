@@ -117,7 +117,6 @@ class ConvLowering {
 
   Status run() {
     x_ = padded_rows(lowering_, lowering_.in(0), conv_.window, 0.0F);
-    spatial_ = conv_.window.axes();
     const Operand& w = lowering_.in(1);
     outputs_ = w.extent(0);
     channels_ = w.extent(1);
@@ -126,18 +125,34 @@ class ConvLowering {
       residual_ = lowering_.innermost(lowering_.in(lowering_.inputs() - 1), 1);
     }
     if (y_.volume() == 0) return {};
-    const bool depthwise = conv_.groups > 1 && channels_ == 1 && outputs_ == conv_.groups &&
-                           spatial_ <= 2 && !conv_.has_residual;
-    return depthwise ? depthwise_steps() : product_steps();
+    find_axes();
+    const bool depthwise = conv_.is_depthwise(outputs_, channels_) && spatial_ <= 2;
+    return depthwise && !conv_.has_residual ? depthwise_steps() : product_steps();
   }
 
  private:
-  int64_t taps(int axis) const { return conv_.window.kernel[static_cast<size_t>(axis)]; }
+  /// Finds the spatial axes that windows move or reach along. Sequences written as pictures of one
+  /// column have a single one, and their frames are one product.
+  void find_axes() {
+    const int all = conv_.window.axes();
+    for (int axis = 0; axis < all; ++axis) {
+      const bool flat = y_.extent(axis + 2) == 1 && conv_.window.kernel[static_cast<size_t>(axis)] == 1;
+      if (!flat) axes_.push_back(axis);
+    }
+    if (axes_.empty()) axes_.push_back(all - 1);
+    spatial_ = static_cast<int>(axes_.size());
+  }
+  size_t window_axis(int axis) const {
+    return static_cast<size_t>(axes_[static_cast<size_t>(axis)]);
+  }
+  /// The axis of the input and output for one of those found.
+  int place(int axis) const { return axes_[static_cast<size_t>(axis)] + 2; }
+  int64_t taps(int axis) const { return conv_.window.kernel[window_axis(axis)]; }
   int64_t tap_stride(int axis) const {
-    return conv_.window.dilation[static_cast<size_t>(axis)] * x_.step(axis + 2);
+    return conv_.window.dilation[window_axis(axis)] * x_.step(place(axis));
   }
   int64_t frame_stride(int axis) const {
-    return conv_.window.stride[static_cast<size_t>(axis)] * x_.step(axis + 2);
+    return conv_.window.stride[window_axis(axis)] * x_.step(place(axis));
   }
 
   template <class Args>
@@ -193,16 +208,16 @@ class ConvLowering {
     DepthwiseF32Args& k = args.kernel;
     args.run = kernels::depthwise_f32(kernels::active_tier()).run;
     k.channels = outputs_;
-    k.frames = y_.extent(inner + 2);
+    k.frames = y_.extent(place(inner));
     k.taps = taps(inner);
     k.x_tap_stride = tap_stride(inner);
     k.x_frame_stride = frame_stride(inner);
-    k.y_frame_stride = y_.step(inner + 2);
+    k.y_frame_stride = y_.step(place(inner));
     args.loops[0] = loop_over(0, x_.step(0));
     if (spatial_ == 2) {
       k.taps_outer = taps(0);
       k.x_tap_outer_stride = tap_stride(0);
-      args.loops[1] = loop_over(2, frame_stride(0));
+      args.loops[1] = loop_over(place(0), frame_stride(0));
     }
     const int64_t count = k.taps * k.taps_outer;
     auto [ref, packed] = lowering_.constant<float>(count * outputs_);
@@ -286,13 +301,13 @@ class ConvLowering {
     int64_t group_floats = 0;
     pack(&args, &group_floats);
     const int inner = spatial_ - 1;
-    k.m = y_.extent(inner + 2);
+    k.m = y_.extent(place(inner));
     k.lda = frame_stride(inner);
-    k.ldc = y_.step(inner + 2);
-    k.ldr = conv_.has_residual ? residual_.step(inner + 2) : 0;
+    k.ldc = y_.step(place(inner));
+    k.ldr = conv_.has_residual ? residual_.step(place(inner)) : 0;
     args.loops[0] = loop_over(0, x_.step(0));
     args.loops[1] = group_loop(group_floats);
-    for (int i = 0; i < inner; ++i) args.loops[2 + i] = loop_over(i + 2, frame_stride(i));
+    for (int i = 0; i < inner; ++i) args.loops[2 + i] = loop_over(place(i), frame_stride(i));
     emit_product(args);
     return {};
   }
@@ -313,8 +328,8 @@ class ConvLowering {
     int64_t rows = 1;
     std::vector<int64_t> shape{x_.extent(0)};
     for (int i = 0; i < spatial_; ++i) {
-      shape.push_back(y_.extent(i + 2));
-      rows *= y_.extent(i + 2);
+      shape.push_back(y_.extent(place(i)));
+      rows *= y_.extent(place(i));
     }
     Operand windows = x_;  // [N, D'..., taps...] of channels, as they lie
     int64_t all_taps = 1;
@@ -343,19 +358,19 @@ class ConvLowering {
     const int inner = spatial_ - 1;
     const int64_t row = all_taps * x_.extent(1);
     k.n = outputs_ / conv_.groups;
-    k.m = y_.extent(inner + 2);
+    k.m = y_.extent(place(inner));
     k.segments = all_taps;
     k.segment_len = channels_;
     k.segment_stride = x_.extent(1);
     k.lda = row;
-    k.ldc = y_.step(inner + 2);
-    k.ldr = conv_.has_residual ? residual_.step(inner + 2) : 0;
+    k.ldc = y_.step(place(inner));
+    k.ldr = conv_.has_residual ? residual_.step(place(inner)) : 0;
     args.loops[0] = loop_over(0, rows * row);
     args.loops[1] = group_loop(group_floats);
     int64_t step = row * k.m;
     for (int i = inner - 1; i >= 0; --i) {
-      args.loops[2 + i] = loop_over(i + 2, step);
-      step *= y_.extent(i + 2);
+      args.loops[2 + i] = loop_over(place(i), step);
+      step *= y_.extent(place(i));
     }
     emit_product(args);
     return {};
@@ -366,7 +381,8 @@ class ConvLowering {
   Operand x_;
   Operand y_;
   Operand residual_;
-  int spatial_ = 0;
+  std::vector<int> axes_;  ///< of the window, outermost first
+  int spatial_ = 0;        ///< how many these are
   int64_t outputs_ = 0;
   int64_t channels_ = 0;
 };
