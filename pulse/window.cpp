@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/dim/bound.h"
 #include "ops/array/slice.h"
 #include "ops/stream/border.h"
 #include "ops/stream/delay.h"
@@ -39,9 +40,11 @@ Result<OutletId> Builder::hold(OutletId wire, StreamFact* stream) {
   // N(L) is quasi-affine: what can happen happens within a few pulses.
   const int64_t last = 4 * *pulse + 64;
   int64_t slack = 0;
+  const auto most = bound_of(stream->dim);
   for (int64_t length = 1; length <= last; ++length) {
     const auto frames = stream->dim.eval({{options_.symbol, length}});
-    if (!frames || *frames <= 0) continue;
+    // That it ends there whatever follows is known beforehand.
+    if (!frames || *frames <= 0 || frames == most) continue;
     const int64_t announced = ((length + *pulse - 1) / *pulse - 1) * p;
     slack = std::min(slack, stream->delay + *frames - announced);
   }

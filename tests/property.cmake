@@ -7,6 +7,8 @@ rill_library(rill_property
              DEPENDS rill_nnef rill_ops rill_pulse)
 rill_test(stream_property_test SOURCES property/stream_property_test.cpp DEPENDS rill_property
           LABELS property)
+rill_test(mask_property_test SOURCES property/mask_property_test.cpp DEPENDS rill_property
+          LABELS property)
 rill_test(mutants_test SOURCES property/mutants_test.cpp DEPENDS rill_property LABELS property)
 rill_test(pulse_cases_test
           SOURCES property/pulse_attention_test.cpp property/pulse_cases.cpp

@@ -226,7 +226,7 @@ int64_t Feed::available(size_t output) const {
 void Feed::drop_behind_end(size_t output) noexcept {
   Out& out = outs_[output];
   const PlanStream& stream = session_->plan().outputs[output].stream;
-  const int64_t given = session_->position(stream.pulse) - stream.delay;
+  const int64_t given = std::min(session_->position(stream.pulse) - stream.delay, stream.most);
   int64_t extra = std::max<int64_t>(0, given) - session_->output_frames(output);
   for (int64_t* held : {&out.rest, &out.queued}) {
     const int64_t dropped = std::clamp<int64_t>(extra, 0, *held);

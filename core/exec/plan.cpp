@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/base/checked.h"
+#include "core/dim/bound.h"
 #include "core/exec/builder.h"
 #include "core/graph/fingerprint.h"
 #include "core/optim/optim.h"
@@ -365,7 +366,8 @@ int64_t early_frames(const Plan& plan, const PlanStream& out) {
     if (!frames) continue;
     const bool late = plan.late_end && length % pulse == 0;
     const int64_t told = late ? length / pulse : (length + pulse - 1) / pulse - 1;
-    most = std::max(most, told * out.pulse - out.delay - std::max<int64_t>(0, *frames));
+    const int64_t given = std::min(told * out.pulse - out.delay, out.most);
+    most = std::max(most, given - std::max<int64_t>(0, *frames));
   }
   return most;
 }
@@ -442,6 +444,7 @@ void describe_streams(const Graph& graph, Plan* plan) {
     if (!length.ok()) continue;
     plan->outputs[i].stream.length = *length;
     if (plan->outputs[i].stream.axis < 0) continue;
+    plan->outputs[i].stream.most = bound_of(*length).value_or(INT64_MAX);
     plan->outputs[i].stream.early = early_frames(*plan, plan->outputs[i].stream);
   }
 }

@@ -151,6 +151,7 @@ struct PlanStream {
   /// Of an output that may end before the inputs do: how many frames at most a stream gives before
   /// it knows that they lie behind the end.
   int64_t early = 0;
+  int64_t most = INT64_MAX;  ///< frames that the longest of streams has
 };
 
 struct PlanIo {

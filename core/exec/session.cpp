@@ -279,7 +279,12 @@ Session::Valid Session::valid_frames(size_t index) const noexcept {
   if (stream.axis < 0 || clock_.tick == 0) return {};
   const int64_t begin = clock_.position(stream.pulse) - stream.pulse;
   const int64_t frames = output_frames(index);
-  const int64_t end = frames < 0 ? begin + stream.pulse : stream.delay + frames;
+  int64_t end = begin + stream.pulse;
+  if (frames >= 0) {
+    end = stream.delay + frames;
+  } else if (stream.most < INT64_MAX) {
+    end = std::min(end, stream.delay + stream.most);
+  }
   const int64_t first = std::max(begin, stream.delay);
   const int64_t last = std::min(begin + stream.pulse, end);
   return {first - begin, std::max<int64_t>(0, last - first)};

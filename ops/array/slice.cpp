@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/dim/bound.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
@@ -115,6 +116,8 @@ std::optional<int64_t> fixed_begin(const PulseBuilder& b, const Dim& begin, cons
   for (int64_t length = 1; length <= 4 * *most + 64; ++length) {
     const auto first = at(known, length);
     const auto all = at(frames, length);
+    // No whole run has fewer frames than none.
+    if (all && *all < 0) continue;
     if (!first || !all || *first != std::min(*most, std::max<int64_t>(*all, 0))) {
       return std::nullopt;
     }
@@ -163,6 +166,10 @@ constexpr int64_t kMostLast = 1 << 24;
 
 /// The last frames of a stream do not stream: they are known at its end.
 Status pulsify_last_frames(PulseBuilder& b, StreamFact stream, int64_t back, int64_t frames) {
+  if (bound_of(stream.dim)) {
+    return b.refuse("Take the last frames of a stream that has no fixed end", "it takes the last frames "
+                    "of a stream that has ", stream.dim, ", whatever its input has");
+  }
   RILL_ASSIGN(OutletId x, b.materialise(b.wire(0), &stream));
   RILL_ASSIGN(x, b.hold(x, &stream));
   auto tail = std::make_shared<PulseTail>();

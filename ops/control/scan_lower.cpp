@@ -46,7 +46,7 @@ struct LoopArgs {
   std::vector<LastOutput> last;
   int64_t iterations = 0;
   int64_t skip = 0;
-  std::shared_ptr<const Dim> limit;  ///< null: none
+  std::optional<FramesSoFar> limit;
   bool reset_every_turn = false;
   Ref counter;  ///< iterations of the stream so far
 };
@@ -68,7 +68,7 @@ void clear(const View& view) {
 void run_loop(const LoopArgs& loop, const Frame& frame) noexcept RILL_NONBLOCKING {
   auto& counter = *frame.ptr<int64_t>(loop.counter);
   counter = kept_count(counter);
-  const int64_t limit = loop.limit ? length_now(*loop.limit, frame) : INT64_MAX;
+  const int64_t limit = loop.limit ? loop.limit->now(frame) : INT64_MAX;
   if (counter <= loop.skip || loop.reset_every_turn) {
     for (const State& state : loop.states) {
       copy_view(frame.view(state.initial), frame.view(state.kept));
@@ -179,7 +179,7 @@ Status lower_scan(const Scan& scan, Lowering& lowering) {
     loop.full.push_back(full);
   }
   loop.skip = scan.skip;
-  if (!(scan.limit == Dim(0))) loop.limit = std::make_shared<const Dim>(scan.limit);
+  if (!(scan.limit == Dim(0))) loop.limit.emplace(scan.limit);
   loop.reset_every_turn = scan.reset_every_turn;
   loop.counter = lowering.state(sizeof(int64_t));
   writes.insert(writes.end(), body.buffers.begin(), body.buffers.end());

@@ -1,3 +1,4 @@
+#include "core/dim/bound.h"
 #include "core/graph/rewrite.h"
 #include "ops/math/binary.h"
 #include "ops/nn/pool_lower.h"
@@ -82,6 +83,11 @@ struct SumPool final : OpBase<SumPool> {
     (void)resolve_same(&resolved, b.in(0));
     const auto [before, after] = resolved.padding[static_cast<size_t>(axis) - 2];
     if (normalize && !count_padding && (before != 0 || after != 0)) {
+      if (bound_of(b.in(0).dim(axis))) {
+        return b.refuse("Count the padding too, or pool a stream that has no fixed end",
+                        "it counts the frames of a stream that has ", b.in(0).dim(axis),
+                        ", whatever its input has");
+      }
       pulsed.counted = {axis - 2, before, stream.delay, b.in(0).dim(axis)};
     }
     RILL_ASSIGN(const OutletId out, b.add1("", std::make_shared<SumPool>(pulsed), {x}));

@@ -166,6 +166,7 @@ struct ResizeArgs {
   std::vector<Phase> phases;
   Operand from;
   Operand to;
+  FramesSoFar length;
 };
 
 template <class T>
@@ -190,7 +191,7 @@ void run_resize(const ResizeArgs& args, const Frame& frame) noexcept RILL_NONBLO
   const int64_t pulse = shown - op.overlap;
   const int64_t start = frame.clock->position(pulse) - op.overlap - op.delay;
   const int64_t first = frame.clock->position(to.extent(axis)) - op.out_delay;
-  const int64_t last_frame = length_now(op.length, frame) - 1;
+  const int64_t last_frame = args.length.now(frame) - 1;
   for (int64_t i = 0; i < to.extent(axis); ++i) {
     const View out = frames_of(to, axis, i, 1);
     const int64_t o = first + i;
@@ -217,7 +218,8 @@ void run_resize(const ResizeArgs& args, const Frame& frame) noexcept RILL_NONBLO
 Status PulseResize::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
-  ResizeArgs args{std::make_shared<const PulseResize>(*this), phases_of(how, up), from, to};
+  ResizeArgs args{std::make_shared<const PulseResize>(*this), phases_of(how, up), from, to,
+                  FramesSoFar(length)};
   args.from.konst = nullptr;
   args.to.konst = nullptr;
   if (to.volume() > 0) lowering.step(run_resize, std::move(args), {from.ref}, {to.ref});

@@ -74,12 +74,13 @@ class Streamed {
     RILL_TRY(ask(used, square));
     RILL_TRY(ask(values_, column));
     RILL_TRY(gather_inputs());
-    RILL_TRY(lay_out(band_of(body_, used, square, b_.symbol())));
+    const Band band = band_of(body_, used, square, b_.symbol());
+    RILL_TRY(lay_out(band));
     std::vector<OutletId> operands(2);
     OutletId& weighed = operands[static_cast<size_t>(weights)];
     RILL_ASSIGN(weighed, emit(used, square));
     // Scores of what does not exist may be anything, and no softmax took them away.
-    if (!normalised_) {
+    if (!normalised_ || band.hollow) {
       RILL_ASSIGN(weighed, mask_keys(weighed, square, true));
     }
     RILL_ASSIGN(operands[static_cast<size_t>(1 - weights)], emit(values_, column));

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "ops/array/cast.h"
 #include "ops/math/binary.h"
 #include "ops/math/select.h"
 #include "ops/math/unary.h"
@@ -30,6 +31,7 @@ struct Limit {
   Square at;
   Kind kind = Kind::kTrue;
   bool finite = false;  ///< what it hides gets a number that leaves some weight, where all get it
+  double scale = 1;     ///< of scores behind it
 
   bool lets(double value) const {
     switch (kind) {
@@ -38,9 +40,9 @@ struct Limit {
       case Kind::kFalse:
         return value == 0.0;
       case Kind::kHigh:
-        return value > kHidden;
+        return value * scale > kHidden;
       case Kind::kLow:
-        return value < -kHidden;
+        return value * scale < -kHidden;
       case Kind::kNotInfinite:
         return !std::isinf(value) || value > 0;
       case Kind::kNotZero:
@@ -48,11 +50,8 @@ struct Limit {
     }
     return true;
   }
-  /// Whether a key could count where all others are hidden too.
-  bool leaves(double value) const {
-    if (lets(value) || finite) return true;
-    return (kind == Kind::kHigh || kind == Kind::kLow) && std::isfinite(value);
-  }
+  /// Whether it puts a number in the place of what is hidden, whatever that was.
+  bool replaces() const { return kind == Kind::kTrue || kind == Kind::kFalse; }
 };
 
 /// Collects what hides keys, from the use of the weights up to the scores.
@@ -72,6 +71,17 @@ class Limits {
   std::optional<double> weak() const { return weak_; }
   /// Whether what frames hold hides keys as well.
   bool by_frames() const { return by_frames_; }
+
+
+  /// Whether a wire is made with numbers that hide keys where frames choose them.
+  bool holds_large(OutletId wire) const {
+    return any_before(wire, [](const Op& op) {
+      const auto* constant = op.as<Const>();
+      if (!constant || constant->value->volume() != 1) return false;
+      const auto number = element_as_double(*constant->value, 0);
+      return number.ok() && std::abs(*number) >= -kHidden;
+    });
+  }
 
  private:
   using Squares = std::vector<Square>;
@@ -100,10 +110,104 @@ class Limits {
       behind_ = std::exchange(limits_, {});
       weights_ = false;
     }
-    if (squares != 1) return false;
+    if (squares != 1) {
+      by_frames_ |= !weights_ && holds_large(*wire);
+      return false;
+    }
+    if (!stays_hidden(node, static_cast<size_t>(next), *inner)) {
+      // Weights are what they are made of: a softmax in front of them runs over keys that it sees.
+      if (weights_ && mixes_keys(*wire)) limits_.clear();
+      by_frames_ |= !weights_ && holds_large(*wire);
+      return false;
+    }
     *at = (*inner)[static_cast<size_t>(next)];
     *wire = node.inputs[static_cast<size_t>(next)];
     return true;
+  }
+
+  /// Whether what is hidden in input `next` of a node is so in its output. Scales what hides.
+  bool stays_hidden(const Node& node, size_t next, const Squares& inner) {
+    const Op& op = *node.op;
+    if (keeps_values(op) || op.as<Softmax>() || op.as<Cast>()) return true;
+    if (op.as<Select>()) {
+      const size_t other = next == 1 ? 2 : 1;
+      if (next == 0 || !is_number(node.inputs[other], inner[other])) return false;
+      const auto fill = positions_.value(node.inputs[other], inner[other], 0, 0);
+      // What frames choose may stand in place of minus infinity, and count where all else is hidden.
+      const bool counts = !weights_ && fill && !std::isinf(*fill) && !is_positional(graph_, node.inputs[0]);
+      return fill && hides(*fill) && !counts;
+    }
+    if (const auto* unary = op.as<Unary>()) return stays_hidden(unary->kind_of);
+    const auto* binary = op.as<Binary>();
+    return binary && stays_hidden(binary->kind_of, node, next, inner);
+  }
+  bool stays_hidden(UnaryKind kind) {
+    if (!weights_) return false;
+    switch (kind) {
+      case UnaryKind::kExp:
+        // What has minus infinity in front of it has weight 0 behind.
+        weights_ = false;
+        return true;
+      case UnaryKind::kNeg:
+      case UnaryKind::kAbs:
+      case UnaryKind::kSquare:
+      case UnaryKind::kSqrt:
+        return true;
+      default:
+        return false;
+    }
+  }
+  bool stays_hidden(BinaryKind kind, const Node& node, size_t next, const Squares& inner) {
+    const size_t other = 1 - next;
+    const auto number = positions_.value(node.inputs[other], inner[other], 0, 0);
+    const bool constant = number && graph_.fact(node.inputs[other]).konst != nullptr;
+    switch (kind) {
+      case BinaryKind::kMul:
+        if (weights_) return true;
+        if (!constant || *number <= 0.0 || !std::isfinite(*number)) return false;
+        scale_ *= *number;
+        return true;
+      case BinaryKind::kDiv:
+        if (next != 0) return false;
+        if (weights_) return true;
+        if (!constant || *number <= 0.0 || !std::isfinite(*number)) return false;
+        scale_ /= *number;
+        return true;
+      case BinaryKind::kAdd:
+      case BinaryKind::kSub:
+        if (!is_number(node.inputs[other], inner[other])) {
+          by_frames_ |= holds_large(node.inputs[other]);
+        }
+        return !weights_ && (kind == BinaryKind::kAdd || next == 0);
+      case BinaryKind::kMax:
+        return weights_ && constant && *number <= 0.0;
+      default:
+        return false;
+    }
+  }
+  /// Whether a number in place of a weight or score takes a key away.
+  bool hides(double number) const {
+    return weights_ ? number == 0.0 : number * scale_ <= kHidden;
+  }
+
+  /// Whether keys meet in what a wire is made of.
+  bool mixes_keys(OutletId wire) const {
+    return any_before(wire, [](const Op& op) { return op.as<Softmax>() != nullptr; });
+  }
+
+  /// Whether any node that a wire is made by is of some kind.
+  template <class Kind>
+  bool any_before(OutletId wire, const Kind& kind) const {
+    std::vector<char> seen(graph_.nodes.size(), 0);
+    std::vector<int> open{wire.node};
+    while (!open.empty()) {
+      const int id = open.back();
+      open.pop_back();
+      if (std::exchange(seen[static_cast<size_t>(id)], 1)) continue;
+      if (kind(*graph_.node(id).op)) return true;
+      for (const OutletId& input : graph_.node(id).inputs) open.push_back(input.node);
+    }
+    return false;
   }
 
   /// Whether a wire does not depend on any input.
@@ -116,18 +220,18 @@ class Limits {
     for (const size_t k : {1U, 2U}) {
       if (!is_number(node.inputs[k], inner[k])) continue;
       const auto fill = positions_.value(node.inputs[k], inner[k], 0, 0);
-      const bool hides = fill && (weights_ ? *fill == 0.0 : *fill <= kHidden);
+      const bool hidden_here = fill && hides(*fill);
       // Where a number below all others hides every key that is seen otherwise, all count alike:
       // only positions, which leave one at least, may do that.
       // So may what hides such a query behind the softmax as well.
       const std::pair hidden{node.inputs[0], k == 1};
-      if (weights_ && hides) zeroed_.insert(hidden);
+      if (weights_ && hidden_here) zeroed_.insert(hidden);
       const bool endless = fill && (weights_ || std::isinf(*fill) || zeroed_.contains(hidden));
-      if (hides && (endless || is_positional(graph_, node.inputs[0]))) {
+      if (hidden_here && (endless || is_positional(graph_, node.inputs[0]))) {
         demand(node.inputs[0], inner[0], k == 2, !endless);
       }
-      if (fill && !weights_ && !hides && *fill < kLittle) weak_ = *fill;
-      by_frames_ |= hides && !weights_ && !is_positional(graph_, node.inputs[0]);
+      if (fill && !weights_ && !hidden_here && *fill < kLittle) weak_ = *fill;
+      by_frames_ |= hidden_here && !weights_ && !is_positional(graph_, node.inputs[0]);
     }
   }
 
@@ -137,11 +241,11 @@ class Limits {
       limits_.push_back({node.inputs[other], inner[other], Limit::Kind::kNotZero});
     }
     if (!weights_ && binary.kind_of == BinaryKind::kAdd) {
-      limits_.push_back({node.inputs[other], inner[other], Limit::Kind::kHigh});
+      limits_.push_back({node.inputs[other], inner[other], Limit::Kind::kHigh, false, scale_});
       add_terms(node.inputs[other], inner[other]);
     }
     if (!weights_ && binary.kind_of == BinaryKind::kSub && other == 1) {
-      limits_.push_back({node.inputs[other], inner[other], Limit::Kind::kLow});
+      limits_.push_back({node.inputs[other], inner[other], Limit::Kind::kLow, false, scale_});
     }
   }
 
@@ -186,6 +290,7 @@ class Limits {
   std::vector<Limit> behind_;
   std::set<std::pair<OutletId, bool>> zeroed_;  ///< conditions under which weights are 0
   std::optional<double> weak_;
+  double scale_ = 1;  ///< of scores, from here to the softmax
   bool by_frames_ = false;
   bool weights_ = true;  ///< behind the softmax 0 hides a key; before it, minus infinity
 };
@@ -202,34 +307,57 @@ class Seen {
       : positions_(positions), limits_(limits), behind_(behind) {}
 
   bool operator()(int64_t query, int64_t key) const {
-    return all_let(limits_, query, key, &Limit::lets);
+    return all_let(limits_, query, key);
   }
-  /// Whether a query of some stream sees no key, and one that a finite number hides has weight then.
+  /// Whether the last query of a stream sees any key.
+  bool any(int64_t query) const {
+    for (int64_t key = query; key >= 0; --key) {
+      if ((*this)(query, key)) return true;
+    }
+    return false;
+  }
+  /// Whether a query of some stream sees no key, and keys that a finite number hides count then: they
+  /// have weight, or keep others from giving NaN.
   bool nothing(int64_t query, int64_t far) const {
-    const auto left = [&](int64_t key) {
-      return all_let(limits_, query, key, &Limit::leaves) &&
-             all_let(behind_, query, key, &Limit::lets);
+    bool left = false;
+    bool infinite = false;
+    bool weighs = false;
+    const auto look = [&](int64_t key) {
+      const bool counts = leaves(query, key);
+      left |= counts;
+      infinite |= !counts;
+      weighs |= counts && all_let(behind_, query, key);
     };
+    const auto differs = [&] { return weighs || (left && infinite); };
     // The stream ends with the query, or later.
-    bool any = false;
     for (int64_t key = query; key >= 0; --key) {
       if ((*this)(query, key)) return false;
-      any = any || left(key);
+      look(key);
     }
-    for (int64_t key = query + 1; !any && key <= query + far; ++key) {
+    for (int64_t key = query + 1; !differs() && key <= query + far; ++key) {
       if ((*this)(query, key)) return false;
-      any = left(key);
+      look(key);
     }
-    return any;
+    return differs();
   }
 
  private:
-  bool all_let(const std::vector<Limit>& limits, int64_t query, int64_t key,
-               bool (Limit::*lets)(double) const) const {
+  bool all_let(const std::vector<Limit>& limits, int64_t query, int64_t key) const {
     return std::all_of(limits.begin(), limits.end(), [&](const Limit& each) {
       const auto value = positions_.value(each.wire, each.at, query, key);
-      return !value || (each.*lets)(*value);
+      return !value || each.lets(*value);
     });
+  }
+  /// Whether a key gets a finite score: of numbers put in its place the outermost counts, and minus
+  /// infinity that is added to it.
+  bool leaves(int64_t query, int64_t key) const {
+    for (const Limit& each : limits_) {
+      const auto value = positions_.value(each.wire, each.at, query, key);
+      if (!value || each.lets(*value)) continue;
+      if (each.replaces()) return each.finite;
+      if (std::isinf(*value)) return false;
+    }
+    return true;
   }
 
   const Positions& positions_;
@@ -241,8 +369,12 @@ class Seen {
 
 namespace {
 
-/// Keeps of limits what holds where other things may hide all keys that they let through.
+/// Keeps of limits, from the outermost to the innermost, what holds where other things may hide all keys
+/// that they let through: a finite number may stand in place of minus infinity further in.
 void keep_infinite(std::vector<Limit>* limits) {
+  limits->erase(std::find_if(limits->begin(), limits->end(),
+                             [](const Limit& limit) { return limit.finite && limit.replaces(); }),
+                limits->end());
   std::erase_if(*limits, [](const Limit& limit) {
     return limit.finite || limit.kind == Limit::Kind::kLow;
   });
@@ -266,21 +398,22 @@ Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symb
   for (const Limit& limit : limits) positions.collect(limit.wire, limit.at, &numbers);
   for (const Limit& limit : behind) positions.collect(limit.wire, limit.at, &numbers);
   band.period = numbers.period;
-  bool open = found.by_frames();
-  std::erase_if(limits, [&](const Limit& limit) {
-    if (positions.shift(limit.wire, limit.at, band.period) == 0.0) return false;
-    open |= limit.finite;
-    const Node& node = graph.node(limit.wire.node);
-    if (band.unread.empty()) {
-      band.unread = str_cat("; what node \"", node.name, "\" (", node.op->name(),
-                            ") hides is not told from positions");
-    }
-    return true;
-  });
-  if (open) keep_infinite(&limits);
-  std::erase_if(behind, [&](const Limit& limit) {
+  const auto unread = [&](const Limit& limit) {
     return positions.shift(limit.wire, limit.at, band.period) != 0.0;
-  });
+  };
+  const auto misread = std::find_if(limits.begin(), limits.end(), unread);
+  if (misread != limits.end() && band.unread.empty()) {
+    const Node& node = graph.node(misread->wire.node);
+    band.unread = str_cat("; what node \"", node.name, "\" (", node.op->name(),
+                          ") hides is not told from positions");
+  }
+  // What is not read may hide all that the others let through; a bias does not.
+  const bool open = found.by_frames() || std::any_of(limits.begin(), limits.end(), [&](auto& limit) {
+                      return unread(limit) && (limit.replaces() || found.holds_large(limit.wire));
+                    });
+  if (open) keep_infinite(&limits);
+  std::erase_if(limits, unread);
+  std::erase_if(behind, unread);
   // Beyond this, differences of positions have passed all that they are compared with.
   const double far = 2 * (numbers.reach + 4) * numbers.stretch * static_cast<double>(band.period);
   const auto all = static_cast<size_t>(band.period);
@@ -291,6 +424,9 @@ Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symb
   const double queries = static_cast<double>(band.period) + (settles ? 2 * far : 0);
   if (limits.empty() || queries * far > kMostLooks) return band;
   const Seen seen(positions, limits, behind);
+  const bool finite = std::any_of(limits.begin(), limits.end(), [](const Limit& each) {
+    return each.finite || each.kind == Limit::Kind::kHigh || each.kind == Limit::Kind::kLow;
+  });
   const auto limit = static_cast<int64_t>(far);
   // Where values settle, the keys far behind a query are to lie where they have.
   const int64_t base = ((settles ? 2 : 1) * limit / band.period + 2) * band.period;
@@ -306,9 +442,12 @@ Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symb
     };
     for (int64_t query = phase; settles && query <= base; query += band.period) look(query);
     look(base + phase);
-    for (int64_t query = phase; !band.blind; query += band.period) {
+    for (int64_t query = phase; finite && !band.blind && query <= base + phase; query += band.period) {
       if (seen.nothing(query, limit)) band.blind = query;
-      if (!settles || query > base) break;
+    }
+    for (int64_t query = phase; !behind.empty() && !band.hollow && query <= base + phase;
+         query += band.period) {
+      band.hollow = !seen.any(query);
     }
     const auto at_phase = static_cast<size_t>(phase);
     // A query that sees no key at all gives NaN, whatever it has.

@@ -51,6 +51,7 @@ struct BorderArgs {
   Operand to;
   int axis;
   int64_t pulse;
+  FramesSoFar length;
 };
 
 /// The frame of the stream that frame `at` of the unpadded stream shows.
@@ -64,7 +65,7 @@ void run(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const View from = frame.view(args.from);
   const View to = frame.view(args.to);
   const int64_t start = frame.clock->position(args.pulse);
-  const int64_t known = length_now(op.length, frame);
+  const int64_t known = args.length.now(frame);
   const int64_t first = start - op.shown - op.out_delay - op.before;  // shown by output frame 0
   const int64_t shift = op.delay - start + op.overlap;                // from frame to place
   const int64_t count = to.extent(args.axis);
@@ -91,7 +92,7 @@ Status PulseBorder::lower(Lowering& lowering) const {
   auto own = std::make_shared<PulseBorder>(*this);
   lowering.keep(own);
   const int on = static_cast<int>(axis);
-  BorderArgs args{own.get(), from, to, on, from.extent(on) - overlap};
+  BorderArgs args{own.get(), from, to, on, from.extent(on) - overlap, FramesSoFar(length)};
   args.from.konst = nullptr;
   lowering.step(run, args, {from.ref}, {to.ref});
   return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/dim/bound.h"
 #include "core/exec/lowering.h"
 
 namespace rill::ops {
@@ -17,12 +18,22 @@ inline View frames_of(View view, int axis, int64_t first, int64_t count) {
   return view;
 }
 
-/// A count of frames that may mention the stream symbol, as far as it is known: without end while
-/// the end of the stream is not.
-inline int64_t length_now(const Dim& length, const Frame& frame) {
-  constexpr int64_t kEndless = INT64_MAX / 4;
-  if (frame.clock->end < 0 && !length.is_const()) return kEndless;
-  return std::min(length.eval(*frame.bindings).value_or(kEndless), kEndless);
-}
+/// A count of frames that may mention the stream symbol, as far as it is known: while the end of the
+/// stream is not, the most that it can be.
+class FramesSoFar {
+ public:
+  explicit FramesSoFar(const Dim& length = Dim(0))
+      : length_(length), most_(std::min(bound_of(length).value_or(kEndless), kEndless)) {}
+  int64_t now(const Frame& frame) const {
+    if (frame.clock->end < 0) return most_;
+    return std::min(length_.eval(*frame.bindings).value_or(kEndless), kEndless);
+  }
+
+ private:
+  static constexpr int64_t kEndless = INT64_MAX / 4;
+
+  Dim length_;
+  int64_t most_;
+};
 
 }  // namespace rill::ops

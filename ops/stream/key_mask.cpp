@@ -36,6 +36,7 @@ struct KeyMaskArgs {
   Operand to;
   int axis;
   Tensor value;
+  FramesSoFar length;
 };
 
 void run(const KeyMaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
@@ -53,7 +54,7 @@ void run(const KeyMaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING 
     copy_view(value, part);
   };
   fill(0, std::clamp<int64_t>(-first, 0, keys));
-  fill(std::clamp<int64_t>(length_now(args.op->length, frame) - first, 0, keys), keys);
+  fill(std::clamp<int64_t>(args.length.now(frame) - first, 0, keys), keys);
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ Status PulseKeyMask::lower(Lowering& lowering) const {
   auto own = std::make_shared<PulseKeyMask>(*this);
   lowering.keep(own);
   RILL_ASSIGN(Tensor value, cast(Tensor::scalar(weights ? 0.0F : -INFINITY), from.dtype));
-  KeyMaskArgs args{own.get(), to, static_cast<int>(axis), std::move(value)};
+  KeyMaskArgs args{own.get(), to, static_cast<int>(axis), std::move(value), FramesSoFar(length)};
   args.to.konst = nullptr;
   if (to.volume() > 0) lowering.step(run, std::move(args), {}, {to.ref});
   return {};

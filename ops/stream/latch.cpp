@@ -115,6 +115,7 @@ struct SpliceArgs {
   Operand front;
   Operand back;
   int axis;
+  FramesSoFar end;
 };
 
 void put(const View& piece, const View& to, int axis, int64_t at, int64_t start) {
@@ -130,7 +131,7 @@ void run_splice(const SpliceArgs& args, const Frame& frame) noexcept RILL_NONBLO
   const int64_t start = frame.clock->position(to.extent(args.axis));
   if (args.op->has_front) put(frame.view(args.front), to, args.axis, args.op->begin, start);
   if (args.op->has_back) {
-    put(frame.view(args.back), to, args.axis, length_now(args.op->end, frame), start);
+    put(frame.view(args.back), to, args.axis, args.end.now(frame), start);
   }
 }
 
@@ -142,7 +143,7 @@ Status PulseSplice::lower(Lowering& lowering) const {
   lowering.copy(from, to);
   auto own = std::make_shared<PulseSplice>(*this);
   lowering.keep(own);
-  SpliceArgs args{own.get(), to, {}, {}, static_cast<int>(axis)};
+  SpliceArgs args{own.get(), to, {}, {}, static_cast<int>(axis), FramesSoFar(end)};
   std::vector<Ref> reads;
   for (int i = 1; i < lowering.inputs(); ++i) {
     Operand& piece = i == 1 && has_front ? args.front : args.back;

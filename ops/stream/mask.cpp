@@ -5,6 +5,7 @@
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
+#include "ops/stream/frames.h"
 
 namespace rill::ops {
 
@@ -54,6 +55,7 @@ struct MaskArgs {
   int axis;
   int64_t pulse;
   int64_t begin;
+  FramesSoFar end;
 };
 
 /// Overwrites frames [first, last) of the view.
@@ -74,10 +76,7 @@ void fill_frames(const View& view, int axis, int64_t first, int64_t last, const 
 
 void run(const MaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const int64_t first = frame.clock->position(args.pulse);
-  int64_t end = INT64_MAX;
-  if (frame.clock->end >= 0 || args.op->end.is_const()) {
-    end = args.op->end.eval(*frame.bindings).value_or(INT64_MAX);
-  }
+  const int64_t end = args.end.now(frame);
   // In the middle of the stream there is nothing to do.
   if (first >= args.begin && end - args.pulse >= first) return;
   const View view = frame.view(args.view);
@@ -95,7 +94,12 @@ Status PulseMask::lower(Lowering& lowering) const {
   lowering.copy(from, to);
   RILL_ASSIGN(const int64_t first, begin.as_int());
   auto own = std::make_shared<PulseMask>(*this);
-  MaskArgs args{own.get(), to, static_cast<int>(axis), from.extent(static_cast<int>(axis)), first};
+  MaskArgs args{own.get(),
+                to,
+                static_cast<int>(axis),
+                from.extent(static_cast<int>(axis)),
+                first,
+                FramesSoFar(end)};
   args.view.konst = nullptr;
   lowering.keep(own);
   lowering.step(run, args, {}, {to.ref});

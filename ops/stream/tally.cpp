@@ -56,6 +56,7 @@ struct TallyArgs {
   Operand from;  ///< [outputs, frames, elements of one output in one frame]
   Operand to;    ///< [outputs]
   Ref state;
+  FramesSoFar length;
 };
 
 /// What is kept per output: how many elements were seen, which of them is taken, and a number of at
@@ -190,7 +191,7 @@ void run_tally(const TallyArgs& args, const Frame& frame) noexcept RILL_NONBLOCK
   const int64_t frames = args.from.extent(1);
   const int64_t start = frame.clock->position(frames) - args.op->delay;
   Range range{std::clamp<int64_t>(-start, 0, frames), 0};
-  range.last = std::clamp<int64_t>(length_now(args.op->length, frame) - start, range.first, frames);
+  range.last = std::clamp<int64_t>(args.length.now(frame) - start, range.first, frames);
   const auto kind = static_cast<ReduceKind>(args.op->kind);
   if (is_truth(kind)) {
     const Truth rule{kind == ReduceKind::kAny};
@@ -233,6 +234,7 @@ Status PulseTally::lower(Lowering& lowering) const {
   for (size_t i = 1; i < reduced.size(); ++i) elements *= x.extent(static_cast<int>(reduced[i]));
   TallyArgs args;
   args.op = std::make_shared<const PulseTally>(*this);
+  args.length = FramesSoFar(length);
   args.from = seen_as(lowering.ordered(x, order), {outputs, frames, elements});
   args.to = seen_as(lowering.make_out(0), {outputs});
   args.state = lowering.state(std::max<int64_t>(1, outputs) * static_cast<int64_t>(sizeof(Kept)));

@@ -100,6 +100,7 @@ struct ReduceArgs {
   int64_t block = 0;  ///< elements that are added at a time; 0: one chain
   Ref state;
   Ref to;
+  FramesSoFar length;
 };
 
 kernels::ReduceOp kernel_of(int64_t kind) {
@@ -218,7 +219,7 @@ void run_reduce(const ReduceArgs& args, const Frame& frame) noexcept RILL_NONBLO
   const int64_t start = frame.clock->position(frames) - args.op->delay;
   const int64_t first = std::clamp<int64_t>(-start, 0, frames);
   const int64_t last =
-      std::clamp<int64_t>(length_now(args.op->length, frame) - start, first, frames);
+      std::clamp<int64_t>(args.length.now(frame) - start, first, frames);
   const auto* from = frame.ptr<const float>(args.from.ref);
   auto* to = frame.ptr<float>(args.to);
   for (int64_t output = 0; output < args.outputs; ++output) {
@@ -248,6 +249,7 @@ Status PulseReduce::lower(Lowering& lowering) const {
   const int64_t frames = x.extent(static_cast<int>(reduced[0]));
   for (size_t i = 1; i < reduced.size(); ++i) args.frame *= x.extent(static_cast<int>(reduced[i]));
   args.op = std::make_shared<const PulseReduce>(*this);
+  args.length = FramesSoFar(length);
   args.run = kernels::reduce_f32();
   args.block = lanes ? kernels::reduce_block_f32() : 0;
   const Operand ordered = lowering.ordered(x, order);

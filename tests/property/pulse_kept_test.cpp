@@ -31,6 +31,26 @@ TEST(PulseCases, FirstFramesBehindADelayOfAllPulses) {
   expect_journeys(text, {2, 3, 4});
 }
 
+// An output with so many frames at most ends there, however long the stream goes on.
+TEST(PulseCases, NoMoreFramesThanSoMany) {
+  const std::string first = "slice(x, axes = [2], begin = [0], end = [min(9, S)])";
+  for (const std::string& each : {y(first + " * 2.0"), y(conv(first, {3, 1, 1, 1, 1})),
+                                  y("x + sum_reduce(" + conv(first, {1}) + ", axes = [1])")}) {
+    const Graph graph = loaded(each);
+    for (const int64_t pulse : {1, 2, 16}) {
+      auto streamed = StreamedRun::make(graph, pulse);
+      if (!streamed.ok()) continue;
+      for (const int64_t length : {1, 8, 9, 10, 12, 40, 200}) {
+        if (is_too_short(graph, length)) continue;
+        EXPECT_EQ(stream_problem(graph, &*streamed, length), "")
+            << "pulse " << pulse << ", length " << length << "\n"
+            << each;
+      }
+    }
+    expect_journeys(each, {1, 2, 5});
+  }
+}
+
 // As the exporter writes x[:, :, :3]: no more frames than there are.
 TEST(PulseCases, FirstFramesOfAStreamThatIsLongEnough) {
   std::string text =

@@ -12,6 +12,7 @@
 
 #include "kernels/cpu.h"
 #include "tests/property/generate.h"
+#include "tests/property/seeds.h"
 #include "tests/property/streaming.h"
 
 namespace rill::test {
@@ -88,16 +89,8 @@ Recipe shrunk(Recipe recipe) {
   return recipe;
 }
 
-std::pair<int64_t, int64_t> seeds() {
-  const char* const text = std::getenv("RILL_PROPERTY_SEEDS");
-  if (!text) return {kFirstSeed, kSeeds};
-  char* end = nullptr;
-  const int64_t first = std::strtoll(text, &end, 10);
-  return {first, *end == ':' ? std::strtoll(end + 1, nullptr, 10) : 1};
-}
-
 TEST(RandomGraph, StreamsTheBitsOfTheWholeRun) {
-  const auto [first, count] = seeds();
+  const auto [first, count] = seeds_or(kFirstSeed, kSeeds);
   int64_t refused = 0;
   int64_t compared = 0;
   for (int64_t seed = first; seed < first + count; ++seed) {

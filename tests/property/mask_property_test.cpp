@@ -1,0 +1,126 @@
+// Attention under masks made at random: a streamed run gives the whole run's frames, up to rounding,
+// or the mask is refused.
+//
+// RILL_PROPERTY_SEEDS=first:count takes other seeds than those below.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/property/generate.h"
+#include "tests/property/seeds.h"
+#include "tests/property/streaming.h"
+
+namespace rill::test {
+namespace {
+
+constexpr double kTolerance = 3e-6;
+
+/// Writes what hides keys from queries: positions, compared and combined, and numbers in their place.
+class MaskWriter {
+ public:
+  explicit MaskWriter(uint64_t seed) : random_(seed) {}
+
+  std::string text() {
+    std::string out =
+        "  n = tract_core_range(0, S, 1);\n"
+        "  row = unsqueeze(n, axes = [0, 2]);\n  column = unsqueeze(n, axes = [0, 1]);\n"
+        "  loud = transpose(slice(x, axes = [2], begin = [0], end = [1]), axes = [0, 2, 1]) > 0.5;\n"
+        "  s0 = matmul(x * 0.7, x * [[[0.3, -0.2, 0.5, 0.9]]], transposeB = true);\n";
+    const int64_t masks = random_.in(1, 2);
+    for (int64_t i = 0; i < masks; ++i) out += str_cat("  s", i + 1, " = ", masked(i), ";\n");
+    out += str_cat("  w0 = softmax(s", masks, ", axes = [2]);\n  w1 = ",
+                   random_.chance(20) ? "select(" + condition() + ", w0, 0.0)" : "w0",
+                   ";\n  y = matmul(w1, x + 0.25);\n");
+    return document("1, S, 4", out);
+  }
+
+ private:
+  std::string masked(int64_t i) {
+    const std::string scores = str_cat("s", i);
+    const std::string seen = condition();
+    switch (random_.in(0, 4)) {
+      case 0:
+        return scores + " + select(" + seen + ", 0.0, " + fill() + ")";
+      case 1:
+        return scores + " - tract_core_cast(not(" + seen + "), to = 'f32') * 20000.0";
+      case 2:
+        return "select(not(" + seen + "), " + fill() + ", " + scores + ")";
+      default:
+        return "select(" + seen + ", " + scores + ", " + fill() + ")";
+    }
+  }
+  std::string fill() {
+    static const char* const kFills[] = {"(0.0 - 1.0 / 0.0)", "(0.0 - 1.0 / 0.0)", "-10000.0",
+                                         "-1000000000.0",     "-3.4028235e38",     "-100.0",
+                                         "0.0"};
+    return kFills[random_.in(0, 6)];
+  }
+  /// Mostly a window of some kind, and something beside it.
+  std::string condition() {
+    std::string out;
+    if (random_.chance(85)) {
+      const std::string apart = distance();
+      out = str_cat("(", apart, " >= ", random_.in(-2, 1), ") && (", apart,
+                    " <= ", random_.in(-1, 3), ")");
+    } else {
+      out = comparison();
+    }
+    if (random_.chance(40)) out = str_cat("(", out, ")", random_.chance(70) ? " && " : " || ", part());
+    return "(" + out + ")";
+  }
+  std::string part() {
+    if (random_.chance(15)) return "loud";
+    const std::string one = "(" + comparison() + ")";
+    return random_.chance(20) ? "not" + one : one;
+  }
+  std::string distance() {
+    const int64_t size = random_.in(1, 4);
+    if (size == 1) return "(row - column)";
+    return str_cat("(row / ", size, " - column / ", size, ")");
+  }
+  std::string comparison() {
+    static const char* const kOps[] = {"<", "<=", ">", ">=", "==", "!="};
+    const std::string op = kOps[random_.in(0, 5)];
+    switch (random_.in(0, 4)) {
+      case 0:
+        return str_cat("row ", op, " column");
+      case 1:
+        return str_cat("column ", op, " ", random_.in(0, 6));
+      case 2:
+        return str_cat("row - row / 3 * 3 ", op, " ", random_.in(0, 3));
+      case 3:
+        return str_cat("column / 4 ", op, " row / ", random_.in(2, 5));
+      default:
+        return str_cat(distance(), " ", op, " ", random_.in(-3, 3));
+    }
+  }
+
+  Random random_;
+};
+
+TEST(RandomMask, StreamsTheFramesOfTheWholeRunOrIsRefused) {
+  const auto [first, count] = seeds_or(1, 400);
+  int64_t compared = 0;
+  for (int64_t seed = first; seed < first + count; ++seed) {
+    const std::string text = MaskWriter(static_cast<uint64_t>(seed)).text();
+    const auto graph = load_text(text);
+    ASSERT_TRUE(graph.ok()) << graph.error().to_string() << "\n" << text;
+    for (const int64_t pulse : {1, 3, 4}) {
+      auto streamed = StreamedRun::make(*graph, pulse);
+      if (!streamed.ok()) continue;
+      for (const int64_t length : {1, 2, 5, 13, 26}) {
+        EXPECT_EQ(stream_problem(*graph, &*streamed, length, kTolerance), "")
+            << "seed " << seed << ", pulse " << pulse << ", length " << length << "\n"
+            << text;
+        ++compared;
+      }
+    }
+    if (HasFailure()) break;
+  }
+  std::printf("%lld comparisons\n", static_cast<long long>(compared));
+  EXPECT_GT(compared, count);
+}
+
+}  // namespace
+}  // namespace rill::test
