@@ -427,7 +427,15 @@ Result<Graph> Pulsifier::run(Report* report) {
         return wire.stream.has_value() || wire.known_after.has_value();
       });
   if (!any_output) {
-    return fail(Code::kPulse, "no output of the model streams along ", options_.symbol);
+    const OutletId output = whole_.outputs[0];
+    const Node& made = whole_.node(output.node);
+    return fail(Code::kPulse, "no output of the model streams along ", options_.symbol, ": \"",
+                whole_.output_names[0], "\" is ", whole_.fact(output),
+                " whatever the length of the stream")
+        .in_node(made.name, made.op->name())
+        .at(made.line > 0 ? "graph.nnef" : "", made.line)
+        .hint("A slice, reshape or table in front of it may have been exported for one length: write "
+              "it by the shape of its input");
   }
   const Graph pulsed = pulsed_.compacted();
   find_lengths(pulsed);

@@ -445,8 +445,8 @@ Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symb
     for (int64_t query = phase; finite && !band.blind && query <= base + phase; query += band.period) {
       if (seen.nothing(query, limit)) band.blind = query;
     }
-    for (int64_t query = phase; !behind.empty() && !band.hollow && query <= base + phase;
-         query += band.period) {
+    for (int64_t query = phase;
+         !found.behind().empty() && !band.hollow && query <= base + phase; query += band.period) {
       band.hollow = !seen.any(query);
     }
     const auto at_phase = static_cast<size_t>(phase);
