@@ -13,6 +13,7 @@ target_sources(rill_core PRIVATE
   exec/plan.cpp
   exec/saved.cpp
   exec/session.cpp
+  exec/weights.cpp
   exec/workers.cpp
 )
 find_package(Threads REQUIRED)

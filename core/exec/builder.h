@@ -6,6 +6,7 @@
 
 #include "core/exec/constant_steps.h"
 #include "core/exec/lowering.h"
+#include "core/exec/weights.h"
 
 namespace rill {
 
@@ -49,6 +50,7 @@ class PlanBuilder {
   /// One reader less of a constant.
   void forget(OutletId outlet);
   int current_step() const;
+  Weights& weights() { return outer_ ? outer_->weights() : weights_; }
   std::vector<Step>& steps();
   Operand& operand(OutletId outlet) {
     return operands_[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
@@ -58,6 +60,7 @@ class PlanBuilder {
   const PrepareOptions& options_;
   Plan* plan_;
   PlanBuilder* outer_;
+  Weights weights_;
   std::string scope_;    ///< of a loop body: the names of the loops around it
   int outer_node_ = -1;  ///< of a loop body: the outermost loop
   std::vector<std::vector<Operand>> operands_;

@@ -234,10 +234,15 @@ Ref Lowering::state(int64_t bytes, std::vector<std::byte> initial) {
 
 std::pair<Ref, void*> Lowering::constant_bytes(int64_t bytes) {
   // Zeros, also in the padding that kernels read beyond the end.
-  auto owner = std::make_shared<Tensor>(small_zeros(DType::kU8, {bytes}));
+  constexpr int64_t kReadBeyond = 64;
+  std::shared_ptr<void> memory = builder_.weights().take(bytes + kReadBeyond);
+  if (!memory) {
+    auto owner = std::make_shared<Tensor>(small_zeros(DType::kU8, {bytes}));
+    memory = std::shared_ptr<void>(owner, owner->mutable_raw());
+  }
   const uint32_t id = builder_.new_buffer(BufferKind::kConst, bytes);
-  void* data = owner->mutable_raw();
-  builder_.plan_->buffers[id].data = std::shared_ptr<const void>(owner, data);
+  void* data = memory.get();
+  builder_.plan_->buffers[id].data = std::move(memory);
   builder_.plan_->const_bytes += bytes;
   return {Ref{id, 0}, data};
 }

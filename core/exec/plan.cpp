@@ -45,11 +45,25 @@ std::vector<std::byte> ring_image(const Operand& placed, const HistoryNeed& need
   return image;
 }
 
+/// About what the packed weights of a graph will take.
+int64_t bytes_of_constants(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const Node& node : graph.nodes) {
+    const auto* constant = node.op->as<Const>();
+    if (constant && is_plain(constant->value->dtype())) bytes += constant->value->size_bytes();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 PlanBuilder::PlanBuilder(const Graph& graph, const PrepareOptions& options, Plan* plan,
                          PlanBuilder* outer)
-    : graph_(graph), options_(options), plan_(plan), outer_(outer) {
+    : graph_(graph),
+      options_(options),
+      plan_(plan),
+      outer_(outer),
+      weights_(outer ? 0 : bytes_of_constants(graph)) {
   operands_.resize(graph.nodes.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     operands_[i].resize(graph.nodes[i].outputs.size());

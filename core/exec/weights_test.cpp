@@ -1,0 +1,46 @@
+#include "core/exec/weights.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace rill {
+namespace {
+
+TEST(Weights, FewAreLeftToTheHeap) {
+  EXPECT_EQ(Weights(0).take(64), nullptr);
+  EXPECT_EQ(Weights(int64_t{1} << 20).take(64), nullptr);
+  EXPECT_EQ(Weights(INT64_MAX).take(64), nullptr);
+}
+
+TEST(Weights, ManyLieInOneBlockOfZerosThatTheyKeep) {
+  constexpr int64_t kBytes = int64_t{3} << 20;
+  std::vector<std::shared_ptr<void>> taken;
+  {
+    Weights weights(kBytes);
+    for (int64_t left = kBytes; left > 0; left -= 1000) {
+      taken.push_back(weights.take(1000));
+      if (!taken.back()) break;
+    }
+    EXPECT_EQ(weights.take(kBytes), nullptr);
+    EXPECT_EQ(weights.take(0), nullptr);
+    EXPECT_EQ(weights.take(-1), nullptr);
+  }
+  // Where there is no block, as under checks of addresses, the first one is null.
+  if (!taken[0]) return;
+  ASSERT_TRUE(taken.back());
+  const auto* before = static_cast<const std::byte*>(taken[0].get());
+  for (const auto& each : taken) {
+    auto* const at = static_cast<std::byte*>(each.get());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(at) % 64, 0U);
+    EXPECT_TRUE(at == before || at - before >= 1000);
+    EXPECT_TRUE(std::all_of(at, at + 1000, [](std::byte b) { return b == std::byte{0}; }));
+    std::memset(at, 0xFF, 1000);
+    before = at;
+  }
+}
+
+}  // namespace
+}  // namespace rill
