@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/checked.h"
 #include "core/exec/session.h"
 #include "pulse/fill.h"
 
@@ -94,16 +95,21 @@ Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
   return misfit_of_symbol(cause, unit);
 }
 
-/// What the stream symbol must be a multiple of for a wire to have a multiple of `unit` frames.
-int64_t Builder::symbol_multiple(int64_t unit, int64_t frames) const {
+/// What the stream symbol must be a multiple of for a wire to have a multiple of `unit` frames; nothing
+/// if no pulse is as large.
+std::optional<int64_t> Builder::symbol_multiple(int64_t unit, int64_t frames) const {
   const int64_t pulse = options_.pulse.to_int().value_or(1);
   const int64_t common = std::gcd(pulse, frames);
-  const int64_t needed = unit * (pulse / common);
-  return needed / std::gcd(needed, frames / common);
+  const auto needed = checked_mul(unit, pulse / common);
+  if (!needed) return std::nullopt;
+  const int64_t out = *needed / std::gcd(*needed, frames / common);
+  return out <= kMostPulse ? std::optional(out) : std::nullopt;
 }
 
 Status Builder::misfit(std::string cause, int64_t frames, int64_t unit) {
-  return misfit_of_symbol(std::move(cause), symbol_multiple(unit, frames));
+  const auto multiple = symbol_multiple(unit, frames);
+  if (multiple) return misfit_of_symbol(std::move(cause), *multiple);
+  return refusal(std::move(cause), "No pulse is large enough: use smaller strides");
 }
 
 int64_t Builder::ready(int i) {
@@ -114,16 +120,19 @@ int64_t Builder::ready(int i) {
 }
 
 void Builder::begins_at_multiples_of(int64_t unit, int64_t frames) {
-  begin_unit_ = std::lcm(begin_unit_, symbol_multiple(unit, frames));
+  const int64_t pulse = options_.pulse.to_int().value_or(1);
+  begin_unit_ = std::lcm(begin_unit_, symbol_multiple(unit, frames).value_or(pulse));
 }
 
 void Builder::settles_at(int64_t position, int64_t frames) {
   const int64_t pulses = (position + frames - 1) / frames;
-  settled_ = std::max(settled_, pulses * options_.pulse.to_int().value_or(1));
+  const auto settled = checked_mul(pulses, options_.pulse.to_int().value_or(1));
+  settled_ = std::max(settled_, settled.value_or(INT64_MAX));
 }
 
 Status Builder::misfit_of_symbol(std::string cause, int64_t unit) {
-  unit_ = std::lcm(unit_, unit);
+  // Both are pulses: their product does not overflow by far.
+  unit_ = std::min(std::lcm(unit_, unit), kMostPulse);
   return refusal(std::move(cause), str_cat("Use a pulse that is a multiple of ", unit));
 }
 

@@ -10,6 +10,9 @@
 
 namespace rill::pulse {
 
+/// The largest pulse, in the stream symbol.
+constexpr int64_t kMostPulse = int64_t{1} << 31;
+
 /// A wire of the whole graph as it is in the pulsed one.
 struct PulsedWire {
   OutletId outlet;
@@ -105,7 +108,7 @@ class Builder final : public PulseBuilder {
   bool can_be_equal(const Dim& a, const Dim& b) const;
   Status check_stride(int64_t frames, int64_t stride);
   Status misfit_of_symbol(std::string cause, int64_t unit);
-  int64_t symbol_multiple(int64_t unit, int64_t frames) const;
+  std::optional<int64_t> symbol_multiple(int64_t unit, int64_t frames) const;
   Result<OutletId> bordered_window(const Bordered& bordered, StreamFact* stream,
                                    const StreamWindow& window);
   Result<OutletId> lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown);

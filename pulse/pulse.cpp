@@ -456,6 +456,7 @@ Result<int64_t> unit_of(const Graph& whole, Options options, int64_t unit) {
     if (pulsifier.unit() == 1) return refusal;
     const int64_t next = std::lcm(unit, pulsifier.unit());
     unit = next > unit ? next : unit + 1;
+    if (unit > kMostPulse) return refusal;
   }
   return refusal;
 }
@@ -472,7 +473,7 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
   if (!pulse) {
     return fail(Code::kPulse, "pulse ", options.pulse, ": expected a number of frames");
   }
-  if (*pulse < 1 || *pulse > (int64_t{1} << 32)) {
+  if (*pulse < 1 || *pulse > kMostPulse) {
     return fail(Code::kPulse, "pulse ", *pulse, ": expected at least 1 frame");
   }
   RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
