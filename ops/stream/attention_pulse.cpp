@@ -80,7 +80,7 @@ class Streamed {
     OutletId& weighed = operands[static_cast<size_t>(weights)];
     RILL_ASSIGN(weighed, emit(used, square));
     // Scores of what does not exist may be anything, and no softmax took them away.
-    if (!normalised_ || band.hollow) {
+    if (!normalised_ || band.zeroed) {
       RILL_ASSIGN(weighed, mask_keys(weighed, square, true));
     }
     RILL_ASSIGN(operands[static_cast<size_t>(1 - weights)], emit(values_, column));

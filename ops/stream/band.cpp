@@ -309,13 +309,6 @@ class Seen {
   bool operator()(int64_t query, int64_t key) const {
     return all_let(limits_, query, key);
   }
-  /// Whether the last query of a stream sees any key.
-  bool any(int64_t query) const {
-    for (int64_t key = query; key >= 0; --key) {
-      if ((*this)(query, key)) return true;
-    }
-    return false;
-  }
   /// Whether a query of some stream sees no key, and keys that a finite number hides count then: they
   /// have weight, or keep others from giving NaN.
   bool nothing(int64_t query, int64_t far) const {
@@ -390,6 +383,7 @@ Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symb
   Limits found(graph, symbol);
   std::vector<Limit> limits = found.take(used, at);
   Band band;
+  band.zeroed = !found.behind().empty();
   if (found.weak()) {
     band.unread = str_cat("; a mask of ", *found.weak(), " leaves them some weight");
   }
@@ -444,10 +438,6 @@ Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symb
     look(base + phase);
     for (int64_t query = phase; finite && !band.blind && query <= base + phase; query += band.period) {
       if (seen.nothing(query, limit)) band.blind = query;
-    }
-    for (int64_t query = phase;
-         !found.behind().empty() && !band.hollow && query <= base + phase; query += band.period) {
-      band.hollow = !seen.any(query);
     }
     const auto at_phase = static_cast<size_t>(phase);
     // A query that sees no key at all gives NaN, whatever it has.
