@@ -42,7 +42,6 @@ bool adds(const Graph& body, int result) {
 }  // namespace
 
 Status sum_frames(const Scan& scan, Rewrite& rewrite) {
-  if constexpr (!built("cumsum")) return {};
   if (scan.inputs.size() != 2 || scan.outputs.size() != 1 || scan.skip != 0 ||
       scan.reset_every_turn || scan.external_state || !(scan.limit == Dim(0))) {
     return {};
@@ -65,11 +64,14 @@ Status sum_frames(const Scan& scan, Rewrite& rewrite) {
       !begins_with_zero(rewrite, 1 - scanned)) {
     return {};
   }
-  auto sum = std::make_shared<CumSum>(frames.axis);
-  sum->reverse = frames.chunk < 0;
-  RILL_ASSIGN(const OutletId y, rewrite.wire1(rewrite.node().name, std::move(sum),
-                                              {rewrite.mapped(rewrite.input(scanned))}));
-  return rewrite.replace({y});
+  if constexpr (built("cumsum")) {
+    auto sum = std::make_shared<CumSum>(frames.axis);
+    sum->reverse = frames.chunk < 0;
+    RILL_ASSIGN(const OutletId y, rewrite.wire1(rewrite.node().name, std::move(sum),
+                                                {rewrite.mapped(rewrite.input(scanned))}));
+    return rewrite.replace({y});
+  }
+  return {};
 }
 
 }  // namespace rill::ops
