@@ -100,7 +100,7 @@ class MaskWriter {
 };
 
 TEST(RandomMask, StreamsTheFramesOfTheWholeRunOrIsRefused) {
-  const auto [first, count] = seeds_or(1, 400);
+  const auto [first, count] = seeds_or(1, 200);
   int64_t compared = 0;
   for (int64_t seed = first; seed < first + count; ++seed) {
     const std::string text = MaskWriter(static_cast<uint64_t>(seed)).text();
