@@ -71,16 +71,20 @@ Dim growing(const Dim& dim, std::string_view symbol) {
 
 Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
   constexpr int64_t kMostUnit = 1 << 12;
+  // Enough of them to meet every remainder of what lengths are divided by.
+  constexpr int64_t kPulses = 64;
   const Dim endless = growing(length, options_.symbol);
   /// By how much every pulse of that size makes it grow; nothing if not all do by the same.
   const auto growth = [&](int64_t pulse) -> std::optional<int64_t> {
-    std::optional<int64_t> frames[4];
-    for (int64_t i = 0; i < 4; ++i) frames[i] = endless.eval({{options_.symbol, i * pulse}});
-    const bool steady = frames[0] && frames[1] && frames[2] && frames[3] &&
-                        *frames[1] - *frames[0] == *frames[2] - *frames[1] &&
-                        *frames[2] - *frames[1] == *frames[3] - *frames[2];
-    if (!steady || *frames[1] <= *frames[0]) return std::nullopt;
-    return *frames[1] - *frames[0];
+    auto before = endless.eval({{options_.symbol, 0}});
+    std::optional<int64_t> step;
+    for (int64_t i = 1; i <= kPulses && before; ++i) {
+      const auto now = endless.eval({{options_.symbol, i * pulse}});
+      if (!now || *now <= *before || (step && *now - *before != *step)) return std::nullopt;
+      step = *now - *before;
+      before = now;
+    }
+    return step;
   };
   const int64_t pulse = options_.pulse.to_int().value_or(1);
   if (const auto frames = growth(pulse)) return *frames;
