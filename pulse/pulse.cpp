@@ -409,6 +409,10 @@ Result<Graph> Pulsifier::run(Report* report) {
     }
     made_.back().second = pulsed_.nodes.size();
   }
+  if (whole_.outputs.empty()) {
+    return fail(Code::kPulse, "the model has no outputs, so that nothing streams")
+        .hint("Give the graph of graph.nnef a result, or keep a wire as one with --output-node NAME");
+  }
   if (!any_stream) {
     return fail(Code::kPulse, "Can not pulse a tensor with no streaming dim (", options_.symbol,
                 "): no input of the model has the symbol ", options_.symbol)

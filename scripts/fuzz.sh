@@ -29,8 +29,9 @@ work=build/fuzz
 mkdir -p "$work/findings" "$work/logs"
 run_target() {
   mkdir -p "$work/corpus/$1"
-  build/asan/bin/"fuzz_$1" -seed="$seed" -max_total_time="$seconds" -timeout=20 -report_slow_units=20 \
-    -rss_limit_mb=2500 -max_len=65536 -print_final_stats=1 -artifact_prefix="$work/findings/$1-" \
+  UBSAN_OPTIONS=print_stacktrace=1 build/asan/bin/"fuzz_$1" -seed="$seed" \
+    -max_total_time="$seconds" -timeout=20 -report_slow_units=20 -rss_limit_mb=2500 \
+    -max_len=65536 -print_final_stats=1 -artifact_prefix="$work/findings/$1-" \
     "$work/corpus/$1" "tests/fuzz/corpus/$1" >"$work/logs/$1" 2>&1 || true
 }
 for target in "${targets[@]}"; do
@@ -48,6 +49,7 @@ for target in "${targets[@]}"; do
   found=$(find "$work/findings" -name "$target-*" | wc -l)
   all=$((all + found))
   table+=$'\n'"| $target | $seconds | ${runs:-0} | ${edges:-0} | $found |"
+  [[ $found -eq 0 ]] || { echo "$target:"; grep -aE -A 12 'runtime error|ERROR: ' "$log" || true; } >&2
   [[ -n $runs || $found -gt 0 ]] || { tail -n 5 "$log" >&2; all=$((all + 1)); }
 done
 echo "$table"
