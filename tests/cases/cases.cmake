@@ -70,6 +70,7 @@ set(cases
   state_of_a_longer_loop_stays
   state_of_a_loop_is_exported
   steps_are_printed
+  stream_without_outputs
   streams_side_by_side
   streams_stepped_together
   sums_over_chunks_stream
