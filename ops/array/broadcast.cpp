@@ -57,7 +57,9 @@ Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
   RILL_ASSIGN(const OutletId out,
               b.add1("", std::make_shared<Broadcast>(std::move(pulsed)), {b.wire(0)}));
   TensorPtr frame;
-  if (const TensorPtr& konst = b.in(0).konst) {
+  // The length of the stream is known at its end only.
+  const TensorPtr& konst = b.in(0).konst;
+  if (konst && (konst->dtype() != DType::kDim || cast(*konst, DType::kI64).ok())) {
     // With the axes of the output.
     std::vector<int64_t> shape(static_cast<size_t>(b.out(0).rank() - konst->rank()), 1);
     shape.insert(shape.end(), konst->shape().begin(), konst->shape().end());
