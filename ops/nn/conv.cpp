@@ -9,10 +9,10 @@
 #include "ops/array/pad.h"
 #include "ops/built.h"
 #include "ops/math/elements.h"
-#include "ops/nn/conv_lower.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/halves.h"
 #include "ops/nn/quant_conv.h"
+#include "ops/nn/window_product.h"
 
 namespace rill::ops {
 
@@ -157,11 +157,28 @@ Status Conv::eval(EvalCtx& ctx) const {
 }
 
 Status Conv::lower(Lowering& lowering) const {
-  if (lowering.in(0).dtype == DType::kF32 && lowering.in(1).konst &&
-      (!has_bias || lowering.in(2).konst)) {
-    return lower_conv_f32(*this, lowering);
+  const Operand& w = lowering.in(1);
+  if (lowering.in(0).dtype != DType::kF32 || !w.konst || (has_bias && !lowering.in(2).konst)) {
+    return Op::lower(lowering);
   }
-  return Op::lower(lowering);
+  WindowProduct product;
+  product.x = padded_rows(lowering, lowering.in(0), window, 0.0F);
+  product.y = lowering.make_out(0, channels_last(product.x.rank));
+  if (product.y.volume() == 0) return {};
+  product.filter = w.konst;
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    const int64_t step = product.x.step(static_cast<int>(i) + 2);
+    product.axes.push_back({window.kernel[i], window.dilation[i] * step, window.stride[i] * step});
+  }
+  WindowProducts common{groups, nullptr, nullptr, clip, lo, hi};
+  if (has_bias) common.bias = &lowering.in(2);
+  Operand residual;
+  if (has_residual) {
+    residual = lowering.innermost(lowering.in(lowering.inputs() - 1), 1);
+    common.residual = &residual;
+  }
+  lowering.packed(1);
+  return lower_window_products(lowering, common, {std::move(product)});
 }
 
 std::vector<AxisTrack> Conv::axes(FactSpan in, FactSpan) const {
@@ -236,7 +253,9 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
     // The whole graph absorbed what it could before it was pulsed; more would round otherwise.
     const bool pulsed = consumer.old_graph().properties.contains("pulse.delay");
     if (has_residual || clip || pulsed) return {};
-    return absorb_affine(*this, producer, consumer, input);
+    Conv folded = *this;
+    folded.has_bias = true;
+    return absorb_affine(std::make_shared<Conv>(folded), producer, consumer, input);
   }
   if (const auto limits = limits_with({clip, lo, hi}, consumer, input)) {
     Conv fused = *this;
@@ -248,7 +267,9 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   if (has_residual || clip) return {};
   const Fact& weights = consumer.old_graph().fact(producer.inputs[1]);
   // Their kernel has no place for it.
-  if (is_depthwise(weights.dim(0).to_int().value_or(0), weights.dim(1).to_int().value_or(0))) return {};
+  if (is_depthwise(groups, weights.dim(0).to_int().value_or(0), weights.dim(1).to_int().value_or(0))) {
+    return {};
+  }
   if (const auto other = sum_with(consumer, input, producer.outputs[0])) {
     Conv fused = *this;
     fused.has_residual = true;

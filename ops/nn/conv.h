@@ -24,11 +24,6 @@ struct Conv final : OpBase<Conv> {
   float lo = 0;
   float hi = 0;
 
-  /// Whether each channel has a filter of its own, given the extents of the filters.
-  bool is_depthwise(int64_t outputs, int64_t channels) const {
-    return groups > 1 && channels == 1 && outputs == groups;
-  }
-
   std::string_view name() const override { return "Conv"; }
   void fields(FieldVisitor& visitor) override;
   Result<Facts> infer(FactSpan in) const override;

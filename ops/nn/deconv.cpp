@@ -1,67 +1,50 @@
+#include "ops/nn/deconv.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "core/exec/share.h"
+#include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
-#include "kernels/matmul/matmul.h"
+#include "ops/array/slice.h"
 #include "ops/math/elements.h"
 #include "ops/nn/epilogue.h"
+#include "ops/nn/halves.h"
 #include "ops/nn/pool_lower.h"
-#include "ops/stream/mask.h"
 
 namespace rill::ops {
-namespace {
 
-/// Convolve transposed: every input frame adds a filter to the output, `stride` apart.
-/// Shapes: input [N, C, D...], filter [O, C / groups, K...], bias [O] -> [N, O, D'...], with
-/// D' = (D - 1) * stride + (K - 1) * dilation + 1 - before - after + extra.
-/// Types: f16, f32, f64. Errors: kShape, kDType.
-/// Stream: on a spatial axis, history of the input and a mask of zeros outside the stream; delay
-/// D' = D * stride + before. On the batch axis each frame alone; refused on channels.
-/// Accuracy: f32 is one chain of fused multiply-adds per output, over ascending input frames and
-/// channels, starting from the bias.
-/// Source: NNEF 1.0, `deconv`.
-struct Deconv final : OpBase<Deconv> {
-  Window window;               ///< padding is what is cut off
-  std::vector<int64_t> extra;  ///< frames more at the end, per spatial axis; may be negative
-  int64_t groups = 1;
-  bool has_bias = true;
+void Deconv::fields(FieldVisitor& visitor) {
+  window.fields(visitor);
+  visitor.field("extra", extra);
+  visitor.field("groups", groups);
+  visitor.field("has_bias", has_bias);
+  visitor.field("clip", clip);
+  visitor.field("lo", lo);
+  visitor.field("hi", hi);
+}
 
-  std::string_view name() const override { return "Deconv"; }
-  void fields(FieldVisitor& visitor) override {
-    window.fields(visitor);
-    visitor.field("extra", extra);
-    visitor.field("groups", groups);
-    visitor.field("has_bias", has_bias);
-  }
-  Result<Facts> infer(FactSpan in) const override;
-  Status eval(EvalCtx& ctx) const override;
-  Status lower(Lowering& lowering) const override;
-  std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {
-    std::vector<int> track(in.size(), -1);
-    track[0] = 0;
-    return {{track, {0}}};
-  }
-  Status pulsify(PulseBuilder& builder) const override;
-  Tolerance tolerance() const override { return Tolerance::kRounding; }
-  Cost cost(FactSpan in, FactSpan out) const override {
-    Cost cost;
-    cost.fma = volume(in[0].shape) * in[1].dim(0);
-    for (const int64_t k : window.kernel) cost.fma *= Dim(k);
-    if (groups > 1) cost.fma = floor_div(cost.fma, groups);
-    cost.bytes = (volume(in[0].shape) + volume(in[1].shape) + volume(out[0].shape)) * Dim(4);
-    return cost;
-  }
-  Status save(SaveCtx& ctx) const override;
+std::vector<AxisTrack> Deconv::axes(FactSpan in, FactSpan) const {
+  std::vector<int> track(in.size(), -1);
+  track[0] = 0;
+  return {{track, {0}}};
+}
 
-  /// What is cut off in front; `same` keeps in * stride frames.
-  std::pair<int64_t, int64_t> cut(int axis) const {
-    const auto a = static_cast<size_t>(axis);
-    if (!window.same) return window.padding[a];
-    const int64_t total = window.extent(axis) - window.stride[a];
-    return {total > 0 ? total / 2 : 0, total - (total > 0 ? total / 2 : 0)};
-  }
-};
+Cost Deconv::cost(FactSpan in, FactSpan out) const {
+  Cost cost;
+  cost.fma = volume(in[0].shape) * in[1].dim(0);
+  for (const int64_t k : window.kernel) cost.fma *= Dim(k);
+  if (groups > 1) cost.fma = floor_div(cost.fma, groups);
+  cost.bytes = (volume(in[0].shape) + volume(in[1].shape) + volume(out[0].shape)) * Dim(4);
+  return cost;
+}
+
+std::pair<int64_t, int64_t> Deconv::cut(int axis) const {
+  const auto a = static_cast<size_t>(axis);
+  if (!window.same) return window.padding[a];
+  const int64_t total = window.extent(axis) - window.stride[a];
+  const int64_t before = std::max<int64_t>(total, 0) / 2;
+  return {before, total - before};
+}
 
 Result<Facts> Deconv::infer(FactSpan in) const {
   const Fact& x = in[0];
@@ -95,6 +78,8 @@ Result<Facts> Deconv::infer(FactSpan in) const {
   }
   return Facts{std::move(out)};
 }
+
+namespace {
 
 template <class Stored, class T>
 void eval_as(const Deconv& op, EvalCtx& ctx) {
@@ -135,10 +120,13 @@ void eval_as(const Deconv& op, EvalCtx& ctx) {
       }
       more = i >= 0;
     }
+    if (op.clip) sum = static_cast<T>(clipped(static_cast<float>(sum), op.lo, op.hi));
     y.as<Stored>()[offset_of(y, index)] = static_cast<Stored>(sum);
     next_index(&index, y.shape.data(), y.rank);
   }
 }
+
+}  // namespace
 
 Status Deconv::eval(EvalCtx& ctx) const {
   switch (ctx.out[0].dtype) {
@@ -156,128 +144,49 @@ Status Deconv::eval(EvalCtx& ctx) const {
   }
 }
 
-/// One phase of the output: frames phase, phase + stride, ... are a convolution of the input.
-struct Phase {
-  kernels::MatmulF32Args args;
-  int64_t x = 0;
-  int64_t y = 0;
-  Ref weights;
-};
-
-struct PhaseArgs {
-  const kernels::MatmulF32* kernel = nullptr;
-  std::vector<Phase> phases;
-  Ref x;
-  Ref y;
-  Ref bias;
-  bool has_bias = false;
-  int64_t lanes = 1;
-  int64_t lane_x = 0;
-  int64_t lane_y = 0;
-};
-
-/// The units are the phases of every lane.
-void run_phases(const PhaseArgs& all, const Frame& frame,
-                const Share& share) noexcept RILL_NONBLOCKING {
-  const auto lanes = [&](int) { return all.lanes; };
-  const auto run = [&](const auto& lane, int64_t first, int64_t count) {
-    for (int64_t i = first; i < first + count; ++i) {
-      const Phase& phase = all.phases[static_cast<size_t>(i)];
-      kernels::MatmulF32Args args = phase.args;
-      args.a = frame.ptr<const float>(all.x) + lane[0] * all.lane_x + phase.x;
-      args.c = frame.ptr<float>(all.y) + lane[0] * all.lane_y + phase.y;
-      args.b = frame.ptr<const float>(phase.weights);
-      args.bias = all.has_bias ? frame.ptr<const float>(all.bias) : nullptr;
-      all.kernel->run(args);
-    }
-  };
-  walk_share<1>(share, 1, lanes, static_cast<int64_t>(all.phases.size()), run);
+Status Deconv::fuse(Rewrite& rewrite) const {
+  return fuse_as_f32(*this, rewrite);
 }
 
-Status Deconv::lower(Lowering& lowering) const {
-  const Operand& w = lowering.in(1);
-  const bool fast = lowering.in(0).dtype == DType::kF32 && w.konst && window.axes() == 1 &&
-                    groups == 1 && window.dilation[0] == 1 && (!has_bias || lowering.in(2).konst);
-  if (!fast) return Op::lower(lowering);
-  const int64_t s = window.stride[0];
-  const int64_t k = window.kernel[0];
-  const int64_t outputs = w.extent(0);
-  const int64_t channels = w.extent(1);
-  const int64_t reach = (k + s - 1) / s;  // input frames that one output may see
-  const int64_t before = cut(0).first;
-  const int64_t frames_out = lowering.out_shape(0).extent(2);
-  // The input frames that outputs [before, before + frames_out) see, zeros where there are none.
-  const int64_t first = before / s - (reach - 1);
-  const int64_t last = frames_out == 0 ? first : (before + frames_out - 1) / s;
-  Operand x = lowering.innermost(lowering.in(0), 1);
-  const int64_t missing_before = std::max<int64_t>(0, -first);
-  const int64_t missing_after = std::max<int64_t>(0, last - (x.extent(2) - 1));
-  int64_t origin = 0;  // where input frame 0 lies
-  if (missing_before + missing_after > 0) {
-    Window border;
-    border.kernel = {1};
-    border.stride = {1};
-    border.dilation = {1};
-    border.padding = {{missing_before, missing_after}};
-    x = padded_rows(lowering, lowering.in(0), border, 0.0F);
-    origin = missing_before;
+/// Cut what a slice cuts off, along a spatial axis.
+Status Deconv::absorb_slice(const Node& producer, Rewrite& consumer) const {
+  const auto* slice = consumer.node().op->as<Slice>();
+  if (!slice || slice->axis < 2) return {};
+  const auto axis = static_cast<int>(slice->axis);
+  const auto begin = slice->begin.to_int();
+  const auto left = (producer.outputs[0].dim(axis) - slice->end).to_int();
+  if (!begin || !left || *begin < 0 || *left < 0) return {};
+  Deconv shorter = *this;
+  shorter.window.same = false;
+  shorter.window.padding.clear();
+  for (int i = 0; i < window.axes(); ++i) shorter.window.padding.push_back(cut(i));
+  auto& [before, after] = shorter.window.padding[static_cast<size_t>(axis) - 2];
+  before += *begin;
+  after += *left;
+  // What `same` cuts off may be less than nothing.
+  if (!shorter.window.check(window.axes()).ok()) return {};
+  return wire_fused(std::make_shared<Deconv>(shorter), consumer.mapped_inputs(producer), consumer);
+}
+
+Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const {
+  const Graph& graph = consumer.old_graph();
+  if (!consumer.fusing()) {
+    // The whole graph absorbed what it could before it was pulsed; more would round otherwise.
+    if (graph.properties.contains("pulse.delay")) return {};
+    if (consumer.node().op->as<Slice>()) return absorb_slice(producer, consumer);
+    if (producer.outputs[0].dtype != DType::kF32) return {};
+    Deconv folded = *this;
+    folded.has_bias = true;
+    return absorb_affine(std::make_shared<Deconv>(folded), producer, consumer, input);
   }
-  const Operand y = lowering.make_out(0, channels_last(3));
-  if (y.volume() == 0) return {};
-  PhaseArgs all;
-  all.kernel = &kernels::matmul_f32(kernels::active_tier());
-  all.x = x.ref;
-  all.y = y.ref;
-  all.has_bias = has_bias;
-  if (has_bias) all.bias = lowering.in(2).ref;
-  all.lanes = y.extent(0);
-  all.lane_x = x.step(0);
-  all.lane_y = y.step(0);
-  std::vector<float> ordered;
-  const float* filter = w.konst->data<float>();
-  for (int64_t phase = 0; phase < std::min(s, frames_out); ++phase) {
-    const int64_t raw = before + phase;
-    const int64_t tap = raw % s;
-    const int64_t taps = tap < k ? (k - tap + s - 1) / s : 0;
-    Phase one;
-    one.args.m = (frames_out - phase + s - 1) / s;
-    one.args.n = outputs;
-    one.args.ldc = s * y.step(2);
-    one.args.lda = x.step(2);
-    one.args.segments = taps;
-    one.args.segment_len = channels;
-    one.args.segment_stride = x.step(2);
-    one.y = phase * y.step(2);
-    one.x = (raw / s - std::max<int64_t>(taps - 1, 0) + origin) * x.step(2);
-    // Rows of B: input frames in ascending order are taps in descending order.
-    ordered.assign(static_cast<size_t>(taps * channels * outputs), 0.0F);
-    for (int64_t j = 0; j < taps; ++j) {
-      const int64_t t = tap + (taps - 1 - j) * s;
-      for (int64_t c = 0; c < channels; ++c) {
-        for (int64_t o = 0; o < outputs; ++o) {
-          ordered[static_cast<size_t>((j * channels + c) * outputs + o)] =
-              filter[(o * channels + c) * k + t];
-        }
-      }
-    }
-    auto [ref, packed] = lowering.constant<float>(
-        kernels::matmul_f32_packed_floats(*all.kernel, taps * channels, outputs) + 16);
-    kernels::matmul_f32_pack(*all.kernel, taps * channels, outputs, ordered.data(), outputs, 1,
-                             packed);
-    one.weights = ref;
-    all.phases.push_back(one);
-  }
-  lowering.packed(1);
-  const Ref read = all.x;
-  const Ref written = all.y;
-  Lowering::Work work;
-  work.units = all.lanes * static_cast<int64_t>(all.phases.size());
-  for (const Phase& phase : all.phases) {
-    work.multiply_adds += static_cast<double>(all.lanes * phase.args.m * outputs) *
-                          static_cast<double>(phase.args.segments * channels);
-  }
-  lowering.step_in_parts(run_phases, std::move(all), work, {read}, {written});
-  return {};
+  if (producer.outputs[0].dtype != DType::kF32) return {};
+  const auto limits = limits_with({clip, lo, hi}, consumer, input);
+  if (!limits) return {};
+  Deconv fused = *this;
+  fused.clip = true;
+  fused.lo = limits->lo;
+  fused.hi = limits->hi;
+  return wire_fused(std::make_shared<Deconv>(fused), consumer.mapped_inputs(producer), consumer);
 }
 
 Status Deconv::pulsify(PulseBuilder& b) const {
@@ -292,34 +201,31 @@ Status Deconv::pulsify(PulseBuilder& b) const {
   }
   const auto a = static_cast<size_t>(stream.axis) - 2;
   const int axis = stream.axis - 2;
-  OutletId x = b.wire(0);
-  RILL_ASSIGN(x, b.materialise(x, &stream));
-  RILL_ASSIGN(const Tensor zero, Tensor::zeros(b.in(0).dtype, {}));
   const int64_t s = window.stride[a];
   const int64_t reach = window.extent(axis);
-  if (reach > s) {
-    RILL_ASSIGN(x, b.hold(x, &stream));
-  }
-  RILL_ASSIGN(auto mask, mask_around(b.fact(x), stream, true, reach > s, zero));
-  if (mask) {
-    RILL_ASSIGN(x, b.add1("mask", std::move(mask), {x}));
-  }
+  const auto [before, after] = cut(axis);
+  // Frame n and `history` before it give outputs n * s to n * s + s - 1, of which `before` are cut
+  // off: the first frames are read as history only.
   const int64_t history = (reach - 1) / s;
-  RILL_ASSIGN(x, b.delay(x, stream, 0, history));
+  const int64_t skipped = std::min(history, before / s);
+  StreamWindow frames;
+  frames.kernel = history + 1;
+  frames.before = history - skipped;
+  // Frames of zeros behind the last one, which the last outputs read.
+  frames.after = std::max<int64_t>(0, (reach - 1 - after + extra[a]) / s);
+  RILL_ASSIGN(frames.pad_value, Tensor::zeros(b.in(0).dtype, {}));
+  RILL_ASSIGN(const OutletId x, b.window(b.wire(0), &stream, frames));
   Deconv pulsed = *this;
-  if (pulsed.window.same) {
-    pulsed.window.padding.clear();
-    for (int i = 0; i < window.axes(); ++i) pulsed.window.padding.push_back(cut(i));
-    pulsed.window.same = false;
-  }
-  const int64_t before = pulsed.window.padding[a].first;
+  pulsed.window.same = false;
+  pulsed.window.padding.clear();
+  for (int i = 0; i < window.axes(); ++i) pulsed.window.padding.push_back(cut(i));
   // Of what the frames of one pulse and their history give, the pulse's own part.
   pulsed.window.padding[a] = {history * s, std::max<int64_t>(0, reach - s)};
   pulsed.extra[a] = std::max<int64_t>(0, s - reach);
   std::vector<OutletId> inputs{x};
   for (int i = 1; i < b.inputs(); ++i) inputs.push_back(b.wire(i));
   RILL_ASSIGN(const OutletId out, b.add1("", std::make_shared<Deconv>(pulsed), std::move(inputs)));
-  stream.delay = stream.delay * s + before;
+  stream.delay = (stream.delay - skipped) * s + before;
   stream.dim = b.out(0).dim(stream.axis);
   b.set(0, out, stream);
   return {};
@@ -342,6 +248,8 @@ Status Deconv::save(SaveCtx& ctx) const {
                      ", groups = ", groups, ")"));
   return {};
 }
+
+namespace {
 
 Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));

@@ -67,14 +67,15 @@ Status wire_fused(OpPtr fused, std::vector<OutletId> inputs, Rewrite& consumer) 
   return consumer.replace(outlets);
 }
 
-Status absorb_affine(const Conv& conv, const Node& producer, Rewrite& consumer, int input) {
+Status absorb_affine(OpPtr folded, const Node& producer, Rewrite& consumer, int input) {
   const auto* binary = consumer.node().op->as<Binary>();
   const Fact* other = binary ? constant_beside(consumer, input) : nullptr;
   if (!other || !(consumer.out().shape == producer.outputs[0].shape)) return {};
   const Graph& old = consumer.old_graph();
   const TensorPtr filter = old.fact(producer.inputs[1]).konst;
-  const TensorPtr old_bias = conv.has_bias ? old.fact(producer.inputs[2]).konst : nullptr;
-  if (!filter || (conv.has_bias && !old_bias)) return {};
+  const bool has_bias = producer.inputs.size() > 2;
+  const TensorPtr old_bias = has_bias ? old.fact(producer.inputs[2]).konst : nullptr;
+  if (!filter || (has_bias && !old_bias)) return {};
   if (filter->block_format() != BlockFormat::kNone) return {};
   const int64_t outputs = filter->extent(0);
   const auto values = per_channel(*other->konst, outputs);
@@ -117,13 +118,11 @@ Status absorb_affine(const Conv& conv, const Node& producer, Rewrite& consumer, 
         static_cast<float>(static_cast<double>(bias) * static_cast<double>(scale[at]) +
                            static_cast<double>(shift[at]));
   }
-  Conv folded = conv;
-  folded.has_bias = true;
   std::vector<OutletId> inputs{
       consumer.mapped(producer.inputs[0]),
       consumer.konst(old.node(producer.inputs[1].node).name, std::move(new_filter)),
       consumer.konst(producer.name + "_bias", std::move(new_bias))};
-  return wire_fused(std::make_shared<Conv>(folded), std::move(inputs), consumer);
+  return wire_fused(std::move(folded), std::move(inputs), consumer);
 }
 
 Result<std::optional<OutletId>> load_bias(LoadCtx& ctx, DType dtype, int64_t outputs) {

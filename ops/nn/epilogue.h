@@ -6,7 +6,6 @@
 
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
-#include "ops/nn/conv.h"
 
 namespace rill::ops {
 
@@ -32,8 +31,10 @@ std::optional<Limits> limits_with(const Limits& own, const Rewrite& consumer, in
 /// graph.
 std::optional<OutletId> sum_with(Rewrite& consumer, int input, const Fact& fact);
 
-/// Fold a consumer that scales or shifts each output channel by constants into the filter and bias.
-Status absorb_affine(const Conv& conv, const Node& producer, Rewrite& consumer, int input);
+/// Fold a consumer that scales or shifts each output channel (axis 1) by constants into the filter,
+/// input 1 of the producer, [O, ...], and the bias, input 2 if there is one. `folded` is the op with
+/// a bias.
+Status absorb_affine(OpPtr folded, const Node& producer, Rewrite& consumer, int input);
 
 /// Put the fused op in the place of the consumer.
 Status wire_fused(OpPtr fused, std::vector<OutletId> inputs, Rewrite& consumer);

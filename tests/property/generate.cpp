@@ -124,21 +124,30 @@ Wire Writer::any_conv(const Wire& x) {
                         : conv(x, s, random_.chance(15) ? random_.in(15, 40) : random_.in(1, 5));
 }
 
-Wire Writer::deconv(const Wire& x, int64_t kernel, int64_t stride, int64_t before, int64_t after) {
-  const int64_t outputs = random_.in(1, 4);
-  scale(stride, 1);
-  return {put("deconv(", x.name, ", ", numbers({outputs, x.channels, kernel}), ", ",
-              numbers({1, outputs}), ", stride = [", stride, "], dilation = [1], padding = [(",
-              before, ", ", after, ")])"),
-          outputs};
+Wire Writer::deconv(const Wire& x, const Shape& s) {
+  const bool depthwise = random_.chance(25);
+  const int64_t outputs = depthwise ? x.channels : random_.in(1, 4);
+  std::vector<int64_t> filter{outputs, depthwise ? 1 : x.channels, s.kernel};
+  if (x.features > 0) filter.push_back(3);
+  scale(s.stride, 1);
+  return {put("deconv(", x.name, ", ", numbers(filter), ", ", numbers({1, outputs}), ", ",
+              window(s, false, x.features > 0), ", groups = ", depthwise ? x.channels : 1, ")"),
+          outputs, x.features};
 }
 
 Wire Writer::any_deconv(const Wire& x) {
-  if (x.features > 0) return any_conv(x);
-  const int64_t kernel = random_.in(1, 5);
-  const int64_t before = random_.in(0, std::min<int64_t>(2, kernel - 1));
-  const int64_t after = random_.in(0, std::min<int64_t>(2, kernel - 1 - before));
-  return deconv(x, kernel, random_.in(1, 3), before, after);
+  Shape s;
+  s.kernel = random_.in(1, random_.chance(20) ? 12 : 5);
+  s.stride = random_.in(1, 3);
+  s.dilation = random_.chance(80) ? 1 : random_.in(2, 3);
+  s.before = random_.in(0, std::min<int64_t>(random_.chance(20) ? 12 : 2, s.extent() - 1));
+  s.after = random_.in(0, std::min<int64_t>(2, s.extent() - 1 - s.before));
+  if (random_.chance(70)) return deconv(x, s);
+  // What a resampler does: frames around, and what they gave is cut off again.
+  const int64_t frames = random_.in(0, 4);
+  const Wire wide = pad(x, frames, frames, std::to_string(random_.in(0, 1)));
+  return slice(deconv(wide, s), random_.in(0, frames * s.stride + s.extent() - 1 - s.before),
+               random_.in(0, frames * s.stride));
 }
 
 Wire Writer::pool(const Wire& x) {
@@ -300,7 +309,11 @@ Wire Writer::down_and_up(const Wire& x) {
   half.stride = 2;
   half.before = half.after = 1;
   const Wire low = conv(x, half, random_.in(1, 4));
-  return combine(x, deconv(low, 4, 2, 1, 1));
+  Shape twice;
+  twice.kernel = 4;
+  twice.stride = 2;
+  twice.before = twice.after = 1;
+  return combine(x, deconv(low, twice));
 }
 
 Wire Writer::recurrent(const Wire& x) {

@@ -57,7 +57,7 @@ class Writer {
   Wire conv(const Wire& x, const Shape& s, int64_t outputs);
   Wire conv2d(const Wire& x, const Shape& s);
   Wire any_conv(const Wire& x);
-  Wire deconv(const Wire& x, int64_t kernel, int64_t stride, int64_t before, int64_t after);
+  Wire deconv(const Wire& x, const Shape& s);
   Wire any_deconv(const Wire& x);
   Wire pool(const Wire& x);
   Wire slice(const Wire& x, int64_t begin, int64_t end);

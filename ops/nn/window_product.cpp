@@ -1,4 +1,4 @@
-#include "ops/nn/conv_lower.h"
+#include "ops/nn/window_product.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,6 @@
 #include "core/exec/share.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/matmul/matmul.h"
-#include "ops/nn/conv.h"
 #include "ops/nn/halves.h"
 #include "ops/nn/product_parts.h"
 
@@ -51,6 +50,13 @@ struct ConvArgs {
   Ref y;
   bool has_bias = false;
   bool has_residual = false;
+  int64_t units = 1;  ///< of work
+};
+
+/// The calls of one step, whose units of work follow one another.
+template <class Args>
+struct ConvCalls {
+  std::vector<ConvArgs<Args>> calls;
 };
 
 void place(MatmulF32Args* args, const float* x, const float* w, const float* bias,
@@ -110,62 +116,112 @@ void run_conv(const ConvArgs<Args>& conv, const Frame& frame,
   walk_share<kLoops>(share, conv.loop_count, turns, conv.slices.count, run);
 }
 
-/// One convolution while it is being lowered.
-class ConvLowering {
+template <class Args>
+void run_calls(const ConvCalls<Args>& all, const Frame& frame,
+               const Share& share) noexcept RILL_NONBLOCKING {
+  int64_t begin = 0;
+  for (const ConvArgs<Args>& conv : all.calls) {
+    const int64_t first = std::max(share.begin, begin);
+    const int64_t end = std::min(share.end, begin + conv.units);
+    if (first < end) run_conv(conv, frame, {first - begin, end - begin, share.scratch});
+    begin += conv.units;
+  }
+}
+
+/// The calls of one step while they are put together.
+template <class Args>
+struct Calls {
+  ConvCalls<Args> all;
+  Lowering::Work work{0, 0, 0};
+  std::vector<Ref> reads;
+  std::vector<Ref> writes;
+
+  void add(ConvArgs<Args> args, double multiply_adds, int64_t scratch_bytes) {
+    const auto alone = [](const Loop& loop) { return loop.count == 1; };
+    Loop* end = std::remove_if(args.loops, args.loops + kLoops, alone);
+    args.loop_count = static_cast<int>(end - args.loops);
+    args.units = args.slices.count;
+    for (int l = 0; l < args.loop_count; ++l) args.units *= args.loops[l].count;
+    work.units += args.units;
+    work.multiply_adds += multiply_adds;
+    work.scratch_bytes = std::max(work.scratch_bytes, scratch_bytes);
+    reads.push_back(args.x);
+    if (args.has_residual) reads.push_back(args.residual);
+    writes.push_back(args.y);
+    all.calls.push_back(args);
+  }
+  void emit(Lowering& lowering) {
+    if (all.calls.size() == 1) {
+      lowering.step_in_parts(run_conv<Args>, all.calls[0], work, reads, writes);
+    } else if (!all.calls.empty()) {
+      lowering.step_in_parts(run_calls<Args>, std::move(all), work, reads, writes);
+    }
+  }
+};
+
+/// A step of either kind of call.
+struct StepCalls {
+  Calls<DepthwiseF32Args> depthwise;
+  Calls<MatmulF32Args> products;
+};
+
+/// One product while it is being lowered.
+class ProductLowering {
  public:
-  ConvLowering(const Conv& conv, Lowering& lowering) : conv_(conv), lowering_(lowering) {}
+  ProductLowering(const WindowProducts& common, const WindowProduct& product, Lowering& lowering,
+                  StepCalls* step)
+      : common_(common), product_(product), lowering_(lowering), step_(*step), x_(product.x),
+        y_(product.y), outputs_(product.filter->extent(0)), channels_(product.filter->extent(1)) {}
 
   Status run() {
-    x_ = padded_rows(lowering_, lowering_.in(0), conv_.window, 0.0F);
-    const Operand& w = lowering_.in(1);
-    outputs_ = w.extent(0);
-    channels_ = w.extent(1);
-    y_ = lowering_.make_out(0, channels_last(x_.rank));
-    if (conv_.has_residual) {
-      residual_ = lowering_.innermost(lowering_.in(lowering_.inputs() - 1), 1);
-    }
-    if (y_.volume() == 0) return {};
     find_axes();
-    const bool depthwise = conv_.is_depthwise(outputs_, channels_) && spatial_ <= 2;
-    return depthwise && !conv_.has_residual ? depthwise_steps() : product_steps();
+    const bool depthwise = is_depthwise(common_.groups, outputs_, channels_) && spatial_ <= 2;
+    return depthwise && common_.residual == nullptr ? depthwise_call() : product_call();
   }
 
  private:
   /// Finds the spatial axes that windows move or reach along. Sequences written as pictures of one
   /// column have a single one, and their frames are one product.
   void find_axes() {
-    const int all = conv_.window.axes();
+    const int all = static_cast<int>(product_.axes.size());
     for (int axis = 0; axis < all; ++axis) {
-      const bool flat = y_.extent(axis + 2) == 1 && conv_.window.kernel[static_cast<size_t>(axis)] == 1;
+      const bool flat =
+          y_.extent(axis + 2) == 1 && product_.axes[static_cast<size_t>(axis)].taps == 1;
       if (!flat) axes_.push_back(axis);
     }
     if (axes_.empty()) axes_.push_back(all - 1);
     spatial_ = static_cast<int>(axes_.size());
   }
-  size_t window_axis(int axis) const {
-    return static_cast<size_t>(axes_[static_cast<size_t>(axis)]);
+  const WindowProduct::Axis& window(int axis) const {
+    return product_.axes[static_cast<size_t>(axes_[static_cast<size_t>(axis)])];
   }
   /// The axis of the input and output for one of those found.
   int place(int axis) const { return axes_[static_cast<size_t>(axis)] + 2; }
-  int64_t taps(int axis) const { return conv_.window.kernel[window_axis(axis)]; }
-  int64_t tap_stride(int axis) const {
-    return conv_.window.dilation[window_axis(axis)] * x_.step(place(axis));
+  int64_t taps(int axis) const { return window(axis).taps; }
+  int64_t tap_stride(int axis) const { return window(axis).tap_stride; }
+  int64_t frame_stride(int axis) const { return window(axis).frame_stride; }
+  int64_t all_taps() const {
+    int64_t out = 1;
+    for (int i = 0; i < spatial_; ++i) out *= taps(i);
+    return out;
   }
-  int64_t frame_stride(int axis) const {
-    return conv_.window.stride[window_axis(axis)] * x_.step(place(axis));
-  }
-
   template <class Args>
   void common(ConvArgs<Args>* args) {
     args->x = x_.ref;
     args->y = y_.ref;
-    args->has_bias = conv_.has_bias;
-    if (conv_.has_bias) args->bias = lowering_.in(2).ref;
-    args->has_residual = conv_.has_residual;
-    if (conv_.has_residual) args->residual = residual_.ref;
-    args->kernel.clip = conv_.clip;
-    args->kernel.lo = conv_.lo;
-    args->kernel.hi = conv_.hi;
+    args->has_bias = common_.bias != nullptr;
+    if (common_.bias != nullptr) args->bias = common_.bias->ref;
+    args->has_residual = common_.residual != nullptr;
+    if (common_.residual != nullptr) args->residual = common_.residual->ref;
+    args->kernel.clip = common_.clip;
+    args->kernel.lo = common_.lo;
+    args->kernel.hi = common_.hi;
+  }
+  int64_t residual_step(int axis) const {
+    return common_.residual != nullptr ? common_.residual->step(axis) : 0;
+  }
+  double multiply_adds() const {
+    return static_cast<double>(y_.volume()) * static_cast<double>(channels_ * all_taps());
   }
   /// A loop over an axis of the output that has a stride of its own in the input.
   Loop loop_over(int axis, int64_t x_step) const {
@@ -173,35 +229,22 @@ class ConvLowering {
     loop.count = y_.extent(axis);
     loop.x = x_step;
     loop.y = y_.step(axis);
-    loop.residual = conv_.has_residual ? residual_.step(axis) : 0;
+    loop.residual = residual_step(axis);
     return loop;
   }
-  template <class Args>
-  void emit(ConvArgs<Args> args, int64_t scratch_bytes = 0) {
-    const auto alone = [](const Loop& loop) { return loop.count == 1; };
-    Loop* end = std::remove_if(args.loops, args.loops + kLoops, alone);
-    args.loop_count = static_cast<int>(end - args.loops);
-    Lowering::Work work;
-    work.units = args.slices.count;
-    for (int l = 0; l < args.loop_count; ++l) work.units *= args.loops[l].count;
-    work.multiply_adds = static_cast<double>(y_.volume()) * static_cast<double>(channels_);
-    for (int i = 0; i < spatial_; ++i) work.multiply_adds *= static_cast<double>(taps(i));
-    work.scratch_bytes = scratch_bytes;
-    lowering_.step_in_parts(run_conv<Args>, args, work,
-                            {args.x, conv_.has_residual ? args.residual : args.x}, {args.y});
-  }
-  void emit_product(ConvArgs<MatmulF32Args> args) {
+  void add_product(ConvArgs<MatmulF32Args> args) {
     const MatmulF32Args& k = args.kernel;
     const int64_t sum = k.segments * k.segment_len;
     if (args.halves == nullptr) {
       args.slices = slices_of(k, kernels::matmul_f32(kernels::active_tier()), false);
-      return emit(args);
+      return step_.products.add(args, multiply_adds(), 0);
     }
     args.slices = slices_of(k, *args.halves);
-    emit(args, 4 * kernels::matmul_packed_scratch_floats(*args.halves, k.m, sum, k.n) + 4);
+    step_.products.add(args, multiply_adds(),
+                       4 * kernels::matmul_packed_scratch_floats(*args.halves, k.m, sum, k.n) + 4);
   }
 
-  Status depthwise_steps() {
+  Status depthwise_call() {
     ConvArgs<DepthwiseF32Args> args;
     common(&args);
     const int inner = spatial_ - 1;
@@ -221,34 +264,32 @@ class ConvLowering {
     }
     const int64_t count = k.taps * k.taps_outer;
     auto [ref, packed] = lowering_.constant<float>(count * outputs_);
-    const auto* w = lowering_.in(1).konst->data<float>();
+    const auto* w = product_.filter->data<float>();
     for (int64_t o = 0; o < outputs_; ++o) {
       for (int64_t t = 0; t < count; ++t) packed[t * outputs_ + o] = w[o * count + t];
     }
     args.weights = ref;
-    lowering_.packed(1);
     args.slices.count = k.frames;
-    emit(args);
+    step_.depthwise.add(args, multiply_adds(), 0);
     return {};
   }
 
   /// Packs the filters of every group as [taps * channels] x [outputs].
   void pack(ConvArgs<MatmulF32Args>* args, int64_t* group_floats) {
-    const int64_t per_group = outputs_ / conv_.groups;
-    int64_t all_taps = 1;
-    for (int i = 0; i < spatial_; ++i) all_taps *= taps(i);
+    const int64_t per_group = outputs_ / common_.groups;
+    const int64_t all_taps = this->all_taps();
     const int64_t k = all_taps * channels_;
     const kernels::MatmulF32& kernel = kernels::matmul_f32(kernels::active_tier());
     args->run = kernel.run;
-    args->halves = halves_product(*lowering_.in(1).konst);
+    args->halves = halves_product(*product_.filter);
     const int64_t floats = args->halves != nullptr
                                ? kernels::matmul_packed_bytes(*args->halves, k, per_group) / 4
                                : kernels::matmul_f32_packed_floats(kernel, k, per_group);
     *group_floats = (floats + 15) / 16 * 16;
-    auto [ref, packed] = lowering_.constant<float>(*group_floats * conv_.groups);
+    auto [ref, packed] = lowering_.constant<float>(*group_floats * common_.groups);
     std::vector<float> ordered(static_cast<size_t>(k * per_group));
-    const auto* w = lowering_.in(1).konst->data<float>();
-    for (int64_t g = 0; g < conv_.groups; ++g, packed += *group_floats) {
+    const auto* w = product_.filter->data<float>();
+    for (int64_t g = 0; g < common_.groups; ++g, packed += *group_floats) {
       for (int64_t o = 0; o < per_group; ++o) {
         for (int64_t c = 0; c < channels_; ++c) {
           for (int64_t t = 0; t < all_taps; ++t) {
@@ -264,16 +305,16 @@ class ConvLowering {
         kernels::matmul_f32_pack(kernel, k, per_group, ordered.data(), per_group, 1, packed);
       }
     }
-    lowering_.packed(1);
     args->weights = ref;
   }
 
   /// Describes a row of A: the windows as they lie, if they are evenly spaced segments.
   bool segments(MatmulF32Args* k) const {
+    if (all_taps() == 0) return true;
     // From the innermost axis outwards, taps join the segment while they follow one another.
     int64_t len = channels_;
     int axis = spatial_ - 1;
-    const bool dense = conv_.groups == 1;
+    const bool dense = common_.groups == 1;
     while (axis >= 0 && (taps(axis) == 1 || (dense && tap_stride(axis) == len))) {
       len *= taps(axis);
       --axis;
@@ -289,34 +330,34 @@ class ConvLowering {
     return true;
   }
 
-  Status product_steps() {
+  Status product_call() {
     if (spatial_ > 3) {
       return fail(Code::kUnsupported, spatial_, " spatial axes: at most 3");
     }
     ConvArgs<MatmulF32Args> args;
     common(&args);
     MatmulF32Args& k = args.kernel;
-    k.n = outputs_ / conv_.groups;
-    if (!segments(&k)) return gathered_steps();
+    k.n = outputs_ / common_.groups;
+    if (!segments(&k)) return gathered_call();
     int64_t group_floats = 0;
     pack(&args, &group_floats);
     const int inner = spatial_ - 1;
     k.m = y_.extent(place(inner));
     k.lda = frame_stride(inner);
     k.ldc = y_.step(place(inner));
-    k.ldr = conv_.has_residual ? residual_.step(place(inner)) : 0;
+    k.ldr = residual_step(place(inner));
     args.loops[0] = loop_over(0, x_.step(0));
     args.loops[1] = group_loop(group_floats);
     for (int i = 0; i < inner; ++i) args.loops[2 + i] = loop_over(place(i), frame_stride(i));
-    emit_product(args);
+    add_product(args);
     return {};
   }
 
   Loop group_loop(int64_t group_floats) const {
     Loop loop;
-    loop.count = conv_.groups;
+    loop.count = common_.groups;
     loop.x = channels_;
-    loop.y = outputs_ / conv_.groups;
+    loop.y = outputs_ / common_.groups;
     loop.residual = loop.y;
     loop.weights = group_floats;
     loop.bias = loop.y;
@@ -324,7 +365,7 @@ class ConvLowering {
   }
 
   /// Copies the windows side by side first, where they are no evenly spaced segments.
-  Status gathered_steps() {
+  Status gathered_call() {
     int64_t rows = 1;
     std::vector<int64_t> shape{x_.extent(0)};
     for (int i = 0; i < spatial_; ++i) {
@@ -332,11 +373,8 @@ class ConvLowering {
       rows *= y_.extent(place(i));
     }
     Operand windows = x_;  // [N, D'..., taps...] of channels, as they lie
-    int64_t all_taps = 1;
-    for (int i = 0; i < spatial_; ++i) {
-      shape.push_back(taps(i));
-      all_taps *= taps(i);
-    }
+    const int64_t all_taps = this->all_taps();
+    for (int i = 0; i < spatial_; ++i) shape.push_back(taps(i));
     shape.push_back(x_.extent(1));
     if (shape.size() > kMaxRank) return fail(Code::kUnsupported, "too many axes to gather");
     windows.rank = static_cast<int>(shape.size());
@@ -357,14 +395,14 @@ class ConvLowering {
     MatmulF32Args& k = args.kernel;
     const int inner = spatial_ - 1;
     const int64_t row = all_taps * x_.extent(1);
-    k.n = outputs_ / conv_.groups;
+    k.n = outputs_ / common_.groups;
     k.m = y_.extent(place(inner));
     k.segments = all_taps;
     k.segment_len = channels_;
     k.segment_stride = x_.extent(1);
     k.lda = row;
     k.ldc = y_.step(place(inner));
-    k.ldr = conv_.has_residual ? residual_.step(place(inner)) : 0;
+    k.ldr = residual_step(place(inner));
     args.loops[0] = loop_over(0, rows * row);
     args.loops[1] = group_loop(group_floats);
     int64_t step = row * k.m;
@@ -372,15 +410,16 @@ class ConvLowering {
       args.loops[2 + i] = loop_over(place(i), step);
       step *= y_.extent(place(i));
     }
-    emit_product(args);
+    add_product(args);
     return {};
   }
 
-  const Conv& conv_;
+  const WindowProducts& common_;
+  const WindowProduct& product_;
   Lowering& lowering_;
+  StepCalls& step_;
   Operand x_;
   Operand y_;
-  Operand residual_;
   std::vector<int> axes_;  ///< of the window, outermost first
   int spatial_ = 0;        ///< how many these are
   int64_t outputs_ = 0;
@@ -389,8 +428,15 @@ class ConvLowering {
 
 }  // namespace
 
-Status lower_conv_f32(const Conv& conv, Lowering& lowering) {
-  return ConvLowering(conv, lowering).run();
+Status lower_window_products(Lowering& lowering, const WindowProducts& common,
+                             std::vector<WindowProduct> products) {
+  StepCalls step;
+  for (const WindowProduct& product : products) {
+    RILL_TRY(ProductLowering(common, product, lowering, &step).run());
+  }
+  step.depthwise.emit(lowering);
+  step.products.emit(lowering);
+  return {};
 }
 
 }  // namespace rill::ops

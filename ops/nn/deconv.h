@@ -1,0 +1,47 @@
+#pragma once
+
+#include "core/graph/op.h"
+#include "ops/nn/window.h"
+
+namespace rill::ops {
+
+/// Convolve transposed: every input frame adds a filter to the output, `stride` apart.
+/// Shapes: input [N, C, D...], filter [O, C / groups, K...], bias [O] -> [N, O, D'...], with
+/// D' = (D - 1) * stride + (K - 1) * dilation + 1 - before - after + extra.
+/// Types: f16, f32, f64. Errors: kShape, kDType.
+/// Stream: on a spatial axis, history of the input and, where outputs read them, zeros outside of the
+/// stream; delay D' = D * stride + before, D the delay of the input, negative behind a border in front
+/// of which only what is cut off reads. On the batch axis each frame alone; refused on channels.
+/// Accuracy: f32 is one chain of fused multiply-adds per output, over ascending input frames and
+/// channels, starting from the bias.
+/// Source: NNEF 1.0, `deconv`.
+struct Deconv final : OpBase<Deconv> {
+  Window window;               ///< padding is what is cut off
+  std::vector<int64_t> extra;  ///< frames more at the end, per spatial axis; may be negative
+  int64_t groups = 1;
+  bool has_bias = true;
+  bool clip = false;           ///< the result is limited to [lo, hi]; made by `fuse` only
+  float lo = 0;
+  float hi = 0;
+
+  std::string_view name() const override { return "Deconv"; }
+  void fields(FieldVisitor& visitor) override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status pulsify(PulseBuilder& builder) const override;
+  Status fuse(Rewrite& rewrite) const override;
+  Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
+  Tolerance tolerance() const override { return Tolerance::kRounding; }
+  Cost cost(FactSpan in, FactSpan out) const override;
+  Status save(SaveCtx& ctx) const override;
+
+  /// What is cut off of that spatial axis at either end; `same` keeps in * stride frames.
+  std::pair<int64_t, int64_t> cut(int axis) const RILL_NONBLOCKING;
+
+ private:
+  Status absorb_slice(const Node& producer, Rewrite& consumer) const;
+};
+
+}  // namespace rill::ops

@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <numeric>
+
+#include "ops/math/elements.h"
+#include "ops/nn/deconv.h"
+#include "ops/nn/window_product.h"
+
+namespace rill::ops {
+namespace {
+
+/// Floor and ceiling of a / b, b > 0.
+int64_t floor_of(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+int64_t ceil_of(int64_t a, int64_t b) { return -floor_of(-a, b); }
+
+/// Of the outputs along one axis, those that are `stride` apart: they read their frames by the same
+/// taps, as the frames of a convolution do.
+struct Phase {
+  int64_t first = 0;  ///< of the outputs
+  int64_t count = 0;
+  int64_t begin = 0;            ///< the first frame that the first output reads
+  int64_t dilation = 1;         ///< frames from tap to tap
+  std::vector<int64_t> taps;    ///< of the filter, in the order of the frames
+};
+
+/// The phases along a spatial axis of so many outputs.
+std::vector<Phase> phases_of(const Deconv& op, int axis, int64_t outputs) {
+  const auto a = static_cast<size_t>(axis);
+  const int64_t stride = op.window.stride[a];
+  const int64_t dilation = op.window.dilation[a];
+  std::vector<Phase> out;
+  for (int64_t first = 0; first < std::min(stride, outputs); ++first) {
+    Phase phase;
+    phase.first = first;
+    phase.count = (outputs - first + stride - 1) / stride;
+    phase.dilation = dilation / std::gcd(dilation, stride);
+    const int64_t raw = op.cut(axis).first + first;
+    for (int64_t tap = op.window.kernel[a]; tap-- > 0;) {
+      const int64_t at = raw - tap * dilation;
+      if (at % stride != 0) continue;
+      if (phase.taps.empty()) phase.begin = floor_of(at, stride);
+      phase.taps.push_back(tap);
+    }
+    out.push_back(std::move(phase));
+  }
+  return out;
+}
+
+/// One convolution of a transposed one while it is being lowered: a phase of every axis.
+class PhasedLowering {
+ public:
+  PhasedLowering(const Deconv& op, Lowering& lowering) : op_(op), lowering_(lowering) {}
+
+  Status run() {
+    const Operand& w = lowering_.in(1);
+    y_ = lowering_.make_out(0, channels_last(w.rank));
+    if (y_.volume() == 0) return {};
+    pad();
+    for (int axis = 0; axis < op_.window.axes(); ++axis) {
+      phases_.push_back(phases_of(op_, axis, y_.extent(axis + 2)));
+    }
+    std::vector<WindowProduct> products;
+    std::vector<size_t> index(phases_.size(), 0);
+    for (bool more = true; more;) {
+      std::vector<const Phase*> chosen;
+      for (size_t i = 0; i < index.size(); ++i) chosen.push_back(&phases_[i][index[i]]);
+      RILL_ASSIGN(WindowProduct product, product_of(chosen));
+      products.push_back(std::move(product));
+      size_t i = index.size();
+      while (i > 0 && ++index[i - 1] == phases_[i - 1].size()) index[--i] = 0;
+      more = i > 0;
+    }
+    WindowProducts common{op_.groups, nullptr, nullptr, op_.clip, op_.lo, op_.hi};
+    if (op_.has_bias) common.bias = &lowering_.in(2);
+    lowering_.packed(1);
+    return lower_window_products(lowering_, common, std::move(products));
+  }
+
+ private:
+  /// Lays zeros around the input where outputs read frames that it does not have.
+  void pad() {
+    Window border;
+    for (int axis = 0; axis < op_.window.axes(); ++axis) {
+      const auto a = static_cast<size_t>(axis);
+      const int64_t stride = op_.window.stride[a];
+      const int64_t raw = op_.cut(axis).first;
+      const int64_t first = ceil_of(raw - (op_.window.extent(axis) - 1), stride);
+      const int64_t last = floor_of(raw + y_.extent(axis + 2) - 1, stride);
+      const int64_t frames = lowering_.in(0).extent(axis + 2);
+      border.kernel.push_back(1);
+      border.stride.push_back(1);
+      border.dilation.push_back(1);
+      border.padding.push_back(
+          {std::max<int64_t>(0, -first), std::max<int64_t>(0, last - (frames - 1))});
+    }
+    x_ = padded_rows(lowering_, lowering_.in(0), border, 0.0F);
+    for (int axis = 0; axis < op_.window.axes(); ++axis) {
+      x_.advance(axis + 2, border.padding[static_cast<size_t>(axis)].first);
+    }
+  }
+
+  Result<WindowProduct> product_of(const std::vector<const Phase*>& phases) const {
+    WindowProduct out;
+    out.x = x_;
+    out.y = y_;
+    const Tensor& w = *lowering_.in(1).konst;
+    std::vector<int64_t> shape{w.extent(0), w.extent(1)};
+    for (size_t i = 0; i < phases.size(); ++i) {
+      const Phase& phase = *phases[i];
+      const int axis = static_cast<int>(i) + 2;
+      out.x.advance(axis, phase.begin);
+      out.y.advance(axis, phase.first);
+      out.y.shape[i + 2] = phase.count;
+      out.y.stride[i + 2] *= op_.window.stride[i];
+      out.axes.push_back({static_cast<int64_t>(phase.taps.size()), phase.dilation * x_.step(axis),
+                          x_.step(axis)});
+      shape.push_back(static_cast<int64_t>(phase.taps.size()));
+    }
+    RILL_ASSIGN(Tensor filter, Tensor::zeros(DType::kF32, shape));
+    const View from = w.view();
+    const View to = filter.view();
+    std::array<int64_t, kMaxRank> index{};
+    for (int64_t n = filter.volume(); n > 0; --n) {
+      int64_t at_from = index[0] * from.step(0) + index[1] * from.step(1);
+      int64_t at_to = index[0] * to.step(0) + index[1] * to.step(1);
+      for (size_t i = 0; i < phases.size(); ++i) {
+        const int axis = static_cast<int>(i) + 2;
+        at_from += phases[i]->taps[static_cast<size_t>(index[i + 2])] * from.step(axis);
+        at_to += index[i + 2] * to.step(axis);
+      }
+      to.as<float>()[at_to] = from.as<float>()[at_from];
+      next_index(&index, shape.data(), static_cast<int>(shape.size()));
+    }
+    out.filter = std::make_shared<const Tensor>(std::move(filter));
+    return out;
+  }
+
+  const Deconv& op_;
+  Lowering& lowering_;
+  Operand x_;  ///< with room for borders around it
+  Operand y_;
+  std::vector<std::vector<Phase>> phases_;  ///< per spatial axis
+};
+
+}  // namespace
+
+Status Deconv::lower(Lowering& lowering) const {
+  const bool constant = lowering.in(1).konst && (!has_bias || lowering.in(2).konst);
+  if (lowering.in(0).dtype != DType::kF32 || !constant || window.axes() > 3) {
+    return Op::lower(lowering);
+  }
+  return PhasedLowering(*this, lowering).run();
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <vector>
+
+#include "core/exec/lowering.h"
+
+namespace rill::ops {
+
+/// Windows of frames that filters multiply: a convolution, or one phase of a transposed one.
+struct WindowProduct {
+  /// How windows lie along a spatial axis; in floats.
+  struct Axis {
+    int64_t taps = 1;  ///< none: the result is the bias
+    int64_t tap_stride = 0;
+    int64_t frame_stride = 0;  ///< between the windows of two results
+  };
+  Operand x;  ///< [N, C, D...], channels side by side; begins at the first tap of the first window
+  Operand y;  ///< [N, O, D'...], channels side by side
+  std::vector<Axis> axes;  ///< per spatial axis, outermost first
+  TensorPtr filter;        ///< [O, C / groups, taps...], taps in the order of the input
+};
+
+/// What all products of one operator have in common.
+struct WindowProducts {
+  int64_t groups = 1;
+  const Operand* bias = nullptr;
+  const Operand* residual = nullptr;  ///< lies as y
+  bool clip = false;                  ///< to [lo, hi]
+  float lo = 0;
+  float hi = 0;
+};
+
+/// Whether each channel has a filter of its own, given the extents of the filters.
+inline bool is_depthwise(int64_t groups, int64_t outputs, int64_t channels) {
+  return groups > 1 && channels == 1 && outputs == groups;
+}
+
+/// Lower products of f32 to one step: frames are rows, channels lie together, and a row of the matrix
+/// product is a window on the frames themselves, or a copy of it where its taps do not lie evenly.
+/// Errors: kUnsupported for more than 3 spatial axes along which windows move.
+Status lower_window_products(Lowering& lowering, const WindowProducts& common,
+                             std::vector<WindowProduct> products);
+
+}  // namespace rill::ops
