@@ -199,6 +199,12 @@ Status Pulsifier::outputs() {
       RILL_ASSIGN(wire.outlet, builder_.materialise(wire.outlet, &stream));
       wire.stream = stream;
     }
+    // A plan reads lengths from the properties of the file.
+    if (wire.stream && !parse_dim(wire.stream->dim.to_string()).ok()) {
+      builder_.enter(whole_.outputs[i].node);
+      return builder_.refusal("its length is too long an expression",
+                              "Assert what is known of it, as in --assert 'S >= 16'");
+    }
     pulsed_.add_output(whole_.output_names[i], wire.outlet);
   }
   return {};
@@ -425,12 +431,11 @@ Result<Graph> Pulsifier::run(Report* report) {
   if (!refusals_.empty()) return all_of(refusals_);
   RILL_TRY(outputs());
   describe(report);
-  const bool any_output =
-      std::any_of(whole_.outputs.begin(), whole_.outputs.end(), [&](const OutletId& outlet) {
-        const PulsedWire& wire = builder_.wire_of(outlet);
-        return wire.stream.has_value() || wire.known_after.has_value();
-      });
-  if (!any_output) {
+  const auto streams = [&](const OutletId& outlet) {
+    const PulsedWire& wire = builder_.wire_of(outlet);
+    return wire.stream.has_value() || wire.known_after.has_value();
+  };
+  if (std::none_of(whole_.outputs.begin(), whole_.outputs.end(), streams)) {
     const OutletId output = whole_.outputs[0];
     const Node& made = whole_.node(output.node);
     return fail(Code::kPulse, "no output of the model streams along ", options_.symbol, ": \"",

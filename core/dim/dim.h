@@ -118,7 +118,8 @@ Dim rebuild(const Dim& dim, const std::function<std::optional<Dim>(const DimAtom
 Dim volume(std::span<const Dim> shape);
 
 /// Read the text grammar of assertions and of the command line: `#` broadcast, `+`, `-`, `*`, `/`
-/// (binding tightest, its right side a number), min(), max(), broadcast(), symbols, parentheses.
+/// (binding tightest, its right side a number), min(), max(), broadcast(), ge(), eq(), symbols,
+/// parentheses.
 /// Errors: kParse, with the text and the column.
 Result<Dim> parse_dim(std::string_view text);
 

@@ -96,6 +96,9 @@ TEST(Dim, ComparisonsAreOneOrZero) {
   EXPECT_EQ(ge(kS, Dim(3)).eval({{"S", 2}}), 0);
   EXPECT_EQ(eq(kS, Dim(3)).eval({{"S", 3}}), 1);
   EXPECT_EQ(eq(kS, Dim(3)).eval({{"S", 4}}), 0);
+  for (const Dim& written : {ge(kS, Dim(3)), eq(kS, kB), kS - kS * ge(kS - Dim(2), Dim(0))}) {
+    EXPECT_EQ(dim(written.to_string()), written);
+  }
 }
 
 TEST(Dim, OverflowMakesItInvalidForGood) {

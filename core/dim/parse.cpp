@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include "core/dim/dim.h"
 
@@ -128,15 +130,18 @@ class Parser {
     if (!name_char(true)) return error("a number, a symbol or \"(\"");
     while (name_char(at_ == start)) ++at_;
     const std::string_view word = text_.substr(start, at_ - start);
-    if (word != "min" && word != "max" && word != "broadcast" && word != "floor") {
-      return Dim::symbol(word);
-    }
-    if (!take('(')) return Dim::symbol(word);
+    using Combine = Dim (*)(const Dim&, const Dim&);
+    static constexpr std::pair<std::string_view, Combine> kFunctions[] = {
+        {"min", min}, {"max", max}, {"broadcast", broadcast}, {"floor", nullptr},
+        {"ge", ge},   {"eq", eq}};
+    const auto function =
+        std::find_if(std::begin(kFunctions), std::end(kFunctions),
+                     [&](const auto& known) { return known.first == word; });
+    if (function == std::end(kFunctions) || !take('(')) return Dim::symbol(word);
     RILL_ASSIGN(Dim left, broadcast_level(depth + 1));
-    while (take(',')) {
+    while (function->second && take(',')) {
       RILL_ASSIGN(const Dim right, broadcast_level(depth + 1));
-      left = word == "min" ? min(left, right)
-                           : word == "max" ? max(left, right) : broadcast(left, right);
+      left = function->second(left, right);
     }
     if (!take(')')) return error("\",\" or \")\"");
     return left;

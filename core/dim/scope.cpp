@@ -70,6 +70,7 @@ void SymbolScope::remove(std::string_view symbol) {
                        [&](const Dim& d) { return d.mentions(symbol); });
   };
   std::erase_if(assertions_, mentions);
+  std::erase_if(extents_, mentions);
   for (Scenario& scenario : scenarios_) std::erase_if(scenario.assertions, mentions);
 }
 
@@ -77,6 +78,12 @@ std::string SymbolScope::fresh(std::string_view stem) const {
   std::string name(stem);
   for (int i = 0; declared(name); ++i) name = str_cat(stem, "_", i);
   return name;
+}
+
+void SymbolScope::take_as_extent(const Dim& dim) {
+  constexpr size_t kMost = 16;  // proofs try them all
+  if (dim.is_const() || !dim.valid() || extents_.size() >= kMost) return;
+  if (!proves_non_negative(dim)) extents_.push_back({"", {dim}});
 }
 
 void SymbolScope::add_scenario(std::string_view name) {
@@ -175,6 +182,7 @@ SymbolScope::Interval SymbolScope::interval(const Dim& dim, int depth) const {
           break;
       }
       tighten(assertions_, factor->text, &one.low, &one.high);
+      tighten(extents_, factor->text, &one.low, &one.high);
       if (term.factors.size() == 1) {
         product = one;
       } else {
@@ -212,7 +220,11 @@ bool SymbolScope::prove(const Dim& dim, int depth) const {
     const Dim bound = term.coefficient > 0 ? x - Dim(k - 1) : x;
     if (prove(others * Dim(k) + Dim(term.coefficient) * bound, depth - 1)) return true;
   }
-  for (const Assertion& assertion : assertions_) {
+  return prove_by(assertions_, dim, depth) || prove_by(extents_, dim, depth);
+}
+
+bool SymbolScope::prove_by(const std::vector<Assertion>& known, const Dim& dim, int depth) const {
+  for (const Assertion& assertion : known) {
     for (const Dim& fact : assertion.non_negative) {
       if (!fact.sum()) continue;
       // Subtract the fact as often as cancels one of its symbols.
@@ -332,6 +344,7 @@ void SymbolScope::substitute(std::string_view symbol, const Dim& by) {
     });
   };
   apply(&assertions_);
+  apply(&extents_);
   for (Scenario& scenario : scenarios_) apply(&scenario.assertions);
   std::erase(symbols_, symbol);
   std::vector<std::string> names;

@@ -36,6 +36,8 @@ class SymbolScope {
   const std::vector<Assertion>& assertions() const { return assertions_; }
   const std::vector<Scenario>& scenarios() const { return scenarios_; }
   void add_scenario(std::string_view name);
+  /// Take an expression as the extent of a wire: no run has one below 0.
+  void take_as_extent(const Dim& dim);
 
   /// Prove that an expression is never negative. False means unknown.
   bool proves_non_negative(const Dim& dim) const;
@@ -53,9 +55,11 @@ class SymbolScope {
   struct Interval;
   Interval interval(const Dim& dim, int depth) const;
   bool prove(const Dim& dim, int depth) const;
+  bool prove_by(const std::vector<Assertion>& known, const Dim& dim, int depth) const;
 
   std::vector<std::string> symbols_;
   std::vector<Assertion> assertions_;
+  std::vector<Assertion> extents_;  ///< known, though nobody asserts them: they are not shown
   std::vector<Scenario> scenarios_;
 };
 

@@ -99,6 +99,21 @@ TEST(SymbolScope, MalformedAssertionsAreErrors) {
   EXPECT_TRUE(s.assertions().empty());
 }
 
+// What counts from the end of a wire compares its extent with 0.
+TEST(SymbolScope, ExtentsOfWiresAreNotNegative) {
+  SymbolScope s = scope({"S >= 1"});
+  const Dim index = dim("2*S-2-S*ge(S-2, 0)");
+  EXPECT_NE(s.simplify(index), dim("S-2"));
+  s.take_as_extent(dim("S-2"));
+  s.take_as_extent(dim("P+S-3"));
+  EXPECT_EQ(s.simplify(index), dim("S-2"));
+  EXPECT_EQ(s.simplify(dim("min(S, max(S-2, 0))")), dim("S-2"));
+  EXPECT_TRUE(s.proves_ge(dim("P+S"), Dim(3)));
+  EXPECT_EQ(s.assertions().size(), 1U);
+  s.substitute("S", dim("2*H"));
+  EXPECT_TRUE(s.proves_ge(dim("2*H"), Dim(0)));
+}
+
 TEST(SymbolScope, RemovingASymbolForgetsWhatMentionsIt) {
   SymbolScope s = scope({"S >= 4", "B >= S", "B >= 1"});
   s.remove("S");

@@ -192,6 +192,8 @@ Result<Value> load_cast(LoadCtx& ctx) {
 Result<Value> load_shape_of(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   const std::vector<Dim> shape = ctx.fact(x).shape;
+  // What counts from its end compares it with 0.
+  for (const Dim& extent : shape) ctx.graph().scope.take_as_extent(extent);
   RILL_ASSIGN(const OutletId out, ctx.konst(Tensor::dims(shape)));
   return Value(out);
 }
