@@ -57,6 +57,8 @@ TEST(Binary, PromotesTypesAsTheDialectSays) {
   EXPECT_EQ(fact_of(ab, "y = add(a, 1);"), "2,TDim");
   EXPECT_EQ(fact_of(ab, "y = mul(a, 0.5);"), "2,I64");
   EXPECT_EQ(fact_of(ab, "y = ge(a, 2);"), "2,Bool");
+  EXPECT_EQ(fact_of(ab, "y = ge(a, 2) * le(a, 5);"), "2,Bool");
+  EXPECT_EQ(fact_of(ab, "y = ge(a, 2) + le(a, 0);"), "2,Bool");
   EXPECT_EQ(fact_of({{"a", "2", "f16"}, {"b", "2"}}, "y = add(a, b);"), "2,F32");
   EXPECT_EQ(fact_of({{"a", "2", "f16"}}, "y = mul(a, 2.0);"), "2,F16");
   EXPECT_EQ(fact_of({{"a", "2", "u8"}}, "y = mul(a, [2.0, 3.0]);"), "2,U8");
@@ -67,7 +69,7 @@ TEST(Binary, NamesWhatIsWrong) {
       {"a", "2, 3"}, {"b", "2", "i64"}, {"c", "2", "bool"}, {"d", "4, 3"}};
   expect_load_error(ab, "y = add(a, 1);", Code::kDType, "no super type for F32 and TDim");
   expect_load_error(ab, "y = add(a, b);", Code::kDType, "no super type for F32 and I64");
-  expect_load_error(ab, "y = add(c, c);", Code::kDType, "not defined for Bool");
+  expect_load_error(ab, "y = sub(c, c);", Code::kDType, "not defined for Bool");
   expect_load_error(ab, "y = and(a, a);", Code::kDType, "not defined for F32");
   expect_load_error(ab, "y = add(a, d);", Code::kShape, "extents of axis 0 clash");
   expect_load_error(ab, "y = tract_shl(a, a);", Code::kDType, "not defined for F32");

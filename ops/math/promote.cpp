@@ -98,6 +98,9 @@ Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId
     RILL_ASSIGN(b, cast_to(ctx, b, type.dtype, type.q));
   }
   RILL_ASSIGN(const std::vector<OutletId> aligned, align_ranks(ctx, {a, b}));
+  // PyTorch multiplies and adds truth values so.
+  if (type.dtype == DType::kBool && kind == BinaryKind::kMul) kind = BinaryKind::kAnd;
+  if (type.dtype == DType::kBool && kind == BinaryKind::kAdd) kind = BinaryKind::kOr;
   QParams q = type.q;
   const auto quant = ctx.quant();
   if (quant && quant->dtype == type.dtype) q = quant->q;
