@@ -302,11 +302,6 @@ Status Downsample::pulsify(PulseBuilder& b) const {
   return {};
 }
 
-Status Downsample::declutter(Rewrite& rewrite) const {
-  if (stride == 1 && modulo == 0) return rewrite.bypass(rewrite.input(0));
-  return {};
-}
-
 Status Downsample::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
   ctx.need_registry("tract_core");

@@ -1,11 +1,16 @@
-// Of a value that is sliced and read nowhere else, only what the slice keeps is computed.
+// Of a value that is sliced and read nowhere else, only what the slice keeps is computed; of positions,
+// only every so many are counted.
 
 #include <algorithm>
+#include <functional>
 
+#include "core/base/checked.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/broadcast.h"
+#include "ops/array/range.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
+#include "ops/stream/square.h"
 
 namespace rill::ops {
 namespace {
@@ -57,51 +62,90 @@ bool may_pass(const Slice& slice, const Node& producer, const Fact& made, const 
   return part(slice, made) < part(*other, read);
 }
 
-}  // namespace
-
-/// Slice what the producer reads instead of what it makes, where that halves the work at least:
-/// less would not pay for what can no longer be fused with the producer.
-Status Slice::fuse(Rewrite& rewrite) const {
-  const OutletId made = rewrite.input(0);
+/// Pick frames of what the producer reads instead of what it makes, along an axis that it carries
+/// through: of the `whole` extent, `kept` frames are left.
+Status pick_in_front(Rewrite& rewrite, int axis, const Dim& whole, const Dim& kept,
+                     const std::function<OpPtr(int axis)>& pick) {
   const Node& producer = rewrite.producer(0);
-  const auto from = begin.to_int();
-  const auto to = end.to_int();
-  const auto whole = rewrite.in(0).dim(static_cast<int>(axis)).to_int();
-  if (!from || !to || !whole || 2 * (*to - *from) > *whole) return {};
-  if (rewrite.uses(made) != 1 || producer.outputs.size() != 1 || producer.inputs.empty()) return {};
   Facts in = rewrite.old_graph().facts_of(producer.inputs);
-  if (!keeps_nothing_between_calls(producer, in)) return {};
-  if (!may_pass(*this, producer, rewrite.in(0), in[0])) return {};
   const auto tracks = producer.op->axes(in, producer.outputs);
-  const AxisTrack* track = track_of(tracks, static_cast<int>(axis), in.size());
+  const AxisTrack* track = track_of(tracks, axis, in.size());
   if (!track) return {};
   for (size_t i = 0; i < in.size(); ++i) {
     if (track->in[i] < 0) continue;
     Dim& extent = in[i].shape[static_cast<size_t>(track->in[i])];
-    if (extent == Dim(*whole)) {
-      extent = Dim(*to - *from);
+    if (extent == whole) {
+      extent = kept;
       in[i] = in[i].without_value();
     } else if (!(extent == Dim(1))) {
       return {};
     }
   }
-  const OpPtr op = resized(producer.op, static_cast<int>(axis), Dim(*to - *from));
+  const OpPtr op = resized(producer.op, axis, kept);
   const auto made_now = op->infer(in);
   if (!made_now.ok() || !((*made_now)[0].shape == rewrite.out().shape)) return {};
   std::vector<OutletId> inputs;
   for (size_t i = 0; i < in.size(); ++i) {
     OutletId input = rewrite.mapped(producer.inputs[i]);
     const int at = track->in[i];
-    if (at >= 0 && rewrite.new_fact(input).dim(at) == Dim(*whole)) {
-      auto slice = std::make_shared<Slice>(*this);
-      slice->axis = at;
-      RILL_ASSIGN(input,
-                  rewrite.wire1(str_cat(rewrite.node().name, "_", i), std::move(slice), {input}));
+    if (at >= 0 && rewrite.new_fact(input).dim(at) == whole) {
+      RILL_ASSIGN(input, rewrite.wire1(str_cat(rewrite.node().name, "_", i), pick(at), {input}));
     }
     inputs.push_back(input);
   }
   RILL_ASSIGN(const OutletId out, rewrite.wire1(producer.name, op, std::move(inputs)));
   return rewrite.replace({out});
+}
+
+/// Whether the only reader of an op's only output may pick frames in front of it.
+bool may_pick(const Rewrite& rewrite) {
+  const Node& producer = rewrite.producer(0);
+  return rewrite.uses(rewrite.input(0)) == 1 && producer.outputs.size() == 1 &&
+         !producer.inputs.empty() &&
+         keeps_nothing_between_calls(producer, rewrite.old_graph().facts_of(producer.inputs));
+}
+
+}  // namespace
+
+/// Slice what the producer reads instead of what it makes, where that halves the work at least:
+/// less would not pay for what can no longer be fused with the producer.
+Status Slice::fuse(Rewrite& rewrite) const {
+  const Node& producer = rewrite.producer(0);
+  const auto from = begin.to_int();
+  const auto to = end.to_int();
+  const auto whole = rewrite.in(0).dim(static_cast<int>(axis)).to_int();
+  if (!from || !to || !whole || 2 * (*to - *from) > *whole || !may_pick(rewrite)) return {};
+  if (!may_pass(*this, producer, rewrite.in(0), rewrite.old_graph().fact(producer.inputs[0]))) return {};
+  return pick_in_front(rewrite, static_cast<int>(axis), Dim(*whole), Dim(*to - *from), [&](int at) {
+    auto slice = std::make_shared<Slice>(*this);
+    slice->axis = at;
+    return slice;
+  });
+}
+
+/// Positions are counted in greater steps from the first on: what is made of them is then a table of
+/// positions as any other.
+Status Downsample::declutter(Rewrite& rewrite) const {
+  if (stride == 1 && modulo == 0) return rewrite.bypass(rewrite.input(0));
+  if (stride < 0 || !is_positional(rewrite.old_graph(), rewrite.input(0))) return {};
+  if (const auto* range = rewrite.producer_as<Range>(0)) {
+    const auto step = checked_mul(range->step, stride);
+    const auto skipped = checked_mul(range->step, modulo);
+    if (!step || !skipped) return {};
+    auto fewer = std::make_shared<Range>(*range);
+    fewer->start = range->start + Dim(*skipped);
+    fewer->step = *step;
+    const auto made = fewer->infer({});
+    if (!made.ok() || !((*made)[0].shape == rewrite.out().shape)) return {};
+    RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::move(fewer), {}));
+    return rewrite.replace({out});
+  }
+  // Two of different axes would pass each other for ever: the inner one goes first.
+  if (rewrite.producer_as<Downsample>(0) || !may_pick(rewrite)) return {};
+  const int on = static_cast<int>(axis);
+  return pick_in_front(rewrite, on, rewrite.in(0).dim(on), rewrite.out().dim(on), [&](int at) {
+    return std::make_shared<Downsample>(at, stride, modulo);
+  });
 }
 
 }  // namespace rill::ops

@@ -23,7 +23,12 @@ class MaskWriter {
 
   std::string text() {
     std::string out =
-        "  n = tract_core_range(0, S, 1);\n"
+        "  twice = tract_core_range(0, 2 * S, 1) / 2;\n" +
+        str_cat("  n = ",
+                random_.chance(80)
+                    ? "tract_core_range(0, S, 1)"
+                    : "slice(twice, axes = [0], begin = [0], end = [2 * S], stride = [2])",
+                ";\n") +
         "  row = unsqueeze(n, axes = [0, 2]);\n  column = unsqueeze(n, axes = [0, 1]);\n"
         "  loud = transpose(slice(x, axes = [2], begin = [0], end = [1]), axes = [0, 2, 1]) > 0.5;\n"
         "  s0 = matmul(x * 0.7, x * [[[0.3, -0.2, 0.5, 0.9]]], transposeB = true);\n";
