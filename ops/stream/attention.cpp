@@ -3,10 +3,18 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "ops/array/broadcast.h"
+#include "ops/array/cast.h"
+#include "ops/array/slice.h"
+#include "ops/math/binary.h"
 #include "ops/math/reduce.h"
+#include "ops/math/select.h"
+#include "ops/math/unary.h"
 #include "ops/nn/einsum.h"
+#include "ops/stream/limits.h"
+#include "ops/stream/position_values.h"
 #include "ops/stream/skew.h"
 #include "ops/stream/square.h"
 
@@ -135,6 +143,14 @@ class Collector {
     return std::shared_ptr<const Graph>(body);
   }
   std::vector<OutletId> inputs() const { return {outside_.begin(), outside_.end()}; }
+  /// The sources of the body that stand for wires which may hold numbers that hide keys.
+  std::vector<OutletId> large() const {
+    std::vector<OutletId> out;
+    for (const OutletId& outlet : outside_) {
+      if (may_hide(outlet)) out.push_back(mapped_.at(outlet));
+    }
+    return out;
+  }
 
  private:
   /// Take in what was collected.
@@ -148,6 +164,26 @@ class Collector {
       RILL_TRY(copy(id, body));
     }
     return {};
+  }
+
+  /// What the app gives may, and what elementwise operators make of large numbers.
+  bool may_hide(OutletId outlet) const {
+    std::vector<char> seen(graph_.nodes.size(), 0);
+    std::vector<OutletId> open{outlet};
+    while (!open.empty()) {
+      const auto id = static_cast<size_t>(open.back().node);
+      open.pop_back();
+      if (std::exchange(seen[id], 1)) continue;
+      const Node& node = graph_.nodes[id];
+      if (node.op->as<Source>()) return is_float(node.outputs[0].dtype);
+      if (const auto* constant = node.op->as<Const>()) {
+        if (hides_somewhere(*constant->value)) return true;
+      }
+      const bool each = keeps_values(*node.op) || node.op->as<Binary>() || node.op->as<Unary>() ||
+                        node.op->as<Select>() || node.op->as<Cast>() || node.op->as<Slice>();
+      if (each) open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+    }
+    return false;
   }
 
   void collect(OutletId outlet) {
@@ -201,6 +237,7 @@ Graph gather_attention(const Graph& whole, std::string_view symbol) {
     if (!body.ok()) continue;
     auto op = std::make_shared<Attention>();
     op->body = std::move(body).value();
+    op->large = collector.large();
     op->weights = use->weights;
     op->query = use->query;
     op->key = use->key;

@@ -74,7 +74,7 @@ class Streamed {
     RILL_TRY(ask(used, square));
     RILL_TRY(ask(values_, column));
     RILL_TRY(gather_inputs());
-    const Band band = band_of(body_, used, square, b_.symbol());
+    const Band band = band_of(body_, op_.large, used, square, b_.symbol());
     RILL_TRY(lay_out(band));
     std::vector<OutletId> operands(2);
     OutletId& weighed = operands[static_cast<size_t>(weights)];

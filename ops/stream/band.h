@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct Band {
 };
 
 /// Find what the masks between scores and their use let through. `used`: the operand of the product
-/// with the values. Without masks, all keys.
-Band band_of(const Graph& graph, OutletId used, Square at, std::string_view symbol);
+/// with the values; `large`: inputs that may hold numbers which hide keys. Without masks, all keys.
+Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
+             std::string_view symbol);
 
 }  // namespace rill::ops
