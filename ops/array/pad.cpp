@@ -85,6 +85,43 @@ bool emit_fill(Lowering& lowering, const Operand& box, const Tensor& value) {
   return true;
 }
 
+struct BorderArgs {
+  Operand out;
+  Pads pads;
+  bool reflect;
+};
+
+/// One frame of an axis.
+View frame_at(View box, size_t axis, int64_t at) {
+  box.data = static_cast<std::byte*>(box.data) + at * box.stride[axis] * dtype_size(box.dtype);
+  box.shape[axis] = 1;
+  return box;
+}
+
+/// Lay frames of the inner part around it, axis by axis: the frames of an axis have their borders on
+/// the axes before it.
+void run_border(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
+  const View out = frame.view(args.out);
+  View box = out;
+  for (size_t i = 0; i < args.pads.size(); ++i) {
+    const auto [before, after] = args.pads[i];
+    box.shape[i] -= before + after;
+    box.data = static_cast<std::byte*>(box.data) + before * box.stride[i] * dtype_size(box.dtype);
+  }
+  for (size_t axis = 0; axis < args.pads.size(); ++axis) {
+    const auto [before, after] = args.pads[axis];
+    const int64_t last = box.shape[axis] - 1;
+    for (int64_t i = 1; i <= before; ++i) {
+      copy_view(frame_at(box, axis, args.reflect ? i : 0), frame_at(box, axis, -i));
+    }
+    for (int64_t i = 1; i <= after; ++i) {
+      copy_view(frame_at(box, axis, args.reflect ? last - i : last), frame_at(box, axis, last + i));
+    }
+    box = frame_at(box, axis, -before);
+    box.shape[axis] = out.shape[axis];
+  }
+}
+
 }  // namespace
 
 Result<Facts> Pad::infer(FactSpan in) const {
@@ -135,10 +172,20 @@ Status Pad::eval(EvalCtx& ctx) const {
 }
 
 Status Pad::lower(Lowering& lowering) const {
-  if (mode != kConstant || lowering.out_shape(0).rank > kCopyMaxRank) {
-    return Op::lower(lowering);
-  }
+  if (lowering.out_shape(0).rank > kCopyMaxRank) return Op::lower(lowering);
   const Operand out = lowering.make_out(0, Lowering::physical_order(lowering.in(0)));
+  if (mode != kConstant) {
+    Operand inner = inner_part(out, pads);
+    for (int axis = 0; axis < out.rank; ++axis) {
+      inner.advance(axis, pads[static_cast<size_t>(axis)].first);
+    }
+    if (inner.volume() == 0) return {};
+    lowering.copy(lowering.in(0), inner);
+    BorderArgs args{out, pads, mode == kReflect};
+    args.out.konst = nullptr;
+    lowering.step(run_border, std::move(args), {}, {out.ref});
+    return {};
+  }
   // Slabs before and after on each axis, each as long as the axes done before it leave open.
   Operand open = out;
   for (int axis = 0; axis < out.rank; ++axis) {

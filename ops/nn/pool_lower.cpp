@@ -5,15 +5,18 @@ namespace {
 
 using kernels::PoolF32Args;
 
+/// Axes around those that the kernel goes along: entries of the batch, and spatial ones.
+constexpr int kLoops = 3;
+
 struct PoolArgs {
   void (*run)(const PoolF32Args&) noexcept RILL_NONBLOCKING = nullptr;
   PoolF32Args kernel;
-  int64_t lanes = 1;
-  int64_t lane_x = 0;
-  int64_t lane_y = 0;
-  int64_t rows = 1;
-  int64_t row_x = 0;
-  int64_t row_y = 0;
+  struct Loop {
+    int64_t count = 1;
+    int64_t x = 0;
+    int64_t y = 0;
+  };
+  Loop loops[kLoops];
   Ref x;
   Ref y;
 };
@@ -22,11 +25,14 @@ void run_pool(const PoolArgs& pool, const Frame& frame) noexcept RILL_NONBLOCKIN
   PoolF32Args args = pool.kernel;
   const auto* x = frame.ptr<const float>(pool.x);
   auto* y = frame.ptr<float>(pool.y);
-  for (int64_t lane = 0; lane < pool.lanes; ++lane) {
-    for (int64_t row = 0; row < pool.rows; ++row) {
-      args.x = x + lane * pool.lane_x + row * pool.row_x;
-      args.y = y + lane * pool.lane_y + row * pool.row_y;
-      pool.run(args);
+  const auto& [lanes, slices, rows] = pool.loops;
+  for (int64_t lane = 0; lane < lanes.count; ++lane) {
+    for (int64_t slice = 0; slice < slices.count; ++slice) {
+      for (int64_t row = 0; row < rows.count; ++row) {
+        args.x = x + lane * lanes.x + slice * slices.x + row * rows.x;
+        args.y = y + lane * lanes.y + slice * slices.y + row * rows.y;
+        pool.run(args);
+      }
     }
   }
 }
@@ -36,7 +42,11 @@ void run_pool(const PoolArgs& pool, const Frame& frame) noexcept RILL_NONBLOCKIN
 bool lower_pool_f32(Lowering& lowering, const Window& window, float border, float scale,
                     void (*run)(const PoolF32Args&) noexcept RILL_NONBLOCKING) {
   const int spatial = window.axes();
-  if (spatial > 2) return false;
+  std::vector<int> reached;  // the axes that windows reach along
+  for (int i = 0; i < spatial; ++i) {
+    if (window.kernel[static_cast<size_t>(i)] != 1) reached.push_back(i);
+  }
+  if (spatial > kLoops || reached.size() > 2) return false;
   const Operand x = padded_rows(lowering, lowering.in(0), window, border);
   const Operand y = lowering.make_out(0, channels_last(x.rank));
   if (y.volume() == 0) return true;
@@ -54,20 +64,18 @@ bool lower_pool_f32(Lowering& lowering, const Window& window, float border, floa
   PoolF32Args& k = args.kernel;
   k.channels = y.extent(1);
   k.frames = y.extent(inner + 2);
-  k.taps = window.kernel[static_cast<size_t>(inner)];
+  k.taps = reached.empty() ? 1 : window.kernel[static_cast<size_t>(reached.back())];
+  k.x_tap_stride = reached.empty() ? 0 : tap_stride(reached.back());
   k.x_frame_stride = frame_stride(inner);
-  k.x_tap_stride = tap_stride(inner);
   k.y_frame_stride = y.step(inner + 2);
   k.scale = scale;
-  args.lanes = y.extent(0);
-  args.lane_x = x.step(0);
-  args.lane_y = y.step(0);
-  if (spatial == 2) {
-    k.taps_outer = window.kernel[0];
-    k.x_tap_outer_stride = tap_stride(0);
-    args.rows = y.extent(2);
-    args.row_x = frame_stride(0);
-    args.row_y = y.step(2);
+  if (reached.size() == 2) {
+    k.taps_outer = window.kernel[static_cast<size_t>(reached[0])];
+    k.x_tap_outer_stride = tap_stride(reached[0]);
+  }
+  args.loops[0] = {y.extent(0), x.step(0), y.step(0)};
+  for (int i = 0; i < inner; ++i) {
+    args.loops[kLoops - inner + i] = {y.extent(i + 2), frame_stride(i), y.step(i + 2)};
   }
   lowering.step(run_pool, args, {x.ref}, {y.ref});
   return true;

@@ -5,8 +5,8 @@
 
 namespace rill::ops {
 
-/// Lower an f32 pool over one or two spatial axes: `run` is the kernel, `border` what padding holds.
-/// False if there are more axes.
+/// Lower an f32 pool over up to three spatial axes: `run` is the kernel, `border` what padding holds.
+/// False if windows reach along all three.
 bool lower_pool_f32(Lowering& lowering, const Window& window, float border, float scale,
                     void (*run)(const kernels::PoolF32Args&) noexcept);
 

@@ -175,7 +175,7 @@ class ProductLowering {
 
   Status run() {
     find_axes();
-    const bool depthwise = is_depthwise(common_.groups, outputs_, channels_) && spatial_ <= 2;
+    const bool depthwise = is_depthwise(common_.groups, outputs_, channels_) && tap_axes().size() <= 2;
     return depthwise && common_.residual == nullptr ? depthwise_call() : product_call();
   }
 
@@ -244,6 +244,15 @@ class ProductLowering {
                        4 * kernels::matmul_packed_scratch_floats(*args.halves, k.m, sum, k.n) + 4);
   }
 
+  /// The axes that windows reach along, outermost first.
+  std::vector<int> tap_axes() const {
+    std::vector<int> out;
+    for (int i = 0; i < spatial_; ++i) {
+      if (taps(i) != 1) out.push_back(i);
+    }
+    return out;
+  }
+
   Status depthwise_call() {
     ConvArgs<DepthwiseF32Args> args;
     common(&args);
@@ -252,16 +261,17 @@ class ProductLowering {
     args.run = kernels::depthwise_f32(kernels::active_tier()).run;
     k.channels = outputs_;
     k.frames = y_.extent(place(inner));
-    k.taps = taps(inner);
-    k.x_tap_stride = tap_stride(inner);
     k.x_frame_stride = frame_stride(inner);
     k.y_frame_stride = y_.step(place(inner));
-    args.loops[0] = loop_over(0, x_.step(0));
-    if (spatial_ == 2) {
-      k.taps_outer = taps(0);
-      k.x_tap_outer_stride = tap_stride(0);
-      args.loops[1] = loop_over(place(0), frame_stride(0));
+    const std::vector<int> reached = tap_axes();
+    k.taps = reached.empty() ? 1 : taps(reached.back());
+    k.x_tap_stride = reached.empty() ? 0 : tap_stride(reached.back());
+    if (reached.size() == 2) {
+      k.taps_outer = taps(reached[0]);
+      k.x_tap_outer_stride = tap_stride(reached[0]);
     }
+    args.loops[0] = loop_over(0, x_.step(0));
+    for (int i = 0; i < inner; ++i) args.loops[1 + i] = loop_over(place(i), frame_stride(i));
     const int64_t count = k.taps * k.taps_outer;
     auto [ref, packed] = lowering_.constant<float>(count * outputs_);
     const auto* w = product_.filter->data<float>();
