@@ -39,6 +39,7 @@ class Pipeline {
   Status bind_beside(const std::string& stream_symbol, bool* any);
   Status transforms();
   Status settings();
+  Status apply_settings(bool tied);
   Status cycle();
   Status inner_graph();
 
@@ -245,6 +246,8 @@ Status Pipeline::bind_beside(const std::string& stream_symbol, bool* any) {
 
 Status Pipeline::pulse_stage() {
   if (args_.pulse.empty() || stopped_) return {};
+  // What is counted in the symbol that streams streams with it.
+  RILL_TRY(apply_settings(true));
   Status status = pulse();
   if (!status.ok() && status.code() == Code::kPulse) {
     const auto bounds = parse_auto_pulse(args_.pulse);
@@ -274,13 +277,20 @@ Status Pipeline::transforms() {
   return {};
 }
 
-Status Pipeline::settings() {
-  if (args_.set.empty() || stopped_) return {};
+/// Bind symbols to expressions, if `tied`, or else to numbers; without a pulse there is no difference.
+Status Pipeline::apply_settings(bool tied) {
   for (const std::string& text : args_.set) {
     RILL_ASSIGN(const auto setting, parse_setting(text));
+    if (!args_.pulse.empty() && tied == setting.second.is_const()) continue;
     Status status = apply_setting(setting.first, setting.second, log_, model_);
     if (!status.ok()) return in_stage("set", std::move(status));
   }
+  return {};
+}
+
+Status Pipeline::settings() {
+  if (args_.set.empty() || stopped_) return {};
+  RILL_TRY(apply_settings(false));
   if (done("set")) return {};
   return declutter_stage("set-declutter", args_.declutter_set_rounds);
 }

@@ -79,6 +79,7 @@ Status Pulsifier::source(int id) {
           str_cat("Declare the axis as ", options_.symbol, " and add an assertion"), "axis ", axis,
           " of input ", fact, " is not proportional to ", options_.symbol);
     }
+    RILL_TRY(builder_.frames_per_pulse(dim));
     stream = StreamFact{axis, dim, 0, nullptr};
   }
   const OutletId outlet =
@@ -199,7 +200,6 @@ Status Pulsifier::outputs() {
       RILL_ASSIGN(wire.outlet, builder_.materialise(wire.outlet, &stream));
       wire.stream = stream;
     }
-    // A plan reads lengths from the properties of the file.
     if (wire.stream && !parse_dim(wire.stream->dim.to_string()).ok()) {
       builder_.enter(whole_.outputs[i].node);
       return builder_.refusal("its length is too long an expression",

@@ -62,16 +62,33 @@ To convert_element(From value) {
   }
 }
 
-/// Call `body(offset_a, offset_b)` for the elements of two views of one shape, in row-major order.
+/// Call `body(offset_a, step_a, offset_b, step_b, count)` for rows of two views of one shape, in row-major
+/// order. Axes that follow one another in both are one row.
 template <class Body>
-void for_each_pair(const View& a, const View& b, Body&& body) {
-  const int64_t count = a.volume();
+void for_each_row(const View& a, const View& b, Body&& body) {
+  if (a.volume() == 0) return;
+  int64_t step_a = 0;
+  int64_t step_b = 0;
+  int64_t count = 1;
+  int outer = a.rank;
+  for (; outer > 0; --outer) {
+    const auto i = static_cast<size_t>(outer) - 1;
+    if (a.shape[i] == 1) continue;
+    if (count == 1) {
+      step_a = a.stride[i];
+      step_b = b.stride[i];
+    } else if (a.stride[i] != step_a * count || b.stride[i] != step_b * count) {
+      break;
+    }
+    count *= a.shape[i];
+  }
   std::array<int64_t, kMaxRank> index{};
   int64_t at_a = 0;
   int64_t at_b = 0;
-  for (int64_t n = 0; n < count; ++n) {
-    body(at_a, at_b);
-    for (int axis = a.rank - 1; axis >= 0; --axis) {
+  for (;;) {
+    body(at_a, step_a, at_b, step_b, count);
+    int axis = outer - 1;
+    for (; axis >= 0; --axis) {
       const auto i = static_cast<size_t>(axis);
       at_a += a.stride[i];
       at_b += b.stride[i];
@@ -80,7 +97,16 @@ void for_each_pair(const View& a, const View& b, Body&& body) {
       at_b -= b.stride[i] * a.shape[i];
       index[i] = 0;
     }
+    if (axis < 0) return;
   }
+}
+
+/// Call `body(offset_a, offset_b)` for the elements of two views of one shape, in row-major order.
+template <class Body>
+void for_each_pair(const View& a, const View& b, Body&& body) {
+  for_each_row(a, b, [&](int64_t at_a, int64_t step_a, int64_t at_b, int64_t step_b, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) body(at_a + i * step_a, at_b + i * step_b);
+  });
 }
 
 template <class Visitor>
@@ -131,28 +157,21 @@ template <class Wide>
 void cast_through(const View& from, const View& to) {
   constexpr int64_t kBlock = 64;
   Wide block[kBlock];
-  int64_t targets[kBlock];
-  int64_t sources[kBlock];
-  int64_t held = 0;
-  const auto flush = [&] {
-    visit_type(from.dtype, [&](auto source) {
-      using From = decltype(source);
-      for (int64_t i = 0; i < held; ++i) {
-        block[i] = convert_element<Wide>(from.as<From>()[sources[i]]);
-      }
-    });
-    visit_type(to.dtype, [&](auto target) {
-      using To = decltype(target);
-      for (int64_t i = 0; i < held; ++i) to.as<To>()[targets[i]] = convert_element<To>(block[i]);
-    });
-    held = 0;
-  };
-  for_each_pair(from, to, [&](int64_t a, int64_t b) {
-    sources[held] = a;
-    targets[held] = b;
-    if (++held == kBlock) flush();
+  for_each_row(from, to, [&](int64_t a, int64_t step_a, int64_t b, int64_t step_b, int64_t row) {
+    for (int64_t begin = 0; begin < row; begin += kBlock) {
+      const int64_t count = std::min(row - begin, kBlock);
+      visit_type(from.dtype, [&](auto source) {
+        using From = decltype(source);
+        const From* x = from.as<const From>() + a + begin * step_a;
+        for (int64_t i = 0; i < count; ++i) block[i] = convert_element<Wide>(x[i * step_a]);
+      });
+      visit_type(to.dtype, [&](auto target) {
+        using To = decltype(target);
+        To* y = to.as<To>() + b + begin * step_b;
+        for (int64_t i = 0; i < count; ++i) y[i * step_b] = convert_element<To>(block[i]);
+      });
+    }
   });
-  flush();
 }
 
 /// Reads one element as the real number that it stands for, or as the integer if `raw`.

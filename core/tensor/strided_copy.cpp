@@ -1,5 +1,6 @@
 #include "core/tensor/strided_copy.h"
 
+#include <cstddef>
 #include <cstring>
 
 namespace rill {
@@ -77,6 +78,24 @@ void copy_row(const T* src, int64_t src_step, T* dst, int64_t dst_step, int64_t 
   }
 }
 
+/// Transpose 4 x 4 elements of 4 bytes in registers.
+void transpose_square(const void* src, int64_t src_step, void* dst, int64_t dst_step) {
+  using Four = uint32_t __attribute__((vector_size(16)));
+  const auto* from = static_cast<const std::byte*>(src);
+  auto* to = static_cast<std::byte*>(dst);
+  Four row[4];
+  for (int i = 0; i < 4; ++i) std::memcpy(&row[i], from + i * src_step * 4, 16);
+  const Four low01 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
+  const Four low23 = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
+  const Four high01 = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7);
+  const Four high23 = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+  const Four column[4] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
+                          __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+                          __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+                          __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+  for (int i = 0; i < 4; ++i) std::memcpy(to + i * dst_step * 4, &column[i], 16);
+}
+
 /// Transpose by blocks: reads run along the outer axis, writes along the inner one, and a block's
 /// cache lines on both sides stay in the first level.
 template <class T>
@@ -88,7 +107,13 @@ void transpose(const T* src, int64_t src_inner, T* dst, int64_t dst_outer, int64
     int64_t o = 0;
     for (; o + 4 <= outer; o += 4) {
       T* y = dst + o * dst_outer;
-      for (int64_t i = i0; i < i1; ++i) {
+      int64_t i = i0;
+      if constexpr (sizeof(T) == 4) {
+        for (; i + 4 <= i1; i += 4) {
+          transpose_square(src + i * src_inner + o, src_inner, y + i, dst_outer);
+        }
+      }
+      for (; i < i1; ++i) {
         const T* x = src + i * src_inner + o;
         y[i] = x[0];
         y[i + dst_outer] = x[1];

@@ -229,7 +229,8 @@ Status Slice::declutter(Rewrite& rewrite) const {
     return rewrite.bypass(rewrite.input(0));
   }
   const auto* first = rewrite.producer_as<Slice>(0);
-  if (!first || first->axis != axis) return {};
+  if (!first) return take_from_border(rewrite);
+  if (first->axis != axis) return {};
   auto both = std::make_shared<Slice>(axis, first->begin + begin, first->begin + end);
   RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::move(both),
                                                 {rewrite.mapped(rewrite.producer(0).inputs[0])}));

@@ -43,6 +43,9 @@ class Slice final : public OpBase<Slice> {
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
+
+ private:
+  Status take_from_border(Rewrite& rewrite) const;
 };
 
 /// Keep every |stride|-th element along one axis: from index `modulo` upwards, or, for a negative

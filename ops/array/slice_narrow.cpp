@@ -7,9 +7,11 @@
 #include "core/base/checked.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/broadcast.h"
+#include "ops/array/pad.h"
 #include "ops/array/range.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
+#include "ops/built.h"
 #include "ops/stream/square.h"
 
 namespace rill::ops {
@@ -121,6 +123,35 @@ Status Slice::fuse(Rewrite& rewrite) const {
     slice->axis = at;
     return slice;
   });
+}
+
+/// Lay no frames around that are cut off again.
+Status Slice::take_from_border(Rewrite& rewrite) const {
+  const auto* pad = rewrite.producer_as<Pad>(0);
+  if (!pad || rewrite.uses(rewrite.input(0)) != 1) return {};
+  const auto first = begin.to_int();
+  const auto left = (rewrite.in(0).dim(static_cast<int>(axis)) - end).to_int();
+  if (!first || !left) return {};
+  const auto on = static_cast<size_t>(axis);
+  const auto [before, after] = pad->pads[on];
+  const int64_t less_before = std::min(before, std::max<int64_t>(0, *first));
+  const int64_t less_after = std::min(after, std::max<int64_t>(0, *left));
+  if (less_before == 0 && less_after == 0) return {};
+  if constexpr (built("pad")) {
+    Pads pads = pad->pads;
+    pads[on] = {before - less_before, after - less_after};
+    const OutletId x = rewrite.mapped(rewrite.producer(0).inputs[0]);
+    RILL_ASSIGN(const OutletId padded,
+                rewrite.wire1(rewrite.producer(0).name,
+                              std::make_shared<Pad>(std::move(pads), pad->mode, pad->value), {x}));
+    auto slice = std::make_shared<Slice>(*this);
+    slice->begin = begin - Dim(less_before);
+    slice->end = end - Dim(less_before);
+    RILL_ASSIGN(const OutletId out,
+                rewrite.wire1(rewrite.node().name, std::move(slice), {padded}));
+    return rewrite.replace({out});
+  }
+  return {};
 }
 
 /// Positions are counted in greater steps from the first on: what is made of them is then a table of

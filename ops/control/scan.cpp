@@ -72,6 +72,7 @@ Result<Facts> Scan::infer(FactSpan in) const {
   RILL_CHECK(in.size() == inputs.size() && in.size() == body->inputs.size(), in.size(),
              " inputs for a body of ", body->inputs.size());
   bool scans = false;
+  std::optional<int64_t> turns;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Input& input = inputs[i];
     if (input.kind == Kind::kScan) {
@@ -83,6 +84,10 @@ Result<Facts> Scan::infer(FactSpan in) const {
       const auto frames = in[i].dim(static_cast<int>(input.axis)).to_int();
       RILL_CHECK(!frames || *frames % std::abs(input.chunk) == 0, "chunk ", input.chunk,
                  " does not divide the ", *frames, " frames of input ", i);
+      const auto own = frames ? std::optional(*frames / std::abs(input.chunk)) : std::nullopt;
+      RILL_CHECK(!turns || !own || *turns == *own, "scanned input \"", body->input_name(i),
+                 "\" is read in ", *own, " turns, those before it in ", *turns);
+      if (own) turns = own;
     }
     const Fact expected = body->fact(body->inputs[i]);
     const Fact found = inner_fact(input, in[i]);

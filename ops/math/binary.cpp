@@ -105,6 +105,35 @@ void eval_numbers(BinaryKind kind, const View& a, const View& b, const View& out
   });
 }
 
+/// Comparisons of f32, which masks are made of.
+void compare_f32(BinaryKind kind, const View& a, const View& b, const View& out) {
+  using Places = std::array<int64_t, 3>;
+  const auto rows = [&](const auto& holds) {
+    for_each_row<3>({out, a, b}, [&](const Places& at, const Places& steps, int64_t count) {
+      auto* to = out.as<uint8_t>() + at[0];
+      const float* x = a.as<const float>() + at[1];
+      const float* y = b.as<const float>() + at[2];
+      for (int64_t i = 0; i < count; ++i) {
+        to[i * steps[0]] = holds(x[i * steps[1]], y[i * steps[2]]) ? 1 : 0;
+      }
+    });
+  };
+  switch (kind) {
+    case BinaryKind::kEq:
+      return rows([](float x, float y) { return x == y; });
+    case BinaryKind::kNe:
+      return rows([](float x, float y) { return !(x == y); });
+    case BinaryKind::kLt:
+      return rows([](float x, float y) { return x < y; });
+    case BinaryKind::kLe:
+      return rows([](float x, float y) { return x <= y; });
+    case BinaryKind::kGt:
+      return rows([](float x, float y) { return x > y; });
+    default:
+      return rows([](float x, float y) { return x >= y; });
+  }
+}
+
 void eval_bools(BinaryKind kind, const View& a, const View& b, const View& out) {
   for_each_element<3>({out, a, b}, [&](const std::array<int64_t, 3>& at) {
     const bool x = a.as<const uint8_t>()[at[1]] != 0;
@@ -195,6 +224,8 @@ Status Binary::eval(EvalCtx& ctx) const {
     instr.b = 1;
     const View in[] = {a, b};
     run_pointwise({&instr, 1}, in, out);
+  } else if (a.dtype == DType::kF32 && is_comparison(kind_of)) {
+    compare_f32(kind_of, a, b, out);
   } else {
     eval_numbers(kind_of, a, b, out);
   }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "core/tensor/tensor.h"
@@ -43,24 +44,45 @@ class Walker {
   int64_t offset_ = 0;
 };
 
+/// Rows of elements of several views: the axes from `outer` on are one row of `count` elements.
+struct Rows {
+  int outer = 0;
+  int64_t count = 1;
+};
+
+/// Find the longest rows of views that have the shape of the first, and by how much each moves from
+/// element to element. The views are not empty.
+Rows rows_of(std::span<const View> views, int64_t* steps) RILL_NONBLOCKING;
+
+/// Move to the next row; false after the last one.
+bool next_row(std::span<const View> views, const Rows& rows, std::array<int64_t, kMaxRank>* index,
+              int64_t* at) RILL_NONBLOCKING;
+
+/// Call `body(offsets, steps, count)` for rows of elements of views that have the shape of `views[0]`, in
+/// row-major order: element i of a row lies `i * step` behind the offset. Axes that follow one another in
+/// all views are one. Offsets and steps count elements.
+template <size_t N, class Body>
+void for_each_row(const std::array<View, N>& views, Body&& body) {
+  if (views[0].volume() == 0) return;
+  std::array<int64_t, N> at{};
+  std::array<int64_t, N> steps{};
+  std::array<int64_t, kMaxRank> index{};
+  const Rows rows = rows_of(views, steps.data());
+  do body(at, steps, rows.count);
+  while (next_row(views, rows, &index, at.data()));
+}
+
 /// Call `body(offsets)` for every element of views that have the shape of `views[0]`, in row-major
 /// order; offsets count elements.
 template <size_t N, class Body>
 void for_each_element(const std::array<View, N>& views, Body&& body) {
-  const View& shape = views[0];
-  const int64_t count = shape.volume();
-  std::array<int64_t, kMaxRank> index{};
-  std::array<int64_t, N> at{};
-  for (int64_t n = 0; n < count; ++n) {
-    body(at);
-    for (int axis = shape.rank - 1; axis >= 0; --axis) {
-      const auto i = static_cast<size_t>(axis);
-      for (size_t v = 0; v < N; ++v) at[v] += views[v].stride[i];
-      if (++index[i] < shape.shape[i]) break;
-      for (size_t v = 0; v < N; ++v) at[v] -= views[v].stride[i] * shape.shape[i];
-      index[i] = 0;
+  for_each_row<N>(views, [&](std::array<int64_t, N> at, const std::array<int64_t, N>& steps,
+                             int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      body(at);
+      for (size_t v = 0; v < N; ++v) at[v] += steps[v];
     }
-  }
+  });
 }
 
 /// What a type computes in: halves in f32, integers in 64 bits of their signedness.
