@@ -62,7 +62,7 @@ class Along {
       stream.dim = b_.out(slot).dim(stream.axis);
       const Fact& result =
           scan_.body->fact(scan_.body->outputs[static_cast<size_t>(output.result)]);
-      const auto frames = result.dim(stream.axis).to_int();
+      const auto frames = b_.scope().simplify(result.dim(stream.axis)).to_int();
       if (!frames) {
         return b_.refuse("Give each turn of the loop a fixed number of frames",
                          "a turn of the loop gives ", result.dim(stream.axis), " frames");

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ops/array/cast.h"
+#include "ops/array/trilu.h"
 #include "ops/math/binary.h"
 #include "ops/math/select.h"
 #include "ops/math/unary.h"
@@ -63,6 +64,7 @@ class Collector {
       squares = without_masks(binary->kind_of, node, &next);
     }
     if (node.op->as<Select>()) choose(node, *inner);
+    if (weights_ && node.op->as<Trilu>()) limits_.push_back({*wire, *at, Limit::Kind::kNotZero});
     if (const auto* binary = node.op->as<Binary>(); binary && squares == 1) {
       combine_with(*binary, node, static_cast<size_t>(1 - next), *inner);
     }
@@ -101,6 +103,7 @@ class Collector {
   bool stays_hidden(const Node& node, size_t next, const Squares& inner) {
     const Op& op = *node.op;
     if (keeps_values(op) || op.as<Softmax>() || op.as<Cast>()) return true;
+    if (op.as<Trilu>()) return weights_;
     if (op.as<Select>()) {
       const size_t other = next == 1 ? 2 : 1;
       if (next == 0 || !is_number(node.inputs[other], inner[other])) return false;

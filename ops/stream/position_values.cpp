@@ -174,6 +174,12 @@ std::optional<double> Positions::compute(const Entry& own, OutletId outlet, Squa
     const int64_t position = sum->axis == at.row ? i : j;
     return *each * static_cast<double>(position + (sum->exclusive ? 0 : 1));
   }
+  if (const auto* part = node.op->as<Trilu>()) {
+    const int rank = node.outputs[0].rank();
+    const auto k = part->k.to_int();
+    if (!k || at.row != rank - 2 || at.column != rank - 1) return std::nullopt;
+    return (part->upper ? j - i >= *k : j - i <= *k) ? input(0) : 0.0;
+  }
   const auto a = node.inputs.empty() ? std::nullopt : input(0);
   if (!a) return std::nullopt;
   if (keeps_values(*node.op)) return a;
@@ -182,12 +188,6 @@ std::optional<double> Positions::compute(const Entry& own, OutletId outlet, Squa
     return is_float(cast_op->to) ? *a : std::trunc(*a);
   }
   if (const auto* unary = node.op->as<Unary>()) return apply(unary->kind_of, *a);
-  if (const auto* part = node.op->as<Trilu>()) {
-    const int rank = node.outputs[0].rank();
-    const auto k = part->k.to_int();
-    if (!k || at.row != rank - 2 || at.column != rank - 1) return std::nullopt;
-    return (part->upper ? j - i >= *k : j - i <= *k) ? *a : 0.0;
-  }
   if (node.op->as<Select>()) {
     // It depends on positions alone if both branches do, though one may have no number here.
     const auto taken = input(*a != 0.0 ? 1 : 2);
@@ -214,6 +214,8 @@ std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) c
   if (!own.known) return std::nullopt;
   const auto input = [&](size_t k) { return shift(node.inputs[k], own.inputs[k], by); };
   const auto a = node.inputs.empty() ? std::nullopt : input(0);
+  // Of frames it tells where they are zeros: by the distance alone.
+  if (node.op->as<Trilu>() && !is_positional(graph_, outlet)) return 0.0;
   if (!a) return std::nullopt;
   if (node.op->as<CumSum>()) {
     const auto each = value(node.inputs[0], own.inputs[0], 0, 0);
