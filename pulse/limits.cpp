@@ -1,7 +1,9 @@
 #include "pulse/limits.h"
 
 #include <algorithm>
+#include <span>
 
+#include "ops/array/reshape.h"
 #include "ops/array/slice.h"
 
 namespace rill::pulse {
@@ -54,6 +56,38 @@ void add_tables(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
   }
 }
 
+/// What must be 0 for a whole run to be defined: where the frames of two inputs meet, and where frames
+/// are taken apart, no frame may be left over. Repeating a single frame instead is nothing that a stream
+/// could know beforehand.
+void add_equal_lengths(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
+  const auto add = [&](const Dim& a, const Dim& b) {
+    if (!a.mentions(symbol) || !b.mentions(symbol)) return;
+    const Dim apart = graph.scope.simplify(a - b);
+    if (apart == Dim(0) || !apart.valid()) return;
+    for (const Dim& sign : {apart, -apart}) {
+      if (std::find(out->begin(), out->end(), sign) == out->end()) out->push_back(sign);
+    }
+  };
+  for (const Node& node : graph.nodes) {
+    const Facts in = graph.facts_of(node.inputs);
+    if (const auto* reshape = node.op->as<ops::Reshape>()) {
+      const std::span<const Dim> all(in[0].shape);
+      add(volume(all.subspan(static_cast<size_t>(reshape->axis), static_cast<size_t>(reshape->count))),
+          volume(reshape->to));
+    }
+    if (in.size() < 2) continue;
+    for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
+      const Dim* first = nullptr;
+      for (size_t i = 0; i < in.size(); ++i) {
+        if (i >= track.in.size() || track.in[i] < 0) continue;
+        const Dim& own = in[i].dim(track.in[i]);
+        if (first) add(*first, own);
+        if (!first && own.mentions(symbol)) first = &own;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Dim> asserted_of(const Graph& graph, std::string_view symbol) {
@@ -62,6 +96,7 @@ std::vector<Dim> asserted_of(const Graph& graph, std::string_view symbol) {
     out.insert(out.end(), assertion.non_negative.begin(), assertion.non_negative.end());
   }
   add_tables(graph, symbol, &out);
+  add_equal_lengths(graph, symbol, &out);
   std::erase_if(out, [&](const Dim& dim) { return !of_symbol_alone(dim, symbol); });
   return out;
 }

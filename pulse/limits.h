@@ -7,8 +7,8 @@
 
 namespace rill::pulse {
 
-/// What may not be negative, of the stream symbol alone: what is asserted, and where slices of tables,
-/// by the length of the stream, lie in them.
+/// What may not be negative, of the stream symbol alone: what is asserted, where slices of tables, by the
+/// length of the stream, lie in them, and by how much lengths that must be equal differ.
 std::vector<Dim> asserted_of(const Graph& graph, std::string_view symbol);
 
 /// The longest stream for which none of these is negative; nothing if there is none.
