@@ -166,7 +166,7 @@ class Collector {
     return {};
   }
 
-  /// What the app gives may, and what elementwise operators make of large numbers.
+  /// What elementwise operators make of large numbers may; what the app gives counts as scores.
   bool may_hide(OutletId outlet) const {
     std::vector<char> seen(graph_.nodes.size(), 0);
     std::vector<OutletId> open{outlet};
@@ -175,7 +175,6 @@ class Collector {
       open.pop_back();
       if (std::exchange(seen[id], 1)) continue;
       const Node& node = graph_.nodes[id];
-      if (node.op->as<Source>()) return is_float(node.outputs[0].dtype);
       if (const auto* constant = node.op->as<Const>()) {
         if (hides_somewhere(*constant->value)) return true;
       }

@@ -17,7 +17,7 @@ Graph gather_attention(const Graph& whole, std::string_view symbol);
 /// Source: NNEF 1.0, `matmul`, `softmax`; PyTorch, `scaled_dot_product_attention`.
 struct Attention final : OpBase<Attention> {
   std::shared_ptr<const Graph> body;
-  std::vector<OutletId> large;  ///< inputs of the body that may hold numbers which hide keys
+  std::vector<OutletId> large;  ///< inputs of the body made with numbers that hide keys
   int64_t weights = 0;  ///< which operand of the product is made of frames against frames
   char query = 't';     ///< the letters of the product for queries and for keys
   char key = 's';

@@ -36,6 +36,7 @@ set(cases
   knobs_are_listed
   lists_in_shapes
   live_memory
+  loop_of_unequal_turns
   loop_takes_a_frame_of_the_stream
   matrix_products
   missing_file

@@ -45,6 +45,18 @@ void expect_attends(const std::string& text, const Expected& expected) {
   expect_streams(with_infinity(text), expected, kTolerance);
 }
 
+// Triangles of weights are windows, as masks are.
+TEST(PulseCases, TrianglesOfWeights) {
+  const std::string scores = "matmul(x, x, transposeB = true)";
+  const std::string lower = "tract_core_trilu(" + scores + ", k = 1, upper = false)";
+  const auto weighed = [](const std::string& weights) {
+    return document("1, S, 3", "  y = matmul(" + weights + ", x);\n");
+  };
+  expect_attends(weighed("tract_core_trilu(" + lower + ", k = -3, upper = true)"),
+                 {{1, 4}, 1, 1, 1, "S"});
+  expect_refused(weighed(lower), 4, "y", "all keys that went before");
+}
+
 TEST(PulseCases, AttentionWithinChunks58) {
   expect_attends(attention(chunks(2, 0, 0)), {{2, 4}, 1, 1, 0, "S"});
   expect_attends(attention(chunks(2, 1, 0)), {{2, 4}, 1, 1, 0, "S"});

@@ -144,6 +144,16 @@ TEST(PulseCases, Deconvolutions32To36) {
   expect_streams(y(deconv(conv("x", {3, 1, 1, 0, 2}), {2, 2})), {{4}, 2, 1, 4, "2*S"});
 }
 
+// Borders of which the convolution reads what is not cut off again.
+TEST(PulseCases, DeconvolutionsBehindABorder) {
+  for (const char* value : {"0.0", "0.5"}) {
+    expect_streams(y(slice(deconv(pad("x", 5, 5, value), {12, 2}), 15, -15)),
+                   {{1, 4}, 2, 1, 5, "2*S"});
+  }
+  const std::string edge = pad("x", 5, 5, "0.0", "replicate");
+  expect_streams(y(slice(deconv(edge, {12, 2}), 15, -15)), {{1, 4}, 2, 1, 5, "2*S"});
+}
+
 // Padding that keeps the size is fixed where it is known how far the length lies beyond whole strides.
 TEST(PulseCases, PaddingThatKeepsTheSizeWithAStride) {
   const auto same = [](const std::string& x, int64_t kernel, int64_t stride) {
@@ -171,6 +181,15 @@ TEST(PulseCases, UNet37) {
       document("1, 1, 2*S", "  d = " + conv("x", {4, 2, 1, 1, 1}) + ";\n  y = x + " +
                                 deconv("d", {4, 2, 1, 1, 1}) + ";\n");
   expect_streams(text, {{4}, 2, 1, 3, "2*S"});
+}
+
+// A crop of frames that were laid around waits for none of them.
+TEST(PulseCases, BordersThatAreCutOffAgain) {
+  for (const char* border : {"replicate", "reflect", "constant"}) {
+    const std::string wide = pad("x", 2, 2, "0.5", border);
+    expect_streams(y(slice(wide, 3, -1)), {{1, 4}, 1, 1, 1, "S"});
+    expect_streams(y(slice(wide, 2, -2)), {{1, 4}, 1, 1, 0, "S"});
+  }
 }
 
 TEST(PulseCases, BranchesMeet38To40) {

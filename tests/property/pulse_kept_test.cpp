@@ -258,6 +258,17 @@ TEST(PulseCases, TheLengthIsNoNumberOfAStream67To68) {
   expect_refused(both, 4, "y", "Add");
 }
 
+// Where two branches have one frame and several, a whole run repeats the one, and no stream could know.
+TEST(PulseCases, StreamsOfLengthsThatDoNotMeetEndWithAnError) {
+  const std::string text = document(
+      "1, 1, S", "  a = slice(x, axes = [2], begin = [0], end = [S], stride = [2]);\n"
+                 "  b = slice(x, axes = [2], begin = [1], end = [S], stride = [2]);\n  y = a - b;\n");
+  auto streamed = StreamedRun::make(loaded(text), 2);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  for (const int64_t frames : {2, 4, 10}) EXPECT_TRUE(streamed->session().try_end(frames).ok()) << frames;
+  for (const int64_t frames : {3, 5, 9}) EXPECT_FALSE(streamed->session().try_end(frames).ok()) << frames;
+}
+
 TEST(PulseCases, AllReasonsAreToldWithTheirLines) {
   const auto refused = StreamedRun::make(
       loaded(document("1, 1, S",
