@@ -62,51 +62,59 @@ To convert_element(From value) {
   }
 }
 
-/// Call `body(offset_a, step_a, offset_b, step_b, count)` for rows of two views of one shape, in row-major
-/// order. Axes that follow one another in both are one row.
-template <class Body>
-void for_each_row(const View& a, const View& b, Body&& body) {
-  if (a.volume() == 0) return;
-  int64_t step_a = 0;
-  int64_t step_b = 0;
-  int64_t count = 1;
-  int outer = a.rank;
-  for (; outer > 0; --outer) {
-    const auto i = static_cast<size_t>(outer) - 1;
-    if (a.shape[i] == 1) continue;
-    if (count == 1) {
-      step_a = a.stride[i];
-      step_b = b.stride[i];
-    } else if (a.stride[i] != step_a * count || b.stride[i] != step_b * count) {
-      break;
+/// Goes through the rows of two views of one shape, in row-major order. Axes that follow one another in
+/// both are one row.
+class Rows {
+ public:
+  [[gnu::noinline]] Rows(const View& a, const View& b) : a_(a), b_(b), outer_(a.rank) {
+    for (; outer_ > 0; --outer_) {
+      const auto i = static_cast<size_t>(outer_) - 1;
+      if (a.shape[i] == 1) continue;
+      if (count == 1) {
+        step_a = a.stride[i];
+        step_b = b.stride[i];
+      } else if (a.stride[i] != step_a * count || b.stride[i] != step_b * count) {
+        break;
+      }
+      count *= a.shape[i];
     }
-    count *= a.shape[i];
   }
-  std::array<int64_t, kMaxRank> index{};
-  int64_t at_a = 0;
-  int64_t at_b = 0;
-  for (;;) {
-    body(at_a, step_a, at_b, step_b, count);
-    int axis = outer - 1;
-    for (; axis >= 0; --axis) {
+  /// Move to the next row; false after the last one.
+  [[gnu::noinline]] bool next() {
+    for (int axis = outer_ - 1; axis >= 0; --axis) {
       const auto i = static_cast<size_t>(axis);
-      at_a += a.stride[i];
-      at_b += b.stride[i];
-      if (++index[i] < a.shape[i]) break;
-      at_a -= a.stride[i] * a.shape[i];
-      at_b -= b.stride[i] * a.shape[i];
-      index[i] = 0;
+      at_a += a_.stride[i];
+      at_b += b_.stride[i];
+      if (++index_[i] < a_.shape[i]) return true;
+      at_a -= a_.stride[i] * a_.shape[i];
+      at_b -= b_.stride[i] * a_.shape[i];
+      index_[i] = 0;
     }
-    if (axis < 0) return;
+    return false;
   }
-}
+
+  // Elements of a row: i * step behind the offset, i < count.
+  int64_t at_a = 0, at_b = 0;
+  int64_t step_a = 0, step_b = 0;
+  int64_t count = 1;
+
+ private:
+  const View& a_;
+  const View& b_;
+  int outer_;
+  std::array<int64_t, kMaxRank> index_{};
+};
 
 /// Call `body(offset_a, offset_b)` for the elements of two views of one shape, in row-major order.
 template <class Body>
 void for_each_pair(const View& a, const View& b, Body&& body) {
-  for_each_row(a, b, [&](int64_t at_a, int64_t step_a, int64_t at_b, int64_t step_b, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) body(at_a + i * step_a, at_b + i * step_b);
-  });
+  if (a.volume() == 0) return;
+  Rows rows(a, b);
+  do {
+    for (int64_t i = 0; i < rows.count; ++i) {
+      body(rows.at_a + i * rows.step_a, rows.at_b + i * rows.step_b);
+    }
+  } while (rows.next());
 }
 
 template <class Visitor>
@@ -157,21 +165,23 @@ template <class Wide>
 void cast_through(const View& from, const View& to) {
   constexpr int64_t kBlock = 64;
   Wide block[kBlock];
-  for_each_row(from, to, [&](int64_t a, int64_t step_a, int64_t b, int64_t step_b, int64_t row) {
-    for (int64_t begin = 0; begin < row; begin += kBlock) {
-      const int64_t count = std::min(row - begin, kBlock);
+  if (from.volume() == 0) return;
+  Rows rows(from, to);
+  do {
+    for (int64_t begin = 0; begin < rows.count; begin += kBlock) {
+      const int64_t count = std::min(rows.count - begin, kBlock);
       visit_type(from.dtype, [&](auto source) {
         using From = decltype(source);
-        const From* x = from.as<const From>() + a + begin * step_a;
-        for (int64_t i = 0; i < count; ++i) block[i] = convert_element<Wide>(x[i * step_a]);
+        const From* x = from.as<const From>() + rows.at_a + begin * rows.step_a;
+        for (int64_t i = 0; i < count; ++i) block[i] = convert_element<Wide>(x[i * rows.step_a]);
       });
       visit_type(to.dtype, [&](auto target) {
         using To = decltype(target);
-        To* y = to.as<To>() + b + begin * step_b;
-        for (int64_t i = 0; i < count; ++i) y[i * step_b] = convert_element<To>(block[i]);
+        To* y = to.as<To>() + rows.at_b + begin * rows.step_b;
+        for (int64_t i = 0; i < count; ++i) y[i * rows.step_b] = convert_element<To>(block[i]);
       });
     }
-  });
+  } while (rows.next());
 }
 
 /// Reads one element as the real number that it stands for, or as the integer if `raw`.

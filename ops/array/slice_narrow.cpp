@@ -158,6 +158,7 @@ Status Slice::take_from_border(Rewrite& rewrite) const {
 /// positions as any other.
 Status Downsample::declutter(Rewrite& rewrite) const {
   if (stride == 1 && modulo == 0) return rewrite.bypass(rewrite.input(0));
+  if constexpr (!built("range")) return {};
   if (stride < 0 || !is_positional(rewrite.old_graph(), rewrite.input(0))) return {};
   if (const auto* range = rewrite.producer_as<Range>(0)) {
     const auto step = checked_mul(range->step, stride);

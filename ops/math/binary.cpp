@@ -108,30 +108,30 @@ void eval_numbers(BinaryKind kind, const View& a, const View& b, const View& out
 /// Comparisons of f32, which masks are made of.
 void compare_f32(BinaryKind kind, const View& a, const View& b, const View& out) {
   using Places = std::array<int64_t, 3>;
-  const auto rows = [&](const auto& holds) {
-    for_each_row<3>({out, a, b}, [&](const Places& at, const Places& steps, int64_t count) {
-      auto* to = out.as<uint8_t>() + at[0];
-      const float* x = a.as<const float>() + at[1];
-      const float* y = b.as<const float>() + at[2];
+  for_each_row<3>({out, a, b}, [&](const Places& at, const Places& steps, int64_t count) {
+    auto* to = out.as<uint8_t>() + at[0];
+    const float* x = a.as<const float>() + at[1];
+    const float* y = b.as<const float>() + at[2];
+    const auto row = [&](const auto& holds) {
       for (int64_t i = 0; i < count; ++i) {
         to[i * steps[0]] = holds(x[i * steps[1]], y[i * steps[2]]) ? 1 : 0;
       }
-    });
-  };
-  switch (kind) {
-    case BinaryKind::kEq:
-      return rows([](float x, float y) { return x == y; });
-    case BinaryKind::kNe:
-      return rows([](float x, float y) { return !(x == y); });
-    case BinaryKind::kLt:
-      return rows([](float x, float y) { return x < y; });
-    case BinaryKind::kLe:
-      return rows([](float x, float y) { return x <= y; });
-    case BinaryKind::kGt:
-      return rows([](float x, float y) { return x > y; });
-    default:
-      return rows([](float x, float y) { return x >= y; });
-  }
+    };
+    switch (kind) {
+      case BinaryKind::kEq:
+        return row([](float p, float q) { return p == q; });
+      case BinaryKind::kNe:
+        return row([](float p, float q) { return !(p == q); });
+      case BinaryKind::kLt:
+        return row([](float p, float q) { return p < q; });
+      case BinaryKind::kLe:
+        return row([](float p, float q) { return p <= q; });
+      case BinaryKind::kGt:
+        return row([](float p, float q) { return p > q; });
+      default:
+        return row([](float p, float q) { return p >= q; });
+    }
+  });
 }
 
 void eval_bools(BinaryKind kind, const View& a, const View& b, const View& out) {

@@ -151,11 +151,8 @@ struct Calls {
     all.calls.push_back(args);
   }
   void emit(Lowering& lowering) {
-    if (all.calls.size() == 1) {
-      lowering.step_in_parts(run_conv<Args>, all.calls[0], work, reads, writes);
-    } else if (!all.calls.empty()) {
-      lowering.step_in_parts(run_calls<Args>, std::move(all), work, reads, writes);
-    }
+    if (all.calls.empty()) return;
+    lowering.step_in_parts(run_calls<Args>, std::move(all), work, std::move(reads), std::move(writes));
   }
 };
 
@@ -166,9 +163,9 @@ struct StepCalls {
 };
 
 /// One product while it is being lowered.
-class ProductLowering {
+class WindowLowering {
  public:
-  ProductLowering(const WindowProducts& common, const WindowProduct& product, Lowering& lowering,
+  WindowLowering(const WindowProducts& common, const WindowProduct& product, Lowering& lowering,
                   StepCalls* step)
       : common_(common), product_(product), lowering_(lowering), step_(*step), x_(product.x),
         y_(product.y), outputs_(product.filter->extent(0)), channels_(product.filter->extent(1)) {}
@@ -442,7 +439,7 @@ Status lower_window_products(Lowering& lowering, const WindowProducts& common,
                              std::vector<WindowProduct> products) {
   StepCalls step;
   for (const WindowProduct& product : products) {
-    RILL_TRY(ProductLowering(common, product, lowering, &step).run());
+    RILL_TRY(WindowLowering(common, product, lowering, &step).run());
   }
   step.depthwise.emit(lowering);
   step.products.emit(lowering);
