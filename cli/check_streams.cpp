@@ -104,9 +104,9 @@ Status StreamsCheck::choose_symbol() {
   }
   if (!symbol_.empty()) return {};
   const std::vector<std::string> symbols = symbols_of(whole_);
-  const bool has_s = std::find(symbols.begin(), symbols.end(), "S") != symbols.end();
+  const bool has_s = std::find(symbols.begin(), symbols.end(), kDefaultStreamSymbol) != symbols.end();
   if (has_s || symbols.size() != 1) {
-    symbol_ = "S";
+    symbol_ = kDefaultStreamSymbol;
   } else {
     symbol_ = symbols[0];
   }

@@ -9,6 +9,7 @@
 #include "cli/op_counts.h"
 #include "cli/reports.h"
 #include "cli/specs.h"
+#include "nnef_loader/properties.h"
 
 namespace rill::cli {
 namespace {
@@ -361,8 +362,9 @@ std::string graph_drawing(const Graph& graph, const Args& args, const Notes& not
   Canvas canvas{args, notes, axes, colors, {}, {}};
   Drawing(graph, {}, notes.nodes, "", &canvas).draw();
   std::string out = std::move(canvas.out);
-  if (!graph.properties.empty()) out += "# Properties\n";
-  for (const auto& [key, value] : graph.properties) {
+  const auto properties = nnef::properties_of(graph);
+  if (!properties.empty()) out += "# Properties\n";
+  for (const auto& [key, value] : properties) {
     out += fmt::format("* {}: {}\n", key, value_text(value));
   }
   if (!graph.scope.assertions().empty()) out += "# Assertions\n";
@@ -380,7 +382,7 @@ std::string graph_drawing(const Graph& graph, const Args& args, const Notes& not
 
 std::string graph_summary(const Graph& graph, const Notes& notes) {
   std::string out;
-  for (const auto& [key, value] : graph.properties) {
+  for (const auto& [key, value] : nnef::properties_of(graph)) {
     out += fmt::format("* {}: {}\n", key, value_text(value));
   }
   out += "# Inputs\n";

@@ -10,13 +10,7 @@
 namespace rill::cli {
 
 Result<Graph> bind_symbols(const Graph& graph, const Bindings& bindings) {
-  std::string stream_symbol;
-  const auto property = graph.properties.find("pulse.streaming_symbol");
-  if (graph.properties.contains("pulse.output_axes")) stream_symbol = "S";
-  if (property != graph.properties.end() && property->second.dtype() == DType::kString &&
-      property->second.volume() == 1) {
-    stream_symbol = *property->second.data<std::string>();
-  }
+  const std::string stream_symbol = graph.streaming ? graph.streaming->symbol() : std::string();
   Graph out = graph;
   for (const auto& [symbol, value] : bindings) {
     if (symbol == stream_symbol) continue;

@@ -132,14 +132,10 @@ std::string bindings_text(const Bindings& bindings) {
   return out;
 }
 
-std::vector<int> stream_axes(const Graph& graph, const char* property, size_t count) {
-  std::vector<int> out(count, -1);
-  const auto it = graph.properties.find(property);
-  if (it == graph.properties.end()) return out;
-  const auto known = std::min(static_cast<int64_t>(count), it->second.volume());
-  for (int64_t i = 0; i < known; ++i) {
-    const auto axis = element_as_int(it->second, i);
-    if (axis.ok()) out[static_cast<size_t>(i)] = static_cast<int>(*axis);
+std::vector<int> stream_axes(const Graph& graph) {
+  std::vector<int> out(graph.inputs.size(), -1);
+  for (size_t i = 0; i < out.size() && graph.streaming; ++i) {
+    out[i] = graph.streaming->input_axis(i);
   }
   return out;
 }
@@ -286,7 +282,7 @@ Status InputSource::check_settings(const Graph& graph) const {
 Result<InputValues> InputSource::resolve(const Graph& graph, size_t turn,
                                          int64_t random_pulses) const {
   RILL_TRY(check_settings(graph));
-  const auto axes = stream_axes(graph, "pulse.input_axes", graph.inputs.size());
+  const auto axes = stream_axes(graph);
   InputValues out;
   out.bindings = settings_;
   std::vector<std::optional<Tensor>> values;

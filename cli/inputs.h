@@ -59,7 +59,7 @@ class InputSource {
 };
 
 /// The stream axes of the inputs of a pulsed graph, -1 for static ones; all -1 if not pulsed.
-std::vector<int> stream_axes(const Graph& graph, const char* property, size_t count);
+std::vector<int> stream_axes(const Graph& graph);
 
 std::string bindings_text(const Bindings& bindings);
 

@@ -4,6 +4,7 @@
 
 #include "cli/bundle.h"
 #include "cli/dump_text.h"
+#include "nnef_loader/properties.h"
 
 namespace rill::cli {
 namespace {
@@ -123,7 +124,9 @@ std::string notes_json(const Graph& graph, const Notes& notes) {
 std::string audit_json(const Graph& graph, const Notes& notes) {
   Json out{{"schema", kSchema}, {"rill_version", RILL_VERSION}};
   out["properties"] = Json::object();
-  for (const auto& [key, value] : graph.properties) out["properties"][key] = value_text(value);
+  for (const auto& [key, value] : nnef::properties_of(graph)) {
+    out["properties"][key] = value_text(value);
+  }
   out["assertions"] = Json::array();
   for (const auto& assertion : graph.scope.assertions()) {
     out["assertions"].push_back(assertion.text);

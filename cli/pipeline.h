@@ -24,7 +24,7 @@ struct Model {
   std::vector<PulseChoice> choices;  ///< what `--pulse auto` chose from
   std::vector<std::pair<std::string, Graph>> stages;
 
-  bool pulsed() const { return graph.properties.contains("pulse.output_axes"); }
+  bool pulsed() const { return graph.streaming.has_value(); }
   const Graph* stage(std::string_view name) const;
 };
 

@@ -26,7 +26,7 @@ struct PulseChoice {
 
 /// `auto`, `S=auto`, `S=auto:min=8,max=64`.
 struct AutoPulse {
-  std::string symbol = "S";
+  std::string symbol{kDefaultStreamSymbol};
   int64_t least = 1;
   int64_t most = INT64_MAX;
 };

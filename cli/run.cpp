@@ -191,8 +191,6 @@ void Runner::print_outputs() const {
 /// What a stream gives that runs beside others: its delay dropped, as far as it reaches.
 Status Runner::check_stream_zero() const {
   if (!reference_.any()) return {};
-  const auto axes = stream_axes(graph_, "pulse.output_axes", graph_.outputs.size());
-  const auto delays = stream_axes(graph_, "pulse.delay", graph_.outputs.size());
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {
     const std::string& label = graph_.output_names[i];
     RILL_ASSIGN(const Bundle::Item* item,
@@ -200,13 +198,16 @@ Status Runner::check_stream_zero() const {
     if (item == nullptr) continue;
     Tensor expected = item->turns[0];
     Tensor got = turns_.back()[i];
-    if (model_.pulsed() && axes[i] >= 0) {
+    const StreamingOutput stream =
+        graph_.streaming ? graph_.streaming->output(i) : StreamingOutput();
+    if (stream.axis >= 0) {
       std::vector<Tensor> parts;
       for (const auto& turn : turns_) parts.push_back(turn[i]);
-      RILL_ASSIGN(got, joined(parts, axes[i]));
-      const int64_t frames = std::min(got.extent(axes[i]) - delays[i], expected.extent(axes[i]));
-      RILL_ASSIGN(got, frames_of(got, axes[i], delays[i], std::max<int64_t>(0, frames)));
-      RILL_ASSIGN(expected, frames_of(expected, axes[i], 0, std::max<int64_t>(0, frames)));
+      RILL_ASSIGN(got, joined(parts, stream.axis));
+      const int64_t given = got.extent(stream.axis) - stream.delay;
+      const int64_t frames = std::max<int64_t>(0, std::min(given, expected.extent(stream.axis)));
+      RILL_ASSIGN(got, frames_of(got, stream.axis, stream.delay, frames));
+      RILL_ASSIGN(expected, frames_of(expected, stream.axis, 0, frames));
     }
     RILL_TRY(reference_.check_output(i, expected, got).in_node(label, ""));
   }

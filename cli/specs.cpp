@@ -3,6 +3,8 @@
 #include <array>
 #include <charconv>
 
+#include "core/graph/streaming.h"
+
 namespace rill::cli {
 namespace {
 
@@ -178,7 +180,7 @@ Result<std::pair<std::string, Dim>> parse_setting(std::string_view text) {
 
 Result<std::pair<std::string, Dim>> parse_pulse_spec(std::string_view text) {
   const size_t equals = text.find('=');
-  std::string symbol = "S";
+  std::string symbol{kDefaultStreamSymbol};
   std::string_view value = text;
   if (equals != std::string_view::npos) {
     symbol = trimmed(text.substr(0, equals));

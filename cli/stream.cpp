@@ -25,7 +25,7 @@ Result<StreamInputs> stream_inputs(const Model& model, const InputSource& source
     return out;
   }
   RILL_ASSIGN(out.inputs, source.resolve(model.graph, 0));
-  const auto axes = stream_axes(model.graph, "pulse.input_axes", model.graph.inputs.size());
+  const auto axes = stream_axes(model.graph);
   for (size_t i = axes.size(); i-- > 0;) {
     if (axes[i] >= 0) out.frames = out.inputs.values[i].extent(axes[i]);
   }

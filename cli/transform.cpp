@@ -6,6 +6,7 @@
 #include "cli/pipeline.h"
 #include "cli/specs.h"
 #include "cli/transform_fields.h"
+#include "nnef_loader/properties.h"
 #include "ops/op_table.h"
 #include "transforms/batchify.h"
 #include "transforms/block_quant.h"
@@ -46,11 +47,12 @@ Status pulse_transform(const Work& work) {
   const auto& [spec, args, log, model] = work;
   RILL_TRY(check_fields(spec, {"pulse", "symbol"}, log));
   if (!spec.fields.contains("pulse")) return wrong_field(spec, "pulse: \"8\"");
-  const json symbol = spec.fields.value("symbol", json("S"));
+  const json symbol = spec.fields.value("symbol", json(kDefaultStreamSymbol));
   const json pulse = spec.fields["pulse"];
   if (!symbol.is_string() && !symbol.is_null()) return wrong_field(spec, "symbol: Some(\"S\")");
   const std::string text = pulse.is_string() ? pulse.get<std::string>() : pulse.dump();
-  const std::string name = symbol.is_null() ? "S" : symbol.get<std::string>();
+  const std::string name =
+      symbol.is_null() ? std::string(kDefaultStreamSymbol) : symbol.get<std::string>();
   RILL_ASSIGN(const auto parsed, parse_pulse_spec(str_cat(name, "=", text)));
   return apply_pulse(parsed.first, parsed.second, args, log, model);
 }
@@ -109,8 +111,9 @@ Status set_property(const Work& work) {
   } else {
     tensor = Tensor::scalar(value->is_string() ? value->get<std::string>() : value->dump());
   }
-  model->graph.properties.insert_or_assign(key->get<std::string>(), std::move(tensor));
-  return {};
+  std::map<std::string, Tensor> properties = nnef::properties_of(model->graph);
+  properties.insert_or_assign(key->get<std::string>(), std::move(tensor));
+  return nnef::set_properties(std::move(properties), &model->graph);
 }
 
 /// Apply a rewriting of graphs to the model, and to the whole model that a stream is compared to.

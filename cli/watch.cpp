@@ -10,11 +10,11 @@
 namespace rill::cli {
 
 Result<Watcher> Watcher::make(const Graph& graph) {
-  // Every wire becomes an output: its value then outlives the run. The properties of a pulsed graph
-  // tell of its own outputs, which stay in front.
+  // Every wire becomes an output: its value then outlives the run. What a pulsed graph tells of its
+  // streams goes by the positions of its own outputs, which stay in front.
   Watcher out;
   Graph watched = graph;
-  if (!graph.properties.contains("pulse.output_axes")) {
+  if (!graph.streaming) {
     watched.outputs.clear();
     watched.output_names.clear();
   }

@@ -18,6 +18,7 @@ rill_library(rill_nnef SMALL
     build/stack.cpp
     build/statements.cpp
     build/stdlib.cpp
+    build/streaming.cpp
     build/values.cpp
     build/whole_call.cpp
     build/writer.cpp
@@ -35,6 +36,7 @@ rill_test(rill_nnef_test
     build/limits_test.cpp
     build/nested_test.cpp
     build/resources_test.cpp
+    build/streaming_test.cpp
     build/test_documents.cpp
     build/test_ops.cpp
     build/writer_test.cpp

@@ -20,9 +20,7 @@ class Pulsifier {
  public:
   Pulsifier(const Graph& whole, const Options& options)
       : whole_(whole), options_(options), builder_(whole, options, &pulsed_) {
-    pulsed_.name = whole.name;
-    pulsed_.scope = whole.scope;
-    pulsed_.properties = whole.properties;
+    pulsed_ = empty_like(whole);
     pulsed_.scope.declare(options.symbol);
   }
 
@@ -38,7 +36,7 @@ class Pulsifier {
   Status outputs();
   void describe(Report* report);
   std::vector<Wire> wires(std::map<OutletId, int>* places);
-  void keep_wires(const std::vector<Wire>& wires);
+  Streaming streaming(const Report& report);
   bool late_end_is_fine();
 
   const Graph& whole_;
@@ -227,17 +225,6 @@ void Pulsifier::find_lengths(const Graph& pulsed) {
   }
 }
 
-Tensor ints(const std::vector<int64_t>& values) {
-  auto tensor = Tensor::of<int64_t>(DType::kI64, {static_cast<int64_t>(values.size())}, values);
-  return std::move(tensor).value();
-}
-
-Tensor texts(const std::vector<std::string>& values) {
-  auto tensor =
-      Tensor::of<std::string>(DType::kString, {static_cast<int64_t>(values.size())}, values);
-  return std::move(tensor).value();
-}
-
 /// What nodes that were put in front of a node do to its stream.
 std::string cause_of(const Op& op) {
   const auto* delay = op.as<ops::Delay>();
@@ -307,28 +294,34 @@ bool Pulsifier::late_end_is_fine() {
   return true;
 }
 
-/// States of sessions move between pulses that give every wire the same delay, where these may begin.
-/// As texts: tract
-/// takes no list of more than a few integers for a property.
-void Pulsifier::keep_wires(const std::vector<Wire>& wires) {
-  std::vector<std::string> told;
-  for (const Wire& wire : wires) {
-    told.push_back(str_cat(wire.delay, " ", wire.name));
-    if (wire.slot > 0) told.back() += str_cat(":", wire.slot);
+/// What the pulsed graph tells of its streams.
+Streaming Pulsifier::streaming(const Report& report) {
+  Streaming out;
+  out.named = options_.symbol;
+  out.pulse = *options_.pulse.to_int();
+  for (const Stream& input : report.inputs) out.input_axes.push_back(input.axis);
+  for (size_t i = 0; i < report.outputs.size(); ++i) {
+    const Stream& output = report.outputs[i];
+    out.outputs.push_back({output.axis, output.delay, std::nullopt});
+    const bool at_end = builder_.wire_of(whole_.outputs[i]).known_after.has_value();
+    if (output.axis >= 0 || at_end) out.outputs.back().length = output.length;
   }
-  pulsed_.properties.insert_or_assign("rill.pulse.wires", texts(told));
-  pulsed_.properties.insert_or_assign("rill.pulse.begins",
-                                      ints({builder_.begin_unit(), builder_.settled()}));
-  pulsed_.properties.insert_or_assign("rill.pulse.late_end", ints({late_end_is_fine() ? 1 : 0}));
-  pulsed_.properties.insert_or_assign(kFingerprintProperty, texts({to_text(fingerprint(whole_))}));
+  for (const Wire& wire : report.wires) {
+    out.wires.push_back(
+        {wire.slot > 0 ? str_cat(wire.name, ":", wire.slot) : wire.name, wire.delay});
+  }
+  out.begin_unit = builder_.begin_unit();
+  out.settled = builder_.settled();
+  out.late_end = late_end_is_fine();
+  out.asserted = asserted_of(whole_, options_.symbol);
+  out.longest = longest_stream(options_.symbol, out.asserted);
+  out.approximations = report.approximations;
+  out.model = fingerprint(whole_);
+  return out;
 }
 
 void Pulsifier::describe(Report* report) {
   Report own;
-  std::vector<int64_t> in_axes;
-  std::vector<int64_t> out_axes;
-  std::vector<int64_t> delays;
-  std::vector<std::string> lengths;
   const auto stream_of = [&](const std::string& name, OutletId outlet) {
     const PulsedWire& wire = builder_.wire_of(outlet);
     Stream out;
@@ -342,16 +335,11 @@ void Pulsifier::describe(Report* report) {
   };
   for (const OutletId& input : whole_.inputs) {
     own.inputs.push_back(stream_of(whole_.node(input.node).name, input));
-    in_axes.push_back(own.inputs.back().axis);
   }
   for (size_t i = 0; i < whole_.outputs.size(); ++i) {
     own.outputs.push_back(stream_of(whole_.output_names[i], whole_.outputs[i]));
-    out_axes.push_back(own.outputs.back().axis);
-    delays.push_back(own.outputs.back().delay);
     const std::optional<Dim>& known_after = builder_.wire_of(whole_.outputs[i]).known_after;
     if (known_after) own.outputs.back().length = whole_.scope.simplify(*known_after);
-    lengths.push_back(
-        own.outputs.back().axis < 0 && !known_after ? "" : own.outputs.back().length.to_string());
   }
   own.approximations = builder_.approximations();
   std::map<OutletId, int> places;
@@ -360,25 +348,7 @@ void Pulsifier::describe(Report* report) {
     const auto found = places.find(whole_.outputs[i]);
     if (found != places.end()) own.outputs[i].wire = found->second;
   }
-  keep_wires(own.wires);
-  pulsed_.properties.insert_or_assign("pulse.delay", ints(delays));
-  pulsed_.properties.insert_or_assign("pulse.input_axes", ints(in_axes));
-  pulsed_.properties.insert_or_assign("pulse.output_axes", ints(out_axes));
-  pulsed_.properties.insert_or_assign("pulse.streaming_symbol", texts({options_.symbol}));
-  pulsed_.properties.insert_or_assign("rill.pulse.output_lengths", texts(lengths));
-  pulsed_.properties.insert_or_assign("rill.pulse.pulse", ints({*options_.pulse.to_int()}));
-  const std::vector<Dim> asserted = asserted_of(whole_, options_.symbol);
-  if (!asserted.empty()) {
-    std::vector<std::string> told;
-    for (const Dim& dim : asserted) told.push_back(dim.to_string());
-    pulsed_.properties.insert_or_assign("rill.pulse.asserted", texts(told));
-  }
-  if (const auto longest = longest_stream(options_.symbol, asserted)) {
-    pulsed_.properties.insert_or_assign("rill.pulse.longest", ints({*longest}));
-  }
-  if (!own.approximations.empty()) {
-    pulsed_.properties.insert_or_assign("rill.pulse.approx", texts(own.approximations));
-  }
+  pulsed_.streaming = streaming(own);
   if (report) *report = std::move(own);
 }
 

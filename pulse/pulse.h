@@ -9,7 +9,7 @@
 namespace rill::pulse {
 
 struct Options {
-  std::string symbol = "S";
+  std::string symbol{kDefaultStreamSymbol};
   Dim pulse = 1;                 ///< frames per step, replaces the symbol
   bool backward_chunks = false;  ///< let backward loops take each pulse for its own future
 };
@@ -60,8 +60,7 @@ Result<int64_t> least_pulse(const Graph& graph, const Options& options);
 /// delays and states keep what the next step needs. Concatenating the outputs of all steps and
 /// dropping the delay gives the frames of the whole run.
 ///
-/// The properties pulse.delay, pulse.input_axes, pulse.output_axes and pulse.streaming_symbol say
-/// how the result streams; rill.pulse.* say more.
+/// `Graph::streaming` says how the result streams.
 /// Errors: kPulse, with every reason in one message, one per line: node, operator, axis, cause, way
 /// out; where another pulse would do, which ones.
 Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report = nullptr);

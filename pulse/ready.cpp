@@ -36,7 +36,7 @@ bool meets_attention(const Graph& graph, std::string_view symbol) {
 }
 
 Result<Graph> ready_for_pulses(const Graph& graph, const Options& options) {
-  if (graph.properties.contains("pulse.delay")) {
+  if (graph.streaming) {
     return fail(Code::kPulse, "this model takes pulses already: a model streams along one symbol")
         .hint("Pulse the model as it was exported, along one symbol, and bind the others");
   }

@@ -90,7 +90,6 @@ class Batch {
   Status check(const Node& node, const Op& op, const std::vector<OutletId>& inputs,
                const std::vector<OutletId>& outputs) const;
   Status finish();
-  void shift_property(const char* key, const std::vector<bool>& widened);
 
   const Graph& graph_;
   std::string_view symbol_;
@@ -215,32 +214,22 @@ Status Batch::node(int id) {
   return check(node, *op, inputs, mapped_[own]);
 }
 
-void Batch::shift_property(const char* key, const std::vector<bool>& widened) {
-  const auto it = out_.properties.find(key);
-  if (it == out_.properties.end() || it->second.dtype() != DType::kI64) return;
-  std::vector<int64_t> axes(it->second.values<int64_t>().begin(),
-                            it->second.values<int64_t>().end());
-  for (size_t i = 0; i < std::min(axes.size(), widened.size()); ++i) {
-    if (widened[i] && axes[i] >= 0) ++axes[i];
-  }
-  auto tensor = Tensor::of<int64_t>(DType::kI64, it->second.shape(), axes);
-  if (tensor.ok()) it->second = std::move(tensor).value();
-}
-
 Status Batch::finish() {
+  Streaming* streaming = out_.streaming ? &*out_.streaming : nullptr;
+  const auto shift = [&](int* axis, OutletId old) {
+    if (*axis >= 0 && batched_.contains(old.node)) ++*axis;
+  };
   out_.inputs.clear();
-  std::vector<bool> widened;
-  for (const OutletId input : graph_.inputs) {
-    out_.inputs.push_back(inputs_[static_cast<size_t>(input.node)]);
-    widened.push_back(batched_.contains(input.node));
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    const OutletId old = graph_.inputs[i];
+    out_.inputs.push_back(inputs_[static_cast<size_t>(old.node)]);
+    if (streaming && i < streaming->input_axes.size()) shift(&streaming->input_axes[i], old);
   }
-  shift_property("pulse.input_axes", widened);
-  widened.clear();
   bool carried = false;
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {
     const OutletId old = graph_.outputs[i];
     OutletId wire = mapped_[static_cast<size_t>(old.node)][static_cast<size_t>(old.slot)];
-    widened.push_back(batched_.contains(old.node));
+    if (streaming && i < streaming->outputs.size()) shift(&streaming->outputs[i].axis, old);
     const int axis = carrier(out_.fact(wire));
     if (axis > 0) {
       std::vector<int64_t> perm{axis};
@@ -254,16 +243,13 @@ Status Batch::finish() {
     carried |= axis >= 0;
     out_.add_output(graph_.output_names[i], wire);
   }
-  shift_property("pulse.output_axes", widened);
   if (carried) return {};
   return fail(Code::kArg, "No output carries the batch axis ", symbol_);
 }
 
 Result<Graph> Batch::run() {
-  out_.name = graph_.name;
-  out_.scope = graph_.scope;
+  out_ = empty_like(graph_);
   out_.scope.declare(symbol_);
-  out_.properties = graph_.properties;
   mapped_.resize(graph_.nodes.size());
   inputs_.resize(graph_.nodes.size());
   for (const std::string& name : shared_) {

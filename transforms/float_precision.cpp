@@ -162,9 +162,7 @@ Status Translation::outputs() {
 }
 
 Result<Graph> Translation::run() {
-  out_.name = graph_.name;
-  out_.scope = graph_.scope;
-  out_.properties = graph_.properties;
+  out_ = empty_like(graph_);
   for (size_t id = 0; id < graph_.nodes.size(); ++id) RILL_TRY(node(static_cast<int>(id)));
   out_.inputs.clear();
   for (const OutletId& input : graph_.inputs) out_.inputs.push_back(mapped_.at(input));

@@ -55,10 +55,8 @@ Splice::Splice(const Graph& graph)
     : inputs(graph.inputs),
       outputs(graph.outputs),
       output_names(graph.output_names),
+      frame_(empty_like(graph)),
       nodes_(graph.nodes) {
-  frame_.name = graph.name;
-  frame_.scope = graph.scope;
-  frame_.properties = graph.properties;
 }
 
 int Splice::add(Node node) {

@@ -30,7 +30,7 @@ class Splice {
   Result<Graph> build() const;
 
  private:
-  Graph frame_;  ///< name, symbols, properties
+  Graph frame_;  ///< without nodes
   std::vector<Node> nodes_;
 };
 

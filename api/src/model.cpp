@@ -9,6 +9,7 @@
 #include "api/src/lookup.h"
 #include "core/optim/optim.h"
 #include "nnef_loader/load.h"
+#include "nnef_loader/properties.h"
 #include "ops/op_table.h"
 #include "pulse/pulse.h"
 
@@ -27,11 +28,7 @@ namespace {
 constexpr char kNotAModel[] = "not a model: null, freed, or another kind of object";
 
 std::string stream_symbol_of(const Graph& graph) {
-  if (!graph.properties.contains("pulse.output_axes")) return {};
-  const auto it = graph.properties.find("pulse.streaming_symbol");
-  const bool named = it != graph.properties.end() && it->second.dtype() == rill::DType::kString &&
-                     it->second.volume() == 1;
-  return named ? *it->second.data<std::string>() : "S";
+  return graph.streaming ? graph.streaming->symbol() : std::string();
 }
 
 }  // namespace
@@ -46,7 +43,7 @@ rill_model::rill_model(Graph of) : graph(std::move(of)), stream_symbol(stream_sy
     io[RILL_OUTPUT].push_back(std::make_unique<const rill::api::IoText>(
         graph.output_names[i], graph.fact(graph.outputs[i])));
   }
-  for (const auto& [key, value] : graph.properties) {
+  for (const auto& [key, value] : rill::nnef::properties_of(graph)) {
     properties.push_back(std::make_unique<const rill::api::PropertyText>(key, value));
   }
   for (const std::string& symbol : graph.scope.symbols()) {
@@ -275,8 +272,10 @@ rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* 
     return refuse(RILL_E_STATE, "the model is pulsed already, along %s",
                   model->stream_symbol.c_str());
   }
-  return guarded("rill_model_pulse",
-                 [&] { return change(model, pulsed(*model, symbol ? symbol : "S", pulse)); });
+  return guarded("rill_model_pulse", [&] {
+    const std::string named(symbol ? symbol : rill::kDefaultStreamSymbol);
+    return change(model, pulsed(*model, named, pulse));
+  });
 }
 
 size_t rill_model_properties(const rill_model* model) {

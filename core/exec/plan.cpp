@@ -1,7 +1,6 @@
 #include "core/exec/plan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <numeric>
 
@@ -349,24 +348,6 @@ void PlanBuilder::lay_out_memory() {
 
 namespace {
 
-std::vector<int64_t> int_property(const Graph& graph, const std::string& key) {
-  std::vector<int64_t> out;
-  const auto it = graph.properties.find(key);
-  if (it == graph.properties.end()) return out;
-  for (int64_t i = 0; i < it->second.volume(); ++i) {
-    const auto value = element_as_int(it->second, i);
-    out.push_back(value.ok() ? *value : -1);
-  }
-  return out;
-}
-
-std::vector<std::string> text_property(const Graph& graph, const std::string& key) {
-  const auto it = graph.properties.find(key);
-  if (it == graph.properties.end() || it->second.dtype() != DType::kString) return {};
-  const auto values = it->second.values<std::string>();
-  return {values.begin(), values.end()};
-}
-
 /// Lengths are quasi-affine: what can happen happens within a few pulses.
 int64_t early_frames(const Plan& plan, const PlanStream& out) {
   constexpr int64_t kMostPulse = int64_t{1} << 20;
@@ -386,81 +367,50 @@ int64_t early_frames(const Plan& plan, const PlanStream& out) {
   return most;
 }
 
-/// Of a model that was pulsed elsewhere, the pulsed graph itself is the model.
-std::array<uint64_t, 2> model_of(const Graph& graph) {
-  const auto text = text_property(graph, kFingerprintProperty);
-  if (text.size() == 1) {
-    if (const auto known = parse_fingerprint(text[0])) return *known;
+/// Says along which axis an input or output streams, of which no length is known yet.
+Status set_axis(int axis, PlanIo* io) {
+  if (axis < 0) return {};
+  if (axis >= static_cast<int>(io->shape.size())) {
+    return fail(Code::kShape, "\"", io->name, "\" is said to stream along axis ", axis, ", of ",
+                io->shape.size())
+        .hint("Pulse the model again: its file tells of other inputs and outputs than it has");
   }
-  return fingerprint(graph);
+  io->stream.axis = axis;
+  io->stream.pulse = io->shape[static_cast<size_t>(axis)];
+  io->stream.length = Dim::invalid();
+  return {};
 }
 
-/// Each text is a delay in frames, a space and the wire's name.
-void read_wires(const std::vector<std::string>& told, Plan* plan) {
-  for (const std::string& text : told) {
-    int64_t delay = 0;
-    const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, delay);
-    if (error != std::errc() || rest == end || *rest != ' ') {
-      plan->wires.clear();
-      plan->wire_delays.clear();
-      return;
-    }
-    plan->wires.emplace_back(rest + 1, end);
-    plan->wire_delays.push_back(delay);
+Status describe_streams(const Streaming& streaming, Plan* plan) {
+  plan->stream_symbol = streaming.symbol();
+  plan->stream_pulse = streaming.pulse;
+  plan->late_end = streaming.late_end;
+  plan->longest = streaming.longest.value_or(INT64_MAX);
+  plan->asserted = streaming.asserted;
+  for (const StreamingWire& wire : streaming.wires) {
+    plan->wires.push_back(wire.name);
+    plan->wire_delays.push_back(wire.delay);
   }
-}
-
-void describe_streams(const Graph& graph, Plan* plan) {
-  const auto delays = int_property(graph, "pulse.delay");
-  const auto in_axes = int_property(graph, "pulse.input_axes");
-  const auto out_axes = int_property(graph, "pulse.output_axes");
-  if (out_axes.empty()) return;
-  plan->stream_symbol = "S";
-  const auto symbol = graph.properties.find("pulse.streaming_symbol");
-  if (symbol != graph.properties.end() && symbol->second.dtype() == DType::kString &&
-      symbol->second.volume() == 1) {
-    plan->stream_symbol = *symbol->second.data<std::string>();
-  }
-  const auto pulse = int_property(graph, "rill.pulse.pulse");
-  if (pulse.size() == 1) plan->stream_pulse = pulse[0];
-  const auto late_end = int_property(graph, "rill.pulse.late_end");
-  plan->late_end = late_end.size() == 1 && late_end[0] == 1;
-  const auto longest = int_property(graph, "rill.pulse.longest");
-  if (longest.size() == 1) plan->longest = longest[0];
-  for (const std::string& text : text_property(graph, "rill.pulse.asserted")) {
-    if (auto dim = parse_dim(text); dim.ok()) plan->asserted.push_back(std::move(dim).value());
-  }
-  read_wires(text_property(graph, "rill.pulse.wires"), plan);
-  if (const auto begins = int_property(graph, "rill.pulse.begins"); begins.size() == 2) {
-    plan->begin_unit = std::max<int64_t>(1, begins[0]);
-    plan->settled = begins[1];
-  }
-  const auto describe = [](PlanIo* io, const std::vector<int64_t>& axes, size_t i) {
-    if (i >= axes.size() || axes[i] < 0 || axes[i] >= static_cast<int64_t>(io->shape.size()))
-      return;
-    io->stream.axis = static_cast<int>(axes[i]);
-    io->stream.pulse = io->shape[static_cast<size_t>(axes[i])];
-    io->stream.length = Dim::invalid();
-  };
+  plan->begin_unit = streaming.begin_unit;
+  plan->settled = streaming.settled;
   for (size_t i = 0; i < plan->inputs.size(); ++i) {
-    describe(&plan->inputs[i], in_axes, i);
-    // Without the property, inputs declared with the bare symbol tell the pulse.
-    if (plan->stream_pulse == 0) plan->stream_pulse = plan->inputs[i].stream.pulse;
+    PlanIo& io = plan->inputs[i];
+    RILL_TRY(set_axis(streaming.input_axis(i), &io));
+    // Where the file does not tell the pulse, inputs declared with the bare symbol do.
+    if (plan->stream_pulse == 0) plan->stream_pulse = io.stream.pulse;
   }
-  const auto lengths = graph.properties.find("rill.pulse.output_lengths");
   for (size_t i = 0; i < plan->outputs.size(); ++i) {
-    describe(&plan->outputs[i], out_axes, i);
-    if (i < delays.size()) plan->outputs[i].stream.delay = delays[i];
-    if (lengths == graph.properties.end() || lengths->second.dtype() != DType::kString) continue;
-    if (static_cast<int64_t>(i) >= lengths->second.volume()) continue;
-    const auto length = parse_dim(lengths->second.data<std::string>()[i]);
-    if (!length.ok()) continue;
-    plan->outputs[i].stream.length = *length;
-    if (plan->outputs[i].stream.axis < 0) continue;
-    plan->outputs[i].stream.most = bound_of(*length).value_or(INT64_MAX);
-    plan->outputs[i].stream.early = early_frames(*plan, plan->outputs[i].stream);
+    PlanStream& stream = plan->outputs[i].stream;
+    const StreamingOutput told = streaming.output(i);
+    RILL_TRY(set_axis(told.axis, &plan->outputs[i]));
+    stream.delay = told.delay;
+    if (!told.length) continue;
+    stream.length = *told.length;
+    if (stream.axis < 0) continue;
+    stream.most = bound_of(*told.length).value_or(INT64_MAX);
+    stream.early = early_frames(*plan, stream);
   }
+  return {};
 }
 
 }  // namespace
@@ -498,8 +448,11 @@ Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOpt
   RILL_TRY(builder.place_outputs());
   RILL_TRY(builder.run_constant_steps());
   builder.lay_out_memory();
-  describe_streams(ready, plan.get());
-  if (!plan->stream_symbol.empty()) plan->model = model_of(graph);
+  if (ready.streaming) {
+    RILL_TRY(describe_streams(*ready.streaming, plan.get()));
+    // Of a model that was pulsed elsewhere, the pulsed graph itself is the model.
+    plan->model = ready.streaming->model ? *ready.streaming->model : fingerprint(graph);
+  }
   return std::shared_ptr<const Plan>(std::move(plan));
 }
 

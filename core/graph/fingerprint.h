@@ -13,9 +13,6 @@ namespace rill {
 
 using Fingerprint = std::array<uint64_t, 2>;
 
-/// Under which a pulsed graph keeps the fingerprint of the graph that it was made of.
-inline constexpr char kFingerprintProperty[] = "rill.model";
-
 /// Tell graphs apart by inputs, outputs, nodes, attributes and values of constants; properties and
 /// assertions do not count. Equal graphs give equal fingerprints on every machine.
 Fingerprint fingerprint(const Graph& graph);

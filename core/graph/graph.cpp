@@ -241,16 +241,16 @@ TensorPtr substitute(const TensorPtr& tensor, std::string_view symbol, const Dim
   return std::make_shared<const Tensor>(std::move(out));
 }
 
-/// Copies the frame of a graph: everything but nodes, inputs and outputs.
+}  // namespace
+
 Graph empty_like(const Graph& graph) {
   Graph out;
   out.name = graph.name;
   out.scope = graph.scope;
   out.properties = graph.properties;
+  out.streaming = graph.streaming;
   return out;
 }
-
-}  // namespace
 
 Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
   Graph out = empty_like(*this);

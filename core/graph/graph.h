@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "core/dim/scope.h"
 #include "core/graph/fact.h"
 #include "core/graph/op.h"
+#include "core/graph/streaming.h"
 
 namespace rill {
 
@@ -34,7 +36,9 @@ class Graph {
   std::vector<OutletId> outputs;
   std::vector<std::string> output_names;
   SymbolScope scope;
+  /// As the file has them, but for those that tell how a pulsed graph streams.
   std::map<std::string, Tensor> properties;
+  std::optional<Streaming> streaming;  ///< of a pulsed graph
 
   const Node& node(int id) const { return nodes[static_cast<size_t>(id)]; }
   const Fact& fact(OutletId outlet) const {
@@ -112,6 +116,9 @@ class Const final : public OpBase<Const> {
 /// Evaluate an op on constants. Errors: those of the op; kUnsupported if an input is unknown.
 Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const TensorPtr> inputs,
                                      const Facts& outputs);
+
+/// Copy what a graph says of itself, without nodes, inputs and outputs.
+Graph empty_like(const Graph& graph);
 
 /// Replace a symbol in a fact.
 Fact substitute(const Fact& fact, std::string_view symbol, const Dim& by);

@@ -81,9 +81,7 @@ class Pass {
         mapped_(graph.nodes.size()),
         as_before_(graph.nodes.size(), false),
         computed_(out_) {
-    out_.name = graph.name;
-    out_.scope = graph.scope;
-    out_.properties = graph.properties;
+    out_ = empty_like(graph);
   }
 
   Result<Graph> run() {

@@ -147,7 +147,7 @@ Result<Graph> Builder::build() {
   index_.add_document(document_);
   RILL_TRY(apply_extensions());
   collect_names(decl.body, &main_.names);
-  read_properties(document_, *this, &main_.graph);
+  RILL_TRY(read_properties(document_, *this, &main_.graph));
   // What an engine wrote keeps its names; so does any file, unless tract's are asked for.
   const bool keeps = !options_.tract_names && !main_.graph.properties.contains(kWriterKey);
   if (keeps) main_.graph.properties[kWriterKey] = Tensor::scalar(0.0F);

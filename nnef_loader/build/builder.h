@@ -184,6 +184,7 @@ class Builder {
 const OpRoom& source_room();
 
 /// Read `tract_core_properties`. What cannot be read is left out, with a warning.
-void read_properties(const Document& document, const Builder& builder, Graph* graph);
+/// Errors: kParse where that tells how the model streams.
+Status read_properties(const Document& document, const Builder& builder, Graph* graph);
 
 }  // namespace rill::nnef

@@ -1,4 +1,5 @@
 #include "nnef_loader/build/builder.h"
+#include "nnef_loader/properties.h"
 
 namespace rill::nnef {
 namespace {
@@ -52,11 +53,19 @@ const FragmentDecl* properties_fragment(const Document& document) {
 
 }  // namespace
 
-void read_properties(const Document& document, const Builder& builder, Graph* graph) {
+Status read_properties(const Document& document, const Builder& builder, Graph* graph) {
   const FragmentDecl* fragment = properties_fragment(document);
-  if (!fragment || fragment->body->empty()) return;
+  if (!fragment || fragment->body->empty()) return {};
   const auto* array = fragment->body->front().right.as<ArrayExpr>();
-  if (!array) return builder.warn("Ignore properties: expected a list of (name, value)");
+  if (!array) {
+    builder.warn("Ignore properties: expected a list of (name, value)");
+    return {};
+  }
+  const auto placed = [&](Status status) {
+    const Place& place = fragment->place;
+    return std::move(status).at(kGraphFile, place.line, place.column);
+  };
+  std::map<std::string, Tensor> properties;
   const Graph empty;
   for (const RValue& item : array->items) {
     const auto* pair = item.as<TupleExpr>();
@@ -69,19 +78,26 @@ void read_properties(const Document& document, const Builder& builder, Graph* gr
     }
     auto value = property_value(pair->items[1], empty);
     if (!value.ok()) {
+      if (tells_of_streams(key->value)) {
+        return placed(
+            fail(Code::kParse, "property \"", key->value, "\": ", value.error().message));
+      }
       builder.warn(str_cat("Ignore property \"", key->value, "\": ", value.error().message));
       continue;
     }
-    graph->properties[key->value] = std::move(value).value();
+    properties.insert_or_assign(key->value, std::move(value).value());
   }
+  Status told = set_properties(std::move(properties), graph);
+  if (!told.ok()) return placed(std::move(told));
   // What the line of the graph could not hold when it was written.
   const auto name = graph->properties.find(std::string(kGraphNameKey));
   if (name == graph->properties.end() || name->second.dtype() != DType::kString ||
       name->second.volume() != 1) {
-    return;
+    return {};
   }
   graph->name = *name->second.data<std::string>();
   graph->properties.erase(name);
+  return {};
 }
 
 }  // namespace rill::nnef

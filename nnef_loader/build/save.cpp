@@ -7,6 +7,7 @@
 #include "nnef_loader/build/builder.h"
 #include "nnef_loader/build/literals.h"
 #include "nnef_loader/build/writer.h"
+#include "nnef_loader/properties.h"
 #include "nnef_loader/syntax/printer.h"
 #include "nnef_loader/tensor_file/tensor_file.h"
 
@@ -123,7 +124,7 @@ std::string properties_text(const Graph& graph, SavedDocument* document) {
   const auto add = [&](std::string_view key, std::string_view value) {
     list += str_cat(list.empty() ? "" : ", ", "(", nnef_text(key), ", ", value, ")");
   };
-  std::map<std::string, Tensor> properties = graph.properties;
+  std::map<std::string, Tensor> properties = properties_of(graph);
   // A name that the line of the graph cannot hold is kept beside it.
   if (!document->options.extended_identifiers && mangled(graph.name) != graph.name) {
     properties.insert_or_assign(std::string(kGraphNameKey), Tensor::scalar(graph.name));

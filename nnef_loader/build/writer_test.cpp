@@ -25,7 +25,7 @@ TEST(Writer, WritesTheFormOfTheDialect) {
       loaded(load_body("a = add(x, 1.5); b = mul(a, [[2.0], [3.0]]); z = relu(b);", "z",
                        "extension tract_assert S >= 1; extension tract_symbol Unused;"
                        "extension tract_assert Unused >= 3; extension tract_assert tg: S==1;"));
-  g.properties["pulse.delay"] = integers({1}, {3});
+  g.properties["frames"] = integers({1}, {3});
   g.properties["author"] = Tensor::scalar(std::string("it's \"me\""));
   const std::string text = text_of_graph(g);
   EXPECT_EQ(text,
@@ -36,7 +36,7 @@ TEST(Writer, WritesTheFormOfTheDialect) {
             "extension tract_symbol S;\n"
             "\n"
             "fragment tract_core_properties(\n) -> (properties: (string, tensor<scalar>)[])\n{\n"
-            "  properties = [(\"author\", \"it\\'s \\\"me\\\"\"), (\"pulse.delay\", "
+            "  properties = [(\"author\", \"it\\'s \\\"me\\\"\"), (\"frames\", "
             "tract_core_cast([3], to = \"i64\")), (\"tract_nnef_ser_version\", \"rill 0.1.0\"), "
             "(\"tract_nnef_format_version\", \"beta1\")];\n}\n"
             "\n"

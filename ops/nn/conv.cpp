@@ -251,7 +251,7 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   if (producer.outputs[0].dtype != DType::kF32) return {};
   if (!consumer.fusing()) {
     // The whole graph absorbed what it could before it was pulsed; more would round otherwise.
-    const bool pulsed = consumer.old_graph().properties.contains("pulse.delay");
+    const bool pulsed = consumer.old_graph().streaming.has_value();
     if (has_residual || clip || pulsed) return {};
     Conv folded = *this;
     folded.has_bias = true;

@@ -172,7 +172,7 @@ Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const 
   const Graph& graph = consumer.old_graph();
   if (!consumer.fusing()) {
     // The whole graph absorbed what it could before it was pulsed; more would round otherwise.
-    if (graph.properties.contains("pulse.delay")) return {};
+    if (graph.streaming) return {};
     if (consumer.node().op->as<Slice>()) return absorb_slice(producer, consumer);
     if (producer.outputs[0].dtype != DType::kF32) return {};
     Deconv folded = *this;

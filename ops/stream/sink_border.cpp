@@ -24,9 +24,7 @@ struct Bare {
 class Sinking {
  public:
   Sinking(const Graph& graph, std::string_view symbol) : graph_(graph), symbol_(symbol) {
-    out_.name = graph.name;
-    out_.scope = graph.scope;
-    out_.properties = graph.properties;
+    out_ = empty_like(graph);
   }
 
   Result<Graph> run() {

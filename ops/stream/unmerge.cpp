@@ -127,9 +127,7 @@ OpPtr with_letters(const EinSum& product, char letter, size_t count) {
 class Copier {
  public:
   Copier(const Graph& graph, const std::vector<Chain>& chains) : graph_(graph) {
-    out_.name = graph.name;
-    out_.scope = graph.scope;
-    out_.properties = graph.properties;
+    out_ = empty_like(graph);
     for (const Chain& chain : chains) {
       of_[chain.first] = of_[chain.last] = &chain;
       for (const auto& [id, part] : chain.between) of_[id] = &chain;

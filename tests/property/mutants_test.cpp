@@ -77,10 +77,7 @@ std::vector<Mutant> mutants_of(const Graph& pulsed) {
     add_masks(pulsed, node, &out);
   }
   Mutant late{Kind::kDelay, "the reported delay: a frame more", pulsed};
-  Tensor& delays = late.graph.properties.at("pulse.delay");
-  std::vector<int64_t> frames(delays.data<int64_t>(), delays.data<int64_t>() + delays.volume());
-  ++frames[0];
-  delays = std::move(Tensor::of<int64_t>(DType::kI64, delays.shape(), frames)).value();
+  ++late.graph.streaming->outputs[0].delay;
   out.push_back(std::move(late));
   return out;
 }

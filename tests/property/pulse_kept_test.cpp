@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "nnef_loader/properties.h"
 #include "tests/property/journey.h"
 #include "tests/property/pulse_cases.h"
 
@@ -301,7 +302,7 @@ TEST(PulseCases, IntegerPropertiesAreShort) {
       StreamedRun::make(loaded(document("1, 1, S", statements + "  y = relu(w40);\n")), 4);
   ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
   int long_texts = 0;
-  for (const auto& [key, value] : streamed->graph().properties) {
+  for (const auto& [key, value] : nnef::properties_of(streamed->graph())) {
     if (value.dtype() != DType::kString) {
       EXPECT_LT(value.volume(), 16) << key;
     } else if (value.volume() >= 40) {

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dim/dim.h"
+
+namespace rill {
+
+/// The stream symbol where nobody names one.
+inline constexpr std::string_view kDefaultStreamSymbol = "S";
+
+/// How an output of a pulsed graph streams.
+struct StreamingOutput {
+  int axis = -1;      ///< of its frames; -1: static
+  int64_t delay = 0;  ///< frames to drop before the first one of the stream
+  /// Frames of the whole stream, in the stream symbol. Of a static output: how much of the symbol must
+  /// have gone by until it is known. Nothing if that is not told, or if it is always known.
+  std::optional<Dim> length;
+};
+
+/// A wire of the graph before it was pulsed that streams.
+struct StreamingWire {
+  std::string name;   ///< of its node; `name:slot` where it is not the first output
+  int64_t delay = 0;  ///< frames of this wire by which it lags
+};
+
+/// What a pulsed graph tells of the streams that it runs. Inputs and outputs go by position; one
+/// behind the end of its list is static.
+struct Streaming {
+  std::string named;  ///< the stream symbol as the file names it; empty where it does not
+  /// Units of the stream symbol that one step takes. 0: whoever pulsed the graph tells of inputs,
+  /// outputs and the symbol only.
+  int64_t pulse = 0;
+  std::vector<int> input_axes;  ///< of their frames; -1: static
+  std::vector<StreamingOutput> outputs;
+  std::vector<StreamingWire> wires;
+  int64_t begin_unit = 1;  ///< a stream is gone on with at multiples of this in its symbol,
+  int64_t settled = 0;     ///< and before that position at whole pulses only
+  bool late_end = false;   ///< the end of whole pulses may become known after their last step
+  std::optional<int64_t> longest;           ///< stream that the model is defined for
+  std::vector<Dim> asserted;                ///< none of these is negative, whatever the length
+  std::vector<std::string> approximations;  ///< what was given up to stream
+  /// Fingerprint of the graph before it was pulsed.
+  std::optional<std::array<uint64_t, 2>> model;
+
+  std::string symbol() const { return named.empty() ? std::string(kDefaultStreamSymbol) : named; }
+  int input_axis(size_t index) const { return index < input_axes.size() ? input_axes[index] : -1; }
+  StreamingOutput output(size_t index) const {
+    return index < outputs.size() ? outputs[index] : StreamingOutput();
+  }
+};
+
+}  // namespace rill
