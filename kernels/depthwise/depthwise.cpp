@@ -19,9 +19,9 @@ float window(const DepthwiseF32Args& g, int64_t frame, int64_t channel) {
 }
 
 constexpr DepthwiseF32 kKernels[] = {
-#define RILL_DEPTHWISE_F32(tier, name) {#name, tier, name},
+#define RILL_KERNEL(needs, name) {#name, Tier::needs, name},
 #include "kernels/depthwise/kernels.inc"
-#undef RILL_DEPTHWISE_F32
+#undef RILL_KERNEL
 };
 
 }  // namespace

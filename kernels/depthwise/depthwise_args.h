@@ -32,9 +32,9 @@ struct DepthwiseF32Args {
   float lo = 0.0f, hi = 0.0f;
 };
 
-#define RILL_DEPTHWISE_F32(tier, name) \
+#define RILL_KERNEL(needs, name) \
   void name(const DepthwiseF32Args& args) noexcept RILL_NONBLOCKING;
 #include "kernels/depthwise/kernels.inc"
-#undef RILL_DEPTHWISE_F32
+#undef RILL_KERNEL
 
 }  // namespace rill::kernels

@@ -9,9 +9,9 @@ namespace rill::kernels {
 namespace {
 
 constexpr HalfCasts kCasts[] = {
-#define RILL_HALF(tier, name) {"half_" #name, tier, widen_f16_##name, narrow_f16_##name},
+#define RILL_KERNEL(needs, name) {"half_" #name, Tier::needs, widen_f16_##name, narrow_f16_##name},
 #include "kernels/half/kernels.inc"
-#undef RILL_HALF
+#undef RILL_KERNEL
 };
 
 }  // namespace

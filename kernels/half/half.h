@@ -6,12 +6,12 @@
 
 namespace rill::kernels {
 
-/// Write n halves out as floats. Subnormal ones are numbers like all others in f32, and stay so with
-/// denormals switched off.
+/// Widen n f16 to f32. Subnormal ones are numbers like all others in f32, and stay so
+/// with denormals switched off.
 /// Shapes: x [n] -> y [n], no alignment. Accuracy: exact. Real-time: yes.
 using WidenF16Fn = void (*)(int64_t n, const uint16_t* x, float* y) noexcept RILL_NONBLOCKING;
 
-/// Round n floats to the nearest halves, of two to the even one, subnormal ones included; what is
+/// Round n f32 to the nearest f16, of two to the even one, subnormal ones included; what is
 /// too large becomes infinite.
 /// Shapes: x [n] -> y [n], no alignment. Accuracy: the same on every tier. Real-time: yes.
 using NarrowF16Fn = void (*)(int64_t n, const float* x, uint16_t* y) noexcept RILL_NONBLOCKING;

@@ -8,10 +8,10 @@
 
 namespace rill::kernels {
 
-#define RILL_HALF(tier, name)                                                               \
+#define RILL_KERNEL(needs, name)                                                           \
   void widen_f16_##name(int64_t n, const uint16_t* x, float* y) noexcept RILL_NONBLOCKING; \
   void narrow_f16_##name(int64_t n, const float* x, uint16_t* y) noexcept RILL_NONBLOCKING;
 #include "kernels/half/kernels.inc"
-#undef RILL_HALF
+#undef RILL_KERNEL
 
 }  // namespace rill::kernels

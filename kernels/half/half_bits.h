@@ -25,7 +25,7 @@ inline uint32_t nearest_half_of_float_bits(uint32_t bits) {
   if (size > 0x7F800000u) return sign | 0x7E00u | (size >> 13u & 0x3FFu);
   if (size >= 0x477FF000u) return sign | 0x7C00u;
   if (size < 0x33000000u) return sign;
-  // Subnormal halves count 2^-24; others keep 10 bits behind the leading one, under a smaller bias.
+  // Subnormal f16 count 2^-24; others keep 10 bits behind the leading one, under a smaller bias.
   const bool small = size < 0x38800000u;
   const uint32_t away = small ? 126u - (size >> 23u) : 13u;
   const uint32_t value = small ? (size & 0x7FFFFFu) | 0x800000u : size - (112u << 23u);

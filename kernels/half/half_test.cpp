@@ -36,7 +36,8 @@ TEST(Half, WidensEveryOne) {
       std::vector<float> found(all.size(), kGuard);
       cast->widen(n, all.data(), found.data());
       for (size_t i = 0; i < all.size(); ++i) {
-        const bool nan = (i & 0x7C00) == 0x7C00 && (i & 0x3FF) != 0, endless = (i & 0x7FFF) == 0x7C00;
+        const bool nan = (i & 0x7C00) == 0x7C00 && (i & 0x3FF) != 0,
+                   endless = (i & 0x7FFF) == 0x7C00;
         const float size = endless ? ((i & 0x8000) != 0 ? -kInf : kInf)
                                    : static_cast<float>(value_of(all[i]));
         const float expected = static_cast<int64_t>(i) >= n ? kGuard : nan ? kNan : size;

@@ -7,12 +7,10 @@ namespace rill::kernels {
 namespace {
 
 constexpr MatmulInt8 kProducts[] = {
-#define RILL_INT8(tier, dot, name, columns, depth, a_form) \
-  {"int8_" #name, tier, dot, columns, depth, a_form, matmul_int8_##name},
-#define RILL_QUANTISE(tier, name)
+#define RILL_KERNEL(needs, dot, name, columns, depth, a_form) \
+  {"int8_" #name, Tier::needs, dot, columns, depth, a_form, matmul_int8_##name},
 #include "kernels/int8/kernels.inc"
-#undef RILL_INT8
-#undef RILL_QUANTISE
+#undef RILL_KERNEL
 };
 
 int64_t groups_of(const MatmulInt8& kernel, int64_t k) {
@@ -34,12 +32,10 @@ const MatmulInt8& matmul_int8(Tier cpu, bool dot) {
 }
 
 QuantiseFn quantise(Tier cpu) {
-#define RILL_INT8(tier, dot, name, columns, depth, a_form)
-#define RILL_QUANTISE(tier, name) \
-  if (supports(cpu, tier)) return quantise_##name;
-#include "kernels/int8/kernels.inc"
-#undef RILL_INT8
-#undef RILL_QUANTISE
+#define RILL_KERNEL(needs, name) \
+  if (supports(cpu, Tier::needs)) return quantise_##name;
+#include "kernels/int8/quantise.inc"
+#undef RILL_KERNEL
   return quantise_scalar;
 }
 

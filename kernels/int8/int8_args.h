@@ -48,12 +48,14 @@ struct QuantiseArgs {
   int y_bytes = 1;  ///< 1 or 4 for each of the results
 };
 
-#define RILL_INT8(tier, dot, name, columns, depth, a_form) \
+#define RILL_KERNEL(needs, dot, name, columns, depth, a_form) \
   void matmul_int8_##name(const MatmulInt8Args& args) noexcept RILL_NONBLOCKING;
-#define RILL_QUANTISE(tier, name) \
-  void quantise_##name(const QuantiseArgs& args) noexcept RILL_NONBLOCKING;
 #include "kernels/int8/kernels.inc"
-#undef RILL_INT8
-#undef RILL_QUANTISE
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, name) \
+  void quantise_##name(const QuantiseArgs& args) noexcept RILL_NONBLOCKING;
+#include "kernels/int8/quantise.inc"
+#undef RILL_KERNEL
 
 }  // namespace rill::kernels

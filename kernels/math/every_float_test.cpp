@@ -2,8 +2,8 @@
 // monotony, accuracy in every tier, against the C library's double precision, and the same bits in
 // all tiers that fuse multiply and add.
 //
-// RILL_FLOAT_BLOCKS=1 takes every block, all 2^32 floats; N takes one of N. RILL_FLOAT_TIERS chooses
-// tiers. scripts/every_float.sh runs the whole and prints a table.
+// RILL_FLOAT_BLOCKS=1 takes every block, all 2^32 floats; N takes one of N. RILL_FLOAT_TIERS
+// chooses tiers. scripts/every_float.sh runs the whole and prints a table.
 
 #include <gtest/gtest.h>
 

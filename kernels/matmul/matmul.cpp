@@ -33,9 +33,9 @@ void scalar_tile(const MatmulF32Args& g, int64_t row, int64_t col) {
 }
 
 constexpr MatmulF32 kKernels[] = {
-#define RILL_MATMUL_F32(tier, name, columns) {#name, tier, columns, name},
+#define RILL_KERNEL(needs, name, columns) {#name, Tier::needs, columns, name},
 #include "kernels/matmul/kernels.inc"
-#undef RILL_MATMUL_F32
+#undef RILL_KERNEL
 };
 
 using Four = float __attribute__((vector_size(16)));

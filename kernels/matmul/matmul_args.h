@@ -38,9 +38,9 @@ struct MatmulF32Args {
   float lo = 0.0f, hi = 0.0f;
 };
 
-#define RILL_MATMUL_F32(tier, name, columns) \
+#define RILL_KERNEL(needs, name, columns) \
   void name(const MatmulF32Args& args) noexcept RILL_NONBLOCKING;
 #include "kernels/matmul/kernels.inc"
-#undef RILL_MATMUL_F32
+#undef RILL_KERNEL
 
 }  // namespace rill::kernels

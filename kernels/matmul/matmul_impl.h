@@ -313,9 +313,9 @@ RILL_INLINE void row_block(TileArgs& t, int64_t rows, int64_t panels, int64_t co
 constexpr int64_t kBlockK = 512;
 constexpr int64_t kBlockFloats = 64 * 1024;
 
-/// Rows that pass by a block of B together. With 32 registers of 512 bits, half the rows by two panels
-/// read less for a multiply-add, which shows when another thread shares the core; unless much of the
-/// second panel is empty.
+/// Rows that pass by a block of B together. With 32 registers of 512 bits, half the rows by two
+/// panels read less for a multiply-add, which shows when another thread shares the core; unless
+/// much of the second panel is empty.
 template <class Arch>
 RILL_INLINE int64_t rows_of_block(int64_t m, int64_t n) {
   constexpr int64_t kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;

@@ -10,7 +10,8 @@ class OnednnMatmul {
  public:
   enum class Type : uint8_t { kF32, kBf16 };
 
-  /// Shapes: a [m, k], b [k, n], c [m, n], all f32, rows dense. kBf16 rounds a and b, and a in every run.
+  /// Shapes: a [m, k], b [k, n], c [m, n], all f32, rows dense. kBf16 rounds a and b, and a in
+  /// every run.
   OnednnMatmul(Type type, int64_t m, int64_t k, int64_t n, float* a, float* b, float* c);
   ~OnednnMatmul();
   OnednnMatmul(const OnednnMatmul&) = delete;

@@ -2,7 +2,7 @@
 
 #include "kernels/matmul_packed/few_rows_impl.h"
 
-// Products with a B of halves. They are exact as floats, so that products have the bits that they
+// Products with a B of f16. They are exact as floats, so that products have the bits that they
 // have with B written out.
 
 namespace rill::kernels {
@@ -11,7 +11,7 @@ namespace {
 /// One row of a panel as floats.
 template <class Arch>
 RILL_INLINE Lanes<Arch> halves_at(const std::byte* panel, int64_t p, int vec) {
-  return Halves<Arch>::load(panel + (p * kPanelColumns<Arch> + vec * Ops<Arch>::kLanes) * 2);
+  return WidenF16<Arch>::load(panel + (p * kPanelColumns<Arch> + vec * Ops<Arch>::kLanes) * 2);
 }
 
 /// Write a panel out as the f32 product wants it.
@@ -100,7 +100,8 @@ void written_out(const MatmulPackedArgs& args,
   constexpr int kNr = kPanelColumns<Arch>;
   const MatmulF32Args& g = args.product;
   const int64_t k = g.segments * g.segment_len;
-  const int64_t step = g.segments == 1 && g.residual != g.c && k > kPackedBlockK ? kPackedBlockK : k;
+  const int64_t step =
+      g.segments == 1 && g.residual != g.c && k > kPackedBlockK ? kPackedBlockK : k;
   MatmulF32Args block = g;
   block.b = args.scratch;
   for (int64_t begin = 0; begin == 0 || begin < k; begin += step) {

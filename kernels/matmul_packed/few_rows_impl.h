@@ -16,9 +16,9 @@ namespace {
 template <class Arch>
 constexpr int kPanelColumns = kPanelVecs<Arch> * Ops<Arch>::kLanes;
 
-/// Halves as floats; where the CPU does not widen them itself, by their bits.
+/// f16 as f32; where the CPU does not widen them itself, by their bits.
 template <class Arch>
-struct Halves {
+struct WidenF16 {
   static RILL_INLINE Lanes<Arch> load(const std::byte* p) {
     constexpr int kLanes = Ops<Arch>::kLanes;
     alignas(64) uint32_t bits[kLanes];
@@ -34,7 +34,7 @@ struct Halves {
 };
 #if defined(__AVX2__) && defined(__FMA__)
 template <>
-struct Halves<Avx2> {
+struct WidenF16<Avx2> {
   static RILL_INLINE Lanes<Avx2> load(const std::byte* p) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
@@ -42,7 +42,7 @@ struct Halves<Avx2> {
 #endif
 #if defined(__AVX512BW__)
 template <>
-struct Halves<Avx512> {
+struct WidenF16<Avx512> {
   static RILL_INLINE Lanes<Avx512> load(const std::byte* p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
@@ -50,7 +50,7 @@ struct Halves<Avx512> {
 #endif
 #if defined(__aarch64__)
 template <>
-struct Halves<Neon> {
+struct WidenF16<Neon> {
   static RILL_INLINE Lanes<Neon> load(const std::byte* p) {
     uint16_t bits[4];
     std::memcpy(bits, p, sizeof bits);
@@ -59,8 +59,8 @@ struct Halves<Neon> {
 };
 #endif
 
-/// Where a tile of few rows lies in C. It computes `tile_rows` and stores `rows` of them; past those
-/// it computes the last one again.
+/// Where a tile of few rows lies in C. It computes `tile_rows` and stores `rows` of them; past
+/// those it computes the last one again.
 struct FewRows {
   int64_t col;
   int rows, tile_rows, vecs;

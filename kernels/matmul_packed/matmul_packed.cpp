@@ -13,9 +13,9 @@ constexpr int64_t kQ4Block = 32;
 constexpr int64_t kQ4BlockBytes = 18;
 
 constexpr MatmulPacked kKernels[] = {
-#define RILL_MATMUL_PACKED(tier, format, name, columns) {#name, tier, format, columns, name},
+#define RILL_KERNEL(needs, format, name, columns) {#name, Tier::needs, format, columns, name},
 #include "kernels/matmul_packed/kernels.inc"
-#undef RILL_MATMUL_PACKED
+#undef RILL_KERNEL
 };
 
 /// The bytes of `columns` columns of k values.
@@ -95,7 +95,8 @@ float f16_chain(float sum, const float* a, const std::byte* panel, int64_t p, in
   return sum;
 }
 
-/// The nibble of value p of a block, as two's complement; in the file it is 8 more than it stands for.
+/// The nibble of value p of a block, as two's complement; in the file it is 8 more than it stands
+/// for.
 uint32_t q4_nibble(const std::byte* from, int64_t p) {
   const auto two = static_cast<uint32_t>(from[2 + p % 16]);
   return ((p < 16 ? two : two >> 4u) & 15u) ^ 8u;
@@ -175,7 +176,7 @@ void matmul_packed_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const 
   }
 }
 
-bool are_halves(const float* values, int64_t count) noexcept {
+bool fit_f16(const float* values, int64_t count) noexcept {
   for (int64_t i = 0; i < count; ++i) {
     if (half_of_float(values[i]) < 0) return false;
   }

@@ -11,7 +11,7 @@ namespace rill::kernels {
 /// How the values of B lie in memory: numbers of fewer bits that are exact as f32.
 enum class PackedFormat : uint8_t {
   kQ4_0,  ///< 4 bits and, for 32 values of k, a scale in f16: 4.5 bits a value
-  kF16,   ///< halves; subnormal ones, infinities and NaN as well
+  kF16,   ///< f16; subnormal ones, infinities and NaN as well
 };
 
 /// One implementation of the matrix product with a B of fewer bits.
@@ -23,15 +23,16 @@ struct MatmulPacked {
 
   /// Compute C = clip(A B + bias + residual), as told by `MatmulPackedArgs`.
   /// Shapes: as for `MatmulF32`; for kQ4_0 a segment is a multiple of 32.
-  /// Accuracy: kF16: that of the f32 product of the same tier with B written out: the same bits. kQ4_0:
-  /// the products of a block are summed, f32, from the first on, before its scale multiplies them; any
-  /// number of rows gives the same bits.
+  /// Accuracy: kF16: that of the f32 product of the same tier with B written out: the same bits.
+  /// kQ4_0: the products of a block are summed, f32, from the first on, before its scale multiplies
+  /// them; any number of rows gives the same bits.
   /// Real-time: yes.
   void (*run)(const MatmulPackedArgs& args) noexcept RILL_NONBLOCKING;
 };
 
-/// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever. Its
-/// tier is a lower one, and its product slower than that of f32, where the CPU cannot widen halves.
+/// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.
+/// Its tier is a lower one, and its product slower than that of f32, where the CPU cannot widen
+/// f16.
 /// Real-time: no, call it at prepare.
 const MatmulPacked& matmul_packed(Tier cpu, PackedFormat format);
 
@@ -42,18 +43,20 @@ int64_t matmul_packed_bytes(const MatmulPacked& kernel, int64_t k, int64_t n);
 /// kQ4_0.
 int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, int64_t m, int64_t k, int64_t n);
 
-/// Bring a B of kQ4_0 into panels. Column j begins at `b + j * column_bytes`: k / 32 blocks of 18 bytes (a
-/// scale in f16; 16 bytes with values 0 to 15 in the low halves, 16 to 31 in the high ones, each 8
-/// more than it stands for).
+/// Bring a B of kQ4_0 into panels. Column j begins at `b + j * column_bytes`: k / 32 blocks of 18
+/// bytes (a scale in f16; 16 bytes with values 0 to 15 in the low halves, 16 to 31 in the high
+/// ones, each 8 more than it stands for).
 /// `packed` is aligned to 64 bytes. Real-time: yes.
 void matmul_packed_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const std::byte* b,
                         int64_t column_bytes, std::byte* packed) noexcept RILL_NONBLOCKING;
 
-/// Tell whether all of the floats are halves: whether they come back, bit for bit, from f16.
+/// Tell whether f16 holds all of these floats exactly: whether casts to f16 and back keep every
+/// bit.
 /// Real-time: yes.
-bool are_halves(const float* values, int64_t count) noexcept RILL_NONBLOCKING;
+bool fit_f16(const float* values, int64_t count) noexcept RILL_NONBLOCKING;
 
-/// Bring a B of floats that are all halves into panels of kF16; strides as for `matmul_f32_pack`.
+/// Bring a B of floats that f16 holds exactly into panels of kF16; strides as for
+/// `matmul_f32_pack`.
 /// `packed` is aligned to 64 bytes. Real-time: yes.
 void matmul_f16_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const float* b,
                      int64_t k_stride, int64_t n_stride,

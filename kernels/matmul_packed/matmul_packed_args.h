@@ -15,8 +15,8 @@ constexpr int64_t kPackedFewRows = 4;
 constexpr int64_t kPackedBlockK = 512;
 constexpr int64_t kPackedBlockFloats = 64 * 1024;
 
-/// Where each of eight values begins in a word of Q4_0: the halves of a word in turn, so that vectors
-/// that look values up by the low bits of either half need one shift for two.
+/// Where each of eight values begins in a word of Q4_0: the halves of a word in turn, so that
+/// vectors that look values up by the low bits of either half need one shift for two.
 constexpr int kQ4WordBits[8] = {0, 16, 4, 20, 8, 24, 12, 28};
 
 /// Arguments of a product with a B of fewer bits.
@@ -26,9 +26,9 @@ struct MatmulPackedArgs {
   float* scratch = nullptr;  ///< as long as `matmul_packed_scratch_floats` says, aligned likewise
 };
 
-#define RILL_MATMUL_PACKED(tier, format, name, columns) \
+#define RILL_KERNEL(needs, format, name, columns) \
   void name(const MatmulPackedArgs& args) noexcept RILL_NONBLOCKING;
 #include "kernels/matmul_packed/kernels.inc"
-#undef RILL_MATMUL_PACKED
+#undef RILL_KERNEL
 
 }  // namespace rill::kernels

@@ -11,8 +11,8 @@
 namespace rill::kernels {
 namespace {
 
-/// B in its few bits, column by column, and what it stands for: values, [k][n], and for kQ4_0 scales
-/// of 32 of them, [k / 32][n].
+/// B in its few bits, column by column, and what it stands for: values, [k][n], and for kQ4_0
+/// scales of 32 of them, [k / 32][n].
 struct Weights {
   std::vector<std::byte> bytes;
   int64_t column_bytes = 0;
@@ -63,8 +63,8 @@ Weights random_weights(std::mt19937& rng, int64_t k, int64_t n) {
   return w;
 }
 
-/// Weights of f16; of all halves that there are if `any`, else of finite ones.
-Weights random_halves(std::mt19937& rng, int64_t k, int64_t n, bool any) {
+/// Weights of f16; of all bits that there are if `any`, else of finite ones.
+Weights random_f16(std::mt19937& rng, int64_t k, int64_t n, bool any) {
   Weights w;
   w.floats.resize(static_cast<size_t>(k * n));
   for (float& value : w.floats) {
@@ -106,9 +106,9 @@ void by_blocks(Tier tier, const MatmulF32Args& g, const Weights& w) {
 std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19937& rng) {
   const auto [m, segments, segment_len, n, bias, residual, clip, accumulate] = shape;
   const int64_t k = segments * segment_len;
-  const bool halves = format == PackedFormat::kF16;
+  const bool is_f16 = format == PackedFormat::kF16;
   const Weights w =
-      halves ? random_halves(rng, k, n, random_int(rng, 0, 3) == 0) : random_weights(rng, k, n);
+      is_f16 ? random_f16(rng, k, n, random_int(rng, 0, 3) == 0) : random_weights(rng, k, n);
   const MatmulF32& plain = matmul_f32(tier);
   const MatmulPacked& packed = matmul_packed(tier, format);
   if (packed.tier != plain.tier || packed.nr != plain.nr) return "another tier or width";
@@ -116,8 +116,8 @@ std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19
   matmul_f32_pack(plain, k, n, w.floats.data(), n, 1, panels.data());
   AlignedFloats few(matmul_packed_bytes(packed, k, n) / 4 + 1);
   auto* bytes = reinterpret_cast<std::byte*>(few.data());
-  if (halves) {
-    if (!are_halves(w.floats.data(), k * n)) return "floats of halves are taken for others";
+  if (is_f16) {
+    if (!fit_f16(w.floats.data(), k * n)) return "f16 written out as f32 is taken for other floats";
     matmul_f16_pack(packed, k, n, w.floats.data(), n, 1, bytes);
   } else {
     matmul_packed_pack(packed, k, n, w.bytes.data(), w.column_bytes, bytes);
@@ -154,7 +154,7 @@ std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19
   g.clip = clip;
   g.lo = 0.0f;
   g.hi = kInf;
-  if (halves) {
+  if (is_f16) {
     plain.run(g);
   } else {
     by_blocks(tier, g, w);
@@ -199,19 +199,19 @@ TEST(MatmulPacked, HasTheBitsOfWhatItSaysInEveryTier) {
 TEST(MatmulPacked, KnowsEveryHalfAndNoOtherFloat) {
   for (int bits = 0; bits < 65536; ++bits) {
     const float value = half_value(static_cast<uint16_t>(bits));
-    ASSERT_TRUE(are_halves(&value, 1)) << bits;
+    ASSERT_TRUE(fit_f16(&value, 1)) << bits;
     if (std::isnan(value)) continue;
     for (const float other : {std::nextafter(value, kInf), std::nextafter(value, -kInf)}) {
       if (std::isinf(value) || std::isinf(other)) continue;
-      ASSERT_FALSE(are_halves(&other, 1)) << bits << ": " << other;
+      ASSERT_FALSE(fit_f16(&other, 1)) << bits << ": " << other;
     }
   }
   for (const float value : {65520.0f, 65536.0f, 0x1.8p-24f, 0x1p-25f, 0x1p-149f}) {
-    EXPECT_FALSE(are_halves(&value, 1)) << value;
+    EXPECT_FALSE(fit_f16(&value, 1)) << value;
   }
 }
 
-/// A product with the identity gives the halves back.
+/// A product with the identity gives B back.
 TEST(MatmulPacked, WidensEveryHalf) {
   std::vector<float> all(65536);
   for (size_t i = 0; i < all.size(); ++i) all[i] = half_value(static_cast<uint16_t>(i));

@@ -4,10 +4,10 @@
 
 #include "kernels/matmul_packed/few_rows_impl.h"
 
-// Products with a B of 4 bits. A block is 32 values of k for the nr columns of a panel: nr scales, then
-// the values. Those of a block are whole numbers until they are summed: every element of C is one
-// chain over the blocks, and every block one chain over its values, times the scale. So a scale costs
-// one multiply-add for 32 values, and any number of rows gives the same bits.
+// Products with a B of 4 bits. A block is 32 values of k for the nr columns of a panel: nr scales,
+// then the values. Those of a block are whole numbers until they are summed: every element of C is
+// one chain over the blocks, and every block one chain over its values, times the scale. So a scale
+// costs one multiply-add for 32 values, and any number of rows gives the same bits.
 
 #define RILL_INLINE_LAMBDA __attribute__((always_inline))
 
@@ -15,7 +15,8 @@ namespace rill::kernels {
 namespace {
 
 constexpr int64_t kQ4Values = 32;
-/// How far ahead a single row fetches, in bytes: unpacking leaves the machine too few reads under way.
+/// How far ahead a single row fetches, in bytes: unpacking leaves the machine too few reads under
+/// way.
 constexpr int64_t kQ4Ahead = 4096;
 
 template <class Arch>
@@ -85,9 +86,10 @@ struct Q4Words {
 };
 
 #if defined(__AVX2__) && defined(__FMA__)
-/// Values as 32 bytes of two nibbles for four k: the low nibbles are two, the high ones the next two.
-/// In each half of the bytes, eight are of one k, in turns of the first and of the second vector. Floats
-/// of so few bits are looked up, byte by byte, which leaves the ports of the sums free.
+/// Values as 32 bytes of two nibbles for four k: the low nibbles are two, the high ones the next
+/// two. In each half of the bytes, eight are of one k, in turns of the first and of the second
+/// vector. Floats of so few bits are looked up, byte by byte, which leaves the ports of the sums
+/// free.
 struct Q4Bytes {
   /// The upper halves of floats from -8 to 7: both bytes of each.
   static RILL_INLINE __m256i table(int64_t first, int64_t second) {
@@ -96,8 +98,10 @@ struct Q4Bytes {
 
   /// Four vectors of floats from 32 nibbles: two vectors of one k, two of the next.
   static RILL_INLINE void floats_of(__m256i nibbles, Lanes<Avx2> (&to)[4]) {
-    const __m256i lower = _mm256_shuffle_epi8(table(-0x7FFFBF7F5F3F2000, -0x1F3F5F7FBFFF8000), nibbles);
-    const __m256i upper = _mm256_shuffle_epi8(table(-0x403F3F3F3F3F3F3F, 0x4040404040403F00), nibbles);
+    const __m256i lower =
+        _mm256_shuffle_epi8(table(-0x7FFFBF7F5F3F2000, -0x1F3F5F7FBFFF8000), nibbles);
+    const __m256i upper =
+        _mm256_shuffle_epi8(table(-0x403F3F3F3F3F3F3F, 0x4040404040403F00), nibbles);
     const __m256i mask = _mm256_set1_epi32(-65536);
     const __m256i one = _mm256_unpacklo_epi8(lower, upper);
     const __m256i next = _mm256_unpackhi_epi8(lower, upper);
@@ -185,7 +189,7 @@ template <class Arch, class Values, int kRows, int kPanels>
 #pragma GCC unroll 32
       for (int j = 0; j < kVecs; ++j) {
         const V scale =
-            Halves<Arch>::load(blocks[j] - kNr * 2 + j % kPanelVecs<Arch> * S::kLanes * 2);
+            WidenF16<Arch>::load(blocks[j] - kNr * 2 + j % kPanelVecs<Arch> * S::kLanes * 2);
 #pragma GCC unroll 32
         for (int r = 0; r < kRows; ++r) {
           float* sum = sums + (r * kVecs + j) * S::kLanes;
@@ -201,8 +205,8 @@ template <class Arch, class Values, int kRows, int kPanels>
   finish_few<Arch>(g, place, sums);
 }
 
-/// Compute up to kRows rows; two panels at once, where there is room for their sums, are as many chains
-/// that do not wait for one another.
+/// Compute up to kRows rows; two panels at once, where there is room for their sums, are as many
+/// chains that do not wait for one another.
 template <class Arch, class Values, int kRows>
 void q4_few_rows(const MatmulF32Args& g, const std::byte* b) {
   constexpr int kNr = kPanelColumns<Arch>;
@@ -214,8 +218,8 @@ void q4_few_rows(const MatmulF32Args& g, const std::byte* b) {
   for (; col < g.n; col += kNr) q4_tile<Arch, Values, kRows, 1>(g, b, rows, col);
 }
 
-/// Rows that share the floats of a run of blocks, the most blocks of a run, and rows that are summed
-/// at once.
+/// Rows that share the floats of a run of blocks, the most blocks of a run, and rows that are
+/// summed at once.
 constexpr int kQ4Group = 48;
 constexpr int64_t kQ4Run = 4;
 template <class Arch>
@@ -284,7 +288,7 @@ template <class Arch, int kRows>
     }
 #pragma GCC unroll 32
     for (int j = 0; j < kVecs; ++j) {
-      const V scale = Halves<Arch>::load(run.blocks + i * kNr * 18 + j * S::kLanes * 2);
+      const V scale = WidenF16<Arch>::load(run.blocks + i * kNr * 18 + j * S::kLanes * 2);
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) {
         float* sum = sums + r * kNr + j * S::kLanes;

@@ -14,10 +14,10 @@ float fold(const PoolF32Args& g, int64_t frame, int64_t channel, float start, St
 }
 
 constexpr PoolF32 kKernels[] = {
-#define RILL_POOL_F32(tier, suffix) \
-  {"pool_f32_" #suffix, tier, pool_max_f32_##suffix, pool_sum_f32_##suffix},
+#define RILL_KERNEL(needs, suffix) \
+  {"pool_f32_" #suffix, Tier::needs, pool_max_f32_##suffix, pool_sum_f32_##suffix},
 #include "kernels/pool/kernels.inc"
-#undef RILL_POOL_F32
+#undef RILL_KERNEL
 };
 
 }  // namespace

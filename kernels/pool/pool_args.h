@@ -26,10 +26,10 @@ struct PoolF32Args {
   float scale = 1.0f;  // sums only: multiplies each sum; 1 / taps for an average
 };
 
-#define RILL_POOL_F32(tier, suffix)                                              \
+#define RILL_KERNEL(needs, suffix)                                               \
   void pool_max_f32_##suffix(const PoolF32Args& args) noexcept RILL_NONBLOCKING; \
   void pool_sum_f32_##suffix(const PoolF32Args& args) noexcept RILL_NONBLOCKING;
 #include "kernels/pool/kernels.inc"
-#undef RILL_POOL_F32
+#undef RILL_KERNEL
 
 }  // namespace rill::kernels

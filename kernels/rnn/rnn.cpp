@@ -37,10 +37,10 @@ void over_steps(const Args& a, F f) {
 }
 
 constexpr RnnF32 kKernels[] = {
-#define RILL_RNN_F32(tier, suffix, lanes) \
-  {"rnn_f32_" #suffix, tier, lanes, gru_f32_##suffix, lstm_f32_##suffix, rnn_f32_##suffix},
+#define RILL_KERNEL(needs, suffix, lanes) \
+  {"rnn_f32_" #suffix, Tier::needs, lanes, gru_f32_##suffix, lstm_f32_##suffix, rnn_f32_##suffix},
 #include "kernels/rnn/kernels.inc"
-#undef RILL_RNN_F32
+#undef RILL_KERNEL
 };
 
 }  // namespace

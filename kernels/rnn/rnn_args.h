@@ -9,8 +9,8 @@
 namespace rill::kernels {
 
 /// Arguments of a GRU over `lanes` streams side by side, which share the weights. x_r, x_z and x_n
-/// point to the first step's input projections with their biases, `hidden` floats a step; a negative
-/// stride runs backwards in time.
+/// point to the first step's input projections with their biases, `hidden` floats a step; a
+/// negative stride runs backwards in time.
 struct GruF32Args {
   int64_t steps = 0, hidden = 0;
   const float* x_r = nullptr;
@@ -66,11 +66,11 @@ struct RnnF32Args {
   int64_t x_lane = 0, y_lane = 0;
 };
 
-#define RILL_RNN_F32(tier, suffix, lanes)                                 \
+#define RILL_KERNEL(needs, suffix, lanes)                                 \
   void gru_f32_##suffix(const GruF32Args& a) noexcept RILL_NONBLOCKING;   \
   void lstm_f32_##suffix(const LstmF32Args& a) noexcept RILL_NONBLOCKING; \
   void rnn_f32_##suffix(const RnnF32Args& a) noexcept RILL_NONBLOCKING;
 #include "kernels/rnn/kernels.inc"
-#undef RILL_RNN_F32
+#undef RILL_KERNEL
 
 }  // namespace rill::kernels

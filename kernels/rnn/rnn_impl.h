@@ -176,8 +176,8 @@ template <class Arch, class Cell, int kRows, int kBlocks>
 template <class Arch>
 constexpr int kMostSums = Ops<Arch>::kRegisters * 3 / 4;
 
-/// Blocks that a tile of so many lanes takes at once: as many sums as hide the latency, and as
-/// registers hold.
+/// Blocks that a tile of kRows lanes takes at once: as many sums as hide the latency of a
+/// multiply-add, and no more than registers hold.
 template <class Arch, class Cell, int kRows>
 constexpr int wide_blocks() {
   constexpr int kEnough = Ops<Arch>::kLanes == 16 ? 6 : 12;
