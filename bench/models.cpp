@@ -28,8 +28,10 @@ constexpr char kUsage[] =
     "have\n"
     "are passed over. Several --pulse give a line each. Times are of one thread, or of N that "
     "share\n"
-    "large steps; take the least of several runs on a machine that does nothing else. With --loads,\n"
-    "the least of N for what comes before the steps. 'unpack' is what libarchive alone takes to read\n"
+    "large steps; take the least of several runs on a machine that does nothing else. With "
+    "--loads,\n"
+    "the least of N for what comes before the steps. 'unpack' is what libarchive alone takes to "
+    "read\n"
     "the archive, which is part of 'load'; 'pulse' is the binding of symbols too.\n";
 
 struct Options {

@@ -51,7 +51,7 @@ struct Args {
   int64_t threading_threshold = 0;
   int64_t readings_heartbeat_ms = 5;
   int64_t autobatch_sessions = 0;  ///< streams that share a plan, stepped together; 0: each alone
-  int64_t declutter_rounds = -1;   ///< stop simplifying after so many; -1: at the end
+  int64_t declutter_rounds = -1;   ///< the most rounds of simplifying; -1: to the end
   int64_t declutter_set_rounds = -1;
   int64_t optimize_rounds = -1;
   double timeout_s = 0;

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "api/src/npz.h"
+#include "core/tensor/frames.h"
 
 namespace rill::cli {
 namespace {
@@ -155,12 +156,7 @@ Result<Tensor> joined(std::span<const Tensor> parts, int axis) {
 }
 
 Result<Tensor> frames_of(const Tensor& tensor, int axis, int64_t first, int64_t count) {
-  View part = tensor.view();
-  const auto at = static_cast<size_t>(axis);
-  part.shape[at] = count;
-  part.data =
-      static_cast<std::byte*>(part.data) + first * part.stride[at] * dtype_size(tensor.dtype());
-  return tensor_of(part);
+  return tensor_of(rill::frames_of(tensor.view(), axis, first, count));
 }
 
 }  // namespace rill::cli

@@ -11,6 +11,7 @@
 #include "cli/pushes.h"
 #include "cli/symbols.h"
 #include "core/exec/saved.h"
+#include "core/graph/walk.h"
 #include "pulse/pulse.h"
 
 namespace rill::cli {
@@ -18,25 +19,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What attention may differ by between pulses and a whole run: its sums have other terms of zero, and
-/// are made in another order.
+/// What attention may differ by between pulses and a whole run: its sums have other terms of zero,
+/// and are made in another order.
 constexpr double kAttentionRounding = 1e-5;
 
 /// Whether frames meet frames in what makes a wire.
 bool has_attention(const Graph& graph, OutletId outlet, std::string_view symbol) {
-  std::vector<char> seen(graph.nodes.size(), 0);
-  std::vector<OutletId> open{outlet};
-  while (!open.empty()) {
-    const OutletId at = open.back();
-    open.pop_back();
-    const auto& shape = graph.fact(at).shape;
+  const auto meet = [&](const Fact& fact) {
     const auto streams = [&](const Dim& dim) { return dim.mentions(symbol); };
-    if (std::count_if(shape.begin(), shape.end(), streams) > 1) return true;
-    if (std::exchange(seen[static_cast<size_t>(at.node)], 1)) continue;
-    const Node& node = graph.node(at.node);
-    open.insert(open.end(), node.inputs.begin(), node.inputs.end());
-  }
-  return false;
+    return std::count_if(fact.shape.begin(), fact.shape.end(), streams) > 1;
+  };
+  return any_before(graph, outlet, [&](int id) {
+    const Facts& outputs = graph.node(id).outputs;
+    return std::any_of(outputs.begin(), outputs.end(), meet);
+  });
 }
 
 /// One way of running the model, and what came of it.
@@ -104,7 +100,8 @@ Status StreamsCheck::choose_symbol() {
   }
   if (!symbol_.empty()) return {};
   const std::vector<std::string> symbols = symbols_of(whole_);
-  const bool has_s = std::find(symbols.begin(), symbols.end(), kDefaultStreamSymbol) != symbols.end();
+  const bool has_s =
+      std::find(symbols.begin(), symbols.end(), kDefaultStreamSymbol) != symbols.end();
   if (has_s || symbols.size() != 1) {
     symbol_ = kDefaultStreamSymbol;
   } else {
@@ -224,7 +221,7 @@ Result<std::vector<Tensor>> StreamsCheck::pushed(Pulsed* from, Pulsed* to, bool 
   const auto seed = static_cast<uint64_t>(args_.seed + 31 * from->pulse + (to ? to->pulse : 0));
   PushedStream stream(inputs_.values, seed);
   RILL_ASSIGN(const auto session, Session::make(from->ready.plan));
-  RILL_ASSIGN(const auto feed, Feed::make(session.get(), Draw(seed).in(0, 2) * from->pulse));
+  RILL_ASSIGN(const auto feed, Feed::make(session.get(), Splitmix64(seed).in(0, 2) * from->pulse));
   stream.attach(session.get(), feed.get());
   std::unique_ptr<Session> next;
   std::unique_ptr<Feed> next_feed;

@@ -74,8 +74,8 @@ Result<std::vector<Tensor>> run_node(const Graph& graph, const Node& node,
   return run_once(session.get(), inputs);
 }
 
-/// The values of a graph's wires, each made from what the reference has of the wires before it, so that
-/// a difference shows where it arises and nowhere else.
+/// The values of a graph's wires, each made from what the reference has of the wires before it, so
+/// that a difference shows where it arises and nowhere else.
 Result<std::vector<NamedValue>> values_beside(const Graph& graph, std::span<const Tensor> inputs,
                                               std::span<const NamedValue> references) {
   std::map<OutletId, Tensor> values;

@@ -10,8 +10,8 @@ namespace rill::cli {
 /// `transforms` and `knobs`; variables `TRACT_<MODEL>__<KNOB>` win over it. Of the knobs
 /// TRACT_AUTOBATCH_LANES is the number of streams that are stepped together; the others are about
 /// caches and waiting, of which rill has none, and change nothing.
-/// A model whose batch the transforms added runs as it was handed over, a row at a time; `dump` shows
-/// it with the batch.
+/// A model whose batch the transforms added runs as it was handed over, a row at a time; `dump`
+/// shows it with the batch.
 /// Errors: kIo, kParse; kArg for an unknown runtime; those of the transforms.
 /// Source: tract 0.23.9, deploy runtime.
 Status apply_deployment(Args* args, const Log& log, Model* model);

@@ -38,7 +38,7 @@ class Columns {
     if (slots.size() <= at) slots.resize(at + 1);
     slots[at] = outlet;
   }
-  /// The first place for so many neighbours.
+  /// The first of `width` neighbouring places that are all free.
   size_t room(size_t width) const {
     for (size_t at = 0;; ++at) {
       size_t n = 0;

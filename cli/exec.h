@@ -24,7 +24,7 @@ Result<Graph> bind_symbols(const Graph& graph, const Bindings& bindings);
 /// `threads`: as for `use_threads`.
 Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool optimize,
                          int64_t threads = 1);
-/// Give a session threads for its steps: so many, or one per core for 0. Errors: kArg, kNoMem.
+/// Give a session `threads` threads for its steps, one per core for 0. Errors: kArg, kNoMem.
 Status use_threads(int64_t threads, Session* session);
 
 /// Copy values into the inputs of a session.

@@ -126,7 +126,8 @@ std::string picture(const Machine& machine, const std::vector<ReachRow>& rows) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1:.0f}\" "
       "font-family=\"sans-serif\" font-size=\"12\">\n"
       "<rect width=\"{0}\" height=\"{1:.0f}\" fill=\"white\"/>\n"
-      "<text x=\"16\" y=\"24\" font-size=\"15\">Kernels, beside what the machine allows</text>\n"
+      "<text x=\"16\" y=\"24\" font-size=\"15\">Kernels, compared with what the machine "
+      "allows</text>\n"
       "<text x=\"16\" y=\"42\" font-size=\"10\">{2}</text>\n"
       "<path d=\"M{3:.1f} 52 V{4:.1f}\" stroke=\"#e8590c\" stroke-dasharray=\"3 3\"/>\n{5}</svg>\n",
       kLeft + kWidth + 120, y + 12, machine_line(machine), full, y, bars);

@@ -5,30 +5,19 @@
 #include "cli/caches.h"
 #include "cli/edits.h"
 #include "cli/symbols.h"
+#include "core/base/splitmix.h"
 
 namespace rill::cli {
 namespace {
 
-/// Numbers that depend on a seed and a name alone (SplitMix64, Steele et al. 2014).
-class Random {
- public:
-  Random(uint64_t seed, std::string_view name) : state_(seed ^ 0xCBF29CE484222325) {
-    for (const char c : name) {
-      state_ = (state_ ^ static_cast<unsigned char>(c)) * 0x100000001B3;  // FNV-1a
-    }
+/// Numbers that depend on a seed and a name alone.
+Splitmix64 random_of(uint64_t seed, std::string_view name) {
+  uint64_t state = seed ^ 0xCBF29CE484222325;
+  for (const char c : name) {
+    state = (state ^ static_cast<unsigned char>(c)) * 0x100000001B3;  // FNV-1a
   }
-  /// A number in [0, 1).
-  double next() {
-    state_ += 0x9E3779B97F4A7C15;
-    uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1.0p-53;
-  }
-
- private:
-  uint64_t state_;
-};
+  return Splitmix64(state);
+}
 
 DType run_type(const Fact& fact) { return fact.dtype == DType::kDim ? DType::kI64 : fact.dtype; }
 
@@ -256,9 +245,9 @@ Result<Tensor> InputSource::made_up(const Graph& graph, size_t index, const Bind
     if (ranges_[i].name == name || (ranges_[i].name.empty() && i == index)) range = ranges_[i];
   }
   RILL_ASSIGN(Tensor wide, Tensor::zeros(DType::kF64, std::move(shape)));
-  Random random(seed_, name);
+  Splitmix64 random = random_of(seed_, name);
   for (int64_t i = 0; i < wide.volume(); ++i) {
-    const double value = range.low + (range.high - range.low) * random.next();
+    const double value = range.low + (range.high - range.low) * random.unit();
     wide.mutable_data<double>()[i] =
         dtype == DType::kBool ? static_cast<double>(value >= 1) : value;
   }

@@ -261,7 +261,8 @@ Status Inspection::gather() {
   return add_least();
 }
 
-/// The wires that add latency, the most expensive first; of outputs' slowest ways if they are known.
+/// The wires that add latency, the most expensive first; of outputs' slowest ways if they are
+/// known.
 std::vector<const WireRow*> Inspection::expensive() const {
   std::vector<const WireRow*> out;
   for (const OutputRow& output : outputs_) {

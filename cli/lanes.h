@@ -14,9 +14,9 @@ struct Turns {
   std::vector<std::vector<Tensor>> values;
 };
 
-/// Cut the inputs into turns: of a pulsed model a pulse each, the last one filled with zeros, and as
-/// many more of zeros as bring out the tail unless `--drop-partial-pulse` is given; else the turns of
-/// the bundles. The end of a stream is not announced: streams may go on.
+/// Cut the inputs into turns: of a pulsed model a pulse each, the last one filled with zeros, and
+/// as many more of zeros as bring out the tail unless `--drop-partial-pulse` is given; else the
+/// turns of the bundles. The end of a stream is not announced: streams may go on.
 Result<Turns> turns_of(const Args& args, const Graph& graph, const InputSource& source);
 
 /// Sessions of one plan.
@@ -33,9 +33,9 @@ class Lanes {
   std::vector<std::unique_ptr<Session>> sessions_;
 };
 
-/// `run --streams`: streams side by side, each of which must give what it gives alone. Stream k starts
-/// at turn k of the input, so that no two hold the same values. Gives the outputs of the first stream,
-/// turn by turn.
+/// `run --streams`: streams side by side, each of which must give what it gives alone. Stream k
+/// starts at turn k of the input, so that no two hold the same values. Gives the outputs of the
+/// first stream, turn by turn.
 Result<std::vector<std::vector<Tensor>>> run_streams(const Args& args, const Graph& graph,
                                                      const InputSource& source);
 

@@ -38,7 +38,7 @@ struct Span {
   int64_t ns = 0;
 };
 
-/// What is told beside a graph.
+/// Notes on the nodes of a graph, for dumps.
 struct Notes {
   std::vector<NodeNotes> nodes;  ///< by node; may be empty
   bool cost = false;
@@ -52,7 +52,8 @@ struct Notes {
   static const NodeNotes& of(const std::vector<NodeNotes>& nodes, int id);
 };
 
-/// Visit all nodes with their notes, those of loop bodies after the loop. `scope`: the loops around.
+/// Visit all nodes with their notes, those of loop bodies after the loop. `scope`: the loops
+/// around.
 using NoteVisitor = std::function<void(std::span<const int> scope, const Graph& graph, int id,
                                        const NodeNotes& notes)>;
 void for_each_note(const Graph& graph, const Notes& notes, const NoteVisitor& visit);

@@ -25,7 +25,7 @@ enum Where : unsigned {
   kChecks = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream,
 };
 
-/// An option that is known and not had; using it is an error that names it.
+/// An option of tract's command line that rill does not have: using it is an error with its name.
 struct Refused {
   bool takes_value;
   bool never;  ///< it makes no sense here, as opposed to: not there

@@ -217,7 +217,7 @@ Status Pipeline::pulse() {
   return apply_pulse(spec.first, spec.second, args_, log_, model_);
 }
 
-/// Bind the symbols beside the stream's whose values the command line or its inputs tell.
+/// Bind all symbols but the stream's whose values the command line or its inputs tell.
 Status Pipeline::bind_beside(const std::string& stream_symbol, bool* any) {
   Bindings values;
   for (const std::string& text : args_.set) {
@@ -277,7 +277,8 @@ Status Pipeline::transforms() {
   return {};
 }
 
-/// Bind symbols to expressions, if `tied`, or else to numbers; without a pulse there is no difference.
+/// Bind symbols to expressions, if `tied`, or else to numbers; without a pulse there is no
+/// difference.
 Status Pipeline::apply_settings(bool tied) {
   for (const std::string& text : args_.set) {
     RILL_ASSIGN(const auto setting, parse_setting(text));

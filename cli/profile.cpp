@@ -91,8 +91,8 @@ class Times {
   int64_t runs_ = 0;
 };
 
-/// Time one turn of a loop's body on zeros, and take it out of the loop's own time. The sum stays what
-/// was measured: where the turns alone take longer than the loop, they share its time.
+/// Time one turn of a loop's body on zeros, and take it out of the loop's own time. The sum stays
+/// what was measured: where the turns alone take longer than the loop, they share its time.
 void profile_body(const Graph& graph, const Node& node, NodeNotes* notes) {
   const Graph* body = node.op->nested();
   const auto turns = transforms::loop_turns(graph, node).to_int();

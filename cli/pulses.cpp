@@ -21,7 +21,7 @@ constexpr double kNodeUs = 0.05;
 constexpr int64_t kMultiples[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
 constexpr double kLittleMore = 1.25;
 
-/// Symbols beside the stream's count for one: they scale all pulses alike.
+/// All symbols but the stream's are taken for 1: they scale the costs of all pulses alike.
 Result<Graph> bound(const Graph& graph, const std::string& stream_symbol) {
   Bindings ones;
   for (const std::string& symbol : symbols_of(graph)) {

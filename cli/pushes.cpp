@@ -3,17 +3,9 @@
 #include <algorithm>
 
 #include "cli/bundle.h"
+#include "core/tensor/frames.h"
 
 namespace rill::cli {
-
-int64_t Draw::in(int64_t low, int64_t high) {
-  // Splitmix64.
-  uint64_t z = (state_ += 0x9E3779B97F4A7C15U);
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-  z ^= z >> 31U;
-  return low + static_cast<int64_t>(z % static_cast<uint64_t>(high - low + 1));
-}
 
 void PushedStream::attach(Session* session, Feed* feed) {
   session_ = session;

@@ -4,20 +4,10 @@
 #include <span>
 #include <vector>
 
+#include "core/base/splitmix.h"
 #include "core/exec/feed.h"
 
 namespace rill::cli {
-
-/// Draws numbers; equal seeds give equal numbers on every machine.
-class Draw {
- public:
-  explicit Draw(uint64_t seed) : state_(seed) {}
-  /// A number in [low, high].
-  int64_t in(int64_t low, int64_t high);
-
- private:
-  uint64_t state_;
-};
 
 /// A stream that is pushed in pieces of any size, and collects what it gives. It may go on in
 /// another session.
@@ -42,7 +32,7 @@ class PushedStream {
   int64_t pull(size_t output, int64_t room);
 
   std::span<const Tensor> inputs_;
-  Draw draw_;
+  Splitmix64 draw_;
   Session* session_ = nullptr;
   Feed* feed_ = nullptr;
   std::vector<int64_t> pushed_;

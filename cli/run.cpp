@@ -151,8 +151,8 @@ Status Runner::streamed() {
   return check_stream(reference_, graph_, *ready_.plan, result, options.open_end, log_);
 }
 
-/// Look at the wires of a pulsed graph, pulse by pulse; what they hold before the delay is over has no
-/// meaning.
+/// Look at the wires of a pulsed graph, pulse by pulse; what they hold before the delay is over has
+/// no meaning.
 Status Runner::watch_stream() {
   RILL_ASSIGN(const Turns turns, turns_of(args_, graph_, inputs_));
   RILL_ASSIGN(const Graph graph, final_graph(args_, turns.ready.graph));
@@ -188,7 +188,7 @@ void Runner::print_outputs() const {
   }
 }
 
-/// What a stream gives that runs beside others: its delay dropped, as far as it reaches.
+/// Check stream 0 of several that ran together: without its delay, as many frames as it gave.
 Status Runner::check_stream_zero() const {
   if (!reference_.any()) return {};
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {

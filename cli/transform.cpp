@@ -189,8 +189,8 @@ Status force_scan_external_state(const Work& work) {
   return rewrite_model(work.model, transforms::force_external_state);
 }
 
-/// Caches stay with the caller, so that finding them and unfolding them is one step. Found ones begin
-/// empty where no value is given, as if they were inside.
+/// Caches stay with the caller, so that finding them and unfolding them is one step. Found ones
+/// begin empty where no value is given, as if they were inside.
 Status detect_kv_cache(const Work& work) {
   return rewrite_model(work.model, [](const Graph& graph) -> Result<Graph> {
     std::vector<std::string> caches;
@@ -218,8 +218,8 @@ Status block_quant(const Work& work) {
 /// What tract makes one operator of several here stays as it is, with the same result.
 Status nothing(const Work&) { return {}; }
 
-/// What depends on positions alone has no memory in a stream, and blocks of a stream are found when it
-/// is pulsed: nothing is to be prepared.
+/// What depends on positions alone has no memory in a stream, and blocks of a stream are found when
+/// it is pulsed: nothing is to be prepared.
 Status nothing_of_symbol(const Work& work) {
   RILL_TRY(check_fields(work.spec, {"symbol"}, work.log));
   const json symbol = work.spec.fields.value("symbol", json());

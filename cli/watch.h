@@ -18,8 +18,9 @@ struct WatchedValue {
   Tensor value;
 };
 
-/// Runs a graph whose symbols are bound, turn by turn, and takes the value of every wire that is not a
-/// constant. The graph is run as it is: optimise it before. Values that are texts are left out.
+/// Runs a graph whose symbols are bound, turn by turn, and takes the value of every wire that is
+/// not a constant. The graph is run as it is: optimise it before. Values that are texts are left
+/// out.
 class Watcher {
  public:
   static Result<Watcher> make(const Graph& graph);

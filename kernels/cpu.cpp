@@ -92,6 +92,8 @@ Tier active_tier() {
 
 void set_tier_limit(Tier limit) { tier_limit.store(limit, std::memory_order_relaxed); }
 
+void clear_tier_limit() { tier_limit.store(kNoLimit, std::memory_order_relaxed); }
+
 const char* tier_name(Tier tier) {
   for (const TierName& entry : kTierNames) {
     if (entry.tier == tier) return entry.name;

@@ -9,8 +9,8 @@ namespace rill::kernels {
 /// A SIMD tier: a set of instructions that a kernel may need, in the order of preference.
 enum class Tier : uint8_t { kScalar, kSse42, kAvx2, kAvx512, kNeon };
 
-/// Tell the best tier that this build has and that this CPU and its system allow, as detected at run
-/// time.
+/// Tell the best tier that this build has and that this CPU and its system allow, as detected at
+/// run time.
 /// Thread: safe. Real-time: no, call it at prepare.
 Tier detected_tier();
 
@@ -25,6 +25,8 @@ Tier active_tier() RILL_NONBLOCKING;
 /// Cap the tier of the kernels that are chosen from now on. A limit above what the CPU has is no
 /// error and has no effect. Thread: safe.
 void set_tier_limit(Tier limit);
+/// Choose kernels for what the CPU has again. Thread: safe.
+void clear_tier_limit();
 
 /// Tell the name of a tier: "scalar", "sse42", "avx2", "avx512" or "neon".
 const char* tier_name(Tier tier);

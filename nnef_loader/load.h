@@ -18,8 +18,8 @@ struct LoadOptions {
   LoadLimits limits;
   /// Whether operators of `tract_core` may be used.
   bool tract_core = true;
-  /// Call the parts of a statement as tract does, for dumps and files like its own; otherwise what a
-  /// statement assigns is the name of its last node.
+  /// Call the parts of a statement as tract does, for dumps and files like its own; otherwise what
+  /// a statement assigns is the name of its last node.
   bool tract_names = false;
   /// Leave models in the model, and operators that are many nodes, as one node each, to be shown or
   /// written; otherwise they are read as their nodes, to be run.

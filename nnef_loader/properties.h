@@ -7,14 +7,14 @@
 
 namespace rill::nnef {
 
-/// List the properties of a model as its file has them: `Graph::properties`, and those that tell how
-/// a pulsed graph streams.
+/// List the properties of a model as its file has them: `Graph::properties`, and those that tell
+/// how a pulsed graph streams.
 std::map<std::string, Tensor> properties_of(const Graph& graph);
 
 /// Give a graph the properties of a file: those that tell how a pulsed graph streams become
 /// `Graph::streaming`, the others `Graph::properties`.
-/// Errors: kParse for one that tells of streams and does not parse, with its key and text, or that
-/// is missing beside others.
+/// Errors: kParse for one that tells of streams and does not parse, with its key and text; or where
+/// one of tract's is missing.
 Status set_properties(std::map<std::string, Tensor> properties, Graph* graph);
 
 /// Tell whether a property tells how a pulsed graph streams.

@@ -19,8 +19,8 @@ struct Statements {
   std::vector<std::pair<std::string, OutletId>> assigned;  ///< names in order, and their last value
 };
 
-/// Read statements such as `x = mul(y, 2.0); z = relu(x);`. Names are those of the model's nodes, of
-/// its outputs, or of earlier statements; all registries are enabled.
+/// Read statements such as `x = mul(y, 2.0); z = relu(x);`. Names are those of the model's nodes,
+/// of its outputs, or of earlier statements; all registries are enabled.
 /// Errors: as `load`, with lines of the text.
 Result<Statements> load_statements(const Graph& model, std::string_view body,
                                    std::span<const OpRoom* const> ops);

@@ -66,7 +66,7 @@ if(RILL_TESTS AND NOT RILL_OPS)
     math/select_test.cpp
     math/unary_test.cpp
     nn/blocks_test.cpp
-    nn/halves_test.cpp
+    nn/f16_product_test.cpp
     quant/byte_product_test.cpp
     quant/byte_table_test.cpp
     nn/dialect_errors_test.cpp

@@ -13,7 +13,7 @@ target_sources(rill_ops PRIVATE
   stream/attention.cpp
   stream/attention_pulse.cpp
   stream/band.cpp
-  stream/limits.cpp stream/limits.cpp
+  stream/limits.cpp
   stream/position_table.cpp
   stream/position_values.cpp
   stream/sink_border.cpp

@@ -10,7 +10,8 @@
 namespace rill::pulse {
 namespace {
 
-/// Output i of an op on these values, by the kernels that a plan chooses: `eval` may round otherwise.
+/// Output i of an op on these values, by the kernels that a plan chooses: `eval` may round
+/// otherwise.
 Result<Tensor> run_alone(const OpPtr& op, std::span<const TensorPtr> values,
                          std::span<const char> streams, int i) {
   Graph graph;
@@ -58,7 +59,8 @@ Result<int64_t> Builder::pulse_of(OutletId pulsed, int axis) const {
 
 namespace {
 
-/// The operand that goes on where another one of a min, max or broadcast is a fixed number.
+/// The length with every min, max and broadcast replaced by the first of its operands that mentions
+/// the stream symbol.
 Dim growing(const Dim& dim, std::string_view symbol) {
   return rebuild(dim, [&](const DimAtom& atom) -> std::optional<Dim> {
     if (atom.kind != DimAtom::Kind::kMin && atom.kind != DimAtom::Kind::kMax &&
@@ -104,8 +106,8 @@ Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
   return misfit_of_symbol(cause, unit);
 }
 
-/// What the stream symbol must be a multiple of for a wire to have a multiple of `unit` frames; nothing
-/// if no pulse is as large.
+/// What the stream symbol must be a multiple of for a wire to have a multiple of `unit` frames;
+/// nothing if no pulse is as large.
 std::optional<int64_t> Builder::symbol_multiple(int64_t unit, int64_t frames) const {
   const int64_t pulse = options_.pulse.to_int().value_or(1);
   const int64_t common = std::gcd(pulse, frames);

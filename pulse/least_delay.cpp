@@ -5,54 +5,36 @@
 #include <cstring>
 #include <map>
 
+#include "core/base/splitmix.h"
 #include "core/exec/session.h"
 #include "core/optim/optim.h"
+#include "core/tensor/frames.h"
+#include "core/tensor/visit_number.h"
 
 namespace rill::pulse {
 namespace {
 
-constexpr int64_t kTries = 6;  ///< at the begin, and as many behind it
+constexpr int64_t kTries = 6;  ///< at the beginning, and as many after it
 constexpr double kMostSeconds = 2.0;
-
-/// Splitmix64.
-uint64_t next(uint64_t* state) {
-  uint64_t z = (*state += 0x9E3779B97F4A7C15U);
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-  return z ^ (z >> 31U);
-}
 
 /// Fills what lies from a frame on; small numbers, which are indices that most tables have.
 Status fill_with_noise(const View& input, int axis, int64_t first, uint64_t seed) {
-  View part = input;
-  if (axis >= 0) {
-    part.shape[static_cast<size_t>(axis)] -= first;
-    part.data = part.as<std::byte>() + first * part.step(axis) * dtype_size(part.dtype);
-  }
+  const View part =
+      axis < 0 ? input : frames_of(input, axis, first, input.extent(axis) - first);
+  Splitmix64 random(seed);
   RILL_ASSIGN(Tensor noise,
               Tensor::zeros(part.dtype, {part.shape.begin(), part.shape.begin() + part.rank}));
   for (int64_t i = 0; i < noise.volume(); ++i) {
-    const uint64_t bits = next(&seed);
+    const uint64_t bits = random.next();
     const double number = static_cast<double>(bits >> 11U) * 0x1p-52 - 1.0;
-    switch (part.dtype) {
-      case DType::kF32:
-        noise.mutable_data<float>()[i] = static_cast<float>(number);
-        break;
-      case DType::kF64:
-        noise.mutable_data<double>()[i] = number;
-        break;
-      case DType::kI64:
-        noise.mutable_data<int64_t>()[i] = static_cast<int64_t>(bits % 4);
-        break;
-      case DType::kI32:
-        noise.mutable_data<int32_t>()[i] = static_cast<int32_t>(bits % 4);
-        break;
-      case DType::kBool:
-        noise.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(bits % 2);
-        break;
-      default:
-        break;
+    if (part.dtype == DType::kBool) {
+      noise.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(bits % 2);
     }
+    visit_one_of<float, double, int64_t, int32_t>(part.dtype, [&](auto tag) {
+      using T = decltype(tag);
+      noise.mutable_data<T>()[i] =
+          std::is_floating_point_v<T> ? static_cast<T>(number) : static_cast<T>(bits % 4);
+    });
   }
   copy_view(noise.view(), part);
   return {};

@@ -10,7 +10,7 @@ namespace rill::pulse {
 namespace {
 
 constexpr int64_t kFar = int64_t{1} << 40;
-/// Lengths are quasi-affine: where none of so many in a row will do, none that is longer does.
+/// Lengths repeat with a period: where none of 1024 lengths in a row is allowed, no longer one is.
 constexpr int64_t kPeriod = 1024;
 
 bool holds_near(const Dim& dim, std::string_view symbol, int64_t length) {
@@ -56,9 +56,9 @@ void add_tables(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
   }
 }
 
-/// What must be 0 for a whole run to be defined: where the frames of two inputs meet, and where frames
-/// are taken apart, no frame may be left over. Repeating a single frame instead is nothing that a stream
-/// could know beforehand.
+/// What must be 0 for a whole run to be defined: where the frames of two inputs meet, and where
+/// frames are taken apart, no frame may be left over. Repeating a single frame instead is nothing
+/// that a stream could know beforehand.
 void add_equal_lengths(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   const auto add = [&](const Dim& a, const Dim& b) {
     if (!a.mentions(symbol) || !b.mentions(symbol)) return;
@@ -72,7 +72,8 @@ void add_equal_lengths(const Graph& graph, std::string_view symbol, std::vector<
     const Facts in = graph.facts_of(node.inputs);
     if (const auto* reshape = node.op->as<ops::Reshape>()) {
       const std::span<const Dim> all(in[0].shape);
-      add(volume(all.subspan(static_cast<size_t>(reshape->axis), static_cast<size_t>(reshape->count))),
+      add(volume(
+              all.subspan(static_cast<size_t>(reshape->axis), static_cast<size_t>(reshape->count))),
           volume(reshape->to));
     }
     if (in.size() < 2) continue;

@@ -7,8 +7,9 @@
 
 namespace rill::pulse {
 
-/// What may not be negative, of the stream symbol alone: what is asserted, where slices of tables, by the
-/// length of the stream, lie in them, and by how much lengths that must be equal differ.
+/// List expressions of the stream symbol alone that a stream's length must not make negative. They
+/// come from assertions, from slices of tables that must lie inside their table, and from pairs of
+/// lengths that must be equal.
 std::vector<Dim> asserted_of(const Graph& graph, std::string_view symbol);
 
 /// The longest stream for which none of these is negative; nothing if there is none.

@@ -208,18 +208,20 @@ Status Pulsifier::outputs() {
   return {};
 }
 
-/// Refuses what computes with the length of the stream as a number, beside its frames.
+/// Refuses nodes that compute frames from the length of the stream as a number.
 void Pulsifier::find_lengths(const Graph& pulsed) {
   for (const Node& node : pulsed.nodes) {
     for (const OutletId& input : node.inputs) {
       if (!value_mentions(pulsed.fact(input).konst, options_.symbol)) continue;
       refusals_.push_back(
           fail(Code::kPulse, "it computes with the length of the stream, ",
-               pulsed.fact(input).konst->values<Dim>()[0], ", which is known at its end only, and "
+               pulsed.fact(input).konst->values<Dim>()[0],
+               ", which is known at its end only, and "
                "meets its frames")
               .in_node(node.name, node.op->name())
               .at(node.line > 0 ? "graph.nnef" : "", node.line)
-              .hint("Count frames from the begin of the stream, as in arange(t) without t - 1"));
+              .hint(
+                  "Count frames from the beginning of the stream, as in arange(t) without t - 1"));
       break;
     }
   }
@@ -387,7 +389,8 @@ Result<Graph> Pulsifier::run(Report* report) {
   }
   if (whole_.outputs.empty()) {
     return fail(Code::kPulse, "the model has no outputs, so that nothing streams")
-        .hint("Give the graph of graph.nnef a result, or keep a wire as one with --output-node NAME");
+        .hint(
+            "Give the graph of graph.nnef a result, or keep a wire as one with --output-node NAME");
   }
   if (!any_stream) {
     return fail(Code::kPulse, "Can not pulse a tensor with no streaming dim (", options_.symbol,
@@ -413,8 +416,9 @@ Result<Graph> Pulsifier::run(Report* report) {
                 " whatever the length of the stream")
         .in_node(made.name, made.op->name())
         .at(made.line > 0 ? "graph.nnef" : "", made.line)
-        .hint("A slice, reshape or table in front of it may have been exported for one length: write "
-              "it by the shape of its input");
+        .hint(
+            "A slice, reshape or table in front of it may have been exported for one length: write "
+            "it by the shape of its input");
   }
   const Graph pulsed = pulsed_.compacted();
   find_lengths(pulsed);

@@ -56,7 +56,7 @@ Result<OutletId> Builder::hold(OutletId wire, StreamFact* stream) {
 
 Result<OutletId> Builder::mask(OutletId wire, StreamFact* stream, bool begin, bool end,
                                const Tensor& value) {
-  // A hold makes room for frames that are not valid: the begin comes after it.
+  // A hold makes room for frames that are not valid: the beginning comes after it.
   if (end) {
     RILL_ASSIGN(wire, hold(wire, stream));
   }

@@ -1,5 +1,5 @@
-// Memory that the system does not have: an error from the call that asked for it, nothing half done,
-// nothing lost, and all works again when there is memory again.
+// Memory that the system does not have: an error from the call that asked for it, nothing half
+// done, nothing lost, and all works again when there is memory again.
 
 #include <gtest/gtest.h>
 

@@ -275,7 +275,8 @@ TEST(Parts, SmallStepsStayOnOneThread) {
 }
 
 TEST(Parts, LargeStepsTakeNoMorePartsThanThereAreThreadsOrIsWork) {
-  const auto graph = load_text(document("1, 256, 32", "  y = matmul(x, x * 0.5, transposeB = true);\n"));
+  const auto graph =
+      load_text(document("1, 256, 32", "  y = matmul(x, x * 0.5, transposeB = true);\n"));
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();
   const auto plan = prepare(*graph);
   ASSERT_TRUE(plan.ok()) << plan.error().to_string();

@@ -36,7 +36,7 @@ add_test(NAME api_misuse_test COMMAND api_misuse_test "${models}" "${CMAKE_CURRE
 
 add_subdirectory("${PROJECT_SOURCE_DIR}/examples" examples)
 if(TARGET rill_program)
-  include(cases/cases.cmake OPTIONAL)
+  include(cases/cases.cmake)
   # Exports by the current exporter; skipped where Python has no torch_to_nnef.
   add_test(NAME exporter
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/exporter/check_io.py"

@@ -1,5 +1,5 @@
-// Over many steps of every model that streams, by all ways to run one, nothing is asked of the heap,
-// of locks or of the system.
+// Over many steps of every model that streams, by all ways to run one, nothing is asked of the
+// heap, of locks or of the system.
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Streams that go on and on, through noise, silence, bursts of NaN and of infinity, and resets:
-// memory stays as it is, and the frames stay those of a stream in pulses of another size, and after a
-// reset those of a new session.
+// memory stays as it is, and the frames stay those of a stream in pulses of another size, and after
+// a reset those of a new session.
 //
 // RILL_SOAK_PULSES says how many pulses, see scripts/soak.sh.
 
@@ -42,8 +42,8 @@ enum class Weather : uint8_t { kNoise, kSilence, kNan, kInfinity };
 
 constexpr int64_t kStretches = 50;  ///< between two resets
 
-/// `calm`: without bursts, which would lie hidden in what attention keeps for a time that depends on
-/// the pulse.
+/// `calm`: without bursts, which would lie hidden in what attention keeps for a time that depends
+/// on the pulse.
 Weather weather_of(int64_t stretch, bool calm) {
   if (calm) return stretch % 5 == 4 ? Weather::kSilence : Weather::kNoise;
   if (stretch % kStretches == kStretches - 3) return Weather::kNan;

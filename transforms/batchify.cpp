@@ -11,8 +11,8 @@
 namespace rill::transforms {
 namespace {
 
-/// Moves the axes that attributes speak of behind a new first one. Whether that was right is told by
-/// the axes that the op then carries through.
+/// Moves the axes that attributes speak of behind a new first one. Whether that was right is told
+/// by the axes that the op then carries through.
 class Shift final : public FieldVisitor {
  public:
   Shift(Dim batch, std::vector<bool> batched)
@@ -138,8 +138,8 @@ Status Batch::source(int id) {
   return {};
 }
 
-/// An input as the batched op reads it: with an axis in front where ranks must agree, which is as long
-/// as the batch where extents must.
+/// An input as the batched op reads it: with an axis in front where ranks must agree, which is as
+/// long as the batch where extents must.
 Result<OutletId> Batch::input_of(const Node& node, size_t index, int rank) {
   const OutletId old = node.inputs[index];
   OutletId wire = mapped_[static_cast<size_t>(old.node)][static_cast<size_t>(old.slot)];

@@ -88,7 +88,7 @@ Result<OpPtr> Translation::op_of(const Node& node) const {
     return OpPtr(copy);
   }
   if (node.op->nested() != nullptr) {
-    return fail(Code::kUnsupported, "its float type is settled once it streams")
+    return fail(Code::kUnsupported, "its float type cannot change once it is pulsed")
         .in_node(node.name, node.op->name())
         .hint("Change the type before pulsing: -t f32_to_f16 -t 'pulse(pulse: \"8\")'");
   }

@@ -22,8 +22,8 @@ NodeFilter filter_from_text(std::string_view text);
 
 /// Compute in another float type: inputs, constants and operators of type `from` become `to`, with
 /// casts around nodes that the filter leaves out, or whose operator does not take the new type.
-/// Outputs of the model are of type `to`. Weights packed in blocks stay as they are. Bodies of loops
-/// are converted whole.
+/// Outputs of the model are of type `to`. Weights packed in blocks stay as they are. Bodies of
+/// loops are converted whole.
 /// Errors: kUnsupported for operators of streams that hold a graph of their own.
 /// Source: tract, transforms `f32_to_f16`, `f16_to_f32` and `float_precision`.
 Result<Graph> with_float_type(const Graph& graph, DType from, DType to,

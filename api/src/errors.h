@@ -8,8 +8,8 @@ namespace rill::api {
 /// Keep a failure as the last one of this thread, and tell its code.
 rill_status report(const Status& status) RILL_NONBLOCKING;
 
-/// As `report`, from a text in the manner of printf. Real-time: yes, with the formats of numbers and
-/// of text, which the C library writes to memory without asking for any.
+/// As `report`, from a text in the manner of printf. Real-time: yes, with the formats of numbers
+/// and of text, which the C library writes to memory without asking for any.
 [[gnu::format(printf, 2, 3)]] rill_status refuse(rill_status code, const char* format,
                                                  ...) RILL_NONBLOCKING;
 

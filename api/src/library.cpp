@@ -77,8 +77,12 @@ void rill_set_log(rill_log_fn log, void* user, rill_log_level level) {
 
 rill_status rill_set_cpu_limit(const char* tier) {
   using rill::kernels::Tier;
-  Tier limit = rill::kernels::detected_tier();
-  if (tier && !rill::kernels::tier_from_name(tier, &limit)) {
+  if (!tier) {
+    rill::kernels::clear_tier_limit();
+    return RILL_OK;
+  }
+  Tier limit{};
+  if (!rill::kernels::tier_from_name(tier, &limit)) {
     return rill::api::refuse(
         RILL_E_ARG, "no tier \"%s\": scalar, sse42, avx2, avx512 and neon are known", tier);
   }

@@ -17,11 +17,17 @@ void append_text(std::string& out, double value);
 /// Append the shortest decimal that reads back as the same float.
 void append_text(std::string& out, float value);
 
-inline void append_piece(std::string& out, const char* text) { append_text(out, std::string_view(text)); }
+inline void append_piece(std::string& out, const char* text) {
+  append_text(out, std::string_view(text));
+}
 inline void append_piece(std::string& out, std::string_view text) { append_text(out, text); }
-inline void append_piece(std::string& out, const std::string& text) { append_text(out, std::string_view(text)); }
+inline void append_piece(std::string& out, const std::string& text) {
+  append_text(out, std::string_view(text));
+}
 inline void append_piece(std::string& out, char c) { out.push_back(c); }
-inline void append_piece(std::string& out, bool value) { append_text(out, std::string_view(value ? "true" : "false")); }
+inline void append_piece(std::string& out, bool value) {
+  append_text(out, std::string_view(value ? "true" : "false"));
+}
 template <std::signed_integral T>
   requires(!std::same_as<T, char> && !std::same_as<T, bool>)
 void append_piece(std::string& out, T value) {

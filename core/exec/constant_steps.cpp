@@ -102,7 +102,8 @@ Status run_constant_steps(const Graph& graph, std::span<const StepUse> uses, Pla
   const Constants constants(graph, uses, *plan);
   if (constants.bytes() < 0 || constants.bytes() > kMostBytesOfAll) return {};
   const std::vector<size_t> last = constants.last_readers();
-  // What is empty lies somewhere too: steps may count from there.
+  // Buffers without bytes get an address too: steps compute pointers from it, and read nothing
+  // there.
   alignas(64) std::byte nothing[64] = {};
   std::vector<std::byte*> base;
   for (const PlanBuffer& buffer : plan->buffers) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/exec/session.h"
+#include "core/tensor/frames.h"
 
 namespace rill {
 
@@ -92,8 +93,6 @@ class Feed {
   std::vector<std::byte> queue_;
 };
 
-/// A part of a view: `count` frames from `first` on.
-View frames_of(const View& view, int axis, int64_t first, int64_t count) RILL_NONBLOCKING;
 /// As `like`, but `count` frames one behind the other, each row-major, at `data`.
 View frame_rows(const View& like, int axis, int64_t count, void* data) RILL_NONBLOCKING;
 /// The bytes of one frame.

@@ -43,8 +43,8 @@ class Lowering {
   Operand scratch(DType dtype, std::span<const int64_t> shape, std::span<const int> order = {});
   Ref scratch_bytes(int64_t bytes);
   /// Memory that lives as long as the stream; zeros at its start, or `initial`. What is kept there
-  /// follows from the frames that went by, and not from the size of the pulse: it is saved as it is,
-  /// and a plan with another pulse goes on from it.
+  /// follows from the frames that went by, and not from the size of the pulse: it is saved as it
+  /// is, and a plan with another pulse goes on from it.
   Ref state(int64_t bytes, std::vector<std::byte> initial = {});
   /// Memory of the plan, filled by the caller before `prepare` returns: packed weights, tables.
   template <class T>
@@ -76,8 +76,8 @@ class Lowering {
   /// Copy input i into a ring of its own, and give the window on it.
   Operand own_ring(int i, const HistoryNeed& need, int64_t back, int64_t frames);
 
-  /// Emit a step. `args` is copied into the plan; `reads` and `writes` are the buffers it touches, all
-  /// that may change among the latter.
+  /// Emit a step. `args` is copied into the plan; `reads` and `writes` are the buffers it touches,
+  /// all that may change among the latter.
   template <class Args>
   void step(void (*run)(const Args&, const Frame&) noexcept RILL_NONBLOCKING, Args args,
             std::initializer_list<Ref> reads, std::initializer_list<Ref> writes) {
@@ -98,9 +98,9 @@ class Lowering {
         },
         block, reads, writes);
   }
-  /// Emit a step whose units of work may be done in any order, and at the same time: `run` does those
-  /// of a share. What a unit gives must not depend on the share that it is in. Scratch is told here,
-  /// for each part to have its own.
+  /// Emit a step whose units of work may be done in any order, and at the same time: `run` does
+  /// those of a share. What a unit gives must not depend on the share that it is in. Scratch is
+  /// told here, for each part to have its own.
   struct Work {
     int64_t units = 1;
     double multiply_adds = 0;  ///< of all units; of other work, those that take as long

@@ -26,13 +26,8 @@ std::vector<std::byte> ring_image(const Operand& placed, const HistoryNeed& need
   std::vector<std::byte> image;
   if (!need.fill) return image;
   image.resize(static_cast<size_t>(bytes));
-  View to;
-  to.dtype = placed.dtype;
-  to.rank = placed.rank;
-  to.shape = placed.shape;
-  to.stride = placed.stride;
+  View to = placed.at(image.data());
   to.shape[static_cast<size_t>(need.axis)] = ring.history;
-  to.data = image.data();
   View from = need.fill->view();
   if (from.rank == 0) from.rank = to.rank;  // all strides are zero
   for (int axis = 0; axis < to.rank; ++axis) {

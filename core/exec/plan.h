@@ -30,6 +30,17 @@ struct Operand {
 
   int64_t extent(int axis) const { return shape[static_cast<size_t>(axis)]; }
   int64_t step(int axis) const { return stride[static_cast<size_t>(axis)]; }
+  /// The wire where its elements lie at `data`.
+  View at(void* data) const {
+    View view;
+    view.dtype = dtype;
+    view.q = q;
+    view.rank = rank;
+    view.shape = shape;
+    view.stride = stride;
+    view.data = data;
+    return view;
+  }
   int64_t volume() const RILL_NONBLOCKING;
   bool contiguous() const RILL_NONBLOCKING;
   /// Move the start by that many elements along an axis.
@@ -52,14 +63,7 @@ struct Frame {
     return reinterpret_cast<T*>(base[ref.buffer] + ref.offset);
   }
   View view(const Operand& operand) const {
-    View v;
-    v.dtype = operand.dtype;
-    v.q = operand.q;
-    v.rank = operand.rank;
-    v.shape = operand.shape;
-    v.stride = operand.stride;
-    v.data = base[operand.ref.buffer] + operand.ref.offset;
-    return v;
+    return operand.at(base[operand.ref.buffer] + operand.ref.offset);
   }
 };
 
@@ -146,8 +150,8 @@ struct PlanStream {
   int axis = -1;
   int64_t pulse = 0;
   int64_t delay = 0;
-  Dim length;  ///< logical frames, in the stream symbol; invalid if unknown. Of a static output: how
-               ///< much of the symbol must have gone by until it is known, 0 if it always is
+  Dim length;  ///< logical frames, in the stream symbol; invalid if unknown. Of a static output:
+               ///< how much of the symbol must have gone by until it is known, 0 if it always is
   /// Of an output that may end before the inputs do: how many frames at most a stream gives before
   /// it knows that they lie behind the end.
   int64_t early = 0;
@@ -201,8 +205,8 @@ struct Plan {
 struct PrepareOptions {
   bool optimize = true;             ///< run the `fuse` rules
   bool keep_intermediates = false;  ///< give every wire memory of its own, to look at
-  /// Multiply-adds that a part of a step must have to be worth the call of a thread. With AVX-512 they
-  /// take 4 microseconds: as long as to wake a thread, ten times what one that is awake costs.
+  /// Multiply-adds that a part of a step must have to be worth the call of a thread. With AVX-512
+  /// they take 4 microseconds: as long as to wake a thread, ten times what one that is awake costs.
   double part_work = 256 * 1024;
 };
 

@@ -144,13 +144,7 @@ class SavedState::Reader {
 
 View SavedState::view_of(const PlanState& state) const {
   const Operand& value = state.value;
-  View view;
-  view.dtype = value.dtype;
-  view.rank = value.rank;
-  view.shape = value.shape;
-  view.stride = value.stride;
-  view.data = session_.base_[value.ref.buffer] + value.ref.offset;
-  return view;
+  return value.at(session_.base_[value.ref.buffer] + value.ref.offset);
 }
 
 int64_t SavedState::save(std::span<std::byte> to) const noexcept {

@@ -16,8 +16,8 @@ namespace rill {
 /// Thread: one at a time.
 class Session {
  public:
-  /// A session of a stream has stepped once over zeros, so that its first step finds code and memory
-  /// in place, and then begun anew. Errors: kNoMem.
+  /// A session of a stream has stepped once over zeros, so that its first step finds code and
+  /// memory in place, and then begun anew. Errors: kNoMem.
   static Result<std::unique_ptr<Session>> make(std::shared_ptr<const Plan> plan);
   ~Session();
   Session(const Session&) = delete;
@@ -25,9 +25,10 @@ class Session {
 
   const Plan& plan() const { return *plan_; }
 
-  /// Have steps done in parts by the threads of a pool, which the session keeps; null: by the calling
-  /// thread alone, as at first. The outputs are the same, bit for bit.
-  /// Errors: kNoMem; nothing has changed then. Real-time: no, and a step then only as far as the pool.
+  /// Have steps done in parts by the threads of a pool, which the session keeps; null: by the
+  /// calling thread alone, as at first. The outputs are the same, bit for bit.
+  /// Errors: kNoMem; nothing has changed then. Real-time: no, and a step then only as far as the
+  /// pool.
   Status use_threads(std::shared_ptr<const Pool> pool);
 
   /// The memory of an input or output: the session's own, or what was bound.

@@ -43,7 +43,8 @@ Weights::Weights(int64_t expected) {
   // A page that is half empty is memory for nothing, and fewer weights fit the cache anyhow.
   if (kApart || expected < kPage * 5 / 8 || expected > (int64_t{1} << 40)) return;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  // Packing rounds columns up: there is room for a quarter more, which costs nothing until it is used.
+  // Packing rounds columns up: there is room for a quarter more, which costs nothing until it is
+  // used.
   bytes_ = pages(expected + expected / 4);
   block_ = mapped(bytes_);
   if (!block_) {

@@ -116,8 +116,8 @@ class Workers {
       const Ticket ticket = Ticket::of(word);
       if (ticket.next >= ticket.parts) return false;
     } while (!ticket_.compare_exchange_weak(word, word + 1, std::memory_order_acquire));
-    // Work that is over has no part left to take: so this is part of the present one, and nothing of
-    // it changes until the part is done.
+    // Work that is over has no part left to take: so this is part of the present one, and nothing
+    // of it changes until the part is done.
     task_(argument_, Ticket::of(word).next);
     finish_one();
     return true;
@@ -146,7 +146,8 @@ class Workers {
   std::atomic<bool> ending_{false};
   Task task_ = nullptr;
   void* argument_ = nullptr;
-  // Each on a line of its own: those who look for work do not disturb those who have some.
+  // Each counter has a cache line of its own: threads that poll one do not slow down threads that
+  // write another.
   alignas(64) std::atomic<uint32_t> turn_{0};
   alignas(64) std::atomic<uint32_t> ticket_{0};
   alignas(64) std::atomic<uint32_t> done_{0};

@@ -12,8 +12,8 @@ namespace rill {
 /// pool. They take the scheduling of the thread that calls this, and no signals.
 ///
 /// Work is begun by the thread that has it: what no other thread has taken up by the time that it
-/// is done with its own part, it does itself. Where a step finds the pool busy with a step of another
-/// session, it does all its work itself.
+/// is done with its own part, it does itself. Where a step finds the pool busy with a step of
+/// another session, it does all its work itself.
 /// Errors: kArg unless threads is 1 to `kMostThreads`; kNoMem if the system has no thread left.
 /// Real-time: no. Running work allocates nothing; it calls the system to wake threads that sleep,
 /// and where another thread takes long with the last part.

@@ -167,7 +167,8 @@ Result<std::vector<OutletId>> Graph::add_folded(std::string_view node_name, OpPt
                                                 std::vector<OutletId> node_inputs, int line) {
   auto inferred = op->infer(facts_of(node_inputs));
   const auto as_node = [&] {
-    return add_inferred(node_name, std::move(op), std::move(node_inputs), std::move(inferred), line);
+    return add_inferred(node_name, std::move(op), std::move(node_inputs), std::move(inferred),
+                        line);
   };
   if (!inferred.ok() || !can_fold(*this, *op, node_inputs, *inferred)) return as_node();
   std::vector<TensorPtr> values;

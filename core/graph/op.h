@@ -40,7 +40,7 @@ enum class Tolerance : uint8_t { kExact, kRounding, kRandom };
 
 /// Where a stream stands: which pulse this is, and where the stream ends once that is known.
 /// A session may go on where one with pulses of another size stopped: its first pulse then begins
-/// at a frame that is no multiple of its own.
+/// at a frame that is no multiple of its pulse.
 struct StreamClock {
   int64_t tick = 0;   ///< steps since `start`
   int64_t end = -1;   ///< the value of the stream symbol, -1 while unknown
@@ -129,7 +129,8 @@ class Op {
     return {};
   }
   /// Take in a consumer: called for a node whose input `input` this op makes and nobody else reads,
-  /// in the declutter and in the fuse stage alike (`Rewrite::fusing`). `producer` is this op's node.
+  /// in the declutter and in the fuse stage alike (`Rewrite::fusing`). `producer` is this op's
+  /// node.
   virtual Status absorb(const Node& producer, Rewrite& consumer, int input) const {
     (void)producer, (void)consumer, (void)input;
     return {};

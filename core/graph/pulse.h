@@ -120,11 +120,12 @@ class PulseBuilder {
   virtual void set_latched(int i, OutletId pulsed, int64_t ready) = 0;
   /// Say that output i cannot stream: an error if anything needs it.
   virtual void set_refused(int i, Status why) = 0;
-  /// Say that what this node does depends on where pulses begin: at multiples of that many frames of
-  /// a wire that has `frames` per pulse. A state that stands elsewhere is not gone on from.
+  /// Say that what this node does depends on where pulses begin: at multiples of that many frames
+  /// of a wire that has `frames` per pulse. A state that stands elsewhere is not gone on from.
   virtual void begins_at_multiples_of(int64_t unit, int64_t frames) = 0;
-  /// Say that this node counts on whole pulses from the begin on, until so many frames have gone by on
-  /// a wire that has `frames` per pulse.
+  /// Say that this node's first `position` frames must come in whole pulses from the beginning of
+  /// the stream: a state that stands before that is not gone on from by pulses of another size.
+  /// Frames are those of a wire that has `frames` per pulse.
   virtual void settles_at(int64_t position, int64_t frames) = 0;
   /// Say that things were given up for speed or reach; recorded in the model's properties.
   virtual void note_approximation(std::string_view what) = 0;

@@ -141,9 +141,10 @@ class Pass {
       *outlets = out_.outlets_of(known);
       return {};
     }
-    const bool told = again_ && std::all_of(node.inputs.begin(), node.inputs.end(), [&](OutletId in) {
-                        return as_before_[static_cast<size_t>(in.node)];
-                      });
+    const bool told =
+        again_ && std::all_of(node.inputs.begin(), node.inputs.end(), [&](OutletId in) {
+          return as_before_[static_cast<size_t>(in.node)];
+        });
     if (told) {
       *outlets = out_.add_known(node, std::move(inputs));
     } else {

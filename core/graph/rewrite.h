@@ -9,8 +9,8 @@
 
 namespace rill {
 
-/// Where the outlets of an old graph are in a new one, by node and slot; nodes that are not there yet
-/// have none.
+/// Where the outlets of an old graph are in a new one, by node and slot; nodes that are not there
+/// yet have none.
 using OutletMap = std::vector<std::vector<OutletId>>;
 
 /// The view of one node that `declutter` and `fuse` get while a graph is rewritten node by node.
@@ -74,8 +74,8 @@ class Rewrite {
 using RewriteRule = std::function<Status(const Op&, Rewrite&)>;
 
 /// Rewrite every node once, in order: the rule, then folding of constants and merging of equal
-/// nodes; drop what is unused. `changed` tells whether anything did. `again`: the graph was given by
-/// this before, so that only what follows a change is inferred and folded.
+/// nodes; drop what is unused. `changed` tells whether anything did. `again`: the graph was given
+/// by this before, so that only what follows a change is inferred and folded.
 Result<Graph> rewrite_once(const Graph& graph, const RewriteRule& rule, bool* changed,
                            bool again = false);
 

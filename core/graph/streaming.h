@@ -18,8 +18,8 @@ inline constexpr std::string_view kDefaultStreamSymbol = "S";
 struct StreamingOutput {
   int axis = -1;      ///< of its frames; -1: static
   int64_t delay = 0;  ///< frames to drop before the first one of the stream
-  /// Frames of the whole stream, in the stream symbol. Of a static output: how much of the symbol must
-  /// have gone by until it is known. Nothing if that is not told, or if it is always known.
+  /// Frames of the whole stream, in the stream symbol. Of a static output: how much of the symbol
+  /// must have gone by until it is known. Nothing if that is not told, or if it is always known.
   std::optional<Dim> length;
 };
 

@@ -62,8 +62,8 @@ To convert_element(From value) {
   }
 }
 
-/// Goes through the rows of two views of one shape, in row-major order. Axes that follow one another in
-/// both are one row.
+/// Goes through the rows of two views of one shape, in row-major order. Axes that follow one
+/// another in both are one row.
 class Rows {
  public:
   [[gnu::noinline]] Rows(const View& a, const View& b) : a_(a), b_(b), outer_(a.rank) {
@@ -119,27 +119,14 @@ void for_each_pair(const View& a, const View& b, Body&& body) {
 
 template <class Visitor>
 bool visit_type(DType dtype, Visitor&& visitor) {
-  if (visit_number(dtype, visitor)) return true;
-  switch (dtype) {
-    case DType::kBool:
-      visitor(Bool{});
-      return true;
-    case DType::kQU8:
-      visitor(uint8_t{});
-      return true;
-    case DType::kQI8:
-      visitor(int8_t{});
-      return true;
-    case DType::kQI32:
-      visitor(int32_t{});
-      return true;
-    default:
-      return false;
-  }
+  if (visit_number(stored_type(dtype), visitor)) return true;
+  if (dtype != DType::kBool) return false;
+  visitor(Bool{});
+  return true;
 }
 
-/// The integer that stands for a real number, rounded half to even and clamped. Of 8 bits in f32, as
-/// PyTorch and tract do: means of two neighbours lie half way there, and must round as theirs.
+/// The integer that stands for a real number, rounded half to even and clamped. Of 8 bits in f32,
+/// as PyTorch and tract do: means of two neighbours lie half way there, and must round as theirs.
 double quantise(double real, const View& to) {
   double low = -128;
   double high = 127;

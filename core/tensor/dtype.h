@@ -9,7 +9,8 @@
 
 namespace rill {
 
-/// The type of an element. The quantised types carry scale and zero point beside them, in `QParams`.
+/// The type of an element. The quantised types carry scale and zero point beside them, in
+/// `QParams`.
 enum class DType : uint8_t {
   kBool,
   kU8,
@@ -49,6 +50,20 @@ inline bool is_signed_int(DType t) { return t >= DType::kI8 && t <= DType::kI64;
 inline bool is_int(DType t) { return is_unsigned_int(t) || is_signed_int(t); }
 inline bool is_quantised(DType t) {
   return t == DType::kQU8 || t == DType::kQI8 || t == DType::kQI32;
+}
+/// The integers that elements of a quantised type are in memory; all other types are their own.
+/// They order as the real numbers do.
+inline DType stored_type(DType t) {
+  switch (t) {
+    case DType::kQU8:
+      return DType::kU8;
+    case DType::kQI8:
+      return DType::kI8;
+    case DType::kQI32:
+      return DType::kI32;
+    default:
+      return t;
+  }
 }
 /// Tell whether elements are plain bytes that may be copied with memcpy.
 inline bool is_plain(DType t) { return t != DType::kString && t != DType::kDim; }

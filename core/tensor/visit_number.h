@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/tensor/dtype.h"
 
@@ -51,5 +52,23 @@ bool visit_number(DType dtype, Visitor&& visitor) {
       return false;
   }
 }
+
+/// As `visit_number`, for some of its types; false for all others, for which there is no code then.
+template <class... Types, class Visitor>
+bool visit_one_of(DType dtype, Visitor&& visitor) {
+  bool visited = false;
+  visit_number(dtype, [&](auto tag) {
+    if constexpr ((std::is_same_v<decltype(tag), Types> || ...)) {
+      visitor(tag);
+      visited = true;
+    }
+  });
+  return visited;
+}
+
+/// The type that numbers stored as T are computed in.
+template <class T>
+using Computed =
+    std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
 
 }  // namespace rill

@@ -17,8 +17,8 @@ struct Entry {
   std::vector<std::byte> bytes;
 };
 
-/// How much a file may unfold to. Checked while reading, before memory is taken. Real models stay far
-/// below all of them.
+/// How much a file may unfold to. Checked while reading, before memory is taken. Real models stay
+/// far below all of them.
 struct LoadLimits {
   int64_t max_expanded_bytes = int64_t{4} << 30;  ///< all entries together; the file itself too
   int64_t max_ratio = 2000;  ///< expanded bytes per byte of file; deflate reaches 1032

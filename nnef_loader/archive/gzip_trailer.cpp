@@ -32,7 +32,8 @@ Tables make_tables() {
   return tables;
 }
 
-/// Made when they are first needed: in the file they would take more room than all code of the room.
+/// Made when they are first needed: in the file they would take more room than all code of the
+/// room.
 const Tables& crc_tables() {
   static const Tables kTables = make_tables();
   return kTables;

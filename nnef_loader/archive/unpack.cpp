@@ -40,7 +40,8 @@ Status no_memory(const Source& source) {
 Status damaged(archive* a, std::string_view what, const std::string& file) {
   if (archive_errno(a) == ENOMEM) return fail(Code::kNoMem, "no memory to read ", file);
   const char* const reason = archive_error_string(a);
-  // Of its own states, which it tells where data end early, the reader of the message knows nothing.
+  // Of its own states, which it tells where data end early, the reader of the message knows
+  // nothing.
   const bool own = reason == nullptr || std::string_view(reason).starts_with("INTERNAL ERROR");
   return fail(Code::kParse, what, " is damaged or cut short", own ? "" : ": ", own ? "" : reason)
       .at(file, 0);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "nnef_loader/archive/test_support.h"
 #include "nnef_loader/build/test_ops.h"
 
 namespace rill::nnef {
@@ -31,8 +32,10 @@ TEST(Submodel, OfAFolderBecomesItsNodes) {
   EXPECT_EQ(g.fact(g.node(g.outputs[0].node).inputs[1]).konst->values<float>()[2], 3.0F);
 }
 
-TEST(Submodel, OfAnArchiveIsFoundByItsLabel) {
-  const std::string path = testing::TempDir() + "rill_nested_test.tar";
+using SubmodelFile = InFolder;
+
+TEST_F(SubmodelFile, OfAnArchiveIsFoundByItsLabel) {
+  const std::string path = this->path("part.tar");
   std::vector<Entry> files = {file("graph.nnef", kInner),
                               tensor_file("w", floats({1, 3}, {1, 2, 3}))};
   for (const char* name : {"part.nnef.tar", "part.v2.nnef.tar", "part.nnef.tgz"}) {
@@ -45,13 +48,13 @@ TEST(Submodel, OfAnArchiveIsFoundByItsLabel) {
   }
 }
 
-TEST(Submodel, IsKeptWhereThatIsAskedForAndWrittenAsAFolder) {
+TEST_F(SubmodelFile, IsKeptWhereThatIsAskedForAndWrittenAsAFolder) {
   LoadOptions options;
   options.keep_submodels = true;
   const Graph g = loaded(load_text(kOuter, folder(), options));
   ASSERT_EQ(node_list(g), "x:Source part:SubmodelOp");
   EXPECT_EQ(g.fact(g.outputs[1]).to_string(), "S,3,F32");
-  const std::string path = testing::TempDir() + "rill_kept_submodel.tar";
+  const std::string path = this->path("kept.tar");
   ASSERT_TRUE(save(g, path, Container::kTar).ok());
   auto entries = read_archive(path);
   ASSERT_TRUE(entries.ok());

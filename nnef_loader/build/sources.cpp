@@ -44,7 +44,8 @@ Status override_shape(const LoadOptions& options, std::string_view name, std::ve
 
 Result<Value> add_input(CallCtx& ctx, Fact fact) {
   if (!ctx.scope().is_graph_body && !ctx.scope().is_inlined) {
-    return fail(Code::kParse, "inputs are declared in the body of the graph, not in the body of a loop");
+    return fail(Code::kParse,
+                "inputs are declared in the body of the graph, not in the body of a loop");
   }
   RILL_ASSIGN(fact.shape, ctx.dims("shape"));
   if (const auto type = ctx.quant(0)) {

@@ -1,5 +1,5 @@
-// How a pulsed graph streams, as the properties of its file. tract writes the first three, and newer
-// ones of it the symbol; all others are rill's own.
+// How a pulsed graph streams, as the properties of its file. tract writes the first three, and
+// newer ones of it the symbol; all others are rill's own.
 
 #include <algorithm>
 #include <charconv>
@@ -173,7 +173,8 @@ std::optional<Dim> Reader::dim(const char* key, const std::string& text) {
 
 void Reader::inputs_and_outputs() {
   for (const char* key : {kDelay, kInputAxes, kOutputAxes}) {
-    if (!has(key)) refuse(key, "a list, as the file has other properties of a pulsed model", "nothing");
+    if (!has(key))
+      refuse(key, "a list, as the file has other properties of a pulsed model", "nothing");
   }
   const auto axis = [&](const char* key, int64_t value) {
     if (value < -1 || value >= kMaxRank) refuse(key, "axes, or -1", std::to_string(value));

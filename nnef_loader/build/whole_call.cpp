@@ -34,8 +34,8 @@ struct Argument {
 };
 
 /// Stand for what an operator is read as.
-/// Shapes and types: those of what it is read as. Errors: kUnsupported when it is prepared or pulsed;
-/// a model is loaded as its nodes for that.
+/// Shapes and types: those of what it is read as. Errors: kUnsupported when it is prepared or
+/// pulsed; a model is loaded as its nodes for that.
 /// Stream: refused. Source: tract, the operators of `kWholes`.
 struct WholeCall final : OpBase<WholeCall> {
   const Whole* whole = nullptr;

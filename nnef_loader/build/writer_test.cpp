@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "nnef_loader/archive/test_support.h"
 #include "nnef_loader/build/literals.h"
 #include "nnef_loader/build/test_ops.h"
 
@@ -152,12 +153,9 @@ TEST(Literals, DimsReadBackWhatTheyAre) {
 }
 
 /// Saves to a file and loads it again.
-class RoundTrip : public ::testing::Test {
+class RoundTrip : public InFolder {
  protected:
-  std::string path(std::string_view name) const {
-    return (std::filesystem::path(::testing::TempDir()) / str_cat("rill_writer_", name)).string();
-  }
-  Graph again(const Graph& graph, std::string_view name = "m.nnef.tar",
+  Graph again(const Graph& graph, const std::string& name = "m.nnef.tar",
               Container container = Container::kTar, const SaveOptions& options = {}) const {
     const Status status = save(graph, path(name), container, options);
     EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().to_string());

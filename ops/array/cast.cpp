@@ -92,12 +92,12 @@ Result<Tensor> values_of_bytes(DType type, QParams q) {
 
 Status Cast::lower(Lowering& lowering) const {
   const Operand& in = lowering.in(0);
-  const bool halves = (in.dtype == DType::kF16 && to == DType::kF32) ||
-                      (in.dtype == DType::kF32 && to == DType::kF16);
+  const bool widens_or_narrows = (in.dtype == DType::kF16 && to == DType::kF32) ||
+                                 (in.dtype == DType::kF32 && to == DType::kF16);
   const bool rounds = in.dtype == DType::kF32 && is_quantised_byte(to);
   const bool looks_up = is_quantised_byte(in.dtype) && to == DType::kF32;
   // Frames with a history do not lie together.
-  if ((!halves && !rounds && !looks_up) || lowering.history(0) != nullptr) {
+  if ((!widens_or_narrows && !rounds && !looks_up) || lowering.history(0) != nullptr) {
     return Op::lower(lowering);
   }
   const std::vector<int> order = Lowering::physical_order(in);
@@ -105,7 +105,7 @@ Status Cast::lower(Lowering& lowering) const {
   const Operand y = lowering.make_out(0, order);
   const int64_t count = y.volume();
   if (count == 0) return {};
-  if (halves) {
+  if (widens_or_narrows) {
     const HalfCastArgs args{&kernels::half_casts(), count, to == DType::kF32, x.ref, y.ref};
     lowering.step(run_half_cast, args, {x.ref}, {y.ref});
     return {};

@@ -72,23 +72,6 @@ View stretched(const View& view, const View& like) {
   return out;
 }
 
-bool is_uniform(const TensorPtr& tensor) {
-  if (!tensor || tensor->empty() || tensor->block_format() != BlockFormat::kNone) return false;
-  if (tensor->volume() == 1) return true;
-  if (!is_plain(tensor->dtype())) return false;
-  const auto size = static_cast<size_t>(dtype_size(tensor->dtype()));
-  const auto* bytes = tensor->data<std::byte>();
-  return std::memcmp(bytes, bytes + size, static_cast<size_t>(tensor->size_bytes()) - size) == 0;
-}
-
-Tensor first_element(const Tensor& tensor) {
-  Tensor out = small_zeros(tensor.dtype(), {}, tensor.qparams());
-  View from = tensor.view();
-  from.rank = 0;
-  copy_view(from, out.view());
-  return out;
-}
-
 Result<Tensor> frame_at(const Tensor& tensor, int axis, int64_t at) {
   std::vector<int64_t> shape = tensor.shape();
   shape[static_cast<size_t>(axis)] = 1;

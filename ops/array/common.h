@@ -27,11 +27,6 @@ Result<std::vector<OutletId>> plain_wires(LoadCtx& ctx, std::string_view name);
 /// A view with the extents of another: axes of extent 1 repeat.
 View stretched(const View& view, const View& like) RILL_NONBLOCKING;
 
-/// Tell whether a tensor holds one value only, bit for bit; empty ones do not. Null: no.
-bool is_uniform(const TensorPtr& tensor);
-/// Its first element, as a tensor of rank 0.
-Tensor first_element(const Tensor& tensor);
-
 /// The elements at index `at` along an axis, with extent 1 there.
 Result<Tensor> frame_at(const Tensor& tensor, int axis, int64_t at);
 

@@ -7,6 +7,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
+#include "core/tensor/uniform.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
 #include "ops/array/extend_stream.h"
@@ -131,8 +132,9 @@ Result<OutletId> joined(PulseBuilder& b, const Side& side, int axis, std::string
   return b.add1(suffix, std::make_shared<Concat>(axis), std::move(wires));
 }
 
-/// Two streams in a row. Where the first one has so many frames at most, it could be kept instead, were
-/// it known to have all of them.
+/// Refuses to put a stream behind a stream. Where the first one has 4096 frames at most, the way
+/// out is to assert that the stream is long enough for all of them: it is a fixed number of frames
+/// then.
 Status refuse_row(PulseBuilder& b, int first, int second, int64_t axis) {
   const std::string symbol(b.symbol());
   const Dim frames = b.stream(first)->dim;

@@ -10,8 +10,9 @@ namespace rill::ops {
 /// Shapes: [D0..Ni..Dn], one for each input -> [D0..sum of Ni..Dn]; no broadcasting.
 /// Types: all, block-quantised constants excepted; all inputs of one type.
 /// Errors: kShape if there is no input or no such axis, or other extents differ; kDType.
-/// Stream: on the streaming axis one input streams and the others, of fixed lengths, stand before and
-/// after it: constants, or frames of the stream that were kept. Other axes: joined in each pulse.
+/// Stream: on the streaming axis one input streams and the others, of fixed lengths, stand before
+/// and after it: constants, or frames of the stream that were kept. Other axes: joined in each
+/// pulse.
 /// Source: NNEF 1.0, `concat`.
 class Concat final : public OpBase<Concat> {
  public:

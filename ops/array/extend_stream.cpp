@@ -2,22 +2,15 @@
 
 #include <cstring>
 
+#include "core/tensor/uniform.h"
 #include "ops/array/common.h"
 
 namespace rill::ops {
 namespace {
 
-bool all_zero_bytes(const Tensor& tensor) {
-  const auto* bytes = tensor.data<std::byte>();
-  for (int64_t i = 0; i < tensor.size_bytes(); ++i) {
-    if (bytes[i] != std::byte{0}) return false;
-  }
-  return true;
-}
-
 /// Tell whether the virtual first frames are of the given value.
 bool same_fill(const TensorPtr& fill, const Tensor& value) {
-  if (!fill) return all_zero_bytes(value);
+  if (!fill) return has_zero_bits_only(value);
   if (fill->same_bits(value)) return true;
   const auto own = std::make_shared<const Tensor>(value);
   return is_uniform(fill) && is_uniform(own) &&
@@ -42,7 +35,7 @@ Result<OutletId> extend_stream(PulseBuilder& b, OutletId wire, StreamFact* strea
     stream->delay -= ends.before;
     if (stream->has_prefix()) {
       stream->fill =
-          all_zero_bytes(ends.first) ? nullptr : std::make_shared<const Tensor>(ends.first);
+          has_zero_bits_only(ends.first) ? nullptr : std::make_shared<const Tensor>(ends.first);
     }
   }
   return wire;

@@ -98,8 +98,8 @@ View frame_at(View box, size_t axis, int64_t at) {
   return box;
 }
 
-/// Lay frames of the inner part around it, axis by axis: the frames of an axis have their borders on
-/// the axes before it.
+/// Lay frames of the inner part around it, axis by axis: the frames of an axis have their borders
+/// on the axes before it.
 void run_border(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const View out = frame.view(args.out);
   View box = out;

@@ -259,7 +259,7 @@ Status Reshape::pulsify(PulseBuilder& b) const {
 namespace {
 
 /// Tell which input of a node its elements come from, one by one and in their order: the only one,
-/// or the one beside a single number. -1 if there is none.
+/// or the one that meets a single number. -1 if there is none.
 int carried_input(const Node& node, const Graph& graph) {
   const Facts in = graph.facts_of(node.inputs);
   const auto tracks = node.op->axes(in, node.outputs);
@@ -382,7 +382,7 @@ Status Reshape::save(SaveCtx& ctx) const {
 namespace {
 
 /// Settle the entries 0 (the input's extent there) and -1 (what is left over).
-Result<std::vector<Dim>> settled(std::vector<Dim> to, const Fact& in, int64_t start,
+Result<std::vector<Dim>> resolved(std::vector<Dim> to, const Fact& in, int64_t start,
                                  int64_t count) {
   int open = -1;
   // Extents that stay cancel: what is left is divided far more easily.
@@ -429,7 +429,7 @@ Result<Value> load_reshape(LoadCtx& ctx) {
   if (count < 0) count = rank - start;
   RILL_CHECK(count <= rank - start, "axis_count = ", count, ": ", in, " has ", rank - start,
              " axes from ", start, " on");
-  RILL_ASSIGN(to, settled(std::move(to), in, start, count));
+  RILL_ASSIGN(to, resolved(std::move(to), in, start, count));
   RILL_ASSIGN(const OutletId out,
               ctx.add1(std::make_shared<Reshape>(start, count, std::move(to)), {x}));
   return Value(out);

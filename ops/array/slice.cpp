@@ -105,7 +105,7 @@ std::vector<AxisTrack> Slice::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// The frame that a slice begins at, as far as there are so many: min(c, frames) is c.
+/// The frame that a slice begins at if the stream has that frame: of min(c, frames), it is c.
 std::optional<int64_t> fixed_begin(const PulseBuilder& b, const Dim& begin, const Dim& frames) {
   const Dim known = b.scope().simplify(begin);
   if (const auto number = known.to_int()) return number;
@@ -167,8 +167,10 @@ constexpr int64_t kMostLast = 1 << 24;
 /// The last frames of a stream do not stream: they are known at its end.
 Status pulsify_last_frames(PulseBuilder& b, StreamFact stream, int64_t back, int64_t frames) {
   if (bound_of(stream.dim)) {
-    return b.refuse("Take the last frames of a stream that has no fixed end", "it takes the last frames "
-                    "of a stream that has ", stream.dim, ", whatever its input has");
+    return b.refuse("Take the last frames of a stream that has no fixed end",
+                    "it takes the last frames "
+                    "of a stream that has ",
+                    stream.dim, ", whatever its input has");
   }
   RILL_ASSIGN(OutletId x, b.materialise(b.wire(0), &stream));
   RILL_ASSIGN(x, b.hold(x, &stream));
@@ -315,7 +317,7 @@ namespace {
 
 /// Bring a bound to [0, extent] by NumPy's rules, as far as it is known where it lies. What is
 /// open stays as it is written: to put min() around it would only hide that two extents agree.
-Dim settled(const SymbolScope& scope, const Dim& bound, const Dim& extent) {
+Dim resolved(const SymbolScope& scope, const Dim& bound, const Dim& extent) {
   Dim at = scope.simplify(bound);
   const auto number = at.to_int();
   if (number ? *number < 0 : scope.proves_ge(Dim(-1), at)) at = scope.simplify(extent + at);
@@ -327,12 +329,12 @@ Dim settled(const SymbolScope& scope, const Dim& bound, const Dim& extent) {
 Result<OutletId> cut(LoadCtx& ctx, OutletId x, int64_t axis, const Dim& from, const Dim& to) {
   const SymbolScope& scope = ctx.graph().scope;
   const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
-  const Dim begin = settled(scope, from, extent);
-  // An end of 0 behind the begin means the end of the axis; a begin that is counted from there lies
+  const Dim begin = resolved(scope, from, extent);
+  // An end of 0 behind `begin` means the end of the axis; a `begin` that is counted from there lies
   // in front of it.
   const bool from_behind = from.to_int().value_or(0) < 0;
   const bool to_the_end = to == Dim(0) && (from_behind || scope.proves_ge(begin, Dim(1)));
-  Dim end = to_the_end ? extent : settled(scope, to, extent);
+  Dim end = to_the_end ? extent : resolved(scope, to, extent);
   if (scope.proves_ge(begin, end)) end = begin;
   return ctx.add1(std::make_shared<Slice>(axis, begin, end), {x});
 }

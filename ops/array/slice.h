@@ -10,17 +10,17 @@ namespace rill::ops {
 /// Shapes: [D0..Dn] -> the same with end - begin on `axis`; bounds may be symbolic.
 /// Types: all, block-quantised constants excepted.
 /// Errors: kShape if there is no such axis, or a bound is out of range once it is a number.
-/// Stream: on the streaming axis, delay += begin and no data moves; a fixed number of frames is kept
-/// once it has gone by; a begin that is not a number of frames from the start is refused. Other
-/// axes: cut in each pulse. Of a table, to the length of a stream: its rows, one per frame.
+/// Stream: on the streaming axis, delay += begin and no data moves; a fixed number of frames is
+/// kept once it has gone by; a begin that is not a number of frames from the start is refused.
+/// Other axes: cut in each pulse. Of a table, to the length of a stream: its rows, one per frame.
 /// Source: NNEF 1.0, `slice`.
 class Slice final : public OpBase<Slice> {
  public:
   int64_t axis = 0;
   Dim begin;
   Dim end;
-  /// Whether the bounds mentioned symbols at first. Such a slice of a table stays one when these are
-  /// bound, so that a whole run computes with it as a stream does, and gives the same bits.
+  /// Whether the bounds mentioned symbols at first. Such a slice of a table stays one when these
+  /// are bound, so that a whole run computes with it as a stream does, and gives the same bits.
   bool open = false;
   Slice(int64_t on, Dim from, Dim to)
       : axis(on),
@@ -32,6 +32,7 @@ class Slice final : public OpBase<Slice> {
     visitor.field("axis", axis);
     visitor.field("begin", begin);
     visitor.field("end", end);
+    if (open && begin.is_const() && end.is_const()) visitor.field("open", open);
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;

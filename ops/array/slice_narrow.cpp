@@ -1,5 +1,5 @@
-// Of a value that is sliced and read nowhere else, only what the slice keeps is computed; of positions,
-// only every so many are counted.
+// Of a value that is sliced and read nowhere else, only what the slice keeps is computed; of a
+// range of positions that is taken with a stride, only those positions.
 
 #include <algorithm>
 #include <functional>
@@ -51,8 +51,8 @@ bool keeps_nothing_between_calls(const Node& node, FactSpan in) {
   return node.op->tolerance() != Tolerance::kRandom;
 }
 
-/// Of two slices of different axes, the one that keeps less goes first; which of two that keep the same
-/// part goes first does not matter, as long as they stay where they are.
+/// Of two slices of different axes, the one that keeps less goes first; which of two that keep the
+/// same part goes first does not matter, as long as they stay where they are.
 bool may_pass(const Slice& slice, const Node& producer, const Fact& made, const Fact& read) {
   const auto* other = producer.op->as<Slice>();
   if (!other) return true;
@@ -117,7 +117,8 @@ Status Slice::fuse(Rewrite& rewrite) const {
   const auto to = end.to_int();
   const auto whole = rewrite.in(0).dim(static_cast<int>(axis)).to_int();
   if (!from || !to || !whole || 2 * (*to - *from) > *whole || !may_pick(rewrite)) return {};
-  if (!may_pass(*this, producer, rewrite.in(0), rewrite.old_graph().fact(producer.inputs[0]))) return {};
+  if (!may_pass(*this, producer, rewrite.in(0), rewrite.old_graph().fact(producer.inputs[0])))
+    return {};
   return pick_in_front(rewrite, static_cast<int>(axis), Dim(*whole), Dim(*to - *from), [&](int at) {
     auto slice = std::make_shared<Slice>(*this);
     slice->axis = at;
@@ -154,8 +155,8 @@ Status Slice::take_from_border(Rewrite& rewrite) const {
   return {};
 }
 
-/// Positions are counted in greater steps from the first on: what is made of them is then a table of
-/// positions as any other.
+/// Positions are counted in greater steps from the first on: what is made of them is then a table
+/// of positions as any other.
 Status Downsample::declutter(Rewrite& rewrite) const {
   if (stride == 1 && modulo == 0) return rewrite.bypass(rewrite.input(0));
   if constexpr (!built("range")) return {};

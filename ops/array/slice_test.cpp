@@ -91,6 +91,18 @@ TEST(Slice, TellsWhatTheLastFramesNeed) {
   EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "2,4,F32");
 }
 
+// Slices of a constant by [0, S) and by [0, 3) are one slice at S = 3, but the first one must not
+// be computed beforehand: equal attributes would make one node of the two.
+TEST(Slice, OfBoundSymbolsIsNoSliceOfNumbers) {
+  const Slice numbers(0, Dim(0), Dim(3));
+  const Slice symbols(0, Dim(0), Dim::symbol("S"));
+  const OpPtr bound = symbols.with_symbol("S", Dim(3));
+  ASSERT_TRUE(bound);
+  EXPECT_TRUE(numbers.foldable());
+  EXPECT_FALSE(bound->foldable());
+  EXPECT_NE(bound->attributes(), numbers.attributes());
+}
+
 TEST(Slice, NamesWhatIsWrong) {
   const std::vector<Input> x = {{"x", "2, 5"}};
   expect_load_error(x, "y = slice(x, axes = [2], begin = [0], end = [1]);", Code::kShape,

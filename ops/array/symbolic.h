@@ -10,9 +10,10 @@ namespace rill::ops {
 /// open becomes ge() and eq(), which are 1 or 0. Nothing if it depends on more than the symbols.
 std::optional<Dim> symbolic_value(const Graph& graph, OutletId outlet);
 
-/// Decide the comparisons that leave a bound of a slice open, by what the slice takes for granted, and
-/// assert that of the symbols: of a table, an index lies within its rows; of a stream, one that is minus
-/// the size of a wire counts from the end, because wires have a frame. What is neither stays open.
+/// Decide the comparisons that leave a bound of a slice open, by what the slice takes for granted,
+/// and assert that of the symbols: of a table, an index lies within its rows; of a stream, one that
+/// is minus the size of a wire counts from the end, because wires have a frame. What is neither
+/// stays open.
 Dim presumed(Graph& graph, const Dim& bound, const Dim& extent);
 
 }  // namespace rill::ops

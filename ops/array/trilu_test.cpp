@@ -6,10 +6,11 @@ namespace {
 // What a cache holds is a symbol: the mask of the new queries begins behind it.
 TEST(Trilu, TheDiagonalMayBeAnExpressionOfSymbols) {
   const std::vector<Input> inputs = {{"x", "2, 3, T"}, {"cache", "P, 1"}};
-  const Graph open = graph_of(inputs,
-                              "s = tract_core_shape_of(cache);"
-                              "p = squeeze(slice(s, axes = [0], begin = [0], end = [1]), axes = [0]);"
-                              "y = tract_core_trilu(x, upper = true, k = p + 1);");
+  const Graph open =
+      graph_of(inputs,
+               "s = tract_core_shape_of(cache);"
+               "p = squeeze(slice(s, axes = [0], begin = [0], end = [1]), axes = [0]);"
+               "y = tract_core_trilu(x, upper = true, k = p + 1);");
   for (const int64_t held : {0, 1, 4}) {
     SCOPED_TRACE(held);
     const Graph fixed =
@@ -26,14 +27,15 @@ TEST(Trilu, TheDiagonalMayBeAnExpressionOfSymbols) {
 // The mask itself may be a constant of fixed extents, which must wait for the diagonal.
 TEST(Trilu, OfAConstantWaitsForItsDiagonal) {
   const std::vector<Input> inputs = {{"x", "3, P"}};
-  const Graph open = graph_of(inputs,
-                              "s = tract_core_shape_of(x);"
-                              "p = squeeze(slice(s, axes = [0], begin = [1], end = [2]), axes = [0]);"
-                              "m = tract_core_trilu([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0],"
-                              " [7.0, 8.0, 9.0]], upper = false, k = p - 3);"
-                              "y = matmul(m, x);");
-  const Graph fixed = graph_of(inputs,
-                               "y = matmul([[1.0, 2.0, 0.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]], x);");
+  const Graph open =
+      graph_of(inputs,
+               "s = tract_core_shape_of(x);"
+               "p = squeeze(slice(s, axes = [0], begin = [1], end = [2]), axes = [0]);"
+               "m = tract_core_trilu([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0],"
+               " [7.0, 8.0, 9.0]], upper = false, k = p - 3);"
+               "y = matmul(m, x);");
+  const Graph fixed =
+      graph_of(inputs, "y = matmul([[1.0, 2.0, 0.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]], x);");
   const std::vector<Tensor> given = {random_f32(1, {3, 4})};
   const auto want = run(fixed, given);
   const auto got = run(open, given);

@@ -72,7 +72,8 @@ namespace {
 
 /// Whether symbols are all that keeps two shapes apart, as in min(1, S) and 1.
 bool may_become(const Fact& open, const Fact& known) {
-  if (open.dtype != known.dtype || !(open.q == known.q) || open.rank() != known.rank()) return false;
+  if (open.dtype != known.dtype || !(open.q == known.q) || open.rank() != known.rank())
+    return false;
   for (int axis = 0; axis < open.rank(); ++axis) {
     const bool decided = open.dim(axis).is_const() || !known.dim(axis).is_const();
     if (decided && !(open.dim(axis) == known.dim(axis))) return false;
@@ -105,7 +106,8 @@ Result<Facts> Scan::infer(FactSpan in) const {
     }
     const Fact expected = body->fact(body->inputs[i]);
     const Fact found = inner_fact(input, in[i]);
-    if (!expected.same_type(found) && !may_become(found, expected) && !may_become(expected, found)) {
+    if (!expected.same_type(found) && !may_become(found, expected) &&
+        !may_become(expected, found)) {
       return fail(expected.dtype == found.dtype ? Code::kShape : Code::kDType, "body input \"",
                   body->input_name(i), "\" is ", expected, ", found ", found);
     }

@@ -15,8 +15,9 @@ namespace rill::ops {
 /// that of the body. Iterations: ceil(extent / |chunk|) of the first scanned input.
 /// Types: all plain ones. Errors: kShape, kDType where body and inputs do not fit.
 /// Stream: along the scanned axis forwards, with the states kept from pulse to pulse, where pulses
-/// hold whole chunks; last outputs are known at the end. Backwards is refused, unless each pulse may be
-/// its own future. Along an axis that the body carries frame by frame, the loop runs anew in each pulse.
+/// hold whole chunks; last outputs are known at the end. Backwards is refused, unless each pulse
+/// may be its own future. Along an axis that the body carries frame by frame, the loop runs anew in
+/// each pulse.
 /// Source: tract_core_scan.
 struct Scan final : OpBase<Scan> {
   struct Input {

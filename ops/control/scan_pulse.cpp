@@ -88,8 +88,8 @@ class Along {
       RILL_ASSIGN(const int64_t pulse, b_.pulse_of(wires_.back(), stream.axis));
       const int64_t chunk = chunk_of(i);
       const std::string takes =
-          str_cat("body input \"", scan_.body->input_name(static_cast<size_t>(i)), "\" takes ", chunk,
-                  " frames at a time of ", pulse, " per pulse");
+          str_cat("body input \"", scan_.body->input_name(static_cast<size_t>(i)), "\" takes ",
+                  chunk, " frames at a time of ", pulse, " per pulse");
       if (pulse % chunk != 0) return b_.refuse_pulse(pulse, chunk, takes);
       if (turns >= 0 && turns != pulse / chunk) {
         return b_.refuse("Bring the inputs of the loop to one rate", takes,

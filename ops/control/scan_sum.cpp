@@ -58,7 +58,7 @@ Status sum_frames(const Scan& scan, Rewrite& rewrite) {
     return {};
   }
   const Fact& x = rewrite.in(scanned);
-  // Sums of halves round in every turn of the loop, and once as an operator.
+  // Sums of f16 round in every turn of the loop, and once as an operator.
   const bool alike = x.dtype == DType::kF32 || x.dtype == DType::kF64 || is_int(x.dtype);
   if (!alike || x.dtype != rewrite.out().dtype || x.shape != rewrite.out().shape ||
       !begins_with_zero(rewrite, 1 - scanned)) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/graph/rewrite.h"
+#include "core/tensor/uniform.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/common.h"
 #include "ops/math/dims.h"
@@ -269,10 +270,8 @@ std::vector<AxisTrack> Binary::axes(FactSpan in, FactSpan out) const {
 namespace {
 
 /// The number that all elements of a constant are, floats and integers alike.
-std::optional<double> uniform_number(const Fact& fact) {
-  if (!is_uniform(fact.konst) || !is_number(fact.dtype)) return std::nullopt;
-  const auto value = element_as_double(*fact.konst, 0);
-  return value.ok() ? std::optional<double>(*value) : std::nullopt;
+std::optional<double> number_of(const Fact& fact) {
+  return is_number(fact.dtype) ? uniform_number(fact.konst) : std::nullopt;
 }
 
 bool neutral(BinaryKind kind, double value) {
@@ -395,7 +394,7 @@ Status Binary::declutter(Rewrite& rewrite) const {
                               {rewrite.mapped(rewrite.input(0))}));
     return rewrite.replace({out});
   }
-  const auto value = uniform_number(rewrite.in(1));
+  const auto value = number_of(rewrite.in(1));
   if (!value || !(rewrite.in(0).shape == rewrite.out().shape)) return {};
   if (neutral(kind_of, *value)) return rewrite.bypass(rewrite.input(0));
   if (kind_of == BinaryKind::kMax || kind_of == BinaryKind::kMin)

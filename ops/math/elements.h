@@ -10,8 +10,8 @@
 
 namespace rill::ops {
 
-/// Step to the next place of a box of `rank` axes in row-major order; after the last one begin anew, and
-/// return false.
+/// Step to the next place of a box of `rank` axes in row-major order; after the last one begin
+/// anew, and return false.
 inline bool next_index(std::array<int64_t, kMaxRank>* index, const int64_t* extents, int rank) {
   for (int axis = rank - 1; axis >= 0; --axis) {
     const auto a = static_cast<size_t>(axis);
@@ -58,9 +58,9 @@ Rows rows_of(std::span<const View> views, int64_t* steps) RILL_NONBLOCKING;
 bool next_row(std::span<const View> views, const Rows& rows, std::array<int64_t, kMaxRank>* index,
               int64_t* at) RILL_NONBLOCKING;
 
-/// Call `body(offsets, steps, count)` for rows of elements of views that have the shape of `views[0]`, in
-/// row-major order: element i of a row lies `i * step` behind the offset. Axes that follow one another in
-/// all views are one. Offsets and steps count elements.
+/// Call `body(offsets, steps, count)` for rows of elements of views that have the shape of
+/// `views[0]`, in row-major order: element i of a row lies `i * step` behind the offset. Axes that
+/// follow one another in all views are one. Offsets and steps count elements.
 template <size_t N, class Body>
 void for_each_row(const std::array<View, N>& views, Body&& body) {
   if (views[0].volume() == 0) return;
@@ -85,7 +85,7 @@ void for_each_element(const std::array<View, N>& views, Body&& body) {
   });
 }
 
-/// What a type computes in: halves in f32, integers in 64 bits of their signedness.
+/// What a type computes in: f16 in f32, integers in 64 bits of their signedness.
 template <class T>
 struct WideOf {
   using Type = std::conditional_t<

@@ -167,14 +167,6 @@ double work_of(const PointwiseInstr& instr) {
   return function ? kFunction : kArithmetic;
 }
 
-View shape_of(const Operand& operand) {
-  View view;
-  view.rank = operand.rank;
-  view.shape = operand.shape;
-  view.stride = operand.stride;
-  return view;
-}
-
 }  // namespace
 
 void run_pointwise(std::span<const PointwiseInstr> code, std::span<const View> in,
@@ -196,7 +188,7 @@ Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
   int main = inputs[0];
   for (const int i : inputs) {
     const Operand& operand = lowering.in(i);
-    in.push_back(shape_of(operand));
+    in.push_back(operand.at(nullptr));
     reads.push_back(operand.ref);
     const Operand& best = lowering.in(main);
     const bool better = operand.volume() > best.volume() ||
@@ -206,7 +198,7 @@ Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
   const Operand out = lowering.make_out(0, Lowering::physical_order(lowering.in(main)));
   StepArgs step;
   step.run = kernels::pointwise_f32();
-  step.loops = make_loops(code, in, shape_of(out));
+  step.loops = make_loops(code, in, out.at(nullptr));
   std::copy(reads.begin(), reads.end(), step.in);
   step.out = out.ref;
   step.slices = slices_of(step.loops.args);

@@ -84,7 +84,7 @@ W highest() {
   return std::numeric_limits<W>::max();
 }
 
-/// Sums of f32 and halves are taken in f64: the plain form is the one that others are held to.
+/// Sums of f32 and f16 are taken in f64: the plain form is the one that others are held to.
 template <class T>
 using Sum = std::conditional_t<std::is_floating_point_v<Wide<T>>, double, Wide<T>>;
 
@@ -177,20 +177,6 @@ Status reduce_dims(const Reduce& op, const View& x, const View& out) {
   return status;
 }
 
-/// The integers below a quantised type order as the real numbers do.
-DType stored(DType t) {
-  switch (t) {
-    case DType::kQU8:
-      return DType::kU8;
-    case DType::kQI8:
-      return DType::kI8;
-    case DType::kQI32:
-      return DType::kI32;
-    default:
-      return t;
-  }
-}
-
 }  // namespace
 
 std::string_view Reduce::name() const { return entry(kind_of).name; }
@@ -224,7 +210,8 @@ Status Reduce::eval(EvalCtx& ctx) const {
     reduce_bools(*this, x, out);
     return {};
   }
-  visit_number(stored(x.dtype), [&](auto tag) { reduce_numbers<decltype(tag)>(*this, x, out); });
+  visit_number(stored_type(x.dtype),
+               [&](auto tag) { reduce_numbers<decltype(tag)>(*this, x, out); });
   return {};
 }
 

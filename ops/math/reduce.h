@@ -15,8 +15,8 @@ enum class ReduceKind : uint8_t { kSum, kProduct, kMin, kMax, kArgMin, kArgMax, 
 /// Errors: kShape if there is no such axis; kDType.
 /// Empty axes: sum 0, product 1, max the least number, min the greatest, any false, all true.
 /// NaN: never the minimum or maximum; of nothing but NaNs, the least or greatest number.
-/// Stream: pointwise on the axes that are not reduced. Over the streaming axis, of numbers and bools:
-/// known at the end of the stream, and for what does not stream.
+/// Stream: pointwise on the axes that are not reduced. Over the streaming axis, of numbers and
+/// bools: known at the end of the stream, and for what does not stream.
 /// Source: NNEF 1.0, `sum_reduce` and its kin; tract, `tract_core_product_reduce`.
 class Reduce final : public OpBase<Reduce> {
  public:

@@ -2,6 +2,7 @@
 
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
+#include "core/tensor/uniform.h"
 #include "ops/array/common.h"
 #include "ops/math/binary.h"
 #include "ops/math/elements.h"

@@ -34,10 +34,11 @@ TEST(Select, LeavesTheOtherBranchesNaNsAlone) {
 }
 
 TEST(Select, TakesCountsAndWholeNumbersTogether) {
-  const Graph graph = graph_of({{"x", "S", "bool"}},
-                               "n = tract_core_range(0, S, 1); f = tract_core_cast(n, to = 'tdim') - 2;"
-                               " z = tract_core_cast(0, to = 'i64');"
-                               " y = tract_core_cast(select(x, z, f), to = 'i64');");
+  const Graph graph =
+      graph_of({{"x", "S", "bool"}},
+               "n = tract_core_range(0, S, 1); f = tract_core_cast(n, to = 'tdim') - 2;"
+               " z = tract_core_cast(0, to = 'i64');"
+               " y = tract_core_cast(select(x, z, f), to = 'i64');");
   EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "S,I64");
 }
 

@@ -86,8 +86,9 @@ TEST(Blocks, ProductsHaveTheSumsOfWeightsWrittenOutForAnyNumberOfRows) {
       const auto all = run(product(dense, c.expr, kAllRows, k, c.left), {x});
       ASSERT_TRUE(all.ok()) << all.error().to_string();
       std::optional<Tensor> most;
-      for (const int64_t rows : {kAllRows, int64_t{1}, int64_t{2}, int64_t{3}, int64_t{4}, int64_t{5},
-                                 int64_t{7}, int64_t{8}, int64_t{9}, int64_t{17}, int64_t{49}}) {
+      for (const int64_t rows :
+           {kAllRows, int64_t{1}, int64_t{2}, int64_t{3}, int64_t{4}, int64_t{5}, int64_t{7},
+            int64_t{8}, int64_t{9}, int64_t{17}, int64_t{49}}) {
         SCOPED_TRACE(str_cat(c.expr, ", ", rows, " rows, ", kernels::tier_name(tier)));
         const Graph packed = product(blocks, c.expr, rows, k, c.left);
         const auto got = run(packed, {first_rows(x, rows, false)});
@@ -104,7 +105,7 @@ TEST(Blocks, ProductsHaveTheSumsOfWeightsWrittenOutForAnyNumberOfRows) {
       }
     }
   }
-  kernels::set_tier_limit(kernels::detected_tier());
+  kernels::clear_tier_limit();
 }
 
 /// The product of a statement with `w`, read from a file.

@@ -1,5 +1,6 @@
 #include "core/dim/bound.h"
 #include "core/graph/rewrite.h"
+#include "core/tensor/visit_number.h"
 #include "ops/math/binary.h"
 #include "ops/nn/pool_lower.h"
 #include "ops/stream/frames.h"
@@ -187,19 +188,12 @@ void eval_as(const SumPool& op, EvalCtx& ctx) {
 }
 
 Status SumPool::eval(EvalCtx& ctx) const {
-  switch (ctx.in[0].dtype) {
-    case DType::kF32:
-      eval_as<float, float>(*this, ctx);
-      return {};
-    case DType::kF64:
-      eval_as<double, double>(*this, ctx);
-      return {};
-    case DType::kF16:
-      eval_as<Half, float>(*this, ctx);
-      return {};
-    default:
-      return fail(Code::kDType, "no pooling of ", dtype_name(ctx.in[0].dtype));
-  }
+  const auto eval = [&](auto tag) {
+    using Stored = decltype(tag);
+    eval_as<Stored, Computed<Stored>>(*this, ctx);
+  };
+  if (visit_one_of<float, double, Half>(ctx.in[0].dtype, eval)) return {};
+  return fail(Code::kDType, "no pooling of ", dtype_name(ctx.in[0].dtype));
 }
 
 Result<Value> load_as(LoadCtx& ctx, bool normalize) {

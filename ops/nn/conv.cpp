@@ -6,11 +6,12 @@
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/small.h"
+#include "core/tensor/visit_number.h"
 #include "ops/array/pad.h"
 #include "ops/built.h"
 #include "ops/math/elements.h"
 #include "ops/nn/epilogue.h"
-#include "ops/nn/halves.h"
+#include "ops/nn/f16_product.h"
 #include "ops/nn/quant_conv.h"
 #include "ops/nn/window_product.h"
 
@@ -123,37 +124,18 @@ void eval_as(const Conv& op, EvalCtx& ctx) {
 }  // namespace
 
 Status Conv::eval(EvalCtx& ctx) const {
-  switch (ctx.out[0].dtype) {
-    case DType::kF32:
-      eval_as<float, float>(*this, ctx);
-      return {};
-    case DType::kF64:
-      eval_as<double, double>(*this, ctx);
-      return {};
-    case DType::kF16:
-      eval_as<Half, float>(*this, ctx);
-      return {};
-    case DType::kI8:
-      eval_as<int8_t, int32_t>(*this, ctx);
-      return {};
-    case DType::kU8:
-      eval_as<uint8_t, int32_t>(*this, ctx);
-      return {};
-    case DType::kI16:
-      eval_as<int16_t, int32_t>(*this, ctx);
-      return {};
-    case DType::kU16:
-      eval_as<uint16_t, int32_t>(*this, ctx);
-      return {};
-    case DType::kI32:
-      eval_as<int32_t, int32_t>(*this, ctx);
-      return {};
-    case DType::kI64:
-      eval_as<int64_t, int64_t>(*this, ctx);
-      return {};
-    default:
-      return fail(Code::kDType, "no convolution of ", dtype_name(ctx.out[0].dtype));
+  const auto eval = [&](auto tag) {
+    using Stored = decltype(tag);
+    // Sums of narrow integers take 32 bits.
+    using Sum = std::conditional_t<std::is_integral_v<Stored> && sizeof(Stored) < sizeof(int32_t),
+                                   int32_t, Computed<Stored>>;
+    eval_as<Stored, Sum>(*this, ctx);
+  };
+  if (visit_one_of<float, double, Half, int8_t, uint8_t, int16_t, uint16_t, int32_t, int64_t>(
+          ctx.out[0].dtype, eval)) {
+    return {};
   }
+  return fail(Code::kDType, "no convolution of ", dtype_name(ctx.out[0].dtype));
 }
 
 Status Conv::lower(Lowering& lowering) const {
@@ -257,7 +239,7 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
     folded.has_bias = true;
     return absorb_affine(std::make_shared<Conv>(folded), producer, consumer, input);
   }
-  if (const auto limits = limits_with({clip, lo, hi}, consumer, input)) {
+  if (const auto limits = clip_with({clip, lo, hi}, consumer, input)) {
     Conv fused = *this;
     fused.clip = true;
     fused.lo = limits->lo;
@@ -267,7 +249,8 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   if (has_residual || clip) return {};
   const Fact& weights = consumer.old_graph().fact(producer.inputs[1]);
   // Their kernel has no place for it.
-  if (is_depthwise(groups, weights.dim(0).to_int().value_or(0), weights.dim(1).to_int().value_or(0))) {
+  if (is_depthwise(groups, weights.dim(0).to_int().value_or(0),
+                   weights.dim(1).to_int().value_or(0))) {
     return {};
   }
   if (const auto other = sum_with(consumer, input, producer.outputs[0])) {

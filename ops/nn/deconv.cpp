@@ -5,10 +5,11 @@
 
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
+#include "core/tensor/visit_number.h"
 #include "ops/array/slice.h"
 #include "ops/math/elements.h"
 #include "ops/nn/epilogue.h"
-#include "ops/nn/halves.h"
+#include "ops/nn/f16_product.h"
 #include "ops/nn/pool_lower.h"
 
 namespace rill::ops {
@@ -129,19 +130,12 @@ void eval_as(const Deconv& op, EvalCtx& ctx) {
 }  // namespace
 
 Status Deconv::eval(EvalCtx& ctx) const {
-  switch (ctx.out[0].dtype) {
-    case DType::kF32:
-      eval_as<float, float>(*this, ctx);
-      return {};
-    case DType::kF64:
-      eval_as<double, double>(*this, ctx);
-      return {};
-    case DType::kF16:
-      eval_as<Half, float>(*this, ctx);
-      return {};
-    default:
-      return fail(Code::kDType, "no transposed convolution of this type");
-  }
+  const auto eval = [&](auto tag) {
+    using Stored = decltype(tag);
+    eval_as<Stored, Computed<Stored>>(*this, ctx);
+  };
+  if (visit_one_of<float, double, Half>(ctx.out[0].dtype, eval)) return {};
+  return fail(Code::kDType, "no transposed convolution of this type");
 }
 
 Status Deconv::fuse(Rewrite& rewrite) const {
@@ -180,7 +174,7 @@ Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const 
     return absorb_affine(std::make_shared<Deconv>(folded), producer, consumer, input);
   }
   if (producer.outputs[0].dtype != DType::kF32) return {};
-  const auto limits = limits_with({clip, lo, hi}, consumer, input);
+  const auto limits = clip_with({clip, lo, hi}, consumer, input);
   if (!limits) return {};
   Deconv fused = *this;
   fused.clip = true;
@@ -283,8 +277,8 @@ Result<Value> load(LoadCtx& ctx) {
   return Value(out);
 }
 
-/// Read `debox`: every input element is added to a whole window, channel by channel. `normalize` has
-/// no effect in tract, and none here.
+/// Read `debox`: every input element is added to a whole window, channel by channel. `normalize`
+/// has no effect in tract, and none here.
 Result<Value> load_debox(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   RILL_ASSIGN(const std::vector<int64_t> size, ctx.integers("size"));

@@ -22,7 +22,7 @@ struct Phase {
   std::vector<int64_t> taps;    ///< of the filter, in the order of the frames
 };
 
-/// The phases along a spatial axis of so many outputs.
+/// The phases along a spatial axis that has `outputs` elements in the output.
 std::vector<Phase> phases_of(const Deconv& op, int axis, int64_t outputs) {
   const auto a = static_cast<size_t>(axis);
   const int64_t stride = op.window.stride[a];

@@ -6,6 +6,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
+#include "core/tensor/visit_number.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/built.h"
@@ -13,7 +14,7 @@
 #include "ops/math/elements.h"
 #include "ops/nn/einsum_lower.h"
 #include "ops/nn/epilogue.h"
-#include "ops/nn/halves.h"
+#include "ops/nn/f16_product.h"
 #include "ops/quant/byte_product.h"
 #include "ops/quant/integer_sums.h"
 
@@ -189,36 +190,19 @@ void eval_as(const EinSum& op, EvalCtx& ctx) {
 }  // namespace
 
 Status EinSum::eval(EvalCtx& ctx) const {
-  switch (ctx.out[0].dtype) {
-    case DType::kF32:
-      eval_as<float, float>(*this, ctx);
-      return {};
-    case DType::kF64:
-      eval_as<double, double>(*this, ctx);
-      return {};
-    case DType::kF16:
-      eval_as<Half, float>(*this, ctx);
-      return {};
-    case DType::kI8:
-      eval_as<int8_t, int8_t>(*this, ctx);
-      return {};
-    case DType::kU8:
-      eval_as<uint8_t, uint8_t>(*this, ctx);
-      return {};
-    case DType::kI16:
-      eval_as<int16_t, int16_t>(*this, ctx);
-      return {};
-    case DType::kI32:
-      eval_as<int32_t, int32_t>(*this, ctx);
-      return {};
-    case DType::kI64:
-      eval_as<int64_t, int64_t>(*this, ctx);
-      return {};
-    case DType::kDim:
-      RILL_NOT_IN_STEPS(eval_as<Dim, Dim>(*this, ctx);) return {};
-    default:
-      return fail(Code::kDType, "no sum of products of ", dtype_name(ctx.out[0].dtype));
+  const auto eval = [&](auto tag) {
+    using Stored = decltype(tag);
+    eval_as<Stored, Computed<Stored>>(*this, ctx);
+  };
+  const DType dtype = ctx.out[0].dtype;
+  if (visit_one_of<float, double, Half, int8_t, uint8_t, int16_t, int32_t, int64_t>(dtype, eval)) {
+    return {};
   }
+  if (dtype == DType::kDim) {
+    RILL_NOT_IN_STEPS(eval_as<Dim, Dim>(*this, ctx);)
+    return {};
+  }
+  return fail(Code::kDType, "no sum of products of ", dtype_name(dtype));
 }
 
 Status EinSum::lower(Lowering& lowering) const {
@@ -283,7 +267,7 @@ Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const 
   if (!consumer.fusing() || operands != 2 || producer.outputs[0].dtype != DType::kF32) return {};
   EinSum fused = *this;
   std::vector<OutletId> inputs = consumer.mapped_inputs(producer);
-  if (const auto limits = limits_with({clip, lo, hi}, consumer, input)) {
+  if (const auto limits = clip_with({clip, lo, hi}, consumer, input)) {
     fused.clip = true;
     fused.lo = limits->lo;
     fused.hi = limits->hi;
@@ -348,8 +332,9 @@ Status EinSum::save(SaveCtx& ctx) const {
 
 namespace {
 
-/// A product of wires that gives `to`. It is computed in that type, or, if it is `wide`, in f32: narrow
-/// sums are then rounded once, at the end, and factors that are wider than them keep their bits.
+/// A product of wires that gives `to`. It is computed in that type, or, if it is `wide`, in f32:
+/// narrow sums are then rounded once, at the end, and factors that are wider than them keep their
+/// bits.
 Result<Value> add_product(LoadCtx& ctx, std::shared_ptr<EinSum> op, std::vector<OutletId> wires,
                           DType to, bool wide) {
   for (OutletId& wire : wires) {

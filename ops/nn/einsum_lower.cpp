@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ops/math/binary.h"
-#include "ops/nn/halves.h"
+#include "ops/nn/f16_product.h"
 #include "ops/nn/product_step.h"
 
 namespace rill::ops {
@@ -219,7 +219,7 @@ class ProductLowering {
       product->b = source.ref;
       return;
     }
-    product->few_bits = halves_product(*b.konst);
+    product->few_bits = f16_product(*b.konst);
     if (product->few_bits != nullptr) {
       packed_floats_ = whole_lines(matmul_packed_bytes(*product->few_bits, k_, n_) / 4);
     } else {

@@ -34,22 +34,22 @@ std::optional<std::vector<float>> per_channel(const Tensor& tensor, int64_t chan
 
 }  // namespace
 
-std::optional<Limits> limits_with(const Limits& own, const Rewrite& consumer, int input) {
+std::optional<Clip> clip_with(const Clip& own, const Rewrite& consumer, int input) {
   const auto* binary = consumer.node().op->as<Binary>();
   if (!binary) return std::nullopt;
   const auto limit = uniform_f32(consumer.in(1 - input));
   if (!limit || std::isnan(*limit)) return std::nullopt;
   if (!(consumer.in(input).shape == consumer.out().shape)) return std::nullopt;
-  Limits both = own.clip ? own : Limits{true, -kInfinity, kInfinity};
+  Clip both = own.clip ? own : Clip{true, -kInfinity, kInfinity};
   if (binary->kind_of == BinaryKind::kMin) {
     both.hi = std::min(both.hi, *limit);
-    return both.hi >= both.lo ? std::optional<Limits>(both) : std::nullopt;
+    return both.hi >= both.lo ? std::optional<Clip>(both) : std::nullopt;
   }
   if (binary->kind_of != BinaryKind::kMax) return std::nullopt;
   // A minimum first would take a NaN to its limit; a maximum first takes it to the other one.
   if (both.hi < kInfinity && both.lo == -kInfinity) return std::nullopt;
   both.lo = std::max(both.lo, *limit);
-  return both.hi >= both.lo ? std::optional<Limits>(both) : std::nullopt;
+  return both.hi >= both.lo ? std::optional<Clip>(both) : std::nullopt;
 }
 
 std::optional<OutletId> sum_with(Rewrite& consumer, int input, const Fact& fact) {

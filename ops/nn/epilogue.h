@@ -17,7 +17,7 @@ inline float clipped(float x, float lo, float hi) {
 }
 
 /// The limits [lo, hi] that an op puts on its own result; none by default.
-struct Limits {
+struct Clip {
   bool clip = false;
   float lo = 0;
   float hi = 0;
@@ -25,15 +25,15 @@ struct Limits {
 
 /// If the consumer is a maximum or a minimum with a uniform f32 constant, tell the limits that it
 /// and the op's own make together, as long as they mean the same for every number and NaN.
-std::optional<Limits> limits_with(const Limits& own, const Rewrite& consumer, int input);
+std::optional<Clip> clip_with(const Clip& own, const Rewrite& consumer, int input);
 
 /// If the consumer adds another wire of the same type and shape to its input, that wire in the new
 /// graph.
 std::optional<OutletId> sum_with(Rewrite& consumer, int input, const Fact& fact);
 
 /// Fold a consumer that scales or shifts each output channel (axis 1) by constants into the filter,
-/// input 1 of the producer, [O, ...], and the bias, input 2 if there is one. `folded` is the op with
-/// a bias.
+/// input 1 of the producer, [O, ...], and the bias, input 2 if there is one. `folded` is the op
+/// with a bias.
 Status absorb_affine(OpPtr folded, const Node& producer, Rewrite& consumer, int input);
 
 /// Put the fused op in the place of the consumer.

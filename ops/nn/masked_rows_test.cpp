@@ -67,7 +67,8 @@ TEST(MaskedRows, OfMaskedElements) {
   const float inf = std::numeric_limits<float>::infinity();
   const Graph graph = graph_of({{"x", "2, 3"}, {"m", "2, 3"}},
                                "y = softmax(x * 0.5 + m, axes = [1]);");
-  const auto got = run(graph, {f32({2, 3}, {2, 2, 5, 1, 7, 9}), f32({2, 3}, {0, 0, -inf, 0, -inf, -inf})});
+  const auto got =
+      run(graph, {f32({2, 3}, {2, 2, 5, 1, 7, 9}), f32({2, 3}, {0, 0, -inf, 0, -inf, -inf})});
   ASSERT_TRUE(got.ok()) << got.error().to_string();
   expect_near((*got)[0], f32({2, 3}, {0.5F, 0.5F, 0, 1, 0, 0}), 1e-7, 0);
 }

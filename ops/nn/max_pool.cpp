@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "core/graph/rewrite.h"
+#include "core/tensor/visit_number.h"
 #include "ops/nn/pool_lower.h"
 #include "ops/stream/frames.h"
 
@@ -9,7 +10,8 @@ namespace {
 
 /// Take the largest element of each window.
 /// Shapes: [N, C, D...] -> [N, C, D'...], and the same for the index; D' as for `conv`.
-/// Types: f16, f32, f64, integers, and quantised ones, kept; the index is i64: the flat offset in the unpadded plane.
+/// Types: f16, f32, f64, integers, and quantised ones, kept; the index is i64: the flat offset in
+/// the unpadded plane.
 /// Errors: kShape, kDType.
 /// Stream: on a spatial axis, history and a mask of the lowest number for the padding; other axes
 /// frame by frame. The index counts from the start of the stream, which must be the first spatial
@@ -166,38 +168,17 @@ void eval_as(const MaxPool& op, EvalCtx& ctx, T lowest) {
 }
 
 Status MaxPool::eval(EvalCtx& ctx) const {
-  constexpr float kLow = -std::numeric_limits<float>::infinity();
-  switch (ctx.in[0].dtype) {
-    case DType::kF32:
-      eval_as<float, float>(*this, ctx, kLow);
-      return {};
-    case DType::kF64:
-      eval_as<double, double>(*this, ctx, static_cast<double>(kLow));
-      return {};
-    case DType::kF16:
-      eval_as<Half, float>(*this, ctx, kLow);
-      return {};
-    case DType::kI8:
-    case DType::kQI8:
-      eval_as<int8_t, int8_t>(*this, ctx, INT8_MIN);
-      return {};
-    case DType::kU8:
-    case DType::kQU8:
-      eval_as<uint8_t, uint8_t>(*this, ctx, 0);
-      return {};
-    case DType::kI16:
-      eval_as<int16_t, int16_t>(*this, ctx, INT16_MIN);
-      return {};
-    case DType::kI32:
-    case DType::kQI32:
-      eval_as<int32_t, int32_t>(*this, ctx, INT32_MIN);
-      return {};
-    case DType::kI64:
-      eval_as<int64_t, int64_t>(*this, ctx, INT64_MIN);
-      return {};
-    default:
-      return fail(Code::kDType, "no pooling of ", dtype_name(ctx.in[0].dtype));
+  const auto eval = [&](auto tag) {
+    using Stored = decltype(tag);
+    using Limits = std::numeric_limits<Computed<Stored>>;
+    eval_as<Stored, Computed<Stored>>(*this, ctx,
+                                      Limits::has_infinity ? -Limits::infinity() : Limits::min());
+  };
+  if (visit_one_of<float, double, Half, int8_t, uint8_t, int16_t, int32_t, int64_t>(
+          stored_type(ctx.in[0].dtype), eval)) {
+    return {};
   }
+  return fail(Code::kDType, "no pooling of ", dtype_name(ctx.in[0].dtype));
 }
 
 Result<Value> load_indexed(LoadCtx& ctx, bool streaming) {

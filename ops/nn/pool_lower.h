@@ -5,8 +5,8 @@
 
 namespace rill::ops {
 
-/// Lower an f32 pool over up to three spatial axes: `run` is the kernel, `border` what padding holds.
-/// False if windows reach along all three.
+/// Lower an f32 pool over up to three spatial axes: `run` is the kernel, `border` what padding
+/// holds. False if windows reach along all three.
 bool lower_pool_f32(Lowering& lowering, const Window& window, float border, float scale,
                     void (*run)(const kernels::PoolF32Args&) noexcept);
 
@@ -35,7 +35,8 @@ void for_each_window(const Window& window, const View& x, const View& y, Begin&&
       }
       tap(inside, at, flat);
       int axis = spatial - 1;
-      while (axis >= 0 && ++t[static_cast<size_t>(axis)] == window.kernel[static_cast<size_t>(axis)]) {
+      while (axis >= 0 &&
+             ++t[static_cast<size_t>(axis)] == window.kernel[static_cast<size_t>(axis)]) {
         t[static_cast<size_t>(axis--)] = 0;
       }
       if (axis < 0) break;

@@ -15,10 +15,11 @@ struct ProductSlices {
   int64_t panel_bytes = 0;  ///< of the packed B, per slice of columns
 };
 
-/// Cut the rows where there are many, beside a B of which each core can have a copy at hand: then a
-/// thread mostly reads rows that it wrote, a step before. Else cut the side of the result that has
-/// more tiles, so that the smaller operand is the one that all parts read. Where panels are packed or
-/// unpacked on the way, enough of them will do: each part would have to do that for all of them.
+/// Choose how to cut a product [m, n]. Rows are cut where they make 16 tiles or more and B takes 4
+/// MiB at most, so that each core keeps a copy of B in its cache: a thread then mostly reads rows
+/// that it wrote a step before. Otherwise the side with more tiles is cut, so that all parts read
+/// the smaller operand. Where panels of B are packed or unpacked on the way, columns are cut as
+/// soon as they make 16 panels: of rows, each part would have to pack all of B.
 inline ProductSlices slices_of(int64_t m, int64_t n, int nr, bool packs, int64_t panel_bytes) {
   constexpr int64_t kRowsOfTile = 8;
   constexpr int64_t kEnough = 16;

@@ -17,7 +17,8 @@ struct Phase {
   std::vector<int64_t> at;
   std::vector<float> weight;
 
-  /// Taps beyond the last frame fall back on it, which is no earlier than the begin of the period.
+  /// Taps beyond the last frame fall back on it, which is no earlier than the beginning of the
+  /// period.
   int64_t first() const { return std::min<int64_t>(0, *std::min_element(at.begin(), at.end())); }
   int64_t last() const { return *std::max_element(at.begin(), at.end()); }
 };
@@ -61,8 +62,8 @@ class Places {
   std::vector<Phase> phases_;
 };
 
-/// The delay of the output, in its frames: the smallest at which the last frame that an output is made
-/// of is there.
+/// The delay of the output, in its frames: the smallest at which the last frame that an output is
+/// made of is there.
 int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t up, int64_t down) {
   const int64_t out_pulse = pulse * up / down;
   const auto waits = [&](int64_t out_delay) {

@@ -10,13 +10,13 @@ namespace rill::ops {
 Status resample_stream(const ResizeAxis& resize, PulseBuilder& b);
 
 /// Resample the frames of a stream, by a whole number or to a whole part of them.
-/// Shapes: [.., overlap + p, ..] -> [.., p * up / down, ..] on the axis of `how`: earlier frames stand
-/// in front.
+/// Shapes: [.., overlap + p, ..] -> [.., p * up / down, ..] on the axis of `how`: earlier frames
+/// stand in front.
 /// Types: f32; nearest: all plain ones.
 /// Errors: kShape if there is no such axis, a pulse does not divide by `down`, or counts are out of
 /// range; kDType.
-/// Stream: frame n of `length` lies at position n + delay, those of the output at n + out_delay; what
-/// lies beyond the edges is the frame at the edge.
+/// Stream: frame n of `length` lies at position n + delay, those of the output at n + out_delay;
+/// what lies beyond the edges is the frame at the edge.
 /// Accuracy: the bits of the whole resampling.
 /// Source: ONNX, `Resize`, along a stream.
 struct PulseResize final : OpBase<PulseResize> {

@@ -121,7 +121,7 @@ class Taps {
   int64_t to_;
   int64_t count_ = 2;
   int64_t first_ = 0;
-  int64_t up_ = 0;    ///< the scale, if it is a whole number and places are counted from the begin
+  int64_t up_ = 0;    ///< the scale, if it is a whole number and places count from the beginning
   int64_t down_ = 0;  ///< one over it, likewise
   float scale_ = 1.0F;
   float stretch_ = 1.0F;

@@ -38,12 +38,12 @@ Result<Window> load_window(LoadCtx& ctx, std::vector<int64_t> kernel, int skip);
 /// entries in front.
 std::string window_text(const Window& window, int skip, std::string_view before_padding = "");
 
-/// Turn `same` into numbers where the input extents, or what is left of them beyond whole strides, are
-/// known.
+/// Turn `same` into numbers where the input extents, or what is left of them beyond whole strides,
+/// are known.
 bool resolve_same(Window* window, const Fact& input, const SymbolScope* scope = nullptr);
 
-/// Copy [N, C, spatial...] of f32 or bytes with channels innermost, borders filled with `value`; the operand itself
-/// if it already lies so and no border is asked for.
+/// Copy [N, C, spatial...] of f32 or bytes with channels innermost, borders filled with `value`;
+/// the operand itself if it already lies so and no border is asked for.
 Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, float value);
 
 /// The order [N, spatial..., C] of a tensor of that rank.

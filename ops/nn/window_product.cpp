@@ -6,7 +6,7 @@
 #include "core/exec/share.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/matmul/matmul.h"
-#include "ops/nn/halves.h"
+#include "ops/nn/f16_product.h"
 #include "ops/nn/product_parts.h"
 
 namespace rill::ops {
@@ -38,7 +38,7 @@ constexpr int kLoops = 4;
 template <class Args>
 struct ConvArgs {
   void (*run)(const Args&) noexcept RILL_NONBLOCKING = nullptr;
-  const kernels::MatmulPacked* halves = nullptr;  ///< what takes the weights as f16, if they are
+  const kernels::MatmulPacked* f16 = nullptr;  ///< reads the weights as f16; null: they are f32
   Args kernel;
   Loop loops[kLoops];
   int loop_count = kLoops;
@@ -78,8 +78,8 @@ void place(DepthwiseF32Args* args, const float* x, const float* w, const float* 
 
 void run_kernel(const ConvArgs<MatmulF32Args>& conv, const MatmulF32Args& args,
                 std::byte* scratch) noexcept RILL_NONBLOCKING {
-  if (conv.halves == nullptr) return conv.run(args);
-  conv.halves->run(
+  if (conv.f16 == nullptr) return conv.run(args);
+  conv.f16->run(
       {args, reinterpret_cast<const std::byte*>(args.b), reinterpret_cast<float*>(scratch)});
 }
 
@@ -152,7 +152,8 @@ struct Calls {
   }
   void emit(Lowering& lowering) {
     if (all.calls.empty()) return;
-    lowering.step_in_parts(run_calls<Args>, std::move(all), work, std::move(reads), std::move(writes));
+    lowering.step_in_parts(run_calls<Args>, std::move(all), work, std::move(reads),
+                           std::move(writes));
   }
 };
 
@@ -172,7 +173,8 @@ class WindowLowering {
 
   Status run() {
     find_axes();
-    const bool depthwise = is_depthwise(common_.groups, outputs_, channels_) && tap_axes().size() <= 2;
+    const bool depthwise =
+        is_depthwise(common_.groups, outputs_, channels_) && tap_axes().size() <= 2;
     return depthwise && common_.residual == nullptr ? depthwise_call() : product_call();
   }
 
@@ -232,13 +234,13 @@ class WindowLowering {
   void add_product(ConvArgs<MatmulF32Args> args) {
     const MatmulF32Args& k = args.kernel;
     const int64_t sum = k.segments * k.segment_len;
-    if (args.halves == nullptr) {
+    if (args.f16 == nullptr) {
       args.slices = slices_of(k, kernels::matmul_f32(kernels::active_tier()), false);
       return step_.products.add(args, multiply_adds(), 0);
     }
-    args.slices = slices_of(k, *args.halves);
+    args.slices = slices_of(k, *args.f16);
     step_.products.add(args, multiply_adds(),
-                       4 * kernels::matmul_packed_scratch_floats(*args.halves, k.m, sum, k.n) + 4);
+                       4 * kernels::matmul_packed_scratch_floats(*args.f16, k.m, sum, k.n) + 4);
   }
 
   /// The axes that windows reach along, outermost first.
@@ -288,9 +290,9 @@ class WindowLowering {
     const int64_t k = all_taps * channels_;
     const kernels::MatmulF32& kernel = kernels::matmul_f32(kernels::active_tier());
     args->run = kernel.run;
-    args->halves = halves_product(*product_.filter);
-    const int64_t floats = args->halves != nullptr
-                               ? kernels::matmul_packed_bytes(*args->halves, k, per_group) / 4
+    args->f16 = f16_product(*product_.filter);
+    const int64_t floats = args->f16 != nullptr
+                               ? kernels::matmul_packed_bytes(*args->f16, k, per_group) / 4
                                : kernels::matmul_f32_packed_floats(kernel, k, per_group);
     *group_floats = (floats + 15) / 16 * 16;
     auto [ref, packed] = lowering_.constant<float>(*group_floats * common_.groups);
@@ -305,8 +307,8 @@ class WindowLowering {
           }
         }
       }
-      if (args->halves != nullptr) {
-        kernels::matmul_f16_pack(*args->halves, k, per_group, ordered.data(), per_group, 1,
+      if (args->f16 != nullptr) {
+        kernels::matmul_f16_pack(*args->f16, k, per_group, ordered.data(), per_group, 1,
                                  reinterpret_cast<std::byte*>(packed));
       } else {
         kernels::matmul_f32_pack(kernel, k, per_group, ordered.data(), per_group, 1, packed);

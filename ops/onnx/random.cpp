@@ -1,6 +1,7 @@
 #include <cmath>
 #include <random>
 
+#include "core/base/splitmix.h"
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
 #include "ops/math/elements.h"
@@ -15,13 +16,8 @@ struct Generator {
 
   bool seeded() const { return (s[0] | s[1] | s[2] | s[3]) != 0; }
   void seed(uint64_t from) {
-    for (uint64_t& word : s) {
-      from += 0x9e3779b97f4a7c15U;
-      uint64_t z = from;
-      z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-      z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-      word = z ^ (z >> 31U);
-    }
+    Splitmix64 words(from);
+    for (uint64_t& word : s) word = words.next();
   }
   static uint64_t rotated(uint64_t x, unsigned by) { return (x << by) | (x >> (64U - by)); }
   uint64_t next() {

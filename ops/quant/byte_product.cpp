@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/tensor/uniform.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/math/binary.h"
@@ -148,9 +149,8 @@ class Chain {
 };
 
 std::optional<double> one_number(const TensorPtr& value) {
-  if (!value || !is_uniform(value)) return std::nullopt;
-  const auto number = element_as_double(*value, 0);
-  return number.ok() && std::isfinite(*number) ? std::optional<double>(*number) : std::nullopt;
+  const auto number = uniform_number(value);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 bool is_byte(DType type) {
@@ -349,7 +349,8 @@ Status replace_by(Rewrite& rewrite, Rounded rounded) {
   }
   RILL_ASSIGN(const OutletId y,
               rewrite.wire1(name, std::make_shared<ByteSums>(op), std::move(inputs)));
-  // Axes of one frame that met more of them have no such form.
+  // Where an axis of extent 1 was broadcast to more, the sum of bytes has another shape: left
+  // alone.
   if (!(rewrite.new_fact(y).shape == out.shape)) return {};
   return rewrite.replace({y});
 }

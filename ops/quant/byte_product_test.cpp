@@ -30,7 +30,7 @@ void expect_fused(const std::vector<Input>& inputs, std::string_view statements,
     kernels::set_tier_limit(tier);
     expect_same(run(graph, {x}).value()[0], (*want)[0]);
   }
-  kernels::set_tier_limit(kernels::detected_tier());
+  kernels::clear_tier_limit();
   size_t computing = 0;
   const auto plan = prepare(graph_of(inputs, statements));
   ASSERT_TRUE(plan.ok()) << plan.error().to_string();

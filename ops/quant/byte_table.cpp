@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/exec/lowering.h"
+#include "core/tensor/uniform.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/math/binary.h"

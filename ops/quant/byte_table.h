@@ -4,8 +4,8 @@
 
 namespace rill::ops {
 
-/// Take a cast to bytes together with the elementwise operations in front of it, down to a cast from
-/// bytes, as a table of what each byte becomes. Nothing happens where there are none, or where
+/// Take a cast to bytes together with the elementwise operations in front of it, down to a cast
+/// from bytes, as a table of what each byte becomes. Nothing happens where there are none, or where
 /// others read what lies between.
 Status fuse_byte_table(Rewrite& rewrite);
 

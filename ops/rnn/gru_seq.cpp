@@ -17,8 +17,8 @@ using Kind = Scan::Input::Kind;
 /// The gates as `r`, `w` and `b` hold them, one below the other.
 enum Gate : int64_t { kZ, kR, kN, kGates };
 
-/// The cell, as `recognise.h` tells it: per gate what the input gives [B, 1, H] and a filter [H, H],
-/// the bias [1, 1, H] of the new value's product, and the state [B, 1, H].
+/// The cell, as `recognise.h` tells it: per gate what the input gives [B, 1, H] and a filter [H,
+/// H], the bias [1, 1, H] of the new value's product, and the state [B, 1, H].
 class Cell {
  public:
   Cell(const Dim& batch, int64_t hidden) {

@@ -59,7 +59,8 @@ class Body {
     if (la.size() != out.size() || lb.size() < 2 || la.empty()) return false;
     const char k = la.back();
     const char o = out.back();
-    if (lb.back() != k || lb[lb.size() - 2] != o || la.substr(0, la.size() - 1) != out.substr(0, out.size() - 1)) {
+    if (lb.back() != k || lb[lb.size() - 2] != o ||
+        la.substr(0, la.size() - 1) != out.substr(0, out.size() - 1)) {
       return false;
     }
     const Fact& filter_fact = graph_.fact(node.inputs[1]);
@@ -173,7 +174,8 @@ bool match_gru(const Body& body, OutletId h_next, Match* match) {
     if (body.input(z) >= 0) std::swap(z, h);
     match->h = body.input(h);
     int state = -1;
-    if (match->h < 0 || !body.gate(z, UnaryKind::kSigmoid, &match->x[1], &state, &match->filters[1]) ||
+    if (match->h < 0 ||
+        !body.gate(z, UnaryKind::kSigmoid, &match->x[1], &state, &match->filters[1]) ||
         state != match->h) {
       continue;
     }
@@ -213,16 +215,22 @@ bool match_lstm(const Body& body, OutletId h_next, OutletId c_next, Match* match
     if (body.input(f) >= 0) std::swap(f, c);
     match->c = body.input(c);
     int state = -1;
-    if (match->c < 0 || !body.gate(f, UnaryKind::kSigmoid, &match->x[1], &state, &match->filters[1]) ||
+    if (match->c < 0 ||
+        !body.gate(f, UnaryKind::kSigmoid, &match->x[1], &state, &match->filters[1]) ||
         state != match->h) {
       continue;
     }
     OutletId i;
     OutletId g;
     if (!body.binary(add, BinaryKind::kMul, &i, &g)) continue;
-    if (!body.gate(i, UnaryKind::kSigmoid, &match->x[0], &state, &match->filters[0])) std::swap(i, g);
-    if (!body.gate(i, UnaryKind::kSigmoid, &match->x[0], &state, &match->filters[0]) || state != match->h) continue;
-    if (!body.gate(g, UnaryKind::kTanh, &match->x[2], &state, &match->filters[2]) || state != match->h) continue;
+    if (!body.gate(i, UnaryKind::kSigmoid, &match->x[0], &state, &match->filters[0]))
+      std::swap(i, g);
+    if (!body.gate(i, UnaryKind::kSigmoid, &match->x[0], &state, &match->filters[0]) ||
+        state != match->h)
+      continue;
+    if (!body.gate(g, UnaryKind::kTanh, &match->x[2], &state, &match->filters[2]) ||
+        state != match->h)
+      continue;
     return true;
   }
   return false;
@@ -269,7 +277,8 @@ bool fits(const Scan& scan, const Match& match, const Rewrite& rewrite) {
   if (!hidden) return false;
   for (const int x : match.x) {
     const Scan::Input& input = scan.inputs[static_cast<size_t>(x)];
-    if (input.kind != Kind::kScan || input.axis != first.axis || input.chunk != first.chunk) return false;
+    if (input.kind != Kind::kScan || input.axis != first.axis || input.chunk != first.chunk)
+      return false;
     if (std::abs(input.chunk) != 1 || !rewrite.in(x).same_type(x0)) return false;
   }
   for (const int filter : match.filters) {
@@ -280,7 +289,8 @@ bool fits(const Scan& scan, const Match& match, const Rewrite& rewrite) {
   }
   if (match.bias >= 0) {
     const Fact& bias = rewrite.in(match.bias);
-    if (scan.inputs[static_cast<size_t>(match.bias)].kind != Kind::kFull || !bias.konst) return false;
+    if (scan.inputs[static_cast<size_t>(match.bias)].kind != Kind::kFull || !bias.konst)
+      return false;
     if (bias.konst->volume() != *hidden || bias.konst->shape().back() != *hidden) return false;
   }
   return rewrite.in(match.h).rank() == 3;
@@ -311,7 +321,9 @@ Status fuse_recurrent(const Scan& scan, Rewrite& rewrite) {
     const bool used = rewrite.uses({rewrite.node_id(), static_cast<int>(i)}) > 0;
     if (!used) continue;
     if (!output.last) {
-      if (!(result == h_next) || sequence || output.axis != first.axis || output.chunk != first.chunk) return {};
+      if (!(result == h_next) || sequence || output.axis != first.axis ||
+          output.chunk != first.chunk)
+        return {};
       sequence = true;
       op->outputs.push_back(Recurrent::kSequence);
     } else if (result == h_next) {

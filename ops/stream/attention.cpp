@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "core/graph/walk.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
 #include "ops/array/slice.h"
@@ -39,7 +40,8 @@ int streaming_axes(const Fact& fact, std::string_view symbol) {
                                         [&](const Dim& dim) { return dim.mentions(symbol); }));
 }
 
-/// The product that uses weights of frames against frames: which operand these are, and the letters.
+/// The product that uses weights of frames against frames: which operand these are, and the
+/// letters.
 struct Use {
   int weights = -1;
   char query = 0;
@@ -97,9 +99,9 @@ std::optional<Use> use_of_sum(const Graph& graph, const Node& node, std::string_
 }
 
 /// Makes the body of one attention: all that leads from wires of one streaming axis to the product.
-class Collector {
+class Gatherer {
  public:
-  Collector(const Graph& graph, std::string_view symbol) : graph_(graph), symbol_(symbol) {}
+  Gatherer(const Graph& graph, std::string_view symbol) : graph_(graph), symbol_(symbol) {}
 
   Result<std::shared_ptr<const Graph>> body(int product, int weights) {
     const Node& node = graph_.node(product);
@@ -166,23 +168,19 @@ class Collector {
     return {};
   }
 
-  /// What elementwise operators make of large numbers may; what the app gives counts as scores.
+  /// Whether a wire may hold numbers that hide keys: elementwise operators make it of a constant
+  /// that does. Values of the app's inputs count as scores.
   bool may_hide(OutletId outlet) const {
-    std::vector<char> seen(graph_.nodes.size(), 0);
-    std::vector<OutletId> open{outlet};
-    while (!open.empty()) {
-      const auto id = static_cast<size_t>(open.back().node);
-      open.pop_back();
-      if (std::exchange(seen[id], 1)) continue;
-      const Node& node = graph_.nodes[id];
-      if (const auto* constant = node.op->as<Const>()) {
-        if (hides_somewhere(*constant->value)) return true;
-      }
-      const bool each = keeps_values(*node.op) || node.op->as<Binary>() || node.op->as<Unary>() ||
-                        node.op->as<Select>() || node.op->as<Cast>() || node.op->as<Slice>();
-      if (each) open.insert(open.end(), node.inputs.begin(), node.inputs.end());
-    }
-    return false;
+    const auto hides = [&](int id) {
+      const auto* constant = graph_.node(id).op->as<Const>();
+      return constant && hides_somewhere(*constant->value);
+    };
+    const auto through = [&](int id) {
+      const Op& op = *graph_.node(id).op;
+      return keeps_values(op) || op.as<Binary>() || op.as<Unary>() || op.as<Select>() ||
+             op.as<Cast>() || op.as<Slice>();
+    };
+    return any_before(graph_, outlet, hides, through);
   }
 
   void collect(OutletId outlet) {
@@ -230,7 +228,7 @@ Graph gather_attention(const Graph& whole, std::string_view symbol) {
     const auto sum = use_of_sum(graph, graph.nodes[id], symbol);
     if (!product && !sum) continue;
     const auto& use = product ? product : sum;
-    Collector collector(graph, symbol);
+    Gatherer collector(graph, symbol);
     auto body = product ? collector.body(static_cast<int>(id), use->weights)
                         : collector.body_of_sum(static_cast<int>(id), use->key);
     if (!body.ok()) continue;

@@ -4,13 +4,13 @@
 
 namespace rill::ops {
 
-/// Put each attention of a graph, the nodes from its scores to the product with its values, into one
-/// node, so that it can stream as a whole. Wires of frames against frames have no streaming rule of
-/// their own: what they hold is known once their masks are.
+/// Put each attention of a graph, the nodes from its scores to the product with its values, into
+/// one node, so that it can stream as a whole. Wires of frames against frames have no streaming
+/// rule of their own: what they hold is known once their masks are.
 Graph gather_attention(const Graph& whole, std::string_view symbol);
 
 /// Attention over a stream, while its graph is being pulsed: queries meet the keys that masks let
-/// them see, of which so many are kept.
+/// them see, of which a fixed number is kept.
 /// Inputs: those of `body`. Shapes, types: those of the product with the values, its last node.
 /// Stream: a query waits for the last key that it sees, and the keys that the latest ones see are
 /// kept. Keys before the stream and after its end get the score of minus infinity.

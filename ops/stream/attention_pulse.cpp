@@ -36,7 +36,8 @@ struct Layout {
   int64_t key_delay = 0;
   Dim length;  ///< of the keys
 
-  /// How far keys lie from queries: so many distances, the least of them first.
+  /// The number of distances from queries to keys; they are whole numbers from `least_distance()`
+  /// on.
   int64_t distances() const { return pulse + keys - 1; }
   int64_t least_distance() const { return 1 - keys - key_delay + query_delay; }
 };
@@ -116,10 +117,11 @@ class Streamed {
   Result<std::vector<Square>> squares(const Node& node, Square at) const {
     auto inner = squares_of_inputs(body_, node, at, b_.symbol());
     if (inner) return std::move(*inner);
-    return b_.refuse("Use elementwise operators between scores and values, and make masks of positions "
-                     "alone, as in arange(t) // 4",
-                     "node \"", node.name, "\" (", node.op->name(),
-                     "), between scores and values, mixes frames of the stream");
+    return b_.refuse(
+        "Use elementwise operators between scores and values, and make masks of positions "
+        "alone, as in arange(t) // 4",
+        "node \"", node.name, "\" (", node.op->name(),
+        "), between scores and values, mixes frames of the stream");
   }
 
   int input_of(OutletId outlet) const {
@@ -200,10 +202,11 @@ class Streamed {
       if (band.first[i] != INT64_MIN) continue;
       const auto most = most_keys();
       if (!most) {
-        return b_.refuse(str_cat("Limit attention to a window of frames; or assert how long a "
-                                 "stream may be, as in --assert '",
-                                 b_.symbol(), " <= 2000': so many keys are then kept"),
-                         "queries see all keys that went before, without end", band.unread);
+        return b_.refuse(
+            str_cat("Limit attention to a window of frames; or assert how long a "
+                    "stream may be, as in --assert '",
+                    b_.symbol(), " <= 2000', which is then the number of keys that are kept"),
+            "queries see all keys that went before, without end", band.unread);
       }
       band.first[i] = 1 - *most;
     }
@@ -333,7 +336,8 @@ class Streamed {
       RILL_ASSIGN(table, emit(node.inputs[0], Square{}));
       const auto count = b_.fact(table).dim(at.distance).to_int();
       if (!count || *count < 1) return b_.refuse("Use a table of fixed size", "no rows");
-      // What lies beyond the table is hidden, or the stream is longer than the model is defined for.
+      // What lies beyond the table is hidden, or the stream is longer than the model is defined
+      // for.
       for (int64_t& value : values) value = std::clamp<int64_t>(value, 0, *count - 1);
     }
     RILL_ASSIGN(Tensor tensor, Tensor::of<int64_t>(DType::kI64, {layout_.distances()}, values));
@@ -342,8 +346,8 @@ class Streamed {
     return b_.add1(node.name, std::make_shared<Gather>(at.distance), {table, numbers});
   }
 
-  /// Rows of a table, those of the positions that are at hand. What lies beyond the table is hidden, or
-  /// the stream is longer than the model is defined for.
+  /// Rows of a table, those of the positions that are at hand. What lies beyond the table is
+  /// hidden, or the stream is longer than the model is defined for.
   Result<OutletId> emit_rows(const Slice& rows, const Node& node, OutletId table, Square at) {
     const auto axis = static_cast<int>(rows.axis);
     const auto begin = rows.begin.to_int();

@@ -22,8 +22,8 @@ class Seen {
   bool operator()(int64_t query, int64_t key) const {
     return all_let(limits_, query, key);
   }
-  /// Whether a query of some stream sees no key, and keys that a finite number hides count then: they
-  /// have weight, or keep others from giving NaN.
+  /// Whether a query of some stream sees no key, and keys that a finite number hides count then:
+  /// they have weight, or keep others from giving NaN.
   bool nothing(int64_t query, int64_t far) const {
     bool left = false;
     bool infinite = false;
@@ -71,8 +71,9 @@ class Seen {
   const std::vector<Limit>& behind_;
 };
 
-/// Keeps of limits, from the outermost to the innermost, what holds where other things may hide all keys
-/// that they let through: a finite number may stand in place of minus infinity further in.
+/// Drops the limits that a row may break in which every key is hidden. `limits` go from the softmax
+/// inwards. A limit that hides with a finite number does not hide where all other keys are at minus
+/// infinity, and neither does what lies further in than a finite number that replaces scores.
 void keep_infinite(std::vector<Limit>* limits) {
   limits->erase(std::find_if(limits->begin(), limits->end(),
                              [](const Limit& limit) { return limit.finite && limit.replaces(); }),
@@ -117,8 +118,9 @@ Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
                     });
   if (open) keep_infinite(&limits);
   if (open && limits.empty() && band.unread.empty()) {
-    band.unread = "; frames may hide what positions leave, and where finite numbers hide all keys, all "
-                  "count alike: minus infinity hides for good";
+    band.unread =
+        "; frames may hide what positions leave, and where finite numbers hide all keys, all "
+        "count alike: minus infinity hides for good";
   }
   std::erase_if(limits, unread);
   std::erase_if(behind, unread);
@@ -127,17 +129,18 @@ Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
   const auto all = static_cast<size_t>(band.period);
   band.first.assign(all, INT64_MIN);
   band.last.assign(all, INT64_MAX);
-  // Near the beginning, numbers that positions are clamped to may matter: all queries are looked at.
-  const bool settles = positions.settles();
-  const double queries = static_cast<double>(band.period) + (settles ? 2 * far : 0);
+  // Near the beginning, numbers that positions are clamped to may matter: all queries are looked
+  // at.
+  const bool levels_off = positions.levels_off();
+  const double queries = static_cast<double>(band.period) + (levels_off ? 2 * far : 0);
   if (limits.empty() || queries * far > kMostLooks) return band;
   const Seen seen(positions, limits, behind);
   const bool finite = std::any_of(limits.begin(), limits.end(), [](const Limit& each) {
     return each.finite || each.kind == Limit::Kind::kHigh || each.kind == Limit::Kind::kLow;
   });
   const auto limit = static_cast<int64_t>(far);
-  // Where values settle, the keys far behind a query are to lie where they have.
-  const int64_t base = ((settles ? 2 : 1) * limit / band.period + 2) * band.period;
+  // Where values level off, the keys far behind a query are to lie where they have.
+  const int64_t base = ((levels_off ? 2 : 1) * limit / band.period + 2) * band.period;
   for (int64_t phase = 0; phase < band.period; ++phase) {
     int64_t first = INT64_MAX;
     int64_t last = INT64_MIN;
@@ -148,9 +151,10 @@ Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
         last = std::max(last, d);
       }
     };
-    for (int64_t query = phase; settles && query <= base; query += band.period) look(query);
+    for (int64_t query = phase; levels_off && query <= base; query += band.period) look(query);
     look(base + phase);
-    for (int64_t query = phase; finite && !band.blind && query <= base + phase; query += band.period) {
+    for (int64_t query = phase; finite && !band.blind && query <= base + phase;
+         query += band.period) {
       if (seen.nothing(query, limit)) band.blind = query;
     }
     const auto at_phase = static_cast<size_t>(phase);

@@ -17,8 +17,8 @@ struct Band {
   std::vector<int64_t> last;   ///< INT64_MAX: all that will follow
   /// A query that may see no key while a finite number hides them: it sees them all then.
   std::optional<int64_t> blind;
-  /// Whether weights are taken away behind the softmax: a query that sees no key, and gives NaN, may then
-  /// have no weight where there is a key.
+  /// Whether weights are taken away behind the softmax: a query that sees no key, and gives NaN,
+  /// may then have no weight where there is a key.
   bool zeroed = false;
   std::string unread;  ///< what could not be made of masks, for messages
 };

@@ -15,10 +15,10 @@ struct Delay final : OpBase<Delay> {
   int64_t delay = 0;
   int64_t overlap = 0;
   TensorPtr fill;  ///< rank 0, or extent 1 on the axis and broadcastable elsewhere
-  /// Frames in front of these that are kept without being given: a session with pulses of another size
-  /// may go on from them.
+  /// Frames in front of these that are kept without being given: a session with pulses of another
+  /// size may go on from them.
   int64_t reserve = 0;
-  int64_t padding = 0;  ///< so many of the frames before the start are frames that were asked for
+  int64_t padding = 0;  ///< of the frames before the start, those that were asked for
 
   std::string_view name() const override { return "Delay"; }
   void fields(FieldVisitor& visitor) override;
@@ -31,8 +31,8 @@ struct Delay final : OpBase<Delay> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Tell on which axis of its input a node that only rearranges frames has an axis of its output; -1 if
-/// it does more to that axis.
+/// Tell on which axis of its input a node that only rearranges frames has an axis of its output; -1
+/// if it does more to that axis.
 int axis_in_front(const Node& node, int axis);
 
 }  // namespace rill::ops

@@ -4,22 +4,15 @@
 
 #include "core/dim/bound.h"
 #include "core/exec/lowering.h"
+#include "core/tensor/frames.h"
 
 namespace rill::ops {
 
 /// The most frames that an attribute of a streaming operator may count.
 constexpr int64_t kMostFrames = int64_t{1} << 40;
 
-/// Frames [first, first + count) of a view.
-inline View frames_of(View view, int axis, int64_t first, int64_t count) {
-  const auto a = static_cast<size_t>(axis);
-  view.shape[a] = count;
-  view.data = static_cast<std::byte*>(view.data) + first * view.stride[a] * dtype_size(view.dtype);
-  return view;
-}
-
-/// A count of frames that may mention the stream symbol, as far as it is known: while the end of the
-/// stream is not, the most that it can be.
+/// A count of frames that may mention the stream symbol, as far as it is known: while the end of
+/// the stream is not, the most that it can be.
 class FramesSoFar {
  public:
   explicit FramesSoFar(const Dim& length = Dim(0))

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "core/graph/walk.h"
 #include "ops/array/cast.h"
 #include "ops/array/trilu.h"
 #include "ops/math/binary.h"
@@ -26,7 +27,7 @@ bool hides_somewhere(const Tensor& tensor) {
 
 namespace {
 
-/// Less than what scores are: somebody meant to hide keys with it.
+/// A finite number below this one in a mask is meant to hide keys: scores do not get that low.
 constexpr double kLittle = -50;
 
 /// Walks from the use of the weights up to the scores.
@@ -69,7 +70,7 @@ class Collector {
       combine_with(*binary, node, static_cast<size_t>(1 - next), *inner);
     }
     if (node.op->as<Softmax>()) {
-      // It runs over all keys that were not hidden before.
+      // The softmax runs over all keys that no mask in front of it hides.
       behind_ = std::exchange(limits_, {});
       weights_ = false;
     }
@@ -88,13 +89,14 @@ class Collector {
     return true;
   }
 
-  /// Of two squares of frames that meet in a sum, the scores are those with a product of frames: `next`
-  /// is their input then, and a mask beside them counts no more. How many squares are left.
+  /// Tells the scores from a mask where a node adds two wires [frames, frames]: the scores are the
+  /// one that a product of frames makes, and `next` becomes its input. Gives the number of such
+  /// wires that may still be scores: 1 if they were told apart, else 2.
   int without_masks(BinaryKind kind, const Node& node, int* next) const {
     if (weights_ || kind != BinaryKind::kAdd) return 2;
     const auto product = [&](int id) { return graph_.node(id).op->as<EinSum>() != nullptr; };
-    const bool first = any_before(node.inputs[0], product);
-    if (first == any_before(node.inputs[1], product)) return 2;
+    const bool first = any_before(graph_, node.inputs[0], product);
+    if (first == any_before(graph_, node.inputs[1], product)) return 2;
     *next = first ? 0 : 1;
     return 1;
   }
@@ -108,8 +110,10 @@ class Collector {
       const size_t other = next == 1 ? 2 : 1;
       if (next == 0 || !is_number(node.inputs[other], inner[other])) return false;
       const auto fill = positions_.value(node.inputs[other], inner[other], 0, 0);
-      // What frames choose may stand in place of minus infinity, and count where all else is hidden.
-      const bool counts = !weights_ && fill && !std::isinf(*fill) && !is_positional(graph_, node.inputs[0]);
+      // What frames choose may stand in place of minus infinity, and count where all else is
+      // hidden.
+      const bool counts =
+          !weights_ && fill && !std::isinf(*fill) && !is_positional(graph_, node.inputs[0]);
       return fill && hides(*fill) && !counts;
     }
     if (const auto* unary = op.as<Unary>()) return stays_hidden(unary->kind_of);
@@ -175,29 +179,13 @@ class Collector {
       const auto* constant = op.as<Const>();
       return constant && hides_somewhere(*constant->value);
     };
-    return any_before(wire, large, false);
+    const auto through = [&](int id) { return graph_.node(id).op->as<EinSum>() == nullptr; };
+    return any_before(graph_, wire, large, through);
   }
 
   /// Whether keys meet in what a wire is made of.
   bool mixes_keys(OutletId wire) const {
-    return any_before(wire, [&](int id) { return graph_.node(id).op->as<Softmax>() != nullptr; });
-  }
-
-  /// Whether any node that a wire is made by is of some kind, up to products of frames if these are not
-  /// looked through.
-  template <class Kind>
-  bool any_before(OutletId wire, const Kind& kind, bool through_products = true) const {
-    std::vector<char> seen(graph_.nodes.size(), 0);
-    std::vector<int> open{wire.node};
-    while (!open.empty()) {
-      const int id = open.back();
-      open.pop_back();
-      if (std::exchange(seen[static_cast<size_t>(id)], 1)) continue;
-      if (kind(id)) return true;
-      if (!through_products && graph_.node(id).op->as<EinSum>()) continue;
-      for (const OutletId& input : graph_.node(id).inputs) open.push_back(input.node);
-    }
-    return false;
+    return any_before(graph_, wire, [&](int id) { return graph_.node(id).op->as<Softmax>(); });
   }
 
   /// Whether a wire does not depend on any input.
@@ -278,8 +266,8 @@ class Collector {
     }
   }
 
-  /// Keys are seen only where a condition has that value: all of its parts that must have theirs, as
-  /// far as they depend on positions alone.
+  /// Keys are seen only where a condition has that value: all of its parts that must have theirs,
+  /// as far as they depend on positions alone.
   void demand(OutletId wire, Square at, bool wanted, bool finite) {
     const Node& node = graph_.node(wire.node);
     const auto inner = squares_of_inputs(graph_, node, at, symbol_);

@@ -48,15 +48,16 @@ struct Limit {
 struct Limits {
   std::vector<Limit> all;     ///< the outermost first
   std::vector<Limit> behind;  ///< what takes the weight away again behind the softmax
-  std::optional<double> weak;  ///< a number that was taken for what hides keys, and leaves them some weight
+  std::optional<double> weak;  ///< a number that was taken for what hides keys, and leaves them
+                               ///< some weight
   bool by_frames = false;      ///< what frames hold hides keys as well
 };
 
 /// Whether a tensor holds a number that hides keys, added to scores or put in their place.
 bool hides_somewhere(const Tensor& tensor);
 
-/// Collect what hides keys. `used`: the operand of the product with the values; `large`: inputs that may
-/// hold numbers which hide keys.
+/// Collect what hides keys. `used`: the operand of the product with the values; `large`: inputs
+/// that may hold numbers which hide keys.
 Limits limits_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
                  std::string_view symbol);
 

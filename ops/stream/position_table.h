@@ -12,12 +12,12 @@ namespace rill::ops {
 /// beforehand. It goes on behind its last row as it does within it.
 class PositionTable {
  public:
-  /// The table behind slices along rows and columns; nothing if other axes have a say, or if it does
-  /// not repeat itself.
+  /// The table behind slices along rows and columns; nothing if other axes have a say, or if it
+  /// does not repeat itself.
   static std::optional<PositionTable> of(const Graph& graph, const Node& slice, Square at);
 
   double value(int64_t query, int64_t key) const;
-  /// After so many positions it repeats itself, larger by `growth()`.
+  /// After this number of positions the table repeats itself, larger by `growth()`.
   int64_t period() const { return period_; }
   double growth() const { return growth_; }
   /// A bound on its first values, of a table of one position.

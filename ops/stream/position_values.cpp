@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/tensor/uniform.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
@@ -18,18 +19,6 @@
 
 namespace rill::ops {
 namespace {
-
-/// The number that a constant holds at every place.
-std::optional<double> uniform(const TensorPtr& tensor) {
-  if (!tensor || tensor->volume() == 0) return std::nullopt;
-  std::optional<double> common;
-  for (int64_t i = 0; i < tensor->volume(); ++i) {
-    const auto value = element_as_double(*tensor, i);
-    if (!value.ok() || (common && *common != *value)) return std::nullopt;
-    common = *value;
-  }
-  return common;
-}
 
 constexpr int64_t kLongest = int64_t{1} << 20;
 constexpr int64_t kMostPhases = 4096;
@@ -75,8 +64,9 @@ std::optional<double> combine(BinaryKind kind, double a, double b, DType dtype) 
     case BinaryKind::kPow:
       return std::pow(a, b);
     case BinaryKind::kShr:
-      return b >= 0 && b < kMostShift ? std::optional(std::floor(std::ldexp(a, -static_cast<int>(b))))
-                                      : std::nullopt;
+      return b >= 0 && b < kMostShift
+                 ? std::optional(std::floor(std::ldexp(a, -static_cast<int>(b))))
+                 : std::nullopt;
     default:
       return std::nullopt;
   }
@@ -114,7 +104,7 @@ Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
   Entry& made = found->second;
   if (!fresh) return made;
   const Node& node = node_of(outlet);
-  if (const auto* constant = node.op->as<Const>()) made.constant = uniform(constant->value);
+  if (const auto* constant = node.op->as<Const>()) made.constant = uniform_number(constant->value);
   if (node.op->as<Select>()) made.chosen_by_position = is_positional(graph_, outlet);
   if (node.op->as<Slice>()) made.table = PositionTable::of(graph_, node, at);
   auto inputs = squares_of_inputs(graph_, node, at, symbol_);
@@ -163,7 +153,7 @@ std::optional<double> Positions::compute(const Entry& own, OutletId outlet, Squa
   // Scores times 0, as exporters write a number of their shape.
   if (const auto* binary = node.op->as<Binary>(); binary && binary->kind_of == BinaryKind::kMul) {
     for (const size_t k : {0U, 1U}) {
-      if (uniform(graph_.fact(node.inputs[k]).konst) == 0.0) return 0.0;
+      if (uniform_number(graph_.fact(node.inputs[k]).konst) == 0.0) return 0.0;
     }
   }
   if (const auto* sum = node.op->as<CumSum>()) {
@@ -249,14 +239,15 @@ std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) c
     for (int64_t back = 1; back <= by; ++back) {
       if (value(node.inputs[0], chooses, kFar - back, kFar - back) != choice) return std::nullopt;
     }
-    settles_ = true;
+    levels_off_ = true;
     return *choice != 0.0 ? b : c;
   }
   const auto* binary = node.op->as<Binary>();
   if (!binary) return std::nullopt;
-  const auto constant = [&](size_t k) { return uniform(graph_.fact(node.inputs[k]).konst); };
-  // Whether a number meets what one position makes: of two, one may be far behind the other.
-  const auto settled_by = [&] {
+  const auto constant = [&](size_t k) { return uniform_number(graph_.fact(node.inputs[k]).konst); };
+  // Whether one operand is a constant and the other depends on one position, row or column. A value
+  // of both may stay small however large they are, where they lie close to each other.
+  const auto one_grows = [&] {
     if (!constant(0) && !constant(1)) return false;
     const Square& grows = own.inputs[constant(0) ? 1 : 0];
     return grows.row < 0 || grows.column < 0;
@@ -289,9 +280,10 @@ std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) c
     case BinaryKind::kMin:
     case BinaryKind::kMax: {
       if (*a == *b) return a;
-      // Beside a number that does not grow, what grows wins or loses from some position on.
-      if (!settled_by()) return std::nullopt;
-      settles_ = true;
+      // One operand is a constant: from some position on, the growing one is always the larger, or
+      // always the smaller.
+      if (!one_grows()) return std::nullopt;
+      levels_off_ = true;
       const double grows = constant(0) ? *b : *a;
       return (grows > 0) == (binary->kind_of == BinaryKind::kMax) ? grows : 0.0;
     }
@@ -300,8 +292,8 @@ std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) c
     case BinaryKind::kGt:
     case BinaryKind::kGe:
       // The same holds for a comparison with it.
-      if (*a != *b && !settled_by()) return std::nullopt;
-      settles_ |= *a != *b;
+      if (*a != *b && !one_grows()) return std::nullopt;
+      levels_off_ |= *a != *b;
       return 0.0;
     case BinaryKind::kEq:
     case BinaryKind::kNe:
@@ -335,7 +327,7 @@ void Positions::collect(OutletId outlet, Square at, Numbers* numbers) const {
   const auto is = [&](BinaryKind kind) { return binary && binary->kind_of == kind; };
   if (binary) {
     for (const OutletId& input : node.inputs) {
-      const auto number = uniform(graph_.fact(input).konst);
+      const auto number = uniform_number(graph_.fact(input).konst);
       if (!number || !std::isfinite(*number)) continue;
       // A product with 1/8 is a division by 8.
       const double by = is(BinaryKind::kMul)   ? 1.0 / *number

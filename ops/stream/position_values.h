@@ -29,7 +29,7 @@ class Positions {
   void collect(OutletId outlet, Square at, Numbers* numbers) const;
   /// Whether a shift so far holds only from some position on: values were clamped to a number, or
   /// compared with it.
-  bool settles() const { return settles_; }
+  bool levels_off() const { return levels_off_; }
 
  private:
   /// A wire at its place, with what it is made of: found once, computed for many positions.
@@ -50,7 +50,7 @@ class Positions {
 
   const Graph& graph_;
   std::string_view symbol_;
-  mutable bool settles_ = false;
+  mutable bool levels_off_ = false;
   mutable std::map<std::pair<OutletId, Square>, Entry> entries_;
 };
 

@@ -4,12 +4,13 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/op.h"
+#include "core/tensor/frames.h"
 
 namespace rill::ops {
 namespace {
 
-/// Overwrite the frames before `begin_input`, and after `end_input` once it is known, in pulses that
-/// repeat `overlap` frames of the pulse before.
+/// Overwrite the frames before `begin_input`, and after `end_input` once it is known, in pulses
+/// that repeat `overlap` frames of the pulse before.
 /// Shapes: x -> x. Types: all plain ones.
 /// Errors: kShape for a missing axis, kDType for a value of another type.
 /// Stream: position counts from the start of the stream and moves on by the frames of a pulse less
@@ -60,16 +61,8 @@ struct PadArgs {
   Ref last_frame;
 };
 
-View frames_of(const View& view, int64_t axis, int64_t first, int64_t count) {
-  View part = view;
-  const auto a = static_cast<size_t>(axis);
-  part.shape[a] = count;
-  part.data = static_cast<std::byte*>(view.data) + first * view.stride[a] * dtype_size(view.dtype);
-  return part;
-}
-
 /// The same frame, as often as asked.
-View repeated(View frame, int64_t axis, int64_t count) {
+View repeated(View frame, int axis, int64_t count) {
   const auto a = static_cast<size_t>(axis);
   frame.shape[a] = count;
   frame.stride[a] = 0;
@@ -79,7 +72,8 @@ View repeated(View frame, int64_t axis, int64_t count) {
 void run(const PadArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const PulsePad& op = *args.op;
   const View view = frame.view(args.view);
-  const int64_t frames = view.extent(static_cast<int>(op.axis));
+  const int axis = static_cast<int>(op.axis);
+  const int64_t frames = view.extent(axis);
   const int64_t begin = frame.clock->position(frames - op.overlap);
   const bool known = frame.clock->end >= 0;
   const int64_t end = known || op.end_input.is_const()
@@ -88,10 +82,10 @@ void run(const PadArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const int64_t after =
       known || op.after.is_const() ? op.after.eval(*frame.bindings).value_or(INT64_MAX) : INT64_MAX;
   const bool edge = op.border == "replicated";
-  View kept = frames_of(view, op.axis, 0, 1);
+  View kept = frames_of(view, axis, 0, 1);
   kept.data = frame.ptr<void>(args.last_frame);
   if (edge && after != 0 && begin < end && frames > 0) {
-    copy_view(frames_of(view, op.axis, std::min(end - begin, frames) - 1, 1), kept);
+    copy_view(frames_of(view, axis, std::min(end - begin, frames) - 1, 1), kept);
   }
   if (begin >= op.begin_input && end - frames >= begin) return;
   View constant = op.value->view();
@@ -100,19 +94,19 @@ void run(const PadArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   constant.stride.fill(0);
   const int64_t head = std::clamp<int64_t>(op.begin_input - begin, 0, frames);
   if (head > 0 && begin + frames > op.begin_input - op.before) {
-    const View target = frames_of(view, op.axis, 0, head);
+    const View target = frames_of(view, axis, 0, head);
     if (edge && head < frames) {
-      copy_view(repeated(frames_of(view, op.axis, head, 1), op.axis, head), target);
+      copy_view(repeated(frames_of(view, axis, head, 1), axis, head), target);
     } else if (!edge) {
-      constant.shape[static_cast<size_t>(op.axis)] = head;
+      constant.shape[static_cast<size_t>(axis)] = head;
       copy_view(constant, target);
     }
   }
   if (begin + frames > end && after > 0 && end > INT64_MIN / 2) {
     const int64_t tail = std::min(begin + frames - end, frames);
-    const View target = frames_of(view, op.axis, frames - tail, tail);
-    constant.shape[static_cast<size_t>(op.axis)] = tail;
-    copy_view(edge ? repeated(kept, op.axis, tail) : constant, target);
+    const View target = frames_of(view, axis, frames - tail, tail);
+    constant.shape[static_cast<size_t>(axis)] = tail;
+    copy_view(edge ? repeated(kept, axis, tail) : constant, target);
   }
 }
 

@@ -86,8 +86,8 @@ class Sinking {
     return found;
   }
 
-  /// Let a node work on the bare frames, if it works frame by frame. Whatever else sees them has them
-  /// put there.
+  /// Let a node work on the bare frames, if it works frame by frame. Whatever else sees them has
+  /// them put there.
   Result<bool> pass(int id) {
     const Node& node = graph_.node(id);
     const auto found = std::find_if(node.inputs.begin(), node.inputs.end(),
@@ -127,7 +127,7 @@ class Sinking {
     for (const OutletId& input : node.inputs) {
       in.push_back(graph_.fact(input));
       const bool own = in.size() - 1 == carried;
-      // What meets the frames is one for all of them.
+      // Other operands must be constants with extent 1 along the axis: the same for every frame.
       const bool constant = graph_.node(input.node).op->as<Const>() != nullptr;
       if (!own && (!constant || in.back().rank() <= axis || !(in.back().dim(axis) == Dim(1)))) {
         return -1;

@@ -21,8 +21,8 @@ struct RelativeShift final : OpBase<RelativeShift> {
 /// Put every relative shift of a graph into one node.
 Graph gather_shifts(const Graph& graph, std::string_view symbol);
 
-/// The same for the queries and keys of a pulse: [.., p, p + K - 1] -> [.., p, K], where out[a, b] is
-/// in[a, p - 1 - a + b].
+/// The same for the queries and keys of a pulse: [.., p, p + K - 1] -> [.., p, K], where out[a, b]
+/// is in[a, p - 1 - a + b].
 Result<OutletId> add_shift(PulseBuilder& b, std::string_view name, OutletId scores, int64_t queries,
                            int64_t keys);
 

@@ -1,5 +1,6 @@
 #include "ops/stream/square.h"
 
+#include "core/graph/walk.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/slice.h"
 #include "ops/array/trilu.h"
@@ -58,17 +59,7 @@ std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const N
 }
 
 bool is_positional(const Graph& graph, OutletId outlet) {
-  std::vector<OutletId> open{outlet};
-  std::vector<char> seen(graph.nodes.size());
-  while (!open.empty()) {
-    const auto id = static_cast<size_t>(open.back().node);
-    open.pop_back();
-    if (seen[id]) continue;
-    seen[id] = 1;
-    if (graph.nodes[id].op->as<Source>()) return false;
-    open.insert(open.end(), graph.nodes[id].inputs.begin(), graph.nodes[id].inputs.end());
-  }
-  return true;
+  return !any_before(graph, outlet, [&](int id) { return graph.node(id).op->as<Source>(); });
 }
 
 }  // namespace rill::ops

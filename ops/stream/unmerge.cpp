@@ -40,7 +40,8 @@ std::optional<Dims> axes_in(const Fact& fact, int begin, int end, std::string_vi
   return stream != out.end() && behind ? std::optional(out) : std::nullopt;
 }
 
-/// The axis of an input that an axis of the output is, for operators that do the same to all along it.
+/// The axis of an input that an axis of the output is, for operators that do the same to all along
+/// it.
 std::optional<Part> part_of(const Graph& graph, const Node& node, int axis) {
   Part part;
   part.axis = axis;

@@ -105,7 +105,7 @@ class OpLaws : public ::testing::TestWithParam<Case> {
     lengths_ = GetParam().lengths;
     if (lengths_.empty()) lengths_ = {1};
   }
-  void TearDown() override { kernels::set_tier_limit(kernels::Tier::kNeon); }
+  void TearDown() override { kernels::clear_tier_limit(); }
 
   Graph bound(int64_t length) const {
     auto out = graph_.with_symbol("S", Dim(length));

@@ -1,5 +1,6 @@
-// The graphs of docs/streaming.md, where rill stands beside tract: rill streams each of them, or refuses
-// it, as the table says. tests/tract/defects.py has tract do the same where it is installed.
+// The graphs of docs/streaming.md, where rill stands beside tract: rill streams each of them, or
+// refuses it, as the table says. tests/tract/defects.py has tract do the same where it is
+// installed.
 
 #include <gtest/gtest.h>
 

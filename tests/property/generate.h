@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/splitmix.h"
+
 namespace rill::test {
 
 /// A random graph: one input that streams, and a chain of operators, of which some have branches.
@@ -20,17 +22,10 @@ struct Generated {
   double tolerance = 0;
 };
 
-/// Splitmix64.
-class Random {
+class Random : public Splitmix64 {
  public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t next();
-  /// A number in [low, high].
-  int64_t in(int64_t low, int64_t high);
+  using Splitmix64::Splitmix64;
   bool chance(int percent) { return in(1, 100) <= percent; }
-
- private:
-  uint64_t state_;
 };
 
 /// The recipe of a seed: 1 to 6 links.

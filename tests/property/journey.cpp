@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/exec/saved.h"
+#include "core/tensor/frames.h"
 #include "tests/property/generate.h"
 #include "tests/property/streaming.h"
 

@@ -1,5 +1,5 @@
-// Attention under masks made at random: a streamed run gives the whole run's frames, up to rounding,
-// or the mask is refused.
+// Attention under masks made at random: a streamed run gives the whole run's frames, up to
+// rounding, or the mask is refused.
 //
 // RILL_PROPERTY_SEEDS=first:count takes other seeds than those below.
 
@@ -16,7 +16,8 @@ namespace {
 
 constexpr double kTolerance = 3e-6;
 
-/// Writes what hides keys from queries: positions, compared and combined, and numbers in their place.
+/// Writes what hides keys from queries: positions, compared and combined, and numbers in their
+/// place.
 class MaskWriter {
  public:
   explicit MaskWriter(uint64_t seed) : random_(seed) {}
@@ -30,7 +31,8 @@ class MaskWriter {
                     : "slice(twice, axes = [0], begin = [0], end = [2 * S], stride = [2])",
                 ";\n") +
         "  row = unsqueeze(n, axes = [0, 2]);\n  column = unsqueeze(n, axes = [0, 1]);\n"
-        "  loud = transpose(slice(x, axes = [2], begin = [0], end = [1]), axes = [0, 2, 1]) > 0.5;\n"
+        "  loud = transpose(slice(x, axes = [2], begin = [0], end = [1]), axes = [0, 2, 1]) > "
+        "0.5;\n"
         "  s0 = matmul(x * 0.7, x * [[[0.3, -0.2, 0.5, 0.9]]], transposeB = true);\n";
     const int64_t masks = random_.in(1, 2);
     for (int64_t i = 0; i < masks; ++i) out += str_cat("  s", i + 1, " = ", masked(i), ";\n");
@@ -71,7 +73,8 @@ class MaskWriter {
     } else {
       out = comparison();
     }
-    if (random_.chance(40)) out = str_cat("(", out, ")", random_.chance(70) ? " && " : " || ", part());
+    if (random_.chance(40))
+      out = str_cat("(", out, ")", random_.chance(70) ? " && " : " || ", part());
     return "(" + out + ")";
   }
   std::string part() {

@@ -1,7 +1,7 @@
 // Worked cases of attention: queries and keys of one stream, masks of many kinds.
 //
-// The whole run sums over all keys, the stream over those that are seen and some that have no weight:
-// the order of the sums differs, and so may their last bits.
+// The whole run sums over all keys, the stream over those that are seen and some that have no
+// weight: the order of the sums differs, and so may their last bits.
 
 #include <gtest/gtest.h>
 
@@ -73,9 +73,9 @@ TEST(PulseCases, AttentionToChunksOfFour59) {
 // No query waits, and how far back it looks depends on its place in the chunk: a pulse that fills
 // chunks keeps fewer keys, as long as it begins with one.
 TEST(PulseCases, AttentionToFormerChunksAndFrames) {
-  const std::string text =
-      with_infinity(attention("  apart = row / 4 - column / 4;\n"
-                              "  m = select((apart <= 1) && (column <= row), scores, -infinity);\n"));
+  const std::string text = with_infinity(
+      attention("  apart = row / 4 - column / 4;\n"
+                "  m = select((apart <= 1) && (column <= row), scores, -infinity);\n"));
   expect_streams(text, {{1, 2, 4, 8}, 1, 1, 0, "S"}, kTolerance);
   expect_journeys(text, {1, 2, 4, 6}, kTolerance);
 }
@@ -83,7 +83,8 @@ TEST(PulseCases, AttentionToFormerChunksAndFrames) {
 // A number that hides all keys of a query alike lets it see them all.
 TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
   const auto apart = [](const std::string& seen, const std::string& fill) {
-    return attention("  apart = column - row;\n  m = select(" + seen + ", scores, " + fill + ");\n");
+    return attention("  apart = column - row;\n  m = select(" + seen + ", scores, " + fill +
+                     ");\n");
   };
   const std::string before = "(apart <= -1) && (apart >= -3)";
   const std::string behind = "(apart >= 1) && (apart <= 2)";
@@ -99,8 +100,9 @@ TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
                  4, "y", "Attention");
   // Unless their weights are taken away behind the softmax.
   std::string zeroed = apart(before, "-10000.0");
-  zeroed.replace(zeroed.find("softmax(m, axes = [2])"), 22,
-                 "select((column - row <= -1) && (column - row >= -3), softmax(m, axes = [2]), 0.0)");
+  zeroed.replace(
+      zeroed.find("softmax(m, axes = [2])"), 22,
+      "select((column - row <= -1) && (column - row >= -3), softmax(m, axes = [2]), 0.0)");
   expect_attends(zeroed, {{1, 4}, 1, 1, 0, "S"});
   // Nor do those that frames hide, where all that positions leave are among them.
   const std::string loud =
@@ -375,8 +377,8 @@ TEST(PulseCases, CausalAttentionTellsWhichAssertionItNeeds) {
   expect_attends(text, {{1, 4}, 1, 1, 0, "S"});
 }
 
-/// Attention of x [1, S, 4] to itself, by positions too: `table` makes `t`, a row of 4 numbers for each
-/// distance from 1 - S to S - 1.
+/// Attention of x [1, S, 4] to itself, by positions too: `table` makes `t`, a row of 4 numbers for
+/// each distance from 1 - S to S - 1.
 std::string relative(const std::string& table, const std::string& seen,
                      const std::string& padded = "pad(far, padding = [(0, 0), (0, 0), (1, 0)])") {
   return document(

@@ -114,7 +114,8 @@ void expect_streams(const std::string& text, const Expected& expected, double to
   expect_moves(text, expected.pulses, tolerance);
 }
 
-void expect_journeys(const std::string& text, const std::vector<int64_t>& pulses, double tolerance) {
+void expect_journeys(const std::string& text, const std::vector<int64_t>& pulses,
+                     double tolerance) {
   const Graph graph = loaded(text);
   Tally tally;
   for (uint64_t seed = 0; seed < 100; ++seed) {

@@ -46,7 +46,8 @@ void expect_shape(const std::string& text, const Expected& expected, size_t outp
 /// Both of these, also of the pulsed graph written and read back.
 void expect_streams(const std::string& text, const Expected& expected, double tolerance = 0);
 /// Move states between these pulses at many places of many streams.
-void expect_journeys(const std::string& text, const std::vector<int64_t>& pulses, double tolerance = 0);
+void expect_journeys(const std::string& text, const std::vector<int64_t>& pulses,
+                     double tolerance = 0);
 /// Fail unless the graph is refused with a message that names node, operator, cause and way out.
 void expect_refused(const std::string& text, int64_t pulse, const std::string& node,
                     const std::string& op);

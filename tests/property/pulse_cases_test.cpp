@@ -154,7 +154,8 @@ TEST(PulseCases, DeconvolutionsBehindABorder) {
   expect_streams(y(slice(deconv(edge, {12, 2}), 15, -15)), {{1, 4}, 2, 1, 5, "2*S"});
 }
 
-// Padding that keeps the size is fixed where it is known how far the length lies beyond whole strides.
+// Padding that keeps the size is fixed where it is known how far the length lies beyond whole
+// strides.
 TEST(PulseCases, PaddingThatKeepsTheSizeWithAStride) {
   const auto same = [](const std::string& x, int64_t kernel, int64_t stride) {
     std::string text = conv(x, {kernel, stride});

@@ -23,7 +23,8 @@ TEST(PulseCases, FirstFramesMeetAllOthers44) {
 // What the window waits for hides when the first frames are known: states that move between pulses
 // must not find them unknown.
 TEST(PulseCases, FirstFramesBehindADelayOfAllPulses) {
-  const std::string text = y(conv("x", {5}) + " - mean_reduce(" + slice("x", 0, 6) + ", axes = [2])");
+  const std::string text =
+      y(conv("x", {5}) + " - mean_reduce(" + slice("x", 0, 6) + ", axes = [2])");
   for (const int64_t pulse : {2, 3, 4}) {
     auto streamed = StreamedRun::make(loaded(text), pulse);
     ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
@@ -259,15 +260,19 @@ TEST(PulseCases, TheLengthIsNoNumberOfAStream67To68) {
   expect_refused(both, 4, "y", "Add");
 }
 
-// Where two branches have one frame and several, a whole run repeats the one, and no stream could know.
+// Where two branches have one frame and several, a whole run repeats the one, and no stream could
+// know.
 TEST(PulseCases, StreamsOfLengthsThatDoNotMeetEndWithAnError) {
-  const std::string text = document(
-      "1, 1, S", "  a = slice(x, axes = [2], begin = [0], end = [S], stride = [2]);\n"
-                 "  b = slice(x, axes = [2], begin = [1], end = [S], stride = [2]);\n  y = a - b;\n");
+  const std::string text =
+      document("1, 1, S",
+               "  a = slice(x, axes = [2], begin = [0], end = [S], stride = [2]);\n"
+               "  b = slice(x, axes = [2], begin = [1], end = [S], stride = [2]);\n  y = a - b;\n");
   auto streamed = StreamedRun::make(loaded(text), 2);
   ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
-  for (const int64_t frames : {2, 4, 10}) EXPECT_TRUE(streamed->session().try_end(frames).ok()) << frames;
-  for (const int64_t frames : {3, 5, 9}) EXPECT_FALSE(streamed->session().try_end(frames).ok()) << frames;
+  for (const int64_t frames : {2, 4, 10})
+    EXPECT_TRUE(streamed->session().try_end(frames).ok()) << frames;
+  for (const int64_t frames : {3, 5, 9})
+    EXPECT_FALSE(streamed->session().try_end(frames).ok()) << frames;
 }
 
 TEST(PulseCases, AllReasonsAreToldWithTheirLines) {
@@ -351,7 +356,8 @@ TEST(PulseCases, ReductionsAreKnownAtTheEnd) {
   expect_refused(y("x - mean_reduce(x, axes = [2])"), 4, "y", "Reduce");
 }
 
-// Every frame that is compared lies in front of the end; those behind it may go by before it is known.
+// Every frame that is compared lies in front of the end; those behind it may go by before it is
+// known.
 TEST(PulseCases, ReductionsOfAllTypesAreKnownAtTheEnd) {
   for (const char* reduce : {"argmax_reduce", "argmin_reduce", "tract_core_argmax_reduce_last",
                              "tract_core_argmin_reduce_last"}) {

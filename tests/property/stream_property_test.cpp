@@ -105,7 +105,7 @@ TEST(RandomGraph, StreamsTheBitsOfTheWholeRun) {
     ADD_FAILURE() << "seed " << seed << ": " << check(small).problem << "\n"
                   << generate(small).text;
   }
-  kernels::set_tier_limit(kernels::Tier::kNeon);
+  kernels::clear_tier_limit();
   RecordProperty("refused", static_cast<int>(refused));
   RecordProperty("compared", static_cast<int>(compared));
   // More would mean that the generator asks for what cannot stream.

@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <limits>
 
+#include "core/base/splitmix.h"
 #include "core/optim/optim.h"
+#include "core/tensor/frames.h"
 #include "nnef_loader/build/load_entries.h"
 #include "nnef_loader/load.h"
 #include "ops/op_table.h"
@@ -32,13 +34,6 @@ Result<Graph> load_text(const std::string& text) {
 }
 
 namespace {
-
-/// Frames [first, first + count) of a view along an axis.
-View window(View view, int axis, int64_t first, int64_t count) {
-  view.shape[static_cast<size_t>(axis)] = count;
-  view.data = view.as<std::byte>() + first * view.step(axis) * dtype_size(view.dtype);
-  return view;
-}
 
 void fill_with_nan(const View& view) {
   std::memset(view.data, 0, static_cast<size_t>(view.volume() * dtype_size(view.dtype)));
@@ -115,8 +110,8 @@ void StreamedRun::feed(const std::vector<Tensor>& inputs) {
     const int64_t begin = session_->ticks() * stream.pulse;
     const int64_t count = std::min(inputs[i].extent(stream.axis) - begin, stream.pulse);
     if (count <= 0) continue;
-    copy_view(window(inputs[i].view(), stream.axis, begin, count),
-              window(to, stream.axis, 0, count));
+    copy_view(frames_of(inputs[i].view(), stream.axis, begin, count),
+              frames_of(to, stream.axis, 0, count));
   }
 }
 
@@ -158,36 +153,25 @@ Result<std::vector<Tensor>> StreamedRun::run(const std::vector<Tensor>& inputs, 
       const int64_t at = tick * stream.pulse + valid.first - stream.delay;
       const int64_t count = std::min(valid.count, frames[i] - at);
       if (count <= 0) continue;
-      copy_view(window(session_->output(i), stream.axis, valid.first, count),
-                window(out[i].view(), stream.axis, at, count));
+      copy_view(frames_of(session_->output(i), stream.axis, valid.first, count),
+                frames_of(out[i].view(), stream.axis, at, count));
     }
   }
   return out;
 }
 
-namespace {
-
-/// Splitmix64.
-uint64_t next(uint64_t* state) {
-  uint64_t z = (*state += 0x9E3779B97F4A7C15U);
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-  return z ^ (z >> 31U);
-}
-
-}  // namespace
-
 std::vector<Tensor> noise_inputs(const Graph& graph, int64_t length, uint64_t seed) {
+  Splitmix64 random(seed);
   std::vector<Tensor> out;
   for (const OutletId& input : graph.inputs) {
     const Fact fact = substitute(graph.fact(input), "S", Dim(length));
     Tensor tensor = std::move(Tensor::zeros(fact.dtype, fact.concrete_shape().value())).value();
     for (int64_t i = 0; i < tensor.volume(); ++i) {
       if (fact.dtype == DType::kI64) {
-        tensor.mutable_data<int64_t>()[i] = static_cast<int64_t>(next(&seed) % 4);
+        tensor.mutable_data<int64_t>()[i] = static_cast<int64_t>(random.next() % 4);
       } else {
         double sum = -6;
-        for (int k = 0; k < 12; ++k) sum += static_cast<double>(next(&seed) >> 11U) * 0x1p-53;
+        for (int k = 0; k < 12; ++k) sum += random.unit();
         tensor.mutable_data<float>()[i] = static_cast<float>(sum);
       }
     }

@@ -24,8 +24,8 @@ std::vector<ModelFolder> all_models();
 /// List those that stream, and can.
 std::vector<ModelFolder> streaming_models();
 
-/// Tell whether a model attends. Its streams sum over fewer keys than the whole run does: those that
-/// it hides are missing.
+/// Tell whether a model attends. Its streams sum over fewer keys than the whole run does: those
+/// that it hides are missing.
 bool has_attention(const ModelFolder& model);
 
 /// Name tests after the model.

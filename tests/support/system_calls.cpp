@@ -32,8 +32,8 @@ void on_call(int, siginfo_t* info, void*) {
   if (seen->count++ == 0) seen->first = info->si_syscall;
 }
 
-/// From here on all calls of the system but the end of the process and the return from a signal come
-/// to `on_call`, and are not done.
+/// From here on all calls of the system but the end of the process and the return from a signal
+/// come to `on_call`, and are not done.
 bool watch_calls() {
   struct sigaction action = {};
   action.sa_sigaction = on_call;

@@ -298,12 +298,13 @@ typedef struct rill_view {
 
 typedef struct rill_session_opts {
   uint32_t size;
-  int64_t max_push; /**< rill_push takes at least so many frames while nothing is pulled; 0: a pulse
+  int64_t max_push; /**< frames that rill_push takes at least while nothing is pulled; 0: a pulse
                          at a time */
 } rill_session_opts;
 
-/** Allocate all that one run or stream needs. A stream has been stepped once over zeros, and begun anew,
-    so that the first step finds code and memory in place: that is what a session takes to make. */
+/** Allocate all that one run or stream needs. A stream has been stepped once over zeros, and begun
+ *  anew, so that the first step finds code and memory in place: that is what a session takes to
+ *  make. */
 RILL_API rill_status rill_session_new(rill_plan* plan, rill_session** session);
 /** As rill_session_new, with options; null for none. */
 RILL_API rill_status rill_session_open(rill_plan* plan, const rill_session_opts* opts,
@@ -334,8 +335,8 @@ RILL_API rill_status rill_output_buffer(rill_session* session, size_t index,
 /** Run once: the whole graph, or the next pulse.
  *  Real-time: yes: no allocation, lock, file or system call; denormals are flushed meanwhile. With
  *  threads, as for all that follows that runs steps: see rill_session_set_threads.
- *  Errors: RILL_E_STATE once the end of the stream is announced; RILL_E_SHAPE where the model is not
- *  defined for so many frames. Nothing has run then. */
+ *  Errors: RILL_E_STATE once the end of the stream is announced; RILL_E_SHAPE where the model is
+ *  not defined for a stream of that length. Nothing has run then. */
 RILL_API rill_status rill_step(rill_session* session) RILL_REAL_TIME;
 /** Run the last pulse of a stream. Its first `valid_frames` frames (of the first input that
  *  streams) are the last ones; the rest of the input is filler that does not matter.
@@ -380,10 +381,10 @@ RILL_API rill_status rill_step_together(const rill_turn* turns, size_t count) RI
 /* A stream is run in one of two ways, from its beginning or rill_session_reset on: pulse by pulse
  * with rill_step, as above, or with any number of frames at a time, as follows. */
 
-/** Take frames of an input that streams: any number, 0 too. `frames` has the input's type and shape,
- *  but any extent along its streaming axis, and any strides. `taken` tells how many were taken, from
- *  the first on: fewer than given where outputs have to be pulled before (see max_push), or another
- *  input is behind by a pulse. They pass through the input's buffer.
+/** Take frames of an input that streams: any number, 0 too. `frames` has the input's type and
+ *  shape, but any extent along its streaming axis, and any strides. `taken` tells how many were
+ *  taken, from the first on: fewer than given where outputs have to be pulled before (see
+ *  max_push), or another input is behind by a pulse. They pass through the input's buffer.
  *  Real-time: yes. Errors: RILL_E_ARG, _SHAPE, _DTYPE; RILL_E_STATE after rill_finish, or in a
  *  stream that rill_step runs. */
 RILL_API rill_status rill_push(rill_session* session, size_t input, const rill_view* frames,
@@ -403,16 +404,18 @@ RILL_API rill_status rill_finish(rill_session* session) RILL_REAL_TIME;
 
 /** Tell how many bytes rill_state_save takes at most, until a state is loaded. */
 RILL_API rill_status rill_state_size(const rill_session* session, size_t* size) RILL_REAL_TIME;
-/** Write the state of a stream, with the frames that wait to be stepped or pulled, to memory aligned
- *  to 8 bytes. Inputs that do not stream are not part of it. `written` tells how many bytes.
- *  Real-time: yes. Errors: RILL_E_ARG if there is no room; RILL_E_STATE if the plan does not stream. */
+/** Write the state of a stream, with the frames that wait to be stepped or pulled, to memory
+ *  aligned to 8 bytes. Inputs that do not stream are not part of it. `written` tells how many
+ *  bytes.
+ *  Real-time: yes. Errors: RILL_E_ARG if there is no room; RILL_E_STATE if the plan does not
+ *  stream. */
 RILL_API rill_status rill_state_save(const rill_session* session, void* bytes, size_t size,
                                      size_t* written) RILL_REAL_TIME;
 /** Go on where a stream was saved. The plan may be another one, of the same model with its symbols
  *  bound alike: another pulse, other options, another machine.
  *  Errors: RILL_E_PARSE for bytes that are no state, cut short, damaged, or of another version;
- *  RILL_E_STATE for the state of another model, and where pulses differ in the delay of a node, with
- *  its name. */
+ *  RILL_E_STATE for the state of another model, and where pulses differ in the delay of a node,
+ *  with its name. */
 RILL_API rill_status rill_state_load(rill_session* session, const void* bytes, size_t size);
 
 /** Run a plan that does not stream: copy the inputs in, step, copy the outputs out. Any strides.
@@ -424,8 +427,8 @@ RILL_API rill_status rill_run(rill_session* session, const rill_view* inputs, si
 
 /* Large steps, as whole inputs make them, may be shared by several threads: rows or columns of
  * products and convolutions, entries of a batch, rows of normalisations. The outputs are the same,
- * bit for bit, for any number of them. Steps of a few microseconds, as most pulses are made of, stay
- * on one thread, since the call of another one takes about as long. */
+ * bit for bit, for any number of them. Steps of a few microseconds, as most pulses are made of,
+ * stay on one thread, since the call of another one takes about as long. */
 
 /** Make `count` threads, of which the one that calls a step is the first: so `count` - 1 are
  *  started. They may be shared by any number of sessions. A step that finds them busy with another
@@ -444,7 +447,8 @@ typedef struct rill_pool {
   void* context;
   /** Call `task(argument, part)` once for each part < parts, in any order, on any threads, and
    *  return when all of these calls have; `parts` is `threads` at most. It is called by any thread
-   *  that steps a session, throws nothing, and should do no more than that: it is part of a step. */
+   *  that steps a session, throws nothing, and should do no more than that: it is part of a
+   *  step. */
   void (*run)(void* context, rill_task task, void* argument, uint32_t parts);
 } rill_pool;
 

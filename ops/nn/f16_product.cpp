@@ -1,23 +1,23 @@
-#include "ops/nn/halves.h"
+#include "ops/nn/f16_product.h"
 
 #include "ops/array/cast.h"
 
 namespace rill::ops {
 namespace {
 
-/// Weights from which on the halves of them are read faster than floats, beside the widening: those
-/// that leave the first-level cache little room.
+/// The fewest weights for which reading f16 and widening it takes less time than reading f32: more
+/// f32 weights than these do not fit the first-level cache of 32 KiB.
 constexpr int64_t kManyWeights = 8 * 1024;
 
 }  // namespace
 
-const kernels::MatmulPacked* halves_product(const Tensor& weights) {
+const kernels::MatmulPacked* f16_product(const Tensor& weights) {
   const kernels::Tier tier = kernels::active_tier();
   const kernels::MatmulPacked& product =
       kernels::matmul_packed(tier, kernels::PackedFormat::kF16);
   const bool pays = product.tier == tier && weights.volume() >= kManyWeights;
   if (!pays || weights.block_format() != BlockFormat::kNone || weights.dtype() != DType::kF32 ||
-      !kernels::are_halves(weights.data<float>(), weights.volume())) {
+      !kernels::fit_f16(weights.data<float>(), weights.volume())) {
     return nullptr;
   }
   return &product;

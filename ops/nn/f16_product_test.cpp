@@ -1,4 +1,5 @@
-// Weights that are halves stay halves: the bits of weights of 32 bits, in half the memory.
+// Weights that f16 holds exactly are kept as f16: the bits of products with f32, in half the
+// memory.
 
 #include <random>
 
@@ -14,8 +15,8 @@ namespace {
 
 using kernels::Tier;
 
-/// Halves in (-2, 2), as f32; the last one of them all is none if `!all`.
-Tensor random_halves(uint32_t seed, std::vector<int64_t> shape, bool all) {
+/// Numbers in (-2, 2) that f16 holds exactly, as f32; but for the last one if `!all`.
+Tensor random_f16(uint32_t seed, std::vector<int64_t> shape, bool all) {
   std::mt19937 random(seed);
   Tensor out = std::move(Tensor::zeros(DType::kF32, std::move(shape))).value();
   for (int64_t i = 0; i < out.volume(); ++i) {
@@ -48,19 +49,19 @@ Graph graph_with(const OpPtr& op, const std::vector<int64_t>& x_shape, const Ten
 
 void expect_same_bits(const OpPtr& op, const std::vector<int64_t>& x_shape,
                       const std::vector<int64_t>& w_shape, int64_t axis, int64_t channels) {
-  const Graph halves = graph_with(op, x_shape, random_halves(1, w_shape, true), axis, channels);
-  const Graph floats = graph_with(op, x_shape, random_halves(1, w_shape, false), axis, channels);
+  const Graph narrow = graph_with(op, x_shape, random_f16(1, w_shape, true), axis, channels);
+  const Graph floats = graph_with(op, x_shape, random_f16(1, w_shape, false), axis, channels);
   const Tensor x = random_f32(2, x_shape);
   for (const Tier tier : {Tier::kScalar, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
     if (!kernels::supports(kernels::detected_tier(), tier)) continue;
     kernels::set_tier_limit(tier);
-    EXPECT_LE(weight_bytes(halves) * 10, weight_bytes(floats) * 6) << kernels::tier_name(tier);
-    expect_same(run(halves, {x}).value()[0], run(floats, {x}).value()[0]);
+    EXPECT_LE(weight_bytes(narrow) * 10, weight_bytes(floats) * 6) << kernels::tier_name(tier);
+    expect_same(run(narrow, {x}).value()[0], run(floats, {x}).value()[0]);
   }
-  kernels::set_tier_limit(kernels::detected_tier());
+  kernels::clear_tier_limit();
 }
 
-TEST(Halves, ProductsHaveTheBitsOfWeightsOf32Bits) {
+TEST(F16Product, ProductsHaveTheBitsOfWeightsOf32Bits) {
   for (const int64_t rows : {1, 3, 8, 40}) {
     auto op = std::make_shared<EinSum>();
     op->expr = "mk,kn->mn";
@@ -73,7 +74,7 @@ TEST(Halves, ProductsHaveTheBitsOfWeightsOf32Bits) {
   expect_same_bits(op, {3, 5, 64}, {3, 64, 65}, 2, 65);
 }
 
-TEST(Halves, ConvolutionsHaveTheBitsOfWeightsOf32Bits) {
+TEST(F16Product, ConvolutionsHaveTheBitsOfWeightsOf32Bits) {
   const auto conv = [](std::vector<int64_t> kernel, std::vector<int64_t> dilation, int64_t groups) {
     auto op = std::make_shared<Conv>();
     op->has_bias = false;
@@ -92,7 +93,7 @@ TEST(Halves, ConvolutionsHaveTheBitsOfWeightsOf32Bits) {
   expect_same_bits(conv({3, 3}, {1, 2}, 1), {1, 20, 7, 9}, {49, 20, 3, 3}, 1, 49);
 }
 
-TEST(Halves, ProductsOfHalvesRoundOnce) {
+TEST(F16Product, OfF16RoundsOnce) {
   const Tensor x = std::move(cast(random_f32(3, {5, 96}), DType::kF16)).value();
   const Tensor w = std::move(cast(random_f32(4, {96, 130}), DType::kF16)).value();
   EinSum op;
@@ -109,7 +110,7 @@ TEST(Halves, ProductsOfHalvesRoundOnce) {
     kernels::set_tier_limit(tier);
     expect_same(run(g, {x}).value()[0], want);
   }
-  kernels::set_tier_limit(kernels::detected_tier());
+  kernels::clear_tier_limit();
 }
 
 }  // namespace
