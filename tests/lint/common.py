@@ -7,7 +7,7 @@ import tempfile
 
 SOURCE_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".inc"}
 FOLDERS = ["api", "bench", "cli", "core", "examples", "kernels", "nnef_loader", "ops", "pulse",
-           "tests"]
+           "tests", "transforms"]
 
 
 def sources(root, folders=None):

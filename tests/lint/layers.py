@@ -5,8 +5,12 @@
 
 Tests beside the code and in tests/ may include anything of rill. Third-party headers stay in the
 folders that are meant to have them, out of rill's own headers.
+
+Groups of operators have an order, too: a group includes those before it. RISING counts the includes
+that go against it, each of which closes a circle of groups; none may be added.
 """
 
+import collections
 import re
 
 import common
@@ -40,6 +44,20 @@ THIRD_PARTY = {
 }
 # Included by *_impl.h alone, and shared by several families.
 IMPL_HEADERS = {"kernels/math/lanes.h"}
+
+GROUPS = ["array", "math", "nn", "quant", "control", "rnn", "stream", "signal", "vision",
+          "transformers", "onnx"]
+RISING = {
+    ("array", "math"): 22,
+    ("array", "quant"): 2,
+    ("array", "stream"): 7,
+    ("control", "rnn"): 1,
+    ("control", "stream"): 1,
+    ("math", "nn"): 3,
+    ("math", "stream"): 2,
+    ("nn", "quant"): 3,
+    ("nn", "stream"): 3,
+}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 TEST_FILE = re.compile(r"(_test|_bench|/test_\w+)\.(c|cpp|h)$")
@@ -82,8 +100,34 @@ def third_party_include(path, target):
     return f"<{target}> is no third party that rill knows" if "/" in target else None
 
 
+def rising_pair(path, target):
+    """The groups of an include that goes against their order; None for all others."""
+    ends = [end.split("/") for end in (path, target)]
+    if TEST_FILE.search(path) or any(len(end) < 3 or end[0] != "ops" for end in ends):
+        return None
+    here, there = (end[1] for end in ends)
+    if here not in GROUPS or there not in GROUPS:
+        return (here, there) if here != there else None
+    return (here, there) if GROUPS.index(there) > GROUPS.index(here) else None
+
+
+def circles(rising):
+    """What goes against the order of groups beyond what is known."""
+    findings = []
+    for (here, there), places in sorted(rising.items()):
+        most = RISING.get((here, there), 0)
+        if len(places) > most:
+            findings += [f"{place}: ops/{here} includes ops/{there} {len(places)} times, at most "
+                         f"{most}: groups of operators form a circle" for place in places]
+        elif len(places) < most:
+            print(f"warning: ops/{here} includes ops/{there} {len(places)} times: "
+                  "say so in RISING")
+    return findings
+
+
 def check(root):
     findings = []
+    rising = collections.defaultdict(list)
     for path, text in common.sources(root):
         for number, line in enumerate(text.splitlines(), 1):
             match = INCLUDE.match(line)
@@ -93,7 +137,10 @@ def check(root):
             problem = own_include(path, own) if own else third_party_include(path, other)
             if problem:
                 findings.append(f"{path}:{number}: {line.strip()}: {problem}")
-    return findings
+            pair = own and rising_pair(path, own)
+            if pair:
+                rising[pair].append(f"{path}:{number}")
+    return findings + circles(rising)
 
 
 BROKEN = {
@@ -108,9 +155,12 @@ BROKEN = {
     "kernels/conv/avx2.cpp": '#include "kernels/conv/conv.h"\n',
     "api/src/unknown.cpp": "#include <boost/any.hpp>\n",
     "ops/nn/testing.cpp": "#include <gtest/gtest.h>\n",
+    "ops/array/rising.cpp": '#include "ops/nn/conv.h"\n',
+    "ops/math/new_group.cpp": '#include "ops/physics/fall.h"\n',
 }
 SOUND = {
     "ops/nn/conv.cpp": '#include <vector>\n#include "core/graph/op.h"\n#include "kernels/cpu.h"\n',
+    "ops/nn/falling.cpp": '#include "ops/math/binary.h"\n',
     "ops/nn/conv_test.cpp": '#include <gtest/gtest.h>\n#include "pulse/pulse.h"\n',
     "pulse/pulse.cpp": '#include "ops/stream/delay.h"\n',
     "kernels/conv/conv_impl.h": "#include <xsimd/xsimd.hpp>\n",

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Check that no folder asks more often than it did for the class of an operator.
+
+    class_tests.py ROOT
+
+An operator's room tells what others must know of it; code that tests for its class, by `as<Conv>()`,
+has to be found and changed for every new operator. Each folder keeps a count, which may fall: lower
+it here then. Who needs one more test asks the operator instead, by a member of `Op` with a default.
+"""
+
+import collections
+import re
+
+import common
+
+MOST = {
+    "cli": 14,
+    "core/exec": 4,
+    "core/graph": 5,
+    "nnef_loader/build": 11,
+    "ops/array": 26,
+    "ops/control": 6,
+    "ops/math": 15,
+    "ops/nn": 15,
+    "ops/quant": 11,
+    "ops/rnn": 3,
+    "ops/signal": 3,
+    "ops/stream": 120,
+    "pulse": 6,
+    "transforms": 25,
+}
+
+TEST_FILE = re.compile(r"(_test|_bench|/test_\w+)\.(c|cpp|h)$")
+CLASS_TEST = re.compile(r"\b(?:producer_)?as<(?:const )?(?:ops::)?([A-Z]\w+)>")
+# Types of elements, and of nodes of the syntax tree.
+NO_OPERATORS = re.compile(
+    r"(Half|BFloat16|Dim|Stored|From|To|Identifier|Invocation|\w+(Literal|Expr))$")
+
+
+def folder_of(path):
+    parts = path.split("/")
+    return "/".join(parts[:2]) if parts[0] in ("ops", "core", "nnef_loader", "api") else parts[0]
+
+
+def counts(root):
+    found = collections.Counter()
+    for path, text in common.sources(root):
+        if path.startswith(("tests/", "bench/")) or TEST_FILE.search(path):
+            continue
+        names = [name for name in CLASS_TEST.findall(text) if not NO_OPERATORS.match(name)]
+        if names:
+            found[path] = len(names)
+    return found
+
+
+def check(root):
+    files = counts(root)
+    folders = collections.defaultdict(list)
+    for path in files:
+        folders[folder_of(path)].append(path)
+    findings = []
+    for folder, paths in sorted(folders.items()):
+        count = sum(files[path] for path in paths)
+        most = MOST.get(folder, 0)
+        if count > most:
+            findings.append(f"{folder}: {count} tests for the class of an operator, at most {most}: "
+                            "ask the operator instead, by a member of Op with a default ("
+                            + ", ".join(f"{path} {files[path]}" for path in paths) + ")")
+        elif count < most:
+            print(f"warning: {folder}: {count} tests for the class of an operator: say so in MOST")
+    return findings
+
+
+if __name__ == "__main__":
+    common.run(check, {"api/src/knows.cpp": "if (op.as<Conv>()) {}\n"},
+               {"api/src/reads.cpp": "x.as<float>()[0] = y.as<Half>()[1]; e.as<ArrayExpr>();\n"})
