@@ -1,6 +1,6 @@
 #pragma once
 
-#include <utility>
+#include <unordered_set>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -12,15 +12,17 @@ namespace rill {
 /// each node once, in no order that counts.
 template <class Found, class Through>
 bool any_before(const Graph& graph, OutletId wire, const Found& found, const Through& through) {
-  std::vector<char> seen(graph.nodes.size(), 0);
+  // The walk may be short in a large graph: it costs what it visits.
+  std::unordered_set<int> seen{wire.node};
   std::vector<int> open{wire.node};
   while (!open.empty()) {
     const int id = open.back();
     open.pop_back();
-    if (std::exchange(seen[static_cast<size_t>(id)], 1)) continue;
     if (found(id)) return true;
     if (!through(id)) continue;
-    for (const OutletId& input : graph.node(id).inputs) open.push_back(input.node);
+    for (const OutletId& input : graph.node(id).inputs) {
+      if (seen.insert(input.node).second) open.push_back(input.node);
+    }
   }
   return false;
 }
