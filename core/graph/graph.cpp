@@ -256,6 +256,11 @@ Graph empty_like(const Graph& graph) {
 Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
   Graph out = empty_like(*this);
   out.scope.substitute(symbol, by);
+  if (out.streaming && out.streaming->symbol() != symbol) {
+    for (StreamingOutput& output : out.streaming->outputs) {
+      if (output.length) output.length = output.length->substitute(symbol, by);
+    }
+  }
   std::vector<std::vector<OutletId>> mapped(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& each = nodes[i];

@@ -34,6 +34,7 @@ set(cases
   inspect_longest
   inspect_max_delay
   knobs_are_listed
+  length_of_a_symbol_bound_late
   lists_in_shapes
   live_memory
   loop_of_unequal_turns
