@@ -128,16 +128,22 @@ class Builder {
     return static_cast<int>(inputs_.size()) - 1;
   }
 
+  /// Tell whether there is room for one instruction of each node that waits for its operands.
+  bool room() const {
+    return code_.size() + static_cast<size_t>(open_) <= kernels::kPointwiseMaxCode;
+  }
+
   bool append(PointwiseInstr instr) {
-    // One instruction is left for each that waits for its operands.
-    if (code_.size() + static_cast<size_t>(open_) > kernels::kPointwiseMaxCode) return false;
+    if (!room()) return false;
     code_.push_back(instr);
     return true;
   }
 
+  /// Emit a node behind its operands. A chain is as long as a graph; what is looked at, and the depth
+  /// of the calls, end with the room of a program.
   bool emit(const Node& node) {
     ++open_;
-    const bool done = emit_op(node);
+    const bool done = room() && emit_op(node);
     --open_;
     return done;
   }
