@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 #include "ops/array/broadcast.h"
@@ -96,6 +97,9 @@ std::optional<Use> use_of_sum(const Graph& graph, const Node& node, std::string_
   return use;
 }
 
+// Limits are looked for at each of them; models have some tens.
+constexpr size_t kMostInside = 1024;
+
 /// Makes the body of one attention: all that leads from wires of one streaming axis to the product.
 class Collector {
  public:
@@ -155,6 +159,9 @@ class Collector {
  private:
   /// Take in what was collected.
   Status fill(Graph* body) {
+    if (inside_.size() > kMostInside) {
+      return fail(Code::kUnsupported, "over ", kMostInside, " operators in one attention");
+    }
     body->scope = graph_.scope;
     for (const OutletId& outlet : outside_) {
       mapped_[outlet] =
@@ -168,13 +175,13 @@ class Collector {
 
   /// What elementwise operators make of large numbers may; what the app gives counts as scores.
   bool may_hide(OutletId outlet) const {
-    std::vector<char> seen(graph_.nodes.size(), 0);
+    std::unordered_set<int> seen;
     std::vector<OutletId> open{outlet};
     while (!open.empty()) {
-      const auto id = static_cast<size_t>(open.back().node);
+      const int id = open.back().node;
       open.pop_back();
-      if (std::exchange(seen[id], 1)) continue;
-      const Node& node = graph_.nodes[id];
+      if (!seen.insert(id).second) continue;
+      const Node& node = graph_.node(id);
       if (const auto* constant = node.op->as<Const>()) {
         if (hides_somewhere(*constant->value)) return true;
       }
@@ -185,16 +192,22 @@ class Collector {
     return false;
   }
 
-  void collect(OutletId outlet) {
-    if (inside_.contains(outlet.node)) return;
-    const Node& node = graph_.node(outlet.node);
-    const bool square = streaming_axes(graph_.fact(outlet), symbol_) > 1;
-    if (!square && !is_positional(graph_, outlet)) {
-      outside_.insert(outlet);
-      return;
+  void collect(OutletId from) {
+    std::vector<OutletId> open{from};
+    while (!open.empty()) {
+      const OutletId outlet = open.back();
+      open.pop_back();
+      if (inside_.contains(outlet.node) || outside_.contains(outlet)) continue;
+      const bool square = streaming_axes(graph_.fact(outlet), symbol_) > 1;
+      if (!square && !is_positional(graph_, outlet)) {
+        outside_.insert(outlet);
+        continue;
+      }
+      inside_.insert(outlet.node);
+      if (inside_.size() > kMostInside) return;
+      const Node& node = graph_.node(outlet.node);
+      open.insert(open.end(), node.inputs.begin(), node.inputs.end());
     }
-    inside_.insert(outlet.node);
-    for (const OutletId& input : node.inputs) collect(input);
   }
 
   Status copy(int id, Graph* body) {

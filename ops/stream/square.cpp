@@ -1,5 +1,7 @@
 #include "ops/stream/square.h"
 
+#include <unordered_set>
+
 #include "ops/array/broadcast.h"
 #include "ops/array/slice.h"
 #include "ops/array/trilu.h"
@@ -9,6 +11,9 @@
 
 namespace rill::ops {
 namespace {
+
+// What is made of positions alone takes some tens of nodes; each of a graph may be asked about.
+constexpr size_t kMostPositional = 1024;
 
 int axis_of_input(const std::vector<AxisTrack>& tracks, size_t input, int output_axis) {
   for (const AxisTrack& track : tracks) {
@@ -58,15 +63,16 @@ std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const N
 }
 
 bool is_positional(const Graph& graph, OutletId outlet) {
-  std::vector<OutletId> open{outlet};
-  std::vector<char> seen(graph.nodes.size());
+  std::vector<int> open{outlet.node};
+  std::unordered_set<int> seen{outlet.node};
   while (!open.empty()) {
-    const auto id = static_cast<size_t>(open.back().node);
+    const Node& node = graph.node(open.back());
     open.pop_back();
-    if (seen[id]) continue;
-    seen[id] = 1;
-    if (graph.nodes[id].op->as<Source>()) return false;
-    open.insert(open.end(), graph.nodes[id].inputs.begin(), graph.nodes[id].inputs.end());
+    if (node.op->as<Source>()) return false;
+    for (const OutletId& input : node.inputs) {
+      if (seen.insert(input.node).second) open.push_back(input.node);
+    }
+    if (seen.size() > kMostPositional) return false;
   }
   return true;
 }
