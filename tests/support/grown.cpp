@@ -103,7 +103,7 @@ std::string grown_archive(Growth growth, const Statement& statement, size_t coun
   }
   text += "extension tract_symbol S;\n" + statement.fragments;
   text += "graph g(x)->(" + body.result + "){\nx=external(shape=" + statement.shape + ");\n";
-  return archive_of(text + body.text + "}\n");
+  return archive_of(text + statement.before + body.text + "}\n");
 }
 
 }  // namespace rill::test

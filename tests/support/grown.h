@@ -21,10 +21,11 @@ const char* name_of(Growth growth);
 /// Something that is done to one wire and gives a wire of the same shape: its input is written `@`,
 /// a number that differs from statement to statement `#`.
 struct Statement {
-  std::string text;                ///< of an expression
-  std::string shape = "[1,4,S]";   ///< of the input
-  std::string axis = "1";          ///< along which `kConcat` puts results together
-  std::string fragments = "";      ///< declarations that the expression needs
+  std::string text;               ///< of an expression
+  std::string before = {};        ///< statements in front of them all
+  std::string fragments = {};     ///< declarations that the expression needs
+  std::string shape = "[1,4,S]";  ///< of the input
+  std::string axis = "1";         ///< along which `kConcat` puts results together
 };
 
 /// Write the archive of a graph with that many statements, as the bytes of a tar file.
