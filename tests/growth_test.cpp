@@ -66,11 +66,11 @@ Run run_on_small_stack(Growth growth, const Statement& statement, size_t count) 
 /// Expect time to grow with the size: by four, up to what logarithms and caches add; the square would
 /// grow by sixteen. Other programs only add to times: one try in time shows what it takes.
 void expect_linear(Growth growth, const Statement& statement, size_t count) {
-  constexpr double kMost = 8;
+  constexpr double kMost = 10;
   constexpr double kUnits = 0.02;  // seconds: less is noise
   double small = 1e9;
   double large = 1e9;
-  for (int tries = 0; tries < 4; ++tries) {
+  for (int tries = 0; tries < 5; ++tries) {
     const Run one = run_on_small_stack(growth, statement, count);
     ASSERT_EQ(one.error, "") << count;
     const Run four = run_on_small_stack(growth, statement, 4 * count);
