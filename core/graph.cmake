@@ -8,6 +8,7 @@ target_sources(rill_core PRIVATE
   optim/optim.cpp
   exec/constant_steps.cpp
   exec/feed.cpp
+  exec/layout.cpp
   exec/lowering.cpp
   exec/parts.cpp
   exec/plan.cpp

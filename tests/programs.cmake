@@ -12,10 +12,14 @@ endif()
 foreach(name IN LISTS whole_library)
   rill_test(${name}_test SOURCES ${name}_test.cpp DEPENDS rill_test_bundles LABELS models)
 endforeach()
+foreach(name growth stacks)
+  rill_test(${name}_test SOURCES ${name}_test.cpp support/grown.cpp support/small_stack.cpp
+            DEPENDS rill_test_runs LABELS models)
+endforeach()
 rill_test(parts_test SOURCES parts_test.cpp DEPENDS rill_test_bundles rill_property rill_nnef rill_ops
           LABELS models)
 # Interpose on malloc, so that they are programs of their own.
-foreach(name realtime soak memory)
+foreach(name realtime soak memory refusals)
   rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
             LABELS models)
 endforeach()

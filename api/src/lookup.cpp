@@ -1,6 +1,7 @@
 #include "api/src/lookup.h"
 
 #include "api/src/errors.h"
+#include "api/src/guard.h"
 
 namespace rill::api {
 namespace {
@@ -31,16 +32,17 @@ rill_status io_find(const char* function, const IoTexts (&io)[2], rill_dir dir, 
   }
   if (!name) return refuse(RILL_E_ARG, "%s: no name", function);
   if (!index) return refuse(RILL_E_ARG, "%s: no place for the index", function);
-  std::vector<std::string> names;
   for (size_t i = 0; i < io[dir].size(); ++i) {
-    if (io[dir][i]->name == name) {
-      *index = i;
-      return RILL_OK;
-    }
-    names.push_back(io[dir][i]->name);
+    if (io[dir][i]->name != name) continue;
+    *index = i;
+    return RILL_OK;
   }
-  return refuse(RILL_E_ARG, "no %s \"%s\": there are %s", dir_name(dir), name,
-                join(names, ", ").c_str());
+  return guarded(function, [&] {
+    std::vector<std::string> names;
+    for (const auto& each : io[dir]) names.push_back(each->name);
+    return refuse(RILL_E_ARG, "no %s \"%s\": there are %s", dir_name(dir), name,
+                  join(names, ", ").c_str());
+  });
 }
 
 }  // namespace rill::api

@@ -155,14 +155,19 @@ rill_status rill_session_clone(const rill_session* session, rill_session** copy)
   if (!copy) return refuse(RILL_E_ARG, "rill_session_clone: no place for the copy");
   *copy = nullptr;
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_session_clone: %s", kNotASession);
-  const rill_status made = guarded(
-      "rill_session_clone", [&] { return make_session(session->plan, session->max_push, copy); });
-  if (made != RILL_OK) return made;
-  (*copy)->session->copy_state(*session->session);
-  if (session->feed) (*copy)->feed->copy(*session->feed);
-  (*copy)->drive = session->drive;
-  (*copy)->end_frames = session->end_frames;
-  return RILL_OK;
+  const rill_status made = guarded("rill_session_clone", [&] {
+    const rill_status status = make_session(session->plan, session->max_push, copy);
+    if (status != RILL_OK) return status;
+    (*copy)->session->copy_state(*session->session);
+    if (session->feed) (*copy)->feed->copy(*session->feed);
+    (*copy)->drive = session->drive;
+    (*copy)->end_frames = session->end_frames;
+    return RILL_OK;
+  });
+  if (made == RILL_OK) return RILL_OK;
+  rill_session_free(*copy);
+  *copy = nullptr;
+  return made;
 }
 
 void rill_session_free(rill_session* session) {

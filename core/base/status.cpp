@@ -1,6 +1,24 @@
 #include "core/base/status.h"
 
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+
 namespace rill {
+
+RILL_NOT_IN_STEPS_BEGIN
+void no_value(const Status& status) {
+#ifdef __cpp_exceptions
+  if (status.code() == Code::kNoMem) throw std::bad_alloc();
+  throw std::logic_error(
+      str_cat("a result was taken for a value: ",
+              status.ok() ? std::string("it has neither value nor error") : status.error().to_string()));
+#else
+  (void)status;
+  std::abort();
+#endif
+}
+RILL_NOT_IN_STEPS_END
 
 std::string_view code_name(Code code) {
   switch (code) {

@@ -80,7 +80,14 @@ class [[nodiscard]] Status {
   std::unique_ptr<Error> error_;
 };
 
-/// A value, or the `Error` that explains why there is none.
+/// Tell of a value that is not there, in every build: as `operator new` does where memory was refused,
+/// else as a fault of rill's own. The C interface makes an error of both; without exceptions the process
+/// ends.
+RILL_NOT_IN_STEPS_BEGIN
+[[noreturn, gnu::cold]] void no_value(const Status& status) RILL_NONBLOCKING;
+RILL_NOT_IN_STEPS_END
+
+/// A value, or the `Error` that explains why there is none. Taking the value looks whether it is there.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -89,18 +96,24 @@ class [[nodiscard]] Result {
   Result(Error error) : status_(Status(std::move(error))) {}  // NOLINT: by design
 
   bool ok() const { return value_.has_value(); }
-  T& value() & { return *value_; }
-  const T& value() const& { return *value_; }
-  T&& value() && { return std::move(*value_); }
-  T& operator*() & { return *value_; }
-  const T& operator*() const& { return *value_; }
-  T* operator->() { return &*value_; }
-  const T* operator->() const { return &*value_; }
+  T& value() & { return check(), *value_; }
+  const T& value() const& { return check(), *value_; }
+  T&& value() && { return check(), std::move(*value_); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
   const Status& status() const { return status_; }
   Status take_status() { return std::move(status_); }
   const Error& error() const { return status_.error(); }
 
  private:
+  void check() const {
+    if (!value_.has_value()) [[unlikely]] {
+      no_value(status_);
+    }
+  }
+
   std::optional<T> value_;
   Status status_;
 };

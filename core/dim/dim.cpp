@@ -16,6 +16,7 @@ using Kind = DimAtom::Kind;
 // Bounds on one expression; beyond them it is of no use as a shape, and may be hostile.
 constexpr size_t kMaxTerms = 256;
 constexpr size_t kMaxText = 1 << 14;
+constexpr int kMaxDepth = 24;  // functions of expressions in one another, as many as are read back
 
 Dim from_atom(AtomPtr atom) {
   DimSum sum;
@@ -31,6 +32,17 @@ AtomPtr make_atom(Kind kind, std::string text, std::vector<Dim> args, int64_t di
   atom->args = std::move(args);
   atom->divisor = divisor;
   return atom;
+}
+
+/// Whether an atom is of use: the parentheses of its text tell how deep it is.
+bool fits(std::string_view text) {
+  if (text.size() > kMaxText) return false;
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (depth > kMaxDepth) return false;
+  }
+  return true;
 }
 
 std::string term_key(const std::vector<AtomPtr>& factors) {
@@ -134,7 +146,7 @@ Dim extremum(Kind kind, const Dim& a, const Dim& b) {
     args.push_back(kept[i]);
   }
   text += ")";
-  if (text.size() > kMaxText) return Dim::invalid();
+  if (!fits(text)) return Dim::invalid();
   return from_atom(make_atom(kind, std::move(text), std::move(args)));
 }
 
@@ -144,8 +156,9 @@ Dim comparison(Kind kind, const Dim& a, const Dim& b) {
   if (const auto value = difference.to_int()) {
     return Dim(kind == Kind::kGe ? *value >= 0 : *value == 0);
   }
-  const char* name = kind == Kind::kGe ? "ge(" : "eq(";
-  return from_atom(make_atom(kind, str_cat(name, a, ", ", b, ")"), {a, b}));
+  std::string text = str_cat(kind == Kind::kGe ? "ge(" : "eq(", a, ", ", b, ")");
+  if (!fits(text)) return Dim::invalid();
+  return from_atom(make_atom(kind, std::move(text), {a, b}));
 }
 
 }  // namespace
@@ -272,7 +285,7 @@ Dim floor_div(const Dim& a, int64_t divisor) {
   const Dim numerator = Dim::from_sum(std::move(inside));
   std::string text = numerator.as_symbol() ? str_cat(numerator, "/", divisor)
                                            : str_cat("(", numerator, ")/", divisor);
-  if (text.size() > kMaxText) return Dim::invalid();
+  if (!fits(text)) return Dim::invalid();
   return whole + from_atom(make_atom(Kind::kDiv, std::move(text), {numerator}, divisor));
 }
 
@@ -347,6 +360,7 @@ Dim broadcast(const Dim& a, const Dim& b) {
   const std::string tb = b.to_string();
   const bool swap = tb < ta;
   std::string text = str_cat("broadcast(", swap ? tb : ta, ", ", swap ? ta : tb, ")");
+  if (!fits(text)) return Dim::invalid();
   std::vector<Dim> args = swap ? std::vector<Dim>{b, a} : std::vector<Dim>{a, b};
   return from_atom(make_atom(Kind::kBroadcast, std::move(text), std::move(args)));
 }

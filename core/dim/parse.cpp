@@ -7,7 +7,7 @@
 namespace rill {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxDepth = 24;
 constexpr size_t kMostShown = 200;
 constexpr size_t kMostCharacters = size_t{1} << 14;
 

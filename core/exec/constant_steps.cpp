@@ -28,8 +28,7 @@ class Constants {
       buffers_.push_back(buffer.kind == BufferKind::kConst ||
                          (arena && known && buffer.bytes <= kMostBytes));
     }
-    while (drop_some()) {
-    }
+    drop_what_does_not_hold();
   }
 
   bool step(size_t i) const { return steps_[i]; }
@@ -56,27 +55,42 @@ class Constants {
   }
 
  private:
-  bool all(const std::vector<uint32_t>& list) const {
-    return std::all_of(list.begin(), list.end(), [&](uint32_t buffer) { return buffers_[buffer]; });
-  }
-
-  /// Take back what does not hold; true if there was something.
-  bool drop_some() {
-    bool dropped = false;
-    const auto drop = [&](std::vector<bool>& of, size_t i) {
-      dropped |= of[i];
-      of[i] = false;
-    };
+  /// Take back what does not hold: a step is the same in every run if all that it touches is, and a
+  /// buffer if all steps that write it are, and none reads it before. Each is taken back once.
+  void drop_what_does_not_hold() {
+    // By buffer, the steps that touch it.
+    std::vector<std::vector<size_t>> users(plan_.buffers.size());
     for (size_t i = 0; i < uses_.size(); ++i) {
-      if (!all(uses_[i].reads) || !all(uses_[i].writes)) drop(steps_, i);
-      if (steps_[i]) continue;
-      for (const uint32_t buffer : uses_[i].writes) drop(buffers_, buffer);
-      // It would see what is written only after it.
-      for (const uint32_t buffer : uses_[i].reads) {
-        if (last_writer_[buffer] > static_cast<int>(i)) drop(buffers_, buffer);
+      for (const auto* list : {&uses_[i].reads, &uses_[i].writes}) {
+        for (const uint32_t buffer : *list) users[buffer].push_back(i);
       }
     }
-    return dropped;
+    std::vector<size_t> open;  // steps that are not the same in every run
+    const auto drop_step = [&](size_t i) {
+      if (steps_[i]) open.push_back(i);
+      steps_[i] = false;
+    };
+    const auto drop_buffer = [&](uint32_t buffer) {
+      if (!buffers_[buffer]) return;
+      buffers_[buffer] = false;
+      for (const size_t user : users[buffer]) drop_step(user);
+    };
+    for (size_t b = 0; b < buffers_.size(); ++b) {
+      if (buffers_[b]) continue;
+      for (const size_t user : users[b]) steps_[user] = false;
+    }
+    for (size_t i = 0; i < uses_.size(); ++i) {
+      if (!steps_[i]) open.push_back(i);
+    }
+    while (!open.empty()) {
+      const size_t i = open.back();
+      open.pop_back();
+      for (const uint32_t buffer : uses_[i].writes) drop_buffer(buffer);
+      // It would see what is written only after it.
+      for (const uint32_t buffer : uses_[i].reads) {
+        if (last_writer_[buffer] > static_cast<int>(i)) drop_buffer(buffer);
+      }
+    }
   }
 
   const Plan& plan_;

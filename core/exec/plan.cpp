@@ -7,18 +7,15 @@
 #include "core/base/checked.h"
 #include "core/dim/bound.h"
 #include "core/exec/builder.h"
+#include "core/exec/layout.h"
 #include "core/graph/fingerprint.h"
 #include "core/optim/optim.h"
 
 namespace rill {
 namespace {
 
-constexpr int64_t kAlign = 64;
-
 /// More than any machine has; sums over all buffers of a plan stay in range.
 constexpr int64_t kMostBufferBytes = int64_t{1} << 44;
-
-int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
 /// Fills the history of a ring with its start value, lane by lane.
 std::vector<std::byte> ring_image(const Operand& placed, const HistoryNeed& need, const Ring& ring,
@@ -292,53 +289,29 @@ Status PlanBuilder::run_constant_steps() {
   return rill::run_constant_steps(graph_, uses_, plan_);
 }
 
-/// Offsets by liveness, the largest first: each buffer goes to the lowest gap that no buffer alive
-/// at the same time takes.
+/// Offsets by liveness: buffers that are not alive at the same time share memory.
 void PlanBuilder::lay_out_memory() {
-  std::vector<size_t> arena;
+  std::vector<PlanBuffer*> arena;
+  std::vector<Lifetime> lifetimes;
   int64_t state = 0;
-  for (size_t i = 0; i < plan_->buffers.size(); ++i) {
-    PlanBuffer& buffer = plan_->buffers[i];
-    if (buffer.kind == BufferKind::kArena && buffer.first_step >= 0) arena.push_back(i);
+  int64_t all = 0;
+  for (PlanBuffer& buffer : plan_->buffers) {
+    if (buffer.kind == BufferKind::kArena && buffer.first_step >= 0) {
+      buffer.offset = all;
+      all += aligned_bytes(buffer.bytes);
+      arena.push_back(&buffer);
+      lifetimes.push_back({buffer.bytes, buffer.first_step, buffer.last_step});
+    }
     if (buffer.kind == BufferKind::kState || buffer.kind == BufferKind::kRing) {
       buffer.offset = state;
-      state += aligned(buffer.bytes);
+      state += aligned_bytes(buffer.bytes);
     }
   }
   plan_->state_bytes = state;
-  if (options_.keep_intermediates) {
-    int64_t at = 0;
-    for (const size_t i : arena) {
-      plan_->buffers[i].offset = at;
-      at += aligned(plan_->buffers[i].bytes);
-    }
-    plan_->arena_bytes = at;
-    return;
-  }
-  std::stable_sort(arena.begin(), arena.end(), [&](size_t a, size_t b) {
-    return plan_->buffers[a].bytes > plan_->buffers[b].bytes;
-  });
-  std::vector<size_t> placed;
-  int64_t top = 0;
-  for (const size_t i : arena) {
-    PlanBuffer& buffer = plan_->buffers[i];
-    std::vector<std::pair<int64_t, int64_t>> taken;
-    for (const size_t j : placed) {
-      const PlanBuffer& other = plan_->buffers[j];
-      if (other.last_step < buffer.first_step || other.first_step > buffer.last_step) continue;
-      taken.emplace_back(other.offset, other.offset + aligned(other.bytes));
-    }
-    std::sort(taken.begin(), taken.end());
-    int64_t at = 0;
-    for (const auto& [begin, end] : taken) {
-      if (at + aligned(buffer.bytes) <= begin) break;
-      at = std::max(at, end);
-    }
-    buffer.offset = at;
-    top = std::max(top, at + aligned(buffer.bytes));
-    placed.push_back(i);
-  }
-  plan_->arena_bytes = top;
+  plan_->arena_bytes = all;
+  if (options_.keep_intermediates) return;
+  plan_->arena_bytes = rill::lay_out(lifetimes);
+  for (size_t i = 0; i < arena.size(); ++i) arena[i]->offset = lifetimes[i].offset;
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #include "core/graph/graph.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/graph/nnef.h"
 #include "core/tensor/small.h"
@@ -49,17 +50,24 @@ Fact substitute(const Fact& fact, std::string_view symbol, const Dim& by) {
 }
 
 std::string Graph::unique_name(std::string_view stem) const {
-  const auto it = name_counts_.find(stem);
-  if (it == name_counts_.end()) return std::string(stem);
+  const auto it = names_.find(stem);
+  if (it == names_.end()) return std::string(stem);
   for (int i = it->second;; ++i) {
     std::string candidate = str_cat(stem, "_", i);
-    if (name_counts_.find(candidate) == name_counts_.end()) return candidate;
+    if (names_.find(candidate) == names_.end()) return candidate;
   }
 }
 
-void Graph::count_name(std::string_view asked, const std::string& given) {
-  ++name_counts_[given];
-  if (given != asked) ++name_counts_.find(asked)->second;
+std::string Graph::claim_name(std::string_view stem) {
+  std::string claimed = unique_name(stem);
+  if (claimed.size() > stem.size()) {
+    // What was tried in vain is taken for good: it need not be tried again.
+    int next = 0;
+    std::from_chars(claimed.data() + stem.size() + 1, claimed.data() + claimed.size(), next);
+    names_.find(stem)->second = next + 1;
+  }
+  names_.emplace(claimed, 1);
+  return claimed;
 }
 
 std::vector<OutletId> Graph::outlets_of(int id) const {
@@ -71,9 +79,8 @@ std::vector<OutletId> Graph::outlets_of(int id) const {
 }
 
 std::vector<OutletId> Graph::add_known(const Node& node, std::vector<OutletId> node_inputs) {
-  Node copy{unique_name(node.name), node.op, std::move(node_inputs), node.outputs, node.line};
-  count_name(node.name, copy.name);
-  nodes.push_back(std::move(copy));
+  nodes.push_back(
+      {claim_name(node.name), node.op, std::move(node_inputs), node.outputs, node.line});
   return outlets_of(static_cast<int>(nodes.size()) - 1);
 }
 
@@ -96,8 +103,7 @@ Result<std::vector<OutletId>> Graph::add_inferred(std::string_view node_name, Op
   if (!inferred.ok()) {
     return std::move(inferred).take_status().in_node(node_name, op->name()).at("", line);
   }
-  Node node{unique_name(node_name), std::move(op), std::move(node_inputs),
-            std::move(inferred).value(), line};
+  Node node{std::string(), std::move(op), std::move(node_inputs), std::move(inferred).value(), line};
   for (Fact& output : node.outputs) {
     if (output.rank() > kMaxRank) {
       return fail(Code::kShape, "rank ", output.rank(), ": at most ", kMaxRank, " axes")
@@ -119,7 +125,7 @@ Result<std::vector<OutletId>> Graph::add_inferred(std::string_view node_name, Op
       }
     }
   }
-  count_name(node_name, node.name);
+  node.name = claim_name(node_name);
   nodes.push_back(std::move(node));
   return outlets_of(static_cast<int>(nodes.size()) - 1);
 }
@@ -198,10 +204,8 @@ Result<std::vector<OutletId>> Graph::add_folded(std::string_view node_name, OpPt
 
 OutletId Graph::add_source(std::string_view source_name, Fact source_fact, int line) {
   const OutletId outlet{static_cast<int>(nodes.size()), 0};
-  Node node{
-      unique_name(source_name), std::make_shared<Source>(source_fact), {}, {source_fact}, line};
-  ++name_counts_[node.name];
-  nodes.push_back(std::move(node));
+  nodes.push_back(
+      {claim_name(source_name), std::make_shared<Source>(source_fact), {}, {source_fact}, line});
   inputs.push_back(outlet);
   return outlet;
 }
@@ -209,8 +213,7 @@ OutletId Graph::add_source(std::string_view source_name, Fact source_fact, int l
 OutletId Graph::add_const(std::string_view const_name, TensorPtr value, int line) {
   const OutletId outlet{static_cast<int>(nodes.size()), 0};
   Node node{
-      unique_name(const_name), std::make_shared<Const>(value), {}, {Fact::of_tensor(value)}, line};
-  count_name(const_name, node.name);
+      claim_name(const_name), std::make_shared<Const>(value), {}, {Fact::of_tensor(value)}, line};
   nodes.push_back(std::move(node));
   return outlet;
 }
@@ -310,15 +313,14 @@ Graph Graph::compacted() && {
   };
   const bool all = std::find(needed.begin(), needed.end(), 0) == needed.end();
   if (all) return std::move(*this);
-  name_counts_.clear();
+  names_.clear();
   size_t left = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (!needed[i]) continue;
     mapped[i] = static_cast<int>(left);
     std::for_each(nodes[i].inputs.begin(), nodes[i].inputs.end(), move);
     // Names that were given by hand may clash.
-    nodes[i].name = unique_name(nodes[i].name);
-    ++name_counts_[nodes[i].name];
+    nodes[i].name = claim_name(nodes[i].name);
     if (i != left) nodes[left] = std::move(nodes[i]);
     ++left;
   }

@@ -81,9 +81,11 @@ class Graph {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
 
-  void count_name(std::string_view asked, const std::string& given);
+  /// Take the name that `unique_name` gives.
+  std::string claim_name(std::string_view stem);
 
-  std::unordered_map<std::string, int, TextHash, std::equal_to<>> name_counts_;
+  /// By name, the number that the next one who asks for it is tried with.
+  std::unordered_map<std::string, int, TextHash, std::equal_to<>> names_;
 };
 
 /// An input of the model; its fact is given, not inferred.

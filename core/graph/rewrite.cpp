@@ -1,7 +1,8 @@
 #include "core/graph/rewrite.h"
 
 #include <algorithm>
-#include <map>
+#include <string>
+#include <unordered_map>
 
 namespace rill {
 
@@ -47,27 +48,46 @@ class Computed {
   explicit Computed(const Graph& graph) : graph_(graph) {}
 
   /// The node with that op on those inputs; -1 if there is none.
-  int find(const Op& op, const std::vector<OutletId>& inputs) const {
-    const auto [begin, end] = nodes_.equal_range(key(op, inputs));
-    for (auto it = begin; it != end; ++it) {
-      const Node& other = graph_.node(it->second);
-      if (other.inputs != inputs || other.op->name() != op.name()) continue;
-      if (other.op->attributes() == op.attributes()) return it->second;
-    }
-    return -1;
+  int find(const Op& op, const std::vector<OutletId>& inputs) {
+    const auto it = nodes_.find({op.kind(), inputs});
+    if (it == nodes_.end()) return -1;
+    Ops& ops = it->second;
+    // Attributes are printed only where there is something to tell them from.
+    if (ops.by_text.empty()) ops.by_text.emplace(text_of(*graph_.node(ops.first).op), ops.first);
+    const auto same = ops.by_text.find(text_of(op));
+    return same == ops.by_text.end() ? -1 : same->second;
   }
   void add(int id) {
     const Node& node = graph_.node(id);
-    nodes_.emplace(key(*node.op, node.inputs), id);
+    const auto [it, fresh] = nodes_.try_emplace({node.op->kind(), node.inputs}, Ops{id, {}});
+    if (!fresh) it->second.by_text.emplace(text_of(*node.op), id);
   }
 
  private:
-  using Key = std::pair<const void*, OutletId>;
-  static Key key(const Op& op, const std::vector<OutletId>& inputs) {
-    return {op.kind(), inputs.empty() ? OutletId{-1, 0} : inputs[0]};
-  }
+  struct Key {
+    const void* kind;
+    std::vector<OutletId> inputs;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const {
+      auto hash = reinterpret_cast<uintptr_t>(key.kind);
+      for (const OutletId& input : key.inputs) {
+        hash = (hash ^ static_cast<uint32_t>(input.node)) * 0x9E3779B97F4A7C15u;
+        hash = (hash ^ (hash >> 29)) + static_cast<uint32_t>(input.slot);
+      }
+      return hash;
+    }
+  };
+  /// Ops of one kind on the same inputs: the first of them, and all of them once there are two.
+  struct Ops {
+    int first;
+    std::unordered_map<std::string, int> by_text;
+  };
+  static std::string text_of(const Op& op) { return str_cat(op.name(), " ", op.attributes()); }
+
   const Graph& graph_;
-  std::multimap<Key, int> nodes_;
+  std::unordered_map<Key, Ops, KeyHash> nodes_;
 };
 
 /// One pass over the nodes of a graph.

@@ -12,9 +12,11 @@ namespace rill::kernels {
 namespace {
 
 /// Where in scratch a register keeps what it holds in a tile: n values per row, or one per row.
-inline float* vector_slot(float* scratch, int reg) { return scratch + reg * kPointwiseTile; }
+inline float* vector_slot(float* scratch, int reg) {
+  return scratch + reg * (kPointwiseTile + kPointwiseTileRows);
+}
 inline float* scalar_slot(float* scratch, int reg) {
-  return scratch + kPointwiseRegisters * kPointwiseTile + reg * kPointwiseTileRows;
+  return vector_slot(scratch, reg) + kPointwiseTile;
 }
 
 /// Copy a tile with any inner stride into dense rows.

@@ -149,6 +149,7 @@ class Builder {
   Result<Value> resolve(const std::string& name, Scope& scope);
   Result<Value> eval_list(const std::vector<RValue>& items, Scope& scope, const Naming& naming);
   Result<Value> eval_binary(const BinaryExpr& expression, Scope& scope, const Naming& naming);
+  Result<Value> combine(BinaryOp op, Value left, Value right, Scope& scope, const Naming& naming);
   Result<Value> eval_unary(const UnaryExpr& expression, Scope& scope, const Naming& naming);
   Result<Value> eval_subscript(const SubscriptExpr& expression, Scope& scope, const Naming& naming);
   Result<Value> eval_if(const IfElseExpr& expression, Scope& scope, const Naming& naming);
@@ -161,6 +162,8 @@ class Builder {
                                  Scope& scope, const Naming& naming);
   Result<OutletId> concatenate(const List& list, Scope& scope, std::string_view name, bool exact);
   Status charge(int64_t steps);
+  /// Count an expression, and look how deep it is nested.
+  Status check_depth();
 
   const Document& document_;
   const QuantInfo& quant_;

@@ -60,6 +60,11 @@ Result<Value> CallCtx::value(std::string_view name) {
     }
     return *cached;
   }
+  return default_value(name);
+}
+
+// The stack of nested calls has no room for a scope in each.
+[[gnu::noinline]] Result<Value> CallCtx::default_value(std::string_view name) {
   const Parameter* declared = parameter(name);
   if (declared && declared->default_value) {
     Scope empty;

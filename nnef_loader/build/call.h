@@ -27,6 +27,7 @@ class CallCtx final : public LoadCtx {
   bool has(std::string_view name) const override;
   bool given(std::string_view name) const override;
   Result<Value> value(std::string_view name) override;
+  Result<Value> default_value(std::string_view name);
   Result<OutletId> wire(std::string_view name) override;
   Result<std::vector<OutletId>> wires(std::string_view name) override;
   Result<Dim> dim(std::string_view name) override;

@@ -7,6 +7,9 @@
 #include "nnef_loader/build/limits.h"
 #include "nnef_loader/build/whole_call.h"
 
+// Calls in calls, one per level of nesting: what they do before and after is kept off the stack.
+#define RILL_OWN_FRAME [[gnu::noinline]]
+
 namespace rill::nnef {
 namespace {
 
@@ -99,16 +102,20 @@ Result<Value> Builder::eval(const RValue& expression, Scope& scope, const Naming
   if (scope.from_document) place_ = expression.place;
   creates_symbols_ = creates_symbols_ || creates_symbols;
   ++eval_depth_;
-  Status status = charge(1);
-  if (status.ok() && eval_depth_ > kMaxEvalDepth) {
-    status = fail(Code::kUnsupported, "expressions are nested over ", kMaxEvalDepth, " deep");
-  }
+  Status status = check_depth();
   Result<Value> value = status.ok() ? eval_node(expression, scope, naming) : std::move(status);
   if (!value.ok()) value = placed(value.take_status());
   --eval_depth_;
   creates_symbols_ = outer_creates;
   place_ = outer_place;
   return value;
+}
+
+RILL_OWN_FRAME Status Builder::check_depth() {
+  RILL_TRY(charge(1));
+  if (eval_depth_ <= kMaxEvalDepth) return {};
+  return fail(Code::kUnsupported, "expressions are nested over ", kMaxEvalDepth, " deep")
+      .hint("Split them into several assignments, and fragments into statements of the graph");
 }
 
 Result<Value> Builder::eval_node(const RValue& expression, Scope& scope, const Naming& naming) {
@@ -163,7 +170,11 @@ Result<Value> Builder::eval_binary(const BinaryExpr& expression, Scope& scope,
                                    const Naming& naming) {
   RILL_ASSIGN(Value left, eval(*expression.left, scope, naming.nested()));
   RILL_ASSIGN(Value right, eval(*expression.right, scope, naming.nested()));
-  const BinaryOp op = expression.op;
+  return combine(expression.op, std::move(left), std::move(right), scope, naming);
+}
+
+RILL_OWN_FRAME Result<Value> Builder::combine(BinaryOp op, Value left, Value right, Scope& scope,
+                                              const Naming& naming) {
   const Dim* a = left.get<Dim>();
   const Dim* b = right.get<Dim>();
   if (a && b) {

@@ -68,241 +68,313 @@ Status ExpressionParser::check_depth() {
                           str_cat("expression nested over ", kMaxNesting, " levels deep"));
 }
 
-Result<RValue> ExpressionParser::finish(Place place, RValue::Node node, int height) {
+RILL_OWN_FRAME Status ExpressionParser::finish(int height, RValue* out) {
   if (height > kMaxExpressionHeight) {
-    return tokens_.error_at(place, str_cat("expression of over ", kMaxExpressionHeight, " levels"))
+    return tokens_.error_at(out->place,
+                            str_cat("expression of over ", kMaxExpressionHeight, " levels"))
         .hint("split it into several assignments");
   }
-  RValue value;
-  value.node = std::move(node);
-  value.place = place;
-  value.height = height;
-  return value;
-}
-
-Result<RValue> ExpressionParser::rvalue() {
-  const Nesting nesting(&depth_);
-  RILL_TRY(check_depth());
-  Result<RValue> value = binary(kLoosest);
-  if (!value.ok() || !tokens_.accept_word("if")) return value;
-  return if_else(std::move(*value));
-}
-
-RILL_OWN_FRAME Result<RValue> ExpressionParser::if_else(RValue then) {
-  RILL_ASSIGN(RValue condition, binary(kLoosest));
-  RILL_TRY(tokens_.expect_word("else"));
-  RILL_ASSIGN(RValue otherwise, rvalue());
-  const Place place = then.place;
-  const int height = 1 + std::max({then.height, condition.height, otherwise.height});
-  return finish(place, IfElseExpr{std::move(then), std::move(condition), std::move(otherwise)},
-                height);
-}
-
-Result<RValue> ExpressionParser::binary(int loosest) {
-  Result<RValue> left = subscripted();
-  while (left.ok()) {
-    const OperatorLevel* const found = operator_of(tokens_.peek());
-    if (found == nullptr || found->level < loosest) break;
-    tokens_.take();
-    const Nesting nesting(&depth_);
-    RILL_TRY(check_depth());
-    Result<RValue> right = binary(found->level + 1);
-    if (!right.ok()) return right;
-    RILL_TRY(join(found->op, std::move(*right), &*left));
-  }
-  return left;
-}
-
-RILL_OWN_FRAME Status ExpressionParser::join(BinaryOp op, RValue right, RValue* left) {
-  const Place place = left->place;
-  const int height = 1 + std::max(left->height, right.height);
-  RILL_ASSIGN(*left, finish(place, BinaryExpr{op, std::move(*left), std::move(right)}, height));
+  out->height = height;
   return {};
 }
 
-Result<RValue> ExpressionParser::subscripted() {
-  Result<RValue> base = atom();
-  if (!base.ok() || !tokens_.accept("[")) return base;
-  return range_or_index(std::move(*base));
-}
-
-RILL_OWN_FRAME Result<RValue> ExpressionParser::range_or_index(RValue base) {
-  const Place place = base.place;
-  int height = base.height;
-  std::optional<Box<RValue>> begin;
-  if (!tokens_.peek().is(":")) {
-    RILL_ASSIGN(RValue index, rvalue());
-    height = std::max(height, index.height);
-    if (tokens_.accept("]")) {
-      return finish(place, SubscriptExpr{std::move(base), std::move(index)}, height + 1);
-    }
-    begin = std::move(index);
-  }
-  RILL_TRY(tokens_.expect(":", "or `]` in a subscript"));
-  std::optional<Box<RValue>> end;
-  if (!tokens_.peek().is("]")) {
-    RILL_ASSIGN(RValue bound, rvalue());
-    height = std::max(height, bound.height);
-    end = std::move(bound);
-  }
-  RILL_TRY(tokens_.expect("]", "at the end of a range"));
-  return finish(place, RangeExpr{std::move(base), std::move(begin), std::move(end)}, height + 1);
-}
-
-RILL_OWN_FRAME std::optional<RValue> ExpressionParser::plain_literal() {
-  const size_t skipped = tokens_.peek().is("-") ? 1 : 0;
-  const Token& token = tokens_.peek(skipped);
-  const Place place = tokens_.peek().place;
-  const std::string sign = skipped == 1 ? "-" : "";
+Result<RValue> ExpressionParser::rvalue() {
   RValue value;
-  value.place = place;
-  if (token.kind == Token::Kind::kNumber) {
-    const bool is_scalar = token.text.find_first_of(".eE") != std::string_view::npos;
-    value.node = NumberLiteral{str_cat(sign, token.text), is_scalar};
-  } else if (token.is_word("inf")) {
-    value.node = NumberLiteral{sign + "inf", true};
-  } else if (skipped > 0) {
-    return std::nullopt;
-  } else if (token.kind == Token::Kind::kString) {
-    value.node = StringLiteral{token.value};
-  } else if (token.is_word("true") || token.is_word("false")) {
-    value.node = LogicalLiteral{token.is_word("true")};
-  } else {
-    return std::nullopt;
-  }
-  for (size_t i = 0; i <= skipped; ++i) tokens_.take();
+  RILL_TRY(rvalue(&value));
   return value;
 }
 
 Result<RValue> ExpressionParser::literal() {
+  RValue value;
+  RILL_TRY(literal(&value));
+  return value;
+}
+
+Status ExpressionParser::rvalue(RValue* out) {
   const Nesting nesting(&depth_);
   RILL_TRY(check_depth());
-  if (std::optional<RValue> value = plain_literal()) return std::move(*value);
-  const Place place = tokens_.peek().place;
+  RILL_TRY(binary(kLoosest, out));
+  if (!tokens_.accept_word("if")) return {};
+  return if_else(out);
+}
+
+namespace {
+
+RILL_OWN_FRAME void put_if_else(RValue* condition, RValue* otherwise, RValue* out) {
+  const Place place = out->place;
+  out->node = IfElseExpr{std::move(*out), std::move(*condition), std::move(*otherwise)};
+  out->place = place;
+}
+
+RILL_OWN_FRAME void put_binary(BinaryOp op, RValue* right, RValue* out) {
+  const Place place = out->place;
+  out->node = BinaryExpr{op, std::move(*out), std::move(*right)};
+  out->place = place;
+}
+
+RILL_OWN_FRAME void put_subscript(RValue* index, RValue* out) {
+  const Place place = out->place;
+  out->node = SubscriptExpr{std::move(*out), std::move(*index)};
+  out->place = place;
+}
+
+RILL_OWN_FRAME void put_range(RValue* begin, RValue* end, RValue* out) {
+  const Place place = out->place;
+  RangeExpr range{std::move(*out), {}, {}};
+  if (begin) range.begin = Box<RValue>(std::move(*begin));
+  if (end) range.end = Box<RValue>(std::move(*end));
+  out->node = std::move(range);
+  out->place = place;
+}
+
+RILL_OWN_FRAME void put_sign(char op, RValue* operand, RValue* out) {
+  out->node = UnaryExpr{op, std::move(*operand)};
+}
+
+RILL_OWN_FRAME void put_comprehension(std::vector<Loop> loops, RValue* yield, RValue* out) {
+  out->node = ComprehensionExpr{std::move(loops), std::move(*yield)};
+}
+
+/// One item in parentheses is just that item.
+RILL_OWN_FRAME void unwrap(RValue* out) {
+  RValue only = std::move(out->as<TupleExpr>()->items[0]);
+  *out = std::move(only);
+}
+
+}  // namespace
+
+RILL_OWN_FRAME Status ExpressionParser::if_else(RValue* out) {
+  const auto condition = std::make_unique<RValue>();
+  RILL_TRY(binary(kLoosest, condition.get()));
+  RILL_TRY(tokens_.expect_word("else"));
+  const auto otherwise = std::make_unique<RValue>();
+  RILL_TRY(rvalue(otherwise.get()));
+  const int height = 1 + std::max({out->height, condition->height, otherwise->height});
+  put_if_else(condition.get(), otherwise.get(), out);
+  return finish(height, out);
+}
+
+Status ExpressionParser::binary(int loosest, RValue* out) {
+  RILL_TRY(subscripted(out));
+  for (;;) {
+    const OperatorLevel* const found = operator_of(tokens_.peek());
+    if (found == nullptr || found->level < loosest) return {};
+    tokens_.take();
+    const Nesting nesting(&depth_);
+    RILL_TRY(check_depth());
+    const auto right = std::make_unique<RValue>();
+    RILL_TRY(binary(found->level + 1, right.get()));
+    RILL_TRY(join(found->op, right.get(), out));
+  }
+}
+
+RILL_OWN_FRAME Status ExpressionParser::join(BinaryOp op, RValue* right, RValue* out) {
+  const int height = 1 + std::max(out->height, right->height);
+  put_binary(op, right, out);
+  return finish(height, out);
+}
+
+Status ExpressionParser::subscripted(RValue* out) {
+  RILL_TRY(atom(out));
+  if (!tokens_.accept("[")) return {};
+  return range_or_index(out);
+}
+
+RILL_OWN_FRAME Status ExpressionParser::range_or_index(RValue* out) {
+  std::unique_ptr<RValue> index;
+  if (!tokens_.peek().is(":")) {
+    index = std::make_unique<RValue>();
+    RILL_TRY(rvalue(index.get()));
+    if (tokens_.accept("]")) {
+      const int height = 1 + std::max(out->height, index->height);
+      put_subscript(index.get(), out);
+      return finish(height, out);
+    }
+  }
+  return range(std::move(index), out);
+}
+
+RILL_OWN_FRAME Status ExpressionParser::range(std::unique_ptr<RValue> begin, RValue* out) {
+  RILL_TRY(tokens_.expect(":", "or `]` in a subscript"));
+  std::unique_ptr<RValue> end;
+  if (!tokens_.peek().is("]")) {
+    end = std::make_unique<RValue>();
+    RILL_TRY(rvalue(end.get()));
+  }
+  RILL_TRY(tokens_.expect("]", "at the end of a range"));
+  int height = out->height;
+  if (begin) height = std::max(height, begin->height);
+  if (end) height = std::max(height, end->height);
+  put_range(begin.get(), end.get(), out);
+  return finish(height + 1, out);
+}
+
+RILL_OWN_FRAME bool ExpressionParser::plain_literal(RValue* out) {
+  const size_t skipped = tokens_.peek().is("-") ? 1 : 0;
+  const Token& token = tokens_.peek(skipped);
+  const std::string sign = skipped == 1 ? "-" : "";
+  out->place = tokens_.peek().place;
+  if (token.kind == Token::Kind::kNumber) {
+    const bool is_scalar = token.text.find_first_of(".eE") != std::string_view::npos;
+    out->node = NumberLiteral{str_cat(sign, token.text), is_scalar};
+  } else if (token.is_word("inf")) {
+    out->node = NumberLiteral{sign + "inf", true};
+  } else if (skipped > 0) {
+    return false;
+  } else if (token.kind == Token::Kind::kString) {
+    out->node = StringLiteral{token.value};
+  } else if (token.is_word("true") || token.is_word("false")) {
+    out->node = LogicalLiteral{token.is_word("true")};
+  } else {
+    return false;
+  }
+  for (size_t i = 0; i <= skipped; ++i) tokens_.take();
+  return true;
+}
+
+Status ExpressionParser::literal(RValue* out) {
+  const Nesting nesting(&depth_);
+  RILL_TRY(check_depth());
+  if (plain_literal(out)) return {};
   const bool is_array = tokens_.peek().is("[");
   if (!is_array && !tokens_.peek().is("(")) {
     return tokens_.unexpected("a literal, or an array or tuple of literals");
   }
-  tokens_.take();
-  const std::string_view closing = is_array ? "]" : ")";
-  std::vector<RValue> items;
-  while (!tokens_.accept(closing)) {
-    if (!items.empty()) RILL_TRY(tokens_.expect(",", "between literals"));
-    RILL_ASSIGN(RValue item, literal());
-    items.push_back(std::move(item));
-  }
-  const int height = 1 + tallest(items);
-  if (is_array) return finish(place, ArrayExpr{std::move(items)}, height);
-  if (items.size() == 1) return std::move(items[0]);
-  return finish(place, TupleExpr{std::move(items)}, height);
+  return literals(is_array, out);
 }
 
-Result<RValue> ExpressionParser::atom() {
+RILL_OWN_FRAME Status ExpressionParser::literals(bool is_array, RValue* out) {
+  out->place = tokens_.peek().place;
+  tokens_.take();
+  const std::string_view closing = is_array ? "]" : ")";
+  std::vector<RValue>& items = is_array ? out->node.emplace<ArrayExpr>().items
+                                        : out->node.emplace<TupleExpr>().items;
+  while (!tokens_.accept(closing)) {
+    if (!items.empty()) RILL_TRY(tokens_.expect(",", "between literals"));
+    RILL_TRY(literal(&items.emplace_back()));
+  }
+  const int height = 1 + tallest(items);
+  if (is_array || items.size() != 1) return finish(height, out);
+  unwrap(out);
+  return {};
+}
+
+Status ExpressionParser::atom(RValue* out) {
+  if (tokens_.peek().kind == Token::Kind::kName) return name(out);
+  if (plain_literal(out)) return {};
   const Token& token = tokens_.peek();
-  if (token.kind == Token::Kind::kName) return name();
-  if (std::optional<RValue> value = plain_literal()) return std::move(*value);
-  if (token.is("(")) return group();
-  if (token.is("[")) return array();
-  if (token.is("+") || token.is("-") || token.is("!")) return sign();
+  if (token.is("(")) return group(out);
+  if (token.is("[")) return array(out);
+  if (token.is("+") || token.is("-") || token.is("!")) return sign(out);
   return tokens_.unexpected("a value");
 }
 
-RILL_OWN_FRAME Result<RValue> ExpressionParser::sign() {
+RILL_OWN_FRAME Status ExpressionParser::sign(RValue* out) {
   const Nesting nesting(&depth_);
   RILL_TRY(check_depth());
-  const Token token = tokens_.take();
-  RILL_ASSIGN(RValue operand, subscripted());
-  const int height = operand.height + 1;
-  return finish(token.place, UnaryExpr{token.text[0], std::move(operand)}, height);
+  out->place = tokens_.peek().place;
+  const char op = tokens_.peek().text[0];
+  tokens_.take();
+  const auto operand = std::make_unique<RValue>();
+  RILL_TRY(subscripted(operand.get()));
+  const int height = operand->height + 1;
+  put_sign(op, operand.get(), out);
+  return finish(height, out);
 }
 
-RILL_OWN_FRAME Result<RValue> ExpressionParser::name() {
-  if (tokens_.peek(1).is("(")) return invocation();
+RILL_OWN_FRAME Status ExpressionParser::name(RValue* out) {
+  if (tokens_.peek(1).is("(")) return invocation(out);
   if (tokens_.peek(1).is("<") && type_name_of(tokens_.peek(2)) && tokens_.peek(3).is(">") &&
       tokens_.peek(4).is("(")) {
-    return invocation();
+    return invocation(out);
   }
-  if (std::optional<RValue> value = plain_literal()) return std::move(*value);
-  const Token token = tokens_.take();
-  return finish(token.place, Identifier{token.value}, 1);
+  if (plain_literal(out)) return {};
+  out->place = tokens_.peek().place;
+  out->node = Identifier{tokens_.peek().value};
+  tokens_.take();
+  return {};
 }
 
-RILL_OWN_FRAME Result<RValue> ExpressionParser::invocation() {
-  const Token callee = tokens_.take();
-  Invocation call{callee.value, std::nullopt, {}};
+RILL_OWN_FRAME Status ExpressionParser::invocation(RValue* out) {
+  out->place = tokens_.peek().place;
+  Invocation& call = out->node.emplace<Invocation>();
+  call.callee = tokens_.peek().value;
+  tokens_.take();
   if (tokens_.accept("<")) {
-    call.generic = type_name_of(tokens_.take());
+    call.generic = type_name_of(tokens_.peek());
+    tokens_.take();
     RILL_TRY(tokens_.expect(">", "after the type of an invocation"));
   }
   RILL_TRY(tokens_.expect("(", "before the arguments"));
   int height = 0;
   while (!tokens_.accept(")")) {
-    if (!call.arguments.empty()) {
-      RILL_TRY(tokens_.expect(",", str_cat("or `)` in the arguments of `", callee.value, "`")));
+    if (!call.arguments.empty() && !tokens_.accept(",")) {
+      return tokens_.expect(",", str_cat("or `)` in the arguments of `", call.callee, "`"));
     }
-    RILL_ASSIGN(Argument next, argument());
+    Argument& next = call.arguments.emplace_back();
+    RILL_TRY(argument(&next));
     height = std::max(height, next.value.height);
-    call.arguments.push_back(std::move(next));
   }
-  return finish(callee.place, std::move(call), height + 1);
+  return finish(height + 1, out);
 }
 
-RILL_OWN_FRAME Result<Argument> ExpressionParser::argument() {
-  Argument argument;
-  argument.place = tokens_.peek().place;
+Status ExpressionParser::argument(Argument* out) {
+  out->place = tokens_.peek().place;
   if (tokens_.peek().kind == Token::Kind::kName && tokens_.peek(1).is("=")) {
-    argument.name = tokens_.take().value;
+    out->name = tokens_.peek().value;
+    tokens_.take();
     tokens_.take();
   }
-  RILL_ASSIGN(argument.value, rvalue());
-  return argument;
+  return rvalue(&out->value);
 }
 
-RILL_OWN_FRAME Result<RValue> ExpressionParser::group() {
-  const Place place = tokens_.take().place;
-  std::vector<RValue> items;
+RILL_OWN_FRAME Status ExpressionParser::group(RValue* out) {
+  out->place = tokens_.peek().place;
+  tokens_.take();
+  std::vector<RValue>& items = out->node.emplace<TupleExpr>().items;
   while (!tokens_.accept(")")) {
     if (!items.empty()) RILL_TRY(tokens_.expect(",", "or `)` after a value in parentheses"));
-    RILL_ASSIGN(RValue item, rvalue());
-    items.push_back(std::move(item));
+    RILL_TRY(rvalue(&items.emplace_back()));
   }
-  if (items.size() == 1) return std::move(items[0]);
-  const int height = 1 + tallest(items);
-  return finish(place, TupleExpr{std::move(items)}, height);
+  if (items.size() != 1) return finish(1 + tallest(items), out);
+  unwrap(out);
+  return {};
 }
 
-RILL_OWN_FRAME Result<RValue> ExpressionParser::array() {
+RILL_OWN_FRAME Status ExpressionParser::array(RValue* out) {
   if (tokens_.peek(1).is_word("for") && tokens_.peek(2).kind == Token::Kind::kName) {
-    return comprehension();
+    return comprehension(out);
   }
-  const Place place = tokens_.take().place;
-  std::vector<RValue> items;
+  out->place = tokens_.peek().place;
+  tokens_.take();
+  std::vector<RValue>& items = out->node.emplace<ArrayExpr>().items;
   while (!tokens_.accept("]")) {
     if (!items.empty()) RILL_TRY(tokens_.expect(",", "or `]` after an item of an array"));
-    RILL_ASSIGN(RValue item, rvalue());
-    items.push_back(std::move(item));
+    RILL_TRY(rvalue(&items.emplace_back()));
   }
-  const int height = 1 + tallest(items);
-  return finish(place, ArrayExpr{std::move(items)}, height);
+  return finish(1 + tallest(items), out);
 }
 
-RILL_OWN_FRAME Result<RValue> ExpressionParser::comprehension() {
-  const Place place = tokens_.take().place;
+RILL_OWN_FRAME Status ExpressionParser::comprehension(RValue* out) {
+  out->place = tokens_.peek().place;
+  tokens_.take();
   RILL_TRY(tokens_.expect_word("for"));
   std::vector<Loop> loops;
   int height = 0;
   do {
-    RILL_ASSIGN(std::string name, tokens_.expect_name("the name of a loop variable"));
+    Loop& loop = loops.emplace_back();
+    RILL_ASSIGN(loop.name, tokens_.expect_name("the name of a loop variable"));
     RILL_TRY(tokens_.expect_word("in"));
-    RILL_ASSIGN(RValue range, rvalue());
-    height = std::max(height, range.height);
-    loops.push_back({std::move(name), std::move(range)});
+    RILL_TRY(rvalue(&loop.range));
+    height = std::max(height, loop.range.height);
   } while (tokens_.accept(","));
   RILL_TRY(tokens_.expect_word("yield"));
-  RILL_ASSIGN(RValue yield, rvalue());
-  height = std::max(height, yield.height);
+  const auto yield = std::make_unique<RValue>();
+  RILL_TRY(rvalue(yield.get()));
+  height = std::max(height, yield->height);
   RILL_TRY(tokens_.expect("]", "at the end of a comprehension"));
-  return finish(place, ComprehensionExpr{std::move(loops), std::move(yield)}, height + 1);
+  put_comprehension(std::move(loops), yield.get(), out);
+  return finish(height + 1, out);
 }
 
 }  // namespace rill::nnef

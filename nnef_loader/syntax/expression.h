@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -23,21 +24,27 @@ class ExpressionParser {
   Result<RValue> literal();
 
  private:
-  Result<RValue> if_else(RValue then);
-  Result<RValue> binary(int loosest);
-  Status join(BinaryOp op, RValue right, RValue* left);
-  Result<RValue> subscripted();
-  Result<RValue> range_or_index(RValue base);
-  Result<RValue> atom();
-  Result<RValue> sign();
-  Result<RValue> name();
-  Result<RValue> invocation();
-  Result<Argument> argument();
-  Result<RValue> group();
-  Result<RValue> array();
-  Result<RValue> comprehension();
-  std::optional<RValue> plain_literal();
-  Result<RValue> finish(Place place, RValue::Node node, int height);
+  // Each reads into a tree that is there already: so calls in calls take little of the stack.
+  Status rvalue(RValue* out);
+  Status if_else(RValue* out);
+  Status binary(int loosest, RValue* out);
+  Status join(BinaryOp op, RValue* right, RValue* out);
+  Status subscripted(RValue* out);
+  Status range_or_index(RValue* out);
+  Status range(std::unique_ptr<RValue> begin, RValue* out);
+  Status atom(RValue* out);
+  Status sign(RValue* out);
+  Status name(RValue* out);
+  Status invocation(RValue* out);
+  Status argument(Argument* out);
+  Status group(RValue* out);
+  Status array(RValue* out);
+  Status comprehension(RValue* out);
+  Status literal(RValue* out);
+  Status literals(bool is_array, RValue* out);
+  bool plain_literal(RValue* out);
+  /// Note the height of a tree that is complete. Errors: kParse where it is too high.
+  Status finish(int height, RValue* out);
   Status check_depth();
 
   TokenStream& tokens_;

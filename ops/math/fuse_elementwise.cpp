@@ -30,7 +30,9 @@ class Builder {
     const Node& root = rewrite_.node();
     if (!fusable(root) || root.outputs[0].dtype != DType::kF32) return {};
     if (absorbable(root, kMaxDepth)) return {};
-    if (!emit(root) || fused_ == 0 || inputs_.empty()) return {};
+    if (!choose()) return {};
+    emit(root);
+    if (inputs_.empty()) return {};
     auto op = std::make_shared<Pointwise>();
     op->inputs = static_cast<int64_t>(inputs_.size());
     for (PointwiseInstr instr : code_) {
@@ -106,90 +108,118 @@ class Builder {
            !absorbable(producer, kMaxDepth);
   }
 
-  /// Give the number of a value; -1 if there is no room for it.
-  int value_of(OutletId outlet) {
-    if (inlinable(outlet)) {
-      const size_t code = code_.size();
-      const size_t inputs = inputs_.size();
-      const int fused = fused_;
-      if (emit(graph_.node(outlet.node))) {
-        ++fused_;
-        return kFirstResult + static_cast<int>(code_.size()) - 1;
-      }
-      code_.resize(code);
-      inputs_.resize(inputs);
-      fused_ = fused;
+  /// The nodes that become one program, as far as its room goes.
+  struct Choice {
+    std::vector<int> nodes;
+    std::vector<OutletId> inputs;
+    size_t code = 0;
+  };
+
+  /// Tell which element of a binary operator is a number, if one is: 0 or 1, else -1. A number has no
+  /// shape: the other operand must have the whole one.
+  int number_of(const Node& node) const {
+    for (const int i : {1, 0}) {
+      const auto k = static_cast<size_t>(i);
+      if (graph_.fact(node.inputs[1 - k]).shape != shape_) continue;
+      if (uniform_f32(graph_.fact(node.inputs[k]))) return i;
     }
-    if (!f32(outlet)) return -1;
+    return -1;
+  }
+
+  /// The wires that a node computes with.
+  std::vector<OutletId> operands(const Node& node) const {
+    std::vector<OutletId> out = node.inputs;
+    if (!node.op->as<Binary>()) return out;
+    if (const int number = number_of(node); number >= 0) out.erase(out.begin() + number);
+    return out;
+  }
+
+  /// Take in a node, with the truth values that it needs; false if there is no room.
+  bool take(int id, Choice* choice) const {
+    std::vector<int> open{id};
+    while (!open.empty()) {
+      const Node& node = graph_.node(open.back());
+      choice->nodes.push_back(open.back());
+      open.pop_back();
+      const auto* program = node.op->as<Pointwise>();
+      choice->code += program ? program->code.size() : 1;
+      for (const OutletId& operand : operands(node)) {
+        if (f32(operand)) {
+          const bool known = std::find(choice->inputs.begin(), choice->inputs.end(), operand) !=
+                             choice->inputs.end();
+          if (!known) choice->inputs.push_back(operand);
+        } else if (inlinable(operand)) {
+          open.push_back(operand.node);
+        } else {
+          return false;
+        }
+      }
+      if (choice->code > kernels::kPointwiseMaxCode) return false;
+    }
+    return choice->inputs.size() <= kernels::kPointwiseMaxInputs;
+  }
+
+  /// Choose the nodes, those near to the root first: so every part of a long chain comes out the same,
+  /// whether the chain goes on behind it or not. False if there is nothing to be put together.
+  bool choose() {
+    Choice choice;
+    if (!take(rewrite_.node_id(), &choice)) return false;
+    for (size_t i = 0; i < choice.inputs.size();) {
+      const OutletId input = choice.inputs[i];
+      Choice more = choice;
+      more.inputs.erase(more.inputs.begin() + static_cast<std::ptrdiff_t>(i));
+      if (inlinable(input) && take(input.node, &more)) {
+        choice = std::move(more);
+      } else {
+        ++i;
+      }
+    }
+    chosen_ = std::move(choice.nodes);
+    return chosen_.size() > 1;
+  }
+
+  /// Give the number of a value.
+  int value_of(OutletId outlet) {
+    if (std::find(chosen_.begin(), chosen_.end(), outlet.node) != chosen_.end()) {
+      emit(graph_.node(outlet.node));
+      return kFirstResult + static_cast<int>(code_.size()) - 1;
+    }
     const auto known = std::find(inputs_.begin(), inputs_.end(), outlet);
     if (known != inputs_.end()) return static_cast<int>(known - inputs_.begin());
-    if (inputs_.size() == kernels::kPointwiseMaxInputs) return -1;
     inputs_.push_back(outlet);
     return static_cast<int>(inputs_.size()) - 1;
   }
 
-  bool append(PointwiseInstr instr) {
-    // One instruction is left for each that waits for its operands.
-    if (code_.size() + static_cast<size_t>(open_) > kernels::kPointwiseMaxCode) return false;
-    code_.push_back(instr);
-    return true;
-  }
-
-  bool emit(const Node& node) {
-    ++open_;
-    const bool done = emit_op(node);
-    --open_;
-    return done;
-  }
-
-  bool emit_op(const Node& node) {
-    PointwiseInstr instr;
+  /// Append a node behind its operands. Calls are nested as deep as a program is long, at most.
+  void emit(const Node& node) {
     if (const auto* program = node.op->as<Pointwise>()) return splice(*program, node);
-    const auto operand = [&](size_t i, uint8_t* value) {
-      const int number = value_of(node.inputs[i]);
-      *value = static_cast<uint8_t>(std::max(number, 0));
-      return number >= 0;
-    };
+    PointwiseInstr instr;
+    const auto operand = [&](size_t i) { return static_cast<uint8_t>(value_of(node.inputs[i])); };
     if (const auto* unary = node.op->as<Unary>()) {
       instr.op = *pointwise_op(unary->kind_of);
       instr.imm = unary->alpha;
-      return operand(0, &instr.a) && append(instr);
-    }
-    if (node.op->as<Select>()) {
+      instr.a = operand(0);
+    } else if (const auto* binary = node.op->as<Binary>()) {
+      instr.op = *pointwise_op(binary->kind_of);
+      const int number = number_of(node);
+      if (number >= 0) {
+        instr.imm_at = number == 1 ? PointwiseImm::kB : PointwiseImm::kA;
+        instr.imm = *uniform_f32(graph_.fact(node.inputs[static_cast<size_t>(number)]));
+      }
+      if (number != 0) instr.a = operand(0);
+      if (number != 1) instr.b = operand(1);
+    } else {
       instr.op = PointwiseOp::kSelect;
-      return operand(0, &instr.a) && operand(1, &instr.b) && operand(2, &instr.c) && append(instr);
+      instr.a = operand(0);
+      instr.b = operand(1);
+      instr.c = operand(2);
     }
-    const auto* binary = node.op->as<Binary>();
-    instr.op = *pointwise_op(binary->kind_of);
-    // An immediate has no shape: the other operand must have the whole one.
-    const auto immediate = [&](size_t i) -> std::optional<float> {
-      const bool whole = graph_.fact(node.inputs[1 - i]).shape == shape_;
-      return whole ? uniform_f32(graph_.fact(node.inputs[i])) : std::nullopt;
-    };
-    const auto left = immediate(0);
-    const auto right = immediate(1);
-    if (right) {
-      instr.imm_at = PointwiseImm::kB;
-      instr.imm = *right;
-      return operand(0, &instr.a) && append(instr);
-    }
-    if (left) {
-      instr.imm_at = PointwiseImm::kA;
-      instr.imm = *left;
-      return operand(1, &instr.b) && append(instr);
-    }
-    return operand(0, &instr.a) && operand(1, &instr.b) && append(instr);
+    code_.push_back(instr);
   }
 
-  bool splice(const Pointwise& program, const Node& node) {
+  void splice(const Pointwise& program, const Node& node) {
     std::vector<int> values;
-    for (const OutletId& input : node.inputs) {
-      const int value = value_of(input);
-      if (value < 0) return false;
-      values.push_back(value);
-    }
-    const size_t end = code_.size() + program.code.size() + static_cast<size_t>(open_);
-    if (end > kernels::kPointwiseMaxCode + 1) return false;
+    for (const OutletId& input : node.inputs) values.push_back(value_of(input));
     for (PointwiseInstr instr : program.code) {
       for (uint8_t* value : {&instr.a, &instr.b, &instr.c}) {
         if (*value < values.size())
@@ -200,16 +230,14 @@ class Builder {
       code_.push_back(instr);
       values.push_back(kFirstResult + static_cast<int>(code_.size()) - 1);
     }
-    return true;
   }
 
   Rewrite& rewrite_;
   const Graph& graph_;
   const std::vector<Dim>& shape_;
+  std::vector<int> chosen_;
   std::vector<OutletId> inputs_;
   std::vector<PointwiseInstr> code_;
-  int fused_ = 0;
-  int open_ = 0;
 };
 
 }  // namespace

@@ -169,16 +169,33 @@ double work_of(const PointwiseInstr& instr) {
 
 }  // namespace
 
-void run_pointwise(std::span<const PointwiseInstr> code, std::span<const View> in,
-                   const View& out) noexcept {
-  constexpr size_t kScratch = 16 * (512 + 128);
-  alignas(64) float scratch[kScratch];
-  RILL_ASSERT(kernels::pointwise_scratch_floats() <= kScratch);
+namespace {
+
+/// Run with scratch for so many registers on the stack, which may be that of a small thread.
+template <size_t kRegisters>
+[[gnu::noinline]] void run_with(std::span<const PointwiseInstr> code, std::span<const View> in,
+                                const View& out) noexcept {
+  constexpr size_t kFloats = 512 + 128;
+  alignas(64) float scratch[kRegisters * kFloats];
+  RILL_ASSERT(kernels::pointwise_scratch_floats() <= kernels::kPointwiseRegisters * kFloats);
   const Loops loops = make_loops(code, in, out);
   PointwiseArgs args = loops.args;
   for (size_t k = 0; k < in.size(); ++k) args.in[k].ptr = in[k].as<const float>();
   args.out = out.as<float>();
   run_loops(loops, 0, &args, kernels::pointwise_f32(), scratch);
+}
+
+}  // namespace
+
+void run_pointwise(std::span<const PointwiseInstr> code, std::span<const View> in,
+                   const View& out) noexcept {
+  constexpr size_t kFew = 4;
+  size_t registers = in.size();
+  for (const PointwiseInstr& instr : code) {
+    registers = std::max(registers, static_cast<size_t>(instr.dst) + 1);
+  }
+  if (registers <= kFew) return run_with<kFew>(code, in, out);
+  run_with<kernels::kPointwiseRegisters>(code, in, out);
 }
 
 Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,

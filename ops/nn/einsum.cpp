@@ -20,6 +20,9 @@
 
 namespace rill::ops {
 
+// Axes are called by letters of ASCII.
+constexpr size_t kLetters = 128;
+
 void EinSum::fields(FieldVisitor& visitor) {
   visitor.field("expr", expr);
   visitor.field("operands", operands);
@@ -48,8 +51,8 @@ std::string matmul_expr(int rank, bool transpose_a, bool transpose_b) {
 }
 
 Result<Facts> EinSum::infer(FactSpan in) const {
-  Dim extents[256];
-  bool seen[256] = {};
+  Dim extents[kLetters];
+  bool seen[kLetters] = {};
   for (int i = 0; i < operands; ++i) {
     const Fact& fact = in[static_cast<size_t>(i)];
     const std::string_view axes = letters(i);
@@ -89,8 +92,8 @@ struct PlainSum {
   std::string_view free;
   char summed[kMaxRank * kMaxRank];
   size_t summed_count = 0;
-  int64_t extent[256] = {};
-  int64_t stride[kMaxRank][256] = {};
+  int64_t extent[kLetters] = {};
+  int64_t stride[kMaxRank][kLetters] = {};
 };
 
 PlainSum plain_sum(const EinSum& op, std::span<const View> in) {

@@ -98,6 +98,9 @@ std::optional<Use> use_of_sum(const Graph& graph, const Node& node, std::string_
   return use;
 }
 
+// Limits are looked for at each of them; models have some tens.
+constexpr size_t kMostInside = 1024;
+
 /// Makes the body of one attention: all that leads from wires of one streaming axis to the product.
 class Gatherer {
  public:
@@ -157,6 +160,9 @@ class Gatherer {
  private:
   /// Take in what was collected.
   Status fill(Graph* body) {
+    if (inside_.size() > kMostInside) {
+      return fail(Code::kUnsupported, "over ", kMostInside, " operators in one attention");
+    }
     body->scope = graph_.scope;
     for (const OutletId& outlet : outside_) {
       mapped_[outlet] =
@@ -183,16 +189,22 @@ class Gatherer {
     return any_before(graph_, outlet, hides, through);
   }
 
-  void collect(OutletId outlet) {
-    if (inside_.contains(outlet.node)) return;
-    const Node& node = graph_.node(outlet.node);
-    const bool square = streaming_axes(graph_.fact(outlet), symbol_) > 1;
-    if (!square && !is_positional(graph_, outlet)) {
-      outside_.insert(outlet);
-      return;
+  void collect(OutletId from) {
+    std::vector<OutletId> open{from};
+    while (!open.empty()) {
+      const OutletId outlet = open.back();
+      open.pop_back();
+      if (inside_.contains(outlet.node) || outside_.contains(outlet)) continue;
+      const bool square = streaming_axes(graph_.fact(outlet), symbol_) > 1;
+      if (!square && !is_positional(graph_, outlet)) {
+        outside_.insert(outlet);
+        continue;
+      }
+      inside_.insert(outlet.node);
+      if (inside_.size() > kMostInside) return;
+      const Node& node = graph_.node(outlet.node);
+      open.insert(open.end(), node.inputs.begin(), node.inputs.end());
     }
-    inside_.insert(outlet.node);
-    for (const OutletId& input : node.inputs) collect(input);
   }
 
   Status copy(int id, Graph* body) {

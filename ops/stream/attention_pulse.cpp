@@ -98,19 +98,24 @@ class Streamed {
   using Key = std::pair<OutletId, Square>;
 
   /// Find which inputs bring queries, and which keys.
-  Status ask(OutletId outlet, Square at) {
-    if (!asked_.insert({{outlet, at}, 0}).second) return {};
-    const Node& node = body_.node(outlet.node);
-    if (node.op->as<Source>()) return {};
-    if (node.op->as<RelativeShift>()) {
-      const Dim nearest = node.outputs[0].dim(at.column) - Dim(1);
-      if (nearest_ && !(*nearest_ == nearest)) {
-        return b_.refuse("Give all distances one length", "distances of two lengths meet");
+  Status ask(OutletId used, Square square) {
+    std::vector<Key> open{{used, square}};
+    while (!open.empty()) {
+      const auto [outlet, at] = open.back();
+      open.pop_back();
+      if (!asked_.insert({{outlet, at}, 0}).second) continue;
+      const Node& node = body_.node(outlet.node);
+      if (node.op->as<Source>()) continue;
+      if (node.op->as<RelativeShift>()) {
+        const Dim nearest = node.outputs[0].dim(at.column) - Dim(1);
+        if (nearest_ && !(*nearest_ == nearest)) {
+          return b_.refuse("Give all distances one length", "distances of two lengths meet");
+        }
+        nearest_ = nearest;
       }
-      nearest_ = nearest;
+      RILL_ASSIGN(const std::vector<Square> inner, squares(node, at));
+      for (size_t k = inner.size(); k-- > 0;) open.emplace_back(node.inputs[k], inner[k]);
     }
-    RILL_ASSIGN(const std::vector<Square> inner, squares(node, at));
-    for (size_t k = 0; k < inner.size(); ++k) RILL_TRY(ask(node.inputs[k], inner[k]));
     return {};
   }
 
@@ -252,12 +257,38 @@ class Streamed {
     return shape;
   }
 
-  /// Wire what stands for an outlet of the body.
+  /// Wire what stands for an outlet of the body, after what it is made of: bodies may be deep.
   Result<OutletId> emit(OutletId outlet, Square at) {
-    const auto known = done_.find({outlet, at});
-    if (known != done_.end()) return known->second;
-    RILL_ASSIGN(const OutletId out, emit_new(outlet, at));
-    done_.insert_or_assign({outlet, at}, out);
+    std::vector<Key> open{{outlet, at}};
+    while (!open.empty()) {
+      const Key key = open.back();
+      if (done_.contains(key)) {
+        open.pop_back();
+        continue;
+      }
+      const size_t before = open.size();
+      for (const Key& part : parts_of(key)) {
+        if (!done_.contains(part)) open.push_back(part);
+      }
+      if (open.size() > before) continue;
+      RILL_ASSIGN(const OutletId out, emit_new(key.first, key.second));
+      done_.insert_or_assign(key, out);
+    }
+    return done_.at({outlet, at});
+  }
+
+  /// What is emitted for a wire's own sake, the last one first; what cannot be is refused later.
+  std::vector<Key> parts_of(const Key& key) const {
+    const auto& [outlet, at] = key;
+    const Node& node = body_.node(outlet.node);
+    const bool own = input_of(outlet) >= 0 || node.op->as<Const>() || node.op->as<Range>() ||
+                     node.op->as<CumSum>() || (at.distance >= 0 && node.op->as<Slice>());
+    if (own) return {};
+    const auto inner = squares_of_inputs(body_, node, at, b_.symbol());
+    std::vector<Key> out;
+    for (size_t k = inner ? inner->size() : 0; k-- > 0;) {
+      out.emplace_back(node.inputs[k], (*inner)[k]);
+    }
     return out;
   }
 

@@ -229,60 +229,92 @@ class Collector {
     }
   }
 
+  using Place = std::pair<OutletId, Square>;
+
   /// What is added to scores hides keys by its terms of positions, and by choices of minus infinity
   /// that depend on positions as well.
-  void added(OutletId wire, Square at) {
-    if (is_positional(graph_, wire)) {
-      limits_.push_back({wire, at, Limit::Kind::kHigh, false, scale_});
-      return add_terms(wire, at);
+  void added(OutletId from, Square square) {
+    std::set<Place> seen;
+    std::vector<Place> open{{from, square}};
+    while (!open.empty()) {
+      const auto [wire, at] = open.back();
+      open.pop_back();
+      if (!seen.insert({wire, at}).second) continue;
+      if (is_positional(graph_, wire)) {
+        limits_.push_back({wire, at, Limit::Kind::kHigh, false, scale_});
+        add_terms(wire, at);
+        continue;
+      }
+      const Node& node = graph_.node(wire.node);
+      const auto inner = squares_of_inputs(graph_, node, at, symbol_);
+      if (!inner || node.inputs.empty()) continue;
+      const auto* binary = node.op->as<Binary>();
+      if (keeps_values(*node.op)) {
+        open.emplace_back(node.inputs[0], (*inner)[0]);
+      } else if (binary && binary->kind_of == BinaryKind::kAdd) {
+        for (const size_t k : {1U, 0U}) open.emplace_back(node.inputs[k], (*inner)[k]);
+      } else if (node.op->as<Select>()) {
+        add_choices(node, *inner, &open);
+      }
     }
-    const Node& node = graph_.node(wire.node);
-    const auto inner = squares_of_inputs(graph_, node, at, symbol_);
-    if (!inner || node.inputs.empty()) return;
-    if (keeps_values(*node.op)) return added(node.inputs[0], (*inner)[0]);
-    if (const auto* binary = node.op->as<Binary>(); binary && binary->kind_of == BinaryKind::kAdd) {
-      for (size_t k = 0; k < 2; ++k) added(node.inputs[k], (*inner)[k]);
-    }
-    if (!node.op->as<Select>()) return;
+  }
+  void add_choices(const Node& node, const Squares& inner, std::vector<Place>* open) {
     for (const size_t k : {1U, 2U}) {
-      const auto number = positions_.value(node.inputs[k], (*inner)[k], 0, 0);
+      const auto number = positions_.value(node.inputs[k], inner[k], 0, 0);
       const bool endless = number && std::isinf(*number) && *number < 0;
-      if (endless) demand(node.inputs[0], (*inner)[0], k == 2, false);
-      if (!number) added(node.inputs[k], (*inner)[k]);
+      if (endless) demand(node.inputs[0], inner[0], k == 2, false);
+      if (!number) open->emplace_back(node.inputs[k], inner[k]);
     }
   }
 
   /// Minus infinity in a term hides a key whatever the others are, which may have no single number.
-  void add_terms(OutletId wire, Square at) {
-    const Node& node = graph_.node(wire.node);
-    const auto inner = squares_of_inputs(graph_, node, at, symbol_);
-    if (!inner || node.inputs.empty()) return;
-    if (keeps_values(*node.op)) return add_terms(node.inputs[0], (*inner)[0]);
-    const auto* binary = node.op->as<Binary>();
-    if (!binary || binary->kind_of != BinaryKind::kAdd) return;
-    for (size_t k = 0; k < 2; ++k) {
-      limits_.push_back({node.inputs[k], (*inner)[k], Limit::Kind::kNotInfinite});
-      add_terms(node.inputs[k], (*inner)[k]);
+  void add_terms(OutletId sum, Square square) {
+    std::set<Place> seen;
+    std::vector<Place> open{{sum, square}};
+    while (!open.empty()) {
+      const auto [wire, at] = open.back();
+      open.pop_back();
+      if (!seen.insert({wire, at}).second) continue;
+      const Node& node = graph_.node(wire.node);
+      const auto inner = squares_of_inputs(graph_, node, at, symbol_);
+      if (!inner || node.inputs.empty()) continue;
+      if (keeps_values(*node.op)) {
+        open.emplace_back(node.inputs[0], (*inner)[0]);
+        continue;
+      }
+      const auto* binary = node.op->as<Binary>();
+      if (!binary || binary->kind_of != BinaryKind::kAdd) continue;
+      for (const size_t k : {1U, 0U}) {
+        limits_.push_back({node.inputs[k], (*inner)[k], Limit::Kind::kNotInfinite});
+        open.emplace_back(node.inputs[k], (*inner)[k]);
+      }
     }
   }
 
-  /// Keys are seen only where a condition has that value: all of its parts that must have theirs,
-  /// as far as they depend on positions alone.
-  void demand(OutletId wire, Square at, bool wanted, bool finite) {
-    const Node& node = graph_.node(wire.node);
-    const auto inner = squares_of_inputs(graph_, node, at, symbol_);
-    const bool open = inner && !node.inputs.empty();
-    const auto* unary = node.op->as<Unary>();
-    if (open && unary && unary->kind_of == UnaryKind::kNot) {
-      return demand(node.inputs[0], (*inner)[0], !wanted, finite);
-    }
-    if (open && keeps_values(*node.op)) return demand(node.inputs[0], (*inner)[0], wanted, finite);
-    const auto* binary = node.op->as<Binary>();
-    const BinaryKind both = wanted ? BinaryKind::kAnd : BinaryKind::kOr;
-    if (open && binary && binary->kind_of == both) {
-      for (size_t k = 0; k < 2; ++k) demand(node.inputs[k], (*inner)[k], wanted, finite);
-    } else if (is_positional(graph_, wire)) {
-      limits_.push_back({wire, at, wanted ? Limit::Kind::kTrue : Limit::Kind::kFalse, finite});
+  /// Keys are seen only where a condition has that value: all of its parts that must have theirs, as
+  /// far as they depend on positions alone.
+  void demand(OutletId condition, Square square, bool value, bool finite) {
+    std::set<std::pair<Place, bool>> seen;
+    std::vector<std::pair<Place, bool>> open{{{condition, square}, value}};
+    while (!open.empty()) {
+      const auto [place, wanted] = open.back();
+      const auto [wire, at] = place;
+      open.pop_back();
+      if (!seen.insert({place, wanted}).second) continue;
+      const Node& node = graph_.node(wire.node);
+      const auto inner = squares_of_inputs(graph_, node, at, symbol_);
+      const bool inside = inner && !node.inputs.empty();
+      const auto* unary = node.op->as<Unary>();
+      const bool negates = unary && unary->kind_of == UnaryKind::kNot;
+      const auto* binary = node.op->as<Binary>();
+      const BinaryKind both = wanted ? BinaryKind::kAnd : BinaryKind::kOr;
+      if (inside && (negates || keeps_values(*node.op))) {
+        open.push_back({{node.inputs[0], (*inner)[0]}, wanted != negates});
+      } else if (inside && binary && binary->kind_of == both) {
+        for (const size_t k : {1U, 0U}) open.push_back({{node.inputs[k], (*inner)[k]}, wanted});
+      } else if (is_positional(graph_, wire)) {
+        limits_.push_back({wire, at, wanted ? Limit::Kind::kTrue : Limit::Kind::kFalse, finite});
+      }
     }
   }
 

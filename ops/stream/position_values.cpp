@@ -138,6 +138,29 @@ std::optional<double> Positions::value(OutletId outlet, Square at, int64_t i, in
   return own.seen[place];
 }
 
+namespace {
+
+// Numbers of positions are computed by calls in calls, one operator in the other; what is read twice
+// is computed twice for squares. Masks of models are a dozen operators deep and made of some tens.
+constexpr int kMostDepth = 40;
+constexpr int64_t kMostParts = 4096;
+
+}  // namespace
+
+Positions::Positions(const Graph& graph, std::string_view symbol)
+    : graph_(graph), symbol_(symbol), too_deep_(graph.nodes.size()) {
+  std::vector<int> depth(graph.nodes.size(), 1);
+  std::vector<int64_t> parts(graph.nodes.size(), 1);
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    for (const OutletId& input : graph.nodes[id].inputs) {
+      const auto from = static_cast<size_t>(input.node);
+      depth[id] = std::max(depth[id], depth[from] + 1);
+      parts[id] = std::min(parts[id] + parts[from], kMostParts + 1);
+    }
+    too_deep_[id] = depth[id] > kMostDepth || parts[id] > kMostParts;
+  }
+}
+
 std::optional<double> Positions::compute(const Entry& own, OutletId outlet, Square at, int64_t i,
                                          int64_t j) const {
   const Node& node = node_of(outlet);
@@ -156,6 +179,7 @@ std::optional<double> Positions::compute(const Entry& own, OutletId outlet, Squa
       if (uniform_number(graph_.fact(node.inputs[k]).konst) == 0.0) return 0.0;
     }
   }
+  if (too_deep_[static_cast<size_t>(outlet.node)]) return std::nullopt;
   if (const auto* sum = node.op->as<CumSum>()) {
     const auto each = input(0);
     if (!each || sum->reverse || (sum->axis != at.row && sum->axis != at.column)) {
@@ -201,7 +225,7 @@ std::optional<double> Positions::shift(OutletId outlet, Square at, int64_t by) c
     if (by % own.table->period() != 0) return std::nullopt;
     return own.table->growth() * static_cast<double>(by / own.table->period());
   }
-  if (!own.known) return std::nullopt;
+  if (!own.known || too_deep_[static_cast<size_t>(outlet.node)]) return std::nullopt;
   const auto input = [&](size_t k) { return shift(node.inputs[k], own.inputs[k], by); };
   const auto a = node.inputs.empty() ? std::nullopt : input(0);
   // Of frames it tells where they are zeros: by the distance alone.
@@ -348,6 +372,7 @@ void Positions::collect(OutletId outlet, Square at, Numbers* numbers) const {
       }
     }
   }
+  if (too_deep_[static_cast<size_t>(outlet.node)]) return;
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     collect(node.inputs[k], own.known ? own.inputs[k] : Square{}, numbers);
   }

@@ -13,7 +13,7 @@ namespace rill::ops {
 /// Computes wires that depend on positions alone, for one query and one key.
 class Positions {
  public:
-  Positions(const Graph& graph, std::string_view symbol) : graph_(graph), symbol_(symbol) {}
+  Positions(const Graph& graph, std::string_view symbol);
 
   /// The value for query i and key j; nothing if an op is not known here.
   std::optional<double> value(OutletId outlet, Square at, int64_t i, int64_t j) const;
@@ -51,6 +51,7 @@ class Positions {
   const Graph& graph_;
   std::string_view symbol_;
   mutable bool levels_off_ = false;
+  std::vector<char> too_deep_;  ///< by node, whether it is made of more than is looked through
   mutable std::map<std::pair<OutletId, Square>, Entry> entries_;
 };
 

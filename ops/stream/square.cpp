@@ -1,6 +1,11 @@
 #include "ops/stream/square.h"
 
+<<<<<<< HEAD
 #include "core/graph/walk.h"
+=======
+#include <unordered_set>
+
+>>>>>>> prepare
 #include "ops/array/broadcast.h"
 #include "ops/array/slice.h"
 #include "ops/array/trilu.h"
@@ -10,6 +15,9 @@
 
 namespace rill::ops {
 namespace {
+
+// What is made of positions alone takes some tens of nodes; each of a graph may be asked about.
+constexpr size_t kMostPositional = 1024;
 
 int axis_of_input(const std::vector<AxisTrack>& tracks, size_t input, int output_axis) {
   for (const AxisTrack& track : tracks) {
@@ -59,7 +67,22 @@ std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const N
 }
 
 bool is_positional(const Graph& graph, OutletId outlet) {
+<<<<<<< HEAD
   return !any_before(graph, outlet, [&](int id) { return graph.node(id).op->as<Source>(); });
+=======
+  std::vector<int> open{outlet.node};
+  std::unordered_set<int> seen{outlet.node};
+  while (!open.empty()) {
+    const Node& node = graph.node(open.back());
+    open.pop_back();
+    if (node.op->as<Source>()) return false;
+    for (const OutletId& input : node.inputs) {
+      if (seen.insert(input.node).second) open.push_back(input.node);
+    }
+    if (seen.size() > kMostPositional) return false;
+  }
+  return true;
+>>>>>>> prepare
 }
 
 }  // namespace rill::ops

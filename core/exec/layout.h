@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace rill {
+
+/// A buffer that is alive from one step to another, both included, and where it is put.
+struct Lifetime {
+  int64_t bytes = 0;
+  int first_step = 0;
+  int last_step = 0;
+  int64_t offset = 0;  ///< out
+};
+
+/// Where buffers may begin.
+inline constexpr int64_t kBufferAlign = 64;
+inline constexpr int64_t aligned_bytes(int64_t bytes) {
+  return (bytes + kBufferAlign - 1) / kBufferAlign * kBufferAlign;
+}
+
+/// Give buffers places in one block so that none meets another that is alive at the same time; tell
+/// the bytes of the block. Takes n log n steps for n buffers beyond some thousands.
+int64_t lay_out(std::span<Lifetime> buffers);
+
+}  // namespace rill

@@ -1,0 +1,587 @@
+// Every function of rill.h, with each of its requests for memory refused in turn: the error says so,
+// nothing is lost, and the same call works when there is memory again. A function of the header that has
+// no row in the table here is a failure.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/heap_calls.h"
+#include "tests/support/runs.h"
+
+namespace rill::test {
+namespace {
+
+constexpr char kModel[] = RILL_SOURCE_DIR "/tests/models/tcn_dilated/model.nnef.tgz";
+constexpr char kPulse[] = "8";
+
+/// What calls are made on, and which of their requests is refused.
+class World {
+ public:
+  World() {
+    EXPECT_EQ(rill_load(kModel, nullptr, &model), RILL_OK) << rill_last_error();
+    keep_model_.reset(model);
+    const char* symbol = "";
+    for (size_t i = 0; rill_model_symbol(model, i, &symbol) == RILL_OK && symbol;) {
+      if (std::strcmp(symbol, "S") == 0) {
+        ++i;
+      } else {
+        EXPECT_EQ(rill_model_set_symbol(model, symbol, "1"), RILL_OK) << rill_last_error();
+      }
+    }
+    EXPECT_EQ(rill_model_clone(model, &pulsed), RILL_OK);
+    keep_pulsed_.reset(pulsed);
+    EXPECT_EQ(rill_model_pulse(pulsed, nullptr, kPulse), RILL_OK) << rill_last_error();
+    EXPECT_EQ(rill_prepare(pulsed, nullptr, &plan), RILL_OK) << rill_last_error();
+    keep_plan_.reset(plan);
+    keep_session_ = new_session();
+    session = keep_session_.get();
+    EXPECT_EQ(rill_threads_new(2, &threads), RILL_OK) << rill_last_error();
+    std::ifstream in(kModel, std::ios::binary);
+    archive.assign(std::istreambuf_iterator<char>(in), {});
+    path = ::testing::TempDir() + "rill_refusals.nnef.tgz";
+    for (rill_view* view : {&input, &output}) view->size = sizeof(rill_view);
+    EXPECT_EQ(rill_input_buffer(session, 0, &input), RILL_OK);
+    EXPECT_EQ(rill_output_buffer(session, 0, &output), RILL_OK);
+    rill_io_info io = {};
+    io.size = sizeof(io);
+    EXPECT_EQ(rill_plan_io(plan, RILL_INPUT, 0, &io), RILL_OK);
+    shape_.assign(io.shape, io.shape + io.rank);
+    shape_[static_cast<size_t>(io.stream_axis)] = kFrames;
+    frames_.resize(static_cast<size_t>(io.bytes));
+    few = input;
+    few.shape = shape_.data();
+    few.strides = nullptr;
+    few.data = frames_.data();
+    state = saved();
+  }
+  ~World() {
+    rill_threads_free(threads);
+    std::filesystem::remove(path);
+  }
+
+  SessionPtr new_session() const {
+    rill_session* made = nullptr;
+    EXPECT_EQ(rill_session_new(plan, &made), RILL_OK) << rill_last_error();
+    return SessionPtr(made);
+  }
+  /// A stream with frames that wait to be stepped.
+  SessionPtr pushed() const {
+    SessionPtr made = new_session();
+    int64_t taken = 0;
+    EXPECT_EQ(rill_push(made.get(), 0, &few, &taken), RILL_OK) << rill_last_error();
+    EXPECT_EQ(taken, kFrames);
+    return made;
+  }
+  /// One that goes on where such a stream was saved.
+  SessionPtr loaded() const {
+    SessionPtr made = new_session();
+    EXPECT_EQ(rill_state_load(made.get(), state.data(), state.size() * 8), RILL_OK)
+        << rill_last_error();
+    return made;
+  }
+  std::vector<uint64_t> saved() const {
+    const SessionPtr from = pushed();
+    size_t size = 0;
+    EXPECT_EQ(rill_state_size(from.get(), &size), RILL_OK);
+    std::vector<uint64_t> bytes(size / 8 + 1);
+    EXPECT_EQ(rill_state_save(from.get(), bytes.data(), size, &size), RILL_OK);
+    bytes.resize(size / 8);
+    return bytes;
+  }
+
+  /// Make the call that is looked at.
+  template <class Call>
+  auto refused(Call&& call) {
+    const int64_t before = heap_requests();
+    fail_heap_after(refuse_after, refuse_all);
+    auto result = call();
+    fail_heap_after(-1);
+    requests += heap_requests() - before;
+    return result;
+  }
+
+  static constexpr int64_t kFrames = 3;
+  int64_t refuse_after = -1;
+  bool refuse_all = false;
+  int64_t requests = 0;
+
+  rill_model* model = nullptr;   ///< with S
+  rill_model* pulsed = nullptr;
+  rill_plan* plan = nullptr;
+  rill_session* session = nullptr;  ///< new
+  rill_threads* threads = nullptr;
+  std::vector<char> archive;
+  std::string path;
+  std::vector<uint64_t> state;
+  rill_view input = {};
+  rill_view output = {};
+  rill_view few = {};
+
+ private:
+  ModelPtr keep_model_;
+  ModelPtr keep_pulsed_;
+  PlanPtr keep_plan_;
+  SessionPtr keep_session_;
+  std::vector<int64_t> shape_;
+  std::vector<std::byte> frames_;
+};
+
+struct Row {
+  const char* function;
+  const char* how;       ///< what is special about this call, or ""
+  rill_status expected;  ///< where no memory is refused
+  std::function<rill_status(World&)> call;
+};
+
+/// What fits where a function gives no status.
+template <class Call>
+std::function<rill_status(World&)> plain(Call call) {
+  return [call](World& world) {
+    world.refused([&] { return call(world), 0; });
+    return RILL_OK;
+  };
+}
+
+template <class Made, class Free>
+rill_status made(World& world, Free free, const std::function<rill_status(Made**)>& call) {
+  Made* out = nullptr;
+  const rill_status status = world.refused([&] { return call(&out); });
+  EXPECT_EQ(status == RILL_OK, out != nullptr);
+  if (out) free(out);
+  return status;
+}
+
+template <class Info>
+Info info() {
+  Info out = {};
+  out.size = sizeof(out);
+  return out;
+}
+
+rill_status on_clone(World& world, const std::function<rill_status(rill_model*)>& call) {
+  rill_model* copy = nullptr;
+  EXPECT_EQ(rill_model_clone(world.model, &copy), RILL_OK);
+  const ModelPtr keep(copy);
+  return world.refused([&] { return call(copy); });
+}
+
+void quiet(void*, rill_log_level, const char*) {}
+void alone(void*, rill_task task, void* argument, uint32_t parts) {
+  while (parts-- > 0) task(argument, parts);
+}
+
+std::vector<Row> library_rows() {
+  return {
+      {"rill_abi", "", RILL_OK, plain([](World&) { rill_abi(); })},
+      {"rill_version", "", RILL_OK, plain([](World&) { rill_version(); })},
+      {"rill_build_info", "", RILL_OK, plain([](World&) { rill_build_info(); })},
+      {"rill_status_name", "", RILL_OK, plain([](World&) { rill_status_name(RILL_OK); })},
+      {"rill_dtype_size", "", RILL_OK, plain([](World&) { rill_dtype_size(RILL_F32); })},
+      {"rill_dtype_name", "", RILL_OK, plain([](World&) { rill_dtype_name(RILL_F32); })},
+      {"rill_last_error", "", RILL_OK, plain([](World&) { rill_last_error(); })},
+      {"rill_last_error_info", "", RILL_OK, plain([](World&) {
+         auto out = info<rill_error_info>();
+         rill_last_error_info(&out);
+       })},
+      {"rill_set_log", "", RILL_OK, plain([](World&) {
+         rill_set_log(quiet, nullptr, RILL_LOG_WARN);
+         rill_set_log(nullptr, nullptr, RILL_LOG_WARN);
+       })},
+      {"rill_set_cpu_limit", "", RILL_OK,
+       [](World& w) { return w.refused([] { return rill_set_cpu_limit(nullptr); }); }},
+      {"rill_set_cpu_limit", "of an unknown tier", RILL_E_ARG,
+       [](World& w) { return w.refused([] { return rill_set_cpu_limit("mmx"); }); }},
+      {"rill_cpu", "", RILL_OK, plain([](World&) { rill_cpu(); })},
+      {"rill_threads_new", "", RILL_OK,
+       [](World& w) {
+         return made<rill_threads>(w, rill_threads_free,
+                                   [](rill_threads** out) { return rill_threads_new(3, out); });
+       }},
+      {"rill_threads_wrap", "", RILL_OK,
+       [](World& w) {
+         return made<rill_threads>(w, rill_threads_free, [](rill_threads** out) {
+           auto pool = info<rill_pool>();
+           pool.threads = 2;
+           pool.run = alone;
+           return rill_threads_wrap(&pool, out);
+         });
+       }},
+      {"rill_threads_free", "", RILL_OK, plain([](World&) { rill_threads_free(nullptr); })},
+  };
+}
+
+std::vector<Row> model_rows() {
+  return {
+      {"rill_load", "", RILL_OK,
+       [](World& w) {
+         return made<rill_model>(w, rill_model_free, [](rill_model** out) {
+           return rill_load(kModel, nullptr, out);
+         });
+       }},
+      {"rill_load", "of a file that is not there", RILL_E_IO,
+       [](World& w) {
+         return made<rill_model>(w, rill_model_free, [](rill_model** out) {
+           return rill_load("/nowhere/model.nnef.tgz", nullptr, out);
+         });
+       }},
+      {"rill_load_memory", "", RILL_OK,
+       [](World& w) {
+         return made<rill_model>(w, rill_model_free, [&](rill_model** out) {
+           return rill_load_memory(w.archive.data(), w.archive.size(), nullptr, out);
+         });
+       }},
+      {"rill_save", "", RILL_OK,
+       [](World& w) { return w.refused([&] { return rill_save(w.model, w.path.c_str()); }); }},
+      {"rill_model_clone", "", RILL_OK,
+       [](World& w) {
+         return made<rill_model>(w, rill_model_free, [&](rill_model** out) {
+           return rill_model_clone(w.model, out);
+         });
+       }},
+      {"rill_model_free", "", RILL_OK, plain([](World&) { rill_model_free(nullptr); })},
+      {"rill_model_count", "", RILL_OK, plain([](World& w) {
+         rill_model_count(w.model, RILL_INPUT);
+       })},
+      {"rill_model_io", "", RILL_OK,
+       [](World& w) {
+         auto out = info<rill_io_info>();
+         return w.refused([&] { return rill_model_io(w.model, RILL_INPUT, 0, &out); });
+       }},
+      {"rill_model_find", "of an unknown name", RILL_E_ARG,
+       [](World& w) {
+         size_t index = 0;
+         return w.refused([&] {
+           return rill_model_find(w.model, RILL_INPUT, "a name that no input of it has", &index);
+         });
+       }},
+      {"rill_model_symbol", "", RILL_OK,
+       [](World& w) {
+         const char* name = nullptr;
+         return w.refused([&] { return rill_model_symbol(w.model, 0, &name); });
+       }},
+      {"rill_model_set_symbol", "", RILL_OK,
+       [](World& w) {
+         return on_clone(w, [](rill_model* m) { return rill_model_set_symbol(m, "S", "64"); });
+       }},
+      {"rill_model_set_symbol", "of an unknown one", RILL_E_SYMBOL,
+       [](World& w) {
+         return on_clone(w, [](rill_model* m) { return rill_model_set_symbol(m, "Q", "64"); });
+       }},
+      {"rill_model_pulse", "", RILL_OK,
+       [](World& w) {
+         return on_clone(w, [](rill_model* m) { return rill_model_pulse(m, "S", kPulse); });
+       }},
+      {"rill_model_properties", "", RILL_OK,
+       plain([](World& w) { rill_model_properties(w.pulsed); })},
+      {"rill_model_property", "", RILL_OK,
+       [](World& w) {
+         auto out = info<rill_property>();
+         return w.refused([&] { return rill_model_property(w.pulsed, 0, &out); });
+       }},
+      {"rill_model_property_find", "of an unknown key", RILL_E_ARG,
+       [](World& w) {
+         auto out = info<rill_property>();
+         return w.refused([&] { return rill_model_property_find(w.pulsed, "no such key", &out); });
+       }},
+      {"rill_prepare", "", RILL_OK,
+       [](World& w) {
+         return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
+           return rill_prepare(w.pulsed, nullptr, out);
+         });
+       }},
+      {"rill_prepare", "with a symbol left", RILL_E_SYMBOL,
+       [](World& w) {
+         return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
+           return rill_prepare(w.model, nullptr, out);
+         });
+       }},
+  };
+}
+
+std::vector<Row> plan_rows() {
+  return {
+      {"rill_plan_retain", "", RILL_OK, plain([](World& w) {
+         rill_plan_retain(w.plan);
+         rill_plan_release(w.plan);
+       })},
+      {"rill_plan_release", "", RILL_OK, plain([](World&) { rill_plan_release(nullptr); })},
+      {"rill_plan_count", "", RILL_OK, plain([](World& w) { rill_plan_count(w.plan, RILL_INPUT); })},
+      {"rill_plan_io", "", RILL_OK,
+       [](World& w) {
+         auto out = info<rill_io_info>();
+         return w.refused([&] { return rill_plan_io(w.plan, RILL_INPUT, 0, &out); });
+       }},
+      {"rill_plan_find", "of an unknown name", RILL_E_ARG,
+       [](World& w) {
+         size_t index = 0;
+         return w.refused([&] {
+           return rill_plan_find(w.plan, RILL_OUTPUT, "a name that no output of it has", &index);
+         });
+       }},
+      {"rill_plan_stream", "", RILL_OK,
+       [](World& w) {
+         auto out = info<rill_stream_info>();
+         return w.refused([&] { return rill_plan_stream(w.plan, 0, &out); });
+       }},
+      {"rill_plan_memory", "", RILL_OK,
+       [](World& w) {
+         auto out = info<rill_memory_info>();
+         return w.refused([&] { return rill_plan_memory(w.plan, &out); });
+       }},
+  };
+}
+
+std::vector<Row> session_rows() {
+  const auto clone = [](World& w, const rill_session* of) {
+    return made<rill_session>(w, rill_session_free, [&](rill_session** out) {
+      return rill_session_clone(of, out);
+    });
+  };
+  return {
+      {"rill_session_new", "", RILL_OK,
+       [](World& w) {
+         return made<rill_session>(w, rill_session_free, [&](rill_session** out) {
+           return rill_session_new(w.plan, out);
+         });
+       }},
+      {"rill_session_open", "", RILL_OK,
+       [](World& w) {
+         auto options = info<rill_session_opts>();
+         options.max_push = 100;
+         return made<rill_session>(w, rill_session_free, [&](rill_session** out) {
+           return rill_session_open(w.plan, &options, out);
+         });
+       }},
+      {"rill_session_clone", "", RILL_OK,
+       [clone](World& w) { return clone(w, w.pushed().get()); }},
+      {"rill_session_clone", "with frames of a loaded state", RILL_OK,
+       [clone](World& w) { return clone(w, w.loaded().get()); }},
+      {"rill_session_free", "", RILL_OK, plain([](World&) { rill_session_free(nullptr); })},
+      {"rill_session_reset", "", RILL_OK,
+       [](World& w) { return w.refused([&] { return rill_session_reset(w.session); }); }},
+      {"rill_session_bytes", "", RILL_OK, plain([](World& w) { rill_session_bytes(w.session); })},
+      {"rill_bind_input", "", RILL_OK,
+       [](World& w) { return w.refused([&] { return rill_bind_input(w.session, 0, nullptr); }); }},
+      {"rill_bind_output", "", RILL_OK,
+       [](World& w) { return w.refused([&] { return rill_bind_output(w.session, 0, nullptr); }); }},
+      {"rill_input_buffer", "", RILL_OK,
+       [](World& w) {
+         auto view = info<rill_view>();
+         return w.refused([&] { return rill_input_buffer(w.session, 0, &view); });
+       }},
+      {"rill_output_buffer", "", RILL_OK,
+       [](World& w) {
+         auto view = info<rill_view>();
+         return w.refused([&] { return rill_output_buffer(w.session, 0, &view); });
+       }},
+      {"rill_session_set_threads", "", RILL_OK,
+       [](World& w) {
+         return w.refused([&] { return rill_session_set_threads(w.session, w.threads); });
+       }},
+      {"rill_state_size", "", RILL_OK,
+       [](World& w) {
+         size_t size = 0;
+         return w.refused([&] { return rill_state_size(w.session, &size); });
+       }},
+      {"rill_state_save", "", RILL_OK,
+       [](World& w) {
+         const SessionPtr session = w.pushed();
+         size_t size = 0;
+         EXPECT_EQ(rill_state_size(session.get(), &size), RILL_OK);
+         std::vector<uint64_t> bytes(size / 8 + 1);
+         return w.refused(
+             [&] { return rill_state_save(session.get(), bytes.data(), size, &size); });
+       }},
+      {"rill_state_load", "", RILL_OK,
+       [](World& w) {
+         const SessionPtr session = w.new_session();
+         return w.refused([&] {
+           return rill_state_load(session.get(), w.state.data(), w.state.size() * 8);
+         });
+       }},
+      {"rill_state_load", "of damaged bytes", RILL_E_PARSE,
+       [](World& w) {
+         const SessionPtr session = w.new_session();
+         return w.refused([&] {
+           return rill_state_load(session.get(), w.state.data(), w.state.size() * 8 - 8);
+         });
+       }},
+  };
+}
+
+std::vector<Row> step_rows() {
+  return {
+      {"rill_step", "", RILL_OK,
+       [](World& w) {
+         const SessionPtr session = w.new_session();
+         return w.refused([&] { return rill_step(session.get()); });
+       }},
+      {"rill_step_partial", "", RILL_OK,
+       [](World& w) {
+         const SessionPtr session = w.new_session();
+         return w.refused([&] { return rill_step_partial(session.get(), World::kFrames); });
+       }},
+      {"rill_flush", "", RILL_OK,
+       [](World& w) {
+         const SessionPtr session = w.new_session();
+         EXPECT_EQ(rill_step_partial(session.get(), World::kFrames), RILL_OK);
+         return w.refused([&] { return rill_flush(session.get(), nullptr); });
+       }},
+      {"rill_valid_frames", "", RILL_OK,
+       [](World& w) {
+         int64_t first = 0;
+         int64_t count = 0;
+         return w.refused([&] { return rill_valid_frames(w.session, 0, &first, &count); });
+       }},
+      {"rill_position", "", RILL_OK,
+       [](World& w) {
+         return w.refused([&] { return rill_position(w.session, 0, nullptr, nullptr); });
+       }},
+      {"rill_step_together", "", RILL_OK,
+       [](World& w) {
+         const SessionPtr a = w.new_session();
+         const SessionPtr b = w.new_session();
+         const rill_turn turns[] = {{a.get(), RILL_TURN_STEP, 0}, {b.get(), RILL_TURN_STEP, 0}};
+         return w.refused([&] { return rill_step_together(turns, 2); });
+       }},
+      {"rill_push", "", RILL_OK,
+       [](World& w) {
+         const SessionPtr session = w.new_session();
+         int64_t taken = 0;
+         return w.refused([&] { return rill_push(session.get(), 0, &w.few, &taken); });
+       }},
+      {"rill_pull", "", RILL_OK,
+       [](World& w) {
+         const SessionPtr session = w.pushed();
+         int64_t given = 0;
+         return w.refused([&] { return rill_pull(session.get(), 0, &w.output, &given); });
+       }},
+      {"rill_finish", "", RILL_OK,
+       [](World& w) {
+         const SessionPtr session = w.pushed();
+         return w.refused([&] { return rill_finish(session.get()); });
+       }},
+      {"rill_run", "of a plan that streams", RILL_E_STATE,
+       [](World& w) {
+         return w.refused([&] { return rill_run(w.session, &w.input, 1, &w.output, 1); });
+       }},
+  };
+}
+
+std::vector<Row> all_rows() {
+  std::vector<Row> out;
+  for (const auto& rows : {library_rows(), model_rows(), plan_rows(), session_rows(), step_rows()}) {
+    out.insert(out.end(), rows.begin(), rows.end());
+  }
+  return out;
+}
+
+std::string header() {
+  std::ifstream in(RILL_SOURCE_DIR "/api/include/rill/rill.h");
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(Refusals, TheTableHasEveryFunctionOfTheHeader) {
+  std::set<std::string> declared;
+  const std::string text = header();
+  const std::regex function("\nRILL_API [^;(]*?(rill_[a-z_]+)\\(");
+  for (std::sregex_iterator it(text.begin(), text.end(), function), end; it != end; ++it) {
+    declared.insert((*it)[1]);
+  }
+  EXPECT_GT(declared.size(), 40U);
+  std::set<std::string> tested;
+  for (const Row& row : all_rows()) tested.insert(row.function);
+  EXPECT_EQ(tested, declared);
+}
+
+class Refusals : public ::testing::TestWithParam<Row> {
+ protected:
+  void SetUp() override {
+    if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
+  }
+};
+
+/// The first requests each, and fewer and fewer of the later ones.
+int64_t next(int64_t n) { return n + 1 + (n < 100 ? 0 : n / 8); }
+
+TEST_P(Refusals, EachRequestMayBeRefused) {
+  const Row& row = GetParam();
+  World world;
+  ASSERT_EQ(row.call(world), row.expected) << rill_last_error();
+  const int64_t blocks = heap_blocks();
+  world.requests = 0;
+  ASSERT_EQ(row.call(world), row.expected) << rill_last_error();
+  const int64_t most = world.requests;
+  ASSERT_EQ(heap_blocks(), blocks);
+  for (const bool all : {false, true}) {
+    world.refuse_all = all;
+    for (int64_t n = 0; n < most; n = next(n)) {
+      world.refuse_after = n;
+      const rill_status status = row.call(world);
+      ASSERT_EQ(heap_blocks(), blocks) << "request " << n << ": " << rill_last_error();
+      // A smaller block may do as well; a message may do without.
+      if (status != row.expected) {
+        ASSERT_EQ(status, RILL_E_NOMEM) << "request " << n << ": " << rill_last_error();
+      }
+    }
+  }
+  world.refuse_after = -1;
+  EXPECT_EQ(row.call(world), row.expected) << rill_last_error();
+}
+
+struct RowName {
+  std::string operator()(const ::testing::TestParamInfo<Row>& info) const {
+    std::string name = std::string(info.param.function) + "_" + info.param.how;
+    for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+    return name;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Functions, Refusals, ::testing::ValuesIn(all_rows()), RowName());
+
+/// A pulse that does not fit is tried at others, to name one that does, and described where it fits.
+TEST(Refusals, APulseThatDoesNotFitIsRefusedWithoutMemoryToo) {
+  if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
+  const std::string text =
+      "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
+      "graph g(x)->(y){\nx=external(shape=[1,1,S]);\n"
+      "a=avg_pool(x,size=[1,1,2],border='constant',padding=[(0,0),(0,0),(0,0)],stride=[1,1,2],"
+      "dilation=[1,1,1]);\n"
+      "y=avg_pool(a,size=[1,1,3],border='constant',padding=[(0,0),(0,0),(0,0)],stride=[1,1,3],"
+      "dilation=[1,1,1]);\n}\n";
+  rill_model* raw = nullptr;
+  ASSERT_EQ(rill_load_memory(text.data(), text.size(), nullptr, &raw), RILL_OK)
+      << rill_last_error();
+  const ModelPtr model(raw);
+  for (const bool all : {false, true}) {
+    for (int64_t n = 0;; ++n) {
+      const int64_t blocks = heap_blocks();
+      const int64_t requests = heap_requests();
+      fail_heap_after(n, all);
+      const rill_status status = rill_model_pulse(raw, "S", "1");
+      fail_heap_after(-1);
+      ASSERT_EQ(heap_blocks(), blocks) << n;
+      if (heap_requests() - requests <= n) {
+        EXPECT_EQ(status, RILL_E_PULSE) << rill_last_error();
+        EXPECT_NE(std::string(rill_last_error()).find("multiple of 6"), std::string::npos)
+            << rill_last_error();
+        break;
+      }
+      ASSERT_TRUE(status == RILL_E_NOMEM || status == RILL_E_PULSE) << n << rill_last_error();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rill::test

@@ -1,0 +1,182 @@
+// What the library takes of the stack of a thread, stage by stage: models at their worst on threads of
+// 64 KiB, and every model of tests/models within the figures of docs/reliability.md.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "tests/support/grown.h"
+#include "tests/support/models.h"
+#include "tests/support/runs.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/small_stack.h"
+
+namespace rill::test {
+namespace {
+
+constexpr size_t kKiB = 1024;
+constexpr size_t kSmall = 64 * kKiB;
+
+/// The figures of docs/reliability.md.
+constexpr size_t kMostOfLoad = 46 * kKiB;
+constexpr size_t kMostOfPulse = 30 * kKiB;
+constexpr size_t kMostOfPrepare = 24 * kKiB;
+constexpr size_t kMostOfSession = 26 * kKiB;
+constexpr size_t kMostOfStep = 26 * kKiB;
+
+struct Stage {
+  const char* name;
+  size_t most;
+  std::function<rill_status()> call;
+};
+
+/// Make the calls one after the other, each on a thread of its own, as far as they succeed.
+void expect_within(const std::vector<Stage>& stages, size_t stack) {
+  for (const Stage& stage : stages) {
+    rill_status status = RILL_OK;
+    std::string error;
+    const StackTaken taken = on_stack_of(stack, [&] {
+      status = stage.call();
+      if (status != RILL_OK) error = rill_last_error();
+    });
+    EXPECT_LE(taken.of_the_call, stage.most) << stage.name << ": " << error;
+    ::testing::Test::RecordProperty(stage.name, static_cast<int>(taken.of_the_call));
+    if (status != RILL_OK) return;
+  }
+}
+
+/// All from an archive to a step.
+void expect_small(const std::vector<char>& archive, const std::string& symbol, int64_t pulse,
+                  size_t stack) {
+  rill_model* model = nullptr;
+  rill_plan* plan = nullptr;
+  rill_session* session = nullptr;
+  const auto load = [&] {
+    const rill_status status = rill_load_memory(archive.data(), archive.size(), nullptr, &model);
+    const char* name = nullptr;
+    for (size_t i = 0;
+         status == RILL_OK && rill_model_symbol(model, i, &name) == RILL_OK && name;) {
+      if (name == symbol || rill_model_set_symbol(model, name, "1") != RILL_OK) ++i;
+    }
+    return status;
+  };
+  std::vector<Stage> stages = {{"load", kMostOfLoad, load}};
+  if (!symbol.empty()) {
+    stages.push_back({"pulse", kMostOfPulse, [&] {
+                        return rill_model_pulse(model, symbol.c_str(),
+                                                std::to_string(pulse).c_str());
+                      }});
+  }
+  stages.push_back(
+      {"prepare", kMostOfPrepare, [&] { return rill_prepare(model, nullptr, &plan); }});
+  stages.push_back({"session", kMostOfSession, [&] { return rill_session_new(plan, &session); }});
+  stages.push_back({"step", kMostOfStep, [&] { return rill_step(session); }});
+  expect_within(stages, stack);
+  rill_session_free(session);
+  rill_plan_release(plan);
+  rill_model_free(model);
+}
+
+class Stacks : public ::testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(RILL_SANITIZED)
+    GTEST_SKIP() << "frames of sanitizers are several times as large";
+#endif
+  }
+};
+
+std::string repeated(const std::string& piece, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += piece;
+  return out;
+}
+
+std::string graph_text(const std::string& body, const std::string& before = "") {
+  return "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
+         "extension tract_symbol B;\n" +
+         before + "graph g(x)->(y){\nx=external(shape=[1,4,S]);\n" + body + "}\n";
+}
+
+/// Texts that nest as deep as they are let to, and deeper: each is loaded or refused.
+std::vector<std::string> nested_texts() {
+  std::vector<std::string> out;
+  for (const int levels : {8, 15, 19, 38, 60, 5000}) {
+    const auto nest = [&](const char* open, const char* close) {
+      out.push_back(graph_text("y=" + repeated(open, levels) + "x" + repeated(close, levels) + ";\n"));
+    };
+    nest("tanh(", ")");
+    nest("(", ")");
+    nest("(x+", ")");
+    nest("-(", ")");
+    nest("select(true,", ",x)");
+    nest("x if true else (", ")");
+    nest("concat([", "],axis=0)");
+    nest("x + ", "");
+    // What is computed when it is loaded, at the bottom of the calls.
+    for (const char* bottom : {"matmul([[1.0,2.0]],[[3.0],[4.0]])", "([[1.0,2.0]]*[[3.0],[4.0]])",
+                               "softmax([[1.0,2.0]],axes=[1])"}) {
+      out.push_back(graph_text("y=x+" + repeated("sum_reduce(", levels) + bottom +
+                               repeated(",axes=[0])", levels) + ";\n"));
+    }
+    nest("[", "]");
+    nest("x[", "]");
+    const std::string calls = repeated("tanh(", 5) + "f#(tanh(a))" + repeated(")", 5);
+    std::string fragments;
+    for (int i = 0; i < levels && i < 80; ++i) {
+      std::string call = calls;
+      call.replace(call.find('#'), 1, std::to_string(i + 1));
+      fragments += "fragment f" + std::to_string(i) + "(a: tensor<scalar>)->(b: tensor<scalar>){ b = " +
+                   call + "; }\n";
+    }
+    fragments += "fragment f" + std::to_string(std::min(levels, 80)) +
+                 "(a: tensor<scalar>)->(b: tensor<scalar>){ b = tanh(a); }\n";
+    out.push_back(graph_text("y=f0(x);\n", fragments));
+    out.push_back(graph_text("y=x+f0(matmul([[1.0,2.0]],[[3.0],[4.0]]));\n", fragments));
+    const std::string sum = repeated("(", levels) + "S" + repeated(")", levels);
+    const std::string least = repeated("min(2,", levels) + "S" + repeated(")", levels);
+    for (const std::string& dim : {sum, least}) {
+      out.push_back(graph_text("y=tanh(x);\n", "extension tract_assert " + dim + ">=1;\n"));
+    }
+    std::string body = "d0=slice(tract_core_shape_of(x),axes=[0],begin=[2],end=[3]);\n";
+    for (int i = 0; i < levels && i < 500; ++i) {
+      body += "d" + std::to_string(i + 1) + "=" + (i % 2 ? "min" : "max") + "(d" +
+              std::to_string(i) + "," + (i % 2 ? "B" : "4*S") + "+" + std::to_string(i % 7) + ");\n";
+    }
+    body += "y=tract_core_broadcast(slice(x,axes=[2],begin=[0],end=[1]),shape=[1,4,d" +
+            std::to_string(std::min(levels, 500)) + "]);\n";
+    out.push_back(graph_text(body));
+  }
+  return out;
+}
+
+TEST_F(Stacks, OfNestedTextsAreSmall) {
+  for (const std::string& text : nested_texts()) {
+    SCOPED_TRACE(text.substr(0, 400));
+    const std::string archive = archive_of(text);
+    expect_small({archive.begin(), archive.end()}, "S", 4, kSmall);
+  }
+}
+
+class StacksOfModels : public Stacks, public ::testing::WithParamInterface<ModelFolder> {};
+
+TEST_P(StacksOfModels, AreSmall) {
+  std::ifstream in(GetParam().archive, std::ios::binary);
+  expect_small({std::istreambuf_iterator<char>(in), {}}, GetParam().symbol, GetParam().pulse, kSmall);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, StacksOfModels, ::testing::ValuesIn(all_models()), ModelName());
+
+TEST_F(Stacks, OfAThreadItselfAreTold) {
+  const StackTaken taken = on_stack_of(kSmall, [] {});
+  RecordProperty("thread", static_cast<int>(taken.of_the_thread));
+  EXPECT_LE(taken.of_the_thread, 17 * kKiB);
+}
+
+}  // namespace
+}  // namespace rill::test

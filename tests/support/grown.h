@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "rill/rill.h"
+
+namespace rill::test {
+
+/// How statements of one kind are put together to a graph of any size.
+enum class Growth {
+  kChain,    ///< each on the one before
+  kFan,      ///< each on the input; their sum is a chain
+  kDiamond,  ///< x = f(x) + x, again and again
+  kCross,    ///< a, b = f(a) + b, a - b, again and again
+  kConcat,   ///< each on the input, all put together by one operator
+  kOutputs,  ///< each on the input, each an output of the model
+};
+const char* name_of(Growth growth);
+
+/// Something that is done to one wire and gives a wire of the same shape: its input is written `@`,
+/// a number that differs from statement to statement `#`.
+struct Statement {
+  std::string text;               ///< of an expression
+  std::string before = {};        ///< statements in front of them all
+  std::string fragments = {};     ///< declarations that the expression needs
+  std::string shape = "[1,4,S]";  ///< of the input
+  std::string axis = "1";         ///< along which `kConcat` puts results together
+};
+
+/// Write the archive of a graph with that many statements, as the bytes of a tar file.
+std::string grown_archive(Growth growth, const Statement& statement, size_t count);
+/// Put a text into an archive as its graph.nnef.
+std::string archive_of(const std::string& text);
+
+}  // namespace rill::test
