@@ -483,7 +483,7 @@ static void states(rill_plan* plan) {
     TRUE(status == RILL_E_PARSE || (status == RILL_E_STATE && i >= 32 && i < 48));
   }
   raw[8] += 1;
-  REFUSED(PARSE, "version 2", rill_state_load(session, bytes, used));
+  REFUSED(PARSE, "version 3", rill_state_load(session, bytes, used));
   raw[8] -= 1;
   FINE(rill_state_load(session, bytes, used));
   rill_session_free(session);
@@ -623,7 +623,7 @@ static void whole(const char* models) {
   FINE(rill_run(session, &in, 1, &out, 1));
   TRUE(y[0] == y[1]);
   REFUSED(STATE, "does not stream", rill_step_partial(session, 1));
-  REFUSED(STATE, "not announced", rill_flush(session, &left));
+  REFUSED(STATE, "does not stream", rill_flush(session, &left));
   REFUSED(STATE, "does not stream", rill_valid_frames(session, 0, &first, &count));
   REFUSED(STATE, "does not stream", rill_position(session, 0, &first, &count));
   REFUSED(STATE, "does not stream", rill_push(session, 0, &in, &first));

@@ -294,7 +294,7 @@ TEST(StreamLength, ThatIsAssertedOtherwiseIsRefused) {
   EXPECT_EQ(rill_step_partial(session, 3), RILL_E_SHAPE) << "an odd number";
   EXPECT_EQ(rill_step_partial(session, 2), RILL_OK) << rill_last_error();
   ASSERT_EQ(rill_session_reset(session), RILL_OK);
-  EXPECT_EQ(rill_step_partial(session, 0), RILL_OK) << "no frames at all";
+  EXPECT_EQ(rill_step_partial(session, 0), RILL_E_SHAPE) << "at least 4, and no frames are none";
 }
 
 // A table of 20 rows, from the third on.

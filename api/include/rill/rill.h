@@ -303,23 +303,28 @@ typedef struct rill_session_opts {
 } rill_session_opts;
 
 /** Allocate all that one run or stream needs. A stream has been stepped once over zeros, and begun anew,
-    so that the first step finds code and memory in place: that is what a session takes to make. */
+    so that the first step finds code and memory in place: that is what a session takes to make.
+    Which call may be made when: docs/sessions.md. */
 RILL_API rill_status rill_session_new(rill_plan* plan, rill_session** session);
 /** As rill_session_new, with options; null for none. */
 RILL_API rill_status rill_session_open(rill_plan* plan, const rill_session_opts* opts,
                                        rill_session** session);
-/** Make a session that goes on from the same state, with input and output buffers of its own. */
+/** Make a session that goes on as this one would, bit for bit: with the same state, the same frames that
+ *  wait, and the same values in its inputs and outputs, whose buffers are its own. Threads are not
+ *  copied. */
 RILL_API rill_status rill_session_clone(const rill_session* session, rill_session** copy);
 /** Null is fine. */
 RILL_API void rill_session_free(rill_session* session);
-/** Begin anew, as a new session would; bound buffers stay bound. Real-time: yes. */
+/** Begin anew, as a new session would; bound buffers stay bound, and the values of inputs and outputs
+ *  stay as they are. Real-time: yes. */
 RILL_API rill_status rill_session_reset(rill_session* session) RILL_REAL_TIME;
 /** Tell the bytes that the session allocated; 0 if the handle is not valid. */
 RILL_API int64_t rill_session_bytes(const rill_session* session) RILL_REAL_TIME;
 
 /** Use the caller's memory as input or output: of the plan's type and shape, row-major, aligned to
  *  its elements, apart from all other buffers, alive until null is bound or the session is freed.
- *  Null goes back to the session's own buffer. Real-time: yes. */
+ *  Null goes back to the session's own buffer. In a stream that is pushed, frames that wait in the
+ *  buffer and values that are known go along into the new one. Real-time: yes. */
 RILL_API rill_status rill_bind_input(rill_session* session, size_t index,
                                      const rill_view* view) RILL_REAL_TIME;
 RILL_API rill_status rill_bind_output(rill_session* session, size_t index,
@@ -341,8 +346,10 @@ RILL_API rill_status rill_step(rill_session* session) RILL_REAL_TIME;
  *  streams) are the last ones; the rest of the input is filler that does not matter.
  *  A full pulse is fine; 0 says that the step before was the last, which is exact unless the
  *  model's outputs end before its inputs: announce the end with the last frames where it is known.
+ *  0 at the beginning makes a stream of no frames, out of which nothing comes.
  *  Real-time: yes. Errors: RILL_E_ARG, RILL_E_STATE if announced already or the plan is whole;
- *  RILL_E_SHAPE if the model has no output for a stream of this length. */
+ *  RILL_E_SHAPE if the model has no output for a stream of this length, or asserts another one; of no
+ *  frames, if a whole run of none would have a value or frames of borders. */
 RILL_API rill_status rill_step_partial(rill_session* session, int64_t valid_frames) RILL_REAL_TIME;
 /** Run one step of the tail, if there are frames left to come out; then tell how many are left
  *  (of the output that has the most). `frames_left` may be null. Inputs do not matter.
@@ -404,7 +411,7 @@ RILL_API rill_status rill_finish(rill_session* session) RILL_REAL_TIME;
 /** Tell how many bytes rill_state_save takes at most, until a state is loaded. */
 RILL_API rill_status rill_state_size(const rill_session* session, size_t* size) RILL_REAL_TIME;
 /** Write the state of a stream, with the frames that wait to be stepped or pulled, to memory aligned
- *  to 8 bytes. Inputs that do not stream are not part of it. `written` tells how many bytes.
+ *  to 8 bytes, and the values of outputs that do not stream. Inputs that do not are no part of it. `written` tells how many bytes.
  *  Real-time: yes. Errors: RILL_E_ARG if there is no room; RILL_E_STATE if the plan does not stream. */
 RILL_API rill_status rill_state_save(const rill_session* session, void* bytes, size_t size,
                                      size_t* written) RILL_REAL_TIME;
