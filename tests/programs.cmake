@@ -5,7 +5,7 @@ target_link_libraries(rill_test_runs PUBLIC rill)
 target_compile_definitions(rill_test_runs PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 rill_library(rill_test_bundles SOURCES support/bundle.cpp DEPENDS rill_test_runs rill_npz)
 
-set(whole_library models session_calls sessions streams threads)
+set(whole_library models moments session_calls sessions streams threads)
 if(RILL_EXCEPTIONS)
   list(APPEND whole_library faults)  # lives on where memory does not
 endif()
