@@ -14,6 +14,10 @@ foreach(name IN LISTS whole_library)
 endforeach()
 rill_test(parts_test SOURCES parts_test.cpp DEPENDS rill_test_bundles rill_property rill_nnef rill_ops
           LABELS models)
+rill_test(session_fuzz_test
+          SOURCES session_fuzz/session_fuzz_test.cpp session_fuzz/layout.cpp session_fuzz/subject.cpp
+                  session_fuzz/wander.cpp
+          DEPENDS rill_test_bundles rill_property rill_nnef rill_ops LABELS models)
 # Interpose on malloc, so that they are programs of their own.
 foreach(name realtime soak memory)
   rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
