@@ -483,7 +483,7 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
     return fail(Code::kPulse, "pulse ", options.pulse, ": expected a number of frames");
   }
   if (*pulse < 1 || *pulse > kMostPulse) {
-    return fail(Code::kPulse, "pulse ", *pulse, ": expected at least 1 frame");
+    return fail(Code::kPulse, "pulse ", *pulse, ": expected 1 to ", kMostPulse, " frames");
   }
   RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
   Pulsifier pulsifier(whole, options);

@@ -39,7 +39,8 @@ std::map<std::string, Row> read_table() {
     if (!line.starts_with("| `rill_")) continue;
     const std::vector<std::string> row = cells(line);
     EXPECT_EQ(row.size(), moments.size()) << line;
-    for (size_t i = 1; i < row.size() && i < moments.size(); ++i) table[row[0]][moments[i]] = row[i];
+    for (size_t i = 1; i < row.size() && i < moments.size(); ++i)
+      table[row[0]][moments[i]] = row[i];
   }
   return table;
 }
@@ -60,8 +61,8 @@ Opened open(bool streams) {
   rill_model* raw = nullptr;
   if (rill_load_memory(kText, sizeof(kText) - 1, nullptr, &raw) != RILL_OK) return {};
   const ModelPtr model(raw);
-  const rill_status ready = streams ? rill_model_pulse(raw, "S", "4")
-                                    : rill_model_set_symbol(raw, "S", "4");
+  const rill_status ready =
+      streams ? rill_model_pulse(raw, "S", "4") : rill_model_set_symbol(raw, "S", "4");
   return ready == RILL_OK ? open_session(raw) : Opened{};
 }
 
@@ -88,8 +89,7 @@ class Calls {
         {"rill_state_size", [&] { return rill_state_size(session_, &size_); }},
         {"rill_state_save",
          [&] { return rill_state_save(session_, room_.data(), room_.size() * 8, &size_); }},
-        {"rill_state_load",
-         [&] { return rill_state_load(session_, state_.data(), state_size_); }},
+        {"rill_state_load", [&] { return rill_state_load(session_, state_.data(), state_size_); }},
         {"rill_session_clone", [&] { return go_on_in_a_clone(); }},
         {"rill_session_reset", [&] { return rill_session_reset(session_); }},
         {"rill_bind_input", [&] { return rill_bind_input(session_, 0, &bound_); }},

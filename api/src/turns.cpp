@@ -86,8 +86,8 @@ bool begin_turn(const rill_turn& turn) {
   rill_session* session = turn.session;
   pass_moment(call_of(turn.kind), session);
   session->stage.gave_frames = turn.kind == RILL_TURN_STEP ||
-                         (turn.kind == RILL_TURN_PARTIAL && turn.valid_frames > 0) ||
-                         session->session->steps_left() > 0;
+                               (turn.kind == RILL_TURN_PARTIAL && turn.valid_frames > 0) ||
+                               session->session->steps_left() > 0;
   return session->stage.gave_frames;
 }
 

@@ -192,8 +192,7 @@ int64_t SavedState::save(std::span<std::byte> to) const noexcept {
     copy_view(frames_of(buffer, in.axis, 0, in.filled),
               frame_rows(buffer, in.axis, in.filled, data));
     if (early > 0) {
-      std::memcpy(data + in.filled * in.frame_bytes,
-                  in.early.next(in.frame_bytes),
+      std::memcpy(data + in.filled * in.frame_bytes, in.early.next(in.frame_bytes),
                   static_cast<size_t>(early * in.frame_bytes));
     }
   }
@@ -428,15 +427,15 @@ Status SavedState::check_queues(const Parsed& parsed) const {
     }
     return {};
   };
-  RILL_TRY(check(parsed.inputs, plan.inputs,
-                 [&](size_t i) { return feed_->kept_.ins[i].frame_bytes; }));
+  RILL_TRY(
+      check(parsed.inputs, plan.inputs, [&](size_t i) { return feed_->kept_.ins[i].frame_bytes; }));
   RILL_TRY(check(parsed.outputs, plan.outputs,
                  [&](size_t i) { return feed_->kept_.outs[i].frame_bytes; }));
-  const bool values_fit = std::equal(
-      parsed.values.begin(), parsed.values.end(), plan.outputs.begin(), plan.outputs.end(),
-      [](std::span<const std::byte> value, const PlanIo& io) {
-        return static_cast<int64_t>(value.size()) == value_bytes(io);
-      });
+  const bool values_fit =
+      std::equal(parsed.values.begin(), parsed.values.end(), plan.outputs.begin(),
+                 plan.outputs.end(), [](std::span<const std::byte> value, const PlanIo& io) {
+                   return static_cast<int64_t>(value.size()) == value_bytes(io);
+                 });
   return values_fit ? Status() : damaged("its outputs are not the model's");
 }
 

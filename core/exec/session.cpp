@@ -230,10 +230,9 @@ Status Session::check_length(int64_t frames) {
   };
   // No frames give none, though the model asks for one, unless a whole run of none gave something.
   const bool gives_none = frames == 0 && !gives_for_nothing();
-  const auto wrong =
-      std::find_if(plan_->asserted.begin(), plan_->asserted.end(), [&](const Dim& dim) {
-        return negative(dim, frames) && !(gives_none && !negative(dim, 1));
-      });
+  const auto wrong = std::find_if(
+      plan_->asserted.begin(), plan_->asserted.end(),
+      [&](const Dim& dim) { return negative(dim, frames) && !(gives_none && !negative(dim, 1)); });
   settle();
   if (wrong == plan_->asserted.end()) return {};
   return fail(Code::kShape, "a stream of ", frames, " frames of ", plan_->stream_symbol,
@@ -281,8 +280,7 @@ void Session::settle() noexcept {
   std::byte* const state = at(parts_.of(PartUse::kState));
   for (size_t i = 0; i < plan_->rings.size(); ++i) {
     const Ring& ring = plan_->rings[i];
-    base_[ring.buffer] =
-        state + plan_->buffers[ring.buffer].offset + places_[i] * ring.row_bytes;
+    base_[ring.buffer] = state + plan_->buffers[ring.buffer].offset + places_[i] * ring.row_bytes;
   }
   if (!bindings_.empty()) bindings_[0].second = std::max<int64_t>(0, moment_.clock.end);
   moment_.clock.unit = std::max<int64_t>(1, plan_->stream_pulse);
@@ -342,8 +340,7 @@ int64_t Session::steps_left() const noexcept {
       // What is known at the end is made by a step that knows it.
       if (moment_.end_is_news) needed = std::max<int64_t>(needed, 1);
       const int64_t known = stream.length.eval(bindings_).value_or(0);
-      needed = std::max(needed,
-                        steps(known - position(plan_->stream_pulse), plan_->stream_pulse));
+      needed = std::max(needed, steps(known - position(plan_->stream_pulse), plan_->stream_pulse));
     }
     if (stream.axis < 0 || stream.pulse == 0) continue;
     const int64_t frames = output_frames(i);

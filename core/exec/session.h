@@ -69,9 +69,7 @@ class Session {
   int64_t end() const { return moment_.clock.end; }
   int64_t ticks() const { return moment_.clock.tick; }
   /// Where the next step begins, on a wire of that many frames per step.
-  int64_t position(int64_t frames) const RILL_NONBLOCKING {
-    return moment_.clock.position(frames);
-  }
+  int64_t position(int64_t frames) const RILL_NONBLOCKING { return moment_.clock.position(frames); }
   /// Begin anew, as a new session would; inputs and outputs stay as they are. Real-time: yes.
   void reset() noexcept RILL_NONBLOCKING;
   /// Become as another session of the same plan: all that a step goes on from, and what the buffers of
@@ -123,9 +121,9 @@ class Session {
 
   std::shared_ptr<const Plan> plan_;
   SessionParts parts_;
-  std::byte* block_ = nullptr;   ///< all of the parts
-  std::byte** base_ = nullptr;   ///< in the block
-  int64_t* places_ = nullptr;    ///< in the block
+  std::byte* block_ = nullptr;  ///< all of the parts
+  std::byte** base_ = nullptr;  ///< in the block
+  int64_t* places_ = nullptr;   ///< in the block
   std::byte* part_scratch_ = nullptr;
   int64_t part_bytes_ = 0;
   std::shared_ptr<const Pool> pool_;

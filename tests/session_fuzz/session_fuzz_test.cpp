@@ -29,8 +29,7 @@ std::vector<std::string> small_graphs() {
   const std::string head =
       "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n";
   const auto external = [](const std::string& name, const std::string& shape) {
-    return "  " + name + " = tract_core_external(shape = [" + shape +
-           "], datum_type = 'f32');\n";
+    return "  " + name + " = tract_core_external(shape = [" + shape + "], datum_type = 'f32');\n";
   };
   return {
       head + "graph network(x, w) -> (y, t)\n{\n" + external("x", "1, 2, S") +
@@ -65,7 +64,8 @@ class Subjects {
     }
     const auto graphs = small_graphs();
     for (size_t i = 0; i < graphs.size(); ++i) {
-      auto subject = Subject::of_text("graph " + std::to_string(i), graphs[i], 1, Tiers::kBest, seed);
+      auto subject =
+          Subject::of_text("graph " + std::to_string(i), graphs[i], 1, Tiers::kBest, seed);
       EXPECT_TRUE(subject) << graphs[i] << rill_last_error();
       keep(std::move(subject));
     }
@@ -81,9 +81,9 @@ class Subjects {
       const uint64_t seed = seed_ * 1000003 + ++drawn_;
       const Generated graph = generate(recipe(seed));
       if (graph.tolerance > 0) continue;
-      auto made = Subject::of_text("graph of seed " + std::to_string(seed), graph.text,
-                                   graph.pulse_unit,
-                                   seed % 3 == 0 ? Tiers::kPlain : Tiers::kBest, seed);
+      auto made =
+          Subject::of_text("graph of seed " + std::to_string(seed), graph.text, graph.pulse_unit,
+                           seed % 3 == 0 ? Tiers::kPlain : Tiers::kBest, seed);
       if (!made) continue;
       if (all_.size() > fixed_ + kMostGraphs) all_.resize(fixed_);
       keep(std::move(made));
@@ -114,11 +114,12 @@ TEST(SessionFuzz, EveryFrameIsThatOfTheWholeRun) {
     const std::string problem = Wanderer(subject, own, &tally).wander(kRound);
     ASSERT_EQ(problem, "") << "RILL_CALLS_SEED=" << seed << ", seed " << own;
   }
-  std::printf("%lld calls: %lld frames compared, %lld streams to the end, %lld states moved, %lld "
-              "stayed, %lld calls refused\n",
-              static_cast<long long>(tally.calls), static_cast<long long>(tally.frames),
-              static_cast<long long>(tally.streams), static_cast<long long>(tally.moved),
-              static_cast<long long>(tally.stayed), static_cast<long long>(tally.refused));
+  std::printf(
+      "%lld calls: %lld frames compared, %lld streams to the end, %lld states moved, %lld "
+      "stayed, %lld calls refused\n",
+      static_cast<long long>(tally.calls), static_cast<long long>(tally.frames),
+      static_cast<long long>(tally.streams), static_cast<long long>(tally.moved),
+      static_cast<long long>(tally.stayed), static_cast<long long>(tally.refused));
   EXPECT_GT(tally.streams, calls / 500);
 }
 

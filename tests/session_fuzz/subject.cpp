@@ -130,8 +130,8 @@ Whole& Subject::whole(int64_t length) {
   std::vector<rill_view> in;
   std::vector<rill_view> out;
   for (const Port& port : ports_of(plan.get(), RILL_INPUT)) {
-    whole.inputs.push_back(
-        input_of(port, given_, seed_ + 31 * whole.inputs.size() + 1009 * static_cast<uint64_t>(length)));
+    whole.inputs.push_back(input_of(
+        port, given_, seed_ + 31 * whole.inputs.size() + 1009 * static_cast<uint64_t>(length)));
   }
   for (const Port& port : ports_of(plan.get(), RILL_OUTPUT)) {
     whole.outputs.push_back(Array::zeros(port.dtype, port.shape));

@@ -49,8 +49,7 @@ enum class Tiers { kBest, kPlain, kMixed };
 class Subject {
  public:
   /// A model of tests/models; null where the machine cannot make it stream.
-  static std::unique_ptr<Subject> of_model(const ModelFolder& folder, Tiers tiers,
-                                           uint64_t seed);
+  static std::unique_ptr<Subject> of_model(const ModelFolder& folder, Tiers tiers, uint64_t seed);
   /// A graph as text, with the symbol S; pulses are multiples of `unit`. Null where it has no pulse.
   static std::unique_ptr<Subject> of_text(const std::string& name, const std::string& text,
                                           int64_t unit, Tiers tiers, uint64_t seed);

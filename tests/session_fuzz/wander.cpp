@@ -46,8 +46,8 @@ Wanderer::Wanderer(Subject* subject, uint64_t seed, Tally* tally)
 }
 
 void Wanderer::note(const Lane& lane, const std::string& call) {
-  const auto at = std::find_if(lanes_.begin(), lanes_.end(),
-                               [&](const Lane& each) { return &each == &lane; });
+  const auto at =
+      std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& each) { return &each == &lane; });
   trace_.push_back("session " + std::to_string(at - lanes_.begin()) + " (" + plan_of(lane).name +
                    ", length " + std::to_string(lane.at.whole->length) + "): " + call);
   if (trace_.size() > kTold) trace_.pop_front();
@@ -78,8 +78,8 @@ bool Wanderer::end_is_fine(Lane* lane, rill_status status, const char* call) {
   Whole& whole = *lane->at.whole;
   (status == RILL_E_SHAPE ? whole.refused : whole.accepted) = true;
   if (whole.refused && whole.accepted) {
-    fail(std::string(call) + ": the same length is refused here and accepted there: " +
-         rill_last_error());
+    fail(std::string(call) +
+         ": the same length is refused here and accepted there: " + rill_last_error());
     return false;
   }
   if (!whole.refused) return expect(status, RILL_OK, call);
@@ -173,8 +173,8 @@ void Wanderer::go_on(Lane* lane) {
     expect(rill_session_reset(lane->session.get()), RILL_OK, "rill_session_reset");
     return begin(lane);
   }
-  const bool pushes = lane->at.way == Way::kPushed ||
-                      (lane->at.way == Way::kOpen && random_.chance(50));
+  const bool pushes =
+      lane->at.way == Way::kPushed || (lane->at.way == Way::kOpen && random_.chance(50));
   if (!pushes) {
     if (random_.chance(25)) return step_together();
     return step(lane);
@@ -362,7 +362,8 @@ void Wanderer::took_turn(Lane* lane, const rill_turn& turn) {
     if (count == 0) continue;
     const Array found =
         read_buffer(lane->session.get(), RILL_OUTPUT, i, port).part(port.axis, first, count);
-    const std::string wrong = subject_.difference(found, whole.outputs[i].part(port.axis, had, count));
+    const std::string wrong =
+        subject_.difference(found, whole.outputs[i].part(port.axis, had, count));
     if (!wrong.empty()) return fail("output " + std::to_string(i) + ": " + wrong);
     tally_->frames += count;
   }
@@ -446,8 +447,7 @@ void Wanderer::save(Lane* lane) {
 void Wanderer::load(Lane* lane) {
   if (saved_.empty()) return;
   const Saved& saved = saved_[pick(saved_.size())];
-  const rill_status status =
-      rill_state_load(lane->session.get(), saved.bytes.data(), saved.size);
+  const rill_status status = rill_state_load(lane->session.get(), saved.bytes.data(), saved.size);
   note(*lane, "rill_state_load from " + subject_.plans()[saved.plan].name + ": " +
                   rill_status_name(status));
   if (status == RILL_E_STATE && saved.plan != lane->plan) {
@@ -544,8 +544,7 @@ void Wanderer::check_position(const Lane& lane) {
     const int64_t want_in = lane.at.in[first_stream(plan.inputs)];
     if (in == want_in && out == lane.at.out[i]) continue;
     return fail("rill_position tells " + std::to_string(in) + " and " + std::to_string(out) +
-                ", expected " + std::to_string(want_in) + " and " +
-                std::to_string(lane.at.out[i]));
+                ", expected " + std::to_string(want_in) + " and " + std::to_string(lane.at.out[i]));
   }
 }
 

@@ -55,7 +55,9 @@ class Wanderer {
 
   const Pulsed& plan_of(const Lane& lane) const { return subject_.plans()[lane.plan]; }
   Lane& any_lane() { return lanes_[pick(lanes_.size())]; }
-  size_t pick(size_t count) { return static_cast<size_t>(random_.in(0, static_cast<int64_t>(count) - 1)); }
+  size_t pick(size_t count) {
+    return static_cast<size_t>(random_.in(0, static_cast<int64_t>(count) - 1));
+  }
   void note(const Lane& lane, const std::string& call);
   void fail(const std::string& problem);
   bool expect(rill_status found, rill_status want, const char* call);

@@ -164,6 +164,8 @@ typedef struct rill_load_opts {
 } rill_load_opts;
 
 /** Load a folder, tar, tgz or zip, told apart by content, or a bare graph.nnef. `opts` may be null.
+ *  What a path leads to is a regular file or a folder: pipes, sockets and devices are refused at once,
+ *  and folders without a graph.nnef are not walked.
  *  Errors: RILL_E_IO, _PARSE, _UNSUPPORTED, _SHAPE, _DTYPE, with file, line and node. */
 RILL_API rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model** model);
 /** As rill_load, from bytes, which are not needed any more afterwards. */
