@@ -46,6 +46,7 @@ class Pulsifier {
   Graph pulsed_;
   Builder builder_;
   std::vector<Status> refusals_;
+  bool late_end_ = false;
   std::vector<std::pair<size_t, size_t>> made_;  ///< pulsed nodes that each whole node led to
 };
 
@@ -183,6 +184,8 @@ void Pulsifier::node(int id) {
 }
 
 Status Pulsifier::outputs() {
+  // Inside, outputs that begin with frames of their own are read as they are before they wait here.
+  late_end_ = late_end_is_fine();
   for (size_t i = 0; i < whole_.outputs.size(); ++i) {
     PulsedWire& wire = builder_.wire_of(whole_.outputs[i]);
     if (value_mentions(whole_.fact(whole_.outputs[i]).konst, options_.symbol)) {
@@ -319,7 +322,7 @@ void Pulsifier::keep_wires(const std::vector<Wire>& wires) {
   pulsed_.properties.insert_or_assign("rill.pulse.wires", texts(told));
   pulsed_.properties.insert_or_assign("rill.pulse.begins",
                                       ints({builder_.begin_unit(), builder_.settled()}));
-  pulsed_.properties.insert_or_assign("rill.pulse.late_end", ints({late_end_is_fine() ? 1 : 0}));
+  pulsed_.properties.insert_or_assign("rill.pulse.late_end", ints({late_end_ && late_end_is_fine() ? 1 : 0}));
   pulsed_.properties.insert_or_assign(kFingerprintProperty, texts({to_text(fingerprint(whole_))}));
 }
 

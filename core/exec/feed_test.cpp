@@ -87,6 +87,22 @@ TEST(Feed, TakesInputsAndGivesOutputsOfSeveralRates) {
   EXPECT_GT(tally.moved, 100);
 }
 
+// The sum before each frame begins with a frame of its own: inside, it is a frame ahead of the output.
+TEST(Feed, WaitsForTheEndWhereAnOutputIsReadAheadInside) {
+  const auto graph = load_text(document("1, 1, S",
+                                        "  z = tract_core_cumsum(x, axis = 2, exclusive = true, "
+                                        "reverse = false);\n"
+                                        "  y = pad(z, padding = [(0, 0), (0, 0), (0, 2)], "
+                                        "border = 'constant', value = 0.0);\n",
+                                        "y, z"));
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  Tally tally;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    EXPECT_EQ(journey_problem(*graph, {1, 3}, seed, &tally), "") << "seed " << seed;
+  }
+  EXPECT_GT(tally.compared, 20);
+}
+
 TEST(Feed, RefusesInputsThatEndApartAndTakesTheRest) {
   const auto graph = load_text(kSeveral);
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();
