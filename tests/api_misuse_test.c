@@ -498,6 +498,12 @@ static void together(rill_plan* plan) {
   FINE(rill_step_together(NULL, 0));
   REFUSED(ARG, "no turns", rill_step_together(NULL, 1));
   turns[0].session = a;
+  REFUSED(ABI, "rill_turn: size 0", rill_step_together(turns, 2));
+  turns[0].size = sizeof turns[0] + 1;
+  REFUSED(ABI, "no multiple of 8", rill_step_together(turns, 2));
+  turns[0].size = sizeof turns[0];
+  REFUSED(ABI, "turn 1: size 0", rill_step_together(turns, 2));
+  turns[1].size = sizeof turns[1];
   REFUSED(ARG, "turn 1: not a session", rill_step_together(turns, 2));
   turns[1].session = a;
   REFUSED(ARG, "turn 1: its session has a turn already", rill_step_together(turns, 2));

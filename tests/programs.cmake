@@ -23,6 +23,14 @@ foreach(name realtime soak memory)
   rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
             LABELS models)
 endforeach()
+rill_test(surroundings_test SOURCES surroundings_test.cpp support/heap_calls.cpp
+          DEPENDS rill_test_bundles LABELS models)
+if(TARGET surroundings_test)
+  add_dependencies(surroundings_test rill_shared)
+  target_compile_definitions(surroundings_test
+                             PRIVATE RILL_SHARED_LIBRARY="$<TARGET_FILE:rill_shared>")
+  target_link_libraries(surroundings_test PRIVATE ${CMAKE_DL_LIBS})
+endif()
 # 100 000 steps of every model: half a minute each of the largest ones.
 rill_test(realtime_steps_test
           SOURCES realtime_steps_test.cpp support/heap_calls.cpp support/lock_calls.cpp

@@ -211,15 +211,15 @@ rill_status rill_output_buffer(rill_session* session, size_t index,
 }
 
 rill_status rill_step(rill_session* session) RILL_REAL_TIME {
-  return run_turn("rill_step", {session, RILL_TURN_STEP, 0});
+  return run_turn("rill_step", {sizeof(rill_turn), RILL_TURN_STEP, session, 0});
 }
 
 rill_status rill_step_partial(rill_session* session, int64_t valid_frames) RILL_REAL_TIME {
-  return run_turn("rill_step_partial", {session, RILL_TURN_PARTIAL, valid_frames});
+  return run_turn("rill_step_partial", {sizeof(rill_turn), RILL_TURN_PARTIAL, session, valid_frames});
 }
 
 rill_status rill_flush(rill_session* session, int64_t* left) RILL_REAL_TIME {
-  const rill_status ran = run_turn("rill_flush", {session, RILL_TURN_FLUSH, 0});
+  const rill_status ran = run_turn("rill_flush", {sizeof(rill_turn), RILL_TURN_FLUSH, session, 0});
   if (ran == RILL_OK && left) *left = frames_left(*session);
   return ran;
 }

@@ -93,6 +93,24 @@ bool begin_turn(const rill_turn& turn) {
 
 namespace {
 
+/// The turns of a caller, whose size may be that of a later rill.h.
+class Turns {
+ public:
+  Turns(const rill_turn* first, size_t count) RILL_NONBLOCKING
+      : first_(reinterpret_cast<const char*>(first)),
+        size_(first->size),
+        count_(count) {}
+  size_t size() const RILL_NONBLOCKING { return count_; }
+  const rill_turn& operator[](size_t i) const RILL_NONBLOCKING {
+    return *reinterpret_cast<const rill_turn*>(first_ + i * size_);
+  }
+
+ private:
+  const char* first_;
+  size_t size_;
+  size_t count_;
+};
+
 /// Which turn is refused.
 struct Place {
   RILL_NOT_IN_STEPS_BEGIN
@@ -104,8 +122,12 @@ struct Place {
 };
 
 /// All turns, each alone and then together; marks the sessions that have one.
-rill_status check_turns(const rill_turn* turns, size_t count, size_t* marked) {
-  for (size_t i = 0; i < count; ++i) {
+rill_status check_turns(const Turns& turns, size_t* marked) {
+  for (size_t i = 0; i < turns.size(); ++i) {
+    if (turns[i].size != turns[0].size) {
+      return refuse(RILL_E_ABI, "%s: size %u, expected that of the first, %u", Place(i).text,
+                    static_cast<unsigned>(turns[i].size), static_cast<unsigned>(turns[0].size));
+    }
     if (check_turn("rill_step_together", turns[i]) != RILL_OK) {
       return check_turn(Place(i).text, turns[i]);
     }
@@ -122,8 +144,8 @@ rill_status check_turns(const rill_turn* turns, size_t count, size_t* marked) {
   return RILL_OK;
 }
 
-rill_status announce_ends(const rill_turn* turns, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
+rill_status announce_ends(const Turns& turns) {
+  for (size_t i = 0; i < turns.size(); ++i) {
     const rill_status ends = announce_end(turns[i]);
     if (ends == RILL_OK) continue;
     while (i-- > 0) take_end_back(turns[i]);
@@ -132,17 +154,26 @@ rill_status announce_ends(const rill_turn* turns, size_t count) {
   return RILL_OK;
 }
 
-void run_layers(const rill_turn* turns, size_t count) {
+void run_layers(const Turns& turns) {
   const FlushDenormals flush;
   const size_t layers = turns[0].session->plan->plan->steps.size();
+  const auto runs = [&](size_t i) { return turns[i].session->stage.gave_frames; };
   for (size_t layer = 0; layer < layers; ++layer) {
-    for (size_t i = 0; i < count; ++i) {
-      if (turns[i].session->stage.gave_frames) turns[i].session->session->run_layer(layer);
+    for (size_t i = 0; i < turns.size(); ++i) {
+      if (runs(i)) turns[i].session->session->run_layer(layer);
     }
   }
-  for (size_t i = 0; i < count; ++i) {
-    if (turns[i].session->stage.gave_frames) turns[i].session->session->end_turn();
+  for (size_t i = 0; i < turns.size(); ++i) {
+    if (runs(i)) turns[i].session->session->end_turn();
   }
+}
+
+rill_status check_sizes(const rill_turn* turns) {
+  const rill_status known = check_size(turns, "rill_turn");
+  if (known != RILL_OK) return known;
+  if (turns->size % alignof(rill_turn) == 0) return RILL_OK;
+  return refuse(RILL_E_ABI, "rill_turn: size %u is no multiple of %zu",
+                static_cast<unsigned>(turns->size), alignof(rill_turn));
 }
 
 }  // namespace
@@ -153,13 +184,16 @@ extern "C" {
 rill_status rill_step_together(const rill_turn* turns, size_t count) RILL_REAL_TIME {
   if (count == 0) return RILL_OK;
   if (!turns) return rill::api::refuse(RILL_E_ARG, "rill_step_together: no turns");
-  size_t marked = 0;
-  rill_status ready = rill::api::check_turns(turns, count, &marked);
-  for (size_t i = 0; i < marked; ++i) turns[i].session->in_turn = false;
-  if (ready == RILL_OK) ready = rill::api::announce_ends(turns, count);
+  rill_status ready = rill::api::check_sizes(turns);
   if (ready != RILL_OK) return ready;
-  for (size_t i = 0; i < count; ++i) rill::api::begin_turn(turns[i]);
-  rill::api::run_layers(turns, count);
+  const rill::api::Turns all(turns, count);
+  size_t marked = 0;
+  ready = rill::api::check_turns(all, &marked);
+  for (size_t i = 0; i < marked; ++i) all[i].session->in_turn = false;
+  if (ready == RILL_OK) ready = rill::api::announce_ends(all);
+  if (ready != RILL_OK) return ready;
+  for (size_t i = 0; i < count; ++i) rill::api::begin_turn(all[i]);
+  rill::api::run_layers(all);
   return RILL_OK;
 }
 

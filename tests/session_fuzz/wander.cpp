@@ -317,6 +317,7 @@ bool Wanderer::next_turn(Lane* lane, rill_turn* turn) {
   const int64_t pulse = pulse_of(ports[first]);
   const int64_t left = total(*lane, ports[first], first) - lane->at.in[first];
   *turn = {};
+  turn->size = sizeof(*turn);
   turn->session = lane->session.get();
   turn->kind = RILL_TURN_STEP;
   if (lane->at.ended) {
@@ -496,7 +497,10 @@ void Wanderer::misuse(Lane* lane) {
   Port port = plan.inputs[first];
   const auto wrong_type = port.dtype == RILL_F64 ? RILL_F32 : RILL_F64;
   rill_turn twice[2] = {};
-  for (rill_turn& turn : twice) turn.session = session;
+  for (rill_turn& turn : twice) {
+    turn.size = sizeof(turn);
+    turn.session = session;
+  }
   int64_t moved = -7;
   rill_status status = RILL_OK;
   const int64_t dice = random_.in(1, 8);

@@ -47,7 +47,7 @@ extern "C" {
 #endif
 
 /** Version of this interface. It changes only when programs must be compiled anew. */
-#define RILL_ABI 1u
+#define RILL_ABI 2u
 /** No tensor has more axes. */
 #define RILL_MAX_RANK 8
 
@@ -339,7 +339,8 @@ RILL_API rill_status rill_output_buffer(rill_session* session, size_t index,
                                         rill_view* view) RILL_REAL_TIME;
 
 /** Run once: the whole graph, or the next pulse.
- *  Real-time: yes: no allocation, lock, file or system call; denormals are flushed meanwhile. With
+ *  Real-time: yes: no allocation, lock, file or system call. Denormals are flushed meanwhile, and
+ *  numbers rounded to the nearest, whatever mode the thread is in, which it gets back. With
  *  threads, as for all that follows that runs steps: see rill_session_set_threads.
  *  Errors: RILL_E_STATE once the end of the stream is announced; RILL_E_SHAPE where the model is not
  *  defined for so many frames. Nothing has run then. */
@@ -373,8 +374,9 @@ typedef enum rill_turn_kind RILL_ANY_INT {
 
 /** What one of several streams does in a common step. */
 typedef struct rill_turn {
-  rill_session* session;
+  uint32_t size; /**< of each turn, and so how far apart they lie */
   rill_turn_kind kind;
+  rill_session* session;
   int64_t valid_frames; /**< of RILL_TURN_PARTIAL */
 } rill_turn;
 
@@ -383,7 +385,8 @@ typedef struct rill_turn {
  *  of its own, with its own start, end and reset; those that are left out stand still. The frames
  *  are those of a step alone, bit for bit.
  *  Real-time: yes. Errors: those of the turns, with the index of the first one that is wrong;
- *  RILL_E_ARG for sessions of different plans, or one that is there twice. Nothing has run then. */
+ *  RILL_E_ARG for sessions of different plans, or one that is there twice; RILL_E_ABI for a size that
+ *  this library does not know, or that differs from the first one's. Nothing has run then. */
 RILL_API rill_status rill_step_together(const rill_turn* turns, size_t count) RILL_REAL_TIME;
 
 /* A stream is run in one of two ways, from its beginning or rill_session_reset on: pulse by pulse
