@@ -160,13 +160,18 @@ rill_status rill_session_clone(const rill_session* session, rill_session** copy)
   if (!copy) return refuse(RILL_E_ARG, "rill_session_clone: no place for the copy");
   *copy = nullptr;
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_session_clone: %s", kNotASession);
-  const rill_status made = guarded(
-      "rill_session_clone", [&] { return make_session(session->plan, session->max_push, copy); });
-  if (made != RILL_OK) return made;
-  (*copy)->session->copy_state(*session->session);
-  if (session->feed) (*copy)->feed->copy(*session->feed);
-  (*copy)->stage = session->stage;
-  return RILL_OK;
+  const rill_status made = guarded("rill_session_clone", [&] {
+    const rill_status status = make_session(session->plan, session->max_push, copy);
+    if (status != RILL_OK) return status;
+    (*copy)->session->copy_state(*session->session);
+    if (session->feed) (*copy)->feed->copy(*session->feed);
+    (*copy)->stage = session->stage;
+    return RILL_OK;
+  });
+  if (made == RILL_OK) return RILL_OK;
+  rill_session_free(*copy);
+  *copy = nullptr;
+  return made;
 }
 
 void rill_session_free(rill_session* session) {
@@ -215,7 +220,8 @@ rill_status rill_step(rill_session* session) RILL_REAL_TIME {
 }
 
 rill_status rill_step_partial(rill_session* session, int64_t valid_frames) RILL_REAL_TIME {
-  return run_turn("rill_step_partial", {sizeof(rill_turn), RILL_TURN_PARTIAL, session, valid_frames});
+  return run_turn("rill_step_partial",
+                  {sizeof(rill_turn), RILL_TURN_PARTIAL, session, valid_frames});
 }
 
 rill_status rill_flush(rill_session* session, int64_t* left) RILL_REAL_TIME {

@@ -1,6 +1,7 @@
 // Streams that are pushed, and the saved state of streams.
 
 #include "api/src/errors.h"
+#include "api/src/guard.h"
 #include "api/src/handles.h"
 #include "api/src/views.h"
 #include "core/exec/saved.h"
@@ -10,6 +11,7 @@ using rill::api::Call;
 using rill::api::check_moment;
 using rill::api::check_view;
 using rill::api::Drive;
+using rill::api::guarded;
 using rill::api::IoText;
 using rill::api::kNotASession;
 using rill::api::pass_moment;
@@ -119,9 +121,11 @@ rill_status rill_state_load(rill_session* session, const void* bytes, size_t siz
   if (reinterpret_cast<uintptr_t>(bytes) % 8 != 0) {
     return refuse(RILL_E_ARG, "rill_state_load: the bytes are not aligned to 8");
   }
-  rill::SavedState state(session->session.get(), session->feed.get());
-  const rill::Status loaded = state.load({static_cast<const std::byte*>(bytes), size});
-  if (!loaded.ok()) return report(loaded);
+  const rill_status loaded = guarded("rill_state_load", [&] {
+    rill::SavedState state(session->session.get(), session->feed.get());
+    return report(state.load({static_cast<const std::byte*>(bytes), size}));
+  });
+  if (loaded != RILL_OK) return loaded;
   session->stage = {};
   if (!session->feed->idle()) session->stage.drive = Drive::kPushes;
   return RILL_OK;
