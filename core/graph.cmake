@@ -14,6 +14,7 @@ target_sources(rill_core PRIVATE
   exec/plan.cpp
   exec/saved.cpp
   exec/session.cpp
+  exec/session_parts.cpp
   exec/weights.cpp
   exec/workers.cpp
 )

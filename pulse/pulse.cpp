@@ -44,6 +44,7 @@ class Pulsifier {
   Graph pulsed_;
   Builder builder_;
   std::vector<Status> refusals_;
+  bool late_end_ = false;
   std::vector<std::pair<size_t, size_t>> made_;  ///< pulsed nodes that each whole node led to
 };
 
@@ -181,6 +182,8 @@ void Pulsifier::node(int id) {
 }
 
 Status Pulsifier::outputs() {
+  // Inside, outputs that begin with frames of their own are read as they are before they wait here.
+  late_end_ = late_end_is_fine();
   for (size_t i = 0; i < whole_.outputs.size(); ++i) {
     PulsedWire& wire = builder_.wire_of(whole_.outputs[i]);
     if (value_mentions(whole_.fact(whole_.outputs[i]).konst, options_.symbol)) {
@@ -314,7 +317,7 @@ Streaming Pulsifier::streaming(const Report& report) {
   }
   out.begin_unit = builder_.begin_unit();
   out.settled = builder_.settled();
-  out.late_end = late_end_is_fine();
+  out.late_end = late_end_ && late_end_is_fine();
   out.asserted = asserted_of(whole_, options_.symbol);
   out.longest = longest_stream(options_.symbol, out.asserted);
   out.approximations = report.approximations;
@@ -457,7 +460,7 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
     return fail(Code::kPulse, "pulse ", options.pulse, ": expected a number of frames");
   }
   if (*pulse < 1 || *pulse > kMostPulse) {
-    return fail(Code::kPulse, "pulse ", *pulse, ": expected at least 1 frame");
+    return fail(Code::kPulse, "pulse ", *pulse, ": expected 1 to ", kMostPulse, " frames");
   }
   RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
   Pulsifier pulsifier(whole, options);

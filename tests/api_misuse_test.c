@@ -483,7 +483,7 @@ static void states(rill_plan* plan) {
     TRUE(status == RILL_E_PARSE || (status == RILL_E_STATE && i >= 32 && i < 48));
   }
   raw[8] += 1;
-  REFUSED(PARSE, "version 2", rill_state_load(session, bytes, used));
+  REFUSED(PARSE, "version 3", rill_state_load(session, bytes, used));
   raw[8] -= 1;
   FINE(rill_state_load(session, bytes, used));
   rill_session_free(session);
@@ -498,6 +498,12 @@ static void together(rill_plan* plan) {
   FINE(rill_step_together(NULL, 0));
   REFUSED(ARG, "no turns", rill_step_together(NULL, 1));
   turns[0].session = a;
+  REFUSED(ABI, "rill_turn: size 0", rill_step_together(turns, 2));
+  turns[0].size = sizeof turns[0] + 1;
+  REFUSED(ABI, "no multiple of 8", rill_step_together(turns, 2));
+  turns[0].size = sizeof turns[0];
+  REFUSED(ABI, "turn 1: size 0", rill_step_together(turns, 2));
+  turns[1].size = sizeof turns[1];
   REFUSED(ARG, "turn 1: not a session", rill_step_together(turns, 2));
   turns[1].session = a;
   REFUSED(ARG, "turn 1: its session has a turn already", rill_step_together(turns, 2));
@@ -623,7 +629,7 @@ static void whole(const char* models) {
   FINE(rill_run(session, &in, 1, &out, 1));
   TRUE(y[0] == y[1]);
   REFUSED(STATE, "does not stream", rill_step_partial(session, 1));
-  REFUSED(STATE, "not announced", rill_flush(session, &left));
+  REFUSED(STATE, "does not stream", rill_flush(session, &left));
   REFUSED(STATE, "does not stream", rill_valid_frames(session, 0, &first, &count));
   REFUSED(STATE, "does not stream", rill_position(session, 0, &first, &count));
   REFUSED(STATE, "does not stream", rill_push(session, 0, &in, &first));

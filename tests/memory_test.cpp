@@ -94,6 +94,82 @@ TEST_P(Memory, EachRequestMayBeRefusedWhileAModelIsWritten) {
   std::filesystem::remove(path);
 }
 
+TEST_P(Memory, ASessionTellsTheBytesThatItTakes) {
+  const ModelFolder& model = GetParam();
+  if (model.symbol.empty()) GTEST_SKIP() << "no stream";
+  const Opened stream =
+      open_stream(model.archive, read_bundle(model.bundles[0]), model.symbol, model.pulse);
+  ASSERT_TRUE(stream.plan) << rill_last_error();
+  for (const int64_t max_push : {0, 1000}) {
+    rill_session_opts opts = {};
+    opts.size = sizeof(opts);
+    opts.max_push = max_push;
+    const int64_t bytes = heap_bytes();
+    const int64_t blocks = heap_blocks();
+    rill_session* session = nullptr;
+    ASSERT_EQ(rill_session_open(stream.plan.get(), &opts, &session), RILL_OK);
+    const SessionPtr owned(session);
+    const int64_t taken = heap_bytes() - bytes;
+    const int64_t told = rill_session_bytes(session);
+    EXPECT_LE(told, taken);
+    EXPECT_GE(told, taken - 64 * (heap_blocks() - blocks)) << "the heap rounds each block up";
+  }
+}
+
+/// The state of a session as bytes.
+std::vector<uint64_t> saved(const rill_session* session, size_t* used) {
+  size_t size = 0;
+  EXPECT_EQ(rill_state_size(session, &size), RILL_OK) << rill_last_error();
+  std::vector<uint64_t> bytes(size / 8 + 1);
+  EXPECT_EQ(rill_state_save(session, bytes.data(), size, used), RILL_OK) << rill_last_error();
+  bytes.resize(*used / 8);
+  return bytes;
+}
+
+TEST_P(Memory, AStreamIsAsItWasWhereAStateOrACopyCouldNotBeHad) {
+  const ModelFolder& model = GetParam();
+  if (model.symbol.empty()) GTEST_SKIP() << "no stream";
+  const Arrays bundle = read_bundle(model.bundles[0]);
+  const Opened stream = open_stream(model.archive, bundle, model.symbol, model.pulse);
+  ASSERT_TRUE(stream.session) << rill_last_error();
+  rill_io_info io = {};
+  io.size = sizeof(io);
+  size_t input = 0;
+  while (rill_plan_io(stream.plan.get(), RILL_INPUT, input, &io) == RILL_OK && io.stream_axis < 0) {
+    ++input;
+  }
+  const auto push = [&](int64_t frames) {
+    const Array part = bundle.at(io.name).part(io.stream_axis, 0, frames);
+    const rill_view view = part.view();
+    int64_t taken = 0;
+    ASSERT_EQ(rill_push(stream.session.get(), input, &view, &taken), RILL_OK) << rill_last_error();
+  };
+  push(1);
+  size_t used = 0;
+  const auto other = saved(stream.session.get(), &used);
+  push(1);
+  size_t own_used = 0;
+  const auto own = saved(stream.session.get(), &own_used);
+  for (int64_t n = 0;; ++n) {
+    rill_session* copy = nullptr;
+    fail_heap_after(n, true);
+    const rill_status cloned = rill_session_clone(stream.session.get(), &copy);
+    fail_heap_after(n, true);
+    const rill_status loaded = rill_state_load(stream.session.get(), other.data(), used);
+    fail_heap_after(-1);
+    rill_session_free(copy);
+    ASSERT_TRUE(cloned == RILL_OK || cloned == RILL_E_NOMEM) << n;
+    if (loaded == RILL_OK && cloned == RILL_OK) break;
+    if (loaded == RILL_OK) {
+      ASSERT_EQ(rill_state_load(stream.session.get(), own.data(), own_used), RILL_OK);
+      continue;
+    }
+    ASSERT_EQ(loaded, RILL_E_NOMEM) << n;
+    size_t again_used = 0;
+    ASSERT_EQ(saved(stream.session.get(), &again_used), own) << n;
+  }
+}
+
 TEST_P(Memory, AModelIsAsItWasWhereItCouldNotBeChanged) {
   rill_model* raw = nullptr;
   ASSERT_EQ(rill_load(GetParam().archive.c_str(), nullptr, &raw), RILL_OK) << rill_last_error();

@@ -5,7 +5,7 @@ target_link_libraries(rill_test_runs PUBLIC rill)
 target_compile_definitions(rill_test_runs PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 rill_library(rill_test_bundles SOURCES support/bundle.cpp DEPENDS rill_test_runs rill_npz)
 
-set(whole_library models sessions streams threads)
+set(whole_library models moments session_calls sessions streams threads)
 if(RILL_EXCEPTIONS)
   list(APPEND whole_library faults)  # lives on where memory does not
 endif()
@@ -18,11 +18,23 @@ foreach(name growth stacks)
 endforeach()
 rill_test(parts_test SOURCES parts_test.cpp DEPENDS rill_test_bundles rill_property rill_nnef rill_ops
           LABELS models)
+rill_test(session_fuzz_test
+          SOURCES session_fuzz/session_fuzz_test.cpp session_fuzz/layout.cpp session_fuzz/subject.cpp
+                  session_fuzz/wander.cpp
+          DEPENDS rill_test_bundles rill_property rill_nnef rill_ops LABELS models)
 # Interpose on malloc, so that they are programs of their own.
 foreach(name realtime soak memory refusals)
   rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
             LABELS models)
 endforeach()
+rill_test(surroundings_test SOURCES surroundings_test.cpp support/heap_calls.cpp
+          DEPENDS rill_test_bundles LABELS models)
+if(TARGET surroundings_test)
+  add_dependencies(surroundings_test rill_shared)
+  target_compile_definitions(surroundings_test
+                             PRIVATE RILL_SHARED_LIBRARY="$<TARGET_FILE:rill_shared>")
+  target_link_libraries(surroundings_test PRIVATE ${CMAKE_DL_LIBS})
+endif()
 # 100 000 steps of every model: half a minute each of the largest ones.
 rill_test(realtime_steps_test
           SOURCES realtime_steps_test.cpp support/heap_calls.cpp support/lock_calls.cpp

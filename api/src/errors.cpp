@@ -1,8 +1,12 @@
 #include "api/src/errors.h"
 
+#include <pthread.h>
+
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <string_view>
 
 namespace rill::api {
@@ -21,7 +25,59 @@ struct LastError {
   char text[6144] = "";
 };
 
-constinit thread_local LastError last;
+/// The failures of each thread. They lie in memory that is there from the start, and a thread finds its
+/// own by a key: the system would allocate variables of a thread at their first use, in a real-time thread
+/// too, where the library was opened by dlopen. Threads beyond the first 16 that have a failure at the same
+/// time take theirs from the heap.
+class LastErrors {
+ public:
+  LastErrors() noexcept { has_key_ = pthread_key_create(&key_, give_back) == 0; }
+  // No thread that ends later calls into a library that was closed.
+  ~LastErrors() {
+    if (has_key_) pthread_key_delete(key_);
+    has_key_ = false;
+  }
+
+  /// Null if this thread had no failure.
+  const LastError* find() const noexcept {
+    return has_key_ ? static_cast<const LastError*>(pthread_getspecific(key_)) : nullptr;
+  }
+  /// Null where there is no memory.
+  LastError* take() noexcept {
+    if (!has_key_) return nullptr;
+    if (void* const own = pthread_getspecific(key_)) return static_cast<LastError*>(own);
+    LastError* error = nullptr;
+    for (size_t i = 0; i < kPlaces && !error; ++i) {
+      if (!taken_[i].exchange(true, std::memory_order_acquire)) error = &places_[i];
+    }
+    if (!error) error = new (std::nothrow) LastError;
+    if (!error || pthread_setspecific(key_, error) == 0) return error;
+    give_back(error);
+    return nullptr;
+  }
+
+ private:
+  static constexpr size_t kPlaces = 16;
+  static void give_back(void* error) noexcept;
+
+  bool has_key_ = false;
+  pthread_key_t key_{};
+  std::atomic<bool> taken_[kPlaces] = {};
+  LastError places_[kPlaces];
+};
+
+LastErrors errors;
+
+void LastErrors::give_back(void* error) noexcept {
+  auto* const own = static_cast<LastError*>(error);
+  for (size_t i = 0; i < kPlaces; ++i) {
+    if (own != &errors.places_[i]) continue;
+    *own = LastError();
+    errors.taken_[i].store(false, std::memory_order_release);
+    return;
+  }
+  delete own;
+}
 
 /// Copy what fits; a cut never splits a character of UTF-8.
 template <size_t N>
@@ -35,7 +91,8 @@ void put(char (&to)[N], std::string_view from) {
   to[count] = '\0';
 }
 
-void keep(const Error& error) {
+void keep(const Error& error, LastError* to) {
+  LastError& last = *to;
   last.code = static_cast<rill_status>(error.code);
   last.line = error.line;
   last.column = error.column;
@@ -65,12 +122,17 @@ RILL_NOT_IN_STEPS_BEGIN
 
 rill_status report(const Status& status) RILL_NONBLOCKING {
   if (status.ok()) return RILL_OK;
-  keep(status.error());
-  put(last.text, status.error().to_string());
-  return last.code;
+  if (LastError* const last = errors.take()) {
+    keep(status.error(), last);
+    put(last->text, status.error().to_string());
+  }
+  return static_cast<rill_status>(status.code());
 }
 
 rill_status refuse(rill_status code, const char* format, ...) {
+  LastError* const own = errors.take();
+  if (!own) return code;
+  LastError& last = *own;
   last.code = code;
   last.line = 0;
   last.column = 0;
@@ -89,13 +151,18 @@ RILL_NOT_IN_STEPS_END
 
 extern "C" {
 
-const char* rill_last_error(void) { return rill::api::last.text; }
+const char* rill_last_error(void) {
+  const auto* const last = rill::api::errors.find();
+  return last ? last->text : "";
+}
 
 rill_status rill_last_error_info(rill_error_info* info) {
   // A wrong call here must not hide the failure that is asked for.
   if (!info) return RILL_E_ARG;
   if (info->size < sizeof(rill_error_info)) return RILL_E_ABI;
-  const auto& last = rill::api::last;
+  static const rill::api::LastError kNone;
+  const auto* const found = rill::api::errors.find();
+  const auto& last = found ? *found : kNone;
   info->code = last.code;
   info->message = last.message;
   info->node = last.node;

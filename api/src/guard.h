@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cfenv>
 #include <exception>
 #include <new>
 #include <utility>
@@ -8,10 +9,27 @@
 
 namespace rill::api {
 
+/// Rounds to the nearest while it lives, and traps nothing: weights that are folded and packed depend on
+/// no mode of the thread, which gets its own back.
+class DefaultFloats {
+ public:
+  DefaultFloats() noexcept {
+    std::fegetenv(&own_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultFloats() { std::fesetenv(&own_); }
+  DefaultFloats(const DefaultFloats&) = delete;
+  DefaultFloats& operator=(const DefaultFloats&) = delete;
+
+ private:
+  std::fenv_t own_{};
+};
+
 /// Make a call of the interface that may ask for memory; nothing is thrown through a C function.
 /// Errors: RILL_E_NOMEM where the system has none left. What the call made by then is freed.
 template <class Call>
 rill_status guarded(const char* function, Call&& call) noexcept {
+  const DefaultFloats floats;
 #ifdef __cpp_exceptions
   try {
     return std::forward<Call>(call)();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/include/rill/rill.h"
+#include "api/src/moments.h"
 #include "core/exec/feed.h"
 #include "core/exec/plan.h"
 #include "core/exec/pool.h"
@@ -89,8 +90,11 @@ struct rill_plan {
 
 namespace rill::api {
 
-/// How a stream is run: pulse by pulse, or by pushing frames.
-enum class Drive : uint8_t { kOpen, kSteps, kPushes };
+/// What a session knows besides its memory: all of it goes into a clone.
+struct Stage {
+  Drive drive = Drive::kOpen;
+  bool gave_frames = false;  ///< whether the last call ran a step
+};
 
 }  // namespace rill::api
 
@@ -100,10 +104,8 @@ struct rill_session {
   std::unique_ptr<rill::Session> session;
   std::unique_ptr<rill::Feed> feed;  ///< null unless the plan streams
   int64_t max_push = 0;
-  rill::api::Drive drive = rill::api::Drive::kOpen;
-  int64_t end_frames = -1;   ///< frames of the whole stream, once announced
-  bool gave_frames = false;  ///< whether the last call ran a step
-  bool in_turn = false;      ///< whether rill_step_together has it in hand
+  rill::api::Stage stage;
+  bool in_turn = false;  ///< whether rill_step_together has it in hand
 };
 
 struct rill_threads {

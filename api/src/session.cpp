@@ -9,6 +9,8 @@
 #include "core/tensor/tensor.h"
 
 using rill::api::alive;
+using rill::api::Call;
+using rill::api::check_moment;
 using rill::api::check_view;
 using rill::api::Drive;
 using rill::api::guarded;
@@ -54,11 +56,14 @@ rill_status bind(const char* function, rill_session* session, rill_dir dir, size
     if (fits != RILL_OK) return fits;
     data = view->data;
   }
-  if (dir == RILL_INPUT) {
-    session->session->bind_input(index, data);
-  } else {
-    session->session->bind_output(index, data);
+  // A stream that is stepped has nothing waiting, and may have the caller's next pulse there.
+  if (session->feed && session->stage.drive != Drive::kSteps) {
+    dir == RILL_INPUT ? session->feed->bind_input(index, data)
+                      : session->feed->bind_output(index, data);
+    return RILL_OK;
   }
+  dir == RILL_INPUT ? session->session->bind_input(index, data)
+                    : session->session->bind_output(index, data);
   return RILL_OK;
 }
 
@@ -160,8 +165,7 @@ rill_status rill_session_clone(const rill_session* session, rill_session** copy)
     if (status != RILL_OK) return status;
     (*copy)->session->copy_state(*session->session);
     if (session->feed) (*copy)->feed->copy(*session->feed);
-    (*copy)->drive = session->drive;
-    (*copy)->end_frames = session->end_frames;
+    (*copy)->stage = session->stage;
     return RILL_OK;
   });
   if (made == RILL_OK) return RILL_OK;
@@ -182,15 +186,14 @@ rill_status rill_session_reset(rill_session* session) RILL_REAL_TIME {
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_session_reset: %s", kNotASession);
   session->session->reset();
   if (session->feed) session->feed->reset();
-  session->drive = Drive::kOpen;
-  session->end_frames = -1;
-  session->gave_frames = false;
+  session->stage = {};
   return RILL_OK;
 }
 
 int64_t rill_session_bytes(const rill_session* session) RILL_REAL_TIME {
   if (!alive(session)) return 0;
-  return session->session->memory_bytes() + (session->feed ? session->feed->memory_bytes() : 0);
+  return static_cast<int64_t>(sizeof(rill_session)) + session->session->memory_bytes() +
+         (session->feed ? session->feed->memory_bytes() : 0);
 }
 
 rill_status rill_bind_input(rill_session* session, size_t index,
@@ -213,15 +216,16 @@ rill_status rill_output_buffer(rill_session* session, size_t index,
 }
 
 rill_status rill_step(rill_session* session) RILL_REAL_TIME {
-  return run_turn("rill_step", {session, RILL_TURN_STEP, 0});
+  return run_turn("rill_step", {sizeof(rill_turn), RILL_TURN_STEP, session, 0});
 }
 
 rill_status rill_step_partial(rill_session* session, int64_t valid_frames) RILL_REAL_TIME {
-  return run_turn("rill_step_partial", {session, RILL_TURN_PARTIAL, valid_frames});
+  return run_turn("rill_step_partial",
+                  {sizeof(rill_turn), RILL_TURN_PARTIAL, session, valid_frames});
 }
 
 rill_status rill_flush(rill_session* session, int64_t* left) RILL_REAL_TIME {
-  const rill_status ran = run_turn("rill_flush", {session, RILL_TURN_FLUSH, 0});
+  const rill_status ran = run_turn("rill_flush", {sizeof(rill_turn), RILL_TURN_FLUSH, session, 0});
   if (ran == RILL_OK && left) *left = frames_left(*session);
   return ran;
 }
@@ -237,7 +241,7 @@ rill_status rill_valid_frames(const rill_session* session, size_t output, int64_
                   outputs[output].name.c_str());
   }
   rill::Session::Valid valid;
-  if (session->gave_frames) valid = session->session->valid_frames(output);
+  if (session->stage.gave_frames) valid = session->session->valid_frames(output);
   *first = valid.count > 0 ? valid.first : 0;
   *count = valid.count;
   return RILL_OK;
@@ -252,30 +256,17 @@ rill_status rill_position(const rill_session* session, size_t output, int64_t* f
     return refuse(RILL_E_STATE, "rill_position: output \"%s\" does not stream",
                   outputs[output].name.c_str());
   }
-  const rill::Session& inner = *session->session;
-  const rill::PlanStream& stream = outputs[output].stream;
-  if (session->drive == Drive::kPushes) {
-    const auto first = static_cast<size_t>(session->plan->stream_input);
-    if (frames_in) *frames_in = session->feed->pushed(first);
-    if (frames_out) *frames_out = session->feed->pulled(output);
-    return RILL_OK;
-  }
-  int64_t in = inner.position(session->plan->input_pulse());
-  int64_t out = std::max<int64_t>(0, inner.position(stream.pulse) - stream.delay);
-  const int64_t whole = inner.output_frames(output);
-  if (whole >= 0) out = std::min(out, whole);
-  if (session->end_frames >= 0) in = std::min(in, session->end_frames);
-  if (frames_in) *frames_in = in;
-  if (frames_out) *frames_out = out;
+  const auto first = static_cast<size_t>(session->plan->stream_input);
+  if (frames_in) *frames_in = session->feed->pushed(first);
+  if (frames_out) *frames_out = session->feed->pulled(output);
   return RILL_OK;
 }
 
 rill_status rill_run(rill_session* session, const rill_view* inputs, size_t input_count,
                      const rill_view* outputs, size_t output_count) RILL_REAL_TIME {
   if (!alive(session)) return refuse(RILL_E_ARG, "rill_run: %s", kNotASession);
-  if (session->plan->streams()) {
-    return refuse(RILL_E_STATE, "rill_run: the plan streams: use rill_step");
-  }
+  const rill_status now = check_moment("rill_run", Call::kRun, *session);
+  if (now != RILL_OK) return now;
   const auto& io = session->plan->io;
   if (input_count != io[RILL_INPUT].size() || output_count != io[RILL_OUTPUT].size()) {
     return refuse(RILL_E_ARG, "rill_run: %zu inputs and %zu outputs: expected %zu and %zu",
@@ -297,7 +288,6 @@ rill_status rill_run(rill_session* session, const rill_view* inputs, size_t inpu
     rill::copy_view(view_of(*io[RILL_INPUT][i], inputs[i]), inner.input(i));
   }
   inner.step();
-  session->gave_frames = true;
   for (size_t i = 0; i < output_count; ++i) {
     rill::copy_view(inner.output(i), view_of(*io[RILL_OUTPUT][i], outputs[i]));
   }

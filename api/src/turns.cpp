@@ -21,23 +21,11 @@ rill_status too_long(const char* function, const rill_session& session) {
 }
 
 rill_status check_step(const char* function, const rill_session& session) {
-  if (!session.plan->streams()) return RILL_OK;
-  if (!session.session->end_announced()) {
-    return session.session->has_room() ? RILL_OK : too_long(function, session);
-  }
-  return refuse(RILL_E_STATE,
-                "%s: the end of the stream is announced: bring out the tail "
-                "with rill_flush, or begin anew with rill_session_reset",
-                function);
+  const bool has_room = !session.plan->streams() || session.session->has_room();
+  return has_room ? RILL_OK : too_long(function, session);
 }
 
 rill_status check_partial(const char* function, const rill_session& session, int64_t valid_frames) {
-  if (!session.plan->streams()) {
-    return refuse(RILL_E_STATE, "%s: the plan does not stream", function);
-  }
-  if (session.session->end_announced()) {
-    return refuse(RILL_E_STATE, "%s: the end of the stream is announced already", function);
-  }
   const int64_t pulse = session.plan->input_pulse();
   if (valid_frames >= 0 && valid_frames <= pulse) return RILL_OK;
   return refuse(RILL_E_ARG, "%s: %lld valid frames: expected 0 to %lld", function,
@@ -45,10 +33,6 @@ rill_status check_partial(const char* function, const rill_session& session, int
 }
 
 rill_status check_flush(const char* function, const rill_session& session) {
-  if (!session.session->end_announced()) {
-    return refuse(RILL_E_STATE,
-                  "%s: the end of the stream is not announced: call rill_step_partial", function);
-  }
   if (session.session->steps_left() >= 0) return RILL_OK;
   return refuse(RILL_E_UNSUPPORTED,
                 "%s: the file does not say how long the outputs of "
@@ -56,25 +40,24 @@ rill_status check_flush(const char* function, const rill_session& session) {
                 function);
 }
 
+Call call_of(rill_turn_kind kind) {
+  if (kind == RILL_TURN_PARTIAL) return Call::kPartial;
+  return kind == RILL_TURN_FLUSH ? Call::kFlush : Call::kStep;
+}
+
 }  // namespace
 
 rill_status check_turn(const char* function, const rill_turn& turn) {
   if (!alive(turn.session)) return refuse(RILL_E_ARG, "%s: %s", function, kNotASession);
+  if (turn.kind < RILL_TURN_STEP || turn.kind > RILL_TURN_FLUSH) {
+    return refuse(RILL_E_ARG, "%s: no kind of turn: %d", function, static_cast<int>(turn.kind));
+  }
   const rill_session& session = *turn.session;
-  // A pulse run by hand between pushed frames would come out of turn.
-  if (session.drive == Drive::kPushes) {
-    return refuse(RILL_E_STATE, "%s: this stream is pushed: use rill_push, rill_pull, rill_finish",
-                  function);
-  }
-  switch (turn.kind) {
-    case RILL_TURN_STEP:
-      return check_step(function, session);
-    case RILL_TURN_PARTIAL:
-      return check_partial(function, session, turn.valid_frames);
-    case RILL_TURN_FLUSH:
-      return check_flush(function, session);
-  }
-  return refuse(RILL_E_ARG, "%s: no kind of turn: %d", function, static_cast<int>(turn.kind));
+  const rill_status now = check_moment(function, call_of(turn.kind), session);
+  if (now != RILL_OK) return now;
+  if (turn.kind == RILL_TURN_STEP) return check_step(function, session);
+  if (turn.kind == RILL_TURN_FLUSH) return check_flush(function, session);
+  return check_partial(function, session, turn.valid_frames);
 }
 
 rill_status announce_end(const rill_turn& turn) {
@@ -91,28 +74,42 @@ rill_status announce_end(const rill_turn& turn) {
                   static_cast<long long>(length), static_cast<long long>(pulse),
                   static_cast<long long>(symbol_pulse), session->plan->plan->stream_symbol.c_str());
   }
-  const Status suits = session->session->try_end(scaled / pulse);
-  if (!suits.ok()) return report(suits);
-  session->end_frames = length;
-  return RILL_OK;
+  return report(session->session->try_end(scaled / pulse));
 }
 
 void take_end_back(const rill_turn& turn) {
   if (turn.kind != RILL_TURN_PARTIAL) return;
   turn.session->session->announce_end(-1);
-  turn.session->end_frames = -1;
 }
 
 bool begin_turn(const rill_turn& turn) {
   rill_session* session = turn.session;
-  if (session->plan->streams()) session->drive = Drive::kSteps;
-  session->gave_frames = turn.kind == RILL_TURN_STEP ||
-                         (turn.kind == RILL_TURN_PARTIAL && turn.valid_frames > 0) ||
-                         session->session->steps_left() > 0;
-  return session->gave_frames;
+  pass_moment(call_of(turn.kind), session);
+  session->stage.gave_frames = turn.kind == RILL_TURN_STEP ||
+                               (turn.kind == RILL_TURN_PARTIAL && turn.valid_frames > 0) ||
+                               session->session->steps_left() > 0;
+  return session->stage.gave_frames;
 }
 
 namespace {
+
+/// The turns of a caller, whose size may be that of a later rill.h.
+class Turns {
+ public:
+  Turns(const rill_turn* first, size_t count) RILL_NONBLOCKING
+      : first_(reinterpret_cast<const char*>(first)),
+        size_(first->size),
+        count_(count) {}
+  size_t size() const RILL_NONBLOCKING { return count_; }
+  const rill_turn& operator[](size_t i) const RILL_NONBLOCKING {
+    return *reinterpret_cast<const rill_turn*>(first_ + i * size_);
+  }
+
+ private:
+  const char* first_;
+  size_t size_;
+  size_t count_;
+};
 
 /// Which turn is refused.
 struct Place {
@@ -125,8 +122,12 @@ struct Place {
 };
 
 /// All turns, each alone and then together; marks the sessions that have one.
-rill_status check_turns(const rill_turn* turns, size_t count, size_t* marked) {
-  for (size_t i = 0; i < count; ++i) {
+rill_status check_turns(const Turns& turns, size_t* marked) {
+  for (size_t i = 0; i < turns.size(); ++i) {
+    if (turns[i].size != turns[0].size) {
+      return refuse(RILL_E_ABI, "%s: size %u, expected that of the first, %u", Place(i).text,
+                    static_cast<unsigned>(turns[i].size), static_cast<unsigned>(turns[0].size));
+    }
     if (check_turn("rill_step_together", turns[i]) != RILL_OK) {
       return check_turn(Place(i).text, turns[i]);
     }
@@ -143,8 +144,8 @@ rill_status check_turns(const rill_turn* turns, size_t count, size_t* marked) {
   return RILL_OK;
 }
 
-rill_status announce_ends(const rill_turn* turns, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
+rill_status announce_ends(const Turns& turns) {
+  for (size_t i = 0; i < turns.size(); ++i) {
     const rill_status ends = announce_end(turns[i]);
     if (ends == RILL_OK) continue;
     while (i-- > 0) take_end_back(turns[i]);
@@ -153,17 +154,26 @@ rill_status announce_ends(const rill_turn* turns, size_t count) {
   return RILL_OK;
 }
 
-void run_layers(const rill_turn* turns, size_t count) {
+void run_layers(const Turns& turns) {
   const FlushDenormals flush;
   const size_t layers = turns[0].session->plan->plan->steps.size();
+  const auto runs = [&](size_t i) { return turns[i].session->stage.gave_frames; };
   for (size_t layer = 0; layer < layers; ++layer) {
-    for (size_t i = 0; i < count; ++i) {
-      if (turns[i].session->gave_frames) turns[i].session->session->run_layer(layer);
+    for (size_t i = 0; i < turns.size(); ++i) {
+      if (runs(i)) turns[i].session->session->run_layer(layer);
     }
   }
-  for (size_t i = 0; i < count; ++i) {
-    if (turns[i].session->gave_frames) turns[i].session->session->end_turn();
+  for (size_t i = 0; i < turns.size(); ++i) {
+    if (runs(i)) turns[i].session->session->end_turn();
   }
+}
+
+rill_status check_sizes(const rill_turn* turns) {
+  const rill_status known = check_size(turns, "rill_turn");
+  if (known != RILL_OK) return known;
+  if (turns->size % alignof(rill_turn) == 0) return RILL_OK;
+  return refuse(RILL_E_ABI, "rill_turn: size %u is no multiple of %zu",
+                static_cast<unsigned>(turns->size), alignof(rill_turn));
 }
 
 }  // namespace
@@ -174,13 +184,16 @@ extern "C" {
 rill_status rill_step_together(const rill_turn* turns, size_t count) RILL_REAL_TIME {
   if (count == 0) return RILL_OK;
   if (!turns) return rill::api::refuse(RILL_E_ARG, "rill_step_together: no turns");
-  size_t marked = 0;
-  rill_status ready = rill::api::check_turns(turns, count, &marked);
-  for (size_t i = 0; i < marked; ++i) turns[i].session->in_turn = false;
-  if (ready == RILL_OK) ready = rill::api::announce_ends(turns, count);
+  rill_status ready = rill::api::check_sizes(turns);
   if (ready != RILL_OK) return ready;
-  for (size_t i = 0; i < count; ++i) rill::api::begin_turn(turns[i]);
-  rill::api::run_layers(turns, count);
+  const rill::api::Turns all(turns, count);
+  size_t marked = 0;
+  ready = rill::api::check_turns(all, &marked);
+  for (size_t i = 0; i < marked; ++i) all[i].session->in_turn = false;
+  if (ready == RILL_OK) ready = rill::api::announce_ends(all);
+  if (ready != RILL_OK) return ready;
+  for (size_t i = 0; i < count; ++i) rill::api::begin_turn(all[i]);
+  rill::api::run_layers(all);
   return RILL_OK;
 }
 

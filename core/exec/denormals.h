@@ -9,14 +9,16 @@ namespace rill {
 // How a thread rounds, and what it makes of denormals: the control register of its floats.
 #if defined(__x86_64__) || defined(__i386__)
 using FloatMode = uint32_t;
-inline constexpr FloatMode kFlushDenormals = 0x8040;  // flush to zero, denormals are zero
+// To the nearest, with all exceptions masked; results and inputs that are denormal are zero.
+inline constexpr FloatMode kStepMode = 0x1F80 | 0x8040;
 inline FloatMode float_mode() noexcept RILL_NONBLOCKING { return __builtin_ia32_stmxcsr(); }
 inline void set_float_mode(FloatMode mode) noexcept RILL_NONBLOCKING {
   __builtin_ia32_ldmxcsr(mode);
 }
 #elif defined(__aarch64__)
 using FloatMode = uint64_t;
-inline constexpr FloatMode kFlushDenormals = uint64_t{1} << 24;
+// To the nearest, with no exception trapped; denormals are zero.
+inline constexpr FloatMode kStepMode = uint64_t{1} << 24;
 inline FloatMode float_mode() noexcept RILL_NONBLOCKING {
   FloatMode mode = 0;
   asm volatile("mrs %0, fpcr" : "=r"(mode));
@@ -27,7 +29,7 @@ inline void set_float_mode(FloatMode mode) noexcept RILL_NONBLOCKING {
 }
 #else
 using FloatMode = uint32_t;
-inline constexpr FloatMode kFlushDenormals = 0;
+inline constexpr FloatMode kStepMode = 0;
 inline FloatMode float_mode() noexcept RILL_NONBLOCKING { return 0; }
 inline void set_float_mode(FloatMode) noexcept RILL_NONBLOCKING {}
 #endif
@@ -46,10 +48,11 @@ class WithFloatMode {
   FloatMode saved_;
 };
 
-/// Flushes denormals to zero while it lives, and restores the mode of the thread.
+/// Flushes denormals to zero and rounds to the nearest while it lives, whatever the mode of the thread
+/// was, and restores that.
 class FlushDenormals : public WithFloatMode {
  public:
-  FlushDenormals() noexcept RILL_NONBLOCKING : WithFloatMode(float_mode() | kFlushDenormals) {}
+  FlushDenormals() noexcept RILL_NONBLOCKING : WithFloatMode(kStepMode) {}
 };
 
 }  // namespace rill

@@ -59,7 +59,7 @@ Result<std::unique_ptr<Feed>> Feed::make(Session* session, int64_t max_push) {
       in.frame_bytes = frame_bytes(session->input(i), stream.axis);
       if (pulse == 0) pulse = stream.pulse;
     }
-    feed->ins_.push_back(std::move(in));
+    feed->kept_.ins.push_back(std::move(in));
   }
   if (pulse == 0) return fail(Code::kState, "the plan does not stream");
   // The first pulse that fills up steps at once, and so on; the last one may wait in the input.
@@ -79,26 +79,22 @@ Result<std::unique_ptr<Feed>> Feed::make(Session* session, int64_t max_push) {
         return fail(Code::kNoMem, "no memory to hold the outputs of ", max_push, " frames");
       }
       out.capacity = *frames;
+      out.queue = bytes;
       bytes = *sum;
     }
-    feed->outs_.push_back(std::move(out));
+    feed->kept_.outs.push_back(std::move(out));
   }
-  feed->queue_.resize(static_cast<size_t>(bytes));
-  int64_t at = 0;
-  for (Out& out : feed->outs_) {
-    out.queue = feed->queue_.data() + at;
-    at += (out.capacity * out.frame_bytes + 63) / 64 * 64;
-  }
+  feed->kept_.queues.resize(static_cast<size_t>(bytes));
   return feed;
 }
 
 void Feed::refill(size_t input) noexcept {
-  In& in = ins_[input];
+  In& in = kept_.ins[input];
   if (in.axis < 0) return;
   const View buffer = session_->input(input);
   const int64_t count = std::min(buffer.extent(in.axis) - in.filled, in.early.left());
   if (count <= 0) return;
-  void* from = in.early.bytes.data() + in.early.taken * in.frame_bytes;
+  void* from = in.early.next(in.frame_bytes);
   copy_view(frame_rows(buffer, in.axis, count, from), frames_of(buffer, in.axis, in.filled, count));
   in.filled += count;
   in.early.taken += count;
@@ -106,14 +102,14 @@ void Feed::refill(size_t input) noexcept {
 
 /// Moves what the last step gave into the queue, as far as there is room.
 void Feed::settle(size_t output) noexcept {
-  Out& out = outs_[output];
+  Out& out = kept_.outs[output];
   while (out.rest > 0 && out.queued < out.capacity) {
     const View buffer = session_->output(output);
     const int64_t tail = (out.head + out.queued) % out.capacity;
     const int64_t room = std::min(out.capacity - out.queued, out.capacity - tail);
     const int64_t count = std::min(out.rest, room);
     copy_view(frames_of(buffer, out.axis, out.first, count),
-              frame_rows(buffer, out.axis, count, out.queue + tail * out.frame_bytes));
+              frame_rows(buffer, out.axis, count, queue(out) + tail * out.frame_bytes));
     out.first += count;
     out.rest -= count;
     out.queued += count;
@@ -121,8 +117,8 @@ void Feed::settle(size_t output) noexcept {
 }
 
 void Feed::run_step() noexcept {
-  for (size_t i = 0; i < ins_.size(); ++i) {
-    In& in = ins_[i];
+  for (size_t i = 0; i < kept_.ins.size(); ++i) {
+    In& in = kept_.ins[i];
     if (in.axis < 0) continue;
     // Filler past the end does not matter; zeros keep indices in range.
     const View buffer = session_->input(i);
@@ -130,24 +126,24 @@ void Feed::run_step() noexcept {
     in.filled = 0;
   }
   session_->step();
-  for (size_t i = 0; i < outs_.size(); ++i) {
-    if (outs_[i].axis < 0) continue;
+  for (size_t i = 0; i < kept_.outs.size(); ++i) {
+    if (kept_.outs[i].axis < 0) continue;
     const Session::Valid valid = session_->valid_frames(i);
-    outs_[i].first = valid.first;
-    outs_[i].rest = valid.count;
+    kept_.outs[i].first = valid.first;
+    kept_.outs[i].rest = valid.count;
     settle(i);
   }
 }
 
 /// Runs a step if there is one to run. `more`: frames beyond this pulse are known to come.
 bool Feed::advance(bool more) noexcept {
-  for (size_t i = 0; i < outs_.size(); ++i) {
+  for (size_t i = 0; i < kept_.outs.size(); ++i) {
     settle(i);
-    if (outs_[i].rest > 0) return false;
+    if (kept_.outs[i].rest > 0) return false;
   }
   bool full = true;
-  for (size_t i = 0; i < ins_.size(); ++i) {
-    const In& in = ins_[i];
+  for (size_t i = 0; i < kept_.ins.size(); ++i) {
+    const In& in = kept_.ins[i];
     if (in.axis < 0) continue;
     refill(i);
     full &= in.filled == session_->input(i).extent(in.axis);
@@ -163,7 +159,7 @@ bool Feed::advance(bool more) noexcept {
 }
 
 int64_t Feed::push(size_t input, const View& frames) noexcept {
-  In& in = ins_[input];
+  In& in = kept_.ins[input];
   const int64_t given = frames.extent(in.axis);
   int64_t taken = 0;
   for (bool moved = true; moved;) {
@@ -183,20 +179,20 @@ int64_t Feed::push(size_t input, const View& frames) noexcept {
 
 /// Copies queued frames to `into` from frame `at` on; tells how many.
 int64_t Feed::take_queued(size_t output, const View& into, int64_t at) noexcept {
-  Out& out = outs_[output];
+  Out& out = kept_.outs[output];
   const int64_t room = std::min(into.extent(out.axis) - at, available(output));
   if (room <= 0) return 0;
   const View buffer = session_->output(output);
   if (out.early.left() > 0) {
     const int64_t count = std::min(room, out.early.left());
-    void* from = out.early.bytes.data() + out.early.taken * out.frame_bytes;
+    void* from = out.early.next(out.frame_bytes);
     copy_view(frame_rows(buffer, out.axis, count, from), frames_of(into, out.axis, at, count));
     out.early.taken += count;
     return count;
   }
   if (out.queued > 0) {
     const int64_t count = std::min({room, out.queued, out.capacity - out.head});
-    copy_view(frame_rows(buffer, out.axis, count, out.queue + out.head * out.frame_bytes),
+    copy_view(frame_rows(buffer, out.axis, count, queue(out) + out.head * out.frame_bytes),
               frames_of(into, out.axis, at, count));
     out.head = (out.head + count) % out.capacity;
     out.queued -= count;
@@ -211,16 +207,31 @@ int64_t Feed::take_queued(size_t output, const View& into, int64_t at) noexcept 
 }
 
 int64_t Feed::available(size_t output) const {
-  const Out& out = outs_[output];
+  const Out& out = kept_.outs[output];
   const int64_t all = out.early.left() + out.queued + out.rest;
   return finished() ? all : all - session_->plan().outputs[output].stream.early;
 }
 
-void Feed::drop_behind_end(size_t output) noexcept {
-  Out& out = outs_[output];
+int64_t Feed::frames_until_now(size_t output) const {
   const PlanStream& stream = session_->plan().outputs[output].stream;
-  const int64_t given = std::min(session_->position(stream.pulse) - stream.delay, stream.most);
-  int64_t extra = std::max<int64_t>(0, given) - session_->output_frames(output);
+  return std::clamp<int64_t>(session_->position(stream.pulse) - stream.delay, 0, stream.most);
+}
+
+int64_t Feed::given(size_t output) const {
+  const int64_t all = session_->output_frames(output);
+  const int64_t until_now = frames_until_now(output);
+  return all < 0 ? until_now : std::min(until_now, all);
+}
+
+int64_t Feed::pulled(size_t output) const {
+  const Out& out = kept_.outs[output];
+  return given(output) - (out.early.left() + out.queued + out.rest);
+}
+
+void Feed::drop_behind_end(size_t output) noexcept {
+  Out& out = kept_.outs[output];
+  // What was held before the end was told, and is not given any more.
+  int64_t extra = frames_until_now(output) - given(output);
   for (int64_t* held : {&out.rest, &out.queued}) {
     const int64_t dropped = std::clamp<int64_t>(extra, 0, *held);
     *held -= dropped;
@@ -230,20 +241,18 @@ void Feed::drop_behind_end(size_t output) noexcept {
 }
 
 int64_t Feed::pull(size_t output, const View& into) noexcept {
-  Out& out = outs_[output];
-  const int64_t wanted = into.extent(out.axis);
+  const int64_t wanted = into.extent(kept_.outs[output].axis);
   int64_t given = 0;
   while (given < wanted) {
     const int64_t count = take_queued(output, into, given);
     given += count;
     if (count == 0 && !advance(false)) break;
   }
-  out.pulled += given;
   return given;
 }
 
 int64_t Feed::seen(size_t input) const {
-  const In& in = ins_[input];
+  const In& in = kept_.ins[input];
   const int64_t pulse = session_->plan().inputs[input].stream.pulse;
   return session_->position(pulse) + in.filled;
 }
@@ -255,7 +264,7 @@ int64_t Feed::room(size_t input) const {
 }
 
 int64_t Feed::pushed(size_t input) const {
-  const int64_t all = seen(input) + ins_[input].early.left();
+  const int64_t all = seen(input) + kept_.ins[input].early.left();
   if (!finished()) return all;
   const Plan& plan = session_->plan();
   return std::min(all, session_->end() * plan.inputs[input].stream.pulse / plan.stream_pulse);
@@ -265,8 +274,8 @@ Status Feed::finish() {
   const Plan& plan = session_->plan();
   int64_t end = -1;
   size_t first = 0;
-  for (size_t i = 0; i < ins_.size(); ++i) {
-    if (ins_[i].axis < 0) continue;
+  for (size_t i = 0; i < kept_.ins.size(); ++i) {
+    if (kept_.ins[i].axis < 0) continue;
     const int64_t frames = pushed(i);
     const int64_t pulse = plan.inputs[i].stream.pulse;
     const int64_t scaled = frames * plan.stream_pulse;
@@ -291,8 +300,8 @@ Status Feed::finish() {
                 "the file does not say how long the outputs of its pulsed "
                 "model are: load the model it was made of");
   }
-  for (size_t i = 0; i < outs_.size(); ++i) {
-    if (outs_[i].axis >= 0) drop_behind_end(i);
+  for (size_t i = 0; i < kept_.outs.size(); ++i) {
+    if (kept_.outs[i].axis >= 0) drop_behind_end(i);
   }
   while (advance(false)) continue;
   return {};
@@ -303,42 +312,53 @@ bool Feed::idle() const {
   const auto queued = [](const Out& out) {
     return out.rest > 0 || out.queued > 0 || out.early.left() > 0;
   };
-  return std::none_of(ins_.begin(), ins_.end(), waiting) &&
-         std::none_of(outs_.begin(), outs_.end(), queued);
+  return std::none_of(kept_.ins.begin(), kept_.ins.end(), waiting) &&
+         std::none_of(kept_.outs.begin(), kept_.outs.end(), queued);
 }
 
 void Feed::reset() noexcept {
-  for (In& in : ins_) {
+  for (In& in : kept_.ins) {
     in.filled = 0;
     in.early.taken = in.early.count;
   }
-  for (Out& out : outs_) {
-    out.head = out.queued = out.first = out.rest = out.pulled = 0;
+  for (Out& out : kept_.outs) {
+    out.head = out.queued = out.first = out.rest = 0;
     out.early.taken = out.early.count;
   }
 }
 
-void Feed::copy(const Feed& other) {
-  for (size_t i = 0; i < ins_.size(); ++i) {
-    ins_[i] = other.ins_[i];
-    if (ins_[i].axis < 0) continue;
-    copy_view(frames_of(other.session_->input(i), ins_[i].axis, 0, ins_[i].filled),
-              frames_of(session_->input(i), ins_[i].axis, 0, ins_[i].filled));
-  }
-  for (size_t i = 0; i < outs_.size(); ++i) {
-    std::byte* own = outs_[i].queue;
-    outs_[i] = other.outs_[i];
-    outs_[i].queue = own;
-    if (outs_[i].axis < 0) continue;
-    copy_view(frames_of(other.session_->output(i), outs_[i].axis, outs_[i].first, outs_[i].rest),
-              frames_of(session_->output(i), outs_[i].axis, outs_[i].first, outs_[i].rest));
-  }
-  queue_ = other.queue_;
-  int64_t at = 0;
-  for (Out& out : outs_) {
-    out.queue = queue_.data() + at;
-    at += (out.capacity * out.frame_bytes + 63) / 64 * 64;
-  }
+namespace {
+
+/// Have the bytes of a buffer where it lies from now on.
+void move_along(const View& from, const View& to) {
+  const auto bytes = static_cast<size_t>(to.volume() * dtype_size(to.dtype));
+  if (bytes > 0 && from.data != to.data) std::memmove(to.data, from.data, bytes);
+}
+
+}  // namespace
+
+void Feed::bind_input(size_t input, void* data) noexcept {
+  const View before = session_->input(input);
+  session_->bind_input(input, data);
+  if (kept_.ins[input].filled > 0) move_along(before, session_->input(input));
+}
+
+void Feed::bind_output(size_t output, void* data) noexcept {
+  const View before = session_->output(output);
+  session_->bind_output(output, data);
+  const Out& out = kept_.outs[output];
+  if (out.axis < 0 || out.rest > 0) move_along(before, session_->output(output));
+}
+
+int64_t Feed::memory_bytes() const {
+  const auto bytes_of = [](const auto& list) {
+    return static_cast<int64_t>(list.capacity() * sizeof(list[0]));
+  };
+  int64_t bytes = static_cast<int64_t>(sizeof(Feed)) + bytes_of(kept_.ins) + bytes_of(kept_.outs) +
+                  bytes_of(kept_.queues);
+  for (const In& in : kept_.ins) bytes += bytes_of(in.early.bytes);
+  for (const Out& out : kept_.outs) bytes += bytes_of(out.early.bytes);
+  return bytes;
 }
 
 }  // namespace rill

@@ -40,11 +40,18 @@ class Feed {
   int64_t pushed(size_t input) const RILL_NONBLOCKING;
   /// How many frames more the model is defined for.
   int64_t room(size_t input) const RILL_NONBLOCKING;
-  int64_t pulled(size_t output) const { return outs_[output].pulled; }
+  /// How many frames of an output were handed out since the stream began, here or where its state was
+  /// saved.
+  int64_t pulled(size_t output) const RILL_NONBLOCKING;
+  /// Bind a buffer of the session; frames that wait there, and values of outputs that do not stream,
+  /// go along.
+  void bind_input(size_t input, void* data) noexcept RILL_NONBLOCKING;
+  void bind_output(size_t output, void* data) noexcept RILL_NONBLOCKING;
   void reset() noexcept RILL_NONBLOCKING;
-  /// Go on as another feed of the same plan; the sessions are copied by whoever calls.
-  void copy(const Feed& other);
-  int64_t memory_bytes() const { return static_cast<int64_t>(queue_.size()); }
+  /// Go on as another feed of the same plan, once the session has become as the other's.
+  void copy(const Feed& other) { kept_ = other.kept_; }
+  /// The bytes of this object and of all that it has allocated.
+  int64_t memory_bytes() const;
 
  private:
   friend class SavedState;
@@ -55,6 +62,8 @@ class Feed {
     int64_t count = 0;
     int64_t taken = 0;
     int64_t left() const { return count - taken; }
+    std::byte* next(int64_t frame_bytes) { return bytes.data() + taken * frame_bytes; }
+    const std::byte* next(int64_t frame_bytes) const { return bytes.data() + taken * frame_bytes; }
   };
   struct In {
     int axis = -1;
@@ -65,14 +74,19 @@ class Feed {
   struct Out {
     int axis = -1;
     int64_t frame_bytes = 0;
-    std::byte* queue = nullptr;
+    int64_t queue = 0;     ///< where its own begins, in bytes
     int64_t capacity = 0;  ///< frames
     int64_t head = 0;
     int64_t queued = 0;
     int64_t first = 0;  ///< in the session's buffer
     int64_t rest = 0;
-    int64_t pulled = 0;
     Rows early;
+  };
+  /// All that a feed goes on from: a copy is one of this, and of nothing else.
+  struct Kept {
+    std::vector<In> ins;
+    std::vector<Out> outs;
+    std::vector<std::byte> queues;
   };
 
   explicit Feed(Session* session) : session_(session) {}
@@ -81,6 +95,11 @@ class Feed {
   void refill(size_t input) noexcept RILL_NONBLOCKING;
   void settle(size_t output) noexcept RILL_NONBLOCKING;
   int64_t take_queued(size_t output, const View& into, int64_t at) noexcept RILL_NONBLOCKING;
+  /// Frames that steps gave so far, were the stream to go on.
+  int64_t frames_until_now(size_t output) const RILL_NONBLOCKING;
+  std::byte* queue(const Out& out) RILL_NONBLOCKING { return kept_.queues.data() + out.queue; }
+  /// Frames that steps gave, of those that do not lie behind the end.
+  int64_t given(size_t output) const RILL_NONBLOCKING;
   /// Frames that may be handed out: those that may turn out to lie behind the end are kept.
   int64_t available(size_t output) const RILL_NONBLOCKING;
   void drop_behind_end(size_t output) noexcept RILL_NONBLOCKING;
@@ -88,9 +107,7 @@ class Feed {
   int64_t seen(size_t input) const RILL_NONBLOCKING;
 
   Session* session_;
-  std::vector<In> ins_;
-  std::vector<Out> outs_;
-  std::vector<std::byte> queue_;
+  Kept kept_;
 };
 
 /// As `like`, but `count` frames one behind the other, each row-major, at `data`.

@@ -16,7 +16,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "saved states are writt
 namespace {
 
 constexpr char kMagic[8] = {'r', 'i', 'l', 'l', 's', 't', 'a', 't'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 // A century of sound at 44.1 kHz; positions on wires are products with the frames of a step.
 constexpr int64_t kMostFrames = int64_t{1} << 47;
 
@@ -32,6 +32,9 @@ View row_major(const View& like, void* data) {
   view.data = data;
   return view;
 }
+
+/// An output that does not stream is a value, as large as its buffer.
+int64_t value_bytes(const PlanIo& io) { return io.stream.axis < 0 ? io.bytes : 0; }
 
 uint64_t checksum(const std::byte* data, int64_t size) {
   Hasher hash;
@@ -55,6 +58,8 @@ struct SavedState::Header {
   uint32_t states;
   uint32_t inputs;
   uint32_t outputs;
+  uint32_t values;
+  uint32_t end_is_news;  ///< 1: no step has run since the end was told
 };
 
 /// What was kept under a name: a ring if `axis` is not -1.
@@ -77,6 +82,10 @@ struct SavedState::Parsed {
   std::vector<Entry> entries;
   std::vector<Rows> inputs;
   std::vector<Rows> outputs;
+  std::vector<std::span<const std::byte>> values;  ///< of outputs that do not stream
+  // Copies, so that nothing is left that may fail once the session changes.
+  std::vector<Feed::Rows> early_inputs;
+  std::vector<Feed::Rows> early_outputs;
 };
 
 /// Appends to memory that may be too small, or absent to count only.
@@ -165,7 +174,7 @@ int64_t SavedState::save(std::span<std::byte> to) const noexcept {
     if (data && view.volume() > 0) copy_view(view, row_major(view, data));
   }
   for (size_t i = 0; feed_ && i < plan.inputs.size(); ++i) {
-    const Feed::In& in = feed_->ins_[i];
+    const Feed::In& in = feed_->kept_.ins[i];
     const int64_t early = in.early.left();
     writer.number(in.axis < 0 ? 0 : in.filled + early);
     writer.number(in.frame_bytes);
@@ -177,13 +186,12 @@ int64_t SavedState::save(std::span<std::byte> to) const noexcept {
     copy_view(frames_of(buffer, in.axis, 0, in.filled),
               frame_rows(buffer, in.axis, in.filled, data));
     if (early > 0) {
-      std::memcpy(data + in.filled * in.frame_bytes,
-                  in.early.bytes.data() + in.early.taken * in.frame_bytes,
+      std::memcpy(data + in.filled * in.frame_bytes, in.early.next(in.frame_bytes),
                   static_cast<size_t>(early * in.frame_bytes));
     }
   }
   for (size_t i = 0; feed_ && i < plan.outputs.size(); ++i) {
-    const Feed::Out& out = feed_->outs_[i];
+    const Feed::Out& out = feed_->kept_.outs[i];
     const int64_t early = out.early.left();
     writer.number(out.axis < 0 ? 0 : early + out.queued + out.rest);
     writer.number(out.frame_bytes);
@@ -194,13 +202,18 @@ int64_t SavedState::save(std::span<std::byte> to) const noexcept {
       if (frames > 0) std::memcpy(data, from, static_cast<size_t>(frames * out.frame_bytes));
       data += frames * out.frame_bytes;
     };
-    append(out.early.bytes.data() + out.early.taken * out.frame_bytes, early);
+    append(out.early.next(out.frame_bytes), early);
     const int64_t first = std::min(out.queued, out.capacity - out.head);
-    append(out.queue + out.head * out.frame_bytes, first);
-    append(out.queue, out.queued - first);
+    append(feed_->queue(out) + out.head * out.frame_bytes, first);
+    append(feed_->queue(out), out.queued - first);
     const View buffer = session_.output(i);
     copy_view(frames_of(buffer, out.axis, out.first, out.rest),
               frame_rows(buffer, out.axis, out.rest, data));
+  }
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const int64_t bytes = value_bytes(plan.outputs[i]);
+    writer.number(bytes);
+    if (bytes > 0) writer.copy(session_.output(i).data, bytes);
   }
   if (!writer.fits()) return -1;
   Header header{};
@@ -216,6 +229,8 @@ int64_t SavedState::save(std::span<std::byte> to) const noexcept {
   header.states = static_cast<uint32_t>(plan.states.size());
   header.inputs = feed_ ? static_cast<uint32_t>(plan.inputs.size()) : 0;
   header.outputs = feed_ ? static_cast<uint32_t>(plan.outputs.size()) : 0;
+  header.values = static_cast<uint32_t>(plan.outputs.size());
+  header.end_is_news = session_.moment_.end_is_news ? 1 : 0;
   std::memcpy(head, &header, sizeof header);
   constexpr int64_t kSummed = offsetof(Header, checksum) + sizeof(uint64_t);
   header.checksum = checksum(head + kSummed, header.bytes - kSummed);
@@ -231,16 +246,17 @@ int64_t SavedState::most_bytes() const {
     bytes += padded(state.value.volume() * dtype_size(state.value.dtype));
   }
   for (size_t i = 0; feed_ && i < plan.inputs.size(); ++i) {
-    const Feed::In& in = feed_->ins_[i];
+    const Feed::In& in = feed_->kept_.ins[i];
     const int64_t frames = in.axis < 0 ? 0 : plan.inputs[i].stream.pulse + in.early.count;
     bytes += 16 + padded(frames * in.frame_bytes);
   }
   for (size_t i = 0; feed_ && i < plan.outputs.size(); ++i) {
-    const Feed::Out& out = feed_->outs_[i];
+    const Feed::Out& out = feed_->kept_.outs[i];
     const int64_t frames =
         out.axis < 0 ? 0 : plan.outputs[i].stream.pulse + out.capacity + out.early.count;
     bytes += 16 + padded(frames * out.frame_bytes);
   }
+  for (const PlanIo& io : plan.outputs) bytes += 8 + padded(value_bytes(io));
   return bytes;
 }
 
@@ -289,6 +305,12 @@ Status SavedState::read(Reader* reader, Parsed* out) const {
       if (!rows.data) return damaged("it ends in the middle");
       queues->push_back(rows);
     }
+  }
+  for (uint32_t i = 0; i < header.values; ++i) {
+    const int64_t bytes = reader->number();
+    const std::byte* data = reader->take(bytes);
+    if (!data) return damaged("it ends in the middle");
+    out->values.emplace_back(data, static_cast<size_t>(bytes));
   }
   if (!reader->good() || !reader->at_end()) return damaged("its sizes do not add up");
   return {};
@@ -399,16 +421,41 @@ Status SavedState::check_queues(const Parsed& parsed) const {
     }
     return {};
   };
-  RILL_TRY(check(parsed.inputs, plan.inputs, [&](size_t i) { return feed_->ins_[i].frame_bytes; }));
-  return check(parsed.outputs, plan.outputs, [&](size_t i) { return feed_->outs_[i].frame_bytes; });
+  RILL_TRY(
+      check(parsed.inputs, plan.inputs, [&](size_t i) { return feed_->kept_.ins[i].frame_bytes; }));
+  RILL_TRY(check(parsed.outputs, plan.outputs,
+                 [&](size_t i) { return feed_->kept_.outs[i].frame_bytes; }));
+  const bool values_fit =
+      std::equal(parsed.values.begin(), parsed.values.end(), plan.outputs.begin(),
+                 plan.outputs.end(), [](std::span<const std::byte> value, const PlanIo& io) {
+                   return static_cast<int64_t>(value.size()) == value_bytes(io);
+                 });
+  return values_fit ? Status() : damaged("its outputs are not the model's");
 }
 
-void SavedState::apply(const Parsed& parsed, std::span<const Entry* const> matches) {
+void SavedState::copy_queues(Parsed* parsed) {
+  const auto copy = [](const std::vector<Rows>& saved) {
+    std::vector<Feed::Rows> rows(saved.size());
+    for (size_t i = 0; i < saved.size(); ++i) {
+      rows[i].count = saved[i].frames;
+      rows[i].bytes.assign(saved[i].data, saved[i].data + saved[i].frames * saved[i].frame_bytes);
+    }
+    return rows;
+  };
+  parsed->early_inputs = copy(parsed->inputs);
+  parsed->early_outputs = copy(parsed->outputs);
+}
+
+void SavedState::apply(Parsed&& parsed, std::span<const Entry* const> matches) noexcept {
   const Plan& plan = *session_.plan_;
   session_.reset();
-  session_.clock_.start = parsed.header.position;
-  // What is known at the end lies in no state: announced anew, the end gets a step that makes it.
-  if (parsed.header.end >= 0) session_.announce_end(parsed.header.end);
+  session_.moment_.clock.start = parsed.header.position;
+  session_.announce_end(parsed.header.end);
+  session_.moment_.end_is_news &= parsed.header.end_is_news != 0;
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const std::span<const std::byte> value = parsed.values[i];
+    if (!value.empty()) std::memcpy(session_.output(i).data, value.data(), value.size());
+  }
   for (size_t s = 0; s < plan.states.size(); ++s) {
     const PlanState& state = plan.states[s];
     const View own = view_of(state);
@@ -425,16 +472,12 @@ void SavedState::apply(const Parsed& parsed, std::span<const Entry* const> match
   }
   if (!feed_) return;
   feed_->reset();
-  const auto keep = [](const std::vector<Rows>& saved, auto* sides) {
-    for (size_t i = 0; i < saved.size(); ++i) {
-      auto& early = (*sides)[i].early;
-      early.count = saved[i].frames;
-      early.taken = 0;
-      early.bytes.assign(saved[i].data, saved[i].data + saved[i].frames * saved[i].frame_bytes);
-    }
-  };
-  keep(parsed.inputs, &feed_->ins_);
-  keep(parsed.outputs, &feed_->outs_);
+  for (size_t i = 0; i < parsed.early_inputs.size(); ++i) {
+    feed_->kept_.ins[i].early = std::move(parsed.early_inputs[i]);
+  }
+  for (size_t i = 0; i < parsed.early_outputs.size(); ++i) {
+    feed_->kept_.outs[i].early = std::move(parsed.early_outputs[i]);
+  }
 }
 
 Status SavedState::load(std::span<const std::byte> from) {
@@ -469,7 +512,8 @@ Status SavedState::load(std::span<const std::byte> from) {
   RILL_TRY(check_wires(parsed.delays, header.unit));
   RILL_ASSIGN(const std::vector<const Entry*> matches, match(parsed));
   RILL_TRY(check_queues(parsed));
-  apply(parsed, matches);
+  copy_queues(&parsed);
+  apply(std::move(parsed), matches);
   return {};
 }
 

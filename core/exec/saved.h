@@ -17,6 +17,7 @@ namespace rill {
 ///   wires    how late each wire of the model is: pulses that give it other delays do not fit
 ///   states   of each: name, type, shape, elements
 ///   queues   of each input the frames not stepped yet, of each output those not pulled yet
+///   values   of outputs that do not stream, as far as they are known
 ///
 /// Numbers are little-endian, everything begins at a multiple of 8 bytes.
 class SavedState {
@@ -31,7 +32,8 @@ class SavedState {
   int64_t save(std::span<std::byte> to) const noexcept RILL_NONBLOCKING;
   /// Go on from a state. Errors: kParse for what is no state, cut short, damaged, or of another
   /// version; kState for that of another model, or one that cannot be moved to this plan, with the
-  /// node. Nothing has changed then.
+  /// node. Nothing has changed then,
+  /// nor where memory is refused.
   Status load(std::span<const std::byte> from);
 
  private:
@@ -47,7 +49,8 @@ class SavedState {
   Status check_wires(std::span<const int64_t> delays, int64_t unit) const;
   Result<std::vector<const Entry*>> match(const Parsed& parsed) const;
   Status check_queues(const Parsed& parsed) const;
-  void apply(const Parsed& parsed, std::span<const Entry* const> matches);
+  static void copy_queues(Parsed* parsed);
+  void apply(Parsed&& parsed, std::span<const Entry* const> matches) noexcept;
   /// Where a state lies in this session.
   View view_of(const PlanState& state) const RILL_NONBLOCKING;
 

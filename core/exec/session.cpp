@@ -11,9 +11,15 @@
 namespace rill {
 namespace {
 
-constexpr int64_t kAlign = 64;
+constexpr size_t kAlign = 64;
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+/// The first of what may not be negative that is, for these values.
+const Dim* broken(const Plan& plan, const Bindings& bindings) {
+  const auto found = std::find_if(plan.asserted.begin(), plan.asserted.end(), [&](const Dim& dim) {
+    return dim.eval(bindings).value_or(0) < 0;
+  });
+  return found == plan.asserted.end() ? nullptr : &*found;
+}
 
 }  // namespace
 
@@ -31,7 +37,7 @@ void Session::warm_up() noexcept {
   if (plan_->stream_pulse == 0) return;
   step();
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
-    std::memset(own_output_[i], 0, static_cast<size_t>(plan_->outputs[i].bytes));
+    std::memset(output(i).data, 0, static_cast<size_t>(plan_->outputs[i].bytes));
   }
   reset();
 }
@@ -61,55 +67,59 @@ Status Session::use_threads(std::shared_ptr<const Pool> pool) {
 }
 
 Status Session::allocate() {
-  int64_t bytes = aligned(plan_->arena_bytes) + aligned(plan_->state_bytes);
-  for (const PlanIo& io : plan_->inputs) bytes += aligned(io.bytes) + kAlign;
-  for (const PlanIo& io : plan_->outputs) bytes += aligned(io.bytes) + kAlign;
-  bytes = aligned(bytes + kAlign);
-  block_ = static_cast<std::byte*>(std::aligned_alloc(kAlign, static_cast<size_t>(bytes)));
+  parts_ = parts_of(*plan_);
+  const auto bytes = (static_cast<size_t>(parts_.bytes) + kAlign - 1) / kAlign * kAlign;
+  block_ = static_cast<std::byte*>(std::aligned_alloc(kAlign, bytes));
   if (block_ == nullptr) return fail(Code::kNoMem, "no memory for a session of ", bytes, " bytes");
-  block_bytes_ = bytes;
   // Every page is touched now, not in the first step.
-  std::memset(block_, 0, static_cast<size_t>(bytes));
-  arena_ = block_;
-  state_ = arena_ + aligned(plan_->arena_bytes);
-  std::byte* at = state_ + aligned(plan_->state_bytes);
-  for (const PlanIo& io : plan_->inputs) {
-    own_input_.push_back(at);
-    at += aligned(io.bytes) + kAlign;
+  std::memset(block_, 0, bytes);
+  base_ = reinterpret_cast<std::byte**>(at(parts_.of(PartUse::kAddresses)));
+  places_ = reinterpret_cast<int64_t*>(at(parts_.of(PartUse::kPlaces)));
+  find_addresses();
+  if (!plan_->stream_symbol.empty()) {
+    bindings_.reserve(1);
+    bindings_.emplace_back(plan_->stream_symbol, 0);
+    asks_for_a_frame_ = broken(*plan_, bindings_) != nullptr;
   }
-  for (const PlanIo& io : plan_->outputs) {
-    own_output_.push_back(at);
-    at += aligned(io.bytes) + kAlign;
-  }
-  base_.assign(plan_->buffers.size(), nullptr);
+  return {};
+}
+
+void Session::find_addresses() noexcept {
+  std::byte* const arena = at(parts_.of(PartUse::kArena));
+  std::byte* const state = at(parts_.of(PartUse::kState));
   for (size_t i = 0; i < plan_->buffers.size(); ++i) {
     const PlanBuffer& buffer = plan_->buffers[i];
+    const auto io = static_cast<size_t>(buffer.io);
     switch (buffer.kind) {
       case BufferKind::kArena:
-        base_[i] = arena_ + buffer.offset;
+        base_[i] = arena + buffer.offset;
         break;
       case BufferKind::kConst:
         base_[i] = static_cast<std::byte*>(const_cast<void*>(buffer.data.get()));
         break;
       case BufferKind::kInput:
-        base_[i] = own_input_[static_cast<size_t>(buffer.io)];
+        base_[i] = at(parts_.of(PartUse::kInput, io));
         break;
       case BufferKind::kOutput:
-        base_[i] = own_output_[static_cast<size_t>(buffer.io)];
+        base_[i] = at(parts_.of(PartUse::kOutput, io));
         break;
       case BufferKind::kState:
       case BufferKind::kRing:
-        base_[i] = state_ + buffer.offset;
+        base_[i] = state + buffer.offset;
         break;
       case BufferKind::kSlot:
         break;
     }
   }
-  ring_frame_.assign(plan_->rings.size(), 0);
-  bindings_.reserve(1);
-  if (!plan_->stream_symbol.empty()) bindings_.emplace_back(plan_->stream_symbol, 0);
-  clock_.unit = std::max<int64_t>(1, plan_->stream_pulse);
-  return {};
+}
+
+int64_t Session::memory_bytes() const {
+  const auto bytes_of = [](const auto& list) {
+    return static_cast<int64_t>(list.capacity() * sizeof(list[0]));
+  };
+  const auto rounded = (parts_.bytes + int64_t{kAlign} - 1) / int64_t{kAlign} * int64_t{kAlign};
+  return static_cast<int64_t>(sizeof(Session)) + rounded + part_bytes_ + bytes_of(parts_.all) +
+         bytes_of(bindings_);
 }
 
 namespace {
@@ -140,17 +150,19 @@ View Session::output(size_t index) const {
 }
 
 void Session::bind_input(size_t index, void* data) noexcept {
-  base_[plan_->inputs[index].buffer] = data ? static_cast<std::byte*>(data) : own_input_[index];
+  base_[plan_->inputs[index].buffer] =
+      data ? static_cast<std::byte*>(data) : at(parts_.of(PartUse::kInput, index));
 }
 
 void Session::bind_output(size_t index, void* data) noexcept {
-  base_[plan_->outputs[index].buffer] = data ? static_cast<std::byte*>(data) : own_output_[index];
+  base_[plan_->outputs[index].buffer] =
+      data ? static_cast<std::byte*>(data) : at(parts_.of(PartUse::kOutput, index));
 }
 
 Frame Session::frame() noexcept {
   Frame frame;
-  frame.base = base_.data();
-  frame.clock = &clock_;
+  frame.base = base_;
+  frame.clock = &moment_.clock;
   frame.bindings = &bindings_;
   frame.pool = pool_.get();
   frame.part_scratch = part_scratch_;
@@ -178,15 +190,16 @@ void Session::step_timed(const StepTimer& timer) {
 }
 
 void Session::advance_rings() noexcept {
+  std::byte* const state = at(parts_.of(PartUse::kState));
   for (size_t i = 0; i < plan_->rings.size(); ++i) {
     const Ring& ring = plan_->rings[i];
-    int64_t& first = ring_frame_[i];
+    int64_t& first = places_[i];
     first += ring.pulse;
     if (first + ring.history + ring.pulse <= ring.capacity) {
       base_[ring.buffer] += ring.pulse * ring.row_bytes;
       continue;
     }
-    std::byte* start = state_ + plan_->buffers[ring.buffer].offset;
+    std::byte* start = state + plan_->buffers[ring.buffer].offset;
     for (int64_t lane = 0; lane < ring.lanes; ++lane) {
       std::byte* own = start + lane * ring.lane_bytes;
       std::memmove(own, own + first * ring.row_bytes,
@@ -198,26 +211,39 @@ void Session::advance_rings() noexcept {
 }
 
 void Session::announce_end(int64_t frames) noexcept {
-  clock_.end = frames;
-  told_ = clock_.tick;
-  if (!bindings_.empty()) bindings_[0].second = frames;
+  moment_.clock.end = frames;
+  moment_.end_is_news = frames >= 0;
+  settle();
 }
 
 Status Session::check_length(int64_t frames) {
-  // The session's own list of values: another one would have to be allocated.
-  const int64_t told = bindings_.empty() ? 0 : std::exchange(bindings_[0].second, frames);
-  const auto broken = [&](const Dim& dim) { return dim.eval(bindings_).value_or(0) < 0; };
-  const auto found = std::find_if(plan_->asserted.begin(), plan_->asserted.end(), broken);
-  if (!bindings_.empty()) bindings_[0].second = told;
-  // Nothing comes of no frames, whatever the model says.
-  if (found != plan_->asserted.end() && frames > 0 && frames <= plan_->longest) {
+  if (frames > plan_->longest) {
     return fail(Code::kShape, "a stream of ", frames, " frames of ", plan_->stream_symbol,
-                " does not suit the model, for which ", *found, " is not negative");
+                " does not suit the model: it is defined for ", plan_->longest,
+                " at most, by the tables it has or by what is asserted");
   }
-  if (frames <= plan_->longest) return {};
+  if (bindings_.empty()) return {};
+  // The session's own list of values: another one would have to be allocated.
+  const auto negative = [&](const Dim& dim, int64_t value) {
+    if (!bindings_.empty()) bindings_[0].second = value;
+    return dim.eval(bindings_).value_or(0) < 0;
+  };
+  // No frames give none, though the model asks for one, unless a whole run of none gave something.
+  const bool gives_none = frames == 0 && !gives_for_nothing();
+  const auto wrong = std::find_if(
+      plan_->asserted.begin(), plan_->asserted.end(),
+      [&](const Dim& dim) { return negative(dim, frames) && !(gives_none && !negative(dim, 1)); });
+  settle();
+  if (wrong == plan_->asserted.end()) return {};
   return fail(Code::kShape, "a stream of ", frames, " frames of ", plan_->stream_symbol,
-              " does not suit the model: it is defined for ", plan_->longest,
-              " at most, by the tables it has or by what is asserted");
+              " does not suit the model, for which ", *wrong, " is not negative");
+}
+
+bool Session::gives_for_nothing() {
+  if (!bindings_.empty()) bindings_[0].second = 0;
+  return std::any_of(plan_->outputs.begin(), plan_->outputs.end(), [&](const PlanIo& io) {
+    return io.stream.axis < 0 || io.stream.length.eval(bindings_).value_or(1) > 0;
+  });
 }
 
 Status Session::try_end(int64_t frames) {
@@ -235,49 +261,58 @@ Status Session::try_end(int64_t frames) {
 }
 
 void Session::reset() noexcept {
+  std::byte* const state = at(parts_.of(PartUse::kState));
   for (const PlanBuffer& buffer : plan_->buffers) {
     if (buffer.kind != BufferKind::kState && buffer.kind != BufferKind::kRing) continue;
-    std::byte* at = state_ + buffer.offset;
+    std::byte* begin = state + buffer.offset;
     if (buffer.initial.empty()) {
-      std::memset(at, 0, static_cast<size_t>(buffer.bytes));
+      std::memset(begin, 0, static_cast<size_t>(buffer.bytes));
     } else {
-      std::memcpy(at, buffer.initial.data(), buffer.initial.size());
+      std::memcpy(begin, buffer.initial.data(), buffer.initial.size());
     }
   }
+  std::fill_n(places_, plan_->rings.size(), 0);
+  moment_ = {};
+  settle();
+}
+
+void Session::settle() noexcept {
+  std::byte* const state = at(parts_.of(PartUse::kState));
   for (size_t i = 0; i < plan_->rings.size(); ++i) {
-    const uint32_t buffer = plan_->rings[i].buffer;
-    base_[buffer] = state_ + plan_->buffers[buffer].offset;
-    ring_frame_[i] = 0;
+    const Ring& ring = plan_->rings[i];
+    base_[ring.buffer] = state + plan_->buffers[ring.buffer].offset + places_[i] * ring.row_bytes;
   }
-  clock_.tick = 0;
-  clock_.end = -1;
-  clock_.start = 0;
+  if (!bindings_.empty()) bindings_[0].second = std::max<int64_t>(0, moment_.clock.end);
+  moment_.clock.unit = std::max<int64_t>(1, plan_->stream_pulse);
+}
+
+std::byte* Session::kept(const SessionPart& part) const {
+  if (part.use == PartUse::kInput) return base_[plan_->inputs[part.index].buffer];
+  if (part.use == PartUse::kOutput) return base_[plan_->outputs[part.index].buffer];
+  return at(part);
 }
 
 void Session::copy_state(const Session& other) noexcept {
-  std::memcpy(state_, other.state_, static_cast<size_t>(plan_->state_bytes));
-  for (size_t i = 0; i < plan_->rings.size(); ++i) {
-    const Ring& ring = plan_->rings[i];
-    ring_frame_[i] = other.ring_frame_[i];
-    base_[ring.buffer] =
-        state_ + plan_->buffers[ring.buffer].offset + ring_frame_[i] * ring.row_bytes;
+  for (const SessionPart& part : parts_.all) {
+    if (!is_kept(part.use) || part.bytes == 0) continue;
+    std::memcpy(kept(part), other.kept(part), static_cast<size_t>(part.bytes));
   }
-  clock_ = other.clock_;
-  told_ = other.told_;
-  if (!bindings_.empty()) bindings_[0].second = other.bindings_[0].second;
+  moment_ = other.moment_;
+  settle();
 }
 
 int64_t Session::output_frames(size_t index) const noexcept {
   const PlanStream& stream = plan_->outputs[index].stream;
-  if (stream.axis < 0 || clock_.end < 0) return -1;
+  if (stream.axis < 0 || !end_announced()) return -1;
+  if (gives_nothing()) return 0;
   const auto frames = stream.length.eval(bindings_);
   return frames ? std::max<int64_t>(0, *frames) : -1;
 }
 
 Session::Valid Session::valid_frames(size_t index) const noexcept {
   const PlanStream& stream = plan_->outputs[index].stream;
-  if (stream.axis < 0 || clock_.tick == 0) return {};
-  const int64_t begin = clock_.position(stream.pulse) - stream.pulse;
+  if (stream.axis < 0 || ticks() == 0) return {};
+  const int64_t begin = position(stream.pulse) - stream.pulse;
   const int64_t frames = output_frames(index);
   int64_t end = begin + stream.pulse;
   if (frames >= 0) {
@@ -291,28 +326,27 @@ Session::Valid Session::valid_frames(size_t index) const noexcept {
 }
 
 int64_t Session::steps_left() const noexcept {
-  if (clock_.end < 0) return -1;
+  if (!end_announced()) return -1;
   const auto steps = [](int64_t frames, int64_t pulse) {
     return frames <= 0 ? 0 : (frames + pulse - 1) / pulse;
   };
   int64_t needed = 0;
   if (plan_->stream_pulse > 0) {
-    needed = steps(clock_.end - clock_.position(plan_->stream_pulse), plan_->stream_pulse);
+    needed = steps(end() - position(plan_->stream_pulse), plan_->stream_pulse);
   }
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const PlanStream& stream = plan_->outputs[i].stream;
     if (stream.axis < 0 && plan_->stream_pulse > 0) {
       // What is known at the end is made by a step that knows it.
-      if (told_ == clock_.tick) needed = std::max<int64_t>(needed, 1);
+      if (moment_.end_is_news) needed = std::max<int64_t>(needed, 1);
       const int64_t known = stream.length.eval(bindings_).value_or(0);
-      needed = std::max(needed,
-                        steps(known - clock_.position(plan_->stream_pulse), plan_->stream_pulse));
+      needed = std::max(needed, steps(known - position(plan_->stream_pulse), plan_->stream_pulse));
     }
     if (stream.axis < 0 || stream.pulse == 0) continue;
     const int64_t frames = output_frames(i);
     if (frames < 0) return -1;
     if (frames == 0) continue;
-    const int64_t left = stream.delay + frames - clock_.position(stream.pulse);
+    const int64_t left = stream.delay + frames - position(stream.pulse);
     needed = std::max(needed, steps(left, stream.pulse));
   }
   return needed;

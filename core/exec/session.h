@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/exec/plan.h"
+#include "core/exec/session_parts.h"
 
 namespace rill {
 
@@ -49,28 +50,31 @@ class Session {
   }
   void end_turn() noexcept RILL_NONBLOCKING {
     advance_rings();
-    ++clock_.tick;
+    ++moment_.clock.tick;
+    moment_.end_is_news = false;
   }
   /// Tell the length of the stream: the value of its symbol. At the latest before the step that
-  /// takes the last frames.
+  /// takes the last frames. -1 takes it back.
   void announce_end(int64_t frames) noexcept RILL_NONBLOCKING;
-  /// Errors: kShape if the model is not defined for a stream of that length, counted in its symbol.
+  /// Errors: kShape if the model is not defined for a stream of that length, counted in its symbol. Of
+  /// no frames it need not be where all that is asserted holds for one, and no frame would come out.
   Status check_length(int64_t frames) RILL_NONBLOCKING;
   /// Tell whether the model is defined for a stream that has another full pulse.
   bool has_room() const RILL_NONBLOCKING {
-    return plan_->longest - clock_.position(plan_->stream_pulse) >= plan_->stream_pulse;
+    return plan_->longest - position(plan_->stream_pulse) >= plan_->stream_pulse;
   }
   /// Announce the end, unless the model has no output for a stream of that length.
   /// Errors: kShape; nothing has changed then.
   Status try_end(int64_t frames) RILL_NONBLOCKING;
-  bool end_announced() const { return clock_.end >= 0; }
-  int64_t end() const { return clock_.end; }
-  int64_t ticks() const { return clock_.tick; }
+  bool end_announced() const { return moment_.clock.end >= 0; }
+  int64_t end() const { return moment_.clock.end; }
+  int64_t ticks() const { return moment_.clock.tick; }
   /// Where the next step begins, on a wire of that many frames per step.
-  int64_t position(int64_t frames) const RILL_NONBLOCKING { return clock_.position(frames); }
-  /// Begin anew, as a new session would. Real-time: yes.
+  int64_t position(int64_t frames) const RILL_NONBLOCKING { return moment_.clock.position(frames); }
+  /// Begin anew, as a new session would; inputs and outputs stay as they are. Real-time: yes.
   void reset() noexcept RILL_NONBLOCKING;
-  /// Copy all state from another session of the same plan. Real-time: yes.
+  /// Become as another session of the same plan: all that a step goes on from, and what the buffers of
+  /// inputs and outputs hold. What is bound stays bound. Real-time: yes.
   void copy_state(const Session& other) noexcept RILL_NONBLOCKING;
 
   /// Logical frames of an output once the end is announced; -1 if unknown.
@@ -87,31 +91,46 @@ class Session {
   /// Call with the node and the nanoseconds of every step; null stops it. Not real-time.
   using StepTimer = std::function<void(int node, int64_t ns)>;
   void step_timed(const StepTimer& timer);
-  int64_t memory_bytes() const { return block_bytes_ + part_bytes_; }
+  /// The bytes of this object and of all that it has allocated.
+  int64_t memory_bytes() const;
+  const SessionParts& parts() const { return parts_; }
+  /// Where a part lies: of inputs and outputs the session's own buffer, whatever is bound.
+  std::byte* at(const SessionPart& part) const RILL_NONBLOCKING { return block_ + part.offset; }
 
  private:
   friend class SavedState;
   explicit Session(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+  /// Where the stream stands: with the parts that are kept, all that a step goes on from.
+  struct Moment {
+    StreamClock clock;
+    bool end_is_news = false;  ///< no step has run since the end was told
+  };
+
   Status allocate();
+  void find_addresses() noexcept;
   void warm_up() noexcept;
   void advance_rings() noexcept RILL_NONBLOCKING;
+  /// Set what follows from the parts that are kept and from the moment.
+  void settle() noexcept RILL_NONBLOCKING;
+  /// Whether a whole run over no frames would have a value or a frame: of borders alone, say.
+  bool gives_for_nothing() RILL_NONBLOCKING;
+  /// Whether the stream ends without a frame, for which the model is not defined.
+  bool gives_nothing() const RILL_NONBLOCKING { return end() == 0 && asks_for_a_frame_; }
+  /// Where a part that is kept lies: of inputs and outputs, what is bound.
+  std::byte* kept(const SessionPart& part) const RILL_NONBLOCKING;
   Frame frame() noexcept RILL_NONBLOCKING;
 
   std::shared_ptr<const Plan> plan_;
-  std::byte* block_ = nullptr;
-  int64_t block_bytes_ = 0;
-  std::byte* arena_ = nullptr;
-  std::byte* state_ = nullptr;
-  std::shared_ptr<const Pool> pool_;
+  SessionParts parts_;
+  std::byte* block_ = nullptr;  ///< all of the parts
+  std::byte** base_ = nullptr;  ///< in the block
+  int64_t* places_ = nullptr;   ///< in the block
   std::byte* part_scratch_ = nullptr;
   int64_t part_bytes_ = 0;
-  std::vector<std::byte*> base_;
-  std::vector<std::byte*> own_input_;
-  std::vector<std::byte*> own_output_;
-  int64_t told_ = -1;                ///< the tick in which the end was announced
-  std::vector<int64_t> ring_frame_;  ///< where each ring's window begins
-  Bindings bindings_;                ///< the stream symbol, once the end is announced
-  StreamClock clock_;
+  std::shared_ptr<const Pool> pool_;
+  Bindings bindings_;              ///< the stream symbol: the end of the stream, or 0
+  bool asks_for_a_frame_ = false;  ///< the model is not defined for a stream of none
+  Moment moment_;
 };
 
 }  // namespace rill

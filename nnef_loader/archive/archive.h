@@ -36,7 +36,8 @@ struct LoadLimits {
 /// Read all regular files of a folder, tar, tgz (of one or more gzip members) or zip, told apart by
 /// their content. A bare `graph.nnef` brings the `.dat` files and `graph.quant` of its folder.
 /// Entries come in archive order, those of folders sorted by name. Links, devices and entries with
-/// a component that starts with `.` are left out. Errors: kIo if the file cannot be read; kParse if
+/// a component that starts with `.` are left out. A folder without `graph.nnef` is not walked.
+/// Errors: kIo if the file cannot be read, or is a pipe, a socket or a device; kParse if
 /// it is no archive, damaged or cut short, over the limits, has an absolute name, `..` or one name
 /// twice.
 Result<std::vector<Entry>> read_archive(const std::string& path, const LoadLimits& limits = {});

@@ -171,10 +171,13 @@ TEST_F(Archive, AFolderIsReadInOrderOfNamesWithoutLinksAndHiddenFiles) {
 }
 
 TEST_F(Archive, AFolderOfFoldersWithoutEndIsAnError) {
+  put("m/graph.nnef", kGraphText);
   std::string name = "m";
   for (int i = 0; i < 40; ++i) name += "/d";
   put(name + "/x.dat", "x");
-  EXPECT_EQ(error_of(read_archive(path("m"))).code, Code::kParse);
+  const Error error = error_of(read_archive(path("m")));
+  EXPECT_EQ(error.code, Code::kParse);
+  EXPECT_NE(error.message.find("nested"), std::string::npos) << error.message;
 }
 
 TEST_F(Archive, ABareGraphBringsTheTensorsBesideIt) {
@@ -199,7 +202,7 @@ TEST_F(Archive, AGraphFileIsTakenForOneByItsNameWhateverItHolds) {
 }
 
 TEST_F(Archive, LimitsHoldForBytesRatioAndEntries) {
-  const std::vector<Entry> zeros = {{"a.dat", Bytes(3 << 20)}, {"b.dat", Bytes(3 << 20)}};
+  const std::vector<Entry> zeros = {{"graph.nnef", Bytes(3 << 20)}, {"b.dat", Bytes(3 << 20)}};
   for (const Container container : {Container::kTgz, Container::kZip}) {
     ASSERT_TRUE(write_archive(path("z"), container, zeros).ok());
     EXPECT_TRUE(read_archive(path("z")).ok());
@@ -237,14 +240,38 @@ TEST_F(Archive, ATarHeaderThatClaimsTerabytesIsAnErrorBeforeAnyAllocation) {
   EXPECT_EQ(error.code, Code::kParse);
 }
 
-TEST_F(Archive, ReadFileTakesPipesButNoMoreThanTheLimit) {
+TEST_F(Archive, ReadFileTakesNoMoreThanTheLimit) {
   put("f", std::string(1000, 'x'));
   EXPECT_EQ(read_file(path("f"), 1000)->size(), 1000U);
   EXPECT_EQ(read_file(path("f"), 999).error().code, Code::kParse);
   EXPECT_EQ(read_file(path("nope"), 999).error().code, Code::kIo);
   EXPECT_EQ(read_file(folder_.string(), 999).error().code, Code::kIo);
-  EXPECT_EQ(read_file("/dev/zero", 1 << 20).error().code, Code::kParse);
-  EXPECT_EQ(read_archive("/dev/null").error().code, Code::kParse);
+  EXPECT_EQ(read_file("/proc/self/status", 1 << 20).ok(), true) << "of which nobody tells the size";
+}
+
+TEST_F(Archive, WhatIsNeitherFileNorFolderIsRefusedAtOnce) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("/dev/zero", folder_ / "link");
+  for (const std::string& name :
+       {path("pipe"), path("link"), std::string("/dev/zero"), std::string("/dev/null")}) {
+    for (const Error& error : {error_of(read_archive(name)), error_of(read_keyed_zip(name)),
+                               read_file(name, 1 << 20).error()}) {
+      EXPECT_EQ(error.code, Code::kIo) << name;
+      EXPECT_NE(error.message.find("expected a file or a folder"), std::string::npos)
+          << error.message;
+    }
+  }
+}
+
+TEST_F(Archive, AFolderWithoutAGraphIsNotWalked) {
+  put("m/deep/down/w.dat", "w");
+  LoadLimits limits;
+  limits.max_entries = 1;
+  for (const std::string& name : {path("m"), std::string("/")}) {
+    const Error error = error_of(read_archive(name, limits));
+    EXPECT_EQ(error.code, Code::kParse);
+    EXPECT_NE(error.message.find("graph.nnef was not found"), std::string::npos) << error.message;
+  }
 }
 
 }  // namespace

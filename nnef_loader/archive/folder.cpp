@@ -27,6 +27,8 @@ class FolderReader {
   FolderReader(const std::string& root, const LoadLimits& limits)
       : root_(root), limits_(limits), bytes_left_(limits.max_expanded_bytes) {}
 
+  /// Errors: kParse unless the folder is that of a model.
+  Status expect_graph();
   Status read(const std::string& below, int depth,
               const std::function<bool(std::string_view)>* wanted);
   std::vector<Entry> take() { return std::move(entries_); }
@@ -87,10 +89,30 @@ Status FolderReader::read(const std::string& below, int depth,
   return {};
 }
 
+bool has_graph(const std::string& folder) {
+  struct stat info {};
+  return lstat(str_cat(folder, "/graph.nnef").c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/// A folder that holds anything else is not walked: it may be the root of a disk.
+Status FolderReader::expect_graph() {
+  if (has_graph(root_)) return {};
+  Status status = fail(Code::kParse, "Resource graph.nnef was not found in the model").at(root_, 0);
+  const auto found = list(root_);
+  for (size_t i = 0; found.ok() && i < found->size(); ++i) {
+    const std::string& name = (*found)[i].name;
+    if (!(*found)[i].is_folder || !has_graph(str_cat(root_, "/", name))) continue;
+    return std::move(status).hint(
+        str_cat("There is \"", name, "/graph.nnef\": name its folder, not the one around it"));
+  }
+  return status;
+}
+
 }  // namespace
 
 Result<std::vector<Entry>> read_folder(const std::string& path, const LoadLimits& limits) {
   FolderReader reader(path, limits);
+  RILL_TRY(reader.expect_graph());
   RILL_TRY(reader.read("", 0, nullptr));
   return reader.take();
 }

@@ -129,10 +129,10 @@ bool is_graph_path(std::string_view path) {
   return path == kGraphName || path.ends_with("/graph.nnef");
 }
 
-/// A path once opened: a folder, a regular file, or a pipe read to its end.
+/// A path once opened: a folder, or a regular file.
 struct Opened {
   bool is_folder = false;
-  std::vector<std::byte> piped;
+  std::vector<std::byte> bytes;  ///< of a file that tells no size
   std::unique_ptr<Source> source;
 };
 
@@ -148,8 +148,8 @@ Result<Opened> open_path(const std::string& path, const LoadLimits& limits) {
   if (S_ISREG(info.st_mode) && info.st_size > 0) {
     opened.source->set_size(info.st_size);
   } else if (!opened.is_folder) {
-    RILL_ASSIGN(opened.piped, read_descriptor(descriptor, path, limits.max_expanded_bytes));
-    opened.source = std::make_unique<Source>(opened.piped, path);
+    RILL_ASSIGN(opened.bytes, read_descriptor(descriptor, path, limits.max_expanded_bytes));
+    opened.source = std::make_unique<Source>(opened.bytes, path);
   }
   return opened;
 }
@@ -164,7 +164,7 @@ Result<std::vector<Entry>> read_archive(const std::string& path, const LoadLimit
       content == Content::kGraph || (content == Content::kUnknown && is_graph_path(path));
   if (!is_graph) return unpack(*opened.source, content, limits);
   RILL_ASSIGN(Entry graph, graph_entry(*opened.source, limits));
-  if (!opened.piped.empty()) return std::vector<Entry>{std::move(graph)};
+  if (!opened.bytes.empty()) return std::vector<Entry>{std::move(graph)};
   return with_siblings(std::move(graph), path, limits);
 }
 

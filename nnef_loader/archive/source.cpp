@@ -47,15 +47,37 @@ Status system_error(std::string_view what, const std::string& path) {
   return fail(Code::kIo, what, " ", path, ": ", std::generic_category().message(number));
 }
 
+namespace {
+
+std::string_view kind_of(mode_t mode) {
+  if (S_ISFIFO(mode)) return "pipe";
+  return S_ISSOCK(mode) ? "socket" : "device";
+}
+
+}  // namespace
+
 Result<int> open_for_reading(const std::string& path) {
   // A path with a zero byte would be cut short without a word.
   if (path.empty() || path.find('\0') != std::string::npos) {
     return fail(Code::kIo, "File not found ", path);
   }
   for (;;) {
-    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor >= 0) return descriptor;
-    if (errno != EINTR) return system_error("cannot open", path);
+    // A pipe that nobody writes to would be waited for otherwise.
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (descriptor < 0 && errno == EINTR) continue;
+    if (descriptor < 0) return system_error("cannot open", path);
+    Status status;
+    struct stat info {};
+    if (fstat(descriptor, &info) != 0) {
+      status = system_error("cannot read", path);
+    } else if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+      status = fail(Code::kIo, "cannot read ", path, ": it is a ", kind_of(info.st_mode),
+                    ": expected a file or a folder")
+                   .hint("Read its bytes first, and load them from memory or from a file");
+    }
+    if (status.ok()) return descriptor;
+    close(descriptor);
+    return status;
   }
 }
 

@@ -1,11 +1,7 @@
 #include "ops/stream/square.h"
 
-<<<<<<< HEAD
-#include "core/graph/walk.h"
-=======
 #include <unordered_set>
 
->>>>>>> prepare
 #include "ops/array/broadcast.h"
 #include "ops/array/slice.h"
 #include "ops/array/trilu.h"
@@ -67,9 +63,6 @@ std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const N
 }
 
 bool is_positional(const Graph& graph, OutletId outlet) {
-<<<<<<< HEAD
-  return !any_before(graph, outlet, [&](int id) { return graph.node(id).op->as<Source>(); });
-=======
   std::vector<int> open{outlet.node};
   std::unordered_set<int> seen{outlet.node};
   while (!open.empty()) {
@@ -82,7 +75,6 @@ bool is_positional(const Graph& graph, OutletId outlet) {
     if (seen.size() > kMostPositional) return false;
   }
   return true;
->>>>>>> prepare
 }
 
 }  // namespace rill::ops

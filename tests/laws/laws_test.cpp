@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <span>
 
 #include "core/optim/optim.h"
 #include "kernels/cpu.h"
@@ -241,6 +242,67 @@ TEST_P(OpLaws, ACopiedSessionGoesOnAsTheOriginal) {
         const View b = (*copy)->output(i);
         const auto bytes = static_cast<size_t>(a.volume() * dtype_size(a.dtype));
         EXPECT_EQ(std::memcmp(a.data, b.data, bytes), 0) << "tick " << tick << ", output " << i;
+      }
+    }
+  }
+}
+
+/// The bytes of a part of a session's memory.
+std::span<std::byte> bytes_of(const Session& session, const SessionPart& part) {
+  return {session.at(part), static_cast<size_t>(part.bytes)};
+}
+
+TEST_P(OpLaws, AllThatASessionKeepsIsFoundInACopy) {
+  for (const int64_t pulse : GetParam().pulses) {
+    auto first = StreamedRun::make(graph_, pulse);
+    ASSERT_TRUE(first.ok());
+    Session& original = first->session();
+    auto copy = Session::make({std::shared_ptr<void>(), &original.plan()});
+    ASSERT_TRUE(copy.ok());
+    int64_t value = 0;
+    int64_t bytes = 0;
+    for (const SessionPart& part : original.parts().all) {
+      bytes += part.bytes;
+      const std::span<std::byte> own = bytes_of(original, part);
+      if (part.use == PartUse::kPlaces) {
+        const std::span<int64_t> places(reinterpret_cast<int64_t*>(own.data()), own.size() / 8);
+        for (int64_t& place : places) place = 1 + value++ % 3;  // frames, which have to make sense
+      } else if (is_kept(part.use)) {
+        for (std::byte& byte : own) byte = static_cast<std::byte>(1 + value++ % 251);
+      }
+    }
+    EXPECT_LE(bytes, original.parts().bytes);
+    (*copy)->copy_state(original);
+    for (const SessionPart& part : original.parts().all) {
+      if (!is_kept(part.use)) continue;
+      EXPECT_TRUE(std::ranges::equal(bytes_of(original, part), bytes_of(**copy, part)))
+          << "use " << static_cast<int>(part.use) << ", index " << part.index;
+    }
+  }
+}
+
+TEST_P(OpLaws, StepsReadNothingThatASessionDoesNotKeep) {
+  for (const int64_t pulse : GetParam().pulses) {
+    auto first = StreamedRun::make(graph_, pulse);
+    ASSERT_TRUE(first.ok());
+    Session& clean = first->session();
+    auto soiled = Session::make({std::shared_ptr<void>(), &clean.plan()});
+    ASSERT_TRUE(soiled.ok());
+    for (int tick = 0; tick < 5; ++tick) {
+      const std::vector<Tensor> in = inputs(pulse, static_cast<uint64_t>(tick));
+      for (Session* session : {&clean, soiled->get()}) {
+        for (size_t i = 0; i < in.size(); ++i) copy_view(in[i].view(), session->input(i));
+      }
+      for (const SessionPart& part : (*soiled)->parts().all) {
+        if (part.use != PartUse::kArena) continue;
+        std::ranges::fill(bytes_of(**soiled, part), std::byte{0xFF});
+      }
+      clean.step();
+      (*soiled)->step();
+      for (size_t i = 0; i < clean.plan().outputs.size(); ++i) {
+        const SessionPart& part = clean.parts().of(PartUse::kOutput, i);
+        EXPECT_TRUE(std::ranges::equal(bytes_of(clean, part), bytes_of(**soiled, part)))
+            << "tick " << tick << ", output " << i;
       }
     }
   }

@@ -25,6 +25,7 @@ extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(con
                                                          void (*free_hook)(const volatile void*));
 
 int64_t rill::test::heap_blocks() { return -1; }
+int64_t rill::test::heap_bytes() { return -1; }
 void rill::test::fail_heap_after(int64_t, bool) {}
 
 namespace {
@@ -36,6 +37,8 @@ const int installed = __sanitizer_install_malloc_and_free_hooks(on_malloc, on_fr
 }  // namespace
 
 #elif defined(__GLIBC__)
+
+#include <malloc.h>
 
 extern "C" {
 
@@ -50,6 +53,7 @@ void __libc_free(void* pointer);
 namespace {
 
 thread_local int64_t blocks = 0;
+thread_local int64_t bytes = 0;
 thread_local int64_t left = -1;  // requests until one is refused
 thread_local bool refuse_all = false;
 
@@ -64,13 +68,22 @@ bool refused() {
 
 void* counted(void* block) {
   ++calls;
-  if (block) ++blocks;
+  if (block) {
+    ++blocks;
+    bytes += static_cast<int64_t>(malloc_usable_size(block));
+  }
   return block;
+}
+
+void given_back(void* block) {
+  --blocks;
+  bytes -= static_cast<int64_t>(malloc_usable_size(block));
 }
 
 }  // namespace
 
 int64_t rill::test::heap_blocks() { return blocks; }
+int64_t rill::test::heap_bytes() { return bytes; }
 
 void rill::test::fail_heap_after(int64_t count, bool all) {
   left = count;
@@ -82,7 +95,7 @@ extern "C" {
 void* malloc(size_t size) { return counted(__libc_malloc(size)); }
 void* calloc(size_t count, size_t size) { return counted(__libc_calloc(count, size)); }
 void* realloc(void* pointer, size_t size) {
-  if (pointer) --blocks;
+  if (pointer) given_back(pointer);
   return counted(__libc_realloc(pointer, size));
 }
 void* memalign(size_t alignment, size_t size) { return counted(__libc_memalign(alignment, size)); }
@@ -94,7 +107,10 @@ int posix_memalign(void** pointer, size_t alignment, size_t size) {
   return *pointer ? 0 : ENOMEM;
 }
 void free(void* pointer) {
-  if (pointer) ++calls, --blocks;
+  if (pointer) {
+    ++calls;
+    given_back(pointer);
+  }
   __libc_free(pointer);
 }
 
@@ -112,6 +128,7 @@ void operator delete(void* pointer, size_t) noexcept { free(pointer); }
 #else
 
 int64_t rill::test::heap_blocks() { return -1; }
+int64_t rill::test::heap_bytes() { return -1; }
 void rill::test::fail_heap_after(int64_t, bool) {}
 
 #endif

@@ -12,6 +12,9 @@ int64_t heap_calls();
 /// as with sanitizers, which find leaks themselves.
 int64_t heap_blocks();
 
+/// Tell how many bytes these blocks have, as the heap rounds them up; -1 where that is not known.
+int64_t heap_bytes();
+
 /// Count the requests that fail_heap_after counts.
 int64_t heap_requests();
 

@@ -47,7 +47,7 @@ extern "C" {
 #endif
 
 /** Version of this interface. It changes only when programs must be compiled anew. */
-#define RILL_ABI 1u
+#define RILL_ABI 2u
 /** No tensor has more axes. */
 #define RILL_MAX_RANK 8
 
@@ -164,6 +164,8 @@ typedef struct rill_load_opts {
 } rill_load_opts;
 
 /** Load a folder, tar, tgz or zip, told apart by content, or a bare graph.nnef. `opts` may be null.
+ *  What a path leads to is a regular file or a folder: pipes, sockets and devices are refused at once,
+ *  and folders without a graph.nnef are not walked.
  *  Errors: RILL_E_IO, _PARSE, _UNSUPPORTED, _SHAPE, _DTYPE, with file, line and node. */
 RILL_API rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model** model);
 /** As rill_load, from bytes, which are not needed any more afterwards. */
@@ -304,23 +306,27 @@ typedef struct rill_session_opts {
 
 /** Allocate all that one run or stream needs. A stream has been stepped once over zeros, and begun
  *  anew, so that the first step finds code and memory in place: that is what a session takes to
- *  make. */
+ *  make. Which call may be made when: docs/sessions.md. */
 RILL_API rill_status rill_session_new(rill_plan* plan, rill_session** session);
 /** As rill_session_new, with options; null for none. */
 RILL_API rill_status rill_session_open(rill_plan* plan, const rill_session_opts* opts,
                                        rill_session** session);
-/** Make a session that goes on from the same state, with input and output buffers of its own. */
+/** Make a session that goes on as this one would, bit for bit: with the same state, the same frames that
+ *  wait, and the same values in its inputs and outputs, whose buffers are its own. Threads are not
+ *  copied. */
 RILL_API rill_status rill_session_clone(const rill_session* session, rill_session** copy);
 /** Null is fine. */
 RILL_API void rill_session_free(rill_session* session);
-/** Begin anew, as a new session would; bound buffers stay bound. Real-time: yes. */
+/** Begin anew, as a new session would; bound buffers stay bound, and the values of inputs and outputs
+ *  stay as they are. Real-time: yes. */
 RILL_API rill_status rill_session_reset(rill_session* session) RILL_REAL_TIME;
 /** Tell the bytes that the session allocated; 0 if the handle is not valid. */
 RILL_API int64_t rill_session_bytes(const rill_session* session) RILL_REAL_TIME;
 
 /** Use the caller's memory as input or output: of the plan's type and shape, row-major, aligned to
  *  its elements, apart from all other buffers, alive until null is bound or the session is freed.
- *  Null goes back to the session's own buffer. Real-time: yes. */
+ *  Null goes back to the session's own buffer. In a stream that is pushed, frames that wait in the
+ *  buffer and values that are known go along into the new one. Real-time: yes. */
 RILL_API rill_status rill_bind_input(rill_session* session, size_t index,
                                      const rill_view* view) RILL_REAL_TIME;
 RILL_API rill_status rill_bind_output(rill_session* session, size_t index,
@@ -333,7 +339,8 @@ RILL_API rill_status rill_output_buffer(rill_session* session, size_t index,
                                         rill_view* view) RILL_REAL_TIME;
 
 /** Run once: the whole graph, or the next pulse.
- *  Real-time: yes: no allocation, lock, file or system call; denormals are flushed meanwhile. With
+ *  Real-time: yes: no allocation, lock, file or system call. Denormals are flushed meanwhile, and
+ *  numbers rounded to the nearest, whatever mode the thread is in, which it gets back. With
  *  threads, as for all that follows that runs steps: see rill_session_set_threads.
  *  Errors: RILL_E_STATE once the end of the stream is announced; RILL_E_SHAPE where the model is
  *  not defined for a stream of that length. Nothing has run then. */
@@ -342,8 +349,10 @@ RILL_API rill_status rill_step(rill_session* session) RILL_REAL_TIME;
  *  streams) are the last ones; the rest of the input is filler that does not matter.
  *  A full pulse is fine; 0 says that the step before was the last, which is exact unless the
  *  model's outputs end before its inputs: announce the end with the last frames where it is known.
+ *  0 at the beginning makes a stream of no frames, out of which nothing comes.
  *  Real-time: yes. Errors: RILL_E_ARG, RILL_E_STATE if announced already or the plan is whole;
- *  RILL_E_SHAPE if the model has no output for a stream of this length. */
+ *  RILL_E_SHAPE if the model has no output for a stream of this length, or asserts another one; of no
+ *  frames, if a whole run of none would have a value or frames of borders. */
 RILL_API rill_status rill_step_partial(rill_session* session, int64_t valid_frames) RILL_REAL_TIME;
 /** Run one step of the tail, if there are frames left to come out; then tell how many are left
  *  (of the output that has the most). `frames_left` may be null. Inputs do not matter.
@@ -365,8 +374,9 @@ typedef enum rill_turn_kind RILL_ANY_INT {
 
 /** What one of several streams does in a common step. */
 typedef struct rill_turn {
-  rill_session* session;
+  uint32_t size; /**< of each turn, and so how far apart they lie */
   rill_turn_kind kind;
+  rill_session* session;
   int64_t valid_frames; /**< of RILL_TURN_PARTIAL */
 } rill_turn;
 
@@ -375,7 +385,8 @@ typedef struct rill_turn {
  *  of its own, with its own start, end and reset; those that are left out stand still. The frames
  *  are those of a step alone, bit for bit.
  *  Real-time: yes. Errors: those of the turns, with the index of the first one that is wrong;
- *  RILL_E_ARG for sessions of different plans, or one that is there twice. Nothing has run then. */
+ *  RILL_E_ARG for sessions of different plans, or one that is there twice; RILL_E_ABI for a size that
+ *  this library does not know, or that differs from the first one's. Nothing has run then. */
 RILL_API rill_status rill_step_together(const rill_turn* turns, size_t count) RILL_REAL_TIME;
 
 /* A stream is run in one of two ways, from its beginning or rill_session_reset on: pulse by pulse
@@ -404,9 +415,9 @@ RILL_API rill_status rill_finish(rill_session* session) RILL_REAL_TIME;
 
 /** Tell how many bytes rill_state_save takes at most, until a state is loaded. */
 RILL_API rill_status rill_state_size(const rill_session* session, size_t* size) RILL_REAL_TIME;
-/** Write the state of a stream, with the frames that wait to be stepped or pulled, to memory
- *  aligned to 8 bytes. Inputs that do not stream are not part of it. `written` tells how many
- *  bytes.
+/** Write the state of a stream to memory aligned to 8 bytes, with the frames that wait to be
+ *  stepped or pulled and the values of outputs that do not stream. Inputs that do not stream are
+ *  no part of it. `written` tells how many bytes.
  *  Real-time: yes. Errors: RILL_E_ARG if there is no room; RILL_E_STATE if the plan does not
  *  stream. */
 RILL_API rill_status rill_state_save(const rill_session* session, void* bytes, size_t size,

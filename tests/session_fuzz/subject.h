@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/models.h"
+#include "tests/support/runs.h"
+
+namespace rill::test {
+
+/// An input or output of a plan.
+struct Port {
+  std::string name;
+  rill_dtype dtype = RILL_F32;
+  std::vector<int64_t> shape;  ///< of a plan that streams: of one pulse
+  int axis = -1;               ///< along which it streams; -1: it does not
+  int64_t early = 0;           ///< frames behind the end that steps may give before they know it
+};
+
+/// What a stream of one length is made of, and should give: the whole run.
+struct Whole {
+  int64_t length = 0;
+  bool defined = false;    ///< whether the model is, for that length
+  bool too_short = false;  ///< so short that borders are all that there is: nothing is compared
+  // What streams of that length are told at their end, which has to be the same always.
+  bool accepted = false;
+  bool refused = false;
+  std::vector<Array> inputs;
+  std::vector<Array> outputs;
+};
+
+/// A plan with one pulse.
+struct Pulsed {
+  PlanPtr plan;
+  std::string name;  ///< pulse and tier, for messages
+  std::vector<Port> inputs;
+  std::vector<Port> outputs;
+  bool late_end = false;  ///< whether the end may be told after a full last pulse
+};
+
+/// Which kernels the plans of a subject have: all the best ones, all the plain ones, or some of each, whose
+/// last bits differ.
+enum class Tiers { kBest, kPlain, kMixed };
+
+/// A model with plans of several pulses and tiers, and what whole runs give.
+class Subject {
+ public:
+  /// A model of tests/models; null where the machine cannot make it stream.
+  static std::unique_ptr<Subject> of_model(const ModelFolder& folder, Tiers tiers, uint64_t seed);
+  /// A graph as text, with the symbol S; pulses are multiples of `unit`. Null where it has no pulse.
+  static std::unique_ptr<Subject> of_text(const std::string& name, const std::string& text,
+                                          int64_t unit, Tiers tiers, uint64_t seed);
+
+  const std::string& name() const { return name_; }
+  const std::vector<Pulsed>& plans() const { return plans_; }
+  /// The whole run of that many of the stream symbol; kept.
+  Whole& whole(int64_t length);
+  /// A length, log-uniform up to several of the longest pulses.
+  int64_t draw_length(uint64_t dice) const;
+  /// Tell where two arrays differ; empty if they are the same, bit for bit unless tiers are mixed.
+  std::string difference(const Array& found, const Array& want) const;
+
+ private:
+  Subject(std::string name, ModelPtr model, std::string symbol, Tiers tiers, uint64_t seed)
+      : name_(std::move(name)),
+        model_(std::move(model)),
+        symbol_(std::move(symbol)),
+        tiers_(tiers),
+        seed_(seed) {}
+  void add_plan(int64_t pulse, const char* tier);
+  bool add_plans(const std::vector<int64_t>& pulses);
+
+  std::string name_;
+  ModelPtr model_;
+  std::string symbol_;
+  Tiers tiers_;
+  uint64_t seed_;
+  Arrays given_;  ///< values for inputs that are no floats
+  std::vector<Pulsed> plans_;
+  int64_t longest_pulse_ = 1;
+  std::map<int64_t, Whole> wholes_;
+};
+
+}  // namespace rill::test
