@@ -158,6 +158,18 @@ Result<std::vector<OutletId>> Builder::add(std::string_view suffix, OpPtr op,
   return outlets;
 }
 
+Result<std::vector<OutletId>> Builder::add_still(std::vector<OutletId> inputs) {
+  OpPtr op = node().op->stateless();
+  if (!op) op = node().op;
+  Facts facts;
+  for (const OutletId& i : inputs) facts.push_back(pulsed_->fact(i));
+  if (op->state_bytes(facts) > 0) {
+    return refusal("it goes on from run to run, and a stream is one run in many steps",
+                   "Compute it in the app, and make what it gives an input");
+  }
+  return add("", std::move(op), std::move(inputs));
+}
+
 Result<OutletId> Builder::konst(std::string_view suffix, Tensor value) {
   return pulsed_->add_const(str_cat(node().name, "_", suffix),
                             std::make_shared<const Tensor>(std::move(value)), node().line);

@@ -55,6 +55,8 @@ class Builder final : public PulseBuilder {
   int64_t ready(int i) override;
   Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op,
                                     std::vector<OutletId> inputs) override;
+  /// Append the node's own op over wires that do not stream: every step computes the same.
+  Result<std::vector<OutletId>> add_still(std::vector<OutletId> inputs);
   Result<OutletId> konst(std::string_view suffix, Tensor value) override;
   Result<OutletId> delay(OutletId wire, const StreamFact& stream, int64_t frames,
                          int64_t overlap) override;

@@ -152,7 +152,7 @@ void Pulsifier::node(int id) {
                            "the stream, ",
                            options_.symbol, ", as a value");
     }
-    auto outlets = builder_.add("", node.op, std::move(inputs));
+    auto outlets = builder_.add_still(std::move(inputs));
     if (!outlets.ok()) {
       refusals_.push_back(outlets.take_status());
       return poison(id);
