@@ -324,6 +324,7 @@ Status Builder::set_final(int i, OutletId pulsed, OutletId wire, const StreamFac
   known.outlet = pulsed;
   known.known_after = ceil_div(stream.dim + Dim(stream.delay), frames) * options_.pulse;
   known.known_from = str_cat("\"", node().name, "\" (", node().op->name(), ")");
+  known.taken_delay = stream.delay;
   wires_[{node_, i}] = std::move(known);
   return {};
 }

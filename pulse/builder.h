@@ -23,6 +23,7 @@ struct PulsedWire {
   /// Of a value that is known at the end only: how much of the stream symbol must have gone by.
   std::optional<Dim> known_after;
   std::string known_from;  ///< what it is made of, for messages
+  std::optional<int64_t> taken_delay;  ///< ... and how late the stream is that it is taken from
   bool poisoned = false;   ///< its node was refused; what depends on it is not judged
   Status refused;          ///< why nothing may depend on it
 };

@@ -316,6 +316,12 @@ void Pulsifier::keep_wires(const std::vector<Wire>& wires) {
     told.push_back(str_cat(wire.delay, " ", wire.name));
     if (wire.slot > 0) told.back() += str_cat(":", wire.slot);
   }
+  for (size_t id = 0; id < whole_.nodes.size(); ++id) {
+    for (size_t slot = 0; slot < whole_.nodes[id].outputs.size(); ++slot) {
+      const auto& taken = builder_.wire_of({static_cast<int>(id), static_cast<int>(slot)}).taken_delay;
+      if (taken) told.push_back(str_cat(*taken, " ", whole_.nodes[id].name, ":", slot));
+    }
+  }
   pulsed_.properties.insert_or_assign("rill.pulse.wires", texts(told));
   pulsed_.properties.insert_or_assign("rill.pulse.begins",
                                       ints({builder_.begin_unit(), builder_.settled()}));
