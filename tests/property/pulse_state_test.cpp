@@ -231,5 +231,18 @@ TEST(States, OfLoopsThatReadAndWriteInTwoDirectionsAreRefused) {
   expect_refused(along(str_cat("  y = ", reversed, ";\n")), 4, "y", "Scan");
 }
 
+// In pulses of one frame the last row of the product has the shape of the frames that it meets.
+TEST(StillWires, HaveTheSameBitsWhateverThePulse) {
+  std::string text = document(
+      "2, S, 3",
+      "  u = tract_core_external(shape = [2, 4, 5], datum_type = 'f32');\n"
+      "  w = [[[0.31, 0.71, -0.13, 0.17, 0.37], [0.11, 0.73, 0.53, -0.27, 0.33], "
+      "[-0.31, 0.45, 0.13, 0.87, 0.35]]];\n"
+      "  m = linear(u, w, [[[0.3, -0.7, 0.12345]]]);\n"
+      "  y = x + slice(m, axes = [1], begin = [3], end = [4]);\n");
+  text.replace(text.find("network(x)"), 10, "network(x, u)");
+  expect_whole(text, {1, 2, 5});
+}
+
 }  // namespace
 }  // namespace rill::test
