@@ -336,6 +336,12 @@ void Builder::set_latched(int i, OutletId pulsed, int64_t ready) {
   wires_[{node_, i}] = std::move(wire);
 }
 
+std::optional<Dim> Builder::known_after(OutletId whole_outlet) const {
+  const PulsedWire& wire = wires_.at(whole_outlet);
+  if (wire.ready == 0) return wire.known_after;
+  return max(wire.known_after.value_or(Dim(0)), Dim(wire.ready + 1) * options_.pulse);
+}
+
 void Builder::set_refused(int i, Status why) {
   PulsedWire wire;
   wire.refused = std::move(why).in_node(node().name, node().op->name());

@@ -38,6 +38,9 @@ class Builder final : public PulseBuilder {
   /// Whether the rule of the node took care of inputs that are not valid from the start on.
   bool waited() const { return waited_; }
   PulsedWire& wire_of(OutletId whole_outlet) { return wires_[whole_outlet]; }
+  /// How much of the stream symbol must have gone by until a wire that does not stream is known;
+  /// nothing if it always is.
+  std::optional<Dim> known_after(OutletId whole_outlet) const;
   const std::vector<std::string>& approximations() const { return approximations_; }
 
   const Node& node() const override { return whole_.node(node_); }

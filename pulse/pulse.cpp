@@ -354,7 +354,7 @@ void Pulsifier::describe(Report* report) {
     own.outputs.push_back(stream_of(whole_.output_names[i], whole_.outputs[i]));
     out_axes.push_back(own.outputs.back().axis);
     delays.push_back(own.outputs.back().delay);
-    const std::optional<Dim>& known_after = builder_.wire_of(whole_.outputs[i]).known_after;
+    const std::optional<Dim> known_after = builder_.known_after(whole_.outputs[i]);
     if (known_after) own.outputs.back().length = whole_.scope.simplify(*known_after);
     lengths.push_back(
         own.outputs.back().axis < 0 && !known_after ? "" : own.outputs.back().length.to_string());

@@ -185,6 +185,16 @@ TEST(States, OfFramesThatAreKept) {
   }
 }
 
+// The last of the frames that are kept arrives after the end of the input.
+TEST(StillWires, OfFramesThatAreKeptAreKnownOnceTheseArrive) {
+  for (const int last : {1, 3, 4}) {
+    const std::string window = conv("x", {6, 1, 1, 0, 5});
+    expect_whole(document("1, 1, S",
+                          str_cat("  y = x * 2.0;\n  f = ", slice(window, 0, last), ";\n"), "y, f"),
+                 {1, 2, 3}, last);
+  }
+}
+
 // In pulses of one frame the loop waits for its first state, and lags: its state does not move.
 TEST(States, ThatWaitForFramesMoveBetweenPulsesThatWaitAlike) {
   std::string text = along(str_cat("  z = ", loop("x", kLast), ";\n  y = x * 2.0;\n"), "y, z");
