@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "tests/property/journey.h"
@@ -231,6 +232,47 @@ TEST(States, OfBackwardLoopsWithinPulsesBeginAtTheEndOfTheStream) {
           EXPECT_EQ((*frames)[0].data<float>()[t * 2 + k], h)
               << "pulse " << pulse << ", length " << length << ", frame " << t;
         }
+      }
+    }
+  }
+}
+
+/// Frames [begin, end) of a tensor [lanes, frames, features].
+Tensor part_of(const Tensor& x, int64_t begin, int64_t end) {
+  const int64_t lanes = x.extent(0);
+  const int64_t width = x.extent(2);
+  Tensor out = std::move(Tensor::zeros(DType::kF32, {lanes, end - begin, width})).value();
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    std::copy_n(x.data<float>() + (lane * x.extent(1) + begin) * width, (end - begin) * width,
+                out.mutable_data<float>() + lane * (end - begin) * width);
+  }
+  return out;
+}
+
+// Each pulse gives what a whole run gives for its frames alone, as one kernel too.
+TEST(States, OfBackwardLayersWithinPulsesAreThoseOfRunsOverTheirFrames) {
+  const Graph graph = loaded(document(
+      "2, S, 6",
+      "  r = [[0.3, -0.2], [0.5, 0.1], [-0.7, 0.4], [0.2, 0.9], [-0.3, 0.4], [0.1, 0.6]];\n"
+      "  (y, h) = tract_core_gru_seq(x = x, r = r, initial_h = [[[0.5, -0.25]], [[0.125, 0.75]]], "
+      "hidden = 2, chunk = -1, projected = 1);\n"));
+  for (const int64_t pulse : {1, 3, 4}) {
+    pulse::Options options;
+    options.pulse = Dim(pulse);
+    options.backward_chunks = true;
+    auto streamed = StreamedRun::make(graph, options);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    for (int64_t length = 1; length <= 13; ++length) {
+      const std::vector<Tensor> inputs = noise_inputs(graph, length, 5);
+      auto frames = streamed->run(inputs, length);
+      ASSERT_TRUE(frames.ok()) << frames.error().to_string();
+      for (int64_t begin = 0; begin < length; begin += pulse) {
+        const int64_t end = std::min(length, begin + pulse);
+        auto whole = WholeRun::make(graph, end - begin);
+        ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+        const Tensor want = whole->run({part_of(inputs[0], begin, end)})[0];
+        EXPECT_EQ(difference(part_of((*frames)[0], begin, end), want), "")
+            << "pulse " << pulse << ", length " << length << ", from frame " << begin;
       }
     }
   }
