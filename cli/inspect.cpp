@@ -325,8 +325,11 @@ void Inspection::print_text() const {
     const PlanStream& stream = output.io->stream;
     if (stream.axis < 0) {
       const bool late = stream.length.valid() && !(stream.length == Dim(0));
+      const auto frames = stream.length.to_int();
       fmt::print("output {}: {}\n", output.io->name,
-                 late ? "one value, known at the end of the stream" : "does not stream");
+                 !late    ? "does not stream"
+                 : frames ? fmt::format("one value, known after {}={}", plan.stream_symbol, *frames)
+                          : "one value, known at the end of the stream");
       continue;
     }
     fmt::print("output {}: delay {} frame{} = {}; {} frames per step, the first in step {}\n",

@@ -160,6 +160,18 @@ Result<std::vector<OutletId>> Builder::add(std::string_view suffix, OpPtr op,
   return outlets;
 }
 
+Result<std::vector<OutletId>> Builder::add_still(std::vector<OutletId> inputs) {
+  OpPtr op = node().op->stateless();
+  if (!op) op = node().op;
+  Facts facts;
+  for (const OutletId& i : inputs) facts.push_back(pulsed_->fact(i));
+  if (op->state_bytes(facts) > 0) {
+    return refusal("it goes on from run to run, and a stream is one run in many steps",
+                   "Compute it in the app, and make what it gives an input");
+  }
+  return add("", std::move(op), std::move(inputs));
+}
+
 Result<OutletId> Builder::konst(std::string_view suffix, Tensor value) {
   return pulsed_->add_const(str_cat(node().name, "_", suffix),
                             std::make_shared<const Tensor>(std::move(value)), node().line);
@@ -314,6 +326,7 @@ Status Builder::set_final(int i, OutletId pulsed, OutletId wire, const StreamFac
   known.outlet = pulsed;
   known.known_after = ceil_div(stream.dim + Dim(stream.delay), frames) * options_.pulse;
   known.known_from = str_cat("\"", node().name, "\" (", node().op->name(), ")");
+  known.taken_delay = stream.delay;
   wires_[{node_, i}] = std::move(known);
   return {};
 }
@@ -323,6 +336,12 @@ void Builder::set_latched(int i, OutletId pulsed, int64_t ready) {
   wire.outlet = pulsed;
   wire.ready = ready;
   wires_[{node_, i}] = std::move(wire);
+}
+
+std::optional<Dim> Builder::known_after(OutletId whole_outlet) const {
+  const PulsedWire& wire = wires_.at(whole_outlet);
+  if (wire.ready == 0) return wire.known_after;
+  return max(wire.known_after.value_or(Dim(0)), Dim(wire.ready + 1) * options_.pulse);
 }
 
 void Builder::set_refused(int i, Status why) {

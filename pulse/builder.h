@@ -23,6 +23,7 @@ struct PulsedWire {
   /// Of a value that is known at the end only: how much of the stream symbol must have gone by.
   std::optional<Dim> known_after;
   std::string known_from;  ///< what it is made of, for messages
+  std::optional<int64_t> taken_delay;  ///< ... and how late the stream is that it is taken from
   bool poisoned = false;   ///< its node was refused; what depends on it is not judged
   Status refused;          ///< why nothing may depend on it
 };
@@ -37,6 +38,9 @@ class Builder final : public PulseBuilder {
   /// Whether the rule of the node took care of inputs that are not valid from the start on.
   bool waited() const { return waited_; }
   PulsedWire& wire_of(OutletId whole_outlet) { return wires_[whole_outlet]; }
+  /// How much of the stream symbol must have gone by until a wire that does not stream is known;
+  /// nothing if it always is.
+  std::optional<Dim> known_after(OutletId whole_outlet) const;
   const std::vector<std::string>& approximations() const { return approximations_; }
 
   const Node& node() const override { return whole_.node(node_); }
@@ -55,6 +59,8 @@ class Builder final : public PulseBuilder {
   int64_t ready(int i) override;
   Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op,
                                     std::vector<OutletId> inputs) override;
+  /// Append the node's own op over wires that do not stream: every step computes the same.
+  Result<std::vector<OutletId>> add_still(std::vector<OutletId> inputs);
   Result<OutletId> konst(std::string_view suffix, Tensor value) override;
   Result<OutletId> delay(OutletId wire, const StreamFact& stream, int64_t frames,
                          int64_t overlap) override;

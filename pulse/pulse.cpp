@@ -151,7 +151,7 @@ void Pulsifier::node(int id) {
                            "the stream, ",
                            options_.symbol, ", as a value");
     }
-    auto outlets = builder_.add("", node.op, std::move(inputs));
+    auto outlets = builder_.add_still(std::move(inputs));
     if (!outlets.ok()) {
       refusals_.push_back(outlets.take_status());
       return poison(id);
@@ -308,12 +308,20 @@ Streaming Pulsifier::streaming(const Report& report) {
   for (size_t i = 0; i < report.outputs.size(); ++i) {
     const Stream& output = report.outputs[i];
     out.outputs.push_back({output.axis, output.delay, std::nullopt});
-    const bool at_end = builder_.wire_of(whole_.outputs[i]).known_after.has_value();
+    const bool at_end = builder_.known_after(whole_.outputs[i]).has_value();
     if (output.axis >= 0 || at_end) out.outputs.back().length = output.length;
   }
   for (const Wire& wire : report.wires) {
     out.wires.push_back(
         {wire.slot > 0 ? str_cat(wire.name, ":", wire.slot) : wire.name, wire.delay});
+  }
+  for (size_t id = 0; id < whole_.nodes.size(); ++id) {
+    const Node& node = whole_.nodes[id];
+    for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+      const OutletId outlet{static_cast<int>(id), static_cast<int>(slot)};
+      const auto& taken = builder_.wire_of(outlet).taken_delay;
+      if (taken) out.wires.push_back({str_cat(node.name, ":", slot), *taken});
+    }
   }
   out.begin_unit = builder_.begin_unit();
   out.settled = builder_.settled();
@@ -343,7 +351,7 @@ void Pulsifier::describe(Report* report) {
   }
   for (size_t i = 0; i < whole_.outputs.size(); ++i) {
     own.outputs.push_back(stream_of(whole_.output_names[i], whole_.outputs[i]));
-    const std::optional<Dim>& known_after = builder_.wire_of(whole_.outputs[i]).known_after;
+    const std::optional<Dim> known_after = builder_.known_after(whole_.outputs[i]);
     if (known_after) own.outputs.back().length = whole_.scope.simplify(*known_after);
   }
   own.approximations = builder_.approximations();

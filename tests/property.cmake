@@ -13,7 +13,7 @@ rill_test(mutants_test SOURCES property/mutants_test.cpp DEPENDS rill_property L
 rill_test(pulse_cases_test
           SOURCES property/pulse_attention_test.cpp property/pulse_cases.cpp
                   property/pulse_cases_test.cpp property/pulse_kept_test.cpp
-                  property/pulse_resample_test.cpp
+                  property/pulse_resample_test.cpp property/pulse_state_test.cpp
           DEPENDS rill_property LABELS property)
 rill_test(defects_test SOURCES property/defects_test.cpp property/pulse_cases.cpp
           DEPENDS rill_property LABELS property)

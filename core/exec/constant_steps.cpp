@@ -25,8 +25,9 @@ class Constants {
       const PlanBuffer& buffer = plan.buffers[b];
       const bool known = buffer.bytes == 0 || last_writer_[b] >= 0;
       const bool arena = buffer.kind == BufferKind::kArena;
-      buffers_.push_back(buffer.kind == BufferKind::kConst ||
-                         (arena && known && buffer.bytes <= kMostBytes));
+      // A slot is set by the loop that it belongs to, and has no memory.
+      const bool fixed = buffer.kind == BufferKind::kConst || buffer.kind == BufferKind::kSlot;
+      buffers_.push_back(fixed || (arena && known && buffer.bytes <= kMostBytes));
     }
     drop_what_does_not_hold();
   }

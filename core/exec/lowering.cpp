@@ -365,7 +365,9 @@ void Lowering::allow_parts(decltype(StepParts::run) run, const Work& work, Ref s
 }
 
 Result<Lowering::Body> Lowering::body(const Graph& graph, std::span<const Operand> sources) {
-  PlanBuilder inner(graph, builder_.options_, builder_.plan_, &builder_);
+  // A turn of the loop is a run of the body: a loop in it begins anew.
+  const Graph turn = graph.stateless();
+  PlanBuilder inner(turn, builder_.options_, builder_.plan_, &builder_);
   inner.scope_ = builder_.scope_ + node().name + "/";
   inner.outer_node_ = builder_.outer_ ? builder_.outer_node_ : node_;
   RILL_TRY(inner.run(sources));

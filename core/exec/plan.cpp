@@ -384,9 +384,10 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
 }  // namespace
 
 Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOptions& options) {
-  Graph ready = graph;
+  const bool streams = !int_property(graph, "pulse.output_axes").empty();
+  Graph ready = streams ? graph : graph.stateless();
   if (options.optimize) {
-    RILL_ASSIGN(ready, fuse(graph));
+    RILL_ASSIGN(ready, fuse(ready));
   }
   auto plan = std::make_shared<Plan>();
   for (const Node& node : ready.nodes) {

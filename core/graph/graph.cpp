@@ -297,6 +297,14 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
   return std::move(out).compacted();
 }
 
+Graph Graph::stateless() const {
+  Graph out = *this;
+  for (Node& each : out.nodes) {
+    if (OpPtr op = each.op->stateless()) each.op = std::move(op);
+  }
+  return out;
+}
+
 Graph Graph::compacted() const& { return Graph(*this).compacted(); }
 
 Graph Graph::compacted() && {

@@ -68,6 +68,9 @@ class Graph {
   /// Replace a symbol everywhere, and infer all facts anew.
   /// Errors: kShape where the shapes no longer fit.
   Result<Graph> with_symbol(std::string_view symbol, const Dim& by) const;
+  /// Give the graph that nothing streams through: its ops keep nothing from run to run, apart from
+  /// those that are caches, or draw numbers.
+  Graph stateless() const;
   /// Drop the nodes that no output needs; inputs of the model stay.
   Graph compacted() const&;
   Graph compacted() &&;

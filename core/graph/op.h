@@ -104,6 +104,9 @@ class Op {
     (void)in;
     return 0;
   }
+  /// Give the op that begins every evaluation as a stream begins, and so keeps nothing: what this
+  /// one means where no input streams. Null if it is one already.
+  virtual OpPtr stateless() const { return nullptr; }
   /// Tell which earlier frames of input i are read; `prepare` then keeps them in front of it.
   virtual std::optional<HistoryNeed> history(int input) const {
     (void)input;

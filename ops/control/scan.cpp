@@ -127,6 +127,21 @@ Result<Facts> Scan::infer(FactSpan in) const {
   return out;
 }
 
+OpPtr Scan::stateless() const {
+  if (reset_every_turn || !(limit == Dim(0))) return nullptr;
+  auto op = std::make_shared<Scan>(*this);
+  op->reset_every_turn = true;
+  return op;
+}
+
+bool Scan::repeatable() const {
+  if (!reset_every_turn || !(limit == Dim(0))) return false;
+  const Graph turn = body->stateless();
+  return std::all_of(turn.nodes.begin(), turn.nodes.end(), [](const Node& node) {
+    return node.op->as<Source>() || node.op->repeatable();
+  });
+}
+
 /// The plain form is a plan of this node alone; steps run the lowered one.
 RILL_NOT_IN_STEPS_BEGIN
 Status Scan::eval(EvalCtx& ctx) const {
@@ -210,9 +225,7 @@ Status Scan::declutter(Rewrite& rewrite) const {
 }
 
 Status Scan::fuse(Rewrite& rewrite) const {
-  if (limit == Dim(0)) {
-    RILL_TRY(fuse_recurrent(*this, rewrite));
-  }
+  RILL_TRY(fuse_recurrent(*this, rewrite));
   if (rewrite.replacement() || fused_) return {};
   auto faster = std::make_shared<Scan>(*this);
   RILL_ASSIGN(Graph fused, rill::fuse(*body));

@@ -1,6 +1,7 @@
 #include "ops/control/scan_lower.h"
 
-#include <cstring>
+#include <algorithm>
+#include <optional>
 
 #include "core/base/kept_count.h"
 #include "ops/control/scan.h"
@@ -32,23 +33,32 @@ struct FullOutput {
 };
 
 struct LastOutput {
-  Operand result;
+  Operand from;  ///< what a state holds after the last turn, or what the body gave in it
   Operand out;
-  Operand kept;  ///< the output itself, unless it `keeps` what the body gave last
+  Operand kept;  ///< of what is no state: what the body gave in a turn of an earlier step
+  bool is_state = false;
   bool keeps = false;
+};
+
+/// What a turn reads as a state and gives as another value: copied before states change.
+struct Passed {
+  Operand from;
+  Operand to;
 };
 
 struct LoopArgs {
   std::shared_ptr<std::vector<Step>> steps;
   std::vector<ScannedInput> scanned;
   std::vector<State> states;
+  std::vector<Passed> passed;
   std::vector<FullOutput> full;
   std::vector<LastOutput> last;
   int64_t iterations = 0;
   int64_t skip = 0;
   std::optional<FramesSoFar> limit;
+  bool backward = false;
   bool reset_every_turn = false;
-  Ref counter;  ///< iterations of the stream so far
+  Ref counter;  ///< iterations of the stream so far, unless every evaluation counts anew
 };
 
 View moved(View view, int64_t bytes) {
@@ -65,11 +75,37 @@ void clear(const View& view) {
   copy_view(zero, view);
 }
 
-void run_loop(const LoopArgs& loop, const Frame& frame) noexcept RILL_NONBLOCKING {
+/// The turn of the stream that an evaluation begins with.
+int64_t first_turn(const LoopArgs& loop, const Frame& frame) {
+  if (loop.reset_every_turn) return loop.limit ? frame.clock->position(loop.iterations) : 0;
   auto& counter = *frame.ptr<int64_t>(loop.counter);
-  counter = kept_count(counter);
+  const int64_t first = kept_count(counter);
+  counter = first + loop.iterations;
+  return first;
+}
+
+/// Runs the body on chunk `at` of the scanned inputs.
+void run_turn(const LoopArgs& loop, const Frame& frame, int64_t i) {
+  const int64_t back = loop.iterations - 1 - i;
+  for (const ScannedInput& in : loop.scanned) {
+    frame.base[in.slot] =
+        frame.ptr<std::byte>(in.from) + (in.backward ? back : i) * in.chunk_bytes;
+  }
+  for (const Step& step : *loop.steps) run_step(step, frame);
+  for (const FullOutput& out : loop.full) {
+    copy_view(frame.view(out.result),
+              moved(frame.view(out.out), (out.backward ? back : i) * out.chunk_bytes));
+  }
+  for (const Passed& each : loop.passed) copy_view(frame.view(each.from), frame.view(each.to));
+  for (const State& state : loop.states) {
+    copy_view(frame.view(state.result), frame.view(state.kept));
+  }
+}
+
+void run_loop(const LoopArgs& loop, const Frame& frame) noexcept RILL_NONBLOCKING {
+  const int64_t first = first_turn(loop, frame);
   const int64_t limit = loop.limit ? loop.limit->now(frame) : INT64_MAX;
-  if (counter <= loop.skip || loop.reset_every_turn) {
+  if (first <= loop.skip || loop.reset_every_turn) {
     for (const State& state : loop.states) {
       copy_view(frame.view(state.initial), frame.view(state.kept));
     }
@@ -77,114 +113,161 @@ void run_loop(const LoopArgs& loop, const Frame& frame) noexcept RILL_NONBLOCKIN
   bool ran = false;
   for (int64_t i = 0; i < loop.iterations; ++i) {
     const int64_t back = loop.iterations - 1 - i;
-    const bool skipped = counter < loop.skip || counter >= limit;
-    ++counter;
-    ran |= !skipped;
-    if (skipped) {
-      for (const FullOutput& out : loop.full) {
-        clear(moved(frame.view(out.out), (out.backward ? back : i) * out.chunk_bytes));
-      }
+    const int64_t turn = first + (loop.backward ? back : i);
+    if (turn >= loop.skip && turn < limit) {
+      run_turn(loop, frame, i);
+      ran = true;
       continue;
     }
-    for (const ScannedInput& in : loop.scanned) {
-      frame.base[in.slot] =
-          frame.ptr<std::byte>(in.from) + (in.backward ? back : i) * in.chunk_bytes;
-    }
-    for (const Step& step : *loop.steps) run_step(step, frame);
     for (const FullOutput& out : loop.full) {
-      copy_view(frame.view(out.result),
-                moved(frame.view(out.out), (out.backward ? back : i) * out.chunk_bytes));
-    }
-    for (const State& state : loop.states) {
-      copy_view(frame.view(state.result), frame.view(state.kept));
+      clear(moved(frame.view(out.out), (out.backward ? back : i) * out.chunk_bytes));
     }
   }
-  // What the body gave last is kept: another pulse may not run it at all.
-  for (const LastOutput& out : loop.last) {
-    if (ran || !out.keeps) copy_view(frame.view(out.result), frame.view(out.kept));
-    if (out.keeps) copy_view(frame.view(out.kept), frame.view(out.out));
+  for (const LastOutput& last : loop.last) {
+    if (last.is_state || ran) {
+      copy_view(frame.view(last.from), frame.view(last.kept));
+    } else if (!last.keeps) {
+      clear(frame.view(last.kept));
+    }
+    if (last.keeps) copy_view(frame.view(last.kept), frame.view(last.out));
   }
 }
 
-}  // namespace
+/// The state that takes a result of the body; -1 if none does.
+int state_of(const Scan& scan, int result) {
+  const Graph& body = *scan.body;
+  for (size_t s = 0; s < scan.state_results.size(); ++s) {
+    const auto own = static_cast<size_t>(scan.state_results[s]);
+    if (body.outputs[own] == body.outputs[static_cast<size_t>(result)]) return static_cast<int>(s);
+  }
+  return -1;
+}
 
-Status lower_scan(const Scan& scan, Lowering& lowering) {
-  LoopArgs loop;
-  std::vector<Operand> sources;
-  std::vector<Ref> reads;
-  std::vector<Ref> writes;
-  std::vector<size_t> state_inputs;
-  for (size_t i = 0; i < scan.inputs.size(); ++i) {
-    const Scan::Input& input = scan.inputs[i];
-    const Operand& outer = lowering.in(static_cast<int>(i));
-    reads.push_back(outer.ref);
+/// A loop while it is lowered.
+class LoopLowering {
+ public:
+  LoopLowering(const Scan& scan, Lowering& lowering) : scan_(scan), lowering_(lowering) {}
+
+  Status run() {
+    for (size_t i = 0; i < scan_.inputs.size(); ++i) place_input(i);
+    RILL_ASSIGN(Lowering::Body body, lowering_.body(*scan_.body, sources_));
+    loop_.steps = body.steps;
+    for (size_t s = 0; s < loop_.states.size(); ++s) {
+      loop_.states[s].result =
+          before_change(body.outputs[static_cast<size_t>(scan_.state_results[s])]);
+    }
+    for (size_t i = 0; i < scan_.outputs.size(); ++i) {
+      place_output(i, body.outputs[static_cast<size_t>(scan_.outputs[i].result)]);
+    }
+    loop_.skip = scan_.skip;
+    if (limited()) loop_.limit.emplace(scan_.limit);
+    loop_.reset_every_turn = scan_.reset_every_turn;
+    // Turns of the stream are counted by its frames; a whole run counts as it goes.
+    loop_.backward = limited() && !loop_.scanned.empty() && loop_.scanned[0].backward;
+    if (!scan_.reset_every_turn) {
+      loop_.counter = lowering_.state(sizeof(int64_t));
+      writes_.push_back(loop_.counter);
+    }
+    writes_.insert(writes_.end(), body.buffers.begin(), body.buffers.end());
+    lowering_.step_list(run_loop, std::move(loop_), std::move(reads_), std::move(writes_));
+    return {};
+  }
+
+ private:
+  bool limited() const { return !(scan_.limit == Dim(0)); }
+
+  Ref state_like(const Operand& operand) {
+    return lowering_.state(std::max<int64_t>(1, operand.volume()) * dtype_size(operand.dtype));
+  }
+
+  void place_input(size_t i) {
+    const Scan::Input& input = scan_.inputs[i];
+    const Operand& outer = lowering_.in(static_cast<int>(i));
+    reads_.push_back(outer.ref);
     if (input.kind == Kind::kFull) {
-      sources.push_back(outer);
-      continue;
+      sources_.push_back(outer);
+      return;
     }
     if (input.kind == Kind::kState) {
-      Operand kept = outer;
-      kept.konst = nullptr;
-      std::vector<int64_t> shape(outer.shape.begin(), outer.shape.begin() + outer.rank);
-      kept = lowering.scratch(outer.dtype, shape);
-      if (!scan.reset_every_turn) {
-        kept.ref = lowering.state(std::max<int64_t>(1, kept.volume()) * dtype_size(kept.dtype));
-      }
-      writes.push_back(kept.ref);
-      state_inputs.push_back(i);
-      loop.states.push_back({outer, kept, {}});
-      sources.push_back(kept);
-      continue;
+      const std::vector<int64_t> shape(outer.shape.begin(), outer.shape.begin() + outer.rank);
+      Operand kept = lowering_.scratch(outer.dtype, shape);
+      if (!scan_.reset_every_turn) kept.ref = state_like(kept);
+      writes_.push_back(kept.ref);
+      loop_.states.push_back({outer, kept, {}});
+      sources_.push_back(kept);
+      return;
     }
     ScannedInput scanned;
     const int axis = static_cast<int>(input.axis);
     const int64_t chunk = std::abs(input.chunk);
-    scanned.slot = lowering.slot();
+    scanned.slot = lowering_.slot();
     scanned.from = outer.ref;
     scanned.chunk_bytes = chunk * outer.step(axis) * dtype_size(outer.dtype);
     scanned.backward = input.chunk < 0;
-    if (loop.scanned.empty()) loop.iterations = outer.extent(axis) / chunk;
+    if (loop_.scanned.empty()) loop_.iterations = outer.extent(axis) / chunk;
     Operand inner = outer;
     inner.konst = nullptr;
     inner.shape[static_cast<size_t>(axis)] = chunk;
     inner.ref = {scanned.slot, 0};
-    loop.scanned.push_back(scanned);
-    sources.push_back(inner);
+    loop_.scanned.push_back(scanned);
+    sources_.push_back(inner);
   }
-  RILL_ASSIGN(Lowering::Body body, lowering.body(*scan.body, sources));
-  loop.steps = body.steps;
-  for (size_t s = 0; s < loop.states.size(); ++s) {
-    loop.states[s].result = body.outputs[static_cast<size_t>(scan.state_results[s])];
-    loop.states[s].result.konst = nullptr;
+
+  /// A result of the body as it is before states change: one that is a state's memory is copied.
+  Operand before_change(Operand result) {
+    result.konst = nullptr;
+    const auto is_of = [&](const State& state) {
+      return state.kept.ref.buffer == result.ref.buffer;
+    };
+    if (std::none_of(loop_.states.begin(), loop_.states.end(), is_of)) return result;
+    const std::vector<int64_t> shape(result.shape.begin(), result.shape.begin() + result.rank);
+    const Operand copy = lowering_.scratch(result.dtype, shape);
+    writes_.push_back(copy.ref);
+    loop_.passed.push_back({result, copy});
+    return copy;
   }
-  for (size_t i = 0; i < scan.outputs.size(); ++i) {
-    const Scan::Output& output = scan.outputs[i];
-    const Operand& result = body.outputs[static_cast<size_t>(output.result)];
-    const Operand out = lowering.make_out(static_cast<int>(i));
-    writes.push_back(out.ref);
-    reads.push_back(result.ref);
-    if (output.last) {
-      Operand kept = out;
-      if (!(scan.limit == Dim(0))) {
-        kept.ref = lowering.state(std::max<int64_t>(1, kept.volume()) * dtype_size(kept.dtype));
-        writes.push_back(kept.ref);
-      }
-      loop.last.push_back({result, out, kept, !(scan.limit == Dim(0))});
-      continue;
+
+  void place_output(size_t i, const Operand& result) {
+    const Scan::Output& output = scan_.outputs[i];
+    const Operand out = lowering_.make_out(static_cast<int>(i));
+    writes_.push_back(out.ref);
+    reads_.push_back(result.ref);
+    if (!output.last) {
+      const int axis = static_cast<int>(output.axis);
+      FullOutput full{result, out, 0, output.chunk < 0};
+      full.out.shape[static_cast<size_t>(axis)] = result.extent(axis);
+      full.chunk_bytes = result.extent(axis) * out.step(axis) * dtype_size(out.dtype);
+      loop_.full.push_back(full);
+      return;
     }
-    const int axis = static_cast<int>(output.axis);
-    FullOutput full{result, out, 0, output.chunk < 0};
-    full.out.shape[static_cast<size_t>(axis)] = result.extent(axis);
-    full.chunk_bytes = result.extent(axis) * out.step(axis) * dtype_size(out.dtype);
-    loop.full.push_back(full);
+    LastOutput last;
+    last.out = last.kept = out;
+    if (const int state = state_of(scan_, output.result); state >= 0) {
+      last.is_state = true;
+      last.from = loop_.states[static_cast<size_t>(state)].kept;
+    } else {
+      last.from = before_change(result);
+      last.keeps = limited();
+      if (last.keeps) {
+        last.kept.ref = state_like(out);
+        writes_.push_back(last.kept.ref);
+      }
+    }
+    loop_.last.push_back(last);
   }
-  loop.skip = scan.skip;
-  if (!(scan.limit == Dim(0))) loop.limit.emplace(scan.limit);
-  loop.reset_every_turn = scan.reset_every_turn;
-  loop.counter = lowering.state(sizeof(int64_t));
-  writes.insert(writes.end(), body.buffers.begin(), body.buffers.end());
-  lowering.step_list(run_loop, std::move(loop), std::move(reads), std::move(writes));
-  return {};
+
+  const Scan& scan_;
+  Lowering& lowering_;
+  LoopArgs loop_;
+  std::vector<Operand> sources_;
+  std::vector<Ref> reads_;
+  std::vector<Ref> writes_;
+};
+
+}  // namespace
+
+Status lower_scan(const Scan& scan, Lowering& lowering) {
+  return LoopLowering(scan, lowering).run();
 }
 
 }  // namespace rill::ops

@@ -1,6 +1,7 @@
 // How loops stream.
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/dim/scope.h"
 #include "core/graph/pulse.h"
@@ -25,57 +26,95 @@ class Along {
   Along(PulseBuilder& b, const Scan& scan) : b_(b), scan_(scan) {}
 
   Status pulsify(bool backward) {
-    RILL_TRY(wait());
+    const bool last = is_used(true);
+    const bool full = is_used(false);
+    RILL_TRY(wait(backward || last));
+    if (backward || !held_ || !full) return add("", all(), last, backward);
+    // What is known at the end waits for it; the frames need not.
+    RILL_TRY(add("last", which(true), true, false));
+    RILL_TRY(wait(false));
+    return add("", which(false), false, false);
+  }
+
+ private:
+  bool is_used(bool last) const {
+    const std::vector<int> slots = which(last);
+    return std::any_of(slots.begin(), slots.end(), [&](int slot) { return b_.is_used(slot); });
+  }
+
+  std::vector<int> which(bool last) const {
+    std::vector<int> slots;
+    for (size_t i = 0; i < scan_.outputs.size(); ++i) {
+      if (scan_.outputs[i].last == last) slots.push_back(static_cast<int>(i));
+    }
+    return slots;
+  }
+
+  std::vector<int> all() const {
+    std::vector<int> slots(scan_.outputs.size());
+    std::iota(slots.begin(), slots.end(), 0);
+    return slots;
+  }
+
+  /// Append the loop with these of its outputs. `ends`: no turn runs behind the end of the stream.
+  Status add(std::string_view suffix, const std::vector<int>& slots, bool ends, bool backward) {
     auto pulsed = bound(b_, scan_, b_.pulsed(Dim::symbol(b_.symbol())));
     pulsed->skip = scan_.skip + iterations_;
     // From pulse to pulse the loop goes on, whoever begins a whole run.
-    pulsed->reset_every_turn = false;
+    pulsed->reset_every_turn = backward;
     pulsed->external_state = false;
+    if (ends || backward) pulsed->limit = Dim(iterations_) + turns();
     if (backward) {
-      pulsed->skip = 0;
-      pulsed->reset_every_turn = true;
       b_.note_approximation(str_cat("\"", b_.node().name,
                                     "\" runs backwards within each pulse: each pulse is its own "
                                     "future"));
     }
-    bool any_last = false;
-    for (size_t i = 0; i < scan_.outputs.size(); ++i) {
-      any_last |= scan_.outputs[i].last && b_.is_used(static_cast<int>(i));
+    pulsed->outputs.clear();
+    for (const int slot : slots) {
+      pulsed->outputs.push_back(scan_.outputs[static_cast<size_t>(slot)]);
     }
-    if (any_last && !backward) pulsed->limit = Dim(pulsed->skip) + turns();
-    RILL_ASSIGN(const auto outlets, b_.add("", pulsed, wires_));
-    for (size_t i = 0; i < scan_.outputs.size(); ++i) {
-      const int slot = static_cast<int>(i);
-      const Scan::Output& output = scan_.outputs[i];
-      if (output.last && backward) {
-        b_.set_refused(slot,
-                       b_.refuse("Take the outputs of all frames",
-                                 "the last value of a backward loop is that of the first frame"));
-        continue;
-      }
-      if (output.last) {
-        RILL_TRY(b_.set_final(slot, outlets[i], wires_[static_cast<size_t>(longest_)], last_));
-        continue;
-      }
-      StreamFact stream;
-      stream.axis = static_cast<int>(output.axis);
-      stream.dim = b_.out(slot).dim(stream.axis);
-      const Fact& result =
-          scan_.body->fact(scan_.body->outputs[static_cast<size_t>(output.result)]);
-      const auto frames = b_.scope().simplify(result.dim(stream.axis)).to_int();
-      if (!frames) {
-        return b_.refuse("Give each turn of the loop a fixed number of frames",
-                         "a turn of the loop gives ", result.dim(stream.axis), " frames");
-      }
-      stream.delay = iterations_ * *frames;
-      b_.set(slot, outlets[i], stream);
-    }
+    RILL_ASSIGN(const auto outlets, b_.add(suffix, pulsed, wires_));
+    for (size_t i = 0; i < slots.size(); ++i) RILL_TRY(set(slots[i], outlets[i], backward));
     return {};
   }
 
- private:
-  /// Bring all inputs to the beginning of a chunk, the same for all.
-  Status wait() {
+  Status set(int slot, OutletId outlet, bool backward) {
+    const Scan::Output& output = scan_.outputs[static_cast<size_t>(slot)];
+    if (output.last && backward) {
+      b_.set_refused(slot,
+                     b_.refuse("Take the outputs of all frames",
+                               "the last value of a backward loop is that of the first frame"));
+      return {};
+    }
+    if (output.last) {
+      return b_.set_final(slot, outlet, wires_[static_cast<size_t>(longest_)], last_);
+    }
+    if ((output.chunk < 0) != backward) {
+      b_.set_refused(slot, b_.refuse("Write frames in the order in which they are read",
+                                     "it reads the stream one way, and writes it the other"));
+      return {};
+    }
+    StreamFact stream;
+    stream.axis = static_cast<int>(output.axis);
+    stream.dim = b_.out(slot).dim(stream.axis);
+    const Fact& result = scan_.body->fact(scan_.body->outputs[static_cast<size_t>(output.result)]);
+    const auto frames = b_.scope().simplify(result.dim(stream.axis)).to_int();
+    if (!frames) {
+      return b_.refuse("Give each turn of the loop a fixed number of frames",
+                       "a turn of the loop gives ", result.dim(stream.axis), " frames");
+    }
+    stream.delay = iterations_ * *frames;
+    b_.set(slot, outlet, stream);
+    return {};
+  }
+
+  /// Bring all inputs to the beginning of a chunk, the same for all. `ends`: frames behind the end
+  /// of the stream go by only once it is known.
+  Status wait(bool ends) {
+    wires_.clear();
+    iterations_ = 0;
+    longest_ = -1;
+    held_ = false;
     std::vector<StreamFact> streams(static_cast<size_t>(b_.inputs()));
     int64_t turns = -1;
     for (int i = 0; i < b_.inputs(); ++i) {
@@ -85,6 +124,11 @@ class Along {
       StreamFact& stream = streams[static_cast<size_t>(i)];
       stream = *found;
       RILL_ASSIGN(wires_.back(), b_.materialise(wires_.back(), &stream));
+      if (ends) {
+        const int64_t delay = stream.delay;
+        RILL_ASSIGN(wires_.back(), b_.hold(wires_.back(), &stream));
+        held_ |= stream.delay > delay;
+      }
       RILL_ASSIGN(const int64_t pulse, b_.pulse_of(wires_.back(), stream.axis));
       const int64_t chunk = chunk_of(i);
       const std::string takes =
@@ -124,6 +168,7 @@ class Along {
   std::vector<OutletId> wires_;
   int64_t iterations_ = 0;  ///< turns of the loop before the first frame
   int longest_ = -1;        ///< the input whose frames are counted
+  bool held_ = false;       ///< inputs wait for the end of the stream
   StreamFact last_;         ///< how it streams
 };
 
@@ -238,6 +283,7 @@ class Across {
 Status Scan::pulsify(PulseBuilder& b) const {
   bool along = false;
   bool across = false;
+  bool forward = false;
   bool backward = false;
   bool still = false;
   for (int i = 0; i < b.inputs(); ++i) {
@@ -249,7 +295,7 @@ Status Scan::pulsify(PulseBuilder& b) const {
     }
     const bool scanned = input.kind == Kind::kScan && input.axis == stream->axis;
     (scanned ? along : across) = true;
-    backward |= scanned && input.chunk < 0;
+    (input.chunk < 0 ? backward : forward) |= scanned;
   }
   if (!along && across) return Across(b, *this).pulsify();
   if (across) {
@@ -265,6 +311,11 @@ Status Scan::pulsify(PulseBuilder& b) const {
         "Use a unidirectional layer; or accept that each pulse is its own future with "
         "--pulse-backward chunk",
         "it reads the streaming axis backwards (chunk -1), which needs the whole stream");
+  }
+  if (backward && (forward || skip > 0)) {
+    return b.refuse("Give each direction a loop of its own",
+                    forward ? "it reads the stream forwards and backwards at a time"
+                            : "it skips turns of a loop that begins at the end of the stream");
   }
   return Along(b, *this).pulsify(backward);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/graph/rewrite.h"
+#include "ops/array/slice.h"
 #include "ops/math/binary.h"
 #include "ops/math/pointwise.h"
 #include "ops/math/program.h"
@@ -65,7 +66,7 @@ class Builder {
     if (!clips && binary->kind_of != BinaryKind::kAdd) return false;
     for (size_t i = 0; i < 2; ++i) {
       if (rewrite_.uses(node.inputs[i]) != 1) continue;
-      const Node& producer = graph_.node(node.inputs[i].node);
+      const Node& producer = behind_slices(node.inputs[i]);
       const bool to_constant = graph_.fact(node.inputs[1 - i]).konst != nullptr;
       if (const auto* conv = producer.op->as<Conv>()) {
         if (!conv->clip && (clips || (!to_constant && !conv->has_residual))) return true;
@@ -77,6 +78,15 @@ class Builder {
       }
     }
     return false;
+  }
+
+  /// The node that makes what slices take a part of: they move in front of it.
+  const Node& behind_slices(OutletId outlet) const {
+    const Node* producer = &graph_.node(outlet.node);
+    while (producer->op->as<Slice>() && rewrite_.uses(producer->inputs[0]) == 1) {
+      producer = &graph_.node(producer->inputs[0].node);
+    }
+    return *producer;
   }
 
   bool f32(OutletId outlet) const { return graph_.fact(outlet).dtype == DType::kF32; }

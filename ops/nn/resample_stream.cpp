@@ -63,12 +63,15 @@ class Places {
 };
 
 /// The delay of the output, in its frames: the smallest at which the last frame that an output is
-/// made of is there.
+/// made of is there. Outputs in front of the first frame are made of that one.
 int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t up, int64_t down) {
   const int64_t out_pulse = pulse * up / down;
   const auto waits = [&](int64_t out_delay) {
     for (int64_t at = 0; at < out_pulse; ++at) {
       if (places.last(at - out_delay) + delay >= pulse) return true;
+    }
+    for (int64_t o = 0; delay > 0 && places.last(o) < 0; ++o) {
+      if ((o + out_delay) / out_pulse < delay / pulse) return true;
     }
     return false;
   };

@@ -177,7 +177,7 @@ class Multinomial final : public OpBase<Multinomial> {
     return Facts{Fact::of(dtype, {in[0].dim(0), Dim(samples)})};
   }
   bool foldable() const override { return false; }
-  int64_t state_bytes(FactSpan) const override { return sizeof(Generator); }
+  int64_t state_bytes(FactSpan) const override { return seed.given ? 0 : sizeof(Generator); }
   Status eval(EvalCtx& ctx) const override;
   Tolerance tolerance() const override { return Tolerance::kRandom; }
   Status save(SaveCtx& ctx) const override {

@@ -311,6 +311,7 @@ Status fuse_recurrent(const Scan& scan, Rewrite& rewrite) {
   op->skip = scan.skip;
   op->called = scan.called;
   op->reset_every_turn = scan.reset_every_turn;
+  op->limit = scan.limit;
   const OutletId h_next = next_of(scan, match.h);
   const OutletId c_next = match.c >= 0 ? next_of(scan, match.c) : OutletId{};
   bool sequence = false;

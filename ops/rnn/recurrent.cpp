@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "core/base/kept_count.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "kernels/rnn/rnn.h"
+#include "ops/stream/frames.h"
 
 namespace rill::ops {
 
@@ -36,7 +38,15 @@ void Recurrent::fields(FieldVisitor& visitor) {
   visitor.field("has_bias", has_bias);
   visitor.field("skip", skip);
   visitor.field("reset_every_turn", reset_every_turn);
+  visitor.field("limit", limit);
   visitor.field("outputs", outputs);
+}
+
+OpPtr Recurrent::stateless() const {
+  if (reset_every_turn || !(limit == Dim(0))) return nullptr;
+  auto op = std::make_shared<Recurrent>(*this);
+  op->reset_every_turn = true;
+  return op;
 }
 
 Result<Facts> Recurrent::infer(FactSpan in) const {
@@ -69,6 +79,7 @@ struct LayerArgs {
   int64_t hidden = 0;
   int64_t lanes = 0;
   int64_t skip = 0;
+  std::optional<FramesSoFar> limit;
   bool backward = false;
   bool reset_every_turn = false;
   bool has_bias = false;
@@ -158,42 +169,72 @@ void copy_rows(const LayerArgs& layer, const float* from, int64_t from_lane, flo
   }
 }
 
-void run_layer(const LayerArgs& layer, const Frame& frame) noexcept RILL_NONBLOCKING {
-  auto* state = frame.ptr<float>(layer.state);
-  int64_t counter = 0;
-  if (!layer.reset_every_turn) std::memcpy(&counter, state, sizeof counter);
-  counter = kept_count(counter);
-  float* h = state + kHeaderFloats;
-  float* c = h + layer.lanes * layer.hidden;
-  if (counter <= layer.skip || layer.reset_every_turn) {
-    copy_rows(layer, frame.ptr<const float>(layer.first_h), layer.first_h_lane, h, layer.hidden);
-    if (layer.cell == Cell::kLstm) {
-      copy_rows(layer, frame.ptr<const float>(layer.first_c), layer.first_c_lane, c, layer.hidden);
-    }
+/// The first frame that an evaluation sees, of those of the stream.
+int64_t first_frame(const LayerArgs& layer, const Frame& frame) {
+  if (layer.reset_every_turn) return layer.limit ? frame.clock->position(layer.steps) : 0;
+  auto* counter = frame.ptr<int64_t>(layer.state);
+  const int64_t first = kept_count(*counter);
+  *counter = first + layer.steps;
+  return first;
+}
+
+/// Frames [from, to) of an evaluation.
+struct Range {
+  int64_t from = 0;
+  int64_t to = 0;
+};
+
+/// Those that the layer runs over. A whole run skips turns, a stream frames.
+Range live_frames(const LayerArgs& layer, const Frame& frame, int64_t first) {
+  const int64_t skipped = std::clamp<int64_t>(layer.skip - first, 0, layer.steps);
+  if (!layer.limit) {
+    if (layer.backward) return {0, layer.steps - skipped};
+    return {skipped, layer.steps};
   }
-  const int64_t skipped = std::min(std::max<int64_t>(0, layer.skip - counter), layer.steps);
-  float* y = layer.has_y ? frame.ptr<float>(layer.y) : nullptr;
-  for (int64_t t = 0; t < skipped && y; ++t) {
+  return {skipped,
+          std::clamp<int64_t>(layer.limit->now(frame) - first, skipped, layer.steps)};
+}
+
+void clear_frames(const LayerArgs& layer, float* y, Range frames) {
+  for (int64_t t = frames.from; t < frames.to; ++t) {
     for (int64_t lane = 0; lane < layer.lanes; ++lane) {
       std::memset(y + t * layer.y_step + lane * layer.y_lane, 0,
                   static_cast<size_t>(layer.hidden) * sizeof(float));
     }
   }
-  const int64_t first = layer.backward ? layer.steps - 1 : skipped;
-  const int gates = layer.cell == Cell::kGru ? 3 : layer.cell == Cell::kLstm ? 4 : 1;
-  const float* x[4] = {};
-  for (int gate = 0; gate < gates; ++gate) {
-    x[gate] = frame.ptr<const float>(layer.x[gate]) + first * layer.x_step;
+}
+
+void run_layer(const LayerArgs& layer, const Frame& frame) noexcept RILL_NONBLOCKING {
+  const int64_t first = first_frame(layer, frame);
+  float* h = frame.ptr<float>(layer.state) + kHeaderFloats;
+  float* c = h + layer.lanes * layer.hidden;
+  if (first <= layer.skip || layer.reset_every_turn) {
+    copy_rows(layer, frame.ptr<const float>(layer.first_h), layer.first_h_lane, h, layer.hidden);
+    if (layer.cell == Cell::kLstm) {
+      copy_rows(layer, frame.ptr<const float>(layer.first_c), layer.first_c_lane, c, layer.hidden);
+    }
   }
-  run_lanes(layer, frame, x, y ? y + first * layer.y_step : nullptr, layer.steps - skipped, h, c);
+  const Range live = live_frames(layer, frame, first);
+  const int64_t start = layer.backward ? live.to - 1 : live.from;
+  float* y = layer.has_y ? frame.ptr<float>(layer.y) : nullptr;
+  if (y) {
+    clear_frames(layer, y, {0, live.from});
+    clear_frames(layer, y, {live.to, layer.steps});
+  }
+  if (live.to > live.from) {
+    const int gates = layer.cell == Cell::kGru ? 3 : layer.cell == Cell::kLstm ? 4 : 1;
+    const float* x[4] = {};
+    for (int gate = 0; gate < gates; ++gate) {
+      x[gate] = frame.ptr<const float>(layer.x[gate]) + start * layer.x_step;
+    }
+    run_lanes(layer, frame, x, y ? y + start * layer.y_step : nullptr, live.to - live.from, h, c);
+  }
   if (layer.has_last_h) {
     copy_rows(layer, h, layer.hidden, frame.ptr<float>(layer.last_h), layer.last_h_lane);
   }
   if (layer.has_last_c) {
     copy_rows(layer, c, layer.hidden, frame.ptr<float>(layer.last_c), layer.last_c_lane);
   }
-  counter += layer.steps;
-  std::memcpy(state, &counter, sizeof counter);
 }
 
 /// Packs the filters of all gates side by side: [hidden] x [gates * hidden].
@@ -234,6 +275,7 @@ Status Recurrent::lower(Lowering& lowering) const {
   layer.kernel = &kernels::rnn_f32(kernels::active_tier());
   layer.backward = backward;
   layer.skip = skip;
+  if (!(limit == Dim(0))) layer.limit.emplace(limit);
   layer.reset_every_turn = reset_every_turn;
   layer.has_bias = has_bias;
   const Operand x0 = lowering.innermost(lowering.in(0), feature);

@@ -23,6 +23,7 @@ struct Recurrent final : OpBase<Recurrent> {
   bool has_bias = false;
   int64_t skip = 0;
   bool reset_every_turn = false;
+  Dim limit = 0;  ///< as that of the loop
   std::string called = "Scan";   ///< the name of the loop that it stands for
   std::vector<int64_t> outputs;  ///< what each output is: `kSequence`, `kLastH` or `kLastC`
 
@@ -37,6 +38,8 @@ struct Recurrent final : OpBase<Recurrent> {
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return false; }
+  bool repeatable() const override { return reset_every_turn && limit == Dim(0); }
+  OpPtr stateless() const override;
   Status lower(Lowering& lowering) const override;
   Cost cost(FactSpan in, FactSpan out) const override;
 };

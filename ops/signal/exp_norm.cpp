@@ -31,7 +31,7 @@ class ExpNorm final : public OpBase<ExpNorm> {
   int64_t skip = 0;
   bool mean = false;
   bool pairs = false;
-  bool stateless = false;  ///< every run begins with the first average
+  bool anew = false;  ///< every run begins with the first average
 
   std::string_view name() const override { return "ExpUnitNorm"; }
   void fields(FieldVisitor& visitor) override {
@@ -42,12 +42,19 @@ class ExpNorm final : public OpBase<ExpNorm> {
     visitor.field("skip", skip);
     visitor.field("mean", mean);
     visitor.field("pairs", pairs);
-    visitor.field("stateless", stateless);
+    visitor.field("stateless", anew);
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
-  bool foldable() const override { return false; }
+  bool foldable() const override { return anew; }
+  OpPtr stateless() const override {
+    if (anew) return nullptr;
+    auto op = std::make_shared<ExpNorm>(*this);
+    op->anew = true;
+    return op;
+  }
   int64_t state_bytes(FactSpan in) const override {
+    if (anew) return 0;
     return kHeaderBytes + 4 * volume(in[1].shape).to_int().value_or(0);
   }
   Status pulsify(PulseBuilder& builder) const override;
@@ -93,8 +100,7 @@ Status ExpNorm::eval(EvalCtx& ctx) const {
   float* kept = seen ? reinterpret_cast<float*>(seen + 1) : nullptr;
   int64_t lane = 0;
   for_each_element<3>({from, to, ctx.in[1]}, [&](const std::array<int64_t, 3>& at) {
-    const bool begins = first == 0 || stateless || !kept;
-    float s = begins ? ctx.in[1].as<const float>()[at[2]] : kept[lane];
+    float s = first == 0 ? ctx.in[1].as<const float>()[at[2]] : kept[lane];
     for (int64_t t = 0; t < length; ++t) {
       const float* in = x.as<const float>() + at[0] + t * x.step(on);
       float* out = y.as<float>() + at[1] + t * y.step(on);
@@ -121,7 +127,7 @@ Status ExpNorm::pulsify(PulseBuilder& b) const {
     return b.refuse("Stream along the axis that is averaged over", "its average runs along axis ",
                     axis, ", which is not the streaming axis");
   }
-  if (stateless) {
+  if (anew) {
     return b.refuse("Set stateless to false",
                     "it begins its average anew in every run, so pulses differ from the whole");
   }
@@ -140,7 +146,7 @@ Status ExpNorm::save(SaveCtx& ctx) const {
   ctx.need_registry("tract_extra");
   const std::string common =
       str_cat("(", x, ", ", state, ", axis = ", axis, ", alpha = ", nnef_text(alpha),
-              ", stateless = ", stateless, ", skip = ", skip);
+              ", stateless = ", anew, ", skip = ", skip);
   if (mean) {
     ctx.assign(str_cat("tract_extra_exp_mean_norm", common,
                        ", scaling_factor = ", nnef_text(scaling), ")"));
@@ -161,7 +167,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(op->axis, axis_in(axis, ctx.fact(x).rank()));
   RILL_ASSIGN(op->alpha, ctx.number("alpha"));
   RILL_ASSIGN(op->skip, ctx.integer("skip"));
-  RILL_ASSIGN(op->stateless, ctx.boolean("stateless"));
+  RILL_ASSIGN(op->anew, ctx.boolean("stateless"));
   if (kMean) {
     RILL_ASSIGN(op->scaling, ctx.number("scaling_factor"));
   } else {

@@ -39,6 +39,7 @@ set(cases
   live_memory
   loop_of_unequal_turns
   loop_takes_a_frame_of_the_stream
+  loops_beside_a_stream
   matrix_products
   missing_file
   missing_reference
@@ -64,6 +65,7 @@ set(cases
   pulse_that_two_strides_refuse
   pulse_without_the_symbol
   quantised_products_and_pools
+  resized_stream_begins_late
   rooms_of_a_model
   shapes_that_do_not_fit
   silent_when_outputs_agree
@@ -71,6 +73,7 @@ set(cases
   stage_that_is_none
   state_of_a_longer_loop_stays
   state_of_a_loop_is_exported
+  states_of_a_stream_that_ends_early
   steps_are_printed
   stream_without_outputs
   streams_side_by_side

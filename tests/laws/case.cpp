@@ -89,6 +89,8 @@ void read_line(const std::string& line, Case* into) {
     into->refusal = rest_of(line, 1);
   } else if (key == "pulsed") {
     into->pulsed = true;
+  } else if (key == "kept") {
+    into->kept = true;
   } else {
     into->statements += "  " + line + "\n";
   }

@@ -35,6 +35,7 @@ struct Case {
   std::vector<int64_t> pulses;   ///< empty if the graph is refused
   std::string refusal;           ///< part of what pulsing must answer
   bool pulsed = false;           ///< the graph is a pulsed one already
+  bool kept = false;             ///< a run goes on from those before it, as a cache does
 
   std::string text() const;
 };

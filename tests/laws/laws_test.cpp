@@ -308,6 +308,64 @@ TEST_P(OpLaws, StepsReadNothingThatASessionDoesNotKeep) {
   }
 }
 
+/// Nothing streams through a whole graph: a run knows nothing of those before it.
+TEST_P(OpLaws, EveryRunOfAWholeGraphIsTheFirst) {
+  if (GetParam().pulsed) return;
+  for (const int64_t length : lengths_) {
+    auto whole = WholeRun::make(graph_, length);
+    ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+    EXPECT_EQ(whole->plan().state_bytes > 0, GetParam().kept) << GetParam().text();
+    if (GetParam().kept) continue;
+    for (const uint64_t seed : {8, 7, 9}) {
+      auto fresh = WholeRun::make(graph_, length);
+      ASSERT_TRUE(fresh.ok()) << fresh.error().to_string();
+      const std::vector<Tensor> in = inputs(length, seed);
+      const std::vector<Tensor> expected = fresh->run(in);
+      const std::vector<Tensor> found = whole->run(in);
+      for (size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ(difference(found[i], expected[i]), "")
+            << "S = " << length << ", seed " << seed << ", output " << i << "\n"
+            << GetParam().text();
+      }
+    }
+  }
+}
+
+/// What a graph computes from inputs that do not stream is the same in every step of a stream, and
+/// depends on nothing that the caller gave in the steps before.
+TEST_P(OpLaws, WithoutFramesEveryStepIsAWholeRun) {
+  if (GetParam().pulsed) return;
+  for (const int64_t length : lengths_) {
+    Graph beside = bound(length);
+    const OutletId frames = beside.add_source("frames", Fact::of(DType::kF32, {Dim::symbol("S")}));
+    beside.add_output("frames", frames);
+    auto streamed = StreamedRun::make(beside, 2);
+    if (GetParam().kept) {
+      ASSERT_FALSE(streamed.ok());
+      EXPECT_EQ(streamed.error().code, Code::kPulse);
+      continue;
+    }
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string() << "\n" << GetParam().text();
+    Session& session = streamed->session();
+    EXPECT_EQ(session.plan().state_bytes, 0) << GetParam().text();
+    for (const uint64_t seed : {7, 8, 8, 9}) {
+      const std::vector<Tensor> in = inputs(length, seed);
+      for (size_t i = 0; i < in.size(); ++i) copy_view(in[i].view(), session.input(i));
+      session.step();
+      auto whole = WholeRun::make(graph_, length);
+      ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+      const std::vector<Tensor> expected = whole->run(in);
+      for (size_t i = 0; i < expected.size(); ++i) {
+        const View found = session.output(i);
+        const auto bytes = static_cast<size_t>(expected[i].size_bytes());
+        EXPECT_EQ(std::memcmp(found.data, expected[i].raw(), bytes), 0)
+            << "S = " << length << ", seed " << seed << ", output " << i << "\n"
+            << GetParam().text();
+      }
+    }
+  }
+}
+
 TEST_P(OpLaws, StepsAskNothingOfTheHeap) {
   const int64_t length = lengths_.back();
   Graph graph = GetParam().pulsed ? graph_ : bound(length);

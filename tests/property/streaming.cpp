@@ -69,9 +69,13 @@ std::vector<Tensor> WholeRun::run(const std::vector<Tensor>& inputs) {
 }
 
 Result<StreamedRun> StreamedRun::make(const Graph& graph, int64_t pulse) {
-  StreamedRun out;
   pulse::Options options;
   options.pulse = Dim(pulse);
+  return make(graph, options);
+}
+
+Result<StreamedRun> StreamedRun::make(const Graph& graph, const pulse::Options& options) {
+  StreamedRun out;
   RILL_ASSIGN(out.graph_, pulse::pulsify(graph, options, &out.report_));
   RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(out.graph_));
   RILL_ASSIGN(out.session_, Session::make(plan));

@@ -33,6 +33,7 @@ class WholeRun {
 class StreamedRun {
  public:
   static Result<StreamedRun> make(const Graph& graph, int64_t pulse);
+  static Result<StreamedRun> make(const Graph& graph, const pulse::Options& options);
   /// The same streams through another pulsed graph.
   Result<StreamedRun> through(Graph pulsed) const;
   /// The same from the pulsed graph as it is written and read back.

@@ -104,7 +104,10 @@ Arrays run_whole(const std::string& archive, const Arrays& inputs) {
   const ModelPtr model = load_bound(archive, inputs, "");
   if (!model) return {};
   const Opened opened = open_session(model.get());
-  if (!opened.session) return {};
+  return opened.session ? run_once(opened, inputs) : Arrays{};
+}
+
+Arrays run_once(const Opened& opened, const Arrays& inputs) {
   auto io = sized<rill_io_info>();
   std::vector<rill_view> in;
   std::vector<rill_view> out;

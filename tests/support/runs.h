@@ -30,6 +30,8 @@ Opened open_session(rill_model* model);
 Opened open_stream(const std::string& archive, const Arrays& inputs, const std::string& symbol,
                    int64_t pulse);
 
+/// Run a session of a whole graph once. Empty on failure; rill_last_error tells why.
+Arrays run_once(const Opened& opened, const Arrays& inputs);
 /// Run the whole graph. Empty on failure; rill_last_error tells why.
 Arrays run_whole(const std::string& archive, const Arrays& inputs);
 /// When a stream says that it ends.

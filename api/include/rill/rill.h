@@ -338,7 +338,8 @@ RILL_API rill_status rill_input_buffer(rill_session* session, size_t index,
 RILL_API rill_status rill_output_buffer(rill_session* session, size_t index,
                                         rill_view* view) RILL_REAL_TIME;
 
-/** Run once: the whole graph, or the next pulse.
+/** Run once: the whole graph, or the next pulse. A whole graph begins anew each time, apart from
+ *  caches and random numbers, which go on.
  *  Real-time: yes: no allocation, lock, file or system call. Denormals are flushed meanwhile, and
  *  numbers rounded to the nearest, whatever mode the thread is in, which it gets back. With
  *  threads, as for all that follows that runs steps: see rill_session_set_threads.
