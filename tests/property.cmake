@@ -3,9 +3,11 @@
 
 rill_library(rill_property
              SOURCES property/generate.cpp property/generate_kept.cpp property/journey.cpp
-                     property/streaming.cpp
-             DEPENDS rill_nnef rill_ops rill_pulse)
+                     property/streaming.cpp property/wide.cpp
+             DEPENDS rill_nnef rill_ops rill_pulse rill_audit)
 rill_test(stream_property_test SOURCES property/stream_property_test.cpp DEPENDS rill_property
+          LABELS property)
+rill_test(wide_property_test SOURCES property/wide_property_test.cpp DEPENDS rill_property
           LABELS property)
 rill_test(mask_property_test SOURCES property/mask_property_test.cpp DEPENDS rill_property
           LABELS property)
