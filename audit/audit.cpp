@@ -9,6 +9,7 @@
 #include "audit/values.h"
 #include "audit/ways.h"
 #include "core/optim/optim.h"
+#include "pulse/pulse.h"
 
 namespace rill::audit {
 namespace {
@@ -161,20 +162,34 @@ std::string Report::to_string() const {
   return out;
 }
 
-Result<Report> audit(const Graph& whole, std::span<const Graph> pulsed, const Options& options) {
-  std::vector<std::shared_ptr<const Plan>> plans;
-  std::string symbol;
-  for (const Graph& each : pulsed) {
-    const auto property = each.properties.find("pulse.streaming_symbol");
-    if (property == each.properties.end() || property->second.dtype() != DType::kString) {
-      return fail(Code::kPulse, "the graph to audit is not pulsed");
-    }
-    symbol = *property->second.data<std::string>();
-    RILL_ASSIGN(const Graph simple, bound(each, symbol, options.others));
-    RILL_ASSIGN(std::shared_ptr<const Plan> plan, prepare(simple));
+namespace {
+
+Result<std::shared_ptr<const Plan>> planned(const Graph& graph, const std::string& symbol,
+                                            const Bindings& values) {
+  RILL_ASSIGN(const Graph simple, bound(graph, symbol, values));
+  return prepare(simple);
+}
+
+}  // namespace
+
+Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& options) {
+  const auto property = pulsed.properties.find("pulse.streaming_symbol");
+  if (property == pulsed.properties.end() || property->second.dtype() != DType::kString ||
+      property->second.volume() != 1) {
+    return fail(Code::kPulse, "the graph to audit is not pulsed");
+  }
+  const std::string symbol = *property->second.data<std::string>();
+  std::vector<std::shared_ptr<const Plan>> plans(1);
+  RILL_ASSIGN(plans[0], planned(pulsed, symbol, options.others));
+  pulse::Options other;
+  other.symbol = symbol;
+  for (const int64_t times : options.multiples) {
+    other.pulse = Dim(times * plans[0]->stream_pulse);
+    const auto graph = pulse::pulsify(whole, other);
+    if (!graph.ok()) continue;
+    RILL_ASSIGN(std::shared_ptr<const Plan> plan, planned(*graph, symbol, options.others));
     plans.push_back(std::move(plan));
   }
-  if (plans.empty()) return fail(Code::kArg, "there is no pulsed graph to audit");
   RILL_ASSIGN(const Graph simple, bound(whole, symbol, options.others));
   RILL_ASSIGN(Ways ways, Ways::make(simple, std::move(plans), options));
   return Auditor(std::move(ways), simple, options).run();

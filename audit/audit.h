@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@ struct Options {
   int64_t lengths = 1000;  ///< to compare at most
   int64_t longest = int64_t{1} << 18;  ///< no stream is longer, in the stream symbol
   uint64_t seed = 1;
+  std::vector<int64_t> multiples = {2, 3};  ///< of the pulse, that states are moved to
   /// What outputs behind attention may differ by, absolutely and relatively: its sums are made in
   /// another order. All other outputs have the same bits.
   double attention_rounding = 1e-5;
@@ -58,11 +58,10 @@ struct Report {
 /// Compare a pulsed graph to the whole graph it was made of: streams of noise at lengths on both
 /// sides of every point where something begins or ceases to hold, at every remainder of the period,
 /// and drawn at random; stepped with NaN past the end, pushed in pieces, reset, saved and loaded,
-/// cloned, moved to the other pulses and back, and several side by side.
-/// `pulsed`: the graph to audit, then those of other pulses that its states may move to.
-/// Errors: kPulse if a graph is not pulsed; kState where no output was compared; those of `prepare`.
+/// cloned, moved to multiples of the pulse and back, and several side by side.
+/// Errors: kPulse if the graph is not pulsed; kState where no output was compared; those of `prepare`.
 /// A stream that differs is no error but the report's finding.
 /// Thread: one at a time. Source: a stream's frames are the whole run's after the reported delay.
-Result<Report> audit(const Graph& whole, std::span<const Graph> pulsed, const Options& options);
+Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& options);
 
 }  // namespace rill::audit

@@ -4,11 +4,12 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "audit/drive.h"
+#include "audit/values.h"
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/exec.h"
 #include "cli/first_node.h"
-#include "cli/pushes.h"
 #include "cli/symbols.h"
 #include "core/exec/saved.h"
 #include "pulse/pulse.h"
@@ -21,23 +22,6 @@ using Json = nlohmann::ordered_json;
 /// What attention may differ by between pulses and a whole run: its sums have other terms of zero, and
 /// are made in another order.
 constexpr double kAttentionRounding = 1e-5;
-
-/// Whether frames meet frames in what makes a wire.
-bool has_attention(const Graph& graph, OutletId outlet, std::string_view symbol) {
-  std::vector<char> seen(graph.nodes.size(), 0);
-  std::vector<OutletId> open{outlet};
-  while (!open.empty()) {
-    const OutletId at = open.back();
-    open.pop_back();
-    const auto& shape = graph.fact(at).shape;
-    const auto streams = [&](const Dim& dim) { return dim.mentions(symbol); };
-    if (std::count_if(shape.begin(), shape.end(), streams) > 1) return true;
-    if (std::exchange(seen[static_cast<size_t>(at.node)], 1)) continue;
-    const Node& node = graph.node(at.node);
-    open.insert(open.end(), node.inputs.begin(), node.inputs.end());
-  }
-  return false;
-}
 
 /// One way of running the model, and what came of it.
 struct Way {
@@ -186,7 +170,7 @@ Status StreamsCheck::run_whole() {
 Tolerance StreamsCheck::tolerance_for(size_t output) const {
   Tolerance out = tolerance_;
   if (args_.approx != "close" || tolerance_.custom) return out;
-  if (!has_attention(whole_, whole_.outputs[output], symbol_)) return out;
+  if (!audit::attends(whole_, whole_.outputs[output], symbol_)) return out;
   out.absolute = out.relative = kAttentionRounding;
   return out;
 }
@@ -222,9 +206,9 @@ void StreamsCheck::compare(Way way, const Plan& plan, const Result<std::vector<T
 Result<std::vector<Tensor>> StreamsCheck::pushed(Pulsed* from, Pulsed* to, bool reset,
                                                  std::string* refused) {
   const auto seed = static_cast<uint64_t>(args_.seed + 31 * from->pulse + (to ? to->pulse : 0));
-  PushedStream stream(inputs_.values, seed);
+  audit::PushedStream stream(inputs_.values, seed);
   RILL_ASSIGN(const auto session, Session::make(from->ready.plan));
-  RILL_ASSIGN(const auto feed, Feed::make(session.get(), Draw(seed).in(0, 2) * from->pulse));
+  RILL_ASSIGN(const auto feed, Feed::make(session.get(), audit::Draw(seed).in(0, 2) * from->pulse));
   stream.attach(session.get(), feed.get());
   std::unique_ptr<Session> next;
   std::unique_ptr<Feed> next_feed;

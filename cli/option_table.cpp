@@ -117,7 +117,7 @@ const OptionRow kOptions[] = {
     {"--mm", kOnTract, &Args::mm, "report on matrix products"},
     {"--info", kOnTract, &Args::info, "details of operators"},
     {"-s,--summary", kOnDump, &Args::summary, "inputs, outputs and operators"},
-    {"--json", kOnTract | kOnInspect | kOnCheck | kOnHwBench, &Args::json, "print JSON"},
+    {"--json", kOnTract | kOnInspect | kOnCheck | kOnAudit | kOnHwBench, &Args::json, "print JSON"},
     {"--audit-json", kOnTract, &Args::audit_json, "print the graph as JSON"},
     {"--const", kOnTract, &Args::consts, "show constants"},
     {"--io-long", kOnTract, &Args::io_long, "show all inputs and outputs"},
@@ -163,6 +163,8 @@ const OptionRow kOptions[] = {
     {"--svg", kOnInspect, &Args::svg, "draw CPU time over latency, with --pulse auto"},
     {"--io", kOnCheck, &Args::input_bundles, "inputs and reference outputs in an npz"},
     {"--pulses", kOnCheck, &Args::pulses, "pulses to check, as in 1,8,16"},
+    {"--seconds", kOnAudit | kOnDump, &Args::seconds, "for the audit of a pulsed model"},
+    {"--no-audit", kOnDump, &Args::no_audit, "write a pulsed model without an audit"},
     // hwbench
     {"--svg", kOnHwBench, &Args::svg, "draw what every kernel reaches of its bound"},
     {"--kernels", kOnHwBench, &Args::kernels, "those only whose family and shape have this text"},

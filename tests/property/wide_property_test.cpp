@@ -26,7 +26,6 @@ constexpr int64_t kSeeds = 200;
 struct Outcome {
   std::string problem;  ///< empty if all is well
   std::string refusal;  ///< why no pulse was legal, or nothing was compared
-  int64_t pulse = 0;
   int64_t outputs = 0;
 };
 
@@ -50,21 +49,19 @@ Outcome check(const WideRecipe& recipe) {
     if (unit.error().code != Code::kPulse) out.problem = out.refusal;
     return out;
   }
-  std::vector<Graph> pulsed;
   for (const int64_t pulse : pulses_of(recipe.seed, *unit)) {
     options.pulse = Dim(pulse);
-    auto graph = pulse::pulsify(*loaded, options);
-    if (graph.ok()) pulsed.push_back(std::move(graph).value());
-    if (!graph.ok()) out.refusal = graph.error().to_string();
-  }
-  for (size_t i = 0; i < pulsed.size() && out.problem.empty(); ++i) {
-    std::rotate(pulsed.begin(), pulsed.begin() + (i > 0), pulsed.end());
+    const auto pulsed = pulse::pulsify(*loaded, options);
+    if (!pulsed.ok()) {
+      out.refusal = pulsed.error().to_string();
+      continue;
+    }
     audit::Options how;
     how.lengths = 16;
     how.seconds = 2;
     how.seed = recipe.seed;
     how.attention_rounding = 5e-4;
-    const auto report = audit::audit(*loaded, pulsed, how);
+    const auto report = audit::audit(*loaded, *pulsed, how);
     if (!report.ok()) {
       out.refusal = report.error().to_string();
       continue;
@@ -72,7 +69,7 @@ Outcome check(const WideRecipe& recipe) {
     out.outputs += report->outputs;
     if (report->finding) {
       out.problem = report->to_string();
-      out.pulse = report->pulse;
+      return out;
     }
   }
   return out;
