@@ -135,10 +135,11 @@ Result<Report> Auditor::run() {
   std::sort(report_.lengths.begin(), report_.lengths.end());
   if (report_.finding || report_.outputs > 0) return std::move(report_);
   Status nothing = fail(Code::kState, "the audit compared no output: ", report_.lengths.size(),
-                        " lengths gave none, ", report_.undefined, " are not defined");
-  if (!report_.why_undefined.empty()) {
-    return std::move(nothing).hint(str_cat("The last reason: ", report_.why_undefined));
-  }
+                        " lengths gave none, ", report_.undefined, " are not defined, ",
+                        report_.refused, " are refused");
+  const std::string& why =
+      report_.why_undefined.empty() ? report_.why_refused : report_.why_undefined;
+  if (!why.empty()) return std::move(nothing).hint(str_cat("The last reason: ", why));
   return std::move(nothing).hint("Give the audit more seconds");
 }
 
@@ -158,6 +159,10 @@ std::string Report::to_string() const {
               frames, " frames");
   for (const auto& [way, streams] : ways) out += str_cat(", ", streams, " ", way);
   if (undefined > 0) out += str_cat(", ", undefined, " lengths are not defined");
+  if (refused > 0) {
+    out += str_cat(", the stream refuses ", refused, " lengths that the whole graph takes: ",
+                   why_refused);
+  }
   if (not_moved > 0) out += str_cat(", ", not_moved, " states could not move");
   return out;
 }

@@ -39,6 +39,8 @@ struct Report {
   std::vector<int64_t> lengths;  ///< at which streams were compared, ascending
   int64_t undefined = 0;         ///< lengths at which the whole graph refuses to run
   std::string why_undefined;     ///< the last reason
+  int64_t refused = 0;           ///< lengths that the whole graph takes and the stream refuses
+  std::string why_refused;       ///< the last reason
   int64_t edges = 0;             ///< lengths at which something may begin or cease to hold,
   int64_t edges_compared = 0;    ///< and how many of them were compared
   int64_t period = 1;            ///< past `settled` frames, what wires do repeats with it
@@ -60,7 +62,8 @@ struct Report {
 /// and drawn at random; stepped with NaN past the end, pushed in pieces, reset, saved and loaded,
 /// cloned, moved to multiples of the pulse and back, and several side by side.
 /// Errors: kPulse if the graph is not pulsed; kState where no output was compared; those of `prepare`.
-/// A stream that differs is no error but the report's finding.
+/// A stream that differs is no error but the report's finding; one that says that its model is not
+/// defined for its length is counted.
 /// Thread: one at a time. Source: a stream's frames are the whole run's after the reported delay.
 Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& options);
 

@@ -67,6 +67,7 @@ void print_json(const Args& args, const audit::Report& report) {
   out["pulse"] = report.pulse;
   out["lengths"] = report.lengths;
   out["undefined_lengths"] = report.undefined;
+  out["refused_lengths"] = report.refused;
   out["edges"] = report.edges;
   out["edges_compared"] = report.edges_compared;
   out["period"] = report.period;
