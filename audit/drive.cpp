@@ -35,7 +35,10 @@ class Streamer {
   }
 
   Status begin();
-  bool ended() const { return tick_ >= result_.steps; }
+  bool ended() const {
+    if (!options_.ask_session) return tick_ >= result_.steps;
+    return tick_ >= std::max<int64_t>(1, input_steps_) && session_.steps_left() <= 0;
+  }
   /// What goes before a step, and after it.
   void feed();
   Status take();
@@ -44,6 +47,13 @@ class Streamer {
 
  private:
   Status plan_output(const PlanIo& io);
+  /// Which frames of the stream an output has after a step: [at, at + count), from `first` on.
+  struct Taken {
+    int64_t first = 0;
+    int64_t at = 0;
+    int64_t count = 0;
+  };
+  Taken taken(size_t output) const;
   int64_t output_frames(const PlanStream& stream, bool* exact) const;
   void fill(const View& view);
 
@@ -140,6 +150,16 @@ void Streamer::feed() {
   if (options_.progress) options_.progress(tick_, result_.steps);
 }
 
+Streamer::Taken Streamer::taken(size_t output) const {
+  const PlanStream& stream = plan_.outputs[output].stream;
+  const int64_t begin = tick_ * stream.pulse - stream.delay;
+  Session::Valid valid{std::max<int64_t>(-begin, 0), stream.pulse};
+  valid.count -= valid.first;
+  if (options_.ask_session) valid = session_.valid_frames(output);
+  const int64_t at = begin + valid.first;
+  return {valid.first, at, std::min(valid.count, frames_[output] - at)};
+}
+
 Status Streamer::take() {
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     const View from = session_.output(i);
@@ -149,12 +169,10 @@ Status Streamer::take() {
       copy_view(from, to);
       continue;
     }
-    const int64_t begin = tick_ * stream.pulse - stream.delay;
-    const int64_t first = std::max<int64_t>(begin, 0);
-    const int64_t last = std::min(begin + stream.pulse, frames_[i]);
-    if (first >= last) continue;
-    copy_view(frames_of(from, stream.axis, first - begin, last - first),
-              frames_of(to, stream.axis, first, last - first));
+    const Taken frames = taken(i);
+    if (frames.count <= 0) continue;
+    copy_view(frames_of(from, stream.axis, frames.first, frames.count),
+              frames_of(to, stream.axis, frames.at, frames.count));
   }
   ++tick_;
   if (!options_.keep_turns) return {};

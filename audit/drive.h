@@ -16,6 +16,9 @@ struct StreamOptions {
   bool nan_filler = false;  ///< NaN after the end, to show who reads it; else zeros
   bool keep_turns = false;  ///< keep what every step gave
   bool open_end = false;    ///< the stream goes on after the inputs: its end is not announced
+  /// Take the frames and the steps that the session says, as apps do, not those that follow from
+  /// delays and lengths.
+  bool ask_session = false;
   std::function<void(int64_t step, int64_t steps)> progress;  ///< called before each step
 };
 

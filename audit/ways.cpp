@@ -180,6 +180,7 @@ Status Ways::side_by_side(const Case& at, Draw* draw, Report* report) {
   }
   StreamOptions options;
   options.nan_filler = true;
+  options.ask_session = true;
   auto got = run_side_by_side(lanes, options);
   for (size_t i = 0; i < cases.size(); ++i) {
     judge(*cases[i], kSideBySide,

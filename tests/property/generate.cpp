@@ -8,17 +8,6 @@
 
 namespace rill::test {
 
-uint64_t Random::next() {
-  uint64_t z = (state_ += 0x9E3779B97F4A7C15U);
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-  return z ^ (z >> 31U);
-}
-
-int64_t Random::in(int64_t low, int64_t high) {
-  return low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low + 1));
-}
-
 namespace {
 
 constexpr double kAttentionTolerance = 5e-4;

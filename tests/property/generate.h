@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "audit/draw.h"
+
 namespace rill::test {
 
 /// A random graph: one input that streams, and a chain of operators, of which some have branches.
@@ -20,18 +22,7 @@ struct Generated {
   double tolerance = 0;
 };
 
-/// Splitmix64.
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t next();
-  /// A number in [low, high].
-  int64_t in(int64_t low, int64_t high);
-  bool chance(int percent) { return in(1, 100) <= percent; }
-
- private:
-  uint64_t state_;
-};
+using Random = audit::Draw;
 
 /// The recipe of a seed: 1 to 6 links.
 Recipe recipe(uint64_t seed);
