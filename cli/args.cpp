@@ -38,6 +38,8 @@ constexpr std::array kCommands{
                "tell how a pulsed model streams: latency, state", true},
     CommandRow{Command::kCheck, "check", kOnCheck,
                "check streams of all kinds against the whole run", true},
+    CommandRow{Command::kAudit, "audit", kOnAudit,
+               "compare streams of many lengths with the whole run, on noise", true},
     CommandRow{Command::kRooms, "rooms", 0,
                "tell what a library for this model alone is built with", true},
     CommandRow{Command::kListOps, "list-ops", 0, "list the operators that models may use", false},

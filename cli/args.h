@@ -16,6 +16,7 @@ enum class Command {
   kStream,
   kInspect,
   kCheck,
+  kAudit,
   kRooms,
   kListOps,
   kListRuntimes,
@@ -161,6 +162,8 @@ struct Args {
   std::string kernels;
   bool check_choice = false;
   std::string pulses;
+  double seconds = 0;  ///< of an audit; 0: as many as the command takes by default
+  bool no_audit = false;
 };
 
 /// What the command line asks for: to go on with `args`, or to end with a status, all said already.

@@ -4,11 +4,12 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "audit/drive.h"
+#include "audit/values.h"
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/exec.h"
 #include "cli/first_node.h"
-#include "cli/pushes.h"
 #include "cli/symbols.h"
 #include "core/exec/saved.h"
 #include "core/graph/walk.h"
@@ -22,18 +23,6 @@ using Json = nlohmann::ordered_json;
 /// What attention may differ by between pulses and a whole run: its sums have other terms of zero,
 /// and are made in another order.
 constexpr double kAttentionRounding = 1e-5;
-
-/// Whether frames meet frames in what makes a wire.
-bool has_attention(const Graph& graph, OutletId outlet, std::string_view symbol) {
-  const auto meet = [&](const Fact& fact) {
-    const auto streams = [&](const Dim& dim) { return dim.mentions(symbol); };
-    return std::count_if(fact.shape.begin(), fact.shape.end(), streams) > 1;
-  };
-  return any_before(graph, outlet, [&](int id) {
-    const Facts& outputs = graph.node(id).outputs;
-    return std::any_of(outputs.begin(), outputs.end(), meet);
-  });
-}
 
 /// One way of running the model, and what came of it.
 struct Way {
@@ -183,7 +172,7 @@ Status StreamsCheck::run_whole() {
 Tolerance StreamsCheck::tolerance_for(size_t output) const {
   Tolerance out = tolerance_;
   if (args_.approx != "close" || tolerance_.custom) return out;
-  if (!has_attention(whole_, whole_.outputs[output], symbol_)) return out;
+  if (!audit::attends(whole_, whole_.outputs[output], symbol_)) return out;
   out.absolute = out.relative = kAttentionRounding;
   return out;
 }
@@ -219,9 +208,9 @@ void StreamsCheck::compare(Way way, const Plan& plan, const Result<std::vector<T
 Result<std::vector<Tensor>> StreamsCheck::pushed(Pulsed* from, Pulsed* to, bool reset,
                                                  std::string* refused) {
   const auto seed = static_cast<uint64_t>(args_.seed + 31 * from->pulse + (to ? to->pulse : 0));
-  PushedStream stream(inputs_.values, seed);
+  audit::PushedStream stream(inputs_.values, seed);
   RILL_ASSIGN(const auto session, Session::make(from->ready.plan));
-  RILL_ASSIGN(const auto feed, Feed::make(session.get(), Splitmix64(seed).in(0, 2) * from->pulse));
+  RILL_ASSIGN(const auto feed, Feed::make(session.get(), audit::Draw(seed).in(0, 2) * from->pulse));
   stream.attach(session.get(), feed.get());
   std::unique_ptr<Session> next;
   std::unique_ptr<Feed> next_feed;

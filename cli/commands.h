@@ -12,6 +12,11 @@ Status bench_command(const Args& args, const Log& log, const Model& model);
 Status stream_command(const Args& args, const Log& log, const Model& model);
 Status inspect_command(const Args& args, const Log& log, const Model& model);
 Status check_command(const Args& args, const Log& log, const Model& model);
+/// `audit`: streams of many lengths against the whole run.
+Status audit_command(const Args& args, const Log& log, const Model& model);
+/// Audit a pulsed model before it is written, and note in its properties what was compared.
+/// Errors: kState where a stream differs, with length, way and frame.
+Status audit_before_writing(const Args& args, const Log& log, const Model& model, Graph* graph);
 Status compare_command(const Args& args, const Log& log, const Model& model);
 /// `compare --stream`.
 Status compare_stream(const Args& args, const Log& log, const Model& model);

@@ -33,6 +33,10 @@ Status written(Status status, std::string_view what) {
   return status;
 }
 
+bool writes_archives(const Args& args) {
+  return !args.nnef.empty() || !args.nnef_tar.empty() || !args.nnef_dir.empty();
+}
+
 Status write_files(const Args& args, Graph graph) {
   if (!args.output_name.empty() && !graph.output_names.empty()) {
     graph.output_names[0] = args.output_name;
@@ -174,7 +178,11 @@ Status dump_command(const Args& args, const Log& log, const Model& model) {
   RILL_ASSIGN(shown.graph, inner_graph(args, std::move(shown.graph)));
   Notes notes;
   RILL_TRY(take_notes(args, log, shown, &notes));
-  RILL_TRY(write_files(args, model.graph));
+  Graph written_graph = model.graph;
+  if (writes_archives(args)) {
+    RILL_TRY(audit_before_writing(args, log, model, &written_graph));
+  }
+  RILL_TRY(write_files(args, std::move(written_graph)));
   RILL_TRY(write_profiles(args, shown.graph, notes));
   if (!args.assert_cost.empty()) RILL_TRY(check_cost(args.assert_cost, shown.graph, notes));
   if (args.summary) {

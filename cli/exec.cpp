@@ -1,7 +1,6 @@
 #include "cli/exec.h"
 
 #include <algorithm>
-#include <limits>
 #include <thread>
 
 #include "core/exec/workers.h"
@@ -54,26 +53,10 @@ Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool opti
   return out;
 }
 
-namespace {
-
-void copy_all(const Tensor& from, const View& to) { copy_view(from.view(), to); }
-
-Status check_fit(const PlanIo& io, const Tensor& value, int free_axis) {
-  bool same = value.dtype() == io.dtype && value.shape().size() == io.shape.size();
-  for (size_t axis = 0; same && axis < io.shape.size(); ++axis) {
-    same = static_cast<int>(axis) == free_axis || value.shape()[axis] == io.shape[axis];
-  }
-  if (same) return {};
-  return fail(Code::kShape, "input ", io.name, " takes ", io.shape, " of ", dtype_name(io.dtype),
-              ", found ", shape_text(value));
-}
-
-}  // namespace
-
 Status feed(Session* session, std::span<const Tensor> values) {
   for (size_t i = 0; i < values.size(); ++i) {
-    RILL_TRY(check_fit(session->plan().inputs[i], values[i], -1));
-    copy_all(values[i], session->input(i));
+    RILL_TRY(audit::check_fit(session->plan().inputs[i], values[i], -1));
+    copy_view(values[i].view(), session->input(i));
   }
   return {};
 }
@@ -146,172 +129,14 @@ Result<std::vector<Tensor>> run_once(Session* session, std::span<const Tensor> i
   return outputs_of(*session);
 }
 
-namespace {
-
-int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// Write the filler of frames after the end: NaN where the type has it.
-void fill(const View& view, bool nan) {
-  const auto count = static_cast<size_t>(view.volume());
-  const auto bytes = count * static_cast<size_t>(dtype_size(view.dtype));
-  std::fill_n(view.as<std::byte>(), bytes, std::byte{0});
-  if (!nan) return;
-  if (view.dtype == DType::kF32) {
-    std::fill_n(view.as<float>(), count, std::numeric_limits<float>::quiet_NaN());
-  } else if (view.dtype == DType::kF64) {
-    std::fill_n(view.as<double>(), count, std::numeric_limits<double>::quiet_NaN());
-  } else if (view.dtype == DType::kF16) {
-    std::fill_n(view.as<uint16_t>(), count, uint16_t{0x7E00});
-  } else if (view.dtype == DType::kBF16) {
-    std::fill_n(view.as<uint16_t>(), count, uint16_t{0x7FC0});
-  }
-}
-
-/// Frames [first, first + count) of a view along an axis.
-View window(View view, int axis, int64_t first, int64_t count) {
-  view.shape[static_cast<size_t>(axis)] = count;
-  view.data = view.as<std::byte>() + first * view.step(axis) * dtype_size(view.dtype);
-  return view;
-}
-
-/// One stream on its way through a session.
-class Streamer {
- public:
-  Streamer(Session* session, std::span<const Tensor> inputs, int64_t frames,
-           const StreamOptions& options)
-      : session_(*session), plan_(session->plan()), inputs_(inputs), options_(options) {
-    result_.frames = frames;
-  }
-
-  Result<StreamResult> run();
-
- private:
-  Status plan_outputs();
-  int64_t output_frames(const PlanStream& stream, bool* exact) const;
-  void feed_pulse(int64_t tick);
-  void take_outputs(int64_t tick);
-
-  Session& session_;
-  const Plan& plan_;
-  std::span<const Tensor> inputs_;
-  const StreamOptions& options_;
-  StreamResult result_;
-  std::vector<int64_t> frames_;  ///< per output
-  int64_t input_steps_ = 0;
-  int64_t input_pulse_ = 1;
-};
-
-int64_t Streamer::output_frames(const PlanStream& stream, bool* exact) const {
-  const Bindings bindings{{plan_.stream_symbol, result_.frames}};
-  const auto known = stream.length.eval(bindings);
-  *exact = known.has_value();
-  if (known) return std::max<int64_t>(0, *known);
-  // Older archives do not say: as many as the rates of input and output give.
-  return ceil_of(result_.frames * stream.pulse, input_pulse_);
-}
-
-Status Streamer::plan_outputs() {
-  bool first = true;
-  for (size_t i = 0; i < plan_.inputs.size(); ++i) {
-    const PlanStream& stream = plan_.inputs[i].stream;
-    RILL_TRY(check_fit(plan_.inputs[i], inputs_[i], stream.axis));
-    if (stream.axis < 0 || stream.pulse == 0) continue;
-    input_steps_ = std::max(input_steps_, ceil_of(inputs_[i].extent(stream.axis), stream.pulse));
-    if (first) input_pulse_ = stream.pulse;
-    first = false;
-  }
-  result_.steps = std::max<int64_t>(options_.open_end ? 0 : 1, input_steps_);
-  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
-    const PlanIo& io = plan_.outputs[i];
-    std::vector<int64_t> shape = io.shape;
-    bool exact = true;
-    int64_t frames = 0;
-    if (io.stream.axis >= 0 && options_.open_end) {
-      exact = false;
-      frames = std::max<int64_t>(0, input_steps_ * io.stream.pulse - io.stream.delay);
-      shape[static_cast<size_t>(io.stream.axis)] = frames;
-    } else if (io.stream.axis >= 0) {
-      frames = output_frames(io.stream, &exact);
-      shape[static_cast<size_t>(io.stream.axis)] = frames;
-      if (io.stream.pulse > 0 && frames > 0) {
-        result_.steps = std::max(result_.steps, ceil_of(io.stream.delay + frames, io.stream.pulse));
-      }
+void show_progress(StreamOptions* options) {
+  options->progress = [](int64_t step, int64_t steps) {
+    if (step + 1 == steps) {
+      Log::progress("");
+    } else if (step % 64 == 0) {
+      Log::progress(str_cat("step ", step + 1, " of ", steps));
     }
-    if (io.stream.axis < 0 && plan_.stream_pulse > 0) {
-      const auto known = io.stream.length.eval({{plan_.stream_symbol, result_.frames}});
-      result_.steps = std::max(result_.steps, ceil_of(known.value_or(0), plan_.stream_pulse));
-    }
-    frames_.push_back(frames);
-    result_.exact_length.push_back(exact);
-    RILL_ASSIGN(Tensor whole, Tensor::zeros(io.dtype, std::move(shape), io.q));
-    result_.outputs.push_back(std::move(whole));
-  }
-  return {};
-}
-
-void Streamer::feed_pulse(int64_t tick) {
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    const View to = session_.input(i);
-    const PlanStream& stream = plan_.inputs[i].stream;
-    if (stream.axis < 0) {
-      copy_all(inputs_[i], to);
-      continue;
-    }
-    const int64_t begin = tick * stream.pulse;
-    const int64_t count =
-        std::clamp<int64_t>(inputs_[i].extent(stream.axis) - begin, 0, stream.pulse);
-    if (count < stream.pulse) fill(to, options_.nan_filler);
-    if (count == 0) continue;
-    copy_view(window(inputs_[i].view(), stream.axis, begin, count),
-              window(to, stream.axis, 0, count));
-  }
-}
-
-void Streamer::take_outputs(int64_t tick) {
-  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
-    const View from = session_.output(i);
-    const View to = result_.outputs[i].view();
-    const PlanStream& stream = plan_.outputs[i].stream;
-    if (stream.axis < 0) {
-      copy_view(from, to);
-      continue;
-    }
-    const int64_t begin = tick * stream.pulse - stream.delay;
-    const int64_t first = std::max<int64_t>(begin, 0);
-    const int64_t last = std::min(begin + stream.pulse, frames_[i]);
-    if (first >= last) continue;
-    copy_view(window(from, stream.axis, first - begin, last - first),
-              window(to, stream.axis, first, last - first));
-  }
-}
-
-Result<StreamResult> Streamer::run() {
-  RILL_TRY(session_.check_length(result_.frames));
-  RILL_TRY(plan_outputs());
-  session_.reset();
-  const int64_t last_real = std::max<int64_t>(0, input_steps_ - 1);
-  for (int64_t tick = 0; tick < result_.steps; ++tick) {
-    feed_pulse(tick);
-    if (tick == last_real && !options_.open_end) session_.announce_end(result_.frames);
-    session_.step();
-    take_outputs(tick);
-    if (options_.keep_turns) {
-      RILL_ASSIGN(std::vector<Tensor> turn, outputs_of(session_));
-      result_.turns.push_back(std::move(turn));
-    }
-    if (options_.progress && tick % 64 == 0) {
-      Log::progress(str_cat("step ", tick + 1, " of ", result_.steps));
-    }
-  }
-  if (options_.progress) Log::progress("");
-  return std::move(result_);
-}
-
-}  // namespace
-
-Result<StreamResult> run_stream(Session* session, std::span<const Tensor> inputs, int64_t frames,
-                                const StreamOptions& options) {
-  return Streamer(session, inputs, frames, options).run();
+  };
 }
 
 Status check_stream(const Reference& reference, const Graph& graph, const Plan& plan,

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "audit/drive.h"
 #include "cli/args.h"
 #include "cli/check.h"
 #include "cli/inputs.h"
@@ -44,26 +45,11 @@ Result<std::optional<Shaped>> shaped_by_values(const Graph& bound, std::span<con
 /// Run a whole graph once.
 Result<std::vector<Tensor>> run_once(Session* session, std::span<const Tensor> inputs);
 
-struct StreamOptions {
-  bool nan_filler = false;  ///< NaN after the end, to show who reads it; else zeros
-  bool keep_turns = false;  ///< keep what every step gave
-  bool open_end = false;    ///< the stream goes on after the inputs: its end is not announced
-  bool progress = false;
-};
-
-struct StreamResult {
-  std::vector<Tensor> outputs;  ///< delay and tail dropped; the last value of static outputs
-  std::vector<std::vector<Tensor>> turns;
-  std::vector<bool> exact_length;  ///< whether the number of frames is known, not estimated
-  int64_t frames = 0;              ///< of the stream, in the stream symbol
-  int64_t steps = 0;
-};
-
-/// Run a stream from its start: the inputs pulse by pulse, the end announced with the last frames,
-/// and further steps until every frame is out.
-/// `frames`: the value of the stream symbol.
-Result<StreamResult> run_stream(Session* session, std::span<const Tensor> inputs, int64_t frames,
-                                const StreamOptions& options);
+using audit::run_stream;
+using audit::StreamOptions;
+using audit::StreamResult;
+/// Tell on the terminal how far a stream has come, where the options ask for it.
+void show_progress(StreamOptions* options);
 
 /// Compare what a stream gave to the whole run's frames. Where the stream goes on, or its length is
 /// not known for sure, only the frames that both have count.

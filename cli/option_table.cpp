@@ -70,8 +70,8 @@ const OptionRow kOptions[] = {
     {"--skip-order-opt-ram", kOnTract, &Args::no_effect, "order by need: always so"},
     {"-R,--allow-random-input", kGlobal | kOnAll, &Args::allow_random, "make up missing inputs"},
     {"--random-range", kOnAll, &Args::random_ranges, "name=1.0..10.0"},
-    {"--seed", kGlobal | kOnAll, &Args::seed, "of random inputs"},
-    {"--set", kOnAll, &Args::run_set, "SYMBOL=EXPRESSION, for the run"},
+    {"--seed", kGlobal | kOnAll | kOnAudit, &Args::seed, "of random inputs"},
+    {"--set", kOnAll | kOnAudit, &Args::run_set, "SYMBOL=EXPRESSION, for the run"},
     {"--allow-float-casts", kGlobal | kOnAll, &Args::allow_float_casts, "f32 values for f16 wires"},
     {"--drop-partial-pulse", kOnAll, &Args::drop_partial_pulse, "cut the input to whole pulses"},
     // Checks
@@ -99,7 +99,7 @@ const OptionRow kOptions[] = {
     {"--assert-occupancy", kOnRun, &Args::assert_occupancy, "least number of streams per turn"},
     {"--save-steps", kOnRun, &Args::save_steps, "write every value to an npz"},
     {"--filler", kOnStream, &Args::filler, "frames after the end: zeros or nan"},
-    {"-q,--quiet", kOnAll | kOnInspect, &Args::quiet, "no graph, no summary"},
+    {"-q,--quiet", kOnAll | kOnInspect | kOnAudit, &Args::quiet, "no graph, no summary"},
     // dump
     {"--nnef", kOnDump, &Args::nnef, "write a .nnef.tgz"},
     {"--nnef-tar", kOnDump, &Args::nnef_tar, "write a .nnef.tar"},
@@ -117,7 +117,7 @@ const OptionRow kOptions[] = {
     {"--mm", kOnTract, &Args::mm, "report on matrix products"},
     {"--info", kOnTract, &Args::info, "details of operators"},
     {"-s,--summary", kOnDump, &Args::summary, "inputs, outputs and operators"},
-    {"--json", kOnTract | kOnInspect | kOnCheck | kOnHwBench, &Args::json, "print JSON"},
+    {"--json", kOnTract | kOnInspect | kOnCheck | kOnAudit | kOnHwBench, &Args::json, "print JSON"},
     {"--audit-json", kOnTract, &Args::audit_json, "print the graph as JSON"},
     {"--const", kOnTract, &Args::consts, "show constants"},
     {"--io-long", kOnTract, &Args::io_long, "show all inputs and outputs"},
@@ -163,6 +163,8 @@ const OptionRow kOptions[] = {
     {"--svg", kOnInspect, &Args::svg, "draw CPU time over latency, with --pulse auto"},
     {"--io", kOnCheck, &Args::input_bundles, "inputs and reference outputs in an npz"},
     {"--pulses", kOnCheck, &Args::pulses, "pulses to check, as in 1,8,16"},
+    {"--seconds", kOnAudit | kOnDump, &Args::seconds, "for the audit of a pulsed model"},
+    {"--no-audit", kOnDump, &Args::no_audit, "write a pulsed model without an audit"},
     // hwbench
     {"--svg", kOnHwBench, &Args::svg, "draw what every kernel reaches of its bound"},
     {"--kernels", kOnHwBench, &Args::kernels, "those only whose family and shape have this text"},

@@ -20,6 +20,7 @@ enum Where : unsigned {
   kOnInspect = 64,
   kOnCheck = 128,
   kOnHwBench = 256,
+  kOnAudit = 512,
   kOnAll = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream | kOnCheck,
   kOnTract = kOnRun | kOnDump | kOnBench | kOnCompare,
   kChecks = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream,

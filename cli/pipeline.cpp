@@ -418,6 +418,7 @@ Status apply_pulse(const std::string& symbol, const Dim& pulse, const Args& args
         str_cat("the streamed model is not the whole one: ", join(report.approximations, "; ")));
   }
   model->whole = std::move(model->graph);
+  model->streamed = pulsed;
   model->graph = std::move(pulsed);
   model->report = std::move(report);
   model->stream_symbol = symbol;

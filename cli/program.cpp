@@ -78,6 +78,8 @@ Status run_subcommand(Args args, const Log& log) {
       return inspect_command(args, log, model);
     case Command::kCheck:
       return check_command(args, log, model);
+    case Command::kAudit:
+      return audit_command(args, log, model);
     default:
       return dump_command(args, log, model);
   }

@@ -65,7 +65,7 @@ Status stream_command(const Args& args, const Log& log, const Model& model) {
   StreamOptions options;
   options.open_end = args.drop_partial_pulse;
   options.nan_filler = args.filler == "nan";
-  options.progress = Log::terminal() && !args.quiet;
+  if (Log::terminal() && !args.quiet) show_progress(&options);
   RILL_ASSIGN(const StreamResult result,
               run_stream(ready.session.get(), stream.inputs.values, stream.frames, options));
   if (!args.save_outputs.empty()) {

@@ -7,30 +7,7 @@
 #include <string.h>
 
 #include "rill/rill.h"
-
-static int checks = 0;
-static int failures = 0;
-
-static void expect(int line, const char* call, rill_status want, const char* text,
-                   rill_status found) {
-  ++checks;
-  if (found == want && (want == RILL_OK || strstr(rill_last_error(), text))) return;
-  ++failures;
-  printf("line %d: %s\n  expected %s, \"%s\"\n  found %s, \"%s\"\n", line, call,
-         rill_status_name(want), text, rill_status_name(found), rill_last_error());
-}
-
-static void expect_true(int line, const char* what, int holds) {
-  ++checks;
-  if (holds) return;
-  ++failures;
-  printf("line %d: %s does not hold\n", line, what);
-}
-
-/* One line of the table: the status wanted, a part of the message, the call. */
-#define REFUSED(code, text, call) expect(__LINE__, #call, RILL_E_##code, text, call)
-#define FINE(call) expect(__LINE__, #call, RILL_OK, "", call)
-#define TRUE(condition) expect_true(__LINE__, #condition, condition)
+#include "tests/api_misuse.h"
 
 static char path_room[4][4096];
 
@@ -540,7 +517,20 @@ static void pulsed(const char* models) {
   REFUSED(SYMBOL, "rill_model_set_symbol", rill_prepare(model, NULL, &plan));
   FINE(rill_model_set_symbol(model, "B", "1"));
   REFUSED(SYMBOL, "", rill_prepare(model, NULL, &plan));
+  rill_model* whole = NULL;
+  FINE(rill_model_clone(model, &whole));
+  rill_audit_opts audit = {sizeof(audit), 0.2, 1};
+  rill_audit_report compared = {.size = sizeof(compared)};
+  REFUSED(ARG, "not a model", rill_model_audit(NULL, model, &audit, &compared));
+  REFUSED(PULSE, "not pulsed", rill_model_audit(whole, model, &audit, &compared));
   FINE(rill_model_pulse(model, NULL, "8"));
+  FINE(rill_model_audit(whole, model, &audit, &compared));
+  TRUE(compared.outputs > 0 && compared.frames > 0 && compared.streams >= compared.lengths);
+  audit.seconds = -1;
+  REFUSED(ARG, "seconds", rill_model_audit(whole, model, &audit, NULL));
+  audit.size = 4;
+  REFUSED(ABI, "rill_audit_opts", rill_model_audit(whole, model, &audit, NULL));
+  rill_model_free(whole);
   REFUSED(STATE, "pulsed already", rill_model_pulse(model, "S", "8"));
   REFUSED(STATE, "stream symbol", rill_model_set_symbol(model, "S", "8"));
   REFUSED(SYMBOL, "no free symbols", rill_model_set_symbol(model, "B", "1"));

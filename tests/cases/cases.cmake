@@ -1,6 +1,9 @@
 # Command lines of the programs and what they must do, one folder each; see run_case.py.
 
 set(cases
+  audit_is_written
+  audit_of_a_stream
+  audit_wants_a_pulse
   batch_is_added
   batch_is_bound_before_a_pulse
   bench_by_the_clock

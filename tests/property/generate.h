@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/splitmix.h"
+#include "audit/draw.h"
 
 namespace rill::test {
 
@@ -22,11 +22,7 @@ struct Generated {
   double tolerance = 0;
 };
 
-class Random : public Splitmix64 {
- public:
-  using Splitmix64::Splitmix64;
-  bool chance(int percent) { return in(1, 100) <= percent; }
-};
+using Random = audit::Draw;
 
 /// The recipe of a seed: 1 to 6 links.
 Recipe recipe(uint64_t seed);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "audit/values.h"
 #include "core/exec/session.h"
 #include "core/graph/graph.h"
 #include "pulse/pulse.h"
@@ -48,8 +49,6 @@ class StreamedRun {
   Session& session() { return *session_; }
 
  private:
-  void feed(const std::vector<Tensor>& inputs);
-
   pulse::Report report_;
   Graph graph_;
   std::unique_ptr<Session> session_;
@@ -59,10 +58,7 @@ class StreamedRun {
 /// type is one.
 std::vector<Tensor> noise_inputs(const Graph& graph, int64_t length, uint64_t seed);
 
-/// Tell where two outputs differ first: empty if shapes and bits agree; a NaN equals a NaN.
-/// With a tolerance, numbers may differ by it, absolutely and relatively, and where a NaN is
-/// expected any will do.
-std::string difference(const Tensor& found, const Tensor& expected, double tolerance = 0);
+using audit::difference;
 
 /// Tell what is wrong with the stream of one length; empty if it gives the frames of the whole run,
 /// or the whole graph is not defined for that length.

@@ -213,6 +213,34 @@ RILL_API rill_status rill_model_set_symbol(rill_model* model, const char* symbol
  *  Errors: RILL_E_PULSE, with every node that cannot stream, why, and a way out. */
 RILL_API rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* pulse);
 
+typedef struct rill_audit_opts {
+  uint32_t size;
+  double seconds; /**< of wall clock; 0: 2 */
+  uint64_t seed;  /**< of the noise, and of the lengths that are drawn */
+} rill_audit_opts;
+
+/** What an audit compared. Lengths are counted in the stream symbol. */
+typedef struct rill_audit_report {
+  uint32_t size;
+  int64_t lengths;        /**< at which streams were compared */
+  int64_t shortest, longest; /**< of these lengths */
+  int64_t undefined;      /**< lengths at which the whole model refuses to run */
+  int64_t refused;        /**< lengths that the whole model takes and the stream refuses */
+  int64_t edges, edges_compared; /**< lengths where something begins or ceases to hold */
+  int64_t period;         /**< past all edges, the lengths of wires repeat with it */
+  int64_t remainders;     /**< of the period that were compared */
+  int64_t streams;        /**< stepped, pushed, reset, saved, cloned, moved and side by side */
+  int64_t outputs, frames; /**< compared; outputs that were not empty */
+} rill_audit_report;
+
+/** Compare a pulsed model to a clone of it from before `rill_model_pulse`, on noise: streams of many
+ *  lengths, driven in every way that this interface has, with NaN past their ends. Symbols that are
+ *  free in both are taken as 2. `opts` and `report` may be null.
+ *  Errors: RILL_E_STATE where a frame differs, with length, way, output and place, and where nothing
+ *  could be compared; RILL_E_PULSE where `pulsed` is not pulsed or has other inputs. */
+RILL_API rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
+                                      const rill_audit_opts* opts, rill_audit_report* report);
+
 typedef struct rill_property {
   uint32_t size;
   rill_dtype dtype;

@@ -267,6 +267,17 @@ class Model {
   Status pulse(const std::string& symbol, int64_t frames) {
     return Status::of(rill_model_pulse(get(), symbol.c_str(), std::to_string(frames).c_str()));
   }
+  /// Compare this pulsed model to a clone of it from before `pulse`, for that long; see
+  /// rill_model_audit.
+  Result<rill_audit_report> audit(const Model& whole, double seconds = 2) const {
+    rill_audit_opts opts = {};
+    opts.size = sizeof(opts);
+    opts.seconds = seconds;
+    rill_audit_report report = {};
+    report.size = sizeof(report);
+    if (rill_model_audit(whole.get(), get(), &opts, &report) != RILL_OK) return Error::last();
+    return report;
+  }
   /// Read a property as text.
   Result<std::string> property(const std::string& key) const {
     rill_property property = {};

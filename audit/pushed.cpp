@@ -1,11 +1,10 @@
-#include "cli/pushes.h"
-
 #include <algorithm>
 
-#include "cli/bundle.h"
+#include "audit/drive.h"
+#include "audit/values.h"
 #include "core/tensor/frames.h"
 
-namespace rill::cli {
+namespace rill::audit {
 
 void PushedStream::attach(Session* session, Feed* feed) {
   session_ = session;
@@ -52,22 +51,27 @@ int64_t PushedStream::pull(size_t output, int64_t room) {
 bool PushedStream::step() {
   const Plan& plan = session_->plan();
   bool more = false;
+  int64_t moved = 0;
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     const PlanStream& stream = plan.inputs[i].stream;
     if (stream.axis < 0) continue;
     const int64_t left = inputs_[i].extent(stream.axis) - pushed_[i];
     const int64_t count = std::min(left, draw_.in(0, 2 * stream.pulse + 3));
-    pushed_[i] +=
-        feed_->push(i, rill::frames_of(inputs_[i].view(), stream.axis, pushed_[i], count));
+    const int64_t taken =
+        feed_->push(i, frames_of(inputs_[i].view(), stream.axis, pushed_[i], count));
+    pushed_[i] += taken;
+    moved += taken;
     more |= pushed_[i] < inputs_[i].extent(stream.axis);
   }
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    pull(i, draw_.in(0, 2 * plan.outputs[i].stream.pulse + 3));
+    moved += pull(i, draw_.in(0, 2 * plan.outputs[i].stream.pulse + 3));
   }
-  return more;
+  idle_ = moved > 0 ? 0 : idle_ + 1;
+  return more && !stuck();
 }
 
 Status PushedStream::finish() {
+  if (stuck()) return fail(Code::kState, "frames are not taken any more");
   RILL_TRY(feed_->finish());
   for (bool any = true; any;) {
     any = false;
@@ -83,7 +87,7 @@ Result<std::vector<Tensor>> PushedStream::outputs() const {
   for (size_t i = 0; i < rows_.size(); ++i) {
     const PlanIo& io = session_->plan().outputs[i];
     if (io.stream.axis < 0) {
-      RILL_ASSIGN(Tensor value, tensor_of(session_->output(i)));
+      RILL_ASSIGN(Tensor value, copy_of(session_->output(i)));
       out.push_back(std::move(value));
       continue;
     }
@@ -98,4 +102,4 @@ Result<std::vector<Tensor>> PushedStream::outputs() const {
   return out;
 }
 
-}  // namespace rill::cli
+}  // namespace rill::audit

@@ -1,0 +1,66 @@
+#include "audit/audit.h"
+
+#include "api/src/errors.h"
+#include "api/src/guard.h"
+#include "api/src/handles.h"
+
+namespace {
+
+void tell(const rill::audit::Report& from, rill_audit_report* to) {
+  const uint32_t size = to->size;
+  *to = {};
+  to->size = size;
+  to->lengths = static_cast<int64_t>(from.lengths.size());
+  to->shortest = from.lengths.empty() ? 0 : from.lengths.front();
+  to->longest = from.lengths.empty() ? 0 : from.lengths.back();
+  to->undefined = from.undefined;
+  to->refused = from.refused;
+  to->edges = from.edges;
+  to->edges_compared = from.edges_compared;
+  to->period = from.period;
+  to->remainders = from.remainders;
+  for (const auto& [way, streams] : from.ways) to->streams += streams;
+  to->outputs = from.outputs;
+  to->frames = from.frames;
+}
+
+rill_status run_audit(const rill_model& whole, const rill_model& pulsed,
+                      const rill::audit::Options& options, rill_audit_report* report) {
+  const auto done = rill::audit::audit(whole.graph, pulsed.graph, options);
+  if (!done.ok()) return rill::api::report(done.status());
+  if (report) tell(*done, report);
+  if (!done->finding) return RILL_OK;
+  return rill::api::report(rill::fail(rill::Code::kState,
+                                      "the stream differs from the whole run: ",
+                                      done->finding->to_string()));
+}
+
+}  // namespace
+
+extern "C" {
+
+rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
+                             const rill_audit_opts* opts, rill_audit_report* report) {
+  using rill::api::alive;
+  using rill::api::check_size;
+  using rill::api::refuse;
+  if (!alive(whole) || !alive(pulsed)) {
+    return refuse(RILL_E_ARG, "rill_model_audit: not a model: null, freed, or another kind of object");
+  }
+  rill::audit::Options options;
+  if (opts) {
+    const rill_status known = check_size(opts, "rill_audit_opts");
+    if (known != RILL_OK) return known;
+    if (!(opts->seconds >= 0)) return refuse(RILL_E_ARG, "rill_model_audit: seconds below 0");
+    if (opts->seconds > 0) options.seconds = opts->seconds;
+    options.seed = opts->seed;
+  }
+  if (report) {
+    const rill_status known = check_size(report, "rill_audit_report");
+    if (known != RILL_OK) return known;
+  }
+  return rill::api::guarded("rill_model_audit",
+                            [&] { return run_audit(*whole, *pulsed, options, report); });
+}
+
+}  // extern "C"

@@ -1,0 +1,203 @@
+#include "audit/audit.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "audit/drive.h"
+#include "audit/lengths.h"
+#include "audit/values.h"
+#include "audit/ways.h"
+#include "core/optim/optim.h"
+#include "pulse/pulse.h"
+
+namespace rill::audit {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Replace all symbols but that of the stream.
+Result<Graph> bound(const Graph& graph, const std::string& symbol, const Bindings& values) {
+  Graph out = graph;
+  for (const std::string& name : std::vector<std::string>(graph.scope.symbols())) {
+    if (name == symbol) continue;
+    int64_t value = 2;
+    for (const auto& [other, given] : values) {
+      if (other == name) value = given;
+    }
+    RILL_ASSIGN(out, out.with_symbol(name, Dim(value)));
+  }
+  return declutter(out);
+}
+
+class Auditor {
+ public:
+  Auditor(Ways ways, const Graph& whole, const Options& options)
+      : ways_(std::move(ways)), whole_(whole), options_(options), draw_(options.seed) {
+    const Plan& plan = ways_.plan();
+    report_.symbol = plan.stream_symbol;
+    report_.pulse = plan.stream_pulse;
+  }
+
+  Result<Report> run();
+
+ private:
+  void go_through(std::vector<int64_t> lengths, int64_t* compared);
+  void try_length(int64_t length, int64_t* compared);
+  std::vector<int64_t> remainders();
+  bool time_for(int64_t length);
+  bool done() const { return report_.finding || out_of_room_; }
+
+  Ways ways_;
+  const Graph& whole_;
+  const Options& options_;
+  Draw draw_;
+  Report report_;
+  Lengths known_;
+  std::set<int64_t> tried_;
+  Clock::time_point begin_ = Clock::now();
+  double seconds_per_frame_ = 0;
+  bool out_of_room_ = false;
+};
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+bool Auditor::time_for(int64_t length) {
+  const double left = options_.seconds - seconds_since(begin_);
+  if (static_cast<int64_t>(report_.lengths.size()) >= options_.lengths || left <= 0) {
+    out_of_room_ = true;
+    return false;
+  }
+  // A length that would take all that is left goes without; shorter ones may follow.
+  return report_.lengths.size() < 3 || seconds_per_frame_ * static_cast<double>(length) < left;
+}
+
+void Auditor::try_length(int64_t length, int64_t* compared) {
+  if (length < 1 || length > options_.longest || !tried_.insert(length).second) return;
+  if (!time_for(length)) {
+    report_.out_of_time = true;
+    return;
+  }
+  const auto begin = Clock::now();
+  const auto tried = ways_.compare(length, report_.lengths.size() < 4, &draw_, &report_);
+  if (!tried.ok()) {
+    report_.undefined += 1;
+    report_.why_undefined = tried.error().to_string();
+    return;
+  }
+  // Short streams cost what any stream costs, which tells nothing of a frame.
+  if (length > 256) seconds_per_frame_ = seconds_since(begin) / static_cast<double>(length);
+  report_.lengths.push_back(length);
+  if (compared) *compared += 1;
+}
+
+void Auditor::go_through(std::vector<int64_t> lengths, int64_t* compared) {
+  for (const int64_t length : lengths) {
+    if (done()) return;
+    try_length(length, compared);
+  }
+}
+
+/// One length past all edges for every remainder of the period, in random order.
+std::vector<int64_t> Auditor::remainders() {
+  const int64_t first = std::min(known_.settled, options_.longest - known_.period) + 1;
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < std::min<int64_t>(known_.period, options_.lengths); ++i) {
+    out.push_back(std::max<int64_t>(1, first + i));
+  }
+  for (size_t i = out.size(); i-- > 1;) {
+    std::swap(out[i], out[static_cast<size_t>(draw_.in(0, static_cast<int64_t>(i)))]);
+  }
+  return out;
+}
+
+Result<Report> Auditor::run() {
+  const Plan& plan = ways_.plan();
+  known_ = lengths_of(whole_, plan, options_.longest);
+  report_.edges = static_cast<int64_t>(known_.edges.size());
+  report_.period = known_.period;
+  report_.settled = known_.settled;
+  const int64_t pulse = plan.stream_pulse;
+  go_through({1, 2 * pulse + 1, pulse, 3 * pulse - 1, pulse + 1}, nullptr);
+  // Edges and remainders take turns, so that a short budget sees some of both.
+  std::vector<int64_t> edges = known_.edges;
+  std::vector<int64_t> rest = remainders();
+  for (size_t i = 0; i < std::max(edges.size(), rest.size()) && !done(); ++i) {
+    if (i < edges.size()) go_through({edges[i]}, &report_.edges_compared);
+    if (i < rest.size()) go_through({rest[i]}, &report_.remainders);
+  }
+  const int64_t far = std::min(options_.longest, 2 * known_.settled + 16 * pulse);
+  for (int i = 0; i < 64 && !done(); ++i) go_through({draw_.log_in(1, far)}, nullptr);
+  report_.edges_compared = std::count_if(edges.begin(), edges.end(),
+                                         [&](int64_t edge) { return tried_.contains(edge); });
+  std::sort(report_.lengths.begin(), report_.lengths.end());
+  if (report_.finding || report_.outputs > 0) return std::move(report_);
+  Status nothing = fail(Code::kState, "the audit compared no output: ", report_.lengths.size(),
+                        " lengths gave none, ", report_.undefined, " are not defined, ",
+                        report_.refused, " are refused");
+  const std::string& why =
+      report_.why_undefined.empty() ? report_.why_refused : report_.why_undefined;
+  if (!why.empty()) return std::move(nothing).hint(str_cat("The last reason: ", why));
+  return std::move(nothing).hint("Give the audit more seconds");
+}
+
+}  // namespace
+
+std::string Finding::to_string() const {
+  return str_cat("pulse ", pulse, ", length ", length, ", ", way,
+                 output.empty() ? std::string() : str_cat(", output ", output), ": ", what);
+}
+
+std::string Report::to_string() const {
+  if (finding) return finding->to_string();
+  std::string out =
+      str_cat(lengths.size(), " lengths of ", symbol, " from ", lengths.empty() ? 0 : lengths[0],
+              " to ", lengths.empty() ? 0 : lengths.back(), ", ", edges_compared, " of ", edges,
+              " edges and ", remainders, " of ", period, " remainders, ", outputs, " outputs, ",
+              frames, " frames");
+  for (const auto& [way, streams] : ways) out += str_cat(", ", streams, " ", way);
+  if (undefined > 0) out += str_cat(", ", undefined, " lengths are not defined");
+  if (refused > 0) {
+    out += str_cat(", the stream refuses ", refused, " lengths that the whole graph takes: ",
+                   why_refused);
+  }
+  if (not_moved > 0) out += str_cat(", ", not_moved, " states could not move");
+  return out;
+}
+
+namespace {
+
+Result<std::shared_ptr<const Plan>> planned(const Graph& graph, const std::string& symbol,
+                                            const Bindings& values) {
+  RILL_ASSIGN(const Graph simple, bound(graph, symbol, values));
+  return prepare(simple);
+}
+
+}  // namespace
+
+Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& options) {
+  const auto property = pulsed.properties.find("pulse.streaming_symbol");
+  if (property == pulsed.properties.end() || property->second.dtype() != DType::kString ||
+      property->second.volume() != 1) {
+    return fail(Code::kPulse, "the graph to audit is not pulsed");
+  }
+  const std::string symbol = *property->second.data<std::string>();
+  std::vector<std::shared_ptr<const Plan>> plans(1);
+  RILL_ASSIGN(plans[0], planned(pulsed, symbol, options.others));
+  pulse::Options other;
+  other.symbol = symbol;
+  for (const int64_t times : options.multiples) {
+    other.pulse = Dim(times * plans[0]->stream_pulse);
+    const auto graph = pulse::pulsify(whole, other);
+    if (!graph.ok()) continue;
+    RILL_ASSIGN(std::shared_ptr<const Plan> plan, planned(*graph, symbol, options.others));
+    plans.push_back(std::move(plan));
+  }
+  RILL_ASSIGN(const Graph simple, bound(whole, symbol, options.others));
+  RILL_ASSIGN(Ways ways, Ways::make(simple, std::move(plans), options));
+  return Auditor(std::move(ways), simple, options).run();
+}
+
+}  // namespace rill::audit

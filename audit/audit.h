@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace rill::audit {
+
+struct Options {
+  Bindings others;         ///< values of symbols other than that of the stream; 2 for those left out
+  double seconds = 2;      ///< of wall clock; a length that was begun is gone through
+  int64_t lengths = 1000;  ///< to compare at most
+  int64_t longest = int64_t{1} << 18;  ///< no stream is longer, in the stream symbol
+  uint64_t seed = 1;
+  std::vector<int64_t> multiples = {2, 3};  ///< of the pulse, that states are moved to
+  /// What outputs behind attention may differ by, absolutely and relatively: its sums are made in
+  /// another order. All other outputs have the same bits.
+  double attention_rounding = 1e-5;
+};
+
+/// A stream that did not give the whole run's frames.
+struct Finding {
+  int64_t length = 0;  ///< of the stream, in its symbol
+  int64_t pulse = 0;
+  std::string way;     ///< how the stream was driven
+  std::string output;  ///< empty where the stream failed as a whole
+  std::string what;
+  std::string to_string() const;
+};
+
+/// What was compared, and what came of it.
+struct Report {
+  std::string symbol;
+  int64_t pulse = 0;
+  std::vector<int64_t> lengths;  ///< at which streams were compared, ascending
+  int64_t undefined = 0;         ///< lengths at which the whole graph refuses to run
+  std::string why_undefined;     ///< the last reason
+  int64_t refused = 0;           ///< lengths that the whole graph takes and the stream refuses
+  std::string why_refused;       ///< the last reason
+  int64_t edges = 0;             ///< lengths at which something may begin or cease to hold,
+  int64_t edges_compared = 0;    ///< and how many of them were compared
+  int64_t period = 1;            ///< past `settled` frames, what wires do repeats with it
+  int64_t settled = 0;
+  int64_t remainders = 0;  ///< of the period that were compared past `settled`
+  std::map<std::string, int64_t> ways;  ///< streams compared, by how they were driven
+  int64_t outputs = 0;                  ///< compared that were not empty
+  int64_t frames = 0;                   ///< of these
+  int64_t not_moved = 0;                ///< states that another pulse does not go on from
+  bool out_of_time = false;             ///< before all edges and remainders were compared
+  std::optional<Finding> finding;       ///< the first one, at which the audit ends
+
+  /// One line for people: what was compared, or what differs.
+  std::string to_string() const;
+};
+
+/// Compare a pulsed graph to the whole graph it was made of: streams of noise at lengths on both
+/// sides of every point where something begins or ceases to hold, at every remainder of the period,
+/// and drawn at random; stepped with NaN past the end, pushed in pieces, reset, saved and loaded,
+/// cloned, moved to multiples of the pulse and back, and several side by side.
+/// Errors: kPulse if the graph is not pulsed; kState where no output was compared; those of `prepare`.
+/// A stream that differs is no error but the report's finding; one that says that its model is not
+/// defined for its length is counted.
+/// Thread: one at a time. Source: a stream's frames are the whole run's after the reported delay.
+Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& options);
+
+}  // namespace rill::audit

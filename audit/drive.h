@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "audit/draw.h"
+#include "core/exec/feed.h"
+#include "core/exec/session.h"
+
+namespace rill::audit {
+
+struct StreamOptions {
+  bool nan_filler = false;  ///< NaN after the end, to show who reads it; else zeros
+  bool keep_turns = false;  ///< keep what every step gave
+  bool open_end = false;    ///< the stream goes on after the inputs: its end is not announced
+  /// Take the frames and the steps that the session says, as apps do, not those that follow from
+  /// delays and lengths.
+  bool ask_session = false;
+  std::function<void(int64_t step, int64_t steps)> progress;  ///< called before each step
+};
+
+struct StreamResult {
+  std::vector<Tensor> outputs;  ///< delay and tail dropped; the last value of static outputs
+  std::vector<std::vector<Tensor>> turns;
+  std::vector<bool> exact_length;  ///< whether the number of frames is known, not estimated
+  int64_t frames = 0;              ///< of the stream, in the stream symbol
+  int64_t steps = 0;
+};
+
+/// Run a stream from its start: the inputs pulse by pulse, the end announced with the last frames,
+/// and further steps until every frame is out.
+/// `frames`: the value of the stream symbol.
+/// Errors: kShape where the inputs do not fit, or the model is not defined for that length.
+Result<StreamResult> run_stream(Session* session, std::span<const Tensor> inputs, int64_t frames,
+                                const StreamOptions& options);
+
+/// A stream in a session of its own, for `run_side_by_side`.
+struct Lane {
+  Session* session = nullptr;
+  std::span<const Tensor> inputs;
+  int64_t frames = 0;
+};
+/// Run streams of one plan layer by layer, so that their steps alternate; shorter ones end earlier.
+/// Errors: those of `run_stream`.
+Result<std::vector<StreamResult>> run_side_by_side(std::span<const Lane> lanes,
+                                                   const StreamOptions& options);
+
+/// Errors: kShape, naming the input, where type or shape differ, apart from the extent of `free_axis`.
+Status check_fit(const PlanIo& io, const Tensor& value, int free_axis);
+
+/// A stream that is pushed in pieces of any size, and collects what it gives. It may go on in
+/// another session.
+class PushedStream {
+ public:
+  PushedStream(std::span<const Tensor> inputs, uint64_t seed) : inputs_(inputs), draw_(seed) {}
+
+  /// Begin, or go on, in a session; inputs that do not stream are set.
+  void attach(Session* session, Feed* feed);
+  /// Push a piece of every input, and pull some of what is there; false once all is pushed, or
+  /// nothing is taken any more.
+  bool step();
+  /// Tell whether the feed took nothing in 1000 steps though frames were left.
+  bool stuck() const { return idle_ >= kMostIdle; }
+  /// Tell whether that many hundredths of the first input that streams are pushed.
+  bool past(int64_t percent) const;
+  /// Forget all that was pushed and pulled.
+  void restart();
+  /// Tell the end, and pull the rest. Errors: kState if the stream is stuck; those of the feed.
+  Status finish();
+  /// The frames of every output that streams; the last value of the others.
+  Result<std::vector<Tensor>> outputs() const;
+
+ private:
+  static constexpr int kMostIdle = 1000;
+
+  int64_t pull(size_t output, int64_t room);
+
+  std::span<const Tensor> inputs_;
+  Draw draw_;
+  Session* session_ = nullptr;
+  Feed* feed_ = nullptr;
+  int idle_ = 0;
+  std::vector<int64_t> pushed_;
+  std::vector<std::vector<std::byte>> rows_;
+  std::vector<int64_t> frames_;
+};
+
+}  // namespace rill::audit

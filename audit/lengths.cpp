@@ -1,0 +1,151 @@
+#include "audit/lengths.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <set>
+#include <string>
+
+namespace rill::audit {
+namespace {
+
+/// A period past this one is drawn from, not gone through.
+constexpr int64_t kMostPeriod = int64_t{1} << 20;
+
+class Finder {
+ public:
+  Finder(std::string_view symbol, int64_t most) : symbol_(symbol), most_(most) {}
+
+  void note(int64_t point) {
+    if (point < 0 || point > most_) return;
+    points_.insert(point);
+  }
+
+  void look_at(const Dim& dim) {
+    if (!dim.valid() || !dim.mentions(symbol_) || !seen_.insert(dim.to_string()).second) return;
+    note_sign_change(dim);
+    note_sign_change(dim - Dim(1));
+    const DimSum* const sum = dim.sum();
+    for (const DimTerm& term : sum->terms) {
+      const int64_t scale = std::max<int64_t>(1, std::abs(term.coefficient));
+      note(std::abs(sum->constant) / scale);
+      for (const auto& factor : term.factors) look_at(*factor, sum->constant);
+    }
+  }
+
+  void look_at(const Tensor& value) {
+    if (value.volume() > 8 || value.dtype() == DType::kString) return;
+    for (int64_t i = 0; i < value.volume(); ++i) {
+      if (const auto dim = element_as_dim(value, i); value.dtype() == DType::kDim && dim.ok()) {
+        look_at(*dim);
+      } else if (const auto number = element_as_double(value, i); number.ok()) {
+        const double size = std::abs(*number);
+        if (size > 1 && size <= static_cast<double>(most_)) note(static_cast<int64_t>(size));
+      }
+    }
+  }
+
+  /// Numbers in the text of attributes.
+  void look_at(const std::string& text) {
+    for (size_t i = 0; i < text.size();) {
+      if (!std::isdigit(static_cast<unsigned char>(text[i]))) {
+        ++i;
+        continue;
+      }
+      const size_t begin = i;
+      while (i < text.size() && std::isdigit(static_cast<unsigned char>(text[i]))) ++i;
+      const bool fraction = begin > 0 && text[begin - 1] == '.';
+      if (!fraction && i - begin <= 7) note(std::stoll(text.substr(begin, i - begin)));
+    }
+  }
+
+  Lengths lengths() const {
+    Lengths out;
+    std::set<int64_t> edges;
+    for (const int64_t point : points_) {
+      for (const int64_t each : {point - 1, point, point + 1}) {
+        if (each > 0 && each <= most_) edges.insert(each);
+      }
+    }
+    out.edges.assign(edges.begin(), edges.end());
+    out.period = period_;
+    out.settled = points_.empty() ? 0 : *points_.rbegin();
+    return out;
+  }
+
+  void repeats_with(int64_t frames) {
+    if (frames > 0) period_ = std::min(std::lcm(period_, frames), kMostPeriod);
+  }
+
+ private:
+  void look_at(const DimAtom& atom, int64_t constant) {
+    if (atom.kind == DimAtom::Kind::kDiv) {
+      repeats_with(std::min(atom.divisor, kMostPeriod));
+      if (std::abs(constant) <= most_ / atom.divisor) note(std::abs(constant) * atom.divisor);
+    }
+    for (size_t i = 0; i < atom.args.size(); ++i) {
+      look_at(atom.args[i]);
+      for (size_t j = 0; j < i; ++j) {
+        look_at(atom.args[i] - atom.args[j]);
+        look_at(atom.args[j] - atom.args[i]);
+      }
+    }
+  }
+
+  /// Where an expression that is negative for short streams ceases to be, by bisection.
+  void note_sign_change(const Dim& dim) {
+    const auto negative = [&](int64_t at) {
+      return dim.eval({{std::string(symbol_), at}}).value_or(0) < 0;
+    };
+    if (!negative(0) || negative(most_)) return;
+    int64_t low = 0;
+    int64_t high = most_;
+    while (high - low > 1) {
+      const int64_t middle = low + (high - low) / 2;
+      (negative(middle) ? low : high) = middle;
+    }
+    note(high);
+  }
+
+  std::string_view symbol_;
+  int64_t most_;
+  int64_t period_ = 1;
+  std::set<int64_t> points_;
+  std::set<std::string> seen_;
+};
+
+void look_at_graph(const Graph& graph, Finder* finder) {
+  for (const Node& node : graph.nodes) {
+    for (const Fact& fact : node.outputs) {
+      for (const Dim& dim : fact.shape) finder->look_at(dim);
+      if (fact.konst) finder->look_at(*fact.konst);
+    }
+    if (const Graph* const body = node.op->nested()) {
+      look_at_graph(*body, finder);
+      continue;  // Their attributes tell addresses.
+    }
+    if (node.op->name() != "Const") finder->look_at(node.op->attributes());
+  }
+  for (const auto& assertion : graph.scope.assertions()) {
+    for (const Dim& dim : assertion.non_negative) finder->look_at(dim);
+  }
+}
+
+}  // namespace
+
+Lengths lengths_of(const Graph& whole, const Plan& streamed, int64_t most) {
+  Finder finder(streamed.stream_symbol, most);
+  finder.repeats_with(std::max<int64_t>(1, streamed.stream_pulse));
+  look_at_graph(whole, &finder);
+  for (const Dim& dim : streamed.asserted) finder.look_at(dim);
+  if (streamed.longest < INT64_MAX) finder.note(streamed.longest);
+  for (const PlanIo& io : streamed.outputs) {
+    finder.look_at(io.stream.length);
+    const int64_t pulse = std::max<int64_t>(1, io.stream.pulse);
+    finder.note(io.stream.delay * streamed.stream_pulse / pulse);
+    finder.note(streamed.stream_pulse + io.stream.delay * streamed.stream_pulse / pulse);
+  }
+  return finder.lengths();
+}
+
+}  // namespace rill::audit

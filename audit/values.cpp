@@ -1,0 +1,123 @@
+#include "audit/values.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace rill::audit {
+namespace {
+
+/// The sum of twelve numbers from 0 to 1, less 6: its variance is 1.
+float normal_like(Draw* draw) {
+  double sum = -6;
+  for (int k = 0; k < 12; ++k) sum += draw->unit();
+  return static_cast<float>(sum);
+}
+
+}  // namespace
+
+Result<Tensor> noise(const Fact& fact, Draw* draw) {
+  RILL_ASSIGN(std::vector<int64_t> shape, fact.concrete_shape());
+  RILL_ASSIGN(Tensor floats, Tensor::zeros(DType::kF32, shape));
+  const bool whole = !is_float(fact.dtype);
+  for (int64_t i = 0; i < floats.volume(); ++i) {
+    floats.mutable_data<float>()[i] =
+        whole ? static_cast<float>(draw->in(0, fact.dtype == DType::kBool ? 1 : 3))
+              : normal_like(draw);
+  }
+  if (fact.dtype == DType::kF32) return floats;
+  return cast(floats, fact.dtype, fact.q);
+}
+
+Result<std::vector<Tensor>> noise_inputs(const Graph& graph, std::string_view symbol,
+                                         int64_t length, Draw* draw) {
+  std::vector<Tensor> out;
+  for (const OutletId& input : graph.inputs) {
+    RILL_ASSIGN(Tensor value, noise(substitute(graph.fact(input), symbol, Dim(length)), draw));
+    out.push_back(std::move(value));
+  }
+  return out;
+}
+
+void poison(const View& view, Draw* draw) {
+  const auto count = static_cast<size_t>(view.volume());
+  if (view.dtype == DType::kF32) {
+    std::fill_n(view.as<float>(), count, std::numeric_limits<float>::quiet_NaN());
+  } else if (view.dtype == DType::kF64) {
+    std::fill_n(view.as<double>(), count, std::numeric_limits<double>::quiet_NaN());
+  } else if (view.dtype == DType::kF16) {
+    std::fill_n(view.as<uint16_t>(), count, uint16_t{0x7E00});
+  } else if (view.dtype == DType::kBF16) {
+    std::fill_n(view.as<uint16_t>(), count, uint16_t{0x7FC0});
+  } else if (view.dtype == DType::kBool) {
+    for (size_t i = 0; i < count; ++i) view.as<bool>()[i] = draw->chance(50);
+  } else {
+    // Small numbers, little-endian: an index that is read must not be out of range.
+    const auto bytes = static_cast<size_t>(dtype_size(view.dtype));
+    std::memset(view.data, 0, count * bytes);
+    for (size_t i = 0; i < count; ++i) {
+      view.as<std::byte>()[i * bytes] = static_cast<std::byte>(draw->in(0, 3));
+    }
+  }
+}
+
+Result<Tensor> copy_of(const View& view) {
+  const std::vector<int64_t> shape(view.shape.begin(), view.shape.begin() + view.rank);
+  RILL_ASSIGN(Tensor out, Tensor::zeros(view.dtype, shape, view.q));
+  copy_view(view, out.view());
+  return out;
+}
+
+namespace {
+
+std::vector<int64_t> index_of(int64_t element, const std::vector<int64_t>& shape) {
+  std::vector<int64_t> index(shape.size());
+  for (size_t axis = index.size(); axis-- > 0;) {
+    index[axis] = element % shape[axis];
+    element /= shape[axis];
+  }
+  return index;
+}
+
+}  // namespace
+
+std::string difference(const Tensor& found, const Tensor& expected, double tolerance) {
+  if (found.shape() != expected.shape()) {
+    return str_cat("shape ", found.shape(), ", the whole run has ", expected.shape());
+  }
+  if (found.same_bits(expected)) return {};
+  if (!is_float(found.dtype())) return "other values";
+  const auto got = cast(found, DType::kF64);
+  const auto want = cast(expected, DType::kF64);
+  if (!got.ok() || !want.ok()) return "other bits";
+  for (int64_t i = 0; i < found.volume(); ++i) {
+    const double a = got->data<double>()[i];
+    const double b = want->data<double>()[i];
+    if ((std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0) continue;
+    // Graphs that attend: a whole run spreads a NaN from behind its masks, 0 times NaN.
+    if (tolerance > 0 && std::isnan(b)) continue;
+    if (tolerance > 0 && std::abs(a - b) <= tolerance * (1 + std::abs(b))) continue;
+    return str_cat("at ", index_of(i, found.shape()), " of ", found.shape(), ": ", a,
+                   ", the whole run has ", b);
+  }
+  return {};
+}
+
+bool attends(const Graph& graph, OutletId outlet, std::string_view symbol) {
+  std::vector<char> seen(graph.nodes.size(), 0);
+  std::vector<OutletId> open{outlet};
+  while (!open.empty()) {
+    const OutletId at = open.back();
+    open.pop_back();
+    const auto& shape = graph.fact(at).shape;
+    const auto streams = [&](const Dim& dim) { return dim.mentions(symbol); };
+    if (std::count_if(shape.begin(), shape.end(), streams) > 1) return true;
+    if (std::exchange(seen[static_cast<size_t>(at.node)], 1)) continue;
+    const Node& node = graph.node(at.node);
+    open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+  }
+  return false;
+}
+
+}  // namespace rill::audit

@@ -1,0 +1,228 @@
+#include "audit/ways.h"
+
+#include <algorithm>
+
+#include "audit/values.h"
+#include "core/exec/saved.h"
+#include "core/optim/optim.h"
+
+namespace rill::audit {
+namespace {
+
+/// The names of the ways, as reports have them.
+constexpr const char* kSteps = "stepped";
+constexpr const char* kSideBySide = "side by side";
+
+bool asserts_otherwise(const Graph& whole, const std::string& symbol, int64_t length) {
+  for (const auto& assertion : whole.scope.assertions()) {
+    for (const Dim& dim : assertion.non_negative) {
+      if (dim.eval({{symbol, length}}).value_or(0) < 0) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> run_whole(const Graph& graph, const std::string& symbol, int64_t length,
+                                      std::span<const Tensor> inputs) {
+  if (asserts_otherwise(graph, symbol, length)) {
+    return fail(Code::kShape, "the model asserts that there is no stream of ", length, " frames");
+  }
+  RILL_ASSIGN(const Graph bound, graph.with_symbol(symbol, Dim(length)));
+  RILL_ASSIGN(const Graph simple, declutter(bound));
+  RILL_ASSIGN(std::shared_ptr<const Plan> plan, prepare(simple));
+  RILL_ASSIGN(const auto session, Session::make(std::move(plan)));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    RILL_TRY(check_fit(session->plan().inputs[i], inputs[i], -1));
+    copy_view(inputs[i].view(), session->input(i));
+  }
+  session->step();
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < session->plan().outputs.size(); ++i) {
+    RILL_ASSIGN(Tensor value, copy_of(session->output(i)));
+    out.push_back(std::move(value));
+  }
+  return out;
+}
+
+Result<Ways> Ways::make(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans,
+                        const Options& options) {
+  Ways out(whole, std::move(plans), options);
+  if (out.plan().stream_symbol.empty() || out.plan().inputs.size() != whole.inputs.size()) {
+    return fail(Code::kPulse, "the pulsed graph does not have the inputs of the whole graph");
+  }
+  RILL_ASSIGN(out.session_, Session::make(out.plans_[0]));
+  for (const OutletId& output : whole.outputs) {
+    const bool rounds = attends(whole, output, out.plan().stream_symbol);
+    out.rounding_.push_back(rounds ? options.attention_rounding : 0.0);
+  }
+  return out;
+}
+
+/// Compares what a stream gave; outputs go by their names.
+void Ways::judge(const Case& at, const char* way, const Result<std::vector<Tensor>>& got,
+                 Report* report) {
+  if (report->finding) return;
+  Finding finding{at.length, plan().stream_pulse, way, {}, {}};
+  if (!got.ok()) {
+    finding.what = got.error().to_string();
+    report->finding = std::move(finding);
+    return;
+  }
+  report->ways[way] += 1;
+  for (size_t i = 0; i < got->size(); ++i) {
+    const auto& names = whole_.output_names;
+    const auto named = std::find(names.begin(), names.end(), plan().outputs[i].name);
+    const auto output = static_cast<size_t>(named - names.begin());
+    if (named == names.end()) continue;
+    const Tensor& want = at.want[output];
+    finding.output = *named;
+    finding.what = difference((*got)[i], want, rounding_[output]);
+    if (!finding.what.empty()) {
+      report->finding = std::move(finding);
+      return;
+    }
+    const int axis = plan().outputs[i].stream.axis;
+    if (want.volume() == 0) continue;
+    report->outputs += 1;
+    report->frames += axis >= 0 ? want.extent(axis) : 1;
+  }
+}
+
+Result<std::vector<Tensor>> Ways::stepped(const Case& at) {
+  StreamOptions options;
+  options.nan_filler = true;
+  RILL_ASSIGN(StreamResult out, run_stream(session_.get(), at.inputs, at.length, options));
+  return std::move(out.outputs);
+}
+
+/// A session that goes on from the state of another one. `refused`: its pulse could not.
+Result<std::unique_ptr<Session>> Ways::moved(Session* session, Feed* feed,
+                                             std::unique_ptr<Feed>* next, Event event, Draw* draw,
+                                             bool* refused) {
+  size_t to = 0;
+  if (event == Event::kMove) {
+    to = static_cast<size_t>(draw->in(0, static_cast<int64_t>(plans_.size()) - 1));
+  }
+  RILL_ASSIGN(auto out, Session::make(plans_[to]));
+  RILL_ASSIGN(*next, Feed::make(out.get(), event == Event::kClone ? 3 * plan().stream_pulse : 0));
+  if (event == Event::kClone) {
+    out->copy_state(*session);
+    (*next)->copy(*feed);
+    return out;
+  }
+  SavedState saved(session, feed);
+  std::vector<std::byte> bytes(static_cast<size_t>(saved.most_bytes()));
+  const int64_t size = saved.save(bytes);
+  if (size < 0) return fail(Code::kInternal, "a state is larger than was said");
+  const Status loaded =
+      SavedState(out.get(), next->get()).load({bytes.data(), static_cast<size_t>(size)});
+  *refused = !loaded.ok() && loaded.code() == Code::kState &&
+             out->plan().stream_pulse != session->plan().stream_pulse;
+  if (!*refused) RILL_TRY(loaded);
+  return out;
+}
+
+Result<std::vector<Tensor>> Ways::pushed(const Case& at, Event event, Draw* draw, Report* report) {
+  RILL_ASSIGN(auto session, Session::make(plans_[0]));
+  // A clone takes the frames that wait as they lie, in queues of one size.
+  const int64_t room = event == Event::kClone ? 3 : draw->in(0, 3);
+  RILL_ASSIGN(auto feed, Feed::make(session.get(), room * plan().stream_pulse));
+  PushedStream stream(at.inputs, draw->next());
+  stream.attach(session.get(), feed.get());
+  const int64_t turn = draw->in(0, 100);
+  bool ahead = event != Event::kNone;
+  while (true) {
+    if (ahead && stream.past(turn)) {
+      // A stream that moves may come back.
+      ahead = event == Event::kMove && draw->chance(50);
+      if (event == Event::kReset) {
+        session->reset();
+        feed->reset();
+        stream.restart();
+        stream.attach(session.get(), feed.get());
+      } else {
+        bool refused = false;
+        std::unique_ptr<Feed> next_feed;
+        RILL_ASSIGN(auto next,
+                    moved(session.get(), feed.get(), &next_feed, event, draw, &refused));
+        if (refused) {
+          report->not_moved += 1;
+          ahead = false;
+        } else {
+          feed = std::move(next_feed);
+          session = std::move(next);
+          stream.attach(session.get(), feed.get());
+        }
+      }
+    }
+    if (!stream.step()) break;
+  }
+  RILL_TRY(stream.finish());
+  return stream.outputs();
+}
+
+/// This stream, another of the same length and an earlier one, layer by layer.
+Status Ways::side_by_side(const Case& at, Draw* draw, Report* report) {
+  Case other;
+  other.length = at.length;
+  RILL_ASSIGN(other.inputs, noise_inputs(whole_, plan().stream_symbol, at.length, draw));
+  RILL_ASSIGN(other.want, run_whole(whole_, plan().stream_symbol, at.length, other.inputs));
+  std::vector<const Case*> cases{&at, &other};
+  for (const Case& each : earlier_) cases.push_back(&each);
+  std::vector<std::unique_ptr<Session>> sessions;
+  std::vector<Lane> lanes;
+  for (const Case* each : cases) {
+    RILL_ASSIGN(auto session, Session::make(plans_[0]));
+    lanes.push_back({session.get(), each->inputs, each->length});
+    sessions.push_back(std::move(session));
+  }
+  StreamOptions options;
+  options.nan_filler = true;
+  options.ask_session = true;
+  auto got = run_side_by_side(lanes, options);
+  for (size_t i = 0; i < cases.size(); ++i) {
+    judge(*cases[i], kSideBySide,
+          got.ok() ? Result<std::vector<Tensor>>((*got)[i].outputs)
+                   : Result<std::vector<Tensor>>(Status(got.error())),
+          report);
+  }
+  return {};
+}
+
+Status Ways::compare(int64_t length, bool in_all_ways, Draw* draw, Report* report) {
+  Case at;
+  at.length = length;
+  const std::string& symbol = plan().stream_symbol;
+  RILL_ASSIGN(at.inputs, noise_inputs(whole_, symbol, length, draw));
+  RILL_ASSIGN(at.want, run_whole(whole_, symbol, length, at.inputs));
+  if (const Status takes = session_->check_length(length); !takes.ok()) {
+    report->refused += 1;
+    report->why_refused = takes.error().to_string();
+    return {};
+  }
+  judge(at, kSteps, stepped(at), report);
+  const struct {
+    Event event;
+    const char* name;
+  } events[] = {{Event::kNone, "pushed"},
+                {Event::kReset, "begun again"},
+                {Event::kSave, "saved and loaded"},
+                {Event::kClone, "cloned"},
+                {Event::kMove, "moved"}};
+  const int64_t kinds = plans_.size() > 1 ? 5 : 4;
+  const int64_t chosen = draw->in(0, kinds);
+  for (int64_t i = 0; i < kinds && !report->finding; ++i) {
+    if (!in_all_ways && i != chosen) continue;
+    const auto& [event, name] = events[i];
+    judge(at, name, pushed(at, event, draw, report), report);
+  }
+  if ((in_all_ways || chosen == kinds) && !report->finding) {
+    RILL_TRY(side_by_side(at, draw, report));
+  }
+  earlier_.assign(1, std::move(at));
+  return {};
+}
+
+}  // namespace rill::audit

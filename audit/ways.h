@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "audit/audit.h"
+#include "audit/drive.h"
+
+namespace rill::audit {
+
+/// The whole graph with the stream symbol bound, run once. Errors: where it is not defined for that
+/// length.
+Result<std::vector<Tensor>> run_whole(const Graph& graph, const std::string& symbol, int64_t length,
+                                      std::span<const Tensor> inputs);
+
+/// The ways of driving a stream, each compared to the whole run.
+class Ways {
+ public:
+  static Result<Ways> make(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans,
+                           const Options& options);
+  const Plan& plan() const { return *plans_[0]; }
+
+  /// Compare streams of one length: step by step, and in one other way, or in all. What is found and
+  /// what was compared go to the report. Errors: where the whole graph is not defined.
+  Status compare(int64_t length, bool in_all_ways, Draw* draw, Report* report);
+
+ private:
+  /// What happens in the middle of a stream that is pushed.
+  enum class Event { kNone, kReset, kSave, kClone, kMove };
+  struct Case {
+    int64_t length = 0;
+    std::vector<Tensor> inputs;
+    std::vector<Tensor> want;
+  };
+
+  Ways(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans, const Options& options)
+      : whole_(whole), plans_(std::move(plans)), options_(options) {}
+  Result<std::vector<Tensor>> stepped(const Case& at);
+  Result<std::vector<Tensor>> pushed(const Case& at, Event event, Draw* draw, Report* report);
+  Result<std::unique_ptr<Session>> moved(Session* session, Feed* feed, std::unique_ptr<Feed>* next,
+                                         Event event, Draw* draw, bool* refused);
+  Status side_by_side(const Case& at, Draw* draw, Report* report);
+  void judge(const Case& at, const char* way, const Result<std::vector<Tensor>>& got,
+             Report* report);
+
+  const Graph& whole_;
+  std::vector<std::shared_ptr<const Plan>> plans_;
+  const Options& options_;
+  std::unique_ptr<Session> session_;  ///< reset between lengths, so that a reset is held to all
+  std::vector<double> rounding_;      ///< per output of the whole graph
+  std::vector<Case> earlier_;         ///< for streams side by side
+};
+
+}  // namespace rill::audit

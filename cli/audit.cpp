@@ -1,0 +1,125 @@
+#include "audit/audit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/inputs.h"
+
+namespace rill::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kCommandSeconds = 20;
+constexpr double kWritingSeconds = 1;
+/// How a written model tells of its audit.
+constexpr const char* kAuditKey = "rill.audit";
+
+bool is_random(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return node.op->tolerance() == rill::Tolerance::kRandom ||
+           (node.op->nested() != nullptr && is_random(*node.op->nested()));
+  });
+}
+
+/// Why a stream of this model need not have the frames of the whole run; empty if it must.
+std::string why_not(const Model& model) {
+  if (!model.whole) return "the whole model, to compare with, is not at hand: give it, with --pulse";
+  if (!model.report.approximations.empty()) {
+    return str_cat("the streamed model is not the whole one: ",
+                   join(model.report.approximations, "; "));
+  }
+  if (is_random(*model.whole)) return "the model draws random numbers";
+  return {};
+}
+
+Result<Bindings> settings_of(const Args& args, const Log& log) {
+  RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
+  Bindings out = source.settings();
+  for (const std::string& text : args.set) {
+    RILL_ASSIGN(const auto setting, parse_setting(text));
+    if (const auto value = setting.second.eval(out)) out.emplace_back(setting.first, *value);
+  }
+  return out;
+}
+
+Result<audit::Report> audit_model(const Args& args, const Log& log, const Model& model,
+                                  double seconds) {
+  audit::Options options;
+  options.seconds = args.seconds > 0 ? args.seconds : seconds;
+  options.seed = static_cast<uint64_t>(args.seed) + 1;
+  RILL_ASSIGN(options.others, settings_of(args, log));
+  // Transforms may change types, which the whole model keeps.
+  const Graph& pulsed = args.transforms.empty() ? model.graph : *model.streamed;
+  return audit::audit(*model.whole, pulsed, options);
+}
+
+Status found(const audit::Finding& finding) {
+  return fail(Code::kState, "the stream differs from the whole run: ", finding.to_string());
+}
+
+void print_json(const Args& args, const audit::Report& report) {
+  Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", args.model}};
+  out["symbol"] = report.symbol;
+  out["pulse"] = report.pulse;
+  out["lengths"] = report.lengths;
+  out["undefined_lengths"] = report.undefined;
+  out["refused_lengths"] = report.refused;
+  out["edges"] = report.edges;
+  out["edges_compared"] = report.edges_compared;
+  out["period"] = report.period;
+  out["remainders_compared"] = report.remainders;
+  out["outputs"] = report.outputs;
+  out["frames"] = report.frames;
+  out["ways"] = report.ways;
+  out["states_not_moved"] = report.not_moved;
+  out["finding"] = nullptr;
+  if (const auto& finding = report.finding) {
+    out["finding"] = {{"length", finding->length},
+                      {"way", finding->way},
+                      {"output", finding->output},
+                      {"what", finding->what}};
+  }
+  fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace
+
+Status audit_command(const Args& args, const Log& log, const Model& model) {
+  if (!model.pulsed()) {
+    return fail(Code::kPulse, args.model, " is not pulsed").hint("Say how, as in --pulse S=8 audit");
+  }
+  if (const std::string why = why_not(model); !why.empty()) return fail(Code::kPulse, why);
+  RILL_ASSIGN(const audit::Report report, audit_model(args, log, model, kCommandSeconds));
+  if (args.json) {
+    print_json(args, report);
+  } else if (!report.finding && !args.quiet) {
+    fmt::print("{}\nnone differs\n", report.to_string());
+  }
+  return report.finding ? found(*report.finding) : Status();
+}
+
+Status audit_before_writing(const Args& args, const Log& log, const Model& model, Graph* graph) {
+  if (args.no_audit || args.flavor == Flavor::kTract || model.stream_symbol.empty()) return {};
+  if (const std::string why = why_not(model); !why.empty()) {
+    log.info(str_cat("Written without an audit: ", why));
+    return {};
+  }
+  const auto report = audit_model(args, log, model, kWritingSeconds);
+  if (!report.ok()) {
+    log.warn(str_cat("Written without an audit: ", report.error().to_string()));
+    return {};
+  }
+  if (report->finding) {
+    return found(*report->finding).hint("--no-audit writes the model all the same");
+  }
+  // How much was compared depends on how fast the machine is.
+  const std::string text = args.nnef_deterministic ? "none differs" : report->to_string();
+  graph->properties[kAuditKey] = Tensor::scalar(text);
+  return {};
+}
+
+}  // namespace rill::cli

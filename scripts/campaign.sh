@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Stream random graphs against their whole runs, with seeds that nobody has tried.
+#   scripts/campaign.sh [--page] [--seed N] HOURS
+# Runs the generators on all cores for that long, in chunks of 100 seeds from N on (the time of day).
+# Graphs that differ are cut down to the links that matter, and lie in build/campaign/found with the
+# pulse, length, way and frame in their first line; then the exit status is 1. Ends with a table:
+# graphs, outputs compared, findings; --page puts it into docs/reliability.md.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/setup.sh
+
+[[ ${1:-} == -h || ${1:-} == --help ]] && { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0; }
+page=
+[[ ${1:-} == --page ]] && { page=docs/reliability.md; shift; }
+seed=$(date +%s)
+[[ ${1:-} == --seed ]] && { seed=${2:-}; shift; shift || true; }
+[[ $seed =~ ^[0-9]+$ ]] || { echo "--seed $seed: expected a number" >&2; exit 2; }
+hours=${1:-}
+[[ $hours =~ ^[0-9]*\.?[0-9]+$ ]] || { echo "${hours:-nothing}: expected hours" >&2; exit 2; }
+
+tests=(wide_property_test stream_property_test mask_property_test)
+rill_setup
+rill_build release "${tests[@]}"
+
+work=build/campaign
+rm -rf "$work"
+mkdir -p "$work/found" "$work/logs"
+end=$(($(date +%s) + $(awk "BEGIN { printf \"%d\", $hours * 3600 }")))
+run_chunk() {
+  RILL_FOUND=$PWD/$work/found RILL_PROPERTY_SEEDS=$2:100 nice build/release/bin/"$1" \
+    >"$work/logs/$1.$2" 2>&1 || echo "$1 $2" >>"$work/failed"
+}
+# The wide generator takes half of the chunks.
+turn=0
+while [[ $(date +%s) -lt $end ]]; do
+  while [[ $(jobs -rp | wc -l) -ge $(nproc) ]]; do wait -n || true; done
+  case $((turn % 4)) in 1) which=1 ;; 3) which=2 ;; *) which=0 ;; esac
+  run_chunk "${tests[$which]}" $((seed + 100 * turn)) &
+  turn=$((turn + 1))
+done
+wait
+
+failures=0
+table=$'| generator | seeds | graphs | with a comparison | outputs or streams compared | findings |\n'
+table+='| --- | --- | --- | --- | --- | --- |'
+for test in "${tests[@]}"; do
+  chunks=$(find "$work/logs" -name "$test.*" | wc -l)
+  [[ $chunks -gt 0 ]] || continue
+  read -r graphs without compared < <(cat "$work"/logs/"$test".* | awk '
+    /graphs, .* without a comparison/ { g += $1; w += $3; c += $7 }
+    END { print g + 0, w + 0, c + 0 }')
+  found=$(cat "$work"/logs/"$test".* | grep -c ': Failure$' || true)
+  failures=$((failures + found))
+  table+=$'\n'"| ${test%_property_test} | $chunks times 100 from $seed on | $graphs | $((graphs - without)) | $compared | $found |"
+done
+echo "$table"
+[[ -z $page ]] || python3 scripts/put_table.py "$page" campaign <<<"$table"
+[[ ! -s $work/failed ]] || { echo "chunks that failed:"; cat "$work/failed"; } >&2
+[[ $failures -eq 0 && ! -s $work/failed ]]
