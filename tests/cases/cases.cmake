@@ -64,6 +64,7 @@ set(cases
   pulse_without_the_symbol
   quantised_products_and_pools
   rooms_of_a_model
+  running_sum_is_a_loop
   shapes_that_do_not_fit
   silent_when_outputs_agree
   stage_is_matched
