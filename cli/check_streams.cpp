@@ -204,7 +204,8 @@ void StreamsCheck::compare(Way way, const Plan& plan, const Result<std::vector<T
     const auto output = static_cast<size_t>(at - whole_.output_names.begin());
     const Tensor& want = want_[output];
     const int axis = plan.outputs[i].stream.axis;
-    way.outputs += want.volume() > 0 ? 1 : 0;
+    // That a stream has no frames is something to be right about, too.
+    ++way.outputs;
     way.frames += axis >= 0 && axis < want.rank() ? want.extent(axis) : want.volume();
     way.same_bits &= want.same_bits((*got)[i]);
     const Tolerance tolerance = tolerance_for(output);
