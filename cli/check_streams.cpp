@@ -139,14 +139,16 @@ Status StreamsCheck::choose_pulses() {
 Status StreamsCheck::read_inputs() {
   RILL_ASSIGN(const InputSource source, InputSource::make(args_, log_));
   RILL_ASSIGN(inputs_, source.resolve(whole_, 0));
+  bool told = false;
   for (const auto& [symbol, value] : inputs_.bindings) {
     if (symbol == symbol_) {
       frames_ = value;
+      told = true;
     } else {
       others_.emplace_back(symbol, value);
     }
   }
-  if (frames_ > 0) return {};
+  if (told) return {};
   return fail(Code::kSymbol,
               "the inputs do not tell how long the stream is: no input has the symbol ", symbol_)
       .hint("Name the symbol of the axis that streams, as in --pulses T=1,8");

@@ -251,20 +251,23 @@ std::optional<Dim> computed(Graph& graph, OutletId wire) {
 Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, std::string_view name) {
   RILL_ASSIGN(const Value value, ctx.value(name));
   const auto* list = value.get<std::vector<Value>>();
-  if (list == nullptr) return ctx.dims(name);
+  const auto open_wire = [&](const Value& element) -> const OutletId* {
+    const auto* wire = element.get<OutletId>();
+    return wire && !ctx.fact(*wire).konst ? wire : nullptr;
+  };
+  if (list == nullptr || std::none_of(list->begin(), list->end(), open_wire)) return ctx.dims(name);
   std::vector<Dim> out;
   for (const Value& element : *list) {
-    const auto* wire = element.get<OutletId>();
-    const auto dim =
-        wire && !ctx.fact(*wire).konst ? computed(ctx.graph(), *wire) : std::optional<Dim>();
-    // Where an element is open, the loader's message names the argument.
-    if (wire && !ctx.fact(*wire).konst && !dim) return ctx.dims(name);
-    if (dim) {
-      out.push_back(*dim);
+    const OutletId* wire = open_wire(element);
+    if (!wire) {
+      RILL_ASSIGN(Dim known, ctx.to_dim(element));
+      out.push_back(std::move(known));
       continue;
     }
-    RILL_ASSIGN(Dim known, ctx.to_dim(element));
-    out.push_back(std::move(known));
+    const auto dim = computed(ctx.graph(), *wire);
+    // The loader's message names the argument.
+    if (!dim) return ctx.dims(name);
+    out.push_back(*dim);
   }
   return out;
 }

@@ -111,8 +111,8 @@ class Join {
     OutletId at = rewrite_.input(i);
     const Node* node = &graph.node(at.node);
     // Repeated along the axis of the join; along others, only a constant may be.
-    if ((node->op->as<Broadcast>() || node->op->as<Tile>()) &&
-        graph.fact(node->inputs[0]).rank() == node->outputs[0].rank()) {
+    while ((node->op->as<Broadcast>() || node->op->as<Tile>()) &&
+           graph.fact(node->inputs[0]).rank() == node->outputs[0].rank()) {
       at = node->inputs[0];
       node = &graph.node(at.node);
     }
