@@ -76,6 +76,13 @@ TEST(Mismatch, FloatTypesNeedLeaveToDiffer) {
   EXPECT_TRUE(mismatch(expected, integers({0}), kClose, true));
 }
 
+TEST(Mismatch, IntegersAndFloatsAgreeByValue) {
+  EXPECT_FALSE(mismatch(floats({2}, {6, 4}), integers({6, 4}), kExact, false));
+  EXPECT_FALSE(mismatch(integers({6, 4}), floats({2}, {6, 4}), kExact, false));
+  EXPECT_TRUE(mismatch(floats({2}, {6, 4}), integers({6, 5}), kClose, false));
+  EXPECT_TRUE(mismatch(integers({6, 4}), floats({2}, {6, 4.5F}), kClose, false));
+}
+
 TEST(Mismatch, EmptyTensorsAgree) {
   EXPECT_FALSE(mismatch(floats({0, 3}, {}), floats({0, 3}, {}), kExact, false));
 }

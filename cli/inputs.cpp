@@ -146,22 +146,8 @@ Result<InputSource> InputSource::make(const Args& args, const Log& log) {
   return out;
 }
 
-/// By name; else by position, unless the item there bears the name of something else in the model.
 const Bundle::Item* InputSource::item_for(const Graph& graph, size_t index) const {
-  const std::string& name = graph.input_name(index);
-  if (const Bundle::Item* item = bundle_.find(name)) return item;
-  if (index >= bundle_.items().size()) return nullptr;
-  const Bundle::Item& item = bundle_.items()[index];
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    if (graph.input_name(i) == item.name) return nullptr;
-  }
-  for (const std::string& output : graph.output_names) {
-    if (output == item.name) return nullptr;
-  }
-  const Fact& fact = graph.fact(graph.inputs[index]);
-  const bool fits = item.turns[0].rank() == fact.rank() && item.turns[0].dtype() == run_type(fact);
-  if (fits) log_->info(str_cat("Input ", name, " takes ", item.name, ", by its position"));
-  return fits ? &item : nullptr;
+  return bundle_.find(graph.input_name(index));
 }
 
 size_t InputSource::turns(const Graph& graph) const {

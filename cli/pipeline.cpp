@@ -28,7 +28,9 @@ class Pipeline {
 
  private:
   Status load();
-  Result<Graph> load_with(std::span<const std::pair<std::string, std::vector<Dim>>> shapes);
+  Result<Graph> load_with(std::span<const std::pair<std::string, std::vector<Dim>>> shapes,
+                          Graph* read_so_far);
+  Status load_with_facts();
   Result<std::vector<std::pair<std::string, std::vector<Dim>>>> input_shapes(const Graph& graph);
   Status shape_from_spec(const Graph& graph, size_t index, const FactSpec& spec,
                          std::vector<Dim>* shape);
@@ -77,9 +79,10 @@ Status Pipeline::check_pass() const {
 }
 
 Result<Graph> Pipeline::load_with(
-    std::span<const std::pair<std::string, std::vector<Dim>>> shapes) {
+    std::span<const std::pair<std::string, std::vector<Dim>>> shapes, Graph* read_so_far) {
   nnef::LoadOptions options = load_options(args_, log_);
   options.input_shapes = shapes;
+  options.read_so_far = read_so_far;
   return nnef::load(args_.model, ops::op_table(), options);
 }
 
@@ -104,6 +107,16 @@ Status Pipeline::shape_from_spec(const Graph& graph, size_t index, const FactSpe
   return {};
 }
 
+namespace {
+
+std::string names_of_inputs(const Graph& graph) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) names.push_back(graph.input_name(i));
+  return join(names, ", ");
+}
+
+}  // namespace
+
 Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_shapes(
     const Graph& graph) {
   std::map<std::string, std::vector<Dim>> by_name;
@@ -117,6 +130,11 @@ Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_sh
     RILL_TRY(shape_from_spec(graph, i, spec, &shape));
     by_name[graph.input_name(i)] = std::move(shape);
   }
+  if (!args_.fact_bundles.empty() && by_name.empty()) {
+    return fail(Code::kArg, "--input-facts-from-bundle: no input of the model is in the bundle")
+        .hint(str_cat("The model's inputs are ", names_of_inputs(graph), "; the bundle has ",
+                      bundle.contents()));
+  }
   size_t unnamed = 0;
   for (const std::string& text : args_.input_facts) {
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
@@ -126,12 +144,9 @@ Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_sh
       ++index;
     }
     if (index >= graph.inputs.size()) {
-      std::string names;
-      for (size_t i = 0; i < graph.inputs.size(); ++i) {
-        names += str_cat(i ? ", " : "", graph.input_name(i));
-      }
       RILL_TRY(unknown_name(log_, fail(Code::kArg, "--input ", text, ": no such input")
-                                      .hint(str_cat("The model's inputs are ", names))));
+                                      .hint(str_cat("The model's inputs are ",
+                                                    names_of_inputs(graph)))));
       continue;
     }
     if (spec.has_values) {
@@ -165,6 +180,21 @@ Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_sh
   return out;
 }
 
+/// Load with the shapes that were asked for. Some graphs are read with these alone; they may be given
+/// by position, so that the names of the inputs come first.
+Status Pipeline::load_with_facts() {
+  Graph read_so_far;
+  auto graph = load_with({}, &read_so_far);
+  const bool facts =
+      !args_.input_facts.empty() || !args_.fact_bundles.empty() || !args_.override_facts.empty();
+  if (facts && (graph.ok() || !read_so_far.inputs.empty())) {
+    RILL_ASSIGN(const auto shapes, input_shapes(graph.ok() ? *graph : read_so_far));
+    graph = load_with(shapes, nullptr);
+  }
+  RILL_ASSIGN(model_->graph, std::move(graph));
+  return {};
+}
+
 Status Pipeline::load() {
   if (args_.model.empty()) {
     return fail(Code::kArg, "Model argument required for subcommand ", args_.command_name)
@@ -179,12 +209,7 @@ Status Pipeline::load() {
     return fail(Code::kUnsupported, "Format ", other + 1, " not supported: ", args_.model)
         .hint("rill loads NNEF archives, as torch_to_nnef writes them");
   }
-  RILL_ASSIGN(model_->graph, load_with({}));
-  if (!args_.input_facts.empty() || !args_.fact_bundles.empty() || !args_.override_facts.empty()) {
-    // The names of the inputs are known now: shapes may be given by position.
-    RILL_ASSIGN(const auto shapes, input_shapes(model_->graph));
-    RILL_ASSIGN(model_->graph, load_with(shapes));
-  }
+  RILL_TRY(load_with_facts());
   log_.info(str_cat("Model ", args_.model, " loaded"));
   for (const std::string& name : args_.scenarios) model_->graph.scope.add_scenario(name);
   for (const std::string& text : args_.asserts) {

@@ -175,9 +175,10 @@ void print_by_prefix(const Graph& graph, const Notes& notes) {
           if (dot > 0) sums[name.substr(0, dot)] += node.seconds.value_or(0);
         }
       });
+  std::erase_if(sums, [&](const auto& sum) { return sum.second < kLeast * notes.seconds_per_run; });
+  if (sums.empty()) return;
   fmt::print("By prefix\n");
   for (const auto& [prefix, seconds] : sums) {
-    if (seconds < kLeast * notes.seconds_per_run) continue;
     const auto dots = static_cast<size_t>(std::count(prefix.begin(), prefix.end(), '.'));
     fmt::print("{}    {}{}\n", share_text(seconds, notes.seconds_per_run),
                std::string(3 * dots, ' '), prefix);

@@ -29,6 +29,8 @@ struct LoadOptions {
   void* warn_user = nullptr;
   /// Shapes that replace those of the graph's externals, by input name.
   std::span<const std::pair<std::string, std::vector<Dim>>> input_shapes;
+  /// Gets the graph as far as it was read where loading fails, its inputs at least; may be null.
+  Graph* read_so_far = nullptr;
   /// Lines of `operator room`: what a build of few operators leaves out, for messages.
   std::string_view left_out;
   /// Gets the name of every room that the model calls; may be null.

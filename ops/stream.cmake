@@ -13,10 +13,11 @@ target_sources(rill_ops PRIVATE
   stream/attention.cpp
   stream/attention_pulse.cpp
   stream/band.cpp
+  stream/joined_pad.cpp
   stream/limits.cpp
   stream/position_table.cpp
   stream/position_values.cpp
-  stream/sink_border.cpp
+  stream/loop_sum.cpp stream/sink_border.cpp
   stream/skew.cpp
   stream/square.cpp
   stream/unmerge.cpp

@@ -68,6 +68,8 @@ class Builder final : public PulseBuilder {
                         const Tensor& value) override;
   Result<OutletId> hold(OutletId wire, StreamFact* stream) override;
   Result<OutletId> border(OutletId wire, StreamFact* stream, const StreamBorder& border) override;
+  Result<OutletId> front(OutletId wire, StreamFact* stream, OutletId frames,
+                         int64_t count) override;
   Result<Synced> sync() override;
   Result<TensorPtr> mapped_fill(const Synced& synced, int i, int out_axis) override;
   Result<OutletId> materialise(OutletId wire, StreamFact* stream) override;
@@ -109,6 +111,15 @@ class Builder final : public PulseBuilder {
     int64_t out_delay = 0;  ///< of the wire that has them laid out
   };
 
+  /// A stream with frames in front that do not stream, before these are laid out.
+  struct Fronted {
+    OutletId source;
+    StreamFact stream;  ///< of the source
+    OutletId frames;
+    int64_t count = 0;
+    int64_t out_delay = 0;  ///< of the wire that has them laid out
+  };
+
   Result<int64_t> meeting_delay();
   const PulsedWire& input_wire(int i) const { return wires_.at(input(i)); }
   bool can_be_equal(const Dim& a, const Dim& b) const;
@@ -117,6 +128,9 @@ class Builder final : public PulseBuilder {
   std::optional<int64_t> symbol_multiple(int64_t unit, int64_t frames) const;
   Result<OutletId> bordered_window(const Bordered& bordered, StreamFact* stream,
                                    const StreamWindow& window);
+  Result<std::optional<OutletId>> fronted_window(const Fronted& fronted, StreamFact* stream,
+                                                 const StreamWindow& window);
+  Result<OutletId> lay_front(const Fronted& fronted, int64_t history, int64_t shown);
   Result<OutletId> lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown);
   OutletId input(int i) const { return node().inputs[static_cast<size_t>(i)]; }
 
@@ -126,6 +140,7 @@ class Builder final : public PulseBuilder {
   std::vector<std::vector<int>> uses_;
   int node_ = -1;
   bool waited_ = false;
+  std::map<OutletId, Fronted> fronted_;    ///< by the wire that has them laid out
   std::map<OutletId, Bordered> bordered_;  ///< by the wire that has them laid out
   std::map<OutletId, PulsedWire> wires_;
   std::map<std::string, std::vector<OutletId>> seen_;  ///< nodes by what they are, to merge equals

@@ -33,6 +33,7 @@ class Pulsifier {
   void node(int id);
   void poison(int id);
   void find_lengths(const Graph& pulsed);
+  std::string symbols_to_stream_by() const;
   Status outputs();
   void describe(Report* report);
   std::vector<Wire> wires(std::map<OutletId, int>* places);
@@ -209,6 +210,17 @@ Status Pulsifier::outputs() {
     pulsed_.add_output(whole_.output_names[i], wire.outlet);
   }
   return {};
+}
+
+/// What to do about inputs that do not have the symbol.
+std::string Pulsifier::symbols_to_stream_by() const {
+  std::vector<std::string> symbols;
+  for (const OutletId& input : whole_.inputs) {
+    for (const Dim& dim : whole_.fact(input).shape) dim.collect_symbols(&symbols);
+  }
+  if (!symbols.empty()) return str_cat("Its inputs have: ", join(symbols, ", "));
+  return str_cat("All its extents are numbers: export it with a dynamic axis, as in "
+                 "dynamic_axes={\"x\": {1: \"", options_.symbol, "\"}}");
 }
 
 /// Refuses nodes that compute frames from the length of the stream as a number.
@@ -406,7 +418,7 @@ Result<Graph> Pulsifier::run(Report* report) {
   if (!any_stream) {
     return fail(Code::kPulse, "Can not pulse a tensor with no streaming dim (", options_.symbol,
                 "): no input of the model has the symbol ", options_.symbol)
-        .hint(str_cat("The model's symbols are: ", join(whole_.scope.symbols(), ", ")));
+        .hint(symbols_to_stream_by());
   }
   for (const OutletId& output : whole_.outputs) {
     PulsedWire& wire = builder_.wire_of(output);

@@ -5,6 +5,8 @@
 #include "core/optim/optim.h"
 #include "ops/built.h"
 #include "ops/stream/attention.h"
+#include "ops/stream/joined_pad.h"
+#include "ops/stream/loop_sum.h"
 #include "ops/stream/sink_border.h"
 #include "ops/stream/unmerge.h"
 
@@ -17,6 +19,12 @@ Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
     RILL_TRY(begun.scope.assert_text(str_cat(symbol, " >= 1")));
   }
   RILL_ASSIGN(Graph simple, declutter(begun));
+  if constexpr (ops::built("scan")) {
+    RILL_ASSIGN(simple, ops::sum_loops(simple));
+  }
+  if constexpr (ops::built("concat") && ops::built("pad")) {
+    RILL_ASSIGN(simple, ops::pads_of_joins(simple, symbol));
+  }
   if constexpr (ops::built("reshape")) {
     RILL_ASSIGN(simple, ops::keep_apart(simple, symbol));
   }

@@ -4,12 +4,16 @@
 #include "ops/array/slice.h"
 #include "ops/stream/border.h"
 #include "ops/stream/delay.h"
+#include "ops/stream/latch.h"
 #include "ops/stream/mask.h"
 #include "pulse/builder.h"
 #include "pulse/fill.h"
 
 namespace rill::pulse {
 namespace {
+
+/// Keeps sums of borders and delays far from overflow; no memory holds as many frames.
+constexpr int64_t kMaxBorder = int64_t{1} << 40;
 
 /// The first of the frames that are repeated in front must have arrived.
 int64_t begin_of(const StreamFact& source, const StreamBorder& border, int64_t pulse) {
@@ -74,9 +78,6 @@ Result<OutletId> Builder::materialise(OutletId wire, StreamFact* stream) {
   return out;
 }
 
-/// Keeps sums of borders and delays far from overflow; no memory holds as many frames.
-constexpr int64_t kMaxBorder = int64_t{1} << 40;
-
 Status Builder::check_stride(int64_t frames, int64_t stride) {
   if (frames % stride == 0) return {};
   return refuse_pulse(frames, stride, "its input has ", frames,
@@ -123,6 +124,48 @@ Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const Stream
   return out;
 }
 
+/// Lay frames out in front of `history` frames of a source, the first `shown` of which each pulse has
+/// from the pulse before.
+Result<OutletId> Builder::lay_front(const Fronted& fronted, int64_t history, int64_t shown) {
+  auto op = std::make_shared<ops::PulseSplice>();
+  op->axis = fronted.stream.axis;
+  op->has_front = true;
+  op->begin = fronted.stream.delay - fronted.count + history;
+  op->shown = shown;
+  RILL_ASSIGN(const OutletId source,
+              delay(fronted.source, fronted.stream, history - shown, shown));
+  return add1("front", op, {source, fronted.frames});
+}
+
+Result<OutletId> Builder::front(OutletId wire, StreamFact* stream, OutletId frames,
+                                int64_t count) {
+  if (count > kMaxBorder) {
+    return refusal(str_cat(count, " frames in front"), str_cat("Use at most ", kMaxBorder));
+  }
+  Fronted fronted{wire, *stream, frames, count};
+  const int64_t history = std::max<int64_t>(0, count - stream->delay);
+  RILL_ASSIGN(const OutletId out, lay_front(fronted, history, 0));
+  stream->delay += history - count;
+  stream->dim += Dim(count);
+  fronted.out_delay = stream->delay;
+  fronted_.insert_or_assign(out, fronted);
+  return out;
+}
+
+/// Nothing where the window leaves more frames out than stand in front.
+Result<std::optional<OutletId>> Builder::fronted_window(const Fronted& fronted, StreamFact* stream,
+                                                        const StreamWindow& window) {
+  const int64_t virtual_delay = fronted.stream.delay - fronted.count;
+  int64_t history = std::max(window.kernel - window.stride, -virtual_delay);
+  while ((virtual_delay + history) % window.stride != 0) ++history;
+  if (history < 0) return std::optional<OutletId>();
+  stream->delay = (virtual_delay + history) / window.stride;
+  stream->fill = nullptr;
+  const int64_t shown = std::clamp<int64_t>(window.kernel - window.stride, 0, history);
+  RILL_ASSIGN(const OutletId out, lay_front(fronted, history, shown));
+  return std::optional<OutletId>(out);
+}
+
 /// A window that sees the frames around a stream has them laid out in its history: the frames in
 /// front then cost no delay.
 Result<OutletId> Builder::bordered_window(const Bordered& bordered, StreamFact* stream,
@@ -153,6 +196,12 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
   if (bordered != bordered_.end() && bordered->second.out_delay == stream->delay &&
       window.before == 0 && window.after == 0) {
     return bordered_window(bordered->second, stream, window);
+  }
+  const auto fronted = fronted_.find(wire);
+  if (fronted != fronted_.end() && fronted->second.out_delay == stream->delay &&
+      window.before == 0 && window.after == 0) {
+    RILL_ASSIGN(const auto out, fronted_window(fronted->second, stream, window));
+    if (out) return *out;
   }
   if (stream->has_prefix() && window.before > 0 && !same_fill(stream->fill, compact_fill(pad))) {
     RILL_ASSIGN(wire, materialise(wire, stream));

@@ -112,6 +112,20 @@ TEST_P(Stream, GivesTheReferenceOutputs) {
   }
 }
 
+TEST_P(Stream, HasTheDelayThatItMustHave) {
+  const ModelFolder& model = GetParam();
+  if (model.delay < 0) return;
+  const Arrays bundle = read_bundle(model.bundles[0]);
+  for (const int64_t times : {1, 2, 5}) {
+    const Opened stream = open_stream(model.archive, bundle, model.symbol, times * model.pulse);
+    ASSERT_TRUE(stream.plan) << rill_last_error();
+    rill_stream_info info = {};
+    info.size = sizeof(info);
+    ASSERT_EQ(rill_plan_stream(stream.plan.get(), 0, &info), RILL_OK) << rill_last_error();
+    EXPECT_EQ(info.delay, model.delay) << "pulse " << times * model.pulse;
+  }
+}
+
 TEST_P(Stream, GivesTheBitsOfTheWholeRunAtAnyLength) {
   const ModelFolder& model = GetParam();
   const Arrays bundle = read_bundle(model.bundles[0]);

@@ -257,6 +257,15 @@ Graph empty_like(const Graph& graph) {
 }
 
 Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
+  for (const SymbolScope::Assertion& assertion : scope.assertions()) {
+    for (const Dim& dim : assertion.non_negative) {
+      const auto value = dim.mentions(symbol) ? dim.substitute(symbol, by).to_int() : std::nullopt;
+      if (!value || *value >= 0) continue;
+      return fail(Code::kSymbol, "The model asserts ", assertion.text, ", which ", symbol, "=", by,
+                  " does not meet")
+          .hint("Give a size that it allows");
+    }
+  }
   Graph out = empty_like(*this);
   out.scope.substitute(symbol, by);
   if (out.streaming && out.streaming->symbol() != symbol) {

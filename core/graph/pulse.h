@@ -87,6 +87,10 @@ class PulseBuilder {
   /// Put frames of the stream itself around it. The caller sets `stream->dim` afterwards.
   virtual Result<OutletId> border(OutletId wire, StreamFact* stream,
                                   const StreamBorder& border) = 0;
+  /// Put frames that do not stream, as many as `count`, in front of a stream. A window that follows
+  /// finds them in its history, so that they cost no delay.
+  virtual Result<OutletId> front(OutletId wire, StreamFact* stream, OutletId frames,
+                                 int64_t count) = 0;
   /// Bring all streaming inputs to one delay, the smallest that all can have. The inputs that
   /// stream must agree in pulse and length. `tracks` tells the axis of each input.
   struct Synced {

@@ -154,7 +154,11 @@ Result<Graph> Builder::build() {
   Scope scope;
   scope.target = &main_;
   scope.is_graph_body = true;
-  for (const Assignment& statement : decl.body) RILL_TRY(run_statement(statement, scope));
+  for (const Assignment& statement : decl.body) {
+    Status read = run_statement(statement, scope);
+    if (!read.ok() && options_.read_so_far) *options_.read_so_far = std::move(main_.graph);
+    RILL_TRY(std::move(read));
+  }
   if (keeps) main_.graph.properties.erase(kWriterKey);
   place_ = decl.place;
   // Operators may have added outputs of their own: these come behind those of the file.

@@ -5,6 +5,7 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/array/symbolic.h"
 #include "ops/math/binary.h"
 #include "ops/math/elements.h"
 #include "ops/math/select.h"
@@ -266,14 +267,14 @@ namespace {
 
 Result<Value> load_broadcast(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  RILL_ASSIGN(std::vector<Dim> shape, ctx.dims("shape"));
+  RILL_ASSIGN(std::vector<Dim> shape, computed_dims(ctx, "shape"));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Broadcast>(std::move(shape)), {x}));
   return Value(out);
 }
 
 Result<Value> load_tile(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  RILL_ASSIGN(std::vector<Dim> repeats, ctx.dims("repeats"));
+  RILL_ASSIGN(std::vector<Dim> repeats, computed_dims(ctx, "repeats"));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Tile>(std::move(repeats)), {x}));
   return Value(out);
 }

@@ -154,6 +154,10 @@ Status refuse_row(PulseBuilder& b, int first, int second, int64_t axis) {
 Result<OutletId> splice(PulseBuilder& b, OutletId wire, StreamFact* stream, const Side& front,
                         const Side& back) {
   RILL_ASSIGN(wire, b.materialise(wire, stream));
+  if (front.spliced() && !back.spliced() && front.ready == 0) {
+    RILL_ASSIGN(const OutletId frames, joined(b, front, stream->axis, "front"));
+    return b.front(wire, stream, frames, front.frames);
+  }
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(wire, stream->axis));
   if (back.spliced()) {
     RILL_ASSIGN(wire, b.hold(wire, stream));

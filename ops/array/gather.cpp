@@ -1,12 +1,16 @@
 #include "ops/array/gather.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
+#include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/indices.h"
+#include "ops/array/range.h"
+#include "ops/array/slice.h"
 #include "ops/math/binary.h"
 #include "ops/math/elements.h"
 
@@ -129,6 +133,70 @@ std::vector<AxisTrack> Gather::axes(FactSpan in, FactSpan) const {
     tracks.push_back({{i, -1}, {i < on ? i : i - 1 + in[1].rank()}});
   }
   return tracks;
+}
+
+namespace {
+
+// Keeps products of strides far from overflow.
+constexpr int64_t kMostStep = 1 << 24;
+
+/// Indices that count up from a place.
+struct Run {
+  Dim begin;
+  Dim end;
+  int64_t step = 1;
+};
+
+bool counts(DType dtype) { return is_int(dtype) || dtype == DType::kDim; }
+
+/// What a wire of indices counts; nothing if it does anything else.
+std::optional<Run> run_of(const Graph& graph, OutletId indices) {
+  const Node* node = &graph.node(indices.node);
+  if (node->op->as<Cast>() && counts(node->outputs[0].dtype)) {
+    return run_of(graph, node->inputs[0]);
+  }
+  if (const auto* range = node->op->as<Range>()) {
+    if (range->step < 1 || range->step > kMostStep) return std::nullopt;
+    return Run{range->start, range->end, range->step};
+  }
+  const auto* binary = node->op->as<Binary>();
+  for (size_t i = 0; binary && i < 2; ++i) {
+    const TensorPtr& konst = graph.fact(node->inputs[i]).konst;
+    if (!konst || konst->volume() != 1 || !counts(konst->dtype())) continue;
+    const auto by = element_as_dim(*konst, 0);
+    const auto run = by.ok() ? run_of(graph, node->inputs[1 - i]) : std::optional<Run>();
+    if (!run) return std::nullopt;
+    if (binary->kind_of == BinaryKind::kAdd) return Run{run->begin + *by, run->end + *by, run->step};
+    const auto times = by->to_int();
+    if (binary->kind_of != BinaryKind::kMul || !times || *times < 1 || *times > kMostStep ||
+        run->step > kMostStep) {
+      break;
+    }
+    return Run{run->begin * *by, run->end * *by, run->step * *times};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+/// Rows that follow one another are a slice, where it is known that there are so many.
+Status Gather::declutter(Rewrite& rewrite) const {
+  if (rewrite.in(1).rank() != 1 || rewrite.in(0).konst) return {};
+  const auto run = run_of(rewrite.old_graph(), rewrite.input(1));
+  const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
+  const SymbolScope& scope = rewrite.scope();
+  if (!run || extent.is_const() || !scope.proves_ge(run->begin, Dim(0)) ||
+      !scope.proves_ge(extent, run->end)) {
+    return {};
+  }
+  RILL_ASSIGN(OutletId out, rewrite.wire1(rewrite.node().name,
+                                          std::make_shared<Slice>(axis, run->begin, run->end),
+                                          {rewrite.mapped(rewrite.input(0))}));
+  if (run->step > 1) {
+    RILL_ASSIGN(out, rewrite.wire1(rewrite.node().name,
+                                   std::make_shared<Downsample>(axis, run->step, 0), {out}));
+  }
+  return rewrite.replace({out});
 }
 
 Status Gather::save(SaveCtx& ctx) const {

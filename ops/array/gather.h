@@ -13,7 +13,8 @@ namespace rill::ops {
 /// blocks, taken along an axis in front of whole blocks, only what is asked for is written out.
 /// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. An index
 /// out of range at run time gives zeros.
-/// Stream: pointwise on the axes of the indices and on the data's other axes.
+/// Stream: pointwise on the axes of the indices and on the data's other axes; indices that count up
+/// make a slice.
 /// Source: tract, `tract_core_gather`.
 class Gather final : public OpBase<Gather> {
  public:
@@ -25,6 +26,7 @@ class Gather final : public OpBase<Gather> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status declutter(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };
 

@@ -9,6 +9,7 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/array/symbolic.h"
 #include "ops/array/groups.h"
 #include "ops/array/nearest_upsample.h"
 #include "ops/math/elements.h"
@@ -419,7 +420,7 @@ Result<std::vector<Dim>> resolved(std::vector<Dim> to, const Fact& in, int64_t s
 
 Result<Value> load_reshape(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  RILL_ASSIGN(std::vector<Dim> to, ctx.dims("shape"));
+  RILL_ASSIGN(std::vector<Dim> to, computed_dims(ctx, "shape"));
   RILL_ASSIGN(const int64_t written_start, ctx.integer("axis_start"));
   RILL_ASSIGN(int64_t count, ctx.integer("axis_count"));
   const Fact& in = ctx.fact(x);

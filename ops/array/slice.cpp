@@ -339,26 +339,6 @@ Result<OutletId> cut(LoadCtx& ctx, OutletId x, int64_t axis, const Dim& from, co
   return ctx.add1(std::make_shared<Slice>(axis, begin, end), {x});
 }
 
-/// Read a list of bounds. One that comparisons leave open is taken as an expression.
-Result<std::vector<Dim>> bounds_of(LoadCtx& ctx, std::string_view name) {
-  RILL_ASSIGN(const Value value, ctx.value(name));
-  const auto* list = value.get<std::vector<Value>>();
-  if (list == nullptr) return ctx.dims(name);
-  std::vector<Dim> out;
-  for (const Value& element : *list) {
-    const auto* wire = element.get<OutletId>();
-    const auto open =
-        wire && !ctx.fact(*wire).konst ? symbolic_value(ctx.graph(), *wire) : std::optional<Dim>();
-    if (open) {
-      out.push_back(ctx.graph().scope.simplify(*open));
-      continue;
-    }
-    RILL_ASSIGN(Dim dim, ctx.to_dim(element));
-    out.push_back(std::move(dim));
-  }
-  return out;
-}
-
 /// Whether a bound still compares.
 bool is_open(const Dim& bound) {
   bool open = false;
@@ -373,8 +353,8 @@ bool is_open(const Dim& bound) {
 Result<Value> load_slice(LoadCtx& ctx) {
   RILL_ASSIGN(OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(const std::vector<int64_t> axes, ctx.integers("axes"));
-  RILL_ASSIGN(const std::vector<Dim> begin, bounds_of(ctx, "begin"));
-  RILL_ASSIGN(const std::vector<Dim> end, bounds_of(ctx, "end"));
+  RILL_ASSIGN(const std::vector<Dim> begin, computed_dims(ctx, "begin"));
+  RILL_ASSIGN(const std::vector<Dim> end, computed_dims(ctx, "end"));
   std::vector<int64_t> strides(axes.size(), 1);
   if (ctx.given("stride")) {
     RILL_ASSIGN(strides, ctx.integers("stride"));

@@ -23,8 +23,77 @@ constexpr double kMostExact = 1 << 24;
 // A bound has two comparisons: with zero, and with the extent.
 constexpr int kMaxPresumptions = 4;
 
+// Keeps products of divisors far from overflow; sizes are divided by strides and rates.
+constexpr int64_t kMostDivisor = int64_t{1} << 20;
+
 std::optional<Dim> valid(Dim dim) {
   return dim.valid() ? std::optional<Dim>(std::move(dim)) : std::nullopt;
+}
+
+/// A size on its way through floats: `number` over `divisor`, which is positive. What floats make of
+/// it on the way is the same wherever the exact value is a whole number, and lies between the same
+/// whole numbers elsewhere, as long as sizes are below 2^24: rounding up or down is exact.
+struct Ratio {
+  Dim number;
+  int64_t divisor = 1;
+
+  bool is_whole() const { return divisor == 1; }
+  /// Floats hold it without rounding.
+  bool is_binary() const { return (divisor & (divisor - 1)) == 0; }
+};
+
+std::optional<Ratio> ratio_of(const Dim& number, int64_t divisor = 1) {
+  if (!number.valid() || divisor < 1 || divisor > kMostDivisor) return std::nullopt;
+  return Ratio{number, divisor};
+}
+
+std::optional<Ratio> ratio_of(const std::optional<Dim>& number) {
+  return number ? ratio_of(*number) : std::nullopt;
+}
+
+/// What is left of a product once the divisor that its factors share is gone.
+std::optional<Ratio> reduced(const Dim& number, int64_t divisor) {
+  const auto whole = exact_div(number, Dim(divisor));
+  return whole ? ratio_of(*whole) : ratio_of(number, divisor);
+}
+
+std::optional<Ratio> product_of(const Ratio& a, const Ratio& b) {
+  const auto scales = [](const Ratio& by) {
+    const auto number = by.number.to_int();
+    return number && *number > 0 && (*number & (*number - 1)) == 0 && by.is_binary();
+  };
+  if (!(a.is_binary() && b.is_binary()) && !scales(a) && !scales(b)) return std::nullopt;
+  return reduced(a.number * b.number, a.divisor * b.divisor);
+}
+
+std::optional<Ratio> quotient_of(const Ratio& a, const Ratio& b) {
+  const auto by = b.number.to_int();
+  if (!by || *by == 0 || std::abs(*by) > kMostDivisor) return std::nullopt;
+  const Dim number = a.number * Dim(*by < 0 ? -b.divisor : b.divisor);
+  return reduced(number, a.divisor * std::abs(*by));
+}
+
+/// Sums of two rounded parts may miss a whole number by a bit.
+std::optional<Ratio> sum_of(const Ratio& a, const Ratio& b, int64_t sign) {
+  if (!a.is_whole() && !b.is_whole() && !(a.is_binary() && b.is_binary())) return std::nullopt;
+  const Dim number = a.number * Dim(b.divisor) + Dim(sign) * b.number * Dim(a.divisor);
+  return reduced(number, a.divisor * b.divisor);
+}
+
+/// Combine floats; nothing where floats may round to another whole number than the exact value.
+std::optional<Ratio> combined_floats(BinaryKind kind, const Ratio& a, const Ratio& b) {
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return sum_of(a, b, 1);
+    case BinaryKind::kSub:
+      return sum_of(a, b, -1);
+    case BinaryKind::kMul:
+      return product_of(a, b);
+    case BinaryKind::kDiv:
+      return quotient_of(a, b);
+    default:
+      return std::nullopt;
+  }
 }
 
 std::optional<Dim> combined(BinaryKind kind, const Dim& a, const Dim& b) {
@@ -54,15 +123,22 @@ std::optional<Dim> combined(BinaryKind kind, const Dim& a, const Dim& b) {
 
 class Tracer {
  public:
-  explicit Tracer(const Graph& graph) : graph_(graph) {}
+  /// `divisors`: where to tell what a size is divided by that is no number; may be null.
+  Tracer(const Graph& graph, std::vector<Dim>* divisors) : graph_(graph), divisors_(divisors) {}
 
   std::optional<Dim> value(OutletId outlet, int depth) const {
+    const auto ratio = ratio_at(outlet, depth);
+    return ratio && ratio->is_whole() ? std::optional<Dim>(ratio->number) : std::nullopt;
+  }
+
+ private:
+  std::optional<Ratio> ratio_at(OutletId outlet, int depth) const {
     const Fact& fact = graph_.fact(outlet);
     if (fact.konst) {
       if (fact.konst->volume() != 1) return std::nullopt;
-      if (is_float(fact.dtype)) return whole_number(*fact.konst);
+      if (is_float(fact.dtype)) return constant(*fact.konst);
       auto dim = element_as_dim(*fact.konst, 0);
-      return dim.ok() ? std::optional<Dim>(std::move(dim).value()) : std::nullopt;
+      return dim.ok() ? ratio_of(std::move(dim).value()) : std::nullopt;
     }
     const Node& node = graph_.node(outlet.node);
     if (depth == 0 || node.inputs.empty()) return std::nullopt;
@@ -72,49 +148,128 @@ class Tracer {
     return of_node(node, depth - 1);
   }
 
- private:
-  /// Exporters compute sizes in floats too. As long as nothing is divided, they stay whole.
-  static std::optional<Dim> whole_number(const Tensor& tensor) {
+  /// A float constant that has a few binary places.
+  static std::optional<Ratio> constant(const Tensor& tensor) {
     const auto value = element_as_double(tensor, 0);
-    if (!value.ok() || std::abs(*value) > kMostExact) return std::nullopt;
-    const auto whole = static_cast<int64_t>(*value);
-    return static_cast<double>(whole) == *value ? std::optional<Dim>(Dim(whole)) : std::nullopt;
+    if (!value.ok() || !(std::abs(*value) <= kMostExact)) return std::nullopt;
+    constexpr int64_t kMostPlaces = 1 << 12;
+    for (int64_t divisor = 1; divisor <= kMostPlaces; divisor *= 2) {
+      const double number = *value * static_cast<double>(divisor);
+      if (number == std::trunc(number)) return ratio_of(Dim(static_cast<int64_t>(number)), divisor);
+    }
+    return std::nullopt;
   }
 
-  static bool stays_whole(BinaryKind kind) {
-    return kind != BinaryKind::kDiv && kind != BinaryKind::kPow;
+  /// A cast to integers rounds towards zero.
+  std::optional<Ratio> of_cast(const Ratio& from, DType to) const {
+    if (from.is_whole() || to == DType::kF32 || to == DType::kF64) return from;
+    if (is_float(to) || !graph_.scope.proves_ge(from.number, Dim(0))) return std::nullopt;
+    return ratio_of(floor_div(from.number, from.divisor));
   }
 
-  std::optional<Dim> of_node(const Node& node, int depth) const {
-    const auto first = value(node.inputs[0], depth);
+  static std::optional<Ratio> of_unary(UnaryKind kind, const Ratio& from) {
+    switch (kind) {
+      case UnaryKind::kNeg:
+        return ratio_of(-from.number, from.divisor);
+      case UnaryKind::kFloor:
+        return ratio_of(floor_div(from.number, from.divisor));
+      case UnaryKind::kCeil:
+        return ratio_of(ceil_div(from.number, from.divisor));
+      case UnaryKind::kNot:
+        return ratio_of(Dim(1) - from.number);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  std::optional<Ratio> of_binary(const Node& node, const Ratio& first, const Ratio& second) const {
+    const BinaryKind kind = node.op->as<Binary>()->kind_of;
+    const bool floats = is_float(graph_.fact(node.inputs[0]).dtype);
+    const bool arithmetic = kind == BinaryKind::kAdd || kind == BinaryKind::kSub ||
+                            kind == BinaryKind::kMul || kind == BinaryKind::kDiv;
+    if (floats && arithmetic) return combined_floats(kind, first, second);
+    if (floats && kind == BinaryKind::kPow) return std::nullopt;
+    if (!first.is_whole() || !second.is_whole()) return std::nullopt;
+    const Dim by = graph_.scope.simplify(second.number);
+    if (divisors_ && kind == BinaryKind::kDiv && !by.is_const()) divisors_->push_back(by);
+    return ratio_of(combined(kind, first.number, by));
+  }
+
+  std::optional<Ratio> of_node(const Node& node, int depth) const {
+    const auto first = ratio_at(node.inputs[0], depth);
     if (!first) return std::nullopt;
     const Op& op = *node.op;
-    if (op.as<Cast>() || op.as<AddAxis>() || op.as<RmAxis>() || op.as<Reshape>()) return first;
-    if (const auto* unary = op.as<Unary>()) {
-      if (unary->kind_of == UnaryKind::kNeg) return valid(-*first);
-      if (unary->kind_of == UnaryKind::kNot) return valid(Dim(1) - *first);
-      return std::nullopt;
-    }
+    if (op.as<AddAxis>() || op.as<RmAxis>() || op.as<Reshape>()) return first;
+    if (op.as<Cast>()) return of_cast(*first, node.outputs[0].dtype);
+    if (const auto* unary = op.as<Unary>()) return of_unary(unary->kind_of, *first);
     if (node.inputs.size() < 2) return std::nullopt;
-    const auto second = value(node.inputs[1], depth);
+    const auto second = ratio_at(node.inputs[1], depth);
     if (!second) return std::nullopt;
-    if (const auto* binary = op.as<Binary>()) {
-      if (is_float(node.outputs[0].dtype) && !stays_whole(binary->kind_of)) return std::nullopt;
-      return combined(binary->kind_of, *first, *second);
-    }
+    if (op.as<Binary>()) return of_binary(node, *first, *second);
     if (!op.as<Select>()) return std::nullopt;
     const auto third = value(node.inputs[2], depth);
-    if (!third) return std::nullopt;
-    return valid(*first * (*second - *third) + *third);
+    if (!third || !first->is_whole() || !second->is_whole()) return std::nullopt;
+    return ratio_of(first->number * (second->number - *third) + *third);
   }
 
   const Graph& graph_;
+  std::vector<Dim>* divisors_;
 };
 
 }  // namespace
 
 std::optional<Dim> symbolic_value(const Graph& graph, OutletId outlet) {
-  return Tracer(graph).value(outlet, kMaxDepth);
+  return Tracer(graph, nullptr).value(outlet, kMaxDepth);
+}
+
+namespace {
+
+/// Assert that what sizes are divided by is not 0: a division by 0 has no result anywhere else.
+bool presume_divisors(Graph& graph, const std::vector<Dim>& divisors) {
+  bool any = false;
+  for (const Dim& divisor : divisors) {
+    rebuild(divisor, [&](const DimAtom& atom) -> std::optional<Dim> {
+      if (atom.kind != DimAtom::Kind::kMin) return std::nullopt;
+      for (const Dim& arg : atom.args) {
+        any |= !arg.is_const() && graph.scope.assert_text(str_cat(arg, " >= 1")).ok();
+      }
+      return std::nullopt;
+    });
+  }
+  return any;
+}
+
+std::optional<Dim> computed(Graph& graph, OutletId wire) {
+  std::vector<Dim> divisors;
+  auto out = Tracer(graph, &divisors).value(wire, kMaxDepth);
+  if (!out && presume_divisors(graph, divisors)) out = symbolic_value(graph, wire);
+  return out ? std::optional<Dim>(graph.scope.simplify(*out)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, std::string_view name) {
+  RILL_ASSIGN(const Value value, ctx.value(name));
+  const auto* list = value.get<std::vector<Value>>();
+  const auto open_wire = [&](const Value& element) -> const OutletId* {
+    const auto* wire = element.get<OutletId>();
+    return wire && !ctx.fact(*wire).konst ? wire : nullptr;
+  };
+  if (list == nullptr || std::none_of(list->begin(), list->end(), open_wire)) return ctx.dims(name);
+  std::vector<Dim> out;
+  for (const Value& element : *list) {
+    const OutletId* wire = open_wire(element);
+    if (!wire) {
+      RILL_ASSIGN(Dim known, ctx.to_dim(element));
+      out.push_back(std::move(known));
+      continue;
+    }
+    const auto dim = computed(ctx.graph(), *wire);
+    // The loader's message names the argument.
+    if (!dim) return ctx.dims(name);
+    out.push_back(*dim);
+  }
+  return out;
 }
 
 namespace {

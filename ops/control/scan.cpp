@@ -12,8 +12,8 @@
 #include "core/optim/optim.h"
 #include "ops/control/scan_hoist.h"
 #include "ops/control/scan_lower.h"
-#include "ops/control/scan_sum.h"
 #include "ops/rnn/recognise.h"
+#include "ops/stream/loop_sum.h"
 
 namespace rill::ops {
 
@@ -210,11 +210,7 @@ bool Scan::is_its_body(const Rewrite& rewrite) const {
 
 Status Scan::declutter(Rewrite& rewrite) const {
   if (is_its_body(rewrite)) return dissolve(rewrite);
-  if (settled_) {
-    RILL_TRY(sum_frames(*this, rewrite));
-    if (rewrite.replacement()) return {};
-    return hoist_slices(*this, rewrite);
-  }
+  if (settled_) return hoist_slices(*this, rewrite);
   auto simpler = std::make_shared<Scan>(*this);
   RILL_ASSIGN(Graph settled, rill::declutter(*body));
   simpler->body = std::make_shared<const Graph>(std::move(settled));
@@ -226,6 +222,7 @@ Status Scan::declutter(Rewrite& rewrite) const {
 
 Status Scan::fuse(Rewrite& rewrite) const {
   RILL_TRY(fuse_recurrent(*this, rewrite));
+  if (!rewrite.replacement()) RILL_TRY(fuse_sum(*this, rewrite));
   if (rewrite.replacement() || fused_) return {};
   auto faster = std::make_shared<Scan>(*this);
   RILL_ASSIGN(Graph fused, rill::fuse(*body));

@@ -64,6 +64,9 @@ Result<Typed> operating_type(const Fact& a, const Fact& b) {
     }
   }
   const auto super = super_type(a.dtype, b.dtype);
+  const auto is_one = [](const Fact& fact) { return fact.konst && fact.konst->volume() == 1; };
+  // Of two numbers without a common type, the first is taken to be written in that of the second.
+  if (!super && !dims && is_one(a) && is_one(b)) return Typed{b.dtype, b.q};
   if (!super) return no_type();
   return Typed{*super, {}};
 }

@@ -95,6 +95,10 @@ Result<Window> load_window(LoadCtx& ctx, std::vector<int64_t> kernel, int skip) 
   RILL_ASSIGN(window.dilation, spatial(std::move(dilations), skip, axes, "dilation"));
   RILL_ASSIGN(window.padding, ctx.pads("padding"));
   window.same = window.padding.empty();
+  // The exporter spells no padding with an entry for batch and channel too.
+  if (window.padding.size() > axes + static_cast<size_t>(skip) && !window.padded()) {
+    window.padding.resize(axes + static_cast<size_t>(skip));
+  }
   if (!window.same) {
     if (window.padding.size() != axes + static_cast<size_t>(skip)) {
       return fail(Code::kShape, "padding ", nnef_text(window.padding), ": expected ",

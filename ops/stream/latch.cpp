@@ -81,6 +81,7 @@ void PulseSplice::fields(FieldVisitor& visitor) {
   visitor.field("has_back", has_back);
   visitor.field("begin", begin);
   visitor.field("end", end);
+  visitor.field("shown", shown);
 }
 
 Result<Facts> PulseSplice::infer(FactSpan in) const {
@@ -88,6 +89,8 @@ Result<Facts> PulseSplice::infer(FactSpan in) const {
   RILL_CHECK(in.size() == expected, in.size(), " inputs: expected ", expected);
   RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
   RILL_CHECK(begin > -kMostFrames && begin < kMostFrames, "begin ", begin, " is out of range");
+  const auto frames = in[0].dim(static_cast<int>(axis)).to_int();
+  RILL_CHECK(shown >= 0 && (!frames || shown <= *frames), "shown ", shown, " is out of range");
   for (const Fact& fact : in) {
     if (fact.dtype != in[0].dtype || !is_plain(fact.dtype)) {
       return fail(Code::kDType, "expected inputs of one type, found ", in[0], " and ", fact);
@@ -128,7 +131,7 @@ void put(const View& piece, const View& to, int axis, int64_t at, int64_t start)
 
 void run_splice(const SpliceArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const View to = frame.view(args.to);
-  const int64_t start = frame.clock->position(to.extent(args.axis));
+  const int64_t start = frame.clock->position(to.extent(args.axis) - args.op->shown);
   if (args.op->has_front) put(frame.view(args.front), to, args.axis, args.op->begin, start);
   if (args.op->has_back) {
     put(frame.view(args.back), to, args.axis, args.end.now(frame), start);
@@ -164,7 +167,7 @@ Status PulseSplice::save(SaveCtx& ctx) const {
   ctx.need_registry("rill_pulse");
   ctx.assign(str_cat("rill_pulse_splice([", list, "], axis = ", axis,
                      ", has_front = ", nnef_text(has_front), ", has_back = ", nnef_text(has_back),
-                     ", begin = ", begin, ", end = ", nnef_text(end), ")"));
+                     ", begin = ", begin, ", end = ", nnef_text(end), ", shown = ", shown, ")"));
   return {};
 }
 
@@ -189,6 +192,7 @@ Result<Value> load_splice(LoadCtx& ctx) {
   RILL_ASSIGN(op.has_back, ctx.boolean("has_back"));
   RILL_ASSIGN(op.begin, ctx.integer("begin"));
   RILL_ASSIGN(op.end, ctx.dim("end"));
+  RILL_ASSIGN(op.shown, ctx.integer("shown"));
   RILL_CHECK(!inputs.empty(), "expected at least 1 value, found none");
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseSplice>(op), std::move(inputs)));
   return Value(out);
@@ -201,7 +205,7 @@ const NnefOp kOps[] = {
      load_latch},
     {"rill_pulse",
      "fragment rill_pulse_splice<?>(values: tensor<?>[], axis: integer, has_front: logical, "
-     "has_back: logical, begin: integer, end: integer) -> (output: tensor<?>);",
+     "has_back: logical, begin: integer, end: integer, shown: integer = 0) -> (output: tensor<?>);",
      load_splice}};
 
 }  // namespace

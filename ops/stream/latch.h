@@ -25,7 +25,8 @@ struct PulseLatch final : OpBase<PulseLatch> {
 };
 
 /// Put frames that do not stream in front of a stream and behind it: in the place of the positions
-/// from `begin` on, and from `end` on once that is known.
+/// from `begin` on, and from `end` on once that is known. Of each pulse the first `shown` frames are
+/// those of the pulse before.
 /// Inputs: the stream, then the frames in front if there are any, then those behind.
 /// Shapes: [.., p, ..] -> the same. Types: all plain ones.
 /// Errors: kShape for a missing axis or shapes that do not fit, kDType.
@@ -36,6 +37,7 @@ struct PulseSplice final : OpBase<PulseSplice> {
   bool has_back = false;
   int64_t begin = 0;
   Dim end = 0;
+  int64_t shown = 0;
 
   std::string_view name() const override { return "PulsedSameAxisConcat"; }
   void fields(FieldVisitor& visitor) override;

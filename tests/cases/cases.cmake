@@ -70,6 +70,7 @@ set(cases
   quantised_products_and_pools
   resized_stream_begins_late
   rooms_of_a_model
+  running_sum_is_a_loop
   shapes_that_do_not_fit
   silent_when_outputs_agree
   stage_is_matched

@@ -25,6 +25,8 @@ import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 from torch_to_nnef import TractNNEF, export_model_to_nnef  # noqa: E402
 
+from joined_streams import JOINED  # noqa: E402
+
 HERE = Path(__file__).resolve().parent
 OPSET = "0.23.9"
 
@@ -452,20 +454,25 @@ MODELS = {
 }
 
 
-def target(axes):
+MODELS |= JOINED
+
+
+def target(axes, opset=OPSET):
     """The exporter asks a program for its version only."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "tract"
-        program.write_text(f"#!/bin/sh\necho tract {OPSET}\n")
+        program.write_text(f"#!/bin/sh\necho tract {opset}\n")
         program.chmod(0o755)
-        return TractNNEF(version=OPSET, specific_tract_binary_path=program, check_io=False,
+        return TractNNEF(version=opset, specific_tract_binary_path=program, check_io=False,
                          dynamic_axes=axes, dump_identity_properties=False)
 
 
 def export(name):
-    build, what, source, shape, axis, lengths, pulse = MODELS[name]
+    build, what, source, shape, axis, lengths, pulse, *others = MODELS[name]
+    options = others[0] if others else {}
     # Those fold their frames into the batch axis, or their batch into that of the frames.
     batched = name not in ("tru_net", "attention_bands", "frame_stacking")
+    batched = options.get("batched", batched)
     torch.manual_seed(zlib.crc32(name.encode()))
     model = build().eval()
     folder = HERE / name
@@ -479,16 +486,17 @@ def export(name):
         sys.argv = ["export_streams.py", name]
         export_model_to_nnef(model=model, args=(inputs[0],), input_names=[source], output_names=["y"],
                              file_path_export=folder / "model.nnef.tgz", compression_level=6,
-                             inference_target=target({source: {0: "B", axis: "S"} if batched else {axis: "S"}}),
+                             inference_target=target({source: {0: "B", axis: "S"} if batched else {axis: "S"}}, options.get("opset", OPSET)),
                              log_level=logging.WARNING)
     extents = list(map(str, shape(1)))
     extents[0], extents[axis] = "B" if batched else "1", "S"
     symbols, batch = ("B, S", "B=1 ") if batched else ("S", "")
+    delay = f", delay {options['delay']}" if "delay" in options else ""
     size = (folder / "model.nnef.tgz").stat().st_size
     (folder / "README.md").write_text(
         f"{name}: {what}.\n"
         f"inputs {source}:[{','.join(extents)}] float32 -> outputs y float32; symbols {symbols}; "
-        f"streams along S (input axis {axis}), reference pulse {pulse}.\n"
+        f"streams along S (input axis {axis}), reference pulse {pulse}{delay}.\n"
         f"{parameters} parameters, archive {size / 1024:.0f} KiB; bundles io.npz ({batch}"
         f"S={lengths[0]}), io_2.npz ({batch}S={lengths[1]}).\n")
 

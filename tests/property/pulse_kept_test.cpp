@@ -77,13 +77,13 @@ TEST(PulseCases, ZerosLikeTheFirstFramesInFront) {
   const auto text = [](const std::string& first, int frames) {
     return y(conv("concat([" + first + " * 0.0, x], axis = 2)", {frames + 1}));
   };
-  // Frames that are known once they went by cost the window behind them its delay.
-  expect_streams(text(slice("x", 0, 1), 1), {{1, 4}, 1, 1, 1, "S", 0});
+  // Frames that the first pulse has lie in the history of the window; later ones are waited for.
+  expect_streams(text(slice("x", 0, 1), 1), {{1, 4}, 1, 1, 0, "S"});
   std::string two = text("slice(x, axes = [2], begin = [0], end = [min(2, S)])", 2);
   expect_refused(two, 4, "y", "--assert 'S >= 2'");
   two.insert(two.find("graph network"), "extension tract_assert S >= 2;\n");
   const Graph graph = loaded(two);
-  for (const auto& [pulse, delay] : {std::pair{1, 3}, {2, 2}, {4, 2}}) {
+  for (const auto& [pulse, delay] : {std::pair{1, 3}, {2, 0}, {4, 0}}) {
     auto streamed = StreamedRun::make(graph, pulse);
     ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
     EXPECT_EQ(streamed->output().delay, delay);
@@ -91,6 +91,38 @@ TEST(PulseCases, ZerosLikeTheFirstFramesInFront) {
       EXPECT_EQ(stream_problem(graph, &*streamed, length), "") << pulse << ", " << length;
     }
   }
+}
+
+TEST(PulseCases, FramesJoinedInFrontCostWhatAPadCosts) {
+  const std::string learned = "[[[0.3, -0.2]]]";
+  const auto joined = [](const std::string& first, const Window& window) {
+    return y(conv("concat([" + first + ", x], axis = 2)", window));
+  };
+  expect_streams(joined(learned, {3}), {{1, 4}, 1, 1, 0, "S"});
+  expect_streams(joined(learned, {5}), {{1, 4}, 1, 1, 2, "S-2"});
+  expect_streams(joined(learned, {4, 2}), {{2, 8}, 1, 2, 0, "S/2"});
+  expect_streams(joined(learned, {2, 1, 2}), {{1, 4}, 1, 1, 0, "S"});
+  expect_streams(joined(learned + ", " + learned, {2, 3}), {{3}, 1, 3, 0, "1+(S+2)/3"});
+  expect_journeys(joined(learned, {3}), {1, 3, 4});
+  const std::string first = slice("x", 0, 1);
+  expect_streams(joined(first + ", " + first, {3}), {{1, 4}, 1, 1, 0, "S"});
+  expect_streams(joined("tile(" + first + ", repeats = [1, 1, 3])", {7, 6}),
+                 {{6, 12}, 1, 6, 0, "(S+2)/6"});
+  expect_streams(joined("tile([[[0.0]]], repeats = [1, 1, 2])", {3}), {{1, 4}, 1, 1, 0, "S"});
+  // A stream that begins two frames later has room for two.
+  const std::string late = slice("x", 2, 0);
+  expect_streams(y(conv("concat([" + learned + ", " + late + "], axis = 2)", {3})),
+                 {{1, 4}, 1, 1, 2, "S-2"});
+}
+
+TEST(PulseCases, EndsJoinedByHandArePads) {
+  const std::string first = slice("x", 0, 1);
+  const std::string last = "slice(x, axes = [2], begin = [-1], end = [S])";
+  expect_streams(y(conv("concat([" + first + ", x, " + last + "], axis = 2)", {3})),
+                 {{1, 4}, 1, 1, 1, "S"});
+  expect_streams(y("concat([x, " + last + ", " + last + "], axis = 2)"), {{1, 4}, 1, 1, 0, "S+2"});
+  // The nearest frame of what is joined is a constant here.
+  expect_refused(y("concat([x, [[[0.5]]], " + last + "], axis = 2)"), 4, "y", "known at the end");
 }
 
 TEST(PulseCases, FramesAreNumbered45) {

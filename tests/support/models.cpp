@@ -29,10 +29,11 @@ std::vector<ModelFolder> all_models() {
     text << std::ifstream(model.path + "/README.md").rdbuf();
     const std::string readme = text.str();
     std::smatch match;
-    const std::regex streams(R"(streams along (\w+) \(input axis \d+\), reference pulse (\d+))");
+    const std::regex streams(R"(streams along (\w+) \(input axis \d+\), reference pulse (\d+)(?:, delay (\d+))?)");
     if (std::regex_search(readme, match, streams)) {
       model.symbol = match[1];
       model.pulse = std::stoll(match[2]);
+      if (match[3].matched) model.delay = std::stoll(match[3]);
     }
     model.bidirectional = readme.find("bidirectional") != std::string::npos;
     out.push_back(std::move(model));

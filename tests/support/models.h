@@ -16,6 +16,7 @@ struct ModelFolder {
   std::vector<std::string> bundles;
   std::string symbol;          ///< empty unless the README says that it streams
   int64_t pulse = 0;           ///< the README's reference pulse
+  int64_t delay = -1;          ///< of its output at any pulse, in its frames, if the README tells
   bool bidirectional = false;  ///< its backward half sees the future, so that streams differ
 };
 
