@@ -1,4 +1,5 @@
 target_sources(rill_core PRIVATE
+  graph/ends.cpp
   graph/fingerprint.cpp
   graph/graph.cpp
   graph/nnef.cpp

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/base/checked.h"
+#include "core/dim/pattern.h"
 #include "core/exec/session.h"
 #include "pulse/fill.h"
 
@@ -77,33 +78,27 @@ Dim growing(const Dim& dim, std::string_view symbol) {
 }  // namespace
 
 Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
-  constexpr int64_t kMostUnit = 1 << 12;
-  // Enough of them to meet every remainder of what lengths are divided by.
-  constexpr int64_t kPulses = 64;
   const Dim endless = growing(length, options_.symbol);
-  /// By how much every pulse of that size makes it grow; nothing if not all do by the same.
-  const auto growth = [&](int64_t pulse) -> std::optional<int64_t> {
-    auto before = endless.eval({{options_.symbol, 0}});
-    std::optional<int64_t> step;
-    for (int64_t i = 1; i <= kPulses && before; ++i) {
-      const auto now = endless.eval({{options_.symbol, i * pulse}});
-      if (!now || *now <= *before || (step && *now - *before != *step)) return std::nullopt;
-      step = *now - *before;
-      before = now;
-    }
-    return step;
-  };
   const int64_t pulse = options_.pulse.to_int().value_or(1);
-  if (const auto frames = growth(pulse)) return *frames;
+  const Dim pulses = endless.substitute(options_.symbol, Dim(pulse) * Dim::symbol(options_.symbol));
+  const auto growth_of = [&]() -> Result<std::optional<int64_t>> {
+    RILL_ASSIGN(const DimPattern pattern, DimPattern::of(pulses, options_.symbol));
+    return pattern.even_growth();
+  };
+  const auto growth = growth_of();
+  if (growth.ok() && *growth && **growth > 0) return **growth;
+  const auto unit = least_even_step(endless, options_.symbol, kMostPulse);
+  for (const Status& unknown : {growth.status(), unit.status()}) {
+    if (!unknown.ok()) {
+      return refusal(unknown.error().message,
+                     "Write the lengths of slices and pads as sums and quotients of the stream's");
+    }
+  }
   const std::string cause = str_cat(
       "its length, ", length, ", does not grow by the same number of frames with every pulse of ",
       pulse);
-  int64_t unit = 1;
-  while (unit <= kMostUnit && !growth(unit)) ++unit;
-  if (unit > kMostUnit) {
-    return refusal(cause, "Use a pulse that is a multiple of the strides in front of it");
-  }
-  return misfit_of_symbol(cause, unit);
+  if (*unit) return misfit_of_symbol(cause, **unit);
+  return refusal(cause, "Use a pulse that is a multiple of the strides in front of it");
 }
 
 /// What the stream symbol must be a multiple of for a wire to have a multiple of `unit` frames;
@@ -181,21 +176,11 @@ Result<OutletId> Builder::konst(std::string_view suffix, Tensor value) {
 /// 2*(S/8) and S/4, the whole graph is not defined for those.
 bool Builder::can_be_equal(const Dim& a, const Dim& b) const {
   if (whole_.scope.simplify(a - b) == Dim(0)) return true;
-  const int64_t pulse = options_.pulse.to_int().value_or(1);
-  const auto equal_at = [&](int64_t length) {
-    const Bindings at{{options_.symbol, length}};
-    const auto x = a.eval(at);
-    const auto y = b.eval(at);
-    return x && y && *x == *y && *x > 1;
-  };
-  // Lengths are quasi-affine: short streams and whole pulses show every case.
-  for (int64_t length = 1; length <= 1024; ++length) {
-    if (equal_at(length)) return true;
-  }
-  for (int64_t pulses = 1; pulses <= 64; ++pulses) {
-    if (equal_at(pulses * pulse)) return true;
-  }
-  return false;
+  // Of one frame, each is the same as any other: such streams do not tell.
+  const auto both = DimPattern::of(eq(a, b) * ge(a, Dim(2)), options_.symbol);
+  if (!both.ok()) return false;
+  const auto ever = both->greatest(1);
+  return ever.ok() && (!*ever || **ever > 0);
 }
 
 /// The delay at which all inputs can meet.

@@ -3,41 +3,20 @@
 #include <algorithm>
 #include <span>
 
+#include "core/dim/pattern.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
 
 namespace rill::pulse {
 namespace {
 
-constexpr int64_t kFar = int64_t{1} << 40;
-/// Lengths repeat with a period: where none of 1024 lengths in a row is allowed, no longer one is.
-constexpr int64_t kPeriod = 1024;
-
-bool holds_near(const Dim& dim, std::string_view symbol, int64_t length) {
-  const std::string name(symbol);
-  for (int64_t more = 0; more < kPeriod; ++more) {
-    const auto value = dim.eval({{name, length + more}});
-    if (!value || *value >= 0) return true;
-  }
-  return false;
-}
-
-/// The last length at which one expression is not negative, if it is from there on.
+/// The last length at which one expression is not negative: nothing if there is always another one,
+/// or none can be told, which leaves it to the end of a stream to refuse what does not suit.
 std::optional<int64_t> last_length(const Dim& dim, std::string_view symbol) {
-  if (holds_near(dim, symbol, kFar)) return std::nullopt;
-  int64_t low = 0;
-  int64_t high = kFar;
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    (holds_near(dim, symbol, middle) ? low : high) = middle;
-  }
-  // None of the lengths from `high` on holds; `low` does not tell which of those behind it does.
-  const std::string name(symbol);
-  for (int64_t length = high; length > low - kPeriod && length > 0; --length) {
-    const auto value = dim.eval({{name, length}});
-    if (!value || *value >= 0) return length;
-  }
-  return 0;
+  const auto pattern = DimPattern::of(dim, symbol);
+  if (!pattern.ok()) return std::nullopt;
+  const auto last = pattern->last_non_negative();
+  return last.ok() && *last ? std::optional(std::max<int64_t>(0, **last)) : std::nullopt;
 }
 
 bool of_symbol_alone(const Dim& dim, std::string_view symbol) {

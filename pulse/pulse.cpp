@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "core/dim/pattern.h"
 #include "core/graph/fingerprint.h"
 #include "core/optim/optim.h"
 #include "ops/stream/delay.h"
@@ -300,12 +301,14 @@ bool Pulsifier::late_end_is_fine() {
       if (!wire.stream) continue;
       const auto frames = pulsed_.fact(wire.outlet).dim(wire.stream->axis).to_int();
       if (!frames) return false;
-      // Lengths are quasi-affine in the stream symbol: a period of them shows all.
-      for (int64_t pulses = 1; pulses <= 64; ++pulses) {
-        const auto length = wire.stream->dim.eval({{options_.symbol, pulses * pulse}});
-        if (!length) return false;
-        if (*length > 0 && wire.stream->delay + *length < pulses * *frames) return false;
-      }
+      const Dim pulses = Dim::symbol(options_.symbol);
+      const Dim length = max(Dim(0), wire.stream->dim)
+                             .substitute(options_.symbol, Dim(pulse) * pulses);
+      const auto ahead = DimPattern::of(Dim(wire.stream->delay) + length - Dim(*frames) * pulses,
+                                        options_.symbol);
+      if (!ahead.ok()) return false;
+      const auto least = ahead->least(1);
+      if (!least.ok() || !*least || **least < 0) return false;
     }
   }
   return true;

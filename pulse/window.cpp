@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "core/dim/bound.h"
+#include "core/dim/pattern.h"
+#include "core/graph/ends.h"
 #include "ops/array/slice.h"
 #include "ops/stream/border.h"
 #include "ops/stream/delay.h"
@@ -37,20 +39,31 @@ Result<OutletId> Builder::delay(OutletId wire, const StreamFact& stream, int64_t
   return add1("delay", op, {wire});
 }
 
+Result<int64_t> Builder::least_frames(const Dim& frames, int64_t from) const {
+  const auto pattern = DimPattern::of(whole_.scope.simplify(frames), options_.symbol);
+  const auto least = pattern.ok() ? pattern->least(from)
+                                  : Result<std::optional<int64_t>>(pattern.status());
+  if (least.ok() && *least) return **least;
+  return refusal(least.ok() ? str_cat("its frames end ever earlier beside those of the stream, by ",
+                                      frames, " frames")
+                            : least.error().message,
+                 "Write the lengths of slices and pads as sums and quotients of the stream's");
+}
+
 Result<OutletId> Builder::hold(OutletId wire, StreamFact* stream) {
   RILL_ASSIGN(const int64_t p, pulse_of(wire, stream->axis));
   const auto pulse = options_.pulse.to_int();
   if (!pulse) return wire;
-  // N(L) is quasi-affine: what can happen happens within a few pulses.
-  const int64_t last = 4 * *pulse + 64;
-  int64_t slack = 0;
+  const Dim frames = max(Dim(0), stream->dim);
   const auto most = bound_of(stream->dim);
-  for (int64_t length = 1; length <= last; ++length) {
-    const auto frames = stream->dim.eval({{options_.symbol, length}});
+  int64_t slack = 0;
+  for (const StreamEnd& end : shortest_ends(frames, options_.symbol, *pulse, false)) {
+    const Dim ended = frames.substitute(options_.symbol, end.length);
+    Dim ahead = ended + Dim(stream->delay) - Dim(p) * end.told;
     // That it ends there whatever follows is known beforehand.
-    if (!frames || *frames <= 0 || frames == most) continue;
-    const int64_t announced = ((length + *pulse - 1) / *pulse - 1) * p;
-    slack = std::min(slack, stream->delay + *frames - announced);
+    if (most) ahead = ahead * (Dim(1) - eq(ended, Dim(*most)));
+    RILL_ASSIGN(const int64_t least, least_frames(ahead, end.from));
+    slack = std::min(slack, least);
   }
   if (slack == 0) return wire;
   RILL_ASSIGN(const OutletId held, delay(wire, *stream, -slack, 0));

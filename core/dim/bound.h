@@ -6,8 +6,9 @@
 
 namespace rill {
 
-/// Tell the number that a length does not exceed however large its symbols are, such as 9 of min(9,
-/// S); nothing if it grows with them. Lengths do not shrink as streams grow.
+/// Tell a number that an expression does not exceed however large its symbols are, such as 9 of
+/// min(9, S): the least one where there is one symbol and its pattern is known. Nothing if it grows
+/// with them.
 std::optional<int64_t> bound_of(const Dim& length);
 
 }  // namespace rill

@@ -530,4 +530,18 @@ Result<std::optional<int64_t>> least_even_step(const Dim& dim, std::string_view 
   return std::optional<int64_t>();
 }
 
+bool never_falls(const Dim& dim, std::string_view symbol) {
+  if (!dim.sum()) return true;
+  for (const DimTerm& term : dim.sum()->terms) {
+    if (term.coefficient < 0 || term.factors.size() != 1) return false;
+    const DimAtom& atom = *term.factors[0];
+    if (atom.kind == Kind::kSymbol && atom.text == symbol) continue;
+    if (atom.kind != Kind::kDiv && atom.kind != Kind::kMin && atom.kind != Kind::kMax) return false;
+    for (const Dim& arg : atom.args) {
+      if (!never_falls(arg, symbol)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace rill

@@ -58,6 +58,10 @@ class DimPattern {
   std::vector<DimPiece> pieces_;
 };
 
+/// Tell whether an expression never falls as the symbol grows, as its form shows: false means
+/// unknown.
+bool never_falls(const Dim& dim, std::string_view symbol);
+
 /// Find the least step > 0 of the symbol over whose multiples the expression grows evenly in the end,
 /// by at least 1: every multiple of it does as well. Nothing if no step up to `most` does.
 /// Errors: kShape, as `DimPattern::of`.

@@ -6,8 +6,10 @@
 
 #include "core/base/checked.h"
 #include "core/dim/bound.h"
+#include "core/dim/pattern.h"
 #include "core/exec/builder.h"
 #include "core/exec/layout.h"
+#include "core/graph/ends.h"
 #include "core/graph/fingerprint.h"
 #include "core/optim/optim.h"
 
@@ -316,21 +318,24 @@ void PlanBuilder::lay_out_memory() {
 
 namespace {
 
-/// Lengths are quasi-affine: what can happen happens within a few pulses.
-int64_t early_frames(const Plan& plan, const PlanStream& out) {
-  constexpr int64_t kMostPulse = int64_t{1} << 20;
-  const int64_t pulse = plan.stream_pulse;
-  if (out.axis < 0 || !out.length.valid() || pulse <= 0 || pulse > kMostPulse) return 0;
-  Bindings bindings = {{plan.stream_symbol, 0}};
+/// How many frames of an output may be handed out at most that turn out to lie behind its end.
+Result<int64_t> early_frames(const Plan& plan, const PlanStream& out) {
+  if (out.axis < 0 || !out.length.valid() || plan.stream_pulse <= 0) return 0;
+  const Dim frames = max(Dim(0), out.length);
   int64_t most = 0;
-  for (int64_t length = 1; length <= 4 * pulse + 64; ++length) {
-    bindings[0].second = length;
-    const auto frames = out.length.eval(bindings);
-    if (!frames) continue;
-    const bool late = plan.late_end && length % pulse == 0;
-    const int64_t told = late ? length / pulse : (length + pulse - 1) / pulse - 1;
-    const int64_t given = std::min(told * out.pulse - out.delay, out.most);
-    most = std::max(most, given - std::max<int64_t>(0, *frames));
+  for (const StreamEnd& end :
+       shortest_ends(frames, plan.stream_symbol, plan.stream_pulse, plan.late_end)) {
+    Dim given = Dim(out.pulse) * end.told - Dim(out.delay);
+    if (out.most < INT64_MAX) given = min(given, Dim(out.most));
+    const Dim behind = given - frames.substitute(plan.stream_symbol, end.length);
+    RILL_ASSIGN(const DimPattern pattern, DimPattern::of(behind, plan.stream_symbol));
+    RILL_ASSIGN(const std::optional<int64_t> greatest, pattern.greatest(end.from));
+    if (!greatest) {
+      return fail(Code::kShape, "an output of ", out.length, " frames has ", out.pulse,
+                  " frames per pulse of ", plan.stream_pulse, " ", plan.stream_symbol,
+                  ": it falls ever further behind");
+    }
+    most = std::max(most, *greatest);
   }
   return most;
 }
@@ -376,7 +381,7 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
     stream.length = *told.length;
     if (stream.axis < 0) continue;
     stream.most = bound_of(*told.length).value_or(INT64_MAX);
-    stream.early = early_frames(*plan, stream);
+    RILL_ASSIGN(stream.early, early_frames(*plan, stream));
   }
   return {};
 }
@@ -384,8 +389,7 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
 }  // namespace
 
 Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOptions& options) {
-  const bool streams = !int_property(graph, "pulse.output_axes").empty();
-  Graph ready = streams ? graph : graph.stateless();
+  Graph ready = graph.streaming ? graph : graph.stateless();
   if (options.optimize) {
     RILL_ASSIGN(ready, fuse(ready));
   }

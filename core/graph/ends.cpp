@@ -1,0 +1,23 @@
+#include "core/graph/ends.h"
+
+#include "core/dim/pattern.h"
+
+namespace rill {
+
+std::vector<StreamEnd> shortest_ends(const Dim& frames, std::string_view symbol, int64_t pulse,
+                                     bool late) {
+  const Dim n = Dim::symbol(symbol);
+  const Dim whole = Dim(pulse) * n;
+  if (!never_falls(frames, symbol)) {
+    Dim told = ceil_div(n, pulse) - Dim(1);
+    if (late) told += eq(Dim(pulse) * floor_div(n, pulse), n);
+    return {{n, told, 1}};
+  }
+  std::vector<StreamEnd> out;
+  if (late) out.push_back({whole, n, 1});
+  // With pulses of one frame, every stream is one of whole pulses.
+  if (!late || pulse > 1) out.push_back({whole + Dim(1), n, 0});
+  return out;
+}
+
+}  // namespace rill
