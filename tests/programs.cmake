@@ -20,7 +20,7 @@ rill_test(parts_test SOURCES parts_test.cpp DEPENDS rill_test_bundles rill_prope
           LABELS models)
 rill_test(session_fuzz_test
           SOURCES session_fuzz/session_fuzz_test.cpp session_fuzz/layout.cpp session_fuzz/subject.cpp
-                  session_fuzz/wander.cpp
+                  session_fuzz/wander.cpp session_fuzz/wander_streams.cpp
           DEPENDS rill_test_bundles rill_property rill_nnef rill_ops LABELS models)
 # Interpose on malloc, so that they are programs of their own.
 foreach(name realtime soak memory refusals)

@@ -342,6 +342,37 @@ TEST(StepTogether, LanesStartAndEndAndBeginAnewOnTheirOwn) {
   }
 }
 
+TEST(StepTogether, TurnsOfALaterHeaderLieFurtherApart) {
+  const Arrays first = {{"mel", Array::noise({1, 40, 40}, 3)}};
+  const Opened stream = open_stream(kArchive, first, "S", 8);
+  ASSERT_TRUE(stream.session) << rill_last_error();
+  rill_session* other = nullptr;
+  ASSERT_EQ(rill_session_new(stream.plan.get(), &other), RILL_OK);
+  const SessionPtr owned(other);
+  struct LaterTurn {
+    rill_turn turn;
+    int64_t more;
+  };
+  LaterTurn turns[2] = {};
+  turns[0].turn.session = stream.session.get();
+  turns[1].turn.session = other;
+  const auto step = [&](size_t size, size_t second) {
+    turns[0].turn.size = static_cast<uint32_t>(size);
+    turns[1].turn.size = static_cast<uint32_t>(second);
+    return rill_step_together(&turns[0].turn, 2);
+  };
+  EXPECT_EQ(step(sizeof(LaterTurn), sizeof(LaterTurn)), RILL_OK) << rill_last_error();
+  int64_t in = 0;
+  ASSERT_EQ(rill_position(other, 0, &in, nullptr), RILL_OK);
+  EXPECT_EQ(in, 8);
+  EXPECT_EQ(step(0, 0), RILL_E_ABI);
+  EXPECT_EQ(step(sizeof(LaterTurn) + 1, sizeof(LaterTurn) + 1), RILL_E_ABI);
+  EXPECT_EQ(step(sizeof(LaterTurn), sizeof(rill_turn)), RILL_E_ABI);
+  EXPECT_NE(std::string(rill_last_error()).find("turn 1"), std::string::npos);
+  ASSERT_EQ(rill_position(stream.session.get(), 0, &in, nullptr), RILL_OK);
+  EXPECT_EQ(in, 8) << "nothing ran";
+}
+
 TEST(Wrapper, PushesPullsSavesAndLoads) {
   auto model = Model::load(kArchive);
   ASSERT_TRUE(model) << model.error().text;

@@ -51,7 +51,7 @@ class Feed {
   /// Go on as another feed of the same plan, once the session has become as the other's.
   void copy(const Feed& other) { kept_ = other.kept_; }
   /// The bytes of this object and of all that it has allocated.
-  int64_t memory_bytes() const;
+  int64_t memory_bytes() const RILL_NONBLOCKING;
 
  private:
   friend class SavedState;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/checked.h"
+#include "core/exec/saved_bytes.h"
 #include "core/graph/fingerprint.h"
 
 namespace rill {
@@ -19,8 +20,6 @@ constexpr char kMagic[8] = {'r', 'i', 'l', 'l', 's', 't', 'a', 't'};
 constexpr uint32_t kVersion = 2;
 // A century of sound at 44.1 kHz; positions on wires are products with the frames of a step.
 constexpr int64_t kMostFrames = int64_t{1} << 47;
-
-int64_t padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
 
 View row_major(const View& like, void* data) {
   View view = like;
@@ -88,69 +87,6 @@ struct SavedState::Parsed {
   std::vector<Feed::Rows> early_outputs;
 };
 
-/// Appends to memory that may be too small, or absent to count only.
-class SavedState::Writer {
- public:
-  explicit Writer(std::span<std::byte> to) : to_(to) {}
-
-  int64_t at() const { return at_; }
-  bool fits() const { return at_ <= static_cast<int64_t>(to_.size()); }
-  /// Gives room for that many bytes, padded with zeros; null if there is none.
-  std::byte* take(int64_t bytes) {
-    const int64_t begin = at_;
-    at_ += padded(bytes);
-    if (!fits()) return nullptr;
-    if (at_ > begin) std::memset(to_.data() + at_ - 8, 0, 8);
-    return to_.data() + begin;
-  }
-  void number(int64_t value) { copy(&value, sizeof value); }
-  void copy(const void* from, int64_t bytes) {
-    if (std::byte* to = take(bytes); to && bytes > 0) {
-      std::memcpy(to, from, static_cast<size_t>(bytes));
-    }
-  }
-  /// The frames of a view, one behind the other.
-  void frames(const View& view, int axis) {
-    std::byte* to = take(view.extent(axis) * frame_bytes(view, axis));
-    if (to) copy_view(view, frame_rows(view, axis, view.extent(axis), to));
-  }
-
- private:
-  std::span<std::byte> to_;
-  int64_t at_ = 0;
-};
-
-/// Reads what may be anything: every count is checked against what is left.
-class SavedState::Reader {
- public:
-  explicit Reader(std::span<const std::byte> from) : from_(from) {}
-
-  /// Null from the first failure on.
-  const std::byte* take(int64_t bytes) {
-    const auto left = static_cast<int64_t>(from_.size()) - at_;
-    if (!good_ || bytes < 0 || bytes > left || padded(bytes) > left) {
-      good_ = false;
-      return nullptr;
-    }
-    const std::byte* begin = from_.data() + at_;
-    at_ += padded(bytes);
-    return begin;
-  }
-  int64_t number() {
-    int64_t value = 0;
-    const std::byte* from = take(sizeof value);
-    if (from) std::memcpy(&value, from, sizeof value);
-    return value;
-  }
-  bool good() const { return good_; }
-  bool at_end() const { return at_ == static_cast<int64_t>(from_.size()); }
-
- private:
-  std::span<const std::byte> from_;
-  int64_t at_ = 0;
-  bool good_ = true;
-};
-
 View SavedState::view_of(const PlanState& state) const {
   const Operand& value = state.value;
   return value.at(session_.base_[value.ref.buffer] + value.ref.offset);
@@ -158,7 +94,7 @@ View SavedState::view_of(const PlanState& state) const {
 
 int64_t SavedState::save(std::span<std::byte> to) const noexcept {
   const Plan& plan = *session_.plan_;
-  Writer writer(to);
+  StateWriter writer(to);
   std::byte* head = writer.take(sizeof(Header));
   for (const int64_t delay : plan.wire_delays) writer.number(delay);
   for (const PlanState& state : plan.states) {
@@ -266,7 +202,7 @@ Status damaged(std::string_view how) { return fail(Code::kParse, "not a saved st
 
 }  // namespace
 
-Status SavedState::read(Reader* reader, Parsed* out) const {
+Status SavedState::read(StateReader* reader, Parsed* out) const {
   const Header& header = out->header;
   const std::byte* delays = reader->take(8 * static_cast<int64_t>(header.wires));
   if (!delays) return damaged("it ends in the middle");
@@ -506,7 +442,7 @@ Status SavedState::load(std::span<const std::byte> from) {
                 to_text(plan.model))
         .hint("States move between plans of one model, with its symbols bound alike");
   }
-  Reader reader(from.subspan(sizeof(Header)));
+  StateReader reader(from.subspan(sizeof(Header)));
   RILL_TRY(read(&reader, &parsed));
   RILL_TRY(check_position(header));
   RILL_TRY(check_wires(parsed.delays, header.unit));

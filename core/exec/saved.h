@@ -9,6 +9,8 @@
 
 namespace rill {
 
+class StateReader;
+
 /// The state of a stream as bytes: where it stands, what each node keeps, and the frames that wait
 /// to be stepped or pulled. A session of any plan of the same model goes on from it, whatever its
 /// pulse, kernels and memory layout: rings are written as the last frames of a wire, row by row.
@@ -37,14 +39,12 @@ class SavedState {
   Status load(std::span<const std::byte> from);
 
  private:
-  class Writer;
-  class Reader;
   struct Header;
   struct Entry;
   struct Rows;
   struct Parsed;
 
-  Status read(Reader* reader, Parsed* out) const;
+  Status read(StateReader* reader, Parsed* out) const;
   Status check_position(const Header& header) const;
   Status check_wires(std::span<const int64_t> delays, int64_t unit) const;
   Result<std::vector<const Entry*>> match(const Parsed& parsed) const;

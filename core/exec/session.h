@@ -92,7 +92,7 @@ class Session {
   using StepTimer = std::function<void(int node, int64_t ns)>;
   void step_timed(const StepTimer& timer);
   /// The bytes of this object and of all that it has allocated.
-  int64_t memory_bytes() const;
+  int64_t memory_bytes() const RILL_NONBLOCKING;
   const SessionParts& parts() const { return parts_; }
   /// Where a part lies: of inputs and outputs the session's own buffer, whatever is bound.
   std::byte* at(const SessionPart& part) const RILL_NONBLOCKING { return block_ + part.offset; }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/graph/rewrite.h"
+#include "core/tensor/uniform.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/common.h"
 #include "ops/array/concat.h"

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "core/exec/feed.h"
+
+namespace rill {
+
+/// Everything in a saved state begins at a multiple of 8 bytes.
+constexpr int64_t padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
+
+/// Appends to memory that may be too small, or absent to count only.
+class StateWriter {
+ public:
+  explicit StateWriter(std::span<std::byte> to) : to_(to) {}
+
+  int64_t at() const { return at_; }
+  bool fits() const { return at_ <= static_cast<int64_t>(to_.size()); }
+  /// Gives room for that many bytes, padded with zeros; null if there is none.
+  std::byte* take(int64_t bytes) {
+    const int64_t begin = at_;
+    at_ += padded(bytes);
+    if (!fits()) return nullptr;
+    if (at_ > begin) std::memset(to_.data() + at_ - 8, 0, 8);
+    return to_.data() + begin;
+  }
+  void number(int64_t value) { copy(&value, sizeof value); }
+  void copy(const void* from, int64_t bytes) {
+    if (std::byte* to = take(bytes); to && bytes > 0) {
+      std::memcpy(to, from, static_cast<size_t>(bytes));
+    }
+  }
+  /// The frames of a view, one behind the other.
+  void frames(const View& view, int axis) {
+    std::byte* to = take(view.extent(axis) * frame_bytes(view, axis));
+    if (to) copy_view(view, frame_rows(view, axis, view.extent(axis), to));
+  }
+
+ private:
+  std::span<std::byte> to_;
+  int64_t at_ = 0;
+};
+
+/// Reads what may be anything: every count is checked against what is left.
+class StateReader {
+ public:
+  explicit StateReader(std::span<const std::byte> from) : from_(from) {}
+
+  /// Null from the first failure on.
+  const std::byte* take(int64_t bytes) {
+    const auto left = static_cast<int64_t>(from_.size()) - at_;
+    if (!good_ || bytes < 0 || bytes > left || padded(bytes) > left) {
+      good_ = false;
+      return nullptr;
+    }
+    const std::byte* begin = from_.data() + at_;
+    at_ += padded(bytes);
+    return begin;
+  }
+  int64_t number() {
+    int64_t value = 0;
+    const std::byte* from = take(sizeof value);
+    if (from) std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+  bool good() const { return good_; }
+  bool at_end() const { return at_ == static_cast<int64_t>(from_.size()); }
+
+ private:
+  std::span<const std::byte> from_;
+  int64_t at_ = 0;
+  bool good_ = true;
+};
+
+}  // namespace rill
