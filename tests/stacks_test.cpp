@@ -138,6 +138,19 @@ std::vector<std::string> nested_texts() {
                  "(a: tensor<scalar>)->(b: tensor<scalar>){ b = tanh(a); }\n";
     out.push_back(graph_text("y=f0(x);\n", fragments));
     out.push_back(graph_text("y=x+f0(matmul([[1.0,2.0]],[[3.0],[4.0]]));\n", fragments));
+    std::string loops;
+    const auto loop = [](int i, const char* over) {
+      return "tract_core_scan(body='l" + std::to_string(i) + "',scan=[('a'," + over +
+             ",2,1)],full=[],state=[('h',h,'n')],output=[('n','full',2,1)],skip=0,"
+             "reset_every_turn=false)";
+    };
+    const int depth = std::min(levels, 19) - 6;  // 2 of them are loaded
+    for (int i = 0; i < depth; ++i) {
+      loops += "fragment l" + std::to_string(i) +
+               "(a: tensor<scalar>, h: tensor<scalar>)->(n: tensor<scalar>) { n = " +
+               (i + 1 < depth ? loop(i + 1, "a") : "tanh(a + h)") + "; }\n";
+    }
+    out.push_back(graph_text("h=[[[0.0],[0.0],[0.0],[0.0]]];\ny=" + loop(0, "x") + ";\n", loops));
     const std::string sum = repeated("(", levels) + "S" + repeated(")", levels);
     const std::string least = repeated("min(2,", levels) + "S" + repeated(")", levels);
     for (const std::string& dim : {sum, least}) {
