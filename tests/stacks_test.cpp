@@ -24,7 +24,7 @@ constexpr size_t kSmall = 64 * kKiB;
 
 /// The figures of docs/reliability.md.
 constexpr size_t kMostOfLoad = 46 * kKiB;
-constexpr size_t kMostOfPulse = 30 * kKiB;
+constexpr size_t kMostOfPulse = 32 * kKiB;
 constexpr size_t kMostOfPrepare = 24 * kKiB;
 constexpr size_t kMostOfSession = 26 * kKiB;
 constexpr size_t kMostOfStep = 26 * kKiB;
@@ -166,6 +166,33 @@ std::vector<std::string> nested_texts() {
     out.push_back(graph_text(body));
   }
   return out;
+}
+
+/// Attention whose mask of positions, or what lies between scores and softmax, is that deep.
+std::string attention_text(int in_mask, int in_scores) {
+  std::string body =
+      "r=tract_core_cast(tract_core_range(0,S,1),to='f32');\n"
+      "d0=unsqueeze(r,axes=[0])-unsqueeze(r,axes=[1]);\n";
+  for (int i = 0; i < in_mask; ++i) {
+    body += "d" + std::to_string(i + 1) + "=abs(d" + std::to_string(i) + ");\n";
+  }
+  body += "m=select(abs(d" + std::to_string(in_mask) +
+          ")<8.0,0.0,-1.0/0.0);\ns0=matmul(x,x,transposeA=true)+unsqueeze(m,axes=[0]);\n";
+  for (int i = 0; i < in_scores; ++i) {
+    body += "s" + std::to_string(i + 1) + "=s" + std::to_string(i) + "*1.5;\n";
+  }
+  return graph_text(body + "w=softmax(s" + std::to_string(in_scores) +
+                    ",axes=[2]);\ny=matmul(x,w,transposeB=true);\n");
+}
+
+TEST_F(Stacks, OfDeepAttentionAreSmall) {
+  for (const int deep : {4, 50, 70, 900, 5000}) {
+    for (const std::string& text : {attention_text(deep, 4), attention_text(4, deep)}) {
+      SCOPED_TRACE(deep);
+      const std::string archive = archive_of(text);
+      expect_small({archive.begin(), archive.end()}, "S", 4, kSmall);
+    }
+  }
 }
 
 TEST_F(Stacks, OfNestedTextsAreSmall) {
