@@ -24,7 +24,7 @@ constexpr size_t kSmall = 64 * kKiB;
 
 /// The figures of docs/reliability.md.
 constexpr size_t kMostOfLoad = 46 * kKiB;
-constexpr size_t kMostOfPulse = 30 * kKiB;
+constexpr size_t kMostOfPulse = 32 * kKiB;
 constexpr size_t kMostOfPrepare = 24 * kKiB;
 constexpr size_t kMostOfSession = 26 * kKiB;
 constexpr size_t kMostOfStep = 26 * kKiB;
@@ -138,6 +138,19 @@ std::vector<std::string> nested_texts() {
                  "(a: tensor<scalar>)->(b: tensor<scalar>){ b = tanh(a); }\n";
     out.push_back(graph_text("y=f0(x);\n", fragments));
     out.push_back(graph_text("y=x+f0(matmul([[1.0,2.0]],[[3.0],[4.0]]));\n", fragments));
+    std::string loops;
+    const auto loop = [](int i, const char* over) {
+      return "tract_core_scan(body='l" + std::to_string(i) + "',scan=[('a'," + over +
+             ",2,1)],full=[],state=[('h',h,'n')],output=[('n','full',2,1)],skip=0,"
+             "reset_every_turn=false)";
+    };
+    const int depth = std::min(levels, 19) - 6;  // 2 of them are loaded
+    for (int i = 0; i < depth; ++i) {
+      loops += "fragment l" + std::to_string(i) +
+               "(a: tensor<scalar>, h: tensor<scalar>)->(n: tensor<scalar>) { n = " +
+               (i + 1 < depth ? loop(i + 1, "a") : "tanh(a + h)") + "; }\n";
+    }
+    out.push_back(graph_text("h=[[[0.0],[0.0],[0.0],[0.0]]];\ny=" + loop(0, "x") + ";\n", loops));
     const std::string sum = repeated("(", levels) + "S" + repeated(")", levels);
     const std::string least = repeated("min(2,", levels) + "S" + repeated(")", levels);
     for (const std::string& dim : {sum, least}) {
@@ -153,6 +166,33 @@ std::vector<std::string> nested_texts() {
     out.push_back(graph_text(body));
   }
   return out;
+}
+
+/// Attention whose mask of positions, or what lies between scores and softmax, is that deep.
+std::string attention_text(int in_mask, int in_scores) {
+  std::string body =
+      "r=tract_core_cast(tract_core_range(0,S,1),to='f32');\n"
+      "d0=unsqueeze(r,axes=[0])-unsqueeze(r,axes=[1]);\n";
+  for (int i = 0; i < in_mask; ++i) {
+    body += "d" + std::to_string(i + 1) + "=abs(d" + std::to_string(i) + ");\n";
+  }
+  body += "m=select(abs(d" + std::to_string(in_mask) +
+          ")<8.0,0.0,-1.0/0.0);\ns0=matmul(x,x,transposeA=true)+unsqueeze(m,axes=[0]);\n";
+  for (int i = 0; i < in_scores; ++i) {
+    body += "s" + std::to_string(i + 1) + "=s" + std::to_string(i) + "*1.5;\n";
+  }
+  return graph_text(body + "w=softmax(s" + std::to_string(in_scores) +
+                    ",axes=[2]);\ny=matmul(x,w,transposeB=true);\n");
+}
+
+TEST_F(Stacks, OfDeepAttentionAreSmall) {
+  for (const int deep : {4, 50, 70, 900, 5000}) {
+    for (const std::string& text : {attention_text(deep, 4), attention_text(4, deep)}) {
+      SCOPED_TRACE(deep);
+      const std::string archive = archive_of(text);
+      expect_small({archive.begin(), archive.end()}, "S", 4, kSmall);
+    }
+  }
 }
 
 TEST_F(Stacks, OfNestedTextsAreSmall) {

@@ -1,8 +1,8 @@
 #include "core/exec/layout.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <numeric>
 #include <queue>
 #include <set>
 #include <utility>
@@ -14,16 +14,27 @@ namespace {
 // Placing by size looks at every pair, which takes 20 ms for so many; models have some hundreds.
 constexpr size_t kMostBySize = 8192;
 
+/// The indices of buffers: those that begin first, or all alike, and of these the largest first.
+std::vector<size_t> ordered(std::span<const Lifetime> buffers, bool by_begin) {
+  std::vector<std::array<int64_t, 3>> keys;
+  keys.reserve(buffers.size());
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const int64_t begin = by_begin ? buffers[i].first_step : 0;
+    keys.push_back({begin, -buffers[i].bytes, static_cast<int64_t>(i)});
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<size_t> out;
+  out.reserve(keys.size());
+  for (const auto& key : keys) out.push_back(static_cast<size_t>(key[2]));
+  return out;
+}
+
 /// The largest first, each in the lowest gap between those alive at the same time.
 int64_t place_by_size(std::span<Lifetime> buffers) {
-  std::vector<size_t> order(buffers.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return buffers[a].bytes > buffers[b].bytes; });
   std::vector<Lifetime> placed;  // by offset
   placed.reserve(buffers.size());
   int64_t top = 0;
-  for (const size_t i : order) {
+  for (const size_t i : ordered(buffers, false)) {
     Lifetime& buffer = buffers[i];
     const int64_t bytes = aligned_bytes(buffer.bytes);
     int64_t at = 0;
@@ -105,20 +116,12 @@ class Gaps {
 
 /// As they come to life, each in the tightest gap that those gone by then have left.
 int64_t place_in_time(std::span<Lifetime> buffers) {
-  std::vector<size_t> order(buffers.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    if (buffers[a].first_step != buffers[b].first_step) {
-      return buffers[a].first_step < buffers[b].first_step;
-    }
-    return buffers[a].bytes > buffers[b].bytes;
-  });
   const auto dies_later = [&](size_t a, size_t b) {
     return buffers[a].last_step > buffers[b].last_step;
   };
   std::priority_queue<size_t, std::vector<size_t>, decltype(dies_later)> alive(dies_later);
   Gaps gaps;
-  for (const size_t i : order) {
+  for (const size_t i : ordered(buffers, true)) {
     Lifetime& buffer = buffers[i];
     while (!alive.empty() && buffers[alive.top()].last_step < buffer.first_step) {
       const Lifetime& gone = buffers[alive.top()];

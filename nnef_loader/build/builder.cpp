@@ -202,7 +202,10 @@ Result<Graph> Builder::body_graph(std::string_view fragment, std::span<const Fac
     scope.values[name] =
         Value(body.graph.add_source(body.names.claim(name, true), facts[i], place_.line));
   }
-  RILL_TRY(run_body(*decl, scope));
+  eval_depth_ += kLevelsOfALoop;
+  const Status ran = run_body(*decl, scope);
+  eval_depth_ -= kLevelsOfALoop;
+  RILL_TRY(ran);
   body.graph.properties.clear();
   if (!body.graph.outputs.empty() || body.graph.inputs.size() != facts.size()) {
     return fail(Code::kUnsupported, "a cache in the body of a loop: fragment \"", fragment, "\"");

@@ -10,6 +10,7 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/nnef.h"
+#include "nnef_loader/build/limits.h"
 #include "nnef_loader/build/names.h"
 #include "nnef_loader/build/op_index.h"
 #include "nnef_loader/build/resources.h"
@@ -112,6 +113,7 @@ class Builder {
   void set_nesting(std::span<const OpRoom* const> rooms, int nesting) {
     rooms_ = rooms;
     nesting_ = nesting;
+    eval_depth_ = nesting * kLevelsOfAModel;
   }
   std::span<const OpRoom* const> rooms() const { return rooms_; }
   int nesting() const { return nesting_; }

@@ -9,6 +9,9 @@ namespace rill::nnef {
 inline constexpr int kMaxFragmentDepth = 12;
 /// Levels of expressions under evaluation, over all fragments: bounds the stack.
 inline constexpr int kMaxEvalDepth = 14;
+/// Levels that a loop takes beside the call of it, and a model in a model.
+inline constexpr int kLevelsOfALoop = 3;
+inline constexpr int kLevelsOfAModel = 4;
 /// Every assertion takes part in every proof.
 inline constexpr int64_t kAssertionsPerSymbol = 16;
 /// A generated name is cut here; names grow with each level of fragments.

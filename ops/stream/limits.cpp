@@ -230,16 +230,17 @@ class Collector {
   }
 
   using Place = std::pair<OutletId, Square>;
+  using Seen = std::set<std::pair<Place, bool>>;
 
   /// What is added to scores hides keys by its terms of positions, and by choices of minus infinity
   /// that depend on positions as well.
   void added(OutletId from, Square square) {
-    std::set<Place> seen;
+    Seen seen;
     std::vector<Place> open{{from, square}};
     while (!open.empty()) {
       const auto [wire, at] = open.back();
       open.pop_back();
-      if (!seen.insert({wire, at}).second) continue;
+      if (!seen.insert({{wire, at}, true}).second) continue;
       if (is_positional(graph_, wire)) {
         limits_.push_back({wire, at, Limit::Kind::kHigh, false, scale_});
         add_terms(wire, at);
@@ -269,12 +270,12 @@ class Collector {
 
   /// Minus infinity in a term hides a key whatever the others are, which may have no single number.
   void add_terms(OutletId sum, Square square) {
-    std::set<Place> seen;
+    Seen seen;
     std::vector<Place> open{{sum, square}};
     while (!open.empty()) {
       const auto [wire, at] = open.back();
       open.pop_back();
-      if (!seen.insert({wire, at}).second) continue;
+      if (!seen.insert({{wire, at}, true}).second) continue;
       const Node& node = graph_.node(wire.node);
       const auto inner = squares_of_inputs(graph_, node, at, symbol_);
       if (!inner || node.inputs.empty()) continue;
@@ -294,7 +295,7 @@ class Collector {
   /// Keys are seen only where a condition has that value: all of its parts that must have theirs, as
   /// far as they depend on positions alone.
   void demand(OutletId condition, Square square, bool value, bool finite) {
-    std::set<std::pair<Place, bool>> seen;
+    Seen seen;
     std::vector<std::pair<Place, bool>> open{{{condition, square}, value}};
     while (!open.empty()) {
       const auto [place, wanted] = open.back();
