@@ -276,7 +276,8 @@ std::optional<Pieces> Maker::chosen(const Pieces& choice, const Pieces& yes, con
     const Range a = range_of(parts[1], from, until);
     const Range b = range_of(parts[2], from, until);
     if (!a.low || !b.low || !a.high || !b.high) return false;
-    const auto either = bounded(from, until, {std::min(*a.low, *b.low), std::max(*a.high, *b.high)});
+    const auto either =
+        bounded(from, until, {std::min(*a.low, *b.low), std::max(*a.high, *b.high)});
     if (either) append(out, *either);
     return either.has_value();
   });

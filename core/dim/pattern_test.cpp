@@ -126,7 +126,8 @@ TEST(DimPattern, EqualsBruteForceOverRandomExpressions) {
       ASSERT_EQ(**most, *std::max_element(begin, values.end())) << each.to_string();
     }
     if (const auto last = made->last_non_negative(); last.ok() && *last) {
-      for (int64_t n = **last + 1; n <= until; ++n) ASSERT_LT(value(n), 0) << each.to_string() << " at " << n;
+      for (int64_t n = **last + 1; n <= until; ++n)
+        ASSERT_LT(value(n), 0) << each.to_string() << " at " << n;
       if (**last >= 0 && **last <= until) {
         ASSERT_GE(value(**last), 0) << each.to_string();
       }
