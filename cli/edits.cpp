@@ -90,6 +90,20 @@ Status keep_outputs(const std::vector<std::string>& names, Graph* graph) {
     }
     outputs.push_back({static_cast<int>(node - graph->nodes.begin()), 0});
   }
+  if (graph->streaming) {
+    std::vector<StreamingOutput> streams;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto it = std::find(graph->outputs.begin(), graph->outputs.end(), outputs[i]);
+      if (it == graph->outputs.end()) {
+        return fail(Code::kPulse, "Node ", names[i],
+                    " is no output of this pulsed model, whose file tells ",
+                    "the delays of its outputs alone")
+            .hint("Choose outputs of the model before it is pulsed");
+      }
+      streams.push_back(graph->streaming->output(static_cast<size_t>(it - graph->outputs.begin())));
+    }
+    graph->streaming->outputs = std::move(streams);
+  }
   graph->outputs = std::move(outputs);
   graph->output_names = names;
   *graph = graph->compacted();

@@ -22,14 +22,28 @@ Result<int> source_named(const Graph& graph, std::string_view name) {
       .hint("The facts of other nodes follow from those of the inputs");
 }
 
+/// The position of a wire among the inputs of a pulsed graph, which tells how these stream alone.
+Result<size_t> input_at(const Graph& graph, OutletId wire) {
+  const auto it = std::find(graph.inputs.begin(), graph.inputs.end(), wire);
+  if (it != graph.inputs.end()) return static_cast<size_t>(it - graph.inputs.begin());
+  return fail(Code::kPulse, "Node ", graph.node(wire.node).name,
+              " is no input of this pulsed model")
+      .hint("Choose inputs of the model before it is pulsed");
+}
+
 }  // namespace
 
 Result<Graph> with_inputs_at(const Graph& graph, std::span<const std::string> nodes) {
   Splice splice(graph);
   splice.inputs.clear();
+  std::vector<int> axes;
   for (const std::string& name : nodes) {
     RILL_ASSIGN(const int id, node_named(graph, name));
     const OutletId wire{id, 0};
+    if (graph.streaming) {
+      RILL_ASSIGN(const size_t index, input_at(graph, wire));
+      axes.push_back(graph.streaming->input_axis(index));
+    }
     Node source;
     source.name = name;
     source.outputs = {graph.fact(wire).without_value()};
@@ -38,6 +52,7 @@ Result<Graph> with_inputs_at(const Graph& graph, std::span<const std::string> no
     splice.inputs.push_back(wire);
     splice.nodes()[static_cast<size_t>(id)] = std::move(source);
   }
+  if (graph.streaming) splice.frame().streaming->input_axes = std::move(axes);
   RILL_ASSIGN(Graph out, splice.build());
   for (size_t id = 0; id < out.nodes.size(); ++id) {
     const OutletId wire{static_cast<int>(id), 0};
@@ -66,6 +81,15 @@ Result<Graph> with_constant_input(const Graph& graph, std::string_view input, Te
   Splice splice(graph);
   splice.nodes()[static_cast<size_t>(id)].op =
       std::make_shared<Const>(std::make_shared<const Tensor>(std::move(value)));
+  if (graph.streaming) {
+    RILL_ASSIGN(const size_t index, input_at(graph, {id, 0}));
+    std::vector<int>& axes = splice.frame().streaming->input_axes;
+    if (graph.streaming->input_axis(index) >= 0) {
+      return fail(Code::kPulse, "input ", input, " streams: its frames are no constant")
+          .hint("Make constants of inputs before the model is pulsed");
+    }
+    if (index < axes.size()) axes.erase(axes.begin() + static_cast<ptrdiff_t>(index));
+  }
   std::erase(splice.inputs, OutletId{id, 0});
   return splice.build();
 }

@@ -45,7 +45,9 @@ int64_t ceiled_quotient(int64_t a, int64_t b) {
   return q * b == a ? q : q + 1;
 }
 
-int64_t length_of(int64_t from, int64_t until) { return until == kEndless ? kEndless : until - from; }
+int64_t length_of(int64_t from, int64_t until) {
+  return until == kEndless ? kEndless : until - from;
+}
 
 /// Bounds of f itself over [from, until): nothing on a side where f has none.
 struct Range {
@@ -274,7 +276,8 @@ std::optional<Pieces> Maker::chosen(const Pieces& choice, const Pieces& yes, con
     const Range a = range_of(parts[1], from, until);
     const Range b = range_of(parts[2], from, until);
     if (!a.low || !b.low || !a.high || !b.high) return false;
-    const auto either = bounded(from, until, {std::min(*a.low, *b.low), std::max(*a.high, *b.high)});
+    const auto either =
+        bounded(from, until, {std::min(*a.low, *b.low), std::max(*a.high, *b.high)});
     if (either) append(out, *either);
     return either.has_value();
   });

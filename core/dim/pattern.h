@@ -22,9 +22,9 @@ struct DimPiece {
   int64_t high = 0;
 };
 
-/// How an expression in one symbol, an extent n >= 0, goes on for ever: a finite list of pieces, the
-/// last of which never ends. What holds "for all lengths" is proven by looking at one period at the
-/// ends of each piece.
+/// How an expression in one symbol, an extent n >= 0, goes on for ever: a finite list of pieces,
+/// the last of which never ends. What holds "for all lengths" is proven by looking at one period at
+/// the ends of each piece.
 class DimPattern {
  public:
   /// Find the pattern of an expression.
@@ -38,8 +38,8 @@ class DimPattern {
   int64_t period() const { return pieces_.back().period; }
   int64_t growth() const { return pieces_.back().growth; }
 
-  /// Find the least value over all n >= from at which the expression is defined: nothing if there is
-  /// none; INT64_MAX if it is defined nowhere. Errors: kShape, as `of`.
+  /// Find the least value over all n >= from at which the expression is defined: nothing if there
+  /// is none; INT64_MAX if it is defined nowhere. Errors: kShape, as `of`.
   Result<std::optional<int64_t>> least(int64_t from) const;
   /// Find the greatest value over all n >= from, as `least`; INT64_MIN if it is defined nowhere.
   Result<std::optional<int64_t>> greatest(int64_t from) const;
@@ -62,8 +62,8 @@ class DimPattern {
 /// unknown.
 bool never_falls(const Dim& dim, std::string_view symbol);
 
-/// Find the least step > 0 of the symbol over whose multiples the expression grows evenly in the end,
-/// by at least 1: every multiple of it does as well. Nothing if no step up to `most` does.
+/// Find the least step > 0 of the symbol over whose multiples the expression grows evenly in the
+/// end, by at least 1: every multiple of it does as well. Nothing if no step up to `most` does.
 /// Errors: kShape, as `DimPattern::of`.
 Result<std::optional<int64_t>> least_even_step(const Dim& dim, std::string_view symbol,
                                                int64_t most);

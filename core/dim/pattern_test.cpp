@@ -110,7 +110,8 @@ TEST(DimPattern, EqualsBruteForceOverRandomExpressions) {
         const int64_t apart = piece.period * value(n) - piece.growth * n;
         ASSERT_TRUE(piece.low <= apart && apart <= piece.high) << each.to_string() << " at " << n;
         if (n + piece.period >= end) continue;
-        ASSERT_EQ(value(n + piece.period), value(n) + piece.growth) << each.to_string() << " at " << n;
+        ASSERT_EQ(value(n + piece.period), value(n) + piece.growth)
+            << each.to_string() << " at " << n;
       }
     }
     const int64_t from = random.constant() % until;
@@ -125,7 +126,8 @@ TEST(DimPattern, EqualsBruteForceOverRandomExpressions) {
       ASSERT_EQ(**most, *std::max_element(begin, values.end())) << each.to_string();
     }
     if (const auto last = made->last_non_negative(); last.ok() && *last) {
-      for (int64_t n = **last + 1; n <= until; ++n) ASSERT_LT(value(n), 0) << each.to_string() << " at " << n;
+      for (int64_t n = **last + 1; n <= until; ++n)
+        ASSERT_LT(value(n), 0) << each.to_string() << " at " << n;
       if (**last >= 0 && **last <= until) {
         ASSERT_GE(value(**last), 0) << each.to_string();
       }

@@ -56,6 +56,7 @@ set(cases
   op_count_that_fails
   operators_keep_tract_names
   outputs_as_tensor_files
+  outputs_of_a_pulsed_archive
   outputs_that_differ
   override_fact_of_a_computed_wire
   override_fact_widens
@@ -99,6 +100,7 @@ set(cases
   values_on_the_command_line
   values_that_do_not_fit_their_shape
   whole_operators_are_written
+  wires_of_a_pulsed_archive
   written_archive_reads_back
   written_as_tract_writes
   written_with_its_name
