@@ -119,6 +119,7 @@ Result<Report> Auditor::run() {
   report_.edges = static_cast<int64_t>(known_.edges.size());
   report_.period = known_.period;
   report_.settled = known_.settled;
+  report_.open = known_.open;
   const int64_t pulse = plan.stream_pulse;
   go_through({1, 2 * pulse + 1, pulse, 3 * pulse - 1, pulse + 1}, nullptr);
   // Edges and remainders take turns, so that a short budget sees some of both.
@@ -158,6 +159,7 @@ std::string Report::to_string() const {
               " edges and ", remainders, " of ", period, " remainders, ", outputs, " outputs, ",
               frames, " frames");
   for (const auto& [way, streams] : ways) out += str_cat(", ", streams, " ", way);
+  if (open > 0) out += str_cat(", ", open, " lengths of wires have no period that can be told");
   if (undefined > 0) out += str_cat(", ", undefined, " lengths are not defined");
   if (refused > 0) {
     out += str_cat(", the stream refuses ", refused, " lengths that the whole graph takes: ",

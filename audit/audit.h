@@ -45,6 +45,7 @@ struct Report {
   int64_t edges_compared = 0;    ///< and how many of them were compared
   int64_t period = 1;            ///< past `settled` frames, what wires do repeats with it
   int64_t settled = 0;
+  int64_t open = 0;        ///< expressions of lengths whose period cannot be told
   int64_t remainders = 0;  ///< of the period that were compared past `settled`
   std::map<std::string, int64_t> ways;  ///< streams compared, by how they were driven
   int64_t outputs = 0;                  ///< compared that were not empty
