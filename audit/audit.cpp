@@ -75,11 +75,12 @@ bool Auditor::time_for(int64_t length) {
 }
 
 void Auditor::try_length(int64_t length, int64_t* compared) {
-  if (length < 1 || length > options_.longest || !tried_.insert(length).second) return;
+  if (length < 1 || length > options_.longest || tried_.contains(length)) return;
   if (!time_for(length)) {
     report_.out_of_time = true;
     return;
   }
+  tried_.insert(length);
   const auto begin = Clock::now();
   const int64_t refused = report_.refused;
   const auto tried = ways_.compare(length, report_.lengths.size() < 4, &draw_, &report_);
@@ -139,6 +140,10 @@ Result<Report> Auditor::run() {
   report_.edges_compared = std::count_if(edges.begin(), edges.end(), [&](int64_t edge) {
     return std::binary_search(report_.lengths.begin(), report_.lengths.end(), edge);
   });
+  // Edges at which the model is not defined are counted apart, as such lengths.
+  report_.edges -= std::count_if(edges.begin(), edges.end(),
+                                 [&](int64_t edge) { return tried_.contains(edge); });
+  report_.edges += report_.edges_compared;
   if (report_.finding || report_.outputs > 0) return std::move(report_);
   Status nothing = fail(Code::kState, "the audit compared no output: ", report_.lengths.size(),
                         " lengths gave none, ", report_.undefined, " are not defined, ",

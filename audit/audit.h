@@ -41,8 +41,8 @@ struct Report {
   std::string why_undefined;     ///< the last reason
   int64_t refused = 0;           ///< lengths that the whole graph takes and the stream refuses
   std::string why_refused;       ///< the last reason
-  int64_t edges = 0;             ///< lengths at which something may begin or cease to hold,
-  int64_t edges_compared = 0;    ///< and how many of them were compared
+  int64_t edges = 0;             ///< lengths at which something may begin or cease to hold
+  int64_t edges_compared = 0;    ///< of these; `edges` leaves out those that are undefined or refused
   int64_t period = 1;            ///< past `settled` frames, what wires do repeats with it
   int64_t settled = 0;
   int64_t open = 0;        ///< expressions of lengths whose period cannot be told
