@@ -17,9 +17,9 @@ struct Lengths {
   int64_t open = 0;            ///< expressions whose pattern cannot be told
 };
 
-/// Find them: where an extent of a wire becomes positive, where its pattern changes, where assertions
-/// and tables end, and every number in an extent, an attribute or a small
-/// constant, counted in the stream symbol. Those over `most` are left out.
+/// Find them: where an extent of a wire becomes positive, where its pattern changes, where
+/// assertions and tables end, and every number in an attribute or a small constant, counted in the
+/// stream symbol. Those over `most` are left out.
 Lengths lengths_of(const Graph& whole, const Plan& streamed, int64_t most);
 
 }  // namespace rill::audit
