@@ -75,18 +75,21 @@ bool Auditor::time_for(int64_t length) {
 }
 
 void Auditor::try_length(int64_t length, int64_t* compared) {
-  if (length < 1 || length > options_.longest || !tried_.insert(length).second) return;
+  if (length < 1 || length > options_.longest || tried_.contains(length)) return;
   if (!time_for(length)) {
     report_.out_of_time = true;
     return;
   }
+  tried_.insert(length);
   const auto begin = Clock::now();
+  const int64_t refused = report_.refused;
   const auto tried = ways_.compare(length, report_.lengths.size() < 4, &draw_, &report_);
   if (!tried.ok()) {
     report_.undefined += 1;
     report_.why_undefined = tried.error().to_string();
     return;
   }
+  if (report_.refused > refused) return;
   // Short streams cost what any stream costs, which tells nothing of a frame.
   if (length > 256) seconds_per_frame_ = seconds_since(begin) / static_cast<double>(length);
   report_.lengths.push_back(length);
@@ -100,9 +103,11 @@ void Auditor::go_through(std::vector<int64_t> lengths, int64_t* compared) {
   }
 }
 
-/// One length past all edges for every remainder of the period, in random order.
+/// One length past all edges for every remainder of the period, in random order; before the end of
+/// the model's tables where it has any.
 std::vector<int64_t> Auditor::remainders() {
-  const int64_t first = std::min(known_.settled, options_.longest - known_.period) + 1;
+  const int64_t longest = std::min(options_.longest, ways_.plan().longest);
+  const int64_t first = std::min(known_.settled, longest - known_.period) + 1;
   std::vector<int64_t> out;
   for (int64_t i = 0; i < std::min<int64_t>(known_.period, options_.lengths); ++i) {
     out.push_back(std::max<int64_t>(1, first + i));
@@ -119,20 +124,26 @@ Result<Report> Auditor::run() {
   report_.edges = static_cast<int64_t>(known_.edges.size());
   report_.period = known_.period;
   report_.settled = known_.settled;
+  report_.open = known_.open;
   const int64_t pulse = plan.stream_pulse;
   go_through({1, 2 * pulse + 1, pulse, 3 * pulse - 1, pulse + 1}, nullptr);
   // Edges and remainders take turns, so that a short budget sees some of both.
   std::vector<int64_t> edges = known_.edges;
   std::vector<int64_t> rest = remainders();
   for (size_t i = 0; i < std::max(edges.size(), rest.size()) && !done(); ++i) {
-    if (i < edges.size()) go_through({edges[i]}, &report_.edges_compared);
+    if (i < edges.size()) go_through({edges[i]}, nullptr);
     if (i < rest.size()) go_through({rest[i]}, &report_.remainders);
   }
   const int64_t far = std::min(options_.longest, 2 * known_.settled + 16 * pulse);
   for (int i = 0; i < 64 && !done(); ++i) go_through({draw_.log_in(1, far)}, nullptr);
-  report_.edges_compared = std::count_if(edges.begin(), edges.end(),
-                                         [&](int64_t edge) { return tried_.contains(edge); });
   std::sort(report_.lengths.begin(), report_.lengths.end());
+  report_.edges_compared = std::count_if(edges.begin(), edges.end(), [&](int64_t edge) {
+    return std::binary_search(report_.lengths.begin(), report_.lengths.end(), edge);
+  });
+  // Edges at which the model is not defined are counted apart, as such lengths.
+  report_.edges -= std::count_if(edges.begin(), edges.end(),
+                                 [&](int64_t edge) { return tried_.contains(edge); });
+  report_.edges += report_.edges_compared;
   if (report_.finding || report_.outputs > 0) return std::move(report_);
   Status nothing = fail(Code::kState, "the audit compared no output: ", report_.lengths.size(),
                         " lengths gave none, ", report_.undefined, " are not defined, ",
@@ -158,6 +169,7 @@ std::string Report::to_string() const {
               " edges and ", remainders, " of ", period, " remainders, ", outputs, " outputs, ",
               frames, " frames");
   for (const auto& [way, streams] : ways) out += str_cat(", ", streams, " ", way);
+  if (open > 0) out += str_cat(", ", open, " lengths of wires have no period that can be told");
   if (undefined > 0) out += str_cat(", ", undefined, " lengths are not defined");
   if (refused > 0) {
     out += str_cat(", the stream refuses ", refused, " lengths that the whole graph takes: ",

@@ -11,7 +11,7 @@
 namespace rill::audit {
 
 struct Options {
-  Bindings others;         ///< values of symbols other than that of the stream; 2 for those left out
+  Bindings others;         ///< values of symbols beside that of the stream; 2 for those left out
   double seconds = 2;      ///< of wall clock; a length that was begun is gone through
   int64_t lengths = 1000;  ///< to compare at most
   int64_t longest = int64_t{1} << 18;  ///< no stream is longer, in the stream symbol
@@ -41,10 +41,11 @@ struct Report {
   std::string why_undefined;     ///< the last reason
   int64_t refused = 0;           ///< lengths that the whole graph takes and the stream refuses
   std::string why_refused;       ///< the last reason
-  int64_t edges = 0;             ///< lengths at which something may begin or cease to hold,
-  int64_t edges_compared = 0;    ///< and how many of them were compared
+  int64_t edges = 0;  ///< defined lengths at which something may begin or cease to hold
+  int64_t edges_compared = 0;
   int64_t period = 1;            ///< past `settled` frames, what wires do repeats with it
   int64_t settled = 0;
+  int64_t open = 0;        ///< expressions of lengths whose period cannot be told
   int64_t remainders = 0;  ///< of the period that were compared past `settled`
   std::map<std::string, int64_t> ways;  ///< streams compared, by how they were driven
   int64_t outputs = 0;                  ///< compared that were not empty
@@ -61,7 +62,8 @@ struct Report {
 /// sides of every point where something begins or ceases to hold, at every remainder of the period,
 /// and drawn at random; stepped with NaN past the end, pushed in pieces, reset, saved and loaded,
 /// cloned, moved to multiples of the pulse and back, and several side by side.
-/// Errors: kPulse if the graph is not pulsed; kState where no output was compared; those of `prepare`.
+/// Errors: kPulse if the graph is not pulsed; kState where no output was compared; those of
+/// `prepare`.
 /// A stream that differs is no error but the report's finding; one that says that its model is not
 /// defined for its length is counted.
 /// Thread: one at a time. Source: a stream's frames are the whole run's after the reported delay.

@@ -48,7 +48,8 @@ struct Lane {
 Result<std::vector<StreamResult>> run_side_by_side(std::span<const Lane> lanes,
                                                    const StreamOptions& options);
 
-/// Errors: kShape, naming the input, where type or shape differ, apart from the extent of `free_axis`.
+/// Check a value against an input of a plan; the extent of `free_axis` may be any.
+/// Errors: kShape, naming the input, where type or shape differ.
 Status check_fit(const PlanIo& io, const Tensor& value, int free_axis);
 
 /// A stream that is pushed in pieces of any size, and collects what it gives. It may go on in

@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "core/dim/pattern.h"
+
 namespace rill::audit {
 namespace {
 
@@ -25,12 +27,13 @@ class Finder {
     if (!dim.valid() || !dim.mentions(symbol_) || !seen_.insert(dim.to_string()).second) return;
     note_sign_change(dim);
     note_sign_change(dim - Dim(1));
-    const DimSum* const sum = dim.sum();
-    for (const DimTerm& term : sum->terms) {
-      const int64_t scale = std::max<int64_t>(1, std::abs(term.coefficient));
-      note(std::abs(sum->constant) / scale);
-      for (const auto& factor : term.factors) look_at(*factor, sum->constant);
+    const auto pattern = DimPattern::of(dim, symbol_);
+    if (!pattern.ok()) {
+      open_ += 1;
+      return;
     }
+    for (const DimPiece& piece : pattern->pieces()) note(piece.from);
+    repeats_with(pattern->period());
   }
 
   void look_at(const Tensor& value) {
@@ -69,29 +72,16 @@ class Finder {
     }
     out.edges.assign(edges.begin(), edges.end());
     out.period = period_;
+    out.open = open_;
     out.settled = points_.empty() ? 0 : *points_.rbegin();
     return out;
   }
 
   void repeats_with(int64_t frames) {
-    if (frames > 0) period_ = std::min(std::lcm(period_, frames), kMostPeriod);
+    period_ = frames > kMostPeriod ? kMostPeriod : std::min(std::lcm(period_, frames), kMostPeriod);
   }
 
  private:
-  void look_at(const DimAtom& atom, int64_t constant) {
-    if (atom.kind == DimAtom::Kind::kDiv) {
-      repeats_with(std::min(atom.divisor, kMostPeriod));
-      if (std::abs(constant) <= most_ / atom.divisor) note(std::abs(constant) * atom.divisor);
-    }
-    for (size_t i = 0; i < atom.args.size(); ++i) {
-      look_at(atom.args[i]);
-      for (size_t j = 0; j < i; ++j) {
-        look_at(atom.args[i] - atom.args[j]);
-        look_at(atom.args[j] - atom.args[i]);
-      }
-    }
-  }
-
   /// Where an expression that is negative for short streams ceases to be, by bisection.
   void note_sign_change(const Dim& dim) {
     const auto negative = [&](int64_t at) {
@@ -110,6 +100,7 @@ class Finder {
   std::string_view symbol_;
   int64_t most_;
   int64_t period_ = 1;
+  int64_t open_ = 0;
   std::set<int64_t> points_;
   std::set<std::string> seen_;
 };

@@ -14,11 +14,12 @@ struct Lengths {
   std::vector<int64_t> edges;  ///< ascending: both sides of every point found, and the points
   int64_t period = 1;          ///< past `settled`, what wires do repeats with it
   int64_t settled = 0;         ///< the largest of the points
+  int64_t open = 0;            ///< expressions whose pattern cannot be told
 };
 
-/// Find them: where an extent of a wire becomes positive, where operands of min, max and comparisons
-/// meet, where assertions and tables end, and every number in an extent, an attribute or a small
-/// constant, counted in the stream symbol. Those over `most` are left out.
+/// Find them: where an extent of a wire becomes positive, where its pattern changes, where
+/// assertions and tables end, and every number in an attribute or a small constant, counted in the
+/// stream symbol. Those over `most` are left out.
 Lengths lengths_of(const Graph& whole, const Plan& streamed, int64_t most);
 
 }  // namespace rill::audit

@@ -22,8 +22,8 @@ class Ways {
                            const Options& options);
   const Plan& plan() const { return *plans_[0]; }
 
-  /// Compare streams of one length: step by step, and in one other way, or in all. What is found and
-  /// what was compared go to the report. Errors: where the whole graph is not defined.
+  /// Compare streams of one length: step by step, and in one other way, or in all. What is found
+  /// and what was compared go to the report. Errors: where the whole graph is not defined.
   Status compare(int64_t length, bool in_all_ways, Draw* draw, Report* report);
 
  private:

@@ -27,7 +27,7 @@ bool is_random(const Graph& graph) {
 
 /// Why a stream of this model need not have the frames of the whole run; empty if it must.
 std::string why_not(const Model& model) {
-  if (!model.whole) return "the whole model, to compare with, is not at hand: give it, with --pulse";
+  if (!model.whole) return "the whole model is not at hand: give that one, with --pulse";
   if (!model.report.approximations.empty()) {
     return str_cat("the streamed model is not the whole one: ",
                    join(model.report.approximations, "; "));
@@ -90,7 +90,8 @@ void print_json(const Args& args, const audit::Report& report) {
 
 Status audit_command(const Args& args, const Log& log, const Model& model) {
   if (!model.pulsed()) {
-    return fail(Code::kPulse, args.model, " is not pulsed").hint("Say how, as in --pulse S=8 audit");
+    return fail(Code::kPulse, args.model, " is not pulsed")
+        .hint("Say how, as in --pulse S=8 audit");
   }
   if (const std::string why = why_not(model); !why.empty()) return fail(Code::kPulse, why);
   RILL_ASSIGN(const audit::Report report, audit_model(args, log, model, kCommandSeconds));

@@ -1,4 +1,4 @@
-/* What a test of the C interface says of a call: that it is refused, and how, or that it is fine. */
+/* How a test of the C interface judges a call: refused, with code and message, or fine. */
 #pragma once
 
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #include "api/src/guard.h"
 #include "api/src/handles.h"
 
+#ifndef RILL_WITHOUT_AUDIT
 namespace {
 
 void tell(const rill::audit::Report& from, rill_audit_report* to) {
@@ -36,31 +37,39 @@ rill_status run_audit(const rill_model& whole, const rill_model& pulsed,
 }
 
 }  // namespace
+#endif
 
 extern "C" {
 
 rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
                              const rill_audit_opts* opts, rill_audit_report* report) {
   using rill::api::alive;
-  using rill::api::check_size;
   using rill::api::refuse;
   if (!alive(whole) || !alive(pulsed)) {
-    return refuse(RILL_E_ARG, "rill_model_audit: not a model: null, freed, or another kind of object");
+    return refuse(RILL_E_ARG,
+                  "rill_model_audit: not a model: null, freed, or another kind of object");
   }
+#ifdef RILL_WITHOUT_AUDIT
+  (void)opts, (void)report;
+  return refuse(RILL_E_UNSUPPORTED,
+                "rill_model_audit: this build does not audit models; RILL_AUDIT=ON makes one that "
+                "does");
+#else
   rill::audit::Options options;
   if (opts) {
-    const rill_status known = check_size(opts, "rill_audit_opts");
+    const rill_status known = rill::api::check_size(opts, "rill_audit_opts");
     if (known != RILL_OK) return known;
     if (!(opts->seconds >= 0)) return refuse(RILL_E_ARG, "rill_model_audit: seconds below 0");
     if (opts->seconds > 0) options.seconds = opts->seconds;
     options.seed = opts->seed;
   }
   if (report) {
-    const rill_status known = check_size(report, "rill_audit_report");
+    const rill_status known = rill::api::check_size(report, "rill_audit_report");
     if (known != RILL_OK) return known;
   }
   return rill::api::guarded("rill_model_audit",
                             [&] { return run_audit(*whole, *pulsed, options, report); });
+#endif
 }
 
 }  // extern "C"

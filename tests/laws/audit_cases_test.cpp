@@ -56,11 +56,15 @@ std::optional<Case> behind(Case a_case, bool shift, audit::Draw* draw) {
     if (axis < 0 && open) return std::nullopt;
     if (axis < 0) continue;
     const std::string name = std::exchange(input.name, input.name + "_given");
+    const std::string to = shift || end == 0 ? "0" : str_cat("-", end);
     const std::string cut = str_cat("slice(", input.name, ", axes = [", axis, "], begin = [", begin,
-                                    "], end = [", shift || end == 0 ? "0" : str_cat("-", end), "])");
-    front += shift ? str_cat("  ", name, " = pad(", cut, ", padding = [",
-                             padding(input, axis, 0, begin), "], border = 'constant', value = 0.0);\n")
-                   : str_cat("  ", name, " = ", cut, ";\n");
+                                    "], end = [", to, "])");
+    if (!shift) {
+      front += str_cat("  ", name, " = ", cut, ";\n");
+      continue;
+    }
+    front += str_cat("  ", name, " = pad(", cut, ", padding = [", padding(input, axis, 0, begin),
+                     "], border = 'constant', value = 0.0);\n");
   }
   if (front.empty()) return std::nullopt;
   a_case.statements = front + a_case.statements;

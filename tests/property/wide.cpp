@@ -5,7 +5,8 @@
 namespace rill::test {
 namespace {
 
-const char kLoops[] = R"(fragment sum_loop(h: tensor<scalar>, x: tensor<scalar>) -> (h_t: tensor<scalar>) {
+const char kLoops[] = R"(fragment sum_loop(h: tensor<scalar>, x: tensor<scalar>)
+    -> (h_t: tensor<scalar>) {
   h_t = tanh(x + h * 0.5);
 }
 fragment gru_loop(

@@ -99,7 +99,8 @@ WideWire WideWriter::by_position(const WideWire& x) {
       return same(x, x.name, " + tract_core_cast(", place, " / ", std::max<int64_t>(1, at),
                   ", to = 'f32') * 0.01");
     default:
-      return same(x, x.name, " * 0.5 + sin(tract_core_cast(", place, ", to = 'f32') + ", number(), ")");
+      return same(x, x.name, " * 0.5 + sin(tract_core_cast(", place, ", to = 'f32') + ", number(),
+                  ")");
   }
 }
 

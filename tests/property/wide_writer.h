@@ -49,7 +49,8 @@ class WideWriter {
 
   /// 0 to 4, or any number of digits up to 10^5.
   int64_t size() {
-    return draw_.chance(45) ? draw_.in(0, 4) : draw_.log_in(1, draw_.chance(40) ? kMostConstant : 500);
+    if (draw_.chance(45)) return draw_.in(0, 4);
+    return draw_.log_in(1, draw_.chance(40) ? kMostConstant : 500);
   }
   int64_t rate() { return draw_.chance(60) ? draw_.in(2, 3) : draw_.log_in(2, 24); }
   std::string number();
