@@ -74,10 +74,25 @@ Dim growing(const Dim& dim, std::string_view symbol) {
 
 }  // namespace
 
+namespace {
+
+std::string bind_first(const std::string& symbol) {
+  return str_cat("Bind ", symbol, " before the pulse, as in --set ", symbol, "=1");
+}
+
+}  // namespace
+
 Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
   constexpr int64_t kMostUnit = 1 << 12;
   // Enough of them to meet every remainder of what lengths are divided by.
   constexpr int64_t kPulses = 64;
+  std::vector<std::string> symbols;
+  length.collect_symbols(&symbols);
+  std::erase(symbols, options_.symbol);
+  if (!symbols.empty()) {
+    return refusal(str_cat("its length, ", length, ", depends on ", symbols[0], " beside the stream"),
+                   bind_first(symbols[0]));
+  }
   const Dim endless = growing(length, options_.symbol);
   /// By how much every pulse of that size makes it grow; nothing if not all do by the same.
   const auto growth = [&](int64_t pulse) -> std::optional<int64_t> {
