@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dim/dim.h"
+
+namespace rill {
+
+/// A range of the symbol in which an expression f repeats itself: f(n + period) == f(n) + growth
+/// wherever n and n + period both lie in it. A range that is no longer than its period says nothing
+/// of f but its bounds.
+struct DimPiece {
+  int64_t from = 0;    ///< the first n; the piece ends where the next one begins
+  int64_t period = 1;  ///< at least 1
+  int64_t growth = 0;
+  /// low <= period * f(n) - growth * n <= high.
+  int64_t low = 0;
+  int64_t high = 0;
+};
+
+/// How an expression in one symbol, an extent n >= 0, goes on for ever: a finite list of pieces, the
+/// last of which never ends. What holds "for all lengths" is proven by looking at one period at the
+/// ends of each piece.
+class DimPattern {
+ public:
+  /// Find the pattern of an expression.
+  /// Errors: kShape, naming the expression, where it has another symbol, grows faster than
+  /// linearly, or takes more pieces or work than a shape may.
+  static Result<DimPattern> of(const Dim& dim, std::string_view symbol);
+
+  const std::vector<DimPiece>& pieces() const { return pieces_; }
+  /// The n from which on the expression repeats itself with `period` and `growth`.
+  int64_t settled() const { return pieces_.back().from; }
+  int64_t period() const { return pieces_.back().period; }
+  int64_t growth() const { return pieces_.back().growth; }
+
+  /// Find the least value over all n >= from at which the expression is defined: nothing if there is
+  /// none; INT64_MAX if it is defined nowhere. Errors: kShape, as `of`.
+  Result<std::optional<int64_t>> least(int64_t from) const;
+  /// Find the greatest value over all n >= from, as `least`; INT64_MIN if it is defined nowhere.
+  Result<std::optional<int64_t>> greatest(int64_t from) const;
+  /// Find the last n >= 0 at which the expression is 0 or more, or undefined: nothing if there is
+  /// always another one; -1 if there is none at all. Errors: kShape, as `of`.
+  Result<std::optional<int64_t>> last_non_negative() const;
+  /// Tell by how much the expression grows from n to n + 1 for every n >= settled(): nothing where
+  /// that differs from one n to the next. Errors: kShape, as `of`.
+  Result<std::optional<int64_t>> even_growth() const;
+
+ private:
+  DimPattern(const Dim& dim, std::string_view symbol) : dim_(dim), symbol_(symbol) {}
+
+  Dim dim_;
+  std::string symbol_;
+  std::vector<DimPiece> pieces_;
+};
+
+/// Find the least step > 0 of the symbol over whose multiples the expression grows evenly in the end,
+/// by at least 1: every multiple of it does as well. Nothing if no step up to `most` does.
+/// Errors: kShape, as `DimPattern::of`.
+Result<std::optional<int64_t>> least_even_step(const Dim& dim, std::string_view symbol,
+                                               int64_t most);
+
+}  // namespace rill
