@@ -6,6 +6,7 @@
 
 #include "core/graph/fingerprint.h"
 #include "core/optim/optim.h"
+#include "ops/array/concat.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/whole.h"
 #include "pulse/builder.h"
@@ -125,7 +126,9 @@ void Pulsifier::node(int id) {
         str_cat("an input, made by ", last->known_from,
                 ", is known at the end of the stream only, "
                 "and meets its frames"),
-        "Use windows of frames, or running values, in place of what needs the whole stream"));
+        node.op->as<ops::Concat>()
+            ? "Repeat the end with F.pad(x, (0, n), mode='replicate'), or mirror it with mode='reflect'"
+            : "Use windows of frames, or running values, in place of what needs the whole stream"));
     return poison(id);
   }
   std::string known_from = last ? last->known_from : std::string();
