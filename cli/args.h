@@ -102,6 +102,8 @@ struct Args {
   int64_t turns = 0;  ///< 0: as many as the input has
   std::string save_outputs;
   std::string save_outputs_nnef;
+  std::string load_state;
+  std::string save_state;
   std::string save_steps;
 
   std::string filler = "zeros";

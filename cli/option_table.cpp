@@ -91,6 +91,8 @@ const OptionRow kOptions[] = {
     {"--steps", kOnRun, &Args::steps, "print inputs and outputs of every node to stderr"},
     {"--save-outputs,--save-outputs-npz", kOnRun | kOnStream, &Args::save_outputs,
      "write outputs to an npz"},
+    {"--load-state", kOnStream, &Args::load_state, "go on from the state in this file"},
+    {"--save-state", kOnStream, &Args::save_state, "write the state, and do not end the stream"},
     {"--save-outputs-nnef", kOnRun, &Args::save_outputs_nnef, "write outputs as .dat to a folder"},
     {"--check-f16-overflow", kOnRun, &Args::check_f16_overflow, "warn of values beyond f16"},
     {"--assert-sane-floats", kOnRun, &Args::assert_sane_floats, "fail on infinities and NaN"},

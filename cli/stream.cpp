@@ -3,6 +3,7 @@
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/exec.h"
+#include "cli/stream_states.h"
 
 namespace rill::cli {
 namespace {
@@ -15,9 +16,10 @@ struct StreamInputs {
 
 /// Of a model that was pulsed here the whole graph says what the symbols are; of an archive that
 /// was written pulsed, the extent of the input is the length.
-Result<StreamInputs> stream_inputs(const Model& model, const InputSource& source) {
+/// A part of a stream may have fewer frames than the whole graph asks for.
+Result<StreamInputs> stream_inputs(const Model& model, const InputSource& source, bool in_parts) {
   StreamInputs out;
-  if (model.whole) {
+  if (model.whole && !in_parts) {
     RILL_ASSIGN(out.inputs, source.resolve(*model.whole, 0));
     for (const auto& [symbol, value] : out.inputs.bindings) {
       if (symbol == model.stream_symbol) out.frames = value;
@@ -43,7 +45,8 @@ void print_report(const Plan& plan, const StreamResult& result) {
                io.stream.delay, io.stream.pulse, result.outputs[i].extent(io.stream.axis),
                result.exact_length[i] ? "" : " at most: the archive does not say");
   }
-  fmt::print("{}={} frames in {} steps\n", plan.stream_symbol, result.frames, result.steps);
+  fmt::print("{}={} frames{}\n", plan.stream_symbol, result.frames,
+             result.steps > 0 ? fmt::format(" in {} steps", result.steps) : "");
 }
 
 }  // namespace
@@ -55,7 +58,8 @@ Status stream_command(const Args& args, const Log& log, const Model& model) {
   }
   RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
   RILL_ASSIGN(const Reference reference, Reference::read(args));
-  RILL_ASSIGN(StreamInputs stream, stream_inputs(model, source));
+  const bool in_parts = !args.load_state.empty() || !args.save_state.empty();
+  RILL_ASSIGN(StreamInputs stream, stream_inputs(model, source, in_parts));
   RILL_ASSIGN(const Ready ready,
               make_ready(model.graph, stream.inputs.bindings, true, args.threads));
   if (args.drop_partial_pulse) {
@@ -67,7 +71,9 @@ Status stream_command(const Args& args, const Log& log, const Model& model) {
   options.nan_filler = args.filler == "nan";
   if (Log::terminal() && !args.quiet) show_progress(&options);
   RILL_ASSIGN(const StreamResult result,
-              run_stream(ready.session.get(), stream.inputs.values, stream.frames, options));
+              in_parts ? stream_on(args, ready.session.get(), stream.inputs.values, stream.frames)
+                       : run_stream(ready.session.get(), stream.inputs.values, stream.frames,
+                                    options));
   if (!args.save_outputs.empty()) {
     const std::vector<std::vector<Tensor>> turns{result.outputs};
     RILL_TRY(write_turns(args.save_outputs, model.graph.output_names, turns, log.tract()));

@@ -77,7 +77,22 @@ Dim growing(const Dim& dim, std::string_view symbol) {
 
 }  // namespace
 
+namespace {
+
+std::string bind_first(const std::string& symbol) {
+  return str_cat("Bind ", symbol, " before the pulse, as in --set ", symbol, "=1");
+}
+
+}  // namespace
+
 Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
+  std::vector<std::string> symbols;
+  length.collect_symbols(&symbols);
+  std::erase(symbols, options_.symbol);
+  if (!symbols.empty()) {
+    return refusal(str_cat("its length, ", length, ", depends on ", symbols[0], " beside the stream"),
+                   bind_first(symbols[0]));
+  }
   const Dim endless = growing(length, options_.symbol);
   const int64_t pulse = options_.pulse.to_int().value_or(1);
   const Dim pulses = endless.substitute(options_.symbol, Dim(pulse) * Dim::symbol(options_.symbol));

@@ -7,6 +7,7 @@
 #include "core/dim/pattern.h"
 #include "core/graph/fingerprint.h"
 #include "core/optim/optim.h"
+#include "ops/array/concat.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/whole.h"
 #include "pulse/builder.h"
@@ -125,7 +126,9 @@ void Pulsifier::node(int id) {
         str_cat("an input, made by ", last->known_from,
                 ", is known at the end of the stream only, "
                 "and meets its frames"),
-        "Use windows of frames, or running values, in place of what needs the whole stream"));
+        node.op->as<ops::Concat>()
+            ? "Repeat the end with F.pad(x, (0, n), mode='replicate'), or mirror it with mode='reflect'"
+            : "Use windows of frames, or running values, in place of what needs the whole stream"));
     return poison(id);
   }
   std::string known_from = last ? last->known_from : std::string();
@@ -380,7 +383,37 @@ void Pulsifier::describe(Report* report) {
   if (report) *report = std::move(own);
 }
 
-Status all_of(const std::vector<Status>& refusals) {
+/// Whether the way out of one refusal is one of all that name it: these have one cause.
+bool mends_all(std::string_view way_out) {
+  return way_out.starts_with("Bind ") || way_out.starts_with("Assert ") ||
+         way_out.starts_with("Use a pulse that is a multiple of ");
+}
+
+/// Each cause once, where it is met first, with how many nodes meet it later.
+std::vector<Status> root_causes(const std::vector<Status>& refusals) {
+  std::vector<Status> out;
+  std::map<std::string, std::pair<size_t, int>> first;
+  for (const Status& refusal : refusals) {
+    const std::string& way_out = refusal.error().hint;
+    const auto known = first.find(way_out);
+    if (known != first.end()) {
+      ++known->second.second;
+      continue;
+    }
+    if (mends_all(way_out)) first.emplace(way_out, std::pair(out.size(), 0));
+    out.push_back(refusal);
+  }
+  for (const auto& [way_out, met] : first) {
+    const auto [at, more] = met;
+    if (more == 0) continue;
+    Error& error = out[at].error();
+    error.message += str_cat(" (", more, more == 1 ? " node" : " nodes", " behind it, too)");
+  }
+  return out;
+}
+
+Status all_of(const std::vector<Status>& all) {
+  const std::vector<Status> refusals = root_causes(all);
   if (refusals.size() == 1) return refusals[0];
   Error error = refusals[0].error();
   error.message = str_cat(refusals.size(), " reasons why this graph does not stream:");

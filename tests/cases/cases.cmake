@@ -72,13 +72,16 @@ set(cases
   resized_stream_begins_late
   rooms_of_a_model
   running_sum_is_a_loop
+  shapes_reach_the_loader
   shapes_that_do_not_fit
   silent_when_outputs_agree
+  size_that_is_not_allowed
   stage_is_matched
   stage_that_is_none
   state_of_a_longer_loop_stays
   state_of_a_loop_is_exported
   states_of_a_stream_that_ends_early
+  states_on_the_command_line
   steps_are_printed
   stream_without_outputs
   streams_side_by_side
@@ -106,6 +109,7 @@ set(cases
   written_with_its_name
   wrong_input_name
   wrong_input_rank
+  wrong_name_of_the_only_input
   wrong_input_type)
 set(runner Python3::Interpreter -B "${CMAKE_CURRENT_LIST_DIR}/run_case.py")
 

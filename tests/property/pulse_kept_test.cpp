@@ -122,7 +122,7 @@ TEST(PulseCases, EndsJoinedByHandArePads) {
                  {{1, 4}, 1, 1, 1, "S"});
   expect_streams(y("concat([x, " + last + ", " + last + "], axis = 2)"), {{1, 4}, 1, 1, 0, "S+2"});
   // The nearest frame of what is joined is a constant here.
-  expect_refused(y("concat([x, [[[0.5]]], " + last + "], axis = 2)"), 4, "y", "known at the end");
+  expect_refused(y("concat([x, [[[0.5]]], " + last + "], axis = 2)"), 4, "y", "mode='replicate'");
 }
 
 TEST(PulseCases, FramesAreNumbered45) {
