@@ -190,12 +190,8 @@ Result<std::shared_ptr<const Plan>> planned(const Graph& graph, const std::strin
 }  // namespace
 
 Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& options) {
-  const auto property = pulsed.properties.find("pulse.streaming_symbol");
-  if (property == pulsed.properties.end() || property->second.dtype() != DType::kString ||
-      property->second.volume() != 1) {
-    return fail(Code::kPulse, "the graph to audit is not pulsed");
-  }
-  const std::string symbol = *property->second.data<std::string>();
+  if (!pulsed.streaming) return fail(Code::kPulse, "the graph to audit is not pulsed");
+  const std::string symbol = pulsed.streaming->symbol();
   std::vector<std::shared_ptr<const Plan>> plans(1);
   RILL_ASSIGN(plans[0], planned(pulsed, symbol, options.others));
   pulse::Options other;

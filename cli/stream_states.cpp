@@ -37,7 +37,7 @@ Result<StreamResult> stream_on(const Args& args, Session* session, std::span<con
                                int64_t frames) {
   RILL_ASSIGN(const auto feed, Feed::make(session, 0));
   if (!args.load_state.empty()) RILL_TRY(load_state(args.load_state, session, feed.get()));
-  PushedStream stream(inputs, static_cast<uint64_t>(args.seed));
+  audit::PushedStream stream(inputs, static_cast<uint64_t>(args.seed));
   stream.attach(session, feed.get());
   while (stream.step()) {
   }

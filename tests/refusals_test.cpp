@@ -280,6 +280,10 @@ std::vector<Row> model_rows() {
        [](World& w) {
          return on_clone(w, [](rill_model* m) { return rill_model_pulse(m, "S", kPulse); });
        }},
+      {"rill_model_audit", "of a model that takes no pulses", RILL_E_PULSE,
+       [](World& w) {
+         return w.refused([&] { return rill_model_audit(w.model, w.model, nullptr, nullptr); });
+       }},
       {"rill_model_properties", "", RILL_OK,
        plain([](World& w) { rill_model_properties(w.pulsed); })},
       {"rill_model_property", "", RILL_OK,
@@ -450,7 +454,8 @@ std::vector<Row> step_rows() {
        [](World& w) {
          const SessionPtr a = w.new_session();
          const SessionPtr b = w.new_session();
-         const rill_turn turns[] = {{a.get(), RILL_TURN_STEP, 0}, {b.get(), RILL_TURN_STEP, 0}};
+         const rill_turn turns[] = {{sizeof(rill_turn), RILL_TURN_STEP, a.get(), 0},
+                                    {sizeof(rill_turn), RILL_TURN_STEP, b.get(), 0}};
          return w.refused([&] { return rill_step_together(turns, 2); });
        }},
       {"rill_push", "", RILL_OK,
