@@ -135,9 +135,12 @@ std::optional<std::string> mismatch(const Tensor& expected, const Tensor& got,
   Tolerance level = have == DType::kF16 || have == DType::kBF16 ? for_half(tolerance) : tolerance;
   if (is_quantised(have) && tolerance.name == "Approximate") level.absolute = got.qparams().scale;
 
-  const DType common = mixed || have == DType::kF64 ? DType::kF64 : real ? DType::kF32 : DType::kI64;
+  const DType common = mixed || have == DType::kF64 ? DType::kF64
+                       : real                       ? DType::kF32
+                                                    : DType::kI64;
   // A half reference of f32 is rounded first: the output cannot be nearer.
-  auto want = is_quantised(have) ? real_values(expected, got) : cast(expected, mixed ? common : have);
+  auto want =
+      is_quantised(have) ? real_values(expected, got) : cast(expected, mixed ? common : have);
   if (want.ok()) want = cast(*want, common);
   const auto given = cast(got, common);
   if (!want.ok() || !given.ok()) return wrong_type(expected, got);

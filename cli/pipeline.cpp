@@ -180,8 +180,8 @@ Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_sh
   return out;
 }
 
-/// Load with the shapes that were asked for. Some graphs are read with these alone; they may be given
-/// by position, so that the names of the inputs come first.
+/// Load with the shapes that were asked for. Some graphs are read with these alone; they may be
+/// given by position, so that the names of the inputs come first.
 Status Pipeline::load_with_facts() {
   Graph read_so_far;
   auto graph = load_with({}, &read_so_far);

@@ -90,8 +90,9 @@ Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
   length.collect_symbols(&symbols);
   std::erase(symbols, options_.symbol);
   if (!symbols.empty()) {
-    return refusal(str_cat("its length, ", length, ", depends on ", symbols[0], " beside the stream"),
-                   bind_first(symbols[0]));
+    return refusal(
+        str_cat("its length, ", length, ", depends on ", symbols[0], " beside the stream"),
+        bind_first(symbols[0]));
   }
   const Dim endless = growing(length, options_.symbol);
   const int64_t pulse = options_.pulse.to_int().value_or(1);

@@ -41,6 +41,9 @@ class Builder final : public PulseBuilder {
   /// How much of the stream symbol must have gone by until a wire that does not stream is known;
   /// nothing if it always is.
   std::optional<Dim> known_after(OutletId whole_outlet) const;
+  /// How far the end of a wire lies ahead of the frames that go by before it is announced, where it
+  /// is nearest; at most 0. Errors: kPulse if it comes ever nearer as the stream gets longer.
+  Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream) const;
   const std::vector<std::string>& approximations() const { return approximations_; }
 
   const Node& node() const override { return whole_.node(node_); }

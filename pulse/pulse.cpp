@@ -127,7 +127,8 @@ void Pulsifier::node(int id) {
                 ", is known at the end of the stream only, "
                 "and meets its frames"),
         node.op->as<ops::Concat>()
-            ? "Repeat the end with F.pad(x, (0, n), mode='replicate'), or mirror it with mode='reflect'"
+            ? "Repeat the end with F.pad(x, (0, n), mode='replicate'), or mirror it with "
+              "mode='reflect'"
             : "Use windows of frames, or running values, in place of what needs the whole stream"));
     return poison(id);
   }
@@ -210,6 +211,12 @@ Status Pulsifier::outputs() {
       builder_.enter(whole_.outputs[i].node);
       return builder_.refusal("its length is too long an expression",
                               "Assert what is known of it, as in --assert 'S >= 16'");
+    }
+    if (wire.stream) {
+      builder_.enter(whole_.outputs[i].node);
+      // Frames that turn out to lie behind the end are few, whatever the length: sessions keep
+      // them.
+      RILL_TRY(builder_.least_ahead(wire.outlet, *wire.stream).status());
     }
     pulsed_.add_output(whole_.output_names[i], wire.outlet);
   }

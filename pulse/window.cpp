@@ -50,21 +50,26 @@ Result<int64_t> Builder::least_frames(const Dim& frames, int64_t from) const {
                  "Write the lengths of slices and pads as sums and quotients of the stream's");
 }
 
-Result<OutletId> Builder::hold(OutletId wire, StreamFact* stream) {
-  RILL_ASSIGN(const int64_t p, pulse_of(wire, stream->axis));
+Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream) const {
+  RILL_ASSIGN(const int64_t p, pulse_of(wire, stream.axis));
   const auto pulse = options_.pulse.to_int();
-  if (!pulse) return wire;
-  const Dim frames = max(Dim(0), stream->dim);
-  const auto most = bound_of(stream->dim);
-  int64_t slack = 0;
+  if (!pulse) return 0;
+  const Dim frames = max(Dim(0), stream.dim);
+  const auto most = bound_of(stream.dim);
+  int64_t least = 0;
   for (const StreamEnd& end : shortest_ends(frames, options_.symbol, *pulse, false)) {
     const Dim ended = frames.substitute(options_.symbol, end.length);
-    Dim ahead = ended + Dim(stream->delay) - Dim(p) * end.told;
+    Dim ahead = ended + Dim(stream.delay) - Dim(p) * end.told;
     // That it ends there whatever follows is known beforehand.
     if (most) ahead = ahead * (Dim(1) - eq(ended, Dim(*most)));
-    RILL_ASSIGN(const int64_t least, least_frames(ahead, end.from));
-    slack = std::min(slack, least);
+    RILL_ASSIGN(const int64_t here, least_frames(ahead, end.from));
+    least = std::min(least, here);
   }
+  return least;
+}
+
+Result<OutletId> Builder::hold(OutletId wire, StreamFact* stream) {
+  RILL_ASSIGN(const int64_t slack, least_ahead(wire, *stream));
   if (slack == 0) return wire;
   RILL_ASSIGN(const OutletId held, delay(wire, *stream, -slack, 0));
   stream->delay -= slack;
@@ -137,8 +142,8 @@ Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const Stream
   return out;
 }
 
-/// Lay frames out in front of `history` frames of a source, the first `shown` of which each pulse has
-/// from the pulse before.
+/// Lay frames out in front of `history` frames of a source, the first `shown` of which each pulse
+/// has from the pulse before.
 Result<OutletId> Builder::lay_front(const Fronted& fronted, int64_t history, int64_t shown) {
   auto op = std::make_shared<ops::PulseSplice>();
   op->axis = fronted.stream.axis;

@@ -1,5 +1,6 @@
-// Graphs as large as the limits allow: they load, pulse and prepare on the smallest of stacks, in time
-// that grows as the graph does, whatever operators they are made of and however these are wired.
+// Graphs as large as the limits allow: they load, pulse and prepare on the smallest of stacks, in
+// time that grows as the graph does, whatever operators they are made of and however these are
+// wired.
 
 #include <gtest/gtest.h>
 #include <time.h>
@@ -63,8 +64,8 @@ Run run_on_small_stack(Growth growth, const Statement& statement, size_t count) 
   return out;
 }
 
-/// Expect time to grow with the size: by four, up to what logarithms and caches add; the square would
-/// grow by sixteen. Other programs only add to times: one try in time shows what it takes.
+/// Expect time to grow with the size: by four, up to what logarithms and caches add; the square
+/// would grow by sixteen. Other programs only add to times: one try in time shows what it takes.
 void expect_linear(Growth growth, const Statement& statement, size_t count) {
   constexpr double kMost = 10;
   constexpr double kUnits = 0.02;  // seconds: less is noise
@@ -91,7 +92,8 @@ struct Group {
   Statement statement;
 };
 
-constexpr char kTaps[] = "w=[[[0.5,0.25,0.125]],[[0.1,0.2,0.3]],[[0.3,0.2,0.1]],[[0.2,0.4,0.2]]];\n";
+constexpr char kTaps[] =
+    "w=[[[0.5,0.25,0.125]],[[0.1,0.2,0.3]],[[0.3,0.2,0.1]],[[0.2,0.4,0.2]]];\n";
 constexpr char kMatrix[] =
     "w=[[[0.5,0.1,0.2,0.3],[0.1,0.5,0.2,0.3],[0.2,0.1,0.5,0.3],[0.3,0.1,0.2,0.5]]];\n";
 constexpr char kLoop[] =

@@ -1,5 +1,5 @@
-// The table of docs/sessions.md: which call is allowed at which moment, and where it leads. Every pair of
-// calls is made at every moment.
+// The table of docs/sessions.md: which call is allowed at which moment, and where it leads. Every
+// pair of calls is made at every moment.
 
 #include <gtest/gtest.h>
 

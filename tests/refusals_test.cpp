@@ -1,6 +1,6 @@
-// Every function of rill.h, with each of its requests for memory refused in turn: the error says so,
-// nothing is lost, and the same call works when there is memory again. A function of the header that has
-// no row in the table here is a failure.
+// Every function of rill.h, with each of its requests for memory refused in turn: the error says
+// so, nothing is lost, and the same call works when there is memory again. A function of the header
+// that has no row in the table here is a failure.
 
 #include <gtest/gtest.h>
 
@@ -318,7 +318,8 @@ std::vector<Row> plan_rows() {
          rill_plan_release(w.plan);
        })},
       {"rill_plan_release", "", RILL_OK, plain([](World&) { rill_plan_release(nullptr); })},
-      {"rill_plan_count", "", RILL_OK, plain([](World& w) { rill_plan_count(w.plan, RILL_INPUT); })},
+      {"rill_plan_count", "", RILL_OK,
+       plain([](World& w) { rill_plan_count(w.plan, RILL_INPUT); })},
       {"rill_plan_io", "", RILL_OK,
        [](World& w) {
          auto out = info<rill_io_info>();
@@ -484,7 +485,8 @@ std::vector<Row> step_rows() {
 
 std::vector<Row> all_rows() {
   std::vector<Row> out;
-  for (const auto& rows : {library_rows(), model_rows(), plan_rows(), session_rows(), step_rows()}) {
+  for (const auto& rows :
+       {library_rows(), model_rows(), plan_rows(), session_rows(), step_rows()}) {
     out.insert(out.end(), rows.begin(), rows.end());
   }
   return out;
@@ -555,7 +557,8 @@ struct RowName {
 
 INSTANTIATE_TEST_SUITE_P(Functions, Refusals, ::testing::ValuesIn(all_rows()), RowName());
 
-/// A pulse that does not fit is tried at others, to name one that does, and described where it fits.
+/// A pulse that does not fit is tried at others, to name one that does, and described where it
+/// fits.
 TEST(Refusals, APulseThatDoesNotFitIsRefusedWithoutMemoryToo) {
   if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
   const std::string text =

@@ -183,9 +183,20 @@ TEST_P(Sessions, GoOnFromASavedStateAtAnotherPulse) {
   stream.push(bundle_.at(name_), 0, middle, model.pulse + 1);
   size_t used = 0;
   const auto state = saved(stream_.session.get(), &used);
-  ASSERT_EQ(rill_state_load(other.session.get(), state.data(), used), RILL_OK) << rill_last_error();
+  rill_status loaded = rill_state_load(other.session.get(), state.data(), used);
+  int64_t pushed = middle;
+  if (loaded == RILL_E_STATE) {
+    // Frames that are repeated at the beginning are laid out by whole pulses.
+    EXPECT_NE(std::string(rill_last_error()).find("only at multiples of"), std::string::npos);
+    pushed = (middle / (3 * model.pulse) + 1) * 3 * model.pulse;
+    ASSERT_LE(pushed, frames_);
+    stream.push(bundle_.at(name_), middle, pushed, model.pulse);
+    const auto later = saved(stream_.session.get(), &used);
+    loaded = rill_state_load(other.session.get(), later.data(), used);
+  }
+  ASSERT_EQ(loaded, RILL_OK) << rill_last_error();
   stream.move_to(other.session.get());
-  stream.push(bundle_.at(name_), middle, frames_, model.pulse);
+  stream.push(bundle_.at(name_), pushed, frames_, model.pulse);
   expect_same(stream.finish(), want_);
 }
 

@@ -1,5 +1,5 @@
-// What the library takes of the stack of a thread, stage by stage: models at their worst on threads of
-// 64 KiB, and every model of tests/models within the figures of docs/reliability.md.
+// What the library takes of the stack of a thread, stage by stage: models at their worst on threads
+// of 64 KiB, and every model of tests/models within the figures of docs/reliability.md.
 
 #include <gtest/gtest.h>
 
@@ -108,7 +108,8 @@ std::vector<std::string> nested_texts() {
   std::vector<std::string> out;
   for (const int levels : {8, 15, 19, 38, 60, 5000}) {
     const auto nest = [&](const char* open, const char* close) {
-      out.push_back(graph_text("y=" + repeated(open, levels) + "x" + repeated(close, levels) + ";\n"));
+      out.push_back(
+          graph_text("y=" + repeated(open, levels) + "x" + repeated(close, levels) + ";\n"));
     };
     nest("tanh(", ")");
     nest("(", ")");
@@ -131,8 +132,8 @@ std::vector<std::string> nested_texts() {
     for (int i = 0; i < levels && i < 80; ++i) {
       std::string call = calls;
       call.replace(call.find('#'), 1, std::to_string(i + 1));
-      fragments += "fragment f" + std::to_string(i) + "(a: tensor<scalar>)->(b: tensor<scalar>){ b = " +
-                   call + "; }\n";
+      fragments += "fragment f" + std::to_string(i) +
+                   "(a: tensor<scalar>)->(b: tensor<scalar>){ b = " + call + "; }\n";
     }
     fragments += "fragment f" + std::to_string(std::min(levels, 80)) +
                  "(a: tensor<scalar>)->(b: tensor<scalar>){ b = tanh(a); }\n";
@@ -159,7 +160,8 @@ std::vector<std::string> nested_texts() {
     std::string body = "d0=slice(tract_core_shape_of(x),axes=[0],begin=[2],end=[3]);\n";
     for (int i = 0; i < levels && i < 500; ++i) {
       body += "d" + std::to_string(i + 1) + "=" + (i % 2 ? "min" : "max") + "(d" +
-              std::to_string(i) + "," + (i % 2 ? "B" : "4*S") + "+" + std::to_string(i % 7) + ");\n";
+              std::to_string(i) + "," + (i % 2 ? "B" : "4*S") + "+" + std::to_string(i % 7) +
+              ");\n";
     }
     body += "y=tract_core_broadcast(slice(x,axes=[2],begin=[0],end=[1]),shape=[1,4,d" +
             std::to_string(std::min(levels, 500)) + "]);\n";
@@ -207,7 +209,8 @@ class StacksOfModels : public Stacks, public ::testing::WithParamInterface<Model
 
 TEST_P(StacksOfModels, AreSmall) {
   std::ifstream in(GetParam().archive, std::ios::binary);
-  expect_small({std::istreambuf_iterator<char>(in), {}}, GetParam().symbol, GetParam().pulse, kSmall);
+  expect_small({std::istreambuf_iterator<char>(in), {}}, GetParam().symbol, GetParam().pulse,
+               kSmall);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, StacksOfModels, ::testing::ValuesIn(all_models()), ModelName());

@@ -1,5 +1,5 @@
-// What the process around does: modes of floats, signals, forks, and a library that is opened and closed
-// while it runs.
+// What the process around does: modes of floats, signals, forks, and a library that is opened and
+// closed while it runs.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

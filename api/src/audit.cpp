@@ -55,20 +55,21 @@ rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
                 "rill_model_audit: this build does not audit models; RILL_AUDIT=ON makes one that "
                 "does");
 #else
-  rill::audit::Options options;
   if (opts) {
     const rill_status known = rill::api::check_size(opts, "rill_audit_opts");
     if (known != RILL_OK) return known;
     if (!(opts->seconds >= 0)) return refuse(RILL_E_ARG, "rill_model_audit: seconds below 0");
-    if (opts->seconds > 0) options.seconds = opts->seconds;
-    options.seed = opts->seed;
   }
   if (report) {
     const rill_status known = rill::api::check_size(report, "rill_audit_report");
     if (known != RILL_OK) return known;
   }
-  return rill::api::guarded("rill_model_audit",
-                            [&] { return run_audit(*whole, *pulsed, options, report); });
+  return rill::api::guarded("rill_model_audit", [&] {
+    rill::audit::Options options;
+    if (opts && opts->seconds > 0) options.seconds = opts->seconds;
+    if (opts) options.seed = opts->seed;
+    return run_audit(*whole, *pulsed, options, report);
+  });
 #endif
 }
 

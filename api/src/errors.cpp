@@ -25,10 +25,10 @@ struct LastError {
   char text[6144] = "";
 };
 
-/// The failures of each thread. They lie in memory that is there from the start, and a thread finds its
-/// own by a key: the system would allocate variables of a thread at their first use, in a real-time thread
-/// too, where the library was opened by dlopen. Threads beyond the first 16 that have a failure at the same
-/// time take theirs from the heap.
+/// The failures of each thread. They lie in memory that is there from the start, and a thread finds
+/// its own by a key: the system would allocate variables of a thread at their first use, in a
+/// real-time thread too, where the library was opened by dlopen. Threads beyond the first 16 that
+/// have a failure at the same time take theirs from the heap.
 class LastErrors {
  public:
   LastErrors() noexcept { has_key_ = pthread_key_create(&key_, give_back) == 0; }

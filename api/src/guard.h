@@ -9,8 +9,8 @@
 
 namespace rill::api {
 
-/// Rounds to the nearest while it lives, and traps nothing: weights that are folded and packed depend on
-/// no mode of the thread, which gets its own back.
+/// Rounds to the nearest while it lives, and traps nothing: weights that are folded and packed
+/// depend on no mode of the thread, which gets its own back.
 class DefaultFloats {
  public:
   DefaultFloats() noexcept {

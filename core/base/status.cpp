@@ -10,9 +10,9 @@ RILL_NOT_IN_STEPS_BEGIN
 void no_value(const Status& status) {
 #ifdef __cpp_exceptions
   if (status.code() == Code::kNoMem) throw std::bad_alloc();
-  throw std::logic_error(
-      str_cat("a result was taken for a value: ",
-              status.ok() ? std::string("it has neither value nor error") : status.error().to_string()));
+  throw std::logic_error(str_cat(
+      "a result was taken for a value: ",
+      status.ok() ? std::string("it has neither value nor error") : status.error().to_string()));
 #else
   (void)status;
   std::abort();

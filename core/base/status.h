@@ -80,14 +80,15 @@ class [[nodiscard]] Status {
   std::unique_ptr<Error> error_;
 };
 
-/// Tell of a value that is not there, in every build: as `operator new` does where memory was refused,
-/// else as a fault of rill's own. The C interface makes an error of both; without exceptions the process
-/// ends.
+/// Tell of a value that is not there, in every build: as `operator new` does where memory was
+/// refused, else as a fault of rill's own. The C interface makes an error of both; without
+/// exceptions the process ends.
 RILL_NOT_IN_STEPS_BEGIN
 [[noreturn, gnu::cold]] void no_value(const Status& status) RILL_NONBLOCKING;
 RILL_NOT_IN_STEPS_END
 
-/// A value, or the `Error` that explains why there is none. Taking the value looks whether it is there.
+/// A value, or the `Error` that explains why there is none. Taking the value looks whether it is
+/// there.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -48,8 +48,8 @@ class WithFloatMode {
   FloatMode saved_;
 };
 
-/// Flushes denormals to zero and rounds to the nearest while it lives, whatever the mode of the thread
-/// was, and restores that.
+/// Flushes denormals to zero and rounds to the nearest while it lives, whatever the mode of the
+/// thread was, and restores that.
 class FlushDenormals : public WithFloatMode {
  public:
   FlushDenormals() noexcept RILL_NONBLOCKING : WithFloatMode(kStepMode) {}

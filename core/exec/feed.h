@@ -40,11 +40,11 @@ class Feed {
   int64_t pushed(size_t input) const RILL_NONBLOCKING;
   /// How many frames more the model is defined for.
   int64_t room(size_t input) const RILL_NONBLOCKING;
-  /// How many frames of an output were handed out since the stream began, here or where its state was
-  /// saved.
+  /// How many frames of an output were handed out since the stream began, here or where its state
+  /// was saved.
   int64_t pulled(size_t output) const RILL_NONBLOCKING;
-  /// Bind a buffer of the session; frames that wait there, and values of outputs that do not stream,
-  /// go along.
+  /// Bind a buffer of the session; frames that wait there, and values of outputs that do not
+  /// stream, go along.
   void bind_input(size_t input, void* data) noexcept RILL_NONBLOCKING;
   void bind_output(size_t output, void* data) noexcept RILL_NONBLOCKING;
   void reset() noexcept RILL_NONBLOCKING;

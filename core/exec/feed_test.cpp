@@ -87,7 +87,8 @@ TEST(Feed, TakesInputsAndGivesOutputsOfSeveralRates) {
   EXPECT_GT(tally.moved, 100);
 }
 
-// The sum before each frame begins with a frame of its own: inside, it is a frame ahead of the output.
+// The sum before each frame begins with a frame of its own: inside, it is a frame ahead of the
+// output.
 TEST(Feed, WaitsForTheEndWhereAnOutputIsReadAheadInside) {
   const auto graph = load_text(document("1, 1, S",
                                         "  z = tract_core_cumsum(x, axis = 2, exclusive = true, "

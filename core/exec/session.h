@@ -56,8 +56,9 @@ class Session {
   /// Tell the length of the stream: the value of its symbol. At the latest before the step that
   /// takes the last frames. -1 takes it back.
   void announce_end(int64_t frames) noexcept RILL_NONBLOCKING;
-  /// Errors: kShape if the model is not defined for a stream of that length, counted in its symbol. Of
-  /// no frames it need not be where all that is asserted holds for one, and no frame would come out.
+  /// Errors: kShape if the model is not defined for a stream of that length, counted in its symbol.
+  /// Of no frames it need not be where all that is asserted holds for one, and no frame would come
+  /// out.
   Status check_length(int64_t frames) RILL_NONBLOCKING;
   /// Tell whether the model is defined for a stream that has another full pulse.
   bool has_room() const RILL_NONBLOCKING {
@@ -73,8 +74,8 @@ class Session {
   int64_t position(int64_t frames) const RILL_NONBLOCKING { return moment_.clock.position(frames); }
   /// Begin anew, as a new session would; inputs and outputs stay as they are. Real-time: yes.
   void reset() noexcept RILL_NONBLOCKING;
-  /// Become as another session of the same plan: all that a step goes on from, and what the buffers of
-  /// inputs and outputs hold. What is bound stays bound. Real-time: yes.
+  /// Become as another session of the same plan: all that a step goes on from, and what the buffers
+  /// of inputs and outputs hold. What is bound stays bound. Real-time: yes.
   void copy_state(const Session& other) noexcept RILL_NONBLOCKING;
 
   /// Logical frames of an output once the end is announced; -1 if unknown.

@@ -34,8 +34,8 @@ struct SessionPart {
   int64_t bytes = 0;
 };
 
-/// All memory of a session. The block is allocated by this list, so that there is none besides; clone,
-/// reset and the bytes that are told go by it too.
+/// All memory of a session. The block is allocated by this list, so that there is none besides;
+/// clone, reset and the bytes that are told go by it too.
 struct SessionParts {
   std::vector<SessionPart> all;
   int64_t bytes = 0;  ///< of the block

@@ -103,7 +103,8 @@ Result<std::vector<OutletId>> Graph::add_inferred(std::string_view node_name, Op
   if (!inferred.ok()) {
     return std::move(inferred).take_status().in_node(node_name, op->name()).at("", line);
   }
-  Node node{std::string(), std::move(op), std::move(node_inputs), std::move(inferred).value(), line};
+  Node node{std::string(), std::move(op), std::move(node_inputs), std::move(inferred).value(),
+            line};
   for (Fact& output : node.outputs) {
     if (output.rank() > kMaxRank) {
       return fail(Code::kShape, "rank ", output.rank(), ": at most ", kMaxRank, " axes")

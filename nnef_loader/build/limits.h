@@ -4,8 +4,8 @@
 
 namespace rill::nnef {
 
-/// Bounds on nesting, which the stack has to hold, of a thread with 64 KiB: a level takes 1.7 KiB, what
-/// is computed at the deepest 10 KiB. What callers may set is in `LoadLimits`.
+/// Bounds on nesting, which the stack has to hold, of a thread with 64 KiB: a level takes 1.7 KiB,
+/// what is computed at the deepest 10 KiB. What callers may set is in `LoadLimits`.
 inline constexpr int kMaxFragmentDepth = 12;
 /// Levels of expressions under evaluation, over all fragments: bounds the stack.
 inline constexpr int kMaxEvalDepth = 14;

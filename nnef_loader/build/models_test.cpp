@@ -83,7 +83,12 @@ TEST_P(Models, LoadAndReadBackWhatIsWritten) {
               loaded->fact(loaded->outputs[i]).to_string());
     EXPECT_EQ(again->output_names[i], loaded->output_names[i]);
   }
-  expect_same_nodes(loaded->compacted(), again->compacted());
+  // Reading asserts what operators take for granted, such as a frame in a stream; from the
+  // beginning of the file on where it was written down.
+  const auto simple = declutter(*loaded);
+  const auto simple_again = declutter(*again);
+  ASSERT_TRUE(simple.ok() && simple_again.ok());
+  expect_same_nodes(simple->compacted(), simple_again->compacted());
   std::filesystem::remove(path);
 }
 

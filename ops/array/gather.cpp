@@ -166,7 +166,8 @@ std::optional<Run> run_of(const Graph& graph, OutletId indices) {
     const auto by = element_as_dim(*konst, 0);
     const auto run = by.ok() ? run_of(graph, node->inputs[1 - i]) : std::optional<Run>();
     if (!run) return std::nullopt;
-    if (binary->kind_of == BinaryKind::kAdd) return Run{run->begin + *by, run->end + *by, run->step};
+    if (binary->kind_of == BinaryKind::kAdd)
+      return Run{run->begin + *by, run->end + *by, run->step};
     const auto times = by->to_int();
     if (binary->kind_of != BinaryKind::kMul || !times || *times < 1 || *times > kMostStep ||
         run->step > kMostStep) {

@@ -30,9 +30,9 @@ std::optional<Dim> valid(Dim dim) {
   return dim.valid() ? std::optional<Dim>(std::move(dim)) : std::nullopt;
 }
 
-/// A size on its way through floats: `number` over `divisor`, which is positive. What floats make of
-/// it on the way is the same wherever the exact value is a whole number, and lies between the same
-/// whole numbers elsewhere, as long as sizes are below 2^24: rounding up or down is exact.
+/// A size on its way through floats: `number` over `divisor`, which is positive. What floats make
+/// of it on the way is the same wherever the exact value is a whole number, and lies between the
+/// same whole numbers elsewhere, as long as sizes are below 2^24: rounding up or down is exact.
 struct Ratio {
   Dim number;
   int64_t divisor = 1;

@@ -10,17 +10,19 @@
 namespace rill::ops {
 
 /// Express a wire of one element that is computed from dims alone as a dim: what comparisons leave
-/// open becomes ge() and eq(), which are 1 or 0. Sizes may go through floats, divided and rounded to
-/// whole numbers again, as `ceil(cast(S) / 2)` is. Nothing if it depends on more than the symbols.
+/// open becomes ge() and eq(), which are 1 or 0. Sizes may go through floats, divided and rounded
+/// to whole numbers again, as `ceil(cast(S) / 2)` is. Nothing if it depends on more than the
+/// symbols.
 std::optional<Dim> symbolic_value(const Graph& graph, OutletId outlet);
 
-/// Read a list of dims, elements of which may be wires as above. What sizes are divided by is asserted
-/// not to be 0.
+/// Read a list of dims, elements of which may be wires as above. What sizes are divided by is
+/// asserted not to be 0.
 Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, std::string_view name);
 
-/// Decide the comparisons that leave a bound of a slice open, by what the slice takes for granted, and
-/// assert that of the symbols: of a table, an index lies within its rows; of a stream, one that is minus
-/// the size of a wire counts from the end, because wires have a frame. What is neither stays open.
+/// Decide the comparisons that leave a bound of a slice open, by what the slice takes for granted,
+/// and assert that of the symbols: of a table, an index lies within its rows; of a stream, one that
+/// is minus the size of a wire counts from the end, because wires have a frame. What is neither
+/// stays open.
 Dim presumed(Graph& graph, const Dim& bound, const Dim& extent);
 
 }  // namespace rill::ops

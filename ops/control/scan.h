@@ -38,7 +38,8 @@ struct Scan final : OpBase<Scan> {
   std::vector<Output> outputs;
   std::vector<int> state_results;  ///< per state input, in order: the output of the body
   int64_t skip = 0;                ///< iterations of the stream that do not run
-  bool reset_every_turn = false;   ///< every evaluation begins with the first values, and counts anew
+  bool reset_every_turn = false;   ///< every evaluation begins with the first values, and counts
+                                   ///< anew
   /// Between runs the caller keeps the states: reads the last values, and gives them in again.
   bool external_state = false;
   /// Iterations of the stream after which no more run, so that last outputs stay; without end if it

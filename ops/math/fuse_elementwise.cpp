@@ -125,8 +125,8 @@ class Builder {
     size_t code = 0;
   };
 
-  /// Tell which element of a binary operator is a number, if one is: 0 or 1, else -1. A number has no
-  /// shape: the other operand must have the whole one.
+  /// Tell which element of a binary operator is a number, if one is: 0 or 1, else -1. A number has
+  /// no shape: the other operand must have the whole one.
   int number_of(const Node& node) const {
     for (const int i : {1, 0}) {
       const auto k = static_cast<size_t>(i);
@@ -169,8 +169,9 @@ class Builder {
     return choice->inputs.size() <= kernels::kPointwiseMaxInputs;
   }
 
-  /// Choose the nodes, those near to the root first: so every part of a long chain comes out the same,
-  /// whether the chain goes on behind it or not. False if there is nothing to be put together.
+  /// Choose the nodes, those near to the root first: so every part of a long chain comes out the
+  /// same, whether the chain goes on behind it or not. False if there is nothing to be put
+  /// together.
   bool choose() {
     Choice choice;
     if (!take(rewrite_.node_id(), &choice)) return false;

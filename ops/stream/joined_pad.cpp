@@ -99,10 +99,11 @@ class Join {
       RILL_ASSIGN(Tensor zero, Tensor::zeros(fact.dtype, {}, fact.q));
       value = std::make_shared<const Tensor>(std::move(zero));
     }
-    return rewrite->wire1(rewrite->node().name,
-                          std::make_shared<Pad>(std::move(pads), part.value ? "constant" : "replicated",
-                                                std::move(value)),
-                          {wire});
+    return rewrite->wire1(
+        rewrite->node().name,
+        std::make_shared<Pad>(std::move(pads), part.value ? "constant" : "replicated",
+                              std::move(value)),
+        {wire});
   }
 
   std::optional<Part> part_of(int i, bool front) const {

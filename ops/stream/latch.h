@@ -25,8 +25,8 @@ struct PulseLatch final : OpBase<PulseLatch> {
 };
 
 /// Put frames that do not stream in front of a stream and behind it: in the place of the positions
-/// from `begin` on, and from `end` on once that is known. Of each pulse the first `shown` frames are
-/// those of the pulse before.
+/// from `begin` on, and from `end` on once that is known. Of each pulse the first `shown` frames
+/// are those of the pulse before.
 /// Inputs: the stream, then the frames in front if there are any, then those behind.
 /// Shapes: [.., p, ..] -> the same. Types: all plain ones.
 /// Errors: kShape for a missing axis or shapes that do not fit, kDType.

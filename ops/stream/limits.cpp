@@ -292,8 +292,8 @@ class Collector {
     }
   }
 
-  /// Keys are seen only where a condition has that value: all of its parts that must have theirs, as
-  /// far as they depend on positions alone.
+  /// Keys are seen only where a condition has that value: all of its parts that must have theirs,
+  /// as far as they depend on positions alone.
   void demand(OutletId condition, Square square, bool value, bool finite) {
     Seen seen;
     std::vector<std::pair<Place, bool>> open{{{condition, square}, value}};

@@ -6,10 +6,10 @@ namespace rill::ops {
 
 struct Scan;
 
-/// Make the loops of a graph that add up frames from zero on, as torch_to_nnef writes `torch.cumsum`,
-/// the operator for it. Their start is zero whatever the frames hold, as PyTorch's is; where it is
-/// written as a frame less itself, a loop begins with NaN if that frame is infinite. Leaves other
-/// loops alone.
+/// Make the loops of a graph that add up frames from zero on, as torch_to_nnef writes
+/// `torch.cumsum`, the operator for it. Their start is zero whatever the frames hold, as PyTorch's
+/// is; where it is written as a frame less itself, a loop begins with NaN if that frame is
+/// infinite. Leaves other loops alone.
 Result<Graph> sum_loops(const Graph& graph);
 
 /// The same for one loop, in the fuse stage: what runs the sum is still called Scan there, because

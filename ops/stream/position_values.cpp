@@ -140,9 +140,9 @@ std::optional<double> Positions::value(OutletId outlet, Square at, int64_t i, in
 
 namespace {
 
-// Numbers of positions are computed by calls in calls, one operator in the other; what is read twice
-// is computed twice for squares. Masks of models are a dozen operators deep and made of some tens. An
-// operator takes 250 bytes of stack.
+// Numbers of positions are computed by calls in calls, one operator in the other; what is read
+// twice is computed twice for squares. Masks of models are a dozen operators deep and made of some
+// tens. An operator takes 250 bytes of stack.
 constexpr int kMostDepth = 64;
 constexpr int64_t kMostParts = 4096;
 

@@ -53,11 +53,12 @@ RISING = {
     ("array", "quant"): 2,
     ("array", "stream"): 7,
     ("control", "rnn"): 1,
-    ("control", "stream"): 1,
+    ("control", "stream"): 2,
     ("math", "nn"): 3,
     ("math", "stream"): 2,
     ("nn", "quant"): 3,
     ("nn", "stream"): 3,
+    ("rnn", "stream"): 1,
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

@@ -45,7 +45,8 @@ std::vector<Tensor> WholeRun::run(const std::vector<Tensor>& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) copy_view(inputs[i].view(), session_->input(i));
   session_->step();
   std::vector<Tensor> out;
-  for (size_t i = 0; i < plan().outputs.size(); ++i) out.push_back(std::move(audit::copy_of(session_->output(i))).value());
+  for (size_t i = 0; i < plan().outputs.size(); ++i)
+    out.push_back(std::move(audit::copy_of(session_->output(i))).value());
   return out;
 }
 

@@ -16,9 +16,9 @@ struct WideRecipe {
 WideRecipe wide_recipe(uint64_t seed);
 
 /// Write a graph whose numbers are drawn without a look at the code: trims, pads, dilations,
-/// strides and offsets log-uniform up to 10^5, batches of 1 to 3, inputs that do not stream, second streams
-/// of tied lengths, several outputs of different rates. Equal recipes give equal text; leaving out
-/// a link leaves the random choices of the others.
+/// strides and offsets log-uniform up to 10^5, batches of 1 to 3, inputs that do not stream, second
+/// streams of tied lengths, several outputs of different rates. Equal recipes give equal text;
+/// leaving out a link leaves the random choices of the others.
 std::string wide_graph(const WideRecipe& recipe);
 
 }  // namespace rill::test

@@ -8,8 +8,8 @@
 
 namespace rill::test {
 
-/// Memory of a caller: frames in any order of axes, apart from each other, forwards or backwards, in
-/// the middle of other bytes.
+/// Memory of a caller: frames in any order of axes, apart from each other, forwards or backwards,
+/// in the middle of other bytes.
 class Scattered {
  public:
   /// Room for frames as those of a port; `frames` along its axis, or its own where that is -1.
@@ -18,7 +18,8 @@ class Scattered {
   rill_view view();
   /// Write frames [first, first + count) of a row-major array along the port's axis to the start.
   void put(const Array& all, int64_t first, int64_t count);
-  /// The first `count` frames, row-major. Takes them out: nothing but what was there at first is left.
+  /// The first `count` frames, row-major. Takes them out: nothing but what was there at first is
+  /// left.
   Array take(int64_t count);
   /// Tell whether all bytes are as they were at first.
   bool is_untouched() const;

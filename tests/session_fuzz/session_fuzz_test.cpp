@@ -1,5 +1,5 @@
-// Random calls of sessions, against the whole run, bit for bit. RILL_CALLS tells how many calls, of all
-// models and graphs together; RILL_CALLS_SEED another seed than 1.
+// Random calls of sessions, against the whole run, bit for bit. RILL_CALLS tells how many calls, of
+// all models and graphs together; RILL_CALLS_SEED another seed than 1.
 
 #include <gtest/gtest.h>
 
@@ -23,8 +23,8 @@ int64_t setting(const char* name, int64_t otherwise) {
   return text ? std::atoll(text) : otherwise;
 }
 
-/// Graphs of which random ones have none: sides that do not stream, values known at the end, lengths
-/// that are asserted, several inputs and rates.
+/// Graphs of which random ones have none: sides that do not stream, values known at the end,
+/// lengths that are asserted, several inputs and rates.
 std::vector<std::string> small_graphs() {
   const std::string head =
       "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n";

@@ -41,8 +41,8 @@ struct Pulsed {
   bool late_end = false;  ///< whether the end may be told after a full last pulse
 };
 
-/// Which kernels the plans of a subject have: all the best ones, all the plain ones, or some of each, whose
-/// last bits differ.
+/// Which kernels the plans of a subject have: all the best ones, all the plain ones, or some of
+/// each, whose last bits differ.
 enum class Tiers { kBest, kPlain, kMixed };
 
 /// A model with plans of several pulses and tiers, and what whole runs give.
@@ -50,7 +50,8 @@ class Subject {
  public:
   /// A model of tests/models; null where the machine cannot make it stream.
   static std::unique_ptr<Subject> of_model(const ModelFolder& folder, Tiers tiers, uint64_t seed);
-  /// A graph as text, with the symbol S; pulses are multiples of `unit`. Null where it has no pulse.
+  /// A graph as text, with the symbol S; pulses are multiples of `unit`. Null where it has no
+  /// pulse.
   static std::unique_ptr<Subject> of_text(const std::string& name, const std::string& text,
                                           int64_t unit, Tiers tiers, uint64_t seed);
 

@@ -20,8 +20,8 @@ struct Tally {
   int64_t refused = 0;  ///< calls that had to fail, and did
 };
 
-/// Makes random calls of the sessions of a subject, and compares every frame and value that comes out
-/// to the whole run. What each stream has taken and given goes along with clones and states.
+/// Makes random calls of the sessions of a subject, and compares every frame and value that comes
+/// out to the whole run. What each stream has taken and given goes along with clones and states.
 class Wanderer {
  public:
   Wanderer(Subject* subject, uint64_t seed, Tally* tally);

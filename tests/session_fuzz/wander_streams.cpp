@@ -62,7 +62,8 @@ void Wanderer::finish(Lane* lane) {
   if (!end_is_fine(lane, status, "rill_finish")) return;
   lane->at.way = Way::kPushed;
   lane->at.ended = true;
-  // Before it was saved and pushed, the stream may have been stepped, and given frames behind its end.
+  // Before it was saved and pushed, the stream may have been stepped, and given frames behind its
+  // end.
   const auto& ports = plan_of(*lane).outputs;
   for (size_t i = 0; i < ports.size(); ++i) {
     if (ports[i].early == 0) continue;

@@ -29,7 +29,8 @@ std::vector<ModelFolder> all_models() {
     text << std::ifstream(model.path + "/README.md").rdbuf();
     const std::string readme = text.str();
     std::smatch match;
-    const std::regex streams(R"(streams along (\w+) \(input axis \d+\), reference pulse (\d+)(?:, delay (\d+))?)");
+    const std::regex streams(
+        R"(streams along (\w+) \(input axis \d+\), reference pulse (\d+)(?:, delay (\d+))?)");
     if (std::regex_search(readme, match, streams)) {
       model.symbol = match[1];
       model.pulse = std::stoll(match[2]);
