@@ -164,8 +164,8 @@ typedef struct rill_load_opts {
 } rill_load_opts;
 
 /** Load a folder, tar, tgz or zip, told apart by content, or a bare graph.nnef. `opts` may be null.
- *  What a path leads to is a regular file or a folder: pipes, sockets and devices are refused at once,
- *  and folders without a graph.nnef are not walked.
+ *  What a path leads to is a regular file or a folder: pipes, sockets and devices are refused at
+ *  once, and folders without a graph.nnef are not walked.
  *  Errors: RILL_E_IO, _PARSE, _UNSUPPORTED, _SHAPE, _DTYPE, with file, line and node. */
 RILL_API rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model** model);
 /** As rill_load, from bytes, which are not needed any more afterwards. */
@@ -233,11 +233,11 @@ typedef struct rill_audit_report {
   int64_t outputs, frames; /**< compared; outputs that were not empty */
 } rill_audit_report;
 
-/** Compare a pulsed model to a clone of it from before `rill_model_pulse`, on noise: streams of many
- *  lengths, driven in every way that this interface has, with NaN past their ends. Symbols that are
- *  free in both are taken as 2. `opts` and `report` may be null.
- *  Errors: RILL_E_STATE where a frame differs, with length, way, output and place, and where nothing
- *  could be compared; RILL_E_PULSE where `pulsed` is not pulsed or has other inputs. */
+/** Compare a pulsed model to a clone of it from before `rill_model_pulse`, on noise: streams of
+ *  many lengths, driven in every way that this interface has, with NaN past their ends. Symbols that
+ *  are free in both are taken as 2. `opts` and `report` may be null.
+ *  Errors: RILL_E_STATE where a frame differs, with length, way, output and place, and where
+ *  nothing could be compared; RILL_E_PULSE where `pulsed` is not pulsed or has other inputs. */
 RILL_API rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
                                       const rill_audit_opts* opts, rill_audit_report* report);
 
@@ -339,14 +339,14 @@ RILL_API rill_status rill_session_new(rill_plan* plan, rill_session** session);
 /** As rill_session_new, with options; null for none. */
 RILL_API rill_status rill_session_open(rill_plan* plan, const rill_session_opts* opts,
                                        rill_session** session);
-/** Make a session that goes on as this one would, bit for bit: with the same state, the same frames that
- *  wait, and the same values in its inputs and outputs, whose buffers are its own. Threads are not
- *  copied. */
+/** Make a session that goes on as this one would, bit for bit: with the same state, the same frames
+ *  that wait, and the same values in its inputs and outputs, whose buffers are its own. Threads are
+ *  not copied. */
 RILL_API rill_status rill_session_clone(const rill_session* session, rill_session** copy);
 /** Null is fine. */
 RILL_API void rill_session_free(rill_session* session);
-/** Begin anew, as a new session would; bound buffers stay bound, and the values of inputs and outputs
- *  stay as they are. Real-time: yes. */
+/** Begin anew, as a new session would; bound buffers stay bound, and the values of inputs and
+ *  outputs stay as they are. Real-time: yes. */
 RILL_API rill_status rill_session_reset(rill_session* session) RILL_REAL_TIME;
 /** Tell the bytes that the session allocated; 0 if the handle is not valid. */
 RILL_API int64_t rill_session_bytes(const rill_session* session) RILL_REAL_TIME;
@@ -380,8 +380,8 @@ RILL_API rill_status rill_step(rill_session* session) RILL_REAL_TIME;
  *  model's outputs end before its inputs: announce the end with the last frames where it is known.
  *  0 at the beginning makes a stream of no frames, out of which nothing comes.
  *  Real-time: yes. Errors: RILL_E_ARG, RILL_E_STATE if announced already or the plan is whole;
- *  RILL_E_SHAPE if the model has no output for a stream of this length, or asserts another one; of no
- *  frames, if a whole run of none would have a value or frames of borders. */
+ *  RILL_E_SHAPE if the model has no output for a stream of this length, or asserts another one; of
+ *  no frames, if a whole run of none would have a value or frames of borders. */
 RILL_API rill_status rill_step_partial(rill_session* session, int64_t valid_frames) RILL_REAL_TIME;
 /** Run one step of the tail, if there are frames left to come out; then tell how many are left
  *  (of the output that has the most). `frames_left` may be null. Inputs do not matter.
@@ -414,8 +414,8 @@ typedef struct rill_turn {
  *  of its own, with its own start, end and reset; those that are left out stand still. The frames
  *  are those of a step alone, bit for bit.
  *  Real-time: yes. Errors: those of the turns, with the index of the first one that is wrong;
- *  RILL_E_ARG for sessions of different plans, or one that is there twice; RILL_E_ABI for a size that
- *  this library does not know, or that differs from the first one's. Nothing has run then. */
+ *  RILL_E_ARG for sessions of different plans, or one that is there twice; RILL_E_ABI for a size
+ *  that this library does not know, or that differs from the first one's. Nothing has run then. */
 RILL_API rill_status rill_step_together(const rill_turn* turns, size_t count) RILL_REAL_TIME;
 
 /* A stream is run in one of two ways, from its beginning or rill_session_reset on: pulse by pulse
