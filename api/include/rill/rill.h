@@ -234,8 +234,8 @@ typedef struct rill_audit_report {
 } rill_audit_report;
 
 /** Compare a pulsed model to a clone of it from before `rill_model_pulse`, on noise: streams of
- *  many lengths, driven in every way that this interface has, with NaN past their ends. Symbols that
- *  are free in both are taken as 2. `opts` and `report` may be null.
+ *  many lengths, driven in every way that this interface has, with NaN past their ends. Symbols
+ *  that are free in both are taken as 2. `opts` and `report` may be null.
  *  Errors: RILL_E_STATE where a frame differs, with length, way, output and place, and where
  *  nothing could be compared; RILL_E_PULSE where `pulsed` is not pulsed or has other inputs. */
 RILL_API rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
