@@ -53,13 +53,6 @@ std::vector<std::string> node_texts(const Graph& graph) {
   return texts;
 }
 
-void expect_same_nodes(const Graph& a, const Graph& b) {
-  const std::vector<std::string> left = node_texts(a);
-  const std::vector<std::string> right = node_texts(b);
-  ASSERT_EQ(left.size(), right.size());
-  for (size_t i = 0; i < left.size(); ++i) EXPECT_EQ(left[i], right[i]);
-}
-
 /// The graph with a number for each symbol.
 Graph in_numbers(Graph graph) {
   const std::vector<std::string> symbols = graph.scope.symbols();
