@@ -20,7 +20,9 @@ std::optional<int64_t> last_length(const Dim& dim, std::string_view symbol) {
 }
 
 bool of_symbol_alone(const Dim& dim, std::string_view symbol) {
-  return dim.mentions(symbol) && dim.eval({{std::string(symbol), 1}}).has_value();
+  std::vector<std::string> symbols;
+  dim.collect_symbols(&symbols);
+  return dim.valid() && symbols.size() == 1 && symbols[0] == symbol;
 }
 
 void add_tables(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
@@ -68,6 +70,57 @@ void add_equal_lengths(const Graph& graph, std::string_view symbol, std::vector<
   }
 }
 
+/// Facts with every extent at least 0, as whole runs have them: a window that is longer than the
+/// stream gives no frames, not fewer than none.
+Facts with_extents(Facts facts, const SymbolScope& scope, std::string_view symbol) {
+  for (Fact& fact : facts) {
+    for (Dim& dim : fact.shape) {
+      if (dim.mentions(symbol) && !scope.proves_non_negative(dim)) dim = max(Dim(0), dim);
+    }
+  }
+  return facts;
+}
+
+/// By how much the frames of a whole run differ from those that a stream counts: where a stream is
+/// shorter than a window and frames are added behind it, the stream goes on with less than none.
+void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
+  // The graph's own scope takes the extents of wires for granted, which are in question here.
+  SymbolScope scope;
+  for (const SymbolScope::Assertion& assertion : graph.scope.assertions()) {
+    // One that does not read back proves nothing.
+    if (!scope.assert_text(assertion.text).ok()) continue;
+  }
+  std::vector<Facts> extents;
+  const auto add = [&](OutletId outlet) {
+    const Fact& told = graph.fact(outlet);
+    const Fact& real = extents[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
+    for (int axis = 0; axis < told.rank() && axis < real.rank(); ++axis) {
+      if (!told.dim(axis).mentions(symbol)) continue;
+      const Dim apart = scope.simplify(real.dim(axis) - max(Dim(0), told.dim(axis)));
+      if (apart == Dim(0) || !apart.valid()) continue;
+      for (const Dim& sign : {apart, -apart}) {
+        if (std::find(out->begin(), out->end(), sign) == out->end()) out->push_back(sign);
+      }
+    }
+  };
+  for (const Node& node : graph.nodes) {
+    Facts in;
+    for (const OutletId& input : node.inputs) {
+      in.push_back(extents[static_cast<size_t>(input.node)][static_cast<size_t>(input.slot)]);
+    }
+    auto inferred = in.empty() ? Result<Facts>(node.outputs) : node.op->infer(in);
+    extents.push_back(with_extents(inferred.ok() ? std::move(inferred).value() : node.outputs,
+                                   scope, symbol));
+    const bool streams = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                     [&](const Fact& fact) { return fact.mentions(symbol); });
+    // What does not stream is made of all frames of what does.
+    for (const OutletId& input : node.inputs) {
+      if (!streams) add(input);
+    }
+  }
+  for (const OutletId& output : graph.outputs) add(output);
+}
+
 }  // namespace
 
 std::vector<Dim> asserted_of(const Graph& graph, std::string_view symbol) {
@@ -77,6 +130,7 @@ std::vector<Dim> asserted_of(const Graph& graph, std::string_view symbol) {
   }
   add_tables(graph, symbol, &out);
   add_equal_lengths(graph, symbol, &out);
+  add_short_streams(graph, symbol, &out);
   std::erase_if(out, [&](const Dim& dim) { return !of_symbol_alone(dim, symbol); });
   return out;
 }

@@ -8,8 +8,9 @@
 namespace rill::pulse {
 
 /// List expressions of the stream symbol alone that a stream's length must not make negative. They
-/// come from assertions, from slices of tables that must lie inside their table, and from pairs of
-/// lengths that must be equal.
+/// come from assertions, from slices of tables that must lie inside their table, from pairs of
+/// lengths that must be equal, and from streams shorter than a window that frames are added behind,
+/// of which a whole run has other frames than the stream counts.
 std::vector<Dim> asserted_of(const Graph& graph, std::string_view symbol);
 
 /// The longest stream for which none of these is negative; nothing if there is none.

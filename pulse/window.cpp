@@ -40,7 +40,7 @@ Result<OutletId> Builder::delay(OutletId wire, const StreamFact& stream, int64_t
 }
 
 Result<int64_t> Builder::least_frames(const Dim& frames, int64_t from) const {
-  const auto pattern = DimPattern::of(whole_.scope.simplify(frames), options_.symbol);
+  const auto pattern = DimPattern::of(frames, options_.symbol);
   const auto least = pattern.ok() ? pattern->least(from)
                                   : Result<std::optional<int64_t>>(pattern.status());
   if (least.ok() && *least) return **least;
