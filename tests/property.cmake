@@ -11,8 +11,6 @@ rill_test(stream_property_test SOURCES property/stream_property_test.cpp DEPENDS
 rill_test(audit_test SOURCES ../audit/audit_test.cpp DEPENDS rill_property LABELS property)
 rill_test(wide_property_test SOURCES property/wide_property_test.cpp DEPENDS rill_property
           LABELS property)
-# Graphs of these seeds differ; scripts/campaign.sh runs the test, and more seeds.
-set_tests_properties(wide_property_test PROPERTIES DISABLED TRUE)
 rill_test(mask_property_test SOURCES property/mask_property_test.cpp DEPENDS rill_property
           LABELS property)
 rill_test(mutants_test SOURCES property/mutants_test.cpp DEPENDS rill_property LABELS property)
@@ -28,5 +26,4 @@ target_compile_definitions(rill_laws PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_D
 # Interposes on malloc, so that it is a program of its own.
 rill_test(laws_test SOURCES laws/laws_test.cpp support/heap_calls.cpp DEPENDS rill_laws LABELS laws)
 rill_test(audit_cases_test SOURCES laws/audit_cases_test.cpp DEPENDS rill_laws LABELS laws)
-set_tests_properties(audit_cases_test PROPERTIES DISABLED TRUE)
 include(fuzz/fuzz.cmake)
