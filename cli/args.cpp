@@ -239,6 +239,9 @@ std::optional<std::string> wrong_value(const Args& args) {
   for (const double ms : {args.turn_period_ms, args.deadline_ms, args.session_ms}) {
     if (!(ms >= 0 && ms < 1e12)) return "times are numbers of milliseconds, 0 or more";
   }
+  if (!(args.seconds >= 0 && args.seconds < 1e9)) {
+    return "--seconds is a number of seconds, 0 or more";
+  }
   if (args.streams > 4096) return "--streams: at most 4096, a thread each";
   if (negative) return "counts and times cannot be negative, and --max-loops is at least 1";
   if (args.command == Command::kCompare) {

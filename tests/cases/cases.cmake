@@ -3,6 +3,7 @@
 set(cases
   audit_is_written
   audit_of_a_stream
+  audit_of_negative_time
   audit_wants_a_pulse
   batch_is_added
   batch_is_bound_before_a_pulse
@@ -84,6 +85,7 @@ set(cases
   states_on_the_command_line
   steps_are_printed
   stream_without_outputs
+  stream_shorter_than_a_window
   streams_side_by_side
   streams_stepped_together
   sums_over_chunks_stream
