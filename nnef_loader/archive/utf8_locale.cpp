@@ -12,26 +12,61 @@ namespace {
 
 constexpr locale_t kNone = nullptr;
 
-/// The process's own, made when it is first asked for. It is kept: to make one reads files.
-locale_t utf8() {
-  static std::mutex making;
-  static locale_t made = kNone;
-  const std::scoped_lock lock(making);
-  for (const char* name : {"C.UTF-8", "en_US.UTF-8"}) {
-    if (made == kNone) made = newlocale(LC_CTYPE_MASK, name, kNone);
+/// The process's own, made when it is first asked for, since to make one reads files. It is kept
+/// until the process ends or the library is closed, which would lose it.
+class Shared {
+ public:
+  /// Take the locale, or null where there is none. Each taken one is given back.
+  static locale_t take() {
+    static const Shared closes;
+    const std::scoped_lock lock(mutex());
+    for (const char* name : {"C.UTF-8", "en_US.UTF-8"}) {
+      if (made() == kNone) made() = newlocale(LC_CTYPE_MASK, name, kNone);
+    }
+    if (made() != kNone) ++users();
+    return made();
   }
-  return made;
-}
+  static void give_back() {
+    const std::scoped_lock lock(mutex());
+    --users();
+  }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+
+ private:
+  Shared() = default;
+  ~Shared() {
+    const std::scoped_lock lock(mutex());
+    // A process may end while another thread of it loads a model.
+    if (made() == kNone || users() > 0) return;
+    freelocale(made());
+    made() = kNone;
+  }
+  static std::mutex& mutex() {
+    static std::mutex mutex;
+    return mutex;
+  }
+  static locale_t& made() {
+    static locale_t made = kNone;
+    return made;
+  }
+  static int& users() {
+    static int users = 0;
+    return users;
+  }
+};
 
 }  // namespace
 
 Utf8Locale::Utf8Locale() {
-  const locale_t own = utf8();
+  const locale_t own = Shared::take();
   if (own != kNone) before_ = uselocale(own);
 }
 
 Utf8Locale::~Utf8Locale() {
-  if (before_ != kNone) uselocale(before_);
+  if (before_ == kNone) return;
+  uselocale(before_);
+  Shared::give_back();
 }
 
 }  // namespace rill::nnef
