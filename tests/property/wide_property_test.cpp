@@ -16,12 +16,17 @@
 #include "tests/property/seeds.h"
 #include "tests/property/streaming.h"
 #include "tests/property/wide.h"
+#include "tests/support/sanitized.h"
 
 namespace rill::test {
 namespace {
 
 constexpr int64_t kFirstSeed = 1;
+#if defined(RILL_SANITIZED)
+constexpr int64_t kSeeds = 40;  // each takes some seconds there
+#else
 constexpr int64_t kSeeds = 200;
+#endif
 
 struct Outcome {
   std::string problem;  ///< empty if all is well
