@@ -203,7 +203,7 @@ TEST(Hostile, DoublingFragmentsMeetALimit) {
 }
 
 TEST(Hostile, DepthIsLimited) {
-  expect_error(load_body("z = f80(x);", "z", doubling(80, "a", "f(a)")), {"nested over 12"});
+  expect_error(load_body("z = f80(x);", "z", doubling(80, "a", "f(a)")), {"nested over 24"});
   std::string nested = "x";
   for (int i = 0; i < 2000; ++i) nested = str_cat("add(", nested, ", x)");
   expect_error(load_body(str_cat("z = ", nested, ";")), {"graph.nnef"});
@@ -211,7 +211,7 @@ TEST(Hostile, DepthIsLimited) {
   for (int i = 0; i < 5000; ++i) sum += " + x";
   expect_error(load_body(str_cat("z = ", sum, ";")), {"graph.nnef"});
   std::string tall = "a";
-  for (int i = 0; i < 50; ++i) tall = str_cat("add(", tall, ", a)");
+  for (int i = 0; i < 30; ++i) tall = str_cat("add(", tall, ", a)");
   std::string call(tall);
   call.replace(call.find("(a,"), 3, "(f(a),");
   expect_error(load_body("z = f20(x);", "z", doubling(20, tall, call)), {"nested over"});
