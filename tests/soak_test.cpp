@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -159,10 +160,18 @@ class EndlessStream {
   uint64_t folded_ = 0;
 };
 
-/// Some models have tables that end: no stream of theirs is that long.
-bool streams_for_ever(const ModelFolder& model, const Arrays& bundle) {
+/// Models whose tables of positions end: the longest stream that each takes.
+const std::map<std::string_view, int64_t> kLongest = {
+    {"attention_tables", 256},
+    {"conformer_chunks", 2048},
+    {"conformer_distances", 637},
+    {"conformer_sdpa", 2048},
+};
+
+bool takes(const ModelFolder& model, const Arrays& bundle, int64_t frames) {
   const ModelPtr bound = load_bound(model.archive, bundle, model.symbol);
-  return bound && rill_model_set_symbol(bound.get(), model.symbol.c_str(), "100000000") == RILL_OK;
+  return bound && rill_model_set_symbol(bound.get(), model.symbol.c_str(),
+                                        std::to_string(frames).c_str()) == RILL_OK;
 }
 
 class Soak : public ::testing::TestWithParam<ModelFolder> {};
@@ -170,7 +179,12 @@ class Soak : public ::testing::TestWithParam<ModelFolder> {};
 TEST_P(Soak, KeepsItsMemoryAndItsFrames) {
   const ModelFolder& model = GetParam();
   const Arrays bundle = read_bundle(model.bundles[0]);
-  if (!streams_for_ever(model, bundle)) GTEST_SKIP() << rill_last_error();
+  if (const auto end = kLongest.find(model.name); end != kLongest.end()) {
+    EXPECT_TRUE(takes(model, bundle, end->second)) << rill_last_error();
+    EXPECT_FALSE(takes(model, bundle, end->second + 1));
+    return;
+  }
+  ASSERT_TRUE(takes(model, bundle, 100'000'000)) << rill_last_error();
   const Opened small = open_stream(model.archive, bundle, model.symbol, model.pulse);
   const Opened large = open_stream(model.archive, bundle, model.symbol, 3 * model.pulse);
   ASSERT_TRUE(small.session && large.session) << rill_last_error();

@@ -36,26 +36,32 @@ bool rounds(const Graph& graph) {
   });
 }
 
-/// One way of computing a result may differ from another by this much of its largest element.
-double allowance(const Graph& graph, DType dtype) {
-  if (!rounds(graph)) return 0;
+/// How far one way of computing an element may be from another: by `relative` of the element, and by
+/// `cancelled` of the largest element of the output, since a sum whose terms cancel rounds as they do.
+struct Allowance {
+  double relative = 0;
+  double cancelled = 0;
+};
+
+Allowance allowance(const Graph& graph, DType dtype) {
+  if (!rounds(graph)) return {};
   switch (dtype) {
     case DType::kF16:
-      return 4e-3;
+      return {4e-3, 1e-3};
     case DType::kF32:
-      return 2e-5;
+      return {2e-5, 1e-6};
     case DType::kF64:
-      return 1e-12;
+      return {1e-12, 1e-14};
     default:
-      return 0;
+      return {};
   }
 }
 
-std::string difference_within(const Tensor& found, const Tensor& expected, double allowed) {
+std::string difference_within(const Tensor& found, const Tensor& expected, Allowance allowed) {
   if (found.dtype() != expected.dtype()) {
     return str_cat("type ", dtype_name(found.dtype()), ", expected ", dtype_name(expected.dtype()));
   }
-  if (allowed == 0 || found.shape() != expected.shape()) return difference(found, expected);
+  if (allowed.relative == 0 || found.shape() != expected.shape()) return difference(found, expected);
   const Tensor a = std::move(cast(found, DType::kF64)).value();
   const Tensor b = std::move(cast(expected, DType::kF64)).value();
   double largest = 0;
@@ -66,7 +72,8 @@ std::string difference_within(const Tensor& found, const Tensor& expected, doubl
     const double x = a.data<double>()[i];
     const double y = b.data<double>()[i];
     if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    if (!(std::abs(x - y) <= allowed * largest)) return str_cat("[", i, "]: ", x, ", expected ", y);
+    const double bound = allowed.relative * std::abs(y) + allowed.cancelled * largest;
+    if (!(std::abs(x - y) <= bound)) return str_cat("[", i, "]: ", x, ", expected ", y);
   }
   return {};
 }
@@ -127,7 +134,7 @@ class OpLaws : public ::testing::TestWithParam<Case> {
                    const std::string& what) const {
     ASSERT_EQ(found.size(), expected.size()) << what;
     for (size_t i = 0; i < expected.size(); ++i) {
-      const double allowed = allowance(graph_, expected[i].dtype());
+      const Allowance allowed = allowance(graph_, expected[i].dtype());
       EXPECT_EQ(difference_within(found[i], expected[i], allowed), "")
           << what << ", output " << i << "\n"
           << GetParam().text();
