@@ -36,8 +36,8 @@ bool rounds(const Graph& graph) {
   });
 }
 
-/// How far one way of computing an element may be from another: by `relative` of the element, and by
-/// `cancelled` of the largest element of the output, since a sum whose terms cancel rounds as they do.
+/// How far one way of computing an element may be from another: by `relative` of the element, and
+/// by `cancelled` of the output's largest element, since a sum whose terms cancel rounds as they do.
 struct Allowance {
   double relative = 0;
   double cancelled = 0;
@@ -61,7 +61,9 @@ std::string difference_within(const Tensor& found, const Tensor& expected, Allow
   if (found.dtype() != expected.dtype()) {
     return str_cat("type ", dtype_name(found.dtype()), ", expected ", dtype_name(expected.dtype()));
   }
-  if (allowed.relative == 0 || found.shape() != expected.shape()) return difference(found, expected);
+  if (allowed.relative == 0 || found.shape() != expected.shape()) {
+    return difference(found, expected);
+  }
   const Tensor a = std::move(cast(found, DType::kF64)).value();
   const Tensor b = std::move(cast(expected, DType::kF64)).value();
   double largest = 0;
