@@ -37,7 +37,7 @@ bool rounds(const Graph& graph) {
 }
 
 /// How far one way of computing an element may be from another: by `relative` of the element, and
-/// by `cancelled` of the output's largest element, since a sum whose terms cancel rounds as they do.
+/// by `cancelled` of the output's largest element, as a sum whose terms cancel rounds as they do.
 struct Allowance {
   double relative = 0;
   double cancelled = 0;
