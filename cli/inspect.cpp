@@ -74,7 +74,7 @@ class Inspection {
 };
 
 double Inspection::in_frames(int64_t delay, int64_t pulse) const {
-  return symbol_frames(delay, pulse, input_pulse_);
+  return pulse::symbol_frames(delay, pulse, input_pulse_);
 }
 
 std::string frames_text(double frames) { return fmt::format("{:.6g}", frames); }
@@ -279,13 +279,13 @@ std::vector<const WireRow*> Inspection::expensive() const {
 
 std::string causes_text(const WireRow& row) { return join(row.causes, "; "); }
 
-void print_choices(const std::vector<PulseChoice>& choices, double frame_ms) {
+void print_choices(const std::vector<pulse::Choice>& choices, double frame_ms) {
   if (choices.empty()) return;
-  const PulseChoice& best = best_choice(choices);
+  const pulse::Choice& best = pulse::best(choices);
   fmt::print("\n{:>8} {:>10} {:>10} {:>12} {:>12} {:>10}\n", "pulse", "latency",
              frame_ms > 0 ? "ms" : "", "us per step", frame_ms > 0 ? "CPU per s" : "us per frame",
              "state");
-  for (const PulseChoice& choice : choices) {
+  for (const pulse::Choice& choice : choices) {
     const std::string ms = frame_ms > 0 ? fmt::format("{:.4g}", choice.latency() * frame_ms) : "";
     const std::string cpu = frame_ms > 0
                                 ? fmt::format("{:.3f} %", choice.us_per_frame() / frame_ms / 10)
@@ -420,7 +420,7 @@ std::string Inspection::json() const {
   out["longest"] = plan.longest < INT64_MAX ? Json(plan.longest) : Json(nullptr);
   if (!model_.choices.empty()) {
     out["choices"] = Json::array();
-    for (const PulseChoice& choice : model_.choices) {
+    for (const pulse::Choice& choice : model_.choices) {
       Json told{{"pulse", choice.pulse},
                 {"latency_frames", choice.latency()},
                 {"us_per_step", choice.step_us},

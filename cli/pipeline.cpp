@@ -233,8 +233,8 @@ Result<std::pair<std::string, Dim>> Pipeline::pulse_spec() {
   pulse::Options options;
   options.symbol = bounds->symbol;
   options.backward_chunks = args_.pulse_backward == "chunk";
-  RILL_ASSIGN(model_->choices, pulse_choices(model_->graph, options, *bounds));
-  return std::pair(bounds->symbol, Dim(best_choice(model_->choices).pulse));
+  RILL_ASSIGN(model_->choices, pulse::choices(model_->graph, options, bounds->bounds));
+  return std::pair(bounds->symbol, Dim(pulse::best(model_->choices).pulse));
 }
 
 Status Pipeline::pulse() {

@@ -258,6 +258,59 @@ TEST_P(Stream, MayLearnOfItsEndAStepLater) {
 
 INSTANTIATE_TEST_SUITE_P(, Stream, ::testing::ValuesIn(streaming_models()), ModelName());
 
+/// A smoothing filter that sees 3 frames ahead and halves the rate, at a pulse of its own choice.
+ModelPtr chosen(const char* pulse, rill_status* status) {
+  constexpr std::string_view kText =
+      "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
+      "graph network(x) -> (y)\n{\n"
+      "  x = tract_core_external(shape = [1, 1, S], datum_type = 'f32');\n"
+      "  y = box(x, size = [1, 1, 8], padding = [(0, 0), (0, 0), (4, 3)], stride = [1, 1, 2],\n"
+      "          border = 'constant', normalize = true);\n}\n";
+  rill_model* raw = nullptr;
+  EXPECT_EQ(rill_load_memory(kText.data(), kText.size(), nullptr, &raw), RILL_OK)
+      << rill_last_error();
+  *status = rill_model_pulse(raw, "S", pulse);
+  return ModelPtr(raw);
+}
+
+TEST(ChosenPulse, IsWithinItsBounds) {
+  struct Bound {
+    const char* text;
+    int64_t least, most, latency;
+  };
+  for (const Bound& bound : {Bound{"auto", 2, 1000, 1000}, Bound{"auto:min=9,max=13", 10, 12, 1000},
+                             Bound{"auto:max_delay=9", 2, 8, 9},
+                             Bound{" auto : max = 3", 2, 2, 5}}) {
+    SCOPED_TRACE(bound.text);
+    rill_status status = RILL_OK;
+    const ModelPtr model = chosen(bound.text, &status);
+    ASSERT_EQ(status, RILL_OK) << rill_last_error();
+    const Opened opened = open_session(model.get());
+    ASSERT_TRUE(opened.session) << rill_last_error();
+    rill_stream_info info = {};
+    info.size = sizeof(info);
+    ASSERT_EQ(rill_plan_stream(opened.plan.get(), 0, &info), RILL_OK);
+    EXPECT_EQ(info.input_pulse % 2, 0);
+    EXPECT_GE(info.input_pulse, bound.least);
+    EXPECT_LE(info.input_pulse, bound.most);
+    EXPECT_LE(info.input_pulse - 1 + 2 * info.delay, bound.latency);
+  }
+}
+
+TEST(ChosenPulse, ThatThereIsNotIsRefused) {
+  for (const char* text :
+       {"auto:max_delay=0", "auto:max=1", "auto:min=3,max=3", "auto:min=4,max=2", "auto:min=0",
+        "auto:max=9223372036854775808", "auto:min", "auto:", "auto:,", "auto:delay=3",
+        "auto:min=9223372036854775807", "automatic"}) {
+    rill_status status = RILL_OK;
+    const ModelPtr model = chosen(text, &status);
+    EXPECT_NE(status, RILL_OK) << text;
+    EXPECT_NE(std::string(rill_last_error()), "") << text;
+    // The model is as it was.
+    EXPECT_EQ(rill_model_pulse(model.get(), "S", "4"), RILL_OK) << text;
+  }
+}
+
 TEST(StreamLength, CountsFramesOfTheInputWhereItsSymbolCountsTwo) {
   const std::string folder = RILL_SOURCE_DIR "/tests/graphs/two_frames_per_symbol";
   const Opened stream = open_stream(folder, {{"x", Array::noise({1, 1, 6}, 1)}}, "S", 3);

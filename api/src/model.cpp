@@ -11,6 +11,7 @@
 #include "nnef_loader/load.h"
 #include "nnef_loader/properties.h"
 #include "ops/op_table.h"
+#include "pulse/choice.h"
 #include "pulse/pulse.h"
 
 using rill::Code;
@@ -157,8 +158,14 @@ Result<Graph> bound(const rill_model& model, const std::string& symbol, std::str
 Result<Graph> pulsed(const rill_model& model, const std::string& symbol, std::string_view text) {
   rill::pulse::Options options;
   options.symbol = symbol;
-  RILL_ASSIGN(options.pulse, rill::parse_dim(text));
   RILL_TRY(check_symbols(model, {symbol}));
+  RILL_ASSIGN(const auto bounds, rill::pulse::parse_bounds(text));
+  if (bounds) {
+    RILL_ASSIGN(const auto choices, rill::pulse::choices(model.graph, options, *bounds));
+    options.pulse = rill::Dim(rill::pulse::best(choices).pulse);
+  } else {
+    RILL_ASSIGN(options.pulse, rill::parse_dim(text));
+  }
   rill::pulse::Report streams;
   auto graph = rill::pulse::pulsify(model.graph, options, &streams);
   for (const std::string& what : streams.approximations) rill::api::log(RILL_LOG_WARN, what);

@@ -14,7 +14,7 @@ import re
 import common
 
 MOST = {
-    "cli": 14,
+    "cli": 12,
     "core/exec": 4,
     "core/graph": 5,
     "nnef_loader/build": 11,

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "pulse/pulse.h"
+
+namespace rill::pulse {
+
+/// What a stream costs and how late it is with one pulse. Frames are those of the stream symbol.
+struct Choice {
+  int64_t pulse = 0;
+  double delay = 0;    ///< of the output that lags most, in frames
+  double step_us = 0;  ///< by the cost model
+  int64_t state_bytes = 0;
+  int64_t arena_bytes = 0;
+
+  /// Frames that the first frame of a pulse waits for its answer: for the pulse to fill up, and
+  /// for the frames that the model looks ahead.
+  double latency() const { return static_cast<double>(pulse - 1) + delay; }
+  double us_per_frame() const { return step_us / static_cast<double>(pulse); }
+};
+
+/// What bounds the search for a pulse, in frames of the stream symbol.
+struct Bounds {
+  int64_t least = 1;
+  int64_t most = INT64_MAX;
+  int64_t max_delay = INT64_MAX;  ///< of `Choice::latency`
+};
+
+/// Read `auto`, or `auto:min=8,max=64,max_delay=40` with any of these; nothing if the text does not
+/// ask for a search.
+/// Errors: kPulse for bounds that make no sense.
+Result<std::optional<Bounds>> parse_bounds(std::string_view text);
+
+/// Tell cost and latency of the legal pulses within bounds: a dozen multiples of the least one.
+/// Symbols other than the stream's are taken for 1: they scale the costs of all pulses alike.
+/// Errors: kPulse where no legal pulse is within bounds, and those of `pulsify`.
+Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
+                                    const Bounds& bounds);
+
+/// Find the smallest pulse whose frames cost little more than the cheapest ones.
+const Choice& best(const std::vector<Choice>& choices);
+
+/// Tell the delay of a wire in frames of the stream symbol.
+double symbol_frames(int64_t delay, int64_t wire_pulse, int64_t pulse);
+
+}  // namespace rill::pulse
