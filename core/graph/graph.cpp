@@ -164,6 +164,8 @@ bool can_fold(const Graph& graph, const Op& op, std::span<const OutletId> inputs
   for (const Fact& fact : outputs) {
     const Dim count = volume(fact.shape);
     if (!count.is_const() || *count.to_int() > kFoldLimitElements) return false;
+    const bool rounds = is_float(fact.dtype) && op.tolerance() == Tolerance::kRounding;
+    if (rounds && graph.numbers_bound) return false;
   }
   return true;
 }
@@ -254,6 +256,7 @@ Graph empty_like(const Graph& graph) {
   out.scope = graph.scope;
   out.properties = graph.properties;
   out.streaming = graph.streaming;
+  out.numbers_bound = graph.numbers_bound;
   return out;
 }
 
@@ -268,6 +271,7 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
     }
   }
   Graph out = empty_like(*this);
+  out.numbers_bound = out.numbers_bound || by.is_const();
   out.scope.substitute(symbol, by);
   if (out.streaming && out.streaming->symbol() != symbol) {
     for (StreamingOutput& output : out.streaming->outputs) {

@@ -39,6 +39,10 @@ class Graph {
   /// As the file has them, but for those that tell how a pulsed graph streams.
   std::map<std::string, Tensor> properties;
   std::optional<Streaming> streaming;  ///< of a pulsed graph
+  /// Whether a symbol became a number. What is constant from then on is constant for that number
+  /// only: a stream computes it step by step, so that what rounds is left to the plan, whose steps
+  /// round as those of the stream do.
+  bool numbers_bound = false;
 
   const Node& node(int id) const { return nodes[static_cast<size_t>(id)]; }
   const Fact& fact(OutletId outlet) const {

@@ -3,6 +3,7 @@
 set(cases
   audit_is_written
   audit_of_a_stream
+  audit_of_constants_alone
   audit_of_negative_time
   audit_wants_a_pulse
   batch_is_added
