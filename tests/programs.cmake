@@ -79,7 +79,7 @@ if(TARGET rill_program)
 endif()
 
 include(size/size.cmake)
-rill_size_test(size 3264)
+rill_size_test(size 3120)
 
 # Proves that steps do not block; skipped where there is no Clang 20.
 add_test(NAME nonblocking

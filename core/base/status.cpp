@@ -18,6 +18,13 @@ void no_value(const Status& status) {
   std::abort();
 #endif
 }
+
+Status failed(Code code, const TextPiece* pieces, size_t count) {
+  Error error;
+  error.code = code;
+  error.message = joined(pieces, count);
+  return Status(std::move(error));
+}
 RILL_NOT_IN_STEPS_END
 
 std::string_view code_name(Code code) {

@@ -119,14 +119,19 @@ class [[nodiscard]] Result {
   Status status_;
 };
 
-/// Make a failure of that code from a message in pieces: `fail(Code::kShape, "rank ", r)`.
 RILL_NOT_IN_STEPS_BEGIN
+Status failed(Code code, const TextPiece* pieces, size_t count) RILL_NONBLOCKING;
+
+template <class... Arguments>
+Status fail_with(Code code, Arguments... arguments) RILL_NONBLOCKING {
+  const TextPiece pieces[] = {text_piece(arguments)...};
+  return failed(code, pieces, sizeof...(Arguments));
+}
+
+/// Make a failure of that code from a message in pieces: `fail(Code::kShape, "rank ", r)`.
 template <class... Parts>
 Status fail(Code code, const Parts&... parts) RILL_NONBLOCKING {
-  Error error;
-  error.code = code;
-  error.message = str_cat(parts...);
-  return Status(std::move(error));
+  return fail_with<PieceArgument<Parts>...>(code, parts...);
 }
 RILL_NOT_IN_STEPS_END
 

@@ -20,6 +20,16 @@ void append_text(std::string& out, uint64_t value) { append_number(out, value); 
 void append_text(std::string& out, double value) { append_number(out, value); }
 void append_text(std::string& out, float value) { append_number(out, value); }
 
+void append_chars(std::string& out, const void* value) {
+  out.append(static_cast<const char*>(value));
+}
+
+std::string joined(const TextPiece* pieces, size_t count) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) pieces[i].append(out, pieces[i].value);
+  return out;
+}
+
 std::string join(std::span<const std::string> texts, std::string_view separator) {
   std::string out;
   for (size_t i = 0; i < texts.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace rill {
@@ -61,12 +62,45 @@ void append_piece(std::string& out, const std::vector<T>& values) {
   append_piece(out, std::span<const T>(values));
 }
 
+/// A piece of text that is not made yet: where its value lies, and what appends it. Templates that
+/// join pieces pass these on, so that each of them is a few instructions however much text is made.
+struct TextPiece {
+  void (*append)(std::string& out, const void* value);
+  const void* value;
+};
+
+template <class T>
+void append_value(std::string& out, const void* value) {
+  append_piece(out, *static_cast<const T*>(value));
+}
+void append_chars(std::string& out, const void* value);
+
+/// How a piece is handed on: literals of all lengths as one type, all else as it is.
+template <class T>
+using PieceArgument = std::conditional_t<std::is_convertible_v<const T&, const char*>, const char*,
+                                         const T&>;
+
+template <class T>
+TextPiece text_piece(const T& value) {
+  if constexpr (std::is_same_v<T, const char*>) {
+    return {append_chars, value};
+  } else {
+    return {append_value<T>, &value};
+  }
+}
+
+std::string joined(const TextPiece* pieces, size_t count);
+
+template <class... Arguments>
+std::string joined_arguments(Arguments... arguments) {
+  const TextPiece pieces[] = {text_piece(arguments)...};
+  return joined(pieces, sizeof...(Arguments));
+}
+
 /// Join pieces of text, numbers, lists and anything with `to_string()`.
 template <class... Parts>
 std::string str_cat(const Parts&... parts) {
-  std::string out;
-  (append_piece(out, parts), ...);
-  return out;
+  return joined_arguments<PieceArgument<Parts>...>(parts...);
 }
 
 /// Join texts with a separator.
