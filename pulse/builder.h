@@ -124,8 +124,6 @@ class Builder final : public PulseBuilder {
   };
 
   Result<int64_t> meeting_delay();
-  /// The least of an expression in the stream symbol, from that value of the symbol on.
-  Result<int64_t> least_frames(const Dim& frames, int64_t from) const;
   const PulsedWire& input_wire(int i) const { return wires_.at(input(i)); }
   bool can_be_equal(const Dim& a, const Dim& b) const;
   Status check_stride(int64_t frames, int64_t stride);

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "core/dim/bound.h"
-#include "core/dim/pattern.h"
 #include "core/graph/ends.h"
 #include "ops/array/slice.h"
 #include "ops/stream/border.h"
@@ -39,33 +38,22 @@ Result<OutletId> Builder::delay(OutletId wire, const StreamFact& stream, int64_t
   return add1("delay", op, {wire});
 }
 
-Result<int64_t> Builder::least_frames(const Dim& frames, int64_t from) const {
-  const auto pattern = DimPattern::of(frames, options_.symbol);
-  const auto least = pattern.ok() ? pattern->least(from)
-                                  : Result<std::optional<int64_t>>(pattern.status());
-  if (least.ok() && *least) return **least;
-  return refusal(least.ok() ? str_cat("its frames end ever earlier beside those of the stream, by ",
-                                      frames, " frames")
-                            : least.error().message,
-                 "Write the lengths of slices and pads as sums and quotients of the stream's");
-}
-
 Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream) const {
   RILL_ASSIGN(const int64_t p, pulse_of(wire, stream.axis));
   const auto pulse = options_.pulse.to_int();
   if (!pulse) return 0;
-  const Dim frames = max(Dim(0), stream.dim);
-  const auto most = bound_of(stream.dim);
-  int64_t least = 0;
-  for (const StreamEnd& end : shortest_ends(frames, options_.symbol, *pulse, false)) {
-    const Dim ended = frames.substitute(options_.symbol, end.length);
-    Dim ahead = ended + Dim(stream.delay) - Dim(p) * end.told;
+  const auto bound = bound_of(stream.dim);
+  const auto behind = [&](const Dim& told, const Dim& frames) {
+    const Dim count = Dim(p) * told - Dim(stream.delay) - frames;
     // That it ends there whatever follows is known beforehand.
-    if (most) ahead = ahead * (Dim(1) - eq(ended, Dim(*most)));
-    RILL_ASSIGN(const int64_t here, least_frames(ahead, end.from));
-    least = std::min(least, here);
-  }
-  return least;
+    return bound ? count * (Dim(1) - eq(frames, Dim(*bound))) : count;
+  };
+  const auto most = most_behind(stream.dim, options_.symbol, *pulse, false, behind);
+  if (most.ok() && *most) return -**most;
+  return refusal(most.ok() ? str_cat("its frames, ", stream.dim,
+                                     ", end ever earlier beside those of the stream")
+                           : most.error().message,
+                 "Write the lengths of slices and pads as sums and quotients of the stream's");
 }
 
 Result<OutletId> Builder::hold(OutletId wire, StreamFact* stream) {

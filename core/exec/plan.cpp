@@ -6,7 +6,6 @@
 
 #include "core/base/checked.h"
 #include "core/dim/bound.h"
-#include "core/dim/pattern.h"
 #include "core/exec/builder.h"
 #include "core/exec/layout.h"
 #include "core/graph/ends.h"
@@ -321,23 +320,19 @@ namespace {
 /// How many frames of an output may be handed out at most that turn out to lie behind its end.
 Result<int64_t> early_frames(const Plan& plan, const PlanStream& out) {
   if (out.axis < 0 || !out.length.valid() || plan.stream_pulse <= 0) return 0;
-  const Dim frames = max(Dim(0), out.length);
-  int64_t most = 0;
-  for (const StreamEnd& end :
-       shortest_ends(frames, plan.stream_symbol, plan.stream_pulse, plan.late_end)) {
-    Dim given = Dim(out.pulse) * end.told - Dim(out.delay);
-    if (out.most < INT64_MAX) given = min(given, Dim(out.most));
-    const Dim behind = given - frames.substitute(plan.stream_symbol, end.length);
-    RILL_ASSIGN(const DimPattern pattern, DimPattern::of(behind, plan.stream_symbol));
-    RILL_ASSIGN(const std::optional<int64_t> greatest, pattern.greatest(end.from));
-    if (!greatest) {
-      return fail(Code::kShape, "an output of ", out.length, " frames has ", out.pulse,
-                  " frames per pulse of ", plan.stream_pulse, " ", plan.stream_symbol,
-                  ": it falls ever further behind");
-    }
-    most = std::max(most, *greatest);
+  const auto behind = [&](const Dim& told, const Dim& frames) {
+    const Dim given = Dim(out.pulse) * told - Dim(out.delay);
+    return (out.most < INT64_MAX ? min(given, Dim(out.most)) : given) - frames;
+  };
+  RILL_ASSIGN(const std::optional<int64_t> most,
+              most_behind(out.length, plan.stream_symbol, plan.stream_pulse, plan.late_end,
+                          behind));
+  if (!most) {
+    return fail(Code::kShape, "an output of ", out.length, " frames has ", out.pulse,
+                " frames per pulse of ", plan.stream_pulse, " ", plan.stream_symbol,
+                ": it falls ever further behind");
   }
-  return most;
+  return *most;
 }
 
 /// Says along which axis an input or output streams, of which no length is known yet.

@@ -236,7 +236,8 @@ Status Session::check_length(int64_t frames) {
   settle();
   if (wrong == plan_->asserted.end()) return {};
   return fail(Code::kShape, "a stream of ", frames, " frames of ", plan_->stream_symbol,
-              " does not suit the model, for which ", *wrong, " is not negative");
+              " does not suit the model, for which ", *wrong, " is not negative")
+      .hint("Use a stream of another length, or run the model without a pulse on this one");
 }
 
 bool Session::gives_for_nothing() {

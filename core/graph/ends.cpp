@@ -1,5 +1,7 @@
 #include "core/graph/ends.h"
 
+#include <algorithm>
+
 #include "core/dim/pattern.h"
 
 namespace rill {
@@ -18,6 +20,21 @@ std::vector<StreamEnd> shortest_ends(const Dim& frames, std::string_view symbol,
   // With pulses of one frame, every stream is one of whole pulses.
   if (!late || pulse > 1) out.push_back({whole + Dim(1), n, 0});
   return out;
+}
+
+Result<std::optional<int64_t>> most_behind(
+    const Dim& length, std::string_view symbol, int64_t pulse, bool late,
+    const std::function<Dim(const Dim& told, const Dim& frames)>& behind) {
+  const Dim frames = max(Dim(0), length);
+  std::optional<int64_t> most = 0;
+  for (const StreamEnd& end : shortest_ends(frames, symbol, pulse, late)) {
+    const Dim count = behind(end.told, frames.substitute(symbol, end.length));
+    RILL_ASSIGN(const DimPattern pattern, DimPattern::of(count, symbol));
+    RILL_ASSIGN(const std::optional<int64_t> greatest, pattern.greatest(end.from));
+    if (!greatest) return greatest;
+    most = std::max(most, greatest);
+  }
+  return most;
 }
 
 }  // namespace rill

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -21,5 +24,13 @@ struct StreamEnd {
 /// `late`: streams of whole pulses learn of their end after their last step.
 std::vector<StreamEnd> shortest_ends(const Dim& frames, std::string_view symbol, int64_t pulse,
                                      bool late);
+
+/// Find how many frames that have gone by lie behind the end of a wire at most, over all lengths
+/// from 1 on, when its end is announced: at least 0; nothing if there is no such bound.
+/// `behind` counts them for the pulses that have been stepped and the frames of the wire.
+/// Errors: kShape, as `DimPattern::of`.
+Result<std::optional<int64_t>> most_behind(
+    const Dim& length, std::string_view symbol, int64_t pulse, bool late,
+    const std::function<Dim(const Dim& told, const Dim& frames)>& behind);
 
 }  // namespace rill
