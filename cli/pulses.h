@@ -9,7 +9,7 @@
 
 namespace rill::cli {
 
-/// `auto`, `S=auto`, `S=auto:min=8,max=64,max_delay=40`.
+/// `auto`, `S=auto`, `S=auto:min=8,max=64,max_delay=20,max_latency=40`.
 struct AutoPulse {
   std::string symbol{kDefaultStreamSymbol};
   pulse::Bounds bounds;

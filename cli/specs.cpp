@@ -50,12 +50,6 @@ Tolerance for_half(const Tolerance& tolerance) {
   return out;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> out;
   int depth = 0;

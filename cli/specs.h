@@ -55,7 +55,6 @@ struct RangeSpec {
 };
 Result<RangeSpec> parse_range_spec(std::string_view text);
 
-std::string_view trimmed(std::string_view text);
 std::vector<std::string> split(std::string_view text, char separator);
 Result<double> parse_number(std::string_view text);
 

@@ -4,17 +4,6 @@
 
 namespace rill::cli {
 
-std::vector<std::string> symbols_of(const Graph& graph) {
-  std::vector<std::string> out;
-  for (const OutletId input : graph.inputs) {
-    for (const Dim& extent : graph.fact(input).shape) extent.collect_symbols(&out);
-  }
-  for (const OutletId output : graph.outputs) {
-    for (const Dim& extent : graph.fact(output).shape) extent.collect_symbols(&out);
-  }
-  return out;
-}
-
 std::vector<std::string> known_symbols(const Graph& graph) {
   std::vector<std::string> out = symbols_of(graph);
   for (const std::string& name : graph.scope.symbols()) {

@@ -7,9 +7,8 @@
 
 namespace rill::cli {
 
-/// List the symbols that an input or an output of the graph mentions.
-std::vector<std::string> symbols_of(const Graph& graph);
-/// List those, and the ones that are only declared.
+/// List the symbols that an input or an output of the graph mentions, and those that are only
+/// declared.
 std::vector<std::string> known_symbols(const Graph& graph);
 /// Make a refusal that names the symbols there are.
 Status no_such_symbol(const std::string& symbol, const std::vector<std::string>& known);

@@ -1,7 +1,7 @@
 #include "pulse/choice.h"
 
 #include <algorithm>
-#include <charconv>
+#include <optional>
 #include <string>
 
 #include "core/exec/plan.h"
@@ -20,13 +20,7 @@ constexpr int64_t kMultiples[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
 constexpr double kLittleMore = 1.25;
 
 Result<Graph> with_ones(Graph graph, std::string_view stream_symbol) {
-  std::vector<std::string> symbols;
-  for (const std::vector<OutletId>* ends : {&graph.inputs, &graph.outputs}) {
-    for (const OutletId end : *ends) {
-      for (const Dim& extent : graph.fact(end).shape) extent.collect_symbols(&symbols);
-    }
-  }
-  for (const std::string& symbol : symbols) {
+  for (const std::string& symbol : symbols_of(graph)) {
     if (symbol == stream_symbol) continue;
     RILL_ASSIGN(graph, graph.with_symbol(symbol, Dim(1)));
   }
@@ -71,29 +65,30 @@ Result<Choice> choice_of(const Graph& graph, Options options, int64_t pulse) {
   return out;
 }
 
-/// Drop blanks at both ends.
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(' ');
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
 /// Read `min=8` into the bound that it names; false if it names none.
 bool read_bound(std::string_view text, Bounds* out) {
+  const struct {
+    std::string_view name;
+    int64_t least;
+    int64_t* bound;
+  } known[] = {{"min", 1, &out->least},
+               {"max", 1, &out->most},
+               {"max_delay", 0, &out->max_delay},
+               {"max_latency", 0, &out->max_latency}};
   const size_t equals = text.find('=');
-  if (equals == std::string_view::npos) return false;
-  const std::string_view name = trimmed(text.substr(0, equals));
-  const std::string_view digits = trimmed(text.substr(equals + 1));
-  int64_t value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value);
-  if (error != std::errc() || stop != end || value < (name == "max_delay" ? 0 : 1)) return false;
-  int64_t* bound = name == "min"         ? &out->least
-                   : name == "max"       ? &out->most
-                   : name == "max_delay" ? &out->max_delay
-                                         : nullptr;
-  if (bound) *bound = value;
-  return bound != nullptr;
+  for (const auto& [name, least, bound] : known) {
+    if (trimmed(text.substr(0, equals)) != name || equals == std::string_view::npos) continue;
+    const auto value = parse_dim(text.substr(equals + 1));
+    *bound = value.ok() ? value->to_int().value_or(-1) : -1;
+    return *bound >= least;
+  }
+  return false;
+}
+
+/// Tell whether no more frames go by than the bounds allow.
+bool is_early(const Choice& choice, const Bounds& bounds) {
+  return choice.delay <= static_cast<double>(bounds.max_delay) &&
+         choice.latency() <= static_cast<double>(bounds.max_latency);
 }
 
 }  // namespace
@@ -113,7 +108,8 @@ Result<std::optional<Bounds>> parse_bounds(std::string_view text) {
     at = next;
   }
   if (!fits || out.least > out.most) {
-    return fail(Code::kPulse, "pulse ", text, ": expected auto, or auto:min=8,max=64,max_delay=40")
+    return fail(Code::kPulse, "pulse ", text,
+                ": expected auto, or auto:min=8,max=64,max_delay=20,max_latency=40")
         .hint("Each bound is optional, counts frames of the stream symbol, and min is at most max");
   }
   return std::optional(out);
@@ -124,23 +120,26 @@ Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
   RILL_ASSIGN(const int64_t unit, least_pulse(graph, options));
   const int64_t first = (bounds.least - 1) / unit + 1;
   std::vector<Choice> out;
-  double least_latency = 0;
+  std::optional<Choice> earliest;
   for (const int64_t multiple : kMultiples) {
     // A bound far beyond all memory has no multiple that fits into a number.
     if (first > bounds.most / unit / multiple) break;
-    RILL_ASSIGN(const Choice choice, choice_of(graph, options, first * multiple * unit));
-    if (multiple == 1) least_latency = choice.latency();
-    if (choice.latency() > static_cast<double>(bounds.max_delay)) break;
-    out.push_back(choice);
+    const int64_t pulse = first * multiple * unit;
+    if (earliest && pulse - 1 > bounds.max_latency) break;
+    RILL_ASSIGN(const Choice choice, choice_of(graph, options, pulse));
+    // Where a layer sees chunks of frames, longer pulses may be less late than shorter ones.
+    if (is_early(choice, bounds)) out.push_back(choice);
+    if (!earliest || choice.latency() < earliest->latency()) earliest = choice;
   }
   if (!out.empty()) return out;
-  if (first > bounds.most / unit) {
+  if (!earliest) {
     return fail(Code::kPulse, "no legal pulse from ", bounds.least, " to ", bounds.most,
                 ": legal pulses are multiples of ", unit);
   }
-  return fail(Code::kPulse, "no pulse has a latency of at most ", bounds.max_delay,
-              " frames: the least is ", least_latency)
-      .hint("`rill MODEL --pulse auto inspect` lists every pulse with its latency");
+  return fail(Code::kPulse, "no pulse is as early as asked: the earliest, ", earliest->pulse,
+              ", has a delay of ", earliest->delay, " frames and a latency of ",
+              earliest->latency())
+      .hint("`rill MODEL --pulse auto inspect` lists pulses with their latency");
 }
 
 const Choice& best(const std::vector<Choice>& choices) {

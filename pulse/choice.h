@@ -27,15 +27,17 @@ struct Choice {
 struct Bounds {
   int64_t least = 1;
   int64_t most = INT64_MAX;
-  int64_t max_delay = INT64_MAX;  ///< of `Choice::latency`
+  int64_t max_delay = INT64_MAX;    ///< of `Choice::delay`
+  int64_t max_latency = INT64_MAX;  ///< of `Choice::latency`
 };
 
-/// Read `auto`, or `auto:min=8,max=64,max_delay=40` with any of these; nothing if the text does not
-/// ask for a search.
+/// Read `auto`, or `auto:min=8,max=64,max_delay=20,max_latency=40` with any of these; nothing if
+/// the text does not ask for a search.
 /// Errors: kPulse for bounds that make no sense.
 Result<std::optional<Bounds>> parse_bounds(std::string_view text);
 
-/// Tell cost and latency of the legal pulses within bounds: a dozen multiples of the least one.
+/// Tell cost and latency of the legal pulses within bounds: of a dozen multiples of the least pulse
+/// that is at least `bounds.least`, those that are late by no more than asked.
 /// Symbols other than the stream's are taken for 1: they scale the costs of all pulses alike.
 /// Errors: kPulse where no legal pulse is within bounds, and those of `pulsify`.
 Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,

@@ -279,7 +279,8 @@ TEST(ChosenPulse, IsWithinItsBounds) {
     int64_t least, most, latency;
   };
   for (const Bound& bound : {Bound{"auto", 2, 1000, 1000}, Bound{"auto:min=9,max=13", 10, 12, 1000},
-                             Bound{"auto:max_delay=9", 2, 8, 9},
+                             Bound{"auto:max_latency=9", 2, 8, 9},
+                             Bound{"auto:max_delay=2", 2, 1000, 1000},
                              Bound{" auto : max = 3", 2, 2, 5}}) {
     SCOPED_TRACE(bound.text);
     rill_status status = RILL_OK;
@@ -297,9 +298,27 @@ TEST(ChosenPulse, IsWithinItsBounds) {
   }
 }
 
+TEST(ChosenPulse, MayBeLongerThanOnesThatAreLater) {
+  // Layers that see chunks of 16 frames wait for them at every pulse that ends in between.
+  rill_model* raw = nullptr;
+  const char* archive = RILL_SOURCE_DIR "/tests/models/conformer_chunks/model.nnef.tgz";
+  ASSERT_EQ(rill_load(archive, nullptr, &raw), RILL_OK) << rill_last_error();
+  const ModelPtr model(raw);
+  EXPECT_NE(rill_model_pulse(raw, "S", "auto:max_latency=14"), RILL_OK);
+  ASSERT_EQ(rill_model_pulse(raw, "S", "auto:max_latency=15"), RILL_OK) << rill_last_error();
+  const Opened opened = open_session(raw);
+  ASSERT_TRUE(opened.session) << rill_last_error();
+  rill_stream_info info = {};
+  info.size = sizeof(info);
+  ASSERT_EQ(rill_plan_stream(opened.plan.get(), 0, &info), RILL_OK);
+  EXPECT_EQ(info.input_pulse, 16);
+  EXPECT_EQ(info.delay, 0);
+}
+
 TEST(ChosenPulse, ThatThereIsNotIsRefused) {
   for (const char* text :
-       {"auto:max_delay=0", "auto:max=1", "auto:min=3,max=3", "auto:min=4,max=2", "auto:min=0",
+       {"auto:max_delay=1", "auto:max_latency=2", "auto:max=1", "auto:min=3,max=3",
+        "auto:min=4,max=2", "auto:min=0", "auto:max_latency=-1",
         "auto:max=9223372036854775808", "auto:min", "auto:", "auto:,", "auto:delay=3",
         "auto:min=9223372036854775807", "automatic"}) {
     rill_status status = RILL_OK;

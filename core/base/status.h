@@ -120,6 +120,7 @@ class [[nodiscard]] Result {
 };
 
 RILL_NOT_IN_STEPS_BEGIN
+/// Make a failure whose message is joined of pieces.
 Status failed(Code code, const TextPiece* pieces, size_t count) RILL_NONBLOCKING;
 
 template <class... Arguments>

@@ -1,5 +1,6 @@
 #include "core/base/text.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace rill {
@@ -28,6 +29,12 @@ std::string joined(const TextPiece* pieces, size_t count) {
   std::string out;
   for (size_t i = 0; i < count; ++i) pieces[i].append(out, pieces[i].value);
   return out;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  const size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
 std::string join(std::span<const std::string> texts, std::string_view separator) {

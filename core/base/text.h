@@ -69,6 +69,7 @@ struct TextPiece {
   const void* value;
 };
 
+/// Append a value whose type is told by the instance.
 template <class T>
 void append_value(std::string& out, const void* value) {
   append_piece(out, *static_cast<const T*>(value));
@@ -89,6 +90,7 @@ TextPiece text_piece(const T& value) {
   }
 }
 
+/// Append pieces to one another.
 std::string joined(const TextPiece* pieces, size_t count);
 
 template <class... Arguments>
@@ -102,6 +104,9 @@ template <class... Parts>
 std::string str_cat(const Parts&... parts) {
   return joined_arguments<PieceArgument<Parts>...>(parts...);
 }
+
+/// Drop blanks and tabs at both ends.
+std::string_view trimmed(std::string_view text);
 
 /// Join texts with a separator.
 std::string join(std::span<const std::string> texts, std::string_view separator);

@@ -250,6 +250,16 @@ TensorPtr substitute(const TensorPtr& tensor, std::string_view symbol, const Dim
 
 }  // namespace
 
+std::vector<std::string> symbols_of(const Graph& graph) {
+  std::vector<std::string> out;
+  for (const std::vector<OutletId>* ends : {&graph.inputs, &graph.outputs}) {
+    for (const OutletId end : *ends) {
+      for (const Dim& extent : graph.fact(end).shape) extent.collect_symbols(&out);
+    }
+  }
+  return out;
+}
+
 Graph empty_like(const Graph& graph) {
   Graph out;
   out.name = graph.name;

@@ -126,6 +126,9 @@ class Const final : public OpBase<Const> {
 Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const TensorPtr> inputs,
                                      const Facts& outputs);
 
+/// List the symbols that an input or an output of the graph mentions.
+std::vector<std::string> symbols_of(const Graph& graph);
+
 /// Copy what a graph says of itself, without nodes, inputs and outputs.
 Graph empty_like(const Graph& graph);
 

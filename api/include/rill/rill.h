@@ -211,9 +211,9 @@ RILL_API rill_status rill_model_set_symbol(rill_model* model, const char* symbol
  *  states keep what the next pulse needs. The outputs of all pulses, put end to end without their
  *  first `delay` frames, are those of the whole run.
  *  `pulse`: frames of the symbol ("8"), or "auto" for the smallest pulse whose frames cost little
- *  more than the cheapest; "auto:min=8,max=64,max_delay=40", each bound optional, in frames:
- *  max_delay bounds what the first frame of a pulse waits for its answer. `rill_plan_stream` tells
- *  the pulse that was taken.
+ *  more than the cheapest; "auto:min=8,max=64,max_delay=20,max_latency=40", each bound optional, in
+ *  frames of the symbol: max_delay bounds the delay of the outputs, max_latency what the first
+ *  frame of a pulse waits for its answer. `rill_plan_stream` tells the pulse that was taken.
  *  Errors: RILL_E_PULSE, with every node that cannot stream, why, and a way out. */
 RILL_API rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* pulse);
 
