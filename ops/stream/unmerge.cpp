@@ -10,6 +10,7 @@
 #include "ops/math/binary.h"
 #include "ops/math/unary.h"
 #include "ops/nn/einsum.h"
+#include "ops/stream/graph_copy.h"
 
 namespace rill::ops {
 namespace {
@@ -125,48 +126,25 @@ OpPtr with_letters(const EinSum& product, char letter, size_t count) {
 }
 
 /// Copies a graph, chains with their axes apart.
-class Copier {
+class Copier final : public GraphCopy {
  public:
-  Copier(const Graph& graph, const std::vector<Chain>& chains) : graph_(graph) {
-    out_ = empty_like(graph);
+  Copier(const Graph& graph, const std::vector<Chain>& chains) : GraphCopy(graph) {
     for (const Chain& chain : chains) {
       of_[chain.first] = of_[chain.last] = &chain;
       for (const auto& [id, part] : chain.between) of_[id] = &chain;
     }
   }
 
-  Result<Graph> run() {
-    for (size_t id = 0; id < graph_.nodes.size(); ++id) RILL_TRY(copy(static_cast<int>(id)));
-    out_.inputs.clear();
-    for (const OutletId& input : graph_.inputs) out_.inputs.push_back(mapped_.at(input));
-    for (const OutletId& output : graph_.outputs) out_.outputs.push_back(mapped_.at(output));
-    out_.output_names = graph_.output_names;
-    return out_.compacted();
-  }
-
  private:
-  Status copy(int id) {
+  Status copy(int id) override {
     const Node& node = graph_.node(id);
-    if (const auto* source = node.op->as<Source>()) {
-      mapped_[{id, 0}] = out_.add_source(node.name, source->fact, node.line);
-      return {};
-    }
-    if (const auto* constant = node.op->as<Const>()) {
-      mapped_[{id, 0}] = out_.add_const(node.name, constant->value, node.line);
-      return {};
-    }
     std::vector<OutletId> inputs;
     for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
     OpPtr op = node.op;
     if (const auto found = of_.find(id); found != of_.end()) {
       RILL_ASSIGN(op, apart(*found->second, id, &inputs));
     }
-    RILL_ASSIGN(const auto outlets,
-                out_.add(node.name, std::move(op), std::move(inputs), node.line));
-    for (size_t slot = 0; slot < outlets.size(); ++slot) {
-      mapped_[{id, static_cast<int>(slot)}] = outlets[slot];
-    }
-    return {};
+    return append(id, std::move(op), std::move(inputs));
   }
 
   Result<OpPtr> apart(const Chain& chain, int id, std::vector<OutletId>* inputs) {
@@ -192,10 +170,7 @@ class Copier {
     return node.op;
   }
 
-  const Graph& graph_;
   std::map<int, const Chain*> of_;
-  std::map<OutletId, OutletId> mapped_;
-  Graph out_;
 };
 
 /// Whether every product has letters left.
