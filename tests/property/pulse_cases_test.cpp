@@ -436,7 +436,8 @@ TEST(PulseCases, AxesMergedInFrontOfTheStream) {
   // What tells rows apart, whatever their order: it sees several, their numbers, or a table of them.
   for (const char* const mixing :
        {"softmax(w, axes = [0])", "w + slice(w, axes = [0], begin = [0], end = [1])",
-        "tract_core_cumsum(w, axis = 0)", "concat([slice(w, axes = [0], begin = [1], end = [0]), "
+        "tract_core_cumsum(w, axis = 0)",
+        "concat([slice(w, axes = [0], begin = [1], end = [0]), "
         "slice(w, axes = [0], begin = [0], end = [1])], axis = 0)",
         "w + unsqueeze(tract_core_cast(tract_core_range(0, 3 * S, 1), to = 'f32'), axes = [1])"}) {
     expect_refused(around(product + "  z = " + mixing + ";\n"), 4, "z", "Reshape");
