@@ -22,5 +22,4 @@ target_sources(rill_ops PRIVATE
   stream/loop_sum.cpp stream/sink_border.cpp
   stream/skew.cpp
   stream/square.cpp
-  stream/unmerge.cpp
 )

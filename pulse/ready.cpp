@@ -9,7 +9,6 @@
 #include "ops/stream/joined_pad.h"
 #include "ops/stream/loop_sum.h"
 #include "ops/stream/sink_border.h"
-#include "ops/stream/unmerge.h"
 
 namespace rill::pulse {
 
@@ -27,7 +26,6 @@ Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
     RILL_ASSIGN(simple, ops::pads_of_joins(simple, symbol));
   }
   if constexpr (ops::built("reshape")) {
-    RILL_ASSIGN(simple, ops::keep_apart(simple, symbol));
     RILL_ASSIGN(simple, ops::put_frames_first(simple, symbol));
   }
   if constexpr (ops::built("pad") || ops::built("stft")) {

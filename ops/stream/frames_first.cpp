@@ -61,13 +61,19 @@ std::optional<Rows> rows_of_merge(const Fact& in, const Fact& out, std::string_v
     while (stream < group.from_end && in.dim(stream).is_const()) rows.before *= in.dim(stream++);
     if (rows.before.to_int().value_or(0) < 2) continue;
     if (!leading_axis(in.shape, stream, group.from_end, symbol)) continue;
-    const auto axis = leading_axis(out.shape, group.to_begin, group.to_end, symbol);
-    if (!axis) continue;
-    rows.axis = *axis;
+    // Of the batch, what keeps an axis of its own stays in front.
+    Dim kept = 1;
+    rows.axis = group.to_begin;
+    while (rows.axis < group.to_end && out.dim(rows.axis).is_const()) kept *= out.dim(rows.axis++);
+    const auto merged = exact_div(rows.before, kept);
+    if (!merged || merged->to_int().value_or(0) < 2) continue;
+    if (!leading_axis(out.shape, rows.axis, group.to_end, symbol)) continue;
+    rows.before = *merged;
     rows.frames = in.dim(stream);
-    if (inner_of(out.dim(*axis), rows)) return rows;
+    const Dim& extent = out.dim(rows.axis);
+    if (inner_of(extent, rows)) return rows;
     // Rows of several frames each.
-    const auto frames = exact_div(out.dim(*axis), rows.before);
+    const auto frames = exact_div(extent, rows.before);
     if (!frames || !frames->mentions(symbol)) continue;
     rows.frames = *frames;
     return rows;

@@ -433,7 +433,12 @@ TEST(PulseCases, AxesMergedInFrontOfTheStream) {
   expect_streams(around(product + "  z = w + matmul(flat, [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], "
                                   "[0.7, 0.8]]);\n"),
                  {{1, 4}, 1, 1, 0, "S"}, 0);
-  // What tells rows apart, whatever their order: it sees several, their numbers, or a table of them.
+  // A bias behind the split is added behind the product, as in the whole run.
+  expect_streams(document("5, S, 2, 4",
+                          "  flat = reshape(x, shape = [5 * S * 2, 4]);\n" + product +
+                              "  y = reshape(w, shape = [5, S, 2, 2]) + 1.0;\n"),
+                 {{1, 3}, 1, 1, 0, "S"}, 0);
+  // What tells rows apart: it sees several, or their numbers.
   for (const char* const mixing :
        {"softmax(w, axes = [0])", "w + slice(w, axes = [0], begin = [0], end = [1])",
         "tract_core_cumsum(w, axis = 0)",
