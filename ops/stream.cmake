@@ -13,6 +13,8 @@ target_sources(rill_ops PRIVATE
   stream/attention.cpp
   stream/attention_pulse.cpp
   stream/band.cpp
+  stream/frames_first.cpp
+  stream/graph_copy.cpp
   stream/joined_pad.cpp
   stream/limits.cpp
   stream/position_table.cpp
@@ -20,5 +22,4 @@ target_sources(rill_ops PRIVATE
   stream/loop_sum.cpp stream/sink_border.cpp
   stream/skew.cpp
   stream/square.cpp
-  stream/unmerge.cpp
 )

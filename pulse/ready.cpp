@@ -5,10 +5,10 @@
 #include "core/optim/optim.h"
 #include "ops/built.h"
 #include "ops/stream/attention.h"
+#include "ops/stream/frames_first.h"
 #include "ops/stream/joined_pad.h"
 #include "ops/stream/loop_sum.h"
 #include "ops/stream/sink_border.h"
-#include "ops/stream/unmerge.h"
 
 namespace rill::pulse {
 
@@ -26,7 +26,7 @@ Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
     RILL_ASSIGN(simple, ops::pads_of_joins(simple, symbol));
   }
   if constexpr (ops::built("reshape")) {
-    RILL_ASSIGN(simple, ops::keep_apart(simple, symbol));
+    RILL_ASSIGN(simple, ops::put_frames_first(simple, symbol));
   }
   if constexpr (ops::built("pad") || ops::built("stft")) {
     RILL_ASSIGN(simple, ops::sink_borders(simple, symbol));

@@ -45,6 +45,7 @@ struct Lengths {
 
 Lengths lengths_of(const ModelFolder& model) {
   if (model.name == "unet_denoiser") return {8, 8};
+  if (model.name == "segments") return {4, 4};
   if (model.name == "vad_speech") return {1, 160};
   if (model.name == "conv_tasnet" || model.name == "wav2vec_features" || model.name == "wavenet") {
     return {1, 16};

@@ -103,9 +103,9 @@ Status Broadcast::lower(Lowering& lowering) const {
 std::vector<AxisTrack> Broadcast::axes(FactSpan in, FactSpan out) const {
   std::vector<AxisTrack> tracks;
   const int added = out[0].rank() - in[0].rank();
-  for (int axis = 0; axis < in[0].rank(); ++axis) {
-    const bool kept = in[0].dim(axis) == out[0].dim(axis + added);
-    if (kept) tracks.push_back({{axis}, {axis + added}});
+  for (int axis = 0; axis < out[0].rank(); ++axis) {
+    const bool kept = axis >= added && in[0].dim(axis - added) == out[0].dim(axis);
+    tracks.push_back({{kept ? axis - added : -1}, {axis}});
   }
   return tracks;
 }
@@ -133,6 +133,32 @@ Status Broadcast::pulsify(PulseBuilder& b) const {
   stream.dim = b.out(0).dim(stream.axis);
   b.set(0, out, stream);
   return {};
+}
+
+namespace {
+
+/// `budget` bounds the nodes that are looked at.
+bool is_repeated_within(const Graph& graph, OutletId outlet, int axis, int* budget) {
+  const Node& node = graph.node(outlet.node);
+  if (node.inputs.empty() || --*budget < 0) return false;
+  const Facts in = graph.facts_of(node.inputs);
+  for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
+    if (track.out[static_cast<size_t>(outlet.slot)] != axis) continue;
+    bool repeated = true;
+    for (size_t k = 0; k < node.inputs.size() && repeated; ++k) {
+      const int from = track.in[k];
+      repeated = from < 0 || is_repeated_within(graph, node.inputs[k], from, budget);
+    }
+    return repeated;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_repeated(const Graph& graph, OutletId outlet, int axis) {
+  int budget = 64;
+  return is_repeated_within(graph, outlet, axis, &budget);
 }
 
 Status Broadcast::declutter(Rewrite& rewrite) const {

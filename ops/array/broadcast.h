@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/graph/graph.h"
 #include "core/graph/op.h"
 
 namespace rill::ops {
@@ -29,6 +30,10 @@ class Broadcast final : public OpBase<Broadcast> {
   Status declutter(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };
+
+/// Tell whether an outlet is the same all along an axis: it is repeated there, or computed position
+/// by position from what is.
+bool is_repeated(const Graph& graph, OutletId outlet, int axis);
 
 /// Repeat the whole tensor along each axis: out[i] = in[i modulo extent].
 /// Shapes: [D0..Dn] -> [D0 * repeats[0]..Dn * repeats[n]]; repeats may be symbolic.

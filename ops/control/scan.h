@@ -58,6 +58,7 @@ struct Scan final : OpBase<Scan> {
   bool repeatable() const override;
   OpPtr stateless() const override;
   Status lower(Lowering& lowering) const override;
+  std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;

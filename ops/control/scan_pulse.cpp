@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "core/dim/scope.h"
 #include "core/graph/pulse.h"
+#include "ops/array/broadcast.h"
 #include "ops/control/scan.h"
 
 namespace rill::ops {
@@ -172,13 +174,90 @@ class Along {
   StreamFact last_;         ///< how it streams
 };
 
-/// Follow the streaming axis through the body: where it lies in each wire, -1 where it is absent.
+/// Why a body does not keep an axis apart, and what to do about it.
+struct Mixed {
+  std::string cause;
+  std::string_view way_out;
+};
+
+/// Follows an axis through the body of a loop: where it lies in each wire, -1 where it is absent.
+class BodyAxes {
+ public:
+  explicit BodyAxes(const Scan& scan) : scan_(scan) {
+    for (const Node& node : scan.body->nodes) axes_.emplace_back(node.outputs.size(), -1);
+  }
+
+  /// Begin with where the axis lies in each input of the body. Nothing if all wires keep it apart.
+  std::optional<Mixed> follow(const std::vector<int>& inputs) {
+    const Graph& body = *scan_.body;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      axes_[static_cast<size_t>(body.inputs[i].node)][0] = inputs[i];
+    }
+    for (size_t id = 0; id < body.nodes.size(); ++id) {
+      if (auto mixed = follow_node(id)) return mixed;
+    }
+    size_t state = 0;
+    for (size_t i = 0; i < scan_.inputs.size(); ++i) {
+      if (scan_.inputs[i].kind != Kind::kState) continue;
+      const int before = of(body.inputs[i]);
+      const int after = of_result(scan_.state_results[state++]);
+      if (before == after) continue;
+      return Mixed{str_cat("state \"", body.input_name(i), "\" has the streaming axis at ", before,
+                           " before a turn of the loop, and at ", after, " after it"),
+                   "Give the state the frames' axis from the start on"};
+    }
+    return std::nullopt;
+  }
+
+  int of_result(int result) const { return of(scan_.body->outputs[static_cast<size_t>(result)]); }
+
+ private:
+  int of(OutletId wire) const {
+    return axes_[static_cast<size_t>(wire.node)][static_cast<size_t>(wire.slot)];
+  }
+
+  bool carries(const Node& node, const AxisTrack& track) const {
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      const int axis = of(node.inputs[k]);
+      const bool same = axis < 0 && track.in[k] >= 0 &&
+                        is_repeated(*scan_.body, node.inputs[k], track.in[k]);
+      if (track.in[k] != axis && !same) return false;
+    }
+    return true;
+  }
+
+  std::optional<Mixed> follow_node(size_t id) {
+    const Node& node = scan_.body->nodes[id];
+    const bool met = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                 [&](OutletId input) { return of(input) >= 0; });
+    if (!met) return std::nullopt;
+    const auto tracks = node.op->axes(scan_.body->facts_of(node.inputs), node.outputs);
+    for (const AxisTrack& track : tracks) {
+      if (!carries(node, track)) continue;
+      axes_[id] = track.out;
+      return std::nullopt;
+    }
+    return Mixed{str_cat("its body mixes frames of the stream, in node \"", node.name, "\" (",
+                         node.op->name(), ")"),
+                 "Loop over the streaming axis, or keep its frames apart in the body"};
+  }
+
+  const Scan& scan_;
+  std::vector<std::vector<int>> axes_;
+};
+
+/// The loop runs over another axis than the stream's, anew in each pulse.
 class Across {
  public:
-  Across(PulseBuilder& b, const Scan& scan) : b_(b), scan_(scan) {}
+  Across(PulseBuilder& b, const Scan& scan) : b_(b), scan_(scan), axes_(scan) {}
 
   Status pulsify() {
-    RILL_TRY(follow());
+    std::vector<int> inputs;
+    for (int i = 0; i < b_.inputs(); ++i) {
+      const auto stream = b_.stream(i);
+      inputs.push_back(stream ? stream->axis : -1);
+    }
+    if (const auto mixed = axes_.follow(inputs)) return b_.refuse(mixed->way_out, mixed->cause);
     RILL_ASSIGN(PulseBuilder::Synced synced, b_.sync());
     const StreamFact first = synced.stream;
     for (int i = 0; i < b_.inputs() && first.has_prefix(); ++i) {
@@ -204,7 +283,7 @@ class Across {
     for (size_t i = 0; i < scan_.outputs.size(); ++i) {
       const int slot = static_cast<int>(i);
       StreamFact stream;
-      stream.axis = axis_of(scan_.body->outputs[static_cast<size_t>(scan_.outputs[i].result)]);
+      stream.axis = axes_.of_result(scan_.outputs[i].result);
       if (stream.axis < 0) {
         b_.set_refused(slot, b_.refuse("Take outputs that depend on every frame",
                                        "this output does not keep the streaming axis"));
@@ -218,67 +297,41 @@ class Across {
   }
 
  private:
-  int axis_of(OutletId wire) const {
-    return axes_[static_cast<size_t>(wire.node)][static_cast<size_t>(wire.slot)];
-  }
-
-  Status follow() {
-    const Graph& body = *scan_.body;
-    axes_.resize(body.nodes.size());
-    for (size_t id = 0; id < body.nodes.size(); ++id) {
-      axes_[id].assign(body.nodes[id].outputs.size(), -1);
-    }
-    for (int i = 0; i < b_.inputs(); ++i) {
-      const auto stream = b_.stream(i);
-      const int source = body.inputs[static_cast<size_t>(i)].node;
-      if (stream) axes_[static_cast<size_t>(source)][0] = stream->axis;
-    }
-    for (size_t id = 0; id < body.nodes.size(); ++id) {
-      if (!body.nodes[id].inputs.empty()) RILL_TRY(follow_node(id));
-    }
-    size_t state = 0;
-    for (size_t i = 0; i < scan_.inputs.size(); ++i) {
-      if (scan_.inputs[i].kind != Kind::kState) continue;
-      const int before = axis_of(body.inputs[i]);
-      const int after = axis_of(body.outputs[static_cast<size_t>(scan_.state_results[state++])]);
-      if (before == after) continue;
-      return b_.refuse("Give the state the frames' axis from the start on", "state \"",
-                       body.input_name(i), "\" has the streaming axis at ", before,
-                       " before a turn of the loop, and at ", after, " after it");
-    }
-    return {};
-  }
-
-  Status follow_node(size_t id) {
-    const Node& node = scan_.body->nodes[id];
-    Facts in;
-    bool streams = false;
-    for (const OutletId& input : node.inputs) {
-      in.push_back(scan_.body->fact(input));
-      streams |= axis_of(input) >= 0;
-    }
-    if (!streams) return {};
-    for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
-      bool holds = true;
-      for (size_t k = 0; k < node.inputs.size() && holds; ++k) {
-        const int axis = axis_of(node.inputs[k]);
-        holds = axis < 0 || track.in[k] == axis;
-      }
-      if (!holds) continue;
-      axes_[id] = track.out;
-      return {};
-    }
-    return b_.refuse("Loop over the streaming axis, or keep its frames apart in the body",
-                     "its body mixes frames of the stream, in node \"", node.name, "\" (",
-                     node.op->name(), ")");
-  }
-
   PulseBuilder& b_;
   const Scan& scan_;
-  std::vector<std::vector<int>> axes_;
+  BodyAxes axes_;
 };
 
 }  // namespace
+
+/// The axes of the first scanned input that all others have at the same place, with its extent.
+std::vector<AxisTrack> Scan::axes(FactSpan in, FactSpan) const {
+  const auto is_scanned = [](const Input& input) { return input.kind == Kind::kScan; };
+  const auto first = std::find_if(inputs.begin(), inputs.end(), is_scanned);
+  std::vector<AxisTrack> tracks;
+  if (first == inputs.end()) return tracks;
+  const Fact& from = in[static_cast<size_t>(first - inputs.begin())];
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    AxisTrack track;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const bool scanned = is_scanned(inputs[i]) && inputs[i].axis == axis;
+      const bool there = axis < in[i].rank() && in[i].dim(axis) == from.dim(axis);
+      // What is passed whole is mostly a matrix, whose extents may be the same by chance.
+      const bool matrix = inputs[i].kind == Kind::kFull && from.dim(axis).is_const();
+      track.in.push_back(there && !scanned && !matrix ? axis : -1);
+    }
+    BodyAxes within(*this);
+    if (track.in[static_cast<size_t>(first - inputs.begin())] < 0 || within.follow(track.in)) {
+      continue;
+    }
+    for (const Output& output : outputs) {
+      const int at = within.of_result(output.result);
+      track.out.push_back(!output.last && at == output.axis ? -1 : at);
+    }
+    tracks.push_back(std::move(track));
+  }
+  return tracks;
+}
 
 Status Scan::pulsify(PulseBuilder& b) const {
   bool along = false;

@@ -10,6 +10,7 @@
 #include "ops/array/reshape.h"
 #include "ops/math/binary.h"
 #include "ops/math/unary.h"
+#include "ops/stream/graph_copy.h"
 
 namespace rill::ops {
 namespace {
@@ -21,22 +22,9 @@ struct Bare {
   const Node* pad = nullptr;
 };
 
-class Sinking {
+class Sinking final : public GraphCopy {
  public:
-  Sinking(const Graph& graph, std::string_view symbol) : graph_(graph), symbol_(symbol) {
-    out_ = empty_like(graph);
-  }
-
-  Result<Graph> run() {
-    for (size_t id = 0; id < graph_.nodes.size(); ++id) RILL_TRY(copy(static_cast<int>(id)));
-    out_.inputs.clear();
-    for (const OutletId& input : graph_.inputs) out_.inputs.push_back(mapped_.at(input));
-    for (const OutletId& output : graph_.outputs) {
-      RILL_ASSIGN(out_.outputs.emplace_back(), whole(output));
-    }
-    out_.output_names = graph_.output_names;
-    return out_.compacted();
-  }
+  Sinking(const Graph& graph, std::string_view symbol) : GraphCopy(graph), symbol_(symbol) {}
 
   static bool repeats(const Node& node) {
     const auto* pad = node.op->as<Pad>();
@@ -44,17 +32,9 @@ class Sinking {
   }
 
  private:
-  Status copy(int id) {
+  Status copy(int id) override {
     const Node& node = graph_.node(id);
     const OutletId own{id, 0};
-    if (const auto* source = node.op->as<Source>()) {
-      mapped_[own] = out_.add_source(node.name, source->fact, node.line);
-      return {};
-    }
-    if (const auto* constant = node.op->as<Const>()) {
-      mapped_[own] = out_.add_const(node.name, constant->value, node.line);
-      return {};
-    }
     const int axis = border_axis(node);
     if (axis >= 0 && !bare_.contains(node.inputs[0])) {
       bare_[own] = {mapped_.at(node.inputs[0]), axis, &node};
@@ -66,11 +46,7 @@ class Sinking {
     for (const OutletId& input : node.inputs) {
       RILL_ASSIGN(inputs.emplace_back(), whole(input));
     }
-    RILL_ASSIGN(const auto outlets, out_.add(node.name, node.op, std::move(inputs), node.line));
-    for (size_t slot = 0; slot < outlets.size(); ++slot) {
-      mapped_[{id, static_cast<int>(slot)}] = outlets[slot];
-    }
-    return {};
+    return append(id, node.op, std::move(inputs));
   }
 
   /// The streaming axis, if a node pads it alone with frames of its own; -1 otherwise.
@@ -142,7 +118,7 @@ class Sinking {
   }
 
   /// A wire with its frames around it.
-  Result<OutletId> whole(OutletId outlet) {
+  Result<OutletId> whole(OutletId outlet) override {
     if (const auto known = mapped_.find(outlet); known != mapped_.end()) return known->second;
     const Bare& bare = bare_.at(outlet);
     const auto* pad = bare.pad->op->as<Pad>();
@@ -163,10 +139,7 @@ class Sinking {
     return std::make_shared<const Tensor>(std::move(zero));
   }
 
-  const Graph& graph_;
   std::string_view symbol_;
-  Graph out_;
-  std::map<OutletId, OutletId> mapped_;
   std::map<OutletId, Bare> bare_;
 };
 

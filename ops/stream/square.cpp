@@ -2,7 +2,6 @@
 
 #include <unordered_set>
 
-#include "ops/array/broadcast.h"
 #include "ops/array/slice.h"
 #include "ops/array/trilu.h"
 #include "ops/math/cumsum.h"
@@ -39,14 +38,12 @@ std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const N
     out[0] = {rank - 2, -1, rank - 1};
     return out;
   }
-  const auto* spread = node.op->as<Broadcast>();
   const auto* cut = node.op->as<Slice>();
   const std::vector<AxisTrack> tracks = node.op->axes(facts, node.outputs);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const auto follow = [&](int axis, int* to) {
       if (axis < 0) return true;
-      int found = axis_of_input(tracks, i, axis);
-      if (found == -2 && spread) found = -1;
+      const int found = axis_of_input(tracks, i, axis);
       // A table that is cut to the stream does not depend on the position itself.
       if (found == -2 && cut && cut->axis == axis) return !facts[i].dim(axis).mentions(symbol);
       if (found == -2) return !facts[i].mentions(symbol);

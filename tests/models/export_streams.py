@@ -25,6 +25,7 @@ import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 from torch_to_nnef import TractNNEF, export_model_to_nnef  # noqa: E402
 
+from folded_streams import FOLDED  # noqa: E402
 from joined_streams import JOINED  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
@@ -454,7 +455,7 @@ MODELS = {
 }
 
 
-MODELS |= JOINED
+MODELS |= JOINED | FOLDED
 
 
 def target(axes, opset=OPSET):
@@ -490,7 +491,7 @@ def export(name):
                              log_level=logging.WARNING)
     extents = list(map(str, shape(1)))
     extents[0], extents[axis] = "B" if batched else "1", "S"
-    symbols, batch = ("B, S", "B=1 ") if batched else ("S", "")
+    symbols, batch = ("B, S", f"B={shape(1)[0]} ") if batched else ("S", "")
     delay = f", delay {options['delay']}" if "delay" in options else ""
     size = (folder / "model.nnef.tgz").stat().st_size
     (folder / "README.md").write_text(

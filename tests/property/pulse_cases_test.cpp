@@ -430,10 +430,43 @@ TEST(PulseCases, AxesMergedInFrontOfTheStream) {
       "  w = matmul(flat, [[0.3, -0.2], [0.5, 0.9], [0.1, 0.4], [-0.7, 0.6]]);\n";
   expect_streams(around(product + "  z = relu(w + [[0.25, -0.5]]) * 0.5;\n"),
                  {{1, 4}, 1, 1, 0, "S"}, 0);
-  expect_refused(around(product + "  z = softmax(w, axes = [0]);\n"), 4, "flat", "Reshape");
-  expect_refused(around(product + "  z = w + matmul(flat, [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], "
+  expect_streams(around(product + "  z = w + matmul(flat, [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], "
                                   "[0.7, 0.8]]);\n"),
-                 4, "flat", "Reshape");
+                 {{1, 4}, 1, 1, 0, "S"}, 0);
+  // A bias behind the split is added behind the product, as in the whole run.
+  expect_streams(document("5, S, 2, 4",
+                          "  flat = reshape(x, shape = [5 * S * 2, 4]);\n" + product +
+                              "  y = reshape(w, shape = [5, S, 2, 2]) + 1.0;\n"),
+                 {{1, 3}, 1, 1, 0, "S"}, 0);
+  // What tells rows apart: it sees several, or their numbers.
+  for (const char* const mixing :
+       {"softmax(w, axes = [0])", "w + slice(w, axes = [0], begin = [0], end = [1])",
+        "tract_core_cumsum(w, axis = 0)",
+        "concat([slice(w, axes = [0], begin = [1], end = [0]), "
+        "slice(w, axes = [0], begin = [0], end = [1])], axis = 0)",
+        "w + unsqueeze(tract_core_cast(tract_core_range(0, 3 * S, 1), to = 'f32'), axes = [1])"}) {
+    expect_refused(around(product + "  z = " + mixing + ";\n"), 4, "z", "Reshape");
+  }
+}
+
+// Layers that see one row each, behind strides, in rows of several frames, and in several units.
+TEST(PulseCases, RowsOfABatchAndFrames) {
+  const auto rows = [](const std::string& text) { return document("2, S, 6", text); };
+  expect_streams(rows("  a = reshape(x, shape = [2 * S * 3, 2]);\n"
+                      "  b = softmax(a, axes = [1]) + a;\n"
+                      "  c = reshape(b, shape = [2 * S, 6]);\n"
+                      "  d = tract_core_cumsum(reshape(c, shape = [2 * S, 3, 2]), axis = 1);\n"
+                      "  y = reshape(d, shape = [2, S, 6]);\n"),
+                 {{1, 4}, 1, 1, 0, "S"}, 0);
+  expect_streams(rows("  a = reshape(x, shape = [2 * (S / 4), 4, 6]);\n"
+                      "  m = max_reduce(a, axes = [1]);\n"
+                      "  y = reshape(m, shape = [2, S / 4, 6]);\n"),
+                 {{4, 8}, 1, 4, 0, "S/4"}, 0);
+  expect_streams(rows("  s = slice(x, axes = [1], begin = [3], end = [0]);\n"
+                      "  a = reshape(s, shape = [2 * (S - 3), 6]);\n"
+                      "  t = reshape(relu(a), shape = [2, S - 3, 6]);\n"
+                      "  y = t + slice(x, axes = [1], begin = [0], end = [S - 3]);\n"),
+                 {{1, 4}, 1, 1, 3, "S-3"}, 0);
 }
 
 // A centred Fourier transform: what lies between the mirrored frames and the window costs no delay.
