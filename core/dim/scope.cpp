@@ -30,12 +30,6 @@ Result<SymbolScope::Assertion> parse_assertion(std::string_view text) {
               "\": expected one of ==, <=, >=, <, >");
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 }  // namespace
 
 /// A range with open ends; the ends saturate.
