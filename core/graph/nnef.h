@@ -61,6 +61,12 @@ class LoadCtx {
   /// Add a node named after what the statement assigns; constants are folded.
   virtual Result<std::vector<OutletId>> add(OpPtr op, std::vector<OutletId> inputs,
                                             std::string_view suffix = "") = 0;
+  /// Set the fields of an op whose names the declaration has to the arguments of these names.
+  /// Errors: kParse for a missing argument or one of another type; kInternal for a `DType` or a
+  /// tensor, which the op's room reads.
+  virtual Status fields(Op& op) = 0;
+  /// Set the fields of an op and add it; its inputs are the tensors in the declaration's order.
+  virtual Result<Value> add_declared(std::shared_ptr<Op> op) = 0;
   Result<OutletId> add1(OpPtr op, std::vector<OutletId> inputs, std::string_view suffix = "");
   virtual Result<OutletId> konst(Tensor value, std::string_view suffix = "") = 0;
 
@@ -90,6 +96,12 @@ class LoadCtx {
 };
 
 using LoadFn = Result<Value> (*)(LoadCtx&);
+
+/// Read an op whose declaration has the tensors that are its inputs, and its fields by name.
+template <class T>
+Result<Value> load_declared(LoadCtx& ctx) {
+  return ctx.add_declared(std::make_shared<T>());
+}
 
 /// An operator of the dialect: its declaration in NNEF syntax, the registry that has it, and its
 /// reader.
@@ -122,6 +134,9 @@ class SaveCtx {
   virtual void assign(std::string_view expression, int output = 0) = 0;
   /// Emit `(a, b, ...) = expression;` for all outputs.
   virtual void assign_all(std::string_view expression) = 0;
+  /// Emit a call of the declared operator: inputs in the place of its tensors, and fields by their
+  /// names. Errors: kInternal for an argument that is no field.
+  virtual Status assign_declared(const NnefOp& form) = 0;
   /// Emit a helper statement; returns the name that it got.
   virtual std::string temp(std::string_view stem, std::string_view expression) = 0;
   virtual void need_registry(std::string_view registry) = 0;

@@ -103,6 +103,7 @@ class NodeWriter final : public SaveCtx {
   Result<std::string> variable(std::string_view label, const TensorPtr& tensor) override;
   void assign(std::string_view expression, int output) override;
   void assign_all(std::string_view expression) override;
+  Status assign_declared(const NnefOp& form) override;
   std::string temp(std::string_view stem, std::string_view expression) override;
   void need_registry(std::string_view registry) override;
   Result<std::string> body(const Graph& body) override;

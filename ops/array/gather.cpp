@@ -254,14 +254,6 @@ std::vector<AxisTrack> GatherElements::axes(FactSpan in, FactSpan) const {
   return tracks;
 }
 
-Status GatherElements::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string data, ctx.in(0));
-  RILL_ASSIGN(const std::string indices, ctx.in(1));
-  ctx.need_registry("tract_core");
-  ctx.assign(str_cat("tract_core_gather_elements(", data, ", ", indices, ", axis = ", axis, ")"));
-  return {};
-}
-
 Result<Facts> GatherNd::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 2));
   const Fact& data = in[0];
@@ -334,15 +326,6 @@ std::vector<AxisTrack> GatherNd::axes(FactSpan in, FactSpan) const {
   return tracks;
 }
 
-Status GatherNd::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string data, ctx.in(0));
-  RILL_ASSIGN(const std::string indices, ctx.in(1));
-  ctx.need_registry("tract_core");
-  ctx.assign(
-      str_cat("tract_core_gather_nd(", data, ", ", indices, ", batch_dims = ", batch_dims, ")"));
-  return {};
-}
-
 namespace {
 
 /// The type that a `datum_type` argument asks for, if there is one.
@@ -405,6 +388,9 @@ constexpr NnefOp kOps[] = {
 };
 
 }  // namespace
+
+Status GatherElements::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
+Status GatherNd::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[2]); }
 
 extern const OpRoom gather_room;
 const OpRoom gather_room = {"gather", kOps};

@@ -137,15 +137,7 @@ class ScatterElements final : public OpBase<ScatterElements> {
     }
     return tracks;
   }
-  Status save(SaveCtx& ctx) const override {
-    RILL_ASSIGN(const std::string data, ctx.in(0));
-    RILL_ASSIGN(const std::string indices, ctx.in(1));
-    RILL_ASSIGN(const std::string updates, ctx.in(2));
-    ctx.need_registry("tract_core");
-    ctx.assign(str_cat("tract_core_scatter_elements(", data, ", ", indices, ", ", updates,
-                       ", axis = ", axis, ", reduction = ", nnef_text(reduction), ")"));
-    return {};
-  }
+  Status save(SaveCtx& ctx) const override;
 };
 
 /// Copy the input, then put each slice of the updates at the place that the last axis of the
@@ -212,15 +204,7 @@ class ScatterNd final : public OpBase<ScatterNd> {
     return {};
   }
   Status declutter(Rewrite& rewrite) const override;
-  Status save(SaveCtx& ctx) const override {
-    RILL_ASSIGN(const std::string data, ctx.in(0));
-    RILL_ASSIGN(const std::string indices, ctx.in(1));
-    RILL_ASSIGN(const std::string updates, ctx.in(2));
-    ctx.need_registry("tract_core");
-    ctx.assign(str_cat("tract_core_scatter_nd(", data, ", ", indices, ", ", updates,
-                       ", reduction = ", nnef_text(reduction), ")"));
-    return {};
-  }
+  Status save(SaveCtx& ctx) const override;
 };
 
 /// A range of one axis that updates replace.
@@ -346,6 +330,9 @@ constexpr NnefOp kOps[] = {
 };
 
 }  // namespace
+
+Status ScatterElements::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
+Status ScatterNd::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
 
 extern const OpRoom scatter_room;
 const OpRoom scatter_room = {"scatter", kOps};

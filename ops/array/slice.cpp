@@ -307,14 +307,6 @@ Status Downsample::pulsify(PulseBuilder& b) const {
   return {};
 }
 
-Status Downsample::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string x, ctx.in(0));
-  ctx.need_registry("tract_core");
-  ctx.assign(str_cat("tract_core_downsample(", x, ", axis = ", axis, ", stride = ", stride,
-                     ", modulo = ", modulo, ")"));
-  return {};
-}
-
 namespace {
 
 /// Bring a bound to [0, extent] by NumPy's rules, as far as it is known where it lies. What is
@@ -395,12 +387,10 @@ Result<Value> load_dyn_slice(LoadCtx& ctx) {
 
 Result<Value> load_downsample(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t stride, ctx.integer("stride"));
-  RILL_ASSIGN(const int64_t modulo, ctx.integer("modulo"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Downsample>(axis, stride, modulo), {x}));
+  auto op = std::make_shared<Downsample>(0, 1, 0);
+  RILL_TRY(ctx.fields(*op));
+  RILL_ASSIGN(op->axis, axis_in(op->axis, ctx.fact(x).rank()));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
   return Value(out);
 }
 
@@ -420,6 +410,8 @@ constexpr NnefOp kOps[] = {
 };
 
 }  // namespace
+
+Status Downsample::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[2]); }
 
 extern const OpRoom slice_room;
 const OpRoom slice_room = {"slice", kOps};

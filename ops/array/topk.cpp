@@ -92,22 +92,14 @@ class TopK final : public OpBase<TopK> {
     }
     return tracks;
   }
-  Status save(SaveCtx& ctx) const override {
-    RILL_ASSIGN(const std::string x, ctx.in(0));
-    ctx.need_registry("tract_core");
-    ctx.assign_all(str_cat("tract_core_topk(", x, ", k = ", nnef_text(k), ", axis = ", axis,
-                           ", largest = ", largest, ")"));
-    return {};
-  }
+  Status save(SaveCtx& ctx) const override;
 };
 
 Result<Value> load_topk(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   auto op = std::make_shared<TopK>();
-  RILL_ASSIGN(op->axis, axis_in(written, ctx.fact(x).rank()));
-  RILL_ASSIGN(op->k, ctx.dim("k"));
-  RILL_ASSIGN(op->largest, ctx.boolean("largest"));
+  RILL_TRY(ctx.fields(*op));
+  RILL_ASSIGN(op->axis, axis_in(op->axis, ctx.fact(x).rank()));
   RILL_ASSIGN(const std::vector<OutletId> out, ctx.add(std::move(op), {x}));
   return Value::of_wires(out);
 }
@@ -120,6 +112,8 @@ constexpr NnefOp kOps[] = {
 };
 
 }  // namespace
+
+Status TopK::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom topk_room;
 const OpRoom topk_room = {"topk", kOps};

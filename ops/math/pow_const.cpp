@@ -54,13 +54,6 @@ Cost PowConst::cost(FactSpan in, FactSpan out) const {
   return {count, Dim(2 * dtype_size(in[0].dtype)) * count};
 }
 
-Status PowConst::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string x, ctx.in(0));
-  ctx.need_registry("tract_core");
-  ctx.assign(str_cat("tract_core_pow_const(", x, ", exponent = ", nnef_text(exponent), ")"));
-  return {};
-}
-
 namespace {
 
 Result<Value> load(LoadCtx& ctx) {
@@ -84,6 +77,8 @@ constexpr NnefOp kOps[] = {
 };
 
 }  // namespace
+
+Status PowConst::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom pow_const_room;
 const OpRoom pow_const_room = {"pow_const", kOps};

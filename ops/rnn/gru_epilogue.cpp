@@ -115,15 +115,6 @@ Cost GruEpilogue::cost(FactSpan in, FactSpan out) const {
           Dim((kOperands + 1) * dtype_size(in[0].dtype)) * count};
 }
 
-Status GruEpilogue::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string x, ctx.in(0));
-  RILL_ASSIGN(const std::string r, ctx.in(1));
-  RILL_ASSIGN(const std::string h, ctx.in(2));
-  ctx.need_registry("tract_core");
-  ctx.assign(str_cat("tract_core_gru_epilogue(", x, ", ", r, ", ", h, ", hidden = ", hidden, ")"));
-  return {};
-}
-
 namespace {
 
 Result<Value> load(LoadCtx& ctx) {
@@ -144,6 +135,8 @@ constexpr NnefOp kOps[] = {
 };
 
 }  // namespace
+
+Status GruEpilogue::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom gru_epilogue_room;
 const OpRoom gru_epilogue_room = {"gru_epilogue", kOps};

@@ -41,12 +41,7 @@ struct Fft final : OpBase<Fft> {
     return tracks;
   }
   Tolerance tolerance() const override { return Tolerance::kRounding; }
-  Status save(SaveCtx& ctx) const override {
-    RILL_ASSIGN(const std::string x, ctx.in(0));
-    ctx.need_registry("tract_core");
-    ctx.assign(str_cat("tract_core_fft(", x, ", axis = ", axis, ", inverse = ", inverse, ")"));
-    return {};
-  }
+  Status save(SaveCtx& ctx) const override;
 };
 
 Status Fft::eval(EvalCtx& ctx) const {
@@ -129,8 +124,7 @@ Status Fft::lower(Lowering& lowering) const {
 Result<Value> load(LoadCtx& ctx) {
   Fft op;
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
-  RILL_ASSIGN(op.axis, ctx.integer("axis"));
-  RILL_ASSIGN(op.inverse, ctx.boolean("inverse"));
+  RILL_TRY(ctx.fields(op));
   if (op.axis < 0) op.axis += ctx.fact(x).rank();
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Fft>(op), {x}));
   return Value(out);
@@ -142,6 +136,8 @@ const NnefOp kOps[] = {{"tract_core",
                         load}};
 
 }  // namespace
+
+Status Fft::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom fft_room;
 const OpRoom fft_room = {"fft", kOps};

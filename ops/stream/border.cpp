@@ -130,18 +130,12 @@ namespace {
 Result<Value> load(LoadCtx& ctx) {
   PulseBorder op;
   RILL_ASSIGN(const OutletId input, ctx.wire("input"));
-  RILL_ASSIGN(op.axis, ctx.integer("axis"));
-  RILL_ASSIGN(op.overlap, ctx.integer("overlap"));
-  RILL_ASSIGN(op.shown, ctx.integer("shown"));
-  RILL_ASSIGN(op.delay, ctx.integer("delay"));
-  RILL_ASSIGN(op.out_delay, ctx.integer("out_delay"));
-  RILL_ASSIGN(op.before, ctx.integer("before"));
+  RILL_TRY(ctx.fields(op));
   RILL_ASSIGN(const std::string border, ctx.text("border"));
   if (border != "replicated" && border != "reflect") {
     return fail(Code::kArg, "border \"", border, "\": expected replicated or reflect");
   }
   op.reflect = border == "reflect";
-  RILL_ASSIGN(op.length, ctx.dim("length"));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseBorder>(op), {input}));
   return Value(out);
 }

@@ -67,14 +67,6 @@ Status PulseLatch::lower(Lowering& lowering) const {
   return {};
 }
 
-Status PulseLatch::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string input, ctx.in(0));
-  ctx.need_registry("rill_pulse");
-  ctx.assign(str_cat("rill_pulse_latch(", input, ", axis = ", axis, ", begin = ", begin,
-                     ", end = ", end, ", delay = ", delay, ")"));
-  return {};
-}
-
 void PulseSplice::fields(FieldVisitor& visitor) {
   visitor.field("axis", axis);
   visitor.field("has_front", has_front);
@@ -158,57 +150,22 @@ Status PulseSplice::lower(Lowering& lowering) const {
   return {};
 }
 
-Status PulseSplice::save(SaveCtx& ctx) const {
-  std::string list;
-  for (int i = 0; i < static_cast<int>(ctx.node().inputs.size()); ++i) {
-    RILL_ASSIGN(const std::string input, ctx.in(i));
-    list += (i == 0 ? "" : ", ") + input;
-  }
-  ctx.need_registry("rill_pulse");
-  ctx.assign(str_cat("rill_pulse_splice([", list, "], axis = ", axis,
-                     ", has_front = ", nnef_text(has_front), ", has_back = ", nnef_text(has_back),
-                     ", begin = ", begin, ", end = ", nnef_text(end), ", shown = ", shown, ")"));
-  return {};
-}
-
 namespace {
-
-Result<Value> load_latch(LoadCtx& ctx) {
-  PulseLatch op;
-  RILL_ASSIGN(const OutletId input, ctx.wire("input"));
-  RILL_ASSIGN(op.axis, ctx.integer("axis"));
-  RILL_ASSIGN(op.begin, ctx.integer("begin"));
-  RILL_ASSIGN(op.end, ctx.integer("end"));
-  RILL_ASSIGN(op.delay, ctx.integer("delay"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseLatch>(op), {input}));
-  return Value(out);
-}
-
-Result<Value> load_splice(LoadCtx& ctx) {
-  PulseSplice op;
-  RILL_ASSIGN(std::vector<OutletId> inputs, ctx.wires("values"));
-  RILL_ASSIGN(op.axis, ctx.integer("axis"));
-  RILL_ASSIGN(op.has_front, ctx.boolean("has_front"));
-  RILL_ASSIGN(op.has_back, ctx.boolean("has_back"));
-  RILL_ASSIGN(op.begin, ctx.integer("begin"));
-  RILL_ASSIGN(op.end, ctx.dim("end"));
-  RILL_ASSIGN(op.shown, ctx.integer("shown"));
-  RILL_CHECK(!inputs.empty(), "expected at least 1 value, found none");
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseSplice>(op), std::move(inputs)));
-  return Value(out);
-}
 
 const NnefOp kOps[] = {
     {"rill_pulse",
      "fragment rill_pulse_latch<?>(input: tensor<?>, axis: integer, begin: integer, "
      "end: integer, delay: integer) -> (output: tensor<?>);",
-     load_latch},
+     load_declared<PulseLatch>},
     {"rill_pulse",
      "fragment rill_pulse_splice<?>(values: tensor<?>[], axis: integer, has_front: logical, "
      "has_back: logical, begin: integer, end: integer, shown: integer = 0) -> (output: tensor<?>);",
-     load_splice}};
+     load_declared<PulseSplice>}};
 
 }  // namespace
+
+Status PulseLatch::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
+Status PulseSplice::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
 
 extern const OpRoom latch_room;
 const OpRoom latch_room = {"latch", kOps};

@@ -35,13 +35,6 @@ Status PulseRange::eval(EvalCtx& ctx) const {
   return {};
 }
 
-Status PulseRange::save(SaveCtx& ctx) const {
-  ctx.need_registry("rill_pulse");
-  ctx.assign(str_cat("rill_pulse_range(start = ", start, ", step = ", step, ", frames = ", frames,
-                     ", overlap = ", overlap, ", delay = ", delay, ")"));
-  return {};
-}
-
 void PulseRows::fields(FieldVisitor& visitor) {
   visitor.field("axis", axis);
   visitor.field("begin", begin);
@@ -107,48 +100,22 @@ Status PulseRows::lower(Lowering& lowering) const {
   return {};
 }
 
-Status PulseRows::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string table, ctx.in(0));
-  ctx.need_registry("rill_pulse");
-  ctx.assign(str_cat("rill_pulse_rows(", table, ", axis = ", axis, ", begin = ", begin,
-                     ", frames = ", frames, ")"));
-  return {};
-}
-
 namespace {
-
-Result<Value> load_range(LoadCtx& ctx) {
-  PulseRange op;
-  RILL_ASSIGN(op.start, ctx.integer("start"));
-  RILL_ASSIGN(op.step, ctx.integer("step"));
-  RILL_ASSIGN(op.frames, ctx.integer("frames"));
-  RILL_ASSIGN(op.overlap, ctx.integer("overlap"));
-  RILL_ASSIGN(op.delay, ctx.integer("delay"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseRange>(op), {}));
-  return Value(out);
-}
-
-Result<Value> load_rows(LoadCtx& ctx) {
-  PulseRows op;
-  RILL_ASSIGN(const OutletId table, ctx.wire("table"));
-  RILL_ASSIGN(op.axis, ctx.integer("axis"));
-  RILL_ASSIGN(op.begin, ctx.integer("begin"));
-  RILL_ASSIGN(op.frames, ctx.integer("frames"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseRows>(op), {table}));
-  return Value(out);
-}
 
 const NnefOp kOps[] = {
     {"rill_pulse",
      "fragment rill_pulse_range(start: integer, step: integer, frames: integer, "
      "overlap: integer = 0, delay: integer = 0) -> (output: tensor<?>);",
-     load_range},
+     load_declared<PulseRange>},
     {"rill_pulse",
      "fragment rill_pulse_rows<?>(table: tensor<?>, axis: integer, begin: integer, "
      "frames: integer) -> (output: tensor<?>);",
-     load_rows}};
+     load_declared<PulseRows>}};
 
 }  // namespace
+
+Status PulseRange::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
+Status PulseRows::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
 
 extern const OpRoom positions_room;
 const OpRoom positions_room = {"positions", kOps};

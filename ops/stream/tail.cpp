@@ -71,36 +71,17 @@ Status PulseTail::lower(Lowering& lowering) const {
   return {};
 }
 
-Status PulseTail::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string input, ctx.in(0));
-  ctx.need_registry("rill_pulse");
-  ctx.assign(str_cat("rill_pulse_tail(", input, ", axis = ", axis, ", overlap = ", overlap,
-                     ", frames = ", frames, ", delay = ", delay, ", first = ", nnef_text(first),
-                     ")"));
-  return {};
-}
-
 namespace {
-
-Result<Value> load(LoadCtx& ctx) {
-  PulseTail op;
-  RILL_ASSIGN(const OutletId input, ctx.wire("input"));
-  RILL_ASSIGN(op.axis, ctx.integer("axis"));
-  RILL_ASSIGN(op.overlap, ctx.integer("overlap"));
-  RILL_ASSIGN(op.frames, ctx.integer("frames"));
-  RILL_ASSIGN(op.delay, ctx.integer("delay"));
-  RILL_ASSIGN(op.first, ctx.dim("first"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseTail>(op), {input}));
-  return Value(out);
-}
 
 const NnefOp kOps[] = {{"rill_pulse",
                         "fragment rill_pulse_tail<?>(input: tensor<?>, axis: integer, overlap: "
                         "integer, frames: integer, delay: integer, first: integer) -> "
                         "(output: tensor<?>);",
-                        load}};
+                        load_declared<PulseTail>}};
 
 }  // namespace
+
+Status PulseTail::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom tail_room;
 const OpRoom tail_room = {"tail", kOps};

@@ -246,36 +246,17 @@ Status PulseTally::lower(Lowering& lowering) const {
   return {};
 }
 
-Status PulseTally::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string input, ctx.in(0));
-  ctx.need_registry("rill_pulse");
-  ctx.assign(str_cat("rill_pulse_tally(", input, ", kind = ", kind, ", axes = ",
-                     nnef_text(std::span<const int64_t>(reduced)), ", last = ", nnef_text(last),
-                     ", delay = ", delay, ", length = ", nnef_text(length), ")"));
-  return {};
-}
-
 namespace {
-
-Result<Value> load_tally(LoadCtx& ctx) {
-  PulseTally op;
-  RILL_ASSIGN(const OutletId input, ctx.wire("input"));
-  RILL_ASSIGN(op.kind, ctx.integer("kind"));
-  RILL_ASSIGN(op.reduced, ctx.integers("axes"));
-  RILL_ASSIGN(op.last, ctx.boolean("last"));
-  RILL_ASSIGN(op.delay, ctx.integer("delay"));
-  RILL_ASSIGN(op.length, ctx.dim("length"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseTally>(op), {input}));
-  return Value(out);
-}
 
 const NnefOp kOps[] = {
     {"rill_pulse",
      "fragment rill_pulse_tally<?>(input: tensor<?>, kind: integer, axes: integer[], "
      "last: logical, delay: integer, length: integer) -> (output: tensor<?>);",
-     load_tally}};
+     load_declared<PulseTally>}};
 
 }  // namespace
+
+Status PulseTally::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom tally_room;
 const OpRoom tally_room = {"tally", kOps};

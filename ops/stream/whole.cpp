@@ -267,15 +267,6 @@ Status PulseReduce::lower(Lowering& lowering) const {
   return {};
 }
 
-Status PulseReduce::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string input, ctx.in(0));
-  ctx.need_registry("rill_pulse");
-  ctx.assign(str_cat("rill_pulse_reduce(", input, ", kind = ", kind, ", axes = ",
-                     nnef_text(std::span<const int64_t>(reduced)), ", lanes = ", nnef_text(lanes),
-                     ", delay = ", delay, ", length = ", nnef_text(length), ")"));
-  return {};
-}
-
 namespace {
 
 Result<Value> load_length(LoadCtx& ctx) {
@@ -287,18 +278,6 @@ Result<Value> load_length(LoadCtx& ctx) {
   return Value(out);
 }
 
-Result<Value> load_reduce(LoadCtx& ctx) {
-  PulseReduce op;
-  RILL_ASSIGN(const OutletId input, ctx.wire("input"));
-  RILL_ASSIGN(op.kind, ctx.integer("kind"));
-  RILL_ASSIGN(op.reduced, ctx.integers("axes"));
-  RILL_ASSIGN(op.lanes, ctx.boolean("lanes"));
-  RILL_ASSIGN(op.delay, ctx.integer("delay"));
-  RILL_ASSIGN(op.length, ctx.dim("length"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseReduce>(op), {input}));
-  return Value(out);
-}
-
 const NnefOp kOps[] = {
     {"rill_pulse",
      "fragment rill_pulse_length<?>(value: integer[], shape: integer[]) -> (output: tensor<?>);",
@@ -306,9 +285,11 @@ const NnefOp kOps[] = {
     {"rill_pulse",
      "fragment rill_pulse_reduce(input: tensor<scalar>, kind: integer, axes: integer[], "
      "lanes: logical, delay: integer, length: integer) -> (output: tensor<scalar>);",
-     load_reduce}};
+     load_declared<PulseReduce>}};
 
 }  // namespace
+
+Status PulseReduce::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
 
 extern const OpRoom whole_room;
 const OpRoom whole_room = {"whole", kOps};

@@ -1,0 +1,160 @@
+// The fields of an op as arguments of its declaration: each is spelled in `Op::fields` alone.
+
+#include <algorithm>
+
+#include "nnef_loader/build/call.h"
+#include "nnef_loader/build/writer.h"
+#include "nnef_loader/syntax/parser.h"
+
+namespace rill::nnef {
+namespace {
+
+const Parameter* find(const FragmentDecl& decl, std::string_view name) {
+  const auto at = std::ranges::find(decl.parameters, name, &Parameter::name);
+  return at == decl.parameters.end() ? nullptr : &*at;
+}
+
+/// Sets the fields that the declaration has, up to the first that cannot be read.
+class FieldReader final : public FieldVisitor {
+ public:
+  FieldReader(CallCtx* call, const FragmentDecl& decl) : call_(*call), decl_(decl) {}
+  Status status;
+  size_t taken = 0;
+
+  void field(const char* name, bool& value) override { set(name, &value, &LoadCtx::boolean); }
+  void field(const char* name, int64_t& value) override { set(name, &value, &LoadCtx::integer); }
+  void field(const char* name, float& value) override { set(name, &value, &LoadCtx::number); }
+  void field(const char* name, std::string& value) override { set(name, &value, &LoadCtx::text); }
+  void field(const char* name, DType&) override { refuse(name); }
+  void field(const char* name, Dim& value) override { set(name, &value, &LoadCtx::dim); }
+  void field(const char* name, std::vector<int64_t>& value) override {
+    set(name, &value, &LoadCtx::integers);
+  }
+  void field(const char* name, std::vector<Dim>& value) override {
+    set(name, &value, &LoadCtx::dims);
+  }
+  void field(const char* name, Pads& value) override { set(name, &value, &LoadCtx::pads); }
+  void field(const char* name, TensorPtr&) override { refuse(name); }
+
+ private:
+  template <class T>
+  void set(const char* name, T* value, Result<T> (LoadCtx::*read)(std::string_view)) {
+    if (!status.ok() || !find(decl_, name)) return;
+    Result<T> found = (call_.*read)(name);
+    if (found.ok()) {
+      *value = *std::move(found);
+      ++taken;
+    } else {
+      status = found.take_status();
+    }
+  }
+  // How a type or a tensor is spelled differs between operators: their rooms read it.
+  void refuse(const char* name) {
+    if (!status.ok() || !find(decl_, name)) return;
+    status = fail(Code::kInternal, "field \"", name, "\" needs a reader in the operator's room");
+  }
+
+  CallCtx& call_;
+  const FragmentDecl& decl_;
+};
+
+/// Spells every field.
+class FieldSpeller final : public FieldVisitor {
+ public:
+  const std::string* text_of(std::string_view name) const {
+    const auto at = std::ranges::find(texts_, name, &Entry::first);
+    return at == texts_.end() ? nullptr : &at->second;
+  }
+  void field(const char* name, bool& value) override { add(name, nnef_text(value)); }
+  void field(const char* name, int64_t& value) override { add(name, nnef_text(value)); }
+  void field(const char* name, float& value) override { add(name, nnef_text(value)); }
+  void field(const char* name, std::string& value) override {
+    add(name, nnef_text(std::string_view(value)));
+  }
+  void field(const char*, DType&) override {}
+  void field(const char* name, Dim& value) override { add(name, nnef_text(value)); }
+  void field(const char* name, std::vector<int64_t>& value) override {
+    add(name, nnef_text(std::span<const int64_t>(value)));
+  }
+  void field(const char* name, std::vector<Dim>& value) override {
+    add(name, nnef_text(std::span<const Dim>(value)));
+  }
+  void field(const char* name, Pads& value) override { add(name, nnef_text(value)); }
+  void field(const char*, TensorPtr&) override {}
+
+ private:
+  using Entry = std::pair<std::string_view, std::string>;
+  void add(const char* name, std::string text) { texts_.emplace_back(name, std::move(text)); }
+  std::vector<Entry> texts_;
+};
+
+}  // namespace
+
+Status CallCtx::fields(Op& op) {
+  FieldReader reader(this, decl_);
+  op.fields(reader);
+  return std::move(reader.status);
+}
+
+// An argument that no field takes would be dropped without a word.
+Status CallCtx::all_fields(Op& op) {
+  FieldReader reader(this, decl_);
+  op.fields(reader);
+  RILL_TRY(std::move(reader.status));
+  const auto declared = static_cast<size_t>(std::ranges::count_if(
+      decl_.parameters,
+      [](const Parameter& each) { return each.type.kind != TypeSpec::Kind::kTensor; }));
+  if (reader.taken == declared) return {};
+  return fail(Code::kInternal, op.name(), " has fields for ", reader.taken, " of ", declared,
+              " declared arguments");
+}
+
+Result<Value> CallCtx::add_declared(std::shared_ptr<Op> op) {
+  std::vector<OutletId> inputs;
+  for (const Parameter& each : decl_.parameters) {
+    if (each.type.kind != TypeSpec::Kind::kTensor) continue;
+    if (!each.type.is_array) {
+      RILL_ASSIGN(const OutletId input, wire(each.name));
+      inputs.push_back(input);
+      continue;
+    }
+    RILL_ASSIGN(const std::vector<OutletId> list, wires(each.name));
+    RILL_CHECK(!list.empty(), "argument \"", each.name,
+               "\": expected at least 1 tensor, found none");
+    inputs.insert(inputs.end(), list.begin(), list.end());
+  }
+  RILL_TRY(all_fields(*op));
+  RILL_ASSIGN(const std::vector<OutletId> out, add(std::move(op), std::move(inputs), ""));
+  return Value::of_wires(out);
+}
+
+Status NodeWriter::assign_declared(const NnefOp& form) {
+  RILL_ASSIGN(const Document document, parse_fragments(form.declaration, "operator declaration"));
+  FieldSpeller speller;
+  node().op->clone()->fields(speller);
+  const FragmentDecl& decl = document.fragments[0];
+  const int count = static_cast<int>(node().inputs.size());
+  std::string arguments;
+  int input = 0;
+  for (const Parameter& each : decl.parameters) {
+    std::string text;
+    if (each.type.kind == TypeSpec::Kind::kTensor) {
+      const int end = each.type.is_array ? count : std::min(count, input + 1);
+      for (const int first = input; input < end; ++input) {
+        RILL_ASSIGN(const std::string wire, in(input));
+        text += (input > first ? ", " : "") + wire;
+      }
+      if (each.type.is_array) text = "[" + text + "]";
+    } else if (const std::string* spelled = speller.text_of(each.name)) {
+      text = str_cat(each.name, " = ", *spelled);
+    } else {
+      return fail(Code::kInternal, "no field \"", each.name, "\"");
+    }
+    if (!text.empty()) arguments += (arguments.empty() ? "" : ", ") + text;
+  }
+  need_registry(form.registry);
+  assign_all(str_cat(decl.name, "(", arguments, ")"));
+  return {};
+}
+
+}  // namespace rill::nnef
