@@ -73,6 +73,11 @@ function(rill_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE rill_flags ${ARG_DEPENDS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  if(EMSCRIPTEN)
+    # In node, tests see the machine's files, and end when main returns.
+    target_link_options(${name} PRIVATE -sNODERAWFS=1 -sALLOW_MEMORY_GROWTH=1 -sEXIT_RUNTIME=1
+                        -sTOTAL_STACK=1MB)
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1800)
 endfunction()

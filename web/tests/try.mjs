@@ -1,0 +1,16 @@
+import { readFile } from "node:fs/promises";
+import { load } from "../dist/rill.js";
+const model = await load(await readFile(process.argv[2]));
+console.log(JSON.stringify(model.inspect()));
+const s = model.with({ B: 1 }).pulse("S", 480);
+console.log(s.delay, s.pulse, s.latency(), s.memory);
+const n = 48000;
+const x = Float32Array.from({ length: n }, (_, i) => Math.sin(i * i * 1e-4) * 0.3);
+const out = [];
+let t = performance.now();
+for (let i = 0; i < n; i += 480) out.push(...s.push(x.subarray(i, i + 480)).speech);
+t = performance.now() - t;
+out.push(...s.finish().speech);
+console.log(out.length, t / 100, "ms per 30 ms");
+const whole = model.run({ audio: { data: x, shape: [1, n] } });
+console.log(whole.speech.shape, out.every((v, i) => Object.is(v, whole.speech.data[i])), out.slice(0, 4), whole.speech.data.slice(0, 4));
