@@ -7,6 +7,7 @@
 #include "cli/bundle.h"
 #include "cli/edits.h"
 #include "cli/inputs.h"
+#include "cli/load_model.h"
 #include "cli/pulses.h"
 #include "cli/specs.h"
 #include "cli/symbols.h"
@@ -83,7 +84,7 @@ Result<Graph> Pipeline::load_with(
   nnef::LoadOptions options = load_options(args_, log_);
   options.input_shapes = shapes;
   options.read_so_far = read_so_far;
-  return nnef::load(args_.model, ops::op_table(), options);
+  return load_model(args_, options);
 }
 
 Status Pipeline::shape_from_spec(const Graph& graph, size_t index, const FactSpec& spec,
@@ -205,7 +206,7 @@ Status Pipeline::load() {
     return fail(Code::kIo, "File not found ", args_.model);
   }
   for (const char* other : {".onnx", ".tflite", ".pb"}) {
-    if (!args_.model.ends_with(other)) continue;
+    if (!args_.model.ends_with(other) || is_onnx_model(args_.model)) continue;
     return fail(Code::kUnsupported, "Format ", other + 1, " not supported: ", args_.model)
         .hint("rill loads NNEF archives, as torch_to_nnef writes them");
   }

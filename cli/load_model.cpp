@@ -1,0 +1,105 @@
+#include "cli/load_model.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/specs.h"
+#include "ops/op_table.h"
+#ifdef RILL_WITH_ONNX
+#include "onnx_loader/load.h"
+#include "ops/onnx_table.h"
+#endif
+
+namespace rill::cli {
+namespace {
+
+template <class T>
+Result<Tensor> list_of(const std::vector<T>& values, DType dtype) {
+  return Tensor::of<T>(dtype, {static_cast<int64_t>(values.size())}, std::span<const T>(values));
+}
+
+Result<Tensor> parse_values(std::string_view text) {
+  std::vector<int64_t> integers;
+  std::vector<double> numbers;
+  for (const std::string& item : split(text, ',')) {
+    int64_t integer = 0;
+    const char* end = item.data() + item.size();
+    const auto read = std::from_chars(item.data(), end, integer);
+    if (read.ec == std::errc() && read.ptr == end) integers.push_back(integer);
+    RILL_ASSIGN(const double number, parse_number(item));
+    numbers.push_back(number);
+  }
+  if (integers.size() == numbers.size()) return list_of(integers, DType::kI64);
+  return list_of(numbers, DType::kF64);
+}
+
+}  // namespace
+
+Result<Tensor> as_input(const Tensor& values, const Fact& fact) {
+  std::vector<int64_t> shape;
+  int64_t volume = 1;
+  for (const Dim& dim : fact.shape) {
+    // An extent that is open is what the values leave for it.
+    shape.push_back(dim.to_int().value_or(fact.rank() == 1 ? values.volume() : 1));
+    volume *= shape.back();
+  }
+  if (volume != values.volume()) {
+    return fail(Code::kShape, "the input is ", fact, ", but ", values.volume(),
+                " values were given");
+  }
+  RILL_ASSIGN(Tensor typed, cast(values, fact.dtype));
+  return typed.reshaped(std::move(shape));
+}
+
+Result<std::vector<std::pair<std::string, TensorPtr>>> constant_inputs(const Args& args) {
+  std::vector<std::pair<std::string, TensorPtr>> out;
+  for (const std::string& text : args.constantize) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      out.emplace_back(text, nullptr);
+      continue;
+    }
+    auto values = parse_values(std::string_view(text).substr(equals + 1));
+    if (!values.ok()) {
+      return fail(Code::kArg, "--constantize ", text, ": ", values.error().message)
+          .hint("Expected NAME=VALUE, or NAME=VALUE,VALUE...");
+    }
+    out.emplace_back(text.substr(0, equals),
+                     std::make_shared<const Tensor>(std::move(values).value()));
+  }
+  return out;
+}
+
+#ifdef RILL_WITH_ONNX
+
+bool is_onnx_model(const std::string& path) { return onnx::is_onnx_file(path); }
+
+Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
+  onnx::LoadOptions with_values;
+  static_cast<nnef::LoadOptions&>(with_values) = options;
+  RILL_ASSIGN(auto constants, constant_inputs(args));
+  for (const std::string& text : args.input_facts) {
+    RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
+    const auto it = std::find_if(constants.begin(), constants.end(), [&](const auto& each) {
+      return each.first == spec.name && !each.second;
+    });
+    if (it == constants.end() || !spec.has_values) continue;
+    RILL_ASSIGN(Tensor value, spec_tensor(spec));
+    it->second = std::make_shared<const Tensor>(std::move(value));
+  }
+  std::erase_if(constants, [](const auto& each) { return !each.second; });
+  with_values.constants = constants;
+  return onnx::load_any(args.model, {ops::op_table(), ops::onnx_table()}, with_values);
+}
+
+#else
+
+bool is_onnx_model(const std::string&) { return false; }
+
+Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
+  return nnef::load(args.model, ops::op_table(), options);
+}
+
+#endif
+
+}  // namespace rill::cli

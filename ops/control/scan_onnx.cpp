@@ -1,0 +1,71 @@
+// How ONNX's control flow is read.
+
+#include "core/graph/onnx.h"
+#include "ops/math/numpy.h"
+#include "ops/math/select.h"
+
+namespace rill::ops {
+namespace {
+
+/// Take the outputs of both branches, which are computed both, by a condition that is data.
+Result<Value> select_branches(OnnxCtx& ctx, OutletId condition, const std::vector<OutletId>& then,
+                              const std::vector<OutletId>& otherwise) {
+  std::vector<Value> out;
+  for (size_t i = 0; i < then.size(); ++i) {
+    const Fact& a = ctx.fact(then[i]);
+    const Fact& b = ctx.fact(otherwise[i]);
+    if (!a.same_type(b)) {
+      return fail(Code::kUnsupported, "the branches give ", a, " and ", b,
+                  ", and which one runs depends on data")
+          .hint("Decide it: --constantize NAME=VALUE for the input that it depends on");
+    }
+    RILL_ASSIGN(const OutletId truth, with_rank(ctx, condition, a.rank()));
+    RILL_ASSIGN(const OutletId wire,
+                ctx.add1(std::make_shared<Select>(), {truth, then[i], otherwise[i]}));
+    out.emplace_back(wire);
+  }
+  return Value(std::move(out));
+}
+
+Result<Value> conditional(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId condition, ctx.wire("cond"));
+  const Fact fact = ctx.fact(condition);
+  RILL_CHECK(fact.dtype == DType::kBool && volume(fact.shape) == Dim(1), "the condition is ", fact,
+             ", expected one bool");
+  if (fact.konst) {
+    const bool truth = fact.konst->values<bool>()[0];
+    RILL_ASSIGN(const std::vector<OutletId> outlets,
+                ctx.branch(truth ? "then_branch" : "else_branch"));
+    return Value::of_wires(outlets);
+  }
+  const auto decide = [&](Status status) {
+    return std::move(status).hint(
+        "Which branch runs depends on data, so that both have to. Decide it: "
+        "--constantize NAME=VALUE for the input that it depends on");
+  };
+  auto then = ctx.branch("then_branch");
+  if (!then.ok()) return decide(then.take_status());
+  auto otherwise = ctx.branch("else_branch");
+  if (!otherwise.ok()) return decide(otherwise.take_status());
+  RILL_CHECK(then->size() == otherwise->size(), "the branches have ", then->size(), " and ",
+             otherwise->size(), " outputs");
+  OutletId scalar = condition;
+  while (ctx.fact(scalar).rank() > 0) {
+    RILL_ASSIGN(scalar, ctx.call1("squeeze", {{"input", Value(scalar)},
+                                              {"axes", Value(std::vector<Value>{Value(Dim(0))})}}));
+  }
+  return select_branches(ctx, scalar, *then, *otherwise);
+}
+
+const OnnxOp kOps[] = {
+    {"", 1, "fragment If(cond: tensor<logical>, else_branch: ?, then_branch: ?) "
+            "-> (outputs: tensor<?>[]);",
+     conditional},
+};
+
+}  // namespace
+
+extern const OnnxRoom scan_onnx;
+const OnnxRoom scan_onnx = {"scan", kOps};
+
+}  // namespace rill::ops
