@@ -12,6 +12,7 @@ namespace rill::onnx {
 namespace {
 
 constexpr size_t kHeadBytes = 4096;
+constexpr size_t kMostEqualities = 64;
 
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -35,9 +36,16 @@ Result<Graph> load_bytes(Bytes bytes, const std::string& folder, const std::stri
   ProtoBudget budget{options.limits.max_nodes, 2 * options.limits.max_nodes};
   auto model = read_model(bytes, &budget);
   if (!model.ok()) return std::move(model).take_status().at(file, 0);
-  Loader loader(*model, budget, TensorReader(folder, options.limits.max_folded_bytes), ops,
-                options);
-  auto graph = loader.build();
+  const TensorReader tensors(folder, options.limits.max_folded_bytes);
+  // A node that demands equal extents of different names settles them from the inputs on.
+  Equalities equal;
+  Result<Graph> graph = fail(Code::kInternal, "not loaded");
+  for (bool again = true; again;) {
+    Loader loader(*model, budget, tensors, ops, options, equal);
+    graph = loader.build();
+    again = !graph.ok() && loader.demanded() && equal.size() < kMostEqualities;
+    if (again) equal.push_back(*loader.demanded());
+  }
   if (!graph.ok()) {
     Status status = graph.take_status();
     status.error().file = file;

@@ -13,6 +13,10 @@
 #include "ops/op_table.h"
 #include "pulse/choice.h"
 #include "pulse/pulse.h"
+#ifdef RILL_WITH_ONNX
+#include "onnx_loader/load.h"
+#include "ops/onnx_table.h"
+#endif
 
 using rill::Code;
 using rill::Dim;

@@ -26,6 +26,10 @@ class OnnxCtx : public LoadCtx {
   virtual int outputs() const = 0;
   /// Tell whether output i has a name, so that somebody may read it.
   virtual bool wants(int output) const = 0;
+  /// Take two extents as equal, as the operator demands of its inputs, whose files may have names
+  /// of their own for each: one symbol takes the place of the other in the whole graph.
+  /// Errors: kShape if they cannot be.
+  virtual Status take_as_equal(const Dim& a, const Dim& b) = 0;
   /// Call an operator of the NNEF dialect, whose room reads it: its nodes are named after this one.
   /// Arguments are those of its declaration, by name.
   struct Argument {

@@ -120,6 +120,7 @@ Result<Fact> Loader::input_fact(const ValueInfo& info, Env* env) {
   }
   std::vector<int64_t> numbers;
   for (Dim& dim : fact.shape) {
+    for (const auto& [symbol, by] : equal_) dim = dim.substitute(symbol, by);
     dim = graph.scope.simplify(dim);
     if (const auto number = dim.to_int()) numbers.push_back(*number);
   }
@@ -128,6 +129,21 @@ Result<Fact> Loader::input_fact(const ValueInfo& info, Env* env) {
                 kMaxRank, " axes, and elements that can be counted");
   }
   return fact;
+}
+
+Status Loader::take_as_equal(const Dim& a, const Dim& b, const Env& env) {
+  const SymbolScope& scope = env.graph().scope;
+  const Dim left = scope.simplify(a);
+  const Dim right = scope.simplify(b);
+  if (left == right) return {};
+  const auto first = left.as_symbol();
+  const auto second = right.as_symbol();
+  if (second && !left.mentions(*second)) {
+    demanded_ = {*second, left};
+  } else if (first && !right.mentions(*first)) {
+    demanded_ = {*first, right};
+  }
+  return fail(Code::kShape, "extents of ", left, " and ", right, ": expected equal ones");
 }
 
 Status Loader::add_inputs(const GraphProto& graph, Env* env) {

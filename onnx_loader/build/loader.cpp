@@ -44,11 +44,12 @@ Status blamed(Status status, const NodeProto& node, const std::string& name, int
 }  // namespace
 
 Loader::Loader(const ModelProto& model, ProtoBudget budget, TensorReader tensors,
-               const Operators& ops, const LoadOptions& options)
+               const Operators& ops, const LoadOptions& options, const Equalities& equal)
     : model_(model),
       budget_(budget),
       tensors_(std::move(tensors)),
       options_(options),
+      equal_(equal),
       index_(ops.onnx),
       no_resources_({}),
       nnef_index_(ops.rooms, options.left_out),

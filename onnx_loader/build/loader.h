@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "nnef_loader/build/builder.h"
@@ -28,14 +30,20 @@ struct Env {
   Graph& graph() const { return scope->target->graph; }
 };
 
+/// Symbols, and what takes their place.
+using Equalities = std::vector<std::pair<std::string, Dim>>;
+
 /// Makes a graph of a model. Thread: one at a time.
 class Loader {
  public:
   /// All arguments must outlive the loader.
   Loader(const ModelProto& model, ProtoBudget budget, TensorReader tensors, const Operators& ops,
-         const LoadOptions& options);
+         const LoadOptions& options, const Equalities& equal);
 
   Result<Graph> build();
+  /// The symbol that a node demands to be equal to another extent, if `build` failed for it: it
+  /// succeeds in another loader that is given this.
+  const std::optional<std::pair<std::string, Dim>>& demanded() const { return demanded_; }
 
   /// Add the nodes of a graph in an environment of its own.
   Status run_graph(const GraphProto& graph, Env* env);
@@ -46,6 +54,7 @@ class Loader {
   Result<Env> inner(Env* outer);
   Result<GraphProto> read(Bytes graph) { return read_graph(graph, &budget_); }
   Result<OutletId> add_const(std::string_view name, TensorPtr value, Env* env);
+  Status take_as_equal(const Dim& a, const Dim& b, const Env& env);
   const TensorReader& tensors() const { return tensors_; }
   nnef::Builder& builder() { return builder_; }
 
@@ -71,6 +80,8 @@ class Loader {
   ProtoBudget budget_;
   TensorReader tensors_;
   const LoadOptions& options_;
+  const Equalities& equal_;
+  std::optional<std::pair<std::string, Dim>> demanded_;
   OpIndex index_;
   // What the builder of NNEF reads documents from, of which there are none.
   nnef::Document no_document_;

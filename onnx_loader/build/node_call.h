@@ -36,6 +36,9 @@ class NodeCall final : public OnnxCtx {
   bool wants(int output) const override {
     return output < outputs() && !node_.outputs[static_cast<size_t>(output)].empty();
   }
+  Status take_as_equal(const Dim& a, const Dim& b) override {
+    return loader_.take_as_equal(a, b, env_);
+  }
   Result<Value> call(std::string_view nnef, std::span<const Argument> arguments) override;
   Result<std::vector<OutletId>> branch(std::string_view attribute) override;
   Result<Body> body(std::string_view attribute, std::span<const Fact> facts) override;

@@ -33,13 +33,15 @@ const OnnxOp kOps[] = {
     {"", 1, "fragment Gather(data: tensor<?>, indices: tensor<integer>, axis: integer = 0) "
             "-> (output: tensor<?>);",
      gather<Gather>},
-    {"", 11, "fragment GatherElements(data: tensor<?>, indices: tensor<integer>, axis: integer = 0) "
-             "-> (output: tensor<?>);",
+    {"", 11,
+     "fragment GatherElements(data: tensor<?>, indices: tensor<integer>, axis: integer = 0) "
+     "-> (output: tensor<?>);",
      gather<GatherElements>},
     {"", 11, "fragment GatherND(data: tensor<?>, indices: tensor<integer>) -> (output: tensor<?>);",
      gather_nd},
-    {"", 12, "fragment GatherND(data: tensor<?>, indices: tensor<integer>, batch_dims: integer = 0) "
-             "-> (output: tensor<?>);",
+    {"", 12,
+     "fragment GatherND(data: tensor<?>, indices: tensor<integer>, batch_dims: integer = 0) "
+     "-> (output: tensor<?>);",
      gather_nd},
 };
 

@@ -52,8 +52,10 @@ Result<OutletId> cut(OnnxCtx& ctx, OutletId x, Pads* pads) {
     auto& [before, after] = (*pads)[axis];
     if (before >= 0 && after >= 0) continue;
     const Dim extent = ctx.fact(x).shape[axis];
-    auto op = std::make_shared<Slice>(static_cast<int64_t>(axis), Dim(std::max<int64_t>(0, -before)),
-                                      extent - Dim(std::max<int64_t>(0, -after)));
+    const int64_t first = std::max<int64_t>(0, -before);
+    const int64_t behind = std::max<int64_t>(0, -after);
+    auto op =
+        std::make_shared<Slice>(static_cast<int64_t>(axis), Dim(first), extent - Dim(behind));
     RILL_ASSIGN(x, ctx.add1(std::move(op), {x}, "cut"));
     before = std::max<int64_t>(0, before);
     after = std::max<int64_t>(0, after);

@@ -124,7 +124,8 @@ OutletId Cell::act(size_t index, OutletId x) {
   }
   if (a.name == "Softplus") {
     // Without overflow: max(x, 0) + ln(1 + exp(-|x|)).
-    const OutletId falling = unary(UnaryKind::kExp, unary(UnaryKind::kNeg, unary(UnaryKind::kAbs, x)));
+    const OutletId below = unary(UnaryKind::kNeg, unary(UnaryKind::kAbs, x));
+    const OutletId falling = unary(UnaryKind::kExp, below);
     return sum(above, unary(UnaryKind::kLn, sum(falling, number(1.0F))));
   }
   if (a.name == "Elu") {

@@ -25,7 +25,7 @@ struct Activation {
 
 /// What attributes say of the cell.
 struct CellForm {
-  std::vector<Activation> activations;  ///< for each direction those of the gates, one behind another
+  std::vector<Activation> activations;  ///< those of the gates, direction by direction
   float clip = 0.0F;                    ///< of what activations take, if above 0
   bool input_forget = false;            ///< LSTM: the gate of the input is 1 - that of the past
   bool linear_before_reset = false;     ///< GRU: the gate of the past multiplies its products
@@ -35,9 +35,9 @@ struct CellForm {
 Result<CellForm> cell_form(OnnxCtx& ctx, CellKind kind, int64_t directions);
 
 /// Make the body of the loop: one step of one direction.
-/// Inputs: per gate what the input gives [1, B, H], per gate a filter [H, H], for a GRU that is linear
-/// before its reset the bias of the new value's product, three peepholes of an LSTM if there are any,
-/// h and c. Gates lie as ONNX has them: LSTM i, o, f, c; GRU z, r, h.
+/// Inputs: per gate what the input gives [1, B, H], per gate a filter [H, H], for a GRU that is
+/// linear before its reset the bias of the new value's product, three peepholes of an LSTM if there
+/// are any, h and c. Gates lie as ONNX has them: LSTM i, o, f, c; GRU z, r, h.
 /// Outputs: the next h, and c.
 /// Source: ONNX, `LSTM`, `GRU`, `RNN`.
 Result<Graph> cell_body(CellKind kind, const CellForm& form, int64_t direction, bool peepholes,

@@ -105,6 +105,13 @@ Status Layer::read() {
                w_.fact(r));
   }
   batch_ = w_.fact(x_).dim(1);
+  for (const char* name : {"initial_h", "initial_c"}) {
+    if (!ctx_.given(name)) continue;
+    RILL_ASSIGN(const OutletId first, ctx_.wire(name));
+    RILL_CHECK(w_.rank(first) == 3, "input \"", name, "\" is ", w_.fact(first),
+               ": expected three axes");
+    RILL_TRY(ctx_.take_as_equal(batch_, w_.fact(first).dim(batch_first_ ? 0 : 1)));
+  }
   RILL_ASSIGN(form_, cell_form(ctx_, kind_, directions_));
   return {};
 }
