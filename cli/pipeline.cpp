@@ -10,6 +10,7 @@
 #include "cli/load_model.h"
 #include "cli/pulses.h"
 #include "cli/specs.h"
+#include "cli/steps.h"
 #include "cli/symbols.h"
 #include "core/optim/optim.h"
 #include "ops/op_table.h"
@@ -37,6 +38,7 @@ class Pipeline {
                          std::vector<Dim>* shape);
   Status declutter_stage(std::string_view name, int64_t rounds = -1);
   Result<std::pair<std::string, Dim>> pulse_spec();
+  Status feedback_stage();
   Status pulse_stage();
   Status pulse();
   Status bind_beside(const std::string& stream_symbol, bool* any);
@@ -270,6 +272,17 @@ Status Pipeline::bind_beside(const std::string& stream_symbol, bool* any) {
   return {};
 }
 
+/// Tie outputs to inputs, put frames of the last step in front of each, and settle its length.
+Status Pipeline::feedback_stage() {
+  if (stopped_ || (args_.feedback.empty() && args_.context.empty() && args_.step_frames == 0)) {
+    return {};
+  }
+  Status status = tie_steps(args_, &model_->graph);
+  if (!status.ok()) return in_stage("feedback", std::move(status));
+  if (done("feedback")) return {};
+  return declutter_stage("feedback-declutter");
+}
+
 Status Pipeline::pulse_stage() {
   if (args_.pulse.empty() || stopped_) return {};
   // What is counted in the symbol that streams streams with it.
@@ -371,6 +384,7 @@ Status Pipeline::run() {
   RILL_TRY(load());
   if (done("load")) return {};
   RILL_TRY(declutter_stage("declutter", args_.declutter_rounds));
+  RILL_TRY(feedback_stage());
   RILL_TRY(pulse_stage());
   RILL_TRY(transforms());
   RILL_TRY(settings());

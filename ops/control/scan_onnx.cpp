@@ -27,6 +27,35 @@ Result<Value> select_branches(OnnxCtx& ctx, OutletId condition, const std::vecto
   return Value(std::move(out));
 }
 
+/// What two sizes are compared for, where the condition is that they are equal.
+std::optional<std::pair<Dim, Dim>> compared_sizes(OnnxCtx& ctx, OutletId condition) {
+  const Node& node = ctx.graph().node(condition.node);
+  const auto* compare = node.op->as<Binary>();
+  if (!compare || compare->kind_of != BinaryKind::kEq) return std::nullopt;
+  const TensorPtr& a = ctx.fact(node.inputs[0]).konst;
+  const TensorPtr& b = ctx.fact(node.inputs[1]).konst;
+  if (!a || !b || a->volume() != 1 || b->volume() != 1) return std::nullopt;
+  const auto left = element_as_dim(*a, 0);
+  const auto right = element_as_dim(*b, 0);
+  if (!left.ok() || !right.ok()) return std::nullopt;
+  return std::pair(*left, *right);
+}
+
+/// A squeeze that exporters write for axes that may have an extent of 1 or not: the nodes behind it
+/// are of one of both ranks. The model is then taken to be one for that extent, and asserts it.
+Result<std::optional<Value>> presumed_squeeze(OnnxCtx& ctx, OutletId condition,
+                                              const std::vector<OutletId>& then,
+                                              const std::vector<OutletId>& otherwise) {
+  const auto sizes = compared_sizes(ctx, condition);
+  if (!sizes || !(sizes->second == Dim(1) || sizes->first == Dim(1))) return {std::nullopt};
+  for (size_t i = 0; i < then.size(); ++i) {
+    if (ctx.fact(then[i]).rank() >= ctx.fact(otherwise[i]).rank()) return {std::nullopt};
+  }
+  const Dim& size = sizes->second == Dim(1) ? sizes->first : sizes->second;
+  RILL_TRY(ctx.graph().scope.assert_text(str_cat(size, " == 1")));
+  return {Value::of_wires(then)};
+}
+
 Result<Value> conditional(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId condition, ctx.wire("cond"));
   const Fact fact = ctx.fact(condition);
@@ -49,6 +78,8 @@ Result<Value> conditional(OnnxCtx& ctx) {
   if (!otherwise.ok()) return decide(otherwise.take_status());
   RILL_CHECK(then->size() == otherwise->size(), "the branches have ", then->size(), " and ",
              otherwise->size(), " outputs");
+  RILL_ASSIGN(std::optional<Value> presumed, presumed_squeeze(ctx, condition, *then, *otherwise));
+  if (presumed) return std::move(*presumed);
   OutletId scalar = condition;
   while (ctx.fact(scalar).rank() > 0) {
     RILL_ASSIGN(scalar, ctx.call1("squeeze", {{"input", Value(scalar)},
