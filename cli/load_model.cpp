@@ -1,9 +1,9 @@
 #include "cli/load_model.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "cli/specs.h"
+#include "core/tensor/numbers.h"
 #include "ops/op_table.h"
 #ifdef RILL_WITH_ONNX
 #include "onnx_loader/load.h"
@@ -11,30 +11,6 @@
 #endif
 
 namespace rill::cli {
-namespace {
-
-template <class T>
-Result<Tensor> list_of(const std::vector<T>& values, DType dtype) {
-  return Tensor::of<T>(dtype, {static_cast<int64_t>(values.size())}, std::span<const T>(values));
-}
-
-Result<Tensor> parse_values(std::string_view text) {
-  std::vector<int64_t> integers;
-  std::vector<double> numbers;
-  for (const std::string& item : split(text, ',')) {
-    int64_t integer = 0;
-    const char* end = item.data() + item.size();
-    const auto read = std::from_chars(item.data(), end, integer);
-    if (read.ec == std::errc() && read.ptr == end) integers.push_back(integer);
-    RILL_ASSIGN(const double number, parse_number(item));
-    numbers.push_back(number);
-  }
-  if (integers.size() == numbers.size()) return list_of(integers, DType::kI64);
-  return list_of(numbers, DType::kF64);
-}
-
-}  // namespace
-
 Result<Tensor> as_input(const Tensor& values, const Fact& fact) {
   std::vector<int64_t> shape;
   int64_t volume = 1;
@@ -59,7 +35,7 @@ Result<std::vector<std::pair<std::string, TensorPtr>>> constant_inputs(const Arg
       out.emplace_back(text, nullptr);
       continue;
     }
-    auto values = parse_values(std::string_view(text).substr(equals + 1));
+    auto values = numbers_of_text(std::string_view(text).substr(equals + 1));
     if (!values.ok()) {
       return fail(Code::kArg, "--constantize ", text, ": ", values.error().message)
           .hint("Expected NAME=VALUE, or NAME=VALUE,VALUE...");

@@ -331,6 +331,7 @@ Status Pipeline::apply_settings(bool tied) {
 Status Pipeline::settings() {
   if (args_.set.empty() || stopped_) return {};
   RILL_TRY(apply_settings(false));
+  settle_steps(&model_->graph);
   if (done("set")) return {};
   return declutter_stage("set-declutter", args_.declutter_set_rounds);
 }

@@ -32,6 +32,8 @@ Result<int64_t> parse_frames(std::string_view option, const std::string& text,
 
 }  // namespace
 
+void settle_steps(Graph* graph) { ops::describe_steps(graph); }
+
 Status tie_steps(const Args& args, Graph* graph) {
   for (const std::string& text : args.context) {
     RILL_ASSIGN(const Pair pair, parse_pair("--context", text, "INPUT=FRAMES"));

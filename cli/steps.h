@@ -9,4 +9,7 @@ namespace rill::cli {
 /// Errors: kArg for texts that are not NAME=NAME or NAME=FRAMES; those of ops/stream/feedback.h.
 Status tie_steps(const Args& args, Graph* graph);
 
+/// Tell how a model whose steps are its runs streams, once its symbols have numbers.
+void settle_steps(Graph* graph);
+
 }  // namespace rill::cli

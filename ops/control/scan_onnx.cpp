@@ -30,8 +30,7 @@ Result<Value> select_branches(OnnxCtx& ctx, OutletId condition, const std::vecto
 /// What two sizes are compared for, where the condition is that they are equal.
 std::optional<std::pair<Dim, Dim>> compared_sizes(OnnxCtx& ctx, OutletId condition) {
   const Node& node = ctx.graph().node(condition.node);
-  const auto* compare = node.op->as<Binary>();
-  if (!compare || compare->kind_of != BinaryKind::kEq) return std::nullopt;
+  if (node.op->name() != Binary(BinaryKind::kEq).name()) return std::nullopt;
   const TensorPtr& a = ctx.fact(node.inputs[0]).konst;
   const TensorPtr& b = ctx.fact(node.inputs[1]).konst;
   if (!a || !b || a->volume() != 1 || b->volume() != 1) return std::nullopt;

@@ -37,12 +37,23 @@ Result<size_t> output_named(const Graph& graph, std::string_view name) {
       .hint(str_cat("The outputs are ", join(graph.output_names, ", ")));
 }
 
+/// Tell whether a node is the loop of the steps: none but this room calls a loop so.
+bool is_loop(const Node& node) { return node.op->nested() && node.op->name() == kCalled; }
+
 int find_loop(const Graph& graph) {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    const auto* scan = graph.nodes[i].op->as<Scan>();
-    if (scan && scan->called == kCalled) return static_cast<int>(i);
+    if (is_loop(graph.nodes[i])) return static_cast<int>(i);
   }
   return -1;
+}
+
+/// Tell whether a node gives what it takes, with frames of the step before in front.
+bool is_context(const Graph& graph, const Node& node) {
+  const auto need = node.inputs.size() == 1 ? node.op->history(0) : std::nullopt;
+  if (!need || need->fill) return false;
+  Fact with = graph.fact(node.inputs[0]).without_value();
+  with.shape[static_cast<size_t>(need->axis)] += Dim(need->frames);
+  return node.outputs.size() == 1 && node.outputs[0].same_type(with);
 }
 
 /// The axis of frames of what one step takes or gives; -1 for a scalar.
@@ -63,7 +74,7 @@ Result<std::map<OutletId, OutletId>> append(const Graph& from, std::map<OutletId
                                             Graph* to) {
   for (size_t id = 0; id < from.nodes.size(); ++id) {
     const Node& node = from.nodes[id];
-    if (node.op->as<Source>() || known.contains({static_cast<int>(id), 0})) continue;
+    if (known.contains({static_cast<int>(id), 0})) continue;
     std::vector<OutletId> inputs;
     for (const OutletId& input : node.inputs) inputs.push_back(known.at(input));
     const auto outlets = to->add_known(node, std::move(inputs));
@@ -80,7 +91,7 @@ std::vector<OutletId> step_inputs(const Graph& graph) {
   std::vector<OutletId> out = graph.inputs;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
-    if (!node.op->as<Delay>()) continue;
+    if (!is_context(graph, node)) continue;
     for (OutletId& wire : out) {
       if (wire == node.inputs[0]) wire = {static_cast<int>(id), 0};
     }
@@ -213,25 +224,18 @@ void stream_by_steps(Graph* graph) {
   describe_steps(graph);
 }
 
-/// Tell whether a wire is an input of the model, or one with frames of the last step in front.
-bool is_step_input(const Graph& graph, OutletId wire) {
-  const Node& node = graph.node(wire.node);
-  const auto* delay = node.op->as<Delay>();
-  return node.op->as<Source>() ||
-         (delay && delay->delay == 0 && graph.node(node.inputs[0].node).op->as<Source>());
-}
-
 /// A stream whose steps are runs of the model keeps nothing but what this room adds.
 Status expect_steps(const Graph& graph) {
   if (!graph.streaming) return {};
   bool steps = !graph.streaming->model && graph.streaming->wires.empty();
   for (const StreamingOutput& output : graph.streaming->outputs) steps &= output.delay == 0;
-  for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    const Node& node = graph.nodes[id];
-    const auto* loop = node.op->as<Scan>();
-    const bool keeps = node.op->history(0) || node.op->state_bytes(graph.facts_of(node.inputs)) > 0;
-    const bool ours = is_step_input(graph, {static_cast<int>(id), 0});
-    steps &= (ours || !keeps) && (!loop || loop->called == kCalled || loop->reset_every_turn);
+  for (const Node& node : graph.nodes) {
+    if (node.inputs.empty() || is_loop(node)) continue;
+    const bool is_input =
+        std::find(graph.inputs.begin(), graph.inputs.end(), node.inputs[0]) != graph.inputs.end();
+    const bool keeps = node.op->history(0) || node.op->stateless() ||
+                       node.op->state_bytes(graph.facts_of(node.inputs)) > 0;
+    steps &= !keeps || (is_input && is_context(graph, node));
   }
   if (steps) return {};
   return fail(Code::kPulse, "the model is pulsed already: what streams through it has its steps")
@@ -264,7 +268,7 @@ Result<Graph> with_feedback(const Graph& model, std::string_view output, std::st
     return fail(Code::kPulse, "output \"", output, "\" and input \"", input,
                 "\" are not both of the step");
   }
-  auto loop = std::make_shared<Scan>(*looped.node(at).op->as<Scan>());
+  auto loop = std::make_shared<Scan>(static_cast<const Scan&>(*looped.node(at).op));
   if (loop->inputs[static_cast<size_t>(operand)].kind != Kind::kScan) {
     return fail(Code::kArg, "input \"", input, "\" is fed back already");
   }
@@ -291,7 +295,7 @@ Result<Graph> with_feedback(const Graph& model, std::string_view output, std::st
   for (size_t id = 0; id < looped.nodes.size(); ++id) {
     const Node& node = looped.nodes[id];
     const OutletId of{static_cast<int>(id), 0};
-    if (node.op->as<Source>()) continue;
+    if (known.contains(of) || of == looped.inputs[in]) continue;
     std::vector<OutletId> inputs;
     bool there = true;
     for (size_t i = 0; i < node.inputs.size(); ++i) {

@@ -29,7 +29,8 @@ ARROWS = {
     "api": ["core", "ops", "pulse", "audit", "nnef_loader", "onnx_loader", "kernels/cpu.h"],
     # The loader is handed the table of operators, which the programs do not look into.
     "cli": ["api", "audit", "core", "pulse", "nnef_loader", "onnx_loader", "transforms",
-            "ops/op_table.h", "ops/onnx_table.h", "kernels/cpu.h", "kernels/reach"],
+            "ops/op_table.h", "ops/onnx_table.h", "ops/stream/feedback.h", "kernels/cpu.h",
+            "kernels/reach"],
     "bench": ["api", "core", "ops", "kernels", "rill", "tests/support/heap_calls.h"],
     "examples": ["rill", "api/src/npz.h"],
 }
