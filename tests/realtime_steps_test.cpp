@@ -77,9 +77,7 @@ class Driver {
       count_frames();
       ++ledger_->steps;
     }
-    // Lengths of unet_denoiser are multiples of its pulse.
-    check(rill_step_partial(session_,
-                            model_.name == "unet_denoiser" ? model_.pulse : model_.pulse / 2));
+    check(rill_step_partial(session_, part_of_pulse(model_)));
     count_frames();
     for (int64_t left = 1; left > 0 && ledger_->failed == RILL_OK; ++ledger_->steps) {
       check(rill_flush(session_, &left));
@@ -151,9 +149,8 @@ TEST_P(RealTimeSteps, LeaveHeapLocksAndSystemAlone) {
   const Arrays bundle = read_bundle(model.bundles[0]);
   const Opened stream = open_stream(model.archive, bundle, model.symbol, model.pulse);
   ASSERT_TRUE(stream.session) << rill_last_error();
-  // Lengths of unet_denoiser are multiples of its pulse.
-  const Array in = frames_of(stream.plan.get(), RILL_INPUT,
-                             model.name == "unet_denoiser" ? model.pulse : 5 * model.pulse / 7 + 1);
+  const int64_t piece = model.unit == 1 ? 5 * model.pulse / 7 + 1 : model.unit;
+  const Array in = frames_of(stream.plan.get(), RILL_INPUT, piece);
   const Array out = frames_of(stream.plan.get(), RILL_OUTPUT, 3);
   Driver driver(stream.session.get(), model, in, out);
   auto* ledger = static_cast<Ledger*>(shared_memory(sizeof(Ledger)));

@@ -46,9 +46,7 @@ TEST_P(RealTime, StepsResetsAndFlushesLeaveTheHeapAlone) {
   int64_t left = 0;
   for (int i = 0; i < 5; ++i) count([&] { return rill_step(session); });
   count([&] { return rill_valid_frames(session, 0, &first, &frames); });
-  // Lengths of unet_denoiser are multiples of its pulse.
-  const int64_t rest = model.name == "unet_denoiser" ? model.pulse : model.pulse / 2;
-  count([&] { return rill_step_partial(session, rest); });
+  count([&] { return rill_step_partial(session, part_of_pulse(model)); });
   count([&] { return rill_flush(session, &left); });
   count([&] { return rill_session_reset(session); });
   count([&] { return rill_step(session); });
@@ -70,8 +68,7 @@ TEST_P(RealTime, PushesPullsAndSavesLeaveTheHeapAlone) {
   ASSERT_EQ(rill_plan_io(stream.plan.get(), RILL_OUTPUT, 0, &out_io), RILL_OK);
   std::vector<int64_t> in_shape(in_io.shape, in_io.shape + in_io.rank);
   std::vector<int64_t> out_shape(out_io.shape, out_io.shape + out_io.rank);
-  // Lengths of unet_denoiser are multiples of its pulse.
-  const int64_t piece = model.name == "unet_denoiser" ? 8 : 5;
+  const int64_t piece = model.unit == 1 ? 5 : model.unit;
   in_shape[static_cast<size_t>(in_io.stream_axis)] = piece;
   out_shape[static_cast<size_t>(out_io.stream_axis)] = 3;
   const Array input = Array::noise(in_shape, 1);

@@ -105,7 +105,7 @@ std::string str_cat(const Parts&... parts) {
   return joined_arguments<PieceArgument<Parts>...>(parts...);
 }
 
-/// Drop blanks and tabs at both ends.
+/// Drop spaces, tabs and ends of lines at both ends.
 std::string_view trimmed(std::string_view text);
 
 /// Join texts with a separator.

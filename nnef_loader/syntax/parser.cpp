@@ -8,14 +8,6 @@
 namespace rill::nnef {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\n";
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 class Parser {
  public:
   Parser(std::string_view text, std::string_view file) : tokens_(text, file) {}

@@ -36,6 +36,9 @@ std::vector<ModelFolder> all_models() {
       model.pulse = std::stoll(match[2]);
       if (match[3].matched) model.delay = std::stoll(match[3]);
     }
+    if (std::regex_search(readme, match, std::regex(R"(multiple of (\d+))"))) {
+      model.unit = std::stoll(match[1]);
+    }
     model.bidirectional = readme.find("bidirectional") != std::string::npos;
     out.push_back(std::move(model));
   }
@@ -47,6 +50,10 @@ std::vector<ModelFolder> streaming_models() {
   auto out = all_models();
   std::erase_if(out, [](const auto& m) { return m.symbol.empty() || m.bidirectional; });
   return out;
+}
+
+int64_t part_of_pulse(const ModelFolder& model) {
+  return std::max(model.pulse / 2 / model.unit, int64_t{1}) * model.unit;
 }
 
 bool has_attention(const ModelFolder& model) {

@@ -16,6 +16,7 @@ struct ModelFolder {
   std::vector<std::string> bundles;
   std::string symbol;          ///< empty unless the README says that it streams
   int64_t pulse = 0;           ///< the README's reference pulse
+  int64_t unit = 1;            ///< lengths are multiples of it, as the README tells
   int64_t delay = -1;          ///< of its output at any pulse, in its frames, if the README tells
   bool bidirectional = false;  ///< its backward half sees the future, so that streams differ
 };
@@ -24,6 +25,9 @@ struct ModelFolder {
 std::vector<ModelFolder> all_models();
 /// List those that stream, and can.
 std::vector<ModelFolder> streaming_models();
+
+/// Count the frames of about half a pulse that a stream of the model may end with.
+int64_t part_of_pulse(const ModelFolder& model);
 
 /// Tell whether a model attends. Its streams sum over fewer keys than the whole run does: those
 /// that it hides are missing.
