@@ -2,11 +2,12 @@
 
 #include <charconv>
 
+#include "core/base/number_text.h"
+
 namespace rill {
 namespace {
 
-template <class T>
-bool read(std::string_view text, T* value) {
+bool is_integer(std::string_view text, int64_t* value) {
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, *value);
   return error == std::errc() && at == end;
@@ -29,10 +30,10 @@ Result<Tensor> numbers_of_text(std::string_view text) {
     if (more) text.remove_prefix(comma + 1);
     int64_t integer = 0;
     double number = 0;
-    if (!read(item, &number)) {
+    if (item.empty() || read_number(item, &number) != item.size()) {
       return fail(Code::kParse, "\"", item, "\" is no number");
     }
-    if (read(item, &integer)) integers.push_back(integer);
+    if (is_integer(item, &integer)) integers.push_back(integer);
     numbers.push_back(number);
   }
   if (integers.size() == numbers.size()) return list_of(DType::kI64, integers);
