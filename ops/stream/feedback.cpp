@@ -218,6 +218,8 @@ void stream_by_steps(Graph* graph) {
   if (!graph->streaming) {
     Streaming streams;
     streams.named = graph->scope.fresh("S");
+    // What a step gives is of the frames that it takes, wherever the stream ends behind them.
+    streams.late_end = true;
     graph->streaming = std::move(streams);
   }
   graph->streaming->pulse = 0;
@@ -260,9 +262,10 @@ Result<Graph> with_feedback(const Graph& model, std::string_view output, std::st
   const OutletId result = looped.node(looped.outputs[out].node).inputs.empty()
                               ? OutletId{}
                               : looped.node(looped.outputs[out].node).inputs[0];
-  if (takes.dtype != gives.dtype || takes.rank() != gives.rank()) {
+  if (takes.dtype != gives.dtype || !(takes.shape == gives.shape)) {
     return fail(takes.dtype != gives.dtype ? Code::kDType : Code::kShape, "output \"", output,
-                "\" is ", gives, ", input \"", input, "\" is ", takes, ": expected the same");
+                "\" is ", gives, ", input \"", input, "\" is ", takes, ": expected the same")
+        .hint("Set symbols that are meant to be equal, as in --set B=1");
   }
   if (operand < 0 || result.node != at) {
     return fail(Code::kPulse, "output \"", output, "\" and input \"", input,
