@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/bundle.h"
 #include "cli/specs.h"
 #include "core/tensor/numbers.h"
 #include "ops/op_table.h"
@@ -65,6 +66,12 @@ Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
   }
   std::erase_if(constants, [](const auto& each) { return !each.second; });
   with_values.constants = constants;
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.fact_bundles));
+  std::vector<std::pair<std::string, TensorPtr>> values;
+  for (const Bundle::Item& item : bundle.items()) {
+    values.emplace_back(item.name, std::make_shared<const Tensor>(item.turns[0]));
+  }
+  with_values.values = values;
   return onnx::load_any(args.model, {ops::op_table(), ops::onnx_table()}, with_values);
 }
 

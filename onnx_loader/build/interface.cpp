@@ -120,7 +120,7 @@ Result<Fact> Loader::input_fact(const ValueInfo& info, Env* env) {
   }
   std::vector<int64_t> numbers;
   for (Dim& dim : fact.shape) {
-    for (const auto& [symbol, by] : equal_) dim = dim.substitute(symbol, by);
+    for (const auto& [symbol, by] : findings_.equal) dim = dim.substitute(symbol, by);
     dim = graph.scope.simplify(dim);
     if (const auto number = dim.to_int()) numbers.push_back(*number);
   }
@@ -146,6 +146,17 @@ Status Loader::take_as_equal(const Dim& a, const Dim& b, const Env& env) {
   return fail(Code::kShape, "extents of ", left, " and ", right, ": expected equal ones");
 }
 
+const TensorPtr* Loader::constant_for(std::string_view input) const {
+  for (const auto& [name, value] : options_.constants) {
+    if (name == input) return &value;
+  }
+  if (std::ranges::find(findings_.known, input) == findings_.known.end()) return nullptr;
+  for (const auto& [name, value] : options_.values) {
+    if (name == input) return &value;
+  }
+  return nullptr;
+}
+
 Status Loader::add_inputs(const GraphProto& graph, Env* env) {
   for (const ValueInfo& info : graph.inputs) {
     // An initialiser of the same name is the value that the input has unless it is given.
@@ -153,10 +164,8 @@ Status Loader::add_inputs(const GraphProto& graph, Env* env) {
         std::ranges::find(graph.initializers, info.name, &TensorProto::name) !=
         graph.initializers.end();
     if (has_value) continue;
-    const auto constant = std::ranges::find_if(
-        options_.constants, [&](const auto& each) { return each.first == info.name; });
-    if (constant != options_.constants.end()) {
-      RILL_ASSIGN(TensorPtr value, as_declared(*constant->second, info));
+    if (const TensorPtr* constant = constant_for(info.name)) {
+      RILL_ASSIGN(TensorPtr value, as_declared(**constant, info));
       RILL_ASSIGN(const OutletId wire, add_const(info.name, std::move(value), env));
       env->values.emplace(info.name, wire);
       continue;

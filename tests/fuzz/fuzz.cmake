@@ -1,12 +1,16 @@
 # rill_fuzz(<target> DEPENDS ...): tests/fuzz/fuzz_<target>.cpp, replayed over its corpus in every
 # build, and linked with libFuzzer where RILL_FUZZ asks for it (Clang).
+# With OF it is the target of that name, over other libraries.
 function(rill_fuzz target)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
-  set(sources fuzz/fuzz_${target}.cpp ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "" "OF" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT ARG_OF)
+    set(ARG_OF ${target})
+  endif()
+  set(sources fuzz/fuzz_${ARG_OF}.cpp ${ARG_SOURCES})
   add_executable(fuzz_${target}_replay ${sources} fuzz/replay.cpp)
   target_link_libraries(fuzz_${target}_replay PRIVATE rill_flags ${ARG_DEPENDS})
   add_test(NAME fuzz_${target}_replay
-           COMMAND fuzz_${target}_replay "${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${target}")
+           COMMAND fuzz_${target}_replay "${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${ARG_OF}")
   set_tests_properties(fuzz_${target}_replay PROPERTIES LABELS fuzz TIMEOUT 1800)
   if(RILL_FUZZ)
     add_executable(fuzz_${target} ${sources})
@@ -15,7 +19,9 @@ function(rill_fuzz target)
   endif()
 endfunction()
 
-rill_fuzz(archive DEPENDS rill_nnef_files)
+foreach(kind IN LISTS RILL_ARCHIVES_TESTED)
+  rill_fuzz(archive_${kind} OF archive DEPENDS rill_archive_${kind})
+endforeach()
 rill_fuzz(text DEPENDS rill_nnef_files)
 rill_fuzz(quant DEPENDS rill_nnef_files)
 rill_fuzz(tensor DEPENDS rill_nnef_files)
