@@ -48,11 +48,8 @@ Result<Graph> load_bytes(Bytes bytes, const std::string& folder, const std::stri
   Result<Graph> graph = fail(Code::kInternal, "not loaded");
   for (size_t attempt = 0; attempt < kMostAttempts; ++attempt) {
     Loader loader(*model, budget, tensors, ops, options, findings);
-    auto made = loader.build();
-    const bool again = !made.ok() && loader.find_out(&findings);
-    // Where no more can be found out, the first refusal says what the file lacks.
-    if (made.ok() || again || attempt == 0) graph = std::move(made);
-    if (!again) break;
+    graph = loader.build();
+    if (graph.ok() || !loader.find_out(&findings)) break;
   }
   for (const std::string& name : findings.known) {
     if (!graph.ok() || !options.warn) break;
