@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "cli/load_model.h"
 #include "cli/commands.h"
 #include "core/optim/optim.h"
 #include "kernels/cpu.h"
@@ -31,7 +32,7 @@ Status rooms_command(const Args& args, const Log& log) {
   nnef::LoadOptions options = load_options(args, log);
   options.keep_submodels = false;
   options.rooms_called = &rooms;
-  RILL_ASSIGN(const Graph graph, nnef::load(args.model, ops::op_table(), options));
+  RILL_ASSIGN(const Graph graph, load_model(args, options));
   for (const Node& node : graph.nodes) {
     for (const Fact& fact : node.outputs) {
       if (is_quantised(fact.dtype)) rooms.insert("integer_sums");

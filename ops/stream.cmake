@@ -13,6 +13,7 @@ target_sources(rill_ops PRIVATE
   stream/attention.cpp
   stream/attention_pulse.cpp
   stream/band.cpp
+  stream/feedback.cpp
   stream/frames_first.cpp
   stream/graph_copy.cpp
   stream/joined_pad.cpp

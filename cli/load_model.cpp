@@ -1,0 +1,88 @@
+#include "cli/load_model.h"
+
+#include <algorithm>
+
+#include "cli/bundle.h"
+#include "cli/specs.h"
+#include "core/tensor/numbers.h"
+#include "ops/op_table.h"
+#ifdef RILL_WITH_ONNX
+#include "onnx_loader/load.h"
+#include "ops/onnx_table.h"
+#endif
+
+namespace rill::cli {
+Result<Tensor> as_input(const Tensor& values, const Fact& fact) {
+  std::vector<int64_t> shape;
+  int64_t volume = 1;
+  for (const Dim& dim : fact.shape) {
+    // An extent that is open is what the values leave for it.
+    shape.push_back(dim.to_int().value_or(fact.rank() == 1 ? values.volume() : 1));
+    volume *= shape.back();
+  }
+  if (volume != values.volume()) {
+    return fail(Code::kShape, "the input is ", fact, ", but ", values.volume(),
+                " values were given");
+  }
+  RILL_ASSIGN(Tensor typed, cast(values, fact.dtype));
+  return typed.reshaped(std::move(shape));
+}
+
+Result<std::vector<std::pair<std::string, TensorPtr>>> constant_inputs(const Args& args) {
+  std::vector<std::pair<std::string, TensorPtr>> out;
+  for (const std::string& text : args.constantize) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      out.emplace_back(text, nullptr);
+      continue;
+    }
+    auto values = numbers_of_text(std::string_view(text).substr(equals + 1));
+    if (!values.ok()) {
+      return fail(Code::kArg, "--constantize ", text, ": ", values.error().message)
+          .hint("Expected NAME=VALUE, or NAME=VALUE,VALUE...");
+    }
+    out.emplace_back(text.substr(0, equals),
+                     std::make_shared<const Tensor>(std::move(values).value()));
+  }
+  return out;
+}
+
+#ifdef RILL_WITH_ONNX
+
+bool is_onnx_model(const std::string& path) { return onnx::is_onnx_file(path); }
+
+Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
+  onnx::LoadOptions with_values;
+  static_cast<nnef::LoadOptions&>(with_values) = options;
+  RILL_ASSIGN(auto constants, constant_inputs(args));
+  for (const std::string& text : args.input_facts) {
+    RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
+    const auto it = std::find_if(constants.begin(), constants.end(), [&](const auto& each) {
+      return each.first == spec.name && !each.second;
+    });
+    if (it == constants.end() || !spec.has_values) continue;
+    RILL_ASSIGN(Tensor value, spec_tensor(spec));
+    it->second = std::make_shared<const Tensor>(std::move(value));
+  }
+  std::erase_if(constants, [](const auto& each) { return !each.second; });
+  with_values.constants = constants;
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.fact_bundles));
+  std::vector<std::pair<std::string, TensorPtr>> values;
+  for (const Bundle::Item& item : bundle.items()) {
+    values.emplace_back(item.name, std::make_shared<const Tensor>(item.turns[0]));
+  }
+  with_values.values = values;
+  return onnx::load_any(args.model, {ops::op_table(), ops::onnx_table()}, with_values);
+}
+
+#else
+
+bool is_onnx_model(const std::string&) { return false; }
+
+Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
+  return nnef::load(args.model, ops::op_table(), options);
+}
+
+#endif
+
+}  // namespace rill::cli
