@@ -266,6 +266,7 @@ export class Stream extends Run {
   /** Push frames, of one input as a typed array or of several by their names, rows behind one
    *  another. Gives {name: typed array} with the frames that are ready. */
   push(frames) {
+    this.open();
     const parts = this.#outputs();
     const places = this.#inputs();
     if (ArrayBuffer.isView(frames) && places.length !== 1) {
@@ -289,7 +290,8 @@ export class Stream extends Run {
     return this.#joined(parts);
   }
 
-  #pushSome({ room, data, frames }, source = arguments[0]) {
+  #pushSome(source) {
+    const { room, data, frames } = source;
     const outer = volume(room.io.shape.slice(0, room.io.axis));
     const inner = room.elements / outer;
     const count = Math.min(room.frames, frames - source.at);
