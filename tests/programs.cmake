@@ -79,7 +79,11 @@ if(TARGET rill_program)
 endif()
 
 include(size/size.cmake)
-rill_size_test(size 3120)
+if(RILL_ONNX)
+  rill_size_test(size 4096)
+else()
+  rill_size_test(size 3120)
+endif()
 
 # Proves that steps do not block; skipped where there is no Clang 20.
 add_test(NAME nonblocking
