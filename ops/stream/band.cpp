@@ -238,8 +238,9 @@ Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
   const bool open = found.by_frames || std::any_of(limits.begin(), limits.end(), [&](auto& limit) {
                       return unread(limit) && (limit.replaces() || limit.large);
                     });
+  const bool limited = !limits.empty();
   if (open) keep_infinite(&limits);
-  if (open && limits.empty() && band.unread.empty()) {
+  if (open && limited && limits.empty() && band.unread.empty()) {
     band.unread =
         "; frames may hide what positions leave, and where finite numbers hide all keys, all "
         "count alike: minus infinity hides for good";
