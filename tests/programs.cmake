@@ -12,6 +12,8 @@ endif()
 foreach(name IN LISTS whole_library)
   rill_test(${name}_test SOURCES ${name}_test.cpp DEPENDS rill_test_bundles LABELS models)
 endforeach()
+rill_test(shapes_test SOURCES ${PROJECT_SOURCE_DIR}/api/src/shapes_test.cpp
+          DEPENDS rill_test_bundles LABELS models)
 foreach(name growth stacks)
   # What sanitizers add to the time of a graph does not grow as rill does.
   if(RILL_SANITIZE AND name STREQUAL growth)
