@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <thread>
 
 #include "cli/check.h"
 #include "cli/lanes.h"
+#include "core/base/decimal.h"
 
 namespace rill::cli {
 namespace {
@@ -33,14 +33,11 @@ struct TurnDifference {
 
 /// "0e0", "1.5e-7": the shortest number, in powers of ten.
 std::string power_text(double value) {
-  char text[64];
-  const auto end = std::to_chars(text, text + sizeof text, static_cast<float>(value),
-                                 std::chars_format::scientific)
-                       .ptr;
-  const std::string all(text, end);
-  const size_t e = all.find('e');
-  if (e == std::string::npos) return all;
-  return all.substr(0, e) + "e" + std::to_string(std::stoi(all.substr(e + 1)));
+  const auto number = static_cast<float>(value);
+  if (!std::isfinite(number)) return str_cat(number);
+  const ShortestDigits found = shortest_digits(number);
+  const std::string rest = found.digits.size() > 1 ? "." + found.digits.substr(1) : "";
+  return str_cat(number < 0 ? "-" : "", found.digits[0], rest, "e", found.exponent);
 }
 
 class StreamRun {

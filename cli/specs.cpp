@@ -1,8 +1,8 @@
 #include "cli/specs.h"
 
 #include <array>
-#include <charconv>
 
+#include "core/base/decimal.h"
 #include "core/graph/streaming.h"
 
 namespace rill::cli {
@@ -70,12 +70,11 @@ std::vector<std::string> split(std::string_view text, char separator) {
 
 Result<double> parse_number(std::string_view text) {
   text = trimmed(text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
+  const Decimal<double> read = read_double(text);
+  if (read.bytes == 0 || read.bytes != text.size()) {
     return fail(Code::kArg, "expected a number, found \"", text, "\"");
   }
-  return value;
+  return read.value;
 }
 
 Result<Tolerance> parse_custom_tolerance(std::string_view text) {

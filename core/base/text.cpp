@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/base/decimal.h"
+
 namespace rill {
 namespace {
 
-template <class T>
-void append_number(std::string& out, T value) {
-  char buffer[40];
+template <class Integer>
+void append_number(std::string& out, Integer value) {
+  char buffer[20];
   const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
   out.append(buffer, result.ptr);
 }
@@ -18,8 +20,8 @@ void append_number(std::string& out, T value) {
 void append_text(std::string& out, std::string_view text) { out.append(text); }
 void append_text(std::string& out, int64_t value) { append_number(out, value); }
 void append_text(std::string& out, uint64_t value) { append_number(out, value); }
-void append_text(std::string& out, double value) { append_number(out, value); }
-void append_text(std::string& out, float value) { append_number(out, value); }
+void append_text(std::string& out, double value) { out += shortest_text(value); }
+void append_text(std::string& out, float value) { out += shortest_text(value); }
 
 void append_chars(std::string& out, const void* value) {
   out.append(static_cast<const char*>(value));

@@ -1,9 +1,10 @@
 #include "core/graph/fingerprint.h"
 
 #include <array>
-#include <bit>
 #include <charconv>
 #include <cstring>
+
+#include "core/base/bits.h"
 
 namespace rill {
 namespace {
@@ -40,7 +41,7 @@ class Lanes {
 void add_tensor(const Tensor& tensor, Hasher* hash) {
   hash->number(static_cast<uint64_t>(tensor.dtype()));
   hash->number(static_cast<uint64_t>(tensor.block_format()));
-  hash->number(std::bit_cast<uint32_t>(tensor.qparams().scale));
+  hash->number(bits_of<uint32_t>(tensor.qparams().scale));
   hash->number(static_cast<uint64_t>(tensor.qparams().zero_point));
   for (const int64_t extent : tensor.shape()) hash->number(static_cast<uint64_t>(extent));
   if (tensor.dtype() == DType::kString) {
@@ -57,7 +58,7 @@ class FieldHasher final : public FieldVisitor {
   explicit FieldHasher(Hasher* hash) : hash_(hash) {}
   void field(const char* name, bool& value) override { add(name, value); }
   void field(const char* name, int64_t& value) override { add(name, value); }
-  void field(const char* name, float& value) override { add(name, std::bit_cast<int32_t>(value)); }
+  void field(const char* name, float& value) override { add(name, bits_of<int32_t>(value)); }
   void field(const char* name, std::string& value) override {
     hash_->text(name);
     hash_->text(value);

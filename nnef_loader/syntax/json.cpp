@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <utility>
+
+#include "core/base/decimal.h"
 
 namespace rill::nnef {
 namespace {
@@ -110,13 +113,12 @@ class Reader {
       at_ = end;
       return Json{whole};
     }
-    double real = 0;
-    const auto read = std::from_chars(digits.data(), last, real);
-    if (digits.empty() || read.ec != std::errc{} || read.ptr != last) {
+    const Decimal<double> real = read_double(digits);
+    if (digits.empty() || real.bytes != digits.size() || !std::isfinite(real.value)) {
       return wrong("expected a value");
     }
     at_ = end;
-    return Json{real};
+    return Json{real.value};
   }
 
   Result<uint32_t> code_unit() {
