@@ -46,10 +46,11 @@ find_package(Threads REQUIRED)
 
 include(CheckLinkerFlag)
 # Templates of the standard library are seen from outside whatever is said to the compiler.
-check_linker_flag(CXX LINKER:--exclude-libs,librill.a RILL_LINKER_HIDES_ARCHIVES)
+check_linker_flag(CXX LINKER:--exclude-libs=librill.a RILL_LINKER_HIDES_ARCHIVES)
 if(RILL_LINKER_HIDES_ARCHIVES)
-  list(JOIN archives : names)
-  target_link_options(rill INTERFACE "LINKER:--exclude-libs,${names}")
+  # One by one: mold 1.10 takes lists for ever.
+  list(TRANSFORM archives PREPEND LINKER:--exclude-libs=)
+  target_link_options(rill INTERFACE ${archives})
 endif()
 
 if(RILL_INSTALL)
@@ -63,6 +64,6 @@ if(RILL_INSTALL)
   target_compile_definitions(rill_static INTERFACE RILL_STATIC)
   target_link_libraries(rill_static INTERFACE ${rill_needs})
   if(RILL_LINKER_HIDES_ARCHIVES)
-    target_link_options(rill_static INTERFACE LINKER:--exclude-libs,librill.a)
+    target_link_options(rill_static INTERFACE LINKER:--exclude-libs=librill.a)
   endif()
 endif()

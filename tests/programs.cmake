@@ -78,6 +78,7 @@ if(TARGET rill_program)
                        PROPERTIES LABELS peers SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endif()
 
+include(readme.cmake)
 include(size/size.cmake)
 rill_size_test(size 3120)
 
@@ -93,6 +94,7 @@ if(NOT RILL_SANITIZE)
       "-DEXAMPLES=${PROJECT_SOURCE_DIR}/examples")
   add_test(NAME package
            COMMAND "${CMAKE_COMMAND}" "-DBUILD=${PROJECT_BINARY_DIR}" "-DCONFIG=$<CONFIG>" ${app}
-                   "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/package" -P "${CMAKE_CURRENT_SOURCE_DIR}/package/check.cmake")
+                   "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/package"
+                   -P "${CMAKE_CURRENT_SOURCE_DIR}/package/check.cmake")
   set_tests_properties(package PROPERTIES LABELS examples TIMEOUT 1800)
 endif()
