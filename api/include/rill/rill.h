@@ -19,7 +19,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__GNUC__)
+/* Who links rill into a program or plugin of its own defines RILL_STATIC, as the CMake target and
+ * the package do: rill is not seen from outside of it then. */
+#if defined(RILL_STATIC)
+#define RILL_API
+#elif defined(_WIN32) && defined(RILL_BUILDING)
+#define RILL_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define RILL_API __declspec(dllimport)
+#elif defined(__GNUC__)
 #define RILL_API __attribute__((visibility("default")))
 #else
 #define RILL_API
