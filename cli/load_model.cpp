@@ -12,6 +12,14 @@
 #endif
 
 namespace rill::cli {
+
+std::string declared_name(std::string_view declaration) {
+  constexpr std::string_view kWord = "fragment ";
+  const size_t at = declaration.find(kWord);
+  if (at != std::string_view::npos) declaration.remove_prefix(at + kWord.size());
+  return std::string(declaration.substr(0, declaration.find_first_of("<( ")));
+}
+
 Result<Tensor> as_input(const Tensor& values, const Fact& fact) {
   std::vector<int64_t> shape;
   int64_t volume = 1;
@@ -75,7 +83,21 @@ Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
   return onnx::load_any(args.model, {ops::op_table(), ops::onnx_table()}, with_values);
 }
 
+std::map<std::string, std::vector<int>> onnx_operators() {
+  std::map<std::string, std::vector<int>> out;
+  for (const OnnxRoom* room : ops::onnx_table()) {
+    for (const OnnxOp& op : room->ops) {
+      const std::string_view domain(op.domain);
+      const std::string name = declared_name(op.declaration);
+      out[domain.empty() ? name : str_cat(domain, ".", name)].push_back(op.since);
+    }
+  }
+  return out;
+}
+
 #else
+
+std::map<std::string, std::vector<int>> onnx_operators() { return {}; }
 
 bool is_onnx_model(const std::string&) { return false; }
 

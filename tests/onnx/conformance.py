@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """Run the conformance tests of the ONNX standard through the command line.
 
-    conformance.py RILL [--at-least N] [--only REGEX] [--failures FILE] [--keep FOLDER]
+    conformance.py RILL [--at-least N] [--only REGEX] [--failures FILE] [--table FILE] [--keep FOLDER]
 
 The package `onnx` makes the tests: its cases of single nodes and the models that it ships. Each is
 run as
     rill model.onnx --input-facts-from-bundle I run --input-from-bundle I --assert-output-bundle O
 with the tolerance of the case. Prints how many pass, by kind, and every reason why others do not.
 Fails where fewer than N pass, or where one crashes. Exits with 77, which CTest takes for skipped,
-where there is no such package.
+where there is no such package. The table is JSON: by operator, how many of its cases pass, of how
+many; a model of several nodes counts for the first.
 """
 
 import argparse
 import collections
 import concurrent.futures
+import json
 import pathlib
 import re
 import subprocess
@@ -115,12 +117,25 @@ def run_case(rill, case, folder):
     return None
 
 
+def table_of(cases, results):
+    counts = collections.defaultdict(lambda: [0, 0])
+    for case, problem in zip(cases, results):
+        if case.kind != "node" or not case.model.graph.node or case.name.endswith("_expanded"):
+            continue
+        node = case.model.graph.node[0]
+        domain = "" if node.domain in ("", "ai.onnx") else f"{node.domain}."
+        counts[domain + node.op_type][0] += problem is None
+        counts[domain + node.op_type][1] += 1
+    return counts
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("rill")
     parser.add_argument("--at-least", type=int, default=0)
     parser.add_argument("--only", default="")
     parser.add_argument("--failures")
+    parser.add_argument("--table")
     parser.add_argument("--keep")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
@@ -149,6 +164,8 @@ def main():
     print(f"all: {sum(passed.values())} of {sum(total.values())}")
     if arguments.failures:
         pathlib.Path(arguments.failures).write_text("\n".join(failures) + "\n")
+    if arguments.table:
+        pathlib.Path(arguments.table).write_text(json.dumps(table_of(cases, results)))
     crashes = [line for line in failures if "CRASH" in line]
     for line in crashes:
         print(line)
