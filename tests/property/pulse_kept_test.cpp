@@ -356,6 +356,19 @@ TEST(PulseCases, AModelStreamsAlongOneSymbol) {
 }
 
 // tract folds no list of 16 integers or more, and refuses properties that it can not fold.
+// An assertion says how a symbol depends on that of the stream: so does the way out.
+TEST(PulseCases, SymbolsThatAreTiedByAnAssertion) {
+  std::string text = document(
+      "1, 1, S",
+      "  h = tract_core_external(shape = [1, 1, R], datum_type = 'f32');\n"
+      "  y = x + reshape(tile(unsqueeze(h, axes = [3]), repeats = [1, 1, 1, 4]), shape = [1, 1, "
+      "-1]);\n");
+  text.replace(text.find("network(x)"), 10, "network(x, h)");
+  text.insert(text.find("graph network"),
+              "extension tract_symbol R;\nextension tract_assert S == 4*R;\n");
+  expect_refused(text, 4, "y", "--set R=S/4");
+}
+
 TEST(PulseCases, IntegerPropertiesAreShort) {
   std::string statements = "  w0 = x;\n";
   for (int i = 1; i <= 40; ++i) statements += str_cat("  w", i, " = sigmoid(w", i - 1, ");\n");
