@@ -116,14 +116,17 @@ Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
         str_cat("its length, ", length, ", depends on ", symbols[0], " beside the stream"),
         bind_first(symbols[0]));
   }
-  const Dim endless = growing(length, options_.symbol);
   const int64_t pulse = options_.pulse.to_int().value_or(1);
-  const Dim pulses = endless.substitute(options_.symbol, Dim(pulse) * Dim::symbol(options_.symbol));
-  const auto growth_of = [&]() -> Result<std::optional<int64_t>> {
+  const auto growth_of = [&](const Dim& dim) -> Result<std::optional<int64_t>> {
+    const Dim pulses = dim.substitute(options_.symbol, Dim(pulse) * Dim::symbol(options_.symbol));
     RILL_ASSIGN(const DimPattern pattern, DimPattern::of(pulses, options_.symbol));
     return pattern.even_growth();
   };
-  const auto growth = growth_of();
+  const auto own = growth_of(length);
+  if (own.ok() && *own && **own > 0) return **own;
+  // A wire that ends before its input does has as many frames per pulse until then.
+  const Dim endless = growing(length, options_.symbol);
+  const auto growth = growth_of(endless);
   if (growth.ok() && *growth && **growth > 0) return **growth;
   const auto unit = least_even_step(endless, options_.symbol, kMostPulse);
   for (const Status& unknown : {growth.status(), unit.status()}) {

@@ -90,6 +90,13 @@ TEST(PulseCases, SlicesThatBeginWithinTheStream) {
   const std::string trimmed = cut("x", "min(S, 7)", "max(min(S, 7), S - 5)");
   const std::string left = "max(min(S, 7), S - 5) - min(S, 7)";
   expect_frames(y(cut(trimmed, "min(" + left + ", 1)", left)), 3);
+  // What is left is counted as the stream is, from the first frame that is left.
+  const auto numbered = [](const std::string& x, const std::string& frames) {
+    return y(x + " + unsqueeze(tract_core_cast(tract_core_range(0, " + frames +
+             ", 1), to = 'f32'), axes = [0, 1])");
+  };
+  expect_frames(numbered(cut("x", "min(S, 47)", "S"), "S - min(S, 47)"), 6);
+  expect_frames(numbered(trimmed, left), 4);
   // Where it has six frames it begins at 2, where it has ten at 5.
   expect_refused(y(cut("x", "min(S, 9) - min(S, 4)", "S")), 3, "y", "known only at the end");
   // The mean of the first frames is known when they are, unless the stream may be shorter.
