@@ -122,7 +122,7 @@ Read read_of([[maybe_unused]] Tier tier) {
 }
 
 /// The size of a cache, or what such caches mostly have where the system does not tell.
-int64_t cache_bytes(int name, int64_t usual) {
+[[maybe_unused]] int64_t cache_bytes(int name, int64_t usual) {
   const long told = sysconf(name);
   return told > 0 ? told : usual;
 }
@@ -175,9 +175,11 @@ Machine measure_machine() {
   for (const Tier tier : {Tier::kAvx512, Tier::kAvx2, Tier::kSse42, Tier::kNeon, Tier::kScalar}) {
     if (supports(detected_tier(), tier)) machine.peaks.push_back({tier, peak_gflops(tier)});
   }
-  const int64_t sizes[] = {cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 << 10),
-                           cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 << 10),
-                           cache_bytes(_SC_LEVEL3_CACHE_SIZE, 4 << 20)};
+  int64_t sizes[] = {32 << 10, 512 << 10, 4 << 20};
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+  const int asked[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+  for (size_t i = 0; i < std::size(sizes); ++i) sizes[i] = cache_bytes(asked[i], sizes[i]);
+#endif
   // Half of a cache stays in it, beside what else the core reads; a third cache is shared by many.
   constexpr int64_t kMost = int64_t{256} << 20;
   const int64_t tried[] = {sizes[0] / 2, sizes[1] / 2,
