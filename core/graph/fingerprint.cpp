@@ -1,6 +1,7 @@
 #include "core/graph/fingerprint.h"
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cstring>
 
