@@ -20,8 +20,13 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+bool among(std::span<const std::pair<std::string, TensorPtr>> values, std::string_view name) {
+  return std::ranges::any_of(values, [&](const auto& each) { return each.first == name; });
+}
+
 Status check_constants(const Graph& graph, const LoadOptions& options) {
   for (const auto& [name, shape] : options.input_shapes) {
+    if (among(options.known, name) && among(options.constants, name)) continue;
     std::vector<std::string> inputs;
     for (size_t i = 0; i < graph.inputs.size(); ++i) inputs.push_back(graph.input_name(i));
     if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) continue;
@@ -39,19 +44,30 @@ Result<Graph> load_bytes(Bytes bytes, const std::string& folder, const std::stri
   const TensorReader tensors(folder, options.limits.max_folded_bytes);
   // A node that demands equal extents of different names settles them from the inputs on.
   Equalities equal;
+  // So does one that has to know an input whose value is known to the caller.
+  LoadOptions asked = options;
+  std::vector<std::pair<std::string, TensorPtr>> constants(options.constants.begin(),
+                                                           options.constants.end());
   Result<Graph> graph = fail(Code::kInternal, "not loaded");
   for (bool again = true; again;) {
-    Loader loader(*model, budget, tensors, ops, options, equal);
+    asked.constants = constants;
+    Loader loader(*model, budget, tensors, ops, asked, equal);
     graph = loader.build();
-    again = !graph.ok() && loader.demanded() && equal.size() < kMostEqualities;
-    if (again) equal.push_back(*loader.demanded());
+    const bool equalities = loader.demanded() && equal.size() < kMostEqualities;
+    const bool values = !loader.demanded_values().empty();
+    again = !graph.ok() && (equalities || values);
+    if (again && equalities) equal.push_back(*loader.demanded());
+    if (again) {
+      constants.insert(constants.end(), loader.demanded_values().begin(),
+                       loader.demanded_values().end());
+    }
   }
   if (!graph.ok()) {
     Status status = graph.take_status();
     status.error().file = file;
     return status;
   }
-  RILL_TRY(check_constants(*graph, options));
+  RILL_TRY(check_constants(*graph, asked));
   return graph;
 }
 

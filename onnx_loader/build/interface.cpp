@@ -146,6 +146,30 @@ Status Loader::take_as_equal(const Dim& a, const Dim& b, const Env& env) {
   return fail(Code::kShape, "extents of ", left, " and ", right, ": expected equal ones");
 }
 
+void Loader::demand_value(OutletId wire, const Graph& graph) {
+  if (&graph != &target_.graph || options_.known.empty()) return;
+  std::vector<OutletId> open = {wire};
+  std::vector<bool> seen(graph.nodes.size());
+  while (!open.empty()) {
+    const OutletId at = open.back();
+    open.pop_back();
+    const auto node = static_cast<size_t>(at.node);
+    if (!at.valid() || seen[node] || graph.fact(at).konst) continue;
+    seen[node] = true;
+    const std::vector<OutletId>& inputs = graph.nodes[node].inputs;
+    open.insert(open.end(), inputs.begin(), inputs.end());
+    for (const auto& [name, value] : options_.known) {
+      const auto input = std::ranges::find(graph.inputs, at);
+      if (input == graph.inputs.end()) break;
+      const auto index = static_cast<size_t>(input - graph.inputs.begin());
+      if (graph.input_name(index) != name || !value) continue;
+      demanded_values_.emplace_back(name, value);
+      warn(str_cat("The value of input \"", name, "\" has to be known while the file is read: it ",
+                   "is the constant that was given with its shape"));
+    }
+  }
+}
+
 Status Loader::add_inputs(const GraphProto& graph, Env* env) {
   for (const ValueInfo& info : graph.inputs) {
     // An initialiser of the same name is the value that the input has unless it is given.

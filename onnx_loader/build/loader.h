@@ -45,6 +45,13 @@ class Loader {
   /// succeeds in another loader that is given this.
   const std::optional<std::pair<std::string, Dim>>& demanded() const { return demanded_; }
 
+  /// The inputs whose values a node has to know, if `build` failed for it and they are known.
+  const std::vector<std::pair<std::string, TensorPtr>>& demanded_values() const {
+    return demanded_values_;
+  }
+  /// Note the inputs that a wire is computed from as such.
+  void demand_value(OutletId wire, const Graph& graph);
+
   /// Add the nodes of a graph in an environment of its own.
   Status run_graph(const GraphProto& graph, Env* env);
   Result<std::vector<OutletId>> outputs_of(const GraphProto& graph, Env* env);
@@ -82,6 +89,7 @@ class Loader {
   const LoadOptions& options_;
   const Equalities& equal_;
   std::optional<std::pair<std::string, Dim>> demanded_;
+  std::vector<std::pair<std::string, TensorPtr>> demanded_values_;
   OpIndex index_;
   // What the builder of NNEF reads documents from, of which there are none.
   nnef::Document no_document_;
