@@ -54,8 +54,8 @@ Result<DType> stash_type(OnnxCtx& ctx, DType own) {
 
 Result<Value> layer_norm(OnnxCtx& ctx) {
   Formula f(ctx);
-  const OutletId x = f.in("X");
-  RILL_TRY(f.status());
+  const OutletId x = f.arg("X");
+  if (!f.ok()) return f.take_status();
   const DType own = f.fact(x).dtype;
   RILL_ASSIGN(const DType type, stash_type(ctx, own));
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
@@ -63,15 +63,15 @@ Result<Value> layer_norm(OnnxCtx& ctx) {
   RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
   const Normalized parts =
       normalized(f, f.cast(x, type), axes_between(axis, f.rank(x)), epsilon);
-  OutletId out = f.times(f.cast(parts.out, own), f.in("Scale"));
-  if (ctx.given("B")) out = f.plus(out, f.in("B"));
+  OutletId out = f.times(f.cast(parts.out, own), f.arg("Scale"));
+  if (ctx.given("B")) out = f.plus(out, f.arg("B"));
   return f.values({out, parts.mean, parts.inverse});
 }
 
 Result<Value> rms_norm(OnnxCtx& ctx) {
   Formula f(ctx);
-  const OutletId x = f.in("X");
-  RILL_TRY(f.status());
+  const OutletId x = f.arg("X");
+  if (!f.ok()) return f.take_status();
   const DType own = f.fact(x).dtype;
   RILL_ASSIGN(const DType type, stash_type(ctx, own));
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
@@ -81,7 +81,7 @@ Result<Value> rms_norm(OnnxCtx& ctx) {
   const OutletId squares = f.mean(f.unary(UnaryKind::kSquare, wide),
                                   axes_between(axis, f.rank(x)));
   const OutletId out = f.times(wide, inverse_root(f, squares, epsilon));
-  return f.value(f.times(f.cast(out, own), f.in("scale")));
+  return f.value(f.times(f.cast(out, own), f.arg("scale")));
 }
 
 Result<Value> batch_norm(OnnxCtx& ctx) {
@@ -94,14 +94,14 @@ Result<Value> batch_norm(OnnxCtx& ctx) {
     if (!spatial) return fail(Code::kUnsupported, "attribute \"spatial\" is 0: expected 1");
   }
   Formula f(ctx);
-  const OutletId x = f.in("X");
+  const OutletId x = f.arg("X");
   const int rank = f.rank(x);
   RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
   const DType own = f.fact(x).dtype;
-  const DType type = f.fact(f.in("var")).dtype;
-  const OutletId inverse = inverse_root(f, f.in("var"), epsilon);
-  const OutletId scale = f.times(f.cast(f.in("scale"), type), inverse);
-  const OutletId shift = f.minus(f.cast(f.in("B"), type), f.times(f.in("mean"), scale));
+  const DType type = f.fact(f.arg("var")).dtype;
+  const OutletId inverse = inverse_root(f, f.arg("var"), epsilon);
+  const OutletId scale = f.times(f.cast(f.arg("scale"), type), inverse);
+  const OutletId shift = f.minus(f.cast(f.arg("B"), type), f.times(f.arg("mean"), scale));
   const OutletId out = f.plus(f.times(f.cast(x, type), per_channel(f, scale, rank)),
                               per_channel(f, shift, rank));
   return f.value(f.cast(out, own));
@@ -109,18 +109,18 @@ Result<Value> batch_norm(OnnxCtx& ctx) {
 
 Result<Value> instance_norm(OnnxCtx& ctx) {
   Formula f(ctx);
-  const OutletId x = f.in("input");
+  const OutletId x = f.arg("input");
   const int rank = f.rank(x);
   RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
   const OutletId out = normalized(f, x, axes_between(2, rank), epsilon).out;
-  const OutletId scaled = f.times(out, per_channel(f, f.in("scale"), rank));
-  return f.value(f.plus(scaled, per_channel(f, f.in("B"), rank)));
+  const OutletId scaled = f.times(out, per_channel(f, f.arg("scale"), rank));
+  return f.value(f.plus(scaled, per_channel(f, f.arg("B"), rank)));
 }
 
 Result<Value> group_norm(OnnxCtx& ctx) {
   Formula f(ctx);
-  const OutletId x = f.in("X");
-  RILL_TRY(f.status());
+  const OutletId x = f.arg("X");
+  if (!f.ok()) return f.take_status();
   const Fact in = f.fact(x);
   RILL_CHECK(in.rank() >= 2, "input ", in, ": expected [batch, channels, ...]");
   RILL_ASSIGN(const int64_t groups, ctx.integer("num_groups"));
@@ -138,15 +138,15 @@ Result<Value> group_norm(OnnxCtx& ctx) {
   const bool per_group = ctx.opset() < 21;
   if (!per_group) out = f.reshape(out, in.shape);
   const int rank = f.rank(out);
-  out = f.times(f.cast(out, in.dtype), per_channel(f, f.in("scale"), rank));
-  out = f.plus(out, per_channel(f, f.in("bias"), rank));
+  out = f.times(f.cast(out, in.dtype), per_channel(f, f.arg("scale"), rank));
+  out = f.plus(out, per_channel(f, f.arg("bias"), rank));
   return f.value(per_group ? f.reshape(out, in.shape) : out);
 }
 
 Result<Value> lp_norm(OnnxCtx& ctx) {
   Formula f(ctx);
-  const OutletId x = f.in("input");
-  RILL_TRY(f.status());
+  const OutletId x = f.arg("input");
+  if (!f.ok()) return f.take_status();
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(x)));
   RILL_ASSIGN(const int64_t p, ctx.integer("p"));
@@ -162,8 +162,8 @@ Result<Value> lp_norm(OnnxCtx& ctx) {
 
 Result<Value> mean_variance(OnnxCtx& ctx) {
   Formula f(ctx);
-  const OutletId x = f.in("X");
-  RILL_TRY(f.status());
+  const OutletId x = f.arg("X");
+  if (!f.ok()) return f.take_status();
   RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
   RILL_ASSIGN(const std::vector<int64_t> axes, axes_in(written, f.rank(x)));
   const OutletId centered = f.minus(x, f.mean(x, axes));

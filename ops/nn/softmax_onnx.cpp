@@ -29,8 +29,8 @@ Result<Value> softmax(OnnxCtx& ctx) {
 /// One at the first of the largest elements, else zero.
 Result<Value> hardmax(OnnxCtx& ctx) {
   Formula f(ctx);
-  OutletId x = f.in("input");
-  RILL_TRY(f.status());
+  OutletId x = f.arg("input");
+  if (!f.ok()) return f.take_status();
   const std::vector<Dim> shape = f.fact(x).shape;
   RILL_ASSIGN(const std::vector<int64_t> axes, joint_axes(ctx, f.rank(x)));
   const auto first = static_cast<size_t>(axes.empty() ? f.rank(x) : axes[0]);
