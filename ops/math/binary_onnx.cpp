@@ -78,8 +78,8 @@ Result<Value> prelu(OnnxCtx& ctx) {
   return f.value(f.select(below, f.times(f.arg("slope"), x), x));
 }
 
-/// Before opset 7, the axes of the second operand begin at `axis` of the first, and an attribute says
-/// that they repeat.
+/// Before opset 7, the axes of the second operand begin at `axis` of the first, and an attribute
+/// says that they repeat.
 template <BinaryKind kKind>
 Result<Value> aligned(OnnxCtx& ctx) {
   Formula f(ctx);
