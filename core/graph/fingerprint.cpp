@@ -1,7 +1,6 @@
 #include "core/graph/fingerprint.h"
 
 #include <array>
-#include <bit>
 #include <charconv>
 #include <cstring>
 
