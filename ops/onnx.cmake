@@ -1,4 +1,5 @@
-# How operators of ONNX are read, room by room.
+# How operators of ONNX are read, room by room. Those that are formulas over other groups stand in
+# ops/onnx, which may include all of them.
 
 rill_onnx(array/axis_ops)
 rill_onnx(array/broadcast)
@@ -6,11 +7,14 @@ rill_onnx(array/cast)
 rill_onnx(array/concat)
 rill_onnx(array/gather)
 rill_onnx(array/pad)
-rill_onnx(array/reshape)
+rill_onnx(array/range)
+rill_onnx(array/scatter)
 rill_onnx(array/slice)
 rill_onnx(array/split)
+rill_onnx(array/topk)
 rill_onnx(control/scan)
 rill_onnx(math/binary)
+rill_onnx(math/cumsum)
 rill_onnx(math/pow_const)
 rill_onnx(math/reduce)
 rill_onnx(math/select)
@@ -18,12 +22,18 @@ rill_onnx(math/unary)
 rill_onnx(nn/conv)
 rill_onnx(nn/einsum)
 rill_onnx(nn/max_pool)
+rill_onnx(nn/rms_norm)
+rill_onnx(nn/softmax)
+rill_onnx(onnx/one_hot)
+rill_onnx(onnx/reshape)
+rill_onnx(onnx/trilu)
 rill_onnx(rnn/recurrent)
 
 # What several of these share.
 if(RILL_ONNX)
   target_sources(rill_ops PRIVATE
     array/numpy.cpp
+    math/formula.cpp
     math/numpy.cpp
     nn/onnx_window.cpp
     rnn/onnx_cell.cpp)

@@ -5,6 +5,7 @@
 #include "core/graph/onnx.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
+#include "ops/math/formula.h"
 #include "ops/math/numpy.h"
 #include "ops/math/reduce.h"
 #include "ops/math/unary.h"
@@ -95,6 +96,24 @@ Result<Value> arg(OnnxCtx& ctx) {
   return Value(out);
 }
 
+/// The largest is taken out, so that the exponentials do not overflow.
+Result<Value> log_sum_exp(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("data");
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const std::vector<int64_t> axes, reduced_axes(ctx, f.rank(x)));
+  RILL_ASSIGN(const bool keep, ctx.boolean("keepdims"));
+  OutletId most = f.reduce(ReduceKind::kMax, x, axes);
+  // An infinity would make a NaN of the difference.
+  const OutletId infinite = f.add(std::make_shared<Unary>(UnaryKind::kIsInf, 3.0F), {most});
+  most = f.select(infinite, f.number(0.0, most), most);
+  const OutletId sum =
+      f.reduce(ReduceKind::kSum, f.unary(UnaryKind::kExp, f.minus(x, most)), axes);
+  OutletId out = f.plus(f.unary(UnaryKind::kLn, sum), most);
+  for (size_t i = axes.size(); i-- > 0 && !keep;) out = f.without_axis(out, axes[i]);
+  return f.value(out);
+}
+
 // Axes are attributes up to the opset `inputs`, and an input from there on.
 #define RILL_ONNX_REDUCE(name, inputs, ...)                                                     \
   {"", 1, "fragment " name "(data: tensor<?>, axes: integer[] = [], keepdims: logical = true) " \
@@ -127,6 +146,14 @@ const OnnxOp kOps[] = {
     RILL_ONNX_REDUCE("ReduceL2", 18, ReduceKind::kSum, Form::kL2),
     RILL_ONNX_REDUCE("ReduceSumSquare", 18, ReduceKind::kSum, Form::kSumSquare),
     RILL_ONNX_REDUCE("ReduceLogSum", 18, ReduceKind::kSum, Form::kLogSum),
+    {"", 1,
+     "fragment ReduceLogSumExp(data: tensor<?>, axes: integer[] = [], keepdims: logical = true) "
+     "-> (reduced: tensor<?>);",
+     log_sum_exp},
+    {"", 18,
+     "fragment ReduceLogSumExp(data: tensor<?>, axes: tensor<integer> = false, "
+     "keepdims: logical = true, noop_with_empty_axes: logical = false) -> (reduced: tensor<?>);",
+     log_sum_exp},
     RILL_ONNX_ARG("ArgMax", ReduceKind::kArgMax),
     RILL_ONNX_ARG("ArgMin", ReduceKind::kArgMin),
 };

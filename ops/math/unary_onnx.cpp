@@ -30,6 +30,29 @@ Result<Value> relu(OnnxCtx& ctx) {
   return Value(out);
 }
 
+Result<Value> gelu(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("X"));
+  RILL_ASSIGN(const std::string approximate, ctx.text("approximate"));
+  RILL_CHECK(approximate == "none" || approximate == "tanh", "attribute \"approximate\" is ",
+             approximate, ": expected none or tanh");
+  const UnaryKind kind = approximate == "tanh" ? UnaryKind::kGeluApprox : UnaryKind::kGelu;
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(kind), {x}));
+  return Value(out);
+}
+
+Result<Value> is_inf(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("X"));
+  RILL_ASSIGN(const bool negative, ctx.boolean("detect_negative"));
+  RILL_ASSIGN(const bool positive, ctx.boolean("detect_positive"));
+  const float signs = (positive ? 1.0F : 0.0F) + (negative ? 2.0F : 0.0F);
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(std::make_shared<Unary>(UnaryKind::kIsInf, signs), {x}));
+  return Value(out);
+}
+
+#define RILL_ONNX_FORMULA(call, formula) \
+  { "", 1, "fragment " call " -> (Y: tensor<?>) { Y = " formula "; }", nullptr }
+
 #define RILL_ONNX_UNARY(since, name, kind) \
   { "", since, "fragment " name "(X: tensor<?>) -> (Y: tensor<?>);", unary<kind> }
 
@@ -64,6 +87,31 @@ const OnnxOp kOps[] = {
     {"", 6, "fragment LeakyRelu(X: tensor<?>, alpha: scalar = 0.01) -> (Y: tensor<?>);",
      leaky_relu},
     {"", 6, "fragment Relu(X: tensor<?>) -> (Y: tensor<?>);", relu},
+    {"", 1, "fragment HardSwish(X: tensor<?>) -> (Y: tensor<?>);", unary<UnaryKind::kHardSwish>},
+    {"", 20, "fragment Gelu(X: tensor<?>, approximate: string = 'none') -> (Y: tensor<?>);", gelu},
+    {"", 10, "fragment IsInf(X: tensor<?>, detect_negative: logical = true, "
+             "detect_positive: logical = true) -> (Y: tensor<logical>);",
+     is_inf},
+    RILL_ONNX_FORMULA("Elu(X: tensor<?>, alpha: scalar = 1.0)",
+                      "select(X < 0.0, alpha * (exp(X) - 1.0), X)"),
+    RILL_ONNX_FORMULA("Celu(X: tensor<?>, alpha: scalar = 1.0)",
+                      "max(X, 0.0) + min(alpha * (exp(X / alpha) - 1.0), 0.0)"),
+    RILL_ONNX_FORMULA("Selu(X: tensor<?>, alpha: scalar = 1.67326319217681884765625, "
+                      "gamma: scalar = 1.05070102214813232421875)",
+                      "gamma * select(X > 0.0, X, alpha * (exp(X) - 1.0))"),
+    RILL_ONNX_FORMULA("HardSigmoid(X: tensor<?>, alpha: scalar = 0.2, beta: scalar = 0.5)",
+                      "max(min(alpha * X + beta, 1.0), 0.0)"),
+    // For large inputs the exponential overflows, where that of the magnitude does not.
+    RILL_ONNX_FORMULA("Softplus(X: tensor<?>)",
+                      "max(X, 0.0) + log(1.0 + exp(-abs(X)))"),
+    RILL_ONNX_FORMULA("Softsign(X: tensor<?>)", "X / (1.0 + abs(X))"),
+    RILL_ONNX_FORMULA("Mish(X: tensor<?>)",
+                      "X * tanh(max(X, 0.0) + log(1.0 + exp(-abs(X))))"),
+    RILL_ONNX_FORMULA("Swish(X: tensor<?>, alpha: scalar = 1.0)", "X * sigmoid(alpha * X)"),
+    RILL_ONNX_FORMULA("ThresholdedRelu(X: tensor<?>, alpha: scalar = 1.0)",
+                      "select(X > alpha, X, 0.0 * X)"),
+    RILL_ONNX_FORMULA("Shrink(X: tensor<?>, bias: scalar = 0.0, lambd: scalar = 0.5)",
+                      "select(X < -lambd, X + bias, select(X > lambd, X - bias, 0.0 * X))"),
 };
 
 }  // namespace

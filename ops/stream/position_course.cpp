@@ -226,8 +226,7 @@ std::optional<PositionCourse> Positions::chosen(const Place& place, int64_t peri
                                                 const std::vector<PositionCourse>& in) const {
   const Node& node = node_of(place.first);
   const Courses courses(place.second, period);
-  const auto recurs = courses.recurring({in[0]});
-  if (!recurs || in.size() != 3) return std::nullopt;
+  if (in.size() != 3 || in[0].drift != 0.0) return std::nullopt;
   Course out = courses.joined(in[1], in[2]);
   out.apart = std::max(out.apart, in[0].apart);
   out.settled = std::max(out.settled, in[0].settled);
@@ -249,7 +248,8 @@ std::optional<PositionCourse> Positions::chosen(const Place& place, int64_t peri
   out.drift = in[1].drift;
   const auto tail = [](const Tail& choice, const Tail& yes, const Tail& no, Tail* to) {
     const bool sure = choice.low > 0 || choice.high <= 0;
-    if (!sure && !parallel(yes, no)) return false;
+    const bool recurs = choice.row == 0.0 && choice.column == 0.0;
+    if (!sure && !(recurs && parallel(yes, no))) return false;
     *to = !sure ? either(yes, no) : choice.low > 0 ? yes : no;
     return true;
   };

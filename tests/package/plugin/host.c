@@ -1,4 +1,4 @@
-/* host PLUGIN [argument ...]: runs the entry of a plugin, twice, as a host that loads it anew does. */
+/* host PLUGIN [argument ...]: runs the entry of a plugin twice, as a host that loads it anew. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
