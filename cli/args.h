@@ -19,6 +19,7 @@ enum class Command {
   kAudit,
   kRooms,
   kListOps,
+  kListOnnxOps,
   kListRuntimes,
   kListKnobs,
   kKernels,

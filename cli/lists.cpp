@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -6,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "cli/load_model.h"
 #include "cli/commands.h"
+#include "cli/load_model.h"
 #include "core/optim/optim.h"
 #include "kernels/cpu.h"
 #include "nnef_loader/load.h"
@@ -15,18 +16,6 @@
 #include "pulse/pulse.h"
 
 namespace rill::cli {
-namespace {
-
-/// The name in "fragment conv<?>(input: ...) -> ...".
-std::string declared_name(std::string_view declaration) {
-  constexpr std::string_view kWord = "fragment ";
-  const size_t at = declaration.find(kWord);
-  if (at != std::string_view::npos) declaration.remove_prefix(at + kWord.size());
-  return std::string(declaration.substr(0, declaration.find_first_of("<( ")));
-}
-
-}  // namespace
-
 Status rooms_command(const Args& args, const Log& log) {
   std::set<std::string_view> rooms;
   nnef::LoadOptions options = load_options(args, log);
@@ -62,6 +51,13 @@ Status list_ops_command() {
   for (const auto& [registry, names] : registries) {
     fmt::print("# {}\n", registry);
     for (const std::string& name : names) fmt::print(" * {}\n", name);
+  }
+  return {};
+}
+
+Status list_onnx_ops_command() {
+  for (const auto& [name, opsets] : onnx_operators()) {
+    fmt::print(" * {}: {}\n", name, fmt::join(opsets, ", "));
   }
   return {};
 }

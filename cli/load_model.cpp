@@ -12,6 +12,14 @@
 #endif
 
 namespace rill::cli {
+
+std::string declared_name(std::string_view declaration) {
+  constexpr std::string_view kWord = "fragment ";
+  const size_t at = declaration.find(kWord);
+  if (at != std::string_view::npos) declaration.remove_prefix(at + kWord.size());
+  return std::string(declaration.substr(0, declaration.find_first_of("<( ")));
+}
+
 Result<Tensor> as_input(const Tensor& values, const Fact& fact) {
   std::vector<int64_t> shape;
   int64_t volume = 1;
@@ -53,23 +61,12 @@ bool is_onnx_model(const std::string& path) { return onnx::is_onnx_file(path); }
 
 namespace {
 
-using NamedValues = std::vector<std::pair<std::string, TensorPtr>>;
-
-/// The values in the bundles that tell shapes.
-Result<NamedValues> known_inputs(const Args& args) {
-  NamedValues out;
-  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.fact_bundles));
-  for (const Bundle::Item& item : bundle.items()) {
-    if (item.turns.size() != 1) continue;
-    out.emplace_back(item.name, std::make_shared<const Tensor>(item.turns[0]));
-  }
-  return out;
-}
-
 /// A value that became a constant cannot be another one when the model runs.
-Status check_same_values(const Graph& graph, const NamedValues& known, const Args& args) {
+Status check_same_values(const Graph& graph,
+                         std::span<const std::pair<std::string, TensorPtr>> values,
+                         const Args& args) {
   RILL_ASSIGN(const Bundle bundle, Bundle::read(args.input_bundles));
-  for (const auto& [name, value] : known) {
+  for (const auto& [name, value] : values) {
     bool input = false;
     for (size_t i = 0; i < graph.inputs.size(); ++i) input |= graph.input_name(i) == name;
     const Bundle::Item* item = input ? nullptr : bundle.find(name);
@@ -101,15 +98,33 @@ Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
   }
   std::erase_if(constants, [](const auto& each) { return !each.second; });
   with_values.constants = constants;
-  RILL_ASSIGN(const auto known, known_inputs(args));
-  with_values.known = known;
-  RILL_ASSIGN(Graph graph, onnx::load_any(args.model, {ops::op_table(), ops::onnx_table()},
-                                          with_values));
-  if (is_onnx_model(args.model)) RILL_TRY(check_same_values(graph, known, args));
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.fact_bundles));
+  std::vector<std::pair<std::string, TensorPtr>> values;
+  for (const Bundle::Item& item : bundle.items()) {
+    values.emplace_back(item.name, std::make_shared<const Tensor>(item.turns[0]));
+  }
+  with_values.values = values;
+  RILL_ASSIGN(Graph graph,
+              onnx::load_any(args.model, {ops::op_table(), ops::onnx_table()}, with_values));
+  if (is_onnx_model(args.model)) RILL_TRY(check_same_values(graph, values, args));
   return graph;
 }
 
+std::map<std::string, std::vector<int>> onnx_operators() {
+  std::map<std::string, std::vector<int>> out;
+  for (const OnnxRoom* room : ops::onnx_table()) {
+    for (const OnnxOp& op : room->ops) {
+      const std::string_view domain(op.domain);
+      const std::string name = declared_name(op.declaration);
+      out[domain.empty() ? name : str_cat(domain, ".", name)].push_back(op.since);
+    }
+  }
+  return out;
+}
+
 #else
+
+std::map<std::string, std::vector<int>> onnx_operators() { return {}; }
 
 bool is_onnx_model(const std::string&) { return false; }
 

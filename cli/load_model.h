@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,13 @@ Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options);
 
 /// Tell whether the file is read by the loader for ONNX.
 bool is_onnx_model(const std::string& path);
+
+/// The name in "fragment conv<?>(...".
+std::string declared_name(std::string_view declaration);
+
+/// The operators of ONNX that this build reads: their names, those of other domains with these in
+/// front, and the opsets from which on each of their forms holds.
+std::map<std::string, std::vector<int>> onnx_operators();
 
 /// The values that `--constantize NAME=VALUE,VALUE...` gives, of rank 1 and integers where they are
 /// written so; null for a name without values.

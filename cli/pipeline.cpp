@@ -133,7 +133,8 @@ Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_sh
     RILL_TRY(shape_from_spec(graph, i, spec, &shape));
     by_name[graph.input_name(i)] = std::move(shape);
   }
-  if (!bundle.empty() && !graph.inputs.empty() && by_name.empty()) {
+  // A model without inputs may have lost them to the values that the bundle gives.
+  if (!args_.fact_bundles.empty() && by_name.empty() && !graph.inputs.empty()) {
     return fail(Code::kArg, "--input-facts-from-bundle: no input of the model is in the bundle")
         .hint(str_cat("The model's inputs are ", names_of_inputs(graph), "; the bundle has ",
                       bundle.contents()));

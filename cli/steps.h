@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "cli/args.h"
 #include "core/graph/graph.h"
 
@@ -8,6 +10,10 @@ namespace rill::cli {
 /// Do what `--context`, `--feedback` and `stream --steps` ask for, in this order.
 /// Errors: kArg for texts that are not NAME=NAME or NAME=FRAMES; those of ops/stream/feedback.h.
 Status tie_steps(const Args& args, Graph* graph);
+
+/// The options that tie outputs to inputs where names or facts tell of states that a caller hands
+/// on: "--feedback stateN=state". Empty if none do.
+std::string likely_feedback(const Graph& graph);
 
 /// Tell how a model whose steps are its runs streams, once its symbols have numbers.
 void settle_steps(Graph* graph);

@@ -3,8 +3,8 @@
 namespace rill::kernels {
 namespace {
 
-/// Compute a * b + c as the scalar tier of this platform does: with one rounding, as the vector tiers
-/// that have the instruction, or with two on WebAssembly, which has none: a fused one would be a call
+/// Compute a * b + c as the scalar tier of this platform does: rounded once, as the vector tiers do
+/// that have the instruction. WebAssembly has none, and rounds twice: a fused one would be a call
 /// into a library of some hundred instructions.
 inline float mul_add(float a, float b, float c) {
 #ifdef __wasm__

@@ -12,7 +12,7 @@ namespace rill::onnx {
 namespace {
 
 constexpr size_t kHeadBytes = 4096;
-constexpr size_t kMostEqualities = 64;
+constexpr size_t kMostAttempts = 64;
 
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -20,16 +20,16 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-bool among(std::span<const std::pair<std::string, TensorPtr>> values, std::string_view name) {
-  return std::ranges::any_of(values, [&](const auto& each) { return each.first == name; });
-}
-
-Status check_constants(const Graph& graph, const LoadOptions& options) {
+/// A shape is given for an input, or for what was one until its value was known.
+Status check_shapes(const Graph& graph, const LoadOptions& options, const Findings& findings) {
+  std::vector<std::string> inputs;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) inputs.push_back(graph.input_name(i));
   for (const auto& [name, shape] : options.input_shapes) {
-    if (among(options.known, name) && among(options.constants, name)) continue;
-    std::vector<std::string> inputs;
-    for (size_t i = 0; i < graph.inputs.size(); ++i) inputs.push_back(graph.input_name(i));
-    if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) continue;
+    const auto is_name = [&](const std::string& each) { return each == name; };
+    const bool known = std::ranges::any_of(findings.known, is_name) ||
+                       std::ranges::any_of(options.constants, is_name,
+                                           &std::pair<std::string, TensorPtr>::first);
+    if (known || std::ranges::any_of(inputs, is_name)) continue;
     return fail(Code::kArg, "a shape is given for \"", name, "\", which is no input of the graph")
         .hint(str_cat("Inputs: ", join(inputs, ", ")));
   }
@@ -42,32 +42,27 @@ Result<Graph> load_bytes(Bytes bytes, const std::string& folder, const std::stri
   auto model = read_model(bytes, &budget);
   if (!model.ok()) return std::move(model).take_status().at(file, 0);
   const TensorReader tensors(folder, options.limits.max_folded_bytes);
-  // A node that demands equal extents of different names settles them from the inputs on.
-  Equalities equal;
-  // So does one that has to know an input whose value is known to the caller.
-  LoadOptions asked = options;
-  std::vector<std::pair<std::string, TensorPtr>> constants(options.constants.begin(),
-                                                           options.constants.end());
+  // A node that demands equal extents of different names, or the value of an input, settles these
+  // from the inputs on.
+  Findings findings;
   Result<Graph> graph = fail(Code::kInternal, "not loaded");
-  for (bool again = true; again;) {
-    asked.constants = constants;
-    Loader loader(*model, budget, tensors, ops, asked, equal);
+  for (size_t attempt = 0; attempt < kMostAttempts; ++attempt) {
+    Loader loader(*model, budget, tensors, ops, options, findings);
     graph = loader.build();
-    const bool equalities = loader.demanded() && equal.size() < kMostEqualities;
-    const bool values = !loader.demanded_values().empty();
-    again = !graph.ok() && (equalities || values);
-    if (again && equalities) equal.push_back(*loader.demanded());
-    if (again) {
-      constants.insert(constants.end(), loader.demanded_values().begin(),
-                       loader.demanded_values().end());
-    }
+    if (graph.ok() || !loader.find_out(&findings)) break;
+  }
+  for (const std::string& name : findings.known) {
+    if (!graph.ok() || !options.warn) break;
+    options.warn(options.warn_user,
+                 str_cat("Input \"", name, "\" has to be known while loading: it is a constant ",
+                         "of the value that was given"));
   }
   if (!graph.ok()) {
     Status status = graph.take_status();
     status.error().file = file;
     return status;
   }
-  RILL_TRY(check_constants(*graph, asked));
+  RILL_TRY(check_shapes(*graph, options, findings));
   return graph;
 }
 

@@ -15,9 +15,9 @@ struct LoadOptions : nnef::LoadOptions {
   /// Values that take the place of inputs: constants of the graph from then on, so that they decide
   /// branches and shapes.
   std::span<const std::pair<std::string, TensorPtr>> constants;
-  /// Values that inputs are going to have: the input becomes a constant only where an operator has
-  /// to know it while the file is read, as for a shape or for axes. A warning names each.
-  std::span<const std::pair<std::string, TensorPtr>> known;
+  /// Values that inputs have in the runs that the model is loaded for. One that an operator has to
+  /// know while loading, such as a shape, takes the place of the input, which is told.
+  std::span<const std::pair<std::string, TensorPtr>> values;
 };
 
 /// The operators that files may use: those of rill, and what reads ONNX's as them.

@@ -79,7 +79,11 @@ if(TARGET rill_program)
 endif()
 
 include(size/size.cmake)
-rill_size_test(size 3120)
+if(RILL_ONNX)
+  rill_size_test(size 4096)
+else()
+  rill_size_test(size 3120)
+endif()
 
 # Proves that steps do not block; skipped where there is no Clang 20.
 add_test(NAME nonblocking
@@ -97,3 +101,4 @@ if(NOT RILL_SANITIZE)
                    -P "${CMAKE_CURRENT_SOURCE_DIR}/package/check.cmake")
   set_tests_properties(package PROPERTIES LABELS examples)
 endif()
+include(onnx/onnx.cmake)

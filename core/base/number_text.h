@@ -7,9 +7,9 @@
 
 namespace rill {
 
-/// Read the decimal number that a text begins with: "1", "-1.5e-3", ".5", "1.", "inf", "nan"; a plus
-/// in front is none. Exact whatever the locale and the rounding mode: to nearest, ties to even; too
-/// large gives an infinity, too small a zero.
+/// Read the decimal number that a text begins with: "1", "-1.5e-3", ".5", "1.", "inf", "nan"; a
+/// plus in front is none. Exact whatever the locale and the rounding mode: to nearest, ties to
+/// even; too large gives an infinity, too small a zero.
 /// Returns how many characters the number has; 0, and leaves `value` alone, if there is none.
 size_t read_number(std::string_view text, float* value);
 size_t read_number(std::string_view text, double* value);

@@ -115,7 +115,8 @@ class Reader {
     }
     double real = 0;
     const size_t length = read_number(digits, &real);
-    if (length == 0 || length != digits.size() || std::isinf(real)) return wrong("expected a value");
+    if (length == 0 || length != digits.size() || std::isinf(real))
+      return wrong("expected a value");
     at_ = end;
     return Json{real};
   }

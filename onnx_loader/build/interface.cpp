@@ -120,7 +120,7 @@ Result<Fact> Loader::input_fact(const ValueInfo& info, Env* env) {
   }
   std::vector<int64_t> numbers;
   for (Dim& dim : fact.shape) {
-    for (const auto& [symbol, by] : equal_) dim = dim.substitute(symbol, by);
+    for (const auto& [symbol, by] : findings_.equal) dim = dim.substitute(symbol, by);
     dim = graph.scope.simplify(dim);
     if (const auto number = dim.to_int()) numbers.push_back(*number);
   }
@@ -146,28 +146,15 @@ Status Loader::take_as_equal(const Dim& a, const Dim& b, const Env& env) {
   return fail(Code::kShape, "extents of ", left, " and ", right, ": expected equal ones");
 }
 
-void Loader::demand_value(OutletId wire, const Graph& graph) {
-  if (&graph != &target_.graph || options_.known.empty()) return;
-  std::vector<OutletId> open = {wire};
-  std::vector<bool> seen(graph.nodes.size());
-  while (!open.empty()) {
-    const OutletId at = open.back();
-    open.pop_back();
-    const auto node = static_cast<size_t>(at.node);
-    if (!at.valid() || seen[node] || graph.fact(at).konst) continue;
-    seen[node] = true;
-    const std::vector<OutletId>& inputs = graph.nodes[node].inputs;
-    open.insert(open.end(), inputs.begin(), inputs.end());
-    for (const auto& [name, value] : options_.known) {
-      const auto input = std::ranges::find(graph.inputs, at);
-      if (input == graph.inputs.end()) break;
-      const auto index = static_cast<size_t>(input - graph.inputs.begin());
-      if (graph.input_name(index) != name || !value) continue;
-      demanded_values_.emplace_back(name, value);
-      warn(str_cat("The value of input \"", name, "\" has to be known while the file is read: it ",
-                   "is the constant that was given with its shape"));
-    }
+const TensorPtr* Loader::constant_for(std::string_view input) const {
+  for (const auto& [name, value] : options_.constants) {
+    if (name == input) return &value;
   }
+  if (std::ranges::find(findings_.known, input) == findings_.known.end()) return nullptr;
+  for (const auto& [name, value] : options_.values) {
+    if (name == input) return &value;
+  }
+  return nullptr;
 }
 
 Status Loader::add_inputs(const GraphProto& graph, Env* env) {
@@ -177,10 +164,8 @@ Status Loader::add_inputs(const GraphProto& graph, Env* env) {
         std::ranges::find(graph.initializers, info.name, &TensorProto::name) !=
         graph.initializers.end();
     if (has_value) continue;
-    const auto constant = std::ranges::find_if(
-        options_.constants, [&](const auto& each) { return each.first == info.name; });
-    if (constant != options_.constants.end()) {
-      RILL_ASSIGN(TensorPtr value, as_declared(*constant->second, info));
+    if (const TensorPtr* constant = constant_for(info.name)) {
+      RILL_ASSIGN(TensorPtr value, as_declared(**constant, info));
       RILL_ASSIGN(const OutletId wire, add_const(info.name, std::move(value), env));
       env->values.emplace(info.name, wire);
       continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/graph/walk.h"
 #include "onnx_loader/build/node_call.h"
 
 namespace rill::onnx {
@@ -44,12 +45,12 @@ Status blamed(Status status, const NodeProto& node, const std::string& name, int
 }  // namespace
 
 Loader::Loader(const ModelProto& model, ProtoBudget budget, TensorReader tensors,
-               const Operators& ops, const LoadOptions& options, const Equalities& equal)
+               const Operators& ops, const LoadOptions& options, const Findings& findings)
     : model_(model),
       budget_(budget),
       tensors_(std::move(tensors)),
       options_(options),
-      equal_(equal),
+      findings_(findings),
       index_(ops.onnx),
       no_resources_({}),
       nnef_index_(ops.rooms, options.left_out),
@@ -94,7 +95,7 @@ Result<Graph> Loader::build() {
   Status status = add_inputs(graph, &env);
   if (status.ok()) status = run_graph(graph, &env);
   if (status.ok()) status = add_outputs(graph, &env);
-  if (!status.ok() && options_.read_so_far) *options_.read_so_far = std::move(target_.graph);
+  if (!status.ok() && options_.read_so_far) *options_.read_so_far = target_.graph;
   RILL_TRY(std::move(status));
   return std::move(target_.graph);
 }
@@ -197,8 +198,46 @@ Status Loader::run_node(const NodeProto& node, Env* env) {
   auto outlets = function ? run_function(*function, node, name, env)
                           : read_node(node, std::min(version, kNewestOpset), name, env);
   Status status = outlets.ok() ? bind_outputs(node, *outlets, env) : outlets.take_status();
-  if (!status.ok()) return blamed(std::move(status), node, name, version);
-  return {};
+  if (status.ok()) return {};
+  // Of nodes around it, too: one of these may choose whether it is there at all.
+  if (env->scope->target == &target_) {
+    for (const std::string_view input : node.inputs) {
+      if (input.empty()) continue;
+      const auto wire = find(input, env);
+      if (wire.ok()) read_by_refused_.push_back(*wire);
+    }
+  }
+  return blamed(std::move(status), node, name, version);
+}
+
+bool Loader::find_out(Findings* findings) const {
+  if (demanded_) {
+    findings->equal.push_back(*demanded_);
+    return true;
+  }
+  // Integers and bools are what shapes are made of; of floats, short lists of scales or limits.
+  constexpr int64_t kShort = 16;
+  const auto is_known = [&](const std::string& name, bool floats) {
+    for (const auto& [input, value] : options_.values) {
+      if (input == name) return !is_float(value->dtype()) || (floats && value->volume() <= kShort);
+    }
+    return false;
+  };
+  for (const bool floats : {false, true}) {
+    bool any = false;
+    for (const OutletId& wire : read_by_refused_) {
+      for (const OutletId& input : target_.graph.inputs) {
+        const std::string& name = target_.graph.node(input.node).name;
+        const auto is_it = [&](int id) { return id == input.node; };
+        if (!is_known(name, floats) || !any_before(target_.graph, wire, is_it)) continue;
+        if (std::ranges::find(findings->known, name) != findings->known.end()) continue;
+        findings->known.push_back(name);
+        any = true;
+      }
+    }
+    if (any) return true;
+  }
+  return false;
 }
 
 Result<std::vector<OutletId>> Loader::read_node(const NodeProto& node, int64_t version,

@@ -33,24 +33,23 @@ struct Env {
 /// Symbols, and what takes their place.
 using Equalities = std::vector<std::pair<std::string, Dim>>;
 
+/// What other attempts to make the graph found out.
+struct Findings {
+  Equalities equal;
+  std::vector<std::string> known;  ///< inputs whose values are taken from `LoadOptions::values`
+};
+
 /// Makes a graph of a model. Thread: one at a time.
 class Loader {
  public:
   /// All arguments must outlive the loader.
   Loader(const ModelProto& model, ProtoBudget budget, TensorReader tensors, const Operators& ops,
-         const LoadOptions& options, const Equalities& equal);
+         const LoadOptions& options, const Findings& findings);
 
   Result<Graph> build();
-  /// The symbol that a node demands to be equal to another extent, if `build` failed for it: it
-  /// succeeds in another loader that is given this.
-  const std::optional<std::pair<std::string, Dim>>& demanded() const { return demanded_; }
-
-  /// The inputs whose values a node has to know, if `build` failed for it and they are known.
-  const std::vector<std::pair<std::string, TensorPtr>>& demanded_values() const {
-    return demanded_values_;
-  }
-  /// Note the inputs that a wire is computed from as such.
-  void demand_value(OutletId wire, const Graph& graph);
+  /// Add what `build` failed for, where another loader that is given it may succeed: a symbol that
+  /// has to be equal to another extent, or inputs whose values have to be known.
+  bool find_out(Findings* findings) const;
 
   /// Add the nodes of a graph in an environment of its own.
   Status run_graph(const GraphProto& graph, Env* env);
@@ -80,6 +79,7 @@ class Loader {
                                              const std::string& name, Env* env);
   Status bind_outputs(const NodeProto& node, const std::vector<OutletId>& outlets, Env* env);
   const FunctionProto* function_of(const NodeProto& node) const;
+  const TensorPtr* constant_for(std::string_view input) const;
   void compare(const ValueInfo& info, const Fact& fact);
   void warn(std::string_view message);
 
@@ -87,9 +87,9 @@ class Loader {
   ProtoBudget budget_;
   TensorReader tensors_;
   const LoadOptions& options_;
-  const Equalities& equal_;
+  const Findings& findings_;
+  std::vector<OutletId> read_by_refused_;  ///< what the node that was refused reads, and those around it
   std::optional<std::pair<std::string, Dim>> demanded_;
-  std::vector<std::pair<std::string, TensorPtr>> demanded_values_;
   OpIndex index_;
   // What the builder of NNEF reads documents from, of which there are none.
   nnef::Document no_document_;

@@ -167,26 +167,6 @@ Result<std::vector<CallArgument>> arguments_of(const NodeProto& node, const Frag
   return out;
 }
 
-void NodeCall::demand(std::string_view name) {
-  const auto found = call_.value(name);
-  if (!found.ok()) return;
-  const auto ask = [&](const Value& value) {
-    if (const OutletId* wire = value.get<OutletId>()) loader_.demand_value(*wire, graph());
-  };
-  ask(*found);
-  if (const auto* list = found->get<std::vector<Value>>()) {
-    for (const Value& each : *list) ask(each);
-  }
-}
-
-Result<TensorPtr> NodeCall::constant(std::string_view name) {
-  RILL_ASSIGN(const OutletId found, call_.wire(name));
-  if (const TensorPtr value = fact(found).konst) return value;
-  demand(name);
-  return fail(Code::kUnsupported, "input \"", name, "\" depends on data")
-      .hint("Give its value: --constantize NAME=VALUE for the input that it depends on");
-}
-
 Result<Value> NodeCall::call(std::string_view nnef, std::span<const Argument> arguments) {
   std::vector<CallArgument> list;
   for (const Argument& each : arguments) list.push_back({each.name, nullptr, each.value});

@@ -39,7 +39,6 @@ class NodeCall final : public OnnxCtx {
   Status take_as_equal(const Dim& a, const Dim& b) override {
     return loader_.take_as_equal(a, b, env_);
   }
-  Result<TensorPtr> constant(std::string_view name) override;
   Result<Value> call(std::string_view nnef, std::span<const Argument> arguments) override;
   Result<std::vector<OutletId>> branch(std::string_view attribute) override;
   Result<Body> body(std::string_view attribute, std::span<const Fact> facts) override;
@@ -49,24 +48,14 @@ class NodeCall final : public OnnxCtx {
   Result<Value> value(std::string_view name) override { return call_.value(name); }
   Result<OutletId> wire(std::string_view name) override { return call_.wire(name); }
   Result<std::vector<OutletId>> wires(std::string_view name) override { return call_.wires(name); }
-  Result<Dim> dim(std::string_view name) override {
-    return decided(name, call_.dim(name));
-  }
-  Result<std::vector<Dim>> dims(std::string_view name) override {
-    return decided(name, call_.dims(name));
-  }
-  Result<int64_t> integer(std::string_view name) override {
-    return decided(name, call_.integer(name));
-  }
+  Result<Dim> dim(std::string_view name) override { return call_.dim(name); }
+  Result<std::vector<Dim>> dims(std::string_view name) override { return call_.dims(name); }
+  Result<int64_t> integer(std::string_view name) override { return call_.integer(name); }
   Result<std::vector<int64_t>> integers(std::string_view name) override {
-    return decided(name, call_.integers(name));
+    return call_.integers(name);
   }
-  Result<float> number(std::string_view name) override {
-    return decided(name, call_.number(name));
-  }
-  Result<bool> boolean(std::string_view name) override {
-    return decided(name, call_.boolean(name));
-  }
+  Result<float> number(std::string_view name) override { return call_.number(name); }
+  Result<bool> boolean(std::string_view name) override { return call_.boolean(name); }
   Result<std::string> text(std::string_view name) override { return call_.text(name); }
   Result<Pads> pads(std::string_view name) override { return call_.pads(name); }
   Status fields(Op& op) override { return call_.fields(op); }
@@ -105,13 +94,6 @@ class NodeCall final : public OnnxCtx {
     return fail(Code::kInternal, "\"", name, "\" of an NNEF document is read for an ONNX node");
   }
   Result<GraphProto> graph_attribute(std::string_view attribute);
-  void demand(std::string_view name);
-  /// Ask for the value of an input that the node has to know, and does not.
-  template <class T>
-  Result<T> decided(std::string_view name, Result<T> found) {
-    if (!found.ok()) demand(name);
-    return found;
-  }
 
   Loader& loader_;
   Env& env_;

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "nnef_loader/syntax/lexer.h"
+#include "core/base/utf8.h"
 
 namespace rill::onnx {
 namespace {
@@ -95,7 +95,7 @@ Bytes Wire::bytes() { return expect(Type::kLength, "bytes with a length") ? cont
 std::string_view Wire::text() {
   const Bytes content = bytes();
   const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
-  if (nnef::find_bad_utf8(text) == text.npos) return text;
+  if (find_bad_utf8(text) == text.npos) return text;
   refuse("the text is not UTF-8");
   return {};
 }

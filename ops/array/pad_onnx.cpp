@@ -32,9 +32,11 @@ Result<Pads> amounts(OnnxCtx& ctx, int rank) {
 Result<TensorPtr> fill_of(OnnxCtx& ctx, const Fact& in) {
   Tensor value = Tensor::scalar(0.0F);
   if (ctx.given("constant_value")) {
-    RILL_ASSIGN(const TensorPtr konst, ctx.constant("constant_value"));
-    RILL_CHECK(konst->volume() == 1, "constant_value has ", konst->volume(),
-               " elements, expected one");
+    RILL_ASSIGN(const OutletId wire, ctx.wire("constant_value"));
+    const TensorPtr konst = ctx.fact(wire).konst;
+    if (!konst) return fail(Code::kUnsupported, "input \"constant_value\" depends on data");
+    RILL_CHECK(konst->volume() == 1, "constant_value is ", ctx.fact(wire),
+               ": expected one element");
     RILL_ASSIGN(value, konst->reshaped({}));
   } else if (ctx.has("value")) {
     RILL_ASSIGN(const float number, ctx.number("value"));

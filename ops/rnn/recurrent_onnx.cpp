@@ -34,6 +34,7 @@ class Layer {
  private:
   Status read();
   Status check_lengths();
+  Status check_rows(std::string_view name, int rank, int64_t per_unit);
   OutletId input(std::string_view name);
   OutletId row(OutletId wire, int64_t direction);
   OutletId state(std::string_view name, int64_t direction);
@@ -76,6 +77,18 @@ Status Layer::check_lengths() {
   return {};
 }
 
+/// Of an operand [directions, rows of all gates, ..], if it is there.
+Status Layer::check_rows(std::string_view name, int rank, int64_t per_unit) {
+  if (!ctx_.given(name)) return {};
+  RILL_ASSIGN(const OutletId wire, ctx_.wire(name));
+  const Fact& fact = ctx_.fact(wire);
+  RILL_CHECK(fact.rank() == rank && fact.dim(0) == Dim(directions_) &&
+                 fact.dim(1) == Dim(per_unit * hidden_),
+             "input \"", name, "\" is ", fact, ": expected ", rank, " axes, the first of ",
+             directions_, " and ", per_unit * hidden_);
+  return {};
+}
+
 Status Layer::read() {
   x_ = w_.arg("X");
   if (!w_.ok()) return w_.take_status();
@@ -104,6 +117,9 @@ Status Layer::read() {
     RILL_CHECK(stated == hidden_, "attribute \"hidden_size\" is ", stated, ", but \"R\" is ",
                w_.fact(r));
   }
+  RILL_TRY(check_rows("W", 3, gates_of(kind_)));
+  RILL_TRY(check_rows("B", 2, 2 * gates_of(kind_)));
+  RILL_TRY(check_rows("P", 2, 3));
   batch_ = w_.fact(x_).dim(1);
   for (const char* name : {"initial_h", "initial_c"}) {
     if (!ctx_.given(name)) continue;
@@ -129,12 +145,15 @@ OutletId Layer::row(OutletId wire, int64_t direction) {
 
 OutletId Layer::state(std::string_view name, int64_t direction) {
   OutletId first = input(name);
+  if (!w_.ok()) return {};
   if (!first.valid()) {
     auto zero = cast(Tensor::scalar(0.0F), w_.dtype(x_));
     if (!zero.ok()) return w_.fail_with(zero.take_status()), OutletId{};
     const std::vector<Dim> shape = {Dim(1), batch_, Dim(hidden_)};
+    const OutletId value = w_.konst(std::move(zero).value());
+    if (!w_.ok()) return {};
     auto out = ctx_.call("tract_core_broadcast", std::array{
-        OnnxCtx::Argument{"input", Value(w_.konst(std::move(zero).value()))},
+        OnnxCtx::Argument{"input", Value(value)},
         OnnxCtx::Argument{"shape", Value(std::vector<Value>(shape.begin(), shape.end()))}});
     if (!out.ok()) return w_.fail_with(out.take_status()), OutletId{};
     return *out->get<OutletId>();

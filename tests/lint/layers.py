@@ -40,6 +40,7 @@ THIRD_PARTY = {
     r"Eigen/": ["kernels"],
     r"(oneapi/)?dnnl": ["kernels"],
     r"archive(_entry)?\.h": ["nnef_loader", "bench"],
+    r"zlib\.h": ["nnef_loader"],
     r"nlohmann/": ["api", "cli"],
     r"CLI/": ["cli"],
     r"fmt/": ["cli"],
