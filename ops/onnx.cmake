@@ -26,10 +26,12 @@ rill_onnx(nn/conv)
 rill_onnx(nn/deconv)
 rill_onnx(nn/einsum)
 rill_onnx(nn/max_pool)
+rill_onnx(nn/resize)
 rill_onnx(nn/rms_norm)
 rill_onnx(nn/sdpa)
 rill_onnx(nn/softmax)
 rill_onnx(rnn/recurrent)
+rill_onnx(transformers/rope)
 rill_onnx(vision/grid_sample)
 
 # What several of these share.

@@ -93,8 +93,13 @@ Result<Value> shift(OnnxCtx& ctx) {
 Result<Value> prelu(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");
+  OutletId slope = f.arg("slope");
+  // Before opset 7, a slope of several numbers has one per channel.
+  if (ctx.opset() < 7 && f.rank(slope) == 1 && !(f.dim(slope, 0) == Dim(1))) {
+    for (int axis = 2; axis < f.rank(x); ++axis) slope = f.with_axis(slope, 1);
+  }
   const OutletId below = f.binary(BinaryKind::kLt, x, f.number(0.0, x));
-  return f.value(f.select(below, f.times(f.arg("slope"), x), x));
+  return f.value(f.select(below, f.times(slope, x), x));
 }
 
 /// Before opset 7, the axes of the second operand begin at `axis` of the first, and that they repeat

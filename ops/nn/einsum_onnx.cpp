@@ -66,6 +66,12 @@ Result<Value> gemm(OnnxCtx& ctx) {
 
 const OnnxOp kOps[] = {
     {"", 1, "fragment MatMul(A: tensor<?>, B: tensor<?>) -> (Y: tensor<?>);", matmul},
+    // Whether C repeats is an attribute first; that it has to be repeated shows in its shape.
+    {"", 6,
+     "fragment Gemm(A: tensor<?>, B: tensor<?>, C: tensor<?>, alpha: scalar = 1.0, "
+     "beta: scalar = 1.0, broadcast: logical = false, transA: logical = false, "
+     "transB: logical = false) -> (Y: tensor<?>);",
+     gemm},
     {"", 7,
      "fragment Gemm(A: tensor<?>, B: tensor<?>, C: tensor<?> = false, alpha: scalar = 1.0, "
      "beta: scalar = 1.0, transA: logical = false, transB: logical = false) -> (Y: tensor<?>);",
