@@ -33,6 +33,7 @@ rill_onnx(nn/softmax)
 rill_onnx(quant/integer_sums)
 rill_onnx(rnn/recurrent)
 rill_onnx(signal/fft)
+rill_onnx(transformers/causal_conv)
 rill_onnx(transformers/rope)
 rill_onnx(vision/grid_sample)
 
