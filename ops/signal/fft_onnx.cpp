@@ -1,5 +1,9 @@
 // How ONNX's Fourier transforms are read.
 
+#include <array>
+#include <cmath>
+#include <numbers>
+
 #include "ops/array/common.h"
 #include "ops/array/slice.h"
 #include "ops/math/formula.h"
@@ -108,7 +112,44 @@ Result<Value> stft(OnnxCtx& ctx) {
   return f.value(onesided ? f.slice(out, 2, Dim(0), Dim(frame / 2 + 1)) : out);
 }
 
+/// a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N), with N samples, or one less where the window is not
+/// periodic.
+Result<Value> cosine_window(OnnxCtx& ctx, const std::array<double, 3>& terms) {
+  RILL_ASSIGN(const int64_t size, ctx.integer("size"));
+  RILL_ASSIGN(const bool periodic, ctx.boolean("periodic"));
+  RILL_ASSIGN(const int64_t number, ctx.integer("output_datatype"));
+  constexpr int64_t kMostSamples = int64_t{1} << 24;
+  RILL_CHECK(size >= 0 && size <= kMostSamples, "a window of ", size, " samples");
+  const auto type = onnx_type(number);
+  if (!type) return fail(Code::kUnsupported, "a window of ", onnx_type_name(number));
+  const auto period = static_cast<double>(periodic ? size : size - 1);
+  std::vector<double> values;
+  for (int64_t n = 0; n < size; ++n) {
+    const double angle = 2.0 * std::numbers::pi * static_cast<double>(n) / period;
+    values.push_back(terms[0] - terms[1] * std::cos(angle) + terms[2] * std::cos(2.0 * angle));
+  }
+  RILL_ASSIGN(Tensor wide,
+              Tensor::of<double>(DType::kF64, {size}, std::span<const double>(values)));
+  RILL_ASSIGN(Tensor typed, cast(wide, *type));
+  RILL_ASSIGN(const OutletId out, ctx.konst(std::move(typed)));
+  return Value(out);
+}
+
+Result<Value> hann(OnnxCtx& ctx) { return cosine_window(ctx, {0.5, 0.5, 0.0}); }
+Result<Value> hamming(OnnxCtx& ctx) { return cosine_window(ctx, {25.0 / 46, 21.0 / 46, 0.0}); }
+Result<Value> blackman(OnnxCtx& ctx) { return cosine_window(ctx, {0.42, 0.5, 0.08}); }
+
+#define RILL_ONNX_COSINES(name, reader)                                                        \
+  {                                                                                            \
+    "", 17, "fragment " name "(size: tensor<integer>, output_datatype: integer = 1, "          \
+        "periodic: logical = true) -> (output: tensor<?>);",                                   \
+        reader                                                                                 \
+  }
+
 const OnnxOp kOps[] = {
+    RILL_ONNX_COSINES("HannWindow", hann),
+    RILL_ONNX_COSINES("HammingWindow", hamming),
+    RILL_ONNX_COSINES("BlackmanWindow", blackman),
     {"", 17,
      "fragment DFT(input: tensor<?>, dft_length: tensor<integer> = false, axis: integer = 1, "
      "inverse: logical = false, onesided: logical = false) -> (output: tensor<?>);",
