@@ -4,7 +4,6 @@
 
 #include "core/graph/onnx.h"
 #include "ops/array/cast.h"
-#include "ops/math/formula.h"
 
 namespace rill::ops {
 namespace {
@@ -39,26 +38,6 @@ Result<Value> cast_like(OnnxCtx& ctx) {
 Result<Value> identity(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   return Value(x);
-}
-
-/// Nothing is dropped where nothing is trained, and the mask keeps all.
-Result<Value> dropout(OnnxCtx& ctx) {
-  Formula f(ctx);
-  const OutletId x = f.arg("data");
-  if (!f.ok()) return f.take_status();
-  if (ctx.has("training_mode") && ctx.given("training_mode")) {
-    RILL_ASSIGN(const bool training, ctx.boolean("training_mode"));
-    float ratio = 0.5F;
-    if (training && ctx.given("ratio")) {
-      RILL_ASSIGN(ratio, ctx.number("ratio"));
-    }
-    if (training && ratio != 0.0F) {
-      return fail(Code::kUnsupported, "input \"training_mode\" is true: rill does not train");
-    }
-  }
-  if (!ctx.wants(1)) return Value(x);
-  const OutletId one = ctx.opset() < 10 ? f.number(1.0, x) : f.konst(Tensor::scalar(true));
-  return f.values({x, f.broadcast(one, f.fact(x).shape)});
 }
 
 /// Integers, or dims where one of them holds a symbol.
@@ -122,13 +101,6 @@ const OnnxOp kOps[] = {
      "round_mode: string = 'up') -> (output: tensor<?>);",
      cast_like},
     {"", 1, "fragment Identity(input: tensor<?>) -> (output: tensor<?>);", identity},
-    {"", 7, "fragment Dropout(data: tensor<?>, ratio: scalar = 0.5) "
-            "-> (output: tensor<?>, mask: tensor<?>);",
-     dropout},
-    {"", 12, "fragment Dropout(data: tensor<?>, ratio: tensor<?> = false, "
-             "training_mode: tensor<logical> = false, seed: integer = 0) "
-             "-> (output: tensor<?>, mask: tensor<?>);",
-     dropout},
     {"", 1, "fragment Shape(data: tensor<?>) -> (shape: tensor<integer>);", shape_of},
     {"", 15,
      "fragment Shape(data: tensor<?>, start: integer = 0, end: integer = 0) "

@@ -102,8 +102,8 @@ Result<Value> prelu(OnnxCtx& ctx) {
   return f.value(f.select(below, f.times(slope, x), x));
 }
 
-/// Before opset 7, the axes of the second operand begin at `axis` of the first, and that they repeat
-/// is said.
+/// Before opset 7, the axes of the second operand begin at `axis` of the first, and an attribute
+/// says that they repeat.
 template <BinaryKind kKind>
 Result<Value> aligned(OnnxCtx& ctx) {
   Formula f(ctx);

@@ -39,10 +39,18 @@ Result<Value> average_pool(OnnxCtx& ctx) {
     RILL_ASSIGN(up, ctx.boolean("ceil_mode"));
   }
   if (up && !window.same) {
-    if (count_padding) x = padded(f, x, &window);
+    Window whole = window;
+    RILL_TRY(onnx_round_up(f.fact(x), &whole));
+    if (count_padding) {
+      const Pads written = window.padding;
+      x = padded(f, x, &window);
+      for (size_t i = 0; i < written.size(); ++i) {
+        window.padding[i].second = whole.padding[i].second - written[i].second;
+      }
+    } else {
+      window = whole;
+    }
     count_padding = false;
-    if (!f.ok()) return f.take_status();
-    RILL_TRY(onnx_round_up(f.fact(x), &window));
   }
   return f.value(pooled(f, x, window, true, count_padding));
 }

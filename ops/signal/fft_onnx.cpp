@@ -112,8 +112,8 @@ Result<Value> stft(OnnxCtx& ctx) {
   return f.value(onesided ? f.slice(out, 2, Dim(0), Dim(frame / 2 + 1)) : out);
 }
 
-/// a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N), with N samples, or one less where the window is not
-/// periodic.
+/// a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N), with N samples, or one less where the window is
+/// not periodic.
 Result<Value> cosine_window(OnnxCtx& ctx, const std::array<double, 3>& terms) {
   RILL_ASSIGN(const int64_t size, ctx.integer("size"));
   RILL_ASSIGN(const bool periodic, ctx.boolean("periodic"));
