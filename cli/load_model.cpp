@@ -61,12 +61,23 @@ bool is_onnx_model(const std::string& path) { return onnx::is_onnx_file(path); }
 
 namespace {
 
+using NamedValues = std::vector<std::pair<std::string, TensorPtr>>;
+
+/// The values in the bundles that tell shapes.
+Result<NamedValues> values_of_facts(const Args& args) {
+  NamedValues out;
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.fact_bundles));
+  for (const Bundle::Item& item : bundle.items()) {
+    if (item.turns.size() != 1) continue;
+    out.emplace_back(item.name, std::make_shared<const Tensor>(item.turns[0]));
+  }
+  return out;
+}
+
 /// A value that became a constant cannot be another one when the model runs.
-Status check_same_values(const Graph& graph,
-                         std::span<const std::pair<std::string, TensorPtr>> values,
-                         const Args& args) {
+Status check_same_values(const Graph& graph, const NamedValues& known, const Args& args) {
   RILL_ASSIGN(const Bundle bundle, Bundle::read(args.input_bundles));
-  for (const auto& [name, value] : values) {
+  for (const auto& [name, value] : known) {
     bool input = false;
     for (size_t i = 0; i < graph.inputs.size(); ++i) input |= graph.input_name(i) == name;
     const Bundle::Item* item = input ? nullptr : bundle.find(name);
@@ -98,14 +109,10 @@ Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
   }
   std::erase_if(constants, [](const auto& each) { return !each.second; });
   with_values.constants = constants;
-  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.fact_bundles));
-  std::vector<std::pair<std::string, TensorPtr>> values;
-  for (const Bundle::Item& item : bundle.items()) {
-    values.emplace_back(item.name, std::make_shared<const Tensor>(item.turns[0]));
-  }
+  RILL_ASSIGN(const NamedValues values, values_of_facts(args));
   with_values.values = values;
-  RILL_ASSIGN(Graph graph,
-              onnx::load_any(args.model, {ops::op_table(), ops::onnx_table()}, with_values));
+  RILL_ASSIGN(Graph graph, onnx::load_any(args.model, {ops::op_table(), ops::onnx_table()},
+                                          with_values));
   if (is_onnx_model(args.model)) RILL_TRY(check_same_values(graph, values, args));
   return graph;
 }

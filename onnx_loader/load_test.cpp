@@ -184,6 +184,36 @@ TEST(OnnxLoad, BranchesAreDecidedByConstantsThatTakeThePlaceOfInputs) {
   }
 }
 
+TEST(OnnxLoad, ValuesAreGivenForInputsAlone) {
+  const std::vector<std::pair<std::string, TensorPtr>> constants = {
+      {"rate", std::make_shared<const Tensor>(Tensor::scalar(int64_t{8000}))}};
+  LoadOptions options;
+  options.constants = constants;
+  EXPECT_REFUSED(loaded(model_of(small_model()), options), Code::kArg, "Inputs: x");
+}
+
+TEST(OnnxLoad, AnInputWithAnInitialiserHasItsValueUnlessAnotherIsGiven) {
+  GraphParts parts = small_model();
+  parts.inputs.push_back(value_info("k", {1}));
+  const auto added = [](const Result<Graph>& graph) {
+    for (const Node& node : graph->nodes) {
+      if (node.name.starts_with("k")) return node.outputs[0].konst->values<float>()[0];
+    }
+    return -1.0F;
+  };
+  const auto usual = loaded(model_of(parts));
+  ASSERT_TRUE(usual.ok()) << message_of(usual);
+  EXPECT_EQ(usual->inputs.size(), 1U);
+  EXPECT_EQ(added(usual), 0.25F);
+  const std::vector<std::pair<std::string, TensorPtr>> constants = {
+      {"k", std::make_shared<const Tensor>(Tensor::scalar(3.0F))}};
+  LoadOptions options;
+  options.constants = constants;
+  const auto given = loaded(model_of(parts), options);
+  ASSERT_TRUE(given.ok()) << message_of(given);
+  EXPECT_EQ(added(given), 3.0F);
+}
+
 TEST(OnnxLoad, FunctionsOfTheFileAreTheirNodes) {
   GraphParts parts;
   parts.inputs = {value_info("x", {2})};

@@ -18,6 +18,10 @@ target_sources(rill_ops PRIVATE
   stream/graph_copy.cpp
   stream/joined_pad.cpp
   stream/limits.cpp
+  stream/position_course.cpp
+  stream/position_courses.cpp
+  stream/position_math.cpp
+  stream/position_rows.cpp
   stream/position_table.cpp
   stream/position_values.cpp
   stream/loop_sum.cpp stream/sink_border.cpp

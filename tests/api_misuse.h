@@ -29,3 +29,10 @@ static void expect_true(int line, const char* what, int holds) {
 #define REFUSED(code, text, call) expect(__LINE__, #call, RILL_E_##code, text, call)
 #define FINE(call) expect(__LINE__, #call, RILL_OK, "", call)
 #define TRUE(condition) expect_true(__LINE__, #condition, condition)
+
+static char path_room[4][4096];
+
+static const char* path_of(int slot, const char* folder, const char* name) {
+  snprintf(path_room[slot], sizeof path_room[slot], "%s/%s", folder, name);
+  return path_room[slot];
+}

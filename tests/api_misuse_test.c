@@ -8,13 +8,7 @@
 
 #include "rill/rill.h"
 #include "tests/api_misuse.h"
-
-static char path_room[4][4096];
-
-static const char* path_of(int slot, const char* folder, const char* name) {
-  snprintf(path_room[slot], sizeof path_room[slot], "%s/%s", folder, name);
-  return path_room[slot];
-}
+#include "tests/api_misuse_models.h"
 
 static int logged = 0;
 static void count_log(void* user, rill_log_level level, const char* message) {
@@ -81,99 +75,14 @@ static void loading(const char* models, const char* scratch) {
   rill_model_free(model);
 }
 
-static void models_alone(const char* models) {
-  rill_model* model = NULL;
-  rill_model* copy = NULL;
-  rill_io_info io = {.size = sizeof io};
-  rill_property property = {.size = sizeof property};
-  const char* name = "";
-  size_t index = 7;
-  int other_kind[64] = {0};
-  rill_model* wrong = (rill_model*)other_kind;
-  FINE(rill_load(path_of(0, models, "kws_gru/model.nnef.tgz"), NULL, &model));
-
-  REFUSED(ARG, "not a model", rill_model_clone(NULL, &copy));
-  REFUSED(ARG, "not a model", rill_model_clone(wrong, &copy));
-  REFUSED(ARG, "no place", rill_model_clone(model, NULL));
-  rill_model_free(wrong);
-
-  TRUE(rill_model_count(NULL, RILL_INPUT) == 0);
-  TRUE(rill_model_count(wrong, RILL_INPUT) == 0);
-  TRUE(rill_model_count(model, (rill_dir)5) == 0);
-  TRUE(rill_model_count(model, RILL_INPUT) == 1);
-  REFUSED(ARG, "not a model", rill_model_io(NULL, RILL_INPUT, 0, &io));
-  REFUSED(ARG, "no input 1: there are 1", rill_model_io(model, RILL_INPUT, 1, &io));
-  REFUSED(ARG, "no output", rill_model_io(model, RILL_OUTPUT, SIZE_MAX, &io));
-  REFUSED(ARG, "RILL_INPUT", rill_model_io(model, (rill_dir)-1, 0, &io));
-  REFUSED(ARG, "null", rill_model_io(model, RILL_INPUT, 0, NULL));
-  io.size = 8;
-  REFUSED(ABI, "sizeof(rill_io_info)", rill_model_io(model, RILL_INPUT, 0, &io));
-  io.size = sizeof io;
-  FINE(rill_model_io(model, RILL_INPUT, 0, &io));
-  TRUE(io.rank == 3 && io.shape == NULL && io.bytes == -1 && strcmp(io.dims[1], "S") == 0);
-  TRUE(strcmp(io.text, "B,S,40,F32") == 0);
-
-  REFUSED(ARG, "not a model", rill_model_find(NULL, RILL_INPUT, "mel", &index));
-  REFUSED(ARG, "no input \"mal\": there are mel",
-          rill_model_find(model, RILL_INPUT, "mal", &index));
-  REFUSED(ARG, "no name", rill_model_find(model, RILL_INPUT, NULL, &index));
-  REFUSED(ARG, "no place", rill_model_find(model, RILL_INPUT, "mel", NULL));
-  REFUSED(ARG, "RILL_INPUT", rill_model_find(model, (rill_dir)2, "mel", &index));
-  TRUE(index == 7);
-  FINE(rill_model_find(model, RILL_INPUT, "mel", &index));
-  TRUE(index == 0);
-
-  REFUSED(ARG, "not a model", rill_model_symbol(NULL, 0, &name));
-  REFUSED(ARG, "no place", rill_model_symbol(model, 0, NULL));
-  FINE(rill_model_symbol(model, 99, &name));
-  TRUE(name == NULL);
-  REFUSED(ARG, "not a model", rill_model_set_symbol(NULL, "B", "1"));
-  REFUSED(ARG, "no symbol", rill_model_set_symbol(model, NULL, "1"));
-  REFUSED(ARG, "no symbol", rill_model_set_symbol(model, "", "1"));
-  REFUSED(ARG, "no value", rill_model_set_symbol(model, "B", NULL));
-  REFUSED(SYMBOL, "free symbols are B, S", rill_model_set_symbol(model, "X", "1"));
-  REFUSED(SYMBOL, "no symbol foo", rill_model_set_symbol(model, "B", "foo"));
-  REFUSED(SYMBOL, "itself", rill_model_set_symbol(model, "B", "B+1"));
-  REFUSED(SYMBOL, "extent", rill_model_set_symbol(model, "B", "-3"));
-  REFUSED(SYMBOL, "asserts", rill_model_set_symbol(model, "B", "0"));
-  REFUSED(PARSE, "", rill_model_set_symbol(model, "B", "1+"));
-  REFUSED(PARSE, "", rill_model_set_symbol(model, "B", ""));
-  REFUSED(ARG, "not a model", rill_model_feedback(NULL, "y", "x"));
-  REFUSED(ARG, "no output", rill_model_feedback(model, NULL, "x"));
-  REFUSED(ARG, "no input", rill_model_feedback(model, "y", NULL));
-  REFUSED(ARG, "not a model", rill_model_context(NULL, "x", 8));
-  REFUSED(ARG, "no input", rill_model_context(model, NULL, 8));
-  REFUSED(ARG, "not a model", rill_model_pulse(NULL, "S", "8"));
-  REFUSED(ARG, "no pulse", rill_model_pulse(model, "S", NULL));
-  REFUSED(SYMBOL, "no symbol X", rill_model_pulse(model, "X", "8"));
-  REFUSED(PARSE, "", rill_model_pulse(model, "S", "8 8"));
-  REFUSED(PULSE, "", rill_model_pulse(model, "S", "0"));
-  REFUSED(PULSE, "", rill_model_pulse(model, "S", "-8"));
-  REFUSED(PULSE, "", rill_model_pulse(model, "S", "3"));
-  REFUSED(PULSE, "", rill_model_pulse(model, "S", "2*S"));
-
-  TRUE(rill_model_properties(NULL) == 0);
-  TRUE(rill_model_properties(model) > 0);
-  REFUSED(ARG, "not a model", rill_model_property(NULL, 0, &property));
-  REFUSED(ARG, "no property", rill_model_property(model, 12345, &property));
-  REFUSED(ARG, "null", rill_model_property(model, 0, NULL));
-  REFUSED(ARG, "not a model", rill_model_property_find(NULL, "x", &property));
-  REFUSED(ARG, "no key", rill_model_property_find(model, NULL, &property));
-  REFUSED(ARG, "no property \"x\"", rill_model_property_find(model, "x", &property));
-  property.size = 0;
-  REFUSED(ABI, "rill_property", rill_model_property(model, 0, &property));
-
-  FINE(rill_model_io(model, RILL_INPUT, 0, &io));
-  TRUE(strcmp(io.text, "B,S,40,F32") == 0);
-  rill_model_free(model);
-}
-
 static void plans(rill_model* model, rill_plan* plan) {
   rill_plan* other = (rill_plan*)&other;
   rill_plan_opts opts = {.size = 1};
   rill_io_info io = {.size = sizeof io};
   rill_stream_info stream = {.size = sizeof stream};
   rill_memory_info memory = {.size = sizeof memory};
+  const char* name = NULL;
+  const char* op = NULL;
   size_t index = 0;
   REFUSED(ARG, "no place", rill_prepare(model, NULL, NULL));
   REFUSED(ARG, "not a model", rill_prepare(NULL, NULL, &other));
@@ -205,6 +114,13 @@ static void plans(rill_model* model, rill_plan* plan) {
   FINE(rill_plan_stream(plan, 0, &stream));
   TRUE(stream.axis == 1 && stream.pulse == 4 && stream.input_pulse == 8 && stream.rate_den == 2);
   TRUE(strcmp(stream.symbol, "S") == 0 && stream.flush_steps >= 0);
+  REFUSED(ARG, "not a plan", rill_plan_node(NULL, 0, &name, &op));
+  REFUSED(ARG, "no place", rill_plan_node(plan, 0, NULL, &op));
+  REFUSED(ARG, "no place", rill_plan_node(plan, 0, &name, NULL));
+  FINE(rill_plan_node(plan, 0, &name, &op));
+  TRUE(name != NULL && op != NULL);
+  FINE(rill_plan_node(plan, SIZE_MAX, &name, &op));
+  TRUE(name == NULL && op == NULL);
   REFUSED(ARG, "not a plan", rill_plan_memory(NULL, &memory));
   REFUSED(ARG, "null", rill_plan_memory(plan, NULL));
   memory.size = 12;
@@ -285,6 +201,8 @@ static void streaming(rill_plan* plan) {
   REFUSED(ARG, "no place", rill_session_clone(session, NULL));
   views(session);
 
+  REFUSED(ARG, "not a session", rill_step_timed(NULL, NULL, 0));
+  REFUSED(ARG, "places for 0 nodes", rill_step_timed(session, NULL, 0));
   REFUSED(ARG, "not a session", rill_step(NULL));
   REFUSED(ARG, "not a session", rill_step(wrong));
   REFUSED(ARG, "not a session", rill_step_partial(NULL, 1));

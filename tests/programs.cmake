@@ -12,6 +12,8 @@ endif()
 foreach(name IN LISTS whole_library)
   rill_test(${name}_test SOURCES ${name}_test.cpp DEPENDS rill_test_bundles LABELS models)
 endforeach()
+rill_test(shapes_test SOURCES ${PROJECT_SOURCE_DIR}/api/src/shapes_test.cpp
+          DEPENDS rill_test_bundles LABELS models)
 foreach(name growth stacks)
   # What sanitizers add to the time of a graph does not grow as rill does.
   if(RILL_SANITIZE AND name STREQUAL growth)
@@ -78,6 +80,7 @@ if(TARGET rill_program)
                        PROPERTIES LABELS peers SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endif()
 
+include(readme.cmake)
 include(size/size.cmake)
 if(RILL_ONNX)
   rill_size_test(size 4096)
@@ -92,13 +95,13 @@ set_tests_properties(nonblocking PROPERTIES LABELS peers SKIP_RETURN_CODE 77 TIM
 
 # An app would have to be built with the sanitizers too.
 if(NOT RILL_SANITIZE)
+  set(app "-DGENERATOR=${CMAKE_GENERATOR}" "-DC_COMPILER=${CMAKE_C_COMPILER}"
+      "-DCXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DMODELS=${models}" "-DNM=${CMAKE_NM}"
+      "-DEXAMPLES=${PROJECT_SOURCE_DIR}/examples")
   add_test(NAME package
-           COMMAND "${CMAKE_COMMAND}" "-DBUILD=${PROJECT_BINARY_DIR}" "-DCONFIG=$<CONFIG>"
-                   "-DGENERATOR=${CMAKE_GENERATOR}" "-DC_COMPILER=${CMAKE_C_COMPILER}"
-                   "-DCXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DMODELS=${models}"
-                   "-DEXAMPLES=${PROJECT_SOURCE_DIR}/examples"
+           COMMAND "${CMAKE_COMMAND}" "-DBUILD=${PROJECT_BINARY_DIR}" "-DCONFIG=$<CONFIG>" ${app}
                    "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/package"
                    -P "${CMAKE_CURRENT_SOURCE_DIR}/package/check.cmake")
-  set_tests_properties(package PROPERTIES LABELS examples)
+  set_tests_properties(package PROPERTIES LABELS examples TIMEOUT 1800)
 endif()
 include(onnx/onnx.cmake)

@@ -174,6 +174,19 @@ rill_status on_clone(World& world, const std::function<rill_status(rill_model*)>
   return world.refused([&] { return call(copy); });
 }
 
+/// Call something on a model of two inputs of equal shapes.
+rill_status on_state(World& world, const std::function<rill_status(rill_model*)>& call) {
+  constexpr char kGraph[] =
+      "version 1.0;\ngraph g(x, state) -> (y, next) {\n"
+      "  x = external<scalar>(shape = [1, 4]);\n  state = external<scalar>(shape = [1, 4]);\n"
+      "  next = x + state;\n  y = 2.0 * next;\n}\n";
+  rill_model* raw = nullptr;
+  EXPECT_EQ(rill_load_memory(kGraph, sizeof kGraph - 1, nullptr, &raw), RILL_OK)
+      << rill_last_error();
+  const ModelPtr keep(raw);
+  return world.refused([&] { return call(raw); });
+}
+
 void quiet(void*, rill_log_level, const char*) {}
 void alone(void*, rill_task task, void* argument, uint32_t parts) {
   while (parts-- > 0) task(argument, parts);
@@ -276,6 +289,24 @@ std::vector<Row> model_rows() {
        [](World& w) {
          return on_clone(w, [](rill_model* m) { return rill_model_set_symbol(m, "Q", "64"); });
        }},
+      {"rill_model_feedback", "", RILL_OK,
+       [](World& w) {
+         return on_state(w, [](rill_model* m) { return rill_model_feedback(m, "next", "state"); });
+       }},
+      {"rill_model_context", "", RILL_OK,
+       [](World& w) {
+         return on_state(w, [](rill_model* m) { return rill_model_context(m, "x", 3); });
+       }},
+      {"rill_model_set_shapes", "", RILL_OK,
+       [](World& w) {
+         auto view = info<rill_view>();
+         return on_clone(w, [&](rill_model* m) { return rill_model_set_shapes(m, &view, 1); });
+       }},
+      {"rill_model_operator", "", RILL_OK,
+       [](World& w) {
+         const char* name = nullptr;
+         return w.refused([&] { return rill_model_operator(w.model, 0, &name, nullptr); });
+       }},
       {"rill_model_pulse", "", RILL_OK,
        [](World& w) {
          return on_clone(w, [](rill_model* m) { return rill_model_pulse(m, "S", kPulse); });
@@ -336,6 +367,12 @@ std::vector<Row> plan_rows() {
        [](World& w) {
          auto out = info<rill_stream_info>();
          return w.refused([&] { return rill_plan_stream(w.plan, 0, &out); });
+       }},
+      {"rill_plan_node", "", RILL_OK,
+       [](World& w) {
+         const char* name = nullptr;
+         const char* op = nullptr;
+         return w.refused([&] { return rill_plan_node(w.plan, 0, &name, &op); });
        }},
       {"rill_plan_memory", "", RILL_OK,
        [](World& w) {
@@ -429,6 +466,19 @@ std::vector<Row> step_rows() {
        [](World& w) {
          const SessionPtr session = w.new_session();
          return w.refused([&] { return rill_step(session.get()); });
+       }},
+      {"rill_step_timed", "", RILL_OK,
+       [](World& w) {
+         const SessionPtr session = w.new_session();
+         std::vector<int64_t> nanoseconds;
+         const char* name = "";
+         const char* op = nullptr;
+         for (size_t i = 0; rill_plan_node(w.plan, i, &name, &op) == RILL_OK && name; ++i) {
+           nanoseconds.push_back(0);
+         }
+         return w.refused([&] {
+           return rill_step_timed(session.get(), nanoseconds.data(), nanoseconds.size());
+         });
        }},
       {"rill_step_partial", "", RILL_OK,
        [](World& w) {

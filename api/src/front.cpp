@@ -49,11 +49,18 @@ Result<Constants> parse_constants(const char* text) {
   return out;
 }
 
+bool is_onnx(const std::string& path) { return onnx::is_onnx_file(path); }
+bool is_onnx(std::span<const std::byte> bytes) { return onnx::is_onnx(bytes); }
+
 template <class From>
 Result<Graph> load_from(const From& from, const nnef::LoadOptions& options, const char* text,
                         Result<Graph> (*load)(const From&, const onnx::Operators&,
                                               const onnx::LoadOptions&)) {
   RILL_ASSIGN(const Constants constants, parse_constants(text));
+  if (!constants.empty() && !is_onnx(from)) {
+    return fail(Code::kArg, "constants are given for a model that is not ONNX")
+        .hint("Leave them out: inputs of NNEF models decide no branches");
+  }
   onnx::LoadOptions all;
   static_cast<nnef::LoadOptions&>(all) = options;
   all.constants = constants;

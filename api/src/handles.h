@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,7 +65,8 @@ struct rill_model {
   std::vector<std::unique_ptr<const rill::api::IoText>> io[2];
   std::vector<std::unique_ptr<const rill::api::PropertyText>> properties;
   std::vector<std::string> symbols;
-  std::string stream_symbol;  ///< empty unless pulsed
+  std::map<std::string, int64_t, std::less<>> operators;  ///< nodes by operator
+  std::string stream_symbol;                              ///< empty unless pulsed
 
   /// Take over a graph, and write down what is told of it.
   explicit rill_model(rill::Graph of);

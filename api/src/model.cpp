@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -38,6 +40,13 @@ std::string stream_symbol_of(const Graph& graph) {
   return graph.streaming ? graph.streaming->symbol() : std::string();
 }
 
+void count_operators(const Graph& graph, std::map<std::string, int64_t, std::less<>>* counts) {
+  for (const rill::Node& node : graph.nodes) {
+    ++(*counts)[std::string(node.op->name())];
+    if (const Graph* body = node.op->nested()) count_operators(*body, counts);
+  }
+}
+
 }  // namespace
 
 rill_model::rill_model(Graph of) : graph(std::move(of)), stream_symbol(stream_symbol_of(graph)) {
@@ -59,6 +68,7 @@ rill_model::rill_model(Graph of) : graph(std::move(of)), stream_symbol(stream_sy
     }
   }
   std::erase(symbols, stream_symbol);
+  count_operators(graph, &operators);
 }
 
 void rill_model::take(rill_model&& other) noexcept {
@@ -66,6 +76,7 @@ void rill_model::take(rill_model&& other) noexcept {
   for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) io[dir] = std::move(other.io[dir]);
   properties = std::move(other.properties);
   symbols = std::move(other.symbols);
+  operators = std::move(other.operators);
   stream_symbol = std::move(other.stream_symbol);
 }
 
@@ -170,6 +181,68 @@ Result<Graph> bound(const rill_model& model, const std::string& symbol, std::str
   }
   RILL_TRY(check_assertions(model.graph, symbol, by));
   RILL_ASSIGN(Graph graph, model.graph.with_symbol(symbol, by));
+#ifdef RILL_WITH_ONNX
+  rill::ops::describe_steps(&graph);
+#endif
+  return simplified(std::move(graph));
+}
+
+/// Solve what the extents of one input tell of the symbols. True if something new is known.
+bool solve_extents(const rill::Fact& fact, const rill_view& view, rill::Bindings* bindings) {
+  bool found = false;
+  for (int axis = 0; axis < fact.rank(); ++axis) {
+    if (fact.dim(axis).eval(*bindings)) continue;
+    auto solved = rill::solve(fact.dim(axis), view.shape[axis], *bindings);
+    if (!solved || solved->second < 0) continue;
+    bindings->push_back(std::move(*solved));
+    found = true;
+  }
+  return found;
+}
+
+Status check_extents(const Graph& graph, size_t input, const rill_view& view,
+                     const rill::Bindings& bindings) {
+  const rill::Fact& fact = graph.fact(graph.inputs[input]);
+  for (int axis = 0; axis < fact.rank(); ++axis) {
+    const Dim& dim = fact.dim(axis);
+    const auto extent = dim.eval(bindings);
+    if (extent && *extent == view.shape[axis]) continue;
+    const std::string value = extent && !dim.is_const() ? rill::str_cat(" = ", *extent) : "";
+    return rill::fail(Code::kShape, "\"", graph.input_name(input), "\": axis ", axis, " is ",
+                      view.shape[axis], ", expected ", dim, value);
+  }
+  return {};
+}
+
+/// The values of the symbols that the extents of all inputs tell together.
+Result<rill::Bindings> bindings_of(const Graph& graph, std::span<const rill_view> inputs) {
+  rill::Bindings bindings;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const rill::Fact& fact = graph.fact(graph.inputs[i]);
+    if (!inputs[i].shape || inputs[i].rank == static_cast<uint32_t>(fact.rank())) continue;
+    return rill::fail(Code::kShape, "\"", graph.input_name(i), "\" has ", inputs[i].rank,
+                      " axes, expected ", fact.rank(), ": ", fact);
+  }
+  for (bool found = true; found;) {
+    found = false;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].shape) continue;
+      found |= solve_extents(graph.fact(graph.inputs[i]), inputs[i], &bindings);
+    }
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].shape) RILL_TRY(check_extents(graph, i, inputs[i], bindings));
+  }
+  return bindings;
+}
+
+Result<Graph> shaped(const rill_model& model, std::span<const rill_view> inputs) {
+  RILL_ASSIGN(const rill::Bindings bindings, bindings_of(model.graph, inputs));
+  Graph graph = model.graph;
+  for (const auto& [symbol, value] : bindings) {
+    RILL_TRY(check_assertions(graph, symbol, Dim(value)));
+    RILL_ASSIGN(graph, graph.with_symbol(symbol, Dim(value)));
+  }
 #ifdef RILL_WITH_ONNX
   rill::ops::describe_steps(&graph);
 #endif
@@ -292,6 +365,26 @@ rill_status rill_model_set_symbol(rill_model* model, const char* symbol, const c
                  [&] { return change(model, bound(*model, symbol, expression)); });
 }
 
+rill_status rill_model_set_shapes(rill_model* model, const rill_view* inputs, size_t count) {
+  if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_set_shapes: %s", kNotAModel);
+  const size_t expected = model->io[RILL_INPUT].size();
+  if (count != expected || (!inputs && count > 0)) {
+    return refuse(RILL_E_ARG, "rill_model_set_shapes: %zu views, expected %zu: one per input",
+                  inputs ? count : 0, expected);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const rill_status known = rill::api::check_size(&inputs[i], "rill_view");
+    if (known != RILL_OK) return known;
+  }
+  if (!model->stream_symbol.empty()) {
+    return refuse(RILL_E_STATE,
+                  "rill_model_set_shapes: the model is pulsed: bind its symbols with "
+                  "rill_model_set_symbol");
+  }
+  return guarded("rill_model_set_shapes",
+                 [&] { return change(model, shaped(*model, {inputs, count})); });
+}
+
 rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* pulse) {
   if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_pulse: %s", kNotAModel);
   if (!pulse) return refuse(RILL_E_ARG, "rill_model_pulse: no pulse");
@@ -303,6 +396,18 @@ rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* 
     const std::string named(symbol ? symbol : rill::kDefaultStreamSymbol);
     return change(model, pulsed(*model, named, pulse));
   });
+}
+
+rill_status rill_model_operator(const rill_model* model, size_t index, const char** name,
+                                int64_t* nodes) {
+  if (!alive(model)) return refuse(RILL_E_ARG, "rill_model_operator: %s", kNotAModel);
+  if (!name) return refuse(RILL_E_ARG, "rill_model_operator: no place for the name");
+  *name = nullptr;
+  if (index >= model->operators.size()) return RILL_OK;
+  const auto found = std::next(model->operators.begin(), static_cast<std::ptrdiff_t>(index));
+  *name = found->first.c_str();
+  if (nodes) *nodes = found->second;
+  return RILL_OK;
 }
 
 size_t rill_model_properties(const rill_model* model) {

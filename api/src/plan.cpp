@@ -183,6 +183,16 @@ rill_status rill_plan_stream(const rill_plan* plan, size_t output, rill_stream_i
   return RILL_OK;
 }
 
+rill_status rill_plan_node(const rill_plan* plan, size_t index, const char** name,
+                           const char** op) {
+  if (!alive(plan)) return refuse(RILL_E_ARG, "rill_plan_node: %s", kNotAPlan);
+  if (!name || !op) return refuse(RILL_E_ARG, "rill_plan_node: no place for name and operator");
+  const auto& nodes = plan->plan->nodes;
+  *name = index < nodes.size() ? nodes[index].name.c_str() : nullptr;
+  *op = index < nodes.size() ? nodes[index].op.c_str() : nullptr;
+  return RILL_OK;
+}
+
 rill_status rill_plan_memory(const rill_plan* plan, rill_memory_info* info) {
   if (!alive(plan)) return refuse(RILL_E_ARG, "rill_plan_memory: %s", kNotAPlan);
   const rill_status known = rill::api::check_size(info, "rill_memory_info");

@@ -219,6 +219,25 @@ rill_status rill_step(rill_session* session) RILL_REAL_TIME {
   return run_turn("rill_step", {sizeof(rill_turn), RILL_TURN_STEP, session, 0});
 }
 
+rill_status rill_step_timed(rill_session* session, int64_t* nanoseconds, size_t count) {
+  constexpr char kName[] = "rill_step_timed";
+  const rill_turn turn = {sizeof(rill_turn), RILL_TURN_STEP, session, 0};
+  const rill_status ready = rill::api::check_turn(kName, turn);
+  if (ready != RILL_OK) return ready;
+  const size_t nodes = session->plan->plan->nodes.size();
+  if (count != nodes || (!nanoseconds && nodes > 0)) {
+    return refuse(RILL_E_ARG, "%s: places for %zu nodes, expected %zu", kName,
+                  nanoseconds ? count : 0, nodes);
+  }
+  return guarded(kName, [&] {
+    if (!rill::api::begin_turn(turn)) return RILL_OK;
+    session->session->step_timed([nanoseconds](int node, int64_t ns) {
+      if (node >= 0) nanoseconds[node] += ns;
+    });
+    return RILL_OK;
+  });
+}
+
 rill_status rill_step_partial(rill_session* session, int64_t valid_frames) RILL_REAL_TIME {
   return run_turn("rill_step_partial",
                   {sizeof(rill_turn), RILL_TURN_PARTIAL, session, valid_frames});

@@ -30,6 +30,8 @@ class OnnxCtx : public LoadCtx {
   /// of their own for each: one symbol takes the place of the other in the whole graph.
   /// Errors: kShape if they cannot be.
   virtual Status take_as_equal(const Dim& a, const Dim& b) = 0;
+  /// Give the value of an input that has to be known while loading. Errors: kUnsupported.
+  virtual Result<TensorPtr> constant(std::string_view name) = 0;
   /// Call an operator of the NNEF dialect, whose room reads it: its nodes are named after this one.
   /// Arguments are those of its declaration, by name.
   struct Argument {

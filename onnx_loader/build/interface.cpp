@@ -158,18 +158,25 @@ const TensorPtr* Loader::constant_for(std::string_view input) const {
 }
 
 Status Loader::add_inputs(const GraphProto& graph, Env* env) {
+  std::vector<std::string> names;
+  for (const ValueInfo& info : graph.inputs) names.emplace_back(info.name);
+  for (const auto& [name, value] : options_.constants) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    return fail(Code::kArg, "a value is given for \"", name, "\", which is no input of the graph")
+        .hint(str_cat("Inputs: ", join(names, ", ")));
+  }
   for (const ValueInfo& info : graph.inputs) {
-    // An initialiser of the same name is the value that the input has unless it is given.
-    const bool has_value =
-        std::ranges::find(graph.initializers, info.name, &TensorProto::name) !=
-        graph.initializers.end();
-    if (has_value) continue;
     if (const TensorPtr* constant = constant_for(info.name)) {
       RILL_ASSIGN(TensorPtr value, as_declared(**constant, info));
       RILL_ASSIGN(const OutletId wire, add_const(info.name, std::move(value), env));
       env->values.emplace(info.name, wire);
       continue;
     }
+    // An initialiser of the same name is the value that the input has unless it is given.
+    const bool has_value =
+        std::ranges::find(graph.initializers, info.name, &TensorProto::name) !=
+        graph.initializers.end();
+    if (has_value) continue;
     RILL_ASSIGN(Fact fact, input_fact(info, env));
     nnef::Target& target = *env->scope->target;
     const OutletId wire = target.graph.add_source(target.names.claim(info.name), std::move(fact));

@@ -167,6 +167,13 @@ Result<std::vector<CallArgument>> arguments_of(const NodeProto& node, const Frag
   return out;
 }
 
+Result<TensorPtr> NodeCall::constant(std::string_view name) {
+  RILL_ASSIGN(const OutletId found, call_.wire(name));
+  if (const TensorPtr value = fact(found).konst) return value;
+  return fail(Code::kUnsupported, "input \"", name, "\" depends on data")
+      .hint("Give its value: --constantize NAME=VALUE for the input that it depends on");
+}
+
 Result<Value> NodeCall::call(std::string_view nnef, std::span<const Argument> arguments) {
   std::vector<CallArgument> list;
   for (const Argument& each : arguments) list.push_back({each.name, nullptr, each.value});

@@ -36,6 +36,7 @@ class NodeCall final : public OnnxCtx {
   bool wants(int output) const override {
     return output < outputs() && !node_.outputs[static_cast<size_t>(output)].empty();
   }
+  Result<TensorPtr> constant(std::string_view name) override;
   Status take_as_equal(const Dim& a, const Dim& b) override {
     return loader_.take_as_equal(a, b, env_);
   }

@@ -19,7 +19,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__GNUC__)
+/* Who links rill into a program or plugin of its own defines RILL_STATIC, as the CMake target and
+ * the package do: rill is not seen from outside of it then. */
+#if defined(RILL_STATIC)
+#define RILL_API
+#elif defined(_WIN32) && defined(RILL_BUILDING)
+#define RILL_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define RILL_API __declspec(dllimport)
+#elif defined(__GNUC__)
 #define RILL_API __attribute__((visibility("default")))
 #else
 #define RILL_API
@@ -209,6 +217,14 @@ RILL_API rill_status rill_model_symbol(const rill_model* model, size_t index, co
  *  of the model rules out; RILL_E_STATE for the stream symbol of a pulsed model. */
 RILL_API rill_status rill_model_set_symbol(rill_model* model, const char* symbol,
                                            const char* expression);
+typedef struct rill_view rill_view;
+/** Bind every free symbol that the extents of inputs tell: one view per input, in order, of which
+ *  rank and shape are looked at alone. A view without a shape tells nothing. Symbols that no extent
+ *  tells stay free.
+ *  Errors: RILL_E_SHAPE for an input that has another rank, or extents that no values of the
+ *  symbols give; RILL_E_SYMBOL for values that an assertion rules out; RILL_E_STATE if pulsed. */
+RILL_API rill_status rill_model_set_shapes(rill_model* model, const rill_view* inputs,
+                                           size_t count);
 /** Rewrite to run a few frames at a time: the symbol (null: "S") becomes the pulse, and delays and
  *  states keep what the next pulse needs. The outputs of all pulses, put end to end without their
  *  first `delay` frames, are those of the whole run.
@@ -254,6 +270,11 @@ typedef struct rill_audit_report {
  *  nothing could be compared; RILL_E_PULSE where `pulsed` is not pulsed or has other inputs. */
 RILL_API rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
                                       const rill_audit_opts* opts, rill_audit_report* report);
+
+/** Tell the operators of the graph by name, in their order, and how many nodes have each, those of
+ *  loop bodies too. `name` is set to null past the last. `nodes` may be null. */
+RILL_API rill_status rill_model_operator(const rill_model* model, size_t index, const char** name,
+                                         int64_t* nodes);
 
 typedef struct rill_property {
   uint32_t size;
@@ -328,17 +349,22 @@ typedef struct rill_memory_info {
 
 RILL_API rill_status rill_plan_memory(const rill_plan* plan, rill_memory_info* info);
 
+/** Tell a node that a step runs, and its operator. Fused nodes are one. `name` and `op` are set to
+ *  null past the last. */
+RILL_API rill_status rill_plan_node(const rill_plan* plan, size_t index, const char** name,
+                                    const char** op);
+
 /* ---- session -------------------------------------------------------------------------------- */
 
 /** A window on elements: what rill_input_buffer gives, and what is bound. */
-typedef struct rill_view {
+struct rill_view {
   uint32_t size;
   rill_dtype dtype;
   uint32_t rank;
   const int64_t* shape;
   const int64_t* strides; /**< in elements; null: row-major */
   void* data;
-} rill_view;
+};
 
 typedef struct rill_session_opts {
   uint32_t size;
@@ -388,6 +414,11 @@ RILL_API rill_status rill_output_buffer(rill_session* session, size_t index,
  *  Errors: RILL_E_STATE once the end of the stream is announced; RILL_E_SHAPE where the model is
  *  not defined for a stream of that length. Nothing has run then. */
 RILL_API rill_status rill_step(rill_session* session) RILL_REAL_TIME;
+/** As rill_step, and add the nanoseconds that each node took: `nanoseconds[i]` is of the node that
+ *  rill_plan_node tells of at `i`, and there are `count` of them.
+ *  Real-time: no: the clock is read around every node. Errors: as rill_step; RILL_E_ARG unless
+ *  there is a place for each node. */
+RILL_API rill_status rill_step_timed(rill_session* session, int64_t* nanoseconds, size_t count);
 /** Run the last pulse of a stream. Its first `valid_frames` frames (of the first input that
  *  streams) are the last ones; the rest of the input is filler that does not matter.
  *  A full pulse is fine; 0 says that the step before was the last, which is exact unless the
