@@ -1,5 +1,4 @@
-# How operators of ONNX are read, room by room. Those that are formulas over other groups stand in
-# ops/onnx, which may include all of them.
+# How operators of ONNX are read, room by room.
 
 rill_onnx(array/axis_ops)
 rill_onnx(array/broadcast)
@@ -19,15 +18,23 @@ rill_onnx(math/pow_const)
 rill_onnx(math/reduce)
 rill_onnx(math/select)
 rill_onnx(math/unary)
+rill_onnx(nn/box)
 rill_onnx(nn/conv)
+rill_onnx(nn/deconv)
 rill_onnx(nn/einsum)
 rill_onnx(nn/max_pool)
+rill_onnx(nn/resize)
 rill_onnx(nn/rms_norm)
+rill_onnx(nn/sdpa)
 rill_onnx(nn/softmax)
-rill_onnx(onnx/one_hot)
 rill_onnx(onnx/reshape)
 rill_onnx(onnx/trilu)
+rill_onnx(quant/integer_sums)
 rill_onnx(rnn/recurrent)
+rill_onnx(signal/fft)
+rill_onnx(transformers/causal_conv)
+rill_onnx(transformers/rope)
+rill_onnx(vision/grid_sample)
 
 # What several of these share.
 if(RILL_ONNX)

@@ -32,9 +32,11 @@ Result<Pads> amounts(OnnxCtx& ctx, int rank) {
 Result<TensorPtr> fill_of(OnnxCtx& ctx, const Fact& in) {
   Tensor value = Tensor::scalar(0.0F);
   if (ctx.given("constant_value")) {
-    RILL_ASSIGN(const TensorPtr konst, ctx.constant("constant_value"));
-    RILL_CHECK(konst->volume() == 1, "constant_value has ", konst->volume(),
-               " elements, expected one");
+    RILL_ASSIGN(const OutletId wire, ctx.wire("constant_value"));
+    const TensorPtr konst = ctx.fact(wire).konst;
+    if (!konst) return fail(Code::kUnsupported, "input \"constant_value\" depends on data");
+    RILL_CHECK(konst->volume() == 1, "constant_value is ", ctx.fact(wire),
+               ": expected one element");
     RILL_ASSIGN(value, konst->reshaped({}));
   } else if (ctx.has("value")) {
     RILL_ASSIGN(const float number, ctx.number("value"));
@@ -78,7 +80,40 @@ Result<Value> pad(OnnxCtx& ctx) {
   return Value(out);
 }
 
+/// Cut or put zeros on both sides; of an odd number, the larger half goes behind.
+Result<Value> center(OnnxCtx& ctx) {
+  RILL_ASSIGN(OutletId x, ctx.wire("input_data"));
+  RILL_ASSIGN(const std::vector<int64_t> shape, ctx.integers("shape"));
+  std::vector<int64_t> axes;
+  if (ctx.given("axes")) {
+    RILL_ASSIGN(axes, ctx.integers("axes"));
+  } else {
+    for (int axis = 0; axis < ctx.fact(x).rank(); ++axis) axes.push_back(axis);
+  }
+  RILL_CHECK(shape.size() == axes.size(), "shape has ", shape.size(), " entries, expected ",
+             axes.size());
+  Pads pads(static_cast<size_t>(ctx.fact(x).rank()));
+  for (size_t i = 0; i < axes.size(); ++i) {
+    RILL_ASSIGN(const int64_t axis, axis_in(axes[i], ctx.fact(x).rank()));
+    RILL_ASSIGN(const int64_t own, ctx.fact(x).dim(static_cast<int>(axis)).as_int());
+    const int64_t more = shape[i] - own;
+    const int64_t front = more >= 0 ? more / 2 : -(-more / 2);
+    pads[static_cast<size_t>(axis)] = {front, more - front};
+  }
+  RILL_ASSIGN(x, cut(ctx, x, &pads));
+  RILL_ASSIGN(Tensor zero, cast(Tensor::scalar(0.0F), ctx.fact(x).dtype, ctx.fact(x).q));
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(std::make_shared<Pad>(std::move(pads), "constant",
+                                             std::make_shared<const Tensor>(std::move(zero))),
+                       {x}));
+  return Value(out);
+}
+
 const OnnxOp kOps[] = {
+    {"", 18,
+     "fragment CenterCropPad(input_data: tensor<?>, shape: tensor<integer>, axes: integer[] = []) "
+     "-> (output_data: tensor<?>);",
+     center},
     {"", 2, "fragment Pad(data: tensor<?>, mode: string = 'constant', pads: integer[], "
             "value: scalar = 0.0) -> (output: tensor<?>);",
      pad},

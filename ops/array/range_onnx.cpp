@@ -16,7 +16,10 @@ Result<Value> range(OnnxCtx& ctx) {
       bounds.emplace_back(*size);
       continue;
     }
-    RILL_TRY(ctx.constant(name));
+    if (!ctx.fact(wire).konst) {
+      return fail(Code::kUnsupported, "input \"", name, "\" depends on data, and tells the shape")
+          .hint("Give its value: --constantize NAME=VALUE for the input that it depends on");
+    }
     bounds.emplace_back(wire);
   }
   RILL_ASSIGN(const OutletId out,

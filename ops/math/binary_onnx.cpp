@@ -36,6 +36,29 @@ Result<Value> mean(OnnxCtx& ctx) {
   return f.value(f.over(sum, f.number(static_cast<double>(list.size()), sum)));
 }
 
+/// The remainder of floats. The quotient of two f32 tells whole numbers apart in f64, and so does
+/// its product with the divisor.
+OutletId float_remainder(Formula& f, OutletId x, OutletId y, bool of_dividend) {
+  const DType own = f.fact(x).dtype;
+  const OutletId a = f.cast(x, DType::kF64);
+  const OutletId b = f.cast(y, DType::kF64);
+  const OutletId quotient = f.over(a, b);
+  const OutletId down = f.unary(UnaryKind::kFloor, f.unary(UnaryKind::kAbs, quotient));
+  OutletId rest = f.minus(a, f.times(f.times(f.unary(UnaryKind::kSign, quotient), down), b));
+  // A finite number is its own remainder by an infinite one.
+  const OutletId infinite = f.add(std::make_shared<Unary>(UnaryKind::kIsInf, 3.0F), {b});
+  const OutletId endless = f.add(std::make_shared<Unary>(UnaryKind::kIsInf, 3.0F), {a});
+  const OutletId kept = f.binary(BinaryKind::kAnd, infinite, f.unary(UnaryKind::kNot, endless));
+  rest = f.select(kept, a, rest);
+  if (of_dividend) return f.cast(rest, own);
+  const OutletId zero = f.number(0.0, rest);
+  const OutletId differ = f.binary(BinaryKind::kXor, f.binary(BinaryKind::kLt, rest, zero),
+                                   f.binary(BinaryKind::kLt, b, zero));
+  const OutletId moved =
+      f.binary(BinaryKind::kAnd, differ, f.binary(BinaryKind::kNe, rest, zero));
+  return f.cast(f.select(moved, f.plus(rest, b), rest), own);
+}
+
 /// The remainder with the sign of the divisor, or with that of the dividend where `fmod` is set.
 Result<Value> modulo(OnnxCtx& ctx) {
   Formula f(ctx);
@@ -44,13 +67,9 @@ Result<Value> modulo(OnnxCtx& ctx) {
   if (!f.ok()) return f.take_status();
   RILL_ASSIGN(const bool of_dividend, ctx.boolean("fmod"));
   const DType type = f.fact(a).dtype;
-  RILL_CHECK(is_int(type) || is_float(type), "operands of ", dtype_name(type));
-  if (is_float(type)) {
-    const OutletId quotient = f.over(a, b);
-    if (!of_dividend) return f.value(f.minus(a, f.times(f.unary(UnaryKind::kFloor, quotient), b)));
-    const OutletId down = f.unary(UnaryKind::kFloor, f.unary(UnaryKind::kAbs, quotient));
-    const OutletId whole = f.times(f.unary(UnaryKind::kSign, quotient), down);
-    return f.value(f.minus(a, f.times(whole, b)));
+  if (is_float(type)) return f.value(float_remainder(f, a, b, of_dividend));
+  if (type == DType::kDim || !is_int(type)) {
+    return fail(Code::kDType, "operands of ", dtype_name(type), ": expected numbers");
   }
   const OutletId rest = f.minus(a, f.times(f.over(a, b), b));
   if (of_dividend) return f.value(rest);
@@ -74,8 +93,13 @@ Result<Value> shift(OnnxCtx& ctx) {
 Result<Value> prelu(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");
+  OutletId slope = f.arg("slope");
+  // Before opset 7, a slope of several numbers has one per channel.
+  if (ctx.opset() < 7 && f.rank(slope) == 1 && !(f.dim(slope, 0) == Dim(1))) {
+    for (int axis = 2; axis < f.rank(x); ++axis) slope = f.with_axis(slope, 1);
+  }
   const OutletId below = f.binary(BinaryKind::kLt, x, f.number(0.0, x));
-  return f.value(f.select(below, f.times(f.arg("slope"), x), x));
+  return f.value(f.select(below, f.times(slope, x), x));
 }
 
 /// Before opset 7, the axes of the second operand begin at `axis` of the first, and an attribute

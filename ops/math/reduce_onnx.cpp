@@ -64,6 +64,10 @@ Result<Value> reduce_as(OnnxCtx& ctx, ReduceKind kind, Form form) {
   Dim count = 1;
   for (const int64_t axis : axes) count *= ctx.fact(x).dim(static_cast<int>(axis));
   RILL_ASSIGN(x, before(ctx, form, x));
+  if (ctx.fact(x).dtype == DType::kBool) {
+    if (kind == ReduceKind::kMax) kind = ReduceKind::kAny;
+    if (kind == ReduceKind::kMin) kind = ReduceKind::kAll;
+  }
   if (!axes.empty()) {
     RILL_ASSIGN(x, ctx.add1(std::make_shared<Reduce>(kind, axes), {x}));
   }

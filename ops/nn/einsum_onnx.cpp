@@ -64,8 +64,27 @@ Result<Value> gemm(OnnxCtx& ctx) {
   return Value(out);
 }
 
+Result<Value> einsum(OnnxCtx& ctx) {
+  RILL_ASSIGN(const std::vector<OutletId> inputs, ctx.wires("Inputs"));
+  RILL_ASSIGN(std::string equation, ctx.text("equation"));
+  RILL_CHECK(!inputs.empty(), "expected one input or more");
+  const DType type = ctx.fact(inputs[0]).dtype;
+  const OnnxCtx::Argument arguments[] = {{"inputs", Value::of_wires(inputs)},
+                                         {"expr", Value(std::move(equation))},
+                                         {"acc", Value(std::string(dtype_lower_name(type)))}};
+  return ctx.call("tract_core_einsum", arguments);
+}
+
 const OnnxOp kOps[] = {
+    {"", 12, "fragment Einsum(Inputs: tensor<?>[], equation: string) -> (Output: tensor<?>);",
+     einsum},
     {"", 1, "fragment MatMul(A: tensor<?>, B: tensor<?>) -> (Y: tensor<?>);", matmul},
+    // Whether C repeats is an attribute first; that it has to be repeated shows in its shape.
+    {"", 6,
+     "fragment Gemm(A: tensor<?>, B: tensor<?>, C: tensor<?>, alpha: scalar = 1.0, "
+     "beta: scalar = 1.0, broadcast: logical = false, transA: logical = false, "
+     "transB: logical = false) -> (Y: tensor<?>);",
+     gemm},
     {"", 7,
      "fragment Gemm(A: tensor<?>, B: tensor<?>, C: tensor<?> = false, alpha: scalar = 1.0, "
      "beta: scalar = 1.0, transA: logical = false, transB: logical = false) -> (Y: tensor<?>);",

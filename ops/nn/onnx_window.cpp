@@ -33,7 +33,8 @@ Status pad_lower(Window* window, const Fact& input) {
 
 }  // namespace
 
-Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact& input) {
+Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact& input,
+                           WindowPads how) {
   Window window;
   window.kernel = std::move(kernel);
   const size_t axes = window.kernel.size();
@@ -42,13 +43,14 @@ Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact
   RILL_ASSIGN(window.stride, list(ctx, "strides", axes));
   RILL_ASSIGN(window.dilation, list(ctx, "dilations", axes));
   RILL_ASSIGN(const std::string auto_pad, ctx.text("auto_pad"));
-  if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
+  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  if (same && how == WindowPads::kAutomatic) {
     window.same = true;
     RILL_TRY(window.check(static_cast<int>(axes)));
     if (auto_pad == "SAME_LOWER") RILL_TRY(pad_lower(&window, input));
     return window;
   }
-  if (auto_pad != "NOTSET" && auto_pad != "VALID" && !auto_pad.empty()) {
+  if (!same && auto_pad != "NOTSET" && auto_pad != "VALID" && !auto_pad.empty()) {
     return fail(Code::kArg, "attribute \"auto_pad\" is ", auto_pad,
                 ": expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
   }
@@ -61,6 +63,39 @@ Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact
   for (size_t i = 0; i < axes; ++i) window.padding.emplace_back(pads[i], pads[axes + i]);
   RILL_TRY(window.check(static_cast<int>(axes)));
   return window;
+}
+
+Status onnx_round_up(const Fact& input, Window* window) {
+  for (int axis = 0; axis < window->axes(); ++axis) {
+    const auto at = static_cast<size_t>(axis);
+    RILL_ASSIGN(const int64_t extent, input.dim(axis + 2).as_int());
+    auto& [before, after] = window->padding[at];
+    const int64_t stride = window->stride[at];
+    const int64_t room = extent + before + after - window->extent(axis);
+    if (room < 0) continue;
+    int64_t last = (room + stride - 1) / stride;
+    if (last * stride >= extent + before) --last;
+    after += std::max<int64_t>(0, last * stride - room);
+  }
+  return {};
+}
+
+Value onnx_list(const std::vector<int64_t>& spatial) {
+  std::vector<Value> out(2, Value(Dim(1)));
+  for (const int64_t each : spatial) out.emplace_back(Dim(each));
+  return Value(std::move(out));
+}
+
+Value onnx_padding(const Window& window) {
+  std::vector<Value> out;
+  if (window.same) return Value(std::move(out));
+  const auto pair = [&](int64_t before, int64_t after) {
+    out.emplace_back(std::vector<Value>{Value(Dim(before)), Value(Dim(after))});
+  };
+  pair(0, 0);
+  pair(0, 0);
+  for (const auto& [before, after] : window.padding) pair(before, after);
+  return Value(std::move(out));
 }
 
 }  // namespace rill::ops

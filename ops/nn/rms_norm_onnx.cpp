@@ -89,6 +89,10 @@ Result<Value> batch_norm(OnnxCtx& ctx) {
     RILL_ASSIGN(const bool training, ctx.boolean("training_mode"));
     if (training) return fail(Code::kUnsupported, "training_mode is 1: rill does not train");
   }
+  if (ctx.has("is_test")) {
+    RILL_ASSIGN(const bool test, ctx.boolean("is_test"));
+    if (!test) return fail(Code::kUnsupported, "is_test is 0: rill does not train");
+  }
   if (ctx.has("spatial")) {
     RILL_ASSIGN(const bool spatial, ctx.boolean("spatial"));
     if (!spatial) return fail(Code::kUnsupported, "attribute \"spatial\" is 0: expected 1");
@@ -183,6 +187,11 @@ const OnnxOp kOps[] = {
      "fragment RMSNormalization(X: tensor<?>, scale: tensor<?>, axis: integer = -1, "
      "epsilon: scalar = 1e-5, stash_type: integer = 1) -> (Y: tensor<?>);",
      rms_norm},
+    {"", 6,
+     "fragment BatchNormalization(X: tensor<?>, scale: tensor<?>, B: tensor<?>, mean: tensor<?>, "
+     "var: tensor<?>, epsilon: scalar = 1e-5, is_test: logical = false, momentum: scalar = 0.9, "
+     "spatial: logical = true) -> (Y: tensor<?>);",
+     batch_norm},
     {"", 7,
      "fragment BatchNormalization(X: tensor<?>, scale: tensor<?>, B: tensor<?>, mean: tensor<?>, "
      "var: tensor<?>, epsilon: scalar = 1e-5, momentum: scalar = 0.9, spatial: logical = true) "

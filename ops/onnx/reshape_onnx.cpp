@@ -3,7 +3,6 @@
 #include "core/graph/onnx.h"
 #include "ops/array/reshape.h"
 #include "ops/array/symbolic.h"
-#include "ops/math/formula.h"
 
 namespace rill::ops {
 namespace {
@@ -74,59 +73,6 @@ Result<Value> flatten(OnnxCtx& ctx) {
   return Value(out);
 }
 
-/// Blocks of the image become channels, or channels blocks.
-Result<Value> depth_to_space(OnnxCtx& ctx) {
-  Formula f(ctx);
-  const OutletId x = f.arg("input");
-  if (!f.ok()) return f.take_status();
-  const Fact in = f.fact(x);
-  RILL_ASSIGN(const int64_t block, ctx.integer("blocksize"));
-  std::string mode = "DCR";
-  if (ctx.has("mode")) {
-    RILL_ASSIGN(mode, ctx.text("mode"));
-  }
-  RILL_CHECK(mode == "DCR" || mode == "CRD", "attribute \"mode\" is ", mode,
-             ": expected DCR or CRD");
-  RILL_CHECK(in.rank() == 4 && block > 0, "input ", in, ", blocks of ", block,
-             ": expected [batch, channels, height, width]");
-  const auto depth = exact_div(in.dim(1), Dim(block * block));
-  RILL_CHECK(depth, "input ", in, ": the channels are no multiple of ", block * block);
-  const bool blocks_first = mode == "DCR";
-  const OutletId split =
-      blocks_first
-          ? f.reshape(x, {in.dim(0), Dim(block), Dim(block), *depth, in.dim(2), in.dim(3)})
-          : f.reshape(x, {in.dim(0), *depth, Dim(block), Dim(block), in.dim(2), in.dim(3)});
-  const std::vector<int64_t> order = blocks_first ? std::vector<int64_t>{0, 3, 4, 1, 5, 2}
-                                                  : std::vector<int64_t>{0, 1, 4, 2, 5, 3};
-  return f.value(f.reshape(f.transpose(split, order),
-                           {in.dim(0), *depth, in.dim(2) * Dim(block), in.dim(3) * Dim(block)}));
-}
-
-Result<Value> space_to_depth(OnnxCtx& ctx) {
-  Formula f(ctx);
-  const OutletId x = f.arg("input");
-  if (!f.ok()) return f.take_status();
-  const Fact in = f.fact(x);
-  RILL_ASSIGN(const int64_t block, ctx.integer("blocksize"));
-  std::string mode = "DCR";
-  if (ctx.has("mode")) {
-    RILL_ASSIGN(mode, ctx.text("mode"));
-  }
-  RILL_CHECK(mode == "DCR" || mode == "CRD", "attribute \"mode\" is ", mode,
-             ": expected DCR or CRD");
-  RILL_CHECK(in.rank() == 4 && block > 0, "input ", in, ", blocks of ", block,
-             ": expected [batch, channels, height, width]");
-  const auto height = exact_div(in.dim(2), Dim(block));
-  const auto width = exact_div(in.dim(3), Dim(block));
-  RILL_CHECK(height && width, "input ", in, ": height and width are no multiples of ", block);
-  const OutletId split =
-      f.reshape(x, {in.dim(0), in.dim(1), *height, Dim(block), *width, Dim(block)});
-  const std::vector<int64_t> order = mode == "DCR" ? std::vector<int64_t>{0, 3, 5, 1, 2, 4}
-                                                   : std::vector<int64_t>{0, 1, 3, 5, 2, 4};
-  return f.value(f.reshape(f.transpose(split, order),
-                           {in.dim(0), in.dim(1) * Dim(block * block), *height, *width}));
-}
-
 const OnnxOp kOps[] = {
     {"", 5, "fragment Reshape(data: tensor<?>, shape: tensor<integer>) -> (reshaped: tensor<?>);",
      reshape},
@@ -136,18 +82,6 @@ const OnnxOp kOps[] = {
      reshape},
     {"", 1, "fragment Flatten(input: tensor<?>, axis: integer = 1) -> (output: tensor<?>);",
      flatten},
-    {"", 1, "fragment DepthToSpace(input: tensor<?>, blocksize: integer) -> (output: tensor<?>);",
-     depth_to_space},
-    {"", 11,
-     "fragment DepthToSpace(input: tensor<?>, blocksize: integer, mode: string = 'DCR') "
-     "-> (output: tensor<?>);",
-     depth_to_space},
-    {"", 1, "fragment SpaceToDepth(input: tensor<?>, blocksize: integer) -> (output: tensor<?>);",
-     space_to_depth},
-    {"", 28,
-     "fragment SpaceToDepth(input: tensor<?>, blocksize: integer, mode: string = 'DCR') "
-     "-> (output: tensor<?>);",
-     space_to_depth},
 };
 
 }  // namespace
