@@ -148,6 +148,12 @@ for (const each of modelsThere()) {
   });
 }
 
+test("kernels are those with SIMD", async () => {
+  const model = await load(readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder)));
+  const stream = model.pulse("S", 480);
+  assert.equal(stream.runtime.text(stream.runtime.calls.web_tier()), "sse42");
+});
+
 test("ten minutes of sound leave the memory as it is", async () => {
   const model = await load(readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder)));
   const stream = model.pulse("S", 480);
