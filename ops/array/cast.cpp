@@ -9,6 +9,7 @@
 #include "kernels/int8/int8.h"
 #include "ops/array/common.h"
 #include "ops/built.h"
+#include "ops/kernel_fields.h"
 #include "ops/quant/byte_product.h"
 #include "ops/quant/byte_table.h"
 
