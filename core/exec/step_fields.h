@@ -50,7 +50,7 @@ class StepFields {
   }
 
   template <class T>
-  void member(std::string_view name, T& value) {
+  [[gnu::noinline]] void member(std::string_view name, T& value) {
     if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
       auto number = static_cast<int64_t>(value);
       field(name, number);

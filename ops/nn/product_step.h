@@ -46,6 +46,6 @@ RILL_STEP_FIELDS(ProductArgs, kernel, args, loops, loop_count, a, b, y, bias, re
 void run_product(const ProductArgs& product, const Frame& frame,
                  const Share& share) noexcept RILL_NONBLOCKING;
 
-constexpr auto kProduct = step_kind<ProductArgs, run_product>("product");
+inline constexpr auto kProduct = step_kind<ProductArgs, run_product>("product");
 
 }  // namespace rill::ops
