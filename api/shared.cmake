@@ -1,11 +1,16 @@
-# librill.so, of which nothing but rill_* can be seen, and what is installed.
+# librill.so, of which nothing but rill_* can be seen.
 
 include(GNUInstallDirs)
-include(CMakePackageConfigHelpers)
 
-add_library(rill_shared SHARED $<TARGET_OBJECTS:rill_api>)
+rill_api_library(rill_api_seen)
+set(unasked "")
+if(NOT RILL_INSTALL AND NOT PROJECT_IS_TOP_LEVEL)
+  set(unasked EXCLUDE_FROM_ALL)
+endif()
+add_library(rill_shared SHARED ${unasked} $<TARGET_OBJECTS:rill_api_seen>)
+set_target_properties(rill_api_seen PROPERTIES EXCLUDE_FROM_ALL ON)
 add_library(rill::rill_shared ALIAS rill_shared)
-target_link_libraries(rill_shared PRIVATE rill_api)
+target_link_libraries(rill_shared PRIVATE rill_api_seen)
 target_include_directories(rill_shared INTERFACE
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -13,15 +18,27 @@ set_target_properties(rill_shared PROPERTIES OUTPUT_NAME rill LINKER_LANGUAGE CX
                       VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 # Hidden visibility does not reach the templates of the standard library.
 set(rill_exports "${CMAKE_CURRENT_SOURCE_DIR}/rill.map")
-# Functions of other libraries are looked up when this one is loaded, not by the first step that calls
-# them, for which the dynamic linker may lock.
-target_link_options(rill_shared PRIVATE "LINKER:--version-script=${rill_exports}"
-                    LINKER:--gc-sections LINKER:-z,now)
-set_target_properties(rill_shared PROPERTIES LINK_DEPENDS "${rill_exports}")
+# What is ELF's alone is asked for where the linker takes it. Functions of other libraries are looked
+# up when this one is loaded (-z now), not by the first step that calls them, for which the dynamic
+# linker may lock.
+include(CheckLinkerFlag)
+check_linker_flag(CXX "LINKER:--version-script=${rill_exports}" RILL_LINKER_TAKES_VERSION_SCRIPT)
+check_linker_flag(CXX LINKER:--gc-sections RILL_LINKER_DROPS_SECTIONS)
+check_linker_flag(CXX LINKER:-z,now RILL_LINKER_BINDS_AT_ONCE)
+if(RILL_LINKER_TAKES_VERSION_SCRIPT)
+  target_link_options(rill_shared PRIVATE "LINKER:--version-script=${rill_exports}")
+  set_target_properties(rill_shared PROPERTIES LINK_DEPENDS "${rill_exports}")
+endif()
+if(RILL_LINKER_DROPS_SECTIONS)
+  target_link_options(rill_shared PRIVATE LINKER:--gc-sections)
+endif()
+if(RILL_LINKER_BINDS_AT_ONCE)
+  target_link_options(rill_shared PRIVATE LINKER:-z,now)
+endif()
 # Tables of operators are pointers, which the loader finds in a form that takes little room, where
 # linker and C library know it. Programs of an older C library are told what they lack.
+option(RILL_PACK_POINTERS "Let the loader unpack pointers (RELR), which takes glibc 2.36" ON)
 include(CheckCXXSourceCompiles)
-include(CheckLinkerFlag)
 check_linker_flag(CXX LINKER:-z,pack-relative-relocs RILL_LINKER_PACKS_POINTERS)
 check_cxx_source_compiles("
 #include <features.h>
@@ -29,19 +46,6 @@ check_cxx_source_compiles("
 #error older
 #endif
 int main() {}" RILL_LOADER_UNPACKS_POINTERS)
-if(RILL_LINKER_PACKS_POINTERS AND RILL_LOADER_UNPACKS_POINTERS)
+if(RILL_PACK_POINTERS AND RILL_LINKER_PACKS_POINTERS AND RILL_LOADER_UNPACKS_POINTERS)
   target_link_options(rill_shared PRIVATE LINKER:-z,pack-relative-relocs)
 endif()
-
-install(FILES include/rill/rill.h include/rill/rill.hpp include/rill/streamer.hpp
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rill)
-install(TARGETS rill_shared EXPORT rill-targets)
-set_target_properties(rill_shared PROPERTIES EXPORT_NAME rill)
-install(EXPORT rill-targets NAMESPACE rill:: FILE rill-config.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rill)
-write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/rill-config-version.cmake
-                                 COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rill-config-version.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rill)
-configure_file(rill.pc.in rill.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rill.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -43,6 +43,8 @@ constexpr std::array kCommands{
     CommandRow{Command::kRooms, "rooms", 0,
                "tell what a library for this model alone is built with", true},
     CommandRow{Command::kListOps, "list-ops", 0, "list the operators that models may use", false},
+    CommandRow{Command::kListOnnxOps, "list-onnx-ops", 0,
+               "list the operators of ONNX, and the opsets whose forms are read", false},
     CommandRow{Command::kListRuntimes, "list-runtimes", 0, "list the runtimes", false},
     CommandRow{Command::kListKnobs, "list-knobs", 0, "list the variables that are read", false},
     CommandRow{Command::kKernels, "kernels", 0, "tell for which machines kernels are there", false},

@@ -19,6 +19,7 @@ enum class Command {
   kAudit,
   kRooms,
   kListOps,
+  kListOnnxOps,
   kListRuntimes,
   kListKnobs,
   kKernels,
@@ -68,6 +69,8 @@ struct Args {
   std::vector<std::string> output_nodes;
   std::vector<std::string> override_facts;
   std::vector<std::string> constantize;
+  std::vector<std::string> feedback;
+  std::vector<std::string> context;
   std::vector<std::string> scenarios;
   std::vector<std::string> hints;
   std::vector<std::string> asserts;
@@ -95,6 +98,7 @@ struct Args {
 
   bool dump_outputs = false;
   bool steps = false;
+  int64_t step_frames = 0;  ///< of `stream`; 0: as the model says
   bool check_f16_overflow = false;
   bool assert_sane_floats = false;
   bool per_turn_diff = false;

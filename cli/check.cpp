@@ -1,10 +1,10 @@
 #include "cli/check.h"
 
 #include "cli/caches.h"
+#include "core/base/bits.h"
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -24,7 +24,7 @@ std::string position(const Tensor& tensor, int64_t index) {
 
 /// Map floats to integers so that neighbours differ by one.
 int64_t ordered(float value) {
-  const auto bits = static_cast<int64_t>(std::bit_cast<uint32_t>(value));
+  const auto bits = static_cast<int64_t>(bit_cast<uint32_t>(value));
   return bits & 0x80000000 ? 0x80000000 - bits : bits;
 }
 

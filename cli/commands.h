@@ -23,6 +23,7 @@ Status compare_stream(const Args& args, const Log& log, const Model& model);
 /// The rooms that the model's operators are read by, as the option of CMake that names them.
 Status rooms_command(const Args& args, const Log& log);
 Status list_ops_command();
+Status list_onnx_ops_command();
 Status list_runtimes_command();
 Status list_knobs_command();
 Status kernels_command();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/bundle.h"
+#include "cli/load_model.h"
 #include "cli/specs.h"
 #include "transforms/interface.h"
 
@@ -38,7 +39,33 @@ Status override_fact(const std::string& text, Graph* graph) {
   return {};
 }
 
+/// Tell whether the model has lost the input already: loaders may take values for constants.
+bool is_input(const std::string& name, const Graph& graph) {
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (graph.input_name(i) == name) return true;
+  }
+  return false;
+}
+
+Status constantize_by_value(const std::string& name, const Tensor& values, const Args& args,
+                            Graph* graph) {
+  if (!is_input(name, *graph) && is_onnx_model(args.model)) return {};
+  for (const OutletId input : graph->inputs) {
+    if (graph->node(input.node).name != name) continue;
+    auto value = as_input(values, graph->fact(input));
+    if (!value.ok()) {
+      Status status = value.take_status();
+      status.error().message = str_cat("--constantize ", name, ": ", status.error().message);
+      return status;
+    }
+    RILL_ASSIGN(*graph, transforms::with_constant_input(*graph, name, *value));
+    return {};
+  }
+  return fail(Code::kArg, "--constantize ", name, ": no such input");
+}
+
 Status constantize(const std::string& name, const Args& args, const Log& log, Graph* graph) {
+  if (!is_input(name, *graph) && is_onnx_model(args.model)) return {};
   RILL_ASSIGN(auto values, given_values(args, *graph));
   RILL_ASSIGN(const Bundle bundle, Bundle::read(args.legacy_bundles));
   for (const Bundle::Item& item : bundle.items()) values.emplace_back(item.name, item.turns[0]);
@@ -119,7 +146,11 @@ Status edit_interface(const Args& args, const Log& log, Graph* graph) {
     RILL_TRY(keep_outputs(args.output_nodes, graph));
   }
   for (const std::string& text : args.override_facts) RILL_TRY(override_fact(text, graph));
-  for (const std::string& name : args.constantize) RILL_TRY(constantize(name, args, log, graph));
+  RILL_ASSIGN(const auto constants, constant_inputs(args));
+  for (const auto& [name, values] : constants) {
+    RILL_TRY(values ? constantize_by_value(name, *values, args, graph)
+                    : constantize(name, args, log, graph));
+  }
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/exec.h"
 #include "cli/pulses.h"
+#include "cli/steps.h"
 #include "cli/symbols.h"
 #include "pulse/least_delay.h"
 
@@ -489,10 +490,13 @@ Status Inspection::draw() const {
 
 Status inspect_command(const Args& args, const Log&, const Model& model) {
   if (!model.pulsed()) {
+    const std::string states = likely_feedback(model.graph);
     return fail(Code::kPulse, args.model, " is not pulsed: there is no stream to look at")
-        .hint(
+        .hint(str_cat(
             "Add --pulse S=8, with the symbol of the axis that streams and the frames per step, "
-            "or --pulse auto");
+            "or --pulse auto",
+            states.empty() ? "" : "; or, as its outputs look like states of its inputs, ",
+            states));
   }
   if (args.frame_ms < 0) return fail(Code::kArg, "--frame-ms ", args.frame_ms, ": below 0");
   Inspection inspection(args, model);

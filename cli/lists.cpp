@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/load_model.h"
 #include "core/optim/optim.h"
 #include "kernels/cpu.h"
 #include "nnef_loader/load.h"
@@ -14,24 +16,12 @@
 #include "pulse/pulse.h"
 
 namespace rill::cli {
-namespace {
-
-/// The name in "fragment conv<?>(input: ...) -> ...".
-std::string declared_name(std::string_view declaration) {
-  constexpr std::string_view kWord = "fragment ";
-  const size_t at = declaration.find(kWord);
-  if (at != std::string_view::npos) declaration.remove_prefix(at + kWord.size());
-  return std::string(declaration.substr(0, declaration.find_first_of("<( ")));
-}
-
-}  // namespace
-
 Status rooms_command(const Args& args, const Log& log) {
   std::set<std::string_view> rooms;
   nnef::LoadOptions options = load_options(args, log);
   options.keep_submodels = false;
   options.rooms_called = &rooms;
-  RILL_ASSIGN(const Graph graph, nnef::load(args.model, ops::op_table(), options));
+  RILL_ASSIGN(const Graph graph, load_model(args, options));
   for (const Node& node : graph.nodes) {
     for (const Fact& fact : node.outputs) {
       if (is_quantised(fact.dtype)) rooms.insert("integer_sums");
@@ -61,6 +51,13 @@ Status list_ops_command() {
   for (const auto& [registry, names] : registries) {
     fmt::print("# {}\n", registry);
     for (const std::string& name : names) fmt::print(" * {}\n", name);
+  }
+  return {};
+}
+
+Status list_onnx_ops_command() {
+  for (const auto& [name, opsets] : onnx_operators()) {
+    fmt::print(" * {}: {}\n", name, fmt::join(opsets, ", "));
   }
   return {};
 }

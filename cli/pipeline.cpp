@@ -7,8 +7,10 @@
 #include "cli/bundle.h"
 #include "cli/edits.h"
 #include "cli/inputs.h"
+#include "cli/load_model.h"
 #include "cli/pulses.h"
 #include "cli/specs.h"
+#include "cli/steps.h"
 #include "cli/symbols.h"
 #include "core/optim/optim.h"
 #include "ops/op_table.h"
@@ -36,6 +38,7 @@ class Pipeline {
                          std::vector<Dim>* shape);
   Status declutter_stage(std::string_view name, int64_t rounds = -1);
   Result<std::pair<std::string, Dim>> pulse_spec();
+  Status feedback_stage();
   Status pulse_stage();
   Status pulse();
   Status bind_beside(const std::string& stream_symbol, bool* any);
@@ -83,7 +86,7 @@ Result<Graph> Pipeline::load_with(
   nnef::LoadOptions options = load_options(args_, log_);
   options.input_shapes = shapes;
   options.read_so_far = read_so_far;
-  return nnef::load(args_.model, ops::op_table(), options);
+  return load_model(args_, options);
 }
 
 Status Pipeline::shape_from_spec(const Graph& graph, size_t index, const FactSpec& spec,
@@ -130,7 +133,8 @@ Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_sh
     RILL_TRY(shape_from_spec(graph, i, spec, &shape));
     by_name[graph.input_name(i)] = std::move(shape);
   }
-  if (!args_.fact_bundles.empty() && by_name.empty()) {
+  // A model without inputs may have lost them to the values that the bundle gives.
+  if (!args_.fact_bundles.empty() && by_name.empty() && !graph.inputs.empty()) {
     return fail(Code::kArg, "--input-facts-from-bundle: no input of the model is in the bundle")
         .hint(str_cat("The model's inputs are ", names_of_inputs(graph), "; the bundle has ",
                       bundle.contents()));
@@ -205,7 +209,7 @@ Status Pipeline::load() {
     return fail(Code::kIo, "File not found ", args_.model);
   }
   for (const char* other : {".onnx", ".tflite", ".pb"}) {
-    if (!args_.model.ends_with(other)) continue;
+    if (!args_.model.ends_with(other) || is_onnx_model(args_.model)) continue;
     return fail(Code::kUnsupported, "Format ", other + 1, " not supported: ", args_.model)
         .hint("rill loads NNEF archives, as torch_to_nnef writes them");
   }
@@ -269,6 +273,17 @@ Status Pipeline::bind_beside(const std::string& stream_symbol, bool* any) {
   return {};
 }
 
+/// Tie outputs to inputs, put frames of the last step in front of each, and settle its length.
+Status Pipeline::feedback_stage() {
+  if (stopped_ || (args_.feedback.empty() && args_.context.empty() && args_.step_frames == 0)) {
+    return {};
+  }
+  Status status = tie_steps(args_, &model_->graph);
+  if (!status.ok()) return in_stage("feedback", std::move(status));
+  if (done("feedback")) return {};
+  return declutter_stage("feedback-declutter");
+}
+
 Status Pipeline::pulse_stage() {
   if (args_.pulse.empty() || stopped_) return {};
   // What is counted in the symbol that streams streams with it.
@@ -317,6 +332,7 @@ Status Pipeline::apply_settings(bool tied) {
 Status Pipeline::settings() {
   if (args_.set.empty() || stopped_) return {};
   RILL_TRY(apply_settings(false));
+  settle_steps(&model_->graph);
   if (done("set")) return {};
   return declutter_stage("set-declutter", args_.declutter_set_rounds);
 }
@@ -370,6 +386,7 @@ Status Pipeline::run() {
   RILL_TRY(load());
   if (done("load")) return {};
   RILL_TRY(declutter_stage("declutter", args_.declutter_rounds));
+  RILL_TRY(feedback_stage());
   RILL_TRY(pulse_stage());
   RILL_TRY(transforms());
   RILL_TRY(settings());

@@ -47,6 +47,7 @@ void start_timeout(double seconds) {
 
 Status run_subcommand(Args args, const Log& log) {
   if (args.command == Command::kListOps) return list_ops_command();
+  if (args.command == Command::kListOnnxOps) return list_onnx_ops_command();
   if (args.command == Command::kListRuntimes) return list_runtimes_command();
   if (args.command == Command::kListKnobs) return list_knobs_command();
   if (args.command == Command::kKernels) return kernels_command();

@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <thread>
 
 #include "cli/check.h"
 #include "cli/lanes.h"
+#include "core/base/number_text.h"
 
 namespace rill::cli {
 namespace {
@@ -33,14 +33,13 @@ struct TurnDifference {
 
 /// "0e0", "1.5e-7": the shortest number, in powers of ten.
 std::string power_text(double value) {
-  char text[64];
-  const auto end = std::to_chars(text, text + sizeof text, static_cast<float>(value),
-                                 std::chars_format::scientific)
-                       .ptr;
-  const std::string all(text, end);
-  const size_t e = all.find('e');
-  if (e == std::string::npos) return all;
-  return all.substr(0, e) + "e" + std::to_string(std::stoi(all.substr(e + 1)));
+  const auto narrow = static_cast<float>(value);
+  const float size = std::fabs(narrow);
+  if (!(size > 0) || std::isinf(size)) return size == 0 ? "0e0" : str_cat(narrow);
+  const Decimal decimal = shortest_decimal(size);
+  std::string digits(decimal.digits, static_cast<size_t>(decimal.count));
+  if (digits.size() > 1) digits.insert(1, ".");
+  return str_cat(narrow < 0 ? "-" : "", digits, "e", decimal.point - 1);
 }
 
 class StreamRun {

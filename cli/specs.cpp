@@ -1,8 +1,9 @@
 #include "cli/specs.h"
 
 #include <array>
-#include <charconv>
+#include <cmath>
 
+#include "core/base/number_text.h"
 #include "core/graph/streaming.h"
 
 namespace rill::cli {
@@ -71,8 +72,8 @@ std::vector<std::string> split(std::string_view text, char separator) {
 Result<double> parse_number(std::string_view text) {
   text = trimmed(text);
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
+  const size_t length = read_number(text, &value);
+  if (length == 0 || length != text.size() || !std::isfinite(value)) {
     return fail(Code::kArg, "expected a number, found \"", text, "\"");
   }
   return value;

@@ -3,11 +3,22 @@
 add_library(rill_flags INTERFACE)
 target_compile_features(rill_flags INTERFACE cxx_std_20)
 target_include_directories(rill_flags INTERFACE "${PROJECT_SOURCE_DIR}")
+# xsimd is headers only. Where they lie among the headers of the host, they come without the rest.
+find_package(xsimd QUIET)
+if(TARGET xsimd)
+  get_target_property(RILL_XSIMD_HINT xsimd INTERFACE_INCLUDE_DIRECTORIES)
+endif()
+find_path(RILL_XSIMD xsimd/xsimd.hpp HINTS ${RILL_XSIMD_HINT} PATHS /usr/include NO_CMAKE_FIND_ROOT_PATH)
+mark_as_advanced(RILL_XSIMD)
+if(NOT RILL_XSIMD)
+  message(FATAL_ERROR "xsimd was not found: install it, or set xsimd_DIR or RILL_XSIMD to where it is")
+endif()
 if(CMAKE_CROSSCOMPILING)
-  # xsimd is headers only: the host's serve, without the rest of the host's headers.
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/host_include")
-  file(CREATE_LINK /usr/include/xsimd "${PROJECT_BINARY_DIR}/host_include/xsimd" SYMBOLIC)
+  file(CREATE_LINK "${RILL_XSIMD}/xsimd" "${PROJECT_BINARY_DIR}/host_include/xsimd" SYMBOLIC)
   target_include_directories(rill_flags SYSTEM INTERFACE "${PROJECT_BINARY_DIR}/host_include")
+else()
+  target_include_directories(rill_flags SYSTEM INTERFACE "${RILL_XSIMD}")
 endif()
 # Contraction would fuse a*b+c in files with -mfma only, and the tiers would differ in the last bit.
 target_compile_options(rill_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow)
@@ -15,6 +26,9 @@ target_compile_options(rill_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wpe
 target_compile_options(rill_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(RILL_WERROR)
   target_compile_options(rill_flags INTERFACE -Werror)
+elseif(NOT PROJECT_IS_TOP_LEVEL)
+  # Flags of the project around: its warnings are its own, and its arithmetic would change results.
+  target_compile_options(rill_flags INTERFACE -Wno-error -fno-fast-math)
 endif()
 if(RILL_SANITIZE)
   target_compile_options(rill_flags INTERFACE -fsanitize=${RILL_SANITIZE} -fno-omit-frame-pointer
@@ -60,7 +74,8 @@ function(rill_library name)
   endif()
   rill_fast_sources(${ARG_FAST})
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden
-                        VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
+                        VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON
+                        UNITY_BUILD OFF)  # files have names of their own that are equal
 endfunction()
 
 # rill_test(<name> SOURCES ... DEPENDS ... [LABELS ...])
@@ -73,6 +88,11 @@ function(rill_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE rill_flags ${ARG_DEPENDS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  if(EMSCRIPTEN)
+    # In node, tests see the machine's files, and end when main returns.
+    target_link_options(${name} PRIVATE -sNODERAWFS=1 -sALLOW_MEMORY_GROWTH=1 -sEXIT_RUNTIME=1
+                        -sTOTAL_STACK=1MB)
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1800)
 endfunction()

@@ -3,6 +3,7 @@ target_sources(rill_core PRIVATE
   graph/fingerprint.cpp
   graph/graph.cpp
   graph/nnef.cpp
+  graph/onnx.cpp
   graph/op.cpp
   graph/pulse.cpp
   graph/rewrite.cpp

@@ -50,6 +50,8 @@ Tier detected_tier() {
   return Tier::kScalar;
 #elif defined(__aarch64__) && !defined(RILL_WITHOUT_NEON)
   return Tier::kNeon;  // part of the base of AArch64
+#elif defined(__wasm_simd128__) && !defined(RILL_WITHOUT_SSE42)
+  return Tier::kSse42;  // an engine without it does not compile the module
 #else
   return Tier::kScalar;
 #endif

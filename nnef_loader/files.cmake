@@ -1,14 +1,5 @@
 rill_library(rill_nnef_files SMALL
   SOURCES
-    archive/atomic_file.cpp
-    archive/entry_names.cpp
-    archive/folder.cpp
-    archive/gzip_trailer.cpp
-    archive/read.cpp
-    archive/source.cpp
-    archive/unpack.cpp
-    archive/utf8_locale.cpp
-    archive/write.cpp
     syntax/ast.cpp
     syntax/expression.cpp
     syntax/json.cpp
@@ -21,18 +12,12 @@ rill_library(rill_nnef_files SMALL
     tensor_file/read_tensor.cpp
     tensor_file/write_tensor.cpp
   FAST
-    archive/gzip_trailer.cpp
     syntax/expression.cpp
     syntax/lexer.cpp
     syntax/token_stream.cpp
-  DEPENDS rill_core
-  PRIVATE LibArchive::LibArchive
+  DEPENDS rill_core rill_archive_${RILL_ARCHIVE}
 )
 
-rill_test(rill_archive_test
-  SOURCES archive/archive_test.cpp archive/write_test.cpp
-  DEPENDS rill_nnef_files
-)
 rill_test(rill_syntax_test
   SOURCES syntax/json_test.cpp syntax/parser_test.cpp syntax/printer_test.cpp syntax/quant_test.cpp
           syntax/real_graphs_test.cpp

@@ -48,14 +48,44 @@ void Builder::enter(int node_id) {
   waited_ = false;
 }
 
-Result<int64_t> Builder::pulse_of(OutletId pulsed, int axis) const {
-  const auto frames = pulsed_->fact(pulsed).dim(axis).to_int();
-  if (!frames) {
-    return refusal(str_cat("the pulse on axis ", axis, " is ", pulsed_->fact(pulsed).dim(axis),
-                           ", not a number"),
-                   "Give the pulse as a number");
+namespace {
+
+std::string bind_first(const std::string& symbol) {
+  return str_cat("Bind ", symbol, " before the pulse, as in --set ", symbol, "=1");
+}
+
+/// What an asserted equality makes of a symbol: S/4 of R, where S == 4*R.
+std::optional<Dim> equal_to(const SymbolScope& scope, const std::string& symbol) {
+  for (const SymbolScope::Assertion& each : scope.assertions()) {
+    if (each.non_negative.size() != 2 || !each.non_negative[0].sum()) continue;
+    const Dim& claim = each.non_negative[0];
+    if (!(claim + each.non_negative[1] == Dim(0))) continue;
+    for (const DimTerm& term : claim.sum()->terms) {
+      if (term.key != symbol) continue;
+      const int64_t count = term.coefficient;
+      const Dim rest = claim - Dim(count) * Dim::symbol(symbol);
+      if (rest.mentions(symbol)) continue;
+      return count > 0 ? floor_div(-rest, count) : floor_div(rest, -count);
+    }
   }
-  return *frames;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<int64_t> Builder::pulse_of(OutletId pulsed, int axis) const {
+  const Dim& dim = pulsed_->fact(pulsed).dim(axis);
+  if (const auto frames = dim.to_int()) return *frames;
+  std::vector<std::string> symbols;
+  dim.collect_symbols(&symbols);
+  std::string way_out = "Give the pulse as a number";
+  if (!symbols.empty()) {
+    const auto tied = equal_to(whole_.scope, symbols[0]);
+    way_out = tied ? str_cat("Tie ", symbols[0], " to the stream before the pulse, as in --set ",
+                             symbols[0], "=", *tied)
+                   : bind_first(symbols[0]);
+  }
+  return refusal(str_cat("the pulse on axis ", axis, " is ", dim, ", not a number"), way_out);
 }
 
 namespace {
@@ -77,14 +107,6 @@ Dim growing(const Dim& dim, std::string_view symbol) {
 
 }  // namespace
 
-namespace {
-
-std::string bind_first(const std::string& symbol) {
-  return str_cat("Bind ", symbol, " before the pulse, as in --set ", symbol, "=1");
-}
-
-}  // namespace
-
 Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
   std::vector<std::string> symbols;
   length.collect_symbols(&symbols);
@@ -94,14 +116,17 @@ Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
         str_cat("its length, ", length, ", depends on ", symbols[0], " beside the stream"),
         bind_first(symbols[0]));
   }
-  const Dim endless = growing(length, options_.symbol);
   const int64_t pulse = options_.pulse.to_int().value_or(1);
-  const Dim pulses = endless.substitute(options_.symbol, Dim(pulse) * Dim::symbol(options_.symbol));
-  const auto growth_of = [&]() -> Result<std::optional<int64_t>> {
+  const auto growth_of = [&](const Dim& dim) -> Result<std::optional<int64_t>> {
+    const Dim pulses = dim.substitute(options_.symbol, Dim(pulse) * Dim::symbol(options_.symbol));
     RILL_ASSIGN(const DimPattern pattern, DimPattern::of(pulses, options_.symbol));
     return pattern.even_growth();
   };
-  const auto growth = growth_of();
+  const auto own = growth_of(length);
+  if (own.ok() && *own && **own > 0) return **own;
+  // A wire that ends before its input does has as many frames per pulse until then.
+  const Dim endless = growing(length, options_.symbol);
+  const auto growth = growth_of(endless);
   if (growth.ok() && *growth && **growth > 0) return **growth;
   const auto unit = least_even_step(endless, options_.symbol, kMostPulse);
   for (const Status& unknown : {growth.status(), unit.status()}) {

@@ -36,6 +36,7 @@ class Pulsifier {
   void poison(int id);
   void find_lengths(const Graph& pulsed);
   std::string symbols_to_stream_by() const;
+  std::string way_to_know(const Node& node, const Dim& known_after) const;
   Status outputs();
   void describe(Report* report);
   std::vector<Wire> wires(std::map<OutletId, int>* places);
@@ -126,10 +127,7 @@ void Pulsifier::node(int id) {
         str_cat("an input, made by ", last->known_from,
                 ", is known at the end of the stream only, "
                 "and meets its frames"),
-        node.op->as<ops::Concat>()
-            ? "Repeat the end with F.pad(x, (0, n), mode='replicate'), or mirror it with "
-              "mode='reflect'"
-            : "Use windows of frames, or running values, in place of what needs the whole stream"));
+        way_to_know(node, *last->known_after)));
     return poison(id);
   }
   std::string known_from = last ? last->known_from : std::string();
@@ -185,6 +183,22 @@ void Pulsifier::node(int id) {
   if (status.ok()) return;
   refusals_.push_back(std::move(status).in_node(node.name, node.op->name()).at("", node.line));
   poison(id);
+}
+
+/// What to do about a node whose frames meet what is known at the end only.
+std::string Pulsifier::way_to_know(const Node& node, const Dim& known_after) const {
+  if (node.op->as<ops::Concat>()) {
+    return "Repeat the end with F.pad(x, (0, n), mode='replicate'), or mirror it with "
+           "mode='reflect'";
+  }
+  // What is made of the first frames waits for the end of short streams only.
+  const auto pattern = DimPattern::of(known_after, options_.symbol);
+  if (pattern.ok() && pattern->growth() == 0 && pattern->settled() > 0) {
+    return str_cat("Assert that streams are long enough to have all frames that it takes, as in "
+                   "--assert '",
+                   options_.symbol, " >= ", pattern->settled(), "'");
+  }
+  return "Use windows of frames, or running values, in place of what needs the whole stream";
 }
 
 Status Pulsifier::outputs() {

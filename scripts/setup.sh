@@ -4,7 +4,7 @@
 
 rill_packages=(
   build-essential cmake ninja-build pkg-config
-  libarchive-dev libxsimd-dev libeigen3-dev
+  zlib1g-dev libarchive-dev libxsimd-dev libeigen3-dev
   libcli11-dev libfmt-dev nlohmann-json3-dev
   libgtest-dev libbenchmark-dev python3
 )

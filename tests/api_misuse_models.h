@@ -87,6 +87,11 @@ static void models_alone(const char* models) {
   TRUE(name != NULL);
   FINE(rill_model_operator(model, SIZE_MAX, &name, NULL));
   TRUE(name == NULL);
+  REFUSED(ARG, "not a model", rill_model_feedback(NULL, "y", "x"));
+  REFUSED(ARG, "no output", rill_model_feedback(model, NULL, "x"));
+  REFUSED(ARG, "no input", rill_model_feedback(model, "y", NULL));
+  REFUSED(ARG, "not a model", rill_model_context(NULL, "x", 8));
+  REFUSED(ARG, "no input", rill_model_context(model, NULL, 8));
   REFUSED(ARG, "not a model", rill_model_pulse(NULL, "S", "8"));
   REFUSED(ARG, "no pulse", rill_model_pulse(model, "S", NULL));
   REFUSED(SYMBOL, "no symbol X", rill_model_pulse(model, "X", "8"));

@@ -80,8 +80,13 @@ if(TARGET rill_program)
                        PROPERTIES LABELS peers SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endif()
 
+include(readme.cmake)
 include(size/size.cmake)
-rill_size_test(size 3120)
+if(RILL_ONNX)
+  rill_size_test(size 4096)
+else()
+  rill_size_test(size 3120)
+endif()
 
 # Proves that steps do not block; skipped where there is no Clang 20.
 add_test(NAME nonblocking
@@ -90,12 +95,13 @@ set_tests_properties(nonblocking PROPERTIES LABELS peers SKIP_RETURN_CODE 77 TIM
 
 # An app would have to be built with the sanitizers too.
 if(NOT RILL_SANITIZE)
+  set(app "-DGENERATOR=${CMAKE_GENERATOR}" "-DC_COMPILER=${CMAKE_C_COMPILER}"
+      "-DCXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DMODELS=${models}" "-DNM=${CMAKE_NM}"
+      "-DEXAMPLES=${PROJECT_SOURCE_DIR}/examples")
   add_test(NAME package
-           COMMAND "${CMAKE_COMMAND}" "-DBUILD=${PROJECT_BINARY_DIR}" "-DCONFIG=$<CONFIG>"
-                   "-DGENERATOR=${CMAKE_GENERATOR}" "-DC_COMPILER=${CMAKE_C_COMPILER}"
-                   "-DCXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DMODELS=${models}"
-                   "-DEXAMPLES=${PROJECT_SOURCE_DIR}/examples"
+           COMMAND "${CMAKE_COMMAND}" "-DBUILD=${PROJECT_BINARY_DIR}" "-DCONFIG=$<CONFIG>" ${app}
                    "-DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/package"
                    -P "${CMAKE_CURRENT_SOURCE_DIR}/package/check.cmake")
-  set_tests_properties(package PROPERTIES LABELS examples)
+  set_tests_properties(package PROPERTIES LABELS examples TIMEOUT 1800)
 endif()
+include(onnx/onnx.cmake)

@@ -13,9 +13,11 @@ rill_test(wide_property_test SOURCES property/wide_property_test.cpp DEPENDS ril
           LABELS property)
 rill_test(mask_property_test SOURCES property/mask_property_test.cpp DEPENDS rill_property
           LABELS property)
+rill_test(feedback_test SOURCES property/feedback_test.cpp DEPENDS rill_property LABELS property)
 rill_test(mutants_test SOURCES property/mutants_test.cpp DEPENDS rill_property LABELS property)
 rill_test(pulse_cases_test
-          SOURCES property/pulse_attention_test.cpp property/pulse_cases.cpp
+          SOURCES property/pulse_attention_test.cpp property/pulse_band_test.cpp
+                  property/pulse_cases.cpp
                   property/pulse_cases_test.cpp property/pulse_kept_test.cpp
                   property/pulse_resample_test.cpp property/pulse_state_test.cpp
           DEPENDS rill_property LABELS property)

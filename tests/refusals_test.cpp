@@ -174,6 +174,19 @@ rill_status on_clone(World& world, const std::function<rill_status(rill_model*)>
   return world.refused([&] { return call(copy); });
 }
 
+/// Call something on a model of two inputs of equal shapes.
+rill_status on_state(World& world, const std::function<rill_status(rill_model*)>& call) {
+  constexpr char kGraph[] =
+      "version 1.0;\ngraph g(x, state) -> (y, next) {\n"
+      "  x = external<scalar>(shape = [1, 4]);\n  state = external<scalar>(shape = [1, 4]);\n"
+      "  next = x + state;\n  y = 2.0 * next;\n}\n";
+  rill_model* raw = nullptr;
+  EXPECT_EQ(rill_load_memory(kGraph, sizeof kGraph - 1, nullptr, &raw), RILL_OK)
+      << rill_last_error();
+  const ModelPtr keep(raw);
+  return world.refused([&] { return call(raw); });
+}
+
 void quiet(void*, rill_log_level, const char*) {}
 void alone(void*, rill_task task, void* argument, uint32_t parts) {
   while (parts-- > 0) task(argument, parts);
@@ -275,6 +288,14 @@ std::vector<Row> model_rows() {
       {"rill_model_set_symbol", "of an unknown one", RILL_E_SYMBOL,
        [](World& w) {
          return on_clone(w, [](rill_model* m) { return rill_model_set_symbol(m, "Q", "64"); });
+       }},
+      {"rill_model_feedback", "", RILL_OK,
+       [](World& w) {
+         return on_state(w, [](rill_model* m) { return rill_model_feedback(m, "next", "state"); });
+       }},
+      {"rill_model_context", "", RILL_OK,
+       [](World& w) {
+         return on_state(w, [](rill_model* m) { return rill_model_context(m, "x", 3); });
        }},
       {"rill_model_set_shapes", "", RILL_OK,
        [](World& w) {

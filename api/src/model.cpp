@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "api/src/change.h"
 #include "api/src/errors.h"
 #include "api/src/guard.h"
 #include "api/src/handles.h"
@@ -15,6 +17,9 @@
 #include "ops/op_table.h"
 #include "pulse/choice.h"
 #include "pulse/pulse.h"
+#ifdef RILL_WITH_ONNX
+#include "ops/stream/feedback.h"
+#endif
 
 using rill::Code;
 using rill::Dim;
@@ -22,13 +27,14 @@ using rill::Graph;
 using rill::Result;
 using rill::Status;
 using rill::api::alive;
+using rill::api::change;
 using rill::api::guarded;
+using rill::api::kNotAModel;
 using rill::api::refuse;
 using rill::api::report;
+using rill::api::simplified;
 
 namespace {
-
-constexpr char kNotAModel[] = "not a model: null, freed, or another kind of object";
 
 std::string stream_symbol_of(const Graph& graph) {
   return graph.streaming ? graph.streaming->symbol() : std::string();
@@ -74,18 +80,26 @@ void rill_model::take(rill_model&& other) noexcept {
   stream_symbol = std::move(other.stream_symbol);
 }
 
+namespace rill::api {
+
+rill_status change(rill_model* model, Result<Graph> graph) {
+  if (!graph.ok()) return report(graph.status());
+  model->take(rill_model(std::move(graph).value()));
+  return RILL_OK;
+}
+
+Result<Graph> simplified(Result<Graph> graph) {
+  if (!graph.ok()) return graph;
+  return rill::declutter(*graph);
+}
+
+}  // namespace rill::api
+
 namespace {
 
 rill_status hand_out(Result<Graph> graph, rill_model** model) {
   if (!graph.ok()) return report(graph.status());
   *model = new rill_model(std::move(graph).value());
-  return RILL_OK;
-}
-
-/// The model is as it was where anything fails.
-rill_status change(rill_model* model, Result<Graph> graph) {
-  if (!graph.ok()) return report(graph.status());
-  model->take(rill_model(std::move(graph).value()));
   return RILL_OK;
 }
 
@@ -95,8 +109,12 @@ rill_status load_options(const rill_load_opts* opts, rill::nnef::LoadOptions* op
   options->warn = forward_warning;
   options->left_out = rill::ops::ops_left_out();
   if (!opts) return RILL_OK;
-  const rill_status known = rill::api::check_size(opts, "rill_load_opts");
-  if (known != RILL_OK) return known;
+  // Callers of before there were constants have a shorter record.
+  constexpr size_t kShorter = offsetof(rill_load_opts, constants);
+  if (opts->size != kShorter) {
+    const rill_status known = rill::api::check_size(opts, "rill_load_opts");
+    if (known != RILL_OK) return known;
+  }
   rill::nnef::LoadLimits& limits = options->limits;
   const struct {
     const char* name;
@@ -121,9 +139,8 @@ rill_status load_options(const rill_load_opts* opts, rill::nnef::LoadOptions* op
   return RILL_OK;
 }
 
-Result<Graph> simplified(Result<Graph> graph) {
-  if (!graph.ok()) return graph;
-  return rill::declutter(*graph);
+const char* constants_of(const rill_load_opts* opts) {
+  return opts && opts->size >= sizeof(*opts) ? opts->constants : nullptr;
 }
 
 Status check_symbols(const rill_model& model, const std::vector<std::string>& names) {
@@ -163,7 +180,11 @@ Result<Graph> bound(const rill_model& model, const std::string& symbol, std::str
     return rill::fail(Code::kSymbol, symbol, " = ", by, ": an extent is 0 or more");
   }
   RILL_TRY(check_assertions(model.graph, symbol, by));
-  return simplified(model.graph.with_symbol(symbol, by));
+  RILL_ASSIGN(Graph graph, model.graph.with_symbol(symbol, by));
+#ifdef RILL_WITH_ONNX
+  rill::ops::describe_steps(&graph);
+#endif
+  return simplified(std::move(graph));
 }
 
 /// Solve what the extents of one input tell of the symbols. True if something new is known.
@@ -222,6 +243,9 @@ Result<Graph> shaped(const rill_model& model, std::span<const rill_view> inputs)
     RILL_TRY(check_assertions(graph, symbol, Dim(value)));
     RILL_ASSIGN(graph, graph.with_symbol(symbol, Dim(value)));
   }
+#ifdef RILL_WITH_ONNX
+  rill::ops::describe_steps(&graph);
+#endif
   return simplified(std::move(graph));
 }
 
@@ -262,7 +286,7 @@ rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model**
   const rill_status known = load_options(opts, &options);
   if (known != RILL_OK) return known;
   return guarded("rill_load", [&] {
-    return hand_out(simplified(rill::nnef::load(path, rill::ops::op_table(), options)), model);
+    return hand_out(simplified(rill::api::load_any(path, options, constants_of(opts))), model);
   });
 }
 
@@ -276,8 +300,7 @@ rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opt
   if (known != RILL_OK) return known;
   const std::span<const std::byte> span(static_cast<const std::byte*>(bytes), size);
   return guarded("rill_load_memory", [&] {
-    return hand_out(simplified(rill::nnef::load_memory(span, rill::ops::op_table(), options)),
-                    model);
+    return hand_out(simplified(rill::api::load_any(span, options, constants_of(opts))), model);
   });
 }
 

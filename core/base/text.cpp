@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/base/number_text.h"
+
 namespace rill {
 namespace {
 
 template <class T>
-void append_number(std::string& out, T value) {
-  char buffer[40];
+void append_integer(std::string& out, T value) {
+  char buffer[24];
   const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
   out.append(buffer, result.ptr);
 }
@@ -16,8 +18,8 @@ void append_number(std::string& out, T value) {
 }  // namespace
 
 void append_text(std::string& out, std::string_view text) { out.append(text); }
-void append_text(std::string& out, int64_t value) { append_number(out, value); }
-void append_text(std::string& out, uint64_t value) { append_number(out, value); }
+void append_text(std::string& out, int64_t value) { append_integer(out, value); }
+void append_text(std::string& out, uint64_t value) { append_integer(out, value); }
 void append_text(std::string& out, double value) { append_number(out, value); }
 void append_text(std::string& out, float value) { append_number(out, value); }
 

@@ -1,9 +1,10 @@
 #include "core/graph/fingerprint.h"
 
 #include <array>
-#include <bit>
 #include <charconv>
 #include <cstring>
+
+#include "core/base/bits.h"
 
 namespace rill {
 namespace {
@@ -24,7 +25,7 @@ class Lanes {
     for (size_t i = 0; i < kLanes; ++i) {
       uint64_t word = 0;
       std::memcpy(&word, at + i * sizeof word, sizeof word);
-      lane_[i] = std::rotl(lane_[i] + word * 0xC2B2AE3D27D4EB4Fu, 31) * 0x9E3779B185EBCA87u;
+      lane_[i] = rotate_left(lane_[i] + word * 0xC2B2AE3D27D4EB4Fu, 31) * 0x9E3779B185EBCA87u;
     }
   }
   void add_to(Hasher* hash) const RILL_NONBLOCKING {
@@ -40,7 +41,7 @@ class Lanes {
 void add_tensor(const Tensor& tensor, Hasher* hash) {
   hash->number(static_cast<uint64_t>(tensor.dtype()));
   hash->number(static_cast<uint64_t>(tensor.block_format()));
-  hash->number(std::bit_cast<uint32_t>(tensor.qparams().scale));
+  hash->number(bit_cast<uint32_t>(tensor.qparams().scale));
   hash->number(static_cast<uint64_t>(tensor.qparams().zero_point));
   for (const int64_t extent : tensor.shape()) hash->number(static_cast<uint64_t>(extent));
   if (tensor.dtype() == DType::kString) {
@@ -57,7 +58,7 @@ class FieldHasher final : public FieldVisitor {
   explicit FieldHasher(Hasher* hash) : hash_(hash) {}
   void field(const char* name, bool& value) override { add(name, value); }
   void field(const char* name, int64_t& value) override { add(name, value); }
-  void field(const char* name, float& value) override { add(name, std::bit_cast<int32_t>(value)); }
+  void field(const char* name, float& value) override { add(name, bit_cast<int32_t>(value)); }
   void field(const char* name, std::string& value) override {
     hash_->text(name);
     hash_->text(value);
@@ -122,7 +123,7 @@ void add_graph(const Graph& graph, Hasher* hash) {
 
 void Hasher::number(uint64_t value) {
   a_ = mixed(a_ ^ value) + 0x9E3779B97F4A7C15u;
-  b_ = std::rotl(b_, 29) * 0x9FB21C651E98DF25u ^ mixed(value + b_);
+  b_ = rotate_left(b_, 29) * 0x9FB21C651E98DF25u ^ mixed(value + b_);
 }
 
 void Hasher::bytes(const void* data, size_t size) {

@@ -1,8 +1,9 @@
 #include "core/tensor/dtype.h"
 
-#include <bit>
 #include <cmath>
 #include <cstring>
+
+#include "core/base/bits.h"
 
 namespace rill {
 namespace {
@@ -43,15 +44,15 @@ std::optional<DType> dtype_from_name(std::string_view name) {
 }
 
 uint16_t f16_from_f32(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t bits = bit_cast<uint32_t>(value);
   const uint32_t sign = (bits >> 16) & 0x8000U;
   const uint32_t magnitude = bits & 0x7fffffffU;
   if (magnitude > 0x7f800000U) return static_cast<uint16_t>(sign | 0x7e00U);
   if (magnitude >= 0x477ff000U) return static_cast<uint16_t>(sign | 0x7c00U);
   if (magnitude < 0x38800000U) {
     // Below the smallest normal half: adding 0.5 aligns the mantissa, and the sum rounds to even.
-    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
-    return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000U));
+    const float shifted = bit_cast<float>(magnitude) + 0.5F;
+    return static_cast<uint16_t>(sign | (bit_cast<uint32_t>(shifted) - 0x3f000000U));
   }
   const uint32_t odd = (magnitude >> 13) & 1U;
   return static_cast<uint16_t>(sign | ((magnitude - 0x38000000U + 0xfffU + odd) >> 13));
@@ -61,23 +62,23 @@ float f32_from_f16(uint16_t bits) {
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000U) << 16;
   const uint32_t exponent = (bits >> 10) & 0x1fU;
   const uint32_t mantissa = bits & 0x3ffU;
-  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000U | (mantissa << 13));
+  if (exponent == 0x1f) return bit_cast<float>(sign | 0x7f800000U | (mantissa << 13));
   if (exponent == 0) {
     const float value = static_cast<float>(mantissa) * 0x1p-24F;
-    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(value));
+    return bit_cast<float>(sign | bit_cast<uint32_t>(value));
   }
-  return std::bit_cast<float>(sign | ((exponent + 112U) << 23) | (mantissa << 13));
+  return bit_cast<float>(sign | ((exponent + 112U) << 23) | (mantissa << 13));
 }
 
 uint16_t bf16_from_f32(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t bits = bit_cast<uint32_t>(value);
   if (std::isnan(value)) return static_cast<uint16_t>((bits >> 16) | 0x40U);
   const uint32_t odd = (bits >> 16) & 1U;
   return static_cast<uint16_t>((bits + 0x7fffU + odd) >> 16);
 }
 
 float f32_from_bf16(uint16_t bits) {
-  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  return bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
 }  // namespace rill

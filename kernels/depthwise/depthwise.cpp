@@ -1,5 +1,7 @@
 #include "kernels/depthwise/depthwise.h"
 
+#include "kernels/mul_add.h"
+
 namespace rill::kernels {
 namespace {
 
@@ -10,7 +12,7 @@ float window(const DepthwiseF32Args& g, int64_t frame, int64_t channel) {
   for (int64_t outer = 0; outer < g.taps_outer; ++outer) {
     for (int64_t tap = 0; tap < g.taps; ++tap, weight += g.channels) {
       const float x = g.x[place + outer * g.x_tap_outer_stride + tap * g.x_tap_stride];
-      sum = __builtin_fmaf(x, g.w[weight], sum);
+      sum = mul_add(x, g.w[weight], sum);
     }
   }
   if (g.clip && g.lo > -__builtin_inff()) sum = sum > g.lo ? sum : g.lo;

@@ -9,11 +9,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <mutex>
 #include <string>
@@ -117,7 +117,9 @@ std::vector<Tier> tiers() {
 }
 
 /// The k-th float from -infinity up, NaNs at both ends.
-float float_at(uint32_t k) { return std::bit_cast<float>(k < 0x80000000U ? ~k : k - 0x80000000U); }
+float float_at(uint32_t k) {
+  return __builtin_bit_cast(float, k < 0x80000000U ? ~k : k - 0x80000000U);
+}
 
 /// What was seen of a function in a tier.
 struct Seen {
@@ -205,7 +207,7 @@ class Block {
     if (seen_first_) {
       for (size_t i = 0; i < kBlock; ++i) {
         if (std::isnan(y_[i]) && std::isnan(first_[i])) continue;
-        seen->apart += std::bit_cast<uint32_t>(y_[i]) != std::bit_cast<uint32_t>(first_[i]);
+        seen->apart += std::memcmp(&y_[i], &first_[i], sizeof(float)) != 0;
       }
     } else {
       first_ = y_;

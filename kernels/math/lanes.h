@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/mul_add.h"
+
 #ifdef xsimd
 // GCC 12 builds its AVX-512 intrinsics on a variable set to itself, and then warns of it wherever
 // they are inlined. In force to the end of the file, since the warning comes at the use.
@@ -51,7 +53,7 @@ inline uint32_t float_bits(float x) { return __builtin_bit_cast(uint32_t, x); }
 inline float bits_float(uint32_t x) { return __builtin_bit_cast(float, x); }
 
 inline ScalarLane mul_add(ScalarLane a, ScalarLane b, ScalarLane c) {
-  return __builtin_fmaf(a.v, b.v, c.v);
+  return kernels::mul_add(a.v, b.v, c.v);
 }
 inline ScalarLane divide(ScalarLane a, ScalarLane b) { return a.v / b.v; }
 inline ScalarLane root(ScalarLane a) { return __builtin_sqrtf(a.v); }

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "kernels/mul_add.h"
+
 namespace rill::kernels {
 namespace {
 
@@ -20,7 +22,7 @@ void scalar_tile(const MatmulF32Args& g, int64_t row, int64_t col) {
   for (int64_t s = 0; s < g.segments; ++s) {
     const float* a = g.a + row * g.lda + s * g.segment_stride;
     for (int64_t p = 0; p < g.segment_len; ++p, b += kScalarNr) {
-      for (int j = 0; j < kScalarNr; ++j) sums[j] = __builtin_fmaf(a[p], b[j], sums[j]);
+      for (int j = 0; j < kScalarNr; ++j) sums[j] = mul_add(a[p], b[j], sums[j]);
     }
   }
   for (int64_t j = 0; j < cols; ++j) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/half/half_bits.h"
+#include "kernels/mul_add.h"
 
 namespace rill::kernels {
 namespace {
@@ -78,10 +79,10 @@ float q4_chain(float sum, const float* a, const std::byte* panel, int64_t p, int
   for (int64_t begin = 0; begin < count; begin += kQ4Block) {
     float part = 0.0f;
     for (int64_t i = begin; i < begin + kQ4Block; ++i) {
-      part = __builtin_fmaf(a[i], q4_value(panel, p + i, j), part);
+      part = mul_add(a[i], q4_value(panel, p + i, j), part);
     }
     const std::byte* block = panel + (p + begin) / kQ4Block * kScalarNr * kQ4BlockBytes;
-    sum = __builtin_fmaf(part, float_of_half(block + j * 2), sum);
+    sum = mul_add(part, float_of_half(block + j * 2), sum);
   }
   return sum;
 }
@@ -90,7 +91,7 @@ float f16_chain(float sum, const float* a, const std::byte* panel, int64_t p, in
                 int64_t count) RILL_NONBLOCKING {
   for (int64_t i = 0; i < count; ++i) {
     const std::byte* half = panel + ((p + i) * kScalarNr + j) * 2;
-    sum = __builtin_fmaf(a[i], float_of_half(half), sum);
+    sum = mul_add(a[i], float_of_half(half), sum);
   }
   return sum;
 }

@@ -1,4 +1,5 @@
 #include "kernels/matmul_packed/matmul_packed.h"
+#include "kernels/mul_add.h"
 
 #include <gtest/gtest.h>
 
@@ -82,7 +83,7 @@ struct Case {
 void by_blocks(Tier tier, const MatmulF32Args& g, const Weights& w) {
   const auto link = [&](float x, float y, float sum) {
     const float rounded = x * y;
-    return tier == Tier::kSse42 ? rounded + sum : std::fma(x, y, sum);
+    return tier == Tier::kSse42 ? rounded + sum : mul_add(x, y, sum);
   };
   for (int64_t i = 0; i < g.m * g.n; ++i) {
     const int64_t row = i / g.n, col = i % g.n;

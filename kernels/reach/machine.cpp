@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 
@@ -121,10 +122,16 @@ Read read_of([[maybe_unused]] Tier tier) {
   return scalar_read;
 }
 
-/// The size of a cache, or what such caches mostly have where the system does not tell.
-int64_t cache_bytes(int name, int64_t usual) {
-  const long told = sysconf(name);
-  return told > 0 ? told : usual;
+/// The sizes of the three caches, or what such caches mostly have where the system does not tell.
+std::array<int64_t, 3> cache_sizes() {
+  std::array<int64_t, 3> bytes = {32 << 10, 512 << 10, 4 << 20};
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+  const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (const long told = sysconf(names[i]); told > 0) bytes[i] = told;
+  }
+#endif
+  return bytes;
 }
 
 double read_gbytes(Read read, const std::byte* from, int64_t bytes) {
@@ -175,9 +182,7 @@ Machine measure_machine() {
   for (const Tier tier : {Tier::kAvx512, Tier::kAvx2, Tier::kSse42, Tier::kNeon, Tier::kScalar}) {
     if (supports(detected_tier(), tier)) machine.peaks.push_back({tier, peak_gflops(tier)});
   }
-  const int64_t sizes[] = {cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 << 10),
-                           cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 << 10),
-                           cache_bytes(_SC_LEVEL3_CACHE_SIZE, 4 << 20)};
+  const std::array<int64_t, 3> sizes = cache_sizes();
   // Half of a cache stays in it, beside what else the core reads; a third cache is shared by many.
   constexpr int64_t kMost = int64_t{256} << 20;
   const int64_t tried[] = {sizes[0] / 2, sizes[1] / 2,

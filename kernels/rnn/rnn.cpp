@@ -1,5 +1,6 @@
 #include "kernels/rnn/rnn.h"
 
+#include "kernels/mul_add.h"
 #include "kernels/rnn/rnn_gates.h"
 
 namespace rill::kernels {
@@ -13,7 +14,7 @@ float gate_sum(const Args& a, int64_t gates, int64_t gate, int64_t lane, int64_t
   const float* h = a.h + lane * a.hidden;
   const float* w = a.w + unit * a.hidden * gates + gate;
   float sum = 0.0f;
-  for (int64_t k = 0; k < a.hidden; ++k) sum = __builtin_fmaf(h[k], w[k * gates], sum);
+  for (int64_t k = 0; k < a.hidden; ++k) sum = mul_add(h[k], w[k * gates], sum);
   return sum;
 }
 

@@ -8,6 +8,7 @@
 #include "nnef_loader/archive/budget.h"
 #include "nnef_loader/archive/folder.h"
 #include "nnef_loader/archive/source.h"
+#include "nnef_loader/archive/tar_header.h"
 #include "nnef_loader/archive/unpack.h"
 
 namespace rill::nnef {
@@ -17,30 +18,6 @@ enum class Content : uint8_t { kUnknown, kGzip, kZip, kTar, kGraph };
 
 constexpr std::string_view kGraphName = "graph.nnef";
 constexpr size_t kSniffBytes = 4096;
-constexpr size_t kTarHeaderBytes = 512;
-constexpr size_t kTarChecksumAt = 148;
-constexpr size_t kTarChecksumBytes = 8;
-
-/// Tell whether the checksum of a tar header fits; tars from before ustar have no magic.
-bool has_tar_checksum(std::string_view head) {
-  if (head.size() < kTarHeaderBytes) return false;
-  uint32_t sum = 0;
-  for (size_t i = 0; i < kTarHeaderBytes; ++i) {
-    const bool in_field = i >= kTarChecksumAt && i < kTarChecksumAt + kTarChecksumBytes;
-    sum += in_field ? uint32_t{' '} : static_cast<unsigned char>(head[i]);
-  }
-  uint32_t stated = 0;
-  bool any = false;
-  for (const char c : head.substr(kTarChecksumAt, kTarChecksumBytes)) {
-    if (c >= '0' && c <= '7') {
-      stated = stated * 8 + static_cast<uint32_t>(c - '0');
-      any = true;
-    } else if (any) {
-      break;
-    }
-  }
-  return any && stated == sum;
-}
 
 /// Tell whether a text starts as `graph.nnef` does, after blanks and comments.
 bool starts_as_graph(std::string_view head) {
@@ -59,11 +36,11 @@ Content sniff(std::string_view head) {
   if (head.starts_with("\x1F\x8B")) return Content::kGzip;
   if (head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06")) return Content::kZip;
   if (head.size() >= 262 && head.substr(257, 5) == "ustar") return Content::kTar;
-  if (has_tar_checksum(head)) return Content::kTar;
+  if (tar_checksum_fits(head)) return Content::kTar;
   // A tar without entries is nothing but its end mark.
   const bool empty_tar =
-      head.size() >= kTarHeaderBytes &&
-      head.substr(0, kTarHeaderBytes).find_first_not_of('\0') == std::string_view::npos;
+      head.size() >= kTarBlockBytes &&
+      head.substr(0, kTarBlockBytes).find_first_not_of('\0') == std::string_view::npos;
   if (empty_tar) return Content::kTar;
   return starts_as_graph(head) ? Content::kGraph : Content::kUnknown;
 }

@@ -103,6 +103,15 @@ class Builder {
   /// Make a wire: constants become a node called `name`, lists of wires are concatenated.
   Result<OutletId> to_wire(const Value& value, Scope& scope, std::string_view name,
                            bool exact = false);
+  /// Call an operator that the loader itself needs, enabled or not.
+  Result<OutletId> invoke_needed(std::string_view name, std::span<const CallArgument> arguments,
+                                 Scope& scope, const Naming& naming);
+  /// Call an operator or a standard fragment, with values as arguments.
+  Result<Value> call(const Call& call, Scope& scope, const Naming& naming) {
+    return invoke(call, scope, naming);
+  }
+  /// Run the body of a fragment in place.
+  Result<Value> expand(const Callee& callee, const Call& call, Scope& scope, const Naming& naming);
   /// Translate a fragment as a graph of its own.
   Result<Graph> body_graph(std::string_view fragment, std::span<const Fact> facts, Target* outer);
 
@@ -141,7 +150,6 @@ class Builder {
                    const Naming& naming, size_t position);
   Result<OutletId> quantised(OutletId wire, const QuantType& type, const std::string& name,
                              Scope& scope);
-  Result<Value> expand(const Callee& callee, const Call& call, Scope& scope, const Naming& naming);
   Result<Value> parameter_value(const FragmentDecl& decl, const Parameter& parameter,
                                 const Call& call, Scope& scope, const Naming& naming);
   /// Run the body of a fragment; all its results are then bound.
@@ -159,9 +167,6 @@ class Builder {
   Result<Value> invoke(const Call& call, Scope& scope, const Naming& naming);
   Result<Value> invoke_op(const Callee& callee, const Call& call, Scope& scope,
                           const Naming& naming);
-  /// Call an operator that the loader itself needs, enabled or not.
-  Result<OutletId> invoke_needed(std::string_view name, std::span<const CallArgument> arguments,
-                                 Scope& scope, const Naming& naming);
   Result<OutletId> concatenate(const List& list, Scope& scope, std::string_view name, bool exact);
   Status charge(int64_t steps);
   /// Count an expression, and look how deep it is nested.

@@ -10,7 +10,8 @@ namespace rill::nnef {
 namespace {
 
 const Parameter* find(const FragmentDecl& decl, std::string_view name) {
-  const auto at = std::ranges::find(decl.parameters, name, &Parameter::name);
+  const auto at = std::find_if(decl.parameters.begin(), decl.parameters.end(),
+                               [&](const Parameter& each) { return each.name == name; });
   return at == decl.parameters.end() ? nullptr : &*at;
 }
 
@@ -62,7 +63,8 @@ class FieldReader final : public FieldVisitor {
 class FieldSpeller final : public FieldVisitor {
  public:
   const std::string* text_of(std::string_view name) const {
-    const auto at = std::ranges::find(texts_, name, &Entry::first);
+    const auto at = std::find_if(texts_.begin(), texts_.end(),
+                                 [&](const Entry& each) { return each.first == name; });
     return at == texts_.end() ? nullptr : &at->second;
   }
   void field(const char* name, bool& value) override { add(name, nnef_text(value)); }
@@ -101,8 +103,8 @@ Status CallCtx::all_fields(Op& op) {
   FieldReader reader(this, decl_);
   op.fields(reader);
   RILL_TRY(std::move(reader.status));
-  const auto declared = static_cast<size_t>(std::ranges::count_if(
-      decl_.parameters,
+  const auto declared = static_cast<size_t>(std::count_if(
+      decl_.parameters.begin(), decl_.parameters.end(),
       [](const Parameter& each) { return each.type.kind != TypeSpec::Kind::kTensor; }));
   if (reader.taken == declared) return {};
   return fail(Code::kInternal, op.name(), " has fields for ", reader.taken, " of ", declared,

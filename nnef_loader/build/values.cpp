@@ -2,7 +2,8 @@
 
 #include <charconv>
 #include <cmath>
-#include <limits>
+
+#include "core/base/number_text.h"
 
 namespace rill::nnef {
 namespace {
@@ -40,21 +41,10 @@ Result<Dim> dim_of_float(float value) {
   return Dim(static_cast<int64_t>(value));
 }
 
-float parse_float(const std::string& text) {
+float parse_float(std::string_view text) {
   float value = 0.0F;
-  const char* end = text.data() + text.size();
-  if (std::from_chars(text.data(), end, value).ec != std::errc::result_out_of_range) return value;
-  double wide = 0.0;
-  if (std::from_chars(text.data(), end, wide).ec == std::errc()) return static_cast<float>(wide);
-  // Out of the range of doubles: the exponent tells the side, or else the digits before the point.
-  const size_t exponent = text.find_first_of("eE");
-  const size_t first = text.find_first_not_of("-0");
-  const bool tiny = exponent != std::string::npos
-                        ? text.find('-', exponent) != std::string::npos
-                        : first == std::string::npos || text[first] == '.';
-  const float huge = text[0] == '-' ? -std::numeric_limits<float>::infinity()
-                                    : std::numeric_limits<float>::infinity();
-  return tiny ? 0.0F : huge;
+  read_number(text, &value);
+  return value;
 }
 
 }  // namespace
@@ -222,7 +212,7 @@ Result<NamedType> type_from_text(std::string_view text) {
   const bool found =
       is_quantised(*dtype) && zero != std::string::npos && scale != std::string::npos &&
       std::from_chars(body.data() + zero + 2, end, type.q.zero_point).ec == std::errc() &&
-      std::from_chars(body.data() + scale + 2, end, type.q.scale).ec == std::errc();
+      read_number(std::string_view(body).substr(scale + 2), &type.q.scale) > 0;
   if (!found) return fail(Code::kParse, "expected \"QU8(Z:0 S:1.0)\", found \"", text, "\"");
   return type;
 }

@@ -1,8 +1,8 @@
 #include "nnef_loader/build/writer.h"
 
+#include "core/base/utf8.h"
 #include "nnef_loader/build/limits.h"
 #include "nnef_loader/build/literals.h"
-#include "nnef_loader/syntax/lexer.h"
 #include "nnef_loader/syntax/printer.h"
 
 namespace rill::nnef {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <utility>
+
+#include "core/base/number_text.h"
 
 namespace rill::nnef {
 namespace {
@@ -111,10 +114,9 @@ class Reader {
       return Json{whole};
     }
     double real = 0;
-    const auto read = std::from_chars(digits.data(), last, real);
-    if (digits.empty() || read.ec != std::errc{} || read.ptr != last) {
+    const size_t length = read_number(digits, &real);
+    if (length == 0 || length != digits.size() || std::isinf(real))
       return wrong("expected a value");
-    }
     at_ = end;
     return Json{real};
   }

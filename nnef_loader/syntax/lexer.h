@@ -35,9 +35,6 @@ struct Token {
 /// Describe a token for "found ...": `"x"`, `end of text`.
 std::string token_text(const Token& token);
 
-/// Find the first byte that is not part of well-formed UTF-8; `npos` if there is none.
-size_t find_bad_utf8(std::string_view text);
-
 /// Cut a text into tokens, one at a time. Blanks and `#` comments separate them.
 class Lexer {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/utf8.h"
 #include "nnef_loader/syntax/expression.h"
 #include "nnef_loader/syntax/token_stream.h"
 

@@ -1,11 +1,11 @@
 #include "nnef_loader/syntax/quant.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
 
+#include "core/base/number_text.h"
 #include "nnef_loader/syntax/numbers.h"
 #include "nnef_loader/syntax/parser.h"
 #include "nnef_loader/syntax/printer.h"
@@ -193,13 +193,10 @@ Status QuantParser::check(const QuantEntry& entry, const Given& given, Place pla
 
 /// A scale with nine decimals, as tract writes it, or with as many digits as it takes.
 std::string scale_text(float scale) {
-  char text[64];
-  const auto [end, error] =
-      std::to_chars(text, text + sizeof text, scale, std::chars_format::fixed, 9);
+  std::string text;
+  if (std::isfinite(scale)) append_fixed(text, static_cast<double>(scale), 9);
   float back = 0.0F;
-  const bool exact =
-      error == std::errc() && std::from_chars(text, end, back).ec == std::errc() && back == scale;
-  return exact ? std::string(text, end) : str_cat(scale);
+  return read_number(text, &back) > 0 && back == scale ? text : str_cat(scale);
 }
 
 /// The name as the format wants it: plain names in quotes, others as `i"..."`.

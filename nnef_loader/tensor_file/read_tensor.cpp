@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/base/checked.h"
-#include "nnef_loader/syntax/lexer.h"
+#include "core/base/utf8.h"
 #include "nnef_loader/tensor_file/format.h"
 #include "nnef_loader/tensor_file/tensor_file.h"
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/dim/bound.h"
+#include "core/dim/pattern.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
@@ -105,24 +106,21 @@ std::vector<AxisTrack> Slice::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// The frame that a slice begins at if the stream has that frame: of min(c, frames), it is c.
-std::optional<int64_t> fixed_begin(const PulseBuilder& b, const Dim& begin, const Dim& frames) {
-  const Dim known = b.scope().simplify(begin);
-  if (const auto number = known.to_int()) return number;
-  const std::string symbol(b.symbol());
-  const auto at = [&](const Dim& dim, int64_t length) { return dim.eval({{symbol, length}}); };
-  const auto most = at(known, int64_t{1} << 40);
-  if (!most || *most < 0 || *most > 4096) return std::nullopt;
-  for (int64_t length = 1; length <= 4 * *most + 64; ++length) {
-    const auto first = at(known, length);
-    const auto all = at(frames, length);
-    // No whole run has fewer frames than none.
-    if (all && *all < 0) continue;
-    if (!first || !all || *first != std::min(*most, std::max<int64_t>(*all, 0))) {
-      return std::nullopt;
-    }
-  }
-  return most;
+/// The frame that a slice begins at wherever it has frames: of min(c, frames), it is c.
+std::optional<int64_t> fixed_begin(const PulseBuilder& b, const Slice& slice, const Dim& frames) {
+  const Dim begin = b.scope().simplify(slice.begin);
+  if (const auto number = begin.to_int()) return number;
+  const auto pattern = DimPattern::of(begin, b.symbol());
+  if (!pattern.ok()) return std::nullopt;
+  const auto first = begin.eval({{std::string(b.symbol()), pattern->settled()}});
+  if (!first || *first < 0) return std::nullopt;
+  // It begins there, or is empty; no whole run has fewer frames than none.
+  const Dim count = b.scope().simplify(slice.end) - begin;
+  const Dim elsewhere = max(begin - Dim(*first), Dim(*first) - begin);
+  const auto wrong = DimPattern::of(min(min(frames + Dim(1), count), elsewhere), b.symbol());
+  if (!wrong.ok()) return std::nullopt;
+  const auto most = wrong->greatest(1);
+  return most.ok() && *most && **most <= 0 ? first : std::nullopt;
 }
 
 /// Rows of a table, as many as there are frames.
@@ -198,7 +196,7 @@ Status Slice::pulsify(PulseBuilder& b) const {
     return Op::pulsify(b);
   }
   const Dim& frames = b.in(0).dim(static_cast<int>(axis));
-  const auto skip = fixed_begin(b, begin, frames);
+  const auto skip = fixed_begin(b, *this, frames);
   const auto back = b.scope().simplify(frames - begin).to_int();
   const auto count = b.scope().simplify(end - begin).to_int();
   if (!skip && back && count && *back <= kMostLast) {

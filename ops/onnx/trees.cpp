@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
+#include "core/base/bits.h"
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
 #include "ops/math/binary.h"
@@ -119,7 +119,7 @@ const uint32_t* TreeEnsemble::leaf_of(uint32_t root, const View& x, int64_t row)
     const float feature = x.as<const float>()[row * x.step(0) + at[0] * x.step(1)];
     const bool truth = std::isnan(feature)
                            ? (at[4] & 0x100U) != 0
-                           : passes(test_of(at), feature, std::bit_cast<float>(at[3]));
+                           : passes(test_of(at), feature, bit_cast<float>(at[3]));
     at = node(truth ? at[1] : at[2]);
   }
   return at;
@@ -137,7 +137,7 @@ Status TreeEnsemble::eval(EvalCtx& ctx) const {
         const uint32_t* leaf = leaf_of(root, x, n);
         for (int64_t i = leaf[0]; is_leaf(leaf) && i < leaf[1]; ++i) {
           const uint32_t* vote = votes->data<uint32_t>() + 2 * i;
-          body(static_cast<int64_t>(vote[0]), std::bit_cast<float>(vote[1]));
+          body(static_cast<int64_t>(vote[0]), bit_cast<float>(vote[1]));
         }
       }
     };

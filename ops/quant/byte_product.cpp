@@ -1,10 +1,10 @@
 #include "ops/quant/byte_product.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 
+#include "core/base/bits.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
@@ -50,7 +50,7 @@ struct ByteSums final : OpBase<ByteSums> {
     visitor.field("narrow", rounding.narrow);
     // Nodes that differ in their last bit are no equal nodes.
     for (double* number : {&rounding.mul, &rounding.div, &rounding.before, &rounding.after}) {
-      auto bits = std::bit_cast<int64_t>(*number);
+      auto bits = bit_cast<int64_t>(*number);
       visitor.field("rounding", bits);
     }
   }

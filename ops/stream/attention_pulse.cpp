@@ -192,6 +192,9 @@ class Streamed {
 
   /// The smallest delay at which every query finds the last key that it sees.
   Status lay_out(Band band) {
+    if (!band.gave_up.empty()) {
+      return b_.refuse("Compare positions with smaller numbers", "attention: ", band.gave_up);
+    }
     if (band.blind) {
       return b_.refuse("Hide keys with minus infinity, or let every query see its own frame",
                        "query ", *band.blind, " may see no key, and what hides them is a finite "
@@ -221,14 +224,11 @@ class Streamed {
     const int64_t cycle = std::lcm(p, band.period);
     const auto phase = [&](int64_t query) { return static_cast<size_t>(query % band.period); };
     const auto pulse_of = [&](int64_t query) { return (query + layout_.query_delay) / p * p; };
-    const auto waits = [&] {
-      for (int64_t query = 0; query < cycle; ++query) {
-        const int64_t last = layout_.key_delay + query + band.last[phase(query)];
-        if (last >= pulse_of(query) + p) return true;
-      }
-      return false;
-    };
-    while (waits()) ++layout_.query_delay;
+    // A longer delay leaves no query waiting that found its keys before.
+    for (int64_t query = 0; query < cycle; ++query) {
+      const int64_t last = layout_.key_delay + query + band.last[phase(query)];
+      while (last >= pulse_of(query) + p) ++layout_.query_delay;
+    }
     int64_t back = 0;
     for (int64_t query = 0; query < cycle; ++query) {
       const int64_t first = layout_.key_delay + query + band.first[phase(query)];

@@ -20,6 +20,8 @@ struct Band {
   /// Whether weights are taken away behind the softmax: a query that sees no key, and gives NaN,
   /// may then have no weight where there is a key.
   bool zeroed = false;
+  /// Why the keys that queries see were not found, where they were not looked for to the end.
+  std::string gave_up;
   std::string unread;  ///< what could not be made of masks, for messages
 };
 

@@ -37,6 +37,8 @@ class Collector {
       : graph_(graph), large_(large), symbol_(symbol), positions_(graph, symbol) {}
 
   Limits take(OutletId wire, Square at) {
+    // Weights of positions alone, as of a matrix with a band, are what they are.
+    if (is_positional(graph_, wire)) limits_.push_back({wire, at, Limit::Kind::kNotZero});
     while (step(&wire, &at)) {
     }
     for (Limit& limit : limits_) limit.large = holds_large(limit.wire);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -40,6 +41,21 @@ struct Limit {
     }
     return true;
   }
+  /// The number around which it matters how large a value is; infinite if there is none.
+  double threshold() const {
+    switch (kind) {
+      case Kind::kHigh:
+        return kHiddenScore / scale;
+      case Kind::kLow:
+        return -kHiddenScore / scale;
+      case Kind::kNotInfinite:
+        return -std::numeric_limits<double>::infinity();
+      default:
+        return 0.0;
+    }
+  }
+  /// Whether it is a bias of scores, which hides nothing.
+  bool is_bias() const { return !large && (kind == Kind::kHigh || kind == Kind::kLow); }
   /// Whether it puts a number in the place of what is hidden, whatever that was.
   bool replaces() const { return kind == Kind::kTrue || kind == Kind::kFalse; }
 };

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 22;
 constexpr int64_t kLongestPeriod = 512;
+constexpr double kMostExact = 1 << 24;
 
 }  // namespace
 
@@ -46,6 +47,7 @@ std::optional<PositionTable> PositionTable::of(const Graph& graph, const Node& s
     for (int64_t j = first_column; j < all_columns; ++j) {
       const double value = from[transposed ? j * all_rows + i : i * all_columns + j];
       if (std::isnan(value)) return std::nullopt;
+      table.exact_ &= std::trunc(value) == value && std::abs(value) <= kMostExact;
       table.values_.push_back(value);
     }
   }

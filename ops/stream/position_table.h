@@ -17,6 +17,8 @@ class PositionTable {
   static std::optional<PositionTable> of(const Graph& graph, const Node& slice, Square at);
 
   double value(int64_t query, int64_t key) const;
+  /// Whether floats hold its numbers, and sums of them, as they are.
+  bool exact() const { return exact_; }
   /// After this number of positions the table repeats itself, larger by `growth()`.
   int64_t period() const { return period_; }
   double growth() const { return growth_; }
@@ -35,6 +37,7 @@ class PositionTable {
   std::vector<double> values_;
   int64_t rows_ = 1;
   int64_t columns_ = 1;
+  bool exact_ = true;
   bool by_row_ = false;
   bool by_column_ = false;
   int64_t period_ = 0;

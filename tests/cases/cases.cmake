@@ -80,8 +80,10 @@ set(cases
   size_that_is_not_allowed
   stage_is_matched
   stage_that_is_none
+  state_is_fed_back
   state_of_a_longer_loop_stays
   state_of_a_loop_is_exported
+  state_of_another_shape
   states_of_a_stream_that_ends_early
   states_on_the_command_line
   steps_are_printed

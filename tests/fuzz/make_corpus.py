@@ -92,12 +92,32 @@ def cases():
             put("load", f"{path.stem}_{words[0]}", whole.encode())
 
 
+def onnx_models():
+    """Small tests of the standard, one for each operator; kept as they are without the package."""
+    try:
+        from onnx.backend.test import loader
+    except ImportError:
+        return
+    for seed in CORPUS.glob("onnx/seed_*"):
+        seed.unlink()
+    seen = set()
+    for case in loader.load_node_model_tests():
+        data = case.model.SerializeToString()
+        operators = tuple(node.op_type for node in case.model.graph.node)
+        if len(data) > 600 or len(operators) > 4 or operators in seen:
+            continue
+        seen.add(operators)
+        put("onnx", "_".join(operators), data)
+
+
 def main():
     for seed in CORPUS.glob("*/seed_*"):
-        seed.unlink()
+        if seed.parent.name != "onnx":
+            seed.unlink()
     archives()
     graphs()
     cases()
+    onnx_models()
     for number, text in enumerate(SYMBOLS):
         put("symbols", f"{number:02}", text.encode())
     for number in range(8):

@@ -25,7 +25,7 @@ MOST = {
     "ops/quant": 11,
     "ops/rnn": 3,
     "ops/signal": 3,
-    "ops/stream": 123,
+    "ops/stream": 108,
     "pulse": 7,
     "transforms": 25,
 }

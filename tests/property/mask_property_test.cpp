@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
+#include "audit/draw.h"
 #include "tests/property/generate.h"
 #include "tests/property/seeds.h"
 #include "tests/property/streaming.h"
@@ -20,7 +22,8 @@ constexpr double kTolerance = 3e-6;
 /// place.
 class MaskWriter {
  public:
-  explicit MaskWriter(uint64_t seed) : random_(seed) {}
+  /// Constants go up to `most`, small ones as often as large ones.
+  explicit MaskWriter(uint64_t seed, int64_t most = 6) : random_(seed), most_(most) {}
 
   std::string text() {
     std::string out =
@@ -68,8 +71,8 @@ class MaskWriter {
     std::string out;
     if (random_.chance(85)) {
       const std::string apart = distance();
-      out = str_cat("(", apart, " >= ", random_.in(-2, 1), ") && (", apart,
-                    " <= ", random_.in(-1, 3), ")");
+      const std::string least = bound(apart, -2, 1);
+      out = str_cat("(", apart, " >= ", least, ") && (", apart, " <= ", bound(apart, -1, 3), ")");
     } else {
       out = comparison();
     }
@@ -83,9 +86,41 @@ class MaskWriter {
     return random_.chance(20) ? "not" + one : one;
   }
   std::string distance() {
-    const int64_t size = random_.in(1, 4);
-    if (size == 1) return "(row - column)";
+    const int64_t size = number(1, 4);
+    if (size <= 1) return "(row - column)";
+    if (most_ > 6 && random_.chance(25)) return real_distance(size);
     return str_cat("(row / ", size, " - column / ", size, ")");
+  }
+  /// What floats round: products and quotients of positions.
+  std::string real_distance(int64_t size) {
+    static const char* const kForms[] = {
+        "(tract_core_cast(row - column, to = 'f32') / N)",
+        "(tract_core_cast(row - column, to = 'f32') * 0.1)",
+        "(floor(tract_core_cast(row, to = 'f32') / N) - floor(tract_core_cast(column, to = 'f32') "
+        "/ N))",
+        "(tract_core_cast(row, to = 'f32') * 0.01 - tract_core_cast(column, to = 'f32') * 0.01)",
+        "sqrt(tract_core_cast(max(row - column, 0), to = 'f32'))"};
+    std::string form = kForms[random_.in(0, 4)];
+    for (size_t at = form.find('N'); at != std::string::npos; at = form.find('N')) {
+      form.replace(at, 1, str_cat(size, ".0"));
+    }
+    return form;
+  }
+  std::string compared(const std::string& apart, const std::string& op) {
+    return str_cat(apart, " ", op, " ", bound(apart, -3, 3));
+  }
+  /// What a distance is compared with: of its type.
+  std::string bound(const std::string& apart, int64_t low, int64_t high) {
+    const int64_t whole = number(low, high);
+    if (apart.find("f32") == std::string::npos) return str_cat(whole);
+    return str_cat(whole, random_.chance(50) ? ".0" : ".7");
+  }
+  /// A number of the range, or one as large as `most`.
+  int64_t number(int64_t low, int64_t high) {
+    if (most_ <= 6 || random_.chance(40)) return random_.in(low, high);
+    int64_t bound = 1;
+    while (bound < most_ && random_.chance(85)) bound *= 2;
+    return random_.in(std::min<int64_t>(low, 0), std::min(bound, most_));
   }
   std::string comparison() {
     static const char* const kOps[] = {"<", "<=", ">", ">=", "==", "!="};
@@ -94,17 +129,25 @@ class MaskWriter {
       case 0:
         return str_cat("row ", op, " column");
       case 1:
-        return str_cat("column ", op, " ", random_.in(0, 6));
+        return str_cat("column ", op, " ", number(0, 6));
       case 2:
-        return str_cat("row - row / 3 * 3 ", op, " ", random_.in(0, 3));
+        return remainder(random_.chance(50) ? "row" : "column",
+                         std::max<int64_t>(number(2, 4), 1)) +
+               str_cat(" ", op, " ", number(0, 3));
       case 3:
-        return str_cat("column / 4 ", op, " row / ", random_.in(2, 5));
+        return str_cat("column / ", std::max<int64_t>(number(3, 4), 1), " ", op, " row / ",
+                       std::max<int64_t>(number(2, 5), 1));
       default:
-        return str_cat(distance(), " ", op, " ", random_.in(-3, 3));
+        return compared(distance(), op);
     }
   }
 
+  static std::string remainder(const std::string& of, int64_t by) {
+    return str_cat(of, " - ", of, " / ", by, " * ", by);
+  }
+
   Random random_;
+  int64_t most_;
 };
 
 TEST(RandomMask, StreamsTheFramesOfTheWholeRunOrIsRefused) {
@@ -133,6 +176,32 @@ TEST(RandomMask, StreamsTheFramesOfTheWholeRunOrIsRefused) {
               static_cast<long long>(count), static_cast<long long>(refused),
               static_cast<long long>(compared));
   EXPECT_GT(compared, count);
+}
+
+// Constants, pulses and lengths of any size: what is found for a band holds for all queries.
+TEST(RandomMask, OfLargeNumbersStreamsTheFramesOfTheWholeRunOrIsRefused) {
+  const auto [first, count] = seeds_or(1, 24);
+  int64_t compared = 0;
+  for (int64_t seed = first; seed < first + count; ++seed) {
+    const std::string text = MaskWriter(static_cast<uint64_t>(seed), 700).text();
+    const auto graph = load_text(text);
+    ASSERT_TRUE(graph.ok()) << graph.error().to_string() << "\n" << text;
+    audit::Draw draw(static_cast<uint64_t>(seed));
+    for (int i = 0; i < 2; ++i) {
+      const int64_t pulse = draw.log_in(1, 400);
+      auto streamed = StreamedRun::make(*graph, pulse);
+      if (!streamed.ok()) continue;
+      for (const int64_t length : {draw.log_in(1, 300), draw.in(700, 1800)}) {
+        EXPECT_EQ(stream_problem(*graph, &*streamed, length, kTolerance), "")
+            << "seed " << seed << ", pulse " << pulse << ", length " << length << "\n"
+            << text;
+        ++compared;
+      }
+    }
+    if (HasFailure()) break;
+  }
+  std::printf("%lld comparisons\n", static_cast<long long>(compared));
+  EXPECT_GT(compared, count / 2);
 }
 
 }  // namespace

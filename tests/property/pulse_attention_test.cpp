@@ -188,6 +188,71 @@ TEST(PulseCases, AttentionToLargeChunks) {
   expect_shape(with_infinity(attention(chunks(32, 4, 1))), {{32, 96}, 1, 1, 32, "S"});
 }
 
+std::string where(const std::string& seen, const std::string& before = "") {
+  return with_infinity(attention(before + "  m = select(" + seen + ", scores, -infinity);\n"));
+}
+
+// The frames of the whole run for streams that are longer than every number of the mask.
+void expect_long_streams(const std::string& text, int64_t pulse, std::vector<int64_t> lengths) {
+  const Graph graph = loaded(text);
+  auto streamed = StreamedRun::make(graph, pulse);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string() << "\n" << text;
+  for (const int64_t length : lengths) {
+    EXPECT_EQ(stream_problem(graph, &*streamed, length, kTolerance), "") << length << "\n" << text;
+  }
+}
+
+TEST(PulseCases, AttentionWithConstantsInTheHundreds) {
+  expect_shape(with_infinity(attention(chunks(400, 1, 0))), {{400}, 1, 1, 0, "S"});
+  expect_long_streams(with_infinity(attention(chunks(400, 1, 0))), 400, {399, 1203});
+  expect_long_streams(where("(row - column <= 700) && (row - column >= 0)"), 64, {701, 1500});
+  expect_long_streams(where("(column >= max(row - 700, 0)) && (column <= row)"), 64, {701, 1500});
+  expect_long_streams(where("(column >= max(row / 64 * 64 - 200, 0)) && (column / 64 <= row / 64)"),
+                      64, {130, 1100});
+  expect_long_streams(where("(row >= column) && (row - column <= 900) && "
+                            "((column - column / 300 * 300 == 0) || (row - column <= 10))"),
+                      32, {950, 1900});
+  expect_long_streams(with_infinity(attention(
+                          "  m = select((row / 250 == column / 250), scores, -1000000.0);\n")),
+                      50, {249, 760});
+}
+
+// Products and quotients of floats are rounded: a key is seen where the rounded number says so.
+TEST(PulseCases, AttentionToDistancesThatFloatsRound) {
+  const std::string apart = "  apart = tract_core_cast(row - column, to = 'f32')";
+  expect_long_streams(where("(row >= column) && (apart <= 30.0)", apart + " * 0.1;\n"), 16, {700});
+  expect_long_streams(where("(row >= column) && (apart <= 0.7)", apart + " / 10.0;\n"), 4, {60});
+  // The rounding of a time in seconds differs from query to query.
+  const std::string seconds =
+      "  t = tract_core_cast(n, to = 'f32') * 0.01;\n"
+      "  apart = unsqueeze(t, axes = [0, 2]) - unsqueeze(t, axes = [0, 1]);\n";
+  expect_refused(where("(row >= column) && (apart <= 0.3)", seconds), 4, "y", "not told");
+}
+
+// Keys far behind a gap are seen: no distance at hand shows that.
+TEST(PulseCases, AttentionToKeysFarBehindAGap) {
+  const std::string apart = "  apart = tract_core_cast(row - column, to = 'f32');\n";
+  const std::string root = apart + "  far = sqrt(max(apart, 0.0));\n";
+  expect_refused(where("(row >= column) && ((apart < 5.0) || (far > 40.0))", root), 4, "y", "Or");
+  const std::string added = root + "  m = scores + select(far >= 40.0, 0.0, -infinity) + "
+                                   "select(apart <= 9.0, 0.0, -1000000000.0);\n";
+  expect_refused(with_infinity(attention(added)), 4, "y", "not told");
+  const std::string scaled = apart + "  far = apart * 0.1 * 0.1 * 0.1;\n";
+  expect_refused(where("(row >= column) && ((apart < 5.0) || (far > 1.5))", scaled), 4, "y",
+                 "all keys that went before");
+}
+
+// A choice by one position that turns late: the proof reaches as far as the numbers do, or ends.
+TEST(PulseCases, AttentionThatWidensLate) {
+  const auto widened = [](const std::string& late) {
+    return where("(row >= column) && (row - column <= 5 + wide)",
+                 "  wide = select(" + late + ", 7, 0);\n");
+  };
+  expect_long_streams(widened("row >= 1400"), 8, {1380, 1900});
+  expect_long_streams(widened("row / 100 >= 14"), 8, {1380, 1900});
+  expect_refused(widened("row / 1000000 >= 1100000"), 4, "y", "not told");
+}
+
 TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {
   // What is hidden by a large number, and what is hidden again behind the softmax.
   const std::string large =

@@ -73,6 +73,37 @@ TEST(PulseCases, FirstFramesOfAStreamThatIsLongEnough) {
 }
 
 // As a causal pad that was written by hand, of frames of the stream's own kind.
+// A slice that begins at min(c, S) begins at c wherever it has frames, however large c is, and so
+// does one of what is left.
+TEST(PulseCases, SlicesThatBeginWithinTheStream) {
+  const auto cut = [](const std::string& x, const std::string& begin, const std::string& end) {
+    return "slice(" + x + ", axes = [2], begin = [" + begin + "], end = [" + end + "])";
+  };
+  const std::string far = y(cut("x", "min(S, 5000)", "S"));
+  const Graph graph = loaded(far);
+  auto streamed = StreamedRun::make(graph, 7);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  EXPECT_EQ(streamed->output().delay, 5000);
+  for (const int64_t length : {1, 4999, 5000, 5001, 5100}) {
+    EXPECT_EQ(stream_problem(graph, &*streamed, length), "") << length;
+  }
+  const std::string trimmed = cut("x", "min(S, 7)", "max(min(S, 7), S - 5)");
+  const std::string left = "max(min(S, 7), S - 5) - min(S, 7)";
+  expect_frames(y(cut(trimmed, "min(" + left + ", 1)", left)), 3);
+  // What is left is counted as the stream is, from the first frame that is left.
+  const auto numbered = [](const std::string& x, const std::string& frames) {
+    return y(x + " + unsqueeze(tract_core_cast(tract_core_range(0, " + frames +
+             ", 1), to = 'f32'), axes = [0, 1])");
+  };
+  expect_frames(numbered(cut("x", "min(S, 47)", "S"), "S - min(S, 47)"), 6);
+  expect_frames(numbered(trimmed, left), 4);
+  // Where it has six frames it begins at 2, where it has ten at 5.
+  expect_refused(y(cut("x", "min(S, 9) - min(S, 4)", "S")), 3, "y", "known only at the end");
+  // The mean of the first frames is known when they are, unless the stream may be shorter.
+  const std::string few = y("x - mean_reduce(" + cut("x", "0", "min(S, 39)") + ", axes = [2])");
+  expect_refused(few, 6, "y", "--assert 'S >= 39'");
+}
+
 TEST(PulseCases, ZerosLikeTheFirstFramesInFront) {
   const auto text = [](const std::string& first, int frames) {
     return y(conv("concat([" + first + " * 0.0, x], axis = 2)", {frames + 1}));
@@ -332,6 +363,19 @@ TEST(PulseCases, AModelStreamsAlongOneSymbol) {
 }
 
 // tract folds no list of 16 integers or more, and refuses properties that it can not fold.
+// An assertion says how a symbol depends on that of the stream: so does the way out.
+TEST(PulseCases, SymbolsThatAreTiedByAnAssertion) {
+  std::string text = document(
+      "1, 1, S",
+      "  h = tract_core_external(shape = [1, 1, R], datum_type = 'f32');\n"
+      "  y = x + reshape(tile(unsqueeze(h, axes = [3]), repeats = [1, 1, 1, 4]), shape = [1, 1, "
+      "-1]);\n");
+  text.replace(text.find("network(x)"), 10, "network(x, h)");
+  text.insert(text.find("graph network"),
+              "extension tract_symbol R;\nextension tract_assert S == 4*R;\n");
+  expect_refused(text, 4, "y", "--set R=S/4");
+}
+
 TEST(PulseCases, IntegerPropertiesAreShort) {
   std::string statements = "  w0 = x;\n";
   for (int i = 1; i <= 40; ++i) statements += str_cat("  w", i, " = sigmoid(w", i - 1, ");\n");

@@ -19,7 +19,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__GNUC__)
+/* Who links rill into a program or plugin of its own defines RILL_STATIC, as the CMake target and
+ * the package do: rill is not seen from outside of it then. */
+#if defined(RILL_STATIC)
+#define RILL_API
+#elif defined(_WIN32) && defined(RILL_BUILDING)
+#define RILL_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define RILL_API __declspec(dllimport)
+#elif defined(__GNUC__)
 #define RILL_API __attribute__((visibility("default")))
 #else
 #define RILL_API
@@ -161,9 +169,11 @@ typedef struct rill_load_opts {
   int64_t max_nodes;          /**< of the graph; 0: 262 144 */
   int64_t max_symbols;        /**< of the graph; 0: 64 */
   int64_t max_folded_bytes;   /**< constants, read or computed; 0: 4 GiB */
+  const char* constants;      /**< of ONNX: values of inputs, "sr=16000;h=0,0"; null: none */
 } rill_load_opts;
 
-/** Load a folder, tar, tgz or zip, told apart by content, or a bare graph.nnef. `opts` may be null.
+/** Load a folder, tar, tgz or zip, told apart by content, or a bare graph.nnef, or an ONNX file.
+ *  `opts` may be null. Inputs with `constants` are none from then on, and decide branches.
  *  What a path leads to is a regular file or a folder: pipes, sockets and devices are refused at
  *  once, and folders without a graph.nnef are not walked.
  *  Errors: RILL_E_IO, _PARSE, _UNSUPPORTED, _SHAPE, _DTYPE, with file, line and node. */
@@ -224,6 +234,14 @@ RILL_API rill_status rill_model_set_shapes(rill_model* model, const rill_view* i
  *  frame of a pulse waits for its answer. `rill_plan_stream` tells the pulse that was taken.
  *  Errors: RILL_E_PULSE, with every node that cannot stream, why, and a way out. */
 RILL_API rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* pulse);
+
+/** Tie an output to an input: what a step gives there, the next one takes. The session owns it from
+ *  then on, as all its state, zeros at first. A model that is not pulsed becomes a stream by this,
+ *  whose steps are runs of it. Errors: RILL_E_ARG, _SHAPE, _DTYPE; RILL_E_PULSE if it is pulsed. */
+RILL_API rill_status rill_model_feedback(rill_model* model, const char* output, const char* input);
+/** Have each step of an input begin with the last `frames` frames of the step before, zeros at
+ *  first: it takes as many fewer. Errors: as above. */
+RILL_API rill_status rill_model_context(rill_model* model, const char* input, int64_t frames);
 
 typedef struct rill_audit_opts {
   uint32_t size;

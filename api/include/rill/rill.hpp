@@ -244,9 +244,13 @@ class Plan {
 /// What a file says. Thread: one at a time.
 class Model {
  public:
-  static Result<Model> load(const std::string& path) {
+  /// `constants`: of an ONNX model, values of inputs, as in "sr=16000".
+  static Result<Model> load(const std::string& path, const std::string& constants = "") {
+    rill_load_opts opts = {};
+    opts.size = sizeof(opts);
+    opts.constants = constants.c_str();
     rill_model* model = nullptr;
-    if (rill_load(path.c_str(), nullptr, &model) != RILL_OK) return Error::last();
+    if (rill_load(path.c_str(), &opts, &model) != RILL_OK) return Error::last();
     return Model(model);
   }
   static Result<Model> load(const void* bytes, size_t size) {
@@ -266,6 +270,14 @@ class Model {
   }
   Status pulse(const std::string& symbol, int64_t frames) {
     return Status::of(rill_model_pulse(get(), symbol.c_str(), std::to_string(frames).c_str()));
+  }
+  /// Tie an output to an input of the next step; see rill_model_feedback.
+  Status feedback(const std::string& output, const std::string& input) {
+    return Status::of(rill_model_feedback(get(), output.c_str(), input.c_str()));
+  }
+  /// Begin each step with frames of the one before; see rill_model_context.
+  Status context(const std::string& input, int64_t frames) {
+    return Status::of(rill_model_context(get(), input.c_str(), frames));
   }
   /// Compare this pulsed model to a clone of it from before `pulse`, for that long; see
   /// rill_model_audit.

@@ -32,11 +32,19 @@ tail -c +701 plain.tar | gzip -n9 >>$here/members.tgz
 # Zeros after the gzip data, as tapes leave them.
 { cat $here/plain.tgz; head -c 1000 /dev/zero; } >$here/padded.tgz
 
+# Files with holes, as GNU tar keeps them.
+truncate -s 100000 holes.dat
+printf x >>holes.dat
+touch -d @0 holes.dat
+tar $common -S --format=gnu -cf $here/sparse_gnu.tar holes.dat
+tar $common -S --format=pax --pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime \
+  -cf $here/sparse_pax.tar holes.dat
+
 (cd model && zip -q -X -D -r $here/plain.zip graph.nnef enc ._graph.nnef)
 (cd model && zip -q -X -D -0 -r $here/stored.zip graph.nnef enc)
 
 python3 - "$here" <<'PY'
-import gzip, io, sys, tarfile, zipfile
+import gzip, io, struct, sys, tarfile, zipfile, zlib
 
 here = sys.argv[1]
 
@@ -61,6 +69,20 @@ with tarfile.open(f"{here}/unicode.tar", "w", format=tarfile.PAX_FORMAT) as out:
     info.size = 1
     out.addfile(info, io.BytesIO(b"e"))
 
+# Names and sizes of pax; a number to base 256. The reader of Python tells what they say.
+with tarfile.open(f"{here}/pax_long.tar", "w", format=tarfile.PAX_FORMAT) as out:
+    info = tarfile.TarInfo("p" * 150 + "/" + "é" * 150 + ".dat")
+    info.size = 4
+    info.pax_headers = {"size": "4", "comment": "size=9"}
+    out.addfile(info, io.BytesIO(b"long"))
+header = bytearray(tarfile.TarInfo("big.dat").tobuf(tarfile.GNU_FORMAT))
+header[124:136] = b"\x80" + bytes(10) + b"\x03"
+header[148:156] = b" " * 8
+header[148:156] = b"%06o\0 " % sum(header)
+with open(f"{here}/base256.tar", "wb") as out:
+    out.write(header + b"256".ljust(512, b"\0") + bytes(1024))
+assert tarfile.open(f"{here}/base256.tar").extractfile("big.dat").read() == b"256"
+
 def zip_(name, members, **options):
     with zipfile.ZipFile(f"{here}/{name}", "w", **options) as out:
         for path, data in members:
@@ -71,6 +93,18 @@ def zip_(name, members, **options):
 zip_("parent.zip", [("../x.dat", b"x")])
 zip_("keys.zip", [("/a/../b", b"1"), (".c", b"2"), ("é", b"3")], compression=zipfile.ZIP_DEFLATED)
 zip_("empty.zip", [])
+
+# Sizes and places of 64 bits, as in files beyond 4 GiB: the directory holds marks in their place.
+data = b"wide"
+local = struct.pack("<IHHHHHIIIHH", 0x04034B50, 45, 0, 0, 0, 33, zlib.crc32(data), 4, 4, 5, 0) + b"w.dat" + data
+wide = struct.pack("<HHQQQ", 1, 24, 4, 4, 0)
+central = struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 45, 45, 0, 0, 0, 33, zlib.crc32(data), 0xFFFFFFFF,
+                      0xFFFFFFFF, 5, len(wide), 0, 0, 0, 0, 0xFFFFFFFF) + b"w.dat" + wide
+end64 = struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, 1, 1, len(central), len(local))
+locator = struct.pack("<IIQI", 0x07064B50, 0, len(local) + len(central), 1)
+end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+open(f"{here}/zip64.zip", "wb").write(local + central + end64 + locator + end)
+assert zipfile.ZipFile(f"{here}/zip64.zip").read("w.dat") == data
 
 once = open(f"{here}/plain.tgz", "rb").read()
 open(f"{here}/nested.tgz", "wb").write(gzip.compress(once, 9, mtime=0))

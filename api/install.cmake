@@ -1,0 +1,52 @@
+# What is installed: headers, librill.so and librill.a, and how CMake and pkg-config find them. All of
+# it may be moved.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+install(FILES include/rill/rill.h include/rill/rill.hpp include/rill/streamer.hpp
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rill)
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/rill)
+install(TARGETS rill_static EXPORT rill-static-targets)
+install(EXPORT rill-static-targets NAMESPACE rill:: DESTINATION ${package})
+if(TARGET rill_shared)
+  install(TARGETS rill_shared EXPORT rill-shared-targets)
+  set_target_properties(rill_shared PROPERTIES EXPORT_NAME rill)
+  install(EXPORT rill-shared-targets NAMESPACE rill:: DESTINATION ${package})
+endif()
+
+configure_package_config_file(rill-config.cmake.in rill-config.cmake INSTALL_DESTINATION ${package}
+                              NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(rill-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rill-config.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/rill-config-version.cmake
+        DESTINATION ${package})
+
+# Paths are told from where the file lies.
+file(RELATIVE_PATH RILL_UP "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+string(REGEX REPLACE "/$" "" RILL_UP "${RILL_UP}")
+set(RILL_PC_REQUIRES "")
+if(RILL_NEEDS_PACKAGE STREQUAL ZLIB)
+  set(RILL_PC_REQUIRES zlib)
+elseif(RILL_NEEDS_PACKAGE STREQUAL LibArchive)
+  set(RILL_PC_REQUIRES libarchive)
+endif()
+set(RILL_PC_LIBS "")
+if(CMAKE_THREAD_LIBS_INIT)
+  set(RILL_PC_LIBS " ${CMAKE_THREAD_LIBS_INIT}")
+endif()
+foreach(library IN LISTS CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
+  # Of what the compiler links to C++ of its own accord, that which it does not to C.
+  if(library MATCHES "c\\+\\+|^m$")
+    string(APPEND RILL_PC_LIBS " -l${library}")
+  endif()
+endforeach()
+set(RILL_PC_CFLAGS "")
+if(NOT TARGET rill_shared)
+  set(RILL_PC_CFLAGS " -DRILL_STATIC")
+  
+endif()
+configure_file(rill.pc.in rill.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rill.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE-APACHE ${PROJECT_SOURCE_DIR}/LICENSE-MIT
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/rill)

@@ -1,0 +1,144 @@
+#include "cli/load_model.h"
+
+#include <algorithm>
+
+#include "cli/bundle.h"
+#include "cli/specs.h"
+#include "core/tensor/numbers.h"
+#include "ops/op_table.h"
+#ifdef RILL_WITH_ONNX
+#include "onnx_loader/load.h"
+#include "ops/onnx_table.h"
+#endif
+
+namespace rill::cli {
+
+std::string declared_name(std::string_view declaration) {
+  constexpr std::string_view kWord = "fragment ";
+  const size_t at = declaration.find(kWord);
+  if (at != std::string_view::npos) declaration.remove_prefix(at + kWord.size());
+  return std::string(declaration.substr(0, declaration.find_first_of("<( ")));
+}
+
+Result<Tensor> as_input(const Tensor& values, const Fact& fact) {
+  std::vector<int64_t> shape;
+  int64_t volume = 1;
+  for (const Dim& dim : fact.shape) {
+    // An extent that is open is what the values leave for it.
+    shape.push_back(dim.to_int().value_or(fact.rank() == 1 ? values.volume() : 1));
+    volume *= shape.back();
+  }
+  if (volume != values.volume()) {
+    return fail(Code::kShape, "the input is ", fact, ", but ", values.volume(),
+                " values were given");
+  }
+  RILL_ASSIGN(Tensor typed, cast(values, fact.dtype));
+  return typed.reshaped(std::move(shape));
+}
+
+Result<std::vector<std::pair<std::string, TensorPtr>>> constant_inputs(const Args& args) {
+  std::vector<std::pair<std::string, TensorPtr>> out;
+  for (const std::string& text : args.constantize) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      out.emplace_back(text, nullptr);
+      continue;
+    }
+    auto values = numbers_of_text(std::string_view(text).substr(equals + 1));
+    if (!values.ok()) {
+      return fail(Code::kArg, "--constantize ", text, ": ", values.error().message)
+          .hint("Expected NAME=VALUE, or NAME=VALUE,VALUE...");
+    }
+    out.emplace_back(text.substr(0, equals),
+                     std::make_shared<const Tensor>(std::move(values).value()));
+  }
+  return out;
+}
+
+#ifdef RILL_WITH_ONNX
+
+bool is_onnx_model(const std::string& path) { return onnx::is_onnx_file(path); }
+
+namespace {
+
+using NamedValues = std::vector<std::pair<std::string, TensorPtr>>;
+
+/// The values in the bundles that tell shapes.
+Result<NamedValues> values_of_facts(const Args& args) {
+  NamedValues out;
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.fact_bundles));
+  for (const Bundle::Item& item : bundle.items()) {
+    if (item.turns.size() != 1) continue;
+    out.emplace_back(item.name, std::make_shared<const Tensor>(item.turns[0]));
+  }
+  return out;
+}
+
+/// A value that became a constant cannot be another one when the model runs.
+Status check_same_values(const Graph& graph, const NamedValues& known, const Args& args) {
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.input_bundles));
+  for (const auto& [name, value] : known) {
+    bool input = false;
+    for (size_t i = 0; i < graph.inputs.size(); ++i) input |= graph.input_name(i) == name;
+    const Bundle::Item* item = input ? nullptr : bundle.find(name);
+    if (!item) continue;
+    for (const Tensor& turn : item->turns) {
+      if (turn.same_bits(*value)) continue;
+      return fail(Code::kArg, "input ", name, " is a constant, with the value that ",
+                  "--input-facts-from-bundle gives; --input-from-bundle gives another one")
+          .hint("Shapes depend on its value: load the model for each");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
+  onnx::LoadOptions with_values;
+  static_cast<nnef::LoadOptions&>(with_values) = options;
+  RILL_ASSIGN(auto constants, constant_inputs(args));
+  for (const std::string& text : args.input_facts) {
+    RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
+    const auto it = std::find_if(constants.begin(), constants.end(), [&](const auto& each) {
+      return each.first == spec.name && !each.second;
+    });
+    if (it == constants.end() || !spec.has_values) continue;
+    RILL_ASSIGN(Tensor value, spec_tensor(spec));
+    it->second = std::make_shared<const Tensor>(std::move(value));
+  }
+  std::erase_if(constants, [](const auto& each) { return !each.second; });
+  with_values.constants = constants;
+  RILL_ASSIGN(const NamedValues values, values_of_facts(args));
+  with_values.values = values;
+  RILL_ASSIGN(Graph graph, onnx::load_any(args.model, {ops::op_table(), ops::onnx_table()},
+                                          with_values));
+  if (is_onnx_model(args.model)) RILL_TRY(check_same_values(graph, values, args));
+  return graph;
+}
+
+std::map<std::string, std::vector<int>> onnx_operators() {
+  std::map<std::string, std::vector<int>> out;
+  for (const OnnxRoom* room : ops::onnx_table()) {
+    for (const OnnxOp& op : room->ops) {
+      const std::string_view domain(op.domain);
+      const std::string name = declared_name(op.declaration);
+      out[domain.empty() ? name : str_cat(domain, ".", name)].push_back(op.since);
+    }
+  }
+  return out;
+}
+
+#else
+
+std::map<std::string, std::vector<int>> onnx_operators() { return {}; }
+
+bool is_onnx_model(const std::string&) { return false; }
+
+Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
+  return nnef::load(args.model, ops::op_table(), options);
+}
+
+#endif
+
+}  // namespace rill::cli

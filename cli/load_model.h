@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/args.h"
+#include "nnef_loader/load.h"
+
+namespace rill::cli {
+
+/// Load the model that the command line names, whatever its format. Inputs that `--constantize` has
+/// values for are constants of an ONNX model from the start, so that they decide its branches.
+/// Errors: those of the loaders; kArg for values that are no numbers.
+Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options);
+
+/// Tell whether the file is read by the loader for ONNX.
+bool is_onnx_model(const std::string& path);
+
+/// The name in "fragment conv<?>(...".
+std::string declared_name(std::string_view declaration);
+
+/// The operators of ONNX that this build reads: their names, those of other domains with these in
+/// front, and the opsets from which on each of their forms holds.
+std::map<std::string, std::vector<int>> onnx_operators();
+
+/// The values that `--constantize NAME=VALUE,VALUE...` gives, of rank 1 and integers where they are
+/// written so; null for a name without values.
+Result<std::vector<std::pair<std::string, TensorPtr>>> constant_inputs(const Args& args);
+
+/// Bring such values to the type and shape of an input. Errors: kShape, kDType.
+Result<Tensor> as_input(const Tensor& values, const Fact& fact);
+
+}  // namespace rill::cli

@@ -1,0 +1,325 @@
+#include "core/base/number_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/big_number.h"
+#include "core/base/bits.h"
+
+namespace rill {
+namespace {
+
+/// What is particular to a type of numbers: mantissa * 2^exponent with the bits of a mantissa.
+template <class T>
+struct Format;
+template <>
+struct Format<float> {
+  using Bits = uint32_t;
+  static constexpr int kMantissaBits = 24;
+  static constexpr int kLeastExponent = -149;
+};
+template <>
+struct Format<double> {
+  using Bits = uint64_t;
+  static constexpr int kMantissaBits = 53;
+  static constexpr int kLeastExponent = -1074;
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Tell whether a text begins with a word in small letters, in letters of any size.
+bool begins_with(std::string_view text, std::string_view word) {
+  return text.size() >= word.size() &&
+         std::equal(word.begin(), word.end(), text.begin(),
+                    [](char small, char any) { return small == (any | 0x20); });
+}
+
+/// A decimal number as it is written: digits * 10^exponent.
+class Written {
+ public:
+  /// Read digits, with a point among them, and a power of ten. Gives the number of characters.
+  size_t read(std::string_view text) {
+    size_t at = 0;
+    bool any = false;
+    for (; at < text.size() && is_digit(text[at]); ++at, any = true) add(text[at], false);
+    if (at < text.size() && text[at] == '.') {
+      size_t behind = at + 1;
+      for (; behind < text.size() && is_digit(text[behind]); ++behind, any = true) {
+        add(text[behind], true);
+      }
+      if (any) at = behind;
+    }
+    return any ? at + power(text.substr(at)) : 0;
+  }
+
+  /// The number is below 10^this, and is not below a tenth of that.
+  int64_t magnitude() const { return count_ + exponent_; }
+  bool is_zero() const { return count_ == 0; }
+  /// The number as a quotient.
+  void quotient(BigNumber* above, BigNumber* below) const {
+    *above = digits_;
+    *below = BigNumber(1);
+    (exponent_ < 0 ? below : above)->multiply_by_power_of_ten(std::abs(exponent_));
+  }
+
+ private:
+  // What lies beyond is only ever compared with a number of fewer digits: one digit stands for all.
+  static constexpr int kMostDigits = 780;
+
+  void add(char digit, bool behind_point) {
+    if (behind_point) --exponent_;
+    if (count_ == 0 && digit == '0') return;
+    if (count_ < kMostDigits) {
+      digits_.multiply_add(10, static_cast<uint32_t>(digit - '0'));
+      ++count_;
+      return;
+    }
+    ++exponent_;
+    if (digit == '0' || cut_) return;
+    cut_ = true;
+    digits_.multiply_add(10, 1);
+    ++count_;
+    --exponent_;
+  }
+
+  size_t power(std::string_view text) {
+    if (text.empty() || (text[0] | 0x20) != 'e') return 0;
+    size_t at = 1;
+    const bool negative = at < text.size() && text[at] == '-';
+    if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
+    if (at == text.size() || !is_digit(text[at])) return 0;
+    // No text is so long that its digits make up for such a power.
+    constexpr int64_t kMost = int64_t{1} << 56;
+    int64_t power = 0;
+    for (; at < text.size() && is_digit(text[at]); ++at) {
+      power = std::min(kMost, power * 10 + (text[at] - '0'));
+    }
+    exponent_ += negative ? -power : power;
+    return at;
+  }
+
+  BigNumber digits_;
+  int64_t count_ = 0;
+  int64_t exponent_ = 0;
+  bool cut_ = false;
+};
+
+/// Round above / below to nearest.
+template <class T>
+T rounded(BigNumber above, BigNumber below) {
+  using F = Format<T>;
+  // From here on the number is above / below * 2^first, 1 <= above / below < 2.
+  int first = above.bits() - below.bits();
+  if (first > 0) {
+    below.shift_left(first);
+  } else {
+    above.shift_left(-first);
+  }
+  if (compare(above, below) < 0) {
+    above.shift_left(1);
+    --first;
+  }
+  const int bits = std::min(F::kMantissaBits, first - F::kLeastExponent + 1);
+  if (bits < 0) return T(0);
+  uint64_t mantissa = 0;
+  for (int i = 0; i < bits; ++i) {
+    mantissa <<= 1;
+    if (compare(above, below) >= 0) {
+      above.subtract(below);
+      mantissa |= 1;
+    }
+    above.shift_left(1);
+  }
+  const int rest = compare(above, below);
+  if (rest > 0 || (rest == 0 && (mantissa & 1) != 0)) ++mantissa;
+  int exponent = first - bits + 1;
+  constexpr uint64_t kOne = uint64_t{1} << (F::kMantissaBits - 1);
+  if (mantissa == 2 * kOne) {
+    mantissa = kOne;
+    ++exponent;
+  }
+  if (exponent > std::numeric_limits<T>::max_exponent - F::kMantissaBits) {
+    return std::numeric_limits<T>::infinity();
+  }
+  const auto field = mantissa < kOne ? 0 : static_cast<uint64_t>(exponent - F::kLeastExponent + 1);
+  return bit_cast<T>(
+      static_cast<typename F::Bits>(field << (F::kMantissaBits - 1) | (mantissa & (kOne - 1))));
+}
+
+template <class T>
+T value_of(const Written& written) {
+  // Beyond the range of doubles, which the big numbers have room for.
+  if (written.is_zero() || written.magnitude() < -330) return T(0);
+  if (written.magnitude() > 310) return std::numeric_limits<T>::infinity();
+  BigNumber above, below;
+  written.quotient(&above, &below);
+  return rounded<T>(above, below);
+}
+
+template <class T>
+size_t read_any(std::string_view text, T* value) {
+  const size_t sign = !text.empty() && text[0] == '-' ? 1 : 0;
+  const std::string_view rest = text.substr(sign);
+  T size = 0;
+  size_t length = 0;
+  if (begins_with(rest, "inf")) {
+    size = std::numeric_limits<T>::infinity();
+    length = begins_with(rest, "infinity") ? 8 : 3;
+  } else if (begins_with(rest, "nan")) {
+    size = std::numeric_limits<T>::quiet_NaN();
+    length = 3;
+  } else {
+    Written written;
+    length = written.read(rest);
+    if (length > 0) size = value_of<T>(written);
+  }
+  if (length == 0) return 0;
+  *value = sign > 0 ? -size : size;
+  return sign + length;
+}
+
+/// A finite number above 0 as mantissa * 2^exponent.
+struct Parts {
+  uint64_t mantissa;
+  int exponent;
+};
+
+template <class T>
+Parts parts_of(T value) {
+  using F = Format<T>;
+  const auto bits = static_cast<uint64_t>(bit_cast<typename F::Bits>(value));
+  constexpr uint64_t kOne = uint64_t{1} << (F::kMantissaBits - 1);
+  const auto field = static_cast<int>(bits >> (F::kMantissaBits - 1));
+  if (field == 0) return {bits, F::kLeastExponent};
+  return {(bits & (kOne - 1)) | kOne, F::kLeastExponent + field - 1};
+}
+
+/// Generates the fewest digits between the halves of the gaps to both neighbours.
+/// Source: G. L. Steele, J. L. White, How to print floating-point numbers accurately, 1990.
+template <class T>
+class Shortest {
+ public:
+  explicit Shortest(T value) {
+    using F = Format<T>;
+    const Parts parts = parts_of(value);
+    even_ = parts.mantissa % 2 == 0;
+    const bool uneven = parts.mantissa == uint64_t{1} << (F::kMantissaBits - 1) &&
+                        parts.exponent > F::kLeastExponent;
+    number_ = BigNumber(parts.mantissa);
+    number_.shift_left(std::max(parts.exponent, 0) + (uneven ? 2 : 1));
+    unit_ = BigNumber(1);
+    unit_.shift_left(std::max(-parts.exponent, 0) + (uneven ? 2 : 1));
+    below_ = BigNumber(1);
+    below_.shift_left(std::max(parts.exponent, 0));
+    above_ = below_;
+    if (uneven) above_.shift_left(1);
+    // The last bit decides between two powers of ten at most.
+    out_.point = static_cast<int>(std::ceil(std::log10(static_cast<double>(value)) - 1e-8));
+    if (out_.point >= 0) {
+      unit_.multiply_by_power_of_ten(out_.point);
+    } else {
+      for (BigNumber* each : {&number_, &below_, &above_}) {
+        each->multiply_by_power_of_ten(-out_.point);
+      }
+    }
+    if (reaches_unit()) {
+      ++out_.point;
+      unit_.multiply_add(10, 0);
+    }
+  }
+
+  Decimal run() {
+    for (;;) {
+      for (BigNumber* each : {&number_, &below_, &above_}) each->multiply_add(10, 0);
+      int digit = 0;
+      for (; compare(number_, unit_) >= 0; ++digit) number_.subtract(unit_);
+      const bool low = even_ ? compare(number_, below_) <= 0 : compare(number_, below_) < 0;
+      const bool high = reaches_unit();
+      if (low || high) {
+        if (high && (!low || next_is_nearer(digit))) ++digit;
+        out_.digits[out_.count++] = static_cast<char>('0' + digit);
+        return out_;
+      }
+      out_.digits[out_.count++] = static_cast<char>('0' + digit);
+    }
+  }
+
+ private:
+  bool reaches_unit() const {
+    BigNumber most = number_;
+    most.add(above_);
+    return even_ ? compare(most, unit_) >= 0 : compare(most, unit_) > 0;
+  }
+  bool next_is_nearer(int digit) const {
+    BigNumber twice = number_;
+    twice.shift_left(1);
+    const int nearer = compare(twice, unit_);
+    return nearer > 0 || (nearer == 0 && digit % 2 != 0);
+  }
+
+  BigNumber number_, unit_, below_, above_;
+  bool even_ = false;
+  Decimal out_;
+};
+
+void append_power(std::string& out, int power) {
+  out += power < 0 ? "e-" : "e+";
+  const int size = std::abs(power);
+  if (size < 10) out += '0';
+  out += std::to_string(size);
+}
+
+template <class T>
+void append_any(std::string& out, T value) {
+  if (std::signbit(value)) out += '-';
+  if (std::isnan(value)) return void(out += "nan");
+  if (std::isinf(value)) return void(out += "inf");
+  if (value == 0) return void(out += '0');
+  const Decimal decimal = Shortest<T>(std::fabs(value)).run();
+  const std::string_view digits(decimal.digits, static_cast<size_t>(decimal.count));
+  // A power of ten takes four characters and, with more than one digit, a point.
+  const int last = decimal.point - decimal.count;
+  const int point = decimal.count > 1 ? 1 : 0;
+  if (last >= -(decimal.count + 2 + point) && last <= 4 + point) {
+    if (last >= 0) return append_fixed(out, std::fabs(value), 0);
+    if (decimal.point <= 0) {
+      out.append("0.").append(static_cast<size_t>(-decimal.point), '0').append(digits);
+    } else {
+      const auto whole = static_cast<size_t>(decimal.point);
+      out.append(digits.substr(0, whole)).append(".").append(digits.substr(whole));
+    }
+    return;
+  }
+  out += digits[0];
+  if (digits.size() > 1) out.append(".").append(digits.substr(1));
+  append_power(out, decimal.point - 1);
+}
+
+}  // namespace
+
+size_t read_number(std::string_view text, float* value) { return read_any(text, value); }
+size_t read_number(std::string_view text, double* value) { return read_any(text, value); }
+
+Decimal shortest_decimal(float value) { return Shortest<float>(value).run(); }
+Decimal shortest_decimal(double value) { return Shortest<double>(value).run(); }
+
+void append_number(std::string& out, float value) { append_any(out, value); }
+void append_number(std::string& out, double value) { append_any(out, value); }
+
+void append_fixed(std::string& out, double value, int decimals) {
+  if (std::signbit(value)) out += '-';
+  const Parts parts = parts_of(std::fabs(value));
+  BigNumber number(parts.mantissa);
+  number.multiply_by_power_of_ten(decimals);
+  number.shift_left(std::max(parts.exponent, 0));
+  number.shift_right(std::max(-parts.exponent, 0));
+  std::string text;  // from its end
+  while (!number.is_zero() || static_cast<int>(text.size()) <= decimals) {
+    text += static_cast<char>('0' + number.take_digit());
+  }
+  if (decimals > 0) text.insert(static_cast<size_t>(decimals), 1, '.');
+  out.append(text.rbegin(), text.rend());
+}
+
+}  // namespace rill

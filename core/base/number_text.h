@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rill {
+
+/// Read the decimal number that a text begins with: "1", "-1.5e-3", ".5", "1.", "inf", "nan"; a
+/// plus in front is none. Exact whatever the locale and the rounding mode: to nearest, ties to
+/// even; too large gives an infinity, too small a zero.
+/// Returns how many characters the number has; 0, and leaves `value` alone, if there is none.
+size_t read_number(std::string_view text, float* value);
+size_t read_number(std::string_view text, double* value);
+
+/// The decimal digits of a number: 0.d1d2d3... * 10^point.
+struct Decimal {
+  char digits[17];
+  int count = 0;
+  int point = 0;
+};
+
+/// Find the fewest digits that read back as a finite number above 0, and of these the nearest.
+Decimal shortest_decimal(float value);
+Decimal shortest_decimal(double value);
+
+/// Append the shortest text that reads back as the number, in digits alone ("0.001", "1200") unless
+/// powers of ten ("1e-05") are shorter; whole numbers in digits are exact.
+void append_number(std::string& out, float value);
+void append_number(std::string& out, double value);
+
+/// Append a finite number with so many decimals, at most 40, rounded to nearest, ties to even.
+void append_fixed(std::string& out, double value, int decimals);
+
+}  // namespace rill

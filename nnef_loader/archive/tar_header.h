@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rill::nnef {
+
+inline constexpr size_t kTarBlockBytes = 512;
+
+/// A field of a tar header: where it stands in the block. Source: POSIX.1-2017, pax, "ustar
+/// Interchange Format".
+struct TarField {
+  size_t at;
+  size_t bytes;
+
+  std::string_view of(std::string_view block) const { return block.substr(at, bytes); }
+};
+inline constexpr TarField kTarName{0, 100};
+inline constexpr TarField kTarMode{100, 8};
+inline constexpr TarField kTarUser{108, 8};
+inline constexpr TarField kTarGroup{116, 8};
+inline constexpr TarField kTarSize{124, 12};
+inline constexpr TarField kTarTime{136, 12};
+inline constexpr TarField kTarChecksum{148, 8};
+inline constexpr size_t kTarTypeAt = 156;
+inline constexpr TarField kTarMagic{257, 8};
+inline constexpr TarField kTarPrefix{345, 155};
+
+/// Add the bytes of a header, those of its checksum as blanks.
+uint32_t tar_checksum(std::string_view block);
+
+/// Tell whether a block is a header by its checksum; tars from before ustar have no magic. Old
+/// programs added signed bytes.
+bool tar_checksum_fits(std::string_view block);
+
+/// Read a number: octal digits, or, where the first bit is set, a binary one of base 256.
+/// Nothing if it is neither, negative or beyond 63 bits.
+std::optional<int64_t> tar_number(std::string_view field);
+
+/// Give a text up to its zero byte or the end of its field.
+std::string_view tar_text(std::string_view field);
+
+}  // namespace rill::nnef

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "core/base/status.h"
+#include "nnef_loader/archive/archive.h"
+#include "nnef_loader/archive/budget.h"
+#include "nnef_loader/archive/stream.h"
+
+namespace rill::nnef {
+
+/// Read the regular files of a tar: v7, ustar, pax, and long names and large sizes of GNU. The
+/// stream is read to its end, past the tar's end mark. `packing` and `file` are for messages: what
+/// holds the tar.
+/// Errors: kParse; kUnsupported for sparse files, parts of tars, unknown types of entries, and
+/// entries whose size other readers take differently; those of the stream.
+/// Source: POSIX.1-2017, pax; GNU tar 1.35, "Basic Tar Format".
+Result<std::vector<Entry>> read_tar(InStream* in, std::string_view packing, const std::string& file,
+                                    Budget* budget);
+
+}  // namespace rill::nnef

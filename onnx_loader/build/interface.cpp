@@ -1,0 +1,233 @@
+// Inputs and outputs of the model: their types, their extents, and the symbols in these.
+
+#include <algorithm>
+
+#include "core/base/checked.h"
+#include "nnef_loader/build/names.h"
+#include "onnx_loader/build/loader.h"
+
+namespace rill::onnx {
+namespace {
+
+std::string_view kind_text(ValueInfo::Kind kind) {
+  switch (kind) {
+    case ValueInfo::Kind::kSequence:
+      return "a sequence";
+    case ValueInfo::Kind::kMap:
+      return "a map";
+    case ValueInfo::Kind::kOptional:
+      return "an optional";
+    case ValueInfo::Kind::kSparse:
+      return "a sparse tensor";
+    case ValueInfo::Kind::kOpaque:
+      return "of a type of its own";
+    default:
+      return "of no type";
+  }
+}
+
+Status check_tensor(const ValueInfo& info) {
+  if (info.kind == ValueInfo::Kind::kTensor) return {};
+  return fail(Code::kUnsupported, "\"", info.name, "\" is ", kind_text(info.kind),
+              ", expected a tensor");
+}
+
+/// Bring the value that takes the place of an input to its type and rank.
+Result<TensorPtr> as_declared(const Tensor& value, const ValueInfo& info) {
+  RILL_TRY(check_tensor(info));
+  const auto type = onnx_type(info.type);
+  if (!type) {
+    return fail(Code::kUnsupported, "input \"", info.name, "\" is of ", onnx_type_name(info.type));
+  }
+  RILL_ASSIGN(Tensor out, cast(value, *type));
+  if (info.has_shape && value.shape().size() != info.shape.size()) {
+    std::vector<int64_t> shape;
+    for (const DimProto& dim : info.shape) {
+      const bool list = info.shape.size() == 1;
+      shape.push_back(dim.value && *dim.value >= 0 ? *dim.value : list ? value.volume() : 1);
+    }
+    auto reshaped = out.reshaped(std::move(shape));
+    if (!reshaped.ok()) {
+      return fail(Code::kShape, "input \"", info.name, "\" has ", info.shape.size(),
+                  " axes, and cannot have the ", value.volume(), " values that were given");
+    }
+    out = std::move(reshaped).value();
+  }
+  return std::make_shared<const Tensor>(std::move(out));
+}
+
+}  // namespace
+
+Result<Dim> Loader::extent(const ValueInfo& info, size_t axis, Graph* graph) {
+  const DimProto& dim = info.shape[axis];
+  if (dim.value && *dim.value >= 0) return Dim(*dim.value);
+  if (dim.param.empty()) {
+    // Files leave out, or write as -1, what nobody gave a name.
+    const std::string name =
+        graph->scope.fresh(str_cat(nnef::mangled(info.name), "_", static_cast<int64_t>(axis)));
+    graph->scope.declare(name);
+    return Dim::symbol(name);
+  }
+  std::string name = nnef::mangled(dim.param);
+  if (name == dim.param) {
+    graph->scope.declare(name);
+    return Dim::symbol(name);
+  }
+  // PyTorch writes what it computes with, as in "2*s0 + 1".
+  if (auto expression = parse_dim(dim.param); expression.ok() && expression->valid()) {
+    std::vector<std::string> names;
+    expression->collect_symbols(&names);
+    for (const std::string& each : names) graph->scope.declare(each);
+    return *expression;
+  }
+  graph->scope.declare(name);
+  return Dim::symbol(name);
+}
+
+Result<Fact> Loader::input_fact(const ValueInfo& info, Env* env) {
+  RILL_TRY(check_tensor(info));
+  Graph& graph = env->graph();
+  const auto type = onnx_type(info.type);
+  if (!type || *type == DType::kString) {
+    return fail(Code::kUnsupported, "input \"", info.name, "\" is of ", onnx_type_name(info.type),
+                ", which rill does not run");
+  }
+  Fact fact = Fact::of(*type, {});
+  const std::vector<Dim>* given = nullptr;
+  for (const auto& [name, shape] : options_.input_shapes) {
+    if (name == info.name) given = &shape;
+  }
+  if (given && info.has_shape && given->size() != info.shape.size()) {
+    return fail(Code::kArg, "the shape given for input \"", info.name, "\" has rank ",
+                given->size(), ", the file's has rank ", info.shape.size());
+  }
+  if (!given && !info.has_shape) {
+    return fail(Code::kShape, "input \"", info.name, "\" has no shape, not even a rank")
+        .hint(str_cat("Give its shape: -i ", info.name, ":1,16000,f32"));
+  }
+  if (given) {
+    for (const Dim& extent : *given) {
+      std::vector<std::string> names;
+      extent.collect_symbols(&names);
+      for (const std::string& name : names) graph.scope.declare(name);
+    }
+    fact.shape = *given;
+  } else {
+    for (size_t axis = 0; axis < info.shape.size(); ++axis) {
+      RILL_ASSIGN(Dim dim, extent(info, axis, &graph));
+      fact.shape.push_back(std::move(dim));
+    }
+  }
+  std::vector<int64_t> numbers;
+  for (Dim& dim : fact.shape) {
+    for (const auto& [symbol, by] : findings_.equal) dim = dim.substitute(symbol, by);
+    dim = graph.scope.simplify(dim);
+    if (const auto number = dim.to_int()) numbers.push_back(*number);
+  }
+  if (fact.shape.size() > kMaxRank || !checked_volume(numbers)) {
+    return fail(Code::kShape, "input \"", info.name, "\" is ", fact, ": expected at most ",
+                kMaxRank, " axes, and elements that can be counted");
+  }
+  return fact;
+}
+
+Status Loader::take_as_equal(const Dim& a, const Dim& b, const Env& env) {
+  const SymbolScope& scope = env.graph().scope;
+  const Dim left = scope.simplify(a);
+  const Dim right = scope.simplify(b);
+  if (left == right) return {};
+  const auto first = left.as_symbol();
+  const auto second = right.as_symbol();
+  if (second && !left.mentions(*second)) {
+    demanded_ = {*second, left};
+  } else if (first && !right.mentions(*first)) {
+    demanded_ = {*first, right};
+  }
+  return fail(Code::kShape, "extents of ", left, " and ", right, ": expected equal ones");
+}
+
+const TensorPtr* Loader::constant_for(std::string_view input) const {
+  for (const auto& [name, value] : options_.constants) {
+    if (name == input) return &value;
+  }
+  if (std::ranges::find(findings_.known, input) == findings_.known.end()) return nullptr;
+  for (const auto& [name, value] : options_.values) {
+    if (name == input) return &value;
+  }
+  return nullptr;
+}
+
+Status Loader::add_inputs(const GraphProto& graph, Env* env) {
+  std::vector<std::string> names;
+  for (const ValueInfo& info : graph.inputs) names.emplace_back(info.name);
+  for (const auto& [name, value] : options_.constants) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    return fail(Code::kArg, "a value is given for \"", name, "\", which is no input of the graph")
+        .hint(str_cat("Inputs: ", join(names, ", ")));
+  }
+  for (const ValueInfo& info : graph.inputs) {
+    if (const TensorPtr* constant = constant_for(info.name)) {
+      RILL_ASSIGN(TensorPtr value, as_declared(**constant, info));
+      RILL_ASSIGN(const OutletId wire, add_const(info.name, std::move(value), env));
+      env->values.emplace(info.name, wire);
+      continue;
+    }
+    // An initialiser of the same name is the value that the input has unless it is given.
+    const bool has_value =
+        std::ranges::find(graph.initializers, info.name, &TensorProto::name) !=
+        graph.initializers.end();
+    if (has_value) continue;
+    RILL_ASSIGN(Fact fact, input_fact(info, env));
+    nnef::Target& target = *env->scope->target;
+    const OutletId wire = target.graph.add_source(target.names.claim(info.name), std::move(fact));
+    if (!env->values.emplace(info.name, wire).second) {
+      return fail(Code::kParse, "there are two inputs \"", info.name, "\"");
+    }
+    RILL_TRY(builder_.audit(&target));
+  }
+  return {};
+}
+
+Status Loader::add_outputs(const GraphProto& graph, Env* env) {
+  for (const ValueInfo& info : graph.outputs) {
+    if (info.kind != ValueInfo::Kind::kUntyped) RILL_TRY(check_tensor(info));
+    RILL_ASSIGN(OutletId wire, find(info.name, env));
+    Graph& out = env->graph();
+    if (out.fact(wire).dtype == DType::kDim) {
+      // Sizes are dims inside of the graph; who runs it reads the integers of the file.
+      const nnef::CallArgument arguments[] = {{"", nullptr, Value(wire)},
+                                              {"to", nullptr, Value(std::string("i64"))}};
+      RILL_ASSIGN(wire, builder_.invoke_needed("tract_core_cast", arguments, *env->scope,
+                                      {str_cat(info.name, "_i64"), true, false, {}, {}, {}}));
+    }
+    out.add_output(info.name, wire);
+  }
+  if (env->graph().outputs.empty()) return fail(Code::kParse, "the graph has no outputs");
+  return {};
+}
+
+/// Tell where the file says something else than follows from its inputs. What follows counts.
+void Loader::compare(const ValueInfo& info, const Fact& fact) {
+  if (info.kind != ValueInfo::Kind::kTensor) return;
+  const auto type = onnx_type(info.type);
+  const bool dims = fact.dtype == DType::kDim && type == DType::kI64;
+  bool same = !type || *type == fact.dtype || dims;
+  if (info.has_shape) {
+    same &= info.shape.size() == fact.shape.size();
+    for (size_t axis = 0; same && axis < fact.shape.size(); ++axis) {
+      const auto number = fact.shape[axis].to_int();
+      const auto& stated = info.shape[axis].value;
+      same = !stated || *stated < 0 || !number || *number == *stated;
+    }
+  }
+  if (same) return;
+  std::vector<std::string> stated;
+  for (const DimProto& dim : info.shape) {
+    stated.push_back(dim.value ? str_cat(*dim.value) : std::string(dim.param));
+  }
+  warn(str_cat("The file says that \"", info.name, "\" is ", join(stated, ","), " of ",
+               onnx_type_name(info.type), "; from the inputs it follows that it is ", fact,
+               ", which counts"));
+}
+
+}  // namespace rill::onnx

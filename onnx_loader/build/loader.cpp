@@ -1,0 +1,332 @@
+#include "onnx_loader/build/loader.h"
+
+#include <algorithm>
+
+#include "core/graph/walk.h"
+#include "onnx_loader/build/node_call.h"
+
+namespace rill::onnx {
+namespace {
+
+/// Graphs in graphs and functions in functions: bounds the stack.
+constexpr int kMaxDepth = 12;
+constexpr int kMostWarnings = 8;
+constexpr std::string_view kFormatKey = "onnx.";
+
+int64_t version_of(const Opsets& opsets, std::string_view domain) {
+  for (const auto& [name, version] : opsets) {
+    if (name == domain) return version;
+  }
+  return 0;
+}
+
+std::string node_name(const NodeProto& node, const Env& env) {
+  std::string_view name = node.name;
+  for (const std::string_view output : node.outputs) {
+    if (name.empty()) name = output;
+  }
+  return str_cat(env.prefix, name.empty() ? node.op_type : name);
+}
+
+/// Tell a failure in terms of the file: its node, its operator and the opset.
+Status blamed(Status status, const NodeProto& node, const std::string& name, int64_t version) {
+  Error& error = status.error();
+  // Of nodes in nodes, the inner one is to blame.
+  if (error.op.find(", opset ") != std::string::npos) return status;
+  error.node = name;
+  error.op = str_cat(node.domain, node.domain.empty() ? "" : ".", node.op_type, ", opset ", version);
+  if (!node.trace.empty() && error.hint.empty()) {
+    const std::string_view last = trimmed(node.trace.substr(0, node.trace.find('\n')));
+    error.hint = str_cat("The node comes from ", last);
+  }
+  return status;
+}
+
+}  // namespace
+
+Loader::Loader(const ModelProto& model, ProtoBudget budget, TensorReader tensors,
+               const Operators& ops, const LoadOptions& options, const Findings& findings)
+    : model_(model),
+      budget_(budget),
+      tensors_(std::move(tensors)),
+      options_(options),
+      findings_(findings),
+      index_(ops.onnx),
+      no_resources_({}),
+      nnef_index_(ops.rooms, options.left_out),
+      builder_(no_document_, no_quant_, &no_resources_, &nnef_index_, options) {
+  nnef_index_.enable_all();
+}
+
+void Loader::warn(std::string_view message) {
+  if (!options_.warn || warnings_ > kMostWarnings) return;
+  const bool last = warnings_++ == kMostWarnings;
+  options_.warn(options_.warn_user, last ? "More of the file's shapes do not hold" : message);
+}
+
+Status Loader::check_opsets() {
+  constexpr int64_t kOldestIr = 3;
+  if (model_.ir_version < kOldestIr) {
+    return fail(Code::kUnsupported, "the file is of IR version ", model_.ir_version, ", expected ",
+                kOldestIr, " or newer")
+        .hint("Convert it, as onnx.version_converter does");
+  }
+  const int64_t version = version_of(model_.opsets, "");
+  if (version > kNewestOpset) {
+    warn(str_cat("The file is of opset ", version, ", read as ", kNewestOpset,
+                 ", the newest that rill knows"));
+  }
+  return {};
+}
+
+Result<Graph> Loader::build() {
+  RILL_TRY(check_opsets());
+  if (model_.graph.empty()) return fail(Code::kParse, "the file has no graph");
+  RILL_ASSIGN(const GraphProto graph, read_graph(model_.graph, &budget_));
+  target_.graph.name = graph.name;
+  nnef::Scope scope;
+  scope.target = &target_;
+  Env env;
+  env.scope = &scope;
+  env.opsets = &model_.opsets;
+  for (const ValueInfo& info : graph.value_info) declared_.emplace(info.name, &info);
+  for (const ValueInfo& info : graph.outputs) declared_.emplace(info.name, &info);
+  keep_metadata(graph, &target_.graph);
+  Status status = add_inputs(graph, &env);
+  if (status.ok()) status = run_graph(graph, &env);
+  if (status.ok()) status = add_outputs(graph, &env);
+  if (!status.ok() && options_.read_so_far) *options_.read_so_far = target_.graph;
+  RILL_TRY(std::move(status));
+  return std::move(target_.graph);
+}
+
+void Loader::keep_metadata(const GraphProto&, Graph* out) {
+  const auto keep = [&](std::string_view key, std::string_view text) {
+    if (!text.empty()) out->properties[str_cat(kFormatKey, key)] = Tensor::scalar(std::string(text));
+  };
+  keep("producer_name", model_.producer);
+  keep("producer_version", model_.producer_version);
+  for (const auto& [key, text] : model_.metadata) {
+    out->properties[std::string(key)] = Tensor::scalar(std::string(text));
+  }
+}
+
+Result<OutletId> Loader::add_const(std::string_view name, TensorPtr value, Env* env) {
+  nnef::Target& target = *env->scope->target;
+  const OutletId wire = target.graph.add_const(target.names.claim(name), std::move(value));
+  RILL_TRY(builder_.audit(&target));
+  return wire;
+}
+
+Result<OutletId> Loader::find(std::string_view name, Env* env) {
+  if (const auto it = env->values.find(name); it != env->values.end()) return it->second;
+  if (const auto it = env->constants.find(name); it != env->constants.end()) {
+    RILL_ASSIGN(TensorPtr tensor, tensors_.read(*it->second));
+    RILL_ASSIGN(const OutletId wire, add_const(str_cat(env->prefix, name), std::move(tensor), env));
+    env->values.emplace(name, wire);
+    return wire;
+  }
+  if (!env->outer) {
+    return fail(Code::kParse, "the value \"", name, "\" is read, but nothing before computes it")
+        .hint("Nodes stand in an order in which each comes after those that it reads");
+  }
+  RILL_ASSIGN(OutletId wire, find(name, env->outer));
+  if (env->captured) {
+    const Fact& fact = env->outer->graph().fact(wire);
+    nnef::Target& target = *env->scope->target;
+    const OutletId outside = wire;
+    if (fact.konst) {
+      RILL_ASSIGN(wire, add_const(name, fact.konst, env));
+    } else {
+      wire = target.graph.add_source(target.names.claim(name), fact);
+      env->captured->push_back(outside);
+    }
+    env->values.emplace(name, wire);
+  }
+  return wire;
+}
+
+Result<Env> Loader::inner(Env* outer) {
+  if (outer->depth >= kMaxDepth) {
+    return fail(Code::kUnsupported, "graphs are nested over ", kMaxDepth, " deep");
+  }
+  Env env;
+  env.outer = outer;
+  env.scope = outer->scope;
+  env.opsets = outer->opsets;
+  env.attributes = outer->attributes;
+  env.prefix = outer->prefix;
+  env.depth = outer->depth + 1;
+  return env;
+}
+
+Status Loader::run_graph(const GraphProto& graph, Env* env) {
+  for (const TensorProto& tensor : graph.initializers) {
+    env->constants.emplace(tensor.name, &tensor);
+  }
+  for (const SparseTensorProto& sparse : graph.sparse_initializers) {
+    RILL_ASSIGN(TensorPtr tensor, tensors_.read_sparse(sparse));
+    RILL_ASSIGN(const OutletId wire, add_const(sparse.values.name, std::move(tensor), env));
+    env->values.emplace(sparse.values.name, wire);
+  }
+  for (const NodeProto& node : graph.nodes) RILL_TRY(run_node(node, env));
+  return {};
+}
+
+Result<std::vector<OutletId>> Loader::outputs_of(const GraphProto& graph, Env* env) {
+  std::vector<OutletId> out;
+  for (const ValueInfo& info : graph.outputs) {
+    RILL_ASSIGN(const OutletId wire, find(info.name, env));
+    out.push_back(wire);
+  }
+  return out;
+}
+
+const FunctionProto* Loader::function_of(const NodeProto& node) const {
+  for (const FunctionProto& each : model_.functions) {
+    if (each.name == node.op_type && each.domain == node.domain && each.overload == node.overload) {
+      return &each;
+    }
+  }
+  return nullptr;
+}
+
+Status Loader::run_node(const NodeProto& node, Env* env) {
+  const std::string name = node_name(node, *env);
+  const FunctionProto* function = function_of(node);
+  const int64_t version = version_of(*env->opsets, node.domain);
+  auto outlets = function ? run_function(*function, node, name, env)
+                          : read_node(node, std::min(version, kNewestOpset), name, env);
+  Status status = outlets.ok() ? bind_outputs(node, *outlets, env) : outlets.take_status();
+  if (status.ok()) return {};
+  // Of nodes around it, too: one of these may choose whether it is there at all.
+  if (env->scope->target == &target_) {
+    for (const std::string_view input : node.inputs) {
+      if (input.empty()) continue;
+      const auto wire = find(input, env);
+      if (wire.ok()) read_by_refused_.push_back(*wire);
+    }
+  }
+  return blamed(std::move(status), node, name, version);
+}
+
+bool Loader::find_out(Findings* findings) const {
+  if (demanded_) {
+    findings->equal.push_back(*demanded_);
+    return true;
+  }
+  // Integers and bools are what shapes are made of; of floats, short lists of scales or limits.
+  constexpr int64_t kShort = 16;
+  const auto is_known = [&](const std::string& name, bool floats) {
+    for (const auto& [input, value] : options_.values) {
+      if (input == name) return !is_float(value->dtype()) || (floats && value->volume() <= kShort);
+    }
+    return false;
+  };
+  for (const bool floats : {false, true}) {
+    bool any = false;
+    for (const OutletId& wire : read_by_refused_) {
+      for (const OutletId& input : target_.graph.inputs) {
+        const std::string& name = target_.graph.node(input.node).name;
+        const auto is_it = [&](int id) { return id == input.node; };
+        if (!is_known(name, floats) || !any_before(target_.graph, wire, is_it)) continue;
+        if (std::ranges::find(findings->known, name) != findings->known.end()) continue;
+        findings->known.push_back(name);
+        any = true;
+      }
+    }
+    if (any) return true;
+  }
+  return false;
+}
+
+Result<std::vector<OutletId>> Loader::read_node(const NodeProto& node, int64_t version,
+                                                const std::string& name, Env* env) {
+  if (version <= 0) {
+    return fail(Code::kParse, "the file imports no opset of the domain \"", node.domain, "\"");
+  }
+  RILL_ASSIGN(const OnnxCallee callee, index_.find(node.domain, node.op_type, version));
+  RILL_ASSIGN(const std::vector<nnef::CallArgument> arguments,
+              arguments_of(node, *callee.decl, name, this, env));
+  const nnef::Call call{node.op_type, arguments, {}};
+  nnef::Naming naming{name, true, false, {}, {}, {}};
+  for (const std::string_view output : node.outputs) naming.targets.emplace_back(output);
+  if (naming.targets.empty()) naming.targets.push_back(name);
+  Value value;
+  if (callee.load) {
+    NodeCall ctx(this, env, node, version, *callee.decl, call, naming);
+    RILL_ASSIGN(value, callee.load(ctx));
+  } else {
+    RILL_ASSIGN(value, builder_.expand({callee.decl, nullptr, false}, call, *env->scope, naming));
+  }
+  RILL_TRY(builder_.audit(env->scope->target));
+  std::vector<OutletId> outlets;
+  const auto* list = value.get<nnef::List>();
+  const std::span<const Value> items =
+      list ? std::span<const Value>(*list) : std::span<const Value>(&value, 1);
+  for (const Value& item : items) {
+    RILL_ASSIGN(const OutletId wire, builder_.to_wire(item, *env->scope, name));
+    outlets.push_back(wire);
+  }
+  return outlets;
+}
+
+Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function,
+                                                   const NodeProto& node, const std::string& name,
+                                                   Env* env) {
+  RILL_ASSIGN(Env inside, inner(env));
+  inside.outer = nullptr;
+  inside.opsets = &function.opsets;
+  inside.prefix = str_cat(name, "/");
+  std::vector<AttributeProto> attributes = function.attribute_defaults;
+  for (const AttributeProto& attribute : node.attributes) {
+    std::erase_if(attributes, [&](const auto& each) { return each.name == attribute.name; });
+    AttributeProto value = attribute;
+    if (!attribute.ref.empty()) {
+      const std::string_view wanted = attribute.ref;
+      const auto* around = env->attributes;
+      const auto at = around ? std::ranges::find(*around, wanted, &AttributeProto::name)
+                             : std::vector<AttributeProto>::const_iterator();
+      if (!around || at == around->end()) continue;
+      value = *at;
+      value.name = attribute.name;
+    }
+    attributes.push_back(std::move(value));
+  }
+  inside.attributes = &attributes;
+  if (node.inputs.size() > function.inputs.size()) {
+    return fail(Code::kParse, "the node has ", node.inputs.size(), " inputs, the function ",
+                function.inputs.size());
+  }
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i].empty()) continue;
+    RILL_ASSIGN(const OutletId wire, find(node.inputs[i], env));
+    inside.values.emplace(function.inputs[i], wire);
+  }
+  for (const NodeProto& each : function.nodes) RILL_TRY(run_node(each, &inside));
+  std::vector<OutletId> outlets;
+  for (const std::string_view output : function.outputs) {
+    RILL_ASSIGN(const OutletId wire, find(output, &inside));
+    outlets.push_back(wire);
+  }
+  return outlets;
+}
+
+Status Loader::bind_outputs(const NodeProto& node, const std::vector<OutletId>& outlets,
+                            Env* env) {
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const std::string_view name = node.outputs[i];
+    if (name.empty()) continue;
+    if (i >= outlets.size() || !outlets[i].valid()) {
+      return fail(Code::kUnsupported, "output ", i, ", \"", name, "\", is not supported");
+    }
+    if (!env->values.emplace(name, outlets[i]).second) {
+      return fail(Code::kParse, "the value \"", name, "\" is computed twice");
+    }
+    const auto declared = env->outer ? declared_.end() : declared_.find(name);
+    if (declared != declared_.end()) compare(*declared->second, env->graph().fact(outlets[i]));
+  }
+  return {};
+}
+
+}  // namespace rill::onnx

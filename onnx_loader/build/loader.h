@@ -1,0 +1,105 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "nnef_loader/build/builder.h"
+#include "onnx_loader/build/op_index.h"
+#include "onnx_loader/load.h"
+#include "onnx_loader/proto/model.h"
+#include "onnx_loader/proto/tensor.h"
+
+namespace rill::onnx {
+
+/// What the nodes of a graph see: the values of the names, and those of the graph around it.
+struct Env {
+  Env* outer = nullptr;         ///< null for the model's graph and for functions
+  nnef::Scope* scope = nullptr;  ///< where nodes are added
+  std::vector<OutletId>* captured = nullptr;  ///< of a body: the wires of `outer` that it reads
+  std::unordered_map<std::string_view, OutletId> values;
+  std::unordered_map<std::string_view, const TensorProto*> constants;  ///< not read yet
+  const Opsets* opsets = nullptr;
+  const std::vector<AttributeProto>* attributes = nullptr;  ///< of the call, in a function
+  std::string prefix;  ///< of the names of nodes
+  int depth = 0;
+
+  Graph& graph() const { return scope->target->graph; }
+};
+
+/// Symbols, and what takes their place.
+using Equalities = std::vector<std::pair<std::string, Dim>>;
+
+/// What other attempts to make the graph found out.
+struct Findings {
+  Equalities equal;
+  std::vector<std::string> known;  ///< inputs whose values are taken from `LoadOptions::values`
+};
+
+/// Makes a graph of a model. Thread: one at a time.
+class Loader {
+ public:
+  /// All arguments must outlive the loader.
+  Loader(const ModelProto& model, ProtoBudget budget, TensorReader tensors, const Operators& ops,
+         const LoadOptions& options, const Findings& findings);
+
+  Result<Graph> build();
+  /// Add what `build` failed for, where another loader that is given it may succeed: a symbol that
+  /// has to be equal to another extent, or inputs whose values have to be known.
+  bool find_out(Findings* findings) const;
+
+  /// Add the nodes of a graph in an environment of its own.
+  Status run_graph(const GraphProto& graph, Env* env);
+  Result<std::vector<OutletId>> outputs_of(const GraphProto& graph, Env* env);
+  /// Find the value of a name. Errors: kParse if nothing before gives it.
+  Result<OutletId> find(std::string_view name, Env* env);
+  /// Make an environment for a graph that is an attribute. Errors: kUnsupported if it is too deep.
+  Result<Env> inner(Env* outer);
+  Result<GraphProto> read(Bytes graph) { return read_graph(graph, &budget_); }
+  Result<OutletId> add_const(std::string_view name, TensorPtr value, Env* env);
+  Status take_as_equal(const Dim& a, const Dim& b, const Env& env);
+  const TensorReader& tensors() const { return tensors_; }
+  nnef::Builder& builder() { return builder_; }
+
+ private:
+  Status add_inputs(const GraphProto& graph, Env* env);
+  Result<Fact> input_fact(const ValueInfo& info, Env* env);
+  Result<Dim> extent(const ValueInfo& info, size_t axis, Graph* graph);
+  Status add_outputs(const GraphProto& graph, Env* env);
+  void keep_metadata(const GraphProto& graph, Graph* out);
+  Status check_opsets();
+
+  Status run_node(const NodeProto& node, Env* env);
+  Result<std::vector<OutletId>> read_node(const NodeProto& node, int64_t version,
+                                          const std::string& name, Env* env);
+  Result<std::vector<OutletId>> run_function(const FunctionProto& function, const NodeProto& node,
+                                             const std::string& name, Env* env);
+  Status bind_outputs(const NodeProto& node, const std::vector<OutletId>& outlets, Env* env);
+  const FunctionProto* function_of(const NodeProto& node) const;
+  const TensorPtr* constant_for(std::string_view input) const;
+  void compare(const ValueInfo& info, const Fact& fact);
+  void warn(std::string_view message);
+
+  const ModelProto& model_;
+  ProtoBudget budget_;
+  TensorReader tensors_;
+  const LoadOptions& options_;
+  const Findings& findings_;
+  std::vector<OutletId> read_by_refused_;  ///< what the node that was refused reads, and those around it
+  std::optional<std::pair<std::string, Dim>> demanded_;
+  OpIndex index_;
+  // What the builder of NNEF reads documents from, of which there are none.
+  nnef::Document no_document_;
+  nnef::QuantInfo no_quant_;
+  nnef::Resources no_resources_;
+  nnef::OpIndex nnef_index_;
+  nnef::Builder builder_;
+  nnef::Target target_;
+  std::unordered_map<std::string_view, const ValueInfo*> declared_;
+  int warnings_ = 0;
+};
+
+}  // namespace rill::onnx

@@ -1,0 +1,110 @@
+#include "onnx_loader/load.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+
+#include "nnef_loader/archive/source.h"
+#include "onnx_loader/build/loader.h"
+
+namespace rill::onnx {
+namespace {
+
+constexpr size_t kHeadBytes = 4096;
+constexpr size_t kMostAttempts = 64;
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// A shape is given for an input, or for what was one until its value was known.
+Status check_shapes(const Graph& graph, const LoadOptions& options, const Findings& findings) {
+  std::vector<std::string> inputs;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) inputs.push_back(graph.input_name(i));
+  for (const auto& [name, shape] : options.input_shapes) {
+    const auto is_name = [&](const std::string& each) { return each == name; };
+    const bool known = std::ranges::any_of(findings.known, is_name) ||
+                       std::ranges::any_of(options.constants, is_name,
+                                           &std::pair<std::string, TensorPtr>::first);
+    if (known || std::ranges::any_of(inputs, is_name)) continue;
+    return fail(Code::kArg, "a shape is given for \"", name, "\", which is no input of the graph")
+        .hint(str_cat("Inputs: ", join(inputs, ", ")));
+  }
+  return {};
+}
+
+Result<Graph> load_bytes(Bytes bytes, const std::string& folder, const std::string& file,
+                         const Operators& ops, const LoadOptions& options) {
+  ProtoBudget budget{options.limits.max_nodes, 2 * options.limits.max_nodes};
+  auto model = read_model(bytes, &budget);
+  if (!model.ok()) return std::move(model).take_status().at(file, 0);
+  const TensorReader tensors(folder, options.limits.max_folded_bytes);
+  // A node that demands equal extents of different names, or the value of an input, settles these
+  // from the inputs on.
+  Findings findings;
+  Result<Graph> graph = fail(Code::kInternal, "not loaded");
+  for (size_t attempt = 0; attempt < kMostAttempts; ++attempt) {
+    Loader loader(*model, budget, tensors, ops, options, findings);
+    graph = loader.build();
+    if (graph.ok() || !loader.find_out(&findings)) break;
+  }
+  for (const std::string& name : findings.known) {
+    if (!graph.ok() || !options.warn) break;
+    options.warn(options.warn_user,
+                 str_cat("Input \"", name, "\" has to be known while loading: it is a constant ",
+                         "of the value that was given"));
+  }
+  if (!graph.ok()) {
+    Status status = graph.take_status();
+    status.error().file = file;
+    return status;
+  }
+  RILL_TRY(check_shapes(*graph, options, findings));
+  return graph;
+}
+
+}  // namespace
+
+bool is_onnx_file(const std::string& path) {
+  const auto descriptor = nnef::open_for_reading(path);
+  if (!descriptor.ok()) return false;
+  nnef::Source file(*descriptor, 0, path);
+  struct stat info {};
+  if (fstat(*descriptor, &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  file.set_size(info.st_size);
+  std::array<std::byte, kHeadBytes> head{};
+  const auto got = file.read_at(0, head);
+  return got.ok() && looks_like_onnx(std::span(head).first(*got), info.st_size);
+}
+
+bool is_onnx(std::span<const std::byte> bytes) {
+  return looks_like_onnx(bytes.first(std::min(bytes.size(), kHeadBytes)),
+                         static_cast<int64_t>(bytes.size()));
+}
+
+Result<Graph> load(const std::string& path, const Operators& ops, const LoadOptions& options) {
+  RILL_ASSIGN(const std::vector<std::byte> bytes,
+              nnef::read_file(path, options.limits.max_expanded_bytes));
+  return load_bytes(bytes, folder_of(path), path, ops, options);
+}
+
+Result<Graph> load_memory(std::span<const std::byte> bytes, const Operators& ops,
+                          const LoadOptions& options) {
+  return load_bytes(bytes, "", "model", ops, options);
+}
+
+Result<Graph> load_any(const std::string& path, const Operators& ops, const LoadOptions& options) {
+  if (is_onnx_file(path)) return load(path, ops, options);
+  return nnef::load(path, ops.rooms, options);
+}
+
+Result<Graph> load_any_memory(std::span<const std::byte> bytes, const Operators& ops,
+                              const LoadOptions& options) {
+  if (is_onnx(bytes)) return load_memory(bytes, ops, options);
+  return nnef::load_memory(bytes, ops.rooms, options);
+}
+
+}  // namespace rill::onnx

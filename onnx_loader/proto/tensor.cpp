@@ -1,0 +1,225 @@
+#include "onnx_loader/proto/tensor.h"
+
+#include <charconv>
+#include <cstring>
+
+#include "core/base/checked.h"
+#include "core/graph/onnx.h"
+#include "onnx_loader/proto/beside.h"
+
+namespace rill::onnx {
+namespace {
+
+Result<DType> type_of(const TensorProto& proto) {
+  const auto type = onnx_type(proto.type);
+  if (type) return *type;
+  return fail(Code::kUnsupported, "tensor \"", proto.name, "\" holds ", onnx_type_name(proto.type),
+              ", a type that rill has not");
+}
+
+Status wrong_count(const TensorProto& proto, int64_t found, int64_t expected,
+                   std::string_view unit) {
+  return fail(Code::kParse, "tensor \"", proto.name, "\" of shape ", proto.dims, " has ", found, " ",
+              unit, ", expected ", expected);
+}
+
+/// The bytes of elements are copied; a bool is 0 or 1.
+void fill(Bytes from, Tensor* out) {
+  if (from.empty()) return;
+  if (out->dtype() != DType::kBool) {
+    std::memcpy(out->mutable_raw(), from.data(), from.size());
+    return;
+  }
+  for (size_t i = 0; i < from.size(); ++i) {
+    out->mutable_data<bool>()[i] = from[i] != std::byte{0};
+  }
+}
+
+template <class T>
+void narrow(const std::vector<int64_t>& from, Tensor* out) {
+  for (size_t i = 0; i < from.size(); ++i) out->mutable_data<T>()[i] = static_cast<T>(from[i]);
+}
+
+void fill_integers(const std::vector<int64_t>& from, Tensor* out) {
+  switch (out->dtype()) {
+    case DType::kBool:
+      for (size_t i = 0; i < from.size(); ++i) out->mutable_data<bool>()[i] = from[i] != 0;
+      break;
+    case DType::kU8:
+    case DType::kI8:
+      narrow<uint8_t>(from, out);
+      break;
+    case DType::kU16:
+    case DType::kI16:
+    case DType::kF16:
+    case DType::kBF16:
+      narrow<uint16_t>(from, out);
+      break;
+    case DType::kU32:
+    case DType::kI32:
+      narrow<uint32_t>(from, out);
+      break;
+    default:
+      narrow<int64_t>(from, out);
+      break;
+  }
+}
+
+/// The field that holds the elements of a type, unless they are raw.
+int field_of(DType type) {
+  switch (type) {
+    case DType::kF32:
+      return 4;
+    case DType::kF64:
+      return 10;
+    case DType::kI64:
+      return 7;
+    case DType::kU32:
+    case DType::kU64:
+      return 11;
+    case DType::kString:
+      return 6;
+    default:
+      return 5;
+  }
+}
+
+/// Elements in fields of their type.
+Status read_typed(const TensorProto& proto, Tensor* out) {
+  const int field = field_of(out->dtype());
+  std::vector<int64_t> integers;
+  std::vector<float> floats;
+  std::vector<std::byte> doubles;
+  std::vector<std::string> texts;
+  Wire in(proto.message, "TensorProto");
+  while (in.next()) {
+    if (in.field() != field) continue;
+    if (field == 4) {
+      in.numbers(&floats);
+    } else if (field == 10) {
+      const Bytes bytes = in.raw();
+      doubles.insert(doubles.end(), bytes.begin(), bytes.end());
+    } else if (field == 6) {
+      const Bytes text = in.bytes();
+      texts.emplace_back(reinterpret_cast<const char*>(text.data()), text.size());
+    } else {
+      in.integers(&integers);
+    }
+  }
+  RILL_TRY(in.take_status());
+  const size_t found =
+      integers.size() + floats.size() + doubles.size() / sizeof(double) + texts.size();
+  if (static_cast<int64_t>(found) != out->volume()) {
+    return wrong_count(proto, static_cast<int64_t>(found), out->volume(), "elements");
+  }
+  for (size_t i = 0; i < texts.size(); ++i) out->mutable_data<std::string>()[i] = texts[i];
+  if (field == 4) fill(std::as_bytes(std::span(floats)), out);
+  if (field == 10) fill(doubles, out);
+  if (!integers.empty()) fill_integers(integers, out);
+  return {};
+}
+
+Result<int64_t> decimal(std::string_view text, std::string_view key) {
+  int64_t value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= 0) return value;
+  return fail(Code::kParse, "external data: ", key, " is \"", text, "\", expected a number");
+}
+
+}  // namespace
+
+Status TensorReader::external(const TensorProto& proto, Tensor* out) const {
+  std::string_view location;
+  int64_t offset = 0;
+  int64_t length = out->size_bytes();
+  for (const auto& [key, value] : proto.location) {
+    if (key == "location") location = value;
+    if (key == "offset") {
+      RILL_ASSIGN(offset, decimal(value, key));
+    }
+    if (key == "length") {
+      RILL_ASSIGN(length, decimal(value, key));
+    }
+  }
+  if (length != out->size_bytes()) return wrong_count(proto, length, out->size_bytes(), "bytes");
+  if (folder_.empty()) {
+    return fail(Code::kUnsupported, "the weights of a model in memory are in the file \"", location,
+                "\" beside it")
+        .hint("Load the model by its path");
+  }
+  std::span<std::byte> bytes(static_cast<std::byte*>(out->mutable_raw()),
+                             static_cast<size_t>(length));
+  RILL_TRY(read_beside(folder_, location, offset, bytes));
+  if (out->dtype() == DType::kBool) fill(bytes, out);
+  return {};
+}
+
+Result<TensorPtr> TensorReader::read(const TensorProto& proto) const {
+  RILL_ASSIGN(const DType type, type_of(proto));
+  const auto volume = checked_volume(proto.dims);
+  const auto bytes = volume ? checked_mul(*volume, dtype_size(type)) : std::nullopt;
+  if (!bytes || static_cast<int>(proto.dims.size()) > kMaxRank) {
+    return fail(Code::kParse, "tensor \"", proto.name, "\" has the shape ", proto.dims,
+                ": expected at most ", kMaxRank, " extents of 0 and more");
+  }
+  const bool raw = proto.raw.has_value() && !proto.external;
+  if (raw && type == DType::kString) {
+    return fail(Code::kParse, "tensor \"", proto.name, "\" holds strings as raw data");
+  }
+  if (raw && static_cast<int64_t>(proto.raw->size()) != *bytes) {
+    return wrong_count(proto, static_cast<int64_t>(proto.raw->size()), *bytes, "bytes");
+  }
+  // An element takes a byte of the file at least, so that memory follows the file.
+  if (!raw && !proto.external && *volume > static_cast<int64_t>(proto.message.size())) {
+    return fail(Code::kParse, "tensor \"", proto.name, "\" of shape ", proto.dims,
+                " holds fewer elements than ", *volume);
+  }
+  if (*bytes > max_bytes_ || (proto.external && type == DType::kString)) {
+    return fail(Code::kUnsupported, "tensor \"", proto.name, "\" takes ", *bytes,
+                " bytes, at most ", max_bytes_, " are allowed");
+  }
+  RILL_ASSIGN(Tensor out, Tensor::zeros(type, proto.dims));
+  if (proto.external) {
+    RILL_TRY(external(proto, &out));
+  } else if (raw) {
+    fill(*proto.raw, &out);
+  } else {
+    RILL_TRY(read_typed(proto, &out));
+  }
+  return std::make_shared<const Tensor>(std::move(out));
+}
+
+Result<TensorPtr> TensorReader::read_sparse(const SparseTensorProto& proto) const {
+  RILL_ASSIGN(const TensorPtr values, read(proto.values));
+  RILL_ASSIGN(const TensorPtr indices, read(proto.indices));
+  const auto volume = checked_volume(proto.dims);
+  const auto bytes = volume ? checked_mul(*volume, dtype_size(values->dtype())) : std::nullopt;
+  const auto rank = static_cast<int64_t>(proto.dims.size());
+  const bool flat = indices->rank() == 1;
+  const int64_t per_value = flat ? 1 : rank;
+  if (!bytes || *bytes > max_bytes_ || rank > kMaxRank || !is_plain(values->dtype()) ||
+      indices->dtype() != DType::kI64 || indices->volume() != values->volume() * per_value) {
+    return fail(Code::kParse, "sparse tensor \"", proto.values.name, "\" of shape ", proto.dims,
+                ": values and indices do not fit");
+  }
+  RILL_ASSIGN(Tensor out, Tensor::zeros(values->dtype(), proto.dims));
+  const auto size = static_cast<size_t>(dtype_size(values->dtype()));
+  const auto index = indices->values<int64_t>();
+  for (int64_t i = 0; i < values->volume(); ++i) {
+    int64_t at = flat ? index[static_cast<size_t>(i)] : 0;
+    for (int64_t axis = 0; !flat && axis < rank; ++axis) {
+      const int64_t part = index[static_cast<size_t>(i * rank + axis)];
+      const int64_t extent = proto.dims[static_cast<size_t>(axis)];
+      at = at < 0 || part < 0 || part >= extent ? -1 : at * extent + part;
+    }
+    if (at < 0 || at >= *volume) {
+      return fail(Code::kParse, "sparse tensor \"", proto.values.name, "\": an index of value ", i,
+                  " is outside of the shape ", proto.dims);
+    }
+    std::memcpy(static_cast<std::byte*>(out.mutable_raw()) + static_cast<size_t>(at) * size,
+                static_cast<const std::byte*>(values->raw()) + static_cast<size_t>(i) * size, size);
+  }
+  return std::make_shared<const Tensor>(std::move(out));
+}
+
+}  // namespace rill::onnx

@@ -1,0 +1,86 @@
+// How ONNX's operators on axes are read.
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/graph/onnx.h"
+#include "ops/array/axis_ops.h"
+#include "ops/array/common.h"
+
+namespace rill::ops {
+namespace {
+
+/// Without axes, all of extent 1 go. Which these are, must be known.
+Result<std::vector<int64_t>> unit_axes(const Fact& fact) {
+  std::vector<int64_t> axes;
+  for (int axis = 0; axis < fact.rank(); ++axis) {
+    const auto extent = fact.dim(axis).to_int();
+    if (!extent) {
+      return fail(Code::kSymbol, "without axes, those of extent 1 go, but the input is ", fact)
+          .hint("Set the symbols, as in --set N=1, or the input's shape with -i");
+    }
+    if (*extent == 1) axes.push_back(axis);
+  }
+  return axes;
+}
+
+Result<Value> squeeze(OnnxCtx& ctx) {
+  RILL_ASSIGN(OutletId x, ctx.wire("data"));
+  std::vector<int64_t> axes;
+  if (ctx.given("axes")) {
+    RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
+    RILL_ASSIGN(axes, axes_in(written, ctx.fact(x).rank()));
+  } else {
+    RILL_ASSIGN(axes, unit_axes(ctx.fact(x)));
+  }
+  for (size_t i = axes.size(); i-- > 0;) {
+    RILL_ASSIGN(x, ctx.add1(std::make_shared<RmAxis>(axes[i]), {x}));
+  }
+  return Value(x);
+}
+
+Result<Value> unsqueeze(OnnxCtx& ctx) {
+  RILL_ASSIGN(OutletId x, ctx.wire("data"));
+  RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
+  // Axes are counted in the output.
+  const int64_t rank = ctx.fact(x).rank() + static_cast<int64_t>(written.size());
+  RILL_ASSIGN(const std::vector<int64_t> axes, axes_in(written, rank));
+  RILL_CHECK(axes.size() == written.size(), "axes ", written, ": one of them twice");
+  for (const int64_t axis : axes) {
+    RILL_ASSIGN(x, ctx.add1(std::make_shared<AddAxis>(axis), {x}));
+  }
+  return Value(x);
+}
+
+Result<Value> transpose(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("data"));
+  std::vector<int64_t> perm(static_cast<size_t>(ctx.fact(x).rank()));
+  std::iota(perm.rbegin(), perm.rend(), 0);
+  if (ctx.given("perm")) {
+    RILL_ASSIGN(perm, ctx.integers("perm"));
+  }
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Transpose>(std::move(perm)), {x}));
+  return Value(out);
+}
+
+const OnnxOp kOps[] = {
+    {"", 1, "fragment Squeeze(data: tensor<?>, axes: integer[] = []) -> (squeezed: tensor<?>);",
+     squeeze},
+    {"", 13,
+     "fragment Squeeze(data: tensor<?>, axes: tensor<integer> = false) -> (squeezed: tensor<?>);",
+     squeeze},
+    {"", 1, "fragment Unsqueeze(data: tensor<?>, axes: integer[]) -> (expanded: tensor<?>);",
+     unsqueeze},
+    {"", 13,
+     "fragment Unsqueeze(data: tensor<?>, axes: tensor<integer>) -> (expanded: tensor<?>);",
+     unsqueeze},
+    {"", 1, "fragment Transpose(data: tensor<?>, perm: integer[] = []) -> (transposed: tensor<?>);",
+     transpose},
+};
+
+}  // namespace
+
+extern const OnnxRoom axis_ops_onnx;
+const OnnxRoom axis_ops_onnx = {"axis_ops", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,44 @@
+// How ONNX's Expand and Tile are read.
+
+#include "core/graph/onnx.h"
+#include "ops/array/broadcast.h"
+#include "ops/array/numpy.h"
+#include "ops/array/symbolic.h"
+
+namespace rill::ops {
+namespace {
+
+Result<Value> expand(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  RILL_ASSIGN(std::vector<Dim> shape, computed_dims(ctx, "shape"));
+  // Either side may have the extents of 1.
+  const std::vector<Dim> own = ctx.fact(x).shape;
+  while (shape.size() < own.size()) shape.insert(shape.begin(), Dim(1));
+  const size_t front = shape.size() - own.size();
+  for (size_t i = 0; i < own.size(); ++i) {
+    shape[front + i] = ctx.graph().scope.simplify(broadcast(own[i], shape[front + i]));
+  }
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Broadcast>(std::move(shape)), {x}));
+  return Value(out);
+}
+
+Result<Value> tile(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  RILL_ASSIGN(std::vector<Dim> repeats, computed_dims(ctx, "repeats"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Tile>(std::move(repeats)), {x}));
+  return Value(out);
+}
+
+const OnnxOp kOps[] = {
+    {"", 8, "fragment Expand(input: tensor<?>, shape: tensor<integer>) -> (output: tensor<?>);",
+     expand},
+    {"", 6, "fragment Tile(input: tensor<?>, repeats: tensor<integer>) -> (output: tensor<?>);",
+     tile},
+};
+
+}  // namespace
+
+extern const OnnxRoom broadcast_onnx;
+const OnnxRoom broadcast_onnx = {"broadcast", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,117 @@
+// How ONNX's casts are read, and what tells types and shapes.
+
+#include <algorithm>
+
+#include "core/graph/onnx.h"
+#include "ops/array/cast.h"
+
+namespace rill::ops {
+namespace {
+
+/// Sizes stay dims as they become integers: what is computed from them may be a size again.
+Result<Value> cast_wire(OnnxCtx& ctx, OutletId x, DType to) {
+  const DType from = ctx.fact(x).dtype;
+  if (from == to || (from == DType::kDim && (to == DType::kI64 || to == DType::kI32))) {
+    return Value(x);
+  }
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Cast>(to), {x}));
+  return Value(out);
+}
+
+Result<Value> cast_to_number(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  RILL_ASSIGN(const int64_t to, ctx.integer("to"));
+  const auto type = onnx_type(to);
+  if (!type || *type == DType::kString || ctx.fact(x).dtype == DType::kString) {
+    return fail(Code::kUnsupported, "a cast from ", dtype_name(ctx.fact(x).dtype), " to ",
+                onnx_type_name(to));
+  }
+  return cast_wire(ctx, x, *type);
+}
+
+Result<Value> cast_like(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  RILL_ASSIGN(const OutletId like, ctx.wire("target_type"));
+  return cast_wire(ctx, x, ctx.fact(like).dtype);
+}
+
+Result<Value> identity(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  return Value(x);
+}
+
+/// Integers, or dims where one of them holds a symbol.
+Result<Value> sizes(OnnxCtx& ctx, const std::vector<Dim>& list, std::vector<int64_t> shape) {
+  std::vector<int64_t> numbers;
+  for (const Dim& dim : list) {
+    ctx.graph().scope.take_as_extent(dim);
+    if (const auto number = dim.to_int()) numbers.push_back(*number);
+  }
+  Tensor flat = Tensor::dims(list);
+  if (numbers.size() == list.size()) {
+    RILL_ASSIGN(flat, Tensor::of<int64_t>(DType::kI64, {static_cast<int64_t>(list.size())},
+                                          std::span<const int64_t>(numbers)));
+  }
+  RILL_ASSIGN(Tensor out, flat.reshaped(std::move(shape)));
+  RILL_ASSIGN(const OutletId wire, ctx.konst(std::move(out)));
+  return Value(wire);
+}
+
+Result<Value> shape_of(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("data"));
+  const std::vector<Dim> shape = ctx.fact(x).shape;
+  const auto rank = static_cast<int64_t>(shape.size());
+  int64_t begin = 0;
+  int64_t end = rank;
+  if (ctx.has("start")) {
+    RILL_ASSIGN(begin, ctx.integer("start"));
+  }
+  if (ctx.given("end")) {
+    RILL_ASSIGN(end, ctx.integer("end"));
+  }
+  begin = std::clamp<int64_t>(begin < 0 ? begin + rank : begin, 0, rank);
+  end = std::clamp<int64_t>(end < 0 ? end + rank : end, begin, rank);
+  const std::vector<Dim> part(shape.begin() + begin, shape.begin() + end);
+  return sizes(ctx, part, {end - begin});
+}
+
+Result<Value> size_of(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("data"));
+  return sizes(ctx, {volume(ctx.fact(x).shape)}, {});
+}
+
+const OnnxOp kOps[] = {
+    {"", 6, "fragment Cast(input: tensor<?>, to: integer) -> (output: tensor<?>);", cast_to_number},
+    {"", 19,
+     "fragment Cast(input: tensor<?>, to: integer, saturate: integer = 1) -> (output: tensor<?>);",
+     cast_to_number},
+    {"", 24,
+     "fragment Cast(input: tensor<?>, to: integer, saturate: integer = 1, "
+     "round_mode: string = 'up') -> (output: tensor<?>);",
+     cast_to_number},
+    {"", 15,
+     "fragment CastLike(input: tensor<?>, target_type: tensor<?>) -> (output: tensor<?>);",
+     cast_like},
+    {"", 19,
+     "fragment CastLike(input: tensor<?>, target_type: tensor<?>, saturate: integer = 1) "
+     "-> (output: tensor<?>);",
+     cast_like},
+    {"", 24,
+     "fragment CastLike(input: tensor<?>, target_type: tensor<?>, saturate: integer = 1, "
+     "round_mode: string = 'up') -> (output: tensor<?>);",
+     cast_like},
+    {"", 1, "fragment Identity(input: tensor<?>) -> (output: tensor<?>);", identity},
+    {"", 1, "fragment Shape(data: tensor<?>) -> (shape: tensor<integer>);", shape_of},
+    {"", 15,
+     "fragment Shape(data: tensor<?>, start: integer = 0, end: integer = 0) "
+     "-> (shape: tensor<integer>);",
+     shape_of},
+    {"", 1, "fragment Size(data: tensor<?>) -> (size: tensor<integer>);", size_of},
+};
+
+}  // namespace
+
+extern const OnnxRoom cast_onnx;
+const OnnxRoom cast_onnx = {"cast", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,40 @@
+// How ONNX's Concat is read.
+
+#include "core/graph/onnx.h"
+#include "ops/array/common.h"
+#include "ops/array/concat.h"
+#include "ops/array/numpy.h"
+
+namespace rill::ops {
+namespace {
+
+Result<Value> concat(OnnxCtx& ctx) {
+  RILL_ASSIGN(std::vector<OutletId> parts, ctx.wires("inputs"));
+  RILL_CHECK(!parts.empty(), "expected one input or more");
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(parts[0]).rank()));
+  for (const OutletId part : parts) {
+    for (int i = 0; i < ctx.fact(part).rank() && i < ctx.fact(parts[0]).rank(); ++i) {
+      if (i == axis) continue;
+      RILL_TRY(ctx.take_as_equal(ctx.fact(parts[0]).dim(i), ctx.fact(part).dim(i)));
+    }
+  }
+  RILL_ASSIGN(parts, dims_or_as_they_are(ctx, std::move(parts)));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Concat>(axis), std::move(parts)));
+  return Value(out);
+}
+
+const OnnxOp kOps[] = {
+    {"", 1,
+     "fragment Concat(inputs: tensor<?>[], axis: integer = 1) -> (concat_result: tensor<?>);",
+     concat},
+    {"", 4, "fragment Concat(inputs: tensor<?>[], axis: integer) -> (concat_result: tensor<?>);",
+     concat},
+};
+
+}  // namespace
+
+extern const OnnxRoom concat_onnx;
+const OnnxRoom concat_onnx = {"concat", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,37 @@
+#include "ops/array/numpy.h"
+
+#include <algorithm>
+
+#include "ops/array/axis_ops.h"
+#include "ops/array/cast.h"
+
+namespace rill::ops {
+
+Result<OutletId> with_rank(LoadCtx& ctx, OutletId wire, int rank) {
+  while (ctx.fact(wire).rank() < rank) {
+    RILL_ASSIGN(wire, ctx.add1(std::make_shared<AddAxis>(0), {wire}, "aligned"));
+  }
+  return wire;
+}
+
+Result<std::vector<OutletId>> dims_or_as_they_are(LoadCtx& ctx, std::vector<OutletId> wires) {
+  const bool dims = std::any_of(wires.begin(), wires.end(), [&](const OutletId wire) {
+    return ctx.fact(wire).dtype == DType::kDim;
+  });
+  for (OutletId& wire : wires) {
+    if (!dims || !is_int(ctx.fact(wire).dtype)) continue;
+    RILL_ASSIGN(wire, ctx.add1(std::make_shared<Cast>(DType::kDim), {wire}, "cast"));
+  }
+  return wires;
+}
+
+Result<std::vector<OutletId>> numpy_operands(LoadCtx& ctx, std::vector<OutletId> wires) {
+  int rank = 0;
+  for (const OutletId wire : wires) rank = std::max(rank, ctx.fact(wire).rank());
+  for (OutletId& wire : wires) {
+    RILL_ASSIGN(wire, with_rank(ctx, wire, rank));
+  }
+  return dims_or_as_they_are(ctx, std::move(wires));
+}
+
+}  // namespace rill::ops

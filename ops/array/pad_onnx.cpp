@@ -1,0 +1,135 @@
+// How ONNX's Pad is read.
+
+#include <algorithm>
+
+#include "core/graph/onnx.h"
+#include "ops/array/common.h"
+#include "ops/array/pad.h"
+#include "ops/array/slice.h"
+
+namespace rill::ops {
+namespace {
+
+/// The amounts for every axis of the input.
+Result<Pads> amounts(OnnxCtx& ctx, int rank) {
+  RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("pads"));
+  std::vector<int64_t> axes;
+  if (ctx.given("axes")) {
+    RILL_ASSIGN(axes, ctx.integers("axes"));
+  } else {
+    for (int axis = 0; axis < rank; ++axis) axes.push_back(axis);
+  }
+  RILL_CHECK(written.size() == 2 * axes.size(), "pads has ", written.size(), " entries, expected ",
+             2 * axes.size(), ": all begins, then all ends");
+  Pads pads(static_cast<size_t>(rank));
+  for (size_t i = 0; i < axes.size(); ++i) {
+    RILL_ASSIGN(const int64_t axis, axis_in(axes[i], rank));
+    pads[static_cast<size_t>(axis)] = {written[i], written[axes.size() + i]};
+  }
+  return pads;
+}
+
+Result<TensorPtr> fill_of(OnnxCtx& ctx, const Fact& in) {
+  Tensor value = Tensor::scalar(0.0F);
+  if (ctx.given("constant_value")) {
+    RILL_ASSIGN(const OutletId wire, ctx.wire("constant_value"));
+    const TensorPtr konst = ctx.fact(wire).konst;
+    if (!konst) return fail(Code::kUnsupported, "input \"constant_value\" depends on data");
+    RILL_CHECK(konst->volume() == 1, "constant_value is ", ctx.fact(wire),
+               ": expected one element");
+    RILL_ASSIGN(value, konst->reshaped({}));
+  } else if (ctx.has("value")) {
+    RILL_ASSIGN(const float number, ctx.number("value"));
+    value = Tensor::scalar(number);
+  }
+  RILL_ASSIGN(Tensor fill, cast(value, in.dtype, in.q));
+  return std::make_shared<const Tensor>(std::move(fill));
+}
+
+/// Negative amounts cut.
+Result<OutletId> cut(OnnxCtx& ctx, OutletId x, Pads* pads) {
+  for (size_t axis = 0; axis < pads->size(); ++axis) {
+    auto& [before, after] = (*pads)[axis];
+    if (before >= 0 && after >= 0) continue;
+    const Dim extent = ctx.fact(x).shape[axis];
+    const int64_t first = std::max<int64_t>(0, -before);
+    const int64_t behind = std::max<int64_t>(0, -after);
+    auto op =
+        std::make_shared<Slice>(static_cast<int64_t>(axis), Dim(first), extent - Dim(behind));
+    RILL_ASSIGN(x, ctx.add1(std::move(op), {x}, "cut"));
+    before = std::max<int64_t>(0, before);
+    after = std::max<int64_t>(0, after);
+  }
+  return x;
+}
+
+Result<Value> pad(OnnxCtx& ctx) {
+  RILL_ASSIGN(OutletId x, ctx.wire("data"));
+  RILL_ASSIGN(Pads pads, amounts(ctx, ctx.fact(x).rank()));
+  RILL_ASSIGN(std::string mode, ctx.text("mode"));
+  RILL_ASSIGN(TensorPtr fill, fill_of(ctx, ctx.fact(x)));
+  if (mode != "constant" && mode != "reflect" && mode != "edge") {
+    return fail(Code::kUnsupported, "attribute \"mode\" is ", mode,
+                ": expected constant, reflect or edge");
+  }
+  if (mode == "edge") mode = "replicated";
+  RILL_ASSIGN(x, cut(ctx, x, &pads));
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(std::make_shared<Pad>(std::move(pads), std::move(mode), std::move(fill)),
+                       {x}));
+  return Value(out);
+}
+
+/// Cut or put zeros on both sides; of an odd number, the larger half goes behind.
+Result<Value> center(OnnxCtx& ctx) {
+  RILL_ASSIGN(OutletId x, ctx.wire("input_data"));
+  RILL_ASSIGN(const std::vector<int64_t> shape, ctx.integers("shape"));
+  std::vector<int64_t> axes;
+  if (ctx.given("axes")) {
+    RILL_ASSIGN(axes, ctx.integers("axes"));
+  } else {
+    for (int axis = 0; axis < ctx.fact(x).rank(); ++axis) axes.push_back(axis);
+  }
+  RILL_CHECK(shape.size() == axes.size(), "shape has ", shape.size(), " entries, expected ",
+             axes.size());
+  Pads pads(static_cast<size_t>(ctx.fact(x).rank()));
+  for (size_t i = 0; i < axes.size(); ++i) {
+    RILL_ASSIGN(const int64_t axis, axis_in(axes[i], ctx.fact(x).rank()));
+    RILL_ASSIGN(const int64_t own, ctx.fact(x).dim(static_cast<int>(axis)).as_int());
+    const int64_t more = shape[i] - own;
+    const int64_t front = more >= 0 ? more / 2 : -(-more / 2);
+    pads[static_cast<size_t>(axis)] = {front, more - front};
+  }
+  RILL_ASSIGN(x, cut(ctx, x, &pads));
+  RILL_ASSIGN(Tensor zero, cast(Tensor::scalar(0.0F), ctx.fact(x).dtype, ctx.fact(x).q));
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(std::make_shared<Pad>(std::move(pads), "constant",
+                                             std::make_shared<const Tensor>(std::move(zero))),
+                       {x}));
+  return Value(out);
+}
+
+const OnnxOp kOps[] = {
+    {"", 18,
+     "fragment CenterCropPad(input_data: tensor<?>, shape: tensor<integer>, axes: integer[] = []) "
+     "-> (output_data: tensor<?>);",
+     center},
+    {"", 2, "fragment Pad(data: tensor<?>, mode: string = 'constant', pads: integer[], "
+            "value: scalar = 0.0) -> (output: tensor<?>);",
+     pad},
+    {"", 11, "fragment Pad(data: tensor<?>, pads: tensor<integer>, "
+             "constant_value: tensor<?> = false, mode: string = 'constant') "
+             "-> (output: tensor<?>);",
+     pad},
+    {"", 18, "fragment Pad(data: tensor<?>, pads: tensor<integer>, "
+             "constant_value: tensor<?> = false, axes: tensor<integer> = false, "
+             "mode: string = 'constant') -> (output: tensor<?>);",
+     pad},
+};
+
+}  // namespace
+
+extern const OnnxRoom pad_onnx;
+const OnnxRoom pad_onnx = {"pad", kOps};
+
+}  // namespace rill::ops

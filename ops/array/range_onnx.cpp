@@ -1,0 +1,47 @@
+// How ONNX's Range is read.
+
+#include "core/graph/onnx.h"
+#include "ops/array/symbolic.h"
+
+namespace rill::ops {
+namespace {
+
+/// The operator has no meaning before its bounds are known: how long it is depends on them.
+Result<Value> range(OnnxCtx& ctx) {
+  std::vector<Value> bounds;
+  for (const char* name : {"start", "limit", "delta"}) {
+    RILL_ASSIGN(const OutletId wire, ctx.wire(name));
+    const auto size = symbolic_value(ctx.graph(), wire);
+    if (!ctx.fact(wire).konst && size && is_int(ctx.fact(wire).dtype)) {
+      bounds.emplace_back(*size);
+      continue;
+    }
+    if (!ctx.fact(wire).konst) {
+      return fail(Code::kUnsupported, "input \"", name, "\" depends on data, and tells the shape")
+          .hint("Give its value: --constantize NAME=VALUE for the input that it depends on");
+    }
+    bounds.emplace_back(wire);
+  }
+  RILL_ASSIGN(const OutletId out,
+              ctx.call1("tract_core_range",
+                        {{"start", bounds[0]}, {"end", bounds[1]}, {"step", bounds[2]}}));
+  return Value(out);
+}
+
+const OnnxOp kOps[] = {
+    {"", 11,
+     "fragment Range(start: tensor<?>, limit: tensor<?>, delta: tensor<?>) "
+     "-> (output: tensor<?>);",
+     range},
+    {"", 27,
+     "fragment Range(start: tensor<?>, limit: tensor<?>, delta: tensor<?>, "
+     "stash_type: integer = 1) -> (output: tensor<?>);",
+     range},
+};
+
+}  // namespace
+
+extern const OnnxRoom range_onnx;
+const OnnxRoom range_onnx = {"range", kOps};
+
+}  // namespace rill::ops

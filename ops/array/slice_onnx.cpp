@@ -1,0 +1,105 @@
+// How ONNX's Slice is read.
+
+#include <limits>
+#include <numeric>
+
+#include "core/graph/onnx.h"
+#include "ops/array/common.h"
+#include "ops/array/slice.h"
+#include "ops/array/symbolic.h"
+
+namespace rill::ops {
+namespace {
+
+// Exporters write the largest number of 32 or 64 bits for "to the end", and the least for "to the
+// front" of what is read backwards.
+constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
+
+/// Count a bound from the start, and bring it into the axis as far as that can be shown. A bound
+/// that is beyond an axis of open extent is refused once the extent is a number.
+Result<Dim> bound(const SymbolScope& scope, const Dim& written, const Dim& extent, const Dim& least,
+                  const Dim& most) {
+  const auto number = written.to_int();
+  if (number && *number >= kFar) return most;
+  if (number && *number < -kFar) return least;
+  Dim out = written;
+  if (number ? *number < 0 : scope.proves_non_negative(Dim(-1) - written)) {
+    out = written + extent;
+  } else if (!number && !scope.proves_non_negative(written)) {
+    return fail(Code::kSymbol, "the bound ", written, " counts from the start if it is 0 or more, ",
+                "else from the end, and its sign is open")
+        .hint("Assert it, as in --assert 'S >= 16', or set the symbols");
+  }
+  if (scope.proves_ge(out, most)) return most;
+  if (scope.proves_ge(least, out)) return least;
+  return out;
+}
+
+/// From `begin` downwards, in steps, to behind `end`.
+Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& written_begin,
+                           const Dim& written_end, int64_t step) {
+  const SymbolScope& scope = ctx.graph().scope;
+  const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
+  RILL_ASSIGN(const Dim begin, bound(scope, written_begin, extent, Dim(-1), extent - Dim(1)));
+  RILL_ASSIGN(const Dim end, bound(scope, written_end, extent, Dim(-1), extent - Dim(1)));
+  const Dim from = end + Dim(1);
+  const Dim to = scope.proves_ge(from, begin + Dim(1)) ? from : begin + Dim(1);
+  RILL_ASSIGN(x, ctx.add1(std::make_shared<Slice>(axis, from, to), {x}, "part"));
+  return ctx.add1(std::make_shared<Downsample>(axis, step, 0), {x});
+}
+
+Result<OutletId> forwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& written_begin,
+                          const Dim& written_end, int64_t step) {
+  const SymbolScope& scope = ctx.graph().scope;
+  const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
+  RILL_ASSIGN(const Dim begin, bound(scope, written_begin, extent, Dim(0), extent));
+  RILL_ASSIGN(Dim end, bound(scope, written_end, extent, Dim(0), extent));
+  if (scope.proves_ge(begin, end)) end = begin;
+  RILL_ASSIGN(x, ctx.add1(std::make_shared<Slice>(axis, begin, end), {x}));
+  if (step == 1) return x;
+  return ctx.add1(std::make_shared<Downsample>(axis, step, 0), {x}, "steps");
+}
+
+Result<Value> slice(OnnxCtx& ctx) {
+  RILL_ASSIGN(OutletId x, ctx.wire("data"));
+  RILL_ASSIGN(const std::vector<Dim> starts, computed_dims(ctx, "starts"));
+  RILL_ASSIGN(const std::vector<Dim> ends, computed_dims(ctx, "ends"));
+  std::vector<int64_t> axes(starts.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (ctx.given("axes")) {
+    RILL_ASSIGN(axes, ctx.integers("axes"));
+  }
+  std::vector<int64_t> steps(starts.size(), 1);
+  if (ctx.given("steps")) {
+    RILL_ASSIGN(steps, ctx.integers("steps"));
+  }
+  RILL_CHECK(ends.size() == starts.size() && axes.size() == starts.size() &&
+                 steps.size() == starts.size(),
+             "starts, ends, axes and steps have ", starts.size(), ", ", ends.size(), ", ",
+             axes.size(), " and ", steps.size(), " entries, expected one each per axis");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    RILL_ASSIGN(const int64_t axis, axis_in(axes[i], ctx.fact(x).rank()));
+    RILL_CHECK(steps[i] != 0, "a step of 0");
+    RILL_ASSIGN(x, steps[i] > 0 ? forwards(ctx, x, axis, starts[i], ends[i], steps[i])
+                                : backwards(ctx, x, axis, starts[i], ends[i], steps[i]));
+  }
+  return Value(x);
+}
+
+const OnnxOp kOps[] = {
+    {"", 1,
+     "fragment Slice(data: tensor<?>, axes: integer[] = [], ends: integer[], starts: integer[]) "
+     "-> (output: tensor<?>);",
+     slice},
+    {"", 10,
+     "fragment Slice(data: tensor<?>, starts: tensor<integer>, ends: tensor<integer>, "
+     "axes: tensor<integer> = false, steps: tensor<integer> = false) -> (output: tensor<?>);",
+     slice},
+};
+
+}  // namespace
+
+extern const OnnxRoom slice_onnx;
+const OnnxRoom slice_onnx = {"slice", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,179 @@
+// How ONNX's operators on two tensors are read.
+
+#include "core/graph/onnx.h"
+#include "ops/math/formula.h"
+#include "ops/math/numpy.h"
+
+namespace rill::ops {
+namespace {
+
+template <BinaryKind kKind>
+Result<Value> binary(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId a, ctx.wire("A"));
+  RILL_ASSIGN(const OutletId b, ctx.wire("B"));
+  RILL_ASSIGN(const OutletId out, numpy_binary(ctx, kKind, a, b));
+  return Value(out);
+}
+
+/// Max and Min of any number of tensors.
+template <BinaryKind kKind>
+Result<Value> variadic(OnnxCtx& ctx) {
+  RILL_ASSIGN(const std::vector<OutletId> list, ctx.wires("inputs"));
+  RILL_CHECK(!list.empty(), "expected one input or more");
+  OutletId out = list[0];
+  for (size_t i = 1; i < list.size(); ++i) {
+    RILL_ASSIGN(out, numpy_binary(ctx, kKind, out, list[i], i + 1 < list.size() ? "part" : ""));
+  }
+  return Value(out);
+}
+
+Result<Value> mean(OnnxCtx& ctx) {
+  RILL_ASSIGN(const std::vector<OutletId> list, ctx.wires("inputs"));
+  RILL_CHECK(!list.empty(), "expected one input or more");
+  Formula f(ctx);
+  OutletId sum = list[0];
+  for (size_t i = 1; i < list.size(); ++i) sum = f.plus(sum, list[i]);
+  return f.value(f.over(sum, f.number(static_cast<double>(list.size()), sum)));
+}
+
+/// The remainder of floats. The quotient of two f32 tells whole numbers apart in f64, and so does
+/// its product with the divisor.
+OutletId float_remainder(Formula& f, OutletId x, OutletId y, bool of_dividend) {
+  const DType own = f.fact(x).dtype;
+  const OutletId a = f.cast(x, DType::kF64);
+  const OutletId b = f.cast(y, DType::kF64);
+  const OutletId quotient = f.over(a, b);
+  const OutletId down = f.unary(UnaryKind::kFloor, f.unary(UnaryKind::kAbs, quotient));
+  OutletId rest = f.minus(a, f.times(f.times(f.unary(UnaryKind::kSign, quotient), down), b));
+  // A finite number is its own remainder by an infinite one.
+  const OutletId infinite = f.add(std::make_shared<Unary>(UnaryKind::kIsInf, 3.0F), {b});
+  const OutletId endless = f.add(std::make_shared<Unary>(UnaryKind::kIsInf, 3.0F), {a});
+  const OutletId kept = f.binary(BinaryKind::kAnd, infinite, f.unary(UnaryKind::kNot, endless));
+  rest = f.select(kept, a, rest);
+  if (of_dividend) return f.cast(rest, own);
+  const OutletId zero = f.number(0.0, rest);
+  const OutletId differ = f.binary(BinaryKind::kXor, f.binary(BinaryKind::kLt, rest, zero),
+                                   f.binary(BinaryKind::kLt, b, zero));
+  const OutletId moved =
+      f.binary(BinaryKind::kAnd, differ, f.binary(BinaryKind::kNe, rest, zero));
+  return f.cast(f.select(moved, f.plus(rest, b), rest), own);
+}
+
+/// The remainder with the sign of the divisor, or with that of the dividend where `fmod` is set.
+Result<Value> modulo(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId a = f.arg("A");
+  const OutletId b = f.arg("B");
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const bool of_dividend, ctx.boolean("fmod"));
+  const DType type = f.fact(a).dtype;
+  if (is_float(type)) return f.value(float_remainder(f, a, b, of_dividend));
+  if (type == DType::kDim || !is_int(type)) {
+    return fail(Code::kDType, "operands of ", dtype_name(type), ": expected numbers");
+  }
+  const OutletId rest = f.minus(a, f.times(f.over(a, b), b));
+  if (of_dividend) return f.value(rest);
+  const OutletId zero = f.number(0.0, rest);
+  const OutletId differ = f.binary(BinaryKind::kXor, f.binary(BinaryKind::kLt, rest, zero),
+                                   f.binary(BinaryKind::kLt, b, zero));
+  const OutletId open = f.binary(BinaryKind::kNe, rest, zero);
+  const OutletId moved = f.binary(BinaryKind::kAnd, differ, open);
+  return f.value(f.select(moved, f.plus(rest, b), rest));
+}
+
+Result<Value> shift(OnnxCtx& ctx) {
+  RILL_ASSIGN(const std::string direction, ctx.text("direction"));
+  RILL_CHECK(direction == "LEFT" || direction == "RIGHT", "attribute \"direction\" is ",
+             direction, ": expected LEFT or RIGHT");
+  Formula f(ctx);
+  const BinaryKind kind = direction == "LEFT" ? BinaryKind::kShl : BinaryKind::kShr;
+  return f.value(f.binary(kind, f.arg("X"), f.arg("Y")));
+}
+
+Result<Value> prelu(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
+  OutletId slope = f.arg("slope");
+  // Before opset 7, a slope of several numbers has one per channel.
+  if (ctx.opset() < 7 && f.rank(slope) == 1 && !(f.dim(slope, 0) == Dim(1))) {
+    for (int axis = 2; axis < f.rank(x); ++axis) slope = f.with_axis(slope, 1);
+  }
+  const OutletId below = f.binary(BinaryKind::kLt, x, f.number(0.0, x));
+  return f.value(f.select(below, f.times(slope, x), x));
+}
+
+/// Before opset 7, the axes of the second operand begin at `axis` of the first, and an attribute
+/// says that they repeat.
+template <BinaryKind kKind>
+Result<Value> aligned(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId a = f.arg("A");
+  OutletId b = f.arg("B");
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const bool repeat, ctx.boolean("broadcast"));
+  if (ctx.given("axis") && repeat) {
+    RILL_ASSIGN(int64_t axis, ctx.integer("axis"));
+    if (axis < 0) axis += f.rank(a);
+    RILL_CHECK(axis >= 0 && axis + f.rank(b) <= f.rank(a), "operands of ", f.fact(a), " and ",
+               f.fact(b), " from axis ", axis);
+    for (int64_t rank = axis + f.rank(b); f.ok() && rank < f.rank(a); ++rank) {
+      b = f.with_axis(b, f.rank(b));
+    }
+  }
+  return f.value(f.binary(kKind, a, b));
+}
+
+#define RILL_ONNX_ALIGNED(name, kind)                                                           \
+  {                                                                                             \
+    "", 1, "fragment " name "(A: tensor<?>, B: tensor<?>, axis: integer = 0, "                  \
+        "broadcast: logical = false, consumed_inputs: integer[] = []) -> (C: tensor<?>);",      \
+        aligned<kind>                                                                           \
+  }
+
+#define RILL_ONNX_BINARY(since, name, kind) \
+  { "", since, "fragment " name "(A: tensor<?>, B: tensor<?>) -> (C: tensor<?>);", binary<kind> }
+
+const OnnxOp kOps[] = {
+    RILL_ONNX_BINARY(7, "Add", BinaryKind::kAdd),
+    RILL_ONNX_BINARY(7, "Sub", BinaryKind::kSub),
+    RILL_ONNX_BINARY(7, "Mul", BinaryKind::kMul),
+    RILL_ONNX_BINARY(7, "Div", BinaryKind::kDiv),
+    RILL_ONNX_BINARY(7, "Equal", BinaryKind::kEq),
+    RILL_ONNX_BINARY(7, "Less", BinaryKind::kLt),
+    RILL_ONNX_BINARY(12, "LessOrEqual", BinaryKind::kLe),
+    RILL_ONNX_BINARY(7, "Greater", BinaryKind::kGt),
+    RILL_ONNX_BINARY(12, "GreaterOrEqual", BinaryKind::kGe),
+    RILL_ONNX_BINARY(7, "And", BinaryKind::kAnd),
+    RILL_ONNX_BINARY(7, "Or", BinaryKind::kOr),
+    RILL_ONNX_BINARY(7, "Xor", BinaryKind::kXor),
+    RILL_ONNX_ALIGNED("Add", BinaryKind::kAdd),
+    RILL_ONNX_ALIGNED("Sub", BinaryKind::kSub),
+    RILL_ONNX_ALIGNED("Mul", BinaryKind::kMul),
+    RILL_ONNX_ALIGNED("Div", BinaryKind::kDiv),
+    RILL_ONNX_ALIGNED("Pow", BinaryKind::kPow),
+    RILL_ONNX_ALIGNED("Equal", BinaryKind::kEq),
+    RILL_ONNX_ALIGNED("Less", BinaryKind::kLt),
+    RILL_ONNX_ALIGNED("Greater", BinaryKind::kGt),
+    RILL_ONNX_ALIGNED("And", BinaryKind::kAnd),
+    RILL_ONNX_ALIGNED("Or", BinaryKind::kOr),
+    RILL_ONNX_ALIGNED("Xor", BinaryKind::kXor),
+    RILL_ONNX_BINARY(18, "BitwiseAnd", BinaryKind::kBitAnd),
+    RILL_ONNX_BINARY(18, "BitwiseOr", BinaryKind::kBitOr),
+    RILL_ONNX_BINARY(18, "BitwiseXor", BinaryKind::kBitXor),
+    {"", 11, "fragment BitShift(X: tensor<?>, Y: tensor<?>, direction: string) -> (Z: tensor<?>);",
+     shift},
+    {"", 10, "fragment Mod(A: tensor<?>, B: tensor<?>, fmod: logical = false) -> (C: tensor<?>);",
+     modulo},
+    {"", 6, "fragment PRelu(X: tensor<?>, slope: tensor<?>) -> (Y: tensor<?>);", prelu},
+    {"", 1, "fragment Mean(inputs: tensor<?>[]) -> (mean: tensor<?>);", mean},
+    {"", 6, "fragment Max(inputs: tensor<?>[]) -> (max: tensor<?>);", variadic<BinaryKind::kMax>},
+    {"", 6, "fragment Min(inputs: tensor<?>[]) -> (min: tensor<?>);", variadic<BinaryKind::kMin>},
+    {"", 6, "fragment Sum(inputs: tensor<?>[]) -> (sum: tensor<?>);", variadic<BinaryKind::kAdd>},
+};
+
+}  // namespace
+
+extern const OnnxRoom binary_onnx;
+const OnnxRoom binary_onnx = {"binary", kOps};
+
+}  // namespace rill::ops

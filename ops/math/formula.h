@@ -1,0 +1,55 @@
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/onnx.h"
+#include "ops/math/reduce.h"
+#include "ops/math/wiring.h"
+
+namespace rill::ops {
+
+/// Wiring for operators of ONNX: operands are aligned as NumPy does, with unit axes in front of the
+/// lower rank, and numbers have the type of what they are combined with.
+class Formula : public Wiring {
+ public:
+  explicit Formula(OnnxCtx& ctx) : Wiring(ctx), onnx_(ctx) {}
+
+  /// An extent; 1 once something has failed.
+  Dim dim(OutletId x, int axis) const;
+  OutletId call(std::string_view nnef, std::initializer_list<OnnxCtx::Argument> arguments);
+  /// A number of the type of a wire.
+  OutletId number(double value, OutletId like);
+  OutletId number(const Dim& value, OutletId like);
+  /// 0, 1, ... of i64, up to an extent that may be symbolic.
+  OutletId range(const Dim& count);
+
+  OutletId binary(BinaryKind kind, OutletId a, OutletId b);
+  OutletId plus(OutletId a, OutletId b) { return binary(BinaryKind::kAdd, a, b); }
+  OutletId minus(OutletId a, OutletId b) { return binary(BinaryKind::kSub, a, b); }
+  OutletId times(OutletId a, OutletId b) { return binary(BinaryKind::kMul, a, b); }
+  OutletId over(OutletId a, OutletId b) { return binary(BinaryKind::kDiv, a, b); }
+  OutletId select(OutletId condition, OutletId x, OutletId y);
+
+  /// Axes that are reduced stay, with extent 1; without axes, the input.
+  OutletId reduce(ReduceKind kind, OutletId x, std::vector<int64_t> axes);
+  OutletId mean(OutletId x, const std::vector<int64_t>& axes);
+  OutletId transpose(OutletId x, std::vector<int64_t> order);
+  OutletId with_axis(OutletId x, int64_t axis);
+  OutletId without_axis(OutletId x, int64_t axis);
+  OutletId broadcast(OutletId x, std::vector<Dim> shape);
+  /// Multiply matrices, the last two axes of either.
+  OutletId matmul(OutletId a, OutletId b, bool transpose_b = false);
+
+  /// The wire as the output of the node, or the first failure.
+  Result<Value> value(OutletId x) { return done(x); }
+  Result<Value> values(const std::vector<OutletId>& list) { return done(list); }
+
+ private:
+  OutletId taken(Result<OutletId> found);
+
+  OnnxCtx& onnx_;
+};
+
+}  // namespace rill::ops

@@ -1,0 +1,57 @@
+// How ONNX's Pow and Clip are read.
+
+#include "core/graph/onnx.h"
+#include "ops/math/numpy.h"
+
+namespace rill::ops {
+namespace {
+
+/// The exponent may be of another type than the base, which gives the type of the result.
+Result<Value> power(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("X"));
+  RILL_ASSIGN(OutletId y, ctx.wire("Y"));
+  const DType base = ctx.fact(x).dtype;
+  if (is_int(base) && is_float(ctx.fact(y).dtype)) {
+    RILL_ASSIGN(const OutletId wide, cast_to(ctx, x, ctx.fact(y).dtype));
+    RILL_ASSIGN(const OutletId raised, numpy_binary(ctx, BinaryKind::kPow, wide, y, "power"));
+    RILL_ASSIGN(const OutletId out, cast_to(ctx, raised, base));
+    return Value(out);
+  }
+  RILL_ASSIGN(y, cast_to(ctx, y, base));
+  RILL_ASSIGN(const OutletId out, numpy_binary(ctx, BinaryKind::kPow, x, y));
+  return Value(out);
+}
+
+/// Limit by a number of the input's type, or by an attribute.
+Result<OutletId> limited(OnnxCtx& ctx, BinaryKind kind, std::string_view name, OutletId x) {
+  if (!ctx.given(name)) return x;
+  RILL_ASSIGN(const OutletId limit, ctx.wire(name));
+  RILL_ASSIGN(const OutletId typed, cast_to(ctx, limit, ctx.fact(x).dtype));
+  return numpy_binary(ctx, kind, x, typed, name);
+}
+
+Result<Value> clip(OnnxCtx& ctx) {
+  RILL_ASSIGN(OutletId x, ctx.wire("input"));
+  RILL_ASSIGN(x, limited(ctx, BinaryKind::kMax, "min", x));
+  RILL_ASSIGN(x, limited(ctx, BinaryKind::kMin, "max", x));
+  return Value(x);
+}
+
+const OnnxOp kOps[] = {
+    {"", 7, "fragment Pow(X: tensor<?>, Y: tensor<?>) -> (Z: tensor<?>);", power},
+    {"", 6,
+     "fragment Clip(input: tensor<?>, max: scalar = 0.0, min: scalar = 0.0) "
+     "-> (output: tensor<?>);",
+     clip},
+    {"", 11,
+     "fragment Clip(input: tensor<?>, min: tensor<?> = false, max: tensor<?> = false) "
+     "-> (output: tensor<?>);",
+     clip},
+};
+
+}  // namespace
+
+extern const OnnxRoom pow_const_onnx;
+const OnnxRoom pow_const_onnx = {"pow_const", kOps};
+
+}  // namespace rill::ops

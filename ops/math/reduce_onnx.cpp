@@ -1,0 +1,170 @@
+// How ONNX's reductions are read.
+
+#include <numeric>
+
+#include "core/graph/onnx.h"
+#include "ops/array/axis_ops.h"
+#include "ops/array/common.h"
+#include "ops/math/formula.h"
+#include "ops/math/numpy.h"
+#include "ops/math/reduce.h"
+#include "ops/math/unary.h"
+
+namespace rill::ops {
+namespace {
+
+enum class Form : uint8_t { kPlain, kMean, kL1, kL2, kSumSquare, kLogSum };
+
+/// The axes to reduce: all if none are given, or none at all where the node says so.
+Result<std::vector<int64_t>> reduced_axes(OnnxCtx& ctx, int rank) {
+  std::vector<int64_t> written;
+  if (ctx.given("axes")) {
+    RILL_ASSIGN(written, ctx.integers("axes"));
+  }
+  if (!written.empty()) return axes_in(written, rank);
+  if (ctx.has("noop_with_empty_axes")) {
+    RILL_ASSIGN(const bool none, ctx.boolean("noop_with_empty_axes"));
+    if (none) return written;
+  }
+  written.resize(static_cast<size_t>(rank));
+  std::iota(written.begin(), written.end(), 0);
+  return written;
+}
+
+Result<OutletId> before(OnnxCtx& ctx, Form form, OutletId x) {
+  if (form == Form::kL1) return ctx.add1(std::make_shared<Unary>(UnaryKind::kAbs), {x}, "abs");
+  if (form != Form::kL2 && form != Form::kSumSquare) return x;
+  return ctx.add1(std::make_shared<Unary>(UnaryKind::kSquare), {x}, "square");
+}
+
+Result<OutletId> after(OnnxCtx& ctx, Form form, const Dim& count, OutletId sum) {
+  if (form == Form::kL2) {
+    return ctx.add1(std::make_shared<Unary>(UnaryKind::kSqrt), {sum}, "root");
+  }
+  if (form == Form::kLogSum) {
+    return ctx.add1(std::make_shared<Unary>(UnaryKind::kLn), {sum}, "log");
+  }
+  if (form != Form::kMean) return sum;
+  RILL_ASSIGN(OutletId by, ctx.konst(Tensor::scalar(Dim(count)), "count"));
+  RILL_ASSIGN(by, cast_to(ctx, by, ctx.fact(sum).dtype));
+  return numpy_binary(ctx, BinaryKind::kDiv, sum, by, "mean");
+}
+
+Result<OutletId> without_axes(OnnxCtx& ctx, OutletId x, const std::vector<int64_t>& axes) {
+  for (size_t i = axes.size(); i-- > 0;) {
+    RILL_ASSIGN(x, ctx.add1(std::make_shared<RmAxis>(axes[i]), {x}, "squeeze"));
+  }
+  return x;
+}
+
+Result<Value> reduce_as(OnnxCtx& ctx, ReduceKind kind, Form form) {
+  RILL_ASSIGN(OutletId x, ctx.wire("data"));
+  RILL_ASSIGN(const std::vector<int64_t> axes, reduced_axes(ctx, ctx.fact(x).rank()));
+  RILL_ASSIGN(const bool keep, ctx.boolean("keepdims"));
+  Dim count = 1;
+  for (const int64_t axis : axes) count *= ctx.fact(x).dim(static_cast<int>(axis));
+  RILL_ASSIGN(x, before(ctx, form, x));
+  if (ctx.fact(x).dtype == DType::kBool) {
+    if (kind == ReduceKind::kMax) kind = ReduceKind::kAny;
+    if (kind == ReduceKind::kMin) kind = ReduceKind::kAll;
+  }
+  if (!axes.empty()) {
+    RILL_ASSIGN(x, ctx.add1(std::make_shared<Reduce>(kind, axes), {x}));
+  }
+  RILL_ASSIGN(x, after(ctx, form, count, x));
+  if (keep) return Value(x);
+  RILL_ASSIGN(x, without_axes(ctx, x, axes));
+  return Value(x);
+}
+
+template <ReduceKind kKind, Form kForm = Form::kPlain>
+Result<Value> reduce(OnnxCtx& ctx) {
+  return reduce_as(ctx, kKind, kForm);
+}
+
+template <ReduceKind kKind>
+Result<Value> arg(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("data"));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
+  RILL_ASSIGN(const bool keep, ctx.boolean("keepdims"));
+  bool last = false;
+  if (ctx.has("select_last_index")) {
+    RILL_ASSIGN(last, ctx.boolean("select_last_index"));
+  }
+  const std::vector<int64_t> axes = {axis};
+  RILL_ASSIGN(OutletId out, ctx.add1(std::make_shared<Reduce>(kKind, axes, last), {x}));
+  if (!keep) {
+    RILL_ASSIGN(out, without_axes(ctx, out, axes));
+  }
+  return Value(out);
+}
+
+/// The largest is taken out, so that the exponentials do not overflow.
+Result<Value> log_sum_exp(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("data");
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const std::vector<int64_t> axes, reduced_axes(ctx, f.rank(x)));
+  RILL_ASSIGN(const bool keep, ctx.boolean("keepdims"));
+  OutletId most = f.reduce(ReduceKind::kMax, x, axes);
+  // An infinity would make a NaN of the difference.
+  const OutletId infinite = f.add(std::make_shared<Unary>(UnaryKind::kIsInf, 3.0F), {most});
+  most = f.select(infinite, f.number(0.0, most), most);
+  const OutletId sum =
+      f.reduce(ReduceKind::kSum, f.unary(UnaryKind::kExp, f.minus(x, most)), axes);
+  OutletId out = f.plus(f.unary(UnaryKind::kLn, sum), most);
+  for (size_t i = axes.size(); i-- > 0 && !keep;) out = f.without_axis(out, axes[i]);
+  return f.value(out);
+}
+
+// Axes are attributes up to the opset `inputs`, and an input from there on.
+#define RILL_ONNX_REDUCE(name, inputs, ...)                                                     \
+  {"", 1, "fragment " name "(data: tensor<?>, axes: integer[] = [], keepdims: logical = true) " \
+          "-> (reduced: tensor<?>);",                                                           \
+   reduce<__VA_ARGS__>},                                                                        \
+  {                                                                                             \
+    "", inputs, "fragment " name "(data: tensor<?>, axes: tensor<integer> = false, "            \
+        "keepdims: logical = true, noop_with_empty_axes: logical = false) "                     \
+        "-> (reduced: tensor<?>);",                                                             \
+        reduce<__VA_ARGS__>                                                                     \
+  }
+
+#define RILL_ONNX_ARG(name, kind)                                                               \
+  {"", 1, "fragment " name "(data: tensor<?>, axis: integer = 0, keepdims: logical = true) "    \
+          "-> (reduced: tensor<integer>);",                                                     \
+   arg<kind>},                                                                                  \
+  {                                                                                             \
+    "", 12, "fragment " name "(data: tensor<?>, axis: integer = 0, keepdims: logical = true, "  \
+        "select_last_index: logical = false) -> (reduced: tensor<integer>);",                   \
+        arg<kind>                                                                               \
+  }
+
+const OnnxOp kOps[] = {
+    RILL_ONNX_REDUCE("ReduceSum", 13, ReduceKind::kSum),
+    RILL_ONNX_REDUCE("ReduceMax", 18, ReduceKind::kMax),
+    RILL_ONNX_REDUCE("ReduceMin", 18, ReduceKind::kMin),
+    RILL_ONNX_REDUCE("ReduceProd", 18, ReduceKind::kProduct),
+    RILL_ONNX_REDUCE("ReduceMean", 18, ReduceKind::kSum, Form::kMean),
+    RILL_ONNX_REDUCE("ReduceL1", 18, ReduceKind::kSum, Form::kL1),
+    RILL_ONNX_REDUCE("ReduceL2", 18, ReduceKind::kSum, Form::kL2),
+    RILL_ONNX_REDUCE("ReduceSumSquare", 18, ReduceKind::kSum, Form::kSumSquare),
+    RILL_ONNX_REDUCE("ReduceLogSum", 18, ReduceKind::kSum, Form::kLogSum),
+    {"", 1,
+     "fragment ReduceLogSumExp(data: tensor<?>, axes: integer[] = [], keepdims: logical = true) "
+     "-> (reduced: tensor<?>);",
+     log_sum_exp},
+    {"", 18,
+     "fragment ReduceLogSumExp(data: tensor<?>, axes: tensor<integer> = false, "
+     "keepdims: logical = true, noop_with_empty_axes: logical = false) -> (reduced: tensor<?>);",
+     log_sum_exp},
+    RILL_ONNX_ARG("ArgMax", ReduceKind::kArgMax),
+    RILL_ONNX_ARG("ArgMin", ReduceKind::kArgMin),
+};
+
+}  // namespace
+
+extern const OnnxRoom reduce_onnx;
+const OnnxRoom reduce_onnx = {"reduce", kOps};
+
+}  // namespace rill::ops

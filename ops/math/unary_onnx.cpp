@@ -1,0 +1,124 @@
+// How ONNX's functions of every element are read.
+
+#include "core/graph/onnx.h"
+#include "ops/math/numpy.h"
+#include "ops/math/unary.h"
+
+namespace rill::ops {
+namespace {
+
+template <UnaryKind kKind>
+Result<Value> unary(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("X"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(kKind), {x}));
+  return Value(out);
+}
+
+Result<Value> leaky_relu(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("X"));
+  RILL_ASSIGN(const float alpha, ctx.number("alpha"));
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(std::make_shared<Unary>(UnaryKind::kLeakyRelu, alpha), {x}));
+  return Value(out);
+}
+
+Result<Value> relu(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("X"));
+  RILL_ASSIGN(Tensor number, cast(Tensor::scalar(0.0F), ctx.fact(x).dtype));
+  RILL_ASSIGN(const OutletId zero, ctx.konst(std::move(number), "zero"));
+  RILL_ASSIGN(const OutletId out, numpy_binary(ctx, BinaryKind::kMax, x, zero));
+  return Value(out);
+}
+
+Result<Value> gelu(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("X"));
+  RILL_ASSIGN(const std::string approximate, ctx.text("approximate"));
+  RILL_CHECK(approximate == "none" || approximate == "tanh", "attribute \"approximate\" is ",
+             approximate, ": expected none or tanh");
+  const UnaryKind kind = approximate == "tanh" ? UnaryKind::kGeluApprox : UnaryKind::kGelu;
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(kind), {x}));
+  return Value(out);
+}
+
+Result<Value> is_inf(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("X"));
+  RILL_ASSIGN(const bool negative, ctx.boolean("detect_negative"));
+  RILL_ASSIGN(const bool positive, ctx.boolean("detect_positive"));
+  const float signs = (positive ? 1.0F : 0.0F) + (negative ? 2.0F : 0.0F);
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(std::make_shared<Unary>(UnaryKind::kIsInf, signs), {x}));
+  return Value(out);
+}
+
+#define RILL_ONNX_FORMULA(call, formula) \
+  { "", 1, "fragment " call " -> (Y: tensor<?>) { Y = " formula "; }", nullptr }
+
+#define RILL_ONNX_UNARY(since, name, kind) \
+  { "", since, "fragment " name "(X: tensor<?>) -> (Y: tensor<?>);", unary<kind> }
+
+const OnnxOp kOps[] = {
+    RILL_ONNX_UNARY(6, "Abs", UnaryKind::kAbs),
+    RILL_ONNX_UNARY(7, "Acos", UnaryKind::kAcos),
+    RILL_ONNX_UNARY(9, "Acosh", UnaryKind::kAcosh),
+    RILL_ONNX_UNARY(7, "Asin", UnaryKind::kAsin),
+    RILL_ONNX_UNARY(9, "Asinh", UnaryKind::kAsinh),
+    RILL_ONNX_UNARY(7, "Atan", UnaryKind::kAtan),
+    RILL_ONNX_UNARY(9, "Atanh", UnaryKind::kAtanh),
+    RILL_ONNX_UNARY(18, "BitwiseNot", UnaryKind::kBitNot),
+    RILL_ONNX_UNARY(6, "Ceil", UnaryKind::kCeil),
+    RILL_ONNX_UNARY(7, "Cos", UnaryKind::kCos),
+    RILL_ONNX_UNARY(9, "Cosh", UnaryKind::kCosh),
+    RILL_ONNX_UNARY(9, "Erf", UnaryKind::kErf),
+    RILL_ONNX_UNARY(6, "Exp", UnaryKind::kExp),
+    RILL_ONNX_UNARY(6, "Floor", UnaryKind::kFloor),
+    RILL_ONNX_UNARY(9, "IsNaN", UnaryKind::kIsNan),
+    RILL_ONNX_UNARY(6, "Log", UnaryKind::kLn),
+    RILL_ONNX_UNARY(6, "Neg", UnaryKind::kNeg),
+    RILL_ONNX_UNARY(1, "Not", UnaryKind::kNot),
+    RILL_ONNX_UNARY(6, "Reciprocal", UnaryKind::kRecip),
+    RILL_ONNX_UNARY(11, "Round", UnaryKind::kRoundEven),
+    RILL_ONNX_UNARY(6, "Sigmoid", UnaryKind::kSigmoid),
+    RILL_ONNX_UNARY(9, "Sign", UnaryKind::kSign),
+    RILL_ONNX_UNARY(7, "Sin", UnaryKind::kSin),
+    RILL_ONNX_UNARY(9, "Sinh", UnaryKind::kSinh),
+    RILL_ONNX_UNARY(6, "Sqrt", UnaryKind::kSqrt),
+    RILL_ONNX_UNARY(7, "Tan", UnaryKind::kTan),
+    RILL_ONNX_UNARY(6, "Tanh", UnaryKind::kTanh),
+    {"", 6, "fragment LeakyRelu(X: tensor<?>, alpha: scalar = 0.01) -> (Y: tensor<?>);",
+     leaky_relu},
+    {"", 6, "fragment Relu(X: tensor<?>) -> (Y: tensor<?>);", relu},
+    {"", 1, "fragment HardSwish(X: tensor<?>) -> (Y: tensor<?>);", unary<UnaryKind::kHardSwish>},
+    {"", 20, "fragment Gelu(X: tensor<?>, approximate: string = 'none') -> (Y: tensor<?>);", gelu},
+    {"", 10, "fragment IsInf(X: tensor<?>, detect_negative: logical = true, "
+             "detect_positive: logical = true) -> (Y: tensor<logical>);",
+     is_inf},
+    RILL_ONNX_FORMULA("Elu(X: tensor<?>, alpha: scalar = 1.0)",
+                      "select(X < 0.0, alpha * (exp(X) - 1.0), X)"),
+    RILL_ONNX_FORMULA("Celu(X: tensor<?>, alpha: scalar = 1.0)",
+                      "max(X, 0.0) + min(alpha * (exp(X / alpha) - 1.0), 0.0)"),
+    RILL_ONNX_FORMULA("Selu(X: tensor<?>, alpha: scalar = 1.67326319217681884765625, "
+                      "gamma: scalar = 1.05070102214813232421875)",
+                      "gamma * select(X > 0.0, X, alpha * (exp(X) - 1.0))"),
+    RILL_ONNX_FORMULA("HardSigmoid(X: tensor<?>, alpha: scalar = 0.2, beta: scalar = 0.5)",
+                      "max(min(alpha * X + beta, 1.0), 0.0)"),
+    // For large inputs the exponential overflows, where that of the magnitude does not.
+    RILL_ONNX_FORMULA("Softplus(X: tensor<?>)",
+                      "max(X, 0.0) + log(1.0 + exp(-abs(X)))"),
+    RILL_ONNX_FORMULA("Softsign(X: tensor<?>)", "X / (1.0 + abs(X))"),
+    // tanh(log(1 + e^x)) is n / (n + 2) with n = e^x (e^x + 2), which is 1 in f32 beyond 20.
+    RILL_ONNX_FORMULA("Mish(X: tensor<?>)",
+                      "X * (exp(min(X, 20.0)) * (exp(min(X, 20.0)) + 2.0)) / "
+                      "(exp(min(X, 20.0)) * (exp(min(X, 20.0)) + 2.0) + 2.0)"),
+    RILL_ONNX_FORMULA("Swish(X: tensor<?>, alpha: scalar = 1.0)", "X * sigmoid(alpha * X)"),
+    RILL_ONNX_FORMULA("ThresholdedRelu(X: tensor<?>, alpha: scalar = 1.0)",
+                      "select(X > alpha, X, 0.0 * X)"),
+    RILL_ONNX_FORMULA("Shrink(X: tensor<?>, bias: scalar = 0.0, lambd: scalar = 0.5)",
+                      "select(X < -lambd, X + bias, select(X > lambd, X - bias, 0.0 * X))"),
+};
+
+}  // namespace
+
+extern const OnnxRoom unary_onnx;
+const OnnxRoom unary_onnx = {"unary", kOps};
+
+}  // namespace rill::ops

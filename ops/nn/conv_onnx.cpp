@@ -1,0 +1,49 @@
+// How ONNX's Conv is read.
+
+#include "core/graph/onnx.h"
+#include "ops/nn/conv.h"
+#include "ops/nn/onnx_window.h"
+
+namespace rill::ops {
+namespace {
+
+Result<Value> conv(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("X"));
+  RILL_ASSIGN(const OutletId w, ctx.wire("W"));
+  RILL_ASSIGN(const auto filter, ctx.fact(w).concrete_shape());
+  RILL_CHECK(filter.size() >= 3, "filter ", ctx.fact(w),
+             ": expected [outputs, channels, spatial...]");
+  const std::vector<int64_t> kernel(filter.begin() + 2, filter.end());
+  if (ctx.given("kernel_shape")) {
+    RILL_ASSIGN(const std::vector<int64_t> stated, ctx.integers("kernel_shape"));
+    RILL_CHECK(stated == kernel, "attribute \"kernel_shape\" is ", stated, ", but the filter is ",
+               ctx.fact(w));
+  }
+  Conv op;
+  RILL_ASSIGN(op.window, onnx_window(ctx, kernel, ctx.fact(x)));
+  RILL_ASSIGN(op.groups, ctx.integer("group"));
+  op.has_bias = ctx.given("B");
+  std::vector<OutletId> inputs{x, w};
+  if (op.has_bias) {
+    RILL_ASSIGN(const OutletId bias, ctx.wire("B"));
+    inputs.push_back(bias);
+  }
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Conv>(op), std::move(inputs)));
+  return Value(out);
+}
+
+const OnnxOp kOps[] = {
+    {"", 1,
+     "fragment Conv(X: tensor<scalar>, W: tensor<scalar>, B: tensor<scalar> = false, "
+     "auto_pad: string = 'NOTSET', dilations: integer[] = [], group: integer = 1, "
+     "kernel_shape: integer[] = [], pads: integer[] = [], strides: integer[] = []) "
+     "-> (Y: tensor<scalar>);",
+     conv},
+};
+
+}  // namespace
+
+extern const OnnxRoom conv_onnx;
+const OnnxRoom conv_onnx = {"conv", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,110 @@
+// How ONNX's ConvTranspose is read.
+
+#include "ops/math/formula.h"
+#include "ops/nn/deconv.h"
+#include "ops/nn/onnx_window.h"
+
+namespace rill::ops {
+namespace {
+
+/// [C, O / groups, K...] -> [O, C / groups, K...].
+Result<OutletId> filter_of(Formula& f, OutletId w, int64_t groups) {
+  if (!f.ok()) return f.take_status();
+  const Fact in = f.fact(w);
+  RILL_ASSIGN(const int64_t channels, in.dim(0).as_int());
+  RILL_CHECK(groups >= 1 && channels % groups == 0, groups, " groups for ", channels, " channels");
+  std::vector<Dim> open = {Dim(groups), Dim(channels / groups)};
+  open.insert(open.end(), in.shape.begin() + 1, in.shape.end());
+  std::vector<int64_t> order = {0, 2, 1};
+  for (int axis = 2; axis < in.rank(); ++axis) order.push_back(axis + 1);
+  std::vector<Dim> shape = in.shape;
+  shape[0] = in.dim(1) * Dim(groups);
+  shape[1] = Dim(channels / groups);
+  return f.reshape(f.transpose(f.reshape(w, open), order), shape);
+}
+
+/// Cut so that the output has the extents asked for; the odd frame goes where `auto_pad` says.
+Status cut_to(const std::vector<Dim>& shape, const Fact& in, bool upper, Deconv* op) {
+  for (int axis = 0; axis < op->window.axes(); ++axis) {
+    const auto a = static_cast<size_t>(axis);
+    const Dim plain = (in.dim(axis + 2) - Dim(1)) * Dim(op->window.stride[a]) +
+                      Dim(op->window.extent(axis) + op->extra[a]);
+    RILL_ASSIGN(const int64_t total, (plain - shape[a]).as_int());
+    const int64_t less = total / 2;
+    // Frames behind the end are made, not cut, where there are too few.
+    if (total < 0) {
+      op->extra[a] -= total;
+      op->window.padding.emplace_back(0, 0);
+    } else if (upper) {
+      op->window.padding.emplace_back(less, total - less);
+    } else {
+      op->window.padding.emplace_back(total - less, less);
+    }
+  }
+  return {};
+}
+
+Result<Value> conv_transpose(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
+  const OutletId w = f.arg("W");
+  if (!f.ok()) return f.take_status();
+  const Fact in = f.fact(x);
+  RILL_ASSIGN(const auto filter, f.fact(w).concrete_shape());
+  RILL_CHECK(filter.size() >= 3, "filter ", f.fact(w),
+             ": expected [channels, outputs, spatial...]");
+  const std::vector<int64_t> kernel(filter.begin() + 2, filter.end());
+  if (ctx.given("kernel_shape")) {
+    RILL_ASSIGN(const std::vector<int64_t> stated, ctx.integers("kernel_shape"));
+    RILL_CHECK(stated == kernel, "attribute \"kernel_shape\" is ", stated, ", but the filter is ",
+               f.fact(w));
+  }
+  Deconv op;
+  RILL_ASSIGN(op.window, onnx_window(ctx, kernel, in, WindowPads::kAsWritten));
+  RILL_ASSIGN(op.groups, ctx.integer("group"));
+  op.extra.assign(kernel.size(), 0);
+  if (ctx.given("output_padding")) {
+    RILL_ASSIGN(op.extra, ctx.integers("output_padding"));
+    RILL_CHECK(op.extra.size() == kernel.size(), "attribute \"output_padding\" has ",
+               op.extra.size(), " entries, expected ", kernel.size());
+  }
+  RILL_ASSIGN(const std::string auto_pad, ctx.text("auto_pad"));
+  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  std::vector<Dim> shape;
+  if (ctx.given("output_shape")) {
+    RILL_ASSIGN(shape, ctx.dims("output_shape"));
+    // Some files write batch and channels as well.
+    if (shape.size() == kernel.size() + 2) shape.erase(shape.begin(), shape.begin() + 2);
+    RILL_CHECK(shape.size() == kernel.size(), "attribute \"output_shape\" has ", shape.size(),
+               " entries, expected ", kernel.size());
+  } else if (same) {
+    for (int axis = 0; axis < op.window.axes(); ++axis) {
+      shape.push_back(in.dim(axis + 2) * Dim(op.window.stride[static_cast<size_t>(axis)]));
+    }
+  }
+  if (!shape.empty()) {
+    op.window.padding.clear();
+    RILL_TRY(cut_to(shape, in, auto_pad == "SAME_UPPER", &op));
+  }
+  RILL_ASSIGN(const OutletId turned, filter_of(f, w, op.groups));
+  std::vector<OutletId> inputs{x, turned};
+  op.has_bias = ctx.given("B");
+  if (op.has_bias) inputs.push_back(f.arg("B"));
+  return f.value(f.add(std::make_shared<Deconv>(op), std::move(inputs)));
+}
+
+const OnnxOp kOps[] = {
+    {"", 1,
+     "fragment ConvTranspose(X: tensor<?>, W: tensor<?>, B: tensor<?> = false, "
+     "auto_pad: string = 'NOTSET', dilations: integer[] = [], group: integer = 1, "
+     "kernel_shape: integer[] = [], output_padding: integer[] = [], output_shape: integer[] = [], "
+     "pads: integer[] = [], strides: integer[] = []) -> (Y: tensor<?>);",
+     conv_transpose},
+};
+
+}  // namespace
+
+extern const OnnxRoom deconv_onnx;
+const OnnxRoom deconv_onnx = {"deconv", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,99 @@
+// How ONNX's products of matrices are read.
+
+#include "core/graph/onnx.h"
+#include "ops/array/axis_ops.h"
+#include "ops/math/numpy.h"
+#include "ops/nn/einsum.h"
+
+namespace rill::ops {
+namespace {
+
+Result<OutletId> product(OnnxCtx& ctx, std::string expr, OutletId a, OutletId b,
+                         std::string_view suffix) {
+  auto op = std::make_shared<EinSum>();
+  op->expr = std::move(expr);
+  return ctx.add1(std::move(op), {a, b}, suffix);
+}
+
+Result<Value> matmul(OnnxCtx& ctx) {
+  RILL_ASSIGN(OutletId a, ctx.wire("A"));
+  RILL_ASSIGN(OutletId b, ctx.wire("B"));
+  // A vector is a row on the left, and a column on the right; its axis goes again.
+  const bool row = ctx.fact(a).rank() == 1;
+  const bool column = ctx.fact(b).rank() == 1;
+  RILL_CHECK(ctx.fact(a).rank() > 0 && ctx.fact(b).rank() > 0, "a product with a scalar");
+  if (column) {
+    RILL_ASSIGN(b, ctx.add1(std::make_shared<AddAxis>(1), {b}, "column"));
+  }
+  RILL_ASSIGN(const std::vector<OutletId> wires, numpy_operands(ctx, {a, b}));
+  const int rank = std::max(ctx.fact(wires[0]).rank(), 2);
+  RILL_ASSIGN(a, with_rank(ctx, wires[0], rank));
+  RILL_ASSIGN(OutletId out, product(ctx, matmul_expr(rank, false, false), a, wires[1], ""));
+  if (column) {
+    RILL_ASSIGN(out, ctx.add1(std::make_shared<RmAxis>(rank - 1), {out}, "vector"));
+  }
+  if (row) {
+    const int64_t axis = rank - 2;
+    RILL_ASSIGN(out, ctx.add1(std::make_shared<RmAxis>(axis), {out}, "vector"));
+  }
+  return Value(out);
+}
+
+/// Multiply by a factor, if it is not 1.
+Result<OutletId> scaled(OnnxCtx& ctx, OutletId x, std::string_view name) {
+  RILL_ASSIGN(const float factor, ctx.number(name));
+  if (factor == 1.0F) return x;
+  RILL_ASSIGN(Tensor typed, cast(Tensor::scalar(factor), ctx.fact(x).dtype));
+  RILL_ASSIGN(const OutletId by, ctx.konst(std::move(typed), name));
+  return numpy_binary(ctx, BinaryKind::kMul, x, by, str_cat(name, "_product"));
+}
+
+Result<Value> gemm(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId a, ctx.wire("A"));
+  RILL_ASSIGN(const OutletId b, ctx.wire("B"));
+  RILL_CHECK(ctx.fact(a).rank() == 2 && ctx.fact(b).rank() == 2, "operands ", ctx.fact(a), " and ",
+             ctx.fact(b), ": expected matrices");
+  RILL_ASSIGN(const bool transpose_a, ctx.boolean("transA"));
+  RILL_ASSIGN(const bool transpose_b, ctx.boolean("transB"));
+  RILL_ASSIGN(OutletId out, product(ctx, matmul_expr(2, transpose_a, transpose_b), a, b, ""));
+  RILL_ASSIGN(out, scaled(ctx, out, "alpha"));
+  if (!ctx.given("C")) return Value(out);
+  RILL_ASSIGN(OutletId c, ctx.wire("C"));
+  RILL_ASSIGN(c, scaled(ctx, c, "beta"));
+  RILL_ASSIGN(out, numpy_binary(ctx, BinaryKind::kAdd, out, c, "sum"));
+  return Value(out);
+}
+
+Result<Value> einsum(OnnxCtx& ctx) {
+  RILL_ASSIGN(const std::vector<OutletId> inputs, ctx.wires("Inputs"));
+  RILL_ASSIGN(std::string equation, ctx.text("equation"));
+  RILL_CHECK(!inputs.empty(), "expected one input or more");
+  const DType type = ctx.fact(inputs[0]).dtype;
+  const OnnxCtx::Argument arguments[] = {{"inputs", Value::of_wires(inputs)},
+                                         {"expr", Value(std::move(equation))},
+                                         {"acc", Value(std::string(dtype_lower_name(type)))}};
+  return ctx.call("tract_core_einsum", arguments);
+}
+
+const OnnxOp kOps[] = {
+    {"", 12, "fragment Einsum(Inputs: tensor<?>[], equation: string) -> (Output: tensor<?>);",
+     einsum},
+    {"", 1, "fragment MatMul(A: tensor<?>, B: tensor<?>) -> (Y: tensor<?>);", matmul},
+    // Whether C repeats is an attribute first; that it has to be repeated shows in its shape.
+    {"", 6,
+     "fragment Gemm(A: tensor<?>, B: tensor<?>, C: tensor<?>, alpha: scalar = 1.0, "
+     "beta: scalar = 1.0, broadcast: logical = false, transA: logical = false, "
+     "transB: logical = false) -> (Y: tensor<?>);",
+     gemm},
+    {"", 7,
+     "fragment Gemm(A: tensor<?>, B: tensor<?>, C: tensor<?> = false, alpha: scalar = 1.0, "
+     "beta: scalar = 1.0, transA: logical = false, transB: logical = false) -> (Y: tensor<?>);",
+     gemm},
+};
+
+}  // namespace
+
+extern const OnnxRoom einsum_onnx;
+const OnnxRoom einsum_onnx = {"einsum", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "core/graph/onnx.h"
+#include "ops/nn/window.h"
+
+namespace rill::ops {
+
+/// Whether `auto_pad` says how the input is padded, or means something else to the operator.
+enum class WindowPads : uint8_t { kAutomatic, kAsWritten };
+
+/// Read how the window of a convolution or a pool slides: `strides`, `dilations` where declared,
+/// `pads` and `auto_pad`, for input [N, C, spatial...].
+/// Errors: kShape for counts that do not fit; kUnsupported for SAME_LOWER of odd padding over an
+/// extent that is not known; kArg for an unknown `auto_pad`.
+Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact& input,
+                           WindowPads pads = WindowPads::kAutomatic);
+
+/// Pad the end so that the last window that begins inside, or in the padding in front, is whole.
+/// Errors: kSymbol for an extent that is not known.
+Status onnx_round_up(const Fact& input, Window* window);
+
+/// A list per spatial axis as operators of NNEF take it, with two entries in front for batch and
+/// channels; and the padding of a window.
+Value onnx_list(const std::vector<int64_t>& spatial);
+Value onnx_padding(const Window& window);
+
+}  // namespace rill::ops

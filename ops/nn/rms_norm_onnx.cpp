@@ -1,0 +1,241 @@
+// How ONNX's normalisations are read.
+
+#include <numeric>
+
+#include "ops/array/common.h"
+#include "ops/math/formula.h"
+
+namespace rill::ops {
+namespace {
+
+/// All axes from `from` to before `to`.
+std::vector<int64_t> axes_between(int64_t from, int64_t to) {
+  std::vector<int64_t> axes(static_cast<size_t>(std::max<int64_t>(0, to - from)));
+  std::iota(axes.begin(), axes.end(), from);
+  return axes;
+}
+
+/// One over the root of a variance that is never 0.
+OutletId inverse_root(Formula& f, OutletId variance, double epsilon) {
+  const OutletId positive = f.plus(variance, f.number(epsilon, variance));
+  return f.unary(UnaryKind::kRecip, f.unary(UnaryKind::kSqrt, positive));
+}
+
+/// Center, and divide by the deviation.
+struct Normalized {
+  OutletId mean;
+  OutletId inverse;
+  OutletId out;
+};
+
+Normalized normalized(Formula& f, OutletId x, const std::vector<int64_t>& axes, double epsilon) {
+  Normalized parts;
+  parts.mean = f.mean(x, axes);
+  const OutletId centered = f.minus(x, parts.mean);
+  parts.inverse = inverse_root(f, f.mean(f.unary(UnaryKind::kSquare, centered), axes), epsilon);
+  parts.out = f.times(centered, parts.inverse);
+  return parts;
+}
+
+/// A factor or summand per channel, along axis 1 of an input of that rank.
+OutletId per_channel(Formula& f, OutletId wire, int rank) {
+  for (int axis = 2; axis < rank && f.ok(); ++axis) wire = f.with_axis(wire, 1);
+  return wire;
+}
+
+/// The type that is computed in: that of the input, or f32 where the attribute asks for it.
+Result<DType> stash_type(OnnxCtx& ctx, DType own) {
+  RILL_ASSIGN(const int64_t number, ctx.integer("stash_type"));
+  const auto type = onnx_type(number);
+  RILL_CHECK(type && is_float(*type), "attribute \"stash_type\" is ", onnx_type_name(number),
+             ": expected a float type");
+  return own == DType::kF64 ? own : *type;
+}
+
+Result<Value> layer_norm(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
+  if (!f.ok()) return f.take_status();
+  const DType own = f.fact(x).dtype;
+  RILL_ASSIGN(const DType type, stash_type(ctx, own));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(x)));
+  RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
+  const Normalized parts =
+      normalized(f, f.cast(x, type), axes_between(axis, f.rank(x)), epsilon);
+  OutletId out = f.times(f.cast(parts.out, own), f.arg("Scale"));
+  if (ctx.given("B")) out = f.plus(out, f.arg("B"));
+  return f.values({out, parts.mean, parts.inverse});
+}
+
+Result<Value> rms_norm(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
+  if (!f.ok()) return f.take_status();
+  const DType own = f.fact(x).dtype;
+  RILL_ASSIGN(const DType type, stash_type(ctx, own));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(x)));
+  RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
+  const OutletId wide = f.cast(x, type);
+  const OutletId squares = f.mean(f.unary(UnaryKind::kSquare, wide),
+                                  axes_between(axis, f.rank(x)));
+  const OutletId out = f.times(wide, inverse_root(f, squares, epsilon));
+  return f.value(f.times(f.cast(out, own), f.arg("scale")));
+}
+
+Result<Value> batch_norm(OnnxCtx& ctx) {
+  if (ctx.has("training_mode")) {
+    RILL_ASSIGN(const bool training, ctx.boolean("training_mode"));
+    if (training) return fail(Code::kUnsupported, "training_mode is 1: rill does not train");
+  }
+  if (ctx.has("is_test")) {
+    RILL_ASSIGN(const bool test, ctx.boolean("is_test"));
+    if (!test) return fail(Code::kUnsupported, "is_test is 0: rill does not train");
+  }
+  if (ctx.has("spatial")) {
+    RILL_ASSIGN(const bool spatial, ctx.boolean("spatial"));
+    if (!spatial) return fail(Code::kUnsupported, "attribute \"spatial\" is 0: expected 1");
+  }
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
+  const int rank = f.rank(x);
+  RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
+  const DType own = f.fact(x).dtype;
+  const DType type = f.fact(f.arg("var")).dtype;
+  const OutletId inverse = inverse_root(f, f.arg("var"), epsilon);
+  const OutletId scale = f.times(f.cast(f.arg("scale"), type), inverse);
+  const OutletId shift = f.minus(f.cast(f.arg("B"), type), f.times(f.arg("mean"), scale));
+  const OutletId out = f.plus(f.times(f.cast(x, type), per_channel(f, scale, rank)),
+                              per_channel(f, shift, rank));
+  return f.value(f.cast(out, own));
+}
+
+Result<Value> instance_norm(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("input");
+  const int rank = f.rank(x);
+  RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
+  const OutletId out = normalized(f, x, axes_between(2, rank), epsilon).out;
+  const OutletId scaled = f.times(out, per_channel(f, f.arg("scale"), rank));
+  return f.value(f.plus(scaled, per_channel(f, f.arg("B"), rank)));
+}
+
+Result<Value> group_norm(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
+  if (!f.ok()) return f.take_status();
+  const Fact in = f.fact(x);
+  RILL_CHECK(in.rank() >= 2, "input ", in, ": expected [batch, channels, ...]");
+  RILL_ASSIGN(const int64_t groups, ctx.integer("num_groups"));
+  RILL_ASSIGN(const int64_t channels, in.dim(1).as_int());
+  RILL_CHECK(groups >= 1 && channels % groups == 0, groups, " groups for ", channels, " channels");
+  RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
+  DType type = in.dtype;
+  if (ctx.has("stash_type")) {
+    RILL_ASSIGN(type, stash_type(ctx, in.dtype));
+  }
+  std::vector<Dim> split(in.shape.begin() + 2, in.shape.end());
+  split.insert(split.begin(), {in.dim(0), Dim(groups), Dim(channels / groups)});
+  const OutletId parts = f.reshape(f.cast(x, type), split);
+  OutletId out = normalized(f, parts, axes_between(2, in.rank() + 1), epsilon).out;
+  const bool per_group = ctx.opset() < 21;
+  if (!per_group) out = f.reshape(out, in.shape);
+  const int rank = f.rank(out);
+  out = f.times(f.cast(out, in.dtype), per_channel(f, f.arg("scale"), rank));
+  out = f.plus(out, per_channel(f, f.arg("bias"), rank));
+  return f.value(per_group ? f.reshape(out, in.shape) : out);
+}
+
+Result<Value> lp_norm(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("input");
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(x)));
+  RILL_ASSIGN(const int64_t p, ctx.integer("p"));
+  RILL_CHECK(p == 1 || p == 2, "attribute \"p\" is ", p, ": expected 1 or 2");
+  const UnaryKind kind = p == 1 ? UnaryKind::kAbs : UnaryKind::kSquare;
+  OutletId norm = f.reduce(ReduceKind::kSum, f.unary(kind, x), {axis});
+  if (p == 2) norm = f.unary(UnaryKind::kSqrt, norm);
+  // Of nothing but zeros, zeros are left.
+  const OutletId zero = f.number(0.0, norm);
+  const OutletId empty = f.binary(BinaryKind::kEq, norm, zero);
+  return f.value(f.over(x, f.select(empty, f.number(1.0, norm), norm)));
+}
+
+Result<Value> mean_variance(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
+  RILL_ASSIGN(const std::vector<int64_t> axes, axes_in(written, f.rank(x)));
+  const OutletId centered = f.minus(x, f.mean(x, axes));
+  const OutletId square = f.minus(f.mean(f.unary(UnaryKind::kSquare, x), axes),
+                                  f.unary(UnaryKind::kSquare, f.mean(x, axes)));
+  const OutletId deviation = f.unary(UnaryKind::kSqrt, square);
+  return f.value(f.over(centered, f.plus(deviation, f.number(1e-9, deviation))));
+}
+
+const OnnxOp kOps[] = {
+    {"", 17,
+     "fragment LayerNormalization(X: tensor<?>, Scale: tensor<?>, B: tensor<?> = false, "
+     "axis: integer = -1, epsilon: scalar = 1e-5, stash_type: integer = 1) "
+     "-> (Y: tensor<?>, Mean: tensor<?>, InvStdDev: tensor<?>);",
+     layer_norm},
+    {"", 23,
+     "fragment RMSNormalization(X: tensor<?>, scale: tensor<?>, axis: integer = -1, "
+     "epsilon: scalar = 1e-5, stash_type: integer = 1) -> (Y: tensor<?>);",
+     rms_norm},
+    {"", 6,
+     "fragment BatchNormalization(X: tensor<?>, scale: tensor<?>, B: tensor<?>, mean: tensor<?>, "
+     "var: tensor<?>, epsilon: scalar = 1e-5, is_test: logical = false, momentum: scalar = 0.9, "
+     "spatial: logical = true) -> (Y: tensor<?>);",
+     batch_norm},
+    {"", 7,
+     "fragment BatchNormalization(X: tensor<?>, scale: tensor<?>, B: tensor<?>, mean: tensor<?>, "
+     "var: tensor<?>, epsilon: scalar = 1e-5, momentum: scalar = 0.9, spatial: logical = true) "
+     "-> (Y: tensor<?>);",
+     batch_norm},
+    {"", 9,
+     "fragment BatchNormalization(X: tensor<?>, scale: tensor<?>, B: tensor<?>, mean: tensor<?>, "
+     "var: tensor<?>, epsilon: scalar = 1e-5, momentum: scalar = 0.9) -> (Y: tensor<?>);",
+     batch_norm},
+    {"", 14,
+     "fragment BatchNormalization(X: tensor<?>, scale: tensor<?>, B: tensor<?>, mean: tensor<?>, "
+     "var: tensor<?>, epsilon: scalar = 1e-5, momentum: scalar = 0.9, "
+     "training_mode: logical = false) -> (Y: tensor<?>);",
+     batch_norm},
+    {"", 6,
+     "fragment InstanceNormalization(input: tensor<?>, scale: tensor<?>, B: tensor<?>, "
+     "epsilon: scalar = 1e-5) -> (output: tensor<?>);",
+     instance_norm},
+    {"", 18,
+     "fragment GroupNormalization(X: tensor<?>, scale: tensor<?>, bias: tensor<?>, "
+     "epsilon: scalar = 1e-5, num_groups: integer) -> (Y: tensor<?>);",
+     group_norm},
+    {"", 21,
+     "fragment GroupNormalization(X: tensor<?>, scale: tensor<?>, bias: tensor<?>, "
+     "epsilon: scalar = 1e-5, num_groups: integer, stash_type: integer = 1) -> (Y: tensor<?>);",
+     group_norm},
+    {"", 1,
+     "fragment LpNormalization(input: tensor<?>, axis: integer = -1, p: integer = 2) "
+     "-> (output: tensor<?>);",
+     lp_norm},
+    {"", 9,
+     "fragment MeanVarianceNormalization(X: tensor<?>, axes: integer[] = [0, 2, 3]) "
+     "-> (Y: tensor<?>);",
+     mean_variance},
+    {"", 1,
+     "fragment LRN(X: tensor<?>, alpha: scalar = 0.0001, beta: scalar = 0.75, bias: scalar = 1.0, "
+     "size: integer) -> (Y: tensor<?>) "
+     "{ Y = tract_onnx_lrn(X, alpha=alpha, beta=beta, bias=bias, size=size); }",
+     nullptr},
+};
+
+}  // namespace
+
+extern const OnnxRoom rms_norm_onnx;
+const OnnxRoom rms_norm_onnx = {"rms_norm", kOps};
+
+}  // namespace rill::ops

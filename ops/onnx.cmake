@@ -1,0 +1,49 @@
+# How operators of ONNX are read, room by room.
+
+rill_onnx(array/axis_ops)
+rill_onnx(array/broadcast)
+rill_onnx(array/cast)
+rill_onnx(array/concat)
+rill_onnx(array/gather)
+rill_onnx(array/pad)
+rill_onnx(array/range)
+rill_onnx(array/scatter)
+rill_onnx(array/slice)
+rill_onnx(array/split)
+rill_onnx(array/topk)
+rill_onnx(control/scan)
+rill_onnx(math/binary)
+rill_onnx(math/cumsum)
+rill_onnx(math/pow_const)
+rill_onnx(math/reduce)
+rill_onnx(math/select)
+rill_onnx(math/unary)
+rill_onnx(nn/box)
+rill_onnx(nn/conv)
+rill_onnx(nn/deconv)
+rill_onnx(nn/einsum)
+rill_onnx(nn/max_pool)
+rill_onnx(nn/resize)
+rill_onnx(nn/rms_norm)
+rill_onnx(nn/sdpa)
+rill_onnx(nn/softmax)
+rill_onnx(onnx/reshape)
+rill_onnx(onnx/trilu)
+rill_onnx(quant/integer_sums)
+rill_onnx(rnn/recurrent)
+rill_onnx(signal/fft)
+rill_onnx(transformers/causal_conv)
+rill_onnx(transformers/rope)
+rill_onnx(vision/grid_sample)
+
+# What several of these share.
+if(RILL_ONNX)
+  target_sources(rill_ops PRIVATE
+    array/numpy.cpp
+    math/formula.cpp
+    math/numpy.cpp
+    nn/onnx_window.cpp
+    rnn/onnx_cell.cpp)
+  rill_write_onnx_table(${CMAKE_CURRENT_BINARY_DIR}/onnx_table.cpp)
+  target_sources(rill_ops PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/onnx_table.cpp)
+endif()

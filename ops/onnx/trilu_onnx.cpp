@@ -1,0 +1,34 @@
+// How ONNX's Trilu is read.
+
+#include "core/graph/onnx.h"
+#include "ops/array/trilu.h"
+
+namespace rill::ops {
+namespace {
+
+Result<Value> triangle(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  auto op = std::make_shared<Trilu>();
+  if (ctx.given("k")) {
+    RILL_ASSIGN(op->k, ctx.dim("k"));
+  } else {
+    op->k = Dim(0);
+  }
+  RILL_ASSIGN(op->upper, ctx.boolean("upper"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
+  return Value(out);
+}
+
+const OnnxOp kOps[] = {
+    {"", 14,
+     "fragment Trilu(input: tensor<?>, k: tensor<integer> = false, upper: logical = true) "
+     "-> (output: tensor<?>);",
+     triangle},
+};
+
+}  // namespace
+
+extern const OnnxRoom trilu_onnx;
+const OnnxRoom trilu_onnx = {"trilu", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,286 @@
+// How ONNX's operators on quantised numbers are read: as the integers and scales that they consist
+// of.
+
+#include <limits>
+
+#include "ops/array/common.h"
+#include "ops/math/formula.h"
+#include "ops/nn/conv.h"
+#include "ops/nn/onnx_window.h"
+
+namespace rill::ops {
+namespace {
+
+struct Limits {
+  double low;
+  double high;
+};
+
+template <class T>
+Limits limits_of() {
+  return {static_cast<double>(std::numeric_limits<T>::min()),
+          static_cast<double>(std::numeric_limits<T>::max())};
+}
+
+Result<Limits> limits_of_type(DType type) {
+  switch (type) {
+    case DType::kU8:
+      return limits_of<uint8_t>();
+    case DType::kI8:
+      return limits_of<int8_t>();
+    case DType::kU16:
+      return limits_of<uint16_t>();
+    case DType::kI16:
+      return limits_of<int16_t>();
+    default:
+      return fail(Code::kUnsupported, "quantised numbers of ", dtype_name(type),
+                  ": expected integers of 8 or 16 bits");
+  }
+}
+
+/// One number, or a list along an axis, brought to the rank of the input.
+Result<OutletId> along(Formula& f, OutletId list, OutletId x, int64_t written_axis) {
+  if (!f.ok()) return f.take_status();
+  const Fact fact = f.fact(list);
+  if (volume(fact.shape) == Dim(1)) return f.reshape(list, {});
+  RILL_CHECK(fact.rank() == 1, "scales or zero points ", fact, ": expected one, or a list");
+  RILL_ASSIGN(const int64_t axis, axis_in(written_axis, f.rank(x)));
+  for (int64_t i = axis + 1; i < f.rank(x); ++i) list = f.with_axis(list, f.rank(list));
+  return list;
+}
+
+Status no_blocks(OnnxCtx& ctx) {
+  if (!ctx.has("block_size")) return {};
+  RILL_ASSIGN(const int64_t block, ctx.integer("block_size"));
+  if (block == 0) return {};
+  return fail(Code::kUnsupported, "attribute \"block_size\" is ", block, ": expected 0");
+}
+
+Result<int64_t> axis_of(OnnxCtx& ctx) {
+  if (!ctx.has("axis")) return int64_t{1};
+  return ctx.integer("axis");
+}
+
+/// Round, move by the zero point, and saturate. `x` is in units of the scale.
+Result<OutletId> rounded(Formula& f, OutletId x, OutletId zero, DType type) {
+  RILL_ASSIGN(const Limits limits, limits_of_type(type));
+  OutletId out = f.unary(UnaryKind::kRoundEven, x);
+  if (zero.valid()) out = f.plus(out, f.cast(zero, f.dtype(out)));
+  out = f.binary(BinaryKind::kMax, out, f.number(limits.low, out));
+  out = f.binary(BinaryKind::kMin, out, f.number(limits.high, out));
+  return f.cast(out, type);
+}
+
+Result<Value> quantize(OnnxCtx& ctx) {
+  Formula f(ctx);
+  OutletId x = f.arg("x");
+  RILL_TRY(no_blocks(ctx));
+  RILL_ASSIGN(const int64_t axis, axis_of(ctx));
+  RILL_ASSIGN(OutletId scale, along(f, f.arg("y_scale"), x, axis));
+  DType type = DType::kU8;
+  OutletId zero;
+  if (ctx.given("y_zero_point")) {
+    RILL_ASSIGN(zero, along(f, f.arg("y_zero_point"), x, axis));
+    type = f.dtype(zero);
+  } else if (ctx.has("output_dtype") && ctx.given("output_dtype")) {
+    RILL_ASSIGN(const int64_t number, ctx.integer("output_dtype"));
+    const auto named = number == 0 ? type : onnx_type(number);
+    if (!named) return fail(Code::kUnsupported, "quantised numbers of ", onnx_type_name(number));
+    type = *named;
+  }
+  if (ctx.has("precision") && ctx.given("precision")) {
+    RILL_ASSIGN(const int64_t number, ctx.integer("precision"));
+    RILL_CHECK(number == 0 || onnx_type(number) == DType::kF32, "attribute \"precision\" is ",
+               onnx_type_name(number), ": expected float");
+  }
+  x = f.cast(x, DType::kF32);
+  scale = f.cast(scale, DType::kF32);
+  RILL_ASSIGN(const OutletId out, rounded(f, f.over(x, scale), zero, type));
+  return f.value(out);
+}
+
+Result<Value> dequantize(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("x");
+  RILL_TRY(no_blocks(ctx));
+  RILL_ASSIGN(const int64_t axis, axis_of(ctx));
+  RILL_ASSIGN(const OutletId scale, along(f, f.arg("x_scale"), x, axis));
+  DType type = f.dtype(scale);
+  if (ctx.has("output_dtype") && ctx.given("output_dtype")) {
+    RILL_ASSIGN(const int64_t number, ctx.integer("output_dtype"));
+    const auto named = number == 0 ? type : onnx_type(number);
+    if (!named || !is_float(*named)) {
+      return fail(Code::kUnsupported, "real numbers of ", onnx_type_name(number));
+    }
+    type = *named;
+  }
+  OutletId steps = f.cast(x, DType::kI32);
+  if (ctx.given("x_zero_point")) {
+    RILL_ASSIGN(const OutletId zero, along(f, f.arg("x_zero_point"), x, axis));
+    steps = f.minus(steps, f.cast(zero, DType::kI32));
+  }
+  const OutletId out = f.times(f.cast(steps, DType::kF32), f.cast(scale, DType::kF32));
+  return f.value(f.cast(out, type));
+}
+
+/// The range is that of the input, with 0 in it, in 8 bits.
+Result<Value> dynamic_quantize(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("x");
+  std::vector<int64_t> axes;
+  for (int axis = 0; axis < f.rank(x); ++axis) axes.push_back(axis);
+  const OutletId zero = f.number(0.0, x);
+  const OutletId most = f.reshape(f.reduce(ReduceKind::kMax, x, axes), {});
+  const OutletId least = f.reshape(f.reduce(ReduceKind::kMin, x, axes), {});
+  const OutletId high = f.binary(BinaryKind::kMax, most, zero);
+  const OutletId low = f.binary(BinaryKind::kMin, least, zero);
+  const OutletId scale = f.over(f.minus(high, low), f.number(255.0, x));
+  const OutletId flat = f.binary(BinaryKind::kEq, scale, zero);
+  const OutletId divisor = f.select(flat, f.number(1.0, x), scale);
+  RILL_ASSIGN(const OutletId point,
+              rounded(f, f.over(f.unary(UnaryKind::kNeg, low), divisor), {}, DType::kU8));
+  RILL_ASSIGN(const OutletId out, rounded(f, f.over(x, divisor), point, DType::kU8));
+  return f.values({out, scale, point});
+}
+
+/// Integers less their zero point, of a type that sums them exactly.
+Result<OutletId> centered(OnnxCtx& ctx, Formula& f, std::string_view x, std::string_view zero,
+                          int64_t axis, DType wide) {
+  const OutletId values = f.arg(x);
+  const OutletId out = f.cast(values, wide);
+  if (!ctx.given(zero)) return out;
+  RILL_ASSIGN(const OutletId point, along(f, f.arg(zero), values, axis));
+  return f.minus(out, f.cast(point, wide));
+}
+
+Result<Value> matmul_integer(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(const OutletId a, centered(ctx, f, "A", "a_zero_point", -2, DType::kI32));
+  RILL_ASSIGN(const OutletId b, centered(ctx, f, "B", "b_zero_point", -1, DType::kI32));
+  return f.value(f.matmul(a, b));
+}
+
+/// Bring integer sums to the scale and type of the output.
+Result<Value> requantized(Formula& f, OutletId sums, OutletId scale) {
+  const OutletId by = f.over(scale, f.cast(f.reshape(f.arg("y_scale"), {}), DType::kF32));
+  const OutletId zero = f.reshape(f.arg("y_zero_point"), {});
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const OutletId out,
+              rounded(f, f.times(f.cast(sums, DType::kF32), by), zero, f.dtype(zero)));
+  return f.value(out);
+}
+
+Result<Value> qlinear_matmul(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(const OutletId a, centered(ctx, f, "a", "a_zero_point", -2, DType::kI32));
+  RILL_ASSIGN(const OutletId b, centered(ctx, f, "b", "b_zero_point", -1, DType::kI32));
+  RILL_ASSIGN(const OutletId left, along(f, f.arg("a_scale"), a, -2));
+  RILL_ASSIGN(const OutletId right, along(f, f.arg("b_scale"), b, -1));
+  const OutletId scale = f.times(f.cast(left, DType::kF32), f.cast(right, DType::kF32));
+  return requantized(f, f.matmul(a, b), scale);
+}
+
+/// A convolution of integers, whose sums are exact in f64.
+Result<OutletId> integer_conv(OnnxCtx& ctx, Formula& f, OutletId x, OutletId w, OutletId bias) {
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const auto filter, f.fact(w).concrete_shape());
+  RILL_CHECK(filter.size() >= 3, "filter ", f.fact(w),
+             ": expected [outputs, channels, spatial...]");
+  const std::vector<int64_t> kernel(filter.begin() + 2, filter.end());
+  if (ctx.given("kernel_shape")) {
+    RILL_ASSIGN(const std::vector<int64_t> stated, ctx.integers("kernel_shape"));
+    RILL_CHECK(stated == kernel, "attribute \"kernel_shape\" is ", stated, ", but the filter is ",
+               f.fact(w));
+  }
+  Conv op;
+  RILL_ASSIGN(op.window, onnx_window(ctx, kernel, f.fact(x)));
+  RILL_ASSIGN(op.groups, ctx.integer("group"));
+  op.has_bias = bias.valid();
+  std::vector<OutletId> inputs{x, w};
+  if (op.has_bias) inputs.push_back(f.cast(bias, DType::kF64));
+  return f.add(std::make_shared<Conv>(op), std::move(inputs));
+}
+
+Result<Value> conv_integer(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(const OutletId x, centered(ctx, f, "x", "x_zero_point", 1, DType::kF64));
+  RILL_ASSIGN(const OutletId w, centered(ctx, f, "w", "w_zero_point", 0, DType::kF64));
+  RILL_ASSIGN(const OutletId out, integer_conv(ctx, f, x, w, {}));
+  return f.value(f.cast(out, DType::kI32));
+}
+
+Result<Value> qlinear_conv(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(const OutletId x, centered(ctx, f, "x", "x_zero_point", 1, DType::kF64));
+  RILL_ASSIGN(const OutletId w, centered(ctx, f, "w", "w_zero_point", 0, DType::kF64));
+  OutletId bias;
+  if (ctx.given("B")) bias = f.arg("B");
+  RILL_ASSIGN(const OutletId sums, integer_conv(ctx, f, x, w, bias));
+  RILL_ASSIGN(const OutletId channels, along(f, f.arg("w_scale"), sums, 1));
+  const OutletId scale = f.times(f.cast(channels, DType::kF32),
+                                 f.cast(f.reshape(f.arg("x_scale"), {}), DType::kF32));
+  return requantized(f, sums, scale);
+}
+
+#define RILL_ONNX_WINDOW                                                                       \
+  "auto_pad: string = 'NOTSET', dilations: integer[] = [], group: integer = 1, "               \
+  "kernel_shape: integer[] = [], pads: integer[] = [], strides: integer[] = []"
+
+#define RILL_ONNX_QUANTIZE(since, attributes)                                                  \
+  {                                                                                            \
+    "", since, "fragment QuantizeLinear(x: tensor<?>, y_scale: tensor<?>, "                    \
+        "y_zero_point: tensor<?> = false" attributes ") -> (y: tensor<?>);",                   \
+        quantize                                                                               \
+  }
+
+#define RILL_ONNX_DEQUANTIZE(since, attributes)                                                \
+  {                                                                                            \
+    "", since, "fragment DequantizeLinear(x: tensor<?>, x_scale: tensor<?>, "                  \
+        "x_zero_point: tensor<?> = false" attributes ") -> (y: tensor<?>);",                   \
+        dequantize                                                                             \
+  }
+
+const OnnxOp kOps[] = {
+    RILL_ONNX_QUANTIZE(10, ""),
+    RILL_ONNX_QUANTIZE(13, ", axis: integer = 1"),
+    RILL_ONNX_QUANTIZE(19, ", axis: integer = 1, saturate: integer = 1"),
+    RILL_ONNX_QUANTIZE(21, ", axis: integer = 1, block_size: integer = 0, "
+                           "output_dtype: integer = 0, saturate: integer = 1"),
+    RILL_ONNX_QUANTIZE(23, ", axis: integer = 1, block_size: integer = 0, "
+                           "output_dtype: integer = 0, precision: integer = 0, "
+                           "saturate: integer = 1"),
+    RILL_ONNX_DEQUANTIZE(10, ""),
+    RILL_ONNX_DEQUANTIZE(13, ", axis: integer = 1"),
+    RILL_ONNX_DEQUANTIZE(21, ", axis: integer = 1, block_size: integer = 0"),
+    RILL_ONNX_DEQUANTIZE(23, ", axis: integer = 1, block_size: integer = 0, "
+                             "output_dtype: integer = 0"),
+    {"", 11,
+     "fragment DynamicQuantizeLinear(x: tensor<?>) "
+     "-> (y: tensor<?>, y_scale: tensor<?>, y_zero_point: tensor<?>);",
+     dynamic_quantize},
+    {"", 10,
+     "fragment MatMulInteger(A: tensor<?>, B: tensor<?>, a_zero_point: tensor<?> = false, "
+     "b_zero_point: tensor<?> = false) -> (Y: tensor<?>);",
+     matmul_integer},
+    {"", 10,
+     "fragment QLinearMatMul(a: tensor<?>, a_scale: tensor<?>, a_zero_point: tensor<?>, "
+     "b: tensor<?>, b_scale: tensor<?>, b_zero_point: tensor<?>, y_scale: tensor<?>, "
+     "y_zero_point: tensor<?>) -> (y: tensor<?>);",
+     qlinear_matmul},
+    {"", 10,
+     "fragment ConvInteger(x: tensor<?>, w: tensor<?>, x_zero_point: tensor<?> = false, "
+     "w_zero_point: tensor<?> = false, " RILL_ONNX_WINDOW ") -> (y: tensor<?>);",
+     conv_integer},
+    {"", 10,
+     "fragment QLinearConv(x: tensor<?>, x_scale: tensor<?>, x_zero_point: tensor<?>, "
+     "w: tensor<?>, w_scale: tensor<?>, w_zero_point: tensor<?>, y_scale: tensor<?>, "
+     "y_zero_point: tensor<?>, B: tensor<?> = false, " RILL_ONNX_WINDOW ") -> (y: tensor<?>);",
+     qlinear_conv},
+};
+
+}  // namespace
+
+extern const OnnxRoom integer_sums_onnx;
+const OnnxRoom integer_sums_onnx = {"integer_sums", kOps};
+
+}  // namespace rill::ops

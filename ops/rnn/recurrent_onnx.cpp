@@ -1,0 +1,316 @@
+// How ONNX's LSTM, GRU and RNN are read: as loops over their cells, which are recognised and run at
+// once where the cells are the usual ones.
+
+#include <array>
+
+#include "core/graph/onnx.h"
+#include "ops/array/axis_ops.h"
+#include "ops/control/scan.h"
+#include "ops/math/wiring.h"
+#include "ops/rnn/onnx_cell.h"
+
+namespace rill::ops {
+namespace {
+
+using Kind = Scan::Input::Kind;
+
+/// The operands of one direction, cut out of those of the node.
+struct Direction {
+  OutletId x;  ///< [T, B, I]
+  OutletId w;  ///< [G * H, I]
+  OutletId r;  ///< [G * H, H]
+  OutletId b;  ///< [2 * G * H], or invalid
+  OutletId p;  ///< [3 * H], or invalid
+  OutletId h;  ///< [1, B, H]
+  OutletId c;  ///< [1, B, H], or invalid
+};
+
+class Layer {
+ public:
+  Layer(OnnxCtx& ctx, CellKind kind) : ctx_(ctx), w_(ctx), kind_(kind) {}
+
+  Result<Value> build();
+
+ private:
+  Status read();
+  Status check_lengths();
+  Status check_rows(std::string_view name, int rank, int64_t per_unit);
+  OutletId input(std::string_view name);
+  OutletId row(OutletId wire, int64_t direction);
+  OutletId state(std::string_view name, int64_t direction);
+  OutletId gate(OutletId rows, int64_t at) {
+    return w_.slice(rows, 0, Dim(at * hidden_), Dim((at + 1) * hidden_));
+  }
+  OutletId bias(const Direction& d, int64_t at);
+  Direction direction(int64_t index);
+  Status run(int64_t index);
+  OutletId joined(const std::vector<OutletId>& parts, int axis);
+  OutletId batch_first(OutletId wire, std::vector<int64_t> perm);
+
+  OnnxCtx& ctx_;
+  Wiring w_;
+  CellKind kind_;
+  std::string way_;
+  int64_t directions_ = 1;
+  int64_t hidden_ = 0;
+  bool batch_first_ = false;
+  Dim batch_;
+  CellForm form_;
+  OutletId x_;
+  std::vector<OutletId> y_;
+  std::vector<OutletId> last_h_;
+  std::vector<OutletId> last_c_;
+};
+
+OutletId Layer::input(std::string_view name) {
+  return ctx_.given(name) ? w_.arg(name) : OutletId{};
+}
+
+Status Layer::check_lengths() {
+  if (!ctx_.given("sequence_lens")) return {};
+  RILL_ASSIGN(const std::vector<Dim> lengths, ctx_.dims("sequence_lens"));
+  for (const Dim& length : lengths) {
+    if (length == w_.fact(x_).dim(0)) continue;
+    return fail(Code::kUnsupported, "input \"sequence_lens\" has a length of ", length,
+                ", expected all of ", w_.fact(x_).dim(0), " steps for every entry of the batch");
+  }
+  return {};
+}
+
+/// Of an operand [directions, rows of all gates, ..], if it is there.
+Status Layer::check_rows(std::string_view name, int rank, int64_t per_unit) {
+  if (!ctx_.given(name)) return {};
+  RILL_ASSIGN(const OutletId wire, ctx_.wire(name));
+  const Fact& fact = ctx_.fact(wire);
+  RILL_CHECK(fact.rank() == rank && fact.dim(0) == Dim(directions_) &&
+                 fact.dim(1) == Dim(per_unit * hidden_),
+             "input \"", name, "\" is ", fact, ": expected ", rank, " axes, the first of ",
+             directions_, " and ", per_unit * hidden_);
+  return {};
+}
+
+Status Layer::read() {
+  x_ = w_.arg("X");
+  if (!w_.ok()) return w_.take_status();
+  RILL_CHECK(w_.rank(x_) == 3, "input \"X\" is ", w_.fact(x_), ": expected [steps, batch, inputs]");
+  if (ctx_.has("layout")) {
+    RILL_ASSIGN(batch_first_, ctx_.boolean("layout"));
+  }
+  if (batch_first_) x_ = batch_first(x_, {1, 0, 2});
+  if (!w_.ok()) return w_.take_status();
+  RILL_TRY(check_lengths());
+  RILL_ASSIGN(const OutletId r, ctx_.wire("R"));
+  RILL_CHECK(w_.rank(r) == 3, "input \"R\" is ", w_.fact(r), ": expected three axes");
+  RILL_ASSIGN(hidden_, w_.fact(r).dim(2).as_int());
+  RILL_ASSIGN(way_, ctx_.text("direction"));
+  if (way_ != "forward" && way_ != "reverse" && way_ != "bidirectional") {
+    return fail(Code::kArg, "attribute \"direction\" is ", way_,
+                ": expected forward, reverse or bidirectional");
+  }
+  directions_ = way_ == "bidirectional" ? 2 : 1;
+  RILL_CHECK(w_.fact(r).dim(0) == Dim(directions_) &&
+                 w_.fact(r).dim(1) == Dim(gates_of(kind_) * hidden_),
+             "input \"R\" is ", w_.fact(r), ": expected [", directions_, ", ",
+             gates_of(kind_) * hidden_, ", ", hidden_, "]");
+  if (ctx_.given("hidden_size")) {
+    RILL_ASSIGN(const int64_t stated, ctx_.integer("hidden_size"));
+    RILL_CHECK(stated == hidden_, "attribute \"hidden_size\" is ", stated, ", but \"R\" is ",
+               w_.fact(r));
+  }
+  RILL_TRY(check_rows("W", 3, gates_of(kind_)));
+  RILL_TRY(check_rows("B", 2, 2 * gates_of(kind_)));
+  RILL_TRY(check_rows("P", 2, 3));
+  batch_ = w_.fact(x_).dim(1);
+  for (const char* name : {"initial_h", "initial_c"}) {
+    if (!ctx_.given(name)) continue;
+    RILL_ASSIGN(const OutletId first, ctx_.wire(name));
+    RILL_CHECK(w_.rank(first) == 3, "input \"", name, "\" is ", w_.fact(first),
+               ": expected three axes");
+    RILL_TRY(ctx_.take_as_equal(batch_, w_.fact(first).dim(batch_first_ ? 0 : 1)));
+  }
+  RILL_ASSIGN(form_, cell_form(ctx_, kind_, directions_));
+  return {};
+}
+
+OutletId Layer::batch_first(OutletId wire, std::vector<int64_t> perm) {
+  return w_.add(std::make_shared<Transpose>(std::move(perm)), {wire});
+}
+
+/// What belongs to one direction, without its axis.
+OutletId Layer::row(OutletId wire, int64_t direction) {
+  if (!wire.valid()) return wire;
+  if (directions_ > 1) wire = w_.slice(wire, 0, Dim(direction), Dim(direction + 1));
+  return w_.add(std::make_shared<RmAxis>(0), {wire});
+}
+
+OutletId Layer::state(std::string_view name, int64_t direction) {
+  OutletId first = input(name);
+  if (!w_.ok()) return {};
+  if (!first.valid()) {
+    auto zero = cast(Tensor::scalar(0.0F), w_.dtype(x_));
+    if (!zero.ok()) return w_.fail_with(zero.take_status()), OutletId{};
+    const std::vector<Dim> shape = {Dim(1), batch_, Dim(hidden_)};
+    const OutletId value = w_.konst(std::move(zero).value());
+    if (!w_.ok()) return {};
+    auto out = ctx_.call("tract_core_broadcast", std::array{
+        OnnxCtx::Argument{"input", Value(value)},
+        OnnxCtx::Argument{"shape", Value(std::vector<Value>(shape.begin(), shape.end()))}});
+    if (!out.ok()) return w_.fail_with(out.take_status()), OutletId{};
+    return *out->get<OutletId>();
+  }
+  if (batch_first_) first = batch_first(first, {1, 0, 2});
+  if (directions_ > 1) first = w_.slice(first, 0, Dim(direction), Dim(direction + 1));
+  return first;
+}
+
+/// Biases of the gate, of the input's products and of the state's: [1, 1, H].
+OutletId Layer::bias(const Direction& d, int64_t at) {
+  return w_.reshape(gate(d.b, at), {Dim(1), Dim(1), Dim(hidden_)});
+}
+
+Direction Layer::direction(int64_t index) {
+  Direction d;
+  d.x = x_;
+  d.w = row(input("W"), index);
+  d.r = row(input("R"), index);
+  d.b = row(input("B"), index);
+  d.h = state("initial_h", index);
+  if (kind_ == CellKind::kLstm) {
+    d.c = state("initial_c", index);
+    d.p = row(input("P"), index);
+  }
+  return d;
+}
+
+Status Layer::run(int64_t index) {
+  const Direction d = direction(index);
+  const int64_t gates = gates_of(kind_);
+  const bool backward = way_ == "reverse" || index == 1;
+  const int64_t chunk = backward ? -1 : 1;
+  std::vector<OutletId> inputs;
+  Scan scan;
+  // The bias of the state's products waits for them where a gate is multiplied in between.
+  const bool late = kind_ == CellKind::kGru && form_.linear_before_reset;
+  for (int64_t g = 0; g < gates; ++g) {
+    OutletId x = w_.einsum("tbi,hi->tbh", {d.x, gate(d.w, g)});
+    if (d.b.valid()) {
+      OutletId sum = bias(d, g);
+      if (!late || g != 2) sum = w_.plus(sum, bias(d, gates + g));
+      x = w_.plus(x, sum);
+    }
+    inputs.push_back(x);
+    scan.inputs.push_back({Kind::kScan, 0, chunk});
+  }
+  for (int64_t g = 0; g < gates; ++g) {
+    inputs.push_back(gate(d.r, g));
+    scan.inputs.push_back({Kind::kFull, 0, 1});
+  }
+  if (late) {
+    auto zeros = Tensor::zeros(w_.dtype(x_), {1, 1, hidden_});
+    if (!zeros.ok()) return zeros.take_status();
+    inputs.push_back(d.b.valid() ? bias(d, gates + 2) : w_.konst(std::move(zeros).value()));
+    scan.inputs.push_back({Kind::kFull, 0, 1});
+  }
+  for (int64_t g = 0; d.p.valid() && g < 3; ++g) {
+    inputs.push_back(w_.reshape(gate(d.p, g), {Dim(1), Dim(1), Dim(hidden_)}));
+    scan.inputs.push_back({Kind::kFull, 0, 1});
+  }
+  inputs.push_back(d.h);
+  scan.inputs.push_back({Kind::kState, 0, 1});
+  if (kind_ == CellKind::kLstm) {
+    inputs.push_back(d.c);
+    scan.inputs.push_back({Kind::kState, 0, 1});
+  }
+  if (!w_.ok()) return w_.take_status();
+  Facts facts;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    facts.push_back(Scan::inner_fact(scan.inputs[i], ctx_.fact(inputs[i])).without_value());
+  }
+  RILL_ASSIGN(Graph body, cell_body(kind_, form_, index, d.p.valid(), facts));
+  body.scope = ctx_.graph().scope;
+  scan.body = std::make_shared<const Graph>(std::move(body));
+  scan.outputs = {{0, false, 0, chunk}, {0, true, 0, 1}};
+  scan.state_results = {0};
+  if (kind_ == CellKind::kLstm) {
+    scan.outputs.push_back({1, true, 0, 1});
+    scan.state_results.push_back(1);
+  }
+  scan.called = std::string(cell_name(kind_));
+  RILL_ASSIGN(const std::vector<OutletId> outs,
+              ctx_.add(std::make_shared<Scan>(std::move(scan)), std::move(inputs)));
+  y_.push_back(w_.add(std::make_shared<AddAxis>(1), {outs[0]}));
+  last_h_.push_back(outs[1]);
+  if (kind_ == CellKind::kLstm) last_c_.push_back(outs[2]);
+  return {};
+}
+
+OutletId Layer::joined(const std::vector<OutletId>& parts, int axis) {
+  return parts.size() == 1 ? parts[0] : w_.concat(parts, axis);
+}
+
+Result<Value> Layer::build() {
+  RILL_TRY(read());
+  for (int64_t index = 0; index < directions_; ++index) RILL_TRY(run(index));
+  OutletId y = joined(y_, 1);
+  std::vector<OutletId> states = {joined(last_h_, 0)};
+  if (kind_ == CellKind::kLstm) states.push_back(joined(last_c_, 0));
+  if (batch_first_) {
+    y = batch_first(y, {2, 0, 1, 3});
+    for (OutletId& each : states) each = batch_first(each, {1, 0, 2});
+  }
+  std::vector<OutletId> out = {y};
+  out.insert(out.end(), states.begin(), states.end());
+  return w_.done(out);
+}
+
+template <CellKind kKind>
+Result<Value> recurrent(OnnxCtx& ctx) {
+  return Layer(ctx, kKind).build();
+}
+
+// The operands and attributes that all three have.
+#define RILL_ONNX_OPERANDS                                                                    \
+  "X: tensor<scalar>, W: tensor<scalar>, R: tensor<scalar>, B: tensor<scalar> = false, "      \
+  "sequence_lens: tensor<integer> = false, initial_h: tensor<scalar> = false"
+#define RILL_ONNX_ATTRIBUTES(activations)                                                     \
+  "activation_alpha: scalar[] = [], activation_beta: scalar[] = [], "                         \
+  "activations: string[] = " activations ", clip: scalar = 0.0, "                             \
+  "direction: string = 'forward', hidden_size: integer = 0"
+#define RILL_ONNX_STATE "-> (Y: tensor<scalar>, Y_h: tensor<scalar>);"
+#define RILL_ONNX_LSTM(since, last)                                                           \
+  {                                                                                           \
+    "", since, "fragment LSTM(" RILL_ONNX_OPERANDS ", initial_c: tensor<scalar> = false, "    \
+        "P: tensor<scalar> = false, "                                                         \
+        RILL_ONNX_ATTRIBUTES("['Sigmoid', 'Tanh', 'Tanh']")                                   \
+        ", input_forget: logical = false" last ") "                                           \
+        "-> (Y: tensor<scalar>, Y_h: tensor<scalar>, Y_c: tensor<scalar>);",                  \
+        recurrent<CellKind::kLstm>                                                            \
+  }
+
+const OnnxOp kOps[] = {
+    RILL_ONNX_LSTM(7, ""),
+    RILL_ONNX_LSTM(14, ", layout: logical = false"),
+    {"", 7,
+     "fragment GRU(" RILL_ONNX_OPERANDS ", " RILL_ONNX_ATTRIBUTES("['Sigmoid', 'Tanh']")
+     ", linear_before_reset: logical = false) " RILL_ONNX_STATE,
+     recurrent<CellKind::kGru>},
+    {"", 14,
+     "fragment GRU(" RILL_ONNX_OPERANDS ", " RILL_ONNX_ATTRIBUTES("['Sigmoid', 'Tanh']")
+     ", linear_before_reset: logical = false, layout: logical = false) " RILL_ONNX_STATE,
+     recurrent<CellKind::kGru>},
+    {"", 7,
+     "fragment RNN(" RILL_ONNX_OPERANDS ", " RILL_ONNX_ATTRIBUTES("['Tanh', 'Tanh']")
+     ") " RILL_ONNX_STATE,
+     recurrent<CellKind::kPlain>},
+    {"", 14,
+     "fragment RNN(" RILL_ONNX_OPERANDS ", " RILL_ONNX_ATTRIBUTES("['Tanh', 'Tanh']")
+     ", layout: logical = false) " RILL_ONNX_STATE,
+     recurrent<CellKind::kPlain>},
+};
+
+}  // namespace
+
+extern const OnnxRoom recurrent_onnx;
+const OnnxRoom recurrent_onnx = {"recurrent", kOps};
+
+}  // namespace rill::ops

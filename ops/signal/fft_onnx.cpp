@@ -1,0 +1,173 @@
+// How ONNX's Fourier transforms are read.
+
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "ops/array/common.h"
+#include "ops/array/slice.h"
+#include "ops/math/formula.h"
+
+namespace rill::ops {
+namespace {
+
+/// Pairs of real and imaginary parts on the last axis; real numbers get zeros for the latter.
+Result<OutletId> pairs_of(Formula& f, OutletId x) {
+  if (!f.ok()) return f.take_status();
+  const int last = f.rank(x) - 1;
+  RILL_CHECK(last >= 1, "input ", f.fact(x), ": expected 1 or 2 numbers on the last axis");
+  if (f.dim(x, last) == Dim(2)) return x;
+  RILL_CHECK(f.dim(x, last) == Dim(1), "input ", f.fact(x),
+             ": expected 1 or 2 numbers on the last axis");
+  return f.concat({x, f.times(x, f.number(0.0, x))}, last);
+}
+
+/// Cut an axis, or put zeros behind it, to that length.
+OutletId with_length(Formula& f, OutletId x, int64_t axis, const Dim& length) {
+  const Dim own = f.dim(x, static_cast<int>(axis));
+  if (own == length) return x;
+  const auto missing = (length - own).to_int();
+  if (!missing || *missing < 0) return f.slice(x, axis, Dim(0), length);
+  std::vector<Dim> shape = f.fact(x).shape;
+  shape[static_cast<size_t>(axis)] = Dim(*missing);
+  return f.concat({x, f.broadcast(f.number(0.0, x), shape)}, axis);
+}
+
+OutletId transformed(Formula& f, OutletId x, int64_t axis, bool inverse) {
+  return f.call("tract_core_fft",
+                {{"input", Value(x)}, {"axis", Value(Dim(axis))}, {"inverse", Value(inverse)}});
+}
+
+/// The second half of the spectrum of real numbers: the first one, mirrored and conjugated.
+OutletId mirrored(Formula& f, OutletId x, int64_t axis, const Dim& length) {
+  const Dim kept = f.dim(x, static_cast<int>(axis));
+  const int last = f.rank(x) - 1;
+  OutletId rest = f.slice(x, axis, Dim(1), length - kept + Dim(1));
+  rest = f.add(std::make_shared<Downsample>(axis, -1, 0), {rest});
+  const OutletId real = f.slice(rest, last, Dim(0), Dim(1));
+  const OutletId imaginary = f.slice(rest, last, Dim(1), Dim(2));
+  return f.concat({x, f.concat({real, f.unary(UnaryKind::kNeg, imaginary)}, last)}, axis);
+}
+
+Result<Value> dft(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(OutletId x, pairs_of(f, f.arg("input")));
+  RILL_ASSIGN(const bool inverse, ctx.boolean("inverse"));
+  RILL_ASSIGN(const bool onesided, ctx.boolean("onesided"));
+  int64_t written = ctx.opset() < 20 ? 1 : -2;
+  if (ctx.given("axis")) {
+    RILL_ASSIGN(written, ctx.integer("axis"));
+  }
+  RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(x)));
+  RILL_CHECK(axis < f.rank(x) - 1, "no transform along axis ", axis, ", that of the parts");
+  const int at = static_cast<int>(axis);
+  const int last = f.rank(x) - 1;
+  const bool from_half = inverse && onesided;
+  Dim length = from_half ? (f.dim(x, at) - Dim(1)) * Dim(2) : f.dim(x, at);
+  if (ctx.given("dft_length")) {
+    RILL_ASSIGN(length, ctx.dim("dft_length"));
+  }
+  const Dim half = floor_div(length, 2) + Dim(1);
+  x = with_length(f, x, axis, from_half ? half : length);
+  if (from_half) x = mirrored(f, x, axis, length);
+  x = transformed(f, x, axis, inverse);
+  if (inverse) x = f.over(x, f.number(length, x));
+  if (from_half) return f.value(f.slice(x, last, Dim(0), Dim(1)));
+  return f.value(onesided ? f.slice(x, axis, Dim(0), half) : x);
+}
+
+Result<Value> stft(OnnxCtx& ctx) {
+  Formula f(ctx);
+  OutletId x = f.arg("signal");
+  if (f.ok() && f.rank(x) == 2) x = f.with_axis(x, 2);
+  RILL_ASSIGN(x, pairs_of(f, x));
+  RILL_ASSIGN(const bool onesided, ctx.boolean("onesided"));
+  RILL_ASSIGN(const int64_t step, ctx.integer("frame_step"));
+  int64_t frame = 0;
+  OutletId window;
+  if (ctx.given("window")) {
+    window = f.arg("window");
+    RILL_ASSIGN(frame, f.dim(window, 0).as_int());
+  }
+  if (ctx.given("frame_length")) {
+    RILL_ASSIGN(const int64_t length, ctx.integer("frame_length"));
+    RILL_CHECK(!window.valid() || length == frame, "frame_length ", length, " and a window of ",
+               frame, ": expected equal lengths");
+    frame = length;
+  }
+  RILL_CHECK(frame > 0 && step > 0, "frames of ", frame, ", ", step, " apart");
+  OutletId out;
+  if (window.valid()) {
+    out = f.call("tract_core_stft", {{"input", Value(x)},
+                                     {"axis", Value(Dim(1))},
+                                     {"frame", Value(Dim(frame))},
+                                     {"stride", Value(Dim(step))},
+                                     {"window", Value(window)}});
+  } else {
+    out = f.call("tract_core_stft", {{"input", Value(x)},
+                                     {"axis", Value(Dim(1))},
+                                     {"frame", Value(Dim(frame))},
+                                     {"stride", Value(Dim(step))}});
+  }
+  return f.value(onesided ? f.slice(out, 2, Dim(0), Dim(frame / 2 + 1)) : out);
+}
+
+/// a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N), with N samples, or one less where the window is
+/// not periodic.
+Result<Value> cosine_window(OnnxCtx& ctx, const std::array<double, 3>& terms) {
+  RILL_ASSIGN(const int64_t size, ctx.integer("size"));
+  RILL_ASSIGN(const bool periodic, ctx.boolean("periodic"));
+  RILL_ASSIGN(const int64_t number, ctx.integer("output_datatype"));
+  constexpr int64_t kMostSamples = int64_t{1} << 24;
+  RILL_CHECK(size >= 0 && size <= kMostSamples, "a window of ", size, " samples");
+  const auto type = onnx_type(number);
+  if (!type) return fail(Code::kUnsupported, "a window of ", onnx_type_name(number));
+  const auto period = static_cast<double>(periodic ? size : size - 1);
+  std::vector<double> values;
+  for (int64_t n = 0; n < size; ++n) {
+    const double angle = 2.0 * std::numbers::pi * static_cast<double>(n) / period;
+    values.push_back(terms[0] - terms[1] * std::cos(angle) + terms[2] * std::cos(2.0 * angle));
+  }
+  RILL_ASSIGN(Tensor wide,
+              Tensor::of<double>(DType::kF64, {size}, std::span<const double>(values)));
+  RILL_ASSIGN(Tensor typed, cast(wide, *type));
+  RILL_ASSIGN(const OutletId out, ctx.konst(std::move(typed)));
+  return Value(out);
+}
+
+Result<Value> hann(OnnxCtx& ctx) { return cosine_window(ctx, {0.5, 0.5, 0.0}); }
+Result<Value> hamming(OnnxCtx& ctx) { return cosine_window(ctx, {25.0 / 46, 21.0 / 46, 0.0}); }
+Result<Value> blackman(OnnxCtx& ctx) { return cosine_window(ctx, {0.42, 0.5, 0.08}); }
+
+#define RILL_ONNX_COSINES(name, reader)                                                        \
+  {                                                                                            \
+    "", 17, "fragment " name "(size: tensor<integer>, output_datatype: integer = 1, "          \
+        "periodic: logical = true) -> (output: tensor<?>);",                                   \
+        reader                                                                                 \
+  }
+
+const OnnxOp kOps[] = {
+    RILL_ONNX_COSINES("HannWindow", hann),
+    RILL_ONNX_COSINES("HammingWindow", hamming),
+    RILL_ONNX_COSINES("BlackmanWindow", blackman),
+    {"", 17,
+     "fragment DFT(input: tensor<?>, dft_length: tensor<integer> = false, axis: integer = 1, "
+     "inverse: logical = false, onesided: logical = false) -> (output: tensor<?>);",
+     dft},
+    {"", 20,
+     "fragment DFT(input: tensor<?>, dft_length: tensor<integer> = false, "
+     "axis: tensor<integer> = false, inverse: logical = false, onesided: logical = false) "
+     "-> (output: tensor<?>);",
+     dft},
+    {"", 17,
+     "fragment STFT(signal: tensor<?>, frame_step: tensor<integer>, window: tensor<?> = false, "
+     "frame_length: tensor<integer> = false, onesided: logical = true) -> (output: tensor<?>);",
+     stft},
+};
+
+}  // namespace
+
+extern const OnnxRoom fft_onnx;
+const OnnxRoom fft_onnx = {"fft", kOps};
+
+}  // namespace rill::ops

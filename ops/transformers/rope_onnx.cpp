@@ -1,0 +1,89 @@
+// How ONNX's RotaryEmbedding is read.
+
+#include "ops/math/formula.h"
+
+namespace rill::ops {
+namespace {
+
+/// The rows of a table for the positions: [batch, frames, 1, half].
+OutletId rows_of(OnnxCtx& ctx, Formula& f, std::string_view name) {
+  OutletId table = f.arg(name);
+  if (ctx.given("position_ids")) {
+    table = f.call("tract_core_gather", {{"input", Value(table)},
+                                         {"indices", Value(f.arg("position_ids"))},
+                                         {"axis", Value(Dim(0))}});
+  }
+  return f.with_axis(table, 2);
+}
+
+/// Every second element of the last axis, from the one of that number on.
+OutletId every_second(Formula& f, OutletId pairs, int64_t first) {
+  return f.without_axis(f.slice(pairs, 4, Dim(first), Dim(first + 1)), 4);
+}
+
+Result<Value> rotary_embedding(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId given = f.arg("X");
+  if (!f.ok()) return f.take_status();
+  const Fact in = f.fact(given);
+  RILL_CHECK(in.rank() == 3 || in.rank() == 4, "input ", in, ": expected rank 3 or 4");
+  RILL_ASSIGN(const int64_t heads, ctx.integer("num_heads"));
+  RILL_ASSIGN(const bool interleaved, ctx.boolean("interleaved"));
+  RILL_ASSIGN(int64_t turned, ctx.integer("rotary_embedding_dim"));
+  OutletId x = given;
+  if (in.rank() == 4) {
+    x = f.transpose(x, {0, 2, 1, 3});
+  } else {
+    RILL_CHECK(heads > 0, "attribute \"num_heads\" is needed for inputs of rank 3");
+    const auto size = exact_div(in.dim(2), Dim(heads));
+    RILL_CHECK(size, "input ", in, ": expected a multiple of ", heads, " on the last axis");
+    x = f.reshape(x, {in.dim(0), in.dim(1), Dim(heads), *size});
+  }
+  RILL_ASSIGN(const int64_t whole, f.dim(x, 3).as_int());
+  if (turned == 0) turned = whole;
+  RILL_CHECK(turned > 0 && turned <= whole && turned % 2 == 0, "rotary_embedding_dim ", turned,
+             " of ", whole, ": expected an even number of them");
+  const int64_t half = turned / 2;
+  const OutletId part = f.slice(x, 3, Dim(0), Dim(turned));
+  const Fact shape = f.fact(part);
+  if (!f.ok()) return f.take_status();
+  OutletId first;
+  OutletId second;
+  if (interleaved) {
+    const OutletId pairs =
+        f.reshape(part, {shape.dim(0), shape.dim(1), shape.dim(2), Dim(half), Dim(2)});
+    first = every_second(f, pairs, 0);
+    second = every_second(f, pairs, 1);
+  } else {
+    first = f.slice(part, 3, Dim(0), Dim(half));
+    second = f.slice(part, 3, Dim(half), Dim(turned));
+  }
+  const OutletId cos = rows_of(ctx, f, "cos_cache");
+  const OutletId sin = rows_of(ctx, f, "sin_cache");
+  const OutletId real = f.minus(f.times(cos, first), f.times(sin, second));
+  const OutletId imaginary = f.plus(f.times(sin, first), f.times(cos, second));
+  OutletId out;
+  if (interleaved) {
+    out = f.reshape(f.concat({f.with_axis(real, 4), f.with_axis(imaginary, 4)}, 4), shape.shape);
+  } else {
+    out = f.concat({real, imaginary}, 3);
+  }
+  if (turned < whole) out = f.concat({out, f.slice(x, 3, Dim(turned), Dim(whole))}, 3);
+  if (in.rank() == 4) return f.value(f.transpose(out, {0, 2, 1, 3}));
+  return f.value(f.reshape(out, in.shape));
+}
+
+const OnnxOp kOps[] = {
+    {"", 23,
+     "fragment RotaryEmbedding(X: tensor<?>, cos_cache: tensor<?>, sin_cache: tensor<?>, "
+     "position_ids: tensor<integer> = false, interleaved: logical = false, "
+     "num_heads: integer = 0, rotary_embedding_dim: integer = 0) -> (Y: tensor<?>);",
+     rotary_embedding},
+};
+
+}  // namespace
+
+extern const OnnxRoom rope_onnx;
+const OnnxRoom rope_onnx = {"rope", kOps};
+
+}  // namespace rill::ops

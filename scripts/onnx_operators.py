@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Write docs/onnx.md: how ONNX files are read, and the operators of this build with the tests passed.
+
+    python3 scripts/onnx_operators.py build/release/bin/rill > docs/onnx.md
+
+The package `onnx` is needed: it has the tests, and the operators that rill lacks.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+INTRODUCTION = """# ONNX
+
+Programs and `rill_load` read ONNX files, told by their content, as they read archives of NNEF: the
+same graphs, dumps, pulses and plans. `RILL_ONNX=OFF` builds the library without.
+
+```
+rill model.onnx dump
+rill model.onnx --set batch=1 --pulse samples=160 stream --input-from-bundle in.npz
+```
+
+| of the file | becomes |
+| --- | --- |
+| `dim_param` | a symbol; an expression such as `2*s0` of several. Characters that symbols cannot have become `_` |
+| an extent without a name | the symbol `INPUT_AXIS`, as `input_1` |
+| extents that an operator needs to be equal, as the batches of `LSTM` and its states | one symbol |
+| shapes of inner values and outputs | nothing: they follow from the inputs. Where the file says something else, a warning tells it |
+| initialisers that are inputs too | constants |
+| weights in files beside the model | constants; they are read from the folder of the model alone |
+| `metadata_props` | properties; the producer is `onnx.producer_name` |
+| local functions | their nodes |
+| `If` | the branch, where constants, shapes or a constant input decide; else both branches and a selection, if they give equal types. A squeeze that a file writes for an axis of extent 1 or any other is taken for the former where the ranks behind it ask for it, and asserted |
+| `LSTM`, `GRU`, `RNN` | loops, which are recognised and run at once |
+
+IR versions from 3 on and opsets up to 28 are read; for the forms of each operator see below. What is not
+declared, an attribute or an input, is refused by name, with node, operator and opset.
+
+## Values that decide
+
+`--constantize NAME=VALUE` makes an input a constant before the file is read, so that a branch or a
+shape follows from it; in `rill.h`, `rill_load_opts.constants`. With `--input-facts-from-bundle`, an input
+that some operator must know takes its value from there, which a warning tells.
+
+## State that the caller hands on
+
+Speech models are often exported for one step, with their states as inputs and outputs, and sometimes
+want the last samples of the step before in front of each:
+
+```
+rill silero_vad.onnx --constantize sr=16000 --feedback stateN=state --context input=64 \\
+    stream --steps 512 --input-from-bundle in.npz --save-outputs out.npz
+```
+
+`--feedback OUTPUT=INPUT` ties an output to an input of the next step, `--context INPUT=FRAMES` puts frames
+of the step before in front. The session owns both from then on: they begin as zeros, and are reset,
+cloned, saved and loaded with it. The model is a stream whose steps are runs of it; `--steps` says how
+many frames a step takes where the file leaves it open. In `rill.h` these are `rill_model_feedback`,
+`rill_model_context` and `rill_model_set_symbol`. `dump --nnef` writes all of it into an archive, which is
+right for everybody after.
+
+The frames of an input or output lie along its only symbolic axis behind the first, or else along the
+second.
+
+"""
+
+
+def main():
+    program = sys.argv[1]
+    listed = {}
+    for line in subprocess.run([program, "list-onnx-ops"], capture_output=True, text=True,
+                               check=True).stdout.splitlines():
+        name, opsets = line.removeprefix(" * ").split(": ")
+        listed[name] = opsets
+    with tempfile.TemporaryDirectory() as folder:
+        table = pathlib.Path(folder) / "table.json"
+        done = subprocess.run([sys.executable, "-W", "ignore", ROOT / "tests/onnx/conformance.py",
+                               program, "--table", table], capture_output=True, text=True,
+                              check=True)
+        counts = json.loads(table.read_text())
+    print(INTRODUCTION, end="")
+    print("## Conformance\n")
+    print("The tests of the standard that pass, as `onnx` 1.23 makes them:\n")
+    print("```\n" + done.stdout.strip() + "\n```\n")
+    print("## Operators\n")
+    print("The opsets are those from which on a form is read. Tests are those of the operator itself.\n")
+    print("| operator | opsets | tests |\n| --- | --- | --- |")
+    for name in sorted(listed):
+        passed, total = counts.get(name, (0, 0))
+        print(f"| {name} | {listed[name]} | {f'{passed} of {total}' if total else ''} |")
+    missing = sorted(name for name in counts if name not in listed)
+    print("\nNot read: " + ", ".join(missing) + ".")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+/** Elements of an input or output. */
+export type Elements =
+  | Float32Array | Float64Array | Int8Array | Int16Array | Int32Array | BigInt64Array
+  | Uint8Array | Uint16Array | Uint32Array | BigUint64Array;
+/** Rows behind one another, the last axis the fastest. */
+export interface Tensor { data: Elements; shape: number[] }
+/** An input or output: of a model, extents may be symbols; of a stream, `axis` is the one of frames. */
+export interface Port {
+  name: string; type: string; text: string; dims: string[]; shape: number[] | null; axis: number;
+}
+/** How an output streams, in frames. */
+export interface StreamInfo {
+  axis: number; pulse: number; delay: number; input: number; inputAxis: number; inputPulse: number;
+  delayInputFrames: number; rateNumerator: number; rateDenominator: number; warmUpSteps: number;
+  symbol: string; length: string;
+}
+export type ErrorCode = string;
+
+/** A failure: what happened, where, and what to do. */
+export class RillError extends Error {
+  code: ErrorCode;
+  detail: string;
+  node: string;
+  op: string;
+  file: string;
+  line: number;
+  hint: string;
+}
+
+export class Model {
+  readonly inputs: Port[];
+  readonly outputs: Port[];
+  readonly symbols: string[];
+  readonly properties: Record<string, string>;
+  inspect(): { inputs: Port[]; outputs: Port[]; symbols: string[]; properties: Record<string, string> };
+  with(symbols: Record<string, number | string>): Model;
+  pulse(symbol?: string, pulse?: number | string, options?: { maxPush?: number }): Stream;
+  run(inputs: Elements | Record<string, Elements | Tensor>): Record<string, Tensor>;
+  close(): void;
+}
+
+export class Stream {
+  readonly inputs: Port[];
+  readonly outputs: Port[];
+  readonly streams: StreamInfo[];
+  readonly memory: { weights: number; state: number; arena: number; buffers: number };
+  readonly delay: number;
+  readonly pulse: number;
+  latency(): { output: string; delayFrames: number; mostFrames: number }[];
+  set(name: string, data: Elements): void;
+  push(frames: Elements | Record<string, Elements>): Record<string, Elements>;
+  finish(): Record<string, Elements>;
+  reset(): void;
+  clone(): Stream;
+  save(): Uint8Array;
+  restore(state: Uint8Array): void;
+  close(): void;
+}
+
+type Source = WebAssembly.Module | ArrayBuffer | ArrayBufferView | URL | string;
+export function compile(source?: Source): Promise<WebAssembly.Module>;
+export function unpacked(bytes: ArrayBuffer | Uint8Array): Promise<Uint8Array>;
+export function load(bytes: ArrayBuffer | Uint8Array,
+                     options?: { symbols?: Record<string, number | string>; wasm?: Source }): Promise<Model>;

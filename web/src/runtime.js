@@ -1,0 +1,125 @@
+// The library in WebAssembly: memory, texts and errors. Runs wherever WebAssembly does, also in an
+// AudioWorklet, which has neither TextDecoder nor URL nor fetch.
+
+/** A failure of rill: what happened, where, and what to do. */
+export class RillError extends Error {
+  /** @param {{code: string, text: string, message: string, node?: string, op?: string,
+   *           file?: string, line?: number, hint?: string}} info */
+  constructor(info) {
+    super(info.text || info.message);
+    this.name = "RillError";
+    /** The kind: "argument", "parse", "pulse", ... @type {string} */
+    this.code = info.code;
+    /** What was found and what was expected. */
+    this.detail = info.message;
+    /** The node of the graph, or "". */
+    this.node = info.node || "";
+    /** The operator of that node, or "". */
+    this.op = info.op || "";
+    this.file = info.file || "";
+    this.line = info.line || 0;
+    /** What to do next, or "". */
+    this.hint = info.hint || "";
+  }
+}
+
+/** Make the error of a call that makes no sense, which the library is not asked. */
+export function misuse(message, hint = "") {
+  return new RillError({ code: "argument", text: hint ? `${message}. ${hint}` : message, message, hint });
+}
+
+function utf8Decode(bytes) {
+  let text = "";
+  for (let i = 0; i < bytes.length; ) {
+    const first = bytes[i++];
+    let point = first;
+    const more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
+    if (more > 0) point = first & (0x3f >> more);
+    for (let k = 0; k < more && i < bytes.length; ++k) point = (point << 6) | (bytes[i++] & 0x3f);
+    text += String.fromCodePoint(point > 0x10ffff ? 0xfffd : point);
+  }
+  return text;
+}
+
+function utf8Encode(text) {
+  const bytes = [];
+  for (const letter of text) {
+    const point = letter.codePointAt(0);
+    if (point < 0x80) {
+      bytes.push(point);
+    } else {
+      const more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+      bytes.push(((0xf00 >> more) & 0xff) | (point >> (6 * more)));
+      for (let k = more - 1; k >= 0; --k) bytes.push(0x80 | ((point >> (6 * k)) & 0x3f));
+    }
+  }
+  return bytes;
+}
+
+/** One instance of the library with a memory of its own. */
+export class Runtime {
+  /** @param {WebAssembly.Module} module */
+  constructor(module) {
+    const imports = {};
+    for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
+      if (kind === "function") (imports[from] ||= {})[name] = this.#imported(name);
+    }
+    /** @type {any} */
+    this.calls = new WebAssembly.Instance(module, imports).exports;
+    this.calls._initialize();
+  }
+
+  // There are no files, no clock and no chance in the library; 52 is "not implemented" in WASI.
+  #imported(name) {
+    if (name === "proc_exit") {
+      return (code) => {
+        throw new RillError({ code: "internal", message: `rill ended with status ${code}` });
+      };
+    }
+    if (name === "emscripten_notify_memory_growth") return () => {};
+    return () => 52;
+  }
+
+  /** Bytes of the memory, as they lie there until it grows. */
+  bytes(at, length) {
+    return new Uint8Array(this.calls.memory.buffer, at, length);
+  }
+  /** Read a text that ends with a zero. */
+  text(at) {
+    const all = new Uint8Array(this.calls.memory.buffer);
+    return utf8Decode(all.subarray(at, all.indexOf(0, at)));
+  }
+  json(at) {
+    return JSON.parse(this.text(at));
+  }
+  error() {
+    return new RillError(this.json(this.calls.web_error()));
+  }
+  /** Pass on what is not null. */
+  made(handle) {
+    if (!handle) throw this.error();
+    return handle;
+  }
+  alloc(bytes) {
+    const at = this.calls.web_alloc(bytes);
+    if (!at) {
+      throw new RillError({ code: "memory", message: `no memory for ${bytes} bytes` });
+    }
+    return at;
+  }
+  /** Call with texts and bytes in the memory, for as long as the call takes. */
+  with(values, call) {
+    const places = [];
+    try {
+      for (const value of values) {
+        const bytes = typeof value === "string" ? [...utf8Encode(value), 0] : value;
+        const at = this.alloc(Math.max(bytes.length, 1));
+        places.push(at);
+        this.bytes(at, bytes.length).set(bytes);
+      }
+      return call(...places);
+    } finally {
+      for (const at of places) this.calls.web_free(at);
+    }
+  }
+}

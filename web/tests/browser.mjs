@@ -1,0 +1,139 @@
+// The page in Chromium: files and a microphone that plays one, refusals, models that are dropped.
+//
+//   node browser.mjs FOLDER [SECONDS]   pictures go to FOLDER
+
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import puppeteer from "puppeteer-core";
+
+import { load } from "../dist/rill.js";
+import { serve } from "./serve.mjs";
+
+const kRoot = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
+const kSamples = fileURLToPath(new URL("../../tests/models/vad_speech/samples/", import.meta.url));
+const kSound = join(kSamples, "noisy_speech_5db.wav");
+const pictures = process.argv[2] ?? "/tmp";
+const seconds = Number(process.argv[3] ?? 60);
+mkdirSync(pictures, { recursive: true });
+
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The samples of a file of one channel of 16 bits, behind a header of 44 bytes. */
+function samplesOf(path) {
+  const bytes = readFileSync(path);
+  const words = new Int16Array(bytes.buffer.slice(bytes.byteOffset + 44, bytes.byteOffset + bytes.length));
+  return Float32Array.from(words, (word) => word / 32768);
+}
+
+/** Segments of speech of a whole run, as the page makes them of a stream. */
+async function expectedSegments(path) {
+  const model = await load(readFileSync(join(kRoot, "demo/vad_speech.nnef.tgz")));
+  const { speech } = model.run(samplesOf(path));
+  const all = [];
+  speech.data.forEach((probability, i) => {
+    if (probability < 0.5) return;
+    if (all.length === 0 || all.at(-1)[1] !== i) all.push([i, i + 1]);
+    else all.at(-1)[1] = i + 1;
+  });
+  return all;
+}
+
+async function open(browser, address, faults) {
+  const page = await browser.newPage();
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (line) => line.type() === "error" && faults.push(line.text()));
+  await page.goto(`${address}/demo/`);
+  await page.waitForFunction(() => document.getElementById("message").textContent === "Ready.");
+  return page;
+}
+
+const { server, address } = await serve(kRoot);
+const chromium = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+const common = ["--no-sandbox", "--autoplay-policy=no-user-gesture-required"];
+const faults = [];
+const browser = await puppeteer.launch({
+  executablePath: chromium, headless: true,
+  args: [...common, "--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream",
+         `--use-file-for-fake-audio-capture=${kSound}`],
+});
+try {
+  const page = await open(browser, address, faults);
+  await page.setViewport({ width: 1100, height: 900 });
+
+  // A file gives the segments of the whole run.
+  await (await page.$("#file")).uploadFile(kSound);
+  await page.waitForFunction(() => document.getElementById("message").textContent === "The file has ended.",
+                             { timeout: 60000 });
+  const found = JSON.parse(await page.evaluate(() => document.body.dataset.segments))
+    .map(({ begin, end }) => [Math.round(begin * 100), Math.round(end * 100)]);
+  const expected = await expectedSegments(kSound);
+  // Frames of a pulse that the file ends within are not told.
+  assert.deepEqual(found.slice(0, -1), expected.slice(0, found.length - 1));
+  assert.ok(found.length >= expected.length - 1, `${found.length} segments of ${expected.length}`);
+  console.log(`file: ${found.length} segments as in the whole run`);
+
+  // A microphone, for a while.
+  await page.click("#microphone");
+  await page.waitForFunction(() => Number(document.body.dataset.quanta) > 2000, { timeout: 60000 });
+  await page.screenshot({ path: join(pictures, "wide_light.png") });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
+  await wait(300);
+  await page.screenshot({ path: join(pictures, "wide_dark.png") });
+  await page.setViewport({ width: 390, height: 844 });
+  await wait(300);
+  await page.screenshot({ path: join(pictures, "narrow_dark.png") });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
+  await wait(300);
+  await page.screenshot({ path: join(pictures, "narrow_light.png") });
+  const memory = await page.$eval("#memory", (element) => element.textContent);
+  await wait(1000 * seconds);
+  const { quanta, late } = await page.evaluate(() => ({ ...document.body.dataset }));
+  assert.ok(Number(quanta) > seconds * 300, `${quanta} quanta`);
+  assert.equal(await page.$eval("#memory", (element) => element.textContent), memory);
+  console.log(`microphone: ${late} of ${quanta} quanta late, times ${await page.$eval("#times", (e) => e.textContent)}`);
+
+  // Keys choose the other page; a model is looked into; what is none is told.
+  await page.click("#stop");
+  await page.focus("#tab-listen");
+  await page.keyboard.press("ArrowRight");
+  assert.equal(await page.$eval("#look", (element) => element.hidden), false);
+  const look = async (path, pattern) => {
+    await (await page.$("#model-file")).uploadFile(path);
+    await page.waitForFunction((text) => new RegExp(text, "s").test(document.getElementById("look").innerText),
+                               { timeout: 20000 }, pattern);
+  };
+  await look(join(kRoot, "demo/vad_speech.nnef.tgz"), "Time of a step.*ms");
+  await page.screenshot({ path: join(pictures, "look.png"), fullPage: true });
+  const none = join(pictures, "none.bin");
+  writeFileSync(none, "this is no model");
+  await look(none, "none.bin: .+");
+  console.log(`no model: ${await page.$eval("#look-message", (element) => element.textContent)}`);
+  // A sound file that is none.
+  await page.click("#tab-listen");
+  await (await page.$("#file")).uploadFile(none);
+  await page.waitForFunction(() => document.getElementById("message").className === "fault");
+  console.log(`no sound: ${await page.$eval("#message", (element) => element.textContent)}`);
+  assert.deepEqual(faults, []);
+} finally {
+  await browser.close();
+}
+
+// A visitor who refuses the microphone.
+const refusing = await puppeteer.launch({
+  executablePath: chromium, headless: true,
+  args: [...common, "--use-fake-device-for-media-stream", "--deny-permission-prompts"],
+});
+try {
+  const page = await open(refusing, address, faults);
+  await page.click("#microphone");
+  await page.waitForFunction(() => document.getElementById("message").className === "fault");
+  const text = await page.$eval("#message", (element) => element.textContent);
+  assert.match(text, /refused/);
+  console.log(`refused: ${text}`);
+  assert.deepEqual(faults, []);
+} finally {
+  await refusing.close();
+  server.close();
+}

@@ -1,0 +1,202 @@
+// Real archives: whole runs against the answers of PyTorch, streams against whole runs bit for bit.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync, existsSync } from "node:fs";
+import test from "node:test";
+
+import { RillError, load } from "../dist/rill.js";
+import { readNpz } from "./npz.mjs";
+
+const kFolder = new URL("../../tests/models/", import.meta.url);
+
+/** What a README tells of a model. */
+function modelsThere() {
+  return readdirSync(kFolder).filter((name) => existsSync(new URL(`${name}/model.nnef.tgz`, kFolder)))
+    .map((name) => {
+      const readme = readFileSync(new URL(`${name}/README.md`, kFolder), "utf8");
+      const streams = /streams along (\w+) \(input axis \d+\), reference pulse (\d+)/.exec(readme);
+      const unit = /multiple of (\d+)/.exec(readme);
+      return { name, symbol: streams?.[1], pulse: Number(streams?.[2]),
+               unit: unit ? Number(unit[1]) : 1, bidirectional: readme.includes("bidirectional"),
+               file: (leaf) => readFileSync(new URL(`${name}/${leaf}`, kFolder)) };
+    });
+}
+
+// Streams of attention sum over fewer keys than whole runs do: the hidden ones are missing.
+const attends = (name) => /^(conformer_|attention_|transformer_chunks)/.test(name);
+
+/** Numbers between 0 and 1, the same in every run. */
+function random(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function worst(found, expected) {
+  let apart = 0;
+  let size = 0;
+  for (let i = 0; i < expected.length; ++i) {
+    const a = Number(found[i]);
+    const b = Number(expected[i]);
+    if (Object.is(a, b) || (Number.isNaN(a) && Number.isNaN(b))) continue;
+    apart = Math.max(apart, Math.abs(a - b));
+    size = Math.max(size, Math.abs(b));
+  }
+  return apart === 0 ? 0 : apart / Math.max(size, 1e-30);
+}
+
+/** Frames from `from` on of rows behind one another. */
+function cut({ data, shape }, axis, from, count) {
+  const outer = shape.slice(0, axis).reduce((a, b) => a * b, 1);
+  const inner = shape.slice(axis + 1).reduce((a, b) => a * b, 1);
+  const out = new data.constructor(outer * count * inner);
+  for (let row = 0; row < outer; ++row) {
+    const at = (row * shape[axis] + from) * inner;
+    out.set(data.subarray(at, at + count * inner), row * count * inner);
+  }
+  return out;
+}
+
+/** Put pieces of rows behind one another. */
+function joined(pieces, shape, axis) {
+  const outer = shape.slice(0, axis).reduce((a, b) => a * b, 1);
+  const inner = shape.slice(axis + 1).reduce((a, b) => a * b, 1);
+  const all = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const out = new pieces[0].constructor(all);
+  const frames = all / (outer * inner);
+  let at = 0;
+  for (const piece of pieces) {
+    const count = piece.length / (outer * inner);
+    for (let row = 0; row < outer; ++row) {
+      out.set(piece.subarray(row * count * inner, (row + 1) * count * inner),
+              (row * frames + at) * inner);
+    }
+    at += count;
+  }
+  return out;
+}
+
+for (const each of modelsThere()) {
+  test(`${each.name} runs whole`, async () => {
+    const model = await load(each.file("model.nnef.tgz"));
+    const bundle = readNpz(each.file("io.npz"));
+    const out = model.run(bundle);
+    for (const [name, { data, shape }] of Object.entries(out)) {
+      if (!bundle[name]) continue;
+      assert.deepEqual(shape, bundle[name].shape, name);
+      const apart = worst(data, bundle[name].data);
+      assert.ok(apart < 1e-3, `${name}: ${apart} of the largest element apart`);
+    }
+    model.close();
+  });
+
+  if (!each.symbol || each.bidirectional) continue;
+  test(`${each.name} streams as it runs whole`, async () => {
+    const model = await load(each.file("model.nnef.tgz"));
+    const bundle = readNpz(each.file("io.npz"));
+    const whole = model.run(bundle);
+    // Symbols other than the stream's take what the bundle has.
+    const symbols = {};
+    for (const io of model.inputs) {
+      io.dims.forEach((dim, axis) => {
+        if (model.symbols.includes(dim) && dim !== each.symbol) {
+          symbols[dim] = bundle[io.name].shape[axis];
+        }
+      });
+    }
+    const bound = model.with(symbols);
+    const stream = bound.pulse(each.symbol, each.pulse);
+    for (const io of stream.inputs) if (io.axis < 0) stream.set(io.name, bundle[io.name].data);
+    const moving = stream.inputs.filter((io) => io.axis >= 0);
+    const draw = random(7);
+    for (let turn = 0; turn < 2; ++turn) {
+      const pieces = {};
+      const keep = (out) => {
+        for (const [name, data] of Object.entries(out)) (pieces[name] ||= []).push(data);
+      };
+      const shares = moving.map((io) => bundle[io.name].shape[io.axis]);
+      const lead = Math.min(...shares);
+      for (let at = 0; at < lead; ) {
+        const count = turn === 0 ? Math.min(each.pulse, lead - at)
+          : Math.min(lead - at, 1 + Math.floor(draw() * 3 * each.pulse));
+        const frames = Object.fromEntries(moving.map((io, i) => {
+          const scale = shares[i] / lead;
+          return [io.name, cut(bundle[io.name], io.axis, at * scale, count * scale)];
+        }));
+        keep(stream.push(frames));
+        at += count;
+      }
+      const last = stream.finish();
+      for (const io of stream.outputs) {
+        const i = stream.outputs.indexOf(io);
+        if (io.axis < 0) {
+          assert.ok(worst(last[io.name], whole[io.name].data) <= (attends(each.name) ? 2e-5 : 0));
+          continue;
+        }
+        const found = joined([...(pieces[io.name] ?? []), last[io.name]], io.shape, io.axis);
+        assert.equal(found.length, whole[io.name].data.length, `${io.name} in turn ${turn}, ${i}`);
+        const apart = worst(found, whole[io.name].data);
+        assert.ok(apart <= (attends(each.name) ? 2e-5 : 0), `${io.name}: ${apart} apart`);
+      }
+      stream.reset();
+    }
+    stream.close();
+    bound.close();
+    model.close();
+  });
+}
+
+test("kernels are those with SIMD", async () => {
+  const model = await load(readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder)));
+  const stream = model.pulse("S", 480);
+  assert.equal(stream.runtime.text(stream.runtime.calls.web_tier()), "sse42");
+});
+
+test("ten minutes of sound leave the memory as it is", async () => {
+  const model = await load(readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder)));
+  const stream = model.pulse("S", 480);
+  const block = Float32Array.from({ length: 480 }, (_, i) => Math.sin(i * 0.05));
+  stream.push(block);
+  const before = stream.runtime.calls.memory.buffer.byteLength;
+  for (let i = 0; i < (600 * 16000) / 480; ++i) stream.push(block);
+  assert.equal(stream.runtime.calls.memory.buffer.byteLength, before);
+});
+
+test("states go on, clones go on, and what is wrong is told", async () => {
+  const bytes = readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder));
+  const model = await load(bytes);
+  const stream = model.pulse("S", 480);
+  const sound = Float32Array.from({ length: 4800 }, (_, i) => Math.sin(i * i * 1e-4));
+  stream.push(sound.subarray(0, 1000));
+  const copy = stream.clone();
+  const state = stream.save();
+  const rest = stream.push(sound.subarray(1000)).speech;
+  assert.deepEqual(copy.push(sound.subarray(1000)).speech, rest);
+  const other = model.pulse("S", 480);
+  other.restore(state);
+  assert.deepEqual(other.push(sound.subarray(1000)).speech, rest);
+
+  const fails = (call, pattern) => assert.throws(call, (error) => {
+    assert.ok(error instanceof RillError, String(error));
+    assert.match(`${error.code}: ${error.message} ${error.hint}`, pattern);
+    return true;
+  });
+  fails(() => stream.push([1, 2]), /argument.*Float32Array/);
+  fails(() => stream.push(new Float64Array(3)), /Float32Array/);
+  fails(() => other.restore(state.subarray(0, 20)), /./);
+  fails(() => model.pulse("Q", 4), /symbol/);
+  fails(() => model.pulse("S", 7), /160/);
+  fails(() => model.run({}), /audio is missing/);
+  fails(() => model.run(new Float32Array(10)), /S >= 160|expected/);
+  stream.close();
+  fails(() => stream.push(sound), /closed/);
+  await assert.rejects(load(new Uint8Array(0)), RillError);
+  await assert.rejects(load(new Uint8Array([1, 2, 3])), RillError);
+  await assert.rejects(load(bytes.subarray(0, 5000)), RillError);
+  await assert.rejects(load("model"), RillError);
+  const damaged = new Uint8Array(bytes);
+  damaged[damaged.length >> 1] ^= 255;
+  await assert.rejects(load(damaged), RillError);
+});
