@@ -40,7 +40,7 @@ Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wr
                            const Dim& written_end, int64_t step) {
   const SymbolScope& scope = ctx.graph().scope;
   const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
-  RILL_ASSIGN(const Dim begin, bound(scope, written_begin, extent, Dim(-1), extent - Dim(1)));
+  RILL_ASSIGN(const Dim begin, bound(scope, written_begin, extent, Dim(0), extent - Dim(1)));
   RILL_ASSIGN(const Dim end, bound(scope, written_end, extent, Dim(-1), extent - Dim(1)));
   const Dim from = end + Dim(1);
   const Dim to = scope.proves_ge(from, begin + Dim(1)) ? from : begin + Dim(1);
