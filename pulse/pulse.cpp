@@ -11,7 +11,7 @@
 #include "ops/stream/delay.h"
 #include "ops/stream/whole.h"
 #include "pulse/builder.h"
-#include "pulse/limits.h"
+#include "pulse/lengths.h"
 #include "pulse/ready.h"
 
 namespace rill::pulse {

@@ -9,11 +9,11 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
+#include "core/graph/walk.h"
 #include "ops/array/common.h"
 #include "ops/array/symbolic.h"
 #include "ops/stream/latch.h"
 #include "ops/stream/positions.h"
-#include "ops/stream/square.h"
 #include "ops/stream/tail.h"
 
 namespace rill::ops {

@@ -73,10 +73,10 @@ Result<Value> slice(OnnxCtx& ctx) {
   if (ctx.given("steps")) {
     RILL_ASSIGN(steps, ctx.integers("steps"));
   }
-  RILL_CHECK(ends.size() == starts.size() && axes.size() == starts.size() &&
-                 steps.size() == starts.size(),
-             "starts, ends, axes and steps have ", starts.size(), ", ", ends.size(), ", ",
-             axes.size(), " and ", steps.size(), " entries, expected one each per axis");
+  RILL_CHECK(
+      ends.size() == starts.size() && axes.size() == starts.size() && steps.size() == starts.size(),
+      "starts, ends, axes and steps have ", starts.size(), ", ", ends.size(), ", ", axes.size(),
+      " and ", steps.size(), " entries, expected one each per axis");
   for (size_t i = 0; i < axes.size(); ++i) {
     RILL_ASSIGN(const int64_t axis, axis_in(axes[i], ctx.fact(x).rank()));
     RILL_CHECK(steps[i] != 0, "a step of 0");
