@@ -101,7 +101,7 @@ void Pulsifier::node(int id) {
   const Node& node = whole_.node(id);
   bool streams = false;
   for (const OutletId& input : node.inputs) {
-    PulsedWire& wire = builder_.wire_of(input);
+    KnownWire& wire = builder_.wire_of(input);
     if (!wire.refused.ok()) {
       refusals_.push_back(wire.refused);
       wire.refused = {};
@@ -110,10 +110,10 @@ void Pulsifier::node(int id) {
     if (wire.poisoned) return poison(id);
     streams |= wire.stream.has_value();
   }
-  const PulsedWire* last = nullptr;  // of the inputs that are known at the end, the last one
+  const KnownWire* last = nullptr;  // of the inputs that are known at the end, the last one
   std::optional<Dim> known_after;
   for (const OutletId& input : node.inputs) {
-    const PulsedWire& wire = builder_.wire_of(input);
+    const KnownWire& wire = builder_.wire_of(input);
     if (!wire.known_after) continue;
     // What depends on frames rather than on their number alone, where there is a choice.
     if (!last || !(*wire.known_after == Dim(0))) last = &wire;
@@ -123,11 +123,10 @@ void Pulsifier::node(int id) {
                            [&](const Fact& f) { return f.mentions(options_.symbol); });
   grows |= node.op->with_symbol(options_.symbol, Dim(1)) != nullptr;
   if (last && (streams || grows)) {
-    refusals_.push_back(builder_.refusal(
-        str_cat("an input, made by ", last->known_from,
-                ", is known at the end of the stream only, "
-                "and meets its frames"),
-        way_to_know(node, *last->known_after)));
+    refusals_.push_back(builder_.refusal(str_cat("an input, made by ", last->known_from,
+                                                 ", is known at the end of the stream only, "
+                                                 "and meets its frames"),
+                                         way_to_know(node, *last->known_after)));
     return poison(id);
   }
   std::string known_from = last ? last->known_from : std::string();
@@ -165,8 +164,8 @@ void Pulsifier::node(int id) {
       ready = std::max(ready, builder_.wire_of(input).ready);
     }
     for (size_t i = 0; i < outlets->size(); ++i) {
-      builder_.set_latched(static_cast<int>(i), (*outlets)[i], ready);
-      PulsedWire& made = builder_.wire_of({id, static_cast<int>(i)});
+      (void)builder_.give(static_cast<int>(i), (*outlets)[i], {PulsedOutput::Still{ready}});
+      KnownWire& made = builder_.wire_of({id, static_cast<int>(i)});
       made.known_after = known_after;
       made.known_from = known_from;
     }
@@ -194,9 +193,10 @@ std::string Pulsifier::way_to_know(const Node& node, const Dim& known_after) con
   // What is made of the first frames waits for the end of short streams only.
   const auto pattern = DimPattern::of(known_after, options_.symbol);
   if (pattern.ok() && pattern->growth() == 0 && pattern->settled() > 0) {
-    return str_cat("Assert that streams are long enough to have all frames that it takes, as in "
-                   "--assert '",
-                   options_.symbol, " >= ", pattern->settled(), "'");
+    return str_cat(
+        "Assert that streams are long enough to have all frames that it takes, as in "
+        "--assert '",
+        options_.symbol, " >= ", pattern->settled(), "'");
   }
   return "Use windows of frames, or running values, in place of what needs the whole stream";
 }
@@ -205,7 +205,7 @@ Status Pulsifier::outputs() {
   // Inside, outputs that begin with frames of their own are read as they are before they wait here.
   late_end_ = late_end_is_fine();
   for (size_t i = 0; i < whole_.outputs.size(); ++i) {
-    PulsedWire& wire = builder_.wire_of(whole_.outputs[i]);
+    KnownWire& wire = builder_.wire_of(whole_.outputs[i]);
     if (value_mentions(whole_.fact(whole_.outputs[i]).konst, options_.symbol)) {
       builder_.enter(whole_.outputs[i].node);
       return builder_.refusal(str_cat("output ", whole_.output_names[i],
@@ -244,8 +244,10 @@ std::string Pulsifier::symbols_to_stream_by() const {
     for (const Dim& dim : whole_.fact(input).shape) dim.collect_symbols(&symbols);
   }
   if (!symbols.empty()) return str_cat("Its inputs have: ", join(symbols, ", "));
-  return str_cat("All its extents are numbers: export it with a dynamic axis, as in "
-                 "dynamic_axes={\"x\": {1: \"", options_.symbol, "\"}}");
+  return str_cat(
+      "All its extents are numbers: export it with a dynamic axis, as in "
+      "dynamic_axes={\"x\": {1: \"",
+      options_.symbol, "\"}}");
 }
 
 /// Refuses nodes that compute frames from the length of the stream as a number.
@@ -289,7 +291,7 @@ std::vector<Wire> Pulsifier::wires(std::map<OutletId, int>* places) {
     const Node& node = whole_.nodes[id];
     for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
       const OutletId outlet{static_cast<int>(id), static_cast<int>(slot)};
-      const PulsedWire& wire = builder_.wire_of(outlet);
+      const KnownWire& wire = builder_.wire_of(outlet);
       if (!wire.stream) continue;
       Wire told;
       told.name = node.name;
@@ -321,15 +323,15 @@ bool Pulsifier::late_end_is_fine() {
   const int64_t pulse = *options_.pulse.to_int();
   for (size_t id = 0; id < whole_.nodes.size(); ++id) {
     for (size_t slot = 0; slot < whole_.nodes[id].outputs.size(); ++slot) {
-      const PulsedWire& wire = builder_.wire_of({static_cast<int>(id), static_cast<int>(slot)});
+      const KnownWire& wire = builder_.wire_of({static_cast<int>(id), static_cast<int>(slot)});
       if (!wire.stream) continue;
       const auto frames = pulsed_.fact(wire.outlet).dim(wire.stream->axis).to_int();
       if (!frames) return false;
       const Dim pulses = Dim::symbol(options_.symbol);
-      const Dim length = max(Dim(0), wire.stream->dim)
-                             .substitute(options_.symbol, Dim(pulse) * pulses);
-      const auto ahead = DimPattern::of(Dim(wire.stream->delay) + length - Dim(*frames) * pulses,
-                                        options_.symbol);
+      const Dim length =
+          max(Dim(0), wire.stream->dim).substitute(options_.symbol, Dim(pulse) * pulses);
+      const auto ahead =
+          DimPattern::of(Dim(wire.stream->delay) + length - Dim(*frames) * pulses, options_.symbol);
       if (!ahead.ok()) return false;
       const auto least = ahead->least(1);
       if (!least.ok() || !*least || **least < 0) return false;
@@ -375,7 +377,7 @@ Streaming Pulsifier::streaming(const Report& report) {
 void Pulsifier::describe(Report* report) {
   Report own;
   const auto stream_of = [&](const std::string& name, OutletId outlet) {
-    const PulsedWire& wire = builder_.wire_of(outlet);
+    const KnownWire& wire = builder_.wire_of(outlet);
     Stream out;
     out.name = name;
     if (!wire.stream) return out;
@@ -478,14 +480,14 @@ Result<Graph> Pulsifier::run(Report* report) {
         .hint(symbols_to_stream_by());
   }
   for (const OutletId& output : whole_.outputs) {
-    PulsedWire& wire = builder_.wire_of(output);
+    KnownWire& wire = builder_.wire_of(output);
     if (!wire.refused.ok()) refusals_.push_back(wire.refused);
   }
   if (!refusals_.empty()) return all_of(refusals_);
   RILL_TRY(outputs());
   describe(report);
   const auto streams = [&](const OutletId& outlet) {
-    const PulsedWire& wire = builder_.wire_of(outlet);
+    const KnownWire& wire = builder_.wire_of(outlet);
     return wire.stream.has_value() || wire.known_after.has_value();
   };
   if (std::none_of(whole_.outputs.begin(), whole_.outputs.end(), streams)) {

@@ -142,7 +142,7 @@ class Streamed {
       const auto& [outlet, at] = key;
       const int i = input_of(outlet);
       if (i < 0) continue;
-      ready_ = std::max(ready_, b_.ready(i));
+      ready_ = std::max(ready_, b_.await(i));
       const auto stream = b_.stream(i);
       if (!stream) continue;
       if (stream->axis != at.row && stream->axis != at.column) {
