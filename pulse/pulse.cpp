@@ -13,6 +13,7 @@
 #include "pulse/builder.h"
 #include "pulse/lengths.h"
 #include "pulse/ready.h"
+#include "pulse/refusals.h"
 
 namespace rill::pulse {
 namespace {
@@ -34,8 +35,6 @@ class Pulsifier {
   Status source(int id);
   void node(int id);
   void poison(int id);
-  void find_lengths(const Graph& pulsed);
-  std::string symbols_to_stream_by() const;
   std::string way_to_know(const Node& node, const Dim& known_after) const;
   Status outputs();
   void describe(Report* report);
@@ -51,12 +50,6 @@ class Pulsifier {
   bool late_end_ = false;
   std::vector<std::pair<size_t, size_t>> made_;  ///< pulsed nodes that each whole node led to
 };
-
-bool value_mentions(const TensorPtr& value, std::string_view symbol) {
-  if (!value || value->dtype() != DType::kDim) return false;
-  const auto dims = value->values<Dim>();
-  return std::any_of(dims.begin(), dims.end(), [&](const Dim& d) { return d.mentions(symbol); });
-}
 
 /// Dims with what is asserted of the symbols.
 TensorPtr simplified(const TensorPtr& dims, const SymbolScope& scope) {
@@ -237,38 +230,6 @@ Status Pulsifier::outputs() {
   return {};
 }
 
-/// What to do about inputs that do not have the symbol.
-std::string Pulsifier::symbols_to_stream_by() const {
-  std::vector<std::string> symbols;
-  for (const OutletId& input : whole_.inputs) {
-    for (const Dim& dim : whole_.fact(input).shape) dim.collect_symbols(&symbols);
-  }
-  if (!symbols.empty()) return str_cat("Its inputs have: ", join(symbols, ", "));
-  return str_cat(
-      "All its extents are numbers: export it with a dynamic axis, as in "
-      "dynamic_axes={\"x\": {1: \"",
-      options_.symbol, "\"}}");
-}
-
-/// Refuses nodes that compute frames from the length of the stream as a number.
-void Pulsifier::find_lengths(const Graph& pulsed) {
-  for (const Node& node : pulsed.nodes) {
-    for (const OutletId& input : node.inputs) {
-      if (!value_mentions(pulsed.fact(input).konst, options_.symbol)) continue;
-      refusals_.push_back(
-          fail(Code::kPulse, "it computes with the length of the stream, ",
-               pulsed.fact(input).konst->values<Dim>()[0],
-               ", which is known at its end only, and "
-               "meets its frames")
-              .in_node(node.name, node.op->name())
-              .at(node.line > 0 ? "graph.nnef" : "", node.line)
-              .hint(
-                  "Count frames from the beginning of the stream, as in arange(t) without t - 1"));
-      break;
-    }
-  }
-}
-
 /// What nodes that were put in front of a node do to its stream.
 std::string cause_of(const Op& op) {
   const auto* delay = op.as<ops::Delay>();
@@ -406,48 +367,6 @@ void Pulsifier::describe(Report* report) {
   if (report) *report = std::move(own);
 }
 
-/// Whether the way out of one refusal is one of all that name it: these have one cause.
-bool mends_all(std::string_view way_out) {
-  return way_out.starts_with("Bind ") || way_out.starts_with("Assert ") ||
-         way_out.starts_with("Use a pulse that is a multiple of ");
-}
-
-/// Each cause once, where it is met first, with how many nodes meet it later.
-std::vector<Status> root_causes(const std::vector<Status>& refusals) {
-  std::vector<Status> out;
-  std::map<std::string, std::pair<size_t, int>> first;
-  for (const Status& refusal : refusals) {
-    const std::string& way_out = refusal.error().hint;
-    const auto known = first.find(way_out);
-    if (known != first.end()) {
-      ++known->second.second;
-      continue;
-    }
-    if (mends_all(way_out)) first.emplace(way_out, std::pair(out.size(), 0));
-    out.push_back(refusal);
-  }
-  for (const auto& [way_out, met] : first) {
-    const auto [at, more] = met;
-    if (more == 0) continue;
-    Error& error = out[at].error();
-    error.message += str_cat(" (", more, more == 1 ? " node" : " nodes", " behind it, too)");
-  }
-  return out;
-}
-
-Status all_of(const std::vector<Status>& all) {
-  const std::vector<Status> refusals = root_causes(all);
-  if (refusals.size() == 1) return refusals[0];
-  Error error = refusals[0].error();
-  error.message = str_cat(refusals.size(), " reasons why this graph does not stream:");
-  for (const Status& refusal : refusals) error.message += str_cat("\n  ", refusal.error());
-  error.node.clear();
-  error.op.clear();
-  error.hint.clear();
-  error.line = 0;
-  return error;
-}
-
 Result<Graph> Pulsifier::run(Report* report) {
   bool any_stream = false;
   for (size_t i = 0; i < whole_.nodes.size(); ++i) {
@@ -477,7 +396,7 @@ Result<Graph> Pulsifier::run(Report* report) {
   if (!any_stream) {
     return fail(Code::kPulse, "Can not pulse a tensor with no streaming dim (", options_.symbol,
                 "): no input of the model has the symbol ", options_.symbol)
-        .hint(symbols_to_stream_by());
+        .hint(symbols_to_stream_by(whole_, options_.symbol));
   }
   for (const OutletId& output : whole_.outputs) {
     KnownWire& wire = builder_.wire_of(output);
@@ -503,7 +422,7 @@ Result<Graph> Pulsifier::run(Report* report) {
             "it by the shape of its input");
   }
   const Graph pulsed = pulsed_.compacted();
-  find_lengths(pulsed);
+  refusals_ = refusals_of_lengths(pulsed, options_.symbol);
   if (!refusals_.empty()) return all_of(refusals_);
   return declutter(pulsed);
 }
