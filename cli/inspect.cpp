@@ -18,6 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double kMostSecondsForDelays = 2;
+
 /// A wire of the whole model. Latencies are in frames of the first input that streams.
 struct WireRow {
   const pulse::Wire* wire = nullptr;
@@ -151,7 +153,8 @@ Status Inspection::add_least() {
   pulse::Options options;
   options.symbol = model_.stream_symbol;
   options.pulse = Dim(ready_.plan->stream_pulse);
-  RILL_ASSIGN(const pulse::LeastDelays least, pulse::least_delays(whole, options, model_.report));
+  RILL_ASSIGN(const pulse::LeastDelays least,
+              pulse::least_delays(whole, options, model_.report, kMostSecondsForDelays));
   for (size_t i = 0; i < wires_.size(); ++i) {
     WireRow& row = wires_[i];
     double before = 0;
@@ -495,8 +498,7 @@ Status inspect_command(const Args& args, const Log&, const Model& model) {
         .hint(str_cat(
             "Add --pulse S=8, with the symbol of the axis that streams and the frames per step, "
             "or --pulse auto",
-            states.empty() ? "" : "; or, as its outputs look like states of its inputs, ",
-            states));
+            states.empty() ? "" : "; or, as its outputs look like states of its inputs, ", states));
   }
   if (args.frame_ms < 0) return fail(Code::kArg, "--frame-ms ", args.frame_ms, ": below 0");
   Inspection inspection(args, model);

@@ -55,6 +55,23 @@ Result<std::vector<std::pair<std::string, TensorPtr>>> constant_inputs(const Arg
   return out;
 }
 
+Status refuse_other_formats(const std::string& model) {
+#ifdef RILL_WITH_ONNX
+  if (model.ends_with(".onnx") && !is_onnx_model(model)) {
+    return fail(Code::kParse, model, ": damaged, or no ONNX model: it begins otherwise");
+  }
+  const char* const kOthers[] = {".tflite", ".pb"};
+#else
+  const char* const kOthers[] = {".onnx", ".tflite", ".pb"};
+#endif
+  for (const char* other : kOthers) {
+    if (!model.ends_with(other)) continue;
+    return fail(Code::kUnsupported, "Format ", other + 1, " not supported: ", model)
+        .hint("rill loads NNEF archives, as torch_to_nnef writes them");
+  }
+  return {};
+}
+
 #ifdef RILL_WITH_ONNX
 
 bool is_onnx_model(const std::string& path) { return onnx::is_onnx_file(path); }

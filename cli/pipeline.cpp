@@ -208,11 +208,7 @@ Status Pipeline::load() {
   if (!std::filesystem::exists(args_.model, error)) {
     return fail(Code::kIo, "File not found ", args_.model);
   }
-  for (const char* other : {".onnx", ".tflite", ".pb"}) {
-    if (!args_.model.ends_with(other) || is_onnx_model(args_.model)) continue;
-    return fail(Code::kUnsupported, "Format ", other + 1, " not supported: ", args_.model)
-        .hint("rill loads NNEF archives, as torch_to_nnef writes them");
-  }
+  RILL_TRY(refuse_other_formats(args_.model));
   RILL_TRY(load_with_facts());
   log_.info(str_cat("Model ", args_.model, " loaded"));
   for (const std::string& name : args_.scenarios) model_->graph.scope.add_scenario(name);

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "ops/stream/feedback.h"
+#include "pulse/feedback.h"
 
 namespace rill::cli {
 namespace {
@@ -87,20 +87,20 @@ std::string likely_feedback(const Graph& graph) {
   return out;
 }
 
-void settle_steps(Graph* graph) { ops::describe_steps(graph); }
+void settle_steps(Graph* graph) { pulse::describe_steps(graph); }
 
 Status tie_steps(const Args& args, Graph* graph) {
   for (const std::string& text : args.context) {
     RILL_ASSIGN(const Pair pair, parse_pair("--context", text, "INPUT=FRAMES"));
     RILL_ASSIGN(const int64_t frames, parse_frames("--context", text, pair.right));
-    RILL_ASSIGN(*graph, ops::with_context(*graph, pair.left, frames));
+    RILL_ASSIGN(*graph, pulse::with_context(*graph, pair.left, frames));
   }
   for (const std::string& text : args.feedback) {
     RILL_ASSIGN(const Pair pair, parse_pair("--feedback", text, "OUTPUT=INPUT"));
-    RILL_ASSIGN(*graph, ops::with_feedback(*graph, pair.left, pair.right));
+    RILL_ASSIGN(*graph, pulse::with_feedback(*graph, pair.left, pair.right));
   }
   if (args.step_frames > 0) {
-    RILL_ASSIGN(*graph, ops::with_step_frames(*graph, args.step_frames));
+    RILL_ASSIGN(*graph, pulse::with_step_frames(*graph, args.step_frames));
   }
   return {};
 }

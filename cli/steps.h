@@ -8,7 +8,7 @@
 namespace rill::cli {
 
 /// Do what `--context`, `--feedback` and `stream --steps` ask for, in this order.
-/// Errors: kArg for texts that are not NAME=NAME or NAME=FRAMES; those of ops/stream/feedback.h.
+/// Errors: kArg for texts that are not NAME=NAME or NAME=FRAMES; those of pulse/feedback.h.
 Status tie_steps(const Args& args, Graph* graph);
 
 /// The options that tie outputs to inputs where names or facts tell of states that a caller hands

@@ -7,6 +7,7 @@ target_sources(rill_core PRIVATE
   graph/op.cpp
   graph/pulse.cpp
   graph/rewrite.cpp
+  graph/walk.cpp
   optim/optim.cpp
   exec/constant_steps.cpp
   exec/feed.cpp

@@ -25,7 +25,7 @@ Status check_shapes(const Graph& graph, const LoadOptions& options, const Findin
   std::vector<std::string> inputs;
   for (size_t i = 0; i < graph.inputs.size(); ++i) inputs.push_back(graph.input_name(i));
   for (const auto& [name, shape] : options.input_shapes) {
-    const auto is_name = [&](const std::string& each) { return each == name; };
+    const auto is_name = [&wanted = name](const std::string& each) { return each == wanted; };
     const bool known = std::ranges::any_of(findings.known, is_name) ||
                        std::ranges::any_of(options.constants, is_name,
                                            &std::pair<std::string, TensorPtr>::first);

@@ -110,34 +110,34 @@ Dim growing(const Dim& dim, std::string_view symbol) {
 Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
   std::vector<std::string> symbols;
   length.collect_symbols(&symbols);
-  std::erase(symbols, options_.symbol);
+  std::erase(symbols, symbol());
   if (!symbols.empty()) {
     return refusal(
         str_cat("its length, ", length, ", depends on ", symbols[0], " beside the stream"),
         bind_first(symbols[0]));
   }
-  const int64_t pulse = options_.pulse.to_int().value_or(1);
+  const int64_t pulse = pulse_.to_int().value_or(1);
   const auto growth_of = [&](const Dim& dim) -> Result<std::optional<int64_t>> {
-    const Dim pulses = dim.substitute(options_.symbol, Dim(pulse) * Dim::symbol(options_.symbol));
-    RILL_ASSIGN(const DimPattern pattern, DimPattern::of(pulses, options_.symbol));
+    const Dim pulses = dim.substitute(symbol(), Dim(pulse) * Dim::symbol(symbol()));
+    RILL_ASSIGN(const DimPattern pattern, DimPattern::of(pulses, symbol()));
     return pattern.even_growth();
   };
   const auto own = growth_of(length);
   if (own.ok() && *own && **own > 0) return **own;
   // A wire that ends before its input does has as many frames per pulse until then.
-  const Dim endless = growing(length, options_.symbol);
+  const Dim endless = growing(length, symbol());
   const auto growth = growth_of(endless);
   if (growth.ok() && *growth && **growth > 0) return **growth;
-  const auto unit = least_even_step(endless, options_.symbol, kMostPulse);
+  const auto unit = least_even_step(endless, symbol(), kMostPulse);
   for (const Status& unknown : {growth.status(), unit.status()}) {
     if (!unknown.ok()) {
       return refusal(unknown.error().message,
                      "Write the lengths of slices and pads as sums and quotients of the stream's");
     }
   }
-  const std::string cause = str_cat(
-      "its length, ", length, ", does not grow by the same number of frames with every pulse of ",
-      pulse);
+  const std::string cause =
+      str_cat("its length, ", length,
+              ", does not grow by the same number of frames with every pulse of ", pulse);
   if (*unit) return misfit_of_symbol(cause, **unit);
   return refusal(cause, "Use a pulse that is a multiple of the strides in front of it");
 }
@@ -145,7 +145,7 @@ Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
 /// What the stream symbol must be a multiple of for a wire to have a multiple of `unit` frames;
 /// nothing if no pulse is as large.
 std::optional<int64_t> Builder::symbol_multiple(int64_t unit, int64_t frames) const {
-  const int64_t pulse = options_.pulse.to_int().value_or(1);
+  const int64_t pulse = pulse_.to_int().value_or(1);
   const int64_t common = std::gcd(pulse, frames);
   const auto needed = checked_mul(unit, pulse / common);
   if (!needed) return std::nullopt;
@@ -159,21 +159,21 @@ Status Builder::misfit(std::string cause, int64_t frames, int64_t unit) {
   return refusal(std::move(cause), "No pulse is large enough: use smaller strides");
 }
 
-int64_t Builder::ready(int i) {
+int64_t Builder::await(int i) {
   waited_ = true;
-  const int64_t pulses = wires_.at(input(i)).ready;
+  const int64_t pulses = input(i).ready;
   if (pulses > 0) settles_at(pulses + 1, 1);
   return pulses;
 }
 
 void Builder::begins_at_multiples_of(int64_t unit, int64_t frames) {
-  const int64_t pulse = options_.pulse.to_int().value_or(1);
+  const int64_t pulse = pulse_.to_int().value_or(1);
   begin_unit_ = std::lcm(begin_unit_, symbol_multiple(unit, frames).value_or(pulse));
 }
 
 void Builder::settles_at(int64_t position, int64_t frames) {
   const int64_t pulses = (position + frames - 1) / frames;
-  const auto settled = checked_mul(pulses, options_.pulse.to_int().value_or(1));
+  const auto settled = checked_mul(pulses, pulse_.to_int().value_or(1));
   settled_ = std::max(settled_, settled.value_or(INT64_MAX));
 }
 
@@ -218,7 +218,7 @@ Result<OutletId> Builder::konst(std::string_view suffix, Tensor value) {
 bool Builder::can_be_equal(const Dim& a, const Dim& b) const {
   if (whole_.scope.simplify(a - b) == Dim(0)) return true;
   // Of one frame, each is the same as any other: such streams do not tell.
-  const auto both = DimPattern::of(eq(a, b) * ge(a, Dim(2)), options_.symbol);
+  const auto both = DimPattern::of(eq(a, b) * ge(a, Dim(2)), symbol());
   if (!both.ok()) return false;
   const auto ever = both->greatest(1);
   return ever.ok() && (!*ever || **ever > 0);
@@ -232,13 +232,13 @@ Result<int64_t> Builder::meeting_delay() {
   bool all_known = true;
   for (int i = 0; i < inputs(); ++i) {
     const auto s = stream(i);
-    from_pulse = std::max(from_pulse, ready(i));
+    from_pulse = std::max(from_pulse, await(i));
     if (!s) {
       all_known &= pulsed_->fact(wire(i)).konst != nullptr;
       continue;
     }
     RILL_ASSIGN(pulse, pulse_of(wire(i), s->axis));
-    const PulsedWire& own = input_wire(i);
+    const KnownWire& own = input(i);
     if (own.steady) {
       all_known &= own.frame != nullptr;
     } else {
@@ -258,7 +258,7 @@ Result<PulseBuilder::Synced> Builder::sync() {
   out.steady = out.steady_known = true;
   for (int i = 0; i < inputs(); ++i) {
     OutletId at = wire(i);
-    const PulsedWire& found = input_wire(i);
+    const KnownWire& found = input(i);
     if (auto s = stream(i)) {
       RILL_ASSIGN(const int64_t own, pulse_of(at, s->axis));
       if (out.first < 0) {
@@ -312,7 +312,7 @@ Result<TensorPtr> Builder::mapped_fill(const Synced& synced, int i, int out_axis
       shape.push_back(axis == s->axis ? 1 : pulsed_fact.dim(axis).to_int().value_or(1));
     }
     RILL_ASSIGN(Tensor frame, Tensor::zeros(pulsed_fact.dtype, shape, pulsed_fact.q));
-    const PulsedWire& own = input_wire(k);
+    const KnownWire& own = input(k);
     const TensorPtr& fill = own.steady ? own.frame : s->fill;
     if (fill) {
       View from = fill->view();
@@ -335,52 +335,38 @@ Result<TensorPtr> Builder::mapped_fill(const Synced& synced, int i, int out_axis
   return compact_fill(std::make_shared<const Tensor>(std::move(result)));
 }
 
-void Builder::set(int i, OutletId pulsed, std::optional<StreamFact> stream) {
-  if (stream) {
-    stream->fill = stream->has_prefix() ? compact_fill(stream->fill) : nullptr;
-    stream->dim = whole_.scope.simplify(stream->dim);
-  }
-  PulsedWire wire;
+Status Builder::give(int i, OutletId pulsed, PulsedOutput output) {
+  KnownWire wire;
   wire.outlet = pulsed;
-  wire.stream = std::move(stream);
+  const auto streams = [&](StreamFact stream) {
+    stream.fill = stream.has_prefix() ? compact_fill(stream.fill) : nullptr;
+    stream.dim = whole_.scope.simplify(stream.dim);
+    wire.stream = std::move(stream);
+  };
+  if (auto* plain = std::get_if<PulsedOutput::Streams>(&output.what)) {
+    streams(std::move(plain->stream));
+  } else if (auto* steady = std::get_if<PulsedOutput::Steady>(&output.what)) {
+    streams(std::move(steady->stream));
+    wire.steady = true;
+    wire.frame = std::move(steady->frame);
+  } else if (const auto* still = std::get_if<PulsedOutput::Still>(&output.what)) {
+    wire.ready = still->ready;
+  } else if (const auto* end = std::get_if<PulsedOutput::AtEnd>(&output.what)) {
+    RILL_ASSIGN(const int64_t frames, pulse_of(end->of, end->stream.axis));
+    wire.known_after = ceil_div(end->stream.dim + Dim(end->stream.delay), frames) * pulse_;
+    wire.known_from = str_cat("\"", node().name, "\" (", node().op->name(), ")");
+    wire.taken_delay = end->stream.delay;
+  } else if (auto* refused = std::get_if<PulsedOutput::Refused>(&output.what)) {
+    wire.refused = std::move(refused->why).in_node(node().name, node().op->name());
+  }
   wires_[{node_, i}] = std::move(wire);
-}
-
-Status Builder::set_final(int i, OutletId pulsed, OutletId wire, const StreamFact& stream) {
-  RILL_ASSIGN(const int64_t frames, pulse_of(wire, stream.axis));
-  PulsedWire known;
-  known.outlet = pulsed;
-  known.known_after = ceil_div(stream.dim + Dim(stream.delay), frames) * options_.pulse;
-  known.known_from = str_cat("\"", node().name, "\" (", node().op->name(), ")");
-  known.taken_delay = stream.delay;
-  wires_[{node_, i}] = std::move(known);
   return {};
 }
 
-void Builder::set_latched(int i, OutletId pulsed, int64_t ready) {
-  PulsedWire wire;
-  wire.outlet = pulsed;
-  wire.ready = ready;
-  wires_[{node_, i}] = std::move(wire);
-}
-
 std::optional<Dim> Builder::known_after(OutletId whole_outlet) const {
-  const PulsedWire& wire = wires_.at(whole_outlet);
+  const KnownWire& wire = wires_.at(whole_outlet);
   if (wire.ready == 0) return wire.known_after;
-  return max(wire.known_after.value_or(Dim(0)), Dim(wire.ready + 1) * options_.pulse);
-}
-
-void Builder::set_refused(int i, Status why) {
-  PulsedWire wire;
-  wire.refused = std::move(why).in_node(node().name, node().op->name());
-  wires_[{node_, i}] = std::move(wire);
-}
-
-Status Builder::refusal(std::string cause, std::string_view way_out) const {
-  return fail(Code::kPulse, cause)
-      .in_node(node().name, node().op->name())
-      .at(node().line > 0 ? "graph.nnef" : "", node().line)
-      .hint(way_out);
+  return max(wire.known_after.value_or(Dim(0)), Dim(wire.ready + 1) * pulse_);
 }
 
 }  // namespace rill::pulse

@@ -13,31 +13,30 @@ namespace rill::pulse {
 /// The largest pulse, in the stream symbol.
 constexpr int64_t kMostPulse = int64_t{1} << 31;
 
-/// A wire of the whole graph as it is in the pulsed one.
-struct PulsedWire {
-  OutletId outlet;
-  std::optional<StreamFact> stream;
-  int64_t ready = 0;    ///< the pulse from which on it is valid, if it does not stream
+/// All that is known of a wire of the whole graph while its nodes are pulsed.
+struct KnownWire : PulsedWire {
   bool steady = false;  ///< the same frame at every position
   TensorPtr frame;      ///< that frame of a steady stream, if it is known
   /// Of a value that is known at the end only: how much of the stream symbol must have gone by.
   std::optional<Dim> known_after;
-  std::string known_from;  ///< what it is made of, for messages
+  std::string known_from;              ///< what it is made of, for messages
   std::optional<int64_t> taken_delay;  ///< ... and how late the stream is that it is taken from
-  bool poisoned = false;   ///< its node was refused; what depends on it is not judged
-  Status refused;          ///< why nothing may depend on it
+  bool poisoned = false;               ///< its node was refused; what depends on it is not judged
+  Status refused;                      ///< why nothing may depend on it
 };
 
 /// The pulsed graph while it is being made; what an op's streaming rule works on.
 class Builder final : public PulseBuilder {
  public:
   Builder(const Graph& whole, const Options& options, Graph* pulsed)
-      : whole_(whole), options_(options), pulsed_(pulsed), uses_(whole.count_uses()) {}
+      : PulseBuilder(whole, *pulsed, options.symbol, options.pulse, options.backward_chunks),
+        pulsed_(pulsed),
+        uses_(whole.count_uses()) {}
 
   void enter(int node_id);
   /// Whether the rule of the node took care of inputs that are not valid from the start on.
   bool waited() const { return waited_; }
-  PulsedWire& wire_of(OutletId whole_outlet) { return wires_[whole_outlet]; }
+  KnownWire& wire_of(OutletId whole_outlet) { return wires_[whole_outlet]; }
   /// How much of the stream symbol must have gone by until a wire that does not stream is known;
   /// nothing if it always is.
   std::optional<Dim> known_after(OutletId whole_outlet) const;
@@ -46,20 +45,9 @@ class Builder final : public PulseBuilder {
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream) const;
   const std::vector<std::string>& approximations() const { return approximations_; }
 
-  const Node& node() const override { return whole_.node(node_); }
-  const Fact& in(int i) const override { return whole_.fact(input(i)); }
-  const Fact& out(int i) const override { return node().outputs[static_cast<size_t>(i)]; }
-  std::string_view symbol() const override { return options_.symbol; }
-  std::optional<StreamFact> stream(int i) const override { return wires_.at(input(i)).stream; }
-  OutletId wire(int i) const override { return wires_.at(input(i)).outlet; }
-  const Fact& fact(OutletId pulsed) const override { return pulsed_->fact(pulsed); }
   Result<int64_t> pulse_of(OutletId pulsed, int axis) const override;
-  Dim pulsed(const Dim& dim) const override {
-    return dim.substitute(options_.symbol, options_.pulse);
-  }
   Result<int64_t> frames_per_pulse(const Dim& length) override;
-  const SymbolScope& scope() const override { return whole_.scope; }
-  int64_t ready(int i) override;
+  int64_t await(int i) override;
   Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op,
                                     std::vector<OutletId> inputs) override;
   /// Append the node's own op over wires that do not stream: every step computes the same.
@@ -77,23 +65,13 @@ class Builder final : public PulseBuilder {
   Result<TensorPtr> mapped_fill(const Synced& synced, int i, int out_axis) override;
   Result<OutletId> materialise(OutletId wire, StreamFact* stream) override;
   Result<OutletId> window(OutletId wire, StreamFact* stream, const StreamWindow& window) override;
-  void set(int i, OutletId pulsed, std::optional<StreamFact> stream) override;
-  void set_steady(int i, TensorPtr frame) override {
-    PulsedWire& wire = wires_[{node_, i}];
-    wire.steady = true;
-    wire.frame = std::move(frame);
-  }
-  Status set_final(int i, OutletId pulsed, OutletId wire, const StreamFact& stream) override;
+  Status give(int i, OutletId pulsed, PulsedOutput output) override;
   bool is_used(int i) const override {
     return uses_[static_cast<size_t>(node_)][static_cast<size_t>(i)] > 0;
   }
-  void set_latched(int i, OutletId pulsed, int64_t ready) override;
-  void set_refused(int i, Status why) override;
   void begins_at_multiples_of(int64_t unit, int64_t frames) override;
   void settles_at(int64_t position, int64_t frames) override;
   void note_approximation(std::string_view what) override { approximations_.emplace_back(what); }
-  bool backward_chunks() const override { return options_.backward_chunks; }
-  Status refusal(std::string cause, std::string_view way_out) const override;
   Status misfit(std::string cause, int64_t frames, int64_t unit) override;
   /// What pulses have to be multiples of, as far as refusals asked for it: 1 if none did.
   int64_t unit() const { return unit_; }
@@ -124,7 +102,7 @@ class Builder final : public PulseBuilder {
   };
 
   Result<int64_t> meeting_delay();
-  const PulsedWire& input_wire(int i) const { return wires_.at(input(i)); }
+  const KnownWire& input(int i) const override { return wires_.at(source_of(i)); }
   bool can_be_equal(const Dim& a, const Dim& b) const;
   Status check_stride(int64_t frames, int64_t stride);
   Status misfit_of_symbol(std::string cause, int64_t unit);
@@ -135,17 +113,12 @@ class Builder final : public PulseBuilder {
                                                  const StreamWindow& window);
   Result<OutletId> lay_front(const Fronted& fronted, int64_t history, int64_t shown);
   Result<OutletId> lay_border(const Bordered& bordered, int64_t out_delay, int64_t shown);
-  OutletId input(int i) const { return node().inputs[static_cast<size_t>(i)]; }
-
-  const Graph& whole_;
-  const Options& options_;
   Graph* pulsed_;
   std::vector<std::vector<int>> uses_;
-  int node_ = -1;
   bool waited_ = false;
   std::map<OutletId, Fronted> fronted_;    ///< by the wire that has them laid out
   std::map<OutletId, Bordered> bordered_;  ///< by the wire that has them laid out
-  std::map<OutletId, PulsedWire> wires_;
+  std::map<OutletId, KnownWire> wires_;
   std::map<std::string, std::vector<OutletId>> seen_;  ///< nodes by what they are, to merge equals
   std::vector<std::string> approximations_;
   int64_t unit_ = 1;

@@ -15,12 +15,10 @@ namespace rill::pulse {
 namespace {
 
 constexpr int64_t kTries = 6;  ///< at the beginning, and as many after it
-constexpr double kMostSeconds = 2.0;
 
 /// Fills what lies from a frame on; small numbers, which are indices that most tables have.
 Status fill_with_noise(const View& input, int axis, int64_t first, uint64_t seed) {
-  const View part =
-      axis < 0 ? input : frames_of(input, axis, first, input.extent(axis) - first);
+  const View part = axis < 0 ? input : frames_of(input, axis, first, input.extent(axis) - first);
   Splitmix64 random(seed);
   RILL_ASSIGN(Tensor noise,
               Tensor::zeros(part.dtype, {part.shape.begin(), part.shape.begin() + part.rank}));
@@ -172,7 +170,8 @@ class Runs {
 
 }  // namespace
 
-Result<LeastDelays> least_delays(const Graph& graph, const Options& options, const Report& report) {
+Result<LeastDelays> least_delays(const Graph& graph, const Options& options, const Report& report,
+                                 double most_seconds) {
   LeastDelays out;
   out.wires.resize(report.wires.size());
   out.outputs.resize(report.outputs.size());
@@ -198,7 +197,7 @@ Result<LeastDelays> least_delays(const Graph& graph, const Options& options, con
   RILL_TRY(runs.begin());
   const auto late = [&] {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    return spent.count() > kMostSeconds;
+    return spent.count() > most_seconds;
   };
   for (int64_t at = pulses - 1; at >= 1 && !late(); --at) {
     if (at <= kTries || at >= pulses - kTries) RILL_TRY(runs.change(at, seen));

@@ -18,8 +18,9 @@ struct LeastDelays {
 /// an end in some pulse. A frame that differs can not be out before that pulse is in: a proof by
 /// example, of frames that do depend. What does not show, as behind a rectifier that is closed, is
 /// not claimed. The other symbols of the graph are bound. Not real-time: runs it up to fifteen
-/// times, fewer where that takes long. Nothing is known where it does not run.
+/// times, and begins no further run after `most_seconds`. Nothing is known where it does not run.
 /// Errors: those of rewriting the graph.
-Result<LeastDelays> least_delays(const Graph& graph, const Options& options, const Report& report);
+Result<LeastDelays> least_delays(const Graph& graph, const Options& options, const Report& report,
+                                 double most_seconds);
 
 }  // namespace rill::pulse

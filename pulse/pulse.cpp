@@ -11,8 +11,9 @@
 #include "ops/stream/delay.h"
 #include "ops/stream/whole.h"
 #include "pulse/builder.h"
-#include "pulse/limits.h"
+#include "pulse/lengths.h"
 #include "pulse/ready.h"
+#include "pulse/refusals.h"
 
 namespace rill::pulse {
 namespace {
@@ -34,8 +35,6 @@ class Pulsifier {
   Status source(int id);
   void node(int id);
   void poison(int id);
-  void find_lengths(const Graph& pulsed);
-  std::string symbols_to_stream_by() const;
   std::string way_to_know(const Node& node, const Dim& known_after) const;
   Status outputs();
   void describe(Report* report);
@@ -51,12 +50,6 @@ class Pulsifier {
   bool late_end_ = false;
   std::vector<std::pair<size_t, size_t>> made_;  ///< pulsed nodes that each whole node led to
 };
-
-bool value_mentions(const TensorPtr& value, std::string_view symbol) {
-  if (!value || value->dtype() != DType::kDim) return false;
-  const auto dims = value->values<Dim>();
-  return std::any_of(dims.begin(), dims.end(), [&](const Dim& d) { return d.mentions(symbol); });
-}
 
 /// Dims with what is asserted of the symbols.
 TensorPtr simplified(const TensorPtr& dims, const SymbolScope& scope) {
@@ -101,7 +94,7 @@ void Pulsifier::node(int id) {
   const Node& node = whole_.node(id);
   bool streams = false;
   for (const OutletId& input : node.inputs) {
-    PulsedWire& wire = builder_.wire_of(input);
+    KnownWire& wire = builder_.wire_of(input);
     if (!wire.refused.ok()) {
       refusals_.push_back(wire.refused);
       wire.refused = {};
@@ -110,10 +103,10 @@ void Pulsifier::node(int id) {
     if (wire.poisoned) return poison(id);
     streams |= wire.stream.has_value();
   }
-  const PulsedWire* last = nullptr;  // of the inputs that are known at the end, the last one
+  const KnownWire* last = nullptr;  // of the inputs that are known at the end, the last one
   std::optional<Dim> known_after;
   for (const OutletId& input : node.inputs) {
-    const PulsedWire& wire = builder_.wire_of(input);
+    const KnownWire& wire = builder_.wire_of(input);
     if (!wire.known_after) continue;
     // What depends on frames rather than on their number alone, where there is a choice.
     if (!last || !(*wire.known_after == Dim(0))) last = &wire;
@@ -123,11 +116,10 @@ void Pulsifier::node(int id) {
                            [&](const Fact& f) { return f.mentions(options_.symbol); });
   grows |= node.op->with_symbol(options_.symbol, Dim(1)) != nullptr;
   if (last && (streams || grows)) {
-    refusals_.push_back(builder_.refusal(
-        str_cat("an input, made by ", last->known_from,
-                ", is known at the end of the stream only, "
-                "and meets its frames"),
-        way_to_know(node, *last->known_after)));
+    refusals_.push_back(builder_.refusal(str_cat("an input, made by ", last->known_from,
+                                                 ", is known at the end of the stream only, "
+                                                 "and meets its frames"),
+                                         way_to_know(node, *last->known_after)));
     return poison(id);
   }
   std::string known_from = last ? last->known_from : std::string();
@@ -165,8 +157,8 @@ void Pulsifier::node(int id) {
       ready = std::max(ready, builder_.wire_of(input).ready);
     }
     for (size_t i = 0; i < outlets->size(); ++i) {
-      builder_.set_latched(static_cast<int>(i), (*outlets)[i], ready);
-      PulsedWire& made = builder_.wire_of({id, static_cast<int>(i)});
+      (void)builder_.give(static_cast<int>(i), (*outlets)[i], {PulsedOutput::Still{ready}});
+      KnownWire& made = builder_.wire_of({id, static_cast<int>(i)});
       made.known_after = known_after;
       made.known_from = known_from;
     }
@@ -194,9 +186,10 @@ std::string Pulsifier::way_to_know(const Node& node, const Dim& known_after) con
   // What is made of the first frames waits for the end of short streams only.
   const auto pattern = DimPattern::of(known_after, options_.symbol);
   if (pattern.ok() && pattern->growth() == 0 && pattern->settled() > 0) {
-    return str_cat("Assert that streams are long enough to have all frames that it takes, as in "
-                   "--assert '",
-                   options_.symbol, " >= ", pattern->settled(), "'");
+    return str_cat(
+        "Assert that streams are long enough to have all frames that it takes, as in "
+        "--assert '",
+        options_.symbol, " >= ", pattern->settled(), "'");
   }
   return "Use windows of frames, or running values, in place of what needs the whole stream";
 }
@@ -205,7 +198,7 @@ Status Pulsifier::outputs() {
   // Inside, outputs that begin with frames of their own are read as they are before they wait here.
   late_end_ = late_end_is_fine();
   for (size_t i = 0; i < whole_.outputs.size(); ++i) {
-    PulsedWire& wire = builder_.wire_of(whole_.outputs[i]);
+    KnownWire& wire = builder_.wire_of(whole_.outputs[i]);
     if (value_mentions(whole_.fact(whole_.outputs[i]).konst, options_.symbol)) {
       builder_.enter(whole_.outputs[i].node);
       return builder_.refusal(str_cat("output ", whole_.output_names[i],
@@ -237,36 +230,6 @@ Status Pulsifier::outputs() {
   return {};
 }
 
-/// What to do about inputs that do not have the symbol.
-std::string Pulsifier::symbols_to_stream_by() const {
-  std::vector<std::string> symbols;
-  for (const OutletId& input : whole_.inputs) {
-    for (const Dim& dim : whole_.fact(input).shape) dim.collect_symbols(&symbols);
-  }
-  if (!symbols.empty()) return str_cat("Its inputs have: ", join(symbols, ", "));
-  return str_cat("All its extents are numbers: export it with a dynamic axis, as in "
-                 "dynamic_axes={\"x\": {1: \"", options_.symbol, "\"}}");
-}
-
-/// Refuses nodes that compute frames from the length of the stream as a number.
-void Pulsifier::find_lengths(const Graph& pulsed) {
-  for (const Node& node : pulsed.nodes) {
-    for (const OutletId& input : node.inputs) {
-      if (!value_mentions(pulsed.fact(input).konst, options_.symbol)) continue;
-      refusals_.push_back(
-          fail(Code::kPulse, "it computes with the length of the stream, ",
-               pulsed.fact(input).konst->values<Dim>()[0],
-               ", which is known at its end only, and "
-               "meets its frames")
-              .in_node(node.name, node.op->name())
-              .at(node.line > 0 ? "graph.nnef" : "", node.line)
-              .hint(
-                  "Count frames from the beginning of the stream, as in arange(t) without t - 1"));
-      break;
-    }
-  }
-}
-
 /// What nodes that were put in front of a node do to its stream.
 std::string cause_of(const Op& op) {
   const auto* delay = op.as<ops::Delay>();
@@ -289,7 +252,7 @@ std::vector<Wire> Pulsifier::wires(std::map<OutletId, int>* places) {
     const Node& node = whole_.nodes[id];
     for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
       const OutletId outlet{static_cast<int>(id), static_cast<int>(slot)};
-      const PulsedWire& wire = builder_.wire_of(outlet);
+      const KnownWire& wire = builder_.wire_of(outlet);
       if (!wire.stream) continue;
       Wire told;
       told.name = node.name;
@@ -321,15 +284,15 @@ bool Pulsifier::late_end_is_fine() {
   const int64_t pulse = *options_.pulse.to_int();
   for (size_t id = 0; id < whole_.nodes.size(); ++id) {
     for (size_t slot = 0; slot < whole_.nodes[id].outputs.size(); ++slot) {
-      const PulsedWire& wire = builder_.wire_of({static_cast<int>(id), static_cast<int>(slot)});
+      const KnownWire& wire = builder_.wire_of({static_cast<int>(id), static_cast<int>(slot)});
       if (!wire.stream) continue;
       const auto frames = pulsed_.fact(wire.outlet).dim(wire.stream->axis).to_int();
       if (!frames) return false;
       const Dim pulses = Dim::symbol(options_.symbol);
-      const Dim length = max(Dim(0), wire.stream->dim)
-                             .substitute(options_.symbol, Dim(pulse) * pulses);
-      const auto ahead = DimPattern::of(Dim(wire.stream->delay) + length - Dim(*frames) * pulses,
-                                        options_.symbol);
+      const Dim length =
+          max(Dim(0), wire.stream->dim).substitute(options_.symbol, Dim(pulse) * pulses);
+      const auto ahead =
+          DimPattern::of(Dim(wire.stream->delay) + length - Dim(*frames) * pulses, options_.symbol);
       if (!ahead.ok()) return false;
       const auto least = ahead->least(1);
       if (!least.ok() || !*least || **least < 0) return false;
@@ -375,7 +338,7 @@ Streaming Pulsifier::streaming(const Report& report) {
 void Pulsifier::describe(Report* report) {
   Report own;
   const auto stream_of = [&](const std::string& name, OutletId outlet) {
-    const PulsedWire& wire = builder_.wire_of(outlet);
+    const KnownWire& wire = builder_.wire_of(outlet);
     Stream out;
     out.name = name;
     if (!wire.stream) return out;
@@ -402,48 +365,6 @@ void Pulsifier::describe(Report* report) {
   }
   pulsed_.streaming = streaming(own);
   if (report) *report = std::move(own);
-}
-
-/// Whether the way out of one refusal is one of all that name it: these have one cause.
-bool mends_all(std::string_view way_out) {
-  return way_out.starts_with("Bind ") || way_out.starts_with("Assert ") ||
-         way_out.starts_with("Use a pulse that is a multiple of ");
-}
-
-/// Each cause once, where it is met first, with how many nodes meet it later.
-std::vector<Status> root_causes(const std::vector<Status>& refusals) {
-  std::vector<Status> out;
-  std::map<std::string, std::pair<size_t, int>> first;
-  for (const Status& refusal : refusals) {
-    const std::string& way_out = refusal.error().hint;
-    const auto known = first.find(way_out);
-    if (known != first.end()) {
-      ++known->second.second;
-      continue;
-    }
-    if (mends_all(way_out)) first.emplace(way_out, std::pair(out.size(), 0));
-    out.push_back(refusal);
-  }
-  for (const auto& [way_out, met] : first) {
-    const auto [at, more] = met;
-    if (more == 0) continue;
-    Error& error = out[at].error();
-    error.message += str_cat(" (", more, more == 1 ? " node" : " nodes", " behind it, too)");
-  }
-  return out;
-}
-
-Status all_of(const std::vector<Status>& all) {
-  const std::vector<Status> refusals = root_causes(all);
-  if (refusals.size() == 1) return refusals[0];
-  Error error = refusals[0].error();
-  error.message = str_cat(refusals.size(), " reasons why this graph does not stream:");
-  for (const Status& refusal : refusals) error.message += str_cat("\n  ", refusal.error());
-  error.node.clear();
-  error.op.clear();
-  error.hint.clear();
-  error.line = 0;
-  return error;
 }
 
 Result<Graph> Pulsifier::run(Report* report) {
@@ -475,17 +396,17 @@ Result<Graph> Pulsifier::run(Report* report) {
   if (!any_stream) {
     return fail(Code::kPulse, "Can not pulse a tensor with no streaming dim (", options_.symbol,
                 "): no input of the model has the symbol ", options_.symbol)
-        .hint(symbols_to_stream_by());
+        .hint(symbols_to_stream_by(whole_, options_.symbol));
   }
   for (const OutletId& output : whole_.outputs) {
-    PulsedWire& wire = builder_.wire_of(output);
+    KnownWire& wire = builder_.wire_of(output);
     if (!wire.refused.ok()) refusals_.push_back(wire.refused);
   }
   if (!refusals_.empty()) return all_of(refusals_);
   RILL_TRY(outputs());
   describe(report);
   const auto streams = [&](const OutletId& outlet) {
-    const PulsedWire& wire = builder_.wire_of(outlet);
+    const KnownWire& wire = builder_.wire_of(outlet);
     return wire.stream.has_value() || wire.known_after.has_value();
   };
   if (std::none_of(whole_.outputs.begin(), whole_.outputs.end(), streams)) {
@@ -501,7 +422,7 @@ Result<Graph> Pulsifier::run(Report* report) {
             "it by the shape of its input");
   }
   const Graph pulsed = pulsed_.compacted();
-  find_lengths(pulsed);
+  refusals_ = refusals_of_lengths(pulsed, options_.symbol);
   if (!refusals_.empty()) return all_of(refusals_);
   return declutter(pulsed);
 }

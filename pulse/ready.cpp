@@ -4,11 +4,11 @@
 
 #include "core/optim/optim.h"
 #include "ops/built.h"
-#include "ops/stream/attention.h"
-#include "ops/stream/frames_first.h"
-#include "ops/stream/joined_pad.h"
-#include "ops/stream/loop_sum.h"
-#include "ops/stream/sink_border.h"
+#include "ops/control/loop_sum.h"
+#include "pulse/attention/attention.h"
+#include "pulse/before/frames_first.h"
+#include "pulse/before/joined_pad.h"
+#include "pulse/before/sink_border.h"
 
 namespace rill::pulse {
 
@@ -23,13 +23,13 @@ Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
     RILL_ASSIGN(simple, ops::sum_loops(simple));
   }
   if constexpr (ops::built("concat") && ops::built("pad")) {
-    RILL_ASSIGN(simple, ops::pads_of_joins(simple, symbol));
+    RILL_ASSIGN(simple, pads_of_joins(simple, symbol));
   }
   if constexpr (ops::built("reshape")) {
-    RILL_ASSIGN(simple, ops::put_frames_first(simple, symbol));
+    RILL_ASSIGN(simple, put_frames_first(simple, symbol));
   }
   if constexpr (ops::built("pad") || ops::built("stft")) {
-    RILL_ASSIGN(simple, ops::sink_borders(simple, symbol));
+    RILL_ASSIGN(simple, sink_borders(simple, symbol));
   }
   return simple;
 }
@@ -38,9 +38,9 @@ bool meets_attention(const Graph& graph, std::string_view symbol) {
   if constexpr (!ops::built("attention")) return false;
   const auto simple = before_pulsing(graph, symbol);
   if (!simple.ok()) return false;
-  const Graph gathered = ops::gather_attention(*simple, symbol);
+  const Graph gathered = gather_attention(*simple, symbol);
   return std::any_of(gathered.nodes.begin(), gathered.nodes.end(),
-                     [](const Node& node) { return node.op->as<ops::Attention>() != nullptr; });
+                     [](const Node& node) { return node.op->as<Attention>() != nullptr; });
 }
 
 Result<Graph> ready_for_pulses(const Graph& graph, const Options& options) {
@@ -50,7 +50,7 @@ Result<Graph> ready_for_pulses(const Graph& graph, const Options& options) {
   }
   RILL_ASSIGN(Graph whole, before_pulsing(graph, options.symbol));
   if constexpr (ops::built("attention")) {
-    whole = ops::gather_attention(whole, options.symbol);
+    whole = gather_attention(whole, options.symbol);
   }
   return whole;
 }

@@ -40,7 +40,7 @@ Result<OutletId> Builder::delay(OutletId wire, const StreamFact& stream, int64_t
 
 Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream) const {
   RILL_ASSIGN(const int64_t p, pulse_of(wire, stream.axis));
-  const auto pulse = options_.pulse.to_int();
+  const auto pulse = pulse_.to_int();
   if (!pulse) return 0;
   const auto bound = bound_of(stream.dim);
   const auto behind = [&](const Dim& told, const Dim& frames) {
@@ -48,7 +48,7 @@ Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream) co
     // That it ends there whatever follows is known beforehand.
     return bound ? count * (Dim(1) - eq(frames, Dim(*bound))) : count;
   };
-  const auto most = most_behind(stream.dim, options_.symbol, *pulse, false, behind);
+  const auto most = most_behind(stream.dim, symbol(), *pulse, false, behind);
   if (most.ok() && *most) return -**most;
   return refusal(most.ok() ? str_cat("its frames, ", stream.dim,
                                      ", end ever earlier beside those of the stream")
@@ -138,13 +138,11 @@ Result<OutletId> Builder::lay_front(const Fronted& fronted, int64_t history, int
   op->has_front = true;
   op->begin = fronted.stream.delay - fronted.count + history;
   op->shown = shown;
-  RILL_ASSIGN(const OutletId source,
-              delay(fronted.source, fronted.stream, history - shown, shown));
+  RILL_ASSIGN(const OutletId source, delay(fronted.source, fronted.stream, history - shown, shown));
   return add1("front", op, {source, fronted.frames});
 }
 
-Result<OutletId> Builder::front(OutletId wire, StreamFact* stream, OutletId frames,
-                                int64_t count) {
+Result<OutletId> Builder::front(OutletId wire, StreamFact* stream, OutletId frames, int64_t count) {
   if (count > kMaxBorder) {
     return refusal(str_cat(count, " frames in front"), str_cat("Use at most ", kMaxBorder));
   }

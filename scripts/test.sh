@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Build and test everything.
 #   scripts/test.sh [--release] [--embedded] [--small] [--debug] [--asan] [--tsan] [--neon] [--all]
-#                   [-j JOBS] [-- CTEST-OPTION ...]
+#                   [--python] [-j JOBS] [-- CTEST-OPTION ...]
 # Without a choice: the release build. --embedded: for size, without exceptions, programs and
 # benchmarks. --small: that with the operators of one model. --neon: the kernels for Arm, under
-# emulation. --all: each of them. Installs what is missing where it may.
+# emulation. --all: each of them. --python: the wheel, in an environment of its own. Installs what
+# is missing where it may.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
@@ -14,11 +15,12 @@ rill_jobs=$(nproc)
 while [[ $# -gt 0 ]]; do
   case $1 in
     --release | --embedded | --small | --debug | --asan | --tsan | --neon) presets+=("${1#--}") ;;
+    --python) presets+=(python) ;;
     --all) presets=(release embedded small debug asan tsan neon) ;;
     -j) rill_jobs=${2:?-j needs a number}; shift ;;
     -j*) rill_jobs=${1#-j} ;;
     --) shift; break ;;
-    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "unknown option $1" >&2; sed -n '3,4s/^# */  /p' "$0" >&2; exit 2 ;;
   esac
   shift
@@ -31,6 +33,10 @@ done
 command -v valgrind >/dev/null || rill_packages+=(valgrind)  # counts instructions per step
 rill_setup
 for preset in "${presets[@]}"; do
+  if [[ $preset == python ]]; then
+    scripts/test_python.sh -j "$rill_jobs"
+    continue
+  fi
   runner=()
   targets=()
   chosen=()

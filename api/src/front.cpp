@@ -12,7 +12,7 @@
 #include "core/tensor/numbers.h"
 #include "onnx_loader/load.h"
 #include "ops/onnx_table.h"
-#include "ops/stream/feedback.h"
+#include "pulse/feedback.h"
 #endif
 
 using rill::api::alive;
@@ -117,7 +117,7 @@ rill_status rill_model_feedback(rill_model* model, const char* output, const cha
 #ifdef RILL_WITH_ONNX
   return guarded("rill_model_feedback", [&] {
     return rill::api::change(
-        model, rill::api::simplified(rill::ops::with_feedback(model->graph, output, input)));
+        model, rill::api::simplified(rill::pulse::with_feedback(model->graph, output, input)));
   });
 #else
   return refuse(RILL_E_UNSUPPORTED, "rill_model_feedback: this build leaves out ONNX");
@@ -130,7 +130,7 @@ rill_status rill_model_context(rill_model* model, const char* input, int64_t fra
 #ifdef RILL_WITH_ONNX
   return guarded("rill_model_context", [&] {
     return rill::api::change(
-        model, rill::api::simplified(rill::ops::with_context(model->graph, input, frames)));
+        model, rill::api::simplified(rill::pulse::with_context(model->graph, input, frames)));
   });
 #else
   (void)frames;

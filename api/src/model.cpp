@@ -18,7 +18,7 @@
 #include "pulse/choice.h"
 #include "pulse/pulse.h"
 #ifdef RILL_WITH_ONNX
-#include "ops/stream/feedback.h"
+#include "pulse/feedback.h"
 #endif
 
 using rill::Code;
@@ -182,7 +182,7 @@ Result<Graph> bound(const rill_model& model, const std::string& symbol, std::str
   RILL_TRY(check_assertions(model.graph, symbol, by));
   RILL_ASSIGN(Graph graph, model.graph.with_symbol(symbol, by));
 #ifdef RILL_WITH_ONNX
-  rill::ops::describe_steps(&graph);
+  rill::pulse::describe_steps(&graph);
 #endif
   return simplified(std::move(graph));
 }
@@ -244,7 +244,7 @@ Result<Graph> shaped(const rill_model& model, std::span<const rill_view> inputs)
     RILL_ASSIGN(graph, graph.with_symbol(symbol, Dim(value)));
   }
 #ifdef RILL_WITH_ONNX
-  rill::ops::describe_steps(&graph);
+  rill::pulse::describe_steps(&graph);
 #endif
   return simplified(std::move(graph));
 }

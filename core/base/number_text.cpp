@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/base/big_number.h"
 #include "core/base/bits.h"
@@ -10,21 +9,19 @@
 namespace rill {
 namespace {
 
-/// What is particular to a type of numbers: mantissa * 2^exponent with the bits of a mantissa.
-template <class T>
-struct Format;
-template <>
-struct Format<float> {
-  using Bits = uint32_t;
-  static constexpr int kMantissaBits = 24;
-  static constexpr int kLeastExponent = -149;
+/// What is particular to a type of numbers. One copy of the code serves both, which halves it.
+struct Format {
+  int bits;           ///< of the whole number
+  int mantissa_bits;  ///< with the leading one, which is not stored
+  int least_exponent;
+
+  uint64_t one() const { return uint64_t{1} << (mantissa_bits - 1); }
+  /// The exponents of infinities and what is no number.
+  int last_field() const { return (1 << (bits - mantissa_bits)) - 1; }
+  uint64_t infinity() const { return static_cast<uint64_t>(last_field()) * one(); }
 };
-template <>
-struct Format<double> {
-  using Bits = uint64_t;
-  static constexpr int kMantissaBits = 53;
-  static constexpr int kLeastExponent = -1074;
-};
+constexpr Format kFloat = {32, 24, -149};
+constexpr Format kDouble = {64, 53, -1074};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -105,23 +102,17 @@ class Written {
   bool cut_ = false;
 };
 
-/// Round above / below to nearest.
-template <class T>
-T rounded(BigNumber above, BigNumber below) {
-  using F = Format<T>;
+/// Round above / below to nearest; gives the bits of the number.
+uint64_t rounded(const Format& format, BigNumber above, BigNumber below) {
   // From here on the number is above / below * 2^first, 1 <= above / below < 2.
   int first = above.bits() - below.bits();
-  if (first > 0) {
-    below.shift_left(first);
-  } else {
-    above.shift_left(-first);
-  }
+  (first > 0 ? below : above).shift_left(std::abs(first));
   if (compare(above, below) < 0) {
     above.shift_left(1);
     --first;
   }
-  const int bits = std::min(F::kMantissaBits, first - F::kLeastExponent + 1);
-  if (bits < 0) return T(0);
+  const int bits = std::min(format.mantissa_bits, first - format.least_exponent + 1);
+  if (bits < 0) return 0;
   uint64_t mantissa = 0;
   for (int i = 0; i < bits; ++i) {
     mantissa <<= 1;
@@ -133,49 +124,40 @@ T rounded(BigNumber above, BigNumber below) {
   }
   const int rest = compare(above, below);
   if (rest > 0 || (rest == 0 && (mantissa & 1) != 0)) ++mantissa;
-  int exponent = first - bits + 1;
-  constexpr uint64_t kOne = uint64_t{1} << (F::kMantissaBits - 1);
-  if (mantissa == 2 * kOne) {
-    mantissa = kOne;
-    ++exponent;
-  }
-  if (exponent > std::numeric_limits<T>::max_exponent - F::kMantissaBits) {
-    return std::numeric_limits<T>::infinity();
-  }
-  const auto field = mantissa < kOne ? 0 : static_cast<uint64_t>(exponent - F::kLeastExponent + 1);
-  return bit_cast<T>(
-      static_cast<typename F::Bits>(field << (F::kMantissaBits - 1) | (mantissa & (kOne - 1))));
+  if (mantissa < format.one()) return mantissa;
+  // A mantissa that has become a power of two carries into the exponent by itself.
+  const int field = first - bits + 1 - format.least_exponent;
+  if (field >= format.last_field()) return format.infinity();
+  return static_cast<uint64_t>(field) * format.one() + mantissa;
 }
 
-template <class T>
-T value_of(const Written& written) {
+uint64_t bits_of(const Format& format, const Written& written) {
   // Beyond the range of doubles, which the big numbers have room for.
-  if (written.is_zero() || written.magnitude() < -330) return T(0);
-  if (written.magnitude() > 310) return std::numeric_limits<T>::infinity();
+  if (written.is_zero() || written.magnitude() < -330) return 0;
+  if (written.magnitude() > 310) return format.infinity();
   BigNumber above, below;
   written.quotient(&above, &below);
-  return rounded<T>(above, below);
+  return std::min(rounded(format, above, below), format.infinity());
 }
 
-template <class T>
-size_t read_any(std::string_view text, T* value) {
+size_t read_bits(const Format& format, std::string_view text, uint64_t* bits) {
   const size_t sign = !text.empty() && text[0] == '-' ? 1 : 0;
   const std::string_view rest = text.substr(sign);
-  T size = 0;
+  uint64_t size = 0;
   size_t length = 0;
   if (begins_with(rest, "inf")) {
-    size = std::numeric_limits<T>::infinity();
+    size = format.infinity();
     length = begins_with(rest, "infinity") ? 8 : 3;
   } else if (begins_with(rest, "nan")) {
-    size = std::numeric_limits<T>::quiet_NaN();
+    size = format.infinity() + format.one() / 2;
     length = 3;
   } else {
     Written written;
     length = written.read(rest);
-    if (length > 0) size = value_of<T>(written);
+    if (length > 0) size = bits_of(format, written);
   }
   if (length == 0) return 0;
-  *value = sign > 0 ? -size : size;
+  *bits = size | static_cast<uint64_t>(sign) << (format.bits - 1);
   return sign + length;
 }
 
@@ -185,27 +167,22 @@ struct Parts {
   int exponent;
 };
 
-template <class T>
-Parts parts_of(T value) {
-  using F = Format<T>;
-  const auto bits = static_cast<uint64_t>(bit_cast<typename F::Bits>(value));
-  constexpr uint64_t kOne = uint64_t{1} << (F::kMantissaBits - 1);
-  const auto field = static_cast<int>(bits >> (F::kMantissaBits - 1));
-  if (field == 0) return {bits, F::kLeastExponent};
-  return {(bits & (kOne - 1)) | kOne, F::kLeastExponent + field - 1};
+Parts parts_of(const Format& format, uint64_t bits) {
+  const auto field = static_cast<int>(bits / format.one());
+  if (field == 0) return {bits, format.least_exponent};
+  return {bits % format.one() + format.one(), format.least_exponent + field - 1};
 }
+uint64_t bits_of(float value) { return bit_cast<uint32_t>(value); }
+uint64_t bits_of(double value) { return bit_cast<uint64_t>(value); }
 
 /// Generates the fewest digits between the halves of the gaps to both neighbours.
 /// Source: G. L. Steele, J. L. White, How to print floating-point numbers accurately, 1990.
-template <class T>
 class Shortest {
  public:
-  explicit Shortest(T value) {
-    using F = Format<T>;
-    const Parts parts = parts_of(value);
+  Shortest(const Format& format, uint64_t bits) {
+    const Parts parts = parts_of(format, bits);
     even_ = parts.mantissa % 2 == 0;
-    const bool uneven = parts.mantissa == uint64_t{1} << (F::kMantissaBits - 1) &&
-                        parts.exponent > F::kLeastExponent;
+    const bool uneven = parts.mantissa == format.one() && parts.exponent > format.least_exponent;
     number_ = BigNumber(parts.mantissa);
     number_.shift_left(std::max(parts.exponent, 0) + (uneven ? 2 : 1));
     unit_ = BigNumber(1);
@@ -215,7 +192,8 @@ class Shortest {
     above_ = below_;
     if (uneven) above_.shift_left(1);
     // The last bit decides between two powers of ten at most.
-    out_.point = static_cast<int>(std::ceil(std::log10(static_cast<double>(value)) - 1e-8));
+    const double value = std::ldexp(static_cast<double>(parts.mantissa), parts.exponent);
+    out_.point = static_cast<int>(std::ceil(std::log10(value) - 1e-8));
     if (out_.point >= 0) {
       unit_.multiply_by_power_of_ten(out_.point);
     } else {
@@ -270,13 +248,13 @@ void append_power(std::string& out, int power) {
   out += std::to_string(size);
 }
 
-template <class T>
-void append_any(std::string& out, T value) {
+/// Append a number that is as wide as the format in `value`, too.
+void append_any(std::string& out, const Format& format, double value, uint64_t bits) {
   if (std::signbit(value)) out += '-';
   if (std::isnan(value)) return void(out += "nan");
   if (std::isinf(value)) return void(out += "inf");
   if (value == 0) return void(out += '0');
-  const Decimal decimal = Shortest<T>(std::fabs(value)).run();
+  const Decimal decimal = Shortest(format, bits).run();
   const std::string_view digits(decimal.digits, static_cast<size_t>(decimal.count));
   // A power of ten takes four characters and, with more than one digit, a point.
   const int last = decimal.point - decimal.count;
@@ -298,18 +276,32 @@ void append_any(std::string& out, T value) {
 
 }  // namespace
 
-size_t read_number(std::string_view text, float* value) { return read_any(text, value); }
-size_t read_number(std::string_view text, double* value) { return read_any(text, value); }
+size_t read_number(std::string_view text, float* value) {
+  uint64_t bits = 0;
+  const size_t length = read_bits(kFloat, text, &bits);
+  if (length > 0) *value = bit_cast<float>(static_cast<uint32_t>(bits));
+  return length;
+}
+size_t read_number(std::string_view text, double* value) {
+  uint64_t bits = 0;
+  const size_t length = read_bits(kDouble, text, &bits);
+  if (length > 0) *value = bit_cast<double>(bits);
+  return length;
+}
 
-Decimal shortest_decimal(float value) { return Shortest<float>(value).run(); }
-Decimal shortest_decimal(double value) { return Shortest<double>(value).run(); }
+Decimal shortest_decimal(float value) { return Shortest(kFloat, bits_of(value)).run(); }
+Decimal shortest_decimal(double value) { return Shortest(kDouble, bits_of(value)).run(); }
 
-void append_number(std::string& out, float value) { append_any(out, value); }
-void append_number(std::string& out, double value) { append_any(out, value); }
+void append_number(std::string& out, float value) {
+  append_any(out, kFloat, static_cast<double>(value), bits_of(std::fabs(value)));
+}
+void append_number(std::string& out, double value) {
+  append_any(out, kDouble, value, bits_of(std::fabs(value)));
+}
 
 void append_fixed(std::string& out, double value, int decimals) {
   if (std::signbit(value)) out += '-';
-  const Parts parts = parts_of(std::fabs(value));
+  const Parts parts = parts_of(kDouble, bits_of(std::fabs(value)));
   BigNumber number(parts.mantissa);
   number.multiply_by_power_of_ten(decimals);
   number.shift_left(std::max(parts.exponent, 0));

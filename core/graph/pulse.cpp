@@ -10,6 +10,24 @@ Result<OutletId> PulseBuilder::add1(std::string_view suffix, OpPtr op,
   return outlets[0];
 }
 
+void PulseBuilder::set(int i, OutletId pulsed, std::optional<StreamFact> stream) {
+  PulsedOutput output;
+  if (stream) output.what = PulsedOutput::Streams{*std::move(stream)};
+  // Neither kind can fail.
+  (void)give(i, pulsed, std::move(output));
+}
+
+void PulseBuilder::set_refused(int i, Status why) {
+  (void)give(i, {}, {PulsedOutput::Refused{std::move(why)}});
+}
+
+Status PulseBuilder::refusal(const std::string& cause, std::string_view way_out) const {
+  return fail(Code::kPulse, cause)
+      .in_node(node().name, node().op->name())
+      .at(node().line > 0 ? "graph.nnef" : "", node().line)
+      .hint(way_out);
+}
+
 namespace {
 
 /// The track that holds the streaming axis of every streaming input; null if there is none.
@@ -67,8 +85,9 @@ Status Op::pulsify(PulseBuilder& b) const {
       RILL_ASSIGN(frame, b.mapped_fill(synced, static_cast<int>(i), stream.axis));
     }
     if (stream.delay < 0) stream.fill = frame;
-    b.set(static_cast<int>(i), outlets[i], stream);
-    if (synced.steady) b.set_steady(static_cast<int>(i), frame);
+    PulsedOutput output{PulsedOutput::Streams{stream}};
+    if (synced.steady) output.what = PulsedOutput::Steady{stream, frame};
+    RILL_TRY(b.give(static_cast<int>(i), outlets[i], std::move(output)));
   }
   return {};
 }

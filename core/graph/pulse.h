@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -39,34 +40,68 @@ struct StreamBorder {
   bool reflect = false;
 };
 
+/// A wire of the whole graph as it is in the pulsed one.
+struct PulsedWire {
+  OutletId outlet;
+  std::optional<StreamFact> stream;  ///< nothing if it does not stream
+  int64_t ready = 0;                 ///< the pulse from which on it is valid, if it does not stream
+};
+
+/// What becomes of an output of a node.
+struct PulsedOutput {
+  struct Still {
+    int64_t ready;  ///< the pulse from which on it is valid
+  };
+  struct Streams {
+    StreamFact stream;
+  };
+  /// The same frame at every position, before the beginning too: it meets any delay as it is.
+  struct Steady {
+    StreamFact stream;
+    TensorPtr frame;  ///< null if it is not known
+  };
+  /// Known once all frames of a stream have gone by on a wire of the pulsed graph.
+  struct AtEnd {
+    OutletId of;
+    StreamFact stream;
+  };
+  /// An error if anything needs it.
+  struct Refused {
+    Status why;
+  };
+  std::variant<Still, Streams, Steady, AtEnd, Refused> what;
+};
+
 /// What an op's streaming rule sees: its inputs in the whole graph and in the pulsed one.
 /// Implemented by `pulse`.
 class PulseBuilder {
  public:
   virtual ~PulseBuilder() = default;
+  PulseBuilder(const PulseBuilder&) = delete;
+  PulseBuilder& operator=(const PulseBuilder&) = delete;
 
-  virtual const Node& node() const = 0;      ///< in the whole graph
-  virtual const Fact& in(int i) const = 0;   ///< in the whole graph
-  virtual const Fact& out(int i) const = 0;  ///< in the whole graph
+  const Node& node() const { return whole_.node(node_); }            ///< in the whole graph
+  const Fact& in(int i) const { return whole_.fact(source_of(i)); }  ///< in the whole graph
+  const Fact& out(int i) const { return node().outputs[static_cast<size_t>(i)]; }  ///< as well
   int inputs() const { return static_cast<int>(node().inputs.size()); }
-  virtual std::string_view symbol() const = 0;
+  const std::string& symbol() const { return symbol_; }
   /// How input i streams; nothing if it is static.
-  virtual std::optional<StreamFact> stream(int i) const = 0;
+  std::optional<StreamFact> stream(int i) const { return input(i).stream; }
   /// Input i in the pulsed graph.
-  virtual OutletId wire(int i) const = 0;
-  virtual const Fact& fact(OutletId pulsed) const = 0;
+  OutletId wire(int i) const { return input(i).outlet; }
+  const Fact& fact(OutletId pulsed) const { return pulsed_.fact(pulsed); }
   /// Frames per pulse on a wire of the pulsed graph. Errors: kPulse if it is not a number.
   virtual Result<int64_t> pulse_of(OutletId pulsed, int axis) const = 0;
   /// Replace the stream symbol by the pulse.
-  virtual Dim pulsed(const Dim& dim) const = 0;
+  Dim pulsed(const Dim& dim) const { return dim.substitute(symbol_, pulse_); }
   /// Frames per pulse of a wire of that length, whose frames come from no input: positions, rows of
   /// a table. Errors: kPulse if they are not the same for every pulse.
   virtual Result<int64_t> frames_per_pulse(const Dim& length) = 0;
   /// What is known of the symbols; a stream has at least one frame.
-  virtual const SymbolScope& scope() const = 0;
-  /// From which pulse on input i is valid, if it does not stream: 0 unless it is taken from the
-  /// stream. Whoever asks takes care of it, as `sync` does.
-  virtual int64_t ready(int i) = 0;
+  const SymbolScope& scope() const { return whole_.scope; }
+  /// Take it on to wait for input i, which does not stream, and tell from which pulse on it is
+  /// valid: 0 unless it is taken from the stream. Refused where nobody does, as `sync` does.
+  virtual int64_t await(int i) = 0;
 
   /// Append to the pulsed graph; merges with an equal node.
   virtual Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op,
@@ -110,20 +145,15 @@ class PulseBuilder {
   virtual Result<OutletId> window(OutletId wire, StreamFact* stream,
                                   const StreamWindow& window) = 0;
 
-  /// Say what output i is in the pulsed graph, and how it streams (nothing: static).
-  virtual void set(int i, OutletId pulsed, std::optional<StreamFact> stream) = 0;
-  /// Say that output i, which streams, has the same frame at every position, before its beginning
-  /// too: it meets any delay as it is. `frame`: that frame if it is known, else null.
-  virtual void set_steady(int i, TensorPtr frame) = 0;
-  /// Say that output i does not stream, and is known at the end of the stream only: once all frames
-  /// of a stream have gone by, on a wire of the pulsed graph.
-  virtual Status set_final(int i, OutletId pulsed, OutletId wire, const StreamFact& stream) = 0;
+  /// Say what output i is in the pulsed graph. Errors: kPulse of `AtEnd`, where the frames per
+  /// pulse of the wire that it is taken from are not a number.
+  virtual Status give(int i, OutletId pulsed, PulsedOutput output) = 0;
+  /// Say that output i streams; or that it does not, and is valid from the first pulse on.
+  void set(int i, OutletId pulsed, std::optional<StreamFact> stream);
+  /// Say that output i cannot stream.
+  void set_refused(int i, Status why);
   /// Tell whether anything reads output i in the whole graph.
   virtual bool is_used(int i) const = 0;
-  /// Say that output i does not stream, and is valid from the pulse on that has number `ready`.
-  virtual void set_latched(int i, OutletId pulsed, int64_t ready) = 0;
-  /// Say that output i cannot stream: an error if anything needs it.
-  virtual void set_refused(int i, Status why) = 0;
   /// Say that what this node does depends on where pulses begin: at multiples of that many frames
   /// of a wire that has `frames` per pulse. A state that stands elsewhere is not gone on from.
   virtual void begins_at_multiples_of(int64_t unit, int64_t frames) = 0;
@@ -133,15 +163,15 @@ class PulseBuilder {
   virtual void settles_at(int64_t position, int64_t frames) = 0;
   /// Say that things were given up for speed or reach; recorded in the model's properties.
   virtual void note_approximation(std::string_view what) = 0;
-  /// Options that the caller asked for by name.
-  virtual bool backward_chunks() const = 0;
+  /// Tell whether loops from the end may run over chunks of the stream: the caller asks for it.
+  bool backward_chunks() const { return backward_chunks_; }
 
   /// Make a refusal: node, op, axis, cause and way out.
   template <class... Parts>
   Status refuse(std::string_view way_out, const Parts&... cause) const {
     return refusal(str_cat(cause...), way_out);
   }
-  virtual Status refusal(std::string cause, std::string_view way_out) const = 0;
+  Status refusal(const std::string& cause, std::string_view way_out) const;
   /// Refuse the pulse: a wire has `frames` of it, and a multiple of `unit` would do. The way out
   /// counts in the stream symbol.
   template <class... Parts>
@@ -149,6 +179,27 @@ class PulseBuilder {
     return misfit(str_cat(cause...), frames, unit);
   }
   virtual Status misfit(std::string cause, int64_t frames, int64_t unit) = 0;
+
+ protected:
+  PulseBuilder(const Graph& whole, const Graph& pulsed, std::string symbol, Dim pulse,
+               bool backward_chunks)
+      : whole_(whole),
+        symbol_(std::move(symbol)),
+        pulse_(std::move(pulse)),
+        pulsed_(pulsed),
+        backward_chunks_(backward_chunks) {}
+  /// Input i as it is in the pulsed graph.
+  virtual const PulsedWire& input(int i) const = 0;
+  OutletId source_of(int i) const { return node().inputs[static_cast<size_t>(i)]; }
+
+  const Graph& whole_;
+  const std::string symbol_;
+  const Dim pulse_;
+  int node_ = -1;  ///< the node of the whole graph whose rule runs
+
+ private:
+  const Graph& pulsed_;
+  const bool backward_chunks_;
 };
 
 }  // namespace rill

@@ -32,4 +32,7 @@ bool any_before(const Graph& graph, OutletId wire, const Found& found) {
   return any_before(graph, wire, found, [](int) { return true; });
 }
 
+/// Tell whether a wire depends on positions and lengths alone, and not on what any input holds.
+bool is_positional(const Graph& graph, OutletId wire);
+
 }  // namespace rill

@@ -39,12 +39,12 @@ Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
   int axis = -1;
   for (int i = 0; i < b.out(0).rank(); ++i) {
     if (!b.out(0).dim(i).mentions(b.symbol())) continue;
-    if (axis >= 0 || b.ready(0) > 0) return refuse_table(b);
+    if (axis >= 0 || b.await(0) > 0) return refuse_table(b);
     axis = i;
   }
   if (axis < 0) {
     // Streams that have a frame settle what the shape was written with, as in min(S, 1).
-    if (b.ready(0) > 0) return refuse_table(b);
+    if (b.await(0) > 0) return refuse_table(b);
     RILL_ASSIGN(const OutletId out,
                 b.add1("", std::make_shared<Broadcast>(b.out(0).shape), {b.wire(0)}));
     b.set(0, out, std::nullopt);
@@ -67,9 +67,8 @@ Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
     RILL_ASSIGN(Tensor ranked, konst->reshaped(shape));
     frame = std::make_shared<const Tensor>(std::move(ranked));
   }
-  b.set(0, out, StreamFact{axis, frames, 0, nullptr});
-  b.set_steady(0, std::move(frame));
-  return {};
+  const StreamFact stream{axis, frames, 0, nullptr};
+  return b.give(0, out, {PulsedOutput::Steady{stream, std::move(frame)}});
 }
 
 }  // namespace

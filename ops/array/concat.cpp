@@ -113,7 +113,7 @@ Result<Side> side_of(PulseBuilder& b, int axis, int begin, int end) {
                       ", is joined to a stream on its axis ", axis, " and its length is no number");
     }
     side.frames += *frames;
-    side.ready = std::max(side.ready, b.ready(i));
+    side.ready = std::max(side.ready, b.await(i));
     const TensorPtr konst = b.in(i).konst;
     side.alike &= konst != nullptr;
     for (int64_t at = 0; side.alike && at < *frames; ++at) {

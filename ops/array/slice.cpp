@@ -9,11 +9,11 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
+#include "core/graph/walk.h"
 #include "ops/array/common.h"
 #include "ops/array/symbolic.h"
 #include "ops/stream/latch.h"
 #include "ops/stream/positions.h"
-#include "ops/stream/square.h"
 #include "ops/stream/tail.h"
 
 namespace rill::ops {
@@ -156,8 +156,8 @@ Status pulsify_first_frames(PulseBuilder& b, StreamFact stream, int64_t begin, i
   latch->end = end;
   latch->delay = stream.delay;
   RILL_ASSIGN(const OutletId wire, b.add1("", std::move(latch), {x}));
-  b.set_latched(0, wire, end > begin ? (stream.delay + end - 1) / pulse : 0);
-  return {};
+  const int64_t ready = end > begin ? (stream.delay + end - 1) / pulse : 0;
+  return b.give(0, wire, {PulsedOutput::Still{ready}});
 }
 
 constexpr int64_t kMostLast = 1 << 24;
@@ -180,7 +180,7 @@ Status pulsify_last_frames(PulseBuilder& b, StreamFact stream, int64_t back, int
   tail->first = stream.dim - Dim(back);
   RILL_ASSIGN(const OutletId shown, b.delay(x, stream, 0, back));
   RILL_ASSIGN(const OutletId wire, b.add1("", std::move(tail), {shown}));
-  return b.set_final(0, wire, x, stream);
+  return b.give(0, wire, {PulsedOutput::AtEnd{x, stream}});
 }
 
 }  // namespace

@@ -6,13 +6,13 @@
 
 #include "core/base/checked.h"
 #include "core/graph/rewrite.h"
+#include "core/graph/walk.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/pad.h"
 #include "ops/array/range.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
 #include "ops/built.h"
-#include "ops/stream/square.h"
 
 namespace rill::ops {
 namespace {
@@ -148,8 +148,7 @@ Status Slice::take_from_border(Rewrite& rewrite) const {
     auto slice = std::make_shared<Slice>(*this);
     slice->begin = begin - Dim(less_before);
     slice->end = end - Dim(less_before);
-    RILL_ASSIGN(const OutletId out,
-                rewrite.wire1(rewrite.node().name, std::move(slice), {padded}));
+    RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::move(slice), {padded}));
     return rewrite.replace({out});
   }
   return {};
@@ -176,9 +175,8 @@ Status Downsample::declutter(Rewrite& rewrite) const {
   // Two of different axes would pass each other for ever: the inner one goes first.
   if (rewrite.producer_as<Downsample>(0) || !may_pick(rewrite)) return {};
   const int on = static_cast<int>(axis);
-  return pick_in_front(rewrite, on, rewrite.in(0).dim(on), rewrite.out().dim(on), [&](int at) {
-    return std::make_shared<Downsample>(at, stride, modulo);
-  });
+  return pick_in_front(rewrite, on, rewrite.in(0).dim(on), rewrite.out().dim(on),
+                       [&](int at) { return std::make_shared<Downsample>(at, stride, modulo); });
 }
 
 }  // namespace rill::ops

@@ -40,7 +40,7 @@ Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wr
                            const Dim& written_end, int64_t step) {
   const SymbolScope& scope = ctx.graph().scope;
   const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
-  RILL_ASSIGN(const Dim begin, bound(scope, written_begin, extent, Dim(-1), extent - Dim(1)));
+  RILL_ASSIGN(const Dim begin, bound(scope, written_begin, extent, Dim(0), extent - Dim(1)));
   RILL_ASSIGN(const Dim end, bound(scope, written_end, extent, Dim(-1), extent - Dim(1)));
   const Dim from = end + Dim(1);
   const Dim to = scope.proves_ge(from, begin + Dim(1)) ? from : begin + Dim(1);
@@ -73,10 +73,10 @@ Result<Value> slice(OnnxCtx& ctx) {
   if (ctx.given("steps")) {
     RILL_ASSIGN(steps, ctx.integers("steps"));
   }
-  RILL_CHECK(ends.size() == starts.size() && axes.size() == starts.size() &&
-                 steps.size() == starts.size(),
-             "starts, ends, axes and steps have ", starts.size(), ", ", ends.size(), ", ",
-             axes.size(), " and ", steps.size(), " entries, expected one each per axis");
+  RILL_CHECK(
+      ends.size() == starts.size() && axes.size() == starts.size() && steps.size() == starts.size(),
+      "starts, ends, axes and steps have ", starts.size(), ", ", ends.size(), ", ", axes.size(),
+      " and ", steps.size(), " entries, expected one each per axis");
   for (size_t i = 0; i < axes.size(); ++i) {
     RILL_ASSIGN(const int64_t axis, axis_in(axes[i], ctx.fact(x).rank()));
     RILL_CHECK(steps[i] != 0, "a step of 0");

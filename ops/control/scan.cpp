@@ -13,7 +13,7 @@
 #include "ops/control/scan_hoist.h"
 #include "ops/control/scan_lower.h"
 #include "ops/rnn/recognise.h"
-#include "ops/stream/loop_sum.h"
+#include "ops/control/loop_sum.h"
 
 namespace rill::ops {
 

@@ -89,7 +89,8 @@ class Along {
       return {};
     }
     if (output.last) {
-      return b_.set_final(slot, outlet, wires_[static_cast<size_t>(longest_)], last_);
+      return b_.give(slot, outlet,
+                     {PulsedOutput::AtEnd{wires_[static_cast<size_t>(longest_)], last_}});
     }
     if ((output.chunk < 0) != backward) {
       b_.set_refused(slot, b_.refuse("Write frames in the order in which they are read",
@@ -145,7 +146,7 @@ class Along {
       iterations_ = std::max(iterations_, (stream.delay + chunk - 1) / chunk);
     }
     for (int i = 0; i < b_.inputs(); ++i) {
-      iterations_ = std::max(iterations_, b_.ready(i) * turns);
+      iterations_ = std::max(iterations_, b_.await(i) * turns);
     }
     for (int i = 0; i < b_.inputs(); ++i) {
       if (!b_.stream(i)) continue;
@@ -219,8 +220,8 @@ class BodyAxes {
   bool carries(const Node& node, const AxisTrack& track) const {
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       const int axis = of(node.inputs[k]);
-      const bool same = axis < 0 && track.in[k] >= 0 &&
-                        is_repeated(*scan_.body, node.inputs[k], track.in[k]);
+      const bool same =
+          axis < 0 && track.in[k] >= 0 && is_repeated(*scan_.body, node.inputs[k], track.in[k]);
       if (track.in[k] != axis && !same) return false;
     }
     return true;

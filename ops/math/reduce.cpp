@@ -270,7 +270,7 @@ Status Reduce::pulsify(PulseBuilder& b) const {
   RILL_ASSIGN(OutletId x, b.materialise(b.wire(0), &own));
   RILL_ASSIGN(x, b.hold(x, &own));
   RILL_ASSIGN(const OutletId out, b.add1("", over_stream(*this, b.in(0), own), {x}));
-  return b.set_final(0, out, x, own);
+  return b.give(0, out, {PulsedOutput::AtEnd{x, own}});
 }
 
 Status Reduce::declutter(Rewrite& rewrite) const {
@@ -341,12 +341,10 @@ Result<Value> load_sum(LoadCtx& ctx) {
   return Value(out);
 }
 
-#define RILL_REDUCE(registry, name, type, ...)                                                 \
-  {                                                                                            \
-    registry,                                                                                  \
-        "fragment " name "(input: tensor<?>, axes: integer[]) -> (output: tensor<" type ">);", \
-        load<__VA_ARGS__>                                                                      \
-  }
+#define RILL_REDUCE(registry, name, type, ...)                                            \
+  {registry,                                                                              \
+   "fragment " name "(input: tensor<?>, axes: integer[]) -> (output: tensor<" type ">);", \
+   load<__VA_ARGS__>}
 
 constexpr NnefOp kOps[] = {
     {"tract_nnef",

@@ -107,11 +107,11 @@ const OnnxOp kOps[] = {
     RILL_ONNX_FORMULA("Softsign(X: tensor<?>)", "X / (1.0 + abs(X))"),
     // tanh(log(1 + e^x)) is n / (n + 2) with n = e^x (e^x + 2), which is 1 in f32 beyond 20.
     RILL_ONNX_FORMULA("Mish(X: tensor<?>)",
-                      "X * (exp(min(X, 20.0)) * (exp(min(X, 20.0)) + 2.0)) / "
-                      "(exp(min(X, 20.0)) * (exp(min(X, 20.0)) + 2.0) + 2.0)"),
+                      "X * ((exp(min(X, 20.0)) * (exp(min(X, 20.0)) + 2.0)) / "
+                      "(exp(min(X, 20.0)) * (exp(min(X, 20.0)) + 2.0) + 2.0))"),
     RILL_ONNX_FORMULA("Swish(X: tensor<?>, alpha: scalar = 1.0)", "X * sigmoid(alpha * X)"),
     RILL_ONNX_FORMULA("ThresholdedRelu(X: tensor<?>, alpha: scalar = 1.0)",
-                      "select(X > alpha, X, 0.0 * X)"),
+                      "select(X > alpha, X, 0.0)"),
     RILL_ONNX_FORMULA("Shrink(X: tensor<?>, bias: scalar = 0.0, lambd: scalar = 0.5)",
                       "select(X < -lambd, X + bias, select(X > lambd, X - bias, 0.0 * X))"),
 };

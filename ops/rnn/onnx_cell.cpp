@@ -83,8 +83,10 @@ class Cell {
     return binary(BinaryKind::kMin, binary(BinaryKind::kMax, x, number(-form_.clip)),
                   number(form_.clip));
   }
-  /// The activation of that index, of a value that is clipped before.
-  OutletId act(size_t index, OutletId x);
+  /// The activation of that index, of a sum that is clipped before.
+  OutletId act(size_t index, OutletId x) { return plain_act(index, clipped(x)); }
+  /// The same of a state, which is kept within no bounds: onnxruntime clips the sums alone.
+  OutletId plain_act(size_t index, OutletId x);
 
   Result<Graph> done(std::vector<OutletId> outputs) && {
     RILL_TRY(std::move(status_));
@@ -103,9 +105,8 @@ class Cell {
   DType type_ = DType::kF32;
 };
 
-OutletId Cell::act(size_t index, OutletId x) {
+OutletId Cell::plain_act(size_t index, OutletId x) {
   const Activation& a = form_.activations[first_ + index];
-  x = clipped(x);
   if (a.name == "Tanh") return unary(UnaryKind::kTanh, x);
   if (a.name == "Sigmoid") return unary(UnaryKind::kSigmoid, x);
   if (a.name == "Relu") return binary(BinaryKind::kMax, x, number(0.0F));
@@ -156,7 +157,7 @@ Result<Graph> lstm(Cell cell, const CellForm& form, bool peepholes) {
   const OutletId g = cell.act(1, gate(3));
   const OutletId c_next = cell.sum(cell.times(f, c), cell.times(i, g));
   const OutletId o = cell.act(0, with_peephole(gate(1), 1, c_next));
-  const OutletId h_next = cell.times(o, cell.act(2, c_next));
+  const OutletId h_next = cell.times(o, cell.plain_act(2, c_next));
   return std::move(cell).done({h_next, c_next});
 }
 

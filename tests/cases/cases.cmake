@@ -67,6 +67,7 @@ set(cases
   profile_by_prefix
   profile_files
   profile_json_has_loop_bodies
+  onnx_that_is_none
   pulse_auto
   pulse_that_two_strides_refuse
   pulse_without_the_symbol

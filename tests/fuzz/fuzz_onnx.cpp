@@ -7,7 +7,7 @@
 #include "onnx_loader/load.h"
 #include "ops/onnx_table.h"
 #include "ops/op_table.h"
-#include "ops/stream/feedback.h"
+#include "pulse/feedback.h"
 #include "tests/fuzz/target.h"
 
 using namespace rill;
@@ -49,8 +49,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   onnx::LoadOptions options;
   options.limits.max_folded_bytes = int64_t{1} << 24;
   options.limits.max_nodes = 4096;
-  Result<Graph> graph = onnx::load_memory(test::bytes_of(data, size),
-                                          {ops::op_table(), ops::onnx_table()}, options);
+  Result<Graph> graph =
+      onnx::load_memory(test::bytes_of(data, size), {ops::op_table(), ops::onnx_table()}, options);
   test::expect_explained(graph);
   if (!graph.ok()) return 0;
   const auto written = nnef::graph_text(*graph);
@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!graph.ok() || !is_small(*graph)) return 0;
   run(declutter(*graph));
   if (graph->inputs.size() < 2 || graph->outputs.empty()) return 0;
-  run(ops::with_feedback(*graph, graph->output_names.back(), graph->input_name(1)));
-  run(ops::with_context(*graph, graph->input_name(0), 1));
+  run(pulse::with_feedback(*graph, graph->output_names.back(), graph->input_name(1)));
+  run(pulse::with_context(*graph, graph->input_name(0), 1));
   return 0;
 }

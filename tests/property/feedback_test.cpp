@@ -8,7 +8,7 @@
 #include "core/exec/feed.h"
 #include "core/optim/optim.h"
 #include "core/tensor/frames.h"
-#include "ops/stream/feedback.h"
+#include "pulse/feedback.h"
 #include "tests/property/streaming.h"
 
 namespace rill::test {
@@ -24,7 +24,9 @@ std::string model(int64_t frames) {
          "fragment cell(x: tensor<scalar>, s: tensor<scalar>) -> (t: tensor<scalar>)\n"
          "{ t = 0.5 * s + x; }\n"
          "graph network(x, h, c) -> (y, z, h_next, c_next)\n{\n"
-         "  x = tract_core_external(shape = [B, " + n + "], datum_type = 'f32');\n"
+         "  x = tract_core_external(shape = [B, " +
+         n +
+         "], datum_type = 'f32');\n"
          "  h = tract_core_external(shape = [B, 3], datum_type = 'f32');\n"
          "  c = tract_core_external(shape = [2, B], datum_type = 'f32');\n"
          "  mean = mean_reduce(x, axes = [1]);\n"
@@ -64,8 +66,7 @@ Tensor window(const Tensor& x, int64_t from, int64_t to) {
   Tensor out = zeros({x.extent(0), to - from});
   for (int64_t b = 0; b < x.extent(0); ++b) {
     for (int64_t t = std::max<int64_t>(0, from); t < to; ++t) {
-      out.mutable_data<float>()[b * (to - from) + t - from] =
-          x.data<float>()[b * x.extent(1) + t];
+      out.mutable_data<float>()[b * (to - from) + t - from] = x.data<float>()[b * x.extent(1) + t];
     }
   }
   return out;
@@ -94,14 +95,14 @@ std::vector<Tensor> by_hand(const Case& c, const Tensor& x) {
 Result<Graph> tied(const Case& c, bool context_first) {
   RILL_ASSIGN(Graph graph, load_text(model(c.frames)));
   if (context_first && c.context > 0) {
-    RILL_ASSIGN(graph, ops::with_context(graph, "x", c.context));
+    RILL_ASSIGN(graph, pulse::with_context(graph, "x", c.context));
     RILL_ASSIGN(graph, declutter(graph));
   }
-  RILL_ASSIGN(graph, ops::with_feedback(graph, "h_next", "h"));
+  RILL_ASSIGN(graph, pulse::with_feedback(graph, "h_next", "h"));
   RILL_ASSIGN(graph, declutter(graph));
-  RILL_ASSIGN(graph, ops::with_feedback(graph, "c_next", "c"));
+  RILL_ASSIGN(graph, pulse::with_feedback(graph, "c_next", "c"));
   if (!context_first && c.context > 0) {
-    RILL_ASSIGN(graph, ops::with_context(graph, "x", c.context));
+    RILL_ASSIGN(graph, pulse::with_context(graph, "x", c.context));
   }
   RILL_ASSIGN(graph, graph.with_symbol("B", Dim(c.batch)));
   return declutter(graph);
@@ -173,14 +174,14 @@ TEST(FeedbackErrors, NameWhatThereIs) {
   const auto text = [](const Result<Graph>& made) {
     return made.ok() ? std::string("made") : made.error().to_string();
   };
-  EXPECT_NE(text(ops::with_feedback(graph, "hn", "h")).find("y, z, h_next, c_next"),
+  EXPECT_NE(text(pulse::with_feedback(graph, "hn", "h")).find("y, z, h_next, c_next"),
             std::string::npos);
-  EXPECT_NE(text(ops::with_feedback(graph, "h_next", "g")).find("x, h, c"), std::string::npos);
-  EXPECT_NE(text(ops::with_feedback(graph, "c_next", "x")).find("expected the same"),
+  EXPECT_NE(text(pulse::with_feedback(graph, "h_next", "g")).find("x, h, c"), std::string::npos);
+  EXPECT_NE(text(pulse::with_feedback(graph, "c_next", "x")).find("expected the same"),
             std::string::npos)
-      << text(ops::with_feedback(graph, "c_next", "x"));
-  EXPECT_NE(text(ops::with_context(graph, "x", 8)).find("frames of its own"), std::string::npos);
-  EXPECT_NE(text(ops::with_context(graph, "x", 0)).find("1 or more"), std::string::npos);
+      << text(pulse::with_feedback(graph, "c_next", "x"));
+  EXPECT_NE(text(pulse::with_context(graph, "x", 8)).find("frames of its own"), std::string::npos);
+  EXPECT_NE(text(pulse::with_context(graph, "x", 0)).find("1 or more"), std::string::npos);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "tests/property/generate.h"
 #include "tests/property/seeds.h"
 #include "tests/property/streaming.h"
+#include "tests/support/sanitized.h"
 
 namespace rill::test {
 namespace {
@@ -131,15 +132,24 @@ class MaskWriter {
       case 1:
         return str_cat("column ", op, " ", number(0, 6));
       case 2:
-        return remainder(random_.chance(50) ? "row" : "column",
-                         std::max<int64_t>(number(2, 4), 1)) +
-               str_cat(" ", op, " ", number(0, 3));
+        return turned(op);
       case 3:
-        return str_cat("column / ", std::max<int64_t>(number(3, 4), 1), " ", op, " row / ",
-                       std::max<int64_t>(number(2, 5), 1));
+        return quotients(op);
       default:
         return compared(distance(), op);
     }
+  }
+
+  // One number is drawn per statement: compilers differ in the order of arguments.
+  std::string turned(const std::string& op) {
+    const char* const of = random_.chance(50) ? "row" : "column";
+    const int64_t by = std::max<int64_t>(number(2, 4), 1);
+    return str_cat(remainder(of, by), " ", op, " ", number(0, 3));
+  }
+  std::string quotients(const std::string& op) {
+    const int64_t keys = std::max<int64_t>(number(3, 4), 1);
+    const int64_t queries = std::max<int64_t>(number(2, 5), 1);
+    return str_cat("column / ", keys, " ", op, " row / ", queries);
   }
 
   static std::string remainder(const std::string& of, int64_t by) {
@@ -178,6 +188,15 @@ TEST(RandomMask, StreamsTheFramesOfTheWholeRunOrIsRefused) {
   EXPECT_GT(compared, count);
 }
 
+// A check of every address makes the scores of so many keys take hundreds of times as long.
+#if defined(RILL_SANITIZED)
+constexpr int64_t kMostBytes = int64_t{1} << 20;
+constexpr int64_t kLongest = 800;
+#else
+constexpr int64_t kMostBytes = int64_t{1} << 27;
+constexpr int64_t kLongest = 1800;
+#endif
+
 // Constants, pulses and lengths of any size: what is found for a band holds for all queries.
 TEST(RandomMask, OfLargeNumbersStreamsTheFramesOfTheWholeRunOrIsRefused) {
   const auto [first, count] = seeds_or(1, 24);
@@ -190,8 +209,8 @@ TEST(RandomMask, OfLargeNumbersStreamsTheFramesOfTheWholeRunOrIsRefused) {
     for (int i = 0; i < 2; ++i) {
       const int64_t pulse = draw.log_in(1, 400);
       auto streamed = StreamedRun::make(*graph, pulse);
-      if (!streamed.ok()) continue;
-      for (const int64_t length : {draw.log_in(1, 300), draw.in(700, 1800)}) {
+      if (!streamed.ok() || streamed->session().plan().arena_bytes > kMostBytes) continue;
+      for (const int64_t length : {draw.log_in(1, 300), draw.in(700, kLongest)}) {
         EXPECT_EQ(stream_problem(*graph, &*streamed, length, kTolerance), "")
             << "seed " << seed << ", pulse " << pulse << ", length " << length << "\n"
             << text;

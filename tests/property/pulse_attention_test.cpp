@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/property/pulse_cases.h"
+#include "tests/support/sanitized.h"
 
 namespace rill::test {
 namespace {
@@ -203,7 +204,10 @@ void expect_long_streams(const std::string& text, int64_t pulse, std::vector<int
 }
 
 TEST(PulseCases, AttentionWithConstantsInTheHundreds) {
+#if !defined(RILL_SANITIZED)
+  // Scores of 3200 frames take a minute where every address is checked.
   expect_shape(with_infinity(attention(chunks(400, 1, 0))), {{400}, 1, 1, 0, "S"});
+#endif
   expect_long_streams(with_infinity(attention(chunks(400, 1, 0))), 400, {399, 1203});
   expect_long_streams(where("(row - column <= 700) && (row - column >= 0)"), 64, {701, 1500});
   expect_long_streams(where("(column >= max(row - 700, 0)) && (column <= row)"), 64, {701, 1500});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "pulse/least_delay.h"
 #include "tests/property/journey.h"
@@ -70,7 +71,8 @@ void expect_shape(const std::string& text, const Expected& expected, size_t outp
     EXPECT_EQ(stream.delay, expected.delay);
     pulse::Options options;
     options.pulse = Dim(pulse);
-    const auto least = pulse::least_delays(graph, options, streamed->report());
+    const auto least = pulse::least_delays(graph, options, streamed->report(),
+                                           std::numeric_limits<double>::infinity());
     ASSERT_TRUE(least.ok()) << least.error().to_string();
     EXPECT_EQ(least->outputs[output], expected.least < 0 ? expected.delay : expected.least)
         << "the proven minimum\n"

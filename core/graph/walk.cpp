@@ -1,0 +1,18 @@
+#include "core/graph/walk.h"
+
+namespace rill {
+namespace {
+
+// What is made of positions alone takes some tens of nodes; each of a graph may be asked about.
+constexpr size_t kMostPositional = 1024;
+
+}  // namespace
+
+bool is_positional(const Graph& graph, OutletId wire) {
+  size_t seen = 0;
+  return !any_before(graph, wire, [&](int id) {
+    return graph.node(id).op->as<Source>() != nullptr || ++seen > kMostPositional;
+  });
+}
+
+}  // namespace rill

@@ -1,0 +1,126 @@
+#include "ops/control/loop_sum.h"
+
+#include <cstdlib>
+#include <optional>
+
+#include "ops/built.h"
+#include "ops/control/scan.h"
+#include "ops/math/binary.h"
+#include "ops/math/cumsum.h"
+
+namespace rill::ops {
+namespace {
+
+using Kind = Scan::Input::Kind;
+
+bool is_zero(const TensorPtr& tensor) {
+  if (!tensor) return false;
+  for (int64_t i = 0; i < tensor->volume(); ++i) {
+    const auto value = element_as_double(*tensor, i);
+    if (!value.ok() || *value != 0.0) return false;
+  }
+  return true;
+}
+
+/// Whether a sum that begins with that input begins with zero.
+bool begins_with_zero(const Rewrite& rewrite, int input) {
+  if (is_zero(rewrite.in(input).konst)) return true;
+  const auto* binary = rewrite.producer_as<Binary>(input);
+  const Node& node = rewrite.producer(input);
+  return binary && binary->kind_of == BinaryKind::kSub && node.inputs[0] == node.inputs[1];
+}
+
+/// Whether the body gives the sum of its two inputs, and nothing else.
+bool adds(const Graph& body, int result) {
+  const OutletId sum = body.outputs[static_cast<size_t>(result)];
+  const Node& node = body.node(sum.node);
+  const auto* binary = node.op->as<Binary>();
+  if (!binary || binary->kind_of != BinaryKind::kAdd || body.inputs.size() != 2) return false;
+  return (node.inputs[0] == body.inputs[0] && node.inputs[1] == body.inputs[1]) ||
+         (node.inputs[0] == body.inputs[1] && node.inputs[1] == body.inputs[0]);
+}
+
+/// The input that holds the frames that a loop adds up; nothing if it does anything else.
+std::optional<int> summed_input(const Scan& scan, const Rewrite& rewrite) {
+  if (scan.inputs.size() != 2 || scan.outputs.size() != 1 || scan.skip != 0 ||
+      scan.reset_every_turn || scan.external_state || !(scan.limit == Dim(0))) {
+    return std::nullopt;
+  }
+  const int scanned = scan.inputs[0].kind == Kind::kScan ? 0 : 1;
+  const Scan::Input& frames = scan.inputs[static_cast<size_t>(scanned)];
+  const Scan::Output& out = scan.outputs[0];
+  const bool pair = frames.kind == Kind::kScan &&
+                    scan.inputs[static_cast<size_t>(1 - scanned)].kind == Kind::kState;
+  if (!pair || std::abs(frames.chunk) != 1 || out.last || out.axis != frames.axis ||
+      out.chunk != frames.chunk || !adds(*scan.body, out.result) ||
+      scan.body->outputs[static_cast<size_t>(scan.state_results[0])] !=
+          scan.body->outputs[static_cast<size_t>(out.result)]) {
+    return std::nullopt;
+  }
+  const Fact& x = rewrite.in(scanned);
+  // Sums of f16 round in every turn of the loop, and once as an operator.
+  const bool alike = x.dtype == DType::kF32 || x.dtype == DType::kF64 || is_int(x.dtype);
+  if (!alike || x.dtype != rewrite.out().dtype || x.shape != rewrite.out().shape ||
+      !begins_with_zero(rewrite, 1 - scanned)) {
+    return std::nullopt;
+  }
+  return scanned;
+}
+
+CumSum sum_of(const Scan& scan, int scanned) {
+  const Scan::Input& frames = scan.inputs[static_cast<size_t>(scanned)];
+  CumSum sum(frames.axis);
+  sum.reverse = frames.chunk < 0;
+  return sum;
+}
+
+/// Sum frames in the place of a loop, from the fuse stage on.
+/// Source: CumSum; tract counts such a loop as Scan.
+class SummedLoop final : public OpBase<SummedLoop> {
+ public:
+  explicit SummedLoop(CumSum of) : sum_(std::move(of)) {}
+  std::string_view name() const override { return "Scan"; }
+  void fields(FieldVisitor& visitor) override { sum_.fields(visitor); }
+  Result<Facts> infer(FactSpan in) const override { return sum_.infer(in); }
+  Status eval(EvalCtx& ctx) const override { return sum_.eval(ctx); }
+
+ private:
+  CumSum sum_;
+};
+
+Status replace_loop(Rewrite& rewrite, int scanned, OpPtr by) {
+  RILL_ASSIGN(const OutletId y, rewrite.wire1(rewrite.node().name, std::move(by),
+                                              {rewrite.mapped(rewrite.input(scanned))}));
+  return rewrite.replace({y});
+}
+
+}  // namespace
+
+Result<Graph> sum_loops(const Graph& graph) {
+  bool changed = false;
+  return rewrite_once(
+      graph,
+      [](const Op& op, Rewrite& rewrite) -> Status {
+        if constexpr (built("cumsum")) {
+          const auto* scan = op.as<Scan>();
+          const auto scanned = scan ? summed_input(*scan, rewrite) : std::optional<int>();
+          if (scanned) {
+            return replace_loop(rewrite, *scanned,
+                                std::make_shared<CumSum>(sum_of(*scan, *scanned)));
+          }
+        }
+        return {};
+      },
+      &changed);
+}
+
+Status fuse_sum(const Scan& scan, Rewrite& rewrite) {
+  if constexpr (built("cumsum")) {
+    if (const auto scanned = summed_input(scan, rewrite)) {
+      return replace_loop(rewrite, *scanned, std::make_shared<SummedLoop>(sum_of(scan, *scanned)));
+    }
+  }
+  return {};
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,261 @@
+#include "pulse/attention/attention.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/graph/walk.h"
+#include "ops/array/broadcast.h"
+#include "ops/array/cast.h"
+#include "ops/array/slice.h"
+#include "ops/math/binary.h"
+#include "ops/math/reduce.h"
+#include "ops/math/select.h"
+#include "ops/math/unary.h"
+#include "ops/nn/einsum.h"
+#include "pulse/attention/limits.h"
+#include "pulse/attention/position_values.h"
+#include "pulse/attention/skew.h"
+#include "pulse/attention/square.h"
+
+namespace rill::pulse {
+
+void Attention::fields(FieldVisitor& visitor) { visitor.field("weights", weights); }
+
+std::string Attention::attributes() const {
+  return str_cat("body=", reinterpret_cast<uintptr_t>(body.get()));
+}
+
+Result<Facts> Attention::infer(FactSpan) const { return Facts{body->fact(body->outputs[0])}; }
+
+Status Attention::eval(EvalCtx&) const {
+  return fail(Code::kUnsupported, "attention over a stream exists only while it is pulsed");
+}
+
+namespace {
+
+int streaming_axes(const Fact& fact, std::string_view symbol) {
+  return static_cast<int>(std::count_if(fact.shape.begin(), fact.shape.end(),
+                                        [&](const Dim& dim) { return dim.mentions(symbol); }));
+}
+
+/// The product that uses weights of frames against frames: which operand these are, and the
+/// letters.
+struct Use {
+  int weights = -1;
+  char query = 0;
+  char key = 0;
+};
+
+std::optional<Use> use_of(const Graph& graph, const Node& node, std::string_view symbol) {
+  const auto* product = node.op->as<ops::EinSum>();
+  if (!product || product->operands != 2 || node.inputs.size() != 2) return std::nullopt;
+  Use use;
+  const auto square = [&](int k) {
+    return streaming_axes(graph.fact(node.inputs[static_cast<size_t>(k)]), symbol) == 2;
+  };
+  for (int k = 0; k < 2; ++k) {
+    if (!square(k)) continue;
+    // Values may depend on both positions, as those of relative positions do.
+    const Fact& fact = graph.fact(node.inputs[static_cast<size_t>(k)]);
+    if (square(1 - k) && is_positional(graph, node.inputs[static_cast<size_t>(k)])) continue;
+    if (use.weights >= 0) return std::nullopt;
+    use.weights = k;
+    for (int axis = 0; axis < fact.rank(); ++axis) {
+      if (!fact.dim(axis).mentions(symbol)) continue;
+      const char letter = product->letters(k)[static_cast<size_t>(axis)];
+      const bool kept = product->letters(2).find(letter) != std::string_view::npos;
+      (kept ? use.query : use.key) = letter;
+    }
+  }
+  if (use.weights < 0 || use.query == 0 || use.key == 0) return std::nullopt;
+  const Fact& values = graph.fact(node.inputs[static_cast<size_t>(1 - use.weights)]);
+  bool has_key = false;
+  for (int axis = 0; axis < values.rank(); ++axis) {
+    if (!values.dim(axis).mentions(symbol)) continue;
+    const char letter = product->letters(1 - use.weights)[static_cast<size_t>(axis)];
+    if (letter != use.key && letter != use.query) return std::nullopt;
+    has_key |= letter == use.key;
+  }
+  return has_key ? std::optional(use) : std::nullopt;
+}
+
+/// A sum of frames against frames over one of their axes: a product with ones.
+std::optional<Use> use_of_sum(const Graph& graph, const Node& node, std::string_view symbol) {
+  const auto* sum = node.op->as<ops::Reduce>();
+  if (!sum || sum->kind_of != ops::ReduceKind::kSum || sum->reduced.size() != 1)
+    return std::nullopt;
+  const Fact& fact = graph.fact(node.inputs[0]);
+  const int over = static_cast<int>(sum->reduced[0]);
+  if (fact.dtype != DType::kF32 || streaming_axes(fact, symbol) != 2 ||
+      !fact.dim(over).mentions(symbol)) {
+    return std::nullopt;
+  }
+  Use use{0, 0, static_cast<char>('a' + over)};
+  for (int axis = 0; axis < fact.rank(); ++axis) {
+    if (axis != over && fact.dim(axis).mentions(symbol)) use.query = static_cast<char>('a' + axis);
+  }
+  return use;
+}
+
+// Limits are looked for at each of them; models have some tens.
+constexpr size_t kMostInside = 1024;
+
+/// Makes the body of one attention: all that leads from wires of one streaming axis to the product.
+class Gatherer {
+ public:
+  Gatherer(const Graph& graph, std::string_view symbol) : graph_(graph), symbol_(symbol) {}
+
+  Result<std::shared_ptr<const Graph>> body(int product, int weights) {
+    const Node& node = graph_.node(product);
+    const OutletId values = node.inputs[static_cast<size_t>(1 - weights)];
+    collect(node.inputs[static_cast<size_t>(weights)]);
+    if (streaming_axes(graph_.fact(values), symbol_) > 1) {
+      collect(values);
+    } else {
+      outside_.insert(values);
+    }
+    auto body = std::make_shared<Graph>();
+    RILL_TRY(fill(body.get()));
+    RILL_TRY(copy(product, body.get()));
+    body->add_output("y", mapped_.at({product, 0}));
+    return std::shared_ptr<const Graph>(body);
+  }
+
+  /// The same for a sum over the axis of the keys, which stays with extent 1.
+  Result<std::shared_ptr<const Graph>> body_of_sum(int sum, char key) {
+    const Node& node = graph_.node(sum);
+    const Fact& weights = graph_.fact(node.inputs[0]);
+    collect(node.inputs[0]);
+    auto body = std::make_shared<Graph>();
+    RILL_TRY(fill(body.get()));
+    RILL_ASSIGN(Tensor one, Tensor::of<float>(DType::kF32, {1, 1}, std::vector<float>{1.0F}));
+    const OutletId constant =
+        body->add_const("one", std::make_shared<const Tensor>(std::move(one)), node.line);
+    const Dim& keys = weights.dim(key - 'a');
+    RILL_ASSIGN(const auto ones,
+                body->add("ones", std::make_shared<ops::Broadcast>(std::vector<Dim>{keys, Dim(1)}),
+                          {constant}, node.line));
+    auto product = std::make_shared<ops::EinSum>();
+    std::string letters;
+    for (int axis = 0; axis < weights.rank(); ++axis) letters += static_cast<char>('a' + axis);
+    std::string kept = letters;
+    std::replace(kept.begin(), kept.end(), key, 'z');
+    product->expr = str_cat(letters, ",", std::string(1, key), "z->", kept);
+    RILL_ASSIGN(const auto out, body->add(node.name, std::move(product),
+                                          {mapped_.at(node.inputs[0]), ones[0]}, node.line));
+    body->add_output("y", out[0]);
+    return std::shared_ptr<const Graph>(body);
+  }
+  std::vector<OutletId> inputs() const { return {outside_.begin(), outside_.end()}; }
+  /// The sources of the body that stand for wires which may hold numbers that hide keys.
+  std::vector<OutletId> large() const {
+    std::vector<OutletId> out;
+    for (const OutletId& outlet : outside_) {
+      if (may_hide(outlet)) out.push_back(mapped_.at(outlet));
+    }
+    return out;
+  }
+
+ private:
+  /// Take in what was collected.
+  Status fill(Graph* body) {
+    if (inside_.size() > kMostInside) {
+      return fail(Code::kUnsupported, "over ", kMostInside, " operators in one attention");
+    }
+    body->scope = graph_.scope;
+    for (const OutletId& outlet : outside_) {
+      mapped_[outlet] =
+          body->add_source(graph_.node(outlet.node).name, graph_.fact(outlet).without_value());
+    }
+    for (const int id : inside_) {
+      RILL_TRY(copy(id, body));
+    }
+    return {};
+  }
+
+  /// Whether a wire may hold numbers that hide keys: elementwise operators make it of a constant
+  /// that does. Values of the app's inputs count as scores.
+  bool may_hide(OutletId outlet) const {
+    const auto hides = [&](int id) {
+      const auto* constant = graph_.node(id).op->as<Const>();
+      return constant && hides_somewhere(*constant->value);
+    };
+    const auto through = [&](int id) {
+      const Op& op = *graph_.node(id).op;
+      return keeps_values(op) || op.as<ops::Binary>() || op.as<ops::Unary>() ||
+             op.as<ops::Select>() || op.as<ops::Cast>() || op.as<ops::Slice>();
+    };
+    return any_before(graph_, outlet, hides, through);
+  }
+
+  void collect(OutletId from) {
+    std::vector<OutletId> open{from};
+    while (!open.empty()) {
+      const OutletId outlet = open.back();
+      open.pop_back();
+      if (inside_.contains(outlet.node) || outside_.contains(outlet)) continue;
+      const bool square = streaming_axes(graph_.fact(outlet), symbol_) > 1;
+      if (!square && !is_positional(graph_, outlet)) {
+        outside_.insert(outlet);
+        continue;
+      }
+      inside_.insert(outlet.node);
+      if (inside_.size() > kMostInside) return;
+      const Node& node = graph_.node(outlet.node);
+      open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+    }
+  }
+
+  Status copy(int id, Graph* body) {
+    const Node& node = graph_.node(id);
+    if (const auto* constant = node.op->as<Const>()) {
+      mapped_[{id, 0}] = body->add_const(node.name, constant->value, node.line);
+      return {};
+    }
+    std::vector<OutletId> inputs;
+    for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
+    RILL_ASSIGN(const auto outlets, body->add(node.name, node.op, std::move(inputs), node.line));
+    for (size_t slot = 0; slot < outlets.size(); ++slot) {
+      mapped_[{id, static_cast<int>(slot)}] = outlets[slot];
+    }
+    return {};
+  }
+
+  const Graph& graph_;
+  std::string_view symbol_;
+  std::set<int> inside_;
+  std::set<OutletId> outside_;
+  std::map<OutletId, OutletId> mapped_;
+};
+
+}  // namespace
+
+Graph gather_attention(const Graph& whole, std::string_view symbol) {
+  const Graph graph = gather_shifts(whole, symbol);
+  Graph out = graph;
+  bool any = false;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const auto product = use_of(graph, graph.nodes[id], symbol);
+    const auto sum = use_of_sum(graph, graph.nodes[id], symbol);
+    if (!product && !sum) continue;
+    const auto& use = product ? product : sum;
+    Gatherer collector(graph, symbol);
+    auto body = product ? collector.body(static_cast<int>(id), use->weights)
+                        : collector.body_of_sum(static_cast<int>(id), use->key);
+    if (!body.ok()) continue;
+    auto op = std::make_shared<Attention>();
+    op->body = std::move(body).value();
+    op->large = collector.large();
+    op->weights = use->weights;
+    op->query = use->query;
+    op->key = use->key;
+    out.nodes[id].op = std::move(op);
+    out.nodes[id].inputs = collector.inputs();
+    any = true;
+  }
+  return any ? std::move(out).compacted() : out;
+}
+
+}  // namespace rill::pulse

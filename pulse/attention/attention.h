@@ -1,0 +1,35 @@
+#pragma once
+
+#include "core/graph/graph.h"
+
+namespace rill::pulse {
+
+/// Put each attention of a graph, the nodes from its scores to the product with its values, into
+/// one node, so that it can stream as a whole. Wires of frames against frames have no streaming
+/// rule of their own: what they hold is known once their masks are.
+Graph gather_attention(const Graph& whole, std::string_view symbol);
+
+/// Attention over a stream, while its graph is being pulsed: queries meet the keys that masks let
+/// them see, of which a fixed number is kept.
+/// Inputs: those of `body`. Shapes, types: those of the product with the values, its last node.
+/// Stream: a query waits for the last key that it sees, and the keys that the latest ones see are
+/// kept. Keys before the stream and after its end get the score of minus infinity.
+/// Source: NNEF 1.0, `matmul`, `softmax`; PyTorch, `scaled_dot_product_attention`.
+struct Attention final : OpBase<Attention> {
+  std::shared_ptr<const Graph> body;
+  std::vector<OutletId> large;  ///< inputs of the body made with numbers that hide keys
+  int64_t weights = 0;          ///< which operand of the product is made of frames against frames
+  char query = 't';             ///< the letters of the product for queries and for keys
+  char key = 's';
+
+  std::string_view name() const override { return "Attention"; }
+  void fields(FieldVisitor& visitor) override;
+  std::string attributes() const override;
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  bool foldable() const override { return false; }
+  Status pulsify(PulseBuilder& builder) const override;
+  const Graph* nested() const override { return body.get(); }
+};
+
+}  // namespace rill::pulse

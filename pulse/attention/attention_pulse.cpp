@@ -1,0 +1,522 @@
+// How attention streams.
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "core/graph/pulse.h"
+#include "ops/array/broadcast.h"
+#include "ops/array/cast.h"
+#include "ops/array/gather.h"
+#include "ops/array/range.h"
+#include "ops/array/reshape.h"
+#include "ops/array/slice.h"
+#include "ops/array/trilu.h"
+#include "ops/math/binary.h"
+#include "ops/math/cumsum.h"
+#include "ops/math/select.h"
+#include "ops/nn/einsum.h"
+#include "ops/nn/softmax.h"
+#include "ops/stream/delay.h"
+#include "ops/stream/key_mask.h"
+#include "ops/stream/positions.h"
+#include "pulse/attention/attention.h"
+#include "pulse/attention/band.h"
+#include "pulse/attention/skew.h"
+
+namespace rill::pulse {
+namespace {
+
+/// Queries and keys of one pulse.
+struct Layout {
+  int64_t pulse = 0;    ///< queries, and new keys
+  int64_t keys = 0;     ///< all that are at hand: the new ones, and those kept
+  int64_t reserve = 0;  ///< more that pulses which begin elsewhere in the period would see
+  int64_t query_delay = 0;
+  int64_t key_delay = 0;
+  Dim length;  ///< of the keys
+
+  /// The number of distances from queries to keys; they are whole numbers from `least_distance()`
+  /// on.
+  int64_t distances() const { return pulse + keys - 1; }
+  int64_t least_distance() const { return 1 - keys - key_delay + query_delay; }
+};
+
+/// After how many queries what they see recurs; the period of a band may be a multiple of it.
+int64_t least_period(const Band& band) {
+  const auto recurs = [&](size_t after) {
+    for (size_t i = 0; i < band.first.size(); ++i) {
+      const size_t other = (i + after) % band.first.size();
+      if (band.first[i] != band.first[other] || band.last[i] != band.last[other]) return false;
+    }
+    return true;
+  };
+  int64_t out = 1;
+  while (out < band.period && (band.period % out != 0 || !recurs(static_cast<size_t>(out)))) ++out;
+  return out;
+}
+
+class Streamed {
+ public:
+  Streamed(PulseBuilder& b, const Attention& op) : b_(b), op_(op), body_(*op.body) {}
+
+  Status run() {
+    const OutletId product = body_.outputs[0];
+    const auto* einsum = body_.node(product.node).op->as<ops::EinSum>();
+    const auto place = [&](int operand, char letter) {
+      const size_t at = einsum->letters(operand).find(letter);
+      return at == std::string_view::npos ? -1 : static_cast<int>(at);
+    };
+    const int weights = static_cast<int>(op_.weights);
+    values_ = body_.node(product.node).inputs[static_cast<size_t>(1 - weights)];
+    const Square square{place(weights, op_.query), place(weights, op_.key), -1};
+    const Square column{place(1 - weights, op_.query), place(1 - weights, op_.key), -1};
+    const OutletId used = body_.node(product.node).inputs[static_cast<size_t>(weights)];
+    RILL_TRY(ask(used, square));
+    RILL_TRY(ask(values_, column));
+    RILL_TRY(gather_inputs());
+    const Band band = band_of(body_, op_.large, used, square, b_.symbol());
+    RILL_TRY(lay_out(band));
+    std::vector<OutletId> operands(2);
+    OutletId& weighed = operands[static_cast<size_t>(weights)];
+    RILL_ASSIGN(weighed, emit(used, square));
+    // Scores of what does not exist may be anything, and no softmax took them away.
+    if (!normalised_ || band.zeroed) {
+      RILL_ASSIGN(weighed, mask_keys(weighed, square, true));
+    }
+    RILL_ASSIGN(operands[static_cast<size_t>(1 - weights)], emit(values_, column));
+    RILL_ASSIGN(const OutletId out, b_.add1("", body_.node(product.node).op, operands));
+    StreamFact stream;
+    stream.axis = place(2, op_.query);
+    stream.dim = b_.out(0).dim(stream.axis);
+    stream.delay = layout_.query_delay;
+    b_.set(0, out, stream);
+    return {};
+  }
+
+ private:
+  using Key = std::pair<OutletId, Square>;
+
+  /// Find which inputs bring queries, and which keys.
+  Status ask(OutletId used, Square square) {
+    std::vector<Key> open{{used, square}};
+    while (!open.empty()) {
+      const auto [outlet, at] = open.back();
+      open.pop_back();
+      if (!asked_.insert({{outlet, at}, 0}).second) continue;
+      const Node& node = body_.node(outlet.node);
+      if (node.op->as<Source>()) continue;
+      if (node.op->as<RelativeShift>()) {
+        const Dim nearest = node.outputs[0].dim(at.column) - Dim(1);
+        if (nearest_ && !(*nearest_ == nearest)) {
+          return b_.refuse("Give all distances one length", "distances of two lengths meet");
+        }
+        nearest_ = nearest;
+      }
+      RILL_ASSIGN(const std::vector<Square> inner, squares(node, at));
+      for (size_t k = inner.size(); k-- > 0;) open.emplace_back(node.inputs[k], inner[k]);
+    }
+    return {};
+  }
+
+  Result<std::vector<Square>> squares(const Node& node, Square at) const {
+    auto inner = squares_of_inputs(body_, node, at, b_.symbol());
+    if (inner) return std::move(*inner);
+    return b_.refuse(
+        "Use elementwise operators between scores and values, and make masks of positions "
+        "alone, as in arange(t) // 4",
+        "node \"", node.name, "\" (", node.op->name(),
+        "), between scores and values, mixes frames of the stream");
+  }
+
+  int input_of(OutletId outlet) const {
+    for (size_t i = 0; i < body_.inputs.size(); ++i) {
+      if (body_.inputs[i] == outlet) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  /// Bring keys to one delay; their ends are known before what follows them goes by.
+  Status gather_inputs() {
+    for (const auto& [key, unused] : asked_) {
+      const auto& [outlet, at] = key;
+      const int i = input_of(outlet);
+      if (i < 0) continue;
+      ready_ = std::max(ready_, b_.await(i));
+      const auto stream = b_.stream(i);
+      if (!stream) continue;
+      if (stream->axis != at.row && stream->axis != at.column) {
+        return b_.refuse("Use elementwise operators between scores and values",
+                         "the streaming axis of input ", i, " is lost among its scores");
+      }
+      Input input{b_.wire(i), *stream};
+      RILL_ASSIGN(input.wire, b_.materialise(input.wire, &input.stream));
+      RILL_ASSIGN(const int64_t pulse, b_.pulse_of(input.wire, stream->axis));
+      if (layout_.pulse != 0 && layout_.pulse != pulse) {
+        return b_.refuse("Bring queries and keys to one rate",
+                         stream->axis == at.row ? "queries" : "keys", " run at ", pulse,
+                         " frames per pulse, and what they meet at ", layout_.pulse);
+      }
+      layout_.pulse = pulse;
+      if (stream->axis == at.column) {
+        if (outlet == values_) {
+          // What does not exist has weight 0, and must not be NaN.
+          RILL_ASSIGN(const Tensor zero, Tensor::zeros(b_.in(i).dtype, {}));
+          RILL_ASSIGN(input.wire, b_.mask(input.wire, &input.stream, true, true, zero));
+        } else {
+          RILL_ASSIGN(input.wire, b_.hold(input.wire, &input.stream));
+        }
+        layout_.key_delay = std::max(layout_.key_delay, input.stream.delay);
+        layout_.length = input.stream.dim;
+      } else {
+        layout_.query_delay = std::max(layout_.query_delay, input.stream.delay);
+      }
+      inputs_.insert_or_assign(key, input);
+    }
+    layout_.query_delay = std::max(layout_.query_delay, ready_ * layout_.pulse);
+    return {};
+  }
+
+  /// The most frames that a stream of keys may have, as asserted.
+  std::optional<int64_t> most_keys() const {
+    int64_t high = 1;
+    while (high <= (1 << 20) && !b_.scope().proves_ge(Dim(high), layout_.length)) high *= 2;
+    if (high > (1 << 20)) return std::nullopt;
+    int64_t low = high / 2;
+    while (high - low > 1) {
+      const int64_t middle = low + (high - low) / 2;
+      (b_.scope().proves_ge(Dim(middle), layout_.length) ? high : low) = middle;
+    }
+    return high;
+  }
+
+  /// The smallest delay at which every query finds the last key that it sees.
+  Status lay_out(Band band) {
+    if (!band.gave_up.empty()) {
+      return b_.refuse("Compare positions with smaller numbers", "attention: ", band.gave_up);
+    }
+    if (band.blind) {
+      return b_.refuse("Hide keys with minus infinity, or let every query see its own frame",
+                       "query ", *band.blind,
+                       " may see no key, and what hides them is a finite "
+                       "number: it then weighs them all alike");
+    }
+    for (size_t i = 0; i < band.first.size(); ++i) {
+      if (band.last[i] == INT64_MAX) {
+        return b_.refuse("Limit attention to a window of frames, or to those that went before",
+                         "every frame of one input meets every frame of another: queries see all "
+                         "keys that follow",
+                         band.unread);
+      }
+      if (band.first[i] != INT64_MIN) continue;
+      const auto most = most_keys();
+      if (!most) {
+        return b_.refuse(
+            str_cat("Limit attention to a window of frames; or assert how long a "
+                    "stream may be, as in --assert '",
+                    b_.symbol(), " <= 2000', which is then the number of keys that are kept"),
+            "queries see all keys that went before, without end", band.unread);
+      }
+      band.first[i] = 1 - *most;
+    }
+    const int64_t p = layout_.pulse;
+    // Pulses that begin elsewhere in the period would find too few keys.
+    b_.begins_at_multiples_of(std::gcd(p, least_period(band)), p);
+    const int64_t cycle = std::lcm(p, band.period);
+    const auto phase = [&](int64_t query) { return static_cast<size_t>(query % band.period); };
+    const auto pulse_of = [&](int64_t query) { return (query + layout_.query_delay) / p * p; };
+    // A longer delay leaves no query waiting that found its keys before.
+    for (int64_t query = 0; query < cycle; ++query) {
+      const int64_t last = layout_.key_delay + query + band.last[phase(query)];
+      while (last >= pulse_of(query) + p) ++layout_.query_delay;
+    }
+    int64_t back = 0;
+    for (int64_t query = 0; query < cycle; ++query) {
+      const int64_t first = layout_.key_delay + query + band.first[phase(query)];
+      back = std::max(back, pulse_of(query) - first);
+    }
+    layout_.keys = p + back;
+    int64_t most = back;
+    for (const int64_t first : band.first) {
+      most = std::max(most, layout_.query_delay - layout_.key_delay - first);
+    }
+    layout_.reserve = most - back;
+    return {};
+  }
+
+  Dim extent(const Dim& whole, int axis, Square at) const {
+    if (axis == at.row) return layout_.pulse;
+    if (axis == at.column) return layout_.keys;
+    if (axis == at.distance) return layout_.distances();
+    return b_.pulsed(whole);
+  }
+  std::vector<Dim> shape_of(const Fact& fact, Square at) const {
+    std::vector<Dim> shape;
+    for (int axis = 0; axis < fact.rank(); ++axis) {
+      shape.push_back(extent(fact.dim(axis), axis, at));
+    }
+    return shape;
+  }
+
+  /// Wire what stands for an outlet of the body, after what it is made of: bodies may be deep.
+  Result<OutletId> emit(OutletId outlet, Square at) {
+    std::vector<Key> open{{outlet, at}};
+    while (!open.empty()) {
+      const Key key = open.back();
+      if (done_.contains(key)) {
+        open.pop_back();
+        continue;
+      }
+      const size_t before = open.size();
+      for (const Key& part : parts_of(key)) {
+        if (!done_.contains(part)) open.push_back(part);
+      }
+      if (open.size() > before) continue;
+      RILL_ASSIGN(const OutletId out, emit_new(key.first, key.second));
+      done_.insert_or_assign(key, out);
+    }
+    return done_.at({outlet, at});
+  }
+
+  /// What is emitted for a wire's own sake, the last one first; what cannot be is refused later.
+  std::vector<Key> parts_of(const Key& key) const {
+    const auto& [outlet, at] = key;
+    const Node& node = body_.node(outlet.node);
+    const bool own = input_of(outlet) >= 0 || node.op->as<Const>() || node.op->as<ops::Range>() ||
+                     node.op->as<ops::CumSum>() || (at.distance >= 0 && node.op->as<ops::Slice>());
+    if (own) return {};
+    const auto inner = squares_of_inputs(body_, node, at, b_.symbol());
+    std::vector<Key> out;
+    for (size_t k = inner ? inner->size() : 0; k-- > 0;) {
+      out.emplace_back(node.inputs[k], (*inner)[k]);
+    }
+    return out;
+  }
+
+  Result<OutletId> emit_new(OutletId outlet, Square at) {
+    const Node& node = body_.node(outlet.node);
+    if (const int i = input_of(outlet); i >= 0) return emit_input(i, {outlet, at});
+    if (const auto* constant = node.op->as<Const>()) return b_.konst(node.name, *constant->value);
+    if (at.distance >= 0 && (node.op->as<ops::Range>() || node.op->as<ops::Slice>())) {
+      return emit_distances(node, at);
+    }
+    if (const auto* range = node.op->as<ops::Range>()) {
+      const auto start = range->start.to_int();
+      if (!start) return b_.refuse("Count from a fixed number", "it counts from ", range->start);
+      return positions(node.name, *start, range->step, at);
+    }
+    RILL_ASSIGN(const std::vector<Square> inner, squares(node, at));
+    if (const auto* rows = node.op->as<ops::Slice>();
+        rows && (rows->axis == at.row || rows->axis == at.column)) {
+      RILL_ASSIGN(const OutletId table, emit(node.inputs[0], inner[0]));
+      return emit_rows(*rows, node, table, at);
+    }
+    if (const auto* sum = node.op->as<ops::CumSum>()) return emit_count(*sum, node, inner[0], at);
+    std::vector<OutletId> inputs;
+    for (size_t k = 0; k < inner.size(); ++k) {
+      RILL_ASSIGN(inputs.emplace_back(), emit(node.inputs[k], inner[k]));
+    }
+    if (node.op->as<RelativeShift>()) {
+      return add_shift(b_, node.name, inputs[0], layout_.pulse, layout_.keys);
+    }
+    if (const auto* part = node.op->as<ops::Trilu>()) return emit_part(*part, node, inputs[0], at);
+    OpPtr op = node.op;
+    if (node.op->as<ops::Broadcast>())
+      op = std::make_shared<ops::Broadcast>(shape_of(node.outputs[0], at));
+    if (node.op->as<ops::Reshape>()) {
+      op = std::make_shared<ops::Reshape>(0, b_.fact(inputs[0]).rank(),
+                                          shape_of(node.outputs[0], at));
+    }
+    if (const auto* soft = node.op->as<ops::Softmax>()) {
+      const bool over_keys =
+          std::find(soft->over.begin(), soft->over.end(), at.column) != soft->over.end();
+      const bool over_queries =
+          std::find(soft->over.begin(), soft->over.end(), at.row) != soft->over.end();
+      if (over_queries) {
+        return b_.refuse("Normalise over the keys", "it normalises over the queries");
+      }
+      if (over_keys) {
+        RILL_ASSIGN(inputs[0], mask_keys(inputs[0], at, false));
+        normalised_ = true;
+      }
+    }
+    if (OpPtr bound = op->with_symbol(b_.symbol(), b_.pulsed(Dim::symbol(b_.symbol())))) op = bound;
+    RILL_ASSIGN(const auto outlets, b_.add(node.name, std::move(op), std::move(inputs)));
+    return outlets[static_cast<size_t>(outlet.slot)];
+  }
+
+  /// Numbers, or rows of a table, one for each distance: the same in every pulse.
+  Result<OutletId> emit_distances(const Node& node, Square at) {
+    const auto* range = node.op->as<ops::Range>();
+    const auto* rows = node.op->as<ops::Slice>();
+    if (!nearest_ || (rows && rows->axis != at.distance)) {
+      return b_.refuse("Take distances from a range or a table", "node \"", node.name, "\" (",
+                       node.op->name(), ") does not tell how far keys lie from queries");
+    }
+    // What stands for the distance 0.
+    const Dim zero = range ? range->start + Dim(range->step) * *nearest_ : rows->begin + *nearest_;
+    const auto origin = b_.scope().simplify(zero).to_int();
+    if (!origin) {
+      return b_.refuse("Count distances from the middle", "node \"", node.name, "\" (",
+                       node.op->name(), ") has ", zero, " for the distance 0, which is no number");
+    }
+    const int64_t step = range ? range->step : 1;
+    std::vector<int64_t> values;
+    for (int64_t i = 0; i < layout_.distances(); ++i) {
+      values.push_back(*origin + step * (layout_.least_distance() + i));
+    }
+    OutletId table;
+    if (rows) {
+      RILL_ASSIGN(table, emit(node.inputs[0], Square{}));
+      const auto count = b_.fact(table).dim(at.distance).to_int();
+      if (!count || *count < 1) return b_.refuse("Use a table of fixed size", "no rows");
+      // What lies beyond the table is hidden, or the stream is longer than the model is defined
+      // for.
+      for (int64_t& value : values) value = std::clamp<int64_t>(value, 0, *count - 1);
+    }
+    RILL_ASSIGN(Tensor tensor, Tensor::of<int64_t>(DType::kI64, {layout_.distances()}, values));
+    RILL_ASSIGN(const OutletId numbers, b_.konst(node.name, std::move(tensor)));
+    if (range)
+      return b_.add1(node.name, std::make_shared<ops::Cast>(node.outputs[0].dtype), {numbers});
+    return b_.add1(node.name, std::make_shared<ops::Gather>(at.distance), {table, numbers});
+  }
+
+  /// Rows of a table, those of the positions that are at hand. What lies beyond the table is
+  /// hidden, or the stream is longer than the model is defined for.
+  Result<OutletId> emit_rows(const ops::Slice& rows, const Node& node, OutletId table, Square at) {
+    const auto axis = static_cast<int>(rows.axis);
+    const auto begin = rows.begin.to_int();
+    const auto count = b_.fact(table).dim(axis).to_int();
+    if (!begin || !count || *count < 1) {
+      return b_.refuse("Cut the table from a fixed row on", "node \"", node.name,
+                       "\" takes rows from ", rows.begin, " on");
+    }
+    const Square along = axis == at.row ? Square{0, -1, -1} : Square{-1, 0, -1};
+    RILL_ASSIGN(OutletId numbers, positions(node.name, *begin, 1, along));
+    for (const auto& [kind, limit] : {std::pair{ops::BinaryKind::kMax, int64_t{0}},
+                                      std::pair{ops::BinaryKind::kMin, *count - 1}}) {
+      RILL_ASSIGN(Tensor bound, Tensor::of<int64_t>(DType::kI64, {1}, std::vector{limit}));
+      RILL_ASSIGN(const OutletId other, b_.konst(node.name, std::move(bound)));
+      RILL_ASSIGN(numbers,
+                  b_.add1(node.name, std::make_shared<ops::Binary>(kind), {numbers, other}));
+    }
+    return b_.add1(node.name, std::make_shared<ops::Gather>(rows.axis), {table, numbers});
+  }
+
+  Result<OutletId> emit_input(int i, const Key& key) {
+    const auto found = inputs_.find(key);
+    if (found == inputs_.end()) return b_.wire(i);
+    const Input& input = found->second;
+    const bool column = input.stream.axis == key.second.column;
+    if (!column) {
+      return b_.delay(input.wire, input.stream, layout_.query_delay - input.stream.delay, 0);
+    }
+    ops::Delay kept;
+    kept.axis = input.stream.axis;
+    kept.delay = layout_.key_delay - input.stream.delay;
+    kept.overlap = layout_.keys - layout_.pulse;
+    kept.reserve = layout_.reserve;
+    if (kept.delay + kept.overlap + kept.reserve == 0) return input.wire;
+    return b_.add1("delay", std::make_shared<ops::Delay>(kept), {input.wire});
+  }
+
+  Result<OutletId> positions(std::string_view name, int64_t start, int64_t step, Square at) {
+    auto op = std::make_shared<ops::PulseRange>();
+    op->start = start;
+    op->step = step;
+    op->frames = layout_.pulse;
+    op->overlap = at.row >= 0 ? 0 : layout_.keys - layout_.pulse;
+    op->delay = at.row >= 0 ? layout_.query_delay : layout_.key_delay;
+    return b_.add1(name, std::move(op), {});
+  }
+
+  /// Positions along one axis of a tensor of that rank.
+  Result<OutletId> positions_along(std::string_view name, int axis, int rank, int64_t start,
+                                   int64_t step, Square at) {
+    const bool row = axis == at.row;
+    RILL_ASSIGN(const OutletId flat,
+                positions(name, start, step, row ? Square{0, -1, -1} : Square{-1, 0, -1}));
+    std::vector<Dim> shape(static_cast<size_t>(rank), Dim(1));
+    shape[static_cast<size_t>(axis)] = row ? layout_.pulse : layout_.keys;
+    return b_.add1(name, std::make_shared<ops::Reshape>(0, 1, std::move(shape)), {flat});
+  }
+
+  /// A running sum of ones counts positions.
+  Result<OutletId> emit_count(const ops::CumSum& sum, const Node& node, Square inner, Square at) {
+    RILL_ASSIGN(const OutletId each, emit(node.inputs[0], inner));
+    const TensorPtr konst = b_.fact(each).konst;
+    const Fact& fact = node.outputs[0];
+    bool flat = konst && (sum.axis == at.row || sum.axis == at.column) && !sum.reverse;
+    for (int axis = 0; axis < fact.rank(); ++axis) {
+      flat &= axis == sum.axis || fact.dim(axis) == Dim(1);
+    }
+    const auto step = flat ? element_as_int(*konst, 0) : Result<int64_t>(fail(Code::kPulse, ""));
+    const auto value = flat ? element_as_double(*konst, 0) : Result<double>(0.0);
+    if (!step.ok() || !value.ok() || static_cast<double>(*step) != *value) {
+      return b_.refuse("Count positions with a range", "node \"", node.name,
+                       "\" sums over the streaming axis between scores and values");
+    }
+    RILL_ASSIGN(const OutletId count,
+                positions_along(node.name, static_cast<int>(sum.axis), fact.rank(),
+                                sum.exclusive ? 0 : *step, *step, at));
+    return b_.add1(node.name, std::make_shared<ops::Cast>(fact.dtype), {count});
+  }
+
+  /// One side of the diagonal, by positions.
+  Result<OutletId> emit_part(const ops::Trilu& part, const Node& node, OutletId x, Square at) {
+    const int rank = node.outputs[0].rank();
+    if (at.row != rank - 2 || at.column != rank - 1) {
+      return b_.refuse("Cut the diagonal over queries and keys", "node \"", node.name,
+                       "\" cuts along a diagonal that is not that of queries and keys");
+    }
+    const auto k = part.k.to_int();
+    if (!k) {
+      return b_.refuse("Cut along a diagonal that is a number", "node \"", node.name,
+                       "\" cuts along diagonal ", part.k);
+    }
+    RILL_ASSIGN(const OutletId rows, positions_along(node.name, at.row, rank, *k, 1, at));
+    RILL_ASSIGN(const OutletId columns, positions_along(node.name, at.column, rank, 0, 1, at));
+    RILL_ASSIGN(const OutletId kept,
+                b_.add1(node.name,
+                        std::make_shared<ops::Binary>(part.upper ? ops::BinaryKind::kGe
+                                                                 : ops::BinaryKind::kLe),
+                        {columns, rows}));
+    RILL_ASSIGN(Tensor zero, Tensor::zeros(node.outputs[0].dtype,
+                                           std::vector<int64_t>(static_cast<size_t>(rank), 1)));
+    RILL_ASSIGN(const OutletId none, b_.konst(node.name, std::move(zero)));
+    return b_.add1(node.name, std::make_shared<ops::Select>(), {kept, x, none});
+  }
+
+  Result<OutletId> mask_keys(OutletId scores, Square at, bool weights) {
+    auto op = std::make_shared<ops::PulseKeyMask>();
+    op->axis = at.column;
+    op->pulse = layout_.pulse;
+    op->delay = layout_.key_delay;
+    op->length = layout_.length;
+    op->weights = weights;
+    return b_.add1("keys", std::move(op), {scores});
+  }
+
+  struct Input {
+    OutletId wire;
+    StreamFact stream;
+  };
+
+  PulseBuilder& b_;
+  const Attention& op_;
+  const Graph& body_;
+  OutletId values_;
+  bool normalised_ = false;  ///< over the keys
+  int64_t ready_ = 0;        ///< the pulse from which on all inputs that do not stream are valid
+  Layout layout_;
+  std::optional<Dim> nearest_;  ///< where the distance 0 lies among all of the whole
+  std::map<Key, int> asked_;
+  std::map<Key, Input> inputs_;
+  std::map<Key, OutletId> done_;
+};
+
+}  // namespace
+
+Status Attention::pulsify(PulseBuilder& b) const { return Streamed(b, *this).run(); }
+
+}  // namespace rill::pulse

@@ -1,0 +1,256 @@
+#include "pulse/attention/band.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "pulse/attention/limits.h"
+#include "pulse/attention/position_values.h"
+
+namespace rill::pulse {
+namespace {
+
+/// Rows of masks that are looked at: as many queries as the masks take to repeat themselves.
+constexpr int64_t kMostQueries = int64_t{1} << 20;
+
+/// What masks say of the keys of one query, from one key on to where the next piece begins.
+struct Piece {
+  int64_t from = 0;
+  bool seen = true;
+  bool counts = true;  ///< it has a finite score, if it is not seen
+  bool weighs = true;  ///< nothing takes its weight away behind the softmax
+};
+
+/// What all limits together let through, query by query.
+class Seen {
+ public:
+  Seen(Positions* positions, const std::vector<Limit>& limits, const std::vector<Limit>& behind,
+       int64_t keys)
+      : positions_(*positions), limits_(limits), behind_(behind), keys_(keys) {}
+
+  /// The pieces of keys 0 to `keys`; false where that takes too much.
+  bool pieces(int64_t query, std::vector<Piece>* out) {
+    rows_.clear();
+    for (const auto* all : {&limits_, &behind_}) {
+      for (const Limit& limit : *all) {
+        const KeyRuns* row = positions_.row(limit.wire, limit.at, query, keys_);
+        if (!row) return false;
+        rows_.push_back(split(limit, *row));
+      }
+    }
+    out->clear();
+    std::vector<size_t> now(rows_.size(), 0);
+    for (int64_t from = 0; from < keys_;) {
+      int64_t until = keys_;
+      for (size_t k = 0; k < rows_.size(); ++k) {
+        const KeyRuns& row = rows_[k];
+        while (now[k] + 1 < row.size() && row[now[k] + 1].from <= from) ++now[k];
+        if (now[k] + 1 < row.size()) until = std::min(until, row[now[k] + 1].from);
+      }
+      out->push_back(piece(from, now));
+      from = until;
+    }
+    return true;
+  }
+
+ private:
+  static bool lets(const Limit& limit, double value) {
+    return std::isnan(value) || limit.lets(value);
+  }
+
+  /// A row of which each run is let through as a whole, or hidden.
+  static KeyRuns split(const Limit& limit, const KeyRuns& row) {
+    KeyRuns out;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const KeyRun& run = row[i];
+      const int64_t until = i + 1 < row.size() ? row[i + 1].from : INT64_MAX;
+      out.push_back(run);
+      if (run.slope == 0.0) continue;
+      // A line passes the threshold once; on either side, all values are alike.
+      const double steps = std::floor((limit.threshold() - run.value) / run.slope);
+      if (!(steps >= -1 && steps < kMostSteps)) continue;
+      for (int64_t key = run.from + static_cast<int64_t>(steps), n = 0; n < 2; ++key, ++n) {
+        if (key > run.from && key < until) out.push_back({key, run.at(key), run.slope});
+      }
+    }
+    return out;
+  }
+
+  Piece piece(int64_t from, const std::vector<size_t>& now) const {
+    Piece out{from, true, true, true};
+    bool replaced = false;
+    for (size_t k = 0; k < rows_.size(); ++k) {
+      const bool inside = k < limits_.size();
+      const Limit& limit = inside ? limits_[k] : behind_[k - limits_.size()];
+      const double value = rows_[k][now[k]].at(from);
+      if (lets(limit, value)) continue;
+      if (!inside) {
+        out.weighs = false;
+        continue;
+      }
+      out.seen = false;
+      // Of numbers put in the place of a score the outermost counts, and minus infinity that is
+      // added to it.
+      if (replaced || !out.counts) continue;
+      replaced = limit.replaces();
+      out.counts = replaced ? limit.finite : !std::isinf(value);
+    }
+    return out;
+  }
+
+  static constexpr double kMostSteps = 1e15;
+
+  Positions& positions_;
+  const std::vector<Limit>& limits_;
+  const std::vector<Limit>& behind_;
+  int64_t keys_;
+  std::vector<KeyRuns> rows_;
+};
+
+/// Whether a query of some stream sees no key, and keys that a finite number hides count then: they
+/// have weight, or keep others from giving NaN. The stream ends with the query, or later.
+bool sees_nothing(const std::vector<Piece>& pieces, int64_t query) {
+  bool left = false;
+  bool infinite = false;
+  bool weighs = false;
+  for (const Piece& piece : pieces) {
+    if (piece.from > query && (weighs || (left && infinite))) return true;
+    if (piece.seen) return false;
+    left |= piece.counts;
+    infinite |= !piece.counts;
+    weighs |= piece.counts && piece.weighs;
+  }
+  return weighs || (left && infinite);
+}
+
+/// Drops the limits that a row may break in which every key is hidden. `limits` go from the softmax
+/// inwards. A limit that hides with a finite number does not hide where all other keys are at minus
+/// infinity, and neither does what lies further in than a finite number that replaces scores.
+void keep_infinite(std::vector<Limit>* limits) {
+  limits->erase(std::find_if(limits->begin(), limits->end(),
+                             [](const Limit& limit) { return limit.finite && limit.replaces(); }),
+                limits->end());
+  std::erase_if(*limits,
+                [](const Limit& limit) { return limit.finite || limit.kind == Limit::Kind::kLow; });
+  for (Limit& limit : *limits) {
+    if (limit.kind == Limit::Kind::kHigh) limit.kind = Limit::Kind::kNotInfinite;
+  }
+}
+
+/// The keys that are seen, found query by query.
+class Search {
+ public:
+  Search(Positions* positions, const std::vector<Limit>& limits, const std::vector<Limit>& behind,
+         Band* band)
+      : positions_(*positions), limits_(limits), behind_(behind), band_(*band) {
+    for (const auto* all : {&limits, &behind}) {
+      for (const Limit& limit : *all) {
+        const auto course = course_of(limit);
+        apart_ = std::max(apart_, course->apart);
+        settled_ = std::max(settled_, course->settled);
+      }
+    }
+  }
+
+  void run() {
+    const int64_t period = band_.period;
+    // What a query sees is what those of its phase see, where positions have settled: pairs are
+    // moved along the diagonal, and away from it, until they lie among these.
+    const int64_t base = (apart_ / period + 2) * period;
+    const int64_t all = settled_ > 0 ? settled_ + base + period : base + period;
+    if (all > kMostQueries) return give_up(all);
+    const bool finite = std::any_of(limits_.begin(), limits_.end(), [](const Limit& each) {
+      return each.finite || each.kind == Limit::Kind::kHigh || each.kind == Limit::Kind::kLow;
+    });
+    Seen seen(&positions_, limits_, behind_, all + apart_ + period);
+    const auto phases = static_cast<size_t>(period);
+    std::vector<int64_t> first(phases, INT64_MAX);
+    std::vector<int64_t> last(phases, INT64_MIN);
+    std::vector<Piece> pieces;
+    for (int64_t query = settled_ > 0 || finite ? 0 : base; query < all; ++query) {
+      if (!seen.pieces(query, &pieces)) return give_up(all);
+      const auto phase = static_cast<size_t>(query % period);
+      if (finite && !band_.blind && sees_nothing(pieces, query)) band_.blind = query;
+      if (settled_ == 0 && query < base) continue;
+      for (size_t i = 0; i < pieces.size(); ++i) {
+        if (!pieces[i].seen) continue;
+        const bool ends = i + 1 == pieces.size();
+        first[phase] = std::min(first[phase], pieces[i].from - query);
+        last[phase] = std::max(last[phase], ends ? apart_ : pieces[i + 1].from - 1 - query);
+      }
+    }
+    for (size_t phase = 0; phase < phases; ++phase) {
+      // A query that sees no key at all gives NaN, whatever it has.
+      if (first[phase] == INT64_MAX) first[phase] = last[phase] = 0;
+      // What lies so far from the diagonal goes on for ever.
+      band_.first[phase] = first[phase] <= -apart_ ? INT64_MIN : first[phase];
+      band_.last[phase] = last[phase] >= apart_ ? INT64_MAX : last[phase];
+    }
+  }
+
+  std::optional<PositionCourse> course_of(const Limit& limit) const {
+    return positions_.compared(limit.wire, limit.at, band_.period, limit.threshold());
+  }
+
+ private:
+  void give_up(int64_t queries) {
+    band_.gave_up = str_cat("its masks repeat themselves after ", queries,
+                            " queries at the earliest, which is more than are looked through");
+  }
+
+  Positions& positions_;
+  const std::vector<Limit>& limits_;
+  const std::vector<Limit>& behind_;
+  Band& band_;
+  int64_t apart_ = 0;
+  int64_t settled_ = 0;
+};
+
+}  // namespace
+
+Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
+             std::string_view symbol) {
+  Positions positions(graph, symbol);
+  const Limits found = limits_of(graph, large, used, at, symbol);
+  std::vector<Limit> limits = found.all;
+  std::erase_if(limits, [](const Limit& limit) { return limit.is_bias(); });
+  Band band;
+  band.zeroed = !found.behind.empty();
+  if (found.weak) {
+    band.unread = str_cat("; a mask of ", *found.weak, " leaves them some weight");
+  }
+  std::vector<Limit> behind = found.behind;
+  for (const auto* all : {&limits, &behind}) {
+    for (const Limit& limit : *all) {
+      positions.collect_period(limit.wire, limit.at, &band.period);
+    }
+  }
+  const auto unread = [&](const Limit& limit) {
+    return !positions.compared(limit.wire, limit.at, band.period, limit.threshold());
+  };
+  const auto misread = std::find_if(limits.begin(), limits.end(), unread);
+  if (misread != limits.end() && band.unread.empty()) {
+    const Node& node = graph.node(misread->wire.node);
+    band.unread = str_cat("; what node \"", node.name, "\" (", node.op->name(),
+                          ") hides is not told from positions");
+  }
+  // What is not read may hide all that the others let through; a bias does not.
+  const bool open = found.by_frames || std::any_of(limits.begin(), limits.end(), [&](auto& limit) {
+                      return unread(limit) && (limit.replaces() || limit.large);
+                    });
+  const bool limited = !limits.empty();
+  if (open) keep_infinite(&limits);
+  if (open && limited && limits.empty() && band.unread.empty()) {
+    band.unread =
+        "; frames may hide what positions leave, and where finite numbers hide all keys, all "
+        "count alike: minus infinity hides for good";
+  }
+  std::erase_if(limits, unread);
+  std::erase_if(behind, unread);
+  const auto all = static_cast<size_t>(band.period);
+  band.first.assign(all, INT64_MIN);
+  band.last.assign(all, INT64_MAX);
+  if (!limits.empty()) Search(&positions, limits, behind, &band).run();
+  return band;
+}
+
+}  // namespace rill::pulse

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pulse/attention/square.h"
+
+namespace rill::pulse {
+
+/// The keys that a query sees: those from `first` to `last`, relative to its own position, which
+/// depend on the position modulo `period`.
+struct Band {
+  int64_t period = 1;
+  std::vector<int64_t> first;  ///< INT64_MIN: all that went before
+  std::vector<int64_t> last;   ///< INT64_MAX: all that will follow
+  /// A query that may see no key while a finite number hides them: it sees them all then.
+  std::optional<int64_t> blind;
+  /// Whether weights are taken away behind the softmax: a query that sees no key, and gives NaN,
+  /// may then have no weight where there is a key.
+  bool zeroed = false;
+  /// Why the keys that queries see were not found, where they were not looked for to the end.
+  std::string gave_up;
+  std::string unread;  ///< what could not be made of masks, for messages
+};
+
+/// Find what the masks between scores and their use let through. `used`: the operand of the product
+/// with the values; `large`: inputs that may hold numbers which hide keys. Without masks, all keys.
+Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
+             std::string_view symbol);
+
+}  // namespace rill::pulse

@@ -1,0 +1,347 @@
+#include "pulse/attention/limits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "core/graph/walk.h"
+#include "ops/array/cast.h"
+#include "ops/array/trilu.h"
+#include "ops/math/binary.h"
+#include "ops/math/select.h"
+#include "ops/math/unary.h"
+#include "ops/nn/einsum.h"
+#include "ops/nn/softmax.h"
+#include "pulse/attention/position_values.h"
+
+namespace rill::pulse {
+
+bool hides_somewhere(const Tensor& tensor) {
+  for (int64_t i = 0; i < tensor.volume(); ++i) {
+    const auto number = element_as_double(tensor, i);
+    if (number.ok() && std::abs(*number) >= -kHiddenScore) return true;
+  }
+  return false;
+}
+
+namespace {
+
+/// A finite number below this one in a mask is meant to hide keys: scores do not get that low.
+constexpr double kLittle = -50;
+
+/// Walks from the use of the weights up to the scores.
+class Collector {
+ public:
+  Collector(const Graph& graph, std::span<const OutletId> large, std::string_view symbol)
+      : graph_(graph), large_(large), symbol_(symbol), positions_(graph, symbol) {}
+
+  Limits take(OutletId wire, Square at) {
+    // Weights of positions alone, as of a matrix with a band, are what they are.
+    if (is_positional(graph_, wire)) limits_.push_back({wire, at, Limit::Kind::kNotZero});
+    while (step(&wire, &at)) {
+    }
+    for (Limit& limit : limits_) limit.large = holds_large(limit.wire);
+    return {std::move(limits_), std::move(behind_), weak_, by_frames_};
+  }
+
+ private:
+  using Squares = std::vector<Square>;
+
+  /// Look at the node that makes a wire, and go on to what it hides keys of; false at the end.
+  bool step(OutletId* wire, Square* at) {
+    const Node& node = graph_.node(wire->node);
+    const auto inner = squares_of_inputs(graph_, node, *at, symbol_);
+    if (!inner) return false;
+    int next = -1;
+    int squares = 0;
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      const bool square = (*inner)[k].row >= 0 && (*inner)[k].column >= 0;
+      if (!square || is_number(node.inputs[k], (*inner)[k])) continue;
+      const bool truth = graph_.fact(node.inputs[k]).dtype == DType::kBool;
+      if (truth) continue;
+      next = static_cast<int>(k);
+      ++squares;
+    }
+    if (const auto* binary = node.op->as<ops::Binary>(); binary && squares == 2) {
+      squares = without_masks(binary->kind_of, node, &next);
+    }
+    if (node.op->as<ops::Select>()) choose(node, *inner);
+    if (weights_ && node.op->as<ops::Trilu>())
+      limits_.push_back({*wire, *at, Limit::Kind::kNotZero});
+    if (const auto* binary = node.op->as<ops::Binary>(); binary && squares == 1) {
+      combine_with(*binary, node, static_cast<size_t>(1 - next), *inner);
+    }
+    if (node.op->as<ops::Softmax>()) {
+      // The softmax runs over all keys that no mask in front of it hides.
+      behind_ = std::exchange(limits_, {});
+      weights_ = false;
+    }
+    if (squares != 1) {
+      by_frames_ |= !weights_ && holds_large(*wire);
+      return false;
+    }
+    if (!stays_hidden(node, static_cast<size_t>(next), *inner)) {
+      // Weights are what they are made of: a softmax in front of them runs over keys that it sees.
+      if (weights_ && mixes_keys(*wire)) limits_.clear();
+      by_frames_ |= !weights_ && holds_large(*wire);
+      return false;
+    }
+    *at = (*inner)[static_cast<size_t>(next)];
+    *wire = node.inputs[static_cast<size_t>(next)];
+    return true;
+  }
+
+  /// Tells the scores from a mask where a node adds two wires [frames, frames]: the scores are the
+  /// one that a product of frames makes, and `next` becomes its input. Gives the number of such
+  /// wires that may still be scores: 1 if they were told apart, else 2.
+  int without_masks(ops::BinaryKind kind, const Node& node, int* next) const {
+    if (weights_ || kind != ops::BinaryKind::kAdd) return 2;
+    const auto product = [&](int id) { return graph_.node(id).op->as<ops::EinSum>() != nullptr; };
+    const bool first = any_before(graph_, node.inputs[0], product);
+    if (first == any_before(graph_, node.inputs[1], product)) return 2;
+    *next = first ? 0 : 1;
+    return 1;
+  }
+
+  /// Whether what is hidden in input `next` of a node is so in its output. Scales what hides.
+  bool stays_hidden(const Node& node, size_t next, const Squares& inner) {
+    const Op& op = *node.op;
+    if (keeps_values(op) || op.as<ops::Softmax>() || op.as<ops::Cast>()) return true;
+    if (op.as<ops::Trilu>()) return weights_;
+    if (op.as<ops::Select>()) {
+      const size_t other = next == 1 ? 2 : 1;
+      if (next == 0 || !is_number(node.inputs[other], inner[other])) return false;
+      const auto fill = positions_.value(node.inputs[other], inner[other], 0, 0);
+      // What frames choose may stand in place of minus infinity, and count where all else is
+      // hidden.
+      const bool counts =
+          !weights_ && fill && !std::isinf(*fill) && !is_positional(graph_, node.inputs[0]);
+      return fill && hides(*fill) && !counts;
+    }
+    if (const auto* unary = op.as<ops::Unary>()) return stays_hidden(unary->kind_of);
+    const auto* binary = op.as<ops::Binary>();
+    return binary && stays_hidden(binary->kind_of, node, next, inner);
+  }
+  bool stays_hidden(ops::UnaryKind kind) {
+    if (!weights_) return false;
+    switch (kind) {
+      case ops::UnaryKind::kExp:
+        // What has minus infinity in front of it has weight 0 behind.
+        weights_ = false;
+        return true;
+      case ops::UnaryKind::kNeg:
+      case ops::UnaryKind::kAbs:
+      case ops::UnaryKind::kSquare:
+      case ops::UnaryKind::kSqrt:
+        return true;
+      default:
+        return false;
+    }
+  }
+  bool stays_hidden(ops::BinaryKind kind, const Node& node, size_t next, const Squares& inner) {
+    const size_t other = 1 - next;
+    const auto number = positions_.value(node.inputs[other], inner[other], 0, 0);
+    const bool constant = number && graph_.fact(node.inputs[other]).konst != nullptr;
+    switch (kind) {
+      case ops::BinaryKind::kMul:
+        if (weights_) return true;
+        if (!constant || *number <= 0.0 || !std::isfinite(*number)) return false;
+        scale_ *= *number;
+        return true;
+      case ops::BinaryKind::kDiv:
+        if (next != 0) return false;
+        if (weights_) return true;
+        if (!constant || *number <= 0.0 || !std::isfinite(*number)) return false;
+        scale_ /= *number;
+        return true;
+      case ops::BinaryKind::kAdd:
+      case ops::BinaryKind::kSub:
+        if (!is_number(node.inputs[other], inner[other])) {
+          by_frames_ |= holds_large(node.inputs[other]);
+        }
+        return !weights_ && (kind == ops::BinaryKind::kAdd || next == 0);
+      case ops::BinaryKind::kMax:
+        return weights_ && constant && *number <= 0.0;
+      default:
+        return false;
+    }
+  }
+  /// Whether a number in place of a weight or score takes a key away.
+  bool hides(double number) const {
+    return weights_ ? number == 0.0 : number * scale_ <= kHiddenScore;
+  }
+
+  /// Whether a wire is made with numbers that hide keys where frames choose them.
+  bool holds_large(OutletId wire) const {
+    const auto large = [&](int id) {
+      const Op& op = *graph_.node(id).op;
+      if (op.as<Source>()) {
+        return std::find(large_.begin(), large_.end(), OutletId{id, 0}) != large_.end();
+      }
+      const auto* constant = op.as<Const>();
+      return constant && hides_somewhere(*constant->value);
+    };
+    const auto through = [&](int id) { return graph_.node(id).op->as<ops::EinSum>() == nullptr; };
+    return any_before(graph_, wire, large, through);
+  }
+
+  /// Whether keys meet in what a wire is made of.
+  bool mixes_keys(OutletId wire) const {
+    return any_before(graph_, wire, [&](int id) { return graph_.node(id).op->as<ops::Softmax>(); });
+  }
+
+  /// Whether a wire does not depend on any input.
+  bool is_number(OutletId wire, Square at) const {
+    return is_positional(graph_, wire) || positions_.value(wire, at, 0, 0);
+  }
+
+  /// A choice between scores and a number that hides.
+  void choose(const Node& node, const Squares& inner) {
+    for (const size_t k : {1U, 2U}) {
+      if (!is_number(node.inputs[k], inner[k])) continue;
+      const auto fill = positions_.value(node.inputs[k], inner[k], 0, 0);
+      const bool hidden_here = fill && hides(*fill);
+      // Where a number below all others hides every key that is seen otherwise, all count alike:
+      // only positions, which leave one at least, may do that.
+      // So may what hides such a query behind the softmax as well.
+      const std::pair hidden{node.inputs[0], k == 1};
+      if (weights_ && hidden_here) zeroed_.insert(hidden);
+      const bool endless = fill && (weights_ || std::isinf(*fill) || zeroed_.contains(hidden));
+      if (hidden_here && (endless || is_positional(graph_, node.inputs[0]))) {
+        demand(node.inputs[0], inner[0], k == 2, !endless);
+      }
+      if (fill && !weights_ && !hidden_here && *fill < kLittle) weak_ = *fill;
+      by_frames_ |= hidden_here && !weights_ && !is_positional(graph_, node.inputs[0]);
+    }
+  }
+
+  void combine_with(const ops::Binary& binary, const Node& node, size_t other,
+                    const Squares& inner) {
+    if (!is_positional(graph_, node.inputs[other])) {
+      if (!weights_ && binary.kind_of == ops::BinaryKind::kAdd)
+        added(node.inputs[other], inner[other]);
+      return;
+    }
+    if (weights_ && binary.kind_of == ops::BinaryKind::kMul) {
+      limits_.push_back({node.inputs[other], inner[other], Limit::Kind::kNotZero});
+    }
+    if (!weights_ && binary.kind_of == ops::BinaryKind::kAdd) {
+      added(node.inputs[other], inner[other]);
+    }
+    if (!weights_ && binary.kind_of == ops::BinaryKind::kSub && other == 1) {
+      limits_.push_back({node.inputs[other], inner[other], Limit::Kind::kLow, false, scale_});
+    }
+  }
+
+  using Place = std::pair<OutletId, Square>;
+  using Seen = std::set<std::pair<Place, bool>>;
+
+  /// What is added to scores hides keys by its terms of positions, and by choices of minus infinity
+  /// that depend on positions as well.
+  void added(OutletId from, Square square) {
+    Seen seen;
+    std::vector<Place> open{{from, square}};
+    while (!open.empty()) {
+      const auto [wire, at] = open.back();
+      open.pop_back();
+      if (!seen.insert({{wire, at}, true}).second) continue;
+      if (is_positional(graph_, wire)) {
+        limits_.push_back({wire, at, Limit::Kind::kHigh, false, scale_});
+        add_terms(wire, at);
+        continue;
+      }
+      const Node& node = graph_.node(wire.node);
+      const auto inner = squares_of_inputs(graph_, node, at, symbol_);
+      if (!inner || node.inputs.empty()) continue;
+      const auto* binary = node.op->as<ops::Binary>();
+      if (keeps_values(*node.op)) {
+        open.emplace_back(node.inputs[0], (*inner)[0]);
+      } else if (binary && binary->kind_of == ops::BinaryKind::kAdd) {
+        for (const size_t k : {1U, 0U}) open.emplace_back(node.inputs[k], (*inner)[k]);
+      } else if (node.op->as<ops::Select>()) {
+        add_choices(node, *inner, &open);
+      }
+    }
+  }
+  void add_choices(const Node& node, const Squares& inner, std::vector<Place>* open) {
+    for (const size_t k : {1U, 2U}) {
+      const auto number = positions_.value(node.inputs[k], inner[k], 0, 0);
+      const bool endless = number && std::isinf(*number) && *number < 0;
+      if (endless) demand(node.inputs[0], inner[0], k == 2, false);
+      if (!number) open->emplace_back(node.inputs[k], inner[k]);
+    }
+  }
+
+  /// Minus infinity in a term hides a key whatever the others are, which may have no single number.
+  void add_terms(OutletId sum, Square square) {
+    Seen seen;
+    std::vector<Place> open{{sum, square}};
+    while (!open.empty()) {
+      const auto [wire, at] = open.back();
+      open.pop_back();
+      if (!seen.insert({{wire, at}, true}).second) continue;
+      const Node& node = graph_.node(wire.node);
+      const auto inner = squares_of_inputs(graph_, node, at, symbol_);
+      if (!inner || node.inputs.empty()) continue;
+      if (keeps_values(*node.op)) {
+        open.emplace_back(node.inputs[0], (*inner)[0]);
+        continue;
+      }
+      const auto* binary = node.op->as<ops::Binary>();
+      if (!binary || binary->kind_of != ops::BinaryKind::kAdd) continue;
+      for (const size_t k : {1U, 0U}) {
+        limits_.push_back({node.inputs[k], (*inner)[k], Limit::Kind::kNotInfinite});
+        open.emplace_back(node.inputs[k], (*inner)[k]);
+      }
+    }
+  }
+
+  /// Keys are seen only where a condition has that value: all of its parts that must have theirs,
+  /// as far as they depend on positions alone.
+  void demand(OutletId condition, Square square, bool value, bool finite) {
+    Seen seen;
+    std::vector<std::pair<Place, bool>> open{{{condition, square}, value}};
+    while (!open.empty()) {
+      const auto [place, wanted] = open.back();
+      const auto [wire, at] = place;
+      open.pop_back();
+      if (!seen.insert({place, wanted}).second) continue;
+      const Node& node = graph_.node(wire.node);
+      const auto inner = squares_of_inputs(graph_, node, at, symbol_);
+      const bool inside = inner && !node.inputs.empty();
+      const auto* unary = node.op->as<ops::Unary>();
+      const bool negates = unary && unary->kind_of == ops::UnaryKind::kNot;
+      const auto* binary = node.op->as<ops::Binary>();
+      const ops::BinaryKind both = wanted ? ops::BinaryKind::kAnd : ops::BinaryKind::kOr;
+      if (inside && (negates || keeps_values(*node.op))) {
+        open.push_back({{node.inputs[0], (*inner)[0]}, wanted != negates});
+      } else if (inside && binary && binary->kind_of == both) {
+        for (const size_t k : {1U, 0U}) open.push_back({{node.inputs[k], (*inner)[k]}, wanted});
+      } else if (is_positional(graph_, wire)) {
+        limits_.push_back({wire, at, wanted ? Limit::Kind::kTrue : Limit::Kind::kFalse, finite});
+      }
+    }
+  }
+
+  const Graph& graph_;
+  std::span<const OutletId> large_;
+  std::string_view symbol_;
+  Positions positions_;
+  std::vector<Limit> limits_;
+  std::vector<Limit> behind_;
+  std::set<std::pair<OutletId, bool>> zeroed_;  ///< conditions under which weights are 0
+  std::optional<double> weak_;
+  double scale_ = 1;  ///< of scores, from here to the softmax
+  bool by_frames_ = false;
+  bool weights_ = true;  ///< behind the softmax 0 hides a key; before it, minus infinity
+};
+
+}  // namespace
+
+Limits limits_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
+                 std::string_view symbol) {
+  return Collector(graph, large, symbol).take(used, at);
+}
+
+}  // namespace rill::pulse

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "pulse/attention/square.h"
+
+namespace rill::pulse {
+
+/// Scores of this and less have no weight left: their exponential is 0 beside any other.
+constexpr double kHiddenScore = -1e4;
+
+/// What a wire must be so that a key is seen.
+struct Limit {
+  enum class Kind : uint8_t { kTrue, kFalse, kHigh, kLow, kNotInfinite, kNotZero };
+  OutletId wire;
+  Square at;
+  Kind kind = Kind::kTrue;
+  bool finite = false;  ///< what it hides gets a number that leaves some weight, where all get it
+  double scale = 1;     ///< of scores behind it
+  bool large = false;   ///< it is made with numbers that hide keys
+
+  bool lets(double value) const {
+    switch (kind) {
+      case Kind::kTrue:
+        return value != 0.0;
+      case Kind::kFalse:
+        return value == 0.0;
+      case Kind::kHigh:
+        return value * scale > kHiddenScore;
+      case Kind::kLow:
+        return value * scale < -kHiddenScore;
+      case Kind::kNotInfinite:
+        return !std::isinf(value) || value > 0;
+      case Kind::kNotZero:
+        return value != 0.0;
+    }
+    return true;
+  }
+  /// The number around which it matters how large a value is; infinite if there is none.
+  double threshold() const {
+    switch (kind) {
+      case Kind::kHigh:
+        return kHiddenScore / scale;
+      case Kind::kLow:
+        return -kHiddenScore / scale;
+      case Kind::kNotInfinite:
+        return -std::numeric_limits<double>::infinity();
+      default:
+        return 0.0;
+    }
+  }
+  /// Whether it is a bias of scores, which hides nothing.
+  bool is_bias() const { return !large && (kind == Kind::kHigh || kind == Kind::kLow); }
+  /// Whether it puts a number in the place of what is hidden, whatever that was.
+  bool replaces() const { return kind == Kind::kTrue || kind == Kind::kFalse; }
+};
+
+/// What the masks of an attention say, from the use of the weights up to the scores.
+struct Limits {
+  std::vector<Limit> all;      ///< the outermost first
+  std::vector<Limit> behind;   ///< what takes the weight away again behind the softmax
+  std::optional<double> weak;  ///< a number that was taken for what hides keys, and leaves them
+                               ///< some weight
+  bool by_frames = false;      ///< what frames hold hides keys as well
+};
+
+/// Whether a tensor holds a number that hides keys, added to scores or put in their place.
+bool hides_somewhere(const Tensor& tensor);
+
+/// Collect what hides keys. `used`: the operand of the product with the values; `large`: inputs
+/// that may hold numbers which hide keys.
+Limits limits_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
+                 std::string_view symbol);
+
+}  // namespace rill::pulse

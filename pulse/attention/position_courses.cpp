@@ -1,0 +1,286 @@
+#include "pulse/attention/position_courses.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace rill::pulse {
+namespace {
+
+using Course = PositionCourse;
+using Tail = PositionTail;
+
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+/// Positions up to here are looked at; a mask that settles later is not told.
+constexpr double kLatest = 1 << 24;
+/// Sums of rounded floats stay this close to what they stand for.
+constexpr double kSlack = 1.001;
+
+bool is_whole(double value) { return std::trunc(value) == value; }
+
+/// Whether floats hold a number, and what it is multiplied to, as they are.
+bool is_exact(double value) {
+  const double scaled = value * 65536.0;
+  return is_whole(scaled) && std::abs(scaled) <= 65536.0 * 65536.0;
+}
+
+/// How it grows along rows or columns is not known.
+constexpr Tail kNotTold = {std::numeric_limits<double>::quiet_NaN(),
+                           std::numeric_limits<double>::quiet_NaN(), -kEndless, kEndless};
+
+Tail flat(double low, double high) { return {0, 0, low, high}; }
+
+double total(double a, double b, double otherwise) { return std::isnan(a + b) ? otherwise : a + b; }
+
+Tail sum(const Tail& a, const Tail& b, double sign) {
+  const double low = sign > 0 ? b.low : -b.high;
+  const double high = sign > 0 ? b.high : -b.low;
+  return {a.row + sign * b.row, a.column + sign * b.column, total(a.low, low, -kEndless),
+          total(a.high, high, kEndless)};
+}
+
+Tail scaled(const Tail& a, double by) {
+  // Infinity times 0 is none of what a wire of finite numbers holds.
+  const double low = by == 0.0 ? 0.0 : a.low * by;
+  const double high = by == 0.0 ? 0.0 : a.high * by;
+  return {a.row * by, a.column * by, std::min(low, high), std::max(low, high)};
+}
+
+/// The position from which on something that grows by `growth` in each period has passed all noise.
+std::optional<int64_t> passes(const Tail& tail, double growth, int64_t period) {
+  const double noise = std::max(std::abs(tail.low), std::abs(tail.high));
+  const double from = kSlack * noise * static_cast<double>(period) / std::abs(growth) + 1;
+  return from <= kLatest ? std::optional(static_cast<int64_t>(from) + 1) : std::nullopt;
+}
+
+}  // namespace
+
+PositionTail either(const PositionTail& a, const PositionTail& b) {
+  return {a.row, a.column, std::min(a.low, b.low), std::max(a.high, b.high)};
+}
+
+bool parallel(const PositionTail& a, const PositionTail& b) {
+  return a.row == b.row && a.column == b.column;
+}
+
+Course Courses::number(double value) { return constant(value, value, is_exact(value)); }
+
+Course Courses::constant(double low, double high, bool exact) {
+  Course out;
+  out.before = out.behind = flat(low, high);
+  out.exact = exact;
+  return out;
+}
+
+Course Courses::counted(Square at, double start, double step) const {
+  Course out = constant(start, start, is_exact(start) && is_exact(step));
+  out.drift = step * static_cast<double>(period_);
+  (at.row >= 0 ? out.before.row : out.before.column) = out.drift;
+  (at.row >= 0 ? out.behind.row : out.behind.column) = out.drift;
+  return out;
+}
+
+std::optional<Course> Courses::added(const Course& a, const Course& b, double sign) const {
+  // What floats round may differ from one query to the next, unless it is the same for all.
+  const auto rough = [](const Course& x) { return !x.exact && x.drift != 0.0; };
+  const auto grows = [](const Course& x) { return x.drift != 0.0; };
+  if ((rough(a) && grows(b)) || (rough(b) && grows(a))) return std::nullopt;
+  Course out = joined(a, b);
+  out.before = sum(a.before, b.before, sign);
+  out.behind = sum(a.behind, b.behind, sign);
+  out.drift = a.drift + sign * b.drift;
+  // Rounded numbers that grow alike do not cancel to the same difference everywhere.
+  const auto cancels = [](double one, double all) { return one != 0.0 && all == 0.0; };
+  if (!out.exact &&
+      (cancels(a.before.row, out.before.row) || cancels(a.behind.column, out.behind.column))) {
+    return std::nullopt;
+  }
+  return known(out);
+}
+
+std::optional<Course> Courses::times(const Course& a, double by) const {
+  Course out = a;
+  out.before = scaled(a.before, by);
+  out.behind = scaled(a.behind, by);
+  out.drift = a.drift * by;
+  out.exact = a.exact && is_exact(by);
+  out.quotient = false;
+  return known(out);
+}
+
+std::optional<Course> Courses::recurring(const std::vector<Course>& in, Tail before,
+                                         Tail behind) const {
+  Course out;
+  out.before = before;
+  out.behind = behind;
+  out.exact = false;
+  for (const Course& x : in) {
+    if (x.drift != 0.0) return std::nullopt;
+    if (x.before.row != 0.0) out.before = kNotTold;
+    if (x.behind.column != 0.0) out.behind = kNotTold;
+    out.apart = std::max(out.apart, x.apart);
+    out.settled = std::max(out.settled, x.settled);
+  }
+  return out;
+}
+
+std::optional<Course> Courses::recurring(const std::vector<Course>& in) const {
+  return recurring(in, flat(-kEndless, kEndless), flat(-kEndless, kEndless));
+}
+
+std::optional<Course> Courses::joined_conditions(const std::vector<Course>& in, bool both) const {
+  const auto tail = [&](const Tail& a, const Tail& b) {
+    const auto least = [](const Tail& t) { return t.low > 0 ? 1.0 : 0.0; };
+    const auto most = [](const Tail& t) { return t.high <= 0 && t.low >= 0 ? 0.0 : 1.0; };
+    return both ? flat(std::min(least(a), least(b)), std::min(most(a), most(b)))
+                : flat(std::max(least(a), least(b)), std::max(most(a), most(b)));
+  };
+  return recurring(in, tail(in[0].before, in[1].before), tail(in[0].behind, in[1].behind));
+}
+
+std::optional<Course> Courses::rounded(const Course& x, bool to_zero) const {
+  const auto steady = [&](double growth) {
+    return growth == 0.0 || (is_whole(growth) && (x.exact || x.quotient));
+  };
+  if (!steady(x.drift) || !steady(x.before.row) || !steady(x.behind.column)) return std::nullopt;
+  Course out = x;
+  const auto positive = [](const Tail& t) { return t.low >= 0 && t.row >= 0 && t.column >= 0; };
+  if (to_zero && !(positive(x.before) && positive(x.behind))) {
+    const auto signs = signs_of(x);
+    if (!signs) return std::nullopt;
+    out.apart = signs->apart;
+    out.settled = signs->settled;
+  }
+  for (Tail* tail : {&out.before, &out.behind}) {
+    tail->low -= 1;
+    tail->high += 1;
+  }
+  out.exact = true;
+  out.quotient = false;
+  return out;
+}
+
+std::optional<Courses::Signs> Courses::signs_of(const Course& e) const {
+  Signs out;
+  out.apart = e.apart;
+  out.settled = e.settled;
+  const auto side = [&](const Tail& tail, double growth, double other, int* sign) {
+    if (growth == 0.0) {
+      const double value = tail.row == 0.0 && tail.column == 0.0 ? 1.0 : 0.0;
+      if (value != 0.0 && (tail.low > 0 || tail.high < 0)) *sign = tail.low > 0 ? 1 : -1;
+      return true;
+    }
+    const auto from = (growth + other) * growth >= 0 ? passes(tail, growth, period_) : std::nullopt;
+    if (!from) return false;
+    out.apart = std::max(out.apart, *from);
+    *sign = growth > 0 ? 1 : -1;
+    return true;
+  };
+  if (!side(e.before, e.before.row, e.before.column, &out.before) ||
+      !side(e.behind, e.behind.column, e.behind.row, &out.behind)) {
+    return std::nullopt;
+  }
+  if (e.drift == 0.0) return out;
+  const auto from = one_position_ ? passes(e.before, e.drift, period_) : std::nullopt;
+  if (!from) return std::nullopt;
+  out.settled = std::max(out.settled, *from);
+  out.apart = std::max(out.apart, out.settled);
+  out.ever = e.drift > 0 ? 1 : -1;
+  return out;
+}
+
+std::optional<Course> Courses::comparison(const Course& a, const Course& b,
+                                          ops::BinaryKind kind) const {
+  const auto e = added(a, b, -1);
+  const auto signs = e ? signs_of(*e) : std::nullopt;
+  if (!signs) return std::nullopt;
+  const auto tail = [&](int sign) {
+    // What holds for one position in the end need not hold for the first ones.
+    if (sign == 0 || e->drift != 0.0) return flat(0, 1);
+    const bool holds = sign > 0 ? kind == ops::BinaryKind::kGt || kind == ops::BinaryKind::kGe
+                                : kind == ops::BinaryKind::kLt || kind == ops::BinaryKind::kLe;
+    const double value = holds || kind == ops::BinaryKind::kNe ? 1 : 0;
+    return flat(value, value);
+  };
+  Course out;
+  out.before = tail(signs->before);
+  out.behind = tail(signs->behind);
+  out.apart = signs->apart;
+  out.settled = signs->settled;
+  return out;
+}
+
+std::optional<Course> Courses::extreme(const Course& a, const Course& b, bool largest) const {
+  const auto e = added(a, b, -1);
+  const auto signs = e ? signs_of(*e) : std::nullopt;
+  if (!signs) return std::nullopt;
+  Course out = joined(a, b);
+  out.apart = signs->apart;
+  out.settled = signs->settled;
+  if (e->drift != 0.0) {
+    // What one position loses to before it settles is noise of the winner.
+    const bool first = (signs->ever > 0) == largest;
+    return won(out, first ? a : b, first ? b : a, *e);
+  }
+  out.drift = a.drift;
+  const auto tail = [&](int sign, const Tail& of_a, const Tail& of_b, Tail* to) {
+    if (sign == 0 && !parallel(of_a, of_b)) return false;
+    *to = sign == 0 ? either(of_a, of_b) : (sign > 0) == largest ? of_a : of_b;
+    return true;
+  };
+  const bool told = tail(signs->before, a.before, b.before, &out.before) &&
+                    tail(signs->behind, a.behind, b.behind, &out.behind);
+  return told ? known(out) : std::nullopt;
+}
+
+Course Courses::won(Course out, const Course& winner, const Course& loser,
+                    const Course& apart) const {
+  const double slack =
+      std::abs(apart.drift) * static_cast<double>(out.settled) / static_cast<double>(period_);
+  out.before = winner.before;
+  out.before.low = std::min(winner.before.low, loser.before.low - slack);
+  out.before.high = std::max(winner.before.high, loser.before.high + slack);
+  out.behind = out.before;
+  out.drift = winner.drift;
+  out.apart = std::max(out.apart, out.settled);
+  return out;
+}
+
+Course Courses::joined(const Course& a, const Course& b) const {
+  Course out;
+  out.apart = std::max(a.apart, b.apart);
+  out.settled = std::max(a.settled, b.settled);
+  out.exact = a.exact && b.exact;
+  return out;
+}
+
+std::optional<Course> Courses::known(const Course& x) const {
+  return !x.exact && x.drift != 0.0 && !one_position_ ? std::nullopt : std::optional(x);
+}
+
+std::optional<Course> Courses::divided(const Course& x, double by, DType dtype) const {
+  if (by == 0.0 || !std::isfinite(by)) return std::nullopt;
+  Course whole = x;
+  const bool power = is_exact(by) && is_exact(1.0 / by);
+  // Growth by a multiple of the divisor is a whole number, however 1 / by is rounded.
+  for (double* growth : {&whole.drift, &whole.before.row, &whole.before.column, &whole.behind.row,
+                         &whole.behind.column}) {
+    *growth /= by;
+  }
+  for (Tail* tail : {&whole.before, &whole.behind}) {
+    const double low = tail->low / by;
+    const double high = tail->high / by;
+    tail->low = std::min(low, high);
+    tail->high = std::max(low, high);
+  }
+  whole.exact = x.exact && power;
+  whole.quotient = x.exact && is_whole(by) && is_whole(x.before.low) && is_whole(x.before.high);
+  if (is_float(dtype)) {
+    if (!whole.exact && whole.drift != 0.0 && !one_position_) return std::nullopt;
+    return whole;
+  }
+  whole.exact = true;
+  return rounded(whole, dtype != DType::kDim);
+}
+
+}  // namespace rill::pulse

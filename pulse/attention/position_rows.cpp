@@ -1,0 +1,289 @@
+// Values of wires of positions for one query and all keys, as runs: a comparison of positions is a
+// run or two, however many keys there are.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "ops/array/cast.h"
+#include "ops/array/range.h"
+#include "ops/array/trilu.h"
+#include "ops/math/binary.h"
+#include "ops/math/cumsum.h"
+#include "ops/math/unary.h"
+#include "pulse/attention/position_math.h"
+#include "pulse/attention/position_values.h"
+
+namespace rill::pulse {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+/// Up to here floats of 32 bits hold whole numbers, and sums of them, as they are.
+constexpr double kMostExact = 1 << 24;
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+bool is_whole(double value) { return std::trunc(value) == value && std::abs(value) <= kMostExact; }
+
+/// Operands of one node over a stretch of keys on which each is a single run.
+struct Stretch {
+  int64_t from = 0;
+  int64_t until = 0;
+  std::array<KeyRun, 3> in;
+  size_t count = 0;
+
+  bool flat() const {
+    return std::all_of(in.begin(), in.begin() + static_cast<int64_t>(count),
+                       [](const KeyRun& run) { return run.slope == 0.0; });
+  }
+  /// Whether all values are whole numbers that any type of positions holds.
+  bool whole() const {
+    return std::all_of(in.begin(), in.begin() + static_cast<int64_t>(count), [&](auto& run) {
+      return is_whole(run.value) && is_whole(run.slope) && is_whole(run.at(until));
+    });
+  }
+};
+
+class Combiner {
+ public:
+  Combiner(const PositionOp& op, DType read, DType made, bool either, KeyRuns* out)
+      : op_(op), read_(read), made_(made), either_(either), out_(out) {}
+
+  /// Appends what the node gives on a stretch; tells how many numbers that took.
+  int64_t add(const Stretch& s) {
+    if (s.flat()) {
+      append_run(out_, {s.from, at(s, s.from), 0});
+      return 1;
+    }
+    if (lines(s)) return 3;
+    for (int64_t key = s.from; key < s.until; ++key) append_run(out_, {key, at(s, key), 0});
+    return s.until - s.from;
+  }
+
+ private:
+  double at(const Stretch& s, int64_t key) const {
+    std::array<double, 3> in{};
+    for (size_t k = 0; k < s.count; ++k) in[k] = s.in[k].at(key);
+    if (std::isnan(in[0])) return kUnknown;
+    if (op_.moves) return in[0];
+    if (op_.chooses) {
+      const double taken = in[0] != 0.0 ? in[1] : in[2];
+      return either_ || !std::isnan(in[0] != 0.0 ? in[2] : in[1]) ? taken : kUnknown;
+    }
+    if (s.count == 2 && std::isnan(in[1])) return kUnknown;
+    return number_of(op_, read_, made_, std::span(in.data(), s.count)).value_or(kUnknown);
+  }
+
+  void append(const KeyRun& run, int64_t from) {
+    append_run(out_, {from, run.at(from), run.slope});
+  }
+
+  /// Where the operator makes lines of lines, appends these; false where it does not.
+  bool lines(const Stretch& s) {
+    if (op_.moves) {
+      append(s.in[0], s.from);
+      return true;
+    }
+    if (op_.chooses && s.in[0].slope == 0.0 && !std::isnan(s.in[0].value)) {
+      const bool yes = s.in[0].value != 0.0;
+      const bool known = either_ || !std::isnan(s.in[yes ? 2 : 1].value);
+      append(known ? s.in[yes ? 1 : 2] : KeyRun{s.from, kUnknown, 0}, s.from);
+      return true;
+    }
+    const ops::Binary* binary = op_.binary;
+    if (binary && s.count == 2 && compared(binary->kind_of, s)) return true;
+    const bool counts = made_ == DType::kI64 || made_ == DType::kI32 || made_ == DType::kDim ||
+                        made_ == DType::kF32 || made_ == DType::kF64;
+    if (!counts || !s.whole()) return false;
+    const ops::Unary* unary = op_.unary;
+    const double a = s.in[0].at(s.from);
+    if (op_.cast) return line(s, a, s.in[0].slope);
+    if (unary && unary->kind_of == ops::UnaryKind::kNeg) return line(s, -a, -s.in[0].slope);
+    if (!binary || s.count != 2) return false;
+    const double b = s.in[1].at(s.from);
+    const double a_slope = s.in[0].slope;
+    const double b_slope = s.in[1].slope;
+    if (binary->kind_of == ops::BinaryKind::kAdd) return line(s, a + b, a_slope + b_slope);
+    if (binary->kind_of == ops::BinaryKind::kSub) return line(s, a - b, a_slope - b_slope);
+    return binary->kind_of == ops::BinaryKind::kMul && a_slope * b_slope == 0.0 &&
+           line(s, a * b, a_slope * b + b_slope * a);
+  }
+  /// Appends a line, if all of its numbers are as small as those that made it.
+  bool line(const Stretch& s, double value, double slope) {
+    const KeyRun run{s.from, value, slope};
+    if (!is_whole(value) || !is_whole(run.at(s.until))) return false;
+    append_run(out_, run);
+    return true;
+  }
+
+  /// Comparisons of lines change once, equality twice at most.
+  bool compared(ops::BinaryKind kind, const Stretch& s) {
+    const auto below = [&](int64_t key) { return s.in[0].at(key) < s.in[1].at(key); };
+    switch (kind) {
+      case ops::BinaryKind::kMin:
+      case ops::BinaryKind::kMax: {
+        const int64_t turn = turns(s, below);
+        const auto take = [&](int64_t key) {
+          append(s.in[below(key) == (kind == ops::BinaryKind::kMin) ? 0 : 1], key);
+        };
+        take(s.from);
+        if (turn < s.until) take(turn);
+        return true;
+      }
+      case ops::BinaryKind::kLt:
+      case ops::BinaryKind::kLe:
+      case ops::BinaryKind::kGt:
+      case ops::BinaryKind::kGe:
+      case ops::BinaryKind::kEq:
+      case ops::BinaryKind::kNe: {
+        const auto above = [&](int64_t key) { return s.in[0].at(key) > s.in[1].at(key); };
+        const int64_t first = turns(s, below);
+        const int64_t second = turns(s, above);
+        for (const int64_t key : {s.from, std::min(first, second), std::max(first, second)}) {
+          if (key < s.until) append_run(out_, {key, at(s, key), 0});
+        }
+        return true;
+      }
+      default:
+        return false;
+    }
+  }
+
+  /// The first key at which something that changes once at most has changed.
+  template <class Value>
+  static int64_t turns(const Stretch& s, const Value& value) {
+    int64_t low = s.from;
+    int64_t high = s.until - 1;
+    const auto begins = value(low);
+    if (value(high) == begins) return s.until;
+    while (high - low > 1) {
+      const int64_t middle = low + (high - low) / 2;
+      (value(middle) == begins ? low : high) = middle;
+    }
+    return high;
+  }
+
+  const PositionOp& op_;
+  DType read_;
+  DType made_;
+  bool either_;  ///< a choice of which the branch that is not taken need not be known
+  KeyRuns* out_;
+};
+
+}  // namespace
+
+void append_run(KeyRuns* runs, KeyRun run) {
+  if (!runs->empty()) {
+    KeyRun& last = runs->back();
+    if (last.slope == run.slope && same(last.at(run.from), run.value)) return;
+    if (last.from == run.from) {
+      last = run;
+      return;
+    }
+  }
+  runs->push_back(run);
+}
+
+std::vector<Positions::Place> Positions::parts_of(const Place& place) const {
+  const auto& [outlet, at] = place;
+  const Node& node = node_of(outlet);
+  const Entry& own = entry(outlet, at);
+  std::vector<Place> out;
+  if (own.table || !own.known || too_deep(outlet) || own.op.sum) return out;
+  for (size_t k = 0; k < node.inputs.size(); ++k) out.emplace_back(node.inputs[k], own.inputs[k]);
+  return out;
+}
+
+const KeyRuns* Positions::row(OutletId outlet, Square at, int64_t query, int64_t keys) {
+  std::vector<Place> open{{outlet, at}};
+  const auto row_of = [&](const Place& place) { return place.second.row < 0 ? 0 : query; };
+  while (!open.empty() && work_ > 0) {
+    const Place place = open.back();
+    if (entry(place.first, place.second).row_of == row_of(place)) {
+      open.pop_back();
+      continue;
+    }
+    const size_t before = open.size();
+    if (place.second.column >= 0) {
+      for (const Place& part : parts_of(place)) {
+        if (entry(part.first, part.second).row_of != row_of(part)) open.push_back(part);
+      }
+    }
+    if (open.size() > before) continue;
+    KeyRuns runs;
+    make_row(place, query, keys, &runs);
+    Entry& own = entry(place.first, place.second);
+    own.runs = std::move(runs);
+    own.row_of = row_of(place);
+  }
+  return work_ > 0 ? &entry(outlet, at).runs : nullptr;
+}
+
+void Positions::make_row(const Place& place, int64_t query, int64_t keys, KeyRuns* out) {
+  const auto& [outlet, at] = place;
+  const Node& node = node_of(outlet);
+  const Entry& own = entry(outlet, at);
+  work_ -= 1;
+  if (at.column < 0) {
+    return append_run(out, {0, value(outlet, at, query, 0).value_or(kUnknown), 0});
+  }
+  if (const ops::Range* range = own.op.range) {
+    const auto start = range->start.to_int();
+    if (!start) return append_run(out, {0, kUnknown, 0});
+    return append_run(out, {0, static_cast<double>(*start), static_cast<double>(range->step)});
+  }
+  const ops::Trilu* part = own.op.part;
+  const bool looked_up = own.table || own.op.constant || own.op.sum;
+  if (looked_up || !own.known || too_deep(outlet)) {
+    const int64_t count = own.table || own.op.sum ? keys : 1;
+    work_ -= count;
+    for (int64_t key = 0; key < count; ++key) {
+      append_run(out, {key, value(outlet, at, query, key).value_or(kUnknown), 0});
+    }
+    return;
+  }
+  std::vector<const KeyRuns*> in;
+  for (size_t k = 0; k < node.inputs.size(); ++k) {
+    in.push_back(&entry(node.inputs[k], own.inputs[k]).runs);
+  }
+  if (!part) return combine_rows(node, own, in, keys, out);
+  const auto k = part->k.to_int();
+  const int rank = node.outputs[0].rank();
+  if (!k || at.row != rank - 2 || at.column != rank - 1) return append_run(out, {0, kUnknown, 0});
+  const int64_t begin = part->upper ? std::max<int64_t>(query + *k, 0) : 0;
+  const int64_t end = part->upper ? keys : std::clamp<int64_t>(query + *k + 1, 0, keys);
+  if (begin > 0) append_run(out, {0, 0.0, 0});
+  for (size_t i = 0; i < in[0]->size(); ++i) {
+    const KeyRun& run = (*in[0])[i];
+    const int64_t until = i + 1 < in[0]->size() ? (*in[0])[i + 1].from : keys;
+    const int64_t from = std::max(run.from, begin);
+    if (from < std::min(until, end)) append_run(out, {from, run.at(from), run.slope});
+  }
+  if (end < keys) append_run(out, {end, 0.0, 0});
+}
+
+void Positions::combine_rows(const Node& node, const Entry& own,
+                             const std::vector<const KeyRuns*>& in, int64_t keys, KeyRuns* out) {
+  if (in.empty() || in.size() > 3 || (in.size() == 3 && !own.op.chooses)) {
+    return append_run(out, {0, kUnknown, 0});
+  }
+  if (is_times_zero(node, own)) return append_run(out, {0, 0.0, 0});
+  Combiner combiner(own.op, graph_.fact(node.inputs[0]).dtype, node.outputs[0].dtype,
+                    own.chosen_by_position, out);
+  std::array<size_t, 3> now{};
+  Stretch s;
+  s.count = in.size();
+  for (s.from = 0; s.from < keys && work_ > 0; s.from = s.until) {
+    s.until = keys;
+    for (size_t k = 0; k < in.size(); ++k) {
+      const KeyRuns& runs = *in[k];
+      while (now[k] + 1 < runs.size() && runs[now[k] + 1].from <= s.from) ++now[k];
+      s.in[k] = runs[now[k]];
+      if (now[k] + 1 < runs.size()) s.until = std::min(s.until, runs[now[k] + 1].from);
+    }
+    work_ -= combiner.add(s);
+  }
+}
+
+}  // namespace rill::pulse

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "pulse/attention/square.h"
+
+namespace rill::pulse {
+
+/// Numbers of a table that is cut to the stream, for one query and one key: a mask that was made
+/// beforehand. It goes on behind its last row as it does within it.
+class PositionTable {
+ public:
+  /// The table behind slices along rows and columns; nothing if other axes have a say, or if it
+  /// does not repeat itself.
+  static std::optional<PositionTable> of(const Graph& graph, const Node& slice, Square at);
+
+  double value(int64_t query, int64_t key) const;
+  /// Whether floats hold its numbers, and sums of them, as they are.
+  bool exact() const { return exact_; }
+  /// After this number of positions the table repeats itself, larger by `growth()`.
+  int64_t period() const { return period_; }
+  double growth() const { return growth_; }
+  /// A bound on its first values, of a table of one position.
+  double start() const { return start_; }
+  /// Queries and keys that are farther apart than this give one value on either side.
+  int64_t reach() const { return reach_; }
+
+ private:
+  double at(int64_t row, int64_t column) const {
+    return values_[static_cast<size_t>(row * columns_ + column)];
+  }
+  bool has_period(int64_t period);
+  void find_reach();
+
+  std::vector<double> values_;
+  int64_t rows_ = 1;
+  int64_t columns_ = 1;
+  bool exact_ = true;
+  bool by_row_ = false;
+  bool by_column_ = false;
+  int64_t period_ = 0;
+  double growth_ = 0;
+  double start_ = 0;
+  int64_t reach_ = 0;
+};
+
+}  // namespace rill::pulse

@@ -1,0 +1,178 @@
+#include "pulse/attention/position_values.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "core/graph/walk.h"
+#include "core/tensor/uniform.h"
+#include "ops/array/range.h"
+#include "ops/array/slice.h"
+#include "ops/array/trilu.h"
+#include "ops/math/binary.h"
+#include "ops/math/cumsum.h"
+#include "pulse/attention/position_math.h"
+
+namespace rill::pulse {
+namespace {
+
+constexpr int64_t kLongest = int64_t{1} << 20;
+constexpr int64_t kMostShift = 16;
+constexpr int64_t kMostKept = int64_t{1} << 16;
+/// What rows of masks may cost: numbers computed. Masks of models take some thousands.
+constexpr int64_t kMostWork = int64_t{1} << 26;
+
+}  // namespace
+
+Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
+  const auto known = entries_.find({outlet, at});
+  if (known != entries_.end()) return known->second;
+  const Node& node = node_of(outlet);
+  Entry& made = entries_.try_emplace({outlet, at}, *node.op).first->second;
+  if (made.op.constant) made.constant = uniform_number(made.op.constant->value);
+  if (made.op.chooses) made.chosen_by_position = is_positional(graph_, outlet);
+  if (node.op->as<ops::Slice>()) made.table = PositionTable::of(graph_, node, at);
+  auto inputs = squares_of_inputs(graph_, node, at, symbol_);
+  made.known = inputs.has_value();
+  if (inputs) made.inputs = std::move(*inputs);
+  return made;
+}
+
+bool keeps_values(const Op& op) { return PositionOp(op).moves; }
+
+bool Positions::is_times_zero(const Node& node, const Entry& own) const {
+  return own.op.binary && own.op.binary->kind_of == ops::BinaryKind::kMul &&
+         std::any_of(node.inputs.begin(), node.inputs.end(), [&](const OutletId& input) {
+           return uniform_number(graph_.fact(input).konst) == 0.0;
+         });
+}
+
+std::optional<double> summed_number(const Graph& graph, const Node& sum) {
+  const Node* node = &graph.node(sum.inputs[0].node);
+  while (keeps_values(*node->op)) node = &graph.node(node->inputs[0].node);
+  const auto* constant = node->op->as<Const>();
+  return constant ? uniform_number(constant->value) : std::nullopt;
+}
+
+std::optional<double> Positions::value(OutletId outlet, Square at, int64_t i, int64_t j) const {
+  Entry& own = entry(outlet, at);
+  const int64_t position = at.row >= 0 ? i : j;
+  if ((at.row >= 0 && at.column >= 0) || position < 0 || position >= kMostKept) {
+    return compute(own, outlet, at, i, j);
+  }
+  const auto place = static_cast<size_t>(at.row < 0 && at.column < 0 ? 0 : position);
+  if (place >= own.asked.size()) {
+    own.asked.resize(place + 1);
+    own.seen.resize(place + 1);
+  }
+  if (!own.asked[place]) {
+    // Its inputs are other entries: references stay.
+    const auto found = compute(own, outlet, at, i, j);
+    own.asked[place] = 1;
+    own.seen[place] = found;
+  }
+  return own.seen[place];
+}
+
+namespace {
+
+// Numbers of positions are computed by calls in calls, one operator in the other; what is read
+// twice is computed twice for squares. Masks of models are a dozen operators deep and made of some
+// tens. An operator takes 250 bytes of stack.
+constexpr int kMostDepth = 64;
+constexpr int64_t kMostParts = 4096;
+
+}  // namespace
+
+Positions::Positions(const Graph& graph, std::string_view symbol)
+    : graph_(graph), symbol_(symbol), too_deep_(graph.nodes.size()), work_(kMostWork) {
+  std::vector<int> depth(graph.nodes.size(), 1);
+  std::vector<int64_t> parts(graph.nodes.size(), 1);
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    for (const OutletId& input : graph.nodes[id].inputs) {
+      const auto from = static_cast<size_t>(input.node);
+      depth[id] = std::max(depth[id], depth[from] + 1);
+      parts[id] = std::min(parts[id] + parts[from], kMostParts + 1);
+    }
+    too_deep_[id] = depth[id] > kMostDepth || parts[id] > kMostParts;
+  }
+}
+
+std::optional<double> Positions::compute(const Entry& own, OutletId outlet, Square at, int64_t i,
+                                         int64_t j) const {
+  const Node& node = node_of(outlet);
+  if (own.op.constant) return own.constant;
+  if (own.op.range) {
+    const auto start = own.op.range->start.to_int();
+    if (!start || (at.row < 0 && at.column < 0)) return std::nullopt;
+    return static_cast<double>(*start + own.op.range->step * (at.row >= 0 ? i : j));
+  }
+  if (own.table) return own.table->value(i, j);
+  if (!own.known) return std::nullopt;
+  const auto input = [&](size_t k) { return value(node.inputs[k], own.inputs[k], i, j); };
+  if (is_times_zero(node, own)) return 0.0;
+  if (too_deep(outlet)) return std::nullopt;
+  if (const ops::CumSum* sum = own.op.sum) {
+    const auto each = summed_number(graph_, node);
+    if (!each || sum->reverse || (sum->axis != at.row && sum->axis != at.column)) {
+      return std::nullopt;
+    }
+    const int64_t position = sum->axis == at.row ? i : j;
+    return *each * static_cast<double>(position + (sum->exclusive ? 0 : 1));
+  }
+  if (const ops::Trilu* part = own.op.part) {
+    const int rank = node.outputs[0].rank();
+    const auto k = part->k.to_int();
+    if (!k || at.row != rank - 2 || at.column != rank - 1) return std::nullopt;
+    return (part->upper ? j - i >= *k : j - i <= *k) ? input(0) : 0.0;
+  }
+  const auto a = node.inputs.empty() ? std::nullopt : input(0);
+  if (!a || own.op.moves) return a;
+  if (own.op.chooses) {
+    // It depends on positions alone if both branches do, though one may have no number here.
+    const auto taken = input(*a != 0.0 ? 1 : 2);
+    return own.chosen_by_position || input(*a != 0.0 ? 2 : 1) ? taken : std::nullopt;
+  }
+  std::array<double, 2> numbers = {*a, 0.0};
+  if (node.inputs.size() == 2) {
+    const auto b = input(1);
+    if (!b) return std::nullopt;
+    numbers[1] = *b;
+  }
+  if (node.inputs.size() > 2) return std::nullopt;
+  return number_of(own.op, graph_.fact(node.inputs[0]).dtype, node.outputs[0].dtype,
+                   std::span(numbers.data(), node.inputs.size()));
+}
+
+void Positions::collect_period(OutletId outlet, Square at, int64_t* period) const {
+  const Node& node = node_of(outlet);
+  const Entry& own = entry(outlet, at);
+  const auto divide = [&](int64_t by) {
+    *period = std::min<int64_t>(std::lcm(*period, by), kLongest);
+  };
+  if (own.table) return divide(own.table->period());
+  const ops::Binary* binary = own.op.binary;
+  const auto is = [&](ops::BinaryKind kind) { return binary && binary->kind_of == kind; };
+  if (is(ops::BinaryKind::kDiv) || is(ops::BinaryKind::kShr) || is(ops::BinaryKind::kMul)) {
+    for (const OutletId& input : node.inputs) {
+      const auto number = uniform_number(graph_.fact(input).konst);
+      if (!number || !std::isfinite(*number)) continue;
+      // A product with 1/8 is a division by 8.
+      const double by = is(ops::BinaryKind::kMul) ? 1.0 / *number
+                        : is(ops::BinaryKind::kShr)
+                            ? std::exp2(std::clamp<double>(*number, 0, kMostShift))
+                            : *number;
+      const auto divisor = static_cast<int64_t>(std::min(std::abs(by), 1e6));
+      const bool whole = static_cast<double>(divisor) == std::abs(by);
+      if (is(ops::BinaryKind::kMul) && !whole) continue;
+      if (divisor >= 1 && divisor <= 1 << 16) divide(divisor);
+    }
+  }
+  if (too_deep(outlet)) return;
+  for (size_t k = 0; k < node.inputs.size(); ++k) {
+    collect_period(node.inputs[k], own.known ? own.inputs[k] : Square{}, period);
+  }
+}
+
+}  // namespace rill::pulse

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "pulse/attention/position_math.h"
+#include "pulse/attention/position_table.h"
+#include "pulse/attention/square.h"
+
+namespace rill::pulse {
+
+/// Values of a wire over keys from `from` on, up to the next run: `value + slope * (key - from)`,
+/// where NaN is a value that is not known.
+struct KeyRun {
+  int64_t from = 0;
+  double value = 0;
+  double slope = 0;
+  double at(int64_t key) const {
+    return slope == 0.0 ? value : value + slope * static_cast<double>(key - from);
+  }
+};
+using KeyRuns = std::vector<KeyRun>;
+
+/// Append a run; one that goes on as the last does is joined to it.
+void append_run(KeyRuns* runs, KeyRun run);
+
+/// How a wire goes on on one side of the diagonal. Its value at query i and key j lies between
+/// (row * i + column * j) / period + `low` and the same + `high`.
+struct PositionTail {
+  double row = 0;
+  double column = 0;
+  double low = 0;
+  double high = 0;
+};
+
+/// How a wire of positions goes on for ever, in steps of a period of positions.
+struct PositionCourse {
+  PositionTail before;  ///< where i - j >= apart: the value at i + period is larger by before.row
+  PositionTail behind;  ///< where j - i >= apart: that at j + period is larger by behind.column
+  int64_t apart = 0;
+  double drift = 0;       ///< how much the value grows if both positions do by a period
+  int64_t settled = 0;    ///< from these positions on, that is
+  bool exact = true;      ///< floats hold the values as they are
+  bool quotient = false;  ///< a whole number divided by another: rounding it down is exact
+};
+
+/// Computes wires that depend on positions alone, for one query and one key, or all of them.
+class Positions {
+ public:
+  Positions(const Graph& graph, std::string_view symbol);
+
+  /// The value for query i and key j; nothing if an op is not known here.
+  std::optional<double> value(OutletId outlet, Square at, int64_t i, int64_t j) const;
+  /// The values for one query and keys 0 to keys - 1. The number of keys is the same in all calls.
+  /// Nothing where that takes more work than a mask may: `gave_up()` from then on.
+  const KeyRuns* row(OutletId outlet, Square at, int64_t query, int64_t keys);
+  bool gave_up() const { return work_ <= 0; }
+  /// How a wire goes on, proven from the operators that it is made of; nothing where they do not
+  /// show it. The period is the same in all calls.
+  std::optional<PositionCourse> course(OutletId outlet, Square at, int64_t period);
+  /// As `course`, of whether the value is larger than a number.
+  std::optional<PositionCourse> compared(OutletId outlet, Square at, int64_t period, double with);
+  /// Make a period a multiple of all that positions are divided by on the way to a wire.
+  void collect_period(OutletId outlet, Square at, int64_t* period) const;
+
+ private:
+  using Place = std::pair<OutletId, Square>;
+
+  /// A wire at its place, with what it is made of: found once, computed for many positions.
+  struct Entry {
+    explicit Entry(const Op& of) : op(of) {}
+    PositionOp op;
+    bool known = false;
+    std::vector<Square> inputs;
+    std::optional<double> constant;
+    std::optional<PositionTable> table;
+    bool chosen_by_position = false;  ///< of a choice: no branch depends on what inputs hold
+    std::vector<std::optional<double>> seen;  ///< values of a wire of one position, as far as asked
+    std::vector<char> asked;
+    int64_t row_of = -1;  ///< the query that `runs` are of; 0 for those of all queries
+    KeyRuns runs;
+    bool course_known = false;
+    std::optional<PositionCourse> course;
+  };
+
+  std::optional<double> compute(const Entry& own, OutletId outlet, Square at, int64_t i,
+                                int64_t j) const;
+  const Node& node_of(OutletId outlet) const { return graph_.node(outlet.node); }
+  Entry& entry(OutletId outlet, Square at) const;
+  /// Whether a node multiplies by 0, as exporters write a number of the shape of scores.
+  bool is_times_zero(const Node& node, const Entry& own) const;
+  bool too_deep(OutletId outlet) const { return too_deep_[static_cast<size_t>(outlet.node)] != 0; }
+  std::vector<Place> parts_of(const Place& place) const;
+
+  void make_row(const Place& place, int64_t query, int64_t keys, KeyRuns* out);
+  void combine_rows(const Node& node, const Entry& own, const std::vector<const KeyRuns*>& in,
+                    int64_t keys, KeyRuns* out);
+  std::optional<PositionCourse> course_of(const Place& place, int64_t period) const;
+  std::optional<PositionCourse> course_of_numbers(const Place& place, int64_t period) const;
+  std::optional<PositionCourse> pointwise(const Place& place, int64_t period,
+                                          const std::vector<PositionCourse>& in) const;
+  std::optional<PositionCourse> chosen(const Place& place, int64_t period,
+                                       const std::vector<PositionCourse>& in) const;
+
+  const Graph& graph_;
+  std::string_view symbol_;
+  std::vector<char> too_deep_;  ///< by node, whether it is made of more than is looked through
+  int64_t work_;                ///< how many numbers may still be computed for rows
+  mutable std::map<Place, Entry> entries_;
+};
+
+/// Tell whether an op gives the values of its input, in other places.
+bool keeps_values(const Op& op);
+
+/// Tell the number that a running sum adds at each position; nothing where they differ.
+std::optional<double> summed_number(const Graph& graph, const Node& sum);
+
+}  // namespace rill::pulse

@@ -1,0 +1,124 @@
+#include "pulse/attention/skew.h"
+
+#include <algorithm>
+
+#include "ops/array/concat.h"
+#include "ops/array/pad.h"
+#include "ops/array/reshape.h"
+#include "ops/array/slice.h"
+
+namespace rill::pulse {
+
+Result<Facts> RelativeShift::infer(FactSpan in) const {
+  const int rank = in[0].rank();
+  RILL_CHECK(rank >= 2, "expected queries and distances, found ", in[0]);
+  Fact out = in[0].without_value();
+  out.shape[static_cast<size_t>(rank) - 1] = in[0].dim(rank - 2);
+  return Facts{std::move(out)};
+}
+
+Status RelativeShift::eval(EvalCtx&) const {
+  return fail(Code::kUnsupported, "a relative shift exists only while a graph is pulsed");
+}
+
+namespace {
+
+/// Whether a wire has these extents on its last two axes.
+bool ends_in(const SymbolScope& scope, const Fact& fact, const Dim& rows, const Dim& columns) {
+  const int rank = fact.rank();
+  return scope.simplify(fact.dim(rank - 2) - rows) == Dim(0) &&
+         scope.simplify(fact.dim(rank - 1) - columns) == Dim(0);
+}
+
+/// What a node puts one element in front of on the last axis, and nothing else. Which one does not
+/// matter: none of them is among those that are kept.
+std::optional<OutletId> behind_one(const Graph& graph, const Node& node, int rank) {
+  if (const auto* join = node.op->as<ops::Concat>()) {
+    const bool fits = join->axis == rank - 1 && node.inputs.size() == 2 &&
+                      graph.fact(node.inputs[0]).dim(rank - 1) == Dim(1);
+    return fits ? std::optional(node.inputs[1]) : std::nullopt;
+  }
+  const auto* pad = node.op->as<ops::Pad>();
+  if (!pad || pad->pads.size() != static_cast<size_t>(rank)) return std::nullopt;
+  for (int axis = 0; axis < rank; ++axis) {
+    const auto wanted =
+        axis == rank - 1 ? std::pair<int64_t, int64_t>{1, 0} : std::pair<int64_t, int64_t>{0, 0};
+    if (pad->pads[static_cast<size_t>(axis)] != wanted) return std::nullopt;
+  }
+  return node.inputs[0];
+}
+
+/// Whether the node drops the first `begin` elements of an axis, and perhaps some at its end.
+bool slices_from(const SymbolScope& scope, const Node& node, int64_t axis, int64_t begin) {
+  const auto* slice = node.op->as<ops::Slice>();
+  return slice && slice->axis == axis && scope.simplify(slice->begin) == Dim(begin);
+}
+
+/// What the chain that ends in a node shifts; nothing if it is none. Elements keep their order in
+/// reshapes, so that extents tell the rest.
+std::optional<OutletId> shifted_by(const Graph& graph, const Node& last, std::string_view symbol) {
+  const int rank = last.outputs[0].rank();
+  if (rank < 2 || !slices_from(graph.scope, last, rank - 1, 0)) return std::nullopt;
+  const auto producer = [&](const Node& node) -> const Node& {
+    return graph.node(node.inputs[0].node);
+  };
+  const Node& merged = producer(last);
+  if (!merged.op->as<ops::Reshape>()) return std::nullopt;
+  const Node& cut = producer(merged);
+  if (!slices_from(graph.scope, cut, rank - 2, 1)) return std::nullopt;
+  const Node& viewed = producer(cut);
+  if (!viewed.op->as<ops::Reshape>()) return std::nullopt;
+  const auto source = behind_one(graph, producer(viewed), rank);
+  if (!source) return std::nullopt;
+  const OutletId from = *source;
+  const Fact& fact = graph.fact(from);
+  const Dim& rows = fact.dim(rank - 2);
+  const Dim distances = rows + rows - Dim(1);
+  const SymbolScope& scope = graph.scope;
+  const bool fits = rows.mentions(symbol) && ends_in(scope, fact, rows, distances) &&
+                    ends_in(scope, viewed.outputs[0], rows + rows, rows) &&
+                    ends_in(scope, cut.outputs[0], distances, rows) &&
+                    ends_in(scope, merged.outputs[0], rows, distances) &&
+                    ends_in(scope, last.outputs[0], rows, rows);
+  return fits ? std::optional(from) : std::nullopt;
+}
+
+}  // namespace
+
+Graph gather_shifts(const Graph& graph, std::string_view symbol) {
+  Graph out = graph;
+  bool any = false;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    const auto from = shifted_by(graph, graph.nodes[id], symbol);
+    if (!from) continue;
+    out.nodes[id].op = std::make_shared<RelativeShift>();
+    out.nodes[id].inputs = {*from};
+    any = true;
+  }
+  return any ? std::move(out).compacted() : out;
+}
+
+Result<OutletId> add_shift(PulseBuilder& b, std::string_view name, OutletId scores, int64_t queries,
+                           int64_t keys) {
+  const int rank = b.fact(scores).rank();
+  const auto last = static_cast<int64_t>(rank) - 1;
+  const int64_t distances = queries + keys - 1;
+  Pads pads(static_cast<size_t>(rank), {0, 0});
+  pads.back() = {1, 0};
+  RILL_ASSIGN(Tensor zero, Tensor::zeros(b.fact(scores).dtype, {}));
+  const auto reshaped = [&](int64_t rows, int64_t columns) {
+    return std::make_shared<ops::Reshape>(last - 1, 2, std::vector<Dim>{Dim(rows), Dim(columns)});
+  };
+  RILL_ASSIGN(OutletId wire,
+              b.add1(name,
+                     std::make_shared<ops::Pad>(std::move(pads), "constant",
+                                                std::make_shared<const Tensor>(std::move(zero))),
+                     {scores}));
+  RILL_ASSIGN(wire, b.add1(name, reshaped(distances + 1, queries), {wire}));
+  RILL_ASSIGN(wire, b.add1(name, std::make_shared<ops::Slice>(last - 1, Dim(1), Dim(distances + 1)),
+                           {wire}));
+  RILL_ASSIGN(wire, b.add1(name, reshaped(queries, distances), {wire}));
+  return b.add1(name, std::make_shared<ops::Slice>(last, Dim(0), Dim(keys)), {wire});
+}
+
+}  // namespace rill::pulse

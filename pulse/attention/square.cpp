@@ -1,0 +1,57 @@
+#include "pulse/attention/square.h"
+
+#include "ops/array/slice.h"
+#include "ops/array/trilu.h"
+#include "ops/math/cumsum.h"
+#include "ops/nn/softmax.h"
+#include "pulse/attention/skew.h"
+
+namespace rill::pulse {
+namespace {
+
+int axis_of_input(const std::vector<AxisTrack>& tracks, size_t input, int output_axis) {
+  for (const AxisTrack& track : tracks) {
+    if (track.out[0] == output_axis) return track.in[input];
+  }
+  return -2;
+}
+
+}  // namespace
+
+std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const Node& node,
+                                                     Square output, std::string_view symbol) {
+  Facts facts;
+  for (const OutletId& input : node.inputs) facts.push_back(graph.fact(input));
+  std::vector<Square> out(node.inputs.size());
+  if (node.op->as<ops::Softmax>() || node.op->as<ops::Trilu>() || node.op->as<ops::CumSum>()) {
+    out[0] = output;
+    return out;
+  }
+  if (node.op->as<RelativeShift>()) {
+    const int rank = node.outputs[0].rank();
+    if (output != Square{rank - 2, rank - 1, -1}) return std::nullopt;
+    out[0] = {rank - 2, -1, rank - 1};
+    return out;
+  }
+  const auto* cut = node.op->as<ops::Slice>();
+  const std::vector<AxisTrack> tracks = node.op->axes(facts, node.outputs);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const auto follow = [&](int axis, int* to) {
+      if (axis < 0) return true;
+      const int found = axis_of_input(tracks, i, axis);
+      // A table that is cut to the stream does not depend on the position itself.
+      if (found == -2 && cut && cut->axis == axis) return !facts[i].dim(axis).mentions(symbol);
+      if (found == -2) return !facts[i].mentions(symbol);
+      // An axis that is repeated does not depend on the position.
+      if (found >= 0 && facts[i].dim(found).mentions(symbol)) *to = found;
+      return true;
+    };
+    if (!follow(output.row, &out[i].row) || !follow(output.column, &out[i].column) ||
+        !follow(output.distance, &out[i].distance)) {
+      return std::nullopt;
+    }
+  }
+  return out;
+}
+
+}  // namespace rill::pulse

@@ -1,0 +1,182 @@
+#include "pulse/before/joined_pad.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/graph/rewrite.h"
+#include "core/tensor/uniform.h"
+#include "ops/array/broadcast.h"
+#include "ops/array/common.h"
+#include "ops/array/concat.h"
+#include "ops/array/pad.h"
+#include "ops/array/slice.h"
+
+namespace rill::pulse {
+namespace {
+
+/// A part of a join that a pad can stand for.
+struct Part {
+  int64_t frames = 0;
+  TensorPtr value;  ///< null: the frame next to it
+};
+
+class Join {
+ public:
+  Join(const Rewrite& rewrite, const ops::Concat& concat, std::string_view symbol)
+      : rewrite_(rewrite), axis_(static_cast<int>(concat.axis)) {
+    const int count = static_cast<int>(rewrite.node().inputs.size());
+    for (int i = 0; i < count; ++i) {
+      if (!rewrite.in(i).dim(axis_).mentions(symbol)) continue;
+      main_ = main_ < 0 ? i : count;
+    }
+    if (main_ >= count) main_ = -1;
+  }
+
+  bool has_frames() const { return main_ >= 0; }
+
+  /// Put as many parts as can be into pads, from the frames outwards.
+  Status pad(Rewrite* rewrite) {
+    const int count = static_cast<int>(rewrite->node().inputs.size());
+    const int first = reach(-1, -1);
+    const int last = reach(1, count);
+    if (front_.empty() && back_.empty()) return {};
+    OutletId wire = rewrite->mapped(rewrite->input(main_));
+    const size_t layers = std::max(front_.size(), back_.size());
+    for (size_t i = 0; i < layers; ++i) {
+      const Part* before = i < front_.size() ? &front_[i] : nullptr;
+      const Part* after = i < back_.size() ? &back_[i] : nullptr;
+      if (before && after && is_alike(*before, *after)) {
+        RILL_ASSIGN(wire, padded(rewrite, wire, *before, before->frames, after->frames));
+        continue;
+      }
+      if (before) {
+        RILL_ASSIGN(wire, padded(rewrite, wire, *before, before->frames, 0));
+      }
+      if (after) {
+        RILL_ASSIGN(wire, padded(rewrite, wire, *after, 0, after->frames));
+      }
+    }
+    if (first < 0 && last == count) return rewrite->replace({wire});
+    std::vector<OutletId> rest;
+    for (int i = 0; i <= first; ++i) rest.push_back(rewrite->mapped(rewrite->input(i)));
+    rest.push_back(wire);
+    for (int i = last; i < count; ++i) rest.push_back(rewrite->mapped(rewrite->input(i)));
+    RILL_ASSIGN(const OutletId joined,
+                rewrite->wire1(rewrite->node().name, std::make_shared<ops::Concat>(axis_), rest));
+    return rewrite->replace({joined});
+  }
+
+ private:
+  /// Collect parts on one side; the first input that is none.
+  int reach(int step, int end) {
+    std::vector<Part>& side = step < 0 ? front_ : back_;
+    int i = main_ + step;
+    for (; i != end; i += step) {
+      auto part = part_of(i, step < 0);
+      if (!part) break;
+      // The nearest frame is that of the stream only as long as no constant lies between.
+      if (!part->value && !side.empty() && side.back().value) break;
+      if (!side.empty() && is_alike(*part, side.back())) {
+        side.back().frames += part->frames;
+      } else {
+        side.push_back(std::move(*part));
+      }
+    }
+    return i;
+  }
+
+  static bool is_alike(const Part& a, const Part& b) {
+    return a.value && b.value ? a.value->same_bits(*b.value) : !a.value && !b.value;
+  }
+
+  Result<OutletId> padded(Rewrite* rewrite, OutletId wire, const Part& part, int64_t before,
+                          int64_t after) const {
+    const Fact& fact = rewrite->new_fact(wire);
+    Pads pads(static_cast<size_t>(fact.rank()), {0, 0});
+    pads[static_cast<size_t>(axis_)] = {before, after};
+    TensorPtr value = part.value;
+    if (!value) {
+      RILL_ASSIGN(Tensor zero, Tensor::zeros(fact.dtype, {}, fact.q));
+      value = std::make_shared<const Tensor>(std::move(zero));
+    }
+    return rewrite->wire1(
+        rewrite->node().name,
+        std::make_shared<ops::Pad>(std::move(pads), part.value ? "constant" : "replicated",
+                                   std::move(value)),
+        {wire});
+  }
+
+  std::optional<Part> part_of(int i, bool front) const {
+    const Graph& graph = rewrite_.old_graph();
+    const auto frames = rewrite_.scope().simplify(rewrite_.in(i).dim(axis_)).to_int();
+    if (!frames || *frames < 1 || is_quantised(rewrite_.in(i).dtype)) return std::nullopt;
+    OutletId at = rewrite_.input(i);
+    const Node* node = &graph.node(at.node);
+    // Repeated along the axis of the join; along others, only a constant may be.
+    while ((node->op->as<ops::Broadcast>() || node->op->as<ops::Tile>()) &&
+           graph.fact(node->inputs[0]).rank() == node->outputs[0].rank()) {
+      at = node->inputs[0];
+      node = &graph.node(at.node);
+    }
+    if (const TensorPtr& konst = graph.fact(at).konst) return constant(konst, *frames);
+    const auto* slice = node->op->as<ops::Slice>();
+    if (!slice || slice->axis != axis_ || !(length_of(*slice) == Dim(1))) return std::nullopt;
+    Facts facts{graph.fact(at), rewrite_.in(i)};
+    for (int axis = 0; axis < facts[0].rank(); ++axis) {
+      if (axis != axis_ && !(facts[0].dim(axis) == facts[1].dim(axis))) return std::nullopt;
+    }
+    return is_end(*slice, node->inputs[0], front) ? std::optional<Part>({*frames, nullptr})
+                                                  : std::nullopt;
+  }
+
+  static std::optional<Part> constant(const TensorPtr& konst, int64_t frames) {
+    if (konst->volume() < 1 || !is_uniform(konst)) return std::nullopt;
+    if (!is_float(konst->dtype()) && !is_int(konst->dtype())) return std::nullopt;
+    return Part{frames, std::make_shared<const Tensor>(first_element(*konst))};
+  }
+
+  Dim length_of(const ops::Slice& slice) const {
+    return rewrite_.scope().simplify(slice.end - slice.begin);
+  }
+
+  /// Whether a slice of one frame takes the first, or the last, of the frames that it is joined to.
+  bool is_end(const ops::Slice& slice, OutletId from, bool front) const {
+    const Graph& graph = rewrite_.old_graph();
+    OutletId frames = rewrite_.input(main_);
+    Dim begin = 0;
+    Dim end = graph.fact(frames).dim(axis_);
+    const Node& main = graph.node(frames.node);
+    const auto* whole = main.op->as<ops::Slice>();
+    if (!(frames == from) && whole && whole->axis == axis_) {
+      frames = main.inputs[0];
+      begin = whole->begin;
+      end = whole->end;
+    }
+    if (!(frames == from)) return false;
+    const Dim apart = front ? slice.begin - begin : end - slice.end;
+    return rewrite_.scope().simplify(apart) == Dim(0);
+  }
+
+  const Rewrite& rewrite_;
+  int axis_ = 0;
+  int main_ = -1;            ///< the only input that grows with the stream
+  std::vector<Part> front_;  ///< from the frames outwards
+  std::vector<Part> back_;
+};
+
+}  // namespace
+
+Result<Graph> pads_of_joins(const Graph& graph, std::string_view symbol) {
+  bool changed = false;
+  return rewrite_once(
+      graph,
+      [symbol](const Op& op, Rewrite& rewrite) -> Status {
+        const auto* concat = op.as<ops::Concat>();
+        if (!concat) return {};
+        Join join(rewrite, *concat, symbol);
+        return join.has_frames() ? join.pad(&rewrite) : Status();
+      },
+      &changed);
+}
+
+}  // namespace rill::pulse

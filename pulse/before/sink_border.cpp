@@ -1,0 +1,154 @@
+#include "pulse/before/sink_border.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "ops/array/axis_ops.h"
+#include "ops/array/cast.h"
+#include "ops/array/pad.h"
+#include "ops/array/reshape.h"
+#include "ops/math/binary.h"
+#include "ops/math/unary.h"
+#include "pulse/before/graph_copy.h"
+
+namespace rill::pulse {
+namespace {
+
+/// A wire without the frames that are to stand around it.
+struct Bare {
+  OutletId wire;  ///< of the new graph
+  int axis = 0;
+  const Node* pad = nullptr;
+};
+
+class Sinking final : public GraphCopy {
+ public:
+  Sinking(const Graph& graph, std::string_view symbol) : GraphCopy(graph), symbol_(symbol) {}
+
+  static bool repeats(const Node& node) {
+    const auto* pad = node.op->as<ops::Pad>();
+    return pad && pad->mode != "constant";
+  }
+
+ private:
+  Status copy(int id) override {
+    const Node& node = graph_.node(id);
+    const OutletId own{id, 0};
+    const int axis = border_axis(node);
+    if (axis >= 0 && !bare_.contains(node.inputs[0])) {
+      bare_[own] = {mapped_.at(node.inputs[0]), axis, &node};
+      return {};
+    }
+    RILL_ASSIGN(const bool passed, pass(id));
+    if (passed) return {};
+    std::vector<OutletId> inputs;
+    for (const OutletId& input : node.inputs) {
+      RILL_ASSIGN(inputs.emplace_back(), whole(input));
+    }
+    return append(id, node.op, std::move(inputs));
+  }
+
+  /// The streaming axis, if a node pads it alone with frames of its own; -1 otherwise.
+  int border_axis(const Node& node) const {
+    if (!repeats(node)) return -1;
+    const auto* pad = node.op->as<ops::Pad>();
+    int found = -1;
+    for (int axis = 0; axis < node.outputs[0].rank(); ++axis) {
+      if (pad->pads[static_cast<size_t>(axis)] == std::pair<int64_t, int64_t>{0, 0}) continue;
+      if (found >= 0 || !graph_.fact(node.inputs[0]).dim(axis).mentions(symbol_)) return -1;
+      found = axis;
+    }
+    return found;
+  }
+
+  /// Let a node work on the bare frames, if it works frame by frame. Whatever else sees them has
+  /// them put there.
+  Result<bool> pass(int id) {
+    const Node& node = graph_.node(id);
+    const auto found = std::find_if(node.inputs.begin(), node.inputs.end(),
+                                    [&](OutletId input) { return bare_.contains(input); });
+    if (found == node.inputs.end() || node.outputs.size() != 1) return false;
+    const auto carried = static_cast<size_t>(found - node.inputs.begin());
+    const OutletId from = *found;
+    const Bare bare = bare_.at(from);
+    const int axis = axis_behind(node, carried, bare.axis);
+    if (axis < 0) return false;
+    std::vector<OutletId> inputs;
+    for (const OutletId& input : node.inputs) {
+      inputs.push_back(input == from ? bare.wire : mapped_.at(input));
+    }
+    OpPtr op = node.op;
+    if (op->as<ops::Reshape>()) {
+      const Fact& fact = out_.fact(bare.wire);
+      std::vector<Dim> shape = node.outputs[0].shape;
+      shape[static_cast<size_t>(axis)] = fact.dim(bare.axis);
+      op = std::make_shared<ops::Reshape>(0, fact.rank(), std::move(shape));
+    }
+    RILL_ASSIGN(const auto outlets,
+                out_.add(node.name, std::move(op), std::move(inputs), node.line));
+    bare_[{id, 0}] = {outlets[0], axis, bare.pad};
+    return true;
+  }
+
+  /// Where the axis lies behind a node that does the same to every frame; -1 otherwise.
+  int axis_behind(const Node& node, size_t carried, int axis) const {
+    const Op& op = *node.op;
+    const auto* pad = op.as<ops::Pad>();
+    const bool layout = op.as<ops::AddAxis>() || op.as<ops::RmAxis>() || op.as<ops::Transpose>() ||
+                        op.as<ops::Reshape>();
+    const bool elementwise = op.as<ops::Binary>() || op.as<ops::Unary>() || op.as<ops::Cast>();
+    if (!layout && !elementwise && !(pad && pad->mode == "constant")) return -1;
+    Facts in;
+    for (const OutletId& input : node.inputs) {
+      in.push_back(graph_.fact(input));
+      const bool own = in.size() - 1 == carried;
+      // Other operands must be constants with extent 1 along the axis: the same for every frame.
+      const bool constant = graph_.node(input.node).op->as<Const>() != nullptr;
+      if (!own && (!constant || in.back().rank() <= axis || !(in.back().dim(axis) == Dim(1)))) {
+        return -1;
+      }
+    }
+    int behind = -1;
+    for (const AxisTrack& track : op.axes(in, node.outputs)) {
+      if (track.in[carried] == axis) behind = track.out[0];
+    }
+    const bool same = behind >= 0 && node.outputs[0].dim(behind) == in[carried].dim(axis);
+    return same ? behind : -1;
+  }
+
+  /// A wire with its frames around it.
+  Result<OutletId> whole(OutletId outlet) override {
+    if (const auto known = mapped_.find(outlet); known != mapped_.end()) return known->second;
+    const Bare& bare = bare_.at(outlet);
+    const auto* pad = bare.pad->op->as<ops::Pad>();
+    Pads pads(static_cast<size_t>(out_.fact(bare.wire).rank()), {0, 0});
+    for (const auto& amount : pad->pads) {
+      if (amount.first != 0 || amount.second != 0) pads[static_cast<size_t>(bare.axis)] = amount;
+    }
+    RILL_ASSIGN(TensorPtr value, value_for(*pad, out_.fact(bare.wire).dtype));
+    RILL_ASSIGN(
+        const auto outlets,
+        out_.add(bare.pad->name, std::make_shared<ops::Pad>(std::move(pads), pad->mode, value),
+                 {bare.wire}, bare.pad->line));
+    return mapped_[outlet] = outlets[0];
+  }
+
+  static Result<TensorPtr> value_for(const ops::Pad& pad, DType dtype) {
+    if (pad.value && pad.value->dtype() == dtype) return pad.value;
+    RILL_ASSIGN(Tensor zero, Tensor::zeros(dtype, {}));
+    return std::make_shared<const Tensor>(std::move(zero));
+  }
+
+  std::string_view symbol_;
+  std::map<OutletId, Bare> bare_;
+};
+
+}  // namespace
+
+Result<Graph> sink_borders(const Graph& graph, std::string_view symbol) {
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), Sinking::repeats)) return graph;
+  return Sinking(graph, symbol).run();
+}
+
+}  // namespace rill::pulse

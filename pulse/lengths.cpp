@@ -1,0 +1,148 @@
+#include "pulse/lengths.h"
+
+#include <algorithm>
+#include <span>
+
+#include "core/dim/pattern.h"
+#include "ops/array/reshape.h"
+#include "ops/array/slice.h"
+
+namespace rill::pulse {
+namespace {
+
+/// The last length at which one expression is not negative: nothing if there is always another one,
+/// or none can be told, which leaves it to the end of a stream to refuse what does not suit.
+std::optional<int64_t> last_length(const Dim& dim, std::string_view symbol) {
+  const auto pattern = DimPattern::of(dim, symbol);
+  if (!pattern.ok()) return std::nullopt;
+  const auto last = pattern->last_non_negative();
+  return last.ok() && *last ? std::optional(std::max<int64_t>(0, **last)) : std::nullopt;
+}
+
+bool of_symbol_alone(const Dim& dim, std::string_view symbol) {
+  std::vector<std::string> symbols;
+  dim.collect_symbols(&symbols);
+  return dim.valid() && symbols.size() == 1 && symbols[0] == symbol;
+}
+
+void add_tables(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
+  for (const Node& node : graph.nodes) {
+    if (const Graph* nested = node.op->nested()) add_tables(*nested, symbol, out);
+    const auto* slice = node.op->as<ops::Slice>();
+    if (!slice) continue;
+    const Dim& rows = graph.fact(node.inputs[0]).dim(static_cast<int>(slice->axis));
+    if (rows.mentions(symbol)) continue;
+    out->push_back(slice->begin);
+    out->push_back(rows - slice->end);
+  }
+}
+
+/// What must be 0 for a whole run to be defined: where the frames of two inputs meet, and where
+/// frames are taken apart, no frame may be left over. Repeating a single frame instead is nothing
+/// that a stream could know beforehand.
+void add_equal_lengths(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
+  const auto add = [&](const Dim& a, const Dim& b) {
+    if (!a.mentions(symbol) || !b.mentions(symbol)) return;
+    const Dim apart = graph.scope.simplify(a - b);
+    if (apart == Dim(0) || !apart.valid()) return;
+    for (const Dim& sign : {apart, -apart}) {
+      if (std::find(out->begin(), out->end(), sign) == out->end()) out->push_back(sign);
+    }
+  };
+  for (const Node& node : graph.nodes) {
+    const Facts in = graph.facts_of(node.inputs);
+    if (const auto* reshape = node.op->as<ops::Reshape>()) {
+      const std::span<const Dim> all(in[0].shape);
+      add(volume(
+              all.subspan(static_cast<size_t>(reshape->axis), static_cast<size_t>(reshape->count))),
+          volume(reshape->to));
+    }
+    if (in.size() < 2) continue;
+    for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
+      const Dim* first = nullptr;
+      for (size_t i = 0; i < in.size(); ++i) {
+        if (i >= track.in.size() || track.in[i] < 0) continue;
+        const Dim& own = in[i].dim(track.in[i]);
+        if (first) add(*first, own);
+        if (!first && own.mentions(symbol)) first = &own;
+      }
+    }
+  }
+}
+
+/// Facts with every extent at least 0, as whole runs have them: a window that is longer than the
+/// stream gives no frames, not fewer than none.
+Facts with_extents(Facts facts, const SymbolScope& scope, std::string_view symbol) {
+  for (Fact& fact : facts) {
+    for (Dim& dim : fact.shape) {
+      if (dim.mentions(symbol) && !scope.proves_non_negative(dim)) dim = max(Dim(0), dim);
+    }
+  }
+  return facts;
+}
+
+/// By how much the frames of a whole run differ from those that a stream counts: where a stream is
+/// shorter than a window and frames are added behind it, the stream goes on with less than none.
+void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
+  // The graph's own scope takes the extents of wires for granted, which are in question here.
+  SymbolScope scope;
+  for (const SymbolScope::Assertion& assertion : graph.scope.assertions()) {
+    // One that does not read back proves nothing.
+    if (!scope.assert_text(assertion.text).ok()) continue;
+  }
+  std::vector<Facts> extents;
+  const auto add = [&](OutletId outlet) {
+    const Fact& told = graph.fact(outlet);
+    const Fact& real = extents[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
+    for (int axis = 0; axis < told.rank() && axis < real.rank(); ++axis) {
+      if (!told.dim(axis).mentions(symbol)) continue;
+      const Dim apart = scope.simplify(real.dim(axis) - max(Dim(0), told.dim(axis)));
+      if (apart == Dim(0) || !apart.valid()) continue;
+      for (const Dim& sign : {apart, -apart}) {
+        if (std::find(out->begin(), out->end(), sign) == out->end()) out->push_back(sign);
+      }
+    }
+  };
+  for (const Node& node : graph.nodes) {
+    Facts in;
+    for (const OutletId& input : node.inputs) {
+      in.push_back(extents[static_cast<size_t>(input.node)][static_cast<size_t>(input.slot)]);
+    }
+    auto inferred = in.empty() ? Result<Facts>(node.outputs) : node.op->infer(in);
+    extents.push_back(with_extents(inferred.ok() ? std::move(inferred).value() : node.outputs,
+                                   scope, symbol));
+    const bool streams = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                     [&](const Fact& fact) { return fact.mentions(symbol); });
+    // What does not stream is made of all frames of what does.
+    for (const OutletId& input : node.inputs) {
+      if (!streams) add(input);
+    }
+  }
+  for (const OutletId& output : graph.outputs) add(output);
+}
+
+}  // namespace
+
+std::vector<Dim> asserted_of(const Graph& graph, std::string_view symbol) {
+  std::vector<Dim> out;
+  for (const SymbolScope::Assertion& assertion : graph.scope.assertions()) {
+    out.insert(out.end(), assertion.non_negative.begin(), assertion.non_negative.end());
+  }
+  add_tables(graph, symbol, &out);
+  add_equal_lengths(graph, symbol, &out);
+  add_short_streams(graph, symbol, &out);
+  std::erase_if(out, [&](const Dim& dim) { return !of_symbol_alone(dim, symbol); });
+  return out;
+}
+
+std::optional<int64_t> longest_stream(std::string_view symbol,
+                                      const std::vector<Dim>& non_negative) {
+  std::optional<int64_t> longest;
+  for (const Dim& dim : non_negative) {
+    const auto last = last_length(dim, symbol);
+    if (last) longest = std::min(longest.value_or(*last), *last);
+  }
+  return longest;
+}
+
+}  // namespace rill::pulse

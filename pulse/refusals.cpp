@@ -1,0 +1,92 @@
+#include "pulse/refusals.h"
+
+#include <algorithm>
+#include <map>
+
+namespace rill::pulse {
+
+bool value_mentions(const TensorPtr& value, std::string_view symbol) {
+  if (!value || value->dtype() != DType::kDim) return false;
+  const auto dims = value->values<Dim>();
+  return std::any_of(dims.begin(), dims.end(), [&](const Dim& d) { return d.mentions(symbol); });
+}
+
+std::string symbols_to_stream_by(const Graph& whole, const std::string& symbol) {
+  std::vector<std::string> symbols;
+  for (const OutletId& input : whole.inputs) {
+    for (const Dim& dim : whole.fact(input).shape) dim.collect_symbols(&symbols);
+  }
+  if (!symbols.empty()) return str_cat("Its inputs have: ", join(symbols, ", "));
+  return str_cat(
+      "All its extents are numbers: export it with a dynamic axis, as in "
+      "dynamic_axes={\"x\": {1: \"",
+      symbol, "\"}}");
+}
+
+std::vector<Status> refusals_of_lengths(const Graph& pulsed, std::string_view symbol) {
+  std::vector<Status> out;
+  for (const Node& node : pulsed.nodes) {
+    for (const OutletId& input : node.inputs) {
+      if (!value_mentions(pulsed.fact(input).konst, symbol)) continue;
+      out.push_back(
+          fail(Code::kPulse, "it computes with the length of the stream, ",
+               pulsed.fact(input).konst->values<Dim>()[0],
+               ", which is known at its end only, and "
+               "meets its frames")
+              .in_node(node.name, node.op->name())
+              .at(node.line > 0 ? "graph.nnef" : "", node.line)
+              .hint(
+                  "Count frames from the beginning of the stream, as in arange(t) without t - 1"));
+      break;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+/// Whether the way out of one refusal is one of all that name it: these have one cause.
+bool mends_all(std::string_view way_out) {
+  return way_out.starts_with("Bind ") || way_out.starts_with("Assert ") ||
+         way_out.starts_with("Use a pulse that is a multiple of ");
+}
+
+/// Each cause once.
+std::vector<Status> root_causes(const std::vector<Status>& refusals) {
+  std::vector<Status> out;
+  std::map<std::string, std::pair<size_t, int>> first;
+  for (const Status& refusal : refusals) {
+    const std::string& way_out = refusal.error().hint;
+    const auto known = first.find(way_out);
+    if (known != first.end()) {
+      ++known->second.second;
+      continue;
+    }
+    if (mends_all(way_out)) first.emplace(way_out, std::pair(out.size(), 0));
+    out.push_back(refusal);
+  }
+  for (const auto& [way_out, met] : first) {
+    const auto [at, more] = met;
+    if (more == 0) continue;
+    Error& error = out[at].error();
+    error.message += str_cat(" (", more, more == 1 ? " node" : " nodes", " behind it, too)");
+  }
+  return out;
+}
+
+}  // namespace
+
+Status all_of(const std::vector<Status>& all) {
+  const std::vector<Status> refusals = root_causes(all);
+  if (refusals.size() == 1) return refusals[0];
+  Error error = refusals[0].error();
+  error.message = str_cat(refusals.size(), " reasons why this graph does not stream:");
+  for (const Status& refusal : refusals) error.message += str_cat("\n  ", refusal.error());
+  error.node.clear();
+  error.op.clear();
+  error.hint.clear();
+  error.line = 0;
+  return error;
+}
+
+}  // namespace rill::pulse

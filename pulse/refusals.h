@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace rill::pulse {
+
+/// Tell whether a value holds an expression in the symbol.
+bool value_mentions(const TensorPtr& value, std::string_view symbol);
+
+/// Say what to do about inputs of which none has the symbol.
+std::string symbols_to_stream_by(const Graph& whole, const std::string& symbol);
+
+/// Refuse the nodes of a pulsed graph that compute frames from the length of the stream.
+std::vector<Status> refusals_of_lengths(const Graph& pulsed, std::string_view symbol);
+
+/// Make one error of refusals, of which there is one at least: each cause once, where it is met
+/// first, with how many nodes meet it later.
+Status all_of(const std::vector<Status>& refusals);
+
+}  // namespace rill::pulse

@@ -1,0 +1,30 @@
+"""Run neural networks exported as NNEF, whole or a few frames at a time with the same result.
+
+    model = rill.load("vad.nnef.tgz", symbols={"B": 1})
+    speech = model(audio)                       # the whole utterance
+    stream = model.pulse("S", 1600)             # 100 ms at a time
+    speech = stream.push(audio[:, :4000])       # any number of samples, the frames they give
+    tail = stream.finish()
+
+Arrays are NumPy's, or of whatever has ``__dlpack__`` or ``__array__``. Failures are exceptions of
+this module, each with code, node, expected, found and hint.
+"""
+
+from ._errors import (ArgumentError, DTypeError, Error, FileError, InternalError, OutOfMemory,
+                      ParseError, PulseError, ShapeError, StateError, SymbolError,
+                      UnsupportedError)
+from ._rill import build_info, cpu, version
+from .checks import CheckError, CheckReport
+from .latency import LatencyReport
+from .model import Io, Model, load
+from .profiles import Profile
+from .stream import Stream
+
+__version__ = version()
+
+__all__ = [
+    "ArgumentError", "CheckError", "CheckReport", "DTypeError", "Error", "FileError",
+    "InternalError", "Io", "LatencyReport", "Model", "OutOfMemory", "ParseError", "Profile",
+    "PulseError", "ShapeError", "StateError", "Stream", "SymbolError",
+    "UnsupportedError", "build_info", "cpu", "load", "version",
+]

@@ -1,0 +1,161 @@
+"""Exceptions: one class per kind of failure, each of which is a built-in one too."""
+
+from __future__ import annotations
+
+import re
+from typing import Optional
+
+#: What the hints of the C interface name, and what it is called here.
+_NAMES = {
+    "rill_model_set_symbol": "model.bind",
+    "rill_model_pulse": "model.pulse",
+    "rill_session_reset": "stream.reset",
+    "rill_step_partial": "stream.finish",
+    "rill_finish": "stream.finish",
+    "rill_pull": "stream.push",
+    "rill_push": "stream.push",
+    "rill_run": "model(...)",
+    "rill_load_memory": "rill.load",
+    "rill_load": "rill.load",
+    "rill_save": "model.save",
+}
+_C_NAME = re.compile(r"\brill_[a-z_]+\b")
+# How the library words what it found and what it expected.
+_WORDINGS = (
+    re.compile(r"^(?:.*? is )?(?P<found>.*?)[,:;]? expected (?P<expected>[^;]*)", re.DOTALL),
+    re.compile(r"^.*? is (?P<expected>.*?), found (?P<found>[^;]*)", re.DOTALL),
+)
+
+
+class Error(Exception):
+    """A failure, in parts.
+
+    ``code``: "argument", "shape", "pulse", ...; ``message``: what was found and what was expected;
+    ``node``, ``op``: the node of the graph and its operator; ``file``, ``line``, ``column``: the
+    place in the model's text; ``expected``, ``found``; ``hint``: what to do next. Parts that are
+    not known are None.
+    """
+
+    code = "error"
+
+    def __init__(self, message: str, *, expected: Optional[str] = None,
+                 found: Optional[str] = None, node: Optional[str] = None,
+                 op: Optional[str] = None, file: Optional[str] = None,
+                 line: Optional[int] = None, column: Optional[int] = None,
+                 hint: Optional[str] = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.expected = expected
+        self.found = found
+        self.node = node
+        self.op = op
+        # OSError has a place for a file of its own, which is not this one.
+        self.file = file
+        self.line = line
+        self.column = column
+        self.hint = hint
+
+    def _parts(self) -> dict:
+        return {key: getattr(self, key) for key in ("expected", "found", "node", "op", "file",
+                                                    "line", "column", "hint")}
+
+    def __reduce__(self):
+        return _again, (type(self), self.message, self._parts())
+
+    def __str__(self) -> str:
+        out = ""
+        if self.file:
+            out = self.file + (f":{self.line}" if self.line else "") + ": "
+        if self.node and self.node not in self.message:
+            out += f"node {self.node}" + (f" ({self.op})" if self.op else "") + ": "
+        out += self.message
+        if self.hint:
+            out += f"\n  {self.hint}"
+        return out
+
+
+class ArgumentError(Error, ValueError):
+    """A name, count or value that makes no sense."""
+    code = "argument"
+
+
+class FileError(Error, OSError):
+    """A file cannot be read or written."""
+    code = "input/output"
+
+
+class ParseError(Error, ValueError):
+    """A file, a saved state or an expression is not what it should be."""
+    code = "parse"
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """An operator, or a form of it, that this build does not run."""
+    code = "unsupported"
+
+
+class ShapeError(Error, ValueError):
+    """An array has another shape than the model takes."""
+    code = "shape"
+
+
+class DTypeError(Error, TypeError):
+    """An array has another type than the model takes."""
+    code = "dtype"
+
+
+class SymbolError(Error, ValueError):
+    """A symbol is unknown, unbound, or bound against an assertion."""
+    code = "symbol"
+
+
+class PulseError(Error, ValueError):
+    """The model cannot stream this way."""
+    code = "pulse"
+
+
+class StateError(Error, RuntimeError):
+    """The call comes at the wrong time."""
+    code = "state"
+
+
+class OutOfMemory(Error, MemoryError):
+    """The system has no memory left, or a limit is reached."""
+    code = "memory"
+
+
+class AbiError(Error, RuntimeError):
+    """The package and the library within it are not of one build."""
+    code = "abi"
+
+
+class InternalError(Error, RuntimeError):
+    """A mistake of rill's: please report it, with the model."""
+    code = "internal"
+
+
+_CLASSES = {each.code: each for each in (
+    ArgumentError, FileError, ParseError, UnsupportedError, ShapeError, DTypeError, SymbolError,
+    PulseError, StateError, OutOfMemory, AbiError, InternalError)}
+
+
+def _again(kind, message, parts):
+    return kind(message, **parts)
+
+
+def _named_here(text: str) -> str:
+    return _C_NAME.sub(lambda match: _NAMES.get(match.group(), match.group()), text)
+
+
+def make(code, message, expected, found, node, op, file, line, column, hint):
+    """Make the exception of a failure of the library; empty texts and 0 stand for nothing."""
+    if not expected:
+        for wording in _WORDINGS:
+            match = wording.match(message)
+            if match:
+                found, expected = match.group("found").strip(), match.group("expected").strip()
+                break
+    kind = _CLASSES.get(code, InternalError)
+    return kind(_named_here(message), expected=expected or None, found=found or None,
+                node=node or None, op=op or None, file=file or None, line=line or None,
+                column=column or None, hint=_named_here(hint) or None)

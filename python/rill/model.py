@@ -1,0 +1,284 @@
+"""Models: what a file says, and its whole runs."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+from . import _rill
+from ._arrays import shaped
+from ._errors import ArgumentError, StateError
+from ._html import page, table
+from .checks import CheckReport, Data, check
+from .latency import LatencyReport
+from .profiles import Profile
+from .stream import Stream
+
+#: Plans that a model keeps for shapes and pulses to come again; the oldest goes first.
+_MOST_PLANS = 8
+
+Symbols = Mapping[str, Union[int, str]]
+
+
+@dataclass(frozen=True)
+class Io:
+    """An input or output: its name, type ("f32") and extents, each a number or an expression in
+    symbols ("S", "2*S+1"). Of quantised types, real = (q - zero_point) * scale."""
+
+    name: str
+    dtype: str
+    shape: Tuple[Union[int, str], ...]
+    scale: float = 1.0
+    zero_point: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.name}: [{', '.join(map(str, self.shape))}] {self.dtype}"
+
+
+def _io(told: Tuple) -> Io:
+    name, dtype, dims, _, scale, zero_point = told
+    return Io(name, dtype, tuple(int(dim) if dim.isdigit() else dim for dim in dims), scale,
+              zero_point)
+
+
+class Model:
+    """What a file says: inputs, outputs, symbols. ``rill.load`` makes it.
+
+    A model is never changed, and shared by any threads. Called with arrays it runs whole; ``pulse``
+    makes a stream of it.
+    """
+
+    def __init__(self, handle: _rill.Model, name: str = "") -> None:
+        self._handle: Optional[_rill.Model] = handle
+        self._name = name
+        self._plans: "OrderedDict[Any, Any]" = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def _open(self) -> _rill.Model:
+        if self._handle is None:
+            raise StateError("the model is closed", hint="Load it again")
+        return self._handle
+
+    @property
+    def name(self) -> str:
+        """The path that it was loaded from; "" if from bytes."""
+        return self._name
+
+    @property
+    def inputs(self) -> List[Io]:
+        return [_io(told) for told in self._open.inputs()]
+
+    @property
+    def outputs(self) -> List[Io]:
+        return [_io(told) for told in self._open.outputs()]
+
+    @property
+    def symbols(self) -> List[str]:
+        """Symbols that are free: those that stand in shapes, and are numbers in each run."""
+        return self._open.symbols()
+
+    @property
+    def properties(self) -> Dict[str, Any]:
+        """What the file says of itself by key: who made it, with what; text, numbers or lists."""
+        return self._open.properties()
+
+    @property
+    def operators(self) -> Dict[str, int]:
+        """Nodes of the graph by operator, those of loop bodies too."""
+        return self._open.operators()
+
+    def bind(self, symbols: Optional[Symbols] = None, **named: Union[int, str]) -> "Model":
+        """Make a model in which symbols are numbers or expressions: ``bind(B=1, T="2*S")``.
+
+        Errors: SymbolError for unknown symbols, and values that the model rules out.
+        """
+        settings = {**(symbols or {}), **named}
+        if not settings:
+            return self
+        pairs = []
+        for symbol, value in settings.items():
+            if isinstance(value, bool) or not isinstance(value, (str, int)):
+                value = _whole(symbol, value)
+            pairs.append((str(symbol), str(value)))
+        return Model(self._open.with_symbols(pairs), self._name)
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        """Run the model whole: one array per input, in order or by name.
+
+        Symbols that are free take the extents that the arrays have. Returns the output's array, or
+        a tuple of them. A run depends on its inputs alone. Errors: ArgumentError for missing or
+        unknown inputs, ShapeError, DTypeError, SymbolError. Threads: any number at a time.
+        """
+        handle = self._open
+        given = self._in_order(values, named)
+        shapes = tuple(tuple(shape) for _, shape in given)
+        plan = self._plan(("whole", shapes), lambda: self._whole_plan(handle, shapes))[1]
+        outputs = plan.run([array for array, _ in given])
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def pulse(self, symbol: str = "S", pulse: Union[int, str] = "auto") -> Stream:
+        """Make a stream that takes ``pulse`` frames of a symbol per step.
+
+        ``"auto"`` is the smallest pulse whose frames cost little more than the cheapest;
+        ``"auto:max_latency=40"`` bounds it: min, max, max_delay, max_latency, in frames of the
+        symbol. All other symbols are bound before. The frames are those of the whole run.
+        Errors: PulseError with every node that cannot stream, why, and a way out; SymbolError.
+        """
+        handle = self._open
+        if not isinstance(pulse, str):
+            pulse = str(_whole("pulse", pulse))
+        pulsed, plan = self._plan((symbol, pulse),
+                                  lambda: self._pulsed_plan(handle, symbol, pulse))
+        return Stream(pulsed, plan)
+
+    def stream(self) -> Stream:
+        """Make a stream of a model that is pulsed already, as one that was saved so."""
+        model, plan = self._plan(("stream",), lambda: (self, self._open.prepare()))
+        return Stream(model, plan)
+
+    def check(self, io: Data, pulses: Sequence[Union[int, str]] = (), symbol: str = "S", *,
+              atol: float = 1e-4, rtol: float = 5e-4, strict: bool = True,
+              progress: Optional[Callable[[str], None]] = None) -> CheckReport:
+        """Compare the whole run to the outputs of a bundle, and streams to the whole run.
+
+        ``io`` is an npz file or a mapping: inputs by name, and outputs to compare with. For each of
+        ``pulses``, frames go in at once, in pieces, and through a clone and a saved state; they
+        have the bits of the whole run, or lie within 1e-5 behind attention. ``progress`` is called
+        with what comes next. Raises CheckError, which has the report, for any difference and where
+        nothing was compared; with ``strict=False`` the report says so alone.
+        """
+        return check(self, io, pulses, symbol, atol, rtol, strict, progress)
+
+    def audit(self, symbol: str = "S", pulse: Union[int, str] = "auto", *, seconds: float = 2.0,
+              seed: int = 0) -> Dict[str, int]:
+        """Stream noise at the lengths that the model itself names, in every way, against whole
+        runs; tell what was compared. Errors: StateError where a frame differs or nothing could be
+        compared; PulseError."""
+        if not seconds >= 0:
+            raise ArgumentError(f"seconds is {seconds!r}, expected 0 or more")
+        if not isinstance(pulse, str):
+            pulse = str(_whole("pulse", pulse))
+        pulsed = self._open.pulsed(symbol, pulse)
+        return self._open.audit(pulsed, float(seconds), _whole("seed", seed))
+
+    def inspect(self, symbol: str = "S", pulse: Union[int, str] = "auto",
+                frame_ms: Optional[float] = None) -> LatencyReport:
+        """Tell how late a stream of that pulse is: ``model.pulse(...).latency(frame_ms)``."""
+        return self.pulse(symbol, pulse).latency(frame_ms)
+
+    def profile(self, *values: Any, seconds: float = 0.5, most_steps: int = 1000,
+                **named: Any) -> Profile:
+        """Time the nodes of a whole run over zeros, of the shapes that these inputs have."""
+        handle = self._open
+        shapes = tuple(tuple(shape) for _, shape in self._in_order(values, named))
+        plan = self._plan(("whole", shapes), lambda: self._whole_plan(handle, shapes))[1]
+        return Profile(self._name or "model", plan, seconds, most_steps)
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Write the model: .tgz or .tar.gz, .tar, .zip, else a folder. Errors: FileError."""
+        self._open.save(os.fspath(path))
+
+    def close(self) -> None:
+        """Let go of the memory. Streams live on; other calls raise StateError."""
+        with self._lock:
+            self._handle = None
+            self._plans.clear()
+
+    def __enter__(self) -> "Model":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._handle is None:
+            return "<rill.Model, closed>"
+        inputs = ", ".join(map(str, self.inputs))
+        return f"<rill.Model {inputs} -> {', '.join(map(str, self.outputs))}>"
+
+    def _repr_html_(self) -> str:
+        if self._handle is None:
+            return escape(repr(self))
+        rows = [(what, io.name, ", ".join(map(str, io.shape)), io.dtype)
+                for what, side in (("input", self.inputs), ("output", self.outputs))
+                for io in side]
+        operators = sorted(self.operators.items(), key=lambda item: -item[1])
+        return page(self._name or "model", f"free symbols: {', '.join(self.symbols) or 'none'}",
+                    table(("", "name", "extents", "type"), rows),
+                    table(("operator", "nodes"), operators),
+                    table(("property", "value"), self.properties.items()))
+
+    # -- plans -----------------------------------------------------------------------------------
+
+    def _in_order(self, values: Tuple, named: Dict[str, Any]) -> List[Tuple[Any, Tuple]]:
+        names = [told[0] for told in self._open.inputs()]
+        arrays = dict(zip(names, values))
+        for name, value in named.items():
+            if name not in names or name in arrays:
+                what = "given twice" if name in arrays else "unknown"
+                raise ArgumentError(f'input "{name}" is {what}', expected=", ".join(names),
+                                    found=name)
+            arrays[name] = value
+        if len(values) > len(names) or len(arrays) < len(names):
+            missing = [name for name in names if name not in arrays]
+            raise ArgumentError(
+                f"{len(values) + len(named)} inputs, expected {len(names)}: {', '.join(names)}",
+                expected=", ".join(names), found=str(len(values) + len(named)),
+                hint=f"Missing: {', '.join(missing)}" if missing else None)
+        return [shaped(arrays[name], name) for name in names]
+
+    def _plan(self, key: Any, make: Any) -> Tuple["Model", _rill.Plan]:
+        with self._lock:
+            found = self._plans.get(key)
+            if found is not None:
+                self._plans.move_to_end(key)
+                return found
+        made = make()
+        with self._lock:
+            made = self._plans.setdefault(key, made)
+            while len(self._plans) > _MOST_PLANS:
+                self._plans.popitem(last=False)
+        return made
+
+    def _whole_plan(self, handle: _rill.Model,
+                    shapes: Tuple[Tuple[int, ...], ...]) -> Tuple["Model", _rill.Plan]:
+        return self, handle.with_shapes([list(shape) for shape in shapes]).prepare()
+
+    def _pulsed_plan(self, handle: _rill.Model, symbol: str,
+                     pulse: str) -> Tuple["Model", _rill.Plan]:
+        pulsed = Model(handle.pulsed(symbol, pulse), self._name)
+        return pulsed, pulsed._open.prepare()
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        if not isinstance(value, bool):
+            return value.__index__()
+    except (AttributeError, TypeError):
+        pass
+    raise ArgumentError(f"{name} is {value!r}, expected a whole number", expected="a whole number",
+                        found=repr(value))
+
+
+def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
+         symbols: Optional[Symbols] = None) -> Model:
+    """Load a model from a path (folder, tar, tgz, zip, graph.nnef) or the bytes of an archive.
+
+    ``symbols`` are bound at once: ``{"B": 1}``. Errors: FileError, ParseError with file and line,
+    UnsupportedError with the operator, SymbolError.
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        model = Model(_rill.Model.load_bytes(bytes(source)))
+    else:
+        path = os.fspath(source)
+        if isinstance(path, bytes):
+            path = os.fsdecode(path)
+        if "\0" in path:
+            raise ArgumentError("the path holds a zero byte")
+        model = Model(_rill.Model.load(path), path)
+    return model.bind(symbols)

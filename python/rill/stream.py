@@ -1,0 +1,103 @@
+"""Streams: frames in, in any number, and the frames of the whole run out."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any, Optional, Tuple, Union
+
+import numpy as np
+
+from . import _rill
+from .latency import LatencyReport
+from .profiles import Profile
+
+if TYPE_CHECKING:
+    from .model import Model
+
+Frames = Union[int, Tuple[Optional[int], ...]]
+
+
+class Stream(_rill.Stream):
+    """One stream of a pulsed model: ``model.pulse("S", 8)`` makes it.
+
+    A stream belongs to one thread at a time, and refuses calls of a second one meanwhile; any
+    number of streams share the plan of a model. Memory is taken when it is made.
+    """
+
+    def __init__(self, model: "Model", plan: _rill.Plan, other: Optional["Stream"] = None) -> None:
+        super().__init__(plan if other is None else other)
+        self._model = model
+        self._plan = plan
+
+    @property
+    def model(self) -> "Model":
+        """The pulsed model, to look at or save."""
+        return self._model
+
+    @property
+    def symbol(self) -> str:
+        """The symbol along which it streams: "S"."""
+        return self._plan.streams()[0]["symbol"]
+
+    @property
+    def pulse(self) -> int:
+        """Frames of the first input that streams, per step."""
+        return self._plan.streams()[0]["input_pulse"]
+
+    @property
+    def delay(self) -> Frames:
+        """Frames of the output by which it lags; a tuple if there are several outputs, with None
+        for those that do not stream."""
+        delays = tuple(told["delay"] if told["axis"] >= 0 else None
+                       for told in self._plan.streams())
+        return delays[0] if len(delays) == 1 else delays
+
+    def latency(self, frame_ms: Optional[float] = None) -> LatencyReport:
+        """Tell how late each output is, in frames, and in ms if an input frame takes ``frame_ms``;
+        and what a stream costs in bytes."""
+        return LatencyReport(self._model.name or "model", self._plan, frame_ms)
+
+    def profile(self, seconds: float = 0.5, most_steps: int = 1000) -> Profile:
+        """Time the nodes of a step, over zeros, in a session of its own: for ``seconds``, at most
+        ``most_steps`` times. The stream itself stands still."""
+        return Profile(f"{self._model.name or 'model'}, {self.pulse} frames", self._plan, seconds,
+                       most_steps)
+
+    def clone(self) -> "Stream":
+        """Make a stream that goes on as this one would, bit for bit."""
+        return type(self)(self._model, self._plan, self)
+
+    def run(self, *values: Any, **named: Any) -> Any:
+        """Stream whole inputs from the beginning to the end, and return the whole outputs.
+
+        The stream begins anew before and after. Outputs come as from ``push``.
+        """
+        self.reset()
+        try:
+            begun = self.push(*values, **named)
+            ended = self.finish()
+        finally:
+            self.reset()
+        streams = self._plan.streams()
+        if len(streams) == 1:
+            begun, ended = (begun,), (ended,)
+        outputs = tuple(tail if head is None else np.concatenate([head, tail], axis=told["axis"])
+                        for head, tail, told in zip(begun, ended, streams))
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a stream cannot be pickled: pickle stream.state, which is bytes")
+
+    def _repr_html_(self) -> str:
+        return escape(repr(self)) if self.closed else self.latency()._repr_html_()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<rill.Stream, closed>"
+        return f"<rill.Stream of {self.pulse} frames per step along {self.symbol}>"

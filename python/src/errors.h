@@ -1,0 +1,32 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+#include "rill/rill.h"
+
+namespace rill::python {
+
+/// What went wrong, on its way to Python, where it becomes an exception of rill._errors.
+struct Failure {
+  rill_status code = RILL_E_INTERNAL;
+  std::string message;
+  std::string expected;
+  std::string found;
+  std::string node;
+  std::string op;
+  std::string file;
+  int line = 0;
+  int column = 0;
+  std::string hint;
+};
+
+/// The last failure of this thread, as the library tells it.
+Failure last_failure(rill_status code);
+/// Throw unless a call went well.
+void check(rill_status status);
+/// Let failures out as exceptions of rill._errors.
+void translate_failures();
+
+}  // namespace rill::python

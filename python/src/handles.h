@@ -1,0 +1,113 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+#include "rill/rill.h"
+
+namespace rill::python {
+
+template <class Record>
+Record sized() {
+  Record record = {};
+  record.size = sizeof record;
+  return record;
+}
+
+/// Refuse a call with a text of this folder's own.
+[[noreturn]] void refuse(rill_status code, std::string message, std::string hint = {});
+
+/// What a file says; it is never changed, so that any thread may read it.
+class Model {
+ public:
+  explicit Model(rill_model* model) : model_(model) {}
+  ~Model() { rill_model_free(model_); }
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  rill_model* get() const { return model_; }
+
+ private:
+  rill_model* model_;
+};
+
+/// A model made ready to run, with sessions for whole runs that wait to be used again.
+class Plan {
+ public:
+  explicit Plan(rill_plan* plan);
+  ~Plan();
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  rill_plan* get() const { return plan_; }
+  const std::vector<rill_io_info>& io(rill_dir dir) const { return io_[dir]; }
+  const rill_stream_info& stream(size_t output) const { return streams_[output]; }
+  bool streams() const {
+    for (const rill_io_info& io : io_[RILL_INPUT]) {
+      if (io.stream_axis >= 0) return true;
+    }
+    return false;
+  }
+  /// Run a plan that does not stream, from one array per input to a list of arrays.
+  nanobind::list run(const nanobind::sequence& values);
+
+ private:
+  rill_session* take();
+  void give_back(rill_session* session);
+
+  rill_plan* plan_;
+  std::vector<rill_io_info> io_[2];
+  std::vector<rill_stream_info> streams_;
+  std::vector<rill_session*> idle_;  ///< under the interpreter's lock
+};
+
+/// One stream of a plan, run by one thread at a time.
+class Stream {
+ public:
+  explicit Stream(const Plan& plan);
+  Stream(const Stream& other);
+  ~Stream();
+  Stream& operator=(const Stream&) = delete;
+
+  nanobind::object push(const nanobind::args& values, const nanobind::kwargs& named);
+  nanobind::object finish();
+  void set(const std::string& name, nanobind::handle value);
+  void reset();
+  nanobind::bytes state();
+  void load(const nanobind::bytes& state);
+  /// Frames of the first input that streams that went in, and of each output that came out.
+  nanobind::tuple position();
+  int64_t bytes();
+  void close();
+  bool closed() const { return session_ == nullptr; }
+
+ private:
+  /// Holds the stream for one call; another thread's call is refused meanwhile.
+  class Hold;
+
+  std::vector<InputArray> arrays_of(const nanobind::args& values, const nanobind::kwargs& named);
+  void check_values_known() const;
+  std::vector<OutputArray> room_for(const std::vector<InputArray>& inputs) const;
+  std::vector<OutputArray> room_for_tail() const;
+  nanobind::object hand_out(std::vector<OutputArray>* outputs, bool finished);
+  int64_t frames_due(size_t output, int64_t steps) const;
+
+  rill_plan* plan_;
+  rill_session* session_ = nullptr;
+  std::vector<rill_io_info> io_[2];
+  std::vector<rill_stream_info> streams_;
+  std::vector<size_t> streaming_;  ///< inputs that stream
+  std::vector<char> known_;        ///< per input: whether it streams or has a value
+  std::atomic<bool> held_{false};
+};
+
+void define_model(nanobind::module_& module);
+void define_plan(nanobind::module_& module);
+void define_stream(nanobind::module_& module);
+
+}  // namespace rill::python

@@ -1,0 +1,206 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+#include "errors.h"
+#include "handles.h"
+#include "interpreter.h"
+
+namespace nb = nanobind;
+
+namespace rill::python {
+namespace {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+nb::object io_list(const rill_model* model, rill_dir dir) {
+  nb::list out;
+  for (size_t i = 0; i < rill_model_count(model, dir); ++i) {
+    auto io = sized<rill_io_info>();
+    check(rill_model_io(model, dir, i, &io));
+    nb::list dims;
+    for (uint32_t axis = 0; axis < io.rank; ++axis) dims.append(io.dims[axis]);
+    out.append(nb::make_tuple(io.name, rill_dtype_name(io.dtype), nb::tuple(dims), io.text,
+                              io.scale, io.zero_point));
+  }
+  return out;
+}
+
+nb::object value_of(const rill_property& property) {
+  nb::list out;
+  for (size_t i = 0; i < property.count; ++i) {
+    if (property.ints && property.dtype == RILL_BOOL) {
+      out.append(property.ints[i] != 0);
+    } else if (property.ints) {
+      out.append(property.ints[i]);
+    } else if (property.floats) {
+      out.append(property.floats[i]);
+    } else if (property.strings) {
+      const char* const text = property.strings[i];
+      out.append(nb::steal(PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)),
+                                                "replace")));
+    }
+  }
+  if (nb::len(out) == 1) return out[0];
+  return out;
+}
+
+nb::dict properties(const Model& model) {
+  nb::dict out;
+  for (size_t i = 0; i < rill_model_properties(model.get()); ++i) {
+    auto property = sized<rill_property>();
+    check(rill_model_property(model.get(), i, &property));
+    out[property.key] = value_of(property);
+  }
+  return out;
+}
+
+nb::list symbols(const Model& model) {
+  nb::list out;
+  const char* name = nullptr;
+  for (size_t i = 0;; ++i) {
+    check(rill_model_symbol(model.get(), i, &name));
+    if (!name) return out;
+    out.append(name);
+  }
+}
+
+/// A changed copy of a model, made without the interpreter's lock.
+template <class Change>
+Model* changed(const Model& model, Change&& change) {
+  rill_model* copy = nullptr;
+  const rill_status status = unlocked([&] {
+    const rill_status cloned = rill_model_clone(model.get(), &copy);
+    return cloned == RILL_OK ? change(copy) : cloned;
+  });
+  auto* const out = copy ? new Model(copy) : nullptr;
+  if (status == RILL_OK) return out;
+  const Failure failure = last_failure(status);
+  delete out;
+  throw failure;
+}
+
+Model* with_symbols(const Model& model, const Settings& settings) {
+  return changed(model, [&](rill_model* copy) {
+    rill_status status = RILL_OK;
+    for (const auto& [symbol, value] : settings) {
+      if (status != RILL_OK) break;
+      status = rill_model_set_symbol(copy, symbol.c_str(), value.c_str());
+    }
+    return status;
+  });
+}
+
+Model* with_shapes(const Model& model, const std::vector<std::vector<int64_t>>& shapes) {
+  std::vector<rill_view> views;
+  for (const std::vector<int64_t>& shape : shapes) {
+    auto view = sized<rill_view>();
+    view.rank = static_cast<uint32_t>(shape.size());
+    // A number has no extents, which is not the same as an unknown shape.
+    static const int64_t kNone = 0;
+    view.shape = shape.empty() ? &kNone : shape.data();
+    views.push_back(view);
+  }
+  return changed(model, [&](rill_model* copy) {
+    return rill_model_set_shapes(copy, views.data(), views.size());
+  });
+}
+
+nb::dict operators(const Model& model) {
+  nb::dict out;
+  const char* name = nullptr;
+  int64_t nodes = 0;
+  for (size_t i = 0;; ++i) {
+    check(rill_model_operator(model.get(), i, &name, &nodes));
+    if (!name) return out;
+    out[name] = nodes;
+  }
+}
+
+Model* pulsed(const Model& model, const std::string& symbol, const std::string& pulse) {
+  return changed(model, [&](rill_model* copy) {
+    return rill_model_pulse(copy, symbol.c_str(), pulse.c_str());
+  });
+}
+
+Model* load(const std::string& path) {
+  rill_model* model = nullptr;
+  check(unlocked([&] { return rill_load(path.c_str(), nullptr, &model); }));
+  return new Model(model);
+}
+
+Model* load_bytes(const nb::bytes& bytes) {
+  rill_model* model = nullptr;
+  check(unlocked(
+      [&] { return rill_load_memory(bytes.data(), bytes.size(), nullptr, &model); }));
+  return new Model(model);
+}
+
+Plan* prepare(const Model& model, bool plain, int64_t max_session_bytes) {
+  auto options = sized<rill_plan_opts>();
+  options.plain = plain ? 1 : 0;
+  options.max_session_bytes = max_session_bytes;
+  rill_plan* plan = nullptr;
+  check(unlocked([&] { return rill_prepare(model.get(), &options, &plan); }));
+  return new Plan(plan);
+}
+
+nb::dict audit(const Model& whole, const Model& pulsed, double seconds, uint64_t seed) {
+  auto options = sized<rill_audit_opts>();
+  options.seconds = seconds;
+  options.seed = seed;
+  auto report = sized<rill_audit_report>();
+  check(unlocked(
+      [&] { return rill_model_audit(whole.get(), pulsed.get(), &options, &report); }));
+  nb::dict out;
+  out["lengths"] = report.lengths;
+  out["shortest"] = report.shortest;
+  out["longest"] = report.longest;
+  out["undefined"] = report.undefined;
+  out["refused"] = report.refused;
+  out["edges"] = report.edges;
+  out["edges_compared"] = report.edges_compared;
+  out["period"] = report.period;
+  out["remainders"] = report.remainders;
+  out["streams"] = report.streams;
+  out["outputs"] = report.outputs;
+  out["frames"] = report.frames;
+  return out;
+}
+
+}  // namespace
+
+void define_model(nb::module_& module) {
+  nb::class_<Model>(module, "Model", "What a file says. It is never changed.")
+      .def_static("load", &load, nb::arg("path"), "Read a folder, tar, tgz, zip or graph.nnef.")
+      .def_static("load_bytes", &load_bytes, nb::arg("data"), "Read an archive in memory.")
+      .def(
+          "inputs", [](const Model& model) { return io_list(model.get(), RILL_INPUT); },
+          "List (name, type, extents, text, scale, zero point) of each input.")
+      .def(
+          "outputs", [](const Model& model) { return io_list(model.get(), RILL_OUTPUT); },
+          "List (name, type, extents, text, scale, zero point) of each output.")
+      .def("symbols", &symbols, "List the symbols that are free.")
+      .def("properties", &properties, "Tell the properties of the file by key.")
+      .def("with_symbols", &with_symbols, nb::arg("settings"),
+           "Replace symbols by numbers or expressions, in a copy.")
+      .def("with_shapes", &with_shapes, nb::arg("shapes"),
+           "Bind the symbols that the shapes of all inputs tell, in a copy.")
+      .def("operators", &operators, "Count the nodes of the graph by operator.")
+      .def("pulsed", &pulsed, nb::arg("symbol"), nb::arg("pulse"),
+           "Rewrite a copy to run a few frames at a time.")
+      .def("prepare", &prepare, nb::arg("plain") = false, nb::arg("max_session_bytes") = 0,
+           "Choose kernels, pack weights, lay out memory.")
+      .def(
+          "save",
+          [](const Model& model, const std::string& path) {
+            check(unlocked([&] { return rill_save(model.get(), path.c_str()); }));
+          },
+          nb::arg("path"), "Write a folder, tar, tgz or zip, by suffix.")
+      .def("audit", &audit, nb::arg("pulsed"), nb::arg("seconds"), nb::arg("seed"),
+           "Compare streams of noise to whole runs, and tell what was compared.");
+}
+
+}  // namespace rill::python

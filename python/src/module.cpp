@@ -1,0 +1,32 @@
+#include "arrays.h"
+#include "errors.h"
+#include "handles.h"
+#include "interpreter.h"
+
+namespace nb = nanobind;
+
+NB_MODULE(_rill, module) {
+  using namespace rill::python;
+  module.doc() = "The interface rill.h, for the package rill.";
+  // Streams that are alive when the interpreter ends are no mistake.
+  nb::set_leak_warnings(false);
+  import_numpy();
+  translate_failures();
+  wait_at_exit(module);
+  define_model(module);
+  define_plan(module);
+  define_stream(module);
+  module.def(
+      "status_names",
+      [] {
+        nb::list names;
+        for (int status = RILL_OK + 1; status <= RILL_E_INTERNAL; ++status) {
+          names.append(rill_status_name(static_cast<rill_status>(status)));
+        }
+        return names;
+      },
+      "Name every way to fail.");
+  module.def("version", &rill_version, "Tell the version: \"0.1.0\".");
+  module.def("build_info", &rill_build_info, "Tell compiler, build type and operators.");
+  module.def("cpu", &rill_cpu, "Tell the SIMD tier of plans that are made now.");
+}

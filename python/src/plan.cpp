@@ -1,0 +1,193 @@
+#include <nanobind/stl/string.h>
+
+#include <chrono>
+
+#include "errors.h"
+#include "handles.h"
+#include "interpreter.h"
+
+namespace nb = nanobind;
+
+namespace rill::python {
+namespace {
+
+/// Sessions that a plan keeps for whole runs to come: threads that run at once each take one.
+constexpr size_t kMostIdle = 4;
+
+nb::object stream_list(const Plan& plan) {
+  nb::list out;
+  for (size_t i = 0; i < plan.io(RILL_OUTPUT).size(); ++i) {
+    const rill_stream_info& stream = plan.stream(i);
+    nb::dict told;
+    told["name"] = plan.io(RILL_OUTPUT)[i].name;
+    told["axis"] = stream.axis;
+    told["pulse"] = stream.pulse;
+    told["delay"] = stream.delay;
+    told["input"] = stream.input;
+    told["input_axis"] = stream.input_axis;
+    told["input_pulse"] = stream.input_pulse;
+    told["delay_input_frames"] = stream.delay_input_frames;
+    told["rate"] = nb::make_tuple(stream.rate_num, stream.rate_den);
+    told["warm_up_steps"] = stream.warm_up_steps;
+    told["flush_steps"] = stream.flush_steps;
+    told["symbol"] = stream.symbol;
+    told["length"] = stream.length;
+    out.append(told);
+  }
+  return out;
+}
+
+nb::list io_list(const Plan& plan, rill_dir dir) {
+  nb::list out;
+  for (const rill_io_info& io : plan.io(dir)) {
+    nb::list shape;
+    for (uint32_t axis = 0; axis < io.rank; ++axis) shape.append(io.shape[axis]);
+    out.append(nb::make_tuple(io.name, rill_dtype_name(io.dtype), nb::tuple(shape), io.text,
+                              io.stream_axis));
+  }
+  return out;
+}
+
+nb::list nodes(const Plan& plan) {
+  nb::list out;
+  const char* name = nullptr;
+  const char* op = nullptr;
+  for (size_t i = 0;; ++i) {
+    check(rill_plan_node(plan.get(), i, &name, &op));
+    if (!name) return out;
+    out.append(nb::make_tuple(name, op));
+  }
+}
+
+/// Step a session of its own over what its inputs hold, and tell of each run the nanoseconds of each
+/// node, one row after the other.
+nb::list profile(const Plan& plan, double seconds, int64_t most_runs) {
+  using Clock = std::chrono::steady_clock;
+  rill_session* session = nullptr;
+  const size_t count = nb::len(nodes(plan));
+  std::vector<std::vector<int64_t>> runs;
+  const rill_status status = unlocked([&] {
+    const bool streams = plan.streams();
+    rill_status now = rill_session_new(plan.get(), &session);
+    const auto until = Clock::now() + std::chrono::duration<double>(seconds);
+    // The first runs warm the caches.
+    for (int i = 0; i < 3 && now == RILL_OK; ++i) now = rill_step(session);
+    while (now == RILL_OK && static_cast<int64_t>(runs.size()) < most_runs) {
+      runs.emplace_back(count);
+      now = rill_step_timed(session, runs.back().data(), count);
+      // A model with tables ends a stream; another one begins then.
+      if (now == RILL_E_SHAPE && streams && runs.size() > 1) {
+        runs.pop_back();
+        now = rill_session_reset(session);
+      }
+      if (Clock::now() > until) break;
+    }
+    return now;
+  });
+  rill_session_free(session);
+  check(status);
+  nb::list out;
+  for (const std::vector<int64_t>& run : runs) {
+    nb::list row;
+    for (const int64_t ns : run) row.append(ns);
+    out.append(row);
+  }
+  return out;
+}
+
+nb::dict memory(const Plan& plan) {
+  auto info = sized<rill_memory_info>();
+  check(rill_plan_memory(plan.get(), &info));
+  nb::dict out;
+  out["weight_bytes"] = info.weight_bytes;
+  out["state_bytes"] = info.state_bytes;
+  out["arena_bytes"] = info.arena_bytes;
+  out["io_bytes"] = info.io_bytes;
+  return out;
+}
+
+}  // namespace
+
+Plan::Plan(rill_plan* plan) : plan_(plan) {
+  for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) {
+    for (size_t i = 0; i < rill_plan_count(plan, dir); ++i) {
+      io_[dir].push_back(sized<rill_io_info>());
+      check(rill_plan_io(plan, dir, i, &io_[dir].back()));
+    }
+  }
+  for (size_t i = 0; i < io_[RILL_OUTPUT].size(); ++i) {
+    streams_.push_back(sized<rill_stream_info>());
+    check(rill_plan_stream(plan, i, &streams_.back()));
+  }
+}
+
+Plan::~Plan() {
+  for (rill_session* session : idle_) rill_session_free(session);
+  rill_plan_release(plan_);
+}
+
+rill_session* Plan::take() {
+  rill_session* session = nullptr;
+  if (idle_.empty()) {
+    check(unlocked([&] { return rill_session_new(plan_, &session); }));
+    return session;
+  }
+  session = idle_.back();
+  idle_.pop_back();
+  return session;
+}
+
+void Plan::give_back(rill_session* session) {
+  if (idle_.size() < kMostIdle) {
+    idle_.push_back(session);
+  } else {
+    rill_session_free(session);
+  }
+}
+
+nb::list Plan::run(const nb::sequence& values) {
+  const std::vector<rill_io_info>& inputs = io_[RILL_INPUT];
+  const std::vector<rill_io_info>& outputs = io_[RILL_OUTPUT];
+  if (nb::len(values) != inputs.size()) {
+    refuse(RILL_E_ARG, std::to_string(nb::len(values)) + " inputs, expected " +
+                           std::to_string(inputs.size()));
+  }
+  std::vector<InputArray> in;
+  std::vector<OutputArray> out;
+  std::vector<rill_view> in_views, out_views;
+  for (size_t i = 0; i < inputs.size(); ++i) in.emplace_back(values[i], inputs[i]);
+  for (const rill_io_info& io : outputs) out.emplace_back(io, -1, 0);
+  for (const InputArray& array : in) in_views.push_back(array.view());
+  for (const OutputArray& array : out) out_views.push_back(array.view());
+  rill_session* const session = take();
+  // A run does not depend on those before it: random numbers and caches begin anew.
+  const rill_status status = unlocked([&] {
+    const rill_status begun = rill_session_reset(session);
+    return begun != RILL_OK ? begun
+                            : rill_run(session, in_views.data(), in_views.size(),
+                                       out_views.data(), out_views.size());
+  });
+  give_back(session);
+  check(status);
+  nb::list arrays;
+  for (OutputArray& array : out) arrays.append(array.take());
+  return arrays;
+}
+
+void define_plan(nb::module_& module) {
+  nb::class_<Plan>(module, "Plan", "A model made ready to run; shared by any threads.")
+      .def(
+          "inputs", [](const Plan& plan) { return io_list(plan, RILL_INPUT); },
+          "List (name, type, shape, text, axis that streams or -1) of each input.")
+      .def(
+          "outputs", [](const Plan& plan) { return io_list(plan, RILL_OUTPUT); },
+          "List (name, type, shape, text, axis that streams or -1) of each output.")
+      .def("streams", &stream_list, "Tell how each output streams.")
+      .def("memory", &memory, "Tell the bytes of weights, states, scratch, inputs and outputs.")
+      .def("nodes", &nodes, "List (name, operator) of each node that a step runs.")
+      .def("profile", &profile, nb::arg("seconds"), nb::arg("most_runs"),
+           "Step over zeros, and list the nanoseconds of each node, run by run.")
+      .def("run", &Plan::run, nb::arg("values"), "Run once, from arrays to arrays.");
+}
+
+}  // namespace rill::python

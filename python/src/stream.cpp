@@ -1,0 +1,386 @@
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "errors.h"
+#include "handles.h"
+#include "interpreter.h"
+
+namespace nb = nanobind;
+
+namespace rill::python {
+namespace {
+
+constexpr char kClosed[] = "the stream is closed";
+/// Frames that an output is given room for where it is not known how many are to come.
+constexpr int64_t kUnknownTailPulses = 64;
+
+int64_t ceil_of(int64_t value, int64_t by) { return (value + by - 1) / by; }
+
+/// Pull what waits in each output that streams, as far as there is room. Tells whether anything
+/// moved.
+bool pull_all(rill_session* session, std::vector<OutputArray>* outputs,
+              const std::vector<rill_stream_info>& streams, rill_status* status) {
+  bool moved = false;
+  int64_t shape[RILL_MAX_RANK];
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    if (streams[i].axis < 0) continue;
+    OutputArray& output = (*outputs)[i];
+    while (*status == RILL_OK && output.left() > 0) {
+      const rill_view room = output.room(shape);
+      int64_t given = 0;
+      *status = rill_pull(session, i, &room, &given);
+      if (given == 0) break;
+      output.filled += given;
+      moved = true;
+    }
+  }
+  return moved;
+}
+
+std::string names_of(const std::vector<rill_io_info>& io) {
+  std::string out;
+  for (const rill_io_info& each : io) out += (out.empty() ? "" : ", ") + std::string(each.name);
+  return out;
+}
+
+}  // namespace
+
+void refuse(rill_status code, std::string message, std::string hint) {
+  Failure failure;
+  failure.code = code;
+  failure.message = std::move(message);
+  failure.hint = std::move(hint);
+  throw failure;
+}
+
+class Stream::Hold {
+ public:
+  explicit Hold(Stream* stream) : stream_(stream) {
+    if (stream->held_.exchange(true, std::memory_order_acquire)) {
+      refuse(RILL_E_STATE, "another thread is in a call of this stream",
+             "Give each thread a stream of its own: stream.clone()");
+    }
+    if (stream->session_) return;
+    stream->held_.store(false, std::memory_order_release);
+    refuse(RILL_E_STATE, kClosed);
+  }
+  ~Hold() { stream_->held_.store(false, std::memory_order_release); }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  Stream* stream_;
+};
+
+Stream::Stream(const Plan& plan) : plan_(rill_plan_retain(plan.get())) {
+  for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) io_[dir] = plan.io(dir);
+  for (size_t i = 0; i < io_[RILL_OUTPUT].size(); ++i) streams_.push_back(plan.stream(i));
+  for (size_t i = 0; i < io_[RILL_INPUT].size(); ++i) {
+    const bool streams = io_[RILL_INPUT][i].stream_axis >= 0;
+    if (streams) streaming_.push_back(i);
+    known_.push_back(streams);
+  }
+  const rill_status made = unlocked([&] { return rill_session_new(plan_, &session_); });
+  if (made == RILL_OK && !streaming_.empty()) return;
+  const Failure failure = last_failure(made);
+  rill_session_free(session_);
+  rill_plan_release(plan_);
+  if (made != RILL_OK) throw failure;
+  refuse(RILL_E_PULSE, "the model does not stream", "Make a stream with model.pulse");
+}
+
+Stream::Stream(const Stream& other)
+    : plan_(other.plan_), streams_(other.streams_), streaming_(other.streaming_),
+      known_(other.known_) {
+  for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) io_[dir] = other.io_[dir];
+  const Hold hold(const_cast<Stream*>(&other));
+  check(unlocked([&] { return rill_session_clone(other.session_, &session_); }));
+  rill_plan_retain(plan_);
+}
+
+Stream::~Stream() {
+  rill_session_free(session_);
+  rill_plan_release(plan_);
+}
+
+void Stream::close() {
+  if (!session_) return;
+  const Hold hold(this);
+  rill_session_free(session_);
+  session_ = nullptr;
+}
+
+void Stream::check_values_known() const {
+  for (size_t i = 0; i < known_.size(); ++i) {
+    if (known_[i]) continue;
+    const std::string name = io_[RILL_INPUT][i].name;
+    refuse(RILL_E_STATE, "input \"" + name + "\" does not stream and has no value yet",
+           "Give it one first: stream.set(\"" + name + "\", array)");
+  }
+}
+
+std::vector<InputArray> Stream::arrays_of(const nb::args& values, const nb::kwargs& named) {
+  std::vector<InputArray> out;
+  out.reserve(streaming_.size());
+  const size_t given = values.size();
+  if (given + named.size() != streaming_.size()) {
+    refuse(RILL_E_ARG, std::to_string(given + named.size()) + " arrays of frames, expected " +
+                           std::to_string(streaming_.size()) + ": one per input that streams");
+  }
+  for (size_t i = 0; i < streaming_.size(); ++i) {
+    const rill_io_info& io = io_[RILL_INPUT][streaming_[i]];
+    if (i < given) {
+      out.emplace_back(values[i], io);
+      continue;
+    }
+    PyObject* const value = PyDict_GetItemString(named.ptr(), io.name);
+    if (!value) {
+      refuse(RILL_E_ARG, std::string("no frames for input \"") + io.name + "\"",
+             "Inputs are called " + names_of(io_[RILL_INPUT]));
+    }
+    out.emplace_back(nb::handle(value), io);
+  }
+  return out;
+}
+
+int64_t Stream::frames_due(size_t output, int64_t steps) const {
+  const rill_stream_info& stream = streams_[output];
+  int64_t pulled = 0;
+  check(rill_position(session_, output, nullptr, &pulled));
+  return std::max<int64_t>(0, steps * stream.pulse - stream.delay - pulled);
+}
+
+std::vector<OutputArray> Stream::room_for(const std::vector<InputArray>& inputs) const {
+  std::vector<OutputArray> out(streams_.size());
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    const rill_stream_info& stream = streams_[i];
+    if (stream.axis < 0) continue;
+    int64_t pushed = 0;
+    check(rill_position(session_, i, &pushed, nullptr));
+    const int64_t more = inputs[0].view().rank > static_cast<uint32_t>(stream.input_axis)
+                             ? inputs[0].extent(stream.input_axis)
+                             : 0;
+    const int64_t due = frames_due(i, (pushed + more) / stream.input_pulse);
+    out[i] = OutputArray(io_[RILL_OUTPUT][i], stream.axis, due);
+  }
+  return out;
+}
+
+std::vector<OutputArray> Stream::room_for_tail() const {
+  std::vector<OutputArray> out(streams_.size());
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    const rill_stream_info& stream = streams_[i];
+    if (stream.axis < 0) continue;
+    int64_t pushed = 0;
+    check(rill_position(session_, i, &pushed, nullptr));
+    const int64_t tail = stream.flush_steps >= 0 ? stream.flush_steps : kUnknownTailPulses;
+    const int64_t due = frames_due(i, ceil_of(pushed, stream.input_pulse) + tail);
+    out[i] = OutputArray(io_[RILL_OUTPUT][i], stream.axis, due);
+  }
+  return out;
+}
+
+nb::object Stream::hand_out(std::vector<OutputArray>* outputs, bool finished) {
+  nb::list out;
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    if (streams_[i].axis >= 0) {
+      out.append((*outputs)[i].take());
+    } else if (finished) {
+      auto view = sized<rill_view>();
+      check(rill_output_buffer(session_, i, &view));
+      out.append(copy_out(io_[RILL_OUTPUT][i], view));
+    } else {
+      out.append(nb::none());
+    }
+  }
+  if (nb::len(out) == 1) return out[0];
+  return nb::tuple(out);
+}
+
+nb::object Stream::push(const nb::args& values, const nb::kwargs& named) {
+  const Hold hold(this);
+  check_values_known();
+  const std::vector<InputArray> inputs = arrays_of(values, named);
+  std::vector<int64_t> taken(inputs.size());
+  std::vector<OutputArray> outputs;
+  // A call that is wrong is refused before anything is allocated: pushes of no frames check it.
+  int64_t shape[RILL_MAX_RANK];
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int axis = io_[RILL_INPUT][streaming_[i]].stream_axis;
+    if (inputs[i].view().rank <= static_cast<uint32_t>(axis)) {
+      const rill_view all = inputs[i].view();
+      check(rill_push(session_, streaming_[i], &all, &taken[i]));
+    }
+    rill_view none = inputs[i].rest(axis, 0, shape);
+    shape[axis] = 0;
+    check(rill_push(session_, streaming_[i], &none, &taken[i]));
+  }
+  outputs = room_for(inputs);
+  bool all_taken = false;
+  for (bool moved = true; moved && !all_taken;) {
+    const rill_status status = unlocked([&] {
+      rill_status pushed = RILL_OK;
+      for (moved = true; moved && !all_taken && pushed == RILL_OK;) {
+        moved = false;
+        all_taken = true;
+        for (size_t i = 0; i < inputs.size() && pushed == RILL_OK; ++i) {
+          const int axis = io_[RILL_INPUT][streaming_[i]].stream_axis;
+          if (taken[i] == inputs[i].extent(axis)) continue;
+          const rill_view rest = inputs[i].rest(axis, taken[i], shape);
+          int64_t now = 0;
+          pushed = rill_push(session_, streaming_[i], &rest, &now);
+          taken[i] += now;
+          moved |= now > 0;
+          all_taken &= taken[i] == inputs[i].extent(axis);
+        }
+        if (pushed == RILL_OK) moved |= pull_all(session_, &outputs, streams_, &pushed);
+      }
+      return pushed;
+    });
+    check(status);
+    if (all_taken || moved) continue;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (streams_[i].axis < 0 || outputs[i].left() > 0) continue;
+      outputs[i].grow(streams_[i].pulse);
+      moved = true;
+    }
+    if (moved) continue;
+    break;
+  }
+  for (size_t i = 0; !all_taken && i < inputs.size(); ++i) {
+    const rill_io_info& io = io_[RILL_INPUT][streaming_[i]];
+    const int64_t over = inputs[i].extent(io.stream_axis) - taken[i];
+    if (over == 0) continue;
+    refuse(RILL_E_STATE,
+           std::to_string(over) + " frames of input \"" + io.name +
+               "\" were not taken: another input is behind by more than a pulse",
+           "Push frames of all inputs together; stream.reset() begins anew");
+  }
+  return hand_out(&outputs, false);
+}
+
+nb::object Stream::finish() {
+  const Hold hold(this);
+  check_values_known();
+  check(unlocked([&] { return rill_finish(session_); }));
+  std::vector<OutputArray> outputs = room_for_tail();
+  for (bool full = true; full;) {
+    rill_status status = RILL_OK;
+    unlocked([&] {
+      while (pull_all(session_, &outputs, streams_, &status)) {
+      }
+      return status;
+    });
+    check(status);
+    // An output that has no room left may have more to give, and hold up the others.
+    full = false;
+    int64_t shape[RILL_MAX_RANK];
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (streams_[i].axis < 0 || outputs[i].left() > 0) continue;
+      OutputArray one(io_[RILL_OUTPUT][i], streams_[i].axis, 1);
+      const rill_view room = one.room(shape);
+      int64_t given = 0;
+      check(unlocked([&] { return rill_pull(session_, i, &room, &given); }));
+      if (given == 0) continue;
+      one.filled = given;
+      outputs[i].append(one);
+      full = true;
+    }
+  }
+  return hand_out(&outputs, true);
+}
+
+void Stream::set(const std::string& name, nb::handle value) {
+  const Hold hold(this);
+  size_t index = 0;
+  check(rill_plan_find(plan_, RILL_INPUT, name.c_str(), &index));
+  if (io_[RILL_INPUT][index].stream_axis >= 0) {
+    refuse(RILL_E_ARG, "input \"" + name + "\" streams", "Give its frames to stream.push");
+  }
+  auto view = sized<rill_view>();
+  check(rill_input_buffer(session_, index, &view));
+  copy_in(value, io_[RILL_INPUT][index], view);
+  known_[index] = 1;
+}
+
+void Stream::reset() {
+  const Hold hold(this);
+  check(rill_session_reset(session_));
+}
+
+nb::bytes Stream::state() {
+  const Hold hold(this);
+  size_t size = 0;
+  check(rill_state_size(session_, &size));
+  std::vector<uint64_t> room(size / 8 + 1);
+  check(unlocked([&] { return rill_state_save(session_, room.data(), size, &size); }));
+  return nb::bytes(reinterpret_cast<const char*>(room.data()), size);
+}
+
+void Stream::load(const nb::bytes& state) {
+  const Hold hold(this);
+  std::vector<uint64_t> room(state.size() / 8 + 1);
+  std::memcpy(room.data(), state.data(), state.size());
+  const size_t size = state.size();
+  check(unlocked([&] { return rill_state_load(session_, room.data(), size); }));
+}
+
+nb::tuple Stream::position() {
+  const Hold hold(this);
+  nb::list out;
+  nb::object frames_in = nb::none();
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i].axis < 0) {
+      out.append(nb::none());
+      continue;
+    }
+    int64_t in = 0, given = 0;
+    check(rill_position(session_, i, &in, &given));
+    frames_in = nb::int_(in);
+    out.append(given);
+  }
+  return nb::make_tuple(frames_in, nb::tuple(out));
+}
+
+int64_t Stream::bytes() {
+  const Hold hold(this);
+  return rill_session_bytes(session_);
+}
+
+void define_stream(nb::module_& module) {
+  nb::class_<Stream>(module, "Stream", "One stream of a plan, run by one thread at a time.")
+      .def(nb::init<const Plan&>(), nb::arg("plan"))
+      .def(nb::init<const Stream&>(), nb::arg("other"))
+      .def("push", &Stream::push,
+           "Take frames of each input that streams, in order or by name: any number, 0 too.\n\n"
+           "An array has the input's type and shape, but any extent along its streaming axis.\n"
+           "Returns the frames of each output that are ready, without its delay; of outputs that\n"
+           "do not stream None. One output comes as itself, several as a tuple. All frames put\n"
+           "end to end, with those of `finish`, are those of the whole run.\n\n"
+           "Errors: ShapeError, DTypeError, ArgumentError change nothing; StateError after\n"
+           "`finish`, or where one of several inputs is ahead by more than a pulse. Threads: other\n"
+           "threads of Python run meanwhile.")
+      .def("finish", &Stream::finish,
+           "Say that all frames have been pushed, and return the tail, as `push` does.\n\n"
+           "Outputs that do not stream come as arrays now. Errors: ShapeError if the model has no\n"
+           "output for a stream of this length: more frames may be pushed then; StateError if said\n"
+           "already.")
+      .def("set", &Stream::set, nb::arg("name"), nb::arg("value"),
+           "Give an input that does not stream its value, which stays until another is given.")
+      .def("reset", &Stream::reset, "Begin a new stream in the same memory.")
+      .def_prop_rw("state", &Stream::state, &Stream::load,
+                   "The state of the stream as bytes; assigning goes on where it was saved.\n\n"
+                   "It fits any stream of the same model with its symbols bound alike, of another\n"
+                   "pulse too. Inputs that do not stream are no part of it. Errors: ParseError,\n"
+                   "StateError; nothing has changed then.")
+      .def_prop_ro("position", &Stream::position,
+                   "Frames of the first input that streams that went in, and a tuple of the frames\n"
+                   "of each output that came out (None where it does not stream).")
+      .def_prop_ro("bytes", &Stream::bytes, "Bytes that the stream has allocated.")
+      .def_prop_ro("closed", &Stream::closed, "Whether `close` was called.")
+      .def("close", &Stream::close, "Free the memory; later calls raise StateError.");
+}
+
+}  // namespace rill::python

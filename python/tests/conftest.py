@@ -1,0 +1,58 @@
+"""What the tests share: the models of the repository, and the program that they are compared to."""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODELS = ROOT / "tests" / "models"
+
+
+def model_folders():
+    return sorted(path.parent for path in MODELS.glob("*/model.nnef.tgz"))
+
+
+def streams_of(folder):
+    """(symbol, pulse) that the README names; None where the model does not stream."""
+    text = (folder / "README.md").read_text()
+    match = re.search(r"streams along (\w+) \(input axis \d+\), reference pulse (\d+)", text)
+    return (match[1], int(match[2])) if match and "bidirectional" not in text else None
+
+
+def bundles(folder):
+    return sorted(folder.glob("io*.npz"))
+
+
+def arrays_of(path):
+    with np.load(path) as bundle:
+        return {name: bundle[name] for name in bundle.files}
+
+
+def path_of(name):
+    return MODELS / name / "model.nnef.tgz"
+
+
+class Program:
+    """The program `rill`, whose results the package's are equal to."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def outputs(self, scratch, *arguments):
+        out = scratch / "out.npz"
+        done = subprocess.run([self.path, *map(str, arguments), "--save-outputs", str(out)],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return arrays_of(out)
+
+
+@pytest.fixture(scope="session")
+def program():
+    path = os.environ.get("RILL_PROGRAM", str(ROOT / "build/release/bin/rill"))
+    if not os.access(path, os.X_OK):
+        pytest.skip(f"no program at {path}: build it, or name it in RILL_PROGRAM")
+    return Program(path)

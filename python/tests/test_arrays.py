@@ -1,0 +1,183 @@
+"""Arrays of every kind: those that hold the values are taken as they are, all others refused."""
+
+import numpy as np
+import pytest
+import rill
+from conftest import arrays_of, bundles, path_of
+
+X = arrays_of(bundles(path_of("kws_gru").parent)[0])["mel"][:1]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return rill.load(path_of("kws_gru"), symbols={"B": 1})
+
+
+@pytest.fixture(scope="module")
+def wanted(model):
+    return model(X)
+
+
+class OnlyDlpack:
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class OnlyArray:
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array if dtype is None else self.array.astype(dtype)
+
+
+class OnAnotherDevice(OnlyDlpack):
+    def __dlpack_device__(self):
+        return (2, 0)
+
+
+class Broken:
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("no array today")
+
+
+def apart(array):
+    """The same values, each element apart from the next."""
+    room = np.empty(array.shape[:-1] + (3 * array.shape[-1],), array.dtype)
+    room[..., ::3] = array
+    return room[..., ::3]
+
+
+def unaligned(array):
+    room = np.empty(array.nbytes + 1, np.uint8)
+    out = room[1:].view(array.dtype).reshape(array.shape)
+    out[...] = array
+    return out
+
+
+def in_records(array):
+    """Elements whose strides are no whole elements."""
+    room = np.zeros(array.shape, np.dtype([("x", array.dtype), ("y", np.uint8)]))
+    room["x"] = array
+    return room["x"]
+
+
+SAME = {
+    "swapped bytes": lambda x: x.astype(x.dtype.newbyteorder()),
+    "columns first": np.asfortranarray,
+    "elements apart": apart,
+    "reversed": lambda x: np.ascontiguousarray(x[:, ::-1, ::-1])[:, ::-1, ::-1],
+    "unaligned": unaligned,
+    "in records": in_records,
+    "read only": lambda x: np.frombuffer(x.tobytes(), x.dtype).reshape(x.shape),
+    "a list": lambda x: x.tolist(),
+    "dlpack": OnlyDlpack,
+    "__array__": OnlyArray,
+    "a buffer": lambda x: memoryview(np.ascontiguousarray(x)),
+    "a subclass": lambda x: np.ascontiguousarray(x).view(np.recarray),
+}
+
+
+@pytest.mark.parametrize("kind", SAME)
+def test_arrays_of_the_same_values_give_the_same_bits(model, wanted, kind):
+    assert model(SAME[kind](X)).tobytes() == wanted.tobytes()
+    assert model.pulse("S", 8).run(SAME[kind](X)).tobytes() == wanted.tobytes()
+
+
+REFUSED = {
+    "f64": (X.astype(np.float64), rill.DTypeError),
+    "f16": (X.astype(np.float16), rill.DTypeError),
+    "integers": (X.astype(np.int32), rill.DTypeError),
+    "complex": (X.astype(np.complex64), rill.DTypeError),
+    "objects": (X.astype(object), rill.DTypeError),
+    "text": (X.astype(str), rill.DTypeError),
+    "dates": (np.zeros(X.shape, "datetime64[s]"), rill.DTypeError),
+    "records": (np.zeros(X.shape, [("x", "f4")]), rill.DTypeError),
+    "masked": (np.ma.masked_greater(X, 0), rill.ArgumentError),
+    "another device": (OnAnotherDevice(X), rill.ArgumentError),
+    "broken": (Broken(), rill.ArgumentError),
+    "nothing": (None, rill.ArgumentError),
+    "words": ("mel", rill.ArgumentError),
+    "ragged": ([[[1.0], [1.0, 2.0]]], rill.ArgumentError),
+    "words in a list": ([[["a"] * 40]], rill.DTypeError),
+    "a number": (1.0, rill.ShapeError),
+    "no elements": (np.empty(0, np.float32), rill.ShapeError),
+    "an axis too few": (X[0], rill.ShapeError),
+    "an axis too many": (X[None], rill.ShapeError),
+    "32 axes": (np.zeros((1,) * 32, np.float32), rill.ShapeError),
+    "other features": (X[:, :, :39], rill.ShapeError),
+    "another batch": (np.concatenate([X, X]), rill.ShapeError),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_all_others_are_refused_and_change_nothing(model, wanted, kind):
+    value, error = REFUSED[kind]
+    with pytest.raises(error) as caught:
+        model(value)
+    assert isinstance(caught.value, rill.Error) and caught.value.message
+    stream = model.pulse("S", 8)
+    begun = stream.push(X[:, :21])
+    with pytest.raises(error):
+        stream.push(value)
+    assert stream.position[0] == 21
+    frames = [begun, stream.push(X[:, 21:]), stream.finish()]
+    assert np.concatenate(frames, axis=1).tobytes() == wanted.tobytes()
+
+
+def test_integers_of_python_are_checked_value_by_value():
+    model = rill.load(path_of("albert_dyn"))
+    arrays = arrays_of(bundles(path_of("albert_dyn").parent)[0])
+    names = [io.name for io in model.inputs]
+    listed = {name: arrays[name].tolist() for name in names}
+    whole = model(**{name: arrays[name] for name in names})
+    for found, wanted in zip(model(**listed), whole):
+        assert found.tobytes() == wanted.tobytes()
+    with pytest.raises(rill.DTypeError):
+        model(**{**listed, names[0]: [[0.5] * len(row) for row in listed[names[0]]]})
+
+
+def test_frames_beyond_all_memory_are_refused(model):
+    # Elements that share one place: the array itself takes no memory.
+    huge = np.broadcast_to(X[:, :1], (1, 1 << 45, 40))
+    stream = model.pulse("S", 8)
+    with pytest.raises(MemoryError):
+        stream.push(huge)
+    assert stream.position[0] == 0
+    with pytest.raises((MemoryError, rill.Error)):
+        model(huge)
+    assert stream.run(X).tobytes() == model(X).tobytes()
+
+
+def test_no_frames_are_fine(model, wanted):
+    stream = model.pulse("S", 8)
+    assert stream.push(X[:, :0]).shape == (1, 0, 12)
+    assert stream.run(X).tobytes() == wanted.tobytes()
+
+
+def test_parts_of_a_failure_are_told(model):
+    with pytest.raises(rill.DTypeError, match="float64") as caught:
+        model(X.astype(np.float64))
+    error = caught.value
+    assert (error.code, error.node, error.expected, error.found) == \
+        ("dtype", "mel", "float32", "float64")
+    assert "astype" in error.hint and isinstance(error, TypeError)
+    with pytest.raises(rill.PulseError) as caught:
+        model.pulse("S", 3)
+    assert caught.value.node and caught.value.op == "Conv" and "multiple of 2" in caught.value.hint
+    with pytest.raises(rill.ShapeError) as caught:
+        model.pulse("S", 8).push(X[:, :, :39])
+    assert "39" in caught.value.found and "40" in caught.value.expected
+
+
+def test_every_status_of_the_library_has_its_exception():
+    from rill import _errors, _rill
+    names = _rill.status_names()
+    assert sorted(names) == sorted(_errors._CLASSES)
+    assert len(set(_errors._CLASSES.values())) == 12

@@ -1,0 +1,127 @@
+"""What models, latencies, profiles and checks tell, as text and as pages."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import rill
+from conftest import arrays_of, bundles, path_of
+
+FOLDER = path_of("kws_gru").parent
+IO = bundles(FOLDER)[0]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return rill.load(path_of("kws_gru"))
+
+
+@pytest.fixture(scope="module")
+def stream(model):
+    return model.bind(B=1).pulse("S", 8)
+
+
+class Balanced(HTMLParser):
+    """Fails for tags that do not match, and for what reaches out of the page."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        assert tag not in ("script", "link", "img", "iframe", "object")
+        assert all(key not in ("src", "href") and not key.startswith("on") for key, _ in attrs)
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def check_page(page):
+    parser = Balanced()
+    parser.feed(page)
+    parser.close()
+    assert not parser.open
+
+
+def test_pages_are_whole_and_load_nothing(model, stream):
+    for each in (model, stream, stream.latency(10), stream.profile(0.05), model.check(IO)):
+        check_page(each._repr_html_())
+
+
+def test_names_from_a_file_are_escaped(tmp_path):
+    folder = tmp_path / "<script>alert(1)<"
+    folder.mkdir()
+    (folder / "graph.nnef").write_text(
+        "version 1.0;\ngraph network(x) -> (y)\n{ x = external(shape = [1]); y = x + 1.0; }\n")
+    page = rill.load(folder)._repr_html_()
+    assert "<script>" not in page and "&lt;script&gt;" in page
+
+
+def test_what_a_model_tells(model):
+    told = {io.name: io for io in model.inputs + model.outputs}
+    assert told["mel"].shape == ("B", "S", 40) and told["mel"].dtype == "f32"
+    assert told["keywords"].shape[2] == 12
+    assert model.symbols == ["B", "S"]
+    assert model.properties["exported_py_class"] == "KwsGru"
+    assert model.operators["Scan"] == 2 and model.operators["Conv"] == 1
+    assert model.bind(B=1).symbols == ["S"] and model.symbols == ["B", "S"]
+
+
+def test_latency_is_that_of_the_layers(stream):
+    # A convolution of 5 frames with stride 2 and no padding: output t needs inputs 2t to 2t + 4, so
+    # that the first 8 frames give 2 outputs of 4.
+    report = stream.latency(frame_ms=10)
+    (output,) = report.outputs
+    assert (output.delay, output.delay_input_frames, output.pulse) == (2, 4, 4)
+    assert stream.delay == 2
+    assert output.rate == rill.latency.Fraction(1, 2)
+    # The first frame of a pulse waits for the seven behind it, and the delay.
+    assert output.latency_ms == 10 * (output.delay_input_frames + 7)
+    assert stream.latency().outputs[0].latency_ms is None
+    assert "kws_gru" in str(report) and "delay" in str(report)
+
+
+def test_profiles_name_every_operator_that_takes_time(model, stream):
+    profile = stream.profile(seconds=0.1)
+    assert {"Scan", "Conv", "EinSum"} <= set(profile.by_operator)
+    assert profile.steps > 1 and profile.total_us > 0
+    assert sum(profile.by_operator.values()) == pytest.approx(profile.total_us)
+    assert all(node.min_us <= node.median_us <= node.max_us for node in profile.nodes)
+    whole = model.profile(arrays_of(IO)["mel"], seconds=0.1)
+    assert whole.total_us > profile.total_us
+
+
+def test_checks_find_what_is_wrong(model):
+    arrays = arrays_of(IO)
+    heard = []
+    report = model.check(IO, pulses=[2, 8], progress=heard.append)
+    assert report.ok and report and len(heard) == 3
+    assert len(report.rows) == 7 and all(row.elements > 0 for row in report.rows)
+    wrong = dict(arrays, keywords=arrays["keywords"].copy())
+    wrong["keywords"][1, 2, 3] += 0.01
+    with pytest.raises(rill.CheckError, match=r"first at \(1, 2, 3\)") as caught:
+        model.check(wrong, pulses=[8])
+    assert not caught.value.report.ok and "WRONG" in str(caught.value.report)
+    assert not model.check(wrong, strict=False)
+    wrong["keywords"][1, 2, 3] = np.nan
+    with pytest.raises(rill.CheckError):
+        model.check(wrong)
+    with pytest.raises(rill.CheckError, match="shape"):
+        model.check(dict(arrays, keywords=arrays["keywords"][:, 1:]))
+    with pytest.raises(rill.CheckError, match="nothing was compared"):
+        model.check({"mel": arrays["mel"]})
+    with pytest.raises(rill.CheckError, match="multiple of 2"):
+        model.check(IO, pulses=[3])
+    with pytest.raises(rill.ArgumentError, match="mel"):
+        model.check({"keywords": arrays["keywords"]})
+    with pytest.raises(rill.ArgumentError):
+        model.check(FOLDER / "README.md")
+
+
+def test_audits_compare_something(model):
+    told = model.bind(B=1).audit("S", 8, seconds=0.3)
+    assert told["frames"] > 0 and told["streams"] > 0 and told["refused"] == 0
+    with pytest.raises(rill.PulseError):
+        model.audit("S", 3)

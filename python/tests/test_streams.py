@@ -1,0 +1,274 @@
+"""Streams: their calls in every order, threads, memory, and the end of the interpreter."""
+
+import copy
+import gc
+import pickle
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+import rill
+from conftest import arrays_of, bundles, path_of
+
+X = arrays_of(bundles(path_of("kws_gru").parent)[0])["mel"][:1]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return rill.load(path_of("kws_gru"), symbols={"B": 1})
+
+
+def joined(*parts):
+    return np.concatenate(parts, axis=1).tobytes()
+
+
+def test_a_clone_and_a_saved_state_go_on_alike(model):
+    wanted = model(X).tobytes()
+    stream = model.pulse("S", 8)
+    begun = stream.push(X[:, :37])
+    clone, other = stream.clone(), model.pulse("S", 4)
+    other.state = pickle.loads(pickle.dumps(stream.state))
+    for each in (stream, clone, other):
+        assert joined(begun, each.push(X[:, 37:]), each.finish()) == wanted
+
+
+def test_a_stream_lives_longer_than_its_model():
+    model = rill.load(path_of("kws_gru"), symbols={"B": 1})
+    wanted = model(X).tobytes()
+    stream = model.pulse("S", 8)
+    model.close()
+    for call in (lambda: model(X), lambda: model.pulse("S", 8), lambda: model.inputs,
+                 lambda: model.bind(S=8), lambda: model.save("x.tgz"), lambda: model.operators):
+        with pytest.raises(rill.StateError, match="closed"):
+            call()
+    assert "closed" in repr(model) and "closed" in model._repr_html_()
+    del model
+    gc.collect()
+    assert stream.run(X).tobytes() == wanted
+
+
+def test_calls_of_a_closed_stream_are_refused(model):
+    stream = model.pulse("S", 8)
+    stream.push(X)
+    with stream:
+        pass
+    stream.close()
+    for call in (lambda: stream.push(X), stream.finish, stream.reset, stream.clone,
+                 lambda: stream.state, lambda: setattr(stream, "state", b""),
+                 lambda: stream.position, lambda: stream.bytes, lambda: stream.set("mel", X)):
+        with pytest.raises(rill.StateError, match="closed"):
+            call()
+    assert "closed" in repr(stream) and stream.closed
+
+
+def test_what_is_no_state_is_refused_and_changes_nothing(model):
+    stream = model.pulse("S", 8)
+    begun = stream.push(X[:, :40])
+    state = stream.state
+    foreign = rill.load(path_of("vad_speech"), symbols={"B": 1}).pulse("S", 1600).state
+    random = np.random.default_rng(1)
+    wrong = [b"", b"rill", state[:-1], state + b"x", bytes(len(state)), foreign]
+    for _ in range(200):
+        cut = bytearray(state)
+        cut[random.integers(len(cut))] ^= 1 << random.integers(8)
+        wrong.append(bytes(cut))
+    for each in wrong:
+        with pytest.raises((rill.ParseError, rill.StateError)):
+            stream.state = each
+    for each in (None, "text", 3):
+        with pytest.raises(TypeError):
+            stream.state = each
+    assert joined(begun, stream.push(X[:, 40:]), stream.finish()) == model(X).tobytes()
+
+
+def test_streams_are_not_pickled(model):
+    stream = model.pulse("S", 8)
+    for what in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="state"):
+            what(stream)
+
+
+def test_exceptions_are_pickled(model):
+    with pytest.raises(rill.PulseError) as caught:
+        model.pulse("S", 3)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is rill.PulseError and str(again) == str(caught.value)
+    assert again.node == caught.value.node
+
+
+def test_after_the_end_frames_are_refused(model):
+    stream = model.pulse("S", 8)
+    stream.push(X)
+    stream.finish()
+    for call in (lambda: stream.push(X), stream.finish):
+        with pytest.raises(rill.StateError):
+            call()
+    stream.reset()
+    assert stream.run(X).tobytes() == model(X).tobytes()
+
+
+def test_wrong_calls_are_refused(model):
+    stream = model.pulse("S", 8)
+    for call in (lambda: stream.push(), lambda: stream.push(X, X), lambda: stream.push(mal=X),
+                 lambda: stream.push(X, mel=X), lambda: stream.set("mal", X),
+                 lambda: stream.set("mel", X), lambda: model(X, mel=X), lambda: model(mal=X),
+                 lambda: model.pulse("S", None), lambda: model.pulse("S", 2.0),
+                 lambda: model.pulse("S", True),
+                 lambda: model.bind(S=1.5), lambda: model.audit("S", 8, seconds=float("nan"))):
+        with pytest.raises(rill.ArgumentError):
+            call()
+    for call in (lambda: model.pulse("Q", 8), lambda: model.bind(Q=1), lambda: model.bind(S=-1)):
+        with pytest.raises(rill.SymbolError):
+            call()
+    for call in (lambda: model.pulse("S", 0), lambda: model.pulse("S", 10**18 + 1)):
+        with pytest.raises(rill.Error):
+            call()
+
+
+def test_files_that_are_no_models_are_refused(tmp_path):
+    (tmp_path / "x.tgz").write_bytes(b"\x1f\x8b" + b"x" * 100)
+    (tmp_path / "graph.nnef").write_text("version 1.0;\ngraph network(x) -> (y)\n{ y = foo(x); }")
+    for path in (tmp_path / "x.tgz", tmp_path / "graph.nnef", tmp_path, tmp_path / "none",
+                 str(tmp_path / "none"), b"/none", b"", bytearray(5), memoryview(b"zzz"),
+                 "a\0b", ""):
+        with pytest.raises(rill.Error):
+            rill.load(path)
+    for path in (None, 3, 1.5, object()):
+        with pytest.raises(TypeError):
+            rill.load(path)
+    whole = path_of("kws_gru").read_bytes()
+    for end in range(0, len(whole) - 1, max(1, len(whole) // 40)):
+        with pytest.raises(rill.Error):
+            rill.load(whole[:end])
+
+
+def test_saved_models_are_loaded_again(model, tmp_path):
+    wanted = model(X).tobytes()
+    for name in ("m.tgz", "m.tar", "m.zip", "folder"):
+        model.save(tmp_path / name)
+        assert rill.load(tmp_path / name)(X).tobytes() == wanted
+    model.pulse("S", 8).model.save(tmp_path / "pulsed.tgz")
+    assert rill.load(tmp_path / "pulsed.tgz").stream().run(X).tobytes() == wanted
+    with pytest.raises(rill.FileError):
+        model.save(tmp_path / "no" / "such" / "folder.tgz")
+
+
+def test_threads_share_a_model_and_its_plans(model):
+    wanted = model(X).tobytes()
+    wrong = []
+
+    def work(seed):
+        random = np.random.default_rng(seed)
+        for _ in range(30):
+            stream = model.pulse("S", int(random.choice([2, 4, 8])))
+            cut = int(random.integers(X.shape[1]))
+            found = joined(stream.push(X[:, :cut]), stream.push(X[:, cut:]), stream.finish())
+            if found != wanted or model(X).tobytes() != wanted:
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_stream_refuses_a_second_thread_and_stays_right(model):
+    """Two threads at one stream: each call goes through or is refused, and none crashes."""
+    stream = model.pulse("S", 8)
+    long = np.concatenate([X] * 40, axis=1)
+    refused, taken = [], []
+
+    def work():
+        for _ in range(60):
+            try:
+                stream.push(long)
+                taken.append(1)
+            except rill.StateError:
+                refused.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(taken) + len(refused) == 240 and taken and refused
+    assert stream.position[0] == len(taken) * long.shape[1]
+
+
+def resident_bytes():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+def test_memory_is_flat(model):
+    def round_of_everything():
+        stream = model.pulse("S", 8)
+        for _ in range(20):
+            stream.push(X)
+        stream.clone().finish()
+        state = stream.state
+        stream.state = state
+        model(X)
+        for call in (lambda: stream.push(X[0]), lambda: model.pulse("S", 3),
+                     lambda: model.bind(B=2), lambda: rill.load(b"nothing")):
+            with pytest.raises(rill.Error):
+                call()
+        rill.load(path_of("kws_gru"), symbols={"B": 1}).pulse("S", 4).push(X)
+
+    for _ in range(30):
+        round_of_everything()
+    gc.collect()
+    before = resident_bytes()
+    for _ in range(150):
+        round_of_everything()
+    gc.collect()
+    assert resident_bytes() - before < 4 << 20
+
+
+ENDS = {
+    "live streams": """
+        streams = [model.pulse("S", 8) for _ in range(3)]
+        streams[0].push(x)
+    """,
+    "streams in a circle": """
+        class Holder: pass
+        holder = Holder()
+        holder.self, holder.stream = holder, model.pulse("S", 8)
+    """,
+    "threads in steps": """
+        import threading, time
+        long = np.concatenate([x] * 200, axis=1)
+        def work():
+            stream = model.pulse("S", 8)
+            while True:
+                stream.push(long)
+        for _ in range(4):
+            threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.2)
+    """,
+    "an exception": """
+        stream = model.pulse("S", 8)
+        try:
+            stream.push(x[0])
+        except rill.Error as error:
+            kept = error
+    """,
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_the_interpreter_ends_in_peace(how):
+    program = textwrap.dedent(f"""
+        import numpy as np, rill
+        x = np.load({str(bundles(path_of('kws_gru').parent)[0])!r})["mel"][:1]
+        model = rill.load({str(path_of('kws_gru'))!r}, symbols={{"B": 1}})
+    """) + textwrap.dedent(ENDS[how]) + "\nprint('done')\n"
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                              timeout=60)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
