@@ -32,19 +32,20 @@ Status PulseKeyMask::eval(EvalCtx&) const {
 namespace {
 
 struct KeyMaskArgs {
-  PulseKeyMask op;
+  int64_t pulse;
+  int64_t delay;
   Operand to;
   int axis;
   TensorPtr value;
   FramesSoFar length;
 };
 
-RILL_STEP_FIELDS(KeyMaskArgs, op, to, axis, value, length)
+RILL_STEP_FIELDS(KeyMaskArgs, pulse, delay, to, axis, value, length)
 
 void run(const KeyMaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const View to = frame.view(args.to);
   const int64_t keys = to.extent(args.axis);
-  const int64_t newest = frame.clock->position(args.op.pulse) + args.op.pulse - args.op.delay;
+  const int64_t newest = frame.clock->position(args.pulse) + args.pulse - args.delay;
   const int64_t first = newest - keys;  // the key in place 0
   const auto fill = [&](int64_t from, int64_t until) {
     if (from >= until) return;
@@ -68,8 +69,12 @@ Status PulseKeyMask::lower(Lowering& lowering) const {
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
   lowering.copy(from, to);
   RILL_ASSIGN(Tensor value, cast(Tensor::scalar(weights ? 0.0F : -INFINITY), from.dtype));
-  KeyMaskArgs args{*this, to, static_cast<int>(axis),
-                   std::make_shared<const Tensor>(std::move(value)), FramesSoFar(length)};
+  KeyMaskArgs args{pulse,
+                   delay,
+                   to,
+                   static_cast<int>(axis),
+                   std::make_shared<const Tensor>(std::move(value)),
+                   FramesSoFar(length)};
   args.to.konst = nullptr;
   if (to.volume() > 0) lowering.step(kKeyMask, std::move(args), {}, {to});
   return {};
