@@ -143,10 +143,10 @@ class StepFields {
 
 /// Describe an aggregate by all of its members, in their order: the compiler rejects a list that
 /// lacks one. Stands behind the aggregate, in its namespace.
-#define RILL_STEP_FIELDS(Type, ...)                         \
-  inline void describe(StepFields& to_fields, Type& of) {   \
-    auto& [__VA_ARGS__] = of;                               \
-    to_fields.all(#__VA_ARGS__, __VA_ARGS__);               \
+#define RILL_STEP_FIELDS(Type, ...)                       \
+  inline void describe(StepFields& to_fields, Type& of) { \
+    auto& [__VA_ARGS__] = of;                             \
+    to_fields.all(#__VA_ARGS__, __VA_ARGS__);             \
   }
 
 /// What a kind of step does with its arguments, and how they are seen.
@@ -158,7 +158,9 @@ constexpr StepKindOf<Args> step_kind(const char* name) {
     kRun(*static_cast<const Args*>(step.args), frame);
   };
   kind.make = []() -> std::shared_ptr<void> { return std::make_shared<Args>(); };
-  kind.describe = [](void* args, StepFields& fields) { describe(fields, *static_cast<Args*>(args)); };
+  kind.describe = [](void* args, StepFields& fields) {
+    describe(fields, *static_cast<Args*>(args));
+  };
   return kind;
 }
 
@@ -178,7 +180,9 @@ constexpr PartedStepKindOf<Args> step_kind(const char* name) {
     kRun(*static_cast<const Args*>(args), frame, share);
   };
   kind.make = []() -> std::shared_ptr<void> { return std::make_shared<Args>(); };
-  kind.describe = [](void* args, StepFields& fields) { describe(fields, *static_cast<Args*>(args)); };
+  kind.describe = [](void* args, StepFields& fields) {
+    describe(fields, *static_cast<Args*>(args));
+  };
   return kind;
 }
 

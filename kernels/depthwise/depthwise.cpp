@@ -37,6 +37,8 @@ void depthwise_f32_scalar(const DepthwiseF32Args& args) noexcept {
 
 KernelList<DepthwiseF32> kernels_like(const DepthwiseF32*) { return kKernels; }
 
-const DepthwiseF32& depthwise_f32(Tier cpu) { return kernels_like(static_cast<const DepthwiseF32*>(nullptr)).best(cpu); }
+const DepthwiseF32& depthwise_f32(Tier cpu) {
+  return kernels_like(static_cast<const DepthwiseF32*>(nullptr)).best(cpu);
+}
 
 }  // namespace rill::kernels

@@ -44,6 +44,8 @@ void pool_sum_f32_scalar(const PoolF32Args& args) noexcept {
 
 KernelList<PoolF32> kernels_like(const PoolF32*) { return kKernels; }
 
-const PoolF32& pool_f32(Tier cpu) { return kernels_like(static_cast<const PoolF32*>(nullptr)).best(cpu); }
+const PoolF32& pool_f32(Tier cpu) {
+  return kernels_like(static_cast<const PoolF32*>(nullptr)).best(cpu);
+}
 
 }  // namespace rill::kernels

@@ -75,7 +75,9 @@ void rnn_f32_scalar(const RnnF32Args& a) noexcept {
 
 KernelList<RnnF32> kernels_like(const RnnF32*) { return kKernels; }
 
-const RnnF32& rnn_f32(Tier cpu) { return kernels_like(static_cast<const RnnF32*>(nullptr)).best(cpu); }
+const RnnF32& rnn_f32(Tier cpu) {
+  return kernels_like(static_cast<const RnnF32*>(nullptr)).best(cpu);
+}
 
 namespace {
 

@@ -138,7 +138,8 @@ struct ResampleArgs {
   float outside = 0.0F;
 };
 
-RILL_STEP_FIELDS(ResampleArgs, x, y, indices, weights, counts, outer, from, to, inner, taps, outside)
+RILL_STEP_FIELDS(ResampleArgs, x, y, indices, weights, counts, outer, from, to, inner, taps,
+                 outside)
 
 /// Row-major [outer, from, inner] -> [outer, to, inner].
 void resample(const ResampleArgs& a, const Frame& frame) noexcept RILL_NONBLOCKING {

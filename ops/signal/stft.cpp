@@ -108,8 +108,8 @@ RILL_STEP_FIELDS(StftArgs, plan, tables, real, windowed, gather, frame, bins, fr
                  frame_step, imaginary, y_frame, y_imaginary, lanes, lane_count, lane_x, lane_y, x,
                  y, window, scratch)
 
-void transform_lane(const StftArgs& a, const kernels::FftPlan& plan, const float* x, float* y, const float* window,
-                    float* scratch) {
+void transform_lane(const StftArgs& a, const kernels::FftPlan& plan, const float* x, float* y,
+                    const float* window, float* scratch) {
   float* re = scratch;
   float* im = re + a.frame;
   float* out_re = im + a.frame;

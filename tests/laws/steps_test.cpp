@@ -190,8 +190,8 @@ void fill(const Session& first, const Session& second, size_t input, int step) {
 
 using Kinds = std::map<std::string, const StepKind*>;
 
-/// Runs a plan and one made anew from what a visitor saw of it side by side over noise, and compares
-/// all outputs after every step. A stream ends in the last one.
+/// Runs a plan and one made anew from what a visitor saw of it side by side, over noise, and
+/// compares all outputs after every step. A stream ends in the last one.
 void expect_same(const Plan& plan, int steps, Kinds* kinds) {
   const std::shared_ptr<const Plan> other = anew(plan, kinds);
   auto first = Session::make({std::shared_ptr<void>(), &plan});
