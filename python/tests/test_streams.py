@@ -200,6 +200,55 @@ def test_a_stream_refuses_a_second_thread_and_stays_right(model):
     assert stream.position[0] == len(taken) * long.shape[1]
 
 
+SUM = """version 1.0;
+extension tract_registry tract_core;
+extension tract_symbol S;
+extension tract_assert S <= 90;
+graph network(a, b) -> (y)
+{
+  a = tract_core_external(shape = [2, S], datum_type = 'f32');
+  b = tract_core_external(shape = [S, 3], datum_type = 'f32');
+  y = unsqueeze(a, axes = [2]) + unsqueeze(b, axes = [0]);
+}
+"""
+
+
+@pytest.fixture
+def sum_stream(tmp_path):
+    (tmp_path / "graph.nnef").write_text(SUM)
+    return rill.load(tmp_path).pulse("S", 4)
+
+
+# Frames that went in before, those of each input that fail, and the text of the failure.
+FAIL_MIDWAY = {
+    "one is far ahead": (3, (40, 2), rill.StateError, '"a" has 35 frames too many'),
+    "the other is far ahead": (2, (1, 30), rill.StateError, '"b" has 28 frames too many'),
+    "one is too long": (8, (83, 80), rill.ShapeError, "90"),
+    "the other is too long": (8, (80, 83), rill.ShapeError, "90"),
+    "the other is no array": (8, (80, "none"), rill.ArgumentError, "b"),
+    "the other has another shape": (8, (80, "shape"), rill.ShapeError, "b"),
+}
+
+
+@pytest.mark.parametrize("how", FAIL_MIDWAY)
+def test_of_several_inputs_all_frames_are_taken_or_none(sum_stream, how):
+    begun, counts, error, text = FAIL_MIDWAY[how]
+    random = np.random.default_rng(5)
+    a = random.standard_normal((2, 90), np.float32)
+    b = random.standard_normal((90, 3), np.float32)
+    wanted = a[:, :, None] + b[None]
+    found = [sum_stream.push(a[:, :begun], b[:begun])]
+    wrong = {"none": None, "shape": np.zeros((3, 80), np.float32)}
+    other = wrong[counts[1]] if counts[1] in wrong else np.ones((counts[1], 3), np.float32)
+    state, position = sum_stream.state, sum_stream.position
+    for _ in range(3):
+        with pytest.raises(error, match=text):
+            sum_stream.push(np.ones((2, counts[0]), np.float32), other)
+        assert sum_stream.position == position and sum_stream.state == state
+    found += [sum_stream.push(a[:, begun:], b[begun:]), sum_stream.finish()]
+    assert np.concatenate(found, axis=1).tobytes() == wanted.tobytes()
+
+
 def resident_bytes():
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * 4096
