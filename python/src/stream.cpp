@@ -315,6 +315,10 @@ nb::object Stream::finish() {
 void Stream::set(const std::string& name, nb::handle value) {
   const Hold hold(this);
   size_t index = 0;
+  if (name.find('\0') != std::string::npos) {
+    refuse(RILL_E_ARG, "the name of the input holds a zero byte",
+           "Inputs are called " + names_of(io_[RILL_INPUT]));
+  }
   check(rill_plan_find(plan_, RILL_INPUT, name.c_str(), &index));
   if (io_[RILL_INPUT][index].stream_axis >= 0) {
     refuse(RILL_E_ARG, "input \"" + name + "\" streams", "Give its frames to stream.push");

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import os
 import pickle
 import subprocess
 import sys
@@ -126,6 +127,50 @@ def test_wrong_calls_are_refused(model):
     for call in (lambda: model.pulse("S", 0), lambda: model.pulse("S", 10**18 + 1)):
         with pytest.raises(rill.Error):
             call()
+
+
+def test_texts_that_c_would_cut_short_are_refused(model, tmp_path):
+    for call in (lambda: rill.load(path_of("kws_gru"), symbols={"B\0": 1}),
+                 lambda: model.bind({"S": "8\0"}), lambda: model.bind({"\udc80": 1}),
+                 lambda: model.pulse("S\0", 8), lambda: model.pulse("S", "8\0"),
+                 lambda: model.pulse("\udc80", 8), lambda: model.pulse("S", 8).set("mel\0", X),
+                 lambda: model.save(tmp_path / "a\0b"), lambda: model.bind([1]),
+                 lambda: model.audit("S", 8, seconds="a"), lambda: model.profile(X, seconds="a"),
+                 lambda: model.profile(X, most_steps="a"),
+                 lambda: model.pulse("S", 8).latency("a"),
+                 lambda: model.pulse("S", 8).latency(float("nan"))):
+        with pytest.raises(rill.ArgumentError):
+            call()
+    assert not list(tmp_path.iterdir())
+
+
+def test_paths_of_any_bytes_are_written_and_read(model, tmp_path):
+    for name in ("ä ö.tgz", os.fsdecode(b"\xff\xfe.tgz")):
+        model.save(tmp_path / name)
+        again = rill.load(tmp_path / name)
+        assert again(X).tobytes() == model(X).tobytes()
+        assert again.name == str(tmp_path / name) and again._repr_html_()
+
+
+def test_models_are_pickled_as_they_are_bound(model):
+    for how in (lambda each: pickle.loads(pickle.dumps(each)), copy.deepcopy):
+        again = how(model)
+        assert again.symbols == ["S"] and again.name == model.name
+        assert again(X).tobytes() == model(X).tobytes()
+        pulsed = how(model.pulse("S", 8).model)
+        assert pulsed.stream().run(X).tobytes() == model(X).tobytes()
+    assert rill.load(model.to_nnef())(X).tobytes() == model(X).tobytes()
+
+
+def test_a_child_process_goes_on_with_a_stream(model):
+    wanted = model(X).tobytes()
+    stream = model.pulse("S", 8)
+    begun = stream.push(X[:, :37])
+    child = os.fork()
+    if child == 0:
+        os._exit(joined(begun, stream.push(X[:, 37:]), stream.finish()) != wanted)
+    assert os.waitpid(child, 0)[1] == 0
+    assert joined(begun, stream.push(X[:, 37:]), stream.finish()) == wanted
 
 
 def test_files_that_are_no_models_are_refused(tmp_path):
@@ -280,6 +325,23 @@ def test_memory_is_flat(model):
 
 
 ENDS = {
+    "an interpreter within": """
+        try:
+            import _interpreters as within
+            run = lambda at, text: within.exec(at, text)
+        except ImportError:
+            import _xxsubinterpreters as within
+            run = lambda at, text: within.run_string(at, text)
+        for _ in range(2):
+            inner = within.create()
+            try:
+                run(inner, "import rill")
+                assert False, "rill keeps one interpreter's types"
+            except Exception as error:
+                assert "main interpreter" in str(error) or "subinterpreter" in str(error), error
+            within.destroy(inner)
+        assert model(x).shape == model(x).shape
+    """,
     "live streams": """
         streams = [model.pulse("S", 8) for _ in range(3)]
         streams[0].push(x)
@@ -321,3 +383,11 @@ def test_the_interpreter_ends_in_peace(how):
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                               timeout=60)
         assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_call_of_any_kind_crashes(seed, tmp_path):
+    program = os.path.join(os.path.dirname(__file__), "nonsense.py")
+    done = subprocess.run([sys.executable, program, str(tmp_path), str(seed), "20000"],
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
