@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import multiprocessing
@@ -10,7 +11,7 @@ import os
 import pathlib
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Union
 
 from .._errors import ArgumentError, Error, StateError
 from ..model import Model, Symbols
@@ -84,7 +85,7 @@ def score(files: Files, model: Union[str, "os.PathLike[str]", Model],
     """
     began = time.monotonic()
     job = Job(model if isinstance(model, Model) else os.fspath(model), symbols, symbol, pulse,
-              int(rate), rows, columns)
+              int(rate), rows, columns, retries)
     run = _ENGINES.get(engine)
     if run is None:
         raise ArgumentError(f'engine is "{engine}"', expected=", ".join(_ENGINES), found=engine)
@@ -101,7 +102,7 @@ def score(files: Files, model: Union[str, "os.PathLike[str]", Model],
         if progress is not None:
             progress(Progress(told[0], total, told[1] / 3600))
 
-    done, deaths = run(job, parts, count, retries, client, tell)
+    done, deaths = run(job, parts, count, client, tell)
     missing = [part for part in parts if part.index not in done or not os.path.exists(part.path)]
     if missing:
         raise StateError(f"{len(missing)} of {len(parts)} parts were not done",
@@ -147,12 +148,14 @@ class _Process:
         self.process = context.Process(target=_serve, args=(job, theirs), daemon=True)
         self.process.start()
         theirs.close()
+        self.ready = False
         self.part: Optional[Part] = None
-        self.at = 0
 
-    def give(self, part: Part, given_up: Sequence[str]) -> None:
-        self.part, self.at = part, 0
-        self.pipe.send((part, tuple(given_up)))
+    def give(self, part: Part) -> None:
+        self.part = part
+        # Where it died meanwhile, the next look at its pipe tells.
+        with contextlib.suppress(OSError):
+            self.pipe.send(part)
 
     def stop(self) -> None:
         self.pipe.close()
@@ -161,12 +164,12 @@ class _Process:
 
 
 def _serve(job: Job, pipe: Any) -> None:
-    """Take parts until the other end closes; tell each file that is begun, and each part's end."""
+    """Say that the model is ready, then take parts until the other end closes."""
     try:
         worker = Worker(job)
+        pipe.send(None)
         while True:
-            part, given_up = pipe.recv()
-            pipe.send(worker.run(part, pipe.send, given_up))
+            pipe.send(worker.run(pipe.recv()))
     except (EOFError, KeyboardInterrupt, BrokenPipeError):
         pass
     except Exception as error:
@@ -174,44 +177,35 @@ def _serve(job: Job, pipe: Any) -> None:
                   StateError(f"a worker failed: {type(error).__name__}: {error}"))
 
 
-def _by_processes(job: Job, parts: List[Part], count: int, retries: int, client: Any,
+def _by_processes(job: Job, parts: List[Part], count: int, client: Any,
                   tell: Callable[[Done], None]) -> Any:
-    waiting, done, deaths = list(reversed(parts)), {}, 0
-    died_at: Dict[str, int] = {}
+    waiting, done, deaths, unborn = list(reversed(parts)), {}, 0, 0
     running: List[_Process] = []
     try:
         while len(done) < len(parts):
             while len(running) < min(count, len(parts) - len(done)):
                 running.append(_Process(job))
             for each in running:
-                if each.part is None and waiting:
-                    part = waiting.pop()
-                    try:
-                        each.give(part, [f for f in part.files if died_at.get(f, 0) > retries])
-                    except OSError:  # It died meanwhile, which the next look at its pipe tells.
-                        pass
+                if each.ready and each.part is None and waiting:
+                    each.give(waiting.pop())
             ready = multiprocessing.connection.wait([each.pipe for each in running])
             for each in [each for each in running if each.pipe in ready]:
                 try:
                     said = each.pipe.recv()
                 except (EOFError, OSError):
-                    deaths += 1
                     running.remove(each)
                     each.stop()
-                    if each.part is not None:
-                        file = each.part.files[each.at]
-                        died_at[file] = died_at.get(file, 0) + 1
-                        waiting.append(each.part)
-                    elif deaths > (retries + 1) * (count + len(parts)):
-                        raise StateError("workers die before they begin") from None
+                    deaths, unborn = deaths + 1, unborn + (not each.ready)
+                    if unborn > count + job.retries:
+                        raise StateError("workers die before they have loaded the model") from None
+                    waiting += [each.part] if each.part is not None else []
                     continue
                 if isinstance(said, Exception):
                     raise said
                 if isinstance(said, Done):
                     done[said.index], each.part = said, None
                     tell(said)
-                else:
-                    each.at = said
+                each.ready = True
     finally:
         for each in running:
             each.stop()
@@ -233,7 +227,7 @@ class _Actor:
         return {"done": [json.dumps(vars(each)) for each in done]}
 
 
-def _by_ray(job: Job, parts: List[Part], count: int, retries: int, client: Any,
+def _by_ray(job: Job, parts: List[Part], count: int, client: Any,
             tell: Callable[[Done], None]) -> Any:
     """Ray starts actors anew, and gives them again the parts of those that died."""
     import ray
@@ -263,7 +257,7 @@ def _of_dask(key: str, job: Job, part: Part) -> Done:
     return _workers_here[key].run(part)
 
 
-def _by_dask(job: Job, parts: List[Part], count: int, retries: int, client: Any,
+def _by_dask(job: Job, parts: List[Part], count: int, client: Any,
              tell: Callable[[Done], None]) -> Any:
     """Twice as many parts as workers wait at a time; those of workers that died go to others."""
     from dask.distributed import Client, LocalCluster, as_completed
@@ -276,7 +270,7 @@ def _by_dask(job: Job, parts: List[Part], count: int, retries: int, client: Any,
         waiting = iter(parts)
 
         def submit(some: Iterator[Part]) -> List[Any]:
-            return [client.submit(_of_dask, key, job, part, pure=False, retries=retries)
+            return [client.submit(_of_dask, key, job, part, pure=False, retries=job.retries)
                     for part in some]
 
         futures = as_completed(submit(itertools.islice(waiting, 2 * count)))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import hashlib
 import os
 import pathlib
 import time
 import uuid
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, TextIO, Tuple, Union
 
 import numpy as np
 
@@ -62,6 +64,7 @@ class Job:
     rate: int
     rows: Optional[Rows]
     columns: Optional[Mapping[str, str]]
+    retries: int = 2
 
 
 def fingerprint(job: Job, files: List[str]) -> str:
@@ -120,20 +123,32 @@ class Worker:
                       for column, axis in zip(columns, axes))
         return found, samples / self._job.rate
 
-    def run(self, part: Part, begun: Callable[[int], None] = lambda at: None,
-            given_up: Tuple[str, ...] = ()) -> Done:
+    def run(self, part: Part) -> Done:
         """Score the files of a part, and write their rows. A part that is there already is left.
 
-        ``begun`` is told the number of each file; those of ``given_up`` get a row that says so.
+        A file at which workers died more often than the job allows has a row that says so.
         """
-        began, audio, failed, rows = time.process_time(), 0.0, 0, []
         if os.path.exists(part.path):
             return _of_written(part)
+        journal = part.path + ".begun"
+        died = _deaths(journal)
+        try:
+            with open(journal, "a", encoding="ascii") as begun:
+                return self._run(part, died, begun)
+        finally:
+            # What ends in an exception is no death, which leaves the journal to the next worker.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(journal)
+
+    def _run(self, part: Part, died: "collections.Counter[int]", begun: TextIO) -> Done:
+        began, audio, failed, rows = time.process_time(), 0.0, 0, []
+        begun.write("-\n")
         for at, file in enumerate(part.files):
-            begun(at)
+            begun.write(f"{at}\n")
+            begun.flush()
             try:
-                if file in given_up:
-                    raise sounds.SoundError("the worker died each time at this file")
+                if died[at] > self._job.retries:
+                    raise sounds.SoundError(f"{died[at]} workers died at this file")
                 scored = self.scored(file)
                 rows += _numbered(file, scored.seconds, self._rows_of(scored))
                 audio += scored.seconds
@@ -157,6 +172,16 @@ class Worker:
         columns += [(name, pyarrow.type_for_alias(kind) if kind else
                      pyarrow.list_(pyarrow.float32())) for name, kind in kinds.items()]
         return pyarrow.schema(columns)
+
+
+def _deaths(journal: str) -> "collections.Counter[int]":
+    """Count by number the files that earlier workers began last, and never left."""
+    try:
+        text = pathlib.Path(journal).read_text(encoding="ascii")
+    except FileNotFoundError:
+        text = ""
+    last = [attempt.split()[-1] for attempt in text.split("-") if attempt.split()]
+    return collections.Counter(int(at) for at in last)
 
 
 def _numbered(file: str, seconds: float, rows: List[Row]) -> List[Row]:
