@@ -2,8 +2,9 @@
 # Build the wheel of python/, install it in a fresh environment with NumPy and pytest alone, and test
 # it there against the program. Exit status 77 where packages of Python cannot be had.
 #   scripts/test_python.sh [-j JOBS]
-# The tests of rill.torch run where PyTorch and torch_to_nnef are there already: in the Python that
-# RILL_EXPORTER_PYTHON names, or in build/exporter, which tests/exporter/run.sh makes.
+# The tests of rill.data run where pyarrow can be had. Those of rill.torch run where PyTorch and
+# torch_to_nnef are there already: in the Python that RILL_EXPORTER_PYTHON names, or in
+# build/exporter, which tests/exporter/run.sh makes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
@@ -22,7 +23,8 @@ rm -rf "$environment"
 python3 -m venv "$builder"
 python3 -m venv "$environment"
 # Ninja and CMake are the system's.
-if ! "$builder/bin/python" -m pip install -q 'scikit-build-core>=0.10' 'nanobind>=2.4' 'numpy>=2.0' ||
+tools=('scikit-build-core>=0.10' 'nanobind>=2.4' 'numpy>=2.0')
+if ! "$builder/bin/python" -m pip install -q "${tools[@]}" ||
   ! "$environment/bin/python" -m pip install -q numpy pytest; then
   echo "skipped: packages of Python cannot be had" >&2
   exit 77
@@ -41,10 +43,22 @@ export RILL_PROGRAM=$PWD/build/release/bin/rill
   "../../$environment/bin/python" -B -m pytest -p no:cacheprovider -rs .
 )
 
+site=build/python-data
+rm -rf "$site"
+data=(pyarrow soundfile pytest "$wheels"/*.whl)
+if "$environment/bin/python" -m pip install -q --target "$site" "${data[@]}"; then
+  (
+    export PYTHONPATH=$PWD/$site
+    cd python/tests
+    "../../$environment/bin/python" -B -m pytest -p no:cacheprovider -rs test_data.py
+  )
+fi
+
 with_torch=$(realpath -s "${RILL_EXPORTER_PYTHON:-build/exporter/bin/python}")
 # A wheel is of one version of Python.
-if [[ "$("$with_torch" -c 'import sys, torch, torch_to_nnef; print(sys.version_info[:2])' 2>/dev/null)" != \
-  "$(python3 -c 'import sys; print(sys.version_info[:2])')" ]]; then
+version='import sys; print(sys.version_info[:2])'
+found=$("$with_torch" -c "import torch, torch_to_nnef; $version" 2>/dev/null) || found=none
+if [[ $found != "$(python3 -c "$version")" ]]; then
   echo "skipped: the tests of rill.torch, for want of PyTorch and torch_to_nnef"
   exit 0
 fi

@@ -174,7 +174,8 @@ nb::dict audit(const Model& whole, const Model& pulsed, double seconds, uint64_t
 
 void define_model(nb::module_& module) {
   nb::class_<Model>(module, "Model", "What a file says. It is never changed.")
-      .def_static("load", &load, nb::arg("path"), "Read a folder, tar, tgz, zip or graph.nnef: the path as the system writes it.")
+      .def_static("load", &load, nb::arg("path"),
+                  "Read a folder, tar, tgz, zip or graph.nnef: the path as the system writes it.")
       .def_static("load_bytes", &load_bytes, nb::arg("data"), "Read an archive in memory.")
       .def(
           "inputs", [](const Model& model) { return io_list(model.get(), RILL_INPUT); },

@@ -1,4 +1,4 @@
-"""Call everything with nonsense: nonsense.py FOLDER SEED CALLS. Ends with status 0 unless it crashes.
+"""Call everything with nonsense: nonsense.py FOLDER SEED CALLS. Status 0 says: no crash.
 
 FOLDER is where a model is written. Exceptions of every kind are fine.
 """

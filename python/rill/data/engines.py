@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import multiprocessing
 import multiprocessing.connection
@@ -11,7 +10,7 @@ import os
 import pathlib
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Union
 
 from .._errors import ArgumentError, Error, StateError
 from ..model import Model, Symbols
@@ -260,26 +259,39 @@ def _of_dask(key: str, job: Job, part: Part) -> Done:
 def _by_dask(job: Job, parts: List[Part], count: int, client: Any,
              tell: Callable[[Done], None]) -> Any:
     """Twice as many parts as workers wait at a time; those of workers that died go to others."""
-    from dask.distributed import Client, LocalCluster, as_completed
+    from dask.distributed import Client, KilledWorker, LocalCluster, as_completed
     cluster = None
     if client is None:
         cluster = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
         client = Client(cluster)
-    key = parts[0].path
+    key, waiting, done = parts[0].path, list(reversed(parts)), {}
+    given: Dict[Any, Part] = {}
+    times: Dict[int, int] = {}
     try:
-        waiting = iter(parts)
+        futures = as_completed([])
 
-        def submit(some: Iterator[Part]) -> List[Any]:
-            return [client.submit(_of_dask, key, job, part, pure=False, retries=job.retries)
-                    for part in some]
+        def submit() -> None:
+            while waiting and len(given) < 2 * count:
+                part = waiting.pop()
+                future = client.submit(_of_dask, key, job, part, pure=False, retries=job.retries)
+                given[future.key] = part
+                futures.add(future)
 
-        futures = as_completed(submit(itertools.islice(waiting, 2 * count)))
-        done: Dict[int, Done] = {}
+        submit()
         for future in futures:
-            each = future.result()
-            done[each.index] = each
-            tell(each)
-            futures.update(submit(itertools.islice(waiting, 1)))
+            part = given.pop(future.key)
+            try:
+                each = future.result()
+            except KilledWorker:
+                # Dask gives up what stood in the line of a worker that died, too.
+                times[part.index] = times.get(part.index, 0) + 1
+                if times[part.index] > len(part.files) + 1:
+                    raise
+                waiting.append(part)
+            else:
+                done[each.index] = each
+                tell(each)
+            submit()
         return done, 0
     finally:
         if cluster is not None:

@@ -1,4 +1,4 @@
-"""What a worker does: the files of one part, to one Parquet file that is there whole or not at all."""
+"""What a worker does: files of one part to one Parquet file, there whole or not at all."""
 
 from __future__ import annotations
 

@@ -108,7 +108,8 @@ class _Export:
         self._wanted: List[Tuple[Sizes, Dict[str, np.ndarray], List[np.ndarray]]] = []
         self.archive = b""
 
-    def exported(self, assertions: Sequence[str], options: Dict[str, Any]) -> ExportReport:
+    def exported(self, assertions: Sequence[str],
+                 options: Dict[str, Any]) -> ExportReport:
         inputs, name = self._inputs, type(self._module).__name__
         tensors = inputs.at(inputs.sizes, 0)
         arguments = inputs.rebuilt(tensors)
@@ -134,7 +135,8 @@ class _Export:
         return self.report
 
     def _written(self, folder: pathlib.Path, arguments: Tuple[Any, ...],
-                 assertions: Sequence[str], options: Dict[str, Any], notes: List[str]) -> pathlib.Path:
+                 assertions: Sequence[str], options: Dict[str, Any],
+                 notes: List[str]) -> pathlib.Path:
         to = target(self._inputs.dynamic, check_io=False, **options)
         said = io.StringIO()
         try:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from ..model import Model
 
 # How a refusal with several reasons lists them.
-_REASON = re.compile(r'^\s*(?:\S+?:\d+: )?node "(?P<node>[^"]*)"(?: \((?P<op>[^)]*)\))?: (?P<why>.*)$')
+_REASON = re.compile(r'^\s*(?:\S+?:\d+: )?node "(?P<node>[^"]*)"(?: \((?P<op>[^)]*)\))?: '
+                     r'(?P<why>.*)$')
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,10 @@ def refusals_of(error: Error, places: Map) -> List[Refusal]:
 class ExportReport(CheckReport):
     """The rows of all comparisons, and how the module streams.
 
-    ``ok``: every comparison is right, and it streams if that was asked for. ``path``: where it was written (None: nowhere); ``latencies``: by pulse, how late each
-    output is; ``refusals``: why it does not stream; ``notes``: sizes at which PyTorch itself
-    refuses to run, and warnings of its tracer.
+    ``ok``: every comparison is right, and it streams if that was asked for. ``path``: where it was
+    written (None: nowhere); ``latencies``: by pulse, how late each output is; ``refusals``: why it
+    does not stream; ``notes``: sizes at which PyTorch itself refuses to run, and what its tracer
+    took for a constant.
     """
 
     def __init__(self, title: str, model: "Model", symbol: Optional[str]) -> None:
