@@ -6,6 +6,29 @@
 namespace rill::ops {
 namespace {
 
+/// Tell whether the steps lead away from the limit, so that nothing is counted. `tract_core_range`
+/// counts in the direction of the limit in any case.
+Result<bool> leads_away(OnnxCtx& ctx) {
+  Tensor numbers[3];
+  size_t known = 0;
+  for (const char* name : {"start", "limit", "delta"}) {
+    RILL_ASSIGN(const OutletId wire, ctx.wire(name));
+    const TensorPtr& konst = ctx.fact(wire).konst;
+    if (!konst || konst->volume() != 1 || konst->dtype() == DType::kDim) break;
+    RILL_ASSIGN(numbers[known++], cast(*konst, is_int(konst->dtype()) ? DType::kI64 : DType::kF64));
+  }
+  if (known < 3) return false;
+  const auto away = [](auto start, auto limit, auto delta) {
+    return delta > 0 ? start >= limit : start <= limit;
+  };
+  if (numbers[0].dtype() == DType::kI64) {
+    return away(numbers[0].values<int64_t>()[0], numbers[1].values<int64_t>()[0],
+                numbers[2].values<int64_t>()[0]);
+  }
+  return away(numbers[0].values<double>()[0], numbers[1].values<double>()[0],
+              numbers[2].values<double>()[0]);
+}
+
 /// The operator has no meaning before its bounds are known: how long it is depends on them.
 Result<Value> range(OnnxCtx& ctx) {
   std::vector<Value> bounds;
@@ -22,6 +45,8 @@ Result<Value> range(OnnxCtx& ctx) {
     }
     bounds.emplace_back(wire);
   }
+  RILL_ASSIGN(const bool away, leads_away(ctx));
+  if (away) bounds[1] = bounds[0];
   RILL_ASSIGN(const OutletId out,
               ctx.call1("tract_core_range",
                         {{"start", bounds[0]}, {"end", bounds[1]}, {"step", bounds[2]}}));
