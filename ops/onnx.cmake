@@ -11,6 +11,7 @@ rill_onnx(array/scatter)
 rill_onnx(array/slice)
 rill_onnx(array/split)
 rill_onnx(array/topk)
+rill_onnx(control/if)
 rill_onnx(control/scan)
 rill_onnx(math/binary)
 rill_onnx(math/cumsum)
@@ -42,6 +43,7 @@ if(RILL_ONNX)
     array/numpy.cpp
     math/formula.cpp
     math/numpy.cpp
+    control/onnx_turns.cpp
     nn/onnx_window.cpp
     rnn/onnx_cell.cpp)
   rill_write_onnx_table(${CMAKE_CURRENT_BINARY_DIR}/onnx_table.cpp)
