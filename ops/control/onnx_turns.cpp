@@ -57,12 +57,27 @@ Status Turns::take_rows_of(OutletId number, const Dim& count) {
   return {};
 }
 
+bool Turns::is_read(OutletId given) const {
+  const Graph& graph = body_.graph;
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    if (copied_.contains({static_cast<int>(id), 0})) continue;
+    if (std::ranges::find(graph.nodes[id].inputs, given) != graph.nodes[id].inputs.end()) {
+      return true;
+    }
+  }
+  return std::ranges::find(graph.outputs, given) != graph.outputs.end();
+}
+
 Status Turns::copy() {
   const Graph& graph = body_.graph;
   const size_t own = graph.inputs.size() - body_.captured.size();
   for (size_t i = own; i < graph.inputs.size(); ++i) {
     const OutletId input = graph.inputs[i];
     if (copied_.contains(input)) continue;
+    if (!is_read(input)) {
+      copied_[input] = {};
+      continue;
+    }
     take(input, body_.captured[i - own], {Kind::kFull, 0, 1});
   }
   for (size_t id = 0; id < graph.nodes.size(); ++id) {

@@ -44,6 +44,9 @@ class Turns {
   Result<Value> run(std::string_view called);
 
  private:
+  /// Tell whether a node that is still to be copied reads a wire, or it is an output.
+  bool is_read(OutletId given) const;
+
   OnnxCtx& ctx_;
   const OnnxCtx::Body& body_;
   Graph turn_;
