@@ -18,6 +18,7 @@ rill_onnx(math/cumsum)
 rill_onnx(math/pow_const)
 rill_onnx(math/reduce)
 rill_onnx(math/select)
+rill_onnx(math/sequences)
 rill_onnx(math/unary)
 rill_onnx(nn/box)
 rill_onnx(nn/conv)
@@ -43,6 +44,7 @@ if(RILL_ONNX)
     array/numpy.cpp
     math/formula.cpp
     math/numpy.cpp
+    math/sequences.cpp
     control/onnx_turns.cpp
     nn/onnx_window.cpp
     rnn/onnx_cell.cpp)

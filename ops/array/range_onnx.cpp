@@ -1,5 +1,7 @@
 // How ONNX's Range is read.
 
+#include <algorithm>
+
 #include "core/graph/onnx.h"
 #include "ops/array/symbolic.h"
 
@@ -29,6 +31,21 @@ Result<bool> leads_away(OnnxCtx& ctx) {
               numbers[2].values<double>()[0]);
 }
 
+/// Compute a short list of known numbers now: axes are written so.
+Result<Value> folded(OnnxCtx& ctx, OutletId out) {
+  constexpr int64_t kShort = 64;
+  const auto count = ctx.fact(out).rank() == 1 ? ctx.fact(out).dim(0).to_int() : std::nullopt;
+  const Node& node = ctx.graph().node(out.node);
+  std::vector<TensorPtr> inputs;
+  for (const OutletId& input : node.inputs) inputs.push_back(ctx.fact(input).konst);
+  const bool open = !count || *count > kShort || !node.op->foldable() ||
+                    std::ranges::find(inputs, nullptr) != inputs.end();
+  if (open) return Value(out);
+  RILL_ASSIGN(std::vector<Tensor> values, evaluate(*node.op, inputs, node.outputs));
+  RILL_ASSIGN(const OutletId list, ctx.konst(std::move(values[0]), "list"));
+  return Value(list);
+}
+
 /// The operator has no meaning before its bounds are known: how long it is depends on them.
 Result<Value> range(OnnxCtx& ctx) {
   std::vector<Value> bounds;
@@ -50,7 +67,7 @@ Result<Value> range(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId out,
               ctx.call1("tract_core_range",
                         {{"start", bounds[0]}, {"end", bounds[1]}, {"step", bounds[2]}}));
-  return Value(out);
+  return folded(ctx, out);
 }
 
 const OnnxOp kOps[] = {
