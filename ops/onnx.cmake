@@ -11,12 +11,14 @@ rill_onnx(array/scatter)
 rill_onnx(array/slice)
 rill_onnx(array/split)
 rill_onnx(array/topk)
+rill_onnx(control/if)
 rill_onnx(control/scan)
 rill_onnx(math/binary)
 rill_onnx(math/cumsum)
 rill_onnx(math/pow_const)
 rill_onnx(math/reduce)
 rill_onnx(math/select)
+rill_onnx(math/sequences)
 rill_onnx(math/unary)
 rill_onnx(nn/box)
 rill_onnx(nn/conv)
@@ -42,6 +44,8 @@ if(RILL_ONNX)
     array/numpy.cpp
     math/formula.cpp
     math/numpy.cpp
+    math/sequences.cpp
+    control/onnx_turns.cpp
     nn/onnx_window.cpp
     rnn/onnx_cell.cpp)
   rill_write_onnx_table(${CMAKE_CURRENT_BINARY_DIR}/onnx_table.cpp)

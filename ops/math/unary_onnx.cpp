@@ -110,6 +110,9 @@ const OnnxOp kOps[] = {
                       "X * ((exp(min(X, 20.0)) * (exp(min(X, 20.0)) + 2.0)) / "
                       "(exp(min(X, 20.0)) * (exp(min(X, 20.0)) + 2.0) + 2.0))"),
     RILL_ONNX_FORMULA("Swish(X: tensor<?>, alpha: scalar = 1.0)", "X * sigmoid(alpha * X)"),
+    {"", 28, "fragment SwiGLU(A: tensor<?>, B: tensor<?>, alpha: scalar = 1.0) -> (Y: tensor<?>) "
+             "{ Y = A * sigmoid(alpha * A) * B; }",
+     nullptr},
     RILL_ONNX_FORMULA("ThresholdedRelu(X: tensor<?>, alpha: scalar = 1.0)",
                       "select(X > alpha, X, 0.0)"),
     RILL_ONNX_FORMULA("Shrink(X: tensor<?>, bias: scalar = 0.0, lambd: scalar = 0.5)",

@@ -1,5 +1,7 @@
 // How ONNX's products of matrices are read.
 
+#include <algorithm>
+
 #include "core/graph/onnx.h"
 #include "ops/array/axis_ops.h"
 #include "ops/math/numpy.h"
@@ -64,10 +66,69 @@ Result<Value> gemm(OnnxCtx& ctx) {
   return Value(out);
 }
 
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// Add the result that an equation without an arrow has: what ellipses stand for, then the letters
+/// that it has once, in the order of the alphabet.
+std::string implied(std::string equation, std::string_view ellipsis) {
+  std::string result(ellipsis);
+  for (int code = 'A'; code <= 'z'; ++code) {
+    const char letter = static_cast<char>(code);
+    const bool once = std::ranges::count(equation, letter) == 1;
+    if (once && is_letter(letter) && ellipsis.find(letter) == std::string_view::npos) {
+      result += letter;
+    }
+  }
+  return std::move(equation) + "->" + result;
+}
+
+/// The axes that a term of an equation has beyond its letters, which an ellipsis stands for.
+int beyond(std::string_view term, int rank) {
+  return rank - static_cast<int>(std::ranges::count_if(term, is_letter));
+}
+
+/// Letters that the equation does not have in the place of each ellipsis: as many as its operand has
+/// axes there, aligned behind.
+Result<std::string> spelled_out(std::string_view equation, const Facts& operands) {
+  std::string unused;
+  for (char letter = 'Z'; letter >= 'A'; --letter) {
+    if (equation.find(letter) == std::string_view::npos) unused += letter;
+  }
+  std::string out;
+  std::string most;
+  size_t term = 0;
+  const size_t arrow = equation.find("->");
+  for (size_t i = 0; i < equation.size();) {
+    if (equation.substr(i, 3) != "...") {
+      if (equation[i] == ',') ++term;
+      if (equation[i] != ' ') out += equation[i];
+      ++i;
+      continue;
+    }
+    i += 3;
+    if (i > arrow) {
+      out += most;
+      continue;
+    }
+    RILL_CHECK(term < operands.size(), "\"", equation, "\" for ", operands.size(), " operands");
+    const size_t begin = term == 0 ? 0 : equation.rfind(',', i) + 1;
+    const size_t end = std::min(equation.find(',', i), arrow);
+    const int count = beyond(equation.substr(begin, end - begin), operands[term].rank());
+    RILL_CHECK(count >= 0 && count <= static_cast<int>(unused.size()), "\"", equation,
+               "\" for an operand ", operands[term]);
+    const std::string letters(unused.rend() - count, unused.rend());
+    if (letters.size() > most.size()) most = letters;
+    out += letters;
+  }
+  if (arrow != std::string_view::npos || most.empty()) return out;
+  return implied(out, most);
+}
+
 Result<Value> einsum(OnnxCtx& ctx) {
   RILL_ASSIGN(const std::vector<OutletId> inputs, ctx.wires("Inputs"));
   RILL_ASSIGN(std::string equation, ctx.text("equation"));
   RILL_CHECK(!inputs.empty(), "expected one input or more");
+  RILL_ASSIGN(equation, spelled_out(equation, ctx.graph().facts_of(inputs)));
   const DType type = ctx.fact(inputs[0]).dtype;
   const OnnxCtx::Argument arguments[] = {{"inputs", Value::of_wires(inputs)},
                                          {"expr", Value(std::move(equation))},

@@ -52,18 +52,32 @@ Result<DType> stash_type(OnnxCtx& ctx, DType own) {
   return own == DType::kF64 ? own : *type;
 }
 
+/// What a normalisation over the last axes reads of its attributes.
+struct TrailingNorm {
+  DType own = DType::kF32;   ///< of the input and the output
+  DType type = DType::kF32;  ///< that is computed in
+  std::vector<int64_t> axes;
+  float epsilon = 0.0F;
+};
+
+Result<TrailingNorm> trailing_norm(OnnxCtx& ctx, const Fact& in) {
+  TrailingNorm norm;
+  norm.own = in.dtype;
+  RILL_ASSIGN(norm.type, stash_type(ctx, norm.own));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, in.rank()));
+  norm.axes = axes_between(axis, in.rank());
+  RILL_ASSIGN(norm.epsilon, ctx.number("epsilon"));
+  return norm;
+}
+
 Result<Value> layer_norm(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");
   if (!f.ok()) return f.take_status();
-  const DType own = f.fact(x).dtype;
-  RILL_ASSIGN(const DType type, stash_type(ctx, own));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(x)));
-  RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
-  const Normalized parts =
-      normalized(f, f.cast(x, type), axes_between(axis, f.rank(x)), epsilon);
-  OutletId out = f.times(f.cast(parts.out, own), f.arg("Scale"));
+  RILL_ASSIGN(const TrailingNorm norm, trailing_norm(ctx, f.fact(x)));
+  const Normalized parts = normalized(f, f.cast(x, norm.type), norm.axes, norm.epsilon);
+  OutletId out = f.times(f.cast(parts.out, norm.own), f.arg("Scale"));
   if (ctx.given("B")) out = f.plus(out, f.arg("B"));
   return f.values({out, parts.mean, parts.inverse});
 }
@@ -72,16 +86,11 @@ Result<Value> rms_norm(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");
   if (!f.ok()) return f.take_status();
-  const DType own = f.fact(x).dtype;
-  RILL_ASSIGN(const DType type, stash_type(ctx, own));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(x)));
-  RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
-  const OutletId wide = f.cast(x, type);
-  const OutletId squares = f.mean(f.unary(UnaryKind::kSquare, wide),
-                                  axes_between(axis, f.rank(x)));
-  const OutletId out = f.times(wide, inverse_root(f, squares, epsilon));
-  return f.value(f.times(f.cast(out, own), f.arg("scale")));
+  RILL_ASSIGN(const TrailingNorm norm, trailing_norm(ctx, f.fact(x)));
+  const OutletId wide = f.cast(x, norm.type);
+  const OutletId squares = f.mean(f.unary(UnaryKind::kSquare, wide), norm.axes);
+  const OutletId out = f.times(wide, inverse_root(f, squares, norm.epsilon));
+  return f.value(f.times(f.cast(out, norm.own), f.arg("scale")));
 }
 
 Result<Value> batch_norm(OnnxCtx& ctx) {
