@@ -94,6 +94,24 @@ TEST(Audit, DoesNotPassWhereNothingWasCompared) {
   EXPECT_TRUE(audit(whole, pulsed_graph(whole, 4), options).ok());
 }
 
+// Of a ninth of the frames, 28 are cut off in front and 45 behind, and what is left is mirrored by
+// 224: 298 chunks of 9 are the least, which is the edge of no extent.
+TEST(Audit, FindsTheFirstLengthThatTheWholeGraphIsDefinedFor) {
+  const Graph whole = whole_graph(
+      "  v = max_pool(x, size = [1, 1, 9], stride = [1, 1, 9], padding = [(0, 0), (0, 0), (0, 0)], "
+      "border = 'ignore');\n"
+      "  y = pad(slice(v, axes = [2], begin = [28], end = [-45]), padding = [(0, 0), (0, 0), "
+      "(0, 224)], border = 'reflect', value = 0.0);\n");
+  Options options;
+  options.lengths = 30;
+  const auto report = audit(whole, pulsed_graph(whole, 9), options);
+  ASSERT_TRUE(report.ok()) << report.error().to_string();
+  EXPECT_FALSE(report->finding) << report->to_string();
+  ASSERT_FALSE(report->lengths.empty());
+  EXPECT_EQ(report->lengths[0], 2682);
+  EXPECT_GT(report->outputs, 10);
+}
+
 TEST(Audit, WantsAPulsedGraph) {
   const Graph whole = whole_graph("  y = tanh(x);\n");
   const auto report = audit(whole, whole, Options());

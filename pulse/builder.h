@@ -43,6 +43,8 @@ class Builder final : public PulseBuilder {
   /// How far the end of a wire lies ahead of the frames that go by before it is announced, where it
   /// is nearest; at most 0. Errors: kPulse if it comes ever nearer as the stream gets longer.
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream) const;
+  /// The same where pulses begin at multiples of `unit`, a divisor of the pulse.
+  Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream, int64_t unit) const;
   const std::vector<std::string>& approximations() const { return approximations_; }
 
   Result<int64_t> pulse_of(OutletId pulsed, int axis) const override;
@@ -79,6 +81,8 @@ class Builder final : public PulseBuilder {
   /// settled, at whole pulses only.
   int64_t begin_unit() const { return begin_unit_; }
   int64_t settled() const { return settled_; }
+  /// What borders ask of the lengths of streams: none of these is negative.
+  const std::vector<Dim>& needed() const { return needed_; }
 
   /// Drop the first frames of every pulse.
   Result<OutletId> skip_frames(OutletId wire, const StreamFact& stream, int64_t frames);
@@ -121,6 +125,7 @@ class Builder final : public PulseBuilder {
   std::map<OutletId, KnownWire> wires_;
   std::map<std::string, std::vector<OutletId>> seen_;  ///< nodes by what they are, to merge equals
   std::vector<std::string> approximations_;
+  std::vector<Dim> needed_;
   int64_t unit_ = 1;
   int64_t begin_unit_ = 1;
   int64_t settled_ = 0;

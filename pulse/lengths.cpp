@@ -25,15 +25,16 @@ bool of_symbol_alone(const Dim& dim, std::string_view symbol) {
   return dim.valid() && symbols.size() == 1 && symbols[0] == symbol;
 }
 
-void add_tables(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
+/// What slices take must be there: rows of tables, frames that are kept, and the last ones. Streams
+/// that end before any frame of a slice `x[5:]` give none, which needs no frames.
+void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   for (const Node& node : graph.nodes) {
-    if (const Graph* nested = node.op->nested()) add_tables(*nested, symbol, out);
+    if (const Graph* nested = node.op->nested()) add_slices(*nested, symbol, out);
     const auto* slice = node.op->as<ops::Slice>();
     if (!slice) continue;
     const Dim& rows = graph.fact(node.inputs[0]).dim(static_cast<int>(slice->axis));
-    if (rows.mentions(symbol)) continue;
     out->push_back(slice->begin);
-    out->push_back(rows - slice->end);
+    if (!rows.mentions(symbol) || !slice->end.mentions(symbol)) out->push_back(rows - slice->end);
   }
 }
 
@@ -81,6 +82,13 @@ Facts with_extents(Facts facts, const SymbolScope& scope, std::string_view symbo
   return facts;
 }
 
+/// Whether an operator is written with the length of the stream, which may be that of any wire.
+bool is_written_with(const Graph& graph, std::string_view symbol) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return !node.inputs.empty() && node.op->with_symbol(symbol, Dim(1)) != nullptr;
+  });
+}
+
 /// By how much the frames of a whole run differ from those that a stream counts: where a stream is
 /// shorter than a window and frames are added behind it, the stream goes on with less than none.
 void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
@@ -91,6 +99,7 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
     if (!scope.assert_text(assertion.text).ok()) continue;
   }
   std::vector<Facts> extents;
+  const bool of_all = is_written_with(graph, symbol);
   const auto add = [&](OutletId outlet) {
     const Fact& told = graph.fact(outlet);
     const Fact& real = extents[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
@@ -115,7 +124,7 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
                                      [&](const Fact& fact) { return fact.mentions(symbol); });
     // What does not stream is made of all frames of what does.
     for (const OutletId& input : node.inputs) {
-      if (!streams) add(input);
+      if (of_all || !streams) add(input);
     }
   }
   for (const OutletId& output : graph.outputs) add(output);
@@ -123,12 +132,13 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
 
 }  // namespace
 
-std::vector<Dim> asserted_of(const Graph& graph, std::string_view symbol) {
-  std::vector<Dim> out;
+std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
+                             std::string_view symbol) {
+  std::vector<Dim> out = needed;
   for (const SymbolScope::Assertion& assertion : graph.scope.assertions()) {
     out.insert(out.end(), assertion.non_negative.begin(), assertion.non_negative.end());
   }
-  add_tables(graph, symbol, &out);
+  add_slices(graph, symbol, &out);
   add_equal_lengths(graph, symbol, &out);
   add_short_streams(graph, symbol, &out);
   std::erase_if(out, [&](const Dim& dim) { return !of_symbol_alone(dim, symbol); });

@@ -328,7 +328,7 @@ Streaming Pulsifier::streaming(const Report& report) {
   out.begin_unit = builder_.begin_unit();
   out.settled = builder_.settled();
   out.late_end = late_end_ && late_end_is_fine();
-  out.asserted = asserted_of(whole_, options_.symbol);
+  out.asserted = asserted_of(whole_, builder_.needed(), options_.symbol);
   out.longest = longest_stream(options_.symbol, out.asserted);
   out.approximations = report.approximations;
   out.model = fingerprint(whole_);

@@ -39,16 +39,21 @@ Result<OutletId> Builder::delay(OutletId wire, const StreamFact& stream, int64_t
 }
 
 Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream) const {
-  RILL_ASSIGN(const int64_t p, pulse_of(wire, stream.axis));
   const auto pulse = pulse_.to_int();
-  if (!pulse) return 0;
+  return pulse ? least_ahead(wire, stream, *pulse) : Result<int64_t>(0);
+}
+
+Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, int64_t unit) const {
+  RILL_ASSIGN(const int64_t frames_per_pulse, pulse_of(wire, stream.axis));
+  RILL_ASSIGN(const int64_t pulse, pulse_.as_int());
+  const int64_t p = frames_per_pulse * unit / pulse;
   const auto bound = bound_of(stream.dim);
   const auto behind = [&](const Dim& told, const Dim& frames) {
     const Dim count = Dim(p) * told - Dim(stream.delay) - frames;
     // That it ends there whatever follows is known beforehand.
     return bound ? count * (Dim(1) - eq(frames, Dim(*bound))) : count;
   };
-  const auto most = most_behind(stream.dim, symbol(), *pulse, false, behind);
+  const auto most = most_behind(stream.dim, symbol(), unit, false, behind);
   if (most.ok() && *most) return -**most;
   return refusal(most.ok() ? str_cat("its frames, ", stream.dim,
                                      ", end ever earlier beside those of the stream")
@@ -58,6 +63,14 @@ Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream) co
 
 Result<OutletId> Builder::hold(OutletId wire, StreamFact* stream) {
   RILL_ASSIGN(const int64_t slack, least_ahead(wire, *stream));
+  if (const auto pulse = pulse_.to_int()) {
+    RILL_ASSIGN(const int64_t frames, pulse_of(wire, stream->axis));
+    begin_unit_ = least_begin_unit(*pulse, begin_unit_, [&](int64_t unit) {
+      if (frames % (*pulse / unit) != 0) return false;
+      const auto ahead = least_ahead(wire, *stream, unit);
+      return ahead.ok() && *ahead >= slack;
+    });
+  }
   if (slack == 0) return wire;
   RILL_ASSIGN(const OutletId held, delay(wire, *stream, -slack, 0));
   stream->delay -= slack;
@@ -114,6 +127,9 @@ Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const Stream
     return refusal(str_cat("a border of ", std::max(border.before, border.after), " frames"),
                    str_cat("Use at most ", kMaxBorder));
   }
+  // A whole run of fewer frames than the border repeats is an error.
+  needed_.push_back(stream->dim -
+                    Dim(border.reflect ? std::max(border.before, border.after) + 1 : 1));
   RILL_ASSIGN(wire, materialise(wire, stream));
   RILL_ASSIGN(const int64_t pulse, pulse_of(wire, stream->axis));
   if (border.after > 0) {

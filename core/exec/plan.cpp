@@ -347,22 +347,35 @@ void PlanBuilder::lay_out_memory() {
 
 namespace {
 
-/// How many frames of an output may be handed out at most that turn out to lie behind its end.
-Result<int64_t> early_frames(const Plan& plan, const PlanStream& out) {
-  if (out.axis < 0 || !out.length.valid() || plan.stream_pulse <= 0) return 0;
+/// How many frames of an output may be handed out at most that turn out to lie behind its end,
+/// where pulses begin at multiples of `unit` in the stream symbol.
+Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, int64_t unit) {
   const auto behind = [&](const Dim& told, const Dim& frames) {
-    const Dim given = Dim(out.pulse) * told - Dim(out.delay);
+    const Dim given = Dim(out.pulse * unit / plan.stream_pulse) * told - Dim(out.delay);
     return (out.most < INT64_MAX ? min(given, Dim(out.most)) : given) - frames;
   };
   RILL_ASSIGN(const std::optional<int64_t> most,
-              most_behind(out.length, plan.stream_symbol, plan.stream_pulse, plan.late_end,
-                          behind));
+              most_behind(out.length, plan.stream_symbol, unit, plan.late_end, behind));
   if (!most) {
     return fail(Code::kShape, "an output of ", out.length, " frames has ", out.pulse,
                 " frames per pulse of ", plan.stream_pulse, " ", plan.stream_symbol,
                 ": it falls ever further behind");
   }
   return *most;
+}
+
+/// Tells how many frames of an output are held until the end is known, and from where on a stream
+/// may be gone on with so that these suffice.
+Status hold_early_frames(Plan* plan, PlanStream* out) {
+  if (!out->length.valid() || plan->stream_pulse <= 0) return {};
+  RILL_ASSIGN(out->early, early_frames(*plan, *out, plan->stream_pulse));
+  plan->begin_unit = least_begin_unit(
+      plan->stream_pulse, plan->begin_unit, [&](int64_t unit) {
+        if (out->pulse % (plan->stream_pulse / unit) != 0) return false;
+        const auto early = early_frames(*plan, *out, unit);
+        return early.ok() && *early <= out->early;
+      });
+  return {};
 }
 
 /// Says along which axis an input or output streams, of which no length is known yet.
@@ -406,7 +419,7 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
     stream.length = *told.length;
     if (stream.axis < 0) continue;
     stream.most = bound_of(*told.length).value_or(INT64_MAX);
-    RILL_ASSIGN(stream.early, early_frames(*plan, stream));
+    RILL_TRY(hold_early_frames(plan, &stream));
   }
   return {};
 }

@@ -13,11 +13,16 @@ namespace {
 
 constexpr size_t kAlign = 64;
 
+/// Whether what is asserted not to be negative is, or is not defined at all, as the extent of two
+/// wires that do not fit each other.
+bool is_broken(const Dim& dim, const Bindings& bindings) {
+  return dim.eval(bindings).value_or(-1) < 0;
+}
+
 /// The first of what may not be negative that is, for these values.
 const Dim* broken(const Plan& plan, const Bindings& bindings) {
-  const auto found = std::find_if(plan.asserted.begin(), plan.asserted.end(), [&](const Dim& dim) {
-    return dim.eval(bindings).value_or(0) < 0;
-  });
+  const auto found = std::find_if(plan.asserted.begin(), plan.asserted.end(),
+                                  [&](const Dim& dim) { return is_broken(dim, bindings); });
   return found == plan.asserted.end() ? nullptr : &*found;
 }
 
@@ -226,7 +231,7 @@ Status Session::check_length(int64_t frames) {
   // The session's own list of values: another one would have to be allocated.
   const auto negative = [&](const Dim& dim, int64_t value) {
     if (!bindings_.empty()) bindings_[0].second = value;
-    return dim.eval(bindings_).value_or(0) < 0;
+    return is_broken(dim, bindings_);
   };
   // No frames give none, though the model asks for one, unless a whole run of none gave something.
   const bool gives_none = frames == 0 && !gives_for_nothing();

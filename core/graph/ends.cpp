@@ -37,4 +37,16 @@ Result<std::optional<int64_t>> most_behind(
   return most;
 }
 
+int64_t least_begin_unit(int64_t pulse, int64_t unit, const std::function<bool(int64_t)>& suits) {
+  std::vector<int64_t> parts;
+  for (int64_t i = 1; i <= pulse / i; ++i) {
+    if (pulse % i == 0) parts.insert(parts.end(), {i, pulse / i});
+  }
+  std::sort(parts.begin(), parts.end());
+  for (const int64_t part : parts) {
+    if (part < pulse && part % unit == 0 && suits(part)) return part;
+  }
+  return pulse;
+}
+
 }  // namespace rill

@@ -270,6 +270,50 @@ Graph empty_like(const Graph& graph) {
   return out;
 }
 
+namespace {
+
+/// Looks for wires that have more frames than their expression counts, where a window in front of
+/// them is longer than what it slides over: it has no frames then, not fewer than none. What is
+/// written with such an expression, a slice say, would take other frames than the model means.
+class ExtentsCheck {
+ public:
+  ExtentsCheck(std::string_view symbol, const Dim& by) : symbol_(symbol), by_(by) {}
+
+  void look_at(const Node& node, const Graph& bound, const std::vector<OutletId>& outlets,
+               bool written_with_symbol) {
+    if (written_with_symbol && written_.empty()) written_ = node.name;
+    for (size_t slot = 0; slot < node.outputs.size() && wrong_.ok(); ++slot) {
+      const Fact& told = node.outputs[slot];
+      const Fact& real = bound.fact(outlets[slot]);
+      for (int axis = 0; axis < std::min(told.rank(), real.rank()); ++axis) {
+        if (!told.dim(axis).mentions(symbol_)) continue;
+        const auto count = told.dim(axis).substitute(symbol_, by_).to_int();
+        const auto extent = real.dim(axis).to_int();
+        if (!count || !extent || std::max<int64_t>(0, *count) == *extent) continue;
+        wrong_ = fail(Code::kShape, "axis ", axis, " of \"", node.name, "\" has ", *extent,
+                      " elements with ", symbol_, "=", by_, ", where its length ", told.dim(axis),
+                      " is ", *count);
+        return;
+      }
+    }
+  }
+
+  Status verdict() const {
+    if (wrong_.ok() || written_.empty()) return {};
+    return Status(wrong_).hint(
+        str_cat("Give more of ", symbol_, ": a window is longer than what it slides over, and \"",
+                written_, "\" is written for lengths at which none is"));
+  }
+
+ private:
+  std::string_view symbol_;
+  const Dim& by_;
+  std::string written_;  ///< the first node that the symbol is an attribute of
+  Status wrong_;
+};
+
+}  // namespace
+
 Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
   for (const SymbolScope::Assertion& assertion : scope.assertions()) {
     for (const Dim& dim : assertion.non_negative) {
@@ -289,6 +333,7 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
     }
   }
   std::vector<std::vector<OutletId>> mapped(nodes.size());
+  ExtentsCheck check(symbol, by);
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node& each = nodes[i];
     if (const auto* source = each.op->as<Source>()) {
@@ -306,10 +351,15 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
           mapped[static_cast<size_t>(input.node)][static_cast<size_t>(input.slot)]);
     }
     OpPtr op = each.op->with_symbol(symbol, by);
+    const bool written_with_symbol = op != nullptr;
     if (!op) op = each.op;
     RILL_ASSIGN(mapped[i],
                 out.add_folded(each.name, std::move(op), std::move(node_inputs), each.line));
+    if (mapped[i].size() == each.outputs.size()) {
+      check.look_at(each, out, mapped[i], written_with_symbol);
+    }
   }
+  RILL_TRY(check.verdict());
   out.inputs.clear();
   for (const OutletId& input : inputs)
     out.inputs.push_back(mapped[static_cast<size_t>(input.node)][0]);

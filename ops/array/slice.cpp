@@ -231,8 +231,11 @@ Status Slice::declutter(Rewrite& rewrite) const {
   const auto* first = rewrite.producer_as<Slice>(0);
   if (!first) return take_from_border(rewrite);
   if (first->axis != axis) return {};
-  // Behind its end the other slice has frames that this one must not see.
-  if (!rewrite.scope().proves_ge(first->end - first->begin, end)) return {};
+  // Before its begin and behind its end the other slice has frames that this one must not see.
+  const SymbolScope& scope = rewrite.scope();
+  const bool inside =
+      scope.proves_non_negative(begin) && scope.proves_ge(first->end - first->begin, end);
+  if (!inside) return {};
   auto both = std::make_shared<Slice>(axis, first->begin + begin, first->begin + end);
   RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::move(both),
                                                 {rewrite.mapped(rewrite.producer(0).inputs[0])}));

@@ -296,5 +296,76 @@ TEST(StillWires, HaveTheSameBitsWhateverThePulse) {
   expect_whole(text, {1, 2, 5});
 }
 
+/// Whole chunks of the stream, n / chunk * chunk frames of n.
+std::string whole_chunks(int chunk) {
+  return str_cat(
+      "  n = squeeze(slice(tract_core_shape_of(x), axes = [0], begin = [1], end = [2]), "
+      "axes = [0]);\n  z = slice(x, axes = [1], begin = [0], end = [(n / ",
+      chunk, ") * ", chunk, "]);\n");
+}
+
+// With pulses of 24 from frame 0 on every pulse ends with a chunk of 12, so that nothing waits for the
+// end. From frame 8 on none does: 8 frames after 32 may lie behind the end.
+TEST(States, OfStreamsThatAreCutToWholeChunksMoveWhereAsMuchIsHeld) {
+  for (const int chunk : {3, 12, 35}) {
+    // What goes by before the end is told waits at the output, in front of frames that are joined, and
+    // in front of a loop whose last state is asked for.
+    for (const std::string& end :
+         {std::string("copy(z)"), std::string("concat([z, [[[1.0, 2.0]]]], axis = 1)"),
+          loop("z", kLast)}) {
+      const Graph graph = loaded(along(str_cat(whole_chunks(chunk), "  y = ", end, ";\n")));
+      Tally tally;
+      for (uint64_t seed = 0; seed < 100; ++seed) {
+        EXPECT_EQ(journey_problem(graph, {1, 3, 8, 24, 35}, seed, &tally), "") << chunk << end;
+      }
+      EXPECT_GT(tally.moved, 40) << chunk << end;
+    }
+  }
+}
+
+// Of the frames x[4:-1] of 5, none is the last one: x[3] is no frame of theirs.
+TEST(States, ThereIsNoLastFrameOfNone) {
+  const std::string text =
+      along(str_cat("  v = ", trimmed("x", 4, -1), ";\n  y = concat([v, ", trimmed("v", -1, 0),
+                    "], axis = 1);\n"));
+  const Graph graph = loaded(text);
+  EXPECT_FALSE(WholeRun::make(graph, 5).ok());
+  for (const int64_t pulse : {1, 2, 7, 44}) {
+    auto streamed = StreamedRun::make(graph, pulse);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    EXPECT_FALSE(streamed->run(noise_inputs(graph, 5, 1), 5).ok()) << pulse;
+    EXPECT_EQ(stream_problem(graph, &*streamed, 6), "") << pulse;
+  }
+}
+
+// At S=1 the convolution has no frames, and those that are joined stay 4, of which the slice drops
+// one: 3. A length that counts less than none would keep 2.
+TEST(States, FramesOfStreamsShorterThanAWindowAreNotCountedAsLessThanNone) {
+  const std::string joined =
+      "  v = conv(x, [[[1.0, 2.0, 1.0]]], 0.0, padding = [(0, 0)], border = 'constant');\n"
+      "  z = concat([v, [[[1.0, 2.0, 3.0, 4.0]]]], axis = 2);\n";
+  const std::string texts[] = {
+      document("1, 1, S", joined + "  y = slice(z, axes = [2], begin = [1], end = [0]);\n", "y"),
+      document("1, 1, S",
+               joined + "  w = slice(z, axes = [2], begin = [1], end = [0]);\n"
+                        "  y = z - pad(w, padding = [(0, 0), (0, 0), (0, 1)], "
+                        "border = 'replicated', value = 0.0);\n",
+               "y"),
+  };
+  for (const std::string& text : texts) {
+    const Graph graph = loaded(text);
+    const auto whole = WholeRun::make(graph, 1);
+    EXPECT_FALSE(whole.ok()) << text;
+    for (const int64_t pulse : {1, 4}) {
+      auto streamed = StreamedRun::make(graph, pulse);
+      ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+      EXPECT_FALSE(streamed->run(noise_inputs(graph, 1, 1), 1).ok()) << pulse << text;
+      for (const int64_t length : {2, 3, 9}) {
+        EXPECT_EQ(stream_problem(graph, &*streamed, length), "") << pulse << text;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rill::test
