@@ -41,6 +41,12 @@ if(TARGET surroundings_test)
                              PRIVATE RILL_SHARED_LIBRARY="$<TARGET_FILE:rill_shared>")
   target_link_libraries(surroundings_test PRIVATE ${CMAKE_DL_LIBS})
 endif()
+rill_test(audio_test SOURCES audio/audio_test.cpp audio/resampler_test.cpp
+          DEPENDS rill_test_bundles LABELS models)
+rill_test(audio_realtime_test
+          SOURCES audio/audio_realtime_test.cpp support/heap_calls.cpp support/lock_calls.cpp
+                  support/system_calls.cpp
+          DEPENDS rill_test_bundles LABELS models)
 # 100 000 steps of every model: half a minute each of the largest ones.
 rill_test(realtime_steps_test
           SOURCES realtime_steps_test.cpp support/heap_calls.cpp support/lock_calls.cpp
