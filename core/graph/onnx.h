@@ -41,8 +41,8 @@ class OnnxCtx : public LoadCtx {
   virtual Result<Value> call(std::string_view nnef, std::span<const Argument> arguments) = 0;
   /// As above, for one wire.
   Result<OutletId> call1(std::string_view nnef, std::initializer_list<Argument> arguments);
-  /// Add the nodes of a graph that is an attribute in place, with these wires as its inputs, none as
-  /// those of `If`. Gives its outputs.
+  /// Add the nodes of a graph that is an attribute in place, with these wires as its inputs, none
+  /// as those of `If`. Gives its outputs.
   virtual Result<std::vector<OutletId>> branch(std::string_view attribute,
                                                std::span<const OutletId> inputs = {}) = 0;
   /// Translate a graph that is an attribute, as that of `Loop`, into a graph of its own. Its inputs

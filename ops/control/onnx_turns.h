@@ -26,8 +26,8 @@ class Turns {
   /// Pass entry after entry along an axis, which the body does not have.
   Status take_turn_by_turn(OutletId given, OutletId outer, int64_t axis, int64_t chunk);
   void take_constant(OutletId given, Tensor value);
-  /// Pass what the body gathers by the number of its turn entry after entry, where there are as many
-  /// as turns: so it may stream.
+  /// Pass what the body gathers by the number of its turn entry after entry, where there are as
+  /// many as turns: so it may stream.
   Status take_rows_of(OutletId number, const Dim& count);
   /// Copy the nodes of the body. Inputs that nothing was passed for come from around the loop.
   Status copy();

@@ -87,8 +87,8 @@ int beyond(std::string_view term, int rank) {
   return rank - static_cast<int>(std::ranges::count_if(term, is_letter));
 }
 
-/// Letters that the equation does not have in the place of each ellipsis: as many as its operand has
-/// axes there, aligned behind.
+/// Letters that the equation does not have in the place of each ellipsis: as many as its operand
+/// has axes there, aligned behind.
 Result<std::string> spelled_out(std::string_view equation, const Facts& operands) {
   std::string unused;
   for (char letter = 'Z'; letter >= 'A'; --letter) {

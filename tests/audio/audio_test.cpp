@@ -63,9 +63,8 @@ std::vector<float> pass(AudioEffect& effect, std::vector<float> sound, int64_t l
   for (int64_t at = 0; at < frames;) {
     const int64_t drawn = static_cast<int64_t>(random() % static_cast<unsigned>(largest + 1));
     const int64_t block = std::min(drawn * unit, frames - at);
-    const rill_status status =
-        effect.process(ConstSound::interleaved(sound.data() + at, 1, block),
-                       Sound::interleaved(sound.data() + at, 1, block));
+    const rill_status status = effect.process(ConstSound::interleaved(sound.data() + at, 1, block),
+                                              Sound::interleaved(sound.data() + at, 1, block));
     EXPECT_EQ(status, RILL_OK) << "at " << at;
     if (status != RILL_OK) return {};
     at += block;
@@ -118,10 +117,13 @@ TEST(AudioEffect, LatencyIsTheLeastThatNeverRunsDry) {
   EXPECT_EQ(AudioEffect::make(*plan, {16000, 16000, 1, 100})->latency(), 460);
   EXPECT_EQ(AudioEffect::make(*plan, {16000, 16000, 1, 512})->latency(), 448);
   // Of others, it is what a count, frame by frame, finds missing.
-  for (const auto& [device, model, pulse, block] :
-       {std::array<int64_t, 4>{48000, 16000, 160, 0}, {48000, 16000, 160, 480},
-        {44100, 16000, 160, 0}, {44100, 16000, 333, 128}, {8000, 16000, 100, 0},
-        {22050, 48000, 17, 0}, {22050, 48000, 17, 64}}) {
+  for (const auto& [device, model, pulse, block] : {std::array<int64_t, 4>{48000, 16000, 160, 0},
+                                                    {48000, 16000, 160, 480},
+                                                    {44100, 16000, 160, 0},
+                                                    {44100, 16000, 333, 128},
+                                                    {8000, 16000, 100, 0},
+                                                    {22050, 48000, 17, 0},
+                                                    {22050, 48000, 17, 64}}) {
     auto other = half("S", pulse);
     ASSERT_TRUE(other) << other.error().text;
     auto effect = AudioEffect::make(*other, {device, model, 1, block});
@@ -326,8 +328,7 @@ TEST(AudioListener, HearsTheMeanOfAllChannelsInAnyBlocks) {
   auto listener = AudioListener::make(*plan, {16000, 16000, 2, 0});
   ASSERT_TRUE(listener) << listener.error().text;
   const rill_stream_info info = plan->stream().value();
-  EXPECT_EQ(listener->latency(),
-            1599 + info.delay * info.rate_den / info.rate_num);
+  EXPECT_EQ(listener->latency(), 1599 + info.delay * info.rate_den / info.rate_num);
   for (const int64_t largest : {100, 3000}) {
     ASSERT_EQ(listener->reset(), RILL_OK);
     EXPECT_EQ(listen(*listener, stereo, 2, largest), want);
@@ -363,7 +364,8 @@ TEST(SampleRate, IsReadFromTheProperty) {
     text.replace(text.find("SHAPE"), 5, "S");
     const std::string properties =
         "\nfragment tract_core_properties() -> (properties: (string, tensor<scalar>)[])\n"
-        "{ properties = [(\"rill.sample_rate\", " + value + ")]; }\n\n";
+        "{ properties = [(\"rill.sample_rate\", " +
+        value + ")]; }\n\n";
     text.insert(text.find("graph network"), properties);
     return Model::load(text.data(), text.size());
   };
@@ -374,8 +376,8 @@ TEST(SampleRate, IsReadFromTheProperty) {
     ASSERT_TRUE(rate) << rate.error().text;
     EXPECT_EQ(rate.value(), 16000);
   }
-  for (const char* wrong : {"0.5", "-16000.0", "16000.5", "1e20", "\"16 kHz\"", "\"-16000\"", "\"99999999999\"",
-                            "\"\""}) {
+  for (const char* wrong : {"0.5", "-16000.0", "16000.5", "1e20", "\"16 kHz\"", "\"-16000\"",
+                            "\"99999999999\"", "\"\""}) {
     auto odd = with(wrong);
     ASSERT_TRUE(odd) << odd.error().text;
     EXPECT_FALSE(sample_rate(*odd)) << wrong;
