@@ -72,7 +72,8 @@ def test_exports_that_are_right_for_the_example_alone_are_found(how, tmp_path):
     with pytest.raises(rill.CheckError) as caught:
         report.model
     assert caught.value.report is report
-    assert not options or any(modules.__file__ in note for note in report.notes)
+    assert any(f"{modules.__file__}:" in note for note in report.notes), report.notes
+    assert options or any("return x.flip(1)" in note for note in report.notes), report.notes
 
 
 def test_wrong_numbers_raise_where_that_is_asked_for():

@@ -7,6 +7,7 @@ import io
 import logging
 import os
 import pathlib
+import tarfile
 import tempfile
 import warnings
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
@@ -84,10 +85,12 @@ def export(module: nn.Module, example: Any, dynamic: Optional[Dynamic] = None,
                             hint=f'Name it: dynamic={{"{inputs.names[0]}": {{1: "{stream}"}}}}')
     cases = inputs.more_sizes(stream, sizes)
     with _as_in_eval(module):
-        run = _Export(module, inputs, stream, progress or (lambda text: None))
-        report = run.exported(assertions, options)
+        run = _Export(module, inputs, stream, assertions, options, progress or (lambda text: None))
+        report = run.exported()
         run.compare_whole(cases, atol, rtol, seed)
-        if stream is not None and report.right:
+        if not report.right:
+            run.note_constants()
+        elif stream is not None:
             run.compare_streams(pulses)
     if path is not None and report.right:
         _write(report, run.archive, os.fspath(path))
@@ -100,16 +103,18 @@ class _Export:
     """One export, and what was compared of it."""
 
     def __init__(self, module: nn.Module, inputs: Inputs, stream: Optional[str],
+                 assertions: Sequence[str], options: Dict[str, Any],
                  tell: Callable[[str], None]) -> None:
         self._module = module
         self._inputs = inputs
         self._stream = stream
+        self._extensions = [f"tract_assert {each}" for each in assertions]
+        self._options = options
         self._tell = tell
         self._wanted: List[Tuple[Sizes, Dict[str, np.ndarray], List[np.ndarray]]] = []
         self.archive = b""
 
-    def exported(self, assertions: Sequence[str],
-                 options: Dict[str, Any]) -> ExportReport:
+    def exported(self) -> ExportReport:
         inputs, name = self._inputs, type(self._module).__name__
         tensors = inputs.at(inputs.sizes, 0)
         arguments = inputs.rebuilt(tensors)
@@ -118,36 +123,33 @@ class _Export:
         if not self.names:
             raise ExportError("forward returns no tensor")
         self._tell("export")
-        notes: List[str] = []
-        with tempfile.TemporaryDirectory() as folder:
-            file = self._written(pathlib.Path(folder), arguments, assertions, options, notes)
-            self._places = Map(self._module, arguments, inputs.names, self.names)
-            try:
-                self.archive = file.read_bytes()
-                self._model = Model(_rill.Model.load_bytes(self.archive), name)
-            except Error as error:
-                place = self._places.of(error.node) if error.node else None
-                raise ExportError(f"rill cannot load the export: {error}", place, node=error.node,
-                                  op=error.op, hint=_hint(place)) from error
+        self.archive, notes = self._written(arguments)
+        self._places = Map(self._module, arguments, inputs.names, self.names)
+        try:
+            self._model = Model(_rill.Model.load_bytes(self.archive), name)
+        except Error as error:
+            place = self._places.of(error.node) if error.node else None
+            raise ExportError(f"rill cannot load the export: {error}", place, node=error.node,
+                              op=error.op, hint=_hint(place)) from error
         self._check_axes()
         self.report = ExportReport(name, self._model, self._stream)
         self.report.notes += notes
         return self.report
 
-    def _written(self, folder: pathlib.Path, arguments: Tuple[Any, ...],
-                 assertions: Sequence[str], options: Dict[str, Any],
-                 notes: List[str]) -> pathlib.Path:
-        to = target(self._inputs.dynamic, check_io=False, **options)
-        said = io.StringIO()
+    def _written(self, arguments: Tuple[Any, ...]) -> Tuple[bytes, List[str]]:
+        """Give the archive, and the lines at which the tracer took a value for a constant."""
+        to = target(self._inputs.dynamic, check_io=False, **self._options)
+        notes: List[str] = []
         try:
-            with warnings.catch_warnings(record=True) as caught, _quiet(said), \
-                    _tensors_kept(self._module), torch.random.fork_rng(devices=[]):
+            with warnings.catch_warnings(record=True) as caught, _quiet(io.StringIO()), \
+                    _tensors_kept(self._module), torch.random.fork_rng(devices=[]), \
+                    tempfile.TemporaryDirectory() as folder:
                 warnings.simplefilter("always")
-                out = export_model_to_nnef(
-                    self._module, arguments, folder / "model.nnef.tgz", to,
+                archive = pathlib.Path(export_model_to_nnef(
+                    self._module, arguments, pathlib.Path(folder) / "model.nnef.tgz", to,
                     input_names=list(self._inputs.argument_names), output_names=list(self._roots),
-                    custom_extensions=[f"tract_assert {each}" for each in assertions],
-                    compression_level=6, log_level=logging.CRITICAL)
+                    custom_extensions=list(self._extensions), compression_level=6,
+                    log_level=logging.CRITICAL)).read_bytes()
         except Exception as error:
             place = places.with_line(places.of_failure(error, self._module), self._module,
                                      arguments)
@@ -158,7 +160,25 @@ class _Export:
                     not places.of_library(each.filename):
                 note = f"{each.filename}:{each.lineno}: {str(each.message).split('. ')[0]}"
                 notes += [note] if note not in notes else []
-        return pathlib.Path(out)
+        return archive, notes
+
+    def note_constants(self) -> None:
+        """Note what the exporter took from the sizes of the example: what another export of larger
+        ones has otherwise."""
+        larger = {symbol: extent + 1 for symbol, extent in self._inputs.sizes.items()}
+        self._tell("export of another size")
+        try:
+            other, _ = self._written(self._inputs.rebuilt(self._inputs.at(larger, 0)))
+        except ExportError:
+            return
+        ours, theirs = _parts(self.archive), _parts(other)
+        for node in ours:
+            if ours[node] == theirs.get(node):
+                continue
+            place = self._places.of(node)
+            note = f"{node} holds a size of the example: {place or 'of an unknown place'}"
+            if not place or all(str(place) not in each for each in self.report.notes):
+                self.report.notes.append(note)
 
     def _check_axes(self) -> None:
         """The exporter passes over open axes that it does not find."""
@@ -264,6 +284,25 @@ class _Export:
         except Error as error:
             rows = [Row(f"pulse {pulse}", "all", False, 0, False, float("inf"), str(error))]
         return [Row(f"{row.what}, {what}", *list(vars(row).values())[1:]) for row in rows]
+
+
+def _parts(archive: bytes) -> Dict[str, Any]:
+    """The statements of a graph by what they assign, and the bytes of its variables."""
+    found: Dict[str, Any] = {}
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        for member in files.getmembers():
+            data = files.extractfile(member)
+            if data is None:
+                continue
+            if not member.name.endswith("graph.nnef"):
+                found[pathlib.PurePath(member.name).stem] = data.read()
+                continue
+            text = data.read().decode("utf-8", "replace")
+            for line in text[text.rfind("\ngraph "):].splitlines():
+                name, equals, rest = line.partition(" = ")
+                if equals:
+                    found.setdefault(name.strip(" ()"), rest)
+    return found
 
 
 def _as_list(outputs: Any) -> List[np.ndarray]:
