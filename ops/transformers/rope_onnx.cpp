@@ -73,7 +73,25 @@ Result<Value> rotary_embedding(OnnxCtx& ctx) {
   return f.value(f.reshape(out, in.shape));
 }
 
+/// Positions are one first position for all, or one per frame; without a number of heads, there is
+/// one of twice the width of the tables.
+Result<Value> rotary_of_caches(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId ids, ctx.wire("position_ids"));
+  RILL_ASSIGN(const float scale, ctx.number("scale"));
+  if (ctx.fact(ids).rank() != 2 || scale != 1.0F) {
+    return fail(Code::kUnsupported, "position_ids ", ctx.fact(ids), " and a scale of ", scale,
+                ": expected [batch, frames] and 1");
+  }
+  return rotary_embedding(ctx);
+}
+
 const OnnxOp kOps[] = {
+    {"com.microsoft", 1,
+     "fragment RotaryEmbedding(X: tensor<?>, position_ids: tensor<integer>, "
+     "cos_cache: tensor<?>, sin_cache: tensor<?>, interleaved: logical = false, "
+     "num_heads: integer = 0, rotary_embedding_dim: integer = 0, scale: scalar = 1.0) "
+     "-> (Y: tensor<?>);",
+     rotary_of_caches},
     {"", 23,
      "fragment RotaryEmbedding(X: tensor<?>, cos_cache: tensor<?>, sin_cache: tensor<?>, "
      "position_ids: tensor<integer> = false, interleaved: logical = false, "
