@@ -49,11 +49,25 @@ Result<OutletId> along(Formula& f, OutletId list, OutletId x, int64_t written_ax
   return list;
 }
 
-Status no_blocks(OnnxCtx& ctx) {
-  if (!ctx.has("block_size")) return {};
-  RILL_ASSIGN(const int64_t block, ctx.integer("block_size"));
-  if (block == 0) return {};
-  return fail(Code::kUnsupported, "attribute \"block_size\" is ", block, ": expected 0");
+/// As above, or one number per block of entries along the axis, each of which is repeated.
+Result<OutletId> spread(OnnxCtx& ctx, Formula& f, OutletId list, OutletId x, int64_t written_axis) {
+  int64_t block = 0;
+  if (ctx.has("block_size")) {
+    RILL_ASSIGN(block, ctx.integer("block_size"));
+  }
+  if (block == 0) return along(f, list, x, written_axis);
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const int64_t at, axis_in(written_axis, f.rank(x)));
+  const int axis = static_cast<int>(at);
+  const Fact in = f.fact(list);
+  RILL_CHECK(block > 0 && in.rank() == f.rank(x), "blocks of ", block, ", scales ", in,
+             " for input ", f.fact(x));
+  std::vector<Dim> open = in.shape;
+  open.insert(open.begin() + axis + 1, Dim(block));
+  std::vector<Dim> shape = in.shape;
+  shape[static_cast<size_t>(axis)] *= Dim(block);
+  const OutletId all = f.reshape(f.broadcast(f.with_axis(list, axis + 1), open), shape);
+  return f.slice(all, axis, Dim(0), f.dim(x, axis));
 }
 
 Result<int64_t> axis_of(OnnxCtx& ctx) {
@@ -74,13 +88,12 @@ Result<OutletId> rounded(Formula& f, OutletId x, OutletId zero, DType type) {
 Result<Value> quantize(OnnxCtx& ctx) {
   Formula f(ctx);
   OutletId x = f.arg("x");
-  RILL_TRY(no_blocks(ctx));
   RILL_ASSIGN(const int64_t axis, axis_of(ctx));
-  RILL_ASSIGN(OutletId scale, along(f, f.arg("y_scale"), x, axis));
+  RILL_ASSIGN(OutletId scale, spread(ctx, f, f.arg("y_scale"), x, axis));
   DType type = DType::kU8;
   OutletId zero;
   if (ctx.given("y_zero_point")) {
-    RILL_ASSIGN(zero, along(f, f.arg("y_zero_point"), x, axis));
+    RILL_ASSIGN(zero, spread(ctx, f, f.arg("y_zero_point"), x, axis));
     type = f.dtype(zero);
   } else if (ctx.has("output_dtype") && ctx.given("output_dtype")) {
     RILL_ASSIGN(const int64_t number, ctx.integer("output_dtype"));
@@ -102,9 +115,8 @@ Result<Value> quantize(OnnxCtx& ctx) {
 Result<Value> dequantize(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("x");
-  RILL_TRY(no_blocks(ctx));
   RILL_ASSIGN(const int64_t axis, axis_of(ctx));
-  RILL_ASSIGN(const OutletId scale, along(f, f.arg("x_scale"), x, axis));
+  RILL_ASSIGN(const OutletId scale, spread(ctx, f, f.arg("x_scale"), x, axis));
   DType type = f.dtype(scale);
   if (ctx.has("output_dtype") && ctx.given("output_dtype")) {
     RILL_ASSIGN(const int64_t number, ctx.integer("output_dtype"));
@@ -116,7 +128,7 @@ Result<Value> dequantize(OnnxCtx& ctx) {
   }
   OutletId steps = f.cast(x, DType::kI32);
   if (ctx.given("x_zero_point")) {
-    RILL_ASSIGN(const OutletId zero, along(f, f.arg("x_zero_point"), x, axis));
+    RILL_ASSIGN(const OutletId zero, spread(ctx, f, f.arg("x_zero_point"), x, axis));
     steps = f.minus(steps, f.cast(zero, DType::kI32));
   }
   const OutletId out = f.times(f.cast(steps, DType::kF32), f.cast(scale, DType::kF32));
