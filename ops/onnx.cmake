@@ -25,10 +25,12 @@ rill_onnx(nn/conv)
 rill_onnx(nn/deconv)
 rill_onnx(nn/einsum)
 rill_onnx(nn/max_pool)
+rill_onnx(nn/multi_head)
 rill_onnx(nn/resize)
 rill_onnx(nn/rms_norm)
 rill_onnx(nn/sdpa)
 rill_onnx(nn/softmax)
+rill_onnx(onnx/random)
 rill_onnx(onnx/reshape)
 rill_onnx(onnx/trilu)
 rill_onnx(quant/integer_sums)
@@ -46,6 +48,7 @@ if(RILL_ONNX)
     math/numpy.cpp
     math/sequences.cpp
     control/onnx_turns.cpp
+    nn/onnx_activation.cpp
     nn/onnx_window.cpp
     rnn/onnx_cell.cpp)
   rill_write_onnx_table(${CMAKE_CURRENT_BINARY_DIR}/onnx_table.cpp)

@@ -258,7 +258,40 @@ Result<Value> loop(OnnxCtx& ctx) {
   return plain.ok() ? std::move(plain) : std::move(out);
 }
 
+/// A loop whose state is the product so far.
+Result<Value> cumulative_product(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("x");
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(x)));
+  RILL_ASSIGN(const bool exclusive, ctx.boolean("exclusive"));
+  RILL_ASSIGN(const bool reverse, ctx.boolean("reverse"));
+  const int64_t chunk = reverse ? -1 : 1;
+  Scan op;
+  op.called = "CumProd";
+  op.inputs = {{Kind::kScan, axis, chunk}, {Kind::kState, 0, 1}};
+  op.outputs = {{0, false, axis, chunk}};
+  op.state_results = {1};
+  Graph turn;
+  turn.scope = ctx.graph().scope;
+  const Fact row = Scan::inner_fact(op.inputs[0], f.fact(x));
+  const OutletId factor = turn.add_source("x", row);
+  const OutletId before = turn.add_source("product", row);
+  RILL_ASSIGN(const std::vector<OutletId> next,
+              turn.add("next", std::make_shared<Binary>(BinaryKind::kMul), {before, factor}));
+  turn.add_output("y", exclusive ? before : next[0]);
+  turn.add_output("last", next[0]);
+  op.body = std::make_shared<const Graph>(std::move(turn));
+  const OutletId first = f.broadcast(f.number(1.0, x), row.shape);
+  return f.value(f.add(std::make_shared<Scan>(std::move(op)), {x, first}));
+}
+
 const OnnxOp kOps[] = {
+    {"", 26,
+     "fragment CumProd(x: tensor<?>, axis: tensor<integer>, exclusive: logical = false, "
+     "reverse: logical = false) -> (y: tensor<?>);",
+     cumulative_product},
     {"", 1, "fragment Loop(M: tensor<integer> = false, cond: tensor<logical> = false, "
             "v_initial: tensor<?>[], body: ?) -> (v_final_and_scan_outputs: tensor<?>[]);",
      loop},

@@ -93,6 +93,36 @@ Result<Value> rms_norm(OnnxCtx& ctx) {
   return f.value(f.times(f.cast(out, norm.own), f.arg("scale")));
 }
 
+/// The input, what goes around the layers in front, and a bias.
+OutletId skip_sum(OnnxCtx& ctx, Formula& f) {
+  OutletId sum = f.plus(f.arg("input"), f.arg("skip"));
+  if (ctx.given("bias")) sum = f.plus(sum, f.arg("bias"));
+  return sum;
+}
+
+Result<Value> skip_layer_norm(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId sum = skip_sum(ctx, f);
+  RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
+  const int64_t rank = f.rank(sum);
+  const Normalized parts = normalized(f, sum, axes_between(rank - 1, rank), epsilon);
+  OutletId out = f.times(parts.out, f.arg("gamma"));
+  if (ctx.given("beta")) out = f.plus(out, f.arg("beta"));
+  return f.values({out, parts.mean, parts.inverse, sum});
+}
+
+Result<Value> skip_rms_norm(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId sum = skip_sum(ctx, f);
+  RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
+  const int64_t rank = f.rank(sum);
+  const OutletId squares =
+      f.mean(f.unary(UnaryKind::kSquare, sum), axes_between(rank - 1, rank));
+  const OutletId inverse = inverse_root(f, squares, epsilon);
+  const OutletId out = f.times(f.times(sum, inverse), f.arg("gamma"));
+  return f.values({out, squares, inverse, sum});
+}
+
 Result<Value> batch_norm(OnnxCtx& ctx) {
   if (ctx.has("training_mode")) {
     RILL_ASSIGN(const bool training, ctx.boolean("training_mode"));
@@ -187,6 +217,21 @@ Result<Value> mean_variance(OnnxCtx& ctx) {
 }
 
 const OnnxOp kOps[] = {
+    {"com.microsoft", 1,
+     "fragment SkipLayerNormalization(input: tensor<?>, skip: tensor<?>, gamma: tensor<?>, "
+     "beta: tensor<?> = false, bias: tensor<?> = false, epsilon: scalar = 1.0e-12) "
+     "-> (output: tensor<?>, mean: tensor<?>, inv_std_var: tensor<?>, sum: tensor<?>);",
+     skip_layer_norm},
+    {"com.microsoft", 1,
+     "fragment SkipSimplifiedLayerNormalization(input: tensor<?>, skip: tensor<?>, "
+     "gamma: tensor<?>, bias: tensor<?> = false, epsilon: scalar = 1.0e-12) "
+     "-> (output: tensor<?>, mean: tensor<?>, inv_std_var: tensor<?>, sum: tensor<?>);",
+     skip_rms_norm},
+    // onnxruntime's optimisers write this operator without a domain.
+    {"", 1,
+     "fragment SimplifiedLayerNormalization(X: tensor<?>, scale: tensor<?>, axis: integer = -1, "
+     "epsilon: scalar = 1.0e-5, stash_type: integer = 1) -> (Y: tensor<?>);",
+     rms_norm},
     {"", 17,
      "fragment LayerNormalization(X: tensor<?>, Scale: tensor<?>, B: tensor<?> = false, "
      "axis: integer = -1, epsilon: scalar = 1e-5, stash_type: integer = 1) "
