@@ -8,9 +8,9 @@
 namespace rill::pulse {
 
 /// List expressions of the stream symbol alone that a stream's length must not make negative: those
-/// that are `needed`, and others from assertions, from slices whose frames or rows must be there, from
-/// pairs of lengths that must be equal, and from streams shorter than a window that frames are added
-/// behind, of which a whole run has other frames than the stream counts.
+/// that are `needed`, and others from assertions, from slices whose frames or rows must be there,
+/// from pairs of lengths that must be equal, and from streams shorter than a window that frames are
+/// added behind, of which a whole run has other frames than the stream counts.
 std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
                              std::string_view symbol);
 

@@ -33,8 +33,9 @@ Result<std::optional<int64_t>> most_behind(
     const Dim& length, std::string_view symbol, int64_t pulse, bool late,
     const std::function<Dim(const Dim& told, const Dim& frames)>& behind);
 
-/// Find the least divisor of the pulse, a multiple of `unit`, that `suits`: at its multiples a stream
-/// may be gone on with in pulses. The pulse itself suits, for so a stream goes on that never moved.
+/// Find the least divisor of the pulse, a multiple of `unit`, that `suits`: at its multiples a
+/// stream may be gone on with in pulses. The pulse itself suits, for so a stream goes on that never
+/// moved.
 int64_t least_begin_unit(int64_t pulse, int64_t unit, const std::function<bool(int64_t)>& suits);
 
 }  // namespace rill

@@ -304,12 +304,12 @@ std::string whole_chunks(int chunk) {
       chunk, ") * ", chunk, "]);\n");
 }
 
-// With pulses of 24 from frame 0 on every pulse ends with a chunk of 12, so that nothing waits for the
-// end. From frame 8 on none does: 8 frames after 32 may lie behind the end.
+// With pulses of 24 from frame 0 on every pulse ends with a chunk of 12, so that nothing waits for
+// the end. From frame 8 on none does: 8 of the first 32 frames may lie behind the end.
 TEST(States, OfStreamsThatAreCutToWholeChunksMoveWhereAsMuchIsHeld) {
   for (const int chunk : {3, 12, 35}) {
-    // What goes by before the end is told waits at the output, in front of frames that are joined, and
-    // in front of a loop whose last state is asked for.
+    // What goes by before the end is told waits at the output, in front of frames that are joined,
+    // and in front of a loop whose last state is asked for.
     for (const std::string& end :
          {std::string("copy(z)"), std::string("concat([z, [[[1.0, 2.0]]]], axis = 1)"),
           loop("z", kLast)}) {
