@@ -142,7 +142,8 @@ namespace {
 // Keeps products of strides far from overflow.
 constexpr int64_t kMostStep = 1 << 24;
 
-/// Indices that count up from a place, but for those below `low` and above `high`, which stop there.
+/// Indices that count up from a place, but for those below `low` and above `high`, which stop
+/// there.
 struct Run {
   Dim begin;
   Dim end;
