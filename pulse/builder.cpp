@@ -139,7 +139,9 @@ Result<int64_t> Builder::frames_per_pulse(const Dim& length) {
       str_cat("its length, ", length,
               ", does not grow by the same number of frames with every pulse of ", pulse);
   if (*unit) return misfit_of_symbol(cause, **unit);
-  return refusal(cause, "Use a pulse that is a multiple of the strides in front of it");
+  return refusal(cause,
+                 "No pulse makes it: write a length that grows with that of the stream, or add "
+                 "these frames in the app");
 }
 
 /// What the stream symbol must be a multiple of for a wire to have a multiple of `unit` frames;

@@ -61,7 +61,8 @@ Result<OutletId> attended(OnnxCtx& ctx, Formula& f, const Heads& heads) {
     const double never = -std::numeric_limits<double>::infinity();
     scores = f.plus(scores, f.select(seen, f.number(0.0, scores), f.number(never, scores)));
   }
-  const OutletId weights = f.add(std::make_shared<Softmax>(std::vector<int64_t>{3}, false), {scores});
+  const OutletId weights =
+      f.add(std::make_shared<Softmax>(std::vector<int64_t>{3}, false), {scores});
   const OutletId out = f.transpose(f.matmul(weights, heads.v), {0, 2, 1, 3});
   if (!f.ok()) return f.take_status();
   const Fact fact = f.fact(out);
@@ -150,8 +151,8 @@ Result<Value> attention(OnnxCtx& ctx) {
   return f.values({out, f.concat({f.with_axis(parts.k, 0), f.with_axis(parts.v, 0)}, 0)});
 }
 
-#define RILL_ONNX_HEADS                                                                     \
-  "mask_filter_value: scalar = -10000.0, num_heads: integer, scale: scalar = 0.0, "         \
+#define RILL_ONNX_HEADS                                                             \
+  "mask_filter_value: scalar = -10000.0, num_heads: integer, scale: scalar = 0.0, " \
   "unidirectional: logical = false"
 
 const OnnxOp kOps[] = {
@@ -164,8 +165,8 @@ const OnnxOp kOps[] = {
      multi_head},
     {"com.microsoft", 1,
      "fragment Attention(input: tensor<?>, weights: tensor<?>, bias: tensor<?> = false, "
-     "mask_index: tensor<?> = false, past: tensor<?> = false, attention_bias: tensor<?> = false, "
-     RILL_ONNX_HEADS ", qkv_hidden_sizes: integer[] = []) "
+     "mask_index: tensor<?> = false, past: tensor<?> = false, attention_bias: tensor<?> = "
+     "false, " RILL_ONNX_HEADS ", qkv_hidden_sizes: integer[] = []) "
      "-> (output: tensor<?>, present: tensor<?>);",
      attention},
 };

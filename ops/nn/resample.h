@@ -11,7 +11,7 @@ namespace rill::ops {
 /// Types: f32; nearest: all plain ones.
 /// Errors: kShape if there is no such axis, or it is empty; kDType; kArg for unknown modes.
 /// Stream: pointwise on the other axes. A streaming axis that is repeated a whole number of times
-/// streams as copies; one that is resampled by a whole number, or to a whole part, where places
+/// streams as copies; one that is resampled by a whole number or a fraction of them, where places
 /// follow from the scale alone, waits for the last frame that an output is made of.
 /// Accuracy: weights and sums in f32, over ascending taps.
 /// Source: ONNX, `Resize`; tract, `tract_core_resize` and `tract_onnx_resize`.

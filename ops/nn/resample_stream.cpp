@@ -92,13 +92,14 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
       if (rest == Dim(0)) how.scale = static_cast<float>(times);
     }
   }
-  const int64_t up = std::max<int64_t>(1, Taps::whole(how.scale));
-  const int64_t down = how.scale > 0.0F ? std::max<int64_t>(1, Taps::whole(1.0F / how.scale)) : 1;
+  const Taps::Ratio ratio = how.scale > 0.0F ? Taps::ratio(how.scale) : Taps::Ratio();
+  const int64_t up = ratio.up;
+  const int64_t down = ratio.down;
   const bool one_sample = how.coord == "pytorch_half_pixel" && down > 1;
   if (up == down || !how.is_local() || how.exclude_outside || one_sample) {
     return b.refuse(
-        "Resample the streaming axis by a whole number, or to a whole part of it, with places that "
-        "follow from the scale: half_pixel or asymmetric",
+        "Resample the streaming axis by a whole number or a fraction of them, as 3/2, with places "
+        "that follow from the scale: half_pixel or asymmetric",
         "it resamples streaming axis ", stream.axis, " from ", from, " to ", how.to, " frames, \"",
         how.coord, "\": places or weights depend on the length of the stream");
   }
@@ -147,8 +148,8 @@ Result<Facts> PulseResize::infer(FactSpan in) const {
                  out_delay >= 0 && out_delay < kMostFrames,
              "up ", up, ", down ", down, ", overlap ", overlap, ", delays ", delay, " and ",
              out_delay, " are out of range");
-  const bool fits = up > 1 ? Taps::whole(how.scale) == up && down == 1
-                           : how.scale > 0.0F && Taps::whole(1.0F / how.scale) == down;
+  const Taps::Ratio ratio = how.scale > 0.0F ? Taps::ratio(how.scale) : Taps::Ratio();
+  const bool fits = ratio.up == up && ratio.down == down;
   RILL_CHECK(fits && how.is_local() && !how.exclude_outside, "scale ", how.scale, ": expected ", up,
              " / ", down);
   RILL_ASSIGN(Facts out, how.infer(in));

@@ -9,7 +9,7 @@ namespace rill::ops {
 /// Errors: kPulse where the places of frames depend on the length of the stream.
 Status resample_stream(const ResizeAxis& resize, PulseBuilder& b);
 
-/// Resample the frames of a stream, by a whole number or to a whole part of them.
+/// Resample the frames of a stream: `up` of them for `down`.
 /// Shapes: [.., overlap + p, ..] -> [.., p * up / down, ..] on the axis of `how`: earlier frames
 /// stand in front.
 /// Types: f32; nearest: all plain ones.

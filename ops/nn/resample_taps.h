@@ -28,14 +28,25 @@ class Taps {
     }
     stretch_ = op.antialias ? std::min(scale_, 1.0F) : 1.0F;
     if (!op.is_local() || (op.coord == "pytorch_half_pixel" && to <= 1)) return;
-    up_ = whole(scale_);
-    down_ = up_ > 0 ? 0 : whole(1.0F / scale_);
+    ratio_of_scale_ = ratio(scale_);
   }
 
-  /// The whole number that a scale is; 0 if it is none.
-  static int64_t whole(float scale) {
-    const bool is_whole = scale >= 1.0F && scale <= 4096.0F && std::round(scale) == scale;
-    return is_whole ? static_cast<int64_t>(scale) : 0;
+  /// A scale as `up` outputs for `down` inputs, which repeats their places; 0 if it is none.
+  struct Ratio {
+    int64_t up = 0;
+    int64_t down = 0;
+  };
+
+  static Ratio ratio(float scale) {
+    if (const int64_t up = whole(scale); up > 0) return {up, 1};
+    if (const int64_t down = whole(1.0F / scale); down > 0) return {1, down};
+    constexpr int64_t kMostDown = 64;
+    for (int64_t down = 2; down <= kMostDown; ++down) {
+      const float up = std::round(scale * static_cast<float>(down));
+      if (up < 1.0F || up > 4096.0F || up / static_cast<float>(down) != scale) continue;
+      return {static_cast<int64_t>(up), down};
+    }
+    return {};
   }
 
   int64_t count() const { return count_; }
@@ -43,8 +54,9 @@ class Taps {
   /// Move to an output element; false if it lies outside of the input.
   bool move_to(int64_t x) {
     // Where frames repeat their places, weights do so to the last bit, however far they lie.
-    const int64_t base = up_ > 0 ? x / up_ : x * down_;
-    const int64_t place = up_ > 0 ? x % up_ : down_ > 0 ? 0 : x;
+    const auto [up, down] = ratio_of_scale_;
+    const int64_t base = up > 0 ? x / up * down : 0;
+    const int64_t place = up > 0 ? x % up : x;
     const float at = coordinate(static_cast<float>(place));
     const bool crop = op_.is_crop();
     if (crop && !(at >= 0.0F && at <= static_cast<float>(from_) - 1.0F)) return false;
@@ -73,6 +85,12 @@ class Taps {
   }
 
  private:
+  /// The whole number that a scale is; 0 if it is none.
+  static int64_t whole(float scale) {
+    const bool is_whole = scale >= 1.0F && scale <= 4096.0F && std::round(scale) == scale;
+    return is_whole ? static_cast<int64_t>(scale) : 0;
+  }
+
   template <class Of>
   float total(const Of& of) const {
     float sum = 0.0F;
@@ -121,8 +139,7 @@ class Taps {
   int64_t to_;
   int64_t count_ = 2;
   int64_t first_ = 0;
-  int64_t up_ = 0;    ///< the scale, if it is a whole number and places count from the beginning
-  int64_t down_ = 0;  ///< one over it, likewise
+  Ratio ratio_of_scale_;  ///< where places count from the beginning
   float scale_ = 1.0F;
   float stretch_ = 1.0F;
   float ratio_ = 0.0F;

@@ -67,15 +67,14 @@ Result<Value> bernoulli(OnnxCtx& ctx) {
   const OutletId p = f.arg("input");
   if (!f.ok()) return f.take_status();
   RILL_ASSIGN(const DType type, type_of(ctx, f.dtype(p)));
-  RILL_ASSIGN(const Value numbers, drawn(ctx, {"uniform", 0.0F, 1.0F}, f.dtype(p), f.fact(p).shape));
+  RILL_ASSIGN(const Value numbers,
+              drawn(ctx, {"uniform", 0.0F, 1.0F}, f.dtype(p), f.fact(p).shape));
   return f.value(f.cast(f.binary(BinaryKind::kLt, *numbers.get<OutletId>(), p), type));
 }
 
-#define RILL_ONNX_RANDOM(name, first, attributes, reader)                                       \
-  {                                                                                             \
-    "", 1, "fragment " name "(" first attributes ", seed: scalar = 0.0) -> (output: tensor<?>);", \
-        reader                                                                                  \
-  }
+#define RILL_ONNX_RANDOM(name, first, attributes, reader)                                        \
+  {"", 1, "fragment " name "(" first attributes ", seed: scalar = 0.0) -> (output: tensor<?>);", \
+   reader}
 #define RILL_ONNX_SHAPE "dtype: integer = 1, shape: integer[], "
 #define RILL_ONNX_LIKE "input: tensor<?>, dtype: integer = 1, "
 #define RILL_ONNX_NORMAL "mean: scalar = 0.0, scale: scalar = 1.0"

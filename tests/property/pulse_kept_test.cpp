@@ -491,5 +491,49 @@ TEST(PulseCases, LastStatesAreKnownAtTheEnd) {
                           {1, 4});
 }
 
+std::string gathered(const std::string& indices) {
+  return document("1, 1, S",
+                  str_cat("  n = squeeze(slice(tract_core_shape_of(x), axes = [0], begin = [2], "
+                          "end = [3]), axes = [0]);\n  r = tract_core_range(0, n, 1);\n"
+                          "  y = tract_core_gather(x, ",
+                          indices, ", axis = 2);\n"));
+}
+
+struct Gathered {
+  std::string indices;
+  std::vector<float> frames;
+};
+
+// As frames are spliced: x[:, clamp(arange(n) + k, 0, n - 1)].
+TEST(PulseCases, FramesAtPlacesThatStopAtTheEnds) {
+  expect_streams(gathered("max(r - 3, 0)"), {{1, 4}, 1, 1, 0, "S"});
+  expect_streams(gathered("min(r + 2, n - 1)"), {{1, 3}, 1, 1, 2, "S"});
+  expect_streams(gathered("min(max(r + 2, 0), n - 1)"), {{1, 3}, 1, 1, 2, "S"});
+  expect_frames(gathered("max(min(r - 40, n - 1), 0)"), 7);
+  expect_frames(gathered("max(min(r - 40, n - 1), 0)"), 64);
+  expect_journeys(gathered("min(r + 2, n - 1)"), {1, 2, 5});
+  // One that stops within the stream is no end of it.
+  expect_refused(gathered("max(r - 3, 1)"), 4, "y", "Gather");
+  // NumPy: x[np.clip(np.arange(6) + k, 0, 5)] of 1 to 6.
+  const Gathered known[] = {{"max(r - 3, 0)", {1, 1, 1, 1, 2, 3}},
+                            {"min(r + 2, n - 1)", {3, 4, 5, 6, 6, 6}},
+                            {"min(max(r - 9, 0), n - 1)", {1, 1, 1, 1, 1, 1}}};
+  for (const Gathered& each : known) {
+    auto streamed = StreamedRun::make(loaded(gathered(each.indices)), 2);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    const std::vector<float> counted = {1, 2, 3, 4, 5, 6};
+    auto input = Tensor::of<float>(DType::kF32, {1, 1, 6}, counted);
+    ASSERT_TRUE(input.ok());
+    std::vector<Tensor> inputs;
+    inputs.push_back(std::move(input).value());
+    const auto found = streamed->run(inputs, 6);
+    ASSERT_TRUE(found.ok()) << found.error().to_string();
+    ASSERT_EQ((*found)[0].volume(), 6);
+    for (size_t i = 0; i < 6; ++i) {
+      EXPECT_EQ((*found)[0].data<float>()[i], each.frames[i]) << each.indices;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rill::test

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/property/pulse_cases.h"
 
@@ -69,6 +70,51 @@ TEST(PulseResample, NearestFramesThatAreNotRepeatedAsTheyAre) {
   expect_streams(onnx(resize("0.5", up + "'floor'")), {{2, 4}, 1, 2, 0, "S/2"});
 }
 
+// Three frames for two: those of a period lie at -1/6, 1/2 and 7/6, so that the last one waits.
+TEST(PulseResample, FractionsOfTheFrames) {
+  expect_streams(onnx(resize("1.5", kLinear)), {{2, 4, 10}, 3, 2, 1, "S+S/2"});
+  expect_streams(onnx(resize("2.5", kLinear)), {{2, 6}, 5, 2, 1, "2*S+S/2"});
+  expect_streams(onnx(resize("0.75", kLinear)), {{4, 8}, 3, 4, 0, "(3*S)/4"});
+  expect_streams(onnx(resize("1.25", kCubic)), {{4, 8}, 5, 4, 2, "S+S/4"});
+  expect_streams(onnx(resize("1.5", "interpolator = 'nearest', coord_transformer = 'asymmetric'")),
+                 {{2, 6}, 3, 2, 0, "S+S/2"});
+  expect_refused(onnx(resize("1.5", kLinear)), 3, "y", "multiple of 2");
+  expect_frames(onnx(resize("1.5", kLinear, slice("x", 1, -3))), 4);
+  expect_frames(onnx(resize("0.625", kLinear, pad("x", 2, 1, "0.5"))), 8);
+  expect_journeys(onnx(resize("1.5", kLinear)), {2, 4, 6});
+}
+
+struct Interpolated {
+  std::string scale;
+  std::vector<float> frames;
+};
+
+// torch.nn.functional.interpolate(squares of 1 to 7, scale_factor, mode="linear").
+TEST(PulseResample, FractionsAreThoseOfPyTorch) {
+  const Interpolated cases[] = {
+      {"1.5",
+       {1.0F, 2.5F, 4.833333F, 8.166668F, 12.5F, 17.5F, 23.5F, 30.5F, 38.166672F, 46.833336F}},
+      {"2.5", {1.0F,  1.3F,  2.5F,  3.7F,  5.5F,  7.5F,  9.7F,  12.5F, 15.3F,
+               18.7F, 22.3F, 26.1F, 30.5F, 34.9F, 39.9F, 45.1F, 49.0F}},
+      {"0.75", {1.5F, 6.5F, 14.833334F, 26.833336F, 42.5F}},
+      {"1.25", {1.0F, 3.1F, 6.5F, 11.1F, 16.9F, 24.1F, 32.7F, 42.5F}},
+      {"0.625", {1.9F, 8.5F, 20.5F, 37.3F}}};
+  for (const Interpolated& each : cases) {
+    auto whole = WholeRun::make(loaded(onnx(resize(each.scale, kLinear))), 7);
+    ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+    const std::vector<float> first = {1, 4, 9, 16, 25, 36, 49};
+    auto squares = Tensor::of<float>(DType::kF32, {1, 1, 7}, first);
+    ASSERT_TRUE(squares.ok());
+    std::vector<Tensor> inputs;
+    inputs.push_back(std::move(squares).value());
+    const std::vector<Tensor> found = whole->run(inputs);
+    ASSERT_EQ(found[0].volume(), static_cast<int64_t>(each.frames.size())) << each.scale;
+    for (size_t i = 0; i < each.frames.size(); ++i) {
+      EXPECT_NEAR(found[0].data<float>()[i], each.frames[i], 1e-5F * each.frames[i]) << i;
+    }
+  }
+}
+
 // As interpolate(scale_factor) and interpolate(size) are written.
 TEST(PulseResample, SizesThatAreAMultiple) {
   const std::string sized =
@@ -80,7 +126,6 @@ TEST(PulseResample, SizesThatAreAMultiple) {
 
 TEST(PulseResample, PlacesThatDependOnTheLengthAreRefused) {
   expect_refused(y(upsample(2, "aligned")), 4, "y", "Resize");
-  expect_refused(onnx(resize("1.5", kLinear)), 4, "y", "Resize");
   expect_refused(onnx(resize("2.0", std::string(kLinear) + ", exclude_outside = true")), 4, "y",
                  "Resize");
 }

@@ -305,7 +305,7 @@ std::string whole_chunks(int chunk) {
 }
 
 // With pulses of 24 from frame 0 on every pulse ends with a chunk of 12, so that nothing waits for
-// the end. From frame 8 on none does: 8 frames after 32 may lie behind the end.
+// the end. From frame 8 on none does: 8 of the first 32 frames may lie behind the end.
 TEST(States, OfStreamsThatAreCutToWholeChunksMoveWhereAsMuchIsHeld) {
   for (const int chunk : {3, 12, 35}) {
     // What goes by before the end is told waits at the output, in front of frames that are joined,
