@@ -30,6 +30,12 @@ foreach(name realtime soak memory refusals)
   rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
             LABELS models)
 endforeach()
+if(RILL_ONNX)
+  rill_test(onnx_moments_test
+            SOURCES onnx_moments_test.cpp ${PROJECT_SOURCE_DIR}/onnx_loader/test_file.cpp
+                    support/heap_calls.cpp support/small_stack.cpp
+            DEPENDS rill_test_runs LABELS models)
+endif()
 rill_test(surroundings_test SOURCES surroundings_test.cpp support/heap_calls.cpp
           DEPENDS rill_test_bundles LABELS models)
 if(TARGET surroundings_test)
