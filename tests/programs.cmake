@@ -14,14 +14,11 @@ foreach(name IN LISTS whole_library)
 endforeach()
 rill_test(shapes_test SOURCES ${PROJECT_SOURCE_DIR}/api/src/shapes_test.cpp
           DEPENDS rill_test_bundles LABELS models)
-foreach(name growth stacks)
-  # What sanitizers add to the time of a graph does not grow as rill does.
-  if(RILL_SANITIZE AND name STREQUAL growth)
-    continue()
-  endif()
-  rill_test(${name}_test SOURCES ${name}_test.cpp support/grown.cpp support/small_stack.cpp
-            DEPENDS rill_test_runs LABELS models)
-endforeach()
+rill_test(stacks_test SOURCES stacks_test.cpp support/grown.cpp support/small_stack.cpp
+          DEPENDS rill_test_runs LABELS models)
+rill_test(growth_test
+          SOURCES growth_test.cpp support/grown.cpp support/heap_calls.cpp support/small_stack.cpp
+          DEPENDS rill_test_runs LABELS models)
 rill_test(parts_test SOURCES parts_test.cpp DEPENDS rill_test_bundles rill_property rill_nnef rill_ops
           LABELS models)
 rill_test(session_fuzz_test
@@ -33,6 +30,12 @@ foreach(name realtime soak memory refusals)
   rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
             LABELS models)
 endforeach()
+if(RILL_ONNX)
+  rill_test(onnx_moments_test
+            SOURCES onnx_moments_test.cpp ${PROJECT_SOURCE_DIR}/onnx_loader/test_file.cpp
+                    support/heap_calls.cpp support/small_stack.cpp
+            DEPENDS rill_test_runs LABELS models)
+endif()
 rill_test(surroundings_test SOURCES surroundings_test.cpp support/heap_calls.cpp
           DEPENDS rill_test_bundles LABELS models)
 if(TARGET surroundings_test)
