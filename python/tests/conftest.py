@@ -8,6 +8,9 @@ import subprocess
 import numpy as np
 import pytest
 
+# Threads of PyTorch that wait for one another cost more than small modules take.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODELS = ROOT / "tests" / "models"
 

@@ -202,8 +202,7 @@ def test_a_target_checks_what_the_exporter_writes(tmp_path):
                                  log_level=50)
 
 
-def run_program(tmp_path, *arguments):
-    (tmp_path / "factories.py").write_text(f"""
+FACTORIES = f"""
 import sys
 sys.path.insert(0, {os.path.dirname(modules.__file__)!r})
 import torch_modules as modules
@@ -211,19 +210,27 @@ def good(): return modules.Recurrent(), modules.frames(2, 40, 8), modules.BATCH_
 def refused(): return modules.Bidirectional(), modules.frames(2, 40, 8)
 def wrong(): return modules.Reversed(), modules.frames(2, 40, 8)
 def nothing(): return None
-""")
-    return subprocess.run([sys.executable, "-m", "rill.torch", *arguments], cwd=tmp_path,
-                          capture_output=True, text=True)
+"""
 
 
-def test_the_program_tells_by_its_exit_status(tmp_path):
-    done = run_program(tmp_path, "factories:good", "--stream", "S", "-o", "m.tgz")
+def test_the_program_tells_by_its_exit_status(tmp_path, monkeypatch, capsys):
+    from rill.torch.__main__ import main
+
+    (tmp_path / "factories.py").write_text(FACTORIES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    done = subprocess.run([sys.executable, "-m", "rill.torch", "factories:good", "--stream", "S",
+                           "-o", "m.tgz"], capture_output=True, text=True)
     assert done.returncode == 0 and "delay 0 frames" in done.stdout, done.stderr
-    assert rill.load(tmp_path / "m.tgz").symbols == ["B", "S"]
-    done = run_program(tmp_path, "factories:refused", "--stream", "S", "--dynamic", "x:1=S")
-    assert done.returncode == 1 and "# both ways" in done.stdout
-    done = run_program(tmp_path, "factories:wrong", "--dynamic", "x:1=S")
-    assert done.returncode == 1 and "WRONG" in done.stdout
+    assert rill.load("m.tgz").symbols == ["B", "S"]
+    assert main(["factories:refused", "--stream", "S", "--dynamic", "x:1=S"]) == 1
+    assert "# both ways" in capsys.readouterr().out
+    assert main(["factories:wrong", "--dynamic", "x:1=S"]) == 1
+    assert "WRONG" in capsys.readouterr().out
+    assert main(["factories:good", "--stream", "T"]) == 1
+    assert "no axis of the inputs" in capsys.readouterr().err
     for wrong in (["factories:nothing"], ["factories:none"], ["factories"], ["no_such:good"],
                   ["factories:good", "--dynamic", "x"]):
-        assert run_program(tmp_path, *wrong).returncode == 2
+        with pytest.raises(SystemExit) as caught:
+            main(wrong)
+        assert caught.value.code == 2
