@@ -212,7 +212,7 @@ std::optional<std::string> wrong_hint(const Args& args) {
 
 /// Find what is wrong with the values that have a fixed set of spellings.
 std::optional<std::string> wrong_value(const Args& args) {
-  if (!tolerance_named(args.approx)) {
+  if (!args.approx.empty() && !tolerance_named(args.approx)) {
     return fmt::format("invalid value '{}' for '--approx' [possible values: {}]", args.approx,
                        tolerance_names());
   }

@@ -93,7 +93,7 @@ struct Args {
   std::vector<std::string> assert_op_only;
   std::string assert_cost;
   int64_t assert_output_count = -1;
-  std::string approx = "close";
+  std::string approx;  ///< empty for the default
   std::string approx_custom;
 
   bool dump_outputs = false;

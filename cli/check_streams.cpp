@@ -173,7 +173,8 @@ Status StreamsCheck::run_whole() {
 /// What an output may differ by; what the command line asks for goes first.
 Tolerance StreamsCheck::tolerance_for(size_t output) const {
   Tolerance out = tolerance_;
-  if (args_.approx != "close" || tolerance_.custom) return out;
+  const bool asked = !args_.approx.empty() && args_.approx != "close";
+  if (asked || tolerance_.custom) return out;
   if (!audit::attends(whole_, whole_.outputs[output], symbol_)) return out;
   out.absolute = out.relative = kAttentionRounding;
   return out;

@@ -89,7 +89,7 @@ const OptionRow kOptions[] = {
     {"--assert-op-count", kChecks, &Args::assert_op_counts, "OPERATOR NUMBER"},
     {"--allow-missing-outputs", kChecks, &Args::allow_missing_outputs, "outputs need no reference"},
     {"--approx", kChecks | kOnCheck, &Args::approx,
-     "exact, close, approximate, very, super or ultra"},
+     "exact, close, onnx (for ONNX files), approximate, very, super or ultra"},
     {"--approx-custom", kChecks | kOnCheck, &Args::approx_custom, "absolute,relative,outliers"},
     // run, stream
     {"--dump", kOnRun, &Args::dump_outputs, "print outputs"},

@@ -19,6 +19,8 @@ struct Level {
 constexpr std::array kLevels{
     Level{"exact", "Exact", 0, 0, 0, 0, 0},
     Level{"close", "Close", 1e-7, 1e-7, 0, 1e-3, 1e-3},
+    // What the tests of the ONNX standard allow.
+    Level{"onnx", "Onnx", 1e-7, 1e-3, 0, 1e-3, 1e-3},
     Level{"approximate", "Approximate", 1e-4, 5e-4, 0, 1e-3, 5e-3},
     Level{"very", "VeryApproximate", 5e-2, 1e-2, 0, 5e-2, 1e-2},
     Level{"super", "SuperApproximate", 0.1, 0.05, 1e-4, 0.1, 0.05},

@@ -50,7 +50,22 @@ std::string matmul_expr(int rank, bool transpose_a, bool transpose_b) {
                  batch, "xy");
 }
 
+namespace {
+
+/// Visit the types that sums of products are computed for, dims and quantised numbers aside.
+template <class Visitor>
+bool visit_summed(DType dtype, Visitor&& visitor) {
+  return visit_one_of<float, double, Half, BFloat16, int8_t, uint8_t, int16_t, int32_t, int64_t>(
+      dtype, std::forward<Visitor>(visitor));
+}
+
+}  // namespace
+
 Result<Facts> EinSum::infer(FactSpan in) const {
+  // A step that runs has nobody to tell that it cannot.
+  const DType type = in[0].dtype;
+  const bool known = visit_summed(type, [](auto) {}) || type == DType::kDim || is_quantised(type);
+  if (!known) return fail(Code::kDType, "no sum of products of ", dtype_name(type));
   Dim extents[kLetters];
   bool seen[kLetters] = {};
   for (int i = 0; i < operands; ++i) {
@@ -198,9 +213,7 @@ Status EinSum::eval(EvalCtx& ctx) const {
     eval_as<Stored, Computed<Stored>>(*this, ctx);
   };
   const DType dtype = ctx.out[0].dtype;
-  if (visit_one_of<float, double, Half, int8_t, uint8_t, int16_t, int32_t, int64_t>(dtype, eval)) {
-    return {};
-  }
+  if (visit_summed(dtype, eval)) return {};
   if (dtype == DType::kDim) {
     RILL_NOT_IN_STEPS(eval_as<Dim, Dim>(*this, ctx);)
     return {};

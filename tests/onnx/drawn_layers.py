@@ -218,12 +218,12 @@ def spectrum():
     if pick([0, 1]):
         window = pick([{}, {"w": np.abs(noise(frame))}])
         return Case("STFT", {"x": noise(2, steps, 1)}, {"h": np.array(hop), **window, "l": np.array(frame)},
-                    ["x", "h", "w" if window else "", "l"], loose=10, onesided=onesided)
+                    ["x", "h", "w" if window else "", "l"], loose=50, onesided=onesided)
     if not onesided:
         inverse = pick([0, 1])
     parts = 1 if onesided else pick([1, 2])
     return Case("DFT", {"x": noise(2, steps, 3, parts)}, {"n": np.array(pick([steps, 5, 40])), "a": np.array(1)},
-                since=20, loose=10, onesided=onesided, inverse=inverse)
+                since=20, loose=50, onesided=onesided, inverse=inverse)
 
 
 def sampled():

@@ -1,8 +1,13 @@
-# The conformance tests of ONNX, where its package is there. The number that pass only rises.
+# The conformance tests of ONNX and drawn nodes against onnxruntime, where these packages are there. The
+# number of tests that pass only rises.
 
 if(RILL_ONNX AND TARGET rill_program)
   add_test(NAME onnx_conformance
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/conformance.py"
-                   "$<TARGET_FILE:rill_program>" --at-least 1560)
+                   "$<TARGET_FILE:rill_program>" --at-least 1640)
   set_tests_properties(onnx_conformance PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 1800)
+  add_test(NAME onnx_differential
+           COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/differential.py"
+                   "$<TARGET_FILE:rill_program>" --seed 7 --count 700)
+  set_tests_properties(onnx_differential PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 600)
 endif()
