@@ -4,8 +4,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(FILES include/rill/rill.h include/rill/rill.hpp include/rill/streamer.hpp
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rill)
+install(DIRECTORY include/rill TYPE INCLUDE)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/rill)
 install(TARGETS rill_static EXPORT rill-static-targets)
 install(EXPORT rill-static-targets NAMESPACE rill:: DESTINATION ${package})

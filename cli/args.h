@@ -119,6 +119,7 @@ struct Args {
   bool nnef_deterministic = false;
   bool profile = false;
   std::string profile_html;
+  bool plan = false;
   std::string profile_trace;
   bool cost = false;
   bool info = false;

@@ -8,6 +8,7 @@
 
 #include "cli/check.h"
 #include "cli/commands.h"
+#include "cli/dump_plan.h"
 #include "cli/dump_text.h"
 #include "cli/exec.h"
 #include "cli/json.h"
@@ -77,7 +78,7 @@ struct Shown {
 
 Result<Shown> shown_graph(const Args& args, const Log& log, const Model& model) {
   Shown out;
-  if (!args.profile) {
+  if (!args.profile && !args.plan) {
     RILL_ASSIGN(out.graph, final_graph(args, model.graph));
     return out;
   }
@@ -145,6 +146,31 @@ Status take_notes(const Args& args, const Log& log, const Shown& shown, Notes* n
   return {};
 }
 
+/// Shows the plan of a graph whose extents are numbers.
+Status show_plan(const Args& args, const Graph& graph) {
+  PrepareOptions options;
+  options.optimize = optimizes(args);
+  options.keep_uses = true;
+  RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(graph, options));
+  if (!args.quiet) fmt::print("{}", plan_text(*plan));
+  if (args.svg.empty()) return {};
+  const std::string picture = arena_picture(*plan, args.model);
+  return nnef::write_file(args.svg, std::as_bytes(std::span(picture)));
+}
+
+Status check_plan_options(const Args& args) {
+  if (!args.plan) {
+    if (args.svg.empty()) return {};
+    return fail(Code::kArg, "--svg ", args.svg, ": there is a picture of the plan only")
+        .hint("Add --plan");
+  }
+  if (!args.json && !args.audit_json && !args.summary && !args.profile && args.inner.empty()) {
+    return {};
+  }
+  return fail(Code::kArg, "--plan shows a plan as text, and nothing else of the model")
+      .hint("Use it without --json, --audit-json, --summary, --profile and --inner");
+}
+
 void print_reports(const Args& args, const Graph& graph, const Notes& notes) {
   if (args.tmp_mem_usage) print_memory_summary(notes);
   if (args.cost) print_cost_summary(graph, notes);
@@ -167,6 +193,7 @@ Status check_path(const char* option, const std::string& path) {
 Status dump_command(const Args& args, const Log& log, const Model& model) {
   RILL_TRY(check_path("--node-id", args.node_id));
   RILL_TRY(check_path("--successors", args.successors));
+  RILL_TRY(check_plan_options(args));
   RILL_ASSIGN(Shown shown, shown_graph(args, log, model));
   RILL_TRY(check_output_facts(args, model.graph));
   RILL_TRY(check_ops(args, shown.graph));
@@ -185,6 +212,7 @@ Status dump_command(const Args& args, const Log& log, const Model& model) {
   RILL_TRY(write_files(args, std::move(written_graph)));
   RILL_TRY(write_profiles(args, shown.graph, notes));
   if (!args.assert_cost.empty()) RILL_TRY(check_cost(args.assert_cost, shown.graph, notes));
+  if (args.plan) return show_plan(args, shown.graph);
   if (args.summary) {
     fmt::print("{}", graph_summary(shown.graph, notes));
     return {};

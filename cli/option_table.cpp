@@ -21,7 +21,7 @@ const OptionRow kOptions[] = {
     {"--nnef-extended-identifier", kGlobal, &Args::extended_identifiers, "write names as i\"a.b\""},
     {"--nnef-extern-all-constants", kGlobal, &Args::extern_all_constants,
      "write every constant to a file"},
-    {"-f,--format", kGlobal, &Args::format, "nnef is the only format"},
+    {"-f,--format", kGlobal, &Args::format, "nnef; files named .onnx are read as ONNX"},
     {"-r,--runtime", kGlobal, &Args::runtime, "cpu (optimised), unoptimized or deploy"},
     // Pipeline
     {"-O,--optimize", kGlobal, &Args::optimize, "fuse operators and choose kernels"},
@@ -121,6 +121,7 @@ const OptionRow kOptions[] = {
     {"--profile-trace", kOnDump, &Args::profile_trace,
      "write a run's times as a trace, for Perfetto"},
     {"--cost", kOnTract, &Args::cost, "count multiply-adds and bytes"},
+    {"--plan", kOnDump, &Args::plan, "show the plan, step by step"},
     {"--tmp-mem-usage", kOnTract, &Args::tmp_mem_usage, "memory that is live at each node"},
     {"--mm", kOnTract, &Args::mm, "report on matrix products"},
     {"--info", kOnTract, &Args::info, "details of operators"},
@@ -174,6 +175,7 @@ const OptionRow kOptions[] = {
     {"--seconds", kOnAudit | kOnDump, &Args::seconds, "for the audit of a pulsed model"},
     {"--no-audit", kOnDump, &Args::no_audit, "write a pulsed model without an audit"},
     // hwbench
+    {"--svg", kOnDump, &Args::svg, "draw the memory over the steps, with --plan"},
     {"--svg", kOnHwBench, &Args::svg, "draw what every kernel reaches of its bound"},
     {"--kernels", kOnHwBench, &Args::kernels, "those only whose family and shape have this text"},
     {"--check-choice", kOnHwBench, &Args::check_choice,

@@ -18,6 +18,7 @@ target_sources(rill_core PRIVATE
   exec/saved.cpp
   exec/session.cpp
   exec/session_parts.cpp
+  exec/step_fields.cpp
   exec/weights.cpp
   exec/workers.cpp
 )

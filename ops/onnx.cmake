@@ -11,22 +11,26 @@ rill_onnx(array/scatter)
 rill_onnx(array/slice)
 rill_onnx(array/split)
 rill_onnx(array/topk)
+rill_onnx(control/if)
 rill_onnx(control/scan)
 rill_onnx(math/binary)
 rill_onnx(math/cumsum)
 rill_onnx(math/pow_const)
 rill_onnx(math/reduce)
 rill_onnx(math/select)
+rill_onnx(math/sequences)
 rill_onnx(math/unary)
 rill_onnx(nn/box)
 rill_onnx(nn/conv)
 rill_onnx(nn/deconv)
 rill_onnx(nn/einsum)
 rill_onnx(nn/max_pool)
+rill_onnx(nn/multi_head)
 rill_onnx(nn/resize)
 rill_onnx(nn/rms_norm)
 rill_onnx(nn/sdpa)
 rill_onnx(nn/softmax)
+rill_onnx(onnx/random)
 rill_onnx(onnx/reshape)
 rill_onnx(onnx/trilu)
 rill_onnx(quant/integer_sums)
@@ -42,6 +46,9 @@ if(RILL_ONNX)
     array/numpy.cpp
     math/formula.cpp
     math/numpy.cpp
+    math/sequences.cpp
+    control/onnx_turns.cpp
+    nn/onnx_activation.cpp
     nn/onnx_window.cpp
     rnn/onnx_cell.cpp)
   rill_write_onnx_table(${CMAKE_CURRENT_BINARY_DIR}/onnx_table.cpp)

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Build the wheel of python/, install it in a fresh environment with NumPy and pytest alone, and test
-# it there against the program.
+# it there against the program. Exit status 77 where packages of Python cannot be had.
 #   scripts/test_python.sh [-j JOBS]
+# The tests of rill.data run where pyarrow can be had. Those of rill.torch run where PyTorch and
+# torch_to_nnef are there already: in the Python that RILL_EXPORTER_PYTHON names, or in
+# build/exporter, which tests/exporter/run.sh makes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
@@ -13,16 +16,56 @@ python3 -c 'import ensurepip, os, sysconfig
 assert os.path.exists(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
   rill_packages+=(python3-dev python3-venv)
 rill_setup
-rill_build release rill_program
-export CMAKE_BUILD_PARALLEL_LEVEL=$rill_jobs
 
-wheels=build/python-wheels
+builder=build/python-builder
 environment=build/python-environment
-rm -rf "$wheels" "$environment"
+rm -rf "$environment"
+python3 -m venv "$builder"
 python3 -m venv "$environment"
+# Ninja and CMake are the system's.
+tools=('scikit-build-core>=0.10' 'nanobind>=2.4' 'numpy>=2.0')
+if ! "$builder/bin/python" -m pip install -q "${tools[@]}" ||
+  ! "$environment/bin/python" -m pip install -q numpy pytest; then
+  echo "skipped: packages of Python cannot be had" >&2
+  exit 77
+fi
+
+rill_build release rill_program rill
+export CMAKE_BUILD_PARALLEL_LEVEL=$rill_jobs
+wheels=build/python-wheels
+rm -rf "$wheels"
 echo "Building the wheel in $wheels"
-"$environment/bin/python" -m pip wheel -q --no-deps ./python -w "$wheels"
-"$environment/bin/python" -m pip install -q "$wheels"/*.whl numpy pytest
+"$builder/bin/python" -m pip wheel -q --no-deps --no-build-isolation ./python -w "$wheels"
+"$environment/bin/python" -m pip install -q --no-deps "$wheels"/*.whl
 export RILL_PROGRAM=$PWD/build/release/bin/rill
-cd python/tests  # where no folder is called rill
-"../../$environment/bin/python" -B -m pytest -p no:cacheprovider .
+(
+  cd python/tests  # where no folder is called rill
+  "../../$environment/bin/python" -B -m pytest -p no:cacheprovider -rs .
+)
+
+site=build/python-data
+rm -rf "$site"
+data=(pyarrow soundfile pytest "$wheels"/*.whl)
+if "$environment/bin/python" -m pip install -q --target "$site" "${data[@]}"; then
+  (
+    export PYTHONPATH=$PWD/$site
+    cd python/tests
+    "../../$environment/bin/python" -B -m pytest -p no:cacheprovider -rs test_data.py
+  )
+fi
+
+with_torch=$(realpath -s "${RILL_EXPORTER_PYTHON:-build/exporter/bin/python}")
+# A wheel is of one version of Python.
+version='import sys; print(sys.version_info[:2])'
+found=$("$with_torch" -c "import torch, torch_to_nnef; $version" 2>/dev/null) || found=none
+if [[ $found != "$(python3 -c "$version")" ]]; then
+  echo "skipped: the tests of rill.torch, for want of PyTorch and torch_to_nnef"
+  exit 0
+fi
+site=build/python-torch
+rm -rf "$site"
+"$environment/bin/python" -m pip install -q --no-deps --target "$site" "$wheels"/*.whl
+"$environment/bin/python" -m pip install -q --target "$site" pytest
+export PYTHONPATH=$PWD/$site
+cd python/tests
+"$with_torch" -B -m pytest -p no:cacheprovider -rs test_torch.py test_documents.py

@@ -14,14 +14,11 @@ foreach(name IN LISTS whole_library)
 endforeach()
 rill_test(shapes_test SOURCES ${PROJECT_SOURCE_DIR}/api/src/shapes_test.cpp
           DEPENDS rill_test_bundles LABELS models)
-foreach(name growth stacks)
-  # What sanitizers add to the time of a graph does not grow as rill does.
-  if(RILL_SANITIZE AND name STREQUAL growth)
-    continue()
-  endif()
-  rill_test(${name}_test SOURCES ${name}_test.cpp support/grown.cpp support/small_stack.cpp
-            DEPENDS rill_test_runs LABELS models)
-endforeach()
+rill_test(stacks_test SOURCES stacks_test.cpp support/grown.cpp support/small_stack.cpp
+          DEPENDS rill_test_runs LABELS models)
+rill_test(growth_test
+          SOURCES growth_test.cpp support/grown.cpp support/heap_calls.cpp support/small_stack.cpp
+          DEPENDS rill_test_runs LABELS models)
 rill_test(parts_test SOURCES parts_test.cpp DEPENDS rill_test_bundles rill_property rill_nnef rill_ops
           LABELS models)
 rill_test(session_fuzz_test
@@ -33,6 +30,12 @@ foreach(name realtime soak memory refusals)
   rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
             LABELS models)
 endforeach()
+if(RILL_ONNX)
+  rill_test(onnx_moments_test
+            SOURCES onnx_moments_test.cpp ${PROJECT_SOURCE_DIR}/onnx_loader/test_file.cpp
+                    support/heap_calls.cpp support/small_stack.cpp
+            DEPENDS rill_test_runs LABELS models)
+endif()
 rill_test(surroundings_test SOURCES surroundings_test.cpp support/heap_calls.cpp
           DEPENDS rill_test_bundles LABELS models)
 if(TARGET surroundings_test)
@@ -41,6 +44,12 @@ if(TARGET surroundings_test)
                              PRIVATE RILL_SHARED_LIBRARY="$<TARGET_FILE:rill_shared>")
   target_link_libraries(surroundings_test PRIVATE ${CMAKE_DL_LIBS})
 endif()
+rill_test(audio_test SOURCES audio/audio_test.cpp audio/resampler_test.cpp
+          DEPENDS rill_test_bundles LABELS models)
+rill_test(audio_realtime_test
+          SOURCES audio/audio_realtime_test.cpp support/heap_calls.cpp support/lock_calls.cpp
+                  support/system_calls.cpp
+          DEPENDS rill_test_bundles LABELS models)
 # 100 000 steps of every model: half a minute each of the largest ones.
 rill_test(realtime_steps_test
           SOURCES realtime_steps_test.cpp support/heap_calls.cpp support/lock_calls.cpp

@@ -27,7 +27,7 @@ rill_library(rill_laws SOURCES laws/case.cpp DEPENDS rill_property)
 target_compile_definitions(rill_laws PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 # Interposes on malloc, so that it is a program of its own.
 rill_test(laws_test
-  SOURCES laws/attributes_test.cpp laws/laws_test.cpp support/heap_calls.cpp
+  SOURCES laws/attributes_test.cpp laws/laws_test.cpp laws/steps_test.cpp support/heap_calls.cpp
   DEPENDS rill_laws LABELS laws)
 rill_test(audit_cases_test SOURCES laws/audit_cases_test.cpp DEPENDS rill_laws LABELS laws)
 include(fuzz/fuzz.cmake)

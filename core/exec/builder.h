@@ -21,6 +21,8 @@ class PlanBuilder {
   /// Errors: kNoMem.
   Status run_constant_steps();
   void lay_out_memory();
+  /// Hand the plan what was noted of its steps, if that was asked for.
+  void keep_uses();
   /// Make the buffer of an output of the model; its outlet may be written there directly.
   uint32_t add_output_buffer(int index, OutletId outlet, int64_t bytes);
 
@@ -43,6 +45,9 @@ class PlanBuilder {
                     OutletId wire, int node, size_t* ring_index);
   /// Note what a buffer keeps from step to step.
   void add_state(std::string name, int node, Operand value, int axis, int64_t pulse);
+  /// Note what the step that was emitted last reads and writes.
+  void note_use(std::span<const Touched> reads, std::span<const Touched> writes);
+  Operand operand_of(const Touched& touched) const;
   void touch(Ref ref, int step);
   void place_constant(int id, TensorPtr value);
   /// Give a constant in blocks the memory of plain elements, once. Failures are told by `run`.
@@ -71,7 +76,7 @@ class PlanBuilder {
   std::map<OutletId, int> direct_outputs_;  ///< outlets that may be written straight to an output
   std::vector<StepUse> uses_;  ///< by step of the plan
   std::vector<Step> body_steps_;
-  std::vector<Ref> body_refs_;
+  std::vector<Touched> body_touched_;
 };
 
 }  // namespace rill

@@ -113,7 +113,8 @@ Status give_memory(PlanBuffer* buffer, std::byte** base) {
 
 }  // namespace
 
-Status run_constant_steps(const Graph& graph, std::span<const StepUse> uses, Plan* plan) {
+Status run_constant_steps(const Graph& graph, std::vector<StepUse>* all, Plan* plan) {
+  std::vector<StepUse>& uses = *all;
   const Constants constants(graph, uses, *plan);
   if (constants.bytes() < 0 || constants.bytes() > kMostBytesOfAll) return {};
   const std::vector<size_t> last = constants.last_readers();
@@ -134,9 +135,11 @@ Status run_constant_steps(const Graph& graph, std::span<const StepUse> uses, Pla
 
   const FlushDenormals flush;
   std::vector<Step> left;
+  std::vector<StepUse> left_uses;
   for (size_t i = 0; i < uses.size(); ++i) {
     if (!constants.step(i)) {
       left.push_back(plan->steps[i]);
+      left_uses.push_back(std::move(uses[i]));
       continue;
     }
     for (const uint32_t written : uses[i].writes) {
@@ -157,6 +160,7 @@ Status run_constant_steps(const Graph& graph, std::span<const StepUse> uses, Pla
     plan->const_bytes += buffer.bytes;
   }
   plan->steps = std::move(left);
+  uses = std::move(left_uses);
   return {};
 }
 

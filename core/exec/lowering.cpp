@@ -17,6 +17,8 @@ struct CopyArgs {
   int64_t units = 1;
 };
 
+RILL_STEP_FIELDS(CopyArgs, from, to, units)
+
 /// The units are what lies along the outermost axis.
 void run_copy(const CopyArgs& args, const Frame& frame,
               const Share& share) noexcept RILL_NONBLOCKING {
@@ -29,6 +31,8 @@ void run_copy(const CopyArgs& args, const Frame& frame,
   }
   copy_view(from, to);
 }
+
+constexpr auto kCopy = step_kind<CopyArgs, run_copy>("copy");
 
 /// Multiply-adds that take as long as the copy of one element.
 constexpr double kWorkPerCopy = 12;
@@ -75,6 +79,8 @@ struct EvalArgs {
   bool has_state = false;
 };
 
+RILL_STEP_FIELDS(EvalArgs, op, in, out, state, has_state)
+
 constexpr size_t kMaxOperands = 32;
 
 void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
@@ -93,7 +99,13 @@ void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
   (void)status;
 }
 
+constexpr auto kEvaluate = step_kind<EvalArgs, run_eval>("evaluate");
+
 }  // namespace
+
+Touched::Touched(const Operand& touched) : operand(touched) { operand.konst = nullptr; }
+
+Touched::Touched(Ref ref) : whole(true) { operand.ref = ref; }
 
 int64_t Operand::volume() const {
   int64_t v = 1;
@@ -118,15 +130,15 @@ Status Op::lower(Lowering& lowering) const {
   }
   EvalArgs args;
   args.op = clone();
-  std::vector<Ref> reads;
-  std::vector<Ref> writes;
+  std::vector<Touched> reads;
+  std::vector<Touched> writes;
   for (size_t i = 0; i < n_in; ++i) {
     args.in.push_back(lowering.in(static_cast<int>(i)));
-    reads.push_back(args.in.back().ref);
+    reads.emplace_back(args.in.back());
   }
   for (size_t i = 0; i < n_out; ++i) {
     args.out.push_back(lowering.make_out(static_cast<int>(i)));
-    writes.push_back(args.out.back().ref);
+    writes.emplace_back(args.out.back());
   }
   Facts facts;
   for (const Operand& operand : args.in) {
@@ -139,9 +151,9 @@ Status Op::lower(Lowering& lowering) const {
   if (state > 0) {
     args.state = lowering.state(state);
     args.has_state = true;
-    writes.push_back(args.state);
+    writes.emplace_back(args.state);
   }
-  lowering.step_list(run_eval, std::move(args), std::move(reads), std::move(writes));
+  lowering.step(kEvaluate, std::move(args), std::move(reads), std::move(writes));
   return {};
 }
 
@@ -302,7 +314,7 @@ void Lowering::copy(const Operand& from, const Operand& to) {
   work.units = apart ? args.to.extent(0) : 1;
   work.multiply_adds = kWorkPerCopy * static_cast<double>(args.to.volume());
   args.units = work.units;
-  step_in_parts(run_copy, args, work, {from.ref}, {to.ref});
+  step_in_parts(kCopy, args, work, {from}, {to});
 }
 
 const HistoryNeed* Lowering::history(int i) const {
@@ -337,31 +349,30 @@ Operand Lowering::own_ring(int i, const HistoryNeed& need, int64_t back, int64_t
   return window;
 }
 
-void Lowering::add_step(void (*run)(const void*, const Frame&) noexcept RILL_NONBLOCKING,
-                        std::shared_ptr<void> block, std::span<const Ref> reads,
-                        std::span<const Ref> writes) {
-  builder_.plan_->owned.push_back(block);
-  const int outer_node = builder_.outer_ ? -1 : node_;
-  builder_.steps().push_back({run, block.get(), outer_node, {}});
-  for (const Ref& ref : reads) builder_.touch(ref, builder_.current_step() - 1);
-  for (const Ref& ref : writes) builder_.touch(ref, builder_.current_step() - 1);
-  if (builder_.outer_) return;
-  StepUse& use = builder_.uses_.emplace_back();
-  for (const Ref& ref : reads) use.reads.push_back(ref.buffer);
-  for (const Ref& ref : writes) use.writes.push_back(ref.buffer);
+void Lowering::add_step(const StepKind& kind, std::shared_ptr<void> args, const StepParts& parts,
+                        std::span<const Touched> reads, std::span<const Touched> writes) {
+  Step step;
+  step.run = kind.run;
+  step.args = args.get();
+  step.kind = &kind;
+  step.node = builder_.outer_ ? -1 : node_;
+  step.parts = parts;
+  builder_.plan_->owned.push_back(std::move(args));
+  builder_.steps().push_back(step);
+  builder_.note_use(reads, writes);
 }
 
-void Lowering::allow_parts(decltype(StepParts::run) run, const Work& work, Ref scratch) {
-  StepParts& parts = builder_.steps().back().parts;
-  parts.run = run;
+StepParts Lowering::parts_of(const Work& work) {
+  StepParts parts;
   parts.units = work.units;
   const double worth =
       std::min(work.multiply_adds / builder_.options_.part_work, double{kMostThreads});
   parts.most = std::min(work.units, static_cast<int64_t>(worth));
-  parts.scratch = scratch;
-  if (parts.most < 2) return;
+  if (work.scratch_bytes > 0) parts.scratch = scratch_bytes(work.scratch_bytes);
+  if (parts.most < 2) return parts;
   int64_t& most = builder_.plan_->part_scratch_bytes;
   most = std::max(most, (work.scratch_bytes + 63) / 64 * 64);
+  return parts;
 }
 
 Result<Lowering::Body> Lowering::body(const Graph& graph, std::span<const Operand> sources) {
@@ -373,9 +384,8 @@ Result<Lowering::Body> Lowering::body(const Graph& graph, std::span<const Operan
   RILL_TRY(inner.run(sources));
   Body out;
   for (const OutletId& output : graph.outputs) out.outputs.push_back(inner.operand(output));
-  out.steps = std::make_shared<std::vector<Step>>(std::move(inner.body_steps_));
-  out.buffers = std::move(inner.body_refs_);
-  builder_.plan_->owned.push_back(out.steps);
+  out.steps = std::move(inner.body_steps_);
+  out.touched = std::move(inner.body_touched_);
   return out;
 }
 

@@ -9,11 +9,19 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/exec/plan.h"
+#include "core/exec/step_fields.h"
 
 namespace rill {
 
 class PlanBuilder;
+
+/// What a step reads or writes: an operand, or the whole buffer that a place is in.
+struct Touched {
+  Touched(const Operand& touched);
+  Touched(Ref ref);
+  Operand operand;
+  bool whole = false;
+};
 
 /// One node's view of `prepare`: where its inputs lie, room for its outputs, and steps to emit.
 class Lowering {
@@ -76,72 +84,33 @@ class Lowering {
   /// Copy input i into a ring of its own, and give the window on it.
   Operand own_ring(int i, const HistoryNeed& need, int64_t back, int64_t frames);
 
-  /// Emit a step. `args` is copied into the plan; `reads` and `writes` are the buffers it touches,
-  /// all that may change among the latter.
+  /// Emit a step. `args` is copied into the plan; `reads` and `writes` are what it touches, all
+  /// that may change among the latter.
   template <class Args>
-  void step(void (*run)(const Args&, const Frame&) noexcept RILL_NONBLOCKING, Args args,
-            std::initializer_list<Ref> reads, std::initializer_list<Ref> writes) {
-    step_list(run, std::move(args), std::vector<Ref>(reads), std::vector<Ref>(writes));
+  void step(const StepKindOf<Args>& kind, std::type_identity_t<Args> args,
+            std::vector<Touched> reads, std::vector<Touched> writes) {
+    add_step(kind, std::make_shared<Args>(std::move(args)), {}, reads, writes);
   }
-  template <class Args>
-  void step_list(void (*run)(const Args&, const Frame&) noexcept RILL_NONBLOCKING, Args args,
-                 std::vector<Ref> reads, std::vector<Ref> writes) {
-    struct Block {
-      void (*run)(const Args&, const Frame&) noexcept RILL_NONBLOCKING;
-      Args args;
-    };
-    auto block = std::make_shared<Block>(Block{run, std::move(args)});
-    add_step(
-        [](const void* opaque, const Frame& frame) noexcept RILL_NONBLOCKING {
-          const auto* own = static_cast<const Block*>(opaque);
-          own->run(own->args, frame);
-        },
-        block, reads, writes);
-  }
-  /// Emit a step whose units of work may be done in any order, and at the same time: `run` does
-  /// those of a share. What a unit gives must not depend on the share that it is in. Scratch is
-  /// told here, for each part to have its own.
+  /// The work of a step that may be done in parts. Scratch is told here, for each part to have its
+  /// own.
   struct Work {
     int64_t units = 1;
-    double multiply_adds = 0;  ///< of all units; of other work, those that take as long
+    double multiply_adds = 0;   ///< of all units; of other work, those that take as long
     int64_t scratch_bytes = 0;  ///< of one part
   };
   template <class Args>
-  using RunShare = void (*)(const Args&, const Frame&, const Share&) noexcept RILL_NONBLOCKING;
-  template <class Args>
-  void step_in_parts(std::type_identity_t<RunShare<Args>> run, Args args, const Work& work,
-                     std::vector<Ref> reads, std::vector<Ref> writes) {
-    struct Block {
-      RunShare<Args> run;
-      Args args;
-      int64_t units;
-      Ref scratch;
-    };
-    Ref scratch;
-    if (work.scratch_bytes > 0) {
-      scratch = scratch_bytes(work.scratch_bytes);
-      writes.push_back(scratch);
-    }
-    auto block = std::make_shared<Block>(Block{run, std::move(args), work.units, scratch});
-    add_step(
-        [](const void* opaque, const Frame& frame) noexcept RILL_NONBLOCKING {
-          const auto* own = static_cast<const Block*>(opaque);
-          own->run(own->args, frame, {0, own->units, frame.ptr<std::byte>(own->scratch)});
-        },
-        block, reads, writes);
-    allow_parts(
-        [](const void* opaque, const Frame& frame, const Share& share) noexcept RILL_NONBLOCKING {
-          const auto* own = static_cast<const Block*>(opaque);
-          own->run(own->args, frame, share);
-        },
-        work, scratch);
+  void step_in_parts(const PartedStepKindOf<Args>& kind, std::type_identity_t<Args> args,
+                     const Work& work, std::vector<Touched> reads, std::vector<Touched> writes) {
+    const StepParts parts = parts_of(work);
+    if (work.scratch_bytes > 0) writes.emplace_back(parts.scratch);
+    add_step(kind, std::make_shared<Args>(std::move(args)), parts, reads, writes);
   }
   /// Lower a loop body in place: its sources read the given operands, its steps are returned and
   /// are to be run by a step of this node, which is emitted next. The outlets' operands come back.
   struct Body {
-    std::shared_ptr<std::vector<Step>> steps;
+    std::vector<Step> steps;
     std::vector<Operand> outputs;
-    std::vector<Ref> buffers;  ///< all that the steps touch
+    std::vector<Touched> touched;  ///< all that the steps touch
   };
   Result<Body> body(const Graph& graph, std::span<const Operand> sources);
 
@@ -151,11 +120,10 @@ class Lowering {
  private:
   friend class PlanBuilder;
   std::pair<Ref, void*> constant_bytes(int64_t bytes);
-  void add_step(void (*run)(const void*, const Frame&) noexcept RILL_NONBLOCKING,
-                std::shared_ptr<void> block, std::span<const Ref> reads,
-                std::span<const Ref> writes);
-  /// Let the step that was emitted last run in parts.
-  void allow_parts(decltype(StepParts::run) run, const Work& work, Ref scratch);
+  void add_step(const StepKind& kind, std::shared_ptr<void> args, const StepParts& parts,
+                std::span<const Touched> reads, std::span<const Touched> writes);
+  /// How often the work may be cut, and the memory for its scratch.
+  StepParts parts_of(const Work& work);
 
   PlanBuilder& builder_;
   int node_;

@@ -28,7 +28,7 @@ void run_part(void* argument, uint32_t part) {
   const Parted& all = *static_cast<const Parted*>(argument);
   if (part >= all.parts) return;  // of a pool of the caller's, which knows no better
   const WithFloatMode mode(all.mode);
-  all.step.parts.run(all.step.args, all.frame, share_of(all, part));
+  all.step.kind->run_share(all.step.args, all.frame, share_of(all, part));
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ RILL_NOT_IN_STEPS_BEGIN
 
 void run_in_parts(const Step& step, const Frame& frame) noexcept {
   const int64_t parts = std::min<int64_t>(step.parts.most, frame.pool->threads);
-  if (parts < 2) return step.run(step.args, frame);
+  if (parts < 2) return step.run(step, frame);
   Parted all{step, frame, parts, float_mode()};
   frame.pool->run(frame.pool->context, run_part, &all, static_cast<uint32_t>(parts));
 }

@@ -138,11 +138,37 @@ Operand PlanBuilder::make_ring(Operand placed, std::span<const int> order, const
   return placed;
 }
 
-void PlanBuilder::touch(Ref ref, int step) {
+void PlanBuilder::note_use(std::span<const Touched> reads, std::span<const Touched> writes) {
   if (outer_) {
-    body_refs_.push_back(ref);
+    body_touched_.insert(body_touched_.end(), reads.begin(), reads.end());
+    body_touched_.insert(body_touched_.end(), writes.begin(), writes.end());
     return;
   }
+  StepUse& use = uses_.emplace_back();
+  const auto note = [&](std::span<const Touched> list, std::vector<uint32_t>* buffers,
+                        std::vector<Operand>* operands) {
+    for (const Touched& each : list) {
+      touch(each.operand.ref, current_step() - 1);
+      buffers->push_back(each.operand.ref.buffer);
+      if (options_.keep_uses) operands->push_back(operand_of(each));
+    }
+  };
+  note(reads, &use.reads, &use.inputs);
+  note(writes, &use.writes, &use.outputs);
+}
+
+/// Of a place alone, all bytes from there to the end of its buffer.
+Operand PlanBuilder::operand_of(const Touched& touched) const {
+  Operand operand = touched.operand;
+  if (!touched.whole) return operand;
+  operand.dtype = DType::kU8;
+  operand.rank = 1;
+  operand.shape[0] = plan_->buffers[operand.ref.buffer].bytes - operand.ref.offset;
+  operand.stride[0] = 1;
+  return operand;
+}
+
+void PlanBuilder::touch(Ref ref, int step) {
   PlanBuffer& buffer = plan_->buffers[ref.buffer];
   if (buffer.first_step < 0) buffer.first_step = step;
   buffer.first_step = std::min(buffer.first_step, step);
@@ -287,7 +313,11 @@ Status PlanBuilder::place_outputs() {
 Status PlanBuilder::run_constant_steps() {
   // Intermediates are to be looked at after every run.
   if (!options_.optimize || options_.keep_intermediates) return {};
-  return rill::run_constant_steps(graph_, uses_, plan_);
+  return rill::run_constant_steps(graph_, &uses_, plan_);
+}
+
+void PlanBuilder::keep_uses() {
+  if (options_.keep_uses) plan_->uses = std::move(uses_);
 }
 
 /// Offsets by liveness: buffers that are not alive at the same time share memory.
@@ -429,6 +459,7 @@ Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOpt
   RILL_TRY(builder.place_outputs());
   RILL_TRY(builder.run_constant_steps());
   builder.lay_out_memory();
+  builder.keep_uses();
   if (ready.streaming) {
     RILL_TRY(describe_streams(*ready.streaming, plan.get()));
     // Of a model that was pulsed elsewhere, the pulsed graph itself is the model.

@@ -74,10 +74,32 @@ struct Share {
   std::byte* scratch = nullptr;  ///< of this part alone, aligned to 64 bytes
 };
 
+struct Step;
+class StepFields;
+
+template <class Args>
+using RunStep = void (*)(const Args&, const Frame&) noexcept RILL_NONBLOCKING;
+template <class Args>
+using RunShare = void (*)(const Args&, const Frame&, const Share&) noexcept RILL_NONBLOCKING;
+
+/// What steps of a kind do, and what can be done with their arguments without knowing them.
+struct StepKind {
+  const char* name = nullptr;  ///< the same in every build
+  void (*run)(const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING = nullptr;
+  /// Does a share of the work; null where it is not done in parts.
+  void (*run_share)(const void* args, const Frame& frame,
+                    const Share& share) noexcept RILL_NONBLOCKING = nullptr;
+  std::shared_ptr<void> (*make)() = nullptr;  ///< arguments, to be filled by a visitor
+  void (*describe)(void* args, StepFields& fields) = nullptr;
+};
+/// A kind of step with these arguments; one whose work may be done in parts.
+template <class Args>
+struct StepKindOf : StepKind {};
+template <class Args>
+struct PartedStepKindOf : StepKind {};
+
 /// How the work of a step may be done in parts, which may run at the same time.
 struct StepParts {
-  void (*run)(const void* args, const Frame& frame,
-              const Share& share) noexcept RILL_NONBLOCKING = nullptr;
   int64_t units = 0;
   int64_t most = 1;  ///< parts that are each worth the call of a thread
   Ref scratch;       ///< of the first part, and of all the work where it is not parted
@@ -85,8 +107,9 @@ struct StepParts {
 
 /// One thing to do per run: a function and its arguments, resolved at prepare.
 struct Step {
-  void (*run)(const void* args, const Frame& frame) noexcept RILL_NONBLOCKING = nullptr;
+  void (*run)(const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING = nullptr;
   const void* args = nullptr;
+  const StepKind* kind = nullptr;
   int node = -1;
   StepParts parts;
 };
@@ -97,7 +120,7 @@ void run_in_parts(const Step& step, const Frame& frame) noexcept RILL_NONBLOCKIN
 
 /// Run a step: alone, unless the frame has threads and there is work enough for two.
 inline void run_step(const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING {
-  if (frame.pool == nullptr || step.parts.most < 2) return step.run(step.args, frame);
+  if (frame.pool == nullptr || step.parts.most < 2) return step.run(step, frame);
   run_in_parts(step, frame);
 }
 
@@ -173,6 +196,14 @@ struct PlanNode {
   std::string op;
 };
 
+/// The buffers that a step reads, and those that it writes or keeps its own things in.
+struct StepUse {
+  std::vector<uint32_t> reads;
+  std::vector<uint32_t> writes;
+  std::vector<Operand> inputs;  ///< what it reads and writes of them; empty unless asked for
+  std::vector<Operand> outputs;
+};
+
 /// A model made ready to run: symbols bound, kernels chosen, weights packed, memory laid out.
 /// Immutable; shared between threads and sessions.
 struct Plan {
@@ -199,12 +230,14 @@ struct Plan {
   int64_t state_bytes = 0;
   int64_t const_bytes = 0;
   int64_t part_scratch_bytes = 0;  ///< the most that a part of a step needs for itself
+  std::vector<StepUse> uses;       ///< by step; empty unless asked for
   std::vector<std::shared_ptr<void>> owned;  ///< argument blocks, loop bodies
 };
 
 struct PrepareOptions {
   bool optimize = true;             ///< run the `fuse` rules
   bool keep_intermediates = false;  ///< give every wire memory of its own, to look at
+  bool keep_uses = false;           ///< note in the plan what each step reads and writes
   /// Multiply-adds that a part of a step must have to be worth the call of a thread. With AVX-512
   /// they take 4 microseconds: as long as to wake a thread, ten times what one that is awake costs.
   double part_work = 256 * 1024;

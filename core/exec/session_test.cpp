@@ -272,7 +272,7 @@ int runs_of_a_new_session(const Plan& plan) {
   runs = 0;
   auto counted = std::make_shared<Plan>(plan);
   Step count;
-  count.run = [](const void*, const Frame&) noexcept { ++runs; };
+  count.run = [](const Step&, const Frame&) noexcept { ++runs; };
   counted->steps.push_back(count);
   const auto session = std::move(Session::make(counted)).value();
   EXPECT_EQ(session->ticks(), 0);

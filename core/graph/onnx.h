@@ -41,9 +41,10 @@ class OnnxCtx : public LoadCtx {
   virtual Result<Value> call(std::string_view nnef, std::span<const Argument> arguments) = 0;
   /// As above, for one wire.
   Result<OutletId> call1(std::string_view nnef, std::initializer_list<Argument> arguments);
-  /// Add the nodes of a graph that is an attribute without inputs, as those of `If`, in place.
-  /// Gives its outputs.
-  virtual Result<std::vector<OutletId>> branch(std::string_view attribute) = 0;
+  /// Add the nodes of a graph that is an attribute in place, with these wires as its inputs, none
+  /// as those of `If`. Gives its outputs.
+  virtual Result<std::vector<OutletId>> branch(std::string_view attribute,
+                                               std::span<const OutletId> inputs = {}) = 0;
   /// Translate a graph that is an attribute, as that of `Loop`, into a graph of its own. Its inputs
   /// are those of the attribute, with `facts`, then what it reads of the graph around it.
   struct Body {

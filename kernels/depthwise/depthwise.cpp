@@ -35,11 +35,10 @@ void depthwise_f32_scalar(const DepthwiseF32Args& args) noexcept {
   }
 }
 
+KernelList<DepthwiseF32> kernels_like(const DepthwiseF32*) { return kKernels; }
+
 const DepthwiseF32& depthwise_f32(Tier cpu) {
-  for (const DepthwiseF32& kernel : kKernels) {
-    if (supports(cpu, kernel.tier)) return kernel;
-  }
-  return kKernels[sizeof kKernels / sizeof kKernels[0] - 1];
+  return kernels_like(static_cast<const DepthwiseF32*>(nullptr)).best(cpu);
 }
 
 }  // namespace rill::kernels

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cpu.h"
+#include "kernels/list.h"
 #include "kernels/depthwise/depthwise_args.h"
 
 namespace rill::kernels {
@@ -24,5 +24,8 @@ struct DepthwiseF32 {
 /// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.
 /// Real-time: no, call it at prepare.
 const DepthwiseF32& depthwise_f32(Tier cpu);
+
+/// Give every kernel of the family that this build has; the argument only names the family.
+KernelList<DepthwiseF32> kernels_like(const DepthwiseF32*);
 
 }  // namespace rill::kernels

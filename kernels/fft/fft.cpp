@@ -133,9 +133,18 @@ void fill_bluestein(int64_t n, int64_t m, float* chirp, float* spectrum, double*
   }
 }
 
+constexpr FftF32 kKernels[] = {
+#define RILL_KERNEL(needs, suffix) \
+  {"fft_f32_" #suffix, Tier::needs, fft_f32_##suffix, rfft_f32_##suffix},
+#include "kernels/fft/kernels.inc"
+#undef RILL_KERNEL
+};
+
 bool halved(int64_t n, FftKind kind) { return kind == FftKind::kReal && n % 2 == 0; }
 
 }  // namespace
+
+KernelList<FftF32> kernels_like(const FftF32*) { return kKernels; }
 
 size_t fft_tables_floats(int64_t n, FftKind kind) noexcept {
   const int64_t size = halved(n, kind) ? n / 2 : n;
@@ -166,7 +175,7 @@ void fft_init(FftPlan* plan, int64_t n, FftKind kind, float* tables, Tier cpu) n
       tables[k] = static_cast<float>(re);
       tables[count + k] = static_cast<float>(im);
     }
-    plan->real_twiddle = tables;
+    plan->real_twiddle = tables - plan->passes.twiddles;
     tables += 2 * count;
   }
   if (plan->bluestein) {
@@ -175,16 +184,10 @@ void fft_init(FftPlan* plan, int64_t n, FftKind kind, float* tables, Tier cpu) n
     float* work = spectrum + 2 * m;
     if (reinterpret_cast<uintptr_t>(work) % alignof(double) != 0) ++work;
     fill_bluestein(plan->size, m, tables, spectrum, reinterpret_cast<double*>(work));
-    plan->chirp = tables;
-    plan->spectrum = spectrum;
+    plan->chirp = tables - plan->passes.twiddles;
+    plan->spectrum = spectrum - plan->passes.twiddles;
   }
-#define RILL_KERNEL(needs, suffix)                                 \
-  if (plan->complex_fn == nullptr && supports(cpu, Tier::needs)) { \
-    plan->complex_fn = fft_f32_##suffix;                           \
-    plan->real_fn = rfft_f32_##suffix;                             \
-  }
-#include "kernels/fft/kernels.inc"
-#undef RILL_KERNEL
+  plan->kernel = &kernels_like(plan->kernel).best(cpu);
 }
 
 size_t fft_scratch_floats(const FftPlan& plan) noexcept {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu.h"
+#include "kernels/list.h"
 
 namespace rill::kernels {
 
@@ -17,27 +17,40 @@ struct FftPasses {
   int64_t n;
   int count;
   int8_t radix[kFftMaxPasses];
-  const float* twiddles;
+  const float* twiddles;  // where the tables begin
 };
 
 struct FftPlan;
+struct FftF32;
 using FftFn = void (*)(const FftPlan& plan, const float* re, const float* im, float* out_re,
                        float* out_im, float* scratch) noexcept RILL_NONBLOCKING;
 using RfftFn = void (*)(const FftPlan& plan, const float* x, const float* window, float* out_re,
                         float* out_im, int64_t bins, float* scratch) noexcept RILL_NONBLOCKING;
 
-/// A transform of a given size, made by `fft_init`; points into the tables given there.
+/// A transform of a given size, made by `fft_init`. It points to its tables by one address,
+/// `passes.twiddles`: whoever moves or keeps them apart sets it anew.
 struct FftPlan {
   int64_t n;       // points of the transform
   int64_t size;    // points of the complex transform behind it: n, or n / 2 for real even n
   bool bluestein;  // `size` has a prime factor above 5: a convolution with a chirp
   FftPasses passes;
-  const float* chirp;         // [2, size]: exp(-i pi k^2 / size), real then imaginary
-  const float* spectrum;      // [2, passes.n]: of the conjugate chirp, over passes.n
-  const float* real_twiddle;  // [2, size + 1]: exp(-2 pi i k / n)
+  // Where these begin in the tables, in floats.
+  int64_t chirp;         // [2, size]: exp(-i pi k^2 / size), real then imaginary
+  int64_t spectrum;      // [2, passes.n]: of the conjugate chirp, over passes.n
+  int64_t real_twiddle;  // [2, size + 1]: exp(-2 pi i k / n)
+  const FftF32* kernel;
+};
+
+/// One implementation of the transforms.
+struct FftF32 {
+  const char* name;
+  Tier tier;
   FftFn complex_fn;
   RfftFn real_fn;
 };
+
+/// Give every kernel of the family that this build has; the argument only names the family.
+KernelList<FftF32> kernels_like(const FftF32*);
 
 /// Tell how many floats of tables a plan of this size and kind needs; 64-byte alignment is best.
 size_t fft_tables_floats(int64_t n, FftKind kind) noexcept;
@@ -58,9 +71,9 @@ inline void fft_execute(const FftPlan& plan, const float* re, const float* im, f
                         float* out_im, bool inverse, float* scratch) noexcept RILL_NONBLOCKING {
   // The inverse transform is the forward one with the parts of input and output exchanged.
   if (inverse) {
-    plan.complex_fn(plan, im, re, out_im, out_re, scratch);
+    plan.kernel->complex_fn(plan, im, re, out_im, out_re, scratch);
   } else {
-    plan.complex_fn(plan, re, im, out_re, out_im, scratch);
+    plan.kernel->complex_fn(plan, re, im, out_re, out_im, scratch);
   }
 }
 
@@ -69,7 +82,7 @@ inline void fft_execute(const FftPlan& plan, const float* re, const float* im, f
 /// nothing. Types: a plan of kind kReal. Accuracy: as `fft_execute`. Real-time: yes.
 inline void rfft_execute(const FftPlan& plan, const float* x, const float* window, float* out_re,
                          float* out_im, int64_t bins, float* scratch) noexcept RILL_NONBLOCKING {
-  plan.real_fn(plan, x, window, out_re, out_im, bins, scratch);
+  plan.kernel->real_fn(plan, x, window, out_re, out_im, bins, scratch);
 }
 
 #define RILL_KERNEL(needs, suffix)                                                                \

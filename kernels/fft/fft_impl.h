@@ -53,12 +53,12 @@ void fft_bluestein(const FftPlan& plan, const float* re, const float* im, float*
   float* ar = scratch;
   float* ai = scratch + m;
   scratch += 2 * m;
-  multiply_by<V>(re, im, plan.chirp, n, ar, ai, n);
+  multiply_by<V>(re, im, plan.passes.twiddles + plan.chirp, n, ar, ai, n);
   for (int64_t i = n; i < m; ++i) ar[i] = ai[i] = 0.0f;
   fft_passes<V>(plan.passes, ar, ai, ar, ai, scratch);
-  multiply_by<V>(ar, ai, plan.spectrum, m, ar, ai, m);
+  multiply_by<V>(ar, ai, plan.passes.twiddles + plan.spectrum, m, ar, ai, m);
   fft_passes<V>(plan.passes, ai, ar, ai, ar, scratch);
-  multiply_by<V>(ar, ai, plan.chirp, n, out_re, out_im, n);
+  multiply_by<V>(ar, ai, plan.passes.twiddles + plan.chirp, n, out_re, out_im, n);
 }
 
 template <class V>
@@ -145,7 +145,7 @@ void fft_real(const FftPlan& plan, const float* x, const float* window, float* o
   zr[half] = zr[0];
   zi[half] = zi[0];
   const int64_t direct = bins < half + 1 ? bins : half + 1;
-  split_real<V>(zr, zi, plan.real_twiddle, half, out_re, out_im, direct);
+  split_real<V>(zr, zi, plan.passes.twiddles + plan.real_twiddle, half, out_re, out_im, direct);
   for (int64_t k = direct; k < bins; ++k) {
     out_re[k] = out_re[plan.n - k];
     out_im[k] = -out_im[plan.n - k];

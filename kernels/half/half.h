@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu.h"
+#include "kernels/list.h"
 
 namespace rill::kernels {
 
@@ -26,5 +26,8 @@ struct HalfCasts {
 
 /// Choose the functions for a CPU. The result lives for ever. Real-time: no, call it at prepare.
 const HalfCasts& half_casts(Tier cpu = active_tier());
+
+/// Give every kernel of the family that this build has; the argument only names the family.
+KernelList<HalfCasts> kernels_like(const HalfCasts*);
 
 }  // namespace rill::kernels

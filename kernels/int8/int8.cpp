@@ -13,6 +13,12 @@ constexpr MatmulInt8 kProducts[] = {
 #undef RILL_KERNEL
 };
 
+constexpr NamedKernel<QuantiseFn> kRoundings[] = {
+#define RILL_KERNEL(needs, name) {"quantise_" #name, Tier::needs, quantise_##name},
+#include "kernels/int8/quantise.inc"
+#undef RILL_KERNEL
+};
+
 int64_t groups_of(const MatmulInt8& kernel, int64_t k) {
   return (k + kernel.depth - 1) / kernel.depth;
 }
@@ -23,6 +29,8 @@ void matmul_int8_scalar(const MatmulInt8Args& args) noexcept { matmul_int8_of(ar
 
 void quantise_scalar(const QuantiseArgs& args) noexcept { quantise_of(args); }
 
+KernelList<MatmulInt8> kernels_like(const MatmulInt8*) { return kProducts; }
+
 const MatmulInt8& matmul_int8(Tier cpu, bool dot) {
   const MatmulInt8* found = kProducts;
   while (!supports(cpu, found->tier) || (found->dot && !(dot && has_dot_products(found->tier)))) {
@@ -31,13 +39,9 @@ const MatmulInt8& matmul_int8(Tier cpu, bool dot) {
   return *found;
 }
 
-QuantiseFn quantise(Tier cpu) {
-#define RILL_KERNEL(needs, name) \
-  if (supports(cpu, Tier::needs)) return quantise_##name;
-#include "kernels/int8/quantise.inc"
-#undef RILL_KERNEL
-  return quantise_scalar;
-}
+KernelList<NamedKernel<QuantiseFn>> kernels_like(QuantiseFn) { return kRoundings; }
+
+QuantiseFn quantise(Tier cpu) { return kernels_like(QuantiseFn{}).best(cpu).run; }
 
 int64_t matmul_int8_bytes(const MatmulInt8& kernel, int64_t k, int64_t n) {
   return (n + kernel.nr - 1) / kernel.nr * kernel.nr * groups_of(kernel, k) * kernel.depth;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cpu.h"
+#include "kernels/list.h"
 #include "kernels/int8/int8_args.h"
 
 namespace rill::kernels {
@@ -31,6 +31,9 @@ struct MatmulInt8 {
 /// has them and `dot` allows them. The result lives for ever. Real-time: no, call it at prepare.
 const MatmulInt8& matmul_int8(Tier cpu = active_tier(), bool dot = true);
 
+/// Give every kernel of the family that this build has; the argument only names the family.
+KernelList<MatmulInt8> kernels_like(const MatmulInt8*);
+
 /// Tell how many bytes `matmul_int8_pack` writes for a B of [k, n]: whole panels of whole groups.
 int64_t matmul_int8_bytes(const MatmulInt8& kernel, int64_t k, int64_t n);
 
@@ -57,5 +60,8 @@ using QuantiseFn = void (*)(const QuantiseArgs& args) noexcept RILL_NONBLOCKING;
 
 /// Choose the function for a CPU; never null. Real-time: no, call it at prepare.
 QuantiseFn quantise(Tier cpu = active_tier());
+
+/// Give every kernel of the family that this build has; the argument only names the family.
+KernelList<NamedKernel<QuantiseFn>> kernels_like(QuantiseFn);
 
 }  // namespace rill::kernels

@@ -114,11 +114,10 @@ void matmul_f32_scalar(const MatmulF32Args& args) noexcept {
   }
 }
 
+KernelList<MatmulF32> kernels_like(const MatmulF32*) { return kKernels; }
+
 const MatmulF32& matmul_f32(Tier cpu) {
-  for (const MatmulF32& kernel : kKernels) {
-    if (supports(cpu, kernel.tier)) return kernel;
-  }
-  return kKernels[sizeof kKernels / sizeof kKernels[0] - 1];
+  return kernels_like(static_cast<const MatmulF32*>(nullptr)).best(cpu);
 }
 
 int64_t matmul_f32_packed_floats(const MatmulF32& kernel, int64_t k, int64_t n) {

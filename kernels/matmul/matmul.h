@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu.h"
+#include "kernels/list.h"
 #include "kernels/matmul/matmul_args.h"
 
 namespace rill::kernels {
@@ -26,6 +26,9 @@ struct MatmulF32 {
 /// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.
 /// Real-time: no, call it at prepare.
 const MatmulF32& matmul_f32(Tier cpu);
+
+/// Give every kernel of the family that this build has; the argument only names the family.
+KernelList<MatmulF32> kernels_like(const MatmulF32*);
 
 /// Tell how many floats `matmul_f32_pack` writes for a B of [k, n]: whole panels.
 int64_t matmul_f32_packed_floats(const MatmulF32& kernel, int64_t k, int64_t n);

@@ -134,6 +134,8 @@ void matmul_f16_scalar(const MatmulPackedArgs& args) noexcept {
   scalar_product(args, PackedFormat::kF16, f16_chain);
 }
 
+KernelList<MatmulPacked> kernels_like(const MatmulPacked*) { return kKernels; }
+
 const MatmulPacked& matmul_packed(Tier cpu, PackedFormat format) {
   const MatmulPacked* found = nullptr;
   for (const MatmulPacked& kernel : kKernels) {

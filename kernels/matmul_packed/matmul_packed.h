@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu.h"
+#include "kernels/list.h"
 #include "kernels/matmul_packed/matmul_packed_args.h"
 
 namespace rill::kernels {
@@ -35,6 +35,9 @@ struct MatmulPacked {
 /// f16.
 /// Real-time: no, call it at prepare.
 const MatmulPacked& matmul_packed(Tier cpu, PackedFormat format);
+
+/// Give every kernel of the family that this build has; the argument only names the family.
+KernelList<MatmulPacked> kernels_like(const MatmulPacked*);
 
 /// Tell how many bytes `matmul_packed_pack` writes for a B of [k, n]: whole panels.
 int64_t matmul_packed_bytes(const MatmulPacked& kernel, int64_t k, int64_t n);

@@ -90,12 +90,18 @@ void pointwise_f32_scalar(const PointwiseArgs& args, float* scratch) noexcept {
   pointwise<math::ScalarLane>(args, scratch);
 }
 
-PointwiseFn pointwise_f32(Tier cpu) noexcept {
-#define RILL_KERNEL(needs, name) \
-  if (supports(cpu, Tier::needs)) return name;
+namespace {
+
+constexpr NamedKernel<PointwiseFn> kKernels[] = {
+#define RILL_KERNEL(needs, name) {#name, Tier::needs, name},
 #include "kernels/pointwise/kernels.inc"
 #undef RILL_KERNEL
-  return pointwise_f32_scalar;
-}
+};
+
+}  // namespace
+
+KernelList<NamedKernel<PointwiseFn>> kernels_like(PointwiseFn) { return kKernels; }
+
+PointwiseFn pointwise_f32(Tier cpu) noexcept { return kernels_like(PointwiseFn{}).best(cpu).run; }
 
 }  // namespace rill::kernels

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu.h"
+#include "kernels/list.h"
 
 namespace rill::kernels {
 
@@ -119,6 +119,9 @@ using PointwiseFn = void (*)(const PointwiseArgs& args, float* scratch) noexcept
 
 /// Choose the function for a CPU; never null. Real-time: yes, but slow: call it at prepare.
 PointwiseFn pointwise_f32(Tier cpu = active_tier()) noexcept RILL_NONBLOCKING;
+
+/// Give every kernel of the family that this build has; the argument only names the family.
+KernelList<NamedKernel<PointwiseFn>> kernels_like(PointwiseFn) RILL_NONBLOCKING;
 
 #define RILL_KERNEL(needs, name) \
   void name(const PointwiseArgs& args, float* scratch) noexcept RILL_NONBLOCKING;

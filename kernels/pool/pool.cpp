@@ -42,11 +42,10 @@ void pool_sum_f32_scalar(const PoolF32Args& args) noexcept {
   }
 }
 
+KernelList<PoolF32> kernels_like(const PoolF32*) { return kKernels; }
+
 const PoolF32& pool_f32(Tier cpu) {
-  for (const PoolF32& kernel : kKernels) {
-    if (supports(cpu, kernel.tier)) return kernel;
-  }
-  return kKernels[sizeof kKernels / sizeof kKernels[0] - 1];
+  return kernels_like(static_cast<const PoolF32*>(nullptr)).best(cpu);
 }
 
 }  // namespace rill::kernels

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cpu.h"
+#include "kernels/list.h"
 #include "kernels/pool/pool_args.h"
 
 namespace rill::kernels {
@@ -27,5 +27,8 @@ struct PoolF32 {
 /// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.
 /// Real-time: no, call it at prepare.
 const PoolF32& pool_f32(Tier cpu);
+
+/// Give every kernel of the family that this build has; the argument only names the family.
+KernelList<PoolF32> kernels_like(const PoolF32*);
 
 }  // namespace rill::kernels

@@ -6,13 +6,19 @@ namespace rill::kernels {
 
 void reduce_f32_scalar(const ReduceF32Args& args) noexcept { reduce<math::ScalarLane>(args); }
 
-ReduceF32Fn reduce_f32(Tier cpu) noexcept {
-#define RILL_KERNEL(needs, name) \
-  if (supports(cpu, Tier::needs)) return name;
+namespace {
+
+constexpr NamedKernel<ReduceF32Fn> kKernels[] = {
+#define RILL_KERNEL(needs, name) {#name, Tier::needs, name},
 #include "kernels/reduce/kernels.inc"
 #undef RILL_KERNEL
-  return reduce_f32_scalar;
-}
+};
+
+}  // namespace
+
+KernelList<NamedKernel<ReduceF32Fn>> kernels_like(ReduceF32Fn) { return kKernels; }
+
+ReduceF32Fn reduce_f32(Tier cpu) noexcept { return kernels_like(ReduceF32Fn{}).best(cpu).run; }
 
 namespace {
 

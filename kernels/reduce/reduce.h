@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu.h"
+#include "kernels/list.h"
 
 namespace rill::kernels {
 
@@ -38,6 +38,9 @@ int64_t reduce_block_f32(Tier cpu = active_tier()) noexcept;
 
 /// Choose the function for a CPU; never null. Real-time: no, call it at prepare.
 ReduceF32Fn reduce_f32(Tier cpu = active_tier()) noexcept;
+
+/// Give every kernel of the family that this build has; the argument only names the family.
+KernelList<NamedKernel<ReduceF32Fn>> kernels_like(ReduceF32Fn);
 
 #define RILL_KERNEL(needs, name) void name(const ReduceF32Args& args) noexcept RILL_NONBLOCKING;
 #include "kernels/reduce/kernels.inc"

@@ -73,11 +73,10 @@ void rnn_f32_scalar(const RnnF32Args& a) noexcept {
   });
 }
 
+KernelList<RnnF32> kernels_like(const RnnF32*) { return kKernels; }
+
 const RnnF32& rnn_f32(Tier cpu) {
-  for (const RnnF32& kernel : kKernels) {
-    if (supports(cpu, kernel.tier)) return kernel;
-  }
-  return kKernels[sizeof kKernels / sizeof kKernels[0] - 1];
+  return kernels_like(static_cast<const RnnF32*>(nullptr)).best(cpu);
 }
 
 namespace {

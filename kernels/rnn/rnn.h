@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cpu.h"
+#include "kernels/list.h"
 #include "kernels/rnn/rnn_args.h"
 
 namespace rill::kernels {
@@ -35,6 +35,9 @@ struct RnnF32 {
 /// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.
 /// Real-time: no, call it at prepare.
 const RnnF32& rnn_f32(Tier cpu);
+
+/// Give every kernel of the family that this build has; the argument only names the family.
+KernelList<RnnF32> kernels_like(const RnnF32*);
 
 /// Tell how many floats `rnn_f32_pack` writes: whole blocks.
 int64_t rnn_f32_packed_floats(const RnnF32& kernel, int64_t gates, int64_t hidden);

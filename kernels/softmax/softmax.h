@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu.h"
+#include "kernels/list.h"
 
 namespace rill::kernels {
 
@@ -27,6 +27,9 @@ using SoftmaxF32Fn = void (*)(const SoftmaxF32Args& args) noexcept RILL_NONBLOCK
 
 /// Choose the function for a CPU; never null. Real-time: no, call it at prepare.
 SoftmaxF32Fn softmax_f32(Tier cpu = active_tier()) noexcept;
+
+/// Give every kernel of the family that this build has; the argument only names the family.
+KernelList<NamedKernel<SoftmaxF32Fn>> kernels_like(SoftmaxF32Fn);
 
 #define RILL_KERNEL(needs, name) void name(const SoftmaxF32Args& args) noexcept RILL_NONBLOCKING;
 #include "kernels/softmax/kernels.inc"

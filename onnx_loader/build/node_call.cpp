@@ -188,12 +188,15 @@ Result<GraphProto> NodeCall::graph_attribute(std::string_view attribute) {
   return loader_.read(found->message);
 }
 
-Result<std::vector<OutletId>> NodeCall::branch(std::string_view attribute) {
+Result<std::vector<OutletId>> NodeCall::branch(std::string_view attribute,
+                                                std::span<const OutletId> inputs) {
   RILL_ASSIGN(const GraphProto graph, graph_attribute(attribute));
-  if (!graph.inputs.empty()) {
-    return fail(Code::kParse, "the graph \"", attribute, "\" has inputs, expected none");
+  if (graph.inputs.size() != inputs.size()) {
+    return fail(Code::kParse, "the graph \"", attribute, "\" has ", graph.inputs.size(),
+                " inputs, expected ", inputs.size());
   }
   RILL_ASSIGN(Env env, loader_.inner(&env_));
+  for (size_t i = 0; i < inputs.size(); ++i) env.values[graph.inputs[i].name] = inputs[i];
   RILL_TRY(loader_.run_graph(graph, &env));
   return loader_.outputs_of(graph, &env);
 }

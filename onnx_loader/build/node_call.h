@@ -41,7 +41,8 @@ class NodeCall final : public OnnxCtx {
     return loader_.take_as_equal(a, b, env_);
   }
   Result<Value> call(std::string_view nnef, std::span<const Argument> arguments) override;
-  Result<std::vector<OutletId>> branch(std::string_view attribute) override;
+  Result<std::vector<OutletId>> branch(std::string_view attribute,
+                                       std::span<const OutletId> inputs) override;
   Result<Body> body(std::string_view attribute, std::span<const Fact> facts) override;
 
   bool has(std::string_view name) const override { return call_.has(name); }

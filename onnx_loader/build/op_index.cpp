@@ -4,6 +4,7 @@
 
 #include "core/base/closest.h"
 #include "nnef_loader/syntax/parser.h"
+#include "onnx_loader/build/refused.h"
 
 namespace rill::onnx {
 namespace {
@@ -30,6 +31,10 @@ OpIndex::OpIndex(std::span<const OnnxRoom* const> rooms) {
 Result<OnnxCallee> OpIndex::find(std::string_view domain, std::string_view name, int64_t opset) {
   const auto it = ops_.find({domain, name});
   if (it == ops_.end()) {
+    if (const auto reason = refused_because(domain, name); !reason.empty()) {
+      return fail(Code::kUnsupported, reason)
+          .hint("Cut the graph in front of it, and do that part in the program around");
+    }
     std::vector<std::string_view> names;
     for (const auto& [key, forms] : ops_) {
       if (key.first == domain) names.push_back(key.second);

@@ -9,6 +9,7 @@
 #include "kernels/int8/int8.h"
 #include "ops/array/common.h"
 #include "ops/built.h"
+#include "ops/kernel_fields.h"
 #include "ops/quant/byte_product.h"
 #include "ops/quant/byte_table.h"
 
@@ -45,6 +46,8 @@ struct HalfCastArgs {
   Ref y;
 };
 
+RILL_STEP_FIELDS(HalfCastArgs, casts, count, widen, x, y)
+
 void run_half_cast(const HalfCastArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   if (args.widen) {
     args.casts->widen(args.count, frame.ptr<const uint16_t>(args.x), frame.ptr<float>(args.y));
@@ -53,9 +56,7 @@ void run_half_cast(const HalfCastArgs& args, const Frame& frame) noexcept RILL_N
   }
 }
 
-}  // namespace
-
-namespace {
+constexpr auto kHalfCast = step_kind<HalfCastArgs, run_half_cast>("cast_half");
 
 /// A cast between f32 and quantised bytes that lie together.
 struct ByteCastArgs {
@@ -65,6 +66,8 @@ struct ByteCastArgs {
   Ref y;
   Ref table;
 };
+
+RILL_STEP_FIELDS(ByteCastArgs, quantise, rounding, x, y, table)
 
 void run_byte_cast(const ByteCastArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   if (args.quantise != nullptr) {
@@ -78,6 +81,8 @@ void run_byte_cast(const ByteCastArgs& args, const Frame& frame) noexcept RILL_N
   auto* y = frame.ptr<float>(args.y);
   for (int64_t i = 0; i < args.rounding.n; ++i) y[i] = table[x[i]];
 }
+
+constexpr auto kByteCast = step_kind<ByteCastArgs, run_byte_cast>("cast_bytes");
 
 bool is_quantised_byte(DType type) { return type == DType::kQU8 || type == DType::kQI8; }
 
@@ -107,7 +112,7 @@ Status Cast::lower(Lowering& lowering) const {
   if (count == 0) return {};
   if (widens_or_narrows) {
     const HalfCastArgs args{&kernels::half_casts(), count, to == DType::kF32, x.ref, y.ref};
-    lowering.step(run_half_cast, args, {x.ref}, {y.ref});
+    lowering.step(kHalfCast, args, {x}, {y});
     return {};
   }
   ByteCastArgs args;
@@ -126,7 +131,9 @@ Status Cast::lower(Lowering& lowering) const {
     std::copy_n(values.data<float>(), 256, table);
     args.table = ref;
   }
-  lowering.step(run_byte_cast, args, {x.ref}, {y.ref});
+  std::vector<Touched> reads = {x};
+  if (looks_up) reads.emplace_back(args.table);
+  lowering.step(kByteCast, args, std::move(reads), {y});
   return {};
 }
 

@@ -81,6 +81,8 @@ struct BlockArgs {
   int64_t blocks = 0;  ///< of one index
 };
 
+RILL_STEP_FIELDS(BlockArgs, format, data, indices, out, index_type, count, extent, outer, blocks)
+
 void run_blocks(const BlockArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   View indices;
   indices.dtype = args.index_type;
@@ -99,6 +101,8 @@ void run_blocks(const BlockArgs& args, const Frame& frame) noexcept RILL_NONBLOC
     }
   }
 }
+
+constexpr auto kGatherBlocks = step_kind<BlockArgs, run_blocks>("gather_blocks");
 
 }  // namespace
 
@@ -121,8 +125,9 @@ Status Gather::lower(Lowering& lowering) const {
   args.indices = indices.ref;
   args.index_type = indices.dtype;
   args.count = indices.volume();
-  args.out = lowering.make_out(0).ref;
-  lowering.step(run_blocks, args, {args.data, args.indices}, {args.out});
+  const Operand out = lowering.make_out(0);
+  args.out = out.ref;
+  lowering.step(kGatherBlocks, args, {args.data, indices}, {out});
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include "core/graph/onnx.h"
 #include "ops/array/common.h"
 #include "ops/array/gather.h"
+#include "ops/array/reshape.h"
 
 namespace rill::ops {
 namespace {
@@ -29,7 +30,66 @@ Result<Value> gather_nd(OnnxCtx& ctx) {
   return Value(out);
 }
 
+/// Positions of what is not 0 in a constant, in order; flat.
+Result<std::vector<int64_t>> positions_in(const Tensor& values) {
+  std::vector<int64_t> out;
+  RILL_ASSIGN(const Tensor numbers, cast(values, DType::kF64));
+  const auto all = numbers.values<double>();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i] != 0.0) out.push_back(static_cast<int64_t>(i));
+  }
+  return out;
+}
+
+Result<OutletId> indices_of(OnnxCtx& ctx, std::vector<int64_t> shape,
+                            const std::vector<int64_t>& values) {
+  RILL_ASSIGN(Tensor list, Tensor::of<int64_t>(DType::kI64, std::move(shape),
+                                               std::span<const int64_t>(values)));
+  return ctx.konst(std::move(list), "indices");
+}
+
+/// How many entries are kept is known where the condition is.
+Result<Value> compress(OnnxCtx& ctx) {
+  RILL_ASSIGN(OutletId x, ctx.wire("input"));
+  RILL_ASSIGN(const TensorPtr condition, ctx.constant("condition"));
+  RILL_ASSIGN(const std::vector<int64_t> kept, positions_in(*condition));
+  int64_t axis = 0;
+  if (ctx.given("axis")) {
+    RILL_ASSIGN(axis, ctx.integer("axis"));
+    RILL_ASSIGN(axis, axis_in(axis, ctx.fact(x).rank()));
+  } else {
+    const std::vector<Dim> flat = {volume(ctx.fact(x).shape)};
+    RILL_ASSIGN(x, ctx.add1(std::make_shared<Reshape>(0, ctx.fact(x).rank(), flat), {x}, "flat"));
+  }
+  const auto count = static_cast<int64_t>(kept.size());
+  RILL_ASSIGN(const OutletId indices, indices_of(ctx, {count}, kept));
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Gather>(axis), {x, indices}));
+  return Value(out);
+}
+
+Result<Value> non_zero(OnnxCtx& ctx) {
+  RILL_ASSIGN(const TensorPtr x, ctx.constant("X"));
+  RILL_ASSIGN(const std::vector<int64_t> flat, positions_in(*x));
+  const auto rank = static_cast<int64_t>(x->shape().size());
+  const auto count = static_cast<int64_t>(flat.size());
+  std::vector<int64_t> places(flat.size() * static_cast<size_t>(rank));
+  for (size_t i = 0; i < flat.size(); ++i) {
+    int64_t rest = flat[i];
+    for (int64_t axis = rank - 1; axis >= 0; --axis) {
+      const int64_t extent = x->shape()[static_cast<size_t>(axis)];
+      places[static_cast<size_t>(axis * count) + i] = rest % extent;
+      rest /= extent;
+    }
+  }
+  RILL_ASSIGN(const OutletId out, indices_of(ctx, {rank, count}, places));
+  return Value(out);
+}
+
 const OnnxOp kOps[] = {
+    {"", 9, "fragment Compress(input: tensor<?>, condition: tensor<logical>, axis: integer = 0) "
+            "-> (output: tensor<?>);",
+     compress},
+    {"", 9, "fragment NonZero(X: tensor<?>) -> (Y: tensor<integer>);", non_zero},
     {"", 1, "fragment Gather(data: tensor<?>, indices: tensor<integer>, axis: integer = 0) "
             "-> (output: tensor<?>);",
      gather<Gather>},

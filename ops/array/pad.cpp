@@ -61,12 +61,15 @@ struct FillArgs {
   Operand to;
   uint64_t value;
 };
+RILL_STEP_FIELDS(FillArgs, to, value)
 
 void run_fill(const FillArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const Operand& to = args.to;
   fill_strided(static_cast<int>(dtype_size(to.dtype)), to.rank, to.shape.data(), &args.value,
                frame.ptr<void>(to.ref), to.stride.data());
 }
+
+constexpr auto kFill = step_kind<FillArgs, run_fill>("fill");
 
 /// Emit the filling of a box, without its axes of extent 1; false if it has too many others.
 bool emit_fill(Lowering& lowering, const Operand& box, const Tensor& value) {
@@ -81,7 +84,7 @@ bool emit_fill(Lowering& lowering, const Operand& box, const Tensor& value) {
     args.to.stride[i] = box.step(axis);
   }
   std::memcpy(&args.value, value.raw(), static_cast<size_t>(dtype_size(value.dtype())));
-  lowering.step(run_fill, args, {}, {box.ref});
+  lowering.step(kFill, args, {}, {box});
   return true;
 }
 
@@ -90,6 +93,7 @@ struct BorderArgs {
   Pads pads;
   bool reflect;
 };
+RILL_STEP_FIELDS(BorderArgs, out, pads, reflect)
 
 /// One frame of an axis.
 View frame_at(View box, size_t axis, int64_t at) {
@@ -121,6 +125,8 @@ void run_border(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLO
     box.shape[axis] = out.shape[axis];
   }
 }
+
+constexpr auto kBorder = step_kind<BorderArgs, run_border>("border");
 
 }  // namespace
 
@@ -183,7 +189,7 @@ Status Pad::lower(Lowering& lowering) const {
     lowering.copy(lowering.in(0), inner);
     BorderArgs args{out, pads, mode == kReflect};
     args.out.konst = nullptr;
-    lowering.step(run_border, std::move(args), {}, {out.ref});
+    lowering.step(kBorder, std::move(args), {}, {out});
     return {};
   }
   // Slabs before and after on each axis, each as long as the axes done before it leave open.

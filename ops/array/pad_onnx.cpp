@@ -4,6 +4,7 @@
 
 #include "core/graph/onnx.h"
 #include "ops/array/common.h"
+#include "ops/array/concat.h"
 #include "ops/array/pad.h"
 #include "ops/array/slice.h"
 
@@ -63,17 +64,44 @@ Result<OutletId> cut(OnnxCtx& ctx, OutletId x, Pads* pads) {
   return x;
 }
 
+/// Go on with the entries of the other side, as often as that takes.
+Result<OutletId> wrapped(OnnxCtx& ctx, OutletId x, const Pads& pads) {
+  for (size_t axis = 0; axis < pads.size(); ++axis) {
+    const auto [before, after] = pads[axis];
+    if (before == 0 && after == 0) continue;
+    const auto at = static_cast<int64_t>(axis);
+    RILL_ASSIGN(const int64_t extent, ctx.fact(x).shape[axis].as_int());
+    RILL_CHECK(extent > 0, "nothing goes on behind no entries");
+    // Whole copies on both sides, of which the outer ones are cut.
+    const int64_t front = (before + extent - 1) / extent;
+    const int64_t copies = front + 1 + (after + extent - 1) / extent;
+    RILL_CHECK(copies <= 4096, "pads of ", before, " and ", after, " for ", extent, " entries");
+    auto joined = std::make_shared<Concat>(at);
+    const std::vector<OutletId> all(static_cast<size_t>(copies), x);
+    RILL_ASSIGN(x, ctx.add1(std::move(joined), all, "copies"));
+    const int64_t begin = front * extent - before;
+    RILL_ASSIGN(x, ctx.add1(std::make_shared<Slice>(at, Dim(begin),
+                                                    Dim(begin + before + extent + after)),
+                            {x}, "around"));
+  }
+  return x;
+}
+
 Result<Value> pad(OnnxCtx& ctx) {
   RILL_ASSIGN(OutletId x, ctx.wire("data"));
   RILL_ASSIGN(Pads pads, amounts(ctx, ctx.fact(x).rank()));
   RILL_ASSIGN(std::string mode, ctx.text("mode"));
   RILL_ASSIGN(TensorPtr fill, fill_of(ctx, ctx.fact(x)));
-  if (mode != "constant" && mode != "reflect" && mode != "edge") {
+  if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap") {
     return fail(Code::kUnsupported, "attribute \"mode\" is ", mode,
-                ": expected constant, reflect or edge");
+                ": expected constant, reflect, edge or wrap");
   }
   if (mode == "edge") mode = "replicated";
   RILL_ASSIGN(x, cut(ctx, x, &pads));
+  if (mode == "wrap") {
+    RILL_ASSIGN(x, wrapped(ctx, x, pads));
+    return Value(x);
+  }
   RILL_ASSIGN(const OutletId out,
               ctx.add1(std::make_shared<Pad>(std::move(pads), std::move(mode), std::move(fill)),
                        {x}));

@@ -1,10 +1,50 @@
 // How ONNX's Range is read.
 
+#include <algorithm>
+
 #include "core/graph/onnx.h"
 #include "ops/array/symbolic.h"
 
 namespace rill::ops {
 namespace {
+
+/// Tell whether the steps lead away from the limit, so that nothing is counted. `tract_core_range`
+/// counts in the direction of the limit in any case.
+Result<bool> leads_away(OnnxCtx& ctx) {
+  Tensor numbers[3];
+  size_t known = 0;
+  for (const char* name : {"start", "limit", "delta"}) {
+    RILL_ASSIGN(const OutletId wire, ctx.wire(name));
+    const TensorPtr& konst = ctx.fact(wire).konst;
+    if (!konst || konst->volume() != 1 || konst->dtype() == DType::kDim) break;
+    RILL_ASSIGN(numbers[known++], cast(*konst, is_int(konst->dtype()) ? DType::kI64 : DType::kF64));
+  }
+  if (known < 3) return false;
+  const auto away = [](auto start, auto limit, auto delta) {
+    return delta > 0 ? start >= limit : start <= limit;
+  };
+  if (numbers[0].dtype() == DType::kI64) {
+    return away(numbers[0].values<int64_t>()[0], numbers[1].values<int64_t>()[0],
+                numbers[2].values<int64_t>()[0]);
+  }
+  return away(numbers[0].values<double>()[0], numbers[1].values<double>()[0],
+              numbers[2].values<double>()[0]);
+}
+
+/// Compute a short list of known numbers now: axes are written so.
+Result<Value> folded(OnnxCtx& ctx, OutletId out) {
+  constexpr int64_t kShort = 64;
+  const auto count = ctx.fact(out).rank() == 1 ? ctx.fact(out).dim(0).to_int() : std::nullopt;
+  const Node& node = ctx.graph().node(out.node);
+  std::vector<TensorPtr> inputs;
+  for (const OutletId& input : node.inputs) inputs.push_back(ctx.fact(input).konst);
+  const bool open = !count || *count > kShort || !node.op->foldable() ||
+                    std::ranges::find(inputs, nullptr) != inputs.end();
+  if (open) return Value(out);
+  RILL_ASSIGN(std::vector<Tensor> values, evaluate(*node.op, inputs, node.outputs));
+  RILL_ASSIGN(const OutletId list, ctx.konst(std::move(values[0]), "list"));
+  return Value(list);
+}
 
 /// The operator has no meaning before its bounds are known: how long it is depends on them.
 Result<Value> range(OnnxCtx& ctx) {
@@ -22,10 +62,12 @@ Result<Value> range(OnnxCtx& ctx) {
     }
     bounds.emplace_back(wire);
   }
+  RILL_ASSIGN(const bool away, leads_away(ctx));
+  if (away) bounds[1] = bounds[0];
   RILL_ASSIGN(const OutletId out,
               ctx.call1("tract_core_range",
                         {{"start", bounds[0]}, {"end", bounds[1]}, {"step", bounds[2]}}));
-  return Value(out);
+  return folded(ctx, out);
 }
 
 const OnnxOp kOps[] = {

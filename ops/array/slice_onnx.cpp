@@ -35,13 +35,21 @@ Result<Dim> bound(const SymbolScope& scope, const Dim& written, const Dim& exten
   return out;
 }
 
+/// Tell whether an end is one of the numbers that stand for none. onnxruntime takes them so in both
+/// directions, where the standard asks for the least number to read down to the front.
+bool is_no_end(const Dim& end) {
+  const auto number = end.to_int();
+  return number && (*number == kFar || *number == std::numeric_limits<int64_t>::max());
+}
+
 /// From `begin` downwards, in steps, to behind `end`.
 Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& written_begin,
                            const Dim& written_end, int64_t step) {
   const SymbolScope& scope = ctx.graph().scope;
   const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
   RILL_ASSIGN(const Dim begin, bound(scope, written_begin, extent, Dim(0), extent - Dim(1)));
-  RILL_ASSIGN(const Dim end, bound(scope, written_end, extent, Dim(-1), extent - Dim(1)));
+  const Dim stated_end = is_no_end(written_end) ? Dim(-kFar - 1) : written_end;
+  RILL_ASSIGN(const Dim end, bound(scope, stated_end, extent, Dim(-1), extent - Dim(1)));
   const Dim from = end + Dim(1);
   const Dim to = scope.proves_ge(from, begin + Dim(1)) ? from : begin + Dim(1);
   RILL_ASSIGN(x, ctx.add1(std::make_shared<Slice>(axis, from, to), {x}, "part"));

@@ -13,17 +13,19 @@ namespace {
 using Kind = Scan::Input::Kind;
 
 struct ScannedInput {
-  uint32_t slot = 0;
+  Ref slot;
   Ref from;
   int64_t chunk_bytes = 0;  ///< from one chunk to the next
   bool backward = false;
 };
+RILL_STEP_FIELDS(ScannedInput, slot, from, chunk_bytes, backward)
 
 struct State {
   Operand initial;
   Operand kept;    ///< what the body reads
   Operand result;  ///< what the body gives
 };
+RILL_STEP_FIELDS(State, initial, kept, result)
 
 struct FullOutput {
   Operand result;
@@ -31,6 +33,7 @@ struct FullOutput {
   int64_t chunk_bytes = 0;
   bool backward = false;
 };
+RILL_STEP_FIELDS(FullOutput, result, out, chunk_bytes, backward)
 
 struct LastOutput {
   Operand from;  ///< what a state holds after the last turn, or what the body gave in it
@@ -39,15 +42,17 @@ struct LastOutput {
   bool is_state = false;
   bool keeps = false;
 };
+RILL_STEP_FIELDS(LastOutput, from, out, kept, is_state, keeps)
 
 /// What a turn reads as a state and gives as another value: copied before states change.
 struct Passed {
   Operand from;
   Operand to;
 };
+RILL_STEP_FIELDS(Passed, from, to)
 
 struct LoopArgs {
-  std::shared_ptr<std::vector<Step>> steps;
+  std::vector<Step> steps;
   std::vector<ScannedInput> scanned;
   std::vector<State> states;
   std::vector<Passed> passed;
@@ -60,6 +65,9 @@ struct LoopArgs {
   bool reset_every_turn = false;
   Ref counter;  ///< iterations of the stream so far, unless every evaluation counts anew
 };
+
+RILL_STEP_FIELDS(LoopArgs, steps, scanned, states, passed, full, last, iterations, skip, limit,
+                 backward, reset_every_turn, counter)
 
 View moved(View view, int64_t bytes) {
   view.data = static_cast<std::byte*>(view.data) + bytes;
@@ -88,10 +96,10 @@ int64_t first_turn(const LoopArgs& loop, const Frame& frame) {
 void run_turn(const LoopArgs& loop, const Frame& frame, int64_t i) {
   const int64_t back = loop.iterations - 1 - i;
   for (const ScannedInput& in : loop.scanned) {
-    frame.base[in.slot] =
+    frame.base[in.slot.buffer] =
         frame.ptr<std::byte>(in.from) + (in.backward ? back : i) * in.chunk_bytes;
   }
-  for (const Step& step : *loop.steps) run_step(step, frame);
+  for (const Step& step : loop.steps) run_step(step, frame);
   for (const FullOutput& out : loop.full) {
     copy_view(frame.view(out.result),
               moved(frame.view(out.out), (out.backward ? back : i) * out.chunk_bytes));
@@ -133,6 +141,8 @@ void run_loop(const LoopArgs& loop, const Frame& frame) noexcept RILL_NONBLOCKIN
   }
 }
 
+constexpr auto kLoop = step_kind<LoopArgs, run_loop>("loop");
+
 /// The state that takes a result of the body; -1 if none does.
 int state_of(const Scan& scan, int result) {
   const Graph& body = *scan.body;
@@ -151,7 +161,7 @@ class LoopLowering {
   Status run() {
     for (size_t i = 0; i < scan_.inputs.size(); ++i) place_input(i);
     RILL_ASSIGN(Lowering::Body body, lowering_.body(*scan_.body, sources_));
-    loop_.steps = body.steps;
+    loop_.steps = std::move(body.steps);
     for (size_t s = 0; s < loop_.states.size(); ++s) {
       loop_.states[s].result =
           before_change(body.outputs[static_cast<size_t>(scan_.state_results[s])]);
@@ -166,10 +176,10 @@ class LoopLowering {
     loop_.backward = limited() && !loop_.scanned.empty() && loop_.scanned[0].backward;
     if (!scan_.reset_every_turn) {
       loop_.counter = lowering_.state(sizeof(int64_t));
-      writes_.push_back(loop_.counter);
+      writes_.emplace_back(loop_.counter);
     }
-    writes_.insert(writes_.end(), body.buffers.begin(), body.buffers.end());
-    lowering_.step_list(run_loop, std::move(loop_), std::move(reads_), std::move(writes_));
+    writes_.insert(writes_.end(), body.touched.begin(), body.touched.end());
+    lowering_.step(kLoop, std::move(loop_), std::move(reads_), std::move(writes_));
     return {};
   }
 
@@ -183,7 +193,7 @@ class LoopLowering {
   void place_input(size_t i) {
     const Scan::Input& input = scan_.inputs[i];
     const Operand& outer = lowering_.in(static_cast<int>(i));
-    reads_.push_back(outer.ref);
+    reads_.emplace_back(outer);
     if (input.kind == Kind::kFull) {
       sources_.push_back(outer);
       return;
@@ -192,7 +202,7 @@ class LoopLowering {
       const std::vector<int64_t> shape(outer.shape.begin(), outer.shape.begin() + outer.rank);
       Operand kept = lowering_.scratch(outer.dtype, shape);
       if (!scan_.reset_every_turn) kept.ref = state_like(kept);
-      writes_.push_back(kept.ref);
+      writes_.emplace_back(kept);
       loop_.states.push_back({outer, kept, {}});
       sources_.push_back(kept);
       return;
@@ -200,7 +210,7 @@ class LoopLowering {
     ScannedInput scanned;
     const int axis = static_cast<int>(input.axis);
     const int64_t chunk = std::abs(input.chunk);
-    scanned.slot = lowering_.slot();
+    scanned.slot = {lowering_.slot(), 0};
     scanned.from = outer.ref;
     scanned.chunk_bytes = chunk * outer.step(axis) * dtype_size(outer.dtype);
     scanned.backward = input.chunk < 0;
@@ -208,7 +218,7 @@ class LoopLowering {
     Operand inner = outer;
     inner.konst = nullptr;
     inner.shape[static_cast<size_t>(axis)] = chunk;
-    inner.ref = {scanned.slot, 0};
+    inner.ref = scanned.slot;
     loop_.scanned.push_back(scanned);
     sources_.push_back(inner);
   }
@@ -222,7 +232,7 @@ class LoopLowering {
     if (std::none_of(loop_.states.begin(), loop_.states.end(), is_of)) return result;
     const std::vector<int64_t> shape(result.shape.begin(), result.shape.begin() + result.rank);
     const Operand copy = lowering_.scratch(result.dtype, shape);
-    writes_.push_back(copy.ref);
+    writes_.emplace_back(copy);
     loop_.passed.push_back({result, copy});
     return copy;
   }
@@ -230,8 +240,8 @@ class LoopLowering {
   void place_output(size_t i, const Operand& result) {
     const Scan::Output& output = scan_.outputs[i];
     const Operand out = lowering_.make_out(static_cast<int>(i));
-    writes_.push_back(out.ref);
-    reads_.push_back(result.ref);
+    writes_.emplace_back(out);
+    reads_.emplace_back(result);
     if (!output.last) {
       const int axis = static_cast<int>(output.axis);
       FullOutput full{result, out, 0, output.chunk < 0};
@@ -250,7 +260,7 @@ class LoopLowering {
       last.keeps = limited();
       if (last.keeps) {
         last.kept.ref = state_like(out);
-        writes_.push_back(last.kept.ref);
+        writes_.emplace_back(last.kept);
       }
     }
     loop_.last.push_back(last);
@@ -260,8 +270,8 @@ class LoopLowering {
   Lowering& lowering_;
   LoopArgs loop_;
   std::vector<Operand> sources_;
-  std::vector<Ref> reads_;
-  std::vector<Ref> writes_;
+  std::vector<Touched> reads_;
+  std::vector<Touched> writes_;
 };
 
 }  // namespace

@@ -1,96 +1,306 @@
-// How ONNX's control flow is read.
+// How ONNX's loops are read: Scan and Loop, as loops over a body of one turn.
 
-#include "core/graph/onnx.h"
-#include "ops/math/numpy.h"
-#include "ops/math/select.h"
+#include <array>
+
+#include "ops/array/axis_ops.h"
+#include "ops/array/common.h"
+#include "ops/array/symbolic.h"
+#include "ops/control/onnx_turns.h"
+#include "ops/math/formula.h"
 
 namespace rill::ops {
 namespace {
 
-/// Take the outputs of both branches, which are computed both, by a condition that is data.
-Result<Value> select_branches(OnnxCtx& ctx, OutletId condition, const std::vector<OutletId>& then,
-                              const std::vector<OutletId>& otherwise) {
-  std::vector<Value> out;
-  for (size_t i = 0; i < then.size(); ++i) {
-    const Fact& a = ctx.fact(then[i]);
-    const Fact& b = ctx.fact(otherwise[i]);
-    if (!a.same_type(b)) {
-      return fail(Code::kUnsupported, "the branches give ", a, " and ", b,
-                  ", and which one runs depends on data")
-          .hint("Decide it: --constantize NAME=VALUE for the input that it depends on");
+using Kind = Scan::Input::Kind;
+
+/// Turns up to which a loop is written out where its body is not the same in each, and turns of one
+/// that data may end early, all of which run.
+constexpr int64_t kMostWrittenOut = 64;
+constexpr int64_t kMostTried = 65536;
+
+Status depends_on_data() {
+  return fail(Code::kUnsupported, "how often the loop runs depends on data, and with it the shapes")
+      .hint("Decide it: --constantize NAME=VALUE for the input that it depends on");
+}
+
+/// The list of an attribute, with one entry for each of `count`; all 0 if it is not given.
+Result<std::vector<int64_t>> list(OnnxCtx& ctx, std::string_view name, size_t count) {
+  std::vector<int64_t> out(count, 0);
+  if (!ctx.given(name)) return out;
+  RILL_ASSIGN(out, ctx.integers(name));
+  RILL_CHECK(out.size() == count, "attribute \"", name, "\" has ", out.size(),
+             " entries, expected ", count);
+  return out;
+}
+
+Result<Value> scan(OnnxCtx& ctx) {
+  RILL_ASSIGN(const std::vector<OutletId> wires, ctx.wires("initial_state_and_scan_inputs"));
+  RILL_ASSIGN(const int64_t number, ctx.integer("num_scan_inputs"));
+  RILL_CHECK(number > 0 && number <= static_cast<int64_t>(wires.size()), number,
+             " scanned inputs of ", wires.size());
+  const size_t states = wires.size() - static_cast<size_t>(number);
+  RILL_ASSIGN(std::vector<int64_t> axes, list(ctx, "scan_input_axes", wires.size() - states));
+  RILL_ASSIGN(const std::vector<int64_t> backward,
+              list(ctx, "scan_input_directions", wires.size() - states));
+  Facts facts;
+  for (size_t i = 0; i < wires.size(); ++i) {
+    Fact fact = ctx.fact(wires[i]).without_value();
+    if (i >= states) {
+      int64_t& axis = axes[i - states];
+      RILL_ASSIGN(axis, axis_in(axis, fact.rank()));
+      fact.shape.erase(fact.shape.begin() + axis);
     }
-    RILL_ASSIGN(const OutletId truth, with_rank(ctx, condition, a.rank()));
-    RILL_ASSIGN(const OutletId wire,
-                ctx.add1(std::make_shared<Select>(), {truth, then[i], otherwise[i]}));
-    out.emplace_back(wire);
+    facts.push_back(std::move(fact));
   }
-  return Value(std::move(out));
+  RILL_ASSIGN(OnnxCtx::Body body, ctx.body("body", facts));
+  const Graph& given = body.graph;
+  RILL_CHECK(given.outputs.size() >= states, "the body has ", given.outputs.size(),
+             " outputs for ", states, " states");
+  Turns turns(ctx, body);
+  for (size_t i = 0; i < wires.size(); ++i) {
+    if (i < states) {
+      turns.take(given.inputs[i], wires[i], {Kind::kState, 0, 1});
+    } else {
+      const int64_t chunk = backward[i - states] != 0 ? -1 : 1;
+      RILL_TRY(turns.take_turn_by_turn(given.inputs[i], wires[i], axes[i - states], chunk));
+    }
+  }
+  RILL_TRY(turns.copy());
+  for (size_t i = 0; i < states; ++i) RILL_TRY(turns.give_state(turns.of(given.outputs[i])));
+  const size_t lists = given.outputs.size() - states;
+  RILL_ASSIGN(const std::vector<int64_t> out_axes, list(ctx, "scan_output_axes", lists));
+  RILL_ASSIGN(const std::vector<int64_t> prepended, list(ctx, "scan_output_directions", lists));
+  for (size_t i = 0; i < lists; ++i) {
+    const OutletId result = given.outputs[states + i];
+    RILL_ASSIGN(const int64_t axis, axis_in(out_axes[i], given.fact(result).rank() + 1));
+    RILL_TRY(turns.give_list(result, axis, prepended[i] != 0 ? -1 : 1));
+  }
+  return turns.run("Scan");
 }
 
-/// What two sizes are compared for, where the condition is that they are equal.
-std::optional<std::pair<Dim, Dim>> compared_sizes(OnnxCtx& ctx, OutletId condition) {
-  const Node& node = ctx.graph().node(condition.node);
-  if (node.op->name() != Binary(BinaryKind::kEq).name()) return std::nullopt;
-  const TensorPtr& a = ctx.fact(node.inputs[0]).konst;
-  const TensorPtr& b = ctx.fact(node.inputs[1]).konst;
-  if (!a || !b || a->volume() != 1 || b->volume() != 1) return std::nullopt;
-  const auto left = element_as_dim(*a, 0);
-  const auto right = element_as_dim(*b, 0);
-  if (!left.ok() || !right.ok()) return std::nullopt;
-  return std::pair(*left, *right);
+/// What a loop is told from outside.
+struct Terms {
+  std::optional<Dim> count;  ///< turns at most
+  OutletId condition;        ///< whether the first turn runs; invalid if it does
+  std::vector<OutletId> states;
+};
+
+Result<Terms> terms_of(OnnxCtx& ctx) {
+  Terms terms;
+  RILL_ASSIGN(terms.states, ctx.wires("v_initial"));
+  if (ctx.given("M")) {
+    RILL_ASSIGN(const OutletId wire, ctx.wire("M"));
+    const auto count = symbolic_value(ctx.graph(), wire);
+    if (!count) return depends_on_data();
+    // Exporters write the largest number for a loop that its condition ends.
+    const auto number = count->to_int();
+    if (!number || *number < INT32_MAX) terms.count = number && *number < 0 ? Dim(0) : *count;
+  }
+  if (!ctx.given("cond")) return terms;
+  RILL_ASSIGN(terms.condition, ctx.wire("cond"));
+  const TensorPtr known = ctx.fact(terms.condition).konst;
+  if (!known) return terms;
+  RILL_CHECK(known->dtype() == DType::kBool && known->volume() == 1, "the condition is ",
+             ctx.fact(terms.condition), ", expected one bool");
+  terms.condition = {};
+  if (!known->values<bool>()[0]) terms.count = Dim(0);
+  return terms;
 }
 
-/// A squeeze that exporters write for axes that may have an extent of 1 or not: the nodes behind it
-/// are of one of both ranks. The model is then taken to be one for that extent, and asserts it.
-Result<std::optional<Value>> presumed_squeeze(OnnxCtx& ctx, OutletId condition,
-                                              const std::vector<OutletId>& then,
-                                              const std::vector<OutletId>& otherwise) {
-  const auto sizes = compared_sizes(ctx, condition);
-  if (!sizes || !(sizes->second == Dim(1) || sizes->first == Dim(1))) return {std::nullopt};
-  for (size_t i = 0; i < then.size(); ++i) {
-    if (ctx.fact(then[i]).rank() >= ctx.fact(otherwise[i]).rank()) return {std::nullopt};
+/// Write the turns one behind the other, with the number of each and the condition as constants.
+Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
+  std::vector<OutletId> states = terms.states;
+  std::vector<std::vector<OutletId>> lists;
+  for (int64_t turn = 0; turn < count; ++turn) {
+    RILL_ASSIGN(const OutletId number, ctx.konst(Tensor::scalar(turn), "turn"));
+    RILL_ASSIGN(const OutletId truth, ctx.konst(Tensor::scalar(true), "truth"));
+    std::vector<OutletId> inputs = {number, truth};
+    inputs.insert(inputs.end(), states.begin(), states.end());
+    RILL_ASSIGN(const std::vector<OutletId> outs, ctx.branch("body", inputs));
+    RILL_CHECK(outs.size() > states.size(), "the body has ", outs.size(), " outputs");
+    const auto behind = outs.begin() + 1 + static_cast<std::ptrdiff_t>(states.size());
+    states.assign(outs.begin() + 1, behind);
+    lists.resize(static_cast<size_t>(outs.end() - behind));
+    for (size_t i = 0; i < lists.size(); ++i) {
+      RILL_ASSIGN(const OutletId row,
+                  ctx.add1(std::make_shared<AddAxis>(0), {behind[static_cast<std::ptrdiff_t>(i)]},
+                           "row"));
+      lists[i].push_back(row);
+    }
+    const TensorPtr& more = ctx.fact(outs[0]).konst;
+    if (!more) return depends_on_data();
+    if (!more->values<bool>()[0]) break;
   }
-  const Dim& size = sizes->second == Dim(1) ? sizes->first : sizes->second;
-  RILL_TRY(ctx.graph().scope.assert_text(str_cat(size, " == 1")));
-  return {Value::of_wires(then)};
+  Formula f(ctx);
+  for (const auto& rows : lists) states.push_back(f.concat(rows, 0));
+  return f.values(states);
 }
 
-Result<Value> conditional(OnnxCtx& ctx) {
-  RILL_ASSIGN(const OutletId condition, ctx.wire("cond"));
-  const Fact fact = ctx.fact(condition);
-  RILL_CHECK(fact.dtype == DType::kBool && volume(fact.shape) == Dim(1), "the condition is ", fact,
-             ", expected one bool");
-  if (fact.konst) {
-    const bool truth = fact.konst->values<bool>()[0];
-    RILL_ASSIGN(const std::vector<OutletId> outlets,
-                ctx.branch(truth ? "then_branch" : "else_branch"));
-    return Value::of_wires(outlets);
+/// The loop as one over the numbers of its turns, of which data may end it: from then on its states
+/// stay as they are.
+class LoopReader {
+ public:
+  LoopReader(OnnxCtx& ctx, const Terms& terms) : ctx_(ctx), terms_(terms) {}
+
+  Result<Value> build();
+
+ private:
+  Result<OnnxCtx::Body> body();
+  Status take_inputs(Turns* turns);
+  Status give_outputs(Turns* turns);
+
+  OnnxCtx& ctx_;
+  const Terms& terms_;
+  OutletId numbers_;
+  bool may_end_ = false;
+};
+
+Result<OnnxCtx::Body> LoopReader::body() {
+  // A turn runs only where the condition holds.
+  Fact truth = Fact::of(DType::kBool, {});
+  truth.konst = std::make_shared<const Tensor>(Tensor::scalar(true));
+  Facts facts = {Fact::of(DType::kI64, {}), truth};
+  for (const OutletId& state : terms_.states) facts.push_back(ctx_.fact(state).without_value());
+  RILL_ASSIGN(OnnxCtx::Body body, ctx_.body("body", facts));
+  const size_t states = terms_.states.size();
+  RILL_CHECK(body.graph.outputs.size() > states, "the body has ", body.graph.outputs.size(),
+             " outputs for ", states, " states and a condition");
+  for (size_t i = 0; i < states; ++i) {
+    const Fact& last = body.graph.fact(body.graph.outputs[i + 1]);
+    if (!last.same_type(facts[i + 2])) {
+      return fail(Code::kUnsupported, "state ", static_cast<int64_t>(i), " of the loop is ",
+                  facts[i + 2], " in front of a turn and ", last, " behind it");
+    }
   }
-  const auto decide = [&](Status status) {
-    return std::move(status).hint(
-        "Which branch runs depends on data, so that both have to. Decide it: "
-        "--constantize NAME=VALUE for the input that it depends on");
-  };
-  auto then = ctx.branch("then_branch");
-  if (!then.ok()) return decide(then.take_status());
-  auto otherwise = ctx.branch("else_branch");
-  if (!otherwise.ok()) return decide(otherwise.take_status());
-  RILL_CHECK(then->size() == otherwise->size(), "the branches have ", then->size(), " and ",
-             otherwise->size(), " outputs");
-  RILL_ASSIGN(std::optional<Value> presumed, presumed_squeeze(ctx, condition, *then, *otherwise));
-  if (presumed) return std::move(*presumed);
-  OutletId scalar = condition;
-  while (ctx.fact(scalar).rank() > 0) {
-    RILL_ASSIGN(scalar, ctx.call1("squeeze", {{"input", Value(scalar)},
-                                              {"axes", Value(std::vector<Value>{Value(Dim(0))})}}));
+  const TensorPtr& more = body.graph.fact(body.graph.outputs[0]).konst;
+  may_end_ = terms_.condition.valid() || !more || !more->values<bool>()[0];
+  if (!may_end_) return body;
+  const auto most = terms_.count->to_int();
+  if (!most || *most > kMostTried || body.graph.outputs.size() > states + 1) {
+    return depends_on_data();
   }
-  return select_branches(ctx, scalar, *then, *otherwise);
+  return body;
+}
+
+Status LoopReader::take_inputs(Turns* turns) {
+  const Graph& given = turns->given();
+  RILL_TRY(turns->take_turn_by_turn(given.inputs[0], numbers_, 0, 1));
+  turns->take_constant(given.inputs[1], Tensor::scalar(true));
+  if (may_end_) {
+    OutletId first = terms_.condition;
+    if (!first.valid()) {
+      RILL_ASSIGN(first, ctx_.konst(Tensor::scalar(true), "cond"));
+    }
+    RILL_CHECK(ctx_.fact(first).rank() == 0, "the condition is ", ctx_.fact(first),
+               ", expected one bool");
+    turns->take({}, first, {Kind::kState, 0, 1});
+  }
+  for (size_t i = 0; i < terms_.states.size(); ++i) {
+    turns->take(given.inputs[i + 2], terms_.states[i], {Kind::kState, 0, 1});
+  }
+  return turns->take_rows_of(given.inputs[0], *terms_.count);
+}
+
+Status LoopReader::give_outputs(Turns* turns) {
+  const Graph& given = turns->given();
+  const size_t states = terms_.states.size();
+  if (may_end_) {
+    const OutletId runs = turns->state(0);
+    RILL_ASSIGN(const OutletId still,
+                turns->add(std::make_shared<Binary>(BinaryKind::kAnd),
+                           {runs, turns->of(given.outputs[0])}));
+    RILL_TRY(turns->give_state(still));
+    for (size_t i = 0; i < states; ++i) {
+      RILL_ASSIGN(const OutletId kept,
+                  turns->chosen(runs, turns->of(given.outputs[i + 1]), turns->state(i + 1)));
+      RILL_TRY(turns->give_state(kept));
+    }
+    return {};
+  }
+  for (size_t i = 0; i < states; ++i) {
+    RILL_TRY(turns->give_state(turns->of(given.outputs[i + 1])));
+  }
+  for (size_t i = states + 1; i < given.outputs.size(); ++i) {
+    RILL_TRY(turns->give_list(given.outputs[i], 0, 1));
+  }
+  return {};
+}
+
+Result<Value> LoopReader::build() {
+  if (!terms_.count) return depends_on_data();
+  RILL_ASSIGN(const OnnxCtx::Body body, this->body());
+  Formula f(ctx_);
+  numbers_ = f.range(*terms_.count);
+  if (!f.ok()) return f.take_status();
+  Turns turns(ctx_, body);
+  RILL_TRY(take_inputs(&turns));
+  RILL_TRY(turns.copy());
+  RILL_TRY(give_outputs(&turns));
+  RILL_ASSIGN(Value out, turns.run("Loop"));
+  if (!may_end_) return out;
+  auto wires = *out.get<std::vector<Value>>();
+  wires.erase(wires.begin());
+  return Value(std::move(wires));
+}
+
+Result<Value> loop(OnnxCtx& ctx) {
+  RILL_ASSIGN(Terms terms, terms_of(ctx));
+  for (OutletId& state : terms.states) {
+    // Sizes are counted on as integers.
+    if (ctx.fact(state).dtype != DType::kDim || ctx.fact(state).konst) continue;
+    RILL_ASSIGN(state, cast_to(ctx, state, DType::kI64));
+  }
+  auto out = LoopReader(ctx, terms).build();
+  if (out.ok()) return out;
+  const auto count = terms.count ? terms.count->to_int() : std::optional(kMostWrittenOut);
+  if (terms.condition.valid() || !count || *count < 1 || *count > kMostWrittenOut) return out;
+  auto plain = written_out(ctx, terms, *count);
+  return plain.ok() ? std::move(plain) : std::move(out);
+}
+
+/// A loop whose state is the product so far.
+Result<Value> cumulative_product(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("x");
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(x)));
+  RILL_ASSIGN(const bool exclusive, ctx.boolean("exclusive"));
+  RILL_ASSIGN(const bool reverse, ctx.boolean("reverse"));
+  const int64_t chunk = reverse ? -1 : 1;
+  Scan op;
+  op.called = "CumProd";
+  op.inputs = {{Kind::kScan, axis, chunk}, {Kind::kState, 0, 1}};
+  op.outputs = {{0, false, axis, chunk}};
+  op.state_results = {1};
+  Graph turn;
+  turn.scope = ctx.graph().scope;
+  const Fact row = Scan::inner_fact(op.inputs[0], f.fact(x));
+  const OutletId factor = turn.add_source("x", row);
+  const OutletId before = turn.add_source("product", row);
+  RILL_ASSIGN(const std::vector<OutletId> next,
+              turn.add("next", std::make_shared<Binary>(BinaryKind::kMul), {before, factor}));
+  turn.add_output("y", exclusive ? before : next[0]);
+  turn.add_output("last", next[0]);
+  op.body = std::make_shared<const Graph>(std::move(turn));
+  const OutletId first = f.broadcast(f.number(1.0, x), row.shape);
+  return f.value(f.add(std::make_shared<Scan>(std::move(op)), {x, first}));
 }
 
 const OnnxOp kOps[] = {
-    {"", 1, "fragment If(cond: tensor<logical>, else_branch: ?, then_branch: ?) "
-            "-> (outputs: tensor<?>[]);",
-     conditional},
+    {"", 26,
+     "fragment CumProd(x: tensor<?>, axis: tensor<integer>, exclusive: logical = false, "
+     "reverse: logical = false) -> (y: tensor<?>);",
+     cumulative_product},
+    {"", 1, "fragment Loop(M: tensor<integer> = false, cond: tensor<logical> = false, "
+            "v_initial: tensor<?>[], body: ?) -> (v_final_and_scan_outputs: tensor<?>[]);",
+     loop},
+    {"", 9,
+     "fragment Scan(initial_state_and_scan_inputs: tensor<?>[], body: ?, num_scan_inputs: integer, "
+     "scan_input_axes: integer[] = [], scan_input_directions: integer[] = [], "
+     "scan_output_axes: integer[] = [], scan_output_directions: integer[] = []) "
+     "-> (final_state_and_scan_outputs: tensor<?>[]);",
+     scan},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/exec/share.h"
+#include "core/exec/step_fields.h"
 
 namespace rill::ops {
 
@@ -65,5 +66,7 @@ struct Nest {
                          });
   }
 };
+
+RILL_STEP_FIELDS(Nest, count, extent, x, y)
 
 }  // namespace rill::ops

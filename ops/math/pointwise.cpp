@@ -6,6 +6,7 @@
 
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/kernel_fields.h"
 
 namespace rill::ops {
 namespace {
@@ -24,6 +25,7 @@ struct Loops {
   int64_t stride[kMaxRank][kOperands] = {};
   PointwiseArgs args;
 };
+RILL_STEP_FIELDS(Loops, outer, extent, stride, args)
 
 struct Axis {
   int64_t extent = 1;
@@ -116,6 +118,8 @@ struct Slices {
   int64_t count = 1;
 };
 
+RILL_STEP_FIELDS(Slices, axis, extent, count)
+
 Slices slices_of(const PointwiseArgs& args) {
   constexpr int64_t kRun = 512;    // positions that follow one another
   constexpr int64_t kEnough = 64;  // slices for any number of threads to have about the same
@@ -137,6 +141,8 @@ struct StepArgs {
   Ref out;
 };
 
+RILL_STEP_FIELDS(StepArgs, run, loops, slices, in, out)
+
 void run_step(const StepArgs& step, const Frame& frame,
               const Share& share) noexcept RILL_NONBLOCKING {
   PointwiseArgs args;
@@ -150,6 +156,8 @@ void run_step(const StepArgs& step, const Frame& frame,
   args.out = frame.ptr<float>(step.out) + first * args.out_stride[axis];
   run_loops(step.loops, 0, &args, step.run, reinterpret_cast<float*>(share.scratch));
 }
+
+constexpr auto kPointwise = step_kind<StepArgs, run_step>("pointwise");
 
 /// Multiply-adds that take as long as to read or to write one value, in the second cache level: of
 /// another core, it may be, so that chains of small steps had better be parted alike.
@@ -201,12 +209,12 @@ void run_pointwise(std::span<const PointwiseInstr> code, std::span<const View> i
 Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
                        std::span<const int> inputs) {
   std::vector<View> in;
-  std::vector<Ref> reads;
+  std::vector<Touched> reads;
   int main = inputs[0];
   for (const int i : inputs) {
     const Operand& operand = lowering.in(i);
     in.push_back(operand.at(nullptr));
-    reads.push_back(operand.ref);
+    reads.emplace_back(operand);
     const Operand& best = lowering.in(main);
     const bool better = operand.volume() > best.volume() ||
                         (operand.volume() == best.volume() && best.konst && !operand.konst);
@@ -216,7 +224,7 @@ Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
   StepArgs step;
   step.run = kernels::pointwise_f32();
   step.loops = make_loops(code, in, out.at(nullptr));
-  std::copy(reads.begin(), reads.end(), step.in);
+  for (size_t i = 0; i < reads.size(); ++i) step.in[i] = reads[i].operand.ref;
   step.out = out.ref;
   step.slices = slices_of(step.loops.args);
   Lowering::Work work;
@@ -225,7 +233,7 @@ Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
   for (const PointwiseInstr& instr : code) work.multiply_adds += work_of(instr);
   work.multiply_adds *= static_cast<double>(out.volume());
   work.scratch_bytes = static_cast<int64_t>(kernels::pointwise_scratch_floats() * sizeof(float));
-  lowering.step_in_parts(run_step, step, work, std::move(reads), {out.ref});
+  lowering.step_in_parts(kPointwise, step, work, std::move(reads), {out});
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kernels/reduce/reduce.h"
+#include "ops/kernel_fields.h"
 #include "ops/math/nest.h"
 
 // The order in which elements are added is fixed by the logical axes and by how many are reduced,
@@ -24,13 +25,16 @@ constexpr int64_t kChainElements = 8;
 struct StepArgs {
   kernels::ReduceF32Fn run;
   ReduceF32Args args;
-  Nest loops;  ///< around the kernel's own
+  Nest loops;           ///< around the kernel's own
+  bool chains = false;  ///< of contiguous elements, which the kernel would add by lanes
   Ref x;
   Ref y;
 };
 
-void run_step(const StepArgs& step, const Frame& frame,
-              const Share& share) noexcept RILL_NONBLOCKING {
+RILL_STEP_FIELDS(StepArgs, run, args, loops, chains, x, y)
+
+void run_kernel(const StepArgs& step, const Frame& frame,
+                const Share& share) noexcept RILL_NONBLOCKING {
   const float* x = frame.ptr<float>(step.x);
   float* y = frame.ptr<float>(step.y);
   const auto run = [&](int64_t x_at, int64_t y_at, int64_t first, int64_t count) {
@@ -84,23 +88,25 @@ void run_chains(const StepArgs& step, const Frame& frame,
   step.loops.walk(share, args.outer, run);
 }
 
-using StepFn = Lowering::RunShare<StepArgs>;
+void run_step(const StepArgs& step, const Frame& frame,
+              const Share& share) noexcept RILL_NONBLOCKING {
+  if (!step.chains) return run_kernel(step, frame, share);
+  switch (step.args.op) {
+    case ReduceOp::kSum:
+      return run_chains<ReduceOp::kSum>(step, frame, share);
+    case ReduceOp::kProd:
+      return run_chains<ReduceOp::kProd>(step, frame, share);
+    case ReduceOp::kMax:
+      return run_chains<ReduceOp::kMax>(step, frame, share);
+    default:
+      return run_chains<ReduceOp::kMin>(step, frame, share);
+  }
+}
+
+constexpr auto kReduce = step_kind<StepArgs, run_step>("reduce");
 
 /// Multiply-adds that take as long as one element that is read, as for elementwise operators.
 constexpr double kWorkPerElement = 14;
-
-StepFn chains_of(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::kSum:
-      return run_chains<ReduceOp::kSum>;
-    case ReduceOp::kProd:
-      return run_chains<ReduceOp::kProd>;
-    case ReduceOp::kMax:
-      return run_chains<ReduceOp::kMax>;
-    default:
-      return run_chains<ReduceOp::kMin>;
-  }
-}
 
 std::optional<ReduceOp> kernel_op(ReduceKind kind) {
   switch (kind) {
@@ -167,11 +173,11 @@ Result<bool> lower_reduce(const Reduce& op, Lowering& lowering) {
   }
   step.x = x.ref;
   step.y = y.ref;
-  const bool by_kernel = lanes || inner >= 0;
+  step.chains = !lanes && inner < 0;
   Lowering::Work work;
   work.units = step.loops.units(step.args.outer);
   work.multiply_adds = kWorkPerElement * static_cast<double>(x.volume());
-  lowering.step_in_parts(by_kernel ? run_step : chains_of(*kernel), step, work, {x.ref}, {y.ref});
+  lowering.step_in_parts(kReduce, step, work, {x}, {y});
   return true;
 }
 

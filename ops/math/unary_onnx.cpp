@@ -40,6 +40,18 @@ Result<Value> gelu(OnnxCtx& ctx) {
   return Value(out);
 }
 
+/// A bias goes in front, as exporters fuse it.
+template <UnaryKind kKind>
+Result<Value> of_sum(OnnxCtx& ctx) {
+  RILL_ASSIGN(OutletId x, ctx.wire("X"));
+  if (ctx.given("bias")) {
+    RILL_ASSIGN(const OutletId bias, ctx.wire("bias"));
+    RILL_ASSIGN(x, numpy_binary(ctx, BinaryKind::kAdd, x, bias, "sum"));
+  }
+  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(kKind), {x}));
+  return Value(out);
+}
+
 Result<Value> is_inf(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("X"));
   RILL_ASSIGN(const bool negative, ctx.boolean("detect_negative"));
@@ -89,6 +101,17 @@ const OnnxOp kOps[] = {
     {"", 6, "fragment Relu(X: tensor<?>) -> (Y: tensor<?>);", relu},
     {"", 1, "fragment HardSwish(X: tensor<?>) -> (Y: tensor<?>);", unary<UnaryKind::kHardSwish>},
     {"", 20, "fragment Gelu(X: tensor<?>, approximate: string = 'none') -> (Y: tensor<?>);", gelu},
+    {"com.microsoft", 1, "fragment Gelu(X: tensor<?>) -> (Y: tensor<?>);",
+     unary<UnaryKind::kGelu>},
+    {"com.microsoft", 1, "fragment BiasGelu(X: tensor<?>, bias: tensor<?>) -> (Y: tensor<?>);",
+     of_sum<UnaryKind::kGelu>},
+    {"com.microsoft", 1,
+     "fragment FastGelu(X: tensor<?>, bias: tensor<?> = false) -> (Y: tensor<?>);",
+     of_sum<UnaryKind::kGeluApprox>},
+    {"com.microsoft", 1,
+     "fragment QuickGelu(X: tensor<?>, alpha: scalar = 1.702) -> (Y: tensor<?>) "
+     "{ Y = X * sigmoid(alpha * X); }",
+     nullptr},
     {"", 10, "fragment IsInf(X: tensor<?>, detect_negative: logical = true, "
              "detect_positive: logical = true) -> (Y: tensor<logical>);",
      is_inf},
@@ -110,6 +133,9 @@ const OnnxOp kOps[] = {
                       "X * ((exp(min(X, 20.0)) * (exp(min(X, 20.0)) + 2.0)) / "
                       "(exp(min(X, 20.0)) * (exp(min(X, 20.0)) + 2.0) + 2.0))"),
     RILL_ONNX_FORMULA("Swish(X: tensor<?>, alpha: scalar = 1.0)", "X * sigmoid(alpha * X)"),
+    {"", 28, "fragment SwiGLU(A: tensor<?>, B: tensor<?>, alpha: scalar = 1.0) -> (Y: tensor<?>) "
+             "{ Y = A * sigmoid(alpha * A) * B; }",
+     nullptr},
     RILL_ONNX_FORMULA("ThresholdedRelu(X: tensor<?>, alpha: scalar = 1.0)",
                       "select(X > alpha, X, 0.0)"),
     RILL_ONNX_FORMULA("Shrink(X: tensor<?>, bias: scalar = 0.0, lambd: scalar = 0.5)",

@@ -2,6 +2,7 @@
 
 #include "core/graph/onnx.h"
 #include "ops/nn/conv.h"
+#include "ops/nn/onnx_activation.h"
 #include "ops/nn/onnx_window.h"
 
 namespace rill::ops {
@@ -32,7 +33,26 @@ Result<Value> conv(OnnxCtx& ctx) {
   return Value(out);
 }
 
+/// A summand and a function behind it, as optimisers of files fuse them.
+Result<Value> fused_conv(OnnxCtx& ctx) {
+  RILL_ASSIGN(const Value plain, conv(ctx));
+  Formula f(ctx);
+  OutletId out = *plain.get<OutletId>();
+  if (ctx.given("Z")) out = f.plus(out, f.arg("Z"));
+  RILL_ASSIGN(const std::string name, ctx.text("activation"));
+  RILL_ASSIGN(const std::vector<float> parameters, numbers_of(ctx, "activation_params"));
+  RILL_ASSIGN(out, activated(f, out, name, parameters));
+  return f.value(out);
+}
+
 const OnnxOp kOps[] = {
+    {"com.microsoft", 1,
+     "fragment FusedConv(X: tensor<scalar>, W: tensor<scalar>, B: tensor<scalar> = false, "
+     "Z: tensor<scalar> = false, activation: string = '', activation_params: scalar[] = [], "
+     "auto_pad: string = 'NOTSET', dilations: integer[] = [], group: integer = 1, "
+     "kernel_shape: integer[] = [], pads: integer[] = [], strides: integer[] = []) "
+     "-> (Y: tensor<scalar>);",
+     fused_conv},
     {"", 1,
      "fragment Conv(X: tensor<scalar>, W: tensor<scalar>, B: tensor<scalar> = false, "
      "auto_pad: string = 'NOTSET', dilations: integer[] = [], group: integer = 1, "

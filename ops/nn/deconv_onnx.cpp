@@ -1,5 +1,7 @@
 // How ONNX's ConvTranspose is read.
 
+#include <numeric>
+
 #include "ops/math/formula.h"
 #include "ops/nn/deconv.h"
 #include "ops/nn/onnx_window.h"
@@ -93,7 +95,60 @@ Result<Value> conv_transpose(OnnxCtx& ctx) {
   return f.value(f.add(std::make_shared<Deconv>(op), std::move(inputs)));
 }
 
+/// A filter per entry of the window, which puts that entry where it belongs.
+Result<Tensor> one_of_each(const std::vector<int64_t>& kernel) {
+  const int64_t entries =
+      std::accumulate(kernel.begin(), kernel.end(), int64_t{1}, std::multiplies<>());
+  RILL_CHECK(entries > 0 && entries <= 65536, "a window of ", kernel);
+  std::vector<float> ones(static_cast<size_t>(entries * entries), 0.0F);
+  for (int64_t i = 0; i < entries; ++i) ones[static_cast<size_t>(i * entries + i)] = 1.0F;
+  std::vector<int64_t> shape = {1, entries};
+  shape.insert(shape.end(), kernel.begin(), kernel.end());
+  return Tensor::of<float>(DType::kF32, shape, std::span<const float>(ones));
+}
+
+/// Add up the windows of an image where they overlap: a transposed convolution.
+Result<Value> col2im(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("input");
+  if (!f.ok()) return f.take_status();
+  const Fact in = f.fact(x);
+  RILL_ASSIGN(const std::vector<int64_t> image, ctx.integers("image_shape"));
+  RILL_ASSIGN(const std::vector<int64_t> kernel, ctx.integers("block_shape"));
+  RILL_ASSIGN(Tensor filter, one_of_each(kernel));
+  const int64_t entries = filter.extent(1);
+  RILL_ASSIGN(filter, cast(filter, in.dtype));
+  const auto channels = in.rank() == 3 ? exact_div(in.dim(1), Dim(entries)) : std::nullopt;
+  RILL_CHECK(channels && image.size() == kernel.size(), "input ", in, ", windows of ", kernel,
+             " of images of ", image, ": expected [batch, channels * entries, windows]");
+  const auto axes = static_cast<int>(kernel.size());
+  Deconv op;
+  op.has_bias = false;
+  const Fact windows = Fact::of(in.dtype, std::vector<Dim>(kernel.size() + 2, Dim(1)));
+  RILL_ASSIGN(op.window, onnx_window(ctx, kernel, windows, WindowPads::kAsWritten));
+  op.extra.assign(kernel.size(), 0);
+  std::vector<Dim> shape = {in.dim(0) * *channels, Dim(entries)};
+  std::vector<Dim> out = {in.dim(0), *channels};
+  for (int axis = 0; axis < axes; ++axis) {
+    const auto a = static_cast<size_t>(axis);
+    const auto [before, after] = op.window.padding[a];
+    const int64_t room = image[a] + before + after - op.window.extent(axis);
+    RILL_CHECK(room >= 0, "a window of ", op.window.extent(axis), " in an image of ", image[a]);
+    op.extra[a] = room % op.window.stride[a];
+    shape.emplace_back(room / op.window.stride[a] + 1);
+    out.emplace_back(image[a]);
+  }
+  const OutletId sum = f.add(std::make_shared<Deconv>(op),
+                             {f.reshape(x, shape), f.konst(std::move(filter))});
+  return f.value(f.reshape(sum, out));
+}
+
 const OnnxOp kOps[] = {
+    {"", 18,
+     "fragment Col2Im(input: tensor<?>, image_shape: tensor<integer>, "
+     "block_shape: tensor<integer>, auto_pad: string = 'NOTSET', dilations: integer[] = [], "
+     "pads: integer[] = [], strides: integer[] = []) -> (output: tensor<?>);",
+     col2im},
     {"", 1,
      "fragment ConvTranspose(X: tensor<?>, W: tensor<?>, B: tensor<?> = false, "
      "auto_pad: string = 'NOTSET', dilations: integer[] = [], group: integer = 1, "

@@ -176,9 +176,10 @@ class ProductLowering {
     for (int l = 0; l < product.loop_count; ++l) work.units *= product.loops[l].count;
     work.multiply_adds = static_cast<double>(y_.volume()) * static_cast<double>(k_) +
                          static_cast<double>(b_.volume()) * kWorkPerWeight;
-    std::vector<Ref> reads = {product.a, product.b};
-    if (product.has_residual) reads.push_back(product.residual);
-    lowering_.step_in_parts(run_product, product, work, std::move(reads), {product.y});
+    std::vector<Touched> reads = {a_, product.b};
+    if (product.has_bias) reads.emplace_back(product.bias);
+    if (product.has_residual) reads.emplace_back(residual_);
+    lowering_.step_in_parts(kProduct, product, work, std::move(reads), {y_});
   }
 
   /// Keeps weights of 4 bits as they are, but for their order.

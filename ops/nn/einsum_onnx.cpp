@@ -1,9 +1,12 @@
 // How ONNX's products of matrices are read.
 
+#include <algorithm>
+
 #include "core/graph/onnx.h"
 #include "ops/array/axis_ops.h"
 #include "ops/math/numpy.h"
 #include "ops/nn/einsum.h"
+#include "ops/nn/onnx_activation.h"
 
 namespace rill::ops {
 namespace {
@@ -15,7 +18,8 @@ Result<OutletId> product(OnnxCtx& ctx, std::string expr, OutletId a, OutletId b,
   return ctx.add1(std::move(op), {a, b}, suffix);
 }
 
-Result<Value> matmul(OnnxCtx& ctx) {
+/// The last two axes of either may change places first.
+Result<Value> multiply(OnnxCtx& ctx, bool transpose_a, bool transpose_b) {
   RILL_ASSIGN(OutletId a, ctx.wire("A"));
   RILL_ASSIGN(OutletId b, ctx.wire("B"));
   // A vector is a row on the left, and a column on the right; its axis goes again.
@@ -28,7 +32,8 @@ Result<Value> matmul(OnnxCtx& ctx) {
   RILL_ASSIGN(const std::vector<OutletId> wires, numpy_operands(ctx, {a, b}));
   const int rank = std::max(ctx.fact(wires[0]).rank(), 2);
   RILL_ASSIGN(a, with_rank(ctx, wires[0], rank));
-  RILL_ASSIGN(OutletId out, product(ctx, matmul_expr(rank, false, false), a, wires[1], ""));
+  RILL_ASSIGN(OutletId out, product(ctx, matmul_expr(rank, transpose_a, transpose_b), a,
+                                    wires[1], ""));
   if (column) {
     RILL_ASSIGN(out, ctx.add1(std::make_shared<RmAxis>(rank - 1), {out}, "vector"));
   }
@@ -39,6 +44,8 @@ Result<Value> matmul(OnnxCtx& ctx) {
   return Value(out);
 }
 
+Result<Value> matmul(OnnxCtx& ctx) { return multiply(ctx, false, false); }
+
 /// Multiply by a factor, if it is not 1.
 Result<OutletId> scaled(OnnxCtx& ctx, OutletId x, std::string_view name) {
   RILL_ASSIGN(const float factor, ctx.number(name));
@@ -46,6 +53,24 @@ Result<OutletId> scaled(OnnxCtx& ctx, OutletId x, std::string_view name) {
   RILL_ASSIGN(Tensor typed, cast(Tensor::scalar(factor), ctx.fact(x).dtype));
   RILL_ASSIGN(const OutletId by, ctx.konst(std::move(typed), name));
   return numpy_binary(ctx, BinaryKind::kMul, x, by, str_cat(name, "_product"));
+}
+
+Result<Value> fused_matmul(OnnxCtx& ctx) {
+  RILL_ASSIGN(const bool batch_a, ctx.boolean("transBatchA"));
+  RILL_ASSIGN(const bool batch_b, ctx.boolean("transBatchB"));
+  if (batch_a || batch_b) {
+    return fail(Code::kUnsupported, "transBatchA or transBatchB is 1: expected 0");
+  }
+  RILL_ASSIGN(bool a, ctx.boolean("transA"));
+  RILL_ASSIGN(bool b, ctx.boolean("transB"));
+  // A vector has nothing to change places with.
+  RILL_ASSIGN(const OutletId left, ctx.wire("A"));
+  RILL_ASSIGN(const OutletId right, ctx.wire("B"));
+  a &= ctx.fact(left).rank() > 1;
+  b &= ctx.fact(right).rank() > 1;
+  RILL_ASSIGN(const Value out, multiply(ctx, a, b));
+  RILL_ASSIGN(const OutletId wire, scaled(ctx, *out.get<OutletId>(), "alpha"));
+  return Value(wire);
 }
 
 Result<Value> gemm(OnnxCtx& ctx) {
@@ -64,10 +89,69 @@ Result<Value> gemm(OnnxCtx& ctx) {
   return Value(out);
 }
 
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// Add the result that an equation without an arrow has: what ellipses stand for, then the letters
+/// that it has once, in the order of the alphabet.
+std::string implied(std::string equation, std::string_view ellipsis) {
+  std::string result(ellipsis);
+  for (int code = 'A'; code <= 'z'; ++code) {
+    const char letter = static_cast<char>(code);
+    const bool once = std::ranges::count(equation, letter) == 1;
+    if (once && is_letter(letter) && ellipsis.find(letter) == std::string_view::npos) {
+      result += letter;
+    }
+  }
+  return std::move(equation) + "->" + result;
+}
+
+/// The axes that a term of an equation has beyond its letters, which an ellipsis stands for.
+int beyond(std::string_view term, int rank) {
+  return rank - static_cast<int>(std::ranges::count_if(term, is_letter));
+}
+
+/// Letters that the equation does not have in the place of each ellipsis: as many as its operand
+/// has axes there, aligned behind.
+Result<std::string> spelled_out(std::string_view equation, const Facts& operands) {
+  std::string unused;
+  for (char letter = 'Z'; letter >= 'A'; --letter) {
+    if (equation.find(letter) == std::string_view::npos) unused += letter;
+  }
+  std::string out;
+  std::string most;
+  size_t term = 0;
+  const size_t arrow = equation.find("->");
+  for (size_t i = 0; i < equation.size();) {
+    if (equation.substr(i, 3) != "...") {
+      if (equation[i] == ',') ++term;
+      if (equation[i] != ' ') out += equation[i];
+      ++i;
+      continue;
+    }
+    i += 3;
+    if (i > arrow) {
+      out += most;
+      continue;
+    }
+    RILL_CHECK(term < operands.size(), "\"", equation, "\" for ", operands.size(), " operands");
+    const size_t begin = term == 0 ? 0 : equation.rfind(',', i) + 1;
+    const size_t end = std::min(equation.find(',', i), arrow);
+    const int count = beyond(equation.substr(begin, end - begin), operands[term].rank());
+    RILL_CHECK(count >= 0 && count <= static_cast<int>(unused.size()), "\"", equation,
+               "\" for an operand ", operands[term]);
+    const std::string letters(unused.rend() - count, unused.rend());
+    if (letters.size() > most.size()) most = letters;
+    out += letters;
+  }
+  if (arrow != std::string_view::npos || most.empty()) return out;
+  return implied(out, most);
+}
+
 Result<Value> einsum(OnnxCtx& ctx) {
   RILL_ASSIGN(const std::vector<OutletId> inputs, ctx.wires("Inputs"));
   RILL_ASSIGN(std::string equation, ctx.text("equation"));
   RILL_CHECK(!inputs.empty(), "expected one input or more");
+  RILL_ASSIGN(equation, spelled_out(equation, ctx.graph().facts_of(inputs)));
   const DType type = ctx.fact(inputs[0]).dtype;
   const OnnxCtx::Argument arguments[] = {{"inputs", Value::of_wires(inputs)},
                                          {"expr", Value(std::move(equation))},
@@ -75,7 +159,31 @@ Result<Value> einsum(OnnxCtx& ctx) {
   return ctx.call("tract_core_einsum", arguments);
 }
 
+Result<Value> fused_gemm(OnnxCtx& ctx) {
+  RILL_ASSIGN(const Value sum, gemm(ctx));
+  RILL_ASSIGN(const std::string name, ctx.text("activation"));
+  RILL_ASSIGN(const float alpha, ctx.number("activation_alpha"));
+  RILL_ASSIGN(const float beta, ctx.number("activation_beta"));
+  std::vector<float> parameters;
+  if (ctx.given("activation_alpha")) parameters.push_back(alpha);
+  if (ctx.given("activation_beta")) parameters.push_back(beta);
+  Formula f(ctx);
+  RILL_ASSIGN(const OutletId out, activated(f, *sum.get<OutletId>(), name, parameters));
+  return f.value(out);
+}
+
 const OnnxOp kOps[] = {
+    {"com.microsoft", 1,
+     "fragment FusedMatMul(A: tensor<?>, B: tensor<?>, alpha: scalar = 1.0, "
+     "transA: logical = false, transB: logical = false, transBatchA: logical = false, "
+     "transBatchB: logical = false) -> (Y: tensor<?>);",
+     fused_matmul},
+    {"com.microsoft", 1,
+     "fragment FusedGemm(A: tensor<?>, B: tensor<?>, C: tensor<?> = false, "
+     "activation: string = '', activation_alpha: scalar = 0.0, activation_beta: scalar = 0.0, "
+     "alpha: scalar = 1.0, beta: scalar = 1.0, transA: logical = false, "
+     "transB: logical = false) -> (Y: tensor<?>);",
+     fused_gemm},
     {"", 12, "fragment Einsum(Inputs: tensor<?>[], equation: string) -> (Output: tensor<?>);",
      einsum},
     {"", 1, "fragment MatMul(A: tensor<?>, B: tensor<?>) -> (Y: tensor<?>);", matmul},

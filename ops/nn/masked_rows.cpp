@@ -10,6 +10,7 @@
 #include "kernels/pointwise/pointwise.h"
 #include "kernels/softmax/softmax.h"
 #include "ops/array/common.h"
+#include "ops/kernel_fields.h"
 #include "ops/math/binary.h"
 #include "ops/nn/softmax.h"
 
@@ -103,6 +104,9 @@ PointwiseArgs combination_of(const StepArgs& step) {
   return args;
 }
 
+RILL_STEP_FIELDS(StepArgs, combine, combination, normalise, scale, n, rows, loops, extent, stride,
+                 row, element, refs)
+
 void run_step(const StepArgs& step, const Frame& frame,
               const Share& share) noexcept RILL_NONBLOCKING {
   PointwiseArgs combine = step.combination;
@@ -139,6 +143,8 @@ void run_step(const StepArgs& step, const Frame& frame,
   };
   walk_share<kMaxRank>(share, step.loops, turns, step.rows, rows_of);
 }
+
+constexpr auto kMaskedRows = step_kind<StepArgs, run_step>("masked_rows");
 
 /// Multiply-adds that take as long as one element.
 constexpr double kWorkPerElement = 80;
@@ -191,7 +197,7 @@ Status MaskedRows::lower(Lowering& lowering) const {
   work.multiply_adds = kWorkPerElement * static_cast<double>(y.volume());
   work.scratch_bytes = rows_at_once(step.n) * pitch_of(step.n) * dtype_size(DType::kF32);
   work.scratch_bytes += static_cast<int64_t>(kernels::pointwise_scratch_floats() * sizeof(float));
-  lowering.step_in_parts(run_step, step, work, {x.ref, mask.ref}, {target.ref});
+  lowering.step_in_parts(kMaskedRows, step, work, {x, mask}, {target});
   if (gaps) lowering.copy(target, y);
   return {};
 }

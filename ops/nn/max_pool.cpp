@@ -54,8 +54,7 @@ struct MaxPool final : OpBase<MaxPool> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override {
     if (!with_index && lowering.in(0).dtype == DType::kF32 &&
-        lower_pool_f32(lowering, window, -std::numeric_limits<float>::infinity(), 1.0F,
-                       kernels::pool_f32(kernels::active_tier()).max)) {
+        lower_pool_f32(lowering, window, -std::numeric_limits<float>::infinity(), 1.0F, true)) {
       return {};
     }
     return Op::lower(lowering);

@@ -31,6 +31,19 @@ Status pad_lower(Window* window, const Fact& input) {
   return {};
 }
 
+/// An axis of a known extent holds one window at least. Of an open one, fewer frames give none.
+Status check_fits(const Window& window, const Fact& input) {
+  for (int axis = 0; axis < window.axes(); ++axis) {
+    const auto extent = input.dim(axis + 2).to_int();
+    if (!extent) continue;
+    const auto [before, after] = window.pads(axis, *extent);
+    if (*extent + before + after >= window.extent(axis)) continue;
+    return fail(Code::kShape, "a window of ", window.extent(axis), " slides over ",
+                *extent + before + after, " entries of input ", input, ", padding included");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact& input,
@@ -62,6 +75,7 @@ Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact
   }
   for (size_t i = 0; i < axes; ++i) window.padding.emplace_back(pads[i], pads[axes + i]);
   RILL_TRY(window.check(static_cast<int>(axes)));
+  if (how == WindowPads::kAutomatic) RILL_TRY(check_fits(window, input));
   return window;
 }
 

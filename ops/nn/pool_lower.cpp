@@ -1,5 +1,7 @@
 #include "ops/nn/pool_lower.h"
 
+#include "ops/kernel_fields.h"
+
 namespace rill::ops {
 namespace {
 
@@ -8,21 +10,27 @@ using kernels::PoolF32Args;
 /// Axes around those that the kernel goes along: entries of the batch, and spatial ones.
 constexpr int kLoops = 3;
 
+struct PoolLoop {
+  int64_t count = 1;
+  int64_t x = 0;
+  int64_t y = 0;
+};
+RILL_STEP_FIELDS(PoolLoop, count, x, y)
+
 struct PoolArgs {
-  void (*run)(const PoolF32Args&) noexcept RILL_NONBLOCKING = nullptr;
-  PoolF32Args kernel;
-  struct Loop {
-    int64_t count = 1;
-    int64_t x = 0;
-    int64_t y = 0;
-  };
-  Loop loops[kLoops];
+  const kernels::PoolF32* kernel = nullptr;
+  bool largest = false;  ///< else the sum
+  PoolF32Args args;
+  PoolLoop loops[kLoops];
   Ref x;
   Ref y;
 };
 
+RILL_STEP_FIELDS(PoolArgs, kernel, largest, args, loops, x, y)
+
 void run_pool(const PoolArgs& pool, const Frame& frame) noexcept RILL_NONBLOCKING {
-  PoolF32Args args = pool.kernel;
+  PoolF32Args args = pool.args;
+  const auto run = pool.largest ? pool.kernel->max : pool.kernel->sum;
   const auto* x = frame.ptr<const float>(pool.x);
   auto* y = frame.ptr<float>(pool.y);
   const auto& [lanes, slices, rows] = pool.loops;
@@ -31,16 +39,18 @@ void run_pool(const PoolArgs& pool, const Frame& frame) noexcept RILL_NONBLOCKIN
       for (int64_t row = 0; row < rows.count; ++row) {
         args.x = x + lane * lanes.x + slice * slices.x + row * rows.x;
         args.y = y + lane * lanes.y + slice * slices.y + row * rows.y;
-        pool.run(args);
+        run(args);
       }
     }
   }
 }
 
+constexpr auto kPool = step_kind<PoolArgs, run_pool>("pool");
+
 }  // namespace
 
 bool lower_pool_f32(Lowering& lowering, const Window& window, float border, float scale,
-                    void (*run)(const PoolF32Args&) noexcept RILL_NONBLOCKING) {
+                    bool largest) {
   const int spatial = window.axes();
   std::vector<int> reached;  // the axes that windows reach along
   for (int i = 0; i < spatial; ++i) {
@@ -58,10 +68,11 @@ bool lower_pool_f32(Lowering& lowering, const Window& window, float border, floa
   };
   const int inner = spatial - 1;
   PoolArgs args;
-  args.run = run;
+  args.kernel = &kernels::pool_f32(kernels::active_tier());
+  args.largest = largest;
   args.x = x.ref;
   args.y = y.ref;
-  PoolF32Args& k = args.kernel;
+  PoolF32Args& k = args.args;
   k.channels = y.extent(1);
   k.frames = y.extent(inner + 2);
   k.taps = reached.empty() ? 1 : window.kernel[static_cast<size_t>(reached.back())];
@@ -77,7 +88,7 @@ bool lower_pool_f32(Lowering& lowering, const Window& window, float border, floa
   for (int i = 0; i < inner; ++i) {
     args.loops[kLoops - inner + i] = {y.extent(i + 2), frame_stride(i), y.step(i + 2)};
   }
-  lowering.step(run_pool, args, {x.ref}, {y.ref});
+  lowering.step(kPool, args, {x}, {y});
   return true;
 }
 

@@ -5,10 +5,10 @@
 
 namespace rill::ops {
 
-/// Lower an f32 pool over up to three spatial axes: `run` is the kernel, `border` what padding
-/// holds. False if windows reach along all three.
+/// Lower an f32 pool over up to three spatial axes, of the largest values or of sums; `border` is
+/// what padding holds. False if windows reach along all three.
 bool lower_pool_f32(Lowering& lowering, const Window& window, float border, float scale,
-                    void (*run)(const kernels::PoolF32Args&) noexcept);
+                    bool largest);
 
 /// Call `body(at, index)` for every tap of every output: `at` is the offset in the input, -1
 /// outside of it.

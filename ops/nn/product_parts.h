@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/exec/step_fields.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul_packed/matmul_packed.h"
 
@@ -14,6 +15,8 @@ struct ProductSlices {
   int64_t columns = 0;      ///< per slice; 0: a slice is a row
   int64_t panel_bytes = 0;  ///< of the packed B, per slice of columns
 };
+
+RILL_STEP_FIELDS(ProductSlices, count, columns, panel_bytes)
 
 /// Choose how to cut a product [m, n]. Rows are cut where they make 16 tiles or more and B takes 4
 /// MiB at most, so that each core keeps a copy of B in its cache: a thread then mostly reads rows

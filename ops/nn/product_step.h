@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/exec/plan.h"
+#include "ops/kernel_fields.h"
 #include "ops/nn/product_parts.h"
 
 namespace rill::ops {
@@ -13,6 +13,8 @@ struct ProductLoop {
   int64_t y = 0;
   int64_t residual = 0;
 };
+
+RILL_STEP_FIELDS(ProductLoop, count, a, b, y, residual)
 
 constexpr int kProductLoops = 6;
 
@@ -36,9 +38,14 @@ struct ProductArgs {
   int64_t n_stride = 0;
 };
 
+RILL_STEP_FIELDS(ProductArgs, kernel, args, loops, loop_count, a, b, y, bias, residual, slices,
+                 few_bits, pack, has_bias, has_residual, k_stride, n_stride)
+
 /// Run the slices of a share, counted through all turns of the loops.
 /// Scratch: a packed B where columns are packed on the way, what the kernel of few bits needs.
 void run_product(const ProductArgs& product, const Frame& frame,
                  const Share& share) noexcept RILL_NONBLOCKING;
+
+inline constexpr auto kProduct = step_kind<ProductArgs, run_product>("product");
 
 }  // namespace rill::ops

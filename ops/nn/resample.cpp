@@ -138,6 +138,9 @@ struct ResampleArgs {
   float outside = 0.0F;
 };
 
+RILL_STEP_FIELDS(ResampleArgs, x, y, indices, weights, counts, outer, from, to, inner, taps,
+                 outside)
+
 /// Row-major [outer, from, inner] -> [outer, to, inner].
 void resample(const ResampleArgs& a, const Frame& frame) noexcept RILL_NONBLOCKING {
   const auto* x = frame.ptr<const float>(a.x);
@@ -156,6 +159,8 @@ void resample(const ResampleArgs& a, const Frame& frame) noexcept RILL_NONBLOCKI
     }
   }
 }
+
+constexpr auto kResample = step_kind<ResampleArgs, resample>("resample");
 
 }  // namespace
 
@@ -195,7 +200,7 @@ Status ResizeAxis::lower(Lowering& lowering) const {
   args.indices = index_ref;
   args.weights = weight_ref;
   args.counts = count_ref;
-  lowering.step(resample, args, {x.ref}, {y.ref});
+  lowering.step(kResample, args, {x, index_ref, weight_ref, count_ref}, {y});
   return {};
 }
 

@@ -166,13 +166,17 @@ Status PulseResize::eval(EvalCtx&) const {
 
 namespace {
 
+RILL_STEP_FIELDS(Phase, at, weight)
+
 struct ResizeArgs {
-  std::shared_ptr<const PulseResize> op;
+  PulseResize op;
   std::vector<Phase> phases;
   Operand from;
   Operand to;
   FramesSoFar length;
 };
+
+RILL_STEP_FIELDS(ResizeArgs, op, phases, from, to, length)
 
 template <class T>
 void copy_frame(const View& from, const View& to) {
@@ -188,7 +192,7 @@ void add_frame(float weight, const View& from, const View& to) {
 }
 
 void run_resize(const ResizeArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const PulseResize& op = *args.op;
+  const PulseResize& op = args.op;
   const int axis = static_cast<int>(op.how.axis);
   const View from = frame.view(args.from);
   const View to = frame.view(args.to);
@@ -218,16 +222,17 @@ void run_resize(const ResizeArgs& args, const Frame& frame) noexcept RILL_NONBLO
   }
 }
 
+constexpr auto kResize = step_kind<ResizeArgs, run_resize>("resize_stream");
+
 }  // namespace
 
 Status PulseResize::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
-  ResizeArgs args{std::make_shared<const PulseResize>(*this), phases_of(how, up), from, to,
-                  FramesSoFar(length)};
+  ResizeArgs args{*this, phases_of(how, up), from, to, FramesSoFar(length)};
   args.from.konst = nullptr;
   args.to.konst = nullptr;
-  if (to.volume() > 0) lowering.step(run_resize, std::move(args), {from.ref}, {to.ref});
+  if (to.volume() > 0) lowering.step(kResize, std::move(args), {from}, {to});
   return {};
 }
 

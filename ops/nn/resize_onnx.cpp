@@ -128,24 +128,36 @@ Result<Value> resize(OnnxCtx& ctx) {
   return f.value(f.cast(x, own));
 }
 
+/// What both operators on blocks of an image read.
+struct Blocks {
+  int64_t size = 0;
+  std::string mode = "DCR";
+};
+
+Result<Blocks> blocks_of(OnnxCtx& ctx, const Fact& in) {
+  Blocks blocks;
+  RILL_ASSIGN(blocks.size, ctx.integer("blocksize"));
+  if (ctx.has("mode")) {
+    RILL_ASSIGN(blocks.mode, ctx.text("mode"));
+  }
+  RILL_CHECK(blocks.mode == "DCR" || blocks.mode == "CRD", "attribute \"mode\" is ", blocks.mode,
+             ": expected DCR or CRD");
+  RILL_CHECK(in.rank() == 4 && blocks.size > 0, "input ", in, ", blocks of ", blocks.size,
+             ": expected [batch, channels, height, width]");
+  return blocks;
+}
+
 /// Blocks of the image become channels, or channels blocks.
 Result<Value> depth_to_space(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("input");
   if (!f.ok()) return f.take_status();
   const Fact in = f.fact(x);
-  RILL_ASSIGN(const int64_t block, ctx.integer("blocksize"));
-  std::string mode = "DCR";
-  if (ctx.has("mode")) {
-    RILL_ASSIGN(mode, ctx.text("mode"));
-  }
-  RILL_CHECK(mode == "DCR" || mode == "CRD", "attribute \"mode\" is ", mode,
-             ": expected DCR or CRD");
-  RILL_CHECK(in.rank() == 4 && block > 0, "input ", in, ", blocks of ", block,
-             ": expected [batch, channels, height, width]");
+  RILL_ASSIGN(const Blocks blocks, blocks_of(ctx, in));
+  const int64_t block = blocks.size;
   const auto depth = exact_div(in.dim(1), Dim(block * block));
   RILL_CHECK(depth, "input ", in, ": the channels are no multiple of ", block * block);
-  const bool blocks_first = mode == "DCR";
+  const bool blocks_first = blocks.mode == "DCR";
   const OutletId split =
       blocks_first
           ? f.reshape(x, {in.dim(0), Dim(block), Dim(block), *depth, in.dim(2), in.dim(3)})
@@ -161,21 +173,14 @@ Result<Value> space_to_depth(OnnxCtx& ctx) {
   const OutletId x = f.arg("input");
   if (!f.ok()) return f.take_status();
   const Fact in = f.fact(x);
-  RILL_ASSIGN(const int64_t block, ctx.integer("blocksize"));
-  std::string mode = "DCR";
-  if (ctx.has("mode")) {
-    RILL_ASSIGN(mode, ctx.text("mode"));
-  }
-  RILL_CHECK(mode == "DCR" || mode == "CRD", "attribute \"mode\" is ", mode,
-             ": expected DCR or CRD");
-  RILL_CHECK(in.rank() == 4 && block > 0, "input ", in, ", blocks of ", block,
-             ": expected [batch, channels, height, width]");
+  RILL_ASSIGN(const Blocks blocks, blocks_of(ctx, in));
+  const int64_t block = blocks.size;
   const auto height = exact_div(in.dim(2), Dim(block));
   const auto width = exact_div(in.dim(3), Dim(block));
   RILL_CHECK(height && width, "input ", in, ": height and width are no multiples of ", block);
   const OutletId split =
       f.reshape(x, {in.dim(0), in.dim(1), *height, Dim(block), *width, Dim(block)});
-  const std::vector<int64_t> order = mode == "DCR" ? std::vector<int64_t>{0, 3, 5, 1, 2, 4}
+  const std::vector<int64_t> order = blocks.mode == "DCR" ? std::vector<int64_t>{0, 3, 5, 1, 2, 4}
                                                    : std::vector<int64_t>{0, 1, 3, 5, 2, 4};
   return f.value(f.reshape(f.transpose(split, order),
                            {in.dim(0), in.dim(1) * Dim(block * block), *height, *width}));

@@ -52,18 +52,32 @@ Result<DType> stash_type(OnnxCtx& ctx, DType own) {
   return own == DType::kF64 ? own : *type;
 }
 
+/// What a normalisation over the last axes reads of its attributes.
+struct TrailingNorm {
+  DType own = DType::kF32;   ///< of the input and the output
+  DType type = DType::kF32;  ///< that is computed in
+  std::vector<int64_t> axes;
+  float epsilon = 0.0F;
+};
+
+Result<TrailingNorm> trailing_norm(OnnxCtx& ctx, const Fact& in) {
+  TrailingNorm norm;
+  norm.own = in.dtype;
+  RILL_ASSIGN(norm.type, stash_type(ctx, norm.own));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, in.rank()));
+  norm.axes = axes_between(axis, in.rank());
+  RILL_ASSIGN(norm.epsilon, ctx.number("epsilon"));
+  return norm;
+}
+
 Result<Value> layer_norm(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");
   if (!f.ok()) return f.take_status();
-  const DType own = f.fact(x).dtype;
-  RILL_ASSIGN(const DType type, stash_type(ctx, own));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(x)));
-  RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
-  const Normalized parts =
-      normalized(f, f.cast(x, type), axes_between(axis, f.rank(x)), epsilon);
-  OutletId out = f.times(f.cast(parts.out, own), f.arg("Scale"));
+  RILL_ASSIGN(const TrailingNorm norm, trailing_norm(ctx, f.fact(x)));
+  const Normalized parts = normalized(f, f.cast(x, norm.type), norm.axes, norm.epsilon);
+  OutletId out = f.times(f.cast(parts.out, norm.own), f.arg("Scale"));
   if (ctx.given("B")) out = f.plus(out, f.arg("B"));
   return f.values({out, parts.mean, parts.inverse});
 }
@@ -72,16 +86,41 @@ Result<Value> rms_norm(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");
   if (!f.ok()) return f.take_status();
-  const DType own = f.fact(x).dtype;
-  RILL_ASSIGN(const DType type, stash_type(ctx, own));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(x)));
+  RILL_ASSIGN(const TrailingNorm norm, trailing_norm(ctx, f.fact(x)));
+  const OutletId wide = f.cast(x, norm.type);
+  const OutletId squares = f.mean(f.unary(UnaryKind::kSquare, wide), norm.axes);
+  const OutletId out = f.times(wide, inverse_root(f, squares, norm.epsilon));
+  return f.value(f.times(f.cast(out, norm.own), f.arg("scale")));
+}
+
+/// The input, what goes around the layers in front, and a bias.
+OutletId skip_sum(OnnxCtx& ctx, Formula& f) {
+  OutletId sum = f.plus(f.arg("input"), f.arg("skip"));
+  if (ctx.given("bias")) sum = f.plus(sum, f.arg("bias"));
+  return sum;
+}
+
+Result<Value> skip_layer_norm(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId sum = skip_sum(ctx, f);
   RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
-  const OutletId wide = f.cast(x, type);
-  const OutletId squares = f.mean(f.unary(UnaryKind::kSquare, wide),
-                                  axes_between(axis, f.rank(x)));
-  const OutletId out = f.times(wide, inverse_root(f, squares, epsilon));
-  return f.value(f.times(f.cast(out, own), f.arg("scale")));
+  const int64_t rank = f.rank(sum);
+  const Normalized parts = normalized(f, sum, axes_between(rank - 1, rank), epsilon);
+  OutletId out = f.times(parts.out, f.arg("gamma"));
+  if (ctx.given("beta")) out = f.plus(out, f.arg("beta"));
+  return f.values({out, parts.mean, parts.inverse, sum});
+}
+
+Result<Value> skip_rms_norm(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId sum = skip_sum(ctx, f);
+  RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
+  const int64_t rank = f.rank(sum);
+  const OutletId squares =
+      f.mean(f.unary(UnaryKind::kSquare, sum), axes_between(rank - 1, rank));
+  const OutletId inverse = inverse_root(f, squares, epsilon);
+  const OutletId out = f.times(f.times(sum, inverse), f.arg("gamma"));
+  return f.values({out, squares, inverse, sum});
 }
 
 Result<Value> batch_norm(OnnxCtx& ctx) {
@@ -178,6 +217,21 @@ Result<Value> mean_variance(OnnxCtx& ctx) {
 }
 
 const OnnxOp kOps[] = {
+    {"com.microsoft", 1,
+     "fragment SkipLayerNormalization(input: tensor<?>, skip: tensor<?>, gamma: tensor<?>, "
+     "beta: tensor<?> = false, bias: tensor<?> = false, epsilon: scalar = 1.0e-12) "
+     "-> (output: tensor<?>, mean: tensor<?>, inv_std_var: tensor<?>, sum: tensor<?>);",
+     skip_layer_norm},
+    {"com.microsoft", 1,
+     "fragment SkipSimplifiedLayerNormalization(input: tensor<?>, skip: tensor<?>, "
+     "gamma: tensor<?>, bias: tensor<?> = false, epsilon: scalar = 1.0e-12) "
+     "-> (output: tensor<?>, mean: tensor<?>, inv_std_var: tensor<?>, sum: tensor<?>);",
+     skip_rms_norm},
+    // onnxruntime's optimisers write this operator without a domain.
+    {"", 1,
+     "fragment SimplifiedLayerNormalization(X: tensor<?>, scale: tensor<?>, axis: integer = -1, "
+     "epsilon: scalar = 1.0e-5, stash_type: integer = 1) -> (Y: tensor<?>);",
+     rms_norm},
     {"", 17,
      "fragment LayerNormalization(X: tensor<?>, Scale: tensor<?>, B: tensor<?> = false, "
      "axis: integer = -1, epsilon: scalar = 1e-5, stash_type: integer = 1) "

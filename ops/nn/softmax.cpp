@@ -11,6 +11,7 @@
 #include "kernels/softmax/softmax.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
+#include "ops/kernel_fields.h"
 #include "ops/math/elements.h"
 #include "ops/math/nest.h"
 #include "ops/math/quantised.h"
@@ -126,6 +127,8 @@ struct StepArgs {
   Ref y;
 };
 
+RILL_STEP_FIELDS(StepArgs, run, args, loops, x, y)
+
 void run_step(const StepArgs& step, const Frame& frame,
               const Share& share) noexcept RILL_NONBLOCKING {
   const float* x = frame.ptr<float>(step.x);
@@ -139,6 +142,8 @@ void run_step(const StepArgs& step, const Frame& frame,
   };
   step.loops.walk(share, step.args.rows, run);
 }
+
+constexpr auto kSoftmax = step_kind<StepArgs, run_step>("softmax");
 
 /// Multiply-adds that take as long as one element.
 constexpr double kWorkPerElement = 64;
@@ -194,7 +199,7 @@ Status Softmax::lower(Lowering& lowering) const {
   Lowering::Work work;
   work.units = step.loops.units(step.args.rows);
   work.multiply_adds = kWorkPerElement * static_cast<double>(y.volume());
-  lowering.step_in_parts(run_step, step, work, {x.ref}, {target.ref});
+  lowering.step_in_parts(kSoftmax, step, work, {x}, {target});
   if (gaps) lowering.copy(target, y);
   return {};
 }

@@ -173,12 +173,13 @@ std::vector<int> channels_last(int rank) {
 
 namespace {
 
-struct BorderArgs {
+struct FillArgs {
   Operand all;
   float value;
 };
+RILL_STEP_FIELDS(FillArgs, all, value)
 
-void fill_all(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
+void fill_all(const FillArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const int64_t count = args.all.volume();
   const int64_t step = 1;
   const bool bytes = dtype_size(args.all.dtype) == 1;
@@ -188,6 +189,8 @@ void fill_all(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCK
   fill_strided(bytes ? 1 : sizeof(float), 1, &count, value, frame.ptr<std::byte>(args.all.ref),
                &step);
 }
+
+constexpr auto kFillFrames = step_kind<FillArgs, fill_all>("fill_frames");
 
 }  // namespace
 
@@ -209,7 +212,7 @@ Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, 
     shape[static_cast<size_t>(i) + 2] += before + after;
   }
   Operand padded = lowering.scratch(x.dtype, shape, order);
-  lowering.step(fill_all, BorderArgs{padded, value}, {}, {padded.ref});
+  lowering.step(kFillFrames, {padded, value}, {}, {padded});
   Operand inside = padded;
   for (int i = 0; i < window.axes(); ++i) {
     inside.advance(i + 2, pads[static_cast<size_t>(i)].first);

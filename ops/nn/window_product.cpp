@@ -6,6 +6,7 @@
 #include "core/exec/share.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/matmul/matmul.h"
+#include "ops/kernel_fields.h"
 #include "ops/nn/f16_product.h"
 #include "ops/nn/product_parts.h"
 
@@ -33,11 +34,18 @@ struct Loop {
   }
 };
 
+RILL_STEP_FIELDS(Loop, count, x, y, residual, weights, bias)
+
 constexpr int kLoops = 4;
+
+/// The kernel of a product, or of a depthwise window.
+template <class Args>
+using KernelOf = std::conditional_t<std::is_same_v<Args, MatmulF32Args>, kernels::MatmulF32,
+                                    kernels::DepthwiseF32>;
 
 template <class Args>
 struct ConvArgs {
-  void (*run)(const Args&) noexcept RILL_NONBLOCKING = nullptr;
+  const KernelOf<Args>* how = nullptr;
   const kernels::MatmulPacked* f16 = nullptr;  ///< reads the weights as f16; null: they are f32
   Args kernel;
   Loop loops[kLoops];
@@ -53,11 +61,17 @@ struct ConvArgs {
   int64_t units = 1;  ///< of work
 };
 
+template <class Args>
+RILL_STEP_FIELDS(ConvArgs<Args>, how, f16, kernel, loops, loop_count, slices, x, weights, bias,
+                 residual, y, has_bias, has_residual, units)
+
 /// The calls of one step, whose units of work follow one another.
 template <class Args>
 struct ConvCalls {
   std::vector<ConvArgs<Args>> calls;
 };
+template <class Args>
+RILL_STEP_FIELDS(ConvCalls<Args>, calls)
 
 void place(MatmulF32Args* args, const float* x, const float* w, const float* bias,
            const float* residual, float* y) {
@@ -78,14 +92,14 @@ void place(DepthwiseF32Args* args, const float* x, const float* w, const float* 
 
 void run_kernel(const ConvArgs<MatmulF32Args>& conv, const MatmulF32Args& args,
                 std::byte* scratch) noexcept RILL_NONBLOCKING {
-  if (conv.f16 == nullptr) return conv.run(args);
+  if (conv.f16 == nullptr) return conv.how->run(args);
   conv.f16->run(
       {args, reinterpret_cast<const std::byte*>(args.b), reinterpret_cast<float*>(scratch)});
 }
 
 void run_kernel(const ConvArgs<DepthwiseF32Args>& conv, const DepthwiseF32Args& args,
                 std::byte*) noexcept RILL_NONBLOCKING {
-  conv.run(args);
+  conv.how->run(args);
 }
 
 /// Narrow a call to some of its slices.
@@ -128,15 +142,21 @@ void run_calls(const ConvCalls<Args>& all, const Frame& frame,
   }
 }
 
+constexpr auto kDepthwise =
+    step_kind<ConvCalls<DepthwiseF32Args>, run_calls<DepthwiseF32Args>>("depthwise");
+constexpr auto kWindows = step_kind<ConvCalls<MatmulF32Args>, run_calls<MatmulF32Args>>("windows");
+
 /// The calls of one step while they are put together.
 template <class Args>
 struct Calls {
   ConvCalls<Args> all;
   Lowering::Work work{0, 0, 0};
-  std::vector<Ref> reads;
-  std::vector<Ref> writes;
+  std::vector<Touched> reads;
+  std::vector<Touched> writes;
 
-  void add(ConvArgs<Args> args, double multiply_adds, int64_t scratch_bytes) {
+  /// `side` is the operand of the residual, if there is one.
+  void add(ConvArgs<Args> args, const Operand& x, const Operand& y, const Operand* side,
+           double multiply_adds, int64_t scratch_bytes) {
     const auto alone = [](const Loop& loop) { return loop.count == 1; };
     Loop* end = std::remove_if(args.loops, args.loops + kLoops, alone);
     args.loop_count = static_cast<int>(end - args.loops);
@@ -145,15 +165,15 @@ struct Calls {
     work.units += args.units;
     work.multiply_adds += multiply_adds;
     work.scratch_bytes = std::max(work.scratch_bytes, scratch_bytes);
-    reads.push_back(args.x);
-    if (args.has_residual) reads.push_back(args.residual);
-    writes.push_back(args.y);
+    reads.insert(reads.end(), {x, args.weights});
+    if (args.has_bias) reads.emplace_back(args.bias);
+    if (side != nullptr) reads.emplace_back(*side);
+    writes.emplace_back(y);
     all.calls.push_back(args);
   }
-  void emit(Lowering& lowering) {
+  void emit(Lowering& lowering, const PartedStepKindOf<ConvCalls<Args>>& kind) {
     if (all.calls.empty()) return;
-    lowering.step_in_parts(run_calls<Args>, std::move(all), work, std::move(reads),
-                           std::move(writes));
+    lowering.step_in_parts(kind, std::move(all), work, std::move(reads), std::move(writes));
   }
 };
 
@@ -231,15 +251,15 @@ class WindowLowering {
     loop.residual = residual_step(axis);
     return loop;
   }
-  void add_product(ConvArgs<MatmulF32Args> args) {
+  void add_product(ConvArgs<MatmulF32Args> args, const Operand& x) {
     const MatmulF32Args& k = args.kernel;
     const int64_t sum = k.segments * k.segment_len;
     if (args.f16 == nullptr) {
       args.slices = slices_of(k, kernels::matmul_f32(kernels::active_tier()), false);
-      return step_.products.add(args, multiply_adds(), 0);
+      return step_.products.add(args, x, y_, common_.residual, multiply_adds(), 0);
     }
     args.slices = slices_of(k, *args.f16);
-    step_.products.add(args, multiply_adds(),
+    step_.products.add(args, x, y_, common_.residual, multiply_adds(),
                        4 * kernels::matmul_packed_scratch_floats(*args.f16, k.m, sum, k.n) + 4);
   }
 
@@ -257,7 +277,7 @@ class WindowLowering {
     common(&args);
     const int inner = spatial_ - 1;
     DepthwiseF32Args& k = args.kernel;
-    args.run = kernels::depthwise_f32(kernels::active_tier()).run;
+    args.how = &kernels::depthwise_f32(kernels::active_tier());
     k.channels = outputs_;
     k.frames = y_.extent(place(inner));
     k.x_frame_stride = frame_stride(inner);
@@ -279,7 +299,7 @@ class WindowLowering {
     }
     args.weights = ref;
     args.slices.count = k.frames;
-    step_.depthwise.add(args, multiply_adds(), 0);
+    step_.depthwise.add(args, x_, y_, common_.residual, multiply_adds(), 0);
     return {};
   }
 
@@ -289,7 +309,7 @@ class WindowLowering {
     const int64_t all_taps = this->all_taps();
     const int64_t k = all_taps * channels_;
     const kernels::MatmulF32& kernel = kernels::matmul_f32(kernels::active_tier());
-    args->run = kernel.run;
+    args->how = &kernel;
     args->f16 = f16_product(*product_.filter);
     const int64_t floats = args->f16 != nullptr
                                ? kernels::matmul_packed_bytes(*args->f16, k, per_group) / 4
@@ -358,7 +378,7 @@ class WindowLowering {
     args.loops[0] = loop_over(0, x_.step(0));
     args.loops[1] = group_loop(group_floats);
     for (int i = 0; i < inner; ++i) args.loops[2 + i] = loop_over(place(i), frame_stride(i));
-    add_product(args);
+    add_product(args, x_);
     return {};
   }
 
@@ -419,7 +439,7 @@ class WindowLowering {
       args.loops[2 + i] = loop_over(place(i), step);
       step *= y_.extent(place(i));
     }
-    add_product(args);
+    add_product(args, gathered);
     return {};
   }
 
@@ -443,8 +463,8 @@ Status lower_window_products(Lowering& lowering, const WindowProducts& common,
   for (const WindowProduct& product : products) {
     RILL_TRY(WindowLowering(common, product, lowering, &step).run());
   }
-  step.depthwise.emit(lowering);
-  step.products.emit(lowering);
+  step.depthwise.emit(lowering, kDepthwise);
+  step.products.emit(lowering, kWindows);
   return {};
 }
 

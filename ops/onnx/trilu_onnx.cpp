@@ -24,6 +24,10 @@ const OnnxOp kOps[] = {
      "fragment Trilu(input: tensor<?>, k: tensor<integer> = false, upper: logical = true) "
      "-> (output: tensor<?>);",
      triangle},
+    {"com.microsoft", 1,
+     "fragment Trilu(input: tensor<?>, k: tensor<integer> = false, upper: logical = true) "
+     "-> (output: tensor<?>);",
+     triangle},
 };
 
 }  // namespace

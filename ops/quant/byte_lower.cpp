@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/int8/int8.h"
+#include "ops/kernel_fields.h"
 #include "ops/quant/byte_product.h"
 
 namespace rill::ops {
@@ -14,6 +15,9 @@ struct ByteProductArgs {
   int64_t groups = 1, x_step = 0, b_step = 0;
   Ref x, b, start, sums, scratch, y;
 };
+
+RILL_STEP_FIELDS(ByteProductArgs, kernel, quantise, product, rounding, groups, x_step, b_step, x, b,
+                 start, sums, scratch, y)
 
 void run_byte_product(const ByteProductArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   kernels::MatmulInt8Args g = args.product;
@@ -35,6 +39,8 @@ void run_byte_product(const ByteProductArgs& args, const Frame& frame) noexcept 
   rounding.y = frame.ptr<void>(args.y);
   args.quantise(rounding);
 }
+
+constexpr auto kByteProduct = step_kind<ByteProductArgs, run_byte_product>("byte_product");
 
 bool dense(const Operand& operand, std::span<const int> order) {
   int64_t stride = 1;
@@ -106,7 +112,8 @@ void lower_byte_product(const ByteProduct& p, Lowering& lowering, std::span<cons
     args.rounding.y_bytes = static_cast<int>(dtype_size(y.dtype));
     args.sums = lowering.scratch_bytes(4 * y.volume());
   }
-  lowering.step(run_byte_product, args, {args.x, args.scratch, args.sums}, {args.sums, args.y});
+  lowering.step(kByteProduct, args, {args.x, args.b, args.start, args.scratch, args.sums},
+                {args.sums, whole});
   if (whole.ref.buffer != y.ref.buffer) lowering.copy(whole, y);
 }
 

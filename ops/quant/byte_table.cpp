@@ -67,6 +67,7 @@ struct TableArgs {
   Ref table;
   Ref y;
 };
+RILL_STEP_FIELDS(TableArgs, count, x, table, y)
 
 void run(const TableArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const auto* x = frame.ptr<const uint8_t>(args.x);
@@ -74,6 +75,8 @@ void run(const TableArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   auto* y = frame.ptr<uint8_t>(args.y);
   for (int64_t i = 0; i < args.count; ++i) y[i] = table[x[i]];
 }
+
+constexpr auto kByteTable = step_kind<TableArgs, run>("byte_table");
 
 Status ByteTable::lower(Lowering& lowering) const {
   // Frames with a history do not lie together.
@@ -84,7 +87,7 @@ Status ByteTable::lower(Lowering& lowering) const {
   const Operand x = lowering.ordered(in, order);
   const Operand y = lowering.make_out(0, order);
   if (y.volume() == 0) return {};
-  lowering.step(run, TableArgs{y.volume(), x.ref, table.ref, y.ref}, {x.ref, table.ref}, {y.ref});
+  lowering.step(kByteTable, {y.volume(), x.ref, table.ref, y.ref}, {x, table}, {y});
   return {};
 }
 

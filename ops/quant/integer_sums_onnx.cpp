@@ -49,11 +49,25 @@ Result<OutletId> along(Formula& f, OutletId list, OutletId x, int64_t written_ax
   return list;
 }
 
-Status no_blocks(OnnxCtx& ctx) {
-  if (!ctx.has("block_size")) return {};
-  RILL_ASSIGN(const int64_t block, ctx.integer("block_size"));
-  if (block == 0) return {};
-  return fail(Code::kUnsupported, "attribute \"block_size\" is ", block, ": expected 0");
+/// As above, or one number per block of entries along the axis, each of which is repeated.
+Result<OutletId> spread(OnnxCtx& ctx, Formula& f, OutletId list, OutletId x, int64_t written_axis) {
+  int64_t block = 0;
+  if (ctx.has("block_size")) {
+    RILL_ASSIGN(block, ctx.integer("block_size"));
+  }
+  if (block == 0) return along(f, list, x, written_axis);
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const int64_t at, axis_in(written_axis, f.rank(x)));
+  const int axis = static_cast<int>(at);
+  const Fact in = f.fact(list);
+  RILL_CHECK(block > 0 && in.rank() == f.rank(x), "blocks of ", block, ", scales ", in,
+             " for input ", f.fact(x));
+  std::vector<Dim> open = in.shape;
+  open.insert(open.begin() + axis + 1, Dim(block));
+  std::vector<Dim> shape = in.shape;
+  shape[static_cast<size_t>(axis)] *= Dim(block);
+  const OutletId all = f.reshape(f.broadcast(f.with_axis(list, axis + 1), open), shape);
+  return f.slice(all, axis, Dim(0), f.dim(x, axis));
 }
 
 Result<int64_t> axis_of(OnnxCtx& ctx) {
@@ -74,13 +88,12 @@ Result<OutletId> rounded(Formula& f, OutletId x, OutletId zero, DType type) {
 Result<Value> quantize(OnnxCtx& ctx) {
   Formula f(ctx);
   OutletId x = f.arg("x");
-  RILL_TRY(no_blocks(ctx));
   RILL_ASSIGN(const int64_t axis, axis_of(ctx));
-  RILL_ASSIGN(OutletId scale, along(f, f.arg("y_scale"), x, axis));
+  RILL_ASSIGN(OutletId scale, spread(ctx, f, f.arg("y_scale"), x, axis));
   DType type = DType::kU8;
   OutletId zero;
   if (ctx.given("y_zero_point")) {
-    RILL_ASSIGN(zero, along(f, f.arg("y_zero_point"), x, axis));
+    RILL_ASSIGN(zero, spread(ctx, f, f.arg("y_zero_point"), x, axis));
     type = f.dtype(zero);
   } else if (ctx.has("output_dtype") && ctx.given("output_dtype")) {
     RILL_ASSIGN(const int64_t number, ctx.integer("output_dtype"));
@@ -102,9 +115,8 @@ Result<Value> quantize(OnnxCtx& ctx) {
 Result<Value> dequantize(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("x");
-  RILL_TRY(no_blocks(ctx));
   RILL_ASSIGN(const int64_t axis, axis_of(ctx));
-  RILL_ASSIGN(const OutletId scale, along(f, f.arg("x_scale"), x, axis));
+  RILL_ASSIGN(const OutletId scale, spread(ctx, f, f.arg("x_scale"), x, axis));
   DType type = f.dtype(scale);
   if (ctx.has("output_dtype") && ctx.given("output_dtype")) {
     RILL_ASSIGN(const int64_t number, ctx.integer("output_dtype"));
@@ -116,17 +128,21 @@ Result<Value> dequantize(OnnxCtx& ctx) {
   }
   OutletId steps = f.cast(x, DType::kI32);
   if (ctx.given("x_zero_point")) {
-    RILL_ASSIGN(const OutletId zero, along(f, f.arg("x_zero_point"), x, axis));
+    RILL_ASSIGN(const OutletId zero, spread(ctx, f, f.arg("x_zero_point"), x, axis));
     steps = f.minus(steps, f.cast(zero, DType::kI32));
   }
   const OutletId out = f.times(f.cast(steps, DType::kF32), f.cast(scale, DType::kF32));
   return f.value(f.cast(out, type));
 }
 
+struct Quantised {
+  OutletId values;
+  OutletId scale;
+  OutletId point;
+};
+
 /// The range is that of the input, with 0 in it, in 8 bits.
-Result<Value> dynamic_quantize(OnnxCtx& ctx) {
-  Formula f(ctx);
-  const OutletId x = f.arg("x");
+Result<Quantised> in_own_range(Formula& f, OutletId x) {
   std::vector<int64_t> axes;
   for (int axis = 0; axis < f.rank(x); ++axis) axes.push_back(axis);
   const OutletId zero = f.number(0.0, x);
@@ -140,7 +156,15 @@ Result<Value> dynamic_quantize(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId point,
               rounded(f, f.over(f.unary(UnaryKind::kNeg, low), divisor), {}, DType::kU8));
   RILL_ASSIGN(const OutletId out, rounded(f, f.over(x, divisor), point, DType::kU8));
-  return f.values({out, scale, point});
+  return Quantised{out, scale, point};
+}
+
+Result<Value> dynamic_quantize(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("x");
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const Quantised parts, in_own_range(f, x));
+  return f.values({parts.values, parts.scale, parts.point});
 }
 
 /// Integers less their zero point, of a type that sums them exactly.
@@ -178,6 +202,78 @@ Result<Value> qlinear_matmul(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId right, along(f, f.arg("b_scale"), b, -1));
   const OutletId scale = f.times(f.cast(left, DType::kF32), f.cast(right, DType::kF32));
   return requantized(f, f.matmul(a, b), scale);
+}
+
+/// The product of integers in units of both scales, and a bias.
+Result<Value> scaled_product(OnnxCtx& ctx, Formula& f, OutletId a, OutletId a_scale) {
+  RILL_ASSIGN(const OutletId b, centered(ctx, f, "B", "b_zero_point", -1, DType::kI32));
+  const OutletId sums = f.cast(f.matmul(a, b), DType::kF32);
+  RILL_ASSIGN(const OutletId right, along(f, f.arg("b_scale"), b, -1));
+  OutletId out = f.times(sums, f.times(a_scale, right));
+  if (ctx.given("bias")) out = f.plus(out, f.arg("bias"));
+  return f.value(out);
+}
+
+Result<Value> dynamic_matmul(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("A");
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const Quantised a, in_own_range(f, x));
+  const OutletId steps = f.minus(f.cast(a.values, DType::kI32), f.cast(a.point, DType::kI32));
+  return scaled_product(ctx, f, steps, a.scale);
+}
+
+Result<Value> matmul_to_float(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(const OutletId a, centered(ctx, f, "A", "a_zero_point", -2, DType::kI32));
+  RILL_ASSIGN(const OutletId left, along(f, f.arg("a_scale"), a, -2));
+  return scaled_product(ctx, f, a, left);
+}
+
+/// What quantised numbers stand for.
+Result<OutletId> real(OnnxCtx& ctx, Formula& f, std::string_view x, std::string_view scale,
+                      std::string_view point) {
+  RILL_ASSIGN(const OutletId steps, centered(ctx, f, x, point, 0, DType::kI32));
+  return f.times(f.cast(steps, DType::kF32), f.reshape(f.arg(scale), {}));
+}
+
+/// Real numbers in the scale and the type that the node asks for.
+Result<Value> in_units(OnnxCtx& ctx, Formula& f, OutletId x, DType type) {
+  OutletId zero;
+  if (ctx.given("Y_zero_point")) zero = f.reshape(f.arg("Y_zero_point"), {});
+  const OutletId scaled = f.over(x, f.reshape(f.arg("Y_scale"), {}));
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const OutletId out, rounded(f, scaled, zero, type));
+  return f.value(out);
+}
+
+template <BinaryKind kKind>
+Result<Value> qlinear_binary(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(const OutletId a, real(ctx, f, "A", "A_scale", "A_zero_point"));
+  RILL_ASSIGN(const OutletId b, real(ctx, f, "B", "B_scale", "B_zero_point"));
+  return in_units(ctx, f, f.binary(kKind, a, b), f.dtype(f.arg("A")));
+}
+
+enum class Function : uint8_t { kSigmoid, kLeakyRelu, kMean };
+
+template <Function kFunction>
+Result<Value> qlinear_function(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(OutletId x, real(ctx, f, "X", "X_scale", "X_zero_point"));
+  if (kFunction == Function::kSigmoid) x = f.unary(UnaryKind::kSigmoid, x);
+  if (kFunction == Function::kLeakyRelu) {
+    RILL_ASSIGN(const float alpha, ctx.number("alpha"));
+    x = f.add(std::make_shared<Unary>(UnaryKind::kLeakyRelu, alpha), {x});
+  }
+  if (kFunction == Function::kMean) {
+    RILL_ASSIGN(const bool channels_last, ctx.boolean("channels_last"));
+    std::vector<int64_t> axes;
+    const int first = channels_last ? 1 : 2;
+    for (int axis = first; axis < f.rank(x) - (channels_last ? 1 : 0); ++axis) axes.push_back(axis);
+    x = f.mean(x, axes);
+  }
+  return in_units(ctx, f, x, f.dtype(f.arg("X")));
 }
 
 /// A convolution of integers, whose sums are exact in f64.
@@ -240,7 +336,47 @@ Result<Value> qlinear_conv(OnnxCtx& ctx) {
         dequantize                                                                             \
   }
 
+#define RILL_ONNX_QLINEAR_BINARY(name, kind)                                                   \
+  {                                                                                            \
+    "com.microsoft", 1, "fragment " name "(A: tensor<?>, A_scale: tensor<?>, "                 \
+        "A_zero_point: tensor<?> = false, B: tensor<?>, B_scale: tensor<?>, "                  \
+        "B_zero_point: tensor<?> = false, Y_scale: tensor<?>, "                                \
+        "Y_zero_point: tensor<?> = false) -> (C: tensor<?>);",                                 \
+        qlinear_binary<kind>                                                                   \
+  }
+
+#define RILL_ONNX_QLINEAR(name, attributes, function)                                          \
+  {                                                                                            \
+    "com.microsoft", 1, "fragment " name "(X: tensor<?>, X_scale: tensor<?>, "                 \
+        "X_zero_point: tensor<?> = false, Y_scale: tensor<?>, "                                \
+        "Y_zero_point: tensor<?> = false" attributes ") -> (Y: tensor<?>);",                   \
+        qlinear_function<function>                                                             \
+  }
+
 const OnnxOp kOps[] = {
+    RILL_ONNX_QLINEAR_BINARY("QLinearAdd", BinaryKind::kAdd),
+    RILL_ONNX_QLINEAR_BINARY("QLinearMul", BinaryKind::kMul),
+    RILL_ONNX_QLINEAR("QLinearSigmoid", "", Function::kSigmoid),
+    RILL_ONNX_QLINEAR("QLinearLeakyRelu", ", alpha: scalar = 0.01", Function::kLeakyRelu),
+    RILL_ONNX_QLINEAR("QLinearGlobalAveragePool", ", channels_last: logical = false",
+                      Function::kMean),
+    {"com.microsoft", 1,
+     "fragment DynamicQuantizeMatMul(A: tensor<?>, B: tensor<?>, b_scale: tensor<?>, "
+     "b_zero_point: tensor<?> = false, bias: tensor<?> = false) -> (Y: tensor<?>);",
+     dynamic_matmul},
+    {"com.microsoft", 1,
+     "fragment MatMulIntegerToFloat(A: tensor<?>, B: tensor<?>, a_scale: tensor<?>, "
+     "b_scale: tensor<?>, a_zero_point: tensor<?> = false, b_zero_point: tensor<?> = false, "
+     "bias: tensor<?> = false) -> (Y: tensor<?>);",
+     matmul_to_float},
+    {"com.microsoft", 1,
+     "fragment QuantizeLinear(x: tensor<?>, y_scale: tensor<?>, y_zero_point: tensor<?> = false, "
+     "axis: integer = 1) -> (y: tensor<?>);",
+     quantize},
+    {"com.microsoft", 1,
+     "fragment DequantizeLinear(x: tensor<?>, x_scale: tensor<?>, "
+     "x_zero_point: tensor<?> = false, axis: integer = 1) -> (y: tensor<?>);",
+     dequantize},
     RILL_ONNX_QUANTIZE(10, ""),
     RILL_ONNX_QUANTIZE(13, ", axis: integer = 1"),
     RILL_ONNX_QUANTIZE(19, ", axis: integer = 1, saturate: integer = 1"),

@@ -106,6 +106,11 @@ struct LayerArgs {
   int64_t last_c_lane = 0;
 };
 
+RILL_STEP_FIELDS(LayerArgs, cell, kernel, steps, hidden, lanes, skip, limit, backward,
+                 reset_every_turn, has_bias, x, x_step, x_lane, weights, bias, first_h, first_c,
+                 first_h_lane, first_c_lane, state, scratch, y, has_y, y_step, y_lane, last_h,
+                 last_c, has_last_h, has_last_c, last_h_lane, last_c_lane)
+
 constexpr int64_t kHeaderFloats = 16;  // the counter, and alignment of what follows
 
 /// Runs all lanes over `steps` steps from where the pointers stand.
@@ -237,6 +242,8 @@ void run_layer(const LayerArgs& layer, const Frame& frame) noexcept RILL_NONBLOC
   }
 }
 
+constexpr auto kRecurrent = step_kind<LayerArgs, run_layer>("recurrent");
+
 /// Packs the filters of all gates side by side: [hidden] x [gates * hidden].
 Ref pack_filters(Lowering& lowering, const Recurrent& op, int64_t hidden) {
   constexpr int64_t kRows = 16;
@@ -284,7 +291,7 @@ Status Recurrent::lower(Lowering& lowering) const {
   layer.lanes = x0.extent(batch);
   layer.x_step = x0.step(time);
   layer.x_lane = x0.step(batch);
-  std::vector<Ref> reads;
+  std::vector<Touched> reads;
   for (int gate = 0; gate < n; ++gate) {
     const Operand& own = lowering.in(gate);
     const bool alike = own.step(time) == x0.step(time) && own.step(batch) == x0.step(batch) &&
@@ -296,32 +303,36 @@ Status Recurrent::lower(Lowering& lowering) const {
       return fail(Code::kInternal, "the projections of the gates lie differently");
     }
     layer.x[gate] = x.ref;
-    reads.push_back(x.ref);
+    reads.emplace_back(x);
   }
   layer.weights = pack_filters(lowering, *this, layer.hidden);
-  if (has_bias) layer.bias = lowering.in(2 * n).ref;
+  reads.emplace_back(layer.weights);
+  if (has_bias) {
+    layer.bias = lowering.in(2 * n).ref;
+    reads.emplace_back(layer.bias);
+  }
   const int first_state = 2 * n + (has_bias ? 1 : 0);
   const Operand h0 = lowering.innermost(lowering.in(first_state), feature);
   layer.first_h = h0.ref;
   layer.first_h_lane = h0.step(batch);
-  reads.push_back(h0.ref);
+  reads.emplace_back(h0);
   if (layer.cell == Cell::kLstm) {
     const Operand c0 = lowering.innermost(lowering.in(first_state + 1), feature);
     layer.first_c = c0.ref;
     layer.first_c_lane = c0.step(batch);
-    reads.push_back(c0.ref);
+    reads.emplace_back(c0);
   }
   const int64_t state_bytes = (kHeaderFloats + 2 * layer.lanes * layer.hidden) * 4;
   layer.state =
       reset_every_turn ? lowering.scratch_bytes(state_bytes) : lowering.state(state_bytes);
   layer.scratch = lowering.scratch_bytes(layer.lanes * layer.hidden * 4);
-  std::vector<Ref> writes{layer.state, layer.scratch};
+  std::vector<Touched> writes{layer.state, layer.scratch};
   std::vector<int> order = Lowering::physical_order(x0);
   std::erase(order, feature);
   order.push_back(feature);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Operand out = lowering.make_out(static_cast<int>(i), order);
-    writes.push_back(out.ref);
+    writes.emplace_back(out);
     if (outputs[i] == kSequence) {
       if (layer.has_y) {
         return fail(Code::kUnsupported, "two outputs of one sequence");
@@ -340,7 +351,7 @@ Status Recurrent::lower(Lowering& lowering) const {
       layer.last_c_lane = out.step(batch);
     }
   }
-  lowering.step_list(run_layer, layer, std::move(reads), std::move(writes));
+  lowering.step(kRecurrent, layer, std::move(reads), std::move(writes));
   return {};
 }
 

@@ -1,12 +1,13 @@
 // How ONNX's LSTM, GRU and RNN are read: as loops over their cells, which are recognised and run at
 // once where the cells are the usual ones.
 
+#include <algorithm>
 #include <array>
 
 #include "core/graph/onnx.h"
 #include "ops/array/axis_ops.h"
 #include "ops/control/scan.h"
-#include "ops/math/wiring.h"
+#include "ops/math/sequences.h"
 #include "ops/rnn/onnx_cell.h"
 
 namespace rill::ops {
@@ -33,7 +34,8 @@ class Layer {
 
  private:
   Status read();
-  Status check_lengths();
+  Status read_lengths();
+  Status cut_to_lengths(const Direction& d, bool backward, const std::vector<OutletId>& outs);
   Status check_rows(std::string_view name, int rank, int64_t per_unit);
   OutletId input(std::string_view name);
   OutletId row(OutletId wire, int64_t direction);
@@ -57,6 +59,7 @@ class Layer {
   Dim batch_;
   CellForm form_;
   OutletId x_;
+  OutletId lengths_;  ///< of the sequences, where they differ
   std::vector<OutletId> y_;
   std::vector<OutletId> last_h_;
   std::vector<OutletId> last_c_;
@@ -66,15 +69,38 @@ OutletId Layer::input(std::string_view name) {
   return ctx_.given(name) ? w_.arg(name) : OutletId{};
 }
 
-Status Layer::check_lengths() {
+/// Lengths count unless all are known to be that of the input.
+Status Layer::read_lengths() {
   if (!ctx_.given("sequence_lens")) return {};
-  RILL_ASSIGN(const std::vector<Dim> lengths, ctx_.dims("sequence_lens"));
-  for (const Dim& length : lengths) {
-    if (length == w_.fact(x_).dim(0)) continue;
-    return fail(Code::kUnsupported, "input \"sequence_lens\" has a length of ", length,
-                ", expected all of ", w_.fact(x_).dim(0), " steps for every entry of the batch");
-  }
+  const OutletId lengths = w_.arg("sequence_lens");
+  if (!w_.ok()) return w_.take_status();
+  RILL_CHECK(w_.rank(lengths) == 1, "input \"sequence_lens\" is ", w_.fact(lengths),
+             ": expected a list");
+  const auto known = ctx_.fact(lengths).konst ? ctx_.dims("sequence_lens")
+                                              : Result<std::vector<Dim>>(std::vector<Dim>());
+  RILL_TRY(known);
+  const auto is_whole = [&](const Dim& length) { return length == w_.fact(x_).dim(0); };
+  if (!known->empty() && std::ranges::all_of(*known, is_whole)) return {};
+  lengths_ = lengths;
   return {};
+}
+
+/// The outputs of a direction whose sequences end at different steps: zeros behind the end, and the
+/// last states of each.
+Status Layer::cut_to_lengths(const Direction& d, bool backward,
+                             const std::vector<OutletId>& outs) {
+  Formula f(ctx_);
+  const Sequences sequences{lengths_, 0, 1};
+  const OutletId inside = within(f, outs[0], sequences);
+  const OutletId y = f.select(inside, outs[0], f.number(0.0, outs[0]));
+  y_.push_back(f.with_axis(backward ? turned(f, y, sequences) : y, 1));
+  OutletId any = f.with_axis(f.with_axis(lengths_, 0), 2);
+  any = f.binary(BinaryKind::kGt, any, f.number(0.0, any));
+  last_h_.push_back(f.select(any, last_of(f, outs[0], sequences), d.h));
+  if (kind_ == CellKind::kLstm) {
+    last_c_.push_back(f.select(any, last_of(f, outs[3], sequences), d.c));
+  }
+  return f.take_status();
 }
 
 /// Of an operand [directions, rows of all gates, ..], if it is there.
@@ -98,7 +124,7 @@ Status Layer::read() {
   }
   if (batch_first_) x_ = batch_first(x_, {1, 0, 2});
   if (!w_.ok()) return w_.take_status();
-  RILL_TRY(check_lengths());
+  RILL_TRY(read_lengths());
   RILL_ASSIGN(const OutletId r, ctx_.wire("R"));
   RILL_CHECK(w_.rank(r) == 3, "input \"R\" is ", w_.fact(r), ": expected three axes");
   RILL_ASSIGN(hidden_, w_.fact(r).dim(2).as_int());
@@ -183,10 +209,15 @@ Direction Layer::direction(int64_t index) {
 }
 
 Status Layer::run(int64_t index) {
-  const Direction d = direction(index);
+  Direction d = direction(index);
   const int64_t gates = gates_of(kind_);
   const bool backward = way_ == "reverse" || index == 1;
-  const int64_t chunk = backward ? -1 : 1;
+  const int64_t chunk = backward && !lengths_.valid() ? -1 : 1;
+  if (backward && lengths_.valid()) {
+    Formula f(ctx_);
+    d.x = turned(f, d.x, {lengths_, 0, 1});
+    RILL_TRY(f.take_status());
+  }
   std::vector<OutletId> inputs;
   Scan scan;
   // The bias of the state's products waits for them where a gate is multiplied in between.
@@ -234,10 +265,12 @@ Status Layer::run(int64_t index) {
   if (kind_ == CellKind::kLstm) {
     scan.outputs.push_back({1, true, 0, 1});
     scan.state_results.push_back(1);
+    if (lengths_.valid()) scan.outputs.push_back({1, false, 0, chunk});
   }
   scan.called = std::string(cell_name(kind_));
   RILL_ASSIGN(const std::vector<OutletId> outs,
               ctx_.add(std::make_shared<Scan>(std::move(scan)), std::move(inputs)));
+  if (lengths_.valid()) return cut_to_lengths(d, backward, outs);
   y_.push_back(w_.add(std::make_shared<AddAxis>(1), {outs[0]}));
   last_h_.push_back(outs[1]);
   if (kind_ == CellKind::kLstm) last_c_.push_back(outs[2]);

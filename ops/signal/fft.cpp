@@ -3,6 +3,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "kernels/fft/fft.h"
+#include "ops/kernel_fields.h"
 #include "ops/signal/dft.h"
 
 namespace rill::ops {
@@ -71,6 +72,7 @@ Status Fft::eval(EvalCtx& ctx) const {
 
 struct FftArgs {
   kernels::FftPlan plan;
+  Ref tables;
   bool inverse = false;
   int64_t points = 0;
   int64_t lanes = 0;
@@ -79,16 +81,22 @@ struct FftArgs {
   Ref scratch;
 };
 
+RILL_STEP_FIELDS(FftArgs, plan, tables, inverse, points, lanes, x, y, scratch)
+
 void run_fft(const FftArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
+  kernels::FftPlan plan = args.plan;
+  plan.passes.twiddles = frame.ptr<const float>(args.tables);
   const auto* x = frame.ptr<const float>(args.x);
   auto* y = frame.ptr<float>(args.y);
   const int64_t part = args.lanes * args.points;
   for (int64_t lane = 0; lane < args.lanes; ++lane) {
     const int64_t at = lane * args.points;
-    kernels::fft_execute(args.plan, x + at, x + part + at, y + at, y + part + at, args.inverse,
+    kernels::fft_execute(plan, x + at, x + part + at, y + at, y + part + at, args.inverse,
                          frame.ptr<float>(args.scratch));
   }
 }
+
+constexpr auto kFft = step_kind<FftArgs, run_fft>("fft");
 
 Status Fft::lower(Lowering& lowering) const {
   const int rank = lowering.in(0).rank;
@@ -109,14 +117,15 @@ Status Fft::lower(Lowering& lowering) const {
   args.lanes = x.volume() / 2 / args.points;
   auto [tables, memory] = lowering.constant<float>(
       static_cast<int64_t>(kernels::fft_tables_floats(args.points, kernels::FftKind::kComplex)));
-  (void)tables;
+  args.tables = tables;
   kernels::fft_init(&args.plan, args.points, kernels::FftKind::kComplex, memory,
                     kernels::active_tier());
+  args.plan.passes.twiddles = nullptr;
   args.scratch = lowering.scratch_bytes(
       (static_cast<int64_t>(kernels::fft_scratch_floats(args.plan)) + 16) * 4);
   args.x = x.ref;
   args.y = dense.ref;
-  lowering.step(run_fft, args, {x.ref}, {dense.ref, args.scratch});
+  lowering.step(kFft, args, {x, tables}, {dense, args.scratch});
   lowering.copy(dense, y);
   return {};
 }

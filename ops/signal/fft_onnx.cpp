@@ -139,6 +139,59 @@ Result<Value> hann(OnnxCtx& ctx) { return cosine_window(ctx, {0.5, 0.5, 0.0}); }
 Result<Value> hamming(OnnxCtx& ctx) { return cosine_window(ctx, {25.0 / 46, 21.0 / 46, 0.0}); }
 Result<Value> blackman(OnnxCtx& ctx) { return cosine_window(ctx, {0.42, 0.5, 0.08}); }
 
+double mel_of(double hertz) { return 2595.0 * std::log10(1.0 + hertz / 700.0); }
+double hertz_of(double mel) { return 700.0 * (std::pow(10.0, mel / 2595.0) - 1.0); }
+
+/// Triangles over the lines of a spectrum, equally wide in mel.
+Result<Value> mel_weights(OnnxCtx& ctx) {
+  RILL_ASSIGN(const int64_t bins, ctx.integer("num_mel_bins"));
+  RILL_ASSIGN(const int64_t length, ctx.integer("dft_length"));
+  RILL_ASSIGN(const int64_t rate, ctx.integer("sample_rate"));
+  RILL_ASSIGN(const TensorPtr lower, ctx.constant("lower_edge_hertz"));
+  RILL_ASSIGN(const TensorPtr upper, ctx.constant("upper_edge_hertz"));
+  RILL_CHECK(lower->volume() == 1 && upper->volume() == 1, "edges: expected one number each");
+  RILL_ASSIGN(const double first, element_as_double(*lower, 0));
+  RILL_ASSIGN(const double last, element_as_double(*upper, 0));
+  RILL_ASSIGN(const int64_t number, ctx.integer("output_datatype"));
+  const auto type = onnx_type(number);
+  if (!type) return fail(Code::kUnsupported, "weights of ", onnx_type_name(number));
+  constexpr int64_t kMost = int64_t{1} << 24;
+  RILL_CHECK(bins > 0 && length > 0 && rate > 0 && bins <= kMost / (length / 2 + 1), bins,
+             " bins of a transform of ", length, " samples at ", rate, " Hz");
+  const int64_t lines = length / 2 + 1;
+  std::vector<int64_t> edges;
+  for (int64_t i = 0; i < bins + 2; ++i) {
+    const double step = (mel_of(last) - mel_of(first)) / static_cast<double>(bins + 2);
+    const double hertz = hertz_of(mel_of(first) + step * static_cast<double>(i));
+    const double line = std::floor(static_cast<double>(length + 1) * hertz / double(rate));
+    RILL_CHECK(line >= 0.0 && line < double(lines) + 1.0, "edges of ", static_cast<float>(first),
+               " and ", static_cast<float>(last), " Hz");
+    edges.push_back(static_cast<int64_t>(line));
+  }
+  std::vector<double> weights(static_cast<size_t>(lines * bins), 0.0);
+  for (int64_t bin = 0; bin < bins; ++bin) {
+    const auto at = static_cast<size_t>(bin);
+    const int64_t low = edges[at];
+    const int64_t middle = edges[at + 1];
+    const int64_t high = edges[at + 2];
+    const auto put = [&](int64_t line, double weight) {
+      if (line < lines) weights[static_cast<size_t>(line * bins + bin)] = weight;
+    };
+    put(middle, 1.0);
+    for (int64_t line = low; line < middle; ++line) {
+      put(line, double(line - low) / double(middle - low));
+    }
+    for (int64_t line = middle; line < high; ++line) {
+      put(line, double(high - line) / double(high - middle));
+    }
+  }
+  RILL_ASSIGN(Tensor wide,
+              Tensor::of<double>(DType::kF64, {lines, bins}, std::span<const double>(weights)));
+  RILL_ASSIGN(Tensor typed, cast(wide, *type));
+  RILL_ASSIGN(const OutletId out, ctx.konst(std::move(typed)));
+  return Value(out);
+}
+
 #define RILL_ONNX_COSINES(name, reader)                                                        \
   {                                                                                            \
     "", 17, "fragment " name "(size: tensor<integer>, output_datatype: integer = 1, "          \
@@ -150,6 +203,11 @@ const OnnxOp kOps[] = {
     RILL_ONNX_COSINES("HannWindow", hann),
     RILL_ONNX_COSINES("HammingWindow", hamming),
     RILL_ONNX_COSINES("BlackmanWindow", blackman),
+    {"", 17,
+     "fragment MelWeightMatrix(num_mel_bins: tensor<integer>, dft_length: tensor<integer>, "
+     "sample_rate: tensor<integer>, lower_edge_hertz: tensor<?>, upper_edge_hertz: tensor<?>, "
+     "output_datatype: integer = 1) -> (output: tensor<?>);",
+     mel_weights},
     {"", 17,
      "fragment DFT(input: tensor<?>, dft_length: tensor<integer> = false, axis: integer = 1, "
      "inverse: logical = false, onesided: logical = false) -> (output: tensor<?>);",

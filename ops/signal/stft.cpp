@@ -9,6 +9,7 @@
 #include "ops/array/axis_ops.h"
 #include "ops/array/pad.h"
 #include "ops/array/slice.h"
+#include "ops/kernel_fields.h"
 #include "ops/signal/dft.h"
 
 namespace rill::ops {
@@ -81,6 +82,7 @@ Result<Facts> Stft::infer(FactSpan in) const {
 
 struct StftArgs {
   kernels::FftPlan plan;
+  Ref tables;
   bool real = false;
   bool windowed = false;
   bool gather = false;  ///< samples do not follow one another
@@ -102,8 +104,12 @@ struct StftArgs {
   Ref scratch;
 };
 
-void transform_lane(const StftArgs& a, const float* x, float* y, const float* window,
-                    float* scratch) {
+RILL_STEP_FIELDS(StftArgs, plan, tables, real, windowed, gather, frame, bins, frames, sample_step,
+                 frame_step, imaginary, y_frame, y_imaginary, lanes, lane_count, lane_x, lane_y, x,
+                 y, window, scratch)
+
+void transform_lane(const StftArgs& a, const kernels::FftPlan& plan, const float* x, float* y,
+                    const float* window, float* scratch) {
   float* re = scratch;
   float* im = re + a.frame;
   float* out_re = im + a.frame;
@@ -116,7 +122,7 @@ void transform_lane(const StftArgs& a, const float* x, float* y, const float* wi
         for (int64_t i = 0; i < a.frame; ++i) re[i] = x[i * a.sample_step];
         samples = re;
       }
-      kernels::rfft_execute(a.plan, samples, window, y, y + a.y_imaginary, a.bins, rest);
+      kernels::rfft_execute(plan, samples, window, y, y + a.y_imaginary, a.bins, rest);
       continue;
     }
     for (int64_t i = 0; i < a.frame; ++i) {
@@ -124,13 +130,15 @@ void transform_lane(const StftArgs& a, const float* x, float* y, const float* wi
       re[i] = x[i * a.sample_step] * w;
       im[i] = x[i * a.sample_step + a.imaginary] * w;
     }
-    kernels::fft_execute(a.plan, re, im, out_re, out_im, false, rest);
+    kernels::fft_execute(plan, re, im, out_re, out_im, false, rest);
     std::memcpy(y, out_re, static_cast<size_t>(a.bins) * sizeof(float));
     std::memcpy(y + a.y_imaginary, out_im, static_cast<size_t>(a.bins) * sizeof(float));
   }
 }
 
 void run_stft(const StftArgs& a, const Frame& frame) noexcept RILL_NONBLOCKING {
+  kernels::FftPlan plan = a.plan;
+  plan.passes.twiddles = frame.ptr<const float>(a.tables);
   const auto* x = frame.ptr<const float>(a.x);
   auto* y = frame.ptr<float>(a.y);
   const auto* window = a.windowed ? frame.ptr<const float>(a.window) : nullptr;
@@ -146,9 +154,11 @@ void run_stft(const StftArgs& a, const Frame& frame) noexcept RILL_NONBLOCKING {
       at_y += rest % a.lane_count[i] * a.lane_y[i];
       rest /= a.lane_count[i];
     }
-    transform_lane(a, x + at_x, y + at_y, window, scratch);
+    transform_lane(a, plan, x + at_x, y + at_y, window, scratch);
   }
 }
+
+constexpr auto kStft = step_kind<StftArgs, run_stft>("stft");
 
 RILL_NOT_IN_STEPS_BEGIN
 Status Stft::eval(EvalCtx& ctx) const {
@@ -219,8 +229,9 @@ Status Stft::lower(Lowering& lowering) const {
   const auto kind = real ? kernels::FftKind::kReal : kernels::FftKind::kComplex;
   auto [tables, memory] =
       lowering.constant<float>(static_cast<int64_t>(kernels::fft_tables_floats(frame, kind)));
-  (void)tables;
+  args.tables = tables;
   kernels::fft_init(&args.plan, frame, kind, memory, kernels::active_tier());
+  args.plan.passes.twiddles = nullptr;
   if (window) {
     auto [ref, values] = lowering.constant<float>(frame);
     RILL_ASSIGN(const Tensor floats, cast(*window, DType::kF32));
@@ -234,7 +245,9 @@ Status Stft::lower(Lowering& lowering) const {
   args.x = x.ref;
   args.y = y.ref;
   if (y.volume() == 0) return {};
-  lowering.step(run_stft, args, {x.ref}, {y.ref, args.scratch});
+  std::vector<Touched> reads = {x, tables};
+  if (args.windowed) reads.emplace_back(args.window);
+  lowering.step(kStft, args, std::move(reads), {y, args.scratch});
   return {};
 }
 

@@ -46,13 +46,14 @@ Status PulseBorder::eval(EvalCtx&) const {
 namespace {
 
 struct BorderArgs {
-  const PulseBorder* op;
+  PulseBorder op;
   Operand from;
   Operand to;
   int axis;
   int64_t pulse;
   FramesSoFar length;
 };
+RILL_STEP_FIELDS(BorderArgs, op, from, to, axis, pulse, length)
 
 /// The frame of the stream that frame `at` of the unpadded stream shows.
 int64_t source_of(const PulseBorder& op, int64_t at, int64_t frames) {
@@ -61,7 +62,7 @@ int64_t source_of(const PulseBorder& op, int64_t at, int64_t frames) {
 }
 
 void run(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const PulseBorder& op = *args.op;
+  const PulseBorder& op = args.op;
   const View from = frame.view(args.from);
   const View to = frame.view(args.to);
   const int64_t start = frame.clock->position(args.pulse);
@@ -83,18 +84,18 @@ void run(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   }
 }
 
+constexpr auto kBorder = step_kind<BorderArgs, run>("border_stream");
+
 }  // namespace
 
 Status PulseBorder::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
   if (to.volume() == 0 || from.extent(static_cast<int>(axis)) == 0) return {};
-  auto own = std::make_shared<PulseBorder>(*this);
-  lowering.keep(own);
   const int on = static_cast<int>(axis);
-  BorderArgs args{own.get(), from, to, on, from.extent(on) - overlap, FramesSoFar(length)};
+  BorderArgs args{*this, from, to, on, from.extent(on) - overlap, FramesSoFar(length)};
   args.from.konst = nullptr;
-  lowering.step(run, args, {from.ref}, {to.ref});
+  lowering.step(kBorder, args, {from}, {to});
   return {};
 }
 

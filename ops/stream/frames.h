@@ -23,6 +23,11 @@ class FramesSoFar {
   }
 
  private:
+  friend void describe(StepFields& fields, FramesSoFar& frames) {
+    Dim length = frames.length_;
+    fields.member("length", length);
+    frames = FramesSoFar(length);
+  }
   static constexpr int64_t kEndless = INT64_MAX / 4;
 
   Dim length_;

@@ -32,21 +32,24 @@ Status PulseKeyMask::eval(EvalCtx&) const {
 namespace {
 
 struct KeyMaskArgs {
-  const PulseKeyMask* op;
+  int64_t pulse;
+  int64_t delay;
   Operand to;
   int axis;
-  Tensor value;
+  TensorPtr value;
   FramesSoFar length;
 };
+
+RILL_STEP_FIELDS(KeyMaskArgs, pulse, delay, to, axis, value, length)
 
 void run(const KeyMaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const View to = frame.view(args.to);
   const int64_t keys = to.extent(args.axis);
-  const int64_t newest = frame.clock->position(args.op->pulse) + args.op->pulse - args.op->delay;
+  const int64_t newest = frame.clock->position(args.pulse) + args.pulse - args.delay;
   const int64_t first = newest - keys;  // the key in place 0
   const auto fill = [&](int64_t from, int64_t until) {
     if (from >= until) return;
-    View value = args.value.view();
+    View value = args.value->view();
     const View part = frames_of(to, args.axis, from, until - from);
     value.rank = part.rank;
     value.shape = part.shape;
@@ -57,18 +60,23 @@ void run(const KeyMaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING 
   fill(std::clamp<int64_t>(args.length.now(frame) - first, 0, keys), keys);
 }
 
+constexpr auto kKeyMask = step_kind<KeyMaskArgs, run>("key_mask_stream");
+
 }  // namespace
 
 Status PulseKeyMask::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
   lowering.copy(from, to);
-  auto own = std::make_shared<PulseKeyMask>(*this);
-  lowering.keep(own);
   RILL_ASSIGN(Tensor value, cast(Tensor::scalar(weights ? 0.0F : -INFINITY), from.dtype));
-  KeyMaskArgs args{own.get(), to, static_cast<int>(axis), std::move(value), FramesSoFar(length)};
+  KeyMaskArgs args{pulse,
+                   delay,
+                   to,
+                   static_cast<int>(axis),
+                   std::make_shared<const Tensor>(std::move(value)),
+                   FramesSoFar(length)};
   args.to.konst = nullptr;
-  if (to.volume() > 0) lowering.step(run, std::move(args), {}, {to.ref});
+  if (to.volume() > 0) lowering.step(kKeyMask, std::move(args), {}, {to});
   return {};
 }
 

@@ -38,6 +38,7 @@ struct LatchArgs {
   int axis;
   int64_t first;  ///< position of the first frame that is kept
 };
+RILL_STEP_FIELDS(LatchArgs, from, kept, axis, first)
 
 void run_latch(const LatchArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const int64_t pulse = args.from.extent(args.axis);
@@ -48,6 +49,8 @@ void run_latch(const LatchArgs& args, const Frame& frame) noexcept RILL_NONBLOCK
   copy_view(frames_of(frame.view(args.from), args.axis, from - start, to - from),
             frames_of(frame.view(args.kept), args.axis, from - args.first, to - from));
 }
+
+constexpr auto kLatch = step_kind<LatchArgs, run_latch>("latch_stream");
 
 }  // namespace
 
@@ -62,7 +65,7 @@ Status PulseLatch::lower(Lowering& lowering) const {
   kept.ref = lowering.state(std::max<int64_t>(1, stride) * dtype_size(kept.dtype));
   LatchArgs args{from, kept, static_cast<int>(axis), begin + delay};
   args.from.konst = nullptr;
-  lowering.step(run_latch, args, {from.ref}, {kept.ref});
+  lowering.step(kLatch, args, {from}, {kept});
   lowering.set_out(0, kept);
   return {};
 }
@@ -105,13 +108,14 @@ Status PulseSplice::eval(EvalCtx&) const {
 namespace {
 
 struct SpliceArgs {
-  const PulseSplice* op;
+  PulseSplice op;
   Operand to;
   Operand front;
   Operand back;
   int axis;
   FramesSoFar end;
 };
+RILL_STEP_FIELDS(SpliceArgs, op, to, front, back, axis, end)
 
 void put(const View& piece, const View& to, int axis, int64_t at, int64_t start) {
   const int64_t from = std::max(start, at);
@@ -123,12 +127,14 @@ void put(const View& piece, const View& to, int axis, int64_t at, int64_t start)
 
 void run_splice(const SpliceArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const View to = frame.view(args.to);
-  const int64_t start = frame.clock->position(to.extent(args.axis) - args.op->shown);
-  if (args.op->has_front) put(frame.view(args.front), to, args.axis, args.op->begin, start);
-  if (args.op->has_back) {
+  const int64_t start = frame.clock->position(to.extent(args.axis) - args.op.shown);
+  if (args.op.has_front) put(frame.view(args.front), to, args.axis, args.op.begin, start);
+  if (args.op.has_back) {
     put(frame.view(args.back), to, args.axis, args.end.now(frame), start);
   }
 }
+
+constexpr auto kSplice = step_kind<SpliceArgs, run_splice>("splice_stream");
 
 }  // namespace
 
@@ -136,17 +142,15 @@ Status PulseSplice::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
   lowering.copy(from, to);
-  auto own = std::make_shared<PulseSplice>(*this);
-  lowering.keep(own);
-  SpliceArgs args{own.get(), to, {}, {}, static_cast<int>(axis), FramesSoFar(end)};
-  std::vector<Ref> reads;
+  SpliceArgs args{*this, to, {}, {}, static_cast<int>(axis), FramesSoFar(end)};
+  std::vector<Touched> reads;
   for (int i = 1; i < lowering.inputs(); ++i) {
     Operand& piece = i == 1 && has_front ? args.front : args.back;
     piece = lowering.in(i);
     piece.konst = nullptr;
-    reads.push_back(piece.ref);
+    reads.emplace_back(piece);
   }
-  lowering.step_list(run_splice, args, reads, {to.ref});
+  lowering.step(kSplice, args, std::move(reads), {to});
   return {};
 }
 

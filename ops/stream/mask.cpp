@@ -50,13 +50,14 @@ Status PulseMask::eval(EvalCtx&) const {
 namespace {
 
 struct MaskArgs {
-  const PulseMask* op;
+  TensorPtr value;
   Operand view;
   int axis;
   int64_t pulse;
   int64_t begin;
   FramesSoFar end;
 };
+RILL_STEP_FIELDS(MaskArgs, value, view, axis, pulse, begin, end)
 
 /// Overwrites frames [first, last) of the view.
 void fill_frames(const View& view, int axis, int64_t first, int64_t last, const Tensor& value) {
@@ -81,10 +82,12 @@ void run(const MaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   if (first >= args.begin && end - args.pulse >= first) return;
   const View view = frame.view(args.view);
   fill_frames(view, args.axis, 0, std::clamp<int64_t>(args.begin - first, 0, args.pulse),
-              *args.op->value);
+              *args.value);
   const int64_t tail = end <= first ? 0 : std::min(end - first, args.pulse);
-  fill_frames(view, args.axis, tail, args.pulse, *args.op->value);
+  fill_frames(view, args.axis, tail, args.pulse, *args.value);
 }
+
+constexpr auto kMask = step_kind<MaskArgs, run>("mask_stream");
 
 }  // namespace
 
@@ -93,16 +96,14 @@ Status PulseMask::lower(Lowering& lowering) const {
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
   lowering.copy(from, to);
   RILL_ASSIGN(const int64_t first, begin.as_int());
-  auto own = std::make_shared<PulseMask>(*this);
-  MaskArgs args{own.get(),
+  MaskArgs args{value,
                 to,
                 static_cast<int>(axis),
                 from.extent(static_cast<int>(axis)),
                 first,
                 FramesSoFar(end)};
   args.view.konst = nullptr;
-  lowering.keep(own);
-  lowering.step(run, args, {}, {to.ref});
+  lowering.step(kMask, args, {}, {to});
   return {};
 }
 

@@ -64,6 +64,7 @@ struct RowsArgs {
   int axis;
   int64_t begin;
 };
+RILL_STEP_FIELDS(RowsArgs, table, to, axis, begin)
 
 void fill_missing(const View& view) {
   uint64_t bits = 0;
@@ -89,6 +90,8 @@ void run_rows(const RowsArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
   if (there < count) fill_missing(frames_of(to, args.axis, there, count - there));
 }
 
+constexpr auto kRows = step_kind<RowsArgs, run_rows>("rows_stream");
+
 }  // namespace
 
 Status PulseRows::lower(Lowering& lowering) const {
@@ -96,7 +99,7 @@ Status PulseRows::lower(Lowering& lowering) const {
   const Operand to = lowering.make_out(0, Lowering::physical_order(table));
   RowsArgs args{table, to, static_cast<int>(axis), begin};
   args.table.konst = nullptr;
-  lowering.step(run_rows, args, {table.ref}, {to.ref});
+  lowering.step(kRows, args, {table}, {to});
   return {};
 }
 

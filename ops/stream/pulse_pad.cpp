@@ -56,10 +56,11 @@ struct PulsePad final : OpBase<PulsePad> {
 };
 
 struct PadArgs {
-  const PulsePad* op;
+  PulsePad op;
   Operand view;
   Ref last_frame;
 };
+RILL_STEP_FIELDS(PadArgs, op, view, last_frame)
 
 /// The same frame, as often as asked.
 View repeated(View frame, int axis, int64_t count) {
@@ -70,7 +71,7 @@ View repeated(View frame, int axis, int64_t count) {
 }
 
 void run(const PadArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const PulsePad& op = *args.op;
+  const PulsePad& op = args.op;
   const View view = frame.view(args.view);
   const int axis = static_cast<int>(op.axis);
   const int64_t frames = view.extent(axis);
@@ -110,20 +111,20 @@ void run(const PadArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   }
 }
 
+constexpr auto kPad = step_kind<PadArgs, run>("pad_stream");
+
 Status PulsePad::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
   lowering.copy(from, to);
-  auto own = std::make_shared<PulsePad>(*this);
-  lowering.keep(own);
-  PadArgs args{own.get(), to, {}};
+  PadArgs args{*this, to, {}};
   // The last frame is kept with the strides of the output.
   int64_t reach = 1;
   for (int i = 0; i < to.rank; ++i) {
     if (i != axis) reach += (to.extent(i) - 1) * to.step(i);
   }
   args.last_frame = lowering.state(std::max<int64_t>(reach, 1) * dtype_size(to.dtype));
-  lowering.step(run, args, {}, {to.ref, args.last_frame});
+  lowering.step(kPad, args, {}, {to, args.last_frame});
   return {};
 }
 

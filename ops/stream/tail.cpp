@@ -34,13 +34,14 @@ Status PulseTail::eval(EvalCtx&) const {
 namespace {
 
 struct TailArgs {
-  std::shared_ptr<const PulseTail> op;
+  PulseTail op;
   Operand from;
   Operand kept;
 };
+RILL_STEP_FIELDS(TailArgs, op, from, kept)
 
 void run_tail(const TailArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const PulseTail& op = *args.op;
+  const PulseTail& op = args.op;
   if (frame.clock->end < 0) return;
   const int axis = static_cast<int>(op.axis);
   const int64_t shown = args.from.extent(axis);
@@ -53,6 +54,8 @@ void run_tail(const TailArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
             frames_of(frame.view(args.kept), axis, from - begin, to - from));
 }
 
+constexpr auto kTail = step_kind<TailArgs, run_tail>("tail_stream");
+
 }  // namespace
 
 Status PulseTail::lower(Lowering& lowering) const {
@@ -64,9 +67,9 @@ Status PulseTail::lower(Lowering& lowering) const {
     stride *= kept.extent(i);
   }
   kept.ref = lowering.state(std::max<int64_t>(1, stride) * dtype_size(kept.dtype));
-  TailArgs args{std::make_shared<const PulseTail>(*this), from, kept};
+  TailArgs args{*this, from, kept};
   args.from.konst = nullptr;
-  lowering.step(run_tail, std::move(args), {from.ref}, {kept.ref});
+  lowering.step(kTail, std::move(args), {from}, {kept});
   lowering.set_out(0, kept);
   return {};
 }

@@ -52,12 +52,13 @@ Status PulseTally::eval(EvalCtx&) const {
 namespace {
 
 struct TallyArgs {
-  std::shared_ptr<const PulseTally> op;
+  PulseTally op;
   Operand from;  ///< [outputs, frames, elements of one output in one frame]
   Operand to;    ///< [outputs]
   Ref state;
   FramesSoFar length;
 };
+RILL_STEP_FIELDS(TallyArgs, op, from, to, state, length)
 
 /// What is kept per output: how many elements were seen, which of them is taken, and a number of at
 /// most eight bytes.
@@ -169,7 +170,7 @@ void tally(const TallyArgs& args, const Frame& frame, Range range, const Rule& r
 
 template <class T>
 void tally_numbers(const TallyArgs& args, const Frame& frame, Range range) {
-  const auto kind = static_cast<ReduceKind>(args.op->kind);
+  const auto kind = static_cast<ReduceKind>(args.op.kind);
   const View to = frame.view(args.to);
   if (kind == ReduceKind::kSum || kind == ReduceKind::kProduct) {
     const Adder<T> rule{kind};
@@ -177,7 +178,7 @@ void tally_numbers(const TallyArgs& args, const Frame& frame, Range range) {
              [&](int64_t i, const Kept& kept) { to.as<T>()[i] = rule.result(kept); });
     return;
   }
-  const Extreme<T> rule{is_largest(kind), args.op->last};
+  const Extreme<T> rule{is_largest(kind), args.op.last};
   tally<T>(args, frame, range, rule, [&](int64_t i, const Kept& kept) {
     if (is_arg(kind)) {
       to.as<int64_t>()[i] = rule.index(kept);
@@ -189,10 +190,10 @@ void tally_numbers(const TallyArgs& args, const Frame& frame, Range range) {
 
 void run_tally(const TallyArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const int64_t frames = args.from.extent(1);
-  const int64_t start = frame.clock->position(frames) - args.op->delay;
+  const int64_t start = frame.clock->position(frames) - args.op.delay;
   Range range{std::clamp<int64_t>(-start, 0, frames), 0};
   range.last = std::clamp<int64_t>(args.length.now(frame) - start, range.first, frames);
-  const auto kind = static_cast<ReduceKind>(args.op->kind);
+  const auto kind = static_cast<ReduceKind>(args.op.kind);
   if (is_truth(kind)) {
     const Truth rule{kind == ReduceKind::kAny};
     const View to = frame.view(args.to);
@@ -203,6 +204,8 @@ void run_tally(const TallyArgs& args, const Frame& frame) noexcept RILL_NONBLOCK
   visit_number(args.from.dtype,
                [&](auto tag) { tally_numbers<decltype(tag)>(args, frame, range); });
 }
+
+constexpr auto kTally = step_kind<TallyArgs, run_tally>("tally_stream");
 
 /// A row-major operand seen with other extents.
 Operand seen_as(const Operand& x, std::vector<int64_t> shape) {
@@ -233,16 +236,15 @@ Status PulseTally::lower(Lowering& lowering) const {
   const int64_t frames = x.extent(static_cast<int>(reduced[0]));
   for (size_t i = 1; i < reduced.size(); ++i) elements *= x.extent(static_cast<int>(reduced[i]));
   TallyArgs args;
-  args.op = std::make_shared<const PulseTally>(*this);
+  args.op = *this;
   args.length = FramesSoFar(length);
   args.from = seen_as(lowering.ordered(x, order), {outputs, frames, elements});
   args.to = seen_as(lowering.make_out(0), {outputs});
   args.state = lowering.state(std::max<int64_t>(1, outputs) * static_cast<int64_t>(sizeof(Kept)));
   if (outputs == 0 || elements == 0) return {};
-  const Ref read = args.from.ref;
-  const Ref out = args.to.ref;
-  const Ref state = args.state;
-  lowering.step(run_tally, std::move(args), {read}, {out, state});
+  const std::vector<Touched> reads = {args.from};
+  const std::vector<Touched> writes = {args.to, args.state};
+  lowering.step(kTally, std::move(args), reads, writes);
   return {};
 }
 

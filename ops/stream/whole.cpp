@@ -32,6 +32,7 @@ struct LengthArgs {
   std::vector<Dim> dims;
   Ref to;
 };
+RILL_STEP_FIELDS(LengthArgs, dims, to)
 
 void run_length(const LengthArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   auto* to = frame.ptr<int64_t>(args.to);
@@ -41,13 +42,14 @@ void run_length(const LengthArgs& args, const Frame& frame) noexcept RILL_NONBLO
   }
 }
 
+constexpr auto kLength = step_kind<LengthArgs, run_length>("length_stream");
+
 }  // namespace
 
 Status PulseLength::lower(Lowering& lowering) const {
   const auto dims = value->values<Dim>();
-  LengthArgs args{{dims.begin(), dims.end()}, lowering.make_out(0).ref};
-  const Ref to = args.to;
-  lowering.step(run_length, std::move(args), {}, {to});
+  const Operand to = lowering.make_out(0);
+  lowering.step(kLength, {{dims.begin(), dims.end()}, to.ref}, {}, {to});
   return {};
 }
 
@@ -92,7 +94,7 @@ namespace {
 constexpr int64_t kChainElements = 8;
 
 struct ReduceArgs {
-  std::shared_ptr<const PulseReduce> op;
+  PulseReduce op;
   kernels::ReduceF32Fn run;
   Operand from;  ///< axes that stay, then the reduced ones, row-major
   int64_t outputs = 1;
@@ -102,6 +104,8 @@ struct ReduceArgs {
   Ref to;
   FramesSoFar length;
 };
+
+RILL_STEP_FIELDS(ReduceArgs, op, run, from, outputs, frame, block, state, to, length)
 
 kernels::ReduceOp kernel_of(int64_t kind) {
   switch (static_cast<ReduceKind>(kind)) {
@@ -147,7 +151,7 @@ float start_of(int64_t kind) {
 class Kept {
  public:
   Kept(const ReduceArgs& args, std::byte* base, int64_t output)
-      : args_(args), kind_(args.op->kind) {
+      : args_(args), kind_(args.op.kind) {
     std::byte* own = base + output * bytes(args.block);
     seen_ = reinterpret_cast<int64_t*>(own);
     values_ = reinterpret_cast<float*>(own + sizeof(int64_t));
@@ -216,7 +220,7 @@ class Kept {
 
 void run_reduce(const ReduceArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   const int64_t frames = args.from.extent(1);
-  const int64_t start = frame.clock->position(frames) - args.op->delay;
+  const int64_t start = frame.clock->position(frames) - args.op.delay;
   const int64_t first = std::clamp<int64_t>(-start, 0, frames);
   const int64_t last =
       std::clamp<int64_t>(args.length.now(frame) - start, first, frames);
@@ -230,6 +234,8 @@ void run_reduce(const ReduceArgs& args, const Frame& frame) noexcept RILL_NONBLO
     to[output] = kept.result();
   }
 }
+
+constexpr auto kReduceStream = step_kind<ReduceArgs, run_reduce>("reduce_stream");
 
 }  // namespace
 
@@ -248,7 +254,7 @@ Status PulseReduce::lower(Lowering& lowering) const {
   order.insert(order.end(), reduced.begin(), reduced.end());
   const int64_t frames = x.extent(static_cast<int>(reduced[0]));
   for (size_t i = 1; i < reduced.size(); ++i) args.frame *= x.extent(static_cast<int>(reduced[i]));
-  args.op = std::make_shared<const PulseReduce>(*this);
+  args.op = *this;
   args.length = FramesSoFar(length);
   args.run = kernels::reduce_f32();
   args.block = lanes ? kernels::reduce_block_f32() : 0;
@@ -261,9 +267,8 @@ Status PulseReduce::lower(Lowering& lowering) const {
   args.to = out.ref;
   args.state = lowering.state(std::max<int64_t>(1, args.outputs) * Kept::bytes(args.block));
   if (args.outputs == 0 || args.frame == 0) return {};
-  const Ref read = ordered.ref;
   const Ref state = args.state;
-  lowering.step(run_reduce, std::move(args), {read}, {out.ref, state});
+  lowering.step(kReduceStream, std::move(args), {ordered}, {out, state});
   return {};
 }
 

@@ -283,6 +283,9 @@ struct MoeArgs {
   Ref up;
 };
 
+RILL_STEP_FIELDS(MoeArgs, op, tokens, width, hidden, experts, x, y, wg, w1, w2, w3, bias, logits,
+                 chosen, h, up)
+
 /// y = x W + b of one expert: W is [from, to], or [to, from] if `linear`.
 void product(const float* x, const float* w, const float* bias, bool linear, int64_t from,
              int64_t to, float* y) {
@@ -365,13 +368,15 @@ void run_moe(const MoeArgs& a, const Frame& frame) noexcept RILL_NONBLOCKING {
   }
 }
 
+constexpr auto kMoe = step_kind<MoeArgs, run_moe>("moe");
+
 Status MoeFfn::lower(Lowering& lowering) const {
   MoeArgs args;
   args.op = *this;
-  std::vector<Ref> reads;
+  std::vector<Touched> reads;
   const auto dense = [&](int i) {
     const Operand operand = lowering.row_major(lowering.in(i));
-    reads.push_back(operand.ref);
+    reads.emplace_back(operand);
     return operand;
   };
   const Operand x = dense(0);
@@ -400,8 +405,8 @@ Status MoeFfn::lower(Lowering& lowering) const {
   args.chosen = lowering.scratch_bytes(8 * k);
   args.h = lowering.scratch_bytes(4 * args.hidden + 4);
   args.up = lowering.scratch_bytes(4 * std::max(args.hidden, args.width) + 4);
-  lowering.step_list(run_moe, args, std::move(reads),
-                     {target.ref, args.logits, args.chosen, args.h, args.up});
+  lowering.step(kMoe, args, std::move(reads),
+                {target, args.logits, args.chosen, args.h, args.up});
   if (!y.contiguous()) lowering.copy(target, y);
   return {};
 }

@@ -21,20 +21,33 @@ OutletId every_second(Formula& f, OutletId pairs, int64_t first) {
   return f.without_axis(f.slice(pairs, 4, Dim(first), Dim(first + 1)), 4);
 }
 
+/// Heads of twice the width of the tables, where the node does not count them.
+Result<int64_t> heads_of_tables(Formula& f, const Fact& in) {
+  const OutletId table = f.arg("cos_cache");
+  if (!f.ok()) return f.take_status();
+  const Dim width = f.dim(table, f.rank(table) - 1) * Dim(2);
+  const auto heads = exact_div(in.dim(2), width);
+  RILL_CHECK(heads, "input ", in, " and tables ", f.fact(table),
+             ": expected heads of twice their width, or attribute \"num_heads\"");
+  return heads->as_int();
+}
+
 Result<Value> rotary_embedding(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId given = f.arg("X");
   if (!f.ok()) return f.take_status();
   const Fact in = f.fact(given);
   RILL_CHECK(in.rank() == 3 || in.rank() == 4, "input ", in, ": expected rank 3 or 4");
-  RILL_ASSIGN(const int64_t heads, ctx.integer("num_heads"));
+  RILL_ASSIGN(int64_t heads, ctx.integer("num_heads"));
+  if (heads == 0 && in.rank() == 3) {
+    RILL_ASSIGN(heads, heads_of_tables(f, in));
+  }
   RILL_ASSIGN(const bool interleaved, ctx.boolean("interleaved"));
   RILL_ASSIGN(int64_t turned, ctx.integer("rotary_embedding_dim"));
   OutletId x = given;
   if (in.rank() == 4) {
     x = f.transpose(x, {0, 2, 1, 3});
   } else {
-    RILL_CHECK(heads > 0, "attribute \"num_heads\" is needed for inputs of rank 3");
     const auto size = exact_div(in.dim(2), Dim(heads));
     RILL_CHECK(size, "input ", in, ": expected a multiple of ", heads, " on the last axis");
     x = f.reshape(x, {in.dim(0), in.dim(1), Dim(heads), *size});
@@ -73,7 +86,24 @@ Result<Value> rotary_embedding(OnnxCtx& ctx) {
   return f.value(f.reshape(out, in.shape));
 }
 
+/// One first position for all frames depends on data, and is not read.
+Result<Value> rotary_of_caches(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId ids, ctx.wire("position_ids"));
+  RILL_ASSIGN(const float scale, ctx.number("scale"));
+  if (ctx.fact(ids).rank() != 2 || scale != 1.0F) {
+    return fail(Code::kUnsupported, "position_ids ", ctx.fact(ids), " and a scale of ", scale,
+                ": expected [batch, frames] and 1");
+  }
+  return rotary_embedding(ctx);
+}
+
 const OnnxOp kOps[] = {
+    {"com.microsoft", 1,
+     "fragment RotaryEmbedding(X: tensor<?>, position_ids: tensor<integer>, "
+     "cos_cache: tensor<?>, sin_cache: tensor<?>, interleaved: logical = false, "
+     "num_heads: integer = 0, rotary_embedding_dim: integer = 0, scale: scalar = 1.0) "
+     "-> (Y: tensor<?>);",
+     rotary_of_caches},
     {"", 23,
      "fragment RotaryEmbedding(X: tensor<?>, cos_cache: tensor<?>, sin_cache: tensor<?>, "
      "position_ids: tensor<integer> = false, interleaved: logical = false, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Optional
+from typing import Any, Optional
 
 #: What the hints of the C interface name, and what it is called here.
 _NAMES = {
@@ -141,6 +141,16 @@ _CLASSES = {each.code: each for each in (
 
 def _again(kind, message, parts):
     return kind(message, **parts)
+
+
+def number(name: str, value: Any) -> float:
+    """Take a number of 0 or more. Errors: ArgumentError."""
+    try:
+        if float(value) >= 0:
+            return float(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ArgumentError(f"{name} is {value!r}, expected a number of 0 or more", found=repr(value))
 
 
 def _named_here(text: str) -> str:

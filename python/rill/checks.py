@@ -113,7 +113,7 @@ def _as_list(outputs: Any) -> List[np.ndarray]:
     return list(outputs) if isinstance(outputs, tuple) else [outputs]
 
 
-def _bound(model: "Model", arrays: Mapping[str, np.ndarray], symbol: str) -> "Model":
+def bound(model: "Model", arrays: Mapping[str, np.ndarray], symbol: str) -> "Model":
     """Bind all symbols that are the extents of these inputs, but the one that streams."""
     settings = {}
     free = set(model.symbols) - {symbol}
@@ -204,7 +204,7 @@ def check(model: "Model", io: Data, pulses: Sequence[Union[int, str]], symbol: s
     for pulse in pulses:
         tell(f"pulse {pulse}")
         try:
-            rows += stream_rows(_bound(model, arrays, symbol), arrays, whole, symbol, pulse,
+            rows += stream_rows(bound(model, arrays, symbol), arrays, whole, symbol, pulse,
                                 len(rows))
         except Error as error:
             rows.append(Row(f"pulse {pulse}", "all", False, 0, False, float("inf"), str(error)))

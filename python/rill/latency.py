@@ -8,6 +8,7 @@ from html import escape
 from typing import Dict, List, Optional
 
 from . import _rill
+from ._errors import number
 from ._html import Html, page, table
 
 
@@ -43,12 +44,12 @@ class LatencyReport:
 
     def __init__(self, title: str, plan: _rill.Plan, frame_ms: Optional[float] = None) -> None:
         self.title = title
-        self.frame_ms = frame_ms
+        self.frame_ms = None if frame_ms is None else number("frame_ms", frame_ms)
         self.memory: Dict[str, int] = plan.memory()
         told = plan.streams()
         self.symbol: str = told[0]["symbol"]
         self.input_pulse: int = told[0]["input_pulse"]
-        self.outputs: List[OutputLatency] = [_output(each, frame_ms) for each in told]
+        self.outputs: List[OutputLatency] = [_output(each, self.frame_ms) for each in told]
 
     def __str__(self) -> str:
         lines = [f"{self.title}: {self.input_pulse} frames per step along {self.symbol}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from . import _rill
 from ._arrays import shaped
-from ._errors import ArgumentError, StateError
+from ._errors import ArgumentError, StateError, number
 from ._html import page, table
 from .checks import CheckReport, Data, check
 from .latency import LatencyReport
@@ -97,14 +98,17 @@ class Model:
 
         Errors: SymbolError for unknown symbols, and values that the model rules out.
         """
+        if not isinstance(symbols, (Mapping, type(None))):
+            raise ArgumentError(f"symbols is a {type(symbols).__name__}, expected a dict",
+                                found=type(symbols).__name__, hint='As in {"B": 1}')
         settings = {**(symbols or {}), **named}
         if not settings:
             return self
         pairs = []
         for symbol, value in settings.items():
-            if isinstance(value, bool) or not isinstance(value, (str, int)):
-                value = _whole(symbol, value)
-            pairs.append((str(symbol), str(value)))
+            if not isinstance(value, str):
+                value = str(_whole(symbol, value))
+            pairs.append((_text("symbol", symbol), _text(symbol, value)))
         return Model(self._open.with_symbols(pairs), self._name)
 
     def __call__(self, *values: Any, **named: Any) -> Any:
@@ -130,8 +134,7 @@ class Model:
         Errors: PulseError with every node that cannot stream, why, and a way out; SymbolError.
         """
         handle = self._open
-        if not isinstance(pulse, str):
-            pulse = str(_whole("pulse", pulse))
+        symbol, pulse = _text("symbol", symbol), _pulse(pulse)
         pulsed, plan = self._plan((symbol, pulse),
                                   lambda: self._pulsed_plan(handle, symbol, pulse))
         return Stream(pulsed, plan)
@@ -159,12 +162,8 @@ class Model:
         """Stream noise at the lengths that the model itself names, in every way, against whole
         runs; tell what was compared. Errors: StateError where a frame differs or nothing could be
         compared; PulseError."""
-        if not seconds >= 0:
-            raise ArgumentError(f"seconds is {seconds!r}, expected 0 or more")
-        if not isinstance(pulse, str):
-            pulse = str(_whole("pulse", pulse))
-        pulsed = self._open.pulsed(symbol, pulse)
-        return self._open.audit(pulsed, float(seconds), _whole("seed", seed))
+        pulsed = self._open.pulsed(_text("symbol", symbol), _pulse(pulse))
+        return self._open.audit(pulsed, number("seconds", seconds), _whole("seed", seed) % (1 << 64))
 
     def inspect(self, symbol: str = "S", pulse: Union[int, str] = "auto",
                 frame_ms: Optional[float] = None) -> LatencyReport:
@@ -181,7 +180,20 @@ class Model:
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Write the model: .tgz or .tar.gz, .tar, .zip, else a folder. Errors: FileError."""
-        self._open.save(os.fspath(path))
+        self._open.save(_path(path))
+
+    def to_nnef(self) -> bytes:
+        """Give the model as a tar archive of NNEF, which ``rill.load`` reads: of one that came
+        from another format too, with its symbols as they are bound here. Errors: FileError where
+        there is no room for a temporary file."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.tar")
+            self.save(path)
+            with open(path, "rb") as file:
+                return file.read()
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (self.to_nnef(), self._name)
 
     def close(self) -> None:
         """Let go of the memory. Streams live on; other calls raise StateError."""
@@ -255,6 +267,31 @@ class Model:
         return pulsed, pulsed._open.prepare()
 
 
+def _unpickled(archive: bytes, name: str) -> Model:
+    return Model(_rill.Model.load_bytes(archive), name)
+
+
+def _text(what: Any, value: Any) -> str:
+    """Names go to the library as UTF-8 that a zero byte ends."""
+    try:
+        if "\0" not in str(value) and str(value).encode():
+            return str(value)
+    except UnicodeEncodeError:
+        pass
+    raise ArgumentError(f"{what} is {value!r}, expected text", found=repr(value))
+
+
+def _pulse(pulse: Union[int, str]) -> str:
+    return _text("pulse", pulse if isinstance(pulse, str) else str(_whole("pulse", pulse)))
+
+
+def _path(path: Union[str, bytes, "os.PathLike[str]"]) -> bytes:
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise ArgumentError("the path holds a zero byte", found=repr(path))
+    return encoded
+
+
 def _whole(name: str, value: Any) -> int:
     try:
         if not isinstance(value, bool):
@@ -275,10 +312,5 @@ def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
     if isinstance(source, (bytes, bytearray, memoryview)):
         model = Model(_rill.Model.load_bytes(bytes(source)))
     else:
-        path = os.fspath(source)
-        if isinstance(path, bytes):
-            path = os.fsdecode(path)
-        if "\0" in path:
-            raise ArgumentError("the path holds a zero byte")
-        model = Model(_rill.Model.load(path), path)
+        model = Model(_rill.Model.load(_path(source)), os.fsdecode(source))
     return model.bind(symbols)

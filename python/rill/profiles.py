@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Dict, List
 
 from . import _rill
+from ._errors import ArgumentError, number
 from ._html import bar, page, table
 
 
@@ -29,7 +30,11 @@ class Profile:
     """
 
     def __init__(self, title: str, plan: _rill.Plan, seconds: float, most_steps: int) -> None:
-        runs = plan.profile(seconds, most_steps)
+        try:
+            most = min(int(most_steps), 1 << 20)
+        except (TypeError, ValueError, OverflowError):
+            raise ArgumentError(f"most_steps is {most_steps!r}, expected a whole number") from None
+        runs = plan.profile(min(number("seconds", seconds), 1e6), most)
         self.title = title
         self.steps = len(runs)
         self.nodes: List[NodeTime] = []

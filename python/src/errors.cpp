@@ -25,17 +25,12 @@ void raise(const Failure& failure) {
 
 Failure last_failure(rill_status code) {
   Failure out;
-  out.code = code;
+  static_cast<Error&>(out) = Error::last();
   rill_error_info info = {};
   info.size = sizeof info;
-  if (rill_last_error_info(&info) != RILL_OK || info.code != code) return out;
-  out.message = info.message;
-  out.node = info.node;
-  out.op = info.op;
-  out.file = info.file;
-  out.line = info.line;
+  if (out.code != code || rill_last_error_info(&info) != RILL_OK) out = Failure();
+  out.code = code;
   out.column = info.column;
-  out.hint = info.hint;
   return out;
 }
 

@@ -4,22 +4,15 @@
 
 #include <string>
 
-#include "rill/rill.h"
+#include "rill/rill.hpp"
 
 namespace rill::python {
 
 /// What went wrong, on its way to Python, where it becomes an exception of rill._errors.
-struct Failure {
-  rill_status code = RILL_E_INTERNAL;
-  std::string message;
+struct Failure : Error {
   std::string expected;
   std::string found;
-  std::string node;
-  std::string op;
-  std::string file;
-  int line = 0;
   int column = 0;
-  std::string hint;
 };
 
 /// The last failure of this thread, as the library tells it.

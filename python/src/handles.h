@@ -90,6 +90,16 @@ class Stream {
   /// Holds the stream for one call; another thread's call is refused meanwhile.
   class Hold;
 
+  int axis_of(size_t input) const { return io_[RILL_INPUT][streaming_[input]].stream_axis; }
+  /// The state, behind the number of its bytes.
+  std::vector<uint64_t> saved() const;
+  void check_frames(const std::vector<InputArray>& inputs);
+  /// Take all frames. Errors: those of rill_push; RILL_E_STATE for an input that is too far ahead.
+  /// Some frames have been taken then.
+  void push_all(const std::vector<InputArray>& inputs, std::vector<OutputArray>* outputs);
+  /// Push and pull for as long as frames move, without the interpreter's lock.
+  rill_status push_while_moving(const std::vector<InputArray>& inputs,
+                                std::vector<OutputArray>* outputs, std::vector<int64_t>* taken);
   std::vector<InputArray> arrays_of(const nanobind::args& values, const nanobind::kwargs& named);
   void check_values_known() const;
   std::vector<OutputArray> room_for(const std::vector<InputArray>& inputs) const;

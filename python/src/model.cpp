@@ -125,7 +125,7 @@ Model* pulsed(const Model& model, const std::string& symbol, const std::string& 
   });
 }
 
-Model* load(const std::string& path) {
+Model* load(const nb::bytes& path) {
   rill_model* model = nullptr;
   check(unlocked([&] { return rill_load(path.c_str(), nullptr, &model); }));
   return new Model(model);
@@ -174,7 +174,8 @@ nb::dict audit(const Model& whole, const Model& pulsed, double seconds, uint64_t
 
 void define_model(nb::module_& module) {
   nb::class_<Model>(module, "Model", "What a file says. It is never changed.")
-      .def_static("load", &load, nb::arg("path"), "Read a folder, tar, tgz, zip or graph.nnef.")
+      .def_static("load", &load, nb::arg("path"),
+                  "Read a folder, tar, tgz, zip or graph.nnef: the path as the system writes it.")
       .def_static("load_bytes", &load_bytes, nb::arg("data"), "Read an archive in memory.")
       .def(
           "inputs", [](const Model& model) { return io_list(model.get(), RILL_INPUT); },
@@ -195,7 +196,7 @@ void define_model(nb::module_& module) {
            "Choose kernels, pack weights, lay out memory.")
       .def(
           "save",
-          [](const Model& model, const std::string& path) {
+          [](const Model& model, const nb::bytes& path) {
             check(unlocked([&] { return rill_save(model.get(), path.c_str()); }));
           },
           nb::arg("path"), "Write a folder, tar, tgz or zip, by suffix.")

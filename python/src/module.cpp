@@ -5,7 +5,7 @@
 
 namespace nb = nanobind;
 
-NB_MODULE(_rill, module) {
+NB_MODULE(_rill_of_main, module) {
   using namespace rill::python;
   module.doc() = "The interface rill.h, for the package rill.";
   // Streams that are alive when the interpreter ends are no mistake.
@@ -29,4 +29,13 @@ NB_MODULE(_rill, module) {
   module.def("version", &rill_version, "Tell the version: \"0.1.0\".");
   module.def("build_info", &rill_build_info, "Tell compiler, build type and operators.");
   module.def("cpu", &rill_cpu, "Tell the SIMD tier of plans that are made now.");
+}
+
+/// The entry of the extension. What nanobind keeps is shared by all interpreters of a process, so
+/// that a second one would take the types away from the first.
+extern "C" NB_EXPORT PyObject* PyInit__rill() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return PyInit__rill_of_main();
+  PyErr_SetString(PyExc_ImportError,
+                  "rill runs in the main interpreter of a process only: use threads, or processes");
+  return nullptr;
 }

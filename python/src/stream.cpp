@@ -199,64 +199,84 @@ nb::object Stream::hand_out(std::vector<OutputArray>* outputs, bool finished) {
   return nb::tuple(out);
 }
 
+void Stream::check_frames(const std::vector<InputArray>& inputs) {
+  int64_t shape[RILL_MAX_RANK];
+  int64_t taken = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int axis = axis_of(i);
+    if (inputs[i].view().rank <= static_cast<uint32_t>(axis)) {
+      const rill_view all = inputs[i].view();
+      check(rill_push(session_, streaming_[i], &all, &taken));
+    }
+    rill_view none = inputs[i].rest(axis, 0, shape);
+    shape[axis] = 0;
+    check(rill_push(session_, streaming_[i], &none, &taken));
+  }
+}
+
+rill_status Stream::push_while_moving(const std::vector<InputArray>& inputs,
+                                      std::vector<OutputArray>* outputs,
+                                      std::vector<int64_t>* taken) {
+  int64_t shape[RILL_MAX_RANK];
+  rill_status status = RILL_OK;
+  for (bool moved = true; moved && status == RILL_OK;) {
+    moved = false;
+    for (size_t i = 0; i < inputs.size() && status == RILL_OK; ++i) {
+      if ((*taken)[i] == inputs[i].extent(axis_of(i))) continue;
+      const rill_view rest = inputs[i].rest(axis_of(i), (*taken)[i], shape);
+      int64_t now = 0;
+      status = rill_push(session_, streaming_[i], &rest, &now);
+      (*taken)[i] += now;
+      moved |= now > 0;
+    }
+    if (status == RILL_OK) moved |= pull_all(session_, outputs, streams_, &status);
+  }
+  return status;
+}
+
+void Stream::push_all(const std::vector<InputArray>& inputs, std::vector<OutputArray>* outputs) {
+  std::vector<int64_t> taken(inputs.size());
+  for (bool grown = true; grown;) {
+    check(unlocked([&] { return push_while_moving(inputs, outputs, &taken); }));
+    grown = false;
+    size_t behind = 0;
+    while (behind < inputs.size() && taken[behind] == inputs[behind].extent(axis_of(behind))) {
+      ++behind;
+    }
+    if (behind == inputs.size()) return;
+    for (size_t i = 0; i < outputs->size(); ++i) {
+      if (streams_[i].axis < 0 || (*outputs)[i].left() > 0) continue;
+      (*outputs)[i].grow(streams_[i].pulse);
+      grown = true;
+    }
+    if (grown) continue;
+    const int64_t over = inputs[behind].extent(axis_of(behind)) - taken[behind];
+    refuse(RILL_E_STATE,
+           "input \"" + std::string(io_[RILL_INPUT][streaming_[behind]].name) + "\" has " +
+               std::to_string(over) + " frames too many: another input is behind by a pulse",
+           "Push frames of all inputs together; none of these frames was taken");
+  }
+}
+
 nb::object Stream::push(const nb::args& values, const nb::kwargs& named) {
   const Hold hold(this);
   check_values_known();
   const std::vector<InputArray> inputs = arrays_of(values, named);
-  std::vector<int64_t> taken(inputs.size());
-  std::vector<OutputArray> outputs;
   // A call that is wrong is refused before anything is allocated: pushes of no frames check it.
-  int64_t shape[RILL_MAX_RANK];
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const int axis = io_[RILL_INPUT][streaming_[i]].stream_axis;
-    if (inputs[i].view().rank <= static_cast<uint32_t>(axis)) {
-      const rill_view all = inputs[i].view();
-      check(rill_push(session_, streaming_[i], &all, &taken[i]));
-    }
-    rill_view none = inputs[i].rest(axis, 0, shape);
-    shape[axis] = 0;
-    check(rill_push(session_, streaming_[i], &none, &taken[i]));
+  check_frames(inputs);
+  std::vector<OutputArray> outputs = room_for(inputs);
+  if (inputs.size() == 1) {
+    // The library takes the frames of one input all or not at all.
+    push_all(inputs, &outputs);
+    return hand_out(&outputs, false);
   }
-  outputs = room_for(inputs);
-  bool all_taken = false;
-  for (bool moved = true; moved && !all_taken;) {
-    const rill_status status = unlocked([&] {
-      rill_status pushed = RILL_OK;
-      for (moved = true; moved && !all_taken && pushed == RILL_OK;) {
-        moved = false;
-        all_taken = true;
-        for (size_t i = 0; i < inputs.size() && pushed == RILL_OK; ++i) {
-          const int axis = io_[RILL_INPUT][streaming_[i]].stream_axis;
-          if (taken[i] == inputs[i].extent(axis)) continue;
-          const rill_view rest = inputs[i].rest(axis, taken[i], shape);
-          int64_t now = 0;
-          pushed = rill_push(session_, streaming_[i], &rest, &now);
-          taken[i] += now;
-          moved |= now > 0;
-          all_taken &= taken[i] == inputs[i].extent(axis);
-        }
-        if (pushed == RILL_OK) moved |= pull_all(session_, &outputs, streams_, &pushed);
-      }
-      return pushed;
-    });
-    check(status);
-    if (all_taken || moved) continue;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (streams_[i].axis < 0 || outputs[i].left() > 0) continue;
-      outputs[i].grow(streams_[i].pulse);
-      moved = true;
-    }
-    if (moved) continue;
-    break;
-  }
-  for (size_t i = 0; !all_taken && i < inputs.size(); ++i) {
-    const rill_io_info& io = io_[RILL_INPUT][streaming_[i]];
-    const int64_t over = inputs[i].extent(io.stream_axis) - taken[i];
-    if (over == 0) continue;
-    refuse(RILL_E_STATE,
-           std::to_string(over) + " frames of input \"" + io.name +
-               "\" were not taken: another input is behind by more than a pulse",
-           "Push frames of all inputs together; stream.reset() begins anew");
+  const std::vector<uint64_t> before = saved();
+  try {
+    push_all(inputs, &outputs);
+  } catch (...) {
+    // An input may refuse its frames after another one took its own.
+    check(rill_state_load(session_, before.data() + 1, static_cast<size_t>(before[0])));
+    throw;
   }
   return hand_out(&outputs, false);
 }
@@ -295,6 +315,10 @@ nb::object Stream::finish() {
 void Stream::set(const std::string& name, nb::handle value) {
   const Hold hold(this);
   size_t index = 0;
+  if (name.find('\0') != std::string::npos) {
+    refuse(RILL_E_ARG, "the name of the input holds a zero byte",
+           "Inputs are called " + names_of(io_[RILL_INPUT]));
+  }
   check(rill_plan_find(plan_, RILL_INPUT, name.c_str(), &index));
   if (io_[RILL_INPUT][index].stream_axis >= 0) {
     refuse(RILL_E_ARG, "input \"" + name + "\" streams", "Give its frames to stream.push");
@@ -310,13 +334,20 @@ void Stream::reset() {
   check(rill_session_reset(session_));
 }
 
-nb::bytes Stream::state() {
-  const Hold hold(this);
+std::vector<uint64_t> Stream::saved() const {
   size_t size = 0;
   check(rill_state_size(session_, &size));
-  std::vector<uint64_t> room(size / 8 + 1);
-  check(unlocked([&] { return rill_state_save(session_, room.data(), size, &size); }));
-  return nb::bytes(reinterpret_cast<const char*>(room.data()), size);
+  std::vector<uint64_t> out(size / 8 + 2);
+  check(unlocked([&] { return rill_state_save(session_, out.data() + 1, size, &size); }));
+  out[0] = size;
+  return out;
+}
+
+nb::bytes Stream::state() {
+  const Hold hold(this);
+  const std::vector<uint64_t> state = saved();
+  return nb::bytes(reinterpret_cast<const char*>(state.data() + 1),
+                   static_cast<size_t>(state[0]));
 }
 
 void Stream::load(const nb::bytes& state) {
@@ -360,8 +391,8 @@ void define_stream(nb::module_& module) {
            "do not stream None. One output comes as itself, several as a tuple. All frames put\n"
            "end to end, with those of `finish`, are those of the whole run.\n\n"
            "Errors: ShapeError, DTypeError, ArgumentError change nothing; StateError after\n"
-           "`finish`, or where one of several inputs is ahead by more than a pulse. Threads: other\n"
-           "threads of Python run meanwhile.")
+           "`finish`, or where one of several inputs is ahead by more than a pulse. Of a call that\n"
+           "fails no frame of any input is taken. Threads: other threads of Python run meanwhile.")
       .def("finish", &Stream::finish,
            "Say that all frames have been pushed, and return the tail, as `push` does.\n\n"
            "Outputs that do not stream come as arrays now. Errors: ShapeError if the model has no\n"

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import os
 import pickle
 import subprocess
 import sys
@@ -128,6 +129,50 @@ def test_wrong_calls_are_refused(model):
             call()
 
 
+def test_texts_that_c_would_cut_short_are_refused(model, tmp_path):
+    for call in (lambda: rill.load(path_of("kws_gru"), symbols={"B\0": 1}),
+                 lambda: model.bind({"S": "8\0"}), lambda: model.bind({"\udc80": 1}),
+                 lambda: model.pulse("S\0", 8), lambda: model.pulse("S", "8\0"),
+                 lambda: model.pulse("\udc80", 8), lambda: model.pulse("S", 8).set("mel\0", X),
+                 lambda: model.save(tmp_path / "a\0b"), lambda: model.bind([1]),
+                 lambda: model.audit("S", 8, seconds="a"), lambda: model.profile(X, seconds="a"),
+                 lambda: model.profile(X, most_steps="a"),
+                 lambda: model.pulse("S", 8).latency("a"),
+                 lambda: model.pulse("S", 8).latency(float("nan"))):
+        with pytest.raises(rill.ArgumentError):
+            call()
+    assert not list(tmp_path.iterdir())
+
+
+def test_paths_of_any_bytes_are_written_and_read(model, tmp_path):
+    for name in ("ä ö.tgz", os.fsdecode(b"\xff\xfe.tgz")):
+        model.save(tmp_path / name)
+        again = rill.load(tmp_path / name)
+        assert again(X).tobytes() == model(X).tobytes()
+        assert again.name == str(tmp_path / name) and again._repr_html_()
+
+
+def test_models_are_pickled_as_they_are_bound(model):
+    for how in (lambda each: pickle.loads(pickle.dumps(each)), copy.deepcopy):
+        again = how(model)
+        assert again.symbols == ["S"] and again.name == model.name
+        assert again(X).tobytes() == model(X).tobytes()
+        pulsed = how(model.pulse("S", 8).model)
+        assert pulsed.stream().run(X).tobytes() == model(X).tobytes()
+    assert rill.load(model.to_nnef())(X).tobytes() == model(X).tobytes()
+
+
+def test_a_child_process_goes_on_with_a_stream(model):
+    wanted = model(X).tobytes()
+    stream = model.pulse("S", 8)
+    begun = stream.push(X[:, :37])
+    child = os.fork()
+    if child == 0:
+        os._exit(joined(begun, stream.push(X[:, 37:]), stream.finish()) != wanted)
+    assert os.waitpid(child, 0)[1] == 0
+    assert joined(begun, stream.push(X[:, 37:]), stream.finish()) == wanted
+
+
 def test_files_that_are_no_models_are_refused(tmp_path):
     (tmp_path / "x.tgz").write_bytes(b"\x1f\x8b" + b"x" * 100)
     (tmp_path / "graph.nnef").write_text("version 1.0;\ngraph network(x) -> (y)\n{ y = foo(x); }")
@@ -200,6 +245,55 @@ def test_a_stream_refuses_a_second_thread_and_stays_right(model):
     assert stream.position[0] == len(taken) * long.shape[1]
 
 
+SUM = """version 1.0;
+extension tract_registry tract_core;
+extension tract_symbol S;
+extension tract_assert S <= 90;
+graph network(a, b) -> (y)
+{
+  a = tract_core_external(shape = [2, S], datum_type = 'f32');
+  b = tract_core_external(shape = [S, 3], datum_type = 'f32');
+  y = unsqueeze(a, axes = [2]) + unsqueeze(b, axes = [0]);
+}
+"""
+
+
+@pytest.fixture
+def sum_stream(tmp_path):
+    (tmp_path / "graph.nnef").write_text(SUM)
+    return rill.load(tmp_path).pulse("S", 4)
+
+
+# Frames that went in before, those of each input that fail, and the text of the failure.
+FAIL_MIDWAY = {
+    "one is far ahead": (3, (40, 2), rill.StateError, '"a" has 35 frames too many'),
+    "the other is far ahead": (2, (1, 30), rill.StateError, '"b" has 28 frames too many'),
+    "one is too long": (8, (83, 80), rill.ShapeError, "90"),
+    "the other is too long": (8, (80, 83), rill.ShapeError, "90"),
+    "the other is no array": (8, (80, "none"), rill.ArgumentError, "b"),
+    "the other has another shape": (8, (80, "shape"), rill.ShapeError, "b"),
+}
+
+
+@pytest.mark.parametrize("how", FAIL_MIDWAY)
+def test_of_several_inputs_all_frames_are_taken_or_none(sum_stream, how):
+    begun, counts, error, text = FAIL_MIDWAY[how]
+    random = np.random.default_rng(5)
+    a = random.standard_normal((2, 90), np.float32)
+    b = random.standard_normal((90, 3), np.float32)
+    wanted = a[:, :, None] + b[None]
+    found = [sum_stream.push(a[:, :begun], b[:begun])]
+    wrong = {"none": None, "shape": np.zeros((3, 80), np.float32)}
+    other = wrong[counts[1]] if counts[1] in wrong else np.ones((counts[1], 3), np.float32)
+    state, position = sum_stream.state, sum_stream.position
+    for _ in range(3):
+        with pytest.raises(error, match=text):
+            sum_stream.push(np.ones((2, counts[0]), np.float32), other)
+        assert sum_stream.position == position and sum_stream.state == state
+    found += [sum_stream.push(a[:, begun:], b[begun:]), sum_stream.finish()]
+    assert np.concatenate(found, axis=1).tobytes() == wanted.tobytes()
+
+
 def resident_bytes():
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * 4096
@@ -231,6 +325,23 @@ def test_memory_is_flat(model):
 
 
 ENDS = {
+    "an interpreter within": """
+        try:
+            import _interpreters as within
+            run = lambda at, text: within.exec(at, text)
+        except ImportError:
+            import _xxsubinterpreters as within
+            run = lambda at, text: within.run_string(at, text)
+        for _ in range(2):
+            inner = within.create()
+            try:
+                run(inner, "import rill")
+                assert False, "rill keeps one interpreter's types"
+            except Exception as error:
+                assert "main interpreter" in str(error) or "subinterpreter" in str(error), error
+            within.destroy(inner)
+        assert model(x).shape == model(x).shape
+    """,
     "live streams": """
         streams = [model.pulse("S", 8) for _ in range(3)]
         streams[0].push(x)
@@ -272,3 +383,11 @@ def test_the_interpreter_ends_in_peace(how):
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                               timeout=60)
         assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_call_of_any_kind_crashes(seed, tmp_path):
+    program = os.path.join(os.path.dirname(__file__), "nonsense.py")
+    done = subprocess.run([sys.executable, program, str(tmp_path), str(seed), "20000"],
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -65,9 +65,11 @@ set(cases
   padding_of_a_stream_counts
   patched_wire
   profile_by_prefix
+  onnx_that_is_none
+  plan_is_no_json
+  plan_is_shown
   profile_files
   profile_json_has_loop_bodies
-  onnx_that_is_none
   pulse_auto
   pulse_that_two_strides_refuse
   pulse_without_the_symbol

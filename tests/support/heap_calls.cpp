@@ -11,11 +11,13 @@ namespace {
 // In the program itself, so that reaching it allocates nothing.
 thread_local int64_t calls = 0;
 thread_local int64_t requests = 0;
+thread_local int64_t bytes_asked = 0;
 
 }  // namespace
 
 int64_t rill::test::heap_calls() { return calls; }
 int64_t rill::test::heap_requests() { return requests; }
+int64_t rill::test::heap_bytes_asked() { return bytes_asked; }
 
 #if defined(RILL_SANITIZED)
 
@@ -30,7 +32,10 @@ void rill::test::fail_heap_after(int64_t, bool) {}
 
 namespace {
 
-void on_malloc(const volatile void*, size_t) { ++calls; }
+void on_malloc(const volatile void*, size_t size) {
+  ++calls;
+  bytes_asked += static_cast<int64_t>(size);
+}
 void on_free(const volatile void*) { ++calls; }
 const int installed = __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free);
 
@@ -69,8 +74,10 @@ bool refused() {
 void* counted(void* block) {
   ++calls;
   if (block) {
+    const auto size = static_cast<int64_t>(malloc_usable_size(block));
     ++blocks;
-    bytes += static_cast<int64_t>(malloc_usable_size(block));
+    bytes += size;
+    bytes_asked += size;
   }
   return block;
 }

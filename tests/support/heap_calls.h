@@ -15,6 +15,10 @@ int64_t heap_blocks();
 /// Tell how many bytes these blocks have, as the heap rounds them up; -1 where that is not known.
 int64_t heap_bytes();
 
+/// Tell how many bytes this thread has asked for since it began, given back or not, as the heap
+/// rounds them up. Take the difference of two calls.
+int64_t heap_bytes_asked();
+
 /// Count the requests that fail_heap_after counts.
 int64_t heap_requests();
 

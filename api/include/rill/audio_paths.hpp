@@ -1,0 +1,262 @@
+// The way of sound into a model and out of it: what audio.hpp is made of.
+#pragma once
+
+#include "rill/resampler.hpp"
+#include "rill/sound.hpp"
+
+namespace rill {
+inline namespace abi1 {
+namespace detail {
+
+constexpr int64_t kChunk = 256;  // frames of the device that are converted at a time
+
+/// Takes sound of the device, resamples it to the model's rate, and steps the model.
+class Intake {
+ public:
+  static constexpr int64_t kMixed = -1;  // a model of one channel hears the mean of all
+  static constexpr int64_t kApart = 0;   // or the one that is told; from 0 on
+
+  static Result<Intake> make(const Plan& plan, const AudioOptions& options, int64_t heard) {
+    if (options.channels < 1 || options.channels > 256 || options.block < 0 ||
+        options.block > 1000000) {
+      return refusal(RILL_E_ARG, "expected 1 to 256 channels and blocks of 0 to 1000000 frames, "
+                                 "found " + std::to_string(options.channels) + " and " +
+                                     std::to_string(options.block));
+    }
+    auto resampler = Resampler::make(options.device_rate, options.model_rate);
+    if (!resampler) return resampler.error();
+    auto pulses = Pulses<float>::make(plan);
+    if (!pulses) return pulses.error();
+    const int64_t lanes = pulses->lanes();
+    if (lanes != 1 && lanes != options.channels) {
+      return refusal(RILL_E_ARG, "the model has " + std::to_string(lanes) + " channels, and the "
+                                 "device " + std::to_string(options.channels),
+                     "mix or pick channels before");
+    }
+    return Intake(*resampler, std::move(pulses).value(), lanes == 1 ? heard : 0);
+  }
+
+  int64_t lanes() const { return pulses_.lanes(); }
+  int64_t pulse() const { return pulses_.pulse(); }
+  const Resampler& resampler() const { return resamplers_[0]; }
+
+  template <class Emit>
+  rill_status take(const ConstSound& sound, int64_t first, int64_t frames, Emit& emit) {
+    for (int64_t at = first; at < first + frames; at += kChunk) {
+      const int64_t count = first + frames - at < kChunk ? first + frames - at : kChunk;
+      int64_t given = 0;
+      for (int64_t lane = 0; lane < lanes(); ++lane) {
+        hear(sound, lane, at, count);
+        given = resamplers_[lane].push(heard_.data(), count, row(lane));
+      }
+      const rill_status fed = feed(given, emit);
+      if (fed != RILL_OK) return fed;
+    }
+    return RILL_OK;
+  }
+
+  template <class Emit>
+  rill_status finish(Emit& emit) {
+    int64_t given = 0;
+    for (int64_t lane = 0; lane < lanes(); ++lane) given = resamplers_[lane].finish(row(lane));
+    const rill_status fed = feed(given, emit);
+    return fed == RILL_OK ? pulses_.last(emit) : fed;
+  }
+
+  rill_status reset() {
+    for (Resampler& resampler : resamplers_) resampler.reset();
+    return pulses_.reset();
+  }
+
+ private:
+  Intake(const Resampler& resampler, Pulses<float> pulses, int64_t heard)
+      : pulses_(std::move(pulses)), from_(heard), heard_(kChunk) {
+    resamplers_.assign(static_cast<size_t>(lanes()), resampler);
+    const int64_t most = resampler.lookahead() > kChunk ? resampler.lookahead() : kChunk;
+    row_ = resampler.most(most);
+    rows_.resize(static_cast<size_t>(lanes() * row_));
+  }
+
+  float* row(int64_t lane) { return rows_.data() + lane * row_; }
+
+  void hear(const ConstSound& sound, int64_t lane, int64_t first, int64_t count) {
+    if (from_ != kMixed) {
+      load(sound, static_cast<int32_t>(from_ + lane), first, count, false, heard_.data());
+      return;
+    }
+    for (int32_t channel = 0; channel < sound.channels; ++channel) {
+      load(sound, channel, first, count, channel > 0, heard_.data());
+    }
+    const float share = 1.0f / static_cast<float>(sound.channels);
+    for (int64_t i = 0; i < count; ++i) heard_[static_cast<size_t>(i)] *= share;
+  }
+
+  template <class Emit>
+  rill_status feed(int64_t frames, Emit& emit) {
+    for (int64_t at = 0; at < frames;) {
+      const int64_t count = frames - at < pulses_.room() ? frames - at : pulses_.room();
+      for (int64_t lane = 0; lane < lanes(); ++lane) {
+        float* to = pulses_.next(lane);
+        for (int64_t i = 0; i < count; ++i) to[i * pulses_.inner()] = row(lane)[at + i];
+      }
+      pulses_.add(count);
+      at += count;
+      if (pulses_.room() > 0) continue;
+      const rill_status ran = pulses_.step(emit);
+      if (ran != RILL_OK) return ran;
+    }
+    return RILL_OK;
+  }
+
+  Pulses<float> pulses_;
+  int64_t from_;  // the first channel of the device that is heard, or kMixed
+  std::vector<Resampler> resamplers_;
+  std::vector<float> heard_;
+  std::vector<float> rows_;  // resampled, a row per lane
+  int64_t row_ = 0;
+};
+
+/// Takes what the model gives, resamples it to the device's rate, and keeps it until it is due.
+class Outlet {
+ public:
+  static Result<Outlet> make(const Plan& plan, const rill_stream_info& stream, int64_t lanes) {
+    rill_io_info io = {};
+    io.size = sizeof(io);
+    if (rill_plan_io(plan.get(), RILL_OUTPUT, 0, &io) != RILL_OK) return Error::last();
+    int64_t found = 1;
+    Outlet out;
+    for (int32_t axis = 0; axis < static_cast<int32_t>(io.rank); ++axis) {
+      if (axis != stream.axis) found *= io.shape[axis];
+      if (axis > stream.axis) out.inner_ *= io.shape[axis];
+    }
+    if (stream.axis < 0 || stream.rate_num != stream.rate_den || found != lanes) {
+      return refusal(RILL_E_ARG, std::string("an effect needs a frame and channel of output ") +
+                                     io.name + " for each of the input, found " + io.text);
+    }
+    out.axis_ = stream.axis;
+    out.outer_step_ = io.shape[stream.axis] * out.inner_;
+    out.lanes_.resize(static_cast<size_t>(lanes));
+    return out;
+  }
+
+  void prepare(const Resampler& resampler, int64_t latency, int64_t piece) {
+    resampled_.resize(static_cast<size_t>(resampler.most(kChunk)));
+    chunk_.resize(static_cast<size_t>(kChunk));
+    resamplers_.assign(lanes_.size(), resampler);
+    // What comes out of a piece and was not due yet, and the frame by which counts are rounded.
+    for (Lane& lane : lanes_) lane.waiting.resize(static_cast<size_t>(latency + piece + 2));
+    reset(latency);
+  }
+
+  void take(const TensorView<const float>& heard) {
+    const int64_t frames = heard.extent(axis_);
+    for (size_t lane = 0; lane < lanes_.size(); ++lane) {
+      const int64_t index = static_cast<int64_t>(lane);
+      const float* from = heard.data() + index / inner_ * outer_step_ + index % inner_;
+      for (int64_t at = 0; at < frames; at += kChunk) {
+        const int64_t count = frames - at < kChunk ? frames - at : kChunk;
+        for (int64_t i = 0; i < count; ++i) {
+          chunk_[static_cast<size_t>(i)] = from[(at + i) * inner_];
+        }
+        keep(lanes_[lane], resamplers_[lane].push(chunk_.data(), count, resampled_.data()));
+      }
+    }
+  }
+
+  /// Errors: RILL_E_INTERNAL where frames are missing.
+  rill_status give(const Sound& out, int32_t channel, int64_t first, int64_t count) {
+    for (Lane& lane : lanes_) {
+      if (overrun_ || lane.held < count) return RILL_E_INTERNAL;
+      const int64_t size = static_cast<int64_t>(lane.waiting.size());
+      with_format(out.format, [&](auto* type) {
+        using T = std::remove_pointer_t<decltype(type)>;
+        const Channel<T> to = channel_of<T>(out, channel, first);
+        for (int64_t i = 0; i < count; ++i) {
+          to.first[i * to.step] = to_sample<T>(lane.waiting[static_cast<size_t>(lane.first)]);
+          lane.first = lane.first + 1 < size ? lane.first + 1 : 0;
+        }
+      });
+      lane.held -= count;
+      ++channel;
+    }
+    return RILL_OK;
+  }
+
+  /// Begin with `latency` frames of silence.
+  void reset(int64_t latency) {
+    for (Resampler& resampler : resamplers_) resampler.reset();
+    for (Lane& lane : lanes_) {
+      for (float& value : lane.waiting) value = 0;
+      lane.first = 0;
+      lane.held = latency;
+    }
+    overrun_ = false;
+  }
+
+ private:
+  struct Lane {
+    std::vector<float> waiting;  // a ring
+    int64_t first = 0;
+    int64_t held = 0;
+  };
+  Outlet() = default;
+
+  void keep(Lane& lane, int64_t count) {
+    const int64_t size = static_cast<int64_t>(lane.waiting.size());
+    for (int64_t i = 0; i < count; ++i) {
+      if (lane.held == size) overrun_ = true;
+      if (overrun_) return;
+      lane.waiting[static_cast<size_t>((lane.first + lane.held++) % size)] =
+          resampled_[static_cast<size_t>(i)];
+    }
+  }
+
+  std::vector<Lane> lanes_;
+  std::vector<Resampler> resamplers_;  // one per lane
+  std::vector<float> chunk_;
+  std::vector<float> resampled_;
+  int axis_ = -1;
+  int64_t inner_ = 1;
+  int64_t outer_step_ = 1;
+  bool overrun_ = false;  // more frames came than could be due
+};
+
+/// The most frames of the device that can be missing from what came out of all that went in: at
+/// any time, or, where blocks are told, at their ends. With `back`, what came out is counted behind
+/// it; else by the sound that the model's frames stand for.
+inline int64_t latency(const Intake& intake, const rill_stream_info& stream, int64_t block,
+                       const Resampler* back = nullptr) {
+  const Resampler& in = intake.resampler();
+  const int64_t pulse = intake.pulse();
+  const auto heard = [&](int64_t steps) {
+    int64_t frames = steps * stream.pulse - stream.delay;
+    if (frames < 0) frames = 0;
+    if (back) return back->count(frames);
+    return frames * stream.rate_den * in.down() / (stream.rate_num * in.up());
+  };
+  // Steps until both resamplers give frames, and then all phases that steps can meet. At any time:
+  // just before a step's last frame goes in, all that went in since the step before is missing.
+  const int64_t behind = stream.delay + (back ? back->lookahead() : 0);
+  const int64_t begun = behind / (stream.pulse > 0 ? stream.pulse : 1) + 2;
+  const int64_t steps = begun + in.up() * stream.rate_den / std::gcd(in.up(), pulse);
+  int64_t most = 0;
+  if (block == 0) {
+    for (int64_t step = 1; step <= steps; ++step) {
+      const int64_t missing = in.needed(step * pulse) - 1 - heard(step - 1);
+      if (missing > most) most = missing;
+    }
+    return most;
+  }
+  const int64_t period = in.down() * (pulse / std::gcd(in.up(), pulse));
+  const int64_t last =
+      in.needed((begun + 1) * pulse) / block + 1 + period / std::gcd(period, block);
+  for (int64_t blocks = 1; blocks <= last; ++blocks) {
+    const int64_t missing = blocks * block - heard(in.count(blocks * block) / pulse);
+    if (missing > most) most = missing;
+  }
+  return most;
+}
+
+}  // namespace detail
+}  // namespace abi1
+}  // namespace rill

@@ -1,0 +1,125 @@
+// The pulses of one stream, filled frame by frame: what Streamer and audio.hpp are made of.
+#pragma once
+
+#include "rill/rill.hpp"
+
+namespace rill {
+inline namespace abi1 {
+namespace detail {
+
+inline Error refusal(rill_status code, std::string why, std::string hint = "") {
+  Error error;
+  error.code = code;
+  error.message = error.text = std::move(why);
+  if (!hint.empty()) error.text += "; " + hint;
+  error.hint = std::move(hint);
+  return error;
+}
+
+/// Fills the one input of a plan, which streams, and hands on the frames that its steps make valid.
+/// `emit(size_t output, TensorView<const T> frames)` gets a view that is good until it returns.
+/// A lane is what is left of the input without its streaming axis: a channel, or a feature.
+/// Real-time, but for `make`: yes, if `emit` is.
+template <class T>
+class Pulses {
+ public:
+  /// Errors: RILL_E_ARG for plans of other inputs, or of other element types.
+  static Result<Pulses> make(const Plan& plan) {
+    auto session = Session::make(plan);
+    if (!session) return session.error();
+    Pulses out(std::move(session).value());
+    const auto stream = plan.stream(0);
+    if (!stream) return stream.error();
+    out.in_ = out.session_.template input<T>(0);
+    const int axis = stream.value().input_axis;
+    if (rill_plan_count(plan.get(), RILL_INPUT) != 1 || !out.in_ || axis < 0) {
+      return refusal(RILL_E_ARG, "a streamer needs one input, of its element type, that streams");
+    }
+    const size_t outputs = rill_plan_count(plan.get(), RILL_OUTPUT);
+    for (size_t i = 0; i < outputs; ++i) {
+      const auto info = plan.stream(i);
+      if (!info) return info.error();
+      if (!out.session_.template output<T>(i)) {
+        return refusal(RILL_E_ARG, "a streamer needs outputs of its element type");
+      }
+      out.axes_.push_back(info.value().axis);
+    }
+    for (int i = 0; i < axis; ++i) out.outer_ *= out.in_.extent(i);
+    out.inner_ = out.in_.stride(axis);
+    out.pulse_ = out.in_.extent(axis);
+    return out;
+  }
+
+  Session& session() { return session_; }
+  int64_t outer() const { return outer_; }
+  int64_t inner() const { return inner_; }
+  int64_t lanes() const { return outer_ * inner_; }
+  int64_t pulse() const { return pulse_; }
+  /// Frames that wait for their pulse to be full.
+  int64_t filled() const { return filled_; }
+  int64_t room() const { return pulse_ - filled_; }
+  /// Where the next frame of a lane goes; the one after it lies `inner()` elements further.
+  T* next(int64_t lane) const {
+    return in_.data() + (lane / inner_ * pulse_ + filled_) * inner_ + lane % inner_;
+  }
+  /// Count frames that were written to all lanes, `room()` at most.
+  void add(int64_t frames) { filled_ += frames; }
+
+  /// Run a full pulse.
+  template <class Emit>
+  rill_status step(Emit& emit) {
+    const rill_status ran = rill_step(session_.get());
+    if (ran != RILL_OK) return ran;
+    filled_ = 0;
+    hand_on(emit);
+    return RILL_OK;
+  }
+  /// Run what is left as the end of the stream, and bring out the tail.
+  template <class Emit>
+  rill_status last(Emit& emit) {
+    const rill_status ran = rill_step_partial(session_.get(), filled_);
+    if (ran != RILL_OK) return ran;
+    filled_ = 0;
+    hand_on(emit);
+    for (int64_t left = 1; left > 0;) {
+      const rill_status flushed = rill_flush(session_.get(), &left);
+      if (flushed != RILL_OK) return flushed;
+      hand_on(emit);
+    }
+    return RILL_OK;
+  }
+  rill_status reset() {
+    filled_ = 0;
+    return rill_session_reset(session_.get());
+  }
+
+ private:
+  explicit Pulses(Session session) : session_(std::move(session)) {}
+
+  template <class Emit>
+  void hand_on(Emit& emit) {
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      int64_t first = 0;
+      int64_t count = 0;
+      rill_view view = {};
+      view.size = sizeof(view);
+      if (axes_[i] < 0 || rill_valid_frames(session_.get(), i, &first, &count) != RILL_OK ||
+          count == 0 || rill_output_buffer(session_.get(), i, &view) != RILL_OK) {
+        continue;
+      }
+      emit(i, TensorView<const T>(view).part(axes_[i], first, count));
+    }
+  }
+
+  Session session_;
+  TensorView<T> in_;
+  std::vector<int> axes_;  // of the outputs; -1: it does not stream
+  int64_t pulse_ = 0;
+  int64_t outer_ = 1;
+  int64_t inner_ = 1;
+  int64_t filled_ = 0;
+};
+
+}  // namespace detail
+}  // namespace abi1
+}  // namespace rill

@@ -1,0 +1,133 @@
+// Blocks of sound in the memory of devices and hosts, and their samples as floats.
+#pragma once
+
+#include <cmath>
+
+#include "rill/rill.hpp"
+
+namespace rill {
+inline namespace abi1 {
+
+enum class SampleFormat : int32_t {
+  kInt16 = 0,  ///< full scale is 2^15
+  kInt32 = 1,  ///< full scale is 2^31
+  kFloat = 2   ///< full scale is 1
+};
+
+/// A block of sound in the caller's memory, frames of channels side by side or a plane per channel.
+/// Void is `const void` where it is read. The fields may be filled by hand, as from a device's own
+/// description; what makes no sense is refused by those who take it.
+template <class Void>
+struct SoundOf {
+  SampleFormat format = SampleFormat::kFloat;
+  int32_t channels = 0;
+  int64_t frames = 0;
+  Void* data = nullptr;          ///< interleaved, or null
+  const void* planes = nullptr;  ///< planar: an array of a `T*` or `const T*` per channel, or null
+
+  /// `T`: int16_t, int32_t or float.
+  template <class T>
+  static SoundOf interleaved(T* data, int32_t channels, int64_t frames) {
+    return {format_of<T>(), channels, frames, data, nullptr};
+  }
+  template <class T>
+  static SoundOf planar(T* const* planes, int32_t channels, int64_t frames) {
+    return {format_of<T>(), channels, frames, nullptr, planes};
+  }
+  template <class T>
+  static constexpr SampleFormat format_of() {
+    using Plain = std::remove_const_t<T>;
+    static_assert(std::is_same_v<Plain, int16_t> || std::is_same_v<Plain, int32_t> ||
+                      std::is_same_v<Plain, float>,
+                  "sound is int16_t, int32_t or float");
+    if (std::is_same_v<Plain, int16_t>) return SampleFormat::kInt16;
+    return std::is_same_v<Plain, int32_t> ? SampleFormat::kInt32 : SampleFormat::kFloat;
+  }
+};
+using Sound = SoundOf<void>;
+using ConstSound = SoundOf<const void>;
+
+/// What a device runs at, and what the model does.
+struct AudioOptions {
+  int64_t device_rate = 0;  ///< Hz
+  int64_t model_rate = 0;   ///< Hz, as `sample_rate` tells of models that know
+  int32_t channels = 1;     ///< of the device
+  /// Every call has this many frames, or a multiple of it: the latency is lower where blocks and
+  /// pulses fit. 0: any number, another one each time.
+  int64_t block = 0;
+};
+
+namespace detail {
+
+inline float from_sample(int16_t sample) { return static_cast<float>(sample) * 0x1p-15f; }
+inline float from_sample(int32_t sample) { return static_cast<float>(sample) * 0x1p-31f; }
+inline float from_sample(float sample) { return sample; }
+
+/// To the nearest, within what the type holds; NaN is silence.
+template <class T>
+T to_sample(float value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return value;
+  } else {
+    constexpr double scale = std::is_same_v<T, int16_t> ? 0x1p15 : 0x1p31;
+    const double scaled = static_cast<double>(value) * scale;
+    if (!(scaled > -scale)) return scaled <= -scale ? static_cast<T>(-scale) : T{0};
+    return static_cast<T>(scaled < scale - 1 ? std::nearbyint(scaled) : scale - 1);
+  }
+}
+
+/// Samples of one channel, and how far apart they lie.
+template <class T>
+struct Channel {
+  T* first = nullptr;
+  int64_t step = 1;
+};
+template <class T, class Void>
+Channel<T> channel_of(const SoundOf<Void>& sound, int32_t channel, int64_t first) {
+  if (sound.planes) return {static_cast<T* const*>(sound.planes)[channel] + first, 1};
+  return {static_cast<T*>(sound.data) + first * sound.channels + channel, sound.channels};
+}
+
+/// Call `visit` with a null pointer to the samples' type.
+template <class Visit>
+void with_format(SampleFormat format, Visit&& visit) {
+  if (format == SampleFormat::kInt16) visit(static_cast<int16_t*>(nullptr));
+  if (format == SampleFormat::kInt32) visit(static_cast<int32_t*>(nullptr));
+  if (format == SampleFormat::kFloat) visit(static_cast<float*>(nullptr));
+}
+
+inline void load(const ConstSound& sound, int32_t channel, int64_t first, int64_t count, bool add,
+                 float* to) {
+  with_format(sound.format, [&](auto* type) {
+    using T = const std::remove_pointer_t<decltype(type)>;
+    const auto from = channel_of<T>(sound, channel, first);
+    for (int64_t i = 0; i < count; ++i) {
+      const float value = from_sample(from.first[i * from.step]);
+      to[i] = add ? to[i] + value : value;
+    }
+  });
+}
+
+template <class Void>
+rill_status check(const SoundOf<Void>& sound, const AudioOptions& options) {
+  const int32_t format = static_cast<int32_t>(sound.format);
+  if (format < 0 || format > 2) return RILL_E_DTYPE;
+  if (sound.channels != options.channels || sound.frames < 0) return RILL_E_SHAPE;
+  if (options.block > 0 && sound.frames % options.block != 0) return RILL_E_SHAPE;
+  if (sound.frames == 0) return RILL_OK;
+  if (!sound.planes) return sound.data ? RILL_OK : RILL_E_ARG;
+  for (int32_t channel = 0; channel < sound.channels; ++channel) {
+    bool there = false;
+    with_format(sound.format, [&](auto* type) {
+      using T = std::remove_pointer_t<decltype(type)>;
+      using Sample = std::conditional_t<std::is_const_v<Void>, const T, T>;
+      there = static_cast<Sample* const*>(sound.planes)[channel] != nullptr;
+    });
+    if (!there) return RILL_E_ARG;
+  }
+  return RILL_OK;
+}
+
+}  // namespace detail
+}  // namespace abi1
+}  // namespace rill

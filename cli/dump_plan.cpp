@@ -1,0 +1,254 @@
+#include "cli/dump_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/exec/step_fields.h"
+
+namespace rill::cli {
+namespace {
+
+const char* name_of(BufferKind kind) {
+  switch (kind) {
+    case BufferKind::kArena:
+      return "arena";
+    case BufferKind::kConst:
+      return "constant";
+    case BufferKind::kInput:
+      return "input";
+    case BufferKind::kOutput:
+      return "output";
+    case BufferKind::kState:
+      return "state";
+    case BufferKind::kRing:
+      return "ring";
+    case BufferKind::kSlot:
+      return "slot";
+  }
+  return "";
+}
+
+/// Where a place lies: "arena +640", "input mel +0", "constant 3 +64".
+std::string place_text(const Plan& plan, const Ref& ref) {
+  const PlanBuffer& buffer = plan.buffers[ref.buffer];
+  const auto io = static_cast<size_t>(std::max(buffer.io, 0));
+  switch (buffer.kind) {
+    case BufferKind::kArena:
+      return fmt::format("arena +{}", buffer.offset + ref.offset);
+    case BufferKind::kInput:
+      return fmt::format("input {} +{}", plan.inputs[io].name, ref.offset);
+    case BufferKind::kOutput:
+      return fmt::format("output {} +{}", plan.outputs[io].name, ref.offset);
+    default:
+      return fmt::format("{} {} +{}", name_of(buffer.kind), ref.buffer, ref.offset);
+  }
+}
+
+template <class Extents>
+std::string list_text(const Extents& extents, int rank) {
+  std::string out;
+  for (size_t i = 0; i < static_cast<size_t>(rank); ++i) {
+    out += fmt::format("{}{}", i == 0 ? "" : ",", extents[i]);
+  }
+  return out;
+}
+
+int64_t bytes_of(const Operand& operand) { return operand.volume() * dtype_size(operand.dtype); }
+
+std::string operand_text(const Plan& plan, const Operand& operand) {
+  std::string out = place_text(plan, operand.ref);
+  const std::string type(dtype_name(operand.dtype));
+  if (operand.rank == 0) return out + fmt::format(": {}", type);
+  out += fmt::format(": {},{}", list_text(operand.shape, operand.rank), type);
+  if (!operand.contiguous()) {
+    out += fmt::format(", strides {}", list_text(operand.stride, operand.rank));
+  }
+  return out + fmt::format("; {} bytes", bytes_of(operand));
+}
+
+/// Spells the arguments of a step by their names; what holds no value is left out.
+class Arguments final : public StepFields {
+ public:
+  explicit Arguments(const Plan& plan) : plan_(plan) {}
+
+  const std::string& text() const { return text_; }
+  const std::vector<std::string>& kernels() const { return kernels_; }
+  const std::vector<Step>* body() const { return body_; }
+
+  void field(std::string_view name, int64_t& value) override { put(name, std::to_string(value)); }
+  void field(std::string_view name, double& value) override {
+    put(name, fmt::format("{:.9g}", value));
+  }
+  void field(std::string_view name, std::string& value) override {
+    put(name, fmt::format("\"{}\"", value));
+  }
+  void field(std::string_view name, Dim& value) override {
+    if (value.valid()) put(name, value.to_string());
+  }
+  void field(std::string_view name, TensorPtr& value) override {
+    if (value) put(name, Fact::of_tensor(value).without_value().to_string());
+  }
+  void field(std::string_view name, Ref& value) override {
+    put(name, "[" + place_text(plan_, value) + "]");
+  }
+  void field(std::string_view name, Operand& value) override {
+    put(name, "[" + operand_text(plan_, value) + "]");
+  }
+  void field(std::string_view name, OpPtr& value) override {
+    if (!value) return;
+    const std::string attributes = value->attributes();
+    put(name, std::string(value->name()) + (attributes.empty() ? "" : " " + attributes));
+  }
+  void field(std::string_view name, std::vector<Step>& value) override {
+    put(name, fmt::format("{} steps", value.size()));
+    body_ = &value;
+  }
+  void kernel(std::string_view, std::span<const std::string_view> names, int64_t& index) override {
+    if (index >= 0) kernels_.emplace_back(names[static_cast<size_t>(index)]);
+  }
+  void address(std::string_view, bool) override {}
+  void begin(std::string_view name) override { open(name); }
+  void begin_list(std::string_view name, int64_t&) override { open(name); }
+  void end() override {
+    text_ += ')';
+    separate_ = true;
+  }
+
+ private:
+  void open(std::string_view name) {
+    put(name, "");
+    text_ += '(';
+    separate_ = false;
+  }
+  void put(std::string_view name, const std::string& value) {
+    if (separate_) text_ += ", ";
+    separate_ = true;
+    text_ += name;
+    if (!name.empty() && !value.empty()) text_ += ' ';
+    text_ += value;
+  }
+
+  const Plan& plan_;
+  std::string text_;
+  std::vector<std::string> kernels_;
+  const std::vector<Step>* body_ = nullptr;
+  bool separate_ = false;
+};
+
+/// What a step does, with its arguments; below it the steps of its loop.
+std::string step_text(const Plan& plan, const Step& step, const std::string& number,
+                      const std::string& indent) {
+  Arguments arguments(plan);
+  // Nobody changes what is shown.
+  step.kind->describe(const_cast<void*>(step.args), arguments);
+  std::string out = fmt::format("{}{} {}", indent, number, step.kind->name);
+  if (step.node >= 0) {
+    const PlanNode& node = plan.nodes[static_cast<size_t>(step.node)];
+    out += fmt::format(" of {} ({})", node.name, node.op);
+  }
+  if (!arguments.kernels().empty()) {
+    out += fmt::format(", by {}", fmt::join(arguments.kernels(), " and "));
+  }
+  if (step.parts.most > 1) out += fmt::format(", in up to {} parts", step.parts.most);
+  out += fmt::format("\n{}    {}\n", indent, arguments.text());
+  if (!arguments.body()) return out;
+  for (size_t i = 0; i < arguments.body()->size(); ++i) {
+    out += step_text(plan, (*arguments.body())[i], fmt::format("{}.{}", number, i), indent + "  ");
+  }
+  return out;
+}
+
+std::string uses_text(const Plan& plan, const char* verb, const std::vector<Operand>& operands) {
+  std::string out;
+  for (const Operand& each : operands) {
+    out += fmt::format("    {} {}\n", verb, operand_text(plan, each));
+  }
+  return out;
+}
+
+/// The node whose step writes a buffer first.
+std::string writer_of(const Plan& plan, size_t buffer) {
+  const int step = plan.buffers[buffer].first_step;
+  if (step < 0 || static_cast<size_t>(step) >= plan.steps.size()) return "";
+  const int node = plan.steps[static_cast<size_t>(step)].node;
+  return node < 0 ? "" : plan.nodes[static_cast<size_t>(node)].name;
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string plan_text(const Plan& plan) {
+  int64_t read = 0;
+  int64_t written = 0;
+  std::string steps;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    steps += step_text(plan, plan.steps[i], std::to_string(i), "");
+    steps += uses_text(plan, "reads", plan.uses[i].inputs);
+    steps += uses_text(plan, "writes", plan.uses[i].outputs);
+    for (const Operand& each : plan.uses[i].inputs) read += bytes_of(each);
+    for (const Operand& each : plan.uses[i].outputs) written += bytes_of(each);
+  }
+  std::string out = fmt::format(
+      "{} steps, which read {} and write {} bytes; arena {} bytes, state {}, constants {}\n",
+      plan.steps.size(), read, written, plan.arena_bytes, plan.state_bytes, plan.const_bytes);
+  if (plan.stream_pulse > 0) {
+    out += fmt::format("a step takes {} of {}\n", plan.stream_pulse, plan.stream_symbol);
+  }
+  for (const Ring& ring : plan.rings) {
+    out += fmt::format("ring {}: {} frames of history, {} new ones per step, room for {}\n",
+                       ring.buffer, ring.history, ring.pulse, ring.capacity);
+  }
+  return out + steps;
+}
+
+std::string arena_picture(const Plan& plan, const std::string& title) {
+  constexpr double kLeft = 80;
+  constexpr double kTop = 50;
+  constexpr double kHeight = 400;
+  const auto steps = static_cast<double>(std::max<size_t>(plan.steps.size(), 1));
+  const double width = std::clamp(steps * 24, 400.0, 1600.0);
+  const std::string heading = fmt::format("{}: {} bytes of arena", title, plan.arena_bytes);
+  const double page = std::max(kLeft + width + 30, 20 + 8.5 * static_cast<double>(heading.size()));
+  const auto bytes = static_cast<double>(std::max<int64_t>(plan.arena_bytes, 1));
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+      "font-family=\"sans-serif\" font-size=\"11\">\n"
+      "<rect width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"white\"/>\n"
+      "<text x=\"20\" y=\"24\" font-size=\"15\">{2}</text>\n"
+      "<text x=\"{3:.0f}\" y=\"{4:.0f}\" text-anchor=\"middle\">step</text>\n"
+      "<path d=\"M{5} {6} v{7} h{8:.0f}\" fill=\"none\" stroke=\"#888\"/>\n",
+      page, kTop + kHeight + 50, escaped(heading), kLeft + width / 2, kTop + kHeight + 40, kLeft,
+      kTop, kHeight, width);
+  for (int tick = 0; tick <= 4; ++tick) {
+    out += fmt::format(
+        "<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"middle\">{:.0f}</text>\n"
+        "<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{:.0f}</text>\n",
+        kLeft + width * tick / 4, kTop + kHeight + 18, steps * tick / 4, kLeft - 8,
+        kTop + kHeight - kHeight * tick / 4 + 4, bytes * tick / 4);
+  }
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const PlanBuffer& buffer = plan.buffers[i];
+    if (buffer.kind != BufferKind::kArena || buffer.first_step < 0 || buffer.bytes == 0) continue;
+    const double x = kLeft + buffer.first_step / steps * width;
+    const double w = (buffer.last_step - buffer.first_step + 1) / steps * width;
+    const double h = static_cast<double>(buffer.bytes) / bytes * kHeight;
+    const double y = kTop + kHeight - static_cast<double>(buffer.offset) / bytes * kHeight - h;
+    out += fmt::format(
+        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#9ec5f0\" "
+        "stroke=\"#2b6cd0\"><title>{}: {} bytes at {}, steps {} to {}</title></rect>\n",
+        x, y, w, h, escaped(writer_of(plan, i)), buffer.bytes, buffer.offset, buffer.first_step,
+        buffer.last_step);
+  }
+  return out + "</svg>\n";
+}
+
+}  // namespace rill::cli

@@ -1,0 +1,189 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/exec/plan.h"
+#include "core/graph/op.h"
+
+namespace rill {
+
+/// Sees each argument of a step once, by name, and may change it. What can be done to steps without
+/// knowing them (print, compare, write to a file, read from one) is a visitor of their arguments.
+///
+/// The arguments of a step are an aggregate that `RILL_STEP_FIELDS` describes. Its members are
+/// numbers, places in memory, operands, kernels that a family lists, operators, and arrays, lists
+/// and aggregates of these.
+class StepFields {
+ public:
+  virtual ~StepFields() = default;
+
+  virtual void field(std::string_view name, int64_t& value) = 0;  ///< also a bool or an enumerator
+  virtual void field(std::string_view name, double& value) = 0;
+  virtual void field(std::string_view name, std::string& value) = 0;
+  virtual void field(std::string_view name, Dim& value) = 0;
+  virtual void field(std::string_view name, TensorPtr& value) = 0;
+  virtual void field(std::string_view name, Ref& value) = 0;
+  virtual void field(std::string_view name, Operand& value) = 0;  ///< all but `konst`
+  virtual void field(std::string_view name, OpPtr& value) = 0;
+  virtual void field(std::string_view name, std::vector<Step>& value) = 0;
+  /// One of the kernels of a family, by its index; -1: none.
+  virtual void kernel(std::string_view name, std::span<const std::string_view> names,
+                      int64_t& index) = 0;
+  /// An address that is set whenever the step runs; until then it is null.
+  virtual void address(std::string_view name, bool is_null) = 0;
+  /// What comes until `end` are members or elements of `name`. Of a list, `count` may be changed.
+  virtual void begin(std::string_view name) = 0;
+  virtual void begin_list(std::string_view name, int64_t& count) = 0;
+  virtual void end() = 0;
+
+  /// Show members, whose names are separated by commas.
+  template <class... T>
+  void all(std::string_view names, T&... members) {
+    (member(first_of(&names), members), ...);
+  }
+
+  template <class T>
+  [[gnu::noinline]] void member(std::string_view name, T& value) {
+    if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+      auto number = static_cast<int64_t>(value);
+      field(name, number);
+      value = static_cast<T>(number);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      auto number = static_cast<double>(value);
+      field(name, number);
+      value = static_cast<T>(number);
+    } else if constexpr (requires { field(name, value); }) {
+      field(name, value);
+    } else if constexpr (requires { kernels_like(value); }) {
+      kernel_of(name, kernels_like(value), value);
+    } else if constexpr (std::is_pointer_v<T>) {
+      static_assert(!std::is_function_v<std::remove_pointer_t<T>>, "no list of such functions");
+      address(name, value == nullptr);
+    } else if constexpr (std::is_base_of_v<Op, T>) {
+      begin(name);
+      op_fields(value);
+      end();
+    } else if constexpr (requires { describe(*this, value); }) {
+      begin(name);
+      describe(*this, value);
+      end();
+    } else {
+      elements(name, value);
+    }
+  }
+
+ private:
+  static std::string_view first_of(std::string_view* names);
+  void op_fields(Op& op);
+
+  template <class List, class T>
+  void kernel_of(std::string_view name, const List& all, T& value) {
+    std::vector<std::string_view> names;
+    int64_t index = -1;
+    for (size_t i = 0; i < all.count; ++i) {
+      names.emplace_back(all[i].name);
+      if (address_of(all[i], value) == value) index = static_cast<int64_t>(i);
+    }
+    kernel(name, names, index);
+    value = index < 0 ? nullptr : address_of(all[static_cast<size_t>(index)], value);
+  }
+  /// A kernel is known by the entry of its list, or by the function that the entry has.
+  template <class Named, class T>
+  static T address_of(const Named& entry, T) {
+    if constexpr (std::is_convertible_v<const Named*, T>) {
+      return &entry;
+    } else {
+      return entry.run;
+    }
+  }
+
+  template <class T>
+  void elements(std::string_view name, std::optional<T>& value) {
+    int64_t count = value ? 1 : 0;
+    begin_list(name, count);
+    if (count == 0) value.reset();
+    if (count == 1 && !value) value.emplace();
+    if (value) member({}, *value);
+    end();
+  }
+  template <class T>
+  void elements(std::string_view name, std::vector<T>& value) {
+    auto count = static_cast<int64_t>(value.size());
+    begin_list(name, count);
+    value.resize(static_cast<size_t>(count));
+    for (T& each : value) member({}, each);
+    end();
+  }
+  template <class First, class Second>
+  void elements(std::string_view name, std::pair<First, Second>& value) {
+    begin(name);
+    all("first, second", value.first, value.second);
+    end();
+  }
+  template <class T, size_t kCount>
+  void elements(std::string_view name, std::array<T, kCount>& value) {
+    begin(name);
+    for (T& each : value) member({}, each);
+    end();
+  }
+  template <class T, size_t kCount>
+  void elements(std::string_view name, T (&value)[kCount]) {
+    begin(name);
+    for (T& each : value) member({}, each);
+    end();
+  }
+};
+
+/// Describe an aggregate by all of its members, in their order: the compiler rejects a list that
+/// lacks one. Stands behind the aggregate, in its namespace.
+#define RILL_STEP_FIELDS(Type, ...)                       \
+  inline void describe(StepFields& to_fields, Type& of) { \
+    auto& [__VA_ARGS__] = of;                             \
+    to_fields.all(#__VA_ARGS__, __VA_ARGS__);             \
+  }
+
+/// What a kind of step does with its arguments, and how they are seen.
+template <class Args, RunStep<Args> kRun>
+constexpr StepKindOf<Args> step_kind(const char* name) {
+  StepKindOf<Args> kind;
+  kind.name = name;
+  kind.run = [](const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING {
+    kRun(*static_cast<const Args*>(step.args), frame);
+  };
+  kind.make = []() -> std::shared_ptr<void> { return std::make_shared<Args>(); };
+  kind.describe = [](void* args, StepFields& fields) {
+    describe(fields, *static_cast<Args*>(args));
+  };
+  return kind;
+}
+
+/// The same of a step whose units of work may be done in any order, and at the same time: `kRun`
+/// does those of a share. What a unit gives must not depend on the share that it is in.
+template <class Args, RunShare<Args> kRun>
+constexpr PartedStepKindOf<Args> step_kind(const char* name) {
+  PartedStepKindOf<Args> kind;
+  kind.name = name;
+  kind.run = [](const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING {
+    const StepParts& parts = step.parts;
+    kRun(*static_cast<const Args*>(step.args), frame,
+         {0, parts.units, frame.ptr<std::byte>(parts.scratch)});
+  };
+  kind.run_share = [](const void* args, const Frame& frame,
+                      const Share& share) noexcept RILL_NONBLOCKING {
+    kRun(*static_cast<const Args*>(args), frame, share);
+  };
+  kind.make = []() -> std::shared_ptr<void> { return std::make_shared<Args>(); };
+  kind.describe = [](void* args, StepFields& fields) {
+    describe(fields, *static_cast<Args*>(args));
+  };
+  return kind;
+}
+
+}  // namespace rill

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/cpu.h"
+
+namespace rill::kernels {
+
+/// All kernels of a family, best first. Each has a `name`, which stays the same from build to build
+/// and tells the tier, and the `tier` that it needs.
+template <class T>
+struct KernelList {
+  template <size_t kCount>
+  constexpr KernelList(const T (&all)[kCount]) : first(all), count(kCount) {}
+
+  const T* first;
+  size_t count;
+
+  const T& operator[](size_t i) const { return first[i]; }
+  /// The first that a CPU whose best tier is `cpu` can run. The last one runs everywhere.
+  const T& best(Tier cpu) const RILL_NONBLOCKING {
+    size_t i = 0;
+    while (i + 1 < count && !supports(cpu, first[i].tier)) ++i;
+    return first[i];
+  }
+};
+
+/// A kernel that is one function.
+template <class Fn>
+struct NamedKernel {
+  const char* name;
+  Tier tier;
+  Fn run;
+};
+
+}  // namespace rill::kernels

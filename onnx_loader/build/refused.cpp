@@ -1,0 +1,57 @@
+#include "onnx_loader/build/refused.h"
+
+#include <algorithm>
+#include <array>
+
+namespace rill::onnx {
+namespace {
+
+constexpr std::string_view kSequences =
+    "it makes or reads a sequence of tensors, or an optional one; rill's values are tensors";
+constexpr std::string_view kStrings = "it computes with strings; rill's tensors are of numbers";
+constexpr std::string_view kData =
+    "the shape of its result depends on data; rill's shapes follow from those of the inputs";
+
+struct Refused {
+  std::string_view domain;
+  std::string_view name;  ///< empty for all of the domain
+  std::string_view reason;
+};
+
+constexpr std::array kRefused = {
+    Refused{"", "ConcatFromSequence", kSequences},
+    Refused{"", "Optional", kSequences},
+    Refused{"", "OptionalGetElement", kSequences},
+    Refused{"", "OptionalHasElement", kSequences},
+    Refused{"", "SequenceAt", kSequences},
+    Refused{"", "SequenceConstruct", kSequences},
+    Refused{"", "SequenceEmpty", kSequences},
+    Refused{"", "SequenceErase", kSequences},
+    Refused{"", "SequenceInsert", kSequences},
+    Refused{"", "SequenceLength", kSequences},
+    Refused{"", "SequenceMap", kSequences},
+    Refused{"", "SplitToSequence", kSequences},
+    Refused{"", "RegexFullMatch", kStrings},
+    Refused{"", "StringConcat", kStrings},
+    Refused{"", "StringNormalizer", kStrings},
+    Refused{"", "StringSplit", kStrings},
+    Refused{"", "TfIdfVectorizer", kStrings},
+    Refused{"", "NonMaxSuppression", kData},
+    Refused{"", "Unique", kData},
+    Refused{"", "ImageDecoder", "it reads files of images, such as JPEG"},
+    Refused{"ai.onnx.preview.training", "", "rill does not train"},
+    Refused{"ai.onnx.training", "", "rill does not train"},
+    Refused{"com.microsoft", "DynamicQuantizeLSTM",
+            "its steps are rounded to the range of the whole input, which no stream knows"},
+};
+
+}  // namespace
+
+std::string_view refused_because(std::string_view domain, std::string_view name) {
+  const auto* const at = std::ranges::find_if(kRefused, [&](const Refused& each) {
+    return each.domain == domain && (each.name.empty() || each.name == name);
+  });
+  return at == kRefused.end() ? std::string_view() : at->reason;
+}
+
+}  // namespace rill::onnx

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string_view>
+
+namespace rill::onnx {
+
+/// Tell why rill does not compute an operator that the standard or onnxruntime has; empty for names
+/// that neither has, or that only nobody has written.
+std::string_view refused_because(std::string_view domain, std::string_view name);
+
+}  // namespace rill::onnx

@@ -1,0 +1,101 @@
+// How ONNX's If is read.
+
+#include "core/graph/onnx.h"
+#include "ops/math/numpy.h"
+#include "ops/math/select.h"
+
+namespace rill::ops {
+namespace {
+
+/// Take the outputs of both branches, which are computed both, by a condition that is data.
+Result<Value> select_branches(OnnxCtx& ctx, OutletId condition, const std::vector<OutletId>& then,
+                              const std::vector<OutletId>& otherwise) {
+  std::vector<Value> out;
+  for (size_t i = 0; i < then.size(); ++i) {
+    const Fact& a = ctx.fact(then[i]);
+    const Fact& b = ctx.fact(otherwise[i]);
+    if (!a.same_type(b)) {
+      return fail(Code::kUnsupported, "the branches give ", a, " and ", b,
+                  ", and which one runs depends on data")
+          .hint("Decide it: --constantize NAME=VALUE for the input that it depends on");
+    }
+    RILL_ASSIGN(const OutletId truth, with_rank(ctx, condition, a.rank()));
+    RILL_ASSIGN(const OutletId wire,
+                ctx.add1(std::make_shared<Select>(), {truth, then[i], otherwise[i]}));
+    out.emplace_back(wire);
+  }
+  return Value(std::move(out));
+}
+
+/// What two sizes are compared for, where the condition is that they are equal.
+std::optional<std::pair<Dim, Dim>> compared_sizes(OnnxCtx& ctx, OutletId condition) {
+  const Node& node = ctx.graph().node(condition.node);
+  if (node.op->name() != Binary(BinaryKind::kEq).name()) return std::nullopt;
+  const TensorPtr& a = ctx.fact(node.inputs[0]).konst;
+  const TensorPtr& b = ctx.fact(node.inputs[1]).konst;
+  if (!a || !b || a->volume() != 1 || b->volume() != 1) return std::nullopt;
+  const auto left = element_as_dim(*a, 0);
+  const auto right = element_as_dim(*b, 0);
+  if (!left.ok() || !right.ok()) return std::nullopt;
+  return std::pair(*left, *right);
+}
+
+/// A squeeze that exporters write for axes that may have an extent of 1 or not: the nodes behind it
+/// are of one of both ranks. The model is then taken to be one for that extent, and asserts it.
+Result<std::optional<Value>> presumed_squeeze(OnnxCtx& ctx, OutletId condition,
+                                              const std::vector<OutletId>& then,
+                                              const std::vector<OutletId>& otherwise) {
+  const auto sizes = compared_sizes(ctx, condition);
+  if (!sizes || !(sizes->second == Dim(1) || sizes->first == Dim(1))) return {std::nullopt};
+  for (size_t i = 0; i < then.size(); ++i) {
+    if (ctx.fact(then[i]).rank() >= ctx.fact(otherwise[i]).rank()) return {std::nullopt};
+  }
+  const Dim& size = sizes->second == Dim(1) ? sizes->first : sizes->second;
+  RILL_TRY(ctx.graph().scope.assert_text(str_cat(size, " == 1")));
+  return {Value::of_wires(then)};
+}
+
+Result<Value> conditional(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId condition, ctx.wire("cond"));
+  const Fact fact = ctx.fact(condition);
+  RILL_CHECK(fact.dtype == DType::kBool && volume(fact.shape) == Dim(1), "the condition is ", fact,
+             ", expected one bool");
+  if (fact.konst) {
+    const bool truth = fact.konst->values<bool>()[0];
+    RILL_ASSIGN(const std::vector<OutletId> outlets,
+                ctx.branch(truth ? "then_branch" : "else_branch"));
+    return Value::of_wires(outlets);
+  }
+  const auto decide = [&](Status status) {
+    return std::move(status).hint(
+        "Which branch runs depends on data, so that both have to. Decide it: "
+        "--constantize NAME=VALUE for the input that it depends on");
+  };
+  auto then = ctx.branch("then_branch");
+  if (!then.ok()) return decide(then.take_status());
+  auto otherwise = ctx.branch("else_branch");
+  if (!otherwise.ok()) return decide(otherwise.take_status());
+  RILL_CHECK(then->size() == otherwise->size(), "the branches have ", then->size(), " and ",
+             otherwise->size(), " outputs");
+  RILL_ASSIGN(std::optional<Value> presumed, presumed_squeeze(ctx, condition, *then, *otherwise));
+  if (presumed) return std::move(*presumed);
+  OutletId scalar = condition;
+  while (ctx.fact(scalar).rank() > 0) {
+    RILL_ASSIGN(scalar, ctx.call1("squeeze", {{"input", Value(scalar)},
+                                              {"axes", Value(std::vector<Value>{Value(Dim(0))})}}));
+  }
+  return select_branches(ctx, scalar, *then, *otherwise);
+}
+
+const OnnxOp kOps[] = {
+    {"", 1, "fragment If(cond: tensor<logical>, else_branch: ?, then_branch: ?) "
+            "-> (outputs: tensor<?>[]);",
+     conditional},
+};
+
+}  // namespace
+
+extern const OnnxRoom if_onnx;
+const OnnxRoom if_onnx = {"if", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "ops/math/formula.h"
+
+namespace rill::ops {
+
+/// Sequences of several lengths in one tensor: `lengths` [N] belongs to the axis `batch` of x, and
+/// counts entries along the axis `time`.
+struct Sequences {
+  OutletId lengths;  ///< i64
+  int64_t time = 0;
+  int64_t batch = 1;
+};
+
+/// Tell which entries lie within their sequence: bools of the rank of x, with extent 1 on all axes
+/// but two.
+OutletId within(Formula& f, OutletId x, const Sequences& sequences);
+/// Turn each sequence around; what lies behind it stays.
+OutletId turned(Formula& f, OutletId x, const Sequences& sequences);
+/// Take the last entry of each sequence, with extent 1 along time; the first of an empty one.
+OutletId last_of(Formula& f, OutletId x, const Sequences& sequences);
+
+}  // namespace rill::ops

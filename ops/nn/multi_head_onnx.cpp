@@ -1,0 +1,179 @@
+// How the attentions of com.microsoft are read.
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "ops/math/formula.h"
+#include "ops/nn/softmax.h"
+
+namespace rill::ops {
+namespace {
+
+/// Queries, keys and values, [batch, heads, frames, size] each, and what weighs them.
+struct Heads {
+  OutletId q;
+  OutletId k;
+  OutletId v;
+  OutletId bias;  ///< summand of the scores, or invalid
+  bool causal = false;
+};
+
+/// [batch, frames, heads * size] -> [batch, heads, frames, size].
+Result<OutletId> split(Formula& f, OutletId x, int64_t heads) {
+  if (!f.ok()) return f.take_status();
+  const Fact in = f.fact(x);
+  if (in.rank() == 4 && in.dim(1) == Dim(heads)) return x;
+  const auto size = in.rank() == 3 && heads > 0 ? exact_div(in.dim(2), Dim(heads)) : std::nullopt;
+  RILL_CHECK(size, "input ", in, ": expected [batch, frames, ", heads, " heads of equal sizes]");
+  return f.transpose(f.reshape(x, {in.dim(0), in.dim(1), Dim(heads), *size}), {0, 2, 1, 3});
+}
+
+/// What a mask of integers adds to the scores: the attribute's number where it is 0.
+Result<OutletId> bias_of(OnnxCtx& ctx, Formula& f, OutletId mask, OutletId like) {
+  if (!f.ok()) return f.take_status();
+  const int rank = f.rank(mask);
+  if (rank != 2 && rank != 3) {
+    return fail(Code::kUnsupported, "a mask ", f.fact(mask),
+                ": expected [batch, keys] or [batch, queries, keys]");
+  }
+  RILL_ASSIGN(const float never, ctx.number("mask_filter_value"));
+  mask = f.with_axis(mask, 1);
+  if (rank == 2) mask = f.with_axis(mask, 1);
+  const OutletId open = f.binary(BinaryKind::kGt, mask, f.number(0.0, mask));
+  return f.select(open, f.number(0.0, like), f.number(never, like));
+}
+
+OutletId sum_of(Formula& f, OutletId a, OutletId b) { return a.valid() ? f.plus(a, b) : b; }
+
+/// Scaled products, softmax and sums, with the heads side by side again.
+Result<OutletId> attended(OnnxCtx& ctx, Formula& f, const Heads& heads) {
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const int64_t size, f.dim(heads.q, 3).as_int());
+  RILL_ASSIGN(const float given, ctx.number("scale"));
+  const double scale = given == 0.0F ? 1.0 / std::sqrt(static_cast<double>(size)) : given;
+  OutletId scores = f.matmul(f.times(heads.q, f.number(scale, heads.q)), heads.k, true);
+  if (heads.bias.valid()) scores = f.plus(scores, heads.bias);
+  if (heads.causal) {
+    OutletId rows = f.with_axis(f.range(f.dim(scores, 2)), 1);
+    rows = f.plus(rows, f.number(f.dim(scores, 3) - f.dim(scores, 2), rows));
+    const OutletId seen = f.binary(BinaryKind::kGe, rows, f.range(f.dim(scores, 3)));
+    const double never = -std::numeric_limits<double>::infinity();
+    scores = f.plus(scores, f.select(seen, f.number(0.0, scores), f.number(never, scores)));
+  }
+  const OutletId weights =
+      f.add(std::make_shared<Softmax>(std::vector<int64_t>{3}, false), {scores});
+  const OutletId out = f.transpose(f.matmul(weights, heads.v), {0, 2, 1, 3});
+  if (!f.ok()) return f.take_status();
+  const Fact fact = f.fact(out);
+  return f.reshape(out, {fact.dim(0), fact.dim(1), fact.dim(2) * fact.dim(3)});
+}
+
+/// Cut a list of all biases for the parts of these widths, and add them.
+Status add_biases(Formula& f, OutletId bias, std::array<OutletId*, 3> parts) {
+  Dim at = 0;
+  for (OutletId* part : parts) {
+    if (!f.ok()) return f.take_status();
+    const Dim width = f.dim(*part, 2);
+    RILL_CHECK(f.rank(*part) == 3, "a bias for ", f.fact(*part), ": expected rank 3");
+    *part = f.plus(*part, f.slice(bias, 0, at, at + width));
+    at += width;
+  }
+  return f.take_status();
+}
+
+Result<Value> multi_head(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(const int64_t heads, ctx.integer("num_heads"));
+  OutletId query = f.arg("query");
+  if (!ctx.given("key") || !ctx.given("value")) {
+    return fail(Code::kUnsupported, "query, key and value in one input, expected three");
+  }
+  OutletId key = f.arg("key");
+  OutletId value = f.arg("value");
+  if (ctx.given("bias")) RILL_TRY(add_biases(f, f.arg("bias"), {&query, &key, &value}));
+  Heads parts;
+  RILL_ASSIGN(parts.q, split(f, query, heads));
+  RILL_ASSIGN(parts.k, split(f, key, heads));
+  RILL_ASSIGN(parts.v, split(f, value, heads));
+  if (ctx.given("past_key")) parts.k = f.concat({f.arg("past_key"), parts.k}, 2);
+  if (ctx.given("past_value")) parts.v = f.concat({f.arg("past_value"), parts.v}, 2);
+  if (ctx.given("key_padding_mask")) {
+    RILL_ASSIGN(parts.bias, bias_of(ctx, f, f.arg("key_padding_mask"), parts.q));
+  }
+  if (ctx.given("attention_bias")) parts.bias = sum_of(f, parts.bias, f.arg("attention_bias"));
+  RILL_ASSIGN(parts.causal, ctx.boolean("unidirectional"));
+  RILL_ASSIGN(const OutletId out, attended(ctx, f, parts));
+  return f.values({out, parts.k, parts.v});
+}
+
+/// Widths of queries, keys and values in the product of the input and the weights.
+Result<std::vector<Dim>> widths_of(OnnxCtx& ctx, const Fact& product) {
+  if (ctx.given("qkv_hidden_sizes")) {
+    RILL_ASSIGN(const std::vector<Dim> widths, ctx.dims("qkv_hidden_sizes"));
+    RILL_CHECK(widths.size() == 3, "qkv_hidden_sizes has ", widths.size(), " entries, expected 3");
+    return widths;
+  }
+  const auto width = product.rank() == 3 ? exact_div(product.dim(2), Dim(3)) : std::nullopt;
+  RILL_CHECK(width, "input times weights is ", product, ": expected rank 3 and a multiple of 3");
+  return std::vector<Dim>(3, *width);
+}
+
+Result<Value> attention(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(const int64_t heads, ctx.integer("num_heads"));
+  OutletId product = f.matmul(f.arg("input"), f.arg("weights"));
+  if (ctx.given("bias")) product = f.plus(product, f.arg("bias"));
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const std::vector<Dim> widths, widths_of(ctx, f.fact(product)));
+  Heads parts;
+  Dim at = 0;
+  OutletId* const all[] = {&parts.q, &parts.k, &parts.v};
+  for (size_t i = 0; i < 3; ++i) {
+    RILL_ASSIGN(*all[i], split(f, f.slice(product, 2, at, at + widths[i]), heads));
+    at += widths[i];
+  }
+  if (ctx.given("past")) {
+    const OutletId past = f.arg("past");
+    const auto side = [&](int64_t i) {
+      return f.without_axis(f.slice(past, 0, Dim(i), Dim(i + 1)), 0);
+    };
+    parts.k = f.concat({side(0), parts.k}, 2);
+    parts.v = f.concat({side(1), parts.v}, 2);
+  }
+  if (ctx.given("mask_index")) {
+    RILL_ASSIGN(parts.bias, bias_of(ctx, f, f.arg("mask_index"), parts.q));
+  }
+  if (ctx.given("attention_bias")) parts.bias = sum_of(f, parts.bias, f.arg("attention_bias"));
+  RILL_ASSIGN(parts.causal, ctx.boolean("unidirectional"));
+  RILL_ASSIGN(const OutletId out, attended(ctx, f, parts));
+  if (!ctx.wants(1)) return f.value(out);
+  return f.values({out, f.concat({f.with_axis(parts.k, 0), f.with_axis(parts.v, 0)}, 0)});
+}
+
+#define RILL_ONNX_HEADS                                                             \
+  "mask_filter_value: scalar = -10000.0, num_heads: integer, scale: scalar = 0.0, " \
+  "unidirectional: logical = false"
+
+const OnnxOp kOps[] = {
+    {"com.microsoft", 1,
+     "fragment MultiHeadAttention(query: tensor<?>, key: tensor<?> = false, "
+     "value: tensor<?> = false, bias: tensor<?> = false, key_padding_mask: tensor<?> = false, "
+     "attention_bias: tensor<?> = false, past_key: tensor<?> = false, "
+     "past_value: tensor<?> = false, " RILL_ONNX_HEADS ") "
+     "-> (output: tensor<?>, present_key: tensor<?>, present_value: tensor<?>);",
+     multi_head},
+    {"com.microsoft", 1,
+     "fragment Attention(input: tensor<?>, weights: tensor<?>, bias: tensor<?> = false, "
+     "mask_index: tensor<?> = false, past: tensor<?> = false, attention_bias: tensor<?> = "
+     "false, " RILL_ONNX_HEADS ", qkv_hidden_sizes: integer[] = []) "
+     "-> (output: tensor<?>, present: tensor<?>);",
+     attention},
+};
+
+}  // namespace
+
+extern const OnnxRoom multi_head_onnx;
+const OnnxRoom multi_head_onnx = {"multi_head", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,303 @@
+"""Hand parts of a corpus to workers: processes of this machine, Ray Data, or Dask."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import multiprocessing.connection
+import os
+import pathlib
+import time
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Union
+
+from .._errors import ArgumentError, Error, StateError
+from ..model import Model, Symbols
+from .sounds import files_in
+from .work import Done, Job, Part, Pulse, Rows, Worker, fingerprint
+
+Files = Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is: files of all, and hours of sound."""
+
+    files: int
+    of: int
+    audio_hours: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What came of a run.
+
+    ``failed``: files that have a row with an error; ``cpu_seconds``: of all workers, reading
+    included; parts that were there before count with no time. ``deaths``: workers that died.
+    """
+
+    files: int
+    failed: int
+    rows: int
+    audio_seconds: float
+    cpu_seconds: float
+    wall_seconds: float
+    deaths: int = 0
+
+    @property
+    def speed_per_core(self) -> float:
+        """Seconds of sound per second of one core."""
+        return self.audio_seconds / self.cpu_seconds if self.cpu_seconds else 0.0
+
+    def __str__(self) -> str:
+        return (f"{self.files} files, {self.failed} failed, {self.rows} rows, "
+                f"{self.audio_seconds / 3600:.2f} hours of sound in {self.wall_seconds:.1f} s, "
+                f"{self.speed_per_core:.0f} times real time per core")
+
+
+def score(files: Files, model: Union[str, "os.PathLike[str]", Model],
+          out: Union[str, "os.PathLike[str]"], rows: Optional[Rows] = None, *,
+          columns: Optional[Mapping[str, str]] = None, symbols: Optional[Symbols] = None,
+          symbol: str = "S", pulse: Pulse = None, rate: int = 16000, engine: str = "processes",
+          workers: Optional[int] = None, files_per_part: int = 64, retries: int = 2,
+          client: Any = None, progress: Optional[Callable[[Progress], None]] = None) -> Summary:
+    """Run a model over sound files, and write Parquet to the folder ``out``.
+
+    ``files``: a folder (WAV, FLAC and OGG in it and within) or paths; ``model``: a path that all
+    workers see, or a model, with one input of samples along ``symbol``. With ``pulse`` files are
+    streamed ten seconds at a time, so that memory does not grow with their length; else each is
+    run whole. ``rows`` makes rows of a ``Scored``: a list of dicts whose keys are those of
+    ``columns``, as ``{"begin": "double"}``; it is a function of a module, so that workers find it.
+    Without it each file has one row, with each output as a list of f32.
+
+    Each row has ``file``, ``seconds``, ``segment`` (its number in the file; null for a file
+    without any) and ``error`` (null unless the file could not be read or run). Files are done in
+    parts of ``files_per_part``, each of which is a Parquet file that is there whole or not at all:
+    a run that was cut off goes on where it was when it is called again. ``engine``: "processes" of
+    this machine, "ray" or "dask" (``client`` is Dask's); ``workers``: as many as there are cores,
+    each with one part at a time. A worker that dies is replaced; a file at which ``retries`` + 1
+    workers died has a row with that error.
+
+    Errors: ArgumentError; StateError where ``out`` holds another run's parts, or a part could not
+    be done; the errors of ``rill.load``.
+    """
+    began = time.monotonic()
+    job = Job(model if isinstance(model, Model) else os.fspath(model), symbols, symbol, pulse,
+              int(rate), rows, columns, retries)
+    run = _ENGINES.get(engine)
+    if run is None:
+        raise ArgumentError(f'engine is "{engine}"', expected=", ".join(_ENGINES), found=engine)
+    count = (os.cpu_count() or 1) if workers is None else workers
+    if count < 1 or files_per_part < 1:
+        raise ArgumentError("workers and files_per_part are 1 or more")
+    Worker(job)  # Mistakes are told here rather than by each worker.
+    parts = _parts(files, pathlib.Path(out), job, files_per_part)
+    total, told = sum(len(part.files) for part in parts), [0, 0.0]
+
+    def tell(done: Done) -> None:
+        told[0] += done.files
+        told[1] += done.audio_seconds
+        if progress is not None:
+            progress(Progress(told[0], total, told[1] / 3600))
+
+    done, deaths = run(job, parts, count, client, tell)
+    missing = [part for part in parts if part.index not in done or not os.path.exists(part.path)]
+    if missing:
+        raise StateError(f"{len(missing)} of {len(parts)} parts were not done",
+                         hint="Call it again: it goes on with those")
+    each = done.values()
+    return Summary(sum(d.files for d in each), sum(d.failed for d in each),
+                   sum(d.rows for d in each), sum(d.audio_seconds for d in each),
+                   sum(d.cpu_seconds for d in each), time.monotonic() - began, deaths)
+
+
+def _parts(files: Files, out: pathlib.Path, job: Job, per_part: int) -> List[Part]:
+    if isinstance(files, (str, os.PathLike)):
+        folder = pathlib.Path(files)
+        if not folder.is_dir():
+            raise ArgumentError(f"{folder} is no folder")
+        names = files_in(folder)
+    else:
+        names = sorted({os.fspath(file) for file in files})
+    if not names:
+        raise ArgumentError("there are no sound files", hint="WAV, FLAC or OGG")
+    name = fingerprint(job, names + [str(per_part)])
+    out.mkdir(parents=True, exist_ok=True)
+    others = [path.name for path in out.glob("part-*.parquet") if name not in path.name]
+    if others:
+        raise StateError(f"{out} holds parts of another run, as {others[0]}",
+                         hint="Give each run a folder of its own")
+    for path in out.glob("*.unfinished"):
+        path.unlink()
+    return [Part(at, tuple(names[begin:begin + per_part]),
+                 str(out / f"part-{at:06d}-{name}.parquet"))
+            for at, begin in enumerate(range(0, len(names), per_part))]
+
+
+# -- processes of this machine --------------------------------------------------------------------
+
+
+class _Process:
+    """A worker, what it is at, and the way to it."""
+
+    def __init__(self, job: Job) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(job, theirs), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.ready = False
+        self.part: Optional[Part] = None
+
+    def give(self, part: Part) -> None:
+        self.part = part
+        # Where it died meanwhile, the next look at its pipe tells.
+        with contextlib.suppress(OSError):
+            self.pipe.send(part)
+
+    def stop(self) -> None:
+        self.pipe.close()
+        self.process.terminate()
+        self.process.join()
+
+
+def _serve(job: Job, pipe: Any) -> None:
+    """Say that the model is ready, then take parts until the other end closes."""
+    try:
+        worker = Worker(job)
+        pipe.send(None)
+        while True:
+            pipe.send(worker.run(pipe.recv()))
+    except (EOFError, KeyboardInterrupt, BrokenPipeError):
+        pass
+    except Exception as error:
+        pipe.send(error if isinstance(error, Error) else
+                  StateError(f"a worker failed: {type(error).__name__}: {error}"))
+
+
+def _by_processes(job: Job, parts: List[Part], count: int, client: Any,
+                  tell: Callable[[Done], None]) -> Any:
+    waiting, done, deaths, unborn = list(reversed(parts)), {}, 0, 0
+    running: List[_Process] = []
+    try:
+        while len(done) < len(parts):
+            while len(running) < min(count, len(parts) - len(done)):
+                running.append(_Process(job))
+            for each in running:
+                if each.ready and each.part is None and waiting:
+                    each.give(waiting.pop())
+            ready = multiprocessing.connection.wait([each.pipe for each in running])
+            for each in [each for each in running if each.pipe in ready]:
+                try:
+                    said = each.pipe.recv()
+                except (EOFError, OSError):
+                    running.remove(each)
+                    each.stop()
+                    deaths, unborn = deaths + 1, unborn + (not each.ready)
+                    if unborn > count + job.retries:
+                        raise StateError("workers die before they have loaded the model") from None
+                    waiting += [each.part] if each.part is not None else []
+                    continue
+                if isinstance(said, Exception):
+                    raise said
+                if isinstance(said, Done):
+                    done[said.index], each.part = said, None
+                    tell(said)
+                each.ready = True
+    finally:
+        for each in running:
+            each.stop()
+    return done, deaths
+
+
+# -- Ray Data -------------------------------------------------------------------------------------
+
+
+class _Actor:
+    """One model per actor of Ray."""
+
+    def __init__(self, job: Job) -> None:
+        self._worker = Worker(job)
+
+    def __call__(self, batch: Dict[str, Any]) -> Dict[str, Any]:
+        done = [self._worker.run(Part(int(index), tuple(json.loads(files)), str(path)))
+                for index, files, path in zip(batch["index"], batch["files"], batch["path"])]
+        return {"done": [json.dumps(vars(each)) for each in done]}
+
+
+def _by_ray(job: Job, parts: List[Part], count: int, client: Any,
+            tell: Callable[[Done], None]) -> Any:
+    """Ray starts actors anew, and gives them again the parts of those that died."""
+    import ray
+    items = [{"index": part.index, "files": json.dumps(part.files), "path": part.path}
+             for part in parts]
+    corpus = ray.data.from_items(items, override_num_blocks=len(items))
+    scored = corpus.map_batches(_Actor, fn_constructor_args=(job,), batch_size=1,
+                                compute=ray.data.ActorPoolStrategy(size=count), num_cpus=1)
+    done: Dict[int, Done] = {}
+    for row in scored.iter_rows():
+        each = Done(**json.loads(row["done"]))
+        if each.index not in done:
+            done[each.index] = each
+            tell(each)
+    return done, 0
+
+
+# -- Dask -----------------------------------------------------------------------------------------
+
+_workers_here: Dict[str, Worker] = {}
+
+
+def _of_dask(key: str, job: Job, part: Part) -> Done:
+    if key not in _workers_here:
+        _workers_here.clear()
+        _workers_here[key] = Worker(job)
+    return _workers_here[key].run(part)
+
+
+def _by_dask(job: Job, parts: List[Part], count: int, client: Any,
+             tell: Callable[[Done], None]) -> Any:
+    """Twice as many parts as workers wait at a time; those of workers that died go to others."""
+    from dask.distributed import Client, KilledWorker, LocalCluster, as_completed
+    cluster = None
+    if client is None:
+        cluster = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
+        client = Client(cluster)
+    key, waiting, done = parts[0].path, list(reversed(parts)), {}
+    given: Dict[Any, Part] = {}
+    times: Dict[int, int] = {}
+    try:
+        futures = as_completed([])
+
+        def submit() -> None:
+            while waiting and len(given) < 2 * count:
+                part = waiting.pop()
+                future = client.submit(_of_dask, key, job, part, pure=False, retries=job.retries)
+                given[future.key] = part
+                futures.add(future)
+
+        submit()
+        for future in futures:
+            part = given.pop(future.key)
+            try:
+                each = future.result()
+            except KilledWorker:
+                # Dask gives up what stood in the line of a worker that died, too.
+                times[part.index] = times.get(part.index, 0) + 1
+                if times[part.index] > len(part.files) + 1:
+                    raise
+                waiting.append(part)
+            else:
+                done[each.index] = each
+                tell(each)
+            submit()
+        return done, 0
+    finally:
+        if cluster is not None:
+            client.close()
+            cluster.close()
+
+
+_ENGINES: Dict[str, Callable[..., Any]] = {"processes": _by_processes, "ray": _by_ray,
+                                           "dask": _by_dask}

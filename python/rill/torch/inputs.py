@@ -1,0 +1,195 @@
+"""Examples of a module's inputs: their names and open axes, and more of them at other sizes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from .._errors import ArgumentError
+
+_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+Dynamic = Mapping[str, Mapping[int, str]]
+Sizes = Dict[str, int]
+
+
+def _leaves(value: Any, name: str) -> Iterator[Tuple[str, Any]]:
+    """The tensors of nested tuples, lists and dicts, named as the exporter names them."""
+    if isinstance(value, torch.Tensor):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _leaves(item, f"{name}_{key}" if name else str(key))
+    elif isinstance(value, (tuple, list)):
+        for at, item in enumerate(value):
+            yield from _leaves(item, f"{name}_{at}")
+
+
+def _rebuilt(value: Any, tensors: Iterator[torch.Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        return next(tensors)
+    if isinstance(value, Mapping):
+        return {key: _rebuilt(item, tensors) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        items = [_rebuilt(item, tensors) for item in value]
+        named = hasattr(value, "_fields")
+        return type(value)(*items) if named else type(value)(items)
+    return value
+
+
+def flat(outputs: Any) -> List[torch.Tensor]:
+    """The tensors that a module gave, in order."""
+    return [tensor for _, tensor in _leaves(outputs, "")]
+
+
+def output_names(outputs: Any, taken: Sequence[str]) -> Tuple[List[str], List[str]]:
+    """Tell (what the exporter is given, the names of the tensors that it makes of that): the keys
+    of a dict, else "output", or "output_0" and so on."""
+    if isinstance(outputs, (tuple, list)) and not hasattr(outputs, "_fields"):
+        given = [f"output_{at}" for at in range(len(outputs))] if len(outputs) > 1 else ["output"]
+        found = [name for root, value in zip(given, outputs) for name, _ in _leaves(value, root)]
+        return given, found
+    root = "output"
+    if isinstance(outputs, Mapping) and not set(map(str, outputs)) & set(taken):
+        root = ""
+    return [root], [name for name, _ in _leaves(outputs, root)]
+
+
+class Inputs:
+    """The arguments of ``forward`` in the example, with a symbol for each axis that is open."""
+
+    def __init__(self, module: nn.Module, example: Any, dynamic: Optional[Dynamic]) -> None:
+        self.arguments = _positional(module, example)
+        #: What the exporter is given, one name per argument.
+        self.argument_names = _parameter_names(module, len(self.arguments))
+        leaves = [leaf for name, value in zip(self.argument_names, self.arguments)
+                  for leaf in _leaves(value, name)]
+        self.names = [name for name, _ in leaves]
+        self.tensors = [tensor.detach() for _, tensor in leaves]
+        if not leaves:
+            raise ArgumentError("the example holds no tensor",
+                                hint="Give a tensor, a tuple of them, or a dict by argument")
+        for name, tensor in leaves:
+            if tensor.device.type != "cpu":
+                raise ArgumentError(f'input "{name}" lies on {tensor.device}', expected="cpu",
+                                    found=str(tensor.device), node=name,
+                                    hint="Export from the CPU: module.cpu(), x.cpu()")
+        self.dynamic = self._checked(dynamic or {})
+        self.sizes = self._example_sizes()
+
+    def _checked(self, dynamic: Dynamic) -> Dict[str, Dict[int, str]]:
+        out: Dict[str, Dict[int, str]] = {}
+        for name, axes in dynamic.items():
+            if name not in self.names:
+                raise ArgumentError(f'dynamic names "{name}", which is no input', found=str(name),
+                                    expected=", ".join(self.names),
+                                    hint=f"Inputs are called {', '.join(self.names)}")
+            rank = self.tensors[self.names.index(name)].dim()
+            if not isinstance(axes, Mapping):
+                raise ArgumentError(f'dynamic["{name}"] is {axes!r}, expected a dict of axes',
+                                    node=name, hint='As in {"x": {1: "S"}}')
+            for axis, symbol in axes.items():
+                if isinstance(axis, bool) or not isinstance(axis, int) or not -rank <= axis < rank:
+                    raise ArgumentError(f'dynamic["{name}"] names axis {axis!r} of {rank}',
+                                        expected=f"0 to {rank - 1}", found=str(axis), node=name)
+                if not isinstance(symbol, str) or not _SYMBOL.match(symbol):
+                    raise ArgumentError(f'dynamic["{name}"][{axis}] is {symbol!r}, expected the '
+                                        "name of a symbol", found=repr(symbol), node=name)
+                out.setdefault(name, {})[axis % rank] = symbol
+        return out
+
+    def _example_sizes(self) -> Sizes:
+        sizes: Sizes = {}
+        for name, tensor in zip(self.names, self.tensors):
+            for axis, symbol in self.dynamic.get(name, {}).items():
+                extent = tensor.shape[axis]
+                if sizes.setdefault(symbol, extent) != extent:
+                    raise ArgumentError(
+                        f'axis {axis} of "{name}" is {extent}, but {symbol} is {sizes[symbol]} '
+                        "elsewhere in the example", node=name, found=str(extent),
+                        expected=str(sizes[symbol]), hint="Give axes of other extents other names")
+        return sizes
+
+    def at(self, sizes: Mapping[str, int], seed: int) -> List[torch.Tensor]:
+        """Make inputs of these sizes, of values like the example's: drawn from those that it
+        holds, noise where all of them are one float."""
+        random = np.random.default_rng(seed)
+        return [self._like(name, tensor, sizes, random)
+                for name, tensor in zip(self.names, self.tensors)]
+
+    def _like(self, name: str, tensor: torch.Tensor, sizes: Mapping[str, int],
+              random: np.random.Generator) -> torch.Tensor:
+        axes = self.dynamic.get(name, {})
+        shape = [sizes.get(axes.get(axis, ""), extent) for axis, extent in enumerate(tensor.shape)]
+        if shape == list(tensor.shape) and not _constant(tensor):
+            return tensor
+        if tensor.is_floating_point() and _constant(tensor):
+            drawn = torch.from_numpy(random.standard_normal(shape, dtype=np.float32))
+            return drawn.to(tensor.dtype)
+        if tensor.numel() == 0:
+            return tensor.new_zeros(shape)
+        picks = random.integers(tensor.numel(), size=shape)
+        return tensor.reshape(-1)[torch.from_numpy(picks)]
+
+    def rebuilt(self, tensors: Sequence[torch.Tensor]) -> Tuple[Any, ...]:
+        """The arguments of ``forward`` with these tensors in place of the example's."""
+        return tuple(_rebuilt(list(self.arguments), iter(tensors)))
+
+    def arrays(self, tensors: Sequence[torch.Tensor]) -> Dict[str, np.ndarray]:
+        return {name: tensor.numpy() for name, tensor in zip(self.names, tensors)}
+
+    def more_sizes(self, stream: Optional[str],
+                   wanted: Optional[Mapping[str, Sequence[int]]]) -> List[Sizes]:
+        """The example's sizes, then others: each symbol at odd, smaller and larger ones."""
+        wanted = dict(wanted or {})
+        unknown = [symbol for symbol in wanted if symbol not in self.sizes]
+        if unknown:
+            raise ArgumentError(f"sizes names {', '.join(unknown)}, expected open axes: "
+                                f"{', '.join(self.sizes) or 'none'}")
+        out = [dict(self.sizes)]
+        for symbol, extent in self.sizes.items():
+            usual = (extent + 1, 2 * extent + 3, max(1, extent // 2)) if symbol == stream else \
+                (extent + 1, 1)
+            out += [{**self.sizes, symbol: int(size)} for size in wanted.get(symbol, usual)]
+        if stream in self.sizes and len(self.sizes) > 1:
+            out.append({symbol: extent + 2 for symbol, extent in self.sizes.items()})
+        return [sizes for at, sizes in enumerate(out) if sizes not in out[:at]]
+
+
+def _constant(tensor: torch.Tensor) -> bool:
+    return tensor.is_floating_point() and \
+        (tensor.numel() < 2 or bool((tensor == tensor.reshape(-1)[0]).all()))
+
+
+def _positional(module: nn.Module, example: Any) -> Tuple[Any, ...]:
+    if isinstance(example, torch.Tensor):
+        return (example,)
+    if isinstance(example, Mapping):
+        try:
+            bound = inspect.signature(module.forward).bind(**example)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"the example does not fit forward: {error}") from error
+        if bound.kwargs:
+            raise ArgumentError(
+                f"forward takes {', '.join(bound.kwargs)} by name alone, which an export cannot",
+                hint="Wrap the module in one whose forward takes them in order")
+        return bound.args
+    if isinstance(example, (tuple, list)):
+        return tuple(example)
+    raise ArgumentError(f"the example is a {type(example).__name__}, expected a tensor, a tuple of "
+                        "tensors or a dict of them", found=type(example).__name__)
+
+
+def _parameter_names(module: nn.Module, count: int) -> List[str]:
+    try:
+        parameters = list(inspect.signature(module.forward).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [each.name for each in parameters
+             if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    return names[:count] + [f"input_{at}" for at in range(len(names), count)]

@@ -1,0 +1,188 @@
+"""Where in a module's Python source a node of its export comes from."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import types
+import warnings
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import torch
+import torch_to_nnef
+from torch import nn
+
+# Sources of PyTorch and of its exporter, which are nobody's to change.
+_LIBRARIES = tuple(os.path.dirname(os.path.abspath(each.__file__)) + os.sep
+                   for each in (torch, torch_to_nnef))
+_FRAME = re.compile(r"^\s*(?P<file>[^\n()]+\.py)\((?P<line>\d+)\): ", re.MULTILINE)
+# What the exporter's paths hold for operations of a module itself.
+_OPERATION = "TORCH_INTERNAL_ATEN"
+
+Line = Tuple[Optional[str], Optional[int]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A submodule ("encoder.conv"; "" is the module itself), its class, and a line of source."""
+
+    module: str = ""
+    kind: str = ""
+    operation: str = ""
+    file: Optional[str] = None
+    line: Optional[int] = None
+
+    @property
+    def source(self) -> str:
+        """The line's text."""
+        return linecache.getline(self.file, self.line).strip() if self.file and self.line else ""
+
+    def __str__(self) -> str:
+        out = f'submodule "{self.module}"' if self.module else "the module itself"
+        if self.kind:
+            out += f" ({self.kind})"
+        if self.file:
+            out += f", {self.file}:{self.line}"
+        if self.source:
+            out += f": {self.source}"
+        return out
+
+
+def of_library(file: str) -> bool:
+    """Whether a file is one of PyTorch's or its exporter's."""
+    return os.path.abspath(file).startswith(_LIBRARIES)
+
+
+def _of_user(frames: Sequence[Tuple[str, int]]) -> Line:
+    """The first frame, of the innermost first, that is no library's."""
+    return next((frame for frame in frames if not of_library(frame[0])), (None, None))
+
+
+def _class_of(root: nn.Module, path: str) -> str:
+    try:
+        return type(root.get_submodule(path)).__name__
+    except AttributeError:
+        return ""
+
+
+class Map:
+    """The places of all nodes of an export. It traces the module again, when it is first asked."""
+
+    def __init__(self, module: nn.Module, arguments: Tuple[Any, ...], inputs: List[str],
+                 outputs: List[str]) -> None:
+        self._module = module
+        self._arguments = arguments
+        self._names = (inputs, outputs)
+        self._places: Optional[Dict[str, Place]] = None
+
+    def of(self, node: str) -> Optional[Place]:
+        """Tell the place of a node of the graph; None where that cannot be known."""
+        if self._places is None:
+            # The exporter has no public way to ask, and another release of it may have none at all.
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    self._places = self._traced()
+            except Exception:
+                self._places = {}
+        found = [name for name in self._places
+                 if re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", node)]
+        return self._places[max(found, key=len)] if found else None
+
+    def _traced(self) -> Dict[str, Place]:
+        from torch_to_nnef.torch_graph.ir_graph import module_tracer_into_ir_graph
+        from torch_to_nnef.torch_graph.ir_module_tracer import TorchModuleTracer
+
+        graph = module_tracer_into_ir_graph(
+            TorchModuleTracer(self._module, args=self._arguments),
+            forced_inputs_names=list(self._names[0]), forced_outputs_names=list(self._names[1]),
+            is_root_module=True)
+        lines = _lines_of(self._module, self._arguments)
+        seen: Dict[Tuple[str, str], int] = {}
+        places: Dict[str, Place] = {}
+        for node in graph.op_nodes:
+            path = _module_path(node.module_path)
+            kind = node.kind.split("::")[-1]
+            at = seen.get((path, kind), 0)
+            seen[path, kind] = at + 1
+            known = lines.get((path, kind), lines.get((path, ""), []))
+            file, line = known[min(at, len(known) - 1)] if known else (None, None)
+            for output in node.outputs:
+                places[output.export_name] = Place(path, _class_of(self._module, path), kind, file,
+                                                   line)
+        return places
+
+
+def _lines_of(module: nn.Module, arguments: Tuple[Any, ...]) -> Dict[Tuple[str, str], List[Line]]:
+    """Lines of source by (submodule, operation), in the order of a trace; operation "" is any."""
+    with warnings.catch_warnings(), torch.enable_grad(), torch.random.fork_rng(devices=[]):
+        warnings.simplefilter("ignore")
+        traced = torch.jit.trace(module, arguments, check_trace=False)
+    lines: Dict[Tuple[str, str], List[Line]] = {}
+    for node in traced.inlined_graph.nodes():
+        path = node.scopeName().split("/")[-1]
+        path = path[len("__module."):] if path.startswith("__module.") else ""
+        line = _of_user([(match["file"], int(match["line"]))
+                         for match in _FRAME.finditer(node.sourceRange())])
+        for kind in (node.kind().split("::")[-1], ""):
+            lines.setdefault((path, kind), []).append(line)
+    return lines
+
+
+def _module_path(path: str) -> str:
+    return ".".join(part for part in path.split(".") if part and part != _OPERATION)
+
+
+def of_failure(error: BaseException, root: nn.Module) -> Optional[Place]:
+    """Tell what the exporter was at when it failed: from the frames that the exception went
+    through."""
+    paths = {id(module): path for path, module in root.named_modules()}
+    calls: List[str] = []
+    operation: Optional[Tuple[str, str]] = None
+    running: Optional[nn.Module] = None
+    line: Line = (None, None)
+    trace = error.__traceback__
+    while trace is not None:
+        found, code = trace.tb_frame.f_locals, trace.tb_frame.f_code
+        inner = found.get("self")
+        if isinstance(inner, nn.Module) and id(inner) in paths:
+            running = inner
+        elif code.co_name == "_recursive_call_method":
+            calls.append(getattr(found.get("op"), "module_path", ""))
+        else:
+            operation = _operation_in(found) or operation
+        if running is not None and not of_library(code.co_filename):
+            line = (code.co_filename, trace.tb_lineno)
+        trace = trace.tb_next
+    if running is not None:
+        return Place(paths[id(running)], type(running).__name__, "", *line)
+    if operation is None and not calls:
+        return None
+    path = _module_path(".".join(calls + ([operation[0]] if operation else [])))
+    return Place(path, _class_of(root, path), operation[1] if operation else "")
+
+
+def _operation_in(found: Dict[str, Any]) -> Optional[Tuple[str, str]]:
+    for name in ("op_node", "node", "self"):
+        each = found.get(name)
+        path, kind = getattr(each, "module_path", None), getattr(each, "kind", None)
+        if isinstance(path, str) and isinstance(kind, str) and not isinstance(
+                each, (types.ModuleType, nn.Module)):
+            return path, kind.split("::")[-1]
+    return None
+
+
+def with_line(place: Optional[Place], module: nn.Module,
+              arguments: Tuple[Any, ...]) -> Optional[Place]:
+    """Add the line of an operation to a place that has none."""
+    if place is None or place.file or not place.operation:
+        return place
+    try:
+        lines = _lines_of(module, arguments)
+    except Exception:
+        return place
+    known = lines.get((place.module, place.operation)) or lines.get((place.module, "")) or []
+    file, line = known[0] if known else (None, None)
+    return Place(place.module, place.kind, place.operation, file, line)

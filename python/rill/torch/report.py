@@ -1,0 +1,145 @@
+"""What came of an export: what is right, what is wrong, what cannot stream and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Dict, List, Optional
+
+from .._errors import Error
+from .._html import page, table
+from ..checks import CheckError, CheckReport
+from ..latency import LatencyReport
+from .places import Map, Place
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+# How a refusal with several reasons lists them.
+_REASON = re.compile(r'^\s*(?:\S+?:\d+: )?node "(?P<node>[^"]*)"(?: \((?P<op>[^)]*)\))?: '
+                     r'(?P<why>.*)$')
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A reason why the module does not stream: the node of the graph and its operator, what is
+    wrong and what to do, and where in the module it comes from (None where that is unknown)."""
+
+    reason: str
+    hint: Optional[str] = None
+    node: Optional[str] = None
+    op: Optional[str] = None
+    place: Optional[Place] = None
+
+    def __str__(self) -> str:
+        out = f"{self.place}\n    " if self.place else ""
+        if self.node:
+            out += f"node {self.node}" + (f" ({self.op})" if self.op else "") + ": "
+        return out + self.reason + (f"\n    {self.hint}" if self.hint else "")
+
+
+def refusals_of(error: Error, places: Map) -> List[Refusal]:
+    """Take a refusal apart, one reason each."""
+    found = []
+    for line in error.message.splitlines()[1:]:
+        match = _REASON.match(line)
+        if match:
+            found.append(Refusal(match["why"].strip(), None, match["node"], match["op"],
+                                 places.of(match["node"])))
+    if found:
+        return found
+    place = places.of(error.node) if error.node else None
+    return [Refusal(error.message, error.hint, error.node, error.op, place)]
+
+
+class ExportReport(CheckReport):
+    """The rows of all comparisons, and how the module streams.
+
+    ``ok``: every comparison is right, and it streams if that was asked for. ``path``: where it was
+    written (None: nowhere); ``latencies``: by pulse, how late each output is; ``refusals``: why it
+    does not stream; ``notes``: sizes at which PyTorch itself refuses to run, and what its tracer
+    took for a constant.
+    """
+
+    def __init__(self, title: str, model: "Model", symbol: Optional[str]) -> None:
+        super().__init__(title, [])
+        self._model = model
+        self.symbol = symbol
+        self.path: Optional[str] = None
+        self.latencies: Dict[int, LatencyReport] = {}
+        self.refusals: List[Refusal] = []
+        self.notes: List[str] = []
+
+    @property
+    def right(self) -> bool:
+        """Whether all that was compared is right, and something was."""
+        return CheckReport.ok.fget(self)
+
+    @property
+    def streams(self) -> bool:
+        """Whether it streams, at one pulse at least."""
+        return bool(self.latencies)
+
+    @property
+    def ok(self) -> bool:
+        return self.right and not self.refusals and (self.symbol is None or self.streams)
+
+    @property
+    def model(self) -> "Model":
+        """The export, loaded. Errors: CheckError, where a number of it is wrong."""
+        if not self.right:
+            raise self.failure()
+        return self._model
+
+    def failure(self) -> CheckError:
+        """What is wrong, as an exception that holds this report."""
+        wrong = [f"{row.what}: {row.output}: {row.problem}" for row in self.rows if not row.ok]
+        return CheckError("\n".join(wrong + self.notes) or "nothing was compared", self)
+
+    def _verdict(self) -> str:
+        if not self.right:
+            return "WRONG" if self.rows else "nothing was compared"
+        if self.symbol is None:
+            return "right"
+        return f"right, streams along {self.symbol}" if self.streams else \
+            f"right as a whole, does not stream along {self.symbol}"
+
+    def _delays(self) -> List[str]:
+        out = []
+        for pulse, latency in self.latencies.items():
+            for output in latency.outputs:
+                told = f"delay {output.delay} frames = {output.delay_input_frames} input frames" \
+                    if output.streams else "one value, at the end of the stream"
+                out.append(f"pulse {pulse}: output {output.name}: {told}")
+        return out
+
+    def __str__(self) -> str:
+        lines = [f"{self.title}: {self._verdict()}"]
+        lines += [f"  {row.what}: {row.output}: {row.elements} elements, {row.verdict()}"
+                  for row in self.rows if not row.ok]
+        lines += [f"  {count} comparisons right, of {elements} elements"
+                  for count, elements in [self._counts()] if count]
+        lines += [f"  {told}" for told in self._delays()]
+        lines += ["  cannot stream: " + str(each).replace("\n", "\n  ") for each in self.refusals]
+        lines += [f"  note: {note}" for note in self.notes]
+        if self.path:
+            lines.append(f"  written to {self.path}")
+        return "\n".join(lines)
+
+    def _counts(self):
+        right = [row for row in self.rows if row.ok]
+        return len(right), sum(row.elements for row in right)
+
+    def __repr__(self) -> str:
+        return f"<rill.torch.ExportReport {self._verdict()}, {len(self.rows)} rows>"
+
+    def _repr_html_(self) -> str:
+        tables = [(("stream",), [(told,) for told in self._delays()]),
+                  (("where", "node", "operator", "cannot stream", "what to do"),
+                   [(each.place or "", each.node or "", each.op or "", each.reason,
+                     each.hint or "") for each in self.refusals]),
+                  (("note",), [(note,) for note in self.notes]),
+                  (("compared", "output", "elements", "verdict"),
+                   [(row.what, row.output, row.elements, row.verdict()) for row in self.rows])]
+        return page(self.title, self._verdict(),
+                    *[table(head, rows) for head, rows in tables if rows])

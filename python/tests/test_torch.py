@@ -1,0 +1,229 @@
+"""rill.torch: exports, what is found wrong in them, and where in the module it comes from."""
+
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+t2n = pytest.importorskip("torch_to_nnef", reason="torch_to_nnef is not installed")
+
+import rill.torch as exports  # noqa: E402
+import torch_modules as modules  # noqa: E402
+
+import rill  # noqa: E402
+
+STREAMING, REFUSED = modules.streaming(), modules.refused()
+FRAMES = modules.frames(2, 40, 8)
+
+
+@pytest.mark.parametrize("name", STREAMING)
+def test_modules_stream_with_the_frames_of_pytorch(name, tmp_path):
+    module, example, dynamic, delay = STREAMING[name]
+    path = tmp_path / "model.nnef.tgz"
+    report = exports.export(module, example, dynamic, "S", path)
+    assert report.ok and report.right and report.streams and not report.refusals, str(report)
+    least = report.latencies[min(report.latencies)]
+    assert len(report.latencies) == 3 and least.outputs[0].delay == delay
+    assert any("to PyTorch" in row.what for row in report.rows)
+    assert len({row.what for row in report.rows if row.what.startswith("whole")}) >= 6
+    # What was written is what was checked: at sizes and values that the report has not seen.
+    model = rill.load(path)
+    inputs = exports.exporting.Inputs(module, example, dynamic)
+    tensors = inputs.at({"B": 5, "S": 733}, 99)
+    with torch.no_grad():
+        wanted = exports.exporting.flat(module.eval()(*inputs.rebuilt(tensors)))
+    found = model(**inputs.arrays(tensors))
+    for a, b in zip(found if isinstance(found, tuple) else (found,), wanted):
+        np.testing.assert_allclose(a, b.numpy(), rtol=5e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_stream_is_told_with_the_line(name, tmp_path):
+    module, example, dynamic, submodule, line = REFUSED[name]
+    path = tmp_path / "model.nnef.tgz"
+    report = exports.export(module, example, dynamic, "S", path)
+    assert report.right and not report.streams and not report.ok and not report
+    assert path.exists() and report.model.symbols == ["B", "S"]
+    (refusal,) = report.refusals
+    assert refusal.place.module == submodule and line in refusal.place.source
+    assert refusal.place.file == modules.__file__
+    assert refusal.node and refusal.op and refusal.hint
+    assert "cannot stream" in str(report) and line in str(report)
+
+
+WRONG_ELSEWHERE = {
+    "a length in the graph": (modules.Reversed(), {}),
+    # Half of the inputs take the branch that the example does not take.
+    "a branch of the example": (modules.Branching(), {"sizes": {"S": list(range(1, 40))}}),
+}
+
+
+@pytest.mark.parametrize("how", WRONG_ELSEWHERE)
+def test_exports_that_are_right_for_the_example_alone_are_found(how, tmp_path):
+    module, options = WRONG_ELSEWHERE[how]
+    path = tmp_path / "model.nnef.tgz"
+    report = exports.export(module, FRAMES, modules.BATCH_TIME, "S", path, **options)
+    assert not report.right and not report.ok and not report.latencies and not path.exists()
+    assert any(not row.ok for row in report.rows) and "WRONG" in str(report)
+    with pytest.raises(rill.CheckError) as caught:
+        report.model
+    assert caught.value.report is report
+    assert any(f"{modules.__file__}:" in note for note in report.notes), report.notes
+    assert options or any("return x.flip(1)" in note for note in report.notes), report.notes
+
+
+def test_wrong_numbers_raise_where_that_is_asked_for():
+    with pytest.raises(rill.CheckError) as caught:
+        exports.export(modules.Reversed(), FRAMES, modules.BATCH_TIME, strict=True)
+    assert not caught.value.report.right
+
+
+FAILS = {
+    "no translation": (modules.HasSingular, "head.1", "# no translation"),
+    "does not run": (modules.DoesNotRun, "head.1", "# 8 features for 9"),
+}
+
+
+@pytest.mark.parametrize("how", FAILS)
+def test_what_cannot_be_exported_is_told_with_the_submodule(how):
+    make, submodule, line = FAILS[how]
+    with pytest.raises(exports.ExportError) as caught:
+        exports.export(make(), FRAMES, modules.BATCH_TIME)
+    error = caught.value
+    assert error.module == submodule and line in error.place.source
+    assert error.file == modules.__file__ and error.line and submodule in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) and again.module == submodule
+
+
+def test_random_modules_are_refused():
+    class Noisy(torch.nn.Module):
+        def forward(self, x):
+            return x + torch.rand(1)
+
+    with pytest.raises(exports.ExportError):
+        exports.export(Noisy(), FRAMES, modules.BATCH_TIME)
+
+
+def test_assertions_bound_what_attention_keeps():
+    report = exports.export(modules.CausalAttention(), FRAMES, modules.BATCH_TIME, "S",
+                            assertions=["S <= 90"])
+    assert report.ok and report.streams, str(report)
+
+
+def test_a_module_is_left_as_it_was():
+    module = torch.nn.Sequential(modules.MaskedEncoder(), modules.Recurrent())
+    module.train()
+    module[1].rnn.eval()
+    module[0].layer.linear1.weight.requires_grad_(False)
+    state = torch.random.get_rng_state()
+    before = [(name, id(tensor), type(tensor), tensor.requires_grad, tensor.clone())
+              for name, tensor in module.named_parameters()]
+    modes = [each.training for each in module.modules()]
+    exports.export(module, FRAMES, {"input": {0: "B", 1: "S"}}, "S")
+    after = [(name, id(tensor), type(tensor), tensor.requires_grad) for name, tensor in
+             module.named_parameters()]
+    assert after == [each[:4] for each in before]
+    assert all(torch.equal(a[4], b) for a, b in zip(before, module.parameters()))
+    assert modes == [each.training for each in module.modules()]
+    assert torch.equal(state, torch.random.get_rng_state())
+    module(FRAMES).sum().backward()
+    assert module[1].rnn.weight_ih_l0.grad is not None
+    assert all(a is b for a, b in zip(module[1].rnn._flat_weights, module[1].rnn.parameters()))
+
+
+MISUSE = {
+    "no module": lambda: exports.export(lambda x: x, FRAMES),
+    "no example": lambda: exports.export(modules.Recurrent(), None),
+    "no tensor": lambda: exports.export(modules.Recurrent(), (1, 2)),
+    "another name": lambda: exports.export(modules.Recurrent(), FRAMES, {"y": {1: "S"}}),
+    "another axis": lambda: exports.export(modules.Recurrent(), FRAMES, {"x": {3: "S"}}),
+    "no axes": lambda: exports.export(modules.Recurrent(), FRAMES, {"x": "S"}),
+    "no symbol": lambda: exports.export(modules.Recurrent(), FRAMES, {"x": {1: "2*S"}}),
+    "an axis that is not open": lambda: exports.export(modules.Recurrent(), FRAMES, None, "S"),
+    "unknown sizes": lambda: exports.export(modules.Recurrent(), FRAMES, modules.BATCH_TIME,
+                                            sizes={"T": [1]}),
+    "extents that differ": lambda: exports.export(modules.Recurrent(), FRAMES,
+                                                  {"x": {0: "S", 1: "S"}}),
+    "another device": lambda: exports.export(modules.Recurrent(), FRAMES.to("meta")),
+    "unknown arguments": lambda: exports.export(modules.Recurrent(), {"y": FRAMES}),
+}
+
+
+@pytest.mark.parametrize("how", MISUSE)
+def test_wrong_calls_are_refused(how):
+    with pytest.raises(rill.ArgumentError):
+        MISUSE[how]()
+
+
+def test_negative_axes_count_from_the_end():
+    report = exports.export(modules.Recurrent(), FRAMES, {"x": {-3: "B", -2: "S"}}, "S")
+    assert report.ok and [str(each) for each in report.model.inputs] == ["x: [B, S, 8] f32"]
+
+
+def test_other_containers_and_whole_models(tmp_path):
+    wanted = None
+    for name in ("m.tgz", "m.tar", "m.zip", "folder"):
+        report = exports.export(modules.Normalised(), FRAMES, modules.BATCH_TIME, None,
+                                tmp_path / name)
+        found = rill.load(tmp_path / name)(FRAMES.numpy()).tobytes()
+        wanted = wanted or found
+        assert report.ok and found == wanted
+    with pytest.raises(rill.FileError):
+        exports.export(modules.Normalised(), FRAMES, None, None, tmp_path / "no" / "m.tgz")
+
+
+def test_a_target_checks_what_the_exporter_writes(tmp_path):
+    target = exports.target({"x": {0: "B", 1: "S"}})
+    path = t2n.export_model_to_nnef(modules.Recurrent().eval(), (FRAMES,), tmp_path / "m.nnef.tgz",
+                                    target, input_names=["x"], output_names=["y"],
+                                    log_level=50)
+    assert rill.load(path).symbols == ["B", "S"]
+
+    class Wrong(exports.target.__globals__["Target"]):
+        def post_export(self, model_info, nnef_graph, exported_filepath, debug_bundle_path=None):
+            write = model_info.write_output_npz
+
+            def write_others(file, **options):
+                write(file, **options)
+                with np.load(file) as bundle:
+                    np.savez(file, **{name: bundle[name] + 1 for name in bundle.files})
+
+            model_info.write_output_npz = write_others
+            super().post_export(model_info, nnef_graph, exported_filepath, debug_bundle_path)
+
+    with pytest.raises(t2n.exceptions.T2NErrorIOPytorchTractNotISO, match="first at"):
+        t2n.export_model_to_nnef(modules.Recurrent().eval(), (FRAMES,), tmp_path / "n.nnef.tgz",
+                                 Wrong(check_io=True), input_names=["x"], output_names=["y"],
+                                 log_level=50)
+
+
+def run_program(tmp_path, *arguments):
+    (tmp_path / "factories.py").write_text(f"""
+import sys
+sys.path.insert(0, {os.path.dirname(modules.__file__)!r})
+import torch_modules as modules
+def good(): return modules.Recurrent(), modules.frames(2, 40, 8), modules.BATCH_TIME
+def refused(): return modules.Bidirectional(), modules.frames(2, 40, 8)
+def wrong(): return modules.Reversed(), modules.frames(2, 40, 8)
+def nothing(): return None
+""")
+    return subprocess.run([sys.executable, "-m", "rill.torch", *arguments], cwd=tmp_path,
+                          capture_output=True, text=True)
+
+
+def test_the_program_tells_by_its_exit_status(tmp_path):
+    done = run_program(tmp_path, "factories:good", "--stream", "S", "-o", "m.tgz")
+    assert done.returncode == 0 and "delay 0 frames" in done.stdout, done.stderr
+    assert rill.load(tmp_path / "m.tgz").symbols == ["B", "S"]
+    done = run_program(tmp_path, "factories:refused", "--stream", "S", "--dynamic", "x:1=S")
+    assert done.returncode == 1 and "# both ways" in done.stdout
+    done = run_program(tmp_path, "factories:wrong", "--dynamic", "x:1=S")
+    assert done.returncode == 1 and "WRONG" in done.stdout
+    for wrong in (["factories:nothing"], ["factories:none"], ["factories"], ["no_such:good"],
+                  ["factories:good", "--dynamic", "x"]):
+        assert run_program(tmp_path, *wrong).returncode == 2
