@@ -15,6 +15,8 @@ namespace rill::pulse {
 namespace {
 
 constexpr int64_t kTries = 6;  ///< at the beginning, and as many after it
+/// Of the largest wire of a run: attention over all of a long stream asks for more than there is.
+constexpr int64_t kMostElements = int64_t{1} << 26;
 
 /// Fills what lies from a frame on; small numbers, which are indices that most tables have.
 Status fill_with_noise(const View& input, int axis, int64_t first, uint64_t seed) {
@@ -91,9 +93,19 @@ Graph with_wires(const Graph& whole, const Report& report, std::vector<Seen>* se
   return out;
 }
 
+bool is_small(const Graph& graph) {
+  return std::all_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return std::all_of(node.outputs.begin(), node.outputs.end(), [](const Fact& fact) {
+      const auto elements = volume(fact.shape).to_int();
+      return elements && *elements <= kMostElements;
+    });
+  });
+}
+
 Result<std::unique_ptr<Session>> session_for(const Graph& graph, const std::string& symbol,
                                              int64_t length) {
   RILL_ASSIGN(const Graph bound, graph.with_symbol(symbol, Dim(length)));
+  if (!is_small(bound)) return fail(Code::kNoMem, "a run of ", length, " frames is too large");
   RILL_ASSIGN(const Graph simple, declutter(bound));
   RILL_ASSIGN(const std::shared_ptr<const Plan> plan, prepare(simple));
   return Session::make(plan);

@@ -82,13 +82,6 @@ Facts with_extents(Facts facts, const SymbolScope& scope, std::string_view symbo
   return facts;
 }
 
-/// Whether an operator is written with the length of the stream, which may be that of any wire.
-bool is_written_with(const Graph& graph, std::string_view symbol) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-    return !node.inputs.empty() && node.op->with_symbol(symbol, Dim(1)) != nullptr;
-  });
-}
-
 /// By how much the frames of a whole run differ from those that a stream counts: where a stream is
 /// shorter than a window and frames are added behind it, the stream goes on with less than none.
 void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
@@ -99,7 +92,6 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
     if (!scope.assert_text(assertion.text).ok()) continue;
   }
   std::vector<Facts> extents;
-  const bool of_all = is_written_with(graph, symbol);
   const auto add = [&](OutletId outlet) {
     const Fact& told = graph.fact(outlet);
     const Fact& real = extents[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
@@ -120,12 +112,7 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
     auto inferred = in.empty() ? Result<Facts>(node.outputs) : node.op->infer(in);
     extents.push_back(with_extents(inferred.ok() ? std::move(inferred).value() : node.outputs,
                                    scope, symbol));
-    const bool streams = std::any_of(node.outputs.begin(), node.outputs.end(),
-                                     [&](const Fact& fact) { return fact.mentions(symbol); });
-    // What does not stream is made of all frames of what does.
-    for (const OutletId& input : node.inputs) {
-      if (of_all || !streams) add(input);
-    }
+    for (const OutletId& input : node.inputs) add(input);
   }
   for (const OutletId& output : graph.outputs) add(output);
 }

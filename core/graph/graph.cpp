@@ -281,7 +281,8 @@ class ExtentsCheck {
 
   void look_at(const Node& node, const Graph& bound, const std::vector<OutletId>& outlets,
                bool written_with_symbol) {
-    if (written_with_symbol && written_.empty()) written_ = node.name;
+    // What is written with the length of a wire comes after it.
+    if (written_with_symbol && !wrong_.ok() && written_.empty()) written_ = node.name;
     for (size_t slot = 0; slot < node.outputs.size() && wrong_.ok(); ++slot) {
       const Fact& told = node.outputs[slot];
       const Fact& real = bound.fact(outlets[slot]);
@@ -290,9 +291,10 @@ class ExtentsCheck {
         const auto count = told.dim(axis).substitute(symbol_, by_).to_int();
         const auto extent = real.dim(axis).to_int();
         if (!count || !extent || std::max<int64_t>(0, *count) == *extent) continue;
-        wrong_ = fail(Code::kShape, "axis ", axis, " of \"", node.name, "\" has ", *extent,
-                      " elements with ", symbol_, "=", by_, ", where its length ", told.dim(axis),
-                      " is ", *count);
+        wrong_ = fail(Code::kShape, "axis ", axis, " has ", *extent, " elements with ", symbol_,
+                      "=", by_, ", where its length ", told.dim(axis), " is ", *count)
+                     .in_node(node.name, node.op->name())
+                     .at(node.line > 0 ? "graph.nnef" : "", node.line);
         return;
       }
     }
@@ -308,7 +310,7 @@ class ExtentsCheck {
  private:
   std::string_view symbol_;
   const Dim& by_;
-  std::string written_;  ///< the first node that the symbol is an attribute of
+  std::string written_;  ///< the first node after that one with the symbol in an attribute
   Status wrong_;
 };
 

@@ -209,7 +209,10 @@ bool Scan::is_its_body(const Rewrite& rewrite) const {
 }
 
 Status Scan::declutter(Rewrite& rewrite) const {
-  if (is_its_body(rewrite)) return dissolve(rewrite);
+  const bool one_turn = is_its_body(rewrite);
+  if (one_turn && (external_state || state_results.empty())) return dissolve(rewrite);
+  // A recurrent layer has bits of its own, the same for one turn as for many.
+  if (one_turn && settled_ && !is_recurrent(*this, rewrite)) return dissolve(rewrite);
   if (settled_) return hoist_slices(*this, rewrite);
   auto simpler = std::make_shared<Scan>(*this);
   RILL_ASSIGN(Graph settled, rill::declutter(*body));

@@ -5,9 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 
+#include "pulse/least_delay.h"
 #include "tests/property/pulse_cases.h"
 #include "tests/support/sanitized.h"
 
@@ -44,6 +47,24 @@ std::string with_infinity(std::string text) {
 
 void expect_attends(const std::string& text, const Expected& expected) {
   expect_streams(with_infinity(text), expected, kTolerance);
+}
+
+// A run of 9000 frames has 81 million scores: what waits that long behind attention is streamed,
+// and its least delay is not told.
+TEST(PulseCases, NothingIsProvenByRunsThatAreTooLarge) {
+  std::string text = with_infinity(attention(chunks(2, 1, 0)));
+  text.replace(text.find("  y = matmul"), 5, "  o =");
+  text.insert(text.rfind('}'), "  y = slice(o, axes = [1], begin = [9000], end = [0]);\n");
+  const Graph graph = loaded(text);
+  auto streamed = StreamedRun::make(graph, 2);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  EXPECT_EQ(streamed->output().delay, 9000);
+  pulse::Options options;
+  options.pulse = Dim(2);
+  const auto least = pulse::least_delays(graph, options, streamed->report(),
+                                         std::numeric_limits<double>::infinity());
+  ASSERT_TRUE(least.ok()) << least.error().to_string();
+  EXPECT_EQ(least->outputs[0], std::nullopt);
 }
 
 // Triangles of weights are windows, as masks are.
