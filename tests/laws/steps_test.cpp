@@ -291,7 +291,8 @@ void expect_same_of_models(Kinds* kinds) {
     auto loaded = nnef::load(archive.string(), ops::op_table());
     ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
     Graph graph = *std::move(loaded);
-    for (const std::string& symbol : graph.scope.symbols()) {
+    const std::vector<std::string> symbols = graph.scope.symbols();
+    for (const std::string& symbol : symbols) {
       if (symbol != "S") graph = graph.with_symbol(symbol, Dim(1)).value();
     }
     pulse::Options options;
