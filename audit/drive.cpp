@@ -106,7 +106,7 @@ Status Streamer::plan_output(const PlanIo& io) {
 }
 
 Status Streamer::begin() {
-  RILL_TRY(session_.check_length(result_.frames));
+  RILL_TRY(session_.check_length(result_.frames).status());
   bool first = true;
   for (size_t i = 0; i < plan_.inputs.size(); ++i) {
     const PlanStream& stream = plan_.inputs[i].stream;

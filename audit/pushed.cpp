@@ -72,7 +72,7 @@ bool PushedStream::step() {
 
 Status PushedStream::finish() {
   if (stuck()) return fail(Code::kState, "frames are not taken any more");
-  RILL_TRY(feed_->finish());
+  RILL_TRY(feed_->finish().status());
   for (bool any = true; any;) {
     any = false;
     for (size_t i = 0; i < rows_.size(); ++i) {

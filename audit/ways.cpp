@@ -197,9 +197,9 @@ Status Ways::compare(int64_t length, bool in_all_ways, Draw* draw, Report* repor
   const std::string& symbol = plan().stream_symbol;
   RILL_ASSIGN(at.inputs, noise_inputs(whole_, symbol, length, draw));
   RILL_ASSIGN(at.want, run_whole(whole_, symbol, length, at.inputs));
-  if (const Status takes = session_->check_length(length); !takes.ok()) {
+  if (const Refusal takes = session_->check_length(length); !takes.ok()) {
     report->refused += 1;
-    report->why_refused = takes.error().to_string();
+    report->why_refused = takes.status().error().to_string();
     return {};
   }
   judge(at, kSteps, stepped(at), report);

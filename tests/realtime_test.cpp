@@ -26,6 +26,65 @@ TEST(HeapCalls, AreSeen) {
   EXPECT_EQ(heap_calls(), before + 4);
 }
 
+/// A stream of x [1, 1, S] at a pulse of 4, whose end is refused in a way of its own.
+struct RefusedEnd {
+  const char* name;
+  const char* assertions;
+  const char* declared;  ///< a second input
+  const char* statements;
+  int64_t pushed;  ///< frames of x
+  const char* said;
+};
+constexpr RefusedEnd kRefusedEnds[] = {
+    {"asserted", "extension tract_assert S >= 10;\n", "", "  y = x * 2.0;\n", 3, "is not negative"},
+    {"a table that ends", "extension tract_assert S <= 9;\n", "", "  y = x * 2.0;\n", 12,
+     "is defined for"},
+    {"apart", "", ", w", "  y = x + w;\n", 3, "end apart"},
+};
+
+TEST(RefusedEnds, AreToldWithoutTheHeap) {
+  for (const RefusedEnd& each : kRefusedEnds) {
+    SCOPED_TRACE(each.name);
+    const bool two = *each.declared != '\0';
+    const std::string declared = " = tract_core_external(shape = [1, 1, S], datum_type = 'f32');\n";
+    const std::string text =
+        "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n" +
+        std::string(each.assertions) + "graph network(x" + each.declared + ") -> (y)\n{\n  x" +
+        declared + (two ? "  w" + declared : "") + each.statements + "}\n";
+    rill_model* raw = nullptr;
+    ASSERT_EQ(rill_load_memory(text.data(), text.size(), nullptr, &raw), RILL_OK)
+        << rill_last_error();
+    const ModelPtr model(raw);
+    ASSERT_EQ(rill_model_pulse(raw, "S", "4"), RILL_OK) << rill_last_error();
+    const Opened pushed = open_session(raw);
+    const Opened stepped = open_session(raw);
+    ASSERT_TRUE(pushed.session && stepped.session) << rill_last_error();
+    float values[16] = {};
+    const int64_t shape[] = {1, 1, each.pushed};
+    rill_view view = {sizeof(rill_view), RILL_F32, 3, shape, nullptr, values};
+    int64_t taken = 0;
+    const rill_status fits = rill_push(pushed.session.get(), 0, &view, &taken);
+    const int64_t before = heap_calls();
+    const rill_status finished = fits == RILL_OK
+                                     ? rill_finish(pushed.session.get())
+                                     : rill_push(pushed.session.get(), 0, &view, &taken);
+    const int64_t calls = heap_calls() - before;
+    EXPECT_EQ(finished, RILL_E_SHAPE);
+    EXPECT_NE(std::string(rill_last_error()).find(each.said), std::string::npos)
+        << rill_last_error();
+    EXPECT_EQ(calls, 0) << "rill_finish";
+    rill_status partial = RILL_OK;
+    for (int64_t left = each.pushed; left > 4 && partial == RILL_OK; left -= 4) {
+      partial = rill_step(stepped.session.get());
+    }
+    if (two) continue;
+    const int64_t earlier = heap_calls();
+    partial = rill_step_partial(stepped.session.get(), 3);
+    EXPECT_EQ(heap_calls() - earlier, 0) << "rill_step_partial";
+    EXPECT_EQ(partial, RILL_E_SHAPE) << rill_last_error();
+  }
+}
+
 TEST_P(RealTime, StepsResetsAndFlushesLeaveTheHeapAlone) {
   const ModelFolder& model = GetParam();
   const Arrays bundle = read_bundle(model.bundles[0]);

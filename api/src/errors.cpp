@@ -129,14 +129,33 @@ rill_status report(const Status& status) RILL_NONBLOCKING {
   return static_cast<rill_status>(status.code());
 }
 
+/// This thread's failure, empty but for the code; null if there is no place for it.
+static LastError* cleared(rill_status code) {
+  LastError* const last = errors.take();
+  if (!last) return nullptr;
+  last->code = code;
+  last->line = 0;
+  last->column = 0;
+  last->node[0] = last->op[0] = last->file[0] = last->hint[0] = '\0';
+  return last;
+}
+
+rill_status report(const Refusal& refusal) RILL_NONBLOCKING {
+  const auto code = static_cast<rill_status>(refusal.code);
+  if (refusal.ok()) return code;
+  LastError* const last = cleared(code);
+  if (!last) return code;
+  put(last->message, refusal.message);
+  put(last->hint, refusal.hint);
+  std::snprintf(last->text, sizeof(last->text), "%s%s%s", refusal.message,
+                *refusal.hint == '\0' ? "" : ". ", refusal.hint);
+  return code;
+}
+
 rill_status refuse(rill_status code, const char* format, ...) {
-  LastError* const own = errors.take();
+  LastError* const own = cleared(code);
   if (!own) return code;
   LastError& last = *own;
-  last.code = code;
-  last.line = 0;
-  last.column = 0;
-  last.node[0] = last.op[0] = last.file[0] = last.hint[0] = '\0';
   va_list parts;
   va_start(parts, format);
   std::vsnprintf(last.message, sizeof(last.message), format, parts);

@@ -1,12 +1,15 @@
 #pragma once
 
 #include "api/include/rill/rill.h"
+#include "core/base/refusal.h"
 #include "core/base/status.h"
 
 namespace rill::api {
 
 /// Keep a failure as the last one of this thread, and tell its code.
 rill_status report(const Status& status) RILL_NONBLOCKING;
+
+rill_status report(const Refusal& refusal) RILL_NONBLOCKING;
 
 /// As `report`, from a text in the manner of printf. Real-time: yes, with the formats of numbers
 /// and of text, which the C library writes to memory without asking for any.

@@ -270,8 +270,9 @@ int64_t Feed::pushed(size_t input) const {
   return std::min(all, session_->end() * plan.inputs[input].stream.pulse / plan.stream_pulse);
 }
 
-Status Feed::finish() {
+Refusal Feed::finish() {
   const Plan& plan = session_->plan();
+  const auto told = [](int64_t number) { return static_cast<long long>(number); };
   int64_t end = -1;
   size_t first = 0;
   for (size_t i = 0; i < kept_.ins.size(); ++i) {
@@ -279,26 +280,30 @@ Status Feed::finish() {
     const int64_t frames = pushed(i);
     const int64_t pulse = plan.inputs[i].stream.pulse;
     const int64_t scaled = frames * plan.stream_pulse;
+    const char* const name = plan.inputs[i].name.c_str();
+    const char* const symbol = plan.stream_symbol.c_str();
     if (scaled % pulse != 0) {
-      return fail(Code::kShape, "a stream of ", frames, " frames does not suit the model: ", pulse,
-                  " frames of \"", plan.inputs[i].name, "\" stand for ", plan.stream_pulse, " ",
-                  plan.stream_symbol);
+      return refusal(Code::kShape, "",
+                     "a stream of %lld frames does not suit the model: %lld frames of \"%s\" stand "
+                     "for %lld %s",
+                     told(frames), told(pulse), name, told(plan.stream_pulse), symbol);
     }
     if (end >= 0 && scaled / pulse != end) {
-      return fail(Code::kShape, "the inputs end apart: \"", plan.inputs[first].name, "\" at ",
-                  plan.stream_symbol, "=", end, ", \"", plan.inputs[i].name, "\" at ",
-                  scaled / pulse)
-          .hint("Push the frames that are missing before the end is told");
+      return refusal(Code::kShape, "Push the frames that are missing before the end is told",
+                     "the inputs end apart: \"%s\" at %s=%lld, \"%s\" at %lld",
+                     plan.inputs[first].name.c_str(), symbol, told(end), name,
+                     told(scaled / pulse));
     }
     if (end < 0) first = i;
     end = scaled / pulse;
   }
-  RILL_TRY(session_->try_end(end));
+  const Refusal undefined = session_->try_end(end);
+  if (!undefined.ok()) return undefined;
   if (session_->steps_left() < 0) {
     session_->announce_end(-1);
-    return fail(Code::kUnsupported,
-                "the file does not say how long the outputs of its pulsed "
-                "model are: load the model it was made of");
+    return refusal(Code::kUnsupported, "", "%s",
+                   "the file does not say how long the outputs of its pulsed model are: load the "
+                   "model it was made of");
   }
   for (size_t i = 0; i < kept_.outs.size(); ++i) {
     if (kept_.outs[i].axis >= 0) drop_behind_end(i);

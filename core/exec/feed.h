@@ -16,7 +16,7 @@ namespace rill {
 /// Where outputs may end before inputs do, the model has to know the end together with the last
 /// frames (`Plan::late_end` is false): a pulse that is full then waits for the frame behind it, or
 /// for `finish`.
-/// Thread: one at a time. Real-time: push, pull, finish and reset, if they do not fail.
+/// Thread: one at a time. Real-time: push, pull, finish and reset.
 class Feed {
  public:
   /// `max_push`: how many frames of the first input that streams are taken at least, with the other
@@ -32,7 +32,7 @@ class Feed {
   /// Say that all frames have been pushed; then `pull` brings out the tail.
   /// Errors: kShape if inputs end apart, or the model has no output for that length; kUnsupported
   /// if the length of an output is unknown. Nothing has changed then.
-  Status finish() RILL_NONBLOCKING;
+  Refusal finish() RILL_NONBLOCKING;
   bool finished() const { return session_->end_announced(); }
 
   /// Whether frames wait in between, so that a plain step of the session would be wrong.

@@ -116,11 +116,11 @@ TEST(Feed, RefusesInputsThatEndApartAndTakesTheRest) {
   };
   EXPECT_EQ(push(0, 0, 3), 3);
   EXPECT_EQ(push(1, 0, 5), 5);
-  const Status half = feed->finish();
-  EXPECT_EQ(half.code(), Code::kShape) << "half a unit of S";
+  const Refusal half = feed->finish();
+  EXPECT_EQ(half.code, Code::kShape) << "half a unit of S";
   EXPECT_EQ(push(1, 5, 1), 1);
   EXPECT_EQ(push(0, 0, 1), 1);
-  const Status apart = feed->finish();
+  const Status apart = feed->finish().status();
   ASSERT_EQ(apart.code(), Code::kShape);
   EXPECT_NE(apart.error().message.find("\"x\" at S=4, \"w\" at 3"), std::string::npos)
       << apart.error().to_string();

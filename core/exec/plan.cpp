@@ -398,6 +398,7 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
   plan->late_end = streaming.late_end;
   plan->longest = streaming.longest.value_or(INT64_MAX);
   plan->asserted = streaming.asserted;
+  for (const Dim& dim : plan->asserted) plan->asserted_texts.push_back(dim.to_string());
   for (const StreamingWire& wire : streaming.wires) {
     plan->wires.push_back(wire.name);
     plan->wire_delays.push_back(wire.delay);
@@ -417,6 +418,7 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
     stream.delay = told.delay;
     if (!told.length) continue;
     stream.length = *told.length;
+    stream.length_text = stream.length.to_string();
     if (stream.axis < 0) continue;
     stream.most = bound_of(*told.length).value_or(INT64_MAX);
     RILL_TRY(hold_early_frames(plan, &stream));

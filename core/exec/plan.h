@@ -175,6 +175,7 @@ struct PlanStream {
   int64_t delay = 0;
   Dim length;  ///< logical frames, in the stream symbol; invalid if unknown. Of a static output:
                ///< how much of the symbol must have gone by until it is known, 0 if it always is
+  std::string length_text;
   /// Of an output that may end before the inputs do: how many frames at most a stream gives before
   /// it knows that they lie behind the end.
   int64_t early = 0;
@@ -220,17 +221,18 @@ struct Plan {
   bool late_end = false;
   /// The longest stream that the model is defined for, in the stream symbol: its tables end there.
   int64_t longest = INT64_MAX;
-  std::vector<Dim> asserted;         ///< of a stream of any frames: none of these is negative
-  std::array<uint64_t, 2> model{};   ///< fingerprint of the model before it was pulsed
-  std::vector<std::string> wires;    ///< wires of the model before it was pulsed that stream
-  std::vector<int64_t> wire_delays;  ///< how late each of them is
+  std::vector<Dim> asserted;  ///< of a stream of any frames: none of these is negative
+  std::vector<std::string> asserted_texts;  ///< of these, for refusals in real-time threads
+  std::array<uint64_t, 2> model{};          ///< fingerprint of the model before it was pulsed
+  std::vector<std::string> wires;           ///< wires of the model before it was pulsed that stream
+  std::vector<int64_t> wire_delays;         ///< how late each of them is
   int64_t begin_unit = 1;  ///< a stream is gone on with at multiples of this in its symbol,
   int64_t settled = 0;     ///< and before that position at whole pulses only
   int64_t arena_bytes = 0;
   int64_t state_bytes = 0;
   int64_t const_bytes = 0;
-  int64_t part_scratch_bytes = 0;  ///< the most that a part of a step needs for itself
-  std::vector<StepUse> uses;       ///< by step; empty unless asked for
+  int64_t part_scratch_bytes = 0;            ///< the most that a part of a step needs for itself
+  std::vector<StepUse> uses;                 ///< by step; empty unless asked for
   std::vector<std::shared_ptr<void>> owned;  ///< argument blocks, loop bodies
 };
 

@@ -221,11 +221,15 @@ void Session::announce_end(int64_t frames) noexcept {
   settle();
 }
 
-Status Session::check_length(int64_t frames) {
+Refusal Session::check_length(int64_t frames) {
+  const auto told = static_cast<long long>(frames);
+  const char* const symbol = plan_->stream_symbol.c_str();
   if (frames > plan_->longest) {
-    return fail(Code::kShape, "a stream of ", frames, " frames of ", plan_->stream_symbol,
-                " does not suit the model: it is defined for ", plan_->longest,
-                " at most, by the tables it has or by what is asserted");
+    return refusal(
+        Code::kShape, "",
+        "a stream of %lld frames of %s does not suit the model: it is defined for %lld at "
+        "most, by the tables it has or by what is asserted",
+        told, symbol, static_cast<long long>(plan_->longest));
   }
   if (bindings_.empty()) return {};
   // The session's own list of values: another one would have to be allocated.
@@ -235,14 +239,18 @@ Status Session::check_length(int64_t frames) {
   };
   // No frames give none, though the model asks for one, unless a whole run of none gave something.
   const bool gives_none = frames == 0 && !gives_for_nothing();
-  const auto wrong = std::find_if(
-      plan_->asserted.begin(), plan_->asserted.end(),
-      [&](const Dim& dim) { return negative(dim, frames) && !(gives_none && !negative(dim, 1)); });
+  size_t wrong = 0;
+  while (wrong < plan_->asserted.size()) {
+    const Dim& dim = plan_->asserted[wrong];
+    if (negative(dim, frames) && !(gives_none && !negative(dim, 1))) break;
+    ++wrong;
+  }
   settle();
-  if (wrong == plan_->asserted.end()) return {};
-  return fail(Code::kShape, "a stream of ", frames, " frames of ", plan_->stream_symbol,
-              " does not suit the model, for which ", *wrong, " is not negative")
-      .hint("Use a stream of another length, or run the model without a pulse on this one");
+  if (wrong == plan_->asserted.size()) return {};
+  return refusal(
+      Code::kShape, "Use a stream of another length, or run the model without a pulse on this one",
+      "a stream of %lld frames of %s does not suit the model, for which %s is not negative", told,
+      symbol, plan_->asserted_texts[wrong].c_str());
 }
 
 bool Session::gives_for_nothing() {
@@ -252,16 +260,19 @@ bool Session::gives_for_nothing() {
   });
 }
 
-Status Session::try_end(int64_t frames) {
-  RILL_TRY(check_length(frames));
+Refusal Session::try_end(int64_t frames) {
+  const Refusal undefined = check_length(frames);
+  if (!undefined.ok()) return undefined;
   announce_end(frames);
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const PlanIo& io = plan_->outputs[i];
     if (io.stream.axis < 0 || !io.stream.length.valid() || output_frames(i) >= 0) continue;
     announce_end(-1);
-    return fail(Code::kShape, "a stream of ", frames, " frames of ", plan_->stream_symbol,
-                " does not suit the model: output \"", io.name, "\" has ", io.stream.length,
-                " frames");
+    return refusal(Code::kShape, "",
+                   "a stream of %lld frames of %s does not suit the model: output \"%s\" has %s "
+                   "frames",
+                   static_cast<long long>(frames), plan_->stream_symbol.c_str(), io.name.c_str(),
+                   io.stream.length_text.c_str());
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/refusal.h"
 #include "core/exec/plan.h"
 #include "core/exec/session_parts.h"
 
@@ -59,14 +60,14 @@ class Session {
   /// Errors: kShape if the model is not defined for a stream of that length, counted in its symbol.
   /// Of no frames it need not be where all that is asserted holds for one, and no frame would come
   /// out.
-  Status check_length(int64_t frames) RILL_NONBLOCKING;
+  Refusal check_length(int64_t frames) RILL_NONBLOCKING;
   /// Tell whether the model is defined for a stream that has another full pulse.
   bool has_room() const RILL_NONBLOCKING {
     return plan_->longest - position(plan_->stream_pulse) >= plan_->stream_pulse;
   }
   /// Announce the end, unless the model has no output for a stream of that length.
   /// Errors: kShape; nothing has changed then.
-  Status try_end(int64_t frames) RILL_NONBLOCKING;
+  Refusal try_end(int64_t frames) RILL_NONBLOCKING;
   bool end_announced() const { return moment_.clock.end >= 0; }
   int64_t end() const { return moment_.clock.end; }
   int64_t ticks() const { return moment_.clock.tick; }

@@ -40,7 +40,7 @@ class Journey {
       push();
       pull();
     }
-    Status finished = lane().feed->finish();
+    const Status finished = lane().feed->finish().status();
     if (!finished.ok()) return finished.error().to_string();
     // What is known at the end stays in the session that ran the last step.
     for (int i = 0; i < 50 && !known_at_the_end(); ++i) act();

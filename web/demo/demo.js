@@ -43,6 +43,9 @@ async function listen(open, options = {}) {
     if (run !== mine) return void node.close();
     mine.node = node;
     const wave = new AnalyserNode(context, { fftSize: 2048 });
+    // Nothing is rendered until all is connected and begun: a sound before which silence is heard
+    // would stand at other frames.
+    await context.suspend();
     source.connect(node);
     source.connect(wave);
     picture.start(context, wave, node);
@@ -54,11 +57,12 @@ async function listen(open, options = {}) {
     describe(node, context);
     mine.times = setInterval(() => showTimes(node, context), 500);
     byId("stop").disabled = false;
-    await context.resume();
     mine.begin?.();
+    await context.resume();
     say(`Listening since ${Math.round(performance.now() - begun)} ms after the click.`);
   } catch (error) {
-    fail(error);
+    // What was stopped meanwhile fails because of that, and must not stop what came after it.
+    if (run === mine) fail(error);
   }
 }
 

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "core/base/nonblocking.h"
+#include "core/base/status.h"
+
+namespace rill {
+
+/// A failure of a call in a real-time thread: it is told without asking the heap for memory. Longer
+/// texts are cut.
+struct [[nodiscard]] Refusal {
+  Code code = Code::kOk;
+  const char* hint = "";  ///< lives as long as the program
+  char message[512] = "";
+
+  bool ok() const RILL_NONBLOCKING { return code == Code::kOk; }
+  /// The same for callers that may allocate.
+  Status status() const;
+};
+
+/// Make a refusal of a text in the manner of printf. Real-time: yes, with the formats of numbers and
+/// of text, which the C library writes to memory without asking for any.
+[[gnu::format(printf, 3, 4)]] Refusal refusal(Code code, const char* hint, const char* format,
+                                              ...) RILL_NONBLOCKING;
+
+}  // namespace rill
