@@ -17,8 +17,8 @@ struct [[nodiscard]] Refusal {
   Status status() const;
 };
 
-/// Make a refusal of a text in the manner of printf. Real-time: yes, with the formats of numbers and
-/// of text, which the C library writes to memory without asking for any.
+/// Make a refusal of a text in the manner of printf. Real-time: yes, with the formats of numbers
+/// and of text, which the C library writes to memory without asking for any.
 [[gnu::format(printf, 3, 4)]] Refusal refusal(Code code, const char* hint, const char* format,
                                               ...) RILL_NONBLOCKING;
 
