@@ -65,6 +65,14 @@ set_target_properties(api_misuse_test PROPERTIES C_STANDARD 99 LINKER_LANGUAGE C
 target_link_libraries(api_misuse_test PRIVATE rill rill_flags)
 add_test(NAME api_misuse_test COMMAND api_misuse_test "${models}" "${CMAKE_CURRENT_BINARY_DIR}")
 
+# What programs that are built already rely on.
+if(CMAKE_SIZEOF_VOID_P EQUAL 8 AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME abi
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/abi/check.py"
+                   "${PROJECT_SOURCE_DIR}" "${CMAKE_C_COMPILER}")
+  set_tests_properties(abi PROPERTIES LABELS lint)
+endif()
+
 add_subdirectory("${PROJECT_SOURCE_DIR}/examples" examples)
 if(TARGET rill_program)
   include(cases/cases.cmake)
