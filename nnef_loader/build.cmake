@@ -3,6 +3,7 @@ rill_library(rill_nnef SMALL
     build/builder.cpp
     build/call.cpp
     build/eval.cpp
+    build/eval_tall.cpp
     build/fields.cpp
     build/literals.cpp
     build/load.cpp

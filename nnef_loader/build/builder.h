@@ -38,12 +38,13 @@ struct Scope {
   Target* target = nullptr;
   std::map<std::string, Value, std::less<>> values;
   std::map<std::string, Value, std::less<>> lists_of_one;  ///< of names in `values`, for subscripts
-  bool from_document = true;   ///< places are places in graph.nnef
-  bool is_graph_body = false;  ///< not that of a fragment
-  bool is_inlined = false;     ///< nodes go to the graph of the caller, under names of its own
-  std::string prefix;          ///< of inlined ones: in front of the names of nodes
+  bool from_document = true;                               ///< places are places in graph.nnef
+  bool is_graph_body = false;                              ///< not that of a fragment
+  bool is_inlined = false;  ///< nodes go to the graph of the caller, under names of its own
+  std::string prefix;       ///< of inlined ones: in front of the names of nodes
   std::map<std::string, std::string, std::less<>> result_names;  ///< what the caller assigns
   bool exact_results = false;
+  std::map<const RValue*, Value> parts;  ///< of a tall expression, evaluated before the whole
 };
 
 using QuantType = LoadCtx::QuantType;
@@ -141,6 +142,10 @@ class Builder {
   Status check_input_shapes(const Graph& graph) const;
 
   Status run_statement(const Assignment& statement, Scope& scope);
+  /// What the nodes of a statement are called.
+  Status name_results(const Assignment& statement, const Scope& scope, Naming* naming);
+  Status bind_results(const Assignment& statement, const Value& value, Scope& scope,
+                      const Naming& naming);
   Naming naming_for(std::vector<std::string> names, const Scope& scope) const;
   Status quant_types(std::span<const std::string> names, Naming* naming) const;
   bool keeps_list(const RValue& right);
@@ -152,9 +157,21 @@ class Builder {
                              Scope& scope);
   Result<Value> parameter_value(const FragmentDecl& decl, const Parameter& parameter,
                                 const Call& call, Scope& scope, const Naming& naming);
+  /// Make what the body of a fragment sees when it is called.
+  Status enter(const Callee& callee, const Call& call, Scope& scope, const Naming& naming,
+               Scope* inner);
   /// Run the body of a fragment; all its results are then bound.
   Status run_body(const FragmentDecl& decl, Scope& scope);
 
+  /// Evaluate an expression whose parts are: by calls within calls where they are not.
+  Result<Value> eval_at_once(const RValue& expression, Scope& scope, const Naming& naming,
+                             bool creates_symbols);
+  /// Evaluate the parts first, then the whole.
+  Result<Value> eval_tall(const RValue& expression, Scope& scope, const Naming& naming,
+                          bool creates_symbols);
+  /// Evaluate the taken branch of a part that is asked for, and keep its value.
+  Status keep_part(const RValue& asked, const RValue& taken, Scope& scope, const Naming& naming,
+                   bool creates_symbols);
   Result<Value> eval_node(const RValue& expression, Scope& scope, const Naming& naming);
   Result<Value> resolve(const std::string& name, Scope& scope);
   Result<Value> eval_list(const std::vector<RValue>& items, Scope& scope, const Naming& naming);
@@ -163,6 +180,8 @@ class Builder {
   Result<Value> eval_unary(const UnaryExpr& expression, Scope& scope, const Naming& naming);
   Result<Value> eval_subscript(const SubscriptExpr& expression, Scope& scope, const Naming& naming);
   Result<Value> eval_if(const IfElseExpr& expression, Scope& scope, const Naming& naming);
+  /// The branch that the condition takes.
+  Result<const RValue*> branch_of(const IfElseExpr& expression, Scope& scope, const Naming& naming);
   Result<Value> eval_invocation(const Invocation& invocation, Scope& scope, const Naming& naming);
   Result<Value> invoke(const Call& call, Scope& scope, const Naming& naming);
   Result<Value> invoke_op(const Callee& callee, const Call& call, Scope& scope,

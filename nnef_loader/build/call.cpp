@@ -4,9 +4,6 @@
 #include <array>
 
 namespace rill::nnef {
-namespace {
-
-/// Where tract lets a file use symbols that it does not declare.
 bool creates_symbols(std::string_view callee, std::string_view parameter) {
   constexpr std::array<std::array<std::string_view, 2>, 9> kPlaces = {{
       {"external", "shape"},
@@ -24,8 +21,6 @@ bool creates_symbols(std::string_view callee, std::string_view parameter) {
     return place[0] == callee && place[1] == parameter;
   });
 }
-
-}  // namespace
 
 Status CallCtx::blame(Status status, std::string_view name) const {
   if (status.error().message.find("argument \"") == std::string::npos) {

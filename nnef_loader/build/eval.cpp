@@ -97,6 +97,16 @@ std::optional<float> fold(BinaryOp op, float a, float b) {
 
 Result<Value> Builder::eval(const RValue& expression, Scope& scope, const Naming& naming,
                             bool creates_symbols) {
+  const auto part = scope.parts.find(&expression);
+  if (part != scope.parts.end()) return part->second;
+  if (expression.height > kLevelsAtOnce) {
+    return eval_tall(expression, scope, naming, creates_symbols);
+  }
+  return eval_at_once(expression, scope, naming, creates_symbols);
+}
+
+Result<Value> Builder::eval_at_once(const RValue& expression, Scope& scope, const Naming& naming,
+                                    bool creates_symbols) {
   const Place outer_place = place_;
   const bool outer_creates = creates_symbols_;
   if (scope.from_document) place_ = expression.place;
@@ -230,9 +240,15 @@ Result<Value> Builder::eval_subscript(const SubscriptExpr& expression, Scope& sc
 }
 
 Result<Value> Builder::eval_if(const IfElseExpr& expression, Scope& scope, const Naming& naming) {
-  RILL_ASSIGN(const Value condition, eval(*expression.condition, scope, naming.nested()));
+  RILL_ASSIGN(const RValue* const branch, branch_of(expression, scope, naming.nested()));
+  return eval(*branch, scope, naming);
+}
+
+RILL_OWN_FRAME Result<const RValue*> Builder::branch_of(const IfElseExpr& expression, Scope& scope,
+                                                        const Naming& naming) {
+  RILL_ASSIGN(const Value condition, eval(*expression.condition, scope, naming));
   RILL_ASSIGN(const bool truth, boolean_of(condition, scope.target->graph));
-  return eval(truth ? *expression.then : *expression.otherwise, scope, naming);
+  return truth ? &*expression.then : &*expression.otherwise;
 }
 
 Result<Value> Builder::eval_invocation(const Invocation& invocation, Scope& scope,

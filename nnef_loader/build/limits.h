@@ -4,12 +4,15 @@
 
 namespace rill::nnef {
 
-/// Bounds on nesting, which the stack has to hold, of a thread with 128 KiB: a level takes 1.7 KiB,
-/// what is computed at the deepest 10 KiB. Polynomials of the exporter nest 20 levels. What callers
-/// may set is in `LoadLimits`.
-inline constexpr int kMaxFragmentDepth = 24;
-/// Levels of expressions under evaluation, over all fragments: bounds the stack.
-inline constexpr int kMaxEvalDepth = 40;
+/// Bounds on nesting, which the stack has to hold, of a thread with 64 KiB: a fragment takes 1.8 KiB,
+/// what is computed at the deepest 13 KiB. Those of the exporter nest 2 levels. What callers may set
+/// is in `LoadLimits`.
+inline constexpr int kMaxFragmentDepth = 10;
+/// Levels of an expression that are evaluated by calls within calls: of taller ones, their parts are
+/// evaluated first.
+inline constexpr int kLevelsAtOnce = 2;
+/// Such levels over all fragments, loops and models.
+inline constexpr int kMaxEvalDepth = 36;
 /// Levels that a loop takes beside the call of it, and a model in a model.
 inline constexpr int kLevelsOfALoop = 10;
 inline constexpr int kLevelsOfAModel = 11;

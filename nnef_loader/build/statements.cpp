@@ -70,19 +70,29 @@ bool Builder::keeps_list(const RValue& right) {
 
 Status Builder::run_statement(const Assignment& statement, Scope& scope) {
   if (scope.from_document) place_ = statement.place;
+  // The stack of nested fragments has no room for what is known of each statement.
+  const auto naming = std::make_unique<Naming>();
+  RILL_TRY(name_results(statement, scope, naming.get()));
+  RILL_ASSIGN(const Value value, eval(statement.right, scope, *naming));
+  Status status = bind_results(statement, value, scope, *naming);
+  if (status.ok()) return status;
+  return placed(std::move(status).in_node(naming->statement, ""));
+}
+
+Status Builder::name_results(const Assignment& statement, const Scope& scope, Naming* naming) {
   std::vector<std::string> names;
   flatten(statement.left, &names);
   if (names.empty()) return placed(fail(Code::kParse, "the statement assigns nothing"));
-  Naming naming = naming_for(names, scope);
-  if (scope.is_graph_body && !quant_.empty()) RILL_TRY(quant_types(names, &naming));
-  RILL_ASSIGN(const Value value, eval(statement.right, scope, naming));
-  size_t position = 0;
-  Status status = charge(1);
-  if (status.ok()) {
-    status = bind(statement.left, value, keeps_list(statement.right), scope, naming, &position);
-  }
-  if (!status.ok()) return placed(std::move(status).in_node(naming.statement, ""));
+  *naming = naming_for(names, scope);
+  if (scope.is_graph_body && !quant_.empty()) return quant_types(names, naming);
   return {};
+}
+
+Status Builder::bind_results(const Assignment& statement, const Value& value, Scope& scope,
+                             const Naming& naming) {
+  RILL_TRY(charge(1));
+  size_t position = 0;
+  return bind(statement.left, value, keeps_list(statement.right), scope, naming, &position);
 }
 
 Status Builder::bind(const LValue& left, const Value& value, bool keep_list, Scope& scope,
@@ -164,6 +174,16 @@ Result<Value> Builder::parameter_value(const FragmentDecl& decl, const Parameter
 
 namespace {
 
+/// The value of a call: that of the only result, or a list of all.
+[[gnu::noinline]] Value results_of(const FragmentDecl& decl, Scope* scope) {
+  List results;
+  for (const ResultDecl& result : decl.results) {
+    results.push_back(std::move(scope->values.find(result.name)->second));
+  }
+  if (results.size() == 1) return std::move(results[0]);
+  return Value(std::move(results));
+}
+
 /// What a fragment's body sees; the results take the names that the caller assigns.
 Scope inlined_scope(const Callee& callee, const Call& call, const Scope& caller,
                     const Naming& naming) {
@@ -189,18 +209,21 @@ Scope inlined_scope(const Callee& callee, const Call& call, const Scope& caller,
 Result<Value> Builder::expand(const Callee& callee, const Call& call, Scope& scope,
                               const Naming& naming) {
   const FragmentDecl& decl = *callee.decl;
-  Scope inner = inlined_scope(callee, call, scope, naming);
-  for (const Parameter& parameter : decl.parameters) {
-    RILL_ASSIGN(inner.values[parameter.name],
-                parameter_value(decl, parameter, call, scope, naming));
+  // The stack of nested fragments has no room for a scope of each.
+  const auto inner = std::make_unique<Scope>();
+  RILL_TRY(enter(callee, call, scope, naming, inner.get()));
+  RILL_TRY(run_body(decl, *inner));
+  return results_of(decl, inner.get());
+}
+
+[[gnu::noinline]] Status Builder::enter(const Callee& callee, const Call& call, Scope& scope,
+                                        const Naming& naming, Scope* inner) {
+  *inner = inlined_scope(callee, call, scope, naming);
+  for (const Parameter& parameter : callee.decl->parameters) {
+    RILL_ASSIGN(inner->values[parameter.name],
+                parameter_value(*callee.decl, parameter, call, scope, naming));
   }
-  RILL_TRY(run_body(decl, inner));
-  List results;
-  for (const ResultDecl& result : decl.results) {
-    results.push_back(std::move(inner.values.find(result.name)->second));
-  }
-  if (results.size() == 1) return std::move(results[0]);
-  return Value(std::move(results));
+  return {};
 }
 
 Status Builder::run_body(const FragmentDecl& decl, Scope& scope) {

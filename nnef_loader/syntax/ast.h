@@ -221,7 +221,7 @@ struct Argument {
 /// Name the kind of an expression for messages: "a comprehension", "a range", ...
 std::string_view kind_text(const RValue& value);
 
-inline constexpr int kMaxExpressionHeight = 40;
+inline constexpr int kMaxExpressionHeight = 36;
 
 /// The left side of an assignment: one name, or a list of them.
 struct LValue {

@@ -62,7 +62,7 @@ std::optional<TypeName> type_name_of(const Token& token) {
   return std::nullopt;
 }
 
-Status ExpressionParser::check_depth() {
+RILL_OWN_FRAME Status ExpressionParser::check_depth() {
   if (depth_ <= kMaxNesting) return {};
   return tokens_.error_at(tokens_.peek().place,
                           str_cat("expression nested over ", kMaxNesting, " levels deep"));
@@ -70,8 +70,8 @@ Status ExpressionParser::check_depth() {
 
 RILL_OWN_FRAME Status ExpressionParser::finish(int height, RValue* out) {
   if (height > kMaxExpressionHeight) {
-    return tokens_.error_at(out->place,
-                            str_cat("expression of over ", kMaxExpressionHeight, " levels"))
+    return tokens_
+        .error_at(out->place, str_cat("expression of over ", kMaxExpressionHeight, " levels"))
         .hint("split it into several assignments");
   }
   out->height = height;
@@ -159,7 +159,7 @@ Status ExpressionParser::binary(int loosest, RValue* out) {
   for (;;) {
     const OperatorLevel* const found = operator_of(tokens_.peek());
     if (found == nullptr || found->level < loosest) return {};
-    tokens_.take();
+    tokens_.skip();
     const Nesting nesting(&depth_);
     RILL_TRY(check_depth());
     const auto right = std::make_unique<RValue>();
@@ -228,7 +228,7 @@ RILL_OWN_FRAME bool ExpressionParser::plain_literal(RValue* out) {
   } else {
     return false;
   }
-  for (size_t i = 0; i <= skipped; ++i) tokens_.take();
+  for (size_t i = 0; i <= skipped; ++i) tokens_.skip();
   return true;
 }
 
@@ -245,10 +245,10 @@ Status ExpressionParser::literal(RValue* out) {
 
 RILL_OWN_FRAME Status ExpressionParser::literals(bool is_array, RValue* out) {
   out->place = tokens_.peek().place;
-  tokens_.take();
+  tokens_.skip();
   const std::string_view closing = is_array ? "]" : ")";
-  std::vector<RValue>& items = is_array ? out->node.emplace<ArrayExpr>().items
-                                        : out->node.emplace<TupleExpr>().items;
+  std::vector<RValue>& items =
+      is_array ? out->node.emplace<ArrayExpr>().items : out->node.emplace<TupleExpr>().items;
   while (!tokens_.accept(closing)) {
     if (!items.empty()) RILL_TRY(tokens_.expect(",", "between literals"));
     RILL_TRY(literal(&items.emplace_back()));
@@ -274,7 +274,7 @@ RILL_OWN_FRAME Status ExpressionParser::sign(RValue* out) {
   RILL_TRY(check_depth());
   out->place = tokens_.peek().place;
   const char op = tokens_.peek().text[0];
-  tokens_.take();
+  tokens_.skip();
   const auto operand = std::make_unique<RValue>();
   RILL_TRY(subscripted(operand.get()));
   const int height = operand->height + 1;
@@ -288,29 +288,22 @@ RILL_OWN_FRAME Status ExpressionParser::name(RValue* out) {
       tokens_.peek(4).is("(")) {
     return invocation(out);
   }
-  if (plain_literal(out)) return {};
-  out->place = tokens_.peek().place;
-  out->node = Identifier{tokens_.peek().value};
-  tokens_.take();
+  if (!plain_literal(out)) identifier(out);
   return {};
 }
 
 RILL_OWN_FRAME Status ExpressionParser::invocation(RValue* out) {
-  out->place = tokens_.peek().place;
-  Invocation& call = out->node.emplace<Invocation>();
-  call.callee = tokens_.peek().value;
-  tokens_.take();
+  callee(out);
+  Invocation& call = *out->as<Invocation>();
   if (tokens_.accept("<")) {
     call.generic = type_name_of(tokens_.peek());
-    tokens_.take();
+    tokens_.skip();
     RILL_TRY(tokens_.expect(">", "after the type of an invocation"));
   }
   RILL_TRY(tokens_.expect("(", "before the arguments"));
   int height = 0;
   while (!tokens_.accept(")")) {
-    if (!call.arguments.empty() && !tokens_.accept(",")) {
-      return tokens_.expect(",", str_cat("or `)` in the arguments of `", call.callee, "`"));
-    }
+    if (!call.arguments.empty()) RILL_TRY(expect_comma(call));
     Argument& next = call.arguments.emplace_back();
     RILL_TRY(argument(&next));
     height = std::max(height, next.value.height);
@@ -318,19 +311,36 @@ RILL_OWN_FRAME Status ExpressionParser::invocation(RValue* out) {
   return finish(height + 1, out);
 }
 
+RILL_OWN_FRAME Status ExpressionParser::expect_comma(const Invocation& call) {
+  if (tokens_.accept(",")) return {};
+  return tokens_.expect(",", str_cat("or `)` in the arguments of `", call.callee, "`"));
+}
+
+RILL_OWN_FRAME void ExpressionParser::callee(RValue* out) {
+  out->place = tokens_.peek().place;
+  out->node.emplace<Invocation>().callee = tokens_.peek().value;
+  tokens_.skip();
+}
+
+RILL_OWN_FRAME void ExpressionParser::identifier(RValue* out) {
+  out->place = tokens_.peek().place;
+  out->node = Identifier{tokens_.peek().value};
+  tokens_.skip();
+}
+
 Status ExpressionParser::argument(Argument* out) {
   out->place = tokens_.peek().place;
   if (tokens_.peek().kind == Token::Kind::kName && tokens_.peek(1).is("=")) {
     out->name = tokens_.peek().value;
-    tokens_.take();
-    tokens_.take();
+    tokens_.skip();
+    tokens_.skip();
   }
   return rvalue(&out->value);
 }
 
 RILL_OWN_FRAME Status ExpressionParser::group(RValue* out) {
   out->place = tokens_.peek().place;
-  tokens_.take();
+  tokens_.skip();
   std::vector<RValue>& items = out->node.emplace<TupleExpr>().items;
   while (!tokens_.accept(")")) {
     if (!items.empty()) RILL_TRY(tokens_.expect(",", "or `)` after a value in parentheses"));
@@ -346,7 +356,7 @@ RILL_OWN_FRAME Status ExpressionParser::array(RValue* out) {
     return comprehension(out);
   }
   out->place = tokens_.peek().place;
-  tokens_.take();
+  tokens_.skip();
   std::vector<RValue>& items = out->node.emplace<ArrayExpr>().items;
   while (!tokens_.accept("]")) {
     if (!items.empty()) RILL_TRY(tokens_.expect(",", "or `]` after an item of an array"));
@@ -357,7 +367,7 @@ RILL_OWN_FRAME Status ExpressionParser::array(RValue* out) {
 
 RILL_OWN_FRAME Status ExpressionParser::comprehension(RValue* out) {
   out->place = tokens_.peek().place;
-  tokens_.take();
+  tokens_.skip();
   RILL_TRY(tokens_.expect_word("for"));
   std::vector<Loop> loops;
   int height = 0;

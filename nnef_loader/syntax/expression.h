@@ -36,6 +36,9 @@ class ExpressionParser {
   Status sign(RValue* out);
   Status name(RValue* out);
   Status invocation(RValue* out);
+  Status expect_comma(const Invocation& call);
+  void callee(RValue* out);
+  void identifier(RValue* out);
   Status argument(Argument* out);
   Status group(RValue* out);
   Status array(RValue* out);

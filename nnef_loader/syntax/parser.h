@@ -8,7 +8,7 @@
 namespace rill::nnef {
 
 /// The printer nests at most two levels per level of a tree, so all it prints is read back. Reading
-/// that deep takes about 90 KiB of stack.
+/// that deep takes about 40 KiB of stack.
 inline constexpr int kMaxNesting = 2 * kMaxExpressionHeight + 8;
 /// A tree takes up to about a hundred times the memory of its text.
 inline constexpr size_t kMaxTextBytes = size_t{16} << 20;

@@ -20,6 +20,11 @@ const Token& TokenStream::peek(size_t ahead) {
   return ahead_[ahead];
 }
 
+void TokenStream::skip() {
+  peek();
+  drop();
+}
+
 Token TokenStream::take() {
   peek();
   Token token = std::move(ahead_.front());

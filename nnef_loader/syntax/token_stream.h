@@ -21,6 +21,7 @@ class TokenStream {
   /// What is returned stays until the next token is taken.
   const Token& peek(size_t ahead = 0);
   Token take();
+  void skip();
   bool at_end() { return peek().kind == Token::Kind::kEnd; }
 
   /// Take the token if it is that symbol, or that plain name.
