@@ -92,11 +92,15 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
     if (!scope.assert_text(assertion.text).ok()) continue;
   }
   std::vector<Facts> extents;
+  // Wires that follow one another are mostly alike.
+  std::pair<Dim, Dim> last;
   const auto add = [&](OutletId outlet) {
     const Fact& told = graph.fact(outlet);
     const Fact& real = extents[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
     for (int axis = 0; axis < told.rank() && axis < real.rank(); ++axis) {
       if (!told.dim(axis).mentions(symbol)) continue;
+      if (last == std::pair(real.dim(axis), told.dim(axis))) continue;
+      last = {real.dim(axis), told.dim(axis)};
       const Dim apart = scope.simplify(real.dim(axis) - max(Dim(0), told.dim(axis)));
       if (apart == Dim(0) || !apart.valid()) continue;
       for (const Dim& sign : {apart, -apart}) {

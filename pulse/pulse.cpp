@@ -41,6 +41,7 @@ class Pulsifier {
   std::vector<Wire> wires(std::map<OutletId, int>* places);
   Streaming streaming(const Report& report);
   bool late_end_is_fine();
+  bool is_left_at_the_end(const Dim& dim, int64_t delay, int64_t frames) const;
 
   const Graph& whole_;
   const Options& options_;
@@ -281,24 +282,38 @@ std::vector<Wire> Pulsifier::wires(std::map<OutletId, int>* places) {
 /// Whether a stream of whole pulses may learn of its end after its last step: no wire has ended
 /// before that.
 bool Pulsifier::late_end_is_fine() {
-  const int64_t pulse = *options_.pulse.to_int();
+  struct Extent {
+    Dim dim;
+    int64_t delay = 0;
+    int64_t frames = 0;
+    bool operator==(const Extent&) const = default;
+  };
+  // Wires that follow one another are mostly alike.
+  std::optional<Extent> last;
   for (size_t id = 0; id < whole_.nodes.size(); ++id) {
     for (size_t slot = 0; slot < whole_.nodes[id].outputs.size(); ++slot) {
       const KnownWire& wire = builder_.wire_of({static_cast<int>(id), static_cast<int>(slot)});
       if (!wire.stream) continue;
       const auto frames = pulsed_.fact(wire.outlet).dim(wire.stream->axis).to_int();
       if (!frames) return false;
-      const Dim pulses = Dim::symbol(options_.symbol);
-      const Dim length =
-          max(Dim(0), wire.stream->dim).substitute(options_.symbol, Dim(pulse) * pulses);
-      const auto ahead =
-          DimPattern::of(Dim(wire.stream->delay) + length - Dim(*frames) * pulses, options_.symbol);
-      if (!ahead.ok()) return false;
-      const auto least = ahead->least(1);
-      if (!least.ok() || !*least || **least < 0) return false;
+      Extent extent{wire.stream->dim, wire.stream->delay, *frames};
+      if (last == extent) continue;
+      if (!is_left_at_the_end(extent.dim, extent.delay, extent.frames)) return false;
+      last = std::move(extent);
     }
   }
   return true;
+}
+
+/// Whether at the end of every stream of whole pulses frames of a wire are still to come, or its
+/// last ones just came.
+bool Pulsifier::is_left_at_the_end(const Dim& dim, int64_t delay, int64_t frames) const {
+  const Dim pulses = Dim::symbol(options_.symbol);
+  const Dim length = max(Dim(0), dim).substitute(options_.symbol, options_.pulse * pulses);
+  const auto ahead = DimPattern::of(Dim(delay) + length - Dim(frames) * pulses, options_.symbol);
+  if (!ahead.ok()) return false;
+  const auto least = ahead->least(1);
+  return least.ok() && *least && **least >= 0;
 }
 
 /// What the pulsed graph tells of its streams.

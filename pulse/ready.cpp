@@ -20,25 +20,25 @@ Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
   }
   RILL_ASSIGN(Graph simple, declutter(begun));
   if constexpr (ops::built("scan")) {
-    RILL_ASSIGN(simple, ops::sum_loops(simple));
+    RILL_ASSIGN(simple, ops::sum_loops(std::move(simple)));
   }
   if constexpr (ops::built("concat") && ops::built("pad")) {
-    RILL_ASSIGN(simple, pads_of_joins(simple, symbol));
+    RILL_ASSIGN(simple, pads_of_joins(std::move(simple), symbol));
   }
   if constexpr (ops::built("reshape")) {
-    RILL_ASSIGN(simple, put_frames_first(simple, symbol));
+    RILL_ASSIGN(simple, put_frames_first(std::move(simple), symbol));
   }
   if constexpr (ops::built("pad") || ops::built("stft")) {
-    RILL_ASSIGN(simple, sink_borders(simple, symbol));
+    RILL_ASSIGN(simple, sink_borders(std::move(simple), symbol));
   }
   return simple;
 }
 
 bool meets_attention(const Graph& graph, std::string_view symbol) {
   if constexpr (!ops::built("attention")) return false;
-  const auto simple = before_pulsing(graph, symbol);
+  auto simple = before_pulsing(graph, symbol);
   if (!simple.ok()) return false;
-  const Graph gathered = gather_attention(*simple, symbol);
+  const Graph gathered = gather_attention(std::move(simple).value(), symbol);
   return std::any_of(gathered.nodes.begin(), gathered.nodes.end(),
                      [](const Node& node) { return node.op->as<Attention>() != nullptr; });
 }
@@ -50,7 +50,7 @@ Result<Graph> ready_for_pulses(const Graph& graph, const Options& options) {
   }
   RILL_ASSIGN(Graph whole, before_pulsing(graph, options.symbol));
   if constexpr (ops::built("attention")) {
-    whole = gather_attention(whole, options.symbol);
+    whole = gather_attention(std::move(whole), options.symbol);
   }
   return whole;
 }

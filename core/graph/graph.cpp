@@ -383,14 +383,31 @@ Graph Graph::stateless() const {
 
 Graph Graph::compacted() const& { return Graph(*this).compacted(); }
 
-Graph Graph::compacted() && {
-  std::vector<char> needed(nodes.size(), 0);
-  for (const OutletId& output : outputs) needed[static_cast<size_t>(output.node)] = 1;
-  for (const OutletId& input : inputs) needed[static_cast<size_t>(input.node)] = 1;
-  for (size_t i = nodes.size(); i-- > 0;) {
+namespace {
+
+/// By node, whether an output needs it. Inputs are needed.
+std::vector<char> needed_nodes(const Graph& graph) {
+  std::vector<char> needed(graph.nodes.size(), 0);
+  for (const OutletId& output : graph.outputs) needed[static_cast<size_t>(output.node)] = 1;
+  for (const OutletId& input : graph.inputs) needed[static_cast<size_t>(input.node)] = 1;
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
     if (!needed[i]) continue;
-    for (const OutletId& input : nodes[i].inputs) needed[static_cast<size_t>(input.node)] = 1;
+    for (const OutletId& input : graph.nodes[i].inputs) {
+      needed[static_cast<size_t>(input.node)] = 1;
+    }
   }
+  return needed;
+}
+
+}  // namespace
+
+bool Graph::is_compact() const {
+  const std::vector<char> needed = needed_nodes(*this);
+  return std::find(needed.begin(), needed.end(), 0) == needed.end();
+}
+
+Graph Graph::compacted() && {
+  const std::vector<char> needed = needed_nodes(*this);
   std::vector<int> mapped(nodes.size(), -1);
   const auto move = [&](OutletId& outlet) {
     outlet.node = mapped[static_cast<size_t>(outlet.node)];

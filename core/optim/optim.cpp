@@ -11,11 +11,17 @@ namespace {
 constexpr int kMaxRounds = 200;
 
 Result<Graph> to_fixed_point(const Graph& graph, int64_t rounds, const RewriteRule& rule) {
-  Graph current = graph.compacted();
+  Graph current;
+  const Graph* latest = &graph;
+  if (!graph.is_compact() || rounds == 0) {
+    current = graph.compacted();
+    latest = &current;
+  }
   const int64_t most = rounds < 0 ? kMaxRounds : std::min<int64_t>(rounds, kMaxRounds);
   for (int64_t round = 0; round < most; ++round) {
     bool changed = false;
-    RILL_ASSIGN(current, rewrite_once(current, rule, &changed, round > 0));
+    RILL_ASSIGN(current, rewrite_once(*latest, rule, &changed, round > 0));
+    latest = &current;
     if (!changed) break;
   }
   return current;

@@ -4,12 +4,12 @@
 
 namespace rill::nnef {
 
-/// Bounds on nesting, which the stack has to hold, of a thread with 64 KiB: a fragment takes 1.8 KiB,
-/// what is computed at the deepest 13 KiB. Those of the exporter nest 2 levels. What callers may set
-/// is in `LoadLimits`.
+/// Bounds on nesting, which the stack of a thread with 64 KiB has to hold: a fragment takes 1.8
+/// KiB, what is computed at the deepest 13 KiB. The exporter's fragments nest 2 levels. What callers
+/// may set is in `LoadLimits`.
 inline constexpr int kMaxFragmentDepth = 10;
-/// Levels of an expression that are evaluated by calls within calls: of taller ones, their parts are
-/// evaluated first.
+/// Levels of an expression that are evaluated by calls within calls. A taller one is evaluated part
+/// by part.
 inline constexpr int kLevelsAtOnce = 2;
 /// Such levels over all fragments, loops and models.
 inline constexpr int kMaxEvalDepth = 36;

@@ -96,7 +96,9 @@ Status replace_loop(Rewrite& rewrite, int scanned, OpPtr by) {
 
 }  // namespace
 
-Result<Graph> sum_loops(const Graph& graph) {
+Result<Graph> sum_loops(Graph graph) {
+  const auto is_loop = [](const Node& node) { return node.op->as<Scan>() != nullptr; };
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_loop)) return graph;
   bool changed = false;
   return rewrite_once(
       graph,

@@ -10,7 +10,7 @@ struct Scan;
 /// `torch.cumsum`, the operator for it. Their start is zero whatever the frames hold, as PyTorch's
 /// is; where it is written as a frame less itself, a loop begins with NaN if that frame is
 /// infinite. Leaves other loops alone.
-Result<Graph> sum_loops(const Graph& graph);
+Result<Graph> sum_loops(Graph graph);
 
 /// The same for one loop, in the fuse stage: what runs the sum is still called Scan there, because
 /// loops are counted by that name in tract.

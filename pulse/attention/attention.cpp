@@ -232,10 +232,14 @@ class Gatherer {
 
 }  // namespace
 
-Graph gather_attention(const Graph& whole, std::string_view symbol) {
-  const Graph graph = gather_shifts(whole, symbol);
-  Graph out = graph;
-  bool any = false;
+Graph gather_attention(Graph whole, std::string_view symbol) {
+  Graph graph = gather_shifts(std::move(whole), symbol);
+  struct Gathered {
+    size_t id;
+    OpPtr op;
+    std::vector<OutletId> inputs;
+  };
+  std::vector<Gathered> all;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const auto product = use_of(graph, graph.nodes[id], symbol);
     const auto sum = use_of_sum(graph, graph.nodes[id], symbol);
@@ -251,11 +255,14 @@ Graph gather_attention(const Graph& whole, std::string_view symbol) {
     op->weights = use->weights;
     op->query = use->query;
     op->key = use->key;
-    out.nodes[id].op = std::move(op);
-    out.nodes[id].inputs = collector.inputs();
-    any = true;
+    all.push_back({id, std::move(op), collector.inputs()});
   }
-  return any ? std::move(out).compacted() : out;
+  if (all.empty()) return graph;
+  for (Gathered& each : all) {
+    graph.nodes[each.id].op = std::move(each.op);
+    graph.nodes[each.id].inputs = std::move(each.inputs);
+  }
+  return std::move(graph).compacted();
 }
 
 }  // namespace rill::pulse

@@ -7,7 +7,7 @@ namespace rill::pulse {
 /// Put each attention of a graph, the nodes from its scores to the product with its values, into
 /// one node, so that it can stream as a whole. Wires of frames against frames have no streaming
 /// rule of their own: what they hold is known once their masks are.
-Graph gather_attention(const Graph& whole, std::string_view symbol);
+Graph gather_attention(Graph whole, std::string_view symbol);
 
 /// Attention over a stream, while its graph is being pulsed: queries meet the keys that masks let
 /// them see, of which a fixed number is kept.

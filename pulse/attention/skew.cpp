@@ -1,6 +1,7 @@
 #include "pulse/attention/skew.h"
 
 #include <algorithm>
+#include <map>
 
 #include "ops/array/concat.h"
 #include "ops/array/pad.h"
@@ -85,17 +86,18 @@ std::optional<OutletId> shifted_by(const Graph& graph, const Node& last, std::st
 
 }  // namespace
 
-Graph gather_shifts(const Graph& graph, std::string_view symbol) {
-  Graph out = graph;
-  bool any = false;
+Graph gather_shifts(Graph graph, std::string_view symbol) {
+  std::map<size_t, OutletId> shifts;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const auto from = shifted_by(graph, graph.nodes[id], symbol);
-    if (!from) continue;
-    out.nodes[id].op = std::make_shared<RelativeShift>();
-    out.nodes[id].inputs = {*from};
-    any = true;
+    if (from) shifts.emplace(id, *from);
   }
-  return any ? std::move(out).compacted() : out;
+  if (shifts.empty()) return graph;
+  for (const auto& [id, from] : shifts) {
+    graph.nodes[id].op = std::make_shared<RelativeShift>();
+    graph.nodes[id].inputs = {from};
+  }
+  return std::move(graph).compacted();
 }
 
 Result<OutletId> add_shift(PulseBuilder& b, std::string_view name, OutletId scores, int64_t queries,

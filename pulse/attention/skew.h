@@ -19,7 +19,7 @@ struct RelativeShift final : OpBase<RelativeShift> {
 };
 
 /// Put every relative shift of a graph into one node.
-Graph gather_shifts(const Graph& graph, std::string_view symbol);
+Graph gather_shifts(Graph graph, std::string_view symbol);
 
 /// The same for the queries and keys of a pulse: [.., p, p + K - 1] -> [.., p, K], where out[a, b]
 /// is in[a, p - 1 - a + b].

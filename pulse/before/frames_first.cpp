@@ -260,12 +260,13 @@ class FramesFirst final : public GraphCopy {
 
 }  // namespace
 
-Result<Graph> put_frames_first(const Graph& graph, std::string_view symbol) {
+Result<Graph> put_frames_first(Graph graph, std::string_view symbol) {
   const bool merges = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
     return node.op->as<ops::Reshape>() &&
            rows_of_merge(graph.fact(node.inputs[0]), node.outputs[0], symbol).has_value();
   });
-  return merges ? FramesFirst(graph, symbol).run() : graph;
+  if (!merges) return graph;
+  return FramesFirst(graph, symbol).run();
 }
 
 }  // namespace rill::pulse

@@ -10,6 +10,6 @@ namespace rill::pulse {
 /// [B, S, F] -> [S, B, F] -> [S*B, F], so that the rows of a pulse lie side by side. Operators that
 /// do the same to every row do not care for their order; where the rows are split again, or meet
 /// anything else, the old order is put back. Layers over frequency inside of each frame do so.
-Result<Graph> put_frames_first(const Graph& graph, std::string_view symbol);
+Result<Graph> put_frames_first(Graph graph, std::string_view symbol);
 
 }  // namespace rill::pulse

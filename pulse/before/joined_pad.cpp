@@ -166,7 +166,9 @@ class Join {
 
 }  // namespace
 
-Result<Graph> pads_of_joins(const Graph& graph, std::string_view symbol) {
+Result<Graph> pads_of_joins(Graph graph, std::string_view symbol) {
+  const auto joins = [](const Node& node) { return node.op->as<ops::Concat>() != nullptr; };
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), joins)) return graph;
   bool changed = false;
   return rewrite_once(
       graph,

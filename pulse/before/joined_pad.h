@@ -8,6 +8,6 @@ namespace rill::pulse {
 /// and the last one behind, each as often as it stands there. A window takes a pad into its
 /// history, and a last frame that is repeated needs no end of the stream beforehand.
 /// Frames stay as they are, bit for bit.
-Result<Graph> pads_of_joins(const Graph& graph, std::string_view symbol);
+Result<Graph> pads_of_joins(Graph graph, std::string_view symbol);
 
 }  // namespace rill::pulse

@@ -146,7 +146,7 @@ class Sinking final : public GraphCopy {
 
 }  // namespace
 
-Result<Graph> sink_borders(const Graph& graph, std::string_view symbol) {
+Result<Graph> sink_borders(Graph graph, std::string_view symbol) {
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), Sinking::repeats)) return graph;
   return Sinking(graph, symbol).run();
 }
