@@ -52,6 +52,8 @@ THIRD_PARTY = {
     r"benchmark/": ["bench"],
     r"(nanobind|numpy)/": ["python"],
     r"emscripten": ["web"],
+    r"lv2/": ["examples"],
+    r"portaudio\.h": ["examples"],
     r"g(test|mock)/": [],
 }
 # Included by *_impl.h alone, and shared by several families. The module for Python is all of one
