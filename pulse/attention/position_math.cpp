@@ -14,6 +14,7 @@
 #include "ops/math/cumsum.h"
 #include "ops/math/select.h"
 #include "ops/math/unary.h"
+#include "pulse/attention/parts.h"
 
 namespace rill::pulse {
 namespace {
@@ -127,7 +128,7 @@ PositionOp::PositionOp(const Op& op)
       part(op.as<ops::Trilu>()),
       cast(op.as<ops::Cast>()),
       unary(op.as<ops::Unary>()),
-      binary(op.as<ops::Binary>()),
+      binary(binary_of(op)),
       chooses(op.as<ops::Select>() != nullptr),
       moves(op.as<ops::AddAxis>() || op.as<ops::RmAxis>() || op.as<ops::Transpose>() ||
             op.as<ops::Broadcast>() || op.as<ops::Reshape>()) {}
