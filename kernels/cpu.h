@@ -4,7 +4,7 @@
 
 #include "kernels/nonblocking.h"
 
-// Engines that compile the SIMD of WebAssembly run it: scalar kernels beside it would only take room.
+// Engines that compile the SIMD of WebAssembly run it: scalar kernels beside it would take room.
 #if defined(__wasm_simd128__) && !defined(RILL_WITHOUT_SSE42)
 #define RILL_WITHOUT_SCALAR
 #endif

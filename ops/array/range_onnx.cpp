@@ -64,9 +64,9 @@ Result<std::optional<Value>> range_of_floats(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId counted,
               ctx.call1("tract_core_range",
                         {{"start", bounds[0]}, {"end", bounds[1]}, {"step", bounds[2]}}));
-  RILL_ASSIGN(const OutletId out,
-              ctx.call1("tract_core_cast", {{"input", Value(counted)},
-                                            {"to", Value(std::string(type == DType::kF32 ? "f32" : "f64"))}}));
+  const std::string name = type == DType::kF32 ? "f32" : "f64";
+  RILL_ASSIGN(const OutletId out, ctx.call1("tract_core_cast", {{"input", Value(counted)},
+                                                                {"to", Value(name)}}));
   return std::optional<Value>(out);
 }
 
