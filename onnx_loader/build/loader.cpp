@@ -238,8 +238,9 @@ bool Loader::find_out(Findings* findings) const {
         const std::string& name = target_.graph.node(input.node).name;
         const auto is_it = [&](int id) { return id == input.node; };
         if (!is_known(name, floats) || !any_before(target_.graph, wire, is_it)) continue;
-        if (std::ranges::find(findings->known, name) != findings->known.end()) continue;
-        findings->known.push_back(name);
+        std::vector<std::string>& known = findings->known;
+        if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+        known.push_back(name);
         any = true;
       }
     }
@@ -293,7 +294,8 @@ Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function
     if (!attribute.ref.empty()) {
       const std::string_view wanted = attribute.ref;
       const auto* around = env->attributes;
-      const auto at = around ? std::ranges::find(*around, wanted, &AttributeProto::name)
+      const auto is_it = [&](const AttributeProto& each) { return each.name == wanted; };
+      const auto at = around ? std::find_if(around->begin(), around->end(), is_it)
                              : std::vector<AttributeProto>::const_iterator();
       if (!around || at == around->end()) continue;
       value = *at;

@@ -17,6 +17,7 @@
 #include "ops/math/cumsum.h"
 #include "ops/math/select.h"
 #include "ops/math/unary.h"
+#include "pulse/attention/parts.h"
 
 namespace rill::pulse {
 namespace {
@@ -127,7 +128,7 @@ PositionOp::PositionOp(const Op& of, FactSpan in, FactSpan out)
       part(of.as<ops::Trilu>()),
       cast(of.as<ops::Cast>()),
       unary(of.as<ops::Unary>()),
-      binary(of.as<ops::Binary>()),
+      binary(binary_of(of)),
       chooses(of.as<ops::Select>() != nullptr),
       moves(keeps_values(of)),
       pointwise(cast || unary || binary || chooses || (!moves && is_elementwise(of, in, out))) {
