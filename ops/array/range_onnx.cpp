@@ -1,6 +1,7 @@
 // How ONNX's Range is read.
 
 #include <algorithm>
+#include <string>
 
 #include "core/graph/onnx.h"
 #include "ops/array/symbolic.h"
@@ -64,9 +65,9 @@ Result<std::optional<Value>> range_of_floats(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId counted,
               ctx.call1("tract_core_range",
                         {{"start", bounds[0]}, {"end", bounds[1]}, {"step", bounds[2]}}));
+  const std::string to = type == DType::kF32 ? "f32" : "f64";
   RILL_ASSIGN(const OutletId out,
-              ctx.call1("tract_core_cast", {{"input", Value(counted)},
-                                            {"to", Value(std::string(type == DType::kF32 ? "f32" : "f64"))}}));
+              ctx.call1("tract_core_cast", {{"input", Value(counted)}, {"to", Value(to)}}));
   return std::optional<Value>(out);
 }
 
