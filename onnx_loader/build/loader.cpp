@@ -35,7 +35,8 @@ Status blamed(Status status, const NodeProto& node, const std::string& name, int
   // Of nodes in nodes, the inner one is to blame.
   if (error.op.find(", opset ") != std::string::npos) return status;
   error.node = name;
-  error.op = str_cat(node.domain, node.domain.empty() ? "" : ".", node.op_type, ", opset ", version);
+  error.op =
+      str_cat(node.domain, node.domain.empty() ? "" : ".", node.op_type, ", opset ", version);
   if (!node.trace.empty() && error.hint.empty()) {
     const std::string_view last = trimmed(node.trace.substr(0, node.trace.find('\n')));
     error.hint = str_cat("The node comes from ", last);
@@ -103,7 +104,8 @@ Result<Graph> Loader::build() {
 
 void Loader::keep_metadata(const GraphProto&, Graph* out) {
   const auto keep = [&](std::string_view key, std::string_view text) {
-    if (!text.empty()) out->properties[str_cat(kFormatKey, key)] = Tensor::scalar(std::string(text));
+    if (text.empty()) return;
+    out->properties[str_cat(kFormatKey, key)] = Tensor::scalar(std::string(text));
   };
   keep("producer_name", model_.producer);
   keep("producer_version", model_.producer_version);

@@ -13,7 +13,8 @@ constexpr std::string_view kData =
     "the shape of its result depends on data; rill's shapes follow from those of the inputs";
 
 constexpr std::string_view kTables =
-    "it is of classical machine learning, of tables and categories, which rill has no operators for";
+    "it is of classical machine learning, of tables and categories, which rill has no operators "
+    "for";
 
 struct Refused {
   std::string_view domain;

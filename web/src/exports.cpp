@@ -242,7 +242,8 @@ WEB_API const char* web_plan_info(const Run* run) {
   }
   auto memory = sized<rill_memory_info>();
   rill_plan_memory(run->plan, &memory);
-  json.raw("]").key("memory").raw("{").key("weights").number(static_cast<double>(memory.weight_bytes));
+  json.raw("]").key("memory").raw("{");
+  json.key("weights").number(static_cast<double>(memory.weight_bytes));
   json.key("state").number(static_cast<double>(memory.state_bytes));
   json.key("arena").number(static_cast<double>(memory.arena_bytes));
   json.key("buffers").number(static_cast<double>(memory.io_bytes));
