@@ -4,6 +4,7 @@
 
 #include "core/graph/walk.h"
 #include "onnx_loader/build/node_call.h"
+#include "onnx_loader/build/order.h"
 
 namespace rill::onnx {
 namespace {
@@ -34,7 +35,8 @@ Status blamed(Status status, const NodeProto& node, const std::string& name, int
   // Of nodes in nodes, the inner one is to blame.
   if (error.op.find(", opset ") != std::string::npos) return status;
   error.node = name;
-  error.op = str_cat(node.domain, node.domain.empty() ? "" : ".", node.op_type, ", opset ", version);
+  error.op =
+      str_cat(node.domain, node.domain.empty() ? "" : ".", node.op_type, ", opset ", version);
   if (!node.trace.empty() && error.hint.empty()) {
     const std::string_view last = trimmed(node.trace.substr(0, node.trace.find('\n')));
     error.hint = str_cat("The node comes from ", last);
@@ -102,7 +104,8 @@ Result<Graph> Loader::build() {
 
 void Loader::keep_metadata(const GraphProto&, Graph* out) {
   const auto keep = [&](std::string_view key, std::string_view text) {
-    if (!text.empty()) out->properties[str_cat(kFormatKey, key)] = Tensor::scalar(std::string(text));
+    if (text.empty()) return;
+    out->properties[str_cat(kFormatKey, key)] = Tensor::scalar(std::string(text));
   };
   keep("producer_name", model_.producer);
   keep("producer_version", model_.producer_version);
@@ -127,8 +130,8 @@ Result<OutletId> Loader::find(std::string_view name, Env* env) {
     return wire;
   }
   if (!env->outer) {
-    return fail(Code::kParse, "the value \"", name, "\" is read, but nothing before computes it")
-        .hint("Nodes stand in an order in which each comes after those that it reads");
+    return fail(Code::kParse, "the value \"", name, "\" is read, but nothing computes it")
+        .hint("The file lacks an input, a constant or a node of this name");
   }
   RILL_ASSIGN(OutletId wire, find(name, env->outer));
   if (env->captured) {
@@ -169,7 +172,12 @@ Status Loader::run_graph(const GraphProto& graph, Env* env) {
     RILL_ASSIGN(const OutletId wire, add_const(sparse.values.name, std::move(tensor), env));
     env->values.emplace(sparse.values.name, wire);
   }
-  for (const NodeProto& node : graph.nodes) RILL_TRY(run_node(node, env));
+  return run_nodes(graph.nodes, env);
+}
+
+Status Loader::run_nodes(const std::vector<NodeProto>& nodes, Env* env) {
+  RILL_ASSIGN(const std::vector<const NodeProto*> ordered, in_order(nodes, budget_));
+  for (const NodeProto* node : ordered) RILL_TRY(run_node(*node, env));
   return {};
 }
 
@@ -230,8 +238,9 @@ bool Loader::find_out(Findings* findings) const {
         const std::string& name = target_.graph.node(input.node).name;
         const auto is_it = [&](int id) { return id == input.node; };
         if (!is_known(name, floats) || !any_before(target_.graph, wire, is_it)) continue;
-        if (std::ranges::find(findings->known, name) != findings->known.end()) continue;
-        findings->known.push_back(name);
+        std::vector<std::string>& known = findings->known;
+        if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+        known.push_back(name);
         any = true;
       }
     }
@@ -285,7 +294,8 @@ Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function
     if (!attribute.ref.empty()) {
       const std::string_view wanted = attribute.ref;
       const auto* around = env->attributes;
-      const auto at = around ? std::ranges::find(*around, wanted, &AttributeProto::name)
+      const auto is_it = [&](const AttributeProto& each) { return each.name == wanted; };
+      const auto at = around ? std::find_if(around->begin(), around->end(), is_it)
                              : std::vector<AttributeProto>::const_iterator();
       if (!around || at == around->end()) continue;
       value = *at;
@@ -303,7 +313,7 @@ Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function
     RILL_ASSIGN(const OutletId wire, find(node.inputs[i], env));
     inside.values.emplace(function.inputs[i], wire);
   }
-  for (const NodeProto& each : function.nodes) RILL_TRY(run_node(each, &inside));
+  RILL_TRY(run_nodes(function.nodes, &inside));
   std::vector<OutletId> outlets;
   for (const std::string_view output : function.outputs) {
     RILL_ASSIGN(const OutletId wire, find(output, &inside));

@@ -72,6 +72,8 @@ class Loader {
   void keep_metadata(const GraphProto& graph, Graph* out);
   Status check_opsets();
 
+  /// Run nodes in an order in which each comes after those that it reads, whatever the file's is.
+  Status run_nodes(const std::vector<NodeProto>& nodes, Env* env);
   Status run_node(const NodeProto& node, Env* env);
   Result<std::vector<OutletId>> read_node(const NodeProto& node, int64_t version,
                                           const std::string& name, Env* env);
@@ -88,7 +90,8 @@ class Loader {
   TensorReader tensors_;
   const LoadOptions& options_;
   const Findings& findings_;
-  std::vector<OutletId> read_by_refused_;  ///< what the node that was refused reads, and those around it
+  /// What the node that was refused reads, and those around it.
+  std::vector<OutletId> read_by_refused_;
   std::optional<std::pair<std::string, Dim>> demanded_;
   OpIndex index_;
   // What the builder of NNEF reads documents from, of which there are none.

@@ -6,6 +6,7 @@
 #include "ops/math/select.h"
 #include "ops/math/unary.h"
 #include "ops/nn/einsum.h"
+#include "ops/quant/own_range.h"
 
 namespace rill::ops {
 namespace {
@@ -25,7 +26,8 @@ constexpr Known kKnown[] = {
 
 bool same_word(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
+  const auto same = [&](char x, char y) { return lower(x) == lower(y); };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
 }
 
 bool takes_alpha(std::string_view name) {
@@ -62,6 +64,13 @@ class Cell {
     if (!shaped.ok()) return {};
     return graph_.add_const(graph_.unique_name("number"),
                             std::make_shared<const Tensor>(std::move(shaped).value()));
+  }
+  OutletId number(double value, OutletId) { return number(static_cast<float>(value)); }
+  OutletId reduce(ReduceKind kind, OutletId x, std::vector<int64_t> axes) {
+    return node(std::make_shared<Reduce>(kind, std::move(axes)), {x});
+  }
+  OutletId select(OutletId condition, OutletId then, OutletId otherwise) {
+    return node(std::make_shared<Select>(), {condition, then, otherwise});
   }
   OutletId unary(UnaryKind kind, OutletId x, float alpha = 0.0F) {
     return node(std::make_shared<Unary>(kind, alpha), {x});
@@ -136,16 +145,26 @@ OutletId Cell::plain_act(size_t index, OutletId x) {
   }
   // ThresholdedRelu: what is above alpha.
   const OutletId kept = binary(BinaryKind::kGt, x, number(a.alpha));
-  return node(std::make_shared<Select>(), {kept, x, number(0.0F)});
+  return select(kept, x, number(0.0F));
 }
 
 Result<Graph> lstm(Cell cell, const CellForm& form, bool peepholes) {
-  const size_t peep = 8;
+  const size_t peep = form.quantised ? 12 : 8;
   const size_t states = peepholes ? peep + 3 : peep;
   const OutletId h = cell.in(states);
   const OutletId c = cell.in(states + 1);
+  OwnRange range;
+  OutletId seen = h;
+  if (form.quantised) {
+    range = in_own_range(cell, h, {0, 1, 2});
+    seen = cell.binary(BinaryKind::kSub, range.values, range.point);
+  }
   const auto gate = [&](size_t index) {
-    return cell.sum(cell.in(index), cell.product(h, cell.in(4 + index)));
+    OutletId product = cell.product(seen, cell.in(4 + index));
+    if (form.quantised) {
+      product = cell.times(product, cell.times(range.scale, cell.in(8 + index)));
+    }
+    return cell.sum(cell.in(index), product);
   };
   const auto with_peephole = [&](OutletId x, size_t index, OutletId past) {
     return peepholes ? cell.sum(x, cell.times(cell.in(peep + index), past)) : x;
@@ -200,8 +219,9 @@ Result<CellForm> cell_form(OnnxCtx& ctx, CellKind kind, int64_t directions) {
   size_t beta = 0;
   for (size_t i = 0; i < count; ++i) {
     const auto& name = *list[given ? i : i % static_cast<size_t>(functions)].get<std::string>();
-    const auto* known = std::ranges::find_if(
-        kKnown, [&](const Known& each) { return same_word(each.name, name); });
+    const auto* known =
+        std::find_if(std::begin(kKnown), std::end(kKnown),
+                     [&](const Known& each) { return same_word(each.name, name); });
     if (known == std::end(kKnown)) {
       return fail(Code::kUnsupported, "attribute \"activations\": no function \"", name, "\"");
     }

@@ -29,7 +29,10 @@ Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
   const auto known = entries_.find({outlet, at});
   if (known != entries_.end()) return known->second;
   const Node& node = node_of(outlet);
-  Entry& made = entries_.try_emplace({outlet, at}, *node.op).first->second;
+  Facts facts;
+  for (const OutletId& input : node.inputs) facts.push_back(graph_.fact(input));
+  PositionOp op(*node.op, facts, node.outputs);
+  Entry& made = entries_.try_emplace({outlet, at}, std::move(op)).first->second;
   if (made.op.constant) made.constant = uniform_number(made.op.constant->value);
   if (made.op.chooses) made.chosen_by_position = is_positional(graph_, outlet);
   if (node.op->as<ops::Slice>()) made.table = PositionTable::of(graph_, node, at);
@@ -38,8 +41,6 @@ Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
   if (inputs) made.inputs = std::move(*inputs);
   return made;
 }
-
-bool keeps_values(const Op& op) { return PositionOp(op).moves; }
 
 bool Positions::is_times_zero(const Node& node, const Entry& own) const {
   return own.op.binary && own.op.binary->kind_of == ops::BinaryKind::kMul &&
@@ -134,15 +135,14 @@ std::optional<double> Positions::compute(const Entry& own, OutletId outlet, Squa
     const auto taken = input(*a != 0.0 ? 1 : 2);
     return own.chosen_by_position || input(*a != 0.0 ? 2 : 1) ? taken : std::nullopt;
   }
-  std::array<double, 2> numbers = {*a, 0.0};
-  if (node.inputs.size() == 2) {
-    const auto b = input(1);
-    if (!b) return std::nullopt;
-    numbers[1] = *b;
+  std::array<double, 3> numbers = {*a};
+  if (node.inputs.size() > numbers.size()) return std::nullopt;
+  for (size_t k = 1; k < node.inputs.size(); ++k) {
+    const auto number = input(k);
+    if (!number) return std::nullopt;
+    numbers[k] = *number;
   }
-  if (node.inputs.size() > 2) return std::nullopt;
-  return number_of(own.op, graph_.fact(node.inputs[0]).dtype, node.outputs[0].dtype,
-                   std::span(numbers.data(), node.inputs.size()));
+  return number_of(own.op, std::span(numbers.data(), node.inputs.size()));
 }
 
 void Positions::collect_period(OutletId outlet, Square at, int64_t* period) const {

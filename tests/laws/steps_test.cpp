@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,10 +12,12 @@
 #include <set>
 #include <variant>
 
+#include "core/exec/session.h"
 #include "core/exec/step_fields.h"
 #include "ops/step_table.h"
 #include "tests/laws/case.h"
 #include "tests/laws/side_by_side.h"
+#include "tests/property/streaming.h"
 
 namespace rill::test {
 namespace {
@@ -168,6 +171,152 @@ TEST_P(StepLaws, StepsMadeAnewFromTheirFieldsGiveTheSameBits) {
   Kinds kinds;
   SCOPED_TRACE(GetParam().text());
   for_each_plan(GetParam(), made_anew_gives_the_same(&kinds));
+}
+
+/// The bytes of the arena, the states, the inputs and the outputs of a session that a step lists.
+std::map<PartUse, std::vector<bool>> listed_bytes(const Session& session, const StepUse& use) {
+  std::map<PartUse, std::vector<bool>> out;
+  const auto add = [&](PartUse part, size_t index, int64_t offset, int64_t bytes) {
+    std::vector<bool>& marks = out[part];
+    const int64_t first = session.parts().of(part, index).offset + offset;
+    marks.resize(static_cast<size_t>(session.parts().bytes));
+    std::fill_n(marks.begin() + first, bytes, true);
+  };
+  for (const auto* list : {&use.reads, &use.writes}) {
+    for (const uint32_t each : *list) {
+      const PlanBuffer& buffer = session.plan().buffers[each];
+      const auto io = static_cast<size_t>(std::max(0, buffer.io));
+      switch (buffer.kind) {
+        case BufferKind::kArena:
+          add(PartUse::kArena, 0, buffer.offset, buffer.bytes);
+          break;
+        case BufferKind::kState:
+        case BufferKind::kRing:
+          add(PartUse::kState, 0, buffer.offset, buffer.bytes);
+          break;
+        case BufferKind::kInput:
+          add(PartUse::kInput, io, 0, buffer.bytes);
+          break;
+        case BufferKind::kOutput:
+          add(PartUse::kOutput, io, 0, buffer.bytes);
+          break;
+        case BufferKind::kConst:
+        case BufferKind::kSlot:
+          break;
+      }
+    }
+  }
+  return out;
+}
+
+/// A byte of which numbers of every float type are NaN, and integers are large.
+constexpr std::byte kPoison{0xFF};
+
+/// Runs each step beside one that finds poison in all that it does not list: it must leave there
+/// what it found, and do in what it lists what the other one does. Tells which step does not.
+std::string unlisted(const Plan& plan, int turns) {
+  if (plan.uses.size() != plan.steps.size()) return "nothing is listed";
+  auto clean = Session::make({std::shared_ptr<void>(), &plan});
+  auto soiled = Session::make({std::shared_ptr<void>(), &plan});
+  if (!clean.ok() || !soiled.ok()) return "no session";
+  for (int turn = 0; turn < turns; ++turn) {
+    if (turn + 1 == turns && plan.stream_pulse > 0) {
+      for (Session* each : {clean->get(), soiled->get()}) {
+        each->announce_end(plan.stream_pulse * turn + 1);
+      }
+    }
+    for (size_t i = 0; i < plan.inputs.size(); ++i) {
+      fill_alike((*clean)->input(i), (*soiled)->input(i), i, turn);
+    }
+    for (size_t step = 0; step < plan.steps.size(); ++step) {
+      const auto listed = listed_bytes(**clean, plan.uses[step]);
+      std::vector<std::byte*> ours;
+      std::vector<const std::byte*> theirs;
+      std::vector<bool> marked;
+      for (const SessionPart& part : (*clean)->parts().all) {
+        if (part.use == PartUse::kAddresses || part.use == PartUse::kPlaces) continue;
+        const auto marks = listed.find(part.use);
+        for (int64_t i = 0; i < part.bytes; ++i) {
+          ours.push_back((*soiled)->at(part) + i);
+          theirs.push_back((*clean)->at(part) + i);
+          marked.push_back(marks != listed.end() &&
+                           marks->second[static_cast<size_t>(part.offset + i)]);
+          *ours.back() = marked.back() ? *theirs.back() : kPoison;
+        }
+      }
+      (*clean)->run_layer(step);
+      (*soiled)->run_layer(step);
+      for (size_t i = 0; i < ours.size(); ++i) {
+        if (*ours[i] == (marked[i] ? *theirs[i] : kPoison)) continue;
+        return str_cat("turn ", turn, ", step ", step, " (", plan.steps[step].kind->name, ") ",
+                       marked[i] ? "reads" : "writes", " what it does not list");
+      }
+    }
+    (*clean)->end_turn();
+    (*soiled)->end_turn();
+  }
+  return {};
+}
+
+TEST_P(StepLaws, StepsTouchNothingThatTheyDoNotList) {
+  SCOPED_TRACE(GetParam().text());
+  auto graph = load_case(GetParam());
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  PrepareOptions options;
+  options.keep_uses = true;
+  std::vector<Graph> graphs;
+  for (const int64_t pulse : GetParam().pulses) {
+    auto streamed = StreamedRun::make(*graph, pulse);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    graphs.push_back(streamed->graph());
+  }
+  for (const int64_t length : GetParam().lengths) {
+    auto whole = graph->with_symbol("S", Dim(length));
+    ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+    graphs.push_back(*std::move(whole));
+  }
+  if (GetParam().pulsed) graphs.push_back(*graph);
+  for (const Graph& each : graphs) {
+    const auto plan = prepare(each, options);
+    ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+    EXPECT_EQ(unlisted(**plan, (*plan)->stream_pulse > 0 ? 4 : 2), "");
+  }
+}
+
+// A buffer that is left out of any list is found.
+TEST(StepLists, WithoutABufferAreFoundOut) {
+  const auto graph = load_text(document(
+      "1, 2, S",
+      "  a = pad(x, padding = [(0, 0), (0, 0), (2, 0)]);\n"
+      "  y = a + tract_core_cumsum(a, axis = 2, exclusive = false, reverse = false);\n"));
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  auto streamed = StreamedRun::make(*graph, 3);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  PrepareOptions options;
+  options.keep_uses = true;
+  const auto plan = prepare(streamed->graph(), options);
+  ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+  EXPECT_EQ(unlisted(**plan, 4), "");
+  int left_out = 0;
+  for (size_t step = 0; step < (*plan)->steps.size(); ++step) {
+    for (auto list : {&StepUse::reads, &StepUse::writes}) {
+      for (size_t i = 0; i < ((*plan)->uses[step].*list).size(); ++i) {
+        Plan changed = **plan;
+        StepUse& use = changed.uses[step];
+        const uint32_t buffer = (use.*list)[i];
+        const BufferKind kind = changed.buffers[buffer].kind;
+        if (kind == BufferKind::kConst) continue;
+        // Few elements need no scratch.
+        const bool scratch = buffer == changed.steps[step].parts.scratch.buffer;
+        if (scratch && kind == BufferKind::kArena) continue;
+        std::erase(use.reads, buffer);
+        std::erase(use.writes, buffer);
+        EXPECT_NE(unlisted(changed, 4), "") << "step " << step << ", buffer " << buffer;
+        ++left_out;
+      }
+    }
+  }
+  EXPECT_GT(left_out, 3);
 }
 
 struct CaseName {

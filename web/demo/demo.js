@@ -177,7 +177,8 @@ async function look(file) {
   byId("report").replaceChildren();
   try {
     await showModel(byId("report"), await file.arrayBuffer(),
-                    { symbol: byId("symbol").value, pulse: byId("pulse").value });
+                    { symbol: byId("symbol").value, pulse: byId("pulse").value,
+                      constants: byId("constants").value });
     message.textContent = file.name;
   } catch (error) {
     message.className = "fault";

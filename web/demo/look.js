@@ -9,7 +9,8 @@ function table(head, rows) {
     for (const cell of cells) {
       const place = document.createElement(kind);
       if (typeof cell === "number") place.className = "number";
-      place.textContent = typeof cell === "number" ? cell.toLocaleString("en") : cell;
+      if (cell instanceof Node) place.append(cell);
+      else place.textContent = typeof cell === "number" ? cell.toLocaleString("en") : cell;
       row.append(place);
     }
     return row;
@@ -47,9 +48,33 @@ async function stepTimes(stream) {
   return times;
 }
 
+function bar(share) {
+  const element = document.createElement("meter");
+  element.value = share;
+  element.textContent = `${Math.round(100 * share)} %`;
+  return element;
+}
+
+/** The nodes that take the most time, by their own clock. */
+function profileTable(stream, steps) {
+  const nodes = stream.profile(steps).sort((a, b) => b.us - a.us);
+  const all = nodes.reduce((sum, node) => sum + node.us, 0) || 1;
+  return table(["node", "operator", "mean µs", "share"],
+               nodes.slice(0, 20).map(({ name, op, us }) =>
+                 [name, op, Number(us.toFixed(2)), bar(us / all)]));
+}
+
+/** Values that decide, as a visitor writes them: "sr=16000; k=1,2". */
+function constantsOf(text) {
+  return Object.fromEntries(text.split(";").filter((part) => part.trim()).map((part) => {
+    const [name, values = ""] = part.split("=");
+    return [name.trim(), values.split(",").map(Number)];
+  }));
+}
+
 /** Describe a model in `place`. Throws what loading and pulsing throw. */
-export async function showModel(place, bytes, { symbol, pulse }) {
-  const model = await load(bytes);
+export async function showModel(place, bytes, { symbol, pulse, constants }) {
+  const model = await load(bytes, { constants: constantsOf(constants) });
   const { inputs, outputs, properties } = model.inspect();
   place.append(
     heading("Inputs and outputs"),
@@ -59,6 +84,9 @@ export async function showModel(place, bytes, { symbol, pulse }) {
   if (Object.keys(properties).length > 0) {
     place.append(heading("Properties"), table(["name", "value"], Object.entries(properties)));
   }
+  const { symbols } = model;
+  // Where the only symbol has another name, it is the one that is meant.
+  if (symbols.length === 1 && symbol === "S") [symbol] = symbols;
   const stream = model.pulse(symbol, pulse);
   place.append(
     heading(`A stream along ${symbol}, ${stream.pulse} frames a step`),
@@ -72,7 +100,9 @@ export async function showModel(place, bytes, { symbol, pulse }) {
     heading("Time of a step on this machine"),
     table(["median", "99 of 100", "longest", "steps"],
           [[`${at(0.5).toFixed(3)} ms`, `${at(0.99).toFixed(3)} ms`, `${at(1).toFixed(3)} ms`,
-            times.length]]));
+            times.length]]),
+    heading("Where it goes"),
+    profileTable(stream, Math.max(10, times.length)));
   stream.close();
   model.close();
 }
