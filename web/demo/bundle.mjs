@@ -10,12 +10,24 @@ const kReference = /(from\s+|new URL\()"(\.\.?\/[^"]+)"(, import\.meta\.url\))?/
 
 const nameOf = (url) => relative(fileURLToPath(kRoot), fileURLToPath(url));
 
+/** A module with those that it names in front of it, as one: a page without a server may give the
+ *  audio thread no more. */
+function flattened(url, done = new Set()) {
+  if (done.has(url.href)) return "";
+  done.add(url.href);
+  const text = readFileSync(url, "utf8");
+  const before = [...text.matchAll(/^import .* from "(.+)";$/gm)]
+    .map(([, path]) => flattened(new URL(path, url), done));
+  return before.join("") + text.replace(/^import .* from ".+";$/gm, "")
+    .replace(/^export \{.*\};$/gm, "").replace(/^export /gm, "");
+}
+
 /** Files in an order in which each comes behind those that it names. */
 function collect(url, files = new Map()) {
   const name = nameOf(url);
   if (files.has(name)) return files;
   if (extname(name) !== ".js") return files.set(name, { data: readFileSync(url, "base64") });
-  const text = readFileSync(url, "utf8");
+  const text = name.endsWith("processor.js") ? flattened(url) : readFileSync(url, "utf8");
   for (const [, , path] of text.matchAll(kReference)) collect(new URL(path, url), files);
   const linked = text.replace(kReference, (all, kind, path, end) => {
     const place = `@@${nameOf(new URL(path, url))}@@`;
@@ -31,7 +43,9 @@ async function start(files) {
     const bytes = data ? Uint8Array.from(atob(data), (c) => c.charCodeAt(0))
       : text.replace(/@@([^@]+)@@/g, (_, wanted) => places[wanted]);
     const type = data ? "application/wasm" : "text/javascript";
-    places[name] = URL.createObjectURL(new Blob([bytes], { type }));
+    // The audio thread of a page without a server takes no blobs.
+    places[name] = name.endsWith("processor.js") ? `data:${type},${encodeURIComponent(bytes)}`
+      : URL.createObjectURL(new Blob([bytes], { type }));
   }
   await import(places["demo/demo.js"]);
 }

@@ -78,8 +78,8 @@ export async function unpacked(bytes) {
   try {
     const stream = new Blob([all]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
-  } catch (cause) {
-    throw new RillError({ code: "parse", message: `damaged gzip data: ${cause.message}` });
+  } catch {
+    throw new RillError({ code: "parse", message: "gzip data is damaged or cut short" });
   }
 }
 

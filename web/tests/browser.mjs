@@ -114,7 +114,7 @@ try {
     await page.waitForFunction((text) => new RegExp(text, "s").test(document.getElementById("look").innerText),
                                { timeout: 20000 }, pattern);
   };
-  await look(join(kRoot, "demo/vad_speech.nnef.tgz"), "Time of a step.*ms.*STFT");
+  await look(join(kRoot, "demo/vad_speech.nnef.tgz"), "Time of a step.*µs.*STFT");
   await page.screenshot({ path: join(pictures, "look.png"), fullPage: true });
   const onnx = join(pictures, "sum.onnx");
   writeFileSync(onnx, runningSum());
