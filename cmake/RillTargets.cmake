@@ -13,10 +13,16 @@ mark_as_advanced(RILL_XSIMD)
 if(NOT RILL_XSIMD)
   message(FATAL_ERROR "xsimd was not found: install it, or set xsimd_DIR or RILL_XSIMD to where it is")
 endif()
-if(CMAKE_CROSSCOMPILING)
+# rill_host_headers(<folder of this machine> <library> ...): headers that serve any target.
+function(rill_host_headers folder)
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/host_include")
-  file(CREATE_LINK "${RILL_XSIMD}/xsimd" "${PROJECT_BINARY_DIR}/host_include/xsimd" SYMBOLIC)
+  foreach(library IN LISTS ARGN)
+    file(CREATE_LINK "${folder}/${library}" "${PROJECT_BINARY_DIR}/host_include/${library}" SYMBOLIC)
+  endforeach()
+endfunction()
+if(CMAKE_CROSSCOMPILING)
   target_include_directories(rill_flags SYSTEM INTERFACE "${PROJECT_BINARY_DIR}/host_include")
+  rill_host_headers("${RILL_XSIMD}" xsimd)
 else()
   target_include_directories(rill_flags SYSTEM INTERFACE "${RILL_XSIMD}")
 endif()
@@ -50,10 +56,20 @@ endif()
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 
+# What is fetched before it runs is smaller still.
+if(EMSCRIPTEN)
+  set(RILL_FOR_SIZE -Oz)
+  set(RILL_FOR_SPEED -O2)
+else()
+  set(RILL_FOR_SIZE -Os)
+  set(RILL_FOR_SPEED -O3)
+endif()
+
 # Sources of a library that is SMALL, but whose own loops are part of a step.
 function(rill_fast_sources)
   foreach(source IN LISTS ARGN)
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+                                "$<$<CONFIG:Release>:${RILL_FOR_SPEED}>")
   endforeach()
 endfunction()
 
@@ -69,13 +85,27 @@ function(rill_library name)
                          -ffunction-sections -fdata-sections)
   if(ARG_SMALL)
     # For size, GCC 12 takes values of std::optional for uninitialised.
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Os>
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:${RILL_FOR_SIZE}>
                            $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   endif()
   rill_fast_sources(${ARG_FAST})
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden
                         VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON
                         UNITY_BUILD OFF)  # files have names of their own that are equal
+endfunction()
+
+# rill_shared_object(<target>): what every shared object of rill is linked with, where the linker takes
+# it: without code that nothing reaches, and for pages of up to 16 KiB, as phones have.
+include(CheckLinkerFlag)
+check_linker_flag(CXX LINKER:--gc-sections RILL_LINKER_DROPS_SECTIONS)
+check_linker_flag(CXX LINKER:-z,max-page-size=16384 RILL_LINKER_SETS_PAGES)
+function(rill_shared_object target)
+  if(RILL_LINKER_DROPS_SECTIONS)
+    target_link_options(${target} PRIVATE LINKER:--gc-sections)
+  endif()
+  if(RILL_LINKER_SETS_PAGES)
+    target_link_options(${target} PRIVATE LINKER:-z,max-page-size=16384)
+  endif()
 endfunction()
 
 # rill_test(<name> SOURCES ... DEPENDS ... [LABELS ...])

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "core/base/aligned.h"
 #include "core/exec/denormals.h"
 
 namespace rill {
@@ -48,8 +48,8 @@ void Session::warm_up() noexcept {
 }
 
 Session::~Session() {
-  std::free(block_);
-  std::free(part_scratch_);
+  free_aligned(block_);
+  free_aligned(part_scratch_);
 }
 
 Status Session::use_threads(std::shared_ptr<const Pool> pool) {
@@ -57,14 +57,14 @@ Status Session::use_threads(std::shared_ptr<const Pool> pool) {
   if (pool) bytes = (pool->threads - int64_t{1}) * plan_->part_scratch_bytes;
   std::byte* scratch = nullptr;
   if (bytes > 0) {
-    scratch = static_cast<std::byte*>(std::aligned_alloc(kAlign, static_cast<size_t>(bytes)));
+    scratch = static_cast<std::byte*>(allocate_aligned(kAlign, static_cast<size_t>(bytes)));
     if (scratch == nullptr) {
       return fail(Code::kNoMem, "no memory for ", bytes, " bytes of scratch for ", pool->threads,
                   " threads");
     }
     std::memset(scratch, 0, static_cast<size_t>(bytes));
   }
-  std::free(part_scratch_);
+  free_aligned(part_scratch_);
   part_scratch_ = scratch;
   part_bytes_ = bytes;
   pool_ = std::move(pool);
@@ -74,7 +74,7 @@ Status Session::use_threads(std::shared_ptr<const Pool> pool) {
 Status Session::allocate() {
   parts_ = parts_of(*plan_);
   const auto bytes = (static_cast<size_t>(parts_.bytes) + kAlign - 1) / kAlign * kAlign;
-  block_ = static_cast<std::byte*>(std::aligned_alloc(kAlign, bytes));
+  block_ = static_cast<std::byte*>(allocate_aligned(kAlign, bytes));
   if (block_ == nullptr) return fail(Code::kNoMem, "no memory for a session of ", bytes, " bytes");
   // Every page is touched now, not in the first step.
   std::memset(block_, 0, bytes);

@@ -1,10 +1,10 @@
 #include "core/tensor/tensor.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "core/base/aligned.h"
 #include "core/base/checked.h"
 #include "core/tensor/small.h"
 
@@ -27,10 +27,10 @@ std::shared_ptr<void> objects(int64_t count) {
 std::shared_ptr<void> plain_bytes(int64_t bytes) {
   const size_t rounded =
       static_cast<size_t>((bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment);
-  void* memory = std::aligned_alloc(kTensorAlignment, rounded == 0 ? kTensorAlignment : rounded);
+  void* memory = allocate_aligned(kTensorAlignment, rounded == 0 ? kTensorAlignment : rounded);
   if (memory == nullptr) return nullptr;
   std::memset(memory, 0, rounded);
-  return std::shared_ptr<void>(memory, std::free);
+  return std::shared_ptr<void>(memory, free_aligned);
 }
 
 }  // namespace
@@ -123,6 +123,31 @@ Result<Tensor> Tensor::blocks(BlockFormat format, std::vector<int64_t> shape,
   t.data_ = plain_bytes(t.bytes_);
   if (!t.data_) return fail(Code::kNoMem, "no memory for ", t.bytes_, " bytes");
   if (!bytes.empty()) std::memcpy(t.data_.get(), bytes.data(), bytes.size());
+  return t;
+}
+
+Result<Tensor> Tensor::borrowed(DType dtype, BlockFormat format, std::vector<int64_t> shape,
+                                QParams q, std::span<const std::byte> bytes,
+                                const std::shared_ptr<const void>& data) {
+  const auto count = checked_volume(shape);
+  const bool plain = format == BlockFormat::kNone;
+  if (!count || shape.size() > kMaxRank || (!plain && *count % 32 != 0) || !is_plain(dtype)) {
+    return fail(Code::kShape, "shape ", shape, " of ", dtype_name(dtype), " makes no sense");
+  }
+  const auto size = plain ? checked_mul(*count, dtype_size(dtype))
+                          : checked_mul(*count / 32, block_bytes(format));
+  if (!size || *size != static_cast<int64_t>(bytes.size())) {
+    return fail(Code::kShape, bytes.size(), " bytes for shape ", shape);
+  }
+  Tensor t;
+  t.dtype_ = dtype;
+  t.block_ = format;
+  t.q_ = q;
+  t.shape_ = std::move(shape);
+  t.volume_ = *count;
+  t.bytes_ = *size;
+  // Only the sole owner of a tensor writes to it, and this one has another.
+  t.data_ = std::const_pointer_cast<void>(data);
   return t;
 }
 

@@ -39,7 +39,8 @@ Status blamed(Status status, const NodeProto& node, const std::string& name, int
   // Of nodes in nodes, the inner one is to blame.
   if (error.op.find(", opset ") != std::string::npos) return status;
   error.node = name;
-  error.op = str_cat(node.domain, node.domain.empty() ? "" : ".", node.op_type, ", opset ", version);
+  error.op =
+      str_cat(node.domain, node.domain.empty() ? "" : ".", node.op_type, ", opset ", version);
   if (!node.trace.empty() && error.hint.empty()) {
     const std::string_view last = trimmed(node.trace.substr(0, node.trace.find('\n')));
     error.hint = str_cat("The node comes from ", last);
@@ -113,7 +114,8 @@ Result<Graph> Loader::build() {
 
 void Loader::keep_metadata(const GraphProto&, Graph* out) {
   const auto keep = [&](std::string_view key, std::string_view text) {
-    if (!text.empty()) out->properties[str_cat(kFormatKey, key)] = Tensor::scalar(std::string(text));
+    if (text.empty()) return;
+    out->properties[str_cat(kFormatKey, key)] = Tensor::scalar(std::string(text));
   };
   keep("producer_name", model_.producer);
   keep("producer_version", model_.producer_version);
@@ -260,8 +262,9 @@ bool Loader::find_out(Findings* findings) const {
         const std::string& name = target_.graph.node(input.node).name;
         const auto is_it = [&](int id) { return id == input.node; };
         if (!is_known(name, floats) || !any_before(target_.graph, wire, is_it)) continue;
-        if (std::ranges::find(findings->known, name) != findings->known.end()) continue;
-        findings->known.push_back(name);
+        std::vector<std::string>& known = findings->known;
+        if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+        known.push_back(name);
         any = true;
       }
     }
@@ -315,7 +318,8 @@ Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function
     if (!attribute.ref.empty()) {
       const std::string_view wanted = attribute.ref;
       const auto* around = env->attributes;
-      const auto at = around ? std::ranges::find(*around, wanted, &AttributeProto::name)
+      const auto is_it = [&](const AttributeProto& each) { return each.name == wanted; };
+      const auto at = around ? std::find_if(around->begin(), around->end(), is_it)
                              : std::vector<AttributeProto>::const_iterator();
       if (!around || at == around->end()) continue;
       value = *at;

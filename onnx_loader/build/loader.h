@@ -92,7 +92,8 @@ class Loader {
   TensorReader tensors_;
   const LoadOptions& options_;
   const Findings& findings_;
-  std::vector<OutletId> read_by_refused_;  ///< what the node that was refused reads, and those around it
+  /// What the node that was refused reads, and those around it.
+  std::vector<OutletId> read_by_refused_;
   std::optional<std::pair<std::string, Dim>> demanded_;
   OpIndex index_;
   // What the builder of NNEF reads documents from, of which there are none.

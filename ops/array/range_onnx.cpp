@@ -40,7 +40,7 @@ Result<Value> folded(OnnxCtx& ctx, OutletId out) {
   std::vector<TensorPtr> inputs;
   for (const OutletId& input : node.inputs) inputs.push_back(ctx.fact(input).konst);
   const bool open = !count || *count > kShort || !node.op->foldable() ||
-                    std::ranges::find(inputs, nullptr) != inputs.end();
+                    std::find(inputs.begin(), inputs.end(), nullptr) != inputs.end();
   if (open) return Value(out);
   RILL_ASSIGN(std::vector<Tensor> values, evaluate(*node.op, inputs, node.outputs));
   RILL_ASSIGN(const OutletId list, ctx.konst(std::move(values[0]), "list"));
