@@ -8,6 +8,7 @@ target_sources(rill_core PRIVATE
   graph/pulse.cpp
   graph/rewrite.cpp
   graph/walk.cpp
+  graph/written.cpp
   optim/optim.cpp
   exec/constant_steps.cpp
   exec/feed.cpp
@@ -19,6 +20,7 @@ target_sources(rill_core PRIVATE
   exec/session.cpp
   exec/session_parts.cpp
   exec/step_fields.cpp
+  exec/touches.cpp
   exec/weights.cpp
   exec/workers.cpp
 )

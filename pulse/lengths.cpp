@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/dim/pattern.h"
+#include "core/graph/written.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
 

@@ -231,6 +231,24 @@ std::vector<Row> model_rows() {
            return rill_prepare(w.pulsed, nullptr, out);
          });
        }},
+      {"rill_plan_open", "", RILL_OK,
+       [](World& w) {
+         return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
+           return rill_plan_open(w.plan_path.c_str(), out);
+         });
+       }},
+      {"rill_plan_map", "", RILL_OK,
+       [](World& w) {
+         return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
+           return rill_plan_map(w.plan_file.bytes.data(), w.plan_file.bytes.size(), out);
+         });
+       }},
+      {"rill_plan_map", "of what is none", RILL_E_PARSE,
+       [](World& w) {
+         return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
+           return rill_plan_map(w.archive.data(), w.archive.size(), out);
+         });
+       }},
       {"rill_prepare", "with a symbol left", RILL_E_SYMBOL,
        [](World& w) {
          return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {

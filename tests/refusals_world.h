@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "api/src/handles.h"
 #include "rill/rill.h"
 #include "tests/support/heap_calls.h"
+#include "tests/support/plan_files.h"
 #include "tests/support/runs.h"
 
 namespace rill::test {
@@ -43,6 +45,11 @@ class World {
     std::ifstream in(kModel, std::ios::binary);
     archive.assign(std::istreambuf_iterator<char>(in), {});
     path = ::testing::TempDir() + "rill_refusals.nnef.tgz";
+    plan_file = mapped(written(*plan->plan).value());
+    plan_path = ::testing::TempDir() + "rill_refusals.rill";
+    std::ofstream(plan_path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(plan_file.bytes.data()),
+               static_cast<std::streamsize>(plan_file.bytes.size()));
     for (rill_view* view : {&input, &output}) view->size = sizeof(rill_view);
     EXPECT_EQ(rill_input_buffer(session, 0, &input), RILL_OK);
     EXPECT_EQ(rill_output_buffer(session, 0, &output), RILL_OK);
@@ -61,6 +68,7 @@ class World {
   ~World() {
     rill_threads_free(threads);
     std::filesystem::remove(path);
+    std::filesystem::remove(plan_path);
   }
 
   SessionPtr new_session() const {
@@ -116,6 +124,8 @@ class World {
   rill_threads* threads = nullptr;
   std::vector<char> archive;
   std::string path;
+  Mapped plan_file;
+  std::string plan_path;
   std::vector<uint64_t> state;
   rill_view input = {};
   rill_view output = {};

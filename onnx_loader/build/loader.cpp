@@ -1,6 +1,7 @@
 #include "onnx_loader/build/loader.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/graph/walk.h"
 #include "onnx_loader/build/node_call.h"
@@ -13,6 +14,9 @@ namespace {
 constexpr int kMaxDepth = 12;
 constexpr int kMostWarnings = 8;
 constexpr std::string_view kFormatKey = "onnx.";
+/// What stands between the last layer of a network and its output, and keeps the shape.
+constexpr std::array<std::string_view, 12> kElementwise = {
+    "Add", "Cast", "Clip", "Div", "Exp", "Identity", "Mul", "Neg", "Relu", "Sigmoid", "Sub", "Tanh"};
 
 int64_t version_of(const Opsets& opsets, std::string_view domain) {
   for (const auto& [name, version] : opsets) {
@@ -93,6 +97,12 @@ Result<Graph> Loader::build() {
   env.opsets = &model_.opsets;
   for (const ValueInfo& info : graph.value_info) declared_.emplace(info.name, &info);
   for (const ValueInfo& info : graph.outputs) declared_.emplace(info.name, &info);
+  for (const NodeProto& node : graph.nodes) {
+    if (std::ranges::find(kElementwise, node.op_type) == kElementwise.end()) continue;
+    for (const std::string_view input : node.inputs) {
+      for (const std::string_view output : node.outputs) made_of_.emplace(input, output);
+    }
+  }
   keep_metadata(graph, &target_.graph);
   Status status = add_inputs(graph, &env);
   if (status.ok()) status = run_graph(graph, &env);
@@ -147,6 +157,20 @@ Result<OutletId> Loader::find(std::string_view name, Env* env) {
     env->values.emplace(name, wire);
   }
   return wire;
+}
+
+std::optional<int> Loader::stated_rank(std::string_view name) const {
+  constexpr int kMostSteps = 32;
+  for (int step = 0; step < kMostSteps; ++step) {
+    const auto at = declared_.find(name);
+    if (at != declared_.end() && at->second->has_shape) {
+      return static_cast<int>(at->second->shape.size());
+    }
+    const auto next = made_of_.find(name);
+    if (next == made_of_.end()) break;
+    name = next->second;
+  }
+  return std::nullopt;
 }
 
 Result<Env> Loader::inner(Env* outer) {

@@ -60,6 +60,8 @@ class Loader {
   Result<Env> inner(Env* outer);
   Result<GraphProto> read(Bytes graph) { return read_graph(graph, &budget_); }
   Result<OutletId> add_const(std::string_view name, TensorPtr value, Env* env);
+  /// The rank that the file states for a value, or for what elementwise nodes make of it.
+  std::optional<int> stated_rank(std::string_view name) const;
   Status take_as_equal(const Dim& a, const Dim& b, const Env& env);
   const TensorReader& tensors() const { return tensors_; }
   nnef::Builder& builder() { return builder_; }
@@ -102,6 +104,7 @@ class Loader {
   nnef::Builder builder_;
   nnef::Target target_;
   std::unordered_map<std::string_view, const ValueInfo*> declared_;
+  std::unordered_map<std::string_view, std::string_view> made_of_;  ///< by elementwise nodes
   int warnings_ = 0;
 };
 

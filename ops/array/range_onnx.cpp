@@ -1,6 +1,7 @@
 // How ONNX's Range is read.
 
 #include <algorithm>
+#include <string>
 
 #include "core/graph/onnx.h"
 #include "ops/array/symbolic.h"

@@ -14,6 +14,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 # AVX must be moved without asking for more.
 string(APPEND CMAKE_C_FLAGS_INIT " -Wa,-muse-unaligned-vector-move")
 string(APPEND CMAKE_CXX_FLAGS_INIT " -Wa,-muse-unaligned-vector-move")
+set(ZLIB_USE_STATIC_LIBS ON)
 # Programs and libraries bring the compiler's own libraries with them.
 foreach(kind EXE SHARED MODULE)
   string(APPEND CMAKE_${kind}_LINKER_FLAGS_INIT " -static")

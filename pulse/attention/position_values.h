@@ -87,6 +87,10 @@ class Positions {
 
   std::optional<double> compute(const Entry& own, OutletId outlet, Square at, int64_t i,
                                 int64_t j) const;
+  std::optional<double> summed(const Node& node, const ops::CumSum& sum, Square at, int64_t i,
+                               int64_t j) const;
+  std::optional<double> chosen_number(const Node& node, const Entry& own, int64_t i,
+                                      int64_t j) const;
   const Node& node_of(OutletId outlet) const { return graph_.node(outlet.node); }
   Entry& entry(OutletId outlet, Square at) const;
   /// Whether a node multiplies by 0, as exporters write a number of the shape of scores.
