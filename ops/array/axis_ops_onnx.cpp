@@ -32,7 +32,7 @@ Result<std::vector<int64_t>> unit_axes(OnnxCtx& ctx, const Fact& fact) {
     RILL_TRY(ctx.take_as_equal(fact.dim(static_cast<int>(axis)), Dim(1)));
     axes.push_back(axis);
   }
-  std::ranges::sort(axes);
+  std::sort(axes.begin(), axes.end());
   return axes;
 }
 

@@ -152,7 +152,7 @@ Result<Value> pad(OnnxCtx& ctx) {
   const auto is_open = [](const Amounts& each) {
     return !each.before.is_const() || !each.after.is_const();
   };
-  if (std::ranges::any_of(open, is_open)) {
+  if (std::any_of(open.begin(), open.end(), is_open)) {
     if (mode != "constant") {
       return fail(Code::kUnsupported, "pads that sizes tell, of mode ", mode, ": expected constant")
           .hint("Set the symbols, as in --set S=16000");

@@ -376,7 +376,12 @@ ENDS = {
     "an interpreter within": """
         try:
             import _interpreters as within
-            run = lambda at, text: within.exec(at, text)
+
+            def run(at, text):
+                # Python 3.13 tells what was raised, rather than raising it.
+                raised = within.exec(at, text)
+                if raised is not None:
+                    raise ImportError(raised.formatted)
         except ImportError:
             import _xxsubinterpreters as within
             run = lambda at, text: within.run_string(at, text)
