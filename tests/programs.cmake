@@ -77,7 +77,7 @@ endif()
 
 # Random calls of the shared library beside NumPy, with memory refused; skipped where Python has no
 # NumPy.
-if(TARGET rill_shared AND CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT RILL_SANITIZE)
+if(TARGET rill_shared AND RILL_EXCEPTIONS AND CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT RILL_SANITIZE)
   add_library(rill_refuse SHARED session_oracle/refuse.cpp)
   target_link_libraries(rill_refuse PRIVATE rill_flags ${CMAKE_DL_LIBS})
   add_test(NAME session_oracle

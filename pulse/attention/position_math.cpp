@@ -30,11 +30,13 @@ class Element {
  public:
   explicit Element(DType dtype = DType::kF64) : dtype_(dtype) {}
 
-  View view() {
+  /// With all axes that the operator knows, as it may look at one of them.
+  View view(int rank) {
     View out;
     out.dtype = dtype_;
-    out.rank = 1;
-    out.shape[0] = out.stride[0] = 1;
+    out.rank = rank;
+    std::fill_n(out.shape.begin(), rank, 1);
+    std::fill_n(out.stride.begin(), rank, 1);
     out.data = dtype_ == DType::kDim ? static_cast<void*>(&dim_) : bytes_;
     return out;
   }
@@ -137,6 +139,7 @@ PositionOp::PositionOp(const Op& of, FactSpan in, FactSpan out)
   wide = (unary || binary) && is_int(in[0].dtype);
   for (const Fact& fact : in) read.push_back(wide ? DType::kI64 : fact.dtype);
   made = out[0].dtype;
+  rank = out[0].rank();
 }
 
 std::optional<double> number_of(const PositionOp& op, std::span<const double> in) {
@@ -148,10 +151,10 @@ std::optional<double> number_of(const PositionOp& op, std::span<const double> in
   for (size_t i = 0; i < in.size(); ++i) {
     elements[i] = Element(op.read[i]);
     if (!elements[i].put(in[i])) return std::nullopt;
-    views[i] = elements[i].view();
+    views[i] = elements[i].view(op.rank);
   }
   Element result(op.wide && is_int(op.made) ? DType::kI64 : op.made);
-  const View out = result.view();
+  const View out = result.view(op.rank);
   EvalCtx ctx;
   ctx.in = {views.data(), in.size()};
   ctx.out = {&out, 1};

@@ -38,6 +38,7 @@ struct PositionOp {
 
   std::vector<DType> read;  ///< the types in which `number_of` hands numbers over
   DType made = DType::kF32;
+  int rank = 0;
   bool wide = false;  ///< whole numbers that are computed in more bits than they have
 };
 

@@ -4,12 +4,16 @@
 if(RILL_ONNX AND TARGET rill_program)
   add_test(NAME onnx_conformance
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/conformance.py"
-                   "$<TARGET_FILE:rill_program>" --at-least 1640)
+                   "$<TARGET_FILE:rill_program>" --at-least 1667)
   set_tests_properties(onnx_conformance PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 1800)
   add_test(NAME onnx_differential
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/differential.py"
                    "$<TARGET_FILE:rill_program>" --seed 7 --count 700)
   set_tests_properties(onnx_differential PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 600)
+  add_test(NAME onnx_altered
+           COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/altered.py"
+                   "$<TARGET_FILE:rill_program>" --count 300)
+  set_tests_properties(onnx_altered PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 300)
   add_test(NAME onnx_exported
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/exported.py"
                    "$<TARGET_FILE:rill_program>")
