@@ -61,7 +61,7 @@ def run_tests(build, prefix, targets):
         ran.append(target.removesuffix("_test"))
         count = re.search(r"\[  PASSED  \] (\d+) test", done.stdout)
         passed += int(count[1]) if count else 0
-        failed += re.findall(r"^\[  FAILED  \] (\S+?),? ", done.stdout, re.MULTILINE)
+        failed += re.findall(r"^\[  FAILED  \] (\w\S*\.\S+?)(?:,|\s|$)", done.stdout, re.MULTILINE)
         if done.returncode != 0 and not failed:
             failed.append(f"{target} (status {done.returncode})")
             print(done.stdout[-2000:] + done.stderr[-2000:], file=sys.stderr)
@@ -69,8 +69,11 @@ def run_tests(build, prefix, targets):
 
 
 def run_cli(build, prefix):
-    """Check models by the program itself; give how many passed, and what failed."""
-    program = next(path for path in (build / "bin/rill", build / "bin/rill.exe") if path.exists())
+    """Check models by the program itself; give what ran, how many passed, and what failed."""
+    program = next((path for path in (build / "bin/rill", build / "bin/rill.exe")
+                    if path.exists()), None)
+    if program is None:
+        return [], 0, []
     passed, failed = 0, []
     for model in ("kws_gru", "unet_denoiser", "tcn_dilated"):
         folder = MODELS / model
@@ -83,7 +86,7 @@ def run_cli(build, prefix):
         if done.returncode != 0:
             failed.append(f"rill run {model}")
             print(done.stdout[-1000:] + done.stderr[-1000:], file=sys.stderr)
-    return passed, failed
+    return ["command line"], passed, failed
 
 
 def library(build):
@@ -120,10 +123,10 @@ def report(name, build, row, targets):
         ran, passed = "nothing: built and linked", ""
     else:
         tests, count, failed = run_tests(build, prefix, [t for t in targets if t.endswith("_test")])
-        more, wrong = run_cli(build, prefix)
+        by_hand, more, wrong = run_cli(build, prefix)
         failed += wrong
         by = f", by {prefix[0].removesuffix('-static')}" if prefix else ""
-        ran = ", ".join([*tests, "command line"]) + by
+        ran = ", ".join([*tests, *by_hand]) + by
         passed = f"{count + more}" + (f", {len(failed)} failed" if failed else "")
     size, symbols, needs = library(build)
     line = f"| {NAMES[name]} | {compiler} | {ran} | {passed} | {size} | {symbols} | {needs} |"

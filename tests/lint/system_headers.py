@@ -12,8 +12,8 @@ import re
 
 import common
 
-FOLDERS = ["api", "audit", "cli", "core", "kernels", "nnef_loader", "onnx_loader", "ops", "pulse",
-           "transforms"]
+FOLDERS = ["api", "audit", "cli", "core", "kernels", "nnef_loader", "onnx_loader", "ops", "plan_file",
+           "pulse", "transforms"]
 PLACES = [
     r"nnef_loader/system/",
     r"cli/system/",
@@ -21,6 +21,7 @@ PLACES = [
     r"core/exec/(weights|workers)\.cpp$",
     r"api/src/errors\.cpp$",
     r"kernels/cpu\.cpp$",
+    r"plan_file/map\.cpp$",
     r"kernels/reach/machine\.cpp$",
     # Archives by libarchive, which takes descriptors of POSIX.
     r"nnef_loader/archive/unpack_libarchive\.cpp$",
