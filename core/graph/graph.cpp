@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/graph/nnef.h"
+#include "core/graph/written.h"
 #include "core/tensor/small.h"
 
 namespace rill {
@@ -268,15 +269,6 @@ Graph empty_like(const Graph& graph) {
   out.streaming = graph.streaming;
   out.numbers_bound = graph.numbers_bound;
   return out;
-}
-
-bool reads_lengths(const Graph& graph, const Node& node, std::string_view symbol) {
-  const auto written = [&](OutletId input) {
-    return value_mentions(graph.fact(input).konst, symbol);
-  };
-  return std::any_of(node.inputs.begin(), node.inputs.end(), written) &&
-         std::none_of(node.outputs.begin(), node.outputs.end(),
-                      [&](const Fact& fact) { return fact.mentions(symbol); });
 }
 
 namespace {

@@ -131,10 +131,6 @@ Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const TensorPtr> in
 /// List the symbols that an input or an output of the graph mentions.
 std::vector<std::string> symbols_of(const Graph& graph);
 
-/// Tell whether a node makes data of a number that is written with a symbol: of a length, once the
-/// symbol is known, and not of the shape of anything.
-bool reads_lengths(const Graph& graph, const Node& node, std::string_view symbol);
-
 /// Copy what a graph says of itself, without nodes, inputs and outputs.
 Graph empty_like(const Graph& graph);
 
