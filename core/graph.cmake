@@ -20,6 +20,7 @@ target_sources(rill_core PRIVATE
   exec/session.cpp
   exec/session_parts.cpp
   exec/step_fields.cpp
+  exec/touches.cpp
   exec/weights.cpp
   exec/workers.cpp
 )

@@ -32,7 +32,16 @@ void run_copy(const CopyArgs& args, const Frame& frame,
   copy_view(from, to);
 }
 
-constexpr auto kCopy = step_kind<CopyArgs, run_copy>("copy");
+void touch_copy(const CopyArgs& args, StepTouches& touches) {
+  touches.alike(args.from, args.to);
+  touches.require(args.units == 1 || (args.to.rank > 0 && args.units == args.to.extent(0)),
+                  "slices of what is copied");
+  touches.units(args.units);
+  touches.reads(args.from);
+  touches.writes(args.to);
+}
+
+constexpr auto kCopy = step_kind<CopyArgs, run_copy, touch_copy>("copy");
 
 /// Multiply-adds that take as long as the copy of one element.
 constexpr double kWorkPerCopy = 12;
@@ -99,9 +108,28 @@ void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
   (void)status;
 }
 
-constexpr auto kEvaluate = step_kind<EvalArgs, run_eval>("evaluate");
+void touch_eval(const EvalArgs& args, StepTouches& touches) {
+  touches.require(args.op != nullptr && args.in.size() <= kMaxOperands &&
+                      args.out.size() <= kMaxOperands,
+                  "an operator and its operands");
+  if (!touches.holds()) return;
+  touches.infers(*args.op, args.in, args.out);
+  if (!touches.holds()) return;
+  const int64_t state = args.op->state_bytes(facts_of(args.in));
+  touches.require(state <= 0 || args.has_state, "a state for its operator");
+  if (args.has_state) touches.keeps(region<std::byte>(args.state).over(state).aligned(8));
+  for (const Operand& operand : args.in) touches.reads(operand);
+  for (const Operand& operand : args.out) touches.writes(operand);
+}
+
+constexpr auto kEvaluate = step_kind<EvalArgs, run_eval, touch_eval>("evaluate");
 
 }  // namespace
+
+extern const StepKind copy_kind;
+extern const StepKind evaluate_kind;
+const StepKind copy_kind = kCopy;
+const StepKind evaluate_kind = kEvaluate;
 
 Touched::Touched(const Operand& touched) : operand(touched) { operand.konst = nullptr; }
 
@@ -140,14 +168,7 @@ Status Op::lower(Lowering& lowering) const {
     args.out.push_back(lowering.make_out(static_cast<int>(i)));
     writes.emplace_back(args.out.back());
   }
-  Facts facts;
-  for (const Operand& operand : args.in) {
-    Fact fact;
-    fact.dtype = operand.dtype;
-    for (int axis = 0; axis < operand.rank; ++axis) fact.shape.emplace_back(operand.extent(axis));
-    facts.push_back(std::move(fact));
-  }
-  const int64_t state = state_bytes(facts);
+  const int64_t state = state_bytes(facts_of(args.in));
   if (state > 0) {
     args.state = lowering.state(state);
     args.has_state = true;

@@ -76,9 +76,12 @@ struct Share {
 
 struct Step;
 class StepFields;
+class StepTouches;
 
 template <class Args>
 using RunStep = void (*)(const Args&, const Frame&) noexcept RILL_NONBLOCKING;
+template <class Args>
+using TouchStep = void (*)(const Args&, StepTouches&);
 template <class Args>
 using RunShare = void (*)(const Args&, const Frame&, const Share&) noexcept RILL_NONBLOCKING;
 
@@ -91,6 +94,8 @@ struct StepKind {
                     const Share& share) noexcept RILL_NONBLOCKING = nullptr;
   std::shared_ptr<void> (*make)() = nullptr;  ///< arguments, to be filled by a visitor
   void (*describe)(void* args, StepFields& fields) = nullptr;
+  /// Tells what a step with these arguments, which need not be right, reads and writes.
+  void (*touch)(const void* args, StepTouches& touches) = nullptr;
 };
 /// A kind of step with these arguments; one whose work may be done in parts.
 template <class Args>
@@ -240,6 +245,7 @@ struct PrepareOptions {
   bool optimize = true;             ///< run the `fuse` rules
   bool keep_intermediates = false;  ///< give every wire memory of its own, to look at
   bool keep_uses = false;           ///< note in the plan what each step reads and writes
+  bool run_constants = true;        ///< run once, here, what reads constants alone
   /// Multiply-adds that a part of a step must have to be worth the call of a thread. With AVX-512
   /// they take 4 microseconds: as long as to wake a thread, ten times what one that is awake costs.
   double part_work = 256 * 1024;

@@ -34,6 +34,11 @@ std::string_view StepFields::first_of(std::string_view* names) {
   return first;
 }
 
+void StepFields::op(const OpClass& known, Op& value) {
+  OpAttributes attributes(*this);
+  known.describe(value, attributes);
+}
+
 void StepFields::op_fields(Op& op) {
   OpAttributes attributes(*this);
   op.fields(attributes);

@@ -10,9 +10,16 @@
 #include <vector>
 
 #include "core/exec/plan.h"
+#include "core/exec/touches.h"
 #include "core/graph/op.h"
 
 namespace rill {
+
+/// A kernel of a list: its name, and whether it may run on this CPU.
+struct KernelName {
+  std::string_view name;
+  bool runs = true;
+};
 
 /// Sees each argument of a step once, by name, and may change it. What can be done to steps without
 /// knowing them (print, compare, write to a file, read from one) is a visitor of their arguments.
@@ -34,7 +41,7 @@ class StepFields {
   virtual void field(std::string_view name, OpPtr& value) = 0;
   virtual void field(std::string_view name, std::vector<Step>& value) = 0;
   /// One of the kernels of a family, by its index; -1: none.
-  virtual void kernel(std::string_view name, std::span<const std::string_view> names,
+  virtual void kernel(std::string_view name, std::span<const KernelName> names,
                       int64_t& index) = 0;
   /// An address that is set whenever the step runs; until then it is null.
   virtual void address(std::string_view name, bool is_null) = 0;
@@ -48,6 +55,9 @@ class StepFields {
   void all(std::string_view names, T&... members) {
     (member(first_of(&names), members), ...);
   }
+
+  /// Show all that an operator depends on.
+  void op(const OpClass& known, Op& value);
 
   template <class T>
   [[gnu::noinline]] void member(std::string_view name, T& value) {
@@ -85,10 +95,11 @@ class StepFields {
 
   template <class List, class T>
   void kernel_of(std::string_view name, const List& all, T& value) {
-    std::vector<std::string_view> names;
+    std::vector<KernelName> names;
+    names.reserve(all.count);
     int64_t index = -1;
     for (size_t i = 0; i < all.count; ++i) {
-      names.emplace_back(all[i].name);
+      names.push_back({all[i].name, runs_here(all[i])});
       if (address_of(all[i], value) == value) index = static_cast<int64_t>(i);
     }
     kernel(name, names, index);
@@ -149,8 +160,8 @@ class StepFields {
     to_fields.all(#__VA_ARGS__, __VA_ARGS__);             \
   }
 
-/// What a kind of step does with its arguments, and how they are seen.
-template <class Args, RunStep<Args> kRun>
+/// What a kind of step does with its arguments, what it touches, and how they are seen.
+template <class Args, RunStep<Args> kRun, TouchStep<Args> kTouch = nullptr>
 constexpr StepKindOf<Args> step_kind(const char* name) {
   StepKindOf<Args> kind;
   kind.name = name;
@@ -161,12 +172,17 @@ constexpr StepKindOf<Args> step_kind(const char* name) {
   kind.describe = [](void* args, StepFields& fields) {
     describe(fields, *static_cast<Args*>(args));
   };
+  if constexpr (kTouch != nullptr) {
+    kind.touch = [](const void* args, StepTouches& touches) {
+      kTouch(*static_cast<const Args*>(args), touches);
+    };
+  }
   return kind;
 }
 
 /// The same of a step whose units of work may be done in any order, and at the same time: `kRun`
 /// does those of a share. What a unit gives must not depend on the share that it is in.
-template <class Args, RunShare<Args> kRun>
+template <class Args, RunShare<Args> kRun, TouchStep<Args> kTouch = nullptr>
 constexpr PartedStepKindOf<Args> step_kind(const char* name) {
   PartedStepKindOf<Args> kind;
   kind.name = name;
@@ -183,6 +199,11 @@ constexpr PartedStepKindOf<Args> step_kind(const char* name) {
   kind.describe = [](void* args, StepFields& fields) {
     describe(fields, *static_cast<Args*>(args));
   };
+  if constexpr (kTouch != nullptr) {
+    kind.touch = [](const void* args, StepTouches& touches) {
+      kTouch(*static_cast<const Args*>(args), touches);
+    };
+  }
   return kind;
 }
 

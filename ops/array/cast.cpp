@@ -18,9 +18,7 @@ namespace rill::ops {
 void Cast::fields(FieldVisitor& visitor) {
   visitor.field("to", to);
   if (!is_quantised(to)) return;
-  auto zero_point = static_cast<int64_t>(q.zero_point);
-  visitor.field("scale", q.scale);
-  visitor.field("zero_point", zero_point);
+  quant_fields(visitor, q);
 }
 
 Result<Facts> Cast::infer(FactSpan in) const {
@@ -56,7 +54,15 @@ void run_half_cast(const HalfCastArgs& args, const Frame& frame) noexcept RILL_N
   }
 }
 
-constexpr auto kHalfCast = step_kind<HalfCastArgs, run_half_cast>("cast_half");
+void touch_half_cast(const HalfCastArgs& args, StepTouches& touches) {
+  touches.require(args.casts != nullptr, "a kernel");
+  const Region halves = region<uint16_t>(args.widen ? args.x : args.y).over(args.count);
+  const Region floats = region<float>(args.widen ? args.y : args.x).over(args.count);
+  touches.reads(args.widen ? halves : floats);
+  touches.writes(args.widen ? floats : halves);
+}
+
+constexpr auto kHalfCast = step_kind<HalfCastArgs, run_half_cast, touch_half_cast>("cast_half");
 
 /// A cast between f32 and quantised bytes that lie together.
 struct ByteCastArgs {
@@ -82,7 +88,24 @@ void run_byte_cast(const ByteCastArgs& args, const Frame& frame) noexcept RILL_N
   for (int64_t i = 0; i < args.rounding.n; ++i) y[i] = table[x[i]];
 }
 
-constexpr auto kByteCast = step_kind<ByteCastArgs, run_byte_cast>("cast_bytes");
+void touch_byte_cast(const ByteCastArgs& args, StepTouches& touches) {
+  const kernels::QuantiseArgs& rounding = args.rounding;
+  const bool rounds = args.quantise != nullptr;
+  touches.require(!rounds || rounding.y_bytes == 1 || rounding.y_bytes == 4, "whole numbers");
+  if (rounds && touches.holds()) {
+    touches.reads(region<float>(args.x).over(rounding.n));
+    touches.writes(region<std::byte>(args.y)
+                       .over(rounding.n, rounding.y_bytes)
+                       .over(rounding.y_bytes)
+                       .aligned(rounding.y_bytes));
+    return;
+  }
+  touches.reads(region<uint8_t>(args.x).over(rounding.n));
+  touches.reads(region<float>(args.table).over(256));
+  touches.writes(region<float>(args.y).over(rounding.n));
+}
+
+constexpr auto kByteCast = step_kind<ByteCastArgs, run_byte_cast, touch_byte_cast>("cast_bytes");
 
 bool is_quantised_byte(DType type) { return type == DType::kQU8 || type == DType::kQI8; }
 
@@ -94,6 +117,11 @@ Result<Tensor> values_of_bytes(DType type, QParams q) {
 }
 
 }  // namespace
+
+extern const StepKind cast_half_kind;
+extern const StepKind cast_bytes_kind;
+const StepKind cast_half_kind = kHalfCast;
+const StepKind cast_bytes_kind = kByteCast;
 
 Status Cast::lower(Lowering& lowering) const {
   const Operand& in = lowering.in(0);
@@ -218,9 +246,11 @@ constexpr NnefOp kOps[] = {
     {"tract_nnef", "fragment copy<?>(x: tensor<?>) -> (y: tensor<?>);", load_copy},
 };
 
+constexpr OpClass kClasses[] = {op_class<Cast>("Cast")};
+
 }  // namespace
 
 extern const OpRoom cast_room;
-const OpRoom cast_room = {"cast", kOps};
+const OpRoom cast_room = {"cast", kOps, kClasses};
 
 }  // namespace rill::ops

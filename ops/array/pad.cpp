@@ -69,7 +69,12 @@ void run_fill(const FillArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
                frame.ptr<void>(to.ref), to.stride.data());
 }
 
-constexpr auto kFill = step_kind<FillArgs, run_fill>("fill");
+void touch_fill(const FillArgs& args, StepTouches& touches) {
+  touches.require(args.to.rank <= kCopyMaxRank && dtype_size(args.to.dtype) <= 8, "what is filled");
+  touches.writes(args.to);
+}
+
+constexpr auto kFill = step_kind<FillArgs, run_fill, touch_fill>("fill");
 
 /// Emit the filling of a box, without its axes of extent 1; false if it has too many others.
 bool emit_fill(Lowering& lowering, const Operand& box, const Tensor& value) {
@@ -126,9 +131,29 @@ void run_border(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLO
   }
 }
 
-constexpr auto kBorder = step_kind<BorderArgs, run_border>("border");
+void touch_border(const BorderArgs& args, StepTouches& touches) {
+  touches.require(static_cast<int>(args.pads.size()) <= args.out.rank, "axes of what is padded");
+  for (size_t i = 0; i < args.pads.size() && touches.holds(); ++i) {
+    const auto [before, after] = args.pads[i];
+    const int64_t extent = args.out.shape[i];
+    touches.within(before, 0, extent);
+    touches.within(after, 0, extent);
+    if (before <= 0 && after <= 0) continue;
+    const int64_t inner = extent - before - after;
+    const int64_t reach = args.reflect ? std::max(before, after) : 0;
+    touches.require(inner > reach || args.out.volume() == 0, "frames to fill a border with");
+  }
+  touches.keeps(region(args.out));
+}
+
+constexpr auto kBorder = step_kind<BorderArgs, run_border, touch_border>("border");
 
 }  // namespace
+
+extern const StepKind fill_kind;
+extern const StepKind border_kind;
+const StepKind fill_kind = kFill;
+const StepKind border_kind = kBorder;
 
 Result<Facts> Pad::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
@@ -298,9 +323,11 @@ constexpr NnefOp kOps[] = {
      load_pad},
 };
 
+constexpr OpClass kClasses[] = {op_class<Pad>("Pad")};
+
 }  // namespace
 
 extern const OpRoom pad_room;
-const OpRoom pad_room = {"pad", kOps};
+const OpRoom pad_room = {"pad", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -157,7 +157,60 @@ void run_step(const StepArgs& step, const Frame& frame,
   run_loops(step.loops, 0, &args, step.run, reinterpret_cast<float*>(share.scratch));
 }
 
-constexpr auto kPointwise = step_kind<StepArgs, run_step>("pointwise");
+/// Whether a program reads nothing but inputs and what it wrote.
+bool is_sound(const PointwiseArgs& args) {
+  if (args.inputs < 0 || args.inputs > kernels::kPointwiseMaxInputs || args.code_len < 1 ||
+      args.code_len > kernels::kPointwiseMaxCode) {
+    return false;
+  }
+  bool known[kernels::kPointwiseRegisters] = {};
+  std::fill_n(known, args.inputs, true);
+  for (int i = 0; i < args.code_len; ++i) {
+    const PointwiseInstr& instr = args.code[i];
+    const bool selects = instr.op == PointwiseOp::kSelect;
+    const bool binary = instr.op <= PointwiseOp::kOr;
+    const auto has = [&](uint8_t at) { return at < kernels::kPointwiseRegisters && known[at]; };
+    const bool sound = instr.op <= PointwiseOp::kAtanh && instr.imm_at <= PointwiseImm::kB &&
+                       instr.dst < kernels::kPointwiseRegisters &&
+                       ((binary && instr.imm_at == PointwiseImm::kA) || has(instr.a)) &&
+                       (!((binary && instr.imm_at != PointwiseImm::kB) || selects) ||
+                        has(instr.b)) &&
+                       (!selects || has(instr.c));
+    if (!sound) return false;
+    known[instr.dst] = true;
+  }
+  return true;
+}
+
+void touch_step(const StepArgs& step, StepTouches& touches) {
+  const Loops& loops = step.loops;
+  const PointwiseArgs& args = loops.args;
+  const Slices& slices = step.slices;
+  touches.require(step.run != nullptr && is_sound(args), "a program");
+  touches.within(loops.outer, 0, kMaxRank);
+  touches.within(slices.axis, 0, kernels::kPointwiseAxes - 1);
+  if (!touches.holds()) return;
+  const int64_t extent = args.extent[slices.axis];
+  touches.within(extent, 0, kMostCounted);
+  touches.within(slices.extent, 0, kMostCounted);
+  const bool one = slices.count == 1 && slices.extent >= extent;
+  touches.require(one || (slices.extent > 0 &&
+                          slices.count == (extent + slices.extent - 1) / slices.extent),
+                  "slices of its positions");
+  touches.units(slices.count);
+  const auto in_loops = [&](Region at, const int64_t* strides, int operand) {
+    for (int d = 0; d < kernels::kPointwiseAxes; ++d) at = at.over(args.extent[d], strides[d]);
+    for (int i = 0; i < loops.outer; ++i) at = at.over(loops.extent[i], loops.stride[i][operand]);
+    return at;
+  };
+  for (int k = 0; k < args.inputs; ++k) {
+    touches.reads(in_loops(region<float>(step.in[k]), args.in[k].stride, k));
+  }
+  touches.writes(in_loops(region<float>(step.out), args.out_stride, kOperands - 1));
+  touches.scratch(4 * static_cast<int64_t>(kernels::pointwise_scratch_floats()));
+}
+
+constexpr auto kPointwise = step_kind<StepArgs, run_step, touch_step>("pointwise");
 
 /// Multiply-adds that take as long as to read or to write one value, in the second cache level: of
 /// another core, it may be, so that chains of small steps had better be parted alike.
@@ -177,6 +230,9 @@ double work_of(const PointwiseInstr& instr) {
 
 }  // namespace
 
+extern const StepKind pointwise_kind;
+const StepKind pointwise_kind = kPointwise;
+
 namespace {
 
 /// Run with scratch for so many registers on the stack, which may be that of a small thread.
@@ -190,7 +246,7 @@ template <size_t kRegisters>
   PointwiseArgs args = loops.args;
   for (size_t k = 0; k < in.size(); ++k) args.in[k].ptr = in[k].as<const float>();
   args.out = out.as<float>();
-  run_loops(loops, 0, &args, kernels::pointwise_f32(), scratch);
+  run_loops(loops, 0, &args, kernels::pointwise_f32(kernels::running_tier()), scratch);
 }
 
 }  // namespace

@@ -103,7 +103,21 @@ void run_step(const StepArgs& step, const Frame& frame,
   }
 }
 
-constexpr auto kReduce = step_kind<StepArgs, run_step>("reduce");
+void touch_step(const StepArgs& step, StepTouches& touches) {
+  touches.require(step.run != nullptr && step.args.op <= ReduceOp::kSumSquares,
+                  "a kernel");
+  touch_nest(step.loops, step.args.outer, touches);
+  if (!touches.holds()) return;
+  const ReduceF32Args& args = step.args;
+  const int64_t inner = step.chains ? 1 : args.inner;
+  const Region x = region<float>(step.x).over(args.outer, args.x_outer);
+  const Region y = region<float>(step.y).over(args.outer, args.y_outer).over(inner, args.y_inner);
+  touches.reads(in_nest(step.loops, step.loops.x,
+                        x.over(args.reduced, args.x_reduced).over(inner, args.x_inner)));
+  touches.writes(in_nest(step.loops, step.loops.y, y));
+}
+
+constexpr auto kReduce = step_kind<StepArgs, run_step, touch_step>("reduce");
 
 /// Multiply-adds that take as long as one element that is read, as for elementwise operators.
 constexpr double kWorkPerElement = 14;
@@ -124,6 +138,9 @@ std::optional<ReduceOp> kernel_op(ReduceKind kind) {
 }
 
 }  // namespace
+
+extern const StepKind reduce_kind;
+const StepKind reduce_kind = kReduce;
 
 Result<bool> lower_reduce(const Reduce& op, Lowering& lowering) {
   Operand x = lowering.in(0);

@@ -144,7 +144,46 @@ void run_step(const StepArgs& step, const Frame& frame,
   walk_share<kMaxRank>(share, step.loops, turns, step.rows, rows_of);
 }
 
-constexpr auto kMaskedRows = step_kind<StepArgs, run_step>("masked_rows");
+bool same_instruction(const kernels::PointwiseInstr& a, const kernels::PointwiseInstr& b) {
+  return a.op == b.op && a.dst == b.dst && a.a == b.a && a.b == b.b && a.c == b.c &&
+         a.imm_at == b.imm_at;
+}
+
+/// Whether two programs go the same way over their operands.
+bool same_program(const PointwiseArgs& a, const PointwiseArgs& b) {
+  bool same = a.inputs == b.inputs && a.code_len == b.code_len;
+  for (int axis = 0; axis < kernels::kPointwiseAxes; ++axis) {
+    same &= a.extent[axis] == b.extent[axis] && a.out_stride[axis] == b.out_stride[axis];
+    for (int i = 0; same && i < b.inputs; ++i) same = a.in[i].stride[axis] == b.in[i].stride[axis];
+  }
+  for (int i = 0; same && i < b.code_len; ++i) same = same_instruction(a.code[i], b.code[i]);
+  return same;
+}
+
+void touch_step(const StepArgs& step, StepTouches& touches) {
+  touches.require(step.combine != nullptr && step.normalise != nullptr, "kernels");
+  touches.within(step.n, 1, kMostCounted);
+  touches.within(step.loops, 0, kMaxRank);
+  if (!touches.holds()) return;
+  touches.require(same_program(step.combination, combination_of(step)), "its own program");
+  touches.units(step.rows, {step.extent.data(), static_cast<size_t>(step.loops)});
+  for (size_t side = kX; side < kSides; ++side) {
+    Region at = region<float>(step.refs[side]).over(step.rows, step.row[side]);
+    at = at.over(step.n, side == kOut ? 1 : step.element[side]);
+    for (size_t i = 0; i < static_cast<size_t>(step.loops); ++i) {
+      at = at.over(step.extent[i], step.stride[i][side]);
+    }
+    if (side == kOut) {
+      touches.writes(at);
+    } else {
+      touches.reads(at);
+    }
+  }
+  touches.scratch(4 * (rows_at_once(step.n) * pitch_of(step.n) +
+                       static_cast<int64_t>(kernels::pointwise_scratch_floats())));
+}
+
+constexpr auto kMaskedRows = step_kind<StepArgs, run_step, touch_step>("masked_rows");
 
 /// Multiply-adds that take as long as one element.
 constexpr double kWorkPerElement = 80;
@@ -237,6 +276,9 @@ std::optional<Parts> parts_of(const Rewrite& rewrite, const Node& sum) {
 }
 
 }  // namespace
+
+extern const StepKind masked_rows_kind;
+const StepKind masked_rows_kind = kMaskedRows;
 
 Status fuse_masked_rows(Rewrite& rewrite) {
   const auto* softmax = rewrite.node().op->as<Softmax>();

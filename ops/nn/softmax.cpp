@@ -143,12 +143,26 @@ void run_step(const StepArgs& step, const Frame& frame,
   step.loops.walk(share, step.args.rows, run);
 }
 
-constexpr auto kSoftmax = step_kind<StepArgs, run_step>("softmax");
+void touch_step(const StepArgs& step, StepTouches& touches) {
+  touches.require(step.run != nullptr, "a kernel");
+  touch_nest(step.loops, step.args.rows, touches);
+  if (!touches.holds()) return;
+  const kernels::SoftmaxF32Args& args = step.args;
+  touches.reads(in_nest(step.loops, step.loops.x,
+                        region<float>(step.x).over(args.rows, args.x_stride).over(args.n)));
+  touches.writes(in_nest(step.loops, step.loops.y,
+                         region<float>(step.y).over(args.rows, args.y_stride).over(args.n)));
+}
+
+constexpr auto kSoftmax = step_kind<StepArgs, run_step, touch_step>("softmax");
 
 /// Multiply-adds that take as long as one element.
 constexpr double kWorkPerElement = 64;
 
 }  // namespace
+
+extern const StepKind softmax_kind;
+const StepKind softmax_kind = kSoftmax;
 
 Status Softmax::lower(Lowering& lowering) const {
   RILL_TRY(check_axes(*this, lowering.in(0).rank));
@@ -314,9 +328,11 @@ constexpr NnefOp kOps[] = {
      load<true>},
 };
 
+constexpr OpClass kClasses[] = {op_class<Softmax>("Softmax")};
+
 }  // namespace
 
 extern const OpRoom softmax_room;
-const OpRoom softmax_room = {"softmax", kOps};
+const OpRoom softmax_room = {"softmax", kOps, kClasses};
 
 }  // namespace rill::ops

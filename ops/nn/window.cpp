@@ -190,9 +190,20 @@ void fill_all(const FillArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
                &step);
 }
 
-constexpr auto kFillFrames = step_kind<FillArgs, fill_all>("fill_frames");
+void touch_fill(const FillArgs& args, StepTouches& touches) {
+  const int64_t size = dtype_size(args.all.dtype);
+  touches.require(size == 1 || size == 4, "bytes or floats");
+  Operand one = args.all;
+  one.rank = 0;
+  touches.writes(region(one).over(args.all.volume()));
+}
+
+constexpr auto kFillFrames = step_kind<FillArgs, fill_all, touch_fill>("fill_frames");
 
 }  // namespace
+
+extern const StepKind fill_frames_kind;
+const StepKind fill_frames_kind = kFillFrames;
 
 Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, float value) {
   const std::vector<int> order = channels_last(x.rank);

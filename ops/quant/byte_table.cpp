@@ -76,7 +76,13 @@ void run(const TableArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   for (int64_t i = 0; i < args.count; ++i) y[i] = table[x[i]];
 }
 
-constexpr auto kByteTable = step_kind<TableArgs, run>("byte_table");
+void touch(const TableArgs& args, StepTouches& touches) {
+  touches.reads(region<uint8_t>(args.x).over(args.count));
+  touches.reads(region<uint8_t>(args.table).over(256));
+  touches.writes(region<uint8_t>(args.y).over(args.count));
+}
+
+constexpr auto kByteTable = step_kind<TableArgs, run, touch>("byte_table");
 
 Status ByteTable::lower(Lowering& lowering) const {
   // Frames with a history do not lie together.
@@ -145,6 +151,9 @@ Result<Tensor> table_of(const Graph& graph, const std::vector<Hop>& hops, const 
 }
 
 }  // namespace
+
+extern const StepKind byte_table_kind;
+const StepKind byte_table_kind = kByteTable;
 
 Status fuse_byte_table(Rewrite& rewrite) {
   if (!is_byte(rewrite.out().dtype)) return {};

@@ -242,7 +242,37 @@ void run_layer(const LayerArgs& layer, const Frame& frame) noexcept RILL_NONBLOC
   }
 }
 
-constexpr auto kRecurrent = step_kind<LayerArgs, run_layer>("recurrent");
+void touch_layer(const LayerArgs& layer, StepTouches& touches) {
+  touches.require(layer.kernel != nullptr && layer.cell <= Cell::kRelu, "a kernel");
+  for (const int64_t count : {layer.steps, layer.hidden, layer.lanes}) {
+    touches.within(count, 0, kMostCounted);
+  }
+  const auto both = touches.holds() ? layer.lanes * layer.hidden : 0;
+  touches.within(both, 0, kMostCounted);
+  if (!touches.holds()) return;
+  const int gates = layer.cell == Cell::kGru ? 3 : layer.cell == Cell::kLstm ? 4 : 1;
+  const auto rows = [&](const Ref& at, int64_t lane) {
+    return region<float>(at).over(layer.lanes, lane).over(layer.hidden);
+  };
+  for (int gate = 0; gate < gates; ++gate) {
+    touches.reads(rows(layer.x[gate], layer.x_lane).over(layer.steps, layer.x_step));
+  }
+  touches.reads(region<float>(layer.weights)
+                    .over(kernels::rnn_f32_packed_floats(*layer.kernel, gates, layer.hidden))
+                    .aligned(64));
+  if (layer.has_bias) touches.reads(region<float>(layer.bias).over(layer.hidden));
+  touches.reads(rows(layer.first_h, layer.first_h_lane));
+  const bool has_c = layer.cell == Cell::kLstm;
+  if (has_c) touches.reads(rows(layer.first_c, layer.first_c_lane));
+  touches.keeps(region<float>(layer.state).over(kHeaderFloats + (has_c ? 2 : 1) * both).aligned(8));
+  touches.writes(region<float>(layer.scratch).over(both));
+  if (layer.has_y) touches.writes(rows(layer.y, layer.y_lane).over(layer.steps, layer.y_step));
+  if (layer.has_last_h) touches.writes(rows(layer.last_h, layer.last_h_lane));
+  touches.require(has_c || !layer.has_last_c, "cells of an LSTM");
+  if (layer.has_last_c) touches.writes(rows(layer.last_c, layer.last_c_lane));
+}
+
+constexpr auto kRecurrent = step_kind<LayerArgs, run_layer, touch_layer>("recurrent");
 
 /// Packs the filters of all gates side by side: [hidden] x [gates * hidden].
 Ref pack_filters(Lowering& lowering, const Recurrent& op, int64_t hidden) {
@@ -271,6 +301,9 @@ Ref pack_filters(Lowering& lowering, const Recurrent& op, int64_t hidden) {
 }
 
 }  // namespace
+
+extern const StepKind recurrent_kind;
+const StepKind recurrent_kind = kRecurrent;
 
 Status Recurrent::lower(Lowering& lowering) const {
   const int n = gates();

@@ -96,7 +96,24 @@ void run_fft(const FftArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING 
   }
 }
 
-constexpr auto kFft = step_kind<FftArgs, run_fft>("fft");
+void touch_fft(const FftArgs& args, StepTouches& touches) {
+  touches.within(args.points, 1, kMostCounted);
+  touches.within(args.lanes, 0, kMostCounted);
+  const auto complex = kernels::FftKind::kComplex;
+  touches.require(args.plan.kernel != nullptr && touches.holds() &&
+                      kernels::fft_is_plan(args.plan, args.points, complex),
+                  "a plan of its transform");
+  if (!touches.holds()) return;
+  const int64_t part = args.lanes * args.points;
+  touches.reads(region<float>(args.tables)
+                    .over(static_cast<int64_t>(kernels::fft_tables_floats(args.points, complex))));
+  touches.reads(region<float>(args.x).over(2, part).over(part));
+  touches.writes(region<float>(args.y).over(2, part).over(part));
+  touches.writes(region<float>(args.scratch)
+                     .over(static_cast<int64_t>(kernels::fft_scratch_floats(args.plan))));
+}
+
+constexpr auto kFft = step_kind<FftArgs, run_fft, touch_fft>("fft");
 
 Status Fft::lower(Lowering& lowering) const {
   const int rank = lowering.in(0).rank;
@@ -144,11 +161,16 @@ const NnefOp kOps[] = {{"tract_core",
                         "inverse: logical) -> (output: tensor<scalar>);",
                         load}};
 
+constexpr OpClass kClasses[] = {op_class<Fft>("Fft")};
+
 }  // namespace
+
+extern const StepKind fft_kind;
+const StepKind fft_kind = kFft;
 
 Status Fft::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom fft_room;
-const OpRoom fft_room = {"fft", kOps};
+const OpRoom fft_room = {"fft", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -84,9 +84,23 @@ void run(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   }
 }
 
-constexpr auto kBorder = step_kind<BorderArgs, run>("border_stream");
+void touch(const BorderArgs& args, StepTouches& touches) {
+  touches.has_axis(args.from, args.axis);
+  touches.alike(args.from, args.to, args.axis);
+  touches.within(args.pulse, 0, kMostFrames);
+  if (!touches.holds()) return;
+  touches.infers(args.op, {&args.from, 1}, {&args.to, 1});
+  touches.require(args.from.extent(args.axis) > 0 || args.to.volume() == 0, "frames to show");
+  touches.reads(args.from);
+  touches.writes(args.to);
+}
+
+constexpr auto kBorder = step_kind<BorderArgs, run, touch>("border_stream");
 
 }  // namespace
+
+extern const StepKind border_stream_kind;
+const StepKind border_stream_kind = kBorder;
 
 Status PulseBorder::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);

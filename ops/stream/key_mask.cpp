@@ -60,9 +60,22 @@ void run(const KeyMaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING 
   fill(std::clamp<int64_t>(args.length.now(frame) - first, 0, keys), keys);
 }
 
-constexpr auto kKeyMask = step_kind<KeyMaskArgs, run>("key_mask_stream");
+void touch(const KeyMaskArgs& args, StepTouches& touches) {
+  touches.has_axis(args.to, args.axis);
+  touches.within(args.pulse, 0, kMostFrames);
+  touches.within(args.delay, -kMostFrames, kMostFrames);
+  touches.require(args.value != nullptr && !args.value->empty() &&
+                      args.value->dtype() == args.to.dtype,
+                  "a value to fill with");
+  touches.writes(args.to);
+}
+
+constexpr auto kKeyMask = step_kind<KeyMaskArgs, run, touch>("key_mask_stream");
 
 }  // namespace
+
+extern const StepKind key_mask_stream_kind;
+const StepKind key_mask_stream_kind = kKeyMask;
 
 Status PulseKeyMask::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);

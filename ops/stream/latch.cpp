@@ -50,9 +50,20 @@ void run_latch(const LatchArgs& args, const Frame& frame) noexcept RILL_NONBLOCK
             frames_of(frame.view(args.kept), args.axis, from - args.first, to - from));
 }
 
-constexpr auto kLatch = step_kind<LatchArgs, run_latch>("latch_stream");
+void touch_latch(const LatchArgs& args, StepTouches& touches) {
+  touches.has_axis(args.from, args.axis);
+  touches.alike(args.from, args.kept, args.axis);
+  touches.within(args.first, -kMostFrames, kMostFrames);
+  touches.reads(args.from);
+  touches.keeps(region(args.kept));
+}
+
+constexpr auto kLatch = step_kind<LatchArgs, run_latch, touch_latch>("latch_stream");
 
 }  // namespace
+
+extern const StepKind latch_stream_kind;
+const StepKind latch_stream_kind = kLatch;
 
 Status PulseLatch::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
@@ -134,9 +145,27 @@ void run_splice(const SpliceArgs& args, const Frame& frame) noexcept RILL_NONBLO
   }
 }
 
-constexpr auto kSplice = step_kind<SpliceArgs, run_splice>("splice_stream");
+void touch_splice(const SpliceArgs& args, StepTouches& touches) {
+  const PulseSplice& op = args.op;
+  touches.has_axis(args.to, args.axis);
+  touches.within(op.begin, -kMostFrames, kMostFrames);
+  if (!touches.holds()) return;
+  touches.within(op.shown, 0, args.to.extent(args.axis));
+  touches.writes(args.to);
+  const auto put = [&](const Operand& piece) {
+    touches.alike(piece, args.to, args.axis);
+    touches.reads(piece);
+  };
+  if (op.has_front) put(args.front);
+  if (op.has_back) put(args.back);
+}
+
+constexpr auto kSplice = step_kind<SpliceArgs, run_splice, touch_splice>("splice_stream");
 
 }  // namespace
+
+extern const StepKind splice_stream_kind;
+const StepKind splice_stream_kind = kSplice;
 
 Status PulseSplice::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);

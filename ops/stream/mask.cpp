@@ -87,9 +87,28 @@ void run(const MaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   fill_frames(view, args.axis, tail, args.pulse, *args.value);
 }
 
-constexpr auto kMask = step_kind<MaskArgs, run>("mask_stream");
+void touch(const MaskArgs& args, StepTouches& touches) {
+  touches.has_axis(args.view, args.axis);
+  touches.require(args.value != nullptr && !args.value->empty() &&
+                      args.value->dtype() == args.view.dtype,
+                  "a value to fill with");
+  touches.within(args.begin, -kMostFrames, kMostFrames);
+  if (!touches.holds()) return;
+  touches.within(args.pulse, 0, args.view.extent(args.axis));
+  const bool spread = args.value->rank() != args.view.rank;
+  for (int i = 0; i < args.view.rank && !spread; ++i) {
+    const int64_t own = args.value->extent(i);
+    touches.require(own == 1 || own >= args.view.extent(i), "a value for every element");
+  }
+  touches.writes(args.view);
+}
+
+constexpr auto kMask = step_kind<MaskArgs, run, touch>("mask_stream");
 
 }  // namespace
+
+extern const StepKind mask_stream_kind;
+const StepKind mask_stream_kind = kMask;
 
 Status PulseMask::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);

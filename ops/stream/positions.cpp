@@ -90,9 +90,20 @@ void run_rows(const RowsArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
   if (there < count) fill_missing(frames_of(to, args.axis, there, count - there));
 }
 
-constexpr auto kRows = step_kind<RowsArgs, run_rows>("rows_stream");
+void touch_rows(const RowsArgs& args, StepTouches& touches) {
+  touches.has_axis(args.to, args.axis);
+  touches.alike(args.table, args.to, args.axis);
+  touches.within(args.begin, 0, kMostFrames);
+  touches.reads(args.table);
+  touches.writes(args.to);
+}
+
+constexpr auto kRows = step_kind<RowsArgs, run_rows, touch_rows>("rows_stream");
 
 }  // namespace
+
+extern const StepKind rows_stream_kind;
+const StepKind rows_stream_kind = kRows;
 
 Status PulseRows::lower(Lowering& lowering) const {
   const Operand& table = lowering.in(0);
@@ -115,12 +126,14 @@ const NnefOp kOps[] = {
      "frames: integer) -> (output: tensor<?>);",
      load_declared<PulseRows>}};
 
+constexpr OpClass kClasses[] = {op_class<PulseRange>("PulseRange")};
+
 }  // namespace
 
 Status PulseRange::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 Status PulseRows::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
 
 extern const OpRoom positions_room;
-const OpRoom positions_room = {"positions", kOps};
+const OpRoom positions_room = {"positions", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -5,6 +5,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/op.h"
 #include "core/tensor/frames.h"
+#include "ops/stream/frames.h"
 
 namespace rill::ops {
 namespace {
@@ -111,7 +112,22 @@ void run(const PadArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
   }
 }
 
-constexpr auto kPad = step_kind<PadArgs, run>("pad_stream");
+void touch(const PadArgs& args, StepTouches& touches) {
+  const PulsePad& op = args.op;
+  touches.infers(op, {&args.view, 1}, {&args.view, 1});
+  if (!touches.holds()) return;
+  const auto axis = static_cast<int>(op.axis);
+  touches.within(op.overlap, 0, args.view.extent(axis));
+  touches.within(op.begin_input, 0, kMostFrames);
+  touches.within(op.before, 0, kMostFrames);
+  touches.keeps(region(args.view));
+  Operand frame = args.view;
+  frame.shape[static_cast<size_t>(axis)] = std::min<int64_t>(1, args.view.extent(axis));
+  frame.ref = args.last_frame;
+  if (op.border == "replicated") touches.keeps(region(frame));
+}
+
+constexpr auto kPad = step_kind<PadArgs, run, touch>("pad_stream");
 
 Status PulsePad::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
@@ -173,6 +189,9 @@ const NnefOp kOps[] = {
      load}};
 
 }  // namespace
+
+extern const StepKind pad_stream_kind;
+const StepKind pad_stream_kind = kPad;
 
 extern const OpRoom pulse_pad_room;
 const OpRoom pulse_pad_room = {"pulse_pad", kOps};

@@ -54,9 +54,19 @@ void run_tail(const TailArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
             frames_of(frame.view(args.kept), axis, from - begin, to - from));
 }
 
-constexpr auto kTail = step_kind<TailArgs, run_tail>("tail_stream");
+void touch_tail(const TailArgs& args, StepTouches& touches) {
+  touches.infers(args.op, {&args.from, 1}, {&args.kept, 1});
+  touches.alike(args.from, args.kept, args.op.axis);
+  touches.reads(args.from);
+  touches.keeps(region(args.kept));
+}
+
+constexpr auto kTail = step_kind<TailArgs, run_tail, touch_tail>("tail_stream");
 
 }  // namespace
+
+extern const StepKind tail_stream_kind;
+const StepKind tail_stream_kind = kTail;
 
 Status PulseTail::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);

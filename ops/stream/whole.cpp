@@ -42,9 +42,16 @@ void run_length(const LengthArgs& args, const Frame& frame) noexcept RILL_NONBLO
   }
 }
 
-constexpr auto kLength = step_kind<LengthArgs, run_length>("length_stream");
+void touch_length(const LengthArgs& args, StepTouches& touches) {
+  touches.writes(region<int64_t>(args.to).over(static_cast<int64_t>(args.dims.size())));
+}
+
+constexpr auto kLength = step_kind<LengthArgs, run_length, touch_length>("length_stream");
 
 }  // namespace
+
+extern const StepKind length_stream_kind;
+const StepKind length_stream_kind = kLength;
 
 Status PulseLength::lower(Lowering& lowering) const {
   const auto dims = value->values<Dim>();
@@ -235,9 +242,26 @@ void run_reduce(const ReduceArgs& args, const Frame& frame) noexcept RILL_NONBLO
   }
 }
 
-constexpr auto kReduceStream = step_kind<ReduceArgs, run_reduce>("reduce_stream");
+void touch_reduce(const ReduceArgs& args, StepTouches& touches) {
+  touches.require(args.run != nullptr && args.from.rank >= 2, "a kernel");
+  touches.within(args.block, 0, kMostCounted);
+  touches.within(args.op.delay, -kMostFrames, kMostFrames);
+  for (const int64_t count : {args.outputs, args.frame}) touches.within(count, 0, kMostCounted);
+  if (!touches.holds()) return;
+  touches.within(args.from.extent(1), 0, kMostCounted);
+  const int64_t own = args.from.extent(1) * args.frame;
+  touches.reads(region<float>(args.from.ref).over(args.outputs, own).over(own));
+  const int64_t kept = Kept::bytes(args.block);
+  touches.keeps(region<std::byte>(args.state).over(args.outputs, kept).over(kept).aligned(8));
+  touches.writes(region<float>(args.to).over(args.outputs));
+}
+
+constexpr auto kReduceStream = step_kind<ReduceArgs, run_reduce, touch_reduce>("reduce_stream");
 
 }  // namespace
+
+extern const StepKind reduce_stream_kind;
+const StepKind reduce_stream_kind = kReduceStream;
 
 Status PulseReduce::lower(Lowering& lowering) const {
   const Operand& x = lowering.in(0);
