@@ -86,7 +86,7 @@ Facts with_extents(Facts facts, const SymbolScope& scope, std::string_view symbo
 
 /// By how much the frames of a whole run differ from those that a stream counts: where a stream is
 /// shorter than a window and frames are added behind it, the stream goes on with less than none.
-/// Nor may a wire be shorter than none whose length may be data further on.
+/// Nor may a wire have less than none whose length may be data further on.
 void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   // The graph's own scope takes the extents of wires for granted, which are in question here.
   SymbolScope scope;

@@ -26,6 +26,8 @@ Result<Facts> Range::infer(FactSpan in) const {
   const int64_t stride = std::abs(step);
   if (number) {
     RILL_CHECK(*number != INT64_MIN, "range from ", start, " to ", end, " is out of range");
+    // As long as its expression says: a stream that ends before the start counts nothing.
+    if (open && *number < 0) return Facts{Fact::of(DType::kI64, {Dim(0)})};
     const int64_t length = std::abs(*number) / stride + (std::abs(*number) % stride != 0 ? 1 : 0);
     return Facts{Fact::of(DType::kI64, {Dim(length)})};
   }
@@ -75,7 +77,10 @@ Status Range::declutter(Rewrite& rewrite) const {
 
 Status Range::save(SaveCtx& ctx) const {
   ctx.need_registry("tract_core");
-  ctx.assign(str_cat("tract_core_range(", nnef_text(start), ", ", nnef_text(end), ", ", step, ")"));
+  const auto distance = (step > 0 ? end - start : start - end).to_int();
+  const bool is_empty = open && distance.value_or(0) < 0;
+  ctx.assign(str_cat("tract_core_range(", nnef_text(start), ", ", nnef_text(is_empty ? start : end),
+                     ", ", step, ")"));
   return {};
 }
 

@@ -5,7 +5,8 @@
 namespace rill::ops {
 
 /// Count from `start` in steps, up to `end` or past it by less than a step.
-/// Shapes: no input -> [ceil(|end - start| / |step|)]; bounds may be symbolic.
+/// Shapes: no input -> [ceil(|end - start| / |step|)]; symbolic bounds give nothing where they come
+/// to be the wrong way round.
 /// Types: gives i64. Errors: kShape if the step is 0.
 /// Stream: up to the length of a stream, counts its frames; the start must be a number.
 /// Source: tract, `tract_core_range`.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ops/array/broadcast.h"
+#include "ops/array/cast.h"
 #include "ops/control/scan.h"
 #include "ops/math/unary.h"
 #include "pulse/attention/parts.h"
@@ -85,6 +86,14 @@ Fact first_frame(Fact fact, int axis) {
   return fact.without_value();
 }
 
+/// Sums over any number of frames are kept in this type: they are added one by one.
+constexpr DType kSums = DType::kF64;
+
+Fact summed(Fact fact) {
+  fact.dtype = kSums;
+  return fact;
+}
+
 Result<OutletId> add_to(Graph* graph, std::string_view name, OpPtr op,
                         std::vector<OutletId> inputs) {
   RILL_ASSIGN(const auto outlets, graph->add(std::string(name), std::move(op), std::move(inputs)));
@@ -99,8 +108,11 @@ Result<Graph> turn_of(const Fact& scores, const Fact& products) {
   const OutletId score = body.add_source("score", scores);
   const OutletId product = body.add_source("product", products);
   const OutletId greatest = body.add_source("greatest", scores);
-  const OutletId weights = body.add_source("weights", scores);
-  const OutletId weighed = body.add_source("weighed", products);
+  const OutletId weights = body.add_source("weights", summed(scores));
+  const OutletId weighed = body.add_source("weighed", summed(products));
+  const auto wide = [&](std::string_view name, OutletId of) {
+    return add_to(&body, str_cat(name, "_wide"), std::make_shared<ops::Cast>(kSums), {of});
+  };
   const auto relative = [&](std::string_view name, OutletId of, OutletId to) -> Result<OutletId> {
     RILL_ASSIGN(const OutletId apart,
                 add_to(&body, str_cat(name, "_apart"), binary(ops::BinaryKind::kSub), {of, to}));
@@ -114,10 +126,13 @@ Result<Graph> turn_of(const Fact& scores, const Fact& products) {
   };
   RILL_ASSIGN(const OutletId most,
               add_to(&body, "most", binary(ops::BinaryKind::kMax), {greatest, score}));
-  RILL_ASSIGN(const OutletId fade, relative("fade", greatest, most));
-  RILL_ASSIGN(const OutletId weight, relative("weight", score, most));
+  RILL_ASSIGN(const OutletId own_fade, relative("fade", greatest, most));
+  RILL_ASSIGN(const OutletId fade, wide("fade", own_fade));
+  RILL_ASSIGN(const OutletId own_weight, relative("weight", score, most));
+  RILL_ASSIGN(const OutletId weight, wide("weight", own_weight));
+  RILL_ASSIGN(const OutletId factor, wide("product", product));
   RILL_ASSIGN(const OutletId share,
-              add_to(&body, "share", binary(ops::BinaryKind::kMul), {product, weight}));
+              add_to(&body, "share", binary(ops::BinaryKind::kMul), {factor, weight}));
   RILL_ASSIGN(const OutletId all_weights, grown("all_weights", weights, fade, weight));
   RILL_ASSIGN(const OutletId all_shares, grown("all_shares", weighed, fade, share));
   body.add_output("most", most);
@@ -175,12 +190,14 @@ Result<OutletId> Loops::quotient(int id, const WeighedSum& sum) {
   const double least = score.dtype == DType::kF32 ? std::numeric_limits<float>::lowest()
                                                   : std::numeric_limits<double>::lowest();
   RILL_ASSIGN(const OutletId greatest, filled(id, "_greatest", score, least));
-  RILL_ASSIGN(const OutletId weights, filled(id, "_weights", score, 0));
-  RILL_ASSIGN(const OutletId weighed, filled(id, "_weighed", share, 0));
+  RILL_ASSIGN(const OutletId weights, filled(id, "_weights", summed(score), 0));
+  RILL_ASSIGN(const OutletId weighed, filled(id, "_weighed", summed(share), 0));
   const Node& node = graph_.node(id);
   RILL_ASSIGN(const auto sums, out_.add(str_cat(node.name, "_sums"), std::move(loop),
                                         {scores, product, greatest, weights, weighed}, node.line));
-  return one(id, "", std::make_shared<ops::Binary>(ops::BinaryKind::kDiv), {sums[1], sums[0]});
+  const auto division = std::make_shared<ops::Binary>(ops::BinaryKind::kDiv);
+  RILL_ASSIGN(const OutletId mean, one(id, "_mean", division, {sums[1], sums[0]}));
+  return one(id, "", std::make_shared<ops::Cast>(share.dtype), {mean});
 }
 
 Status Loops::copy(int id) {

@@ -80,6 +80,7 @@ set(cases
   pulse_that_two_strides_refuse
   pulse_without_the_symbol
   quantised_products_and_pools
+  range_behind_an_empty_wire
   resized_stream_begins_late
   rooms_of_a_model
   running_sum_is_a_loop

@@ -50,6 +50,8 @@ def pushed(session, inputs, dice):
     total = {i: inputs[i].shape[plan.inputs[i][3]] for i in streams}
     taken = Taken(plan)
     outputs = [i for i, io in enumerate(plan.outputs) if io[3] >= 0]
+    # Pulses of the longest input.
+    longest = max(total[i] // plan.inputs[i][2][plan.inputs[i][3]] for i in streams)
 
     def pull_all():
         moved = True
@@ -57,7 +59,8 @@ def pushed(session, inputs, dice):
         while moved:
             moved = False
             for o in outputs:
-                room = int(dice.integers(1, 2 * plan.streams[o].pulse + 2))
+                pulse = plan.streams[o].pulse
+                room = int(dice.integers(1, 2 * pulse + 2)) + longest * pulse // 40
                 frames = session.pull(o, room)
                 if frames.shape[plan.outputs[o][3]]:
                     taken.add(o, frames)
@@ -70,8 +73,10 @@ def pushed(session, inputs, dice):
         for i in streams:
             axis = plan.inputs[i][3]
             pulse = plan.inputs[i][2][axis]
-            most = int(dice.choice([1, pulse, 3 * pulse + 1, max(1, pulse - 1), 7]))
-            want = min(int(dice.integers(0, most + 1)) or most, total[i] - at[i])
+            # Some dozens of pieces, however long the stream is.
+            least = total[i] // 40
+            most = least + int(dice.choice([1, pulse, 3 * pulse + 1, max(1, pulse - 1), 7]))
+            want = min(int(dice.integers(least, most + 1)) or most, total[i] - at[i])
             if want == 0:
                 continue
             got = session.push(i, cut(inputs[i], axis, at[i], at[i] + want))
@@ -129,5 +134,6 @@ def stepped(session, inputs, dice):
 
 
 def streamed(plan, inputs, dice, way):
-    session = Session(plan, int(dice.choice([0, 1, 64])))
+    frames = max(x.shape[axis] for x, (_, _, _, axis) in zip(inputs, plan.inputs) if axis >= 0)
+    session = Session(plan, int(dice.choice([0, 1, 64])) + frames // 20)
     return (pushed if way == "pushed" else stepped)(session, inputs, dice)

@@ -699,8 +699,7 @@ def static_side(g, x):
         y = g.bounded(g.draw([lambda a, b: loop(a, b), lambda a, b: gru(a, b), static_conv,
                               lambda a, b: running(a, b)])(g, y))
     if g.chance(0.3):
-        last = g.draw([loop, gru])(g, y, "last")
-        y = last
+        y = g.draw([loop, gru] if y.exact else [gru])(g, y, "last")
     else:
         y = g.of(y, f"sum_reduce({y.name}, axes = [2])", lambda v: v.sum(2, keepdims=True),
                  bound=y.bound * 8)

@@ -124,6 +124,9 @@ def view_of(array):
     return view
 
 
+MOST_BYTES = 1 << 30  # of a session
+
+
 class Plan(Owner):
     """Inputs and outputs are (name, type, shape, streaming axis)."""
 
@@ -131,7 +134,7 @@ class Plan(Owner):
         class Opts(c.Structure):
             _fields_ = [("size", c.c_uint32), ("plain", c.c_int32), ("most", c.c_int64)]
         handle, opts = c.c_void_p(), sized(Opts)
-        opts.plain = plain
+        opts.plain, opts.most = plain, MOST_BYTES
         model.library.call("rill_prepare", model.handle, c.byref(opts), c.byref(handle))
         super().__init__(model.library, "rill_plan_release", handle)
         self.inputs = self._io(0)

@@ -373,7 +373,12 @@ TEST(PulseCases, SymbolsThatAreTiedByAnAssertion) {
   text.replace(text.find("network(x)"), 10, "network(x, h)");
   text.insert(text.find("graph network"),
               "extension tract_symbol R;\nextension tract_assert S == 4*R;\n");
-  expect_refused(text, 4, "y", "--set R=S/4");
+  for (const int64_t pulse : {4, 12}) {
+    auto streamed = StreamedRun::make(loaded(text), pulse);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    EXPECT_EQ(streamed->output().delay, 0);
+    EXPECT_EQ(streamed->output().pulse, pulse);
+  }
 }
 
 TEST(PulseCases, IntegerPropertiesAreShort) {
