@@ -99,7 +99,8 @@ Result<Graph> Loader::build() {
   for (const ValueInfo& info : graph.value_info) declared_.emplace(info.name, &info);
   for (const ValueInfo& info : graph.outputs) declared_.emplace(info.name, &info);
   for (const NodeProto& node : graph.nodes) {
-    if (std::ranges::find(kElementwise, node.op_type) == kElementwise.end()) continue;
+    const auto is_it = [&](std::string_view name) { return name == node.op_type; };
+    if (std::none_of(kElementwise.begin(), kElementwise.end(), is_it)) continue;
     for (const std::string_view input : node.inputs) {
       for (const std::string_view output : node.outputs) made_of_.emplace(input, output);
     }
