@@ -184,7 +184,8 @@ TEST(OnnxLoad, PadsMayBeComputedFromSizes) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1}, {"samples"})};
   parts.outputs = {value_info("y", {-1})};
-  parts.initializers = {tensor_of_integers("least", {1}, {16}), tensor_of_integers("zero", {1}, {0})};
+  parts.initializers = {tensor_of_integers("least", {1}, {16}),
+                        tensor_of_integers("zero", {1}, {0})};
   parts.nodes = {node_of("Shape", {"x"}, {"size"}), node_of("Sub", {"least", "size"}, {"short"}),
                  node_of("Max", {"short", "zero"}, {"more"}),
                  node_of("Concat", {"zero", "more"}, {"pads"}, {integer_attribute("axis", 0)}),

@@ -16,7 +16,8 @@ constexpr int kMostWarnings = 8;
 constexpr std::string_view kFormatKey = "onnx.";
 /// What stands between the last layer of a network and its output, and keeps the shape.
 constexpr std::array<std::string_view, 12> kElementwise = {
-    "Add", "Cast", "Clip", "Div", "Exp", "Identity", "Mul", "Neg", "Relu", "Sigmoid", "Sub", "Tanh"};
+    "Add", "Cast", "Clip", "Div",     "Exp", "Identity",
+    "Mul", "Neg",  "Relu", "Sigmoid", "Sub", "Tanh"};
 
 int64_t version_of(const Opsets& opsets, std::string_view domain) {
   for (const auto& [name, version] : opsets) {
