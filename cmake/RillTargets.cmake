@@ -104,7 +104,8 @@ function(rill_shared_object target)
     target_link_options(${target} PRIVATE LINKER:--gc-sections)
   endif()
   if(RILL_LINKER_SETS_PAGES)
-    target_link_options(${target} PRIVATE LINKER:-z,max-page-size=16384)
+    # Code and what is only read lie in one segment then: each segment begins on a page of its own.
+    target_link_options(${target} PRIVATE LINKER:-z,max-page-size=16384,-z,noseparate-code)
   endif()
 endfunction()
 

@@ -7,6 +7,7 @@
 #include "api/src/errors.h"
 #include "api/src/guard.h"
 #include "nnef_loader/load.h"
+#include "nnef_loader/system/files.h"
 #include "ops/op_table.h"
 #ifdef RILL_WITH_ONNX
 #include "core/tensor/numbers.h"
@@ -49,6 +50,13 @@ Result<Constants> parse_constants(const char* text) {
   return out;
 }
 
+/// A file that is not there is told by the loader.
+bool is_there(const std::string& path) {
+  system::Info info;
+  return system::tell_target(path, &info);
+}
+bool is_there(std::span<const std::byte> /*bytes*/) { return true; }
+
 bool is_onnx(const std::string& path) { return onnx::is_onnx_file(path); }
 bool is_onnx(std::span<const std::byte> bytes) { return onnx::is_onnx(bytes); }
 
@@ -57,7 +65,7 @@ Result<Graph> load_from(const From& from, const nnef::LoadOptions& options, cons
                         Result<Graph> (*load)(const From&, const onnx::Operators&,
                                               const onnx::LoadOptions&)) {
   RILL_ASSIGN(const Constants constants, parse_constants(text));
-  if (!constants.empty() && !is_onnx(from)) {
+  if (!constants.empty() && is_there(from) && !is_onnx(from)) {
     return fail(Code::kArg, "constants are given for a model that is not ONNX")
         .hint("Leave them out: inputs of NNEF models decide no branches");
   }

@@ -18,7 +18,6 @@
 namespace rill::pulse {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 /// Up to here floats of 32 bits hold whole numbers, and sums of them, as they are.
 constexpr double kMostExact = 1 << 24;
 

@@ -57,6 +57,11 @@ std::optional<double> summed_number(const Graph& graph, const Node& sum) {
 }
 
 std::optional<double> Positions::value(OutletId outlet, Square at, int64_t i, int64_t j) const {
+  const double found = number(outlet, at, i, j);
+  return std::isnan(found) ? std::nullopt : std::optional(found);
+}
+
+double Positions::number(OutletId outlet, Square at, int64_t i, int64_t j) const {
   Entry& own = entry(outlet, at);
   const int64_t position = at.row >= 0 ? i : j;
   if ((at.row >= 0 && at.column >= 0) || position < 0 || position >= kMostKept) {
@@ -65,11 +70,11 @@ std::optional<double> Positions::value(OutletId outlet, Square at, int64_t i, in
   const auto place = static_cast<size_t>(at.row < 0 && at.column < 0 ? 0 : position);
   if (place >= own.asked.size()) {
     own.asked.resize(place + 1);
-    own.seen.resize(place + 1);
+    own.seen.resize(place + 1, kUnknown);
   }
   if (!own.asked[place]) {
     // Its inputs are other entries: references stay.
-    const auto found = compute(own, outlet, at, i, j);
+    const double found = compute(own, outlet, at, i, j);
     own.asked[place] = 1;
     own.seen[place] = found;
   }
@@ -80,7 +85,7 @@ namespace {
 
 // Numbers of positions are computed by calls in calls, one operator in the other; what is read
 // twice is computed twice for squares. Masks of models are a dozen operators deep and made of some
-// tens. An operator takes 250 bytes of stack.
+// tens. An operator takes 250 bytes of stack: numbers go by registers.
 constexpr int kMostDepth = 64;
 constexpr int64_t kMostParts = 4096;
 
@@ -108,47 +113,49 @@ std::optional<double> Positions::summed(const Node& node, const ops::CumSum& sum
   return *each * static_cast<double>(position + (sum.exclusive ? 0 : 1));
 }
 
-std::optional<double> Positions::chosen_number(const Node& node, const Entry& own, int64_t i,
-                                               int64_t j) const {
-  const auto input = [&](size_t k) { return value(node.inputs[k], own.inputs[k], i, j); };
-  const auto condition = input(0);
-  if (!condition) return std::nullopt;
+double Positions::chosen_number(const Node& node, const Entry& own, int64_t i, int64_t j) const {
+  const double condition = number(node.inputs[0], own.inputs[0], i, j);
+  if (std::isnan(condition)) return kUnknown;
   // It depends on positions alone if both branches do, though one may have no number here.
-  const auto taken = input(*condition != 0.0 ? 1 : 2);
-  return own.chosen_by_position || input(*condition != 0.0 ? 2 : 1) ? taken : std::nullopt;
+  const size_t one = condition != 0.0 ? 1 : 2;
+  const double taken = number(node.inputs[one], own.inputs[one], i, j);
+  if (own.chosen_by_position) return taken;
+  return std::isnan(number(node.inputs[3 - one], own.inputs[3 - one], i, j)) ? kUnknown : taken;
 }
 
-std::optional<double> Positions::compute(const Entry& own, OutletId outlet, Square at, int64_t i,
-                                         int64_t j) const {
+double Positions::counted(const Entry& own, Square at, int64_t i, int64_t j) {
+  const auto start = own.op.range->start.to_int();
+  if (!start || (at.row < 0 && at.column < 0)) return kUnknown;
+  return static_cast<double>(*start + own.op.range->step * (at.row >= 0 ? i : j));
+}
+
+double Positions::compute(const Entry& own, OutletId outlet, Square at, int64_t i,
+                          int64_t j) const {
   const Node& node = node_of(outlet);
-  if (own.op.constant) return own.constant;
-  if (own.op.range) {
-    const auto start = own.op.range->start.to_int();
-    if (!start || (at.row < 0 && at.column < 0)) return std::nullopt;
-    return static_cast<double>(*start + own.op.range->step * (at.row >= 0 ? i : j));
-  }
+  if (own.op.constant) return own.constant.value_or(kUnknown);
+  if (own.op.range) return counted(own, at, i, j);
   if (own.table) return own.table->value(i, j);
-  if (!own.known) return std::nullopt;
+  if (!own.known) return kUnknown;
   if (is_times_zero(node, own)) return 0.0;
-  if (too_deep(outlet)) return std::nullopt;
-  if (own.op.sum) return summed(node, *own.op.sum, at, i, j);
-  const auto input = [&](size_t k) { return value(node.inputs[k], own.inputs[k], i, j); };
+  if (too_deep(outlet)) return kUnknown;
+  if (own.op.sum) return summed(node, *own.op.sum, at, i, j).value_or(kUnknown);
   if (const ops::Trilu* part = own.op.part) {
     const int rank = node.outputs[0].rank();
     const auto k = part->k.to_int();
-    if (!k || at.row != rank - 2 || at.column != rank - 1) return std::nullopt;
-    return (part->upper ? j - i >= *k : j - i <= *k) ? input(0) : 0.0;
+    if (!k || at.row != rank - 2 || at.column != rank - 1) return kUnknown;
+    const bool kept = part->upper ? j - i >= *k : j - i <= *k;
+    return kept ? number(node.inputs[0], own.inputs[0], i, j) : 0.0;
   }
   if (own.op.chooses) return chosen_number(node, own, i, j);
+  if (own.op.moves) return number(node.inputs[0], own.inputs[0], i, j);
   std::array<double, 3> numbers{};
-  const size_t count = own.op.moves ? 1 : node.inputs.size();
-  if (count == 0 || count > numbers.size()) return std::nullopt;
+  const size_t count = node.inputs.size();
+  if (count == 0 || count > numbers.size()) return kUnknown;
   for (size_t k = 0; k < count; ++k) {
-    const auto number = input(k);
-    if (!number) return std::nullopt;
-    numbers[k] = *number;
+    numbers[k] = number(node.inputs[k], own.inputs[k], i, j);
+    if (std::isnan(numbers[k])) return kUnknown;
   }
-  return own.op.moves ? numbers[0] : number_of(own.op, std::span(numbers.data(), count));
+  return number_of(own.op, std::span(numbers.data(), count)).value_or(kUnknown);
 }
 
 void Positions::collect_period(OutletId outlet, Square at, int64_t* period) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -27,6 +28,9 @@ using KeyRuns = std::vector<KeyRun>;
 void append_run(KeyRuns* runs, KeyRun run);
 
 /// How a wire goes on on one side of the diagonal. Its value at query i and key j lies between
+/// Stands for no number, where numbers of positions lie in tables and registers.
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 /// (row * i + column * j) / period + `low` and the same + `high`.
 struct PositionTail {
   double row = 0;
@@ -77,7 +81,7 @@ class Positions {
     std::optional<double> constant;
     std::optional<PositionTable> table;
     bool chosen_by_position = false;  ///< of a choice: no branch depends on what inputs hold
-    std::vector<std::optional<double>> seen;  ///< values of a wire of one position, as far as asked
+    std::vector<double> seen;  ///< values of a wire of one position, as far as asked
     std::vector<char> asked;
     int64_t row_of = -1;  ///< the query that `runs` are of; 0 for those of all queries
     KeyRuns runs;
@@ -85,12 +89,13 @@ class Positions {
     std::optional<PositionCourse> course;
   };
 
-  std::optional<double> compute(const Entry& own, OutletId outlet, Square at, int64_t i,
-                                int64_t j) const;
+  /// As `value`; NaN for nothing.
+  double number(OutletId outlet, Square at, int64_t i, int64_t j) const;
+  double compute(const Entry& own, OutletId outlet, Square at, int64_t i, int64_t j) const;
+  static double counted(const Entry& own, Square at, int64_t i, int64_t j);
+  double chosen_number(const Node& node, const Entry& own, int64_t i, int64_t j) const;
   std::optional<double> summed(const Node& node, const ops::CumSum& sum, Square at, int64_t i,
                                int64_t j) const;
-  std::optional<double> chosen_number(const Node& node, const Entry& own, int64_t i,
-                                      int64_t j) const;
   const Node& node_of(OutletId outlet) const { return graph_.node(outlet.node); }
   Entry& entry(OutletId outlet, Square at) const;
   /// Whether a node multiplies by 0, as exporters write a number of the shape of scores.
