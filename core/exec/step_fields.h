@@ -160,6 +160,29 @@ class StepFields {
     to_fields.all(#__VA_ARGS__, __VA_ARGS__);             \
   }
 
+#if defined(RILL_STEPS_UNSEEN)
+inline constexpr bool kStepsAreSeen = false;
+#else
+inline constexpr bool kStepsAreSeen = true;
+#endif
+
+/// Set how arguments are made and seen, and what they touch. A build of few operators that neither
+/// writes nor opens plans goes without.
+template <class Args, TouchStep<Args> kTouch>
+constexpr void see_step(StepKind* kind) {
+  if constexpr (kStepsAreSeen) {
+    kind->make = []() -> std::shared_ptr<void> { return std::make_shared<Args>(); };
+    kind->describe = [](void* args, StepFields& fields) {
+      describe(fields, *static_cast<Args*>(args));
+    };
+    if constexpr (kTouch != nullptr) {
+      kind->touch = [](const void* args, StepTouches& touches) {
+        kTouch(*static_cast<const Args*>(args), touches);
+      };
+    }
+  }
+}
+
 /// What a kind of step does with its arguments, what it touches, and how they are seen.
 template <class Args, RunStep<Args> kRun, TouchStep<Args> kTouch = nullptr>
 constexpr StepKindOf<Args> step_kind(const char* name) {
@@ -168,15 +191,7 @@ constexpr StepKindOf<Args> step_kind(const char* name) {
   kind.run = [](const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING {
     kRun(*static_cast<const Args*>(step.args), frame);
   };
-  kind.make = []() -> std::shared_ptr<void> { return std::make_shared<Args>(); };
-  kind.describe = [](void* args, StepFields& fields) {
-    describe(fields, *static_cast<Args*>(args));
-  };
-  if constexpr (kTouch != nullptr) {
-    kind.touch = [](const void* args, StepTouches& touches) {
-      kTouch(*static_cast<const Args*>(args), touches);
-    };
-  }
+  see_step<Args, kTouch>(&kind);
   return kind;
 }
 
@@ -195,15 +210,7 @@ constexpr PartedStepKindOf<Args> step_kind(const char* name) {
                       const Share& share) noexcept RILL_NONBLOCKING {
     kRun(*static_cast<const Args*>(args), frame, share);
   };
-  kind.make = []() -> std::shared_ptr<void> { return std::make_shared<Args>(); };
-  kind.describe = [](void* args, StepFields& fields) {
-    describe(fields, *static_cast<Args*>(args));
-  };
-  if constexpr (kTouch != nullptr) {
-    kind.touch = [](const void* args, StepTouches& touches) {
-      kTouch(*static_cast<const Args*>(args), touches);
-    };
-  }
+  see_step<Args, kTouch>(&kind);
   return kind;
 }
 
