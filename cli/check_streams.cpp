@@ -187,7 +187,7 @@ void StreamsCheck::compare(Way way, const Plan& plan, const Result<std::vector<T
     return;
   }
   for (size_t i = 0; i < got->size(); ++i) {
-    const std::string& name = plan.outputs[i].name;
+    const std::string name(plan.outputs[i].name);
     const auto at = std::find(whole_.output_names.begin(), whole_.output_names.end(), name);
     if (at == whole_.output_names.end()) continue;
     const auto output = static_cast<size_t>(at - whole_.output_names.begin());

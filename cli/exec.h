@@ -9,6 +9,7 @@
 #include "cli/args.h"
 #include "cli/check.h"
 #include "cli/inputs.h"
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
 
 namespace rill::cli {

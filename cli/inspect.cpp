@@ -126,7 +126,7 @@ void Inspection::add_states() {
   const Plan& plan = *ready_.plan;
   for (const PlanState& state : plan.states) {
     const int64_t bytes = plan.buffers[state.value.ref.buffer].bytes;
-    std::string name = state.name;
+    std::string name(state.name);
     if (state.node >= 0) name = plan.nodes[static_cast<size_t>(state.node)].name;
     WireRow* found = nullptr;
     for (WireRow& row : wires_) {
@@ -322,22 +322,23 @@ void Inspection::print_wires() const {
 
 void Inspection::print_text() const {
   const Plan& plan = *ready_.plan;
-  fmt::print("{}: pulse {}={}", args_.model, plan.stream_symbol, plan.stream_pulse);
+  fmt::print("{}: pulse {}={}", args_.model, plan.stream_symbol.view(), plan.stream_pulse);
   if (unit_ > 0) fmt::print("; legal pulses are the multiples of {}", unit_);
   fmt::print("{}\n", ones_.empty() ? "" : "; with " + bindings_text(ones_));
   for (const OutputRow& output : outputs_) {
     const PlanStream& stream = output.io->stream;
     if (stream.axis < 0) {
-      const bool late = stream.length.valid() && !(stream.length == Dim(0));
-      const auto frames = stream.length.to_int();
-      fmt::print("output {}: {}\n", output.io->name,
+      const bool late = stream.length.valid() && stream.length.at(0) != 0;
+      const auto frames = stream.length.at(std::nullopt);
+      fmt::print("output {}: {}\n", output.io->name.view(),
                  !late    ? "does not stream"
-                 : frames ? fmt::format("one value, known after {}={}", plan.stream_symbol, *frames)
+                 : frames ? fmt::format("one value, known after {}={}", plan.stream_symbol.view(),
+                                          *frames)
                           : "one value, known at the end of the stream");
       continue;
     }
     fmt::print("output {}: delay {} frame{} = {}; {} frames per step, the first in step {}\n",
-               output.io->name, stream.delay, stream.delay == 1 ? "" : "s",
+               output.io->name.view(), stream.delay, stream.delay == 1 ? "" : "s",
                latency_text(output.latency), stream.pulse,
                stream.pulse > 0 ? stream.delay / stream.pulse + 1 : 0);
     std::string path;
@@ -364,7 +365,7 @@ void Inspection::print_text() const {
              plan.state_bytes, plan.arena_bytes, io_bytes);
   if (plan.longest < INT64_MAX) {
     fmt::print("streams of {} {} at most, by the tables of the model or what is asserted\n",
-               plan.longest, plan.stream_symbol);
+               plan.longest, plan.stream_symbol.view());
   }
   if (!plan.late_end) {
     fmt::print("the end must be told with the last frames: pushes hold back a full pulse\n");
@@ -375,14 +376,14 @@ void Inspection::print_text() const {
 std::string Inspection::json() const {
   const Plan& plan = *ready_.plan;
   Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", args_.model}};
-  out["symbol"] = plan.stream_symbol;
+  out["symbol"] = plan.stream_symbol.view();
   out["pulse"] = plan.stream_pulse;
   out["pulse_multiple_of"] = unit_ > 0 ? Json(unit_) : Json(nullptr);
   if (args_.frame_ms > 0) out["frame_ms"] = args_.frame_ms;
   out["outputs"] = Json::array();
   for (const OutputRow& output : outputs_) {
     const PlanStream& stream = output.io->stream;
-    Json told{{"name", output.io->name}, {"axis", stream.axis}};
+    Json told{{"name", output.io->name.view()}, {"axis", stream.axis}};
     if (stream.axis >= 0) {
       told["frames_per_step"] = stream.pulse;
       told["delay"] = stream.delay;
@@ -393,7 +394,7 @@ std::string Inspection::json() const {
         told["lost_by"].push_back({{"node", row.wire->name}, {"input_frames", row.loses}});
       }
       told["latency"] = latency_json(output.latency);
-      told["length"] = stream.length.valid() ? Json(stream.length.to_string()) : Json(nullptr);
+      told["length"] = stream.length.valid() ? Json(stream.length_text.view()) : Json(nullptr);
       told["critical_path"] = Json::array();
       for (const int at : output.path) {
         const WireRow& row = wires_[static_cast<size_t>(at)];

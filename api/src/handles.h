@@ -12,7 +12,7 @@
 #include "api/src/moments.h"
 #include "core/exec/feed.h"
 #include "core/exec/plan.h"
-#include "core/exec/pool.h"
+#include "core/run/pool.h"
 #include "core/exec/session.h"
 #include "core/graph/graph.h"
 

@@ -5,48 +5,27 @@
 #include <numeric>
 
 #include "core/exec/builder.h"
+#include "core/exec/extents.h"
 #include "core/graph/rewrite.h"
+#include "core/run/copy_step.h"
 #include "core/tensor/small.h"
 
 namespace rill {
 namespace {
-
-struct CopyArgs {
-  Operand from;
-  Operand to;
-  int64_t units = 1;
-};
-
-RILL_STEP_FIELDS(CopyArgs, from, to, units)
-
-/// The units are what lies along the outermost axis.
-void run_copy(const CopyArgs& args, const Frame& frame,
-              const Share& share) noexcept RILL_NONBLOCKING {
-  View from = frame.view(args.from);
-  View to = frame.view(args.to);
-  for (View* view : {&from, &to}) {
-    if (share.end - share.begin == args.units) continue;
-    view->shape[0] = share.end - share.begin;
-    view->data = view->as<std::byte>() + share.begin * view->step(0) * dtype_size(view->dtype);
-  }
-  copy_view(from, to);
-}
-
-constexpr auto kCopy = step_kind<CopyArgs, run_copy>("copy");
 
 /// Multiply-adds that take as long as the copy of one element.
 constexpr double kWorkPerCopy = 12;
 
 /// Merges axes that are one run in both operands, drops unit axes, and puts the smallest stride of
 /// the target last, so that the copy has long inner runs.
-void collapse(Operand* from, Operand* to) {
+void collapse(PlacedView* from, PlacedView* to) {
   std::vector<int> order(static_cast<size_t>(to->rank));
   std::iota(order.begin(), order.end(), 0);
   std::erase_if(order, [&](int axis) { return to->extent(axis) == 1; });
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return std::abs(to->step(a)) > std::abs(to->step(b)); });
-  Operand f = *from;
-  Operand t = *to;
+  PlacedView f = *from;
+  PlacedView t = *to;
   f.rank = 0;
   t.rank = 0;
   for (const int axis : order) {
@@ -73,8 +52,8 @@ void collapse(Operand* from, Operand* to) {
 
 struct EvalArgs {
   OpPtr op;
-  std::vector<Operand> in;
-  std::vector<Operand> out;
+  List<PlacedView> in;
+  List<PlacedView> out;
   Ref state;
   bool has_state = false;
 };
@@ -91,7 +70,8 @@ void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
   EvalCtx ctx;
   ctx.in = {in, args.in.size()};
   ctx.out = {out, args.out.size()};
-  ctx.bindings = frame.bindings;
+  ctx.symbol = frame.symbol;
+  ctx.symbol_value = frame.symbol_value().value_or(0);
   ctx.clock = frame.clock;
   ctx.state = args.has_state ? frame.ptr<void>(args.state) : nullptr;
   // infer has seen all that could fail.
@@ -103,24 +83,9 @@ constexpr auto kEvaluate = step_kind<EvalArgs, run_eval>("evaluate");
 
 }  // namespace
 
-Touched::Touched(const Operand& touched) : operand(touched) { operand.konst = nullptr; }
+Touched::Touched(const PlacedView& touched) : operand(touched) {}
 
 Touched::Touched(Ref ref) : whole(true) { operand.ref = ref; }
-
-int64_t Operand::volume() const {
-  int64_t v = 1;
-  for (int i = 0; i < rank; ++i) v *= extent(i);
-  return v;
-}
-
-bool Operand::contiguous() const {
-  int64_t expected = 1;
-  for (int i = rank - 1; i >= 0; --i) {
-    if (extent(i) != 1 && step(i) != expected) return false;
-    expected *= extent(i);
-  }
-  return true;
-}
 
 Status Op::lower(Lowering& lowering) const {
   const size_t n_in = static_cast<size_t>(lowering.inputs());
@@ -141,7 +106,7 @@ Status Op::lower(Lowering& lowering) const {
     writes.emplace_back(args.out.back());
   }
   Facts facts;
-  for (const Operand& operand : args.in) {
+  for (const PlacedView& operand : args.in) {
     Fact fact;
     fact.dtype = operand.dtype;
     for (int axis = 0; axis < operand.rank; ++axis) fact.shape.emplace_back(operand.extent(axis));
@@ -259,6 +224,22 @@ std::pair<Ref, void*> Lowering::constant_bytes(int64_t bytes) {
   return {Ref{id, 0}, data};
 }
 
+PlacedView Lowering::constant(const Tensor& value) {
+  const View view = value.view();
+  PlacedView placed;
+  placed.dtype = view.dtype;
+  placed.q = view.q;
+  placed.rank = view.rank;
+  placed.shape = view.shape;
+  placed.stride = view.stride;
+  const auto [ref, data] = constant_bytes(value.size_bytes());
+  if (value.size_bytes() > 0) {
+    std::memcpy(data, value.raw(), static_cast<size_t>(value.size_bytes()));
+  }
+  placed.ref = ref;
+  return placed;
+}
+
 void Lowering::keep(std::shared_ptr<void> owned) {
   builder_.plan_->owned.push_back(std::move(owned));
 }
@@ -305,8 +286,6 @@ Operand Lowering::innermost(const Operand& operand, int axis) {
 
 void Lowering::copy(const Operand& from, const Operand& to) {
   CopyArgs args{from, to, 1};
-  args.from.konst = nullptr;
-  args.to.konst = nullptr;
   collapse(&args.from, &args.to);
   Work work;
   // Within one buffer they may overlap, as long as one call moves it all.
@@ -347,6 +326,13 @@ Operand Lowering::own_ring(int i, const HistoryNeed& need, int64_t back, int64_t
   window.shape[static_cast<size_t>(need.axis)] = frames;
   window.advance(need.axis, -back);
   return window;
+}
+
+Extent Lowering::extent(const Dim& dim) {
+  auto extent = extent_of(dim);
+  if (extent.ok()) return std::move(extent).value();
+  builder_.refused_ = extent.take_status();
+  return {};
 }
 
 void Lowering::add_step(const StepKind& kind, std::shared_ptr<void> args, const StepParts& parts,

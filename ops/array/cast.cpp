@@ -7,6 +7,7 @@
 #include "core/graph/rewrite.h"
 #include "kernels/half/half.h"
 #include "kernels/int8/int8.h"
+#include "ops/array/cast_step.h"
 #include "ops/array/common.h"
 #include "ops/built.h"
 #include "ops/kernel_fields.h"
@@ -36,53 +37,6 @@ Result<Facts> Cast::infer(FactSpan in) const {
 Status Cast::eval(EvalCtx& ctx) const { return cast_into(ctx.in[0], ctx.out[0]); }
 
 namespace {
-
-/// A cast between f16 and f32 of elements that lie together.
-struct HalfCastArgs {
-  const kernels::HalfCasts* casts = nullptr;
-  int64_t count = 0;
-  bool widen = false;
-  Ref x;
-  Ref y;
-};
-
-RILL_STEP_FIELDS(HalfCastArgs, casts, count, widen, x, y)
-
-void run_half_cast(const HalfCastArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  if (args.widen) {
-    args.casts->widen(args.count, frame.ptr<const uint16_t>(args.x), frame.ptr<float>(args.y));
-  } else {
-    args.casts->narrow(args.count, frame.ptr<const float>(args.x), frame.ptr<uint16_t>(args.y));
-  }
-}
-
-constexpr auto kHalfCast = step_kind<HalfCastArgs, run_half_cast>("cast_half");
-
-/// A cast between f32 and quantised bytes that lie together.
-struct ByteCastArgs {
-  kernels::QuantiseFn quantise = nullptr;  ///< null: bytes are looked up
-  kernels::QuantiseArgs rounding;
-  Ref x;
-  Ref y;
-  Ref table;
-};
-
-RILL_STEP_FIELDS(ByteCastArgs, quantise, rounding, x, y, table)
-
-void run_byte_cast(const ByteCastArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  if (args.quantise != nullptr) {
-    kernels::QuantiseArgs rounding = args.rounding;
-    rounding.floats = frame.ptr<const float>(args.x);
-    rounding.y = frame.ptr<void>(args.y);
-    return args.quantise(rounding);
-  }
-  const auto* x = frame.ptr<const uint8_t>(args.x);
-  const auto* table = frame.ptr<const float>(args.table);
-  auto* y = frame.ptr<float>(args.y);
-  for (int64_t i = 0; i < args.rounding.n; ++i) y[i] = table[x[i]];
-}
-
-constexpr auto kByteCast = step_kind<ByteCastArgs, run_byte_cast>("cast_bytes");
 
 bool is_quantised_byte(DType type) { return type == DType::kQU8 || type == DType::kQI8; }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/exec/lowering.h"
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"

@@ -6,7 +6,7 @@
 
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
-#include "ops/kernel_fields.h"
+#include "ops/math/pointwise_step.h"
 
 namespace rill::ops {
 namespace {
@@ -16,20 +16,9 @@ using kernels::PointwiseImm;
 using kernels::PointwiseInstr;
 using kernels::PointwiseOp;
 
-constexpr int kOperands = kernels::kPointwiseMaxInputs + 1;  // the output is the last one
-
-/// A pointwise call, with loops around it for the axes that are too many for the kernel.
-struct Loops {
-  int outer = 0;
-  int64_t extent[kMaxRank] = {};
-  int64_t stride[kMaxRank][kOperands] = {};
-  PointwiseArgs args;
-};
-RILL_STEP_FIELDS(Loops, outer, extent, stride, args)
-
 struct Axis {
   int64_t extent = 1;
-  int64_t stride[kOperands] = {};
+  int64_t stride[kPointwiseOperands] = {};
 };
 
 /// Merge neighbouring axes that are one run in every operand; order them by the output's strides.
@@ -56,9 +45,9 @@ int merged_axes(std::span<const View> in, const View& out, Axis* axes) {
     for (size_t k = 0; k < in.size(); ++k) {
       next.stride[k] = in[k].extent(axis) == 1 ? 0 : in[k].step(axis);
     }
-    next.stride[kOperands - 1] = out.step(axis);
+    next.stride[kPointwiseOperands - 1] = out.step(axis);
     bool merges = count > 0;
-    for (int k = 0; k < kOperands && merges; ++k) {
+    for (int k = 0; k < kPointwiseOperands && merges; ++k) {
       merges = axes[count - 1].stride[k] == next.extent * next.stride[k];
     }
     if (merges) next.extent *= axes[--count].extent;
@@ -67,10 +56,11 @@ int merged_axes(std::span<const View> in, const View& out, Axis* axes) {
   return count;
 }
 
-Loops make_loops(std::span<const PointwiseInstr> code, std::span<const View> in, const View& out) {
+PointwiseLoops make_loops(std::span<const PointwiseInstr> code, std::span<const View> in,
+                          const View& out) {
   Axis axes[kMaxRank];
   const int count = merged_axes(in, out, axes);
-  Loops loops;
+  PointwiseLoops loops;
   PointwiseArgs& args = loops.args;
   args.inputs = static_cast<int>(in.size());
   args.code_len = static_cast<int>(code.size());
@@ -79,51 +69,22 @@ Loops make_loops(std::span<const PointwiseInstr> code, std::span<const View> in,
   for (int i = 0; i < count; ++i) {
     if (i < loops.outer) {
       loops.extent[i] = axes[i].extent;
-      std::copy(axes[i].stride, axes[i].stride + kOperands, loops.stride[i]);
+      std::copy(axes[i].stride, axes[i].stride + kPointwiseOperands, loops.stride[i]);
       continue;
     }
     const int d = kernels::kPointwiseAxes - count + i;
     args.extent[d] = axes[i].extent;
-    args.out_stride[d] = axes[i].stride[kOperands - 1];
+    args.out_stride[d] = axes[i].stride[kPointwiseOperands - 1];
     for (int k = 0; k < args.inputs; ++k) args.in[k].stride[d] = axes[i].stride[k];
   }
   kernels::pointwise_collapse(&args);
   return loops;
 }
 
-void run_loops(const Loops& loops, int axis, PointwiseArgs* args, kernels::PointwiseFn run,
-               float* scratch) noexcept {
-  if (axis == loops.outer) return run(*args, scratch);
-  const int64_t* stride = loops.stride[axis];
-  for (int64_t i = 0; i < loops.extent[axis]; ++i) {
-    run_loops(loops, axis + 1, args, run, scratch);
-    for (int k = 0; k < args->inputs; ++k) args->in[k].ptr += stride[k];
-    args->out += stride[kOperands - 1];
-  }
-  const int64_t back = loops.extent[axis];
-  for (int k = 0; k < args->inputs; ++k) args->in[k].ptr -= back * stride[k];
-  args->out -= back * stride[kOperands - 1];
-}
-
-/// Copies what a call needs of the arguments, which are as long as the longest program.
-void copy_args(const PointwiseArgs& from, PointwiseArgs* to) noexcept {
-  std::memcpy(static_cast<void*>(to), &from, offsetof(PointwiseArgs, code));
-  std::copy(from.code, from.code + from.code_len, to->code);
-}
-
-/// How the positions of a call are cut for threads: into slices of one of its axes.
-struct Slices {
-  int axis = kernels::kPointwiseAxes - 1;
-  int64_t extent = 1;  ///< of a slice
-  int64_t count = 1;
-};
-
-RILL_STEP_FIELDS(Slices, axis, extent, count)
-
-Slices slices_of(const PointwiseArgs& args) {
+PointwiseSlices slices_of(const PointwiseArgs& args) {
   constexpr int64_t kRun = 512;    // positions that follow one another
   constexpr int64_t kEnough = 64;  // slices for any number of threads to have about the same
-  Slices best;
+  PointwiseSlices best;
   for (int axis = 0; axis < kernels::kPointwiseAxes && best.count < kEnough; ++axis) {
     const int64_t slice = axis == kernels::kPointwiseAxes - 1 ? kRun : 1;
     const int64_t count = (args.extent[axis] + slice - 1) / slice;
@@ -132,32 +93,6 @@ Slices slices_of(const PointwiseArgs& args) {
   if (best.count <= 1) best.extent = args.extent[best.axis];
   return best;
 }
-
-struct StepArgs {
-  kernels::PointwiseFn run;
-  Loops loops;
-  Slices slices;
-  Ref in[kernels::kPointwiseMaxInputs];
-  Ref out;
-};
-
-RILL_STEP_FIELDS(StepArgs, run, loops, slices, in, out)
-
-void run_step(const StepArgs& step, const Frame& frame,
-              const Share& share) noexcept RILL_NONBLOCKING {
-  PointwiseArgs args;
-  copy_args(step.loops.args, &args);
-  const int axis = step.slices.axis;
-  const int64_t first = share.begin * step.slices.extent;
-  args.extent[axis] = std::min(args.extent[axis], share.end * step.slices.extent) - first;
-  for (int k = 0; k < args.inputs; ++k) {
-    args.in[k].ptr = frame.ptr<float>(step.in[k]) + first * args.in[k].stride[axis];
-  }
-  args.out = frame.ptr<float>(step.out) + first * args.out_stride[axis];
-  run_loops(step.loops, 0, &args, step.run, reinterpret_cast<float*>(share.scratch));
-}
-
-constexpr auto kPointwise = step_kind<StepArgs, run_step>("pointwise");
 
 /// Multiply-adds that take as long as to read or to write one value, in the second cache level: of
 /// another core, it may be, so that chains of small steps had better be parted alike.
@@ -186,11 +121,11 @@ template <size_t kRegisters>
   constexpr size_t kFloats = 512 + 128;
   alignas(64) float scratch[kRegisters * kFloats];
   RILL_ASSERT(kernels::pointwise_scratch_floats() <= kernels::kPointwiseRegisters * kFloats);
-  const Loops loops = make_loops(code, in, out);
+  const PointwiseLoops loops = make_loops(code, in, out);
   PointwiseArgs args = loops.args;
   for (size_t k = 0; k < in.size(); ++k) args.in[k].ptr = in[k].as<const float>();
   args.out = out.as<float>();
-  run_loops(loops, 0, &args, kernels::pointwise_f32(), scratch);
+  run_pointwise_loops(loops, 0, &args, kernels::pointwise_f32(), scratch);
 }
 
 }  // namespace
@@ -221,7 +156,7 @@ Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
     if (better) main = i;
   }
   const Operand out = lowering.make_out(0, Lowering::physical_order(lowering.in(main)));
-  StepArgs step;
+  PointwiseStep step;
   step.run = kernels::pointwise_f32();
   step.loops = make_loops(code, in, out.at(nullptr));
   for (size_t i = 0; i < reads.size(); ++i) step.in[i] = reads[i].operand.ref;

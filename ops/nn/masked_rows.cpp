@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "core/exec/lowering.h"
-#include "core/exec/share.h"
 #include "kernels/pointwise/pointwise.h"
 #include "kernels/softmax/softmax.h"
 #include "ops/array/common.h"
-#include "ops/kernel_fields.h"
 #include "ops/math/binary.h"
+#include "ops/nn/masked_rows_step.h"
 #include "ops/nn/softmax.h"
 
 namespace rill::ops {
@@ -58,35 +57,7 @@ struct MaskedRows final : OpBase<MaskedRows> {
   }
 };
 
-enum Side : size_t { kX, kMask, kOut, kSides };
-
-using Strides = std::array<int64_t, kSides>;
-
-struct StepArgs {
-  kernels::PointwiseFn combine;
-  PointwiseArgs combination;  ///< all but where its rows lie
-  kernels::SoftmaxF32Fn normalise;
-  float scale = 1.0F;
-  int64_t n = 1;     ///< elements of a row
-  int64_t rows = 1;  ///< of the innermost loop
-  int loops = 0;     ///< around it
-  std::array<int64_t, kMaxRank> extent{};
-  std::array<Strides, kMaxRank> stride{};
-  Strides row{};
-  Strides element{};
-  std::array<Ref, kSides> refs;
-};
-
-/// Floats of the rows that are done together: they stay in the first cache level.
-constexpr int64_t kFloatsAtOnce = 4096;
-
-/// From one row to the next in the scratch, where each begins at a full vector.
-int64_t pitch_of(int64_t n) noexcept RILL_NONBLOCKING { return (n + 15) / 16 * 16; }
-int64_t rows_at_once(int64_t n) noexcept RILL_NONBLOCKING {
-  return std::max<int64_t>(1, kFloatsAtOnce / pitch_of(n));
-}
-
-PointwiseArgs combination_of(const StepArgs& step) {
+PointwiseArgs combination_of(const MaskedRowsStep& step) {
   PointwiseArgs args;
   args.inputs = 2;
   args.code_len = 2;
@@ -99,52 +70,10 @@ PointwiseArgs combination_of(const StepArgs& step) {
     args.in[side].stride[kRow] = step.row[side];
     args.in[side].stride[kElement] = step.element[side];
   }
-  args.out_stride[kRow] = pitch_of(step.n);
+  args.out_stride[kRow] = masked_pitch(step.n);
   args.out_stride[kElement] = 1;
   return args;
 }
-
-RILL_STEP_FIELDS(StepArgs, combine, combination, normalise, scale, n, rows, loops, extent, stride,
-                 row, element, refs)
-
-void run_step(const StepArgs& step, const Frame& frame,
-              const Share& share) noexcept RILL_NONBLOCKING {
-  PointwiseArgs combine = step.combination;
-  kernels::SoftmaxF32Args normalise;
-  normalise.n = step.n;
-  normalise.x_stride = pitch_of(step.n);
-  normalise.y_stride = step.row[kOut];
-  auto* rest = reinterpret_cast<float*>(share.scratch);
-  combine.out = rest;
-  normalise.x = rest;
-  const int64_t most = rows_at_once(step.n);
-  rest += most * pitch_of(step.n);
-  const auto turns = [&](int loop) { return step.extent[static_cast<size_t>(loop)]; };
-  const auto rows_of = [&](const auto& index, int64_t first, int64_t some) {
-    Strides at{};
-    for (size_t side = kX; side < kSides; ++side) {
-      at[side] = first * step.row[side];
-      for (size_t i = 0; i < static_cast<size_t>(step.loops); ++i) {
-        at[side] += index[i] * step.stride[i][side];
-      }
-    }
-    for (int64_t done = 0; done < some; done += most) {
-      const int64_t rows = std::min(most, some - done);
-      for (size_t side = kX; side <= kMask; ++side) {
-        combine.in[side].ptr =
-            frame.ptr<float>(step.refs[side]) + at[side] + done * step.row[side];
-      }
-      combine.extent[kernels::kPointwiseAxes - 2] = rows;
-      step.combine(combine, rest);
-      normalise.rows = rows;
-      normalise.y = frame.ptr<float>(step.refs[kOut]) + at[kOut] + done * step.row[kOut];
-      step.normalise(normalise);
-    }
-  };
-  walk_share<kMaxRank>(share, step.loops, turns, step.rows, rows_of);
-}
-
-constexpr auto kMaskedRows = step_kind<StepArgs, run_step>("masked_rows");
 
 /// Multiply-adds that take as long as one element.
 constexpr double kWorkPerElement = 80;
@@ -168,13 +97,13 @@ Status MaskedRows::lower(Lowering& lowering) const {
   }
   const std::array<const Operand*, kSides> sides = {&x, &mask, &target};
   const auto strides_on = [&](int axis) {
-    Strides strides{};
+    MaskedStrides strides{};
     for (size_t side = kX; side < kSides; ++side) {
       strides[side] = sides[side]->extent(axis) == 1 ? 0 : sides[side]->step(axis);
     }
     return strides;
   };
-  StepArgs step;
+  MaskedRowsStep step;
   step.combine = kernels::pointwise_f32();
   step.normalise = kernels::softmax_f32();
   step.scale = scale;
@@ -195,7 +124,7 @@ Status MaskedRows::lower(Lowering& lowering) const {
   Lowering::Work work;
   work.units = y.volume() / step.n;
   work.multiply_adds = kWorkPerElement * static_cast<double>(y.volume());
-  work.scratch_bytes = rows_at_once(step.n) * pitch_of(step.n) * dtype_size(DType::kF32);
+  work.scratch_bytes = masked_rows_at_once(step.n) * masked_pitch(step.n) * dtype_size(DType::kF32);
   work.scratch_bytes += static_cast<int64_t>(kernels::pointwise_scratch_floats() * sizeof(float));
   lowering.step_in_parts(kMaskedRows, step, work, {x, mask}, {target});
   if (gaps) lowering.copy(target, y);

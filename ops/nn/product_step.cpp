@@ -1,6 +1,6 @@
 #include "ops/nn/product_step.h"
 
-#include "core/exec/share.h"
+#include "core/run/share.h"
 
 namespace rill::ops {
 namespace {
@@ -63,5 +63,8 @@ void run_product(const ProductArgs& product, const Frame& frame, const Share& sh
   };
   walk_share<kProductLoops>(share, product.loop_count, turns, product.slices.count, run);
 }
+
+extern const StepKind product_kind;
+const StepKind product_kind = kProduct;
 
 }  // namespace rill::ops

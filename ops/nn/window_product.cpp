@@ -3,148 +3,17 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/exec/share.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/matmul/matmul.h"
-#include "ops/kernel_fields.h"
 #include "ops/nn/f16_product.h"
 #include "ops/nn/product_parts.h"
+#include "ops/nn/window_step.h"
 
 namespace rill::ops {
 namespace {
 
 using kernels::DepthwiseF32Args;
 using kernels::MatmulF32Args;
-
-/// Loops around a kernel call, and how far each operand moves per turn, in floats.
-struct Loop {
-  int64_t count = 1;
-  int64_t x = 0;
-  int64_t y = 0;
-  int64_t residual = 0;
-  int64_t weights = 0;
-  int64_t bias = 0;
-
-  void move(int64_t turns, const Loop& loop) {
-    x += turns * loop.x;
-    y += turns * loop.y;
-    residual += turns * loop.residual;
-    weights += turns * loop.weights;
-    bias += turns * loop.bias;
-  }
-};
-
-RILL_STEP_FIELDS(Loop, count, x, y, residual, weights, bias)
-
-constexpr int kLoops = 4;
-
-/// The kernel of a product, or of a depthwise window.
-template <class Args>
-using KernelOf = std::conditional_t<std::is_same_v<Args, MatmulF32Args>, kernels::MatmulF32,
-                                    kernels::DepthwiseF32>;
-
-template <class Args>
-struct ConvArgs {
-  const KernelOf<Args>* how = nullptr;
-  const kernels::MatmulPacked* f16 = nullptr;  ///< reads the weights as f16; null: they are f32
-  Args kernel;
-  Loop loops[kLoops];
-  int loop_count = kLoops;
-  ProductSlices slices;
-  Ref x;
-  Ref weights;
-  Ref bias;
-  Ref residual;
-  Ref y;
-  bool has_bias = false;
-  bool has_residual = false;
-  int64_t units = 1;  ///< of work
-};
-
-template <class Args>
-RILL_STEP_FIELDS(ConvArgs<Args>, how, f16, kernel, loops, loop_count, slices, x, weights, bias,
-                 residual, y, has_bias, has_residual, units)
-
-/// The calls of one step, whose units of work follow one another.
-template <class Args>
-struct ConvCalls {
-  std::vector<ConvArgs<Args>> calls;
-};
-template <class Args>
-RILL_STEP_FIELDS(ConvCalls<Args>, calls)
-
-void place(MatmulF32Args* args, const float* x, const float* w, const float* bias,
-           const float* residual, float* y) {
-  args->a = x;
-  args->b = w;
-  args->bias = bias;
-  args->residual = residual;
-  args->c = y;
-}
-
-void place(DepthwiseF32Args* args, const float* x, const float* w, const float* bias, const float*,
-           float* y) {
-  args->x = x;
-  args->w = w;
-  args->bias = bias;
-  args->y = y;
-}
-
-void run_kernel(const ConvArgs<MatmulF32Args>& conv, const MatmulF32Args& args,
-                std::byte* scratch) noexcept RILL_NONBLOCKING {
-  if (conv.f16 == nullptr) return conv.how->run(args);
-  conv.f16->run(
-      {args, reinterpret_cast<const std::byte*>(args.b), reinterpret_cast<float*>(scratch)});
-}
-
-void run_kernel(const ConvArgs<DepthwiseF32Args>& conv, const DepthwiseF32Args& args,
-                std::byte*) noexcept RILL_NONBLOCKING {
-  conv.how->run(args);
-}
-
-/// Narrow a call to some of its slices.
-void narrow(const ProductSlices&, int64_t first, int64_t count, DepthwiseF32Args* args) {
-  args->frames = count;
-  args->x += first * args->x_frame_stride;
-  args->y += first * args->y_frame_stride;
-}
-
-template <class Args>
-void run_conv(const ConvArgs<Args>& conv, const Frame& frame,
-              const Share& share) noexcept RILL_NONBLOCKING {
-  const auto* x = frame.ptr<const float>(conv.x);
-  const auto* w = frame.ptr<const float>(conv.weights);
-  const auto* bias = conv.has_bias ? frame.ptr<const float>(conv.bias) : nullptr;
-  const auto* residual = conv.has_residual ? frame.ptr<const float>(conv.residual) : nullptr;
-  auto* y = frame.ptr<float>(conv.y);
-  const auto turns = [&](int loop) { return conv.loops[loop].count; };
-  const auto run = [&](const auto& index, int64_t first, int64_t count) {
-    Loop at;
-    for (int l = 0; l < conv.loop_count; ++l) at.move(index[static_cast<size_t>(l)], conv.loops[l]);
-    Args args = conv.kernel;
-    place(&args, x + at.x, w + at.weights, bias ? bias + at.bias : nullptr,
-          residual ? residual + at.residual : nullptr, y + at.y);
-    if (count != conv.slices.count) narrow(conv.slices, first, count, &args);
-    run_kernel(conv, args, share.scratch);
-  };
-  walk_share<kLoops>(share, conv.loop_count, turns, conv.slices.count, run);
-}
-
-template <class Args>
-void run_calls(const ConvCalls<Args>& all, const Frame& frame,
-               const Share& share) noexcept RILL_NONBLOCKING {
-  int64_t begin = 0;
-  for (const ConvArgs<Args>& conv : all.calls) {
-    const int64_t first = std::max(share.begin, begin);
-    const int64_t end = std::min(share.end, begin + conv.units);
-    if (first < end) run_conv(conv, frame, {first - begin, end - begin, share.scratch});
-    begin += conv.units;
-  }
-}
-
-constexpr auto kDepthwise =
-    step_kind<ConvCalls<DepthwiseF32Args>, run_calls<DepthwiseF32Args>>("depthwise");
-constexpr auto kWindows = step_kind<ConvCalls<MatmulF32Args>, run_calls<MatmulF32Args>>("windows");
 
 /// The calls of one step while they are put together.
 template <class Args>
@@ -157,8 +26,8 @@ struct Calls {
   /// `side` is the operand of the residual, if there is one.
   void add(ConvArgs<Args> args, const Operand& x, const Operand& y, const Operand* side,
            double multiply_adds, int64_t scratch_bytes) {
-    const auto alone = [](const Loop& loop) { return loop.count == 1; };
-    Loop* end = std::remove_if(args.loops, args.loops + kLoops, alone);
+    const auto alone = [](const WindowLoop& loop) { return loop.count == 1; };
+    WindowLoop* end = std::remove_if(args.loops, args.loops + kWindowLoops, alone);
     args.loop_count = static_cast<int>(end - args.loops);
     args.units = args.slices.count;
     for (int l = 0; l < args.loop_count; ++l) args.units *= args.loops[l].count;
@@ -243,8 +112,8 @@ class WindowLowering {
     return static_cast<double>(y_.volume()) * static_cast<double>(channels_ * all_taps());
   }
   /// A loop over an axis of the output that has a stride of its own in the input.
-  Loop loop_over(int axis, int64_t x_step) const {
-    Loop loop;
+  WindowLoop loop_over(int axis, int64_t x_step) const {
+    WindowLoop loop;
     loop.count = y_.extent(axis);
     loop.x = x_step;
     loop.y = y_.step(axis);
@@ -382,8 +251,8 @@ class WindowLowering {
     return {};
   }
 
-  Loop group_loop(int64_t group_floats) const {
-    Loop loop;
+  WindowLoop group_loop(int64_t group_floats) const {
+    WindowLoop loop;
     loop.count = common_.groups;
     loop.x = channels_;
     loop.y = outputs_ / common_.groups;

@@ -3,44 +3,10 @@
 #include "kernels/int8/int8.h"
 #include "ops/kernel_fields.h"
 #include "ops/quant/byte_product.h"
+#include "ops/quant/byte_product_step.h"
 
 namespace rill::ops {
 namespace {
-
-struct ByteProductArgs {
-  const kernels::MatmulInt8* kernel = nullptr;
-  kernels::QuantiseFn quantise = nullptr;  ///< null: the sums are the output
-  kernels::MatmulInt8Args product;
-  kernels::QuantiseArgs rounding;
-  int64_t groups = 1, x_step = 0, b_step = 0;
-  Ref x, b, start, sums, scratch, y;
-};
-
-RILL_STEP_FIELDS(ByteProductArgs, kernel, quantise, product, rounding, groups, x_step, b_step, x, b,
-                 start, sums, scratch, y)
-
-void run_byte_product(const ByteProductArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  kernels::MatmulInt8Args g = args.product;
-  g.a = frame.ptr<const uint8_t>(args.x);
-  g.b = frame.ptr<const int8_t>(args.b);
-  g.start = frame.ptr<const int32_t>(args.start);
-  g.scratch = frame.ptr<uint8_t>(args.scratch);
-  g.c = frame.ptr<int32_t>(args.sums);
-  for (int64_t i = 0; i < args.groups; ++i) {
-    args.kernel->run(g);
-    g.a += args.x_step;
-    g.b += args.b_step;
-    g.start += g.n;
-    g.c += g.n;
-  }
-  if (args.quantise == nullptr) return;
-  kernels::QuantiseArgs rounding = args.rounding;
-  rounding.integers = frame.ptr<const int32_t>(args.sums);
-  rounding.y = frame.ptr<void>(args.y);
-  args.quantise(rounding);
-}
-
-constexpr auto kByteProduct = step_kind<ByteProductArgs, run_byte_product>("byte_product");
 
 bool dense(const Operand& operand, std::span<const int> order) {
   int64_t stride = 1;

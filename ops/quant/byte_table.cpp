@@ -13,6 +13,7 @@
 #include "ops/math/elements.h"
 #include "ops/math/pointwise.h"
 #include "ops/math/unary.h"
+#include "ops/quant/byte_table_step.h"
 
 namespace rill::ops {
 namespace {
@@ -60,23 +61,6 @@ struct ByteTable final : OpBase<ByteTable> {
     return fail(Code::kUnsupported, "a table of bytes is part of a plan only");
   }
 };
-
-struct TableArgs {
-  int64_t count = 0;
-  Ref x;
-  Ref table;
-  Ref y;
-};
-RILL_STEP_FIELDS(TableArgs, count, x, table, y)
-
-void run(const TableArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const auto* x = frame.ptr<const uint8_t>(args.x);
-  const auto* table = frame.ptr<const uint8_t>(args.table);
-  auto* y = frame.ptr<uint8_t>(args.y);
-  for (int64_t i = 0; i < args.count; ++i) y[i] = table[x[i]];
-}
-
-constexpr auto kByteTable = step_kind<TableArgs, run>("byte_table");
 
 Status ByteTable::lower(Lowering& lowering) const {
   // Frames with a history do not lie together.

@@ -5,6 +5,7 @@
 #include "kernels/fft/fft.h"
 #include "ops/kernel_fields.h"
 #include "ops/signal/dft.h"
+#include "ops/signal/fft_step.h"
 
 namespace rill::ops {
 namespace {
@@ -69,34 +70,6 @@ Status Fft::eval(EvalCtx& ctx) const {
   }
   return {};
 }
-
-struct FftArgs {
-  kernels::FftPlan plan;
-  Ref tables;
-  bool inverse = false;
-  int64_t points = 0;
-  int64_t lanes = 0;
-  Ref x;  ///< [2][lanes][points], gathered
-  Ref y;
-  Ref scratch;
-};
-
-RILL_STEP_FIELDS(FftArgs, plan, tables, inverse, points, lanes, x, y, scratch)
-
-void run_fft(const FftArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  kernels::FftPlan plan = args.plan;
-  plan.passes.twiddles = frame.ptr<const float>(args.tables);
-  const auto* x = frame.ptr<const float>(args.x);
-  auto* y = frame.ptr<float>(args.y);
-  const int64_t part = args.lanes * args.points;
-  for (int64_t lane = 0; lane < args.lanes; ++lane) {
-    const int64_t at = lane * args.points;
-    kernels::fft_execute(plan, x + at, x + part + at, y + at, y + part + at, args.inverse,
-                         frame.ptr<float>(args.scratch));
-  }
-}
-
-constexpr auto kFft = step_kind<FftArgs, run_fft>("fft");
 
 Status Fft::lower(Lowering& lowering) const {
   const int rank = lowering.in(0).rank;

@@ -53,8 +53,8 @@ namespace {
 
 struct TallyArgs {
   PulseTally op;
-  Operand from;  ///< [outputs, frames, elements of one output in one frame]
-  Operand to;    ///< [outputs]
+  PlacedView from;  ///< [outputs, frames, elements of one output in one frame]
+  PlacedView to;    ///< [outputs]
   Ref state;
   FramesSoFar length;
 };
@@ -237,7 +237,7 @@ Status PulseTally::lower(Lowering& lowering) const {
   for (size_t i = 1; i < reduced.size(); ++i) elements *= x.extent(static_cast<int>(reduced[i]));
   TallyArgs args;
   args.op = *this;
-  args.length = FramesSoFar(length);
+  args.length = frames_so_far(lowering, length);
   args.from = seen_as(lowering.ordered(x, order), {outputs, frames, elements});
   args.to = seen_as(lowering.make_out(0), {outputs});
   args.state = lowering.state(std::max<int64_t>(1, outputs) * static_cast<int64_t>(sizeof(Kept)));

@@ -2,17 +2,23 @@
 
 #include <array>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <type_traits>
-#include <vector>
+#include <utility>
 
-#include "core/exec/plan.h"
-#include "core/graph/op.h"
+#include "core/run/plan.h"
 
 namespace rill {
+
+// Of plans that were prepared here and are not to be run elsewhere: what only graphs know.
+class Dim;
+class Op;
+class Tensor;
+using OpPtr = std::shared_ptr<const Op>;
+using TensorPtr = std::shared_ptr<const Tensor>;
 
 /// Sees each argument of a step once, by name, and may change it. What can be done to steps without
 /// knowing them (print, compare, write to a file, read from one) is a visitor of their arguments.
@@ -26,13 +32,14 @@ class StepFields {
 
   virtual void field(std::string_view name, int64_t& value) = 0;  ///< also a bool or an enumerator
   virtual void field(std::string_view name, double& value) = 0;
-  virtual void field(std::string_view name, std::string& value) = 0;
+  virtual void field(std::string_view name, Text& value) = 0;
   virtual void field(std::string_view name, Dim& value) = 0;
   virtual void field(std::string_view name, TensorPtr& value) = 0;
+  virtual void field(std::string_view name, Extent& value) = 0;
   virtual void field(std::string_view name, Ref& value) = 0;
-  virtual void field(std::string_view name, Operand& value) = 0;  ///< all but `konst`
+  virtual void field(std::string_view name, PlacedView& value) = 0;
   virtual void field(std::string_view name, OpPtr& value) = 0;
-  virtual void field(std::string_view name, std::vector<Step>& value) = 0;
+  virtual void field(std::string_view name, List<Step>& value) = 0;
   /// One of the kernels of a family, by its index; -1: none.
   virtual void kernel(std::string_view name, std::span<const std::string_view> names,
                       int64_t& index) = 0;
@@ -42,6 +49,13 @@ class StepFields {
   virtual void begin(std::string_view name) = 0;
   virtual void begin_list(std::string_view name, int64_t& count) = 0;
   virtual void end() = 0;
+  /// Whether elements of lists are kept; where a visitor only counts, each is seen and forgotten.
+  virtual bool stores() const { return true; }
+  /// Memory for the elements of a list, as long as the arguments are there; null: from the heap.
+  virtual void* memory(int64_t bytes, size_t alignment) {
+    (void)bytes, (void)alignment;
+    return nullptr;
+  }
 
   /// Show members, whose names are separated by commas.
   template <class... T>
@@ -66,10 +80,6 @@ class StepFields {
     } else if constexpr (std::is_pointer_v<T>) {
       static_assert(!std::is_function_v<std::remove_pointer_t<T>>, "no list of such functions");
       address(name, value == nullptr);
-    } else if constexpr (std::is_base_of_v<Op, T>) {
-      begin(name);
-      op_fields(value);
-      end();
     } else if constexpr (requires { describe(*this, value); }) {
       begin(name);
       describe(*this, value);
@@ -80,18 +90,21 @@ class StepFields {
   }
 
  private:
+  /// No family has more kernels.
+  static constexpr size_t kMostKernels = 16;
+
   static std::string_view first_of(std::string_view* names);
-  void op_fields(Op& op);
 
   template <class List, class T>
   void kernel_of(std::string_view name, const List& all, T& value) {
-    std::vector<std::string_view> names;
+    std::string_view names[kMostKernels];
+    const size_t count = std::min(all.count, kMostKernels);
     int64_t index = -1;
-    for (size_t i = 0; i < all.count; ++i) {
-      names.emplace_back(all[i].name);
+    for (size_t i = 0; i < count; ++i) {
+      names[i] = all[i].name;
       if (address_of(all[i], value) == value) index = static_cast<int64_t>(i);
     }
-    kernel(name, names, index);
+    kernel(name, {names, count}, index);
     value = index < 0 ? nullptr : address_of(all[static_cast<size_t>(index)], value);
   }
   /// A kernel is known by the entry of its list, or by the function that the entry has.
@@ -114,12 +127,32 @@ class StepFields {
     end();
   }
   template <class T>
-  void elements(std::string_view name, std::vector<T>& value) {
+  void elements(std::string_view name, List<T>& value) {
     auto count = static_cast<int64_t>(value.size());
     begin_list(name, count);
-    value.resize(static_cast<size_t>(count));
+    if (!stores()) {
+      see_elements<T>(count);
+    } else if (static_cast<size_t>(count) != value.size()) {
+      make_list(static_cast<size_t>(count), &value);
+    }
     for (T& each : value) member({}, each);
     end();
+  }
+  template <class T>
+  void see_elements(int64_t count) {
+    memory(count * static_cast<int64_t>(sizeof(T)), alignof(T));
+    for (int64_t i = 0; i < count; ++i) {
+      T one{};
+      member({}, one);
+    }
+  }
+  template <class T>
+  void make_list(size_t count, List<T>* value) {
+    void* const place = memory(static_cast<int64_t>(count * sizeof(T)), alignof(T));
+    if (place == nullptr) return value->resize(count);
+    T* const first = static_cast<T*>(place);
+    for (size_t i = 0; i < count; ++i) new (first + i) T();
+    *value = List<T>::at(first, count);
   }
   template <class First, class Second>
   void elements(std::string_view name, std::pair<First, Second>& value) {
@@ -157,7 +190,10 @@ constexpr StepKindOf<Args> step_kind(const char* name) {
   kind.run = [](const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING {
     kRun(*static_cast<const Args*>(step.args), frame);
   };
-  kind.make = []() -> std::shared_ptr<void> { return std::make_shared<Args>(); };
+  kind.args_bytes = sizeof(Args);
+  kind.args_alignment = alignof(Args);
+  kind.construct = [](void* memory) { new (memory) Args(); };
+  kind.destroy = [](void* args) { static_cast<Args*>(args)->~Args(); };
   kind.describe = [](void* args, StepFields& fields) {
     describe(fields, *static_cast<Args*>(args));
   };
@@ -179,7 +215,10 @@ constexpr PartedStepKindOf<Args> step_kind(const char* name) {
                       const Share& share) noexcept RILL_NONBLOCKING {
     kRun(*static_cast<const Args*>(args), frame, share);
   };
-  kind.make = []() -> std::shared_ptr<void> { return std::make_shared<Args>(); };
+  kind.args_bytes = sizeof(Args);
+  kind.args_alignment = alignof(Args);
+  kind.construct = [](void* memory) { new (memory) Args(); };
+  kind.destroy = [](void* args) { static_cast<Args*>(args)->~Args(); };
   kind.describe = [](void* args, StepFields& fields) {
     describe(fields, *static_cast<Args*>(args));
   };

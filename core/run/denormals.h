@@ -27,6 +27,18 @@ inline FloatMode float_mode() noexcept RILL_NONBLOCKING {
 inline void set_float_mode(FloatMode mode) noexcept RILL_NONBLOCKING {
   asm volatile("msr fpcr, %0" : : "r"(mode));
 }
+#elif defined(__arm__) && defined(__ARM_FP)
+using FloatMode = uint32_t;
+// The same of 32-bit processors.
+inline constexpr FloatMode kStepMode = uint32_t{1} << 24;
+inline FloatMode float_mode() noexcept RILL_NONBLOCKING {
+  FloatMode mode = 0;
+  asm volatile("vmrs %0, fpscr" : "=r"(mode));
+  return mode;
+}
+inline void set_float_mode(FloatMode mode) noexcept RILL_NONBLOCKING {
+  asm volatile("vmsr fpscr, %0" : : "r"(mode));
+}
 #else
 using FloatMode = uint32_t;
 inline constexpr FloatMode kStepMode = 0;

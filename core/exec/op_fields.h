@@ -1,0 +1,12 @@
+#pragma once
+
+#include "core/graph/op.h"
+#include "core/run/step_fields.h"
+
+namespace rill {
+
+/// Show the attributes of an operator among the arguments of a step: for steps that keep the whole
+/// operator.
+void describe(StepFields& fields, Op& op);
+
+}  // namespace rill

@@ -1,0 +1,19 @@
+#include "core/run/copy_step.h"
+
+namespace rill {
+
+void run_copy(const CopyArgs& args, const Frame& frame, const Share& share) noexcept {
+  View from = frame.view(args.from);
+  View to = frame.view(args.to);
+  for (View* view : {&from, &to}) {
+    if (share.end - share.begin == args.units) continue;
+    view->shape[0] = share.end - share.begin;
+    view->data = view->as<std::byte>() + share.begin * view->step(0) * dtype_size(view->dtype);
+  }
+  copy_plain(from, to);
+}
+
+extern const StepKind copy_kind;
+const StepKind copy_kind = kCopy;
+
+}  // namespace rill

@@ -1,0 +1,23 @@
+#include "ops/stream/tail_step.h"
+
+#include <algorithm>
+
+namespace rill::ops {
+
+void run_tail(const TailArgs& args, const Frame& frame) noexcept {
+  if (frame.clock->end < 0) return;
+  const int axis = args.axis;
+  const int64_t shown = args.from.extent(axis);
+  const int64_t start = frame.clock->position(shown - args.overlap) - args.overlap;
+  const int64_t begin = args.first.at(frame.symbol_value()).value_or(0) + args.delay;
+  const int64_t from = std::max(start, begin);
+  const int64_t to = std::min(start + shown, begin + args.frames);
+  if (from >= to) return;
+  copy_plain(frames_of(frame.view(args.from), axis, from - start, to - from),
+             frames_of(frame.view(args.kept), axis, from - begin, to - from));
+}
+
+extern const StepKind tail_stream_kind;
+const StepKind tail_stream_kind = kTail;
+
+}  // namespace rill::ops
