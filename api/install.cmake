@@ -4,12 +4,16 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# Components: library is what programs run with, development what they are built with.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 install(DIRECTORY include/rill TYPE INCLUDE)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/rill)
 install(TARGETS rill_static EXPORT rill-static-targets)
 install(EXPORT rill-static-targets NAMESPACE rill:: DESTINATION ${package})
 if(TARGET rill_shared)
-  install(TARGETS rill_shared EXPORT rill-shared-targets)
+  install(TARGETS rill_shared EXPORT rill-shared-targets
+          RUNTIME COMPONENT library
+          LIBRARY COMPONENT library NAMELINK_COMPONENT development)
   set_target_properties(rill_shared PROPERTIES EXPORT_NAME rill)
   install(EXPORT rill-shared-targets NAMESPACE rill:: DESTINATION ${package})
 endif()

@@ -15,7 +15,8 @@ target_include_directories(rill_shared INTERFACE
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(rill_shared PROPERTIES OUTPUT_NAME rill LINKER_LANGUAGE CXX
-                      VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+                      VERSION ${PROJECT_VERSION}
+                      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 # Hidden visibility does not reach the templates of the standard library.
 set(rill_exports "${CMAKE_CURRENT_SOURCE_DIR}/rill.map")
 # What is ELF's alone is asked for where the linker takes it. Functions of other libraries are looked
@@ -23,15 +24,12 @@ set(rill_exports "${CMAKE_CURRENT_SOURCE_DIR}/rill.map")
 # linker may lock.
 include(CheckLinkerFlag)
 check_linker_flag(CXX "LINKER:--version-script=${rill_exports}" RILL_LINKER_TAKES_VERSION_SCRIPT)
-check_linker_flag(CXX LINKER:--gc-sections RILL_LINKER_DROPS_SECTIONS)
 check_linker_flag(CXX LINKER:-z,now RILL_LINKER_BINDS_AT_ONCE)
 if(RILL_LINKER_TAKES_VERSION_SCRIPT)
   target_link_options(rill_shared PRIVATE "LINKER:--version-script=${rill_exports}")
   set_target_properties(rill_shared PROPERTIES LINK_DEPENDS "${rill_exports}")
 endif()
-if(RILL_LINKER_DROPS_SECTIONS)
-  target_link_options(rill_shared PRIVATE LINKER:--gc-sections)
-endif()
+rill_shared_object(rill_shared)
 if(RILL_LINKER_BINDS_AT_ONCE)
   target_link_options(rill_shared PRIVATE LINKER:-z,now)
 endif()

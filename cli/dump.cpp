@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include "cli/op_counts.h"
 #include "cli/profile_page.h"
 #include "cli/reports.h"
+#include "cli/system/process.h"
 #include "nnef_loader/archive/archive.h"
 
 namespace rill::cli {
@@ -23,7 +23,7 @@ namespace {
 bool use_colors(const Args& args) {
   if (args.color == "always") return true;
   if (args.color == "never" || std::getenv("NO_COLOR") != nullptr) return false;
-  return isatty(STDOUT_FILENO) == 1;
+  return is_terminal(stdout);
 }
 
 /// Say what was being written.

@@ -2,11 +2,12 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <string>
+
+#include "cli/system/process.h"
 
 namespace rill::cli {
 namespace {
@@ -59,7 +60,7 @@ void Log::debug(std::string_view text) const {
   if (verbosity_ >= 2) line("DEBUG", text);
 }
 
-bool Log::terminal() { return isatty(STDERR_FILENO) == 1; }
+bool Log::terminal() { return is_terminal(stderr); }
 
 void Log::progress(std::string_view text) {
   if (!terminal()) return;

@@ -1,12 +1,9 @@
 #include "cli/program.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
@@ -19,6 +16,7 @@
 #include "cli/crash.h"
 #include "cli/deploy.h"
 #include "cli/readings.h"
+#include "cli/system/process.h"
 
 namespace rill::cli {
 namespace {
@@ -27,8 +25,8 @@ constexpr int kTimeoutStatus = 124;
 
 /// Written with what the kernel alone offers: there is no memory left to format with.
 [[noreturn]] void out_of_memory(const char* text) {
-  const auto written = ::write(STDERR_FILENO, text, std::strlen(text));
-  _exit(written < 0 ? 1 : 1);
+  say_raw(text);
+  end_now(1);
 }
 void out_of_memory_rill() { out_of_memory("error: out of memory\n"); }
 void out_of_memory_tract() {
@@ -41,7 +39,7 @@ void start_timeout(double seconds) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     fmt::print(stderr, "Timeout: process killed after {}s\n", seconds);
     std::fflush(stdout);
-    _exit(kTimeoutStatus);
+    end_now(kTimeoutStatus);
   }).detach();
 }
 
@@ -88,9 +86,9 @@ Status run_subcommand(Args args, const Log& log) {
 
 /// `rill-tract` may be installed under the name that it stands in for.
 Flavor flavor_of(std::string_view program, Flavor built) {
-  const size_t slash = program.rfind('/');
+  const size_t slash = program.find_last_of("/\\");
   if (slash != std::string_view::npos) program.remove_prefix(slash + 1);
-  return program == "tract" ? Flavor::kTract : built;
+  return program == "tract" || program == "tract.exe" ? Flavor::kTract : built;
 }
 
 int run(int argc, char** argv, Flavor flavor) {
@@ -118,8 +116,7 @@ int run(int argc, char** argv, Flavor flavor) {
 int run_program(int argc, char** argv, Flavor flavor) {
   flavor = flavor_of(argc > 0 ? argv[0] : "", flavor);
   tell_of_crashes(flavor);
-  // A reader that went away is an error like any other.
-  std::signal(SIGPIPE, SIG_IGN);
+  prepare_streams();
   std::set_new_handler(flavor == Flavor::kTract ? out_of_memory_tract : out_of_memory_rill);
   try {
     return run(argc, argv, flavor);

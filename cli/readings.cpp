@@ -1,9 +1,6 @@
 #include "cli/readings.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -11,6 +8,8 @@
 #include <mutex>
 #include <string>
 #include <thread>
+
+#include "cli/system/process.h"
 
 namespace rill::cli {
 namespace {
@@ -22,22 +21,6 @@ constexpr const char* kHeader =
     "      alloc       free progress event\n";
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_of(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-}
-
-/// Virtual and resident bytes.
-std::pair<int64_t, int64_t> memory_now() {
-  int64_t pages = 0;
-  int64_t resident = 0;
-  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(file, "%ld %ld", &pages, &resident) != 2) pages = resident = 0;
-    std::fclose(file);
-  }
-  const int64_t page = sysconf(_SC_PAGESIZE);
-  return {pages * page, resident * page};
-}
 
 }  // namespace
 
@@ -52,20 +35,17 @@ struct Readings::Impl {
   std::thread thread;
 
   void line(std::string_view event) {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
+    const Usage usage = usage_now();
     const double now = std::chrono::duration<double>(Clock::now() - begin).count();
-    const double user = seconds_of(usage.ru_utime);
-    const double system = seconds_of(usage.ru_stime);
-    const double cores = now > last_time ? (user + system - last_cpu) / (now - last_time) : 0;
+    const double cpu = usage.user_s + usage.system_s;
+    const double cores = now > last_time ? (cpu - last_cpu) / (now - last_time) : 0;
     last_time = now;
-    last_cpu = user + system;
-    const auto [virtual_bytes, resident] = memory_now();
-    const auto heap = mallinfo2();
+    last_cpu = cpu;
     fmt::print(
         file, "{:12.6f} {:5.1f} {:10} {:10} {:10} {:9.6f} {:9.6f} {:8} {:8} {:10} {:10} {:8} {}\n",
-        now, cores, virtual_bytes, resident, int64_t{usage.ru_maxrss} * 1024, user, system,
-        usage.ru_minflt, usage.ru_majflt, heap.uordblks + heap.hblkhd, heap.fordblks, 0, event);
+        now, cores, usage.virtual_bytes, usage.resident_bytes, usage.most_resident_bytes,
+        usage.user_s, usage.system_s, usage.minor_faults, usage.major_faults,
+        usage.heap_used_bytes, usage.heap_free_bytes, 0, event);
     std::fflush(file);
   }
 };
@@ -74,7 +54,7 @@ Readings::Readings(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<Readings>> Readings::start(int64_t heartbeat_ms) {
   auto impl = std::make_unique<Impl>();
-  impl->file = std::fopen(kFile, "w");
+  impl->file = std::fopen(kFile, "wb");
   if (impl->file == nullptr) return fail(Code::kIo, kFile, " cannot be written");
   fmt::print(impl->file, "{}", kHeader);
   impl->line("start");

@@ -13,10 +13,16 @@ mark_as_advanced(RILL_XSIMD)
 if(NOT RILL_XSIMD)
   message(FATAL_ERROR "xsimd was not found: install it, or set xsimd_DIR or RILL_XSIMD to where it is")
 endif()
-if(CMAKE_CROSSCOMPILING)
+# rill_host_headers(<folder of this machine> <library> ...): headers that serve any target.
+function(rill_host_headers folder)
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/host_include")
-  file(CREATE_LINK "${RILL_XSIMD}/xsimd" "${PROJECT_BINARY_DIR}/host_include/xsimd" SYMBOLIC)
+  foreach(library IN LISTS ARGN)
+    file(CREATE_LINK "${folder}/${library}" "${PROJECT_BINARY_DIR}/host_include/${library}" SYMBOLIC)
+  endforeach()
+endfunction()
+if(CMAKE_CROSSCOMPILING)
   target_include_directories(rill_flags SYSTEM INTERFACE "${PROJECT_BINARY_DIR}/host_include")
+  rill_host_headers("${RILL_XSIMD}" xsimd)
 else()
   target_include_directories(rill_flags SYSTEM INTERFACE "${RILL_XSIMD}")
 endif()
@@ -76,6 +82,20 @@ function(rill_library name)
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden
                         VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON
                         UNITY_BUILD OFF)  # files have names of their own that are equal
+endfunction()
+
+# rill_shared_object(<target>): what every shared object of rill is linked with, where the linker takes
+# it: without code that nothing reaches, and for pages of up to 16 KiB, as phones have.
+include(CheckLinkerFlag)
+check_linker_flag(CXX LINKER:--gc-sections RILL_LINKER_DROPS_SECTIONS)
+check_linker_flag(CXX LINKER:-z,max-page-size=16384 RILL_LINKER_SETS_PAGES)
+function(rill_shared_object target)
+  if(RILL_LINKER_DROPS_SECTIONS)
+    target_link_options(${target} PRIVATE LINKER:--gc-sections)
+  endif()
+  if(RILL_LINKER_SETS_PAGES)
+    target_link_options(${target} PRIVATE LINKER:-z,max-page-size=16384)
+  endif()
 endfunction()
 
 # rill_test(<name> SOURCES ... DEPENDS ... [LABELS ...])

@@ -9,6 +9,13 @@ endif()
 find_package(ZLIB QUIET)
 find_package(LibArchive QUIET)
 
+# Files as this system has them.
+if(WIN32)
+  rill_library(rill_system SMALL SOURCES system/files_windows.cpp)
+else()
+  rill_library(rill_system SMALL SOURCES system/files_posix.cpp)
+endif()
+
 # rill_archive_library(<kind> [EXCLUDE_FROM_ALL]) adds rill_archive_<kind>.
 function(rill_archive_library kind)
   set(sources archive/atomic_file.cpp archive/entry_names.cpp archive/folder.cpp archive/read.cpp
@@ -30,7 +37,7 @@ function(rill_archive_library kind)
     message(FATAL_ERROR "${kind} was not found: install it, or set RILL_ARCHIVE to another of ${RILL_ARCHIVES}")
   endif()
   rill_library(rill_archive_${kind} SMALL SOURCES ${sources} ${fast}
-               DEPENDS rill_core PRIVATE ${library})
+               DEPENDS rill_core rill_system PRIVATE ${library})
 endfunction()
 
 rill_archive_library(${RILL_ARCHIVE})

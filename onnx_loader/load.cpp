@@ -1,11 +1,10 @@
 #include "onnx_loader/load.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 
 #include "nnef_loader/archive/source.h"
+#include "nnef_loader/system/files.h"
 #include "onnx_loader/build/loader.h"
 
 namespace rill::onnx {
@@ -15,7 +14,7 @@ constexpr size_t kHeadBytes = 4096;
 constexpr size_t kMostAttempts = 64;
 
 std::string folder_of(const std::string& path) {
-  const size_t slash = path.rfind('/');
+  const size_t slash = path.find_last_of(system::kSeparators);
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
 }
@@ -72,12 +71,12 @@ bool is_onnx_file(const std::string& path) {
   const auto descriptor = nnef::open_for_reading(path);
   if (!descriptor.ok()) return false;
   nnef::Source file(*descriptor, 0, path);
-  struct stat info {};
-  if (fstat(*descriptor, &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  file.set_size(info.st_size);
+  system::Info info;
+  if (!system::tell(*descriptor, &info) || info.kind != system::Kind::kFile) return false;
+  file.set_size(info.bytes);
   std::array<std::byte, kHeadBytes> head{};
   const auto got = file.read_at(0, head);
-  return got.ok() && looks_like_onnx(std::span(head).first(*got), info.st_size);
+  return got.ok() && looks_like_onnx(std::span(head).first(*got), info.bytes);
 }
 
 bool is_onnx(std::span<const std::byte> bytes) {

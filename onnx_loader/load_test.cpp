@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -116,10 +117,38 @@ TEST(OnnxLoad, RefusesAttributesOfAnotherType) {
 TEST(OnnxLoad, RefusesCyclesAndValuesFromNowhere) {
   GraphParts parts = small_model();
   parts.nodes[1] = node_of("Add", {"y", "k"}, {"a"});
-  EXPECT_REFUSED(loaded(model_of(parts)), Code::kParse, "\"y\" is read, but nothing before");
+  EXPECT_REFUSED(loaded(model_of(parts)), Code::kParse, "\"a\" is computed from itself");
+  parts.nodes[1] = node_of("Add", {"z", "k"}, {"a"});
+  EXPECT_REFUSED(loaded(model_of(parts)), Code::kParse, "\"z\" is read, but nothing computes it");
   parts = small_model();
   parts.nodes.push_back(node_of("Neg", {"x"}, {"a"}));
   EXPECT_REFUSED(loaded(model_of(parts)), Code::kParse, "computed twice");
+}
+
+TEST(OnnxLoad, NodesMayStandInAnyOrderAndBeReadByGraphsBeforeThem) {
+  GraphParts parts = small_model();
+  const auto in_order = loaded(model_of(parts));
+  std::ranges::reverse(parts.nodes);
+  const auto reversed = loaded(model_of(parts));
+  ASSERT_TRUE(reversed.ok()) << message_of(reversed);
+  EXPECT_EQ(reversed->fact(reversed->outputs[0]).to_string(),
+            in_order->fact(in_order->outputs[0]).to_string());
+  GraphParts then;
+  then.nodes = {node_of("Neg", {"late"}, {"t"})};
+  then.outputs = {value_info("t", {2})};
+  GraphParts otherwise;
+  otherwise.nodes = {node_of("Abs", {"late"}, {"e"})};
+  otherwise.outputs = {value_info("e", {2})};
+  GraphParts choice;
+  choice.inputs = {value_info("x", {2}), value_info("positive", {}, {}, 9)};
+  choice.outputs = {value_info("y", {2})};
+  choice.nodes = {node_of("Relu", {"z"}, {"y"}),
+                  node_of("If", {"positive"}, {"z"},
+                          {message_attribute("then_branch", graph_of(then), 5),
+                           message_attribute("else_branch", graph_of(otherwise), 5)}),
+                  node_of("Exp", {"x"}, {"late"})};
+  const auto chosen = loaded(model_of(choice));
+  EXPECT_TRUE(chosen.ok()) << message_of(chosen);
 }
 
 TEST(OnnxLoad, RefusesConstantsThatDoNotFitTheirShape) {

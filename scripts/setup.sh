@@ -12,6 +12,8 @@ rill_packages=(
 # What the sanitizers and libFuzzer need.
 rill_clang_packages=(clang libclang-rt-dev)
 
+rill_configure_options=()
+
 # What the NEON tests need on other machines.
 rill_neon_packages=(g++-aarch64-linux-gnu qemu-user-static googletest)
 
@@ -46,8 +48,8 @@ rill_setup() {
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# rill_build <preset> [target ...]: configures and builds; a log keeps what is printed, and only a
-# terminal or a failure shows it.
+# rill_build <preset> [target ...]: configures, with rill_configure_options too, and builds; a log keeps
+# what is printed, and only a terminal or a failure shows it.
 rill_build() {
   local preset=$1 log="build/$1/build.log" jobs=${rill_jobs:-$(nproc)}
   shift
@@ -56,7 +58,7 @@ rill_build() {
     export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
   fi
   echo "Building $preset in build/$preset"
-  if ! cmake --preset "$preset" >"$log" 2>&1; then
+  if ! cmake --preset "$preset" "${rill_configure_options[@]}" >"$log" 2>&1; then
     cat "$log" >&2
     exit 1
   fi

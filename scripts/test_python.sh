@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Build the wheel of python/, install it in a fresh environment with NumPy and pytest alone, and test
 # it there against the program. Exit status 77 where packages of Python cannot be had.
-#   scripts/test_python.sh [-j JOBS]
+#   scripts/test_python.sh [-j JOBS] [--sources]
+# The wheel holds the librill.a of the release build; with --sources all of rill is built for it once
+# more, as `pip install ./python` does.
 # The tests of rill.data run where pyarrow can be had. Those of rill.torch run where PyTorch and
 # torch_to_nnef are there already: in the Python that RILL_EXPORTER_PYTHON names, or in
 # build/exporter, which tests/exporter/run.sh makes.
@@ -10,7 +12,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
 
 rill_jobs=$(nproc)
-[[ ${1:-} == -j ]] && rill_jobs=${2:?-j needs a number}
+from_sources=0
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    -j) rill_jobs=${2:?-j needs a number}; shift ;;
+    --sources) from_sources=1 ;;
+    *) echo "unknown option $1" >&2; exit 2 ;;
+  esac
+  shift
+done
 # Pythons that do not come from packages bring these themselves.
 python3 -c 'import ensurepip, os, sysconfig
 assert os.path.exists(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
@@ -30,12 +40,20 @@ if ! "$builder/bin/python" -m pip install -q "${tools[@]}" ||
   exit 77
 fi
 
-rill_build release rill_program rill
+rill_build release rill_program rill_static rill_shared
 export CMAKE_BUILD_PARALLEL_LEVEL=$rill_jobs
 wheels=build/python-wheels
 rm -rf "$wheels"
 echo "Building the wheel in $wheels"
-"$builder/bin/python" -m pip wheel -q --no-deps --no-build-isolation ./python -w "$wheels"
+wheel=("$builder/bin/python" -m pip wheel -q --no-deps --no-build-isolation ./python -w "$wheels")
+if ((!from_sources)); then
+  prefix=$PWD/build/python-prefix
+  rm -rf "$prefix"
+  cmake --install build/release/api --prefix "$prefix" >/dev/null
+  wheel+=("--config-settings=cmake.define.rill_ROOT=$prefix"
+          --config-settings=build-dir=build/python-installed)
+fi
+"${wheel[@]}"
 "$environment/bin/python" -m pip install -q --no-deps "$wheels"/*.whl
 export RILL_PROGRAM=$PWD/build/release/bin/rill
 (

@@ -1,9 +1,10 @@
 #include "core/exec/feed.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <new>
+
+#include "core/base/aligned.h"
 
 namespace rill {
 
@@ -17,7 +18,7 @@ Result<std::unique_ptr<Feed>> Feed::make(Session* session, int64_t max_push) {
   std::unique_ptr<Feed> feed(new (std::nothrow) Feed(session));
   if (room && feed) {
     feed->bytes_ = room->all;
-    feed->memory_ = static_cast<std::byte*>(std::aligned_alloc(
+    feed->memory_ = static_cast<std::byte*>(allocate_aligned(
         static_cast<size_t>(kSessionAlignment), static_cast<size_t>(room->all)));
   }
   if (!feed || feed->memory_ == nullptr) {
@@ -31,7 +32,7 @@ Result<std::unique_ptr<Feed>> Feed::make(Session* session, int64_t max_push) {
 Feed::~Feed() {
   std::destroy(kept_.ins.begin(), kept_.ins.end());
   std::destroy(kept_.outs.begin(), kept_.outs.end());
-  std::free(memory_);
+  free_aligned(memory_);
 }
 
 int64_t Feed::memory_bytes() const {

@@ -1,11 +1,11 @@
 #include "core/exec/session.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
 
+#include "core/base/aligned.h"
 #include "core/run/denormals.h"
 
 namespace rill {
@@ -17,7 +17,7 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; 
 
 std::byte* allocate(int64_t bytes) {
   return static_cast<std::byte*>(
-      std::aligned_alloc(static_cast<size_t>(kAlign), static_cast<size_t>(aligned(bytes))));
+      allocate_aligned(static_cast<size_t>(kAlign), static_cast<size_t>(aligned(bytes))));
 }
 
 }  // namespace
@@ -35,8 +35,8 @@ Result<std::unique_ptr<Session>> Session::make(std::shared_ptr<const Plan> plan)
 }
 
 Session::~Session() {
-  std::free(memory_);
-  std::free(scratch_);
+  free_aligned(memory_);
+  free_aligned(scratch_);
 }
 
 Status Session::use_threads(std::shared_ptr<const Pool> pool) {
@@ -51,7 +51,7 @@ Status Session::use_threads(std::shared_ptr<const Pool> pool) {
     }
     std::memset(scratch, 0, static_cast<size_t>(bytes));
   }
-  std::free(scratch_);
+  free_aligned(scratch_);
   scratch_ = scratch;
   scratch_bytes_ = bytes;
   pool_ = std::move(pool);

@@ -23,7 +23,7 @@ constexpr bool kApart = false;
 constexpr int64_t kPage = int64_t{2} << 20;
 constexpr int64_t kAlign = 64;
 
-int64_t pages(int64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+[[maybe_unused]] int64_t pages(int64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 #if defined(__linux__)
 /// Memory that begins with a large page; null if there is none.

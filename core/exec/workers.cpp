@@ -1,7 +1,9 @@
 #include "core/exec/workers.h"
 
 #include <pthread.h>
+#if !defined(_WIN32)
 #include <signal.h>
+#endif
 
 #include <atomic>
 #include <chrono>
@@ -45,6 +47,29 @@ struct Ticket {
   static Ticket of(uint32_t word) { return {word >> 16, word & 0xFFFF}; }
 };
 
+/// Threads that are started while one is there get no signals: those are the business of the app's
+/// own threads.
+class WithoutSignals {
+ public:
+#if defined(_WIN32)
+  WithoutSignals() noexcept {}
+#else
+  WithoutSignals() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+#endif
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+#if !defined(_WIN32)
+ private:
+  sigset_t before_;
+#endif
+};
+
 class Workers {
  public:
   ~Workers() {
@@ -55,18 +80,13 @@ class Workers {
 
   Status start(uint32_t count) {
     threads_.reserve(count);
-    // Signals are the business of the app's own threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = 0;
+    const WithoutSignals without;
     while (failed == 0 && threads_.size() < count) {
       pthread_t thread;
       failed = pthread_create(&thread, nullptr, work, this);
       if (failed == 0) threads_.push_back(thread);
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (failed == 0) return {};
     return fail(Code::kNoMem, "the system has no thread left: ", threads_.size(), " of ", count,
                 " were started")

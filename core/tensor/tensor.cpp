@@ -1,10 +1,10 @@
 #include "core/tensor/tensor.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "core/base/aligned.h"
 #include "core/base/checked.h"
 #include "core/tensor/small.h"
 
@@ -27,10 +27,10 @@ std::shared_ptr<void> objects(int64_t count) {
 std::shared_ptr<void> plain_bytes(int64_t bytes) {
   const size_t rounded =
       static_cast<size_t>((bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment);
-  void* memory = std::aligned_alloc(kTensorAlignment, rounded == 0 ? kTensorAlignment : rounded);
+  void* memory = allocate_aligned(kTensorAlignment, rounded == 0 ? kTensorAlignment : rounded);
   if (memory == nullptr) return nullptr;
   std::memset(memory, 0, rounded);
-  return std::shared_ptr<void>(memory, std::free);
+  return std::shared_ptr<void>(memory, free_aligned);
 }
 
 }  // namespace

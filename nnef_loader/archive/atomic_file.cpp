@@ -1,60 +1,28 @@
 #include "nnef_loader/archive/atomic_file.h"
 
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <cstdio>
 #include <utility>
 
 #include "nnef_loader/archive/archive.h"
 #include "nnef_loader/archive/source.h"
+#include "nnef_loader/system/files.h"
 
 namespace rill::nnef {
 namespace {
 
 constexpr int kAttempts = 1000;
 
-/// While one is there, writing to a pipe that nobody reads is an error of that write, and no signal
-/// that ends the process.
-class NoPipeSignal {
- public:
-  NoPipeSignal() noexcept {
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    was_pending_ = is_pending();
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  NoPipeSignal(const NoPipeSignal&) = delete;
-  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
-  ~NoPipeSignal() {
-    int taken = 0;
-    if (!was_pending_ && is_pending()) sigwait(&pipe_, &taken);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  static bool is_pending() noexcept {
-    sigset_t pending;
-    return sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
-  }
-
-  sigset_t pipe_;
-  sigset_t before_;
-  bool was_pending_ = false;
-};
-
 }  // namespace
 
 std::string sibling_name(const std::string& path, int attempt) {
   std::string base = path;
-  while (base.size() > 1 && base.ends_with('/')) base.pop_back();
-  const size_t slash = base.rfind('/');
+  while (base.size() > 1 && system::kSeparators.find(base.back()) != std::string_view::npos) {
+    base.pop_back();
+  }
+  const size_t slash = base.find_last_of(system::kSeparators);
   const size_t at = slash == std::string::npos ? 0 : slash + 1;
-  return str_cat(base.substr(0, at), ".", base.substr(at), ".", getpid(), ".", attempt, ".tmp");
+  return str_cat(base.substr(0, at), ".", base.substr(at), ".", system::process_id(), ".", attempt,
+                 ".tmp");
 }
 
 Status already_exists(const std::string& path) {
@@ -67,18 +35,18 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   }
   AtomicFile file;
   file.path_ = path;
-  struct stat info {};
-  const bool exists = stat(path.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) return already_exists(path);
-  if (exists && !S_ISREG(info.st_mode)) {
+  system::Info info;
+  const bool exists = system::tell_target(path, &info);
+  if (exists && info.kind == system::Kind::kFolder) return already_exists(path);
+  if (exists && info.kind != system::Kind::kFile) {
     // Renaming over /dev/null or a pipe would replace it by a file.
-    file.descriptor_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    file.descriptor_ = system::open_to_write(path);
     if (file.descriptor_ < 0) return system_error("cannot write", path);
     return file;
   }
   for (int attempt = 0; attempt < kAttempts && file.descriptor_ < 0; ++attempt) {
     file.temporary_ = sibling_name(path, attempt);
-    file.descriptor_ = open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    file.descriptor_ = system::create(file.temporary_);
     if (file.descriptor_ < 0 && errno != EEXIST) break;
   }
   if (file.descriptor_ < 0) {
@@ -94,15 +62,13 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
       descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 AtomicFile::~AtomicFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (descriptor_ >= 0) system::close(descriptor_);
+  if (!temporary_.empty()) system::remove_file(temporary_);
 }
 
 Status AtomicFile::write(std::span<const std::byte> bytes) {
-  const NoPipeSignal no_signal;
   while (!bytes.empty()) {
-    const ssize_t done = ::write(descriptor_, bytes.data(), bytes.size());
-    if (done < 0 && errno == EINTR) continue;
+    const int64_t done = system::write(descriptor_, bytes);
     if (done < 0) return system_error("cannot write", path_);
     bytes = bytes.subspan(static_cast<size_t>(done));
   }
@@ -112,12 +78,12 @@ Status AtomicFile::write(std::span<const std::byte> bytes) {
 Status AtomicFile::commit() {
   const bool renames = !temporary_.empty();
   // The name must not point at the new file before its bytes are on the disk.
-  if (renames && fsync(descriptor_) != 0) return system_error("cannot write", path_);
-  if (close(std::exchange(descriptor_, -1)) != 0) return system_error("cannot write", path_);
-  if (!renames) return {};
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (renames && !system::sync(descriptor_)) return system_error("cannot write", path_);
+  if (!system::close_written(std::exchange(descriptor_, -1))) {
     return system_error("cannot write", path_);
   }
+  if (!renames) return {};
+  if (!system::rename_over(temporary_, path_)) return system_error("cannot write", path_);
   temporary_.clear();
   return {};
 }

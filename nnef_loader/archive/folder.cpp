@@ -1,21 +1,12 @@
 #include "nnef_loader/archive/folder.h"
 
-#include <dirent.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <memory>
 
 #include "nnef_loader/archive/source.h"
+#include "nnef_loader/system/files.h"
 
 namespace rill::nnef {
 namespace {
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { closedir(folder); }
-};
 
 struct Found {
   std::string name;
@@ -45,22 +36,24 @@ class FolderReader {
 };
 
 Result<std::vector<Found>> FolderReader::list(const std::string& path) {
-  const std::unique_ptr<DIR, CloseFolder> folder(opendir(path.c_str()));
-  if (!folder) return system_error("cannot read folder", path);
   std::vector<Found> found;
-  errno = 0;
-  while (const dirent* item = readdir(folder.get())) {
-    Found next{item->d_name};
-    if (++seen_ > limits_.max_entries) return fail(Code::kParse, "too many files").at(root_, 0);
-    if (next.name.starts_with(".")) continue;
-    struct stat info {};
-    const std::string full = str_cat(path, "/", next.name);
-    if (lstat(full.c_str(), &info) != 0) return system_error("cannot read", full);
-    next.is_folder = S_ISDIR(info.st_mode);
-    if (next.is_folder || S_ISREG(info.st_mode)) found.push_back(std::move(next));
-    errno = 0;
-  }
-  if (errno != 0) return system_error("cannot read folder", path);
+  Status refused;
+  const bool listed = system::list(path, [&](std::string_view name) {
+    if (++seen_ > limits_.max_entries) {
+      refused = fail(Code::kParse, "too many files").at(root_, 0);
+    } else if (!name.starts_with(".")) {
+      system::Info info;
+      const std::string full = str_cat(path, "/", name);
+      if (!system::tell_name(full, &info)) {
+        refused = system_error("cannot read", full);
+      } else if (info.kind == system::Kind::kFolder || info.kind == system::Kind::kFile) {
+        found.push_back({std::string(name), info.kind == system::Kind::kFolder});
+      }
+    }
+    return refused.ok();
+  });
+  RILL_TRY(refused);
+  if (!listed) return system_error("cannot read folder", path);
   std::sort(found.begin(), found.end(),
             [](const Found& a, const Found& b) { return a.name < b.name; });
   return found;
@@ -90,8 +83,9 @@ Status FolderReader::read(const std::string& below, int depth,
 }
 
 bool has_graph(const std::string& folder) {
-  struct stat info {};
-  return lstat(str_cat(folder, "/graph.nnef").c_str(), &info) == 0 && S_ISREG(info.st_mode);
+  system::Info info;
+  return system::tell_name(str_cat(folder, "/graph.nnef"), &info) &&
+         info.kind == system::Kind::kFile;
 }
 
 /// A folder that holds anything else is not walked: it may be the root of a disk.

@@ -1,5 +1,3 @@
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -10,6 +8,7 @@
 #include "nnef_loader/archive/source.h"
 #include "nnef_loader/archive/tar_header.h"
 #include "nnef_loader/archive/unpack.h"
+#include "nnef_loader/system/files.h"
 
 namespace rill::nnef {
 namespace {
@@ -93,7 +92,7 @@ Result<Entry> graph_entry(const Source& source, const LoadLimits& limits) {
 
 Result<std::vector<Entry>> with_siblings(Entry graph, const std::string& path,
                                          const LoadLimits& limits) {
-  const size_t slash = path.rfind('/');
+  const size_t slash = path.find_last_of(system::kSeparators);
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   RILL_ASSIGN(std::vector<Entry> entries, read_siblings(folder, limits, [](std::string_view name) {
                 return name.ends_with(".dat") || name == "graph.quant";
@@ -103,7 +102,8 @@ Result<std::vector<Entry>> with_siblings(Entry graph, const std::string& path,
 }
 
 bool is_graph_path(std::string_view path) {
-  return path == kGraphName || path.ends_with("/graph.nnef");
+  const size_t slash = path.find_last_of(system::kSeparators);
+  return path.substr(slash == path.npos ? 0 : slash + 1) == kGraphName;
 }
 
 /// A path once opened: a folder, or a regular file.
@@ -118,12 +118,12 @@ Result<Opened> open_path(const std::string& path, const LoadLimits& limits) {
   Opened opened;
   // From here on the source closes the descriptor.
   opened.source = std::make_unique<Source>(descriptor, 0, path);
-  struct stat info {};
-  if (fstat(descriptor, &info) != 0) return system_error("cannot read", path);
-  opened.is_folder = S_ISDIR(info.st_mode);
+  system::Info info;
+  if (!system::tell(descriptor, &info)) return system_error("cannot read", path);
+  opened.is_folder = info.kind == system::Kind::kFolder;
   // The system's own files, as in /proc, tell no size.
-  if (S_ISREG(info.st_mode) && info.st_size > 0) {
-    opened.source->set_size(info.st_size);
+  if (info.kind == system::Kind::kFile && info.bytes > 0) {
+    opened.source->set_size(info.bytes);
   } else if (!opened.is_folder) {
     RILL_ASSIGN(opened.bytes, read_descriptor(descriptor, path, limits.max_expanded_bytes));
     opened.source = std::make_unique<Source>(opened.bytes, path);

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstdlib>
 #include <memory>
 #include <string_view>
 
+#include "core/base/aligned.h"
 #include "core/base/status.h"
 
 namespace rill::nnef {
@@ -13,8 +13,8 @@ namespace rill::nnef {
 /// Errors: kNoMem.
 inline Status room_for_libarchive(std::string_view doing, std::string_view path) {
   constexpr size_t kMostBytes = size_t{1} << 20;
-  const std::unique_ptr<void, decltype(&std::free)> room(std::aligned_alloc(64, kMostBytes),
-                                                         &std::free);
+  const std::unique_ptr<void, decltype(&free_aligned)> room(allocate_aligned(64, kMostBytes),
+                                                            &free_aligned);
   if (room) return {};
   return fail(Code::kNoMem, "no memory to ", doing, " ", path);
 }

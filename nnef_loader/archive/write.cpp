@@ -1,8 +1,4 @@
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <cstdio>
 #include <set>
 
 #include "nnef_loader/archive/archive.h"
@@ -10,6 +6,7 @@
 #include "nnef_loader/archive/entry_names.h"
 #include "nnef_loader/archive/pack.h"
 #include "nnef_loader/archive/source.h"
+#include "nnef_loader/system/files.h"
 
 namespace rill::nnef {
 namespace {
@@ -56,18 +53,20 @@ class TemporaryFolder {
 
 TemporaryFolder::~TemporaryFolder() {
   if (path_.empty()) return;
-  for (const std::string& file : files_) unlink(file.c_str());
-  for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) rmdir(folder->c_str());
-  rmdir(path_.c_str());
+  for (const std::string& file : files_) system::remove_file(file);
+  for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) {
+    system::remove_folder(*folder);
+  }
+  system::remove_folder(path_);
 }
 
 Status TemporaryFolder::create() {
-  struct stat info {};
-  if (lstat(target_.c_str(), &info) == 0) return already_exists(target_);
+  system::Info info;
+  if (system::tell_name(target_, &info)) return already_exists(target_);
   constexpr int kAttempts = 1000;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::string path = sibling_name(target_, attempt);
-    if (mkdir(path.c_str(), 0777) == 0) {
+    if (system::make_folder(path)) {
       path_ = path;
       return {};
     }
@@ -77,11 +76,15 @@ Status TemporaryFolder::create() {
 }
 
 Status TemporaryFolder::add(const Entry& entry) {
+  if (!system::can_hold(entry.name)) {
+    return fail(Code::kArg, "entry \"", entry.name, "\" cannot be a file of this system")
+        .hint("Write an archive instead of a folder");
+  }
   for (size_t slash = entry.name.find('/'); slash != std::string::npos;
        slash = entry.name.find('/', slash + 1)) {
     std::string folder = str_cat(path_, "/", entry.name.substr(0, slash));
     if (folders_.contains(folder)) continue;
-    if (mkdir(folder.c_str(), 0777) != 0) return system_error("cannot write", folder);
+    if (!system::make_folder(folder)) return system_error("cannot write", folder);
     folders_.insert(std::move(folder));
   }
   files_.push_back(str_cat(path_, "/", entry.name));
@@ -89,12 +92,10 @@ Status TemporaryFolder::add(const Entry& entry) {
 }
 
 Status TemporaryFolder::keep() {
-  struct stat info {};
+  system::Info info;
   // Renaming would replace an empty folder that has come up meanwhile.
-  if (lstat(target_.c_str(), &info) == 0) return already_exists(target_);
-  if (std::rename(path_.c_str(), target_.c_str()) != 0) {
-    return system_error("cannot write folder", target_);
-  }
+  if (system::tell_name(target_, &info)) return already_exists(target_);
+  if (!system::rename_over(path_, target_)) return system_error("cannot write folder", target_);
   path_.clear();
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include "core/graph/walk.h"
 #include "onnx_loader/build/node_call.h"
+#include "onnx_loader/build/order.h"
 
 namespace rill::onnx {
 namespace {
@@ -127,8 +128,8 @@ Result<OutletId> Loader::find(std::string_view name, Env* env) {
     return wire;
   }
   if (!env->outer) {
-    return fail(Code::kParse, "the value \"", name, "\" is read, but nothing before computes it")
-        .hint("Nodes stand in an order in which each comes after those that it reads");
+    return fail(Code::kParse, "the value \"", name, "\" is read, but nothing computes it")
+        .hint("The file lacks an input, a constant or a node of this name");
   }
   RILL_ASSIGN(OutletId wire, find(name, env->outer));
   if (env->captured) {
@@ -169,7 +170,12 @@ Status Loader::run_graph(const GraphProto& graph, Env* env) {
     RILL_ASSIGN(const OutletId wire, add_const(sparse.values.name, std::move(tensor), env));
     env->values.emplace(sparse.values.name, wire);
   }
-  for (const NodeProto& node : graph.nodes) RILL_TRY(run_node(node, env));
+  return run_nodes(graph.nodes, env);
+}
+
+Status Loader::run_nodes(const std::vector<NodeProto>& nodes, Env* env) {
+  RILL_ASSIGN(const std::vector<const NodeProto*> ordered, in_order(nodes, budget_));
+  for (const NodeProto* node : ordered) RILL_TRY(run_node(*node, env));
   return {};
 }
 
@@ -303,7 +309,7 @@ Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function
     RILL_ASSIGN(const OutletId wire, find(node.inputs[i], env));
     inside.values.emplace(function.inputs[i], wire);
   }
-  for (const NodeProto& each : function.nodes) RILL_TRY(run_node(each, &inside));
+  RILL_TRY(run_nodes(function.nodes, &inside));
   std::vector<OutletId> outlets;
   for (const std::string_view output : function.outputs) {
     RILL_ASSIGN(const OutletId wire, find(output, &inside));

@@ -72,6 +72,8 @@ class Loader {
   void keep_metadata(const GraphProto& graph, Graph* out);
   Status check_opsets();
 
+  /// Run nodes in an order in which each comes after those that it reads, whatever the file's is.
+  Status run_nodes(const std::vector<NodeProto>& nodes, Env* env);
   Status run_node(const NodeProto& node, Env* env);
   Result<std::vector<OutletId>> read_node(const NodeProto& node, int64_t version,
                                           const std::string& name, Env* env);

@@ -12,6 +12,9 @@ constexpr std::string_view kStrings = "it computes with strings; rill's tensors 
 constexpr std::string_view kData =
     "the shape of its result depends on data; rill's shapes follow from those of the inputs";
 
+constexpr std::string_view kTables =
+    "it is of classical machine learning, of tables and categories, which rill has no operators for";
+
 struct Refused {
   std::string_view domain;
   std::string_view name;  ///< empty for all of the domain
@@ -41,8 +44,10 @@ constexpr std::array kRefused = {
     Refused{"", "ImageDecoder", "it reads files of images, such as JPEG"},
     Refused{"ai.onnx.preview.training", "", "rill does not train"},
     Refused{"ai.onnx.training", "", "rill does not train"},
-    Refused{"com.microsoft", "DynamicQuantizeLSTM",
-            "its steps are rounded to the range of the whole input, which no stream knows"},
+    Refused{"com.microsoft.nchwc", "",
+            "its layout is made for one machine: onnxruntime writes it with all optimisations on. "
+            "Save the model with ORT_ENABLE_EXTENDED"},
+    Refused{"ai.onnx.ml", "", kTables},
 };
 
 }  // namespace

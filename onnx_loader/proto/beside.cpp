@@ -1,24 +1,10 @@
 #include "onnx_loader/proto/beside.h"
 
-#include <sys/stat.h>
-
-#include <cstdlib>
-#include <memory>
-
 #include "nnef_loader/archive/source.h"
+#include "nnef_loader/system/files.h"
 
 namespace rill::onnx {
 namespace {
-
-struct Freed {
-  void operator()(char* text) const { std::free(text); }
-};
-
-/// The path without links; empty if there is no such file.
-std::string real_path(const std::string& path) {
-  const std::unique_ptr<char, Freed> real(realpath(path.c_str(), nullptr));
-  return real ? std::string(real.get()) : std::string();
-}
 
 Status refused(std::string_view location, std::string_view why) {
   return fail(Code::kIo, "external data \"", location, "\" ", why)
@@ -27,7 +13,7 @@ Status refused(std::string_view location, std::string_view why) {
 
 bool has_parent(std::string_view path) {
   while (!path.empty()) {
-    const size_t end = path.find('/');
+    const size_t end = path.find_first_of(system::kSeparators);
     if (path.substr(0, end) == "..") return true;
     path.remove_prefix(end == path.npos ? path.size() : end + 1);
   }
@@ -40,12 +26,13 @@ Status read_beside(const std::string& folder, std::string_view location, int64_t
                    std::span<std::byte> out) {
   if (location.empty()) return refused(location, "has no name");
   if (location.find('\0') != location.npos) return refused(location, "has a zero byte in its name");
-  if (location.front() == '/' || has_parent(location)) {
+  if (system::kSeparators.find(location.front()) != std::string_view::npos ||
+      has_parent(location)) {
     return refused(location, "is outside of the model's folder");
   }
   const std::string path = str_cat(folder, "/", location);
-  const std::string root = real_path(folder);
-  const std::string real = real_path(path);
+  const std::string root = system::real_path(folder);
+  const std::string real = system::real_path(path);
   if (root.empty() || real.empty()) {
     return fail(Code::kIo, "File not found ", path)
         .hint("The model's weights are in this file: put it beside the model");
@@ -55,12 +42,12 @@ Status read_beside(const std::string& folder, std::string_view location, int64_t
   }
   RILL_ASSIGN(const int descriptor, nnef::open_for_reading(real));
   nnef::Source file(descriptor, 0, path);
-  struct stat info {};
-  if (fstat(descriptor, &info) != 0) return nnef::system_error("cannot read", path);
-  file.set_size(info.st_size);
-  if (!S_ISREG(info.st_mode) || offset > info.st_size ||
-      static_cast<int64_t>(out.size()) > info.st_size - offset) {
-    return fail(Code::kIo, "external data \"", location, "\" has ", int64_t{info.st_size},
+  system::Info info;
+  if (!system::tell(descriptor, &info)) return nnef::system_error("cannot read", path);
+  file.set_size(info.bytes);
+  if (info.kind != system::Kind::kFile || offset > info.bytes ||
+      static_cast<int64_t>(out.size()) > info.bytes - offset) {
+    return fail(Code::kIo, "external data \"", location, "\" has ", info.bytes,
                 " bytes, expected ", out.size(), " from byte ", offset, " on");
   }
   RILL_ASSIGN(const size_t got, file.read_at(offset, out));

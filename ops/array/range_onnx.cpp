@@ -46,8 +46,34 @@ Result<Value> folded(OnnxCtx& ctx, OutletId out) {
   return Value(list);
 }
 
+/// Count in floats up to a size, as PyTorch does for positions: its bounds are whole numbers, which
+/// floats hold exactly. Nothing where they are others.
+Result<std::optional<Value>> range_of_floats(OnnxCtx& ctx) {
+  std::vector<Value> bounds;
+  bool open = false;
+  DType type = DType::kF32;
+  for (const char* name : {"start", "limit", "delta"}) {
+    RILL_ASSIGN(const OutletId wire, ctx.wire(name));
+    type = ctx.fact(wire).dtype;
+    open |= !ctx.fact(wire).konst;
+    const auto whole = symbolic_value(ctx.graph(), wire);
+    if (!whole || (type != DType::kF32 && type != DType::kF64)) return std::optional<Value>();
+    bounds.emplace_back(*whole);
+  }
+  if (!open) return std::optional<Value>();
+  RILL_ASSIGN(const OutletId counted,
+              ctx.call1("tract_core_range",
+                        {{"start", bounds[0]}, {"end", bounds[1]}, {"step", bounds[2]}}));
+  RILL_ASSIGN(const OutletId out,
+              ctx.call1("tract_core_cast", {{"input", Value(counted)},
+                                            {"to", Value(std::string(type == DType::kF32 ? "f32" : "f64"))}}));
+  return std::optional<Value>(out);
+}
+
 /// The operator has no meaning before its bounds are known: how long it is depends on them.
 Result<Value> range(OnnxCtx& ctx) {
+  RILL_ASSIGN(std::optional<Value> floats, range_of_floats(ctx));
+  if (floats) return *std::move(floats);
   std::vector<Value> bounds;
   for (const char* name : {"start", "limit", "delta"}) {
     RILL_ASSIGN(const OutletId wire, ctx.wire(name));

@@ -97,7 +97,7 @@ Status replace_loop(Rewrite& rewrite, int scanned, OpPtr by) {
 }  // namespace
 
 Result<Graph> sum_loops(Graph graph) {
-  const auto is_loop = [](const Node& node) { return node.op->as<Scan>() != nullptr; };
+  const auto is_loop = [](const Node& node) { return node.op->nested() != nullptr; };
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_loop)) return graph;
   bool changed = false;
   return rewrite_once(

@@ -1,20 +1,98 @@
 // How ONNX's pools that take the largest are read.
 
-#include "core/graph/onnx.h"
-#include "ops/math/reduce.h"
+#include <algorithm>
+
+#include "ops/array/slice.h"
+#include "ops/math/formula.h"
 #include "ops/nn/onnx_window.h"
 
 namespace rill::ops {
 namespace {
 
+/// Put constants in front of and behind the spatial axes.
+OutletId bordered(Formula& f, OutletId x, const Pads& pads, double value) {
+  for (size_t i = 0; i < pads.size(); ++i) {
+    const int axis = static_cast<int>(i) + 2;
+    std::vector<OutletId> parts = {x};
+    const auto put = [&](int64_t count, bool front) {
+      if (count <= 0) return;
+      std::vector<Dim> shape = f.fact(x).shape;
+      shape[static_cast<size_t>(axis)] = Dim(count);
+      const OutletId part = f.broadcast(f.number(value, x), std::move(shape));
+      parts.insert(front ? parts.begin() : parts.end(), part);
+    };
+    put(pads[i].first, true);
+    put(pads[i].second, false);
+    if (parts.size() > 1) x = f.concat(parts, axis);
+  }
+  return x;
+}
+
+/// What each window has at one of its taps.
+OutletId at_tap(Formula& f, OutletId x, OutletId out, const Window& window,
+                const std::vector<int64_t>& tap) {
+  for (size_t i = 0; i < tap.size(); ++i) {
+    const int axis = static_cast<int>(i) + 2;
+    const Dim first(tap[i] * window.dilation[i]);
+    const Dim span = (f.dim(out, axis) - Dim(1)) * Dim(window.stride[i]) + Dim(1);
+    x = f.slice(x, axis, first, first + span);
+    if (window.stride[i] != 1) {
+      x = f.add(std::make_shared<Downsample>(axis, window.stride[i], 0), {x});
+    }
+  }
+  return x;
+}
+
+/// Where in the whole input each window has its largest value: the first place of several. Elements
+/// count with the last axis first, or of each channel with the first spatial axis first.
+Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
+  constexpr int64_t kMostTaps = 128;
+  Formula f(ctx);
+  const Fact fact = f.fact(x);
+  resolve_same(&window, fact);
+  int64_t taps = 1;
+  for (const int64_t extent : window.kernel) taps *= std::min(extent, kMostTaps + 1);
+  if (window.same || taps > kMostTaps) {
+    return fail(Code::kUnsupported, "output \"Indices\" of windows of ", taps,
+                " taps or of a size that is not known: expected at most ", kMostTaps)
+        .hint("Drop it from the graph, if nobody reads it");
+  }
+  RILL_ASSIGN(const int64_t order, ctx.integer("storage_order"));
+  std::vector<Dim> spatial(fact.shape.begin() + 2, fact.shape.end());
+  std::vector<Dim> written = spatial;
+  if (order != 0) std::ranges::reverse(written);
+  OutletId place = f.reshape(f.range(volume(spatial)), written);
+  if (order != 0) {
+    std::vector<int64_t> turned;
+    for (auto axis = static_cast<int64_t>(spatial.size()); axis-- > 0;) turned.push_back(axis);
+    place = f.transpose(place, std::move(turned));
+  }
+  std::vector<Dim> channels = {fact.dim(0), fact.dim(1)};
+  OutletId first = f.range(fact.dim(0) * fact.dim(1));
+  first = f.times(first, f.number(volume(spatial), first));
+  channels.resize(static_cast<size_t>(fact.rank()), Dim(1));
+  place = f.broadcast(f.plus(place, f.reshape(first, channels)), fact.shape);
+  const OutletId values = bordered(f, x, window.padding, 0.0);
+  place = bordered(f, place, window.padding, -1.0);
+  OutletId found;
+  for (int64_t number = taps; number-- > 0;) {
+    std::vector<int64_t> tap(window.kernel.size());
+    int64_t rest = number;
+    for (size_t i = tap.size(); i-- > 0; rest /= window.kernel[i]) tap[i] = rest % window.kernel[i];
+    const OutletId here = at_tap(f, place, out, window, tap);
+    const OutletId is_here =
+        f.binary(BinaryKind::kAnd, f.binary(BinaryKind::kGe, here, f.number(0.0, here)),
+                 f.binary(BinaryKind::kEq, at_tap(f, values, out, window, tap), out));
+    found = f.select(is_here, here, found.valid() ? found : f.number(0.0, here));
+  }
+  if (!f.ok()) return f.take_status();
+  return found;
+}
+
 Result<Value> max_pool(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("X"));
   RILL_ASSIGN(std::vector<int64_t> kernel, ctx.integers("kernel_shape"));
   RILL_ASSIGN(Window window, onnx_window(ctx, std::move(kernel), ctx.fact(x)));
-  if (ctx.wants(1)) {
-    return fail(Code::kUnsupported, "output \"Indices\" is not supported")
-        .hint("Drop it from the graph, if nobody reads it");
-  }
   if (ctx.has("ceil_mode")) {
     RILL_ASSIGN(const bool up, ctx.boolean("ceil_mode"));
     if (up && !window.same) RILL_TRY(onnx_round_up(ctx.fact(x), &window));
@@ -25,7 +103,9 @@ Result<Value> max_pool(OnnxCtx& ctx) {
                                      {"padding", onnx_padding(window)},
                                      {"stride", onnx_list(window.stride)},
                                      {"dilation", onnx_list(window.dilation)}}));
-  return Value(out);
+  if (!ctx.wants(1)) return Value(out);
+  RILL_ASSIGN(const OutletId found, places(ctx, x, out, window));
+  return Value(std::vector<Value>{Value(out), Value(found)});
 }
 
 Result<Value> global_max_pool(OnnxCtx& ctx) {

@@ -123,10 +123,37 @@ Result<Value> skip_rms_norm(OnnxCtx& ctx) {
   return f.values({out, squares, inverse, sum});
 }
 
+/// In training mode the statistics are those of the input, and what is kept of them comes out.
+Result<Value> batch_norm_of_batch(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
+  RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
+  RILL_ASSIGN(const float momentum, ctx.number("momentum"));
+  if (!f.ok()) return f.take_status();
+  const int rank = f.rank(x);
+  RILL_CHECK(rank >= 2, "input \"X\" is ", f.fact(x), ": expected [batch, channels, ...]");
+  std::vector<int64_t> axes = axes_between(2, rank);
+  axes.push_back(0);
+  const Dim channels = f.dim(x, 1);
+  const auto column = [&](std::string_view name) { return per_channel(f, f.arg(name), rank); };
+  const OutletId mean = f.mean(x, axes);
+  const OutletId apart = f.minus(x, mean);
+  const OutletId variance = f.mean(f.unary(UnaryKind::kSquare, apart), axes);
+  const OutletId inverse = inverse_root(f, variance, epsilon);
+  const OutletId y = f.plus(f.times(f.times(apart, inverse), column("scale")), column("B"));
+  const auto kept = [&](std::string_view name, OutletId seen) {
+    const OutletId before = f.arg(name);
+    const OutletId list = f.cast(f.reshape(seen, {channels}), f.dtype(before));
+    return f.plus(f.times(before, f.number(momentum, before)),
+                  f.times(list, f.number(1.0 - static_cast<double>(momentum), before)));
+  };
+  return f.values({y, kept("mean", mean), kept("var", variance)});
+}
+
 Result<Value> batch_norm(OnnxCtx& ctx) {
   if (ctx.has("training_mode")) {
     RILL_ASSIGN(const bool training, ctx.boolean("training_mode"));
-    if (training) return fail(Code::kUnsupported, "training_mode is 1: rill does not train");
+    if (training) return batch_norm_of_batch(ctx);
   }
   if (ctx.has("is_test")) {
     RILL_ASSIGN(const bool test, ctx.boolean("is_test"));
@@ -258,7 +285,8 @@ const OnnxOp kOps[] = {
     {"", 14,
      "fragment BatchNormalization(X: tensor<?>, scale: tensor<?>, B: tensor<?>, mean: tensor<?>, "
      "var: tensor<?>, epsilon: scalar = 1e-5, momentum: scalar = 0.9, "
-     "training_mode: logical = false) -> (Y: tensor<?>);",
+     "training_mode: logical = false) "
+     "-> (Y: tensor<?>, running_mean: tensor<?>, running_var: tensor<?>);",
      batch_norm},
     {"", 6,
      "fragment InstanceNormalization(input: tensor<?>, scale: tensor<?>, B: tensor<?>, "

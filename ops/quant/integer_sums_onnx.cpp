@@ -7,6 +7,7 @@
 #include "ops/math/formula.h"
 #include "ops/nn/conv.h"
 #include "ops/nn/onnx_window.h"
+#include "ops/quant/own_range.h"
 
 namespace rill::ops {
 namespace {
@@ -141,29 +142,21 @@ struct Quantised {
   OutletId point;
 };
 
-/// The range is that of the input, with 0 in it, in 8 bits.
-Result<Quantised> in_own_range(Formula& f, OutletId x) {
+Result<Quantised> in_bytes(Formula& f, OutletId x) {
   std::vector<int64_t> axes;
   for (int axis = 0; axis < f.rank(x); ++axis) axes.push_back(axis);
-  const OutletId zero = f.number(0.0, x);
-  const OutletId most = f.reshape(f.reduce(ReduceKind::kMax, x, axes), {});
-  const OutletId least = f.reshape(f.reduce(ReduceKind::kMin, x, axes), {});
-  const OutletId high = f.binary(BinaryKind::kMax, most, zero);
-  const OutletId low = f.binary(BinaryKind::kMin, least, zero);
-  const OutletId scale = f.over(f.minus(high, low), f.number(255.0, x));
-  const OutletId flat = f.binary(BinaryKind::kEq, scale, zero);
-  const OutletId divisor = f.select(flat, f.number(1.0, x), scale);
-  RILL_ASSIGN(const OutletId point,
-              rounded(f, f.over(f.unary(UnaryKind::kNeg, low), divisor), {}, DType::kU8));
-  RILL_ASSIGN(const OutletId out, rounded(f, f.over(x, divisor), point, DType::kU8));
-  return Quantised{out, scale, point};
+  const OwnRange range = in_own_range(f, x, axes);
+  const Quantised out = {f.cast(range.values, DType::kU8), f.reshape(range.scale, {}),
+                         f.cast(f.reshape(range.point, {}), DType::kU8)};
+  if (!f.ok()) return f.take_status();
+  return out;
 }
 
 Result<Value> dynamic_quantize(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("x");
   if (!f.ok()) return f.take_status();
-  RILL_ASSIGN(const Quantised parts, in_own_range(f, x));
+  RILL_ASSIGN(const Quantised parts, in_bytes(f, x));
   return f.values({parts.values, parts.scale, parts.point});
 }
 
@@ -218,7 +211,7 @@ Result<Value> dynamic_matmul(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("A");
   if (!f.ok()) return f.take_status();
-  RILL_ASSIGN(const Quantised a, in_own_range(f, x));
+  RILL_ASSIGN(const Quantised a, in_bytes(f, x));
   const OutletId steps = f.minus(f.cast(a.values, DType::kI32), f.cast(a.point, DType::kI32));
   return scaled_product(ctx, f, steps, a.scale);
 }
@@ -253,6 +246,48 @@ Result<Value> qlinear_binary(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId a, real(ctx, f, "A", "A_scale", "A_zero_point"));
   RILL_ASSIGN(const OutletId b, real(ctx, f, "B", "B_scale", "B_zero_point"));
   return in_units(ctx, f, f.binary(kKind, a, b), f.dtype(f.arg("A")));
+}
+
+/// The last axes of an older softmax are one.
+Result<Value> qlinear_softmax(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(const OutletId x, real(ctx, f, "X", "X_scale", "x_zero_point"));
+  RILL_ASSIGN(const int64_t opset, ctx.integer("opset"));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(x)));
+  std::vector<Value> axes;
+  const int64_t end = opset < 13 ? f.rank(x) : axis + 1;
+  for (int64_t each = axis; each < end; ++each) axes.emplace_back(Dim(each));
+  const OutletId out = f.call("softmax", {{"x", Value(x)}, {"axes", Value(std::move(axes))}});
+  const OutletId zero = f.reshape(f.arg("y_zero_point"), {});
+  const OutletId scaled = f.over(out, f.reshape(f.arg("y_scale"), {}));
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const OutletId bytes, rounded(f, scaled, zero, f.dtype(zero)));
+  return f.value(bytes);
+}
+
+/// Tensors with their scales and zero points, brought to those of the output.
+Result<Value> qlinear_concat(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(const std::vector<OutletId> given, ctx.wires("inputs"));
+  RILL_CHECK(!given.empty() && given.size() % 3 == 0, given.size(),
+             " inputs behind those of the output: expected three each, a tensor, its scale and its "
+             "zero point");
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  const OutletId zero = f.reshape(f.arg("Y_zero_point"), {});
+  const OutletId scale = f.reshape(f.arg("Y_scale"), {});
+  std::vector<OutletId> parts;
+  for (size_t i = 0; i < given.size(); i += 3) {
+    const OutletId point = f.cast(f.reshape(given[i + 2], {}), DType::kI32);
+    const OutletId steps = f.minus(f.cast(given[i], DType::kI32), point);
+    const OutletId x = f.times(f.cast(steps, DType::kF32), f.reshape(given[i + 1], {}));
+    if (!f.ok()) return f.take_status();
+    RILL_ASSIGN(const OutletId bytes, rounded(f, f.over(x, scale), zero, f.dtype(zero)));
+    parts.push_back(bytes);
+  }
+  RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(parts[0])));
+  return f.value(f.concat(std::move(parts), static_cast<int>(axis)));
 }
 
 enum class Function : uint8_t { kSigmoid, kLeakyRelu, kMean };
@@ -360,6 +395,15 @@ const OnnxOp kOps[] = {
     RILL_ONNX_QLINEAR("QLinearLeakyRelu", ", alpha: scalar = 0.01", Function::kLeakyRelu),
     RILL_ONNX_QLINEAR("QLinearGlobalAveragePool", ", channels_last: logical = false",
                       Function::kMean),
+    {"com.microsoft", 1,
+     "fragment QLinearSoftmax(X: tensor<?>, X_scale: tensor<?>, x_zero_point: tensor<?> = false, "
+     "y_scale: tensor<?>, y_zero_point: tensor<?>, axis: integer = -1, opset: integer) "
+     "-> (Y: tensor<?>);",
+     qlinear_softmax},
+    {"com.microsoft", 1,
+     "fragment QLinearConcat(Y_scale: tensor<?>, Y_zero_point: tensor<?>, inputs: tensor<?>[], "
+     "axis: integer) -> (Y: tensor<?>);",
+     qlinear_concat},
     {"com.microsoft", 1,
      "fragment DynamicQuantizeMatMul(A: tensor<?>, B: tensor<?>, b_scale: tensor<?>, "
      "b_zero_point: tensor<?> = false, bias: tensor<?> = false) -> (Y: tensor<?>);",

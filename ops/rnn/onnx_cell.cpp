@@ -6,6 +6,7 @@
 #include "ops/math/select.h"
 #include "ops/math/unary.h"
 #include "ops/nn/einsum.h"
+#include "ops/quant/own_range.h"
 
 namespace rill::ops {
 namespace {
@@ -62,6 +63,13 @@ class Cell {
     if (!shaped.ok()) return {};
     return graph_.add_const(graph_.unique_name("number"),
                             std::make_shared<const Tensor>(std::move(shaped).value()));
+  }
+  OutletId number(double value, OutletId) { return number(static_cast<float>(value)); }
+  OutletId reduce(ReduceKind kind, OutletId x, std::vector<int64_t> axes) {
+    return node(std::make_shared<Reduce>(kind, std::move(axes)), {x});
+  }
+  OutletId select(OutletId condition, OutletId then, OutletId otherwise) {
+    return node(std::make_shared<Select>(), {condition, then, otherwise});
   }
   OutletId unary(UnaryKind kind, OutletId x, float alpha = 0.0F) {
     return node(std::make_shared<Unary>(kind, alpha), {x});
@@ -136,16 +144,26 @@ OutletId Cell::plain_act(size_t index, OutletId x) {
   }
   // ThresholdedRelu: what is above alpha.
   const OutletId kept = binary(BinaryKind::kGt, x, number(a.alpha));
-  return node(std::make_shared<Select>(), {kept, x, number(0.0F)});
+  return select(kept, x, number(0.0F));
 }
 
 Result<Graph> lstm(Cell cell, const CellForm& form, bool peepholes) {
-  const size_t peep = 8;
+  const size_t peep = form.quantised ? 12 : 8;
   const size_t states = peepholes ? peep + 3 : peep;
   const OutletId h = cell.in(states);
   const OutletId c = cell.in(states + 1);
+  OwnRange range;
+  OutletId seen = h;
+  if (form.quantised) {
+    range = in_own_range(cell, h, {0, 1, 2});
+    seen = cell.binary(BinaryKind::kSub, range.values, range.point);
+  }
   const auto gate = [&](size_t index) {
-    return cell.sum(cell.in(index), cell.product(h, cell.in(4 + index)));
+    OutletId product = cell.product(seen, cell.in(4 + index));
+    if (form.quantised) {
+      product = cell.times(product, cell.times(range.scale, cell.in(8 + index)));
+    }
+    return cell.sum(cell.in(index), product);
   };
   const auto with_peephole = [&](OutletId x, size_t index, OutletId past) {
     return peepholes ? cell.sum(x, cell.times(cell.in(peep + index), past)) : x;

@@ -29,6 +29,7 @@ struct CellForm {
   float clip = 0.0F;                    ///< of what activations take, if above 0
   bool input_forget = false;            ///< LSTM: the gate of the input is 1 - that of the past
   bool linear_before_reset = false;     ///< GRU: the gate of the past multiplies its products
+  bool quantised = false;  ///< LSTM: h is rounded to 8 bits of its own range, filters are steps
 };
 
 /// Read the attributes. Errors: kArg for functions that are not there, or not as many as gates.
@@ -36,8 +37,9 @@ Result<CellForm> cell_form(OnnxCtx& ctx, CellKind kind, int64_t directions);
 
 /// Make the body of the loop: one step of one direction.
 /// Inputs: per gate what the input gives [1, B, H], per gate a filter [H, H], for a GRU that is
-/// linear before its reset the bias of the new value's product, three peepholes of an LSTM if there
-/// are any, h and c. Gates lie as ONNX has them: LSTM i, o, f, c; GRU z, r, h.
+/// linear before its reset the bias of the new value's product, for a quantised LSTM what a step of
+/// each filter stands for, three peepholes of an LSTM if there are any, h and c. Gates lie as ONNX
+/// has them: LSTM i, o, f, c; GRU z, r, h.
 /// Outputs: the next h, and c.
 /// Source: ONNX, `LSTM`, `GRU`, `RNN`.
 Result<Graph> cell_body(CellKind kind, const CellForm& form, int64_t direction, bool peepholes,

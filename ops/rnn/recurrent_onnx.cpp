@@ -8,6 +8,7 @@
 #include "ops/array/axis_ops.h"
 #include "ops/control/scan.h"
 #include "ops/math/sequences.h"
+#include "ops/quant/own_range.h"
 #include "ops/rnn/onnx_cell.h"
 
 namespace rill::ops {
@@ -28,7 +29,9 @@ struct Direction {
 
 class Layer {
  public:
-  Layer(OnnxCtx& ctx, CellKind kind) : ctx_(ctx), w_(ctx), kind_(kind) {}
+  /// `quantised`: filters are integers [directions, inputs, gates * H] with scales and zero points.
+  Layer(OnnxCtx& ctx, CellKind kind, bool quantised = false)
+      : ctx_(ctx), w_(ctx), kind_(kind), quantised_(quantised) {}
 
   Result<Value> build();
 
@@ -37,6 +40,10 @@ class Layer {
   Status read_lengths();
   Status cut_to_lengths(const Direction& d, bool backward, const std::vector<OutletId>& outs);
   Status check_rows(std::string_view name, int rank, int64_t per_unit);
+  Status check_rows(std::string_view name, OutletId wire, int rank, int64_t per_unit);
+  OutletId filter(std::string_view name);
+  OutletId unit_of(std::string_view name, int64_t direction, int64_t gate);
+  void quantise_input();
   OutletId input(std::string_view name);
   OutletId row(OutletId wire, int64_t direction);
   OutletId state(std::string_view name, int64_t direction);
@@ -52,6 +59,7 @@ class Layer {
   OnnxCtx& ctx_;
   Wiring w_;
   CellKind kind_;
+  bool quantised_;
   std::string way_;
   int64_t directions_ = 1;
   int64_t hidden_ = 0;
@@ -59,6 +67,8 @@ class Layer {
   Dim batch_;
   CellForm form_;
   OutletId x_;
+  OutletId x_unit_;  ///< what a step of a quantised input stands for
+  OutletId filters_[2];  ///< of the input and of the state, [directions, gates * H, ...]
   OutletId lengths_;  ///< of the sequences, where they differ
   std::vector<OutletId> y_;
   std::vector<OutletId> last_h_;
@@ -107,7 +117,11 @@ Status Layer::cut_to_lengths(const Direction& d, bool backward,
 Status Layer::check_rows(std::string_view name, int rank, int64_t per_unit) {
   if (!ctx_.given(name)) return {};
   RILL_ASSIGN(const OutletId wire, ctx_.wire(name));
-  const Fact& fact = ctx_.fact(wire);
+  return check_rows(name, wire, rank, per_unit);
+}
+
+Status Layer::check_rows(std::string_view name, OutletId wire, int rank, int64_t per_unit) {
+  const Fact& fact = w_.fact(wire);
   RILL_CHECK(fact.rank() == rank && fact.dim(0) == Dim(directions_) &&
                  fact.dim(1) == Dim(per_unit * hidden_),
              "input \"", name, "\" is ", fact, ": expected ", rank, " axes, the first of ",
@@ -125,7 +139,11 @@ Status Layer::read() {
   if (batch_first_) x_ = batch_first(x_, {1, 0, 2});
   if (!w_.ok()) return w_.take_status();
   RILL_TRY(read_lengths());
-  RILL_ASSIGN(const OutletId r, ctx_.wire("R"));
+  if (quantised_) quantise_input();
+  filters_[0] = filter("W");
+  filters_[1] = filter("R");
+  const OutletId r = filters_[1];
+  if (!w_.ok()) return w_.take_status();
   RILL_CHECK(w_.rank(r) == 3, "input \"R\" is ", w_.fact(r), ": expected three axes");
   RILL_ASSIGN(hidden_, w_.fact(r).dim(2).as_int());
   RILL_ASSIGN(way_, ctx_.text("direction"));
@@ -143,7 +161,7 @@ Status Layer::read() {
     RILL_CHECK(stated == hidden_, "attribute \"hidden_size\" is ", stated, ", but \"R\" is ",
                w_.fact(r));
   }
-  RILL_TRY(check_rows("W", 3, gates_of(kind_)));
+  RILL_TRY(check_rows("W", filters_[0], 3, gates_of(kind_)));
   RILL_TRY(check_rows("B", 2, 2 * gates_of(kind_)));
   RILL_TRY(check_rows("P", 2, 3));
   batch_ = w_.fact(x_).dim(1);
@@ -155,7 +173,40 @@ Status Layer::read() {
     RILL_TRY(ctx_.take_as_equal(batch_, w_.fact(first).dim(batch_first_ ? 0 : 1)));
   }
   RILL_ASSIGN(form_, cell_form(ctx_, kind_, directions_));
+  form_.quantised = quantised_;
   return {};
+}
+
+/// A filter with a row per gate and unit. Of a quantised one, how many steps each entry is from 0.
+OutletId Layer::filter(std::string_view name) {
+  OutletId wire = w_.arg(name);
+  if (!quantised_) return wire;
+  Formula f(ctx_);
+  wire = f.cast(wire, w_.dtype(x_));
+  const std::string zero = str_cat(name, "_zero_point");
+  OutletId point = f.cast(f.arg(zero), w_.dtype(x_));
+  while (f.ok() && f.rank(point) < 3) point = f.with_axis(point, 1);
+  const OutletId out = f.transpose(f.minus(wire, point), {0, 2, 1});
+  if (!f.ok()) w_.fail_with(f.take_status());
+  return out;
+}
+
+/// What a step of a gate's filter stands for: [1, 1, H], or one number.
+OutletId Layer::unit_of(std::string_view name, int64_t direction, int64_t gate) {
+  const OutletId list = w_.arg(name);
+  if (!w_.ok()) return {};
+  OutletId own = w_.slice(list, 0, Dim(direction), Dim(direction + 1));
+  if (w_.rank(list) == 1) return w_.reshape(own, {Dim(1), Dim(1), Dim(1)});
+  own = w_.slice(own, 1, Dim(gate * hidden_), Dim((gate + 1) * hidden_));
+  return w_.reshape(own, {Dim(1), Dim(1), Dim(hidden_)});
+}
+
+void Layer::quantise_input() {
+  Formula f(ctx_);
+  const OwnRange range = in_own_range(f, x_, {0, 1, 2});
+  x_ = f.minus(range.values, range.point);
+  x_unit_ = range.scale;
+  if (!f.ok()) w_.fail_with(f.take_status());
 }
 
 OutletId Layer::batch_first(OutletId wire, std::vector<int64_t> perm) {
@@ -197,8 +248,8 @@ OutletId Layer::bias(const Direction& d, int64_t at) {
 Direction Layer::direction(int64_t index) {
   Direction d;
   d.x = x_;
-  d.w = row(input("W"), index);
-  d.r = row(input("R"), index);
+  d.w = row(filters_[0], index);
+  d.r = row(filters_[1], index);
   d.b = row(input("B"), index);
   d.h = state("initial_h", index);
   if (kind_ == CellKind::kLstm) {
@@ -224,6 +275,7 @@ Status Layer::run(int64_t index) {
   const bool late = kind_ == CellKind::kGru && form_.linear_before_reset;
   for (int64_t g = 0; g < gates; ++g) {
     OutletId x = w_.einsum("tbi,hi->tbh", {d.x, gate(d.w, g)});
+    if (quantised_) x = w_.times(x, w_.times(x_unit_, unit_of("W_scale", index, g)));
     if (d.b.valid()) {
       OutletId sum = bias(d, g);
       if (!late || g != 2) sum = w_.plus(sum, bias(d, gates + g));
@@ -240,6 +292,10 @@ Status Layer::run(int64_t index) {
     auto zeros = Tensor::zeros(w_.dtype(x_), {1, 1, hidden_});
     if (!zeros.ok()) return zeros.take_status();
     inputs.push_back(d.b.valid() ? bias(d, gates + 2) : w_.konst(std::move(zeros).value()));
+    scan.inputs.push_back({Kind::kFull, 0, 1});
+  }
+  for (int64_t g = 0; quantised_ && g < gates; ++g) {
+    inputs.push_back(unit_of("R_scale", index, g));
     scan.inputs.push_back({Kind::kFull, 0, 1});
   }
   for (int64_t g = 0; d.p.valid() && g < 3; ++g) {
@@ -301,9 +357,16 @@ Result<Value> recurrent(OnnxCtx& ctx) {
   return Layer(ctx, kKind).build();
 }
 
+/// The input is rounded to the range that it has over all steps, each state to that of its step and
+/// batch.
+/// Source: onnxruntime, `com.microsoft.DynamicQuantizeLSTM`.
+Result<Value> quantised_lstm(OnnxCtx& ctx) {
+  return Layer(ctx, CellKind::kLstm, true).build();
+}
+
 // The operands and attributes that all three have.
 #define RILL_ONNX_OPERANDS                                                                    \
-  "X: tensor<scalar>, W: tensor<scalar>, R: tensor<scalar>, B: tensor<scalar> = false, "      \
+  "X: tensor<scalar>, W: tensor<?>, R: tensor<?>, B: tensor<scalar> = false, "      \
   "sequence_lens: tensor<integer> = false, initial_h: tensor<scalar> = false"
 #define RILL_ONNX_ATTRIBUTES(activations)                                                     \
   "activation_alpha: scalar[] = [], activation_beta: scalar[] = [], "                         \
@@ -321,6 +384,13 @@ Result<Value> recurrent(OnnxCtx& ctx) {
   }
 
 const OnnxOp kOps[] = {
+    {"com.microsoft", 1,
+     "fragment DynamicQuantizeLSTM(" RILL_ONNX_OPERANDS ", initial_c: tensor<scalar> = false, "
+     "P: tensor<scalar> = false, W_scale: tensor<scalar>, W_zero_point: tensor<?>, "
+     "R_scale: tensor<scalar>, R_zero_point: tensor<?>, "
+     RILL_ONNX_ATTRIBUTES("['Sigmoid', 'Tanh', 'Tanh']") ", input_forget: logical = false) "
+     "-> (Y: tensor<scalar>, Y_h: tensor<scalar>, Y_c: tensor<scalar>);",
+     quantised_lstm},
     RILL_ONNX_LSTM(7, ""),
     RILL_ONNX_LSTM(14, ", layout: logical = false"),
     {"", 7,

@@ -164,16 +164,18 @@ class Join {
   std::vector<Part> back_;
 };
 
+const ops::Concat* concat_of(const Op& op) { return op.as<ops::Concat>(); }
+
 }  // namespace
 
 Result<Graph> pads_of_joins(Graph graph, std::string_view symbol) {
-  const auto joins = [](const Node& node) { return node.op->as<ops::Concat>() != nullptr; };
+  const auto joins = [](const Node& node) { return concat_of(*node.op) != nullptr; };
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), joins)) return graph;
   bool changed = false;
   return rewrite_once(
       graph,
       [symbol](const Op& op, Rewrite& rewrite) -> Status {
-        const auto* concat = op.as<ops::Concat>();
+        const ops::Concat* concat = concat_of(op);
         if (!concat) return {};
         Join join(rewrite, *concat, symbol);
         return join.has_frames() ? join.pad(&rewrite) : Status();

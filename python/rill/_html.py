@@ -15,18 +15,27 @@ def cell(value: object) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
-    """A table, numbers at the right."""
-    out = ["<table><thead><tr>"]
-    out += [f'<th style="text-align:left">{cell(name)}</th>' for name in head]
-    out.append("</tr></thead><tbody>")
-    for row in rows:
-        out.append("<tr>")
-        for value in row:
-            text = cell(value)
-            side = "right" if text[:1].isdigit() or text[:1] == "-" else "left"
-            out.append(f'<td style="text-align:{side}">{text}</td>')
-        out.append("</tr>")
-    return Html("".join(out) + "</tbody></table>")
+    """A table, whose columns of numbers stand at the right, their heads too."""
+    lines = [list(row) for row in rows]
+    sides = ["right" if lines and all(_is_number(value) for value in column) else "left"
+             for column in zip(*lines)] or ["left"] * len(head)
+
+    def line(kind: str, values: Sequence[object]) -> str:
+        cells = [f'<{kind} style="text-align:{side}">{cell(value)}</{kind}>'
+                 for side, value in zip(sides, values)]
+        return f"<tr>{''.join(cells)}</tr>"
+
+    body = "".join(line("td", values) for values in lines)
+    return Html(f"<table><thead>{line('th', head)}</thead><tbody>{body}</tbody></table>")
+
+
+def _is_number(value: object) -> bool:
+    if value == "":
+        return True
+    try:
+        return not isinstance(value, (bool, Html)) and float(str(value)) is not None
+    except ValueError:
+        return False
 
 
 def bar(share: float, width: int = 160) -> Html:

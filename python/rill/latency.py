@@ -97,11 +97,11 @@ class LatencyReport:
                  'role="img" font-size="11">']
         for at, (name, shares) in enumerate(rows):
             top = at * height + 2
-            parts.append(f'<text x="0" y="{top + 14}">{escape(name[:20])}</text>')
+            parts.append(f'<text y="{top + 14}" fill="currentColor">{escape(name[:20])}</text>')
             for step, share in shares:
                 left = 140 + step * width
                 parts.append(f'<rect x="{left}" y="{top}" width="{width - 2}" '
-                             f'height="{height - 4}" fill="#eeeeee"></rect>')
+                             f'height="{height - 4}" fill="currentColor" fill-opacity="0.1"></rect>')
                 parts.append(f'<rect x="{left + (width - 2) * (1 - share):.1f}" y="{top}" '
                              f'width="{(width - 2) * share:.1f}" height="{height - 4}" '
                              f'fill="{"#ccbb44" if at == 0 else "#4477aa"}"></rect>')

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
+import numpy as np
+
 from . import _rill
 from ._arrays import shaped
 from ._errors import ArgumentError, StateError, number
@@ -98,10 +100,7 @@ class Model:
 
         Errors: SymbolError for unknown symbols, and values that the model rules out.
         """
-        if not isinstance(symbols, (Mapping, type(None))):
-            raise ArgumentError(f"symbols is a {type(symbols).__name__}, expected a dict",
-                                found=type(symbols).__name__, hint='As in {"B": 1}')
-        settings = {**(symbols or {}), **named}
+        settings = {**_mapping("symbols", symbols), **named}
         if not settings:
             return self
         pairs = []
@@ -139,8 +138,27 @@ class Model:
                                   lambda: self._pulsed_plan(handle, symbol, pulse))
         return Stream(pulsed, plan)
 
+    def feedback(self, ties: Optional[Mapping[str, str]] = None, **named: str) -> "Model":
+        """Make a stream of steps whose state goes round: ``feedback({"stateN": "state"})``.
+
+        What a step gives for an output, the next one takes for the input; zeros at first. Streams
+        own that state, which is reset, cloned and saved with them: call ``stream()``. Errors:
+        ArgumentError, ShapeError, DTypeError; PulseError if the model is pulsed.
+        """
+        pairs = [(_text("output", output), _text("input", value))
+                 for output, value in {**_mapping("ties", ties), **named}.items()]
+        return Model(self._open.with_feedback(pairs), self._name)
+
+    def context(self, frames: Optional[Mapping[str, int]] = None, **named: int) -> "Model":
+        """Have each step of an input begin with the last frames of the step before, zeros at
+        first: ``context(input=64)``. A step takes as many fewer. Errors: as of ``feedback``."""
+        handle = self._open
+        for name, count in {**_mapping("frames", frames), **named}.items():
+            handle = handle.with_context(_text("input", name), _whole(name, count))
+        return Model(handle, self._name)
+
     def stream(self) -> Stream:
-        """Make a stream of a model that is pulsed already, as one that was saved so."""
+        """Make a stream of a model that is one already: saved pulsed, or with ``feedback``."""
         model, plan = self._plan(("stream",), lambda: (self, self._open.prepare()))
         return Stream(model, plan)
 
@@ -271,6 +289,28 @@ def _unpickled(archive: bytes, name: str) -> Model:
     return Model(_rill.Model.load_bytes(archive), name)
 
 
+def _mapping(what: str, value: Any) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ArgumentError(f"{what} is a {type(value).__name__}, expected a dict",
+                            found=type(value).__name__, hint='As in {"B": 1}')
+    return value
+
+
+def _constants(values: Any) -> str:
+    """Write constants as rill_load takes them: "sr=16000;h=0,0"."""
+    parts = []
+    for name, value in _mapping("constants", values).items():
+        numbers = np.asarray(value)
+        if numbers.dtype.kind not in "biuf":
+            raise ArgumentError(f"constant {name} is {value!r}, expected numbers",
+                                found=repr(value))
+        texts = [repr(number) for number in numbers.ravel().tolist()]
+        parts.append(f"{_text('constant', name)}={','.join(texts)}")
+    return ";".join(parts)
+
+
 def _text(what: Any, value: Any) -> str:
     """Names go to the library as UTF-8 that a zero byte ends."""
     try:
@@ -303,14 +343,17 @@ def _whole(name: str, value: Any) -> int:
 
 
 def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
-         symbols: Optional[Symbols] = None) -> Model:
-    """Load a model from a path (folder, tar, tgz, zip, graph.nnef) or the bytes of an archive.
+         symbols: Optional[Symbols] = None, *,
+         constants: Optional[Mapping[str, Any]] = None) -> Model:
+    """Load a model from a path (folder, tar, tgz, zip, graph.nnef, .onnx) or the bytes of one.
 
-    ``symbols`` are bound at once: ``{"B": 1}``. Errors: FileError, ParseError with file and line,
-    UnsupportedError with the operator, SymbolError.
+    ``symbols`` are bound at once: ``{"B": 1}``. ``constants``, of ONNX, are inputs that are numbers
+    from then on, and decide branches: ``{"sr": 16000}``. Errors: FileError, ParseError with file
+    and line, UnsupportedError with the operator, SymbolError.
     """
+    numbers = _constants(constants)
     if isinstance(source, (bytes, bytearray, memoryview)):
-        model = Model(_rill.Model.load_bytes(bytes(source)))
+        model = Model(_rill.Model.load_bytes(bytes(source), numbers))
     else:
-        model = Model(_rill.Model.load(_path(source)), os.fsdecode(source))
+        model = Model(_rill.Model.load(_path(source), numbers), os.fsdecode(source))
     return model.bind(symbols)

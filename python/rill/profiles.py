@@ -25,8 +25,9 @@ class NodeTime:
 class Profile:
     """Times of the nodes of a plan. ``print(profile)`` shows a table, a notebook a picture.
 
-    ``nodes`` are in the order of the step, ``steps`` is how many were timed. Reading the clock
-    costs some 30 ns a node, which the times hold.
+    ``nodes`` are in the order of the step, ``steps`` is how many were timed. ``total_us`` and
+    ``by_operator`` are sums of medians, in which steps that the system interrupted do not count.
+    Reading the clock costs some 30 ns a node, which the times hold.
     """
 
     def __init__(self, title: str, plan: _rill.Plan, seconds: float, most_steps: int) -> None:
@@ -43,26 +44,26 @@ class Profile:
             if times[-1] > 0:
                 self.nodes.append(NodeTime(name, op, sum(times) / len(times), times[0],
                                            times[len(times) // 2], times[-1]))
-        self.total_us = sum(node.mean_us for node in self.nodes)
+        self.total_us = sum(node.median_us for node in self.nodes)
 
     @property
     def by_operator(self) -> Dict[str, float]:
         """Microseconds per step by operator, the most expensive first."""
         sums: Dict[str, float] = {}
         for node in self.nodes:
-            sums[node.op] = sums.get(node.op, 0.0) + node.mean_us
+            sums[node.op] = sums.get(node.op, 0.0) + node.median_us
         return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
     def _rows(self) -> List[NodeTime]:
-        return sorted(self.nodes, key=lambda node: -node.mean_us)
+        return sorted(self.nodes, key=lambda node: -node.median_us)
 
     def __str__(self) -> str:
         width = max([len(node.name) for node in self.nodes] + [4])
         lines = [f"{self.title}: {self.total_us:.1f} us per step, of {self.steps} steps",
-                 f"{'node':<{width}}  {'operator':<16} {'mean us':>9} {'least':>9} {'share':>7}"]
+                 f"{'node':<{width}}  {'operator':<16} {'median us':>9} {'least':>9} {'share':>7}"]
         for node in self._rows():
-            share = node.mean_us / self.total_us if self.total_us else 0
-            lines.append(f"{node.name:<{width}}  {node.op:<16} {node.mean_us:9.2f} "
+            share = node.median_us / self.total_us if self.total_us else 0
+            lines.append(f"{node.name:<{width}}  {node.op:<16} {node.median_us:9.2f} "
                          f"{node.min_us:9.2f} {share:7.1%}")
         return "\n".join(lines)
 
@@ -70,8 +71,8 @@ class Profile:
         return f"<rill.Profile {self.total_us:.1f} us per step, {len(self.nodes)} nodes>"
 
     def _repr_html_(self) -> str:
-        most = max([node.mean_us for node in self.nodes] + [1e-9])
-        rows = [(node.name, node.op, f"{node.mean_us:.2f}", f"{node.min_us:.2f}",
-                 f"{node.max_us:.2f}", bar(node.mean_us / most)) for node in self._rows()]
-        return page(self.title, f"{self.total_us:.1f} µs per step, mean of {self.steps} steps",
-                    table(("node", "operator", "mean µs", "least", "most", ""), rows))
+        most = max([node.median_us for node in self.nodes] + [1e-9])
+        rows = [(node.name, node.op, f"{node.median_us:.2f}", f"{node.min_us:.2f}",
+                 f"{node.max_us:.2f}", bar(node.median_us / most)) for node in self._rows()]
+        return page(self.title, f"{self.total_us:.1f} µs per step, median of {self.steps} steps",
+                    table(("node", "operator", "median µs", "least", "most", ""), rows))

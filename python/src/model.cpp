@@ -125,16 +125,41 @@ Model* pulsed(const Model& model, const std::string& symbol, const std::string& 
   });
 }
 
-Model* load(const nb::bytes& path) {
+Model* with_feedback(const Model& model, const Settings& ties) {
+  return changed(model, [&](rill_model* copy) {
+    rill_status status = RILL_OK;
+    for (const auto& [output, input] : ties) {
+      if (status != RILL_OK) break;
+      status = rill_model_feedback(copy, output.c_str(), input.c_str());
+    }
+    return status;
+  });
+}
+
+Model* with_context(const Model& model, const std::string& input, int64_t frames) {
+  return changed(model, [&](rill_model* copy) {
+    return rill_model_context(copy, input.c_str(), frames);
+  });
+}
+
+rill_load_opts with_constants(const std::string& constants) {
+  auto options = sized<rill_load_opts>();
+  options.constants = constants.empty() ? nullptr : constants.c_str();
+  return options;
+}
+
+Model* load(const nb::bytes& path, const std::string& constants) {
+  const rill_load_opts options = with_constants(constants);
   rill_model* model = nullptr;
-  check(unlocked([&] { return rill_load(path.c_str(), nullptr, &model); }));
+  check(unlocked([&] { return rill_load(path.c_str(), &options, &model); }));
   return new Model(model);
 }
 
-Model* load_bytes(const nb::bytes& bytes) {
+Model* load_bytes(const nb::bytes& bytes, const std::string& constants) {
+  const rill_load_opts options = with_constants(constants);
   rill_model* model = nullptr;
   check(unlocked(
-      [&] { return rill_load_memory(bytes.data(), bytes.size(), nullptr, &model); }));
+      [&] { return rill_load_memory(bytes.data(), bytes.size(), &options, &model); }));
   return new Model(model);
 }
 
@@ -174,9 +199,10 @@ nb::dict audit(const Model& whole, const Model& pulsed, double seconds, uint64_t
 
 void define_model(nb::module_& module) {
   nb::class_<Model>(module, "Model", "What a file says. It is never changed.")
-      .def_static("load", &load, nb::arg("path"),
+      .def_static("load", &load, nb::arg("path"), nb::arg("constants") = "",
                   "Read a folder, tar, tgz, zip or graph.nnef: the path as the system writes it.")
-      .def_static("load_bytes", &load_bytes, nb::arg("data"), "Read an archive in memory.")
+      .def_static("load_bytes", &load_bytes, nb::arg("data"), nb::arg("constants") = "",
+                  "Read an archive in memory.")
       .def(
           "inputs", [](const Model& model) { return io_list(model.get(), RILL_INPUT); },
           "List (name, type, extents, text, scale, zero point) of each input.")
@@ -189,6 +215,10 @@ void define_model(nb::module_& module) {
            "Replace symbols by numbers or expressions, in a copy.")
       .def("with_shapes", &with_shapes, nb::arg("shapes"),
            "Bind the symbols that the shapes of all inputs tell, in a copy.")
+      .def("with_feedback", &with_feedback, nb::arg("ties"),
+           "Tie outputs to inputs of the next step, in a copy.")
+      .def("with_context", &with_context, nb::arg("input"), nb::arg("frames"),
+           "Put frames of the step before in front of an input's, in a copy.")
       .def("operators", &operators, "Count the nodes of the graph by operator.")
       .def("pulsed", &pulsed, nb::arg("symbol"), nb::arg("pulse"),
            "Rewrite a copy to run a few frames at a time.")

@@ -50,6 +50,15 @@ def test_pages_are_whole_and_load_nothing(model, stream):
         check_page(each._repr_html_())
 
 
+def test_columns_of_numbers_stand_at_the_right_and_texts_at_the_left(model, stream):
+    page = model._repr_html_()
+    version = model.properties["torch_version"]
+    assert version[0].isdigit() and f'<td style="text-align:left">{version}</td>' in page
+    assert f'<td style="text-align:right">{model.operators["Scan"]}</td>' in page
+    # What has no colour of its own takes that of the page, which may be dark.
+    assert 'fill="currentColor">keywords' in stream.latency()._repr_html_()
+
+
 def test_names_from_a_file_are_escaped(tmp_path):
     folder = tmp_path / "<script>alert(1)<"
     folder.mkdir()
@@ -88,6 +97,7 @@ def test_profiles_name_every_operator_that_takes_time(model, stream):
     assert {"Scan", "Conv", "EinSum"} <= set(profile.by_operator)
     assert profile.steps > 1 and profile.total_us > 0
     assert sum(profile.by_operator.values()) == pytest.approx(profile.total_us)
+    assert profile.total_us == pytest.approx(sum(node.median_us for node in profile.nodes))
     assert all(node.min_us <= node.median_us <= node.max_us for node in profile.nodes)
     whole = model.profile(arrays_of(IO)["mel"], seconds=0.1)
     assert whole.total_us > profile.total_us

@@ -294,6 +294,54 @@ def test_of_several_inputs_all_frames_are_taken_or_none(sum_stream, how):
     assert np.concatenate(found, axis=1).tobytes() == wanted.tobytes()
 
 
+def field(number, value):
+    """A field of a protobuf message: text, a message below 16384 bytes, or a small number."""
+    if isinstance(value, int):
+        return bytes([number << 3, value])
+    data = value if isinstance(value, bytes) else value.encode()
+    return bytes([number << 3 | 2, len(data) & 127 | 128, len(data) >> 7]) + data
+
+
+def onnx_of_a_running_sum():
+    """y = gain * x + state, and state_out = y, each of [1, 2] f32."""
+    def node(op, inputs, output):
+        names = b"".join(field(1, name) for name in inputs)
+        return field(1, names + field(2, output) + field(4, op))
+
+    def value(number, name, *extents):
+        shape = b"".join(field(1, field(1, extent)) for extent in extents)
+        return field(number, field(1, name) + field(2, field(1, field(1, 1) + field(2, shape))))
+
+    graph = (node("Mul", ["x", "gain"], "scaled") + node("Add", ["scaled", "state"], "y") +
+             node("Identity", ["y"], "state_out") + field(2, "sum") +
+             value(11, "x", 1, 2) + value(11, "gain") + value(11, "state", 1, 2) +
+             value(12, "y", 1, 2) + value(12, "state_out", 1, 2))
+    return field(1, 8) + field(7, graph) + field(8, field(2, 17))
+
+
+def test_states_of_onnx_files_go_round():
+    model = rill.load(onnx_of_a_running_sum(), constants={"gain": 3})
+    assert [io.name for io in model.inputs] == ["x", "state"]
+    stream = model.feedback({"state_out": "state"}).stream()
+    x = np.arange(10, dtype=np.float32)[None]
+    wanted = 3 * np.cumsum(x.reshape(5, 2), axis=0).reshape(1, 10)
+    assert stream.push(x[:, :4]).tobytes() == wanted[:, :4].tobytes()
+    clone = stream.clone()
+    assert clone.push(x[:, 4:]).tobytes() == wanted[:, 4:].tobytes()
+    stream.reset()
+    assert stream.push(x).tobytes() == wanted.tobytes()
+    # Each step is the last frame of the step before and one more.
+    behind = model.context(x=1).feedback(state_out="state").stream()
+    assert behind.push(x[:, :4]).shape == (1, 8)
+    for call in (lambda: model.feedback({"no": "state"}), lambda: model.feedback([1]),
+                 lambda: model.context(no=1), lambda: model.context(x=1.5),
+                 lambda: rill.load(onnx_of_a_running_sum(), constants={"no": 1}),
+                 lambda: rill.load(onnx_of_a_running_sum(), constants={"gain": "a"}),
+                 lambda: rill.load(path_of("kws_gru"), constants={"gain": 1})):
+        with pytest.raises(rill.ArgumentError):
+            call()
+
+
 def resident_bytes():
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * 4096

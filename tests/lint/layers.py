@@ -50,6 +50,8 @@ THIRD_PARTY = {
     r"CLI/": ["cli"],
     r"fmt/": ["cli"],
     r"benchmark/": ["bench"],
+    r"lv2/": ["examples"],
+    r"portaudio\.h": ["examples"],
     r"g(test|mock)/": [],
 }
 # Included by *_impl.h alone, and shared by several families.

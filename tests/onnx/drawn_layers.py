@@ -52,8 +52,12 @@ def pool():
     if op == "LpPool":
         more["p"] = pick([1, 2, 3])
         more.pop("ceil_mode", None)
-    return Case(op, {"x": noise(1, 2, *[pick([7, 10, 13]) for _ in range(axes)])}, kernel_shape=kernel,
-                strides=[pick([1, 2, 3]) for _ in range(axes)], **more)
+    x = noise(1, 2, *[pick([7, 10, 13]) for _ in range(axes)])
+    if op == "MaxPool" and pick([0, 1]):
+        x = np.round(x)  # so that windows have several largest values
+        return Case(op, {"x": x}, kernel_shape=kernel, strides=[pick([1, 2, 3]) for _ in range(axes)],
+                    outputs=2, storage_order=pick([0, 1]), **more)
+    return Case(op, {"x": x}, kernel_shape=kernel, strides=[pick([1, 2, 3]) for _ in range(axes)], **more)
 
 
 def recurrent():
@@ -285,6 +289,17 @@ def microsoft():
                      {"b": bytes_of(kind, 4, 5), "s": pos(), "z": kind(2), "c": noise(5)}),
         lambda: Case("MatMulIntegerToFloat", {"a": u8(3, 4)},
                      {"b": bytes_of(kind, 4, 5), "s": pos(), "t": pos(), "z": np.uint8(99), "y": kind(2)}),
+        lambda: Case("QLinearSoftmax", {"a": bytes_of(kind, 3, 4)},
+                     {"s": pos(), "z": kind(3), "t": np.float32(1 / 256), "y": kind(0)}, axis=-1, opset=13),
+        lambda: Case("QLinearConcat", {"a": bytes_of(kind, 3, 4), "b": bytes_of(kind, 3, 2)},
+                     {"s": pos(), "z": kind(3), "t": pos(), "y": kind(0), "u": pos(), "v": kind(9)},
+                     ["s", "z", "a", "t", "y", "b", "u", "v"], axis=1),
+        lambda: Case("DynamicQuantizeLSTM", {"x": noise(steps, 1, 3)},
+                     {"w": bytes_of(kind, 1, 3, 4 * size), "r": bytes_of(kind, 1, size, 4 * size),
+                      "b": noise(1, 8 * size), "h": noise(1, 1, size), "c": noise(1, 1, size),
+                      "ws": pos()[None] / np.float32(50), "wz": kind(3)[None], "rs": pos()[None] / np.float32(50),
+                      "rz": kind(1)[None]},
+                     ["x", "w", "r", "b", "", "h", "c", "", "ws", "wz", "rs", "rz"], 3, hidden_size=size, loose=30),
         lambda: Case("Inverse", {"x": noise(3, 3)}),
         lambda: Case("Trilu", {"x": noise(3, 3)}, upper=pick([0, 1])),
         lambda: Case("RotaryEmbedding", {"x": noise(2, steps, size), "i": np.arange(2 * steps).reshape(2, steps) % 7},

@@ -1,5 +1,5 @@
-# The conformance tests of ONNX and drawn nodes against onnxruntime, where these packages are there. The
-# number of tests that pass only rises.
+# The conformance tests of ONNX, drawn nodes and what users' tools write against onnxruntime, where these
+# packages are there. The number of tests that pass only rises.
 
 if(RILL_ONNX AND TARGET rill_program)
   add_test(NAME onnx_conformance
@@ -10,4 +10,8 @@ if(RILL_ONNX AND TARGET rill_program)
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/differential.py"
                    "$<TARGET_FILE:rill_program>" --seed 7 --count 700)
   set_tests_properties(onnx_differential PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 600)
+  add_test(NAME onnx_exported
+           COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/exported.py"
+                   "$<TARGET_FILE:rill_program>")
+  set_tests_properties(onnx_exported PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 900)
 endif()

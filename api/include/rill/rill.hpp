@@ -271,6 +271,10 @@ class Model {
   Status pulse(const std::string& symbol, int64_t frames) {
     return Status::of(rill_model_pulse(get(), symbol.c_str(), std::to_string(frames).c_str()));
   }
+  /// `frames` as rill_model_pulse takes them: "8", "auto", "auto:max_latency=40".
+  Status pulse(const std::string& symbol, const std::string& frames) {
+    return Status::of(rill_model_pulse(get(), symbol.c_str(), frames.c_str()));
+  }
   /// Tie an output to an input of the next step; see rill_model_feedback.
   Status feedback(const std::string& output, const std::string& input) {
     return Status::of(rill_model_feedback(get(), output.c_str(), input.c_str()));

@@ -11,7 +11,12 @@ from typing import Iterator, List, Tuple
 import numpy as np
 
 _SUFFIXES = (".wav", ".flac", ".ogg")
-_SECONDS_PER_BLOCK = 10
+#: Blocks that stay in a core's cache between the file and the model.
+_SECONDS_PER_BLOCK = 2
+
+
+#: What programs that write to a pipe leave for the bytes of all samples.
+_UNKNOWN = 0xffffffff
 
 
 class SoundError(Exception):
@@ -25,46 +30,62 @@ def files_in(folder: pathlib.Path) -> List[str]:
 
 
 def blocks(path: str, rate: int) -> Iterator[np.ndarray]:
-    """Give the samples of a file as f32 [samples], of ten seconds at most, the mean of its
-    channels. Errors: SoundError."""
+    """Give the samples of a file as f32 [samples], of two seconds at most, the mean of its
+    channels. A block is good until the next one. Errors: SoundError."""
     _check_whole(path)
+    try:
+        # Python itself reads WAV of 16 bits, at half of what soundfile takes for it.
+        file = wave.open(path, "rb")
+        problem = f"{8 * file.getsampwidth()} bits"
+    except (wave.Error, EOFError, OSError) as error:
+        file, problem = None, f"{error or type(error).__name__}"
+    if file is not None:
+        with file:
+            known = file.getnframes() < _UNKNOWN // (2 * file.getnchannels())
+            if known and file.getsampwidth() == 2:
+                yield from _wave_blocks(file, rate)
+                return
     try:
         import soundfile
     except ImportError:
-        yield from _wave_blocks(path, rate)
-        return
+        raise SoundError(f"{problem}: for files other than WAV of 16 bits, "
+                         "pip install soundfile") from None
     try:
         with soundfile.SoundFile(path) as file:
             _check_rate(file.samplerate, rate)
             left = file.frames
             for block in file.blocks(_SECONDS_PER_BLOCK * rate, dtype="float32", always_2d=True):
                 left -= len(block)
-                yield np.ascontiguousarray(block.mean(axis=1, dtype=np.float32))
+                yield _mixed(block)
             if left > 0:
                 raise SoundError(f"the file ends {left} samples early")
     except (RuntimeError, OSError, TypeError) as error:
         raise SoundError(str(error)) from error
 
 
-def _wave_blocks(path: str, rate: int) -> Iterator[np.ndarray]:
-    """Files of 16 bits, which Python reads itself."""
-    try:
-        with wave.open(path, "rb") as file:
-            _check_rate(file.getframerate(), rate)
-            if file.getsampwidth() != 2:
-                raise SoundError(f"{8 * file.getsampwidth()} bits: pip install soundfile")
-            left = file.getnframes()
-            while left > 0:
-                data = file.readframes(min(left, _SECONDS_PER_BLOCK * rate))
-                samples = np.frombuffer(data[:len(data) // 2 * 2], "<i2")
-                frames = len(samples) // file.getnchannels()
-                if frames == 0:
-                    raise SoundError(f"the file ends {left} samples early")
-                left -= frames
-                samples = samples[:frames * file.getnchannels()].reshape(frames, -1)
-                yield samples.mean(axis=1, dtype=np.float32) / np.float32(32768)
-    except (wave.Error, EOFError, OSError) as error:
-        raise SoundError(f"{error or type(error).__name__}") from error
+def _wave_blocks(file: wave.Wave_read, rate: int) -> Iterator[np.ndarray]:
+    _check_rate(file.getframerate(), rate)
+    left = file.getnframes()
+    room = np.empty(_SECONDS_PER_BLOCK * rate * file.getnchannels(), np.float32)
+    while left > 0:
+        try:
+            data = file.readframes(min(left, _SECONDS_PER_BLOCK * rate))
+        except (wave.Error, EOFError, OSError) as error:
+            raise SoundError(f"{error or type(error).__name__}") from error
+        frames = len(data) // (2 * file.getnchannels())
+        if frames == 0:
+            raise SoundError(f"the file ends {left} samples early")
+        left -= frames
+        samples = np.frombuffer(data, "<i2", frames * file.getnchannels())
+        out = np.multiply(samples, np.float32(1 / 32768), out=room[:len(samples)])
+        yield _mixed(out.reshape(frames, -1))
+
+
+def _mixed(block: np.ndarray) -> np.ndarray:
+    """The mean of the channels of a block [samples, channels]."""
+    if block.shape[1] == 1:
+        return block[:, 0]
+    return block.mean(axis=1, dtype=np.float32)
 
 
 def _check_whole(path: str) -> None:
@@ -77,8 +98,7 @@ def _check_whole(path: str) -> None:
             size = os.fstat(file.fileno()).st_size
             while True:
                 kind, length = struct.unpack("<4sI", file.read(8).ljust(8, b"\0"))
-                # Programs that write to a pipe leave the largest number.
-                if kind == b"data" and length != 0xffffffff and file.tell() + length > size:
+                if kind == b"data" and length != _UNKNOWN and file.tell() + length > size:
                     raise SoundError(f"the file has {size - file.tell()} bytes of samples, "
                                      f"expected {length}")
                 if kind == b"data" or file.tell() >= size:
@@ -95,6 +115,6 @@ def _check_rate(found: int, wanted: int) -> None:
 
 def joined(path: str, rate: int) -> Tuple[np.ndarray, float]:
     """Give all samples of a file, and its seconds."""
-    parts = list(blocks(path, rate))
+    parts = [block.copy() for block in blocks(path, rate)]
     sound = np.concatenate(parts) if parts else np.zeros(0, np.float32)
     return sound, len(sound) / rate

@@ -162,7 +162,8 @@ class Worker:
     def _rows_of(self, scored: Scored) -> List[Row]:
         if self._job.rows is not None:
             return self._job.rows(scored)
-        return [{name: array.astype(np.float32).ravel() for name, array in scored.outputs.items()}]
+        return [{name: array.astype(np.float32, copy=False).ravel()
+                 for name, array in scored.outputs.items()}]
 
     def _schema(self) -> Any:
         import pyarrow
@@ -203,8 +204,10 @@ def _write(part: Part, rows: List[Row], schema: Any, told: Dict[str, Any]) -> No
     metadata = {f"rill.{name}": repr(value) for name, value in told.items()}
     table = pyarrow.Table.from_pylist(rows, schema=schema.with_metadata(metadata))
     beside = f"{part.path}.{uuid.uuid4().hex}.unfinished"
+    # Numbers seldom come again: a dictionary of them takes time and room.
+    texts = [field.name for field in schema if pyarrow.types.is_string(field.type)]
     try:
-        pyarrow.parquet.write_table(table, beside)
+        pyarrow.parquet.write_table(table, beside, use_dictionary=texts)
         os.replace(beside, part.path)
     finally:
         if os.path.exists(beside):

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+
+// What the programs ask of the system that they run in, in the same words on POSIX and on Windows.
+namespace rill::cli {
+
+/// What the process has used so far; 0 where the system does not tell.
+struct Usage {
+  int64_t virtual_bytes = 0;
+  int64_t resident_bytes = 0;
+  int64_t most_resident_bytes = 0;
+  double user_s = 0;
+  double system_s = 0;
+  int64_t minor_faults = 0;
+  int64_t major_faults = 0;
+  int64_t heap_used_bytes = 0;
+  int64_t heap_free_bytes = 0;
+};
+Usage usage_now();
+
+/// Tell whether somebody looks at what is written there.
+bool is_terminal(std::FILE* stream);
+
+/// Make the standard streams bytes that go through as they are, and a reader that went away an
+/// error of the write.
+void prepare_streams();
+
+/// Write to standard error, without memory and wherever the process has stopped.
+void say_raw(const char* text);
+
+/// End the process at once: nothing else of it runs.
+[[noreturn]] void end_now(int status);
+
+/// Call `handler`, with a few words for what happened, where a defect stops the process. It runs on
+/// a stack of its own where the system has one.
+void catch_crashes(void (*handler)(const char* what));
+
+}  // namespace rill::cli

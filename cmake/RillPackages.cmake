@@ -1,0 +1,35 @@
+# Packages: librill0.1, librill-dev and rill for Debian, and one archive of all for any Linux.
+#   cpack -G DEB; cpack -G TGZ
+# scripts/packages.sh makes them with the folders that Debian has, and tries them.
+
+set(CPACK_PACKAGE_VENDOR "The rill authors")
+set(CPACK_PACKAGE_CONTACT "The rill authors <rill@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Neural networks in audio callbacks: whole or a few frames at a time")
+set(CPACK_PACKAGE_DESCRIPTION "rill loads NNEF archives and ONNX files, and runs them whole or as exact streams
+of a few frames per step, without allocation, locks or system calls in a step.")
+set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE-APACHE")
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGE_FILE_NAME "rill-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
+set(CPACK_ARCHIVE_COMPONENT_INSTALL OFF)
+set(CPACK_COMPONENTS_ALL library development programs)
+
+set(soname "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME librill${soname})
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME librill-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "librill${soname} (= ${PROJECT_VERSION})")
+if(RILL_ARCHIVE STREQUAL zlib)
+  string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", zlib1g-dev")
+elseif(RILL_ARCHIVE STREQUAL libarchive)
+  string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libarchive-dev")
+endif()
+set(CPACK_DEBIAN_PROGRAMS_PACKAGE_NAME rill)
+set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SECTION sound)
+include(CPack)

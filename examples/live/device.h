@@ -1,0 +1,47 @@
+// Where sound comes from: a microphone, or a file that stands for one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "rill/sound.hpp"
+
+namespace live {
+
+/// Hears a block in the device's own thread, which must not be kept waiting.
+using Heard = std::function<void(const rill::ConstSound&)>;
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual int64_t rate_hz() const = 0;
+  virtual int32_t channels() const = 0;
+  /// Begin to hand over sound. Returns what is wrong, or "".
+  virtual std::string start(Heard heard) = 0;
+  /// Tell whether there is more to come: false where a file has ended or a device has vanished.
+  virtual bool running() = 0;
+  /// Tell what ended it, if that was no end of a file; or "".
+  virtual std::string fault() { return {}; }
+  virtual void stop() = 0;
+};
+
+/// A device, or what is wrong with it.
+struct Opened {
+  std::unique_ptr<Device> device;
+  std::string wrong;
+};
+
+/// Open a WAV file of 16 or 32 bit integers or 32 bit floats, any rate and channels. Blocks of
+/// `block` frames come in the file's own time, or where `fast`, as soon as `room` says that there
+/// is room.
+Opened open_file(const std::string& path, int64_t block, bool fast, std::function<bool()> room);
+
+/// Open a microphone by its number, the system's own choice if that is negative. `block`: frames
+/// per call, 0 for what the device likes.
+Opened open_microphone(int number, int64_t block);
+/// List the microphones, one a line.
+std::string list_microphones();
+
+}  // namespace live

@@ -1,0 +1,100 @@
+package rill;
+
+import java.lang.ref.PhantomReference;
+import java.lang.ref.ReferenceQueue;
+import java.util.Collections;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * A native object, and who uses it. It is freed once: by close, or after the object of Java that
+ * owned it has been collected. {@code java.lang.ref.Cleaner} would do the latter, but Android has it
+ * from API 33 on only.
+ */
+final class Handle extends PhantomReference<Object> {
+  /** What frees a native object. */
+  interface Free {
+    void free(long address);
+  }
+
+  private static final int CLOSED = -1;
+  private static final ReferenceQueue<Object> LEFT = new ReferenceQueue<Object>();
+  // Keeps handles, and what they hold, until they are freed.
+  private static final Set<Handle> ALL =
+      Collections.newSetFromMap(new ConcurrentHashMap<Handle, Boolean>());
+
+  static {
+    Thread thread = new Thread(new Runnable() {
+      @Override
+      public void run() {
+        reap();
+      }
+    }, "rill-cleaner");
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  /** Memory that the native object writes to. */
+  Object held;
+
+  private final long address;
+  private final Free free;
+  private final boolean shared;
+  private final String what;
+  private final AtomicInteger users = new AtomicInteger();
+
+  /** @param shared whether several threads may use it at a time */
+  Handle(Object owner, String what, long address, boolean shared, Free free) {
+    super(owner, LEFT);
+    this.what = what;
+    this.address = address;
+    this.shared = shared;
+    this.free = free;
+    ALL.add(this);
+  }
+
+  /** Give the native object to a call; {@link #leave} has to follow. */
+  long enter() {
+    for (;;) {
+      int now = users.get();
+      if (now == CLOSED) throw new IllegalStateException("this " + what + " is closed");
+      if (now > 0 && !shared) {
+        throw new IllegalStateException("this " + what + " is in use by another call");
+      }
+      if (users.compareAndSet(now, now + 1)) return address;
+    }
+  }
+
+  void leave() {
+    users.decrementAndGet();
+  }
+
+  void close() {
+    if (!tryClose()) {
+      throw new IllegalStateException(
+          "this " + what + (users.get() == CLOSED ? " is closed" : " is in use by another call"));
+    }
+  }
+
+  private boolean tryClose() {
+    if (!users.compareAndSet(0, CLOSED)) return false;
+    ALL.remove(this);
+    clear();
+    free.free(address);
+    held = null;
+    return true;
+  }
+
+  private static void reap() {
+    for (;;) {
+      try {
+        Handle handle = (Handle) LEFT.remove();
+        // A call may still run whose object is needed no more.
+        while (!handle.tryClose() && handle.users.get() != CLOSED) Thread.sleep(10);
+      } catch (InterruptedException interrupted) {
+        return;
+      }
+    }
+  }
+}

@@ -1,0 +1,208 @@
+package rill;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What a file says: symbols may be bound, a stream symbol may be pulsed. A model belongs to one
+ * thread at a time; a call during another one is refused with {@link IllegalStateException}, as is
+ * any call after {@link #close}, close included.
+ */
+public final class Model implements AutoCloseable {
+  private static final Handle.Free FREE = new Handle.Free() {
+    @Override
+    public void free(long address) {
+      Native.freeModel(address);
+    }
+  };
+
+  private final Handle handle;
+
+  private Model(long address) {
+    handle = new Handle(this, "model", address, false, FREE);
+  }
+
+  /** Load an archive, a folder, a graph or an ONNX file. Errors: RillException IO, PARSE, ... */
+  public static Model load(String path) {
+    return load(path, null);
+  }
+
+  /** As above, with values of inputs of ONNX that are constants: "sr=16000;h=0,0". */
+  public static Model load(String path, String constants) {
+    return new Model(Native.load(utf8(path), constants == null ? null : utf8(constants)));
+  }
+
+  /** Load from bytes, as of an asset, which are not needed afterwards. */
+  public static Model load(byte[] bytes) {
+    if (bytes == null) throw new NullPointerException("bytes");
+    return new Model(Native.loadMemory(bytes, null));
+  }
+
+  /** Load what remains in a direct buffer, as of a mapped file; its position stays. */
+  public static Model load(ByteBuffer bytes) {
+    Buffers.expectDirect(bytes);
+    return new Model(Native.loadDirect(bytes, bytes.position(), bytes.remaining(), null));
+  }
+
+  /** Version of rill: "0.1.0". */
+  public static String version() {
+    return text(Native.version());
+  }
+
+  /** Compiler, build type and operators in one line. */
+  public static String buildInfo() {
+    return text(Native.buildInfo());
+  }
+
+  public List<TensorInfo> inputs() {
+    return all(0);
+  }
+
+  public List<TensorInfo> outputs() {
+    return all(1);
+  }
+
+  /** The symbols that are still free. */
+  public List<String> symbols() {
+    long model = handle.enter();
+    try {
+      List<String> names = new ArrayList<String>();
+      for (int i = 0;; ++i) {
+        byte[] name = Native.symbol(model, i);
+        if (name == null) return Collections.unmodifiableList(names);
+        names.add(text(name));
+      }
+    } finally {
+      handle.leave();
+    }
+  }
+
+  /** The properties that the file carries, as text. */
+  public Map<String, String> properties() {
+    long model = handle.enter();
+    try {
+      Map<String, String> found = new LinkedHashMap<String, String>();
+      int count = Native.properties(model);
+      for (int i = 0; i < count; ++i) {
+        byte[][] property = Native.property(model, i);
+        found.put(text(property[0]), text(property[1]));
+      }
+      return Collections.unmodifiableMap(found);
+    } finally {
+      handle.leave();
+    }
+  }
+
+  /** Replace a symbol by a number or an expression in other symbols. Errors: SYMBOL, STATE. */
+  public Model set(String symbol, String expression) {
+    long model = handle.enter();
+    try {
+      Native.setSymbol(model, utf8(symbol), utf8(expression));
+      return this;
+    } finally {
+      handle.leave();
+    }
+  }
+
+  public Model set(String symbol, long value) {
+    return set(symbol, Long.toString(value));
+  }
+
+  /** Make it a stream of so many frames per step. Errors: PULSE, with node, reason and way out. */
+  public Model pulse(String symbol, long frames) {
+    return pulse(symbol, Long.toString(frames));
+  }
+
+  /** As above; `frames` may be "auto" or "auto:min=8,max_delay=20". */
+  public Model pulse(String symbol, String frames) {
+    long model = handle.enter();
+    try {
+      Native.pulse(model, utf8(symbol), utf8(frames));
+      return this;
+    } finally {
+      handle.leave();
+    }
+  }
+
+  /** Tie an output to an input: what a step gives there, the next one takes. */
+  public Model feedback(String output, String input) {
+    long model = handle.enter();
+    try {
+      Native.feedback(model, utf8(output), utf8(input));
+      return this;
+    } finally {
+      handle.leave();
+    }
+  }
+
+  /** Have each step of an input begin with the last frames of the step before. */
+  public Model context(String input, long frames) {
+    long model = handle.enter();
+    try {
+      Native.context(model, utf8(input), frames);
+      return this;
+    } finally {
+      handle.leave();
+    }
+  }
+
+  /** Copy the structure; weights are shared. */
+  public Model copy() {
+    long model = handle.enter();
+    try {
+      return new Model(Native.cloneModel(model));
+    } finally {
+      handle.leave();
+    }
+  }
+
+  /** Write by suffix: .tgz, .tar or .zip, else a folder. Errors: IO, ARG. */
+  public void save(String path) {
+    long model = handle.enter();
+    try {
+      Native.save(model, utf8(path));
+    } finally {
+      handle.leave();
+    }
+  }
+
+  /** Make it ready to run. The model is not needed afterwards. Errors: SYMBOL, UNSUPPORTED, ... */
+  public Plan prepare() {
+    long model = handle.enter();
+    try {
+      return new Plan(Native.prepare(model, false, 0));
+    } finally {
+      handle.leave();
+    }
+  }
+
+  @Override
+  public void close() {
+    handle.close();
+  }
+
+  private List<TensorInfo> all(int dir) {
+    long model = handle.enter();
+    try {
+      List<TensorInfo> found = new ArrayList<TensorInfo>();
+      int count = Native.countOfModel(model, dir);
+      for (int i = 0; i < count; ++i) found.add(new TensorInfo(Native.ioOfModel(model, dir, i)));
+      return Collections.unmodifiableList(found);
+    } finally {
+      handle.leave();
+    }
+  }
+
+  private static byte[] utf8(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static String text(byte[] utf8) {
+    return new String(utf8, StandardCharsets.UTF_8);
+  }
+}

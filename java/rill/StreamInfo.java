@@ -1,0 +1,34 @@
+package rill;
+
+/** How an output of a plan streams, in the words of {@code rill_stream_info}. */
+public final class StreamInfo {
+  /** The axis of the output that streams; -1: it does not. */
+  public final int axis;
+  /** Frames of the output per step. */
+  public final long pulse;
+  /** Frames that come before the first one of the whole run, which {@link Session#pull} leaves out. */
+  public final long delay;
+  /** The first input that streams; -1: none. */
+  public final int input;
+  /** Its frames per step. */
+  public final long inputPulse;
+  /** The delay in frames of that input, rounded up. */
+  public final long delayInputFrames;
+  /** Frames of the output per frame of the input, as a fraction. */
+  public final long rateNumerator;
+  public final long rateDenominator;
+  /** The most steps needed after the last input; -1: unknown. */
+  public final long flushSteps;
+
+  StreamInfo(long[] numbers) {
+    axis = (int) numbers[0];
+    pulse = numbers[1];
+    delay = numbers[2];
+    input = (int) numbers[3];
+    inputPulse = numbers[4];
+    delayInputFrames = numbers[5];
+    rateNumerator = numbers[6];
+    rateDenominator = numbers[7];
+    flushSteps = numbers[8];
+  }
+}

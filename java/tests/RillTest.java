@@ -1,0 +1,431 @@
+import java.io.File;
+import java.io.RandomAccessFile;
+import java.lang.management.ManagementFactory;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.ReadOnlyBufferException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+
+import rill.DType;
+import rill.Model;
+import rill.Plan;
+import rill.RillException;
+import rill.Session;
+import rill.Status;
+import rill.StreamInfo;
+import rill.TensorInfo;
+
+/** java RillTest RILL-PROGRAM MODELS SCRATCH: every test by name; status 1 if one failed. */
+public final class RillTest {
+  interface Body {
+    void run() throws Exception;
+  }
+
+  static String program;
+  static String models;
+  static File scratch;
+  static int failed;
+
+  static void test(String name, Body body) {
+    try {
+      body.run();
+      System.out.println("ok " + name);
+    } catch (Throwable failure) {
+      ++failed;
+      System.out.println("FAILED " + name);
+      failure.printStackTrace(System.out);
+    }
+  }
+
+  static void expect(boolean holds, String what) {
+    if (!holds) throw new AssertionError(what);
+  }
+
+  static <T extends Throwable> T refused(Class<T> with, Body body) {
+    try {
+      body.run();
+    } catch (Throwable failure) {
+      if (with.isInstance(failure)) return with.cast(failure);
+      throw new AssertionError("expected " + with + ", found " + failure, failure);
+    }
+    throw new AssertionError("expected " + with + ", found nothing wrong");
+  }
+
+  static void status(Status expected, Body body) {
+    RillException failure = refused(RillException.class, body);
+    expect(failure.status == expected, "expected " + expected + ", found " + failure.status);
+    expect(!failure.getMessage().isEmpty(), "no message");
+  }
+
+  static String archive(String model) {
+    return models + "/" + model + "/model.nnef.tgz";
+  }
+
+  static Model bound(String model, Map<String, Npz.Array> bundle, String streaming) {
+    Model loaded = Model.load(archive(model));
+    for (TensorInfo input : loaded.inputs()) {
+      long[] shape = bundle.get(input.name).shape;
+      for (int axis = 0; axis < shape.length; ++axis) {
+        String dim = input.dims.get(axis);
+        if (loaded.symbols().contains(dim) && !dim.equals(streaming)) loaded.set(dim, shape[axis]);
+      }
+    }
+    return loaded;
+  }
+
+  /** What the program writes, which is linked with the same library. */
+  static Map<String, Npz.Array> written(String... arguments) throws Exception {
+    String out = new File(scratch, "out.npz").getPath();
+    List<String> command = new ArrayList<String>();
+    command.add(program);
+    for (String argument : arguments) command.add(argument);
+    command.add("--save-outputs");
+    command.add(out);
+    Process process = new ProcessBuilder(command).redirectErrorStream(true)
+        .redirectOutput(new File(scratch, "log")).start();
+    expect(process.waitFor() == 0, String.join(" ", command));
+    return Npz.read(out);
+  }
+
+  static void equal(ByteBuffer found, ByteBuffer expected, String what) {
+    found = found.duplicate();
+    expected = expected.duplicate();
+    expect(found.remaining() == expected.remaining(),
+        what + ": " + found.remaining() + " bytes, expected " + expected.remaining());
+    expect(found.equals(expected), what + ": other bytes, the first at " + first(found, expected));
+  }
+
+  static int first(ByteBuffer a, ByteBuffer b) {
+    int at = 0;
+    while (at < a.remaining() && a.get(a.position() + at) == b.get(b.position() + at)) ++at;
+    return at;
+  }
+
+  static void wholeRuns(String name) throws Exception {
+    String io = models + "/" + name + "/io.npz";
+    Map<String, Npz.Array> bundle = Npz.read(io);
+    Map<String, Npz.Array> expected = written(archive(name), "-O", "--input-facts-from-bundle", io, "run",
+        "--input-from-bundle", io);
+    try (Model model = bound(name, bundle, "");
+         Plan plan = model.prepare();
+         Session session = plan.open()) {
+      for (int i = 0; i < plan.inputs().size(); ++i) {
+        session.input(i).put(bundle.get(plan.inputs().get(i).name).data.duplicate());
+        session.input(i).rewind();
+      }
+      session.step();
+      int compared = 0;
+      for (int i = 0; i < plan.outputs().size(); ++i) {
+        Npz.Array want = expected.get(plan.outputs().get(i).name);
+        equal(session.output(i), want.data, plan.outputs().get(i).name);
+        expect(java.util.Arrays.equals(plan.outputs().get(i).shape(), want.shape), "shape");
+        ++compared;
+      }
+      expect(compared > 0, "nothing was compared");
+    }
+  }
+
+  /** Streams by steps and by pushes of uneven sizes give what the program's stream gives. */
+  static void streams(String name, int pulse) throws Exception {
+    String io = models + "/" + name + "/io.npz";
+    Map<String, Npz.Array> bundle = Npz.read(io);
+    Map<String, Npz.Array> expected = written(archive(name), "-O", "--set", "B=1", "--pulse", "S=" + pulse,
+        "stream", "--input-from-bundle", onlyRow(name, bundle));
+    try (Model model = Model.load(archive(name)).set("B", 1).pulse("S", pulse);
+         Plan plan = model.prepare();
+         Session session = plan.open(100)) {
+      TensorInfo in = plan.inputs().get(0);
+      TensorInfo out = plan.outputs().get(0);
+      StreamInfo info = plan.stream(0);
+      expect(info.inputPulse == pulse && in.shape()[in.streamAxis] == pulse, "pulse");
+      ByteBuffer want = expected.get(out.name).data;
+      ByteBuffer input = row(bundle.get(in.name));
+      for (int round = 0; round < 2; ++round) {
+        ByteBuffer found = ByteBuffer.allocateDirect(want.remaining()).order(ByteOrder.nativeOrder());
+        pushed(session, in, out, input.duplicate(), found, round);
+        found.flip();
+        equal(found, want, "pushed");
+        session.reset();
+      }
+    }
+  }
+
+  static void pushed(Session session, TensorInfo in, TensorInfo out, ByteBuffer input,
+      ByteBuffer found, int round) {
+    int frame = (int) in.frameBytes();
+    int total = input.limit();
+    int size = 1;
+    while (input.position() < total) {
+      int frames = Math.min(size, (total - input.position()) / frame);
+      input.limit(input.position() + frames * frame);
+      long taken = session.push(0, input);
+      input.position(input.position() + (int) taken * frame);
+      input.limit(total);
+      drain(session, out, found);
+      size = size % 37 + 1 + round;
+    }
+    session.finish();
+    while (drain(session, out, found) > 0) {
+    }
+  }
+
+  static long drain(Session session, TensorInfo out, ByteBuffer found) {
+    long given = session.pull(0, found);
+    found.position(found.position() + (int) (given * out.frameBytes()));
+    return given;
+  }
+
+  static ByteBuffer row(Npz.Array array) {
+    ByteBuffer data = array.data.duplicate().order(ByteOrder.nativeOrder());
+    data.limit((int) (data.limit() / array.shape[0]));
+    return data;
+  }
+
+  /** A bundle with the first row of a batch alone, as a folder of Java's own making. */
+  static String onlyRow(String name, Map<String, Npz.Array> bundle) throws Exception {
+    File file = new File(scratch, name + ".npz");
+    try (java.util.zip.ZipOutputStream zip =
+             new java.util.zip.ZipOutputStream(Files.newOutputStream(file.toPath()))) {
+      for (Map.Entry<String, Npz.Array> entry : bundle.entrySet()) {
+        Npz.Array array = entry.getValue();
+        StringBuilder shape = new StringBuilder("1,");
+        for (int i = 1; i < array.shape.length; ++i) shape.append(array.shape[i]).append(',');
+        StringBuilder header = new StringBuilder("{'descr': '<" + array.type
+            + "', 'fortran_order': False, 'shape': (" + shape + "), }");
+        while ((10 + header.length() + 1) % 64 != 0) header.append(' ');
+        header.append('\n');
+        zip.putNextEntry(new java.util.zip.ZipEntry(entry.getKey() + ".npy"));
+        zip.write(new byte[] {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0,
+            (byte) header.length(), (byte) (header.length() >> 8)});
+        zip.write(header.toString().getBytes("US-ASCII"));
+        byte[] bytes = new byte[row(array).remaining()];
+        row(array).get(bytes);
+        zip.write(bytes);
+        zip.closeEntry();
+      }
+    }
+    return file.getPath();
+  }
+
+  static Session opened() {
+    try (Model model = Model.load(archive("kws_gru")).set("B", 1).pulse("S", 8);
+         Plan plan = model.prepare()) {
+      return plan.open();
+    }
+  }
+
+  static void stepsAllocateNothing() {
+    com.sun.management.ThreadMXBean threads =
+        (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long self = Thread.currentThread().getId();
+    try (Session stepped = opened(); Session pushedTo = opened()) {
+      ByteBuffer in = ByteBuffer.allocateDirect(8 * 40 * 4).order(ByteOrder.nativeOrder());
+      ByteBuffer out = ByteBuffer.allocateDirect(stepped.output(0).capacity() * 2);
+      long before = 0;
+      for (int turn = 0; turn < 2; ++turn) {
+        threads.getThreadAllocatedBytes(self);
+        before = threads.getThreadAllocatedBytes(self);
+        for (int i = 0; i < 2000; ++i) {
+          stepped.step();
+          stepped.validCount(0);
+          stepped.input(0);
+          pushedTo.push(0, in);
+          pushedTo.pull(0, out);
+        }
+      }
+      long bytes = threads.getThreadAllocatedBytes(self) - before;
+      expect(bytes == 0, bytes + " bytes were allocated");
+      Object made = new byte[64];
+      expect(threads.getThreadAllocatedBytes(self) > before && made != null, "nothing is counted");
+    }
+  }
+
+  static void closedHandles() {
+    Model model = Model.load(archive("kws_gru"));
+    Model copy = model.copy();
+    model.close();
+    refused(IllegalStateException.class, model::close);
+    refused(IllegalStateException.class, model::inputs);
+    refused(IllegalStateException.class, model::prepare);
+    refused(IllegalStateException.class, () -> model.set("B", 1));
+    copy.set("B", 1).pulse("S", 8);
+    Plan plan = copy.prepare();
+    Session session = plan.open();
+    plan.close();
+    refused(IllegalStateException.class, plan::close);
+    refused(IllegalStateException.class, plan::open);
+    refused(IllegalStateException.class, () -> plan.stream(0));
+    session.step();
+    ByteBuffer output = session.output(0);
+    session.close();
+    refused(IllegalStateException.class, session::close);
+    refused(IllegalStateException.class, session::step);
+    refused(IllegalStateException.class, session::reset);
+    refused(IllegalStateException.class, () -> session.push(0, output));
+    refused(IllegalStateException.class, () -> session.bindInput(0, session.input(0)));
+    refused(IllegalStateException.class, session::copy);
+    // Its memory is Java's, and outlives it.
+    for (int i = 0; i < output.capacity(); ++i) output.put(i, (byte) i);
+    copy.close();
+  }
+
+  static void wrongArguments() {
+    status(Status.IO, () -> Model.load("/nowhere/model.nnef.tgz"));
+    status(Status.PARSE, () -> Model.load(new byte[] {1, 2, 3}));
+    status(Status.PARSE, () -> Model.load(new byte[0]));
+    refused(NullPointerException.class, () -> Model.load((String) null));
+    refused(NullPointerException.class, () -> Model.load((byte[]) null));
+    refused(NullPointerException.class, () -> Model.load((ByteBuffer) null));
+    refused(IllegalArgumentException.class, () -> Model.load(ByteBuffer.allocate(100)));
+    refused(IllegalArgumentException.class, () -> Model.load("a\0b"));
+    try (Model model = Model.load(archive("kws_gru"))) {
+      status(Status.SYMBOL, () -> model.set("Q", 1));
+      status(Status.SYMBOL, () -> model.prepare());
+      status(Status.PULSE, () -> model.pulse("S", "many"));
+      refused(NullPointerException.class, () -> model.set(null, "1"));
+    }
+    try (Session session = opened()) {
+      refused(IndexOutOfBoundsException.class, () -> session.input(1));
+      refused(IndexOutOfBoundsException.class, () -> session.output(-1));
+      refused(IndexOutOfBoundsException.class, () -> session.push(7, session.input(0)));
+      refused(IllegalArgumentException.class, () -> session.push(0, ByteBuffer.allocate(160)));
+      refused(IllegalArgumentException.class, () -> session.push(0, ByteBuffer.allocateDirect(7)));
+      refused(IllegalArgumentException.class,
+          () -> session.bindInput(0, ByteBuffer.allocateDirect(12)));
+      refused(ReadOnlyBufferException.class,
+          () -> session.pull(0, session.output(0).asReadOnlyBuffer()));
+      refused(NullPointerException.class, () -> session.push(0, null));
+      refused(RillException.class, () -> session.validCount(9));
+      ByteBuffer odd = ByteBuffer.allocateDirect(session.input(0).capacity() + 1);
+      odd.position(1);
+      status(Status.ARG, () -> session.bindInput(0, odd));
+      status(Status.PARSE, () -> session.loadState(ByteBuffer.allocateDirect(64)));
+      // No frames are no mistake, and what failed has left the stream as it was.
+      expect(session.push(0, ByteBuffer.allocateDirect(0)) == 0, "no frames");
+      status(Status.STATE, session::step);
+    }
+  }
+
+  static void statesMove() {
+    try (Session a = opened(); Session b = opened()) {
+      for (int i = 0; i < a.input(0).capacity() / 4; ++i) a.input(0).putFloat(4 * i, i % 7 - 3);
+      for (int i = 0; i < 5; ++i) a.step();
+      ByteBuffer state = ByteBuffer.allocateDirect((int) a.stateSize());
+      long bytes = a.saveState(state);
+      expect(bytes > 0 && bytes <= state.capacity(), "size of the state");
+      state.limit((int) bytes);
+      b.loadState(state);
+      try (Session c = a.copy()) {
+        b.input(0).put(a.input(0).duplicate());
+        equal(c.input(0), a.input(0), "inputs of a copy");
+        a.step();
+        b.step();
+        c.step();
+        equal(b.output(0), a.output(0), "loaded");
+        equal(c.output(0), a.output(0), "copied");
+      }
+    }
+  }
+
+  static void oneThreadAtATime() throws Exception {
+    try (Session session = opened()) {
+      CountDownLatch begun = new CountDownLatch(1);
+      AtomicReference<Throwable> other = new AtomicReference<Throwable>();
+      Thread thread = new Thread(() -> {
+        begun.countDown();
+        for (int i = 0; i < 20000; ++i) {
+          try {
+            session.step();
+          } catch (IllegalStateException expected) {
+            // The other thread was first.
+          } catch (Throwable failure) {
+            other.set(failure);
+          }
+        }
+      });
+      thread.start();
+      begun.await();
+      while (thread.isAlive()) {
+        try {
+          session.step();
+        } catch (IllegalStateException expected) {
+          // As above.
+        }
+      }
+      thread.join();
+      expect(other.get() == null, "" + other.get());
+    }
+  }
+
+  static void abandonedHandlesAreFreed() throws Exception {
+    long before = resident();
+    for (int i = 0; i < 300; ++i) {
+      opened();
+      Model.load(archive("kws_gru"));
+      if (i % 20 == 19) {
+        System.gc();
+        Thread.sleep(50);
+      }
+    }
+    // 300 models of half a megabyte would be left otherwise.
+    long grown = resident() - before;
+    expect(grown < 100 << 20, grown + " bytes were left");
+  }
+
+  static long resident() throws Exception {
+    String[] pages = new String(Files.readAllBytes(new File("/proc/self/statm").toPath())).split(" ");
+    return Long.parseLong(pages[1]) * 4096;
+  }
+
+  static void otherWaysToLoad() throws Exception {
+    byte[] bytes = Files.readAllBytes(new File(archive("kws_gru")).toPath());
+    try (Model model = Model.load(bytes)) {
+      expect(model.symbols().size() == 2, "symbols " + model.symbols());
+      expect(model.inputs().get(0).dtype == DType.F32, "type");
+      String path = new File(scratch, "g\u00e9schrieben \u4f60.nnef.tgz").getPath();
+      new File(path).delete();
+      model.save(path);
+      try (Model again = Model.load(path)) {
+        expect(again.inputs().toString().equals(model.inputs().toString()), "written");
+        expect(again.properties().equals(model.properties()) || !model.properties().isEmpty(),
+            "properties");
+      }
+    }
+    try (RandomAccessFile file = new RandomAccessFile(archive("kws_gru"), "r");
+         Model model = Model.load(
+             file.getChannel().map(FileChannel.MapMode.READ_ONLY, 0, file.length()))) {
+      expect(model.outputs().get(0).name.equals("keywords"), "output");
+      RillException failure = refused(RillException.class, () -> model.set("nothing", 3));
+      expect(failure.getMessage().contains("nothing"), failure.getMessage());
+    }
+    expect(!Model.version().isEmpty() && !Model.buildInfo().isEmpty(), "version");
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    program = arguments[0];
+    models = arguments[1];
+    scratch = new File(arguments[2]);
+    Files.createDirectories(scratch.toPath());
+    for (String name : new String[] {"kws_gru", "tcn_dilated", "unet_denoiser", "conv_tasnet"}) {
+      test("whole run of " + name, () -> wholeRuns(name));
+    }
+    for (int pulse : new int[] {2, 8, 50}) {
+      test("stream of kws_gru by " + pulse, () -> streams("kws_gru", pulse));
+    }
+    test("steps allocate nothing", RillTest::stepsAllocateNothing);
+    test("closed handles", RillTest::closedHandles);
+    test("wrong arguments", RillTest::wrongArguments);
+    test("states move", RillTest::statesMove);
+    test("one thread at a time", RillTest::oneThreadAtATime);
+    test("abandoned handles are freed", RillTest::abandonedHandlesAreFreed);
+    test("other ways to load", RillTest::otherWaysToLoad);
+    System.out.println(failed + " failed");
+    System.exit(failed == 0 ? 0 : 1);
+  }
+}

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "onnx_loader/proto/model.h"
+
+namespace rill::onnx {
+
+/// Order nodes so that each comes after those whose values it reads, in its graphs as well; nodes
+/// that are in such an order stay as they are. The nodes must outlive what is given.
+/// Errors: kParse where nodes read each other in a circle; what reading their graphs fails with.
+Result<std::vector<const NodeProto*>> in_order(const std::vector<NodeProto>& nodes,
+                                               const ProtoBudget& budget);
+
+}  // namespace rill::onnx

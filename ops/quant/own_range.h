@@ -1,0 +1,43 @@
+#pragma once
+
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "ops/math/binary.h"
+#include "ops/math/reduce.h"
+#include "ops/math/unary.h"
+
+namespace rill::ops {
+
+/// Numbers in 8 bits over their own range, with 0 in it: `scale * (values - point)`, all floats.
+struct OwnRange {
+  OutletId values;  ///< 0 to 255
+  OutletId scale;   ///< rank of the input, axes of extent 1
+  OutletId point;   ///< as `scale`
+};
+
+/// Quantise numbers to the range that they have over all axes, which `axes` lists.
+/// `Wires` is what adds nodes: `Formula`, or the writer of a body.
+/// Source: ONNX, `DynamicQuantizeLinear`.
+template <class Wires>
+OwnRange in_own_range(Wires& w, OutletId x, const std::vector<int64_t>& axes) {
+  const auto limited = [&](OutletId value) {
+    value = w.binary(BinaryKind::kMax, value, w.number(0.0, x));
+    return w.binary(BinaryKind::kMin, value, w.number(255.0, x));
+  };
+  const auto over = [&](OutletId value, OutletId by) {
+    return w.unary(UnaryKind::kRoundEven, w.binary(BinaryKind::kDiv, value, by));
+  };
+  const OutletId zero = w.number(0.0, x);
+  const OutletId high = w.binary(BinaryKind::kMax, w.reduce(ReduceKind::kMax, x, axes), zero);
+  const OutletId low = w.binary(BinaryKind::kMin, w.reduce(ReduceKind::kMin, x, axes), zero);
+  OwnRange out;
+  out.scale = w.binary(BinaryKind::kDiv, w.binary(BinaryKind::kSub, high, low), w.number(255.0, x));
+  const OutletId flat = w.binary(BinaryKind::kEq, out.scale, zero);
+  const OutletId divisor = w.select(flat, w.number(1.0, x), out.scale);
+  out.point = limited(over(w.unary(UnaryKind::kNeg, low), divisor));
+  out.values = limited(w.binary(BinaryKind::kAdd, over(x, divisor), out.point));
+  return out;
+}
+
+}  // namespace rill::ops
