@@ -63,6 +63,8 @@ void begin() {
   at(0xE000E014) = kWrap - 1;  // SysTick: reload, current, on with interrupt by the core's clock
   at(0xE000E018) = 0;
   at(0xE000E010) = 7;
+  while (at(0xE000E018) == 0) {
+  }
 }
 
 void print(const char* text) { semihost(4, text); }
@@ -83,7 +85,8 @@ uint64_t instructions() {
     now = at(0xE000E018);
   } while (before != wraps);
   const uint64_t ticks = uint64_t{before} * kWrap + (kWrap - 1 - now);
-  return ticks * RILL_INSTRUCTIONS_PER_TICK;
+  // An instruction takes a nanosecond.
+  return ticks * RILL_TICK_PICOSECONDS / 1000;
 }
 
 }  // namespace board

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Build a model into a program for a microcontroller, run it in an emulator, compare the bits.
 
-    run.py RILL [--board mps2-an500|mps3-an547] [--model kws_gru|vad_speech]
+    run.py RILL [--board mps2-an500|mps3-an547]... [--model kws_gru|vad_speech]... [--page]
 
 RILL is the program `rill` of this machine. It compiles the model for the scalar tier, and streams
 the same frames through the same plan here; the outputs have to be the same, bit for bit.
@@ -23,10 +23,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "scripts"))
 import run_layer  # noqa: E402
 
-# Instructions per tick of the timer: with -icount shift=0 an instruction takes a nanosecond.
+# Flags, and picoseconds per tick of the timer: with -icount shift=0 an instruction takes a nanosecond.
 BOARDS = {
-    "mps2-an500": (["-mcpu=cortex-m7", "-mfloat-abi=hard", "-mfpu=fpv5-d16"], 40),
-    "mps3-an547": (["-mcpu=cortex-m55", "-mfloat-abi=hard"], 40),
+    "mps2-an500": (["-mcpu=cortex-m7", "-mfloat-abi=hard", "-mfpu=fpv5-d16"], 40000),
+    "mps3-an547": (["-mcpu=cortex-m55", "-mfloat-abi=hard"], 31250),
 }
 MODELS = {"kws_gru": ("mel", 8, 96), "vad_speech": ("audio", 1600, 16000)}
 
@@ -93,7 +93,7 @@ def write_model(plan, frames, data, work):
 def run(board, flags, ticks, objects, sizes, work):
     compiler = "arm-none-eabi-g++"
     defines = [f"-D{name}={value}" for name, value in sizes.items()]
-    defines.append(f"-DRILL_INSTRUCTIONS_PER_TICK={ticks}")
+    defines.append(f"-DRILL_TICK_PICOSECONDS={ticks}")
     own = []
     for source in (HERE / "main.cpp", HERE / "board.cpp", work / "model.c", work / "steps.c"):
         to = work / (source.name + ".o")
@@ -117,50 +117,69 @@ def section_bytes(elf):
     return {name: int(size) for name, size in re.findall(r"^(\.\w+)\s+(\d+)", text, re.M)}
 
 
+def stream(rill, model, board, objects, work):
+    """Compile, build, run and compare one model; gives a row of the table of docs/compiled.md."""
+    work.mkdir(parents=True, exist_ok=True)
+    plan = work / "model.rill"
+    archive = HERE.parent.parent / "tests" / "models" / model / "model.nnef.tgz"
+    subprocess.run([rill, "compile", archive, "--set", "B=1", "--pulse", f"S={MODELS[model][1]}",
+                    "--target", "scalar", "-o", plan], check=True)
+    frames, data = one_stream(model, work)
+    want = expected(rill, plan, work)
+    write_model(plan, frames, data, work)
+    flags, ticks = BOARDS[board]
+    # What memory it takes is told by a run in memory that is large enough.
+    sizes = {"RILL_PLAN_BYTES": 1 << 18, "RILL_SESSION_BYTES": 1 << 18, "RILL_FEED_BYTES": 1 << 16}
+    for _ in range(2):
+        elf, status, text = run(board, flags, ticks, objects, sizes, work)
+        told = dict(re.findall(r"^([a-z ]+) (\d+)$", text, re.M))
+        if status != 0:
+            sys.exit(f"the program ended with status {status}:\n{text[:2000]}")
+        sizes = {f"RILL_{name.upper()}_BYTES": (int(told[f"{name} bytes"]) + 63) // 64 * 64
+                 for name in ("plan", "session", "feed")}
+    got = [int(each, 16) for each in text.split("output\n")[1].split("end")[0].split()]
+    if got != want:
+        wrong = [i for i, pair in enumerate(zip(got, want)) if pair[0] != pair[1]]
+        sys.exit(f"{model} on {board}: {len(got)} values of {len(want)}; {len(wrong)} differ, the "
+                 f"first is {wrong[:1]}")
+    parts = section_bytes(elf)
+    if model == "vad_speech" and board == "mps2-an500" and parts[".text"] > 96 * 1024:
+        sys.exit(f"{model} on {board}: {parts['.text']} bytes of code, at most {96 * 1024}")
+    print(f"{model} on {board}: {len(got)} values, the bits of the scalar tier here", file=sys.stderr)
+    return (f"| `{model}` | {board} | {parts['.text']} | {parts['.rodata']} | {plan.stat().st_size} | "
+            f"{told['plan bytes']} | {told['session bytes']} | {told['feed bytes']} | "
+            f"{told['instructions to open']} | {told['instructions per step']} |")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("rill", type=pathlib.Path)
-    parser.add_argument("--board", choices=BOARDS, default="mps2-an500")
-    parser.add_argument("--model", choices=MODELS, default="kws_gru")
-    parser.add_argument("--plan", type=pathlib.Path, help="a compiled plan instead of one made now")
-    parser.add_argument("--keep", type=pathlib.Path, help="build here, and leave all there")
+    parser.add_argument("--board", choices=BOARDS, action="append")
+    parser.add_argument("--model", choices=MODELS, action="append")
+    parser.add_argument("--page", action="store_true", help="write the table into docs/microcontrollers.md")
     args = parser.parse_args()
     for tool in ("arm-none-eabi-g++", "qemu-system-arm"):
         if not shutil.which(tool):
             print(f"skipped: {tool} is not here")
             sys.exit(77)
+    if subprocess.run([args.rill, "compile", "--help"], capture_output=True).returncode != 0:
+        print(f"skipped: {args.rill} compiles no plans")
+        sys.exit(77)
+    table = ["| model | board | code | its constants | plan file | plan | session | feed | "
+             "instructions to open | per step |", "| --- " * 10 + "|"]
     with tempfile.TemporaryDirectory() as made:
-        work = args.keep or pathlib.Path(made)
-        work.mkdir(parents=True, exist_ok=True)
-        archive = HERE.parent.parent / "tests" / "models" / args.model / "model.nnef.tgz"
-        plan = args.plan or work / "model.rill"
-        if not args.plan:
-            subprocess.run([args.rill, "compile", archive, "--set", "B=1", "--pulse",
-                            f"S={MODELS[args.model][1]}", "--target", "scalar", "-o", plan], check=True)
-        frames, data = one_stream(args.model, work)
-        want = expected(args.rill, plan, work)
-        write_model(plan, frames, data, work)
-        flags, ticks = BOARDS[args.board]
-        objects = run_layer.build("arm-none-eabi-g++", ["-mthumb", *flags], [], work / "objects", small=True)
-        # What memory it takes is found out in memory that is large enough.
-        sizes = {"RILL_PLAN_BYTES": 1 << 18, "RILL_SESSION_BYTES": 1 << 18, "RILL_FEED_BYTES": 1 << 16}
-        for _ in range(2):
-            elf, status, text = run(args.board, flags, ticks, objects, sizes, work)
-            told = dict(re.findall(r"^([a-z ]+) (\d+)$", text, re.M))
-            if status != 0:
-                sys.exit(f"the program ended with status {status}:\n{text[:2000]}")
-            sizes = {f"RILL_{name.upper()}_BYTES": (int(told[f"{name} bytes"]) + 63) // 64 * 64
-                     for name in ("plan", "session", "feed")}
-        got = [int(each, 16) for each in text.split("output\n")[1].split("end")[0].split()]
-        if got != want:
-            wrong = [i for i, pair in enumerate(zip(got, want)) if pair[0] != pair[1]]
-            sys.exit(f"{len(got)} values of {len(want)}; {len(wrong)} differ, the first at {wrong[:1]}")
-        parts = section_bytes(elf)
-        print(f"{args.model} on {args.board}: {len(got)} values, the bits of the scalar tier here")
-        print(f"code {parts['.text']} bytes, model and input {parts['.model']}; memory: plan "
-              f"{told['plan bytes']}, session {told['session bytes']}, feed {told['feed bytes']}, stack 32768")
-        print(f"instructions: {told['instructions to open']} to open, "
-              f"{told['instructions per step']} per step")
+        for board in args.board or BOARDS:
+            work = pathlib.Path(made) / board
+            objects = run_layer.build("arm-none-eabi-g++", ["-mthumb", *BOARDS[board][0]], [],
+                                      work / "objects", small=True)
+            table += [stream(args.rill, model, board, objects, work / model)
+                      for model in args.model or MODELS]
+    text = "\n".join(table)
+    print(text)
+    if args.page:
+        page = HERE.parent.parent / "docs" / "microcontrollers.md"
+        subprocess.run([sys.executable, HERE.parent.parent / "scripts" / "put_table.py", page, "boards"],
+                       input=text, text=True, check=True)
 
 
 if __name__ == "__main__":
