@@ -29,8 +29,8 @@ inline void set_float_mode(FloatMode mode) noexcept RILL_NONBLOCKING {
 }
 #elif defined(__arm__) && defined(__ARM_FP)
 using FloatMode = uint32_t;
-// The same of 32-bit processors. Armv8.1-M has the size of vectors of loops in that register as well:
-// 4 is none, and a loop at any other ends in a fault.
+// The same of 32-bit processors. Armv8.1-M has the size of vectors of loops in that register as
+// well: 4 is none, and a loop at any other ends in a fault.
 #ifdef __ARM_ARCH_8M_MAIN__
 inline constexpr FloatMode kStepMode = uint32_t{1} << 24 | uint32_t{4} << 16;
 #else
