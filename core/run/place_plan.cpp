@@ -361,7 +361,7 @@ class PlanReader final : public StepFields {
     return all;
   }
   void read_step(Step* step) {
-    const StepKind* const kind = kind_of(static_cast<int64_t>(from_.natural()));
+    const StepKind* const kind = kind_of(from_.number(0, INT32_MAX));
     if (kind == nullptr) return;
     step->run = kind->run;
     step->kind = kind;
