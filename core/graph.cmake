@@ -18,6 +18,7 @@ target_sources(rill_core PRIVATE
   exec/plan.cpp
   exec/saved.cpp
   exec/session.cpp
+  exec/touches.cpp
   exec/weights.cpp
   exec/workers.cpp
 )

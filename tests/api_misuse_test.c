@@ -92,6 +92,13 @@ static void plans(rill_model* model, rill_plan* plan) {
   opts.size = sizeof opts;
   opts.max_session_bytes = 1;
   REFUSED(NOMEM, "the limit is 1", rill_prepare(model, &opts, &other));
+  REFUSED(ARG, "no place", rill_plan_open("x.rill", NULL));
+  REFUSED(ARG, "no path", rill_plan_open(NULL, &other));
+  REFUSED(IO, "no/such/file.rill", rill_plan_open("no/such/file.rill", &other));
+  REFUSED(ARG, "no place", rill_plan_map("abc", 3, NULL));
+  REFUSED(ARG, "no bytes", rill_plan_map(NULL, 3, &other));
+  REFUSED(PARSE, "not a plan file", rill_plan_map("abc", 3, &other));
+  TRUE(other == NULL);
   TRUE(rill_plan_retain(NULL) == NULL);
   TRUE(rill_plan_retain((rill_plan*)model) == NULL);
   rill_plan_release(NULL);

@@ -26,10 +26,12 @@ rill_test(session_fuzz_test
                   session_fuzz/wander.cpp session_fuzz/wander_streams.cpp
           DEPENDS rill_test_bundles rill_property rill_nnef rill_ops LABELS models)
 # Interpose on malloc, so that they are programs of their own.
-foreach(name realtime soak memory refusals)
+foreach(name realtime soak memory refused_pulses)
   rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
             LABELS models)
 endforeach()
+rill_test(refusals_test SOURCES refusals_test.cpp support/heap_calls.cpp
+          DEPENDS rill_test_bundles rill_plan_files_testing LABELS models)
 if(RILL_ONNX)
   rill_test(onnx_moments_test
             SOURCES onnx_moments_test.cpp ${PROJECT_SOURCE_DIR}/onnx_loader/test_file.cpp

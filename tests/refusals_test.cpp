@@ -14,7 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "api/src/handles.h"
 #include "tests/support/heap_calls.h"
+#include "tests/support/plan_files.h"
 #include "tests/support/runs.h"
 
 namespace rill::test {
@@ -48,6 +50,11 @@ class World {
     std::ifstream in(kModel, std::ios::binary);
     archive.assign(std::istreambuf_iterator<char>(in), {});
     path = ::testing::TempDir() + "rill_refusals.nnef.tgz";
+    plan_file = mapped(written(*plan->plan).value());
+    plan_path = ::testing::TempDir() + "rill_refusals.rill";
+    std::ofstream(plan_path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(plan_file.bytes.data()),
+               static_cast<std::streamsize>(plan_file.bytes.size()));
     for (rill_view* view : {&input, &output}) view->size = sizeof(rill_view);
     EXPECT_EQ(rill_input_buffer(session, 0, &input), RILL_OK);
     EXPECT_EQ(rill_output_buffer(session, 0, &output), RILL_OK);
@@ -66,6 +73,7 @@ class World {
   ~World() {
     rill_threads_free(threads);
     std::filesystem::remove(path);
+    std::filesystem::remove(plan_path);
   }
 
   SessionPtr new_session() const {
@@ -121,6 +129,8 @@ class World {
   rill_threads* threads = nullptr;
   std::vector<char> archive;
   std::string path;
+  Mapped plan_file;
+  std::string plan_path;
   std::vector<uint64_t> state;
   rill_view input = {};
   rill_view output = {};
@@ -331,6 +341,24 @@ std::vector<Row> model_rows() {
        [](World& w) {
          return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
            return rill_prepare(w.pulsed, nullptr, out);
+         });
+       }},
+      {"rill_plan_open", "", RILL_OK,
+       [](World& w) {
+         return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
+           return rill_plan_open(w.plan_path.c_str(), out);
+         });
+       }},
+      {"rill_plan_map", "", RILL_OK,
+       [](World& w) {
+         return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
+           return rill_plan_map(w.plan_file.bytes.data(), w.plan_file.bytes.size(), out);
+         });
+       }},
+      {"rill_plan_map", "of what is none", RILL_E_PARSE,
+       [](World& w) {
+         return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
+           return rill_plan_map(w.archive.data(), w.archive.size(), out);
          });
        }},
       {"rill_prepare", "with a symbol left", RILL_E_SYMBOL,
@@ -606,40 +634,6 @@ struct RowName {
 };
 
 INSTANTIATE_TEST_SUITE_P(Functions, Refusals, ::testing::ValuesIn(all_rows()), RowName());
-
-/// A pulse that does not fit is tried at others, to name one that does, and described where it
-/// fits.
-TEST(Refusals, APulseThatDoesNotFitIsRefusedWithoutMemoryToo) {
-  if (heap_blocks() < 0) GTEST_SKIP() << "sanitizers have a heap of their own";
-  const std::string text =
-      "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
-      "graph g(x)->(y){\nx=external(shape=[1,1,S]);\n"
-      "a=avg_pool(x,size=[1,1,2],border='constant',padding=[(0,0),(0,0),(0,0)],stride=[1,1,2],"
-      "dilation=[1,1,1]);\n"
-      "y=avg_pool(a,size=[1,1,3],border='constant',padding=[(0,0),(0,0),(0,0)],stride=[1,1,3],"
-      "dilation=[1,1,1]);\n}\n";
-  rill_model* raw = nullptr;
-  ASSERT_EQ(rill_load_memory(text.data(), text.size(), nullptr, &raw), RILL_OK)
-      << rill_last_error();
-  const ModelPtr model(raw);
-  for (const bool all : {false, true}) {
-    for (int64_t n = 0;; ++n) {
-      const int64_t blocks = heap_blocks();
-      const int64_t requests = heap_requests();
-      fail_heap_after(n, all);
-      const rill_status status = rill_model_pulse(raw, "S", "1");
-      fail_heap_after(-1);
-      ASSERT_EQ(heap_blocks(), blocks) << n;
-      if (heap_requests() - requests <= n) {
-        EXPECT_EQ(status, RILL_E_PULSE) << rill_last_error();
-        EXPECT_NE(std::string(rill_last_error()).find("multiple of 6"), std::string::npos)
-            << rill_last_error();
-        break;
-      }
-      ASSERT_TRUE(status == RILL_E_NOMEM || status == RILL_E_PULSE) << n << rill_last_error();
-    }
-  }
-}
 
 }  // namespace
 }  // namespace rill::test

@@ -334,9 +334,11 @@ const NnefOp kOps[] = {
      "dilation: integer[] = [], groups: integer = 1) -> (output: tensor<scalar>);",
      load}};
 
+constexpr OpClass kClasses[] = {op_class<Conv>("Conv")};
+
 }  // namespace
 
 extern const OpRoom conv_room;
-const OpRoom conv_room = {"conv", kOps};
+const OpRoom conv_room = {"conv", kOps, kClasses};
 
 }  // namespace rill::ops

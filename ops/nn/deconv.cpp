@@ -326,9 +326,11 @@ const NnefOp kOps[] = {
      "-> (output: tensor<scalar>);",
      load}};
 
+constexpr OpClass kClasses[] = {op_class<Deconv>("Deconv")};
+
 }  // namespace
 
 extern const OpRoom deconv_room;
-const OpRoom deconv_room = {"deconv", kOps};
+const OpRoom deconv_room = {"deconv", kOps, kClasses};
 
 }  // namespace rill::ops

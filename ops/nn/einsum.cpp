@@ -436,9 +436,11 @@ const NnefOp kOps[] = {
      load_einsum},
 };
 
+constexpr OpClass kClasses[] = {op_class<EinSum>("EinSum")};
+
 }  // namespace
 
 extern const OpRoom einsum_room;
-const OpRoom einsum_room = {"einsum", kOps};
+const OpRoom einsum_room = {"einsum", kOps, kClasses};
 
 }  // namespace rill::ops

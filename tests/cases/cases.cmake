@@ -18,6 +18,11 @@ set(cases
   check_of_no_frames
   check_streams
   check_with_a_batch_of_one
+  compiled_for_no_cpu
+  compiled_model_has_no_graph
+  compiled_model_is_shown
+  compiled_model_runs
+  compiled_model_streams
   corrupt_gzip
   cost_that_differs
   deployment_is_shown_with_its_batch

@@ -24,15 +24,19 @@ ARROWS = {
     "pulse/attention": ["core", "ops", "pulse"],
     "pulse/before": ["core", "ops", "pulse"],
     "audit": ["core", "pulse"],
+    # Its plans are steps and constants; the tables of kinds and of operators are handed to it.
+    "plan_file": ["core"],
     "nnef_loader": ["core"],
     # Its nodes are calls, as those of a document are.
     "onnx_loader": ["core", "nnef_loader"],
     "transforms": ["core", "ops", "nnef_loader"],
     # The CPU limit is part of the public interface, and kept where the CPU is looked at.
-    "api": ["core", "ops", "pulse", "audit", "nnef_loader", "onnx_loader", "kernels/cpu.h"],
+    "api": ["core", "ops", "pulse", "audit", "nnef_loader", "onnx_loader", "plan_file",
+            "kernels/cpu.h", "kernels/target.h"],
     # The loader is handed the table of operators, which the programs do not look into.
     "cli": ["api", "audit", "core", "pulse", "nnef_loader", "onnx_loader", "transforms",
-            "ops/op_table.h", "ops/onnx_table.h", "kernels/cpu.h",
+            "plan_file", "ops/op_table.h", "ops/onnx_table.h", "ops/step_table.h", "kernels/cpu.h",
+            "kernels/target.h",
             "kernels/reach"],
     "bench": ["api", "core", "ops", "kernels", "rill", "tests/support/heap_calls.h"],
     "examples": ["rill", "api/src/npz.h"],
