@@ -61,6 +61,32 @@ Result<std::shared_ptr<const Plan>> plan_for(const kernels::Target& target, cons
   return plan;
 }
 
+/// Whether two plans have the same steps and constants.
+Result<bool> same_plans(const std::shared_ptr<const Plan>& a,
+                        const std::shared_ptr<const Plan>& b) {
+  std::vector<std::byte> files[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const plan_file::TargetPlan each{"either", i == 0 ? a : b};
+    RILL_ASSIGN(files[i], plan_file::write({&each, 1}, ops::op_table()));
+  }
+  return files[0] == files[1];
+}
+
+/// The plan for a target, under the name of the least CPU that runs it: without products of bytes
+/// there is no need of instructions for them.
+Result<plan_file::TargetPlan> compiled(const kernels::Target& target, const Args& args,
+                                       const Graph& graph) {
+  plan_file::TargetPlan out;
+  out.target = kernels::target_name(target);
+  RILL_ASSIGN(out.plan, plan_for(target, args, graph));
+  if (!target.dot_products) return out;
+  const kernels::Target plain{target.tier, false};
+  RILL_ASSIGN(const auto other, plan_for(plain, args, graph));
+  RILL_ASSIGN(const bool same, same_plans(out.plan, other));
+  if (same) out.target = kernels::target_name(plain);
+  return out;
+}
+
 /// The text of an audit; empty where none ran.
 std::string audit_text(const Graph& graph) {
   const auto found = graph.properties.find("rill.audit");
@@ -111,8 +137,9 @@ Status compile_command(const Args& args, const Log& log, const Model& model) {
   RILL_TRY(audit_before_writing(quiet, log, model, &graph));
   std::vector<plan_file::TargetPlan> plans;
   for (const kernels::Target& target : targets) {
-    RILL_ASSIGN(auto plan, plan_for(target, args, graph));
-    plans.push_back({kernels::target_name(target), std::move(plan)});
+    RILL_ASSIGN(plan_file::TargetPlan plan, compiled(target, args, graph));
+    const auto same = [&](const plan_file::TargetPlan& each) { return each.target == plan.target; };
+    if (std::none_of(plans.begin(), plans.end(), same)) plans.push_back(std::move(plan));
   }
   plan_file::WriteOptions options;
   options.notes = !args.no_notes;

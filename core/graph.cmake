@@ -8,6 +8,7 @@ target_sources(rill_core PRIVATE
   graph/pulse.cpp
   graph/rewrite.cpp
   graph/walk.cpp
+  graph/written.cpp
   optim/optim.cpp
   exec/constant_steps.cpp
   exec/extents.cpp

@@ -102,8 +102,10 @@ TargetCpu::~TargetCpu() {
 
 bool built_for(Tier tier) {
   switch (tier) {
+#ifndef RILL_WITHOUT_SCALAR
     case Tier::kScalar:
       return true;
+#endif
 #if defined(__x86_64__) || defined(__i386__) || defined(__wasm_simd128__)
 #ifndef RILL_WITHOUT_SSE42
     case Tier::kSse42:

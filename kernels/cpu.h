@@ -4,6 +4,11 @@
 
 #include "kernels/nonblocking.h"
 
+// Engines that compile the SIMD of WebAssembly run it: scalar kernels beside it would take room.
+#if defined(__wasm_simd128__) && !defined(RILL_WITHOUT_SSE42)
+#define RILL_WITHOUT_SCALAR
+#endif
+
 namespace rill::kernels {
 
 /// A SIMD tier: a set of instructions that a kernel may need, in the order of preference.

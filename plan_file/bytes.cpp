@@ -129,7 +129,7 @@ void RecordWriter::append(const RecordWriter& other) {
   bytes_.insert(bytes_.end(), other.bytes_.begin(), other.bytes_.end());
 }
 
-uint64_t RecordReader::natural() {
+uint64_t RecordReader::long_natural() {
   uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     if (bytes_.empty()) {

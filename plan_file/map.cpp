@@ -2,9 +2,9 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
+#include "core/base/aligned.h"
 #include "plan_file/format.h"
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -25,11 +25,8 @@ Status unreadable(const std::string& path) {
 #ifndef RILL_MAPS_FILES
 /// Memory that begins where the format wants it to.
 std::shared_ptr<std::byte> aligned_memory(size_t bytes) {
-  std::shared_ptr<std::byte> all(static_cast<std::byte*>(std::malloc(bytes + kAlign)), std::free);
-  if (!all) return nullptr;
-  const auto at = reinterpret_cast<uintptr_t>(all.get());
-  const auto begin = (at + kAlign - 1) / kAlign * kAlign;
-  return {all, all.get() + (begin - at)};
+  const auto room = (bytes / kAlign + 1) * kAlign;
+  return {static_cast<std::byte*>(allocate_aligned(kAlign, room)), free_aligned};
 }
 #endif
 

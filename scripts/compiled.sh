@@ -19,13 +19,14 @@ table+='| --- | --- | --- | --- | --- |'
 row() {
   local name=$1 model=tests/models/$1/model.nnef.tgz symbols=("${@:2}") set=()
   for each in "${symbols[@]:1}"; do set+=(--set "$each"); done
-  "$bin/rill" compile "$model" "${set[@]}" --pulse "${symbols[0]}" -o "$out/$name.rill" --no-audit
-  read -r from_model from_file ratio < <("$bin/rill-bench-start" "$model" "$out/$name.rill" "${symbols[@]}")
+  "$bin/rill" compile "$model" "${set[@]}" --pulse "${symbols[0]}" --no-audit -o "$out/$name.rill"
+  read -r from_model from_file ratio \
+    < <("$bin/rill-bench-start" "$model" "$out/$name.rill" "${symbols[@]}")
   table+=$'\n'"| \`$name\` | $(stat -c %s "$out/$name.rill") | $from_model | $from_file | $ratio |"
 }
 row crnn_lstm S=8 B=1
 row kws_gru S=8 B=1
-row vad_speech S=8
+row vad_speech S=1920 B=1
 if [[ ${1:-} == --page ]]; then
   python3 scripts/put_table.py docs/compiled.md compiled <<<"$table"
 else

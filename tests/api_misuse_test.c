@@ -1,5 +1,6 @@
-/* Calls every function of rill.h with null pointers, wrong handles, wrong indices, wrong sizes and
- * at wrong times. Each call must be refused with its code and a message, and change nothing.
+/* Calls every function of rill.h and verify.h with null pointers, wrong handles, wrong indices,
+ * wrong sizes and at wrong times. Each call must be refused with its code and a message, and change
+ * nothing.
  *   api_misuse_test <folder of models> <folder to write to> */
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "rill/rill.h"
 #include "tests/api_misuse.h"
 #include "tests/api_misuse_models.h"
+#include "tests/api_misuse_verify.h"
 
 static int logged = 0;
 static void count_log(void* user, rill_log_level level, const char* message) {
@@ -594,6 +596,7 @@ int main(int argc, char** argv) {
   models_alone(argv[1]);
   pulsed(argv[1]);
   whole(argv[1]);
+  verified(argv[1]);
   printf("%d checks, %d failures\n", checks, failures);
   return failures != 0;
 }

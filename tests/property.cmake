@@ -9,6 +9,7 @@ rill_library(rill_property
 rill_test(stream_property_test SOURCES property/stream_property_test.cpp DEPENDS rill_property
           LABELS property)
 rill_test(audit_test SOURCES ../audit/audit_test.cpp DEPENDS rill_property LABELS property)
+rill_test(mismatch_test SOURCES ../audit/mismatch_test.cpp DEPENDS rill_audit)
 rill_test(wide_property_test SOURCES property/wide_property_test.cpp DEPENDS rill_property
           LABELS property)
 rill_test(mask_property_test SOURCES property/mask_property_test.cpp DEPENDS rill_property

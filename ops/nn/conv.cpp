@@ -7,6 +7,7 @@
 #include "core/graph/rewrite.h"
 #include "core/tensor/small.h"
 #include "core/tensor/visit_number.h"
+#include "kernels/mul_add.h"
 #include "ops/array/pad.h"
 #include "ops/built.h"
 #include "ops/math/elements.h"
@@ -64,7 +65,7 @@ namespace {
 template <class T>
 T multiply_add(T a, T b, T c) {
   if constexpr (std::is_floating_point_v<T>) {
-    return std::fma(a, b, c);
+    return kernels::fused(a, b, c);
   } else {
     return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) *
                               static_cast<std::make_unsigned_t<T>>(b) +

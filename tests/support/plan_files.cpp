@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/exec/feed.h"
+#include "core/base/aligned.h"
 #include "core/exec/saved.h"
 #include "core/exec/session.h"
 #include "kernels/target.h"
@@ -26,11 +26,11 @@ plan_file::Known known_here() {
 }
 
 Mapped mapped(std::span<const std::byte> file) {
-  void* memory = nullptr;
-  if (posix_memalign(&memory, 64, std::max<size_t>(1, file.size())) != 0) std::abort();
+  const size_t room = std::max<size_t>(1, (file.size() + 63) / 64) * 64;
+  auto* const memory = static_cast<std::byte*>(allocate_aligned(64, room));
+  if (memory == nullptr) std::abort();
   if (!file.empty()) std::memcpy(memory, file.data(), file.size());
-  auto* const bytes = static_cast<std::byte*>(memory);
-  return {{bytes, [](std::byte* all) { std::free(all); }}, {bytes, file.size()}};
+  return {{memory, [](std::byte* all) { free_aligned(all); }}, {memory, file.size()}};
 }
 
 Result<std::vector<std::byte>> written(const Plan& plan) {
