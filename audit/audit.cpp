@@ -10,6 +10,7 @@
 #include "audit/ways.h"
 #include "core/optim/optim.h"
 #include "pulse/pulse.h"
+#include "pulse/ready.h"
 
 namespace rill::audit {
 namespace {
@@ -18,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 /// Replace all symbols but that of the stream.
 Result<Graph> bound(const Graph& graph, const std::string& symbol, const Bindings& values) {
-  Graph out = graph;
+  RILL_ASSIGN(Graph out, pulse::with_ties(graph, symbol));
   for (const std::string& name : std::vector<std::string>(graph.scope.symbols())) {
     if (name == symbol) continue;
     int64_t value = 2;

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "pulse/before/weighed_sum.h"
+
 namespace rill::audit {
 namespace {
 
@@ -115,6 +117,7 @@ bool attends(const Graph& graph, OutletId outlet, std::string_view symbol) {
     if (std::count_if(shape.begin(), shape.end(), streams) > 1) return true;
     if (std::exchange(seen[static_cast<size_t>(at.node)], 1)) continue;
     const Node& node = graph.node(at.node);
+    if (pulse::is_weighed_sum(graph, node, symbol)) return true;
     open.insert(open.end(), node.inputs.begin(), node.inputs.end());
   }
   return false;

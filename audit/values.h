@@ -27,8 +27,8 @@ Result<Tensor> copy_of(const View& view);
 /// expected any will do.
 std::string difference(const Tensor& found, const Tensor& expected, double tolerance = 0);
 
-/// Tell whether what makes a wire has the stream along two axes, as attention has: its sums are
-/// made in another order in a stream.
+/// Tell whether what makes a wire has the stream along two axes, as attention has, or weighs frames
+/// by a softmax over the stream: its sums are made in another order in a stream.
 bool attends(const Graph& graph, OutletId outlet, std::string_view symbol);
 
 }  // namespace rill::audit

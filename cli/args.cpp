@@ -40,6 +40,8 @@ constexpr std::array kCommands{
                "check streams of all kinds against the whole run", true},
     CommandRow{Command::kAudit, "audit", kOnAudit,
                "compare streams of many lengths with the whole run, on noise", true},
+    CommandRow{Command::kCompile, "compile", kOnCompile,
+               "write the plan as a file, for any CPU, that opens at once", true},
     CommandRow{Command::kRooms, "rooms", 0,
                "tell what a library for this model alone is built with", true},
     CommandRow{Command::kListOps, "list-ops", 0, "list the operators that models may use", false},
@@ -114,6 +116,8 @@ void build(Parser* parser, Flavor flavor) {
     if (tract && command.rill_only) continue;
     CLI::App* sub = app.add_subcommand(command.name, command.help);
     parser->subcommands[i] = sub;
+    // `rill compile MODEL --pulse S=8` reads as compilers do.
+    if (command.command == Command::kCompile) sub->fallthrough();
     for (const OptionRow& row : option_table()) {
       if (row.where & command.where) add_option(parser, sub, row);
     }

@@ -17,6 +17,7 @@ enum class Command {
   kInspect,
   kCheck,
   kAudit,
+  kCompile,
   kRooms,
   kListOps,
   kListOnnxOps,
@@ -171,6 +172,11 @@ struct Args {
   std::string pulses;
   double seconds = 0;  ///< of an audit; 0: as many as the command takes by default
   bool no_audit = false;
+
+  std::string output;   ///< of `compile`
+  std::string targets;  ///< names with commas between; empty: this CPU
+  std::string embed;
+  bool no_notes = false;
 };
 
 /// What the command line asks for: to go on with `args`, or to end with a status, all said already.

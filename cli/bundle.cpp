@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "api/src/npz.h"
+#include "audit/values.h"
 #include "core/tensor/frames.h"
 
 namespace rill::cli {
@@ -121,14 +122,6 @@ Status write_turns(const std::string& path, std::span<const std::string> names,
   return write_npz(path, arrays);
 }
 
-Result<Tensor> tensor_of(const View& view) {
-  const auto rank = static_cast<size_t>(view.rank);
-  std::vector<int64_t> shape(view.shape.begin(), view.shape.begin() + rank);
-  RILL_ASSIGN(Tensor out, Tensor::zeros(view.dtype, std::move(shape), view.q));
-  copy_view(view, out.view());
-  return out;
-}
-
 Result<Tensor> joined(std::span<const Tensor> parts, int axis) {
   std::vector<int64_t> shape = parts[0].shape();
   int64_t total = 0;
@@ -156,7 +149,7 @@ Result<Tensor> joined(std::span<const Tensor> parts, int axis) {
 }
 
 Result<Tensor> frames_of(const Tensor& tensor, int axis, int64_t first, int64_t count) {
-  return tensor_of(rill::frames_of(tensor.view(), axis, first, count));
+  return audit::copy_of(rill::frames_of(tensor.view(), axis, first, count));
 }
 
 }  // namespace rill::cli

@@ -49,9 +49,6 @@ std::string value_text(const Tensor& tensor, int64_t limit = 12);
 /// Print type and shape: "2,3,F32".
 std::string shape_text(const Tensor& tensor);
 
-/// Copy what a view shows.
-Result<Tensor> tensor_of(const View& view);
-
 /// Join turns along an axis. Errors: kShape where they differ otherwise.
 Result<Tensor> joined(std::span<const Tensor> parts, int axis);
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 
@@ -11,12 +10,8 @@
 
 namespace rill::cli {
 
-/// Compare a value to its reference. Nothing if it is close enough, else what is wrong:
-/// "Shape mismatch [..] != [..]" or "Mismatch. First outlier: ...". Integers must be equal; against
-/// floats they are compared by value. `cast_floats`: a reference of another float type is converted
-/// first.
-std::optional<std::string> mismatch(const Tensor& expected, const Tensor& got,
-                                    const Tolerance& tolerance, bool cast_floats);
+using audit::first_bad_frame;
+using audit::mismatch;
 
 /// The tolerance that the command line asks for.
 Result<Tolerance> tolerance_of(const Args& args);

@@ -20,6 +20,12 @@ Status audit_before_writing(const Args& args, const Log& log, const Model& model
 Status compare_command(const Args& args, const Log& log, const Model& model);
 /// `compare --stream`.
 Status compare_stream(const Args& args, const Log& log, const Model& model);
+/// `compile`: the plan as a file.
+Status compile_command(const Args& args, const Log& log, const Model& model);
+/// Tell whether the command line names a plan file instead of a model.
+bool names_plan_file(const Args& args);
+/// What a plan file can be asked for: run, stream, dump. Errors: kArg for other subcommands.
+Status plan_file_command(const Args& args, const Log& log);
 /// The rooms that the model's operators are read by, as the option of CMake that names them.
 Status rooms_command(const Args& args, const Log& log);
 Status list_ops_command();

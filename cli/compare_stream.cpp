@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "audit/first_node.h"
 #include "cli/check.h"
 #include "cli/commands.h"
 #include "cli/exec.h"
-#include "cli/first_node.h"
 #include "cli/symbols.h"
 
 namespace rill::cli {
@@ -48,7 +48,7 @@ class StreamComparison {
   int64_t skipped_ = 0;
   int64_t failed_ = 0;
   std::string first_failure_;
-  std::optional<FirstNode> first_node_;
+  std::optional<audit::FirstNode> first_node_;
 };
 
 Status StreamComparison::bind_others() {
@@ -175,7 +175,8 @@ Status StreamComparison::check_length(int64_t frames) {
     pulsed.symbol = model_.stream_symbol;
     pulsed.pulse = Dim(pulse_);
     pulsed.backward_chunks = log_.tract() || args_.pulse_backward == "chunk";
-    first_node_ = first_node(whole_, pulsed, *inputs, frames, tolerance_);
+    first_node_ = audit::first_node(whole_, pulsed, inputs->values, inputs->bindings, frames,
+                                    tolerance_);
   }
   return {};
 }

@@ -109,8 +109,8 @@ class Arguments final : public StepFields {
     put(name, fmt::format("{} steps", value.size()));
     body_ = &value;
   }
-  void kernel(std::string_view, std::span<const std::string_view> names, int64_t& index) override {
-    if (index >= 0) kernels_.emplace_back(names[static_cast<size_t>(index)]);
+  void kernel(std::string_view, std::span<const KernelName> names, int64_t& index) override {
+    if (index >= 0) kernels_.emplace_back(names[static_cast<size_t>(index)].name);
   }
   void address(std::string_view, bool) override {}
   void begin(std::string_view name) override { open(name); }

@@ -1,38 +1,28 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "audit/drive.h"
+#include "audit/prepared.h"
 #include "cli/args.h"
 #include "cli/check.h"
 #include "cli/inputs.h"
-#include "core/exec/plan.h"
-#include "core/exec/session.h"
 
 namespace rill::cli {
 
-/// A graph with its symbols bound, prepared, with a session to run it.
-struct Ready {
-  Graph graph;
-  std::shared_ptr<const Plan> plan;
-  std::unique_ptr<Session> session;
-};
+using audit::bind_symbols;
+using audit::feed;
+using audit::outputs_of;
+using audit::Ready;
+using audit::run_once;
+using audit::use_threads;
 
-/// Replace all symbols but the stream symbol of a pulsed graph, then simplify.
-Result<Graph> bind_symbols(const Graph& graph, const Bindings& bindings);
-/// `threads`: as for `use_threads`.
+/// As `audit::make_ready`; errors tell which option binds symbols.
 Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool optimize,
                          int64_t threads = 1);
-/// Give a session `threads` threads for its steps, one per core for 0. Errors: kArg, kNoMem.
-Status use_threads(int64_t threads, Session* session);
 
-/// Copy values into the inputs of a session.
-Status feed(Session* session, std::span<const Tensor> values);
-/// Copy the outputs out.
-Result<std::vector<Tensor>> outputs_of(const Session& session);
 /// A graph whose extents are numbers, and the values of its inputs.
 struct Shaped {
   Graph graph;
@@ -43,9 +33,6 @@ struct Shaped {
 /// whole numbers become constants, or else all inputs. Nothing if it has no such extents.
 /// Errors: kUnsupported if extents stay open.
 Result<std::optional<Shaped>> shaped_by_values(const Graph& bound, std::span<const Tensor> inputs);
-/// Run a whole graph once.
-Result<std::vector<Tensor>> run_once(Session* session, std::span<const Tensor> inputs);
-
 using audit::run_stream;
 using audit::StreamOptions;
 using audit::StreamResult;

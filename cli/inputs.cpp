@@ -113,14 +113,6 @@ Status check_assertions(const Graph& graph, const Bindings& bindings) {
 
 }  // namespace
 
-std::string bindings_text(const Bindings& bindings) {
-  std::string out;
-  for (const auto& [symbol, value] : bindings) {
-    out += str_cat(out.empty() ? "" : ", ", symbol, "=", value);
-  }
-  return out;
-}
-
 std::vector<int> stream_axes(const Graph& graph) {
   std::vector<int> out(graph.inputs.size(), -1);
   for (size_t i = 0; i < out.size() && graph.streaming; ++i) {

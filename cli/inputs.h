@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "audit/prepared.h"
 #include "cli/args.h"
 #include "cli/bundle.h"
 #include "cli/specs.h"
 #include "core/graph/graph.h"
 
 namespace rill::cli {
+
+using audit::bindings_text;
 
 /// Values for all inputs of a graph, and for all symbols of their shapes.
 struct InputValues {
@@ -60,7 +63,5 @@ class InputSource {
 
 /// The stream axes of the inputs of a pulsed graph, -1 for static ones; all -1 if not pulsed.
 std::vector<int> stream_axes(const Graph& graph);
-
-std::string bindings_text(const Bindings& bindings);
 
 }  // namespace rill::cli

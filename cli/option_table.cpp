@@ -172,8 +172,15 @@ const OptionRow kOptions[] = {
     {"--svg", kOnInspect, &Args::svg, "draw CPU time over latency, with --pulse auto"},
     {"--io", kOnCheck, &Args::input_bundles, "inputs and reference outputs in an npz"},
     {"--pulses", kOnCheck, &Args::pulses, "pulses to check, as in 1,8,16"},
-    {"--seconds", kOnAudit | kOnDump, &Args::seconds, "for the audit of a pulsed model"},
-    {"--no-audit", kOnDump, &Args::no_audit, "write a pulsed model without an audit"},
+    {"--seconds", kOnAudit | kOnDump | kOnCompile, &Args::seconds,
+     "for the audit of a pulsed model"},
+    {"--no-audit", kOnDump | kOnCompile, &Args::no_audit, "write a pulsed model without an audit"},
+    // compile
+    {"-o,--output", kOnCompile, &Args::output, "the file that is written"},
+    {"--target", kOnCompile, &Args::targets,
+     "CPUs that it runs on, as in avx2,avx512; this one by default"},
+    {"--embed", kOnCompile, &Args::embed, "write the file as a constant in C, too"},
+    {"--no-notes", kOnCompile, &Args::no_notes, "leave out what profiles and dumps show alone"},
     // hwbench
     {"--svg", kOnDump, &Args::svg, "draw the memory over the steps, with --plan"},
     {"--svg", kOnHwBench, &Args::svg, "draw what every kernel reaches of its bound"},

@@ -21,6 +21,7 @@ enum Where : unsigned {
   kOnCheck = 128,
   kOnHwBench = 256,
   kOnAudit = 512,
+  kOnCompile = 1024,
   kOnAll = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream | kOnCheck,
   kOnTract = kOnRun | kOnDump | kOnBench | kOnCompare,
   kChecks = kOnRun | kOnDump | kOnBench | kOnCompare | kOnStream,

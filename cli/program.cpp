@@ -57,6 +57,7 @@ Status run_subcommand(Args args, const Log& log) {
         .hint("rill has cpu, unoptimized and deploy");
   }
   if (args.command == Command::kRooms) return rooms_command(args, log);
+  if (names_plan_file(args)) return plan_file_command(args, log);
   std::unique_ptr<Readings> readings;
   if (args.readings) {
     RILL_ASSIGN(readings, Readings::start(args.readings_heartbeat_ms));
@@ -79,6 +80,8 @@ Status run_subcommand(Args args, const Log& log) {
       return check_command(args, log, model);
     case Command::kAudit:
       return audit_command(args, log, model);
+    case Command::kCompile:
+      return compile_command(args, log, model);
     default:
       return dump_command(args, log, model);
   }

@@ -1,57 +1,11 @@
 #include "cli/specs.h"
 
-#include <array>
 #include <cmath>
 
 #include "core/base/number_text.h"
 #include "core/graph/streaming.h"
 
 namespace rill::cli {
-namespace {
-
-struct Level {
-  const char* name;
-  const char* title;
-  double absolute, relative, outliers;
-  double half_absolute, half_relative;
-};
-
-constexpr std::array kLevels{
-    Level{"exact", "Exact", 0, 0, 0, 0, 0},
-    Level{"close", "Close", 1e-7, 1e-7, 0, 1e-3, 1e-3},
-    // What the tests of the ONNX standard allow.
-    Level{"onnx", "Onnx", 1e-7, 1e-3, 0, 1e-3, 1e-3},
-    Level{"approximate", "Approximate", 1e-4, 5e-4, 0, 1e-3, 5e-3},
-    Level{"very", "VeryApproximate", 5e-2, 1e-2, 0, 5e-2, 1e-2},
-    Level{"super", "SuperApproximate", 0.1, 0.05, 1e-4, 0.1, 0.05},
-    Level{"ultra", "UltraApproximate", 0.2, 0.1, 5e-4, 0.2, 0.1},
-};
-
-}  // namespace
-
-std::optional<Tolerance> tolerance_named(std::string_view name) {
-  for (const Level& level : kLevels) {
-    if (name != level.name) continue;
-    return Tolerance{level.title, level.absolute, level.relative, level.outliers, false};
-  }
-  return std::nullopt;
-}
-
-std::string tolerance_names() {
-  std::string out;
-  for (const Level& level : kLevels) out += str_cat(out.empty() ? "" : ", ", level.name);
-  return out;
-}
-
-Tolerance for_half(const Tolerance& tolerance) {
-  Tolerance out = tolerance;
-  for (const Level& level : kLevels) {
-    if (tolerance.custom || tolerance.name != level.title) continue;
-    out.absolute = level.half_absolute;
-    out.relative = level.half_relative;
-  }
-  return out;
-}
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> out;

@@ -6,25 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "audit/mismatch.h"
 #include "core/dim/dim.h"
 #include "core/graph/fact.h"
 
 namespace rill::cli {
 
-/// How far a value may be from its reference.
-struct Tolerance {
-  std::string name = "Close";
-  double absolute = 1e-7;
-  double relative = 1e-7;
-  double outliers = 0;  ///< share of the elements that may be further off
-  bool custom = false;
-};
-
-/// Find a level of `--approx`, for elements of 32 bits; null if there is none of that name.
-std::optional<Tolerance> tolerance_named(std::string_view name);
-std::string tolerance_names();
-/// The same level for elements of 16 bits.
-Tolerance for_half(const Tolerance& tolerance);
+using audit::Tolerance;
+using audit::tolerance_named;
+using audit::tolerance_names;
 /// Read `absolute,relative,outliers`. Errors: kArg.
 Result<Tolerance> parse_custom_tolerance(std::string_view text);
 

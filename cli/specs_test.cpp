@@ -83,7 +83,7 @@ TEST(RangeSpec, ReadsBothForms) {
 TEST(Tolerance, LevelsAreThoseOfTheTable) {
   EXPECT_EQ(tolerance_named("approximate")->absolute, 1e-4);
   EXPECT_EQ(tolerance_named("approximate")->relative, 5e-4);
-  EXPECT_EQ(for_half(*tolerance_named("close")).absolute, 1e-3);
+  EXPECT_EQ(audit::for_half(*tolerance_named("close")).absolute, 1e-3);
   EXPECT_FALSE(tolerance_named("roughly").has_value());
   EXPECT_EQ(parse_custom_tolerance("0.1,0.2,0.3")->outliers, 0.3);
   EXPECT_FALSE(parse_custom_tolerance("0.1").ok());

@@ -56,10 +56,20 @@ endif()
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 
+# What is fetched before it runs is smaller still.
+if(EMSCRIPTEN)
+  set(RILL_FOR_SIZE -Oz)
+  set(RILL_FOR_SPEED -O2)
+else()
+  set(RILL_FOR_SIZE -Os)
+  set(RILL_FOR_SPEED -O3)
+endif()
+
 # Sources of a library that is SMALL, but whose own loops are part of a step.
 function(rill_fast_sources)
   foreach(source IN LISTS ARGN)
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+                                "$<$<CONFIG:Release>:${RILL_FOR_SPEED}>")
   endforeach()
 endfunction()
 
@@ -75,7 +85,7 @@ function(rill_library name)
                          -ffunction-sections -fdata-sections)
   if(ARG_SMALL)
     # For size, GCC 12 takes values of std::optional for uninitialised.
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Os>
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:${RILL_FOR_SIZE}>
                            $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   endif()
   rill_fast_sources(${ARG_FAST})

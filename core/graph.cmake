@@ -8,6 +8,7 @@ target_sources(rill_core PRIVATE
   graph/pulse.cpp
   graph/rewrite.cpp
   graph/walk.cpp
+  graph/written.cpp
   optim/optim.cpp
   exec/constant_steps.cpp
   exec/extents.cpp
@@ -18,6 +19,7 @@ target_sources(rill_core PRIVATE
   exec/plan.cpp
   exec/saved.cpp
   exec/session.cpp
+  exec/touches.cpp
   exec/weights.cpp
   exec/workers.cpp
 )

@@ -17,6 +17,14 @@ namespace {
 constexpr Tier kNoLimit = static_cast<Tier>(255);
 std::atomic<Tier> tier_limit{kNoLimit};
 std::atomic<Tier> known_tier{kNoLimit};  // none until it is asked for
+// Without a system there is one thread.
+#if defined(__arm__) && defined(__ELF__) && !defined(__linux__)
+#define RILL_OF_THREAD
+#else
+#define RILL_OF_THREAD thread_local
+#endif
+RILL_OF_THREAD Tier target_tier = kNoLimit;
+RILL_OF_THREAD bool target_has_dot_products = false;
 
 struct TierName {
   Tier tier;
@@ -58,6 +66,7 @@ Tier detected_tier() {
 }
 
 bool has_dot_products(Tier tier) {
+  if (target_tier != kNoLimit) return target_has_dot_products && tier == target_tier;
   if (!supports(detected_tier(), tier)) return false;
 #if defined(__x86_64__) || defined(__i386__)
   if (tier == Tier::kAvx512) return __builtin_cpu_supports("avx512vnni");
@@ -80,7 +89,51 @@ bool supports(Tier cpu, Tier needs) {
   return cpu != Tier::kNeon && needs != Tier::kNeon && needs < cpu;
 }
 
-Tier active_tier() {
+TargetCpu::TargetCpu(Tier tier, bool dot_products)
+    : tier_before_(target_tier), dot_before_(target_has_dot_products) {
+  target_tier = tier;
+  target_has_dot_products = dot_products;
+}
+
+TargetCpu::~TargetCpu() {
+  target_tier = tier_before_;
+  target_has_dot_products = dot_before_;
+}
+
+bool built_for(Tier tier) {
+  switch (tier) {
+#ifndef RILL_WITHOUT_SCALAR
+    case Tier::kScalar:
+      return true;
+#endif
+#if defined(__x86_64__) || defined(__i386__) || defined(__wasm_simd128__)
+#ifndef RILL_WITHOUT_SSE42
+    case Tier::kSse42:
+      return true;
+#endif
+#endif
+#if defined(__x86_64__) || defined(__i386__)
+#ifndef RILL_WITHOUT_AVX2
+    case Tier::kAvx2:
+      return true;
+#endif
+#ifndef RILL_WITHOUT_AVX512
+    case Tier::kAvx512:
+      return true;
+#endif
+#endif
+#if defined(__aarch64__) && !defined(RILL_WITHOUT_NEON)
+    case Tier::kNeon:
+      return true;
+#endif
+    default:
+      return false;
+  }
+}
+
+Tier active_tier() { return target_tier != kNoLimit ? target_tier : running_tier(); }
+
+Tier running_tier() {
   Tier detected = known_tier.load(std::memory_order_relaxed);
   if (detected == kNoLimit) {
     detected = detected_tier();

@@ -4,6 +4,11 @@
 
 #include "kernels/nonblocking.h"
 
+// Engines that compile the SIMD of WebAssembly run it: scalar kernels beside it would take room.
+#if defined(__wasm_simd128__) && !defined(RILL_WITHOUT_SSE42)
+#define RILL_WITHOUT_SCALAR
+#endif
+
 namespace rill::kernels {
 
 /// A SIMD tier: a set of instructions that a kernel may need, in the order of preference.
@@ -14,13 +19,36 @@ enum class Tier : uint8_t { kScalar, kSse42, kAvx2, kAvx512, kNeon };
 /// Thread: safe. Real-time: no, call it at prepare.
 Tier detected_tier();
 
-/// Tell whether this CPU multiplies and adds four bytes in one instruction of that tier: AVX-VNNI,
-/// AVX512-VNNI, or the dot products of Arm. Thread: safe. Real-time: no, call it at prepare.
+/// Tell whether kernels may multiply and add four bytes in one instruction of that tier: AVX-VNNI,
+/// AVX512-VNNI, or the dot products of Arm. Of this CPU, or of the target while there is one.
+/// Thread: safe. Real-time: no, call it at prepare.
 bool has_dot_products(Tier tier);
 
-/// Tell the tier to choose kernels for: the detected one, capped by `set_tier_limit`.
+/// Tell the tier of kernels that may run here: the detected one, capped by `set_tier_limit`.
+/// Thread: safe. Real-time: yes, but slow: call it at prepare.
+Tier running_tier() RILL_NONBLOCKING;
+
+/// Tell the tier to choose kernels for: that of the target while this thread has one, else the one
+/// that may run here.
 /// Thread: safe. Real-time: yes, but slow: call it at prepare.
 Tier active_tier() RILL_NONBLOCKING;
+
+/// Another CPU that kernels are chosen for by this thread, as long as the object lives. They are
+/// not to be run here unless `running_tier` supports theirs.
+class TargetCpu {
+ public:
+  explicit TargetCpu(Tier tier, bool dot_products = false);
+  ~TargetCpu();
+  TargetCpu(const TargetCpu&) = delete;
+  TargetCpu& operator=(const TargetCpu&) = delete;
+
+ private:
+  Tier tier_before_;
+  bool dot_before_;
+};
+
+/// Tell whether this build has kernels of a tier, whatever the CPU.
+bool built_for(Tier tier);
 
 /// Cap the tier of the kernels that are chosen from now on. A limit above what the CPU has is no
 /// error and has no effect. Thread: safe.
@@ -36,5 +64,14 @@ bool tier_from_name(const char* name, Tier* tier);
 
 /// Tell whether a CPU whose best tier is `cpu` can run a kernel that needs `needs`.
 bool supports(Tier cpu, Tier needs) RILL_NONBLOCKING;
+
+/// Tell whether a kernel of a list may run here.
+template <class Kernel>
+bool runs_here(const Kernel& kernel) {
+  if constexpr (requires { kernel.dot; }) {
+    if (kernel.dot && !has_dot_products(kernel.tier)) return false;
+  }
+  return supports(running_tier(), kernel.tier);
+}
 
 }  // namespace rill::kernels

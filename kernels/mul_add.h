@@ -1,7 +1,31 @@
 #pragma once
 
+#include <cstdint>
+
 namespace rill::kernels {
 namespace {
+
+/// Compute a * b + c rounded once, as instructions of CPUs do that have one.
+inline float fused(float a, float b, float c) {
+#if defined(_WIN32) && !defined(__FMA__)
+  // The C library of this system rounds twice. A product of floats is exact as a double; the sum is
+  // rounded to odd, so that rounding it once more to a float is as good as rounding once.
+  const double product = static_cast<double>(a) * static_cast<double>(b);
+  const double term = c;
+  double sum = product + term;
+  const double back = sum - product;
+  const double rest = (product - (sum - back)) + (term - back);
+  if (rest > 0 || rest < 0) {
+    auto bits = __builtin_bit_cast(uint64_t, sum);
+    if ((bits & 1) == 0) bits += (rest > 0) == (sum > 0) ? uint64_t{1} : ~uint64_t{0};
+    sum = __builtin_bit_cast(double, bits);
+  }
+  return static_cast<float>(sum);
+#else
+  return __builtin_fmaf(a, b, c);
+#endif
+}
+inline double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
 /// Compute a * b + c as the scalar tier of this platform does: rounded once, as the vector tiers do
 /// that have the instruction. WebAssembly has none, and rounds twice: a fused one would be a call
@@ -10,7 +34,7 @@ inline float mul_add(float a, float b, float c) {
 #ifdef __wasm__
   return a * b + c;
 #else
-  return __builtin_fmaf(a, b, c);
+  return fused(a, b, c);
 #endif
 }
 

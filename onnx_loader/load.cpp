@@ -25,10 +25,13 @@ Status check_shapes(const Graph& graph, const LoadOptions& options, const Findin
   for (size_t i = 0; i < graph.inputs.size(); ++i) inputs.push_back(graph.input_name(i));
   for (const auto& [name, shape] : options.input_shapes) {
     const auto is_name = [&wanted = name](const std::string& each) { return each == wanted; };
-    const bool known = std::ranges::any_of(findings.known, is_name) ||
-                       std::ranges::any_of(options.constants, is_name,
-                                           &std::pair<std::string, TensorPtr>::first);
-    if (known || std::ranges::any_of(inputs, is_name)) continue;
+    const auto has_name = [&](const auto& constant) { return is_name(constant.first); };
+    const auto& constants = options.constants;
+    if (std::any_of(findings.known.begin(), findings.known.end(), is_name) ||
+        std::any_of(constants.begin(), constants.end(), has_name) ||
+        std::any_of(inputs.begin(), inputs.end(), is_name)) {
+      continue;
+    }
     return fail(Code::kArg, "a shape is given for \"", name, "\", which is no input of the graph")
         .hint(str_cat("Inputs: ", join(inputs, ", ")));
   }

@@ -151,6 +151,55 @@ TEST(OnnxLoad, NodesMayStandInAnyOrderAndBeReadByGraphsBeforeThem) {
   EXPECT_TRUE(chosen.ok()) << message_of(chosen);
 }
 
+TEST(OnnxLoad, ASqueezeWithoutAxesHasTheRankThatTheFileStates) {
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1, 1, 3}, {"batch"})};
+  parts.nodes = {node_of("ReduceSum", {"x", "last"}, {"s"}), node_of("Squeeze", {"s"}, {"q"}),
+                 node_of("Sigmoid", {"q"}, {"y"})};
+  parts.initializers = {tensor_of_integers("last", {1}, {2})};
+  const auto fact_of = [&](const std::vector<int64_t>& stated) {
+    parts.outputs = {value_info("y", stated)};
+    const auto graph = loaded(model_of(parts, 13));
+    return graph.ok() ? graph->fact(graph->outputs[0]).to_string() : message_of(graph);
+  };
+  EXPECT_EQ(fact_of({}), ",F32");
+  EXPECT_EQ(fact_of({-1}), "batch,F32");
+  EXPECT_NE(fact_of({1, 1, 1}).find("those of extent 1 go"), std::string::npos);
+}
+
+TEST(OnnxLoad, ABillionIsBeyondEveryAxis) {
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1, 8}, {"batch"})};
+  parts.outputs = {value_info("y", {-1, 8})};
+  parts.initializers = {tensor_of_integers("b", {2}, {0, 2}),
+                        tensor_of_integers("e", {2}, {1000000000, 1000000000})};
+  parts.nodes = {node_of("Slice", {"x", "b", "e"}, {"y"})};
+  const auto graph = loaded(model_of(parts));
+  ASSERT_TRUE(graph.ok()) << message_of(graph);
+  EXPECT_EQ(graph->fact(graph->outputs[0]).to_string(), "batch,6,F32");
+}
+
+TEST(OnnxLoad, PadsMayBeComputedFromSizes) {
+  // At least 16 samples: what is missing is put behind.
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1}, {"samples"})};
+  parts.outputs = {value_info("y", {-1})};
+  parts.initializers = {tensor_of_integers("least", {1}, {16}), tensor_of_integers("zero", {1}, {0})};
+  parts.nodes = {node_of("Shape", {"x"}, {"size"}), node_of("Sub", {"least", "size"}, {"short"}),
+                 node_of("Max", {"short", "zero"}, {"more"}),
+                 node_of("Concat", {"zero", "more"}, {"pads"}, {integer_attribute("axis", 0)}),
+                 node_of("Pad", {"x", "pads"}, {"y"})};
+  const auto graph = loaded(model_of(parts));
+  ASSERT_TRUE(graph.ok()) << message_of(graph);
+  for (const int64_t samples : {3, 16, 40}) {
+    auto bound = *graph;
+    const Dim size = bound.fact(bound.outputs[0]).dim(0).substitute("samples", Dim(samples));
+    EXPECT_EQ(size.to_int(), std::max<int64_t>(16, samples));
+  }
+  parts.nodes[2] = node_of("Identity", {"short"}, {"more"});
+  EXPECT_REFUSED(loaded(model_of(parts)), Code::kSymbol, "which may be below 0");
+}
+
 TEST(OnnxLoad, RefusesConstantsThatDoNotFitTheirShape) {
   GraphParts parts = small_model();
   parts.initializers[1] = tensor_of_floats("k", {3}, {0.25F});

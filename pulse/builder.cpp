@@ -55,23 +55,6 @@ std::string bind_first(const std::string& symbol) {
   return str_cat("Bind ", symbol, " before the pulse, as in --set ", symbol, "=1");
 }
 
-/// What an asserted equality makes of a symbol: S/4 of R, where S == 4*R.
-std::optional<Dim> equal_to(const SymbolScope& scope, const std::string& symbol) {
-  for (const SymbolScope::Assertion& each : scope.assertions()) {
-    if (each.non_negative.size() != 2 || !each.non_negative[0].sum()) continue;
-    const Dim& claim = each.non_negative[0];
-    if (!(claim + each.non_negative[1] == Dim(0))) continue;
-    for (const DimTerm& term : claim.sum()->terms) {
-      if (term.key != symbol) continue;
-      const int64_t count = term.coefficient;
-      const Dim rest = claim - Dim(count) * Dim::symbol(symbol);
-      if (rest.mentions(symbol)) continue;
-      return count > 0 ? floor_div(-rest, count) : floor_div(rest, -count);
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<int64_t> Builder::pulse_of(OutletId pulsed, int axis) const {
@@ -79,14 +62,8 @@ Result<int64_t> Builder::pulse_of(OutletId pulsed, int axis) const {
   if (const auto frames = dim.to_int()) return *frames;
   std::vector<std::string> symbols;
   dim.collect_symbols(&symbols);
-  std::string way_out = "Give the pulse as a number";
-  if (!symbols.empty()) {
-    const auto tied = equal_to(whole_.scope, symbols[0]);
-    way_out = tied ? str_cat("Tie ", symbols[0], " to the stream before the pulse, as in --set ",
-                             symbols[0], "=", *tied)
-                   : bind_first(symbols[0]);
-  }
-  return refusal(str_cat("the pulse on axis ", axis, " is ", dim, ", not a number"), way_out);
+  return refusal(str_cat("the pulse on axis ", axis, " is ", dim, ", not a number"),
+                 symbols.empty() ? "Give the pulse as a number" : bind_first(symbols[0]));
 }
 
 namespace {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "core/dim/pattern.h"
+#include "core/graph/written.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
 
@@ -84,6 +86,7 @@ Facts with_extents(Facts facts, const SymbolScope& scope, std::string_view symbo
 
 /// By how much the frames of a whole run differ from those that a stream counts: where a stream is
 /// shorter than a window and frames are added behind it, the stream goes on with less than none.
+/// Nor may a wire be shorter than none whose length may be data further on.
 void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   // The graph's own scope takes the extents of wires for granted, which are in question here.
   SymbolScope scope;
@@ -94,6 +97,7 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
   std::vector<Facts> extents;
   // Wires that follow one another are mostly alike.
   std::pair<Dim, Dim> last;
+  std::vector<Dim> lengths;  // of wires so far, until some are read
   const auto add = [&](OutletId outlet) {
     const Fact& told = graph.fact(outlet);
     const Fact& real = extents[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
@@ -117,6 +121,16 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
     extents.push_back(with_extents(inferred.ok() ? std::move(inferred).value() : node.outputs,
                                    scope, symbol));
     for (const OutletId& input : node.inputs) add(input);
+    for (const Fact& fact : node.outputs) {
+      for (const Dim& dim : fact.shape) {
+        if (dim.mentions(symbol) && (lengths.empty() || !(lengths.back() == dim)))
+          lengths.push_back(dim);
+      }
+    }
+    if (!reads_lengths(graph, node, symbol)) continue;
+    for (const Dim& length : std::exchange(lengths, {})) {
+      if (!scope.proves_non_negative(length)) out->push_back(length);
+    }
   }
   for (const OutletId& output : graph.outputs) add(output);
 }

@@ -6,6 +6,7 @@
 
 #include "core/dim/pattern.h"
 #include "core/graph/fingerprint.h"
+#include "core/graph/written.h"
 #include "core/optim/optim.h"
 #include "ops/array/concat.h"
 #include "ops/stream/delay.h"

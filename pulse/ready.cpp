@@ -9,11 +9,44 @@
 #include "pulse/before/frames_first.h"
 #include "pulse/before/joined_pad.h"
 #include "pulse/before/sink_border.h"
+#include "pulse/before/weighed_sum.h"
 
 namespace rill::pulse {
+namespace {
+
+/// What an asserted equality makes of a symbol: S/4 of R, where S == 4*R.
+std::optional<Dim> equal_to(const SymbolScope& scope, const std::string& symbol) {
+  for (const SymbolScope::Assertion& each : scope.assertions()) {
+    if (each.non_negative.size() != 2 || !each.non_negative[0].sum()) continue;
+    const Dim& claim = each.non_negative[0];
+    if (!(claim + each.non_negative[1] == Dim(0))) continue;
+    for (const DimTerm& term : claim.sum()->terms) {
+      if (term.key != symbol) continue;
+      const int64_t count = term.coefficient;
+      const Dim rest = claim - Dim(count) * Dim::symbol(symbol);
+      if (rest.mentions(symbol)) continue;
+      return count > 0 ? floor_div(-rest, count) : floor_div(rest, -count);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Graph> with_ties(Graph graph, std::string_view symbol) {
+  const std::vector<std::string> symbols = graph.scope.symbols();
+  for (const std::string& each : symbols) {
+    if (each == symbol) continue;
+    const auto tied = equal_to(graph.scope, each);
+    if (tied && tied->mentions(symbol)) {
+      RILL_ASSIGN(graph, graph.with_symbol(each, *tied));
+    }
+  }
+  return graph;
+}
 
 Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
-  Graph begun = graph;
+  RILL_ASSIGN(Graph begun, with_ties(graph, symbol));
   // A stream has at least one frame; what fewer frames would give is nobody's concern.
   if (!begun.scope.proves_ge(Dim::symbol(symbol), Dim(1))) {
     RILL_TRY(begun.scope.assert_text(str_cat(symbol, " >= 1")));
@@ -27,6 +60,9 @@ Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
   }
   if constexpr (ops::built("reshape")) {
     RILL_ASSIGN(simple, put_frames_first(std::move(simple), symbol));
+  }
+  if constexpr (ops::built("scan") && ops::built("softmax") && ops::built("reduce")) {
+    RILL_ASSIGN(simple, loops_of_weighed_sums(std::move(simple), symbol));
   }
   if constexpr (ops::built("pad") || ops::built("stft")) {
     RILL_ASSIGN(simple, sink_borders(std::move(simple), symbol));

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <map>
 
-namespace rill::pulse {
+#include "core/graph/written.h"
 
-bool value_mentions(const TensorPtr& value, std::string_view symbol) {
-  if (!value || value->dtype() != DType::kDim) return false;
-  const auto dims = value->values<Dim>();
-  return std::any_of(dims.begin(), dims.end(), [&](const Dim& d) { return d.mentions(symbol); });
-}
+namespace rill::pulse {
 
 std::string symbols_to_stream_by(const Graph& whole, const std::string& symbol) {
   std::vector<std::string> symbols;

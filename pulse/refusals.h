@@ -8,9 +8,6 @@
 
 namespace rill::pulse {
 
-/// Tell whether a value holds an expression in the symbol.
-bool value_mentions(const TensorPtr& value, std::string_view symbol);
-
 /// Say what to do about inputs of which none has the symbol.
 std::string symbols_to_stream_by(const Graph& whole, const std::string& symbol);
 

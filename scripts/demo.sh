@@ -29,9 +29,9 @@ if [[ ${#files[@]} -eq 0 ]]; then
 fi
 
 rill_setup
-rill_build release rill_demo
+rill_build quick rill_demo
 mkdir -p build/demo
-build/release/bin/rill-demo --model "$model/model.nnef.tgz" --out build/demo "${options[@]}" \
+build/quick/bin/rill-demo --model "$model/model.nnef.tgz" --out build/demo "${options[@]}" \
   "${files[@]}"
 
 if command -v rsvg-convert >/dev/null; then

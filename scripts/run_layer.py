@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIER_FLAGS = {"avx2": ["-mavx2", "-mfma", "-mf16c"], "neon": []}
 FLAGS = ["-std=gnu++20", "-ffp-contract=off", "-fno-rtti", "-fno-exceptions", "-Wall", "-Wextra",
          "-fno-asynchronous-unwind-tables", "-ffunction-sections", "-fdata-sections",
-         "-DRILL_NO_HEAP"]
+         "-DRILL_NO_HEAP", "-DRILL_NO_CHECKS"]
 
 
 def listed(file, name):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build the binding for Java and test it on this machine's JVM.
+# Build the binding for Java and the archive for Android, and test both on this machine's JVM.
 #   scripts/test_java.sh [-j JOBS]
 # Ends with 77 where there is no JDK, and none can be had.
 set -euo pipefail
@@ -13,5 +13,5 @@ command -v javac >/dev/null || rill_packages+=(openjdk-17-jdk-headless)
 command -v javac >/dev/null || { echo "test_java.sh: skipped, no JDK" >&2; exit 77; }
 
 rill_configure_options=(-DRILL_JAVA=ON)
-rill_build release rill_jni rill_jar rill_java_test rill_program
+rill_build release rill_jni rill_jar rill_java_test rill_program rill_shared
 ctest --preset release -L java

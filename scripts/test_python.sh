@@ -51,7 +51,7 @@ if ((!from_sources)); then
   rm -rf "$prefix"
   cmake --install build/release/api --prefix "$prefix" >/dev/null
   wheel+=("--config-settings=cmake.define.rill_ROOT=$prefix"
-          --config-settings=build-dir=build/python-installed)
+          "--config-settings=build-dir=$PWD/build/python-installed")
 fi
 "${wheel[@]}"
 "$environment/bin/python" -m pip install -q --no-deps "$wheels"/*.whl

@@ -1,5 +1,6 @@
-/* Calls every function of rill.h with null pointers, wrong handles, wrong indices, wrong sizes and
- * at wrong times. Each call must be refused with its code and a message, and change nothing.
+/* Calls every function of rill.h and verify.h with null pointers, wrong handles, wrong indices,
+ * wrong sizes and at wrong times. Each call must be refused with its code and a message, and change
+ * nothing.
  *   api_misuse_test <folder of models> <folder to write to> */
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "rill/rill.h"
 #include "tests/api_misuse.h"
 #include "tests/api_misuse_models.h"
+#include "tests/api_misuse_verify.h"
 
 static int logged = 0;
 static void count_log(void* user, rill_log_level level, const char* message) {
@@ -92,6 +94,13 @@ static void plans(rill_model* model, rill_plan* plan) {
   opts.size = sizeof opts;
   opts.max_session_bytes = 1;
   REFUSED(NOMEM, "the limit is 1", rill_prepare(model, &opts, &other));
+  REFUSED(ARG, "no place", rill_plan_open("x.rill", NULL));
+  REFUSED(ARG, "no path", rill_plan_open(NULL, &other));
+  REFUSED(IO, "no/such/file.rill", rill_plan_open("no/such/file.rill", &other));
+  REFUSED(ARG, "no place", rill_plan_map("abc", 3, NULL));
+  REFUSED(ARG, "no bytes", rill_plan_map(NULL, 3, &other));
+  REFUSED(PARSE, "not a plan file", rill_plan_map("abc", 3, &other));
+  TRUE(other == NULL);
   TRUE(rill_plan_retain(NULL) == NULL);
   TRUE(rill_plan_retain((rill_plan*)model) == NULL);
   rill_plan_release(NULL);
@@ -587,6 +596,7 @@ int main(int argc, char** argv) {
   models_alone(argv[1]);
   pulsed(argv[1]);
   whole(argv[1]);
+  verified(argv[1]);
   printf("%d checks, %d failures\n", checks, failures);
   return failures != 0;
 }

@@ -5,7 +5,7 @@ target_link_libraries(rill_test_runs PUBLIC rill)
 target_compile_definitions(rill_test_runs PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 rill_library(rill_test_bundles SOURCES support/bundle.cpp DEPENDS rill_test_runs rill_npz)
 
-set(whole_library models moments session_calls sessions streams threads)
+set(whole_library models moments session_calls sessions streams threads verify)
 if(RILL_EXCEPTIONS)
   list(APPEND whole_library faults)  # lives on where memory does not
 endif()
@@ -26,10 +26,12 @@ rill_test(session_fuzz_test
                   session_fuzz/wander.cpp session_fuzz/wander_streams.cpp
           DEPENDS rill_test_bundles rill_property rill_nnef rill_ops LABELS models)
 # Interpose on malloc, so that they are programs of their own.
-foreach(name realtime soak memory refusals)
+foreach(name realtime soak memory)
   rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
             LABELS models)
 endforeach()
+rill_test(refusals_test SOURCES refusals_test.cpp support/heap_calls.cpp
+          DEPENDS rill_test_bundles rill_plan_files_testing LABELS models)
 if(RILL_ONNX)
   rill_test(onnx_moments_test
             SOURCES onnx_moments_test.cpp ${PROJECT_SOURCE_DIR}/onnx_loader/test_file.cpp
@@ -85,6 +87,19 @@ if(CMAKE_SIZEOF_VOID_P EQUAL 8 AND NOT CMAKE_CROSSCOMPILING)
   set_tests_properties(abi PROPERTIES LABELS lint)
 endif()
 
+# Random calls of the shared library beside NumPy, with memory refused; skipped where Python has no
+# NumPy.
+if(TARGET rill_shared AND CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT RILL_SANITIZE)
+  add_library(rill_refuse SHARED session_oracle/refuse.cpp)
+  target_link_libraries(rill_refuse PRIVATE rill_flags ${CMAKE_DL_LIBS})
+  add_test(NAME session_oracle
+           COMMAND ${CMAKE_COMMAND} -E env "LD_PRELOAD=$<TARGET_FILE:rill_refuse>"
+                   "${Python3_EXECUTABLE}" -B "${CMAKE_CURRENT_SOURCE_DIR}/session_oracle/oracle.py"
+                   "${PROJECT_SOURCE_DIR}" "$<TARGET_FILE:rill_shared>"
+                   "$<TARGET_FILE:rill_refuse>")
+  set_tests_properties(session_oracle PROPERTIES LABELS models SKIP_RETURN_CODE 77)
+endif()
+
 add_subdirectory("${PROJECT_SOURCE_DIR}/examples" examples)
 if(TARGET rill_program)
   include(cases/cases.cmake)
@@ -133,4 +148,5 @@ if(NOT RILL_SANITIZE)
                    -P "${CMAKE_CURRENT_SOURCE_DIR}/package/check.cmake")
   set_tests_properties(package PROPERTIES LABELS examples TIMEOUT 1800)
 endif()
+include(field/field.cmake)
 include(onnx/onnx.cmake)

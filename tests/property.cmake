@@ -9,6 +9,7 @@ rill_library(rill_property
 rill_test(stream_property_test SOURCES property/stream_property_test.cpp DEPENDS rill_property
           LABELS property)
 rill_test(audit_test SOURCES ../audit/audit_test.cpp DEPENDS rill_property LABELS property)
+rill_test(mismatch_test SOURCES ../audit/mismatch_test.cpp DEPENDS rill_audit)
 rill_test(wide_property_test SOURCES property/wide_property_test.cpp DEPENDS rill_property
           LABELS property)
 rill_test(mask_property_test SOURCES property/mask_property_test.cpp DEPENDS rill_property
@@ -23,11 +24,15 @@ rill_test(pulse_cases_test
           DEPENDS rill_property LABELS property)
 rill_test(defects_test SOURCES property/defects_test.cpp property/pulse_cases.cpp
           DEPENDS rill_property LABELS property)
-rill_library(rill_laws SOURCES laws/case.cpp DEPENDS rill_property)
+rill_library(rill_laws SOURCES laws/case.cpp laws/side_by_side.cpp DEPENDS rill_property)
+target_link_libraries(rill_laws PUBLIC GTest::gtest)
 target_compile_definitions(rill_laws PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 # Interposes on malloc, so that it is a program of its own.
 rill_test(laws_test
   SOURCES laws/attributes_test.cpp laws/laws_test.cpp laws/steps_test.cpp support/heap_calls.cpp
   DEPENDS rill_laws LABELS laws)
+rill_library(rill_plan_files_testing SOURCES support/plan_files.cpp DEPENDS rill_plan_file rill_ops)
+rill_test(plan_files_test SOURCES laws/plan_files_altered_test.cpp laws/plan_files_test.cpp
+          DEPENDS rill_laws rill_plan_files_testing LABELS laws)
 rill_test(audit_cases_test SOURCES laws/audit_cases_test.cpp DEPENDS rill_laws LABELS laws)
 include(fuzz/fuzz.cmake)

@@ -1,6 +1,6 @@
-// Every function of rill.h, with each of its requests for memory refused in turn: the error says
-// so, nothing is lost, and the same call works when there is memory again. A function of the header
-// that has no row in the table here is a failure.
+// Every function of rill.h and verify.h, with each of its requests for memory refused in turn: the
+// error says so, nothing is lost, and the same call works when there is memory again. A function of
+// the headers that has no row in the table here is a failure.
 
 #include <gtest/gtest.h>
 
@@ -14,126 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "rill/verify.h"
+#include "tests/refusals_world.h"
 #include "tests/support/heap_calls.h"
-#include "tests/support/runs.h"
 
 namespace rill::test {
 namespace {
-
-constexpr char kModel[] = RILL_SOURCE_DIR "/tests/models/tcn_dilated/model.nnef.tgz";
-constexpr char kPulse[] = "8";
-
-/// What calls are made on, and which of their requests is refused.
-class World {
- public:
-  World() {
-    EXPECT_EQ(rill_load(kModel, nullptr, &model), RILL_OK) << rill_last_error();
-    keep_model_.reset(model);
-    const char* symbol = "";
-    for (size_t i = 0; rill_model_symbol(model, i, &symbol) == RILL_OK && symbol;) {
-      if (std::strcmp(symbol, "S") == 0) {
-        ++i;
-      } else {
-        EXPECT_EQ(rill_model_set_symbol(model, symbol, "1"), RILL_OK) << rill_last_error();
-      }
-    }
-    EXPECT_EQ(rill_model_clone(model, &pulsed), RILL_OK);
-    keep_pulsed_.reset(pulsed);
-    EXPECT_EQ(rill_model_pulse(pulsed, nullptr, kPulse), RILL_OK) << rill_last_error();
-    EXPECT_EQ(rill_prepare(pulsed, nullptr, &plan), RILL_OK) << rill_last_error();
-    keep_plan_.reset(plan);
-    keep_session_ = new_session();
-    session = keep_session_.get();
-    EXPECT_EQ(rill_threads_new(2, &threads), RILL_OK) << rill_last_error();
-    std::ifstream in(kModel, std::ios::binary);
-    archive.assign(std::istreambuf_iterator<char>(in), {});
-    path = ::testing::TempDir() + "rill_refusals.nnef.tgz";
-    for (rill_view* view : {&input, &output}) view->size = sizeof(rill_view);
-    EXPECT_EQ(rill_input_buffer(session, 0, &input), RILL_OK);
-    EXPECT_EQ(rill_output_buffer(session, 0, &output), RILL_OK);
-    rill_io_info io = {};
-    io.size = sizeof(io);
-    EXPECT_EQ(rill_plan_io(plan, RILL_INPUT, 0, &io), RILL_OK);
-    shape_.assign(io.shape, io.shape + io.rank);
-    shape_[static_cast<size_t>(io.stream_axis)] = kFrames;
-    frames_.resize(static_cast<size_t>(io.bytes));
-    few = input;
-    few.shape = shape_.data();
-    few.strides = nullptr;
-    few.data = frames_.data();
-    state = saved();
-  }
-  ~World() {
-    rill_threads_free(threads);
-    std::filesystem::remove(path);
-  }
-
-  SessionPtr new_session() const {
-    rill_session* made = nullptr;
-    EXPECT_EQ(rill_session_new(plan, &made), RILL_OK) << rill_last_error();
-    return SessionPtr(made);
-  }
-  /// A stream with frames that wait to be stepped.
-  SessionPtr pushed() const {
-    SessionPtr made = new_session();
-    int64_t taken = 0;
-    EXPECT_EQ(rill_push(made.get(), 0, &few, &taken), RILL_OK) << rill_last_error();
-    EXPECT_EQ(taken, kFrames);
-    return made;
-  }
-  /// One that goes on where such a stream was saved.
-  SessionPtr loaded() const {
-    SessionPtr made = new_session();
-    EXPECT_EQ(rill_state_load(made.get(), state.data(), state.size() * 8), RILL_OK)
-        << rill_last_error();
-    return made;
-  }
-  std::vector<uint64_t> saved() const {
-    const SessionPtr from = pushed();
-    size_t size = 0;
-    EXPECT_EQ(rill_state_size(from.get(), &size), RILL_OK);
-    std::vector<uint64_t> bytes(size / 8 + 1);
-    EXPECT_EQ(rill_state_save(from.get(), bytes.data(), size, &size), RILL_OK);
-    bytes.resize(size / 8);
-    return bytes;
-  }
-
-  /// Make the call that is looked at.
-  template <class Call>
-  auto refused(Call&& call) {
-    const int64_t before = heap_requests();
-    fail_heap_after(refuse_after, refuse_all);
-    auto result = call();
-    fail_heap_after(-1);
-    requests += heap_requests() - before;
-    return result;
-  }
-
-  static constexpr int64_t kFrames = 3;
-  int64_t refuse_after = -1;
-  bool refuse_all = false;
-  int64_t requests = 0;
-
-  rill_model* model = nullptr;   ///< with S
-  rill_model* pulsed = nullptr;
-  rill_plan* plan = nullptr;
-  rill_session* session = nullptr;  ///< new
-  rill_threads* threads = nullptr;
-  std::vector<char> archive;
-  std::string path;
-  std::vector<uint64_t> state;
-  rill_view input = {};
-  rill_view output = {};
-  rill_view few = {};
-
- private:
-  ModelPtr keep_model_;
-  ModelPtr keep_pulsed_;
-  PlanPtr keep_plan_;
-  SessionPtr keep_session_;
-  std::vector<int64_t> shape_;
-  std::vector<std::byte> frames_;
-};
 
 struct Row {
   const char* function;
@@ -315,6 +201,18 @@ std::vector<Row> model_rows() {
        [](World& w) {
          return w.refused([&] { return rill_model_audit(w.model, w.model, nullptr, nullptr); });
        }},
+      {"rill_check", "", RILL_OK,
+       [](World& w) {
+         auto opts = info<rill_check_opts>();
+         opts.pulses = kPulse;
+         return w.refused([&] { return rill_check(w.model, &w.few, 1, &opts, nullptr); });
+       }},
+      {"rill_inspect", "", RILL_OK,
+       [](World& w) {
+         auto opts = info<rill_inspect_opts>();
+         opts.seconds = -1;
+         return w.refused([&] { return rill_inspect(w.model, "S", kPulse, &opts, nullptr); });
+       }},
       {"rill_model_properties", "", RILL_OK,
        plain([](World& w) { rill_model_properties(w.pulsed); })},
       {"rill_model_property", "", RILL_OK,
@@ -331,6 +229,24 @@ std::vector<Row> model_rows() {
        [](World& w) {
          return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
            return rill_prepare(w.pulsed, nullptr, out);
+         });
+       }},
+      {"rill_plan_open", "", RILL_OK,
+       [](World& w) {
+         return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
+           return rill_plan_open(w.plan_path.c_str(), out);
+         });
+       }},
+      {"rill_plan_map", "", RILL_OK,
+       [](World& w) {
+         return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
+           return rill_plan_map(w.plan_file.bytes.data(), w.plan_file.bytes.size(), out);
+         });
+       }},
+      {"rill_plan_map", "of what is none", RILL_E_PARSE,
+       [](World& w) {
+         return made<rill_plan>(w, rill_plan_release, [&](rill_plan** out) {
+           return rill_plan_map(w.archive.data(), w.archive.size(), out);
          });
        }},
       {"rill_prepare", "with a symbol left", RILL_E_SYMBOL,
@@ -542,16 +458,18 @@ std::vector<Row> all_rows() {
   return out;
 }
 
-std::string header() {
-  std::ifstream in(RILL_SOURCE_DIR "/api/include/rill/rill.h");
+std::string headers() {
   std::stringstream text;
-  text << in.rdbuf();
+  for (const char* name : {"rill.h", "verify.h"}) {
+    std::ifstream in(std::string(RILL_SOURCE_DIR "/api/include/rill/") + name);
+    text << in.rdbuf();
+  }
   return text.str();
 }
 
-TEST(Refusals, TheTableHasEveryFunctionOfTheHeader) {
+TEST(Refusals, TheTableHasEveryFunctionOfTheHeaders) {
   std::set<std::string> declared;
-  const std::string text = header();
+  const std::string text = headers();
   const std::regex function("\nRILL_API [^;(]*?(rill_[a-z_]+)\\(");
   for (std::sregex_iterator it(text.begin(), text.end(), function), end; it != end; ++it) {
     declared.insert((*it)[1]);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "api/include/rill/rill.h"
+#include "core/base/printf_like.h"
 #include "core/base/refusal.h"
 #include "core/base/status.h"
 
@@ -13,8 +14,8 @@ rill_status report(const Refusal& refusal) RILL_NONBLOCKING;
 
 /// As `report`, from a text in the manner of printf. Real-time: yes, with the formats of numbers
 /// and of text, which the C library writes to memory without asking for any.
-[[gnu::format(printf, 2, 3)]] rill_status refuse(rill_status code, const char* format,
-                                                 ...) RILL_NONBLOCKING;
+RILL_PRINTF_LIKE(2, 3) rill_status refuse(rill_status code, const char* format,
+                                          ...) RILL_NONBLOCKING;
 
 /// Refuse a struct whose size is not one that a caller of this interface can have.
 template <class T>

@@ -93,6 +93,9 @@ struct rill_plan {
 
 namespace rill::api {
 
+/// Write down what is told of a plan.
+void describe(rill_plan* handle);
+
 /// What a session knows besides its memory: all of it goes into a clone.
 struct Stage {
   Drive drive = Drive::kOpen;

@@ -11,12 +11,11 @@
 #include "api/src/handles.h"
 #include "api/src/log.h"
 #include "api/src/lookup.h"
+#include "api/src/pulsed.h"
 #include "core/optim/optim.h"
 #include "nnef_loader/load.h"
 #include "nnef_loader/properties.h"
 #include "ops/op_table.h"
-#include "pulse/choice.h"
-#include "pulse/pulse.h"
 #ifdef RILL_WITH_ONNX
 #include "pulse/feedback.h"
 #endif
@@ -214,8 +213,10 @@ Status check_extents(const Graph& graph, size_t input, const rill_view& view,
   return {};
 }
 
-/// The values of the symbols that the extents of all inputs tell together.
-Result<rill::Bindings> bindings_of(const Graph& graph, std::span<const rill_view> inputs) {
+}  // namespace
+
+Result<rill::Bindings> rill::api::bindings_of(const Graph& graph,
+                                              std::span<const rill_view> inputs) {
   rill::Bindings bindings;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const rill::Fact& fact = graph.fact(graph.inputs[i]);
@@ -236,8 +237,10 @@ Result<rill::Bindings> bindings_of(const Graph& graph, std::span<const rill_view
   return bindings;
 }
 
+namespace {
+
 Result<Graph> shaped(const rill_model& model, std::span<const rill_view> inputs) {
-  RILL_ASSIGN(const rill::Bindings bindings, bindings_of(model.graph, inputs));
+  RILL_ASSIGN(const rill::Bindings bindings, rill::api::bindings_of(model.graph, inputs));
   Graph graph = model.graph;
   for (const auto& [symbol, value] : bindings) {
     RILL_TRY(check_assertions(graph, symbol, Dim(value)));
@@ -249,21 +252,32 @@ Result<Graph> shaped(const rill_model& model, std::span<const rill_view> inputs)
   return simplified(std::move(graph));
 }
 
-Result<Graph> pulsed(const rill_model& model, const std::string& symbol, std::string_view text) {
-  rill::pulse::Options options;
-  options.symbol = symbol;
+}  // namespace
+
+Result<rill::api::PulsedModel> rill::api::pulse_model(const rill_model& model,
+                                                      const std::string& symbol,
+                                                      std::string_view pulse) {
+  PulsedModel out;
+  out.options.symbol = symbol;
   RILL_TRY(check_symbols(model, {symbol}));
-  RILL_ASSIGN(const auto bounds, rill::pulse::parse_bounds(text));
+  RILL_ASSIGN(const auto bounds, rill::pulse::parse_bounds(pulse));
   if (bounds) {
-    RILL_ASSIGN(const auto choices, rill::pulse::choices(model.graph, options, *bounds));
-    options.pulse = rill::Dim(rill::pulse::best(choices).pulse);
+    RILL_ASSIGN(out.choices, rill::pulse::choices(model.graph, out.options, *bounds));
+    out.options.pulse = Dim(rill::pulse::best(out.choices).pulse);
   } else {
-    RILL_ASSIGN(options.pulse, rill::parse_dim(text));
+    RILL_ASSIGN(out.options.pulse, rill::parse_dim(pulse));
   }
-  rill::pulse::Report streams;
-  auto graph = rill::pulse::pulsify(model.graph, options, &streams);
-  for (const std::string& what : streams.approximations) rill::api::log(RILL_LOG_WARN, what);
-  return simplified(std::move(graph));
+  RILL_ASSIGN(out.graph,
+              simplified(rill::pulse::pulsify(model.graph, out.options, &out.report)));
+  return out;
+}
+
+namespace {
+
+Result<Graph> pulsed(const rill_model& model, const std::string& symbol, std::string_view pulse) {
+  RILL_ASSIGN(rill::api::PulsedModel out, rill::api::pulse_model(model, symbol, pulse));
+  for (const std::string& what : out.report.approximations) rill::api::log(RILL_LOG_WARN, what);
+  return std::move(out.graph);
 }
 
 [[maybe_unused]] rill::nnef::Container container_of(std::string_view path) {

@@ -19,7 +19,7 @@ constexpr char kNotAPlan[] = "not a plan: null, freed, or another kind of object
 
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-std::unique_ptr<const rill::api::IoText> describe(const rill::PlanIo& io) {
+std::unique_ptr<const rill::api::IoText> io_text(const rill::PlanIo& io) {
   rill::Fact fact;
   fact.dtype = io.dtype;
   fact.q = io.q;
@@ -47,10 +47,12 @@ int64_t flush_steps(const rill::Plan& plan, const rill::PlanStream& out) {
   return most;
 }
 
-void describe(rill_plan* handle) {
+}  // namespace
+
+void rill::api::describe(rill_plan* handle) {
   const rill::Plan& plan = *handle->plan;
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    handle->io[RILL_INPUT].push_back(describe(plan.inputs[i]));
+    handle->io[RILL_INPUT].push_back(io_text(plan.inputs[i]));
     handle->io_bytes += plan.inputs[i].bytes;
     const rill::PlanStream& stream = plan.inputs[i].stream;
     if (stream.axis >= 0 && stream.pulse > 0 && handle->stream_input < 0) {
@@ -58,7 +60,7 @@ void describe(rill_plan* handle) {
     }
   }
   for (const rill::PlanIo& io : plan.outputs) {
-    handle->io[RILL_OUTPUT].push_back(describe(io));
+    handle->io[RILL_OUTPUT].push_back(io_text(io));
     handle->io_bytes += io.bytes;
     const bool known = io.stream.axis >= 0 && io.stream.length.valid();
     handle->lengths.push_back(known ? std::string(io.stream.length_text) : std::string());
@@ -68,6 +70,8 @@ void describe(rill_plan* handle) {
     if (buffer.kind == rill::BufferKind::kConst) handle->weight_bytes += buffer.bytes;
   }
 }
+
+namespace {
 
 void fill_stream(const rill_plan& handle, size_t output, rill_stream_info* info) {
   const rill::Plan& plan = *handle.plan;
@@ -111,7 +115,7 @@ rill_status make_plan(const rill::Graph& graph, const rill::PrepareOptions& opti
   }
   auto made = std::make_unique<rill_plan>();
   made->plan = std::move(prepared).value();
-  describe(made.get());
+  rill::api::describe(made.get());
   const int64_t session = made->plan->arena_bytes + made->plan->state_bytes + made->io_bytes;
   if (limit > 0 && session > limit) {
     return refuse(RILL_E_NOMEM, "a session needs %lld bytes, the limit is %lld",

@@ -65,10 +65,12 @@ Usage usage_now() {
     }
     std::fclose(file);
   }
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+#if defined(__GLIBC__)
+#if __GLIBC_PREREQ(2, 33)
   const auto heap = mallinfo2();
   now.heap_used_bytes = static_cast<int64_t>(heap.uordblks + heap.hblkhd);
   now.heap_free_bytes = static_cast<int64_t>(heap.fordblks);
+#endif
 #endif
   return now;
 }

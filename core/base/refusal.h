@@ -2,6 +2,7 @@
 
 #include "core/base/code.h"
 #include "core/base/nonblocking.h"
+#include "core/base/printf_like.h"
 
 namespace rill {
 
@@ -21,7 +22,7 @@ struct [[nodiscard]] Refusal {
 
 /// Make a refusal of a text in the manner of printf. Real-time: yes, with the formats of numbers
 /// and of text, which the C library writes to memory without asking for any.
-[[gnu::format(printf, 3, 4)]] Refusal refusal(Code code, const char* hint, const char* format,
-                                              ...) RILL_NONBLOCKING;
+RILL_PRINTF_LIKE(3, 4) Refusal refusal(Code code, const char* hint, const char* format,
+                                       ...) RILL_NONBLOCKING;
 
 }  // namespace rill

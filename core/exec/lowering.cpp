@@ -79,9 +79,27 @@ void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
   (void)status;
 }
 
-constexpr auto kEvaluate = step_kind<EvalArgs, run_eval>("evaluate");
+void touch_eval(const EvalArgs& args, StepTouches& touches) {
+  touches.require(args.op != nullptr && args.in.size() <= kMaxOperands &&
+                      args.out.size() <= kMaxOperands,
+                  "an operator and its operands");
+  if (!touches.holds()) return;
+  touches.infers(*args.op, {args.in.begin(), args.in.end()},
+                 {args.out.begin(), args.out.end()});
+  if (!touches.holds()) return;
+  const int64_t state = args.op->state_bytes(facts_of({args.in.begin(), args.in.end()}));
+  touches.require(state <= 0 || args.has_state, "a state for its operator");
+  if (args.has_state) touches.keeps(region<std::byte>(args.state).over(state).aligned(8));
+  for (const PlacedView& operand : args.in) touches.reads(operand);
+  for (const PlacedView& operand : args.out) touches.writes(operand);
+}
+
+constexpr auto kEvaluate = step_kind<EvalArgs, run_eval, touch_eval>("evaluate");
 
 }  // namespace
+
+extern const StepKind evaluate_kind;
+const StepKind evaluate_kind = kEvaluate;
 
 Touched::Touched(const PlacedView& touched) : operand(touched) {}
 
@@ -105,14 +123,7 @@ Status Op::lower(Lowering& lowering) const {
     args.out.push_back(lowering.make_out(static_cast<int>(i)));
     writes.emplace_back(args.out.back());
   }
-  Facts facts;
-  for (const PlacedView& operand : args.in) {
-    Fact fact;
-    fact.dtype = operand.dtype;
-    for (int axis = 0; axis < operand.rank; ++axis) fact.shape.emplace_back(operand.extent(axis));
-    facts.push_back(std::move(fact));
-  }
-  const int64_t state = state_bytes(facts);
+  const int64_t state = state_bytes(facts_of({args.in.begin(), args.in.end()}));
   if (state > 0) {
     args.state = lowering.state(state);
     args.has_state = true;

@@ -39,6 +39,11 @@ class OpAttributes final : public FieldVisitor {
 
 }  // namespace
 
+void describe(StepFields& fields, const OpClass& known, Op& op) {
+  OpAttributes attributes(fields);
+  known.describe(op, attributes);
+}
+
 void describe(StepFields& fields, Op& op) {
   OpAttributes attributes(fields);
   op.fields(attributes);

@@ -20,7 +20,7 @@ constexpr std::chrono::microseconds kSpin(50);
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) || defined(__ARM_ARCH_7A__)
   asm volatile("yield");
 #endif
 }

@@ -27,4 +27,21 @@ class FieldVisitor {
   virtual void field(const char* name, TensorPtr& value) = 0;
 };
 
+/// Show an enumerator of those up to `last`; another number leaves it as it is.
+template <class Enum>
+void enum_field(FieldVisitor& visitor, const char* name, Enum last, Enum& value) {
+  auto number = static_cast<int64_t>(value);
+  visitor.field(name, number);
+  const bool known = number >= 0 && number <= static_cast<int64_t>(last);
+  if (known) value = static_cast<Enum>(number);
+}
+
+/// Show scale and zero point.
+inline void quant_fields(FieldVisitor& visitor, QParams& q) {
+  auto zero_point = static_cast<int64_t>(q.zero_point);
+  visitor.field("scale", q.scale);
+  visitor.field("zero_point", zero_point);
+  q.zero_point = static_cast<int32_t>(zero_point);
+}
+
 }  // namespace rill

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/graph/nnef.h"
+#include "core/graph/written.h"
 #include "core/tensor/small.h"
 
 namespace rill {
@@ -272,7 +273,8 @@ namespace {
 
 /// Looks for wires that have more frames than their expression counts, where a window in front of
 /// them is longer than what it slides over: it has no frames then, not fewer than none. What is
-/// written with such an expression, a slice say, would take other frames than the model means.
+/// written with such an expression, a slice say, would take other frames than the model means, and
+/// a length that is data would be negative.
 class ExtentsCheck {
  public:
   ExtentsCheck(std::string_view symbol, const Dim& by) : symbol_(symbol), by_(by) {}
@@ -288,14 +290,24 @@ class ExtentsCheck {
         if (!told.dim(axis).mentions(symbol_)) continue;
         const auto count = told.dim(axis).substitute(symbol_, by_).to_int();
         const auto extent = real.dim(axis).to_int();
-        if (!count || !extent || std::max<int64_t>(0, *count) == *extent) continue;
-        wrong_ = fail(Code::kShape, "axis ", axis, " has ", *extent, " elements with ", symbol_,
+        if (!count || !extent || *count == *extent) continue;
+        const bool is_empty = *count < 0 && *extent == 0;
+        if (is_empty && !empty_.ok()) continue;
+        Status& found = is_empty ? empty_ : wrong_;
+        found = fail(Code::kShape, "axis ", axis, " has ", *extent, " elements with ", symbol_,
                       "=", by_, ", where its length ", told.dim(axis), " is ", *count)
-                     .in_node(node.name, node.op->name())
-                     .at(node.line > 0 ? "graph.nnef" : "", node.line);
-        return;
+                    .in_node(node.name, node.op->name())
+                    .at(node.line > 0 ? "graph.nnef" : "", node.line);
+        if (!is_empty) return;
       }
     }
+  }
+
+  /// What becomes data of a length of wires before it.
+  void look_at_data(const Node& node) {
+    if (empty_.ok() || !wrong_.ok()) return;
+    wrong_ = empty_;
+    written_ = node.name;
   }
 
   Status verdict() const {
@@ -310,6 +322,7 @@ class ExtentsCheck {
   const Dim& by_;
   std::string written_;  ///< the first node after that one with the symbol in an attribute
   Status wrong_;
+  Status empty_;  ///< of the first wire that has no frames instead of fewer than none
 };
 
 }  // namespace
@@ -358,6 +371,10 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
     if (mapped[i].size() == each.outputs.size()) {
       check.look_at(each, out, mapped[i], written_with_symbol);
     }
+    if (reads_lengths(*this, each, symbol)) check.look_at_data(each);
+  }
+  for (const OutletId& output : outputs) {
+    if (value_mentions(fact(output).konst, symbol)) check.look_at_data(node(output.node));
   }
   RILL_TRY(check.verdict());
   out.inputs.clear();

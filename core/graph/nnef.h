@@ -115,6 +115,7 @@ struct NnefOp {
 struct OpRoom {
   const char* name;
   std::span<const NnefOp> nnef;
+  std::span<const OpClass> classes = {};  ///< whose `eval` plans may call
 };
 
 /// What an op's writer sees: names of its inputs, and a place for statements. Implemented by the

@@ -26,6 +26,9 @@ class OnnxCtx : public LoadCtx {
   virtual int outputs() const = 0;
   /// Tell whether output i has a name, so that somebody may read it.
   virtual bool wants(int output) const = 0;
+  /// Tell the rank that the file states for output i, or for what elementwise nodes make of it.
+  /// Nothing in graphs in graphs.
+  virtual std::optional<int> stated_rank(int output) const = 0;
   /// Take two extents as equal, as the operator demands of its inputs, whose files may have names
   /// of their own for each: one symbol takes the place of the other in the whole graph.
   /// Errors: kShape if they cannot be.

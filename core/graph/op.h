@@ -161,6 +161,33 @@ class OpBase : public Op {
   }
 };
 
+/// A class of operators by a name that is the same in every build: makes one whose fields a visitor
+/// fills.
+struct OpClass {
+  const char* name = nullptr;
+  const void* kind = nullptr;
+  std::shared_ptr<Op> (*make)() = nullptr;
+  /// Shows all that an evaluation depends on, where `Op::fields` leaves out what is as usual.
+  void (*describe)(Op& op, FieldVisitor& visitor) = nullptr;
+};
+
+template <class T>
+constexpr OpClass op_class(const char* name) {
+  OpClass out;
+  out.name = name;
+  out.kind = &T::kKind;
+  out.make = []() -> std::shared_ptr<Op> { return std::make_shared<T>(); };
+  out.describe = [](Op& op, FieldVisitor& visitor) {
+    auto& own = static_cast<T&>(op);
+    if constexpr (requires { own.all_fields(visitor); }) {
+      own.all_fields(visitor);
+    } else {
+      own.fields(visitor);
+    }
+  };
+  return out;
+}
+
 /// Track every axis of elementwise ops: all inputs and outputs have one rank.
 std::vector<AxisTrack> elementwise_axes(FactSpan in, FactSpan out);
 

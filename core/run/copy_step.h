@@ -16,7 +16,8 @@ RILL_STEP_FIELDS(CopyArgs, from, to, units)
 /// The units are what lies along the outermost axis.
 void run_copy(const CopyArgs& args, const Frame& frame,
               const Share& share) noexcept RILL_NONBLOCKING;
+void touch_copy(const CopyArgs& args, StepTouches& touches);
 
-inline constexpr auto kCopy = step_kind<CopyArgs, run_copy>("copy");
+inline constexpr auto kCopy = step_kind<CopyArgs, run_copy, touch_copy>("copy");
 
 }  // namespace rill

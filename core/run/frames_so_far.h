@@ -7,6 +7,9 @@
 
 namespace rill {
 
+/// The most frames that an attribute of a streaming operator may count.
+constexpr int64_t kMostFrames = int64_t{1} << 40;
+
 /// A count of frames that may mention the stream symbol, as far as it is known: while the end of
 /// the stream is not, the most that it can be.
 struct FramesSoFar {

@@ -130,13 +130,13 @@ class PlanReader final : public StepFields {
     field({}, value.ref);
   }
   void field(std::string_view, List<Step>& value) override { value = steps(); }
-  void kernel(std::string_view, std::span<const std::string_view> names, int64_t& index) override {
+  void kernel(std::string_view, std::span<const KernelName> names, int64_t& index) override {
     index = -1;
     const int64_t number = from_.number(-1, INT32_MAX);
     if (number < 0 || !good()) return;
     const std::string_view wanted = name_of(kernel_names_, number);
     for (size_t i = 0; i < names.size(); ++i) {
-      if (names[i] == wanted) index = static_cast<int64_t>(i);
+      if (names[i].name == wanted && names[i].runs) index = static_cast<int64_t>(i);
     }
     if (index < 0) lacks_named("kernel", wanted);
   }

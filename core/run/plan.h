@@ -84,9 +84,12 @@ struct Share {
 
 struct Step;
 class StepFields;
+class StepTouches;
 
 template <class Args>
 using RunStep = void (*)(const Args&, const Frame&) noexcept RILL_NONBLOCKING;
+template <class Args>
+using TouchStep = void (*)(const Args&, StepTouches&);
 template <class Args>
 using RunShare = void (*)(const Args&, const Frame&, const Share&) noexcept RILL_NONBLOCKING;
 
@@ -102,6 +105,8 @@ struct StepKind {
   void (*construct)(void* memory) = nullptr;  ///< arguments, to be filled by a visitor
   void (*destroy)(void* args) = nullptr;
   void (*describe)(void* args, StepFields& fields) = nullptr;
+  /// Tells what a step with these arguments, which need not be right, reads and writes.
+  void (*touch)(const void* args, StepTouches& touches) = nullptr;
 };
 /// A kind of step with these arguments; one whose work may be done in parts.
 template <class Args>

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/run/plan.h"
+#include "core/run/touches.h"
 
 namespace rill {
 
@@ -19,6 +20,12 @@ class Op;
 class Tensor;
 using OpPtr = std::shared_ptr<const Op>;
 using TensorPtr = std::shared_ptr<const Tensor>;
+
+/// A kernel of a list: its name, and whether it may run on this CPU.
+struct KernelName {
+  std::string_view name;
+  bool runs = true;
+};
 
 /// Sees each argument of a step once, by name, and may change it. What can be done to steps without
 /// knowing them (print, compare, write to a file, read from one) is a visitor of their arguments.
@@ -41,7 +48,7 @@ class StepFields {
   virtual void field(std::string_view name, OpPtr& value) = 0;
   virtual void field(std::string_view name, List<Step>& value) = 0;
   /// One of the kernels of a family, by its index; -1: none.
-  virtual void kernel(std::string_view name, std::span<const std::string_view> names,
+  virtual void kernel(std::string_view name, std::span<const KernelName> names,
                       int64_t& index) = 0;
   /// An address that is set whenever the step runs; until then it is null.
   virtual void address(std::string_view name, bool is_null) = 0;
@@ -97,11 +104,11 @@ class StepFields {
 
   template <class List, class T>
   void kernel_of(std::string_view name, const List& all, T& value) {
-    std::string_view names[kMostKernels];
+    KernelName names[kMostKernels];
     const size_t count = std::min(all.count, kMostKernels);
     int64_t index = -1;
     for (size_t i = 0; i < count; ++i) {
-      names[i] = all[i].name;
+      names[i] = {all[i].name, runs_here(all[i])};
       if (address_of(all[i], value) == value) index = static_cast<int64_t>(i);
     }
     kernel(name, {names, count}, index);
@@ -182,8 +189,8 @@ class StepFields {
     to_fields.all(#__VA_ARGS__, __VA_ARGS__);             \
   }
 
-/// What a kind of step does with its arguments, and how they are seen.
-template <class Args, RunStep<Args> kRun>
+/// What a kind of step does with its arguments, what it touches, and how they are seen.
+template <class Args, RunStep<Args> kRun, TouchStep<Args> kTouch = nullptr>
 constexpr StepKindOf<Args> step_kind(const char* name) {
   StepKindOf<Args> kind;
   kind.name = name;
@@ -197,12 +204,19 @@ constexpr StepKindOf<Args> step_kind(const char* name) {
   kind.describe = [](void* args, StepFields& fields) {
     describe(fields, *static_cast<Args*>(args));
   };
+#ifndef RILL_NO_CHECKS
+  if constexpr (kTouch != nullptr) {
+    kind.touch = [](const void* args, StepTouches& touches) {
+      kTouch(*static_cast<const Args*>(args), touches);
+    };
+  }
+#endif
   return kind;
 }
 
 /// The same of a step whose units of work may be done in any order, and at the same time: `kRun`
 /// does those of a share. What a unit gives must not depend on the share that it is in.
-template <class Args, RunShare<Args> kRun>
+template <class Args, RunShare<Args> kRun, TouchStep<Args> kTouch = nullptr>
 constexpr PartedStepKindOf<Args> step_kind(const char* name) {
   PartedStepKindOf<Args> kind;
   kind.name = name;
@@ -222,6 +236,13 @@ constexpr PartedStepKindOf<Args> step_kind(const char* name) {
   kind.describe = [](void* args, StepFields& fields) {
     describe(fields, *static_cast<Args*>(args));
   };
+#ifndef RILL_NO_CHECKS
+  if constexpr (kTouch != nullptr) {
+    kind.touch = [](const void* args, StepTouches& touches) {
+      kTouch(*static_cast<const Args*>(args), touches);
+    };
+  }
+#endif
   return kind;
 }
 

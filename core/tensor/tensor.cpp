@@ -116,6 +116,31 @@ Result<Tensor> Tensor::blocks(BlockFormat format, std::vector<int64_t> shape,
   return t;
 }
 
+Result<Tensor> Tensor::borrowed(DType dtype, BlockFormat format, std::vector<int64_t> shape,
+                                QParams q, std::span<const std::byte> bytes,
+                                const std::shared_ptr<const void>& data) {
+  const auto count = checked_volume(shape);
+  const bool plain = format == BlockFormat::kNone;
+  if (!count || shape.size() > kMaxRank || (!plain && *count % 32 != 0) || !is_plain(dtype)) {
+    return fail(Code::kShape, "shape ", shape, " of ", dtype_name(dtype), " makes no sense");
+  }
+  const auto size = plain ? checked_mul(*count, dtype_size(dtype))
+                          : checked_mul(*count / 32, block_bytes(format));
+  if (!size || *size != static_cast<int64_t>(bytes.size())) {
+    return fail(Code::kShape, bytes.size(), " bytes for shape ", shape);
+  }
+  Tensor t;
+  t.dtype_ = dtype;
+  t.block_ = format;
+  t.q_ = q;
+  t.shape_ = std::move(shape);
+  t.volume_ = *count;
+  t.bytes_ = *size;
+  // Only the sole owner of a tensor writes to it, and this one has another.
+  t.data_ = std::const_pointer_cast<void>(data);
+  return t;
+}
+
 View Tensor::view() const {
   View v;
   v.dtype = dtype_;

@@ -158,36 +158,63 @@ size_t fft_tables_floats(int64_t n, FftKind kind) noexcept {
   return static_cast<size_t>(total + twiddle_floats(passes));
 }
 
+namespace {
+
+/// Where the tables of a plan begin in its floats.
+FftPlan laid_out(int64_t n, FftKind kind) {
+  FftPlan plan = {};
+  plan.n = n;
+  plan.size = halved(n, kind) ? n / 2 : n;
+  plan.bluestein = !factor(plan.size, &plan.passes);
+  if (plan.bluestein) factor(padded_size(plan.size), &plan.passes);
+  int64_t at = twiddle_floats(plan.passes);
+  if (halved(n, kind)) {
+    plan.real_twiddle = at;
+    at += 2 * (plan.size + 1);
+  }
+  if (plan.bluestein) {
+    plan.chirp = at;
+    plan.spectrum = at + 2 * plan.size;
+  }
+  return plan;
+}
+
+}  // namespace
+
 void fft_init(FftPlan* plan, int64_t n, FftKind kind, float* tables, Tier cpu) noexcept {
-  *plan = {};
-  plan->n = n;
-  plan->size = halved(n, kind) ? n / 2 : n;
-  plan->bluestein = !factor(plan->size, &plan->passes);
-  if (plan->bluestein) factor(padded_size(plan->size), &plan->passes);
+  *plan = laid_out(n, kind);
   plan->passes.twiddles = tables;
   fill_twiddles(plan->passes, tables);
-  tables += twiddle_floats(plan->passes);
   if (halved(n, kind)) {
     const int64_t count = plan->size + 1;
+    float* const twiddle = tables + plan->real_twiddle;
     for (int64_t k = 0; k < count; ++k) {
       double re, im;
       unit_root(k, n, &re, &im);
-      tables[k] = static_cast<float>(re);
-      tables[count + k] = static_cast<float>(im);
+      twiddle[k] = static_cast<float>(re);
+      twiddle[count + k] = static_cast<float>(im);
     }
-    plan->real_twiddle = tables - plan->passes.twiddles;
-    tables += 2 * count;
   }
   if (plan->bluestein) {
     const int64_t m = plan->passes.n;
-    float* const spectrum = tables + 2 * plan->size;
+    float* const spectrum = tables + plan->spectrum;
     float* work = spectrum + 2 * m;
     if (reinterpret_cast<uintptr_t>(work) % alignof(double) != 0) ++work;
-    fill_bluestein(plan->size, m, tables, spectrum, reinterpret_cast<double*>(work));
-    plan->chirp = tables - plan->passes.twiddles;
-    plan->spectrum = spectrum - plan->passes.twiddles;
+    fill_bluestein(plan->size, m, tables + plan->chirp, spectrum, reinterpret_cast<double*>(work));
   }
   plan->kernel = &kernels_like(plan->kernel).best(cpu);
+}
+
+bool fft_is_plan(const FftPlan& plan, int64_t n, FftKind kind) noexcept {
+  const FftPlan own = laid_out(n, kind);
+  bool same = plan.n == own.n && plan.size == own.size && plan.bluestein == own.bluestein &&
+              plan.chirp == own.chirp && plan.spectrum == own.spectrum &&
+              plan.real_twiddle == own.real_twiddle && plan.passes.n == own.passes.n &&
+              plan.passes.count == own.passes.count;
+  for (int i = 0; same && i < own.passes.count; ++i) {
+    same = plan.passes.radix[i] == own.passes.radix[i];
+  }
+  return same;
 }
 
 size_t fft_scratch_floats(const FftPlan& plan) noexcept {

@@ -59,6 +59,10 @@ size_t fft_tables_floats(int64_t n, FftKind kind) noexcept;
 void fft_init(FftPlan* plan, int64_t n, FftKind kind, float* tables,
               Tier cpu = active_tier()) noexcept;
 
+/// Tell whether a plan has the numbers that `fft_init` gives for n points, wherever its tables are
+/// and whatever its kernel.
+bool fft_is_plan(const FftPlan& plan, int64_t n, FftKind kind) noexcept;
+
 /// Tell how many floats of scratch a call with this plan needs.
 size_t fft_scratch_floats(const FftPlan& plan) noexcept;
 

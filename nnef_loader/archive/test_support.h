@@ -1,8 +1,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "nnef_loader/archive/archive.h"
+#include "nnef_loader/system/files.h"
 
 namespace rill::nnef {
 
@@ -37,13 +38,26 @@ inline std::string listing(const std::vector<Entry>& entries) {
   return out;
 }
 
+/// Have the program in a time zone; null: that of the machine.
+inline void set_time_zone(const char* zone) {
+#if defined(_WIN32)
+  _putenv_s("TZ", zone ? zone : "");
+#else
+  if (zone) {
+    setenv("TZ", zone, 1);
+  } else {
+    unsetenv("TZ");
+  }
+#endif
+}
+
 /// A folder of its own for each test, removed afterwards.
 class InFolder : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto* const info = ::testing::UnitTest::GetInstance()->current_test_info();
     folder_ = std::filesystem::temp_directory_path() /
-              (std::string("rill_") + info->name() + "_" + std::to_string(getpid()));
+              (std::string("rill_") + info->name() + "_" + std::to_string(system::process_id()));
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }

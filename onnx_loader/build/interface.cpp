@@ -150,7 +150,8 @@ const TensorPtr* Loader::constant_for(std::string_view input) const {
   for (const auto& [name, value] : options_.constants) {
     if (name == input) return &value;
   }
-  if (std::ranges::find(findings_.known, input) == findings_.known.end()) return nullptr;
+  const auto& known = findings_.known;
+  if (std::find(known.begin(), known.end(), input) == known.end()) return nullptr;
   for (const auto& [name, value] : options_.values) {
     if (name == input) return &value;
   }
@@ -161,7 +162,7 @@ Status Loader::add_inputs(const GraphProto& graph, Env* env) {
   std::vector<std::string> names;
   for (const ValueInfo& info : graph.inputs) names.emplace_back(info.name);
   for (const auto& [name, value] : options_.constants) {
-    if (std::ranges::find(names, name) != names.end()) continue;
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     return fail(Code::kArg, "a value is given for \"", name, "\", which is no input of the graph")
         .hint(str_cat("Inputs: ", join(names, ", ")));
   }
@@ -173,10 +174,9 @@ Status Loader::add_inputs(const GraphProto& graph, Env* env) {
       continue;
     }
     // An initialiser of the same name is the value that the input has unless it is given.
-    const bool has_value =
-        std::ranges::find(graph.initializers, info.name, &TensorProto::name) !=
-        graph.initializers.end();
-    if (has_value) continue;
+    const auto has_its_name = [&](const TensorProto& each) { return each.name == info.name; };
+    const auto& initializers = graph.initializers;
+    if (std::any_of(initializers.begin(), initializers.end(), has_its_name)) continue;
     RILL_ASSIGN(Fact fact, input_fact(info, env));
     nnef::Target& target = *env->scope->target;
     const OutletId wire = target.graph.add_source(target.names.claim(info.name), std::move(fact));

@@ -1,6 +1,7 @@
 #include "onnx_loader/build/loader.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/graph/walk.h"
 #include "onnx_loader/build/node_call.h"
@@ -13,6 +14,9 @@ namespace {
 constexpr int kMaxDepth = 12;
 constexpr int kMostWarnings = 8;
 constexpr std::string_view kFormatKey = "onnx.";
+/// What stands between the last layer of a network and its output, and keeps the shape.
+constexpr std::array<std::string_view, 12> kElementwise = {
+    "Add", "Cast", "Clip", "Div", "Exp", "Identity", "Mul", "Neg", "Relu", "Sigmoid", "Sub", "Tanh"};
 
 int64_t version_of(const Opsets& opsets, std::string_view domain) {
   for (const auto& [name, version] : opsets) {
@@ -35,7 +39,8 @@ Status blamed(Status status, const NodeProto& node, const std::string& name, int
   // Of nodes in nodes, the inner one is to blame.
   if (error.op.find(", opset ") != std::string::npos) return status;
   error.node = name;
-  error.op = str_cat(node.domain, node.domain.empty() ? "" : ".", node.op_type, ", opset ", version);
+  error.op =
+      str_cat(node.domain, node.domain.empty() ? "" : ".", node.op_type, ", opset ", version);
   if (!node.trace.empty() && error.hint.empty()) {
     const std::string_view last = trimmed(node.trace.substr(0, node.trace.find('\n')));
     error.hint = str_cat("The node comes from ", last);
@@ -92,6 +97,12 @@ Result<Graph> Loader::build() {
   env.opsets = &model_.opsets;
   for (const ValueInfo& info : graph.value_info) declared_.emplace(info.name, &info);
   for (const ValueInfo& info : graph.outputs) declared_.emplace(info.name, &info);
+  for (const NodeProto& node : graph.nodes) {
+    if (std::ranges::find(kElementwise, node.op_type) == kElementwise.end()) continue;
+    for (const std::string_view input : node.inputs) {
+      for (const std::string_view output : node.outputs) made_of_.emplace(input, output);
+    }
+  }
   keep_metadata(graph, &target_.graph);
   Status status = add_inputs(graph, &env);
   if (status.ok()) status = run_graph(graph, &env);
@@ -103,7 +114,8 @@ Result<Graph> Loader::build() {
 
 void Loader::keep_metadata(const GraphProto&, Graph* out) {
   const auto keep = [&](std::string_view key, std::string_view text) {
-    if (!text.empty()) out->properties[str_cat(kFormatKey, key)] = Tensor::scalar(std::string(text));
+    if (text.empty()) return;
+    out->properties[str_cat(kFormatKey, key)] = Tensor::scalar(std::string(text));
   };
   keep("producer_name", model_.producer);
   keep("producer_version", model_.producer_version);
@@ -145,6 +157,20 @@ Result<OutletId> Loader::find(std::string_view name, Env* env) {
     env->values.emplace(name, wire);
   }
   return wire;
+}
+
+std::optional<int> Loader::stated_rank(std::string_view name) const {
+  constexpr int kMostSteps = 32;
+  for (int step = 0; step < kMostSteps; ++step) {
+    const auto at = declared_.find(name);
+    if (at != declared_.end() && at->second->has_shape) {
+      return static_cast<int>(at->second->shape.size());
+    }
+    const auto next = made_of_.find(name);
+    if (next == made_of_.end()) break;
+    name = next->second;
+  }
+  return std::nullopt;
 }
 
 Result<Env> Loader::inner(Env* outer) {
@@ -236,8 +262,9 @@ bool Loader::find_out(Findings* findings) const {
         const std::string& name = target_.graph.node(input.node).name;
         const auto is_it = [&](int id) { return id == input.node; };
         if (!is_known(name, floats) || !any_before(target_.graph, wire, is_it)) continue;
-        if (std::ranges::find(findings->known, name) != findings->known.end()) continue;
-        findings->known.push_back(name);
+        std::vector<std::string>& known = findings->known;
+        if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+        known.push_back(name);
         any = true;
       }
     }
@@ -291,7 +318,8 @@ Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function
     if (!attribute.ref.empty()) {
       const std::string_view wanted = attribute.ref;
       const auto* around = env->attributes;
-      const auto at = around ? std::ranges::find(*around, wanted, &AttributeProto::name)
+      const auto is_it = [&](const AttributeProto& each) { return each.name == wanted; };
+      const auto at = around ? std::find_if(around->begin(), around->end(), is_it)
                              : std::vector<AttributeProto>::const_iterator();
       if (!around || at == around->end()) continue;
       value = *at;

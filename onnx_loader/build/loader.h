@@ -60,6 +60,8 @@ class Loader {
   Result<Env> inner(Env* outer);
   Result<GraphProto> read(Bytes graph) { return read_graph(graph, &budget_); }
   Result<OutletId> add_const(std::string_view name, TensorPtr value, Env* env);
+  /// The rank that the file states for a value, or for what elementwise nodes make of it.
+  std::optional<int> stated_rank(std::string_view name) const;
   Status take_as_equal(const Dim& a, const Dim& b, const Env& env);
   const TensorReader& tensors() const { return tensors_; }
   nnef::Builder& builder() { return builder_; }
@@ -90,7 +92,8 @@ class Loader {
   TensorReader tensors_;
   const LoadOptions& options_;
   const Findings& findings_;
-  std::vector<OutletId> read_by_refused_;  ///< what the node that was refused reads, and those around it
+  /// What the node that was refused reads, and those around it.
+  std::vector<OutletId> read_by_refused_;
   std::optional<std::pair<std::string, Dim>> demanded_;
   OpIndex index_;
   // What the builder of NNEF reads documents from, of which there are none.
@@ -101,6 +104,7 @@ class Loader {
   nnef::Builder builder_;
   nnef::Target target_;
   std::unordered_map<std::string_view, const ValueInfo*> declared_;
+  std::unordered_map<std::string_view, std::string_view> made_of_;  ///< by elementwise nodes
   int warnings_ = 0;
 };
 

@@ -156,7 +156,7 @@ Result<std::vector<CallArgument>> arguments_of(const NodeProto& node, const Frag
     out.push_back({parameter.name, nullptr, Value(std::move(list))});
   }
   if (next < node.inputs.size()) {
-    const auto most = std::ranges::count_if(decl.parameters, is_input);
+    const auto most = std::count_if(decl.parameters.begin(), decl.parameters.end(), is_input);
     return fail(Code::kParse, "the node has ", node.inputs.size(), " inputs, expected at most ",
                 static_cast<int64_t>(most));
   }

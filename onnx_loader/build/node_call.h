@@ -36,6 +36,10 @@ class NodeCall final : public OnnxCtx {
   bool wants(int output) const override {
     return output < outputs() && !node_.outputs[static_cast<size_t>(output)].empty();
   }
+  std::optional<int> stated_rank(int output) const override {
+    if (env_.outer || !wants(output)) return std::nullopt;
+    return loader_.stated_rank(node_.outputs[static_cast<size_t>(output)]);
+  }
   Result<TensorPtr> constant(std::string_view name) override;
   Status take_as_equal(const Dim& a, const Dim& b) override {
     return loader_.take_as_equal(a, b, env_);

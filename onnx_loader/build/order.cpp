@@ -51,8 +51,8 @@ Status add_reads(const NodeProto& node, ProtoBudget* budget, int depth,
       RILL_TRY(add_reads(each, budget, depth - 1, &inner));
     }
     for (const ValueInfo& output : graph.outputs) inner.push_back(output.name);
-    std::ranges::copy_if(inner, std::back_inserter(*reads),
-                         [&](std::string_view name) { return !own.contains(name); });
+    std::copy_if(inner.begin(), inner.end(), std::back_inserter(*reads),
+                 [&](std::string_view name) { return !own.contains(name); });
   }
   return {};
 }
@@ -64,7 +64,9 @@ Status circle(const std::vector<NodeProto>& nodes, const std::vector<std::vector
   size_t at = 0;
   while (!is_stuck(at)) ++at;
   std::unordered_set<size_t> seen;
-  while (seen.insert(at).second) at = *std::ranges::find_if(waits[at], is_stuck);
+  while (seen.insert(at).second) {
+    at = *std::find_if(waits[at].begin(), waits[at].end(), is_stuck);
+  }
   Status status = fail(Code::kParse, "the value \"", nodes[at].outputs[0],
                        "\" is computed from itself: the nodes that lead to it form a circle");
   status.error().node = std::string(nodes[at].name.empty() ? nodes[at].outputs[0] : nodes[at].name);

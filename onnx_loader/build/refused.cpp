@@ -13,7 +13,8 @@ constexpr std::string_view kData =
     "the shape of its result depends on data; rill's shapes follow from those of the inputs";
 
 constexpr std::string_view kTables =
-    "it is of classical machine learning, of tables and categories, which rill has no operators for";
+    "it is of classical machine learning, of tables and categories, which rill has no operators "
+    "for";
 
 struct Refused {
   std::string_view domain;
@@ -53,7 +54,7 @@ constexpr std::array kRefused = {
 }  // namespace
 
 std::string_view refused_because(std::string_view domain, std::string_view name) {
-  const auto* const at = std::ranges::find_if(kRefused, [&](const Refused& each) {
+  const auto* const at = std::find_if(kRefused.begin(), kRefused.end(), [&](const Refused& each) {
     return each.domain == domain && (each.name.empty() || each.name == name);
   });
   return at == kRefused.end() ? std::string_view() : at->reason;

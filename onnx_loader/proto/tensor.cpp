@@ -19,8 +19,8 @@ Result<DType> type_of(const TensorProto& proto) {
 
 Status wrong_count(const TensorProto& proto, int64_t found, int64_t expected,
                    std::string_view unit) {
-  return fail(Code::kParse, "tensor \"", proto.name, "\" of shape ", proto.dims, " has ", found, " ",
-              unit, ", expected ", expected);
+  return fail(Code::kParse, "tensor \"", proto.name, "\" of shape ", proto.dims, " has ", found,
+              " ", unit, ", expected ", expected);
 }
 
 /// The bytes of elements are copied; a bool is 0 or 1.

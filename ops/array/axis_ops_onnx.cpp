@@ -10,17 +10,29 @@
 namespace rill::ops {
 namespace {
 
-/// Without axes, all of extent 1 go. Which these are, must be known.
-Result<std::vector<int64_t>> unit_axes(const Fact& fact) {
+/// Without axes, all of extent 1 go. Which of the open ones these are, the rank tells that the file
+/// states for the output: none of them, or all.
+Result<std::vector<int64_t>> unit_axes(OnnxCtx& ctx, const Fact& fact) {
   std::vector<int64_t> axes;
+  std::vector<int64_t> open;
   for (int axis = 0; axis < fact.rank(); ++axis) {
     const auto extent = fact.dim(axis).to_int();
-    if (!extent) {
-      return fail(Code::kSymbol, "without axes, those of extent 1 go, but the input is ", fact)
-          .hint("Set the symbols, as in --set N=1, or the input's shape with -i");
-    }
-    if (*extent == 1) axes.push_back(axis);
+    if (!extent) open.push_back(axis);
+    if (extent && *extent == 1) axes.push_back(axis);
   }
+  if (open.empty()) return axes;
+  const auto stated = ctx.stated_rank(0);
+  const auto kept = fact.rank() - static_cast<int64_t>(axes.size());
+  if (stated && *stated == kept) return axes;
+  if (!stated || *stated != kept - static_cast<int64_t>(open.size())) {
+    return fail(Code::kSymbol, "without axes, those of extent 1 go, but the input is ", fact)
+        .hint("Set the symbols, as in --set N=1, or the input's shape with -i");
+  }
+  for (const int64_t axis : open) {
+    RILL_TRY(ctx.take_as_equal(fact.dim(static_cast<int>(axis)), Dim(1)));
+    axes.push_back(axis);
+  }
+  std::ranges::sort(axes);
   return axes;
 }
 
@@ -31,7 +43,7 @@ Result<Value> squeeze(OnnxCtx& ctx) {
     RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
     RILL_ASSIGN(axes, axes_in(written, ctx.fact(x).rank()));
   } else {
-    RILL_ASSIGN(axes, unit_axes(ctx.fact(x)));
+    RILL_ASSIGN(axes, unit_axes(ctx, ctx.fact(x)));
   }
   for (size_t i = axes.size(); i-- > 0;) {
     RILL_ASSIGN(x, ctx.add1(std::make_shared<RmAxis>(axes[i]), {x}));

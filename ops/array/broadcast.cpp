@@ -312,9 +312,11 @@ constexpr NnefOp kOps[] = {
      load_tile},
 };
 
+constexpr OpClass kClasses[] = {op_class<Broadcast>("Broadcast"), op_class<Tile>("Tile")};
+
 }  // namespace
 
 extern const OpRoom broadcast_room;
-const OpRoom broadcast_room = {"broadcast", kOps};
+const OpRoom broadcast_room = {"broadcast", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -18,6 +18,7 @@ namespace rill::ops {
 class Broadcast final : public OpBase<Broadcast> {
  public:
   std::vector<Dim> shape;
+  Broadcast() = default;
   explicit Broadcast(std::vector<Dim> to) : shape(std::move(to)) {}
   std::string_view name() const override { return "MultiBroadcastTo"; }
   void fields(FieldVisitor& visitor) override { visitor.field("shape", shape); }
@@ -44,6 +45,7 @@ bool is_repeated(const Graph& graph, OutletId outlet, int axis);
 class Tile final : public OpBase<Tile> {
  public:
   std::vector<Dim> repeats;
+  Tile() = default;
   explicit Tile(std::vector<Dim> times) : repeats(std::move(times)) {}
   std::string_view name() const override { return "Tile"; }
   void fields(FieldVisitor& visitor) override { visitor.field("repeats", repeats); }

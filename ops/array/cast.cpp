@@ -19,9 +19,7 @@ namespace rill::ops {
 void Cast::fields(FieldVisitor& visitor) {
   visitor.field("to", to);
   if (!is_quantised(to)) return;
-  auto zero_point = static_cast<int64_t>(q.zero_point);
-  visitor.field("scale", q.scale);
-  visitor.field("zero_point", zero_point);
+  quant_fields(visitor, q);
 }
 
 Result<Facts> Cast::infer(FactSpan in) const {
@@ -172,9 +170,11 @@ constexpr NnefOp kOps[] = {
     {"tract_nnef", "fragment copy<?>(x: tensor<?>) -> (y: tensor<?>);", load_copy},
 };
 
+constexpr OpClass kClasses[] = {op_class<Cast>("Cast")};
+
 }  // namespace
 
 extern const OpRoom cast_room;
-const OpRoom cast_room = {"cast", kOps};
+const OpRoom cast_room = {"cast", kOps, kClasses};
 
 }  // namespace rill::ops

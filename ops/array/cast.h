@@ -15,6 +15,7 @@ class Cast final : public OpBase<Cast> {
  public:
   DType to = DType::kF32;
   QParams q;
+  Cast() = default;
   explicit Cast(DType target, QParams params = {}) : to(target), q(params) {}
   std::string_view name() const override { return "Cast"; }
   void fields(FieldVisitor& visitor) override;

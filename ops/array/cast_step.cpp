@@ -23,6 +23,31 @@ void run_byte_cast(const ByteCastArgs& args, const Frame& frame) noexcept {
   for (int64_t i = 0; i < args.rounding.n; ++i) y[i] = table[x[i]];
 }
 
+void touch_cast_half(const HalfCastArgs& args, StepTouches& touches) {
+  touches.require(args.casts != nullptr, "a kernel");
+  const Region halves = region<uint16_t>(args.widen ? args.x : args.y).over(args.count);
+  const Region floats = region<float>(args.widen ? args.y : args.x).over(args.count);
+  touches.reads(args.widen ? halves : floats);
+  touches.writes(args.widen ? floats : halves);
+}
+
+void touch_cast_bytes(const ByteCastArgs& args, StepTouches& touches) {
+  const kernels::QuantiseArgs& rounding = args.rounding;
+  const bool rounds = args.quantise != nullptr;
+  touches.require(!rounds || rounding.y_bytes == 1 || rounding.y_bytes == 4, "whole numbers");
+  if (rounds && touches.holds()) {
+    touches.reads(region<float>(args.x).over(rounding.n));
+    touches.writes(region<std::byte>(args.y)
+                       .over(rounding.n, rounding.y_bytes)
+                       .over(rounding.y_bytes)
+                       .aligned(rounding.y_bytes));
+    return;
+  }
+  touches.reads(region<uint8_t>(args.x).over(rounding.n));
+  touches.reads(region<float>(args.table).over(256));
+  touches.writes(region<float>(args.y).over(rounding.n));
+}
+
 extern const StepKind cast_half_kind;
 extern const StepKind cast_bytes_kind;
 const StepKind cast_half_kind = kHalfCast;

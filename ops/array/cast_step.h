@@ -30,8 +30,12 @@ RILL_STEP_FIELDS(ByteCastArgs, quantise, rounding, x, y, table)
 
 void run_half_cast(const HalfCastArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
 void run_byte_cast(const ByteCastArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_cast_half(const HalfCastArgs& args, StepTouches& touches);
+void touch_cast_bytes(const ByteCastArgs& args, StepTouches& touches);
 
-inline constexpr auto kHalfCast = step_kind<HalfCastArgs, run_half_cast>("cast_half");
-inline constexpr auto kByteCast = step_kind<ByteCastArgs, run_byte_cast>("cast_bytes");
+inline constexpr auto kHalfCast =
+    step_kind<HalfCastArgs, run_half_cast, touch_cast_half>("cast_half");
+inline constexpr auto kByteCast =
+    step_kind<ByteCastArgs, run_byte_cast, touch_cast_bytes>("cast_bytes");
 
 }  // namespace rill::ops

@@ -102,9 +102,39 @@ void run_blocks(const BlockArgs& args, const Frame& frame) noexcept RILL_NONBLOC
   }
 }
 
-constexpr auto kGatherBlocks = step_kind<BlockArgs, run_blocks>("gather_blocks");
+void touch_blocks(const BlockArgs& args, StepTouches& touches) {
+  touches.require((args.format == BlockFormat::kQ4_0 || args.format == BlockFormat::kQ8_1) &&
+                      is_int(args.index_type),
+                  "blocks and indices");
+  for (const int64_t count : {args.outer, args.extent, args.count, args.blocks}) {
+    touches.within(count, 0, kMostCounted);
+  }
+  if (!touches.holds()) return;
+  const int64_t bytes = block_bytes(args.format);
+  const int64_t own = args.blocks * bytes;
+  touches.within(own, 0, kMostCounted);
+  if (!touches.holds()) return;
+  touches.reads(region<std::byte>(args.data)
+                    .over(args.outer, args.extent * own)
+                    .over(args.extent, own)
+                    .over(own));
+  Operand indices;
+  indices.dtype = args.index_type;
+  indices.ref = args.indices;
+  touches.reads(region(indices).over(args.count));
+  const int64_t floats = args.blocks * 32;
+  touches.writes(region<float>(args.out)
+                     .over(args.outer, args.count * floats)
+                     .over(args.count, floats)
+                     .over(floats));
+}
+
+constexpr auto kGatherBlocks = step_kind<BlockArgs, run_blocks, touch_blocks>("gather_blocks");
 
 }  // namespace
+
+extern const StepKind gather_blocks_kind;
+const StepKind gather_blocks_kind = kGatherBlocks;
 
 Status Gather::lower(Lowering& lowering) const {
   const TensorPtr data = lowering.as_it_lies(0).konst;
@@ -461,12 +491,18 @@ constexpr NnefOp kOps[] = {
      load_gather_nd},
 };
 
+constexpr OpClass kClasses[] = {
+    op_class<Gather>("Gather"),
+    op_class<GatherElements>("GatherElements"),
+    op_class<GatherNd>("GatherNd"),
+};
+
 }  // namespace
 
 Status GatherElements::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
 Status GatherNd::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[2]); }
 
 extern const OpRoom gather_room;
-const OpRoom gather_room = {"gather", kOps};
+const OpRoom gather_room = {"gather", kOps, kClasses};
 
 }  // namespace rill::ops

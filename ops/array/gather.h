@@ -19,6 +19,7 @@ namespace rill::ops {
 class Gather final : public OpBase<Gather> {
  public:
   int64_t axis = 0;
+  Gather() = default;
   explicit Gather(int64_t on) : axis(on) {}
   std::string_view name() const override { return "Gather"; }
   void fields(FieldVisitor& visitor) override { visitor.field("axis", axis); }
@@ -38,6 +39,7 @@ class Gather final : public OpBase<Gather> {
 class GatherElements final : public OpBase<GatherElements> {
  public:
   int64_t axis = 0;
+  GatherElements() = default;
   explicit GatherElements(int64_t on) : axis(on) {}
   std::string_view name() const override { return "GatherElements"; }
   void fields(FieldVisitor& visitor) override { visitor.field("axis", axis); }
@@ -55,6 +57,7 @@ class GatherElements final : public OpBase<GatherElements> {
 class GatherNd final : public OpBase<GatherNd> {
  public:
   int64_t batch_dims = 0;
+  GatherNd() = default;
   explicit GatherNd(int64_t batches) : batch_dims(batches) {}
   std::string_view name() const override { return "GatherNd"; }
   void fields(FieldVisitor& visitor) override { visitor.field("batch_dims", batch_dims); }

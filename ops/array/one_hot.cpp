@@ -79,9 +79,11 @@ constexpr NnefOp kOps[] = {
      load_one_hot},
 };
 
+constexpr OpClass kClasses[] = {op_class<OneHot>("OneHot")};
+
 }  // namespace
 
 extern const OpRoom one_hot_room;
-const OpRoom one_hot_room = {"one_hot", kOps};
+const OpRoom one_hot_room = {"one_hot", kOps, kClasses};
 
 }  // namespace rill::ops

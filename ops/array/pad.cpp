@@ -243,9 +243,11 @@ constexpr NnefOp kOps[] = {
      load_pad},
 };
 
+constexpr OpClass kClasses[] = {op_class<Pad>("Pad")};
+
 }  // namespace
 
 extern const OpRoom pad_room;
-const OpRoom pad_room = {"pad", kOps};
+const OpRoom pad_room = {"pad", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -22,6 +22,7 @@ class Pad final : public OpBase<Pad> {
   Pads pads;
   std::string mode = "constant";
   TensorPtr value;
+  Pad() = default;
   Pad(Pads amounts, std::string border, TensorPtr fill)
       : pads(std::move(amounts)), mode(std::move(border)), value(std::move(fill)) {}
   std::string_view name() const override { return "Pad"; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/graph/onnx.h"
+#include "ops/array/broadcast.h"
 #include "ops/array/common.h"
 #include "ops/array/concat.h"
 #include "ops/array/pad.h"
@@ -11,9 +12,15 @@
 namespace rill::ops {
 namespace {
 
+/// Amounts in front of and behind an axis.
+struct Amounts {
+  Dim before;
+  Dim after;
+};
+
 /// The amounts for every axis of the input.
-Result<Pads> amounts(OnnxCtx& ctx, int rank) {
-  RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("pads"));
+Result<std::vector<Amounts>> amounts(OnnxCtx& ctx, int rank) {
+  RILL_ASSIGN(const std::vector<Dim> written, ctx.dims("pads"));
   std::vector<int64_t> axes;
   if (ctx.given("axes")) {
     RILL_ASSIGN(axes, ctx.integers("axes"));
@@ -22,12 +29,55 @@ Result<Pads> amounts(OnnxCtx& ctx, int rank) {
   }
   RILL_CHECK(written.size() == 2 * axes.size(), "pads has ", written.size(), " entries, expected ",
              2 * axes.size(), ": all begins, then all ends");
-  Pads pads(static_cast<size_t>(rank));
+  std::vector<Amounts> pads(static_cast<size_t>(rank), Amounts{Dim(0), Dim(0)});
   for (size_t i = 0; i < axes.size(); ++i) {
     RILL_ASSIGN(const int64_t axis, axis_in(axes[i], rank));
     pads[static_cast<size_t>(axis)] = {written[i], written[axes.size() + i]};
   }
   return pads;
+}
+
+/// Amounts that are numbers. What is left as it is has symbols, and becomes 0.
+Pads take_numbers(std::vector<Amounts>* written) {
+  Pads out;
+  for (auto& [before, after] : *written) {
+    const auto first = before.to_int();
+    const auto last = after.to_int();
+    out.emplace_back(first.value_or(0), last.value_or(0));
+    if (first) before = Dim(0);
+    if (last) after = Dim(0);
+  }
+  return out;
+}
+
+/// Put copies of a constant around the input, as many as sizes tell.
+Result<OutletId> surrounded(OnnxCtx& ctx, OutletId x, const std::vector<Amounts>& open,
+                            const TensorPtr& fill) {
+  for (size_t axis = 0; axis < open.size(); ++axis) {
+    std::vector<OutletId> parts = {x};
+    const auto put = [&](const Dim& amount, bool front) -> Status {
+      if (amount == Dim(0)) return {};
+      if (!ctx.graph().scope.proves_non_negative(amount)) {
+        return fail(Code::kSymbol, "a pad of ", amount, ", which may be below 0")
+            .hint("Assert it, as in --assert 'S >= 16', or set the symbols");
+      }
+      std::vector<Dim> shape = ctx.fact(x).shape;
+      shape[axis] = amount;
+      RILL_ASSIGN(Tensor value,
+                  fill->reshaped(std::vector<int64_t>(ctx.fact(x).shape.size(), 1)));
+      RILL_ASSIGN(const OutletId one, ctx.konst(std::move(value), "fill"));
+      RILL_ASSIGN(const OutletId part,
+                  ctx.add1(std::make_shared<Broadcast>(std::move(shape)), {one}, "border"));
+      parts.insert(front ? parts.begin() : parts.end(), part);
+      return {};
+    };
+    RILL_TRY(put(open[axis].before, true));
+    RILL_TRY(put(open[axis].after, false));
+    if (parts.size() == 1) continue;
+    auto joined = std::make_shared<Concat>(static_cast<int64_t>(axis));
+    RILL_ASSIGN(x, ctx.add1(std::move(joined), std::move(parts), "around"));
+  }
+  return x;
 }
 
 Result<TensorPtr> fill_of(OnnxCtx& ctx, const Fact& in) {
@@ -89,7 +139,8 @@ Result<OutletId> wrapped(OnnxCtx& ctx, OutletId x, const Pads& pads) {
 
 Result<Value> pad(OnnxCtx& ctx) {
   RILL_ASSIGN(OutletId x, ctx.wire("data"));
-  RILL_ASSIGN(Pads pads, amounts(ctx, ctx.fact(x).rank()));
+  RILL_ASSIGN(std::vector<Amounts> open, amounts(ctx, ctx.fact(x).rank()));
+  Pads pads = take_numbers(&open);
   RILL_ASSIGN(std::string mode, ctx.text("mode"));
   RILL_ASSIGN(TensorPtr fill, fill_of(ctx, ctx.fact(x)));
   if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap") {
@@ -98,6 +149,16 @@ Result<Value> pad(OnnxCtx& ctx) {
   }
   if (mode == "edge") mode = "replicated";
   RILL_ASSIGN(x, cut(ctx, x, &pads));
+  const auto is_open = [](const Amounts& each) {
+    return !each.before.is_const() || !each.after.is_const();
+  };
+  if (std::ranges::any_of(open, is_open)) {
+    if (mode != "constant") {
+      return fail(Code::kUnsupported, "pads that sizes tell, of mode ", mode, ": expected constant")
+          .hint("Set the symbols, as in --set S=16000");
+    }
+    RILL_ASSIGN(x, surrounded(ctx, x, open, fill));
+  }
   if (mode == "wrap") {
     RILL_ASSIGN(x, wrapped(ctx, x, pads));
     return Value(x);

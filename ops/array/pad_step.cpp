@@ -44,6 +44,26 @@ void run_border(const BorderArgs& args, const Frame& frame) noexcept {
   }
 }
 
+void touch_fill(const FillArgs& args, StepTouches& touches) {
+  touches.require(args.to.rank <= kCopyMaxRank && dtype_size(args.to.dtype) <= 8, "what is filled");
+  touches.writes(args.to);
+}
+
+void touch_border(const BorderArgs& args, StepTouches& touches) {
+  touches.require(static_cast<int>(args.pads.size()) <= args.out.rank, "axes of what is padded");
+  for (size_t i = 0; i < args.pads.size() && touches.holds(); ++i) {
+    const auto [before, after] = args.pads[i];
+    const int64_t extent = args.out.shape[i];
+    touches.within(before, 0, extent);
+    touches.within(after, 0, extent);
+    if (before <= 0 && after <= 0) continue;
+    const int64_t inner = extent - before - after;
+    const int64_t reach = args.reflect ? std::max(before, after) : 0;
+    touches.require(inner > reach || args.out.volume() == 0, "frames to fill a border with");
+  }
+  touches.keeps(region(args.out));
+}
+
 extern const StepKind fill_kind;
 extern const StepKind border_kind;
 const StepKind fill_kind = kFill;

@@ -23,8 +23,10 @@ void run_fill(const FillArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
 /// Lay frames of the inner part around it, axis by axis: the frames of an axis have their borders
 /// on the axes before it.
 void run_border(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_fill(const FillArgs& args, StepTouches& touches);
+void touch_border(const BorderArgs& args, StepTouches& touches);
 
-inline constexpr auto kFill = step_kind<FillArgs, run_fill>("fill");
-inline constexpr auto kBorder = step_kind<BorderArgs, run_border>("border");
+inline constexpr auto kFill = step_kind<FillArgs, run_fill, touch_fill>("fill");
+inline constexpr auto kBorder = step_kind<BorderArgs, run_border, touch_border>("border");
 
 }  // namespace rill::ops

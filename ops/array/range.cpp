@@ -222,9 +222,11 @@ constexpr NnefOp kOps[] = {
      load_range},
 };
 
+constexpr OpClass kClasses[] = {op_class<Range>("Range")};
+
 }  // namespace
 
 extern const OpRoom range_room;
-const OpRoom range_room = {"range", kOps};
+const OpRoom range_room = {"range", kOps, kClasses};
 
 }  // namespace rill::ops

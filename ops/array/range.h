@@ -17,6 +17,7 @@ class Range final : public OpBase<Range> {
   /// Whether the bounds mentioned symbols at first. Such a range stays one when these are bound, so
   /// that a whole run computes with it as a stream does, and gives the same bits.
   bool open = false;
+  Range() = default;
   Range(Dim from, Dim to, int64_t by)
       : start(std::move(from)),
         end(std::move(to)),

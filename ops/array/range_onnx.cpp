@@ -1,6 +1,7 @@
 // How ONNX's Range is read.
 
 #include <algorithm>
+#include <string>
 
 #include "core/graph/onnx.h"
 #include "ops/array/symbolic.h"
@@ -39,7 +40,7 @@ Result<Value> folded(OnnxCtx& ctx, OutletId out) {
   std::vector<TensorPtr> inputs;
   for (const OutletId& input : node.inputs) inputs.push_back(ctx.fact(input).konst);
   const bool open = !count || *count > kShort || !node.op->foldable() ||
-                    std::ranges::find(inputs, nullptr) != inputs.end();
+                    std::find(inputs.begin(), inputs.end(), nullptr) != inputs.end();
   if (open) return Value(out);
   RILL_ASSIGN(std::vector<Tensor> values, evaluate(*node.op, inputs, node.outputs));
   RILL_ASSIGN(const OutletId list, ctx.konst(std::move(values[0]), "list"));
@@ -64,9 +65,9 @@ Result<std::optional<Value>> range_of_floats(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId counted,
               ctx.call1("tract_core_range",
                         {{"start", bounds[0]}, {"end", bounds[1]}, {"step", bounds[2]}}));
+  const std::string to = type == DType::kF32 ? "f32" : "f64";
   RILL_ASSIGN(const OutletId out,
-              ctx.call1("tract_core_cast", {{"input", Value(counted)},
-                                            {"to", Value(std::string(type == DType::kF32 ? "f32" : "f64"))}}));
+              ctx.call1("tract_core_cast", {{"input", Value(counted)}, {"to", Value(to)}}));
   return std::optional<Value>(out);
 }
 

@@ -443,9 +443,12 @@ constexpr NnefOp kOps[] = {
      load_reshape},
 };
 
+// The one is what the other becomes in plans.
+constexpr OpClass kClasses[] = {op_class<NearestUpsample>("NearestUpsample")};
+
 }  // namespace
 
 extern const OpRoom reshape_room;
-const OpRoom reshape_room = {"reshape", kOps};
+const OpRoom reshape_room = {"reshape", kOps, kClasses};
 
 }  // namespace rill::ops

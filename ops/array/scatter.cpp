@@ -329,12 +329,17 @@ constexpr NnefOp kOps[] = {
      load_nd},
 };
 
+constexpr OpClass kClasses[] = {
+    op_class<ScatterElements>("ScatterElements"),
+    op_class<ScatterNd>("ScatterNd"),
+};
+
 }  // namespace
 
 Status ScatterElements::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 Status ScatterNd::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
 
 extern const OpRoom scatter_room;
-const OpRoom scatter_room = {"scatter", kOps};
+const OpRoom scatter_room = {"scatter", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -15,6 +15,9 @@ namespace {
 // front" of what is read backwards.
 constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
 
+// What is no index of any axis: jax writes a billion for "to the end".
+constexpr int64_t kBeyond = int64_t{1} << 28;
+
 /// Count a bound from the start, and bring it into the axis as far as that can be shown. A bound
 /// that is beyond an axis of open extent is refused once the extent is a number.
 Result<Dim> bound(const SymbolScope& scope, const Dim& written, const Dim& extent, const Dim& least,
@@ -22,6 +25,7 @@ Result<Dim> bound(const SymbolScope& scope, const Dim& written, const Dim& exten
   const auto number = written.to_int();
   if (number && *number >= kFar) return most;
   if (number && *number < -kFar) return least;
+  if (number && *number >= kBeyond && !scope.proves_ge(most, written)) return most;
   Dim out = written;
   if (number ? *number < 0 : scope.proves_non_negative(Dim(-1) - written)) {
     out = written + extent;

@@ -111,11 +111,13 @@ constexpr NnefOp kOps[] = {
      load_topk},
 };
 
+constexpr OpClass kClasses[] = {op_class<TopK>("TopK")};
+
 }  // namespace
 
 Status TopK::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom topk_room;
-const OpRoom topk_room = {"topk", kOps};
+const OpRoom topk_room = {"topk", kOps, kClasses};
 
 }  // namespace rill::ops

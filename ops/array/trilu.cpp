@@ -68,9 +68,11 @@ constexpr NnefOp kOps[] = {
      load_trilu},
 };
 
+constexpr OpClass kClasses[] = {op_class<Trilu>("Trilu")};
+
 }  // namespace
 
 extern const OpRoom trilu_room;
-const OpRoom trilu_room = {"trilu", kOps};
+const OpRoom trilu_room = {"trilu", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -1,5 +1,7 @@
 #include "ops/control/loop_step.h"
 
+#include <vector>
+
 #include "core/base/kept_count.h"
 
 namespace rill::ops {
@@ -77,6 +79,55 @@ void run_loop(const LoopArgs& loop, const Frame& frame) noexcept {
     }
     if (last.keeps) copy_plain(frame.view(last.kept), frame.view(last.out));
   }
+}
+
+namespace {
+
+/// A region of an operand in all turns of a loop.
+Region in_turns(const PlacedView& operand, int64_t turns, int64_t chunk_bytes,
+                StepTouches& touches) {
+  const int64_t size = dtype_size(operand.dtype);
+  touches.require(chunk_bytes % size == 0, "chunks of whole elements");
+  return region(operand).over(turns, chunk_bytes / size);
+}
+
+}  // namespace
+
+void touch_loop(const LoopArgs& loop, StepTouches& touches) {
+  touches.within(loop.iterations, 0, int64_t{1} << 40);
+  std::vector<StepTouches::Slot> slots;
+  for (const LoopInput& in : loop.scanned) {
+    slots.push_back({in.slot, in.from, loop.iterations, in.chunk_bytes});
+  }
+  std::vector<PlacedView> read;
+  for (const LoopFullOutput& out : loop.full) {
+    touches.alike(out.result, out.out);
+    touches.writes(in_turns(out.out, loop.iterations, out.chunk_bytes, touches));
+    read.push_back(out.result);
+  }
+  for (const LoopPassed& each : loop.passed) {
+    touches.alike(each.from, each.to);
+    touches.writes(each.to);
+    read.push_back(each.from);
+  }
+  for (const LoopState& state : loop.states) {
+    touches.alike(state.initial, state.kept);
+    touches.alike(state.result, state.kept);
+    touches.reads(state.initial);
+    touches.writes(state.kept);
+    read.push_back(state.result);
+  }
+  if (!touches.holds()) return;
+  touches.runs(loop.steps, slots, loop.iterations, read);
+  for (const LoopLastOutput& last : loop.last) {
+    touches.alike(last.from, last.kept);
+    touches.reads(last.from);
+    touches.keeps(region(last.kept));
+    if (!last.keeps) continue;
+    touches.alike(last.kept, last.out);
+    touches.writes(last.out);
+  }
+  if (!loop.reset_every_turn) touches.keeps(region<int64_t>(loop.counter));
 }
 
 extern const StepKind loop_kind;

@@ -64,7 +64,8 @@ RILL_STEP_FIELDS(LoopArgs, steps, scanned, states, passed, full, last, iteration
                  backward, reset_every_turn, counter)
 
 void run_loop(const LoopArgs& loop, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_loop(const LoopArgs& loop, StepTouches& touches);
 
-inline constexpr auto kLoop = step_kind<LoopArgs, run_loop>("loop");
+inline constexpr auto kLoop = step_kind<LoopArgs, run_loop, touch_loop>("loop");
 
 }  // namespace rill::ops

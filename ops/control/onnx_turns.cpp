@@ -41,7 +41,7 @@ Status Turns::take_rows_of(OutletId number, const Dim& count) {
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
     if (node.inputs.size() != 2 || node.inputs[1] != number) continue;
-    const auto from = std::ranges::find(graph.inputs, node.inputs[0]);
+    const auto from = std::find(graph.inputs.begin(), graph.inputs.end(), node.inputs[0]);
     const size_t own = graph.inputs.size() - body_.captured.size();
     const auto at = static_cast<size_t>(from - graph.inputs.begin());
     if (from == graph.inputs.end() || at < own) continue;
@@ -61,11 +61,10 @@ bool Turns::is_read(OutletId given) const {
   const Graph& graph = body_.graph;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     if (copied_.contains({static_cast<int>(id), 0})) continue;
-    if (std::ranges::find(graph.nodes[id].inputs, given) != graph.nodes[id].inputs.end()) {
-      return true;
-    }
+    const auto& inputs = graph.nodes[id].inputs;
+    if (std::find(inputs.begin(), inputs.end(), given) != inputs.end()) return true;
   }
-  return std::ranges::find(graph.outputs, given) != graph.outputs.end();
+  return std::find(graph.outputs.begin(), graph.outputs.end(), given) != graph.outputs.end();
 }
 
 Status Turns::copy() {

@@ -179,9 +179,12 @@ std::string_view Binary::name() const { return entry(kind_of).name; }
 
 void Binary::fields(FieldVisitor& visitor) {
   if (q == QParams{}) return;
-  auto zero_point = static_cast<int64_t>(q.zero_point);
-  visitor.field("scale", q.scale);
-  visitor.field("zero_point", zero_point);
+  quant_fields(visitor, q);
+}
+
+void Binary::all_fields(FieldVisitor& visitor) {
+  enum_field(visitor, "kind", BinaryKind::kShr, kind_of);
+  quant_fields(visitor, q);
 }
 
 Result<Facts> Binary::infer(FactSpan in) const {
@@ -459,9 +462,11 @@ constexpr NnefOp kOps[] = {
     RILL_BINARY(BinaryKind::kShr, "tract_core", "tract_shr"),
 };
 
+constexpr OpClass kClasses[] = {op_class<Binary>("Binary")};
+
 }  // namespace
 
 extern const OpRoom binary_room;
-const OpRoom binary_room = {"binary", kOps};
+const OpRoom binary_room = {"binary", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -42,9 +42,11 @@ class Binary final : public OpBase<Binary> {
  public:
   BinaryKind kind_of = BinaryKind::kAdd;
   QParams q;  ///< of the output, where the inputs are quantised
+  Binary() = default;
   explicit Binary(BinaryKind which, QParams params = {}) : kind_of(which), q(params) {}
   std::string_view name() const override;
   void fields(FieldVisitor& visitor) override;
+  void all_fields(FieldVisitor& visitor);
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;

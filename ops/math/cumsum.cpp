@@ -168,9 +168,11 @@ constexpr NnefOp kOps[] = {
      load_pulsed},
 };
 
+constexpr OpClass kClasses[] = {op_class<CumSum>("CumSum")};
+
 }  // namespace
 
 extern const OpRoom cumsum_room;
-const OpRoom cumsum_room = {"cumsum", kOps};
+const OpRoom cumsum_room = {"cumsum", kOps, kClasses};
 
 }  // namespace rill::ops

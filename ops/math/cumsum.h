@@ -18,6 +18,7 @@ class CumSum final : public OpBase<CumSum> {
   bool reverse = false;
   bool streaming = false;  ///< the sum goes on from one evaluation to the next
   int64_t skip = 0;        ///< frames at the start of a stream that give 0 and are not summed
+  CumSum() = default;
   explicit CumSum(int64_t on) : axis(on) {}
   std::string_view name() const override { return streaming ? "PulsedCumSum" : "CumSum"; }
   void fields(FieldVisitor& visitor) override {

@@ -69,4 +69,20 @@ struct Nest {
 
 RILL_STEP_FIELDS(Nest, count, extent, x, y)
 
+/// Say that a nest makes sense, and that slices inside of it are the units of the step.
+inline void touch_nest(const Nest& nest, int64_t slices, StepTouches& touches) {
+  touches.within(nest.count, 0, kMaxRank);
+  if (!touches.holds()) return;
+  touches.units(slices, {nest.extent.data(), static_cast<size_t>(nest.count)});
+}
+
+/// A region in all turns of a nest.
+inline Region in_nest(const Nest& nest, const std::array<int64_t, kMaxRank>& strides,
+                      Region region) {
+  for (size_t i = 0; i < static_cast<size_t>(nest.count); ++i) {
+    region = region.over(nest.extent[i], strides[i]);
+  }
+  return region;
+}
+
 }  // namespace rill::ops

@@ -41,7 +41,9 @@ void run_pointwise_loops(const PointwiseLoops& loops, int axis, kernels::Pointwi
 
 void run_pointwise_step(const PointwiseStep& step, const Frame& frame,
                         const Share& share) noexcept RILL_NONBLOCKING;
+void touch_pointwise(const PointwiseStep& step, StepTouches& touches);
 
-inline constexpr auto kPointwise = step_kind<PointwiseStep, run_pointwise_step>("pointwise");
+inline constexpr auto kPointwise =
+    step_kind<PointwiseStep, run_pointwise_step, touch_pointwise>("pointwise");
 
 }  // namespace rill::ops

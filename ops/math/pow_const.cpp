@@ -76,11 +76,13 @@ constexpr NnefOp kOps[] = {
      load},
 };
 
+constexpr OpClass kClasses[] = {op_class<PowConst>("PowConst")};
+
 }  // namespace
 
 Status PowConst::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom pow_const_room;
-const OpRoom pow_const_room = {"pow_const", kOps};
+const OpRoom pow_const_room = {"pow_const", kOps, kClasses};
 
 }  // namespace rill::ops

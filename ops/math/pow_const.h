@@ -14,6 +14,7 @@ namespace rill::ops {
 class PowConst final : public OpBase<PowConst> {
  public:
   float exponent = 1.0F;
+  PowConst() = default;
   explicit PowConst(float power) : exponent(power) {}
   std::string_view name() const override { return "PowConst"; }
   void fields(FieldVisitor& visitor) override { visitor.field("exponent", exponent); }

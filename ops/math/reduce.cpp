@@ -186,6 +186,12 @@ void Reduce::fields(FieldVisitor& visitor) {
   if (is_arg(kind_of)) visitor.field("last", last);
 }
 
+void Reduce::all_fields(FieldVisitor& visitor) {
+  enum_field(visitor, "kind", ReduceKind::kAll, kind_of);
+  visitor.field("axes", reduced);
+  visitor.field("last", last);
+}
+
 Result<Facts> Reduce::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
   if (!supports(kind_of, in[0].dtype)) {
@@ -364,9 +370,11 @@ constexpr NnefOp kOps[] = {
                 true),
 };
 
+constexpr OpClass kClasses[] = {op_class<Reduce>("Reduce")};
+
 }  // namespace
 
 extern const OpRoom reduce_room;
-const OpRoom reduce_room = {"reduce", kOps};
+const OpRoom reduce_room = {"reduce", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -23,10 +23,12 @@ class Reduce final : public OpBase<Reduce> {
   ReduceKind kind_of = ReduceKind::kSum;
   std::vector<int64_t> reduced;  ///< ascending, each once
   bool last = false;             ///< argmin, argmax: of equal extrema the last one
+  Reduce() = default;
   Reduce(ReduceKind which, std::vector<int64_t> axes_reduced, bool take_last = false)
       : kind_of(which), reduced(std::move(axes_reduced)), last(take_last) {}
   std::string_view name() const override;
   void fields(FieldVisitor& visitor) override;
+  void all_fields(FieldVisitor& visitor);
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;

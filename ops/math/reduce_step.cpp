@@ -80,6 +80,20 @@ void run_reduce_step(const ReduceStep& step, const Frame& frame, const Share& sh
   }
 }
 
+void touch_reduce(const ReduceStep& step, StepTouches& touches) {
+  touches.require(step.run != nullptr && step.args.op <= ReduceOp::kSumSquares,
+                  "a kernel");
+  touch_nest(step.loops, step.args.outer, touches);
+  if (!touches.holds()) return;
+  const ReduceF32Args& args = step.args;
+  const int64_t inner = step.chains ? 1 : args.inner;
+  const Region x = region<float>(step.x).over(args.outer, args.x_outer);
+  const Region y = region<float>(step.y).over(args.outer, args.y_outer).over(inner, args.y_inner);
+  touches.reads(in_nest(step.loops, step.loops.x,
+                        x.over(args.reduced, args.x_reduced).over(inner, args.x_inner)));
+  touches.writes(in_nest(step.loops, step.loops.y, y));
+}
+
 extern const StepKind reduce_kind;
 const StepKind reduce_kind = kReduce;
 

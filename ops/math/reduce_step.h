@@ -19,7 +19,8 @@ RILL_STEP_FIELDS(ReduceStep, run, args, loops, chains, x, y)
 
 void run_reduce_step(const ReduceStep& step, const Frame& frame,
                      const Share& share) noexcept RILL_NONBLOCKING;
+void touch_reduce(const ReduceStep& step, StepTouches& touches);
 
-inline constexpr auto kReduce = step_kind<ReduceStep, run_reduce_step>("reduce");
+inline constexpr auto kReduce = step_kind<ReduceStep, run_reduce_step, touch_reduce>("reduce");
 
 }  // namespace rill::ops

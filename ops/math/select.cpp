@@ -96,9 +96,11 @@ constexpr NnefOp kOps[] = {
      load_select},
 };
 
+constexpr OpClass kClasses[] = {op_class<Select>("Select")};
+
 }  // namespace
 
 extern const OpRoom select_room;
-const OpRoom select_room = {"select", kOps};
+const OpRoom select_room = {"select", kOps, kClasses};
 
 }  // namespace rill::ops

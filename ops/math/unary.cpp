@@ -239,6 +239,11 @@ void Unary::fields(FieldVisitor& visitor) {
   }
 }
 
+void Unary::all_fields(FieldVisitor& visitor) {
+  enum_field(visitor, "kind", UnaryKind::kIsInf, kind_of);
+  visitor.field("alpha", alpha);
+}
+
 Result<Facts> Unary::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
   if (!supports(kind_of, in[0].dtype)) {
@@ -441,9 +446,11 @@ constexpr NnefOp kOps[] = {
      load_is_inf},
 };
 
+constexpr OpClass kClasses[] = {op_class<Unary>("Unary")};
+
 }  // namespace
 
 extern const OpRoom unary_room;
-const OpRoom unary_room = {"unary", kOps};
+const OpRoom unary_room = {"unary", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -56,9 +56,11 @@ class Unary final : public OpBase<Unary> {
  public:
   UnaryKind kind_of = UnaryKind::kNeg;
   float alpha = 0.0F;
+  Unary() = default;
   explicit Unary(UnaryKind which, float parameter = 0.0F) : kind_of(which), alpha(parameter) {}
   std::string_view name() const override;
   void fields(FieldVisitor& visitor) override;
+  void all_fields(FieldVisitor& visitor);
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;

@@ -35,6 +35,15 @@ struct SumPool final : OpBase<SumPool> {
     visitor.field("normalize", normalize);
     visitor.field("count_padding", count_padding);
     if (counted.axis < 0) return;
+    counted_fields(visitor);
+  }
+  void all_fields(FieldVisitor& visitor) {
+    window.fields(visitor);
+    visitor.field("normalize", normalize);
+    visitor.field("count_padding", count_padding);
+    counted_fields(visitor);
+  }
+  void counted_fields(FieldVisitor& visitor) {
     visitor.field("counted_axis", counted.axis);
     visitor.field("counted_before", counted.before);
     visitor.field("counted_delay", counted.delay);
@@ -264,9 +273,11 @@ const NnefOp kOps[] = {
      load_average},
 };
 
+constexpr OpClass kClasses[] = {op_class<SumPool>("SumPool")};
+
 }  // namespace
 
 extern const OpRoom box_room;
-const OpRoom box_room = {"box", kOps};
+const OpRoom box_room = {"box", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -7,6 +7,7 @@
 #include "core/graph/rewrite.h"
 #include "core/tensor/small.h"
 #include "core/tensor/visit_number.h"
+#include "kernels/mul_add.h"
 #include "ops/array/pad.h"
 #include "ops/built.h"
 #include "ops/math/elements.h"
@@ -64,7 +65,7 @@ namespace {
 template <class T>
 T multiply_add(T a, T b, T c) {
   if constexpr (std::is_floating_point_v<T>) {
-    return std::fma(a, b, c);
+    return kernels::fused(a, b, c);
   } else {
     return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) *
                               static_cast<std::make_unsigned_t<T>>(b) +
@@ -334,9 +335,11 @@ const NnefOp kOps[] = {
      "dilation: integer[] = [], groups: integer = 1) -> (output: tensor<scalar>);",
      load}};
 
+constexpr OpClass kClasses[] = {op_class<Conv>("Conv")};
+
 }  // namespace
 
 extern const OpRoom conv_room;
-const OpRoom conv_room = {"conv", kOps};
+const OpRoom conv_room = {"conv", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -6,6 +6,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/visit_number.h"
+#include "kernels/mul_add.h"
 #include "ops/array/slice.h"
 #include "ops/math/elements.h"
 #include "ops/nn/epilogue.h"
@@ -112,7 +113,7 @@ void eval_as(const Deconv& op, EvalCtx& ctx) {
       for (int64_t c = 0; inside && c < w.shape[1]; ++c) {
         const T xv = static_cast<T>(x.as<Stored>()[at_x + c * x.stride[1]]);
         const T wv = static_cast<T>(w.as<Stored>()[at_w + c * w.stride[1]]);
-        sum = std::fma(xv, wv, sum);
+        sum = kernels::fused(xv, wv, sum);
       }
       int i = spatial - 1;
       while (i >= 0 && --t[static_cast<size_t>(i)] < 0) {
@@ -326,9 +327,11 @@ const NnefOp kOps[] = {
      "-> (output: tensor<scalar>);",
      load}};
 
+constexpr OpClass kClasses[] = {op_class<Deconv>("Deconv")};
+
 }  // namespace
 
 extern const OpRoom deconv_room;
-const OpRoom deconv_room = {"deconv", kOps};
+const OpRoom deconv_room = {"deconv", kOps, kClasses};
 
 }  // namespace rill::ops

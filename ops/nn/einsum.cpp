@@ -7,6 +7,7 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/visit_number.h"
+#include "kernels/mul_add.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/built.h"
@@ -134,10 +135,8 @@ PlainSum plain_sum(const EinSum& op, std::span<const View> in) {
 
 template <class T>
 T product_sum(T a, T b, T c) {
-  if constexpr (std::is_same_v<T, float>) {
-    return __builtin_fmaf(a, b, c);
-  } else if constexpr (std::is_same_v<T, double>) {
-    return __builtin_fma(a, b, c);
+  if constexpr (std::is_floating_point_v<T>) {
+    return kernels::fused(a, b, c);
   } else if constexpr (std::is_integral_v<T>) {
     using U = std::make_unsigned_t<T>;
     return static_cast<T>(static_cast<U>(a) * static_cast<U>(b) + static_cast<U>(c));
@@ -436,9 +435,11 @@ const NnefOp kOps[] = {
      load_einsum},
 };
 
+constexpr OpClass kClasses[] = {op_class<EinSum>("EinSum")};
+
 }  // namespace
 
 extern const OpRoom einsum_room;
-const OpRoom einsum_room = {"einsum", kOps};
+const OpRoom einsum_room = {"einsum", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -97,7 +97,7 @@ std::string implied(std::string equation, std::string_view ellipsis) {
   std::string result(ellipsis);
   for (int code = 'A'; code <= 'z'; ++code) {
     const char letter = static_cast<char>(code);
-    const bool once = std::ranges::count(equation, letter) == 1;
+    const bool once = std::count(equation.begin(), equation.end(), letter) == 1;
     if (once && is_letter(letter) && ellipsis.find(letter) == std::string_view::npos) {
       result += letter;
     }
@@ -107,7 +107,7 @@ std::string implied(std::string equation, std::string_view ellipsis) {
 
 /// The axes that a term of an equation has beyond its letters, which an ellipsis stands for.
 int beyond(std::string_view term, int rank) {
-  return rank - static_cast<int>(std::ranges::count_if(term, is_letter));
+  return rank - static_cast<int>(std::count_if(term.begin(), term.end(), is_letter));
 }
 
 /// Letters that the equation does not have in the place of each ellipsis: as many as its operand

@@ -15,6 +15,14 @@ void run_fill_frames(const FillFramesArgs& args, const Frame& frame) noexcept {
                &step);
 }
 
+void touch_fill_frames(const FillFramesArgs& args, StepTouches& touches) {
+  const int64_t size = dtype_size(args.all.dtype);
+  touches.require(size == 1 || size == 4, "bytes or floats");
+  PlacedView one = args.all;
+  one.rank = 0;
+  touches.writes(region(one).over(args.all.volume()));
+}
+
 extern const StepKind fill_frames_kind;
 const StepKind fill_frames_kind = kFillFrames;
 

@@ -11,7 +11,9 @@ struct FillFramesArgs {
 RILL_STEP_FIELDS(FillFramesArgs, all, value)
 
 void run_fill_frames(const FillFramesArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_fill_frames(const FillFramesArgs& args, StepTouches& touches);
 
-inline constexpr auto kFillFrames = step_kind<FillFramesArgs, run_fill_frames>("fill_frames");
+inline constexpr auto kFillFrames =
+    step_kind<FillFramesArgs, run_fill_frames, touch_fill_frames>("fill_frames");
 
 }  // namespace rill::ops

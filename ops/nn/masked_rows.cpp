@@ -57,24 +57,6 @@ struct MaskedRows final : OpBase<MaskedRows> {
   }
 };
 
-PointwiseArgs combination_of(const MaskedRowsStep& step) {
-  PointwiseArgs args;
-  args.inputs = 2;
-  args.code_len = 2;
-  args.code[0] = {PointwiseOp::kMul, 2, 0, 0, 0, PointwiseImm::kB, step.scale};
-  args.code[1] = {PointwiseOp::kAdd, 3, 2, 1, 0, PointwiseImm::kNone, 0.0F};
-  constexpr int kRow = kernels::kPointwiseAxes - 2;
-  constexpr int kElement = kernels::kPointwiseAxes - 1;
-  args.extent[kElement] = step.n;
-  for (size_t side = kX; side <= kMask; ++side) {
-    args.in[side].stride[kRow] = step.row[side];
-    args.in[side].stride[kElement] = step.element[side];
-  }
-  args.out_stride[kRow] = masked_pitch(step.n);
-  args.out_stride[kElement] = 1;
-  return args;
-}
-
 /// Multiply-adds that take as long as one element.
 constexpr double kWorkPerElement = 80;
 
@@ -119,7 +101,7 @@ Status MaskedRows::lower(Lowering& lowering) const {
       step.stride[static_cast<size_t>(step.loops++)] = strides_on(axis);
     }
   }
-  step.combination = combination_of(step);
+  step.combination = masked_combination(step);
   step.refs = {x.ref, mask.ref, target.ref};
   Lowering::Work work;
   work.units = y.volume() / step.n;

@@ -40,9 +40,14 @@ inline int64_t masked_rows_at_once(int64_t n) noexcept RILL_NONBLOCKING {
   return std::max<int64_t>(1, kMaskedFloatsAtOnce / masked_pitch(n));
 }
 
+/// What is computed of a row before the softmax.
+kernels::PointwiseArgs masked_combination(const MaskedRowsStep& step);
+
 void run_masked_rows(const MaskedRowsStep& step, const Frame& frame,
                      const Share& share) noexcept RILL_NONBLOCKING;
+void touch_masked_rows(const MaskedRowsStep& step, StepTouches& touches);
 
-inline constexpr auto kMaskedRows = step_kind<MaskedRowsStep, run_masked_rows>("masked_rows");
+inline constexpr auto kMaskedRows =
+    step_kind<MaskedRowsStep, run_masked_rows, touch_masked_rows>("masked_rows");
 
 }  // namespace rill::ops

@@ -35,6 +35,10 @@ struct MaxPool final : OpBase<MaxPool> {
     visitor.field("delay", delay);
     visitor.field("before", before);
   }
+  void all_fields(FieldVisitor& visitor) {
+    visitor.field("streaming", streaming);
+    fields(visitor);
+  }
   Result<Facts> infer(FactSpan in) const override {
     const Fact& x = in[0];
     RILL_CHECK(x.rank() == window.axes() + 2, "input ", x, " for a window over ", window.axes(),
@@ -234,9 +238,11 @@ const NnefOp kOps[] = {
      load},
 };
 
+constexpr OpClass kClasses[] = {op_class<MaxPool>("MaxPool")};
+
 }  // namespace
 
 extern const OpRoom max_pool_room;
-const OpRoom max_pool_room = {"max_pool", kOps};
+const OpRoom max_pool_room = {"max_pool", kOps, kClasses};
 
 }  // namespace rill::ops

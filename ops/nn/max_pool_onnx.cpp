@@ -60,7 +60,7 @@ Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
   RILL_ASSIGN(const int64_t order, ctx.integer("storage_order"));
   std::vector<Dim> spatial(fact.shape.begin() + 2, fact.shape.end());
   std::vector<Dim> written = spatial;
-  if (order != 0) std::ranges::reverse(written);
+  if (order != 0) std::reverse(written.begin(), written.end());
   OutletId place = f.reshape(f.range(volume(spatial)), written);
   if (order != 0) {
     std::vector<int64_t> turned;

@@ -21,6 +21,23 @@ void run_pool(const PoolArgs& pool, const Frame& frame) noexcept {
   }
 }
 
+void touch_pool(const PoolArgs& pool, StepTouches& touches) {
+  touches.require(pool.kernel != nullptr, "a kernel");
+  const PoolF32Args& args = pool.args;
+  Region x = region<float>(pool.x)
+                 .over(args.frames, args.x_frame_stride)
+                 .over(args.taps_outer, args.x_tap_outer_stride)
+                 .over(args.taps, args.x_tap_stride)
+                 .over(args.channels);
+  Region y = region<float>(pool.y).over(args.frames, args.y_frame_stride).over(args.channels);
+  for (const PoolLoop& loop : pool.loops) {
+    x = x.over(loop.count, loop.x);
+    y = y.over(loop.count, loop.y);
+  }
+  touches.reads(x);
+  touches.writes(y);
+}
+
 extern const StepKind pool_kind;
 const StepKind pool_kind = kPool;
 

@@ -27,7 +27,8 @@ struct PoolArgs {
 RILL_STEP_FIELDS(PoolArgs, kernel, largest, args, loops, x, y)
 
 void run_pool(const PoolArgs& pool, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_pool(const PoolArgs& pool, StepTouches& touches);
 
-inline constexpr auto kPool = step_kind<PoolArgs, run_pool>("pool");
+inline constexpr auto kPool = step_kind<PoolArgs, run_pool, touch_pool>("pool");
 
 }  // namespace rill::ops

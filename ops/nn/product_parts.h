@@ -53,6 +53,56 @@ inline ProductSlices slices_of(const kernels::MatmulF32Args& whole,
                    kernels::matmul_packed_bytes(kernel, k, kernel.nr));
 }
 
+/// Say that a product [m, n] can be cut so, whose panels of B have `nr` columns.
+inline void touch_slices(const ProductSlices& slices, int64_t m, int64_t n, int64_t nr,
+                         int64_t panel_bytes, StepTouches& touches) {
+  const bool rows = slices.columns == 0 && slices.count == m;
+  const bool panels = slices.columns == nr && slices.panel_bytes == panel_bytes &&
+                      slices.count == (n + nr - 1) / nr;
+  touches.require(rows || panels, "slices of its product");
+}
+
+/// Say that the counts of a product make sense: those of what it packs are then in range.
+inline void touch_counts(const kernels::MatmulF32Args& args, StepTouches& touches) {
+  for (const int64_t count : {args.m, args.n, args.segments, args.segment_len}) {
+    touches.within(count, 0, kMostCounted);
+  }
+  const int64_t k = touches.holds() ? args.segments * args.segment_len : 0;
+  touches.within(k, 0, kMostCounted);
+}
+
+/// The rows of A of a product, and C, by the strides of its rows.
+inline Region rows_of(const kernels::MatmulF32Args& args, const Ref& a) {
+  return region<float>(a)
+      .over(args.m, args.lda)
+      .over(args.segments, args.segment_stride)
+      .over(args.segment_len);
+}
+inline Region results_of(const kernels::MatmulF32Args& args, const Ref& c, int64_t row_stride) {
+  return region<float>(c).over(args.m, row_stride).over(args.n);
+}
+
+/// The packed B of a product, by the kernel that reads it: f32, or fewer bits unless that is null.
+inline Region packed_columns(const kernels::MatmulF32Args& args, const kernels::MatmulF32& kernel,
+                             const kernels::MatmulPacked* few_bits, const Ref& b) {
+  const int64_t k = args.segments * args.segment_len;
+  const int64_t bytes = few_bits != nullptr
+                            ? kernels::matmul_packed_bytes(*few_bits, k, args.n)
+                            : 4 * kernels::matmul_f32_packed_floats(kernel, k, args.n);
+  return region<std::byte>(b).over(bytes).aligned(64);
+}
+
+/// Say what a product with weights of few bits asks for besides.
+inline void touch_few_bits(const kernels::MatmulF32Args& args,
+                           const kernels::MatmulPacked& few_bits, StepTouches& touches) {
+  constexpr int64_t kBlock = 32;
+  touches.require(
+      few_bits.format != kernels::PackedFormat::kQ4_0 || args.segment_len % kBlock == 0,
+      "whole blocks of weights");
+  const int64_t k = args.segments * args.segment_len;
+  touches.scratch(4 * kernels::matmul_packed_scratch_floats(few_bits, args.m, k, args.n));
+}
+
 /// Narrow a product to `count` of its slices; `b`, unless it is null, to their panels.
 inline void narrow(const ProductSlices& slices, int64_t first, int64_t count,
                    kernels::MatmulF32Args* args) noexcept {

@@ -64,6 +64,49 @@ void run_product(const ProductArgs& product, const Frame& frame, const Share& sh
   walk_share<kProductLoops>(share, product.loop_count, turns, product.slices.count, run);
 }
 
+void touch_product(const ProductArgs& product, StepTouches& touches) {
+  const MatmulF32Args& args = product.args;
+  const kernels::MatmulPacked* few_bits = product.few_bits;
+  touches.require(product.kernel != nullptr && !(product.pack && few_bits != nullptr), "a kernel");
+  touches.within(product.loop_count, 0, kProductLoops);
+  touch_counts(args, touches);
+  if (!touches.holds()) return;
+  const kernels::MatmulF32& kernel = *product.kernel;
+  const int64_t k = args.segments * args.segment_len;
+  const int64_t nr = few_bits != nullptr ? few_bits->nr : kernel.nr;
+  const int64_t panel = few_bits != nullptr
+                            ? kernels::matmul_packed_bytes(*few_bits, k, nr)
+                            : 4 * kernels::matmul_f32_packed_floats(kernel, k, nr);
+  touch_slices(product.slices, args.m, args.n, nr, panel, touches);
+  Region a = rows_of(args, product.a);
+  Region y = results_of(args, product.y, args.ldc);
+  Region residual = results_of(args, product.residual, args.ldr);
+  Region b = product.pack ? region<float>(product.b)
+                                .over(k, product.k_stride)
+                                .over(args.n, product.n_stride)
+                          : packed_columns(args, kernel, few_bits, product.b);
+  int64_t turns[kProductLoops];
+  for (int l = 0; l < product.loop_count; ++l) {
+    const ProductLoop& loop = product.loops[l];
+    turns[l] = loop.count;
+    a = a.over(loop.count, loop.a);
+    y = y.over(loop.count, loop.y);
+    residual = residual.over(loop.count, loop.residual);
+    touches.require(product.pack || loop.b % 16 == 0, "weights that are aligned");
+    touches.within(loop.b, -kMostCounted, kMostCounted);
+    b = b.over(loop.count, product.pack ? loop.b : 4 * loop.b);
+  }
+  touches.units(product.slices.count, {turns, static_cast<size_t>(product.loop_count)});
+  touches.reads(a);
+  touches.reads(b);
+  touches.writes(y);
+  if (args.accumulate) touches.reads(y);
+  if (product.has_bias) touches.reads(region<float>(product.bias).over(args.n));
+  if (product.has_residual) touches.reads(residual);
+  if (few_bits != nullptr) touch_few_bits(args, *few_bits, touches);
+  if (product.pack) touches.scratch(4 * kernels::matmul_f32_packed_floats(kernel, k, args.n));
+}
+
 extern const StepKind product_kind;
 const StepKind product_kind = kProduct;
 

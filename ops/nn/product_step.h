@@ -46,6 +46,9 @@ RILL_STEP_FIELDS(ProductArgs, kernel, args, loops, loop_count, a, b, y, bias, re
 void run_product(const ProductArgs& product, const Frame& frame,
                  const Share& share) noexcept RILL_NONBLOCKING;
 
-inline constexpr auto kProduct = step_kind<ProductArgs, run_product>("product");
+/// Say what a product reads and writes.
+void touch_product(const ProductArgs& product, StepTouches& touches);
+
+inline constexpr auto kProduct = step_kind<ProductArgs, run_product, touch_product>("product");
 
 }  // namespace rill::ops

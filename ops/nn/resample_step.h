@@ -23,7 +23,8 @@ RILL_STEP_FIELDS(ResampleArgs, x, y, indices, weights, counts, outer, from, to, 
 
 /// Row-major [outer, from, inner] -> [outer, to, inner].
 void run_resample(const ResampleArgs& a, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_resample(const ResampleArgs& a, StepTouches& touches);
 
-inline constexpr auto kResample = step_kind<ResampleArgs, run_resample>("resample");
+inline constexpr auto kResample = step_kind<ResampleArgs, run_resample, touch_resample>("resample");
 
 }  // namespace rill::ops

@@ -222,9 +222,33 @@ void run_resize(const ResizeArgs& args, const Frame& frame) noexcept RILL_NONBLO
   }
 }
 
-constexpr auto kResize = step_kind<ResizeArgs, run_resize>("resize_stream");
+void touch_resize(const ResizeArgs& args, StepTouches& touches) {
+  const PulseResize& op = args.op;
+  touches.has_axis(args.from, op.how.axis);
+  if (!touches.holds()) return;
+  touches.infers(op, {&args.from, 1}, {&args.to, 1});
+  const auto axis = static_cast<int>(op.how.axis);
+  touches.alike(args.from, args.to, axis);
+  touches.require(static_cast<int64_t>(args.phases.size()) == op.up &&
+                      (args.from.extent(axis) > 0 || args.to.volume() == 0) &&
+                      (op.how.is_nearest() || args.from.dtype == DType::kF32),
+                  "the phases of its period");
+  for (const Phase& phase : args.phases) {
+    touches.require(phase.at.size() == phase.weight.size() &&
+                        (!op.how.is_nearest() || !phase.at.empty()),
+                    "a weight for each tap");
+    for (const int64_t at : phase.at) touches.within(at, -kMostFrames, kMostFrames);
+  }
+  touches.reads(args.from);
+  touches.writes(args.to);
+}
+
+constexpr auto kResize = step_kind<ResizeArgs, run_resize, touch_resize>("resize_stream");
 
 }  // namespace
+
+extern const StepKind resize_stream_kind;
+const StepKind resize_stream_kind = kResize;
 
 Status PulseResize::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);

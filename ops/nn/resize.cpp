@@ -179,9 +179,11 @@ constexpr NnefOp kOps[] = {
      load_onnx},
 };
 
+constexpr OpClass kClasses[] = {op_class<ResizeAxis>("ResizeAxis")};
+
 }  // namespace
 
 extern const OpRoom resize_room;
-const OpRoom resize_room = {"resize", kOps};
+const OpRoom resize_room = {"resize", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -289,9 +289,11 @@ constexpr NnefOp kOps[] = {
      load<true>},
 };
 
+constexpr OpClass kClasses[] = {op_class<Softmax>("Softmax")};
+
 }  // namespace
 
 extern const OpRoom softmax_room;
-const OpRoom softmax_room = {"softmax", kOps};
+const OpRoom softmax_room = {"softmax", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -18,6 +18,7 @@ class Softmax final : public OpBase<Softmax> {
   bool log = false;
   DType to = DType::kF32;  ///< of the output, where the input is quantised
   QParams q;
+  Softmax() = default;
   Softmax(std::vector<int64_t> axes_joint, bool logarithm)
       : over(std::move(axes_joint)), log(logarithm) {}
   std::string_view name() const override { return log ? "LogSoftmax" : "Softmax"; }
@@ -25,10 +26,14 @@ class Softmax final : public OpBase<Softmax> {
     visitor.field("axes", over);
     visitor.field("log", log);
     if (!is_quantised(to)) return;
-    auto zero_point = static_cast<int64_t>(q.zero_point);
     visitor.field("to", to);
-    visitor.field("scale", q.scale);
-    visitor.field("zero_point", zero_point);
+    quant_fields(visitor, q);
+  }
+  void all_fields(FieldVisitor& visitor) {
+    visitor.field("axes", over);
+    visitor.field("log", log);
+    visitor.field("to", to);
+    quant_fields(visitor, q);
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;

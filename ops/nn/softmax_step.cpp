@@ -16,6 +16,17 @@ void run_softmax(const SoftmaxStep& step, const Frame& frame,
   step.loops.walk(share, step.args.rows, run);
 }
 
+void touch_softmax(const SoftmaxStep& step, StepTouches& touches) {
+  touches.require(step.run != nullptr, "a kernel");
+  touch_nest(step.loops, step.args.rows, touches);
+  if (!touches.holds()) return;
+  const kernels::SoftmaxF32Args& args = step.args;
+  touches.reads(in_nest(step.loops, step.loops.x,
+                        region<float>(step.x).over(args.rows, args.x_stride).over(args.n)));
+  touches.writes(in_nest(step.loops, step.loops.y,
+                         region<float>(step.y).over(args.rows, args.y_stride).over(args.n)));
+}
+
 extern const StepKind softmax_kind;
 const StepKind softmax_kind = kSoftmax;
 

@@ -17,7 +17,8 @@ RILL_STEP_FIELDS(SoftmaxStep, run, args, loops, x, y)
 
 void run_softmax(const SoftmaxStep& step, const Frame& frame,
               const Share& share) noexcept RILL_NONBLOCKING;
+void touch_softmax(const SoftmaxStep& step, StepTouches& touches);
 
-inline constexpr auto kSoftmax = step_kind<SoftmaxStep, run_softmax>("softmax");
+inline constexpr auto kSoftmax = step_kind<SoftmaxStep, run_softmax, touch_softmax>("softmax");
 
 }  // namespace rill::ops

@@ -73,11 +73,14 @@ extern template void run_calls(const ConvCalls<kernels::DepthwiseF32Args>& all, 
                                const Share& share) noexcept RILL_NONBLOCKING;
 extern template void run_calls(const ConvCalls<kernels::MatmulF32Args>& all, const Frame& frame,
                                const Share& share) noexcept RILL_NONBLOCKING;
+template <class Args>
+void touch_calls(const ConvCalls<Args>& all, StepTouches& touches);
 
 inline constexpr auto kDepthwise =
-    step_kind<ConvCalls<kernels::DepthwiseF32Args>, run_calls<kernels::DepthwiseF32Args>>(
-        "depthwise");
+    step_kind<ConvCalls<kernels::DepthwiseF32Args>, run_calls<kernels::DepthwiseF32Args>,
+              touch_calls<kernels::DepthwiseF32Args>>("depthwise");
 inline constexpr auto kWindows =
-    step_kind<ConvCalls<kernels::MatmulF32Args>, run_calls<kernels::MatmulF32Args>>("windows");
+    step_kind<ConvCalls<kernels::MatmulF32Args>, run_calls<kernels::MatmulF32Args>,
+              touch_calls<kernels::MatmulF32Args>>("windows");
 
 }  // namespace rill::ops

@@ -152,9 +152,14 @@ constexpr NnefOp kOps[] = {
      load_reverse},
 };
 
+constexpr OpClass kClasses[] = {
+    op_class<DirectLookup>("DirectLookup"),
+    op_class<ReverseLookup>("ReverseLookup"),
+};
+
 }  // namespace
 
 extern const OpRoom lookup_room;
-const OpRoom lookup_room = {"lookup", kOps};
+const OpRoom lookup_room = {"lookup", kOps, kClasses};
 
 }  // namespace rill::ops

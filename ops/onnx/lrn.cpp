@@ -111,9 +111,11 @@ constexpr NnefOp kOps[] = {
      load},
 };
 
+constexpr OpClass kClasses[] = {op_class<Lrn>("Lrn")};
+
 }  // namespace
 
 extern const OpRoom lrn_room;
-const OpRoom lrn_room = {"lrn", kOps};
+const OpRoom lrn_room = {"lrn", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -56,6 +56,12 @@ struct Seed {
     visitor.field("seeded", given);
     visitor.field("seed", value);
   }
+  void all_fields(FieldVisitor& visitor) {
+    auto bits = static_cast<int64_t>(own);
+    fields(visitor);
+    visitor.field("own", bits);
+    own = static_cast<uint64_t>(bits);
+  }
   void begin(Generator* generator) const {
     generator->seed(given ? static_cast<uint64_t>(value) : own);
   }
@@ -96,6 +102,10 @@ class Random final : public OpBase<Random> {
     visitor.field("a", a);
     visitor.field("b", b);
     seed.fields(visitor);
+  }
+  void all_fields(FieldVisitor& visitor) {
+    fields(visitor);
+    seed.all_fields(visitor);
   }
   Result<Facts> infer(FactSpan in) const override {
     RILL_TRY(expect_inputs(in, 0));
@@ -165,6 +175,10 @@ class Multinomial final : public OpBase<Multinomial> {
     visitor.field("dtype", dtype);
     visitor.field("samples", samples);
     seed.fields(visitor);
+  }
+  void all_fields(FieldVisitor& visitor) {
+    fields(visitor);
+    seed.all_fields(visitor);
   }
   Result<Facts> infer(FactSpan in) const override {
     RILL_TRY(expect_inputs(in, 1));
@@ -268,9 +282,11 @@ constexpr NnefOp kOps[] = {
      load_multinomial},
 };
 
+constexpr OpClass kClasses[] = {op_class<Random>("Random"), op_class<Multinomial>("Multinomial")};
+
 }  // namespace
 
 extern const OpRoom random_room;
-const OpRoom random_room = {"random", kOps};
+const OpRoom random_room = {"random", kOps, kClasses};
 
 }  // namespace rill::ops

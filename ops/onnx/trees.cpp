@@ -207,9 +207,11 @@ constexpr NnefOp kOps[] = {
      load},
 };
 
+constexpr OpClass kClasses[] = {op_class<TreeEnsemble>("TreeEnsemble")};
+
 }  // namespace
 
 extern const OpRoom trees_room;
-const OpRoom trees_room = {"trees", kOps};
+const OpRoom trees_room = {"trees", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -18,7 +18,9 @@ RILL_STEP_FIELDS(ByteProductArgs, kernel, quantise, product, rounding, groups, x
                  start, sums, scratch, y)
 
 void run_byte_product(const ByteProductArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_byte_product(const ByteProductArgs& args, StepTouches& touches);
 
-inline constexpr auto kByteProduct = step_kind<ByteProductArgs, run_byte_product>("byte_product");
+inline constexpr auto kByteProduct =
+    step_kind<ByteProductArgs, run_byte_product, touch_byte_product>("byte_product");
 
 }  // namespace rill::ops

@@ -9,6 +9,12 @@ void run_byte_table(const ByteTableArgs& args, const Frame& frame) noexcept {
   for (int64_t i = 0; i < args.count; ++i) y[i] = table[x[i]];
 }
 
+void touch_byte_table(const ByteTableArgs& args, StepTouches& touches) {
+  touches.reads(region<uint8_t>(args.x).over(args.count));
+  touches.reads(region<uint8_t>(args.table).over(256));
+  touches.writes(region<uint8_t>(args.y).over(args.count));
+}
+
 extern const StepKind byte_table_kind;
 const StepKind byte_table_kind = kByteTable;
 

@@ -134,11 +134,13 @@ constexpr NnefOp kOps[] = {
      load},
 };
 
+constexpr OpClass kClasses[] = {op_class<GruEpilogue>("GruEpilogue")};
+
 }  // namespace
 
 Status GruEpilogue::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom gru_epilogue_room;
-const OpRoom gru_epilogue_room = {"gru_epilogue", kOps};
+const OpRoom gru_epilogue_room = {"gru_epilogue", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -15,6 +15,7 @@ namespace rill::ops {
 class GruEpilogue final : public OpBase<GruEpilogue> {
  public:
   int64_t hidden = 1;
+  GruEpilogue() = default;
   explicit GruEpilogue(int64_t width) : hidden(width) {}
   std::string_view name() const override { return "GruEpilogue"; }
   void fields(FieldVisitor& visitor) override { visitor.field("hidden", hidden); }

@@ -26,7 +26,8 @@ constexpr Known kKnown[] = {
 
 bool same_word(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
+  const auto same = [&](char x, char y) { return lower(x) == lower(y); };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
 }
 
 bool takes_alpha(std::string_view name) {
@@ -218,8 +219,9 @@ Result<CellForm> cell_form(OnnxCtx& ctx, CellKind kind, int64_t directions) {
   size_t beta = 0;
   for (size_t i = 0; i < count; ++i) {
     const auto& name = *list[given ? i : i % static_cast<size_t>(functions)].get<std::string>();
-    const auto* known = std::ranges::find_if(
-        kKnown, [&](const Known& each) { return same_word(each.name, name); });
+    const auto* known =
+        std::find_if(std::begin(kKnown), std::end(kKnown),
+                     [&](const Known& each) { return same_word(each.name, name); });
     if (known == std::end(kKnown)) {
       return fail(Code::kUnsupported, "attribute \"activations\": no function \"", name, "\"");
     }

@@ -90,7 +90,7 @@ Status Layer::read_lengths() {
                                               : Result<std::vector<Dim>>(std::vector<Dim>());
   RILL_TRY(known);
   const auto is_whole = [&](const Dim& length) { return length == w_.fact(x_).dim(0); };
-  if (!known->empty() && std::ranges::all_of(*known, is_whole)) return {};
+  if (!known->empty() && std::all_of(known->begin(), known->end(), is_whole)) return {};
   lengths_ = lengths;
   return {};
 }

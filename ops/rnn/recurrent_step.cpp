@@ -142,6 +142,37 @@ void run_recurrent(const RecurrentArgs& layer, const Frame& frame) noexcept {
   }
 }
 
+void touch_recurrent(const RecurrentArgs& layer, StepTouches& touches) {
+  touches.require(layer.kernel != nullptr && layer.cell <= Cell::kRelu, "a kernel");
+  for (const int64_t count : {layer.steps, layer.hidden, layer.lanes}) {
+    touches.within(count, 0, kMostCounted);
+  }
+  const auto both = touches.holds() ? layer.lanes * layer.hidden : 0;
+  touches.within(both, 0, kMostCounted);
+  if (!touches.holds()) return;
+  const int gates = layer.cell == Cell::kGru ? 3 : layer.cell == Cell::kLstm ? 4 : 1;
+  const auto rows = [&](const Ref& at, int64_t lane) {
+    return region<float>(at).over(layer.lanes, lane).over(layer.hidden);
+  };
+  for (int gate = 0; gate < gates; ++gate) {
+    touches.reads(rows(layer.x[gate], layer.x_lane).over(layer.steps, layer.x_step));
+  }
+  touches.reads(region<float>(layer.weights)
+                    .over(kernels::rnn_f32_packed_floats(*layer.kernel, gates, layer.hidden))
+                    .aligned(64));
+  if (layer.has_bias) touches.reads(region<float>(layer.bias).over(layer.hidden));
+  touches.reads(rows(layer.first_h, layer.first_h_lane));
+  const bool has_c = layer.cell == Cell::kLstm;
+  if (has_c) touches.reads(rows(layer.first_c, layer.first_c_lane));
+  const int64_t kept = kRecurrentHeaderFloats + (has_c ? 2 : 1) * both;
+  touches.keeps(region<float>(layer.state).over(kept).aligned(8));
+  touches.writes(region<float>(layer.scratch).over(both));
+  if (layer.has_y) touches.writes(rows(layer.y, layer.y_lane).over(layer.steps, layer.y_step));
+  if (layer.has_last_h) touches.writes(rows(layer.last_h, layer.last_h_lane));
+  touches.require(has_c || !layer.has_last_c, "cells of an LSTM");
+  if (layer.has_last_c) touches.writes(rows(layer.last_c, layer.last_c_lane));
+}
+
 extern const StepKind recurrent_kind;
 const StepKind recurrent_kind = kRecurrent;
 

@@ -51,7 +51,9 @@ RILL_STEP_FIELDS(RecurrentArgs, cell, kernel, steps, hidden, lanes, skip, limit,
 constexpr int64_t kRecurrentHeaderFloats = 16;  // the counter, and alignment of what follows
 
 void run_recurrent(const RecurrentArgs& layer, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_recurrent(const RecurrentArgs& layer, StepTouches& touches);
 
-inline constexpr auto kRecurrent = step_kind<RecurrentArgs, run_recurrent>("recurrent");
+inline constexpr auto kRecurrent =
+    step_kind<RecurrentArgs, run_recurrent, touch_recurrent>("recurrent");
 
 }  // namespace rill::ops

@@ -191,9 +191,11 @@ constexpr NnefOp kOps[] = {
      load<true>},
 };
 
+constexpr OpClass kClasses[] = {op_class<ExpNorm>("ExpNorm")};
+
 }  // namespace
 
 extern const OpRoom exp_norm_room;
-const OpRoom exp_norm_room = {"exp_norm", kOps};
+const OpRoom exp_norm_room = {"exp_norm", kOps, kClasses};
 
 }  // namespace rill::ops

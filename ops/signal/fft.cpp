@@ -117,11 +117,13 @@ const NnefOp kOps[] = {{"tract_core",
                         "inverse: logical) -> (output: tensor<scalar>);",
                         load}};
 
+constexpr OpClass kClasses[] = {op_class<Fft>("Fft")};
+
 }  // namespace
 
 Status Fft::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom fft_room;
-const OpRoom fft_room = {"fft", kOps};
+const OpRoom fft_room = {"fft", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -15,6 +15,23 @@ void run_fft(const FftArgs& args, const Frame& frame) noexcept {
   }
 }
 
+void touch_fft(const FftArgs& args, StepTouches& touches) {
+  touches.within(args.points, 1, kMostCounted);
+  touches.within(args.lanes, 0, kMostCounted);
+  const auto complex = kernels::FftKind::kComplex;
+  touches.require(args.plan.kernel != nullptr && touches.holds() &&
+                      kernels::fft_is_plan(args.plan, args.points, complex),
+                  "a plan of its transform");
+  if (!touches.holds()) return;
+  const int64_t part = args.lanes * args.points;
+  touches.reads(region<float>(args.tables)
+                    .over(static_cast<int64_t>(kernels::fft_tables_floats(args.points, complex))));
+  touches.reads(region<float>(args.x).over(2, part).over(part));
+  touches.writes(region<float>(args.y).over(2, part).over(part));
+  touches.writes(region<float>(args.scratch)
+                     .over(static_cast<int64_t>(kernels::fft_scratch_floats(args.plan))));
+}
+
 extern const StepKind fft_kind;
 const StepKind fft_kind = kFft;
 

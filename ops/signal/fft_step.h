@@ -19,7 +19,8 @@ struct FftArgs {
 RILL_STEP_FIELDS(FftArgs, plan, tables, inverse, points, lanes, x, y, scratch)
 
 void run_fft(const FftArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_fft(const FftArgs& args, StepTouches& touches);
 
-inline constexpr auto kFft = step_kind<FftArgs, run_fft>("fft");
+inline constexpr auto kFft = step_kind<FftArgs, run_fft, touch_fft>("fft");
 
 }  // namespace rill::ops

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/checked.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
@@ -265,9 +266,11 @@ const NnefOp kOps[] = {
      "stride: integer, window: tensor<scalar> = false) -> (output: tensor<scalar>);",
      load}};
 
+constexpr OpClass kClasses[] = {op_class<Stft>("Stft")};
+
 }  // namespace
 
 extern const OpRoom stft_room;
-const OpRoom stft_room = {"stft", kOps};
+const OpRoom stft_room = {"stft", kOps, kClasses};
 
 }  // namespace rill::ops

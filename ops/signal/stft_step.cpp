@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "core/base/checked.h"
+
 namespace rill::ops {
 
 namespace {
@@ -56,6 +58,38 @@ void run_stft(const StftArgs& a, const Frame& frame) noexcept {
     }
     transform_lane(a, plan, x + at_x, y + at_y, window, scratch);
   }
+}
+
+void touch_stft(const StftArgs& a, StepTouches& touches) {
+  const auto kind = a.real ? kernels::FftKind::kReal : kernels::FftKind::kComplex;
+  touches.within(a.frame, 1, kMostCounted);
+  touches.within(a.frames, 0, kMostCounted);
+  touches.within(a.bins, 0, a.frame);
+  touches.within(a.lanes, 0, kMaxRank);
+  touches.require(a.plan.kernel != nullptr && touches.holds() &&
+                      kernels::fft_is_plan(a.plan, a.frame, kind),
+                  "a plan of its transform");
+  if (!touches.holds()) return;
+  const int64_t sample_step = a.real && !a.gather ? 1 : a.sample_step;
+  Region x = region<float>(a.x).over(a.frames, a.frame_step).over(a.frame, sample_step);
+  Region y = region<float>(a.y).over(a.frames, a.y_frame).over(2, a.y_imaginary).over(a.bins);
+  if (!a.real) x = x.over(2, a.imaginary);
+  int64_t lanes = 1;
+  for (int i = 0; i < a.lanes; ++i) {
+    touches.within(a.lane_count[i], 0, kMostCounted);
+    lanes = checked_mul(lanes, a.lane_count[i]).value_or(-1);
+    touches.within(lanes, 0, kMostCounted);
+    x = x.over(a.lane_count[i], a.lane_x[i]);
+    y = y.over(a.lane_count[i], a.lane_y[i]);
+  }
+  touches.reads(x);
+  touches.writes(y);
+  touches.reads(region<float>(a.tables)
+                    .over(static_cast<int64_t>(kernels::fft_tables_floats(a.frame, kind))));
+  if (a.windowed) touches.reads(region<float>(a.window).over(a.frame));
+  touches.writes(region<float>(a.scratch)
+                     .over(4 * a.frame +
+                           static_cast<int64_t>(kernels::fft_scratch_floats(a.plan))));
 }
 
 extern const StepKind stft_kind;

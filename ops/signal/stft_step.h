@@ -34,7 +34,8 @@ RILL_STEP_FIELDS(StftArgs, plan, tables, real, windowed, gather, frame, bins, fr
                  y, window, scratch)
 
 void run_stft(const StftArgs& a, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_stft(const StftArgs& a, StepTouches& touches);
 
-inline constexpr auto kStft = step_kind<StftArgs, run_stft>("stft");
+inline constexpr auto kStft = step_kind<StftArgs, run_stft, touch_stft>("stft");
 
 }  // namespace rill::ops

@@ -37,6 +37,20 @@ void run_border_stream(const BorderStreamArgs& args, const Frame& frame) noexcep
   }
 }
 
+void touch_border_stream(const BorderStreamArgs& args, StepTouches& touches) {
+  touches.has_axis(args.from, args.axis);
+  touches.alike(args.from, args.to, args.axis);
+  touches.within(args.pulse, 0, kMostFrames);
+  if (!touches.holds()) return;
+  for (const int64_t count :
+       {args.before, args.shown, args.overlap, args.delay, args.out_delay}) {
+    touches.within(count, -kMostFrames, kMostFrames);
+  }
+  touches.require(args.from.extent(args.axis) > 0 || args.to.volume() == 0, "frames to show");
+  touches.reads(args.from);
+  touches.writes(args.to);
+}
+
 extern const StepKind border_stream_kind;
 const StepKind border_stream_kind = kBorderStream;
 

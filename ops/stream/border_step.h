@@ -21,8 +21,9 @@ RILL_STEP_FIELDS(BorderStreamArgs, reflect, before, shown, overlap, delay, out_d
                  axis, pulse, length)
 
 void run_border_stream(const BorderStreamArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_border_stream(const BorderStreamArgs& args, StepTouches& touches);
 
 inline constexpr auto kBorderStream =
-    step_kind<BorderStreamArgs, run_border_stream>("border_stream");
+    step_kind<BorderStreamArgs, run_border_stream, touch_border_stream>("border_stream");
 
 }  // namespace rill::ops

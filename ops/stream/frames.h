@@ -8,9 +8,6 @@
 
 namespace rill::ops {
 
-/// The most frames that an attribute of a streaming operator may count.
-constexpr int64_t kMostFrames = int64_t{1} << 40;
-
 /// What steps are to know of a count of frames.
 inline FramesSoFar frames_so_far(Lowering& lowering, const Dim& length) {
   const int64_t most = bound_of(length).value_or(FramesSoFar::kEndless);

@@ -22,6 +22,16 @@ void run_key_mask(const KeyMaskArgs& args, const Frame& frame) noexcept {
   fill(std::clamp<int64_t>(args.length.now(frame) - first, 0, keys), keys);
 }
 
+void touch_key_mask_stream(const KeyMaskArgs& args, StepTouches& touches) {
+  touches.has_axis(args.to, args.axis);
+  touches.within(args.pulse, 0, kMostFrames);
+  touches.within(args.delay, -kMostFrames, kMostFrames);
+  touches.require(args.value.volume() > 0 && args.value.dtype == args.to.dtype,
+                  "a value to fill with");
+  touches.reads(args.value);
+  touches.writes(args.to);
+}
+
 extern const StepKind key_mask_stream_kind;
 const StepKind key_mask_stream_kind = kKeyMask;
 

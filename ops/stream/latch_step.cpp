@@ -35,6 +35,28 @@ void run_splice(const SpliceArgs& args, const Frame& frame) noexcept {
   }
 }
 
+void touch_latch_stream(const LatchArgs& args, StepTouches& touches) {
+  touches.has_axis(args.from, args.axis);
+  touches.alike(args.from, args.kept, args.axis);
+  touches.within(args.first, -kMostFrames, kMostFrames);
+  touches.reads(args.from);
+  touches.keeps(region(args.kept));
+}
+
+void touch_splice_stream(const SpliceArgs& args, StepTouches& touches) {
+  touches.has_axis(args.to, args.axis);
+  touches.within(args.begin, -kMostFrames, kMostFrames);
+  if (!touches.holds()) return;
+  touches.within(args.shown, 0, args.to.extent(args.axis));
+  touches.writes(args.to);
+  const auto put = [&](const PlacedView& piece) {
+    touches.alike(piece, args.to, args.axis);
+    touches.reads(piece);
+  };
+  if (args.has_front) put(args.front);
+  if (args.has_back) put(args.back);
+}
+
 extern const StepKind latch_stream_kind;
 extern const StepKind splice_stream_kind;
 const StepKind latch_stream_kind = kLatch;

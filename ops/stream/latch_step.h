@@ -27,8 +27,11 @@ RILL_STEP_FIELDS(SpliceArgs, shown, begin, has_front, has_back, to, front, back,
 
 void run_latch(const LatchArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
 void run_splice(const SpliceArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_latch_stream(const LatchArgs& args, StepTouches& touches);
+void touch_splice_stream(const SpliceArgs& args, StepTouches& touches);
 
-inline constexpr auto kLatch = step_kind<LatchArgs, run_latch>("latch_stream");
-inline constexpr auto kSplice = step_kind<SpliceArgs, run_splice>("splice_stream");
+inline constexpr auto kLatch = step_kind<LatchArgs, run_latch, touch_latch_stream>("latch_stream");
+inline constexpr auto kSplice =
+    step_kind<SpliceArgs, run_splice, touch_splice_stream>("splice_stream");
 
 }  // namespace rill::ops

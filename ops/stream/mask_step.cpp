@@ -38,6 +38,22 @@ void run_mask(const MaskArgs& args, const Frame& frame) noexcept {
   fill_frames(view, args.axis, tail, args.pulse, value);
 }
 
+void touch_mask_stream(const MaskArgs& args, StepTouches& touches) {
+  touches.has_axis(args.view, args.axis);
+  touches.require(args.value.volume() > 0 && args.value.dtype == args.view.dtype,
+                  "a value to fill with");
+  touches.within(args.begin, -kMostFrames, kMostFrames);
+  if (!touches.holds()) return;
+  touches.within(args.pulse, 0, args.view.extent(args.axis));
+  const bool spread = args.value.rank != args.view.rank;
+  for (int i = 0; i < args.view.rank && !spread; ++i) {
+    const int64_t own = args.value.extent(i);
+    touches.require(own == 1 || own >= args.view.extent(i), "a value for every element");
+  }
+  touches.reads(args.value);
+  touches.writes(args.view);
+}
+
 extern const StepKind mask_stream_kind;
 const StepKind mask_stream_kind = kMaskStream;
 

@@ -15,7 +15,8 @@ struct MaskArgs {
 RILL_STEP_FIELDS(MaskArgs, value, view, axis, pulse, begin, end)
 
 void run_mask(const MaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_mask_stream(const MaskArgs& args, StepTouches& touches);
 
-inline constexpr auto kMaskStream = step_kind<MaskArgs, run_mask>("mask_stream");
+inline constexpr auto kMaskStream = step_kind<MaskArgs, run_mask, touch_mask_stream>("mask_stream");
 
 }  // namespace rill::ops

@@ -77,12 +77,14 @@ const NnefOp kOps[] = {
      "frames: integer) -> (output: tensor<?>);",
      load_declared<PulseRows>}};
 
+constexpr OpClass kClasses[] = {op_class<PulseRange>("PulseRange")};
+
 }  // namespace
 
 Status PulseRange::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 Status PulseRows::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
 
 extern const OpRoom positions_room;
-const OpRoom positions_room = {"positions", kOps};
+const OpRoom positions_room = {"positions", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/tensor/frames.h"
+#include "core/run/frames_so_far.h"
 
 namespace rill::ops {
 
@@ -32,6 +32,14 @@ void run_rows(const RowsArgs& args, const Frame& frame) noexcept {
     copy_plain(frames_of(table, args.axis, first, there), frames_of(to, args.axis, 0, there));
   }
   if (there < count) fill_missing(frames_of(to, args.axis, there, count - there));
+}
+
+void touch_rows_stream(const RowsArgs& args, StepTouches& touches) {
+  touches.has_axis(args.to, args.axis);
+  touches.alike(args.table, args.to, args.axis);
+  touches.within(args.begin, 0, kMostFrames);
+  touches.reads(args.table);
+  touches.writes(args.to);
 }
 
 extern const StepKind rows_stream_kind;

@@ -13,7 +13,8 @@ struct RowsArgs {
 RILL_STEP_FIELDS(RowsArgs, table, to, axis, begin)
 
 void run_rows(const RowsArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_rows_stream(const RowsArgs& args, StepTouches& touches);
 
-inline constexpr auto kRows = step_kind<RowsArgs, run_rows>("rows_stream");
+inline constexpr auto kRows = step_kind<RowsArgs, run_rows, touch_rows_stream>("rows_stream");
 
 }  // namespace rill::ops

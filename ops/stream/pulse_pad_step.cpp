@@ -57,6 +57,23 @@ void run_pad_stream(const PadStreamArgs& args, const Frame& frame) noexcept {
   }
 }
 
+void touch_pad_stream(const PadStreamArgs& args, StepTouches& touches) {
+  touches.has_axis(args.view, args.axis);
+  touches.require(args.value.volume() > 0 && args.value.dtype == args.view.dtype,
+                  "a value to fill with");
+  if (!touches.holds()) return;
+  const int axis = args.axis;
+  touches.reads(args.value);
+  touches.within(args.overlap, 0, args.view.extent(axis));
+  touches.within(args.begin_input, 0, kMostFrames);
+  touches.within(args.before, 0, kMostFrames);
+  touches.keeps(region(args.view));
+  PlacedView frame = args.view;
+  frame.shape[static_cast<size_t>(axis)] = std::min<int64_t>(1, args.view.extent(axis));
+  frame.ref = args.last_frame;
+  if (args.edge) touches.keeps(region(frame));
+}
+
 extern const StepKind pad_stream_kind;
 const StepKind pad_stream_kind = kPadStream;
 

@@ -20,7 +20,9 @@ RILL_STEP_FIELDS(PadStreamArgs, axis, before, after, begin_input, end_input, ove
                  view, last_frame)
 
 void run_pad_stream(const PadStreamArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_pad_stream(const PadStreamArgs& args, StepTouches& touches);
 
-inline constexpr auto kPadStream = step_kind<PadStreamArgs, run_pad_stream>("pad_stream");
+inline constexpr auto kPadStream =
+    step_kind<PadStreamArgs, run_pad_stream, touch_pad_stream>("pad_stream");
 
 }  // namespace rill::ops

@@ -17,6 +17,17 @@ void run_tail(const TailArgs& args, const Frame& frame) noexcept {
              frames_of(frame.view(args.kept), axis, from - begin, to - from));
 }
 
+void touch_tail_stream(const TailArgs& args, StepTouches& touches) {
+  touches.has_axis(args.from, args.axis);
+  touches.alike(args.from, args.kept, args.axis);
+  touches.within(args.delay, -kMostFrames, kMostFrames);
+  if (!touches.holds()) return;
+  touches.within(args.overlap, 0, args.from.extent(args.axis));
+  touches.require(args.frames == args.kept.extent(args.axis), "as many frames as are kept");
+  touches.reads(args.from);
+  touches.keeps(region(args.kept));
+}
+
 extern const StepKind tail_stream_kind;
 const StepKind tail_stream_kind = kTail;
 

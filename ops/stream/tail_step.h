@@ -16,7 +16,8 @@ struct TailArgs {
 RILL_STEP_FIELDS(TailArgs, axis, overlap, frames, delay, first, from, kept)
 
 void run_tail(const TailArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_tail_stream(const TailArgs& args, StepTouches& touches);
 
-inline constexpr auto kTail = step_kind<TailArgs, run_tail>("tail_stream");
+inline constexpr auto kTail = step_kind<TailArgs, run_tail, touch_tail_stream>("tail_stream");
 
 }  // namespace rill::ops

@@ -205,7 +205,24 @@ void run_tally(const TallyArgs& args, const Frame& frame) noexcept RILL_NONBLOCK
                [&](auto tag) { tally_numbers<decltype(tag)>(args, frame, range); });
 }
 
-constexpr auto kTally = step_kind<TallyArgs, run_tally>("tally_stream");
+void touch_tally(const TallyArgs& args, StepTouches& touches) {
+  const PlacedView& from = args.from;
+  touches.within(args.op.kind, 0, static_cast<int64_t>(ReduceKind::kAll));
+  touches.within(args.op.delay, -kMostFrames, kMostFrames);
+  touches.require(from.rank == 3, "outputs, frames and elements");
+  if (!touches.holds()) return;
+  const auto kind = static_cast<ReduceKind>(args.op.kind);
+  touches.require(is_truth(kind) ? from.dtype == DType::kBool : is_number(from.dtype),
+                  "numbers to reduce");
+  touches.reads(from);
+  PlacedView to = args.to;
+  to.rank = 0;
+  to.dtype = is_arg(kind) ? DType::kI64 : from.dtype;
+  touches.writes(region(to).over(from.extent(0)));
+  touches.keeps(region<Kept>(args.state).over(from.extent(0)).aligned(8));
+}
+
+constexpr auto kTally = step_kind<TallyArgs, run_tally, touch_tally>("tally_stream");
 
 /// A row-major operand seen with other extents.
 Operand seen_as(const Operand& x, std::vector<int64_t> shape) {
@@ -221,6 +238,9 @@ Operand seen_as(const Operand& x, std::vector<int64_t> shape) {
 }
 
 }  // namespace
+
+extern const StepKind tally_stream_kind;
+const StepKind tally_stream_kind = kTally;
 
 Status PulseTally::lower(Lowering& lowering) const {
   const Operand& x = lowering.in(0);

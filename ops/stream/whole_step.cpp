@@ -127,6 +127,24 @@ void run_reduce_stream(const ReduceStreamArgs& args, const Frame& frame) noexcep
   }
 }
 
+void touch_length_stream(const LengthArgs& args, StepTouches& touches) {
+  touches.writes(region<int64_t>(args.to).over(static_cast<int64_t>(args.extents.size())));
+}
+
+void touch_reduce_stream(const ReduceStreamArgs& args, StepTouches& touches) {
+  touches.require(args.run != nullptr && args.from.rank >= 2, "a kernel");
+  touches.within(args.block, 0, kMostCounted);
+  touches.within(args.delay, -kMostFrames, kMostFrames);
+  for (const int64_t count : {args.outputs, args.frame}) touches.within(count, 0, kMostCounted);
+  if (!touches.holds()) return;
+  touches.within(args.from.extent(1), 0, kMostCounted);
+  const int64_t own = args.from.extent(1) * args.frame;
+  touches.reads(region<float>(args.from.ref).over(args.outputs, own).over(own));
+  const int64_t kept = bytes_kept(args.block);
+  touches.keeps(region<std::byte>(args.state).over(args.outputs, kept).over(kept).aligned(8));
+  touches.writes(region<float>(args.to).over(args.outputs));
+}
+
 extern const StepKind length_stream_kind;
 extern const StepKind reduce_stream_kind;
 const StepKind length_stream_kind = kLength;

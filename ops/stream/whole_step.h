@@ -40,9 +40,12 @@ RILL_STEP_FIELDS(ReduceStreamArgs, op, delay, run, from, outputs, frame, block, 
 
 void run_length(const LengthArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
 void run_reduce_stream(const ReduceStreamArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_length_stream(const LengthArgs& args, StepTouches& touches);
+void touch_reduce_stream(const ReduceStreamArgs& args, StepTouches& touches);
 
-inline constexpr auto kLength = step_kind<LengthArgs, run_length>("length_stream");
+inline constexpr auto kLength =
+    step_kind<LengthArgs, run_length, touch_length_stream>("length_stream");
 inline constexpr auto kReduceStream =
-    step_kind<ReduceStreamArgs, run_reduce_stream>("reduce_stream");
+    step_kind<ReduceStreamArgs, run_reduce_stream, touch_reduce_stream>("reduce_stream");
 
 }  // namespace rill::ops

@@ -248,9 +248,11 @@ constexpr NnefOp kOps[] = {
      load},
 };
 
+constexpr OpClass kClasses[] = {op_class<GatedDelta>("GatedDelta")};
+
 }  // namespace
 
 extern const OpRoom gated_delta_room;
-const OpRoom gated_delta_room = {"gated_delta", kOps};
+const OpRoom gated_delta_room = {"gated_delta", kOps, kClasses};
 
 }  // namespace rill::ops

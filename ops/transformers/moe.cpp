@@ -368,7 +368,33 @@ void run_moe(const MoeArgs& a, const Frame& frame) noexcept RILL_NONBLOCKING {
   }
 }
 
-constexpr auto kMoe = step_kind<MoeArgs, run_moe>("moe");
+void touch_moe(const MoeArgs& a, StepTouches& touches) {
+  for (const int64_t count : {a.tokens, a.width, a.hidden, a.experts}) {
+    touches.within(count, 0, int64_t{1} << 20);
+  }
+  touches.within(a.op.k, 0, a.experts);
+  if (!touches.holds()) return;
+  const auto floats = [](const Ref& ref, int64_t rows, int64_t each) {
+    return region<float>(ref).over(rows, each).over(each);
+  };
+  const int64_t matrix = a.width * a.hidden;
+  touches.reads(floats(a.x, a.tokens, a.width));
+  touches.writes(floats(a.y, a.tokens, a.width));
+  touches.reads(floats(a.wg, a.experts, a.width));
+  touches.reads(floats(a.w1, a.experts, matrix));
+  touches.reads(floats(a.w2, a.experts, matrix));
+  if (a.op.has_w3) touches.reads(floats(a.w3, a.experts, matrix));
+  if (a.op.has_bias_g) touches.reads(floats(a.bias[0], 1, a.experts));
+  if (a.op.has_bias_1) touches.reads(floats(a.bias[1], a.experts, a.hidden));
+  if (a.op.has_w3 && a.op.has_bias_3) touches.reads(floats(a.bias[2], a.experts, a.hidden));
+  if (a.op.has_bias_2) touches.reads(floats(a.bias[3], a.experts, a.width));
+  touches.writes(floats(a.logits, 1, a.experts));
+  touches.writes(region<int64_t>(a.chosen).over(a.op.k));
+  touches.writes(floats(a.h, 1, a.hidden));
+  touches.writes(floats(a.up, 1, std::max(a.hidden, a.width)));
+}
+
+constexpr auto kMoe = step_kind<MoeArgs, run_moe, touch_moe>("moe");
 
 Status MoeFfn::lower(Lowering& lowering) const {
   MoeArgs args;
@@ -501,6 +527,9 @@ constexpr NnefOp kOps[] = {
 };
 
 }  // namespace
+
+extern const StepKind moe_kind;
+const StepKind moe_kind = kMoe;
 
 extern const OpRoom moe_room;
 const OpRoom moe_room = {"moe", kOps};

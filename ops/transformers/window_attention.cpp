@@ -210,9 +210,11 @@ constexpr NnefOp kOps[] = {
      load},
 };
 
+constexpr OpClass kClasses[] = {op_class<WindowAttention>("WindowAttention")};
+
 }  // namespace
 
 extern const OpRoom window_attention_room;
-const OpRoom window_attention_room = {"window_attention", kOps};
+const OpRoom window_attention_room = {"window_attention", kOps, kClasses};
 
 }  // namespace rill::ops

@@ -236,9 +236,11 @@ constexpr NnefOp kOps[] = {
     RILL_GRID_SAMPLE("tract_onnx", "tract_onnx_grid_sample"),
 };
 
+constexpr OpClass kClasses[] = {op_class<GridSample>("GridSample")};
+
 }  // namespace
 
 extern const OpRoom grid_sample_room;
-const OpRoom grid_sample_room = {"grid_sample", kOps};
+const OpRoom grid_sample_room = {"grid_sample", kOps, kClasses};
 
 }  // namespace rill::ops

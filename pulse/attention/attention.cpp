@@ -15,6 +15,7 @@
 #include "ops/math/unary.h"
 #include "ops/nn/einsum.h"
 #include "pulse/attention/limits.h"
+#include "pulse/attention/parts.h"
 #include "pulse/attention/position_values.h"
 #include "pulse/attention/skew.h"
 #include "pulse/attention/square.h"
@@ -83,11 +84,10 @@ std::optional<Use> use_of(const Graph& graph, const Node& node, std::string_view
 
 /// A sum of frames against frames over one of their axes: a product with ones.
 std::optional<Use> use_of_sum(const Graph& graph, const Node& node, std::string_view symbol) {
-  const auto* sum = node.op->as<ops::Reduce>();
-  if (!sum || sum->kind_of != ops::ReduceKind::kSum || sum->reduced.size() != 1)
-    return std::nullopt;
+  const auto summed = summed_axis(node);
+  if (!summed) return std::nullopt;
   const Fact& fact = graph.fact(node.inputs[0]);
-  const int over = static_cast<int>(sum->reduced[0]);
+  const int over = *summed;
   if (fact.dtype != DType::kF32 || streaming_axes(fact, symbol) != 2 ||
       !fact.dim(over).mentions(symbol)) {
     return std::nullopt;
@@ -184,7 +184,7 @@ class Gatherer {
     };
     const auto through = [&](int id) {
       const Op& op = *graph_.node(id).op;
-      return keeps_values(op) || op.as<ops::Binary>() || op.as<ops::Unary>() ||
+      return keeps_values(op) || binary_of(op) || op.as<ops::Unary>() ||
              op.as<ops::Select>() || op.as<ops::Cast>() || op.as<ops::Slice>();
     };
     return any_before(graph_, outlet, hides, through);

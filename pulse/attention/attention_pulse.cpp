@@ -22,6 +22,7 @@
 #include "ops/stream/positions.h"
 #include "pulse/attention/attention.h"
 #include "pulse/attention/band.h"
+#include "pulse/attention/parts.h"
 #include "pulse/attention/skew.h"
 
 namespace rill::pulse {
@@ -327,7 +328,7 @@ class Streamed {
       op = std::make_shared<ops::Reshape>(0, b_.fact(inputs[0]).rank(),
                                           shape_of(node.outputs[0], at));
     }
-    if (const auto* soft = node.op->as<ops::Softmax>()) {
+    if (const auto* soft = softmax_of(*node.op)) {
       const bool over_keys =
           std::find(soft->over.begin(), soft->over.end(), at.column) != soft->over.end();
       const bool over_queries =

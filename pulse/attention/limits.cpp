@@ -13,6 +13,7 @@
 #include "ops/math/unary.h"
 #include "ops/nn/einsum.h"
 #include "ops/nn/softmax.h"
+#include "pulse/attention/parts.h"
 #include "pulse/attention/position_values.h"
 
 namespace rill::pulse {
@@ -63,16 +64,16 @@ class Collector {
       next = static_cast<int>(k);
       ++squares;
     }
-    if (const auto* binary = node.op->as<ops::Binary>(); binary && squares == 2) {
+    if (const auto* binary = binary_of(*node.op); binary && squares == 2) {
       squares = without_masks(binary->kind_of, node, &next);
     }
     if (node.op->as<ops::Select>()) choose(node, *inner);
     if (weights_ && node.op->as<ops::Trilu>())
       limits_.push_back({*wire, *at, Limit::Kind::kNotZero});
-    if (const auto* binary = node.op->as<ops::Binary>(); binary && squares == 1) {
+    if (const auto* binary = binary_of(*node.op); binary && squares == 1) {
       combine_with(*binary, node, static_cast<size_t>(1 - next), *inner);
     }
-    if (node.op->as<ops::Softmax>()) {
+    if (softmax_of(*node.op)) {
       // The softmax runs over all keys that no mask in front of it hides.
       behind_ = std::exchange(limits_, {});
       weights_ = false;
@@ -107,7 +108,7 @@ class Collector {
   /// Whether what is hidden in input `next` of a node is so in its output. Scales what hides.
   bool stays_hidden(const Node& node, size_t next, const Squares& inner) {
     const Op& op = *node.op;
-    if (keeps_values(op) || op.as<ops::Softmax>() || op.as<ops::Cast>()) return true;
+    if (keeps_values(op) || softmax_of(op) || op.as<ops::Cast>()) return true;
     if (op.as<ops::Trilu>()) return weights_;
     if (op.as<ops::Select>()) {
       const size_t other = next == 1 ? 2 : 1;
@@ -120,7 +121,7 @@ class Collector {
       return fill && hides(*fill) && !counts;
     }
     if (const auto* unary = op.as<ops::Unary>()) return stays_hidden(unary->kind_of);
-    const auto* binary = op.as<ops::Binary>();
+    const auto* binary = binary_of(op);
     return binary && stays_hidden(binary->kind_of, node, next, inner);
   }
   bool stays_hidden(ops::UnaryKind kind) {
@@ -188,7 +189,7 @@ class Collector {
 
   /// Whether keys meet in what a wire is made of.
   bool mixes_keys(OutletId wire) const {
-    return any_before(graph_, wire, [&](int id) { return graph_.node(id).op->as<ops::Softmax>(); });
+    return any_before(graph_, wire, [&](int id) { return softmax_of(*graph_.node(id).op); });
   }
 
   /// Whether a wire does not depend on any input.
@@ -254,7 +255,7 @@ class Collector {
       const Node& node = graph_.node(wire.node);
       const auto inner = squares_of_inputs(graph_, node, at, symbol_);
       if (!inner || node.inputs.empty()) continue;
-      const auto* binary = node.op->as<ops::Binary>();
+      const auto* binary = binary_of(*node.op);
       if (keeps_values(*node.op)) {
         open.emplace_back(node.inputs[0], (*inner)[0]);
       } else if (binary && binary->kind_of == ops::BinaryKind::kAdd) {
@@ -288,7 +289,7 @@ class Collector {
         open.emplace_back(node.inputs[0], (*inner)[0]);
         continue;
       }
-      const auto* binary = node.op->as<ops::Binary>();
+      const auto* binary = binary_of(*node.op);
       if (!binary || binary->kind_of != ops::BinaryKind::kAdd) continue;
       for (const size_t k : {1U, 0U}) {
         limits_.push_back({node.inputs[k], (*inner)[k], Limit::Kind::kNotInfinite});
@@ -312,7 +313,7 @@ class Collector {
       const bool inside = inner && !node.inputs.empty();
       const auto* unary = node.op->as<ops::Unary>();
       const bool negates = unary && unary->kind_of == ops::UnaryKind::kNot;
-      const auto* binary = node.op->as<ops::Binary>();
+      const auto* binary = binary_of(*node.op);
       const ops::BinaryKind both = wanted ? ops::BinaryKind::kAnd : ops::BinaryKind::kOr;
       if (inside && (negates || keeps_values(*node.op))) {
         open.push_back({{node.inputs[0], (*inner)[0]}, wanted != negates});

@@ -168,7 +168,7 @@ std::optional<PositionCourse> Positions::course_of(const Place& place, int64_t p
     out.apart = std::max(out.apart, std::abs(*k) + 1);
     return out;
   }
-  if (!own.op.pointwise()) return std::nullopt;
+  if (!own.op.pointwise) return std::nullopt;
   const auto told = pointwise(place, period, in);
   return told ? told : courses.recurring(in);
 }

@@ -1,6 +1,9 @@
 #include "pulse/attention/position_math.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "core/tensor/visit_number.h"
@@ -14,136 +17,149 @@
 #include "ops/math/cumsum.h"
 #include "ops/math/select.h"
 #include "ops/math/unary.h"
+#include "pulse/attention/parts.h"
 
 namespace rill::pulse {
 namespace {
 
-constexpr double kMostShift = 16;
 /// Doubles hold whole numbers up to here.
 constexpr double kMostWhole = 9007199254740992.0;
 
-/// A number as a wire of that type holds it; nothing where integers wrap.
-std::optional<double> held(double value, DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-    case DType::kBool:
-      return value;
-    case DType::kF32:
-      return static_cast<double>(static_cast<float>(value));
-    case DType::kF16:
-      return static_cast<double>(f32_from_f16(f16_from_f32(static_cast<float>(value))));
-    case DType::kBF16:
-      return static_cast<double>(f32_from_bf16(bf16_from_f32(static_cast<float>(value))));
-    default:
-      break;
-  }
-  if (!(std::abs(value) <= kMostWhole)) return std::nullopt;
-  bool fits = dtype == DType::kDim;
-  visit_one_of<uint8_t, uint16_t, uint32_t, uint64_t, int8_t, int16_t, int32_t, int64_t>(
-      dtype, [&](auto zero) {
-        using T = decltype(zero);
-        fits = value >= static_cast<double>(std::numeric_limits<T>::lowest()) &&
-               value <= static_cast<double>(std::numeric_limits<T>::max());
-      });
-  return fits ? std::optional(value) : std::nullopt;
-}
+/// One element in memory of its type.
+class Element {
+ public:
+  explicit Element(DType dtype = DType::kF64) : dtype_(dtype) {}
 
-std::optional<double> binary_of(ops::BinaryKind kind, double a, double b, DType dtype) {
-  switch (kind) {
-    case ops::BinaryKind::kAdd:
-      return a + b;
-    case ops::BinaryKind::kSub:
-      return a - b;
-    case ops::BinaryKind::kMul:
-      return a * b;
-    case ops::BinaryKind::kDiv:
-      if (b == 0.0) return std::nullopt;
-      if (dtype == DType::kDim) return std::floor(a / b);
-      return is_int(dtype) ? std::trunc(a / b) : a / b;
-    case ops::BinaryKind::kMin:
-      return std::min(a, b);
-    case ops::BinaryKind::kMax:
-      return std::max(a, b);
-    case ops::BinaryKind::kEq:
-      return a == b ? 1.0 : 0.0;
-    case ops::BinaryKind::kNe:
-      return a != b ? 1.0 : 0.0;
-    case ops::BinaryKind::kLt:
-      return a < b ? 1.0 : 0.0;
-    case ops::BinaryKind::kLe:
-      return a <= b ? 1.0 : 0.0;
-    case ops::BinaryKind::kGt:
-      return a > b ? 1.0 : 0.0;
-    case ops::BinaryKind::kGe:
-      return a >= b ? 1.0 : 0.0;
-    case ops::BinaryKind::kAnd:
-      return a != 0.0 && b != 0.0 ? 1.0 : 0.0;
-    case ops::BinaryKind::kOr:
-      return a != 0.0 || b != 0.0 ? 1.0 : 0.0;
-    case ops::BinaryKind::kXor:
-      return (a != 0.0) != (b != 0.0) ? 1.0 : 0.0;
-    case ops::BinaryKind::kPow:
-      return std::pow(a, b);
-    case ops::BinaryKind::kShr:
-      return b >= 0 && b < kMostShift
-                 ? std::optional(std::floor(std::ldexp(a, -static_cast<int>(b))))
-                 : std::nullopt;
-    default:
-      return std::nullopt;
+  View view() {
+    View out;
+    out.dtype = dtype_;
+    out.rank = 1;
+    out.shape[0] = out.stride[0] = 1;
+    out.data = dtype_ == DType::kDim ? static_cast<void*>(&dim_) : bytes_;
+    return out;
   }
-}
 
-std::optional<double> unary_of(ops::UnaryKind kind, double a) {
-  switch (kind) {
-    case ops::UnaryKind::kNeg:
-      return -a;
-    case ops::UnaryKind::kAbs:
-      return std::abs(a);
-    case ops::UnaryKind::kFloor:
-      return std::floor(a);
-    case ops::UnaryKind::kCeil:
-      return std::ceil(a);
-    case ops::UnaryKind::kNot:
-      return a == 0.0 ? 1.0 : 0.0;
-    case ops::UnaryKind::kExp:
-      return std::exp(a);
-    case ops::UnaryKind::kSquare:
-      return a * a;
-    case ops::UnaryKind::kSqrt:
-      return std::sqrt(a);
-    case ops::UnaryKind::kLn:
-      return std::log(a);
-    default:
-      return std::nullopt;
+  /// False where the type does not hold the number.
+  bool put(double value) {
+    if (dtype_ == DType::kBool) {
+      bytes_[0] = std::byte{value != 0.0};
+      return true;
+    }
+    if (dtype_ == DType::kDim) {
+      if (!(std::abs(value) <= kMostWhole) || std::trunc(value) != value) return false;
+      dim_ = Dim(static_cast<int64_t>(value));
+      return true;
+    }
+    bool fits = false;
+    visit_number(dtype_, [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (std::is_integral_v<T>) {
+        fits = holds<T>(value) && std::trunc(value) == value;
+        if (fits) write(static_cast<T>(value));
+      } else {
+        fits = true;
+        write(static_cast<T>(static_cast<Computed<T>>(value)));
+      }
+    });
+    return fits;
   }
+
+  /// Nothing for NaN, and for whole numbers that doubles do not hold.
+  std::optional<double> get() const {
+    if (dtype_ == DType::kBool) return bytes_[0] == std::byte{0} ? 0.0 : 1.0;
+    double out = std::numeric_limits<double>::quiet_NaN();
+    if (dtype_ == DType::kDim) {
+      const auto whole = dim_.to_int();
+      if (whole) out = static_cast<double>(*whole);
+    }
+    visit_number(dtype_, [&](auto element) {
+      std::memcpy(&element, bytes_, sizeof(element));
+      out = static_cast<double>(static_cast<Computed<decltype(element)>>(element));
+    });
+    const bool whole = dtype_ == DType::kDim || is_int(dtype_);
+    if (std::isnan(out) || (whole && !(std::abs(out) <= kMostWhole))) return std::nullopt;
+    return out;
+  }
+
+ private:
+  template <class T>
+  static bool holds(double value) {
+    return std::abs(value) <= kMostWhole &&
+           value >= static_cast<double>(std::numeric_limits<T>::lowest()) &&
+           value <= static_cast<double>(std::numeric_limits<T>::max());
+  }
+  template <class T>
+  void write(T element) {
+    std::memcpy(bytes_, &element, sizeof(element));
+  }
+
+  DType dtype_;
+  alignas(8) std::byte bytes_[8] = {};
+  Dim dim_;
+};
+
+/// Whether each element of the only output is made of those at its place in the inputs, in every
+/// run alike.
+bool is_elementwise(const Op& op, FactSpan in, FactSpan out) {
+  if (in.empty() || out.size() != 1 || out[0].rank() == 0 || !op.repeatable() ||
+      op.state_bytes(in) > 0) {
+    return false;
+  }
+  const auto own = op.axes(in, out);
+  const auto all = elementwise_axes(in, out);
+  return own.size() == all.size() &&
+         std::is_permutation(own.begin(), own.end(), all.begin(), [](auto& a, auto& b) {
+           return a.in == b.in && a.out == b.out;
+         });
 }
 
 }  // namespace
 
-PositionOp::PositionOp(const Op& op)
-    : constant(op.as<Const>()),
-      range(op.as<ops::Range>()),
-      sum(op.as<ops::CumSum>()),
-      part(op.as<ops::Trilu>()),
-      cast(op.as<ops::Cast>()),
-      unary(op.as<ops::Unary>()),
-      binary(op.as<ops::Binary>()),
-      chooses(op.as<ops::Select>() != nullptr),
-      moves(op.as<ops::AddAxis>() || op.as<ops::RmAxis>() || op.as<ops::Transpose>() ||
-            op.as<ops::Broadcast>() || op.as<ops::Reshape>()) {}
+bool keeps_values(const Op& op) {
+  return op.as<ops::AddAxis>() || op.as<ops::RmAxis>() || op.as<ops::Transpose>() ||
+         op.as<ops::Broadcast>() || op.as<ops::Reshape>();
+}
 
-std::optional<double> number_of(const PositionOp& op, DType read, DType made,
-                                std::span<const double> in) {
-  std::optional<double> out;
-  if (op.cast) {
-    if (op.cast->to == DType::kBool) return in[0] != 0.0 ? 1.0 : 0.0;
-    out = is_float(op.cast->to) ? in[0] : std::trunc(in[0]);
-  } else if (op.unary) {
-    out = unary_of(op.unary->kind_of, in[0]);
-  } else if (op.binary && in.size() == 2) {
-    out = binary_of(op.binary->kind_of, in[0], in[1], read);
+PositionOp::PositionOp(const Op& of, FactSpan in, FactSpan out)
+    : op(&of),
+      constant(of.as<Const>()),
+      range(of.as<ops::Range>()),
+      sum(of.as<ops::CumSum>()),
+      part(of.as<ops::Trilu>()),
+      cast(of.as<ops::Cast>()),
+      unary(of.as<ops::Unary>()),
+      binary(binary_of(of)),
+      chooses(of.as<ops::Select>() != nullptr),
+      moves(keeps_values(of)),
+      pointwise(cast || unary || binary || chooses || (!moves && is_elementwise(of, in, out))) {
+  if (!pointwise) return;
+  // Whole numbers are computed in 64 bits: what would wrap in fewer is not known.
+  wide = (unary || binary) && is_int(in[0].dtype);
+  for (const Fact& fact : in) read.push_back(wide ? DType::kI64 : fact.dtype);
+  made = out[0].dtype;
+}
+
+std::optional<double> number_of(const PositionOp& op, std::span<const double> in) {
+  constexpr size_t kMost = 3;
+  if (!op.pointwise || in.size() != op.read.size() || in.size() > kMost) return std::nullopt;
+  if (op.binary && op.binary->kind_of == ops::BinaryKind::kDiv && in[1] == 0.0) return std::nullopt;
+  std::array<Element, kMost> elements;
+  std::array<View, kMost> views;
+  for (size_t i = 0; i < in.size(); ++i) {
+    elements[i] = Element(op.read[i]);
+    if (!elements[i].put(in[i])) return std::nullopt;
+    views[i] = elements[i].view();
   }
-  return out && !std::isnan(*out) ? held(*out, made) : std::nullopt;
+  Element result(op.wide && is_int(op.made) ? DType::kI64 : op.made);
+  const View out = result.view();
+  EvalCtx ctx;
+  ctx.in = {views.data(), in.size()};
+  ctx.out = {&out, 1};
+  if (!op.op->eval(ctx).ok()) return std::nullopt;
+  const auto number = result.get();
+  // A cast to fewer bits than the number has wraps, too.
+  const bool cut = number && op.cast && is_int(op.made) && *number != std::trunc(in[0]);
+  return number && !cut && Element(op.made).put(*number) ? number : std::nullopt;
 }
 
 }  // namespace rill::pulse

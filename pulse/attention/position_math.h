@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "core/graph/graph.h"
 
@@ -16,27 +17,33 @@ class Unary;
 
 namespace rill::pulse {
 
-/// The operator of a node, if it is one that numbers of positions are made with.
-struct PositionOp {
-  explicit PositionOp(const Op& op);
+/// Tell whether an op gives the values of its input, in other places.
+bool keeps_values(const Op& op);
 
-  const Const* constant = nullptr;
-  const ops::Range* range = nullptr;
-  const ops::CumSum* sum = nullptr;
-  const ops::Trilu* part = nullptr;
-  const ops::Cast* cast = nullptr;
-  const ops::Unary* unary = nullptr;
-  const ops::Binary* binary = nullptr;
-  bool chooses = false;
-  bool moves = false;  ///< gives the values of its input, in other places
-  /// Whether each element is made of those at its place.
-  bool pointwise() const { return cast || unary || binary || chooses; }
+/// The operator of a node, as numbers of positions meet it.
+struct PositionOp {
+  PositionOp(const Op& of, FactSpan in, FactSpan out);
+
+  const Op* op;
+  const Const* constant;
+  const ops::Range* range;
+  const ops::CumSum* sum;
+  const ops::Trilu* part;
+  const ops::Cast* cast;
+  const ops::Unary* unary;
+  const ops::Binary* binary;
+  bool chooses;
+  bool moves;      ///< gives the values of its input, in other places
+  bool pointwise;  ///< each element is made of those at its place
+
+  std::vector<DType> read;  ///< the types in which `number_of` hands numbers over
+  DType made = DType::kF32;
+  bool wide = false;  ///< whole numbers that are computed in more bits than they have
 };
 
-/// Compute one element of an operator that works element by element, as its kernel rounds it.
-/// `read`: the type of the first operand; `made`: that of the result. Nothing for operators and
-/// operands whose result is not known here; a choice is none of them.
-std::optional<double> number_of(const PositionOp& op, DType read, DType made,
-                                std::span<const double> in);
+/// Compute one element of an operator that works element by element, by its own `eval`. Nothing for
+/// other operators, for NaN, for divisions by 0, and for whole numbers that wrap or that doubles do
+/// not hold.
+std::optional<double> number_of(const PositionOp& op, std::span<const double> in);
 
 }  // namespace rill::pulse

@@ -47,8 +47,8 @@ struct Stretch {
 
 class Combiner {
  public:
-  Combiner(const PositionOp& op, DType read, DType made, bool either, KeyRuns* out)
-      : op_(op), read_(read), made_(made), either_(either), out_(out) {}
+  Combiner(const PositionOp& op, DType made, bool either, KeyRuns* out)
+      : op_(op), made_(made), either_(either), out_(out) {}
 
   /// Appends what the node gives on a stretch; tells how many numbers that took.
   int64_t add(const Stretch& s) {
@@ -71,8 +71,10 @@ class Combiner {
       const double taken = in[0] != 0.0 ? in[1] : in[2];
       return either_ || !std::isnan(in[0] != 0.0 ? in[2] : in[1]) ? taken : kUnknown;
     }
-    if (s.count == 2 && std::isnan(in[1])) return kUnknown;
-    return number_of(op_, read_, made_, std::span(in.data(), s.count)).value_or(kUnknown);
+    for (size_t k = 1; k < s.count; ++k) {
+      if (std::isnan(in[k])) return kUnknown;
+    }
+    return number_of(op_, std::span(in.data(), s.count)).value_or(kUnknown);
   }
 
   void append(const KeyRun& run, int64_t from) {
@@ -165,7 +167,6 @@ class Combiner {
   }
 
   const PositionOp& op_;
-  DType read_;
   DType made_;
   bool either_;  ///< a choice of which the branch that is not taken need not be known
   KeyRuns* out_;
@@ -265,12 +266,11 @@ void Positions::make_row(const Place& place, int64_t query, int64_t keys, KeyRun
 
 void Positions::combine_rows(const Node& node, const Entry& own,
                              const std::vector<const KeyRuns*>& in, int64_t keys, KeyRuns* out) {
-  if (in.empty() || in.size() > 3 || (in.size() == 3 && !own.op.chooses)) {
+  if (in.empty() || in.size() > 3) {
     return append_run(out, {0, kUnknown, 0});
   }
   if (is_times_zero(node, own)) return append_run(out, {0, 0.0, 0});
-  Combiner combiner(own.op, graph_.fact(node.inputs[0]).dtype, node.outputs[0].dtype,
-                    own.chosen_by_position, out);
+  Combiner combiner(own.op, node.outputs[0].dtype, own.chosen_by_position, out);
   std::array<size_t, 3> now{};
   Stretch s;
   s.count = in.size();

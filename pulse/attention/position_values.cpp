@@ -29,7 +29,10 @@ Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
   const auto known = entries_.find({outlet, at});
   if (known != entries_.end()) return known->second;
   const Node& node = node_of(outlet);
-  Entry& made = entries_.try_emplace({outlet, at}, *node.op).first->second;
+  Facts facts;
+  for (const OutletId& input : node.inputs) facts.push_back(graph_.fact(input));
+  PositionOp op(*node.op, facts, node.outputs);
+  Entry& made = entries_.try_emplace({outlet, at}, std::move(op)).first->second;
   if (made.op.constant) made.constant = uniform_number(made.op.constant->value);
   if (made.op.chooses) made.chosen_by_position = is_positional(graph_, outlet);
   if (node.op->as<ops::Slice>()) made.table = PositionTable::of(graph_, node, at);
@@ -38,8 +41,6 @@ Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
   if (inputs) made.inputs = std::move(*inputs);
   return made;
 }
-
-bool keeps_values(const Op& op) { return PositionOp(op).moves; }
 
 bool Positions::is_times_zero(const Node& node, const Entry& own) const {
   return own.op.binary && own.op.binary->kind_of == ops::BinaryKind::kMul &&
@@ -99,6 +100,24 @@ Positions::Positions(const Graph& graph, std::string_view symbol)
   }
 }
 
+std::optional<double> Positions::summed(const Node& node, const ops::CumSum& sum, Square at,
+                                        int64_t i, int64_t j) const {
+  const auto each = summed_number(graph_, node);
+  if (!each || sum.reverse || (sum.axis != at.row && sum.axis != at.column)) return std::nullopt;
+  const int64_t position = sum.axis == at.row ? i : j;
+  return *each * static_cast<double>(position + (sum.exclusive ? 0 : 1));
+}
+
+std::optional<double> Positions::chosen_number(const Node& node, const Entry& own, int64_t i,
+                                               int64_t j) const {
+  const auto input = [&](size_t k) { return value(node.inputs[k], own.inputs[k], i, j); };
+  const auto condition = input(0);
+  if (!condition) return std::nullopt;
+  // It depends on positions alone if both branches do, though one may have no number here.
+  const auto taken = input(*condition != 0.0 ? 1 : 2);
+  return own.chosen_by_position || input(*condition != 0.0 ? 2 : 1) ? taken : std::nullopt;
+}
+
 std::optional<double> Positions::compute(const Entry& own, OutletId outlet, Square at, int64_t i,
                                          int64_t j) const {
   const Node& node = node_of(outlet);
@@ -110,39 +129,26 @@ std::optional<double> Positions::compute(const Entry& own, OutletId outlet, Squa
   }
   if (own.table) return own.table->value(i, j);
   if (!own.known) return std::nullopt;
-  const auto input = [&](size_t k) { return value(node.inputs[k], own.inputs[k], i, j); };
   if (is_times_zero(node, own)) return 0.0;
   if (too_deep(outlet)) return std::nullopt;
-  if (const ops::CumSum* sum = own.op.sum) {
-    const auto each = summed_number(graph_, node);
-    if (!each || sum->reverse || (sum->axis != at.row && sum->axis != at.column)) {
-      return std::nullopt;
-    }
-    const int64_t position = sum->axis == at.row ? i : j;
-    return *each * static_cast<double>(position + (sum->exclusive ? 0 : 1));
-  }
+  if (own.op.sum) return summed(node, *own.op.sum, at, i, j);
+  const auto input = [&](size_t k) { return value(node.inputs[k], own.inputs[k], i, j); };
   if (const ops::Trilu* part = own.op.part) {
     const int rank = node.outputs[0].rank();
     const auto k = part->k.to_int();
     if (!k || at.row != rank - 2 || at.column != rank - 1) return std::nullopt;
     return (part->upper ? j - i >= *k : j - i <= *k) ? input(0) : 0.0;
   }
-  const auto a = node.inputs.empty() ? std::nullopt : input(0);
-  if (!a || own.op.moves) return a;
-  if (own.op.chooses) {
-    // It depends on positions alone if both branches do, though one may have no number here.
-    const auto taken = input(*a != 0.0 ? 1 : 2);
-    return own.chosen_by_position || input(*a != 0.0 ? 2 : 1) ? taken : std::nullopt;
+  if (own.op.chooses) return chosen_number(node, own, i, j);
+  std::array<double, 3> numbers{};
+  const size_t count = own.op.moves ? 1 : node.inputs.size();
+  if (count == 0 || count > numbers.size()) return std::nullopt;
+  for (size_t k = 0; k < count; ++k) {
+    const auto number = input(k);
+    if (!number) return std::nullopt;
+    numbers[k] = *number;
   }
-  std::array<double, 2> numbers = {*a, 0.0};
-  if (node.inputs.size() == 2) {
-    const auto b = input(1);
-    if (!b) return std::nullopt;
-    numbers[1] = *b;
-  }
-  if (node.inputs.size() > 2) return std::nullopt;
-  return number_of(own.op, graph_.fact(node.inputs[0]).dtype, node.outputs[0].dtype,
-                   std::span(numbers.data(), node.inputs.size()));
+  return own.op.moves ? numbers[0] : number_of(own.op, std::span(numbers.data(), count));
 }
 
 void Positions::collect_period(OutletId outlet, Square at, int64_t* period) const {

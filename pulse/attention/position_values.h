@@ -70,7 +70,7 @@ class Positions {
 
   /// A wire at its place, with what it is made of: found once, computed for many positions.
   struct Entry {
-    explicit Entry(const Op& of) : op(of) {}
+    explicit Entry(PositionOp of) : op(std::move(of)) {}
     PositionOp op;
     bool known = false;
     std::vector<Square> inputs;
@@ -87,6 +87,10 @@ class Positions {
 
   std::optional<double> compute(const Entry& own, OutletId outlet, Square at, int64_t i,
                                 int64_t j) const;
+  std::optional<double> summed(const Node& node, const ops::CumSum& sum, Square at, int64_t i,
+                               int64_t j) const;
+  std::optional<double> chosen_number(const Node& node, const Entry& own, int64_t i,
+                                      int64_t j) const;
   const Node& node_of(OutletId outlet) const { return graph_.node(outlet.node); }
   Entry& entry(OutletId outlet, Square at) const;
   /// Whether a node multiplies by 0, as exporters write a number of the shape of scores.
@@ -110,9 +114,6 @@ class Positions {
   int64_t work_;                ///< how many numbers may still be computed for rows
   mutable std::map<Place, Entry> entries_;
 };
-
-/// Tell whether an op gives the values of its input, in other places.
-bool keeps_values(const Op& op);
 
 /// Tell the number that a running sum adds at each position; nothing where they differ.
 std::optional<double> summed_number(const Graph& graph, const Node& sum);

@@ -4,6 +4,7 @@
 #include "ops/array/trilu.h"
 #include "ops/math/cumsum.h"
 #include "ops/nn/softmax.h"
+#include "pulse/attention/parts.h"
 #include "pulse/attention/skew.h"
 
 namespace rill::pulse {
@@ -23,7 +24,7 @@ std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const N
   Facts facts;
   for (const OutletId& input : node.inputs) facts.push_back(graph.fact(input));
   std::vector<Square> out(node.inputs.size());
-  if (node.op->as<ops::Softmax>() || node.op->as<ops::Trilu>() || node.op->as<ops::CumSum>()) {
+  if (softmax_of(*node.op) || node.op->as<ops::Trilu>() || node.op->as<ops::CumSum>()) {
     out[0] = output;
     return out;
   }

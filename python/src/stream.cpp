@@ -391,13 +391,14 @@ void define_stream(nb::module_& module) {
            "do not stream None. One output comes as itself, several as a tuple. All frames put\n"
            "end to end, with those of `finish`, are those of the whole run.\n\n"
            "Errors: ShapeError, DTypeError, ArgumentError change nothing; StateError after\n"
-           "`finish`, or where one of several inputs is ahead by more than a pulse. Of a call that\n"
-           "fails no frame of any input is taken. Threads: other threads of Python run meanwhile.")
+           "`finish`, or where one of several inputs is ahead by more than a pulse. Of a call\n"
+           "that fails no frame of any input is taken.\n\n"
+           "Threads: other threads of Python run meanwhile.")
       .def("finish", &Stream::finish,
            "Say that all frames have been pushed, and return the tail, as `push` does.\n\n"
-           "Outputs that do not stream come as arrays now. Errors: ShapeError if the model has no\n"
-           "output for a stream of this length: more frames may be pushed then; StateError if said\n"
-           "already.")
+           "Outputs that do not stream come as arrays. Errors: ShapeError if the model has no\n"
+           "output for a stream of this length: more frames may be pushed then; StateError if\n"
+           "said already.")
       .def("set", &Stream::set, nb::arg("name"), nb::arg("value"),
            "Give an input that does not stream its value, which stays until another is given.")
       .def("reset", &Stream::reset, "Begin a new stream in the same memory.")
@@ -407,8 +408,8 @@ void define_stream(nb::module_& module) {
                    "pulse too. Inputs that do not stream are no part of it. Errors: ParseError,\n"
                    "StateError; nothing has changed then.")
       .def_prop_ro("position", &Stream::position,
-                   "Frames of the first input that streams that went in, and a tuple of the frames\n"
-                   "of each output that came out (None where it does not stream).")
+                   "Frames of the first input that streams that went in, and a tuple of the\n"
+                   "frames of each output that came out (None where it does not stream).")
       .def_prop_ro("bytes", &Stream::bytes, "Bytes that the stream has allocated.")
       .def_prop_ro("closed", &Stream::closed, "Whether `close` was called.")
       .def("close", &Stream::close, "Free the memory; later calls raise StateError.");

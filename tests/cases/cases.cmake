@@ -18,6 +18,11 @@ set(cases
   check_of_no_frames
   check_streams
   check_with_a_batch_of_one
+  compiled_for_no_cpu
+  compiled_model_has_no_graph
+  compiled_model_is_shown
+  compiled_model_runs
+  compiled_model_streams
   corrupt_gzip
   cost_that_differs
   deployment_is_shown_with_its_batch
@@ -40,6 +45,7 @@ set(cases
   inspect_max_delay
   knobs_are_listed
   length_of_a_symbol_bound_late
+  length_of_a_window_too_long
   lists_in_shapes
   live_memory
   loop_of_unequal_turns
@@ -92,9 +98,11 @@ set(cases
   steps_are_printed
   stream_without_outputs
   stream_shorter_than_a_window
+  stream_whose_short_length_is_data
   streams_side_by_side
   streams_stepped_together
   sums_over_chunks_stream
+  symbol_tied_by_an_assertion
   syntax_error
   truncated_archive
   unbound_symbol
@@ -110,6 +118,7 @@ set(cases
   values_decide_rows_of_what_does_not_fold
   values_on_the_command_line
   values_that_do_not_fit_their_shape
+  weights_over_the_stream
   whole_operators_are_written
   wires_of_a_pulsed_archive
   written_archive_reads_back

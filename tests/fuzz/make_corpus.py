@@ -7,6 +7,7 @@ usage: make_corpus.py        (in the root of the project; findings in the corpor
 import gzip
 import io
 import pathlib
+import random
 import re
 import struct
 import tarfile
@@ -122,6 +123,10 @@ def main():
         put("symbols", f"{number:02}", text.encode())
     for number in range(8):
         put("streams", f"{number}", struct.pack("<QQ", 1000 + number, 77 * number))
+    # Graphs, and changes to their plan files: a place, a width and a value each.
+    draw = random.Random(1)
+    for number in range(24):
+        put("plan", f"{number:02}", bytes([10 * number, number]) + draw.randbytes(4 * (number % 5)))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,28 +15,13 @@
 #include "core/exec/plan.h"
 #include "core/exec/session.h"
 #include "core/run/step_fields.h"
-#include "core/optim/optim.h"
-#include "nnef_loader/load.h"
-#include "ops/op_table.h"
-#include "pulse/pulse.h"
+#include "ops/step_table.h"
 #include "tests/laws/case.h"
-#include "tests/property/generate.h"
+#include "tests/laws/side_by_side.h"
 #include "tests/property/streaming.h"
 
 namespace rill::test {
 namespace {
-
-/// What is known of a stream at its end, or by its positions, which no case of an operator has.
-constexpr const char* kKeptOfStreams[] = {
-    "  y = mean_reduce(x, axes = [1]);\n", "  y = argmax_reduce(x, axes = [1]);\n",
-    "  y = slice(x, axes = [1], begin = [-3], end = [0]);\n",
-    "  n = tract_core_range(0, S, 1);\n  y = x + tract_core_cast(unsqueeze(n, axes = [0, 2]), to = "
-    "'f32');\n",
-    "  n = tract_core_range(0, S, 1);\n"
-    "  row = unsqueeze(n, axes = [0, 2]);\n  column = unsqueeze(n, axes = [0, 1]);\n"
-    "  s = matmul(x, x, transposeB = true);\n"
-    "  m = select((row >= column) && (row - column <= 5), s, -1000000.0);\n"
-    "  y = matmul(softmax(m, axes = [2]), x);\n"};
 
 struct SeenStep;
 using Value = std::variant<int64_t, double, Text, Dim, TensorPtr, Extent, Ref, PlacedView, OpPtr,
@@ -70,11 +55,11 @@ class Recorder final : public StepFields {
     for (const Step& step : value) all.push_back(seen(step));
     values.emplace_back(std::move(all));
   }
-  void kernel(std::string_view name, std::span<const std::string_view> names,
-              int64_t& index) override {
-    const std::set<std::string_view> distinct(names.begin(), names.end());
+  void kernel(std::string_view name, std::span<const KernelName> names, int64_t& index) override {
+    std::set<std::string_view> distinct;
+    for (const KernelName& each : names) distinct.insert(each.name);
     EXPECT_EQ(distinct.size(), names.size()) << name << ": kernels share a name";
-    values.emplace_back(index < 0 ? Text() : Text(names[static_cast<size_t>(index)]));
+    values.emplace_back(index < 0 ? Text() : Text(names[static_cast<size_t>(index)].name));
   }
   void address(std::string_view name, bool is_null) override {
     EXPECT_TRUE(is_null) << name << " points somewhere before the step runs";
@@ -107,12 +92,12 @@ class Player final : public StepFields {
     take(&all);
     value = made_anew(all, owned_);
   }
-  void kernel(std::string_view, std::span<const std::string_view> names, int64_t& index) override {
+  void kernel(std::string_view, std::span<const KernelName> names, int64_t& index) override {
     Text name;
     take(&name);
     index = -1;
     for (size_t i = 0; i < names.size(); ++i) {
-      if (name == names[i]) index = static_cast<int64_t>(i);
+      if (name == names[i].name) index = static_cast<int64_t>(i);
     }
   }
   void address(std::string_view, bool) override {}
@@ -170,79 +155,13 @@ std::shared_ptr<const Plan> anew(const Plan& plan, std::map<std::string, const S
   return out;
 }
 
-/// Bytes that make small numbers of every type: indices stay within their axes.
-void fill(const Session& first, const Session& second, size_t input, int step) {
-  const View view = first.input(input);
-  const int64_t count = view.volume();
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t number = (i * 7 + step * 3 + static_cast<int64_t>(input)) % 5;
-    if (view.dtype == DType::kF32) {
-      view.as<float>()[i] = static_cast<float>(number) * 0.375F - 0.5F;
-    } else if (view.dtype == DType::kI64) {
-      view.as<int64_t>()[i] = number % 2;
-    } else if (dtype_size(view.dtype) == 1) {
-      view.as<uint8_t>()[i] = static_cast<uint8_t>(number % 2);
-    }
-  }
-  std::memcpy(second.input(input).data, view.data,
-              static_cast<size_t>(count * dtype_size(view.dtype)));
-}
-
 using Kinds = std::map<std::string, const StepKind*>;
 
-/// Runs a plan and one made anew from what a visitor saw of it side by side, over noise, and
-/// compares all outputs after every step. A stream ends in the last one.
-void expect_same(const Plan& plan, int steps, Kinds* kinds) {
-  const std::shared_ptr<const Plan> other = anew(plan, kinds);
-  auto first = Session::make({std::shared_ptr<void>(), &plan});
-  auto second = Session::make(other);
-  ASSERT_TRUE(first.ok() && second.ok());
-  for (int step = 0; step < steps; ++step) {
-    if (step + 1 == steps && plan.stream_pulse > 0) {
-      const int64_t end = plan.stream_pulse * step + 1;
-      (*first)->announce_end(end);
-      (*second)->announce_end(end);
-    }
-    for (size_t i = 0; i < plan.inputs.size(); ++i) fill(**first, **second, i, step);
-    (*first)->step();
-    (*second)->step();
-    for (size_t i = 0; i < plan.outputs.size(); ++i) {
-      EXPECT_EQ(std::memcmp((*first)->output(i).data, (*second)->output(i).data,
-                            static_cast<size_t>(plan.outputs[i].bytes)),
-                0)
-          << "step " << step << ", output " << i;
-    }
-  }
-}
-
-/// The same of a graph, streamed at each pulse, and whole at each length.
-void expect_same(const Graph& graph, const std::vector<int64_t>& pulses,
-                 const std::vector<int64_t>& lengths, Kinds* kinds) {
-  for (const int64_t pulse : pulses) {
-    SCOPED_TRACE(str_cat("pulse ", pulse));
-    auto streamed = StreamedRun::make(graph, pulse);
-    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
-    expect_same(streamed->session().plan(), 5, kinds);
-  }
-  for (const int64_t length : lengths) {
-    SCOPED_TRACE(str_cat("S = ", length));
-    auto whole = WholeRun::make(graph, length);
-    ASSERT_TRUE(whole.ok()) << whole.error().to_string();
-    expect_same(whole->plan(), 2, kinds);
-  }
-}
-
-void expect_same(const Case& a_case, Kinds* kinds) {
-  auto graph = load_case(a_case);
-  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
-  if (a_case.pulsed) {
-    const auto plan = prepare(*graph);
-    ASSERT_TRUE(plan.ok()) << plan.error().to_string();
-    return expect_same(**plan, 5, kinds);
-  }
-  std::vector<int64_t> lengths = a_case.lengths;
-  if (lengths.empty()) lengths = {1};
-  expect_same(*graph, a_case.pulses, lengths, kinds);
+/// Runs a plan and one made anew from what a visitor saw of it side by side.
+SeePlan made_anew_gives_the_same(Kinds* kinds) {
+  return [kinds](const Graph&, const Plan& plan, int steps) {
+    expect_same_runs(plan, anew(plan, kinds), steps);
+  };
 }
 
 class StepLaws : public ::testing::TestWithParam<Case> {};
@@ -250,7 +169,155 @@ class StepLaws : public ::testing::TestWithParam<Case> {};
 TEST_P(StepLaws, StepsMadeAnewFromTheirFieldsGiveTheSameBits) {
   Kinds kinds;
   SCOPED_TRACE(GetParam().text());
-  expect_same(GetParam(), &kinds);
+  for_each_plan(GetParam(), made_anew_gives_the_same(&kinds));
+}
+
+/// The bytes of the arena, the states, the inputs and the outputs of a session that a step lists.
+std::map<PartUse, std::vector<bool>> listed_bytes(const Session& session, const StepUse& use) {
+  std::map<PartUse, std::vector<bool>> out;
+  const auto add = [&](PartUse part, size_t index, int64_t offset, int64_t bytes) {
+    std::vector<bool>& marks = out[part];
+    const int64_t first = session.parts().of(part, index).offset + offset;
+    marks.resize(static_cast<size_t>(session.parts().bytes));
+    std::fill_n(marks.begin() + first, bytes, true);
+  };
+  for (const auto* list : {&use.reads, &use.writes}) {
+    for (const uint32_t each : *list) {
+      const PlanBuffer& buffer = session.plan().buffers[each];
+      const auto io = static_cast<size_t>(std::max(0, buffer.io));
+      switch (buffer.kind) {
+        case BufferKind::kArena:
+          add(PartUse::kArena, 0, buffer.offset, buffer.bytes);
+          break;
+        case BufferKind::kState:
+        case BufferKind::kRing:
+          add(PartUse::kState, 0, buffer.offset, buffer.bytes);
+          break;
+        case BufferKind::kInput:
+          add(PartUse::kInput, io, 0, buffer.bytes);
+          break;
+        case BufferKind::kOutput:
+          add(PartUse::kOutput, io, 0, buffer.bytes);
+          break;
+        case BufferKind::kConst:
+        case BufferKind::kSlot:
+          break;
+      }
+    }
+  }
+  return out;
+}
+
+/// A byte of which numbers of every float type are NaN, and integers are large.
+constexpr std::byte kPoison{0xFF};
+
+/// Runs each step beside one that finds poison in all that it does not list: it must leave there
+/// what it found, and do in what it lists what the other one does. Tells which step does not.
+std::string unlisted(const Plan& plan, int turns) {
+  if (plan.uses.size() != plan.steps.size()) return "nothing is listed";
+  auto clean = Session::make({std::shared_ptr<void>(), &plan});
+  auto soiled = Session::make({std::shared_ptr<void>(), &plan});
+  if (!clean.ok() || !soiled.ok()) return "no session";
+  for (int turn = 0; turn < turns; ++turn) {
+    if (turn + 1 == turns && plan.stream_pulse > 0) {
+      for (Session* each : {clean->get(), soiled->get()}) {
+        each->announce_end(plan.stream_pulse * turn + 1);
+      }
+    }
+    for (size_t i = 0; i < plan.inputs.size(); ++i) {
+      fill_alike((*clean)->input(i), (*soiled)->input(i), i, turn);
+    }
+    for (size_t step = 0; step < plan.steps.size(); ++step) {
+      const auto listed = listed_bytes(**clean, plan.uses[step]);
+      std::vector<std::byte*> ours;
+      std::vector<const std::byte*> theirs;
+      std::vector<bool> marked;
+      for (const SessionPart& part : (*clean)->parts().all) {
+        if (part.use == PartUse::kAddresses || part.use == PartUse::kPlaces) continue;
+        const auto marks = listed.find(part.use);
+        for (int64_t i = 0; i < part.bytes; ++i) {
+          ours.push_back((*soiled)->at(part) + i);
+          theirs.push_back((*clean)->at(part) + i);
+          marked.push_back(marks != listed.end() &&
+                           marks->second[static_cast<size_t>(part.offset + i)]);
+          *ours.back() = marked.back() ? *theirs.back() : kPoison;
+        }
+      }
+      (*clean)->run_layer(step);
+      (*soiled)->run_layer(step);
+      for (size_t i = 0; i < ours.size(); ++i) {
+        if (*ours[i] == (marked[i] ? *theirs[i] : kPoison)) continue;
+        return str_cat("turn ", turn, ", step ", step, " (", plan.steps[step].kind->name, ") ",
+                       marked[i] ? "reads" : "writes", " what it does not list");
+      }
+    }
+    (*clean)->end_turn();
+    (*soiled)->end_turn();
+  }
+  return {};
+}
+
+TEST_P(StepLaws, StepsTouchNothingThatTheyDoNotList) {
+  SCOPED_TRACE(GetParam().text());
+  auto graph = load_case(GetParam());
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  PrepareOptions options;
+  options.keep_uses = true;
+  std::vector<Graph> graphs;
+  for (const int64_t pulse : GetParam().pulses) {
+    auto streamed = StreamedRun::make(*graph, pulse);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    graphs.push_back(streamed->graph());
+  }
+  for (const int64_t length : GetParam().lengths) {
+    auto whole = graph->with_symbol("S", Dim(length));
+    ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+    graphs.push_back(*std::move(whole));
+  }
+  if (GetParam().pulsed) graphs.push_back(*graph);
+  for (const Graph& each : graphs) {
+    const auto plan = prepare(each, options);
+    ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+    EXPECT_EQ(unlisted(**plan, (*plan)->stream_pulse > 0 ? 4 : 2), "");
+  }
+}
+
+// A buffer that is left out of any list is found.
+TEST(StepLists, WithoutABufferAreFoundOut) {
+  const auto graph = load_text(document(
+      "1, 2, S",
+      "  a = pad(x, padding = [(0, 0), (0, 0), (2, 0)]);\n"
+      "  y = a + tract_core_cumsum(a, axis = 2, exclusive = false, reverse = false);\n"));
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  auto streamed = StreamedRun::make(*graph, 3);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  PrepareOptions options;
+  options.keep_uses = true;
+  const auto plan = prepare(streamed->graph(), options);
+  ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+  EXPECT_EQ(unlisted(**plan, 4), "");
+  int left_out = 0;
+  for (size_t step = 0; step < (*plan)->steps.size(); ++step) {
+    for (auto list : {&StepUse::reads, &StepUse::writes}) {
+      for (size_t i = 0; i < ((*plan)->uses[step].*list).size(); ++i) {
+        Plan changed = **plan;
+        StepUse& use = changed.uses[step];
+        const uint32_t buffer = (use.*list)[i];
+        const BufferKind kind = changed.buffers[buffer].kind;
+        if (kind == BufferKind::kConst) continue;
+        // Few elements need no scratch.
+        const bool scratch = buffer == changed.steps[step].parts.scratch.buffer;
+        if (scratch && kind == BufferKind::kArena) continue;
+        for (List<uint32_t>* each : {&use.reads, &use.writes}) {
+          const auto* const end = std::remove(each->begin(), each->end(), buffer);
+          each->resize(static_cast<size_t>(end - each->begin()));
+        }
+        EXPECT_NE(unlisted(changed, 4), "") << "step " << step << ", buffer " << buffer;
+        ++left_out;
+      }
+    }
+  }
+  EXPECT_GT(left_out, 3);
 }
 
 struct CaseName {
@@ -280,49 +347,22 @@ std::set<std::string> kinds_of_the_sources() {
   return out;
 }
 
-/// Models that were exported, streamed by the smallest pulses that they take, and whole.
-void expect_same_of_models(Kinds* kinds) {
-  int64_t held = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(
-           std::filesystem::path(RILL_SOURCE_DIR) / "tests" / "models")) {
-    const std::filesystem::path archive = entry.path() / "model.nnef.tgz";
-    if (!std::filesystem::exists(archive)) continue;
-    SCOPED_TRACE(archive.string());
-    auto loaded = nnef::load(archive.string(), ops::op_table());
-    ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();
-    Graph graph = *std::move(loaded);
-    const std::vector<std::string> symbols = graph.scope.symbols();
-    for (const std::string& symbol : symbols) {
-      if (symbol != "S") graph = graph.with_symbol(symbol, Dim(1)).value();
-    }
-    pulse::Options options;
-    options.symbol = "S";
-    const auto pulse = pulse::least_pulse(graph, options);
-    if (pulse.ok()) {
-      expect_same(graph, {*pulse, 3 * *pulse}, {}, kinds);
-      ++held;
-    } else if (const auto whole = WholeRun::make(graph, 48); whole.ok()) {
-      expect_same(whole->plan(), 2, kinds);
-      ++held;
-    }
-  }
-  EXPECT_GT(held, 40);
-}
-
 // A kind of step that nothing emits here is held to nothing.
 TEST(StepKinds, AreAllHeldToTheirFields) {
   Kinds kinds;
-  for (const Case& a_case : all_cases()) expect_same(a_case, &kinds);
-  for (const char* statements : kKeptOfStreams) {
-    SCOPED_TRACE(statements);
-    const auto graph = load_text(document("1, S, 4", statements));
-    ASSERT_TRUE(graph.ok()) << graph.error().to_string();
-    expect_same(*graph, {4}, {}, &kinds);
-  }
-  expect_same_of_models(&kinds);
+  const SeePlan see = made_anew_gives_the_same(&kinds);
+  for (const Case& a_case : all_cases()) for_each_plan(a_case, see);
+  for (const char* statements : kKeptOfStreams) for_each_plan_of_text(statements, see);
+  EXPECT_GT(for_each_plan_of_models(see), 40);
   std::set<std::string> found;
   for (const auto& [name, kind] : kinds) found.insert(name);
   EXPECT_EQ(found, kinds_of_the_sources());
+  std::set<std::string> listed;
+  for (const StepKind* kind : ops::step_table()) {
+    EXPECT_TRUE(listed.insert(kind->name).second) << kind->name << " is listed twice";
+    EXPECT_NE(kind->touch, nullptr) << kind->name << " does not tell what it touches";
+  }
+  EXPECT_EQ(found, listed);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@ import sys
 import tempfile
 
 SOURCE_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".inc"}
-FOLDERS = ["api", "bench", "cli", "core", "examples", "kernels", "nnef_loader", "ops", "pulse",
-           "tests", "transforms"]
+FOLDERS = ["api", "audit", "bench", "cli", "core", "examples", "kernels", "nnef_loader",
+           "onnx_loader", "ops", "pulse", "python", "tests", "transforms", "web"]
 
 
 def sources(root, folders=None):

@@ -24,20 +24,26 @@ ARROWS = {
     "pulse/attention": ["core", "ops", "pulse"],
     "pulse/before": ["core", "ops", "pulse"],
     "audit": ["core", "pulse"],
+    # Its plans are steps and constants; the tables of kinds and of operators are handed to it.
+    "plan_file": ["core"],
     "nnef_loader": ["core"],
     # Its nodes are calls, as those of a document are.
     "onnx_loader": ["core", "nnef_loader"],
     "transforms": ["core", "ops", "nnef_loader"],
     # The CPU limit is part of the public interface, and kept where the CPU is looked at.
-    "api": ["core", "ops", "pulse", "audit", "nnef_loader", "onnx_loader", "kernels/cpu.h"],
+    "api": ["core", "ops", "pulse", "audit", "nnef_loader", "onnx_loader", "plan_file",
+            "kernels/cpu.h", "kernels/target.h"],
     # The loader is handed the table of operators, which the programs do not look into.
     "cli": ["api", "audit", "core", "pulse", "nnef_loader", "onnx_loader", "transforms",
-            "ops/op_table.h", "ops/onnx_table.h", "kernels/cpu.h",
+            "plan_file", "ops/op_table.h", "ops/onnx_table.h", "ops/step_table.h", "kernels/cpu.h",
+            "kernels/target.h",
             "kernels/reach"],
     "bench": ["api", "core", "ops", "kernels", "rill", "tests/support/heap_calls.h"],
     "examples": ["rill", "api/src/npz.h"],
     # Without a heap there is no C interface: what runs plans is used as it is.
     "examples/mcu": ["core/run"],
+    "python": ["rill"],
+    "web": ["rill"],
 }
 
 THIRD_PARTY = {
@@ -50,11 +56,14 @@ THIRD_PARTY = {
     r"CLI/": ["cli"],
     r"fmt/": ["cli"],
     r"benchmark/": ["bench"],
+    r"(nanobind|numpy)/": ["python"],
+    r"emscripten": ["web"],
     r"lv2/": ["examples"],
     r"portaudio\.h": ["examples"],
     r"g(test|mock)/": [],
 }
-# Included by *_impl.h alone, and shared by several families.
+# Included by *_impl.h alone, and shared by several families. The module for Python is all of one
+# library, and its headers are nobody else's.
 IMPL_HEADERS = {"kernels/math/lanes.h"}
 
 GROUPS = ["array", "math", "nn", "quant", "control", "rnn", "stream", "signal", "vision",
@@ -75,7 +84,7 @@ RISING = {
 # What runs a plan, which a device without graphs, operators and a heap has as well: it includes
 # itself and kernels alone.
 RUNS = re.compile(
-    r"^core/(run/\w+|base/(bits|checked|code|kept_count|list|nonblocking|refusal)|dim/quotient|"
+    r"^core/(run/\w+|base/(bits|checked|code|kept_count|list|nonblocking|printf_like|refusal)|dim/quotient|"
     r"tensor/(dtype|frames|strided_copy|view))\.(h|cpp)$|"
     r"^ops/(kernel_fields|math/nest|nn/product_parts|\w+/\w+_step)\.(h|cpp)$")
 
@@ -119,7 +128,8 @@ def third_party_include(path, target):
             return None
         if folder not in folders:
             return f"<{target}> belongs in {', '.join(folders) or 'tests'} only"
-        if path.endswith(".h") and not path.endswith("_impl.h") and path not in IMPL_HEADERS:
+        open_to_all = path.startswith("python/") or path in IMPL_HEADERS
+        if path.endswith(".h") and not path.endswith("_impl.h") and not open_to_all:
             return f"<{target}> in a header other than *_impl.h"
         return None
     return f"<{target}> is no third party that rill knows" if "/" in target else None

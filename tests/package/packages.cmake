@@ -50,13 +50,13 @@ expect("what librill-dev needs" "${depends_librill-dev}" "librill0\\.1 \\(= .*zl
 # The apps find it as they would in /usr.
 use(app_debian "${root}/usr")
 use_pkg_config("${root}/usr")
-run("${root}/usr/bin/rill" "${MODELS}/kws_gru/model.nnef.tgz" inspect)
+run("${root}/usr/bin/rill" "${MODELS}/kws_gru/model.nnef.tgz" --pulse S=8 inspect)
 
 one(archive "rill-*.tar.gz")
 file(ARCHIVE_EXTRACT INPUT "${archive}" DESTINATION "${SCRATCH}/unpacked")
 file(GLOB prefix "${SCRATCH}/unpacked/*")
 use(app_unpacked "${prefix}")
-run("${prefix}/bin/rill" "${MODELS}/kws_gru/model.nnef.tgz" inspect)
+run("${prefix}/bin/rill" "${MODELS}/kws_gru/model.nnef.tgz" --pulse S=8 inspect)
 
 # What the library itself needs of a system.
 file(GLOB_RECURSE library "${prefix}/lib*/librill.so.*.*.*")

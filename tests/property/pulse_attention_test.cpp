@@ -312,6 +312,20 @@ TEST(PulseCases, AttentionUnderMasksOfOtherKinds) {
 }
 
 // Chunks as exporters count them: in floats, cut towards zero, and spread over both axes.
+// Numbers of positions are computed by the operators that make them, whichever these are.
+TEST(PulseCases, AttentionUnderMasksOfAnyElementwiseOperator) {
+  const std::string squashed =
+      "  f = tract_core_cast(row - column, to = 'f32');\n"
+      "  t = tanh(min(max(f, -40.0), 40.0) * 0.1);\n";
+  // tanh(0.8) is 0.664, tanh(0.9) is 0.716, and so for distances ahead.
+  expect_attends(attention(squashed + "  m = select((t >= 0.0) && (t <= 0.7), scores, "
+                                      "-infinity);\n"),
+                 {{1, 4}, 1, 1, 0, "S"});
+  expect_attends(attention(squashed + "  m = select((t >= -0.25) && (t <= 0.7), scores, "
+                                      "-infinity);\n"),
+                 {{1, 3}, 1, 1, 2, "S"});
+}
+
 TEST(PulseCases, AttentionUnderMasksAsExportersWriteThem) {
   const std::string truncated =
       "  f = tract_core_cast(n, to = 'f32') / 3.0;\n"

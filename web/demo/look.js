@@ -2,16 +2,18 @@
 
 import { load } from "../dist/rill.js";
 
+/** A table, whose columns of numbers stand at the right, their heads too. */
 function table(head, rows) {
   const element = document.createElement("table");
+  const numbers = head.map((_, i) => typeof rows[0]?.[i] === "number");
   const line = (cells, kind) => {
     const row = document.createElement("tr");
-    for (const cell of cells) {
+    cells.forEach((cell, i) => {
       const place = document.createElement(kind);
-      if (typeof cell === "number") place.className = "number";
-      place.textContent = typeof cell === "number" ? cell.toLocaleString("en") : cell;
+      if (numbers[i]) place.className = "number";
+      place.append(typeof cell === "number" ? cell.toLocaleString("en") : cell);
       row.append(place);
-    }
+    });
     return row;
   };
   element.append(line(head, "th"), ...rows.map((row) => line(row, "td")));
@@ -27,7 +29,8 @@ function heading(text) {
   return element;
 }
 
-/** Time steps of a stream over noise, a little at a time, so that the page goes on. */
+/** Time steps of a stream over noise, a little at a time, so that the page goes on: the mean of each
+ *  batch in microseconds. The browser's clock is too coarse for one step. */
 async function stepTimes(stream) {
   const inputs = Object.fromEntries(stream.inputs.filter((io) => io.axis >= 0).map((io) => {
     const size = io.shape.reduce((a, b) => a * b, 1);
@@ -35,21 +38,52 @@ async function stepTimes(stream) {
     if (!noise) throw new Error(`${io.name} takes ${io.type}: times are taken for f32 alone`);
     return [io.name, noise];
   }));
-  const times = [];
+  const batches = [];
   const until = performance.now() + 1000;
-  for (let i = 0; i < 2000 && performance.now() < until; ++i) {
+  let steps = 0;
+  for (let size = 1; performance.now() < until && steps < 20000;) {
     const begin = performance.now();
-    stream.push(inputs);
-    times.push(performance.now() - begin);
-    if (i % 50 === 0) await new Promise((resolve) => setTimeout(resolve));
+    for (let i = 0; i < size; ++i) stream.push(inputs);
+    const took = performance.now() - begin;
+    steps += size;
+    if (took < 4 && size < 1024) {
+      size *= 2;
+    } else {
+      batches.push(1000 * took / size);
+    }
+    await new Promise((resolve) => setTimeout(resolve));
   }
-  times.sort((a, b) => a - b);
-  return times;
+  batches.sort((a, b) => a - b);
+  return { batches, steps };
+}
+
+function bar(share) {
+  const element = document.createElement("meter");
+  element.value = share;
+  element.textContent = `${Math.round(100 * share)} %`;
+  return element;
+}
+
+/** The nodes that take the most time, by their own clock. */
+function profileTable(stream, steps) {
+  const nodes = stream.profile(steps).filter(({ us }) => us > 0).sort((a, b) => b.us - a.us);
+  const all = nodes.reduce((sum, node) => sum + node.us, 0) || 1;
+  return table(["µs", "share", "operator", "node"],
+               nodes.slice(0, 20).map(({ name, op, us }) =>
+                 [Number(us.toFixed(2)), bar(us / all), op, name]));
+}
+
+/** Values that decide, as a visitor writes them: "sr=16000; k=1,2". */
+function constantsOf(text) {
+  return Object.fromEntries(text.split(";").filter((part) => part.trim()).map((part) => {
+    const [name, values = ""] = part.split("=");
+    return [name.trim(), values.split(",").map(Number)];
+  }));
 }
 
 /** Describe a model in `place`. Throws what loading and pulsing throw. */
-export async function showModel(place, bytes, { symbol, pulse }) {
-  const model = await load(bytes);
+export async function showModel(place, bytes, { symbol, pulse, constants }) {
+  const model = await load(bytes, { constants: constantsOf(constants) });
   const { inputs, outputs, properties } = model.inspect();
   place.append(
     heading("Inputs and outputs"),
@@ -59,6 +93,9 @@ export async function showModel(place, bytes, { symbol, pulse }) {
   if (Object.keys(properties).length > 0) {
     place.append(heading("Properties"), table(["name", "value"], Object.entries(properties)));
   }
+  const { symbols } = model;
+  // Where the only symbol has another name, it is the one that is meant.
+  if (symbols.length === 1 && symbol === "S") [symbol] = symbols;
   const stream = model.pulse(symbol, pulse);
   place.append(
     heading(`A stream along ${symbol}, ${stream.pulse} frames a step`),
@@ -66,13 +103,14 @@ export async function showModel(place, bytes, { symbol, pulse }) {
           stream.streams.map((each, i) => [stream.outputs[i].name, each.delay,
                                            each.delayInputFrames, each.pulse])),
     table(["memory", "bytes"], Object.entries(stream.memory)));
-  const times = await stepTimes(stream);
-  const at = (share) => times[Math.min(times.length - 1, Math.floor(share * times.length))];
+  const { batches, steps } = await stepTimes(stream);
+  const at = (share) => batches[Math.min(batches.length - 1, Math.floor(share * batches.length))];
+  const us = (share) => Number(at(share).toFixed(1));
   place.append(
     heading("Time of a step on this machine"),
-    table(["median", "99 of 100", "longest", "steps"],
-          [[`${at(0.5).toFixed(3)} ms`, `${at(0.99).toFixed(3)} ms`, `${at(1).toFixed(3)} ms`,
-            times.length]]));
+    table(["µs, median", "least", "most", "steps"], [[us(0.5), us(0), us(1), steps]]),
+    heading("Where it goes"),
+    profileTable(stream, Math.min(2000, Math.max(10, steps))));
   stream.close();
   model.close();
 }

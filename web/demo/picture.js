@@ -2,17 +2,24 @@
 
 const kSeconds = 10;
 const kThreshold = 0.5;
+const kKept = 500;
 
-/** Segments of speech as they come to an end, from probabilities frame by frame. */
+/** Segments of speech as they come to an end, from probabilities frame by frame: the last of them,
+ *  and how many there were. */
 export class Segments {
   constructor() {
     this.all = [];
+    this.count = 0;
     this.open = false;
   }
   /** Take the probability of a frame between two times, in seconds. */
   add(probability, begin, end) {
     const speech = probability >= kThreshold;
-    if (speech && !this.open) this.all.push({ begin, end });
+    if (speech && !this.open) {
+      this.count += 1;
+      this.all.push({ begin, end });
+      if (this.all.length > kKept) this.all.shift();
+    }
     if (speech) this.all[this.all.length - 1].end = end;
     this.open = speech;
   }
@@ -39,6 +46,10 @@ export class Picture {
     this.wave = [];
     this.frames = [];
     this.list.replaceChildren();
+    this.listed = 0;
+    this.told = null;
+    document.getElementById("count").textContent = 0;
+    document.body.dataset.segments = "[]";
     this.drawing = true;
     const draw = () => {
       if (!this.drawing) return;
@@ -67,15 +78,16 @@ export class Picture {
   }
 
   tell() {
-    document.getElementById("count").textContent = this.segments.all.length;
-    document.body.dataset.segments = JSON.stringify(this.segments.all);
-    const { list } = this;
-    while (list.children.length > this.segments.all.length) list.lastChild.remove();
-    while (list.children.length < this.segments.all.length) {
-      list.append(document.createElement("li"));
-    }
-    const last = this.segments.all.at(-1);
-    if (last) list.lastChild.textContent = `${last.begin.toFixed(2)} s to ${last.end.toFixed(2)} s`;
+    const { list, segments } = this;
+    const last = segments.all.at(-1);
+    if (!last || last.end === this.told) return;
+    this.told = last.end;
+    document.getElementById("count").textContent = segments.count;
+    document.body.dataset.segments = JSON.stringify(segments.all);
+    for (; this.listed < segments.count; ++this.listed) list.append(document.createElement("li"));
+    while (list.children.length > segments.all.length) list.firstChild.remove();
+    list.start = segments.count - segments.all.length + 1;
+    list.lastChild.textContent = `${last.begin.toFixed(2)} s to ${last.end.toFixed(2)} s`;
   }
 
   hear() {

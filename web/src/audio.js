@@ -48,7 +48,7 @@ export class RillNode extends AudioWorkletNode {
   static async create(context, bytes, { rate, symbol = "S", pulse = "auto", symbols = {},
                                         output = undefined, wasm = undefined } = {}) {
     const plain = await unpacked(bytes);
-    const module = await compile(wasm);
+    const module = await compile(wasm, plain);
     // What is wrong with a model is told here, before the audio thread hears of it.
     const model = await load(plain, { symbols, wasm: module });
     const modelRate = rate ?? Number(model.properties["rill.sample_rate"] ?? 16000);

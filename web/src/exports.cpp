@@ -146,9 +146,11 @@ WEB_API const char* web_error() {
   return tell(json.raw("}"));
 }
 
-WEB_API rill_model* web_load(const void* bytes, size_t size) {
+WEB_API rill_model* web_load(const void* bytes, size_t size, const char* constants) {
+  auto opts = sized<rill_load_opts>();
+  opts.constants = *constants != 0 ? constants : nullptr;
   rill_model* model = nullptr;
-  return rill_load_memory(bytes, size, nullptr, &model) == RILL_OK ? model : nullptr;
+  return rill_load_memory(bytes, size, &opts, &model) == RILL_OK ? model : nullptr;
 }
 WEB_API rill_model* web_model_clone(const rill_model* model) {
   rill_model* copy = nullptr;
@@ -186,6 +188,12 @@ WEB_API int web_set_symbol(rill_model* model, const char* symbol, const char* va
 }
 WEB_API int web_pulse(rill_model* model, const char* symbol, const char* pulse) {
   return rill_model_pulse(model, symbol, pulse);
+}
+WEB_API int web_feedback(rill_model* model, const char* output, const char* input) {
+  return rill_model_feedback(model, output, input);
+}
+WEB_API int web_context(rill_model* model, const char* input, double frames) {
+  return rill_model_context(model, input, static_cast<int64_t>(frames));
 }
 
 WEB_API Run* web_open(const rill_model* model, double max_push) {
@@ -226,9 +234,16 @@ WEB_API const char* web_plan_info(const Run* run) {
     auto stream = sized<rill_stream_info>();
     if (rill_plan_stream(run->plan, i, &stream) == RILL_OK) describe_stream(&json, stream);
   }
+  json.raw("]").key("nodes").raw("[");
+  const char* name = nullptr;
+  const char* op = nullptr;
+  for (size_t i = 0; rill_plan_node(run->plan, i, &name, &op) == RILL_OK && name; ++i) {
+    json.comma().raw("{").key("name").text(name).key("op").text(op).raw("}");
+  }
   auto memory = sized<rill_memory_info>();
   rill_plan_memory(run->plan, &memory);
-  json.raw("]").key("memory").raw("{").key("weights").number(static_cast<double>(memory.weight_bytes));
+  json.raw("]").key("memory").raw("{");
+  json.key("weights").number(static_cast<double>(memory.weight_bytes));
   json.key("state").number(static_cast<double>(memory.state_bytes));
   json.key("arena").number(static_cast<double>(memory.arena_bytes));
   json.key("buffers").number(static_cast<double>(memory.io_bytes));
@@ -242,6 +257,9 @@ WEB_API void* web_buffer(Run* run, int output, uint32_t index) {
   return status == RILL_OK ? view.data : nullptr;
 }
 WEB_API int web_step(Run* run) { return rill_step(run->session); }
+WEB_API int web_step_timed(Run* run, int64_t* nanoseconds, size_t nodes) {
+  return rill_step_timed(run->session, nanoseconds, nodes);
+}
 
 /// Take frames; gives how many were taken, or -1.
 WEB_API double web_push(Run* run, uint32_t input, void* data, double frames) {

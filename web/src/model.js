@@ -87,9 +87,37 @@ export class Model {
     this.#check(
       this.#runtime.with([symbol, String(pulse)], (name, text) =>
         this.#runtime.calls.web_pulse(copy.#handle, name, text)));
-    const bound = copy.with(Object.fromEntries(copy.symbols.map((name) => [name, 1])));
+    return copy.stream({ maxPush });
+  }
+
+  /** A stream of a model that is one already: saved pulsed, or with `feedback`. Symbols that are
+   *  left free become 1. */
+  stream({ maxPush = 0 } = {}) {
+    const bound = this.with(Object.fromEntries(this.symbols.map((name) => [name, 1])));
     return new Stream(this.#runtime,
                       this.#runtime.made(this.#runtime.calls.web_open(bound.#handle, maxPush)));
+  }
+
+  /** A copy whose steps hand outputs on to inputs of the next: `feedback({stateN: "state"})`. The
+   *  stream owns that state, zeros at first. */
+  feedback(ties) {
+    const copy = this.#copy();
+    for (const [output, input] of Object.entries(ties)) {
+      copy.#check(
+        this.#runtime.with([output, String(input)], (from, to) =>
+          this.#runtime.calls.web_feedback(copy.#handle, from, to)));
+    }
+    return copy;
+  }
+  /** A copy whose steps begin with the last frames of the step before: `context({input: 64})`. */
+  context(frames) {
+    const copy = this.#copy();
+    for (const [input, count] of Object.entries(frames)) {
+      copy.#check(
+        this.#runtime.with([input], (name) =>
+          this.#runtime.calls.web_context(copy.#handle, name, Number(count) || 0)));
+    }
+    return copy;
   }
 
   /** Run the whole model: `model.run({audio: {data, shape}})`, or one typed array for one input.
@@ -362,6 +390,24 @@ export class Stream extends Run {
       if (io.axis < 0) out[io.name] = this.buffer(true, i).slice();
     });
     return out;
+  }
+  /** Time the nodes of `steps` steps over zeros, in a stream of its own. Gives the mean in
+   *  microseconds of each node, in their order; browsers read the clock in coarse steps, so that many
+   *  steps are needed. */
+  profile(steps = 1000) {
+    const copy = this.runtime.made(this.open().web_clone(this.handle));
+    const { calls } = this.runtime;
+    const count = this.nodes.length;
+    try {
+      this.check(calls.web_reset(copy));
+      const sums = this.runtime.with([new Uint8Array(8 * count)], (at) => {
+        for (let i = 0; i < steps; ++i) this.check(calls.web_step_timed(copy, at, count));
+        return [...new BigInt64Array(this.runtime.bytes(at, 8 * count).slice().buffer)];
+      });
+      return this.nodes.map(({ name, op }, i) => ({ name, op, us: Number(sums[i]) / 1000 / steps }));
+    } finally {
+      calls.web_close(copy);
+    }
   }
   /** Begin anew. */
   reset() {

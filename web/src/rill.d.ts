@@ -34,7 +34,10 @@ export class Model {
   readonly properties: Record<string, string>;
   inspect(): { inputs: Port[]; outputs: Port[]; symbols: string[]; properties: Record<string, string> };
   with(symbols: Record<string, number | string>): Model;
+  feedback(ties: Record<string, string>): Model;
+  context(frames: Record<string, number>): Model;
   pulse(symbol?: string, pulse?: number | string, options?: { maxPush?: number }): Stream;
+  stream(options?: { maxPush?: number }): Stream;
   run(inputs: Elements | Record<string, Elements | Tensor>): Record<string, Tensor>;
   close(): void;
 }
@@ -44,8 +47,10 @@ export class Stream {
   readonly outputs: Port[];
   readonly streams: StreamInfo[];
   readonly memory: { weights: number; state: number; arena: number; buffers: number };
+  readonly nodes: { name: string; op: string }[];
   readonly delay: number;
   readonly pulse: number;
+  profile(steps?: number): { name: string; op: string; us: number }[];
   latency(): { output: string; delayFrames: number; mostFrames: number }[];
   set(name: string, data: Elements): void;
   push(frames: Elements | Record<string, Elements>): Record<string, Elements>;
@@ -58,7 +63,11 @@ export class Stream {
 }
 
 type Source = WebAssembly.Module | ArrayBuffer | ArrayBufferView | URL | string;
-export function compile(source?: Source): Promise<WebAssembly.Module>;
+export function compile(source?: Source, model?: Uint8Array): Promise<WebAssembly.Module>;
 export function unpacked(bytes: ArrayBuffer | Uint8Array): Promise<Uint8Array>;
 export function load(bytes: ArrayBuffer | Uint8Array,
-                     options?: { symbols?: Record<string, number | string>; wasm?: Source }): Promise<Model>;
+                     options?: {
+                       symbols?: Record<string, number | string>;
+                       constants?: Record<string, number | number[]>;
+                       wasm?: Source;
+                     }): Promise<Model>;

@@ -5,17 +5,35 @@ import { RillError, Runtime, misuse } from "./runtime.js";
 
 export { Model, RillError, Runtime, Stream };
 
-let modulePromise = null;
-let runtimePromise = null;
+const modules = new Map();
+const runtimes = new Map();
 
-/** Compile rill.wasm: from `source` (a WebAssembly.Module, bytes or URL), or from beside this file. */
-export async function compile(source = undefined) {
+/** What `make` gives, kept by its key unless it fails. */
+function kept(map, key, make) {
+  if (!map.has(key)) {
+    map.set(key, make().catch((error) => {
+      map.delete(key);
+      throw error;
+    }));
+  }
+  return map.get(key);
+}
+
+/** Beside this file lies the library twice, as what reads ONNX besides is a sixth larger. Tell which
+ *  a model needs: messages of ONNX begin with a number that no text begins with. */
+function moduleFor(bytes) {
+  return [0x08, 0x12, 0x1a].includes(bytes[0]) ? new URL("./rill_onnx.wasm", import.meta.url)
+    : new URL("./rill.wasm", import.meta.url);
+}
+
+/** Compile the library: from `source` (a WebAssembly.Module, bytes or URL), or what is beside this
+ *  file, with the reader of ONNX where `model`, the plain bytes of one, is of that kind. */
+export async function compile(source = undefined, model = undefined) {
   if (source instanceof WebAssembly.Module) return source;
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source);
-  if (source === undefined && modulePromise) return modulePromise;
-  const compiled = fetchModule(new URL(source ?? "./rill.wasm", import.meta.url));
-  if (source === undefined) modulePromise = compiled;
-  return compiled;
+  if (source !== undefined) return fetchModule(new URL(source, import.meta.url));
+  const url = moduleFor(model ?? []);
+  return kept(modules, url.href, () => fetchModule(url));
 }
 
 async function fetchModule(url) {
@@ -25,8 +43,8 @@ async function fetchModule(url) {
       ? await (await import("node:fs/promises")).readFile(url)
       : await (await fetchOk(url)).arrayBuffer();
   } catch (cause) {
-    modulePromise = null;
-    throw misuse(`cannot read ${url.href}: ${cause.message}`, "Put rill.wasm beside rill.js");
+    throw misuse(`cannot read ${url.href}: ${cause.message}`,
+                 "Put rill.wasm and rill_onnx.wasm beside rill.js");
   }
   try {
     return await WebAssembly.compile(bytes);
@@ -60,31 +78,31 @@ export async function unpacked(bytes) {
   try {
     const stream = new Blob([all]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
-  } catch (cause) {
-    throw new RillError({ code: "parse", message: `damaged gzip data: ${cause.message}` });
+  } catch {
+    throw new RillError({ code: "parse", message: "gzip data is damaged or cut short" });
   }
 }
 
-/** Load a model from the bytes of its file. `symbols`: values by name; `wasm`: see `compile`. */
-export async function load(bytes, { symbols = {}, wasm = undefined } = {}) {
+/** Load a model from the bytes of its file: NNEF in a tar or tgz, or ONNX. `symbols`: values by
+ *  name; `constants`, of ONNX: inputs that are numbers from then on, `{sr: 16000}`; `wasm`: see
+ *  `compile`. */
+export async function load(bytes, { symbols = {}, constants = {}, wasm = undefined } = {}) {
   const plain = await unpacked(bytes);
   let runtime;
   if (wasm === undefined) {
-    runtimePromise ||= compile().then((module) => new Runtime(module));
-    runtime = await runtimePromise.catch((error) => {
-      runtimePromise = null;
-      throw error;
-    });
+    const module = await compile(undefined, plain);
+    runtime = await kept(runtimes, module, async () => new Runtime(module));
   } else {
     runtime = new Runtime(await compile(wasm));
   }
-  return loadInto(runtime, plain, symbols);
+  return loadInto(runtime, plain, symbols, constants);
 }
 
 /** Load a model that is not packed into a runtime that is there. For worklets, at once. */
-export function loadInto(runtime, bytes, symbols = {}) {
-  const handle = runtime.with([bytes], (at) =>
-    runtime.made(runtime.calls.web_load(at, bytes.length)));
+export function loadInto(runtime, bytes, symbols = {}, constants = {}) {
+  const numbers = Object.entries(constants).map(([name, value]) => `${name}=${[value].flat()}`);
+  const handle = runtime.with([bytes, numbers.join(";")], (at, text) =>
+    runtime.made(runtime.calls.web_load(at, bytes.length, text)));
   const model = new Model(runtime, handle);
   return Object.keys(symbols).length > 0 ? model.with(symbols) : model;
 }

@@ -69,8 +69,16 @@ export class Runtime {
     this.calls._initialize();
   }
 
-  // There are no files, no clock and no chance in the library; 52 is "not implemented" in WASI.
+  // There are no files and no chance in the library; 52 is "not implemented" in WASI. The clock is
+  // read by steps that are timed alone; an AudioWorklet may lack one.
   #imported(name) {
+    if (name === "clock_time_get") {
+      const now = globalThis.performance ? () => performance.now() : () => Date.now();
+      return (clock, precision, at) => {
+        new DataView(this.calls.memory.buffer).setBigUint64(at, BigInt(Math.round(now() * 1e6)), true);
+        return 0;
+      };
+    }
     if (name === "proc_exit") {
       return (code) => {
         throw new RillError({ code: "internal", message: `rill ended with status ${code}` });

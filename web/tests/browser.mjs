@@ -5,15 +5,17 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import puppeteer from "puppeteer-core";
 
 import { load } from "../dist/rill.js";
+import { runningSum } from "./onnx.mjs";
 import { serve } from "./serve.mjs";
 
 const kRoot = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 const kSamples = fileURLToPath(new URL("../../tests/models/vad_speech/samples/", import.meta.url));
 const kSound = join(kSamples, "noisy_speech_5db.wav");
+const kPage = fileURLToPath(new URL("../../build/wasm/page.html", import.meta.url));
 const pictures = process.argv[2] ?? "/tmp";
 const seconds = Number(process.argv[3] ?? 60);
 mkdirSync(pictures, { recursive: true });
@@ -40,11 +42,25 @@ async function expectedSegments(path) {
   return all;
 }
 
+/** Let a page hear a file, and compare its segments. */
+async function hear(page) {
+  await (await page.$("#file")).uploadFile(kSound);
+  await page.waitForFunction(() => document.getElementById("message").textContent === "The file has ended.",
+                             { timeout: 60000 });
+  const found = JSON.parse(await page.evaluate(() => document.body.dataset.segments))
+    .map(({ begin, end }) => [Math.round(begin * 100), Math.round(end * 100)]);
+  const expected = await expectedSegments(kSound);
+  // Frames of a pulse that the file ends within are not told.
+  assert.deepEqual(found.slice(0, -1), expected.slice(0, found.length - 1));
+  assert.ok(found.length >= expected.length - 1, `${found.length} segments of ${expected.length}`);
+  console.log(`file: ${found.length} segments as in the whole run`);
+}
+
 async function open(browser, address, faults) {
   const page = await browser.newPage();
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (line) => line.type() === "error" && faults.push(line.text()));
-  await page.goto(`${address}/demo/`);
+  await page.goto(address);
   await page.waitForFunction(() => document.getElementById("message").textContent === "Ready.");
   return page;
 }
@@ -59,20 +75,14 @@ const browser = await puppeteer.launch({
          `--use-file-for-fake-audio-capture=${kSound}`],
 });
 try {
-  const page = await open(browser, address, faults);
+  const page = await open(browser, `${address}/demo/`, faults);
   await page.setViewport({ width: 1100, height: 900 });
 
-  // A file gives the segments of the whole run.
-  await (await page.$("#file")).uploadFile(kSound);
-  await page.waitForFunction(() => document.getElementById("message").textContent === "The file has ended.",
-                             { timeout: 60000 });
-  const found = JSON.parse(await page.evaluate(() => document.body.dataset.segments))
-    .map(({ begin, end }) => [Math.round(begin * 100), Math.round(end * 100)]);
-  const expected = await expectedSegments(kSound);
-  // Frames of a pulse that the file ends within are not told.
-  assert.deepEqual(found.slice(0, -1), expected.slice(0, found.length - 1));
-  assert.ok(found.length >= expected.length - 1, `${found.length} segments of ${expected.length}`);
-  console.log(`file: ${found.length} segments as in the whole run`);
+  // A file gives the segments of the whole run; so does the page that is one file, without a server.
+  await hear(page);
+  const offline = await open(browser, pathToFileURL(kPage).href, faults);
+  await hear(offline);
+  await offline.close();
 
   // A microphone, for a while.
   await page.click("#microphone");
@@ -104,8 +114,16 @@ try {
     await page.waitForFunction((text) => new RegExp(text, "s").test(document.getElementById("look").innerText),
                                { timeout: 20000 }, pattern);
   };
-  await look(join(kRoot, "demo/vad_speech.nnef.tgz"), "Time of a step.*ms");
+  await look(join(kRoot, "demo/vad_speech.nnef.tgz"), "Time of a step.*µs.*STFT");
   await page.screenshot({ path: join(pictures, "look.png"), fullPage: true });
+  const onnx = join(pictures, "sum.onnx");
+  writeFileSync(onnx, runningSum());
+  await look(onnx, "state_out.*sum.onnx: .+|sum.onnx: .+state_out");
+  console.log(`no stream: ${await page.$eval("#look-message", (element) => element.textContent)}`);
+  const cut = join(pictures, "cut.nnef.tgz");
+  writeFileSync(cut, readFileSync(join(kRoot, "demo/vad_speech.nnef.tgz")).subarray(0, 5000));
+  await look(cut, "cut.nnef.tgz: .+");
+  console.log(`cut: ${await page.$eval("#look-message", (element) => element.textContent)}`);
   const none = join(pictures, "none.bin");
   writeFileSync(none, "this is no model");
   await look(none, "none.bin: .+");
@@ -126,7 +144,7 @@ const refusing = await puppeteer.launch({
   args: [...common, "--use-fake-device-for-media-stream", "--deny-permission-prompts"],
 });
 try {
-  const page = await open(refusing, address, faults);
+  const page = await open(refusing, `${address}/demo/`, faults);
   await page.click("#microphone");
   await page.waitForFunction(() => document.getElementById("message").className === "fault");
   const text = await page.$eval("#message", (element) => element.textContent);

@@ -6,6 +6,7 @@ import test from "node:test";
 
 import { RillError, load } from "../dist/rill.js";
 import { readNpz } from "./npz.mjs";
+import { runningSum } from "./onnx.mjs";
 
 const kFolder = new URL("../../tests/models/", import.meta.url);
 
@@ -199,4 +200,30 @@ test("states go on, clones go on, and what is wrong is told", async () => {
   const damaged = new Uint8Array(bytes);
   damaged[damaged.length >> 1] ^= 255;
   await assert.rejects(load(damaged), RillError);
+});
+
+test("states of an ONNX file go round, by the library that reads ONNX", async () => {
+  const model = await load(runningSum(), { constants: { gain: 3 } });
+  assert.deepEqual(model.inputs.map((io) => io.name), ["x", "state"]);
+  const stream = model.feedback({ state_out: "state" }).stream();
+  assert.deepEqual([...stream.push(Float32Array.of(0, 1, 2, 3)).y], [0, 3, 6, 12]);
+  const copy = stream.clone();
+  assert.deepEqual([...copy.push(Float32Array.of(1, 1)).y], [9, 15]);
+  await assert.rejects(load(runningSum(), { constants: { no: 3 } }), /no input of the graph/);
+  await assert.rejects(load(runningSum().subarray(0, 90)), RillError);
+  await assert.rejects(load(new Uint8Array([8, 8, 0x3a])), RillError);
+  assert.throws(() => model.feedback({ no: "state" }), RillError);
+  assert.throws(() => model.context({ x: -1 }), RillError);
+});
+
+test("a profile names the nodes and leaves the stream as it is", async () => {
+  const model = await load(readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder)));
+  const [stream, other] = [model.pulse("S", 480), model.pulse("S", 480)];
+  const sound = Float32Array.from({ length: 4800 }, (_, i) => Math.sin(i * i * 1e-4));
+  stream.push(sound);
+  other.push(sound);
+  const profile = stream.profile(200);
+  assert.ok(profile.some(({ op, us }) => op === "STFT" && us > 0));
+  assert.equal(profile.length, stream.nodes.length);
+  assert.deepEqual(stream.push(sound).speech, other.push(sound).speech);
 });

@@ -308,6 +308,15 @@ typedef struct rill_plan_opts {
  *  Errors: RILL_E_SYMBOL with the unbound symbols; RILL_E_UNSUPPORTED, _SHAPE, _NOMEM. */
 RILL_API rill_status rill_prepare(const rill_model* model, const rill_plan_opts* opts,
                                   rill_plan** plan);
+/** Open a plan that `rill compile` wrote: the file is mapped, and its weights are read where they
+ *  lie, so that processes share them. Of a file for several CPUs, the best plan that this one can
+ *  run. The file need not be trusted: what is wrong with it is an error.
+ *  Errors: RILL_E_IO; RILL_E_PARSE for what is no whole plan file; RILL_E_ABI for one of another
+ *  version; RILL_E_UNSUPPORTED for one that this CPU or build cannot run, RILL_E_NOMEM. */
+RILL_API rill_status rill_plan_open(const char* path, rill_plan** plan);
+/** As above, from memory that is aligned to 64 bytes, and stays as it is until the plan is freed,
+ *  with all its sessions. Errors: RILL_E_ARG for other memory; else as above. */
+RILL_API rill_status rill_plan_map(const void* bytes, size_t size, rill_plan** plan);
 /** Count one more owner, and hand the plan back; null if it is not valid. Thread: any. */
 RILL_API rill_plan* rill_plan_retain(rill_plan* plan);
 /** Count one owner less; the last one frees. Sessions are owners. Null is fine. Thread: any. */

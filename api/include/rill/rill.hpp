@@ -200,6 +200,18 @@ struct Io {
 class Plan {
  public:
   explicit Plan(rill_plan* owned) : plan_(owned) {}
+  /// Open a file that `rill compile` wrote.
+  static Result<Plan> open(const std::string& path) {
+    rill_plan* plan = nullptr;
+    if (rill_plan_open(path.c_str(), &plan) != RILL_OK) return Error::last();
+    return Plan(plan);
+  }
+  /// As above, from memory that is aligned to 64 bytes and stays as it is.
+  static Result<Plan> map(const void* bytes, size_t size) {
+    rill_plan* plan = nullptr;
+    if (rill_plan_map(bytes, size, &plan) != RILL_OK) return Error::last();
+    return Plan(plan);
+  }
   Plan(const Plan& other) : plan_(rill_plan_retain(other.plan_)) {}
   Plan(Plan&& other) noexcept : plan_(std::exchange(other.plan_, nullptr)) {}
   Plan& operator=(Plan other) noexcept {

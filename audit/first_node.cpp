@@ -1,33 +1,22 @@
-#include "cli/first_node.h"
+#include "audit/first_node.h"
 
 #include <vector>
 
-#include "cli/exec.h"
+#include "audit/drive.h"
+#include "audit/prepared.h"
 
-namespace rill::cli {
+namespace rill::audit {
 
 std::string FirstNode::to_string() const {
   return str_cat(name, " (", op, line > 0 ? str_cat(", line ", line) : std::string(), "): ", what);
-}
-
-std::string first_bad_frame(int axis, const Tensor& want, const Tensor& got,
-                            const Tolerance& tolerance) {
-  if (axis < 0 || want.shape() != got.shape()) return "";
-  Tolerance strict = tolerance;
-  strict.outliers = 0;
-  for (int64_t frame = 0; frame < got.extent(axis); ++frame) {
-    const auto a = frames_of(want, axis, frame, 1);
-    const auto b = frames_of(got, axis, frame, 1);
-    if (a.ok() && b.ok() && mismatch(*a, *b, strict, true)) return str_cat(", frame ", frame);
-  }
-  return "";
 }
 
 namespace {
 
 /// The first wire of the whole graph that the stream gives otherwise.
 std::optional<FirstNode> first_node_of(const Graph& whole, const pulse::Options& options,
-                                       const InputValues& inputs, int64_t frames,
+                                       std::span<const Tensor> inputs,
+                                       const Bindings& bindings, int64_t frames,
                                        const Tolerance& tolerance, bool optimize) {
   Graph watched = whole;
   std::vector<int> nodes;
@@ -47,17 +36,17 @@ std::optional<FirstNode> first_node_of(const Graph& whole, const pulse::Options&
       nodes.push_back(static_cast<int>(id));
     }
   }
-  Bindings others = inputs.bindings;
+  Bindings others = bindings;
   std::erase_if(others, [&](const auto& each) { return each.first == options.symbol; });
   const auto graph = pulse::pulsify(watched, options);
   if (!graph.ok()) return std::nullopt;
   const auto streamed = make_ready(*graph, others, optimize);
-  const auto batch = make_ready(watched, inputs.bindings, optimize);
+  const auto batch = make_ready(watched, bindings, optimize);
   if (!streamed.ok() || !batch.ok()) return std::nullopt;
-  const auto want = run_once(batch->session.get(), inputs.values);
+  const auto want = run_once(batch->session.get(), inputs);
   StreamOptions nan;
   nan.nan_filler = true;
-  const auto got = run_stream(streamed->session.get(), inputs.values, frames, nan);
+  const auto got = run_stream(streamed->session.get(), inputs, frames, nan);
   if (!want.ok() || !got.ok()) return std::nullopt;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto wrong = mismatch((*want)[i], got->outputs[i], tolerance, true);
@@ -75,11 +64,11 @@ std::optional<FirstNode> first_node_of(const Graph& whole, const pulse::Options&
 }  // namespace
 
 std::optional<FirstNode> first_node(const Graph& whole, const pulse::Options& options,
-                                    const InputValues& inputs, int64_t frames,
-                                    const Tolerance& tolerance) {
-  auto found = first_node_of(whole, options, inputs, frames, tolerance, true);
-  if (!found) found = first_node_of(whole, options, inputs, frames, tolerance, false);
+                                    std::span<const Tensor> inputs, const Bindings& bindings,
+                                    int64_t frames, const Tolerance& tolerance) {
+  auto found = first_node_of(whole, options, inputs, bindings, frames, tolerance, true);
+  if (!found) found = first_node_of(whole, options, inputs, bindings, frames, tolerance, false);
   return found;
 }
 
-}  // namespace rill::cli
+}  // namespace rill::audit

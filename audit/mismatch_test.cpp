@@ -1,11 +1,11 @@
-#include "cli/check.h"
+#include "audit/mismatch.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-namespace rill::cli {
+namespace rill::audit {
 namespace {
 
 Tensor floats(std::vector<int64_t> shape, const std::vector<float>& values) {
@@ -88,4 +88,4 @@ TEST(Mismatch, EmptyTensorsAgree) {
 }
 
 }  // namespace
-}  // namespace rill::cli
+}  // namespace rill::audit

@@ -1,0 +1,83 @@
+#include <memory>
+#include <string>
+
+#include "api/src/errors.h"
+#include "api/src/guard.h"
+#include "api/src/handles.h"
+#ifndef RILL_WITHOUT_PLAN_FILES
+#include "kernels/target.h"
+#include "ops/op_table.h"
+#include "ops/step_table.h"
+#include "plan_file/map.h"
+#include "plan_file/read.h"
+#endif
+
+using rill::api::guarded;
+using rill::api::refuse;
+using rill::api::report;
+
+namespace {
+
+#ifdef RILL_WITHOUT_PLAN_FILES
+
+rill_status refuse_files(const char* function) {
+  return refuse(RILL_E_UNSUPPORTED,
+                "%s: this build does not open plan files; RILL_PLAN_FILES=ON makes one that does",
+                function);
+}
+
+#else
+
+rill_status open_plan(const rill::plan_file::MappedFile& file, const std::string& path,
+                      rill_plan** plan) {
+  rill::plan_file::Known known;
+  known.steps = rill::ops::step_table();
+  known.rooms = rill::ops::op_table();
+  known.rank = [](std::string_view target) {
+    return rill::kernels::target_rank(std::string(target).c_str());
+  };
+  known.cpu = rill::kernels::target_name(rill::kernels::running_target());
+  auto opened = rill::plan_file::open(file.bytes, file.owner, known);
+  if (!opened.ok()) return report(opened.take_status().at(path, 0));
+  auto made = std::make_unique<rill_plan>();
+  made->plan = std::move(opened->plan);
+  rill::api::describe(made.get());
+  *plan = made.release();
+  return RILL_OK;
+}
+
+#endif
+
+}  // namespace
+
+extern "C" {
+
+rill_status rill_plan_open(const char* path, rill_plan** plan) {
+  if (!plan) return refuse(RILL_E_ARG, "rill_plan_open: no place for the plan");
+  *plan = nullptr;
+  if (!path) return refuse(RILL_E_ARG, "rill_plan_open: no path");
+#ifdef RILL_WITHOUT_PLAN_FILES
+  return refuse_files("rill_plan_open");
+#else
+  return guarded("rill_plan_open", [&] {
+    auto file = rill::plan_file::map_file(path);
+    return file.ok() ? open_plan(*file, path, plan) : report(file.status());
+  });
+#endif
+}
+
+rill_status rill_plan_map(const void* bytes, size_t size, rill_plan** plan) {
+  if (!plan) return refuse(RILL_E_ARG, "rill_plan_map: no place for the plan");
+  *plan = nullptr;
+  if (!bytes) return refuse(RILL_E_ARG, "rill_plan_map: no bytes");
+#ifdef RILL_WITHOUT_PLAN_FILES
+  (void)size;
+  return refuse_files("rill_plan_map");
+#else
+  return guarded("rill_plan_map", [&] {
+    return open_plan({nullptr, {static_cast<const std::byte*>(bytes), size}}, "", plan);
+  });
+#endif
+}
+
+}  // extern "C"

@@ -1,0 +1,316 @@
+#include "audit/check.h"
+
+#include <algorithm>
+
+#include "audit/drive.h"
+#include "audit/prepared.h"
+#include "audit/values.h"
+#include "core/exec/feed.h"
+#include "core/exec/saved.h"
+#include "pulse/pulse.h"
+
+namespace rill::audit {
+namespace {
+
+constexpr double kAttentionRounding = 1e-5;
+
+using Way = CheckedWay;
+
+/// The model with one pulse.
+struct Pulsed {
+  int64_t pulse = 0;
+  Ready ready;
+};
+
+class Check {
+ public:
+  Check(const Graph& whole, std::span<const Tensor> inputs, const Bindings& bindings,
+        const CheckOptions& options)
+      : whole_(whole), inputs_(inputs), bindings_(bindings), options_(options) {}
+
+  Result<CheckReport> run();
+
+ private:
+  Status read_bindings();
+  Status choose_pulses();
+  Status run_whole();
+  void check_references();
+  void run_pulse(int64_t pulse);
+  void run_ways(Pulsed* pulsed);
+  void run_moves();
+  pulse::Options pulsing(int64_t pulse) const;
+  Tolerance tolerance_for(size_t output) const;
+  void compare(Way way, const Plan& plan, const Result<std::vector<Tensor>>& got);
+  Result<std::vector<Tensor>> pushed(Pulsed* from, Pulsed* to, bool reset, std::string* refused);
+  void add_failed(Way way, const Error& error);
+  void find_first_node();
+
+  const Graph& whole_;
+  std::span<const Tensor> inputs_;
+  const Bindings& bindings_;
+  const CheckOptions& options_;
+  Bindings others_;  ///< all but the stream symbol
+  std::vector<Tensor> want_;
+  std::vector<int64_t> pulses_;
+  std::vector<Pulsed> pulsed_;
+  bool out_of_memory_ = false;
+  CheckReport report_;
+};
+
+Status Check::read_bindings() {
+  report_.symbol = options_.symbol;
+  bool told = false;
+  for (const auto& [symbol, value] : bindings_) {
+    if (symbol == options_.symbol) {
+      report_.frames = value;
+      told = true;
+    } else {
+      others_.emplace_back(symbol, value);
+    }
+  }
+  if (told) return {};
+  return fail(Code::kSymbol,
+              "the inputs do not tell how long the stream is: no input has the symbol ",
+              options_.symbol)
+      .hint("Name the symbol of the axis that streams");
+}
+
+Status Check::choose_pulses() {
+  pulses_ = options_.pulses;
+  if (!pulses_.empty()) return {};
+  RILL_ASSIGN(const int64_t unit, pulse::least_pulse(whole_, pulsing(1)));
+  pulses_ = {unit, 2 * unit, 5 * unit};
+  return {};
+}
+
+pulse::Options Check::pulsing(int64_t pulse) const {
+  pulse::Options out;
+  out.symbol = options_.symbol;
+  out.pulse = Dim(pulse);
+  out.backward_chunks = options_.backward_chunks;
+  return out;
+}
+
+void Check::check_references() {
+  // Other programs round otherwise.
+  Tolerance loose = *tolerance_named("approximate");
+  const Tolerance& asked = options_.tolerance;
+  if (asked.absolute > loose.absolute || asked.custom) loose = asked;
+  Way way;
+  way.name = "against the references";
+  for (size_t i = 0; i < want_.size() && i < options_.references.size(); ++i) {
+    const Tensor* reference = options_.references[i];
+    if (!reference) continue;
+    const auto wrong = mismatch(*reference, want_[i], loose, true);
+    way.outputs += 1;
+    way.frames += want_[i].volume();
+    way.same_bits &= reference->same_bits(want_[i]);
+    if (wrong && way.problem.empty()) {
+      way.problem = str_cat("output ", whole_.output_names[i], ": ", *wrong);
+    }
+  }
+  if (way.outputs == 0) way.refused = "there are no reference outputs";
+  report_.ways.push_back(std::move(way));
+}
+
+Status Check::run_whole() {
+  RILL_ASSIGN(const Ready ready, make_ready(whole_, bindings_, true));
+  RILL_ASSIGN(want_, run_once(ready.session.get(), inputs_));
+  check_references();
+  if (options_.threads == 1) return {};
+  RILL_TRY(use_threads(options_.threads, ready.session.get()));
+  Way shared;
+  shared.name = "whole, on several threads";
+  compare(std::move(shared), *ready.plan, run_once(ready.session.get(), inputs_));
+  return {};
+}
+
+Tolerance Check::tolerance_for(size_t output) const {
+  Tolerance out = options_.tolerance;
+  if (options_.for_all || !attends(whole_, whole_.outputs[output], options_.symbol)) return out;
+  out.absolute = out.relative = kAttentionRounding;
+  return out;
+}
+
+/// A way that cannot be gone is one that differs; no memory is nobody's fault.
+void Check::add_failed(Way way, const Error& error) {
+  if (error.code == Code::kNoMem) out_of_memory_ = true;
+  way.problem = error.to_string();
+  report_.ways.push_back(std::move(way));
+}
+
+void Check::compare(Way way, const Plan& plan, const Result<std::vector<Tensor>>& got) {
+  if (!got.ok()) return add_failed(std::move(way), got.error());
+  for (size_t i = 0; i < got->size(); ++i) {
+    const std::string name(plan.outputs[i].name);
+    const auto at = std::find(whole_.output_names.begin(), whole_.output_names.end(), name);
+    if (at == whole_.output_names.end()) continue;
+    const auto output = static_cast<size_t>(at - whole_.output_names.begin());
+    const Tensor& want = want_[output];
+    const int axis = plan.outputs[i].stream.axis;
+    // That a stream has no frames is something to be right about, too.
+    ++way.outputs;
+    way.frames += axis >= 0 && axis < want.rank() ? want.extent(axis) : want.volume();
+    way.same_bits &= want.same_bits((*got)[i]);
+    const Tolerance tolerance = tolerance_for(output);
+    const auto wrong = mismatch(want, (*got)[i], tolerance, true);
+    if (!wrong || !way.problem.empty()) continue;
+    way.problem =
+        str_cat("output ", name, first_bad_frame(axis, want, (*got)[i], tolerance), ": ", *wrong);
+  }
+  if (way.problem.empty() && way.outputs == 0) way.problem = "no output was compared";
+  report_.ways.push_back(std::move(way));
+}
+
+/// Pushes the inputs in pieces. In the middle the stream is given up and begun again, or goes on in
+/// a new session that its state was loaded into.
+Result<std::vector<Tensor>> Check::pushed(Pulsed* from, Pulsed* to, bool reset,
+                                                 std::string* refused) {
+  const auto seed = static_cast<uint64_t>(31 * from->pulse + (to ? to->pulse : 0)) + options_.seed;
+  PushedStream stream(inputs_, seed);
+  RILL_ASSIGN(const auto session, Session::make(from->ready.plan));
+  RILL_ASSIGN(const auto feed, Feed::make(session.get(), Draw(seed).in(0, 2) * from->pulse));
+  stream.attach(session.get(), feed.get());
+  std::unique_ptr<Session> next;
+  std::unique_ptr<Feed> next_feed;
+  bool done = !reset && !to;
+  while (stream.step()) {
+    if (done || !stream.past(50)) continue;
+    done = true;
+    if (reset) {
+      session->reset();
+      feed->reset();
+      stream.restart();
+      stream.attach(session.get(), feed.get());
+      continue;
+    }
+    RILL_ASSIGN(next, Session::make(to->ready.plan));
+    RILL_ASSIGN(next_feed, Feed::make(next.get(), 0));
+    SavedState saved(session.get(), feed.get());
+    std::vector<std::byte> bytes(static_cast<size_t>(saved.most_bytes()));
+    const int64_t size = saved.save(bytes);
+    if (size < 0) return fail(Code::kInternal, "a state is larger than was said");
+    const Status loaded =
+        SavedState(next.get(), next_feed.get()).load({bytes.data(), static_cast<size_t>(size)});
+    if (!loaded.ok() && from->pulse != to->pulse && loaded.code() == Code::kState) {
+      *refused = loaded.error().to_string();
+      return std::vector<Tensor>();
+    }
+    RILL_TRY(loaded);
+    stream.attach(next.get(), next_feed.get());
+  }
+  RILL_TRY(stream.finish());
+  return stream.outputs();
+}
+
+void Check::run_ways(Pulsed* pulsed) {
+  const Plan& plan = *pulsed->ready.plan;
+  const auto way = [&](std::string name) {
+    Way out;
+    out.name = std::move(name);
+    out.pulse = pulsed->pulse;
+    return out;
+  };
+  StreamOptions options;
+  options.nan_filler = true;
+  auto steps = run_stream(pulsed->ready.session.get(), inputs_, report_.frames, options);
+  compare(
+      way("step by step, NaN after the end"), plan,
+      steps.ok() ? Result<std::vector<Tensor>>(std::move(steps->outputs)) : steps.take_status());
+  std::string refused;
+  compare(way("pushed in pieces"), plan, pushed(pulsed, nullptr, false, &refused));
+  compare(way("begun again in the middle"), plan, pushed(pulsed, nullptr, true, &refused));
+  compare(way("saved and loaded in the middle"), plan, pushed(pulsed, pulsed, false, &refused));
+}
+
+void Check::run_pulse(int64_t pulse) {
+  const pulse::Options options = pulsing(pulse);
+  Way way;
+  way.name = "pulsed";
+  way.pulse = pulse;
+  auto graph = pulse::pulsify(whole_, options, nullptr);
+  if (!graph.ok() && !others_.empty()) {
+    // Some models stream for given sizes only, such as a batch of one.
+    const auto bound = bind_symbols(whole_, others_);
+    if (bound.ok()) graph = pulse::pulsify(*bound, options, nullptr);
+  }
+  if (!graph.ok()) return add_failed(std::move(way), graph.error());
+  auto ready = make_ready(*graph, others_, true, options_.threads);
+  if (!ready.ok()) return add_failed(std::move(way), ready.error());
+  pulsed_.push_back({pulse, std::move(ready).value()});
+  run_ways(&pulsed_.back());
+}
+
+void Check::run_moves() {
+  for (size_t i = 0; i + 1 < pulsed_.size(); ++i) {
+    for (const bool back : {false, true}) {
+      Pulsed* from = &pulsed_[back ? i + 1 : i];
+      Pulsed* to = &pulsed_[back ? i : i + 1];
+      Way way;
+      way.name = str_cat("moved to pulse ", to->pulse);
+      way.pulse = from->pulse;
+      std::string refused;
+      auto got = pushed(from, to, false, &refused);
+      if (refused.empty()) {
+        compare(std::move(way), *to->ready.plan, got);
+        continue;
+      }
+      way.refused = std::move(refused);
+      report_.ways.push_back(std::move(way));
+    }
+  }
+}
+
+void Check::find_first_node() {
+  for (const Way& way : report_.ways) {
+    if (way.problem.empty() || way.pulse == 0 || way.outputs == 0) continue;
+    report_.first_node = first_node(whole_, pulsing(way.pulse), inputs_, bindings_, report_.frames,
+                                    options_.tolerance);
+    return;
+  }
+}
+
+Result<CheckReport> Check::run() {
+  RILL_TRY(read_bindings());
+  RILL_TRY(choose_pulses());
+  RILL_TRY(run_whole());
+  pulsed_.reserve(pulses_.size());
+  for (const int64_t pulse : pulses_) run_pulse(pulse);
+  run_moves();
+  if (out_of_memory_) return fail(Code::kNoMem, "no memory to run all ways of the check");
+  find_first_node();
+  return std::move(report_);
+}
+
+}  // namespace
+
+int64_t CheckReport::compared() const {
+  int64_t out = 0;
+  for (const Way& way : ways) out += way.pulse > 0 ? way.outputs : 0;
+  return out;
+}
+
+Status CheckReport::verdict() const {
+  int64_t failed = 0;
+  std::string first;
+  for (const Way& way : ways) {
+    if (way.problem.empty()) continue;
+    ++failed;
+    if (!first.empty()) continue;
+    first = way.pulse == 0 ? way.name : str_cat("pulse ", way.pulse, ", ", way.name);
+    first += ": " + way.problem;
+  }
+  if (failed > 0) {
+    Status status = fail(Code::kState, failed, " of ", ways.size(), " ways failed. First: ", first);
+    return first_node ? std::move(status).in_node(first_node->name, first_node->op) : status;
+  }
+  if (compared() == 0) return fail(Code::kState, "no output of a stream was compared");
+  return {};
+}
+
+Result<CheckReport> check(const Graph& whole, std::span<const Tensor> inputs,
+                          const Bindings& bindings, const CheckOptions& options) {
+  return Check(whole, inputs, bindings, options).run();
+}
+
+}  // namespace rill::audit

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/exec/plan.h"
+#include "pulse/pulse.h"
+
+namespace rill::audit {
+
+/// A wire of the whole model. Latencies are in frames of the first input that streams.
+struct WireLatency {
+  pulse::Wire wire;
+  double before = 0;  ///< of the input that lags most
+  double after = 0;
+  std::optional<int64_t> least;  ///< delay of the wire that no stream of the pulse can be below
+  double lost = 0;               ///< latency beyond that, of this wire or one in front of it
+  double loses = 0;              ///< ... by its own node
+  int64_t state_bytes = 0;
+  /// What the node was given to stream, and which inputs wait for the latest one.
+  std::vector<std::string> causes;
+
+  double added() const { return after - before; }
+};
+
+struct OutputLatency {
+  std::string name;
+  PlanStream stream;
+  double latency = 0;     ///< in frames of the first input that streams
+  std::vector<int> path;  ///< from the input to the output, the slowest way; indices of wires
+  std::optional<int64_t> least;  ///< proven minimum of the delay
+  double least_latency = 0;      ///< ... in frames of that input
+  std::vector<int> losing;       ///< wires in front of it whose nodes lose what lies between
+};
+
+/// How a pulsed model streams, and why it lags.
+struct Latency {
+  std::shared_ptr<const Plan> plan;  ///< of the pulsed model, with `others` bound
+  Bindings others;                   ///< symbols beside that of the stream, taken as 1
+  int64_t pulse_multiple = 0;        ///< legal pulses are the multiples of it; 0: unknown
+  std::vector<WireLatency> wires;    ///< in the order of the whole graph
+  std::vector<OutputLatency> outputs;
+  std::map<std::string, int64_t> other_states;  ///< of nodes that are no wires of the whole model
+
+  /// The wires on the slowest ways that add latency, the most expensive first.
+  std::vector<const WireLatency*> expensive() const;
+};
+
+/// Tell how a pulsed graph streams.
+/// `whole`: the graph that it was made of, null if it is not at hand: legal pulses, slowest ways
+/// and least delays are unknown then. `report`: what `pulsify` told. `options`: its own, of which
+/// the pulse does not matter. `most_seconds`: of wall clock, for proofs of least delays; see
+/// `pulse::least_delays`.
+/// Errors: those of `prepare`; kInternal where an output comes before what it depends on.
+Result<Latency> latency_of(const Graph* whole, const Graph& pulsed, const pulse::Report& report,
+                           const pulse::Options& options, double most_seconds);
+
+}  // namespace rill::audit

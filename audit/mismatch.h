@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/tensor/tensor.h"
+
+namespace rill::audit {
+
+/// How far a value may be from its reference.
+struct Tolerance {
+  std::string name = "Close";
+  double absolute = 1e-7;
+  double relative = 1e-7;
+  double outliers = 0;  ///< share of the elements that may be further off
+  bool custom = false;
+};
+
+/// Find a level by its name, "exact", "close", "approximate", ..., for elements of 32 bits; null if
+/// there is none of that name.
+std::optional<Tolerance> tolerance_named(std::string_view name);
+std::string tolerance_names();
+/// The same level for elements of 16 bits.
+Tolerance for_half(const Tolerance& tolerance);
+
+/// Compare a value to its reference. Nothing if it is close enough, else what is wrong:
+/// "Shape mismatch [..] != [..]" or "Mismatch. First outlier: ...". Integers must be equal; against
+/// floats they are compared by value. `cast_floats`: a reference of another float type is converted
+/// first.
+std::optional<std::string> mismatch(const Tensor& expected, const Tensor& got,
+                                    const Tolerance& tolerance, bool cast_floats);
+
+/// ", frame 7" for the first frame that differs; empty if there is none, or no axis.
+std::string first_bad_frame(int axis, const Tensor& want, const Tensor& got,
+                            const Tolerance& tolerance);
+
+}  // namespace rill::audit

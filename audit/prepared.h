@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/exec/plan.h"
+#include "core/exec/session.h"
+#include "core/graph/graph.h"
+
+namespace rill::audit {
+
+/// A graph with its symbols bound, prepared, with a session to run it.
+struct Ready {
+  Graph graph;
+  std::shared_ptr<const Plan> plan;
+  std::unique_ptr<Session> session;
+};
+
+/// "B=1, S=40".
+std::string bindings_text(const Bindings& bindings);
+
+/// Replace all symbols but the stream symbol of a pulsed graph, then simplify.
+/// Errors: those of the graph, with the values in the hint.
+Result<Graph> bind_symbols(const Graph& graph, const Bindings& bindings);
+/// Give a session `threads` threads for its steps, one per core for 0. Errors: kArg, kNoMem.
+Status use_threads(int64_t threads, Session* session);
+/// Bind symbols, prepare, and make a session.
+/// `optimize`: false keeps every node a step of its own. `threads`: as for `use_threads`.
+/// Errors: kSymbol where symbols stay free; those of `prepare`.
+Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool optimize,
+                         int64_t threads = 1);
+
+/// Copy values into the inputs of a session. Errors: kShape, naming the input.
+Status feed(Session* session, std::span<const Tensor> values);
+/// Copy the outputs of a session out. Errors: kNoMem.
+Result<std::vector<Tensor>> outputs_of(const Session& session);
+/// Run a whole graph once. Errors: as above.
+Result<std::vector<Tensor>> run_once(Session* session, std::span<const Tensor> inputs);
+
+}  // namespace rill::audit

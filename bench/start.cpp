@@ -1,0 +1,96 @@
+// Times the start of an app: from a model, which is loaded, pulsed and prepared, and from a
+// compiled one, which is opened; each until its first step is done. The two take turns.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rill/rill.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr char kUsage[] =
+    "usage: rill-bench-start MODEL FILE SYMBOL=FRAMES [SYMBOL=VALUE ...]\n"
+    "MODEL as it is, FILE as compiled from it; pulsed along the first symbol, the others bound.\n"
+    "Prints the median times of both in milliseconds, and how many times longer the first takes.\n";
+
+[[noreturn]] void fail() {
+  std::fprintf(stderr, "%s\n", rill_last_error());
+  std::exit(1);
+}
+
+/// The first step of a session of a plan, whose inputs are zeros.
+void first_step(rill_plan* plan) {
+  rill_session* session = nullptr;
+  if (rill_session_new(plan, &session) != RILL_OK || rill_step(session) != RILL_OK) fail();
+  rill_session_free(session);
+  rill_plan_release(plan);
+}
+
+using Symbols = std::vector<std::pair<std::string, std::string>>;
+
+void start_from_model(const char* path, const Symbols& symbols) {
+  rill_model* model = nullptr;
+  if (rill_load(path, nullptr, &model) != RILL_OK) fail();
+  for (size_t i = 1; i < symbols.size(); ++i) {
+    const auto& [name, value] = symbols[i];
+    if (rill_model_set_symbol(model, name.c_str(), value.c_str()) != RILL_OK) fail();
+  }
+  const auto& [name, pulse] = symbols[0];
+  if (rill_model_pulse(model, name.c_str(), pulse.c_str()) != RILL_OK) fail();
+  rill_plan* plan = nullptr;
+  if (rill_prepare(model, nullptr, &plan) != RILL_OK) fail();
+  rill_model_free(model);
+  first_step(plan);
+}
+
+void start_from_file(const char* path) {
+  rill_plan* plan = nullptr;
+  if (rill_plan_open(path, &plan) != RILL_OK) fail();
+  first_step(plan);
+}
+
+template <class Call>
+double timed_ms(const Call& call) {
+  const auto begin = Clock::now();
+  call();
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+double median(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  constexpr int kTurns = 41;
+  Symbols symbols;
+  for (int i = 3; i < argc; ++i) {
+    const std::string word = argv[i];
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos) {
+      std::fputs(kUsage, stderr);
+      return 2;
+    }
+    symbols.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+  if (symbols.empty()) {
+    std::fputs(kUsage, stderr);
+    return 2;
+  }
+  std::vector<double> model;
+  std::vector<double> file;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    model.push_back(timed_ms([&] { start_from_model(argv[1], symbols); }));
+    file.push_back(timed_ms([&] { start_from_file(argv[2]); }));
+  }
+  std::printf("%.3f %.3f %.0f\n", median(model), median(file), median(model) / median(file));
+}

@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <cctype>
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "core/exec/plan.h"
+#include "kernels/target.h"
+#include "ops/op_table.h"
+#include "plan_file/write.h"
+
+namespace rill::cli {
+namespace {
+
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> out;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t comma = std::min(list.find(',', at), list.size());
+    if (comma > at) out.push_back(list.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return out;
+}
+
+/// The targets of the command line, each once. Errors: kArg, kUnsupported.
+Result<std::vector<kernels::Target>> targets_of(const Args& args) {
+  std::vector<kernels::Target> out;
+  for (const std::string& name : names_in(args.targets)) {
+    kernels::Target target = kernels::running_target();
+    if (name != "native" && !kernels::target_from_name(name.c_str(), &target)) {
+      return fail(Code::kArg, "--target ", name,
+                  ": expected native, scalar, sse42, avx2, avx2vnni, avx512, avx512vnni, neon, "
+                  "neondotprod or wasm");
+    }
+    if (!kernels::built_for(target.tier)) {
+      return fail(Code::kUnsupported, "--target ", name,
+                  ": this build of rill has no kernels for it to pack weights for")
+          .hint("Compile the model with a rill that was built for that kind of processor");
+    }
+    const auto same = [&](const kernels::Target& each) {
+      return each.tier == target.tier && each.dot_products == target.dot_products;
+    };
+    if (std::none_of(out.begin(), out.end(), same)) out.push_back(target);
+  }
+  if (out.empty()) out.push_back(kernels::running_target());
+  return out;
+}
+
+Result<std::shared_ptr<const Plan>> plan_for(const kernels::Target& target, const Args& args,
+                                             const Graph& graph) {
+  PrepareOptions options;
+  options.optimize = optimizes(args);
+  options.keep_uses = !args.no_notes;
+  // What another CPU alone can run is left to it.
+  options.run_constants = kernels::target_rank(kernels::target_name(target)) >= 0;
+  const kernels::TargetCpu chosen(target.tier, target.dot_products);
+  auto plan = prepare(graph, options);
+  if (!plan.ok() && plan.error().code == Code::kSymbol) {
+    return plan.take_status().hint("Bind it with --set SYMBOL=N, or stream along it with --pulse");
+  }
+  return plan;
+}
+
+/// Whether two plans have the same steps and constants.
+Result<bool> same_plans(const std::shared_ptr<const Plan>& a,
+                        const std::shared_ptr<const Plan>& b) {
+  std::vector<std::byte> files[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const plan_file::TargetPlan each{"either", i == 0 ? a : b};
+    RILL_ASSIGN(files[i], plan_file::write({&each, 1}, ops::op_table()));
+  }
+  return files[0] == files[1];
+}
+
+/// The plan for a target, under the name of the least CPU that runs it: without products of bytes
+/// there is no need of instructions for them.
+Result<plan_file::TargetPlan> compiled(const kernels::Target& target, const Args& args,
+                                       const Graph& graph) {
+  plan_file::TargetPlan out;
+  out.target = kernels::target_name(target);
+  RILL_ASSIGN(out.plan, plan_for(target, args, graph));
+  if (!target.dot_products) return out;
+  const kernels::Target plain{target.tier, false};
+  RILL_ASSIGN(const auto other, plan_for(plain, args, graph));
+  RILL_ASSIGN(const bool same, same_plans(out.plan, other));
+  if (same) out.target = kernels::target_name(plain);
+  return out;
+}
+
+/// The text of an audit; empty where none ran.
+std::string audit_text(const Graph& graph) {
+  const auto found = graph.properties.find("rill.audit");
+  if (found == graph.properties.end() || found->second.dtype() != DType::kString) return "";
+  return *found->second.data<std::string>();
+}
+
+/// A name of C made of that of a file: "kws" of "out/kws.c".
+std::string c_name(const std::string& path) {
+  std::string out = std::filesystem::path(path).stem().string();
+  for (char& c : out) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return out.empty() || std::isdigit(static_cast<unsigned char>(out[0])) != 0 ? "plan_" + out : out;
+}
+
+/// The file as a constant, which compilers put where memory is read only.
+std::string c_source(const std::string& name, std::span<const std::byte> bytes) {
+  std::string out = fmt::format(
+      "/* A compiled model, for rill_plan_map({0}, {0}_size, &plan). */\n#include <stddef.h>\n\n"
+      "#if defined(__cplusplus)\nextern \"C\" {{\n#endif\n"
+      "extern const unsigned char {0}[];\nextern const size_t {0}_size;\n\n"
+      "#if defined(__GNUC__)\n__attribute__((aligned(64)))\n#elif defined(_MSC_VER)\n"
+      "__declspec(align(64))\n#endif\nconst unsigned char {0}[{1}] = {{",
+      name, bytes.size());
+  constexpr size_t kPerLine = 20;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (i % kPerLine == 0) out += "\n ";
+    out += fmt::format("{}{},", i % kPerLine == 0 ? " " : "", static_cast<unsigned>(bytes[i]));
+  }
+  out += fmt::format("\n}};\nconst size_t {}_size = {};\n\n", name, bytes.size());
+  return out + "#if defined(__cplusplus)\n}\n#endif\n";
+}
+
+}  // namespace
+
+Status compile_command(const Args& args, const Log& log, const Model& model) {
+  if (args.output.empty() && args.embed.empty()) {
+    return fail(Code::kArg, "compile: no file to write")
+        .hint("Add -o FILE.rill, or --embed FILE.c");
+  }
+  RILL_ASSIGN(const std::vector<kernels::Target> targets, targets_of(args));
+  Graph graph = model.graph;
+  // How much was compared depends on how fast the machine is, and the same model gives the same
+  // bytes.
+  Args quiet = args;
+  quiet.nnef_deterministic = true;
+  RILL_TRY(audit_before_writing(quiet, log, model, &graph));
+  std::vector<plan_file::TargetPlan> plans;
+  for (const kernels::Target& target : targets) {
+    RILL_ASSIGN(plan_file::TargetPlan plan, compiled(target, args, graph));
+    const auto same = [&](const plan_file::TargetPlan& each) { return each.target == plan.target; };
+    if (std::none_of(plans.begin(), plans.end(), same)) plans.push_back(std::move(plan));
+  }
+  plan_file::WriteOptions options;
+  options.notes = !args.no_notes;
+  options.audit = audit_text(graph);
+  RILL_ASSIGN(const std::vector<std::byte> bytes,
+              plan_file::write(plans, ops::op_table(), options));
+  if (!args.output.empty()) RILL_TRY(nnef::write_file(args.output, bytes));
+  if (!args.embed.empty()) {
+    const std::string source = c_source(c_name(args.embed), bytes);
+    RILL_TRY(nnef::write_file(args.embed, std::as_bytes(std::span(source))));
+  }
+  std::string names;
+  for (const plan_file::TargetPlan& each : plans) {
+    names += (names.empty() ? "" : ", ") + each.target;
+  }
+  log.info(str_cat(bytes.size(), " bytes for ", names));
+  return {};
+}
+
+}  // namespace rill::cli

@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/check.h"
+#include "cli/dump_plan.h"
+#include "cli/exec.h"
+#include "core/exec/extents.h"
+#include "kernels/target.h"
+#include "ops/op_table.h"
+#include "ops/step_table.h"
+#include "plan_file/map.h"
+#include "plan_file/read.h"
+
+namespace rill::cli {
+namespace {
+
+Result<plan_file::OpenedPlan> open_plan(const std::string& path, bool whole) {
+  RILL_ASSIGN(const plan_file::MappedFile file, plan_file::map_file(path));
+  plan_file::Known known;
+  known.steps = ops::step_table();
+  known.rooms = ops::op_table();
+  known.rank = [](std::string_view target) {
+    return kernels::target_rank(std::string(target).c_str());
+  };
+  known.cpu = kernels::target_name(kernels::running_target());
+  if (whole) RILL_TRY(plan_file::verify(file.bytes).at(path, 0));
+  auto opened = plan_file::open(file.bytes, file.owner, known);
+  if (!opened.ok()) return opened.take_status().at(path, 0);
+  return opened;
+}
+
+/// A graph with the inputs and outputs of a plan, and nothing between them: what values are found
+/// and compared by.
+Graph faces_of(const Plan& plan) {
+  Graph out;
+  Streaming streaming;
+  streaming.named = plan.stream_symbol;
+  streaming.pulse = plan.stream_pulse;
+  for (const PlanIo& io : plan.inputs) {
+    Fact fact;
+    fact.dtype = io.dtype;
+    fact.q = io.q;
+    fact.shape.assign(io.shape.begin(), io.shape.end());
+    out.add_source(io.name, std::move(fact));
+    streaming.input_axes.push_back(io.stream.axis);
+  }
+  for (const PlanIo& io : plan.outputs) {
+    Fact fact;
+    fact.dtype = io.dtype;
+    fact.q = io.q;
+    fact.shape.assign(io.shape.begin(), io.shape.end());
+    const OutletId outlet = out.add_source(io.name, std::move(fact));
+    out.inputs.pop_back();
+    out.add_output(io.name, outlet);
+    StreamingOutput told;
+    told.axis = io.stream.axis;
+    told.delay = io.stream.delay;
+    if (io.stream.length.valid()) {
+      told.length = dim_of(io.stream.length, plan.stream_symbol);
+    }
+    streaming.outputs.push_back(told);
+  }
+  if (plan.stream_pulse > 0) out.streaming = std::move(streaming);
+  return out;
+}
+
+std::string shape_text(const PlanIo& io) {
+  std::string out;
+  for (const int64_t extent : io.shape) out += fmt::format("{},", extent);
+  out += dtype_name(io.dtype);
+  if (io.stream.axis < 0) return out;
+  return out + fmt::format(", streams along axis {}, {} frames per step", io.stream.axis,
+                           io.stream.pulse);
+}
+
+void print_summary(const plan_file::OpenedPlan& opened) {
+  const Plan& plan = *opened.plan;
+  for (const PlanIo& io : plan.inputs) fmt::print("input {}: {}\n", io.name, shape_text(io));
+  for (const PlanIo& io : plan.outputs) {
+    fmt::print("output {}: {}", io.name, shape_text(io));
+    if (io.stream.axis >= 0) {
+      fmt::print(", delay {}", io.stream.delay);
+      if (!io.stream.length_text.empty()) fmt::print(", length {}", io.stream.length_text);
+    }
+    fmt::print("\n");
+  }
+  std::string all;
+  for (const std::string& target : opened.targets) all += (all.empty() ? "" : ", ") + target;
+  fmt::print("target {}, of {}\n", opened.target, all);
+  fmt::print("{} steps; {} bytes of constants, {} of state, {} of arena\n", plan.steps.size(),
+             plan.const_bytes, plan.state_bytes, plan.arena_bytes);
+  fmt::print("model {:016x}{:016x}\n", plan.model[0], plan.model[1]);
+  if (!opened.audit.empty()) fmt::print("audit: {}\n", opened.audit);
+}
+
+/// Where the time of some runs goes, by node.
+Status print_profile(const Args& args, const Plan& plan, Session* session) {
+  std::vector<int64_t> sums(plan.nodes.size(), 0);
+  const int64_t runs = std::min<int64_t>(args.max_loops, 1000);
+  int64_t all = 0;
+  for (int64_t i = 0; i < runs; ++i) {
+    session->step_timed([&](int node, int64_t ns) {
+      all += ns;
+      if (node >= 0) sums[static_cast<size_t>(node)] += ns;
+    });
+  }
+  const double share = 100.0 / static_cast<double>(std::max<int64_t>(1, all));
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i] == 0) continue;
+    fmt::print("{:10.3f} us {:5.1f} % {} ({})\n",
+               static_cast<double>(sums[i]) / static_cast<double>(runs) * 1e-3,
+               share * static_cast<double>(sums[i]), plan.nodes[i].name, plan.nodes[i].op);
+  }
+  fmt::print("{:10.3f} us in all, {} runs\n",
+             static_cast<double>(all) / static_cast<double>(runs) * 1e-3, runs);
+  return {};
+}
+
+Status dump(const Args& args, const plan_file::OpenedPlan& opened) {
+  const Plan& plan = *opened.plan;
+  if (args.profile) {
+    RILL_ASSIGN(const auto session, Session::make(opened.plan));
+    RILL_TRY(use_threads(args.threads, session.get()));
+    return print_profile(args, plan, session.get());
+  }
+  if (!args.plan) {
+    if (!args.quiet) print_summary(opened);
+    return {};
+  }
+  if (plan.uses.size() != plan.steps.size()) {
+    return fail(Code::kArg, args.model, " has no notes of what steps read and write")
+        .hint("Compile the model without --no-notes");
+  }
+  if (!args.quiet) fmt::print("{}", plan_text(plan));
+  if (args.svg.empty()) return {};
+  const std::string picture = arena_picture(plan, args.model);
+  return nnef::write_file(args.svg, std::as_bytes(std::span(picture)));
+}
+
+/// The graph of a plan's inputs and outputs, under the name that bundles use, and the plan's
+/// session.
+Status run(const Args& args, const Log& log, const plan_file::OpenedPlan& opened) {
+  const Plan& plan = *opened.plan;
+  const Graph graph = faces_of(plan);
+  RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
+  RILL_ASSIGN(const Reference reference, Reference::read(args));
+  RILL_ASSIGN(const auto session, Session::make(opened.plan));
+  RILL_TRY(use_threads(args.threads, session.get()));
+  std::vector<std::vector<Tensor>> turns;
+  Status found;
+  if (plan.stream_pulse > 0) {
+    RILL_ASSIGN(InputValues inputs, source.resolve(graph, 0));
+    if (args.drop_partial_pulse) RILL_TRY(drop_partial_pulses(plan, &inputs.values));
+    StreamOptions options;
+    options.open_end = args.drop_partial_pulse;
+    options.nan_filler = args.filler == "nan";
+    RILL_ASSIGN(const StreamResult result,
+                run_stream(session.get(), inputs.values, stream_frames(plan, inputs.values),
+                           options));
+    turns.push_back(result.outputs);
+    found = check_stream(reference, graph, plan, result, options.open_end, log);
+  } else {
+    for (size_t turn = 0; turn < source.turns(graph); ++turn) {
+      RILL_ASSIGN(const InputValues inputs, source.resolve(graph, turn));
+      RILL_ASSIGN(std::vector<Tensor> outputs, run_once(session.get(), inputs.values));
+      turns.push_back(std::move(outputs));
+      if (!reference.any()) continue;
+      Status own = reference.check(graph, turns.back(), turn, log);
+      if (found.ok()) found = std::move(own);
+    }
+  }
+  // Outputs are of use most when they are wrong.
+  if (!args.save_outputs.empty()) {
+    RILL_TRY(write_turns(args.save_outputs, graph.output_names, turns, log.tract()));
+  }
+  for (size_t i = 0; args.dump_outputs && i < graph.output_names.size(); ++i) {
+    for (const std::vector<Tensor>& turn : turns) {
+      fmt::print("output {}: {}\n", graph.output_names[i], tensor_text(turn[i]));
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+bool names_plan_file(const Args& args) {
+  std::byte begin[64] = {};
+  std::FILE* const file = std::fopen(args.model.c_str(), "rb");
+  if (file == nullptr) return false;
+  const size_t bytes = std::fread(begin, 1, sizeof begin, file);
+  std::fclose(file);
+  return plan_file::is_plan_file({begin, bytes});
+}
+
+Status plan_file_command(const Args& args, const Log& log) {
+  const bool dumps = args.command == Command::kDump;
+  if (!dumps && args.command != Command::kRun && args.command != Command::kStream) {
+    return fail(Code::kArg, args.model, " is a compiled model: there is no graph to ",
+                args.command_name)
+        .hint("Use run, stream or dump, or the model that it was compiled from");
+  }
+  RILL_ASSIGN(const plan_file::OpenedPlan opened, open_plan(args.model, dumps));
+  if (dumps) return dump(args, opened);
+  if (args.command == Command::kStream && opened.plan->stream_pulse == 0) {
+    return fail(Code::kPulse, args.model, " does not stream")
+        .hint("Compile the model with --pulse, or use run");
+  }
+  return run(args, log, opened);
+}
+
+}  // namespace rill::cli

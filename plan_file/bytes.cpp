@@ -1,0 +1,243 @@
+#include "plan_file/bytes.h"
+
+#include <bit>
+#include <cstring>
+
+#include "core/exec/extents.h"
+#include "plan_file/format.h"
+
+namespace rill::plan_file {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "plan files are little-endian");
+
+using Kind = DimAtom::Kind;
+
+// No expression that is of use has more values waiting, or more of anything.
+constexpr size_t kMostWaiting = 64;
+constexpr int kMostCodes = 4096;
+
+uint64_t swapped(uint64_t value) { return __builtin_bswap64(value); }
+
+void write_code(RecordWriter* to, DimCode code) { to->natural(static_cast<uint64_t>(code)); }
+
+void write_sum(RecordWriter* to, const Dim& value);
+
+void write_atom(RecordWriter* to, const DimAtom& atom) {
+  if (atom.kind == Kind::kSymbol) {
+    write_code(to, DimCode::kSymbol);
+    return to->text(atom.text);
+  }
+  if (atom.kind == Kind::kInvalid) return write_code(to, DimCode::kInvalid);
+  for (size_t i = 0; i < atom.args.size(); ++i) {
+    write_sum(to, atom.args[i]);
+    if (i == 0 && atom.kind != Kind::kDiv) continue;
+    switch (atom.kind) {
+      case Kind::kMin:
+        write_code(to, DimCode::kMin);
+        break;
+      case Kind::kMax:
+        write_code(to, DimCode::kMax);
+        break;
+      case Kind::kBroadcast:
+        write_code(to, DimCode::kBroadcast);
+        break;
+      case Kind::kGe:
+        write_code(to, DimCode::kAtLeast);
+        break;
+      case Kind::kEq:
+        write_code(to, DimCode::kEqual);
+        break;
+      default:
+        write_code(to, DimCode::kDivide);
+        to->number(atom.divisor);
+    }
+  }
+}
+
+void write_number(RecordWriter* to, int64_t value) {
+  write_code(to, DimCode::kNumber);
+  to->number(value);
+}
+
+void write_sum(RecordWriter* to, const Dim& value) {
+  if (value.is_const()) return write_number(to, *value.to_int());
+  const DimSum& sum = *value.sum();
+  write_number(to, sum.constant);
+  for (const DimTerm& term : sum.terms) {
+    write_number(to, term.coefficient);
+    for (const auto& factor : term.factors) {
+      write_atom(to, *factor);
+      write_code(to, DimCode::kMultiply);
+    }
+    write_code(to, DimCode::kAdd);
+  }
+}
+
+Dim joined(DimCode code, const Dim& a, const Dim& b) {
+  switch (code) {
+    case DimCode::kAdd:
+      return a + b;
+    case DimCode::kMultiply:
+      return a * b;
+    case DimCode::kMin:
+      return min(a, b);
+    case DimCode::kMax:
+      return max(a, b);
+    case DimCode::kBroadcast:
+      return broadcast(a, b);
+    case DimCode::kAtLeast:
+      return ge(a, b);
+    case DimCode::kEqual:
+      return eq(a, b);
+    default:
+      return Dim::invalid();
+  }
+}
+
+}  // namespace
+
+void RecordWriter::natural(uint64_t value) {
+  while (value >= 0x80) {
+    bytes_.push_back(static_cast<std::byte>(value | 0x80U));
+    value >>= 7U;
+  }
+  bytes_.push_back(static_cast<std::byte>(value));
+}
+
+void RecordWriter::real(double value) { natural(swapped(std::bit_cast<uint64_t>(value))); }
+
+void RecordWriter::text(std::string_view value) {
+  natural(value.size());
+  for (const char c : value) bytes_.push_back(static_cast<std::byte>(c));
+}
+
+void RecordWriter::dim(const Dim& value) {
+  if (value.valid()) {
+    write_sum(this, value);
+  } else {
+    write_code(this, DimCode::kInvalid);
+  }
+  write_code(this, DimCode::kEnd);
+}
+
+void RecordWriter::raw(uint64_t value) {
+  for (unsigned i = 0; i < 64; i += 8) bytes_.push_back(static_cast<std::byte>(value >> i));
+}
+
+void RecordWriter::append(const RecordWriter& other) {
+  bytes_.insert(bytes_.end(), other.bytes_.begin(), other.bytes_.end());
+}
+
+uint64_t RecordReader::long_natural() {
+  uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    if (bytes_.empty()) {
+      fail("it ends in the middle");
+      return 0;
+    }
+    const auto byte = static_cast<uint64_t>(bytes_.front());
+    bytes_ = bytes_.subspan(1);
+    value |= (byte & 0x7FU) << shift;
+    if (byte < 0x80) return value;
+  }
+  fail("a number is too long");
+  return 0;
+}
+
+int64_t RecordReader::number(int64_t least, int64_t most) {
+  const int64_t value = number();
+  if (value >= least && value <= most) return value;
+  fail("a number is out of its range");
+  return least;
+}
+
+double RecordReader::real() { return std::bit_cast<double>(swapped(natural())); }
+
+std::string_view RecordReader::text() {
+  const uint64_t size = natural();
+  if (size > bytes_.size()) {
+    fail("it ends in the middle of a name");
+    return {};
+  }
+  const auto begin = reinterpret_cast<const char*>(bytes_.data());
+  bytes_ = bytes_.subspan(size);
+  return {begin, size};
+}
+
+Dim RecordReader::dim() {
+  std::vector<Dim> waiting;
+  for (int i = 0; i < kMostCodes && good(); ++i) {
+    const auto code = static_cast<DimCode>(natural());
+    if (code == DimCode::kEnd) {
+      if (waiting.size() == 1) return waiting[0];
+      break;
+    }
+    if (waiting.size() > kMostWaiting) break;
+    if (code == DimCode::kNumber) {
+      waiting.emplace_back(number());
+    } else if (code == DimCode::kSymbol) {
+      waiting.push_back(Dim::symbol(text()));
+    } else if (code == DimCode::kInvalid) {
+      waiting.push_back(Dim::invalid());
+    } else if (code == DimCode::kDivide && !waiting.empty()) {
+      waiting.back() = floor_div(waiting.back(), number());
+    } else if (code > DimCode::kInvalid || waiting.size() < 2) {
+      break;
+    } else {
+      const Dim last = waiting.back();
+      waiting.pop_back();
+      waiting.back() = joined(code, waiting.back(), last);
+    }
+  }
+  fail("an expression makes no sense");
+  return Dim::invalid();
+}
+
+Extent RecordReader::extent() {
+  auto out = extent_of(dim());
+  if (out.ok()) return std::move(out).value();
+  fail("an expression nests too deep");
+  return {};
+}
+
+uint64_t RecordReader::raw() {
+  if (bytes_.size() < 8) {
+    fail("it ends in the middle");
+    return 0;
+  }
+  uint64_t value = 0;
+  std::memcpy(&value, bytes_.data(), sizeof value);
+  bytes_ = bytes_.subspan(8);
+  return value;
+}
+
+int64_t RecordReader::count(int64_t most) {
+  const auto value = static_cast<int64_t>(natural());
+  if (value >= 0 && value <= most && static_cast<uint64_t>(value) <= bytes_.size()) return value;
+  fail("it has more of something than it can hold");
+  return 0;
+}
+
+uint64_t checksum(std::span<const std::byte> bytes) {
+  // Four sums side by side: one alone waits for its own products.
+  constexpr uint64_t kFactor = 0x9E3779B97F4A7C15;
+  uint64_t sums[4] = {1, 2, 3, bytes.size()};
+  size_t at = 0;
+  const auto take = [&](size_t which, uint64_t word) {
+    sums[which] = (sums[which] ^ word) * kFactor;
+    sums[which] ^= sums[which] >> 29U;
+  };
+  for (; at + 32 <= bytes.size(); at += 32) {
+    for (size_t i = 0; i < 4; ++i) {
+      uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + at + i * 8, sizeof word);
+      take(i, word);
+    }
+  }
+  for (; at < bytes.size(); ++at) take(at % 4, static_cast<uint64_t>(bytes[at]) + 1);
+  for (size_t i = 1; i < 4; ++i) take(0, sums[i]);
+  return sums[0];
+}
+
+}  // namespace rill::plan_file

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace rill::plan_file {
+
+// The layout of plan files; docs/compiled.md tells it byte by byte. All numbers are little-endian.
+//
+//   header        64 bytes
+//   targets       64 bytes each
+//   records       numbers one after the other, as `Bytes` writes them
+//   constants     each aligned to 64 bytes, zeros behind it
+
+inline constexpr std::array<char, 8> kMagic = {'r', 'i', 'l', 'l', 'p', 'l', 'a', 'n'};
+inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kByteOrder = 0x01020304;
+inline constexpr int64_t kAlign = 64;
+/// Zeros behind each constant: kernels load, and do not use, what lies behind the last element.
+inline constexpr int64_t kReadBeyond = 64;
+
+struct Header {
+  std::array<char, 8> magic;
+  uint32_t version;
+  uint32_t byte_order;
+  int64_t bytes;               ///< of the file
+  int64_t constants;           ///< where they begin
+  uint64_t checksum;           ///< of all from `targets` to the constants
+  uint64_t constant_checksum;  ///< of the constants
+  uint32_t targets;
+  std::array<uint32_t, 3> reserved;
+};
+static_assert(sizeof(Header) == 64);
+
+/// Where a record lies, from the start of the file.
+struct Place {
+  int64_t begin;
+  int64_t bytes;
+};
+
+struct TargetEntry {
+  std::array<char, 16> name;  ///< of a tier, with zeros behind it
+  Place plan;
+  Place notes;  ///< names of nodes for profiles, what steps read and write; no bytes where left out
+  std::array<uint64_t, 2> reserved;
+};
+static_assert(sizeof(TargetEntry) == 64);
+
+inline constexpr size_t kSummedFrom = offsetof(Header, targets);
+inline constexpr uint32_t kMostTargets = 64;
+
+/// How an expression is written: a stack of values on which these act.
+enum class DimCode : uint8_t {
+  kEnd,
+  kNumber,  ///< followed by the number
+  kSymbol,  ///< followed by its name
+  kAdd,
+  kMultiply,
+  kDivide,  ///< rounding down, by the number that follows
+  kMin,
+  kMax,
+  kBroadcast,
+  kAtLeast,
+  kEqual,
+  kInvalid,
+};
+
+}  // namespace rill::plan_file

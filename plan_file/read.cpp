@@ -1,0 +1,335 @@
+#include "plan_file/read.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/checked.h"
+#include "plan_file/check.h"
+#include "plan_file/format.h"
+#include "plan_file/step_reader.h"
+
+namespace rill::plan_file {
+namespace {
+
+Status damaged(std::string_view how) {
+  return fail(Code::kParse, "not a plan file of rill: ", how)
+      .hint("Compile the model again, or copy the file again");
+}
+
+/// Reads one plan of a file.
+class PlanReader {
+ public:
+  PlanReader(std::span<const std::byte> record, std::span<const std::byte> constants,
+             std::shared_ptr<const void> owner, const Known& known)
+      : from_(record), constants_(constants), known_(known) {
+    tables_.owner = std::move(owner);
+  }
+
+  Result<std::shared_ptr<Plan>> run(std::string* audit) {
+    RILL_TRY(read_tables());
+    read_buffers();
+    read_ios(&plan_->inputs);
+    read_ios(&plan_->outputs);
+    read_rings();
+    read_states();
+    read_stream(audit);
+    StepReader steps(&from_, tables_, plan_.get());
+    for (PlanState& state : plan_->states) state.value = steps.operand();
+    plan_->steps = steps.steps();
+    RILL_TRY(steps.status());
+    if (from_.good() && from_.left() > 0) from_.fail("a record is longer than what it holds");
+    if (!from_.good()) return damaged(from_.why());
+    RILL_TRY(check(*plan_));
+    return std::move(plan_);
+  }
+
+ private:
+  std::vector<std::string_view> names() {
+    std::vector<std::string_view> out;
+    const int64_t count = from_.count();
+    for (int64_t i = 0; i < count && from_.good(); ++i) out.push_back(from_.text());
+    return out;
+  }
+  Status read_tables() {
+    for (const std::string_view name : names()) {
+      const auto found =
+          std::find_if(known_.steps.begin(), known_.steps.end(),
+                       [&](const StepKind* kind) { return name == kind->name; });
+      if (found == known_.steps.end()) {
+        return fail(Code::kUnsupported, "the plan has steps of the kind \"", name,
+                    "\", which this build of rill does not have")
+            .hint("Use a build with all operators, or of the version that compiled the model");
+      }
+      tables_.kinds.push_back(*found);
+    }
+    tables_.kernels = names();
+    for (const std::string_view name : names()) {
+      const OpClass* found = nullptr;
+      for (const OpRoom* room : known_.rooms) {
+        for (const OpClass& each : room->classes) {
+          if (name == each.name) found = &each;
+        }
+      }
+      if (found == nullptr) {
+        return fail(Code::kUnsupported, "the plan calls the operator \"", name,
+                    "\", which this build of rill does not have")
+            .hint("Use a build with all operators, or of the version that compiled the model");
+      }
+      tables_.classes.push_back(found);
+    }
+    const int64_t count = from_.count();
+    for (int64_t i = 0; i < count && from_.good(); ++i) {
+      const uint64_t begin = from_.natural();
+      const uint64_t bytes = from_.natural();
+      const uint64_t all = constants_.size();
+      const bool fits = begin <= all / kAlign && bytes <= all - begin * kAlign &&
+                        all - begin * kAlign - bytes >= kReadBeyond;
+      if (!fits) from_.fail("a constant lies outside of the file");
+      if (from_.good()) tables_.constants.push_back(constants_.subspan(begin * kAlign, bytes));
+    }
+    return {};
+  }
+  void read_buffers() {
+    const int64_t count = from_.count();
+    for (int64_t i = 0; i < count && from_.good(); ++i) {
+      PlanBuffer buffer;
+      buffer.kind =
+          static_cast<BufferKind>(from_.number(0, static_cast<int64_t>(BufferKind::kSlot)));
+      buffer.bytes = from_.number(0, kMostElements);
+      buffer.offset = from_.number(0, kMostElements);
+      buffer.io = static_cast<int>(from_.number(-1, INT32_MAX));
+      buffer.first_step = static_cast<int>(from_.number(-1, INT32_MAX));
+      buffer.last_step = static_cast<int>(from_.number(-1, INT32_MAX));
+      const int64_t number =
+          from_.number(-1, static_cast<int64_t>(tables_.constants.size()) - 1);
+      if (!from_.good()) return;
+      std::span<const std::byte> bytes;
+      if (number >= 0) bytes = tables_.constants[static_cast<size_t>(number)];
+      if (buffer.kind == BufferKind::kConst) {
+        if (static_cast<int64_t>(bytes.size()) != buffer.bytes) {
+          from_.fail("a buffer has other bytes than its constant");
+        }
+        if (!bytes.empty()) buffer.data = {tables_.owner, bytes.data()};
+        plan_->const_bytes += buffer.bytes;
+      } else {
+        buffer.initial.assign(bytes.begin(), bytes.end());
+      }
+      plan_->buffers.push_back(std::move(buffer));
+    }
+    plan_->arena_bytes = from_.number(0, kMostElements);
+    plan_->state_bytes = from_.number(0, kMostElements);
+    plan_->part_scratch_bytes = from_.number(0, kMostElements);
+  }
+  void read_ios(List<PlanIo>* ios) {
+    const int64_t count = from_.count();
+    for (int64_t i = 0; i < count && from_.good(); ++i) {
+      PlanIo io;
+      io.name = from_.text();
+      const ReadType type = read_type(&from_);
+      io.dtype = type.dtype;
+      io.q = type.q;
+      io.shape.assign(type.shape.begin(), type.shape.begin() + type.rank);
+      io.bytes = checked_volume(io.shape).value_or(0) * dtype_size(io.dtype);
+      io.buffer = static_cast<uint32_t>(from_.natural());
+      io.stream.axis = static_cast<int>(from_.number(-1, type.rank - 1));
+      io.stream.pulse = from_.number();
+      io.stream.delay = from_.number();
+      io.stream.length = from_.extent();
+      io.stream.length_text = from_.text();
+      io.stream.early = from_.number();
+      io.stream.most = from_.number();
+      ios->push_back(std::move(io));
+    }
+  }
+  void read_rings() {
+    const int64_t count = from_.count();
+    for (int64_t i = 0; i < count && from_.good(); ++i) {
+      Ring ring;
+      ring.buffer = static_cast<uint32_t>(from_.natural());
+      ring.row_bytes = from_.number();
+      ring.pulse = from_.number();
+      ring.history = from_.number();
+      ring.capacity = from_.number();
+      ring.lanes = from_.number();
+      ring.lane_bytes = from_.number();
+      plan_->rings.push_back(ring);
+    }
+  }
+  void read_states() {
+    const int64_t count = from_.count();
+    for (int64_t i = 0; i < count && from_.good(); ++i) {
+      PlanState state;
+      state.name = from_.text();
+      state.node = static_cast<int>(from_.number(-1, INT32_MAX));
+      state.axis = static_cast<int>(from_.number(-1, kMaxRank - 1));
+      state.pulse = from_.number();
+      plan_->states.push_back(std::move(state));
+    }
+  }
+  void read_stream(std::string* audit) {
+    plan_->stream_symbol = from_.text();
+    plan_->stream_pulse = from_.number();
+    plan_->late_end = from_.number(0, 1) != 0;
+    plan_->longest = from_.number();
+    const int64_t asserted = from_.count();
+    for (int64_t i = 0; i < asserted && from_.good(); ++i) plan_->asserted.push_back(from_.extent());
+    for (int64_t i = 0; i < asserted && from_.good(); ++i) {
+      plan_->asserted_texts.emplace_back(from_.text());
+    }
+    for (uint64_t& half : plan_->model) half = from_.raw();
+    const int64_t wires = from_.count();
+    for (int64_t i = 0; i < wires && from_.good(); ++i) {
+      plan_->wires.emplace_back(from_.text());
+      plan_->wire_delays.push_back(from_.number());
+    }
+    plan_->begin_unit = from_.number();
+    plan_->settled = from_.number();
+    *audit = from_.text();
+    plan_->nodes.resize(static_cast<size_t>(from_.count(INT32_MAX)));
+  }
+
+  RecordReader from_;
+  std::span<const std::byte> constants_;
+  const Known& known_;
+  Tables tables_;
+  std::shared_ptr<Plan> plan_ = std::make_shared<Plan>();
+};
+
+Status read_notes(std::span<const std::byte> record, Plan* plan) {
+  RecordReader from(record);
+  if (from.count() != static_cast<int64_t>(plan->nodes.size())) {
+    return damaged("its notes are of another plan");
+  }
+  for (PlanNode& node : plan->nodes) {
+    node.name = from.text();
+    node.op = from.text();
+  }
+  std::vector<StepUse> uses(static_cast<size_t>(from.count()));
+  if (!uses.empty() && uses.size() != plan->steps.size()) {
+    return damaged("its notes are of another plan");
+  }
+  std::vector<std::pair<int64_t, int64_t>> operands;
+  for (StepUse& use : uses) {
+    for (auto* list : {&use.reads, &use.writes}) {
+      list->resize(static_cast<size_t>(from.count()));
+      for (uint32_t& buffer : *list) {
+        buffer = static_cast<uint32_t>(from.natural());
+        if (buffer >= plan->buffers.size()) from.fail("its notes name a buffer that is not there");
+      }
+    }
+    const int64_t inputs = from.count();
+    operands.emplace_back(inputs, from.count());
+  }
+  const Tables none;
+  StepReader reader(&from, none, plan);
+  for (size_t i = 0; i < uses.size() && from.good(); ++i) {
+    for (int64_t k = 0; k < operands[i].first && from.good(); ++k) {
+      uses[i].inputs.push_back(reader.operand());
+    }
+    for (int64_t k = 0; k < operands[i].second && from.good(); ++k) {
+      uses[i].outputs.push_back(reader.operand());
+    }
+  }
+  if (!from.good()) return damaged(from.why());
+  plan->uses = uses;
+  return {};
+}
+
+/// The header, once it is known to make sense; and its targets.
+struct Head {
+  Header header{};
+  std::vector<TargetEntry> targets;
+};
+
+Result<Head> read_head(std::span<const std::byte> bytes) {
+  Head head;
+  if (!is_plan_file(bytes)) return damaged("it does not begin like one");
+  Header& header = head.header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.byte_order != kByteOrder) {
+    return fail(Code::kAbi, "a plan file for machines with another order of bytes");
+  }
+  if (header.version != kVersion) {
+    return fail(Code::kAbi, "a plan file of version ", header.version, ": this library reads ",
+                kVersion)
+        .hint("Compile the model with the version of rill that opens the file");
+  }
+  const auto size = static_cast<int64_t>(bytes.size());
+  if (header.bytes != size) {
+    return damaged(str_cat("it has ", size, " bytes of ", header.bytes));
+  }
+  const int64_t first = int64_t{sizeof header} + header.targets * int64_t{sizeof(TargetEntry)};
+  if (header.targets < 1 || header.targets > kMostTargets || header.constants % kAlign != 0 ||
+      header.constants > size || header.constants < first) {
+    return damaged("its sizes do not add up");
+  }
+  const auto summed = static_cast<size_t>(header.constants) - kSummedFrom;
+  if (checksum(bytes.subspan(kSummedFrom, summed)) != header.checksum) {
+    return damaged("its checksum is wrong");
+  }
+  const auto inside = [&](const Place& place) {
+    return place.bytes >= 0 && place.begin >= 0 && place.begin <= header.constants &&
+           place.bytes <= header.constants - place.begin;
+  };
+  for (uint32_t i = 0; i < header.targets; ++i) {
+    TargetEntry entry;
+    std::memcpy(&entry, bytes.data() + sizeof header + i * sizeof entry, sizeof entry);
+    if (!inside(entry.plan) || !inside(entry.notes) || entry.name.back() != '\0') {
+      return damaged("a record lies outside of it");
+    }
+    head.targets.push_back(entry);
+  }
+  return head;
+}
+
+}  // namespace
+
+bool is_plan_file(std::span<const std::byte> bytes) {
+  return bytes.size() >= sizeof(Header) &&
+         std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
+Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                        const Known& known) {
+  RILL_ASSIGN(const Head head, read_head(bytes));
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlign != 0) {
+    return fail(Code::kArg, "a plan file in memory that is not aligned to ", kAlign, " bytes")
+        .hint("Align the memory, as mmap and aligned_alloc(64, ...) do");
+  }
+  OpenedPlan out;
+  const TargetEntry* best = nullptr;
+  int rank = -1;
+  for (const TargetEntry& entry : head.targets) {
+    out.targets.emplace_back(entry.name.data());
+    const int own = known.rank(out.targets.back());
+    if (own <= rank) continue;
+    rank = own;
+    best = &entry;
+  }
+  if (best == nullptr) {
+    std::string all;
+    for (const std::string& target : out.targets) all += (all.empty() ? "" : ", ") + target;
+    return fail(Code::kUnsupported, "a plan for ", all, ": this CPU and build run ", known.cpu)
+        .hint(str_cat("Compile the model with --target ", known.cpu));
+  }
+  const auto at = [&](const Place& place) {
+    return bytes.subspan(static_cast<size_t>(place.begin), static_cast<size_t>(place.bytes));
+  };
+  out.target = best->name.data();
+  PlanReader reader(at(best->plan), bytes.subspan(static_cast<size_t>(head.header.constants)),
+                    std::move(owner), known);
+  RILL_ASSIGN(const std::shared_ptr<Plan> plan, reader.run(&out.audit));
+  if (best->notes.bytes > 0) RILL_TRY(read_notes(at(best->notes), plan.get()));
+  out.plan = plan;
+  return out;
+}
+
+Status verify(std::span<const std::byte> bytes) {
+  RILL_ASSIGN(const Head head, read_head(bytes));
+  const auto constants = bytes.subspan(static_cast<size_t>(head.header.constants));
+  return checksum(constants) == head.header.constant_checksum
+             ? Status()
+             : damaged("the checksum of its constants is wrong");
+}
+
+}  // namespace rill::plan_file

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/exec/plan.h"
+#include "core/graph/nnef.h"
+
+namespace rill::plan_file {
+
+/// What a build has to run plans with.
+struct Known {
+  std::span<const StepKind* const> steps;
+  std::span<const OpRoom* const> rooms;
+  /// How good a target is for this CPU; negative: it cannot run here.
+  std::function<int(std::string_view target)> rank;
+  std::string_view cpu;  ///< what the CPU has, for refusals
+};
+
+/// A plan out of a file.
+struct OpenedPlan {
+  std::shared_ptr<const Plan> plan;
+  std::string target;
+  std::string audit;                 ///< what an audit said before the file was written, or empty
+  std::vector<std::string> targets;  ///< all that the file has
+};
+
+/// Tell whether bytes begin as a plan file does.
+bool is_plan_file(std::span<const std::byte> bytes);
+
+/// Open the plan of a file for the best target that runs here. The bytes stay where they are, and
+/// are not changed, as long as `owner` lives: the plan reads its constants there.
+///
+/// The file need not be trusted: whatever a step could touch is checked, in time linear in the
+/// records; whether constants are those that were written is left to `verify`.
+/// Errors: kParse for what is no plan file, or not whole; kAbi for another version; kUnsupported
+/// for targets, kernels or steps that this build or CPU does not have; kArg for bytes that are not
+/// aligned to 64.
+Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                        const Known& known);
+
+/// Read all of a file and tell whether it is the one that was written. Errors: kParse.
+Status verify(std::span<const std::byte> bytes);
+
+}  // namespace rill::plan_file

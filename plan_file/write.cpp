@@ -1,0 +1,245 @@
+#include "plan_file/write.h"
+
+#include <cstring>
+
+#include "plan_file/format.h"
+#include "plan_file/step_writer.h"
+
+namespace rill::plan_file {
+namespace {
+
+/// Bytes that several records may share.
+class Records {
+ public:
+  explicit Records(int64_t begin) : begin_(begin) {}
+
+  Place add(const RecordWriter& record) {
+    const std::vector<std::byte>& bytes = record.bytes();
+    for (const Place& place : places_) {
+      const std::byte* own = bytes_.data() + (place.begin - begin_);
+      if (place.bytes == static_cast<int64_t>(bytes.size()) &&
+          std::memcmp(own, bytes.data(), bytes.size()) == 0) {
+        return place;
+      }
+    }
+    const Place place{begin_ + static_cast<int64_t>(bytes_.size()),
+                      static_cast<int64_t>(bytes.size())};
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    bytes_.resize((bytes_.size() + 7) / 8 * 8);
+    places_.push_back(place);
+    return place;
+  }
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  int64_t begin_;
+  std::vector<std::byte> bytes_;
+  std::vector<Place> places_;
+};
+
+/// A plan while it is written.
+class PlanWriter {
+ public:
+  PlanWriter(const Plan& plan, std::span<const OpRoom* const> rooms, const WriteOptions& options,
+             Constants* constants)
+      : plan_(plan), options_(options), constants_(constants), steps_(plan, rooms, &constants_),
+        states_(plan, rooms, &constants_) {}
+
+  Result<RecordWriter> run() {
+    steps_.steps(plan_.steps);
+    for (const PlanState& state : plan_.states) states_.operand(state.value);
+    write_buffers();
+    write_ios(plan_.inputs);
+    write_ios(plan_.outputs);
+    write_rings();
+    write_states();
+    write_stream();
+    RILL_TRY(steps_.status());
+    // What the steps refer to by number comes in front.
+    RecordWriter out;
+    steps_.kinds().write(&out);
+    steps_.kernels().write(&out);
+    steps_.classes().write(&out);
+    constants_.write(&out);
+    out.append(to_);
+    out.append(states_.record());
+    out.append(steps_.record());
+    return out;
+  }
+
+ private:
+  int64_t constant(const void* data, int64_t bytes) {
+    return data == nullptr || bytes == 0 ? -1 : constants_.add(data, bytes);
+  }
+  void write_buffers() {
+    to_.natural(plan_.buffers.size());
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const PlanBuffer& buffer = plan_.buffers[i];
+      // What no step touches any more has no memory.
+      const bool left_out = !steps_.is_used(i) && (buffer.kind == BufferKind::kArena ||
+                                                   buffer.kind == BufferKind::kConst);
+      const int64_t bytes = left_out ? 0 : buffer.bytes;
+      to_.number(static_cast<int64_t>(buffer.kind));
+      to_.number(bytes);
+      to_.number(left_out ? 0 : buffer.offset);
+      to_.number(buffer.io);
+      to_.number(left_out ? -1 : buffer.first_step);
+      to_.number(left_out ? -1 : buffer.last_step);
+      const auto initial = static_cast<int64_t>(buffer.initial.size());
+      to_.number(buffer.kind == BufferKind::kConst ? constant(buffer.data.get(), bytes)
+                                                   : constant(buffer.initial.data(), initial));
+    }
+    to_.number(plan_.arena_bytes);
+    to_.number(plan_.state_bytes);
+    to_.number(plan_.part_scratch_bytes);
+  }
+  void write_ios(const List<PlanIo>& ios) {
+    to_.natural(ios.size());
+    for (const PlanIo& io : ios) {
+      to_.text(io.name);
+      write_type(&to_, io.dtype, io.q, {io.shape.begin(), io.shape.end()});
+      to_.natural(io.buffer);
+      to_.number(io.stream.axis);
+      to_.number(io.stream.pulse);
+      to_.number(io.stream.delay);
+      to_.dim(dim_of(io.stream.length, plan_.stream_symbol));
+      to_.text(io.stream.length_text);
+      to_.number(io.stream.early);
+      to_.number(io.stream.most);
+    }
+  }
+  void write_rings() {
+    to_.natural(plan_.rings.size());
+    for (const Ring& ring : plan_.rings) {
+      to_.natural(ring.buffer);
+      to_.number(ring.row_bytes);
+      to_.number(ring.pulse);
+      to_.number(ring.history);
+      to_.number(ring.capacity);
+      to_.number(ring.lanes);
+      to_.number(ring.lane_bytes);
+    }
+  }
+  void write_states() {
+    to_.natural(plan_.states.size());
+    for (const PlanState& state : plan_.states) {
+      to_.text(state.name);
+      to_.number(state.node);
+      to_.number(state.axis);
+      to_.number(state.pulse);
+    }
+  }
+  void write_stream() {
+    to_.text(plan_.stream_symbol);
+    to_.number(plan_.stream_pulse);
+    to_.number(plan_.late_end ? 1 : 0);
+    to_.number(plan_.longest);
+    to_.natural(plan_.asserted.size());
+    for (const Extent& each : plan_.asserted) to_.dim(dim_of(each, plan_.stream_symbol));
+    for (const Text& text : plan_.asserted_texts) to_.text(text);
+    for (const uint64_t half : plan_.model) to_.raw(half);
+    to_.natural(plan_.wires.size());
+    for (size_t i = 0; i < plan_.wires.size(); ++i) {
+      to_.text(plan_.wires[i]);
+      to_.number(plan_.wire_delays[i]);
+    }
+    to_.number(plan_.begin_unit);
+    to_.number(plan_.settled);
+    to_.text(options_.audit);
+    to_.natural(plan_.nodes.size());
+  }
+
+  const Plan& plan_;
+  const WriteOptions& options_;
+  ConstantTable constants_;
+  StepWriter steps_;
+  StepWriter states_;
+  RecordWriter to_;
+};
+
+/// Names of nodes, and what steps read and write.
+RecordWriter notes_of(const Plan& plan, std::span<const OpRoom* const> rooms) {
+  RecordWriter out;
+  out.natural(plan.nodes.size());
+  for (const PlanNode& node : plan.nodes) {
+    out.text(node.name);
+    out.text(node.op);
+  }
+  out.natural(plan.uses.size());
+  Constants all;
+  ConstantTable none(&all);
+  StepWriter operands(plan, rooms, &none);
+  for (const StepUse& use : plan.uses) {
+    for (const auto* list : {&use.reads, &use.writes}) {
+      out.natural(list->size());
+      for (const uint32_t buffer : *list) out.natural(buffer);
+    }
+    for (const List<PlacedView>* list : {&use.inputs, &use.outputs}) {
+      out.natural(list->size());
+      for (const PlacedView& operand : *list) operands.operand(operand);
+    }
+  }
+  out.append(operands.record());
+  return out;
+}
+
+void copy_into(std::vector<std::byte>* to, size_t at, const void* from, size_t bytes) {
+  std::memcpy(to->data() + at, from, bytes);
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> write(std::span<const TargetPlan> plans,
+                                     std::span<const OpRoom* const> rooms,
+                                     const WriteOptions& options) {
+  if (plans.empty() || plans.size() > kMostTargets) {
+    return fail(Code::kArg, plans.size(), " targets: expected 1 to ", kMostTargets);
+  }
+  const size_t begin = sizeof(Header) + plans.size() * sizeof(TargetEntry);
+  Records records(static_cast<int64_t>(begin));
+  Constants constants;
+  std::vector<TargetEntry> entries;
+  for (const TargetPlan& each : plans) {
+    TargetEntry entry{};
+    if (each.target.empty() || each.target.size() >= entry.name.size()) {
+      return fail(Code::kArg, "target \"", each.target, "\": expected the name of a tier");
+    }
+    std::memcpy(entry.name.data(), each.target.data(), each.target.size());
+    PlanWriter writer(*each.plan, rooms, options, &constants);
+    RILL_ASSIGN(const RecordWriter plan, writer.run());
+    entry.plan = records.add(plan);
+    if (options.notes) entry.notes = records.add(notes_of(*each.plan, rooms));
+    entries.push_back(entry);
+  }
+  const size_t end = begin + records.bytes().size();
+  const size_t first_constant = (end + kAlign - 1) / kAlign * kAlign;
+  std::vector<std::byte> out(first_constant + constants.bytes().size());
+  copy_into(&out, sizeof(Header), entries.data(), entries.size() * sizeof(TargetEntry));
+  copy_into(&out, begin, records.bytes().data(), records.bytes().size());
+  if (!constants.bytes().empty()) {
+    copy_into(&out, first_constant, constants.bytes().data(), constants.bytes().size());
+  }
+  Header header{};
+  header.magic = kMagic;
+  header.version = kVersion;
+  header.byte_order = kByteOrder;
+  header.bytes = static_cast<int64_t>(out.size());
+  header.constants = static_cast<int64_t>(first_constant);
+  header.targets = static_cast<uint32_t>(plans.size());
+  copy_into(&out, 0, &header, sizeof header);
+  seal(out);
+  return out;
+}
+
+void seal(std::span<std::byte> file) {
+  Header header;
+  if (file.size() < sizeof header) return;
+  std::memcpy(&header, file.data(), sizeof header);
+  const auto constants = static_cast<size_t>(header.constants);
+  if (constants < kSummedFrom || constants > file.size()) return;
+  header.checksum = checksum(file.subspan(kSummedFrom, constants - kSummedFrom));
+  header.constant_checksum = checksum(file.subspan(constants));
+  std::memcpy(file.data(), &header, sizeof header);
+}
+
+}  // namespace rill::plan_file

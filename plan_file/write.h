@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/exec/plan.h"
+#include "core/graph/nnef.h"
+
+namespace rill::plan_file {
+
+/// A plan made for a target.
+struct TargetPlan {
+  std::string target;  ///< name of the tier whose kernels it has
+  std::shared_ptr<const Plan> plan;
+};
+
+struct WriteOptions {
+  bool notes = true;  ///< names of nodes for profiles, what steps read and write
+  std::string audit;  ///< what an audit of the model said; empty if none ran
+};
+
+/// Give the bytes of a file that holds plans of one model. The same plans give the same bytes.
+/// `rooms` are those of the operators that plans call.
+/// Errors: kUnsupported for a plan with values that no file holds, such as strings.
+Result<std::vector<std::byte>> write(std::span<const TargetPlan> plans,
+                                     std::span<const OpRoom* const> rooms,
+                                     const WriteOptions& options = {});
+
+/// Set the checksums of a file to those of what it holds, as tests do that alter it.
+void seal(std::span<std::byte> file);
+
+}  // namespace rill::plan_file

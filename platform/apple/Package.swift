@@ -1,0 +1,13 @@
+// swift-tools-version:5.9
+// rill for Swift. rill.xcframework is made beside this file by scripts/package_xcframework.sh.
+import PackageDescription
+
+let package = Package(
+    name: "Rill",
+    platforms: [.macOS(.v12), .iOS(.v15)],
+    products: [.library(name: "Rill", targets: ["Rill"])],
+    targets: [
+        .binaryTarget(name: "CRill", path: "rill.xcframework"),
+        .target(name: "Rill", dependencies: ["CRill"]),
+    ]
+)

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Put rill.xcframework together of static libraries, which need no Mac.
+
+    package_xcframework.py OUT.xcframework --headers FOLDER --module FILE SLICE=librill.a ...
+
+SLICE is macos-arm64, macos-x86_64, ios-arm64, ios-arm64-simulator or ios-x86_64-simulator. Machines of
+one system share a library, as the format wants it. Every library is checked to be of its machine.
+"""
+
+import argparse
+import pathlib
+import plistlib
+import re
+import shutil
+import struct
+import sys
+
+# What Mach-O and its fat form call a machine: type, subtype.
+MACHINES = {"arm64": (0x0100000C, 0), "x86_64": (0x01000007, 3)}
+MACH_O_64 = 0xFEEDFACF
+FAT = 0xCAFEBABE
+ALIGN_LOG2 = 14  # of a page on every machine
+SLICE = re.compile(r"^(macos|ios)-(arm64|x86_64)(-simulator)?=(.+)$")
+
+
+def members(data, path):
+    """Yield the bytes of every object in an archive."""
+    if data[:8] != b"!<arch>\n":
+        sys.exit(f"{path}: not a static library")
+    at = 8
+    while at + 60 <= len(data):
+        name = data[at:at + 16]
+        size = int(data[at + 48:at + 58])
+        body = data[at + 60:at + 60 + size]
+        if name.startswith(b"#1/"):  # the name stands before the object
+            body = body[int(name[3:]):]
+        yield body
+        at += 60 + size + size % 2
+
+
+def check(path, machine):
+    data = path.read_bytes()
+    objects = 0
+    for body in members(data, path):
+        if len(body) < 8 or struct.unpack_from("<I", body)[0] != MACH_O_64:
+            continue  # the table of symbols
+        objects += 1
+        if struct.unpack_from("<I", body, 4)[0] != MACHINES[machine][0]:
+            sys.exit(f"{path}: not a library for {machine}")
+    if objects == 0:
+        sys.exit(f"{path}: it has no objects of Mach-O")
+    return data
+
+
+def fat(libraries):
+    """Put the libraries of several machines into one file."""
+    head = 8 + 20 * len(libraries)
+    out = bytearray(struct.pack(">II", FAT, len(libraries)))
+    bodies = bytearray()
+    for machine, data in libraries:
+        at = (head + len(bodies) + (1 << ALIGN_LOG2) - 1) >> ALIGN_LOG2 << ALIGN_LOG2
+        bodies.extend(bytes(at - head - len(bodies)))
+        out.extend(struct.pack(">IIIII", *MACHINES[machine], at, len(data), ALIGN_LOG2))
+        bodies.extend(data)
+    return bytes(out + bodies)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("slices", nargs="+", metavar="SLICE=LIBRARY")
+    parser.add_argument("--headers", required=True, type=pathlib.Path)
+    parser.add_argument("--module", required=True, type=pathlib.Path)
+    args = parser.parse_args()
+
+    systems = {}
+    for each in args.slices:
+        found = SLICE.match(each)
+        if not found or (found[1] == "macos" and found[3]):
+            sys.exit(f"{each}: expected SLICE=LIBRARY, SLICE as in macos-arm64, ios-arm64-simulator")
+        data = check(pathlib.Path(found[4]), found[2])
+        systems.setdefault((found[1], found[3] or ""), []).append((found[2], data))
+
+    if args.out.exists():
+        shutil.rmtree(args.out)
+    libraries = []
+    for (system, variant), parts in sorted(systems.items()):
+        parts.sort()
+        machines = [machine for machine, _ in parts]
+        if len(set(machines)) != len(machines):
+            sys.exit(f"{system}{variant}: a machine is there twice")
+        name = f"{system}-{'_'.join(machines)}{variant}"
+        folder = args.out / name
+        shutil.copytree(args.headers, folder / "Headers")
+        shutil.copy(args.module, folder / "Headers/module.modulemap")
+        (folder / "librill.a").write_bytes(parts[0][1] if len(parts) == 1 else fat(parts))
+        entry = {"LibraryIdentifier": name, "LibraryPath": "librill.a", "HeadersPath": "Headers",
+                 "SupportedArchitectures": machines, "SupportedPlatform": system}
+        if variant:
+            entry["SupportedPlatformVariant"] = variant[1:]
+        libraries.append(entry)
+    with open(args.out / "Info.plist", "wb") as file:
+        plistlib.dump({"AvailableLibraries": libraries, "CFBundlePackageType": "XFWK",
+                       "XCFrameworkFormatVersion": "1.0"}, file)
+    print(f"{args.out}: {', '.join(entry['LibraryIdentifier'] for entry in libraries)}")
+
+
+main()

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Run the tests of a build for a platform, and tell it in a line; write the lines to a document.
+
+    report.py NAME BUILD ROW TARGET ...
+    report.py --table ROWS DOCUMENT
+
+The emulator is that of the build's toolchain. ROW is a file that keeps the line. The table stands
+between two marks of the document; lines of platforms that were not looked at stay as they are.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BEGIN, END = "<!-- platforms -->", "<!-- end of platforms -->"
+HEAD = ("| platform | compiler | what ran | tests passed | librill, stripped | symbols | needs |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |\n")
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+MODELS = ROOT / "tests/models"
+NAMES = {preset["name"]: preset["displayName"] for preset in json.loads(
+    (ROOT / "platform/presets.json").read_text(encoding="utf-8"))["configurePresets"]
+    if "displayName" in preset}
+
+
+def output(*command, **more):
+    return subprocess.run(command, capture_output=True, text=True, **more)
+
+
+def toolchain(build, name):
+    """Tell a variable that CMake keeps of a compiler or system."""
+    for file in sorted((build / "CMakeFiles").glob("3*/CMake*.cmake")):
+        found = re.search(rf'set\({name} "([^"]*)"\)', file.read_text(encoding="utf-8"))
+        if found and found[1]:
+            return found[1]
+    return ""
+
+
+def emulator(name):
+    if name == "windows":
+        return ["wine"]
+    if name.startswith("musl-a"):
+        return [f"qemu-{name.removeprefix('musl-')}-static"]
+    return None if name.startswith("macos") else []
+
+
+def run_tests(build, prefix, targets):
+    """Run the programs; give what ran, what passed and what failed."""
+    environment = dict(os.environ, WINEDEBUG="-all", RILL_PULSES="2")
+    ran, passed, failed = [], 0, []
+    for target in targets:
+        program = next((path for path in (build / f"bin/{target}", build / f"bin/{target}.exe")
+                        if path.exists()), None)
+        if program is None:
+            continue
+        done = output(*prefix, str(program), env=environment)
+        ran.append(target.removesuffix("_test"))
+        count = re.search(r"\[  PASSED  \] (\d+) test", done.stdout)
+        passed += int(count[1]) if count else 0
+        failed += re.findall(r"^\[  FAILED  \] (\S+?),? ", done.stdout, re.MULTILINE)
+        if done.returncode != 0 and not failed:
+            failed.append(f"{target} (status {done.returncode})")
+            print(done.stdout[-2000:] + done.stderr[-2000:], file=sys.stderr)
+    return ran, passed, sorted(set(failed))
+
+
+def run_cli(build, prefix):
+    """Check models by the program itself; give how many passed, and what failed."""
+    program = next(path for path in (build / "bin/rill", build / "bin/rill.exe") if path.exists())
+    passed, failed = 0, []
+    for model in ("kws_gru", "unet_denoiser", "tcn_dilated"):
+        folder = MODELS / model
+        bundle = folder / "io.npz"
+        done = output(*prefix, str(program), str(folder / "model.nnef.tgz"), "-O",
+                      "--input-facts-from-bundle", str(bundle), "run", "--input-from-bundle",
+                      str(bundle), "--assert-output-bundle", str(bundle), "--approx", "close", "-q",
+                      env=dict(os.environ, WINEDEBUG="-all"))
+        passed += done.returncode == 0
+        if done.returncode != 0:
+            failed.append(f"rill run {model}")
+            print(done.stdout[-1000:] + done.stderr[-1000:], file=sys.stderr)
+    return passed, failed
+
+
+def library(build):
+    """Find the shared library; give its stripped bytes, how many symbols it shows, what it needs."""
+    found = [path for pattern in ("librill.so.*.*.*", "librill.dll", "librill.*.*.*.dylib", "librill.so")
+             for path in sorted([*build.glob("api/" + pattern), *build.glob("bin/" + pattern)])
+             if not path.is_symlink()]
+    if not found:
+        return "", "", ""
+    path = found[0]
+    tool = "x86_64-w64-mingw32-" if path.suffix == ".dll" else ""
+    size = path.stat().st_size
+    with tempfile.NamedTemporaryFile() as stripped:
+        for strip in (tool + "strip", "llvm-strip-19", "llvm-strip-14"):
+            if shutil.which(strip) and output(strip, "-o", stripped.name, str(path)).returncode == 0:
+                size = os.path.getsize(stripped.name)
+                break
+    dump = output(tool + "objdump", "-p", str(path)).stdout
+    needs = re.findall(r"NEEDED\s+(\S+)|DLL Name: (\S+)", dump)
+    needs = sorted({(a or b) for a, b in needs}, key=str.lower)
+    if path.suffix == ".dll":
+        symbols = len(re.findall(r"^\s+\[\s*\d+\]\s+\S*\s*rill_", dump, re.MULTILINE))
+    else:
+        symbols = len(output("nm", "-D", "--defined-only", str(path)).stdout.splitlines())
+    return f"{size / 1024:.0f} KiB", str(symbols), ", ".join(needs)
+
+
+def report(name, build, row, targets):
+    compiler = f"{toolchain(build, 'CMAKE_CXX_COMPILER_ID')} " \
+               f"{toolchain(build, 'CMAKE_CXX_COMPILER_VERSION')}"
+    prefix = emulator(name)
+    failed = []
+    if prefix is None:
+        ran, passed = "nothing: built and linked", ""
+    else:
+        tests, count, failed = run_tests(build, prefix, [t for t in targets if t.endswith("_test")])
+        more, wrong = run_cli(build, prefix)
+        failed += wrong
+        by = f", by {prefix[0].removesuffix('-static')}" if prefix else ""
+        ran = ", ".join([*tests, "command line"]) + by
+        passed = f"{count + more}" + (f", {len(failed)} failed" if failed else "")
+    size, symbols, needs = library(build)
+    line = f"| {NAMES[name]} | {compiler} | {ran} | {passed} | {size} | {symbols} | {needs} |"
+    row.write_text(line + "\n", encoding="utf-8")
+    print(line)
+    for each in failed:
+        print(f"{name}: failed: {each}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def table(rows, document):
+    text = document.read_text(encoding="utf-8")
+    begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+    lines = {line.split("|")[1].strip(): line for line in text[begin:end].splitlines()
+             if line.startswith("|")}
+    for name, shown in NAMES.items():
+        if (rows / name).exists():
+            lines[shown] = (rows / name).read_text(encoding="utf-8").strip()
+    known = [lines[shown] for shown in NAMES.values() if shown in lines]
+    document.write_text(text[:begin] + "\n" + HEAD + "\n".join(known) + "\n" + text[end:],
+                        encoding="utf-8")
+
+
+def main():
+    if sys.argv[1] == "--table":
+        table(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
+        return
+    name, build, row, *targets = sys.argv[1:]
+    sys.exit(report(name, pathlib.Path(build), pathlib.Path(row), targets))
+
+
+main()

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+
+#include "core/graph/graph.h"
+#include "ops/math/binary.h"
+#include "ops/nn/softmax.h"
+
+namespace rill::pulse {
+
+/// The softmax, or the operator of two operands, that an operator is; else null.
+const ops::Softmax* softmax_of(const Op& op);
+const ops::Binary* binary_of(const Op& op);
+
+/// The one axis along which a node sums; nothing if it does anything else.
+std::optional<int> summed_axis(const Node& node);
+
+}  // namespace rill::pulse

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string_view>
+
+#include "core/graph/graph.h"
+
+namespace rill::pulse {
+
+/// Put loops in the place of sums over the stream whose weights are a softmax over it, as attentive
+/// pooling has them: they keep the greatest score so far, and the sums relative to it, so that the
+/// result is known at the end. It rounds otherwise than the softmax of a whole run.
+Result<Graph> loops_of_weighed_sums(Graph graph, std::string_view symbol);
+
+/// Tell whether a node is such a sum.
+bool is_weighed_sum(const Graph& graph, const Node& node, std::string_view symbol);
+
+}  // namespace rill::pulse

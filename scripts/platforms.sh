@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Build rill for other systems and compilers, run its tests where an emulator does, and write the table
+# of docs/apps.md.
+#   scripts/platforms.sh [-j JOBS] [--least] [NAME ...]
+#   scripts/platforms.sh --zlib NAME
+# NAME is a preset of platform/presets.json; all of them unless given. --least: the models and the command
+# line alone, without laws and streams. --zlib: only build zlib for that preset, as its package is not for
+# other machines. What lacks its compiler or emulator is skipped by name; those that cannot run here are
+# built and linked. RILL_PYTHON names a Python with the package ziglang. A line is printed for each, and
+# kept in build/platforms; lines that are not made anew stay in the table.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+jobs=$(nproc)
+least=0
+only_zlib=
+while [[ ${1:-} == -* ]]; do
+  case $1 in
+    -j) jobs=${2:?-j needs a number}; shift ;;
+    --least) least=1 ;;
+    --zlib) only_zlib=${2:?--zlib needs a preset}; shift ;;
+    *) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  esac
+  shift
+done
+all=(windows clang14 clang19 musl-x86_64 musl-aarch64 musl-arm macos-arm64 macos-x86_64)
+names=("${@:-${all[@]}}")
+python=${RILL_PYTHON:-python3}
+rows=build/platforms
+mkdir -p "$rows"
+
+skip() { echo "$1: skipped, $2" >&2; }
+
+# lacks NAME: what of its tools is not here.
+lacks() {
+  case $1 in
+    windows)
+      command -v x86_64-w64-mingw32-g++-posix >/dev/null || echo "no mingw-w64"
+      command -v wine >/dev/null || echo "no wine" ;;
+    clang*) command -v "clang++-${1#clang}" >/dev/null || echo "no clang++-${1#clang}" ;;
+    *) "$python" -m ziglang version >/dev/null 2>&1 || echo "no ziglang in $python"
+      [[ $1 != musl-a* ]] || command -v "qemu-${1#musl-}-static" >/dev/null || echo "no qemu-user" ;;
+  esac
+}
+
+# zlib_for NAME: zlib of the sources of binutils-source, in the folder where that preset looks.
+zlib_for() {
+  local target folder source=build/zig/zlib part
+  target=$(python3 - "$1" <<'P'
+import json, sys
+presets = json.load(open("platform/presets.json"))["configurePresets"]
+print(next(p["cacheVariables"]["RILL_ZIG_TARGET"] for p in presets if p["name"] == sys.argv[1]))
+P
+)
+  folder=build/zig/$target
+  [[ -e $folder/lib/libz.a ]] && return
+  if [[ ! -e $source/zlib.h ]]; then
+    mkdir -p "$source"
+    (cd "$source" && apt-get download -q binutils-source >/dev/null 2>&1 &&
+      dpkg-deb --fsys-tarfile binutils-source_*.deb |
+      tar xO --wildcards './usr/src/binutils/binutils-*.tar.xz' |
+      tar xJ --strip-components=2 --wildcards 'binutils-*/zlib/*.[ch]') || return 1
+  fi
+  mkdir -p "$folder/lib" "$folder/include" "$folder/zlib"
+  for part in adler32 compress crc32 deflate infback inffast inflate inftrees trees uncompr zutil; do
+    "$python" -m ziglang cc -target "$target" -O2 -fPIC -c "$source/$part.c" -o "$folder/zlib/$part.o"
+  done
+  "$python" -m ziglang ar rc "$folder/lib/libz.a" "$folder"/zlib/*.o
+  cp "$source/zlib.h" "$source/zconf.h" "$folder/include/"
+}
+
+# one NAME: build, run, and write its line.
+one() {
+  local name=$1 build=build/$1 log=build/$1/platform.log targets=(rill_shared rill_program models_test)
+  ((least)) || targets+=(streams_test laws_test rill_archive_zlib_test)
+  mkdir -p "$build"
+  case $name in musl-* | macos-*) zlib_for "$name" || { skip "$name" "no sources of zlib"; return 1; } ;; esac
+  if ! { cmake --preset "$name" && nice cmake --build "$build" -j "$jobs" --target "${targets[@]}"; } \
+      >"$log" 2>&1; then
+    grep -m5 -E 'error:|undefined' "$log" >&2 || tail -n 20 "$log" >&2
+    echo "$name: failed to build, see $log" >&2
+    return 1
+  fi
+  python3 -B platform/report.py "$name" "$build" "$rows/$name" "${targets[@]}"
+}
+
+if [[ -n $only_zlib ]]; then
+  zlib_for "$only_zlib"
+  exit
+fi
+failed=0
+for name in "${names[@]}"; do
+  missing=$(lacks "$name" | paste -sd, -)
+  if [[ -n $missing ]]; then
+    skip "$name" "$missing"
+    continue
+  fi
+  one "$name" || failed=1
+done
+python3 -B platform/report.py --table "$rows" docs/apps.md
+exit $failed

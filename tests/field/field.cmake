@@ -1,0 +1,8 @@
+# The models that packages of the field ship, against onnxruntime; skipped where they cannot be had.
+
+if(RILL_ONNX AND TARGET rill_program)
+  add_test(NAME field_models
+           COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/field.py"
+                   "$<TARGET_FILE:rill_program>")
+  set_tests_properties(field_models PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 900)
+endif()

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Check that what one system alone has is asked for in few places.
+
+    system_headers.py ROOT
+
+Headers of POSIX, Linux and Windows stand in the files of PLACES, each of which is for one kind of thing:
+files, the process, threads, memory, what the CPU can do. Who needs more of a system adds it there, for
+every system.
+"""
+
+import re
+
+import common
+
+FOLDERS = ["api", "audit", "cli", "core", "kernels", "nnef_loader", "onnx_loader", "ops", "pulse",
+           "transforms"]
+PLACES = [
+    r"nnef_loader/system/",
+    r"cli/system/",
+    r"core/base/aligned\.h$",
+    r"core/exec/(weights|workers)\.cpp$",
+    r"api/src/errors\.cpp$",
+    r"kernels/cpu\.cpp$",
+    r"kernels/reach/machine\.cpp$",
+    # Archives by libarchive, which takes descriptors of POSIX.
+    r"nnef_loader/archive/unpack_libarchive\.cpp$",
+    r"nnef_loader/archive/utf8_locale\.(h|cpp)$",
+    r"(_test\.cpp|/test_\w+\.(h|cpp))$",
+]
+INCLUDE = re.compile(
+    r"^\s*#\s*include\s+<((sys|linux|mach|netinet|arpa)/[\w/.]+|unistd\.h|dirent\.h|fcntl\.h|dlfcn\.h|"
+    r"pthread\.h|signal\.h|csignal|malloc\.h|io\.h|windows\.h|psapi\.h|features\.h|xlocale\.h|locale\.h|"
+    r"strings\.h|cpuid\.h)>", re.MULTILINE)
+
+
+def check(root):
+    findings = []
+    for path, text in common.sources(root, FOLDERS):
+        if any(re.search(place, path) for place in PLACES):
+            continue
+        for found in INCLUDE.finditer(text):
+            line = text[:found.start()].count("\n") + 1
+            findings.append(f"{path}:{line}: <{found[1]}> is not of every system: use "
+                            "nnef_loader/system or cli/system, or add a place to this lint")
+    return findings
+
+
+common.run(
+    check,
+    broken={"core/exec/a.cpp": "#include <unistd.h>\n", "ops/nn/b.h": "#include <sys/stat.h>\n",
+            "cli/c.cpp": "  # include <windows.h>\n"},
+    sound={"cli/system/process_posix.cpp": "#include <unistd.h>\n",
+           "core/exec/a.cpp": "#include <cstdio>\n// #include <unistd.h>\n",
+           "nnef_loader/archive/a_test.cpp": "#include <unistd.h>\n"},
+)

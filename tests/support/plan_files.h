@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "plan_file/read.h"
+
+namespace rill::test {
+
+/// What this build has, on the CPU that tests pretend to have.
+plan_file::Known known_here();
+
+/// The bytes of a file where a map would have them, with nothing behind.
+struct Mapped {
+  std::shared_ptr<std::byte> memory;
+  std::span<const std::byte> bytes;
+};
+Mapped mapped(std::span<const std::byte> file);
+
+/// The file of a plan for the target that tests pretend to have.
+Result<std::vector<std::byte>> written(const Plan& plan);
+
+/// Open bytes that may be anything, once with their checksums made right; if that is a plan, and
+/// one that runs quickly, run it, stream it to its end, and save and load its state. Tells whether
+/// it was opened.
+bool try_plan_file(std::span<const std::byte> bytes);
+
+}  // namespace rill::test

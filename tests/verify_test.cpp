@@ -1,0 +1,219 @@
+// rill_check and rill_inspect: what they tell is what other calls of the interface tell, and what
+// differs is found.
+
+#include "rill/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/support/runs.h"
+
+namespace rill::test {
+namespace {
+
+constexpr char kFolder[] = RILL_SOURCE_DIR "/tests/models/";
+
+struct Ways {
+  std::set<std::string> names;
+  std::vector<std::string> problems;
+  int64_t outputs = 0;
+};
+
+void add_way(void* user, const rill_check_way* way) {
+  auto* ways = static_cast<Ways*>(user);
+  ways->names.insert(std::to_string(way->pulse) + " " + way->name);
+  if (*way->problem) ways->problems.emplace_back(way->problem);
+  if (way->pulse > 0) ways->outputs += way->outputs;
+}
+
+class Check : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string folder = std::string(kFolder) + "kws_gru/";
+    bundle_ = read_bundle(folder + "io.npz");
+    rill_model* model = nullptr;
+    ASSERT_EQ(rill_load((folder + "model.nnef.tgz").c_str(), nullptr, &model), RILL_OK);
+    model_.reset(model);
+    rill_io_info io = {};
+    io.size = sizeof(io);
+    ASSERT_EQ(rill_model_io(model, RILL_INPUT, 0, &io), RILL_OK);
+    input_ = bundle_.at(io.name).view();
+    ASSERT_EQ(rill_model_io(model, RILL_OUTPUT, 0, &io), RILL_OK);
+    output_ = &bundle_.at(io.name);
+    opts_.size = sizeof(opts_);
+    opts_.pulses = "4,8";
+    opts_.way = add_way;
+    opts_.user = &ways_;
+    report_.size = sizeof(report_);
+  }
+
+  Arrays bundle_;
+  ModelPtr model_;
+  rill_view input_ = {};
+  Array* output_ = nullptr;
+  Ways ways_;
+  rill_check_opts opts_ = {};
+  rill_check_report report_ = {};
+};
+
+TEST_F(Check, GoesEveryWayAtEveryPulse) {
+  const rill_view expected = output_->view();
+  opts_.expected = &expected;
+  opts_.expected_count = 1;
+  ASSERT_EQ(rill_check(model_.get(), &input_, 1, &opts_, &report_), RILL_OK) << rill_last_error();
+  EXPECT_EQ(ways_.problems, std::vector<std::string>());
+  EXPECT_EQ(report_.failed, 0);
+  EXPECT_EQ(report_.ways, static_cast<int64_t>(ways_.names.size()));
+  EXPECT_EQ(report_.outputs, ways_.outputs);
+  for (const char* name :
+       {"0 against the references", "4 step by step, NaN after the end", "8 pushed in pieces",
+        "4 begun again in the middle", "8 saved and loaded in the middle", "4 moved to pulse 8",
+        "8 moved to pulse 4"}) {
+    EXPECT_EQ(ways_.names.count(name), 1U) << name;
+  }
+}
+
+TEST_F(Check, TellsWhatDiffersFromTheReference) {
+  Array wrong = *output_;
+  auto* values = reinterpret_cast<float*>(wrong.bytes.data());
+  values[wrong.volume() - 1] += 0.5F;
+  const rill_view expected = wrong.view();
+  opts_.expected = &expected;
+  opts_.expected_count = 1;
+  EXPECT_EQ(rill_check(model_.get(), &input_, 1, &opts_, &report_), RILL_E_STATE);
+  EXPECT_EQ(report_.failed, 1);
+  ASSERT_EQ(ways_.problems.size(), 1U);
+  EXPECT_NE(ways_.problems[0].find("First outlier"), std::string::npos) << ways_.problems[0];
+  EXPECT_NE(std::string(rill_last_error()).find("against the references"), std::string::npos);
+}
+
+TEST_F(Check, APulseThatTheModelCannotTakeIsAWayThatFails) {
+  rill_model* model = nullptr;
+  const std::string text =
+      "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
+      "graph g(x)->(y){\nx=external(shape=[1,1,S]);\n"
+      "y=avg_pool(x,size=[1,1,2],border='constant',padding=[(0,0),(0,0),(0,0)],stride=[1,1,2],"
+      "dilation=[1,1,1]);\n}\n";
+  ASSERT_EQ(rill_load_memory(text.data(), text.size(), nullptr, &model), RILL_OK);
+  const ModelPtr keep(model);
+  const Array x = Array::noise({1, 1, 12}, 7);
+  const rill_view view = x.view();
+  opts_.pulses = "3";
+  EXPECT_EQ(rill_check(model, &view, 1, &opts_, &report_), RILL_E_STATE);
+  EXPECT_EQ(report_.failed, 1);
+  ASSERT_EQ(ways_.problems.size(), 1U);
+  opts_.pulses = nullptr;
+  EXPECT_EQ(rill_check(model, &view, 1, &opts_, &report_), RILL_OK) << rill_last_error();
+}
+
+struct Inspected {
+  struct Wire {
+    double before = 0, after = 0;
+    int64_t delay = 0, least = 0, state_bytes = 0;
+    std::string node, causes;
+  };
+  std::vector<Wire> wires;
+  struct Output {
+    int64_t pulse = 0, delay = 0, least = 0;
+    double latency = 0;
+    std::vector<size_t> path;
+  };
+  std::vector<Output> outputs;
+  std::vector<rill_pulse_choice> choices;
+};
+
+rill_inspect_opts into(Inspected* out) {
+  rill_inspect_opts opts = {};
+  opts.size = sizeof(opts);
+  opts.user = out;
+  opts.wire = [](void* user, const rill_wire_latency* wire) {
+    auto* to = static_cast<Inspected*>(user);
+    EXPECT_EQ(wire->index, to->wires.size());
+    to->wires.push_back({wire->before, wire->after, wire->delay, wire->least_delay,
+                         wire->state_bytes, wire->node, wire->causes});
+  };
+  opts.output = [](void* user, const rill_output_latency* output) {
+    auto* to = static_cast<Inspected*>(user);
+    EXPECT_EQ(output->index, to->outputs.size());
+    to->outputs.push_back({output->pulse, output->delay, output->least_delay, output->latency,
+                           {output->path, output->path + output->path_count}});
+  };
+  opts.choice = [](void* user, const rill_pulse_choice* choice) {
+    static_cast<Inspected*>(user)->choices.push_back(*choice);
+  };
+  return opts;
+}
+
+class Inspect : public ::testing::TestWithParam<const char*> {};
+
+/// Delays are those that a plan of the pulsed model tells; what the wires of the slowest way add is
+/// the latency of the output.
+TEST_P(Inspect, TellsTheDelaysOfThePlan) {
+  rill_model* model = nullptr;
+  const std::string path = std::string(kFolder) + GetParam() + "/model.nnef.tgz";
+  ASSERT_EQ(rill_load(path.c_str(), nullptr, &model), RILL_OK) << rill_last_error();
+  const ModelPtr keep(model);
+  const char* symbol = nullptr;
+  for (size_t i = 0; rill_model_symbol(model, i, &symbol) == RILL_OK && symbol; ++i) {
+    if (std::string(symbol) != "B") continue;
+    ASSERT_EQ(rill_model_set_symbol(model, "B", "1"), RILL_OK);
+    break;
+  }
+  Inspected found;
+  const rill_inspect_opts opts = into(&found);
+  rill_inspect_report report = {};
+  report.size = sizeof(report);
+  ASSERT_EQ(rill_inspect(model, "S", "auto", &opts, &report), RILL_OK) << rill_last_error();
+  ASSERT_GT(found.wires.size(), 0U);
+  ASSERT_GT(found.choices.size(), 1U);
+  int chosen = 0;
+  for (const rill_pulse_choice& choice : found.choices) {
+    if (!choice.chosen) continue;
+    ++chosen;
+    EXPECT_EQ(choice.pulse, report.pulse);
+  }
+  EXPECT_EQ(chosen, 1);
+  EXPECT_EQ(report.pulse % report.multiple_of, 0);
+
+  ASSERT_EQ(rill_model_pulse(model, "S", std::to_string(report.pulse).c_str()), RILL_OK);
+  rill_plan* raw = nullptr;
+  ASSERT_EQ(rill_prepare(model, nullptr, &raw), RILL_OK) << rill_last_error();
+  const PlanPtr plan(raw);
+  rill_memory_info memory = {};
+  memory.size = sizeof(memory);
+  ASSERT_EQ(rill_plan_memory(raw, &memory), RILL_OK);
+  EXPECT_EQ(memory.state_bytes, report.state_bytes);
+  ASSERT_EQ(found.outputs.size(), rill_plan_count(raw, RILL_OUTPUT));
+  double most = 0;
+  for (size_t i = 0; i < found.outputs.size(); ++i) {
+    rill_stream_info stream = {};
+    stream.size = sizeof(stream);
+    ASSERT_EQ(rill_plan_stream(raw, i, &stream), RILL_OK);
+    const Inspected::Output& output = found.outputs[i];
+    if (stream.axis < 0) continue;
+    EXPECT_EQ(output.delay, stream.delay);
+    EXPECT_EQ(output.pulse, stream.pulse);
+    EXPECT_EQ(std::ceil(output.latency), static_cast<double>(stream.delay_input_frames));
+    if (output.least != RILL_UNKNOWN) {
+      EXPECT_LE(output.least, output.delay);
+    }
+    double added = 0;
+    for (const size_t at : output.path) added += found.wires[at].after - found.wires[at].before;
+    if (!output.path.empty()) {
+      EXPECT_NEAR(added, output.latency, 1e-9);
+    }
+    most = std::max(most, output.latency);
+  }
+  EXPECT_EQ(report.latency, most);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Inspect,
+                         ::testing::Values("tcn_dilated", "kws_gru", "unet_denoiser",
+                                           "vad_marblenet_audio", "conv_tasnet"));
+
+}  // namespace
+}  // namespace rill::test
