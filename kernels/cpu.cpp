@@ -17,8 +17,8 @@ namespace {
 constexpr Tier kNoLimit = static_cast<Tier>(255);
 std::atomic<Tier> tier_limit{kNoLimit};
 std::atomic<Tier> known_tier{kNoLimit};  // none until it is asked for
-thread_local Tier target_tier = kNoLimit;
-thread_local bool target_has_dot_products = false;
+std::atomic<Tier> target_tier{kNoLimit};
+std::atomic<bool> target_has_dot_products{false};
 
 struct TierName {
   Tier tier;
@@ -60,7 +60,10 @@ Tier detected_tier() {
 }
 
 bool has_dot_products(Tier tier) {
-  if (target_tier != kNoLimit) return target_has_dot_products && tier == target_tier;
+  const Tier target = target_tier.load(std::memory_order_relaxed);
+  if (target != kNoLimit) {
+    return target_has_dot_products.load(std::memory_order_relaxed) && tier == target;
+  }
   if (!supports(detected_tier(), tier)) return false;
 #if defined(__x86_64__) || defined(__i386__)
   if (tier == Tier::kAvx512) return __builtin_cpu_supports("avx512vnni");
@@ -84,14 +87,12 @@ bool supports(Tier cpu, Tier needs) {
 }
 
 TargetCpu::TargetCpu(Tier tier, bool dot_products)
-    : tier_before_(target_tier), dot_before_(target_has_dot_products) {
-  target_tier = tier;
-  target_has_dot_products = dot_products;
-}
+    : tier_before_(target_tier.exchange(tier)),
+      dot_before_(target_has_dot_products.exchange(dot_products)) {}
 
 TargetCpu::~TargetCpu() {
-  target_tier = tier_before_;
-  target_has_dot_products = dot_before_;
+  target_tier.store(tier_before_);
+  target_has_dot_products.store(dot_before_);
 }
 
 bool built_for(Tier tier) {
@@ -125,7 +126,10 @@ bool built_for(Tier tier) {
   }
 }
 
-Tier active_tier() { return target_tier != kNoLimit ? target_tier : running_tier(); }
+Tier active_tier() {
+  const Tier target = target_tier.load(std::memory_order_relaxed);
+  return target != kNoLimit ? target : running_tier();
+}
 
 Tier running_tier() {
   Tier detected = known_tier.load(std::memory_order_relaxed);

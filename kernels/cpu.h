@@ -33,8 +33,9 @@ Tier running_tier() RILL_NONBLOCKING;
 /// Thread: safe. Real-time: yes, but slow: call it at prepare.
 Tier active_tier() RILL_NONBLOCKING;
 
-/// Another CPU that kernels are chosen for by this thread, as long as the object lives. They are
-/// not to be run here unless `running_tier` supports theirs.
+/// Another CPU that kernels are chosen for by the whole process, as long as the object lives: for
+/// programs that prepare nothing else meanwhile. The kernels are not to be run here unless
+/// `running_tier` supports theirs.
 class TargetCpu {
  public:
   explicit TargetCpu(Tier tier, bool dot_products = false);
