@@ -128,7 +128,7 @@ TEST(OnnxLoad, RefusesCyclesAndValuesFromNowhere) {
 TEST(OnnxLoad, NodesMayStandInAnyOrderAndBeReadByGraphsBeforeThem) {
   GraphParts parts = small_model();
   const auto in_order = loaded(model_of(parts));
-  std::ranges::reverse(parts.nodes);
+  std::reverse(parts.nodes.begin(), parts.nodes.end());
   const auto reversed = loaded(model_of(parts));
   ASSERT_TRUE(reversed.ok()) << message_of(reversed);
   EXPECT_EQ(reversed->fact(reversed->outputs[0]).to_string(),
