@@ -60,6 +60,7 @@ struct Parser {
   Args args;
   std::array<CLI::App*, kCommands.size()> subcommands{};
   std::vector<std::pair<CLI::Option*, const OptionRow*>> refused;
+  std::vector<CLI::Option*> options;
   CLI::App* help = nullptr;
   std::string help_topic;
 };
@@ -95,6 +96,7 @@ void add_option(Parser* parser, CLI::App* app, const OptionRow& row) {
     option->group("");
     parser->refused.emplace_back(option, &row);
   }
+  parser->options.push_back(option);
 }
 
 void build(Parser* parser, Flavor flavor) {
@@ -319,6 +321,9 @@ ParsedArgs finish(Parser* parser) {
     if (parser->subcommands[i] == nullptr || !parser->subcommands[i]->parsed()) continue;
     args.command = kCommands[i].command;
     args.command_name = kCommands[i].name;
+  }
+  for (const CLI::Option* option : parser->options) {
+    if (option->count() > 0) args.given.push_back("--" + option->get_lnames().front());
   }
   if (args.pass == "optimize") args.optimize = true;
   if (!args.profile_html.empty() || !args.profile_trace.empty()) args.profile = true;

@@ -33,6 +33,7 @@ struct Args {
   Command command = Command::kDump;
   std::string command_name = "dump";
   std::string model;
+  std::vector<std::string> given;  ///< the options that were written, each by its first long name
 
   // Before the subcommand.
   int verbosity = 0;

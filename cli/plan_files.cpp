@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "cli/commands.h"
 #include "cli/check.h"
@@ -180,6 +182,28 @@ Status run(const Args& args, const Log& log, const plan_file::OpenedPlan& opened
   return found;
 }
 
+/// What still has a meaning where there is no graph: options that say how plans are run, what they
+/// are given, what their outputs are compared with, and what is told.
+constexpr std::string_view kHonoured[] = {
+    "--verbose", "--color", "--timeout", "--threads", "--machine-friendly", "--quiet",
+    "--input-from-bundle", "--input-from-nnef", "--allow-random-input", "--random-range", "--seed",
+    "--allow-float-casts", "--drop-partial-pulse", "--filler", "--assert-output-bundle",
+    "--assert-output", "--allow-missing-outputs", "--approx", "--approx-custom", "--dump",
+    "--save-outputs", "--profile", "--max-loops", "--plan", "--svg"};
+
+/// Errors: kArg for an option that would change nothing: of a plan all of that is decided.
+Status refuse_unheard(const Args& args) {
+  for (const std::string& option : args.given) {
+    if (std::find(std::begin(kHonoured), std::end(kHonoured), option) != std::end(kHonoured)) {
+      continue;
+    }
+    return fail(Code::kArg, option, " has no effect on ", args.model,
+                ", which is a compiled model")
+        .hint("Leave it out, or use the model that it was compiled from");
+  }
+  return {};
+}
+
 }  // namespace
 
 bool names_plan_file(const Args& args) {
@@ -198,6 +222,7 @@ Status plan_file_command(const Args& args, const Log& log) {
                 args.command_name)
         .hint("Use run, stream or dump, or the model that it was compiled from");
   }
+  RILL_TRY(refuse_unheard(args));
   RILL_ASSIGN(const plan_file::OpenedPlan opened, open_plan(args.model, dumps));
   if (dumps) return dump(args, opened);
   if (args.command == Command::kStream && opened.plan->stream_pulse == 0) {
