@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 
 #include "cli/commands.h"
@@ -9,8 +8,10 @@
 #include "cli/dump_plan.h"
 #include "cli/exec.h"
 #include "kernels/target.h"
+#include "nnef_loader/system/files.h"
 #include "ops/op_table.h"
 #include "ops/step_table.h"
+#include "plan_file/format.h"
 #include "plan_file/map.h"
 #include "plan_file/read.h"
 
@@ -207,12 +208,8 @@ Status refuse_unheard(const Args& args) {
 }  // namespace
 
 bool names_plan_file(const Args& args) {
-  std::byte begin[64] = {};
-  std::FILE* const file = std::fopen(args.model.c_str(), "rb");
-  if (file == nullptr) return false;
-  const size_t bytes = std::fread(begin, 1, sizeof begin, file);
-  std::fclose(file);
-  return plan_file::is_plan_file({begin, bytes});
+  std::byte head[sizeof(plan_file::Header)];
+  return plan_file::is_plan_file({head, system::read_head(args.model, head)});
 }
 
 Status plan_file_command(const Args& args, const Log& log) {

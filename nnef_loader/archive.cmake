@@ -11,9 +11,9 @@ find_package(LibArchive QUIET)
 
 # Files as this system has them.
 if(WIN32)
-  rill_library(rill_system SMALL SOURCES system/files_windows.cpp)
+  rill_library(rill_system SMALL SOURCES system/files_windows.cpp system/head.cpp)
 else()
-  rill_library(rill_system SMALL SOURCES system/files_posix.cpp)
+  rill_library(rill_system SMALL SOURCES system/files_posix.cpp system/head.cpp)
 endif()
 
 # rill_archive_library(<kind> [EXCLUDE_FROM_ALL]) adds rill_archive_<kind>.

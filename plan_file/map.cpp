@@ -35,7 +35,8 @@ std::shared_ptr<std::byte> aligned_memory(size_t bytes) {
 #ifdef RILL_MAPS_FILES
 
 Result<MappedFile> map_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe without a writer is not waited for: it is no file.
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return unreadable(path);
   struct stat about = {};
   if (fstat(file, &about) != 0) {

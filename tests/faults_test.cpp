@@ -174,6 +174,18 @@ TEST(Reading, AReadThatFailsIsAnErrorThatSaysSo) {
   EXPECT_NE(std::string(rill_last_error()).find(path), std::string::npos) << rill_last_error();
 }
 
+TEST_F(Writing, APipeIsNoPlanFileAndIsNotWaitedFor) {
+  const std::string path = folder_ / "pipe.rill";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  rill_plan* plan = nullptr;
+  const rill_status status = rill_plan_open(path.c_str(), &plan);
+  Tally("a plan is a pipe").add(status);
+  EXPECT_EQ(status, RILL_E_IO);
+  EXPECT_EQ(plan, nullptr);
+  EXPECT_NE(std::string(rill_last_error()).find("not a file"), std::string::npos)
+      << rill_last_error();
+}
+
 TEST(Reading, NoMoreOpenFilesIsAnErrorThatSaysSo) {
   rlimit old = {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &old), 0);

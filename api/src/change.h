@@ -21,4 +21,8 @@ Result<Graph> load_any(const char* path, const nnef::LoadOptions& options, const
 Result<Graph> load_any(std::span<const std::byte> bytes, const nnef::LoadOptions& options,
                        const char* constants);
 
+/// Errors: kArg for a compiled model, which is opened as a plan and not loaded.
+Status no_plan_file(const char* path);
+Status no_plan_file(std::span<const std::byte> bytes);
+
 }  // namespace rill::api

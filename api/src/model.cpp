@@ -300,6 +300,8 @@ rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model**
   const rill_status known = load_options(opts, &options);
   if (known != RILL_OK) return known;
   return guarded("rill_load", [&] {
+    const Status loads = rill::api::no_plan_file(path);
+    if (!loads.ok()) return report(loads);
     return hand_out(simplified(rill::api::load_any(path, options, constants_of(opts))), model);
   });
 }
@@ -314,6 +316,8 @@ rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opt
   if (known != RILL_OK) return known;
   const std::span<const std::byte> span(static_cast<const std::byte*>(bytes), size);
   return guarded("rill_load_memory", [&] {
+    const Status loads = rill::api::no_plan_file(span);
+    if (!loads.ok()) return report(loads);
     return hand_out(simplified(rill::api::load_any(span, options, constants_of(opts))), model);
   });
 }

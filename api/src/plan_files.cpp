@@ -1,13 +1,16 @@
 #include <memory>
 #include <string>
 
+#include "api/src/change.h"
 #include "api/src/errors.h"
 #include "api/src/guard.h"
 #include "api/src/handles.h"
 #ifndef RILL_WITHOUT_PLAN_FILES
 #include "kernels/target.h"
+#include "nnef_loader/system/files.h"
 #include "ops/op_table.h"
 #include "ops/step_table.h"
+#include "plan_file/format.h"
 #include "plan_file/map.h"
 #include "plan_file/read.h"
 #endif
@@ -49,6 +52,33 @@ rill_status open_plan(const rill::plan_file::MappedFile& file, const std::string
 #endif
 
 }  // namespace
+
+namespace rill::api {
+
+#ifdef RILL_WITHOUT_PLAN_FILES
+
+Status no_plan_file(const char* /*path*/) { return {}; }
+Status no_plan_file(std::span<const std::byte> /*bytes*/) { return {}; }
+
+#else
+
+Status no_plan_file(const char* path) {
+  std::byte head[sizeof(plan_file::Header)];
+  const size_t bytes = system::read_head(path, head);
+  if (!plan_file::is_plan_file({head, bytes})) return {};
+  return fail(Code::kArg, path, ": it is a compiled model, which holds no graph")
+      .hint("Open it with rill_plan_open");
+}
+
+Status no_plan_file(std::span<const std::byte> bytes) {
+  if (!plan_file::is_plan_file(bytes)) return {};
+  return fail(Code::kArg, "the bytes are a compiled model, which holds no graph")
+      .hint("Open it with rill_plan_map");
+}
+
+#endif
+
+}  // namespace rill::api
 
 extern "C" {
 

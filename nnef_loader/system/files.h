@@ -49,6 +49,10 @@ int64_t write(int descriptor, std::span<const std::byte> bytes);
 /// Have all that was written arrive on the disk.
 bool sync(int descriptor);
 
+/// Read the first bytes of a file, and tell how many there are. Of a pipe or a device, which would
+/// lose them, and of what is not there: none.
+size_t read_head(const std::string& path, std::span<std::byte> out);
+
 bool make_folder(const std::string& path);
 void remove_folder(const std::string& path);
 void remove_file(const std::string& path);

@@ -71,6 +71,7 @@ set(cases
   override_fact_widens
   padding_of_a_stream_counts
   patched_wire
+  pipe_is_no_model
   profile_by_prefix
   onnx_that_is_none
   plan_is_no_json

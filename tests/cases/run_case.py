@@ -8,6 +8,7 @@ A case is a folder with
     setup    optional; one line each, before anything runs:
                  head BYTES FROM TO              the first bytes of a file
                  flip OFFSET FROM TO             a file with one byte inverted
+                 pipe TO                         a pipe that nobody writes to
                  npz TO NAME:DTYPE:SHAPE ...     arrays of zeros, as in mel:<f4:1,96,40
     cmd      one command a line, behind NAME=VALUE for variables that it sees; the last one is
              judged, the others must succeed in silence
@@ -58,6 +59,8 @@ def set_up(line):
         data = bytearray(pathlib.Path(words[1]).read_bytes())
         data[int(words[0])] ^= 0xFF
         pathlib.Path(words[2]).write_bytes(data)
+    elif verb == "pipe":
+        os.mkfifo(words[0])
     elif verb == "npz":
         npz_of_zeros(words[0], words[1:])
     else:
