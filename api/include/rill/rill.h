@@ -312,8 +312,9 @@ RILL_API rill_status rill_prepare(const rill_model* model, const rill_plan_opts*
  *  lie, so that processes share them. Of a file for several CPUs, the best plan that this one can
  *  run. The file need not be trusted: what is wrong with it is an error. It must not be changed or
  *  cut while the plan is there: a new one takes its place by being renamed over it.
- *  Errors: RILL_E_IO, for what is no file too; RILL_E_PARSE for what is no whole plan file; RILL_E_ABI for one of another
- *  version; RILL_E_UNSUPPORTED for one that this CPU or build cannot run, RILL_E_NOMEM. */
+ *  Errors: RILL_E_IO, also for what is no file; RILL_E_PARSE for what is no whole plan file;
+ *  RILL_E_ABI for one of another version; RILL_E_UNSUPPORTED for one that this CPU or build cannot
+ *  run; RILL_E_NOMEM. */
 RILL_API rill_status rill_plan_open(const char* path, rill_plan** plan);
 /** As above, from memory that is aligned to 64 bytes, and stays as it is until the plan is freed,
  *  with all its sessions. Errors: RILL_E_ARG for other memory; else as above. */
