@@ -11,18 +11,23 @@ Result<std::optional<std::string>> entry_name(std::string_view raw, NameRule rul
   if (raw.starts_with("/")) {
     return fail(Code::kParse, "entry \"", raw, "\" has an absolute name");
   }
-  if (raw.starts_with("./")) raw.remove_prefix(2);
-  bool hidden = raw.empty();
-  for (size_t begin = 0; begin <= raw.size();) {
+  std::string name;
+  bool hidden = false;
+  for (size_t begin = 0; begin < raw.size();) {
     const size_t end = std::min(raw.find('/', begin), raw.size());
     const std::string_view part = raw.substr(begin, end - begin);
     if (part == "..") {
       return fail(Code::kParse, "entry \"", raw, "\" leaves the archive by `..`");
     }
-    hidden = hidden || part.starts_with(".");
     begin = end + 1;
+    // `a/.//b` is the file `a/b`, and `.//b` must not become `/b`.
+    if (part.empty() || part == ".") continue;
+    hidden = hidden || part.starts_with(".");
+    if (!name.empty()) name += '/';
+    name += part;
   }
-  return hidden ? std::nullopt : std::optional<std::string>(raw);
+  if (hidden || name.empty()) return std::optional<std::string>();
+  return std::optional<std::string>(std::move(name));
 }
 
 Status check_unique(std::span<const Entry> entries, Code code) {

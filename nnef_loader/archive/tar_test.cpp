@@ -152,6 +152,17 @@ TEST(Tar, NamesThatAreNoneAreErrors) {
             "entry \"../a\" leaves the archive by `..`");
 }
 
+TEST(Tar, NamesHaveNoEmptyPartsAndStayBelowTheArchive) {
+  for (const char* name : {".//etc/x", "././/etc//x", "etc/./x", "etc//x", ".///./etc/.//x"}) {
+    EXPECT_EQ(read(member(name, "1") + kEnd), "etc/x=1;") << name;
+  }
+  for (const char* name : {".", "./", ".//", "./.", ".//.x", "a/.//.x"}) {
+    EXPECT_EQ(read(member(name, "1") + kEnd), "") << name;
+  }
+  EXPECT_EQ(read(member("a/b", "1") + member(".//a//b", "2") + kEnd),
+            "entry \"a/b\" is there twice");
+}
+
 TEST(Tar, HeadersOfExtensionsAreBounded) {
   EXPECT_EQ(read(header("p", octal(2 << 20), 'x') + padded(std::string(2 << 20, 'x')) + kEnd),
             "tar is damaged: a header of 2097152 bytes, at most 1048576 are read");

@@ -118,7 +118,8 @@ TEST_F(WriteArchive, ADeviceIsWrittenToAndStaysOne) {
 TEST_F(WriteArchive, NamesThatReadersRefuseOrLeaveOutAreErrors) {
   for (const std::string& name : {std::string(), std::string("/a"), std::string("../a"),
                                   std::string("a/.."), std::string(".a"), std::string("b/.a"),
-                                  std::string("./a"), std::string("a/"), std::string("a\0b", 3)}) {
+                                  std::string("./a"), std::string("a/"), std::string("a//b"),
+                                  std::string("a\0b", 3)}) {
     EXPECT_EQ(write_archive(path("m"), Container::kTar, std::vector{entry(name, "")}).code(),
               Code::kArg)
         << name;
