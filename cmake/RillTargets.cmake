@@ -27,8 +27,9 @@ else()
   target_include_directories(rill_flags SYSTEM INTERFACE "${RILL_XSIMD}")
 endif()
 # Contraction would fuse a*b+c in files with -mfma only, and the tiers would differ in the last bit.
-# Nothing of a library for one model looks at the arguments of steps, unless it opens plans.
-if(RILL_OPS AND NOT RILL_PLAN_FILES AND NOT RILL_CLI)
+# Only plan files and the programs look at the arguments of steps.
+if(NOT RILL_PLAN_FILES AND NOT RILL_CLI)
+  set(RILL_STEPS_UNSEEN ON)
   target_compile_definitions(rill_flags INTERFACE RILL_STEPS_UNSEEN)
 endif()
 target_compile_options(rill_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow)
