@@ -142,7 +142,7 @@ void Check::add_failed(Way way, const Error& error) {
 void Check::compare(Way way, const Plan& plan, const Result<std::vector<Tensor>>& got) {
   if (!got.ok()) return add_failed(std::move(way), got.error());
   for (size_t i = 0; i < got->size(); ++i) {
-    const std::string& name = plan.outputs[i].name;
+    const std::string name(plan.outputs[i].name);
     const auto at = std::find(whole_.output_names.begin(), whole_.output_names.end(), name);
     if (at == whole_.output_names.end()) continue;
     const auto output = static_cast<size_t>(at - whole_.output_names.begin());

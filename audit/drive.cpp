@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "audit/values.h"
-#include "core/exec/denormals.h"
+#include "core/run/denormals.h"
 
 namespace rill::audit {
 
@@ -70,8 +70,7 @@ class Streamer {
 };
 
 int64_t Streamer::output_frames(const PlanStream& stream, bool* exact) const {
-  const Bindings bindings{{plan_.stream_symbol, result_.frames}};
-  const auto known = stream.length.eval(bindings);
+  const auto known = stream.length.at(result_.frames);
   *exact = known.has_value();
   if (known) return std::max<int64_t>(0, *known);
   // Older archives do not say: as many as the rates of input and output give.
@@ -80,7 +79,7 @@ int64_t Streamer::output_frames(const PlanStream& stream, bool* exact) const {
 
 Status Streamer::plan_output(const PlanIo& io) {
   const PlanStream& stream = io.stream;
-  std::vector<int64_t> shape = io.shape;
+  std::vector<int64_t> shape(io.shape.begin(), io.shape.end());
   bool exact = true;
   int64_t frames = 0;
   if (stream.axis >= 0) {
@@ -95,7 +94,7 @@ Status Streamer::plan_output(const PlanIo& io) {
     }
     shape[static_cast<size_t>(stream.axis)] = frames;
   } else if (plan_.stream_pulse > 0) {
-    const auto known = stream.length.eval({{plan_.stream_symbol, result_.frames}});
+    const auto known = stream.length.at(result_.frames);
     result_.steps = std::max(result_.steps, ceil_of(known.value_or(0), plan_.stream_pulse));
   }
   frames_.push_back(frames);

@@ -8,6 +8,7 @@
 
 #include "audit/draw.h"
 #include "core/exec/feed.h"
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
 
 namespace rill::audit {

@@ -75,7 +75,7 @@ void Inspection::add_states() {
   const Plan& plan = *out_.plan;
   for (const PlanState& state : plan.states) {
     const int64_t bytes = plan.buffers[state.value.ref.buffer].bytes;
-    std::string name = state.name;
+    std::string name(state.name);
     if (state.node >= 0) name = plan.nodes[static_cast<size_t>(state.node)].name;
     WireLatency* found = nullptr;
     for (WireLatency& row : out_.wires) {

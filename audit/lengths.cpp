@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/dim/pattern.h"
+#include "core/exec/extents.h"
 
 namespace rill::audit {
 namespace {
@@ -128,10 +129,12 @@ Lengths lengths_of(const Graph& whole, const Plan& streamed, int64_t most) {
   Finder finder(streamed.stream_symbol, most);
   finder.repeats_with(std::max<int64_t>(1, streamed.stream_pulse));
   look_at_graph(whole, &finder);
-  for (const Dim& dim : streamed.asserted) finder.look_at(dim);
+  for (const Extent& each : streamed.asserted) {
+    finder.look_at(dim_of(each, streamed.stream_symbol));
+  }
   if (streamed.longest < INT64_MAX) finder.note(streamed.longest);
   for (const PlanIo& io : streamed.outputs) {
-    finder.look_at(io.stream.length);
+    finder.look_at(dim_of(io.stream.length, streamed.stream_symbol));
     const int64_t pulse = std::max<int64_t>(1, io.stream.pulse);
     finder.note(io.stream.delay * streamed.stream_pulse / pulse);
     finder.note(streamed.stream_pulse + io.stream.delay * streamed.stream_pulse / pulse);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
 #include "core/graph/graph.h"
 

@@ -91,7 +91,7 @@ Result<std::vector<Tensor>> PushedStream::outputs() const {
       out.push_back(std::move(value));
       continue;
     }
-    std::vector<int64_t> shape = io.shape;
+    std::vector<int64_t> shape(io.shape.begin(), io.shape.end());
     shape[static_cast<size_t>(io.stream.axis)] = frames_[i];
     RILL_ASSIGN(Tensor value, Tensor::zeros(io.dtype, std::move(shape), io.q));
     const View to = value.view();

@@ -167,8 +167,9 @@ Result<std::vector<Tensor>> Ways::pushed(const Case& at, Event event, Draw* draw
 Status Ways::side_by_side(const Case& at, Draw* draw, Report* report) {
   Case other;
   other.length = at.length;
-  RILL_ASSIGN(other.inputs, noise_inputs(whole_, plan().stream_symbol, at.length, draw));
-  RILL_ASSIGN(other.want, run_whole(whole_, plan().stream_symbol, at.length, other.inputs));
+  const std::string symbol(plan().stream_symbol);
+  RILL_ASSIGN(other.inputs, noise_inputs(whole_, symbol, at.length, draw));
+  RILL_ASSIGN(other.want, run_whole(whole_, symbol, at.length, other.inputs));
   std::vector<const Case*> cases{&at, &other};
   for (const Case& each : earlier_) cases.push_back(&each);
   std::vector<std::unique_ptr<Session>> sessions;
@@ -194,7 +195,7 @@ Status Ways::side_by_side(const Case& at, Draw* draw, Report* report) {
 Status Ways::compare(int64_t length, bool in_all_ways, Draw* draw, Report* report) {
   Case at;
   at.length = length;
-  const std::string& symbol = plan().stream_symbol;
+  const std::string symbol(plan().stream_symbol);
   RILL_ASSIGN(at.inputs, noise_inputs(whole_, symbol, length, draw));
   RILL_ASSIGN(at.want, run_whole(whole_, symbol, length, at.inputs));
   if (const Refusal takes = session_->check_length(length); !takes.ok()) {

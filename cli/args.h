@@ -177,6 +177,7 @@ struct Args {
   std::string output;   ///< of `compile`
   std::string targets;  ///< names with commas between; empty: this CPU
   std::string embed;
+  std::string table;
   bool no_notes = false;
 };
 

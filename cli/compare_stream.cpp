@@ -165,7 +165,7 @@ Status StreamComparison::check_length(int64_t frames) {
               run_stream(pulsed_.session.get(), inputs->values, frames, options));
   const int64_t failed_before = failed_;
   for (size_t i = 0; i < got.outputs.size(); ++i) {
-    const std::string& name = pulsed_.plan->outputs[i].name;
+    const std::string name(pulsed_.plan->outputs[i].name);
     for (size_t k = 0; k < want.size(); ++k) {
       if (whole_.output_names[k] == name) check_output(frames, i, want[k], got.outputs[i]);
     }

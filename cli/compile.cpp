@@ -1,12 +1,18 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "cli/commands.h"
 #include "core/exec/plan.h"
+#include "core/run/plan_format.h"
+#include "core/run/record.h"
 #include "kernels/target.h"
 #include "ops/op_table.h"
+#include "ops/step_table.h"
 #include "plan_file/write.h"
 
 namespace rill::cli {
@@ -121,12 +127,56 @@ std::string c_source(const std::string& name, std::span<const std::byte> bytes) 
   return out + "#if defined(__cplusplus)\n}\n#endif\n";
 }
 
+/// The kinds of steps that the plans of a file have, each once, in an order that stays.
+std::set<std::string> kinds_in(std::span<const std::byte> file) {
+  plan_file::Header header;
+  std::memcpy(&header, file.data(), sizeof header);
+  std::set<std::string> out;
+  for (uint32_t i = 0; i < header.targets; ++i) {
+    plan_file::TargetEntry entry;
+    std::memcpy(&entry, file.data() + sizeof header + i * sizeof entry, sizeof entry);
+    Record record(file.subspan(static_cast<size_t>(entry.plan.begin),
+                               static_cast<size_t>(entry.plan.bytes)));
+    const int64_t count = record.count();
+    for (int64_t k = 0; k < count; ++k) out.emplace(record.text());
+  }
+  return out;
+}
+
+/// A list of kinds of steps for a `Runner`: what no list names is dropped by the linker.
+/// Errors: kUnsupported for a kind that runs in the whole library only.
+Result<std::string> table_source(const std::string& name, const std::set<std::string>& kinds) {
+  std::string symbols;
+  std::string entries;
+  for (const std::string& kind : kinds) {
+    const auto known = ops::run_kinds();
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const ops::RunKind& each) { return kind == each.name; });
+    if (found == known.end()) {
+      return fail(Code::kUnsupported, "--table: steps of the kind \"", kind,
+                  "\" run in the whole library only")
+          .hint("Leave out --table, and open the file with rill_plan_open");
+    }
+    symbols += fmt::format("extern const char {}[];\n", found->symbol);
+    entries += fmt::format("    {},\n", found->symbol);
+  }
+  return fmt::format(
+      "/* The kinds of steps of a compiled model, for rill::Runner. In C++:\n"
+      "   extern \"C\" const rill::StepKind* const {0}[];\n"
+      "   extern \"C\" const unsigned long {0}_count; */\n"
+      "#if defined(__cplusplus)\nextern \"C\" {{\n#endif\n"
+      "{1}extern const void* const {0}[];\nextern const unsigned long {0}_count;\n\n"
+      "const void* const {0}[] = {{\n{2}}};\nconst unsigned long {0}_count = {3};\n\n"
+      "#if defined(__cplusplus)\n}}\n#endif\n",
+      name, symbols, entries, kinds.size());
+}
+
 }  // namespace
 
 Status compile_command(const Args& args, const Log& log, const Model& model) {
-  if (args.output.empty() && args.embed.empty()) {
+  if (args.output.empty() && args.embed.empty() && args.table.empty()) {
     return fail(Code::kArg, "compile: no file to write")
-        .hint("Add -o FILE.rill, or --embed FILE.c");
+        .hint("Add -o FILE.rill, --embed FILE.c or --table FILE.c");
   }
   RILL_ASSIGN(const std::vector<kernels::Target> targets, targets_of(args));
   Graph graph = model.graph;
@@ -146,6 +196,10 @@ Status compile_command(const Args& args, const Log& log, const Model& model) {
   options.audit = audit_text(graph);
   RILL_ASSIGN(const std::vector<std::byte> bytes,
               plan_file::write(plans, ops::op_table(), options));
+  if (!args.table.empty()) {
+    RILL_ASSIGN(const std::string source, table_source(c_name(args.table), kinds_in(bytes)));
+    RILL_TRY(nnef::write_file(args.table, std::as_bytes(std::span(source))));
+  }
   if (!args.output.empty()) RILL_TRY(nnef::write_file(args.output, bytes));
   if (!args.embed.empty()) {
     const std::string source = c_source(c_name(args.embed), bytes);

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/exec/step_fields.h"
+#include "core/exec/extents.h"
+#include "core/exec/op_fields.h"
 
 namespace rill::cli {
 namespace {
@@ -38,9 +39,9 @@ std::string place_text(const Plan& plan, const Ref& ref) {
     case BufferKind::kArena:
       return fmt::format("arena +{}", buffer.offset + ref.offset);
     case BufferKind::kInput:
-      return fmt::format("input {} +{}", plan.inputs[io].name, ref.offset);
+      return fmt::format("input {} +{}", plan.inputs[io].name.view(), ref.offset);
     case BufferKind::kOutput:
-      return fmt::format("output {} +{}", plan.outputs[io].name, ref.offset);
+      return fmt::format("output {} +{}", plan.outputs[io].name.view(), ref.offset);
     default:
       return fmt::format("{} {} +{}", name_of(buffer.kind), ref.buffer, ref.offset);
   }
@@ -55,9 +56,9 @@ std::string list_text(const Extents& extents, int rank) {
   return out;
 }
 
-int64_t bytes_of(const Operand& operand) { return operand.volume() * dtype_size(operand.dtype); }
+int64_t bytes_of(const PlacedView& operand) { return operand.volume() * dtype_size(operand.dtype); }
 
-std::string operand_text(const Plan& plan, const Operand& operand) {
+std::string operand_text(const Plan& plan, const PlacedView& operand) {
   std::string out = place_text(plan, operand.ref);
   const std::string type(dtype_name(operand.dtype));
   if (operand.rank == 0) return out + fmt::format(": {}", type);
@@ -75,14 +76,14 @@ class Arguments final : public StepFields {
 
   const std::string& text() const { return text_; }
   const std::vector<std::string>& kernels() const { return kernels_; }
-  const std::vector<Step>* body() const { return body_; }
+  const List<Step>* body() const { return body_; }
 
   void field(std::string_view name, int64_t& value) override { put(name, std::to_string(value)); }
   void field(std::string_view name, double& value) override {
     put(name, fmt::format("{:.9g}", value));
   }
-  void field(std::string_view name, std::string& value) override {
-    put(name, fmt::format("\"{}\"", value));
+  void field(std::string_view name, Text& value) override {
+    put(name, fmt::format("\"{}\"", value.view()));
   }
   void field(std::string_view name, Dim& value) override {
     if (value.valid()) put(name, value.to_string());
@@ -90,10 +91,13 @@ class Arguments final : public StepFields {
   void field(std::string_view name, TensorPtr& value) override {
     if (value) put(name, Fact::of_tensor(value).without_value().to_string());
   }
+  void field(std::string_view name, Extent& value) override {
+    if (value.valid()) put(name, dim_of(value, plan_.stream_symbol).to_string());
+  }
   void field(std::string_view name, Ref& value) override {
     put(name, "[" + place_text(plan_, value) + "]");
   }
-  void field(std::string_view name, Operand& value) override {
+  void field(std::string_view name, PlacedView& value) override {
     put(name, "[" + operand_text(plan_, value) + "]");
   }
   void field(std::string_view name, OpPtr& value) override {
@@ -101,7 +105,7 @@ class Arguments final : public StepFields {
     const std::string attributes = value->attributes();
     put(name, std::string(value->name()) + (attributes.empty() ? "" : " " + attributes));
   }
-  void field(std::string_view name, std::vector<Step>& value) override {
+  void field(std::string_view name, List<Step>& value) override {
     put(name, fmt::format("{} steps", value.size()));
     body_ = &value;
   }
@@ -133,7 +137,7 @@ class Arguments final : public StepFields {
   const Plan& plan_;
   std::string text_;
   std::vector<std::string> kernels_;
-  const std::vector<Step>* body_ = nullptr;
+  const List<Step>* body_ = nullptr;
   bool separate_ = false;
 };
 
@@ -146,7 +150,7 @@ std::string step_text(const Plan& plan, const Step& step, const std::string& num
   std::string out = fmt::format("{}{} {}", indent, number, step.kind->name);
   if (step.node >= 0) {
     const PlanNode& node = plan.nodes[static_cast<size_t>(step.node)];
-    out += fmt::format(" of {} ({})", node.name, node.op);
+    out += fmt::format(" of {} ({})", node.name.view(), node.op.view());
   }
   if (!arguments.kernels().empty()) {
     out += fmt::format(", by {}", fmt::join(arguments.kernels(), " and "));
@@ -160,9 +164,9 @@ std::string step_text(const Plan& plan, const Step& step, const std::string& num
   return out;
 }
 
-std::string uses_text(const Plan& plan, const char* verb, const std::vector<Operand>& operands) {
+std::string uses_text(const Plan& plan, const char* verb, const List<PlacedView>& operands) {
   std::string out;
-  for (const Operand& each : operands) {
+  for (const PlacedView& each : operands) {
     out += fmt::format("    {} {}\n", verb, operand_text(plan, each));
   }
   return out;
@@ -173,7 +177,7 @@ std::string writer_of(const Plan& plan, size_t buffer) {
   const int step = plan.buffers[buffer].first_step;
   if (step < 0 || static_cast<size_t>(step) >= plan.steps.size()) return "";
   const int node = plan.steps[static_cast<size_t>(step)].node;
-  return node < 0 ? "" : plan.nodes[static_cast<size_t>(node)].name;
+  return node < 0 ? "" : std::string(plan.nodes[static_cast<size_t>(node)].name);
 }
 
 std::string escaped(std::string_view text) {
@@ -194,14 +198,14 @@ std::string plan_text(const Plan& plan) {
     steps += step_text(plan, plan.steps[i], std::to_string(i), "");
     steps += uses_text(plan, "reads", plan.uses[i].inputs);
     steps += uses_text(plan, "writes", plan.uses[i].outputs);
-    for (const Operand& each : plan.uses[i].inputs) read += bytes_of(each);
-    for (const Operand& each : plan.uses[i].outputs) written += bytes_of(each);
+    for (const PlacedView& each : plan.uses[i].inputs) read += bytes_of(each);
+    for (const PlacedView& each : plan.uses[i].outputs) written += bytes_of(each);
   }
   std::string out = fmt::format(
       "{} steps, which read {} and write {} bytes; arena {} bytes, state {}, constants {}\n",
       plan.steps.size(), read, written, plan.arena_bytes, plan.state_bytes, plan.const_bytes);
   if (plan.stream_pulse > 0) {
-    out += fmt::format("a step takes {} of {}\n", plan.stream_pulse, plan.stream_symbol);
+    out += fmt::format("a step takes {} of {}\n", plan.stream_pulse, plan.stream_symbol.view());
   }
   for (const Ring& ring : plan.rings) {
     out += fmt::format("ring {}: {} frames of history, {} new ones per step, room for {}\n",

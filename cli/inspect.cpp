@@ -127,7 +127,8 @@ void Inspection::print_wires() const {
 
 void Inspection::print_text() const {
   const Plan& plan = *latency_.plan;
-  fmt::print("{}: pulse {}={}", args_.model, plan.stream_symbol, plan.stream_pulse);
+  fmt::print("{}: pulse {}={}", args_.model, plan.stream_symbol.view(),
+             plan.stream_pulse);
   if (latency_.pulse_multiple > 0) {
     fmt::print("; legal pulses are the multiples of {}", latency_.pulse_multiple);
   }
@@ -135,11 +136,12 @@ void Inspection::print_text() const {
   for (const OutputLatency& output : latency_.outputs) {
     const PlanStream& stream = output.stream;
     if (stream.axis < 0) {
-      const bool late = stream.length.valid() && !(stream.length == Dim(0));
-      const auto frames = stream.length.to_int();
+      const bool late = stream.length.valid() && stream.length.at(0) != 0;
+      const auto frames = stream.length.at(std::nullopt);
       fmt::print("output {}: {}\n", output.name,
                  !late    ? "does not stream"
-                 : frames ? fmt::format("one value, known after {}={}", plan.stream_symbol, *frames)
+                 : frames ? fmt::format("one value, known after {}={}", plan.stream_symbol.view(),
+                                          *frames)
                           : "one value, known at the end of the stream");
       continue;
     }
@@ -171,7 +173,7 @@ void Inspection::print_text() const {
              plan.state_bytes, plan.arena_bytes, io_bytes);
   if (plan.longest < INT64_MAX) {
     fmt::print("streams of {} {} at most, by the tables of the model or what is asserted\n",
-               plan.longest, plan.stream_symbol);
+               plan.longest, plan.stream_symbol.view());
   }
   if (!plan.late_end) {
     fmt::print("the end must be told with the last frames: pushes hold back a full pulse\n");
@@ -194,7 +196,7 @@ Json Inspection::outputs_json() const {
         told["lost_by"].push_back({{"node", row.wire.name}, {"input_frames", row.loses}});
       }
       told["latency"] = latency_json(output.latency);
-      told["length"] = stream.length.valid() ? Json(stream.length.to_string()) : Json(nullptr);
+      told["length"] = stream.length.valid() ? Json(stream.length_text.view()) : Json(nullptr);
       told["critical_path"] = Json::array();
       for (const int at : output.path) {
         const WireLatency& row = latency_.wires[static_cast<size_t>(at)];
@@ -246,7 +248,7 @@ Json Inspection::choices_json() const {
 std::string Inspection::json() const {
   const Plan& plan = *latency_.plan;
   Json out{{"schema", 1}, {"rill_version", RILL_VERSION}, {"model", args_.model}};
-  out["symbol"] = plan.stream_symbol;
+  out["symbol"] = plan.stream_symbol.view();
   out["pulse"] = plan.stream_pulse;
   const int64_t multiple = latency_.pulse_multiple;
   out["pulse_multiple_of"] = multiple > 0 ? Json(multiple) : Json(nullptr);

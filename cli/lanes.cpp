@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "core/exec/denormals.h"
+#include "core/run/denormals.h"
 
 namespace rill::cli {
 namespace {

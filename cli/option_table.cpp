@@ -180,6 +180,7 @@ const OptionRow kOptions[] = {
     {"--target", kOnCompile, &Args::targets,
      "CPUs that it runs on, as in avx2,avx512; this one by default"},
     {"--embed", kOnCompile, &Args::embed, "write the file as a constant in C, too"},
+    {"--table", kOnCompile, &Args::table, "write the list of the kinds of steps in C, too"},
     {"--no-notes", kOnCompile, &Args::no_notes, "leave out what profiles and dumps show alone"},
     // hwbench
     {"--svg", kOnDump, &Args::svg, "draw the memory over the steps, with --plan"},

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cli/commands.h"
 #include "cli/check.h"
+#include "cli/commands.h"
 #include "cli/dump_plan.h"
 #include "cli/exec.h"
+#include "core/exec/extents.h"
+#include "core/run/plan_format.h"
 #include "kernels/target.h"
 #include "nnef_loader/system/files.h"
 #include "ops/op_table.h"
 #include "ops/step_table.h"
-#include "plan_file/format.h"
 #include "plan_file/map.h"
 #include "plan_file/read.h"
 
@@ -59,7 +60,9 @@ Graph faces_of(const Plan& plan) {
     StreamingOutput told;
     told.axis = io.stream.axis;
     told.delay = io.stream.delay;
-    if (io.stream.length.valid()) told.length = io.stream.length;
+    if (io.stream.length.valid()) {
+      told.length = dim_of(io.stream.length, plan.stream_symbol);
+    }
     streaming.outputs.push_back(told);
   }
   if (plan.stream_pulse > 0) out.streaming = std::move(streaming);
@@ -77,12 +80,12 @@ std::string shape_text(const PlanIo& io) {
 
 void print_summary(const plan_file::OpenedPlan& opened) {
   const Plan& plan = *opened.plan;
-  for (const PlanIo& io : plan.inputs) fmt::print("input {}: {}\n", io.name, shape_text(io));
+  for (const PlanIo& io : plan.inputs) fmt::print("input {}: {}\n", io.name.view(), shape_text(io));
   for (const PlanIo& io : plan.outputs) {
-    fmt::print("output {}: {}", io.name, shape_text(io));
+    fmt::print("output {}: {}", io.name.view(), shape_text(io));
     if (io.stream.axis >= 0) {
       fmt::print(", delay {}", io.stream.delay);
-      if (!io.stream.length_text.empty()) fmt::print(", length {}", io.stream.length_text);
+      if (!io.stream.length_text.empty()) fmt::print(", length {}", io.stream.length_text.view());
     }
     fmt::print("\n");
   }
@@ -111,7 +114,8 @@ Status print_profile(const Args& args, const Plan& plan, Session* session) {
     if (sums[i] == 0) continue;
     fmt::print("{:10.3f} us {:5.1f} % {} ({})\n",
                static_cast<double>(sums[i]) / static_cast<double>(runs) * 1e-3,
-               share * static_cast<double>(sums[i]), plan.nodes[i].name, plan.nodes[i].op);
+               share * static_cast<double>(sums[i]), plan.nodes[i].name.view(),
+               plan.nodes[i].op.view());
   }
   fmt::print("{:10.3f} us in all, {} runs\n",
              static_cast<double>(all) / static_cast<double>(runs) * 1e-3, runs);

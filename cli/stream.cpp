@@ -38,14 +38,14 @@ void print_report(const Plan& plan, const StreamResult& result) {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const PlanIo& io = plan.outputs[i];
     if (io.stream.axis < 0) {
-      fmt::print("output {}: static\n", io.name);
+      fmt::print("output {}: static\n", io.name.view());
       continue;
     }
-    fmt::print("output {}: delay {} frames, {} frames per step, {} frames{}\n", io.name,
+    fmt::print("output {}: delay {} frames, {} frames per step, {} frames{}\n", io.name.view(),
                io.stream.delay, io.stream.pulse, result.outputs[i].extent(io.stream.axis),
                result.exact_length[i] ? "" : " at most: the archive does not say");
   }
-  fmt::print("{}={} frames{}\n", plan.stream_symbol, result.frames,
+  fmt::print("{}={} frames{}\n", plan.stream_symbol.view(), result.frames,
              result.steps > 0 ? fmt::format(" in {} steps", result.steps) : "");
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/args.h"
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
 #include "core/graph/graph.h"
 

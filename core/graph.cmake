@@ -11,15 +11,14 @@ target_sources(rill_core PRIVATE
   graph/written.cpp
   optim/optim.cpp
   exec/constant_steps.cpp
+  exec/extents.cpp
   exec/feed.cpp
   exec/layout.cpp
   exec/lowering.cpp
-  exec/parts.cpp
+  exec/op_fields.cpp
   exec/plan.cpp
   exec/saved.cpp
   exec/session.cpp
-  exec/session_parts.cpp
-  exec/step_fields.cpp
   exec/touches.cpp
   exec/weights.cpp
   exec/workers.cpp

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/exec/step_fields.h"
+#include "core/run/step_fields.h"
 #include "kernels/depthwise/depthwise_args.h"
 #include "kernels/fft/fft.h"
 #include "kernels/int8/int8_args.h"

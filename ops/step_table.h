@@ -9,4 +9,11 @@ namespace rill::ops {
 /// List the kinds of steps of this build.
 std::span<const StepKind* const> step_table();
 
+/// A kind of steps that runs without graphs and operators, and how linkers name it.
+struct RunKind {
+  const char* name;
+  const char* symbol;
+};
+std::span<const RunKind> run_kinds();
+
 }  // namespace rill::ops

@@ -3,7 +3,8 @@
 #include <bit>
 #include <cstring>
 
-#include "plan_file/format.h"
+#include "core/exec/extents.h"
+#include "core/run/plan_format.h"
 
 namespace rill::plan_file {
 namespace {
@@ -191,6 +192,13 @@ Dim RecordReader::dim() {
   }
   fail("an expression makes no sense");
   return Dim::invalid();
+}
+
+Extent RecordReader::extent() {
+  auto out = extent_of(dim());
+  if (out.ok()) return std::move(out).value();
+  fail("an expression nests too deep");
+  return {};
 }
 
 uint64_t RecordReader::raw() {

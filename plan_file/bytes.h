@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/dim/dim.h"
+#include "core/run/extent.h"
 
 namespace rill::plan_file {
 
@@ -54,6 +55,8 @@ class RecordReader {
   double real();
   std::string_view text();
   Dim dim();
+  /// An expression of one symbol, in the form in which plans work it out.
+  Extent extent();
   uint64_t raw();
   /// How many things follow, each of a byte at least.
   int64_t count(int64_t most = INT64_MAX);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/checked.h"
-#include "core/exec/touches.h"
+#include "core/run/touches.h"
 
 namespace rill::plan_file {
 namespace {
@@ -50,10 +50,10 @@ class Checker {
   void require(bool holds, const char* what) {
     if (!holds && why_ == nullptr) why_ = what;
   }
-  void steps(const std::vector<Step>& all, int64_t turns);
+  void steps(const List<Step>& all, int64_t turns);
   void touches(const Region& region, bool writes, int64_t turns);
-  void runs(const std::vector<Step>& all, std::span<const StepTouches::Slot> slots, int64_t turns,
-            std::span<const Operand> reads);
+  void runs(const List<Step>& all, std::span<const StepTouches::Slot> slots, int64_t turns,
+            std::span<const PlacedView> reads);
   const std::byte* contents(const Region& region);
   void scratch(const StepParts& parts, int64_t bytes, int64_t turns) {
     require(bytes >= 0, "a size of scratch makes no sense");
@@ -86,7 +86,7 @@ class Checker {
               "an output is missing");
     }
   }
-  void ios(const std::vector<PlanIo>& all, BufferKind kind) {
+  void ios(const List<PlanIo>& all, BufferKind kind) {
     for (size_t i = 0; i < all.size(); ++i) {
       const PlanIo& io = all[i];
       const bool placed = io.buffer < plan_.buffers.size() &&
@@ -159,8 +159,8 @@ class OneStep final : public StepTouches {
   void require(bool holds, const char* what) override { checker_.require(holds, what); }
   bool holds() const override { return checker_.why() == nullptr; }
   void scratch(int64_t bytes) override { checker_.scratch(parts(), bytes, turns_); }
-  void runs(const std::vector<Step>& steps, std::span<const Slot> slots, int64_t turns,
-            std::span<const Operand> reads) override {
+  void runs(const List<Step>& steps, std::span<const Slot> slots, int64_t turns,
+            std::span<const PlacedView> reads) override {
     const auto all = checked_mul(turns_, std::max<int64_t>(turns, 0));
     checker_.runs(steps, slots, all.value_or(INT64_MAX), reads);
   }
@@ -171,7 +171,7 @@ class OneStep final : public StepTouches {
   int64_t turns_;
 };
 
-void Checker::steps(const std::vector<Step>& all, int64_t turns) {
+void Checker::steps(const List<Step>& all, int64_t turns) {
   for (const Step& step : all) {
     if (why_ != nullptr) return;
     const StepParts& parts = step.parts;
@@ -233,8 +233,8 @@ const std::byte* Checker::contents(const Region& region) {
   return static_cast<const std::byte*>(buffer.data.get()) + region.ref.offset;
 }
 
-void Checker::runs(const std::vector<Step>& all, std::span<const StepTouches::Slot> slots,
-                   int64_t turns, std::span<const Operand> reads) {
+void Checker::runs(const List<Step>& all, std::span<const StepTouches::Slot> slots,
+                   int64_t turns, std::span<const PlacedView> reads) {
   for (const StepTouches::Slot& each : slots) {
     const uint32_t id = each.slot.buffer;
     const bool free = id < slots_.size() && plan_.buffers[id].kind == BufferKind::kSlot &&
@@ -245,7 +245,7 @@ void Checker::runs(const std::vector<Step>& all, std::span<const StepTouches::Sl
     slots_[id].active = true;
   }
   steps(all, turns);
-  for (const Operand& each : reads) touches(region(each), false, turns);
+  for (const PlacedView& each : reads) touches(region(each), false, turns);
   for (const StepTouches::Slot& each : slots) slots_[each.slot.buffer].active = false;
   for (const StepTouches::Slot& each : slots) {
     const SlotUse& use = slots_[each.slot.buffer];

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/base/aligned.h"
-#include "plan_file/format.h"
+#include "core/run/plan_format.h"
 
 #if defined(__unix__) || defined(__APPLE__)
 #define RILL_MAPS_FILES

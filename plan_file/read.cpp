@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "core/base/checked.h"
+#include "core/run/plan_format.h"
 #include "plan_file/check.h"
-#include "plan_file/format.h"
 #include "plan_file/step_reader.h"
 
 namespace rill::plan_file {
@@ -120,7 +120,7 @@ class PlanReader {
     plan_->state_bytes = from_.number(0, kMostElements);
     plan_->part_scratch_bytes = from_.number(0, kMostElements);
   }
-  void read_ios(std::vector<PlanIo>* ios) {
+  void read_ios(List<PlanIo>* ios) {
     const int64_t count = from_.count();
     for (int64_t i = 0; i < count && from_.good(); ++i) {
       PlanIo io;
@@ -134,7 +134,7 @@ class PlanReader {
       io.stream.axis = static_cast<int>(from_.number(-1, type.rank - 1));
       io.stream.pulse = from_.number();
       io.stream.delay = from_.number();
-      io.stream.length = from_.dim();
+      io.stream.length = from_.extent();
       io.stream.length_text = from_.text();
       io.stream.early = from_.number();
       io.stream.most = from_.number();
@@ -172,7 +172,7 @@ class PlanReader {
     plan_->late_end = from_.number(0, 1) != 0;
     plan_->longest = from_.number();
     const int64_t asserted = from_.count();
-    for (int64_t i = 0; i < asserted && from_.good(); ++i) plan_->asserted.push_back(from_.dim());
+    for (int64_t i = 0; i < asserted && from_.good(); ++i) plan_->asserted.push_back(from_.extent());
     for (int64_t i = 0; i < asserted && from_.good(); ++i) {
       plan_->asserted_texts.emplace_back(from_.text());
     }
@@ -231,7 +231,7 @@ Status read_notes(std::span<const std::byte> record, Plan* plan) {
     }
   }
   if (!from.good()) return damaged(from.why());
-  plan->uses = std::move(uses);
+  plan->uses = uses;
   return {};
 }
 

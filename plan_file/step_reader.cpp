@@ -39,8 +39,8 @@ ReadType read_type(RecordReader* from) {
   return out;
 }
 
-std::vector<Step> StepReader::steps() {
-  std::vector<Step> out;
+List<Step> StepReader::steps() {
+  List<Step> out;
   if (++depth_ > kMostLoops) from_.fail("it has too many loops in one another");
   const int64_t count = from_.count();
   out.reserve(static_cast<size_t>(std::min<int64_t>(count, kMostElementsOfLists)));
@@ -55,7 +55,7 @@ std::vector<Step> StepReader::steps() {
     step.parts.units = from_.number();
     step.parts.most = from_.number();
     step.parts.scratch = ref();
-    std::shared_ptr<void> args = kind->make();
+    std::shared_ptr<void> args = make_args(*kind);
     kind->describe(args.get(), *this);
     step.args = args.get();
     plan_.owned.push_back(std::move(args));
@@ -74,8 +74,8 @@ Ref StepReader::ref() {
   return out;
 }
 
-Operand StepReader::operand() {
-  Operand out;
+PlacedView StepReader::operand() {
+  PlacedView out;
   const ReadType type = read_type(&from_);
   out.dtype = type.dtype;
   out.q = type.q;
@@ -111,11 +111,11 @@ void StepReader::field(std::string_view, OpPtr& value) {
   const OpClass* known = entry_of(tables_.classes, &from_);
   if (known == nullptr) return;
   const std::shared_ptr<Op> made = known->make();
-  op(*known, *made);
+  describe(*this, *known, *made);
   value = made;
 }
 
-void StepReader::field(std::string_view, std::vector<Step>& value) { value = steps(); }
+void StepReader::field(std::string_view, List<Step>& value) { value = steps(); }
 
 void StepReader::kernel(std::string_view, std::span<const KernelName> names, int64_t& index) {
   index = -1;

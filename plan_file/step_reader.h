@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/exec/step_fields.h"
+#include "core/exec/op_fields.h"
 #include "core/graph/nnef.h"
 #include "plan_file/bytes.h"
 #include "plan_file/read.h"
@@ -33,22 +33,23 @@ ReadType read_type(RecordReader* from);
 class StepReader final : public StepFields {
  public:
   StepReader(RecordReader* from, const Tables& tables, Plan* plan)
-      : from_(*from), tables_(tables), plan_(*plan) {}
+      : StepFields(false), from_(*from), tables_(tables), plan_(*plan) {}
 
-  std::vector<Step> steps();
-  Operand operand();
+  List<Step> steps();
+  PlacedView operand();
   /// Why the build cannot run a step, if it is not the file that is wrong.
   const Status& status() const { return status_; }
 
   void field(std::string_view, int64_t& value) override { value = from_.number(); }
   void field(std::string_view, double& value) override { value = from_.real(); }
-  void field(std::string_view, std::string& value) override { value = from_.text(); }
+  void field(std::string_view, Text& value) override { value = from_.text(); }
   void field(std::string_view, Dim& value) override { value = from_.dim(); }
   void field(std::string_view, TensorPtr& value) override { value = tensor(); }
+  void field(std::string_view, Extent& value) override { value = from_.extent(); }
   void field(std::string_view, Ref& value) override { value = ref(); }
-  void field(std::string_view, Operand& value) override { value = operand(); }
+  void field(std::string_view, PlacedView& value) override { value = operand(); }
   void field(std::string_view, OpPtr& value) override;
-  void field(std::string_view, std::vector<Step>& value) override;
+  void field(std::string_view, List<Step>& value) override;
   void kernel(std::string_view name, std::span<const KernelName> names, int64_t& index) override;
   void address(std::string_view, bool) override {}
   void begin(std::string_view) override {}

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "plan_file/format.h"
+#include "core/run/plan_format.h"
 
 namespace rill::plan_file {
 
@@ -63,7 +63,7 @@ void write_type(RecordWriter* to, DType dtype, const QParams& q, std::span<const
   for (const int64_t extent : shape) to->number(extent);
 }
 
-void StepWriter::steps(const std::vector<Step>& all) {
+void StepWriter::steps(const List<Step>& all) {
   to_.natural(all.size());
   for (const Step& step : all) {
     to_.number(kinds_.add(step.kind->name));
@@ -82,7 +82,7 @@ void StepWriter::ref(const Ref& value) {
   to_.number(value.offset);
 }
 
-void StepWriter::operand(const Operand& value) {
+void StepWriter::operand(const PlacedView& value) {
   if (!is_plain(value.dtype)) {
     refuse(fail(Code::kUnsupported, "a plan with values of ", dtype_name(value.dtype),
                 ": files hold numbers alone"));
@@ -112,7 +112,7 @@ void StepWriter::field(std::string_view, OpPtr& value) {
       if (each.kind != value->kind()) continue;
       to_.number(classes_.add(each.name));
       const std::shared_ptr<Op> own = value->clone();
-      return op(each, *own);
+      return describe(*this, each, *own);
     }
   }
   refuse(fail(Code::kUnsupported, "a plan that calls \"", value->name(),

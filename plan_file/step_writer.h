@@ -6,7 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/exec/step_fields.h"
+#include "core/exec/extents.h"
+#include "core/exec/op_fields.h"
 #include "core/graph/nnef.h"
 #include "plan_file/bytes.h"
 
@@ -63,8 +64,8 @@ class StepWriter final : public StepFields {
              ConstantTable* constants)
       : plan_(plan), rooms_(rooms), constants_(constants) {}
 
-  void steps(const std::vector<Step>& all);
-  void operand(const Operand& value);
+  void steps(const List<Step>& all);
+  void operand(const PlacedView& value);
   void tensor(const TensorPtr& value);
 
   const RecordWriter& record() const { return to_; }
@@ -77,13 +78,16 @@ class StepWriter final : public StepFields {
 
   void field(std::string_view, int64_t& value) override { to_.number(value); }
   void field(std::string_view, double& value) override { to_.real(value); }
-  void field(std::string_view, std::string& value) override { to_.text(value); }
+  void field(std::string_view, Text& value) override { to_.text(value); }
   void field(std::string_view, Dim& value) override { to_.dim(value); }
   void field(std::string_view, TensorPtr& value) override { tensor(value); }
+  void field(std::string_view, Extent& value) override {
+    to_.dim(dim_of(value, plan_.stream_symbol));
+  }
   void field(std::string_view, Ref& value) override { ref(value); }
-  void field(std::string_view, Operand& value) override { operand(value); }
+  void field(std::string_view, PlacedView& value) override { operand(value); }
   void field(std::string_view, OpPtr& value) override;
-  void field(std::string_view, std::vector<Step>& value) override { steps(value); }
+  void field(std::string_view, List<Step>& value) override { steps(value); }
   void kernel(std::string_view name, std::span<const KernelName> names, int64_t& index) override;
   void address(std::string_view, bool) override {}
   void begin(std::string_view) override {}

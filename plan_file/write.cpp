@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "plan_file/format.h"
+#include "core/run/plan_format.h"
 #include "plan_file/step_writer.h"
 
 namespace rill::plan_file {
@@ -93,16 +93,16 @@ class PlanWriter {
     to_.number(plan_.state_bytes);
     to_.number(plan_.part_scratch_bytes);
   }
-  void write_ios(const std::vector<PlanIo>& ios) {
+  void write_ios(const List<PlanIo>& ios) {
     to_.natural(ios.size());
     for (const PlanIo& io : ios) {
       to_.text(io.name);
-      write_type(&to_, io.dtype, io.q, io.shape);
+      write_type(&to_, io.dtype, io.q, {io.shape.begin(), io.shape.end()});
       to_.natural(io.buffer);
       to_.number(io.stream.axis);
       to_.number(io.stream.pulse);
       to_.number(io.stream.delay);
-      to_.dim(io.stream.length);
+      to_.dim(dim_of(io.stream.length, plan_.stream_symbol));
       to_.text(io.stream.length_text);
       to_.number(io.stream.early);
       to_.number(io.stream.most);
@@ -135,8 +135,8 @@ class PlanWriter {
     to_.number(plan_.late_end ? 1 : 0);
     to_.number(plan_.longest);
     to_.natural(plan_.asserted.size());
-    for (const Dim& dim : plan_.asserted) to_.dim(dim);
-    for (const std::string& text : plan_.asserted_texts) to_.text(text);
+    for (const Extent& each : plan_.asserted) to_.dim(dim_of(each, plan_.stream_symbol));
+    for (const Text& text : plan_.asserted_texts) to_.text(text);
     for (const uint64_t half : plan_.model) to_.raw(half);
     to_.natural(plan_.wires.size());
     for (size_t i = 0; i < plan_.wires.size(); ++i) {
@@ -174,9 +174,9 @@ RecordWriter notes_of(const Plan& plan, std::span<const OpRoom* const> rooms) {
       out.natural(list->size());
       for (const uint32_t buffer : *list) out.natural(buffer);
     }
-    for (const auto* list : {&use.inputs, &use.outputs}) {
+    for (const List<PlacedView>* list : {&use.inputs, &use.outputs}) {
       out.natural(list->size());
-      for (const Operand& operand : *list) operands.operand(operand);
+      for (const PlacedView& operand : *list) operands.operand(operand);
     }
   }
   out.append(operands.record());

@@ -5,6 +5,7 @@
 
 #include "core/base/checked.h"
 #include "core/dim/pattern.h"
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
 #include "pulse/fill.h"
 
@@ -36,7 +37,7 @@ Result<Tensor> run_alone(const OpPtr& op, std::span<const TensorPtr> values,
   }
   session->step();
   const PlanIo& io = plan->outputs[0];
-  RILL_ASSIGN(Tensor out, Tensor::zeros(io.dtype, io.shape, io.q));
+  RILL_ASSIGN(Tensor out, Tensor::zeros(io.dtype, {io.shape.begin(), io.shape.end()}, io.q));
   copy_view(session->output(0), out.view());
   return out;
 }

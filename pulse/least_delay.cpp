@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/base/splitmix.h"
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
 #include "core/optim/optim.h"
 #include "core/tensor/frames.h"

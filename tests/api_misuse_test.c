@@ -192,6 +192,34 @@ static void views(rill_session* session) {
   REFUSED(ABI, "rill_view", rill_output_buffer(session, 0, &got));
 }
 
+static void placed(rill_plan* plan) {
+  rill_session* session = (rill_session*)&session;
+  rill_session_opts opts = {.size = sizeof opts, .max_push = -1};
+  char wanted[32];
+  size_t bytes = 0;
+  REFUSED(ARG, "not a plan", rill_session_need(NULL, NULL, &bytes));
+  REFUSED(ARG, "no place", rill_session_need(plan, NULL, NULL));
+  REFUSED(ARG, "max_push is -1", rill_session_need(plan, &opts, &bytes));
+  TRUE(bytes == 0);
+  FINE(rill_session_need(plan, NULL, &bytes));
+  char* memory = (char*)aligned_alloc(64, (bytes + 127) / 64 * 64);
+  REFUSED(ARG, "no place", rill_session_place(plan, NULL, memory, bytes, NULL));
+  REFUSED(ARG, "not a plan", rill_session_place(NULL, NULL, memory, bytes, &session));
+  TRUE(session == NULL);
+  snprintf(wanted, sizeof wanted, "takes %zu", bytes);
+  REFUSED(NOMEM, wanted, rill_session_place(plan, NULL, memory, bytes - 1, &session));
+  REFUSED(NOMEM, wanted, rill_session_place(plan, NULL, NULL, bytes, &session));
+  REFUSED(ARG, "not aligned to 64", rill_session_place(plan, NULL, memory + 8, bytes, &session));
+  TRUE(session == NULL);
+  FINE(rill_session_place(plan, NULL, memory, bytes, &session));
+  TRUE(rill_session_bytes(session) == (int64_t)bytes);
+  FINE(rill_step(session));
+  REFUSED(UNSUPPORTED, "caller's memory", rill_session_set_threads(session, NULL));
+  rill_session_free(session);
+  REFUSED(ARG, "not a session", rill_step(session));
+  free(memory);
+}
+
 static void streaming(rill_plan* plan) {
   rill_session* session = (rill_session*)&session;
   rill_session* copy = NULL;
@@ -206,6 +234,7 @@ static void streaming(rill_plan* plan) {
   TRUE(rill_session_bytes(NULL) == 0 && rill_session_bytes(wrong) == 0);
   FINE(rill_session_new(plan, &session));
   TRUE(rill_session_bytes(session) > 0);
+  placed(plan);
   REFUSED(ARG, "not a session", rill_session_clone(NULL, &copy));
   REFUSED(ARG, "no place", rill_session_clone(session, NULL));
   views(session);

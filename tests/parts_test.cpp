@@ -81,7 +81,7 @@ Outputs run(const std::shared_ptr<const Plan>& plan, std::shared_ptr<const Pool>
       const View to = session->input(i);
       fill(to, 100 * step + i);
       if (inputs == nullptr) continue;
-      const std::vector<std::byte>& from = inputs->at(plan->inputs[i].name).bytes;
+      const std::vector<std::byte>& from = inputs->at(std::string(plan->inputs[i].name)).bytes;
       std::copy(from.begin(), from.end(), to.as<std::byte>());
     }
     session->step();

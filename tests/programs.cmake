@@ -52,6 +52,8 @@ rill_test(audio_realtime_test
           SOURCES audio/audio_realtime_test.cpp support/heap_calls.cpp support/lock_calls.cpp
                   support/system_calls.cpp
           DEPENDS rill_test_bundles LABELS models)
+rill_test(placed_sessions_test SOURCES placed_sessions_test.cpp support/heap_calls.cpp
+          DEPENDS rill_test_bundles LABELS models)
 # 100 000 steps of every model: half a minute each of the largest ones.
 rill_test(realtime_steps_test
           SOURCES realtime_steps_test.cpp support/heap_calls.cpp support/lock_calls.cpp
@@ -66,6 +68,16 @@ add_executable(api_misuse_test api_misuse_test.c)
 set_target_properties(api_misuse_test PROPERTIES C_STANDARD 99 LINKER_LANGUAGE CXX)
 target_link_libraries(api_misuse_test PRIVATE rill rill_flags)
 add_test(NAME api_misuse_test COMMAND api_misuse_test "${models}" "${CMAKE_CURRENT_BINARY_DIR}")
+
+# Out of flash, without a heap, under an emulator. Skipped where that or the compiler is not there.
+if(TARGET rill_program AND NOT CMAKE_CROSSCOMPILING)
+  foreach(board mps2-an500 mps3-an547)
+    add_test(NAME mcu_${board}
+             COMMAND Python3::Interpreter -B "${PROJECT_SOURCE_DIR}/examples/mcu/run.py"
+                     "$<TARGET_FILE:rill_program>" --board ${board})
+    set_tests_properties(mcu_${board} PROPERTIES LABELS models SKIP_RETURN_CODE 77 TIMEOUT 900)
+  endforeach()
+endif()
 
 # What programs that are built already rely on.
 if(CMAKE_SIZEOF_VOID_P EQUAL 8 AND NOT CMAKE_CROSSCOMPILING)

@@ -12,9 +12,9 @@
 #include "api/src/moments.h"
 #include "core/exec/feed.h"
 #include "core/exec/plan.h"
-#include "core/exec/pool.h"
 #include "core/exec/session.h"
 #include "core/graph/graph.h"
+#include "core/run/pool.h"
 
 namespace rill::api {
 
@@ -107,8 +107,12 @@ struct Stage {
 struct rill_session {
   uint32_t magic = rill::api::kSessionMagic;
   rill_plan* plan = nullptr;
-  std::unique_ptr<rill::Session> session;
-  std::unique_ptr<rill::Feed> feed;  ///< null unless the plan streams
+  rill::PlacedSession* session = nullptr;
+  rill::PlacedFeed* feed = nullptr;  ///< null unless the plan streams
+  /// What has memory of its own; null in the caller's memory.
+  std::unique_ptr<rill::Session> own_session;
+  std::unique_ptr<rill::Feed> own_feed;
+  int64_t placed_bytes = 0;  ///< of the caller's memory
   int64_t max_push = 0;
   rill::api::Stage stage;
   bool in_turn = false;  ///< whether rill_step_together has it in hand

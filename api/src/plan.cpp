@@ -24,7 +24,7 @@ std::unique_ptr<const rill::api::IoText> io_text(const rill::PlanIo& io) {
   fact.dtype = io.dtype;
   fact.q = io.q;
   fact.shape.assign(io.shape.begin(), io.shape.end());
-  auto text = std::make_unique<rill::api::IoText>(io.name, fact);
+  auto text = std::make_unique<rill::api::IoText>(std::string(io.name), fact);
   text->stream_axis = io.stream.axis;
   return text;
 }
@@ -36,12 +36,10 @@ int64_t flush_steps(const rill::Plan& plan, const rill::PlanStream& out) {
   if (out.axis < 0) return 0;
   const int64_t pulse = plan.stream_pulse;
   if (out.pulse <= 0 || pulse <= 0 || pulse > kMostLengths) return -1;
-  rill::Bindings bindings = {{plan.stream_symbol, 0}};
   const int64_t base = 64 * pulse;
   int64_t most = 0;
   for (int64_t rest = 1; rest <= pulse; ++rest) {
-    bindings[0].second = base + rest;
-    const auto frames = out.length.eval(bindings);
+    const auto frames = out.length.at(base + rest);
     if (!frames) return -1;
     const int64_t steps = *frames > 0 ? ceil_of(out.delay + *frames, out.pulse) : 0;
     most = std::max(most, steps - ceil_of(base + rest, pulse));
@@ -65,7 +63,7 @@ void rill::api::describe(rill_plan* handle) {
     handle->io[RILL_OUTPUT].push_back(io_text(io));
     handle->io_bytes += io.bytes;
     const bool known = io.stream.axis >= 0 && io.stream.length.valid();
-    handle->lengths.push_back(known ? io.stream.length.to_string() : std::string());
+    handle->lengths.push_back(known ? std::string(io.stream.length_text) : std::string());
     handle->flush_steps.push_back(handle->streams() ? flush_steps(plan, io.stream) : 0);
   }
   for (const rill::PlanBuffer& buffer : plan.buffers) {

@@ -6,11 +6,11 @@
 #include "api/src/guard.h"
 #include "api/src/handles.h"
 #ifndef RILL_WITHOUT_PLAN_FILES
+#include "core/run/plan_format.h"
 #include "kernels/target.h"
 #include "nnef_loader/system/files.h"
 #include "ops/op_table.h"
 #include "ops/step_table.h"
-#include "plan_file/format.h"
 #include "plan_file/map.h"
 #include "plan_file/read.h"
 #endif

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <new>
 
 #include "api/src/errors.h"
 #include "api/src/guard.h"
@@ -94,31 +95,92 @@ rill_status make_session(rill_plan* plan, int64_t max_push, rill_session** sessi
   }
   auto* made = new rill_session;
   made->plan = rill_plan_retain(plan);
-  made->session = std::move(inner).value();
-  made->feed = std::move(feed);
+  made->own_session = std::move(inner).value();
+  made->own_feed = std::move(feed);
+  made->session = made->own_session.get();
+  made->feed = made->own_feed.get();
   made->max_push = max_push;
   *session = made;
   return RILL_OK;
+}
+
+/// Look at what a session is to be made of.
+rill_status check_options(const char* function, const rill_plan* plan,
+                          const rill_session_opts* opts, int64_t* max_push) {
+  if (!alive(plan)) {
+    return refuse(RILL_E_ARG, "%s: not a plan: null, freed, or another kind of object", function);
+  }
+  *max_push = 0;
+  if (opts) {
+    const rill_status known = rill::api::check_size(opts, "rill_session_opts");
+    if (known != RILL_OK) return known;
+    *max_push = opts->max_push;
+  }
+  if (*max_push >= 0) return RILL_OK;
+  return refuse(RILL_E_ARG, "%s: max_push is %lld: expected 0 or more", function,
+                static_cast<long long>(*max_push));
 }
 
 rill_status open_session(const char* function, rill_plan* plan, const rill_session_opts* opts,
                          rill_session** session) {
   if (!session) return refuse(RILL_E_ARG, "%s: no place for the session", function);
   *session = nullptr;
-  if (!alive(plan)) {
-    return refuse(RILL_E_ARG, "%s: not a plan: null, freed, or another kind of object", function);
-  }
   int64_t max_push = 0;
-  if (opts) {
-    const rill_status known = rill::api::check_size(opts, "rill_session_opts");
-    if (known != RILL_OK) return known;
-    max_push = opts->max_push;
-  }
-  if (max_push < 0) {
-    return refuse(RILL_E_ARG, "%s: max_push is %lld: expected 0 or more", function,
+  const rill_status known = check_options(function, plan, opts, &max_push);
+  if (known != RILL_OK) return known;
+  return guarded(function, [&] { return make_session(plan, max_push, session); });
+}
+
+constexpr int64_t kAlign = rill::kSessionAlignment;
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+/// The bytes of a handle, of the session behind it, and of its feed.
+struct Room {
+  int64_t session = 0;
+  int64_t feed = 0;
+  int64_t all = 0;
+};
+
+rill_status room_of(const char* function, const rill_plan& plan, int64_t max_push, Room* room) {
+  room->session = aligned(sizeof(rill_session));
+  room->feed = room->session + rill::PlacedSession::bytes_for(*plan.plan);
+  room->all = room->feed;
+  if (!plan.streams()) return RILL_OK;
+  const auto bytes = rill::PlacedFeed::bytes_for(*plan.plan, max_push);
+  if (!bytes) {
+    return refuse(RILL_E_NOMEM, "%s: no memory to hold the outputs of %lld frames", function,
                   static_cast<long long>(max_push));
   }
-  return guarded(function, [&] { return make_session(plan, max_push, session); });
+  room->all += *bytes;
+  return RILL_OK;
+}
+
+rill_status place_session(rill_plan* plan, int64_t max_push, void* memory, size_t size,
+                          rill_session** session) {
+  constexpr char kName[] = "rill_session_place";
+  Room room;
+  const rill_status known = room_of(kName, *plan, max_push, &room);
+  if (known != RILL_OK) return known;
+  if (!memory || static_cast<uint64_t>(room.all) > size) {
+    return refuse(RILL_E_NOMEM, "%s: memory of %zu bytes for a session that takes %lld", kName,
+                  memory ? size : size_t{0}, static_cast<long long>(room.all));
+  }
+  if (reinterpret_cast<uintptr_t>(memory) % static_cast<uintptr_t>(kAlign) != 0) {
+    return refuse(RILL_E_ARG, "%s: memory that is not aligned to %d bytes, of which it takes %lld",
+                  kName, static_cast<int>(kAlign), static_cast<long long>(room.all));
+  }
+  auto* const begin = static_cast<std::byte*>(memory);
+  auto* const made = new (memory) rill_session;
+  made->plan = rill_plan_retain(plan);
+  made->session = rill::PlacedSession::place(*plan->plan, begin + room.session);
+  if (plan->streams()) {
+    made->feed = rill::PlacedFeed::place(made->session, max_push, begin + room.feed);
+  }
+  made->max_push = max_push;
+  made->placed_bytes = room.all;
+  *session = made;
+  return RILL_OK;
 }
 
 rill_status run_turn(const char* function, const rill_turn& turn) {
@@ -156,6 +218,29 @@ rill_status rill_session_open(rill_plan* plan, const rill_session_opts* opts,
   return open_session("rill_session_open", plan, opts, session);
 }
 
+rill_status rill_session_need(const rill_plan* plan, const rill_session_opts* opts,
+                              size_t* bytes) {
+  constexpr char kName[] = "rill_session_need";
+  if (!bytes) return refuse(RILL_E_ARG, "%s: no place for the count of bytes", kName);
+  int64_t max_push = 0;
+  Room room;
+  rill_status known = check_options(kName, plan, opts, &max_push);
+  if (known == RILL_OK) known = room_of(kName, *plan, max_push, &room);
+  if (known == RILL_OK) *bytes = static_cast<size_t>(room.all);
+  return known;
+}
+
+rill_status rill_session_place(rill_plan* plan, const rill_session_opts* opts, void* memory,
+                               size_t size, rill_session** session) {
+  constexpr char kName[] = "rill_session_place";
+  if (!session) return refuse(RILL_E_ARG, "%s: no place for the session", kName);
+  *session = nullptr;
+  int64_t max_push = 0;
+  const rill_status known = check_options(kName, plan, opts, &max_push);
+  if (known != RILL_OK) return known;
+  return place_session(plan, max_push, memory, size, session);
+}
+
 rill_status rill_session_clone(const rill_session* session, rill_session** copy) {
   if (!copy) return refuse(RILL_E_ARG, "rill_session_clone: no place for the copy");
   *copy = nullptr;
@@ -178,7 +263,11 @@ void rill_session_free(rill_session* session) {
   if (!alive(session)) return;
   session->magic = rill::api::kDeadMagic;
   rill_plan* plan = session->plan;
-  delete session;
+  if (session->placed_bytes > 0) {
+    session->~rill_session();
+  } else {
+    delete session;
+  }
   rill_plan_release(plan);
 }
 
@@ -192,8 +281,9 @@ rill_status rill_session_reset(rill_session* session) RILL_REAL_TIME {
 
 int64_t rill_session_bytes(const rill_session* session) RILL_REAL_TIME {
   if (!alive(session)) return 0;
-  return static_cast<int64_t>(sizeof(rill_session)) + session->session->memory_bytes() +
-         (session->feed ? session->feed->memory_bytes() : 0);
+  if (session->placed_bytes > 0) return session->placed_bytes;
+  return static_cast<int64_t>(sizeof(rill_session)) + session->own_session->memory_bytes() +
+         (session->own_feed ? session->own_feed->memory_bytes() : 0);
 }
 
 rill_status rill_bind_input(rill_session* session, size_t index,
@@ -229,9 +319,12 @@ rill_status rill_step_timed(rill_session* session, int64_t* nanoseconds, size_t 
     return refuse(RILL_E_ARG, "%s: places for %zu nodes, expected %zu", kName,
                   nanoseconds ? count : 0, nodes);
   }
+  if (!session->own_session) {
+    return refuse(RILL_E_UNSUPPORTED, "%s: a session in the caller's memory is not timed", kName);
+  }
   return guarded(kName, [&] {
     if (!rill::api::begin_turn(turn)) return RILL_OK;
-    session->session->step_timed([nanoseconds](int node, int64_t ns) {
+    session->own_session->step_timed([nanoseconds](int node, int64_t ns) {
       if (node >= 0) nanoseconds[node] += ns;
     });
     return RILL_OK;
@@ -302,7 +395,7 @@ rill_status rill_run(rill_session* session, const rill_view* inputs, size_t inpu
     const rill_status fits = check_view("rill_run", *io[RILL_OUTPUT][i], &outputs[i]);
     if (fits != RILL_OK) return fits;
   }
-  rill::Session& inner = *session->session;
+  rill::PlacedSession& inner = *session->session;
   for (size_t i = 0; i < input_count; ++i) {
     rill::copy_view(view_of(*io[RILL_INPUT][i], inputs[i]), inner.input(i));
   }

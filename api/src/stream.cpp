@@ -91,7 +91,7 @@ rill_status rill_state_size(const rill_session* session, size_t* size) RILL_REAL
   const rill_status now = check_call("rill_state_size", Call::kState, session);
   if (now != RILL_OK) return now;
   if (!size) return refuse(RILL_E_ARG, "rill_state_size: no place for the size");
-  rill::SavedState state(session->session.get(), session->feed.get());
+  rill::SavedState state(session->session, session->feed);
   *size = static_cast<size_t>(state.most_bytes());
   return RILL_OK;
 }
@@ -104,7 +104,7 @@ rill_status rill_state_save(const rill_session* session, void* bytes, size_t siz
   if (reinterpret_cast<uintptr_t>(bytes) % 8 != 0) {
     return refuse(RILL_E_ARG, "rill_state_save: the memory is not aligned to 8 bytes");
   }
-  rill::SavedState state(session->session.get(), session->feed.get());
+  rill::SavedState state(session->session, session->feed);
   const int64_t used = state.save({static_cast<std::byte*>(bytes), size});
   if (used < 0) {
     return refuse(RILL_E_ARG, "rill_state_save: %zu bytes: expected %lld, see rill_state_size",
@@ -122,7 +122,7 @@ rill_status rill_state_load(rill_session* session, const void* bytes, size_t siz
     return refuse(RILL_E_ARG, "rill_state_load: the bytes are not aligned to 8");
   }
   const rill_status loaded = guarded("rill_state_load", [&] {
-    rill::SavedState state(session->session.get(), session->feed.get());
+    rill::SavedState state(session->session, session->feed);
     return report(state.load({static_cast<const std::byte*>(bytes), size}));
   });
   if (loaded != RILL_OK) return loaded;

@@ -67,8 +67,12 @@ rill_status rill_session_set_threads(rill_session* session, const rill_threads* 
     return refuse(RILL_E_ARG,
                   "rill_session_set_threads: not threads: freed, or another kind of object");
   }
+  if (!session->own_session) {
+    return refuse(RILL_E_UNSUPPORTED,
+                  "rill_session_set_threads: a session in the caller's memory has no threads");
+  }
   return guarded("rill_session_set_threads", [&] {
-    return report(session->session->use_threads(threads ? threads->pool : nullptr));
+    return report(session->own_session->use_threads(threads ? threads->pool : nullptr));
   });
 }
 

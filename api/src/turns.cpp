@@ -6,7 +6,7 @@
 
 #include "api/src/errors.h"
 #include "api/src/handles.h"
-#include "core/exec/denormals.h"
+#include "core/run/denormals.h"
 
 namespace rill::api {
 namespace {

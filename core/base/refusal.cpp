@@ -5,12 +5,6 @@
 
 namespace rill {
 
-Status Refusal::status() const {
-  if (ok()) return {};
-  Status out = fail(code, message);
-  return *hint == '\0' ? std::move(out) : std::move(out).hint(hint);
-}
-
 RILL_NOT_IN_STEPS_BEGIN
 
 Refusal refusal(Code code, const char* hint, const char* format, ...) {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "core/base/code.h"
 #include "core/base/nonblocking.h"
 #include "core/base/printf_like.h"
-#include "core/base/status.h"
 
 namespace rill {
+
+class Status;
 
 /// A failure of a call in a real-time thread: it is told without asking the heap for memory. Longer
 /// texts are cut.

@@ -4,6 +4,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "core/base/refusal.h"
+
 namespace rill {
 
 RILL_NOT_IN_STEPS_BEGIN
@@ -102,5 +104,11 @@ Status Status::hint(std::string_view next_step) && RILL_NONBLOCKING {
   return std::move(*this);
 }
 RILL_NOT_IN_STEPS_END
+
+Status Refusal::status() const {
+  if (ok()) return {};
+  Status out = fail(code, message);
+  return *hint == '\0' ? std::move(out) : std::move(out).hint(hint);
+}
 
 }  // namespace rill

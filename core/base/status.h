@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <new>
 #include <optional>
@@ -9,27 +8,11 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/code.h"
 #include "core/base/nonblocking.h"
 #include "core/base/text.h"
 
 namespace rill {
-
-/// What went wrong, in one word. The values mirror `rill_status` of the C ABI.
-enum class Code : uint8_t {
-  kOk,
-  kArg,
-  kIo,
-  kParse,
-  kUnsupported,
-  kShape,
-  kDType,
-  kSymbol,
-  kPulse,
-  kState,
-  kNoMem,
-  kAbi,
-  kInternal,
-};
 
 /// Name a code: "parse", "unsupported", ...
 std::string_view code_name(Code code);

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/base/list.h"
+
 namespace rill {
 
 void append_text(std::string& out, std::string_view text);
@@ -56,6 +58,10 @@ void append_piece(std::string& out, std::span<const T> values) {
     append_piece(out, value);
   }
   out.push_back(']');
+}
+template <class T>
+void append_piece(std::string& out, const List<T>& values) {
+  append_piece(out, std::span<const T>(values.begin(), values.end()));
 }
 template <class T>
 void append_piece(std::string& out, const std::vector<T>& values) {

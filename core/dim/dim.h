@@ -58,6 +58,8 @@ class Dim {
   /// Evaluate. Nothing if a symbol is unbound, the result overflows, or a broadcast clashes.
   /// Real-time: no allocation.
   std::optional<int64_t> eval(const Bindings& bindings) const RILL_NONBLOCKING;
+  /// The same where one symbol is bound.
+  std::optional<int64_t> eval(std::string_view symbol, int64_t value) const RILL_NONBLOCKING;
   /// Replace a symbol by an expression.
   Dim substitute(std::string_view symbol, const Dim& by) const;
   bool mentions(std::string_view symbol) const;

@@ -44,10 +44,10 @@ class PlanBuilder {
   Operand make_ring(Operand operand, std::span<const int> order, const HistoryNeed& need,
                     OutletId wire, int node, size_t* ring_index);
   /// Note what a buffer keeps from step to step.
-  void add_state(std::string name, int node, Operand value, int axis, int64_t pulse);
+  void add_state(std::string name, int node, const PlacedView& value, int axis, int64_t pulse);
   /// Note what the step that was emitted last reads and writes.
   void note_use(std::span<const Touched> reads, std::span<const Touched> writes);
-  Operand operand_of(const Touched& touched) const;
+  PlacedView operand_of(const Touched& touched) const;
   void touch(Ref ref, int step);
   void place_constant(int id, TensorPtr value);
   /// Give a constant in blocks the memory of plain elements, once. Failures are told by `run`.
@@ -56,7 +56,7 @@ class PlanBuilder {
   void forget(OutletId outlet);
   int current_step() const;
   Weights& weights() { return outer_ ? outer_->weights() : weights_; }
-  std::vector<Step>& steps();
+  List<Step>& steps();
   Operand& operand(OutletId outlet) {
     return operands_[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
   }
@@ -75,7 +75,7 @@ class PlanBuilder {
   std::map<OutletId, RingOf> rings_;
   std::map<OutletId, int> direct_outputs_;  ///< outlets that may be written straight to an output
   std::vector<StepUse> uses_;  ///< by step of the plan
-  std::vector<Step> body_steps_;
+  List<Step> body_steps_;
   std::vector<Touched> body_touched_;
 };
 

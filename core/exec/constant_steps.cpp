@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/exec/denormals.h"
+#include "core/run/denormals.h"
 
 namespace rill {
 namespace {
@@ -127,11 +127,9 @@ Status run_constant_steps(const Graph& graph, std::vector<StepUse>* all, Plan* p
     base.push_back(data != nullptr ? data : nothing);
   }
   const StreamClock clock;
-  const Bindings bindings;
   Frame frame;
   frame.base = base.data();
   frame.clock = &clock;
-  frame.bindings = &bindings;
 
   const FlushDenormals flush;
   std::vector<Step> left;

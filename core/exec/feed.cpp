@@ -1,368 +1,44 @@
 #include "core/exec/feed.h"
 
 #include <algorithm>
-#include <cstring>
+#include <memory>
 #include <new>
 
-#include "core/base/checked.h"
+#include "core/base/aligned.h"
 
 namespace rill {
 
-View frame_rows(const View& like, int axis, int64_t count, void* data) {
-  View rows = like;
-  rows.shape[static_cast<size_t>(axis)] = count;
-  int64_t stride = 1;
-  for (int i = like.rank; i-- > 0;) {
-    if (i == axis) continue;
-    rows.stride[static_cast<size_t>(i)] = stride;
-    stride *= like.extent(i);
-  }
-  rows.stride[static_cast<size_t>(axis)] = stride;
-  rows.data = data;
-  return rows;
-}
-
-int64_t frame_bytes(const View& view, int axis) {
-  int64_t bytes = dtype_size(view.dtype);
-  for (int i = 0; i < view.rank; ++i) {
-    if (i != axis) bytes *= view.extent(i);
-  }
-  return bytes;
-}
-
-namespace {
-
-/// Zeros from a frame to the end of a row-major view.
-void clear_from(const View& view, int axis, int64_t first) {
-  const int64_t row = view.step(axis) * dtype_size(view.dtype);
-  const int64_t frames = view.extent(axis);
-  int64_t outer = 1;
-  for (int i = 0; i < axis; ++i) outer *= view.extent(i);
-  for (int64_t o = 0; o < outer; ++o) {
-    std::memset(static_cast<std::byte*>(view.data) + (o * frames + first) * row, 0,
-                static_cast<size_t>((frames - first) * row));
-  }
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Feed>> Feed::make(Session* session, int64_t max_push) {
-  std::unique_ptr<Feed> feed(new (std::nothrow) Feed(session));
-  if (!feed) return fail(Code::kNoMem, "no memory for a feed");
   const Plan& plan = session->plan();
-  int64_t pulse = 0;
-  for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    const PlanStream& stream = plan.inputs[i].stream;
-    In in;
-    if (stream.axis >= 0 && stream.pulse > 0) {
-      in.axis = stream.axis;
-      in.frame_bytes = frame_bytes(session->input(i), stream.axis);
-      if (pulse == 0) pulse = stream.pulse;
-    }
-    feed->kept_.ins.push_back(std::move(in));
+  const bool streams = std::any_of(plan.inputs.begin(), plan.inputs.end(), [](const PlanIo& io) {
+    return io.stream.axis >= 0 && io.stream.pulse > 0;
+  });
+  if (!streams) return fail(Code::kState, "the plan does not stream");
+  const auto room = room_for(plan, max_push);
+  std::unique_ptr<Feed> feed(new (std::nothrow) Feed(session));
+  if (room && feed) {
+    feed->bytes_ = room->all;
+    feed->memory_ = static_cast<std::byte*>(allocate_aligned(
+        static_cast<size_t>(kSessionAlignment), static_cast<size_t>(room->all)));
   }
-  if (pulse == 0) return fail(Code::kState, "the plan does not stream");
-  // The first pulse that fills up steps at once, and so on; the last one may wait in the input.
-  const int64_t steps = max_push / pulse;
-  int64_t bytes = 0;
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    const PlanStream& stream = plan.outputs[i].stream;
-    Out out;
-    if (stream.axis >= 0) {
-      out.axis = stream.axis;
-      out.frame_bytes = frame_bytes(session->output(i), stream.axis);
-      const auto most = checked_mul(steps, stream.pulse);
-      const auto frames = most ? checked_add(*most, stream.early) : std::nullopt;
-      const auto own = frames ? checked_mul(*frames, out.frame_bytes) : std::nullopt;
-      const auto sum = own ? checked_add(bytes, (*own + 63) / 64 * 64) : std::nullopt;
-      if (!sum || *sum > (int64_t{1} << 40)) {
-        return fail(Code::kNoMem, "no memory to hold the outputs of ", max_push, " frames");
-      }
-      out.capacity = *frames;
-      out.queue = bytes;
-      bytes = *sum;
-    }
-    feed->kept_.outs.push_back(std::move(out));
+  if (!feed || feed->memory_ == nullptr) {
+    return fail(Code::kNoMem, "no memory to hold the outputs of ", max_push, " frames");
   }
-  feed->kept_.queues.resize(static_cast<size_t>(bytes));
+  std::fill_n(feed->memory_, feed->bytes_, std::byte{0});
+  feed->begin(max_push, feed->memory_);
   return feed;
 }
 
-void Feed::refill(size_t input) noexcept {
-  In& in = kept_.ins[input];
-  if (in.axis < 0) return;
-  const View buffer = session_->input(input);
-  const int64_t count = std::min(buffer.extent(in.axis) - in.filled, in.early.left());
-  if (count <= 0) return;
-  void* from = in.early.next(in.frame_bytes);
-  copy_view(frame_rows(buffer, in.axis, count, from), frames_of(buffer, in.axis, in.filled, count));
-  in.filled += count;
-  in.early.taken += count;
-}
-
-/// Moves what the last step gave into the queue, as far as there is room.
-void Feed::settle(size_t output) noexcept {
-  Out& out = kept_.outs[output];
-  while (out.rest > 0 && out.queued < out.capacity) {
-    const View buffer = session_->output(output);
-    const int64_t tail = (out.head + out.queued) % out.capacity;
-    const int64_t room = std::min(out.capacity - out.queued, out.capacity - tail);
-    const int64_t count = std::min(out.rest, room);
-    copy_view(frames_of(buffer, out.axis, out.first, count),
-              frame_rows(buffer, out.axis, count, queue(out) + tail * out.frame_bytes));
-    out.first += count;
-    out.rest -= count;
-    out.queued += count;
-  }
-}
-
-void Feed::run_step() noexcept {
-  for (size_t i = 0; i < kept_.ins.size(); ++i) {
-    In& in = kept_.ins[i];
-    if (in.axis < 0) continue;
-    // Filler past the end does not matter; zeros keep indices in range.
-    const View buffer = session_->input(i);
-    if (in.filled < buffer.extent(in.axis)) clear_from(buffer, in.axis, in.filled);
-    in.filled = 0;
-  }
-  session_->step();
-  for (size_t i = 0; i < kept_.outs.size(); ++i) {
-    if (kept_.outs[i].axis < 0) continue;
-    const Session::Valid valid = session_->valid_frames(i);
-    kept_.outs[i].first = valid.first;
-    kept_.outs[i].rest = valid.count;
-    settle(i);
-  }
-}
-
-/// Runs a step if there is one to run. `more`: frames beyond this pulse are known to come.
-bool Feed::advance(bool more) noexcept {
-  for (size_t i = 0; i < kept_.outs.size(); ++i) {
-    settle(i);
-    if (kept_.outs[i].rest > 0) return false;
-  }
-  bool full = true;
-  for (size_t i = 0; i < kept_.ins.size(); ++i) {
-    const In& in = kept_.ins[i];
-    if (in.axis < 0) continue;
-    refill(i);
-    full &= in.filled == session_->input(i).extent(in.axis);
-    more |= in.early.left() > 0;
-  }
-  if (finished()) {
-    if (session_->steps_left() <= 0) return false;
-  } else if (!full || !(more || session_->plan().late_end)) {
-    return false;
-  }
-  run_step();
-  return true;
-}
-
-int64_t Feed::push(size_t input, const View& frames) noexcept {
-  In& in = kept_.ins[input];
-  const int64_t given = frames.extent(in.axis);
-  int64_t taken = 0;
-  for (bool moved = true; moved;) {
-    moved = advance(taken < given);
-    const View buffer = session_->input(input);
-    const int64_t room = in.early.left() > 0 ? 0 : buffer.extent(in.axis) - in.filled;
-    const int64_t count = std::min(room, given - taken);
-    if (count <= 0) continue;
-    copy_view(frames_of(frames, in.axis, taken, count),
-              frames_of(buffer, in.axis, in.filled, count));
-    in.filled += count;
-    taken += count;
-    moved = true;
-  }
-  return taken;
-}
-
-/// Copies queued frames to `into` from frame `at` on; tells how many.
-int64_t Feed::take_queued(size_t output, const View& into, int64_t at) noexcept {
-  Out& out = kept_.outs[output];
-  const int64_t room = std::min(into.extent(out.axis) - at, available(output));
-  if (room <= 0) return 0;
-  const View buffer = session_->output(output);
-  if (out.early.left() > 0) {
-    const int64_t count = std::min(room, out.early.left());
-    void* from = out.early.next(out.frame_bytes);
-    copy_view(frame_rows(buffer, out.axis, count, from), frames_of(into, out.axis, at, count));
-    out.early.taken += count;
-    return count;
-  }
-  if (out.queued > 0) {
-    const int64_t count = std::min({room, out.queued, out.capacity - out.head});
-    copy_view(frame_rows(buffer, out.axis, count, queue(out) + out.head * out.frame_bytes),
-              frames_of(into, out.axis, at, count));
-    out.head = (out.head + count) % out.capacity;
-    out.queued -= count;
-    return count;
-  }
-  const int64_t count = std::min(room, out.rest);
-  if (count <= 0) return 0;
-  copy_view(frames_of(buffer, out.axis, out.first, count), frames_of(into, out.axis, at, count));
-  out.first += count;
-  out.rest -= count;
-  return count;
-}
-
-int64_t Feed::available(size_t output) const {
-  const Out& out = kept_.outs[output];
-  const int64_t all = out.early.left() + out.queued + out.rest;
-  return finished() ? all : all - session_->plan().outputs[output].stream.early;
-}
-
-int64_t Feed::frames_until_now(size_t output) const {
-  const PlanStream& stream = session_->plan().outputs[output].stream;
-  return std::clamp<int64_t>(session_->position(stream.pulse) - stream.delay, 0, stream.most);
-}
-
-int64_t Feed::given(size_t output) const {
-  const int64_t all = session_->output_frames(output);
-  const int64_t until_now = frames_until_now(output);
-  return all < 0 ? until_now : std::min(until_now, all);
-}
-
-int64_t Feed::pulled(size_t output) const {
-  const Out& out = kept_.outs[output];
-  return given(output) - (out.early.left() + out.queued + out.rest);
-}
-
-void Feed::drop_behind_end(size_t output) noexcept {
-  Out& out = kept_.outs[output];
-  // What was held before the end was told, and is not given any more.
-  int64_t extra = frames_until_now(output) - given(output);
-  for (int64_t* held : {&out.rest, &out.queued}) {
-    const int64_t dropped = std::clamp<int64_t>(extra, 0, *held);
-    *held -= dropped;
-    extra -= dropped;
-  }
-  out.early.count -= std::clamp<int64_t>(extra, 0, out.early.left());
-}
-
-int64_t Feed::pull(size_t output, const View& into) noexcept {
-  const int64_t wanted = into.extent(kept_.outs[output].axis);
-  int64_t given = 0;
-  while (given < wanted) {
-    const int64_t count = take_queued(output, into, given);
-    given += count;
-    if (count == 0 && !advance(false)) break;
-  }
-  return given;
-}
-
-int64_t Feed::seen(size_t input) const {
-  const In& in = kept_.ins[input];
-  const int64_t pulse = session_->plan().inputs[input].stream.pulse;
-  return session_->position(pulse) + in.filled;
-}
-
-int64_t Feed::room(size_t input) const {
-  const Plan& plan = session_->plan();
-  const auto most = checked_mul(plan.longest, plan.inputs[input].stream.pulse);
-  return most ? *most / plan.stream_pulse - pushed(input) : INT64_MAX;
-}
-
-int64_t Feed::pushed(size_t input) const {
-  const int64_t all = seen(input) + kept_.ins[input].early.left();
-  if (!finished()) return all;
-  const Plan& plan = session_->plan();
-  return std::min(all, session_->end() * plan.inputs[input].stream.pulse / plan.stream_pulse);
-}
-
-Refusal Feed::finish() {
-  const Plan& plan = session_->plan();
-  const auto told = [](int64_t number) { return static_cast<long long>(number); };
-  int64_t end = -1;
-  size_t first = 0;
-  for (size_t i = 0; i < kept_.ins.size(); ++i) {
-    if (kept_.ins[i].axis < 0) continue;
-    const int64_t frames = pushed(i);
-    const int64_t pulse = plan.inputs[i].stream.pulse;
-    const int64_t scaled = frames * plan.stream_pulse;
-    const char* const name = plan.inputs[i].name.c_str();
-    const char* const symbol = plan.stream_symbol.c_str();
-    if (scaled % pulse != 0) {
-      return refusal(Code::kShape, "",
-                     "a stream of %lld frames does not suit the model: %lld frames of \"%s\" stand "
-                     "for %lld %s",
-                     told(frames), told(pulse), name, told(plan.stream_pulse), symbol);
-    }
-    if (end >= 0 && scaled / pulse != end) {
-      return refusal(Code::kShape, "Push the frames that are missing before the end is told",
-                     "the inputs end apart: \"%s\" at %s=%lld, \"%s\" at %lld",
-                     plan.inputs[first].name.c_str(), symbol, told(end), name,
-                     told(scaled / pulse));
-    }
-    if (end < 0) first = i;
-    end = scaled / pulse;
-  }
-  const Refusal undefined = session_->try_end(end);
-  if (!undefined.ok()) return undefined;
-  if (session_->steps_left() < 0) {
-    session_->announce_end(-1);
-    return refusal(Code::kUnsupported, "", "%s",
-                   "the file does not say how long the outputs of its pulsed model are: load the "
-                   "model it was made of");
-  }
-  for (size_t i = 0; i < kept_.outs.size(); ++i) {
-    if (kept_.outs[i].axis >= 0) drop_behind_end(i);
-  }
-  while (advance(false)) continue;
-  return {};
-}
-
-bool Feed::idle() const {
-  const auto waiting = [](const In& in) { return in.filled > 0 || in.early.left() > 0; };
-  const auto queued = [](const Out& out) {
-    return out.rest > 0 || out.queued > 0 || out.early.left() > 0;
-  };
-  return std::none_of(kept_.ins.begin(), kept_.ins.end(), waiting) &&
-         std::none_of(kept_.outs.begin(), kept_.outs.end(), queued);
-}
-
-void Feed::reset() noexcept {
-  for (In& in : kept_.ins) {
-    in.filled = 0;
-    in.early.taken = in.early.count;
-  }
-  for (Out& out : kept_.outs) {
-    out.head = out.queued = out.first = out.rest = 0;
-    out.early.taken = out.early.count;
-  }
-}
-
-namespace {
-
-/// Have the bytes of a buffer where it lies from now on.
-void move_along(const View& from, const View& to) {
-  const auto bytes = static_cast<size_t>(to.volume() * dtype_size(to.dtype));
-  if (bytes > 0 && from.data != to.data) std::memmove(to.data, from.data, bytes);
-}
-
-}  // namespace
-
-void Feed::bind_input(size_t input, void* data) noexcept {
-  const View before = session_->input(input);
-  session_->bind_input(input, data);
-  if (kept_.ins[input].filled > 0) move_along(before, session_->input(input));
-}
-
-void Feed::bind_output(size_t output, void* data) noexcept {
-  const View before = session_->output(output);
-  session_->bind_output(output, data);
-  const Out& out = kept_.outs[output];
-  if (out.axis < 0 || out.rest > 0) move_along(before, session_->output(output));
+Feed::~Feed() {
+  std::destroy(kept_.ins.begin(), kept_.ins.end());
+  std::destroy(kept_.outs.begin(), kept_.outs.end());
+  free_aligned(memory_);
 }
 
 int64_t Feed::memory_bytes() const {
-  const auto bytes_of = [](const auto& list) {
-    return static_cast<int64_t>(list.capacity() * sizeof(list[0]));
-  };
-  int64_t bytes = static_cast<int64_t>(sizeof(Feed)) + bytes_of(kept_.ins) + bytes_of(kept_.outs) +
-                  bytes_of(kept_.queues);
-  for (const In& in : kept_.ins) bytes += bytes_of(in.early.bytes);
-  for (const Out& out : kept_.outs) bytes += bytes_of(out.early.bytes);
+  int64_t bytes = static_cast<int64_t>(sizeof(Feed)) + bytes_;
+  for (const In& in : kept_.ins) bytes += static_cast<int64_t>(in.early.bytes.capacity());
+  for (const Out& out : kept_.outs) bytes += static_cast<int64_t>(out.early.bytes.capacity());
   return bytes;
 }
 

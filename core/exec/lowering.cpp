@@ -5,57 +5,27 @@
 #include <numeric>
 
 #include "core/exec/builder.h"
+#include "core/exec/extents.h"
 #include "core/graph/rewrite.h"
+#include "core/run/copy_step.h"
 #include "core/tensor/small.h"
 
 namespace rill {
 namespace {
-
-struct CopyArgs {
-  Operand from;
-  Operand to;
-  int64_t units = 1;
-};
-
-RILL_STEP_FIELDS(CopyArgs, from, to, units)
-
-/// The units are what lies along the outermost axis.
-void run_copy(const CopyArgs& args, const Frame& frame,
-              const Share& share) noexcept RILL_NONBLOCKING {
-  View from = frame.view(args.from);
-  View to = frame.view(args.to);
-  for (View* view : {&from, &to}) {
-    if (share.end - share.begin == args.units) continue;
-    view->shape[0] = share.end - share.begin;
-    view->data = view->as<std::byte>() + share.begin * view->step(0) * dtype_size(view->dtype);
-  }
-  copy_view(from, to);
-}
-
-void touch_copy(const CopyArgs& args, StepTouches& touches) {
-  touches.alike(args.from, args.to);
-  touches.require(args.units == 1 || (args.to.rank > 0 && args.units == args.to.extent(0)),
-                  "slices of what is copied");
-  touches.units(args.units);
-  touches.reads(args.from);
-  touches.writes(args.to);
-}
-
-constexpr auto kCopy = step_kind<CopyArgs, run_copy, touch_copy>("copy");
 
 /// Multiply-adds that take as long as the copy of one element.
 constexpr double kWorkPerCopy = 12;
 
 /// Merges axes that are one run in both operands, drops unit axes, and puts the smallest stride of
 /// the target last, so that the copy has long inner runs.
-void collapse(Operand* from, Operand* to) {
+void collapse(PlacedView* from, PlacedView* to) {
   std::vector<int> order(static_cast<size_t>(to->rank));
   std::iota(order.begin(), order.end(), 0);
   std::erase_if(order, [&](int axis) { return to->extent(axis) == 1; });
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return std::abs(to->step(a)) > std::abs(to->step(b)); });
-  Operand f = *from;
-  Operand t = *to;
+  PlacedView f = *from;
+  PlacedView t = *to;
   f.rank = 0;
   t.rank = 0;
   for (const int axis : order) {
@@ -82,8 +52,8 @@ void collapse(Operand* from, Operand* to) {
 
 struct EvalArgs {
   OpPtr op;
-  std::vector<Operand> in;
-  std::vector<Operand> out;
+  List<PlacedView> in;
+  List<PlacedView> out;
   Ref state;
   bool has_state = false;
 };
@@ -100,7 +70,8 @@ void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
   EvalCtx ctx;
   ctx.in = {in, args.in.size()};
   ctx.out = {out, args.out.size()};
-  ctx.bindings = frame.bindings;
+  ctx.symbol = frame.symbol;
+  ctx.symbol_value = frame.symbol_value().value_or(0);
   ctx.clock = frame.clock;
   ctx.state = args.has_state ? frame.ptr<void>(args.state) : nullptr;
   // infer has seen all that could fail.
@@ -113,42 +84,26 @@ void touch_eval(const EvalArgs& args, StepTouches& touches) {
                       args.out.size() <= kMaxOperands,
                   "an operator and its operands");
   if (!touches.holds()) return;
-  touches.infers(*args.op, args.in, args.out);
+  touches.infers(*args.op, {args.in.begin(), args.in.end()},
+                 {args.out.begin(), args.out.end()});
   if (!touches.holds()) return;
-  const int64_t state = args.op->state_bytes(facts_of(args.in));
+  const int64_t state = args.op->state_bytes(facts_of({args.in.begin(), args.in.end()}));
   touches.require(state <= 0 || args.has_state, "a state for its operator");
   if (args.has_state) touches.keeps(region<std::byte>(args.state).over(state).aligned(8));
-  for (const Operand& operand : args.in) touches.reads(operand);
-  for (const Operand& operand : args.out) touches.writes(operand);
+  for (const PlacedView& operand : args.in) touches.reads(operand);
+  for (const PlacedView& operand : args.out) touches.writes(operand);
 }
 
 constexpr auto kEvaluate = step_kind<EvalArgs, run_eval, touch_eval>("evaluate");
 
 }  // namespace
 
-extern const StepKind copy_kind;
 extern const StepKind evaluate_kind;
-const StepKind copy_kind = kCopy;
 const StepKind evaluate_kind = kEvaluate;
 
-Touched::Touched(const Operand& touched) : operand(touched) { operand.konst = nullptr; }
+Touched::Touched(const PlacedView& touched) : operand(touched) {}
 
 Touched::Touched(Ref ref) : whole(true) { operand.ref = ref; }
-
-int64_t Operand::volume() const {
-  int64_t v = 1;
-  for (int i = 0; i < rank; ++i) v *= extent(i);
-  return v;
-}
-
-bool Operand::contiguous() const {
-  int64_t expected = 1;
-  for (int i = rank - 1; i >= 0; --i) {
-    if (extent(i) != 1 && step(i) != expected) return false;
-    expected *= extent(i);
-  }
-  return true;
-}
 
 Status Op::lower(Lowering& lowering) const {
   const size_t n_in = static_cast<size_t>(lowering.inputs());
@@ -168,7 +123,7 @@ Status Op::lower(Lowering& lowering) const {
     args.out.push_back(lowering.make_out(static_cast<int>(i)));
     writes.emplace_back(args.out.back());
   }
-  const int64_t state = state_bytes(facts_of(args.in));
+  const int64_t state = state_bytes(facts_of({args.in.begin(), args.in.end()}));
   if (state > 0) {
     args.state = lowering.state(state);
     args.has_state = true;
@@ -280,6 +235,22 @@ std::pair<Ref, void*> Lowering::constant_bytes(int64_t bytes) {
   return {Ref{id, 0}, data};
 }
 
+PlacedView Lowering::constant(const Tensor& value) {
+  const View view = value.view();
+  PlacedView placed;
+  placed.dtype = view.dtype;
+  placed.q = view.q;
+  placed.rank = view.rank;
+  placed.shape = view.shape;
+  placed.stride = view.stride;
+  const auto [ref, data] = constant_bytes(value.size_bytes());
+  if (value.size_bytes() > 0) {
+    std::memcpy(data, value.raw(), static_cast<size_t>(value.size_bytes()));
+  }
+  placed.ref = ref;
+  return placed;
+}
+
 void Lowering::keep(std::shared_ptr<void> owned) {
   builder_.plan_->owned.push_back(std::move(owned));
 }
@@ -326,8 +297,6 @@ Operand Lowering::innermost(const Operand& operand, int axis) {
 
 void Lowering::copy(const Operand& from, const Operand& to) {
   CopyArgs args{from, to, 1};
-  args.from.konst = nullptr;
-  args.to.konst = nullptr;
   collapse(&args.from, &args.to);
   Work work;
   // Within one buffer they may overlap, as long as one call moves it all.
@@ -368,6 +337,13 @@ Operand Lowering::own_ring(int i, const HistoryNeed& need, int64_t back, int64_t
   window.shape[static_cast<size_t>(need.axis)] = frames;
   window.advance(need.axis, -back);
   return window;
+}
+
+Extent Lowering::extent(const Dim& dim) {
+  auto extent = extent_of(dim);
+  if (extent.ok()) return std::move(extent).value();
+  builder_.refused_ = extent.take_status();
+  return {};
 }
 
 void Lowering::add_step(const StepKind& kind, std::shared_ptr<void> args, const StepParts& parts,

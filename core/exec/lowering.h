@@ -9,7 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/exec/step_fields.h"
+#include "core/exec/op_fields.h"
+#include "core/exec/plan.h"
 
 namespace rill {
 
@@ -17,9 +18,9 @@ class PlanBuilder;
 
 /// What a step reads or writes: an operand, or the whole buffer that a place is in.
 struct Touched {
-  Touched(const Operand& touched);
+  Touched(const PlacedView& touched);
   Touched(Ref ref);
-  Operand operand;
+  PlacedView operand;
   bool whole = false;
 };
 
@@ -60,6 +61,8 @@ class Lowering {
     auto [ref, data] = constant_bytes(count * static_cast<int64_t>(sizeof(T)));
     return {ref, static_cast<T*>(data)};
   }
+  /// The elements of a tensor, of plain type, as memory of the plan.
+  PlacedView constant(const Tensor& value);
   /// Keep something alive as long as the plan.
   void keep(std::shared_ptr<void> owned);
   /// A buffer whose base a loop sets while it runs.
@@ -83,6 +86,9 @@ class Lowering {
                          Operand* window) const;
   /// Copy input i into a ring of its own, and give the window on it.
   Operand own_ring(int i, const HistoryNeed& need, int64_t back, int64_t frames);
+
+  /// An expression that steps work out; a plan with one that they cannot is refused.
+  Extent extent(const Dim& dim);
 
   /// Emit a step. `args` is copied into the plan; `reads` and `writes` are what it touches, all
   /// that may change among the latter.
@@ -108,7 +114,7 @@ class Lowering {
   /// Lower a loop body in place: its sources read the given operands, its steps are returned and
   /// are to be run by a step of this node, which is emitted next. The outlets' operands come back.
   struct Body {
-    std::vector<Step> steps;
+    List<Step> steps;
     std::vector<Operand> outputs;
     std::vector<Touched> touched;  ///< all that the steps touch
   };

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <numeric>
 
 #include "core/base/checked.h"
 #include "core/dim/bound.h"
 #include "core/exec/builder.h"
+#include "core/exec/extents.h"
 #include "core/exec/layout.h"
 #include "core/graph/ends.h"
 #include "core/graph/fingerprint.h"
@@ -67,7 +69,7 @@ PlanBuilder::PlanBuilder(const Graph& graph, const PrepareOptions& options, Plan
   for (const OutletId output : graph.outputs) ++readers_[static_cast<size_t>(output.node)];
 }
 
-std::vector<Step>& PlanBuilder::steps() { return outer_ ? body_steps_ : plan_->steps; }
+List<Step>& PlanBuilder::steps() { return outer_ ? body_steps_ : plan_->steps; }
 
 int PlanBuilder::current_step() const {
   return outer_ ? outer_->current_step() + 1 : static_cast<int>(plan_->steps.size());
@@ -98,12 +100,12 @@ int64_t PlanBuilder::lay_out(Operand* operand, std::span<const int> order, int r
   return stride * dtype_size(operand->dtype);
 }
 
-void PlanBuilder::add_state(std::string name, int node, Operand value, int axis, int64_t pulse) {
+void PlanBuilder::add_state(std::string name, int node, const PlacedView& value, int axis,
+                            int64_t pulse) {
   PlanState state;
   state.name = scope_ + std::move(name);
   state.node = outer_ ? outer_node_ : node;
-  state.value = std::move(value);
-  state.value.konst = nullptr;
+  state.value = value;
   state.axis = axis;
   state.pulse = pulse;
   plan_->states.push_back(std::move(state));
@@ -131,7 +133,7 @@ Operand PlanBuilder::make_ring(Operand placed, std::span<const int> order, const
   kept.ref = {ring.buffer, 0};
   std::string name = graph_.node(wire.node).name;
   if (wire.slot > 0) name += str_cat(":", wire.slot);
-  add_state(std::move(name), node, std::move(kept), need.axis, ring.pulse);
+  add_state(std::move(name), node, kept, need.axis, ring.pulse);
   placed.ref = {ring.buffer, ring.history * ring.row_bytes};
   *ring_index = plan_->rings.size();
   plan_->rings.push_back(ring);
@@ -145,8 +147,8 @@ void PlanBuilder::note_use(std::span<const Touched> reads, std::span<const Touch
     return;
   }
   StepUse& use = uses_.emplace_back();
-  const auto note = [&](std::span<const Touched> list, std::vector<uint32_t>* buffers,
-                        std::vector<Operand>* operands) {
+  const auto note = [&](std::span<const Touched> list, List<uint32_t>* buffers,
+                        List<PlacedView>* operands) {
     for (const Touched& each : list) {
       touch(each.operand.ref, current_step() - 1);
       buffers->push_back(each.operand.ref.buffer);
@@ -158,8 +160,8 @@ void PlanBuilder::note_use(std::span<const Touched> reads, std::span<const Touch
 }
 
 /// Of a place alone, all bytes from there to the end of its buffer.
-Operand PlanBuilder::operand_of(const Touched& touched) const {
-  Operand operand = touched.operand;
+PlacedView PlanBuilder::operand_of(const Touched& touched) const {
+  PlacedView operand = touched.operand;
   if (!touched.whole) return operand;
   operand.dtype = DType::kU8;
   operand.rank = 1;
@@ -317,7 +319,7 @@ Status PlanBuilder::run_constant_steps() {
 }
 
 void PlanBuilder::keep_uses() {
-  if (options_.keep_uses) plan_->uses = std::move(uses_);
+  if (options_.keep_uses) plan_->uses = uses_;
 }
 
 /// Offsets by liveness: buffers that are not alive at the same time share memory.
@@ -349,15 +351,16 @@ namespace {
 
 /// How many frames of an output may be handed out at most that turn out to lie behind its end,
 /// where pulses begin at multiples of `unit` in the stream symbol.
-Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, int64_t unit) {
+Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim& length,
+                             int64_t unit) {
   const auto behind = [&](const Dim& told, const Dim& frames) {
     const Dim given = Dim(out.pulse * unit / plan.stream_pulse) * told - Dim(out.delay);
     return (out.most < INT64_MAX ? min(given, Dim(out.most)) : given) - frames;
   };
   RILL_ASSIGN(const std::optional<int64_t> most,
-              most_behind(out.length, plan.stream_symbol, unit, plan.late_end, behind));
+              most_behind(length, plan.stream_symbol, unit, plan.late_end, behind));
   if (!most) {
-    return fail(Code::kShape, "an output of ", out.length, " frames has ", out.pulse,
+    return fail(Code::kShape, "an output of ", length, " frames has ", out.pulse,
                 " frames per pulse of ", plan.stream_pulse, " ", plan.stream_symbol,
                 ": it falls ever further behind");
   }
@@ -366,13 +369,13 @@ Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, int64_t un
 
 /// Tells how many frames of an output are held until the end is known, and from where on a stream
 /// may be gone on with so that these suffice.
-Status hold_early_frames(Plan* plan, PlanStream* out) {
-  if (!out->length.valid() || plan->stream_pulse <= 0) return {};
-  RILL_ASSIGN(out->early, early_frames(*plan, *out, plan->stream_pulse));
+Status hold_early_frames(const Dim& length, Plan* plan, PlanStream* out) {
+  if (!length.valid() || plan->stream_pulse <= 0) return {};
+  RILL_ASSIGN(out->early, early_frames(*plan, *out, length, plan->stream_pulse));
   plan->begin_unit = least_begin_unit(
       plan->stream_pulse, plan->begin_unit, [&](int64_t unit) {
         if (out->pulse % (plan->stream_pulse / unit) != 0) return false;
-        const auto early = early_frames(*plan, *out, unit);
+        const auto early = early_frames(*plan, *out, length, unit);
         return early.ok() && *early <= out->early;
       });
   return {};
@@ -388,7 +391,7 @@ Status set_axis(int axis, PlanIo* io) {
   }
   io->stream.axis = axis;
   io->stream.pulse = io->shape[static_cast<size_t>(axis)];
-  io->stream.length = Dim::invalid();
+  io->stream.length = Extent();
   return {};
 }
 
@@ -397,8 +400,11 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
   plan->stream_pulse = streaming.pulse;
   plan->late_end = streaming.late_end;
   plan->longest = streaming.longest.value_or(INT64_MAX);
-  plan->asserted = streaming.asserted;
-  for (const Dim& dim : plan->asserted) plan->asserted_texts.push_back(dim.to_string());
+  for (const Dim& dim : streaming.asserted) {
+    RILL_ASSIGN(Extent asserted, extent_of(dim));
+    plan->asserted.push_back(std::move(asserted));
+    plan->asserted_texts.push_back(dim.to_string());
+  }
   for (const StreamingWire& wire : streaming.wires) {
     plan->wires.push_back(wire.name);
     plan->wire_delays.push_back(wire.delay);
@@ -417,16 +423,26 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
     RILL_TRY(set_axis(told.axis, &plan->outputs[i]));
     stream.delay = told.delay;
     if (!told.length) continue;
-    stream.length = *told.length;
-    stream.length_text = stream.length.to_string();
+    RILL_ASSIGN(stream.length, extent_of(*told.length));
+    stream.length_text = told.length->to_string();
     if (stream.axis < 0) continue;
     stream.most = bound_of(*told.length).value_or(INT64_MAX);
-    RILL_TRY(hold_early_frames(plan, &stream));
+    RILL_TRY(hold_early_frames(*told.length, plan, &stream));
   }
   return {};
 }
 
 }  // namespace
+
+std::shared_ptr<void> make_args(const StepKind& kind) {
+  const auto alignment = static_cast<std::align_val_t>(kind.args_alignment);
+  void* const args = ::operator new(kind.args_bytes, alignment);
+  kind.construct(args);
+  return {args, [&kind, alignment](void* made) {
+            kind.destroy(made);
+            ::operator delete(made, alignment);
+          }};
+}
 
 Result<std::shared_ptr<const Plan>> prepare(const Graph& graph, const PrepareOptions& options) {
   Graph ready = graph.streaming ? graph : graph.stateless();

@@ -83,12 +83,12 @@ struct SavedState::Parsed {
   std::vector<Rows> outputs;
   std::vector<std::span<const std::byte>> values;  ///< of outputs that do not stream
   // Copies, so that nothing is left that may fail once the session changes.
-  std::vector<Feed::Rows> early_inputs;
-  std::vector<Feed::Rows> early_outputs;
+  std::vector<PlacedFeed::Rows> early_inputs;
+  std::vector<PlacedFeed::Rows> early_outputs;
 };
 
 View SavedState::view_of(const PlanState& state) const {
-  const Operand& value = state.value;
+  const PlacedView& value = state.value;
   return value.at(session_.base_[value.ref.buffer] + value.ref.offset);
 }
 
@@ -110,7 +110,7 @@ int64_t SavedState::save(std::span<std::byte> to) const noexcept {
     if (data && view.volume() > 0) copy_view(view, row_major(view, data));
   }
   for (size_t i = 0; feed_ && i < plan.inputs.size(); ++i) {
-    const Feed::In& in = feed_->kept_.ins[i];
+    const PlacedFeed::In& in = feed_->kept_.ins[i];
     const int64_t early = in.early.left();
     writer.number(in.axis < 0 ? 0 : in.filled + early);
     writer.number(in.frame_bytes);
@@ -127,7 +127,7 @@ int64_t SavedState::save(std::span<std::byte> to) const noexcept {
     }
   }
   for (size_t i = 0; feed_ && i < plan.outputs.size(); ++i) {
-    const Feed::Out& out = feed_->kept_.outs[i];
+    const PlacedFeed::Out& out = feed_->kept_.outs[i];
     const int64_t early = out.early.left();
     writer.number(out.axis < 0 ? 0 : early + out.queued + out.rest);
     writer.number(out.frame_bytes);
@@ -182,12 +182,12 @@ int64_t SavedState::most_bytes() const {
     bytes += padded(state.value.volume() * dtype_size(state.value.dtype));
   }
   for (size_t i = 0; feed_ && i < plan.inputs.size(); ++i) {
-    const Feed::In& in = feed_->kept_.ins[i];
+    const PlacedFeed::In& in = feed_->kept_.ins[i];
     const int64_t frames = in.axis < 0 ? 0 : plan.inputs[i].stream.pulse + in.early.count;
     bytes += 16 + padded(frames * in.frame_bytes);
   }
   for (size_t i = 0; feed_ && i < plan.outputs.size(); ++i) {
-    const Feed::Out& out = feed_->kept_.outs[i];
+    const PlacedFeed::Out& out = feed_->kept_.outs[i];
     const int64_t frames =
         out.axis < 0 ? 0 : plan.outputs[i].stream.pulse + out.capacity + out.early.count;
     bytes += 16 + padded(frames * out.frame_bytes);
@@ -345,7 +345,7 @@ Result<std::vector<const SavedState::Entry*>> SavedState::match(const Parsed& pa
 
 Status SavedState::check_queues(const Parsed& parsed) const {
   const Plan& plan = *session_.plan_;
-  const auto check = [&](const std::vector<Rows>& saved, const std::vector<PlanIo>& ios,
+  const auto check = [&](const std::vector<Rows>& saved, const List<PlanIo>& ios,
                          auto own_bytes) -> Status {
     if (saved.empty()) return {};
     if (saved.size() != ios.size()) return damaged("its inputs or outputs are not the model's");
@@ -371,7 +371,7 @@ Status SavedState::check_queues(const Parsed& parsed) const {
 
 void SavedState::copy_queues(Parsed* parsed) {
   const auto copy = [](const std::vector<Rows>& saved) {
-    std::vector<Feed::Rows> rows(saved.size());
+    std::vector<PlacedFeed::Rows> rows(saved.size());
     for (size_t i = 0; i < saved.size(); ++i) {
       rows[i].count = saved[i].frames;
       rows[i].bytes.assign(saved[i].data, saved[i].data + saved[i].frames * saved[i].frame_bytes);

@@ -25,7 +25,7 @@ class StateReader;
 class SavedState {
  public:
   /// `feed` may be null: nothing waits then.
-  SavedState(Session* session, Feed* feed) : session_(*session), feed_(feed) {}
+  SavedState(PlacedSession* session, PlacedFeed* feed) : session_(*session), feed_(feed) {}
 
   /// The most bytes that a save takes from now on, until a state is loaded.
   int64_t most_bytes() const RILL_NONBLOCKING;
@@ -54,8 +54,8 @@ class SavedState {
   /// Where a state lies in this session.
   View view_of(const PlanState& state) const RILL_NONBLOCKING;
 
-  Session& session_;
-  Feed* feed_;
+  PlacedSession& session_;
+  PlacedFeed* feed_;
 };
 
 }  // namespace rill

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <span>
 
-#include "core/exec/feed.h"
+#include "core/run/feed.h"
 
 namespace rill {
 

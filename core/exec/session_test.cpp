@@ -1,3 +1,4 @@
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "core/base/status.h"
-#include "core/exec/pool.h"
+#include "core/run/pool.h"
 
 namespace rill {
 

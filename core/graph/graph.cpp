@@ -147,8 +147,6 @@ Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const TensorPtr> in
   EvalCtx ctx;
   ctx.in = in;
   ctx.out = out;
-  const Bindings none;
-  ctx.bindings = &none;
   RILL_TRY(op.eval(ctx));
   return results;
 }

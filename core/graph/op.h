@@ -10,6 +10,7 @@
 #include "core/base/nonblocking.h"
 #include "core/graph/fact.h"
 #include "core/graph/fields.h"
+#include "core/run/clock.h"
 
 namespace rill {
 
@@ -38,19 +39,6 @@ struct Cost {
 /// How far an op's result may be from another way of computing it.
 enum class Tolerance : uint8_t { kExact, kRounding, kRandom };
 
-/// Where a stream stands: which pulse this is, and where the stream ends once that is known.
-/// A session may go on where one with pulses of another size stopped: its first pulse then begins
-/// at a frame that is no multiple of its pulse.
-struct StreamClock {
-  int64_t tick = 0;   ///< steps since `start`
-  int64_t end = -1;   ///< the value of the stream symbol, -1 while unknown
-  int64_t start = 0;  ///< where tick 0 begins, in the stream symbol
-  int64_t unit = 1;   ///< how much of the stream symbol a step takes
-
-  /// Tell where this step begins on a wire of that many frames per step.
-  int64_t position(int64_t frames) const { return tick * frames + start * frames / unit; }
-};
-
 /// Frames before the current pulse that a reader of a wire needs.
 struct HistoryNeed {
   int axis = 0;
@@ -62,9 +50,15 @@ struct HistoryNeed {
 struct EvalCtx {
   std::span<const View> in;
   std::span<const View> out;
-  const Bindings* bindings = nullptr;  ///< values of the symbols, for attributes that hold dims
   void* state = nullptr;               ///< what `Op::state_bytes` asked for
   const StreamClock* clock = nullptr;  ///< null outside streams
+  std::string_view symbol;             ///< of the stream; empty outside streams
+  int64_t symbol_value = 0;
+
+  /// Evaluate an attribute that may mention the symbol of the stream.
+  std::optional<int64_t> value_of(const Dim& dim) const RILL_NONBLOCKING {
+    return dim.eval(symbol, symbol_value);
+  }
 };
 
 /// An operator with its attributes: an immutable value, shared between graphs and threads.

@@ -278,8 +278,7 @@ Result<Tensor> cast(const Tensor& tensor, DType to, QParams q) {
 
 void copy_view(const View& from, const View& to) {
   if (!is_plain(from.dtype)) return copy_objects(from, to);
-  copy_strided(static_cast<int>(dtype_size(from.dtype)), from.rank, from.shape.data(), from.data,
-               from.stride.data(), to.data, to.stride.data());
+  copy_plain(from, to);
 }
 
 Result<int64_t> element_as_int(const Tensor& tensor, int64_t index) {

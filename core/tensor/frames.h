@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/tensor/tensor.h"
+#include "core/tensor/view.h"
 
 namespace rill {
 

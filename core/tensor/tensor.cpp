@@ -35,16 +35,6 @@ std::shared_ptr<void> plain_bytes(int64_t bytes) {
 
 }  // namespace
 
-bool View::contiguous() const {
-  int64_t expected = 1;
-  for (int i = rank - 1; i >= 0; --i) {
-    const auto axis = static_cast<size_t>(i);
-    if (shape[axis] != 1 && stride[axis] != expected) return false;
-    expected *= shape[axis];
-  }
-  return true;
-}
-
 Result<Tensor> Tensor::zeros(DType dtype, std::vector<int64_t> shape, QParams q) {
   if (shape.size() > kMaxRank) {
     return fail(Code::kShape, "rank ", shape.size(), ": at most ", kMaxRank, " axes");

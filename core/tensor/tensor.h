@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,36 +10,11 @@
 #include "core/base/status.h"
 #include "core/dim/dim.h"
 #include "core/tensor/dtype.h"
+#include "core/tensor/view.h"
 
 namespace rill {
 
-inline constexpr int kMaxRank = 8;
 inline constexpr int64_t kTensorAlignment = 64;
-
-/// A window on elements that live elsewhere: pointer, shape and strides in elements. Strides may
-/// be zero (repeat) or negative.
-struct View {
-  DType dtype = DType::kF32;
-  QParams q;
-  int rank = 0;
-  std::array<int64_t, kMaxRank> shape{};
-  std::array<int64_t, kMaxRank> stride{};
-  void* data = nullptr;
-
-  int64_t volume() const {
-    int64_t v = 1;
-    for (int i = 0; i < rank; ++i) v *= shape[static_cast<size_t>(i)];
-    return v;
-  }
-  template <class T>
-  T* as() const {
-    return static_cast<T*>(data);
-  }
-  int64_t extent(int axis) const { return shape[static_cast<size_t>(axis)]; }
-  int64_t step(int axis) const { return stride[static_cast<size_t>(axis)]; }
-  /// Tell whether elements follow one another in row-major order.
-  bool contiguous() const RILL_NONBLOCKING;
-};
 
 /// How the bytes of a tensor are packed in blocks of 32 elements; its dtype is then kF32.
 enum class BlockFormat : uint8_t { kNone, kQ4_0, kQ8_1 };
@@ -144,9 +118,6 @@ Result<int64_t> element_as_int(const Tensor& tensor, int64_t index);
 Result<double> element_as_double(const Tensor& tensor, int64_t index);
 /// Read one element as a dim; floats are truncated.
 Result<Dim> element_as_dim(const Tensor& tensor, int64_t index);
-
-/// Copy elements of equal type between views of equal shape. Real-time: yes, for plain types.
-void copy_view(const View& from, const View& to) RILL_NONBLOCKING;
 
 /// Print as tract does: `2,3,F32 1, 2, 3...`, at most `limit` values.
 std::string tensor_text(const Tensor& tensor, int64_t limit = 12);

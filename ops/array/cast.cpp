@@ -7,6 +7,7 @@
 #include "core/graph/rewrite.h"
 #include "kernels/half/half.h"
 #include "kernels/int8/int8.h"
+#include "ops/array/cast_step.h"
 #include "ops/array/common.h"
 #include "ops/built.h"
 #include "ops/kernel_fields.h"
@@ -35,78 +36,6 @@ Status Cast::eval(EvalCtx& ctx) const { return cast_into(ctx.in[0], ctx.out[0]);
 
 namespace {
 
-/// A cast between f16 and f32 of elements that lie together.
-struct HalfCastArgs {
-  const kernels::HalfCasts* casts = nullptr;
-  int64_t count = 0;
-  bool widen = false;
-  Ref x;
-  Ref y;
-};
-
-RILL_STEP_FIELDS(HalfCastArgs, casts, count, widen, x, y)
-
-void run_half_cast(const HalfCastArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  if (args.widen) {
-    args.casts->widen(args.count, frame.ptr<const uint16_t>(args.x), frame.ptr<float>(args.y));
-  } else {
-    args.casts->narrow(args.count, frame.ptr<const float>(args.x), frame.ptr<uint16_t>(args.y));
-  }
-}
-
-void touch_half_cast(const HalfCastArgs& args, StepTouches& touches) {
-  touches.require(args.casts != nullptr, "a kernel");
-  const Region halves = region<uint16_t>(args.widen ? args.x : args.y).over(args.count);
-  const Region floats = region<float>(args.widen ? args.y : args.x).over(args.count);
-  touches.reads(args.widen ? halves : floats);
-  touches.writes(args.widen ? floats : halves);
-}
-
-constexpr auto kHalfCast = step_kind<HalfCastArgs, run_half_cast, touch_half_cast>("cast_half");
-
-/// A cast between f32 and quantised bytes that lie together.
-struct ByteCastArgs {
-  kernels::QuantiseFn quantise = nullptr;  ///< null: bytes are looked up
-  kernels::QuantiseArgs rounding;
-  Ref x;
-  Ref y;
-  Ref table;
-};
-
-RILL_STEP_FIELDS(ByteCastArgs, quantise, rounding, x, y, table)
-
-void run_byte_cast(const ByteCastArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  if (args.quantise != nullptr) {
-    kernels::QuantiseArgs rounding = args.rounding;
-    rounding.floats = frame.ptr<const float>(args.x);
-    rounding.y = frame.ptr<void>(args.y);
-    return args.quantise(rounding);
-  }
-  const auto* x = frame.ptr<const uint8_t>(args.x);
-  const auto* table = frame.ptr<const float>(args.table);
-  auto* y = frame.ptr<float>(args.y);
-  for (int64_t i = 0; i < args.rounding.n; ++i) y[i] = table[x[i]];
-}
-
-void touch_byte_cast(const ByteCastArgs& args, StepTouches& touches) {
-  const kernels::QuantiseArgs& rounding = args.rounding;
-  const bool rounds = args.quantise != nullptr;
-  touches.require(!rounds || rounding.y_bytes == 1 || rounding.y_bytes == 4, "whole numbers");
-  if (rounds && touches.holds()) {
-    touches.reads(region<float>(args.x).over(rounding.n));
-    touches.writes(region<std::byte>(args.y)
-                       .over(rounding.n, rounding.y_bytes)
-                       .over(rounding.y_bytes)
-                       .aligned(rounding.y_bytes));
-    return;
-  }
-  touches.reads(region<uint8_t>(args.x).over(rounding.n));
-  touches.reads(region<float>(args.table).over(256));
-  touches.writes(region<float>(args.y).over(rounding.n));
-}
-
-constexpr auto kByteCast = step_kind<ByteCastArgs, run_byte_cast, touch_byte_cast>("cast_bytes");
-
 bool is_quantised_byte(DType type) { return type == DType::kQU8 || type == DType::kQI8; }
 
 /// What each byte stands for, as `eval` computes it.
@@ -117,11 +46,6 @@ Result<Tensor> values_of_bytes(DType type, QParams q) {
 }
 
 }  // namespace
-
-extern const StepKind cast_half_kind;
-extern const StepKind cast_bytes_kind;
-const StepKind cast_half_kind = kHalfCast;
-const StepKind cast_bytes_kind = kByteCast;
 
 Status Cast::lower(Lowering& lowering) const {
   const Operand& in = lowering.in(0);

@@ -10,6 +10,7 @@
 #include "core/tensor/strided_copy.h"
 #include "ops/array/common.h"
 #include "ops/array/extend_stream.h"
+#include "ops/array/pad_step.h"
 #include "ops/math/elements.h"
 
 namespace rill::ops {
@@ -57,29 +58,9 @@ void eval_mirrored(const Pad& op, const View& x, const View& out) {
   });
 }
 
-struct FillArgs {
-  Operand to;
-  uint64_t value;
-};
-RILL_STEP_FIELDS(FillArgs, to, value)
-
-void run_fill(const FillArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const Operand& to = args.to;
-  fill_strided(static_cast<int>(dtype_size(to.dtype)), to.rank, to.shape.data(), &args.value,
-               frame.ptr<void>(to.ref), to.stride.data());
-}
-
-void touch_fill(const FillArgs& args, StepTouches& touches) {
-  touches.require(args.to.rank <= kCopyMaxRank && dtype_size(args.to.dtype) <= 8, "what is filled");
-  touches.writes(args.to);
-}
-
-constexpr auto kFill = step_kind<FillArgs, run_fill, touch_fill>("fill");
-
 /// Emit the filling of a box, without its axes of extent 1; false if it has too many others.
 bool emit_fill(Lowering& lowering, const Operand& box, const Tensor& value) {
   FillArgs args{box, 0};
-  args.to.konst = nullptr;
   args.to.rank = 0;
   for (int axis : Lowering::physical_order(box)) {
     if (box.extent(axis) == 1) continue;
@@ -93,67 +74,7 @@ bool emit_fill(Lowering& lowering, const Operand& box, const Tensor& value) {
   return true;
 }
 
-struct BorderArgs {
-  Operand out;
-  Pads pads;
-  bool reflect;
-};
-RILL_STEP_FIELDS(BorderArgs, out, pads, reflect)
-
-/// One frame of an axis.
-View frame_at(View box, size_t axis, int64_t at) {
-  box.data = static_cast<std::byte*>(box.data) + at * box.stride[axis] * dtype_size(box.dtype);
-  box.shape[axis] = 1;
-  return box;
-}
-
-/// Lay frames of the inner part around it, axis by axis: the frames of an axis have their borders
-/// on the axes before it.
-void run_border(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const View out = frame.view(args.out);
-  View box = out;
-  for (size_t i = 0; i < args.pads.size(); ++i) {
-    const auto [before, after] = args.pads[i];
-    box.shape[i] -= before + after;
-    box.data = static_cast<std::byte*>(box.data) + before * box.stride[i] * dtype_size(box.dtype);
-  }
-  for (size_t axis = 0; axis < args.pads.size(); ++axis) {
-    const auto [before, after] = args.pads[axis];
-    const int64_t last = box.shape[axis] - 1;
-    for (int64_t i = 1; i <= before; ++i) {
-      copy_view(frame_at(box, axis, args.reflect ? i : 0), frame_at(box, axis, -i));
-    }
-    for (int64_t i = 1; i <= after; ++i) {
-      copy_view(frame_at(box, axis, args.reflect ? last - i : last), frame_at(box, axis, last + i));
-    }
-    box = frame_at(box, axis, -before);
-    box.shape[axis] = out.shape[axis];
-  }
-}
-
-void touch_border(const BorderArgs& args, StepTouches& touches) {
-  touches.require(static_cast<int>(args.pads.size()) <= args.out.rank, "axes of what is padded");
-  for (size_t i = 0; i < args.pads.size() && touches.holds(); ++i) {
-    const auto [before, after] = args.pads[i];
-    const int64_t extent = args.out.shape[i];
-    touches.within(before, 0, extent);
-    touches.within(after, 0, extent);
-    if (before <= 0 && after <= 0) continue;
-    const int64_t inner = extent - before - after;
-    const int64_t reach = args.reflect ? std::max(before, after) : 0;
-    touches.require(inner > reach || args.out.volume() == 0, "frames to fill a border with");
-  }
-  touches.keeps(region(args.out));
-}
-
-constexpr auto kBorder = step_kind<BorderArgs, run_border, touch_border>("border");
-
 }  // namespace
-
-extern const StepKind fill_kind;
-extern const StepKind border_kind;
-const StepKind fill_kind = kFill;
-const StepKind border_kind = kBorder;
 
 Result<Facts> Pad::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
@@ -213,7 +134,6 @@ Status Pad::lower(Lowering& lowering) const {
     if (inner.volume() == 0) return {};
     lowering.copy(lowering.in(0), inner);
     BorderArgs args{out, pads, mode == kReflect};
-    args.out.konst = nullptr;
     lowering.step(kBorder, std::move(args), {}, {out});
     return {};
   }

@@ -35,7 +35,7 @@ Result<Facts> Range::infer(FactSpan in) const {
 }
 
 Status Range::eval(EvalCtx& ctx) const {
-  const auto first = start.is_const() ? start.to_int() : start.eval(*ctx.bindings);
+  const auto first = start.is_const() ? start.to_int() : ctx.value_of(start);
   if (!first) RILL_NOT_IN_STEPS(return start.as_int().take_status();)
   const View& out = ctx.out[0];
   auto value = static_cast<uint64_t>(*first);
@@ -67,10 +67,8 @@ Status Range::declutter(Rewrite& rewrite) const {
   if (open || !start.is_const() || !length || *length > kMaxElements) return {};
   RILL_ASSIGN(Tensor value, Tensor::zeros(DType::kI64, {*length}));
   const View out[] = {value.view()};
-  const Bindings none;
   EvalCtx ctx;
   ctx.out = out;
-  ctx.bindings = &none;
   RILL_TRY(eval(ctx));
   return rewrite.replace({rewrite.konst(rewrite.node().name, std::move(value))});
 }

@@ -79,7 +79,7 @@ Result<Facts> Slice::infer(FactSpan in) const {
 }
 
 Status Slice::eval(EvalCtx& ctx) const {
-  const auto first = begin.is_const() ? begin.to_int() : begin.eval(*ctx.bindings);
+  const auto first = begin.is_const() ? begin.to_int() : ctx.value_of(begin);
   if (!first) RILL_NOT_IN_STEPS(return begin.as_int().take_status();)
   const int64_t extent = ctx.in[0].extent(static_cast<int>(axis));
   const int64_t length = ctx.out[0].extent(static_cast<int>(axis));

@@ -14,7 +14,7 @@ Result<Facts> Trilu::infer(FactSpan in) const {
 Status Trilu::eval(EvalCtx& ctx) const {
   const View& x = ctx.in[0];
   const View& out = ctx.out[0];
-  const auto diagonal = k.is_const() ? k.to_int() : k.eval(*ctx.bindings);
+  const auto diagonal = k.is_const() ? k.to_int() : ctx.value_of(k);
   if (!diagonal) RILL_NOT_IN_STEPS(return k.as_int().take_status();)
   // The index of the row and of the column, as the offsets of two views more.
   View row = out;

@@ -5,15 +5,16 @@
 #include <map>
 
 #include "core/exec/lowering.h"
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "core/optim/optim.h"
+#include "ops/control/loop_sum.h"
 #include "ops/control/scan_hoist.h"
 #include "ops/control/scan_lower.h"
 #include "ops/rnn/recognise.h"
-#include "ops/control/loop_sum.h"
 
 namespace rill::ops {
 

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <span>
 
-#include "core/exec/share.h"
-#include "core/exec/step_fields.h"
+#include "core/run/share.h"
+#include "core/run/step_fields.h"
 
 namespace rill::ops {
 

@@ -6,7 +6,7 @@
 
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
-#include "ops/kernel_fields.h"
+#include "ops/math/pointwise_step.h"
 
 namespace rill::ops {
 namespace {
@@ -16,20 +16,9 @@ using kernels::PointwiseImm;
 using kernels::PointwiseInstr;
 using kernels::PointwiseOp;
 
-constexpr int kOperands = kernels::kPointwiseMaxInputs + 1;  // the output is the last one
-
-/// A pointwise call, with loops around it for the axes that are too many for the kernel.
-struct Loops {
-  int outer = 0;
-  int64_t extent[kMaxRank] = {};
-  int64_t stride[kMaxRank][kOperands] = {};
-  PointwiseArgs args;
-};
-RILL_STEP_FIELDS(Loops, outer, extent, stride, args)
-
 struct Axis {
   int64_t extent = 1;
-  int64_t stride[kOperands] = {};
+  int64_t stride[kPointwiseOperands] = {};
 };
 
 /// Merge neighbouring axes that are one run in every operand; order them by the output's strides.
@@ -56,9 +45,9 @@ int merged_axes(std::span<const View> in, const View& out, Axis* axes) {
     for (size_t k = 0; k < in.size(); ++k) {
       next.stride[k] = in[k].extent(axis) == 1 ? 0 : in[k].step(axis);
     }
-    next.stride[kOperands - 1] = out.step(axis);
+    next.stride[kPointwiseOperands - 1] = out.step(axis);
     bool merges = count > 0;
-    for (int k = 0; k < kOperands && merges; ++k) {
+    for (int k = 0; k < kPointwiseOperands && merges; ++k) {
       merges = axes[count - 1].stride[k] == next.extent * next.stride[k];
     }
     if (merges) next.extent *= axes[--count].extent;
@@ -67,10 +56,11 @@ int merged_axes(std::span<const View> in, const View& out, Axis* axes) {
   return count;
 }
 
-Loops make_loops(std::span<const PointwiseInstr> code, std::span<const View> in, const View& out) {
+PointwiseLoops make_loops(std::span<const PointwiseInstr> code, std::span<const View> in,
+                          const View& out) {
   Axis axes[kMaxRank];
   const int count = merged_axes(in, out, axes);
-  Loops loops;
+  PointwiseLoops loops;
   PointwiseArgs& args = loops.args;
   args.inputs = static_cast<int>(in.size());
   args.code_len = static_cast<int>(code.size());
@@ -79,51 +69,22 @@ Loops make_loops(std::span<const PointwiseInstr> code, std::span<const View> in,
   for (int i = 0; i < count; ++i) {
     if (i < loops.outer) {
       loops.extent[i] = axes[i].extent;
-      std::copy(axes[i].stride, axes[i].stride + kOperands, loops.stride[i]);
+      std::copy(axes[i].stride, axes[i].stride + kPointwiseOperands, loops.stride[i]);
       continue;
     }
     const int d = kernels::kPointwiseAxes - count + i;
     args.extent[d] = axes[i].extent;
-    args.out_stride[d] = axes[i].stride[kOperands - 1];
+    args.out_stride[d] = axes[i].stride[kPointwiseOperands - 1];
     for (int k = 0; k < args.inputs; ++k) args.in[k].stride[d] = axes[i].stride[k];
   }
   kernels::pointwise_collapse(&args);
   return loops;
 }
 
-void run_loops(const Loops& loops, int axis, PointwiseArgs* args, kernels::PointwiseFn run,
-               float* scratch) noexcept {
-  if (axis == loops.outer) return run(*args, scratch);
-  const int64_t* stride = loops.stride[axis];
-  for (int64_t i = 0; i < loops.extent[axis]; ++i) {
-    run_loops(loops, axis + 1, args, run, scratch);
-    for (int k = 0; k < args->inputs; ++k) args->in[k].ptr += stride[k];
-    args->out += stride[kOperands - 1];
-  }
-  const int64_t back = loops.extent[axis];
-  for (int k = 0; k < args->inputs; ++k) args->in[k].ptr -= back * stride[k];
-  args->out -= back * stride[kOperands - 1];
-}
-
-/// Copies what a call needs of the arguments, which are as long as the longest program.
-void copy_args(const PointwiseArgs& from, PointwiseArgs* to) noexcept {
-  std::memcpy(static_cast<void*>(to), &from, offsetof(PointwiseArgs, code));
-  std::copy(from.code, from.code + from.code_len, to->code);
-}
-
-/// How the positions of a call are cut for threads: into slices of one of its axes.
-struct Slices {
-  int axis = kernels::kPointwiseAxes - 1;
-  int64_t extent = 1;  ///< of a slice
-  int64_t count = 1;
-};
-
-RILL_STEP_FIELDS(Slices, axis, extent, count)
-
-Slices slices_of(const PointwiseArgs& args) {
+PointwiseSlices slices_of(const PointwiseArgs& args) {
   constexpr int64_t kRun = 512;    // positions that follow one another
   constexpr int64_t kEnough = 64;  // slices for any number of threads to have about the same
-  Slices best;
+  PointwiseSlices best;
   for (int axis = 0; axis < kernels::kPointwiseAxes && best.count < kEnough; ++axis) {
     const int64_t slice = axis == kernels::kPointwiseAxes - 1 ? kRun : 1;
     const int64_t count = (args.extent[axis] + slice - 1) / slice;
@@ -132,85 +93,6 @@ Slices slices_of(const PointwiseArgs& args) {
   if (best.count <= 1) best.extent = args.extent[best.axis];
   return best;
 }
-
-struct StepArgs {
-  kernels::PointwiseFn run;
-  Loops loops;
-  Slices slices;
-  Ref in[kernels::kPointwiseMaxInputs];
-  Ref out;
-};
-
-RILL_STEP_FIELDS(StepArgs, run, loops, slices, in, out)
-
-void run_step(const StepArgs& step, const Frame& frame,
-              const Share& share) noexcept RILL_NONBLOCKING {
-  PointwiseArgs args;
-  copy_args(step.loops.args, &args);
-  const int axis = step.slices.axis;
-  const int64_t first = share.begin * step.slices.extent;
-  args.extent[axis] = std::min(args.extent[axis], share.end * step.slices.extent) - first;
-  for (int k = 0; k < args.inputs; ++k) {
-    args.in[k].ptr = frame.ptr<float>(step.in[k]) + first * args.in[k].stride[axis];
-  }
-  args.out = frame.ptr<float>(step.out) + first * args.out_stride[axis];
-  run_loops(step.loops, 0, &args, step.run, reinterpret_cast<float*>(share.scratch));
-}
-
-/// Whether a program reads nothing but inputs and what it wrote.
-bool is_sound(const PointwiseArgs& args) {
-  if (args.inputs < 0 || args.inputs > kernels::kPointwiseMaxInputs || args.code_len < 1 ||
-      args.code_len > kernels::kPointwiseMaxCode) {
-    return false;
-  }
-  bool known[kernels::kPointwiseRegisters] = {};
-  std::fill_n(known, args.inputs, true);
-  for (int i = 0; i < args.code_len; ++i) {
-    const PointwiseInstr& instr = args.code[i];
-    const bool selects = instr.op == PointwiseOp::kSelect;
-    const bool binary = instr.op <= PointwiseOp::kOr;
-    const auto has = [&](uint8_t at) { return at < kernels::kPointwiseRegisters && known[at]; };
-    const bool sound = instr.op <= PointwiseOp::kAtanh && instr.imm_at <= PointwiseImm::kB &&
-                       instr.dst < kernels::kPointwiseRegisters &&
-                       ((binary && instr.imm_at == PointwiseImm::kA) || has(instr.a)) &&
-                       (!((binary && instr.imm_at != PointwiseImm::kB) || selects) ||
-                        has(instr.b)) &&
-                       (!selects || has(instr.c));
-    if (!sound) return false;
-    known[instr.dst] = true;
-  }
-  return true;
-}
-
-void touch_step(const StepArgs& step, StepTouches& touches) {
-  const Loops& loops = step.loops;
-  const PointwiseArgs& args = loops.args;
-  const Slices& slices = step.slices;
-  touches.require(step.run != nullptr && is_sound(args), "a program");
-  touches.within(loops.outer, 0, kMaxRank);
-  touches.within(slices.axis, 0, kernels::kPointwiseAxes - 1);
-  if (!touches.holds()) return;
-  const int64_t extent = args.extent[slices.axis];
-  touches.within(extent, 0, kMostCounted);
-  touches.within(slices.extent, 0, kMostCounted);
-  const bool one = slices.count == 1 && slices.extent >= extent;
-  touches.require(one || (slices.extent > 0 &&
-                          slices.count == (extent + slices.extent - 1) / slices.extent),
-                  "slices of its positions");
-  touches.units(slices.count);
-  const auto in_loops = [&](Region at, const int64_t* strides, int operand) {
-    for (int d = 0; d < kernels::kPointwiseAxes; ++d) at = at.over(args.extent[d], strides[d]);
-    for (int i = 0; i < loops.outer; ++i) at = at.over(loops.extent[i], loops.stride[i][operand]);
-    return at;
-  };
-  for (int k = 0; k < args.inputs; ++k) {
-    touches.reads(in_loops(region<float>(step.in[k]), args.in[k].stride, k));
-  }
-  touches.writes(in_loops(region<float>(step.out), args.out_stride, kOperands - 1));
-  touches.scratch(4 * static_cast<int64_t>(kernels::pointwise_scratch_floats()));
-}
-
-constexpr auto kPointwise = step_kind<StepArgs, run_step, touch_step>("pointwise");
 
 /// Multiply-adds that take as long as to read or to write one value, in the second cache level: of
 /// another core, it may be, so that chains of small steps had better be parted alike.
@@ -230,9 +112,6 @@ double work_of(const PointwiseInstr& instr) {
 
 }  // namespace
 
-extern const StepKind pointwise_kind;
-const StepKind pointwise_kind = kPointwise;
-
 namespace {
 
 /// Run with scratch for so many registers on the stack, which may be that of a small thread.
@@ -242,11 +121,11 @@ template <size_t kRegisters>
   constexpr size_t kFloats = 512 + 128;
   alignas(64) float scratch[kRegisters * kFloats];
   RILL_ASSERT(kernels::pointwise_scratch_floats() <= kernels::kPointwiseRegisters * kFloats);
-  const Loops loops = make_loops(code, in, out);
+  const PointwiseLoops loops = make_loops(code, in, out);
   PointwiseArgs args = loops.args;
   for (size_t k = 0; k < in.size(); ++k) args.in[k].ptr = in[k].as<const float>();
   args.out = out.as<float>();
-  run_loops(loops, 0, &args, kernels::pointwise_f32(kernels::running_tier()), scratch);
+  run_pointwise_loops(loops, 0, &args, kernels::pointwise_f32(), scratch);
 }
 
 }  // namespace
@@ -277,7 +156,7 @@ Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
     if (better) main = i;
   }
   const Operand out = lowering.make_out(0, Lowering::physical_order(lowering.in(main)));
-  StepArgs step;
+  PointwiseStep step;
   step.run = kernels::pointwise_f32();
   step.loops = make_loops(code, in, out.at(nullptr));
   for (size_t i = 0; i < reads.size(); ++i) step.in[i] = reads[i].operand.ref;

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <random>
 
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
 #include "core/optim/optim.h"
 #include "nnef_loader/load.h"
@@ -290,7 +291,8 @@ Result<Streamed> stream(const Graph& graph, int axis, int64_t pulse, const Tenso
   RILL_ASSIGN(const auto plan, prepare(pulsed));
   RILL_ASSIGN(const auto session, Session::make(plan));
   const pulse::Stream& out = report.outputs[0];
-  std::vector<int64_t> shape = plan->outputs[0].shape;
+  const List<int64_t>& extents = plan->outputs[0].shape;
+  std::vector<int64_t> shape(extents.begin(), extents.end());
   shape[static_cast<size_t>(out.axis)] = frames_out;
   RILL_ASSIGN(Tensor all, Tensor::zeros(plan->outputs[0].dtype, shape));
   const int64_t length = x.extent(axis);

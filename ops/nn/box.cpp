@@ -145,7 +145,7 @@ class TapCounter {
     const int64_t position = ctx.clock ? ctx.clock->position(frames) : 0;
     first_ = (position - op.counted.delay) * op.window.stride[at()] - op.counted.before;
     const bool known = op.counted.length.is_const() || (ctx.clock && ctx.clock->end >= 0);
-    if (known) length_ = op.counted.length.eval(*ctx.bindings).value_or(length_);
+    if (known) length_ = ctx.value_of(op.counted.length).value_or(length_);
   }
   int64_t inside(const std::array<int64_t, kMaxRank>& out, int64_t taps) const {
     if (!counts_) return taps;

@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "core/exec/lowering.h"
-#include "core/exec/share.h"
 #include "kernels/pointwise/pointwise.h"
 #include "kernels/softmax/softmax.h"
 #include "ops/array/common.h"
-#include "ops/kernel_fields.h"
 #include "ops/math/binary.h"
+#include "ops/nn/masked_rows_step.h"
 #include "ops/nn/softmax.h"
 
 namespace rill::ops {
@@ -58,133 +57,6 @@ struct MaskedRows final : OpBase<MaskedRows> {
   }
 };
 
-enum Side : size_t { kX, kMask, kOut, kSides };
-
-using Strides = std::array<int64_t, kSides>;
-
-struct StepArgs {
-  kernels::PointwiseFn combine;
-  PointwiseArgs combination;  ///< all but where its rows lie
-  kernels::SoftmaxF32Fn normalise;
-  float scale = 1.0F;
-  int64_t n = 1;     ///< elements of a row
-  int64_t rows = 1;  ///< of the innermost loop
-  int loops = 0;     ///< around it
-  std::array<int64_t, kMaxRank> extent{};
-  std::array<Strides, kMaxRank> stride{};
-  Strides row{};
-  Strides element{};
-  std::array<Ref, kSides> refs;
-};
-
-/// Floats of the rows that are done together: they stay in the first cache level.
-constexpr int64_t kFloatsAtOnce = 4096;
-
-/// From one row to the next in the scratch, where each begins at a full vector.
-int64_t pitch_of(int64_t n) noexcept RILL_NONBLOCKING { return (n + 15) / 16 * 16; }
-int64_t rows_at_once(int64_t n) noexcept RILL_NONBLOCKING {
-  return std::max<int64_t>(1, kFloatsAtOnce / pitch_of(n));
-}
-
-PointwiseArgs combination_of(const StepArgs& step) {
-  PointwiseArgs args;
-  args.inputs = 2;
-  args.code_len = 2;
-  args.code[0] = {PointwiseOp::kMul, 2, 0, 0, 0, PointwiseImm::kB, step.scale};
-  args.code[1] = {PointwiseOp::kAdd, 3, 2, 1, 0, PointwiseImm::kNone, 0.0F};
-  constexpr int kRow = kernels::kPointwiseAxes - 2;
-  constexpr int kElement = kernels::kPointwiseAxes - 1;
-  args.extent[kElement] = step.n;
-  for (size_t side = kX; side <= kMask; ++side) {
-    args.in[side].stride[kRow] = step.row[side];
-    args.in[side].stride[kElement] = step.element[side];
-  }
-  args.out_stride[kRow] = pitch_of(step.n);
-  args.out_stride[kElement] = 1;
-  return args;
-}
-
-RILL_STEP_FIELDS(StepArgs, combine, combination, normalise, scale, n, rows, loops, extent, stride,
-                 row, element, refs)
-
-void run_step(const StepArgs& step, const Frame& frame,
-              const Share& share) noexcept RILL_NONBLOCKING {
-  PointwiseArgs combine = step.combination;
-  kernels::SoftmaxF32Args normalise;
-  normalise.n = step.n;
-  normalise.x_stride = pitch_of(step.n);
-  normalise.y_stride = step.row[kOut];
-  auto* rest = reinterpret_cast<float*>(share.scratch);
-  combine.out = rest;
-  normalise.x = rest;
-  const int64_t most = rows_at_once(step.n);
-  rest += most * pitch_of(step.n);
-  const auto turns = [&](int loop) { return step.extent[static_cast<size_t>(loop)]; };
-  const auto rows_of = [&](const auto& index, int64_t first, int64_t some) {
-    Strides at{};
-    for (size_t side = kX; side < kSides; ++side) {
-      at[side] = first * step.row[side];
-      for (size_t i = 0; i < static_cast<size_t>(step.loops); ++i) {
-        at[side] += index[i] * step.stride[i][side];
-      }
-    }
-    for (int64_t done = 0; done < some; done += most) {
-      const int64_t rows = std::min(most, some - done);
-      for (size_t side = kX; side <= kMask; ++side) {
-        combine.in[side].ptr =
-            frame.ptr<float>(step.refs[side]) + at[side] + done * step.row[side];
-      }
-      combine.extent[kernels::kPointwiseAxes - 2] = rows;
-      step.combine(combine, rest);
-      normalise.rows = rows;
-      normalise.y = frame.ptr<float>(step.refs[kOut]) + at[kOut] + done * step.row[kOut];
-      step.normalise(normalise);
-    }
-  };
-  walk_share<kMaxRank>(share, step.loops, turns, step.rows, rows_of);
-}
-
-bool same_instruction(const kernels::PointwiseInstr& a, const kernels::PointwiseInstr& b) {
-  return a.op == b.op && a.dst == b.dst && a.a == b.a && a.b == b.b && a.c == b.c &&
-         a.imm_at == b.imm_at;
-}
-
-/// Whether two programs go the same way over their operands.
-bool same_program(const PointwiseArgs& a, const PointwiseArgs& b) {
-  bool same = a.inputs == b.inputs && a.code_len == b.code_len;
-  for (int axis = 0; axis < kernels::kPointwiseAxes; ++axis) {
-    same &= a.extent[axis] == b.extent[axis] && a.out_stride[axis] == b.out_stride[axis];
-    for (int i = 0; same && i < b.inputs; ++i) same = a.in[i].stride[axis] == b.in[i].stride[axis];
-  }
-  for (int i = 0; same && i < b.code_len; ++i) same = same_instruction(a.code[i], b.code[i]);
-  return same;
-}
-
-void touch_step(const StepArgs& step, StepTouches& touches) {
-  touches.require(step.combine != nullptr && step.normalise != nullptr, "kernels");
-  touches.within(step.n, 1, kMostCounted);
-  touches.within(step.loops, 0, kMaxRank);
-  if (!touches.holds()) return;
-  touches.require(same_program(step.combination, combination_of(step)), "its own program");
-  touches.units(step.rows, {step.extent.data(), static_cast<size_t>(step.loops)});
-  for (size_t side = kX; side < kSides; ++side) {
-    Region at = region<float>(step.refs[side]).over(step.rows, step.row[side]);
-    at = at.over(step.n, side == kOut ? 1 : step.element[side]);
-    for (size_t i = 0; i < static_cast<size_t>(step.loops); ++i) {
-      at = at.over(step.extent[i], step.stride[i][side]);
-    }
-    if (side == kOut) {
-      touches.writes(at);
-    } else {
-      touches.reads(at);
-    }
-  }
-  touches.scratch(4 * (rows_at_once(step.n) * pitch_of(step.n) +
-                       static_cast<int64_t>(kernels::pointwise_scratch_floats())));
-}
-
-constexpr auto kMaskedRows = step_kind<StepArgs, run_step, touch_step>("masked_rows");
-
 /// Multiply-adds that take as long as one element.
 constexpr double kWorkPerElement = 80;
 
@@ -207,13 +79,13 @@ Status MaskedRows::lower(Lowering& lowering) const {
   }
   const std::array<const Operand*, kSides> sides = {&x, &mask, &target};
   const auto strides_on = [&](int axis) {
-    Strides strides{};
+    MaskedStrides strides{};
     for (size_t side = kX; side < kSides; ++side) {
       strides[side] = sides[side]->extent(axis) == 1 ? 0 : sides[side]->step(axis);
     }
     return strides;
   };
-  StepArgs step;
+  MaskedRowsStep step;
   step.combine = kernels::pointwise_f32();
   step.normalise = kernels::softmax_f32();
   step.scale = scale;
@@ -229,12 +101,12 @@ Status MaskedRows::lower(Lowering& lowering) const {
       step.stride[static_cast<size_t>(step.loops++)] = strides_on(axis);
     }
   }
-  step.combination = combination_of(step);
+  step.combination = masked_combination(step);
   step.refs = {x.ref, mask.ref, target.ref};
   Lowering::Work work;
   work.units = y.volume() / step.n;
   work.multiply_adds = kWorkPerElement * static_cast<double>(y.volume());
-  work.scratch_bytes = rows_at_once(step.n) * pitch_of(step.n) * dtype_size(DType::kF32);
+  work.scratch_bytes = masked_rows_at_once(step.n) * masked_pitch(step.n) * dtype_size(DType::kF32);
   work.scratch_bytes += static_cast<int64_t>(kernels::pointwise_scratch_floats() * sizeof(float));
   lowering.step_in_parts(kMaskedRows, step, work, {x, mask}, {target});
   if (gaps) lowering.copy(target, y);
@@ -276,9 +148,6 @@ std::optional<Parts> parts_of(const Rewrite& rewrite, const Node& sum) {
 }
 
 }  // namespace
-
-extern const StepKind masked_rows_kind;
-const StepKind masked_rows_kind = kMaskedRows;
 
 Status fuse_masked_rows(Rewrite& rewrite) {
   const auto* softmax = rewrite.node().op->as<Softmax>();

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/exec/step_fields.h"
+#include "core/run/step_fields.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul_packed/matmul_packed.h"
 

@@ -1,6 +1,6 @@
 #include "ops/nn/product_step.h"
 
-#include "core/exec/share.h"
+#include "core/run/share.h"
 
 namespace rill::ops {
 namespace {
@@ -37,9 +37,6 @@ void run_slices(const ProductArgs& product, int64_t first, int64_t count, const 
 }
 
 }  // namespace
-
-extern const StepKind product_kind;
-const StepKind product_kind = kProduct;
 
 void run_product(const ProductArgs& product, const Frame& frame, const Share& share) noexcept {
   MatmulF32Args whole = product.args;
@@ -109,5 +106,8 @@ void touch_product(const ProductArgs& product, StepTouches& touches) {
   if (few_bits != nullptr) touch_few_bits(args, *few_bits, touches);
   if (product.pack) touches.scratch(4 * kernels::matmul_f32_packed_floats(kernel, k, args.n));
 }
+
+extern const StepKind product_kind;
+const StepKind product_kind = kProduct;
 
 }  // namespace rill::ops

@@ -13,6 +13,7 @@
 #include "ops/array/indices.h"
 #include "ops/array/reshape.h"
 #include "ops/math/elements.h"
+#include "ops/nn/resample_step.h"
 #include "ops/nn/resample_stream.h"
 #include "ops/nn/resample_taps.h"
 
@@ -121,74 +122,6 @@ Status ResizeAxis::eval(EvalCtx& ctx) const {
   }
   return {};
 }
-
-namespace {
-
-struct ResampleArgs {
-  Ref x;
-  Ref y;
-  Ref indices;
-  Ref weights;
-  Ref counts;  ///< taps per output; -1 where it lies outside
-  int64_t outer = 1;
-  int64_t from = 0;
-  int64_t to = 0;
-  int64_t inner = 1;
-  int64_t taps = 0;
-  float outside = 0.0F;
-};
-
-RILL_STEP_FIELDS(ResampleArgs, x, y, indices, weights, counts, outer, from, to, inner, taps,
-                 outside)
-
-/// Row-major [outer, from, inner] -> [outer, to, inner].
-void resample(const ResampleArgs& a, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const auto* x = frame.ptr<const float>(a.x);
-  auto* y = frame.ptr<float>(a.y);
-  const auto* counts = frame.ptr<const int64_t>(a.counts);
-  for (int64_t o = 0; o < a.outer; ++o, x += a.from * a.inner) {
-    const auto* index = frame.ptr<const int64_t>(a.indices);
-    const auto* weight = frame.ptr<const float>(a.weights);
-    for (int64_t i = 0; i < a.to; ++i, y += a.inner, index += a.taps, weight += a.taps) {
-      std::fill(y, y + a.inner, counts[i] < 0 ? a.outside : 0.0F);
-      for (int64_t k = 0; k < counts[i]; ++k) {
-        const float* source = x + index[k] * a.inner;
-        const float w = weight[k];
-        for (int64_t n = 0; n < a.inner; ++n) y[n] += w * source[n];
-      }
-    }
-  }
-}
-
-void touch_resample(const ResampleArgs& a, StepTouches& touches) {
-  for (const int64_t count : {a.outer, a.from, a.to, a.inner, a.taps}) {
-    touches.within(count, 0, kMostCounted);
-  }
-  if (!touches.holds()) return;
-  touches.reads(region<float>(a.x).over(a.outer, a.from * a.inner).over(a.from, a.inner).over(
-      a.inner));
-  touches.writes(
-      region<float>(a.y).over(a.outer, a.to * a.inner).over(a.to, a.inner).over(a.inner));
-  touches.reads(region<float>(a.weights).over(a.to, a.taps).over(a.taps));
-  const auto* counts = touches.contents(region<int64_t>(a.counts).over(a.to));
-  const Region taps = region<int64_t>(a.indices).over(a.to, a.taps).over(a.taps);
-  const auto* indices = touches.contents(taps);
-  for (int64_t i = 0; counts != nullptr && i < a.to && touches.holds(); ++i) {
-    const int64_t used = reinterpret_cast<const int64_t*>(counts)[i];
-    touches.require(used <= a.taps && (used <= 0 || indices != nullptr), "taps that it has");
-    for (int64_t k = 0; k < used && touches.holds(); ++k) {
-      const int64_t index = reinterpret_cast<const int64_t*>(indices)[i * a.taps + k];
-      touches.require(index >= 0 && index < a.from, "frames that its input has");
-    }
-  }
-}
-
-constexpr auto kResample = step_kind<ResampleArgs, resample, touch_resample>("resample");
-
-}  // namespace
-
-extern const StepKind resample_kind;
-const StepKind resample_kind = kResample;
 
 Status ResizeAxis::lower(Lowering& lowering) const {
   const Operand& in = lowering.in(0);

@@ -14,8 +14,8 @@ namespace {
 
 /// The taps of the outputs of one period: places relative to where the period begins in the input.
 struct Phase {
-  std::vector<int64_t> at;
-  std::vector<float> weight;
+  List<int64_t> at;
+  List<float> weight;
 
   /// Taps beyond the last frame fall back on it, which is no earlier than the beginning of the
   /// period.
@@ -170,9 +170,9 @@ RILL_STEP_FIELDS(Phase, at, weight)
 
 struct ResizeArgs {
   PulseResize op;
-  std::vector<Phase> phases;
-  Operand from;
-  Operand to;
+  List<Phase> phases;
+  PlacedView from;
+  PlacedView to;
   FramesSoFar length;
 };
 
@@ -253,9 +253,7 @@ const StepKind resize_stream_kind = kResize;
 Status PulseResize::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
-  ResizeArgs args{*this, phases_of(how, up), from, to, FramesSoFar(length)};
-  args.from.konst = nullptr;
-  args.to.konst = nullptr;
+  ResizeArgs args{*this, phases_of(how, up), from, to, frames_so_far(lowering, length)};
   if (to.volume() > 0) lowering.step(kResize, std::move(args), {from}, {to});
   return {};
 }

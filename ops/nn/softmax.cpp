@@ -16,6 +16,7 @@
 #include "ops/math/nest.h"
 #include "ops/math/quantised.h"
 #include "ops/nn/masked_rows.h"
+#include "ops/nn/softmax_step.h"
 
 namespace rill::ops {
 namespace {
@@ -119,50 +120,10 @@ Status Softmax::eval(EvalCtx& ctx) const {
 
 namespace {
 
-struct StepArgs {
-  kernels::SoftmaxF32Fn run;
-  kernels::SoftmaxF32Args args;
-  Nest loops;  ///< around the rows
-  Ref x;
-  Ref y;
-};
-
-RILL_STEP_FIELDS(StepArgs, run, args, loops, x, y)
-
-void run_step(const StepArgs& step, const Frame& frame,
-              const Share& share) noexcept RILL_NONBLOCKING {
-  const float* x = frame.ptr<float>(step.x);
-  float* y = frame.ptr<float>(step.y);
-  const auto run = [&](int64_t x_at, int64_t y_at, int64_t first, int64_t rows) {
-    kernels::SoftmaxF32Args args = step.args;
-    args.rows = rows;
-    args.x = x + x_at + first * args.x_stride;
-    args.y = y + y_at + first * args.y_stride;
-    step.run(args);
-  };
-  step.loops.walk(share, step.args.rows, run);
-}
-
-void touch_step(const StepArgs& step, StepTouches& touches) {
-  touches.require(step.run != nullptr, "a kernel");
-  touch_nest(step.loops, step.args.rows, touches);
-  if (!touches.holds()) return;
-  const kernels::SoftmaxF32Args& args = step.args;
-  touches.reads(in_nest(step.loops, step.loops.x,
-                        region<float>(step.x).over(args.rows, args.x_stride).over(args.n)));
-  touches.writes(in_nest(step.loops, step.loops.y,
-                         region<float>(step.y).over(args.rows, args.y_stride).over(args.n)));
-}
-
-constexpr auto kSoftmax = step_kind<StepArgs, run_step, touch_step>("softmax");
-
 /// Multiply-adds that take as long as one element.
 constexpr double kWorkPerElement = 64;
 
 }  // namespace
-
-extern const StepKind softmax_kind;
-const StepKind softmax_kind = kSoftmax;
 
 Status Softmax::lower(Lowering& lowering) const {
   RILL_TRY(check_axes(*this, lowering.in(0).rank));
@@ -182,7 +143,7 @@ Status Softmax::lower(Lowering& lowering) const {
   const bool dense = row.count == 0 || (row.count == 1 && (row.x[0] == 1 || row.extent[0] == 1));
   if (!dense) x = lowering.ordered(x, order);
   const Operand y = lowering.make_out(0, order);
-  StepArgs step;
+  SoftmaxStep step;
   step.run = kernels::softmax_f32();
   step.args.log = log;
   step.args.n = 1;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/tensor/strided_copy.h"
+#include "ops/nn/fill_frames_step.h"
 
 namespace rill::ops {
 
@@ -170,40 +171,6 @@ std::vector<int> channels_last(int rank) {
   order.push_back(1);
   return order;
 }
-
-namespace {
-
-struct FillArgs {
-  Operand all;
-  float value;
-};
-RILL_STEP_FIELDS(FillArgs, all, value)
-
-void fill_all(const FillArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const int64_t count = args.all.volume();
-  const int64_t step = 1;
-  const bool bytes = dtype_size(args.all.dtype) == 1;
-  // What is infinite is no byte.
-  const auto byte = static_cast<uint8_t>(bytes ? static_cast<int32_t>(args.value) : 0);
-  const void* value = bytes ? static_cast<const void*>(&byte) : &args.value;
-  fill_strided(bytes ? 1 : sizeof(float), 1, &count, value, frame.ptr<std::byte>(args.all.ref),
-               &step);
-}
-
-void touch_fill(const FillArgs& args, StepTouches& touches) {
-  const int64_t size = dtype_size(args.all.dtype);
-  touches.require(size == 1 || size == 4, "bytes or floats");
-  Operand one = args.all;
-  one.rank = 0;
-  touches.writes(region(one).over(args.all.volume()));
-}
-
-constexpr auto kFillFrames = step_kind<FillArgs, fill_all, touch_fill>("fill_frames");
-
-}  // namespace
-
-extern const StepKind fill_frames_kind;
-const StepKind fill_frames_kind = kFillFrames;
 
 Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, float value) {
   const std::vector<int> order = channels_last(x.rank);

@@ -3,229 +3,17 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/base/checked.h"
-#include "core/exec/share.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/matmul/matmul.h"
-#include "ops/kernel_fields.h"
 #include "ops/nn/f16_product.h"
 #include "ops/nn/product_parts.h"
+#include "ops/nn/window_step.h"
 
 namespace rill::ops {
 namespace {
 
 using kernels::DepthwiseF32Args;
 using kernels::MatmulF32Args;
-
-/// Loops around a kernel call, and how far each operand moves per turn, in floats.
-struct Loop {
-  int64_t count = 1;
-  int64_t x = 0;
-  int64_t y = 0;
-  int64_t residual = 0;
-  int64_t weights = 0;
-  int64_t bias = 0;
-
-  void move(int64_t turns, const Loop& loop) {
-    x += turns * loop.x;
-    y += turns * loop.y;
-    residual += turns * loop.residual;
-    weights += turns * loop.weights;
-    bias += turns * loop.bias;
-  }
-};
-
-RILL_STEP_FIELDS(Loop, count, x, y, residual, weights, bias)
-
-constexpr int kLoops = 4;
-
-/// The kernel of a product, or of a depthwise window.
-template <class Args>
-using KernelOf = std::conditional_t<std::is_same_v<Args, MatmulF32Args>, kernels::MatmulF32,
-                                    kernels::DepthwiseF32>;
-
-template <class Args>
-struct ConvArgs {
-  const KernelOf<Args>* how = nullptr;
-  const kernels::MatmulPacked* f16 = nullptr;  ///< reads the weights as f16; null: they are f32
-  Args kernel;
-  Loop loops[kLoops];
-  int loop_count = kLoops;
-  ProductSlices slices;
-  Ref x;
-  Ref weights;
-  Ref bias;
-  Ref residual;
-  Ref y;
-  bool has_bias = false;
-  bool has_residual = false;
-  int64_t units = 1;  ///< of work
-};
-
-template <class Args>
-RILL_STEP_FIELDS(ConvArgs<Args>, how, f16, kernel, loops, loop_count, slices, x, weights, bias,
-                 residual, y, has_bias, has_residual, units)
-
-/// The calls of one step, whose units of work follow one another.
-template <class Args>
-struct ConvCalls {
-  std::vector<ConvArgs<Args>> calls;
-};
-template <class Args>
-RILL_STEP_FIELDS(ConvCalls<Args>, calls)
-
-void place(MatmulF32Args* args, const float* x, const float* w, const float* bias,
-           const float* residual, float* y) {
-  args->a = x;
-  args->b = w;
-  args->bias = bias;
-  args->residual = residual;
-  args->c = y;
-}
-
-void place(DepthwiseF32Args* args, const float* x, const float* w, const float* bias, const float*,
-           float* y) {
-  args->x = x;
-  args->w = w;
-  args->bias = bias;
-  args->y = y;
-}
-
-void run_kernel(const ConvArgs<MatmulF32Args>& conv, const MatmulF32Args& args,
-                std::byte* scratch) noexcept RILL_NONBLOCKING {
-  if (conv.f16 == nullptr) return conv.how->run(args);
-  conv.f16->run(
-      {args, reinterpret_cast<const std::byte*>(args.b), reinterpret_cast<float*>(scratch)});
-}
-
-void run_kernel(const ConvArgs<DepthwiseF32Args>& conv, const DepthwiseF32Args& args,
-                std::byte*) noexcept RILL_NONBLOCKING {
-  conv.how->run(args);
-}
-
-/// Narrow a call to some of its slices.
-void narrow(const ProductSlices&, int64_t first, int64_t count, DepthwiseF32Args* args) {
-  args->frames = count;
-  args->x += first * args->x_frame_stride;
-  args->y += first * args->y_frame_stride;
-}
-
-template <class Args>
-void run_conv(const ConvArgs<Args>& conv, const Frame& frame,
-              const Share& share) noexcept RILL_NONBLOCKING {
-  const auto* x = frame.ptr<const float>(conv.x);
-  const auto* w = frame.ptr<const float>(conv.weights);
-  const auto* bias = conv.has_bias ? frame.ptr<const float>(conv.bias) : nullptr;
-  const auto* residual = conv.has_residual ? frame.ptr<const float>(conv.residual) : nullptr;
-  auto* y = frame.ptr<float>(conv.y);
-  const auto turns = [&](int loop) { return conv.loops[loop].count; };
-  const auto run = [&](const auto& index, int64_t first, int64_t count) {
-    Loop at;
-    for (int l = 0; l < conv.loop_count; ++l) at.move(index[static_cast<size_t>(l)], conv.loops[l]);
-    Args args = conv.kernel;
-    place(&args, x + at.x, w + at.weights, bias ? bias + at.bias : nullptr,
-          residual ? residual + at.residual : nullptr, y + at.y);
-    if (count != conv.slices.count) narrow(conv.slices, first, count, &args);
-    run_kernel(conv, args, share.scratch);
-  };
-  walk_share<kLoops>(share, conv.loop_count, turns, conv.slices.count, run);
-}
-
-template <class Args>
-void run_calls(const ConvCalls<Args>& all, const Frame& frame,
-               const Share& share) noexcept RILL_NONBLOCKING {
-  int64_t begin = 0;
-  for (const ConvArgs<Args>& conv : all.calls) {
-    const int64_t first = std::max(share.begin, begin);
-    const int64_t end = std::min(share.end, begin + conv.units);
-    if (first < end) run_conv(conv, frame, {first - begin, end - begin, share.scratch});
-    begin += conv.units;
-  }
-}
-
-/// The regions of one call without its loops.
-struct CallRegions {
-  Region x, weights, bias, residual, y;
-};
-
-CallRegions regions_of(const ConvArgs<MatmulF32Args>& conv, StepTouches& touches) {
-  const MatmulF32Args& args = conv.kernel;
-  touch_counts(args, touches);
-  touches.require(!args.accumulate, "a product that starts anew");
-  if (!touches.holds()) return {};
-  const int64_t k = args.segments * args.segment_len;
-  const int64_t nr = conv.f16 != nullptr ? conv.f16->nr : conv.how->nr;
-  const int64_t panel = conv.f16 != nullptr
-                            ? kernels::matmul_packed_bytes(*conv.f16, k, nr)
-                            : 4 * kernels::matmul_f32_packed_floats(*conv.how, k, nr);
-  touch_slices(conv.slices, args.m, args.n, nr, panel, touches);
-  if (conv.f16 != nullptr) touch_few_bits(args, *conv.f16, touches);
-  return {rows_of(args, conv.x), packed_columns(args, *conv.how, conv.f16, conv.weights),
-          region<float>(conv.bias).over(args.n), results_of(args, conv.residual, args.ldr),
-          results_of(args, conv.y, args.ldc)};
-}
-
-CallRegions regions_of(const ConvArgs<DepthwiseF32Args>& conv, StepTouches& touches) {
-  const DepthwiseF32Args& args = conv.kernel;
-  touches.require(conv.slices.count == args.frames && !conv.has_residual, "slices of its frames");
-  const Region x = region<float>(conv.x)
-                       .over(args.frames, args.x_frame_stride)
-                       .over(args.taps_outer, args.x_tap_outer_stride)
-                       .over(args.taps, args.x_tap_stride)
-                       .over(args.channels);
-  touches.within(args.taps, 0, kMostCounted);
-  touches.within(args.channels, 0, kMostCounted);
-  if (!touches.holds()) return {};
-  const int64_t tap_bytes = 4 * args.channels;
-  const Region weights = region<std::byte>(conv.weights)
-                             .over(args.taps_outer, args.taps * tap_bytes)
-                             .over(args.taps, tap_bytes)
-                             .over(tap_bytes)
-                             .aligned(4);
-  return {x, weights, region<float>(conv.bias).over(args.channels), {},
-          region<float>(conv.y).over(args.frames, args.y_frame_stride).over(args.channels)};
-}
-
-template <class Args>
-void touch_calls(const ConvCalls<Args>& all, StepTouches& touches) {
-  int64_t units = 0;
-  for (const ConvArgs<Args>& conv : all.calls) {
-    touches.require(conv.how != nullptr, "a kernel");
-    touches.within(conv.loop_count, 0, kLoops);
-    if (!touches.holds()) return;
-    CallRegions at = regions_of(conv, touches);
-    int64_t own = conv.slices.count;
-    for (int l = 0; l < conv.loop_count && touches.holds(); ++l) {
-      const Loop& loop = conv.loops[l];
-      touches.within(loop.count, 0, kMostCounted);
-      touches.within(loop.weights, -kMostCounted, kMostCounted);
-      own = checked_mul(own, std::max<int64_t>(loop.count, 0)).value_or(-1);
-      at.x = at.x.over(loop.count, loop.x);
-      at.y = at.y.over(loop.count, loop.y);
-      at.residual = at.residual.over(loop.count, loop.residual);
-      at.weights = at.weights.over(loop.count, 4 * loop.weights);
-      touches.require(loop.weights % 16 == 0, "weights that are aligned");
-      at.bias = at.bias.over(loop.count, loop.bias);
-    }
-    touches.require(own == conv.units, "as many units as its arguments make");
-    touches.within(own, 0, kMostCounted);
-    if (!touches.holds()) return;
-    units += own;
-    touches.within(units, 0, kMostCounted);
-    touches.reads(at.x);
-    touches.reads(at.weights);
-    if (conv.has_bias) touches.reads(at.bias);
-    if (conv.has_residual) touches.reads(at.residual);
-    touches.writes(at.y);
-  }
-  touches.units(units);
-}
-
-constexpr auto kDepthwise =
-    step_kind<ConvCalls<DepthwiseF32Args>, run_calls<DepthwiseF32Args>,
-              touch_calls<DepthwiseF32Args>>("depthwise");
-constexpr auto kWindows = step_kind<ConvCalls<MatmulF32Args>, run_calls<MatmulF32Args>,
-                                    touch_calls<MatmulF32Args>>("windows");
 
 /// The calls of one step while they are put together.
 template <class Args>
@@ -238,8 +26,8 @@ struct Calls {
   /// `side` is the operand of the residual, if there is one.
   void add(ConvArgs<Args> args, const Operand& x, const Operand& y, const Operand* side,
            double multiply_adds, int64_t scratch_bytes) {
-    const auto alone = [](const Loop& loop) { return loop.count == 1; };
-    Loop* end = std::remove_if(args.loops, args.loops + kLoops, alone);
+    const auto alone = [](const WindowLoop& loop) { return loop.count == 1; };
+    WindowLoop* end = std::remove_if(args.loops, args.loops + kWindowLoops, alone);
     args.loop_count = static_cast<int>(end - args.loops);
     args.units = args.slices.count;
     for (int l = 0; l < args.loop_count; ++l) args.units *= args.loops[l].count;
@@ -324,8 +112,8 @@ class WindowLowering {
     return static_cast<double>(y_.volume()) * static_cast<double>(channels_ * all_taps());
   }
   /// A loop over an axis of the output that has a stride of its own in the input.
-  Loop loop_over(int axis, int64_t x_step) const {
-    Loop loop;
+  WindowLoop loop_over(int axis, int64_t x_step) const {
+    WindowLoop loop;
     loop.count = y_.extent(axis);
     loop.x = x_step;
     loop.y = y_.step(axis);
@@ -463,8 +251,8 @@ class WindowLowering {
     return {};
   }
 
-  Loop group_loop(int64_t group_floats) const {
-    Loop loop;
+  WindowLoop group_loop(int64_t group_floats) const {
+    WindowLoop loop;
     loop.count = common_.groups;
     loop.x = channels_;
     loop.y = outputs_ / common_.groups;
@@ -537,11 +325,6 @@ class WindowLowering {
 };
 
 }  // namespace
-
-extern const StepKind depthwise_kind;
-extern const StepKind windows_kind;
-const StepKind depthwise_kind = kDepthwise;
-const StepKind windows_kind = kWindows;
 
 Status lower_window_products(Lowering& lowering, const WindowProducts& common,
                              std::vector<WindowProduct> products) {

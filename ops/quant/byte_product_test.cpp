@@ -35,7 +35,7 @@ void expect_fused(const std::vector<Input>& inputs, std::string_view statements,
   const auto plan = prepare(graph_of(inputs, statements));
   ASSERT_TRUE(plan.ok()) << plan.error().to_string();
   for (const PlanNode& node : (*plan)->nodes) {
-    computing += node.op != "Source" && node.op != "Const" ? 1 : 0;
+    computing += node.op.view() != "Source" && node.op.view() != "Const" ? 1 : 0;
   }
   EXPECT_LE(computing, nodes);
 }

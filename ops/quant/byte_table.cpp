@@ -13,6 +13,7 @@
 #include "ops/math/elements.h"
 #include "ops/math/pointwise.h"
 #include "ops/math/unary.h"
+#include "ops/quant/byte_table_step.h"
 
 namespace rill::ops {
 namespace {
@@ -60,29 +61,6 @@ struct ByteTable final : OpBase<ByteTable> {
     return fail(Code::kUnsupported, "a table of bytes is part of a plan only");
   }
 };
-
-struct TableArgs {
-  int64_t count = 0;
-  Ref x;
-  Ref table;
-  Ref y;
-};
-RILL_STEP_FIELDS(TableArgs, count, x, table, y)
-
-void run(const TableArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const auto* x = frame.ptr<const uint8_t>(args.x);
-  const auto* table = frame.ptr<const uint8_t>(args.table);
-  auto* y = frame.ptr<uint8_t>(args.y);
-  for (int64_t i = 0; i < args.count; ++i) y[i] = table[x[i]];
-}
-
-void touch(const TableArgs& args, StepTouches& touches) {
-  touches.reads(region<uint8_t>(args.x).over(args.count));
-  touches.reads(region<uint8_t>(args.table).over(256));
-  touches.writes(region<uint8_t>(args.y).over(args.count));
-}
-
-constexpr auto kByteTable = step_kind<TableArgs, run, touch>("byte_table");
 
 Status ByteTable::lower(Lowering& lowering) const {
   // Frames with a history do not lie together.
@@ -151,9 +129,6 @@ Result<Tensor> table_of(const Graph& graph, const std::vector<Hop>& hops, const 
 }
 
 }  // namespace
-
-extern const StepKind byte_table_kind;
-const StepKind byte_table_kind = kByteTable;
 
 Status fuse_byte_table(Rewrite& rewrite) {
   if (!is_byte(rewrite.out().dtype)) return {};

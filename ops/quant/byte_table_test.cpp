@@ -27,7 +27,7 @@ void expect_table(const std::vector<Input>& inputs, std::string_view statements,
   const auto plan = prepare(graph);
   ASSERT_TRUE(plan.ok()) << plan.error().to_string();
   size_t tables = 0;
-  for (const PlanNode& node : (*plan)->nodes) tables += node.op == "LookupTable" ? 1 : 0;
+  for (const PlanNode& node : (*plan)->nodes) tables += node.op.view() == "LookupTable" ? 1 : 0;
   EXPECT_EQ(tables, table ? 1U : 0U);
 }
 

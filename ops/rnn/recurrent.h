@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/graph/op.h"
+#include "ops/rnn/recurrent_step.h"
 
 namespace rill::ops {
 
@@ -15,7 +16,7 @@ namespace rill::ops {
 /// Accuracy: the bits of the loop that it stands for.
 /// Source: PyTorch, `torch.nn.GRU`, `LSTM`, `RNN`, from whose export it is recognised.
 struct Recurrent final : OpBase<Recurrent> {
-  enum class Cell : int64_t { kGru, kLstm, kTanh, kRelu };
+  using Cell = RecurrentCell;
   int64_t cell = 0;
   int64_t axis = 0;
   int64_t batch_axis = 1;

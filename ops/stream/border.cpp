@@ -5,6 +5,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
+#include "ops/stream/border_step.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/frames.h"
 
@@ -43,73 +44,15 @@ Status PulseBorder::eval(EvalCtx&) const {
   return fail(Code::kUnsupported, "a border counts frames: it runs in a prepared plan only");
 }
 
-namespace {
-
-struct BorderArgs {
-  PulseBorder op;
-  Operand from;
-  Operand to;
-  int axis;
-  int64_t pulse;
-  FramesSoFar length;
-};
-RILL_STEP_FIELDS(BorderArgs, op, from, to, axis, pulse, length)
-
-/// The frame of the stream that frame `at` of the unpadded stream shows.
-int64_t source_of(const PulseBorder& op, int64_t at, int64_t frames) {
-  if (!op.reflect) return std::clamp<int64_t>(at, 0, std::max<int64_t>(frames, 1) - 1);
-  return at < 0 ? -at : at < frames ? at : 2 * (frames - 1) - at;
-}
-
-void run(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const PulseBorder& op = args.op;
-  const View from = frame.view(args.from);
-  const View to = frame.view(args.to);
-  const int64_t start = frame.clock->position(args.pulse);
-  const int64_t known = args.length.now(frame);
-  const int64_t first = start - op.shown - op.out_delay - op.before;  // shown by output frame 0
-  const int64_t shift = op.delay - start + op.overlap;                // from frame to place
-  const int64_t count = to.extent(args.axis);
-  const int64_t last_place = from.extent(args.axis) - 1;
-  if (first >= 0 && first + count <= known && first + shift >= 0 &&
-      first + count - 1 + shift <= last_place) {
-    copy_view(frames_of(from, args.axis, first + shift, count), to);
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t place = source_of(op, first + i, known) + shift;
-    // Outside of the padded stream any frame will do.
-    copy_view(frames_of(from, args.axis, std::clamp<int64_t>(place, 0, last_place), 1),
-              frames_of(to, args.axis, i, 1));
-  }
-}
-
-void touch(const BorderArgs& args, StepTouches& touches) {
-  touches.has_axis(args.from, args.axis);
-  touches.alike(args.from, args.to, args.axis);
-  touches.within(args.pulse, 0, kMostFrames);
-  if (!touches.holds()) return;
-  touches.infers(args.op, {&args.from, 1}, {&args.to, 1});
-  touches.require(args.from.extent(args.axis) > 0 || args.to.volume() == 0, "frames to show");
-  touches.reads(args.from);
-  touches.writes(args.to);
-}
-
-constexpr auto kBorder = step_kind<BorderArgs, run, touch>("border_stream");
-
-}  // namespace
-
-extern const StepKind border_stream_kind;
-const StepKind border_stream_kind = kBorder;
-
 Status PulseBorder::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
   if (to.volume() == 0 || from.extent(static_cast<int>(axis)) == 0) return {};
   const int on = static_cast<int>(axis);
-  BorderArgs args{*this, from, to, on, from.extent(on) - overlap, FramesSoFar(length)};
-  args.from.konst = nullptr;
-  lowering.step(kBorder, args, {from}, {to});
+  const BorderStreamArgs args{
+      reflect,   before, shown, overlap, delay, out_delay, from, to, on, from.extent(on) - overlap,
+      frames_so_far(lowering, length)};
+  lowering.step(kBorderStream, args, {from}, {to});
   return {};
 }
 

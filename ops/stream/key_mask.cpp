@@ -6,6 +6,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "ops/stream/frames.h"
+#include "ops/stream/key_mask_step.h"
 
 namespace rill::ops {
 
@@ -29,67 +30,19 @@ Status PulseKeyMask::eval(EvalCtx&) const {
   return fail(Code::kUnsupported, "a mask counts frames: it runs in a prepared plan only");
 }
 
-namespace {
-
-struct KeyMaskArgs {
-  int64_t pulse;
-  int64_t delay;
-  Operand to;
-  int axis;
-  TensorPtr value;
-  FramesSoFar length;
-};
-
-RILL_STEP_FIELDS(KeyMaskArgs, pulse, delay, to, axis, value, length)
-
-void run(const KeyMaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const View to = frame.view(args.to);
-  const int64_t keys = to.extent(args.axis);
-  const int64_t newest = frame.clock->position(args.pulse) + args.pulse - args.delay;
-  const int64_t first = newest - keys;  // the key in place 0
-  const auto fill = [&](int64_t from, int64_t until) {
-    if (from >= until) return;
-    View value = args.value->view();
-    const View part = frames_of(to, args.axis, from, until - from);
-    value.rank = part.rank;
-    value.shape = part.shape;
-    value.stride.fill(0);
-    copy_view(value, part);
-  };
-  fill(0, std::clamp<int64_t>(-first, 0, keys));
-  fill(std::clamp<int64_t>(args.length.now(frame) - first, 0, keys), keys);
-}
-
-void touch(const KeyMaskArgs& args, StepTouches& touches) {
-  touches.has_axis(args.to, args.axis);
-  touches.within(args.pulse, 0, kMostFrames);
-  touches.within(args.delay, -kMostFrames, kMostFrames);
-  touches.require(args.value != nullptr && !args.value->empty() &&
-                      args.value->dtype() == args.to.dtype,
-                  "a value to fill with");
-  touches.writes(args.to);
-}
-
-constexpr auto kKeyMask = step_kind<KeyMaskArgs, run, touch>("key_mask_stream");
-
-}  // namespace
-
-extern const StepKind key_mask_stream_kind;
-const StepKind key_mask_stream_kind = kKeyMask;
-
 Status PulseKeyMask::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
   lowering.copy(from, to);
   RILL_ASSIGN(Tensor value, cast(Tensor::scalar(weights ? 0.0F : -INFINITY), from.dtype));
+  const PlacedView constant = lowering.constant(value);
   KeyMaskArgs args{pulse,
                    delay,
                    to,
                    static_cast<int>(axis),
-                   std::make_shared<const Tensor>(std::move(value)),
-                   FramesSoFar(length)};
-  args.to.konst = nullptr;
-  if (to.volume() > 0) lowering.step(kKeyMask, std::move(args), {}, {to});
+                   constant,
+                   frames_so_far(lowering, length)};
+  if (to.volume() > 0) lowering.step(kKeyMask, std::move(args), {constant}, {to});
   return {};
 }
 

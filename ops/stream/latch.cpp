@@ -5,6 +5,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "ops/stream/frames.h"
+#include "ops/stream/latch_step.h"
 
 namespace rill::ops {
 
@@ -30,41 +31,6 @@ Status PulseLatch::eval(EvalCtx&) const {
   return fail(Code::kUnsupported, "a latch has memory: it runs in a prepared plan only");
 }
 
-namespace {
-
-struct LatchArgs {
-  Operand from;
-  Operand kept;
-  int axis;
-  int64_t first;  ///< position of the first frame that is kept
-};
-RILL_STEP_FIELDS(LatchArgs, from, kept, axis, first)
-
-void run_latch(const LatchArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const int64_t pulse = args.from.extent(args.axis);
-  const int64_t start = frame.clock->position(pulse);
-  const int64_t from = std::max(start, args.first);
-  const int64_t to = std::min(start + pulse, args.first + args.kept.extent(args.axis));
-  if (from >= to) return;
-  copy_view(frames_of(frame.view(args.from), args.axis, from - start, to - from),
-            frames_of(frame.view(args.kept), args.axis, from - args.first, to - from));
-}
-
-void touch_latch(const LatchArgs& args, StepTouches& touches) {
-  touches.has_axis(args.from, args.axis);
-  touches.alike(args.from, args.kept, args.axis);
-  touches.within(args.first, -kMostFrames, kMostFrames);
-  touches.reads(args.from);
-  touches.keeps(region(args.kept));
-}
-
-constexpr auto kLatch = step_kind<LatchArgs, run_latch, touch_latch>("latch_stream");
-
-}  // namespace
-
-extern const StepKind latch_stream_kind;
-const StepKind latch_stream_kind = kLatch;
-
 Status PulseLatch::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   Operand kept = lowering.out_shape(0);
@@ -74,8 +40,7 @@ Status PulseLatch::lower(Lowering& lowering) const {
     stride *= kept.extent(i);
   }
   kept.ref = lowering.state(std::max<int64_t>(1, stride) * dtype_size(kept.dtype));
-  LatchArgs args{from, kept, static_cast<int>(axis), begin + delay};
-  args.from.konst = nullptr;
+  const LatchArgs args{from, kept, static_cast<int>(axis), begin + delay};
   lowering.step(kLatch, args, {from}, {kept});
   lowering.set_out(0, kept);
   return {};
@@ -116,67 +81,16 @@ Status PulseSplice::eval(EvalCtx&) const {
   return fail(Code::kUnsupported, "a splice counts frames: it runs in a prepared plan only");
 }
 
-namespace {
-
-struct SpliceArgs {
-  PulseSplice op;
-  Operand to;
-  Operand front;
-  Operand back;
-  int axis;
-  FramesSoFar end;
-};
-RILL_STEP_FIELDS(SpliceArgs, op, to, front, back, axis, end)
-
-void put(const View& piece, const View& to, int axis, int64_t at, int64_t start) {
-  const int64_t from = std::max(start, at);
-  const int64_t until = std::min(start + to.extent(axis), at + piece.extent(axis));
-  if (from >= until) return;
-  copy_view(frames_of(piece, axis, from - at, until - from),
-            frames_of(to, axis, from - start, until - from));
-}
-
-void run_splice(const SpliceArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const View to = frame.view(args.to);
-  const int64_t start = frame.clock->position(to.extent(args.axis) - args.op.shown);
-  if (args.op.has_front) put(frame.view(args.front), to, args.axis, args.op.begin, start);
-  if (args.op.has_back) {
-    put(frame.view(args.back), to, args.axis, args.end.now(frame), start);
-  }
-}
-
-void touch_splice(const SpliceArgs& args, StepTouches& touches) {
-  const PulseSplice& op = args.op;
-  touches.has_axis(args.to, args.axis);
-  touches.within(op.begin, -kMostFrames, kMostFrames);
-  if (!touches.holds()) return;
-  touches.within(op.shown, 0, args.to.extent(args.axis));
-  touches.writes(args.to);
-  const auto put = [&](const Operand& piece) {
-    touches.alike(piece, args.to, args.axis);
-    touches.reads(piece);
-  };
-  if (op.has_front) put(args.front);
-  if (op.has_back) put(args.back);
-}
-
-constexpr auto kSplice = step_kind<SpliceArgs, run_splice, touch_splice>("splice_stream");
-
-}  // namespace
-
-extern const StepKind splice_stream_kind;
-const StepKind splice_stream_kind = kSplice;
-
 Status PulseSplice::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
   lowering.copy(from, to);
-  SpliceArgs args{*this, to, {}, {}, static_cast<int>(axis), FramesSoFar(end)};
+  SpliceArgs args{shown, begin, has_front, has_back, to, {}, {}, static_cast<int>(axis), {}};
+  args.end = frames_so_far(lowering, end);
   std::vector<Touched> reads;
   for (int i = 1; i < lowering.inputs(); ++i) {
-    Operand& piece = i == 1 && has_front ? args.front : args.back;
+    PlacedView& piece = i == 1 && has_front ? args.front : args.back;
     piece = lowering.in(i);
-    piece.konst = nullptr;
     reads.emplace_back(piece);
   }
   lowering.step(kSplice, args, std::move(reads), {to});

@@ -6,6 +6,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "ops/stream/frames.h"
+#include "ops/stream/mask_step.h"
 
 namespace rill::ops {
 
@@ -47,82 +48,19 @@ Status PulseMask::eval(EvalCtx&) const {
   return fail(Code::kUnsupported, "a mask counts frames: it runs in a prepared plan only");
 }
 
-namespace {
-
-struct MaskArgs {
-  TensorPtr value;
-  Operand view;
-  int axis;
-  int64_t pulse;
-  int64_t begin;
-  FramesSoFar end;
-};
-RILL_STEP_FIELDS(MaskArgs, value, view, axis, pulse, begin, end)
-
-/// Overwrites frames [first, last) of the view.
-void fill_frames(const View& view, int axis, int64_t first, int64_t last, const Tensor& value) {
-  if (first >= last) return;
-  View part = view;
-  const auto a = static_cast<size_t>(axis);
-  part.shape[a] = last - first;
-  part.data = static_cast<std::byte*>(view.data) + first * view.stride[a] * dtype_size(view.dtype);
-  View from = value.view();
-  for (size_t i = 0; i < static_cast<size_t>(part.rank); ++i) {
-    if (from.rank != part.rank || from.shape[i] == 1) from.stride[i] = 0;
-    from.shape[i] = part.shape[i];
-  }
-  from.rank = part.rank;
-  copy_view(from, part);
-}
-
-void run(const MaskArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const int64_t first = frame.clock->position(args.pulse);
-  const int64_t end = args.end.now(frame);
-  // In the middle of the stream there is nothing to do.
-  if (first >= args.begin && end - args.pulse >= first) return;
-  const View view = frame.view(args.view);
-  fill_frames(view, args.axis, 0, std::clamp<int64_t>(args.begin - first, 0, args.pulse),
-              *args.value);
-  const int64_t tail = end <= first ? 0 : std::min(end - first, args.pulse);
-  fill_frames(view, args.axis, tail, args.pulse, *args.value);
-}
-
-void touch(const MaskArgs& args, StepTouches& touches) {
-  touches.has_axis(args.view, args.axis);
-  touches.require(args.value != nullptr && !args.value->empty() &&
-                      args.value->dtype() == args.view.dtype,
-                  "a value to fill with");
-  touches.within(args.begin, -kMostFrames, kMostFrames);
-  if (!touches.holds()) return;
-  touches.within(args.pulse, 0, args.view.extent(args.axis));
-  const bool spread = args.value->rank() != args.view.rank;
-  for (int i = 0; i < args.view.rank && !spread; ++i) {
-    const int64_t own = args.value->extent(i);
-    touches.require(own == 1 || own >= args.view.extent(i), "a value for every element");
-  }
-  touches.writes(args.view);
-}
-
-constexpr auto kMask = step_kind<MaskArgs, run, touch>("mask_stream");
-
-}  // namespace
-
-extern const StepKind mask_stream_kind;
-const StepKind mask_stream_kind = kMask;
-
 Status PulseMask::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
   lowering.copy(from, to);
   RILL_ASSIGN(const int64_t first, begin.as_int());
-  MaskArgs args{value,
+  const PlacedView constant = lowering.constant(*value);
+  MaskArgs args{constant,
                 to,
                 static_cast<int>(axis),
                 from.extent(static_cast<int>(axis)),
                 first,
-                FramesSoFar(end)};
-  args.view.konst = nullptr;
-  lowering.step(kMask, args, {}, {to});
+                frames_so_far(lowering, end)};
+  lowering.step(kMaskStream, args, {constant}, {to});
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "ops/stream/frames.h"
+#include "ops/stream/positions_step.h"
 
 namespace rill::ops {
 
@@ -56,60 +57,10 @@ Status PulseRows::eval(EvalCtx&) const {
               "rows of a table follow frames: they run in a prepared plan only");
 }
 
-namespace {
-
-struct RowsArgs {
-  Operand table;
-  Operand to;
-  int axis;
-  int64_t begin;
-};
-RILL_STEP_FIELDS(RowsArgs, table, to, axis, begin)
-
-void fill_missing(const View& view) {
-  uint64_t bits = 0;
-  if (view.dtype == DType::kF32) bits = 0x7FC00000U;
-  if (view.dtype == DType::kF64) bits = 0x7FF8000000000000U;
-  if (view.dtype == DType::kF16) bits = 0x7E00U;
-  if (view.dtype == DType::kBF16) bits = 0x7FC0U;
-  View from = view;
-  from.data = &bits;
-  from.stride.fill(0);
-  copy_view(from, view);
-}
-
-void run_rows(const RowsArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const View table = frame.view(args.table);
-  const View to = frame.view(args.to);
-  const int64_t count = to.extent(args.axis);
-  const int64_t first = args.begin + frame.clock->position(count);
-  const int64_t there = std::clamp<int64_t>(table.extent(args.axis) - first, 0, count);
-  if (there > 0) {
-    copy_view(frames_of(table, args.axis, first, there), frames_of(to, args.axis, 0, there));
-  }
-  if (there < count) fill_missing(frames_of(to, args.axis, there, count - there));
-}
-
-void touch_rows(const RowsArgs& args, StepTouches& touches) {
-  touches.has_axis(args.to, args.axis);
-  touches.alike(args.table, args.to, args.axis);
-  touches.within(args.begin, 0, kMostFrames);
-  touches.reads(args.table);
-  touches.writes(args.to);
-}
-
-constexpr auto kRows = step_kind<RowsArgs, run_rows, touch_rows>("rows_stream");
-
-}  // namespace
-
-extern const StepKind rows_stream_kind;
-const StepKind rows_stream_kind = kRows;
-
 Status PulseRows::lower(Lowering& lowering) const {
   const Operand& table = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(table));
   RowsArgs args{table, to, static_cast<int>(axis), begin};
-  args.table.konst = nullptr;
   lowering.step(kRows, args, {table}, {to});
   return {};
 }

@@ -5,7 +5,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/op.h"
 #include "core/tensor/frames.h"
-#include "ops/stream/frames.h"
+#include "ops/stream/pulse_pad_step.h"
 
 namespace rill::ops {
 namespace {
@@ -56,91 +56,29 @@ struct PulsePad final : OpBase<PulsePad> {
   Status save(SaveCtx& ctx) const override;
 };
 
-struct PadArgs {
-  PulsePad op;
-  Operand view;
-  Ref last_frame;
-};
-RILL_STEP_FIELDS(PadArgs, op, view, last_frame)
-
-/// The same frame, as often as asked.
-View repeated(View frame, int axis, int64_t count) {
-  const auto a = static_cast<size_t>(axis);
-  frame.shape[a] = count;
-  frame.stride[a] = 0;
-  return frame;
-}
-
-void run(const PadArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const PulsePad& op = args.op;
-  const View view = frame.view(args.view);
-  const int axis = static_cast<int>(op.axis);
-  const int64_t frames = view.extent(axis);
-  const int64_t begin = frame.clock->position(frames - op.overlap);
-  const bool known = frame.clock->end >= 0;
-  const int64_t end = known || op.end_input.is_const()
-                          ? op.end_input.eval(*frame.bindings).value_or(INT64_MAX)
-                          : INT64_MAX;
-  const int64_t after =
-      known || op.after.is_const() ? op.after.eval(*frame.bindings).value_or(INT64_MAX) : INT64_MAX;
-  const bool edge = op.border == "replicated";
-  View kept = frames_of(view, axis, 0, 1);
-  kept.data = frame.ptr<void>(args.last_frame);
-  if (edge && after != 0 && begin < end && frames > 0) {
-    copy_view(frames_of(view, axis, std::min(end - begin, frames) - 1, 1), kept);
-  }
-  if (begin >= op.begin_input && end - frames >= begin) return;
-  View constant = op.value->view();
-  constant.rank = view.rank;
-  constant.shape = view.shape;
-  constant.stride.fill(0);
-  const int64_t head = std::clamp<int64_t>(op.begin_input - begin, 0, frames);
-  if (head > 0 && begin + frames > op.begin_input - op.before) {
-    const View target = frames_of(view, axis, 0, head);
-    if (edge && head < frames) {
-      copy_view(repeated(frames_of(view, axis, head, 1), axis, head), target);
-    } else if (!edge) {
-      constant.shape[static_cast<size_t>(axis)] = head;
-      copy_view(constant, target);
-    }
-  }
-  if (begin + frames > end && after > 0 && end > INT64_MIN / 2) {
-    const int64_t tail = std::min(begin + frames - end, frames);
-    const View target = frames_of(view, axis, frames - tail, tail);
-    constant.shape[static_cast<size_t>(axis)] = tail;
-    copy_view(edge ? repeated(kept, axis, tail) : constant, target);
-  }
-}
-
-void touch(const PadArgs& args, StepTouches& touches) {
-  const PulsePad& op = args.op;
-  touches.infers(op, {&args.view, 1}, {&args.view, 1});
-  if (!touches.holds()) return;
-  const auto axis = static_cast<int>(op.axis);
-  touches.within(op.overlap, 0, args.view.extent(axis));
-  touches.within(op.begin_input, 0, kMostFrames);
-  touches.within(op.before, 0, kMostFrames);
-  touches.keeps(region(args.view));
-  Operand frame = args.view;
-  frame.shape[static_cast<size_t>(axis)] = std::min<int64_t>(1, args.view.extent(axis));
-  frame.ref = args.last_frame;
-  if (op.border == "replicated") touches.keeps(region(frame));
-}
-
-constexpr auto kPad = step_kind<PadArgs, run, touch>("pad_stream");
-
 Status PulsePad::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
   lowering.copy(from, to);
-  PadArgs args{*this, to, {}};
+  PadStreamArgs args;
+  args.axis = static_cast<int>(axis);
+  args.before = before;
+  args.after = lowering.extent(after);
+  args.begin_input = begin_input;
+  args.end_input = lowering.extent(end_input);
+  args.overlap = overlap;
+  args.edge = border == "replicated";
+  args.value = lowering.constant(*value);
+  args.view = to;
   // The last frame is kept with the strides of the output.
   int64_t reach = 1;
   for (int i = 0; i < to.rank; ++i) {
     if (i != axis) reach += (to.extent(i) - 1) * to.step(i);
   }
   args.last_frame = lowering.state(std::max<int64_t>(reach, 1) * dtype_size(to.dtype));
-  lowering.step(kPad, args, {}, {to, args.last_frame});
+  const Touched constant = args.value;
+  const Touched last_frame = args.last_frame;
+  lowering.step(kPadStream, std::move(args), {constant}, {to, last_frame});
   return {};
 }
 
@@ -189,9 +127,6 @@ const NnefOp kOps[] = {
      load}};
 
 }  // namespace
-
-extern const StepKind pad_stream_kind;
-const StepKind pad_stream_kind = kPad;
 
 extern const OpRoom pulse_pad_room;
 const OpRoom pulse_pad_room = {"pulse_pad", kOps};

@@ -5,6 +5,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "ops/stream/frames.h"
+#include "ops/stream/tail_step.h"
 
 namespace rill::ops {
 
@@ -31,43 +32,6 @@ Status PulseTail::eval(EvalCtx&) const {
   return fail(Code::kUnsupported, "the end of a stream is known in a prepared plan only");
 }
 
-namespace {
-
-struct TailArgs {
-  PulseTail op;
-  Operand from;
-  Operand kept;
-};
-RILL_STEP_FIELDS(TailArgs, op, from, kept)
-
-void run_tail(const TailArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const PulseTail& op = args.op;
-  if (frame.clock->end < 0) return;
-  const int axis = static_cast<int>(op.axis);
-  const int64_t shown = args.from.extent(axis);
-  const int64_t start = frame.clock->position(shown - op.overlap) - op.overlap;
-  const int64_t begin = op.first.eval(*frame.bindings).value_or(0) + op.delay;
-  const int64_t from = std::max(start, begin);
-  const int64_t to = std::min(start + shown, begin + op.frames);
-  if (from >= to) return;
-  copy_view(frames_of(frame.view(args.from), axis, from - start, to - from),
-            frames_of(frame.view(args.kept), axis, from - begin, to - from));
-}
-
-void touch_tail(const TailArgs& args, StepTouches& touches) {
-  touches.infers(args.op, {&args.from, 1}, {&args.kept, 1});
-  touches.alike(args.from, args.kept, args.op.axis);
-  touches.reads(args.from);
-  touches.keeps(region(args.kept));
-}
-
-constexpr auto kTail = step_kind<TailArgs, run_tail, touch_tail>("tail_stream");
-
-}  // namespace
-
-extern const StepKind tail_stream_kind;
-const StepKind tail_stream_kind = kTail;
-
 Status PulseTail::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   Operand kept = lowering.out_shape(0);
@@ -77,8 +41,8 @@ Status PulseTail::lower(Lowering& lowering) const {
     stride *= kept.extent(i);
   }
   kept.ref = lowering.state(std::max<int64_t>(1, stride) * dtype_size(kept.dtype));
-  TailArgs args{*this, from, kept};
-  args.from.konst = nullptr;
+  TailArgs args{static_cast<int>(axis), overlap, frames, delay,
+                lowering.extent(first), from,    kept};
   lowering.step(kTail, std::move(args), {from}, {kept});
   lowering.set_out(0, kept);
   return {};

@@ -53,8 +53,8 @@ namespace {
 
 struct TallyArgs {
   PulseTally op;
-  Operand from;  ///< [outputs, frames, elements of one output in one frame]
-  Operand to;    ///< [outputs]
+  PlacedView from;  ///< [outputs, frames, elements of one output in one frame]
+  PlacedView to;    ///< [outputs]
   Ref state;
   FramesSoFar length;
 };
@@ -206,7 +206,7 @@ void run_tally(const TallyArgs& args, const Frame& frame) noexcept RILL_NONBLOCK
 }
 
 void touch_tally(const TallyArgs& args, StepTouches& touches) {
-  const Operand& from = args.from;
+  const PlacedView& from = args.from;
   touches.within(args.op.kind, 0, static_cast<int64_t>(ReduceKind::kAll));
   touches.within(args.op.delay, -kMostFrames, kMostFrames);
   touches.require(from.rank == 3, "outputs, frames and elements");
@@ -215,7 +215,7 @@ void touch_tally(const TallyArgs& args, StepTouches& touches) {
   touches.require(is_truth(kind) ? from.dtype == DType::kBool : is_number(from.dtype),
                   "numbers to reduce");
   touches.reads(from);
-  Operand to = args.to;
+  PlacedView to = args.to;
   to.rank = 0;
   to.dtype = is_arg(kind) ? DType::kI64 : from.dtype;
   touches.writes(region(to).over(from.extent(0)));
@@ -257,7 +257,7 @@ Status PulseTally::lower(Lowering& lowering) const {
   for (size_t i = 1; i < reduced.size(); ++i) elements *= x.extent(static_cast<int>(reduced[i]));
   TallyArgs args;
   args.op = *this;
-  args.length = FramesSoFar(length);
+  args.length = frames_so_far(lowering, length);
   args.from = seen_as(lowering.ordered(x, order), {outputs, frames, elements});
   args.to = seen_as(lowering.make_out(0), {outputs});
   args.state = lowering.state(std::max<int64_t>(1, outputs) * static_cast<int64_t>(sizeof(Kept)));

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
 #include "core/optim/optim.h"
 #include "ops/math/test_support.h"

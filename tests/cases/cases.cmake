@@ -19,6 +19,7 @@ set(cases
   check_streams
   check_with_a_batch_of_one
   compiled_for_no_cpu
+  compiled_model_has_a_table
   compiled_model_has_its_pulse
   compiled_model_has_no_graph
   compiled_model_is_shown

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
 #include "core/optim/optim.h"
 #include "kernels/cpu.h"

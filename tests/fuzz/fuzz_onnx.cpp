@@ -1,5 +1,6 @@
 // Any bytes as an ONNX file: load, simplify, write, tie outputs to inputs, prepare and run.
 
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
 #include "core/optim/optim.h"
 #include "kernels/cpu.h"

@@ -8,7 +8,7 @@
 
 #include "core/exec/saved.h"
 #include "core/exec/session.h"
-#include "core/exec/touches.h"
+#include "core/run/touches.h"
 #include "kernels/target.h"
 #include "plan_file/read.h"
 #include "tests/laws/case.h"
@@ -181,8 +181,8 @@ class Ranges final : public StepTouches {
   void scratch(int64_t bytes) override {
     if (bytes > 0) note(region<std::byte>(parts().scratch).over(bytes), &written);
   }
-  void runs(const std::vector<Step>& steps, std::span<const Slot> slots, int64_t,
-            std::span<const rill::Operand> operands) override {
+  void runs(const List<Step>& steps, std::span<const Slot> slots, int64_t,
+            std::span<const PlacedView> operands) override {
     for (const Slot& slot : slots) {
       // All that begins there: chunks have no size of their own.
       read.emplace_back(base_[slot.from.buffer],
@@ -193,7 +193,7 @@ class Ranges final : public StepTouches {
       read.insert(read.end(), inner.read.begin(), inner.read.end());
       written.insert(written.end(), inner.written.begin(), inner.written.end());
     }
-    for (const rill::Operand& operand : operands) reads(operand);
+    for (const PlacedView& operand : operands) reads(operand);
   }
   const std::byte* contents(const Region& region) override {
     return base_[region.ref.buffer] + region.ref.offset;

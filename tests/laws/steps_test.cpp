@@ -12,8 +12,9 @@
 #include <set>
 #include <variant>
 
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
-#include "core/exec/step_fields.h"
+#include "core/run/step_fields.h"
 #include "ops/step_table.h"
 #include "tests/laws/case.h"
 #include "tests/laws/side_by_side.h"
@@ -23,7 +24,7 @@ namespace rill::test {
 namespace {
 
 struct SeenStep;
-using Value = std::variant<int64_t, double, std::string, Dim, TensorPtr, Ref, rill::Operand, OpPtr,
+using Value = std::variant<int64_t, double, Text, Dim, TensorPtr, Extent, Ref, PlacedView, OpPtr,
                            std::vector<SeenStep>>;
 
 /// What a visitor saw of a step.
@@ -42,16 +43,14 @@ class Recorder final : public StepFields {
 
   void field(std::string_view, int64_t& value) override { values.emplace_back(value); }
   void field(std::string_view, double& value) override { values.emplace_back(value); }
-  void field(std::string_view, std::string& value) override { values.emplace_back(value); }
+  void field(std::string_view, Text& value) override { values.emplace_back(value); }
   void field(std::string_view, Dim& value) override { values.emplace_back(value); }
   void field(std::string_view, TensorPtr& value) override { values.emplace_back(value); }
+  void field(std::string_view, Extent& value) override { values.emplace_back(value); }
   void field(std::string_view, Ref& value) override { values.emplace_back(value); }
-  void field(std::string_view, rill::Operand& value) override {
-    values.emplace_back(value);
-    std::get<rill::Operand>(values.back()).konst = nullptr;
-  }
+  void field(std::string_view, PlacedView& value) override { values.emplace_back(value); }
   void field(std::string_view, OpPtr& value) override { values.emplace_back(value); }
-  void field(std::string_view, std::vector<Step>& value) override {
+  void field(std::string_view, List<Step>& value) override {
     std::vector<SeenStep> all;
     for (const Step& step : value) all.push_back(seen(step));
     values.emplace_back(std::move(all));
@@ -60,8 +59,7 @@ class Recorder final : public StepFields {
     std::set<std::string_view> distinct;
     for (const KernelName& each : names) distinct.insert(each.name);
     EXPECT_EQ(distinct.size(), names.size()) << name << ": kernels share a name";
-    values.emplace_back(index < 0 ? std::string()
-                                  : std::string(names[static_cast<size_t>(index)].name));
+    values.emplace_back(index < 0 ? Text() : Text(names[static_cast<size_t>(index)].name));
   }
   void address(std::string_view name, bool is_null) override {
     EXPECT_TRUE(is_null) << name << " points somewhere before the step runs";
@@ -71,34 +69,35 @@ class Recorder final : public StepFields {
   void end() override {}
 };
 
-std::vector<Step> made_anew(const std::vector<SeenStep>& all,
-                            std::vector<std::shared_ptr<void>>* owned);
+List<Step> made_anew(const std::vector<SeenStep>& all,
+                      List<std::shared_ptr<void>>* owned);
 
 class Player final : public StepFields {
  public:
-  Player(const std::vector<Value>& values, std::vector<std::shared_ptr<void>>* owned)
+  Player(const std::vector<Value>& values, List<std::shared_ptr<void>>* owned)
       : values_(values), owned_(owned) {}
   bool at_end() const { return next_ == values_.size(); }
 
   void field(std::string_view, int64_t& value) override { take(&value); }
   void field(std::string_view, double& value) override { take(&value); }
-  void field(std::string_view, std::string& value) override { take(&value); }
+  void field(std::string_view, Text& value) override { take(&value); }
   void field(std::string_view, Dim& value) override { take(&value); }
   void field(std::string_view, TensorPtr& value) override { take(&value); }
+  void field(std::string_view, Extent& value) override { take(&value); }
   void field(std::string_view, Ref& value) override { take(&value); }
-  void field(std::string_view, rill::Operand& value) override { take(&value); }
+  void field(std::string_view, PlacedView& value) override { take(&value); }
   void field(std::string_view, OpPtr& value) override { take(&value); }
-  void field(std::string_view, std::vector<Step>& value) override {
+  void field(std::string_view, List<Step>& value) override {
     std::vector<SeenStep> all;
     take(&all);
     value = made_anew(all, owned_);
   }
   void kernel(std::string_view, std::span<const KernelName> names, int64_t& index) override {
-    std::string name;
+    Text name;
     take(&name);
     index = -1;
     for (size_t i = 0; i < names.size(); ++i) {
-      if (names[i].name == name) index = static_cast<int64_t>(i);
+      if (name == names[i].name) index = static_cast<int64_t>(i);
     }
   }
   void address(std::string_view, bool) override {}
@@ -116,7 +115,7 @@ class Player final : public StepFields {
   }
 
   const std::vector<Value>& values_;
-  std::vector<std::shared_ptr<void>>* owned_;
+  List<std::shared_ptr<void>>* owned_;
   size_t next_ = 0;
 };
 
@@ -128,15 +127,15 @@ SeenStep seen(const Step& step) {
   return out;
 }
 
-std::vector<Step> made_anew(const std::vector<SeenStep>& all,
-                            std::vector<std::shared_ptr<void>>* owned) {
-  std::vector<Step> steps;
+List<Step> made_anew(const std::vector<SeenStep>& all,
+                      List<std::shared_ptr<void>>* owned) {
+  List<Step> steps;
   for (const SeenStep& each : all) {
-    std::shared_ptr<void> args = each.kind->make();
+    std::shared_ptr<void> args = make_args(*each.kind);
     Player player(each.values, owned);
     each.kind->describe(args.get(), player);
     EXPECT_TRUE(player.at_end()) << each.kind->name;
-    steps.push_back({each.kind->run, args.get(), each.kind, each.node, each.parts});
+    steps.push_back(Step{each.kind->run, args.get(), each.kind, each.node, each.parts});
     owned->push_back(std::move(args));
   }
   return steps;
@@ -309,8 +308,10 @@ TEST(StepLists, WithoutABufferAreFoundOut) {
         // Few elements need no scratch.
         const bool scratch = buffer == changed.steps[step].parts.scratch.buffer;
         if (scratch && kind == BufferKind::kArena) continue;
-        std::erase(use.reads, buffer);
-        std::erase(use.writes, buffer);
+        for (List<uint32_t>* each : {&use.reads, &use.writes}) {
+          const auto* const end = std::remove(each->begin(), each->end(), buffer);
+          each->resize(static_cast<size_t>(end - each->begin()));
+        }
         EXPECT_NE(unlisted(changed, 4), "") << "step " << step << ", buffer " << buffer;
         ++left_out;
       }
@@ -362,6 +363,9 @@ TEST(StepKinds, AreAllHeldToTheirFields) {
     EXPECT_NE(kind->touch, nullptr) << kind->name << " does not tell what it touches";
   }
   EXPECT_EQ(found, listed);
+  for (const ops::RunKind& kind : ops::run_kinds()) {
+    EXPECT_TRUE(listed.contains(kind.name)) << kind.name << ": its constant is named otherwise";
+  }
 }
 
 }  // namespace

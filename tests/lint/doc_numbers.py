@@ -49,7 +49,7 @@ ROWS = [
      "pulse/attention/attention.cpp", "kMostInside ="),
     ("operators in one another that make a mask of positions in it",
      "pulse/attention/position_values.cpp", "kMostDepth ="),
-    ("axes of a tensor", "core/tensor/tensor.h", "kMaxRank ="),
+    ("axes of a tensor", "core/tensor/view.h", "kMaxRank ="),
     ("a thread of glibc, before it calls anything, with the library's thread-local storage",
      "tests/stacks_test.cpp", "taken.of_the_thread,"),
     ("`rill_load`, `rill_load_memory`", "tests/stacks_test.cpp", "kMostOfLoad ="),

@@ -40,6 +40,8 @@ ARROWS = {
             "kernels/reach"],
     "bench": ["api", "core", "ops", "kernels", "rill", "tests/support/heap_calls.h"],
     "examples": ["rill", "api/src/npz.h"],
+    # Without a heap there is no C interface: what runs plans is used as it is.
+    "examples/mcu": ["core/run"],
     "python": ["rill"],
     "web": ["rill"],
 }
@@ -79,6 +81,13 @@ RISING = {
     ("rnn", "stream"): 1,
 }
 
+# What runs a plan, which a device without graphs, operators and a heap has as well: it includes
+# itself and kernels alone.
+RUNS = re.compile(
+    r"^core/(run/\w+|base/(bits|checked|code|kept_count|list|nonblocking|printf_like|refusal)|dim/quotient|"
+    r"tensor/(dtype|frames|strided_copy|view))\.(h|cpp)$|"
+    r"^ops/(kernel_fields|math/nest|nn/product_parts|\w+/\w+_step)\.(h|cpp)$")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 TEST_FILE = re.compile(r"(_test|_bench|/test_\w+)\.(c|cpp|h)$")
 TIER_FILE = re.compile(r"^kernels/\w+/(sse42|avx2|avxvnni|avx512|avx512vnni|neon|dotprod)\.cpp$")
@@ -94,6 +103,9 @@ def own_include(path, target):
         return "a tier file may include its family's _impl.h only"
     if folder == "tests" or TEST_FILE.search(path) or "/" not in target:
         return None
+    if RUNS.match(path) and not RUNS.match(target):
+        if not (folder == "ops" and starts_with(target, "kernels")):
+            return "what runs a plan includes no graph and no operator"
     if starts_with(target, folder):
         return None
     if folder == "api" and starts_with(target, "rill"):
@@ -167,6 +179,10 @@ def check(root):
 
 
 BROKEN = {
+    "core/run/up.cpp": '#include "core/graph/graph.h"\n',
+    "core/run/side.cpp": '#include "kernels/cpu.h"\n',
+    "ops/nn/up_step.cpp": '#include "core/exec/lowering.h"\n',
+    "ops/nn/side_step.h": '#include "ops/nn/conv.h"\n',
     "core/graph/up.cpp": '#include "ops/nn/conv.h"\n',
     "kernels/conv/side.cpp": '#include "core/tensor/tensor.h"\n',
     "pulse/side.cpp": '#include "ops/nn/conv.h"\n',
@@ -183,6 +199,7 @@ BROKEN = {
 }
 SOUND = {
     "ops/nn/conv.cpp": '#include <vector>\n#include "core/graph/op.h"\n#include "kernels/cpu.h"\n',
+    "ops/nn/conv_step.cpp": '#include "core/run/share.h"\n#include "kernels/cpu.h"\n',
     "ops/nn/falling.cpp": '#include "ops/math/binary.h"\n',
     "ops/nn/conv_test.cpp": '#include <gtest/gtest.h>\n#include "pulse/pulse.h"\n',
     "pulse/pulse.cpp": '#include "ops/stream/delay.h"\n',

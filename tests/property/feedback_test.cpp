@@ -6,6 +6,7 @@
 #include "audit/drive.h"
 #include "core/base/splitmix.h"
 #include "core/exec/feed.h"
+#include "core/exec/plan.h"
 #include "core/optim/optim.h"
 #include "core/tensor/frames.h"
 #include "pulse/feedback.h"

@@ -91,7 +91,8 @@ class Journey {
 
   Tensor value(size_t i) {
     const PlanIo& io = lane().run.session().plan().outputs[i];
-    Tensor out = std::move(Tensor::zeros(io.dtype, io.shape, io.q)).value();
+    const std::vector<int64_t> shape(io.shape.begin(), io.shape.end());
+    Tensor out = std::move(Tensor::zeros(io.dtype, shape, io.q)).value();
     copy_view(lane().run.session().output(i), out.view());
     return out;
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "audit/values.h"
+#include "core/exec/plan.h"
 #include "core/exec/session.h"
 #include "core/graph/graph.h"
 #include "pulse/pulse.h"

@@ -390,6 +390,17 @@ RILL_API rill_status rill_session_new(rill_plan* plan, rill_session** session);
 /** As rill_session_new, with options; null for none. */
 RILL_API rill_status rill_session_open(rill_plan* plan, const rill_session_opts* opts,
                                        rill_session** session);
+/** Tell how many bytes rill_session_place takes. */
+RILL_API rill_status rill_session_need(const rill_plan* plan, const rill_session_opts* opts,
+                                       size_t* bytes);
+/** As rill_session_open, in memory that begins at a multiple of 64, has the `size` bytes that
+ *  rill_session_need tells or more, and stays until rill_session_free, which leaves it to the
+ *  caller. Neither making the session nor any call on it asks the heap for memory, but for
+ *  rill_session_clone, rill_state_load and the text of failures of these.
+ *  Errors: RILL_E_NOMEM with the bytes that are needed; RILL_E_ARG for memory that is not aligned.
+ *  Such a session has no threads, and is not timed: RILL_E_UNSUPPORTED. */
+RILL_API rill_status rill_session_place(rill_plan* plan, const rill_session_opts* opts,
+                                        void* memory, size_t size, rill_session** session);
 /** Make a session that goes on as this one would, bit for bit: with the same state, the same frames
  *  that wait, and the same values in its inputs and outputs, whose buffers are its own. Threads are
  *  not copied. */

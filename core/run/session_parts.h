@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
 
-#include "core/exec/plan.h"
+#include "core/run/plan.h"
 
 namespace rill {
 
@@ -34,17 +34,19 @@ struct SessionPart {
   int64_t bytes = 0;
 };
 
-/// All memory of a session. The block is allocated by this list, so that there is none besides;
-/// clone, reset and the bytes that are told go by it too.
+/// All memory of a session. The block is as large as this list tells, which lies in it as well, so
+/// that there is none besides; clone, reset and the bytes that are told go by it too.
 struct SessionParts {
-  std::vector<SessionPart> all;
+  std::span<const SessionPart> all;
   int64_t bytes = 0;  ///< of the block
+
+  static int64_t bytes_for(const Plan& plan) RILL_NONBLOCKING;
+  /// List the parts at the start of a block.
+  void lay_out(const Plan& plan, std::byte* block) RILL_NONBLOCKING;
 
   /// The part of that use, of that input or output.
   const SessionPart& of(PartUse use, size_t index = 0) const RILL_NONBLOCKING;
 };
-
-SessionParts parts_of(const Plan& plan);
 
 /// Tell whether a session goes on from what lies there, so that a clone needs it.
 inline bool is_kept(PartUse use) RILL_NONBLOCKING {

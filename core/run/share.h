@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/exec/plan.h"
+#include "core/run/plan.h"
 
 namespace rill {
 

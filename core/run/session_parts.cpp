@@ -1,4 +1,6 @@
-#include "core/exec/session_parts.h"
+#include "core/run/session_parts.h"
+
+#include <new>
 
 namespace rill {
 namespace {
@@ -8,16 +10,10 @@ constexpr size_t kSingle = 4;  ///< parts before those of inputs
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-}  // namespace
-
-SessionParts parts_of(const Plan& plan) {
-  SessionParts parts;
-  const auto add = [&](PartUse use, size_t index, int64_t bytes, int64_t room) {
-    parts.all.push_back({use, index, parts.bytes, bytes});
-    parts.bytes += room;
-  };
+/// Call for each part of a session, with the room that it takes.
+template <class Add>
+void for_each_part(const Plan& plan, const Add& add) {
   const auto add_single = [&](PartUse use, int64_t bytes) { add(use, 0, bytes, aligned(bytes)); };
-  parts.all.reserve(kSingle + plan.inputs.size() + plan.outputs.size());
   add_single(PartUse::kArena, plan.arena_bytes);
   add_single(PartUse::kState, plan.state_bytes);
   add_single(PartUse::kPlaces,
@@ -30,8 +26,32 @@ SessionParts parts_of(const Plan& plan) {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     add(PartUse::kOutput, i, plan.outputs[i].bytes, aligned(plan.outputs[i].bytes) + kAlign);
   }
-  parts.bytes += kAlign;
-  return parts;
+}
+
+size_t count_of(const Plan& plan) { return kSingle + plan.inputs.size() + plan.outputs.size(); }
+
+int64_t list_bytes(const Plan& plan) {
+  return aligned(static_cast<int64_t>(count_of(plan) * sizeof(SessionPart)));
+}
+
+}  // namespace
+
+int64_t SessionParts::bytes_for(const Plan& plan) {
+  int64_t bytes = list_bytes(plan) + kAlign;
+  for_each_part(plan, [&](PartUse, size_t, int64_t, int64_t room) { bytes += room; });
+  return bytes;
+}
+
+void SessionParts::lay_out(const Plan& plan, std::byte* block) {
+  auto* const first = reinterpret_cast<SessionPart*>(block);
+  size_t count = 0;
+  bytes = list_bytes(plan);
+  for_each_part(plan, [&](PartUse use, size_t index, int64_t own, int64_t room) {
+    new (first + count++) SessionPart{use, index, bytes, own};
+    bytes += room;
+  });
+  all = {first, count};
+  bytes += kAlign;
 }
 
 const SessionPart& SessionParts::of(PartUse use, size_t index) const {

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "core/exec/plan.h"
+#include "core/run/plan.h"
 
 namespace rill {
+
+class Op;
 
 /// Elements that a step reads or writes: all places of some loops around one element. Built from
 /// the arguments of the step alone.
@@ -41,10 +41,7 @@ Region region(const Ref& ref) {
   return out;
 }
 /// All elements of an operand.
-Region region(const Operand& operand);
-
-/// Types and shapes of operands.
-Facts facts_of(std::span<const Operand> operands);
+Region region(const PlacedView& operand);
 
 /// More of anything than the arguments of a step count; products of two of them stay in range.
 inline constexpr int64_t kMostCounted = int64_t{1} << 30;
@@ -61,8 +58,8 @@ class StepTouches {
 
   virtual void reads(const Region& region) = 0;
   virtual void writes(const Region& region) = 0;
-  void reads(const Operand& operand) { reads(region(operand)); }
-  void writes(const Operand& operand) { writes(region(operand)); }
+  void reads(const PlacedView& operand) { reads(region(operand)); }
+  void writes(const PlacedView& operand) { writes(region(operand)); }
   /// The step keeps things there: it reads and writes them.
   void keeps(const Region& region) {
     reads(region);
@@ -81,8 +78,8 @@ class StepTouches {
   };
   /// Say that these steps run inside of this one, so many times, with the slots set, and that some
   /// operands are read meanwhile.
-  virtual void runs(const std::vector<Step>& steps, std::span<const Slot> slots, int64_t turns,
-                    std::span<const Operand> reads) = 0;
+  virtual void runs(const List<Step>& steps, std::span<const Slot> slots, int64_t turns,
+                    std::span<const PlacedView> reads) = 0;
   /// The bytes of a region that the plan holds as a constant, which are read; null if it does not,
   /// and nothing else holds then.
   virtual const std::byte* contents(const Region& region) = 0;
@@ -99,11 +96,11 @@ class StepTouches {
   /// Say how many units of work the arguments make: `slices` inside loops with these turns.
   void units(int64_t slices, std::span<const int64_t> turns = {});
   /// Say that an operator infers these outputs from these inputs, so that it accepts them.
-  void infers(const Op& op, std::span<const Operand> in, std::span<const Operand> out);
+  void infers(const Op& op, std::span<const PlacedView> in, std::span<const PlacedView> out);
   /// Say that two operands have one type and, but for one axis, one shape. -1: no axis is left out.
-  void alike(const Operand& a, const Operand& b, int64_t but = -1);
+  void alike(const PlacedView& a, const PlacedView& b, int64_t but = -1);
   /// Say that an operand has that axis.
-  void has_axis(const Operand& operand, int64_t at) {
+  void has_axis(const PlacedView& operand, int64_t at) {
     require(at >= 0 && at < operand.rank, "an axis of its operand");
   }
 

@@ -2,18 +2,24 @@
 
 #include <array>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <type_traits>
-#include <vector>
+#include <utility>
 
-#include "core/exec/plan.h"
-#include "core/exec/touches.h"
-#include "core/graph/op.h"
+#include "core/run/plan.h"
+#include "core/run/touches.h"
 
 namespace rill {
+
+// Of plans that were prepared here and are not to be run elsewhere: what only graphs know.
+class Dim;
+class Op;
+class Tensor;
+using OpPtr = std::shared_ptr<const Op>;
+using TensorPtr = std::shared_ptr<const Tensor>;
 
 /// A kernel of a list: its name, and whether it may run on this CPU.
 struct KernelName {
@@ -29,17 +35,20 @@ struct KernelName {
 /// and aggregates of these.
 class StepFields {
  public:
+  /// `wants_names`: whether the names are looked at. To find them takes longer than to read numbers.
+  explicit StepFields(bool wants_names = true) : wants_names_(wants_names) {}
   virtual ~StepFields() = default;
 
   virtual void field(std::string_view name, int64_t& value) = 0;  ///< also a bool or an enumerator
   virtual void field(std::string_view name, double& value) = 0;
-  virtual void field(std::string_view name, std::string& value) = 0;
+  virtual void field(std::string_view name, Text& value) = 0;
   virtual void field(std::string_view name, Dim& value) = 0;
   virtual void field(std::string_view name, TensorPtr& value) = 0;
+  virtual void field(std::string_view name, Extent& value) = 0;
   virtual void field(std::string_view name, Ref& value) = 0;
-  virtual void field(std::string_view name, Operand& value) = 0;  ///< all but `konst`
+  virtual void field(std::string_view name, PlacedView& value) = 0;
   virtual void field(std::string_view name, OpPtr& value) = 0;
-  virtual void field(std::string_view name, std::vector<Step>& value) = 0;
+  virtual void field(std::string_view name, List<Step>& value) = 0;
   /// One of the kernels of a family, by its index; -1: none.
   virtual void kernel(std::string_view name, std::span<const KernelName> names,
                       int64_t& index) = 0;
@@ -49,15 +58,19 @@ class StepFields {
   virtual void begin(std::string_view name) = 0;
   virtual void begin_list(std::string_view name, int64_t& count) = 0;
   virtual void end() = 0;
+  /// Whether elements of lists are kept; where a visitor only counts, each is seen and forgotten.
+  virtual bool stores() const { return true; }
+  /// Memory for the elements of a list, as long as the arguments are there; null: from the heap.
+  virtual void* memory(int64_t bytes, size_t alignment) {
+    (void)bytes, (void)alignment;
+    return nullptr;
+  }
 
   /// Show members, whose names are separated by commas.
   template <class... T>
   void all(std::string_view names, T&... members) {
-    (member(first_of(&names), members), ...);
+    (member(wants_names_ ? first_of(&names) : names, members), ...);
   }
-
-  /// Show all that an operator depends on.
-  void op(const OpClass& known, Op& value);
 
   template <class T>
   [[gnu::noinline]] void member(std::string_view name, T& value) {
@@ -76,10 +89,6 @@ class StepFields {
     } else if constexpr (std::is_pointer_v<T>) {
       static_assert(!std::is_function_v<std::remove_pointer_t<T>>, "no list of such functions");
       address(name, value == nullptr);
-    } else if constexpr (std::is_base_of_v<Op, T>) {
-      begin(name);
-      op_fields(value);
-      end();
     } else if constexpr (requires { describe(*this, value); }) {
       begin(name);
       describe(*this, value);
@@ -90,19 +99,22 @@ class StepFields {
   }
 
  private:
+  bool wants_names_;
+  /// No family has more kernels.
+  static constexpr size_t kMostKernels = 16;
+
   static std::string_view first_of(std::string_view* names);
-  void op_fields(Op& op);
 
   template <class List, class T>
   void kernel_of(std::string_view name, const List& all, T& value) {
-    std::vector<KernelName> names;
-    names.reserve(all.count);
+    KernelName names[kMostKernels];
+    const size_t count = std::min(all.count, kMostKernels);
     int64_t index = -1;
-    for (size_t i = 0; i < all.count; ++i) {
-      names.push_back({all[i].name, runs_here(all[i])});
+    for (size_t i = 0; i < count; ++i) {
+      names[i] = {all[i].name, runs_here(all[i])};
       if (address_of(all[i], value) == value) index = static_cast<int64_t>(i);
     }
-    kernel(name, names, index);
+    kernel(name, {names, count}, index);
     value = index < 0 ? nullptr : address_of(all[static_cast<size_t>(index)], value);
   }
   /// A kernel is known by the entry of its list, or by the function that the entry has.
@@ -125,12 +137,32 @@ class StepFields {
     end();
   }
   template <class T>
-  void elements(std::string_view name, std::vector<T>& value) {
+  void elements(std::string_view name, List<T>& value) {
     auto count = static_cast<int64_t>(value.size());
     begin_list(name, count);
-    value.resize(static_cast<size_t>(count));
+    if (!stores()) {
+      see_elements<T>(count);
+    } else if (static_cast<size_t>(count) != value.size()) {
+      make_list(static_cast<size_t>(count), &value);
+    }
     for (T& each : value) member({}, each);
     end();
+  }
+  template <class T>
+  void see_elements(int64_t count) {
+    memory(count * static_cast<int64_t>(sizeof(T)), alignof(T));
+    for (int64_t i = 0; i < count; ++i) {
+      T one{};
+      member({}, one);
+    }
+  }
+  template <class T>
+  void make_list(size_t count, List<T>* value) {
+    void* const place = memory(static_cast<int64_t>(count * sizeof(T)), alignof(T));
+    if (place == nullptr) return value->resize(count);
+    T* const first = static_cast<T*>(place);
+    for (size_t i = 0; i < count; ++i) new (first + i) T();
+    *value = List<T>::at(first, count);
   }
   template <class First, class Second>
   void elements(std::string_view name, std::pair<First, Second>& value) {
@@ -166,20 +198,25 @@ inline constexpr bool kStepsAreSeen = false;
 inline constexpr bool kStepsAreSeen = true;
 #endif
 
-/// Set how arguments are made and seen, and what they touch. A build without plan files and programs
-/// goes without.
+/// Set how arguments are made and seen, and what they touch. A build without plan files and
+/// programs goes without.
 template <class Args, TouchStep<Args> kTouch>
 constexpr void see_step(StepKind* kind) {
   if constexpr (kStepsAreSeen) {
-    kind->make = []() -> std::shared_ptr<void> { return std::make_shared<Args>(); };
+    kind->args_bytes = sizeof(Args);
+    kind->args_alignment = alignof(Args);
+    kind->construct = [](void* memory) { new (memory) Args(); };
+    kind->destroy = [](void* args) { static_cast<Args*>(args)->~Args(); };
     kind->describe = [](void* args, StepFields& fields) {
       describe(fields, *static_cast<Args*>(args));
     };
+#ifndef RILL_NO_CHECKS
     if constexpr (kTouch != nullptr) {
       kind->touch = [](const void* args, StepTouches& touches) {
         kTouch(*static_cast<const Args*>(args), touches);
       };
     }
+#endif
   }
 }
 

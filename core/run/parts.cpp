@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "core/exec/denormals.h"
-#include "core/exec/plan.h"
+#include "core/run/denormals.h"
+#include "core/run/plan.h"
 
 namespace rill {
 namespace {

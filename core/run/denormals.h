@@ -29,8 +29,13 @@ inline void set_float_mode(FloatMode mode) noexcept RILL_NONBLOCKING {
 }
 #elif defined(__arm__) && defined(__ARM_FP)
 using FloatMode = uint32_t;
-// To the nearest, with no exception trapped; denormals are zero, as they are to NEON in any mode.
+// The same of 32-bit processors. Armv8.1-M has the size of vectors of loops in that register as
+// well: 4 is none, and a loop at any other ends in a fault.
+#ifdef __ARM_ARCH_8M_MAIN__
+inline constexpr FloatMode kStepMode = uint32_t{1} << 24 | uint32_t{4} << 16;
+#else
 inline constexpr FloatMode kStepMode = uint32_t{1} << 24;
+#endif
 inline FloatMode float_mode() noexcept RILL_NONBLOCKING {
   FloatMode mode = 0;
   asm volatile("vmrs %0, fpscr" : "=r"(mode));

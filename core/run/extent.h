@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/base/list.h"
+#include "core/base/nonblocking.h"
+
+namespace rill {
+
+/// How much there is of something in a stream of so many frames: an integer expression of the value
+/// of the stream symbol, in the order in which it is worked out. What `Dim` is to graphs, without
+/// names, heap and limits.
+class Extent {
+ public:
+  /// What to do with the numbers worked out last, which it replaces by one.
+  enum class Do : int64_t { kNumber, kSymbol, kAdd, kMul, kDiv, kMin, kMax, kBroadcast, kGe, kEq };
+  struct Part {
+    Do what = Do::kNumber;
+    int64_t number = 0;  ///< itself, or the divisor
+  };
+  /// Numbers that wait to be put together, at most.
+  static constexpr int kMostWaiting = 64;
+
+  /// Unknown.
+  Extent() = default;
+  explicit Extent(List<Part> parts) : parts_(std::move(parts)) {}
+
+  bool valid() const RILL_NONBLOCKING { return !parts_.empty(); }
+  bool is_const() const RILL_NONBLOCKING;
+  /// Work it out for a value of the symbol. Nothing if it is unknown, if there is no value, if it
+  /// overflows, or where a broadcast clashes.
+  std::optional<int64_t> at(std::optional<int64_t> symbol) const RILL_NONBLOCKING;
+  /// Whether `at` may be called: parts that came from a file may be anything.
+  bool sound() const RILL_NONBLOCKING;
+
+  List<Part>& parts() { return parts_; }
+  const List<Part>& parts() const { return parts_; }
+
+ private:
+  List<Part> parts_;
+};
+
+}  // namespace rill

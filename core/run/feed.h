@@ -1,0 +1,139 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "core/base/list.h"
+#include "core/run/session.h"
+#include "core/tensor/frames.h"
+
+namespace rill {
+
+/// Takes the frames of a stream as they come, any number at a time, and hands out those of the
+/// whole run: no pulse, delay or tail is to be seen. Steps the session as soon as every input that
+/// streams has a pulse and there is room for what comes out.
+///
+/// Where outputs may end before inputs do, the model has to know the end together with the last
+/// frames (`Plan::late_end` is false): a pulse that is full then waits for the frame behind it, or
+/// for `finish`.
+/// Thread: one at a time. Real-time: push, pull, finish and reset.
+class PlacedFeed {
+ public:
+  /// How many bytes `place` takes, at an address that is a multiple of `kSessionAlignment`. Nothing
+  /// if the plan does not stream, or the outputs of so many frames have no place anywhere.
+  /// `max_push`: how many frames of the first input that streams are taken at least, with the other
+  /// inputs in step and nothing pulled meanwhile.
+  static std::optional<int64_t> bytes_for(const Plan& plan, int64_t max_push) RILL_NONBLOCKING;
+  /// Make a feed at the start of memory that is aligned, has `bytes_for(plan, max_push)` bytes, and
+  /// stays as long as the feed, as the session does. Nothing is to be freed.
+  static PlacedFeed* place(PlacedSession* session, int64_t max_push,
+                           void* memory) noexcept RILL_NONBLOCKING;
+  PlacedFeed(const PlacedFeed&) = delete;
+  PlacedFeed& operator=(const PlacedFeed&) = delete;
+
+  /// Take frames of an input that streams; its axis may have any extent. Tells how many were taken:
+  /// fewer than given where outputs have to be pulled, or other inputs to be pushed, before.
+  int64_t push(size_t input, const View& frames) noexcept RILL_NONBLOCKING;
+  /// Hand out frames of an output that streams, at most as many as `into` has. Tells how many.
+  int64_t pull(size_t output, const View& into) noexcept RILL_NONBLOCKING;
+  /// Say that all frames have been pushed; then `pull` brings out the tail.
+  /// Errors: kShape if inputs end apart, or the model has no output for that length; kUnsupported
+  /// if the length of an output is unknown. Nothing has changed then.
+  Refusal finish() RILL_NONBLOCKING;
+  bool finished() const { return session_->end_announced(); }
+
+  /// Whether frames wait in between, so that a plain step of the session would be wrong.
+  bool idle() const RILL_NONBLOCKING;
+  int64_t pushed(size_t input) const RILL_NONBLOCKING;
+  /// How many frames more the model is defined for.
+  int64_t room(size_t input) const RILL_NONBLOCKING;
+  /// How many frames of an output were handed out since the stream began, here or where its state
+  /// was saved.
+  int64_t pulled(size_t output) const RILL_NONBLOCKING;
+  /// Bind a buffer of the session; frames that wait there, and values of outputs that do not
+  /// stream, go along.
+  void bind_input(size_t input, void* data) noexcept RILL_NONBLOCKING;
+  void bind_output(size_t output, void* data) noexcept RILL_NONBLOCKING;
+  void reset() noexcept RILL_NONBLOCKING;
+  /// Go on as another feed of the same plan, once the session has become as the other's.
+  void copy(const PlacedFeed& other);
+
+ protected:
+  friend class SavedState;
+
+  /// Frames one behind the other, taken from the front.
+  struct Rows {
+    List<std::byte> bytes;
+    int64_t count = 0;
+    int64_t taken = 0;
+    int64_t left() const { return count - taken; }
+    std::byte* next(int64_t frame_bytes) { return bytes.data() + taken * frame_bytes; }
+    const std::byte* next(int64_t frame_bytes) const { return bytes.data() + taken * frame_bytes; }
+  };
+  struct In {
+    int axis = -1;
+    int64_t frame_bytes = 0;
+    int64_t filled = 0;  ///< frames in the session's buffer
+    Rows early;          ///< frames of a state that was loaded, before those that are pushed now
+  };
+  struct Out {
+    int axis = -1;
+    int64_t frame_bytes = 0;
+    int64_t queue = 0;     ///< where its own begins, in bytes
+    int64_t capacity = 0;  ///< frames
+    int64_t head = 0;
+    int64_t queued = 0;
+    int64_t first = 0;  ///< in the session's buffer
+    int64_t rest = 0;
+    Rows early;
+  };
+  /// All that a feed goes on from: a copy is one of this, and of nothing else.
+  struct Kept {
+    std::span<In> ins;
+    std::span<Out> outs;
+    std::span<std::byte> queues;
+  };
+  /// Where these lie in the memory of a feed, in bytes.
+  struct Room {
+    int64_t outs = 0;
+    int64_t queues = 0;
+    int64_t all = 0;
+  };
+  static std::optional<Room> room_for(const Plan& plan, int64_t max_push) RILL_NONBLOCKING;
+
+  explicit PlacedFeed(PlacedSession* session) : session_(session) {}
+  ~PlacedFeed() = default;
+  /// Take up memory for what is kept.
+  void begin(int64_t max_push, std::byte* memory) noexcept RILL_NONBLOCKING;
+
+ private:
+  bool advance(bool more) noexcept RILL_NONBLOCKING;
+  void run_step() noexcept RILL_NONBLOCKING;
+  void refill(size_t input) noexcept RILL_NONBLOCKING;
+  void settle(size_t output) noexcept RILL_NONBLOCKING;
+  int64_t take_queued(size_t output, const View& into, int64_t at) noexcept RILL_NONBLOCKING;
+  /// Frames that steps gave so far, were the stream to go on.
+  int64_t frames_until_now(size_t output) const RILL_NONBLOCKING;
+  std::byte* queue(const Out& out) RILL_NONBLOCKING { return kept_.queues.data() + out.queue; }
+  /// Frames that steps gave, of those that do not lie behind the end.
+  int64_t given(size_t output) const RILL_NONBLOCKING;
+  /// Frames that may be handed out: those that may turn out to lie behind the end are kept.
+  int64_t available(size_t output) const RILL_NONBLOCKING;
+  void drop_behind_end(size_t output) noexcept RILL_NONBLOCKING;
+  /// Frames that were stepped, or lie in the session's buffer.
+  int64_t seen(size_t input) const RILL_NONBLOCKING;
+
+  PlacedSession* session_;
+
+ protected:
+  Kept kept_;
+};
+
+/// As `like`, but `count` frames one behind the other, each row-major, at `data`.
+View frame_rows(const View& like, int axis, int64_t count, void* data) RILL_NONBLOCKING;
+/// The bytes of one frame.
+int64_t frame_bytes(const View& view, int axis) RILL_NONBLOCKING;
+
+}  // namespace rill

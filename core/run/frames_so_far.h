@@ -1,0 +1,35 @@
+#pragma once
+
+#include <algorithm>
+
+#include "core/run/step_fields.h"
+#include "core/tensor/frames.h"
+
+namespace rill {
+
+/// The most frames that an attribute of a streaming operator may count.
+constexpr int64_t kMostFrames = int64_t{1} << 40;
+
+/// More frames than any stream has; sums of some stay in range.
+constexpr int64_t kEndless = INT64_MAX / 4;
+
+/// How many frames that is, and no more than there can be: what a file asks for may be anything.
+inline int64_t frames_at(const Extent& length, const Frame& frame,
+                         int64_t unknown) RILL_NONBLOCKING {
+  return std::clamp(length.at(frame.symbol_value()).value_or(unknown), -kEndless, kEndless);
+}
+
+/// A count of frames that may mention the stream symbol, as far as it is known: while the end of
+/// the stream is not, the most that it can be.
+struct FramesSoFar {
+  Extent length;
+  int64_t most = kEndless;
+
+  int64_t now(const Frame& frame) const RILL_NONBLOCKING {
+    if (frame.clock->end < 0) return std::clamp(most, -kEndless, kEndless);
+    return frames_at(length, frame, kEndless);
+  }
+};
+RILL_STEP_FIELDS(FramesSoFar, length, most)
+
+}  // namespace rill

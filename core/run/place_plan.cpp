@@ -1,0 +1,468 @@
+#include "core/run/place_plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "core/run/plan_format.h"
+#include "core/run/record.h"
+#include "core/run/step_fields.h"
+
+namespace rill {
+namespace {
+
+using plan_file::DimCode;
+using plan_file::Header;
+using plan_file::kAlign;
+using plan_file::TargetEntry;
+
+constexpr int64_t kMostBytes = int64_t{1} << 56;
+
+/// Memory that is handed out from its start on, or only counted.
+class Memory {
+ public:
+  Memory(std::byte* begin, bool stores) : begin_(begin), stores_(stores) {}
+
+  bool stores() const { return stores_; }
+  int64_t used() const { return used_; }
+  void* take(int64_t bytes, size_t alignment) {
+    const auto unit = static_cast<int64_t>(alignment);
+    used_ = (used_ + unit - 1) / unit * unit;
+    std::byte* const place = stores_ ? begin_ + used_ : nullptr;
+    used_ += bytes;
+    return place;
+  }
+  template <class T>
+  List<T> list(int64_t count) {
+    auto* const first = static_cast<T*>(take(count * static_cast<int64_t>(sizeof(T)), alignof(T)));
+    if (!stores_) return {};
+    for (int64_t i = 0; i < count; ++i) new (first + i) T();
+    return List<T>::at(first, static_cast<size_t>(count));
+  }
+  Text text(std::string_view from) {
+    auto* const letters =
+        static_cast<char*>(take(static_cast<int64_t>(from.size()) + 1, alignof(char)));
+    if (!stores_) return {};
+    std::copy(from.begin(), from.end(), letters);
+    letters[from.size()] = '\0';
+    return Text::at(letters, from.size());
+  }
+
+ private:
+  std::byte* begin_;
+  bool stores_;
+  int64_t used_ = 0;
+};
+
+/// Reads a plan out of a record, field by field. Names and constants are few, and looked for only
+/// now: they are read again where they are asked for.
+class PlanReader final : public StepFields {
+ public:
+  PlanReader(std::span<const std::byte> record, std::span<const std::byte> constants,
+             const Runner& runner, Memory* to)
+      : StepFields(false), from_(record), constants_(constants), runner_(runner), to_(*to) {}
+
+  Refusal read(Plan* plan) {
+    kind_names_ = skip_names();
+    kernel_names_ = skip_names();
+    if (from_.count() > 0) lacks("operators");
+    constant_places_ = from_;
+    constant_count_ = from_.count();
+    for (int64_t i = 0; i < constant_count_ && good(); ++i) from_.natural(), from_.natural();
+    plan->buffers = list<PlanBuffer>([&](PlanBuffer* buffer) { read_buffer(buffer); }, &buffers_);
+    plan->arena_bytes = from_.number(0, kMostBytes);
+    plan->state_bytes = from_.number(0, kMostBytes);
+    plan->part_scratch_bytes = from_.number(0, kMostBytes);
+    plan->inputs = list<PlanIo>([&](PlanIo* io) { read_io(io); });
+    plan->outputs = list<PlanIo>([&](PlanIo* io) { read_io(io); });
+    plan->rings = list<Ring>([&](Ring* ring) { read_ring(ring); });
+    int64_t states = 0;
+    plan->states = list<PlanState>([&](PlanState* state) { read_state(state); }, &states);
+    read_stream(plan);
+    for (int64_t i = 0; i < states && good(); ++i) {
+      PlacedView value;
+      field({}, value);
+      if (stores()) plan->states[static_cast<size_t>(i)].value = value;
+    }
+    plan->steps = steps();
+    if (good() && from_.left() > 0) from_.fail("a record is longer than what it holds");
+    if (refused_.ok() && !from_.good()) {
+      return refusal(Code::kParse, "Compile the model again, or copy the file again",
+                     "not a plan file of rill: %s", from_.why());
+    }
+    return refused_;
+  }
+
+  void field(std::string_view, int64_t& value) override { value = from_.number(); }
+  void field(std::string_view, double& value) override { value = from_.real(); }
+  void field(std::string_view, Text& value) override { value = to_.text(from_.text()); }
+  void field(std::string_view, Dim&) override { lacks("expressions of graphs"); }
+  void field(std::string_view, TensorPtr&) override { lacks("tensors"); }
+  void field(std::string_view, OpPtr&) override { lacks("operators"); }
+  void field(std::string_view, Extent& value) override { value = extent(); }
+  void field(std::string_view, Ref& value) override {
+    value.buffer = static_cast<uint32_t>(from_.natural());
+    if (value.buffer >= buffers_) from_.fail("a step refers to a buffer that is not there");
+    value.offset = from_.number();
+  }
+  void field(std::string_view, PlacedView& value) override {
+    value = type();
+    for (size_t axis = 0; axis < static_cast<size_t>(value.rank); ++axis) {
+      value.stride[axis] = from_.number();
+    }
+    field({}, value.ref);
+  }
+  void field(std::string_view, List<Step>& value) override { value = steps(); }
+  void kernel(std::string_view, std::span<const KernelName> names, int64_t& index) override {
+    index = -1;
+    const int64_t number = from_.number(-1, INT32_MAX);
+    if (number < 0 || !good()) return;
+    const std::string_view wanted = name_of(kernel_names_, number);
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (names[i].name == wanted && names[i].runs) index = static_cast<int64_t>(i);
+    }
+    if (index < 0) lacks_named("kernel", wanted);
+  }
+  void address(std::string_view, bool) override {}
+  void begin(std::string_view) override {}
+  void begin_list(std::string_view, int64_t& count) override { count = from_.count(); }
+  void end() override {}
+  bool stores() const override { return to_.stores(); }
+  void* memory(int64_t bytes, size_t alignment) override { return to_.take(bytes, alignment); }
+
+ private:
+  // No kind of step has more; what is larger is in lists.
+  static constexpr size_t kMostArgs = 8192;
+  static constexpr int kMostLoops = 16;
+
+  bool good() const { return refused_.ok() && from_.good(); }
+  void lacks(const char* what) {
+    if (!good()) return;
+    refused_ = refusal(Code::kUnsupported, "Open it with the whole library",
+                       "the plan has steps with %s, which only the whole library runs", what);
+    from_.fail("");
+  }
+  void lacks_named(const char* what, std::string_view name) {
+    if (!good()) return;
+    refused_ = refusal(Code::kUnsupported, "Link what the plan needs, or compile it for this build",
+                       "the plan needs the %s \"%.*s\", which this build does not have", what,
+                       static_cast<int>(name.size()), name.data());
+    from_.fail("");
+  }
+
+  template <class T, class Read>
+  List<T> list(const Read& read, int64_t* told = nullptr) {
+    const int64_t count = from_.count();
+    if (told != nullptr) *told = count;
+    List<T> all = to_.list<T>(count);
+    for (int64_t i = 0; i < count && good(); ++i) {
+      T one;
+      read(stores() ? &all[static_cast<size_t>(i)] : &one);
+    }
+    return all;
+  }
+
+  /// Go past a list of names, and tell where it began.
+  Record skip_names() {
+    const Record names = from_;
+    const int64_t count = from_.count();
+    for (int64_t i = 0; i < count && good(); ++i) from_.text();
+    return names;
+  }
+  std::string_view name_of(Record names, int64_t number) {
+    const int64_t count = names.count();
+    if (number >= count) {
+      from_.fail("a step refers to what the file does not have");
+      return {};
+    }
+    std::string_view name;
+    for (int64_t i = 0; i <= number; ++i) name = names.text();
+    return name;
+  }
+  const StepKind* kind_of(int64_t number) {
+    const std::string_view name = name_of(kind_names_, number);
+    if (!good()) return nullptr;
+    for (const StepKind* kind : runner_.kinds) {
+      if (name == kind->name) return kind;
+    }
+    lacks_named("kind of steps", name);
+    return nullptr;
+  }
+  /// The bytes of a constant; none for -1.
+  std::span<const std::byte> constant(int64_t number) {
+    if (number < 0) return {};
+    Record places = constant_places_;
+    uint64_t begin = 0;
+    uint64_t bytes = 0;
+    if (places.count() <= number) from_.fail("a buffer refers to what the file does not have");
+    for (int64_t i = 0; i <= number; ++i) {
+      begin = places.natural();
+      bytes = places.natural();
+    }
+    const uint64_t all = constants_.size();
+    if (begin > all / kAlign || bytes > all - begin * kAlign) {
+      from_.fail("a constant lies outside of the file");
+    }
+    if (!good()) return {};
+    return constants_.subspan(static_cast<size_t>(begin * kAlign), static_cast<size_t>(bytes));
+  }
+
+  void read_buffer(PlanBuffer* buffer) {
+    buffer->kind =
+        static_cast<BufferKind>(from_.number(0, static_cast<int64_t>(BufferKind::kSlot)));
+    buffer->bytes = from_.number(0, kMostBytes);
+    buffer->offset = from_.number(0, kMostBytes);
+    buffer->io = static_cast<int>(from_.number(-1, INT32_MAX));
+    buffer->first_step = static_cast<int>(from_.number(-1, INT32_MAX));
+    buffer->last_step = static_cast<int>(from_.number(-1, INT32_MAX));
+    const std::span<const std::byte> bytes = constant(from_.number(-1, INT32_MAX));
+    if (bytes.empty()) return;
+    if (buffer->kind == BufferKind::kConst) {
+      buffer->data = std::shared_ptr<const void>(std::shared_ptr<const void>(), bytes.data());
+    } else {
+      // Nobody writes to it.
+      buffer->initial = List<std::byte>::at(const_cast<std::byte*>(bytes.data()), bytes.size());
+    }
+  }
+  PlacedView type() {
+    PlacedView out;
+    out.dtype = static_cast<DType>(from_.number(0, static_cast<int64_t>(DType::kBlob)));
+    if (is_quantised(out.dtype)) {
+      out.q.scale = static_cast<float>(from_.real());
+      out.q.zero_point = static_cast<int32_t>(from_.number());
+    }
+    out.rank = static_cast<int>(from_.count(kMaxRank));
+    for (size_t axis = 0; axis < static_cast<size_t>(out.rank); ++axis) {
+      out.shape[axis] = from_.number(0, kMostBytes);
+    }
+    return out;
+  }
+  void read_io(PlanIo* io) {
+    io->name = to_.text(from_.text());
+    const PlacedView own = type();
+    io->dtype = own.dtype;
+    io->q = own.q;
+    io->shape = to_.list<int64_t>(own.rank);
+    std::copy_n(own.shape.begin(), io->shape.size(), io->shape.begin());
+    io->bytes = own.volume() * dtype_size(own.dtype);
+    io->buffer = static_cast<uint32_t>(from_.natural());
+    if (io->buffer >= buffers_) from_.fail("an input or output has no buffer");
+    PlanStream& stream = io->stream;
+    stream.axis = static_cast<int>(from_.number(-1, own.rank - 1));
+    stream.pulse = from_.number();
+    stream.delay = from_.number();
+    stream.length = extent();
+    stream.length_text = to_.text(from_.text());
+    stream.early = from_.number();
+    stream.most = from_.number();
+  }
+  void read_ring(Ring* ring) {
+    ring->buffer = static_cast<uint32_t>(from_.natural());
+    if (ring->buffer >= buffers_) from_.fail("a ring has no buffer");
+    ring->row_bytes = from_.number();
+    ring->pulse = from_.number();
+    ring->history = from_.number();
+    ring->capacity = from_.number();
+    ring->lanes = from_.number();
+    ring->lane_bytes = from_.number();
+  }
+  void read_state(PlanState* state) {
+    state->name = to_.text(from_.text());
+    state->node = static_cast<int>(from_.number(-1, INT32_MAX));
+    state->axis = static_cast<int>(from_.number(-1, kMaxRank - 1));
+    state->pulse = from_.number();
+  }
+  void read_stream(Plan* plan) {
+    plan->stream_symbol = to_.text(from_.text());
+    plan->stream_pulse = from_.number();
+    plan->late_end = from_.number(0, 1) != 0;
+    plan->longest = from_.number();
+    int64_t asserted = 0;
+    plan->asserted = list<Extent>([&](Extent* each) { *each = extent(); }, &asserted);
+    plan->asserted_texts = to_.list<Text>(asserted);
+    for (int64_t i = 0; i < asserted && good(); ++i) {
+      Text text = to_.text(from_.text());
+      if (stores()) plan->asserted_texts[static_cast<size_t>(i)] = std::move(text);
+    }
+    for (uint64_t& half : plan->model) half = from_.raw();
+    const int64_t wires = from_.count();
+    plan->wires = to_.list<Text>(wires);
+    plan->wire_delays = to_.list<int64_t>(wires);
+    for (int64_t i = 0; i < wires && good(); ++i) {
+      Text name = to_.text(from_.text());
+      const int64_t delay = from_.number();
+      if (!stores()) continue;
+      plan->wires[static_cast<size_t>(i)] = std::move(name);
+      plan->wire_delays[static_cast<size_t>(i)] = delay;
+    }
+    plan->begin_unit = from_.number();
+    plan->settled = from_.number();
+    from_.text();  // what an audit said
+    // Names for profiles are left in the file.
+    nodes_ = from_.natural();
+  }
+
+  /// Read the parts of an expression; `part` is null to count them.
+  template <class Take>
+  void walk_extent(Record* from, const Take& take) {
+    using Do = Extent::Do;
+    constexpr Do kCodes[] = {Do::kNumber, Do::kNumber, Do::kSymbol,    Do::kAdd, Do::kMul, Do::kDiv,
+                             Do::kMin,    Do::kMax,    Do::kBroadcast, Do::kGe,  Do::kEq};
+    constexpr uint64_t kCount = sizeof kCodes / sizeof kCodes[0];
+    static_assert(kCount == static_cast<uint64_t>(DimCode::kInvalid));
+    while (from->good()) {
+      const uint64_t code = from->natural();
+      const auto known = static_cast<DimCode>(std::min<uint64_t>(code, kCount));
+      if (known == DimCode::kEnd) return;
+      if (code > kCount) from->fail("an expression makes no sense");
+      Extent::Part part{code < kCount ? kCodes[code] : Do::kEq, 0};
+      if (known == DimCode::kSymbol) from->text();
+      if (known == DimCode::kNumber || known == DimCode::kDivide) part.number = from->number();
+      take(part, known != DimCode::kInvalid);
+    }
+  }
+  Extent extent() {
+    Record ahead = from_;
+    int64_t count = 0;
+    bool known = true;
+    walk_extent(&ahead, [&](const Extent::Part&, bool has_value) {
+      ++count;
+      known &= has_value;
+    });
+    List<Extent::Part> parts = to_.list<Extent::Part>(known ? count : 0);
+    size_t at = 0;
+    walk_extent(&from_, [&](const Extent::Part& part, bool) {
+      if (known && stores()) parts[at] = part;
+      ++at;
+    });
+    Extent out(std::move(parts));
+    if (good() && !out.sound()) from_.fail("an expression makes no sense");
+    return out;
+  }
+
+  List<Step> steps() {
+    if (++depth_ > kMostLoops) from_.fail("it has too many loops in one another");
+    List<Step> all = list<Step>([&](Step* step) { read_step(step); });
+    --depth_;
+    return all;
+  }
+  void read_step(Step* step) {
+    const StepKind* const kind = kind_of(from_.number(0, INT32_MAX));
+    if (kind == nullptr) return;
+    step->run = kind->run;
+    step->kind = kind;
+    step->node = static_cast<int>(from_.number(-1, INT32_MAX));
+    step->parts.units = from_.number();
+    step->parts.most = from_.number();
+    field({}, step->parts.scratch);
+    void* const place = to_.take(static_cast<int64_t>(kind->args_bytes), kind->args_alignment);
+    alignas(64) std::byte counted[kMostArgs];
+    if (kind->args_bytes > kMostArgs) return from_.fail("a step has more arguments than there are");
+    void* const args = stores() ? place : counted;
+    kind->construct(args);
+    kind->describe(args, *this);
+    step->args = place;
+  }
+
+  Record from_;
+  Record kind_names_{{}};
+  Record kernel_names_{{}};
+  Record constant_places_{{}};
+  std::span<const std::byte> constants_;
+  const Runner& runner_;
+  Memory& to_;
+  int64_t constant_count_ = 0;
+  int64_t buffers_ = 0;
+  uint64_t nodes_ = 0;
+  int depth_ = 0;
+  Refusal refused_;
+};
+
+Refusal damaged(const char* how) {
+  return refusal(Code::kParse, "Compile the model again, or copy the file again",
+                 "not a plan file of rill: %s", how);
+}
+
+/// Find the best target of a file.
+Refusal find_target(std::span<const std::byte> file, const Runner& runner, Header* header,
+                    TargetEntry* best) {
+  if (file.size() < sizeof(Header) ||
+      std::memcmp(file.data(), plan_file::kMagic.data(), plan_file::kMagic.size()) != 0) {
+    return damaged("it does not begin like one");
+  }
+  std::memcpy(header, file.data(), sizeof *header);
+  if (header->byte_order != plan_file::kByteOrder) {
+    return refusal(Code::kAbi, "", "a plan file for machines with another order of bytes");
+  }
+  if (header->version != plan_file::kVersion) {
+    return refusal(Code::kAbi, "Compile the model with the version of rill that opens the file",
+                   "a plan file of version %lu: this library reads %lu",
+                   static_cast<unsigned long>(header->version),
+                   static_cast<unsigned long>(plan_file::kVersion));
+  }
+  const auto size = static_cast<int64_t>(file.size());
+  const int64_t first = int64_t{sizeof(Header)} + header->targets * int64_t{sizeof(TargetEntry)};
+  if (header->bytes != size) return damaged("it has other bytes than it says");
+  if (header->targets < 1 || header->constants % kAlign != 0 || header->constants > size ||
+      header->constants < first) {
+    return damaged("its sizes do not add up");
+  }
+  if (reinterpret_cast<uintptr_t>(file.data()) % kAlign != 0) {
+    return refusal(Code::kArg, "Align it, as what --embed writes is",
+                   "a plan file in memory that is not aligned to %d bytes",
+                   static_cast<int>(kAlign));
+  }
+  int rank = -1;
+  for (uint32_t i = 0; i < header->targets; ++i) {
+    TargetEntry target;
+    std::memcpy(&target, file.data() + sizeof(Header) + i * sizeof target, sizeof target);
+    const plan_file::Place& plan = target.plan;
+    if (target.name.back() != '\0' || plan.begin < 0 || plan.bytes < 0 ||
+        plan.begin > header->constants || plan.bytes > header->constants - plan.begin) {
+      return damaged("a record lies outside of it");
+    }
+    const int own = runner.rank(target.name.data());
+    if (own <= rank) continue;
+    rank = own;
+    *best = target;
+  }
+  if (rank >= 0) return {};
+  return refusal(Code::kUnsupported, "Compile the model with --target for what runs here",
+                 "a plan for targets that this CPU and build do not run");
+}
+
+}  // namespace
+
+Refusal place_plan(std::span<const std::byte> file, std::span<std::byte> memory,
+                   const Runner& runner, PlacedPlan* placed) {
+  Header header{};
+  TargetEntry target{};
+  Refusal refused = find_target(file, runner, &header, &target);
+  if (!refused.ok()) return refused;
+  const auto record =
+      file.subspan(static_cast<size_t>(target.plan.begin), static_cast<size_t>(target.plan.bytes));
+  const auto constants = file.subspan(static_cast<size_t>(header.constants));
+  for (const bool stores : {false, true}) {
+    Memory to(memory.data(), stores);
+    Plan counted;
+    auto* const place = static_cast<Plan*>(to.take(sizeof(Plan), alignof(Plan)));
+    Plan* const plan = stores ? new (place) Plan() : &counted;
+    PlanReader reader(record, constants, runner, &to);
+    refused = reader.read(plan);
+    if (!refused.ok()) return refused;
+    placed->bytes = to.used();
+    if (stores) placed->plan = plan;
+    if (memory.empty()) return {};
+    if (reinterpret_cast<uintptr_t>(memory.data()) % kAlign != 0) {
+      return refusal(Code::kArg, "", "memory for a plan that is not aligned to %d bytes",
+                     static_cast<int>(kAlign));
+    }
+    if (static_cast<int64_t>(memory.size()) < to.used()) {
+      return refusal(Code::kNoMem, "", "memory of %lld bytes for a plan that takes %lld",
+                     static_cast<long long>(memory.size()), static_cast<long long>(to.used()));
+    }
+  }
+  return {};
+}
+
+}  // namespace rill

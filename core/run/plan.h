@@ -1,0 +1,256 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "core/base/list.h"
+#include "core/base/nonblocking.h"
+#include "core/run/clock.h"
+#include "core/run/extent.h"
+#include "core/run/pool.h"
+#include "core/tensor/view.h"
+
+namespace rill {
+
+/// A place in a session's memory: which buffer, and how many bytes into it.
+struct Ref {
+  uint32_t buffer = 0;
+  int64_t offset = 0;
+};
+
+/// A view whose data is a place instead of a pointer.
+struct PlacedView {
+  DType dtype = DType::kF32;
+  QParams q;
+  int rank = 0;
+  std::array<int64_t, kMaxRank> shape{};
+  std::array<int64_t, kMaxRank> stride{};  ///< in elements
+  Ref ref;
+
+  int64_t extent(int axis) const { return shape[static_cast<size_t>(axis)]; }
+  int64_t step(int axis) const { return stride[static_cast<size_t>(axis)]; }
+  /// The view where its elements lie at `data`.
+  View at(void* data) const {
+    View view;
+    view.dtype = dtype;
+    view.q = q;
+    view.rank = rank;
+    view.shape = shape;
+    view.stride = stride;
+    view.data = data;
+    return view;
+  }
+  int64_t volume() const RILL_NONBLOCKING;
+  bool contiguous() const RILL_NONBLOCKING;
+  /// Move the start by that many elements along an axis.
+  void advance(int axis, int64_t elements) {
+    ref.offset += elements * step(axis) * dtype_size(dtype);
+  }
+};
+
+/// What a step sees when it runs: the base pointer of every buffer, and the clock of the stream.
+struct Frame {
+  std::byte** base = nullptr;
+  const StreamClock* clock = nullptr;
+  std::string_view symbol;            ///< of the stream; empty where there is none
+  const Pool* pool = nullptr;         ///< threads that steps may use, if there are any
+  std::byte* part_scratch = nullptr;  ///< of every part but the first, one after the other
+  int64_t part_scratch_bytes = 0;     ///< of one of them
+
+  template <class T>
+  T* ptr(const Ref& ref) const {
+    return reinterpret_cast<T*>(base[ref.buffer] + ref.offset);
+  }
+  View view(const PlacedView& placed) const {
+    return placed.at(base[placed.ref.buffer] + placed.ref.offset);
+  }
+  /// What the stream symbol stands for: no frames, until the end is known.
+  std::optional<int64_t> symbol_value() const {
+    if (symbol.empty()) return std::nullopt;
+    return std::max<int64_t>(0, clock->end);
+  }
+};
+
+/// What one call does of a step whose work may be done in parts.
+struct Share {
+  int64_t begin = 0;  ///< units of work [begin, end)
+  int64_t end = 0;
+  std::byte* scratch = nullptr;  ///< of this part alone, aligned to 64 bytes
+};
+
+struct Step;
+class StepFields;
+class StepTouches;
+
+template <class Args>
+using RunStep = void (*)(const Args&, const Frame&) noexcept RILL_NONBLOCKING;
+template <class Args>
+using TouchStep = void (*)(const Args&, StepTouches&);
+template <class Args>
+using RunShare = void (*)(const Args&, const Frame&, const Share&) noexcept RILL_NONBLOCKING;
+
+/// What steps of a kind do, and what can be done with their arguments without knowing them.
+struct StepKind {
+  const char* name = nullptr;  ///< the same in every build
+  void (*run)(const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING = nullptr;
+  /// Does a share of the work; null where it is not done in parts.
+  void (*run_share)(const void* args, const Frame& frame,
+                    const Share& share) noexcept RILL_NONBLOCKING = nullptr;
+  size_t args_bytes = 0;
+  size_t args_alignment = 1;
+  void (*construct)(void* memory) = nullptr;  ///< arguments, to be filled by a visitor
+  void (*destroy)(void* args) = nullptr;
+  void (*describe)(void* args, StepFields& fields) = nullptr;
+  /// Tells what a step with these arguments, which need not be right, reads and writes.
+  void (*touch)(const void* args, StepTouches& touches) = nullptr;
+};
+/// A kind of step with these arguments; one whose work may be done in parts.
+template <class Args>
+struct StepKindOf : StepKind {};
+template <class Args>
+struct PartedStepKindOf : StepKind {};
+
+/// How the work of a step may be done in parts, which may run at the same time.
+struct StepParts {
+  int64_t units = 0;
+  int64_t most = 1;  ///< parts that are each worth the call of a thread
+  Ref scratch;       ///< of the first part, and of all the work where it is not parted
+};
+
+/// One thing to do per run: a function and its arguments, resolved at prepare.
+struct Step {
+  void (*run)(const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING = nullptr;
+  const void* args = nullptr;
+  const StepKind* kind = nullptr;
+  int node = -1;
+  StepParts parts;
+};
+
+/// Run a step in parts, by the threads of the frame. The results are those of `Step::run`.
+/// Real-time: as far as the pool is.
+void run_in_parts(const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING;
+
+/// Run a step: alone, unless the frame has threads and there is work enough for two.
+inline void run_step(const Step& step, const Frame& frame) noexcept RILL_NONBLOCKING {
+  if (frame.pool == nullptr || step.parts.most < 2) return step.run(step, frame);
+  run_in_parts(step, frame);
+}
+
+enum class BufferKind : uint8_t {
+  kArena,   ///< lives from its first step to its last
+  kConst,   ///< belongs to the plan
+  kInput,   ///< bound by the caller, or owned by the session
+  kOutput,  ///< bound by the caller, or owned by the session
+  kState,   ///< kept between steps
+  kRing,    ///< kept between steps; its base moves on by one pulse after each
+  kSlot,    ///< its base is set by a loop while it runs
+};
+
+struct PlanBuffer {
+  BufferKind kind = BufferKind::kArena;
+  int64_t bytes = 0;
+  int64_t offset = 0;  ///< in the arena or in the state block
+  int first_step = -1;
+  int last_step = -1;
+  int io = -1;                       ///< index of the input or output
+  std::shared_ptr<const void> data;  ///< for kConst
+  List<std::byte> initial;           ///< for kState and kRing; empty means zeros
+};
+
+/// A history of frames with the newest pulse at its end. The window of `history + pulse` frames
+/// starts at the buffer's base, which moves on after each step; once it meets the end, the history
+/// moves back to the start.
+struct Ring {
+  uint32_t buffer = 0;
+  int64_t row_bytes = 0;
+  int64_t pulse = 0;
+  int64_t history = 0;
+  int64_t capacity = 0;  ///< frames
+  int64_t lanes = 1;
+  int64_t lane_bytes = 0;
+};
+
+/// Something that a session keeps from step to step, as a value. What it holds follows from the
+/// frames that went by, whatever the pulse that they came in: of a ring, the last frames of a wire.
+struct PlanState {
+  Text name;          ///< of the wire whose frames it keeps, else of the node that keeps it
+  int node = -1;      ///< in `Plan::nodes`
+  PlacedView value;   ///< of a ring, from the start of its window on; else bytes
+  int axis = -1;      ///< of a ring, the axis of its frames; -1: no ring
+  int64_t pulse = 0;  ///< of a ring, its new frames per step
+};
+
+/// How an input or output of a pulsed plan streams; `axis` is -1 where it is static.
+struct PlanStream {
+  int axis = -1;
+  int64_t pulse = 0;
+  int64_t delay = 0;
+  /// Logical frames, in the stream symbol; invalid if unknown. Of a static output: how much of the
+  /// symbol must have gone by until it is known, 0 if it always is.
+  Extent length;
+  Text length_text;
+  /// Of an output that may end before the inputs do: how many frames at most a stream gives before
+  /// it knows that they lie behind the end.
+  int64_t early = 0;
+  int64_t most = INT64_MAX;  ///< frames that the longest of streams has
+};
+
+struct PlanIo {
+  Text name;
+  DType dtype = DType::kF32;
+  QParams q;
+  List<int64_t> shape;
+  int64_t bytes = 0;
+  uint32_t buffer = 0;
+  PlanStream stream;
+};
+
+struct PlanNode {
+  Text name;
+  Text op;
+};
+
+/// The buffers that a step reads, and those that it writes or keeps its own things in.
+struct StepUse {
+  List<uint32_t> reads;
+  List<uint32_t> writes;
+  List<PlacedView> inputs;  ///< what it reads and writes of them; empty unless asked for
+  List<PlacedView> outputs;
+};
+
+/// A model made ready to run: symbols bound, kernels chosen, weights packed, memory laid out.
+/// Immutable; shared between threads and sessions.
+struct Plan {
+  List<PlanIo> inputs;
+  List<PlanIo> outputs;
+  List<Step> steps;
+  List<PlanNode> nodes;  ///< names for profiles, by `Step::node`
+  List<PlanBuffer> buffers;
+  List<Ring> rings;
+  List<PlanState> states;
+  Text stream_symbol;        ///< empty unless pulsed
+  int64_t stream_pulse = 0;  ///< how much of the stream symbol one step takes
+  /// Whether the end of a stream of whole pulses may become known after its last step.
+  bool late_end = false;
+  /// The longest stream that the model is defined for, in the stream symbol: its tables end there.
+  int64_t longest = INT64_MAX;
+  List<Extent> asserted;            ///< of a stream of any frames: none of these is negative
+  List<Text> asserted_texts;        ///< of these, for refusals in real-time threads
+  std::array<uint64_t, 2> model{};  ///< fingerprint of the model before it was pulsed
+  List<Text> wires;                 ///< wires of the model before it was pulsed that stream
+  List<int64_t> wire_delays;        ///< how late each of them is
+  int64_t begin_unit = 1;  ///< a stream is gone on with at multiples of this in its symbol,
+  int64_t settled = 0;     ///< and before that position at whole pulses only
+  int64_t arena_bytes = 0;
+  int64_t state_bytes = 0;
+  int64_t const_bytes = 0;
+  int64_t part_scratch_bytes = 0;     ///< the most that a part of a step needs for itself
+  List<StepUse> uses;                 ///< by step; empty unless asked for
+  List<std::shared_ptr<void>> owned;  ///< argument blocks, loop bodies
+};
+
+}  // namespace rill

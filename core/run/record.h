@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace rill {
+
+/// Reads the records of plan files (docs/compiled.md), which may be anything. From the first
+/// failure on it gives zeros, and is not `good`. It asks the heap for nothing.
+class Record {
+ public:
+  explicit Record(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  uint64_t natural();
+  int64_t number() {
+    const uint64_t value = natural();
+    return static_cast<int64_t>(value >> 1U) ^ -static_cast<int64_t>(value & 1U);
+  }
+  /// A number in a range, ends included.
+  int64_t number(int64_t least, int64_t most);
+  double real();
+  std::string_view text();
+  uint64_t raw();
+  /// How many things follow, each of a byte at least.
+  int64_t count(int64_t most = INT64_MAX);
+
+  bool good() const { return why_ == nullptr; }
+  void fail(const char* why) {
+    if (why_ == nullptr) why_ = why;
+    bytes_ = {};
+  }
+  const char* why() const { return why_; }
+  size_t left() const { return bytes_.size(); }
+
+ private:
+  std::span<const std::byte> bytes_;
+  const char* why_ = nullptr;
+};
+
+}  // namespace rill

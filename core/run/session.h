@@ -1,0 +1,141 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "core/base/refusal.h"
+#include "core/run/plan.h"
+#include "core/run/session_parts.h"
+
+namespace rill {
+
+/// Of the memory of a session, in bytes.
+inline constexpr int64_t kSessionAlignment = 64;
+
+/// One run, or one stream, of a plan, in memory that was handed in: it asks the heap for nothing.
+///
+/// A pulsed plan is stepped once per pulse. The end of the stream is announced before the step that
+/// holds its last frames; further steps bring out the tail.
+/// Thread: one at a time.
+class PlacedSession {
+ public:
+  /// How many bytes `place` takes, at an address that is a multiple of `kSessionAlignment`.
+  static int64_t bytes_for(const Plan& plan) RILL_NONBLOCKING;
+  /// Make a session at the start of memory that is aligned, has `bytes_for(plan)` bytes, and stays
+  /// as long as the session, as the plan does. Nothing is to be freed. A session of a stream has
+  /// stepped once over zeros, so that its first step finds code and memory in place, and then begun
+  /// anew. Real-time: yes, but a step longer.
+  static PlacedSession* place(const Plan& plan, void* memory) noexcept RILL_NONBLOCKING;
+  PlacedSession(const PlacedSession&) = delete;
+  PlacedSession& operator=(const PlacedSession&) = delete;
+
+  const Plan& plan() const { return *plan_; }
+
+  /// The memory of an input or output: the session's own, or what was bound.
+  View input(size_t index) const RILL_NONBLOCKING;
+  View output(size_t index) const RILL_NONBLOCKING;
+  /// Use the caller's memory, row-major and large enough, until the session ends or null is bound.
+  /// Real-time: yes.
+  void bind_input(size_t index, void* data) noexcept RILL_NONBLOCKING;
+  void bind_output(size_t index, void* data) noexcept RILL_NONBLOCKING;
+
+  /// Run once: the whole graph, or the next pulse. Real-time: no allocation, lock or system call;
+  /// denormals are flushed meanwhile.
+  void step() noexcept RILL_NONBLOCKING;
+  /// Run one step of the plan, or close the turn after the last one: so several sessions of a plan
+  /// are run layer by layer, and read weights once. Real-time: as `step`, inside `FlushDenormals`.
+  void run_layer(size_t step) noexcept RILL_NONBLOCKING {
+    rill::run_step(plan_->steps[step], frame());
+  }
+  void end_turn() noexcept RILL_NONBLOCKING {
+    advance_rings();
+    ++moment_.clock.tick;
+    moment_.end_is_news = false;
+  }
+  /// Tell the length of the stream: the value of its symbol. At the latest before the step that
+  /// takes the last frames. -1 takes it back.
+  void announce_end(int64_t frames) noexcept RILL_NONBLOCKING;
+  /// Errors: kShape if the model is not defined for a stream of that length, counted in its symbol.
+  /// Of no frames it need not be where all that is asserted holds for one, and no frame would come
+  /// out.
+  Refusal check_length(int64_t frames) RILL_NONBLOCKING;
+  /// Tell whether the model is defined for a stream that has another full pulse.
+  bool has_room() const RILL_NONBLOCKING {
+    return plan_->longest - position(plan_->stream_pulse) >= plan_->stream_pulse;
+  }
+  /// Announce the end, unless the model has no output for a stream of that length.
+  /// Errors: kShape; nothing has changed then.
+  Refusal try_end(int64_t frames) RILL_NONBLOCKING;
+  bool end_announced() const { return moment_.clock.end >= 0; }
+  int64_t end() const { return moment_.clock.end; }
+  int64_t ticks() const { return moment_.clock.tick; }
+  /// Where the next step begins, on a wire of that many frames per step.
+  int64_t position(int64_t frames) const RILL_NONBLOCKING { return moment_.clock.position(frames); }
+  /// Begin anew, as a new session would; inputs and outputs stay as they are. Real-time: yes.
+  void reset() noexcept RILL_NONBLOCKING;
+  /// Become as another session of the same plan: all that a step goes on from, and what the buffers
+  /// of inputs and outputs hold. What is bound stays bound. Real-time: yes.
+  void copy_state(const PlacedSession& other) noexcept RILL_NONBLOCKING;
+
+  /// Logical frames of an output once the end is announced; -1 if unknown.
+  int64_t output_frames(size_t index) const noexcept RILL_NONBLOCKING;
+  /// Frames of an output that are valid in what the last step gave: [first, first + count).
+  struct Valid {
+    int64_t first = 0;
+    int64_t count = 0;
+  };
+  Valid valid_frames(size_t index) const noexcept RILL_NONBLOCKING;
+  /// Steps still needed until every output frame is out; -1 if unknown.
+  int64_t steps_left() const noexcept RILL_NONBLOCKING;
+
+  const SessionParts& parts() const { return parts_; }
+  /// Where a part lies: of inputs and outputs the session's own buffer, whatever is bound.
+  std::byte* at(const SessionPart& part) const RILL_NONBLOCKING { return block_ + part.offset; }
+
+ protected:
+  PlacedSession() = default;
+  ~PlacedSession() = default;
+  /// Have steps done in parts by a pool; `scratch` has room for all of them but the first.
+  void set_pool(const Pool* pool, std::byte* scratch) RILL_NONBLOCKING {
+    pool_ = pool;
+    part_scratch_ = scratch;
+  }
+  /// Take up a block of `SessionParts::bytes_for(plan)` bytes.
+  void begin(const Plan& plan, std::byte* block) noexcept RILL_NONBLOCKING;
+  Frame frame() noexcept RILL_NONBLOCKING;
+
+ private:
+  friend class SavedState;
+  /// Where the stream stands: with the parts that are kept, all that a step goes on from.
+  struct Moment {
+    StreamClock clock;
+    bool end_is_news = false;  ///< no step has run since the end was told
+  };
+
+  void find_addresses() noexcept RILL_NONBLOCKING;
+  void warm_up() noexcept RILL_NONBLOCKING;
+  void advance_rings() noexcept RILL_NONBLOCKING;
+  /// Set what follows from the parts that are kept and from the moment.
+  void settle() noexcept RILL_NONBLOCKING;
+  /// Whether a whole run over no frames would have a value or a frame: of borders alone, say.
+  bool gives_for_nothing() const RILL_NONBLOCKING;
+  /// Whether the stream ends without a frame, for which the model is not defined.
+  bool gives_nothing() const RILL_NONBLOCKING { return end() == 0 && asks_for_a_frame_; }
+  /// Where a part that is kept lies: of inputs and outputs, what is bound.
+  std::byte* kept(const SessionPart& part) const RILL_NONBLOCKING;
+  /// What the stream symbol stands for: no frames, until the end is known.
+  std::optional<int64_t> symbol_value() const RILL_NONBLOCKING;
+
+  const Plan* plan_ = nullptr;
+  SessionParts parts_;
+  std::byte* block_ = nullptr;  ///< all of the parts
+  std::byte** base_ = nullptr;  ///< in the block
+  int64_t* places_ = nullptr;   ///< in the block
+  std::byte* part_scratch_ = nullptr;
+  const Pool* pool_ = nullptr;
+  bool asks_for_a_frame_ = false;  ///< the model is not defined for a stream of none
+  Moment moment_;
+};
+
+}  // namespace rill

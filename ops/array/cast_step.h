@@ -1,0 +1,41 @@
+#pragma once
+
+#include "kernels/half/half.h"
+#include "kernels/int8/int8.h"
+#include "ops/kernel_fields.h"
+
+namespace rill::ops {
+
+/// A cast between f16 and f32 of elements that lie together.
+struct HalfCastArgs {
+  const kernels::HalfCasts* casts = nullptr;
+  int64_t count = 0;
+  bool widen = false;
+  Ref x;
+  Ref y;
+};
+
+RILL_STEP_FIELDS(HalfCastArgs, casts, count, widen, x, y)
+
+/// A cast between f32 and quantised bytes that lie together.
+struct ByteCastArgs {
+  kernels::QuantiseFn quantise = nullptr;  ///< null: bytes are looked up
+  kernels::QuantiseArgs rounding;
+  Ref x;
+  Ref y;
+  Ref table;
+};
+
+RILL_STEP_FIELDS(ByteCastArgs, quantise, rounding, x, y, table)
+
+void run_half_cast(const HalfCastArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void run_byte_cast(const ByteCastArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_cast_half(const HalfCastArgs& args, StepTouches& touches);
+void touch_cast_bytes(const ByteCastArgs& args, StepTouches& touches);
+
+inline constexpr auto kHalfCast =
+    step_kind<HalfCastArgs, run_half_cast, touch_cast_half>("cast_half");
+inline constexpr auto kByteCast =
+    step_kind<ByteCastArgs, run_byte_cast, touch_cast_bytes>("cast_bytes");
+
+}  // namespace rill::ops

@@ -1,0 +1,72 @@
+#include "ops/array/pad_step.h"
+
+#include "core/tensor/strided_copy.h"
+
+namespace rill::ops {
+
+void run_fill(const FillArgs& args, const Frame& frame) noexcept {
+  const PlacedView& to = args.to;
+  fill_strided(static_cast<int>(dtype_size(to.dtype)), to.rank, to.shape.data(), &args.value,
+               frame.ptr<void>(to.ref), to.stride.data());
+}
+
+namespace {
+
+/// One frame of an axis.
+View frame_at(View box, size_t axis, int64_t at) {
+  box.data = static_cast<std::byte*>(box.data) + at * box.stride[axis] * dtype_size(box.dtype);
+  box.shape[axis] = 1;
+  return box;
+}
+
+}  // namespace
+
+void run_border(const BorderArgs& args, const Frame& frame) noexcept {
+  const View out = frame.view(args.out);
+  View box = out;
+  for (size_t i = 0; i < args.pads.size(); ++i) {
+    const auto [before, after] = args.pads[i];
+    box.shape[i] -= before + after;
+    box.data = static_cast<std::byte*>(box.data) + before * box.stride[i] * dtype_size(box.dtype);
+  }
+  for (size_t axis = 0; axis < args.pads.size(); ++axis) {
+    const auto [before, after] = args.pads[axis];
+    const int64_t last = box.shape[axis] - 1;
+    for (int64_t i = 1; i <= before; ++i) {
+      copy_plain(frame_at(box, axis, args.reflect ? i : 0), frame_at(box, axis, -i));
+    }
+    for (int64_t i = 1; i <= after; ++i) {
+      copy_plain(frame_at(box, axis, args.reflect ? last - i : last),
+                 frame_at(box, axis, last + i));
+    }
+    box = frame_at(box, axis, -before);
+    box.shape[axis] = out.shape[axis];
+  }
+}
+
+void touch_fill(const FillArgs& args, StepTouches& touches) {
+  touches.require(args.to.rank <= kCopyMaxRank && dtype_size(args.to.dtype) <= 8, "what is filled");
+  touches.writes(args.to);
+}
+
+void touch_border(const BorderArgs& args, StepTouches& touches) {
+  touches.require(static_cast<int>(args.pads.size()) <= args.out.rank, "axes of what is padded");
+  for (size_t i = 0; i < args.pads.size() && touches.holds(); ++i) {
+    const auto [before, after] = args.pads[i];
+    const int64_t extent = args.out.shape[i];
+    touches.within(before, 0, extent);
+    touches.within(after, 0, extent);
+    if (before <= 0 && after <= 0) continue;
+    const int64_t inner = extent - before - after;
+    const int64_t reach = args.reflect ? std::max(before, after) : 0;
+    touches.require(inner > reach || args.out.volume() == 0, "frames to fill a border with");
+  }
+  touches.keeps(region(args.out));
+}
+
+extern const StepKind fill_kind;
+extern const StepKind border_kind;
+const StepKind fill_kind = kFill;
+const StepKind border_kind = kBorder;
+
+}  // namespace rill::ops

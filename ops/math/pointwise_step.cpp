@@ -1,0 +1,112 @@
+#include "ops/math/pointwise_step.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace rill::ops {
+
+using kernels::PointwiseArgs;
+using kernels::PointwiseImm;
+using kernels::PointwiseInstr;
+using kernels::PointwiseOp;
+
+void run_pointwise_loops(const PointwiseLoops& loops, int axis, PointwiseArgs* args,
+                         kernels::PointwiseFn run, float* scratch) noexcept {
+  if (axis == loops.outer) return run(*args, scratch);
+  const int64_t* stride = loops.stride[axis];
+  for (int64_t i = 0; i < loops.extent[axis]; ++i) {
+    run_pointwise_loops(loops, axis + 1, args, run, scratch);
+    for (int k = 0; k < args->inputs; ++k) args->in[k].ptr += stride[k];
+    args->out += stride[kPointwiseOperands - 1];
+  }
+  const int64_t back = loops.extent[axis];
+  for (int k = 0; k < args->inputs; ++k) args->in[k].ptr -= back * stride[k];
+  args->out -= back * stride[kPointwiseOperands - 1];
+}
+
+namespace {
+
+/// Copies what a call needs of the arguments, which are as long as the longest program.
+void copy_args(const PointwiseArgs& from, PointwiseArgs* to) noexcept {
+  std::memcpy(static_cast<void*>(to), &from, offsetof(PointwiseArgs, code));
+  std::copy(from.code, from.code + from.code_len, to->code);
+}
+
+}  // namespace
+
+void run_pointwise_step(const PointwiseStep& step, const Frame& frame,
+              const Share& share) noexcept {
+  PointwiseArgs args;
+  copy_args(step.loops.args, &args);
+  const int axis = step.slices.axis;
+  const int64_t first = share.begin * step.slices.extent;
+  args.extent[axis] = std::min(args.extent[axis], share.end * step.slices.extent) - first;
+  for (int k = 0; k < args.inputs; ++k) {
+    args.in[k].ptr = frame.ptr<float>(step.in[k]) + first * args.in[k].stride[axis];
+  }
+  args.out = frame.ptr<float>(step.out) + first * args.out_stride[axis];
+  run_pointwise_loops(step.loops, 0, &args, step.run, reinterpret_cast<float*>(share.scratch));
+}
+
+namespace {
+
+/// Whether a program reads nothing but inputs and what it wrote.
+bool is_sound(const PointwiseArgs& args) {
+  if (args.inputs < 0 || args.inputs > kernels::kPointwiseMaxInputs || args.code_len < 1 ||
+      args.code_len > kernels::kPointwiseMaxCode) {
+    return false;
+  }
+  bool known[kernels::kPointwiseRegisters] = {};
+  std::fill_n(known, args.inputs, true);
+  for (int i = 0; i < args.code_len; ++i) {
+    const PointwiseInstr& instr = args.code[i];
+    const bool selects = instr.op == PointwiseOp::kSelect;
+    const bool binary = instr.op <= PointwiseOp::kOr;
+    const auto has = [&](uint8_t at) { return at < kernels::kPointwiseRegisters && known[at]; };
+    const bool sound = instr.op <= PointwiseOp::kAtanh && instr.imm_at <= PointwiseImm::kB &&
+                       instr.dst < kernels::kPointwiseRegisters &&
+                       ((binary && instr.imm_at == PointwiseImm::kA) || has(instr.a)) &&
+                       (!((binary && instr.imm_at != PointwiseImm::kB) || selects) ||
+                        has(instr.b)) &&
+                       (!selects || has(instr.c));
+    if (!sound) return false;
+    known[instr.dst] = true;
+  }
+  return true;
+}
+
+}  // namespace
+
+void touch_pointwise(const PointwiseStep& step, StepTouches& touches) {
+  const PointwiseLoops& loops = step.loops;
+  const PointwiseArgs& args = loops.args;
+  const PointwiseSlices& slices = step.slices;
+  touches.require(step.run != nullptr && is_sound(args), "a program");
+  touches.within(loops.outer, 0, kMaxRank);
+  touches.within(slices.axis, 0, kernels::kPointwiseAxes - 1);
+  if (!touches.holds()) return;
+  const int64_t extent = args.extent[slices.axis];
+  touches.within(extent, 0, kMostCounted);
+  touches.within(slices.extent, 0, kMostCounted);
+  const bool one = slices.count == 1 && slices.extent >= extent;
+  touches.require(one || (slices.extent > 0 &&
+                          slices.count == (extent + slices.extent - 1) / slices.extent),
+                  "slices of its positions");
+  touches.units(slices.count);
+  const auto in_loops = [&](Region at, const int64_t* strides, int operand) {
+    for (int d = 0; d < kernels::kPointwiseAxes; ++d) at = at.over(args.extent[d], strides[d]);
+    for (int i = 0; i < loops.outer; ++i) at = at.over(loops.extent[i], loops.stride[i][operand]);
+    return at;
+  };
+  for (int k = 0; k < args.inputs; ++k) {
+    touches.reads(in_loops(region<float>(step.in[k]), args.in[k].stride, k));
+  }
+  touches.writes(in_loops(region<float>(step.out), args.out_stride, kPointwiseOperands - 1));
+  touches.scratch(4 * static_cast<int64_t>(kernels::pointwise_scratch_floats()));
+}
+
+extern const StepKind pointwise_kind;
+const StepKind pointwise_kind = kPointwise;
+
+}  // namespace rill::ops

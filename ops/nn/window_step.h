@@ -1,0 +1,86 @@
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/depthwise/depthwise.h"
+#include "kernels/matmul/matmul.h"
+#include "ops/kernel_fields.h"
+#include "ops/nn/product_parts.h"
+
+namespace rill::ops {
+
+/// Loops around a kernel call, and how far each operand moves per turn, in floats.
+struct WindowLoop {
+  int64_t count = 1;
+  int64_t x = 0;
+  int64_t y = 0;
+  int64_t residual = 0;
+  int64_t weights = 0;
+  int64_t bias = 0;
+
+  void move(int64_t turns, const WindowLoop& loop) {
+    x += turns * loop.x;
+    y += turns * loop.y;
+    residual += turns * loop.residual;
+    weights += turns * loop.weights;
+    bias += turns * loop.bias;
+  }
+};
+
+RILL_STEP_FIELDS(WindowLoop, count, x, y, residual, weights, bias)
+
+constexpr int kWindowLoops = 4;
+
+/// The kernel of a product, or of a depthwise window.
+template <class Args>
+using KernelOf = std::conditional_t<std::is_same_v<Args, kernels::MatmulF32Args>,
+                                    kernels::MatmulF32, kernels::DepthwiseF32>;
+
+template <class Args>
+struct ConvArgs {
+  const KernelOf<Args>* how = nullptr;
+  const kernels::MatmulPacked* f16 = nullptr;  ///< reads the weights as f16; null: they are f32
+  Args kernel;
+  WindowLoop loops[kWindowLoops];
+  int loop_count = kWindowLoops;
+  ProductSlices slices;
+  Ref x;
+  Ref weights;
+  Ref bias;
+  Ref residual;
+  Ref y;
+  bool has_bias = false;
+  bool has_residual = false;
+  int64_t units = 1;  ///< of work
+};
+
+template <class Args>
+RILL_STEP_FIELDS(ConvArgs<Args>, how, f16, kernel, loops, loop_count, slices, x, weights, bias,
+                 residual, y, has_bias, has_residual, units)
+
+/// The calls of one step, whose units of work follow one another.
+template <class Args>
+struct ConvCalls {
+  List<ConvArgs<Args>> calls;
+};
+template <class Args>
+RILL_STEP_FIELDS(ConvCalls<Args>, calls)
+
+template <class Args>
+void run_calls(const ConvCalls<Args>& all, const Frame& frame,
+               const Share& share) noexcept RILL_NONBLOCKING;
+extern template void run_calls(const ConvCalls<kernels::DepthwiseF32Args>& all, const Frame& frame,
+                               const Share& share) noexcept RILL_NONBLOCKING;
+extern template void run_calls(const ConvCalls<kernels::MatmulF32Args>& all, const Frame& frame,
+                               const Share& share) noexcept RILL_NONBLOCKING;
+template <class Args>
+void touch_calls(const ConvCalls<Args>& all, StepTouches& touches);
+
+inline constexpr auto kDepthwise =
+    step_kind<ConvCalls<kernels::DepthwiseF32Args>, run_calls<kernels::DepthwiseF32Args>,
+              touch_calls<kernels::DepthwiseF32Args>>("depthwise");
+inline constexpr auto kWindows =
+    step_kind<ConvCalls<kernels::MatmulF32Args>, run_calls<kernels::MatmulF32Args>,
+              touch_calls<kernels::MatmulF32Args>>("windows");
+
+}  // namespace rill::ops

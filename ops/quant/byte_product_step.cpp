@@ -1,0 +1,63 @@
+#include "ops/quant/byte_product_step.h"
+
+namespace rill::ops {
+
+void run_byte_product(const ByteProductArgs& args, const Frame& frame) noexcept {
+  kernels::MatmulInt8Args g = args.product;
+  g.a = frame.ptr<const uint8_t>(args.x);
+  g.b = frame.ptr<const int8_t>(args.b);
+  g.start = frame.ptr<const int32_t>(args.start);
+  g.scratch = frame.ptr<uint8_t>(args.scratch);
+  g.c = frame.ptr<int32_t>(args.sums);
+  for (int64_t i = 0; i < args.groups; ++i) {
+    args.kernel->run(g);
+    g.a += args.x_step;
+    g.b += args.b_step;
+    g.start += g.n;
+    g.c += g.n;
+  }
+  if (args.quantise == nullptr) return;
+  kernels::QuantiseArgs rounding = args.rounding;
+  rounding.integers = frame.ptr<const int32_t>(args.sums);
+  rounding.y = frame.ptr<void>(args.y);
+  args.quantise(rounding);
+}
+
+void touch_byte_product(const ByteProductArgs& args, StepTouches& touches) {
+  const kernels::MatmulInt8Args& g = args.product;
+  touches.require(args.kernel != nullptr, "a kernel");
+  for (const int64_t count : {g.m, g.n, g.segments, g.segment_len, args.groups}) {
+    touches.within(count, 0, kMostCounted);
+  }
+  const int64_t k = touches.holds() ? g.segments * g.segment_len : 0;
+  touches.within(k, 0, kMostCounted);
+  touches.require(args.b_step % 64 == 0 || args.groups <= 1, "weights that are aligned");
+  if (!touches.holds()) return;
+  touches.reads(region<uint8_t>(args.x)
+                    .over(g.m, g.lda)
+                    .over(g.segments, g.segment_stride)
+                    .over(g.segment_len)
+                    .over(args.groups, args.x_step));
+  touches.reads(region<std::byte>(args.b)
+                    .over(kernels::matmul_int8_bytes(*args.kernel, k, g.n))
+                    .over(args.groups, args.b_step)
+                    .aligned(64));
+  touches.reads(region<int32_t>(args.start).over(args.groups, g.n).over(g.n));
+  const int64_t scratch = kernels::matmul_int8_scratch_bytes(*args.kernel, g.m, k);
+  touches.writes(region<std::byte>(args.scratch).over(scratch).aligned(64));
+  touches.writes(region<int32_t>(args.sums).over(g.m, g.ldc).over(g.n).over(args.groups, g.n));
+  if (args.quantise == nullptr) return;
+  const kernels::QuantiseArgs& rounding = args.rounding;
+  touches.require(rounding.y_bytes == 1 || rounding.y_bytes == 4, "whole numbers");
+  if (!touches.holds()) return;
+  touches.reads(region<int32_t>(args.sums).over(rounding.n));
+  touches.writes(region<std::byte>(args.y)
+                     .over(rounding.n, rounding.y_bytes)
+                     .over(rounding.y_bytes)
+                     .aligned(rounding.y_bytes));
+}
+
+extern const StepKind byte_product_kind;
+const StepKind byte_product_kind = kByteProduct;
+
+}  // namespace rill::ops

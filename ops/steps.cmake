@@ -1,0 +1,31 @@
+# What runs of the operators' steps, without the operators.
+set(RILL_STEPS
+  array/cast_step.cpp
+  array/pad_step.cpp
+  control/loop_step.cpp
+  math/pointwise_step.cpp
+  math/reduce_step.cpp
+  nn/fill_frames_step.cpp
+  nn/masked_rows_step.cpp
+  nn/pool_step.cpp
+  nn/product_step.cpp
+  nn/resample_step.cpp
+  nn/softmax_step.cpp
+  nn/window_step.cpp
+  quant/byte_product_step.cpp
+  quant/byte_table_step.cpp
+  rnn/recurrent_step.cpp
+  signal/fft_step.cpp
+  signal/stft_step.cpp
+  stream/border_step.cpp
+  stream/key_mask_step.cpp
+  stream/latch_step.cpp
+  stream/mask_step.cpp
+  stream/positions_step.cpp
+  stream/pulse_pad_step.cpp
+  stream/tail_step.cpp
+  stream/whole_step.cpp
+)
+# Their own loops are part of a step.
+set(RILL_FAST_STEPS control/loop_step.cpp math/pointwise_step.cpp math/reduce_step.cpp
+    nn/pool_step.cpp nn/product_step.cpp nn/window_step.cpp rnn/recurrent_step.cpp signal/stft_step.cpp)

@@ -1,0 +1,48 @@
+#include "ops/stream/positions_step.h"
+
+#include <algorithm>
+
+#include "core/run/frames_so_far.h"
+
+namespace rill::ops {
+
+namespace {
+
+void fill_missing(const View& view) {
+  uint64_t bits = 0;
+  if (view.dtype == DType::kF32) bits = 0x7FC00000U;
+  if (view.dtype == DType::kF64) bits = 0x7FF8000000000000U;
+  if (view.dtype == DType::kF16) bits = 0x7E00U;
+  if (view.dtype == DType::kBF16) bits = 0x7FC0U;
+  View from = view;
+  from.data = &bits;
+  from.stride.fill(0);
+  copy_plain(from, view);
+}
+
+}  // namespace
+
+void run_rows(const RowsArgs& args, const Frame& frame) noexcept {
+  const View table = frame.view(args.table);
+  const View to = frame.view(args.to);
+  const int64_t count = to.extent(args.axis);
+  const int64_t first = args.begin + frame.clock->position(count);
+  const int64_t there = std::clamp<int64_t>(table.extent(args.axis) - first, 0, count);
+  if (there > 0) {
+    copy_plain(frames_of(table, args.axis, first, there), frames_of(to, args.axis, 0, there));
+  }
+  if (there < count) fill_missing(frames_of(to, args.axis, there, count - there));
+}
+
+void touch_rows_stream(const RowsArgs& args, StepTouches& touches) {
+  touches.has_axis(args.to, args.axis);
+  touches.alike(args.table, args.to, args.axis);
+  touches.within(args.begin, 0, kMostFrames);
+  touches.reads(args.table);
+  touches.writes(args.to);
+}
+
+extern const StepKind rows_stream_kind;
+const StepKind rows_stream_kind = kRows;
+
+}  // namespace rill::ops

@@ -1,0 +1,85 @@
+"""Build what runs plans, alone, with any compiler: for sizes, and for processors without a system.
+
+The lists of sources are those of CMake (RILL_RUN, RILL_STEPS), so that nothing is listed twice.
+"""
+
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TIER_FLAGS = {"avx2": ["-mavx2", "-mfma", "-mf16c"], "neon": []}
+FLAGS = ["-std=gnu++20", "-ffp-contract=off", "-fno-rtti", "-fno-exceptions", "-Wall", "-Wextra",
+         "-fno-asynchronous-unwind-tables", "-ffunction-sections", "-fdata-sections",
+         "-DRILL_NO_HEAP", "-DRILL_NO_CHECKS"]
+
+
+def listed(file, name):
+    text = (ROOT / file).read_text()
+    return re.search(rf"set\({name}\s+([^)]*)\)", text).group(1).split()
+
+
+def kinds():
+    """The kinds of steps that run without the whole library: name -> mangled symbol."""
+    found = {}
+    for source in steps() + ["core/run/copy_step.cpp"]:
+        inner = "ops" if source.startswith("ops/") else ""
+        for name in re.findall(r"^const StepKind (\w+)_kind =", (ROOT / source).read_text(), re.M):
+            symbol = f"{name}_kind"
+            scope = "4rill" + (f"{len(inner)}{inner}" if inner else "")
+            found[name] = f"_ZN{scope}{len(symbol)}{symbol}E"
+    return found
+
+
+def steps():
+    return [f"ops/{each}" for each in listed("ops/steps.cmake", "RILL_STEPS")]
+
+
+def sources(tiers):
+    """Pairs of a source and the flags that it alone gets."""
+    fast = {f"ops/{each}" for each in listed("ops/steps.cmake", "RILL_FAST_STEPS")}
+    out = [(f"core/{each}", []) for each in listed("core/CMakeLists.txt", "RILL_RUN")]
+    out += [(each, ["-O3"] if each in fast else []) for each in steps()]
+    out += [("kernels/cpu.cpp", [])]
+    for folder in sorted((ROOT / "kernels").iterdir()):
+        name = folder.name
+        if not (folder / f"{name}.cpp").exists() or name == "reach":
+            continue
+        out.append((f"kernels/{name}/{name}.cpp", ["-O3"]))
+        for tier in tiers:
+            if (folder / f"{tier}.cpp").exists():
+                out.append((f"kernels/{name}/{tier}.cpp",
+                            TIER_FLAGS[tier] + ["-O2", f"-Dxsimd=xsimd_{tier}"]))
+    return out
+
+
+def left_out(tiers):
+    every = ["sse42", "avx2", "avxvnni", "avx512", "avx512vnni", "neon", "dotprod"]
+    return [f"-DRILL_WITHOUT_{tier.upper()}" for tier in every if tier not in tiers]
+
+
+def build(compiler, flags, tiers, folder, small=False):
+    """Compile everything; gives the object files. `small`: all for size, kernels too."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def one(entry):
+        source, own = entry
+        to = folder / (source.replace("/", "_") + ".o")
+        if small:
+            own = [flag for flag in own if flag not in ("-O2", "-O3")]
+        subprocess.run([compiler, *FLAGS, "-Os", *left_out(tiers), *flags, *own, f"-I{ROOT}", "-c",
+                        str(ROOT / source), "-o", str(to)], check=True)
+        return to
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return list(pool.map(one, sources(tiers)))
+
+
+def table_of_all(name="rill_steps"):
+    """C for a table of all kinds of steps, as `rill compile --table` writes one of a model's."""
+    symbols = kinds().values()
+    lines = "".join(f"extern const char {symbol}[];\n" for symbol in symbols)
+    entries = "".join(f"    {symbol},\n" for symbol in symbols)
+    return (f"{lines}const void* const {name}[] = {{\n{entries}}};\n"
+            f"const unsigned long {name}_count = {len(symbols)};\n")
