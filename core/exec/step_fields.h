@@ -166,8 +166,8 @@ inline constexpr bool kStepsAreSeen = false;
 inline constexpr bool kStepsAreSeen = true;
 #endif
 
-/// Set how arguments are made and seen, and what they touch. A build without plan files and programs
-/// goes without.
+/// Set how arguments are made and seen, and what they touch. A build without plan files and
+/// programs goes without.
 template <class Args, TouchStep<Args> kTouch>
 constexpr void see_step(StepKind* kind) {
   if constexpr (kStepsAreSeen) {
