@@ -7,7 +7,6 @@
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/indices.h"
-#include "ops/math/binary.h"
 #include "ops/math/elements.h"
 
 namespace rill::ops {
@@ -294,19 +293,24 @@ std::vector<AxisTrack> GatherNd::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
+Result<OutletId> cast(LoadCtx& ctx, OutletId wire, DType to) {
+  if (ctx.fact(wire).dtype == to) return wire;
+  return ctx.add1(std::make_shared<Cast>(to), {wire}, "cast");
+}
+
 /// The type that a `datum_type` argument asks for, if there is one.
 Result<OutletId> as_asked(LoadCtx& ctx, OutletId wire) {
   if (!ctx.given("datum_type")) return wire;
   RILL_ASSIGN(const std::string name, ctx.text("datum_type"));
   const auto dtype = dtype_from_name(name);
   if (!dtype) return fail(Code::kDType, "no type \"", name, "\"");
-  return cast_to(ctx, wire, *dtype);
+  return cast(ctx, wire, *dtype);
 }
 
 /// The indices; NNEF writes numbers without a type, which are read as floats.
 Result<OutletId> indices_of(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId indices, plain_wire(ctx, "indices"));
-  return is_float(ctx.fact(indices).dtype) ? cast_to(ctx, indices, DType::kI64)
+  return is_float(ctx.fact(indices).dtype) ? cast(ctx, indices, DType::kI64)
                                            : Result<OutletId>(indices);
 }
 
