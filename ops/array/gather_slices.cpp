@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/cast.h"
@@ -216,6 +217,25 @@ Status Gather::declutter(Rewrite& rewrite) const {
                                    std::make_shared<Downsample>(axis, run->step, 0), {out}));
   }
   return rewrite.replace({out});
+}
+
+Status Gather::pulsify(PulseBuilder& b) const {
+  const auto data = b.stream(0);
+  if (!data || data->axis != axis) return Op::pulsify(b);
+  const std::string way = str_cat("Take them by a slice, as in x[:, a:b]; or assert how long streams "
+                                  "are, as in --assert '",
+                                  b.symbol(), " >= 8', where that tells which frames are there");
+  const std::string frames =
+      str_cat("it takes frames of streaming axis ", axis, " of ", b.in(0).to_string(), " at ");
+  if (b.stream(1)) {
+    return b.refuse(way, frames,
+                    "indices that stream, and are not known to count up within its frames");
+  }
+  if (b.in(1).konst) {
+    return b.refuse(way, frames, "indices that may count from either end, or are too many");
+  }
+  return b.refuse("Give the indices as constants, or take the frames in the app", frames,
+                  "indices that are known at run time only");
 }
 
 }  // namespace rill::ops

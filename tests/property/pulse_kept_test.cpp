@@ -535,7 +535,7 @@ TEST(PulseCases, FramesAtPlacesThatStopAtTheEnds) {
   expect_frames(gathered("max(min(r - 40, n - 1), 0)"), 64);
   expect_journeys(gathered("min(r + 2, n - 1)"), {1, 2, 5});
   // One that stops within the stream is no end of it.
-  expect_refused(gathered("max(r - 3, 1)"), 4, "y", "Gather");
+  expect_refused(gathered("max(r - 3, 1)"), 4, "y", "count up within its frames");
   // NumPy: x[np.clip(np.arange(6) + k, 0, 5)] of 1 to 6.
   expect_gathered({"max(r - 3, 0)", {1, 1, 1, 1, 2, 3}});
   expect_gathered({"min(r + 2, n - 1)", {3, 4, 5, 6, 6, 6}});
@@ -550,7 +550,7 @@ TEST(PulseCases, FramesAtPlacesThatAreWrittenOut) {
   }
   expect_streams(y("x - tract_core_gather(x, [0], axis = 2)"), {{1, 4}, 1, 1, 0, "S"});
   // A place that may lie in front of the first frame counts from the end then.
-  expect_refused(gathered("n / 4 * 4 - 1"), 4, "y", "Gather");
+  expect_refused(gathered("n / 4 * 4 - 1"), 4, "y", "count from either end");
   // NumPy: x[places] of 1 to 6.
   expect_gathered({"[-1, 0, 5, 1, 2, -6]", {6, 1, 6, 2, 3, 1}});
   expect_gathered({"(n + 3) / 4 * 4 - 4", {5}});
