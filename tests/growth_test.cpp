@@ -142,7 +142,7 @@ const auto kGrowths = ::testing::Values(Growth::kChain, Growth::kFan, Growth::kD
 INSTANTIATE_TEST_SUITE_P(Operators, Groups,
                          ::testing::Combine(kGrowths, ::testing::ValuesIn(groups())), GroupName());
 
-/// As many statements as make about 32 768 nodes, an eighth of what may be loaded, and a quarter of
+/// As many statements as make about 32 768 nodes, a quarter of what may be loaded, and a quarter of
 /// them.
 class Large : public ::testing::TestWithParam<Growth> {};
 

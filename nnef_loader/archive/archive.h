@@ -26,7 +26,7 @@ struct LoadLimits {
   int64_t max_entries = 100000;
   int max_folder_depth = 32;
   int64_t max_text_bytes = int64_t{16} << 20;  ///< of graph.nnef, and of graph.quant
-  int64_t max_nodes = int64_t{1} << 18;        ///< loop bodies included
+  int64_t max_nodes = int64_t{1} << 17;        ///< loop bodies included
   int64_t max_symbols = 64;
   int64_t max_folded_bytes = int64_t{4} << 30;  ///< constants computed or read, all together
   /// Expressions evaluated and list elements copied: bounds the time of graphs without nodes.

@@ -166,7 +166,7 @@ typedef struct rill_load_opts {
   int64_t max_ratio;          /**< unfolded bytes per byte of the file; 0: 2000 */
   int64_t max_entries;        /**< files in the archive; 0: 100 000 */
   int64_t max_text_bytes;     /**< of the graph's text; 0: 16 MiB, which is the most */
-  int64_t max_nodes;          /**< of the graph; 0: 262 144 */
+  int64_t max_nodes;          /**< of the graph; 0: 131 072 */
   int64_t max_symbols;        /**< of the graph; 0: 64 */
   int64_t max_folded_bytes;   /**< constants, read or computed; 0: 4 GiB */
   const char* constants;      /**< of ONNX: values of inputs, "sr=16000;h=0,0"; null: none */
