@@ -222,9 +222,10 @@ Status Gather::declutter(Rewrite& rewrite) const {
 Status Gather::pulsify(PulseBuilder& b) const {
   const auto data = b.stream(0);
   if (!data || data->axis != axis) return Op::pulsify(b);
-  const std::string way = str_cat("Take them by a slice, as in x[:, a:b]; or assert how long streams "
-                                  "are, as in --assert '",
-                                  b.symbol(), " >= 8', where that tells which frames are there");
+  const std::string way =
+      str_cat("Take them by a slice, as in x[:, a:b]; or assert how long streams are, as in "
+              "--assert '",
+              b.symbol(), " >= 8', where that tells which frames are there");
   const std::string frames =
       str_cat("it takes frames of streaming axis ", axis, " of ", b.in(0).to_string(), " at ");
   if (b.stream(1)) {
