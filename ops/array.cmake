@@ -27,6 +27,7 @@ rill_op(nn/softmax)
 target_sources(rill_ops PRIVATE
   array/common.cpp
   array/extend_stream.cpp
+  array/gather_slices.cpp
   array/groups.cpp
   array/indices.cpp
   array/nearest_upsample.cpp

@@ -36,7 +36,10 @@ void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
     if (!slice) continue;
     const Dim& rows = graph.fact(node.inputs[0]).dim(static_cast<int>(slice->axis));
     out->push_back(slice->begin);
-    if (!rows.mentions(symbol) || !slice->end.mentions(symbol)) out->push_back(rows - slice->end);
+    const bool fixed = (slice->end - slice->begin).to_int().has_value();
+    if (fixed || !rows.mentions(symbol) || !slice->end.mentions(symbol)) {
+      out->push_back(rows - slice->end);
+    }
   }
 }
 
@@ -135,6 +138,26 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
   for (const OutletId& output : graph.outputs) add(output);
 }
 
+/// What all wires of a whole run of no frames are; nothing where it is not defined.
+std::optional<std::vector<Facts>> facts_of_nothing(const Graph& graph, std::string_view symbol) {
+  std::vector<Facts> out;
+  for (const Node& node : graph.nodes) {
+    Facts in;
+    for (const OutletId& input : node.inputs) {
+      in.push_back(out[static_cast<size_t>(input.node)][static_cast<size_t>(input.slot)]);
+    }
+    const OpPtr bound = node.op->with_symbol(symbol, Dim(0));
+    auto made = in.empty() && !bound ? Result<Facts>(node.outputs)
+                                     : (bound ? bound : node.op)->infer(in);
+    if (!made.ok()) return std::nullopt;
+    for (Fact& fact : *made) {
+      for (Dim& dim : fact.shape) dim = max(Dim(0), dim.substitute(symbol, Dim(0)));
+    }
+    out.push_back(std::move(made).value());
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
@@ -148,6 +171,35 @@ std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
   add_short_streams(graph, symbol, &out);
   std::erase_if(out, [&](const Dim& dim) { return !of_symbol_alone(dim, symbol); });
   return out;
+}
+
+std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
+                                      std::string_view symbol) {
+  const Bindings nothing = {{std::string(symbol), 0}};
+  const auto is_short = [&](const Node& node) {
+    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](const Fact& fact) {
+      return std::any_of(fact.shape.begin(), fact.shape.end(),
+                         [&](const Dim& dim) { return dim.eval(nothing).value_or(0) < 0; });
+    });
+  };
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_short)) return told;
+  const auto whole = facts_of_nothing(graph, symbol);
+  if (!whole) return told;
+  for (size_t i = 0; i < told.size(); ++i) {
+    const OutletId output = graph.outputs[i];
+    const Fact& streams = graph.fact(output);
+    const Fact& given =
+        (*whole)[static_cast<size_t>(output.node)][static_cast<size_t>(output.slot)];
+    const auto counted = told[i].eval(nothing);
+    if (!counted || streams.rank() != given.rank()) continue;
+    for (int axis = 0; axis < streams.rank(); ++axis) {
+      const auto frames = given.dim(axis).to_int();
+      if (!streams.dim(axis).mentions(symbol) || !frames) continue;
+      if (*frames <= std::max<int64_t>(0, *counted)) continue;
+      told[i] += Dim(*frames - *counted) * max(Dim(0), Dim(1) - Dim::symbol(std::string(symbol)));
+    }
+  }
+  return told;
 }
 
 std::optional<int64_t> longest_stream(std::string_view symbol,

@@ -323,11 +323,14 @@ Streaming Pulsifier::streaming(const Report& report) {
   out.named = options_.symbol;
   out.pulse = *options_.pulse.to_int();
   for (const Stream& input : report.inputs) out.input_axes.push_back(input.axis);
+  std::vector<Dim> lengths;
+  for (const Stream& output : report.outputs) lengths.push_back(output.length);
+  lengths = lengths_from_nothing(whole_, std::move(lengths), options_.symbol);
   for (size_t i = 0; i < report.outputs.size(); ++i) {
     const Stream& output = report.outputs[i];
     out.outputs.push_back({output.axis, output.delay, std::nullopt});
     const bool at_end = builder_.known_after(whole_.outputs[i]).has_value();
-    if (output.axis >= 0 || at_end) out.outputs.back().length = output.length;
+    if (output.axis >= 0 || at_end) out.outputs.back().length = lengths[i];
   }
   for (const Wire& wire : report.wires) {
     out.wires.push_back(

@@ -1,19 +1,12 @@
 #include "ops/array/gather.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
-#include "core/graph/rewrite.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/indices.h"
-#include "ops/array/pad.h"
-#include "ops/array/range.h"
-#include "ops/array/slice.h"
-#include "ops/built.h"
-#include "ops/math/binary.h"
 #include "ops/math/elements.h"
 
 namespace rill::ops {
@@ -172,138 +165,6 @@ std::vector<AxisTrack> Gather::axes(FactSpan in, FactSpan) const {
   return tracks;
 }
 
-namespace {
-
-// Keeps products of strides far from overflow.
-constexpr int64_t kMostStep = 1 << 24;
-
-/// Indices that count up from a place, but for those below `low` and above `high`, which stop
-/// there.
-struct Run {
-  Dim begin;
-  Dim end;
-  int64_t step = 1;
-  std::optional<Dim> low;
-  std::optional<Dim> high;
-
-  bool is_clamped() const { return low || high; }
-  Run moved(const Dim& by) const { return {begin + by, end + by, step, {}, {}}; }
-};
-
-bool counts(DType dtype) { return is_int(dtype) || dtype == DType::kDim; }
-
-/// What becomes of a run by an operation with a number; nothing if it is no run any more.
-std::optional<Run> run_with(BinaryKind kind, Run run, const Dim& by, bool number_first) {
-  if (kind == BinaryKind::kMax && !run.low) {
-    run.low = by;
-    return run;
-  }
-  if (kind == BinaryKind::kMin && !run.high) {
-    run.high = by;
-    return run;
-  }
-  if (run.is_clamped()) return std::nullopt;
-  if (kind == BinaryKind::kAdd) return run.moved(by);
-  if (kind == BinaryKind::kSub && !number_first) return run.moved(-by);
-  const auto times = by.to_int();
-  if (kind != BinaryKind::kMul || !times || *times < 1 || *times > kMostStep ||
-      run.step > kMostStep) {
-    return std::nullopt;
-  }
-  return Run{run.begin * by, run.end * by, run.step * *times, {}, {}};
-}
-
-/// What a wire of indices counts; nothing if it does anything else.
-std::optional<Run> run_of(const Graph& graph, OutletId indices) {
-  const Node* node = &graph.node(indices.node);
-  if (node->op->as<Cast>() && counts(node->outputs[0].dtype)) {
-    return run_of(graph, node->inputs[0]);
-  }
-  if (const auto* range = node->op->as<Range>()) {
-    if (range->step < 1 || range->step > kMostStep) return std::nullopt;
-    return Run{range->start, range->end, range->step, {}, {}};
-  }
-  const auto* binary = node->op->as<Binary>();
-  for (size_t i = 0; binary && i < 2; ++i) {
-    const TensorPtr& konst = graph.fact(node->inputs[i]).konst;
-    if (!konst || konst->volume() != 1 || !counts(konst->dtype())) continue;
-    const auto by = element_as_dim(*konst, 0);
-    const auto run = by.ok() ? run_of(graph, node->inputs[1 - i]) : std::optional<Run>();
-    return run ? run_with(binary->kind_of, *run, *by, i == 0) : std::nullopt;
-  }
-  return std::nullopt;
-}
-
-/// How many times the first and the last row stand for indices in front of and behind all rows;
-/// nothing where that is not known, or where indices stop elsewhere.
-std::optional<std::pair<int64_t, int64_t>> border_of(const Run& run, const Dim& extent,
-                                                     const SymbolScope& scope) {
-  const bool begins_inside = scope.proves_ge(run.begin, Dim(0));
-  const bool ends_inside = scope.proves_ge(extent, run.end);
-  if (!run.is_clamped()) {
-    if (!begins_inside || !ends_inside) return std::nullopt;
-    return std::pair<int64_t, int64_t>(0, 0);
-  }
-  const auto stops = [&](const std::optional<Dim>& at, const Dim& edge) {
-    return at && scope.simplify(*at - edge) == Dim(0);
-  };
-  const bool low = stops(run.low, Dim(0)) || (begins_inside && !run.low);
-  const bool high = stops(run.high, extent - Dim(1)) || (ends_inside && !run.high);
-  const auto before = begins_inside ? 0 : scope.simplify(-run.begin).to_int();
-  const auto after = ends_inside ? 0 : scope.simplify(run.end - extent).to_int();
-  // The row that is repeated has to be there.
-  if (!low || !high || !before || !after || run.step != 1 || !scope.proves_ge(extent, Dim(1))) {
-    return std::nullopt;
-  }
-  return std::pair(std::max<int64_t>(0, *before), std::max<int64_t>(0, *after));
-}
-
-/// The first row `before` times in front of all rows, and the last one `after` times behind them.
-Result<OutletId> repeat_ends(Rewrite& rewrite, OutletId rows, int64_t axis, int64_t before,
-                             int64_t after) {
-  const Fact& fact = rewrite.new_fact(rows);
-  Pads pads(static_cast<size_t>(fact.rank()), {0, 0});
-  pads[static_cast<size_t>(axis)] = {before, after};
-  RILL_ASSIGN(Tensor zero, Tensor::zeros(fact.dtype, {}));
-  return rewrite.wire1(str_cat(rewrite.node().name, "_ends"),
-                       std::make_shared<Pad>(std::move(pads), "replicated",
-                                             std::make_shared<const Tensor>(std::move(zero))),
-                       {rows});
-}
-
-}  // namespace
-
-/// Rows that follow one another are a slice, where it is known that there are so many, or where
-/// indices stop at the first and last row: then the slice is one of the rows with these repeated.
-Status Gather::declutter(Rewrite& rewrite) const {
-  if (rewrite.in(1).rank() != 1 || rewrite.in(0).konst) return {};
-  const auto run = run_of(rewrite.old_graph(), rewrite.input(1));
-  const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
-  if (!run || extent.is_const()) return {};
-  const auto border = border_of(*run, extent, rewrite.scope());
-  if (!border) return {};
-  OutletId out = rewrite.mapped(rewrite.input(0));
-  const auto [before, after] = *border;
-  if (before > 0 || after > 0) {
-    if (is_quantised(rewrite.in(0).dtype)) return {};
-    if constexpr (built("pad")) {
-      RILL_ASSIGN(out, repeat_ends(rewrite, out, axis, before, after));
-    } else {
-      return {};
-    }
-  }
-  RILL_ASSIGN(out,
-              rewrite.wire1(rewrite.node().name,
-                            std::make_shared<Slice>(axis, run->begin + Dim(before),
-                                                    run->end + Dim(before)),
-                            {out}));
-  if (run->step > 1) {
-    RILL_ASSIGN(out, rewrite.wire1(rewrite.node().name,
-                                   std::make_shared<Downsample>(axis, run->step, 0), {out}));
-  }
-  return rewrite.replace({out});
-}
-
 Status Gather::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string data, ctx.in(0));
   RILL_ASSIGN(const std::string indices, ctx.in(1));
@@ -432,19 +293,24 @@ std::vector<AxisTrack> GatherNd::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
+Result<OutletId> cast(LoadCtx& ctx, OutletId wire, DType to) {
+  if (ctx.fact(wire).dtype == to) return wire;
+  return ctx.add1(std::make_shared<Cast>(to), {wire}, "cast");
+}
+
 /// The type that a `datum_type` argument asks for, if there is one.
 Result<OutletId> as_asked(LoadCtx& ctx, OutletId wire) {
   if (!ctx.given("datum_type")) return wire;
   RILL_ASSIGN(const std::string name, ctx.text("datum_type"));
   const auto dtype = dtype_from_name(name);
   if (!dtype) return fail(Code::kDType, "no type \"", name, "\"");
-  return cast_to(ctx, wire, *dtype);
+  return cast(ctx, wire, *dtype);
 }
 
 /// The indices; NNEF writes numbers without a type, which are read as floats.
 Result<OutletId> indices_of(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId indices, plain_wire(ctx, "indices"));
-  return is_float(ctx.fact(indices).dtype) ? cast_to(ctx, indices, DType::kI64)
+  return is_float(ctx.fact(indices).dtype) ? cast(ctx, indices, DType::kI64)
                                            : Result<OutletId>(indices);
 }
 

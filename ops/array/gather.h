@@ -14,7 +14,7 @@ namespace rill::ops {
 /// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. An index
 /// out of range at run time gives zeros.
 /// Stream: pointwise on the axes of the indices and on the data's other axes; indices that count up
-/// make a slice.
+/// make a slice, and a few that are written out make one each.
 /// Source: tract, `tract_core_gather`.
 class Gather final : public OpBase<Gather> {
  public:
@@ -27,8 +27,12 @@ class Gather final : public OpBase<Gather> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
+
+ private:
+  Status slice_places(Rewrite& rewrite) const;
 };
 
 /// Take, for each index, the element of the first input that lies at the same place but for

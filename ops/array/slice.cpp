@@ -162,8 +162,20 @@ Status pulsify_first_frames(PulseBuilder& b, StreamFact stream, int64_t begin, i
 
 constexpr int64_t kMostLast = 1 << 24;
 
-/// The last frames of a stream do not stream: they are known at its end.
-Status pulsify_last_frames(PulseBuilder& b, StreamFact stream, int64_t back, int64_t frames) {
+/// How far in front of the end frame `begin` lies at most; nothing if that grows with the stream.
+std::optional<int64_t> most_back(const PulseBuilder& b, const Dim& begin, const Dim& frames) {
+  const Dim back = b.scope().simplify(frames - begin);
+  if (const auto number = back.to_int()) return number;
+  const auto pattern = DimPattern::of(back, b.symbol());
+  if (!pattern.ok()) return std::nullopt;
+  const auto most = pattern->greatest(0);
+  return most.ok() ? *most : std::nullopt;
+}
+
+/// Frames near the end of a stream, from `begin` on, do not stream: they are known at its end.
+/// `back`: how far in front of it they begin at most.
+Status pulsify_last_frames(PulseBuilder& b, StreamFact stream, const Dim& begin, int64_t back,
+                           int64_t frames) {
   if (bound_of(stream.dim)) {
     return b.refuse("Take the last frames of a stream that has no fixed end",
                     "it takes the last frames "
@@ -177,7 +189,7 @@ Status pulsify_last_frames(PulseBuilder& b, StreamFact stream, int64_t back, int
   tail->overlap = back;
   tail->frames = frames;
   tail->delay = stream.delay;
-  tail->first = stream.dim - Dim(back);
+  tail->first = begin;
   RILL_ASSIGN(const OutletId shown, b.delay(x, stream, 0, back));
   RILL_ASSIGN(const OutletId wire, b.add1("", std::move(tail), {shown}));
   return b.give(0, wire, {PulsedOutput::AtEnd{x, stream}});
@@ -197,10 +209,10 @@ Status Slice::pulsify(PulseBuilder& b) const {
   }
   const Dim& frames = b.in(0).dim(static_cast<int>(axis));
   const auto skip = fixed_begin(b, *this, frames);
-  const auto back = b.scope().simplify(frames - begin).to_int();
+  const auto back = most_back(b, begin, frames);
   const auto count = b.scope().simplify(end - begin).to_int();
-  if (!skip && back && count && *back <= kMostLast) {
-    return pulsify_last_frames(b, *stream, *back, *count);
+  if (!skip && back && *back >= 0 && *back <= kMostLast && count) {
+    return pulsify_last_frames(b, *stream, begin, *back, *count);
   }
   if (!skip) {
     const bool last = b.scope().simplify(frames - end) == Dim(0);

@@ -203,11 +203,18 @@ class Streamed {
                        "number: it then weighs them all alike");
     }
     for (size_t i = 0; i < band.first.size(); ++i) {
+      const bool endless =
+          band.last[i] == INT64_MAX || (band.first[i] == INT64_MIN && !most_keys());
+      if (endless && !band.unread.empty()) {
+        return b_.refuse("Compare distances of positions, as in abs(i - j) <= 16, and hide with "
+                         "minus infinity; or limit attention to a window of frames",
+                         "attention: ", band.unread, "; queries may see all keys that ",
+                         band.last[i] == INT64_MAX ? "follow" : "went before, without end");
+      }
       if (band.last[i] == INT64_MAX) {
         return b_.refuse("Limit attention to a window of frames, or to those that went before",
                          "every frame of one input meets every frame of another: queries see all "
-                         "keys that follow",
-                         band.unread);
+                         "keys that follow");
       }
       if (band.first[i] != INT64_MIN) continue;
       const auto most = most_keys();
@@ -216,7 +223,7 @@ class Streamed {
             str_cat("Limit attention to a window of frames; or assert how long a "
                     "stream may be, as in --assert '",
                     b_.symbol(), " <= 2000', which is then the number of keys that are kept"),
-            "queries see all keys that went before, without end", band.unread);
+            "queries see all keys that went before, without end");
       }
       band.first[i] = 1 - *most;
     }

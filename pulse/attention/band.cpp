@@ -216,7 +216,7 @@ Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
   Band band;
   band.zeroed = !found.behind.empty();
   if (found.weak) {
-    band.unread = str_cat("; a mask of ", *found.weak, " leaves them some weight");
+    band.unread = str_cat("a mask of ", *found.weak, " leaves hidden keys some weight");
   }
   std::vector<Limit> behind = found.behind;
   for (const auto* all : {&limits, &behind}) {
@@ -230,8 +230,10 @@ Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
   const auto misread = std::find_if(limits.begin(), limits.end(), unread);
   if (misread != limits.end() && band.unread.empty()) {
     const Node& node = graph.node(misread->wire.node);
-    band.unread = str_cat("; what node \"", node.name, "\" (", node.op->name(),
-                          ") hides is not told from positions");
+    const Node& end = positions.end_of_walk(misread->wire, misread->at);
+    band.unread = str_cat("what node \"", node.name, "\" (", node.op->name(),
+                          ") hides is not told from positions: that ends at node \"", end.name,
+                          "\" (", end.op->name(), ")");
   }
   // What is not read may hide all that the others let through; a bias does not.
   const bool open = found.by_frames || std::any_of(limits.begin(), limits.end(), [&](auto& limit) {
@@ -241,7 +243,7 @@ Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
   if (open) keep_infinite(&limits);
   if (open && limited && limits.empty() && band.unread.empty()) {
     band.unread =
-        "; frames may hide what positions leave, and where finite numbers hide all keys, all "
+        "frames may hide what positions leave, and where finite numbers hide all keys, all "
         "count alike: minus infinity hides for good";
   }
   std::erase_if(limits, unread);

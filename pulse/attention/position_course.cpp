@@ -84,6 +84,19 @@ std::optional<PositionCourse> Positions::course(OutletId outlet, Square at, int6
   return entry(outlet, at).course;
 }
 
+const Node& Positions::end_of_walk(OutletId outlet, Square at) const {
+  const auto is_told = [&](const Place& place) {
+    const auto& course = entry(place.first, place.second).course;
+    return course && !std::isnan(course->before.row) && !std::isnan(course->behind.column);
+  };
+  for (Place place{outlet, at};;) {
+    const std::vector<Place> parts = parts_of(place);
+    const auto next = std::find_if_not(parts.begin(), parts.end(), is_told);
+    if (next == parts.end()) return node_of(place.first);
+    place = *next;
+  }
+}
+
 std::optional<PositionCourse> Positions::compared(OutletId outlet, Square at, int64_t period,
                                                   double with) {
   const auto own = course(outlet, at, period);
@@ -213,7 +226,8 @@ std::optional<PositionCourse> Positions::pointwise(const Place& place, int64_t p
     case ops::BinaryKind::kGe:
     case ops::BinaryKind::kEq:
     case ops::BinaryKind::kNe:
-      return courses.comparison(in[0], in[1], binary->kind_of);
+      if (const auto told = courses.comparison(in[0], in[1], binary->kind_of)) return told;
+      return curved(place, period);
     case ops::BinaryKind::kAnd:
     case ops::BinaryKind::kOr:
       return courses.joined_conditions(in, binary->kind_of == ops::BinaryKind::kAnd);

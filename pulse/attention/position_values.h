@@ -66,6 +66,8 @@ class Positions {
   std::optional<PositionCourse> course(OutletId outlet, Square at, int64_t period);
   /// As `course`, of whether the value is larger than a number.
   std::optional<PositionCourse> compared(OutletId outlet, Square at, int64_t period, double with);
+  /// The node on the way to a wire, whose course was asked for, at which it is not told any more.
+  const Node& end_of_walk(OutletId outlet, Square at) const;
   /// Make a period a multiple of all that positions are divided by on the way to a wire.
   void collect_period(OutletId outlet, Square at, int64_t* period) const;
 
@@ -110,6 +112,7 @@ class Positions {
   std::optional<PositionCourse> course_of_numbers(const Place& place, int64_t period) const;
   std::optional<PositionCourse> pointwise(const Place& place, int64_t period,
                                           const std::vector<PositionCourse>& in) const;
+  std::optional<PositionCourse> curved(const Place& place, int64_t period) const;
   std::optional<PositionCourse> chosen(const Place& place, int64_t period,
                                        const std::vector<PositionCourse>& in) const;
 

@@ -22,10 +22,13 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
+import graphs
+import links
 from drive import cut, streamed
-from graphs import random_graph
 from librill import Library, Model, Refusal
 from wires import Undefined
+
+graphs.LINKS += links.LINKS
 
 MOST_FRAMES = 600_000
 MOST_STEPS = 60_000
@@ -131,7 +134,7 @@ class Campaign:
                     self.note("refused", seed, str(refusal))
 
     def run(self, seed):
-        graph = random_graph(seed)
+        graph = graphs.random_graph(seed)
         dice = np.random.default_rng(seed + 1_000_003)
         self.count["graphs"] += 1
         try:

@@ -216,17 +216,26 @@ def sliced(g, x, begin, less):
     n = x.frames
     if less == 0 and begin == 0:
         return x
+    computed = False
     if less == 0:
         end = "0"
     elif g.chance(0.5):
         end = f"-{less}"
     else:
         end = f"{g.frames_text(x)} - {less}"
+        computed = True
 
     def length(s):
+        if computed and n(s) < less:
+            raise Undefined  # an end in front of the first frame counts from the last one
         return max(0, n(s) - less - begin)
-    return g.of(x, f"slice({x.name}, axes = [2], begin = [{begin}], end = [{end}])",
-                lambda v: w.along(v, begin, max(0, v.shape[2] - less)), frames=length)
+
+    def value(v):
+        if computed and v.shape[2] < less:
+            raise Undefined("an end in front of the first frame")
+        return w.along(v, begin, max(0, v.shape[2] - less))
+    return g.of(x, f"slice({x.name}, axes = [2], begin = [{begin}], end = [{end}])", value,
+                frames=length)
 
 
 def trim(g, x):

@@ -85,7 +85,10 @@ def pool(x, kind, taps, stride, dilation, before, after, counted):
     if kind == "max":
         if before >= (taps - 1) * dilation + 1 or after >= (taps - 1) * dilation + 1:
             raise Undefined("windows of padding alone")
-        return np.max(taps_of(x, taps, dilation, stride, before, after, -np.inf), 0)
+        most = np.max(taps_of(x, taps, dilation, stride, before, after, -np.inf), 0)
+        if np.isneginf(most).any():
+            raise Undefined("windows of padding alone")
+        return most
     total = np.sum(taps_of(x, taps, dilation, stride, before, after, 0.0), 0)
     if counted:
         count = np.sum(taps_of(np.ones_like(x), taps, dilation, stride, before, after, 0.0), 0)

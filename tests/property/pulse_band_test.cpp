@@ -39,5 +39,35 @@ TEST(PulseCases, FramesTimesAMatrixWithABand) {
   expect_refused(weighed("distance"), 4, "y", "all keys that follow");
 }
 
+// Bands by squares, exponentials and their like, which pass a number once on either side.
+TEST(PulseCases, FramesWeighedByCurvesOfTheirDistance) {
+  const auto seen_where = [](const char* seen) {
+    return weighed(str_cat("select(", seen, ", 1.0, 0.0)"));
+  };
+  struct Known {
+    const char* seen;
+    int64_t ahead;
+  };
+  // Distances by hand: 3 * 3 <= 9; ln(5) > 1.5; exp(-0.1 * 4) < 0.7; tanh(0.3) < 0.3 < tanh(0.4).
+  const Known known[] = {{"distance * distance <= 9.0", 3},
+                         {"apart * apart <= 9", 3},
+                         {"sqr(distance) < 9.0", 2},
+                         {"sqrt(distance) <= 1.8", 3},
+                         {"log(distance + 1.0) <= 1.5", 3},
+                         {"exp(distance * -0.1) >= 0.7", 3},
+                         {"exp(distance * distance * -0.05) > 0.05", 7},
+                         {"tanh(distance * 0.1) <= 0.3", 3},
+                         {"9.0 >= distance * distance", 3},
+                         {"sqr(distance - 3.0) <= 9.0", 6},
+                         {"(sqr(tract_core_cast(apart + 3, to = 'f32')) <= 4.0)", 5}};
+  for (const Known& each : known) {
+    expect_streams(seen_where(each.seen), {{1, 4}, 1, 1, each.ahead, "S"}, kTolerance);
+  }
+  // One that never passes hides nothing; one that comes back is told by its operator.
+  expect_refused(seen_where("tanh(distance) <= 2.0"), 4, "y", "all keys that follow");
+  expect_refused(seen_where("sin(distance) <= 0.5"), 4, "y", "(Sin)");
+  expect_refused(seen_where("distance * distance - distance * 4.0 <= 5.0"), 4, "y", "(Square)");
+}
+
 }  // namespace
 }  // namespace rill::test

@@ -509,6 +509,23 @@ struct Gathered {
   std::vector<float> frames;
 };
 
+/// What comes of frames 1 to 6, pulse by pulse.
+void expect_gathered(const Gathered& known) {
+  auto streamed = StreamedRun::make(loaded(gathered(known.indices)), 2);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  const std::vector<float> counted = {1, 2, 3, 4, 5, 6};
+  auto input = Tensor::of<float>(DType::kF32, {1, 1, 6}, counted);
+  ASSERT_TRUE(input.ok());
+  std::vector<Tensor> inputs;
+  inputs.push_back(std::move(input).value());
+  const auto found = streamed->run(inputs, 6);
+  ASSERT_TRUE(found.ok()) << found.error().to_string();
+  ASSERT_EQ((*found)[0].volume(), static_cast<int64_t>(known.frames.size()));
+  for (size_t i = 0; i < known.frames.size(); ++i) {
+    EXPECT_EQ((*found)[0].data<float>()[i], known.frames[i]) << known.indices;
+  }
+}
+
 // As frames are spliced: x[:, clamp(arange(n) + k, 0, n - 1)].
 TEST(PulseCases, FramesAtPlacesThatStopAtTheEnds) {
   expect_streams(gathered("max(r - 3, 0)"), {{1, 4}, 1, 1, 0, "S"});
@@ -518,26 +535,42 @@ TEST(PulseCases, FramesAtPlacesThatStopAtTheEnds) {
   expect_frames(gathered("max(min(r - 40, n - 1), 0)"), 64);
   expect_journeys(gathered("min(r + 2, n - 1)"), {1, 2, 5});
   // One that stops within the stream is no end of it.
-  expect_refused(gathered("max(r - 3, 1)"), 4, "y", "Gather");
+  expect_refused(gathered("max(r - 3, 1)"), 4, "y", "count up within its frames");
   // NumPy: x[np.clip(np.arange(6) + k, 0, 5)] of 1 to 6.
-  const Gathered known[] = {{"max(r - 3, 0)", {1, 1, 1, 1, 2, 3}},
-                            {"min(r + 2, n - 1)", {3, 4, 5, 6, 6, 6}},
-                            {"min(max(r - 9, 0), n - 1)", {1, 1, 1, 1, 1, 1}}};
-  for (const Gathered& each : known) {
-    auto streamed = StreamedRun::make(loaded(gathered(each.indices)), 2);
-    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
-    const std::vector<float> counted = {1, 2, 3, 4, 5, 6};
-    auto input = Tensor::of<float>(DType::kF32, {1, 1, 6}, counted);
-    ASSERT_TRUE(input.ok());
-    std::vector<Tensor> inputs;
-    inputs.push_back(std::move(input).value());
-    const auto found = streamed->run(inputs, 6);
-    ASSERT_TRUE(found.ok()) << found.error().to_string();
-    ASSERT_EQ((*found)[0].volume(), 6);
-    for (size_t i = 0; i < 6; ++i) {
-      EXPECT_EQ((*found)[0].data<float>()[i], each.frames[i]) << each.indices;
-    }
+  expect_gathered({"max(r - 3, 0)", {1, 1, 1, 1, 2, 3}});
+  expect_gathered({"min(r + 2, n - 1)", {3, 4, 5, 6, 6, 6}});
+  expect_gathered({"min(max(r - 9, 0), n - 1)", {1, 1, 1, 1, 1, 1}});
+}
+
+// As x[:, -1] and x[:, [0, 5]] are exported: places that are written out, from either end.
+TEST(PulseCases, FramesAtPlacesThatAreWrittenOut) {
+  for (const char* indices : {"[-1]", "-1", "n - 1", "[-1, -2, 0]", "max(n - 3, 0)",
+                              "(n + 3) / 4 * 4 - 4", "[7, 8, -1]"}) {
+    expect_known_at_the_end(gathered(indices), {1, 4, 7});
   }
+  expect_streams(y("x - tract_core_gather(x, [0], axis = 2)"), {{1, 4}, 1, 1, 0, "S"});
+  // A place that may lie in front of the first frame counts from the end then.
+  expect_refused(gathered("n / 4 * 4 - 1"), 4, "y", "count from either end");
+  // NumPy: x[places] of 1 to 6.
+  expect_gathered({"[-1, 0, 5, 1, 2, -6]", {6, 1, 6, 2, 3, 1}});
+  expect_gathered({"(n + 3) / 4 * 4 - 4", {5}});
+  expect_gathered({"max(n - 9, 0)", {1}});
+}
+
+// x[:, n // 4 * 4 - 4 : n // 4 * 4] and its like: so many frames, whose place follows from the
+// length.
+TEST(PulseCases, FramesNearTheEnd) {
+  const auto taken = [](const char* begin, const char* end) {
+    return document("1, 1, S",
+                    str_cat("  n = squeeze(slice(tract_core_shape_of(x), axes = [0], begin = [2], "
+                            "end = [3]), axes = [0]);\n"
+                            "  y = slice(x, axes = [2], begin = [",
+                            begin, "], end = [", end, "]);\n"));
+  };
+  expect_known_at_the_end(taken("n / 4 * 4 - 4", "n / 4 * 4"), {1, 4, 6});
+  expect_known_at_the_end(taken("n / 7 * 7 - 28", "n / 7 * 7 - 26"), {1, 5});
+  expect_known_at_the_end(taken("max(n - 3, 0)", "max(n - 3, 0) + 1"), {1, 5});
+  expect_refused(taken("n / 2", "n / 2 + 1"), 4, "y", "Slice");
 }
 
 }  // namespace

@@ -377,6 +377,31 @@ TEST(States, FramesOfStreamsShorterThanAWindowAreNotCountedAsLessThanNone) {
   }
 }
 
+// Of no frames, the first convolution gives none, the second as many as its padding has: 3, and the
+// last one 1. A length that counts less than none would give none.
+TEST(States, FramesThatAWholeRunMakesOfNoneAreNotLeftOut) {
+  const std::string window = ", border = 'constant', padding = [";
+  const std::string text =
+      document("1, 1, S", str_cat("  v = conv(x, [[[1.0, 2.0]]], 0.0", window,
+                                  "(0, 0)]);\n  z = conv(v, [[[1.0, 2.0, 1.0]]], 1.0", window,
+                                  "(2, 3)]);\n  y = conv(z, [[[1.0, 2.0, 1.0]]], 0.0", window,
+                                  "(0, 0)]);\n"));
+  const Graph graph = loaded(text);
+  const auto whole = WholeRun::make(graph, 0);
+  ASSERT_TRUE(whole.ok());
+  for (const int64_t pulse : {1, 4}) {
+    auto streamed = StreamedRun::make(graph, pulse);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    auto reloaded = streamed->reloaded();
+    ASSERT_TRUE(reloaded.ok()) << reloaded.error().to_string();
+    EXPECT_FALSE(streamed->run(noise_inputs(graph, 0, 1), 0).ok()) << pulse;
+    EXPECT_FALSE(reloaded->run(noise_inputs(graph, 0, 1), 0).ok()) << pulse;
+    for (const int64_t length : {1, 2, 9}) {
+      EXPECT_EQ(stream_problem(graph, &*streamed, length), "") << pulse;
+    }
+  }
+}
+
 const char kGru[] = R"(fragment gru_loop(
     h: tensor<scalar>, r_x: tensor<scalar>, z_x: tensor<scalar>, n_x: tensor<scalar>,
     W_r: tensor<scalar>, W_z: tensor<scalar>, W_n: tensor<scalar>, b_n: tensor<scalar>

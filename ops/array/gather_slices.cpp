@@ -1,0 +1,242 @@
+// Rows of a gather that follow one another, or lie at places that are written out, are slices.
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/graph/pulse.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/axis_ops.h"
+#include "ops/array/cast.h"
+#include "ops/array/common.h"
+#include "ops/array/concat.h"
+#include "ops/array/gather.h"
+#include "ops/array/pad.h"
+#include "ops/array/range.h"
+#include "ops/array/slice.h"
+#include "ops/built.h"
+#include "ops/math/binary.h"
+
+namespace rill::ops {
+namespace {
+
+// Keeps products of strides far from overflow.
+constexpr int64_t kMostStep = 1 << 24;
+
+/// Indices that count up from a place, but for those below `low` and above `high`, which stop
+/// there.
+struct Run {
+  Dim begin;
+  Dim end;
+  int64_t step = 1;
+  std::optional<Dim> low;
+  std::optional<Dim> high;
+
+  bool is_clamped() const { return low || high; }
+  Run moved(const Dim& by) const { return {begin + by, end + by, step, {}, {}}; }
+};
+
+bool counts(DType dtype) { return is_int(dtype) || dtype == DType::kDim; }
+
+/// What becomes of a run by an operation with a number; nothing if it is no run any more.
+std::optional<Run> run_with(BinaryKind kind, Run run, const Dim& by, bool number_first) {
+  if (kind == BinaryKind::kMax && !run.low) {
+    run.low = by;
+    return run;
+  }
+  if (kind == BinaryKind::kMin && !run.high) {
+    run.high = by;
+    return run;
+  }
+  if (run.is_clamped()) return std::nullopt;
+  if (kind == BinaryKind::kAdd) return run.moved(by);
+  if (kind == BinaryKind::kSub && !number_first) return run.moved(-by);
+  const auto times = by.to_int();
+  if (kind != BinaryKind::kMul || !times || *times < 1 || *times > kMostStep ||
+      run.step > kMostStep) {
+    return std::nullopt;
+  }
+  return Run{run.begin * by, run.end * by, run.step * *times, {}, {}};
+}
+
+/// What a wire of indices counts; nothing if it does anything else.
+std::optional<Run> run_of(const Graph& graph, OutletId indices) {
+  const Node* node = &graph.node(indices.node);
+  if (node->op->as<Cast>() && counts(node->outputs[0].dtype)) {
+    return run_of(graph, node->inputs[0]);
+  }
+  if (const auto* range = node->op->as<Range>()) {
+    if (range->step < 1 || range->step > kMostStep) return std::nullopt;
+    return Run{range->start, range->end, range->step, {}, {}};
+  }
+  const auto* binary = node->op->as<Binary>();
+  for (size_t i = 0; binary && i < 2; ++i) {
+    const TensorPtr& konst = graph.fact(node->inputs[i]).konst;
+    if (!konst || konst->volume() != 1 || !counts(konst->dtype())) continue;
+    const auto by = element_as_dim(*konst, 0);
+    const auto run = by.ok() ? run_of(graph, node->inputs[1 - i]) : std::optional<Run>();
+    return run ? run_with(binary->kind_of, *run, *by, i == 0) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// How many times the first and the last row stand for indices in front of and behind all rows;
+/// nothing where that is not known, or where indices stop elsewhere.
+std::optional<std::pair<int64_t, int64_t>> border_of(const Run& run, const Dim& extent,
+                                                     const SymbolScope& scope) {
+  const bool begins_inside = scope.proves_ge(run.begin, Dim(0));
+  const bool ends_inside = scope.proves_ge(extent, run.end);
+  if (!run.is_clamped()) {
+    if (!begins_inside || !ends_inside) return std::nullopt;
+    return std::pair<int64_t, int64_t>(0, 0);
+  }
+  const auto stops = [&](const std::optional<Dim>& at, const Dim& edge) {
+    return at && scope.simplify(*at - edge) == Dim(0);
+  };
+  const bool low = stops(run.low, Dim(0)) || (begins_inside && !run.low);
+  const bool high = stops(run.high, extent - Dim(1)) || (ends_inside && !run.high);
+  const auto before = begins_inside ? 0 : scope.simplify(-run.begin).to_int();
+  const auto after = ends_inside ? 0 : scope.simplify(run.end - extent).to_int();
+  // The row that is repeated has to be there.
+  if (!low || !high || !before || !after || run.step != 1 || !scope.proves_ge(extent, Dim(1))) {
+    return std::nullopt;
+  }
+  return std::pair(std::max<int64_t>(0, *before), std::max<int64_t>(0, *after));
+}
+
+/// The first row `before` times in front of all rows, and the last one `after` times behind them.
+Result<OutletId> repeat_ends(Rewrite& rewrite, OutletId rows, int64_t axis, int64_t before,
+                             int64_t after) {
+  const Fact& fact = rewrite.new_fact(rows);
+  Pads pads(static_cast<size_t>(fact.rank()), {0, 0});
+  pads[static_cast<size_t>(axis)] = {before, after};
+  RILL_ASSIGN(Tensor zero, Tensor::zeros(fact.dtype, {}));
+  return rewrite.wire1(str_cat(rewrite.node().name, "_ends"),
+                       std::make_shared<Pad>(std::move(pads), "replicated",
+                                             std::make_shared<const Tensor>(std::move(zero))),
+                       {rows});
+}
+
+/// Rows [first, second).
+using Rows = std::pair<Dim, Dim>;
+
+constexpr int64_t kMostPlaces = 64;
+
+/// The rows at indices that are written out, those that follow one another together; nothing where
+/// it is not known from which end an index counts, or there are too many.
+std::optional<std::vector<Rows>> rows_at(const Tensor& indices, const Dim& extent,
+                                         const SymbolScope& scope) {
+  if (indices.volume() < 1 || indices.volume() > kMostPlaces) return std::nullopt;
+  std::vector<Rows> out;
+  for (int64_t i = 0; i < indices.volume(); ++i) {
+    auto written = element_as_dim(indices, i);
+    if (!written.ok()) return std::nullopt;
+    Dim place = scope.simplify(*written);
+    if (scope.proves_ge(Dim(-1), place)) {
+      place = scope.simplify(extent + place);
+    } else if (!scope.proves_non_negative(place)) {
+      return std::nullopt;
+    }
+    if (!out.empty() && out.back().second == place) {
+      out.back().second = place + Dim(1);
+    } else {
+      out.emplace_back(place, place + Dim(1));
+    }
+  }
+  return out;
+}
+
+/// The slices of `x` behind one another.
+Result<OutletId> joined_rows(Rewrite& rewrite, OutletId x, int64_t axis,
+                             const std::vector<Rows>& rows) {
+  const std::string& name = rewrite.node().name;
+  std::vector<OutletId> parts;
+  for (const auto& [from, to] : rows) {
+    const std::string own = rows.size() == 1 ? name : str_cat(name, "_at_", parts.size());
+    RILL_ASSIGN(const OutletId part,
+                rewrite.wire1(own, std::make_shared<Slice>(axis, from, to), {x}));
+    parts.push_back(part);
+  }
+  if (parts.size() == 1) return parts[0];
+  if constexpr (built("concat")) {
+    return rewrite.wire1(name, std::make_shared<Concat>(axis), std::move(parts));
+  }
+  return fail(Code::kInternal, "no operator to join rows");
+}
+
+}  // namespace
+
+/// Rows at places that are written out are slices, where it is known from which end they count.
+Status Gather::slice_places(Rewrite& rewrite) const {
+  const Fact& indices = rewrite.in(1);
+  const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
+  const bool as_they_are = is_quantised(rewrite.in(0).dtype) || indices.rank() > 1;
+  if (as_they_are || !indices.konst || !counts(indices.dtype) || extent.is_const()) return {};
+  const auto rows = rows_at(*indices.konst, extent, rewrite.scope());
+  if (!rows || (rows->size() > 1 && !built("concat"))) return {};
+  if (indices.rank() == 0 && !built("axis_ops")) return {};
+  RILL_ASSIGN(OutletId out,
+              joined_rows(rewrite, rewrite.mapped(rewrite.input(0)), axis, *rows));
+  if constexpr (built("axis_ops")) {
+    if (indices.rank() == 0) {
+      RILL_ASSIGN(out, rewrite.wire1(rewrite.node().name, std::make_shared<RmAxis>(axis), {out}));
+    }
+  }
+  return rewrite.replace({out});
+}
+
+/// Rows that follow one another are a slice, where it is known that there are so many, or where
+/// indices stop at the first and last row: then the slice is one of the rows with these repeated.
+Status Gather::declutter(Rewrite& rewrite) const {
+  if (rewrite.in(0).konst) return {};
+  if (rewrite.in(1).konst) return slice_places(rewrite);
+  if (rewrite.in(1).rank() != 1) return {};
+  const auto run = run_of(rewrite.old_graph(), rewrite.input(1));
+  const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
+  if (!run || extent.is_const()) return {};
+  const auto border = border_of(*run, extent, rewrite.scope());
+  if (!border) return {};
+  OutletId out = rewrite.mapped(rewrite.input(0));
+  const auto [before, after] = *border;
+  if (before > 0 || after > 0) {
+    if (is_quantised(rewrite.in(0).dtype)) return {};
+    if constexpr (built("pad")) {
+      RILL_ASSIGN(out, repeat_ends(rewrite, out, axis, before, after));
+    } else {
+      return {};
+    }
+  }
+  RILL_ASSIGN(out,
+              rewrite.wire1(rewrite.node().name,
+                            std::make_shared<Slice>(axis, run->begin + Dim(before),
+                                                    run->end + Dim(before)),
+                            {out}));
+  if (run->step > 1) {
+    RILL_ASSIGN(out, rewrite.wire1(rewrite.node().name,
+                                   std::make_shared<Downsample>(axis, run->step, 0), {out}));
+  }
+  return rewrite.replace({out});
+}
+
+Status Gather::pulsify(PulseBuilder& b) const {
+  const auto data = b.stream(0);
+  if (!data || data->axis != axis) return Op::pulsify(b);
+  const std::string way =
+      str_cat("Take them by a slice, as in x[:, a:b]; or assert how long streams are, as in "
+              "--assert '",
+              b.symbol(), " >= 8', where that tells which frames are there");
+  const std::string frames =
+      str_cat("it takes frames of streaming axis ", axis, " of ", b.in(0).to_string(), " at ");
+  if (b.stream(1)) {
+    return b.refuse(way, frames,
+                    "indices that stream, and are not known to count up within its frames");
+  }
+  if (b.in(1).konst) {
+    return b.refuse(way, frames, "indices that may count from either end, or are too many");
+  }
+  return b.refuse("Give the indices as constants, or take the frames in the app", frames,
+                  "indices that are known at run time only");
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,256 @@
+// Comparisons of curves of positions with a number: squares, exponentials and their like have no
+// course that goes on in even steps, but where they are monotone, they pass a number once.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "core/tensor/uniform.h"
+#include "ops/array/cast.h"
+#include "ops/math/binary.h"
+#include "ops/math/unary.h"
+#include "pulse/attention/position_courses.h"
+
+namespace rill::pulse {
+namespace {
+
+using Course = PositionCourse;
+using Tail = PositionTail;
+
+constexpr size_t kMostStages = 16;
+/// Ends of the half-lines that are looked at. Squares of whole numbers are held by doubles there.
+constexpr double kFarFloat = 1e30;
+constexpr double kFarWhole = 1 << 26;
+/// Rounding does not bring a value this far, relatively, back to what it has passed.
+constexpr double kMargin = 1e-4;
+
+bool is_comparison_of_order(ops::BinaryKind kind) {
+  return kind == ops::BinaryKind::kLt || kind == ops::BinaryKind::kLe ||
+         kind == ops::BinaryKind::kGt || kind == ops::BinaryKind::kGe;
+}
+
+/// Whether a function never turns between two of its arguments.
+bool is_monotone(const ops::Unary& op, double low, double high) {
+  switch (op.kind_of) {
+    case ops::UnaryKind::kNeg:
+    case ops::UnaryKind::kExp:
+    case ops::UnaryKind::kTanh:
+    case ops::UnaryKind::kSigmoid:
+    case ops::UnaryKind::kErf:
+    case ops::UnaryKind::kAtan:
+    case ops::UnaryKind::kSinh:
+    case ops::UnaryKind::kAsinh:
+    case ops::UnaryKind::kFloor:
+    case ops::UnaryKind::kCeil:
+    case ops::UnaryKind::kRound:
+    case ops::UnaryKind::kRoundEven:
+      return true;
+    case ops::UnaryKind::kSqrt:
+    case ops::UnaryKind::kLn:
+      return low >= 0;
+    case ops::UnaryKind::kAbs:
+    case ops::UnaryKind::kSquare:
+    case ops::UnaryKind::kCosh:
+      return low >= 0 || high <= 0;
+    case ops::UnaryKind::kRecip:
+    case ops::UnaryKind::kRsqrt:
+      return low > 0;
+    default:
+      return false;
+  }
+}
+
+bool is_monotone(ops::BinaryKind kind) {
+  return kind == ops::BinaryKind::kAdd || kind == ops::BinaryKind::kSub ||
+         kind == ops::BinaryKind::kMul || kind == ops::BinaryKind::kDiv ||
+         kind == ops::BinaryKind::kMin || kind == ops::BinaryKind::kMax;
+}
+
+/// Functions of one number behind one another, the outermost first.
+struct Stage {
+  const PositionOp* op = nullptr;
+  std::optional<double> number;  ///< the other operand
+  size_t argument = 0;
+  bool twice = false;  ///< both operands are the argument
+
+  std::optional<double> at(double x) const {
+    const double other = twice ? x : number.value_or(0);
+    const std::array<double, 2> in = {argument == 0 || twice ? x : other,
+                                      argument == 0 || twice ? other : x};
+    return number_of(*op, std::span(in.data(), op->read.size()));
+  }
+  bool turns_nowhere(double low, double high) const {
+    if (op->unary) return is_monotone(*op->unary, low, high);
+    if (op->cast) return op->cast->to != DType::kBool;
+    if (twice) return op->binary->kind_of == ops::BinaryKind::kMul && (low >= 0 || high <= 0);
+    const bool divides = op->binary->kind_of == ops::BinaryKind::kDiv;
+    return is_monotone(op->binary->kind_of) && (argument == 0 || !divides);
+  }
+};
+
+struct Curve {
+  std::vector<Stage> stages;
+  ops::BinaryKind kind = ops::BinaryKind::kLt;  ///< of the curve with `number`
+  double number = 0;
+  double far = kFarFloat;  ///< the end of either half-line
+
+  std::optional<double> at(double x) const {
+    std::optional<double> y = x;
+    for (size_t i = stages.size(); y && i-- > 0;) y = stages[i].at(*y);
+    return y;
+  }
+  bool holds(double y) const {
+    switch (kind) {
+      case ops::BinaryKind::kLt:
+        return y < number;
+      case ops::BinaryKind::kLe:
+        return y <= number;
+      case ops::BinaryKind::kGt:
+        return y > number;
+      default:
+        return y >= number;
+    }
+  }
+};
+
+/// From where on along the half-line of a sign the comparison stays what it is, and what that is.
+struct Settled {
+  double from = 0;
+  bool holds = false;
+};
+
+std::optional<Settled> settled_on(const Curve& curve, double sign) {
+  std::optional<double> begin = 0.0;
+  std::optional<double> end = sign * curve.far;
+  for (size_t i = curve.stages.size(); i-- > 0;) {
+    if (!curve.stages[i].turns_nowhere(std::min(*begin, *end), std::max(*begin, *end))) {
+      return std::nullopt;
+    }
+    begin = curve.stages[i].at(*begin);
+    end = curve.stages[i].at(*end);
+    if (!begin || !end) return std::nullopt;
+  }
+  const Settled out{0, curve.holds(*end)};
+  // Whole numbers go on growing behind the end that is looked at, and must not come back.
+  const bool away = (*end > curve.number) == (*end > *begin);
+  if (curve.far == kFarWhole && !away && *begin != *end) return std::nullopt;
+  const auto is_past = [&](double x) {
+    const auto y = curve.at(sign * x);
+    return y && curve.holds(*y) == out.holds &&
+           std::abs(*y - curve.number) > kMargin * std::max(std::abs(*y), std::abs(curve.number));
+  };
+  if (is_past(0)) return out;
+  double high = 1;
+  while (high < kFarWhole && !is_past(high)) high *= 2;
+  if (!is_past(high)) return std::nullopt;
+  double low = std::floor(high / 2);
+  while (high - low > 1) {
+    const double middle = std::floor((low + high) / 2);
+    (is_past(middle) ? high : low) = middle;
+  }
+  return Settled{high, out.holds};
+}
+
+ops::BinaryKind mirrored(ops::BinaryKind kind) {
+  switch (kind) {
+    case ops::BinaryKind::kLt:
+      return ops::BinaryKind::kGt;
+    case ops::BinaryKind::kLe:
+      return ops::BinaryKind::kGe;
+    case ops::BinaryKind::kGt:
+      return ops::BinaryKind::kLt;
+    default:
+      return ops::BinaryKind::kLe;
+  }
+}
+
+/// How the comparison of a curve of a wire goes on: on either side of the diagonal the wire grows
+/// past the point from which on it stays as it is.
+std::optional<Course> passed(const Curve& curve, const Course& wire, const Courses& courses) {
+  const auto right = settled_on(curve, 1);
+  const auto left = settled_on(curve, -1);
+  const auto told = [&](const std::optional<Settled>& half, double sign, ops::BinaryKind kind) {
+    return half ? courses.comparison(wire, Courses::number(sign * half->from), kind) : std::nullopt;
+  };
+  const auto above = told(right, 1, ops::BinaryKind::kGe);
+  const auto below = told(left, -1, ops::BinaryKind::kLe);
+  const auto tail = [&](Tail Course::*which) -> std::optional<Tail> {
+    if (above && (*above.*which).low > 0) {
+      const double value = right->holds ? 1 : 0;
+      return Tail{0, 0, value, value};
+    }
+    if (below && (*below.*which).low > 0) {
+      const double value = left->holds ? 1 : 0;
+      return Tail{0, 0, value, value};
+    }
+    const bool recurs = (wire.*which).row == 0.0 && (wire.*which).column == 0.0;
+    return recurs ? std::optional(Tail{0, 0, 0, 1}) : std::nullopt;
+  };
+  const auto before = tail(&Course::before);
+  const auto behind = tail(&Course::behind);
+  if (!before || !behind) return std::nullopt;
+  Course out = Courses::constant(0, 1, true);
+  out.before = *before;
+  out.behind = *behind;
+  out.apart = wire.apart;
+  out.settled = wire.settled;
+  for (const auto* half : {&above, &below}) {
+    if (!*half) continue;
+    out.apart = std::max(out.apart, (*half)->apart);
+    out.settled = std::max(out.settled, (*half)->settled);
+  }
+  return out;
+}
+
+}  // namespace
+
+/// Whether a function of a wire is larger or smaller than a number.
+std::optional<PositionCourse> Positions::curved(const Place& place, int64_t period) const {
+  const ops::Binary* compares = entry(place.first, place.second).op.binary;
+  if (!compares || !is_comparison_of_order(compares->kind_of)) return std::nullopt;
+  const auto number = [&](const Node& node, size_t k) {
+    return uniform_number(graph_.fact(node.inputs[k]).konst);
+  };
+  const Node& comparison = node_of(place.first);
+  const size_t side = number(comparison, 0) ? 1 : 0;
+  const auto with = number(comparison, 1 - side);
+  if (!with || !std::isfinite(*with)) return std::nullopt;
+  Curve curve;
+  curve.kind = side == 0 ? compares->kind_of : mirrored(compares->kind_of);
+  curve.number = *with;
+  Place at{comparison.inputs[side], entry(place.first, place.second).inputs[side]};
+  std::vector<Place> wires;  // that the stages read
+  while (curve.stages.size() < kMostStages) {
+    const Entry& own = entry(at.first, at.second);
+    const Node& node = node_of(at.first);
+    if (!own.known || node.inputs.empty()) break;
+    Stage stage;
+    if (own.op.moves) {
+      at = {node.inputs[0], own.inputs[0]};
+      continue;
+    }
+    const bool pair = own.op.binary && node.inputs.size() == 2;
+    if (!(own.op.unary || own.op.cast || pair)) break;
+    stage.op = &own.op;
+    stage.twice = pair && node.inputs[0] == node.inputs[1] && own.inputs[0] == own.inputs[1];
+    if (pair && !stage.twice) {
+      stage.argument = number(node, 0) ? 1 : 0;
+      stage.number = number(node, 1 - stage.argument);
+      if (!stage.number || !std::isfinite(*stage.number)) break;
+    }
+    curve.stages.push_back(stage);
+    if (!is_float(own.op.read[stage.argument])) curve.far = kFarWhole;
+    at = {node.inputs[stage.argument], own.inputs[stage.argument]};
+    wires.push_back(at);
+  }
+  // A parabola turns within a half-line of what it is made of, and at 0 of what it squares.
+  for (; !curve.stages.empty(); curve.stages.pop_back(), wires.pop_back()) {
+    const Entry& own = entry(wires.back().first, wires.back().second);
+    if (!own.course || own.course->drift != 0.0) continue;
+    if (const auto found = passed(curve, *own.course, Courses(place.second, period))) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace rill::pulse
