@@ -5,6 +5,7 @@
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
@@ -302,6 +303,15 @@ Status Gather::declutter(Rewrite& rewrite) const {
                                    std::make_shared<Downsample>(axis, run->step, 0), {out}));
   }
   return rewrite.replace({out});
+}
+
+Status Gather::pulsify(PulseBuilder& b) const {
+  const auto data = b.stream(0);
+  if (!data || data->axis != axis) return Op::pulsify(b);
+  return b.refuse(
+      "Cut frames into windows by a strided convolution whose filter is an identity, or by STFT, "
+      "and choose frames by slices",
+      "picks frames of streaming axis ", axis, " at computed places");
 }
 
 Status Gather::save(SaveCtx& ctx) const {
