@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "rill/verify.hpp"
 #include "tests/support/runs.h"
 
 namespace rill::test {
@@ -214,6 +215,53 @@ TEST_P(Inspect, TellsTheDelaysOfThePlan) {
 INSTANTIATE_TEST_SUITE_P(Models, Inspect,
                          ::testing::Values("tcn_dilated", "kws_gru", "unet_denoiser",
                                            "vad_marblenet_audio", "conv_tasnet"));
+
+/// What C++ is told is what C is told.
+TEST(VerifyInCpp, ChecksAndInspects) {
+  const std::string folder = std::string(kFolder) + "kws_gru/";
+  Result<Model> model = Model::load(folder + "model.nnef.tgz");
+  ASSERT_TRUE(model.ok()) << model.error().text;
+  Arrays bundle = read_bundle(folder + "io.npz");
+  const rill_view input = bundle.at(model->inputs()[0].name).view();
+  const Result<Checked> checked = check(*model, {input}, "4,8");
+  ASSERT_TRUE(checked.ok()) << checked.error().text;
+  EXPECT_TRUE(checked.value());
+  EXPECT_GT(checked.value().outputs, 0);
+  ASSERT_GT(checked.value().ways.size(), 4U);
+  EXPECT_EQ(checked.value().ways.back().problem, "");
+
+  const Result<rill::Inspected> told = inspect(*model, "8");
+  ASSERT_TRUE(told.ok()) << told.error().text;
+  test::Inspected found;
+  const rill_inspect_opts opts = into(&found);
+  rill_inspect_report report = {};
+  report.size = sizeof(report);
+  ASSERT_EQ(rill_inspect(model->get(), "S", "8", &opts, &report), RILL_OK);
+  EXPECT_EQ(told.value().pulse, 8);
+  EXPECT_EQ(told.value().latency, report.latency);
+  EXPECT_EQ(told.value().state_bytes, report.state_bytes);
+  ASSERT_EQ(told.value().wires.size(), found.wires.size());
+  EXPECT_EQ(told.value().wires.back().node, found.wires.back().node);
+  EXPECT_EQ(told.value().outputs.at(0).delay, found.outputs.at(0).delay);
+  EXPECT_EQ(told.value().outputs.at(0).path, found.outputs.at(0).path);
+}
+
+TEST(VerifyInCpp, WhatFailsAndWhatCannotBeCheckedDiffer) {
+  Result<Model> model = Model::load(std::string(kFolder) + "kws_gru/model.nnef.tgz");
+  ASSERT_TRUE(model.ok()) << model.error().text;
+  const Result<Checked> none = check(*model, {});
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().text, "");
+  Arrays bundle = read_bundle(std::string(kFolder) + "kws_gru/io.npz");
+  const rill_view input = bundle.at(model->inputs()[0].name).view();
+  const Result<Checked> failed = check(*model, {input}, "1000003");
+  ASSERT_TRUE(failed.ok()) << failed.error().text;
+  EXPECT_FALSE(failed.value()) << "a pulse that is longer than the recording";
+  EXPECT_NE(failed.value().error->text, "");
+  const Result<rill::Inspected> refused = inspect(*model, "8", "T");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().text.find("T"), std::string::npos) << refused.error().text;
+}
 
 }  // namespace
 }  // namespace rill::test

@@ -1,0 +1,166 @@
+// verify.h for C++17: the reports of rill_check and rill_inspect as values that own what they tell.
+// Header only; fit for -fno-exceptions and -fno-rtti.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rill/rill.hpp"
+#include "rill/verify.h"
+
+namespace rill {
+inline namespace abi1 {
+
+/// One way of running a model, and what came of it; see rill_check_way.
+struct CheckedWay {
+  std::string name;
+  int64_t pulse = 0;  ///< 0: the whole run
+  int64_t outputs = 0;
+  int64_t frames = 0;
+  bool same_bits = false;
+  std::string problem;  ///< empty if nothing differs
+  std::string skipped;  ///< or empty
+};
+
+/// What `check` compared.
+struct Checked {
+  int64_t frames = 0;   ///< of the stream
+  int64_t outputs = 0;  ///< of streams that were compared
+  std::vector<CheckedWay> ways;
+  std::optional<Error> error;  ///< why the check failed: a way that differs, or nothing compared
+
+  explicit operator bool() const { return !error; }
+};
+
+/// Run a model that is not pulsed on these inputs, one view per input in order, and compare streams
+/// of them with that run; `pulses` as in "1,8,16", or empty. A check that was made and failed is a
+/// value with an error; an error alone says that it could not be made. Real-time: no.
+inline Result<Checked> check(const Model& whole, const std::vector<rill_view>& inputs,
+                             const std::string& pulses = "", const std::string& symbol = "S") {
+  Checked out;
+  rill_check_opts opts = {};
+  opts.size = sizeof(opts);
+  opts.symbol = symbol.c_str();
+  opts.pulses = pulses.empty() ? nullptr : pulses.c_str();
+  opts.user = &out;
+  opts.way = [](void* user, const rill_check_way* way) {
+    static_cast<Checked*>(user)->ways.push_back({way->name, way->pulse, way->outputs, way->frames,
+                                                 way->same_bits != 0, way->problem, way->skipped});
+  };
+  rill_check_report report = {};
+  report.size = sizeof(report);
+  const rill_status status = rill_check(whole.get(), inputs.data(), inputs.size(), &opts, &report);
+  if (status != RILL_OK && (status != RILL_E_STATE || report.ways == 0)) return Error::last();
+  if (status != RILL_OK) out.error = Error::last();
+  out.frames = report.frames;
+  out.outputs = report.outputs;
+  return out;
+}
+
+/// How a wire streams, and why it lags; see rill_wire_latency.
+struct WireLatency {
+  std::string node;
+  std::string op;
+  std::string causes;  ///< or empty
+  int line = 0;        ///< of the node in graph.nnef; 0: unknown
+  int slot = 0;
+  int axis = 0;
+  int64_t pulse = 0;
+  int64_t delay = 0;
+  std::optional<int64_t> least_delay;  ///< none where it is not known
+  double before = 0;
+  double after = 0;
+  int64_t state_bytes = 0;
+};
+
+/// How late an output is; see rill_output_latency.
+struct OutputLatency {
+  std::string name;
+  int axis = -1;  ///< -1: it does not stream
+  int64_t pulse = 0;
+  int64_t delay = 0;
+  std::optional<int64_t> least_delay;  ///< none where it is not known
+  double latency = 0;
+  std::vector<size_t> path;  ///< indices of wires, from an input on
+};
+
+/// A pulse that "auto" chose from; see rill_pulse_choice.
+struct PulseChoice {
+  bool chosen = false;
+  int64_t pulse = 0;
+  double delay = 0;
+  double latency = 0;
+  double step_us = 0;
+  int64_t state_bytes = 0;
+  int64_t arena_bytes = 0;
+};
+
+/// What pulsing would make of a model.
+struct Inspected {
+  int64_t pulse = 0;
+  int64_t multiple_of = 0;  ///< legal pulses are its multiples; 0: unknown
+  bool late_end = false;    ///< the end may be told after the last frames
+  double latency = 0;       ///< of the output that lags most, in frames of the first input
+  int64_t state_bytes = 0;
+  int64_t arena_bytes = 0;
+  std::optional<int64_t> longest;  ///< no stream may be longer
+  std::vector<WireLatency> wires;
+  std::vector<OutputLatency> outputs;
+  std::vector<PulseChoice> choices;
+};
+
+/// Tell how late a model is at a pulse ("8", "auto"), and by which wires. The model stays as it is.
+/// `seconds` are for proofs of least delays; 0: 2; below 0: none are tried. Real-time: no.
+inline Result<Inspected> inspect(const Model& whole, const std::string& pulse,
+                                 const std::string& symbol = "S", double seconds = 0) {
+  static constexpr auto known = [](int64_t value) {
+    return value == RILL_UNKNOWN ? std::nullopt : std::optional<int64_t>(value);
+  };
+  Inspected out;
+  rill_inspect_opts opts = {};
+  opts.size = sizeof(opts);
+  opts.seconds = seconds;
+  opts.user = &out;
+  opts.wire = [](void* user, const rill_wire_latency* wire) {
+    static_cast<Inspected*>(user)->wires.push_back(
+        {wire->node, wire->op, wire->causes, wire->line, wire->slot, wire->axis, wire->pulse,
+         wire->delay, known(wire->least_delay), wire->before, wire->after, wire->state_bytes});
+  };
+  opts.output = [](void* user, const rill_output_latency* output) {
+    OutputLatency to;
+    to.name = output->name;
+    to.axis = output->axis;
+    if (output->axis >= 0) {
+      to.pulse = output->pulse;
+      to.delay = output->delay;
+      to.least_delay = known(output->least_delay);
+      to.latency = output->latency;
+      to.path.assign(output->path, output->path + output->path_count);
+    }
+    static_cast<Inspected*>(user)->outputs.push_back(std::move(to));
+  };
+  opts.choice = [](void* user, const rill_pulse_choice* choice) {
+    static_cast<Inspected*>(user)->choices.push_back(
+        {choice->chosen != 0, choice->pulse, choice->delay, choice->latency, choice->step_us,
+         choice->state_bytes, choice->arena_bytes});
+  };
+  rill_inspect_report report = {};
+  report.size = sizeof(report);
+  if (rill_inspect(whole.get(), symbol.c_str(), pulse.c_str(), &opts, &report) != RILL_OK) {
+    return Error::last();
+  }
+  out.pulse = report.pulse;
+  out.multiple_of = report.multiple_of;
+  out.late_end = report.late_end != 0;
+  out.latency = report.latency;
+  out.state_bytes = report.state_bytes;
+  out.arena_bytes = report.arena_bytes;
+  out.longest = known(report.longest);
+  return out;
+}
+
+}  // namespace abi1
+}  // namespace rill
