@@ -38,6 +38,13 @@ std::string stem(std::string_view name) {
                                           "in_",  "out_",  "input_", "output_", "final_"};
   constexpr std::string_view kBehind[] = {"_next", "_prev", "_new", "_out", "_in", "out",
                                           "in",    "_n",    "_0",   "0",    "n"};
+  constexpr std::string_view kWithin[] = {"_in_", "_out_", "_new_", "_next_", "_prev_"};
+  for (const std::string_view word : kWithin) {
+    const size_t at = out.find(word);
+    if (at == std::string::npos || at == 0) continue;
+    out.replace(at, word.size(), "_");
+    break;
+  }
   for (const std::string_view word : kBefore) {
     if (out.size() > word.size() && out.starts_with(word)) {
       out.erase(0, word.size());

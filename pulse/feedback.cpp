@@ -18,11 +18,34 @@ constexpr std::string_view kCalled = "Feedback";
 /// Every wire of the loop has an axis of steps in front.
 constexpr int64_t kStepAxis = 0;
 
+/// Tell whether a node is the loop of the steps: none but this room calls a loop so.
+bool is_loop(const Node& node) { return node.op->nested() && node.op->name() == kCalled; }
+
+int find_loop(const Graph& graph) {
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (is_loop(graph.nodes[i])) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+/// The graph of one step, with all inputs and outputs that it had at first; null without a loop.
+const Graph* step_of(const Graph& graph) {
+  const int at = find_loop(graph);
+  return at < 0 ? nullptr : graph.node(at).op->nested();
+}
+
 Result<size_t> input_named(const Graph& graph, std::string_view name) {
   std::vector<std::string> names;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     if (graph.input_name(i) == name) return i;
     names.push_back(graph.input_name(i));
+  }
+  if (const Graph* step = step_of(graph)) {
+    for (size_t i = 0; i < step->inputs.size(); ++i) {
+      if (step->input_name(i) == name) {
+        return fail(Code::kArg, "input \"", name, "\" is fed back already");
+      }
+    }
   }
   return fail(Code::kArg, "no input \"", name, "\"")
       .hint(str_cat("The inputs are ", join(names, ", ")));
@@ -33,18 +56,13 @@ Result<size_t> output_named(const Graph& graph, std::string_view name) {
   if (it != graph.output_names.end()) {
     return static_cast<size_t>(it - graph.output_names.begin());
   }
+  const Graph* step = step_of(graph);
+  if (step && std::find(step->output_names.begin(), step->output_names.end(), name) !=
+                  step->output_names.end()) {
+    return fail(Code::kArg, "output \"", name, "\" is fed back already");
+  }
   return fail(Code::kArg, "no output \"", name, "\"")
       .hint(str_cat("The outputs are ", join(graph.output_names, ", ")));
-}
-
-/// Tell whether a node is the loop of the steps: none but this room calls a loop so.
-bool is_loop(const Node& node) { return node.op->nested() && node.op->name() == kCalled; }
-
-int find_loop(const Graph& graph) {
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (is_loop(graph.nodes[i])) return static_cast<int>(i);
-  }
-  return -1;
 }
 
 /// Tell whether a node gives what it takes, with frames of the step before in front.
@@ -339,6 +357,11 @@ Result<Graph> with_feedback(const Graph& model, std::string_view output, std::st
 Result<Graph> with_context(const Graph& model, std::string_view input, int64_t frames) {
   RILL_TRY(expect_steps(model));
   RILL_ASSIGN(const size_t index, input_named(model, input));
+  for (const Node& node : model.nodes) {
+    if (is_context(model, node) && node.inputs[0] == model.inputs[index]) {
+      return fail(Code::kArg, "input \"", input, "\" has frames of the step before already");
+    }
+  }
   const int axis = frame_axis(model.fact(model.inputs[index]));
   const Dim whole = axis < 0 ? Dim(0) : model.fact(model.inputs[index]).dim(axis);
   const auto symbol = whole.as_symbol();

@@ -70,8 +70,10 @@ A program that listens to a microphone with Silero's file: `examples/silero_vad.
 
 ## Where rill differs
 
-- `Relu`, `Clip`, `Max` and `Min` give the number of a number and a NaN, as NNEF has it; onnxruntime hands
-  NaN on. `ReduceMax`, `ReduceMin`, `ArgMax` and `TopK` pass over NaN.
+- A NaN stays NaN through `Relu`, `Clip`, `Max`, `Min` and the like, and counts as the extreme in `ReduceMax`,
+  `ReduceMin`, `ArgMax`, `ArgMin` and `TopK`, as in NumPy; onnxruntime's reductions see it in the first place
+  alone. `MaxPool`, the activation `Relu` of `RNN`, and scattering by `max` and `min` pass over it. Casts to
+  integers make 0 of it, and saturate.
 - `Sigmoid` and `Tanh`, and with them recurrent layers, are within 6.2e-7 and 8e-7 of the exact value.
 - `DynamicQuantizeLSTM` rounds a state to the range of its step. Two engines that differ by one bit in an
   activation may round a state apart, which layers that never settle make large.
@@ -83,6 +85,7 @@ A program that listens to a microphone with Silero's file: `examples/silero_vad.
 | --- | --- |
 | `tests/onnx/conformance.py` | the tests of the standard |
 | `tests/onnx/differential.py` | drawn nodes, against onnxruntime |
+| `tests/onnx/nan.py` | NaN through operators, against the reference of the standard, also as NNEF |
 | `tests/onnx/exported.py` | modules that PyTorch exports by both exporters, and what quantises, halves and optimises them, whole and streamed |
 | `tests/onnx/altered.py` | files that are cut, altered and wrong |
 | `tests/field/field.py` | the models that packages ship, whole, and with their states over a minute of sound |

@@ -2,8 +2,6 @@
 
 namespace rill::kernels {
 
-void depthwise_f32_avx2(const DepthwiseF32Args& args) noexcept {
-  over_windows<Avx2, DepthwiseBody>(args);
-}
+void depthwise_f32_avx2(const DepthwiseF32Args& args) noexcept { depthwise<Avx2>(args); }
 
 }  // namespace rill::kernels

@@ -2,8 +2,6 @@
 
 namespace rill::kernels {
 
-void depthwise_f32_avx512(const DepthwiseF32Args& args) noexcept {
-  over_windows<Avx512, DepthwiseBody>(args);
-}
+void depthwise_f32_avx512(const DepthwiseF32Args& args) noexcept { depthwise<Avx512>(args); }
 
 }  // namespace rill::kernels

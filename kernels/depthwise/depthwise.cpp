@@ -1,5 +1,6 @@
 #include "kernels/depthwise/depthwise.h"
 
+#include "kernels/limited.h"
 #include "kernels/mul_add.h"
 
 namespace rill::kernels {
@@ -15,8 +16,7 @@ float window(const DepthwiseF32Args& g, int64_t frame, int64_t channel) {
       sum = mul_add(x, g.w[weight], sum);
     }
   }
-  if (g.clip && g.lo > -__builtin_inff()) sum = sum > g.lo ? sum : g.lo;
-  if (g.clip && g.hi < __builtin_inff()) sum = sum < g.hi ? sum : g.hi;
+  if (g.clip) sum = limited(sum, g.lo, g.hi, g.keep_nan);
   return sum;
 }
 

@@ -2,8 +2,6 @@
 
 namespace rill::kernels {
 
-void depthwise_f32_neon(const DepthwiseF32Args& args) noexcept {
-  over_windows<Neon, DepthwiseBody>(args);
-}
+void depthwise_f32_neon(const DepthwiseF32Args& args) noexcept { depthwise<Neon>(args); }
 
 }  // namespace rill::kernels

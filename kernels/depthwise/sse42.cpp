@@ -2,8 +2,6 @@
 
 namespace rill::kernels {
 
-void depthwise_f32_sse42(const DepthwiseF32Args& args) noexcept {
-  over_windows<Sse42, DepthwiseBody>(args);
-}
+void depthwise_f32_sse42(const DepthwiseF32Args& args) noexcept { depthwise<Sse42>(args); }
 
 }  // namespace rill::kernels

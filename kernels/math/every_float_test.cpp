@@ -53,7 +53,6 @@ double ulp_at(double y) {
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 double silu(double x) { return x < -800.0 ? 0.0 : x * sigmoid(x); }
-double gelu(double x) { return 0.5 * x * std::erfc(-x * M_SQRT1_2); }
 double gelu_approx(double x) {
   if (x < -800.0) return 0.0;
   return 0.5 * x * (1.0 + std::tanh(std::sqrt(M_2_PI) * (x + 0.044715 * x * x * x)));
@@ -71,7 +70,6 @@ const Function kFunctions[] = {
     {"tanh", PointwiseOp::kTanh, std::tanh, Unit::kAbsolute, 8e-7, false, -1, 1},
     {"erf", PointwiseOp::kErf, std::erf, Unit::kAbsolute, 6e-7, false, -1, 1},
     {"silu", PointwiseOp::kSilu, silu, Unit::kOfInput, 5.4e-7, false, -0.2785, kAny},
-    {"gelu", PointwiseOp::kGelu, gelu, Unit::kOfInput, 4.4e-7, false, -0.17, kAny},
     {"gelu_approx", PointwiseOp::kGeluApprox, gelu_approx, Unit::kOfInput, 6e-7, false, -0.1701,
      kAny},
     {"hard_swish", PointwiseOp::kHardSwish, hard_swish, Unit::kOfInput, 2e-7, false, -0.37501,

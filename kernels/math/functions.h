@@ -111,12 +111,6 @@ inline V erf(const V& x) {
   return with_sign_of(divide(s, V(1.0f) + s), x);
 }
 
-/// Compute x/2 * (1 + erf(x / sqrt 2)). Accuracy: 4.4e-7 * max(1, |x|) absolute.
-template <class V>
-inline V gelu(const V& x) {
-  return (x * V(0.5f)) * (math::erf(x * V(0.70710678f)) + V(1.0f));
-}
-
 /// Compute x/2 * (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the first x limited from below by -6,
 /// where tanh has reached its last value. Accuracy: 6e-7 * max(1, |x|) absolute.
 template <class V>

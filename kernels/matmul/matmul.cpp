@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "kernels/limited.h"
 #include "kernels/mul_add.h"
 
 namespace rill::kernels {
@@ -28,8 +29,7 @@ void scalar_tile(const MatmulF32Args& g, int64_t row, int64_t col) {
   for (int64_t j = 0; j < cols; ++j) {
     float v = sums[j];
     if (g.residual != nullptr) v = v + g.residual[row * g.ldr + col + j];
-    if (g.clip && g.lo > -__builtin_inff()) v = v > g.lo ? v : g.lo;
-    if (g.clip && g.hi < __builtin_inff()) v = v < g.hi ? v : g.hi;
+    if (g.clip) v = limited(v, g.lo, g.hi, g.keep_nan);
     c[j] = v;
   }
 }

@@ -32,9 +32,10 @@ struct MatmulF32Args {
   const float* residual = nullptr;
   int64_t ldr = 0;
 
-  // Applied last: min(max(value, lo), hi), in which a NaN value loses. An infinite limit is left
-  // out: so relu(NaN) = lo. Without `clip` a NaN passes through.
+  // Applied last: min(max(value, lo), hi), in which a NaN value loses: so relu(NaN) = lo. An
+  // infinite limit is left out. With `keep_nan`, and without `clip`, a NaN passes through.
   bool clip = false;
+  bool keep_nan = false;
   float lo = 0.0f, hi = 0.0f;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/limited.h"
 #include "kernels/matmul/lanes_impl.h"
 #include "kernels/matmul/matmul_args.h"
 
@@ -345,7 +346,7 @@ void matmul(const MatmulF32Args& g) {
     t.ldc = g.ldc;
     t.from_c = g.accumulate || kb > 0;
     t.ldr = g.ldr;
-    t.clip = last && g.clip;
+    t.clip = last && g.clip && !g.keep_nan;
     t.lo = g.lo;
     t.hi = g.hi;
     int64_t block = panels;
@@ -369,6 +370,7 @@ void matmul(const MatmulF32Args& g) {
     }
     k_begin += k_count;
   }
+  if (g.clip && g.keep_nan) limit_rows(g.c, g.m, g.n, g.ldc, g.lo, g.hi);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 /// A product on random data, with everything that the arguments can ask for.
 struct Case {
   int64_t m = 1, n = 1, segments = 1, segment_len = 1, segment_stride = 0, lda = 0;
-  bool bias = false, accumulate = false, residual = false, clip = false;
+  bool bias = false, accumulate = false, residual = false, clip = false, keep_nan = false;
   float lo = -kInf, hi = kInf;
   std::vector<float> a, b, bias_values, c, residual_values;  // c and residual have 3 columns more
 
@@ -50,6 +50,7 @@ struct Case {
     g.residual = residual ? residual_values.data() + row * ldc() : nullptr;
     g.ldr = ldc();
     g.clip = clip;
+    g.keep_nan = keep_nan;
     g.lo = lo;
     g.hi = hi;
     kernel.run(g);
@@ -90,6 +91,7 @@ Case random_case(std::mt19937& rng, int64_t m) {
   c.accumulate = in(0, 3) == 0;
   c.residual = in(0, 2) == 0;
   c.clip = in(0, 2) == 0;
+  c.keep_nan = in(0, 1) == 0;
   c.lo = in(0, 1) == 1 ? -0.5f : -kInf;
   c.hi = in(0, 1) == 1 ? 0.75f : kInf;
   c.fill(rng);
@@ -112,8 +114,9 @@ void expect_near_exact(const Case& c, const std::vector<float>& out, const char*
       const double want = c.exact(i, j, &bound);
       const float got = out[size_t(i * c.ldc() + j)];
       if (std::isnan(bound)) {
-        const float left = c.clip && c.hi < kInf ? c.hi : kNan;
-        const float lost = c.clip && c.lo > -kInf ? c.lo : left;
+        const bool loses = c.clip && !c.keep_nan;
+        const float left = loses && c.hi < kInf ? c.hi : kNan;
+        const float lost = loses && c.lo > -kInf ? c.lo : left;
         ASSERT_TRUE(same(got, lost)) << name << " NaN at " << i << ", " << j << " gave " << got;
       } else {
         ASSERT_NEAR(got, want, bound) << name << " at " << i << ", " << j;

@@ -89,7 +89,8 @@ template <class Arch>
 template <class Arch>
 [[gnu::noinline]] void finish_few(const MatmulF32Args& g, FewRows at, const float* sums) {
   using S = Ops<Arch>;
-  const Clip<Arch> clip(g.clip, g.lo, g.hi);
+  const Clip<Arch> clip(g.clip && !g.keep_nan, g.lo, g.hi);
+  const bool keeps = g.clip && g.keep_nan;
   for (int r = 0; r < at.rows; ++r) {
     for (int j = 0; j < at.vecs; ++j, sums += S::kLanes) {
       const int64_t col = at.col + j * S::kLanes;
@@ -97,7 +98,8 @@ template <class Arch>
       if (g.residual != nullptr) {
         v = v + S::load_partial(g.residual + r * g.ldr + col, g.n - col);
       }
-      S::store_partial(g.c + r * g.ldc + col, clip.apply(v), g.n - col);
+      v = keeps ? S::min_or(clip.hi, S::max_or(clip.lo, v)) : clip.apply(v);
+      S::store_partial(g.c + r * g.ldc + col, v, g.n - col);
     }
   }
 }

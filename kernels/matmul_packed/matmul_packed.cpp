@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/half/half_bits.h"
+#include "kernels/limited.h"
 #include "kernels/mul_add.h"
 
 namespace rill::kernels {
@@ -67,8 +68,7 @@ void scalar_product(const MatmulPackedArgs& args, PackedFormat format,
         sum = chain(sum, a, panel, s * g.segment_len, col % kScalarNr, g.segment_len);
       }
       if (g.residual != nullptr) sum = sum + g.residual[row * g.ldr + col];
-      if (g.clip && g.lo > -__builtin_inff()) sum = sum > g.lo ? sum : g.lo;
-      if (g.clip && g.hi < __builtin_inff()) sum = sum < g.hi ? sum : g.hi;
+      if (g.clip) sum = limited(sum, g.lo, g.hi, g.keep_nan);
       *c = sum;
     }
   }

@@ -17,6 +17,8 @@ enum class PointwiseOp : uint8_t {
   kDiv,
   kMin,  // of a number and a NaN, the number
   kMax,
+  kMinimum,  // NaN where either is NaN; of zeros, a
+  kMaximum,
   kPow,  // C library
   kLt,   // a NaN compares false, but true for kNe
   kLe,
@@ -42,7 +44,6 @@ enum class PointwiseOp : uint8_t {
   kSigmoid,
   kErf,
   kSilu,
-  kGelu,
   kGeluApprox,
   kHardSwish,
   kLeakyRelu,  // slope `imm` below 0

@@ -94,6 +94,20 @@ TEST(Pointwise, MinAndMaxOfANumberAndANanAreTheNumber) {
   }
 }
 
+TEST(Pointwise, MinimumAndMaximumOfANumberAndANanAreNan) {
+  for (Tier tier : tiers()) {
+    for (const PointwiseOp op : {PointwiseOp::kMinimum, PointwiseOp::kMaximum}) {
+      EXPECT_TRUE(std::isnan(apply(tier, op, kNan, 0.5f)));
+      EXPECT_TRUE(std::isnan(apply(tier, op, 0.5f, kNan)));
+      EXPECT_TRUE(std::isnan(apply(tier, op, kNan, kNan)));
+      EXPECT_TRUE(std::signbit(apply(tier, op, -0.0f, 0.0f)));
+      EXPECT_FALSE(std::signbit(apply(tier, op, 0.0f, -0.0f)));
+    }
+    EXPECT_EQ(apply(tier, PointwiseOp::kMaximum, 1.0f, 2.0f), 2.0f);
+    EXPECT_EQ(apply(tier, PointwiseOp::kMinimum, 1.0f, 2.0f), 1.0f);
+  }
+}
+
 TEST(Pointwise, ComparisonsAreThoseOfIeeeAndGiveOneOrZero) {
   const float values[] = {-1.0f, -0.0f, 0.0f, 2.0f, kInf, kNan};
   for (Tier tier : tiers()) {

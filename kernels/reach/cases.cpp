@@ -415,7 +415,6 @@ std::vector<ReachCase> reach_cases() {
       pointwise_case("add", PointwiseOp::kAdd, 2, 64, 64),
       pointwise_case("sigmoid", PointwiseOp::kSigmoid, 1, 8, 96),
       pointwise_case("tanh", PointwiseOp::kTanh, 1, 1, 4096),
-      pointwise_case("gelu", PointwiseOp::kGelu, 1, 1, 4096),
       fft_case(400, FftKind::kReal),
       fft_case(512, FftKind::kReal),
       fft_case(1024, FftKind::kComplex),

@@ -222,17 +222,18 @@ Status Gather::declutter(Rewrite& rewrite) const {
 Status Gather::pulsify(PulseBuilder& b) const {
   const auto data = b.stream(0);
   if (!data || data->axis != axis) return Op::pulsify(b);
-  const std::string way =
-      str_cat("Take them by a slice, as in x[:, a:b]; or assert how long streams are, as in "
-              "--assert '",
-              b.symbol(), " >= 8', where that tells which frames are there");
   const std::string frames =
       str_cat("it takes frames of streaming axis ", axis, " of ", b.in(0).to_string(), " at ");
   if (b.stream(1)) {
-    return b.refuse(way, frames,
-                    "indices that stream, and are not known to count up within its frames");
+    return b.refuse("Cut frames into windows by a strided convolution whose filter is an identity, "
+                    "or by STFT; choose frames by slices",
+                    frames, "indices that stream, and are not known to count up within its frames");
   }
   if (b.in(1).konst) {
+    const std::string way =
+        str_cat("Take them by a slice, as in x[:, a:b]; or assert how long streams are, as in "
+                "--assert '",
+                b.symbol(), " >= 8', where that tells which frames are there");
     return b.refuse(way, frames, "indices that may count from either end, or are too many");
   }
   return b.refuse("Give the indices as constants, or take the frames in the app", frames,

@@ -12,7 +12,7 @@ namespace {
 /// Find the `k` largest or smallest elements along one axis, sorted, and their indices; of equal
 /// ones the first comes first.
 /// Shapes: [D0..N..Dn] -> values and indices, both [D0..k..Dn]; k may be symbolic.
-/// Types: numbers -> the same, and i64. NaN counts as the last one in either order.
+/// Types: numbers -> the same, and i64. NaN counts as the largest, as in NumPy and PyTorch.
 /// Errors: kShape if there is no such axis, or k is negative or above N once both are numbers;
 /// kDType.
 /// Stream: pointwise on the other axes; along the streaming axis it is refused.
@@ -56,7 +56,8 @@ class TopK final : public OpBase<TopK> {
       using W = Wide<T>;
       const auto before = [&](W a, W b) {
         if constexpr (std::is_floating_point_v<W>) {
-          if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
+          if (std::isnan(a)) return largest && !std::isnan(b);
+          if (std::isnan(b)) return !largest;
         }
         return largest ? a > b : a < b;
       };

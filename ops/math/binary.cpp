@@ -33,6 +33,8 @@ constexpr Entry kEntries[] = {
     {"Pow", "pow", "tract_nnef"},
     {"Min", "min", "tract_nnef"},
     {"Max", "max", "tract_nnef"},
+    {"Minimum", "gt", "tract_nnef"},  // written as a selection by this comparison
+    {"Maximum", "lt", "tract_nnef"},
     {"Equals", "eq", "tract_nnef"},
     {"NotEquals", "ne", "tract_nnef"},
     {"Less", "lt", "tract_nnef"},
@@ -51,13 +53,17 @@ constexpr Entry kEntries[] = {
 
 const Entry& entry(BinaryKind kind) { return kEntries[static_cast<size_t>(kind)]; }
 
-bool is_arithmetic(BinaryKind kind) { return kind <= BinaryKind::kMax; }
+bool is_arithmetic(BinaryKind kind) { return kind <= BinaryKind::kMaximum; }
 bool is_commutative(BinaryKind kind) {
-  return kind == BinaryKind::kAdd || kind == BinaryKind::kMul || kind == BinaryKind::kMin ||
-         kind == BinaryKind::kMax;
+  return kind == BinaryKind::kAdd || kind == BinaryKind::kMul || is_limit(kind);
+}
+
+bool keeps_nan(BinaryKind kind) {
+  return kind == BinaryKind::kMinimum || kind == BinaryKind::kMaximum;
 }
 
 bool supports(BinaryKind kind, DType t) {
+  if (keeps_nan(kind)) return is_float(t);
   const bool integer = is_int(t) || t == DType::kDim;
   if (is_arithmetic(kind)) return is_number(t) || t == DType::kDim || is_quantised(t);
   if (kind == BinaryKind::kEq || kind == BinaryKind::kNe) {
@@ -83,6 +89,10 @@ W float_binary(BinaryKind kind, W a, W b) {
       return std::pow(a, b);
     case BinaryKind::kMin:
       return std::fmin(a, b);
+    case BinaryKind::kMinimum:
+      return std::isnan(b) || b < a ? b : a;
+    case BinaryKind::kMaximum:
+      return std::isnan(b) || b > a ? b : a;
     default:
       return std::fmax(a, b);
   }
@@ -167,6 +177,10 @@ void eval_quantised(BinaryKind kind, const View& a, const View& b, const View& o
 }
 
 }  // namespace
+
+bool is_limit(BinaryKind kind) {
+  return kind >= BinaryKind::kMin && kind <= BinaryKind::kMaximum;
+}
 
 bool is_comparison(BinaryKind kind) { return kind >= BinaryKind::kEq && kind <= BinaryKind::kGe; }
 
@@ -316,7 +330,9 @@ Status merge_bounds(const Binary& outer, Rewrite& rewrite) {
   const auto b = uniform_f32(rewrite.in(1));
   if (!a || !b || std::isnan(*a) || std::isnan(*b)) return {};
   if (!(graph.fact(producer.inputs[0]).shape == rewrite.out().shape)) return {};
-  const bool first = outer.kind_of == BinaryKind::kMax ? *a >= *b : *a <= *b;
+  const bool largest =
+      outer.kind_of == BinaryKind::kMax || outer.kind_of == BinaryKind::kMaximum;
+  const bool first = largest ? *a >= *b : *a <= *b;
   const OutletId bound = rewrite.mapped(first ? producer.inputs[1] : rewrite.input(1));
   RILL_ASSIGN(const OutletId out,
               rewrite.wire1(rewrite.node().name, std::make_shared<Binary>(outer.kind_of),
@@ -400,8 +416,7 @@ Status Binary::declutter(Rewrite& rewrite) const {
   const auto value = number_of(rewrite.in(1));
   if (!value || !(rewrite.in(0).shape == rewrite.out().shape)) return {};
   if (neutral(kind_of, *value)) return rewrite.bypass(rewrite.input(0));
-  if (kind_of == BinaryKind::kMax || kind_of == BinaryKind::kMin)
-    return merge_bounds(*this, rewrite);
+  if (is_limit(kind_of)) return merge_bounds(*this, rewrite);
   return specialise(*this, *value, rewrite);
 }
 
@@ -417,6 +432,15 @@ Status Binary::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string b, ctx.in(1));
   const Entry& form = entry(kind_of);
   if (std::string_view(form.registry) != "tract_nnef") ctx.need_registry(form.registry);
+  if (keeps_nan(kind_of)) {
+    const Fact& other = ctx.graph().fact(ctx.node().inputs[1]);
+    const auto limit = number_of(other);
+    const bool plain = limit && !std::isnan(*limit);
+    const std::string kept =
+        plain ? a : str_cat("select(ne(", b, ", ", b, "), ", b, ", ", a, ")");
+    ctx.assign(str_cat("select(", form.nnef, "(", a, ", ", b, "), ", b, ", ", kept, ")"));
+    return {};
+  }
   ctx.assign(str_cat(form.nnef, "(", a, ", ", b, ")"));
   return {};
 }

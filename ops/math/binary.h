@@ -15,6 +15,8 @@ enum class BinaryKind : uint8_t {
   kPow,
   kMin,  ///< of a number and a NaN, the number
   kMax,
+  kMinimum,  ///< IEEE 754's: NaN where either is NaN
+  kMaximum,
   kEq,  ///< comparisons give bool
   kNe,
   kLt,
@@ -58,6 +60,8 @@ class Binary final : public OpBase<Binary> {
 };
 
 bool is_comparison(BinaryKind kind);
+/// Tell whether it gives the smaller or the larger of two.
+bool is_limit(BinaryKind kind);
 
 /// The value of a constant f32 tensor whose elements are all the same, bit for bit.
 std::optional<float> uniform_f32(const Fact& fact);

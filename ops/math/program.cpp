@@ -20,6 +20,10 @@ std::optional<PointwiseOp> pointwise_op(BinaryKind kind) {
       return PointwiseOp::kMin;
     case BinaryKind::kMax:
       return PointwiseOp::kMax;
+    case BinaryKind::kMinimum:
+      return PointwiseOp::kMinimum;
+    case BinaryKind::kMaximum:
+      return PointwiseOp::kMaximum;
     case BinaryKind::kEq:
       return PointwiseOp::kEq;
     case BinaryKind::kNe:
@@ -91,8 +95,6 @@ std::optional<PointwiseOp> pointwise_op(UnaryKind kind) {
       return PointwiseOp::kErf;
     case UnaryKind::kSilu:
       return PointwiseOp::kSilu;
-    case UnaryKind::kGelu:
-      return PointwiseOp::kGelu;
     case UnaryKind::kGeluApprox:
       return PointwiseOp::kGeluApprox;
     case UnaryKind::kHardSwish:

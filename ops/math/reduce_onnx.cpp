@@ -68,7 +68,11 @@ Result<Value> reduce_as(OnnxCtx& ctx, ReduceKind kind, Form form) {
     if (kind == ReduceKind::kMax) kind = ReduceKind::kAny;
     if (kind == ReduceKind::kMin) kind = ReduceKind::kAll;
   }
-  if (!axes.empty()) {
+  if (kind == ReduceKind::kMax || kind == ReduceKind::kMin) {
+    Formula f(ctx);
+    x = f.extreme(kind, x, axes);
+    if (!f.ok()) return f.take_status();
+  } else if (!axes.empty()) {
     RILL_ASSIGN(x, ctx.add1(std::make_shared<Reduce>(kind, axes), {x}));
   }
   RILL_ASSIGN(x, after(ctx, form, count, x));
@@ -92,12 +96,10 @@ Result<Value> arg(OnnxCtx& ctx) {
   if (ctx.has("select_last_index")) {
     RILL_ASSIGN(last, ctx.boolean("select_last_index"));
   }
-  const std::vector<int64_t> axes = {axis};
-  RILL_ASSIGN(OutletId out, ctx.add1(std::make_shared<Reduce>(kKind, axes, last), {x}));
-  if (!keep) {
-    RILL_ASSIGN(out, without_axes(ctx, out, axes));
-  }
-  return Value(out);
+  Formula f(ctx);
+  OutletId out = f.extreme(kKind, x, {axis}, last);
+  if (!keep) out = f.without_axis(out, axis);
+  return f.value(out);
 }
 
 /// The largest is taken out, so that the exponentials do not overflow.

@@ -1,5 +1,7 @@
 #include "ops/math/select.h"
 
+#include <cmath>
+
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
@@ -52,8 +54,30 @@ std::vector<AxisTrack> Select::axes(FactSpan in, FactSpan out) const {
   return elementwise_axes(in, out);
 }
 
+namespace {
+
+/// A selection that limits by a constant and keeps a NaN, `x < c ? c : x`, is a maximum; with `>`,
+/// a minimum.
+Status as_limit(Rewrite& rewrite) {
+  const std::string_view compare = rewrite.producer(0).op->name();
+  const bool below = compare == Binary(BinaryKind::kLt).name();
+  if (!below && compare != Binary(BinaryKind::kGt).name()) return {};
+  const auto limit = uniform_f32(rewrite.in(1));
+  if (!limit || std::isnan(*limit)) return {};
+  const std::vector<OutletId>& compared = rewrite.producer(0).inputs;
+  if (compared[0] != rewrite.input(2) || compared[1] != rewrite.input(1)) return {};
+  const auto kind = below ? BinaryKind::kMaximum : BinaryKind::kMinimum;
+  RILL_ASSIGN(const OutletId out,
+              rewrite.wire1(rewrite.node().name, std::make_shared<Binary>(kind),
+                            {rewrite.mapped(compared[0]), rewrite.mapped(compared[1])}));
+  return rewrite.replace({out});
+}
+
+}  // namespace
+
 Status Select::declutter(Rewrite& rewrite) const {
   const TensorPtr condition = rewrite.in(0).konst;
+  if (!condition) return as_limit(rewrite);
   if (!is_uniform(condition)) return {};
   const int taken = condition->data<uint8_t>()[0] != 0 ? 1 : 2;
   if (!(rewrite.in(taken).shape == rewrite.out().shape)) return {};

@@ -45,7 +45,6 @@ constexpr Entry kEntries[] = {
     {"Sigmoid", "sigmoid", "tract_nnef"},
     {"Erf", "tract_core_erf", "tract_core"},
     {"Silu", "tract_core_silu", "tract_core"},
-    {"Gelu", nullptr, nullptr},
     {"GeluApprox", "tract_core_gelu_approx", "tract_core"},
     {"HardSwish", "tract_core_hard_swish", "tract_core"},
     {"LeakyRelu", "leaky_relu", "tract_nnef"},
@@ -137,8 +136,6 @@ W float_unary(UnaryKind kind, W x, W alpha) {
       return std::erf(x);
     case UnaryKind::kSilu:
       return x / (W(1) + std::exp(-x));
-    case UnaryKind::kGelu:
-      return x * W(0.5) * (W(1) + std::erf(x * W(0.70710678118654752)));
     case UnaryKind::kGeluApprox: {
       const W inner = W(0.79788456080286536) * (x + W(0.044715) * x * x * x);
       return W(0.5) * x * (W(1) + std::tanh(inner));
@@ -311,7 +308,6 @@ Cost Unary::cost(FactSpan in, FactSpan out) const {
 Status Unary::save(SaveCtx& ctx) const {
   const Entry& form = entry(kind_of);
   RILL_ASSIGN(const std::string x, ctx.in(0));
-  if (form.nnef == nullptr) return Op::save(ctx);
   if (std::string_view(form.registry) != "tract_nnef") ctx.need_registry(form.registry);
   std::string arguments = x;
   if (kind_of == UnaryKind::kLeakyRelu) arguments += str_cat(", ", nnef_text(alpha));

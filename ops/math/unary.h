@@ -29,7 +29,6 @@ enum class UnaryKind : uint8_t {
   kSigmoid,
   kErf,
   kSilu,
-  kGelu,
   kGeluApprox,
   kHardSwish,
   kLeakyRelu,  ///< `alpha` times what is below 0

@@ -1,6 +1,7 @@
 // How ONNX's functions of every element are read.
 
 #include "core/graph/onnx.h"
+#include "ops/math/formula.h"
 #include "ops/math/numpy.h"
 #include "ops/math/unary.h"
 
@@ -30,26 +31,69 @@ Result<Value> relu(OnnxCtx& ctx) {
   return Value(out);
 }
 
+/// max(0, min(1, alpha x + beta)), in which a NaN stays.
+Result<Value> hard_sigmoid(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const float alpha, ctx.number("alpha"));
+  RILL_ASSIGN(const float beta, ctx.number("beta"));
+  const OutletId line = f.plus(f.times(x, f.number(alpha, x)), f.number(beta, x));
+  const OutletId below = f.binary(BinaryKind::kMin, line, f.number(1.0, x));
+  return f.value(f.binary(BinaryKind::kMax, below, f.number(0.0, x)));
+}
+
+/// x/2 (1 + erf(x / sqrt 2)), or with a hyperbolic tangent instead.
+Result<Value> gelu_of(Formula& f, OutletId x, bool approximate) {
+  if (approximate) return f.value(f.add(std::make_shared<Unary>(UnaryKind::kGeluApprox), {x}));
+  const OutletId bent = f.unary(UnaryKind::kErf, f.times(x, f.number(0.70710678118654752, x)));
+  const OutletId half = f.times(x, f.number(0.5, x));
+  return f.value(f.times(half, f.plus(bent, f.number(1.0, x))));
+}
+
 Result<Value> gelu(OnnxCtx& ctx) {
-  RILL_ASSIGN(const OutletId x, ctx.wire("X"));
-  RILL_ASSIGN(const std::string approximate, ctx.text("approximate"));
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
+  std::string approximate = "none";
+  if (ctx.has("approximate")) {
+    RILL_ASSIGN(approximate, ctx.text("approximate"));
+  }
   RILL_CHECK(approximate == "none" || approximate == "tanh", "attribute \"approximate\" is ",
              approximate, ": expected none or tanh");
-  const UnaryKind kind = approximate == "tanh" ? UnaryKind::kGeluApprox : UnaryKind::kGelu;
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(kind), {x}));
-  return Value(out);
+  return gelu_of(f, x, approximate == "tanh");
 }
 
 /// A bias goes in front, as exporters fuse it.
-template <UnaryKind kKind>
-Result<Value> of_sum(OnnxCtx& ctx) {
-  RILL_ASSIGN(OutletId x, ctx.wire("X"));
-  if (ctx.given("bias")) {
-    RILL_ASSIGN(const OutletId bias, ctx.wire("bias"));
-    RILL_ASSIGN(x, numpy_binary(ctx, BinaryKind::kAdd, x, bias, "sum"));
-  }
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(kKind), {x}));
-  return Value(out);
+template <bool kApproximate>
+Result<Value> gelu_of_sum(OnnxCtx& ctx) {
+  Formula f(ctx);
+  OutletId x = f.arg("X");
+  if (ctx.given("bias")) x = f.plus(x, f.arg("bias"));
+  return gelu_of(f, x, kApproximate);
+}
+
+/// x above alpha, else 0.
+Result<Value> thresholded_relu(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const float alpha, ctx.number("alpha"));
+  const OutletId above = f.binary(BinaryKind::kGt, x, f.number(alpha, x));
+  return f.value(f.select(above, x, f.number(0.0, x)));
+}
+
+/// Numbers beyond lambd brought closer to 0 by bias, the others 0.
+Result<Value> shrink(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const float bias, ctx.number("bias"));
+  RILL_ASSIGN(const float lambd, ctx.number("lambd"));
+  const OutletId by = f.number(bias, x);
+  const OutletId above = f.binary(BinaryKind::kGt, x, f.number(lambd, x));
+  const OutletId below = f.binary(BinaryKind::kLt, x, f.number(-lambd, x));
+  const OutletId high = f.select(above, f.minus(x, by), f.number(0.0, x));
+  return f.value(f.select(below, f.plus(x, by), high));
 }
 
 Result<Value> is_inf(OnnxCtx& ctx) {
@@ -102,12 +146,12 @@ const OnnxOp kOps[] = {
     {"", 1, "fragment HardSwish(X: tensor<?>) -> (Y: tensor<?>);", unary<UnaryKind::kHardSwish>},
     {"", 20, "fragment Gelu(X: tensor<?>, approximate: string = 'none') -> (Y: tensor<?>);", gelu},
     {"com.microsoft", 1, "fragment Gelu(X: tensor<?>) -> (Y: tensor<?>);",
-     unary<UnaryKind::kGelu>},
+     gelu},
     {"com.microsoft", 1, "fragment BiasGelu(X: tensor<?>, bias: tensor<?>) -> (Y: tensor<?>);",
-     of_sum<UnaryKind::kGelu>},
+     gelu_of_sum<false>},
     {"com.microsoft", 1,
      "fragment FastGelu(X: tensor<?>, bias: tensor<?> = false) -> (Y: tensor<?>);",
-     of_sum<UnaryKind::kGeluApprox>},
+     gelu_of_sum<true>},
     {"com.microsoft", 1,
      "fragment QuickGelu(X: tensor<?>, alpha: scalar = 1.702) -> (Y: tensor<?>) "
      "{ Y = X * sigmoid(alpha * X); }",
@@ -118,12 +162,14 @@ const OnnxOp kOps[] = {
     RILL_ONNX_FORMULA("Elu(X: tensor<?>, alpha: scalar = 1.0)",
                       "select(X < 0.0, alpha * (exp(X) - 1.0), X)"),
     RILL_ONNX_FORMULA("Celu(X: tensor<?>, alpha: scalar = 1.0)",
-                      "max(X, 0.0) + min(alpha * (exp(X / alpha) - 1.0), 0.0)"),
+                      "select(X > 0.0, X, alpha * (exp(X / alpha) - 1.0))"),
     RILL_ONNX_FORMULA("Selu(X: tensor<?>, alpha: scalar = 1.67326319217681884765625, "
                       "gamma: scalar = 1.05070102214813232421875)",
                       "gamma * select(X > 0.0, X, alpha * (exp(X) - 1.0))"),
-    RILL_ONNX_FORMULA("HardSigmoid(X: tensor<?>, alpha: scalar = 0.2, beta: scalar = 0.5)",
-                      "max(min(alpha * X + beta, 1.0), 0.0)"),
+    {"", 1,
+     "fragment HardSigmoid(X: tensor<?>, alpha: scalar = 0.2, beta: scalar = 0.5) "
+     "-> (Y: tensor<?>);",
+     hard_sigmoid},
     // For large inputs the exponential overflows, where that of the magnitude does not.
     RILL_ONNX_FORMULA("Softplus(X: tensor<?>)",
                       "max(X, 0.0) + log(1.0 + exp(-abs(X)))"),
@@ -136,10 +182,11 @@ const OnnxOp kOps[] = {
     {"", 28, "fragment SwiGLU(A: tensor<?>, B: tensor<?>, alpha: scalar = 1.0) -> (Y: tensor<?>) "
              "{ Y = A * sigmoid(alpha * A) * B; }",
      nullptr},
-    RILL_ONNX_FORMULA("ThresholdedRelu(X: tensor<?>, alpha: scalar = 1.0)",
-                      "select(X > alpha, X, 0.0)"),
-    RILL_ONNX_FORMULA("Shrink(X: tensor<?>, bias: scalar = 0.0, lambd: scalar = 0.5)",
-                      "select(X < -lambd, X + bias, select(X > lambd, X - bias, 0.0 * X))"),
+    {"", 1, "fragment ThresholdedRelu(X: tensor<?>, alpha: scalar = 1.0) -> (Y: tensor<?>);",
+     thresholded_relu},
+    {"", 9,
+     "fragment Shrink(X: tensor<?>, bias: scalar = 0.0, lambd: scalar = 0.5) -> (Y: tensor<?>);",
+     shrink},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "core/graph/rewrite.h"
 #include "core/tensor/small.h"
 #include "core/tensor/visit_number.h"
+#include "kernels/limited.h"
 #include "kernels/mul_add.h"
 #include "ops/array/pad.h"
 #include "ops/built.h"
@@ -26,6 +27,7 @@ void Conv::fields(FieldVisitor& visitor) {
   visitor.field("clip", clip);
   visitor.field("lo", lo);
   visitor.field("hi", hi);
+  visitor.field("keep_nan", keep_nan);
 }
 
 Result<Facts> Conv::infer(FactSpan in) const {
@@ -116,7 +118,10 @@ void eval_as(const Conv& op, EvalCtx& ctx) {
       sum = static_cast<T>(sum + static_cast<T>(r.as<Stored>()[at_r]));
     }
     if constexpr (std::is_floating_point_v<T>) {
-      if (op.clip) sum = static_cast<T>(clipped(static_cast<float>(sum), op.lo, op.hi));
+      if (op.clip) {
+        sum = static_cast<T>(
+            kernels::limited(static_cast<float>(sum), op.lo, op.hi, op.keep_nan));
+      }
     }
     y.as<Stored>()[at_y] = static_cast<Stored>(sum);
   } while (next_index(&out, y.shape.data(), y.rank));
@@ -153,7 +158,7 @@ Status Conv::lower(Lowering& lowering) const {
     const int64_t step = product.x.step(static_cast<int>(i) + 2);
     product.axes.push_back({window.kernel[i], window.dilation[i] * step, window.stride[i] * step});
   }
-  WindowProducts common{groups, nullptr, nullptr, clip, lo, hi};
+  WindowProducts common{groups, nullptr, nullptr, clip, lo, hi, keep_nan};
   if (has_bias) common.bias = &lowering.in(2);
   Operand residual;
   if (has_residual) {
@@ -240,11 +245,12 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
     folded.has_bias = true;
     return absorb_affine(std::make_shared<Conv>(folded), producer, consumer, input);
   }
-  if (const auto limits = clip_with({clip, lo, hi}, consumer, input)) {
+  if (const auto limits = clip_with({clip, lo, hi, keep_nan}, consumer, input)) {
     Conv fused = *this;
     fused.clip = true;
     fused.lo = limits->lo;
     fused.hi = limits->hi;
+    fused.keep_nan = limits->keep_nan;
     return wire_fused(std::make_shared<Conv>(fused), consumer.mapped_inputs(producer), consumer);
   }
   if (has_residual || clip) return {};

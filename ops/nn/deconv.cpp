@@ -6,6 +6,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/visit_number.h"
+#include "kernels/limited.h"
 #include "kernels/mul_add.h"
 #include "ops/array/slice.h"
 #include "ops/math/elements.h"
@@ -23,6 +24,7 @@ void Deconv::fields(FieldVisitor& visitor) {
   visitor.field("clip", clip);
   visitor.field("lo", lo);
   visitor.field("hi", hi);
+  visitor.field("keep_nan", keep_nan);
 }
 
 std::vector<AxisTrack> Deconv::axes(FactSpan in, FactSpan) const {
@@ -122,7 +124,10 @@ void eval_as(const Deconv& op, EvalCtx& ctx) {
       }
       more = i >= 0;
     }
-    if (op.clip) sum = static_cast<T>(clipped(static_cast<float>(sum), op.lo, op.hi));
+    if (op.clip) {
+        sum = static_cast<T>(
+            kernels::limited(static_cast<float>(sum), op.lo, op.hi, op.keep_nan));
+      }
     y.as<Stored>()[offset_of(y, index)] = static_cast<Stored>(sum);
     next_index(&index, y.shape.data(), y.rank);
   }
@@ -175,12 +180,13 @@ Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const 
     return absorb_affine(std::make_shared<Deconv>(folded), producer, consumer, input);
   }
   if (producer.outputs[0].dtype != DType::kF32) return {};
-  const auto limits = clip_with({clip, lo, hi}, consumer, input);
+  const auto limits = clip_with({clip, lo, hi, keep_nan}, consumer, input);
   if (!limits) return {};
   Deconv fused = *this;
   fused.clip = true;
   fused.lo = limits->lo;
   fused.hi = limits->hi;
+  fused.keep_nan = limits->keep_nan;
   return wire_fused(std::make_shared<Deconv>(fused), consumer.mapped_inputs(producer), consumer);
 }
 

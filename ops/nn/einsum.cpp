@@ -7,6 +7,7 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/visit_number.h"
+#include "kernels/limited.h"
 #include "kernels/mul_add.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
@@ -33,6 +34,7 @@ void EinSum::fields(FieldVisitor& visitor) {
   visitor.field("clip", clip);
   visitor.field("lo", lo);
   visitor.field("hi", hi);
+  visitor.field("keep_nan", keep_nan);
 }
 
 std::string_view EinSum::letters(int i) const {
@@ -197,7 +199,7 @@ void eval_as(const EinSum& op, EvalCtx& ctx) {
       sum = sum + static_cast<T>(r.as<Stored>()[at_r]);
     }
     if constexpr (std::is_same_v<T, float>) {
-      if (op.clip) sum = clipped(sum, op.lo, op.hi);
+      if (op.clip) sum = kernels::limited(sum, op.lo, op.hi, op.keep_nan);
     }
     y.as<Stored>()[at_y] = static_cast<Stored>(sum);
     next_index(&index, y.shape.data(), y.rank);
@@ -282,10 +284,11 @@ Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const 
   if (!consumer.fusing() || operands != 2 || producer.outputs[0].dtype != DType::kF32) return {};
   EinSum fused = *this;
   std::vector<OutletId> inputs = consumer.mapped_inputs(producer);
-  if (const auto limits = clip_with({clip, lo, hi}, consumer, input)) {
+  if (const auto limits = clip_with({clip, lo, hi, keep_nan}, consumer, input)) {
     fused.clip = true;
     fused.lo = limits->lo;
     fused.hi = limits->hi;
+    fused.keep_nan = limits->keep_nan;
     return wire_fused(std::make_shared<EinSum>(fused), std::move(inputs), consumer);
   }
   if (has_residual || clip) return {};

@@ -9,18 +9,12 @@
 
 namespace rill::ops {
 
-/// min(max(x, lo), hi), in which a NaN loses; an infinite limit is left out.
-inline float clipped(float x, float lo, float hi) {
-  if (lo > -__builtin_inff()) x = x > lo ? x : lo;
-  if (hi < __builtin_inff()) x = x < hi ? x : hi;
-  return x;
-}
-
 /// The limits [lo, hi] that an op puts on its own result; none by default.
 struct Clip {
   bool clip = false;
   float lo = 0;
   float hi = 0;
+  bool keep_nan = false;  ///< else a NaN loses to a limit
 };
 
 /// If the consumer is a maximum or a minimum with a uniform f32 constant, tell the limits that it

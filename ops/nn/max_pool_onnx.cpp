@@ -109,12 +109,11 @@ Result<Value> max_pool(OnnxCtx& ctx) {
 }
 
 Result<Value> global_max_pool(OnnxCtx& ctx) {
-  RILL_ASSIGN(const OutletId x, ctx.wire("X"));
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
   std::vector<int64_t> axes;
-  for (int axis = 2; axis < ctx.fact(x).rank(); ++axis) axes.push_back(axis);
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Reduce>(ReduceKind::kMax, std::move(axes)), {x}));
-  return Value(out);
+  for (int axis = 2; axis < f.rank(x); ++axis) axes.push_back(axis);
+  return f.value(f.extreme(ReduceKind::kMax, x, axes));
 }
 
 const OnnxOp kOps[] = {

@@ -104,6 +104,7 @@ class WindowLowering {
     args->kernel.clip = common_.clip;
     args->kernel.lo = common_.lo;
     args->kernel.hi = common_.hi;
+    args->kernel.keep_nan = common_.keep_nan;
   }
   int64_t residual_step(int axis) const {
     return common_.residual != nullptr ? common_.residual->step(axis) : 0;

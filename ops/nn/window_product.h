@@ -28,6 +28,7 @@ struct WindowProducts {
   bool clip = false;                  ///< to [lo, hi]
   float lo = 0;
   float hi = 0;
+  bool keep_nan = false;              ///< else a NaN loses to a limit
 };
 
 /// Whether each channel has a filter of its own, given the extents of the filters.

@@ -81,8 +81,9 @@ Result<OutletId> rounded(Formula& f, OutletId x, OutletId zero, DType type) {
   RILL_ASSIGN(const Limits limits, limits_of_type(type));
   OutletId out = f.unary(UnaryKind::kRoundEven, x);
   if (zero.valid()) out = f.plus(out, f.cast(zero, f.dtype(out)));
-  out = f.binary(BinaryKind::kMax, out, f.number(limits.low, out));
-  out = f.binary(BinaryKind::kMin, out, f.number(limits.high, out));
+  // NaN, which integers have not, becomes the lowest.
+  out = f.Wiring::binary(BinaryKind::kMax, out, f.number(limits.low, out));
+  out = f.Wiring::binary(BinaryKind::kMin, out, f.number(limits.high, out));
   return f.cast(out, type);
 }
 

@@ -138,6 +138,8 @@ def streamed(program, file):
                           "--seconds", "0.5"], capture_output=True, text=True, timeout=120)
     if run.returncode == 0:
         return None
+    if file.not_streamed and file.not_streamed in run.stderr:
+        return None
     return f"streamed: {said(run) if 'error' in run.stderr else run.stdout.strip()[-300:]}"
 
 
@@ -167,7 +169,8 @@ def main():
                     continue
                 names = [value.name for value in onnxruntime.InferenceSession(path).get_inputs()]
                 inputs = dict(zip(names, (tensor.numpy() for tensor in tensors_of(module.inputs))))
-                files.append(File(path.stem, path, inputs, module.loose, 0, module.time, module.steps))
+                files.append(File(path.stem, path, inputs, module.loose, 0, module.time, module.steps,
+                                  not_streamed=module.not_streamed))
                 if exporter == "script":
                     exported[module.name] = path, inputs
         files += exported_files.files(folder, exported)

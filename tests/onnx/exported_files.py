@@ -15,7 +15,8 @@ class File:
     """A model, its inputs, and how far from onnxruntime's its outputs may be.
 
     `share` is the part of the largest output that a value may differ by: two engines round what lies
-    between two integers either way. Where `refused` is in the message, a refusal is right."""
+    between two integers either way. Where `refused` or `not_streamed` is in the message, a refusal to
+    run or to stream is right."""
 
     name: str
     path: object
@@ -25,6 +26,7 @@ class File:
     time: str | None = None
     steps: int = 4
     refused: str = ""
+    not_streamed: str = ""
 
 
 class Readings:

@@ -16,7 +16,8 @@ class Module:
 
     `axes` names the free axes of the inputs in order, as {axis: name}; `time` is the name of those
     that stream, None where nothing does; `steps` of it are taken a pulse. `exporters` is what writes
-    it: PyTorch has two, and each has modules that it cannot write."""
+    it: PyTorch has two, and each has modules that it cannot write. `not_streamed` is why a module
+    does not stream from a file of the newer one."""
 
     name: str
     make: object
@@ -26,6 +27,7 @@ class Module:
     steps: int = 4
     exporters: tuple = ("dynamo", "script")
     loose: float = 1
+    not_streamed: str = ""
 
 
 class Of(nn.Module):
@@ -314,7 +316,8 @@ def modules():
         Module("stft", Stft, (r(2, 200),), [nt], "time", 8, new),
         Module("stft_centred", lambda: Stft(True, 2), (r(2, 200),), [nt], "time", 8, new),
         Module("stft_by_conv", StftByConv, (r(2, 320),), [nt], "time", 16),
-        Module("frames", lambda: Of(frames_of, window=window), (r(2, 320),), [nt], "time", 16, new),
+        Module("frames", lambda: Of(frames_of, window=window), (r(2, 320),), [nt], "time", 16, new,
+               not_streamed="at computed places"),
         Module("rotary", Rotary, (r(2, 9, 16),), [nt]),
         Module("masked", Masked, (r(3, 7, 8), torch.tensor([7, 3, 5])), [nt, n]),
         Module("tcn", Tcn, (r(2, 8, 20),), [nct], "time"),

@@ -185,5 +185,22 @@ TEST(FeedbackErrors, NameWhatThereIs) {
   EXPECT_NE(text(pulse::with_context(graph, "x", 0)).find("1 or more"), std::string::npos);
 }
 
+TEST(FeedbackErrors, TellWhatIsTiedAlready) {
+  const auto text = [](const Result<Graph>& made) {
+    return made.ok() ? std::string("made") : made.error().to_string();
+  };
+  const Graph graph = std::move(load_text(model(8))).value();
+  const auto tied = pulse::with_feedback(graph, "h_next", "h");
+  ASSERT_TRUE(tied.ok()) << text(tied);
+  EXPECT_NE(text(pulse::with_feedback(*tied, "c_next", "h")).find("\"h\" is fed back already"),
+            std::string::npos);
+  EXPECT_NE(text(pulse::with_feedback(*tied, "h_next", "c")).find("\"h_next\" is fed back already"),
+            std::string::npos);
+  const auto wider = pulse::with_context(graph, "x", 3);
+  ASSERT_TRUE(wider.ok()) << text(wider);
+  EXPECT_NE(text(pulse::with_context(*wider, "x", 3)).find("the step before already"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace rill::test
