@@ -402,6 +402,22 @@ TEST(States, FramesThatAWholeRunMakesOfNoneAreNotLeftOut) {
   }
 }
 
+// max(S - 3000, 0) frames meet S - 3000: they are as many from 3000 on, and not told to be before.
+TEST(States, LengthsThatAreEqualFarOutMeet) {
+  const Graph graph = loaded(document(
+      "1, 1, S",
+      "  n = squeeze(slice(tract_core_shape_of(x), axes = [0], begin = [2], end = [3]), axes = "
+      "[0]);\n  a = slice(x, axes = [2], begin = [0], end = [max(n - 3000, 0)]);\n"
+      "  b = slice(x, axes = [2], begin = [3000], end = [n]);\n  y = a - b;\n"));
+  for (const int64_t pulse : {7, 500}) {
+    auto streamed = StreamedRun::make(graph, pulse);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    for (const int64_t length : {3002, 3507, 4000}) {
+      EXPECT_EQ(stream_problem(graph, &*streamed, length), "") << pulse << ", " << length;
+    }
+  }
+}
+
 const char kGru[] = R"(fragment gru_loop(
     h: tensor<scalar>, r_x: tensor<scalar>, z_x: tensor<scalar>, n_x: tensor<scalar>,
     W_r: tensor<scalar>, W_z: tensor<scalar>, W_n: tensor<scalar>, b_n: tensor<scalar>
