@@ -180,14 +180,16 @@ Status compile_command(const Args& args, const Log& log, const Model& model) {
   }
   RILL_ASSIGN(const std::vector<kernels::Target> targets, targets_of(args));
   Graph graph = model.graph;
+  Args own = args;
   // How much was compared depends on how fast the machine is, and the same model gives the same
   // bytes.
-  Args quiet = args;
-  quiet.nnef_deterministic = true;
-  RILL_TRY(audit_before_writing(quiet, log, model, &graph));
+  own.nnef_deterministic = true;
+  // A compiler optimises unless it is told not to.
+  own.optimize |= args.runtime != "unoptimized";
+  RILL_TRY(audit_before_writing(own, log, model, &graph));
   std::vector<plan_file::TargetPlan> plans;
   for (const kernels::Target& target : targets) {
-    RILL_ASSIGN(plan_file::TargetPlan plan, compiled(target, args, graph));
+    RILL_ASSIGN(plan_file::TargetPlan plan, compiled(target, own, graph));
     const auto same = [&](const plan_file::TargetPlan& each) { return each.target == plan.target; };
     if (std::none_of(plans.begin(), plans.end(), same)) plans.push_back(std::move(plan));
   }

@@ -202,7 +202,8 @@ static void placed(rill_plan* plan) {
   REFUSED(ARG, "max_push is -1", rill_session_need(plan, &opts, &bytes));
   TRUE(bytes == 0);
   FINE(rill_session_need(plan, NULL, &bytes));
-  char* memory = (char*)aligned_alloc(64, (bytes + 127) / 64 * 64);
+  char* const block = (char*)malloc(bytes + 127);
+  char* const memory = block + (64 - (uintptr_t)block % 64) % 64;
   REFUSED(ARG, "no place", rill_session_place(plan, NULL, memory, bytes, NULL));
   REFUSED(ARG, "not a plan", rill_session_place(NULL, NULL, memory, bytes, &session));
   TRUE(session == NULL);
@@ -217,7 +218,7 @@ static void placed(rill_plan* plan) {
   REFUSED(UNSUPPORTED, "caller's memory", rill_session_set_threads(session, NULL));
   rill_session_free(session);
   REFUSED(ARG, "not a session", rill_step(session));
-  free(memory);
+  free(block);
 }
 
 static void streaming(rill_plan* plan) {

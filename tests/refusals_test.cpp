@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -317,6 +318,23 @@ std::vector<Row> session_rows() {
          options.max_push = 100;
          return made<rill_session>(w, rill_session_free, [&](rill_session** out) {
            return rill_session_open(w.plan, &options, out);
+         });
+       }},
+      {"rill_session_need", "", RILL_OK,
+       [](World& w) {
+         size_t bytes = 0;
+         return w.refused([&] { return rill_session_need(w.plan, nullptr, &bytes); });
+       }},
+      {"rill_session_place", "", RILL_OK,
+       [](World& w) {
+         size_t bytes = 0;
+         EXPECT_EQ(rill_session_need(w.plan, nullptr, &bytes), RILL_OK);
+         std::vector<std::byte> block(bytes + 64);
+         size_t room = block.size();
+         void* memory = block.data();
+         std::align(64, bytes, memory, room);
+         return made<rill_session>(w, rill_session_free, [&](rill_session** out) {
+           return rill_session_place(w.plan, nullptr, memory, bytes, out);
          });
        }},
       {"rill_session_clone", "", RILL_OK,

@@ -35,7 +35,7 @@ struct KernelName {
 /// and aggregates of these.
 class StepFields {
  public:
-  /// `wants_names`: whether the names are looked at, which takes longer than to read numbers.
+  /// `wants_names`: whether names are looked at. To find them takes longer than to read numbers.
   explicit StepFields(bool wants_names = true) : wants_names_(wants_names) {}
   virtual ~StepFields() = default;
 
