@@ -79,6 +79,15 @@ if(TARGET rill_program AND NOT CMAKE_CROSSCOMPILING)
   endforeach()
 endif()
 
+# The layer that runs plans, built alone for this machine, is within its sizes.
+if(TARGET rill_program AND NOT CMAKE_CROSSCOMPILING AND NOT RILL_SANITIZE
+   AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  add_test(NAME run_sizes
+           COMMAND Python3::Interpreter -B "${PROJECT_SOURCE_DIR}/scripts/run_sizes.py"
+                   "$<TARGET_FILE:rill_program>" x86-64)
+  set_tests_properties(run_sizes PROPERTIES LABELS size TIMEOUT 900)
+endif()
+
 # What programs that are built already rely on.
 if(CMAKE_SIZEOF_VOID_P EQUAL 8 AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME abi
