@@ -379,7 +379,10 @@ def scatters():
     z = f([[3, 1, 2, 3], [0, NAN, -1, 5]])
     case("TopkSortsAndTiesGoToTheFirst",
          "(y, z) = tract_core_topk(x, k = 3, axis = 1, largest = true);",
-         {"x": z}, [f([[3, 3, 2], [5, 0, -1]]), i64([[0, 3, 2], [3, 0, 2]])])
+         {"x": z}, [np.sort(z, axis=1)[:, :0:-1], i64([[0, 3, 2], [1, 3, 0]])])
+    case("TopkOfTheSmallestHasNanLast",
+         "(y, z) = tract_core_topk(x, k = 4, axis = 1, largest = false);",
+         {"x": z}, [np.sort(z, axis=1), np.argsort(z, axis=1, kind="stable")])
     case("TopkOfTheSmallest", "(y, z) = tract_core_topk(x, k = 2, axis = 0, largest = false);",
          {"x": i64([[3, 1], [2, 5], [1, 1]])}, [i64([[1, 1], [2, 1]]), i64([[2, 0], [1, 2]])])
     square = f32(2, 3, 4)
