@@ -168,9 +168,9 @@ void touch_calls(const ConvCalls<Args>& all, StepTouches& touches) {
 template void touch_calls(const ConvCalls<DepthwiseF32Args>& all, StepTouches& touches);
 template void touch_calls(const ConvCalls<MatmulF32Args>& all, StepTouches& touches);
 template void run_calls(const ConvCalls<DepthwiseF32Args>& all, const Frame& frame,
-                        const Share& share) noexcept;
+                        const Share& share) noexcept RILL_NONBLOCKING;
 template void run_calls(const ConvCalls<MatmulF32Args>& all, const Frame& frame,
-                        const Share& share) noexcept;
+                        const Share& share) noexcept RILL_NONBLOCKING;
 
 extern const StepKind depthwise_kind;
 extern const StepKind windows_kind;
