@@ -63,7 +63,9 @@ P
   fi
   mkdir -p "$folder/lib" "$folder/include" "$folder/zlib"
   for part in adler32 compress crc32 deflate infback inffast inflate inftrees trees uncompr zutil; do
-    "$python" -m ziglang cc -target "$target" -O2 -fPIC -c "$source/$part.c" -o "$folder/zlib/$part.o"
+    # Where zlib takes macOS for the one before X, it has no fdopen unless one is defined.
+    "$python" -m ziglang cc -w -target "$target" -O2 -fPIC -Dfdopen=fdopen -c "$source/$part.c" \
+      -o "$folder/zlib/$part.o" || return 1
   done
   "$python" -m ziglang ar rc "$folder/lib/libz.a" "$folder"/zlib/*.o
   cp "$source/zlib.h" "$source/zconf.h" "$folder/include/"
