@@ -317,7 +317,7 @@ def modules():
         Module("stft_centred", lambda: Stft(True, 2), (r(2, 200),), [nt], "time", 8, new),
         Module("stft_by_conv", StftByConv, (r(2, 320),), [nt], "time", 16),
         Module("frames", lambda: Of(frames_of, window=window), (r(2, 320),), [nt], "time", 16, new,
-               not_streamed="at computed places"),
+               not_streamed="not known to count up within its frames"),
         Module("rotary", Rotary, (r(2, 9, 16),), [nt]),
         Module("masked", Masked, (r(3, 7, 8), torch.tensor([7, 3, 5])), [nt, n]),
         Module("tcn", Tcn, (r(2, 8, 20),), [nct], "time"),
