@@ -17,8 +17,6 @@ using Kind = DimAtom::Kind;
 constexpr size_t kMostWaiting = 64;
 constexpr int kMostCodes = 4096;
 
-uint64_t swapped(uint64_t value) { return __builtin_bswap64(value); }
-
 void write_code(RecordWriter* to, DimCode code) { to->natural(static_cast<uint64_t>(code)); }
 
 void write_sum(RecordWriter* to, const Dim& value);
@@ -105,7 +103,7 @@ void RecordWriter::natural(uint64_t value) {
   bytes_.push_back(static_cast<std::byte>(value));
 }
 
-void RecordWriter::real(double value) { natural(swapped(std::bit_cast<uint64_t>(value))); }
+void RecordWriter::real(double value) { natural(__builtin_bswap64(std::bit_cast<uint64_t>(value))); }
 
 void RecordWriter::text(std::string_view value) {
   natural(value.size());
@@ -127,42 +125,6 @@ void RecordWriter::raw(uint64_t value) {
 
 void RecordWriter::append(const RecordWriter& other) {
   bytes_.insert(bytes_.end(), other.bytes_.begin(), other.bytes_.end());
-}
-
-uint64_t RecordReader::long_natural() {
-  uint64_t value = 0;
-  for (unsigned shift = 0; shift < 64; shift += 7) {
-    if (bytes_.empty()) {
-      fail("it ends in the middle");
-      return 0;
-    }
-    const auto byte = static_cast<uint64_t>(bytes_.front());
-    bytes_ = bytes_.subspan(1);
-    value |= (byte & 0x7FU) << shift;
-    if (byte < 0x80) return value;
-  }
-  fail("a number is too long");
-  return 0;
-}
-
-int64_t RecordReader::number(int64_t least, int64_t most) {
-  const int64_t value = number();
-  if (value >= least && value <= most) return value;
-  fail("a number is out of its range");
-  return least;
-}
-
-double RecordReader::real() { return std::bit_cast<double>(swapped(natural())); }
-
-std::string_view RecordReader::text() {
-  const uint64_t size = natural();
-  if (size > bytes_.size()) {
-    fail("it ends in the middle of a name");
-    return {};
-  }
-  const auto begin = reinterpret_cast<const char*>(bytes_.data());
-  bytes_ = bytes_.subspan(size);
-  return {begin, size};
 }
 
 Dim RecordReader::dim() {
@@ -199,24 +161,6 @@ Extent RecordReader::extent() {
   if (out.ok()) return std::move(out).value();
   fail("an expression nests too deep");
   return {};
-}
-
-uint64_t RecordReader::raw() {
-  if (bytes_.size() < 8) {
-    fail("it ends in the middle");
-    return 0;
-  }
-  uint64_t value = 0;
-  std::memcpy(&value, bytes_.data(), sizeof value);
-  bytes_ = bytes_.subspan(8);
-  return value;
-}
-
-int64_t RecordReader::count(int64_t most) {
-  const auto value = static_cast<int64_t>(natural());
-  if (value >= 0 && value <= most && static_cast<uint64_t>(value) <= bytes_.size()) return value;
-  fail("it has more of something than it can hold");
-  return 0;
 }
 
 uint64_t checksum(std::span<const std::byte> bytes) {

@@ -9,6 +9,7 @@
 
 #include "core/dim/dim.h"
 #include "core/run/extent.h"
+#include "core/run/record.h"
 
 namespace rill::plan_file {
 
@@ -32,48 +33,14 @@ class RecordWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// Reads what may be anything. From the first failure on it gives zeros, and is not `good`.
-class RecordReader {
+/// Reads records with expressions of graphs in them.
+class RecordReader : public Record {
  public:
-  explicit RecordReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  using Record::Record;
 
-  uint64_t natural() {
-    // Most are small: an empty list, an axis of extent 1, a flag.
-    if (!bytes_.empty() && bytes_[0] < std::byte{0x80}) {
-      const auto value = static_cast<uint64_t>(bytes_[0]);
-      bytes_ = bytes_.subspan(1);
-      return value;
-    }
-    return long_natural();
-  }
-  int64_t number() {
-    const uint64_t value = natural();
-    return static_cast<int64_t>(value >> 1U) ^ -static_cast<int64_t>(value & 1U);
-  }
-  /// A number in a range, ends included.
-  int64_t number(int64_t least, int64_t most);
-  double real();
-  std::string_view text();
   Dim dim();
   /// An expression of one symbol, in the form in which plans work it out.
   Extent extent();
-  uint64_t raw();
-  /// How many things follow, each of a byte at least.
-  int64_t count(int64_t most = INT64_MAX);
-
-  bool good() const { return why_ == nullptr; }
-  void fail(const char* why) {
-    if (why_ == nullptr) why_ = why;
-    bytes_ = {};
-  }
-  const char* why() const { return why_; }
-  size_t left() const { return bytes_.size(); }
-
- private:
-  uint64_t long_natural();
-
-  std::span<const std::byte> bytes_;
-  const char* why_ = nullptr;
 };
 
 /// A sum over bytes that changes where any of them does, most likely.

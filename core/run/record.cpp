@@ -4,7 +4,7 @@
 
 namespace rill {
 
-uint64_t Record::natural() {
+uint64_t Record::long_natural() {
   uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     if (bytes_.empty()) {

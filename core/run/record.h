@@ -13,7 +13,15 @@ class Record {
  public:
   explicit Record(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  uint64_t natural();
+  uint64_t natural() {
+    // Most are small: an empty list, an axis of extent 1, a flag.
+    if (!bytes_.empty() && bytes_.front() < std::byte{0x80}) {
+      const auto value = static_cast<uint64_t>(bytes_.front());
+      bytes_ = bytes_.subspan(1);
+      return value;
+    }
+    return long_natural();
+  }
   int64_t number() {
     const uint64_t value = natural();
     return static_cast<int64_t>(value >> 1U) ^ -static_cast<int64_t>(value & 1U);
@@ -35,6 +43,8 @@ class Record {
   size_t left() const { return bytes_.size(); }
 
  private:
+  uint64_t long_natural();
+
   std::span<const std::byte> bytes_;
   const char* why_ = nullptr;
 };
