@@ -44,10 +44,6 @@ void clear_from(const View& view, int axis, int64_t first) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 int64_t aligned(int64_t bytes) {
   return (bytes + kSessionAlignment - 1) / kSessionAlignment * kSessionAlignment;
 }
