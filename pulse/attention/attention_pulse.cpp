@@ -85,6 +85,7 @@ class Streamed {
     if (!normalised_ || band.zeroed) {
       RILL_ASSIGN(weighed, mask_keys(weighed, square, true));
     }
+    of_values_ = true;
     RILL_ASSIGN(operands[static_cast<size_t>(1 - weights)], emit(values_, column));
     RILL_ASSIGN(const OutletId out, b_.add1("", body_.node(product.node).op, operands));
     StreamFact stream;
@@ -343,6 +344,9 @@ class Streamed {
       if (over_queries) {
         return b_.refuse("Normalise over the keys", "it normalises over the queries");
       }
+      if (over_keys && of_values_) {
+        return b_.refuse("Normalise scores over the keys", "it normalises values over the keys");
+      }
       if (over_keys) {
         RILL_ASSIGN(inputs[0], mask_keys(inputs[0], at, false));
         normalised_ = true;
@@ -515,6 +519,7 @@ class Streamed {
   const Graph& body_;
   OutletId values_;
   bool normalised_ = false;  ///< over the keys
+  bool of_values_ = false;   ///< what is emitted is no part of the weights
   int64_t ready_ = 0;        ///< the pulse from which on all inputs that do not stream are valid
   Layout layout_;
   std::optional<Dim> nearest_;  ///< where the distance 0 lies among all of the whole

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "pulse/attention/heads.h"
 #include "pulse/attention/limits.h"
 #include "pulse/attention/position_values.h"
 
@@ -205,12 +207,9 @@ class Search {
   int64_t settled_ = 0;
 };
 
-}  // namespace
-
-Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
-             std::string_view symbol) {
+/// The keys that the masks on one way let through.
+Band band_of(const Graph& graph, const Limits& found, std::string_view symbol) {
   Positions positions(graph, symbol);
-  const Limits found = limits_of(graph, large, used, at, symbol);
   std::vector<Limit> limits = found.all;
   std::erase_if(limits, [](const Limit& limit) { return limit.is_bias(); });
   Band band;
@@ -252,6 +251,57 @@ Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
   band.first.assign(all, INT64_MIN);
   band.last.assign(all, INT64_MAX);
   if (!limits.empty()) Search(&positions, limits, behind, &band).run();
+  if (limits.empty() && found.softmax && band.unread.empty()) {
+    const Node& node = graph.node(*found.softmax);
+    band.unread = str_cat("node \"", node.name, "\" (", node.op->name(),
+                          ") normalises over all keys, as no mask in front of it hides any");
+  }
+  return band;
+}
+
+/// The keys that one of two lets through.
+Band either(const Band& a, const Band& b) {
+  Band out = a;
+  out.period = std::lcm(a.period, b.period);
+  if (out.gave_up.empty()) out.gave_up = b.gave_up;
+  if (out.unread.empty()) out.unread = b.unread;
+  if (!out.blind) out.blind = b.blind;
+  out.zeroed |= b.zeroed;
+  if (out.period > kMostQueries) {
+    out.period = 1;
+    out.gave_up = "its masks repeat themselves after more queries than are looked through";
+  }
+  const auto all = static_cast<size_t>(out.period);
+  out.first.resize(all);
+  out.last.resize(all);
+  for (size_t phase = 0; phase < all; ++phase) {
+    const size_t of_a = phase % a.first.size();
+    const size_t of_b = phase % b.first.size();
+    out.first[phase] = std::min(a.first[of_a], b.first[of_b]);
+    out.last[phase] = std::max(a.last[of_a], b.last[of_b]);
+  }
+  return out;
+}
+
+}  // namespace
+
+Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
+             std::string_view symbol) {
+  const std::vector<Limits> ways = limits_of(graph, large, used, at, symbol);
+  std::optional<Band> found;
+  for (const Limits& way : ways) {
+    std::vector<OutletId> wires;
+    for (const auto* all : {&way.all, &way.behind}) {
+      for (const Limit& limit : *all) wires.push_back(limit.wire);
+    }
+    for (const Graph& heads : heads_of(graph, wires, symbol)) {
+      const Band band = band_of(heads, way, symbol);
+      found = found ? either(*found, band) : band;
+    }
+  }
+  Band& band = *found;
+  // One softmax gives no weight to keys that do not exist; a sum with others may.
+  band.zeroed |= ways.size() > 1 || !ways[0].softmax;
   return band;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/graph/walk.h"
 #include "ops/array/cast.h"
+#include "ops/array/slice.h"
 #include "ops/array/trilu.h"
 #include "ops/math/binary.h"
 #include "ops/math/select.h"
@@ -30,6 +31,8 @@ namespace {
 
 /// A finite number below this one in a mask is meant to hide keys: scores do not get that low.
 constexpr double kLittle = -50;
+/// Sums of weights have a few terms; bands are looked for in each.
+constexpr int kMostTerms = 64;
 
 /// Walks from the use of the weights up to the scores.
 class Collector {
@@ -37,17 +40,82 @@ class Collector {
   Collector(const Graph& graph, std::span<const OutletId> large, std::string_view symbol)
       : graph_(graph), large_(large), symbol_(symbol), positions_(graph, symbol) {}
 
-  Limits take(OutletId wire, Square at) {
-    // Weights of positions alone, as of a matrix with a band, are what they are.
-    if (is_positional(graph_, wire)) limits_.push_back({wire, at, Limit::Kind::kNotZero});
-    while (step(&wire, &at)) {
+  std::vector<Limits> take(OutletId used, Square at) {
+    terms_.push_back({used, at, {}, {}});
+    std::vector<Limits> out;
+    while (!terms_.empty()) {
+      Term term = std::move(terms_.back());
+      terms_.pop_back();
+      weights_ = true;
+      limits_ = std::move(term.limits);
+      zeroed_ = std::move(term.zeroed);
+      // Weights of positions alone, as of a matrix with a band, are what they are.
+      if (is_positional(graph_, term.wire)) {
+        limits_.push_back({term.wire, term.at, Limit::Kind::kNotZero});
+      }
+      out.push_back(walk(term.wire, term.at));
     }
-    for (Limit& limit : limits_) limit.large = holds_large(limit.wire);
-    return {std::move(limits_), std::move(behind_), weak_, by_frames_};
+    // What a softmax gives for one key depends on all keys that it sees, whatever becomes of it.
+    for (const auto& [wire, square] : softmaxes(used, at)) {
+      const bool passed = std::any_of(out.begin(), out.end(), [&](const Limits& each) {
+        return each.softmax == wire.node;
+      });
+      if (passed) continue;
+      weights_ = false;
+      softmax_ = wire.node;
+      out.push_back(walk(graph_.node(wire.node).inputs[0], square));
+    }
+    return out;
   }
 
  private:
   using Squares = std::vector<Square>;
+  using Place = std::pair<OutletId, Square>;
+
+  /// Weights that are added to others, and what hides keys of the sum.
+  struct Term {
+    OutletId wire;
+    Square at;
+    std::vector<Limit> limits;
+    std::set<std::pair<OutletId, bool>> zeroed;
+  };
+
+  Limits walk(OutletId wire, Square at) {
+    while (step(&wire, &at)) {
+    }
+    for (Limit& limit : limits_) limit.large = holds_large(limit.wire);
+    scale_ = 1;
+    zeroed_.clear();
+    return {std::exchange(limits_, {}),
+            std::exchange(behind_, {}),
+            std::exchange(weak_, {}),
+            std::exchange(by_frames_, false),
+            std::exchange(softmax_, {})};
+  }
+
+  static bool is_over(const ops::Softmax& softmax, int axis) {
+    return std::find(softmax.over.begin(), softmax.over.end(), axis) != softmax.over.end();
+  }
+
+  /// All that normalise over the keys on the way to a wire.
+  std::vector<Place> softmaxes(OutletId used, Square square) const {
+    std::vector<Place> out;
+    std::set<Place> seen;
+    std::vector<Place> open{{used, square}};
+    while (!open.empty()) {
+      const Place place = open.back();
+      open.pop_back();
+      if (!seen.insert(place).second) continue;
+      const Node& node = graph_.node(place.first.node);
+      const auto* softmax = softmax_of(*node.op);
+      if (softmax && is_over(*softmax, place.second.column)) out.push_back(place);
+      const auto inner = squares_of_inputs(graph_, node, place.second, symbol_);
+      for (size_t k = 0; inner && k < inner->size(); ++k) {
+        open.emplace_back(node.inputs[k], (*inner)[k]);
+      }
+    }
+    return out;
+  }
 
   /// Look at the node that makes a wire, and go on to what it hides keys of; false at the end.
   bool step(OutletId* wire, Square* at) {
@@ -65,18 +133,22 @@ class Collector {
       ++squares;
     }
     if (const auto* binary = binary_of(*node.op); binary && squares == 2) {
+      if (weights_ && is_sum(binary->kind_of)) return add_terms_of(node, *inner, wire, at);
       squares = without_masks(binary->kind_of, node, &next);
     }
     if (node.op->as<ops::Select>()) choose(node, *inner);
-    if (weights_ && node.op->as<ops::Trilu>())
+    if (weights_ && is_part(*node.op))
       limits_.push_back({*wire, *at, Limit::Kind::kNotZero});
     if (const auto* binary = binary_of(*node.op); binary && squares == 1) {
       combine_with(*binary, node, static_cast<size_t>(1 - next), *inner);
     }
-    if (softmax_of(*node.op)) {
+    if (const auto* softmax = softmax_of(*node.op)) {
+      // A second one gives weight to what the first one hides.
+      if (!weights_ || !is_over(*softmax, at->column)) return false;
       // The softmax runs over all keys that no mask in front of it hides.
       behind_ = std::exchange(limits_, {});
       weights_ = false;
+      softmax_ = wire->node;
     }
     if (squares != 1) {
       by_frames_ |= !weights_ && holds_large(*wire);
@@ -93,12 +165,32 @@ class Collector {
     return true;
   }
 
+  static const ops::Unary* unary_of(const Op& op) { return op.as<ops::Unary>(); }
+  static bool is_part(const Op& op) { return op.as<ops::Trilu>() != nullptr; }
+  static bool is_product(const Op& op) { return op.as<ops::EinSum>() != nullptr; }
+
+  static bool is_sum(ops::BinaryKind kind) {
+    return kind == ops::BinaryKind::kAdd || kind == ops::BinaryKind::kSub;
+  }
+
+  /// A sum of weights has weight where one of its terms has: goes on with one, keeps the other.
+  bool add_terms_of(const Node& node, const Squares& inner, OutletId* wire, Square* at) {
+    if (++terms_seen_ > kMostTerms) {
+      limits_.clear();
+      return false;
+    }
+    terms_.push_back({node.inputs[1], inner[1], limits_, zeroed_});
+    *wire = node.inputs[0];
+    *at = inner[0];
+    return true;
+  }
+
   /// Tells the scores from a mask where a node adds two wires [frames, frames]: the scores are the
   /// one that a product of frames makes, and `next` becomes its input. Gives the number of such
   /// wires that may still be scores: 1 if they were told apart, else 2.
   int without_masks(ops::BinaryKind kind, const Node& node, int* next) const {
     if (weights_ || kind != ops::BinaryKind::kAdd) return 2;
-    const auto product = [&](int id) { return graph_.node(id).op->as<ops::EinSum>() != nullptr; };
+    const auto product = [&](int id) { return is_product(*graph_.node(id).op); };
     const bool first = any_before(graph_, node.inputs[0], product);
     if (first == any_before(graph_, node.inputs[1], product)) return 2;
     *next = first ? 0 : 1;
@@ -109,7 +201,9 @@ class Collector {
   bool stays_hidden(const Node& node, size_t next, const Squares& inner) {
     const Op& op = *node.op;
     if (keeps_values(op) || softmax_of(op) || op.as<ops::Cast>()) return true;
-    if (op.as<ops::Trilu>()) return weights_;
+    // Heads that are picked or added up have no weight where none of them has.
+    if (op.as<ops::Slice>()) return true;
+    if (is_part(op) || is_product(op)) return weights_;
     if (op.as<ops::Select>()) {
       const size_t other = next == 1 ? 2 : 1;
       if (next == 0 || !is_number(node.inputs[other], inner[other])) return false;
@@ -120,7 +214,7 @@ class Collector {
           !weights_ && fill && !std::isinf(*fill) && !is_positional(graph_, node.inputs[0]);
       return fill && hides(*fill) && !counts;
     }
-    if (const auto* unary = op.as<ops::Unary>()) return stays_hidden(unary->kind_of);
+    if (const auto* unary = unary_of(op)) return stays_hidden(unary->kind_of);
     const auto* binary = binary_of(op);
     return binary && stays_hidden(binary->kind_of, node, next, inner);
   }
@@ -180,10 +274,10 @@ class Collector {
       if (op.as<Source>()) {
         return std::find(large_.begin(), large_.end(), OutletId{id, 0}) != large_.end();
       }
-      const auto* constant = op.as<Const>();
-      return constant && hides_somewhere(*constant->value);
+      const TensorPtr& known = graph_.fact({id, 0}).konst;
+      return known && hides_somewhere(*known);
     };
-    const auto through = [&](int id) { return graph_.node(id).op->as<ops::EinSum>() == nullptr; };
+    const auto through = [&](int id) { return !is_product(*graph_.node(id).op); };
     return any_before(graph_, wire, large, through);
   }
 
@@ -235,7 +329,6 @@ class Collector {
     }
   }
 
-  using Place = std::pair<OutletId, Square>;
   using Seen = std::set<std::pair<Place, bool>>;
 
   /// What is added to scores hides keys by its terms of positions, and by choices of minus infinity
@@ -311,7 +404,7 @@ class Collector {
       const Node& node = graph_.node(wire.node);
       const auto inner = squares_of_inputs(graph_, node, at, symbol_);
       const bool inside = inner && !node.inputs.empty();
-      const auto* unary = node.op->as<ops::Unary>();
+      const auto* unary = unary_of(*node.op);
       const bool negates = unary && unary->kind_of == ops::UnaryKind::kNot;
       const auto* binary = binary_of(*node.op);
       const ops::BinaryKind both = wanted ? ops::BinaryKind::kAnd : ops::BinaryKind::kOr;
@@ -332,6 +425,9 @@ class Collector {
   std::vector<Limit> limits_;
   std::vector<Limit> behind_;
   std::set<std::pair<OutletId, bool>> zeroed_;  ///< conditions under which weights are 0
+  std::vector<Term> terms_;  ///< that are still to be walked
+  int terms_seen_ = 0;
+  std::optional<int> softmax_;  ///< the one that the walk has passed
   std::optional<double> weak_;
   double scale_ = 1;  ///< of scores, from here to the softmax
   bool by_frames_ = false;
@@ -340,8 +436,8 @@ class Collector {
 
 }  // namespace
 
-Limits limits_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
-                 std::string_view symbol) {
+std::vector<Limits> limits_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
+                              Square at, std::string_view symbol) {
   return Collector(graph, large, symbol).take(used, at);
 }
 

@@ -60,21 +60,23 @@ struct Limit {
   bool replaces() const { return kind == Kind::kTrue || kind == Kind::kFalse; }
 };
 
-/// What the masks of an attention say, from the use of the weights up to the scores.
+/// What the masks say on one way from the use of the weights, or from a softmax, up to the scores.
 struct Limits {
   std::vector<Limit> all;      ///< the outermost first
   std::vector<Limit> behind;   ///< what takes the weight away again behind the softmax
   std::optional<double> weak;  ///< a number that was taken for what hides keys, and leaves them
                                ///< some weight
   bool by_frames = false;      ///< what frames hold hides keys as well
+  std::optional<int> softmax;  ///< the node that normalises over the keys which these let through
 };
 
 /// Whether a tensor holds a number that hides keys, added to scores or put in their place.
 bool hides_somewhere(const Tensor& tensor);
 
-/// Collect what hides keys. `used`: the operand of the product with the values; `large`: inputs
-/// that may hold numbers which hide keys.
-Limits limits_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
-                 std::string_view symbol);
+/// Collect what hides keys, one for each term of the weights and for each softmax: a key matters
+/// where one of them lets it through. `used`: the operand of the product with the values; `large`:
+/// inputs that may hold numbers which hide keys.
+std::vector<Limits> limits_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
+                              Square at, std::string_view symbol);
 
 }  // namespace rill::pulse

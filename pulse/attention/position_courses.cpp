@@ -194,7 +194,14 @@ std::optional<Course> Courses::comparison(const Course& a, const Course& b,
   const auto e = added(a, b, -1);
   const auto signs = e ? signs_of(*e) : std::nullopt;
   if (!signs) return std::nullopt;
-  const auto tail = [&](int sign) {
+  const auto tail = [&](int sign, const Tail& apart) {
+    const bool equal =
+        apart.low == 0.0 && apart.high == 0.0 && apart.row == 0.0 && apart.column == 0.0;
+    if (equal && e->drift == 0.0) {
+      const bool holds = kind == ops::BinaryKind::kEq || kind == ops::BinaryKind::kGe ||
+                         kind == ops::BinaryKind::kLe;
+      return holds ? flat(1, 1) : flat(0, 0);
+    }
     // What holds for one position in the end need not hold for the first ones.
     if (sign == 0 || e->drift != 0.0) return flat(0, 1);
     const bool holds = sign > 0 ? kind == ops::BinaryKind::kGt || kind == ops::BinaryKind::kGe
@@ -203,8 +210,8 @@ std::optional<Course> Courses::comparison(const Course& a, const Course& b,
     return flat(value, value);
   };
   Course out;
-  out.before = tail(signs->before);
-  out.behind = tail(signs->behind);
+  out.before = tail(signs->before, e->before);
+  out.behind = tail(signs->behind, e->behind);
   out.apart = signs->apart;
   out.settled = signs->settled;
   return out;

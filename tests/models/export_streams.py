@@ -27,6 +27,7 @@ from torch_to_nnef import TractNNEF, export_model_to_nnef  # noqa: E402
 
 from folded_streams import FOLDED  # noqa: E402
 from joined_streams import JOINED  # noqa: E402
+from weighed_streams import WEIGHED  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 OPSET = "0.23.9"
@@ -455,7 +456,7 @@ MODELS = {
 }
 
 
-MODELS |= JOINED | FOLDED
+MODELS |= JOINED | FOLDED | WEIGHED
 
 
 def target(axes, opset=OPSET):

@@ -1,0 +1,130 @@
+// Weights that are made of several softmaxes, and masks that differ from head to head.
+//
+// Each softmax needs all the keys that it sees, wherever it stands between scores and values: as
+// a term of the weights, as a factor, as a score, or in a condition. Which keys the weights keep
+// says nothing of that.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/property/pulse_cases.h"
+
+namespace rill::test {
+namespace {
+
+constexpr double kTolerance = 2e-6;
+
+/// Weights `w` over the frames of x [1, S, 4], made of scores `a` and `b`, which are `near` and
+/// `wide` where a mask of 5 and of 9 frames hides all others.
+std::string weighed(const std::string& weights) {
+  return document("1, S, 4",
+                  "  n = tract_core_range(0, S, 1);\n"
+                  "  row = unsqueeze(n, axes = [0, 2]);\n  column = unsqueeze(n, axes = [0, 1]);\n"
+                  "  d = row - column;\n  seen = (d >= 0) && (d <= 5);\n"
+                  "  one = select(seen, 1.0, 0.0);\n  hidden = 0.0 - 1.0 / 0.0;\n"
+                  "  a = matmul(x * 0.7, x, transposeB = true);\n"
+                  "  b = matmul(x * 0.4, x * [[[0.3, -0.2, 0.5, 0.9]]], transposeB = true);\n"
+                  "  near = select(seen, a, hidden);\n"
+                  "  wide = select((d >= -1) && (d <= 9), b, hidden);\n" +
+                      weights + "  y = matmul(w, x);\n");
+}
+
+std::string soft(const std::string& scores) { return "softmax(" + scores + ", axes = [2])"; }
+
+// A mask behind a softmax, or of another one, takes no key away from its sum.
+TEST(PulseWeights, EverySoftmaxNeedsTheKeysThatItSees) {
+  const std::string not_seen = ", 0.0)";
+  for (const std::string& weights : {
+           "(" + soft("a") + " - " + soft("b") + ") * one",
+           soft("a") + " * " + soft("b") + " * one",
+           "select(" + soft("a") + " > 0.05, a" + not_seen + " * one",
+           "select(" + soft("a") + " > 0.05, 1.0, 0.0) * one",
+           soft(soft("near")),
+           soft("select(seen, a + " + soft("b") + ", hidden)"),
+           soft("select(seen, a * " + soft("b") + ", hidden)"),
+           soft("select(seen, select(" + soft("b") + " > 0.05, a, -1.0), hidden)"),
+           soft("near") + " - " + soft("b"),
+           soft("b") + " + " + soft("near"),
+           "max(" + soft("near") + ", " + soft("b") + ")",
+           "log(" + soft("a") + ") * one",
+       }) {
+    SCOPED_TRACE(weights);
+    expect_refused(weighed("  w = " + weights + ";\n"), 4, "y", "Attention");
+  }
+}
+
+// Weights of which a term has no mask are not limited by that of another one.
+TEST(PulseWeights, EveryTermHasAMaskOfItsOwn) {
+  expect_refused(weighed("  w = " + soft("near") + " - 0.1 * b;\n"), 4, "y", "Attention");
+  expect_refused(weighed("  w = 0.1 * b + " + soft("near") + ";\n"), 4, "y", "Attention");
+}
+
+TEST(PulseWeights, TermsOfWeights) {
+  const auto streams = [](const std::string& weights, int64_t delay) {
+    SCOPED_TRACE(weights);
+    expect_streams(weighed("  w = " + weights + ";\n"), {{1, 4}, 1, 1, delay, "S"}, kTolerance);
+  };
+  // Differential attention.
+  streams(soft("near") + " - 0.4 * " + soft("select(seen, b, hidden)"), 0);
+  streams(soft("near") + " - 0.4 * " + soft("wide"), 1);
+  streams("0.3 * " + soft("near") + " + (0.2 * " + soft("wide") + " - " +
+              soft("select((d >= -2) && (d <= 0), a, hidden)") + ")",
+          2);
+  streams(soft("near") + " - 0.1 * b * one", 0);
+  streams("(" + soft("near") + " - " + soft("wide") + ") * one", 1);
+}
+
+/// Two heads of x [1, S, 4]: `mask` makes `m` [1, 2, S, S] of `scores`; `weigh` makes `w` of `p`.
+std::string heads(const std::string& mask, const std::string& weigh) {
+  return document(
+      "1, S, 4",
+      "  n = tract_core_range(0, S, 1);\n"
+      "  row = unsqueeze(n, axes = [0, 1, 3]);\n  column = unsqueeze(n, axes = [0, 1, 2]);\n"
+      "  d = row - column;\n  hidden = 0.0 - 1.0 / 0.0;\n"
+      "  h = transpose(reshape(x, shape = [1, S, 2, 2]), axes = [0, 2, 1, 3]);\n"
+      "  scores = matmul(h * 0.7, h, transposeB = true);\n" +
+          mask + "  p = softmax(m, axes = [3]);\n" + weigh +
+          "  o = matmul(w, h);\n"
+          "  y = reshape(transpose(o, axes = [0, 2, 1, 3]), shape = [1, S, 4]);\n");
+}
+
+// Weights that are mixed across heads, as by talking heads, have the keys of all heads.
+TEST(PulseWeights, WeightsMixedAcrossHeads) {
+  const std::string mask = "  m = select((d >= 0) && (d <= 5), scores, hidden);\n";
+  const std::string mixed =
+      "  w = transpose(matmul(transpose(p, axes = [0, 2, 3, 1]), "
+      "[[[[0.3, -0.7], [0.6, 0.2]]]]), axes = [0, 3, 1, 2]);\n";
+  expect_streams(heads(mask, mixed), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+  const std::string open = "  m = scores;\n";
+  expect_refused(heads(open, mixed), 4, "o", "Attention");
+}
+
+TEST(PulseWeights, MasksOfHeads) {
+  const auto streams = [](const std::string& mask, int64_t delay) {
+    SCOPED_TRACE(mask);
+    expect_streams(heads(mask, "  w = p;\n"), {{1, 4}, 1, 1, delay, "S"}, kTolerance);
+  };
+  // Constants that differ from head to head.
+  const std::string left = "[[[[3]], [[7]]]]";
+  const std::string right = "[[[[2]], [[0]]]]";
+  streams("  m = select((d >= 0) && (d <= " + left + "), scores, hidden);\n", 0);
+  streams("  m = select((0 - d <= " + right + ") && (d <= " + left + "), scores, hidden);\n", 2);
+  // Masks that are joined.
+  streams("  m = select(concat([(d >= 0) && (d <= 3), (d >= -1) && (d <= 8)], axis = 1), scores, "
+          "hidden);\n",
+          1);
+  // Slopes of a bias.
+  streams("  far = max(d, 0 - d);\n"
+          "  bias = tract_core_cast(far, to = 'F32') * [[[[-0.5]], [[-0.25]]]];\n"
+          "  m = scores + select(!((d >= 0) && (d <= 5)), hidden, bias);\n",
+          0);
+  // One head sees all keys.
+  expect_refused(
+      heads("  m = select(concat([(d >= 0) && (d <= 3), d >= 0], axis = 1), scores, hidden);\n",
+            "  w = p;\n"),
+      4, "o", "Attention");
+}
+
+}  // namespace
+}  // namespace rill::test
