@@ -181,7 +181,8 @@ void Pulsifier::node(int id) {
 
 /// What to do about a node whose frames meet what is known at the end only.
 std::string Pulsifier::way_to_know(const Node& node, const Dim& known_after) const {
-  if (node.op->as<ops::Concat>()) {
+  const auto* joined = node.op->as<ops::Concat>();
+  if (joined && node.outputs[0].dim(static_cast<int>(joined->axis)).mentions(options_.symbol)) {
     return "Repeat the end with F.pad(x, (0, n), mode='replicate'), or mirror it with "
            "mode='reflect'";
   }

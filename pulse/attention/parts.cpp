@@ -1,12 +1,18 @@
 #include "pulse/attention/parts.h"
 
 #include "ops/math/reduce.h"
+#include "ops/math/unary.h"
 
 namespace rill::pulse {
 
 const ops::Softmax* softmax_of(const Op& op) { return op.as<ops::Softmax>(); }
 
 const ops::Binary* binary_of(const Op& op) { return op.as<ops::Binary>(); }
+
+bool is_square(const Op& op) {
+  const auto* unary = op.as<ops::Unary>();
+  return unary && unary->kind_of == ops::UnaryKind::kSquare;
+}
 
 std::optional<int> summed_axis(const Node& node) {
   const auto* sum = node.op->as<ops::Reduce>();

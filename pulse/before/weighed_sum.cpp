@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/graph/walk.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
 #include "ops/control/scan.h"
@@ -66,6 +67,85 @@ std::optional<WeighedSum> weighed_sum(const Graph& graph, const Node& node,
   return out;
 }
 
+/// A sum over the stream of squared distances from one value.
+struct SquaredSum {
+  OutletId frames;
+  OutletId centre;
+  std::optional<OutletId> scores;  ///< of a softmax over the stream that weighs them
+  int axis = 0;
+};
+
+/// Models multiply a handful of factors.
+constexpr size_t kMostFactors = 16;
+
+/// What a wire is the product of; nothing where that is too much.
+std::optional<std::vector<OutletId>> factors_of(const Graph& graph, OutletId wire) {
+  std::vector<OutletId> out;
+  std::vector<OutletId> open{wire};
+  while (!open.empty()) {
+    const OutletId at = open.back();
+    open.pop_back();
+    const Node& node = graph.node(at.node);
+    const auto* product = binary_of(*node.op);
+    if (is_square(*node.op)) {
+      for (int k = 0; k < 2; ++k) open.push_back(node.inputs[0]);
+    } else if (product && product->kind_of == ops::BinaryKind::kMul) {
+      for (const OutletId& each : node.inputs) open.push_back(each);
+    } else {
+      out.push_back(at);
+    }
+    if (out.size() + open.size() > kMostFactors) return std::nullopt;
+  }
+  return out;
+}
+
+/// Whether a value is made of a sum over all frames.
+bool is_known_at_end(const Graph& graph, OutletId wire, const Dim& frames) {
+  return any_before(graph, wire, [&](int id) {
+    const Node& node = graph.node(id);
+    const auto axis = summed_axis(node);
+    return axis && graph.fact(node.inputs[0]).dim(*axis) == frames;
+  });
+}
+
+std::optional<SquaredSum> squared_sum(const Graph& graph, const Node& node,
+                                      std::string_view symbol) {
+  const auto axis = summed_axis(node);
+  if (!axis) return std::nullopt;
+  const Fact& summed = graph.fact(node.inputs[0]);
+  const Dim frames = summed.dim(*axis);
+  if (summed.dtype != DType::kF32 || !frames.mentions(symbol)) return std::nullopt;
+  auto factors = factors_of(graph, node.inputs[0]);
+  if (!factors) return std::nullopt;
+  SquaredSum out;
+  out.axis = *axis;
+  const auto streams = [&](OutletId wire) { return graph.fact(wire).dim(*axis) == frames; };
+  for (size_t i = 0; i < factors->size(); ++i) {
+    const OutletId apart = (*factors)[i];
+    const Node& difference = graph.node(apart.node);
+    const auto* binary = binary_of(*difference.op);
+    const auto twice = std::count(factors->begin(), factors->end(), apart);
+    if (!binary || binary->kind_of != ops::BinaryKind::kSub || twice != 2) continue;
+    const size_t moves = streams(difference.inputs[0]) ? 0 : 1;
+    out.frames = difference.inputs[moves];
+    out.centre = difference.inputs[1 - moves];
+    const bool still = graph.fact(out.centre).dim(*axis) == Dim(1) &&
+                       !graph.fact(out.centre).mentions(symbol);
+    if (!streams(out.frames) || !still || !is_known_at_end(graph, out.centre, frames)) continue;
+    std::erase(*factors, apart);
+    if (factors->empty()) return out;
+    const Node& weights = graph.node(factors->front().node);
+    const auto* softmax = softmax_of(*weights.op);
+    if (factors->size() > 1 || !softmax || softmax->log || !streams(factors->front()) ||
+        softmax->over != std::vector<int64_t>{*axis}) {
+      return std::nullopt;
+    }
+    out.scores = weights.inputs[0];
+    return out;
+  }
+  return std::nullopt;
+}
+
 class Loops final : public GraphCopy {
  public:
   Loops(const Graph& graph, std::string_view symbol) : GraphCopy(graph), symbol_(symbol) {}
@@ -76,7 +156,15 @@ class Loops final : public GraphCopy {
  private:
   Result<OutletId> one(int id, std::string_view suffix, OpPtr op, std::vector<OutletId> inputs);
   Result<OutletId> filled(int id, std::string_view suffix, const Fact& like, double value);
-  Result<OutletId> quotient(int id, const WeighedSum& sum);
+  Result<OutletId> quotient(int id, OutletId scores, OutletId product, int axis);
+  Result<OutletId> weighed(int id, const WeighedSum& sum);
+  Result<OutletId> squared(int id, const SquaredSum& sum);
+  Result<OutletId> sum_of(int id, const SquaredSum& sum, OutletId product);
+  Result<OutletId> count_of(int id, const Dim& frames);
+  Result<OutletId> combine(int id, std::string_view suffix, ops::BinaryKind kind, OutletId a,
+                           OutletId b) {
+    return one(id, suffix, std::make_shared<ops::Binary>(kind), {a, b});
+  }
 
   std::string_view symbol_;
 };
@@ -160,25 +248,13 @@ Result<OutletId> Loops::filled(int id, std::string_view suffix, const Fact& like
   return one(id, suffix, std::make_shared<ops::Broadcast>(like.shape), {constant});
 }
 
-Result<OutletId> Loops::quotient(int id, const WeighedSum& sum) {
-  OutletId product = mapped_.at(sum.factors[0]);
-  for (size_t i = 1; i < sum.factors.size(); ++i) {
-    RILL_ASSIGN(product, one(id, "_product", std::make_shared<ops::Binary>(ops::BinaryKind::kMul),
-                             {product, mapped_.at(sum.factors[i])}));
-  }
-  const OutletId scores = mapped_.at(sum.scores);
-  const Fact score = first_frame(out_.fact(scores), sum.axis);
-  // What is summed may be larger than the factors, by axes of the weights.
-  Fact whole = graph_.fact(graph_.node(id).inputs[0]);
-  if (!(out_.fact(product).shape == whole.shape)) {
-    RILL_ASSIGN(product,
-                one(id, "_spread", std::make_shared<ops::Broadcast>(whole.shape), {product}));
-  }
-  const Fact share = first_frame(std::move(whole), sum.axis);
+/// The mean of a product over the stream, weighed by the softmax of scores.
+Result<OutletId> Loops::quotient(int id, OutletId scores, OutletId product, int axis) {
+  const Fact score = first_frame(out_.fact(scores), axis);
+  const Fact share = first_frame(out_.fact(product), axis);
   auto loop = std::make_shared<ops::Scan>();
   RILL_ASSIGN(Graph body, turn_of(score, share));
   loop->body = std::make_shared<const Graph>(std::move(body));
-  const int64_t axis = sum.axis;
   loop->inputs = {{Kind::kScan, axis, 1},
                   {Kind::kScan, axis, 1},
                   {Kind::kState, 0, 1},
@@ -195,15 +271,82 @@ Result<OutletId> Loops::quotient(int id, const WeighedSum& sum) {
   const Node& node = graph_.node(id);
   RILL_ASSIGN(const auto sums, out_.add(str_cat(node.name, "_sums"), std::move(loop),
                                         {scores, product, greatest, weights, weighed}, node.line));
-  const auto division = std::make_shared<ops::Binary>(ops::BinaryKind::kDiv);
-  RILL_ASSIGN(const OutletId mean, one(id, "_mean", division, {sums[1], sums[0]}));
-  return one(id, "", std::make_shared<ops::Cast>(share.dtype), {mean});
+  return combine(id, "_mean", ops::BinaryKind::kDiv, sums[1], sums[0]);
+}
+
+Result<OutletId> Loops::weighed(int id, const WeighedSum& sum) {
+  OutletId product = mapped_.at(sum.factors[0]);
+  for (size_t i = 1; i < sum.factors.size(); ++i) {
+    RILL_ASSIGN(product, combine(id, "_product", ops::BinaryKind::kMul, product,
+                                 mapped_.at(sum.factors[i])));
+  }
+  // What is summed may be larger than the factors, by axes of the weights.
+  const Fact& whole = graph_.fact(graph_.node(id).inputs[0]);
+  if (!(out_.fact(product).shape == whole.shape)) {
+    RILL_ASSIGN(product,
+                one(id, "_spread", std::make_shared<ops::Broadcast>(whole.shape), {product}));
+  }
+  RILL_ASSIGN(const OutletId mean, quotient(id, mapped_.at(sum.scores), product, sum.axis));
+  return one(id, "", std::make_shared<ops::Cast>(whole.dtype), {mean});
+}
+
+/// The number of frames, in the type of sums.
+Result<OutletId> Loops::count_of(int id, const Dim& frames) {
+  const int rank = graph_.node(id).outputs[0].rank();
+  RILL_ASSIGN(Tensor count,
+              Tensor::of<Dim>(DType::kDim, std::vector<int64_t>(static_cast<size_t>(rank), 1),
+                              std::vector<Dim>{max(Dim(0), frames)}));
+  const Node& node = graph_.node(id);
+  const OutletId constant = out_.add_const(
+      str_cat(node.name, "_count"), std::make_shared<const Tensor>(std::move(count)), node.line);
+  return one(id, "_count", std::make_shared<ops::Cast>(kSums), {constant});
+}
+
+/// The sum of a product over the stream, weighed where there are scores.
+Result<OutletId> Loops::sum_of(int id, const SquaredSum& sum, OutletId product) {
+  if (!sum.scores) return one(id, "_sum", graph_.node(id).op, {product});
+  const Fact& whole = graph_.fact(graph_.node(id).inputs[0]);
+  RILL_ASSIGN(product,
+              one(id, "_spread", std::make_shared<ops::Broadcast>(whole.shape), {product}));
+  return quotient(id, mapped_.at(*sum.scores), product, sum.axis);
+}
+
+/// The sum of (x - c)^2 is that of x^2, less 2 c times that of x, plus c^2 times their number.
+Result<OutletId> Loops::squared(int id, const SquaredSum& sum) {
+  const auto wide = [&](std::string_view suffix, OutletId of) {
+    return one(id, suffix, std::make_shared<ops::Cast>(kSums), {mapped_.at(of)});
+  };
+  const auto times = [&](std::string_view suffix, OutletId a, OutletId b) {
+    return combine(id, suffix, ops::BinaryKind::kMul, a, b);
+  };
+  RILL_ASSIGN(const OutletId x, wide("_frames", sum.frames));
+  RILL_ASSIGN(const OutletId c, wide("_centre", sum.centre));
+  RILL_ASSIGN(const OutletId square, times("_square", x, x));
+  RILL_ASSIGN(const OutletId squares, sum_of(id, sum, square));
+  RILL_ASSIGN(const OutletId lines, sum_of(id, sum, x));
+  RILL_ASSIGN(const OutletId far, times("_far", lines, c));
+  RILL_ASSIGN(OutletId rest, combine(id, "_rest", ops::BinaryKind::kSub, squares, far));
+  RILL_ASSIGN(rest, combine(id, "_rest", ops::BinaryKind::kSub, rest, far));
+  RILL_ASSIGN(OutletId own, times("_own", c, c));
+  if (!sum.scores) {  // Weights of a softmax add up to 1.
+    RILL_ASSIGN(const OutletId count, count_of(id, graph_.fact(sum.frames).dim(sum.axis)));
+    RILL_ASSIGN(own, times("_own", own, count));
+  }
+  RILL_ASSIGN(rest, combine(id, "_rest", ops::BinaryKind::kAdd, rest, own));
+  // Rounding may leave a little less than 0 of squares that are all 0.
+  RILL_ASSIGN(rest, one(id, "_rest", std::make_shared<ops::Unary>(ops::UnaryKind::kAbs), {rest}));
+  return one(id, "", std::make_shared<ops::Cast>(graph_.node(id).outputs[0].dtype), {rest});
 }
 
 Status Loops::copy(int id) {
   const Node& node = graph_.node(id);
+  if (const auto sum = squared_sum(graph_, node, symbol_)) {
+    RILL_ASSIGN(const OutletId out, squared(id, *sum));
+    mapped_[{id, 0}] = out;
+    return {};
+  }
   if (const auto sum = weighed_sum(graph_, node, symbol_)) {
-    RILL_ASSIGN(const OutletId out, quotient(id, *sum));
+    RILL_ASSIGN(const OutletId out, weighed(id, *sum));
     mapped_[{id, 0}] = out;
     return {};
   }
@@ -215,7 +358,7 @@ Status Loops::copy(int id) {
 }  // namespace
 
 bool is_weighed_sum(const Graph& graph, const Node& node, std::string_view symbol) {
-  return weighed_sum(graph, node, symbol).has_value();
+  return weighed_sum(graph, node, symbol) || squared_sum(graph, node, symbol);
 }
 
 Result<Graph> loops_of_weighed_sums(Graph graph, std::string_view symbol) {

@@ -8,7 +8,9 @@ namespace rill::pulse {
 
 /// Put loops in the place of sums over the stream whose weights are a softmax over it, as attentive
 /// pooling has them: they keep the greatest score so far, and the sums relative to it, so that the
-/// result is known at the end. It rounds otherwise than the softmax of a whole run.
+/// result is known at the end. Sums of squared distances from a value that is known at the end
+/// only, as variances around a mean, are made of the sums of the frames and of their squares.
+/// Both round otherwise than a whole run.
 Result<Graph> loops_of_weighed_sums(Graph graph, std::string_view symbol);
 
 /// Tell whether a node is such a sum.

@@ -1,6 +1,7 @@
 # Command lines of the programs and what they must do, one folder each; see run_case.py.
 
 set(cases
+  attentive_pooling_streams
   audit_is_written
   audit_of_a_stream
   audit_of_constants_alone
@@ -99,6 +100,7 @@ set(cases
   state_of_another_shape
   states_of_a_stream_that_ends_early
   states_on_the_command_line
+  statistics_pooling_streams
   steps_are_printed
   stream_without_outputs
   stream_shorter_than_a_window

@@ -494,11 +494,14 @@ def export(name):
     extents[0], extents[axis] = "B" if batched else "1", "S"
     symbols, batch = ("B, S", f"B={shape(1)[0]} ") if batched else ("S", "")
     delay = f", delay {options['delay']}" if "delay" in options else ""
+    streams = f"streams along S (input axis {axis}), reference pulse {pulse}{delay}"
+    if options.get("at_end"):
+        streams = f"takes streams along S, axis {axis} of its input, and is known at the end"
     size = (folder / "model.nnef.tgz").stat().st_size
     (folder / "README.md").write_text(
         f"{name}: {what}.\n"
         f"inputs {source}:[{','.join(extents)}] float32 -> outputs y float32; symbols {symbols}; "
-        f"streams along S (input axis {axis}), reference pulse {pulse}{delay}.\n"
+        f"{streams}.\n"
         f"{parameters} parameters, archive {size / 1024:.0f} KiB; bundles io.npz ({batch}"
         f"S={lengths[0]}), io_2.npz ({batch}S={lengths[1]}).\n")
 

@@ -1,4 +1,4 @@
-"""Models with attention whose weights or masks are made by hand, for export_streams.py.
+"""Models with attention whose weights or masks are made by hand, and pooling over all frames, for export_streams.py.
 
 WEIGHED has the entries of MODELS there, and what else the export needs, as JOINED of joined_streams.py.
 """
@@ -98,10 +98,42 @@ class MasksOfHeads(Heads):
             self.split(self.q(x)), self.split(self.k(x)), self.split(self.v(x)), attn_mask=seen))
 
 
+class StatisticsPooling(nn.Module):
+    """Means and deviations over all frames, in three spellings, as x-vectors have them."""
+    def __init__(self, d=6):
+        super().__init__()
+        self.c, self.o = nn.Conv1d(d, d, 3), nn.Linear(4 * d, 5)
+
+    def forward(self, x):
+        x = torch.relu(self.c(x)) + 3
+        mean = x.mean(2, keepdim=True)
+        return self.o(torch.cat([mean.squeeze(2), x.var(2, unbiased=False), x.std(2, unbiased=False),
+                                 ((x - mean) * (x - mean)).mean(2).sqrt()], 1))
+
+
+class AttentivePooling(nn.Module):
+    """Means and deviations weighed by a softmax over all frames, the deviations from that mean."""
+    def __init__(self, d=6):
+        super().__init__()
+        self.a, self.b, self.o = nn.Conv1d(d, 4, 1), nn.Conv1d(4, d, 1), nn.Linear(3 * d, 5)
+        self.one = nn.Conv1d(d, 1, 1)
+
+    def pooled(self, x, w):
+        mean = (w * x).sum(2)
+        spread = (w * (x - mean.unsqueeze(2)).pow(2)).sum(2)
+        return mean, torch.sqrt(spread.clamp(min=1e-9))
+
+    def forward(self, x):
+        mean, deviation = self.pooled(x, torch.softmax(self.b(torch.tanh(self.a(x))), 2))
+        return self.o(torch.cat([mean, deviation, self.pooled(x, torch.softmax(self.one(x), 2))[1]], 1))
+
+
 WEIGHED = {
     "differential_attention": (DifferentialAttention, "the difference of two softmaxes under masks of their own", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 1}),
     "differential_heads": (DifferentialHeads, "differences of pairs of heads", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 0}),
     "talking_heads": (TalkingHeads, "scores and weights mixed across heads", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 0}),
     "context_of_heads": (ContextOfHeads, "a left context and a slope for each head", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 0}),
     "masks_of_heads": (MasksOfHeads, "a mask for each head, stacked", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 1}),
+    "statistics_pooling": (StatisticsPooling, "means and deviations over all frames", "mel", lambda n: (1, 6, n), 2, (23, 38), 4, {"at_end": True}),
+    "attentive_pooling": (AttentivePooling, "deviations weighed by a softmax over all frames", "mel", lambda n: (1, 6, n), 2, (23, 38), 4, {"at_end": True}),
 }
