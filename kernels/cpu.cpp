@@ -32,7 +32,7 @@ constexpr TierName kTierNames[] = {{Tier::kScalar, "scalar"},
                                    {Tier::kNeon, "neon"}};
 
 #if defined(__x86_64__) || defined(__i386__)
-// What CPUID itself says: compilers have a question of their own for that, which the runtime of some
+// What CPUID itself says: compilers have a question of their own for it, which the runtime of some
 // (Zig's) answers with no, whatever the CPU.
 struct X86 {
   unsigned leaf1_c = 0;    // of leaf 1
