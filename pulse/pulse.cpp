@@ -73,9 +73,7 @@ Status Pulsifier::source(int id) {
                              options_.symbol, " on two axes");
     }
     if (!(dim.substitute(options_.symbol, Dim(0)) == Dim(0))) {
-      return builder_.refuse(
-          str_cat("Declare the axis as ", options_.symbol, " and add an assertion"), "axis ", axis,
-          " of input ", fact, " is not proportional to ", options_.symbol);
+      return refusal_of_extent(whole_, fact, axis, options_.symbol);
     }
     RILL_TRY(builder_.frames_per_pulse(dim));
     stream = StreamFact{axis, dim, 0, nullptr};

@@ -59,6 +59,21 @@ constexpr char kDiamond[] =
     "  b = transpose(a, axes = [0, 2, 1]);\n  c = a * 2.0;\n"
     "  d = transpose(b * 3.0, axes = [0, 2, 1]);\n  e = c + d;\n  y = e * a - x;\n";
 
+// A stream that goes on from a state at a frame far out, in pulses that are long themselves.
+TEST(StreamClock, TellsPositionsAsLongAs64BitsHoldThem) {
+  StreamClock clock;
+  clock.start = (int64_t{1} << 40) + 3;
+  clock.unit = int64_t{1} << 31;
+  EXPECT_EQ(clock.position(clock.unit), clock.start);
+  EXPECT_EQ(clock.position(2 * clock.unit), 2 * clock.start);
+  EXPECT_EQ(clock.position(clock.unit / 2), clock.start / 2);
+  clock.tick = 5;
+  EXPECT_EQ(clock.position(clock.unit), clock.start + 5 * clock.unit);
+  clock.unit = int64_t{1} << 40;
+  clock.start = (int64_t{1} << 61) + 7;
+  EXPECT_EQ(clock.position(clock.unit), clock.start + 5 * clock.unit);
+}
+
 TEST(Plan, WiresOfADiamondDoNotOverwriteEachOther) {
   const Graph graph = loaded("1, 2, 4", kDiamond);
   for (const bool keep : {false, true}) {

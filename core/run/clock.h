@@ -15,7 +15,10 @@ struct StreamClock {
   int64_t unit = 1;   ///< how much of the stream symbol a step takes
 
   /// Tell where this step begins on a wire of that many frames per step.
-  int64_t position(int64_t frames) const { return tick * frames + start * frames / unit; }
+  int64_t position(int64_t frames) const {
+    // `start` times `frames` may be more than 64 bits hold, where what it is divided to is not.
+    return (tick + start / unit) * frames + start % unit * frames / unit;
+  }
 };
 
 }  // namespace rill

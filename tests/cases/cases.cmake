@@ -88,6 +88,7 @@ set(cases
   resized_stream_begins_late
   rooms_of_a_model
   running_sum_is_a_loop
+  second_input_has_more_frames
   shapes_reach_the_loader
   shapes_that_do_not_fit
   silent_when_outputs_agree
