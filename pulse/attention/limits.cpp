@@ -143,8 +143,13 @@ class Collector {
       combine_with(*binary, node, static_cast<size_t>(1 - next), *inner);
     }
     if (const auto* softmax = softmax_of(*node.op)) {
+      if (!is_over(*softmax, at->column)) {
+        // Where it normalises what is minus infinity everywhere, there is NaN, which stays.
+        if (weights_) limits_.clear();
+        return false;
+      }
       // A second one gives weight to what the first one hides.
-      if (!weights_ || !is_over(*softmax, at->column)) return false;
+      if (!weights_) return false;
       // The softmax runs over all keys that no mask in front of it hides.
       behind_ = std::exchange(limits_, {});
       weights_ = false;
@@ -203,7 +208,7 @@ class Collector {
     if (keeps_values(op) || softmax_of(op) || op.as<ops::Cast>()) return true;
     // Heads that are picked or added up have no weight where none of them has.
     if (op.as<ops::Slice>()) return true;
-    if (is_part(op) || is_product(op)) return weights_;
+    if (is_part(op) || is_product(op) || summed_axis(node)) return weights_;
     if (op.as<ops::Select>()) {
       const size_t other = next == 1 ? 2 : 1;
       if (next == 0 || !is_number(node.inputs[other], inner[other])) return false;

@@ -96,6 +96,13 @@ TEST(PulseWeights, WeightsMixedAcrossHeads) {
       "  w = transpose(matmul(transpose(p, axes = [0, 2, 3, 1]), "
       "[[[[0.3, -0.7], [0.6, 0.2]]]]), axes = [0, 3, 1, 2]);\n";
   expect_streams(heads(mask, mixed), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+  const std::string mean =
+      "  w = tile(0.5 * sum_reduce(p, axes = [1]), repeats = [1, 2, 1, 1]);\n";
+  expect_streams(heads(mask, mean), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+  // Across heads, minus infinity in all of them is NaN, which no 0 takes away.
+  expect_refused(heads(mask, "  w = softmax(m, axes = [1]) * select((d >= 0) && (d <= 5), 1.0, "
+                             "0.0);\n"),
+                 4, "o", "Attention");
   const std::string open = "  m = scores;\n";
   expect_refused(heads(open, mixed), 4, "o", "Attention");
 }
