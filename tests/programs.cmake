@@ -19,6 +19,8 @@ rill_test(stacks_test SOURCES stacks_test.cpp support/grown.cpp support/small_st
 rill_test(growth_test
           SOURCES growth_test.cpp support/grown.cpp support/heap_calls.cpp support/small_stack.cpp
           DEPENDS rill_test_runs LABELS models)
+rill_test(moves_test SOURCES moves_test.cpp DEPENDS rill_test_bundles rill_property rill_nnef
+          rill_ops LABELS models)
 rill_test(parts_test SOURCES parts_test.cpp DEPENDS rill_test_bundles rill_property rill_nnef rill_ops
           LABELS models)
 rill_test(session_fuzz_test
