@@ -8,7 +8,10 @@
 
 #include <string>
 
+#include "core/base/splitmix.h"
 #include "tests/property/pulse_cases.h"
+#include "tests/property/seeds.h"
+#include "tests/property/streaming.h"
 
 namespace rill::test {
 namespace {
@@ -131,6 +134,82 @@ TEST(PulseWeights, MasksOfHeads) {
       heads("  m = select(concat([(d >= 0) && (d <= 3), d >= 0], axis = 1), scores, hidden);\n",
             "  w = p;\n"),
       4, "o", "Attention");
+}
+
+/// Draws weights: scores and masks under operators that keep what is hidden, or do not.
+class Weights {
+ public:
+  explicit Weights(uint64_t seed) : dice_(seed) {}
+
+  std::string weights(int depth) {
+    const auto more = [&] { return weights(depth - 1); };
+    switch (depth > 0 ? dice_.in(0, 9) : 10) {
+      case 0:
+        return "(" + more() + " - " + more() + ")";
+      case 1:
+        return "(" + more() + " + 0.3 * " + more() + ")";
+      case 2:
+        return "(" + more() + " * " + more() + ")";
+      case 3:
+        return "(" + more() + " * one)";
+      case 4:
+        return "select(" + more() + " > 0.05, " + more() + ", 0.0)";
+      case 5:
+        return "max(" + more() + ", 0.0)";
+      case 6:
+        return "select(seen, " + more() + ", 0.0)";
+      case 7:
+        return "(0.0 - " + more() + ")";
+      default:
+        return soft(scores(depth - 1));
+    }
+  }
+
+ private:
+  std::string scores(int depth) {
+    switch (depth > 0 ? dice_.in(0, 6) : 6) {
+      case 0:
+        return "select(seen, " + scores(depth - 1) + ", hidden)";
+      case 1:
+        return "(0.5 * " + scores(depth - 1) + ")";
+      case 2:
+        return "select(seen, " + weights(depth - 1) + ", hidden)";
+      case 3:
+        return "(" + scores(depth - 1) + " + b)";
+      case 4:
+        return "select(" + weights(depth - 1) + " > 0.05, near, hidden)";
+      default:
+        return dice_.in(0, 9) < 8 ? (dice_.in(0, 1) == 0 ? "near" : "wide") : "a";
+    }
+  }
+
+  Splitmix64 dice_;
+};
+
+TEST(PulseWeights, DrawnAtRandomGiveTheFramesOfTheWholeRunOrAreRefused) {
+  const auto [first, count] = seeds_or(0, 400);
+  int64_t streamed = 0;
+  for (int64_t seed = first; seed < first + count; ++seed) {
+    Weights dice(static_cast<uint64_t>(seed));
+    const std::string text = weighed("  w = " + dice.weights(3) + ";\n");
+    const auto graph = load_text(text);
+    ASSERT_TRUE(graph.ok()) << text << graph.error().to_string();
+    for (const int64_t pulse : {1, 4}) {
+      auto stream = StreamedRun::make(*graph, pulse);
+      if (!stream.ok()) continue;
+      ++streamed;
+      for (const int64_t length : {1, 7, 33}) {
+        const auto inputs = noise_inputs(*graph, length, static_cast<uint64_t>(seed));
+        auto whole = WholeRun::make(*graph, length);
+        ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+        const auto got = stream->run(inputs, length);
+        ASSERT_TRUE(got.ok()) << got.error().to_string();
+        EXPECT_EQ(audit::difference((*got)[0], whole->run(inputs)[0], 2e-5), "")
+            << text << "pulse " << pulse << ", length " << length;
+      }
+    }
+  }
+  EXPECT_GT(streamed, count / 3);
 }
 
 }  // namespace
