@@ -261,6 +261,34 @@ TEST(MatmulPacked, RoundsBlocksAsItSays) {
   }
 }
 
+struct Rounding {
+  PackedFormat format;
+  std::vector<float> before, after;
+};
+
+TEST(MatmulPacked, RoundsAsNumPyDoes) {
+  const Rounding roundings[] = {
+#include "kernels/matmul_packed/rounding.inc"
+  };
+  for (const Rounding& each : roundings) {
+    const auto k = static_cast<int64_t>(each.before.size());
+    for (Tier tier : tiers()) {
+      const MatmulPacked& packed = matmul_packed(tier, each.format);
+      std::vector<std::byte> panel(
+          static_cast<size_t>(packed_panel_bytes(each.format, k, packed.nr)));
+      packed_column(each.format, k, packed.nr, 3, each.before.data(), 1, panel.data());
+      std::vector<float> after(static_cast<size_t>(k * packed.nr), kGuard);
+      packed.widen(panel.data(), k, packed.nr, after.data());
+      for (int64_t p = 0; p < k; ++p) {
+        EXPECT_EQ(after[static_cast<size_t>(p * packed.nr + 3)],
+                  each.after[static_cast<size_t>(p)])
+            << packed.name << " " << p;
+        EXPECT_EQ(after[static_cast<size_t>(p * packed.nr + 4)], 0.0f) << packed.name;
+      }
+    }
+  }
+}
+
 /// A product with the identity gives B back.
 TEST(MatmulPacked, WidensEveryHalf) {
   std::vector<float> all(65536);
