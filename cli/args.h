@@ -179,6 +179,9 @@ struct Args {
   std::string embed;
   std::string table;
   bool no_notes = false;
+  std::string weights;         ///< f16, q8 or q4; empty: as they are
+  std::string max_difference;  ///< a number, or empty
+  std::vector<std::string> keep_weights;
 };
 
 /// What the command line asks for: to go on with `args`, or to end with a status, all said already.

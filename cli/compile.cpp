@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/small_weights.h"
 #include "core/exec/plan.h"
 #include "core/run/plan_format.h"
 #include "core/run/record.h"
@@ -52,9 +53,11 @@ Result<std::vector<kernels::Target>> targets_of(const Args& args) {
   return out;
 }
 
+/// Weights of fewer bits, if any, are added to what `choice` tells.
 Result<std::shared_ptr<const Plan>> plan_for(const kernels::Target& target, const Args& args,
-                                             const Graph& graph) {
+                                             const Graph& graph, WeightChoice choice) {
   PrepareOptions options;
+  options.weights = &choice;
   options.optimize = optimizes(args);
   options.keep_uses = !args.no_notes;
   // What another CPU alone can run is left to it.
@@ -81,13 +84,13 @@ Result<bool> same_plans(const std::shared_ptr<const Plan>& a,
 /// The plan for a target, under the name of the least CPU that runs it: without products of bytes
 /// there is no need of instructions for them.
 Result<plan_file::TargetPlan> compiled(const kernels::Target& target, const Args& args,
-                                       const Graph& graph) {
+                                       const Graph& graph, const WeightChoice& choice) {
   plan_file::TargetPlan out;
   out.target = kernels::target_name(target);
-  RILL_ASSIGN(out.plan, plan_for(target, args, graph));
+  RILL_ASSIGN(out.plan, plan_for(target, args, graph, choice));
   if (!target.dot_products) return out;
   const kernels::Target plain{target.tier, false};
-  RILL_ASSIGN(const auto other, plan_for(plain, args, graph));
+  RILL_ASSIGN(const auto other, plan_for(plain, args, graph, choice));
   RILL_ASSIGN(const bool same, same_plans(out.plan, other));
   if (same) out.target = kernels::target_name(plain);
   return out;
@@ -187,15 +190,24 @@ Status compile_command(const Args& args, const Log& log, const Model& model) {
   // A compiler optimises unless it is told not to.
   own.optimize |= args.runtime != "unoptimized";
   RILL_TRY(audit_before_writing(own, log, model, &graph));
+  SmallWeights weights;
+  if (!args.weights.empty()) {
+    Model audited = model;
+    audited.graph = graph;
+    RILL_ASSIGN(weights, choose_weights(own, log, audited, targets[0]));
+  } else if (!args.max_difference.empty() || !args.keep_weights.empty()) {
+    return fail(Code::kArg, "compile: no weights that differ").hint("Add --weights f16, q8 or q4");
+  }
   std::vector<plan_file::TargetPlan> plans;
   for (const kernels::Target& target : targets) {
-    RILL_ASSIGN(plan_file::TargetPlan plan, compiled(target, own, graph));
+    RILL_ASSIGN(plan_file::TargetPlan plan, compiled(target, own, graph, weights.choice));
     const auto same = [&](const plan_file::TargetPlan& each) { return each.target == plan.target; };
     if (std::none_of(plans.begin(), plans.end(), same)) plans.push_back(std::move(plan));
   }
   plan_file::WriteOptions options;
   options.notes = !args.no_notes;
   options.audit = audit_text(graph);
+  if (!args.weights.empty()) options.weights = weights_line(weights);
   RILL_ASSIGN(const std::vector<std::byte> bytes,
               plan_file::write(plans, ops::op_table(), options));
   if (!args.table.empty()) {
@@ -211,6 +223,7 @@ Status compile_command(const Args& args, const Log& log, const Model& model) {
   for (const plan_file::TargetPlan& each : plans) {
     names += (names.empty() ? "" : ", ") + each.target;
   }
+  if (!args.weights.empty()) print_weights(args, weights);
   log.info(str_cat(bytes.size(), " bytes for ", names));
   return {};
 }

@@ -115,6 +115,17 @@ int64_t stream_frames(const Plan& plan, std::span<const Tensor> inputs) {
   return 0;
 }
 
+int64_t frames_of_stream(const Model& model, const Plan& plan, std::span<const Tensor> inputs) {
+  int64_t frames = stream_frames(plan, inputs);
+  for (size_t i = 0; i < std::min(model.report.inputs.size(), inputs.size()); ++i) {
+    const pulse::Stream& stream = model.report.inputs[i];
+    if (stream.axis < 0) continue;
+    const auto solved = solve(stream.length, inputs[i].extent(stream.axis), {});
+    if (solved) frames = solved->second;
+  }
+  return frames;
+}
+
 Status drop_partial_pulses(const Plan& plan, std::vector<Tensor>* inputs) {
   for (size_t i = 0; i < inputs->size(); ++i) {
     const PlanStream& stream = plan.inputs[i].stream;

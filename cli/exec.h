@@ -9,6 +9,7 @@
 #include "cli/args.h"
 #include "cli/check.h"
 #include "cli/inputs.h"
+#include "cli/pipeline.h"
 
 namespace rill::cli {
 
@@ -46,6 +47,9 @@ Status check_stream(const Reference& reference, const Graph& graph, const Plan& 
 
 /// The value of the stream symbol for these inputs of a plan, where the whole graph is not at hand.
 int64_t stream_frames(const Plan& plan, std::span<const Tensor> inputs);
+
+/// The same for a model, which may have been pulsed by this command.
+int64_t frames_of_stream(const Model& model, const Plan& plan, std::span<const Tensor> inputs);
 
 /// Cut streaming inputs to whole pulses.
 Status drop_partial_pulses(const Plan& plan, std::vector<Tensor>* inputs);

@@ -96,6 +96,7 @@ void print_summary(const plan_file::OpenedPlan& opened) {
              plan.const_bytes, plan.state_bytes, plan.arena_bytes);
   fmt::print("model {:016x}{:016x}\n", plan.model[0], plan.model[1]);
   if (!opened.audit.empty()) fmt::print("audit: {}\n", opened.audit);
+  if (!opened.weights.empty()) fmt::print("weights: {}\n", opened.weights);
 }
 
 /// Where the time of some runs goes, by node.

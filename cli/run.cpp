@@ -132,13 +132,7 @@ Status Runner::streamed() {
   if (args_.drop_partial_pulse) {
     RILL_TRY(drop_partial_pulses(*ready_.plan, &inputs.values));
   }
-  int64_t frames = stream_frames(*ready_.plan, inputs.values);
-  for (size_t i = 0; i < model_.report.inputs.size(); ++i) {
-    const pulse::Stream& stream = model_.report.inputs[i];
-    if (stream.axis < 0 || i >= inputs.values.size()) continue;
-    const auto solved = solve(stream.length, inputs.values[i].extent(stream.axis), {});
-    if (solved) frames = solved->second;
-  }
+  const int64_t frames = frames_of_stream(model_, *ready_.plan, inputs.values);
   StreamOptions options;
   options.open_end = args_.drop_partial_pulse;
   options.keep_turns = args_.dump_outputs || !args_.save_outputs.empty() ||

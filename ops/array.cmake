@@ -70,6 +70,7 @@ if(RILL_TESTS AND NOT RILL_OPS)
     math/unary_test.cpp
     nn/blocks_test.cpp
     nn/f16_product_test.cpp
+    nn/few_bits_test.cpp
     quant/byte_product_test.cpp
     quant/byte_table_test.cpp
     nn/dialect_errors_test.cpp

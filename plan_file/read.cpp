@@ -25,14 +25,14 @@ class PlanReader {
     tables_.owner = std::move(owner);
   }
 
-  Result<std::shared_ptr<Plan>> run(std::string* audit) {
+  Result<std::shared_ptr<Plan>> run(std::string* audit, std::string* weights) {
     RILL_TRY(read_tables());
     read_buffers();
     read_ios(&plan_->inputs);
     read_ios(&plan_->outputs);
     read_rings();
     read_states();
-    read_stream(audit);
+    read_stream(audit, weights);
     StepReader steps(&from_, tables_, plan_.get());
     for (PlanState& state : plan_->states) state.value = steps.operand();
     plan_->steps = steps.steps();
@@ -166,7 +166,7 @@ class PlanReader {
       plan_->states.push_back(std::move(state));
     }
   }
-  void read_stream(std::string* audit) {
+  void read_stream(std::string* audit, std::string* weights) {
     plan_->stream_symbol = from_.text();
     plan_->stream_pulse = from_.number();
     plan_->late_end = from_.number(0, 1) != 0;
@@ -185,6 +185,7 @@ class PlanReader {
     plan_->begin_unit = from_.number();
     plan_->settled = from_.number();
     *audit = from_.text();
+    *weights = from_.text();
     plan_->nodes.resize(static_cast<size_t>(from_.count(INT32_MAX)));
   }
 
@@ -318,7 +319,7 @@ Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const 
   out.target = best->name.data();
   PlanReader reader(at(best->plan), bytes.subspan(static_cast<size_t>(head.header.constants)),
                     std::move(owner), known);
-  RILL_ASSIGN(const std::shared_ptr<Plan> plan, reader.run(&out.audit));
+  RILL_ASSIGN(const std::shared_ptr<Plan> plan, reader.run(&out.audit, &out.weights));
   if (best->notes.bytes > 0) RILL_TRY(read_notes(at(best->notes), plan.get()));
   out.plan = plan;
   return out;

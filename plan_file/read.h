@@ -27,6 +27,7 @@ struct OpenedPlan {
   std::shared_ptr<const Plan> plan;
   std::string target;
   std::string audit;                 ///< what an audit said before the file was written, or empty
+  std::string weights;               ///< what was done to the weights, or empty
   std::vector<std::string> targets;  ///< all that the file has
 };
 

@@ -146,6 +146,7 @@ class PlanWriter {
     to_.number(plan_.begin_unit);
     to_.number(plan_.settled);
     to_.text(options_.audit);
+    to_.text(options_.weights);
     to_.natural(plan_.nodes.size());
   }
 

@@ -19,6 +19,7 @@ struct TargetPlan {
 struct WriteOptions {
   bool notes = true;  ///< names of nodes for profiles, what steps read and write
   std::string audit;  ///< what an audit of the model said; empty if none ran
+  std::string weights;  ///< what was done to the weights; empty if nothing
 };
 
 /// Give the bytes of a file that holds plans of one model. The same plans give the same bytes.

@@ -55,6 +55,8 @@ class PlanBuilder {
   /// One reader less of a constant.
   void forget(OutletId outlet);
   int current_step() const;
+  /// What is told of the weights of a node.
+  WeightLayer& weight_layer(const Node& node);
   Weights& weights() { return outer_ ? outer_->weights() : weights_; }
   List<Step>& steps();
   Operand& operand(OutletId outlet) {

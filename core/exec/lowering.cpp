@@ -386,6 +386,38 @@ Result<Lowering::Body> Lowering::body(const Graph& graph, std::span<const Operan
   return out;
 }
 
+WeightFormat Lowering::weight_format() const {
+  const WeightChoice* choice = builder_.options_.weights;
+  if (choice == nullptr) return WeightFormat::kF32;
+  const bool kept = choice->kept.contains(builder_.scope_ + node().name);
+  return kept ? WeightFormat::kF32 : choice->format;
+}
+
+WeightLayer& PlanBuilder::weight_layer(const Node& node) {
+  std::vector<WeightLayer>& layers = options_.weights->layers;
+  const std::string name = scope_ + node.name;
+  const auto found = std::find_if(layers.begin(), layers.end(),
+                                  [&](const WeightLayer& each) { return each.node == name; });
+  if (found != layers.end()) return *found;
+  WeightLayer& layer = layers.emplace_back();
+  layer.node = name;
+  layer.op = node.op->name();
+  if (options_.weights->kept.contains(name)) layer.kept = "asked to be";
+  return layer;
+}
+
+void Lowering::tell_weights(std::span<const int64_t> shape, int64_t f32_bytes, int64_t bytes) {
+  if (builder_.options_.weights == nullptr) return;
+  WeightLayer& layer = builder_.weight_layer(node());
+  if (layer.shape.empty()) layer.shape.assign(shape.begin(), shape.end());
+  layer.f32_bytes += f32_bytes;
+  layer.bytes += bytes;
+}
+
+void Lowering::keep_weights(std::string why) {
+  if (builder_.options_.weights != nullptr) builder_.weight_layer(node()).kept = std::move(why);
+}
+
 bool Lowering::optimize() const { return builder_.options_.optimize; }
 
 }  // namespace rill

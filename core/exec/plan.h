@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "core/exec/weight_choice.h"
 #include "core/graph/graph.h"
 #include "core/run/plan.h"
 
@@ -20,6 +21,8 @@ struct PrepareOptions {
   bool keep_intermediates = false;  ///< give every wire memory of its own, to look at
   bool keep_uses = false;           ///< note in the plan what each step reads and writes
   bool run_constants = true;        ///< run once, here, what reads constants alone
+  /// Keep weights so, and tell of them here; null: as they are.
+  WeightChoice* weights = nullptr;
   /// Multiply-adds that a part of a step must have to be worth the call of a thread. With AVX-512
   /// they take 4 microseconds: as long as to wake a thread, ten times what one that is awake costs.
   double part_work = 256 * 1024;

@@ -298,6 +298,7 @@ class PlanReader final : public StepFields {
     plan->begin_unit = from_.number();
     plan->settled = from_.number();
     from_.text();  // what an audit said
+    from_.text();  // what was done to the weights
     // Names for profiles are left in the file.
     nodes_ = from_.natural();
   }

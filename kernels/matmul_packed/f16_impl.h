@@ -14,17 +14,6 @@ RILL_INLINE Lanes<Arch> halves_at(const std::byte* panel, int64_t p, int vec) {
   return WidenF16<Arch>::load(panel + (p * kPanelColumns<Arch> + vec * Ops<Arch>::kLanes) * 2);
 }
 
-/// Write a panel out as the f32 product wants it.
-template <class Arch>
-void write_out(const std::byte* panel, int64_t k, float* to) {
-  for (int64_t p = 0; p < k; ++p) {
-#pragma GCC unroll 32
-    for (int j = 0; j < kPanelVecs<Arch>; ++j, to += Ops<Arch>::kLanes) {
-      halves_at<Arch>(panel, p, j).store_aligned(to);
-    }
-  }
-}
-
 /// Compute up to kRows rows by kPanels panels from column `col` on.
 template <class Arch, int kRows, int kPanels>
 [[gnu::noinline]] void few_rows(const MatmulPackedArgs& args, int rows,
@@ -92,45 +81,9 @@ void all_columns(const MatmulPackedArgs& args, int rows) {
   for (; col < n; col += kNr) few_rows<Arch, kRows, 1>(args, rows, col);
 }
 
-/// Compute C from blocks of B that are written out one after another, small enough to stay in the
-/// second-level cache. A residual that is C itself would be lost to a partial sum.
+/// Compute all of C; `plain` is the tier's f32 product, `widen` what writes its panels out.
 template <class Arch>
-void written_out(const MatmulPackedArgs& args,
-                 void (*plain)(const MatmulF32Args&) noexcept RILL_NONBLOCKING) {
-  constexpr int kNr = kPanelColumns<Arch>;
-  const MatmulF32Args& g = args.product;
-  const int64_t k = g.segments * g.segment_len;
-  const int64_t step =
-      g.segments == 1 && g.residual != g.c && k > kPackedBlockK ? kPackedBlockK : k;
-  MatmulF32Args block = g;
-  block.b = args.scratch;
-  for (int64_t begin = 0; begin == 0 || begin < k; begin += step) {
-    const int64_t count = k - begin < step ? k - begin : step;
-    const bool last = begin + count == k;
-    const int64_t fit = count > 0 ? kPackedBlockFloats / (count * kNr) : 1;
-    const int64_t columns = (fit > 1 ? fit : 1) * kNr;
-    if (g.segments == 1) block.segment_len = count;
-    block.a = g.a + begin;
-    block.accumulate = g.accumulate || begin > 0;
-    block.clip = g.clip && last;
-    for (int64_t col = 0; col < g.n; col += columns) {
-      block.n = g.n - col < columns ? g.n - col : columns;
-      for (int64_t j = 0; j < block.n; j += kNr) {
-        write_out<Arch>(args.b + ((col + j) * k + begin * kNr) * 2, count,
-                        args.scratch + j * count);
-      }
-      block.c = g.c + col;
-      block.bias = g.bias == nullptr ? nullptr : g.bias + col;
-      block.residual = g.residual == nullptr || !last ? nullptr : g.residual + col;
-      plain(block);
-    }
-    if (count == 0) break;
-  }
-}
-
-/// Compute all of C; `plain` is the tier's f32 product.
-template <class Arch>
-void matmul_f16(const MatmulPackedArgs& args,
+void matmul_f16(const MatmulPackedArgs& args, WidenPanel widen,
                 void (*plain)(const MatmulF32Args&) noexcept RILL_NONBLOCKING) {
   const MatmulF32Args& g = args.product;
   if (g.m <= 0 || g.n <= 0) return;
@@ -141,7 +94,7 @@ void matmul_f16(const MatmulPackedArgs& args,
   if constexpr (16 * kPanelVecs<Arch> <= Ops<Arch>::kRegisters) {
     if (g.m <= 8) return all_columns<Arch, 8>(args, rows);
   }
-  written_out<Arch>(args, plain);
+  packed_written_out(args, {PackedFormat::kF16, kPanelColumns<Arch>, widen, plain});
 }
 
 }  // namespace

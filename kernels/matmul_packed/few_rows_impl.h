@@ -32,6 +32,25 @@ struct WidenF16 {
     return Lanes<Arch>::load_aligned(values);
   }
 };
+#if defined(__SSE4_2__)
+template <>
+struct WidenF16<Sse42> {
+  static RILL_INLINE Lanes<Sse42> load(const std::byte* p) {
+    const __m128i bits = _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+    const __m128i size = _mm_and_si128(bits, _mm_set1_epi32(0x7FFF));
+    const __m128i bias = _mm_set1_epi32(112 << 23);
+    // An exponent of ones stays one of ones; subnormal halves count 2^-24.
+    const __m128i endless = _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32(0x7BFF)), bias);
+    const __m128i normal =
+        _mm_add_epi32(_mm_add_epi32(_mm_slli_epi32(size, 13), bias), endless);
+    const __m128 counted = _mm_mul_ps(_mm_cvtepi32_ps(size), _mm_set1_ps(0x1p-24f));
+    const __m128i small = _mm_cmplt_epi32(size, _mm_set1_epi32(0x400));
+    const __m128i value = _mm_blendv_epi8(normal, _mm_castps_si128(counted), small);
+    const __m128i sign = _mm_slli_epi32(_mm_xor_si128(bits, size), 16);
+    return _mm_castsi128_ps(_mm_or_si128(value, sign));
+  }
+};
+#endif
 #if defined(__AVX2__) && defined(__FMA__)
 template <>
 struct WidenF16<Avx2> {

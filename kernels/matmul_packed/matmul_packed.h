@@ -8,12 +8,6 @@
 
 namespace rill::kernels {
 
-/// How the values of B lie in memory: numbers of fewer bits that are exact as f32.
-enum class PackedFormat : uint8_t {
-  kQ4_0,  ///< 4 bits and, for 32 values of k, a scale in f16: 4.5 bits a value
-  kF16,   ///< f16; subnormal ones, infinities and NaN as well
-};
-
 /// One implementation of the matrix product with a B of fewer bits.
 struct MatmulPacked {
   const char* name;
@@ -23,11 +17,14 @@ struct MatmulPacked {
 
   /// Compute C = clip(A B + bias + residual), as told by `MatmulPackedArgs`.
   /// Shapes: as for `MatmulF32`; for kQ4_0 a segment is a multiple of 32.
-  /// Accuracy: kF16: that of the f32 product of the same tier with B written out: the same bits.
+  /// Accuracy: that of the f32 product of the same tier with B written out: the same bits. But for
   /// kQ4_0: the products of a block are summed, f32, from the first on, before its scale multiplies
   /// them; any number of rows gives the same bits.
   /// Real-time: yes.
   void (*run)(const MatmulPackedArgs& args) noexcept RILL_NONBLOCKING;
+
+  /// Write a panel out, for other families that keep weights so; null for kQ4_0.
+  WidenPanel widen;
 };
 
 /// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.
@@ -42,8 +39,8 @@ KernelList<MatmulPacked> kernels_like(const MatmulPacked*);
 /// Tell how many bytes `matmul_packed_pack` writes for a B of [k, n]: whole panels.
 int64_t matmul_packed_bytes(const MatmulPacked& kernel, int64_t k, int64_t n);
 
-/// Tell how many floats of scratch a product of [m, k] by [k, n] needs; 0 for few rows, and for
-/// kQ4_0.
+/// Tell how many floats of scratch a product of [m, k] by [k, n] needs; 0 for kQ4_0, and for few
+/// rows of kF16.
 int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, int64_t m, int64_t k, int64_t n);
 
 /// Bring a B of kQ4_0 into panels. Column j begins at `b + j * column_bytes`: k / 32 blocks of 18
@@ -58,11 +55,20 @@ void matmul_packed_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const 
 /// Real-time: yes.
 bool fit_f16(const float* values, int64_t count) noexcept RILL_NONBLOCKING;
 
-/// Bring a B of floats that f16 holds exactly into panels of kF16; strides as for
+/// Bring a B of floats into panels of kF16, kQ8 or kQ4, rounded by `packed_column`; strides as for
 /// `matmul_f32_pack`.
 /// `packed` is aligned to 64 bytes. Real-time: yes.
-void matmul_f16_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const float* b,
-                     int64_t k_stride, int64_t n_stride,
-                     std::byte* packed) noexcept RILL_NONBLOCKING;
+void matmul_floats_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const float* b,
+                        int64_t k_stride, int64_t n_stride,
+                        std::byte* packed) noexcept RILL_NONBLOCKING;
+
+/// Bring k finite floats into a column of a panel of kF16, kQ8 or kQ4.
+/// Accuracy: kF16: the nearest half. kQ8: the scale of a block is the least of 8 significant bits
+/// by which 127 reaches its largest value. kQ4: that nearest to the value farthest from 0 divided
+/// by -8. Values are the nearest multiples of the scale, of two the even one, within [-127, 127]
+/// and [-8, 7]. A block of values below 2^-100 is all zeros.
+/// Real-time: yes.
+void packed_column(PackedFormat format, int64_t k, int64_t columns, int64_t column,
+                   const float* from, int64_t stride, std::byte* panel) noexcept RILL_NONBLOCKING;
 
 }  // namespace rill::kernels

@@ -11,8 +11,11 @@ namespace rill::kernels {
 
 /// Rows up to which B is surely read into registers; many share what is written out.
 constexpr int64_t kPackedFewRows = 4;
-/// Values of k, a multiple of any format's block, and floats of B that are written out at once.
+/// Values of k, a multiple of any format's block, and floats of B that are written out at once: for
+/// few rows so few that they stay in the first-level cache.
 constexpr int64_t kPackedBlockK = 512;
+constexpr int64_t kPackedFewK = 256;
+constexpr int64_t kPackedFewToWrite = 16;
 constexpr int64_t kPackedBlockFloats = 64 * 1024;
 
 /// Where each of eight values begins in a word of Q4_0: the halves of a word in turn, so that
@@ -26,9 +29,68 @@ struct MatmulPackedArgs {
   float* scratch = nullptr;  ///< as long as `matmul_packed_scratch_floats` says, aligned likewise
 };
 
-#define RILL_KERNEL(needs, format, name, columns) \
+/// How the values of B lie in memory.
+enum class PackedFormat : uint8_t {
+  kQ4_0,  ///< 4 bits and, for 32 values of k, a scale in f16: 4.5 bits a value
+  kF16,   ///< f16; subnormal ones, infinities and NaN as well
+  kQ8,    ///< 8 bits and, for 32 values of k, a scale in bfloat16: 8.5 bits a value
+  kQ4,    ///< 4 bits and, for 32 values of k, a scale in bfloat16: 4.5 bits a value
+};
+
+/// Values of k that share a scale; the last block of a column may be shorter.
+constexpr int64_t kPackedBlock = 32;
+
+/// Tell how many bytes a panel takes: `columns` columns of k values. Blocks follow one another;
+/// those of kQ8 and kQ4 begin with the scales of all columns, and then have the values of the first
+/// k, of the second and so on, those of kQ4 in twos: the first of both in the low halves of bytes.
+constexpr int64_t packed_panel_bytes(PackedFormat format, int64_t k, int64_t columns) {
+  const int64_t scales = (k + kPackedBlock - 1) / kPackedBlock * 2;
+  switch (format) {
+    case PackedFormat::kQ4_0:
+      return columns * (k / kPackedBlock * 18);
+    case PackedFormat::kF16:
+      return columns * (2 * k);
+    case PackedFormat::kQ8:
+      return columns * (scales + k);
+    case PackedFormat::kQ4:
+      return columns * (scales + (k + 1) / 2);
+  }
+  return 0;
+}
+
+/// Write the first k values of a panel out as f32, [k][columns], from its begin or that of a block
+/// on. `columns` are whole vectors of the tier; nothing is aligned.
+using WidenPanel = void (*)(const std::byte* panel, int64_t k, int64_t columns,
+                            float* to) noexcept RILL_NONBLOCKING;
+
+/// How a product goes by way of B in f32.
+struct WrittenOut {
+  PackedFormat format;
+  int nr;
+  WidenPanel widen;
+  void (*plain)(const MatmulF32Args&) noexcept RILL_NONBLOCKING;
+};
+
+/// Compute C from blocks of B that are written out one after another: the bits of the f32 product.
+void packed_written_out(const MatmulPackedArgs& args, const WrittenOut& how) RILL_NONBLOCKING;
+
+#define RILL_KERNEL(needs, format, name, columns, widen) \
   void name(const MatmulPackedArgs& args) noexcept RILL_NONBLOCKING;
 #include "kernels/matmul_packed/kernels.inc"
 #undef RILL_KERNEL
+
+#define RILL_WIDEN(suffix)                                                                  \
+  void widen_f16_##suffix(const std::byte* panel, int64_t k, int64_t columns, float* to)    \
+      noexcept RILL_NONBLOCKING;                                                            \
+  void widen_q8_##suffix(const std::byte* panel, int64_t k, int64_t columns, float* to)     \
+      noexcept RILL_NONBLOCKING;                                                            \
+  void widen_q4_##suffix(const std::byte* panel, int64_t k, int64_t columns, float* to)     \
+      noexcept RILL_NONBLOCKING;
+RILL_WIDEN(scalar)
+RILL_WIDEN(sse42)
+RILL_WIDEN(avx2)
+RILL_WIDEN(avx512)
+RILL_WIDEN(neon)
+#undef RILL_WIDEN
 
 }  // namespace rill::kernels

@@ -1,5 +1,5 @@
-// Products with weights of 32, 16 and 4 bits, and of bytes by bytes, in turns, as GB/s of weights
-// read, beside the rate at which this program reads memory on one core.
+// Products with weights of 32, 16, 8 and 4 bits, and of bytes by bytes, in turns, as GB/s of
+// weights read, beside the rate at which this program reads memory on one core.
 
 #include <benchmark/benchmark.h>
 
@@ -107,6 +107,12 @@ void register_all() {
         benchmark::RegisterBenchmark(((dot ? "int8" : "int8_without_dot") + name).c_str(),
                                      [=](auto& state) { run_int8(state, tier, dot, s); });
       }
+      benchmark::RegisterBenchmark(("q8" + name).c_str(), [=](auto& state) {
+        run_packed(state, tier, PackedFormat::kQ8, s);
+      });
+      benchmark::RegisterBenchmark(("q4" + name).c_str(), [=](auto& state) {
+        run_packed(state, tier, PackedFormat::kQ4, s);
+      });
       benchmark::RegisterBenchmark(("q4_0" + name).c_str(), [=](auto& state) {
         run_packed(state, tier, PackedFormat::kQ4_0, s);
       });

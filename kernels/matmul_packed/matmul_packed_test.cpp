@@ -8,6 +8,7 @@
 
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/test_support.h"
+#include "kernels/matmul_packed/rounding_support.h"
 
 namespace rill::kernels {
 namespace {
@@ -74,6 +75,25 @@ Weights random_f16(std::mt19937& rng, int64_t k, int64_t n, bool any) {
   return w;
 }
 
+/// Weights of any f32, columns and blocks of many sizes, some all zeros: what they were, and what
+/// they become.
+Weights random_rounded(std::mt19937& rng, PackedFormat format, int64_t k, int64_t n,
+                       std::vector<float>* before) {
+  *before = random_floats(rng, k * n);
+  for (int64_t i = 0; i < k * n; ++i) {
+    if (i % 24 == 0 && random_int(rng, 0, 5) == 0) {
+      const auto exponent = static_cast<int>(random_int(rng, -120, 100));
+      for (int64_t j = i; j < k * n; j += n) {
+        float& value = (*before)[static_cast<size_t>(j)];
+        value = exponent < -110 ? 0.0f : std::ldexp(value, exponent);
+      }
+    }
+  }
+  Weights w;
+  w.floats = rounded_columns(format, *before, k, n);
+  return w;
+}
+
 struct Case {
   int64_t m, segments, segment_len, n;
   bool bias, residual, clip, accumulate;
@@ -107,9 +127,11 @@ void by_blocks(Tier tier, const MatmulF32Args& g, const Weights& w) {
 std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19937& rng) {
   const auto [m, segments, segment_len, n, bias, residual, clip, accumulate] = shape;
   const int64_t k = segments * segment_len;
-  const bool is_f16 = format == PackedFormat::kF16;
-  const Weights w =
-      is_f16 ? random_f16(rng, k, n, random_int(rng, 0, 3) == 0) : random_weights(rng, k, n);
+  const bool is_f16 = format == PackedFormat::kF16, is_q4_0 = format == PackedFormat::kQ4_0;
+  std::vector<float> before;
+  const Weights w = is_f16    ? random_f16(rng, k, n, random_int(rng, 0, 3) == 0)
+                    : is_q4_0 ? random_weights(rng, k, n)
+                              : random_rounded(rng, format, k, n, &before);
   const MatmulF32& plain = matmul_f32(tier);
   const MatmulPacked& packed = matmul_packed(tier, format);
   if (packed.tier != plain.tier || packed.nr != plain.nr) return "another tier or width";
@@ -119,7 +141,9 @@ std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19
   auto* bytes = reinterpret_cast<std::byte*>(few.data());
   if (is_f16) {
     if (!fit_f16(w.floats.data(), k * n)) return "f16 written out as f32 is taken for other floats";
-    matmul_f16_pack(packed, k, n, w.floats.data(), n, 1, bytes);
+    matmul_floats_pack(packed, k, n, w.floats.data(), n, 1, bytes);
+  } else if (!is_q4_0) {
+    matmul_floats_pack(packed, k, n, before.data(), n, 1, bytes);
   } else {
     matmul_packed_pack(packed, k, n, w.bytes.data(), w.column_bytes, bytes);
   }
@@ -155,7 +179,7 @@ std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19
   g.clip = clip;
   g.lo = 0.0f;
   g.hi = kInf;
-  if (is_f16) {
+  if (!is_q4_0) {
     plain.run(g);
   } else {
     by_blocks(tier, g, w);
@@ -173,12 +197,14 @@ std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19
   return {};
 }
 
+constexpr PackedFormat kFormats[] = {PackedFormat::kQ4_0, PackedFormat::kF16, PackedFormat::kQ8,
+                                     PackedFormat::kQ4};
+
 TEST(MatmulPacked, HasTheBitsOfWhatItSaysInEveryTier) {
   std::mt19937 rng(7);
   for (Tier tier : tiers()) {
-    for (PackedFormat format : {PackedFormat::kQ4_0, PackedFormat::kF16}) {
-      if (matmul_packed(tier, format).tier != tier) continue;  // it is slower than that of f32
-      const int64_t unit = format == PackedFormat::kF16 ? 1 : 32;
+    for (PackedFormat format : kFormats) {
+      const int64_t unit = format == PackedFormat::kQ4_0 ? 32 : 1;
       for (int i = 0; i < 150; ++i) {
         const int64_t most = i % 10 == 0 ? 1600 : 150;
         const Case shape = {random_int(rng, 0, i % 20 == 0 ? 40 : 9),
@@ -212,6 +238,57 @@ TEST(MatmulPacked, KnowsEveryHalfAndNoOtherFloat) {
   }
 }
 
+TEST(MatmulPacked, RoundsBlocksAsItSays) {
+  std::mt19937 rng(11);
+  for (Tier tier : tiers()) {
+    for (PackedFormat format : {PackedFormat::kF16, PackedFormat::kQ8, PackedFormat::kQ4}) {
+      const MatmulPacked& packed = matmul_packed(tier, format);
+      for (const int64_t k : {1, 2, 31, 32, 33, 65, 100}) {
+        const int64_t columns = packed.nr;
+        std::vector<float> before = random_floats(rng, k * columns);
+        for (int64_t p = 0; p < k; ++p) before[static_cast<size_t>(p * columns)] = 0.0f;
+        std::vector<std::byte> panel(
+            static_cast<size_t>(packed_panel_bytes(format, k, columns)));
+        for (int64_t j = 0; j < columns; ++j) {
+          packed_column(format, k, columns, j, before.data() + j, columns, panel.data());
+        }
+        std::vector<float> after(before.size(), kGuard);
+        packed.widen(panel.data(), k, columns, after.data());
+        EXPECT_TRUE(same(after, rounded_columns(format, before, k, columns)))
+            << packed.name << " " << k;
+      }
+    }
+  }
+}
+
+struct Rounding {
+  PackedFormat format;
+  std::vector<float> before, after;
+};
+
+TEST(MatmulPacked, RoundsAsNumPyDoes) {
+  const Rounding roundings[] = {
+#include "kernels/matmul_packed/rounding.inc"
+  };
+  for (const Rounding& each : roundings) {
+    const auto k = static_cast<int64_t>(each.before.size());
+    for (Tier tier : tiers()) {
+      const MatmulPacked& packed = matmul_packed(tier, each.format);
+      std::vector<std::byte> panel(
+          static_cast<size_t>(packed_panel_bytes(each.format, k, packed.nr)));
+      packed_column(each.format, k, packed.nr, 3, each.before.data(), 1, panel.data());
+      std::vector<float> after(static_cast<size_t>(k * packed.nr), kGuard);
+      packed.widen(panel.data(), k, packed.nr, after.data());
+      for (int64_t p = 0; p < k; ++p) {
+        EXPECT_EQ(after[static_cast<size_t>(p * packed.nr + 3)],
+                  each.after[static_cast<size_t>(p)])
+            << packed.name << " " << p;
+        EXPECT_EQ(after[static_cast<size_t>(p * packed.nr + 4)], 0.0f) << packed.name;
+      }
+    }
+  }
+}
+
 /// A product with the identity gives B back.
 TEST(MatmulPacked, WidensEveryHalf) {
   std::vector<float> all(65536);
@@ -222,7 +299,7 @@ TEST(MatmulPacked, WidensEveryHalf) {
     const auto n = static_cast<int64_t>(all.size());
     AlignedFloats b(n / 2);
     auto* bytes = reinterpret_cast<std::byte*>(b.data());
-    matmul_f16_pack(packed, 1, n, all.data(), n, 1, bytes);
+    matmul_floats_pack(packed, 1, n, all.data(), n, 1, bytes);
     std::vector<float> minus_zero(all.size(), -0.0f), found(all.size());
     MatmulF32Args g;
     g.m = 1;
@@ -231,7 +308,8 @@ TEST(MatmulPacked, WidensEveryHalf) {
     g.a = &one;
     g.bias = minus_zero.data();
     g.c = found.data();
-    packed.run({g, bytes, nullptr});
+    AlignedFloats scratch(matmul_packed_scratch_floats(packed, 1, 1, n));
+    packed.run({g, bytes, scratch.data()});
     EXPECT_TRUE(same(found, all)) << packed.name;
   }
 }
@@ -243,7 +321,13 @@ TEST(MatmulPacked, TakesTheBitsThatItSays) {
     const MatmulPacked& f16 = matmul_packed(tier, PackedFormat::kF16);
     EXPECT_EQ(matmul_packed_bytes(f16, 320, 64), 320 * 64 * 2);
     EXPECT_EQ(matmul_packed_scratch_floats(q4, 100, 320, 64), 0);
-    EXPECT_EQ(matmul_packed_scratch_floats(f16, kPackedFewRows, 320, 64), 0);
+    EXPECT_LE(matmul_packed_scratch_floats(f16, kPackedFewRows, 320, 64),
+              tier == Tier::kSse42 ? 320 * f16.nr : 0);
+    const MatmulPacked& q8 = matmul_packed(tier, PackedFormat::kQ8);
+    EXPECT_EQ(matmul_packed_bytes(q8, 320, 64) * 2, 320 * 64 * 17 / 8);
+    const MatmulPacked& few = matmul_packed(tier, PackedFormat::kQ4);
+    EXPECT_EQ(matmul_packed_bytes(few, 320, 64) * 8, 320 * 64 * 9 / 2);
+    EXPECT_EQ(matmul_packed_bytes(few, 33, 64), 64 * (16 + 1 + 2 * 2));
   }
 }
 

@@ -87,7 +87,8 @@ ReachCase f16_case(int64_t m, int64_t k, int64_t n) {
   work.bytes -= 2 * k * n;
   work.make = [=](Tier tier) {
     const MatmulPacked& kernel = matmul_packed(tier, PackedFormat::kF16);
-    if (kernel.tier != tier) return matmul_case(m, k, n).make(tier);  // as plans do
+    const bool pays = kernel.tier == tier && tier != Tier::kSse42;
+    if (!pays) return matmul_case(m, k, n).make(tier);  // as plans do
     struct Data {
       Floats a, b, c, panels, scratch;
       MatmulPackedArgs args;
@@ -100,7 +101,7 @@ ReachCase f16_case(int64_t m, int64_t k, int64_t n) {
              Floats(matmul_packed_scratch_floats(kernel, m, k, n)),
              {}});
     auto* panels = reinterpret_cast<std::byte*>(data->panels.data());
-    matmul_f16_pack(kernel, k, n, data->b.data(), n, 1, panels);
+    matmul_floats_pack(kernel, k, n, data->b.data(), n, 1, panels);
     MatmulF32Args& args = data->args.product;
     args.m = m;
     args.n = args.ldc = n;

@@ -1,5 +1,8 @@
 #include "kernels/rnn/rnn.h"
 
+#include <cstring>
+
+#include "kernels/matmul_packed/matmul_packed.h"
 #include "kernels/mul_add.h"
 #include "kernels/rnn/rnn_gates.h"
 
@@ -12,20 +15,32 @@ using One = math::ScalarLane;
 template <class Args>
 float gate_sum(const Args& a, int64_t gates, int64_t gate, int64_t lane, int64_t unit) {
   const float* h = a.h + lane * a.hidden;
-  const float* w = a.w + unit * a.hidden * gates + gate;
+  const bool wide = a.few_bits.widen != nullptr;
+  const float* w = (wide ? a.few_bits.wide : a.w + unit * a.hidden * gates) + gate;
   float sum = 0.0f;
   for (int64_t k = 0; k < a.hidden; ++k) sum = mul_add(h[k], w[k * gates], sum);
   return sum;
 }
 
+/// Write out the W of a unit, all gates of it, if it has fewer bits.
+template <class Args>
+void place_unit(const Args& a, int64_t gates, int64_t unit) {
+  const RnnFewBits& few = a.few_bits;
+  if (few.widen == nullptr) return;
+  few.widen(few.w + unit * few.block_bytes, a.hidden, gates, few.wide);
+}
+
 /// Run all steps: `f(lane, i, x)` gives the next state of unit i of a lane, whose projections lie
 /// at x.
 template <class Args, class F>
-void over_steps(const Args& a, F f) {
+void over_steps(const Args& a, int64_t gates, F f) {
   for (int64_t step = 0; step < a.steps; ++step) {
-    for (int64_t lane = 0; lane < a.lanes; ++lane) {
-      const int64_t x = step * a.x_stride + lane * a.x_lane;
-      for (int64_t i = 0; i < a.hidden; ++i) a.scratch[lane * a.hidden + i] = f(lane, i, x + i);
+    for (int64_t i = 0; i < a.hidden; ++i) {
+      place_unit(a, gates, i);
+      for (int64_t lane = 0; lane < a.lanes; ++lane) {
+        const int64_t x = step * a.x_stride + lane * a.x_lane;
+        a.scratch[lane * a.hidden + i] = f(lane, i, x + i);
+      }
     }
     for (int64_t lane = 0; lane < a.lanes; ++lane) {
       for (int64_t i = 0; i < a.hidden; ++i) {
@@ -47,7 +62,7 @@ constexpr RnnF32 kKernels[] = {
 }  // namespace
 
 void gru_f32_scalar(const GruF32Args& a) noexcept {
-  over_steps(a, [&](int64_t lane, int64_t i, int64_t x) {
+  over_steps(a, 3, [&](int64_t lane, int64_t i, int64_t x) {
     float n = gate_sum(a, 3, 2, lane, i);
     if (a.b_hn != nullptr) n = n + a.b_hn[i];
     const GruSums<One> sums{gate_sum(a, 3, 0, lane, i), gate_sum(a, 3, 1, lane, i), n};
@@ -56,7 +71,7 @@ void gru_f32_scalar(const GruF32Args& a) noexcept {
 }
 
 void lstm_f32_scalar(const LstmF32Args& a) noexcept {
-  over_steps(a, [&](int64_t lane, int64_t i, int64_t x) {
+  over_steps(a, 4, [&](int64_t lane, int64_t i, int64_t x) {
     const auto sum = [&](int64_t gate) { return gate_sum(a, 4, gate, lane, i); };
     float& c = a.c[lane * a.hidden + i];
     const LstmStates<One> next = lstm_step<One>(a.x_i[x] + sum(0), a.x_f[x] + sum(1),
@@ -68,7 +83,7 @@ void lstm_f32_scalar(const LstmF32Args& a) noexcept {
 
 void rnn_f32_scalar(const RnnF32Args& a) noexcept {
   const bool relu = a.activation == RnnActivation::kRelu;
-  over_steps(a, [&](int64_t lane, int64_t i, int64_t x) {
+  over_steps(a, 1, [&](int64_t lane, int64_t i, int64_t x) {
     return rnn_step<One>(a.x[x] + gate_sum(a, 1, 0, lane, i), relu).v;
   });
 }
@@ -106,6 +121,33 @@ void rnn_f32_pack(const RnnF32& kernel, int64_t gates, int64_t hidden, const flo
       }
     }
   }
+}
+
+int64_t rnn_few_bits_block_bytes(const RnnF32& kernel, PackedFormat format, int64_t gates,
+                                 int64_t hidden) {
+  return packed_panel_bytes(format, hidden, gates * units_of(kernel, gates));
+}
+
+int64_t rnn_few_bits_bytes(const RnnF32& kernel, PackedFormat format, int64_t gates,
+                           int64_t hidden) {
+  const int64_t units = units_of(kernel, gates);
+  return (hidden + units - 1) / units * rnn_few_bits_block_bytes(kernel, format, gates, hidden);
+}
+
+void rnn_few_bits_pack(const RnnF32& kernel, PackedFormat format, int64_t gates, int64_t hidden,
+                       const float* packed, std::byte* few) noexcept {
+  const int64_t units = units_of(kernel, gates), columns = gates * units;
+  std::memset(few, 0, static_cast<size_t>(rnn_few_bits_bytes(kernel, format, gates, hidden)));
+  for (int64_t first = 0; first < hidden; first += units, packed += hidden * columns) {
+    for (int64_t column = 0; column < columns; ++column) {
+      packed_column(format, hidden, columns, column, packed + column, columns, few);
+    }
+    few += rnn_few_bits_block_bytes(kernel, format, gates, hidden);
+  }
+}
+
+int64_t rnn_f32_wide_floats(const RnnF32& kernel, int64_t gates, int64_t hidden) {
+  return hidden * (kernel.lanes == 1 ? gates : kRnnTileVecs * kernel.lanes);
 }
 
 }  // namespace rill::kernels

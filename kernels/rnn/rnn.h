@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/list.h"
+#include "kernels/matmul_packed/matmul_packed_args.h"
 #include "kernels/rnn/rnn_args.h"
 
 namespace rill::kernels {
@@ -51,5 +52,20 @@ int64_t rnn_f32_packed_floats(const RnnF32& kernel, int64_t gates, int64_t hidde
 /// Real-time: yes.
 void rnn_f32_pack(const RnnF32& kernel, int64_t gates, int64_t hidden, const float* w,
                   float* packed) noexcept RILL_NONBLOCKING;
+
+/// Tell how many bytes `rnn_few_bits_pack` writes for a block of units: a panel of all gates.
+int64_t rnn_few_bits_block_bytes(const RnnF32& kernel, PackedFormat format, int64_t gates,
+                                 int64_t hidden);
+/// The same for all blocks.
+int64_t rnn_few_bits_bytes(const RnnF32& kernel, PackedFormat format, int64_t gates,
+                           int64_t hidden);
+
+/// Bring a W that `rnn_f32_pack` has packed into fewer bits, rounded by `packed_column`.
+/// Real-time: yes.
+void rnn_few_bits_pack(const RnnF32& kernel, PackedFormat format, int64_t gates, int64_t hidden,
+                       const float* packed, std::byte* few) noexcept RILL_NONBLOCKING;
+
+/// Tell how many floats a layer with a W of fewer bits writes out at once.
+int64_t rnn_f32_wide_floats(const RnnF32& kernel, int64_t gates, int64_t hidden);
 
 }  // namespace rill::kernels

@@ -2,11 +2,21 @@
 
 #include <cstdint>
 
+#include "kernels/matmul_packed/matmul_packed_args.h"
 #include "kernels/nonblocking.h"
 
 // Apart from rnn.h so that tier files see nothing but plain data and declarations.
 
 namespace rill::kernels {
+
+/// A W of fewer bits, which takes the place of `w`: every block of units is a panel, and is written
+/// out on the way.
+struct RnnFewBits {
+  WidenPanel widen = nullptr;  // null: W is f32
+  const std::byte* w = nullptr;
+  int64_t block_bytes = 0;
+  float* wide = nullptr;  // as long as rnn_f32_wide_floats says, aligned to 64 bytes
+};
 
 /// Arguments of a GRU over `lanes` streams side by side, which share the weights. x_r, x_z and x_n
 /// point to the first step's input projections with their biases, `hidden` floats a step; a
@@ -25,6 +35,7 @@ struct GruF32Args {
   float* scratch = nullptr;     // [lanes, hidden]
   int64_t lanes = 1;
   int64_t x_lane = 0, y_lane = 0;  // floats between lanes
+  RnnFewBits few_bits = {};
 };
 
 /// Arguments of an LSTM over `lanes` streams; see `GruF32Args`.
@@ -43,11 +54,15 @@ struct LstmF32Args {
   float* scratch = nullptr;  // [lanes, hidden]
   int64_t lanes = 1;
   int64_t x_lane = 0, y_lane = 0;
+  RnnFewBits few_bits = {};
 };
 
 /// Vectors of units that lie together in the packed W of a plain layer, whose units have one column
 /// each; more columns make fewer streams of reads.
 constexpr int kRnnBlockVecs = 2;
+
+/// The most vectors of columns that a tile reads at once.
+constexpr int kRnnTileVecs = 12;
 
 enum class RnnActivation : uint8_t { kTanh, kRelu };
 
@@ -64,6 +79,7 @@ struct RnnF32Args {
   float* scratch = nullptr;  // [lanes, hidden]
   int64_t lanes = 1;
   int64_t x_lane = 0, y_lane = 0;
+  RnnFewBits few_bits = {};
 };
 
 #define RILL_KERNEL(needs, suffix, lanes)                                 \

@@ -86,6 +86,8 @@ struct CellTile {
   const float* h;  // of lane 0
   float* next;
   int64_t step, lane, block, direction;
+  const float* w = nullptr;  // of the first block
+  int64_t w_stride = 0;      // to the next one
 };
 
 /// The lanes and blocks of a tile.
@@ -127,9 +129,8 @@ template <class Arch, class Cell, int kRows, int kBlocks>
   using S = Ops<Arch>;
   using V = Lanes<Arch>;
   constexpr int kGates = Cell::kGates, kRow = kGates * Cell::kVecs, kWide = kBlocks * kRow;
-  const int64_t hidden = cell.a.hidden, block_floats = hidden * kRow * S::kLanes;
-  const int64_t stride = t.direction * block_floats;
-  const float* w = cell.a.w + t.block * block_floats;
+  const int64_t hidden = cell.a.hidden, stride = t.w_stride;
+  const float* w = t.w;
   const float* h = t.h + t.lane * hidden;
   V acc[kRows][kWide];
 #pragma GCC unroll 32
@@ -187,6 +188,27 @@ constexpr int wide_blocks() {
   return kSums > kRow ? kSums / kRow : 1;
 }
 
+/// Say where the W of a tile's blocks lies. One of fewer bits is written out for it.
+template <class Arch, class Cell>
+[[gnu::noinline]] void place_blocks(const Cell& cell, int64_t blocks,
+                                    CellTile* t) RILL_NONBLOCKING {
+  constexpr int64_t kColumns = Cell::kGates * Cell::kVecs * Ops<Arch>::kLanes;
+  const auto& a = cell.a;
+  const RnnFewBits& few = a.few_bits;
+  const int64_t block_floats = a.hidden * kColumns;
+  if (few.widen == nullptr) {
+    t->w = a.w + t->block * block_floats;
+    t->w_stride = t->direction * block_floats;
+    return;
+  }
+  t->w = few.wide;
+  t->w_stride = block_floats;
+  for (int64_t i = 0; i < blocks; ++i) {
+    const std::byte* from = few.w + (t->block + t->direction * i) * few.block_bytes;
+    few.widen(from, a.hidden, kColumns, few.wide + i * block_floats);
+  }
+}
+
 /// Compute kRows lanes of one step. Every second time the blocks are visited from the last one
 /// down, so that those that the time before ended with are still in the first cache level; they
 /// share a tile with others that are not, which keeps both busy.
@@ -197,14 +219,17 @@ void cell_rows(const Cell& cell, CellTile t, bool down) RILL_NONBLOCKING {
   int64_t left = (cell.a.hidden + kUnits - 1) / kUnits;
   t.direction = down ? -1 : 1;
   t.block = down ? left - 1 : 0;
-  const auto take = [&](int64_t blocks) {
+  static_assert(kWide * Cell::kGates * Cell::kVecs <= kRnnTileVecs);
+  const auto take = [&](int64_t blocks, auto tile) {
+    place_blocks<Arch>(cell, blocks, &t);
+    tile(cell, t);
     left -= blocks;
     t.block += t.direction * blocks;
   };
-  for (; left > kWide; take(kWide)) cell_tile<Arch, Cell, kRows, kWide>(cell, t);
-  for (; left >= kLast; take(kLast)) cell_tile<Arch, Cell, kRows, kLast>(cell, t);
+  while (left > kWide) take(kWide, cell_tile<Arch, Cell, kRows, kWide>);
+  while (left >= kLast) take(kLast, cell_tile<Arch, Cell, kRows, kLast>);
   if constexpr (kLast > 1) {
-    for (; left > 0; take(1)) cell_tile<Arch, Cell, kRows, 1>(cell, t);
+    while (left > 0) take(1, cell_tile<Arch, Cell, kRows, 1>);
   }
 }
 

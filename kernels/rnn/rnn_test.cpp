@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "kernels/math/functions.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/test_support.h"
+#include "kernels/matmul_packed/matmul_packed.h"
+#include "kernels/matmul_packed/rounding_support.h"
 
 namespace rill::kernels {
 namespace {
@@ -141,14 +144,23 @@ struct Layer {
   }
 };
 
-/// Run layers of equal weights as the lanes of one loop; results lie one after the other.
-Layer::Result run_together(const std::vector<Layer>& layers, Tier tier) {
+/// Run layers of equal weights as the lanes of one loop, with W in fewer bits if a format is told;
+/// results lie one after the other.
+Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
+                           std::optional<PackedFormat> format = std::nullopt) {
   const Layer& like = layers[0];
   const auto lanes = static_cast<int64_t>(layers.size());
   const int64_t hidden = like.hidden;
   AlignedFloats packed(rnn_f32_packed_floats(rnn_f32(tier), like.gates(), hidden));
   rnn_f32_pack(rnn_f32(tier), like.gates(), hidden, like.w.data(), packed.data());
   std::vector<float> scratch(size_t(lanes * hidden), kNan);
+  const RnnF32& kernel = rnn_f32(tier);
+  AlignedFloats wide(rnn_f32_wide_floats(kernel, like.gates(), hidden));
+  std::vector<std::byte> few;
+  if (format) {
+    few.resize(size_t(rnn_few_bits_bytes(kernel, *format, like.gates(), hidden)));
+    rnn_few_bits_pack(kernel, *format, like.gates(), hidden, packed.data(), few.data());
+  }
   std::vector<float> x;
   Layer::Result r{{}, {}, std::vector<float>(size_t(lanes * like.steps * like.y_row()), kGuard)};
   for (const Layer& layer : layers) {
@@ -163,6 +175,12 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier) {
     args.hidden = hidden;
     args.x_stride = sign * like.row();
     args.w = packed.data();
+    if (format) {
+      args.w = nullptr;
+      args.few_bits = {matmul_packed(tier, *format).widen, few.data(),
+                       rnn_few_bits_block_bytes(kernel, *format, like.gates(), hidden),
+                       wide.data()};
+    }
     args.h = r.h.data();
     args.y = r.y.data() + first * like.y_row();
     args.y_stride = sign * like.y_row();
@@ -269,6 +287,34 @@ TEST_P(Rnn, LanesGiveTheBitsOfEachAlone) {
       EXPECT_TRUE(same(together.y, alone.y)) << rnn_f32(tier).name << " kind " << int(kind);
       if (kind == Kind::kLstm) {
         EXPECT_TRUE(same(together.c, alone.c)) << rnn_f32(tier).name;
+      }
+    }
+  }
+}
+
+TEST_P(Rnn, FewBitsGiveTheBitsOfWhatTheyStandFor) {
+  std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 4000);
+  for (const Kind kind : kKinds) {
+    for (const PackedFormat format : {PackedFormat::kF16, PackedFormat::kQ8, PackedFormat::kQ4}) {
+      std::vector<Layer> exact, rounded;
+      for (int64_t lane = 0; lane < random_int(rng, 1, 5); ++lane) {
+        exact.emplace_back(rng, kind, 5, GetParam());
+        exact.back().w = exact[0].w;
+        exact.back().b_hn = exact[0].b_hn;
+        exact.back().bias = exact[0].bias;
+        exact.back().backwards = exact[0].backwards;
+        rounded.push_back(exact.back());
+        rounded.back().w = rounded_columns(format, exact[0].w, exact[0].hidden,
+                                           exact[0].gates() * exact[0].hidden);
+      }
+      for (Tier tier : tiers()) {
+        const Layer::Result got = run_together(exact, tier, format);
+        const Layer::Result want = run_together(rounded, tier);
+        EXPECT_TRUE(same(got.y, want.y)) << rnn_f32(tier).name << " kind " << int(kind);
+        EXPECT_TRUE(same(got.h, want.h)) << rnn_f32(tier).name << " kind " << int(kind);
+        if (kind == Kind::kLstm) {
+          EXPECT_TRUE(same(got.c, want.c)) << rnn_f32(tier).name;
+        }
       }
     }
   }

@@ -119,7 +119,7 @@ Tensor taken(const View& view) {
 }  // namespace
 
 Result<std::vector<Tensor>> run(const Graph& graph, const std::vector<Tensor>& inputs,
-                                bool optimize) {
+                                bool optimize, WeightChoice* weights) {
   Graph bound = graph;
   for (size_t i = 0; i < inputs.size(); ++i) {
     for (int axis = 0; axis < inputs[i].rank(); ++axis) {
@@ -134,6 +134,7 @@ Result<std::vector<Tensor>> run(const Graph& graph, const std::vector<Tensor>& i
   }
   PrepareOptions options;
   options.optimize = optimize;
+  options.weights = weights;
   RILL_ASSIGN(const auto plan, prepare(bound, options));
   RILL_ASSIGN(const auto session, Session::make(plan));
   for (size_t i = 0; i < inputs.size(); ++i) fill(session->input(i), inputs[i]);

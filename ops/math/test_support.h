@@ -46,9 +46,10 @@ void expect_load_error(const std::vector<Input>& inputs, std::string_view statem
 
 /// Infer and evaluate one op.
 Result<std::vector<Tensor>> eval(const Op& op, const std::vector<Tensor>& inputs);
-/// Prepare and run a graph, its symbols bound by the shapes of the inputs.
+/// Prepare and run a graph, its symbols bound by the shapes of the inputs. `weights`: in how few
+/// bits, if not as they are.
 Result<std::vector<Tensor>> run(const Graph& graph, const std::vector<Tensor>& inputs,
-                                bool optimize = true);
+                                bool optimize = true, WeightChoice* weights = nullptr);
 
 /// Run one op in a plan with its inputs in every physical order of their axes, and expect the bits
 /// that `eval` gives.

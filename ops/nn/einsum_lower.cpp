@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ops/math/binary.h"
-#include "ops/nn/f16_product.h"
+#include "ops/nn/few_bits.h"
 #include "ops/nn/product_step.h"
 
 namespace rill::ops {
@@ -219,9 +219,10 @@ class ProductLowering {
     if (!b.konst || !simple) {
       product->pack = true;
       product->b = source.ref;
+      if (b.konst) keep_as_it_is(*b.konst);
       return;
     }
-    product->few_bits = f16_product(*b.konst);
+    product->few_bits = few_bits_product(lowering_, b.konst);
     if (product->few_bits != nullptr) {
       packed_floats_ = whole_lines(matmul_packed_bytes(*product->few_bits, k_, n_) / 4);
     } else {
@@ -231,12 +232,21 @@ class ProductLowering {
     lowering_.packed(roles_.columns);
   }
 
+  /// Constant columns of several axes are packed on the way.
+  void keep_as_it_is(const Tensor& weights) {
+    lowering_.keep_weights("its weights have several axes that are summed");
+    lowering_.tell_weights(weights.shape(), weights.size_bytes(), weights.size_bytes());
+  }
+
   /// Packs each of the constant matrices.
   void pack_batches(ProductArgs* product) {
     int64_t count = 1;
     for (const char c : roles_.batch_letters) count *= extent_of(b_, lb_, c);
     auto [ref, packed] = lowering_.constant<float>(packed_floats_ * count);
     product->b = ref;
+    lowering_.tell_weights(b_.konst->shape(),
+                           4 * count * kernels::matmul_f32_packed_floats(kernel_, k_, n_),
+                           4 * count * packed_floats_);
     const float* from = b_.konst->data<float>();
     for (int64_t i = 0; i < count; ++i, packed += packed_floats_) {
       int64_t at = 0;
@@ -248,7 +258,7 @@ class ProductLowering {
         rest /= extent;
       }
       if (product->few_bits != nullptr) {
-        kernels::matmul_f16_pack(*product->few_bits, k_, n_, from + at, product->k_stride,
+        kernels::matmul_floats_pack(*product->few_bits, k_, n_, from + at, product->k_stride,
                                  product->n_stride, reinterpret_cast<std::byte*>(packed));
       } else {
         kernels::matmul_f32_pack(kernel_, k_, n_, from + at, product->k_stride, product->n_stride,

@@ -15,7 +15,8 @@ const kernels::MatmulPacked* f16_product(const Tensor& weights) {
   const kernels::Tier tier = kernels::active_tier();
   const kernels::MatmulPacked& product =
       kernels::matmul_packed(tier, kernels::PackedFormat::kF16);
-  const bool pays = product.tier == tier && weights.volume() >= kManyWeights;
+  const bool pays = product.tier == tier && tier != kernels::Tier::kSse42 &&
+                    weights.volume() >= kManyWeights;
   if (!pays || weights.block_format() != BlockFormat::kNone || weights.dtype() != DType::kF32 ||
       !kernels::fit_f16(weights.data<float>(), weights.volume())) {
     return nullptr;

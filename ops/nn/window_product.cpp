@@ -5,7 +5,7 @@
 
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/matmul/matmul.h"
-#include "ops/nn/f16_product.h"
+#include "ops/nn/few_bits.h"
 #include "ops/nn/product_parts.h"
 #include "ops/nn/window_step.h"
 
@@ -124,13 +124,14 @@ class WindowLowering {
   void add_product(ConvArgs<MatmulF32Args> args, const Operand& x) {
     const MatmulF32Args& k = args.kernel;
     const int64_t sum = k.segments * k.segment_len;
-    if (args.f16 == nullptr) {
+    if (args.few_bits == nullptr) {
       args.slices = slices_of(k, kernels::matmul_f32(kernels::active_tier()), false);
       return step_.products.add(args, x, y_, common_.residual, multiply_adds(), 0);
     }
-    args.slices = slices_of(k, *args.f16);
-    step_.products.add(args, x, y_, common_.residual, multiply_adds(),
-                       4 * kernels::matmul_packed_scratch_floats(*args.f16, k.m, sum, k.n) + 4);
+    args.slices = slices_of(k, *args.few_bits);
+    const int64_t scratch =
+        kernels::matmul_packed_scratch_floats(*args.few_bits, k.m, sum, k.n);
+    step_.products.add(args, x, y_, common_.residual, multiply_adds(), 4 * scratch + 4);
   }
 
   /// The axes that windows reach along, outermost first.
@@ -168,6 +169,8 @@ class WindowLowering {
       for (int64_t t = 0; t < count; ++t) packed[t * outputs_ + o] = w[o * count + t];
     }
     args.weights = ref;
+    lowering_.keep_weights("filters of single channels have few weights");
+    lowering_.tell_weights(product_.filter->shape(), 4 * count * outputs_, 4 * count * outputs_);
     args.slices.count = k.frames;
     step_.depthwise.add(args, x_, y_, common_.residual, multiply_adds(), 0);
     return {};
@@ -180,12 +183,16 @@ class WindowLowering {
     const int64_t k = all_taps * channels_;
     const kernels::MatmulF32& kernel = kernels::matmul_f32(kernels::active_tier());
     args->how = &kernel;
-    args->f16 = f16_product(*product_.filter);
-    const int64_t floats = args->f16 != nullptr
-                               ? kernels::matmul_packed_bytes(*args->f16, k, per_group) / 4
+    args->few_bits = few_bits_product(lowering_, product_.filter);
+    const int64_t floats = args->few_bits != nullptr
+                               ? kernels::matmul_packed_bytes(*args->few_bits, k, per_group) / 4
                                : kernels::matmul_f32_packed_floats(kernel, k, per_group);
     *group_floats = (floats + 15) / 16 * 16;
     auto [ref, packed] = lowering_.constant<float>(*group_floats * common_.groups);
+    lowering_.tell_weights(
+        product_.filter->shape(),
+        4 * common_.groups * kernels::matmul_f32_packed_floats(kernel, k, per_group),
+        4 * common_.groups * *group_floats);
     std::vector<float> ordered(static_cast<size_t>(k * per_group));
     const auto* w = product_.filter->data<float>();
     for (int64_t g = 0; g < common_.groups; ++g, packed += *group_floats) {
@@ -197,8 +204,8 @@ class WindowLowering {
           }
         }
       }
-      if (args->f16 != nullptr) {
-        kernels::matmul_f16_pack(*args->f16, k, per_group, ordered.data(), per_group, 1,
+      if (args->few_bits != nullptr) {
+        kernels::matmul_floats_pack(*args->few_bits, k, per_group, ordered.data(), per_group, 1,
                                  reinterpret_cast<std::byte*>(packed));
       } else {
         kernels::matmul_f32_pack(kernel, k, per_group, ordered.data(), per_group, 1, packed);

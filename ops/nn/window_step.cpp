@@ -31,8 +31,8 @@ void place(DepthwiseF32Args* args, const float* x, const float* w, const float* 
 
 void run_kernel(const ConvArgs<MatmulF32Args>& conv, const MatmulF32Args& args,
                 std::byte* scratch) noexcept RILL_NONBLOCKING {
-  if (conv.f16 == nullptr) return conv.how->run(args);
-  conv.f16->run(
+  if (conv.few_bits == nullptr) return conv.how->run(args);
+  conv.few_bits->run(
       {args, reinterpret_cast<const std::byte*>(args.b), reinterpret_cast<float*>(scratch)});
 }
 
@@ -96,13 +96,13 @@ CallRegions regions_of(const ConvArgs<MatmulF32Args>& conv, StepTouches& touches
   touches.require(!args.accumulate, "a product that starts anew");
   if (!touches.holds()) return {};
   const int64_t k = args.segments * args.segment_len;
-  const int64_t nr = conv.f16 != nullptr ? conv.f16->nr : conv.how->nr;
-  const int64_t panel = conv.f16 != nullptr
-                            ? kernels::matmul_packed_bytes(*conv.f16, k, nr)
+  const int64_t nr = conv.few_bits != nullptr ? conv.few_bits->nr : conv.how->nr;
+  const int64_t panel = conv.few_bits != nullptr
+                            ? kernels::matmul_packed_bytes(*conv.few_bits, k, nr)
                             : 4 * kernels::matmul_f32_packed_floats(*conv.how, k, nr);
   touch_slices(conv.slices, args.m, args.n, nr, panel, touches);
-  if (conv.f16 != nullptr) touch_few_bits(args, *conv.f16, touches);
-  return {rows_of(args, conv.x), packed_columns(args, *conv.how, conv.f16, conv.weights),
+  if (conv.few_bits != nullptr) touch_few_bits(args, *conv.few_bits, touches);
+  return {rows_of(args, conv.x), packed_columns(args, *conv.how, conv.few_bits, conv.weights),
           region<float>(conv.bias).over(args.n), results_of(args, conv.residual, args.ldr),
           results_of(args, conv.y, args.ldc)};
 }

@@ -39,7 +39,7 @@ using KernelOf = std::conditional_t<std::is_same_v<Args, kernels::MatmulF32Args>
 template <class Args>
 struct ConvArgs {
   const KernelOf<Args>* how = nullptr;
-  const kernels::MatmulPacked* f16 = nullptr;  ///< reads the weights as f16; null: they are f32
+  const kernels::MatmulPacked* few_bits = nullptr;  ///< reads the weights so; null: they are f32
   Args kernel;
   WindowLoop loops[kWindowLoops];
   int loop_count = kWindowLoops;
@@ -55,7 +55,7 @@ struct ConvArgs {
 };
 
 template <class Args>
-RILL_STEP_FIELDS(ConvArgs<Args>, how, f16, kernel, loops, loop_count, slices, x, weights, bias,
+RILL_STEP_FIELDS(ConvArgs<Args>, how, few_bits, kernel, loops, loop_count, slices, x, weights, bias,
                  residual, y, has_bias, has_residual, units)
 
 /// The calls of one step, whose units of work follow one another.

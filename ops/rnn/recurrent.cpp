@@ -6,6 +6,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "kernels/rnn/rnn.h"
+#include "ops/nn/few_bits.h"
 #include "ops/rnn/recurrent_step.h"
 #include "ops/stream/frames.h"
 
@@ -71,15 +72,17 @@ Cost Recurrent::cost(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// Packs the filters of all gates side by side: [hidden] x [gates * hidden].
-Ref pack_filters(Lowering& lowering, const Recurrent& op, int64_t hidden) {
+/// Packs the filters of all gates side by side, [hidden] x [gates * hidden], as the plan wants.
+void pack_filters(Lowering& lowering, const Recurrent& op, int64_t hidden, RecurrentArgs* layer) {
   constexpr int64_t kRows = 16;
+  std::vector<TensorPtr> filters;
   const kernels::RnnF32& kernel = kernels::rnn_f32(kernels::active_tier());
   const int gates = op.gates();
   const int64_t columns = gates * hidden;
   std::vector<float> all(static_cast<size_t>(hidden * columns));
   for (int gate = 0; gate < gates; ++gate) {
-    const float* w = lowering.in(gates + gate).konst->data<float>();
+    filters.push_back(lowering.in(gates + gate).konst);
+    const float* w = filters.back()->data<float>();
     // Few rows at a time: as many lines are written to in turn, which stay in the cache.
     for (int64_t first = 0; first < hidden; first += kRows) {
       const int64_t last = std::min(hidden, first + kRows);
@@ -91,10 +94,25 @@ Ref pack_filters(Lowering& lowering, const Recurrent& op, int64_t hidden) {
     }
     lowering.packed(gates + gate);
   }
-  auto [ref, packed] =
-      lowering.constant<float>(kernels::rnn_f32_packed_floats(kernel, gates, hidden));
-  kernels::rnn_f32_pack(kernel, gates, hidden, all.data(), packed);
-  return ref;
+  const int64_t floats = kernels::rnn_f32_packed_floats(kernel, gates, hidden);
+  const int64_t shape[] = {gates, hidden, hidden};
+  const auto format = few_bits_format(lowering, filters);
+  if (!format) {
+    auto [ref, packed] = lowering.constant<float>(floats);
+    kernels::rnn_f32_pack(kernel, gates, hidden, all.data(), packed);
+    layer->weights = ref;
+    return lowering.tell_weights(shape, 4 * floats, 4 * floats);
+  }
+  layer->few_bits = &kernels::matmul_packed(kernel.tier, *format);
+  layer->block_bytes = kernels::rnn_few_bits_block_bytes(kernel, *format, gates, hidden);
+  layer->wide = lowering.scratch_bytes(4 * kernels::rnn_f32_wide_floats(kernel, gates, hidden));
+  const int64_t bytes = kernels::rnn_few_bits_bytes(kernel, *format, gates, hidden);
+  auto [ref, packed] = lowering.constant<std::byte>(bytes);
+  std::vector<float> exact(static_cast<size_t>(floats));
+  kernels::rnn_f32_pack(kernel, gates, hidden, all.data(), exact.data());
+  kernels::rnn_few_bits_pack(kernel, *format, gates, hidden, exact.data(), packed);
+  layer->weights = ref;
+  lowering.tell_weights(shape, 4 * floats, bytes);
 }
 
 }  // namespace
@@ -132,7 +150,7 @@ Status Recurrent::lower(Lowering& lowering) const {
     layer.x[gate] = x.ref;
     reads.emplace_back(x);
   }
-  layer.weights = pack_filters(lowering, *this, layer.hidden);
+  pack_filters(lowering, *this, layer.hidden, &layer);
   reads.emplace_back(layer.weights);
   if (has_bias) {
     layer.bias = lowering.in(2 * n).ref;
@@ -154,6 +172,7 @@ Status Recurrent::lower(Lowering& lowering) const {
       reset_every_turn ? lowering.scratch_bytes(state_bytes) : lowering.state(state_bytes);
   layer.scratch = lowering.scratch_bytes(layer.lanes * layer.hidden * 4);
   std::vector<Touched> writes{layer.state, layer.scratch};
+  if (layer.few_bits != nullptr) writes.emplace_back(layer.wide);
   std::vector<int> order = Lowering::physical_order(x0);
   std::erase(order, feature);
   order.push_back(feature);

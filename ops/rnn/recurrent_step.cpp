@@ -20,6 +20,10 @@ void run_lanes(const RecurrentArgs& layer, const Frame& frame, const float* cons
     args->hidden = layer.hidden;
     args->x_stride = sign * layer.x_step;
     args->w = frame.ptr<const float>(layer.weights);
+    if (layer.few_bits != nullptr) {
+      args->few_bits = {layer.few_bits->widen, frame.ptr<const std::byte>(layer.weights),
+                        layer.block_bytes, frame.ptr<float>(layer.wide)};
+    }
     args->h = h;
     args->y = y;
     args->y_stride = sign * layer.y_step;
@@ -107,6 +111,24 @@ void clear_frames(const RecurrentArgs& layer, float* y, Range frames) {
   }
 }
 
+/// Say where W lies, and where one of few bits is written out.
+void touch_weights(const RecurrentArgs& layer, int gates, StepTouches& touches) {
+  const kernels::RnnF32& kernel = *layer.kernel;
+  if (layer.few_bits == nullptr) {
+    const int64_t floats = kernels::rnn_f32_packed_floats(kernel, gates, layer.hidden);
+    return touches.reads(region<float>(layer.weights).over(floats).aligned(64));
+  }
+  const kernels::PackedFormat format = layer.few_bits->format;
+  const int64_t block =
+      kernels::rnn_few_bits_block_bytes(kernel, format, gates, layer.hidden);
+  touches.require(layer.few_bits->widen != nullptr && layer.block_bytes == block,
+                  "weights that can be written out");
+  const int64_t bytes = kernels::rnn_few_bits_bytes(kernel, format, gates, layer.hidden);
+  touches.reads(region<std::byte>(layer.weights).over(bytes).aligned(64));
+  const int64_t wide = kernels::rnn_f32_wide_floats(kernel, gates, layer.hidden);
+  touches.writes(region<float>(layer.wide).over(wide).aligned(64));
+}
+
 }  // namespace
 
 void run_recurrent(const RecurrentArgs& layer, const Frame& frame) noexcept {
@@ -157,9 +179,7 @@ void touch_recurrent(const RecurrentArgs& layer, StepTouches& touches) {
   for (int gate = 0; gate < gates; ++gate) {
     touches.reads(rows(layer.x[gate], layer.x_lane).over(layer.steps, layer.x_step));
   }
-  touches.reads(region<float>(layer.weights)
-                    .over(kernels::rnn_f32_packed_floats(*layer.kernel, gates, layer.hidden))
-                    .aligned(64));
+  touch_weights(layer, gates, touches);
   if (layer.has_bias) touches.reads(region<float>(layer.bias).over(layer.hidden));
   touches.reads(rows(layer.first_h, layer.first_h_lane));
   const bool has_c = layer.cell == Cell::kLstm;

@@ -64,6 +64,7 @@ set(cases
   not_an_archive
   occupancy_without_sessions
   one_node_is_shown
+  onnx_that_is_none
   op_count_that_fails
   operators_keep_tract_names
   outputs_as_tensor_files
@@ -74,10 +75,9 @@ set(cases
   padding_of_a_stream_counts
   patched_wire
   pipe_is_no_model
-  profile_by_prefix
-  onnx_that_is_none
   plan_is_no_json
   plan_is_shown
+  profile_by_prefix
   profile_files
   profile_json_has_loop_bodies
   pulse_auto
@@ -103,9 +103,9 @@ set(cases
   states_on_the_command_line
   statistics_pooling_streams
   steps_are_printed
-  stream_without_outputs
   stream_shorter_than_a_window
   stream_whose_short_length_is_data
+  stream_without_outputs
   streams_side_by_side
   streams_stepped_together
   sums_over_chunks_stream
@@ -125,7 +125,22 @@ set(cases
   values_decide_rows_of_what_does_not_fold
   values_on_the_command_line
   values_that_do_not_fit_their_shape
+  weights_are_recorded
+  weights_are_told
+  weights_kept_without_others
+  weights_of_an_unknown_kind
+  weights_of_f16_stream_as_whole_tcn_dilated
+  weights_of_no_layer
+  weights_of_no_such_node
+  weights_of_q4_stream_as_whole_crnn_lstm
+  weights_of_q8_stream_as_whole_kws_gru
+  weights_of_q8_stream_as_whole_vad_speech
   weights_over_the_stream
+  weights_within_a_difference
+  weights_within_less_than_nothing
+  weights_within_no_number
+  weights_within_what_f32_alone_gives
+  weights_within_without_inputs
   whole_operators_are_written
   wires_of_a_pulsed_archive
   written_archive_reads_back
@@ -133,8 +148,8 @@ set(cases
   written_with_its_name
   wrong_input_name
   wrong_input_rank
-  wrong_name_of_the_only_input
-  wrong_input_type)
+  wrong_input_type
+  wrong_name_of_the_only_input)
 set(runner Python3::Interpreter -B "${CMAKE_CURRENT_LIST_DIR}/run_case.py")
 
 add_test(NAME cases_are_all_listed COMMAND ${runner} --all "${CMAKE_CURRENT_LIST_DIR}" ${cases})

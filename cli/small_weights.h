@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/args.h"
+#include "cli/log.h"
+#include "cli/pipeline.h"
+#include "core/exec/weight_choice.h"
+#include "kernels/target.h"
+
+namespace rill::cli {
+
+/// How far outputs are from those of the model as it is, over all frames of all bundles.
+struct OutputDifference {
+  std::string name;
+  double largest = 0;  ///< infinite where one of two values is no number
+  double sum = 0;      ///< of all
+  double value = 0;    ///< the largest of the model as it is
+  int64_t count = 0;
+
+  double mean() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
+};
+
+/// Weights of fewer bits that were chosen for a model, and what they do to it.
+struct SmallWeights {
+  WeightChoice choice;                    ///< with the layers as they are kept
+  std::vector<OutputDifference> outputs;  ///< empty where nothing was measured
+  std::vector<double> alone;              ///< by layer: the largest difference that it alone makes
+  size_t runs = 0;                        ///< over how many inputs
+
+  int64_t f32_bytes() const;
+  int64_t bytes() const;
+  size_t small_layers() const;
+};
+
+/// Choose what `--weights` asks for, measure it over the inputs that are given, with the kernels of
+/// `target` where this CPU has them, and keep layers in f32 to stay under `--max-difference`.
+/// Errors: kArg for what is asked for in vain; kUnsupported where no layer can be kept so, or too
+/// many would have to be in f32.
+Result<SmallWeights> choose_weights(const Args& args, const Log& log, const Model& model,
+                                    const kernels::Target& target);
+
+/// One line that tells what was done, for the file.
+std::string weights_line(const SmallWeights& weights);
+/// Print a table, or JSON.
+void print_weights(const Args& args, const SmallWeights& weights);
+
+}  // namespace rill::cli

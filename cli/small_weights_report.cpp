@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "cli/small_weights.h"
+
+namespace rill::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* name_of(WeightFormat format) {
+  constexpr const char* kNames[] = {"f32", "f16", "q8", "q4"};
+  return kNames[static_cast<size_t>(format)];
+}
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::string out;
+  for (const int64_t extent : shape) out += fmt::format("{}{}", out.empty() ? "" : "x", extent);
+  return out;
+}
+
+/// The layers, those first that matter most.
+std::vector<size_t> by_harm(const SmallWeights& weights) {
+  std::vector<size_t> order(weights.choice.layers.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (weights.alone.empty()) return order;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return weights.alone[a] > weights.alone[b]; });
+  return order;
+}
+
+/// A number of JSON, which has no infinity.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json("inf"); }
+
+double relative(const OutputDifference& each) {
+  return each.value > 0 ? each.largest / each.value : each.largest;
+}
+
+void print_json(const SmallWeights& weights) {
+  Json out{{"schema", 1},
+           {"rill_version", RILL_VERSION},
+           {"weights", name_of(weights.choice.format)},
+           {"f32_bytes", weights.f32_bytes()},
+           {"bytes", weights.bytes()},
+           {"inputs", weights.runs}};
+  out["outputs"] = Json::array();
+  for (const OutputDifference& each : weights.outputs) {
+    out["outputs"].push_back({{"name", each.name},
+                              {"largest", number(each.largest)},
+                              {"mean", number(each.mean())},
+                              {"relative", number(relative(each))},
+                              {"values", each.count}});
+  }
+  out["layers"] = Json::array();
+  for (const size_t i : by_harm(weights)) {
+    const WeightLayer& layer = weights.choice.layers[i];
+    Json told{{"node", layer.node},
+              {"op", layer.op},
+              {"shape", layer.shape},
+              {"f32_bytes", layer.f32_bytes},
+              {"bytes", layer.bytes}};
+    if (!weights.alone.empty()) told["alone"] = number(weights.alone[i]);
+    if (!layer.kept.empty()) told["kept"] = layer.kept;
+    out["layers"].push_back(std::move(told));
+  }
+  fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace
+
+std::string weights_line(const SmallWeights& weights) {
+  std::string out = fmt::format("{}, {} of {} layers, {} bytes of f32 become {}",
+                                name_of(weights.choice.format), weights.small_layers(),
+                                weights.choice.layers.size(), weights.f32_bytes(), weights.bytes());
+  for (const WeightLayer& layer : weights.choice.layers) {
+    if (!layer.kept.empty()) out += fmt::format("; {} in f32: {}", layer.node, layer.kept);
+  }
+  for (const OutputDifference& each : weights.outputs) {
+    out += fmt::format("; {}: largest difference {:.3g}, mean {:.3g}", each.name, each.largest,
+                       each.mean());
+  }
+  if (weights.runs > 0) out += fmt::format(", over {} inputs", weights.runs);
+  return out;
+}
+
+void print_weights(const Args& args, const SmallWeights& weights) {
+  if (args.json) return print_json(weights);
+  if (args.quiet) return;
+  fmt::print("weights {}: {} of {} layers, {} bytes of f32 become {}\n",
+             name_of(weights.choice.format), weights.small_layers(),
+             weights.choice.layers.size(), weights.f32_bytes(), weights.bytes());
+  for (const OutputDifference& each : weights.outputs) {
+    fmt::print("output {}: largest difference {:.3g}, {:.2g} of its largest value; mean {:.3g}\n",
+               each.name, each.largest, relative(each), each.mean());
+  }
+  size_t wide = 4;
+  for (const WeightLayer& layer : weights.choice.layers) wide = std::max(wide, layer.node.size());
+  fmt::print("{:<{}} {:<12} {:>14} {:>10} {:>10} {:>10}\n", "node", wide, "operator", "shape",
+             "f32 bytes", "bytes", weights.alone.empty() ? "" : "alone");
+  for (const size_t i : by_harm(weights)) {
+    const WeightLayer& layer = weights.choice.layers[i];
+    const bool measured = !weights.alone.empty();
+    const std::string alone = measured ? fmt::format("{:.3g}", weights.alone[i]) : "";
+    fmt::print("{:<{}} {:<12} {:>14} {:>10} {:>10} {:>10}", layer.node, wide, layer.op,
+               shape_text(layer.shape), layer.f32_bytes, layer.bytes, alone);
+    fmt::print("{}\n", layer.kept.empty() ? "" : "  f32: " + layer.kept);
+  }
+}
+
+}  // namespace rill::cli

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace rill {
+
+/// How a plan keeps the weights that an operator multiplies.
+enum class WeightFormat : uint8_t { kF32, kF16, kQ8, kQ4 };
+
+/// The weights of one node, which could be kept in fewer bits.
+struct WeightLayer {
+  std::string node;  ///< behind the names of the loops that it is in
+  std::string op;
+  std::vector<int64_t> shape;
+  int64_t f32_bytes = 0;  ///< that their kernel reads, where they are f32
+  int64_t bytes = 0;      ///< that it does read
+  std::string kept;       ///< why they are f32; empty where they are not
+};
+
+/// Weights of fewer bits, which change results and are asked for by name.
+struct WeightChoice {
+  WeightFormat format = WeightFormat::kF32;
+  std::set<std::string> kept;       ///< nodes whose weights stay as they are
+  std::vector<WeightLayer> layers;  ///< what `prepare` found, in the order of the graph
+};
+
+}  // namespace rill

@@ -1,0 +1,57 @@
+#include "ops/nn/few_bits.h"
+
+#include <cmath>
+
+#include "ops/nn/f16_product.h"
+
+namespace rill::ops {
+namespace {
+
+using kernels::PackedFormat;
+
+PackedFormat packed_format(WeightFormat format) {
+  switch (format) {
+    case WeightFormat::kF16:
+      return PackedFormat::kF16;
+    case WeightFormat::kQ8:
+      return PackedFormat::kQ8;
+    default:
+      return PackedFormat::kQ4;
+  }
+}
+
+/// Why a format does not hold a weight; empty if it does.
+std::string refusal(PackedFormat format, float value) {
+  // The largest half, and what is still a number when a scale was rounded up.
+  const float most = format == PackedFormat::kF16 ? 65504.0F : 0x1p120F;
+  if (std::isnan(value)) return "it has a weight that is no number";
+  if (std::isinf(value)) return "it has an infinite weight";
+  return std::abs(value) > most ? str_cat("it has a weight of ", value, ", beyond ", most) : "";
+}
+
+}  // namespace
+
+std::optional<PackedFormat> few_bits_format(Lowering& lowering,
+                                            std::span<const TensorPtr> weights) {
+  const WeightFormat asked = lowering.weight_format();
+  if (asked == WeightFormat::kF32) return std::nullopt;
+  const PackedFormat format = packed_format(asked);
+  for (const TensorPtr& each : weights) {
+    for (const float value : each->values<float>()) {
+      const std::string why = refusal(format, value);
+      if (why.empty()) continue;
+      lowering.keep_weights(why);
+      return std::nullopt;
+    }
+  }
+  return format;
+}
+
+const kernels::MatmulPacked* few_bits_product(Lowering& lowering, const TensorPtr& weights) {
+  if (const auto format = few_bits_format(lowering, {&weights, 1})) {
+    return &kernels::matmul_packed(kernels::active_tier(), *format);
+  }
+  return f16_product(*weights);
+}
+
+}  // namespace rill::ops

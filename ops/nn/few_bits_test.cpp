@@ -1,0 +1,154 @@
+// Weights that a plan was asked to keep in fewer bits: those that need no rounding give the same
+// bits, and the plan tells what it kept as it was, and why.
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "core/exec/plan.h"
+#include "kernels/cpu.h"
+#include "ops/math/test_support.h"
+#include "ops/nn/conv.h"
+#include "ops/nn/einsum.h"
+
+namespace rill::ops::test {
+namespace {
+
+using kernels::Tier;
+
+constexpr WeightFormat kFormats[] = {WeightFormat::kF16, WeightFormat::kQ8, WeightFormat::kQ4};
+
+/// Zeros, and a number per row of the first axis: every format holds them exactly.
+Tensor exact_weights(uint32_t seed, std::vector<int64_t> shape) {
+  std::mt19937 random(seed);
+  Tensor out = std::move(Tensor::zeros(DType::kF32, std::move(shape))).value();
+  const int64_t row = out.volume() / out.extent(0);
+  for (int64_t i = 0; i < out.volume(); ++i) {
+    const int64_t at = i / row;
+    const auto size = std::ldexp(at % 2 == 0 ? 127.0F : -127.0F, -static_cast<int>(5 + at % 4));
+    out.mutable_data<float>()[i] = random() % 3 == 0 ? 0.0F : size;
+  }
+  return out;
+}
+
+Graph graph_with(const OpPtr& op, const std::vector<int64_t>& x_shape, const Tensor& weights) {
+  Graph g;
+  std::vector<Dim> shape;
+  for (const int64_t extent : x_shape) shape.emplace_back(extent);
+  const OutletId x = g.add_source("x", Fact::of(DType::kF32, shape));
+  const OutletId w = g.add_const("w", std::make_shared<const Tensor>(weights));
+  const auto y = g.add("y", op, {x, w});
+  EXPECT_TRUE(y.ok()) << y.error().to_string();
+  g.add_output("y", y->front());
+  return g;
+}
+
+void expect_exact(const OpPtr& op, const std::vector<int64_t>& x_shape,
+                  const std::vector<int64_t>& w_shape) {
+  const Graph graph = graph_with(op, x_shape, exact_weights(1, w_shape));
+  const Tensor x = random_f32(2, x_shape);
+  for (const Tier tier :
+       {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
+    if (!kernels::supports(kernels::detected_tier(), tier)) continue;
+    kernels::set_tier_limit(tier);
+    const Tensor want = run(graph, {x}).value()[0];
+    for (const WeightFormat format : kFormats) {
+      WeightChoice choice;
+      choice.format = format;
+      expect_same(run(graph, {x}, true, &choice).value()[0], want);
+      ASSERT_EQ(choice.layers.size(), 1U);
+      const WeightLayer& layer = choice.layers[0];
+      EXPECT_EQ(layer.kept, "") << kernels::tier_name(tier);
+      const int64_t most = format == WeightFormat::kF16  ? 51
+                           : format == WeightFormat::kQ8 ? 29
+                                                         : 17;
+      EXPECT_LE(layer.bytes * 100, layer.f32_bytes * most) << kernels::tier_name(tier);
+    }
+  }
+  kernels::clear_tier_limit();
+}
+
+TEST(FewBits, ProductsOfExactWeightsHaveTheSameBits) {
+  for (const int64_t rows : {1, 2, 5, 40}) {
+    auto op = std::make_shared<EinSum>();
+    op->expr = "mk,nk->mn";
+    expect_exact(op, {rows, 96}, {161, 96});
+    expect_exact(op, {rows, 41}, {64, 41});
+  }
+  auto op = std::make_shared<EinSum>();
+  op->expr = "bmk,bnk->bmn";
+  expect_exact(op, {3, 5, 64}, {3, 65, 64});
+}
+
+TEST(FewBits, ConvolutionsOfExactWeightsHaveTheSameBits) {
+  const auto conv = [](std::vector<int64_t> kernel, std::vector<int64_t> dilation, int64_t groups) {
+    auto op = std::make_shared<Conv>();
+    op->has_bias = false;
+    op->groups = groups;
+    op->window.stride.assign(kernel.size(), 1);
+    op->window.padding.assign(kernel.size(), {1, 0});
+    op->window.dilation = std::move(dilation);
+    op->window.kernel = std::move(kernel);
+    return op;
+  };
+  for (const int64_t frames : {3, 40}) {
+    expect_exact(conv({3}, {1}, 1), {2, 43, frames}, {64, 43, 3});
+    expect_exact(conv({3}, {2}, 1), {1, 43, frames + 2}, {65, 43, 3});
+    expect_exact(conv({3}, {1}, 2), {1, 96, frames}, {66, 48, 3});
+  }
+  expect_exact(conv({3, 3}, {1, 2}, 1), {1, 20, 7, 9}, {49, 20, 3, 3});
+}
+
+/// The one layer of a product by these weights.
+WeightLayer kept_layer(const Tensor& weights, WeightFormat format) {
+  auto op = std::make_shared<EinSum>();
+  op->expr = "mk,nk->mn";
+  const Graph graph = graph_with(op, {2, weights.extent(1)}, weights);
+  const Tensor x = random_f32(3, {2, weights.extent(1)});
+  WeightChoice choice;
+  choice.format = format;
+  expect_same(run(graph, {x}, true, &choice).value()[0], run(graph, {x}).value()[0]);
+  EXPECT_EQ(choice.layers.size(), 1U);
+  return choice.layers.empty() ? WeightLayer() : choice.layers[0];
+}
+
+TEST(FewBits, WhatNoScaleReachesStaysAsItIs) {
+  const auto weights = [](float value) {
+    Tensor out = random_f32(4, {8, 40});
+    out.mutable_data<float>()[77] = value;
+    return out;
+  };
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (const WeightFormat format : kFormats) {
+    EXPECT_EQ(kept_layer(weights(kInf), format).kept, "it has an infinite weight");
+    EXPECT_EQ(kept_layer(weights(-kInf), format).kept, "it has an infinite weight");
+    const WeightLayer layer = kept_layer(weights(std::nanf("")), format);
+    EXPECT_EQ(layer.kept, "it has a weight that is no number");
+    EXPECT_EQ(layer.bytes, layer.f32_bytes);
+    EXPECT_NE(kept_layer(weights(3e38F), format).kept, "");
+  }
+  EXPECT_NE(kept_layer(weights(70000.0F), WeightFormat::kF16).kept, "");
+}
+
+TEST(FewBits, RowsOfZerosAndOfSubnormalNumbersGiveZeros) {
+  auto op = std::make_shared<EinSum>();
+  op->expr = "mk,nk->mn";
+  for (const WeightFormat format : {WeightFormat::kQ8, WeightFormat::kQ4}) {
+    Tensor weights = random_f32(5, {4, 35});
+    for (int64_t i = 0; i < 35; ++i) {
+      weights.mutable_data<float>()[i] = 0.0F;
+      weights.mutable_data<float>()[35 + i] = 1e-41F;
+    }
+    WeightChoice choice;
+    choice.format = format;
+    const Graph graph = graph_with(op, {1, 35}, weights);
+    const Tensor y = run(graph, {random_f32(6, {1, 35})}, true, &choice).value()[0];
+    EXPECT_EQ(choice.layers[0].kept, "");
+    EXPECT_EQ(y.data<float>()[0], 0.0F);
+    EXPECT_EQ(y.data<float>()[1], 0.0F);
+    EXPECT_NE(y.data<float>()[2], 0.0F);
+  }
+}
+
+}  // namespace
+}  // namespace rill::ops::test
