@@ -12,7 +12,11 @@ set(RILL_TIER_FLAGS_neon "")
 # What some CPUs of a tier have beyond it.
 set(RILL_TIER_FLAGS_avxvnni ${RILL_TIER_FLAGS_avx2} -mavxvnni)
 set(RILL_TIER_FLAGS_avx512vnni ${RILL_TIER_FLAGS_avx512} -mavx512vnni)
-set(RILL_TIER_FLAGS_dotprod -march=armv8.2-a+dotprod)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  set(RILL_TIER_FLAGS_dotprod -march=armv8.2-a+dotprod)
+else()
+  set(RILL_TIER_FLAGS_dotprod -mcpu=generic+dotprod)  # the one spelling that Zig's Clang takes too
+endif()
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|i.86")
   set(RILL_ARCH_TIERS sse42 avx2 avxvnni avx512 avx512vnni)

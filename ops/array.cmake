@@ -28,7 +28,9 @@ target_sources(rill_ops PRIVATE
   array/common.cpp
   array/extend_stream.cpp
   array/gather_slices.cpp
+  array/gather_windows.cpp
   array/groups.cpp
+  array/index_run.cpp
   array/indices.cpp
   array/nearest_upsample.cpp
   array/slice_narrow.cpp

@@ -98,6 +98,9 @@ class Op {
     (void)in;
     return 0;
   }
+  /// Tell whether the output is the first input under other extents: the same elements in row-major
+  /// order.
+  virtual bool keeps_order() const { return false; }
   /// Give the op that begins every evaluation as a stream begins, and so keeps nothing: what this
   /// one means where no input streams. Null if it is one already.
   virtual OpPtr stateless() const { return nullptr; }

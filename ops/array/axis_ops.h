@@ -18,6 +18,7 @@ class AddAxis final : public OpBase<AddAxis> {
   explicit AddAxis(int64_t at) : axis(at) {}
   std::string_view name() const override { return "AddAxis"; }
   void fields(FieldVisitor& visitor) override { visitor.field("axis", axis); }
+  bool keeps_order() const override { return true; }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
@@ -37,6 +38,7 @@ class RmAxis final : public OpBase<RmAxis> {
   explicit RmAxis(int64_t at) : axis(at) {}
   std::string_view name() const override { return "RmAxis"; }
   void fields(FieldVisitor& visitor) override { visitor.field("axis", axis); }
+  bool keeps_order() const override { return true; }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;

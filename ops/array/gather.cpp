@@ -4,9 +4,12 @@
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
+#include "core/graph/rewrite.h"
+#include "ops/array/axis_ops.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/indices.h"
+#include "ops/built.h"
 #include "ops/math/elements.h"
 
 namespace rill::ops {
@@ -289,6 +292,24 @@ std::vector<AxisTrack> GatherNd::axes(FactSpan in, FactSpan) const {
   std::vector<AxisTrack> tracks;
   for (int i = 0; i + 1 < in[1].rank(); ++i) tracks.push_back({{i < batch_dims ? i : -1, i}, {i}});
   return tracks;
+}
+
+/// Indices of one axis gather along the first one.
+Status GatherNd::declutter(Rewrite& rewrite) const {
+  const Fact& indices = rewrite.in(1);
+  const int last = indices.rank() - 1;
+  if (batch_dims > 0 || last < 0 || !(indices.dim(last) == Dim(1))) return {};
+  if constexpr (built("axis_ops")) {
+    RILL_ASSIGN(const OutletId places,
+                rewrite.wire1(str_cat(rewrite.node().name, "_places"),
+                              std::make_shared<RmAxis>(last),
+                              {rewrite.mapped(rewrite.input(1))}));
+    RILL_ASSIGN(const OutletId out,
+                rewrite.wire1(rewrite.node().name, std::make_shared<Gather>(0),
+                              {rewrite.mapped(rewrite.input(0)), places}));
+    return rewrite.replace({out});
+  }
+  return {};
 }
 
 namespace {

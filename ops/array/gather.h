@@ -33,6 +33,7 @@ class Gather final : public OpBase<Gather> {
 
  private:
   Status slice_places(Rewrite& rewrite) const;
+  Status slice_windows(Rewrite& rewrite) const;
 };
 
 /// Take, for each index, the element of the first input that lies at the same place but for
@@ -68,6 +69,7 @@ class GatherNd final : public OpBase<GatherNd> {
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Status declutter(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };
 

@@ -1,6 +1,7 @@
 // How ONNX's Gather and its kin are read.
 
 #include "core/graph/onnx.h"
+#include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
 #include "ops/array/gather.h"
 #include "ops/array/reshape.h"
@@ -16,6 +17,24 @@ Result<Value> gather(OnnxCtx& ctx) {
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<T>(axis), {data, indices}));
   return Value(out);
+}
+
+/// One place of an axis of extent 1 is all of it: sizes that are computed come out of lists so.
+Result<Value> gather_rows(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId data, ctx.wire("data"));
+  RILL_ASSIGN(const OutletId indices, ctx.wire("indices"));
+  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
+  const TensorPtr& place = ctx.fact(indices).konst;
+  const bool one = ctx.fact(data).dim(static_cast<int>(axis)) == Dim(1);
+  if (one && place && place->rank() == 0) {
+    RILL_ASSIGN(const Dim at, element_as_dim(*place, 0));
+    if (at == Dim(0) || at == Dim(-1)) {
+      RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<RmAxis>(axis), {data}));
+      return Value(out);
+    }
+  }
+  return gather<Gather>(ctx);
 }
 
 Result<Value> gather_nd(OnnxCtx& ctx) {
@@ -92,7 +111,7 @@ const OnnxOp kOps[] = {
     {"", 9, "fragment NonZero(X: tensor<?>) -> (Y: tensor<integer>);", non_zero},
     {"", 1, "fragment Gather(data: tensor<?>, indices: tensor<integer>, axis: integer = 0) "
             "-> (output: tensor<?>);",
-     gather<Gather>},
+     gather_rows},
     {"", 11,
      "fragment GatherElements(data: tensor<?>, indices: tensor<integer>, axis: integer = 0) "
      "-> (output: tensor<?>);",

@@ -8,82 +8,20 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/axis_ops.h"
-#include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/concat.h"
 #include "ops/array/gather.h"
+#include "ops/array/index_run.h"
 #include "ops/array/pad.h"
-#include "ops/array/range.h"
 #include "ops/array/slice.h"
 #include "ops/built.h"
-#include "ops/math/binary.h"
 
 namespace rill::ops {
 namespace {
 
-// Keeps products of strides far from overflow.
-constexpr int64_t kMostStep = 1 << 24;
-
-/// Indices that count up from a place, but for those below `low` and above `high`, which stop
-/// there.
-struct Run {
-  Dim begin;
-  Dim end;
-  int64_t step = 1;
-  std::optional<Dim> low;
-  std::optional<Dim> high;
-
-  bool is_clamped() const { return low || high; }
-  Run moved(const Dim& by) const { return {begin + by, end + by, step, {}, {}}; }
-};
-
-bool counts(DType dtype) { return is_int(dtype) || dtype == DType::kDim; }
-
-/// What becomes of a run by an operation with a number; nothing if it is no run any more.
-std::optional<Run> run_with(BinaryKind kind, Run run, const Dim& by, bool number_first) {
-  if (kind == BinaryKind::kMax && !run.low) {
-    run.low = by;
-    return run;
-  }
-  if (kind == BinaryKind::kMin && !run.high) {
-    run.high = by;
-    return run;
-  }
-  if (run.is_clamped()) return std::nullopt;
-  if (kind == BinaryKind::kAdd) return run.moved(by);
-  if (kind == BinaryKind::kSub && !number_first) return run.moved(-by);
-  const auto times = by.to_int();
-  if (kind != BinaryKind::kMul || !times || *times < 1 || *times > kMostStep ||
-      run.step > kMostStep) {
-    return std::nullopt;
-  }
-  return Run{run.begin * by, run.end * by, run.step * *times, {}, {}};
-}
-
-/// What a wire of indices counts; nothing if it does anything else.
-std::optional<Run> run_of(const Graph& graph, OutletId indices) {
-  const Node* node = &graph.node(indices.node);
-  if (node->op->as<Cast>() && counts(node->outputs[0].dtype)) {
-    return run_of(graph, node->inputs[0]);
-  }
-  if (const auto* range = node->op->as<Range>()) {
-    if (range->step < 1 || range->step > kMostStep) return std::nullopt;
-    return Run{range->start, range->end, range->step, {}, {}};
-  }
-  const auto* binary = node->op->as<Binary>();
-  for (size_t i = 0; binary && i < 2; ++i) {
-    const TensorPtr& konst = graph.fact(node->inputs[i]).konst;
-    if (!konst || konst->volume() != 1 || !counts(konst->dtype())) continue;
-    const auto by = element_as_dim(*konst, 0);
-    const auto run = by.ok() ? run_of(graph, node->inputs[1 - i]) : std::optional<Run>();
-    return run ? run_with(binary->kind_of, *run, *by, i == 0) : std::nullopt;
-  }
-  return std::nullopt;
-}
-
 /// How many times the first and the last row stand for indices in front of and behind all rows;
 /// nothing where that is not known, or where indices stop elsewhere.
-std::optional<std::pair<int64_t, int64_t>> border_of(const Run& run, const Dim& extent,
+std::optional<std::pair<int64_t, int64_t>> border_of(const IndexRun& run, const Dim& extent,
                                                      const SymbolScope& scope) {
   const bool begins_inside = scope.proves_ge(run.begin, Dim(0));
   const bool ends_inside = scope.proves_ge(extent, run.end);
@@ -172,7 +110,7 @@ Status Gather::slice_places(Rewrite& rewrite) const {
   const Fact& indices = rewrite.in(1);
   const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
   const bool as_they_are = is_quantised(rewrite.in(0).dtype) || indices.rank() > 1;
-  if (as_they_are || !indices.konst || !counts(indices.dtype) || extent.is_const()) return {};
+  if (as_they_are || !indices.konst || !counts_rows(indices.dtype) || extent.is_const()) return {};
   const auto rows = rows_at(*indices.konst, extent, rewrite.scope());
   if (!rows || (rows->size() > 1 && !built("concat"))) return {};
   if (indices.rank() == 0 && !built("axis_ops")) return {};
@@ -191,8 +129,9 @@ Status Gather::slice_places(Rewrite& rewrite) const {
 Status Gather::declutter(Rewrite& rewrite) const {
   if (rewrite.in(0).konst) return {};
   if (rewrite.in(1).konst) return slice_places(rewrite);
+  if (rewrite.in(1).rank() == 2) return slice_windows(rewrite);
   if (rewrite.in(1).rank() != 1) return {};
-  const auto run = run_of(rewrite.old_graph(), rewrite.input(1));
+  const auto run = index_run_of(rewrite.old_graph(), rewrite.input(1));
   const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
   if (!run || extent.is_const()) return {};
   const auto border = border_of(*run, extent, rewrite.scope());
@@ -225,8 +164,10 @@ Status Gather::pulsify(PulseBuilder& b) const {
   const std::string frames =
       str_cat("it takes frames of streaming axis ", axis, " of ", b.in(0).to_string(), " at ");
   if (b.stream(1)) {
-    return b.refuse("Cut frames into windows by a strided convolution whose filter is an identity, "
-                    "or by STFT; choose frames by slices",
+    const std::string way =
+        str_cat("Assert how long streams are, as in --assert '", b.symbol(),
+                " >= 400', where that tells that all windows lie in them; choose frames by slices");
+    return b.refuse(way,
                     frames, "indices that stream, and are not known to count up within its frames");
   }
   if (b.in(1).konst) {

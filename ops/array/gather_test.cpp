@@ -1,5 +1,7 @@
 #include "ops/array/gather.h"
 
+#include <numeric>
+
 #include "ops/math/test_support.h"
 
 namespace rill::ops::test {
@@ -70,6 +72,73 @@ TEST(Gather, ByStreamingIndicesStreams) {
                " y = tract_core_gather([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]],"
                " b, axis = 0);");
   expect_streams(graph, 0, {1, 4}, {1, 9}, {0, 0});
+}
+
+/// 0, 1, 2, ...
+Tensor counted(const std::vector<int64_t>& shape, int64_t volume) {
+  std::vector<float> values(static_cast<size_t>(volume));
+  std::iota(values.begin(), values.end(), 0.0F);
+  return f32(shape, values);
+}
+
+/// Windows of frames of `x` [S, 2], by indices of rank 2; and what tells that all lie in it.
+Graph windows(std::string_view indices, std::string_view least) {
+  return graph_of({{"x", "S, 2"}}, str_cat(indices, " y = tract_core_gather(x, i, axis = 0);"), "y",
+                  str_cat("extension tract_assert S >= ", least, ";\n"));
+}
+
+constexpr std::string_view kSevenBySix =
+    "at = tract_core_range(0, (S - 1) / 6 * 6, 6);"
+    " i = unsqueeze(at, axes = [1]) + tract_core_cast([[0, 1, 2, 3, 4, 5, 6]], to = 'i64');";
+
+TEST(Gather, OfWindowsGivesTheirRows) {
+  const Graph graph = windows(kSevenBySix, "7");
+  const auto x = counted({14, 2}, 28);
+  const auto y = run(graph, {x}).value();
+  std::vector<float> expected;
+  for (int window = 0; window < 2; ++window) {
+    for (int at = 0; at < 14; ++at) expected.push_back(static_cast<float>(window * 12 + at));
+  }
+  expect_same(y[0], f32({2, 7, 2}, expected));
+}
+
+TEST(Gather, OfWindowsStreams) {
+  expect_streams(windows(kSevenBySix, "7"), 0, {6, 18}, {7, 8, 12, 13, 14, 61}, {1, 1});
+}
+
+TEST(Gather, OfWindowsAcrossStreams) {
+  const Graph graph = windows(
+      "at = tract_core_range(3, (S - 8) / 4 * 4 + 3, 4);"
+      " i = unsqueeze(at, axes = [0]) +"
+      " tract_core_cast([[0], [1], [2], [3], [4], [5], [6], [7], [8]], to = 'i64');",
+      "12");
+  expect_streams(graph, 0, {4, 20}, {12, 13, 16, 20, 87}, {2, 2});
+}
+
+TEST(Gather, OfWindowsWithGapsStreams) {
+  const Graph graph = windows(
+      "at = tract_core_range(0, S - 900, 1);"
+      " i = unsqueeze(at, axes = [1]) + tract_core_cast([[900, 0, 17]], to = 'i64');",
+      "901");
+  expect_streams(graph, 0, {1, 7, 2048}, {901, 902, 1800, 4100}, {900, 900, 900});
+}
+
+TEST(Gather, OfWindowsThatMayLieOutsideIsRefused) {
+  const Graph graph = graph_of(
+      {{"x", "S, 2"}},
+      "at = tract_core_range(0, S, 1);"
+      " i = unsqueeze(at, axes = [1]) + tract_core_cast([[0, 1]], to = 'i64');"
+      " y = tract_core_gather(x, i, axis = 0);");
+  expect_refused(graph, 4, "not known to count up");
+}
+
+// Sums of bytes wrap at 256.
+TEST(Gather, ByIndicesOfBytesIsNoSlice) {
+  const Graph graph = graph_of({{"x", "S"}},
+                               "i = tract_core_cast(tract_core_range(0, S, 1), to = 'u8');"
+                               " y = tract_core_gather(x, i, axis = 0);");
+  const auto y = run(graph, {counted({300}, 300)}).value();
+  EXPECT_EQ(y[0].values<float>()[299], 43.0F);
 }
 
 TEST(Gather, OfFramesIsRefused) {

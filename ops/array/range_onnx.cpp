@@ -79,7 +79,8 @@ Result<Value> range(OnnxCtx& ctx) {
   for (const char* name : {"start", "limit", "delta"}) {
     RILL_ASSIGN(const OutletId wire, ctx.wire(name));
     const auto size = symbolic_value(ctx.graph(), wire);
-    if (!ctx.fact(wire).konst && size && is_int(ctx.fact(wire).dtype)) {
+    const DType type = ctx.fact(wire).dtype;
+    if (!ctx.fact(wire).konst && size && (is_int(type) || type == DType::kDim)) {
       bounds.emplace_back(*size);
       continue;
     }

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/array/axis_ops.h"
 #include "ops/array/cast.h"
-#include "ops/array/reshape.h"
 #include "ops/math/binary.h"
 #include "ops/math/dims.h"
 #include "ops/math/select.h"
@@ -160,8 +158,11 @@ class Tracer {
     return std::nullopt;
   }
 
-  /// A cast to integers rounds towards zero.
+  /// A cast to integers rounds towards zero; one to truth tells what is not 0. Types that do not
+  /// hold every size wrap.
   std::optional<Ratio> of_cast(const Ratio& from, DType to) const {
+    if (to == DType::kBool) return ratio_of(Dim(1) - eq(from.number, Dim(0)));
+    if (to != DType::kDim && dtype_size(to) < 4) return std::nullopt;
     if (from.is_whole() || to == DType::kF32 || to == DType::kF64) return from;
     if (is_float(to) || !graph_.scope.proves_ge(from.number, Dim(0))) return std::nullopt;
     return ratio_of(floor_div(from.number, from.divisor));
@@ -199,7 +200,7 @@ class Tracer {
     const auto first = ratio_at(node.inputs[0], depth);
     if (!first) return std::nullopt;
     const Op& op = *node.op;
-    if (op.as<AddAxis>() || op.as<RmAxis>() || op.as<Reshape>()) return first;
+    if (op.keeps_order()) return first;
     if (op.as<Cast>()) return of_cast(*first, node.outputs[0].dtype);
     if (const auto* unary = op.as<Unary>()) return of_unary(unary->kind_of, *first);
     if (node.inputs.size() < 2) return std::nullopt;

@@ -1,6 +1,10 @@
 // How ONNX's operators on two tensors are read.
 
+#include <algorithm>
+#include <optional>
+
 #include "core/graph/onnx.h"
+#include "ops/array/common.h"
 #include "ops/math/formula.h"
 #include "ops/math/numpy.h"
 
@@ -59,6 +63,21 @@ OutletId float_remainder(Formula& f, OutletId x, OutletId y, bool of_dividend) {
   return f.cast(f.select(moved, f.plus(rest, b), rest), own);
 }
 
+/// The remainder of a size that is divided by a positive number; nothing where it is none, or may
+/// be negative and has to have its sign.
+std::optional<Dim> remainder_of_size(Formula& f, OnnxCtx& ctx, OutletId a, OutletId b,
+                                     bool of_dividend) {
+  const TensorPtr& size = f.fact(a).konst;
+  const TensorPtr& by = f.fact(b).konst;
+  if (!size || !by || size->volume() != 1 || by->volume() != 1) return std::nullopt;
+  const auto number = element_as_dim(*size, 0);
+  const auto divisor = element_as_dim(*by, 0);
+  const auto y = divisor.ok() ? divisor->to_int() : std::nullopt;
+  if (!number.ok() || !y || *y < 1) return std::nullopt;
+  if (of_dividend && !ctx.graph().scope.proves_ge(*number, Dim(0))) return std::nullopt;
+  return *number - floor_div(*number, *y) * Dim(*y);
+}
+
 /// The remainder with the sign of the divisor, or with that of the dividend where `fmod` is set.
 Result<Value> modulo(OnnxCtx& ctx) {
   Formula f(ctx);
@@ -68,7 +87,14 @@ Result<Value> modulo(OnnxCtx& ctx) {
   RILL_ASSIGN(const bool of_dividend, ctx.boolean("fmod"));
   const DType type = f.fact(a).dtype;
   if (is_float(type)) return f.value(float_remainder(f, a, b, of_dividend));
-  if (type == DType::kDim || !is_int(type)) {
+  if (type == DType::kDim) {
+    if (const auto rest = remainder_of_size(f, ctx, a, b, of_dividend)) {
+      OutletId wire = f.number(*rest, a);
+      const int rank = std::max(f.rank(a), f.rank(b));
+      while (f.ok() && f.rank(wire) < rank) wire = f.with_axis(wire, 0);
+      return f.value(wire);
+    }
+  } else if (!is_int(type)) {
     return fail(Code::kDType, "operands of ", dtype_name(type), ": expected numbers");
   }
   const OutletId rest = f.minus(a, f.times(f.over(a, b), b));

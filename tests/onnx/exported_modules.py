@@ -271,6 +271,11 @@ def frames_of(m, x):
     return torch.log(y.square().mean(-1) + 1e-6)
 
 
+def windows_by_index(_, x):
+    first = torch.arange((x.shape[1] - 7) // 6 + 1) * 6
+    return x[:, first[None, :] + torch.arange(7)[:, None]]
+
+
 def chunked(m, x):
     b, t, c = x.shape
     at = torch.arange(t) // 4
@@ -316,8 +321,8 @@ def modules():
         Module("stft", Stft, (r(2, 200),), [nt], "time", 8, new),
         Module("stft_centred", lambda: Stft(True, 2), (r(2, 200),), [nt], "time", 8, new),
         Module("stft_by_conv", StftByConv, (r(2, 320),), [nt], "time", 16),
-        Module("frames", lambda: Of(frames_of, window=window), (r(2, 320),), [nt], "time", 16, new,
-               not_streamed="not known to count up within its frames"),
+        Module("frames", lambda: Of(frames_of, window=window), (r(2, 320),), [nt], "time", 16, new),
+        Module("windows_by_index", lambda: Of(windows_by_index), (r(2, 30, 3),), [nt], exporters=new),
         Module("rotary", Rotary, (r(2, 9, 16),), [nt]),
         Module("masked", Masked, (r(3, 7, 8), torch.tensor([7, 3, 5])), [nt, n]),
         Module("tcn", Tcn, (r(2, 8, 20),), [nct], "time"),

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+
+#include "core/graph/graph.h"
+
+namespace rill::ops {
+
+/// Indices that count up from a place, but for those below `low` and above `high`, which stop
+/// there.
+struct IndexRun {
+  Dim begin;
+  Dim end;
+  int64_t step = 1;
+  std::optional<Dim> low;
+  std::optional<Dim> high;
+
+  bool is_clamped() const { return low || high; }
+  IndexRun moved(const Dim& by) const { return {begin + by, end + by, step, {}, {}}; }
+};
+
+/// Tell whether a type counts rows: sizes, and integers that hold the rows of any table.
+bool counts_rows(DType dtype);
+
+/// Tell what a wire of indices counts, in row-major order; nothing if it does anything else.
+std::optional<IndexRun> index_run_of(const Graph& graph, OutletId indices);
+
+/// Indices that are constants, counted from those of a wire on.
+struct OffsetIndices {
+  TensorPtr offsets;
+  OutletId from;
+};
+
+/// Tell of which constants and wire a wire is the sum; nothing if it is no such sum.
+std::optional<OffsetIndices> offset_indices_of(const Graph& graph, OutletId indices);
+
+}  // namespace rill::ops
