@@ -81,11 +81,27 @@ void expect_states_move(const Plan& plan, const std::shared_ptr<const Plan>& oth
   }
 }
 
+/// Without graphs and operators, unless a step is one of an operator.
+void expect_placed_runs_the_same(const Plan& plan, int steps) {
+  const auto file = written(plan);
+  ASSERT_TRUE(file.ok());
+  const auto placed = placed_here(mapped(*file));
+  if (!placed.ok()) {
+    EXPECT_EQ(placed.error().code, Code::kUnsupported) << placed.error().to_string();
+    EXPECT_NE(placed.error().message.find("which only the whole library runs"), std::string::npos)
+        << placed.error().to_string();
+    return;
+  }
+  expect_same_runs(plan, *placed, steps);
+  expect_states_move(plan, *placed);
+}
+
 void expect_file_gives_the_same(const Graph& graph, const Plan& plan, int steps) {
   const std::shared_ptr<const Plan> other = reopened(plan);
   if (other == nullptr) return;
   expect_same_runs(plan, other, steps);
   expect_states_move(plan, other);
+  expect_placed_runs_the_same(plan, steps);
   // The same graph gives the same bytes.
   const auto again = prepare(graph);
   ASSERT_TRUE(again.ok()) << again.error().to_string();
