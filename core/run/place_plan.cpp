@@ -144,7 +144,7 @@ class PlanReader final : public StepFields {
   bool good() const { return refused_.ok() && from_.good(); }
   void lacks(const char* what) {
     if (!good()) return;
-    refused_ = refusal(Code::kUnsupported, "Open it with the whole library",
+    refused_ = refusal(Code::kUnsupported, "Link librill, which has graphs and operators",
                        "the plan has steps with %s, which only the whole library runs", what);
     from_.fail("");
   }

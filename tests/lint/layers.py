@@ -85,8 +85,9 @@ RISING = {
 # itself and kernels alone.
 RUNS = re.compile(
     r"^core/(run/\w+|base/(bits|checked|code|kept_count|list|nonblocking|printf_like|refusal)|dim/quotient|"
-    r"tensor/(dtype|frames|strided_copy|view))\.(h|cpp)$|"
-    r"^ops/(kernel_fields|math/nest|nn/product_parts|\w+/\w+_step)\.(h|cpp)$")
+    r"tensor/(blocks|convert_element|dtype|frames|plain_cast|strided_copy|view|visit_number))\.(h|cpp)$|"
+    r"^ops/(array/(index_at|walk)|kernel_fields|math/(float_binary|float_unary|integers|kinds|nest)|"
+    r"nn/product_parts|\w+/\w+_step)\.(h|cpp)$")
 
 # What librill_run has besides, for programs that have a heap.
 RUNS_WITH_HEAP = re.compile(
