@@ -31,23 +31,62 @@ constexpr TierName kTierNames[] = {{Tier::kScalar, "scalar"},
                                    {Tier::kAvx512, "avx512"},
                                    {Tier::kNeon, "neon"}};
 
+#if defined(__x86_64__) || defined(__i386__)
+// What CPUID itself says: compilers have a question of their own for it, which the runtime of some
+// (Zig's) answers with no, whatever the CPU.
+struct X86 {
+  unsigned leaf1_c = 0;    // of leaf 1
+  unsigned leaf7_b = 0;    // of leaf 7
+  unsigned leaf7_c = 0;
+  unsigned leaf7_1_a = 0;  // of leaf 7, subleaf 1
+  unsigned saved = 0;      // the registers that the system saves for each thread, by XGETBV
+
+  X86() {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (__get_cpuid(1, &a, &b, &leaf1_c, &d) == 0) return;
+    if (bit(leaf1_c, 27)) {
+      unsigned high = 0;
+      __asm__ volatile("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
+    }
+    if (__get_cpuid_count(7, 0, &a, &leaf7_b, &leaf7_c, &d) == 0 || a == 0) return;
+    __get_cpuid_count(7, 1, &leaf7_1_a, &b, &c, &d);
+  }
+
+  static bool bit(unsigned word, int index) { return (word >> index & 1) != 0; }
+
+  bool sse42() const { return bit(leaf1_c, 20); }
+  bool avx2() const {
+    const bool fma = bit(leaf1_c, 12), f16c = bit(leaf1_c, 29);
+    return (saved & 0x6) == 0x6 && fma && f16c && bit(leaf7_b, 5);
+  }
+  bool avx512() const {
+#ifdef __APPLE__
+    constexpr unsigned kSaved = 0x6;  // the system adds the others when a thread first uses them
+#else
+    constexpr unsigned kSaved = 0xe6;
+#endif
+    // F, DQ, CD, BW and VL.
+    constexpr unsigned kParts = 1U << 16 | 1U << 17 | 1U << 28 | 1U << 30 | 1U << 31;
+    return (saved & kSaved) == kSaved && (leaf7_b & kParts) == kParts && avx2();
+  }
+  bool avx_vnni() const { return bit(leaf7_1_a, 4); }
+  bool avx512_vnni() const { return bit(leaf7_c, 11); }
+};
+#endif
+
 }  // namespace
 
 Tier detected_tier() {
 #if defined(__x86_64__) || defined(__i386__)
-  __builtin_cpu_init();
+  [[maybe_unused]] const X86 cpu;
 #ifndef RILL_WITHOUT_AVX512
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512cd")) {
-    return Tier::kAvx512;
-  }
+  if (cpu.avx512()) return Tier::kAvx512;
 #endif
 #ifndef RILL_WITHOUT_AVX2
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Tier::kAvx2;
+  if (cpu.avx2()) return Tier::kAvx2;
 #endif
 #ifndef RILL_WITHOUT_SSE42
-  if (__builtin_cpu_supports("sse4.2")) return Tier::kSse42;
+  if (cpu.sse42()) return Tier::kSse42;
 #endif
   return Tier::kScalar;
 #elif defined(__aarch64__) && !defined(RILL_WITHOUT_NEON)
@@ -66,9 +105,8 @@ bool has_dot_products(Tier tier) {
   }
   if (!supports(detected_tier(), tier)) return false;
 #if defined(__x86_64__) || defined(__i386__)
-  if (tier == Tier::kAvx512) return __builtin_cpu_supports("avx512vnni");
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return tier == Tier::kAvx2 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+  const X86 cpu;
+  return tier == Tier::kAvx512 ? cpu.avx512_vnni() : tier == Tier::kAvx2 && cpu.avx_vnni();
 #elif defined(__aarch64__) && defined(__APPLE__)
   int has = 0;
   size_t size = sizeof has;

@@ -63,7 +63,15 @@ Status Concat::lower(Lowering& lowering) const {
   for (int k = 1; k < lowering.inputs(); ++k) {
     if (lowering.in(main).konst && !lowering.in(k).konst) main = k;
   }
-  Operand to = lowering.make_out(0, Lowering::physical_order(lowering.in(main)));
+  std::vector<int> order = Lowering::physical_order(lowering.in(main));
+  if (lowering.in(main).extent(axis) == 1) {
+    // How far apart parts of one lie says nothing about their place: in front of those behind them,
+    // all that is copied for a part lies together.
+    std::erase(order, axis);
+    const auto behind = [&](int other) { return other > axis; };
+    order.insert(std::find_if(order.begin(), order.end(), behind), axis);
+  }
+  Operand to = lowering.make_out(0, order);
   to.konst = nullptr;
   for (int k = 0; k < lowering.inputs(); ++k) {
     const Operand& from = lowering.in(k);

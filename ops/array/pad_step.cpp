@@ -12,10 +12,12 @@ void run_fill(const FillArgs& args, const Frame& frame) noexcept {
 
 namespace {
 
-/// One frame of an axis.
-View frame_at(View box, size_t axis, int64_t at) {
-  box.data = static_cast<std::byte*>(box.data) + at * box.stride[axis] * dtype_size(box.dtype);
-  box.shape[axis] = 1;
+/// Frames of an axis of a box, or beyond its ends: each lies `apart` frames behind the one before.
+View frames_at(View box, size_t axis, int64_t first, int64_t frames, int64_t apart = 1) {
+  box.data =
+      static_cast<std::byte*>(box.data) + first * box.stride[axis] * dtype_size(box.dtype);
+  box.shape[axis] = frames;
+  box.stride[axis] *= apart;
   return box;
 }
 
@@ -29,18 +31,19 @@ void run_border(const BorderArgs& args, const Frame& frame) noexcept {
     box.shape[i] -= before + after;
     box.data = static_cast<std::byte*>(box.data) + before * box.stride[i] * dtype_size(box.dtype);
   }
+  const int64_t apart = args.reflect ? -1 : 0;
   for (size_t axis = 0; axis < args.pads.size(); ++axis) {
     const auto [before, after] = args.pads[axis];
-    const int64_t last = box.shape[axis] - 1;
-    for (int64_t i = 1; i <= before; ++i) {
-      copy_plain(frame_at(box, axis, args.reflect ? i : 0), frame_at(box, axis, -i));
+    const int64_t frames = box.shape[axis];
+    if (before > 0) {
+      copy_plain(frames_at(box, axis, args.reflect ? before : 0, before, apart),
+                 frames_at(box, axis, -before, before));
     }
-    for (int64_t i = 1; i <= after; ++i) {
-      copy_plain(frame_at(box, axis, args.reflect ? last - i : last),
-                 frame_at(box, axis, last + i));
+    if (after > 0) {
+      copy_plain(frames_at(box, axis, frames - (args.reflect ? 2 : 1), after, apart),
+                 frames_at(box, axis, frames, after));
     }
-    box = frame_at(box, axis, -before);
-    box.shape[axis] = out.shape[axis];
+    box = frames_at(box, axis, -before, out.shape[axis]);
   }
 }
 

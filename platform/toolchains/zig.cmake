@@ -15,8 +15,10 @@ if(RILL_ZIG_TARGET MATCHES "macos")
   set(CMAKE_OSX_DEPLOYMENT_TARGET "")
 else()
   set(CMAKE_SYSTEM_NAME Linux)
-  # Programs need nothing of the machine that they run on.
-  set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
+  # Programs need nothing of the machine that they run on; those for glibc need that.
+  if(NOT RILL_ZIG_TARGET MATCHES "gnu")
+    set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
+  endif()
 endif()
 
 # CMake and ccache take one word for a compiler.
@@ -48,3 +50,8 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+if(RILL_ZIG_TARGET MATCHES "gnu")
+  # The wheel finds Python and nanobind where the host has them.
+  set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)
+  set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE BOTH)
+endif()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import struct
 import wave
-from typing import Iterator, List, Tuple
+from typing import BinaryIO, Iterator, List, Tuple
 
 import numpy as np
 
@@ -33,17 +34,18 @@ def blocks(path: str, rate: int) -> Iterator[np.ndarray]:
     """Give the samples of a file as f32 [samples], of two seconds at most, the mean of its
     channels. A block is good until the next one. Errors: SoundError."""
     _check_whole(path)
-    try:
-        # Python itself reads WAV of 16 bits, at half of what soundfile takes for it.
-        file = wave.open(path, "rb")
-        problem = f"{8 * file.getsampwidth()} bits"
-    except (wave.Error, EOFError, OSError) as error:
-        file, problem = None, f"{error or type(error).__name__}"
-    if file is not None:
-        with file:
+    with contextlib.ExitStack() as opened:
+        try:
+            # Python itself reads WAV of 16 bits, at half of what soundfile takes for it.
+            raw = opened.enter_context(open(path, "rb"))
+            file = opened.enter_context(wave.open(raw))
+        except (wave.Error, EOFError, OSError) as error:
+            problem = f"{error or type(error).__name__}"
+        else:
+            problem = f"{8 * file.getsampwidth()} bits"
             known = file.getnframes() < _UNKNOWN // (2 * file.getnchannels())
             if known and file.getsampwidth() == 2:
-                yield from _wave_blocks(file, rate)
+                yield from _wave_blocks(raw, file, rate)
                 return
     try:
         import soundfile
@@ -63,21 +65,23 @@ def blocks(path: str, rate: int) -> Iterator[np.ndarray]:
         raise SoundError(str(error)) from error
 
 
-def _wave_blocks(file: wave.Wave_read, rate: int) -> Iterator[np.ndarray]:
+def _wave_blocks(raw: BinaryIO, file: wave.Wave_read, rate: int) -> Iterator[np.ndarray]:
+    """The samples of a file whose header is read: it goes on with them."""
     _check_rate(file.getframerate(), rate)
-    left = file.getnframes()
-    room = np.empty(_SECONDS_PER_BLOCK * rate * file.getnchannels(), np.float32)
+    left, channels = file.getnframes(), file.getnchannels()
+    samples = np.empty(min(left, _SECONDS_PER_BLOCK * rate) * channels, "<i2")
+    room = np.empty(samples.shape, np.float32)
     while left > 0:
         try:
-            data = file.readframes(min(left, _SECONDS_PER_BLOCK * rate))
-        except (wave.Error, EOFError, OSError) as error:
+            bytes_read = raw.readinto(samples[:left * channels])
+        except OSError as error:
             raise SoundError(f"{error or type(error).__name__}") from error
-        frames = len(data) // (2 * file.getnchannels())
+        frames = bytes_read // (2 * channels)
         if frames == 0:
             raise SoundError(f"the file ends {left} samples early")
         left -= frames
-        samples = np.frombuffer(data, "<i2", frames * file.getnchannels())
-        out = np.multiply(samples, np.float32(1 / 32768), out=room[:len(samples)])
+        read = slice(frames * channels)
+        out = np.multiply(samples[read], np.float32(1 / 32768), out=room[read])
         yield _mixed(out.reshape(frames, -1))
 
 
