@@ -1,4 +1,4 @@
-# What is installed: headers, librill.so and librill.a, and how CMake and pkg-config find them. All of
+# What is installed: headers, librill and librill_run, shared and static, and how CMake and pkg-config find them. All of
 # it may be moved.
 
 include(GNUInstallDirs)
@@ -17,6 +17,17 @@ if(TARGET rill_shared)
   set_target_properties(rill_shared PROPERTIES EXPORT_NAME rill)
   install(EXPORT rill-shared-targets NAMESPACE rill:: DESTINATION ${package})
 endif()
+if(TARGET rill_run_static)
+  install(TARGETS rill_run_static EXPORT rill-run-targets)
+  set_target_properties(rill_run_static PROPERTIES EXPORT_NAME run)
+  if(TARGET rill_run_shared)
+    install(TARGETS rill_run_shared EXPORT rill-run-targets
+            RUNTIME COMPONENT library
+            LIBRARY COMPONENT library NAMELINK_COMPONENT development)
+    set_target_properties(rill_run_shared PROPERTIES EXPORT_NAME run_shared)
+  endif()
+  install(EXPORT rill-run-targets NAMESPACE rill:: DESTINATION ${package})
+endif()
 
 configure_package_config_file(rill-config.cmake.in rill-config.cmake INSTALL_DESTINATION ${package}
                               NO_SET_AND_CHECK_MACRO)
@@ -28,11 +39,11 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rill-config.cmake
 # Paths are told from where the file lies.
 file(RELATIVE_PATH RILL_UP "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 string(REGEX REPLACE "/$" "" RILL_UP "${RILL_UP}")
-set(RILL_PC_REQUIRES "")
+set(requires "")
 if(RILL_NEEDS_PACKAGE STREQUAL ZLIB)
-  set(RILL_PC_REQUIRES zlib)
+  set(requires zlib)
 elseif(RILL_NEEDS_PACKAGE STREQUAL LibArchive)
-  set(RILL_PC_REQUIRES libarchive)
+  set(requires libarchive)
 endif()
 set(RILL_PC_LIBS "")
 if(CMAKE_THREAD_LIBS_INIT)
@@ -47,14 +58,23 @@ endforeach()
 set(RILL_PC_CFLAGS "")
 if(NOT TARGET rill_shared)
   set(RILL_PC_CFLAGS " -DRILL_STATIC")
-  
 endif()
-configure_file(rill.pc.in rill.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rill.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+function(rill_pc name description requires)
+  set(RILL_PC_NAME ${name})
+  set(RILL_PC_DESCRIPTION "${description}")
+  set(RILL_PC_REQUIRES "${requires}")
+  configure_file(rill.pc.in ${name}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+rill_pc(rill "Neural networks exported as NNEF, whole or a few frames at a time" "${requires}")
+if(TARGET rill_run_static)
+  rill_pc(rill_run "Neural networks that rill compiled, whole or a few frames at a time" "")
+endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE-APACHE ${PROJECT_SOURCE_DIR}/LICENSE-MIT
         DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/rill)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md TYPE DOC)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
         FILES_MATCHING PATTERN "*.md")
 install(FILES ${PROJECT_SOURCE_DIR}/examples/stream_c.c ${PROJECT_SOURCE_DIR}/examples/stream_cpp.cpp
+              ${PROJECT_SOURCE_DIR}/examples/stream_plan.c
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

@@ -1,4 +1,4 @@
-# librill.so, of which nothing but rill_* can be seen.
+# librill.so and librill_run.so, of which nothing but rill_* can be seen.
 
 include(GNUInstallDirs)
 
@@ -7,16 +7,7 @@ set(unasked "")
 if(NOT RILL_INSTALL AND NOT PROJECT_IS_TOP_LEVEL)
   set(unasked EXCLUDE_FROM_ALL)
 endif()
-add_library(rill_shared SHARED ${unasked} $<TARGET_OBJECTS:rill_api_seen>)
-set_target_properties(rill_api_seen PROPERTIES EXCLUDE_FROM_ALL ON)
-add_library(rill::rill_shared ALIAS rill_shared)
-target_link_libraries(rill_shared PRIVATE rill_api_seen)
-target_include_directories(rill_shared INTERFACE
-  $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
-  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-set_target_properties(rill_shared PROPERTIES OUTPUT_NAME rill LINKER_LANGUAGE CXX
-                      VERSION ${PROJECT_VERSION}
-                      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+
 # Hidden visibility does not reach the templates of the standard library.
 set(rill_exports "${CMAKE_CURRENT_SOURCE_DIR}/rill.map")
 # What is ELF's alone is asked for where the linker takes it. Functions of other libraries are looked
@@ -25,13 +16,9 @@ set(rill_exports "${CMAKE_CURRENT_SOURCE_DIR}/rill.map")
 include(CheckLinkerFlag)
 check_linker_flag(CXX "LINKER:--version-script=${rill_exports}" RILL_LINKER_TAKES_VERSION_SCRIPT)
 check_linker_flag(CXX LINKER:-z,now RILL_LINKER_BINDS_AT_ONCE)
-if(RILL_LINKER_TAKES_VERSION_SCRIPT)
-  target_link_options(rill_shared PRIVATE "LINKER:--version-script=${rill_exports}")
-  set_target_properties(rill_shared PROPERTIES LINK_DEPENDS "${rill_exports}")
-endif()
-rill_shared_object(rill_shared)
-if(RILL_LINKER_BINDS_AT_ONCE)
-  target_link_options(rill_shared PRIVATE LINKER:-z,now)
+# What is missing is told here, and not to the apps. Sanitizers are linked by programs.
+if(NOT RILL_SANITIZE)
+  check_linker_flag(CXX LINKER:--no-undefined RILL_LINKER_WANTS_ALL)
 endif()
 # Tables of operators are pointers, which the loader finds in a form that takes little room, where
 # linker and C library know it. Programs of an older C library are told what they lack.
@@ -44,6 +31,42 @@ check_cxx_source_compiles("
 #error older
 #endif
 int main() {}" RILL_LOADER_UNPACKS_POINTERS)
-if(RILL_PACK_POINTERS AND RILL_LINKER_PACKS_POINTERS AND RILL_LOADER_UNPACKS_POINTERS)
-  target_link_options(rill_shared PRIVATE LINKER:-z,pack-relative-relocs)
+
+# rill_shared_of(<name> <file> <root> [<library>]): a shared library of the objects of <root> and of
+# <library>, and of what they need.
+function(rill_shared_of name file root)
+  set(seen $<TARGET_OBJECTS:${root}>)
+  foreach(library IN LISTS ARGN)
+    list(APPEND seen $<TARGET_OBJECTS:${library}>)
+  endforeach()
+  add_library(${name} SHARED ${unasked} ${seen})
+  set_target_properties(${root} ${ARGN} PROPERTIES EXCLUDE_FROM_ALL ON)
+  target_link_libraries(${name} PRIVATE ${root})
+  target_include_directories(${name} INTERFACE
+    $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${file} LINKER_LANGUAGE CXX
+                        VERSION ${PROJECT_VERSION}
+                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  if(RILL_LINKER_TAKES_VERSION_SCRIPT)
+    target_link_options(${name} PRIVATE "LINKER:--version-script=${rill_exports}")
+    set_target_properties(${name} PROPERTIES LINK_DEPENDS "${rill_exports}")
+  endif()
+  rill_shared_object(${name})
+  if(RILL_LINKER_WANTS_ALL)
+    target_link_options(${name} PRIVATE LINKER:--no-undefined)
+  endif()
+  if(RILL_LINKER_BINDS_AT_ONCE)
+    target_link_options(${name} PRIVATE LINKER:-z,now)
+  endif()
+  if(RILL_PACK_POINTERS AND RILL_LINKER_PACKS_POINTERS AND RILL_LOADER_UNPACKS_POINTERS)
+    target_link_options(${name} PRIVATE LINKER:-z,pack-relative-relocs)
+  endif()
+endfunction()
+
+rill_shared_of(rill_shared rill rill_api_seen rill_api_seen_run)
+add_library(rill::rill_shared ALIAS rill_shared)
+if(RILL_PLAN_FILES)
+  rill_shared_of(rill_run_shared rill_run rill_api_seen_alone rill_api_seen_run)
+  add_library(rill::run_shared ALIAS rill_run_shared)
 endif()

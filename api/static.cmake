@@ -1,4 +1,4 @@
-# librill.a: all of rill in one archive.
+# librill.a: all of rill in one archive; librill_run.a: what opens and runs compiled models.
 
 # rill_parts(<target> <variable>): the static libraries of rill that a target is made of.
 function(rill_parts target variable)
@@ -20,14 +20,6 @@ function(rill_parts target variable)
   set(${variable} ${found} PARENT_SCOPE)
 endfunction()
 
-rill_parts(rill_api parts)
-set(objects "")
-set(archives "")
-foreach(part IN LISTS parts)
-  list(APPEND objects $<TARGET_OBJECTS:${part}>)
-  list(APPEND archives $<TARGET_FILE_NAME:${part}>)
-endforeach()
-
 # What apps link beside it.
 set(rill_needs $<LINK_ONLY:Threads::Threads>)
 set(RILL_NEEDS_PACKAGE "")
@@ -47,23 +39,42 @@ find_package(Threads REQUIRED)
 include(CheckLinkerFlag)
 # Templates of the standard library are seen from outside whatever is said to the compiler.
 check_linker_flag(CXX LINKER:--exclude-libs=librill.a RILL_LINKER_HIDES_ARCHIVES)
-if(RILL_LINKER_HIDES_ARCHIVES)
-  # One by one: mold 1.10 takes lists for ever.
-  list(TRANSFORM archives PREPEND LINKER:--exclude-libs=)
-  target_link_options(rill INTERFACE ${archives})
-endif()
 
-if(RILL_INSTALL)
-  include(GNUInstallDirs)
-  add_library(rill_static STATIC ${objects})
-  add_library(rill::rill_static ALIAS rill_static)
-  set_target_properties(rill_static PROPERTIES OUTPUT_NAME rill LINKER_LANGUAGE CXX)
-  target_include_directories(rill_static INTERFACE
+# rill_archive(<in the tree> <root> <installed> <file> [<needs> ...]): hide, in apps that link the target
+# of the tree, the libraries that <root> is made of; and put their objects into one archive.
+function(rill_archive in_tree root installed file)
+  rill_parts(${root} parts)
+  set(objects "")
+  set(archives "")
+  foreach(part IN LISTS parts)
+    list(APPEND objects $<TARGET_OBJECTS:${part}>)
+    list(APPEND archives $<TARGET_FILE_NAME:${part}>)
+  endforeach()
+  if(RILL_LINKER_HIDES_ARCHIVES)
+    # One by one: mold 1.10 takes lists for ever.
+    list(TRANSFORM archives PREPEND LINKER:--exclude-libs=)
+    target_link_options(${in_tree} INTERFACE ${archives})
+  endif()
+  if(NOT RILL_INSTALL)
+    return()
+  endif()
+  add_library(${installed} STATIC ${objects})
+  set_target_properties(${installed} PROPERTIES OUTPUT_NAME ${file} LINKER_LANGUAGE CXX)
+  target_include_directories(${installed} INTERFACE
     $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_compile_definitions(rill_static INTERFACE RILL_STATIC)
-  target_link_libraries(rill_static INTERFACE ${rill_needs})
+  target_compile_definitions(${installed} INTERFACE RILL_STATIC)
+  target_link_libraries(${installed} INTERFACE ${ARGN})
   if(RILL_LINKER_HIDES_ARCHIVES)
-    target_link_options(rill_static INTERFACE LINKER:--exclude-libs=librill.a)
+    target_link_options(${installed} INTERFACE LINKER:--exclude-libs=lib${file}.a)
   endif()
+endfunction()
+
+include(GNUInstallDirs)
+rill_archive(rill rill_api rill_static rill ${rill_needs})
+if(RILL_INSTALL)
+  add_library(rill::rill_static ALIAS rill_static)
+endif()
+if(RILL_PLAN_FILES)
+  rill_archive(rill_run rill_api_alone rill_run_static rill_run $<LINK_ONLY:Threads::Threads>)
 endif()

@@ -146,9 +146,22 @@ std::set<std::string> kinds_in(std::span<const std::byte> file) {
   return out;
 }
 
+/// The first node of plans that has a step of a kind, to be told; empty if it is inside of a loop.
+std::string node_with(std::span<const plan_file::TargetPlan> plans, std::string_view kind) {
+  for (const plan_file::TargetPlan& each : plans) {
+    for (const Step& step : each.plan->steps) {
+      if (step.kind == nullptr || kind != step.kind->name || step.node < 0) continue;
+      const PlanNode& node = each.plan->nodes[static_cast<size_t>(step.node)];
+      return str_cat(" of node \"", node.name.view(), "\" (", node.op.view(), ")");
+    }
+  }
+  return "";
+}
+
 /// A list of kinds of steps for a `Runner`: what no list names is dropped by the linker.
 /// Errors: kUnsupported for a kind that runs in the whole library only.
-Result<std::string> table_source(const std::string& name, const std::set<std::string>& kinds) {
+Result<std::string> table_source(const std::string& name, const std::set<std::string>& kinds,
+                                 std::span<const plan_file::TargetPlan> plans) {
   std::string symbols;
   std::string entries;
   for (const std::string& kind : kinds) {
@@ -156,15 +169,15 @@ Result<std::string> table_source(const std::string& name, const std::set<std::st
     const auto found = std::find_if(known.begin(), known.end(),
                                     [&](const ops::RunKind& each) { return kind == each.name; });
     if (found == known.end()) {
-      return fail(Code::kUnsupported, "--table: steps of the kind \"", kind,
-                  "\" run in the whole library only")
+      return fail(Code::kUnsupported, "--table: steps of the kind \"", kind, "\"",
+                  node_with(plans, kind), " run in the whole library only")
           .hint("Leave out --table, and open the file with rill_plan_open");
     }
     symbols += fmt::format("extern const char {}[];\n", found->symbol);
     entries += fmt::format("    {},\n", found->symbol);
   }
   return fmt::format(
-      "/* The kinds of steps of a compiled model, for rill::Runner. In C++:\n"
+      "/* The kinds of steps of a compiled model, for librill_run and rill::Runner. In C++:\n"
       "   extern \"C\" const rill::StepKind* const {0}[];\n"
       "   extern \"C\" const unsigned long {0}_count; */\n"
       "#if defined(__cplusplus)\nextern \"C\" {{\n#endif\n"
@@ -211,7 +224,7 @@ Status compile_command(const Args& args, const Log& log, const Model& model) {
   RILL_ASSIGN(const std::vector<std::byte> bytes,
               plan_file::write(plans, ops::op_table(), options));
   if (!args.table.empty()) {
-    RILL_ASSIGN(const std::string source, table_source(c_name(args.table), kinds_in(bytes)));
+    RILL_ASSIGN(const std::string source, table_source(c_name(args.table), kinds_in(bytes), plans));
     RILL_TRY(nnef::write_file(args.table, std::as_bytes(std::span(source))));
   }
   if (!args.output.empty()) RILL_TRY(nnef::write_file(args.output, bytes));

@@ -8,14 +8,16 @@
 set(RILL_TIER_FLAGS_sse42 -msse4.2)
 set(RILL_TIER_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(RILL_TIER_FLAGS_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mf16c)
-set(RILL_TIER_FLAGS_neon "")
+# GCC writes tables for unwinding for this processor unless it is told twice not to.
+set(RILL_TIER_FLAGS_neon -fno-unwind-tables)
 # What some CPUs of a tier have beyond it.
 set(RILL_TIER_FLAGS_avxvnni ${RILL_TIER_FLAGS_avx2} -mavxvnni)
 set(RILL_TIER_FLAGS_avx512vnni ${RILL_TIER_FLAGS_avx512} -mavx512vnni)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  set(RILL_TIER_FLAGS_dotprod -march=armv8.2-a+dotprod)
+  set(RILL_TIER_FLAGS_dotprod ${RILL_TIER_FLAGS_neon} -march=armv8.2-a+dotprod)
 else()
-  set(RILL_TIER_FLAGS_dotprod -mcpu=generic+dotprod)  # the one spelling that Zig's Clang takes too
+  # The one spelling that Zig's Clang takes too.
+  set(RILL_TIER_FLAGS_dotprod ${RILL_TIER_FLAGS_neon} -mcpu=generic+dotprod)
 endif()
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|i.86")

@@ -56,7 +56,7 @@ if(RILL_EXCEPTIONS)
   set(RILL_UNWIND -fexceptions)
 else()
   # Nothing passes through the library then, so that tables for unwinding would only take room.
-  set(RILL_UNWIND -fno-exceptions -fno-asynchronous-unwind-tables)
+  set(RILL_UNWIND -fno-exceptions -fno-asynchronous-unwind-tables -fno-unwind-tables)
 endif()
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")

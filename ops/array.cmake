@@ -36,7 +36,6 @@ target_sources(rill_ops PRIVATE
   array/slice_narrow.cpp
   array/symbolic.cpp
   math/dims.cpp
-  math/elements.cpp
   math/fuse_elementwise.cpp
   math/pointwise.cpp
   math/program.cpp

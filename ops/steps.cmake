@@ -1,15 +1,22 @@
 # What runs of the operators' steps, without the operators.
 set(RILL_STEPS
   array/cast_step.cpp
+  array/gather_step.cpp
   array/pad_step.cpp
+  array/walk.cpp
   control/loop_step.cpp
+  math/binary_step.cpp
+  math/cumsum_step.cpp
   math/pointwise_step.cpp
   math/reduce_step.cpp
+  math/select_step.cpp
+  math/unary_step.cpp
   nn/fill_frames_step.cpp
   nn/masked_rows_step.cpp
   nn/pool_step.cpp
   nn/product_step.cpp
   nn/resample_step.cpp
+  nn/resize_stream_step.cpp
   nn/softmax_step.cpp
   nn/window_step.cpp
   quant/byte_product_step.cpp
@@ -24,7 +31,9 @@ set(RILL_STEPS
   stream/positions_step.cpp
   stream/pulse_pad_step.cpp
   stream/tail_step.cpp
+  stream/tally_step.cpp
   stream/whole_step.cpp
+  transformers/moe_step.cpp
 )
 # Their own loops are part of a step.
 set(RILL_FAST_STEPS control/loop_step.cpp math/pointwise_step.cpp math/reduce_step.cpp

@@ -43,7 +43,4 @@ class RecordReader : public Record {
   Extent extent();
 };
 
-/// A sum over bytes that changes where any of them does, most likely.
-uint64_t checksum(std::span<const std::byte> bytes);
-
 }  // namespace rill::plan_file

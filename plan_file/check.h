@@ -1,6 +1,7 @@
 #pragma once
 
-#include "core/exec/plan.h"
+#include "core/base/status.h"
+#include "core/run/plan.h"
 
 namespace rill::plan_file {
 

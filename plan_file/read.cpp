@@ -6,6 +6,7 @@
 #include "core/base/checked.h"
 #include "core/run/plan_format.h"
 #include "plan_file/check.h"
+#include "plan_file/checksum.h"
 #include "plan_file/step_reader.h"
 
 namespace rill::plan_file {
@@ -172,7 +173,9 @@ class PlanReader {
     plan_->late_end = from_.number(0, 1) != 0;
     plan_->longest = from_.number();
     const int64_t asserted = from_.count();
-    for (int64_t i = 0; i < asserted && from_.good(); ++i) plan_->asserted.push_back(from_.extent());
+    for (int64_t i = 0; i < asserted && from_.good(); ++i) {
+      plan_->asserted.push_back(from_.extent());
+    }
     for (int64_t i = 0; i < asserted && from_.good(); ++i) {
       plan_->asserted_texts.emplace_back(from_.text());
     }

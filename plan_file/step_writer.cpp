@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/run/plan_format.h"
+#include "plan_file/checksum.h"
 
 namespace rill::plan_file {
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/run/plan_format.h"
+#include "plan_file/checksum.h"
 #include "plan_file/step_writer.h"
 
 namespace rill::plan_file {

@@ -11,7 +11,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIER_FLAGS = {"avx2": ["-mavx2", "-mfma", "-mf16c"], "neon": []}
 FLAGS = ["-std=gnu++20", "-ffp-contract=off", "-fno-rtti", "-fno-exceptions", "-Wall", "-Wextra",
-         "-fno-asynchronous-unwind-tables", "-ffunction-sections", "-fdata-sections",
+         "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-ffunction-sections", "-fdata-sections",
          "-DRILL_NO_HEAP", "-DRILL_NO_CHECKS"]
 
 

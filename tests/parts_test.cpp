@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/src/handles.h"
+#include "api/src/model_handle.h"
 #include "core/exec/workers.h"
 #include "core/optim/optim.h"
 #include "kernels/cpu.h"

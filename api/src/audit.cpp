@@ -2,7 +2,7 @@
 
 #include "api/src/errors.h"
 #include "api/src/guard.h"
-#include "api/src/handles.h"
+#include "api/src/model_handle.h"
 
 #ifndef RILL_WITHOUT_AUDIT
 namespace {

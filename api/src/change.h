@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "api/src/handles.h"
+#include "api/src/model_handle.h"
 #include "nnef_loader/load.h"
 
 namespace rill::api {

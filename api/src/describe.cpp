@@ -1,7 +1,6 @@
 #include <utility>
 
-#include "api/src/handles.h"
-#include "core/base/checked.h"
+#include "api/src/model_handle.h"
 #include "core/tensor/tensor.h"
 
 namespace rill::api {
@@ -11,28 +10,7 @@ IoText::IoText(std::string io_name, const Fact& fact)
   for (const Dim& dim : fact.shape) dims.push_back(dim.to_string());
   for (const std::string& dim : dims) dim_pointers.push_back(dim.c_str());
   auto extents = fact.concrete_shape();
-  if (!extents.ok()) return;
-  concrete = true;
-  shape = std::move(extents).value();
-  strides.assign(shape.size(), 1);
-  for (size_t axis = shape.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * shape[axis];
-  const auto count = checked_volume(shape);
-  const int64_t element = static_cast<int64_t>(rill_dtype_size(static_cast<rill_dtype>(dtype)));
-  const auto total = count ? checked_mul(*count, element) : std::nullopt;
-  if (total) bytes = *total;
-}
-
-void IoText::fill(rill_io_info* info) const {
-  info->dtype = static_cast<rill_dtype>(dtype);
-  info->rank = static_cast<uint32_t>(dims.size());
-  info->zero_point = q.zero_point;
-  info->scale = q.scale;
-  info->name = name.c_str();
-  info->text = text.c_str();
-  info->dims = dim_pointers.data();
-  info->shape = concrete ? shape.data() : nullptr;
-  info->bytes = bytes;
-  info->stream_axis = stream_axis;
+  if (extents.ok()) set_shape(std::move(extents).value());
 }
 
 PropertyText::PropertyText(std::string property_key, const Tensor& value)

@@ -2,8 +2,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,10 +9,15 @@
 #include "api/include/rill/rill.h"
 #include "api/src/moments.h"
 #include "core/exec/feed.h"
-#include "core/exec/plan.h"
 #include "core/exec/session.h"
-#include "core/graph/graph.h"
+#include "core/run/plan.h"
 #include "core/run/pool.h"
+#include "core/tensor/dtype.h"
+#include "core/tensor/view.h"
+
+namespace rill {
+struct Fact;
+}  // namespace rill
 
 namespace rill::api {
 
@@ -28,6 +31,8 @@ inline constexpr uint32_t kDeadMagic = 0xDEADDEAD;
 /// What is told of an input or output, in the form in which it is told.
 struct IoText {
   IoText(std::string io_name, const Fact& fact);
+  /// What has a number for each extent.
+  explicit IoText(const PlanIo& io);
   void fill(rill_io_info* info) const;
 
   DType dtype;
@@ -41,38 +46,13 @@ struct IoText {
   bool concrete = false;
   int64_t bytes = -1;
   int stream_axis = -1;
-};
 
-struct PropertyText {
-  PropertyText(std::string property_key, const Tensor& value);
-  void fill(rill_property* property) const;
-
-  DType dtype;
-  std::string key;
-  std::string text;
-  size_t count = 0;
-  std::vector<int64_t> ints;
-  std::vector<double> floats;
-  std::vector<std::string> strings;
-  std::vector<const char*> string_pointers;
+ private:
+  /// Write down the shape, once it is known, and what follows from it.
+  void set_shape(std::vector<int64_t> extents);
 };
 
 }  // namespace rill::api
-
-struct rill_model {
-  uint32_t magic = rill::api::kModelMagic;
-  rill::Graph graph;
-  std::vector<std::unique_ptr<const rill::api::IoText>> io[2];
-  std::vector<std::unique_ptr<const rill::api::PropertyText>> properties;
-  std::vector<std::string> symbols;
-  std::map<std::string, int64_t, std::less<>> operators;  ///< nodes by operator
-  std::string stream_symbol;                              ///< empty unless pulsed
-
-  /// Take over a graph, and write down what is told of it.
-  explicit rill_model(rill::Graph of);
-  /// Become another model, under the same handle.
-  void take(rill_model&& other) noexcept;
-};
 
 struct rill_plan {
   uint32_t magic = rill::api::kPlanMagic;
@@ -127,7 +107,6 @@ namespace rill::api {
 
 inline constexpr char kNotASession[] = "not a session: null, freed, or another kind of object";
 
-inline bool alive(const rill_model* model) { return model && model->magic == kModelMagic; }
 inline bool alive(const rill_plan* plan) { return plan && plan->magic == kPlanMagic; }
 inline bool alive(const rill_session* session) {
   return session && session->magic == kSessionMagic;

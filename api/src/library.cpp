@@ -1,12 +1,10 @@
 #include <atomic>
-#include <cstdio>
 #include <string>
 
 #include "api/src/errors.h"
 #include "api/src/log.h"
 #include "core/tensor/dtype.h"
 #include "kernels/cpu.h"
-#include "ops/op_table.h"
 
 namespace rill::api {
 namespace {
@@ -42,20 +40,6 @@ extern "C" {
 uint32_t rill_abi(void) { return RILL_ABI; }
 
 const char* rill_version(void) { return RILL_VERSION; }
-
-const char* rill_build_info(void) {
-  struct Info {
-    char text[256];
-    Info() {
-      std::snprintf(text, sizeof(text),
-                    "rill " RILL_VERSION ", " RILL_BUILD_TYPE ", compiler " __VERSION__
-                    ", %zu operator rooms",
-                    rill::ops::op_table().size());
-    }
-  };
-  static const Info info;
-  return info.text;
-}
 
 size_t rill_dtype_size(rill_dtype dtype) RILL_REAL_TIME {
   if (!rill::api::known(dtype) || dtype == RILL_STRING || dtype == RILL_BLOB) return 0;

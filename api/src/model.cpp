@@ -8,7 +8,7 @@
 #include "api/src/change.h"
 #include "api/src/errors.h"
 #include "api/src/guard.h"
-#include "api/src/handles.h"
+#include "api/src/model_handle.h"
 #include "api/src/log.h"
 #include "api/src/lookup.h"
 #include "api/src/pulsed.h"

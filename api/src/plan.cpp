@@ -3,31 +3,18 @@
 #include <numeric>
 
 #include "api/src/errors.h"
-#include "api/src/guard.h"
 #include "api/src/handles.h"
 #include "api/src/lookup.h"
-#include "core/exec/plan.h"
+#include "core/run/plan.h"
 
 using rill::api::alive;
-using rill::api::guarded;
 using rill::api::refuse;
-using rill::api::report;
 
 namespace {
 
 constexpr char kNotAPlan[] = "not a plan: null, freed, or another kind of object";
 
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-std::unique_ptr<const rill::api::IoText> io_text(const rill::PlanIo& io) {
-  rill::Fact fact;
-  fact.dtype = io.dtype;
-  fact.q = io.q;
-  fact.shape.assign(io.shape.begin(), io.shape.end());
-  auto text = std::make_unique<rill::api::IoText>(std::string(io.name), fact);
-  text->stream_axis = io.stream.axis;
-  return text;
-}
 
 /// The most steps after the last input, over one period of stream lengths: lengths of outputs are
 /// periodic in the pulse, up to a slope.
@@ -52,7 +39,7 @@ int64_t flush_steps(const rill::Plan& plan, const rill::PlanStream& out) {
 void rill::api::describe(rill_plan* handle) {
   const rill::Plan& plan = *handle->plan;
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    handle->io[RILL_INPUT].push_back(io_text(plan.inputs[i]));
+    handle->io[RILL_INPUT].push_back(std::make_unique<const rill::api::IoText>(plan.inputs[i]));
     handle->io_bytes += plan.inputs[i].bytes;
     const rill::PlanStream& stream = plan.inputs[i].stream;
     if (stream.axis >= 0 && stream.pulse > 0 && handle->stream_input < 0) {
@@ -60,7 +47,7 @@ void rill::api::describe(rill_plan* handle) {
     }
   }
   for (const rill::PlanIo& io : plan.outputs) {
-    handle->io[RILL_OUTPUT].push_back(io_text(io));
+    handle->io[RILL_OUTPUT].push_back(std::make_unique<const rill::api::IoText>(io));
     handle->io_bytes += io.bytes;
     const bool known = io.stream.axis >= 0 && io.stream.length.valid();
     handle->lengths.push_back(known ? std::string(io.stream.length_text) : std::string());
@@ -101,50 +88,9 @@ void fill_stream(const rill_plan& handle, size_t output, rill_stream_info* info)
   info->warm_up_steps = out.delay / out.pulse;
 }
 
-rill_status make_plan(const rill::Graph& graph, const rill::PrepareOptions& options, int64_t limit,
-                      rill_plan** plan) {
-  auto prepared = rill::prepare(graph, options);
-  if (!prepared.ok()) {
-    rill::Status status = prepared.take_status();
-    if (status.code() == rill::Code::kSymbol) {
-      status = std::move(status).hint(
-          "Bind it with rill_model_set_symbol, or stream along it with "
-          "rill_model_pulse");
-    }
-    return report(status);
-  }
-  auto made = std::make_unique<rill_plan>();
-  made->plan = std::move(prepared).value();
-  rill::api::describe(made.get());
-  const int64_t session = made->plan->arena_bytes + made->plan->state_bytes + made->io_bytes;
-  if (limit > 0 && session > limit) {
-    return refuse(RILL_E_NOMEM, "a session needs %lld bytes, the limit is %lld",
-                  static_cast<long long>(session), static_cast<long long>(limit));
-  }
-  *plan = made.release();
-  return RILL_OK;
-}
-
 }  // namespace
 
 extern "C" {
-
-rill_status rill_prepare(const rill_model* model, const rill_plan_opts* opts, rill_plan** plan) {
-  if (!plan) return refuse(RILL_E_ARG, "rill_prepare: no place for the plan");
-  *plan = nullptr;
-  if (!alive(model)) {
-    return refuse(RILL_E_ARG, "rill_prepare: not a model: null, freed, or another kind of object");
-  }
-  rill::PrepareOptions options;
-  int64_t limit = 0;
-  if (opts) {
-    const rill_status known = rill::api::check_size(opts, "rill_plan_opts");
-    if (known != RILL_OK) return known;
-    options.optimize = opts->plain == 0;
-    limit = opts->max_session_bytes;
-  }
-  return guarded("rill_prepare", [&] { return make_plan(model->graph, options, limit, plan); });
-}
 
 rill_plan* rill_plan_retain(rill_plan* plan) {
   if (!alive(plan)) return nullptr;

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/src/handles.h"
+#include "api/src/model_handle.h"
 #include "pulse/choice.h"
 #include "pulse/pulse.h"
 

@@ -7,7 +7,7 @@
 #include "api/src/handles.h"
 #include "api/src/turns.h"
 #include "api/src/views.h"
-#include "core/tensor/tensor.h"
+#include "core/tensor/view.h"
 
 using rill::api::alive;
 using rill::api::Call;
@@ -397,11 +397,11 @@ rill_status rill_run(rill_session* session, const rill_view* inputs, size_t inpu
   }
   rill::PlacedSession& inner = *session->session;
   for (size_t i = 0; i < input_count; ++i) {
-    rill::copy_view(view_of(*io[RILL_INPUT][i], inputs[i]), inner.input(i));
+    rill::copy_plain(view_of(*io[RILL_INPUT][i], inputs[i]), inner.input(i));
   }
   inner.step();
   for (size_t i = 0; i < output_count; ++i) {
-    rill::copy_view(inner.output(i), view_of(*io[RILL_OUTPUT][i], outputs[i]));
+    rill::copy_plain(inner.output(i), view_of(*io[RILL_OUTPUT][i], outputs[i]));
   }
   return RILL_OK;
 }

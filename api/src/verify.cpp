@@ -7,7 +7,7 @@
 #include "api/src/change.h"
 #include "api/src/errors.h"
 #include "api/src/guard.h"
-#include "api/src/handles.h"
+#include "api/src/model_handle.h"
 #include "api/src/pulsed.h"
 #include "core/base/checked.h"
 #ifndef RILL_WITHOUT_AUDIT

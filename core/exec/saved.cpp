@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/checked.h"
+#include "core/base/hasher.h"
 #include "core/exec/saved_bytes.h"
-#include "core/graph/fingerprint.h"
 
 namespace rill {
 
@@ -107,7 +107,7 @@ int64_t SavedState::save(std::span<std::byte> to) const noexcept {
     writer.number(view.rank);
     for (int i = 0; i < view.rank; ++i) writer.number(view.extent(i));
     std::byte* data = writer.take(view.volume() * dtype_size(view.dtype));
-    if (data && view.volume() > 0) copy_view(view, row_major(view, data));
+    if (data && view.volume() > 0) copy_plain(view, row_major(view, data));
   }
   for (size_t i = 0; feed_ && i < plan.inputs.size(); ++i) {
     const PlacedFeed::In& in = feed_->kept_.ins[i];
@@ -119,7 +119,7 @@ int64_t SavedState::save(std::span<std::byte> to) const noexcept {
     std::byte* data = writer.take((in.filled + early) * in.frame_bytes);
     if (!data) continue;
     const View buffer = session_.input(i);
-    copy_view(frames_of(buffer, in.axis, 0, in.filled),
+    copy_plain(frames_of(buffer, in.axis, 0, in.filled),
               frame_rows(buffer, in.axis, in.filled, data));
     if (early > 0) {
       std::memcpy(data + in.filled * in.frame_bytes, in.early.next(in.frame_bytes),
@@ -143,7 +143,7 @@ int64_t SavedState::save(std::span<std::byte> to) const noexcept {
     append(feed_->queue(out) + out.head * out.frame_bytes, first);
     append(feed_->queue(out), out.queued - first);
     const View buffer = session_.output(i);
-    copy_view(frames_of(buffer, out.axis, out.first, out.rest),
+    copy_plain(frames_of(buffer, out.axis, out.first, out.rest),
               frame_rows(buffer, out.axis, out.rest, data));
   }
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
@@ -397,13 +397,13 @@ void SavedState::apply(Parsed&& parsed, std::span<const Entry* const> matches) n
     const View own = view_of(state);
     if (own.volume() == 0) continue;
     if (state.axis < 0) {
-      copy_view(matches[s]->value, own);
+      copy_plain(matches[s]->value, own);
       continue;
     }
     const int64_t begun = parsed.header.position * state.pulse / plan.stream_pulse;
     const int64_t frames = std::min(own.extent(state.axis), begun);
     const View& saved = matches[s]->value;
-    copy_view(frames_of(saved, state.axis, saved.extent(state.axis) - frames, frames),
+    copy_plain(frames_of(saved, state.axis, saved.extent(state.axis) - frames, frames),
               frames_of(own, state.axis, own.extent(state.axis) - frames, frames));
   }
   if (!feed_) return;

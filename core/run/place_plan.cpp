@@ -1,9 +1,11 @@
 #include "core/run/place_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
 
+#include "core/base/checked.h"
 #include "core/run/plan_format.h"
 #include "core/run/record.h"
 #include "core/run/step_fields.h"
@@ -18,19 +20,20 @@ using plan_file::TargetEntry;
 
 constexpr int64_t kMostBytes = int64_t{1} << 56;
 
-/// Memory that is handed out from its start on, or only counted.
+/// Memory that is handed out from its start on. Once there is too little of it, it is only counted.
 class Memory {
  public:
-  Memory(std::byte* begin, bool stores) : begin_(begin), stores_(stores) {}
+  explicit Memory(std::span<std::byte> all) : all_(all), stores_(!all.empty()) {}
 
   bool stores() const { return stores_; }
   int64_t used() const { return used_; }
   void* take(int64_t bytes, size_t alignment) {
     const auto unit = static_cast<int64_t>(alignment);
     used_ = (used_ + unit - 1) / unit * unit;
-    std::byte* const place = stores_ ? begin_ + used_ : nullptr;
+    const int64_t begin = used_;
     used_ += bytes;
-    return place;
+    stores_ &= used_ <= static_cast<int64_t>(all_.size());
+    return stores_ ? all_.data() + begin : nullptr;
   }
   template <class T>
   List<T> list(int64_t count) {
@@ -49,26 +52,28 @@ class Memory {
   }
 
  private:
-  std::byte* begin_;
+  std::span<std::byte> all_;
   bool stores_;
   int64_t used_ = 0;
 };
 
-/// Reads a plan out of a record, field by field. Names and constants are few, and looked for only
-/// now: they are read again where they are asked for.
+/// Names are looked for only where they are asked for, one after the other: more would take long.
+constexpr int64_t kMostNames = 1024;
+
+/// Reads a plan out of a record, field by field.
 class PlanReader final : public StepFields {
  public:
   PlanReader(std::span<const std::byte> record, std::span<const std::byte> constants,
              const Runner& runner, Memory* to)
       : StepFields(false), from_(record), constants_(constants), runner_(runner), to_(*to) {}
 
-  Refusal read(Plan* plan) {
+  /// `notes`: the names of nodes; no bytes where nobody asks for them.
+  Refusal read(std::span<const std::byte> notes, Plan* plan) {
     kind_names_ = skip_names();
     kernel_names_ = skip_names();
     if (from_.count() > 0) lacks("operators");
-    constant_places_ = from_;
-    constant_count_ = from_.count();
-    for (int64_t i = 0; i < constant_count_ && good(); ++i) from_.natural(), from_.natural();
+    all_constants_ = list<std::span<const std::byte>>(
+        [&](std::span<const std::byte>* each) { *each = read_constant(); }, &constant_count_);
     plan->buffers = list<PlanBuffer>([&](PlanBuffer* buffer) { read_buffer(buffer); }, &buffers_);
     plan->arena_bytes = from_.number(0, kMostBytes);
     plan->state_bytes = from_.number(0, kMostBytes);
@@ -86,6 +91,7 @@ class PlanReader final : public StepFields {
     }
     plan->steps = steps();
     if (good() && from_.left() > 0) from_.fail("a record is longer than what it holds");
+    if (good() && runner_.names) read_nodes(notes, plan);
     if (refused_.ok() && !from_.good()) {
       return refusal(Code::kParse, "Compile the model again, or copy the file again",
                      "not a plan file of rill: %s", from_.why());
@@ -138,7 +144,7 @@ class PlanReader final : public StepFields {
   bool good() const { return refused_.ok() && from_.good(); }
   void lacks(const char* what) {
     if (!good()) return;
-    refused_ = refusal(Code::kUnsupported, "Open it with the whole library",
+    refused_ = refusal(Code::kUnsupported, "Link librill, which has graphs and operators",
                        "the plan has steps with %s, which only the whole library runs", what);
     from_.fail("");
   }
@@ -165,7 +171,7 @@ class PlanReader final : public StepFields {
   /// Go past a list of names, and tell where it began.
   Record skip_names() {
     const Record names = from_;
-    const int64_t count = from_.count();
+    const int64_t count = from_.count(kMostNames);
     for (int64_t i = 0; i < count && good(); ++i) from_.text();
     return names;
   }
@@ -188,23 +194,21 @@ class PlanReader final : public StepFields {
     lacks_named("kind of steps", name);
     return nullptr;
   }
-  /// The bytes of a constant; none for -1.
-  std::span<const std::byte> constant(int64_t number) {
-    if (number < 0) return {};
-    Record places = constant_places_;
-    uint64_t begin = 0;
-    uint64_t bytes = 0;
-    if (places.count() <= number) from_.fail("a buffer refers to what the file does not have");
-    for (int64_t i = 0; i <= number; ++i) {
-      begin = places.natural();
-      bytes = places.natural();
-    }
+  std::span<const std::byte> read_constant() {
+    const uint64_t begin = from_.natural();
+    const uint64_t bytes = from_.natural();
     const uint64_t all = constants_.size();
-    if (begin > all / kAlign || bytes > all - begin * kAlign) {
-      from_.fail("a constant lies outside of the file");
-    }
+    const bool fits = begin <= all / kAlign && bytes <= all - begin * kAlign &&
+                      all - begin * kAlign - bytes >= plan_file::kReadBeyond;
+    if (!fits) from_.fail("a constant lies outside of the file");
     if (!good()) return {};
     return constants_.subspan(static_cast<size_t>(begin * kAlign), static_cast<size_t>(bytes));
+  }
+  /// The bytes of a constant; none for -1, and where nothing is stored.
+  std::span<const std::byte> constant(int64_t number) {
+    if (number >= constant_count_) from_.fail("a buffer refers to what the file does not have");
+    if (number < 0 || !good() || !stores()) return {};
+    return all_constants_[static_cast<size_t>(number)];
   }
 
   void read_buffer(PlanBuffer* buffer) {
@@ -216,8 +220,12 @@ class PlanReader final : public StepFields {
     buffer->first_step = static_cast<int>(from_.number(-1, INT32_MAX));
     buffer->last_step = static_cast<int>(from_.number(-1, INT32_MAX));
     const std::span<const std::byte> bytes = constant(from_.number(-1, INT32_MAX));
+    const bool is_constant = buffer->kind == BufferKind::kConst;
+    if (is_constant && stores() && static_cast<int64_t>(bytes.size()) != buffer->bytes) {
+      from_.fail("a buffer has other bytes than its constant");
+    }
     if (bytes.empty()) return;
-    if (buffer->kind == BufferKind::kConst) {
+    if (is_constant) {
       buffer->data = std::shared_ptr<const void>(std::shared_ptr<const void>(), bytes.data());
     } else {
       // Nobody writes to it.
@@ -244,7 +252,8 @@ class PlanReader final : public StepFields {
     io->q = own.q;
     io->shape = to_.list<int64_t>(own.rank);
     std::copy_n(own.shape.begin(), io->shape.size(), io->shape.begin());
-    io->bytes = own.volume() * dtype_size(own.dtype);
+    const std::span<const int64_t> extents(own.shape.data(), static_cast<size_t>(own.rank));
+    io->bytes = checked_volume(extents).value_or(0) * dtype_size(own.dtype);
     io->buffer = static_cast<uint32_t>(from_.natural());
     if (io->buffer >= buffers_) from_.fail("an input or output has no buffer");
     PlanStream& stream = io->stream;
@@ -299,8 +308,21 @@ class PlanReader final : public StepFields {
     plan->settled = from_.number();
     from_.text();  // what an audit said
     from_.text();  // what was done to the weights
-    // Names for profiles are left in the file.
-    nodes_ = from_.natural();
+    nodes_ = from_.count(INT32_MAX);
+  }
+
+  void read_nodes(std::span<const std::byte> notes, Plan* plan) {
+    plan->nodes = to_.list<PlanNode>(nodes_);
+    if (notes.empty()) return;
+    from_ = Record(notes);
+    if (from_.count() != nodes_) from_.fail("its notes are of another plan");
+    for (int64_t i = 0; i < nodes_ && good(); ++i) {
+      Text name = to_.text(from_.text());
+      Text op = to_.text(from_.text());
+      if (!stores()) continue;
+      plan->nodes[static_cast<size_t>(i)].name = std::move(name);
+      plan->nodes[static_cast<size_t>(i)].op = std::move(op);
+    }
   }
 
   /// Read the parts of an expression; `part` is null to count them.
@@ -368,13 +390,13 @@ class PlanReader final : public StepFields {
   Record from_;
   Record kind_names_{{}};
   Record kernel_names_{{}};
-  Record constant_places_{{}};
   std::span<const std::byte> constants_;
+  List<std::span<const std::byte>> all_constants_;
   const Runner& runner_;
   Memory& to_;
   int64_t constant_count_ = 0;
   int64_t buffers_ = 0;
-  uint64_t nodes_ = 0;
+  int64_t nodes_ = 0;
   int depth_ = 0;
   Refusal refused_;
 };
@@ -414,14 +436,18 @@ Refusal find_target(std::span<const std::byte> file, const Runner& runner, Heade
                    static_cast<int>(kAlign));
   }
   int rank = -1;
+  std::array<char, 16> first_name{};
   for (uint32_t i = 0; i < header->targets; ++i) {
     TargetEntry target;
     std::memcpy(&target, file.data() + sizeof(Header) + i * sizeof target, sizeof target);
-    const plan_file::Place& plan = target.plan;
-    if (target.name.back() != '\0' || plan.begin < 0 || plan.bytes < 0 ||
-        plan.begin > header->constants || plan.bytes > header->constants - plan.begin) {
+    const auto inside = [&](const plan_file::Place& place) {
+      return place.begin >= 0 && place.bytes >= 0 && place.begin <= header->constants &&
+             place.bytes <= header->constants - place.begin;
+    };
+    if (target.name.back() != '\0' || !inside(target.plan) || !inside(target.notes)) {
       return damaged("a record lies outside of it");
     }
+    if (i == 0) first_name = target.name;
     const int own = runner.rank(target.name.data());
     if (own <= rank) continue;
     rank = own;
@@ -429,41 +455,38 @@ Refusal find_target(std::span<const std::byte> file, const Runner& runner, Heade
   }
   if (rank >= 0) return {};
   return refusal(Code::kUnsupported, "Compile the model with --target for what runs here",
-                 "a plan for targets that this CPU and build do not run");
+                 "a plan for %s%s, which this CPU or build does not run", first_name.data(),
+                 header->targets > 1 ? " and others" : "");
 }
 
 }  // namespace
 
 Refusal place_plan(std::span<const std::byte> file, std::span<std::byte> memory,
                    const Runner& runner, PlacedPlan* placed) {
+  if (reinterpret_cast<uintptr_t>(memory.data()) % kAlign != 0) {
+    return refusal(Code::kArg, "", "memory for a plan that is not aligned to %d bytes",
+                   static_cast<int>(kAlign));
+  }
   Header header{};
   TargetEntry target{};
   Refusal refused = find_target(file, runner, &header, &target);
   if (!refused.ok()) return refused;
-  const auto record =
-      file.subspan(static_cast<size_t>(target.plan.begin), static_cast<size_t>(target.plan.bytes));
-  const auto constants = file.subspan(static_cast<size_t>(header.constants));
-  for (const bool stores : {false, true}) {
-    Memory to(memory.data(), stores);
-    Plan counted;
-    auto* const place = static_cast<Plan*>(to.take(sizeof(Plan), alignof(Plan)));
-    Plan* const plan = stores ? new (place) Plan() : &counted;
-    PlanReader reader(record, constants, runner, &to);
-    refused = reader.read(plan);
-    if (!refused.ok()) return refused;
-    placed->bytes = to.used();
-    if (stores) placed->plan = plan;
-    if (memory.empty()) return {};
-    if (reinterpret_cast<uintptr_t>(memory.data()) % kAlign != 0) {
-      return refusal(Code::kArg, "", "memory for a plan that is not aligned to %d bytes",
-                     static_cast<int>(kAlign));
-    }
-    if (static_cast<int64_t>(memory.size()) < to.used()) {
-      return refusal(Code::kNoMem, "", "memory of %lld bytes for a plan that takes %lld",
-                     static_cast<long long>(memory.size()), static_cast<long long>(to.used()));
-    }
-  }
-  return {};
+  const auto at = [&](const plan_file::Place& place) {
+    return file.subspan(static_cast<size_t>(place.begin), static_cast<size_t>(place.bytes));
+  };
+  Memory to(memory);
+  Plan counted;
+  auto* const place = static_cast<Plan*>(to.take(sizeof(Plan), alignof(Plan)));
+  Plan* const plan = to.stores() ? new (place) Plan() : &counted;
+  PlanReader reader(at(target.plan), file.subspan(static_cast<size_t>(header.constants)), runner,
+                    &to);
+  refused = reader.read(at(target.notes), plan);
+  if (!refused.ok()) return refused;
+  placed->bytes = to.used();
+  if (to.stores()) placed->plan = plan;
+  if (to.stores() || memory.empty()) return {};
+  return refusal(Code::kNoMem, "", "memory of %lld bytes for a plan that takes %lld",
+                 static_cast<long long>(memory.size()), static_cast<long long>(to.used()));
 }
 
 }  // namespace rill

@@ -15,6 +15,7 @@ struct Runner {
   std::span<const StepKind* const> kinds;
   /// How good a target is for this CPU; negative: it cannot run here.
   int (*rank)(std::string_view target) = nullptr;
+  bool names = false;  ///< have the names of nodes, for profiles, as far as the file has them
 };
 
 /// How a plan file was placed.

@@ -9,15 +9,13 @@
 #include "core/base/nonblocking.h"
 #include "core/base/status.h"
 #include "core/dim/dim.h"
+#include "core/tensor/blocks.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/view.h"
 
 namespace rill {
 
 inline constexpr int64_t kTensorAlignment = 64;
-
-/// How the bytes of a tensor are packed in blocks of 32 elements; its dtype is then kF32.
-enum class BlockFormat : uint8_t { kNone, kQ4_0, kQ8_1 };
 
 /// A dense array of any rank up to 8, row-major, 64-byte aligned, with shared ownership of its
 /// elements: a copy is cheap and refers to the same elements.
@@ -122,11 +120,6 @@ Result<Dim> element_as_dim(const Tensor& tensor, int64_t index);
 /// Print as tract does: `2,3,F32 1, 2, 3...`, at most `limit` values.
 std::string tensor_text(const Tensor& tensor, int64_t limit = 12);
 
-/// Tell the bytes of a block of 32 elements.
-int64_t block_bytes(BlockFormat format) RILL_NONBLOCKING;
-/// Write out `count` blocks. Real-time: yes.
-void write_out_blocks(BlockFormat format, const std::byte* from, int64_t count,
-                      float* to) RILL_NONBLOCKING;
 /// Expand block-quantised storage to f32. Any other tensor comes back as it is.
 Result<Tensor> dequantised(const Tensor& tensor);
 

@@ -55,7 +55,11 @@ Status Cast::lower(Lowering& lowering) const {
   const bool looks_up = is_quantised_byte(in.dtype) && to == DType::kF32;
   // Frames with a history do not lie together.
   if ((!widens_or_narrows && !rounds && !looks_up) || lowering.history(0) != nullptr) {
-    return Op::lower(lowering);
+    if (!is_plain(in.dtype)) return Op::lower(lowering);
+    const Operand& from = lowering.in(0);
+    const Operand out = lowering.make_out(0);
+    lowering.step(kCast, {from, out}, {from}, {out});
+    return {};
   }
   const std::vector<int> order = Lowering::physical_order(in);
   const Operand x = lowering.ordered(in, order);

@@ -1,5 +1,7 @@
 #include "ops/array/cast_step.h"
 
+#include "core/tensor/plain_cast.h"
+
 namespace rill::ops {
 
 void run_half_cast(const HalfCastArgs& args, const Frame& frame) noexcept {
@@ -48,6 +50,22 @@ void touch_cast_bytes(const ByteCastArgs& args, StepTouches& touches) {
   touches.writes(region<float>(args.y).over(rounding.n));
 }
 
+void run_cast(const CastArgs& args, const Frame& frame) noexcept {
+  cast_plain(frame.view(args.from), frame.view(args.to));
+}
+
+void touch_cast(const CastArgs& args, StepTouches& touches) {
+  touches.require(is_plain(args.from.dtype) && is_plain(args.to.dtype), "numbers or bools");
+  PlacedView to = args.to;
+  to.dtype = args.from.dtype;
+  touches.alike(args.from, to);
+  if (!touches.holds()) return;
+  touches.reads(args.from);
+  touches.writes(args.to);
+}
+
+extern const StepKind cast_kind;
+const StepKind cast_kind = kCast;
 extern const StepKind cast_half_kind;
 extern const StepKind cast_bytes_kind;
 const StepKind cast_half_kind = kHalfCast;

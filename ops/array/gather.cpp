@@ -8,6 +8,7 @@
 #include "ops/array/axis_ops.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
+#include "ops/array/gather_step.h"
 #include "ops/array/indices.h"
 #include "ops/built.h"
 #include "ops/math/elements.h"
@@ -32,6 +33,10 @@ Status Gather::eval(EvalCtx& ctx) const {
   const View& indices = ctx.in[1];
   const View& out = ctx.out[0];
   if (out.volume() == 0) return {};
+  if (is_plain(data.dtype) && is_int(indices.dtype)) {
+    gather_elements(data, indices, static_cast<int>(axis), out);
+    return {};
+  }
   const int on = static_cast<int>(axis);
   const View slice = without_axis(data, on);
   // The output in two parts: the axes that come from the indices, and the others.
@@ -63,75 +68,6 @@ Status Gather::eval(EvalCtx& ctx) const {
   return {};
 }
 
-namespace {
-
-struct BlockArgs {
-  BlockFormat format = BlockFormat::kNone;
-  Ref data;
-  Ref indices;
-  Ref out;
-  DType index_type = DType::kI64;
-  int64_t count = 0;   ///< of indices
-  int64_t extent = 0;  ///< of the axis
-  int64_t outer = 1;   ///< slices of the axes in front of it
-  int64_t blocks = 0;  ///< of one index
-};
-
-RILL_STEP_FIELDS(BlockArgs, format, data, indices, out, index_type, count, extent, outer, blocks)
-
-void run_blocks(const BlockArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  View indices;
-  indices.dtype = args.index_type;
-  indices.data = frame.ptr<std::byte>(args.indices);
-  const auto* data = frame.ptr<const std::byte>(args.data);
-  auto* to = frame.ptr<float>(args.out);
-  for (int64_t o = 0; o < args.outer; ++o) {
-    for (int64_t i = 0; i < args.count; ++i, to += args.blocks * 32) {
-      const int64_t index = wrapped_index(index_at(indices, i), args.extent);
-      if (index < 0) {
-        std::fill_n(to, args.blocks * 32, 0.0F);
-      } else {
-        const int64_t first = (o * args.extent + index) * args.blocks;
-        write_out_blocks(args.format, data + first * block_bytes(args.format), args.blocks, to);
-      }
-    }
-  }
-}
-
-void touch_blocks(const BlockArgs& args, StepTouches& touches) {
-  touches.require((args.format == BlockFormat::kQ4_0 || args.format == BlockFormat::kQ8_1) &&
-                      is_int(args.index_type),
-                  "blocks and indices");
-  for (const int64_t count : {args.outer, args.extent, args.count, args.blocks}) {
-    touches.within(count, 0, kMostCounted);
-  }
-  if (!touches.holds()) return;
-  const int64_t bytes = block_bytes(args.format);
-  const int64_t own = args.blocks * bytes;
-  touches.within(own, 0, kMostCounted);
-  if (!touches.holds()) return;
-  touches.reads(region<std::byte>(args.data)
-                    .over(args.outer, args.extent * own)
-                    .over(args.extent, own)
-                    .over(own));
-  Operand indices;
-  indices.dtype = args.index_type;
-  indices.ref = args.indices;
-  touches.reads(region(indices).over(args.count));
-  const int64_t floats = args.blocks * 32;
-  touches.writes(region<float>(args.out)
-                     .over(args.outer, args.count * floats)
-                     .over(args.count, floats)
-                     .over(floats));
-}
-
-constexpr auto kGatherBlocks = step_kind<BlockArgs, run_blocks, touch_blocks>("gather_blocks");
-
-}  // namespace
-
-extern const StepKind gather_blocks_kind;
-const StepKind gather_blocks_kind = kGatherBlocks;
-
 Status Gather::lower(Lowering& lowering) const {
   const TensorPtr data = lowering.as_it_lies(0).konst;
   const bool blocks = data && data->block_format() != BlockFormat::kNone;
@@ -143,7 +79,14 @@ Status Gather::lower(Lowering& lowering) const {
     if (i == axis) args.blocks = 1;
     if (i > axis) args.blocks *= extent;
   }
-  if (!blocks || args.blocks == 0 || args.blocks % 32 != 0) return Op::lower(lowering);
+  if (!blocks || args.blocks == 0 || args.blocks % 32 != 0) {
+    if (blocks || !is_plain(lowering.in(0).dtype)) return Op::lower(lowering);
+    const Operand& from = lowering.in(0);
+    const Operand& indices = lowering.in(1);
+    const Operand out = lowering.make_out(0);
+    lowering.step(kGather, {from, indices, out, static_cast<int>(axis)}, {from, indices}, {out});
+    return {};
+  }
   args.blocks /= 32;
   args.format = data->block_format();
   args.data = lowering.as_it_lies(0).ref;

@@ -7,17 +7,8 @@
 namespace rill::ops {
 
 int64_t index_at(const View& indices, int64_t offset) {
-  if (indices.dtype == DType::kDim) {
-    return indices.as<const Dim>()[offset].to_int().value_or(INT64_MIN);
-  }
-  int64_t index = INT64_MIN;
-  visit_number(indices.dtype, [&](auto tag) {
-    using T = decltype(tag);
-    if constexpr (std::is_integral_v<T>) {
-      index = static_cast<int64_t>(indices.as<const T>()[offset]);
-    }
-  });
-  return index;
+  if (indices.dtype != DType::kDim) return plain_index_at(indices, offset);
+  return indices.as<const Dim>()[offset].to_int().value_or(INT64_MIN);
 }
 
 Status check_indices(const Fact& indices, const Dim& extent) {
@@ -33,14 +24,6 @@ Status check_indices(const Fact& indices, const Dim& extent) {
     RILL_CHECK(wrapped_index(index, *number) >= 0, "index ", index, " is out of extent ", *number);
   }
   return {};
-}
-
-View without_axis(const View& view, int axis) {
-  View out = view;
-  std::copy(view.shape.begin() + axis + 1, view.shape.end(), out.shape.begin() + axis);
-  std::copy(view.stride.begin() + axis + 1, view.stride.end(), out.stride.begin() + axis);
-  --out.rank;
-  return out;
 }
 
 }  // namespace rill::ops

@@ -7,8 +7,10 @@
 #include "core/tensor/uniform.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/common.h"
+#include "ops/math/binary_step.h"
 #include "ops/math/dims.h"
 #include "ops/math/elements.h"
+#include "ops/math/float_binary.h"
 #include "ops/math/integers.h"
 #include "ops/math/pointwise.h"
 #include "ops/math/pow_const.h"
@@ -53,7 +55,6 @@ constexpr Entry kEntries[] = {
 
 const Entry& entry(BinaryKind kind) { return kEntries[static_cast<size_t>(kind)]; }
 
-bool is_arithmetic(BinaryKind kind) { return kind <= BinaryKind::kMaximum; }
 bool is_commutative(BinaryKind kind) {
   return kind == BinaryKind::kAdd || kind == BinaryKind::kMul || is_limit(kind);
 }
@@ -72,89 +73,6 @@ bool supports(BinaryKind kind, DType t) {
   if (is_comparison(kind)) return is_number(t) || t == DType::kDim || is_quantised(t);
   if (kind == BinaryKind::kShl || kind == BinaryKind::kShr) return integer;
   return integer || t == DType::kBool;
-}
-
-template <class W>
-W float_binary(BinaryKind kind, W a, W b) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return a + b;
-    case BinaryKind::kSub:
-      return a - b;
-    case BinaryKind::kMul:
-      return a * b;
-    case BinaryKind::kDiv:
-      return a / b;
-    case BinaryKind::kPow:
-      return std::pow(a, b);
-    case BinaryKind::kMin:
-      return std::fmin(a, b);
-    case BinaryKind::kMinimum:
-      return std::isnan(b) || b < a ? b : a;
-    case BinaryKind::kMaximum:
-      return std::isnan(b) || b > a ? b : a;
-    default:
-      return std::fmax(a, b);
-  }
-}
-
-void eval_numbers(BinaryKind kind, const View& a, const View& b, const View& out) {
-  visit_number(a.dtype, [&](auto tag) {
-    using T = decltype(tag);
-    for_each_element<3>({out, a, b}, [&](const std::array<int64_t, 3>& at) {
-      const Wide<T> x = widen(a.as<const T>()[at[1]]);
-      const Wide<T> y = widen(b.as<const T>()[at[2]]);
-      if (is_comparison(kind)) {
-        out.as<uint8_t>()[at[0]] = compare(kind, x, y) ? 1 : 0;
-      } else if constexpr (std::is_integral_v<Wide<T>>) {
-        constexpr int kBits = 8 * static_cast<int>(sizeof(T));
-        out.as<T>()[at[0]] = narrow<T>(integer_binary(kind, x, y, kBits));
-      } else {
-        out.as<T>()[at[0]] = narrow<T>(float_binary(kind, x, y));
-      }
-    });
-  });
-}
-
-/// Comparisons of f32, which masks are made of.
-void compare_f32(BinaryKind kind, const View& a, const View& b, const View& out) {
-  using Places = std::array<int64_t, 3>;
-  for_each_row<3>({out, a, b}, [&](const Places& at, const Places& steps, int64_t count) {
-    auto* to = out.as<uint8_t>() + at[0];
-    const float* x = a.as<const float>() + at[1];
-    const float* y = b.as<const float>() + at[2];
-    const auto row = [&](const auto& holds) {
-      for (int64_t i = 0; i < count; ++i) {
-        to[i * steps[0]] = holds(x[i * steps[1]], y[i * steps[2]]) ? 1 : 0;
-      }
-    };
-    switch (kind) {
-      case BinaryKind::kEq:
-        return row([](float p, float q) { return p == q; });
-      case BinaryKind::kNe:
-        return row([](float p, float q) { return !(p == q); });
-      case BinaryKind::kLt:
-        return row([](float p, float q) { return p < q; });
-      case BinaryKind::kLe:
-        return row([](float p, float q) { return p <= q; });
-      case BinaryKind::kGt:
-        return row([](float p, float q) { return p > q; });
-      default:
-        return row([](float p, float q) { return p >= q; });
-    }
-  });
-}
-
-void eval_bools(BinaryKind kind, const View& a, const View& b, const View& out) {
-  for_each_element<3>({out, a, b}, [&](const std::array<int64_t, 3>& at) {
-    const bool x = a.as<const uint8_t>()[at[1]] != 0;
-    const bool y = b.as<const uint8_t>()[at[2]] != 0;
-    bool truth = x != y;
-    if (kind == BinaryKind::kAnd || kind == BinaryKind::kBitAnd) truth = x && y;
-    if (kind == BinaryKind::kOr || kind == BinaryKind::kBitOr) truth = x || y;
-    if (kind == BinaryKind::kEq) truth = x == y;
-    out.as<uint8_t>()[at[0]] = truth ? 1 : 0;
-  });
 }
 
 void eval_strings(BinaryKind kind, const View& a, const View& b, const View& out) {
@@ -181,8 +99,6 @@ void eval_quantised(BinaryKind kind, const View& a, const View& b, const View& o
 bool is_limit(BinaryKind kind) {
   return kind >= BinaryKind::kMin && kind <= BinaryKind::kMaximum;
 }
-
-bool is_comparison(BinaryKind kind) { return kind >= BinaryKind::kEq && kind <= BinaryKind::kGe; }
 
 std::optional<float> uniform_f32(const Fact& fact) {
   if (fact.dtype != DType::kF32 || !is_uniform(fact.konst)) return std::nullopt;
@@ -229,9 +145,7 @@ Status Binary::eval(EvalCtx& ctx) const {
   if (a.dtype == DType::kDim) {
     RILL_NOT_IN_STEPS(return combine_dim_views(SymbolScope(), kind_of, a, b, out);)
   }
-  if (a.dtype == DType::kBool) {
-    eval_bools(kind_of, a, b, out);
-  } else if (a.dtype == DType::kString) {
+  if (a.dtype == DType::kString) {
     eval_strings(kind_of, a, b, out);
   } else if (is_quantised(a.dtype)) {
     eval_quantised(kind_of, a, b, out);
@@ -242,10 +156,8 @@ Status Binary::eval(EvalCtx& ctx) const {
     instr.b = 1;
     const View in[] = {a, b};
     run_pointwise({&instr, 1}, in, out);
-  } else if (a.dtype == DType::kF32 && is_comparison(kind_of)) {
-    compare_f32(kind_of, a, b, out);
   } else {
-    eval_numbers(kind_of, a, b, out);
+    combine_elements(kind_of, a, b, out);
   }
   return {};
 }
@@ -253,7 +165,12 @@ Status Binary::eval(EvalCtx& ctx) const {
 Status Binary::lower(Lowering& lowering) const {
   const Operand& a = lowering.in(0);
   const Operand& b = lowering.in(1);
-  if (a.dtype != DType::kF32 || !is_arithmetic(kind_of)) return Op::lower(lowering);
+  if (a.dtype != DType::kF32 || !is_arithmetic(kind_of)) {
+    if (a.dtype != DType::kBool && !is_number(a.dtype)) return Op::lower(lowering);
+    const Operand out = lowering.make_out(0);
+    lowering.step(kBinary, {kind_of, stretched(a, out), stretched(b, out), out}, {a, b}, {out});
+    return {};
+  }
   kernels::PointwiseInstr instr;
   instr.op = *pointwise_op(kind_of);
   instr.dst = 2;

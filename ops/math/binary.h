@@ -4,34 +4,9 @@
 
 #include "core/graph/nnef.h"
 #include "core/graph/op.h"
+#include "ops/math/kinds.h"
 
 namespace rill::ops {
-
-enum class BinaryKind : uint8_t {
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,  ///< integers: truncates, division by 0 gives 0
-  kPow,
-  kMin,  ///< of a number and a NaN, the number
-  kMax,
-  kMinimum,  ///< IEEE 754's: NaN where either is NaN
-  kMaximum,
-  kEq,  ///< comparisons give bool
-  kNe,
-  kLt,
-  kLe,
-  kGt,
-  kGe,
-  kAnd,  ///< of integers: 1 where both are not 0
-  kOr,
-  kXor,
-  kBitAnd,
-  kBitOr,
-  kBitXor,
-  kShl,  ///< shifts by a negative count, or the width and more, as by the width
-  kShr,
-};
 
 /// Combine two tensors element by element.
 /// Shapes: two of one rank, extents equal or 1 -> the larger of each.

@@ -1,31 +1,13 @@
 #include "ops/math/cumsum.h"
 
-#include <algorithm>
-
-#include "core/base/kept_count.h"
+#include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "ops/array/common.h"
-#include "ops/array/indices.h"
+#include "ops/math/cumsum_step.h"
 #include "ops/math/elements.h"
 
 namespace rill::ops {
-namespace {
-
-/// Sums lie 8 bytes apart, behind the count of frames seen.
-constexpr int64_t kSlotBytes = 8;
-
-template <class T>
-Wide<T> added(Wide<T> a, Wide<T> b) {
-  if constexpr (std::is_integral_v<Wide<T>>) {
-    return static_cast<Wide<T>>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  } else {
-    return a + b;
-  }
-}
-
-}  // namespace
-
 Result<Facts> CumSum::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
   RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
@@ -36,49 +18,26 @@ Result<Facts> CumSum::infer(FactSpan in) const {
   return Facts{in[0].without_value()};
 }
 
-int64_t CumSum::state_bytes(FactSpan in) const {
-  if (!streaming) return 0;
-  int64_t sums = 1;
-  for (int i = 0; i < in[0].rank(); ++i) {
-    if (i != axis) sums *= in[0].dim(i).to_int().value_or(0);
-  }
-  return kSlotBytes * (sums + 1);
+Status CumSum::eval(EvalCtx& ctx) const {
+  add_up({static_cast<int>(axis), exclusive, reverse, skip}, ctx.in[0], ctx.out[0],
+         static_cast<std::byte*>(ctx.state));
+  return {};
 }
 
-Status CumSum::eval(EvalCtx& ctx) const {
-  const View& x = ctx.in[0];
-  const View& y = ctx.out[0];
-  const int on = static_cast<int>(axis);
-  const int64_t length = x.extent(on);
-  auto* slots = static_cast<std::byte*>(ctx.state);
-  int64_t* seen = reinterpret_cast<int64_t*>(slots);
-  if (slots) *seen = kept_count(*seen);
-  const int64_t wait = slots ? std::clamp<int64_t>(skip - *seen, 0, length) : 0;
-  visit_number(x.dtype, [&](auto tag) {
-    using T = decltype(tag);
-    int64_t lane = 0;
-    for_each_element<2>(
-        {without_axis(x, on), without_axis(y, on)}, [&](const std::array<int64_t, 2>& at) {
-          const T* from = x.as<const T>() + at[0];
-          T* to = y.as<T>() + at[1];
-          ++lane;
-          Wide<T> sum = 0;
-          auto* kept = slots ? reinterpret_cast<Wide<T>*>(slots + kSlotBytes * lane) : nullptr;
-          if (kept) sum = *kept;
-          for (int64_t n = 0; n < length; ++n) {
-            const int64_t i = reverse ? length - 1 - n : n;
-            if (i < wait) {
-              to[i * y.step(on)] = narrow<T>(Wide<T>(0));
-              continue;
-            }
-            const Wide<T> next = added<T>(sum, widen(from[i * x.step(on)]));
-            to[i * y.step(on)] = narrow<T>(exclusive ? sum : next);
-            sum = next;
-          }
-          if (kept) *kept = sum;
-        });
-  });
-  if (slots) *seen += length;
+Status CumSum::lower(Lowering& lowering) const {
+  CumSumArgs args;
+  args.how = {static_cast<int>(axis), exclusive, reverse, skip};
+  const Operand& x = lowering.in(0);
+  const Operand y = lowering.make_out(0);
+  args.x = x;
+  args.y = y;
+  args.has_state = streaming;
+  std::vector<Touched> writes = {y};
+  if (streaming) {
+    args.state = lowering.state(sum_bytes(args.how, args.x));
+    writes.emplace_back(args.state);
+  }
+  lowering.step(kCumSum, args, {x}, std::move(writes));
   return {};
 }
 

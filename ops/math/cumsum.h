@@ -31,7 +31,7 @@ class CumSum final : public OpBase<CumSum> {
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return !streaming; }
-  int64_t state_bytes(FactSpan in) const override;
+  Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status save(SaveCtx& ctx) const override;

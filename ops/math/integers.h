@@ -4,7 +4,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "ops/math/binary.h"
+#include "ops/math/kinds.h"
 
 namespace rill::ops {
 

@@ -38,8 +38,6 @@ constexpr Entry kEntries[] = {
 
 const Entry& entry(ReduceKind kind) { return kEntries[static_cast<size_t>(kind)]; }
 
-bool is_arg(ReduceKind kind) { return kind == ReduceKind::kArgMin || kind == ReduceKind::kArgMax; }
-
 bool supports(ReduceKind kind, DType t) {
   if (kind == ReduceKind::kAny || kind == ReduceKind::kAll) return t == DType::kBool;
   if (kind == ReduceKind::kProduct && t == DType::kDim) return true;

@@ -3,10 +3,9 @@
 #include <vector>
 
 #include "core/graph/op.h"
+#include "ops/math/kinds.h"
 
 namespace rill::ops {
-
-enum class ReduceKind : uint8_t { kSum, kProduct, kMin, kMax, kArgMin, kArgMax, kAny, kAll };
 
 /// Combine all elements along some axes, which stay with extent 1.
 /// Shapes: [D0..Dn] -> the same with 1 on `axes`; argmin, argmax: the flat index over them.

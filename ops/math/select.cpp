@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
@@ -9,6 +10,7 @@
 #include "ops/math/binary.h"
 #include "ops/math/elements.h"
 #include "ops/math/pointwise.h"
+#include "ops/math/select_step.h"
 
 namespace rill::ops {
 
@@ -40,13 +42,29 @@ Status Select::eval(EvalCtx& ctx) const {
   const View condition = stretched(ctx.in[0], out);
   const View a = stretched(ctx.in[1], out);
   const View b = stretched(ctx.in[2], out);
-  visit_size(out.dtype, [&](auto tag) {
+  if (is_plain(out.dtype)) {
+    select_elements(condition, a, b, out);
+    return {};
+  }
+  visit_object(out.dtype, [&](auto tag) {
     using T = decltype(tag);
     for_each_element<4>({out, condition, a, b}, [&](const std::array<int64_t, 4>& at) {
       out.as<T>()[at[0]] = condition.as<const uint8_t>()[at[1]] != 0 ? a.as<const T>()[at[2]]
                                                                      : b.as<const T>()[at[3]];
     });
   });
+  return {};
+}
+
+Status Select::lower(Lowering& lowering) const {
+  if (!is_plain(lowering.in(1).dtype)) return Op::lower(lowering);
+  const Operand& condition = lowering.in(0);
+  const Operand& a = lowering.in(1);
+  const Operand& b = lowering.in(2);
+  const Operand out = lowering.make_out(0);
+  lowering.step(kSelect,
+                {stretched(condition, out), stretched(a, out), stretched(b, out), out},
+                {condition, a, b}, {out});
   return {};
 }
 

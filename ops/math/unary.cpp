@@ -7,9 +7,11 @@
 #include "ops/array/common.h"
 #include "ops/math/binary.h"
 #include "ops/math/elements.h"
+#include "ops/math/float_unary.h"
 #include "ops/math/pointwise.h"
 #include "ops/math/program.h"
 #include "ops/math/quantised.h"
+#include "ops/math/unary_step.h"
 
 namespace rill::ops {
 namespace {
@@ -63,8 +65,6 @@ const Entry& entry(UnaryKind kind) { return kEntries[static_cast<size_t>(kind)];
 bool is_rounding(UnaryKind kind) {
   return kind >= UnaryKind::kFloor && kind <= UnaryKind::kRoundEven;
 }
-bool is_test(UnaryKind kind) { return kind == UnaryKind::kIsNan || kind == UnaryKind::kIsInf; }
-
 bool supports(UnaryKind kind, DType t) {
   if (kind == UnaryKind::kNot) return t == DType::kBool;
   if (kind == UnaryKind::kBitNot) return t == DType::kBool || is_int(t);
@@ -85,124 +85,6 @@ bool supports(UnaryKind kind, DType t) {
 }
 
 /// The functions in the C library, for the types that the f32 kernels do not serve.
-template <class W>
-W float_unary(UnaryKind kind, W x, W alpha) {
-  switch (kind) {
-    case UnaryKind::kNeg:
-      return -x;
-    case UnaryKind::kAbs:
-      return std::abs(x);
-    case UnaryKind::kSign:
-      return x > 0 ? W(1) : x < 0 ? W(-1) : x + W(0);
-    case UnaryKind::kSquare:
-      return x * x;
-    case UnaryKind::kSqrt:
-      return std::sqrt(x);
-    case UnaryKind::kRsqrt:
-      return W(1) / std::sqrt(x);
-    case UnaryKind::kRecip:
-      return W(1) / x;
-    case UnaryKind::kExp:
-      return std::exp(x);
-    case UnaryKind::kLn:
-      return std::log(x);
-    case UnaryKind::kSin:
-      return std::sin(x);
-    case UnaryKind::kCos:
-      return std::cos(x);
-    case UnaryKind::kTan:
-      return std::tan(x);
-    case UnaryKind::kAsin:
-      return std::asin(x);
-    case UnaryKind::kAcos:
-      return std::acos(x);
-    case UnaryKind::kAtan:
-      return std::atan(x);
-    case UnaryKind::kSinh:
-      return std::sinh(x);
-    case UnaryKind::kCosh:
-      return std::cosh(x);
-    case UnaryKind::kTanh:
-      return std::tanh(x);
-    case UnaryKind::kAsinh:
-      return std::asinh(x);
-    case UnaryKind::kAcosh:
-      return std::acosh(x);
-    case UnaryKind::kAtanh:
-      return std::atanh(x);
-    case UnaryKind::kSigmoid:
-      return W(1) / (W(1) + std::exp(-x));
-    case UnaryKind::kErf:
-      return std::erf(x);
-    case UnaryKind::kSilu:
-      return x / (W(1) + std::exp(-x));
-    case UnaryKind::kGeluApprox: {
-      const W inner = W(0.79788456080286536) * (x + W(0.044715) * x * x * x);
-      return W(0.5) * x * (W(1) + std::tanh(inner));
-    }
-    case UnaryKind::kHardSwish:
-      return x * std::fmin(std::fmax(x + W(3), W(0)), W(6)) / W(6);
-    case UnaryKind::kLeakyRelu:
-      return x < 0 ? x * alpha : x;
-    case UnaryKind::kFloor:
-      return std::floor(x);
-    case UnaryKind::kCeil:
-      return std::ceil(x);
-    case UnaryKind::kRound:
-      return std::round(x);
-    case UnaryKind::kRoundEven:
-      return std::nearbyint(x);
-    default:
-      return x;
-  }
-}
-
-template <class W>
-W integer_unary(UnaryKind kind, W x) {
-  const auto bits = static_cast<uint64_t>(x);
-  switch (kind) {
-    case UnaryKind::kNeg:
-      return static_cast<W>(0 - bits);
-    case UnaryKind::kAbs:
-      return x < 0 ? static_cast<W>(0 - bits) : x;
-    case UnaryKind::kSign:
-      return x < 0 ? static_cast<W>(-1) : x > 0 ? 1 : 0;
-    case UnaryKind::kSquare:
-      return static_cast<W>(bits * bits);
-    case UnaryKind::kBitNot:
-      return static_cast<W>(~bits);
-    default:
-      return x;
-  }
-}
-
-void eval_numbers(const Unary& op, const View& x, const View& out) {
-  visit_number(x.dtype, [&](auto tag) {
-    using T = decltype(tag);
-    for_each_element<2>({out, x}, [&](const std::array<int64_t, 2>& at) {
-      const Wide<T> v = widen(x.as<const T>()[at[1]]);
-      if constexpr (std::is_integral_v<Wide<T>>) {
-        out.as<T>()[at[0]] = narrow<T>(integer_unary(op.kind_of, v));
-      } else {
-        out.as<T>()[at[0]] = narrow<T>(float_unary(op.kind_of, v, Wide<T>(op.alpha)));
-      }
-    });
-  });
-}
-
-void eval_tests(const Unary& op, const View& x, const View& out) {
-  const auto signs = static_cast<int>(op.alpha);
-  visit_number(x.dtype, [&](auto tag) {
-    using T = decltype(tag);
-    for_each_element<2>({out, x}, [&](const std::array<int64_t, 2>& at) {
-      const auto v = static_cast<double>(widen(x.as<const T>()[at[1]]));
-      const bool infinite = std::isinf(v) && (signs & (v > 0 ? 1 : 2)) != 0;
-      const bool truth = op.kind_of == UnaryKind::kIsNan ? std::isnan(v) : infinite;
-      out.as<uint8_t>()[at[0]] = truth ? 1 : 0;
-    });
-  });
-}
-
 RILL_NOT_IN_STEPS_BEGIN
 Status eval_dims(UnaryKind kind, const View& x, const View& out) RILL_NONBLOCKING {
   Status status;
@@ -255,27 +137,27 @@ Status Unary::eval(EvalCtx& ctx) const {
   const View& x = ctx.in[0];
   const View& out = ctx.out[0];
   if (x.dtype == DType::kDim) return eval_dims(kind_of, x, out);
-  if (is_test(kind_of)) {
-    eval_tests(*this, x, out);
-  } else if (x.dtype == DType::kBool) {
-    for_each_element<2>({out, x}, [&](const std::array<int64_t, 2>& at) {
-      out.as<uint8_t>()[at[0]] = x.as<const uint8_t>()[at[1]] == 0 ? 1 : 0;
-    });
-  } else if (is_quantised(x.dtype)) {
+  if (is_quantised(x.dtype)) {
     for_each_element<2>({out, x}, [&](const std::array<int64_t, 2>& at) {
       store_real(out, at[0], float_unary<double>(kind_of, real_at(x, at[1]), alpha));
     });
-  } else if (x.dtype == DType::kF32) {
+  } else if (x.dtype == DType::kF32 && !is_test(kind_of)) {
     const kernels::PointwiseInstr instr = instruction(*this);
     run_pointwise({&instr, 1}, {&x, 1}, out);
   } else {
-    eval_numbers(*this, x, out);
+    change_elements(kind_of, alpha, x, out);
   }
   return {};
 }
 
 Status Unary::lower(Lowering& lowering) const {
-  if (lowering.in(0).dtype != DType::kF32 || is_test(kind_of)) return Op::lower(lowering);
+  const Operand& x = lowering.in(0);
+  if (x.dtype != DType::kF32 || is_test(kind_of)) {
+    if (x.dtype != DType::kBool && !is_number(x.dtype)) return Op::lower(lowering);
+    const Operand out = lowering.make_out(0);
+    lowering.step(kUnary, {kind_of, alpha, x, out}, {x}, {out});
+    return {};
+  }
   const kernels::PointwiseInstr instr = instruction(*this);
   const int only[] = {0};
   return lower_pointwise(lowering, {&instr, 1}, only);

@@ -1,46 +1,9 @@
 #pragma once
 
 #include "core/graph/op.h"
+#include "ops/math/kinds.h"
 
 namespace rill::ops {
-
-enum class UnaryKind : uint8_t {
-  kNeg,
-  kAbs,
-  kSign,
-  kSquare,
-  kSqrt,
-  kRsqrt,
-  kRecip,
-  kExp,
-  kLn,
-  kSin,
-  kCos,
-  kTan,
-  kAsin,
-  kAcos,
-  kAtan,
-  kSinh,
-  kCosh,
-  kTanh,
-  kAsinh,
-  kAcosh,
-  kAtanh,
-  kSigmoid,
-  kErf,
-  kSilu,
-  kGeluApprox,
-  kHardSwish,
-  kLeakyRelu,  ///< `alpha` times what is below 0
-  kFloor,
-  kCeil,
-  kRound,      ///< half away from zero
-  kRoundEven,  ///< half to even
-  kNot,        ///< of bool
-  kBitNot,
-  kIsNan,  ///< gives bool
-  kIsInf,  ///< gives bool; `alpha` has bit 1 set for +infinity, bit 2 for -infinity
-};
 
 /// Compute a function of every element.
 /// Shapes: any, kept.

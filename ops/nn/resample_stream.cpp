@@ -7,21 +7,11 @@
 #include "ops/array/common.h"
 #include "ops/math/elements.h"
 #include "ops/nn/resample_taps.h"
+#include "ops/nn/resize_stream_step.h"
 #include "ops/stream/frames.h"
 
 namespace rill::ops {
 namespace {
-
-/// The taps of the outputs of one period: places relative to where the period begins in the input.
-struct Phase {
-  List<int64_t> at;
-  List<float> weight;
-
-  /// Taps beyond the last frame fall back on it, which is no earlier than the beginning of the
-  /// period.
-  int64_t first() const { return std::min<int64_t>(0, *std::min_element(at.begin(), at.end())); }
-  int64_t last() const { return *std::max_element(at.begin(), at.end()); }
-};
 
 std::vector<Phase> phases_of(const ResizeAxis& how, int64_t up) {
   // Far from both edges.
@@ -44,14 +34,23 @@ std::vector<Phase> phases_of(const ResizeAxis& how, int64_t up) {
   return out;
 }
 
+/// Taps beyond the last frame fall back on it, which is no earlier than the beginning of the
+/// period.
+int64_t first_of(const Phase& phase) {
+  return std::min<int64_t>(0, *std::min_element(phase.at.begin(), phase.at.end()));
+}
+int64_t last_of(const Phase& phase) {
+  return *std::max_element(phase.at.begin(), phase.at.end());
+}
+
 /// Where the input frames of outputs lie, for outputs o = period * up + phase.
 class Places {
  public:
   Places(const ResizeAxis& how, int64_t up, int64_t down)
       : up_(up), down_(down), phases_(phases_of(how, up)) {}
 
-  int64_t first(int64_t o) const { return period(o) * down_ + phase(o).first(); }
-  int64_t last(int64_t o) const { return period(o) * down_ + phase(o).last(); }
+  int64_t first(int64_t o) const { return period(o) * down_ + first_of(phase(o)); }
+  int64_t last(int64_t o) const { return period(o) * down_ + last_of(phase(o)); }
 
  private:
   int64_t period(int64_t o) const { return o >= 0 ? o / up_ : -((-o + up_ - 1) / up_); }
@@ -164,96 +163,21 @@ Status PulseResize::eval(EvalCtx&) const {
   return fail(Code::kUnsupported, "frames are counted: it runs in a prepared plan only");
 }
 
-namespace {
-
-RILL_STEP_FIELDS(Phase, at, weight)
-
-struct ResizeArgs {
-  PulseResize op;
-  List<Phase> phases;
-  PlacedView from;
-  PlacedView to;
-  FramesSoFar length;
-};
-
-RILL_STEP_FIELDS(ResizeArgs, op, phases, from, to, length)
-
-template <class T>
-void copy_frame(const View& from, const View& to) {
-  for_each_element<2>({from, to}, [&](const std::array<int64_t, 2>& at) {
-    to.as<T>()[at[1]] = from.as<const T>()[at[0]];
-  });
-}
-
-void add_frame(float weight, const View& from, const View& to) {
-  for_each_element<2>({from, to}, [&](const std::array<int64_t, 2>& at) {
-    to.as<float>()[at[1]] += weight * from.as<const float>()[at[0]];
-  });
-}
-
-void run_resize(const ResizeArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const PulseResize& op = args.op;
-  const int axis = static_cast<int>(op.how.axis);
-  const View from = frame.view(args.from);
-  const View to = frame.view(args.to);
-  const int64_t shown = from.extent(axis);
-  const int64_t pulse = shown - op.overlap;
-  const int64_t start = frame.clock->position(pulse) - op.overlap - op.delay;
-  const int64_t first = frame.clock->position(to.extent(axis)) - op.out_delay;
-  const int64_t last_frame = args.length.now(frame) - 1;
-  for (int64_t i = 0; i < to.extent(axis); ++i) {
-    const View out = frames_of(to, axis, i, 1);
-    const int64_t o = first + i;
-    const Phase& phase = args.phases[static_cast<size_t>(std::max<int64_t>(o, 0) % op.up)];
-    const int64_t base = std::max<int64_t>(o, 0) / op.up * op.down;
-    const auto source = [&](int64_t at) {
-      const int64_t n = std::clamp<int64_t>(base + at, 0, std::max<int64_t>(0, last_frame));
-      return frames_of(from, axis, std::clamp<int64_t>(n - start, 0, shown - 1), 1);
-    };
-    if (op.how.is_nearest()) {
-      visit_size(out.dtype, [&](auto tag) { copy_frame<decltype(tag)>(source(phase.at[0]), out); });
-      continue;
-    }
-    for_each_element<1>({out},
-                        [&](const std::array<int64_t, 1>& at) { out.as<float>()[at[0]] = 0.0F; });
-    for (size_t k = 0; k < phase.at.size(); ++k) {
-      add_frame(phase.weight[k], source(phase.at[k]), out);
-    }
-  }
-}
-
-void touch_resize(const ResizeArgs& args, StepTouches& touches) {
-  const PulseResize& op = args.op;
-  touches.has_axis(args.from, op.how.axis);
-  if (!touches.holds()) return;
-  touches.infers(op, {&args.from, 1}, {&args.to, 1});
-  const auto axis = static_cast<int>(op.how.axis);
-  touches.alike(args.from, args.to, axis);
-  touches.require(static_cast<int64_t>(args.phases.size()) == op.up &&
-                      (args.from.extent(axis) > 0 || args.to.volume() == 0) &&
-                      (op.how.is_nearest() || args.from.dtype == DType::kF32),
-                  "the phases of its period");
-  for (const Phase& phase : args.phases) {
-    touches.require(phase.at.size() == phase.weight.size() &&
-                        (!op.how.is_nearest() || !phase.at.empty()),
-                    "a weight for each tap");
-    for (const int64_t at : phase.at) touches.within(at, -kMostFrames, kMostFrames);
-  }
-  touches.reads(args.from);
-  touches.writes(args.to);
-}
-
-constexpr auto kResize = step_kind<ResizeArgs, run_resize, touch_resize>("resize_stream");
-
-}  // namespace
-
-extern const StepKind resize_stream_kind;
-const StepKind resize_stream_kind = kResize;
-
 Status PulseResize::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
   const Operand to = lowering.make_out(0, Lowering::physical_order(from));
-  ResizeArgs args{*this, phases_of(how, up), from, to, frames_so_far(lowering, length)};
+  ResizeArgs args;
+  args.axis = static_cast<int>(how.axis);
+  args.nearest = how.is_nearest();
+  args.up = up;
+  args.down = down;
+  args.overlap = overlap;
+  args.delay = delay;
+  args.out_delay = out_delay;
+  args.phases = phases_of(how, up);
+  args.from = from;
+  args.to = to;
+  args.length = frames_so_far(lowering, length);
   if (to.volume() > 0) lowering.step(kResize, std::move(args), {from}, {to});
   return {};
 }

@@ -26,13 +26,14 @@ Result<Facts> PulseRange::infer(FactSpan) const {
 }
 
 Status PulseRange::eval(EvalCtx& ctx) const {
-  const View& out = ctx.out[0];
   const int64_t position = ctx.clock ? ctx.clock->position(frames) : 0;
-  auto value = static_cast<uint64_t>(start) +
-               static_cast<uint64_t>(step) * static_cast<uint64_t>(position - overlap - delay);
-  for (int64_t i = 0; i < out.extent(0); ++i, value += static_cast<uint64_t>(step)) {
-    out.as<int64_t>()[i * out.step(0)] = static_cast<int64_t>(value);
-  }
+  count_frames(start, step, position - overlap - delay, ctx.out[0]);
+  return {};
+}
+
+Status PulseRange::lower(Lowering& lowering) const {
+  const Operand out = lowering.make_out(0);
+  lowering.step(kRange, {out, start, step, frames, overlap + delay}, {}, {out});
   return {};
 }
 

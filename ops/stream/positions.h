@@ -22,6 +22,7 @@ struct PulseRange final : OpBase<PulseRange> {
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return false; }
+  Status lower(Lowering& lowering) const override;
   Status save(SaveCtx& ctx) const override;
 };
 

@@ -42,6 +42,29 @@ void touch_rows_stream(const RowsArgs& args, StepTouches& touches) {
   touches.writes(args.to);
 }
 
+void count_frames(int64_t start, int64_t step, int64_t first, const View& to) {
+  auto value = static_cast<uint64_t>(start) +
+               static_cast<uint64_t>(step) * static_cast<uint64_t>(first);
+  for (int64_t i = 0; i < to.extent(0); ++i, value += static_cast<uint64_t>(step)) {
+    to.as<int64_t>()[i * to.step(0)] = static_cast<int64_t>(value);
+  }
+}
+
+void run_range(const RangeArgs& args, const Frame& frame) noexcept {
+  count_frames(args.start, args.step, frame.clock->position(args.frames) - args.before,
+               frame.view(args.to));
+}
+
+void touch_range_stream(const RangeArgs& args, StepTouches& touches) {
+  touches.require(args.to.rank == 1 && args.to.dtype == DType::kI64, "a row of numbers");
+  touches.within(args.frames, 0, kMostFrames);
+  touches.within(args.before, -kMostFrames, 2 * kMostFrames);
+  if (!touches.holds()) return;
+  touches.writes(args.to);
+}
+
+extern const StepKind range_stream_kind;
+const StepKind range_stream_kind = kRange;
 extern const StepKind rows_stream_kind;
 const StepKind rows_stream_kind = kRows;
 

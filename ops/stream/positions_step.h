@@ -12,6 +12,23 @@ struct RowsArgs {
 };
 RILL_STEP_FIELDS(RowsArgs, table, to, axis, begin)
 
+struct RangeArgs {
+  PlacedView to;
+  int64_t start = 0;
+  int64_t step = 1;
+  int64_t frames = 1;
+  int64_t before = 0;  ///< frames in front of those of the pulse, and frames of delay
+};
+RILL_STEP_FIELDS(RangeArgs, to, start, step, frames, before)
+
+/// Write start + step * n for the frames n from `first` on.
+void count_frames(int64_t start, int64_t step, int64_t first, const View& to) RILL_NONBLOCKING;
+
+void run_range(const RangeArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+void touch_range_stream(const RangeArgs& args, StepTouches& touches);
+
+inline constexpr auto kRange = step_kind<RangeArgs, run_range, touch_range_stream>("range_stream");
+
 void run_rows(const RowsArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
 void touch_rows_stream(const RowsArgs& args, StepTouches& touches);
 

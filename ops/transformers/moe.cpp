@@ -7,6 +7,7 @@
 #include "ops/array/common.h"
 #include "ops/math/binary.h"
 #include "ops/math/elements.h"
+#include "ops/transformers/moe_step.h"
 
 namespace rill::ops {
 namespace {
@@ -134,20 +135,30 @@ Result<Facts> MoeFfn::infer(FactSpan in) const {
   return Facts{x.without_value()};
 }
 
-float activated(std::string_view kind, float x) {
-  if (kind == "relu") return x < 0.0F ? 0.0F : x;
-  if (kind == "gelu") {
-    return 0.5F * x * (1.0F + std::tanh(0.79788456F * (x + 0.044715F * x * x * x)));
-  }
-  return x / (1.0F + std::exp(-x));
+constexpr std::string_view kActivations[] = {"silu", "relu", "gelu", "swiglu"};
+constexpr std::string_view kGates[] = {"softmax_topk", "softmax_all", "sigmoid", "raw"};
+
+template <class Kind, size_t kCount>
+Kind kind_of(const std::string_view (&names)[kCount], std::string_view name) {
+  return static_cast<Kind>(std::find(names, names + kCount, name) - names);
 }
 
-/// What an element of the first product becomes, given that of the gated one.
-float hidden_value(const MoeFfn& op, float h, float up) {
-  if (!op.clamped) return activated(op.activation, h) * (op.has_w3 ? up : 1.0F);
-  const float g = std::fmin(h, op.limit);
-  const float u = std::fmax(-op.limit, std::fmin(up, op.limit));
-  return (u + 1.0F) * (g / (1.0F + std::exp(-op.alpha * g)));
+/// What a step does, of an operator that was found to make sense.
+MoeHow how_of(const MoeFfn& op) {
+  MoeHow how;
+  how.k = op.k;
+  how.activation = kind_of<MoeActivation>(kActivations, op.activation);
+  how.gate = kind_of<MoeGate>(kGates, op.gate);
+  how.linear = op.linear;
+  how.clamped = op.clamped;
+  how.alpha = op.alpha;
+  how.limit = op.limit;
+  how.has_w3 = op.has_w3;
+  how.has_bias[0] = op.has_bias_g;
+  how.has_bias[1] = op.has_bias_1;
+  how.has_bias[2] = op.has_bias_3;
+  how.has_bias[3] = op.has_bias_2;
+  return how;
 }
 
 /// The plain form for one token, without memory: what it would keep, it computes again.
@@ -217,7 +228,7 @@ class PlainToken {
     const int64_t hidden = ctx_.in[2].extent(op_.linear ? 1 : 2);
     for (int64_t j = 0; j < hidden; ++j) {
       const float up = op_.has_w3 ? projected(op_.optional_input(0), 3, expert, j) : 0.0F;
-      const float h = hidden_value(op_, projected(2, 2, expert, j), up);
+      const float h = hidden_value(how_of(op_), projected(2, 2, expert, j), up);
       for (int64_t o = 0; o < width; ++o) y_[o * step] += weight * h * entry(w2, expert, j, o);
     }
   }
@@ -264,141 +275,9 @@ Status MoeFfn::eval(EvalCtx& ctx) const {
   return {};
 }
 
-struct MoeArgs {
-  MoeFfn op;
-  int64_t tokens = 0;
-  int64_t width = 0;
-  int64_t hidden = 0;
-  int64_t experts = 0;
-  Ref x;
-  Ref y;
-  Ref wg;
-  Ref w1;
-  Ref w2;
-  Ref w3;
-  Ref bias[4];  ///< of wg, w1, w3, w2
-  Ref logits;
-  Ref chosen;
-  Ref h;
-  Ref up;
-};
-
-RILL_STEP_FIELDS(MoeArgs, op, tokens, width, hidden, experts, x, y, wg, w1, w2, w3, bias, logits,
-                 chosen, h, up)
-
-/// y = x W + b of one expert: W is [from, to], or [to, from] if `linear`.
-void product(const float* x, const float* w, const float* bias, bool linear, int64_t from,
-             int64_t to, float* y) {
-  for (int64_t j = 0; j < to; ++j) y[j] = bias ? bias[j] : 0.0F;
-  if (linear) {
-    for (int64_t j = 0; j < to; ++j) {
-      float sum = 0.0F;
-      for (int64_t i = 0; i < from; ++i) sum += x[i] * w[j * from + i];
-      y[j] += sum;
-    }
-    return;
-  }
-  for (int64_t i = 0; i < from; ++i) {
-    for (int64_t j = 0; j < to; ++j) y[j] += x[i] * w[i * to + j];
-  }
-}
-
-/// The weight of a chosen expert, given the logits of all and which ones are chosen.
-float gate_weight(const std::string& kind, const float* logits, int64_t experts,
-                  const int64_t* chosen, int64_t k, float own) {
-  if (kind == "raw") return own;
-  if (kind == "sigmoid") return 1.0F / (1.0F + std::exp(-own));
-  const bool all = kind == "softmax_all";
-  const int64_t count = all ? experts : k;
-  const auto logit = [&](int64_t i) { return logits[all ? i : chosen[i]]; };
-  float max = -INFINITY;
-  for (int64_t i = 0; i < count; ++i) max = std::fmax(max, logit(i));
-  float sum = 0.0F;
-  for (int64_t i = 0; i < count; ++i) sum += std::exp(logit(i) - max);
-  return std::exp(own - max) / sum;
-}
-
-/// Choose the experts of the k highest logits, ties to the lower one.
-void choose(const float* logits, int64_t experts, int64_t k, int64_t* chosen) {
-  int64_t kept = 0;
-  for (int64_t e = 0; e < experts; ++e) {
-    int64_t slot = kept;
-    while (slot > 0 && logits[e] > logits[chosen[slot - 1]]) --slot;
-    if (slot >= k) continue;
-    kept = std::min(kept + 1, k);
-    for (int64_t i = kept - 1; i > slot; --i) chosen[i] = chosen[i - 1];
-    chosen[slot] = e;
-  }
-}
-
-void run_moe(const MoeArgs& a, const Frame& frame) noexcept RILL_NONBLOCKING {
-  const MoeFfn& op = a.op;
-  auto* logits = frame.ptr<float>(a.logits);
-  auto* chosen = frame.ptr<int64_t>(a.chosen);
-  auto* h = frame.ptr<float>(a.h);
-  auto* up = frame.ptr<float>(a.up);
-  const int64_t d = a.width;
-  const auto bias = [&](bool has, int which, int64_t row, int64_t length) -> const float* {
-    return has ? frame.ptr<const float>(a.bias[which]) + row * length : nullptr;
-  };
-  for (int64_t token = 0; token < a.tokens; ++token) {
-    const float* x = frame.ptr<const float>(a.x) + token * d;
-    float* y = frame.ptr<float>(a.y) + token * d;
-    std::fill(y, y + d, 0.0F);
-    product(x, frame.ptr<const float>(a.wg), bias(op.has_bias_g, 0, 0, 0), true, d, a.experts,
-            logits);
-    choose(logits, a.experts, op.k, chosen);
-    for (int64_t i = 0; i < op.k; ++i) {
-      const int64_t e = chosen[i];
-      const int64_t matrix = e * d * a.hidden;
-      product(x, frame.ptr<const float>(a.w1) + matrix, bias(op.has_bias_1, 1, e, a.hidden),
-              op.linear, d, a.hidden, h);
-      if (op.has_w3) {
-        product(x, frame.ptr<const float>(a.w3) + matrix, bias(op.has_bias_3, 2, e, a.hidden),
-                op.linear, d, a.hidden, up);
-      }
-      for (int64_t j = 0; j < a.hidden; ++j) {
-        h[j] = hidden_value(op, h[j], up[j]);
-      }
-      product(h, frame.ptr<const float>(a.w2) + matrix, bias(op.has_bias_2, 3, e, d), op.linear,
-              a.hidden, d, up);
-      const float weight = gate_weight(op.gate, logits, a.experts, chosen, op.k, logits[e]);
-      for (int64_t j = 0; j < d; ++j) y[j] += weight * up[j];
-    }
-  }
-}
-
-void touch_moe(const MoeArgs& a, StepTouches& touches) {
-  for (const int64_t count : {a.tokens, a.width, a.hidden, a.experts}) {
-    touches.within(count, 0, int64_t{1} << 20);
-  }
-  touches.within(a.op.k, 0, a.experts);
-  if (!touches.holds()) return;
-  const auto floats = [](const Ref& ref, int64_t rows, int64_t each) {
-    return region<float>(ref).over(rows, each).over(each);
-  };
-  const int64_t matrix = a.width * a.hidden;
-  touches.reads(floats(a.x, a.tokens, a.width));
-  touches.writes(floats(a.y, a.tokens, a.width));
-  touches.reads(floats(a.wg, a.experts, a.width));
-  touches.reads(floats(a.w1, a.experts, matrix));
-  touches.reads(floats(a.w2, a.experts, matrix));
-  if (a.op.has_w3) touches.reads(floats(a.w3, a.experts, matrix));
-  if (a.op.has_bias_g) touches.reads(floats(a.bias[0], 1, a.experts));
-  if (a.op.has_bias_1) touches.reads(floats(a.bias[1], a.experts, a.hidden));
-  if (a.op.has_w3 && a.op.has_bias_3) touches.reads(floats(a.bias[2], a.experts, a.hidden));
-  if (a.op.has_bias_2) touches.reads(floats(a.bias[3], a.experts, a.width));
-  touches.writes(floats(a.logits, 1, a.experts));
-  touches.writes(region<int64_t>(a.chosen).over(a.op.k));
-  touches.writes(floats(a.h, 1, a.hidden));
-  touches.writes(floats(a.up, 1, std::max(a.hidden, a.width)));
-}
-
-constexpr auto kMoe = step_kind<MoeArgs, run_moe, touch_moe>("moe");
-
 Status MoeFfn::lower(Lowering& lowering) const {
   MoeArgs args;
-  args.op = *this;
+  args.how = how_of(*this);
   std::vector<Touched> reads;
   const auto dense = [&](int i) {
     const Operand operand = lowering.row_major(lowering.in(i));
@@ -527,9 +406,6 @@ constexpr NnefOp kOps[] = {
 };
 
 }  // namespace
-
-extern const StepKind moe_kind;
-const StepKind moe_kind = kMoe;
 
 extern const OpRoom moe_room;
 const OpRoom moe_room = {"moe", kOps};

@@ -110,6 +110,7 @@ set(cases
   streams_stepped_together
   sums_over_chunks_stream
   symbol_tied_by_an_assertion
+  table_names_what_it_lacks
   syntax_error
   truncated_archive
   unbound_symbol

@@ -7,7 +7,7 @@ import tempfile
 
 SOURCE_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".inc"}
 FOLDERS = ["api", "audit", "bench", "cli", "core", "examples", "kernels", "nnef_loader",
-           "onnx_loader", "ops", "pulse", "python", "tests", "transforms", "web"]
+           "onnx_loader", "ops", "plan_file", "pulse", "python", "tests", "transforms", "web"]
 
 
 def sources(root, folders=None):

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "api/src/handles.h"
+#include "api/src/model_handle.h"
 #include "tests/property/streaming.h"
 
 namespace rill::test {

@@ -17,3 +17,16 @@ function(rill_size_test name kib)
                    "$<TARGET_FILE:rill_resident>" "${models}/kws_gru/model.nnef.tgz" ${over})
   set_tests_properties(${name} PROPERTIES LABELS size SKIP_RETURN_CODE 77)
 endfunction()
+
+# What a process that streams a compiled model has for itself, and what it shares with others.
+if(TARGET rill_run_shared AND TARGET rill_program AND CMAKE_SYSTEM_NAME STREQUAL Linux
+   AND NOT RILL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+  add_executable(rill_shared_memory size/shared.c)
+  set_target_properties(rill_shared_memory PROPERTIES C_STANDARD 99)
+  target_link_libraries(rill_shared_memory PRIVATE rill_run_shared rill_flags)
+  add_test(NAME shared_memory
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/size/shared.py"
+                   "$<TARGET_FILE:rill_shared_memory>" "$<TARGET_FILE:rill_program>"
+                   "${models}/crnn_lstm/model.nnef.tgz" S=8)
+  set_tests_properties(shared_memory PROPERTIES LABELS size SKIP_RETURN_CODE 77)
+endif()

@@ -10,6 +10,7 @@
 #include "ops/op_table.h"
 #include "ops/step_table.h"
 #include "plan_file/check.h"
+#include "plan_file/place.h"
 #include "plan_file/write.h"
 
 namespace rill::test {
@@ -78,30 +79,52 @@ void save_and_load(Session* session) {
 
 }  // namespace
 
-bool try_plan_file(std::span<const std::byte> bytes) {
+Result<std::shared_ptr<const Plan>> placed_here(const Mapped& file) {
+  const Runner runner{ops::step_table(),
+                      [](std::string_view target) {
+                        return kernels::target_rank(std::string(target).c_str());
+                      },
+                      true};
+  return plan_file::place(file.bytes, file.memory, runner);
+}
+
+namespace {
+
+/// Run an opened plan that may be anything, if it runs quickly.
+void try_plan(const std::shared_ptr<const Plan>& opened) {
   // Sessions of more are refused by systems, sooner or later, and runs of more take long.
   constexpr int64_t kMostBytes = int64_t{1} << 26;
   constexpr int64_t kMostWork = 1 << 20;
-  const Mapped as_it_is = mapped(bytes);
-  const auto first = plan_file::open(as_it_is.bytes, as_it_is.memory, known_here());
-  const Mapped map = mapped(bytes);
-  plan_file::seal({map.memory.get(), bytes.size()});
-  const auto opened = plan_file::open(map.bytes, map.memory, known_here());
-  for (const Status& status : {first.status(), opened.status()}) {
-    if (!status.ok() && status.error().message.empty()) std::abort();
-  }
-  if (!opened.ok()) return false;
-  const Plan& plan = *opened->plan;
+  const Plan& plan = *opened;
   const auto work = plan_file::check(plan);
   int64_t all = plan.arena_bytes + plan.state_bytes;
   for (const auto* ios : {&plan.inputs, &plan.outputs}) {
     for (const PlanIo& io : *ios) all += std::min(io.bytes, kMostBytes);
   }
-  if (!work.ok() || *work > kMostWork || all > kMostBytes) return true;
-  auto session = Session::make(opened->plan);
-  if (!session.ok()) return true;
+  if (!work.ok() || *work > kMostWork || all > kMostBytes) return;
+  auto session = Session::make(opened);
+  if (!session.ok()) return;
   run(session->get());
   if (plan.stream_pulse > 0) save_and_load(session->get());
+}
+
+}  // namespace
+
+bool try_plan_file(std::span<const std::byte> bytes) {
+  const Mapped as_it_is = mapped(bytes);
+  const auto first = plan_file::open(as_it_is.bytes, as_it_is.memory, known_here());
+  const Mapped map = mapped(bytes);
+  plan_file::seal({map.memory.get(), bytes.size()});
+  const auto opened = plan_file::open(map.bytes, map.memory, known_here());
+  const auto placed_first = placed_here(as_it_is);
+  const auto placed = placed_here(map);
+  for (const Status& status :
+       {first.status(), opened.status(), placed_first.status(), placed.status()}) {
+    if (!status.ok() && status.error().message.empty()) std::abort();
+  }
+  if (placed.ok()) try_plan(*placed);
+  if (!opened.ok()) return false;
+  try_plan(opened->plan);
   return true;
 }
 

@@ -21,9 +21,12 @@ Mapped mapped(std::span<const std::byte> file);
 /// The file of a plan for the target that tests pretend to have.
 Result<std::vector<std::byte>> written(const Plan& plan);
 
-/// Open bytes that may be anything, once with their checksums made right; if that is a plan, and
-/// one that runs quickly, run it, stream it to its end, and save and load its state. Tells whether
-/// it was opened.
+/// Open a file by what runs plans alone.
+Result<std::shared_ptr<const Plan>> placed_here(const Mapped& file);
+
+/// Open bytes that may be anything, by the whole library and by what runs plans alone, once with
+/// their checksums made right; if that is a plan, and one that runs quickly, run it, stream it to
+/// its end, and save and load its state. Tells whether the whole library opened it.
 bool try_plan_file(std::span<const std::byte> bytes);
 
 }  // namespace rill::test

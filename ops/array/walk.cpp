@@ -1,4 +1,6 @@
-#include "ops/math/elements.h"
+#include "ops/array/walk.h"
+
+#include <algorithm>
 
 namespace rill::ops {
 
@@ -32,6 +34,14 @@ bool next_row(std::span<const View> views, const Rows& rows, std::array<int64_t,
     (*index)[i] = 0;
   }
   return false;
+}
+
+View without_axis(const View& view, int axis) {
+  View out = view;
+  std::copy(view.shape.begin() + axis + 1, view.shape.end(), out.shape.begin() + axis);
+  std::copy(view.stride.begin() + axis + 1, view.stride.end(), out.stride.begin() + axis);
+  --out.rank;
+  return out;
 }
 
 }  // namespace rill::ops

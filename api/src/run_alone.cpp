@@ -1,0 +1,69 @@
+// What librill_run has in the place of librill: plans are opened without graphs and operators.
+
+#include <memory>
+#include <string>
+
+#include "api/src/errors.h"
+#include "api/src/guard.h"
+#include "api/src/handles.h"
+#include "kernels/target.h"
+#include "plan_file/map.h"
+#include "plan_file/place.h"
+
+extern "C" {
+// Of the program, as `rill compile --table` wrote it, else all that the library has.
+extern const rill::StepKind* const rill_steps[];
+extern const unsigned long rill_steps_count;
+}
+
+using rill::api::guarded;
+using rill::api::refuse;
+using rill::api::report;
+
+namespace {
+
+int rank_of(std::string_view target) {
+  return rill::kernels::target_rank(std::string(target).c_str());
+}
+
+rill_status open_plan(const rill::plan_file::MappedFile& file, const char* path,
+                      rill_plan** plan) {
+  const rill::Runner runner{{rill_steps, rill_steps_count}, rank_of, true};
+  auto placed = rill::plan_file::place(file.bytes, file.owner, runner);
+  if (!placed.ok()) return report(placed.take_status().at(path, 0));
+  auto made = std::make_unique<rill_plan>();
+  made->plan = std::move(placed).value();
+  rill::api::describe(made.get());
+  *plan = made.release();
+  return RILL_OK;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* rill_build_info(void) {
+  return "rill " RILL_VERSION ", " RILL_BUILD_TYPE ", compiler " __VERSION__
+         ", compiled models alone";
+}
+
+rill_status rill_plan_open(const char* path, rill_plan** plan) {
+  if (!plan) return refuse(RILL_E_ARG, "rill_plan_open: no place for the plan");
+  *plan = nullptr;
+  if (!path) return refuse(RILL_E_ARG, "rill_plan_open: no path");
+  return guarded("rill_plan_open", [&] {
+    auto file = rill::plan_file::map_file(path);
+    return file.ok() ? open_plan(*file, path, plan) : report(file.status());
+  });
+}
+
+rill_status rill_plan_map(const void* bytes, size_t size, rill_plan** plan) {
+  if (!plan) return refuse(RILL_E_ARG, "rill_plan_map: no place for the plan");
+  *plan = nullptr;
+  if (!bytes) return refuse(RILL_E_ARG, "rill_plan_map: no bytes");
+  return guarded("rill_plan_map", [&] {
+    return open_plan({nullptr, {static_cast<const std::byte*>(bytes), size}}, "", plan);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,121 @@
+#include "ops/array/gather_step.h"
+
+#include <algorithm>
+
+#include "ops/array/index_at.h"
+#include "ops/array/walk.h"
+
+namespace rill::ops {
+
+void gather_elements(const View& data, const View& indices, int on, const View& out) {
+  const View slice = without_axis(data, on);
+  // The output in two parts: the axes that come from the indices, and the others.
+  View places = indices;
+  View rest = slice;
+  for (int i = 0; i < indices.rank; ++i) {
+    places.stride[static_cast<size_t>(i)] = out.step(on + i);
+  }
+  for (int i = 0; i < slice.rank; ++i) {
+    rest.stride[static_cast<size_t>(i)] = out.step(i < on ? i : i + indices.rank);
+  }
+  const bool rows = slice.contiguous() && rest.contiguous();
+  const int64_t row = slice.volume();
+  visit_plain_size(data.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for_each_element<2>({indices, places}, [&](const std::array<int64_t, 2>& place) {
+      const int64_t index = wrapped_index(plain_index_at(indices, place[0]), data.extent(on));
+      T* to = out.as<T>() + place[1];
+      const T* from = index < 0 ? nullptr : data.as<const T>() + index * data.step(on);
+      if (rows && from) {
+        std::copy_n(from, row, to);
+        return;
+      }
+      for_each_element<2>({slice, rest}, [&](const std::array<int64_t, 2>& at) {
+        to[at[1]] = from ? from[at[0]] : T{};
+      });
+    });
+  });
+}
+
+void run_gather(const GatherArgs& args, const Frame& frame) noexcept {
+  const View out = frame.view(args.out);
+  if (out.volume() == 0) return;
+  gather_elements(frame.view(args.data), frame.view(args.indices), args.axis, out);
+}
+
+void run_blocks(const BlockArgs& args, const Frame& frame) noexcept {
+  View indices;
+  indices.dtype = args.index_type;
+  indices.data = frame.ptr<std::byte>(args.indices);
+  const auto* data = frame.ptr<const std::byte>(args.data);
+  auto* to = frame.ptr<float>(args.out);
+  for (int64_t o = 0; o < args.outer; ++o) {
+    for (int64_t i = 0; i < args.count; ++i, to += args.blocks * 32) {
+      const int64_t index = wrapped_index(plain_index_at(indices, i), args.extent);
+      if (index < 0) {
+        std::fill_n(to, args.blocks * 32, 0.0F);
+      } else {
+        const int64_t first = (o * args.extent + index) * args.blocks;
+        write_out_blocks(args.format, data + first * block_bytes(args.format), args.blocks, to);
+      }
+    }
+  }
+}
+
+void touch_blocks(const BlockArgs& args, StepTouches& touches) {
+  touches.require((args.format == BlockFormat::kQ4_0 || args.format == BlockFormat::kQ8_1) &&
+                      is_int(args.index_type),
+                  "blocks and indices");
+  for (const int64_t count : {args.outer, args.extent, args.count, args.blocks}) {
+    touches.within(count, 0, kMostCounted);
+  }
+  if (!touches.holds()) return;
+  const int64_t bytes = block_bytes(args.format);
+  const int64_t own = args.blocks * bytes;
+  touches.within(own, 0, kMostCounted);
+  if (!touches.holds()) return;
+  touches.reads(region<std::byte>(args.data)
+                    .over(args.outer, args.extent * own)
+                    .over(args.extent, own)
+                    .over(own));
+  PlacedView indices;
+  indices.dtype = args.index_type;
+  indices.ref = args.indices;
+  touches.reads(region(indices).over(args.count));
+  const int64_t floats = args.blocks * 32;
+  touches.writes(region<float>(args.out)
+                     .over(args.outer, args.count * floats)
+                     .over(args.count, floats)
+                     .over(floats));
+}
+
+void touch_gather(const GatherArgs& args, StepTouches& touches) {
+  const PlacedView& data = args.data;
+  const PlacedView& indices = args.indices;
+  const PlacedView& out = args.out;
+  touches.has_axis(data, args.axis);
+  const bool fits = is_plain(data.dtype) && data.dtype == out.dtype && is_int(indices.dtype) &&
+                    out.rank == data.rank + indices.rank - 1;
+  touches.require(fits, "data, indices and an output of their shapes");
+  if (!touches.holds()) return;
+  bool same = true;
+  for (int axis = 0; axis < out.rank; ++axis) {
+    const int into = axis - args.axis;
+    const int64_t extent = into < 0              ? data.extent(axis)
+                           : into < indices.rank ? indices.extent(into)
+                                                 : data.extent(axis - indices.rank + 1);
+    same &= out.extent(axis) == extent;
+  }
+  touches.require(same, "an output of its shape");
+  if (!touches.holds()) return;
+  touches.reads(data);
+  touches.reads(indices);
+  touches.writes(out);
+}
+
+extern const StepKind gather_kind;
+extern const StepKind gather_blocks_kind;
+const StepKind gather_kind = kGather;
+const StepKind gather_blocks_kind = kGatherBlocks;
+
+}  // namespace rill::ops

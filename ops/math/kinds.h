@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+
+namespace rill::ops {
+
+enum class BinaryKind : uint8_t {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,  ///< integers: truncates, division by 0 gives 0
+  kPow,
+  kMin,  ///< of a number and a NaN, the number
+  kMax,
+  kMinimum,  ///< IEEE 754's: NaN where either is NaN
+  kMaximum,
+  kEq,  ///< comparisons give bool
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kAnd,  ///< of integers: 1 where both are not 0
+  kOr,
+  kXor,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kShl,  ///< shifts by a negative count, or the width and more, as by the width
+  kShr,
+};
+
+enum class UnaryKind : uint8_t {
+  kNeg,
+  kAbs,
+  kSign,
+  kSquare,
+  kSqrt,
+  kRsqrt,
+  kRecip,
+  kExp,
+  kLn,
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kTanh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kSigmoid,
+  kErf,
+  kSilu,
+  kGeluApprox,
+  kHardSwish,
+  kLeakyRelu,  ///< `alpha` times what is below 0
+  kFloor,
+  kCeil,
+  kRound,      ///< half away from zero
+  kRoundEven,  ///< half to even
+  kNot,        ///< of bool
+  kBitNot,
+  kIsNan,  ///< gives bool
+  kIsInf,  ///< gives bool; `alpha` has bit 1 set for +infinity, bit 2 for -infinity
+};
+
+enum class ReduceKind : uint8_t { kSum, kProduct, kMin, kMax, kArgMin, kArgMax, kAny, kAll };
+
+inline bool is_arithmetic(BinaryKind kind) { return kind <= BinaryKind::kMaximum; }
+inline bool is_comparison(BinaryKind kind) {
+  return kind >= BinaryKind::kEq && kind <= BinaryKind::kGe;
+}
+inline bool is_test(UnaryKind kind) {
+  return kind == UnaryKind::kIsNan || kind == UnaryKind::kIsInf;
+}
+inline bool is_arg(ReduceKind kind) {
+  return kind == ReduceKind::kArgMin || kind == ReduceKind::kArgMax;
+}
+inline bool is_truth(ReduceKind kind) {
+  return kind == ReduceKind::kAny || kind == ReduceKind::kAll;
+}
+
+}  // namespace rill::ops
