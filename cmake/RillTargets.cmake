@@ -64,11 +64,10 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 # What is fetched before it runs is smaller still.
 if(EMSCRIPTEN)
   set(RILL_FOR_SIZE -Oz)
-  set(RILL_FOR_SPEED -O2)
 else()
   set(RILL_FOR_SIZE -Os)
-  set(RILL_FOR_SPEED -O3)
 endif()
+set(RILL_FOR_SPEED -O2)
 
 # Sources of a library that is SMALL, but whose own loops are part of a step.
 function(rill_fast_sources)

@@ -4,9 +4,11 @@ rill_kernels(half TIERS avx2 neon)
 rill_test(half_test SOURCES half/half_test.cpp DEPENDS rill_kernels LABELS kernels)
 rill_kernels(int8 TIERS sse42 avx2 avxvnni avx512 avx512vnni neon dotprod)
 rill_test(int8_test SOURCES int8/int8_test.cpp DEPENDS rill_kernels LABELS kernels)
-# Where every CPU of today has a tier, the scalar kernel may take less room and more time.
+# Where every CPU of today has a tier, scalar kernels may take less room and more time.
 if(RILL_ARCH_TIERS)
-  set_source_files_properties(int8/int8.cpp PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+  set_source_files_properties(int8/int8.cpp matmul/matmul.cpp matmul_packed/matmul_packed.cpp
+                              rnn/rnn.cpp
+                              PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
 endif()
 foreach(family matmul matmul_packed depthwise pool rnn)
   rill_kernels(${family} TIERS sse42 avx2 avx512 neon)

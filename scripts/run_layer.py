@@ -40,13 +40,15 @@ def sources(tiers):
     """Pairs of a source and the flags that it alone gets."""
     fast = {f"ops/{each}" for each in listed("ops/steps.cmake", "RILL_FAST_STEPS")}
     out = [(f"core/{each}", []) for each in listed("core/CMakeLists.txt", "RILL_RUN")]
-    out += [(each, ["-O3"] if each in fast else []) for each in steps()]
+    out += [(each, ["-O2"] if each in fast else []) for each in steps()]
     out += [("kernels/cpu.cpp", []), ("kernels/limited.cpp", [])]
     for folder in sorted((ROOT / "kernels").iterdir()):
         name = folder.name
         if not (folder / f"{name}.cpp").exists() or name == "reach":
             continue
-        out.append((f"kernels/{name}/{name}.cpp", ["-O3"]))
+        # Beside tiers, scalar kernels may take less room and more time, as in librill.
+        own = "-Os" if name in ("int8", "matmul", "matmul_packed", "rnn") else "-O2"
+        out.append((f"kernels/{name}/{name}.cpp", [own if tiers else "-O3"]))
         for tier in tiers:
             if (folder / f"{tier}.cpp").exists():
                 out.append((f"kernels/{name}/{tier}.cpp",

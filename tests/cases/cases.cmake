@@ -77,6 +77,7 @@ set(cases
   pipe_is_no_model
   plan_is_no_json
   plan_is_shown
+  plan_of_joined_rows
   profile_by_prefix
   profile_files
   profile_json_has_loop_bodies
