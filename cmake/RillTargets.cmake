@@ -77,6 +77,9 @@ function(rill_fast_sources)
   endforeach()
 endfunction()
 
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-Oz RILL_TAKES_OZ)  # smaller still than -Os, by one in a hundred
+
 # rill_library(<name> SOURCES ... [SMALL] [FAST ...] [DEPENDS ...] [PRIVATE ...])
 # A static library of the runtime: hidden symbols, no RTTI. Nothing in it throws; with exceptions it
 # can be unwound where the system has no memory left. What is SMALL is optimised for size in release
@@ -87,6 +90,9 @@ function(rill_library name)
   target_link_libraries(${name} PUBLIC rill_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${RILL_UNWIND} -fno-rtti>
                          -ffunction-sections -fdata-sections)
+  if(RILL_TAKES_OZ)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:MinSizeRel>:-Oz>)
+  endif()
   if(ARG_SMALL)
     # For size, GCC 12 takes values of std::optional for uninitialised.
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:${RILL_FOR_SIZE}>

@@ -9,6 +9,21 @@
 #include "kernels/mul_add.h"
 
 namespace rill::kernels {
+
+int64_t packed_panel_bytes(PackedFormat format, int64_t k, int64_t columns) noexcept {
+  const int64_t scales = (k + kPackedBlock - 1) / kPackedBlock * 2;
+  switch (format) {
+    case PackedFormat::kQ4_0:
+      return columns * (k / kPackedBlock * 18);
+    case PackedFormat::kF16:
+      return columns * (2 * k);
+    case PackedFormat::kQ8:
+      return columns * (scales + k);
+    case PackedFormat::kQ4:
+      return columns * (scales + (k + 1) / 2);
+  }
+  return 0;
+}
 namespace {
 
 constexpr int kScalarNr = 8;

@@ -43,20 +43,8 @@ constexpr int64_t kPackedBlock = 32;
 /// Tell how many bytes a panel takes: `columns` columns of k values. Blocks follow one another;
 /// those of kQ8 and kQ4 begin with the scales of all columns, and then have the values of the first
 /// k, of the second and so on, those of kQ4 in twos: the first of both in the low halves of bytes.
-constexpr int64_t packed_panel_bytes(PackedFormat format, int64_t k, int64_t columns) {
-  const int64_t scales = (k + kPackedBlock - 1) / kPackedBlock * 2;
-  switch (format) {
-    case PackedFormat::kQ4_0:
-      return columns * (k / kPackedBlock * 18);
-    case PackedFormat::kF16:
-      return columns * (2 * k);
-    case PackedFormat::kQ8:
-      return columns * (scales + k);
-    case PackedFormat::kQ4:
-      return columns * (scales + (k + 1) / 2);
-  }
-  return 0;
-}
+int64_t packed_panel_bytes(PackedFormat format, int64_t k,
+                           int64_t columns) noexcept RILL_NONBLOCKING;
 
 /// Write the first k values of a panel out as f32, [k][columns], from its begin or that of a block
 /// on. `columns` are whole vectors of the tier; nothing is aligned.
