@@ -57,8 +57,9 @@ class Collector {
     }
     // What a softmax gives for one key depends on all keys that it sees, whatever becomes of it.
     for (const auto& [wire, square] : softmaxes(used, at)) {
+      const int softmax = wire.node;
       const bool passed = std::any_of(out.begin(), out.end(), [&](const Limits& each) {
-        return each.softmax == wire.node;
+        return each.softmax == softmax;
       });
       if (passed) continue;
       weights_ = false;
