@@ -40,7 +40,7 @@ if ! "$builder/bin/python" -m pip install -q "${tools[@]}" ||
   exit 77
 fi
 
-rill_build release rill_program rill_static rill_shared
+rill_build release rill_program rill_static rill_shared rill_run_static rill_run_shared
 export CMAKE_BUILD_PARALLEL_LEVEL=$rill_jobs
 wheels=build/python-wheels
 rm -rf "$wheels"

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/base/splitmix.h"
 #include "nnef_loader/load.h"
@@ -35,7 +36,8 @@ TEST_P(Moves, GivesTheFramesOfTheWholeRun) {
   if (std::filesystem::file_size(model.archive) > kMostBytes) return;
   auto graph = nnef::load(model.archive, ops::op_table());
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();
-  for (const std::string& symbol : graph->scope.symbols()) {
+  const std::vector<std::string> symbols = graph->scope.symbols();
+  for (const std::string& symbol : symbols) {
     const bool streams = symbol == model.symbol;
     if (streams && symbol == "S") continue;
     graph = graph->with_symbol(symbol, streams ? Dim::symbol("S") : Dim(1));

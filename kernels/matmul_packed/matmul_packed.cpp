@@ -351,6 +351,7 @@ void packed_column(PackedFormat format, int64_t k, int64_t columns, int64_t colu
 
 void matmul_floats_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const float* b,
                         int64_t k_stride, int64_t n_stride, std::byte* packed) noexcept {
+  if (k == 0 || n == 0) return;
   const int64_t nr = kernel.nr, panel_bytes = packed_panel_bytes(kernel.format, k, nr);
   std::memset(packed, 0, static_cast<size_t>(matmul_packed_bytes(kernel, k, n)));
   for (int64_t j = 0; j < n; ++j) {
