@@ -318,7 +318,8 @@ void pack_block(PackedFormat format, int64_t rows, int64_t columns, int64_t colu
   const bool bytes = format == PackedFormat::kQ8;
   const float lo = bytes ? -127.0f : -8.0f, hi = bytes ? 127.0f : 7.0f;
   for (int64_t p = 0; p < rows; ++p) {
-    const float steps = half == 0 ? 0.0f : std::nearbyint(from[p * stride] / scale);
+    const float exact = half == 0 ? 0.0f : from[p * stride] / scale;
+    const float steps = std::isnan(exact) ? 0.0f : std::nearbyint(exact);
     const auto value = static_cast<uint32_t>(static_cast<int32_t>(std::clamp(steps, lo, hi)));
     std::byte& to = block[2 * columns + (bytes ? p : p / 2) * columns + column];
     if (bytes) {
