@@ -1,6 +1,8 @@
-/* Streams a compiled model for a while, says so, waits for a line, and tells the memory that this
- * process shares with no other, in bytes: all of it, and that of the model's file. Without a model:
- * a program that has the library, and nothing else. */
+/* Streams a compiled model for a while, says so, waits for a line, and tells the memory that is this
+ * process's own, in bytes: what it has written, anywhere, and pages of the model's file. Pages of
+ * programs and libraries that nobody has written belong to the system's cache: they count as shared
+ * or not by what the other processes did last. Without a model: a program that has the library, and
+ * nothing else. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,10 +40,8 @@ static int tell(const char* path) {
       if (strchr(line, '-')) in_file = path && strstr(line, path) != NULL;
       continue;
     }
-    if (strncmp(name, "Private_", 8) == 0) {
-      of_all += kib;
-      if (in_file) of_file += kib;
-    }
+    if (strcmp(name, "Private_Dirty") == 0) of_all += kib;
+    if (in_file && strncmp(name, "Private_", 8) == 0) of_file += kib;
     if (in_file && strcmp(name, "Shared_Clean") == 0) shared += kib;
   }
   fclose(maps);
