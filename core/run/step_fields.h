@@ -68,12 +68,12 @@ class StepFields {
 
   /// Show members, whose names are separated by commas.
   template <class... T>
-  void all(std::string_view names, T&... members) {
+  [[gnu::cold]] void all(std::string_view names, T&... members) {
     (member(wants_names_ ? first_of(&names) : names, members), ...);
   }
 
   template <class T>
-  [[gnu::noinline]] void member(std::string_view name, T& value) {
+  [[gnu::noinline, gnu::cold]] void member(std::string_view name, T& value) {
     if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
       auto number = static_cast<int64_t>(value);
       field(name, number);

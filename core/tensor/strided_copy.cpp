@@ -56,6 +56,10 @@ bool simplify(int rank, const int64_t* extent, const int64_t* src_stride, const 
   return true;
 }
 
+/// Elements that are moved at once, in 16 bytes.
+template <class T>
+constexpr int64_t kAtOnce = 16 / static_cast<int64_t>(sizeof(T));
+
 template <class T>
 void copy_row(const T* src, int64_t src_step, T* dst, int64_t dst_step, int64_t n) {
   if (src_step == 1 && dst_step == 1) {
@@ -66,13 +70,23 @@ void copy_row(const T* src, int64_t src_step, T* dst, int64_t dst_step, int64_t 
     }
     // Forward, so that a run may move to a lower address; backward for a higher one.
     if (dst <= src) {
-      for (int64_t i = 0; i < n; ++i) dst[i] = src[i];
+      int64_t i = 0;
+      for (; i + kAtOnce<T> <= n; i += kAtOnce<T>) {
+        std::byte few[16];
+        std::memcpy(few, src + i, sizeof few);
+        std::memcpy(dst + i, few, sizeof few);
+      }
+      for (; i < n; ++i) dst[i] = src[i];
     } else {
       for (int64_t i = n; i-- > 0;) dst[i] = src[i];
     }
   } else if (src_step == 0 && dst_step == 1) {
     const T value = *src;
-    for (int64_t i = 0; i < n; ++i) dst[i] = value;
+    T few[kAtOnce<T>];
+    for (T& each : few) each = value;
+    int64_t i = 0;
+    for (; i + kAtOnce<T> <= n; i += kAtOnce<T>) std::memcpy(dst + i, few, sizeof few);
+    for (; i < n; ++i) dst[i] = value;
   } else {
     for (int64_t i = 0; i < n; ++i) dst[i * dst_step] = src[i * src_step];
   }
@@ -84,6 +98,8 @@ void transpose_square(const void* src, int64_t src_step, void* dst, int64_t dst_
   const auto* from = static_cast<const std::byte*>(src);
   auto* to = static_cast<std::byte*>(dst);
   Four row[4];
+  // Unrolled, the rows are in registers.
+#pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) std::memcpy(&row[i], from + i * src_step * 4, 16);
   const Four low01 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
   const Four low23 = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
@@ -93,6 +109,7 @@ void transpose_square(const void* src, int64_t src_step, void* dst, int64_t dst_
                           __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
                           __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
                           __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+#pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) std::memcpy(to + i * dst_step * 4, &column[i], 16);
 }
 
@@ -122,6 +139,7 @@ void transpose(const T* src, int64_t src_inner, T* dst, int64_t dst_outer, int64
       }
     }
     for (; o < outer; ++o) {
+#pragma GCC unroll 4
       for (int64_t i = i0; i < i1; ++i) dst[o * dst_outer + i] = src[i * src_inner + o];
     }
   }

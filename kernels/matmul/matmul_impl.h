@@ -65,14 +65,17 @@ struct TileShape {
   int rows, panels, vecs;
 };
 
-/// Fetch a tile of C into `sums`, [rows][panels * vecs] vectors; what is past the last column is 0.
+/// Fetch a tile of C, or the bias of each row, into `sums`, [rows][panels * vecs] vectors; what is
+/// past the last column is 0.
 template <class Arch>
 [[gnu::noinline]] void fetch_tile(const TileArgs& t, TileShape shape, float* sums) {
   using S = Ops<Arch>;
-  for (int r = 0; r < shape.rows; ++r) {
+  const float* from = t.from_c ? t.c : t.bias;
+  const int64_t row_stride = t.from_c ? t.ldc : 0;
+  for (int r = 0; r < shape.rows; ++r, from += row_stride) {
     for (int j = 0; j < shape.panels * shape.vecs; ++j, sums += S::kLanes) {
       const int64_t col = tile_column<Arch>(j, shape.vecs);
-      S::load_partial(t.c + r * t.ldc + col, t.cols - col).store_aligned(sums);
+      S::load_partial(from + col, t.cols - col).store_aligned(sums);
     }
   }
 }
@@ -118,7 +121,8 @@ template <class Arch, int kRows, int kPanels, int kVecs, bool kFar = false>
   alignas(64) float sums[kRows * kWide * S::kLanes];
   V acc[kRows][kWide];
 
-  if (t.from_c) {
+  constexpr bool kMaskedHere = S::kMaskedStores && kRows * kWide <= 8;
+  if (t.from_c || (!kMaskedHere && !whole && t.bias != nullptr)) {
     fetch_tile<Arch>(t, kShape, sums);
 #pragma GCC unroll 32
     for (int r = 0; r < kRows; ++r) {
@@ -133,8 +137,8 @@ template <class Arch, int kRows, int kPanels, int kVecs, bool kFar = false>
       const int64_t col = tile_column<Arch>(j, kVecs);
       V start(0.0f);
       if (t.bias != nullptr) {
-        start =
-            whole ? V::load_unaligned(t.bias + col) : S::load_partial(t.bias + col, t.cols - col);
+        start = !kMaskedHere || whole ? V::load_unaligned(t.bias + col)
+                                      : S::load_partial(t.bias + col, t.cols - col);
       }
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) acc[r][j] = start;
@@ -188,7 +192,6 @@ template <class Arch, int kRows, int kPanels, int kVecs, bool kFar = false>
     run = t.k.run;
   }
 
-  constexpr bool kMaskedHere = S::kMaskedStores && kRows * kWide <= 8;
   if (!whole && (!kMaskedHere || t.residual != nullptr)) {
 #pragma GCC unroll 32
     for (int r = 0; r < kRows; ++r) {
@@ -211,11 +214,18 @@ template <class Arch, int kRows, int kPanels, int kVecs, bool kFar = false>
     }
   }
   const Clip<Arch> clip(t.clip, t.lo, t.hi);
-  if (clip.low || clip.high) {
+  if (clip.low) {
 #pragma GCC unroll 32
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
-      for (int j = 0; j < kWide; ++j) acc[r][j] = clip.apply(acc[r][j]);
+      for (int j = 0; j < kWide; ++j) acc[r][j] = S::max_or(acc[r][j], clip.lo);
+    }
+  }
+  if (clip.high) {
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+      for (int j = 0; j < kWide; ++j) acc[r][j] = S::min_or(acc[r][j], clip.hi);
     }
   }
 #pragma GCC unroll 32

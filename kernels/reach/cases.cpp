@@ -229,7 +229,8 @@ ReachCase rnn_case(int64_t steps, int64_t hidden, bool lstm) {
                  steps * bytes_of(gates * hidden * hidden),
                  {}};
   work.make = [=](Tier tier) {
-    const RnnF32& kernel = rnn_f32(tier);
+    const GruF32& loop = gru_f32(tier);
+    const LstmF32& cells = lstm_f32(tier);
     auto data = std::make_shared<Recurrent>(tier, gates, steps, hidden);
     const float* x = data->x.data();
     const int64_t n = gates * hidden;
@@ -250,9 +251,9 @@ ReachCase rnn_case(int64_t steps, int64_t hidden, bool lstm) {
                            data->y.data(),
                            hidden,
                            data->scratch.data()};
-    return ReachRun{kernel.name, [=, &kernel] {
+    return ReachRun{lstm ? cells.name : loop.name, [=, &loop, &cells] {
                       static_cast<void>(data);
-                      lstm ? kernel.lstm(cell) : kernel.gru(gru);
+                      lstm ? cells.run(cell) : loop.run(gru);
                     }};
   };
   return work;

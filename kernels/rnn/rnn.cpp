@@ -52,12 +52,27 @@ void over_steps(const Args& a, int64_t gates, F f) {
   }
 }
 
-constexpr RnnF32 kKernels[] = {
+// A list for each loop, so that who runs one of them links no other.
 #define RILL_KERNEL(needs, suffix, lanes) \
-  {"rnn_f32_" #suffix, Tier::needs, lanes, gru_f32_##suffix, lstm_f32_##suffix, rnn_f32_##suffix},
+  {{"gru_f32_" #suffix, Tier::needs, lanes}, gru_f32_##suffix},
+constexpr GruF32 kGrus[] = {
 #include "kernels/rnn/kernels.inc"
-#undef RILL_KERNEL
 };
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, suffix, lanes) \
+  {{"lstm_f32_" #suffix, Tier::needs, lanes}, lstm_f32_##suffix},
+constexpr LstmF32 kLstms[] = {
+#include "kernels/rnn/kernels.inc"
+};
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, suffix, lanes) \
+  {{"rnn_f32_" #suffix, Tier::needs, lanes}, rnn_f32_##suffix},
+constexpr RnnF32 kRnns[] = {
+#include "kernels/rnn/kernels.inc"
+};
+#undef RILL_KERNEL
 
 }  // namespace
 
@@ -88,27 +103,29 @@ void rnn_f32_scalar(const RnnF32Args& a) noexcept {
   });
 }
 
-KernelList<RnnF32> kernels_like(const RnnF32*) { return kKernels; }
+KernelList<GruF32> kernels_like(const GruF32*) { return kGrus; }
+KernelList<LstmF32> kernels_like(const LstmF32*) { return kLstms; }
+KernelList<RnnF32> kernels_like(const RnnF32*) { return kRnns; }
 
-const RnnF32& rnn_f32(Tier cpu) {
-  return kernels_like(static_cast<const RnnF32*>(nullptr)).best(cpu);
-}
+const GruF32& gru_f32(Tier cpu) { return KernelList<GruF32>(kGrus).best(cpu); }
+const LstmF32& lstm_f32(Tier cpu) { return KernelList<LstmF32>(kLstms).best(cpu); }
+const RnnF32& rnn_f32(Tier cpu) { return KernelList<RnnF32>(kRnns).best(cpu); }
 
 namespace {
 
 /// Units in a block of the packed W.
-int64_t units_of(const RnnF32& kernel, int64_t gates) {
+int64_t units_of(const RnnKernel& kernel, int64_t gates) {
   return gates == 1 && kernel.lanes > 1 ? kRnnBlockVecs * kernel.lanes : kernel.lanes;
 }
 
 }  // namespace
 
-int64_t rnn_f32_packed_floats(const RnnF32& kernel, int64_t gates, int64_t hidden) {
+int64_t rnn_f32_packed_floats(const RnnKernel& kernel, int64_t gates, int64_t hidden) {
   const int64_t units = units_of(kernel, gates);
   return (hidden + units - 1) / units * units * gates * hidden;
 }
 
-void rnn_f32_pack(const RnnF32& kernel, int64_t gates, int64_t hidden, const float* w,
+void rnn_f32_pack(const RnnKernel& kernel, int64_t gates, int64_t hidden, const float* w,
                   float* packed) noexcept {
   const int64_t units = units_of(kernel, gates);
   for (int64_t first = 0; first < hidden; first += units) {
@@ -123,18 +140,18 @@ void rnn_f32_pack(const RnnF32& kernel, int64_t gates, int64_t hidden, const flo
   }
 }
 
-int64_t rnn_few_bits_block_bytes(const RnnF32& kernel, PackedFormat format, int64_t gates,
+int64_t rnn_few_bits_block_bytes(const RnnKernel& kernel, PackedFormat format, int64_t gates,
                                  int64_t hidden) {
   return packed_panel_bytes(format, hidden, gates * units_of(kernel, gates));
 }
 
-int64_t rnn_few_bits_bytes(const RnnF32& kernel, PackedFormat format, int64_t gates,
+int64_t rnn_few_bits_bytes(const RnnKernel& kernel, PackedFormat format, int64_t gates,
                            int64_t hidden) {
   const int64_t units = units_of(kernel, gates);
   return (hidden + units - 1) / units * rnn_few_bits_block_bytes(kernel, format, gates, hidden);
 }
 
-void rnn_few_bits_pack(const RnnF32& kernel, PackedFormat format, int64_t gates, int64_t hidden,
+void rnn_few_bits_pack(const RnnKernel& kernel, PackedFormat format, int64_t gates, int64_t hidden,
                        const float* packed, std::byte* few) noexcept {
   const int64_t units = units_of(kernel, gates), columns = gates * units;
   std::memset(few, 0, static_cast<size_t>(rnn_few_bits_bytes(kernel, format, gates, hidden)));
@@ -146,7 +163,7 @@ void rnn_few_bits_pack(const RnnF32& kernel, PackedFormat format, int64_t gates,
   }
 }
 
-int64_t rnn_f32_wide_floats(const RnnF32& kernel, int64_t gates, int64_t hidden) {
+int64_t rnn_f32_wide_floats(const RnnKernel& kernel, int64_t gates, int64_t hidden) {
   return hidden * (kernel.lanes == 1 ? gates : kRnnTileVecs * kernel.lanes);
 }
 

@@ -16,32 +16,42 @@ namespace rill::kernels {
 /// Accuracy: sigmoid and tanh are those of kernels/math. The same bits however a stream is
 /// cut, and for a lane alone.
 /// Real-time: yes.
-struct RnnF32 {
+struct RnnKernel {
   const char* name;
   Tier tier;
   int lanes;  // floats per vector
-
-  /// Run a GRU: r = sigmoid(x_r + h W_r), z = sigmoid(x_z + h W_z),
-  /// n = tanh(x_n + r * (h W_n + b_hn)), h = (1 - z) * n + z * h.
-  void (*gru)(const GruF32Args& args) noexcept RILL_NONBLOCKING;
-
-  /// Run an LSTM: i, f, o = sigmoid(x + h W), g = tanh(x_g + h W_g), c = f * c + i * g,
-  /// h = o * tanh(c).
-  void (*lstm)(const LstmF32Args& args) noexcept RILL_NONBLOCKING;
-
-  /// Run a plain recurrent layer: h = tanh(x + h W), or relu, in which a NaN gives 0.
-  void (*rnn)(const RnnF32Args& args) noexcept RILL_NONBLOCKING;
 };
 
-/// Choose the best implementation for a CPU whose best tier is `cpu`. The result lives for ever.
+/// A GRU: r = sigmoid(x_r + h W_r), z = sigmoid(x_z + h W_z), n = tanh(x_n + r * (h W_n + b_hn)),
+/// h = (1 - z) * n + z * h.
+struct GruF32 : RnnKernel {
+  void (*run)(const GruF32Args& args) noexcept RILL_NONBLOCKING;
+};
+
+/// An LSTM: i, f, o = sigmoid(x + h W), g = tanh(x_g + h W_g), c = f * c + i * g, h = o * tanh(c).
+struct LstmF32 : RnnKernel {
+  void (*run)(const LstmF32Args& args) noexcept RILL_NONBLOCKING;
+};
+
+/// A plain recurrent layer: h = tanh(x + h W), or relu, in which a NaN gives 0.
+struct RnnF32 : RnnKernel {
+  void (*run)(const RnnF32Args& args) noexcept RILL_NONBLOCKING;
+};
+
+/// Choose the best implementation for a CPU whose best tier is `cpu`: all loops of a tier read
+/// vectors of the same length. The result lives for ever.
 /// Real-time: no, call it at prepare.
+const GruF32& gru_f32(Tier cpu);
+const LstmF32& lstm_f32(Tier cpu);
 const RnnF32& rnn_f32(Tier cpu);
 
-/// Give every kernel of the family that this build has; the argument only names the family.
+/// Give every kernel of a family that this build has; the argument only names the family.
+KernelList<GruF32> kernels_like(const GruF32*);
+KernelList<LstmF32> kernels_like(const LstmF32*);
 KernelList<RnnF32> kernels_like(const RnnF32*);
 
 /// Tell how many floats `rnn_f32_pack` writes: whole blocks.
-int64_t rnn_f32_packed_floats(const RnnF32& kernel, int64_t gates, int64_t hidden);
+int64_t rnn_f32_packed_floats(const RnnKernel& kernel, int64_t gates, int64_t hidden);
 
 /// Pack W into [ceil(hidden / units)][hidden][gates][units]: what a block of units reads in a step
 /// lies together, all gates of it. Units past the last are zero. A block is a vector, or
@@ -50,22 +60,22 @@ int64_t rnn_f32_packed_floats(const RnnF32& kernel, int64_t gates, int64_t hidde
 /// layer.
 /// Types: f32; `packed` is aligned to 64 bytes.
 /// Real-time: yes.
-void rnn_f32_pack(const RnnF32& kernel, int64_t gates, int64_t hidden, const float* w,
+void rnn_f32_pack(const RnnKernel& kernel, int64_t gates, int64_t hidden, const float* w,
                   float* packed) noexcept RILL_NONBLOCKING;
 
 /// Tell how many bytes `rnn_few_bits_pack` writes for a block of units: a panel of all gates.
-int64_t rnn_few_bits_block_bytes(const RnnF32& kernel, PackedFormat format, int64_t gates,
+int64_t rnn_few_bits_block_bytes(const RnnKernel& kernel, PackedFormat format, int64_t gates,
                                  int64_t hidden);
 /// The same for all blocks.
-int64_t rnn_few_bits_bytes(const RnnF32& kernel, PackedFormat format, int64_t gates,
+int64_t rnn_few_bits_bytes(const RnnKernel& kernel, PackedFormat format, int64_t gates,
                            int64_t hidden);
 
 /// Bring a W that `rnn_f32_pack` has packed into fewer bits, rounded by `packed_column`.
 /// Real-time: yes.
-void rnn_few_bits_pack(const RnnF32& kernel, PackedFormat format, int64_t gates, int64_t hidden,
+void rnn_few_bits_pack(const RnnKernel& kernel, PackedFormat format, int64_t gates, int64_t hidden,
                        const float* packed, std::byte* few) noexcept RILL_NONBLOCKING;
 
 /// Tell how many floats a layer with a W of fewer bits writes out at once.
-int64_t rnn_f32_wide_floats(const RnnF32& kernel, int64_t gates, int64_t hidden);
+int64_t rnn_f32_wide_floats(const RnnKernel& kernel, int64_t gates, int64_t hidden);
 
 }  // namespace rill::kernels

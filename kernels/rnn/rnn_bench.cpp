@@ -48,8 +48,8 @@ void run(benchmark::State& state, Tier tier, Kind kind) {
   product.b = w;
   product.c = scratch.data();
   for (auto _ : state) {
-    if (kind == Kind::kGru) kernel.gru(gru);
-    if (kind == Kind::kLstm) kernel.lstm(lstm);
+    if (kind == Kind::kGru) gru_f32(tier).run(gru);
+    if (kind == Kind::kLstm) lstm_f32(tier).run(lstm);
     for (int64_t step = 0; kind == Kind::kProduct && step < kSteps; ++step) matmul.run(product);
     benchmark::ClobberMemory();
   }

@@ -75,23 +75,25 @@ struct Layer {
       const int64_t count = std::min(steps_per_call, steps - done);
       const float* from = x.data() + first * row();
       float* to = with_y ? r.y.data() + first * y_row() : nullptr;
-      call(rnn_f32(tier), count, from, sign, packed.data(), to, scratch.data(), r);
+      call(tier, count, from, sign, packed.data(), to, scratch.data(), r);
     }
     return r;
   }
 
-  void call(const RnnF32& kernel, int64_t count, const float* from, int64_t sign,
+  void call(Tier tier, int64_t count, const float* from, int64_t sign,
             const float* packed, float* to, float* scratch, Result& r) const {
     if (kind == Kind::kGru) {
-      kernel.gru({count, hidden, from, from + hidden, from + 2 * hidden, sign * row(), packed,
-                  bias ? b_hn.data() : nullptr, r.h.data(), to, sign * y_row(), scratch});
+      gru_f32(tier).run({count, hidden, from, from + hidden, from + 2 * hidden, sign * row(),
+                         packed, bias ? b_hn.data() : nullptr, r.h.data(), to, sign * y_row(),
+                         scratch});
     } else if (kind == Kind::kLstm) {
-      kernel.lstm({count, hidden, from, from + hidden, from + 2 * hidden, from + 3 * hidden,
-                   sign * row(), packed, r.h.data(), r.c.data(), to, sign * y_row(), scratch});
+      lstm_f32(tier).run({count, hidden, from, from + hidden, from + 2 * hidden,
+                          from + 3 * hidden, sign * row(), packed, r.h.data(), r.c.data(), to,
+                          sign * y_row(), scratch});
     } else {
       const auto act = kind == Kind::kRelu ? RnnActivation::kRelu : RnnActivation::kTanh;
-      kernel.rnn({count, hidden, act, from, sign * row(), packed, r.h.data(), to, sign * y_row(),
-                  scratch});
+      rnn_f32(tier).run({count, hidden, act, from, sign * row(), packed, r.h.data(), to,
+                         sign * y_row(), scratch});
     }
   }
 
@@ -196,7 +198,7 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
     a.x_z = from + hidden;
     a.x_n = from + 2 * hidden;
     a.b_hn = like.bias ? like.b_hn.data() : nullptr;
-    rnn_f32(tier).gru(a);
+    gru_f32(tier).run(a);
   } else if (like.kind == Kind::kLstm) {
     LstmF32Args a = common(LstmF32Args{});
     a.x_i = from;
@@ -204,12 +206,12 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
     a.x_g = from + 2 * hidden;
     a.x_o = from + 3 * hidden;
     a.c = r.c.data();
-    rnn_f32(tier).lstm(a);
+    lstm_f32(tier).run(a);
   } else {
     RnnF32Args a = common(RnnF32Args{});
     a.x = from;
     a.activation = like.kind == Kind::kRelu ? RnnActivation::kRelu : RnnActivation::kTanh;
-    rnn_f32(tier).rnn(a);
+    rnn_f32(tier).run(a);
   }
   return r;
 }

@@ -168,10 +168,10 @@ class ProductLowering {
     if (product.pack) {
       work.scratch_bytes = 4 * whole_lines(kernels::matmul_f32_packed_floats(kernel_, k_, n_));
     }
-    if (product.few_bits != nullptr) {
-      product.slices = slices_of(product.args, *product.few_bits);
+    if (few_bits_ != nullptr) {
+      product.slices = slices_of(product.args, *few_bits_);
       work.scratch_bytes =
-          4 * kernels::matmul_packed_scratch_floats(*product.few_bits, product.args.m, k_, n_) + 4;
+          4 * kernels::matmul_packed_scratch_floats(*few_bits_, product.args.m, k_, n_) + 4;
     }
     work.units = product.slices.count;
     for (int l = 0; l < product.loop_count; ++l) work.units *= product.loops[l].count;
@@ -180,17 +180,21 @@ class ProductLowering {
     std::vector<Touched> reads = {a_, product.b};
     if (product.has_bias) reads.emplace_back(product.bias);
     if (product.has_residual) reads.emplace_back(residual_);
-    lowering_.step_in_parts(kProduct, product, work, std::move(reads), {y_});
+    if (few_bits_ == nullptr) {
+      lowering_.step_in_parts(kProduct, product, work, std::move(reads), {y_});
+    } else {
+      const FewBitsProductArgs args{product, few_bits_};
+      lowering_.step_in_parts(kFewBitsProduct, args, work, std::move(reads), {y_});
+    }
   }
 
   /// Keeps weights of 4 bits as they are, but for their order.
   void place_blocks(ProductArgs* product) {
     b_ = lowering_.as_it_lies(roles_.columns);
-    product->few_bits =
-        &kernels::matmul_packed(kernels::active_tier(), kernels::PackedFormat::kQ4_0);
+    few_bits_ = &kernels::matmul_packed(kernels::active_tier(), kernels::PackedFormat::kQ4_0);
     auto [ref, packed] =
-        lowering_.constant<std::byte>(kernels::matmul_packed_bytes(*product->few_bits, k_, n_));
-    kernels::matmul_packed_pack(*product->few_bits, k_, n_, b_.konst->data<std::byte>(),
+        lowering_.constant<std::byte>(kernels::matmul_packed_bytes(*few_bits_, k_, n_));
+    kernels::matmul_packed_pack(*few_bits_, k_, n_, b_.konst->data<std::byte>(),
                                 b_.konst->size_bytes() / n_, packed);
     product->b = ref;
     lowering_.packed(roles_.columns);
@@ -222,9 +226,9 @@ class ProductLowering {
       if (b.konst) keep_as_it_is(*b.konst);
       return;
     }
-    product->few_bits = few_bits_product(lowering_, b.konst);
-    if (product->few_bits != nullptr) {
-      packed_floats_ = whole_lines(matmul_packed_bytes(*product->few_bits, k_, n_) / 4);
+    few_bits_ = few_bits_product(lowering_, b.konst);
+    if (few_bits_ != nullptr) {
+      packed_floats_ = whole_lines(matmul_packed_bytes(*few_bits_, k_, n_) / 4);
     } else {
       packed_floats_ = whole_lines(kernels::matmul_f32_packed_floats(kernel_, k_, n_));
     }
@@ -257,8 +261,8 @@ class ProductLowering {
         at += rest % extent * stride_of(b_, lb_, c);
         rest /= extent;
       }
-      if (product->few_bits != nullptr) {
-        kernels::matmul_floats_pack(*product->few_bits, k_, n_, from + at, product->k_stride,
+      if (few_bits_ != nullptr) {
+        kernels::matmul_floats_pack(*few_bits_, k_, n_, from + at, product->k_stride,
                                  product->n_stride, reinterpret_cast<std::byte*>(packed));
       } else {
         kernels::matmul_f32_pack(kernel_, k_, n_, from + at, product->k_stride, product->n_stride,
@@ -359,6 +363,7 @@ class ProductLowering {
   int64_t k_ = 1;
   int64_t n_ = 1;
   int64_t packed_floats_ = 0;
+  const kernels::MatmulPacked* few_bits_ = nullptr;  ///< reads the columns; null: they are f32
 };
 
 /// The operand whose columns are packed: a constant one if there is one, the right one otherwise.

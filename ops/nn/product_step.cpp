@@ -16,12 +16,13 @@ struct PackedColumns {
 
 /// Run some slices of one product whose rows and results begin where `args` says, and whose columns
 /// where `b` does.
-void run_slices(const ProductArgs& product, int64_t first, int64_t count, const float* b,
-                float* scratch, PackedColumns* packed, MatmulF32Args* args) noexcept {
+void run_slices(const ProductArgs& product, const kernels::MatmulPacked* few_bits, int64_t first,
+                int64_t count, const float* b, float* scratch, PackedColumns* packed,
+                MatmulF32Args* args) noexcept {
   args->b = product.pack ? nullptr : b;
   if (count != product.slices.count) narrow(product.slices, first, count, args);
-  if (product.few_bits != nullptr) {
-    return product.few_bits->run({*args, reinterpret_cast<const std::byte*>(args->b), scratch});
+  if (few_bits != nullptr) {
+    return few_bits->run({*args, reinterpret_cast<const std::byte*>(args->b), scratch});
   }
   if (!product.pack) return product.kernel->run(*args);
   const int64_t k = args->segments * args->segment_len;
@@ -36,9 +37,9 @@ void run_slices(const ProductArgs& product, int64_t first, int64_t count, const 
   product.kernel->run(*args);
 }
 
-}  // namespace
-
-void run_product(const ProductArgs& product, const Frame& frame, const Share& share) noexcept {
+/// Run a share. `few_bits` reads the weights; null: they are f32.
+void run_share(const ProductArgs& product, const kernels::MatmulPacked* few_bits,
+               const Frame& frame, const Share& share) noexcept RILL_NONBLOCKING {
   MatmulF32Args whole = product.args;
   whole.a = frame.ptr<const float>(product.a);
   whole.c = frame.ptr<float>(product.y);
@@ -59,14 +60,14 @@ void run_product(const ProductArgs& product, const Frame& frame, const Share& sh
       if (args.residual) args.residual += turn * loop.residual;
       own_b += turn * loop.b;
     }
-    run_slices(product, first, count, own_b, scratch, &packed, &args);
+    run_slices(product, few_bits, first, count, own_b, scratch, &packed, &args);
   };
   walk_share<kProductLoops>(share, product.loop_count, turns, product.slices.count, run);
 }
 
-void touch_product(const ProductArgs& product, StepTouches& touches) {
+[[gnu::cold]] void touch_all(const ProductArgs& product, const kernels::MatmulPacked* few_bits,
+               StepTouches& touches) {
   const MatmulF32Args& args = product.args;
-  const kernels::MatmulPacked* few_bits = product.few_bits;
   touches.require(product.kernel != nullptr && !(product.pack && few_bits != nullptr), "a kernel");
   touches.within(product.loop_count, 0, kProductLoops);
   touch_counts(args, touches);
@@ -107,7 +108,29 @@ void touch_product(const ProductArgs& product, StepTouches& touches) {
   if (product.pack) touches.scratch(4 * kernels::matmul_f32_packed_floats(kernel, k, args.n));
 }
 
+}  // namespace
+
+void run_product(const ProductArgs& product, const Frame& frame, const Share& share) noexcept {
+  run_share(product, nullptr, frame, share);
+}
+
+void run_few_bits_product(const FewBitsProductArgs& args, const Frame& frame,
+                          const Share& share) noexcept {
+  run_share(args.product, args.few_bits, frame, share);
+}
+
+void touch_product(const ProductArgs& product, StepTouches& touches) {
+  touch_all(product, nullptr, touches);
+}
+
+void touch_few_bits_product(const FewBitsProductArgs& args, StepTouches& touches) {
+  touches.require(args.few_bits != nullptr, "a kernel");
+  touch_all(args.product, args.few_bits, touches);
+}
+
 extern const StepKind product_kind;
+extern const StepKind few_bits_product_kind;
 const StepKind product_kind = kProduct;
+const StepKind few_bits_product_kind = kFewBitsProduct;
 
 }  // namespace rill::ops

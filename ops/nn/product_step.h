@@ -30,25 +30,39 @@ struct ProductArgs {
   Ref bias;
   Ref residual;
   ProductSlices slices;
-  const kernels::MatmulPacked* few_bits = nullptr;  ///< takes weights of 4 or 16 bits
-  bool pack = false;                                ///< the columns, on the way
+  bool pack = false;  ///< the columns, on the way
   bool has_bias = false;
   bool has_residual = false;
   int64_t k_stride = 0;
   int64_t n_stride = 0;
 };
 
-RILL_STEP_FIELDS(ProductArgs, kernel, args, loops, loop_count, a, b, y, bias, residual, slices,
-                 few_bits, pack, has_bias, has_residual, k_stride, n_stride)
+RILL_STEP_FIELDS(ProductArgs, kernel, args, loops, loop_count, a, b, y, bias, residual, slices, pack,
+                 has_bias, has_residual, k_stride, n_stride)
+
+/// A product whose packed weights have few bits: a kind of its own, so that a program without such
+/// weights links none of their kernels.
+struct FewBitsProductArgs {
+  ProductArgs product;
+  const kernels::MatmulPacked* few_bits = nullptr;
+};
+
+RILL_STEP_FIELDS(FewBitsProductArgs, product, few_bits)
 
 /// Run the slices of a share, counted through all turns of the loops.
 /// Scratch: a packed B where columns are packed on the way, what the kernel of few bits needs.
 void run_product(const ProductArgs& product, const Frame& frame,
                  const Share& share) noexcept RILL_NONBLOCKING;
+void run_few_bits_product(const FewBitsProductArgs& args, const Frame& frame,
+                          const Share& share) noexcept RILL_NONBLOCKING;
 
 /// Say what a product reads and writes.
 void touch_product(const ProductArgs& product, StepTouches& touches);
+void touch_few_bits_product(const FewBitsProductArgs& args, StepTouches& touches);
 
 inline constexpr auto kProduct = step_kind<ProductArgs, run_product, touch_product>("product");
+inline constexpr auto kFewBitsProduct =
+    step_kind<FewBitsProductArgs, run_few_bits_product, touch_few_bits_product>(
+        "few_bits_product");
 
 }  // namespace rill::ops

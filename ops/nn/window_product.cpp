@@ -46,10 +46,32 @@ struct Calls {
   }
 };
 
-/// A step of either kind of call.
+/// The steps of an operator: one for each kind of call, and for each way to keep weights.
 struct StepCalls {
+  struct Products {
+    const kernels::MatmulPacked* few_bits = nullptr;  ///< reads the weights; null: they are f32
+    Calls<MatmulF32Args> calls;
+  };
   Calls<DepthwiseF32Args> depthwise;
-  Calls<MatmulF32Args> products;
+  std::vector<Products> products;
+
+  Calls<MatmulF32Args>& products_with(const kernels::MatmulPacked* few_bits) {
+    for (Products& each : products) {
+      if (each.few_bits == few_bits) return each.calls;
+    }
+    return products.emplace_back(Products{few_bits, {}}).calls;
+  }
+  void emit(Lowering& lowering) {
+    depthwise.emit(lowering, kDepthwise);
+    for (auto& [few_bits, calls] : products) {
+      if (few_bits == nullptr) {
+        calls.emit(lowering, kWindows);
+        continue;
+      }
+      lowering.step_in_parts(kFewBitsWindows, FewBitsWindows{std::move(calls.all), few_bits},
+                             calls.work, std::move(calls.reads), std::move(calls.writes));
+    }
+  }
 };
 
 /// One product while it is being lowered.
@@ -124,14 +146,16 @@ class WindowLowering {
   void add_product(ConvArgs<MatmulF32Args> args, const Operand& x) {
     const MatmulF32Args& k = args.kernel;
     const int64_t sum = k.segments * k.segment_len;
-    if (args.few_bits == nullptr) {
+    int64_t scratch_bytes = 0;
+    if (few_bits_ == nullptr) {
       args.slices = slices_of(k, kernels::matmul_f32(kernels::active_tier()), false);
-      return step_.products.add(args, x, y_, common_.residual, multiply_adds(), 0);
+    } else {
+      args.slices = slices_of(k, *few_bits_);
+      scratch_bytes =
+          4 * kernels::matmul_packed_scratch_floats(*few_bits_, k.m, sum, k.n) + 4;
     }
-    args.slices = slices_of(k, *args.few_bits);
-    const int64_t scratch =
-        kernels::matmul_packed_scratch_floats(*args.few_bits, k.m, sum, k.n);
-    step_.products.add(args, x, y_, common_.residual, multiply_adds(), 4 * scratch + 4);
+    step_.products_with(few_bits_).add(args, x, y_, common_.residual, multiply_adds(),
+                                       scratch_bytes);
   }
 
   /// The axes that windows reach along, outermost first.
@@ -183,9 +207,9 @@ class WindowLowering {
     const int64_t k = all_taps * channels_;
     const kernels::MatmulF32& kernel = kernels::matmul_f32(kernels::active_tier());
     args->how = &kernel;
-    args->few_bits = few_bits_product(lowering_, product_.filter);
-    const int64_t floats = args->few_bits != nullptr
-                               ? kernels::matmul_packed_bytes(*args->few_bits, k, per_group) / 4
+    few_bits_ = few_bits_product(lowering_, product_.filter);
+    const int64_t floats = few_bits_ != nullptr
+                               ? kernels::matmul_packed_bytes(*few_bits_, k, per_group) / 4
                                : kernels::matmul_f32_packed_floats(kernel, k, per_group);
     *group_floats = (floats + 15) / 16 * 16;
     auto [ref, packed] = lowering_.constant<float>(*group_floats * common_.groups);
@@ -204,9 +228,9 @@ class WindowLowering {
           }
         }
       }
-      if (args->few_bits != nullptr) {
-        kernels::matmul_floats_pack(*args->few_bits, k, per_group, ordered.data(), per_group, 1,
-                                 reinterpret_cast<std::byte*>(packed));
+      if (few_bits_ != nullptr) {
+        kernels::matmul_floats_pack(*few_bits_, k, per_group, ordered.data(), per_group, 1,
+                                    reinterpret_cast<std::byte*>(packed));
       } else {
         kernels::matmul_f32_pack(kernel, k, per_group, ordered.data(), per_group, 1, packed);
       }
@@ -330,6 +354,7 @@ class WindowLowering {
   int spatial_ = 0;        ///< how many these are
   int64_t outputs_ = 0;
   int64_t channels_ = 0;
+  const kernels::MatmulPacked* few_bits_ = nullptr;  ///< reads the filters; null: they are f32
 };
 
 }  // namespace
@@ -340,8 +365,7 @@ Status lower_window_products(Lowering& lowering, const WindowProducts& common,
   for (const WindowProduct& product : products) {
     RILL_TRY(WindowLowering(common, product, lowering, &step).run());
   }
-  step.depthwise.emit(lowering, kDepthwise);
-  step.products.emit(lowering, kWindows);
+  step.emit(lowering);
   return {};
 }
 

@@ -29,15 +29,18 @@ void place(DepthwiseF32Args* args, const float* x, const float* w, const float* 
   args->y = y;
 }
 
-void run_kernel(const ConvArgs<MatmulF32Args>& conv, const MatmulF32Args& args,
-                std::byte* scratch) noexcept RILL_NONBLOCKING {
-  if (conv.few_bits == nullptr) return conv.how->run(args);
-  conv.few_bits->run(
+using kernels::MatmulPacked;
+
+/// Run a call. `few_bits` reads the weights; null: they are f32.
+void run_kernel(const ConvArgs<MatmulF32Args>& conv, const MatmulPacked* few_bits,
+                const MatmulF32Args& args, std::byte* scratch) noexcept RILL_NONBLOCKING {
+  if (few_bits == nullptr) return conv.how->run(args);
+  few_bits->run(
       {args, reinterpret_cast<const std::byte*>(args.b), reinterpret_cast<float*>(scratch)});
 }
 
-void run_kernel(const ConvArgs<DepthwiseF32Args>& conv, const DepthwiseF32Args& args,
-                std::byte*) noexcept RILL_NONBLOCKING {
+void run_kernel(const ConvArgs<DepthwiseF32Args>& conv, const MatmulPacked*,
+                const DepthwiseF32Args& args, std::byte*) noexcept RILL_NONBLOCKING {
   conv.how->run(args);
 }
 
@@ -49,7 +52,7 @@ void narrow(const ProductSlices&, int64_t first, int64_t count, DepthwiseF32Args
 }
 
 template <class Args>
-void run_conv(const ConvArgs<Args>& conv, const Frame& frame,
+void run_conv(const ConvArgs<Args>& conv, const MatmulPacked* few_bits, const Frame& frame,
               const Share& share) noexcept RILL_NONBLOCKING {
   const auto* x = frame.ptr<const float>(conv.x);
   const auto* w = frame.ptr<const float>(conv.weights);
@@ -64,50 +67,48 @@ void run_conv(const ConvArgs<Args>& conv, const Frame& frame,
     place(&args, x + at.x, w + at.weights, bias ? bias + at.bias : nullptr,
           residual ? residual + at.residual : nullptr, y + at.y);
     if (count != conv.slices.count) narrow(conv.slices, first, count, &args);
-    run_kernel(conv, args, share.scratch);
+    run_kernel(conv, few_bits, args, share.scratch);
   };
   walk_share<kWindowLoops>(share, conv.loop_count, turns, conv.slices.count, run);
 }
 
-}  // namespace
-
 template <class Args>
-void run_calls(const ConvCalls<Args>& all, const Frame& frame,
-               const Share& share) noexcept {
+void run_all(const ConvCalls<Args>& all, const MatmulPacked* few_bits, const Frame& frame,
+             const Share& share) noexcept RILL_NONBLOCKING {
   int64_t begin = 0;
   for (const ConvArgs<Args>& conv : all.calls) {
     const int64_t first = std::max(share.begin, begin);
     const int64_t end = std::min(share.end, begin + conv.units);
-    if (first < end) run_conv(conv, frame, {first - begin, end - begin, share.scratch});
+    if (first < end) run_conv(conv, few_bits, frame, {first - begin, end - begin, share.scratch});
     begin += conv.units;
   }
 }
-
-namespace {
 
 /// The regions of one call without its loops.
 struct CallRegions {
   Region x, weights, bias, residual, y;
 };
 
-CallRegions regions_of(const ConvArgs<MatmulF32Args>& conv, StepTouches& touches) {
+[[gnu::cold]] CallRegions regions_of(const ConvArgs<MatmulF32Args>& conv, const MatmulPacked* few_bits,
+                       StepTouches& touches) {
   const MatmulF32Args& args = conv.kernel;
   touch_counts(args, touches);
   touches.require(!args.accumulate, "a product that starts anew");
   if (!touches.holds()) return {};
   const int64_t k = args.segments * args.segment_len;
-  const int64_t nr = conv.few_bits != nullptr ? conv.few_bits->nr : conv.how->nr;
-  const int64_t panel = conv.few_bits != nullptr
-                            ? kernels::matmul_packed_bytes(*conv.few_bits, k, nr)
+  const int64_t nr = few_bits != nullptr ? few_bits->nr : conv.how->nr;
+  const int64_t panel = few_bits != nullptr
+                            ? kernels::matmul_packed_bytes(*few_bits, k, nr)
                             : 4 * kernels::matmul_f32_packed_floats(*conv.how, k, nr);
   touch_slices(conv.slices, args.m, args.n, nr, panel, touches);
-  if (conv.few_bits != nullptr) touch_few_bits(args, *conv.few_bits, touches);
-  return {rows_of(args, conv.x), packed_columns(args, *conv.how, conv.few_bits, conv.weights),
+  if (few_bits != nullptr) touch_few_bits(args, *few_bits, touches);
+  return {rows_of(args, conv.x), packed_columns(args, *conv.how, few_bits, conv.weights),
           region<float>(conv.bias).over(args.n), results_of(args, conv.residual, args.ldr),
           results_of(args, conv.y, args.ldc)};
 }
 
-CallRegions regions_of(const ConvArgs<DepthwiseF32Args>& conv, StepTouches& touches) {
+[[gnu::cold]] CallRegions regions_of(const ConvArgs<DepthwiseF32Args>& conv, const MatmulPacked*,
+                       StepTouches& touches) {
   const DepthwiseF32Args& args = conv.kernel;
   touches.require(conv.slices.count == args.frames && !conv.has_residual, "slices of its frames");
   const Region x = region<float>(conv.x)
@@ -128,16 +129,14 @@ CallRegions regions_of(const ConvArgs<DepthwiseF32Args>& conv, StepTouches& touc
           region<float>(conv.y).over(args.frames, args.y_frame_stride).over(args.channels)};
 }
 
-}  // namespace
-
 template <class Args>
-void touch_calls(const ConvCalls<Args>& all, StepTouches& touches) {
+[[gnu::cold]] void touch_all(const ConvCalls<Args>& all, const MatmulPacked* few_bits, StepTouches& touches) {
   int64_t units = 0;
   for (const ConvArgs<Args>& conv : all.calls) {
     touches.require(conv.how != nullptr, "a kernel");
     touches.within(conv.loop_count, 0, kWindowLoops);
     if (!touches.holds()) return;
-    CallRegions at = regions_of(conv, touches);
+    CallRegions at = regions_of(conv, few_bits, touches);
     int64_t own = conv.slices.count;
     for (int l = 0; l < conv.loop_count && touches.holds(); ++l) {
       const WindowLoop& loop = conv.loops[l];
@@ -165,6 +164,28 @@ void touch_calls(const ConvCalls<Args>& all, StepTouches& touches) {
   touches.units(units);
 }
 
+}  // namespace
+
+template <class Args>
+void run_calls(const ConvCalls<Args>& all, const Frame& frame, const Share& share) noexcept {
+  run_all(all, nullptr, frame, share);
+}
+
+template <class Args>
+void touch_calls(const ConvCalls<Args>& all, StepTouches& touches) {
+  touch_all(all, nullptr, touches);
+}
+
+void run_few_bits_windows(const FewBitsWindows& all, const Frame& frame,
+                          const Share& share) noexcept {
+  run_all(all.windows, all.few_bits, frame, share);
+}
+
+void touch_few_bits_windows(const FewBitsWindows& all, StepTouches& touches) {
+  touches.require(all.few_bits != nullptr, "a kernel");
+  touch_all(all.windows, all.few_bits, touches);
+}
+
 template void touch_calls(const ConvCalls<DepthwiseF32Args>& all, StepTouches& touches);
 template void touch_calls(const ConvCalls<MatmulF32Args>& all, StepTouches& touches);
 template void run_calls(const ConvCalls<DepthwiseF32Args>& all, const Frame& frame,
@@ -174,7 +195,9 @@ template void run_calls(const ConvCalls<MatmulF32Args>& all, const Frame& frame,
 
 extern const StepKind depthwise_kind;
 extern const StepKind windows_kind;
+extern const StepKind few_bits_windows_kind;
 const StepKind depthwise_kind = kDepthwise;
 const StepKind windows_kind = kWindows;
+const StepKind few_bits_windows_kind = kFewBitsWindows;
 
 }  // namespace rill::ops

@@ -39,7 +39,6 @@ using KernelOf = std::conditional_t<std::is_same_v<Args, kernels::MatmulF32Args>
 template <class Args>
 struct ConvArgs {
   const KernelOf<Args>* how = nullptr;
-  const kernels::MatmulPacked* few_bits = nullptr;  ///< reads the weights so; null: they are f32
   Args kernel;
   WindowLoop loops[kWindowLoops];
   int loop_count = kWindowLoops;
@@ -55,8 +54,8 @@ struct ConvArgs {
 };
 
 template <class Args>
-RILL_STEP_FIELDS(ConvArgs<Args>, how, few_bits, kernel, loops, loop_count, slices, x, weights, bias,
-                 residual, y, has_bias, has_residual, units)
+RILL_STEP_FIELDS(ConvArgs<Args>, how, kernel, loops, loop_count, slices, x, weights, bias, residual,
+                 y, has_bias, has_residual, units)
 
 /// The calls of one step, whose units of work follow one another.
 template <class Args>
@@ -65,6 +64,14 @@ struct ConvCalls {
 };
 template <class Args>
 RILL_STEP_FIELDS(ConvCalls<Args>, calls)
+
+/// Products whose weights have few bits: a kind of its own, so that a program without such weights
+/// links none of their kernels.
+struct FewBitsWindows {
+  ConvCalls<kernels::MatmulF32Args> windows;
+  const kernels::MatmulPacked* few_bits = nullptr;
+};
+RILL_STEP_FIELDS(FewBitsWindows, windows, few_bits)
 
 template <class Args>
 void run_calls(const ConvCalls<Args>& all, const Frame& frame,
@@ -76,11 +83,17 @@ extern template void run_calls(const ConvCalls<kernels::MatmulF32Args>& all, con
 template <class Args>
 void touch_calls(const ConvCalls<Args>& all, StepTouches& touches);
 
+void run_few_bits_windows(const FewBitsWindows& all, const Frame& frame,
+                          const Share& share) noexcept RILL_NONBLOCKING;
+void touch_few_bits_windows(const FewBitsWindows& all, StepTouches& touches);
+
 inline constexpr auto kDepthwise =
     step_kind<ConvCalls<kernels::DepthwiseF32Args>, run_calls<kernels::DepthwiseF32Args>,
               touch_calls<kernels::DepthwiseF32Args>>("depthwise");
 inline constexpr auto kWindows =
     step_kind<ConvCalls<kernels::MatmulF32Args>, run_calls<kernels::MatmulF32Args>,
               touch_calls<kernels::MatmulF32Args>>("windows");
+inline constexpr auto kFewBitsWindows =
+    step_kind<FewBitsWindows, run_few_bits_windows, touch_few_bits_windows>("few_bits_windows");
 
 }  // namespace rill::ops

@@ -73,11 +73,13 @@ Cost Recurrent::cost(FactSpan in, FactSpan) const {
 namespace {
 
 /// Packs the filters of all gates side by side, [hidden] x [gates * hidden], as the plan wants.
-void pack_filters(Lowering& lowering, const Recurrent& op, int64_t hidden, RecurrentArgs* layer) {
+void pack_filters(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer,
+                  RecurrentFewBits* few_bits) {
   constexpr int64_t kRows = 16;
   std::vector<TensorPtr> filters;
-  const kernels::RnnF32& kernel = kernels::rnn_f32(kernels::active_tier());
+  const kernels::RnnKernel& kernel = kernels::rnn_f32(kernels::active_tier());
   const int gates = op.gates();
+  const int64_t hidden = layer->hidden;
   const int64_t columns = gates * hidden;
   std::vector<float> all(static_cast<size_t>(hidden * columns));
   for (int gate = 0; gate < gates; ++gate) {
@@ -103,9 +105,9 @@ void pack_filters(Lowering& lowering, const Recurrent& op, int64_t hidden, Recur
     layer->weights = ref;
     return lowering.tell_weights(shape, 4 * floats, 4 * floats);
   }
-  layer->few_bits = &kernels::matmul_packed(kernel.tier, *format);
-  layer->block_bytes = kernels::rnn_few_bits_block_bytes(kernel, *format, gates, hidden);
-  layer->wide = lowering.scratch_bytes(4 * kernels::rnn_f32_wide_floats(kernel, gates, hidden));
+  few_bits->kernel = &kernels::matmul_packed(kernel.tier, *format);
+  few_bits->block_bytes = kernels::rnn_few_bits_block_bytes(kernel, *format, gates, hidden);
+  few_bits->wide = lowering.scratch_bytes(4 * kernels::rnn_f32_wide_floats(kernel, gates, hidden));
   const int64_t bytes = kernels::rnn_few_bits_bytes(kernel, *format, gates, hidden);
   auto [ref, packed] = lowering.constant<std::byte>(bytes);
   std::vector<float> exact(static_cast<size_t>(floats));
@@ -122,9 +124,9 @@ Status Recurrent::lower(Lowering& lowering) const {
   const int feature = lowering.in(0).rank - 1;
   const int time = static_cast<int>(axis);
   const int batch = static_cast<int>(batch_axis);
-  RecurrentArgs layer;
-  layer.cell = static_cast<Cell>(cell);
-  layer.kernel = &kernels::rnn_f32(kernels::active_tier());
+  const auto own_cell = static_cast<Cell>(cell);
+  RecurrentLayer layer;
+  layer.relu = own_cell == Cell::kRelu;
   layer.backward = backward;
   layer.skip = skip;
   if (!(limit == Dim(0))) layer.limit = frames_so_far(lowering, limit);
@@ -150,7 +152,8 @@ Status Recurrent::lower(Lowering& lowering) const {
     layer.x[gate] = x.ref;
     reads.emplace_back(x);
   }
-  pack_filters(lowering, *this, layer.hidden, &layer);
+  RecurrentFewBits few_bits;
+  pack_filters(lowering, *this, &layer, &few_bits);
   reads.emplace_back(layer.weights);
   if (has_bias) {
     layer.bias = lowering.in(2 * n).ref;
@@ -161,7 +164,7 @@ Status Recurrent::lower(Lowering& lowering) const {
   layer.first_h = h0.ref;
   layer.first_h_lane = h0.step(batch);
   reads.emplace_back(h0);
-  if (layer.cell == Cell::kLstm) {
+  if (own_cell == Cell::kLstm) {
     const Operand c0 = lowering.innermost(lowering.in(first_state + 1), feature);
     layer.first_c = c0.ref;
     layer.first_c_lane = c0.step(batch);
@@ -172,7 +175,7 @@ Status Recurrent::lower(Lowering& lowering) const {
       reset_every_turn ? lowering.scratch_bytes(state_bytes) : lowering.state(state_bytes);
   layer.scratch = lowering.scratch_bytes(layer.lanes * layer.hidden * 4);
   std::vector<Touched> writes{layer.state, layer.scratch};
-  if (layer.few_bits != nullptr) writes.emplace_back(layer.wide);
+  if (few_bits.kernel != nullptr) writes.emplace_back(few_bits.wide);
   std::vector<int> order = Lowering::physical_order(x0);
   std::erase(order, feature);
   order.push_back(feature);
@@ -197,7 +200,20 @@ Status Recurrent::lower(Lowering& lowering) const {
       layer.last_c_lane = out.step(batch);
     }
   }
-  lowering.step(kRecurrent, layer, std::move(reads), std::move(writes));
+  const auto emit = [&]<class Kernel>(const Kernel& kernel, const auto& kind,
+                                      const auto& few_bits_kind) {
+    const RecurrentArgs<Kernel> args{&kernel, layer};
+    if (few_bits.kernel == nullptr) {
+      lowering.step(kind, args, std::move(reads), std::move(writes));
+    } else {
+      lowering.step(few_bits_kind, FewBitsRecurrentArgs<Kernel>{args, few_bits},
+                    std::move(reads), std::move(writes));
+    }
+  };
+  const kernels::Tier tier = kernels::active_tier();
+  if (own_cell == Cell::kGru) emit(kernels::gru_f32(tier), kGru, kFewBitsGru);
+  if (own_cell == Cell::kLstm) emit(kernels::lstm_f32(tier), kLstm, kFewBitsLstm);
+  if (n == 1) emit(kernels::rnn_f32(tier), kRnn, kFewBitsRnn);
   return {};
 }
 

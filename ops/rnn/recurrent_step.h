@@ -10,10 +10,8 @@ namespace rill::ops {
 
 enum class RecurrentCell : int64_t { kGru, kLstm, kTanh, kRelu };
 
-struct RecurrentArgs {
-  RecurrentCell cell = RecurrentCell::kGru;
-  const kernels::RnnF32* kernel = nullptr;
-  const kernels::MatmulPacked* few_bits = nullptr;  ///< how W is kept; null: as f32
+/// What layers of all cells have.
+struct RecurrentLayer {
   int64_t steps = 0;
   int64_t hidden = 0;
   int64_t lanes = 0;
@@ -21,13 +19,12 @@ struct RecurrentArgs {
   std::optional<FramesSoFar> limit;
   bool backward = false;
   bool reset_every_turn = false;
+  bool relu = false;  ///< of a plain layer; else tanh
   bool has_bias = false;
   Ref x[4];
   int64_t x_step = 0;
   int64_t x_lane = 0;
   Ref weights;
-  int64_t block_bytes = 0;  ///< of W of few bits, for a block of units
-  Ref wide;                 ///< for W of few bits, written out
   Ref bias;
   Ref first_h;
   Ref first_c;
@@ -47,18 +44,74 @@ struct RecurrentArgs {
   int64_t last_c_lane = 0;
 };
 
-RILL_STEP_FIELDS(RecurrentArgs, cell, kernel, few_bits, steps, hidden, lanes, skip, limit,
-                 backward, reset_every_turn, has_bias, x, x_step, x_lane, weights, block_bytes,
-                 wide, bias, first_h, first_c, first_h_lane, first_c_lane, state, scratch, y,
-                 has_y, y_step, y_lane, last_h, last_c, has_last_h, has_last_c, last_h_lane,
-                 last_c_lane)
+RILL_STEP_FIELDS(RecurrentLayer, steps, hidden, lanes, skip, limit, backward, reset_every_turn,
+                 relu, has_bias, x, x_step, x_lane, weights, bias, first_h, first_c, first_h_lane,
+                 first_c_lane, state, scratch, y, has_y, y_step, y_lane, last_h, last_c, has_last_h,
+                 has_last_c, last_h_lane, last_c_lane)
+
+/// A layer of one cell, by the kernel that runs it: a program links the cells of its models alone.
+template <class Kernel>
+struct RecurrentArgs {
+  const Kernel* kernel = nullptr;
+  RecurrentLayer layer;
+};
+template <class Kernel>
+RILL_STEP_FIELDS(RecurrentArgs<Kernel>, kernel, layer)
+
+/// How a W of few bits is kept.
+struct RecurrentFewBits {
+  const kernels::MatmulPacked* kernel = nullptr;
+  int64_t block_bytes = 0;  ///< of W, for a block of units
+  Ref wide;                 ///< for W, written out
+};
+RILL_STEP_FIELDS(RecurrentFewBits, kernel, block_bytes, wide)
+
+template <class Kernel>
+struct FewBitsRecurrentArgs {
+  RecurrentArgs<Kernel> recurrent;
+  RecurrentFewBits few_bits;
+};
+template <class Kernel>
+RILL_STEP_FIELDS(FewBitsRecurrentArgs<Kernel>, recurrent, few_bits)
 
 constexpr int64_t kRecurrentHeaderFloats = 16;  // the counter, and alignment of what follows
 
-void run_recurrent(const RecurrentArgs& layer, const Frame& frame) noexcept RILL_NONBLOCKING;
-void touch_recurrent(const RecurrentArgs& layer, StepTouches& touches);
+template <class Kernel>
+void run_recurrent(const RecurrentArgs<Kernel>& args, const Frame& frame) noexcept RILL_NONBLOCKING;
+template <class Kernel>
+void run_recurrent(const FewBitsRecurrentArgs<Kernel>& args,
+                   const Frame& frame) noexcept RILL_NONBLOCKING;
+template <class Kernel>
+void touch_recurrent(const RecurrentArgs<Kernel>& args, StepTouches& touches);
+template <class Kernel>
+void touch_recurrent(const FewBitsRecurrentArgs<Kernel>& args, StepTouches& touches);
 
-inline constexpr auto kRecurrent =
-    step_kind<RecurrentArgs, run_recurrent, touch_recurrent>("recurrent");
+#define RILL_RECURRENT(Args)                                                                \
+  extern template void run_recurrent(const Args& args, const Frame& frame) noexcept         \
+      RILL_NONBLOCKING;                                                                     \
+  extern template void touch_recurrent(const Args& args, StepTouches& touches);
+RILL_RECURRENT(RecurrentArgs<kernels::GruF32>)
+RILL_RECURRENT(RecurrentArgs<kernels::LstmF32>)
+RILL_RECURRENT(RecurrentArgs<kernels::RnnF32>)
+RILL_RECURRENT(FewBitsRecurrentArgs<kernels::GruF32>)
+RILL_RECURRENT(FewBitsRecurrentArgs<kernels::LstmF32>)
+RILL_RECURRENT(FewBitsRecurrentArgs<kernels::RnnF32>)
+#undef RILL_RECURRENT
+
+using GruArgs = RecurrentArgs<kernels::GruF32>;
+using LstmArgs = RecurrentArgs<kernels::LstmF32>;
+using RnnArgs = RecurrentArgs<kernels::RnnF32>;
+using FewBitsGruArgs = FewBitsRecurrentArgs<kernels::GruF32>;
+using FewBitsLstmArgs = FewBitsRecurrentArgs<kernels::LstmF32>;
+using FewBitsRnnArgs = FewBitsRecurrentArgs<kernels::RnnF32>;
+inline constexpr auto kGru = step_kind<GruArgs, run_recurrent, touch_recurrent>("gru");
+inline constexpr auto kLstm = step_kind<LstmArgs, run_recurrent, touch_recurrent>("lstm");
+inline constexpr auto kRnn = step_kind<RnnArgs, run_recurrent, touch_recurrent>("rnn");
+inline constexpr auto kFewBitsGru =
+    step_kind<FewBitsGruArgs, run_recurrent, touch_recurrent>("few_bits_gru");
+inline constexpr auto kFewBitsLstm =
+    step_kind<FewBitsLstmArgs, run_recurrent, touch_recurrent>("few_bits_lstm");
+inline constexpr auto kFewBitsRnn =
+    step_kind<FewBitsRnnArgs, run_recurrent, touch_recurrent>("few_bits_rnn");
 
 }  // namespace rill::ops

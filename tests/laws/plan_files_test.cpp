@@ -98,14 +98,14 @@ void expect_placed_runs_the_same(const Plan& plan, int steps) {
   expect_states_move(plan, *placed);
 }
 
-void expect_file_gives_the_same(const Graph& graph, const Plan& plan, int steps) {
+void expect_file_gives_the_same(const PreparedFrom& from, const Plan& plan, int steps) {
   const std::shared_ptr<const Plan> other = reopened(plan);
   if (other == nullptr) return;
   expect_same_runs(plan, other, steps);
   expect_states_move(plan, other);
   expect_placed_runs_the_same(plan, steps);
   // The same graph gives the same bytes.
-  const auto again = prepare(graph);
+  const auto again = prepare(from.graph, from.options);
   ASSERT_TRUE(again.ok()) << again.error().to_string();
   const auto first = written(plan);
   const auto second = written(**again);
@@ -156,16 +156,16 @@ TEST(PlanFiles, OfRandomGraphsGiveTheBitsOfTheirPlans) {
 
 /// A file that was made for a tier, whatever the CPU, is the one that a CPU of that tier makes.
 TEST(PlanFiles, OfEveryTierAreThoseOfACpuThatHasIt) {
-  const SeePlan see = [](const Graph& graph, const Plan&, int steps) {
+  const SeePlan see = [](const PreparedFrom& from, const Plan&, int steps) {
     for (const Tier tier : tiers_here()) {
       SCOPED_TRACE(kernels::tier_name(tier));
       Result<std::shared_ptr<const Plan>> crossed = [&] {
         const kernels::TargetCpu target(tier, kernels::has_dot_products(tier));
-        return prepare(graph);
+        return prepare(from.graph, from.options);
       }();
       ASSERT_TRUE(crossed.ok()) << crossed.error().to_string();
       kernels::set_tier_limit(tier);
-      const auto native = prepare(graph);
+      const auto native = prepare(from.graph, from.options);
       ASSERT_TRUE(native.ok()) << native.error().to_string();
       const auto first = written(**crossed);
       const auto second = written(**native);
@@ -282,7 +282,7 @@ void expect_honest(const Step& step, Session* session) {
   std::memcpy(block, after.data(), size);
 }
 
-void expect_honest_steps(const Graph&, const Plan& plan, int steps) {
+void expect_honest_steps(const PreparedFrom&, const Plan& plan, int steps) {
   constexpr int64_t kMostBytes = 1 << 16;
   if (plan.arena_bytes + plan.state_bytes > kMostBytes) return;
   auto session = Session::make({std::shared_ptr<void>(), &plan});

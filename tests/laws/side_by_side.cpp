@@ -73,13 +73,28 @@ Result<Graph> bound(const Graph& graph, int64_t length) {
   return declutter(with_length);
 }
 
+/// Show the plan with weights of few bits, if there are such weights.
+void show_few_bits(const Graph& graph, int steps, const SeePlan& see) {
+  SCOPED_TRACE("weights of 8 bits");
+  WeightChoice choice;
+  choice.format = WeightFormat::kQ8;
+  PrepareOptions options;
+  options.weights = &choice;
+  const auto plan = prepare(graph, options);
+  ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+  const auto few = [](const WeightLayer& layer) { return layer.kept.empty(); };
+  if (!std::any_of(choice.layers.begin(), choice.layers.end(), few)) return;
+  see({graph, options}, **plan, steps);
+}
+
 void for_each_plan(const Graph& graph, const std::vector<int64_t>& pulses,
                    const std::vector<int64_t>& lengths, const SeePlan& see) {
   for (const int64_t pulse : pulses) {
     SCOPED_TRACE(str_cat("pulse ", pulse));
     auto streamed = StreamedRun::make(graph, pulse);
     ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
-    see(streamed->graph(), streamed->session().plan(), 5);
+    see({streamed->graph(), {}}, streamed->session().plan(), 5);
+    show_few_bits(streamed->graph(), 5, see);
   }
   for (const int64_t length : lengths) {
     SCOPED_TRACE(str_cat("S = ", length));
@@ -87,7 +102,8 @@ void for_each_plan(const Graph& graph, const std::vector<int64_t>& pulses,
     ASSERT_TRUE(whole.ok()) << whole.error().to_string();
     const auto same = bound(graph, length);
     ASSERT_TRUE(same.ok()) << same.error().to_string();
-    see(*same, whole->plan(), 2);
+    see({*same, {}}, whole->plan(), 2);
+    show_few_bits(*same, 2, see);
   }
 }
 
@@ -99,7 +115,7 @@ void for_each_plan(const Case& a_case, const SeePlan& see) {
   if (a_case.pulsed) {
     const auto plan = prepare(*graph);
     ASSERT_TRUE(plan.ok()) << plan.error().to_string();
-    return see(*graph, **plan, 5);
+    return see({*graph, {}}, **plan, 5);
   }
   std::vector<int64_t> lengths = a_case.lengths;
   if (lengths.empty()) lengths = {1};

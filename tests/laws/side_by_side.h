@@ -17,9 +17,16 @@ void fill_alike(const View& first, const View& second, size_t input, int step);
 /// keep. A stream ends in the last one.
 void expect_same_runs(const Plan& plan, const std::shared_ptr<const Plan>& other, int steps);
 
-using SeePlan = std::function<void(const Graph& prepared_from, const Plan& plan, int steps)>;
+/// What a plan was prepared from.
+struct PreparedFrom {
+  const Graph& graph;
+  PrepareOptions options;
+};
 
-/// Show the plans of a case: streamed at each of its pulses, whole at each of its lengths.
+using SeePlan = std::function<void(const PreparedFrom& from, const Plan& plan, int steps)>;
+
+/// Show the plans of a case: streamed at each of its pulses, whole at each of its lengths; with weights
+/// as they are, and with those of few bits.
 void for_each_plan(const Case& a_case, const SeePlan& see);
 /// Those of a graph in text with one input of shape [1, S, 4].
 void for_each_plan_of_text(const char* statements, const SeePlan& see);

@@ -159,7 +159,7 @@ using Kinds = std::map<std::string, const StepKind*>;
 
 /// Runs a plan and one made anew from what a visitor saw of it side by side.
 SeePlan made_anew_gives_the_same(Kinds* kinds) {
-  return [kinds](const Graph&, const Plan& plan, int steps) {
+  return [kinds](const PreparedFrom&, const Plan& plan, int steps) {
     expect_same_runs(plan, anew(plan, kinds), steps);
   };
 }
