@@ -66,7 +66,7 @@ void run_share(const ProductArgs& product, const kernels::MatmulPacked* few_bits
 }
 
 [[gnu::cold]] void touch_all(const ProductArgs& product, const kernels::MatmulPacked* few_bits,
-               StepTouches& touches) {
+                             StepTouches& touches) {
   const MatmulF32Args& args = product.args;
   touches.require(product.kernel != nullptr && !(product.pack && few_bits != nullptr), "a kernel");
   touches.within(product.loop_count, 0, kProductLoops);

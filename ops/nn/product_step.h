@@ -37,8 +37,8 @@ struct ProductArgs {
   int64_t n_stride = 0;
 };
 
-RILL_STEP_FIELDS(ProductArgs, kernel, args, loops, loop_count, a, b, y, bias, residual, slices, pack,
-                 has_bias, has_residual, k_stride, n_stride)
+RILL_STEP_FIELDS(ProductArgs, kernel, args, loops, loop_count, a, b, y, bias, residual, slices,
+                 pack, has_bias, has_residual, k_stride, n_stride)
 
 /// A product whose packed weights have few bits: a kind of its own, so that a program without such
 /// weights links none of their kernels.

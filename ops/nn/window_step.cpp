@@ -89,8 +89,8 @@ struct CallRegions {
   Region x, weights, bias, residual, y;
 };
 
-[[gnu::cold]] CallRegions regions_of(const ConvArgs<MatmulF32Args>& conv, const MatmulPacked* few_bits,
-                       StepTouches& touches) {
+[[gnu::cold]] CallRegions regions_of(const ConvArgs<MatmulF32Args>& conv,
+                                     const MatmulPacked* few_bits, StepTouches& touches) {
   const MatmulF32Args& args = conv.kernel;
   touch_counts(args, touches);
   touches.require(!args.accumulate, "a product that starts anew");
@@ -108,7 +108,7 @@ struct CallRegions {
 }
 
 [[gnu::cold]] CallRegions regions_of(const ConvArgs<DepthwiseF32Args>& conv, const MatmulPacked*,
-                       StepTouches& touches) {
+                                     StepTouches& touches) {
   const DepthwiseF32Args& args = conv.kernel;
   touches.require(conv.slices.count == args.frames && !conv.has_residual, "slices of its frames");
   const Region x = region<float>(conv.x)
@@ -130,7 +130,8 @@ struct CallRegions {
 }
 
 template <class Args>
-[[gnu::cold]] void touch_all(const ConvCalls<Args>& all, const MatmulPacked* few_bits, StepTouches& touches) {
+[[gnu::cold]] void touch_all(const ConvCalls<Args>& all, const MatmulPacked* few_bits,
+                             StepTouches& touches) {
   int64_t units = 0;
   for (const ConvArgs<Args>& conv : all.calls) {
     touches.require(conv.how != nullptr, "a kernel");

@@ -168,8 +168,9 @@ void run_layer(const RecurrentArgs<Kernel>& all, const Frame& frame,
 }
 
 /// Say where a W of few bits lies, and where it is written out.
-[[gnu::cold]] void touch_few_bits(const RecurrentLayer& layer, const kernels::RnnKernel& kernel, int gates,
-                    const RecurrentFewBits& few_bits, StepTouches& touches) {
+[[gnu::cold]] void touch_few_bits(const RecurrentLayer& layer, const kernels::RnnKernel& kernel,
+                                  int gates, const RecurrentFewBits& few_bits,
+                                  StepTouches& touches) {
   const kernels::PackedFormat format = few_bits.kernel->format;
   const int64_t block = kernels::rnn_few_bits_block_bytes(kernel, format, gates, layer.hidden);
   touches.require(few_bits.kernel->widen != nullptr && few_bits.block_bytes == block,

@@ -25,8 +25,8 @@ struct PreparedFrom {
 
 using SeePlan = std::function<void(const PreparedFrom& from, const Plan& plan, int steps)>;
 
-/// Show the plans of a case: streamed at each of its pulses, whole at each of its lengths; with weights
-/// as they are, and with those of few bits.
+/// Show the plans of a case: streamed at each of its pulses, whole at each of its lengths; with
+/// weights as they are, and with those of few bits.
 void for_each_plan(const Case& a_case, const SeePlan& see);
 /// Those of a graph in text with one input of shape [1, S, 4].
 void for_each_plan_of_text(const char* statements, const SeePlan& see);
