@@ -77,6 +77,8 @@ A program that listens to a microphone with Silero's file: `examples/silero_vad.
 - `Sigmoid` and `Tanh`, and with them recurrent layers, are within 6.2e-7 and 8e-7 of the exact value.
 - `DynamicQuantizeLSTM` rounds a state to the range of its step. Two engines that differ by one bit in an
   activation may round a state apart, which layers that never settle make large.
+- A slice of an axis of open extent ends where the axis does. Where the rest of the file fits one extent
+  only, as where 50 frames are added to the first 50 of `S`, `S` must be that large.
 - `Squeeze` without axes, of extents that are open, has the rank that the file states behind it.
 
 ## Tests that run what users have
