@@ -86,7 +86,7 @@ A program that listens to a microphone with Silero's file: `examples/silero_vad.
 | test | runs |
 | --- | --- |
 | `tests/onnx/conformance.py` | the tests of the standard |
-| `tests/onnx/differential.py` | drawn nodes, against onnxruntime |
+| `tests/onnx/differential.py` | drawn nodes, of extents that are numbers and names, against onnxruntime |
 | `tests/onnx/nan.py` | NaN through operators, against the reference of the standard, also as NNEF |
 | `tests/onnx/exported.py` | modules that PyTorch exports by both exporters, and what quantises, halves and optimises them, whole and streamed |
 | `tests/onnx/altered.py` | files that are cut, altered and wrong |

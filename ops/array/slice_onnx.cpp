@@ -51,9 +51,11 @@ Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wr
                            const Dim& written_end, int64_t step) {
   const SymbolScope& scope = ctx.graph().scope;
   const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
-  RILL_ASSIGN(const Dim begin, bound(scope, written_begin, extent, Dim(0), extent - Dim(1)));
+  const Dim last = extent - Dim(1);
+  RILL_ASSIGN(Dim begin, bound(scope, written_begin, extent, Dim(0), last));
+  if (begin.is_const() && !scope.proves_ge(last, begin) && ctx.clamps()) begin = min(begin, last);
   const Dim stated_end = is_no_end(written_end) ? Dim(-kFar - 1) : written_end;
-  RILL_ASSIGN(const Dim end, bound(scope, stated_end, extent, Dim(-1), extent - Dim(1)));
+  RILL_ASSIGN(const Dim end, bound(scope, stated_end, extent, Dim(-1), last));
   const Dim from = end + Dim(1);
   const Dim to = scope.proves_ge(from, begin + Dim(1)) ? from : begin + Dim(1);
   RILL_ASSIGN(x, ctx.add1(std::make_shared<Slice>(axis, from, to), {x}, "part"));

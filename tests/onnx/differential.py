@@ -59,7 +59,9 @@ def outcome(case, opset, program, folder, is_open):
     settings = [part for name, number in named.items() for part in ("--set", f"{name}={number}")]
     run = subprocess.run([program, model, *settings, "run", "--input-from-bundle", given, "--save-outputs",
                           found], capture_output=True, text=True, timeout=120)
-    if run.returncode == 1 and f"{case.op}, opset" in run.stderr:
+    # An open axis is taken to be long enough where its extent leads nowhere else.
+    late = is_open and 'at stage "set"' in run.stderr
+    if run.returncode == 1 and (late or f"{case.op}, opset" in run.stderr):
         return "refused"
     if run.returncode != 0:
         return f"status {run.returncode}: {run.stderr.strip()[-300:]}"
