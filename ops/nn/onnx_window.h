@@ -17,8 +17,8 @@ enum class WindowPads : uint8_t { kAutomatic, kAsWritten };
 Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact& input,
                            WindowPads pads = WindowPads::kAutomatic);
 
-/// Take the second axis of an input, of open extent, to have as many channels as a filter has, whose
-/// number the file states nowhere else. Errors: kShape.
+/// Take the second axis of an input, of open extent, to have as many channels as a filter has,
+/// whose number the file states nowhere else. Errors: kShape.
 Status take_channels(OnnxCtx& ctx, OutletId input, const Dim& channels);
 
 /// Pad the end so that the last window that begins inside, or in the padding in front, is whole.

@@ -15,6 +15,9 @@ from ._io import Io
 from .stream import Stream
 
 
+_MAGIC = b"rillplan"
+
+
 @dataclass(frozen=True)
 class WeightLayer:
     """The weights of a layer: the bytes that a step reads as f32, and those that it does read.
@@ -86,9 +89,14 @@ class CompiledModel:
         return [_io(told) for told in self._plan.outputs()]
 
     @property
+    def streamed_axes(self) -> List[int]:
+        """The axis of each input that streams; -1: it does not."""
+        return [axis for *_, axis in self._plan.inputs()]
+
+    @property
     def streams(self) -> bool:
         """Whether it was compiled for a pulse."""
-        return any(axis >= 0 for *_, axis in self._plan.inputs())
+        return any(axis >= 0 for axis in self.streamed_axes)
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         """Run it whole: one array per input, in order or by name. Returns the output's array, or a
@@ -139,7 +147,17 @@ def _io(told: Tuple) -> Io:
     return Io(name, dtype, tuple(shape))
 
 
-def load_plan(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]) -> CompiledModel:
+def is_compiled(path: Union[str, "os.PathLike[str]"]) -> bool:
+    """Tell whether a file begins like a compiled model; no file is none."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def load_plan(
+        source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]) -> CompiledModel:
     """Open a compiled model from a path, whose weights stay in the file, or from its bytes.
 
     Errors: FileError; ParseError for what is no whole plan file; UnsupportedError for one that

@@ -197,8 +197,8 @@ class Model:
         ``target``: CPUs to make plans for, as ``"avx2"`` or ``["avx2", "neon"]``. ``weights``:
         ``"f16"``, ``"q8"`` or ``"q4"`` keep the weights of layers in fewer bits, but for the nodes
         in ``keep``, and change outputs. ``notes``: with what profiles show. A stream is audited
-        first, for ``audit_seconds``; 0 leaves that out. Errors: SymbolError, PulseError, ArgumentError,
-        UnsupportedError, FileError; StateError if the audit finds a difference.
+        first, for ``audit_seconds``; 0 leaves that out. Errors: SymbolError, PulseError,
+        ArgumentError, UnsupportedError, FileError; StateError if the audit finds a difference.
         """
         handle, audited = self._open, None
         seconds = number("audit_seconds", audit_seconds)

@@ -25,7 +25,7 @@ ARROWS = {
     "pulse/before": ["core", "ops", "pulse"],
     "audit": ["core", "pulse"],
     # Its plans are steps and constants; the tables of kinds and of operators are handed to it.
-    "plan_file": ["core"],
+    "plan_file": ["core", "kernels/target.h"],
     "nnef_loader": ["core"],
     # Its nodes are calls, as those of a document are.
     "onnx_loader": ["core", "nnef_loader"],

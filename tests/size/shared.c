@@ -1,8 +1,8 @@
-/* Streams a compiled model for a while, says so, waits for a line, and tells the memory that is this
- * process's own, in bytes: what it has written, anywhere, and pages of the model's file. Pages of
- * programs and libraries that nobody has written belong to the system's cache: they count as shared
- * or not by what the other processes did last. Without a model: a program that has the library, and
- * nothing else. */
+/* Streams a compiled model for a while, says so, waits for a line, and tells the memory that is
+ * this process's own, in bytes: what it has written, anywhere, and pages of the model's file. Pages
+ * of programs and libraries that nobody has written belong to the system's cache: they count as
+ * shared or not by what the other processes did last. Without a model: a program that has the
+ * library, and nothing else. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

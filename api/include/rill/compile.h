@@ -1,6 +1,6 @@
-/* rill: a model made ready to run, as a file. What rill_prepare does in an app, at its start, is done
- * once, on any machine: rill_plan_open runs the file where it lies. The program `rill compile` does the
- * same, and finds the layers whose weights may have fewer bits.
+/* rill: a model made ready to run, as a file. What rill_prepare does in an app, at its start, is
+ * done once, on any machine: rill_plan_open runs the file where it lies. The program `rill compile`
+ * does the same, and finds the layers whose weights may have fewer bits.
  *
  * Not for real-time threads. What is told by a call of the app's own function is valid during that
  * call.
@@ -35,10 +35,10 @@ typedef struct rill_compile_opts {
   void* user;
 } rill_compile_opts;
 
-/** Write a plan of a model to a file, for each of the CPUs. All symbols of the model are bound, or it
- *  is pulsed. The same model gives the same bytes. `opts` may be null.
+/** Write a plan of a model to a file, for each of the CPUs. All symbols of the model are bound, or
+ *  it is pulsed. The same model gives the same bytes. `opts` may be null.
  *  Errors: RILL_E_ARG for unknown CPUs, formats and nodes; RILL_E_SYMBOL with the unbound symbols;
- *  RILL_E_UNSUPPORTED for CPUs that this build has no kernels for, for a model of which no layer can
+ *  RILL_E_UNSUPPORTED for CPUs that this build has no kernels for, a model of which no layer can
  *  have such weights, and in builds without RILL_PLAN_FILES; those of rill_prepare; RILL_E_IO. */
 RILL_API rill_status rill_compile(const rill_model* model, const rill_compile_opts* opts,
                                   const char* path);
