@@ -5,9 +5,9 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/array/symbolic.h"
 #include "ops/math/binary.h"
-#include "ops/math/elements.h"
 #include "ops/math/select.h"
 
 namespace rill::ops {

@@ -9,10 +9,10 @@
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/axis_ops.h"
+#include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/extend_stream.h"
 #include "ops/array/slice.h"
-#include "ops/math/binary.h"
 #include "ops/stream/latch.h"
 
 namespace rill::ops {

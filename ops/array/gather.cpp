@@ -8,10 +8,10 @@
 #include "ops/array/axis_ops.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/array/gather_step.h"
 #include "ops/array/indices.h"
 #include "ops/built.h"
-#include "ops/math/elements.h"
 
 namespace rill::ops {
 

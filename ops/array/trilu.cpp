@@ -2,7 +2,7 @@
 
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 
 namespace rill::ops {
 Result<Facts> Trilu::infer(FactSpan in) const {

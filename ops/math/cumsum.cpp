@@ -4,8 +4,8 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/math/cumsum_step.h"
-#include "ops/math/elements.h"
 
 namespace rill::ops {
 Result<Facts> CumSum::infer(FactSpan in) const {

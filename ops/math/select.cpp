@@ -7,8 +7,8 @@
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/math/binary.h"
-#include "ops/math/elements.h"
 #include "ops/math/pointwise.h"
 #include "ops/math/select_step.h"
 

@@ -5,7 +5,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 #include "ops/nn/resample_taps.h"
 #include "ops/nn/resize_stream_step.h"
 #include "ops/stream/frames.h"

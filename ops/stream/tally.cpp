@@ -4,7 +4,7 @@
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 #include "ops/stream/frames.h"
 #include "ops/stream/tally_step.h"
 

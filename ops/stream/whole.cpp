@@ -6,7 +6,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "kernels/reduce/reduce.h"
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 #include "ops/stream/frames.h"
 #include "ops/stream/whole_step.h"
 

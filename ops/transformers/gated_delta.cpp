@@ -6,7 +6,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "ops/array/common.h"
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 
 namespace rill::ops {
 namespace {

@@ -5,8 +5,8 @@
 #include "core/graph/nnef.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/math/binary.h"
-#include "ops/math/elements.h"
 #include "ops/transformers/moe_step.h"
 
 namespace rill::ops {
