@@ -83,7 +83,7 @@ RISING = {
 RUNS = re.compile(
     r"^core/(run/\w+|base/(bits|checked|code|kept_count|list|nonblocking|printf_like|refusal)|dim/quotient|"
     r"tensor/(blocks|convert_element|dtype|frames|plain_cast|strided_copy|view|visit_number))\.(h|cpp)$|"
-    r"^ops/(array/(index_at|walk)|kernel_fields|"
+    r"^ops/(array/(gather_walk|index_at|walk)|kernel_fields|"
     r"math/(float_binary|float_unary|integers|kinds|nest)|nn/product_parts|\w+/\w+_step)\.(h|cpp)$")
 
 # What librill_run has besides, for programs that have a heap.
