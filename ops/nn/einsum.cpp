@@ -22,7 +22,7 @@
 
 namespace rill::ops {
 
-// Axes are called by letters of ASCII.
+// Axes are named by ASCII letters.
 constexpr size_t kLetters = 128;
 
 void EinSum::fields(FieldVisitor& visitor) {
@@ -65,7 +65,7 @@ bool visit_summed(DType dtype, Visitor&& visitor) {
 }  // namespace
 
 Result<Facts> EinSum::infer(FactSpan in) const {
-  // A step that runs has nobody to tell that it cannot.
+  // A running step cannot report an error, so types without a kernel are refused here.
   const DType type = in[0].dtype;
   const bool known = visit_summed(type, [](auto) {}) || type == DType::kDim || is_quantised(type);
   if (!known) return fail(Code::kDType, "no sum of products of ", dtype_name(type));
