@@ -66,6 +66,7 @@ class NodeCall final : public OnnxCtx {
   Result<std::string> text(std::string_view name) override { return call_.text(name); }
   Result<Pads> pads(std::string_view name) override { return call_.pads(name); }
   Status fields(Op& op) override { return call_.fields(op); }
+  Status all_fields(Op& op) override { return call_.all_fields(op); }
   Result<Value> add_declared(std::shared_ptr<Op> op) override {
     return call_.add_declared(std::move(op));
   }
