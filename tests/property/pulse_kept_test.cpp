@@ -53,28 +53,6 @@ TEST(PulseCases, NoMoreFramesThanSoMany) {
   }
 }
 
-// As the exporter writes x[:, :, :3]: no more frames than there are.
-TEST(PulseCases, FirstFramesOfAStreamThatIsLongEnough) {
-  std::string text =
-      document("1, 1, S",
-               "  n = squeeze(slice(tract_core_shape_of(x), axes = [0], begin = [2], "
-               "end = [3]), axes = [0]);\n"
-               "  f = slice(x, axes = [2], begin = [0], end = [min(3, n)]);\n"
-               "  y = x - mean_reduce(f, axes = [2]);\n");
-  expect_refused(text, 3, "y", "Reduce");
-  text.insert(text.find("graph network"), "extension tract_assert S >= 3;\n");
-  const Graph graph = loaded(text);
-  auto streamed = StreamedRun::make(graph, 3);
-  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
-  EXPECT_EQ(streamed->output().delay, 0);
-  for (const int64_t length : {3, 4, 7, 12}) {
-    EXPECT_EQ(stream_problem(graph, &*streamed, length), "") << length;
-  }
-}
-
-// As a causal pad that was written by hand, of frames of the stream's own kind.
-// A slice that begins at min(c, S) begins at c wherever it has frames, however large c is, and so
-// does one of what is left.
 /// Streams of at least so many frames are right, and shorter ones are refused.
 void expect_long_streams(const std::string& text, int64_t pulse, int64_t least) {
   const Graph graph = loaded(text);
@@ -88,6 +66,28 @@ void expect_long_streams(const std::string& text, int64_t pulse, int64_t least) 
   }
 }
 
+// As the exporter writes x[:, :, :3]: no more frames than there are.
+TEST(PulseCases, FirstFramesOfAStreamThatIsLongEnough) {
+  std::string text =
+      document("1, 1, S",
+               "  n = squeeze(slice(tract_core_shape_of(x), axes = [0], begin = [2], "
+               "end = [3]), axes = [0]);\n"
+               "  f = slice(x, axes = [2], begin = [0], end = [min(3, n)]);\n"
+               "  y = x - mean_reduce(f, axes = [2]);\n");
+  expect_long_streams(text, 3, 3);
+  text.insert(text.find("graph network"), "extension tract_assert S >= 3;\n");
+  const Graph graph = loaded(text);
+  auto streamed = StreamedRun::make(graph, 3);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  EXPECT_EQ(streamed->output().delay, 0);
+  for (const int64_t length : {3, 4, 7, 12}) {
+    EXPECT_EQ(stream_problem(graph, &*streamed, length), "") << length;
+  }
+}
+
+// As a causal pad that was written by hand, of frames of the stream's own kind.
+// A slice that begins at min(c, S) begins at c wherever it has frames, however large c is, and so
+// does one of what is left.
 TEST(PulseCases, SlicesThatBeginWithinTheStream) {
   const auto cut = [](const std::string& x, const std::string& begin, const std::string& end) {
     return "slice(" + x + ", axes = [2], begin = [" + begin + "], end = [" + end + "])";
