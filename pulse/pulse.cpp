@@ -9,6 +9,7 @@
 #include "core/graph/written.h"
 #include "core/optim/optim.h"
 #include "ops/array/concat.h"
+#include "ops/built.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/whole.h"
 #include "pulse/before/long_streams.h"
@@ -486,11 +487,14 @@ Result<Graph> pulse_nodes(const Graph& graph, const Options& options, Report* re
 template <class Try>
 auto for_long_streams_at_least(const Graph& graph, const Options& options, const Try& attempt) {
   auto refused = attempt(graph);
-  if (refused.ok() || graph.streaming) return refused;
-  const auto longer = of_long_streams(graph, options.symbol);
-  if (!longer.ok() || !*longer) return refused;
-  auto again = attempt(**longer);
-  return again.ok() ? again : refused;
+  if constexpr (ops::built("long_streams")) {
+    if (refused.ok() || graph.streaming) return refused;
+    const auto longer = of_long_streams(graph, options.symbol);
+    if (!longer.ok() || !*longer) return refused;
+    auto again = attempt(**longer);
+    if (again.ok()) return again;
+  }
+  return refused;
 }
 
 }  // namespace
