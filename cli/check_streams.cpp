@@ -96,7 +96,7 @@ void print_json(const audit::CheckReport& report, const std::string& model) {
 Status check_command(const Args& args, const Log& log, const Model& model) {
   if (model.pulsed() && !model.whole) {
     return fail(Code::kPulse, args.model,
-                " is pulsed already: the whole model, to check against, is not at hand");
+                " is pulsed already: check the model that it was made from, with --pulses");
   }
   const Graph& whole = model.whole ? *model.whole : model.graph;
   audit::CheckOptions options;

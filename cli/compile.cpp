@@ -8,100 +8,14 @@
 
 #include "cli/commands.h"
 #include "cli/small_weights.h"
-#include "core/exec/plan.h"
 #include "core/run/plan_format.h"
 #include "core/run/record.h"
-#include "kernels/target.h"
 #include "ops/op_table.h"
 #include "ops/step_table.h"
-#include "plan_file/write.h"
+#include "plan_file/compile.h"
 
 namespace rill::cli {
 namespace {
-
-std::vector<std::string> names_in(const std::string& list) {
-  std::vector<std::string> out;
-  for (size_t at = 0; at <= list.size();) {
-    const size_t comma = std::min(list.find(',', at), list.size());
-    if (comma > at) out.push_back(list.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return out;
-}
-
-/// The targets of the command line, each once. Errors: kArg, kUnsupported.
-Result<std::vector<kernels::Target>> targets_of(const Args& args) {
-  std::vector<kernels::Target> out;
-  for (const std::string& name : names_in(args.targets)) {
-    kernels::Target target = kernels::running_target();
-    if (name != "native" && !kernels::target_from_name(name.c_str(), &target)) {
-      return fail(Code::kArg, "--target ", name,
-                  ": expected native, scalar, sse42, avx2, avx2vnni, avx512, avx512vnni, neon, "
-                  "neondotprod or wasm");
-    }
-    if (!kernels::built_for(target.tier)) {
-      return fail(Code::kUnsupported, "--target ", name,
-                  ": this build of rill has no kernels for it to pack weights for")
-          .hint("Compile the model with a rill that was built for that kind of processor");
-    }
-    const auto same = [&](const kernels::Target& each) {
-      return each.tier == target.tier && each.dot_products == target.dot_products;
-    };
-    if (std::none_of(out.begin(), out.end(), same)) out.push_back(target);
-  }
-  if (out.empty()) out.push_back(kernels::running_target());
-  return out;
-}
-
-/// Weights of fewer bits, if any, are added to what `choice` tells.
-Result<std::shared_ptr<const Plan>> plan_for(const kernels::Target& target, const Args& args,
-                                             const Graph& graph, WeightChoice choice) {
-  PrepareOptions options;
-  options.weights = &choice;
-  options.optimize = optimizes(args);
-  options.keep_uses = !args.no_notes;
-  // What another CPU alone can run is left to it.
-  options.run_constants = kernels::target_rank(kernels::target_name(target)) >= 0;
-  const kernels::TargetCpu chosen(target.tier, target.dot_products);
-  auto plan = prepare(graph, options);
-  if (!plan.ok() && plan.error().code == Code::kSymbol) {
-    return plan.take_status().hint("Bind it with --set SYMBOL=N, or stream along it with --pulse");
-  }
-  return plan;
-}
-
-/// Whether two plans have the same steps and constants.
-Result<bool> same_plans(const std::shared_ptr<const Plan>& a,
-                        const std::shared_ptr<const Plan>& b) {
-  std::vector<std::byte> files[2];
-  for (size_t i = 0; i < 2; ++i) {
-    const plan_file::TargetPlan each{"either", i == 0 ? a : b};
-    RILL_ASSIGN(files[i], plan_file::write({&each, 1}, ops::op_table()));
-  }
-  return files[0] == files[1];
-}
-
-/// The plan for a target, under the name of the least CPU that runs it: without products of bytes
-/// there is no need of instructions for them.
-Result<plan_file::TargetPlan> compiled(const kernels::Target& target, const Args& args,
-                                       const Graph& graph, const WeightChoice& choice) {
-  plan_file::TargetPlan out;
-  out.target = kernels::target_name(target);
-  RILL_ASSIGN(out.plan, plan_for(target, args, graph, choice));
-  if (!target.dot_products) return out;
-  const kernels::Target plain{target.tier, false};
-  RILL_ASSIGN(const auto other, plan_for(plain, args, graph, choice));
-  RILL_ASSIGN(const bool same, same_plans(out.plan, other));
-  if (same) out.target = kernels::target_name(plain);
-  return out;
-}
-
-/// The text of an audit; empty where none ran.
-std::string audit_text(const Graph& graph) {
-  const auto found = graph.properties.find("rill.audit");
-  if (found == graph.properties.end() || found->second.dtype() != DType::kString) return "";
-  return *found->second.data<std::string>();
-}
 
 /// A name of C made of that of a file: "kws" of "out/kws.c".
 std::string c_name(const std::string& path) {
@@ -194,7 +108,8 @@ Status compile_command(const Args& args, const Log& log, const Model& model) {
     return fail(Code::kArg, "compile: no file to write")
         .hint("Add -o FILE.rill, --embed FILE.c or --table FILE.c");
   }
-  RILL_ASSIGN(const std::vector<kernels::Target> targets, targets_of(args));
+  plan_file::CompileOptions compile;
+  RILL_ASSIGN(compile.targets, plan_file::targets_named(args.targets, "--target"));
   Graph graph = model.graph;
   Args own = args;
   // How much was compared depends on how fast the machine is, and the same model gives the same
@@ -207,19 +122,22 @@ Status compile_command(const Args& args, const Log& log, const Model& model) {
   if (!args.weights.empty()) {
     Model audited = model;
     audited.graph = graph;
-    RILL_ASSIGN(weights, choose_weights(own, log, audited, targets[0]));
+    RILL_ASSIGN(weights, choose_weights(own, log, audited, compile.targets[0]));
   } else if (!args.max_difference.empty() || !args.keep_weights.empty()) {
     return fail(Code::kArg, "compile: no weights that differ").hint("Add --weights f16, q8 or q4");
   }
-  std::vector<plan_file::TargetPlan> plans;
-  for (const kernels::Target& target : targets) {
-    RILL_ASSIGN(plan_file::TargetPlan plan, compiled(target, own, graph, weights.choice));
-    const auto same = [&](const plan_file::TargetPlan& each) { return each.target == plan.target; };
-    if (std::none_of(plans.begin(), plans.end(), same)) plans.push_back(std::move(plan));
+  compile.optimize = optimizes(own);
+  compile.notes = !args.no_notes;
+  WeightChoice choice = weights.choice;
+  if (!args.weights.empty()) compile.weights = &choice;
+  auto made = plan_file::compile(graph, ops::op_table(), compile);
+  if (!made.ok() && made.error().code == Code::kSymbol) {
+    return made.take_status().hint("Bind it with --set SYMBOL=N, or stream along it with --pulse");
   }
+  RILL_ASSIGN(const std::vector<plan_file::TargetPlan> plans, std::move(made));
   plan_file::WriteOptions options;
   options.notes = !args.no_notes;
-  options.audit = audit_text(graph);
+  options.audit = plan_file::audit_text(graph);
   if (!args.weights.empty()) options.weights = weights_line(weights);
   RILL_ASSIGN(const std::vector<std::byte> bytes,
               plan_file::write(plans, ops::op_table(), options));

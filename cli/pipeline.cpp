@@ -33,6 +33,11 @@ class Pipeline {
   Result<Graph> load_with(std::span<const std::pair<std::string, std::vector<Dim>>> shapes,
                           Graph* read_so_far);
   Status load_with_facts();
+  /// Shapes of inputs, by name.
+  using Shapes = std::map<std::string, std::vector<Dim>>;
+  Status bundle_shapes(const Graph& graph, Shapes* shapes);
+  Status given_shapes(const Graph& graph, Shapes* shapes);
+  Status override_shapes(const Graph& graph, Shapes* shapes);
   Result<std::vector<std::pair<std::string, std::vector<Dim>>>> input_shapes(const Graph& graph);
   Status shape_from_spec(const Graph& graph, size_t index, const FactSpec& spec,
                          std::vector<Dim>* shape);
@@ -120,9 +125,7 @@ std::string names_of_inputs(const Graph& graph) {
 
 }  // namespace
 
-Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_shapes(
-    const Graph& graph) {
-  std::map<std::string, std::vector<Dim>> by_name;
+Status Pipeline::bundle_shapes(const Graph& graph, Shapes* shapes) {
   RILL_ASSIGN(const Bundle bundle, Bundle::read(args_.fact_bundles));
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const Bundle::Item* item = bundle.find(graph.input_name(i));
@@ -131,14 +134,18 @@ Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_sh
     for (const int64_t extent : item->turns[0].shape()) spec.shape.emplace_back(Dim(extent));
     std::vector<Dim> shape;
     RILL_TRY(shape_from_spec(graph, i, spec, &shape));
-    by_name[graph.input_name(i)] = std::move(shape);
+    (*shapes)[graph.input_name(i)] = std::move(shape);
   }
   // A model without inputs may have lost them to the values that the bundle gives.
-  if (!args_.fact_bundles.empty() && by_name.empty() && !graph.inputs.empty()) {
+  if (!args_.fact_bundles.empty() && shapes->empty() && !graph.inputs.empty()) {
     return fail(Code::kArg, "--input-facts-from-bundle: no input of the model is in the bundle")
         .hint(str_cat("The model's inputs are ", names_of_inputs(graph), "; the bundle has ",
                       bundle.contents()));
   }
+  return {};
+}
+
+Status Pipeline::given_shapes(const Graph& graph, Shapes* shapes) {
   size_t unnamed = 0;
   for (const std::string& text : args_.input_facts) {
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
@@ -162,8 +169,12 @@ Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_sh
     }
     std::vector<Dim> shape;
     RILL_TRY(shape_from_spec(graph, index, spec, &shape));
-    by_name[graph.input_name(index)] = std::move(shape);
+    (*shapes)[graph.input_name(index)] = std::move(shape);
   }
+  return {};
+}
+
+Status Pipeline::override_shapes(const Graph& graph, Shapes* shapes) {
   for (const std::string& text : args_.override_facts) {
     // Where the type stays, what reads the shape is read anew with it.
     RILL_ASSIGN(const FactSpec spec, parse_fact_spec(text));
@@ -177,10 +188,19 @@ Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_sh
         const Dim old = axis < fact.shape.size() ? fact.shape[axis] : Dim(1);
         shape.push_back(spec.shape[axis].value_or(old));
       }
-      by_name[spec.name] = std::move(shape);
+      (*shapes)[spec.name] = std::move(shape);
     }
   }
-  std::vector<std::pair<std::string, std::vector<Dim>>> out(by_name.begin(), by_name.end());
+  return {};
+}
+
+Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_shapes(
+    const Graph& graph) {
+  Shapes shapes;
+  RILL_TRY(bundle_shapes(graph, &shapes));
+  RILL_TRY(given_shapes(graph, &shapes));
+  RILL_TRY(override_shapes(graph, &shapes));
+  std::vector<std::pair<std::string, std::vector<Dim>>> out(shapes.begin(), shapes.end());
   return out;
 }
 

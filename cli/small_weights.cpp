@@ -9,17 +9,10 @@
 #include "audit/prepared.h"
 #include "cli/exec.h"
 #include "cli/inputs.h"
+#include "plan_file/weights.h"
 
 namespace rill::cli {
 namespace {
-
-Result<WeightFormat> format_of(const std::string& name) {
-  if (name == "f16") return WeightFormat::kF16;
-  if (name == "q8") return WeightFormat::kQ8;
-  if (name == "q4") return WeightFormat::kQ4;
-  if (name == "f32") return WeightFormat::kF32;
-  return fail(Code::kArg, "--weights ", name, ": expected f32, f16, q8 or q4");
-}
 
 /// The number of `--max-difference`; nothing if it is not there.
 Result<std::optional<double>> limit_of(const Args& args) {
@@ -222,23 +215,15 @@ Status Chooser::search(double limit) {
 }
 
 Result<SmallWeights> Chooser::run() {
-  RILL_ASSIGN(out_.choice.format, format_of(args_.weights));
+  const auto format = plan_file::weight_format(args_.weights);
+  if (!format) {
+    return fail(Code::kArg, "--weights ", args_.weights, ": expected f32, f16, q8 or q4");
+  }
+  out_.choice.format = *format;
   RILL_ASSIGN(const std::optional<double> limit, limit_of(args_));
   out_.choice.kept.insert(args_.keep_weights.begin(), args_.keep_weights.end());
   RILL_TRY(plan(model_.graph, &out_.choice));
-  for (const std::string& name : args_.keep_weights) {
-    const auto same = [&](const WeightLayer& layer) { return layer.node == name; };
-    if (std::none_of(out_.choice.layers.begin(), out_.choice.layers.end(), same)) {
-      return fail(Code::kArg, "--keep-weights ", name, ": no node of this name has weights");
-    }
-  }
-  if (out_.small_layers() == 0 && out_.choice.format != WeightFormat::kF32) {
-    Status none = fail(Code::kUnsupported, "--weights ", args_.weights,
-                       ": no layer of this model can have such weights");
-    if (out_.choice.layers.empty()) return none;
-    const WeightLayer& first = out_.choice.layers[0];
-    return std::move(none).hint(str_cat("\"", first.node, "\" is kept in f32: ", first.kept));
-  }
+  RILL_TRY(plan_file::check_weights(out_.choice, "--weights", "--keep-weights"));
   RILL_TRY(read_inputs());
   if (trials_.empty()) {
     if (!limit) return std::move(out_);
@@ -260,24 +245,6 @@ Result<SmallWeights> Chooser::run() {
 }
 
 }  // namespace
-
-int64_t SmallWeights::f32_bytes() const {
-  int64_t sum = 0;
-  for (const WeightLayer& layer : choice.layers) sum += layer.f32_bytes;
-  return sum;
-}
-
-int64_t SmallWeights::bytes() const {
-  int64_t sum = 0;
-  for (const WeightLayer& layer : choice.layers) sum += layer.bytes;
-  return sum;
-}
-
-size_t SmallWeights::small_layers() const {
-  return static_cast<size_t>(
-      std::count_if(choice.layers.begin(), choice.layers.end(),
-                    [](const WeightLayer& layer) { return layer.kept.empty(); }));
-}
 
 Result<SmallWeights> choose_weights(const Args& args, const Log& log, const Model& model,
                                     const kernels::Target& target) {

@@ -28,10 +28,6 @@ struct SmallWeights {
   std::vector<OutputDifference> outputs;  ///< empty where nothing was measured
   std::vector<double> alone;              ///< by layer: the largest difference that it alone makes
   size_t runs = 0;                        ///< over how many inputs
-
-  int64_t f32_bytes() const;
-  int64_t bytes() const;
-  size_t small_layers() const;
 };
 
 /// Choose what `--weights` asks for, measure it over the inputs that are given, with the kernels of

@@ -6,16 +6,12 @@
 #include <numeric>
 
 #include "cli/small_weights.h"
+#include "plan_file/weights.h"
 
 namespace rill::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-const char* name_of(WeightFormat format) {
-  constexpr const char* kNames[] = {"f32", "f16", "q8", "q4"};
-  return kNames[static_cast<size_t>(format)];
-}
 
 std::string shape_text(const std::vector<int64_t>& shape) {
   std::string out;
@@ -41,11 +37,12 @@ double relative(const OutputDifference& each) {
 }
 
 void print_json(const SmallWeights& weights) {
+  const plan_file::WeightTotals totals = plan_file::totals_of(weights.choice);
   Json out{{"schema", 1},
            {"rill_version", RILL_VERSION},
-           {"weights", name_of(weights.choice.format)},
-           {"f32_bytes", weights.f32_bytes()},
-           {"bytes", weights.bytes()},
+           {"weights", plan_file::weight_format_name(weights.choice.format)},
+           {"f32_bytes", totals.f32_bytes},
+           {"bytes", totals.bytes},
            {"inputs", weights.runs}};
   out["outputs"] = Json::array();
   for (const OutputDifference& each : weights.outputs) {
@@ -73,12 +70,7 @@ void print_json(const SmallWeights& weights) {
 }  // namespace
 
 std::string weights_line(const SmallWeights& weights) {
-  std::string out = fmt::format("{}, {} of {} layers, {} bytes of f32 become {}",
-                                name_of(weights.choice.format), weights.small_layers(),
-                                weights.choice.layers.size(), weights.f32_bytes(), weights.bytes());
-  for (const WeightLayer& layer : weights.choice.layers) {
-    if (!layer.kept.empty()) out += fmt::format("; {} in f32: {}", layer.node, layer.kept);
-  }
+  std::string out = plan_file::weights_text(weights.choice);
   for (const OutputDifference& each : weights.outputs) {
     out += fmt::format("; {}: largest difference {:.3g}, mean {:.3g}", each.name, each.largest,
                        each.mean());
@@ -90,9 +82,10 @@ std::string weights_line(const SmallWeights& weights) {
 void print_weights(const Args& args, const SmallWeights& weights) {
   if (args.json) return print_json(weights);
   if (args.quiet) return;
+  const plan_file::WeightTotals totals = plan_file::totals_of(weights.choice);
   fmt::print("weights {}: {} of {} layers, {} bytes of f32 become {}\n",
-             name_of(weights.choice.format), weights.small_layers(),
-             weights.choice.layers.size(), weights.f32_bytes(), weights.bytes());
+             plan_file::weight_format_name(weights.choice.format), totals.small_layers,
+             weights.choice.layers.size(), totals.f32_bytes, totals.bytes);
   for (const OutputDifference& each : weights.outputs) {
     fmt::print("output {}: largest difference {:.3g}, {:.2g} of its largest value; mean {:.3g}\n",
                each.name, each.largest, relative(each), each.mean());

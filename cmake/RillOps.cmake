@@ -9,7 +9,7 @@
 # Some code is behind `if constexpr (built("room"))` (ops/built.h): where it makes operators of rooms
 # that are left out, and acts on nothing else. Forms are such code without a room of its own.
 
-set(RILL_OP_FORMS attention nested)
+set(RILL_OP_FORMS attention long_streams nested)
 set_property(GLOBAL PROPERTY RILL_OP_ROOMS "")
 set_property(GLOBAL PROPERTY RILL_OP_ROOMS_LEFT_OUT "")
 

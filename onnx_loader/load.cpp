@@ -51,7 +51,11 @@ Result<Graph> load_bytes(Bytes bytes, const std::string& folder, const std::stri
   for (size_t attempt = 0; attempt < kMostAttempts; ++attempt) {
     Loader loader(*model, budget, tensors, ops, options, findings);
     graph = loader.build();
-    if (graph.ok() || !loader.find_out(&findings)) break;
+    if (graph.ok()) break;
+    if (loader.find_out(&findings)) continue;
+    if (!loader.has_clamped()) break;
+    findings = {};
+    findings.clamps = false;
   }
   for (const std::string& name : findings.known) {
     if (!graph.ok() || !options.warn) break;

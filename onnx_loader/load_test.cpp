@@ -107,6 +107,33 @@ TEST(OnnxLoad, RefusesWhatIsNotDeclared) {
   EXPECT_REFUSED(loaded(model_of(parts)), Code::kUnsupported, "Did you mean \"Add\"?");
 }
 
+/// y = x[:, b:e], or that times a matrix of so many rows.
+GraphParts part_of_open_axis(int64_t begin, int64_t end, int64_t rows = 0) {
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1, -1}, {"B", "S"})};
+  parts.outputs = {value_info("y", {-1, -1})};
+  parts.initializers = {
+      tensor_of_integers("b", {1}, {begin}), tensor_of_integers("e", {1}, {end}),
+      tensor_of_integers("a", {1}, {1}),
+      tensor_of_floats("w", {rows, 2}, std::vector<float>(static_cast<size_t>(2 * rows), 0.5F))};
+  parts.nodes = {node_of("Slice", {"x", "b", "e", "a"}, {rows > 0 ? "p" : "y"})};
+  if (rows > 0) parts.nodes.push_back(node_of("MatMul", {"p", "w"}, {"y"}));
+  return parts;
+}
+
+TEST(OnnxLoad, CutsOffWhatLiesBeyondAnOpenAxis) {
+  const auto shape = [](const GraphParts& parts) {
+    const auto graph = loaded(model_of(parts));
+    return graph.ok() ? graph->fact(graph->outputs[0]).to_string() : message_of(graph);
+  };
+  EXPECT_EQ(shape(part_of_open_axis(0, 70001)), "B,min(70001, S),F32");
+  EXPECT_EQ(shape(part_of_open_axis(-70001, INT64_MAX)), "B,S-max(-70001+S, 0),F32");
+  EXPECT_EQ(shape(part_of_open_axis(0, -3)), "B,-3+S,F32");
+  // An axis of which 4 meet 4 rows has these.
+  EXPECT_EQ(shape(part_of_open_axis(0, 4, 4)), "B,2,F32");
+  EXPECT_EQ(shape(part_of_open_axis(-4, INT64_MAX, 4)), "B,2,F32");
+}
+
 TEST(OnnxLoad, RefusesAttributesOfAnotherType) {
   GraphParts parts = small_model();
   parts.nodes[2] = node_of("LeakyRelu", {"a"}, {"y"}, {integer_attribute("alpha", 1)});

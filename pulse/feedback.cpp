@@ -244,6 +244,69 @@ void stream_by_steps(Graph* graph) {
   describe_steps(graph);
 }
 
+/// An output of a loop that becomes a state: result `slot` of the loop at node `at` is what its
+/// operand takes in the next step.
+struct Tie {
+  size_t in = 0;   ///< the input of the model that goes
+  size_t out = 0;  ///< the output that goes
+  int at = 0;
+  int operand = 0;
+  int slot = 0;
+};
+
+/// The graph without the input and the output, with `loop`, which has the state, in its place.
+Result<Graph> without_ends(const Graph& looped, const Tie& tie, const OpPtr& loop,
+                           const TensorPtr& first, std::string_view input) {
+  Graph tied = empty_like(looped);
+  std::map<OutletId, OutletId> known;
+  for (size_t i = 0; i < looped.inputs.size(); ++i) {
+    if (i != tie.in) {
+      known[looped.inputs[i]] =
+          tied.add_source(looped.input_name(i), looped.fact(looped.inputs[i]).without_value());
+    }
+  }
+  const Fact state =
+      looped.fact(looped.node(tie.at).inputs[static_cast<size_t>(tie.operand)]).without_value();
+  for (size_t id = 0; id < looped.nodes.size(); ++id) {
+    const Node& node = looped.nodes[id];
+    const OutletId of{static_cast<int>(id), 0};
+    if (known.contains(of) || of == looped.inputs[tie.in]) continue;
+    std::vector<OutletId> inputs;
+    bool there = true;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (static_cast<int>(id) == tie.at && static_cast<int>(i) == tie.operand) {
+        RILL_ASSIGN(const OutletId initial, first_value(state, first, input, &tied));
+        inputs.push_back(initial);
+        continue;
+      }
+      const auto found = known.find(node.inputs[i]);
+      there &= found != known.end();
+      if (there) inputs.push_back(found->second);
+    }
+    if (!there) continue;
+    if (static_cast<int>(id) != tie.at) {
+      const auto outlets = tied.add_known(node, std::move(inputs));
+      for (const OutletId& outlet : outlets) known[{of.node, outlet.slot}] = outlet;
+      continue;
+    }
+    RILL_ASSIGN(const auto outlets, tied.add(node.name, loop, std::move(inputs)));
+    for (const OutletId& outlet : outlets) {
+      known[{of.node, outlet.slot + (outlet.slot >= tie.slot ? 1 : 0)}] = outlet;
+    }
+  }
+  for (size_t i = 0; i < looped.outputs.size(); ++i) {
+    if (i != tie.out) tied.add_output(looped.output_names[i], known.at(looped.outputs[i]));
+  }
+  if (tied.streaming) {
+    const auto forget = [](auto* list, size_t index) {
+      if (index < list->size()) list->erase(list->begin() + static_cast<ptrdiff_t>(index));
+    };
+    forget(&tied.streaming->input_axes, tie.in);
+    forget(&tied.streaming->outputs, tie.out);
+  }
+  return tied;
+}
+
 /// A stream whose steps are runs of the model keeps nothing but what this room adds.
 Status expect_steps(const Graph& graph) {
   if (!graph.streaming) return {};
@@ -303,53 +366,8 @@ Result<Graph> with_feedback(const Graph& model, std::string_view output, std::st
                    [](const auto& each) { return each.kind == Kind::kScan; })) {
     return fail(Code::kPulse, "every input is fed back: nothing tells how many steps there are");
   }
-  Graph tied = empty_like(looped);
-  std::map<OutletId, OutletId> known;
-  for (size_t i = 0; i < looped.inputs.size(); ++i) {
-    if (i != in) {
-      known[looped.inputs[i]] =
-          tied.add_source(looped.input_name(i), looped.fact(looped.inputs[i]).without_value());
-    }
-  }
-  const Fact state =
-      looped.fact(looped.node(at).inputs[static_cast<size_t>(operand)]).without_value();
-  for (size_t id = 0; id < looped.nodes.size(); ++id) {
-    const Node& node = looped.nodes[id];
-    const OutletId of{static_cast<int>(id), 0};
-    if (known.contains(of) || of == looped.inputs[in]) continue;
-    std::vector<OutletId> inputs;
-    bool there = true;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (static_cast<int>(id) == at && static_cast<int>(i) == operand) {
-        RILL_ASSIGN(const OutletId initial, first_value(state, first, input, &tied));
-        inputs.push_back(initial);
-        continue;
-      }
-      const auto found = known.find(node.inputs[i]);
-      there &= found != known.end();
-      if (there) inputs.push_back(found->second);
-    }
-    if (!there) continue;
-    if (static_cast<int>(id) != at) {
-      const auto outlets = tied.add_known(node, std::move(inputs));
-      for (const OutletId& outlet : outlets) known[{of.node, outlet.slot}] = outlet;
-      continue;
-    }
-    RILL_ASSIGN(const auto outlets, tied.add(node.name, loop, std::move(inputs)));
-    for (const OutletId& outlet : outlets) {
-      known[{of.node, outlet.slot + (outlet.slot >= result.slot ? 1 : 0)}] = outlet;
-    }
-  }
-  for (size_t i = 0; i < looped.outputs.size(); ++i) {
-    if (i != out) tied.add_output(looped.output_names[i], known.at(looped.outputs[i]));
-  }
-  if (tied.streaming) {
-    const auto forget = [](auto* list, size_t index) {
-      if (index < list->size()) list->erase(list->begin() + static_cast<ptrdiff_t>(index));
-    };
-    forget(&tied.streaming->input_axes, in);
-    forget(&tied.streaming->outputs, out);
-  }
+  const Tie tie{in, out, at, operand, result.slot};
+  RILL_ASSIGN(Graph tied, without_ends(looped, tie, loop, first, input));
   stream_by_steps(&tied);
   return tied;
 }

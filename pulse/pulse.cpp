@@ -9,8 +9,10 @@
 #include "core/graph/written.h"
 #include "core/optim/optim.h"
 #include "ops/array/concat.h"
+#include "ops/built.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/whole.h"
+#include "pulse/before/long_streams.h"
 #include "pulse/builder.h"
 #include "pulse/lengths.h"
 #include "pulse/ready.h"
@@ -463,21 +465,12 @@ Result<int64_t> unit_of(const Graph& whole, Options options, int64_t unit) {
   return refusal;
 }
 
-}  // namespace
-
-Result<int64_t> least_pulse(const Graph& graph, const Options& options) {
+Result<int64_t> least_pulse_of(const Graph& graph, const Options& options) {
   RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
   return unit_of(whole, options, 1);
 }
 
-Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report) {
-  const auto pulse = options.pulse.to_int();
-  if (!pulse) {
-    return fail(Code::kPulse, "pulse ", options.pulse, ": expected a number of frames");
-  }
-  if (*pulse < 1 || *pulse > kMostPulse) {
-    return fail(Code::kPulse, "pulse ", *pulse, ": expected 1 to ", kMostPulse, " frames");
-  }
+Result<Graph> pulse_nodes(const Graph& graph, const Options& options, Report* report) {
   RILL_ASSIGN(const Graph whole, ready_for_pulses(graph, options));
   Pulsifier pulsifier(whole, options);
   auto pulsed = pulsifier.run(report);
@@ -488,6 +481,41 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
   Error error = pulsed.error();
   error.hint = str_cat("Use a pulse that is a multiple of ", *unit);
   return error;
+}
+
+/// Do what is refused for streams of any length for those that are long enough, if that does it.
+template <class Try>
+auto for_long_streams_at_least(const Graph& graph, const Options& options, const Try& attempt) {
+  auto refused = attempt(graph);
+  if constexpr (ops::built("long_streams")) {
+    if (refused.ok() || graph.streaming) return refused;
+    const auto longer = of_long_streams(graph, options.symbol);
+    if (!longer.ok() || !*longer) return refused;
+    auto again = attempt(**longer);
+    if (again.ok()) return again;
+  }
+  return refused;
+}
+
+}  // namespace
+
+Result<int64_t> least_pulse(const Graph& graph, const Options& options) {
+  return for_long_streams_at_least(graph, options, [&](const Graph& each) {
+    return least_pulse_of(each, options);
+  });
+}
+
+Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report) {
+  const auto pulse = options.pulse.to_int();
+  if (!pulse) {
+    return fail(Code::kPulse, "pulse ", options.pulse, ": expected a number of frames");
+  }
+  if (*pulse < 1 || *pulse > kMostPulse) {
+    return fail(Code::kPulse, "pulse ", *pulse, ": expected 1 to ", kMostPulse, " frames");
+  }
+  return for_long_streams_at_least(graph, options, [&](const Graph& each) {
+    return pulse_nodes(each, options, report);
+  });
 }
 
 }  // namespace rill::pulse

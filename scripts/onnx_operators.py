@@ -77,6 +77,8 @@ A program that listens to a microphone with Silero's file: `examples/silero_vad.
 - `Sigmoid` and `Tanh`, and with them recurrent layers, are within 6.2e-7 and 8e-7 of the exact value.
 - `DynamicQuantizeLSTM` rounds a state to the range of its step. Two engines that differ by one bit in an
   activation may round a state apart, which layers that never settle make large.
+- A slice of an axis of open extent ends where the axis does. Where the rest of the file fits one extent
+  only, as where 50 frames are added to the first 50 of `S`, `S` must be that large.
 - `Squeeze` without axes, of extents that are open, has the rank that the file states behind it.
 
 ## Tests that run what users have
@@ -84,7 +86,7 @@ A program that listens to a microphone with Silero's file: `examples/silero_vad.
 | test | runs |
 | --- | --- |
 | `tests/onnx/conformance.py` | the tests of the standard |
-| `tests/onnx/differential.py` | drawn nodes, against onnxruntime |
+| `tests/onnx/differential.py` | drawn nodes, of extents that are numbers and names, against onnxruntime |
 | `tests/onnx/nan.py` | NaN through operators, against the reference of the standard, also as NNEF |
 | `tests/onnx/exported.py` | modules that PyTorch exports by both exporters, and what quantises, halves and optimises them, whole and streamed |
 | `tests/onnx/altered.py` | files that are cut, altered and wrong |

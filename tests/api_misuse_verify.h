@@ -1,12 +1,13 @@
-/* Calls of verify.h: what is refused, and with which text. */
+/* Calls of verify.h and compile.h: what is refused, and with which text. */
 #pragma once
 
 #include <stdint.h>
 
+#include "rill/compile.h"
 #include "rill/verify.h"
 #include "tests/api_misuse.h"
 
-static void verified(const char* models) {
+static void verified(const char* models, const char* scratch) {
   rill_model* model = NULL;
   rill_model* other = NULL;
   float x[16 * 40] = {0};
@@ -86,6 +87,28 @@ static void verified(const char* models) {
   FINE(rill_model_pulse(other, "S", "8"));
   REFUSED(STATE, "is pulsed", rill_check(other, &in, 1, &check, &checked));
   REFUSED(STATE, "is pulsed", rill_inspect(other, "S", "8", &inspect, &inspected));
+
+  FINE(rill_model_set_symbol(other, "B", "1"));
+  const char* file = path_of(1, scratch, "misuse.rill");
+  const char* keep[] = {"nobody"};
+  rill_compile_opts compile = {.size = sizeof compile, .targets = "z80"};
+  REFUSED(ARG, "not a model", rill_compile(NULL, &compile, file));
+  REFUSED(ARG, "no path", rill_compile(other, &compile, NULL));
+  REFUSED(ARG, "targets z80", rill_compile(other, &compile, file));
+  compile.targets = NULL;
+  compile.size = 8;
+  REFUSED(ABI, "rill_compile_opts", rill_compile(other, &compile, file));
+  compile.size = sizeof compile;
+  compile.weights = "";
+  REFUSED(ARG, "expected f32, f16, q8 or q4", rill_compile(other, &compile, file));
+  compile.weights = NULL;
+  compile.keep_count = 1;
+  REFUSED(ARG, "no names", rill_compile(other, &compile, file));
+  compile.keep = keep;
+  REFUSED(ARG, "no node of this name", rill_compile(other, &compile, file));
+  REFUSED(SYMBOL, "S", rill_compile(model, NULL, file));
+  FINE(rill_compile(other, NULL, file));
+  remove(file);
   rill_model_free(other);
   rill_model_free(model);
 }

@@ -32,6 +32,9 @@ foreach(name realtime soak memory)
   rill_test(${name}_test SOURCES ${name}_test.cpp support/heap_calls.cpp DEPENDS rill_test_bundles
             LABELS models)
 endforeach()
+if(RILL_PLAN_FILES)
+  rill_test(compile_test SOURCES compile_test.cpp DEPENDS rill_test_bundles LABELS models)
+endif()
 rill_test(refusals_test SOURCES refusals_test.cpp support/heap_calls.cpp
           DEPENDS rill_test_bundles rill_plan_files_testing LABELS models)
 if(RILL_ONNX)

@@ -1,6 +1,6 @@
-// Every function of rill.h and verify.h, with each of its requests for memory refused in turn: the
-// error says so, nothing is lost, and the same call works when there is memory again. A function of
-// the headers that has no row in the table here is a failure.
+// Every function of rill.h, compile.h and verify.h, with each of its requests for memory refused in
+// turn: the error says so, nothing is lost, and the same call works when there is memory again. A
+// function of the headers that has no row in the table here is a failure.
 
 #include <gtest/gtest.h>
 
@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "rill/compile.h"
 #include "rill/verify.h"
 #include "tests/refusals_world.h"
 #include "tests/support/heap_calls.h"
@@ -213,6 +214,16 @@ std::vector<Row> model_rows() {
          auto opts = info<rill_inspect_opts>();
          opts.seconds = -1;
          return w.refused([&] { return rill_inspect(w.model, "S", kPulse, &opts, nullptr); });
+       }},
+      {"rill_compile", "", RILL_OK,
+       [](World& w) {
+         auto opts = info<rill_compile_opts>();
+         opts.weights = "q8";
+         const std::string path = w.plan_path + ".other";
+         const rill_status status =
+             w.refused([&] { return rill_compile(w.pulsed, &opts, path.c_str()); });
+         std::filesystem::remove(path);
+         return status;
        }},
       {"rill_model_properties", "", RILL_OK,
        plain([](World& w) { rill_model_properties(w.pulsed); })},
@@ -478,7 +489,7 @@ std::vector<Row> all_rows() {
 
 std::string headers() {
   std::stringstream text;
-  for (const char* name : {"rill.h", "verify.h"}) {
+  for (const char* name : {"rill.h", "compile.h", "verify.h"}) {
     std::ifstream in(std::string(RILL_SOURCE_DIR "/api/include/rill/") + name);
     text << in.rdbuf();
   }

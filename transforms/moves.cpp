@@ -67,6 +67,31 @@ Status into_product(const ops::EinSum& op, Rewrite& rewrite) {
   return rewrite.replace(out);
 }
 
+/// A product whose output has its letters in the new order; null if it adds something to them.
+OpPtr moved_product(const ops::EinSum& product, const Perm& perm) {
+  if (product.has_bias || product.has_residual) return nullptr;
+  std::vector<std::string> letters;
+  for (int i = 0; i < static_cast<int>(product.operands); ++i) {
+    letters.emplace_back(product.letters(i));
+  }
+  auto out = std::make_shared<ops::EinSum>(product);
+  out->expr =
+      expr_of(letters, permuted(product.letters(static_cast<int>(product.operands)), perm));
+  return out;
+}
+
+/// A reduction of the same axes where they come to lie.
+OpPtr moved_reduce(const ops::Reduce& reduce, const Perm& perm) {
+  Perm axes;
+  for (size_t i = 0; i < perm.size(); ++i) {
+    const auto& reduced = reduce.reduced;
+    if (std::find(reduced.begin(), reduced.end(), perm[i]) != reduced.end()) {
+      axes.push_back(static_cast<int64_t>(i));
+    }
+  }
+  return std::make_shared<ops::Reduce>(reduce.kind_of, axes, reduce.last);
+}
+
 /// A move behind an operator that can do its work in the new order.
 Status past_producer(const Transpose& op, Rewrite& rewrite) {
   const Node& producer = rewrite.producer(0);
@@ -88,25 +113,10 @@ Status past_producer(const Transpose& op, Rewrite& rewrite) {
   std::vector<OutletId> inputs;
   OpPtr moved;
   if (const auto* product = rewrite.producer_as<ops::EinSum>(0)) {
-    if (product->has_bias || product->has_residual) return {};
-    std::vector<std::string> letters;
-    for (int i = 0; i < static_cast<int>(product->operands); ++i) {
-      letters.emplace_back(product->letters(i));
-    }
-    auto other = std::make_shared<ops::EinSum>(*product);
-    other->expr =
-        expr_of(letters, permuted(product->letters(static_cast<int>(product->operands)), op.perm));
-    moved = other;
+    moved = moved_product(*product, op.perm);
     inputs = rewrite.mapped_inputs(producer);
   } else if (const auto* reduce = rewrite.producer_as<ops::Reduce>(0)) {
-    Perm axes;
-    for (size_t i = 0; i < op.perm.size(); ++i) {
-      if (std::find(reduce->reduced.begin(), reduce->reduced.end(), op.perm[i]) !=
-          reduce->reduced.end()) {
-        axes.push_back(static_cast<int64_t>(i));
-      }
-    }
-    moved = std::make_shared<ops::Reduce>(reduce->kind_of, axes, reduce->last);
+    moved = moved_reduce(*reduce, op.perm);
     RILL_ASSIGN(const OutletId wire, move(0));
     inputs = {wire};
   } else if (rewrite.producer_as<ops::Unary>(0) != nullptr) {

@@ -92,31 +92,32 @@ View SavedState::view_of(const PlanState& state) const {
   return value.at(session_.base_[value.ref.buffer] + value.ref.offset);
 }
 
-int64_t SavedState::save(std::span<std::byte> to) const noexcept {
+void SavedState::write_states(StateWriter* writer) const noexcept {
   const Plan& plan = *session_.plan_;
-  StateWriter writer(to);
-  std::byte* head = writer.take(sizeof(Header));
-  for (const int64_t delay : plan.wire_delays) writer.number(delay);
   for (const PlanState& state : plan.states) {
     const View view = view_of(state);
     const auto name_bytes = static_cast<int64_t>(state.name.size());
-    writer.number(name_bytes);
-    writer.copy(state.name.data(), name_bytes);
-    writer.number(static_cast<int64_t>(view.dtype));
-    writer.number(state.axis);
-    writer.number(view.rank);
-    for (int i = 0; i < view.rank; ++i) writer.number(view.extent(i));
-    std::byte* data = writer.take(view.volume() * dtype_size(view.dtype));
+    writer->number(name_bytes);
+    writer->copy(state.name.data(), name_bytes);
+    writer->number(static_cast<int64_t>(view.dtype));
+    writer->number(state.axis);
+    writer->number(view.rank);
+    for (int i = 0; i < view.rank; ++i) writer->number(view.extent(i));
+    std::byte* data = writer->take(view.volume() * dtype_size(view.dtype));
     if (data && view.volume() > 0) copy_plain(view, row_major(view, data));
   }
+}
+
+void SavedState::write_inputs(StateWriter* writer) const noexcept {
+  const Plan& plan = *session_.plan_;
   for (size_t i = 0; feed_ && i < plan.inputs.size(); ++i) {
     const PlacedFeed::In& in = feed_->kept_.ins[i];
     const int64_t early = in.early.left();
-    writer.number(in.axis < 0 ? 0 : in.filled + early);
-    writer.number(in.frame_bytes);
+    writer->number(in.axis < 0 ? 0 : in.filled + early);
+    writer->number(in.frame_bytes);
     if (in.axis < 0) continue;
     // The buffer is filled up before frames are pushed: those of a loaded state come last.
-    std::byte* data = writer.take((in.filled + early) * in.frame_bytes);
+    std::byte* data = writer->take((in.filled + early) * in.frame_bytes);
     if (!data) continue;
     const View buffer = session_.input(i);
     copy_plain(frames_of(buffer, in.axis, 0, in.filled),
@@ -126,13 +127,17 @@ int64_t SavedState::save(std::span<std::byte> to) const noexcept {
                   static_cast<size_t>(early * in.frame_bytes));
     }
   }
+}
+
+void SavedState::write_outputs(StateWriter* writer) const noexcept {
+  const Plan& plan = *session_.plan_;
   for (size_t i = 0; feed_ && i < plan.outputs.size(); ++i) {
     const PlacedFeed::Out& out = feed_->kept_.outs[i];
     const int64_t early = out.early.left();
-    writer.number(out.axis < 0 ? 0 : early + out.queued + out.rest);
-    writer.number(out.frame_bytes);
+    writer->number(out.axis < 0 ? 0 : early + out.queued + out.rest);
+    writer->number(out.frame_bytes);
     if (out.axis < 0) continue;
-    std::byte* data = writer.take((early + out.queued + out.rest) * out.frame_bytes);
+    std::byte* data = writer->take((early + out.queued + out.rest) * out.frame_bytes);
     if (!data) continue;
     const auto append = [&](const std::byte* from, int64_t frames) {
       if (frames > 0) std::memcpy(data, from, static_cast<size_t>(frames * out.frame_bytes));
@@ -146,17 +151,15 @@ int64_t SavedState::save(std::span<std::byte> to) const noexcept {
     copy_plain(frames_of(buffer, out.axis, out.first, out.rest),
               frame_rows(buffer, out.axis, out.rest, data));
   }
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    const int64_t bytes = value_bytes(plan.outputs[i]);
-    writer.number(bytes);
-    if (bytes > 0) writer.copy(session_.output(i).data, bytes);
-  }
-  if (!writer.fits()) return -1;
+}
+
+SavedState::Header SavedState::header_of(int64_t bytes) const noexcept {
+  const Plan& plan = *session_.plan_;
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.version = kVersion;
   header.header_bytes = sizeof(Header);
-  header.bytes = writer.at();
+  header.bytes = bytes;
   header.model = plan.model;
   header.position = session_.position(plan.stream_pulse);
   header.end = session_.end();
@@ -167,6 +170,24 @@ int64_t SavedState::save(std::span<std::byte> to) const noexcept {
   header.outputs = feed_ ? static_cast<uint32_t>(plan.outputs.size()) : 0;
   header.values = static_cast<uint32_t>(plan.outputs.size());
   header.end_is_news = session_.moment_.end_is_news ? 1 : 0;
+  return header;
+}
+
+int64_t SavedState::save(std::span<std::byte> to) const noexcept {
+  const Plan& plan = *session_.plan_;
+  StateWriter writer(to);
+  std::byte* head = writer.take(sizeof(Header));
+  for (const int64_t delay : plan.wire_delays) writer.number(delay);
+  write_states(&writer);
+  write_inputs(&writer);
+  write_outputs(&writer);
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const int64_t bytes = value_bytes(plan.outputs[i]);
+    writer.number(bytes);
+    if (bytes > 0) writer.copy(session_.output(i).data, bytes);
+  }
+  if (!writer.fits()) return -1;
+  Header header = header_of(writer.at());
   std::memcpy(head, &header, sizeof header);
   constexpr int64_t kSummed = offsetof(Header, checksum) + sizeof(uint64_t);
   header.checksum = checksum(head + kSummed, header.bytes - kSummed);

@@ -10,6 +10,7 @@
 namespace rill {
 
 class StateReader;
+class StateWriter;
 
 /// The state of a stream as bytes: where it stands, what each node keeps, and the frames that wait
 /// to be stepped or pulled. A session of any plan of the same model goes on from it, whatever its
@@ -34,8 +35,7 @@ class SavedState {
   int64_t save(std::span<std::byte> to) const noexcept RILL_NONBLOCKING;
   /// Go on from a state. Errors: kParse for what is no state, cut short, damaged, or of another
   /// version; kState for that of another model, or one that cannot be moved to this plan, with the
-  /// node. Nothing has changed then,
-  /// nor where memory is refused.
+  /// node. After an error, and where memory is refused, the session is as it was.
   Status load(std::span<const std::byte> from);
 
  private:
@@ -44,6 +44,10 @@ class SavedState {
   struct Rows;
   struct Parsed;
 
+  void write_states(StateWriter* writer) const noexcept RILL_NONBLOCKING;
+  void write_inputs(StateWriter* writer) const noexcept RILL_NONBLOCKING;
+  void write_outputs(StateWriter* writer) const noexcept RILL_NONBLOCKING;
+  Header header_of(int64_t bytes) const noexcept RILL_NONBLOCKING;
   Status read(StateReader* reader, Parsed* out) const;
   Status check_position(const Header& header) const;
   Status check_wires(std::span<const int64_t> delays, int64_t unit) const;

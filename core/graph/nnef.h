@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,10 +62,13 @@ class LoadCtx {
   /// Add a node named after what the statement assigns; constants are folded.
   virtual Result<std::vector<OutletId>> add(OpPtr op, std::vector<OutletId> inputs,
                                             std::string_view suffix = "") = 0;
-  /// Set the fields of an op whose names the declaration has to the arguments of these names.
-  /// Errors: kParse for a missing argument or one of another type; kInternal for a `DType` or a
-  /// tensor, which the op's room reads.
+  /// Set the fields of an op whose names the declaration has to the arguments of these names. A
+  /// tensor stays as it is where its argument is left out, or false.
+  /// Errors: kParse for a missing argument or one of another type; kArg for a tensor that is no
+  /// constant; kInternal for a `DType`, which the op's room reads.
   virtual Status fields(Op& op) = 0;
+  /// The same where the op has a field for each argument that is no tensor; else kInternal.
+  virtual Status all_fields(Op& op) = 0;
   /// Set the fields of an op and add it; its inputs are the tensors in the declaration's order.
   virtual Result<Value> add_declared(std::shared_ptr<Op> op) = 0;
   Result<OutletId> add1(OpPtr op, std::vector<OutletId> inputs, std::string_view suffix = "");
@@ -135,9 +139,18 @@ class SaveCtx {
   virtual void assign(std::string_view expression, int output = 0) = 0;
   /// Emit `(a, b, ...) = expression;` for all outputs.
   virtual void assign_all(std::string_view expression) = 0;
-  /// Emit a call of the declared operator: inputs in the place of its tensors, and fields by their
-  /// names. Errors: kInternal for an argument that is no field.
-  virtual Status assign_declared(const NnefOp& form) = 0;
+  /// An argument whose text the op's room gives; it is left out where that is empty.
+  struct Argument {
+    std::string_view name;
+    std::string text;
+  };
+  /// Emit a call of the declared operator: fields by their names but for `own` arguments, and
+  /// inputs in the place of the tensors that are neither. A field without a tensor is left out.
+  /// Errors: kInternal for an argument that is none of these.
+  virtual Status assign_declared(const NnefOp& form, std::span<const Argument> own) = 0;
+  Status assign_declared(const NnefOp& form, std::initializer_list<Argument> own = {}) {
+    return assign_declared(form, std::span(own.begin(), own.size()));
+  }
   /// Emit a helper statement; returns the name that it got.
   virtual std::string temp(std::string_view stem, std::string_view expression) = 0;
   virtual void need_registry(std::string_view registry) = 0;

@@ -33,6 +33,10 @@ class OnnxCtx : public LoadCtx {
   /// of their own for each: one symbol takes the place of the other in the whole graph.
   /// Errors: kShape if they cannot be.
   virtual Status take_as_equal(const Dim& a, const Dim& b) = 0;
+  /// Tell whether frames that a file asks for beyond an axis of open extent are cut off, as the
+  /// standard has it: extents are min(1000, S) then. False where the rest of the file cannot do
+  /// with such extents: axes are taken to be long enough, and refused once they are known not to.
+  virtual bool clamps() = 0;
   /// Give the value of an input that has to be known while loading. Errors: kUnsupported.
   virtual Result<TensorPtr> constant(std::string_view name) = 0;
   /// Call an operator of the NNEF dialect, whose room reads it: its nodes are named after this one.

@@ -42,6 +42,7 @@ class CallCtx final : public LoadCtx {
   Result<std::string> text(std::string_view name) override;
   Result<Pads> pads(std::string_view name) override;
   Status fields(Op& op) override;
+  Status all_fields(Op& op) override;
   Result<Value> add_declared(std::shared_ptr<Op> op) override;
   Result<OutletId> to_wire(const Value& value) override;
   Result<Dim> to_dim(const Value& value) override;
@@ -69,7 +70,6 @@ class CallCtx final : public LoadCtx {
 
  private:
   const Parameter* parameter(std::string_view name) const;
-  Status all_fields(Op& op);
   Result<const FragmentDecl*> body(std::string_view fragment) const;
   /// Fill in which argument a failure is about.
   Status blame(Status status, std::string_view name) const;

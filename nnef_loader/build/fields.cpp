@@ -35,7 +35,13 @@ class FieldReader final : public FieldVisitor {
     set(name, &value, &LoadCtx::dims);
   }
   void field(const char* name, Pads& value) override { set(name, &value, &LoadCtx::pads); }
-  void field(const char* name, TensorPtr&) override { refuse(name); }
+  void field(const char* name, TensorPtr& value) override {
+    const Parameter* declared = find(decl_, name);
+    if (!status.ok() || !declared) return;
+    if (declared->type.kind != TypeSpec::Kind::kTensor) ++taken;
+    if (!call_.given(name) && declared->default_value) return;
+    status = read_constant(name, &value);
+  }
 
  private:
   template <class T>
@@ -49,7 +55,16 @@ class FieldReader final : public FieldVisitor {
       status = found.take_status();
     }
   }
-  // How a type or a tensor is spelled differs between operators: their rooms read it.
+  Status read_constant(const char* name, TensorPtr* value) {
+    RILL_ASSIGN(const Value found, call_.value(name));
+    if (const bool* truth = found.get<bool>(); truth && !*truth) return {};
+    RILL_ASSIGN(const OutletId wire, call_.wire(name));
+    *value = call_.fact(wire).konst;
+    if (*value) return {};
+    return fail(Code::kArg, "argument \"", name, "\": expected a constant, found ",
+                call_.fact(wire));
+  }
+  // How a type is spelled differs between operators: their rooms read it.
   void refuse(const char* name) {
     if (!status.ok() || !find(decl_, name)) return;
     status = fail(Code::kInternal, "field \"", name, "\" needs a reader in the operator's room");
@@ -59,9 +74,19 @@ class FieldReader final : public FieldVisitor {
   const FragmentDecl& decl_;
 };
 
-/// Spells every field.
+/// Spells every field; tensors are spelled by who writes the node.
 class FieldSpeller final : public FieldVisitor {
  public:
+  /// The tensor of a field; null where it has none.
+  struct Constant {
+    std::string_view name;
+    TensorPtr tensor;
+  };
+  const Constant* constant_of(std::string_view name) const {
+    const auto at = std::find_if(constants_.begin(), constants_.end(),
+                                 [&](const Constant& each) { return each.name == name; });
+    return at == constants_.end() ? nullptr : &*at;
+  }
   const std::string* text_of(std::string_view name) const {
     const auto at = std::find_if(texts_.begin(), texts_.end(),
                                  [&](const Entry& each) { return each.first == name; });
@@ -82,12 +107,13 @@ class FieldSpeller final : public FieldVisitor {
     add(name, nnef_text(std::span<const Dim>(value)));
   }
   void field(const char* name, Pads& value) override { add(name, nnef_text(value)); }
-  void field(const char*, TensorPtr&) override {}
+  void field(const char* name, TensorPtr& value) override { constants_.push_back({name, value}); }
 
  private:
   using Entry = std::pair<std::string_view, std::string>;
   void add(const char* name, std::string text) { texts_.emplace_back(name, std::move(text)); }
   std::vector<Entry> texts_;
+  std::vector<Constant> constants_;
 };
 
 }  // namespace
@@ -130,31 +156,49 @@ Result<Value> CallCtx::add_declared(std::shared_ptr<Op> op) {
   return Value::of_wires(out);
 }
 
-Status NodeWriter::assign_declared(const NnefOp& form) {
+// `input`: the first one that no tensor in front of this one has taken.
+Result<std::string> NodeWriter::inputs_text(const Parameter& tensor, int* input) {
+  const int count = static_cast<int>(node().inputs.size());
+  const int end = tensor.type.is_array ? count : std::min(count, *input + 1);
+  std::string text;
+  for (const int first = *input; *input < end; ++*input) {
+    RILL_ASSIGN(const std::string wire, in(*input));
+    text += (*input > first ? ", " : "") + wire;
+  }
+  return tensor.type.is_array ? "[" + text + "]" : text;
+}
+
+Status NodeWriter::assign_declared(const NnefOp& form, std::span<const Argument> own) {
   RILL_ASSIGN(const Document document, parse_fragments(form.declaration, "operator declaration"));
   FieldSpeller speller;
   node().op->clone()->fields(speller);
   const FragmentDecl& decl = document.fragments[0];
-  const int count = static_cast<int>(node().inputs.size());
   std::string arguments;
   int input = 0;
   for (const Parameter& each : decl.parameters) {
     std::string text;
-    if (each.type.kind == TypeSpec::Kind::kTensor) {
-      const int end = each.type.is_array ? count : std::min(count, input + 1);
-      for (const int first = input; input < end; ++input) {
-        RILL_ASSIGN(const std::string wire, in(input));
-        text += (input > first ? ", " : "") + wire;
+    bool named = true;
+    const auto given = std::find_if(own.begin(), own.end(), [&](const Argument& argument) {
+      return argument.name == each.name;
+    });
+    if (given != own.end()) {
+      text = given->text;
+    } else if (const FieldSpeller::Constant* constant = speller.constant_of(each.name)) {
+      if (constant->tensor) {
+        RILL_ASSIGN(text, literal(*constant->tensor));
       }
-      if (each.type.is_array) text = "[" + text + "]";
+    } else if (each.type.kind == TypeSpec::Kind::kTensor) {
+      RILL_ASSIGN(text, inputs_text(each, &input));
+      named = false;
     } else if (const std::string* spelled = speller.text_of(each.name)) {
-      text = str_cat(each.name, " = ", *spelled);
+      text = *spelled;
     } else {
       return fail(Code::kInternal, "no field \"", each.name, "\"");
     }
-    if (!text.empty()) arguments += (arguments.empty() ? "" : ", ") + text;
+    if (text.empty()) continue;
+    arguments += str_cat(arguments.empty() ? "" : ", ", named ? each.name + " = " : "", text);
   }
-  need_registry(form.registry);
+  if (form.registry != std::string_view("tract_nnef")) need_registry(form.registry);
   assign_all(str_cat(decl.name, "(", arguments, ")"));
   return {};
 }

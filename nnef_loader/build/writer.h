@@ -13,6 +13,7 @@
 #include "core/graph/nnef.h"
 #include "nnef_loader/build/names.h"
 #include "nnef_loader/load.h"
+#include "nnef_loader/syntax/ast.h"
 #include "nnef_loader/syntax/quant.h"
 
 namespace rill::nnef {
@@ -103,7 +104,7 @@ class NodeWriter final : public SaveCtx {
   Result<std::string> variable(std::string_view label, const TensorPtr& tensor) override;
   void assign(std::string_view expression, int output) override;
   void assign_all(std::string_view expression) override;
-  Status assign_declared(const NnefOp& form) override;
+  Status assign_declared(const NnefOp& form, std::span<const Argument> own) override;
   std::string temp(std::string_view stem, std::string_view expression) override;
   void need_registry(std::string_view registry) override;
   Result<std::string> body(const Graph& body) override;
@@ -117,6 +118,8 @@ class NodeWriter final : public SaveCtx {
   bool assigned(size_t output) const { return assigned_[output] != 0; }
 
  private:
+  Result<std::string> inputs_text(const Parameter& tensor, int* input);
+
   BodyWriter& body_;
   int id_;
   std::vector<char> assigned_;

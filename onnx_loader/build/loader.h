@@ -37,6 +37,7 @@ using Equalities = std::vector<std::pair<std::string, Dim>>;
 struct Findings {
   Equalities equal;
   std::vector<std::string> known;  ///< inputs whose values are taken from `LoadOptions::values`
+  bool clamps = true;              ///< what `OnnxCtx::clamps` tells
 };
 
 /// Makes a graph of a model. Thread: one at a time.
@@ -63,6 +64,9 @@ class Loader {
   /// The rank that the file states for a value, or for what elementwise nodes make of it.
   std::optional<int> stated_rank(std::string_view name) const;
   Status take_as_equal(const Dim& a, const Dim& b, const Env& env);
+  bool clamps() { return clamped_ = findings_.clamps; }
+  /// Whether some node asked `clamps`, and was told so.
+  bool has_clamped() const { return clamped_; }
   const TensorReader& tensors() const { return tensors_; }
   nnef::Builder& builder() { return builder_; }
 
@@ -95,6 +99,7 @@ class Loader {
   /// What the node that was refused reads, and those around it.
   std::vector<OutletId> read_by_refused_;
   std::optional<std::pair<std::string, Dim>> demanded_;
+  bool clamped_ = false;
   OpIndex index_;
   // What the builder of NNEF reads documents from, of which there are none.
   nnef::Document no_document_;

@@ -44,6 +44,7 @@ class NodeCall final : public OnnxCtx {
   Status take_as_equal(const Dim& a, const Dim& b) override {
     return loader_.take_as_equal(a, b, env_);
   }
+  bool clamps() override { return loader_.clamps(); }
   Result<Value> call(std::string_view nnef, std::span<const Argument> arguments) override;
   Result<std::vector<OutletId>> branch(std::string_view attribute,
                                        std::span<const OutletId> inputs) override;
@@ -65,6 +66,7 @@ class NodeCall final : public OnnxCtx {
   Result<std::string> text(std::string_view name) override { return call_.text(name); }
   Result<Pads> pads(std::string_view name) override { return call_.pads(name); }
   Status fields(Op& op) override { return call_.fields(op); }
+  Status all_fields(Op& op) override { return call_.all_fields(op); }
   Result<Value> add_declared(std::shared_ptr<Op> op) override {
     return call_.add_declared(std::move(op));
   }

@@ -5,9 +5,9 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/array/symbolic.h"
 #include "ops/math/binary.h"
-#include "ops/math/elements.h"
 #include "ops/math/select.h"
 
 namespace rill::ops {
@@ -184,13 +184,6 @@ Status Broadcast::absorb(const Node& producer, Rewrite& consumer, int input) con
   return consumer.replace(out);
 }
 
-Status Broadcast::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string x, ctx.in(0));
-  ctx.need_registry("tract_core");
-  ctx.assign(str_cat("tract_core_broadcast(", x, ", shape = ", nnef_text(shape), ")"));
-  return {};
-}
-
 Result<Facts> Tile::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
   RILL_CHECK(static_cast<int>(repeats.size()) == in[0].rank(), "repeats ", repeats, ": expected ",
@@ -282,12 +275,6 @@ Status Tile::declutter(Rewrite& rewrite) const {
   return rewrite.replace({out});
 }
 
-Status Tile::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string x, ctx.in(0));
-  ctx.assign(str_cat("tile(", x, ", repeats = ", nnef_text(repeats), ")"));
-  return {};
-}
-
 namespace {
 
 Result<Value> load_broadcast(LoadCtx& ctx) {
@@ -315,6 +302,10 @@ constexpr NnefOp kOps[] = {
 constexpr OpClass kClasses[] = {op_class<Broadcast>("Broadcast"), op_class<Tile>("Tile")};
 
 }  // namespace
+
+Status Broadcast::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
+
+Status Tile::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[1]); }
 
 extern const OpRoom broadcast_room;
 const OpRoom broadcast_room = {"broadcast", kOps, kClasses};

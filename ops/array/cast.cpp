@@ -123,6 +123,12 @@ Status Cast::save(SaveCtx& ctx) const {
   return {};
 }
 
+Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q) {
+  const Fact& fact = ctx.fact(wire);
+  if (fact.dtype == to && (!is_quantised(to) || fact.q == q)) return wire;
+  return ctx.add1(std::make_shared<Cast>(to, q), {wire}, "cast");
+}
+
 namespace {
 
 Result<Value> load_cast(LoadCtx& ctx) {

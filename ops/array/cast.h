@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/graph/nnef.h"
 #include "core/graph/op.h"
 
 namespace rill::ops {
@@ -27,5 +28,8 @@ class Cast final : public OpBase<Cast> {
   Status fuse(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };
+
+/// Convert a wire to a type, if it is of another one.
+Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q = {});
 
 }  // namespace rill::ops

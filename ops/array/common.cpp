@@ -62,6 +62,16 @@ Result<std::vector<OutletId>> plain_wires(LoadCtx& ctx, std::string_view name) {
   return wires;
 }
 
+Result<Value> load_on_input(LoadCtx& ctx, std::shared_ptr<Op> op, int64_t* axis) {
+  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
+  RILL_TRY(ctx.all_fields(*op));
+  if (axis) {
+    RILL_ASSIGN(*axis, axis_in(*axis, ctx.fact(x).rank()));
+  }
+  RILL_ASSIGN(const std::vector<OutletId> out, ctx.add(std::move(op), {x}));
+  return Value::of_wires(out);
+}
+
 View stretched(const View& view, const View& like) {
   View out = view;
   for (int axis = 0; axis < like.rank; ++axis) {

@@ -9,10 +9,10 @@
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/axis_ops.h"
+#include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/extend_stream.h"
 #include "ops/array/slice.h"
-#include "ops/math/binary.h"
 #include "ops/stream/latch.h"
 
 namespace rill::ops {
@@ -237,16 +237,6 @@ Status Concat::declutter(Rewrite& rewrite) const {
   return rewrite.replace({out});
 }
 
-Status Concat::save(SaveCtx& ctx) const {
-  std::string list;
-  for (size_t i = 0; i < ctx.node().inputs.size(); ++i) {
-    RILL_ASSIGN(const std::string x, ctx.in(static_cast<int>(i)));
-    list += str_cat(i == 0 ? "" : ", ", x);
-  }
-  ctx.assign(str_cat("concat([", list, "], axis = ", axis, ")"));
-  return {};
-}
-
 namespace {
 
 Result<Value> load_concat(LoadCtx& ctx) {
@@ -310,6 +300,8 @@ constexpr NnefOp kOps[] = {
 };
 
 }  // namespace
+
+Status Concat::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom concat_room;
 const OpRoom concat_room = {"concat", kOps};

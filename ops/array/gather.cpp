@@ -8,10 +8,11 @@
 #include "ops/array/axis_ops.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/array/gather_step.h"
+#include "ops/array/gather_walk.h"
 #include "ops/array/indices.h"
 #include "ops/built.h"
-#include "ops/math/elements.h"
 
 namespace rill::ops {
 
@@ -37,34 +38,8 @@ Status Gather::eval(EvalCtx& ctx) const {
     gather_elements(data, indices, static_cast<int>(axis), out);
     return {};
   }
-  const int on = static_cast<int>(axis);
-  const View slice = without_axis(data, on);
-  // The output in two parts: the axes that come from the indices, and the others.
-  View places = indices;
-  View rest = slice;
-  for (int i = 0; i < indices.rank; ++i) {
-    places.stride[static_cast<size_t>(i)] = out.step(on + i);
-  }
-  for (int i = 0; i < slice.rank; ++i) {
-    rest.stride[static_cast<size_t>(i)] = out.step(i < on ? i : i + indices.rank);
-  }
-  const bool rows = slice.contiguous() && rest.contiguous();
-  const int64_t row = slice.volume();
-  visit_size(data.dtype, [&](auto tag) {
-    using T = decltype(tag);
-    for_each_element<2>({indices, places}, [&](const std::array<int64_t, 2>& place) {
-      const int64_t index = wrapped_index(index_at(indices, place[0]), data.extent(on));
-      T* to = out.as<T>() + place[1];
-      const T* from = index < 0 ? nullptr : data.as<const T>() + index * data.step(on);
-      if (rows && from) {
-        std::copy_n(from, row, to);
-        return;
-      }
-      for_each_element<2>({slice, rest}, [&](const std::array<int64_t, 2>& at) {
-        to[at[1]] = from ? from[at[0]] : T{};
-      });
-    });
-  });
+  const auto visit = [](DType dtype, auto&& copy) { visit_size(dtype, copy); };
+  gather_along(data, indices, static_cast<int>(axis), out, visit, index_at);
   return {};
 }
 

@@ -2,39 +2,15 @@
 
 #include <algorithm>
 
+#include "ops/array/gather_walk.h"
 #include "ops/array/index_at.h"
-#include "ops/array/walk.h"
 
 namespace rill::ops {
 
 void gather_elements(const View& data, const View& indices, int on, const View& out) {
-  const View slice = without_axis(data, on);
-  // The output in two parts: the axes that come from the indices, and the others.
-  View places = indices;
-  View rest = slice;
-  for (int i = 0; i < indices.rank; ++i) {
-    places.stride[static_cast<size_t>(i)] = out.step(on + i);
-  }
-  for (int i = 0; i < slice.rank; ++i) {
-    rest.stride[static_cast<size_t>(i)] = out.step(i < on ? i : i + indices.rank);
-  }
-  const bool rows = slice.contiguous() && rest.contiguous();
-  const int64_t row = slice.volume();
-  visit_plain_size(data.dtype, [&](auto tag) {
-    using T = decltype(tag);
-    for_each_element<2>({indices, places}, [&](const std::array<int64_t, 2>& place) {
-      const int64_t index = wrapped_index(plain_index_at(indices, place[0]), data.extent(on));
-      T* to = out.as<T>() + place[1];
-      const T* from = index < 0 ? nullptr : data.as<const T>() + index * data.step(on);
-      if (rows && from) {
-        std::copy_n(from, row, to);
-        return;
-      }
-      for_each_element<2>({slice, rest}, [&](const std::array<int64_t, 2>& at) {
-        to[at[1]] = from ? from[at[0]] : T{};
-      });
-    });
-  });
+  const auto visit = [](DType dtype, auto&& copy) { visit_plain_size(dtype, copy); };
+  const auto index_at = [](const View& view, int64_t at) { return plain_index_at(view, at); };
+  gather_along(data, indices, on, out, visit, index_at);
 }
 
 void run_gather(const GatherArgs& args, const Frame& frame) noexcept {

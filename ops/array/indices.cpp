@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 
 namespace rill::ops {
 

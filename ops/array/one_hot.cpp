@@ -1,7 +1,7 @@
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/array/indices.h"
-#include "ops/math/elements.h"
 
 namespace rill::ops {
 namespace {
@@ -51,21 +51,14 @@ class OneHot final : public OpBase<OneHot> {
     for (int i = 0; i < in[0].rank(); ++i) tracks.push_back({{i}, {i < axis ? i : i + 1}});
     return tracks;
   }
-  Status save(SaveCtx& ctx) const override {
-    RILL_ASSIGN(const std::string x, ctx.in(0));
-    ctx.need_registry("tract_core");
-    ctx.assign(str_cat("tract_core_one_hot(", x, ", axis = ", axis, ", dim = ", dim,
-                       ", value_off = ", nnef_text(off), ", value_on = ", nnef_text(on), ")"));
-    return {};
-  }
+  Status save(SaveCtx& ctx) const override;
 };
 
 Result<Value> load_one_hot(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   auto op = std::make_shared<OneHot>();
-  RILL_ASSIGN(op->axis, axis_in(written, ctx.fact(x).rank() + 1));
-  RILL_ASSIGN(op->dim, ctx.integer("dim"));
+  RILL_TRY(ctx.fields(*op));
+  RILL_ASSIGN(op->axis, axis_in(op->axis, ctx.fact(x).rank() + 1));
   RILL_ASSIGN(op->off, ctx.number("value_off"));
   RILL_ASSIGN(op->on, ctx.number("value_on"));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
@@ -82,6 +75,11 @@ constexpr NnefOp kOps[] = {
 constexpr OpClass kClasses[] = {op_class<OneHot>("OneHot")};
 
 }  // namespace
+
+Status OneHot::save(SaveCtx& ctx) const {
+  return ctx.assign_declared(
+      kOps[0], {{"value_off", nnef_text(off)}, {"value_on", nnef_text(on)}});
+}
 
 extern const OpRoom one_hot_room;
 const OpRoom one_hot_room = {"one_hot", kOps, kClasses};

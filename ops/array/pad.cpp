@@ -9,9 +9,9 @@
 #include "core/graph/rewrite.h"
 #include "core/tensor/strided_copy.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/array/extend_stream.h"
 #include "ops/array/pad_step.h"
-#include "ops/math/elements.h"
 
 namespace rill::ops {
 namespace {

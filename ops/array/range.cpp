@@ -5,9 +5,9 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
+#include "ops/array/cast.h"
 #include "ops/array/common.h"
-#include "ops/math/binary.h"
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 #include "ops/stream/positions.h"
 
 namespace rill::ops {

@@ -9,10 +9,10 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/array/symbolic.h"
 #include "ops/array/groups.h"
 #include "ops/array/nearest_upsample.h"
-#include "ops/math/elements.h"
 
 namespace rill::ops {
 namespace {

@@ -5,10 +5,10 @@
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
 #include "ops/array/concat.h"
+#include "ops/array/elements.h"
 #include "ops/array/indices.h"
 #include "ops/array/slice.h"
 #include "ops/math/binary.h"
-#include "ops/math/elements.h"
 #include "ops/math/integers.h"
 
 namespace rill::ops {

@@ -398,15 +398,6 @@ Result<Value> load_dyn_slice(LoadCtx& ctx) {
   return Value(out);
 }
 
-Result<Value> load_downsample(LoadCtx& ctx) {
-  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  auto op = std::make_shared<Downsample>(0, 1, 0);
-  RILL_TRY(ctx.fields(*op));
-  RILL_ASSIGN(op->axis, axis_in(op->axis, ctx.fact(x).rank()));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
-}
-
 constexpr NnefOp kOps[] = {
     {"tract_nnef",
      "fragment slice<?>(input: tensor<?>, axes: integer[], begin: integer[], end: integer[],"
@@ -419,7 +410,7 @@ constexpr NnefOp kOps[] = {
     {"tract_core",
      "fragment tract_core_downsample(input: tensor<?>, axis: integer, stride: integer,"
      " modulo: integer = 0) -> (output: tensor<?>);",
-     load_downsample},
+     load_on_input<Downsample>},
 };
 
 }  // namespace

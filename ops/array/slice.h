@@ -61,6 +61,7 @@ class Downsample final : public OpBase<Downsample> {
   int64_t axis = 0;
   int64_t stride = 1;
   int64_t modulo = 0;
+  Downsample() = default;
   Downsample(int64_t on, int64_t every, int64_t first) : axis(on), stride(every), modulo(first) {}
   std::string_view name() const override { return "Downsample"; }
   void fields(FieldVisitor& visitor) override {

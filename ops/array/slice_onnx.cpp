@@ -1,5 +1,6 @@
 // How ONNX's Slice is read.
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -18,8 +19,7 @@ constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
 // What is no index of any axis: jax writes a billion for "to the end".
 constexpr int64_t kBeyond = int64_t{1} << 28;
 
-/// Count a bound from the start, and bring it into the axis as far as that can be shown. A bound
-/// that is beyond an axis of open extent is refused once the extent is a number.
+/// Count a bound from the start, and bring it into the axis as far as that can be shown.
 Result<Dim> bound(const SymbolScope& scope, const Dim& written, const Dim& extent, const Dim& least,
                   const Dim& most) {
   const auto number = written.to_int();
@@ -51,22 +51,45 @@ Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wr
                            const Dim& written_end, int64_t step) {
   const SymbolScope& scope = ctx.graph().scope;
   const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
-  RILL_ASSIGN(const Dim begin, bound(scope, written_begin, extent, Dim(0), extent - Dim(1)));
+  const Dim last = extent - Dim(1);
+  RILL_ASSIGN(Dim begin, bound(scope, written_begin, extent, Dim(0), last));
+  if (begin.is_const() && !scope.proves_ge(last, begin) && ctx.clamps()) begin = min(begin, last);
   const Dim stated_end = is_no_end(written_end) ? Dim(-kFar - 1) : written_end;
-  RILL_ASSIGN(const Dim end, bound(scope, stated_end, extent, Dim(-1), extent - Dim(1)));
+  RILL_ASSIGN(const Dim end, bound(scope, stated_end, extent, Dim(-1), last));
   const Dim from = end + Dim(1);
   const Dim to = scope.proves_ge(from, begin + Dim(1)) ? from : begin + Dim(1);
   RILL_ASSIGN(x, ctx.add1(std::make_shared<Slice>(axis, from, to), {x}, "part"));
   return ctx.add1(std::make_shared<Downsample>(axis, step, 0), {x});
 }
 
+/// Whether two expressions have a symbol in common.
+bool share_a_symbol(const Dim& a, const Dim& b) {
+  std::vector<std::string> symbols;
+  a.collect_symbols(&symbols);
+  return std::any_of(symbols.begin(), symbols.end(),
+                     [&](const std::string& each) { return b.mentions(each); });
+}
+
+/// The first frames of an axis that may have fewer are all of them, and so are the last ones. A
+/// first or last frame is taken to exist, and so is one to begin at: there are none without.
+void clamp(OnnxCtx& ctx, const Dim& extent, Dim* begin, Dim* end) {
+  const SymbolScope& scope = ctx.graph().scope;
+  const bool ends_inside = share_a_symbol(*end, extent) || *end == Dim(1);
+  if (!ends_inside && !scope.proves_ge(extent, *end) && ctx.clamps()) *end = min(*end, extent);
+  const auto back = (extent - *begin).to_int();
+  if (back && *back > 1 && !scope.proves_non_negative(*begin) && ctx.clamps()) {
+    *begin = max(*begin, Dim(0));
+  }
+}
+
 Result<OutletId> forwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& written_begin,
                           const Dim& written_end, int64_t step) {
   const SymbolScope& scope = ctx.graph().scope;
   const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
-  RILL_ASSIGN(const Dim begin, bound(scope, written_begin, extent, Dim(0), extent));
+  RILL_ASSIGN(Dim begin, bound(scope, written_begin, extent, Dim(0), extent));
   RILL_ASSIGN(Dim end, bound(scope, written_end, extent, Dim(0), extent));
   if (scope.proves_ge(begin, end)) end = begin;
+  clamp(ctx, extent, &begin, &end);
   RILL_ASSIGN(x, ctx.add1(std::make_shared<Slice>(axis, begin, end), {x}));
   if (step == 1) return x;
   return ctx.add1(std::make_shared<Downsample>(axis, step, 0), {x}, "steps");

@@ -3,8 +3,8 @@
 
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/array/indices.h"
-#include "ops/math/elements.h"
 
 namespace rill::ops {
 namespace {
@@ -96,20 +96,11 @@ class TopK final : public OpBase<TopK> {
   Status save(SaveCtx& ctx) const override;
 };
 
-Result<Value> load_topk(LoadCtx& ctx) {
-  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  auto op = std::make_shared<TopK>();
-  RILL_TRY(ctx.fields(*op));
-  RILL_ASSIGN(op->axis, axis_in(op->axis, ctx.fact(x).rank()));
-  RILL_ASSIGN(const std::vector<OutletId> out, ctx.add(std::move(op), {x}));
-  return Value::of_wires(out);
-}
-
 constexpr NnefOp kOps[] = {
     {"tract_core",
      "fragment tract_core_topk(input: tensor<scalar>, k: integer, axis: integer,"
      " largest: logical = true) -> (values: tensor<scalar>, indices: tensor<integer>);",
-     load_topk},
+     load_on_input<TopK>},
 };
 
 constexpr OpClass kClasses[] = {op_class<TopK>("TopK")};

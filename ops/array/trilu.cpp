@@ -2,7 +2,7 @@
 
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 
 namespace rill::ops {
 Result<Facts> Trilu::infer(FactSpan in) const {
@@ -43,34 +43,20 @@ std::vector<AxisTrack> Trilu::axes(FactSpan in, FactSpan) const {
   return tracks;
 }
 
-Status Trilu::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string x, ctx.in(0));
-  ctx.need_registry("tract_core");
-  ctx.assign(str_cat("tract_core_trilu(", x, ", k = ", k, ", upper = ", upper, ")"));
-  return {};
-}
-
 namespace {
-
-Result<Value> load_trilu(LoadCtx& ctx) {
-  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  auto op = std::make_shared<Trilu>();
-  RILL_ASSIGN(op->k, ctx.dim("k"));
-  RILL_ASSIGN(op->upper, ctx.boolean("upper"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
-}
 
 constexpr NnefOp kOps[] = {
     {"tract_core",
      "fragment tract_core_trilu(input: tensor<?>, k: integer, upper: logical)"
      " -> (output: tensor<?>);",
-     load_trilu},
+     load_on_input<Trilu>},
 };
 
 constexpr OpClass kClasses[] = {op_class<Trilu>("Trilu")};
 
 }  // namespace
+
+Status Trilu::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom trilu_room;
 const OpRoom trilu_room = {"trilu", kOps, kClasses};

@@ -383,6 +383,42 @@ Status find_parameter(LoadCtx& ctx, const std::string& parameter, const std::vec
   return fail(Code::kArg, "Unbound body input parameter \"", parameter, "\"");
 }
 
+Status read_outputs(LoadCtx& ctx, const std::vector<Tuple>& output,
+                    std::span<const std::string> results, Scan* op) {
+  for (const Tuple& tuple : output) {
+    Scan::Output out;
+    RILL_ASSIGN(const std::string name, tuple.text(0));
+    RILL_ASSIGN(out.result, result_index(results, name));
+    RILL_ASSIGN(const std::string how, tuple.text(1));
+    if (how != "full" && how != "last") {
+      return fail(Code::kArg, "output \"", name, "\" as \"", how, "\": expected full or last");
+    }
+    out.last = how == "last";
+    RILL_ASSIGN(out.axis, tuple.integer(ctx, 2));
+    if (tuple.items->size() > 3) {
+      RILL_ASSIGN(out.chunk, tuple.integer(ctx, 3));
+    }
+    op->outputs.push_back(out);
+  }
+  return {};
+}
+
+/// Fail unless the body hands on each state as what it takes it for.
+Status check_states(const Scan& op, const Graph& body, std::span<const std::string> parameters,
+                    const Facts& facts) {
+  size_t states = 0;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (op.inputs[i].kind != Kind::kState) continue;
+    if (states >= op.state_results.size()) return fail(Code::kArg, "a state without a result");
+    const Fact& next = body.fact(body.outputs[static_cast<size_t>(op.state_results[states++])]);
+    if (!next.same_type(facts[i])) {
+      return fail(Code::kShape, "state \"", parameters[i], "\" is ", facts[i], " at first and ",
+                  next, " afterwards");
+    }
+  }
+  return {};
+}
+
 Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const std::string fragment, ctx.text("body"));
   RILL_ASSIGN(const auto parameters, ctx.fragment_parameters(fragment));
@@ -410,37 +446,14 @@ Result<Value> load(LoadCtx& ctx) {
   }
   std::sort(stated.begin(), stated.end());
   wiring.op.state_results = stated;
-  for (const Tuple& tuple : output) {
-    Scan::Output out;
-    RILL_ASSIGN(const std::string name, tuple.text(0));
-    RILL_ASSIGN(out.result, result_index(results, name));
-    RILL_ASSIGN(const std::string how, tuple.text(1));
-    if (how != "full" && how != "last") {
-      return fail(Code::kArg, "output \"", name, "\" as \"", how, "\": expected full or last");
-    }
-    out.last = how == "last";
-    RILL_ASSIGN(out.axis, tuple.integer(ctx, 2));
-    if (tuple.items->size() > 3) {
-      RILL_ASSIGN(out.chunk, tuple.integer(ctx, 3));
-    }
-    wiring.op.outputs.push_back(out);
-  }
+  RILL_TRY(read_outputs(ctx, output, results, &wiring.op));
   RILL_ASSIGN(wiring.op.skip, ctx.integer("skip"));
   RILL_ASSIGN(wiring.op.reset_every_turn, ctx.boolean("reset_every_turn"));
   RILL_ASSIGN(wiring.op.external_state, ctx.boolean("external_state"));
   RILL_ASSIGN(wiring.op.limit, ctx.dim("limit"));
   RILL_CHECK(wiring.op.skip >= 0, "skip ", wiring.op.skip, ": expected none below 0");
   RILL_ASSIGN(Graph body, ctx.fragment_graph(fragment, facts));
-  size_t states = 0;
-  for (size_t i = 0; i < wiring.op.inputs.size(); ++i) {
-    if (wiring.op.inputs[i].kind != Kind::kState) continue;
-    if (states >= stated.size()) return fail(Code::kArg, "a state without a result");
-    const Fact& next = body.fact(body.outputs[static_cast<size_t>(stated[states++])]);
-    if (!next.same_type(facts[i])) {
-      return fail(Code::kShape, "state \"", parameters[i], "\" is ", facts[i], " at first and ",
-                  next, " afterwards");
-    }
-  }
+  RILL_TRY(check_states(wiring.op, body, parameters, facts));
   wiring.op.body = std::make_shared<const Graph>(std::move(body));
   RILL_ASSIGN(const auto outlets,
               ctx.add(std::make_shared<Scan>(std::move(wiring.op)), std::move(wiring.inputs)));

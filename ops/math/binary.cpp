@@ -7,11 +7,12 @@
 #include "core/tensor/uniform.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/math/binary_step.h"
 #include "ops/math/dims.h"
-#include "ops/math/elements.h"
 #include "ops/math/float_binary.h"
 #include "ops/math/integers.h"
+#include "ops/math/kind_names.h"
 #include "ops/math/pointwise.h"
 #include "ops/math/pow_const.h"
 #include "ops/math/program.h"
@@ -21,13 +22,7 @@
 namespace rill::ops {
 namespace {
 
-struct Entry {
-  const char* name;
-  const char* nnef;
-  const char* registry;
-};
-
-constexpr Entry kEntries[] = {
+constexpr KindNames kNames[] = {
     {"Add", "add", "tract_nnef"},
     {"Sub", "sub", "tract_nnef"},
     {"Mul", "mul", "tract_nnef"},
@@ -53,7 +48,7 @@ constexpr Entry kEntries[] = {
     {"ShiftRight", "tract_shr", "tract_core"},
 };
 
-const Entry& entry(BinaryKind kind) { return kEntries[static_cast<size_t>(kind)]; }
+const KindNames& names_of(BinaryKind kind) { return kNames[static_cast<size_t>(kind)]; }
 
 bool is_commutative(BinaryKind kind) {
   return kind == BinaryKind::kAdd || kind == BinaryKind::kMul || is_limit(kind);
@@ -105,7 +100,7 @@ std::optional<float> uniform_f32(const Fact& fact) {
   return fact.konst->data<float>()[0];
 }
 
-std::string_view Binary::name() const { return entry(kind_of).name; }
+std::string_view Binary::name() const { return names_of(kind_of).name; }
 
 void Binary::fields(FieldVisitor& visitor) {
   if (q == QParams{}) return;
@@ -347,7 +342,7 @@ Cost Binary::cost(FactSpan in, FactSpan out) const {
 Status Binary::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string a, ctx.in(0));
   RILL_ASSIGN(const std::string b, ctx.in(1));
-  const Entry& form = entry(kind_of);
+  const KindNames& form = names_of(kind_of);
   if (std::string_view(form.registry) != "tract_nnef") ctx.need_registry(form.registry);
   if (keeps_nan(kind_of)) {
     const Fact& other = ctx.graph().fact(ctx.node().inputs[1]);

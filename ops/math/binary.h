@@ -4,6 +4,7 @@
 
 #include "core/graph/nnef.h"
 #include "core/graph/op.h"
+#include "ops/array/cast.h"
 #include "ops/math/kinds.h"
 
 namespace rill::ops {
@@ -50,7 +51,5 @@ Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId
 Result<OutletId> load_written_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b);
 /// Bring wires to one rank, with unit axes behind the lower ones.
 Result<std::vector<OutletId>> align_ranks(LoadCtx& ctx, std::vector<OutletId> wires);
-/// Convert a wire to a type, if it is of another one.
-Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q = {});
 
 }  // namespace rill::ops

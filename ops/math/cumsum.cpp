@@ -4,8 +4,8 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/math/cumsum_step.h"
-#include "ops/math/elements.h"
 
 namespace rill::ops {
 Result<Facts> CumSum::infer(FactSpan in) const {
@@ -75,52 +75,20 @@ Status CumSum::pulsify(PulseBuilder& b) const {
   return {};
 }
 
-Status CumSum::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string x, ctx.in(0));
-  if (streaming) {
-    ctx.need_registry("tract_pulse");
-    ctx.assign(str_cat("tract_pulse_cumsum(", x, ", axis = ", axis, ", exclusive = ", exclusive,
-                       ", skip = ", skip, ")"));
-    return {};
-  }
-  ctx.need_registry("tract_core");
-  ctx.assign(str_cat("tract_core_cumsum(", x, ", axis = ", axis, ", exclusive = ", exclusive,
-                     ", reverse = ", reverse, ")"));
-  return {};
-}
-
 namespace {
 
-Result<std::shared_ptr<CumSum>> op_of(LoadCtx& ctx, OutletId x) {
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
-  auto op = std::make_shared<CumSum>(axis);
-  RILL_ASSIGN(op->exclusive, ctx.boolean("exclusive"));
-  return op;
-}
-
-Result<Value> load_cumsum(LoadCtx& ctx) {
-  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  RILL_ASSIGN(std::shared_ptr<CumSum> op, op_of(ctx, x));
-  RILL_ASSIGN(op->reverse, ctx.boolean("reverse"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
-}
-
 Result<Value> load_pulsed(LoadCtx& ctx) {
-  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  RILL_ASSIGN(std::shared_ptr<CumSum> op, op_of(ctx, x));
-  RILL_ASSIGN(op->skip, ctx.integer("skip"));
+  auto op = std::make_shared<CumSum>();
   op->streaming = true;
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
+  int64_t* axis = &op->axis;
+  return load_on_input(ctx, std::move(op), axis);
 }
 
 constexpr NnefOp kOps[] = {
     {"tract_core",
      "fragment tract_core_cumsum(input: tensor<scalar>, axis: integer, exclusive: logical = false,"
      " reverse: logical = false) -> (output: tensor<scalar>);",
-     load_cumsum},
+     load_on_input<CumSum>},
     {"tract_pulse",
      "fragment tract_pulse_cumsum(input: tensor<scalar>, axis: integer,"
      " exclusive: logical = false, skip: integer = 0) -> (output: tensor<scalar>);",
@@ -130,6 +98,8 @@ constexpr NnefOp kOps[] = {
 constexpr OpClass kClasses[] = {op_class<CumSum>("CumSum")};
 
 }  // namespace
+
+Status CumSum::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[streaming ? 1 : 0]); }
 
 extern const OpRoom cumsum_room;
 const OpRoom cumsum_room = {"cumsum", kOps, kClasses};

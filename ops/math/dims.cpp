@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 #include "ops/math/integers.h"
 
 namespace rill::ops {

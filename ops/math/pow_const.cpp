@@ -5,8 +5,8 @@
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/math/binary.h"
-#include "ops/math/elements.h"
 
 namespace rill::ops {
 

@@ -73,12 +73,6 @@ Result<Typed> operating_type(const Fact& a, const Fact& b) {
 
 }  // namespace
 
-Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q) {
-  const Fact& fact = ctx.fact(wire);
-  if (fact.dtype == to && (!is_quantised(to) || fact.q == q)) return wire;
-  return ctx.add1(std::make_shared<Cast>(to, q), {wire}, "cast");
-}
-
 Result<std::vector<OutletId>> align_ranks(LoadCtx& ctx, std::vector<OutletId> wires) {
   int rank = 0;
   for (const OutletId& wire : wires) rank = std::max(rank, ctx.fact(wire).rank());

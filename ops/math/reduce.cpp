@@ -9,9 +9,10 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/math/binary.h"
-#include "ops/math/elements.h"
 #include "ops/math/integers.h"
+#include "ops/math/kind_names.h"
 #include "ops/math/reduce_lower.h"
 #include "ops/stream/tally.h"
 #include "ops/stream/whole.h"
@@ -19,13 +20,7 @@
 namespace rill::ops {
 namespace {
 
-struct Entry {
-  const char* name;
-  const char* nnef;
-  const char* registry;
-};
-
-constexpr Entry kEntries[] = {
+constexpr KindNames kNames[] = {
     {"Reduce<Sum>", "sum_reduce", "tract_nnef"},
     {"Reduce<Prod>", "tract_core_product_reduce", "tract_core"},
     {"Reduce<Min>", "min_reduce", "tract_nnef"},
@@ -36,7 +31,7 @@ constexpr Entry kEntries[] = {
     {"Reduce<All>", "all_reduce", "tract_nnef"},
 };
 
-const Entry& entry(ReduceKind kind) { return kEntries[static_cast<size_t>(kind)]; }
+const KindNames& names_of(ReduceKind kind) { return kNames[static_cast<size_t>(kind)]; }
 
 bool supports(ReduceKind kind, DType t) {
   if (kind == ReduceKind::kAny || kind == ReduceKind::kAll) return t == DType::kBool;
@@ -177,7 +172,7 @@ Status reduce_dims(const Reduce& op, const View& x, const View& out) {
 
 }  // namespace
 
-std::string_view Reduce::name() const { return entry(kind_of).name; }
+std::string_view Reduce::name() const { return names_of(kind_of).name; }
 
 void Reduce::fields(FieldVisitor& visitor) {
   visitor.field("axes", reduced);
@@ -190,6 +185,17 @@ void Reduce::all_fields(FieldVisitor& visitor) {
   visitor.field("last", last);
 }
 
+Status reduce_axes(std::span<const int64_t> axes, Fact* out) {
+  const Fact in = *out;
+  int64_t before = -1;
+  for (const int64_t axis : axes) {
+    RILL_CHECK(axis > before && axis < in.rank(), "no axis ", axis, " in ", in);
+    before = axis;
+    out->shape[static_cast<size_t>(axis)] = Dim(1);
+  }
+  return {};
+}
+
 Result<Facts> Reduce::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
   if (!supports(kind_of, in[0].dtype)) {
@@ -197,10 +203,7 @@ Result<Facts> Reduce::infer(FactSpan in) const {
   }
   Fact out = in[0].without_value();
   if (is_arg(kind_of)) out = Fact::of(DType::kI64, out.shape);
-  for (const int64_t axis : reduced) {
-    RILL_CHECK(axis >= 0 && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
-    out.shape[static_cast<size_t>(axis)] = Dim(1);
-  }
+  RILL_TRY(reduce_axes(reduced, &out));
   return Facts{std::move(out)};
 }
 
@@ -295,8 +298,8 @@ Cost Reduce::cost(FactSpan in, FactSpan) const {
 
 Status Reduce::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
-  std::string form = entry(kind_of).nnef;
-  std::string_view registry = entry(kind_of).registry;
+  std::string form = names_of(kind_of).nnef;
+  std::string_view registry = names_of(kind_of).registry;
   if (last) {
     form = kind_of == ReduceKind::kArgMax ? "tract_core_argmax_reduce_last"
                                           : "tract_core_argmin_reduce_last";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/graph/op.h"
@@ -38,5 +39,8 @@ class Reduce final : public OpBase<Reduce> {
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
 };
+
+/// Set the extents of axes, which ascend, to 1. Errors: kShape for one that is not there.
+Status reduce_axes(std::span<const int64_t> axes, Fact* out);
 
 }  // namespace rill::ops

@@ -7,8 +7,8 @@
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/math/binary.h"
-#include "ops/math/elements.h"
 #include "ops/math/pointwise.h"
 #include "ops/math/select_step.h"
 
@@ -104,14 +104,6 @@ Status Select::declutter(Rewrite& rewrite) const {
 
 Status Select::fuse(Rewrite& rewrite) const { return fuse_elementwise(rewrite); }
 
-Status Select::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string condition, ctx.in(0));
-  RILL_ASSIGN(const std::string a, ctx.in(1));
-  RILL_ASSIGN(const std::string b, ctx.in(2));
-  ctx.assign(str_cat("select(", condition, ", ", a, ", ", b, ")"));
-  return {};
-}
-
 namespace {
 
 Result<Value> load_select(LoadCtx& ctx) {
@@ -141,6 +133,8 @@ constexpr NnefOp kOps[] = {
 constexpr OpClass kClasses[] = {op_class<Select>("Select")};
 
 }  // namespace
+
+Status Select::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom select_room;
 const OpRoom select_room = {"select", kOps, kClasses};

@@ -5,9 +5,10 @@
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/math/binary.h"
-#include "ops/math/elements.h"
 #include "ops/math/float_unary.h"
+#include "ops/math/kind_names.h"
 #include "ops/math/pointwise.h"
 #include "ops/math/program.h"
 #include "ops/math/quantised.h"
@@ -16,13 +17,7 @@
 namespace rill::ops {
 namespace {
 
-struct Entry {
-  const char* name;
-  const char* nnef;
-  const char* registry;
-};
-
-constexpr Entry kEntries[] = {
+constexpr KindNames kNames[] = {
     {"Neg", "neg", "tract_nnef"},
     {"Abs", "abs", "tract_nnef"},
     {"Sign", "sign", "tract_nnef"},
@@ -60,7 +55,7 @@ constexpr Entry kEntries[] = {
     {"IsInf", "tract_core_is_inf", "tract_core"},
 };
 
-const Entry& entry(UnaryKind kind) { return kEntries[static_cast<size_t>(kind)]; }
+const KindNames& names_of(UnaryKind kind) { return kNames[static_cast<size_t>(kind)]; }
 
 bool is_rounding(UnaryKind kind) {
   return kind >= UnaryKind::kFloor && kind <= UnaryKind::kRoundEven;
@@ -110,7 +105,7 @@ kernels::PointwiseInstr instruction(const Unary& op) {
 
 }  // namespace
 
-std::string_view Unary::name() const { return entry(kind_of).name; }
+std::string_view Unary::name() const { return names_of(kind_of).name; }
 
 void Unary::fields(FieldVisitor& visitor) {
   if (kind_of == UnaryKind::kLeakyRelu || kind_of == UnaryKind::kIsInf) {
@@ -188,7 +183,7 @@ Cost Unary::cost(FactSpan in, FactSpan out) const {
 }
 
 Status Unary::save(SaveCtx& ctx) const {
-  const Entry& form = entry(kind_of);
+  const KindNames& form = names_of(kind_of);
   RILL_ASSIGN(const std::string x, ctx.in(0));
   if (std::string_view(form.registry) != "tract_nnef") ctx.need_registry(form.registry);
   std::string arguments = x;

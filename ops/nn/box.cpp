@@ -206,17 +206,12 @@ Status SumPool::eval(EvalCtx& ctx) const {
 
 Result<Value> load_as(LoadCtx& ctx, bool normalize) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
+  RILL_TRY(expect_constant_border(ctx));
   RILL_ASSIGN(const std::string border, ctx.text("border"));
-  if (border != "constant" && border != "ignore") {
-    return fail(Code::kUnsupported, "border \"", border, "\": expected constant or ignore");
-  }
-  RILL_ASSIGN(std::vector<int64_t> size, ctx.integers("size"));
-  RILL_CHECK(size.size() >= 3 && size[0] == 1 && size[1] == 1, "size ", size,
-             ": expected 1 on batch and channel");
   SumPool op;
   op.normalize = normalize;
   op.count_padding = border == "constant";
-  RILL_ASSIGN(op.window, load_window(ctx, {size.begin() + 2, size.end()}, 2));
+  RILL_ASSIGN(op.window, load_pool_window(ctx));
   const Fact given = ctx.fact(x);
   if (is_float(given.dtype)) {
     RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<SumPool>(op), {x}));
@@ -237,13 +232,10 @@ Result<Value> load_average(LoadCtx& ctx) { return load_as(ctx, true); }
 
 Result<Value> load_counted(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
-  RILL_ASSIGN(std::vector<int64_t> size, ctx.integers("size"));
-  RILL_CHECK(size.size() >= 3 && size[0] == 1 && size[1] == 1, "size ", size,
-             ": expected 1 on batch and channel");
   SumPool op;
   op.normalize = true;
   op.count_padding = false;
-  RILL_ASSIGN(op.window, load_window(ctx, {size.begin() + 2, size.end()}, 2));
+  RILL_ASSIGN(op.window, load_pool_window(ctx));
   RILL_ASSIGN(op.counted.axis, ctx.integer("axis"));
   RILL_ASSIGN(op.counted.before, ctx.integer("before"));
   RILL_ASSIGN(op.counted.delay, ctx.integer("delay"));

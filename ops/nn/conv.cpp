@@ -9,9 +9,9 @@
 #include "core/tensor/visit_number.h"
 #include "kernels/limited.h"
 #include "kernels/mul_add.h"
+#include "ops/array/elements.h"
 #include "ops/array/pad.h"
 #include "ops/built.h"
-#include "ops/math/elements.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/f16_product.h"
 #include "ops/nn/quant_conv.h"
@@ -308,10 +308,7 @@ Result<Value> load(LoadCtx& ctx) {
              ": expected [outputs, channels, spatial...]");
   RILL_CHECK(ctx.fact(x).rank() == ctx.fact(w).rank(), "input ", ctx.fact(x), ", filter ",
              ctx.fact(w), ": expected equal ranks");
-  RILL_ASSIGN(const std::string border, ctx.text("border"));
-  if (border != "constant" && border != "ignore") {
-    return fail(Code::kUnsupported, "border \"", border, "\": expected \"constant\"");
-  }
+  RILL_TRY(expect_constant_border(ctx));
   Conv op;
   RILL_ASSIGN(op.window, load_window(ctx, {filter_shape.begin() + 2, filter_shape.end()}, 0));
   RILL_ASSIGN(op.groups, ctx.integer("groups"));

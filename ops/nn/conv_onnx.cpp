@@ -23,6 +23,7 @@ Result<Value> conv(OnnxCtx& ctx) {
   Conv op;
   RILL_ASSIGN(op.window, onnx_window(ctx, kernel, ctx.fact(x)));
   RILL_ASSIGN(op.groups, ctx.integer("group"));
+  RILL_TRY(take_channels(ctx, x, Dim(filter[1]) * Dim(op.groups)));
   op.has_bias = ctx.given("B");
   std::vector<OutletId> inputs{x, w};
   if (op.has_bias) {

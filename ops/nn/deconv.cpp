@@ -8,8 +8,8 @@
 #include "core/tensor/visit_number.h"
 #include "kernels/limited.h"
 #include "kernels/mul_add.h"
+#include "ops/array/elements.h"
 #include "ops/array/slice.h"
-#include "ops/math/elements.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/f16_product.h"
 #include "ops/nn/pool_lower.h"
@@ -252,6 +252,18 @@ Status Deconv::save(SaveCtx& ctx) const {
 
 namespace {
 
+/// Choose `extra` so that the spatial axes of the output have this shape.
+Status set_shape(Deconv* op, const Fact& in, std::span<const Dim> shape) {
+  for (int i = 0; i < op->window.axes(); ++i) {
+    const auto a = static_cast<size_t>(i);
+    const auto [before, after] = op->cut(i);
+    const Dim plain = (in.dim(i + 2) - Dim(1)) * Dim(op->window.stride[a]) +
+                      Dim(op->window.extent(i) - before - after);
+    RILL_ASSIGN(op->extra[a], (shape[a] - plain).as_int());
+  }
+  return {};
+}
+
 Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   RILL_ASSIGN(const OutletId w, ctx.wire("filter"));
@@ -268,13 +280,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const std::vector<Dim> shape, ctx.dims("output_shape"));
   if (!shape.empty()) {
     RILL_CHECK(shape.size() == op.extra.size(), "output_shape of ", shape.size(), " entries");
-    for (int i = 0; i < op.window.axes(); ++i) {
-      const auto a = static_cast<size_t>(i);
-      const auto [before, after] = op.cut(i);
-      const Dim plain = (ctx.fact(x).dim(i + 2) - Dim(1)) * Dim(op.window.stride[a]) +
-                        Dim(op.window.extent(i) - before - after);
-      RILL_ASSIGN(op.extra[a], (shape[a] - plain).as_int());
-    }
+    RILL_TRY(set_shape(&op, ctx.fact(x), shape));
   }
   std::vector<OutletId> inputs{x, w};
   RILL_ASSIGN(const auto bias, load_bias(ctx, ctx.fact(x).dtype, filter_shape[0]));
@@ -303,12 +309,8 @@ Result<Value> load_debox(LoadCtx& ctx) {
   RILL_ASSIGN(const std::vector<Dim> shape, ctx.dims("output_shape"));
   RILL_CHECK(shape.empty() || shape.size() == size.size(), "output_shape of ", shape.size(),
              " entries");
-  for (int i = 0; i < op.window.axes() && !shape.empty(); ++i) {
-    const auto a = static_cast<size_t>(i);
-    const auto [before, after] = op.cut(i);
-    const Dim plain = (in.dim(i + 2) - Dim(1)) * Dim(op.window.stride[a]) +
-                      Dim(op.window.extent(i) - before - after);
-    RILL_ASSIGN(op.extra[a], (shape[a + 2] - plain).as_int());
+  if (!shape.empty()) {
+    RILL_TRY(set_shape(&op, in, std::span<const Dim>(shape).subspan(2)));
   }
   std::vector<int64_t> filter_shape{op.groups, 1};
   filter_shape.insert(filter_shape.end(), size.begin() + 2, size.end());

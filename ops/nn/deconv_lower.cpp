@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 #include "ops/nn/deconv.h"
 #include "ops/nn/window_product.h"
 

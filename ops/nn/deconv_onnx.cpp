@@ -62,6 +62,7 @@ Result<Value> conv_transpose(OnnxCtx& ctx) {
                f.fact(w));
   }
   Deconv op;
+  RILL_TRY(take_channels(ctx, x, Dim(filter[0])));
   RILL_ASSIGN(op.window, onnx_window(ctx, kernel, in, WindowPads::kAsWritten));
   RILL_ASSIGN(op.groups, ctx.integer("group"));
   op.extra.assign(kernel.size(), 0);

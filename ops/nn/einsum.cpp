@@ -11,9 +11,9 @@
 #include "kernels/mul_add.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/built.h"
 #include "ops/math/binary.h"
-#include "ops/math/elements.h"
 #include "ops/nn/einsum_lower.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/f16_product.h"
@@ -22,7 +22,7 @@
 
 namespace rill::ops {
 
-// Axes are called by letters of ASCII.
+// Axes are named by ASCII letters.
 constexpr size_t kLetters = 128;
 
 void EinSum::fields(FieldVisitor& visitor) {
@@ -65,7 +65,7 @@ bool visit_summed(DType dtype, Visitor&& visitor) {
 }  // namespace
 
 Result<Facts> EinSum::infer(FactSpan in) const {
-  // A step that runs has nobody to tell that it cannot.
+  // A running step cannot report an error, so types without a kernel are refused here.
   const DType type = in[0].dtype;
   const bool known = visit_summed(type, [](auto) {}) || type == DType::kDim || is_quantised(type);
   if (!known) return fail(Code::kDType, "no sum of products of ", dtype_name(type));

@@ -7,8 +7,8 @@
 #include "kernels/cpu.h"
 #include "ops/array/slice.h"
 #include "ops/math/test_support.h"
-#include "ops/nn/conv.h"
 #include "ops/nn/einsum.h"
+#include "ops/nn/test_weighed.h"
 
 namespace rill::ops::test {
 namespace {
@@ -34,14 +34,9 @@ Tensor random_f16(uint32_t seed, std::vector<int64_t> shape, bool all) {
 Graph graph_with(const OpPtr& op, const std::vector<int64_t>& x_shape, const Tensor& weights,
                  int64_t axis, int64_t channels) {
   Graph g;
-  std::vector<Dim> shape;
-  for (const int64_t extent : x_shape) shape.emplace_back(extent);
-  const OutletId x = g.add_source("x", Fact::of(DType::kF32, shape));
-  const OutletId w = g.add_const("w", std::make_shared<const Tensor>(weights));
-  const auto y = g.add("y", op, {x, w});
-  EXPECT_TRUE(y.ok()) << y.error().to_string();
+  const OutletId y = add_weighed(&g, op, x_shape, weights);
   const auto slice = std::make_shared<Slice>(axis, Dim(0), Dim(channels - 1));
-  const auto kept = g.add("kept", slice, {y->front()});
+  const auto kept = g.add("kept", slice, {y});
   EXPECT_TRUE(kept.ok()) << kept.error().to_string();
   g.add_output("kept", kept->front());
   return g;
@@ -75,22 +70,12 @@ TEST(F16Product, ProductsHaveTheBitsOfWeightsOf32Bits) {
 }
 
 TEST(F16Product, ConvolutionsHaveTheBitsOfWeightsOf32Bits) {
-  const auto conv = [](std::vector<int64_t> kernel, std::vector<int64_t> dilation, int64_t groups) {
-    auto op = std::make_shared<Conv>();
-    op->has_bias = false;
-    op->groups = groups;
-    op->window.stride.assign(kernel.size(), 1);
-    op->window.padding.assign(kernel.size(), {1, 0});
-    op->window.dilation = std::move(dilation);
-    op->window.kernel = std::move(kernel);
-    return op;
-  };
   for (const int64_t frames : {4, 40}) {
-    expect_same_bits(conv({3}, {1}, 1), {2, 48, frames}, {65, 48, 3}, 1, 65);
-    expect_same_bits(conv({3}, {2}, 1), {1, 48, frames + 2}, {65, 48, 3}, 1, 65);
-    expect_same_bits(conv({3}, {1}, 2), {1, 96, frames}, {66, 48, 3}, 1, 66);
+    expect_same_bits(padded_conv({3}, {1}, 1), {2, 48, frames}, {65, 48, 3}, 1, 65);
+    expect_same_bits(padded_conv({3}, {2}, 1), {1, 48, frames + 2}, {65, 48, 3}, 1, 65);
+    expect_same_bits(padded_conv({3}, {1}, 2), {1, 96, frames}, {66, 48, 3}, 1, 66);
   }
-  expect_same_bits(conv({3, 3}, {1, 2}, 1), {1, 20, 7, 9}, {49, 20, 3, 3}, 1, 49);
+  expect_same_bits(padded_conv({3, 3}, {1, 2}, 1), {1, 20, 7, 9}, {49, 20, 3, 3}, 1, 49);
 }
 
 TEST(F16Product, OfF16RoundsOnce) {

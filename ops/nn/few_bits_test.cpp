@@ -8,8 +8,8 @@
 #include "core/exec/plan.h"
 #include "kernels/cpu.h"
 #include "ops/math/test_support.h"
-#include "ops/nn/conv.h"
 #include "ops/nn/einsum.h"
+#include "ops/nn/test_weighed.h"
 
 namespace rill::ops::test {
 namespace {
@@ -33,13 +33,7 @@ Tensor exact_weights(uint32_t seed, std::vector<int64_t> shape) {
 
 Graph graph_with(const OpPtr& op, const std::vector<int64_t>& x_shape, const Tensor& weights) {
   Graph g;
-  std::vector<Dim> shape;
-  for (const int64_t extent : x_shape) shape.emplace_back(extent);
-  const OutletId x = g.add_source("x", Fact::of(DType::kF32, shape));
-  const OutletId w = g.add_const("w", std::make_shared<const Tensor>(weights));
-  const auto y = g.add("y", op, {x, w});
-  EXPECT_TRUE(y.ok()) << y.error().to_string();
-  g.add_output("y", y->front());
+  g.add_output("y", add_weighed(&g, op, x_shape, weights));
   return g;
 }
 
@@ -81,22 +75,12 @@ TEST(FewBits, ProductsOfExactWeightsHaveTheSameBits) {
 }
 
 TEST(FewBits, ConvolutionsOfExactWeightsHaveTheSameBits) {
-  const auto conv = [](std::vector<int64_t> kernel, std::vector<int64_t> dilation, int64_t groups) {
-    auto op = std::make_shared<Conv>();
-    op->has_bias = false;
-    op->groups = groups;
-    op->window.stride.assign(kernel.size(), 1);
-    op->window.padding.assign(kernel.size(), {1, 0});
-    op->window.dilation = std::move(dilation);
-    op->window.kernel = std::move(kernel);
-    return op;
-  };
   for (const int64_t frames : {3, 40}) {
-    expect_exact(conv({3}, {1}, 1), {2, 43, frames}, {64, 43, 3});
-    expect_exact(conv({3}, {2}, 1), {1, 43, frames + 2}, {65, 43, 3});
-    expect_exact(conv({3}, {1}, 2), {1, 96, frames}, {66, 48, 3});
+    expect_exact(padded_conv({3}, {1}, 1), {2, 43, frames}, {64, 43, 3});
+    expect_exact(padded_conv({3}, {2}, 1), {1, 43, frames + 2}, {65, 43, 3});
+    expect_exact(padded_conv({3}, {1}, 2), {1, 96, frames}, {66, 48, 3});
   }
-  expect_exact(conv({3, 3}, {1, 2}, 1), {1, 20, 7, 9}, {49, 20, 3, 3});
+  expect_exact(padded_conv({3, 3}, {1, 2}, 1), {1, 20, 7, 9}, {49, 20, 3, 3});
 }
 
 /// The one layer of a product by these weights.

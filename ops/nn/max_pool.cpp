@@ -186,17 +186,11 @@ Status MaxPool::eval(EvalCtx& ctx) const {
 
 Result<Value> load_indexed(LoadCtx& ctx, bool streaming) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
-  RILL_ASSIGN(const std::string border, ctx.text("border"));
-  if (border != "constant" && border != "ignore") {
-    return fail(Code::kUnsupported, "border \"", border, "\": expected constant or ignore");
-  }
-  RILL_ASSIGN(std::vector<int64_t> size, ctx.integers("size"));
-  RILL_CHECK(size.size() >= 3 && size[0] == 1 && size[1] == 1, "size ", size,
-             ": expected 1 on batch and channel");
+  RILL_TRY(expect_constant_border(ctx));
   MaxPool op;
   op.with_index = true;
   op.streaming = streaming;
-  RILL_ASSIGN(op.window, load_window(ctx, {size.begin() + 2, size.end()}, 2));
+  RILL_ASSIGN(op.window, load_pool_window(ctx));
   if (streaming) {
     RILL_ASSIGN(op.delay, ctx.integer("delay"));
     RILL_ASSIGN(op.before, ctx.integer("before"));
@@ -210,11 +204,8 @@ Result<Value> load_streaming(LoadCtx& ctx) { return load_indexed(ctx, true); }
 
 Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
-  RILL_ASSIGN(std::vector<int64_t> size, ctx.integers("size"));
-  RILL_CHECK(size.size() >= 3 && size[0] == 1 && size[1] == 1, "size ", size,
-             ": expected 1 on batch and channel");
   MaxPool op;
-  RILL_ASSIGN(op.window, load_window(ctx, {size.begin() + 2, size.end()}, 2));
+  RILL_ASSIGN(op.window, load_pool_window(ctx));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<MaxPool>(op), {x}));
   return Value(out);
 }

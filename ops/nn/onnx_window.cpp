@@ -46,6 +46,12 @@ Status check_fits(const Window& window, const Fact& input) {
 
 }  // namespace
 
+Status take_channels(OnnxCtx& ctx, OutletId input, const Dim& channels) {
+  const Fact& fact = ctx.fact(input);
+  if (fact.rank() < 2 || fact.dim(1).is_const()) return {};
+  return ctx.take_as_equal(fact.dim(1), channels);
+}
+
 Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact& input,
                            WindowPads how) {
   Window window;

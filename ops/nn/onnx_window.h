@@ -17,6 +17,10 @@ enum class WindowPads : uint8_t { kAutomatic, kAsWritten };
 Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact& input,
                            WindowPads pads = WindowPads::kAutomatic);
 
+/// Take the second axis of an input, of open extent, to have as many channels as a filter has,
+/// whose number the file states nowhere else. Errors: kShape.
+Status take_channels(OnnxCtx& ctx, OutletId input, const Dim& channels);
+
 /// Pad the end so that the last window that begins inside, or in the padding in front, is whole.
 /// Errors: kSymbol for an extent that is not known.
 Status onnx_round_up(const Fact& input, Window* window);

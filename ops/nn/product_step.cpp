@@ -14,8 +14,8 @@ struct PackedColumns {
   int64_t count = 0;
 };
 
-/// Run some slices of one product whose rows and results begin where `args` says, and whose columns
-/// where `b` does.
+/// Run some slices of one product: its rows and results begin where `args` says, its columns at
+/// `b`.
 void run_slices(const ProductArgs& product, const kernels::MatmulPacked* few_bits, int64_t first,
                 int64_t count, const float* b, float* scratch, PackedColumns* packed,
                 MatmulF32Args* args) noexcept {

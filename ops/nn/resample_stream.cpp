@@ -5,7 +5,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 #include "ops/nn/resample_taps.h"
 #include "ops/nn/resize_stream_step.h"
 #include "ops/stream/frames.h"
@@ -182,37 +182,15 @@ Status PulseResize::lower(Lowering& lowering) const {
   return {};
 }
 
-Status PulseResize::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string input, ctx.in(0));
-  ctx.need_registry("rill_pulse");
-  ctx.assign(str_cat("rill_pulse_resize(", input, ", axis = ", how.axis, ", up = ", up,
-                     ", down = ", down, ", overlap = ", overlap, ", delay = ", delay,
-                     ", out_delay = ", out_delay, ", length = ", nnef_text(length),
-                     ", scale = ", nnef_text(how.scale), ", coord_transformer = \"", how.coord,
-                     "\", interpolator = \"", how.interpolator, "\", nearest_mode = \"",
-                     how.nearest, "\", cubic_coeff_a = ", nnef_text(how.cubic_a),
-                     ", antialias = ", nnef_text(how.antialias), ")"));
-  return {};
-}
-
 namespace {
 
 Result<Value> load(LoadCtx& ctx) {
   PulseResize op;
   RILL_ASSIGN(const OutletId input, ctx.wire("input"));
-  RILL_ASSIGN(op.how.axis, ctx.integer("axis"));
-  RILL_ASSIGN(op.up, ctx.integer("up"));
-  RILL_ASSIGN(op.down, ctx.integer("down"));
-  RILL_ASSIGN(op.overlap, ctx.integer("overlap"));
-  RILL_ASSIGN(op.delay, ctx.integer("delay"));
-  RILL_ASSIGN(op.out_delay, ctx.integer("out_delay"));
-  RILL_ASSIGN(op.length, ctx.dim("length"));
-  RILL_ASSIGN(op.how.scale, ctx.number("scale"));
+  RILL_TRY(ctx.fields(op));
   RILL_ASSIGN(op.how.coord, ctx.text("coord_transformer"));
-  RILL_ASSIGN(op.how.interpolator, ctx.text("interpolator"));
   RILL_ASSIGN(op.how.nearest, ctx.text("nearest_mode"));
   RILL_ASSIGN(op.how.cubic_a, ctx.number("cubic_coeff_a"));
-  RILL_ASSIGN(op.how.antialias, ctx.boolean("antialias"));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseResize>(op), {input}));
   return Value(out);
 }
@@ -227,6 +205,12 @@ const NnefOp kOps[] = {
      load}};
 
 }  // namespace
+
+Status PulseResize::save(SaveCtx& ctx) const {
+  return ctx.assign_declared(kOps[0], {{"coord_transformer", nnef_text(how.coord)},
+                                       {"nearest_mode", nnef_text(how.nearest)},
+                                       {"cubic_coeff_a", nnef_text(how.cubic_a)}});
+}
 
 extern const OpRoom resample_stream_room;
 const OpRoom resample_stream_room = {"resample_stream", kOps};

@@ -11,8 +11,8 @@
 #include "kernels/softmax/softmax.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/kernel_fields.h"
-#include "ops/math/elements.h"
 #include "ops/math/nest.h"
 #include "ops/math/quantised.h"
 #include "ops/nn/masked_rows.h"
@@ -247,14 +247,6 @@ Cost Softmax::cost(FactSpan in, FactSpan) const {
   return {Dim(3) * count, Dim(2 * dtype_size(in[0].dtype)) * count};
 }
 
-Status Softmax::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string x, ctx.in(0));
-  if (log) ctx.need_registry("tract_core");
-  ctx.assign(str_cat(log ? "tract_core_log_softmax" : "softmax", "(", x,
-                     ", axes = ", nnef_text(over), ")"));
-  return {};
-}
-
 namespace {
 
 template <bool kLog>
@@ -292,6 +284,8 @@ constexpr NnefOp kOps[] = {
 constexpr OpClass kClasses[] = {op_class<Softmax>("Softmax")};
 
 }  // namespace
+
+Status Softmax::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[log ? 2 : 0]); }
 
 extern const OpRoom softmax_room;
 const OpRoom softmax_room = {"softmax", kOps, kClasses};

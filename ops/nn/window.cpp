@@ -117,6 +117,19 @@ Result<Window> load_window(LoadCtx& ctx, std::vector<int64_t> kernel, int skip) 
   return window;
 }
 
+Result<Window> load_pool_window(LoadCtx& ctx) {
+  RILL_ASSIGN(const std::vector<int64_t> size, ctx.integers("size"));
+  RILL_CHECK(size.size() >= 3 && size[0] == 1 && size[1] == 1, "size ", size,
+             ": expected 1 on batch and channel");
+  return load_window(ctx, {size.begin() + 2, size.end()}, 2);
+}
+
+Status expect_constant_border(LoadCtx& ctx) {
+  RILL_ASSIGN(const std::string border, ctx.text("border"));
+  if (border == "constant" || border == "ignore") return {};
+  return fail(Code::kUnsupported, "border \"", border, "\": expected constant or ignore");
+}
+
 std::string window_text(const Window& window, int skip, std::string_view before_padding) {
   std::vector<int64_t> stride(static_cast<size_t>(skip), 1);
   std::vector<int64_t> dilation(static_cast<size_t>(skip), 1);
@@ -132,7 +145,7 @@ std::string window_text(const Window& window, int skip, std::string_view before_
 
 namespace {
 
-/// The number below a limit that an expression is known to be.
+/// The number that an expression is known to equal, looked for below `limit`.
 std::optional<int64_t> number_of(const SymbolScope& scope, const Dim& dim, int64_t limit) {
   if (const auto number = scope.simplify(dim).to_int()) return number;
   for (int64_t i = 0; i < std::min<int64_t>(limit, 64); ++i) {
@@ -156,7 +169,7 @@ bool resolve_same(Window* window, const Fact& input, const SymbolScope* scope) {
     const Dim beyond = extent - floor_div(extent, stride) * Dim(stride);
     const auto rest = scope ? number_of(*scope, beyond, stride) : beyond.to_int();
     if (stride != 1 && !rest) return false;
-    // Any extent with that rest is padded alike.
+    // All extents with the same rest get the same padding.
     padding.push_back(window->pads(i, stride + rest.value_or(0)));
   }
   window->same = false;

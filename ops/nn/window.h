@@ -34,6 +34,12 @@ struct Window {
 /// channel, of pools) must be neutral and are dropped. An empty padding list means `same`.
 Result<Window> load_window(LoadCtx& ctx, std::vector<int64_t> kernel, int skip);
 
+/// Read the window of a pool: its `size`, which is 1 on batch and channel, and the rest as above.
+Result<Window> load_pool_window(LoadCtx& ctx);
+
+/// Fail unless what lies behind the border is zeros, or nothing.
+Status expect_constant_border(LoadCtx& ctx);
+
 /// Spell as attributes: ", dilation = [..], stride = [..], padding = [..]", with `skip` neutral
 /// entries in front.
 std::string window_text(const Window& window, int skip, std::string_view before_padding = "");

@@ -2,8 +2,8 @@
 
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/array/indices.h"
-#include "ops/math/elements.h"
 
 namespace rill::ops {
 namespace {

@@ -4,8 +4,8 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/array/indices.h"
-#include "ops/math/elements.h"
 
 namespace rill::ops {
 namespace {
@@ -32,7 +32,7 @@ class Lrn final : public OpBase<Lrn> {
   Result<Facts> infer(FactSpan in) const override {
     RILL_TRY(expect_inputs(in, 1));
     RILL_CHECK(in[0].rank() >= 2, "input ", in[0], ": expected batch and channels");
-    RILL_CHECK(size >= 1, "size ", size, ": expected 1 or more");
+    RILL_CHECK(size >= 1 && size <= (int64_t{1} << 31), "size ", size, ": expected 1 to 2^31");
     if (!is_float(in[0].dtype)) return fail(Code::kDType, "input ", in[0], ": expected floats");
     return Facts{in[0].without_value()};
   }
@@ -54,13 +54,7 @@ class Lrn final : public OpBase<Lrn> {
     return {count * Dim(size), Dim(2 * dtype_size(in[0].dtype)) * count};
   }
   Tolerance tolerance() const override { return Tolerance::kRounding; }
-  Status save(SaveCtx& ctx) const override {
-    RILL_ASSIGN(const std::string x, ctx.in(0));
-    ctx.need_registry("tract_onnx");
-    ctx.assign(str_cat("tract_onnx_lrn(", x, ", alpha = ", nnef_text(alpha), ", beta = ",
-                       nnef_text(beta), ", bias = ", nnef_text(bias), ", size = ", size, ")"));
-    return {};
-  }
+  Status save(SaveCtx& ctx) const override;
 };
 
 Status Lrn::eval(EvalCtx& ctx) const {
@@ -92,28 +86,18 @@ Status Lrn::eval(EvalCtx& ctx) const {
   return {};
 }
 
-Result<Value> load(LoadCtx& ctx) {
-  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  auto op = std::make_shared<Lrn>();
-  RILL_ASSIGN(op->alpha, ctx.number("alpha"));
-  RILL_ASSIGN(op->beta, ctx.number("beta"));
-  RILL_ASSIGN(op->bias, ctx.number("bias"));
-  RILL_ASSIGN(op->size, ctx.integer("size"));
-  RILL_CHECK(op->size >= 1 && op->size <= (int64_t{1} << 31), "size ", op->size);
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
-}
-
 constexpr NnefOp kOps[] = {
     {"tract_onnx",
      "fragment tract_onnx_lrn(input: tensor<scalar>, alpha: scalar = 0.0001, beta: scalar = 0.75,"
      " bias: scalar = 1.0, size: integer) -> (output: tensor<scalar>);",
-     load},
+     load_on_input<Lrn>},
 };
 
 constexpr OpClass kClasses[] = {op_class<Lrn>("Lrn")};
 
 }  // namespace
+
+Status Lrn::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom lrn_room;
 const OpRoom lrn_room = {"lrn", kOps, kClasses};

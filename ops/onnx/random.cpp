@@ -4,7 +4,7 @@
 #include "core/base/splitmix.h"
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 
 namespace rill::ops {
 namespace {

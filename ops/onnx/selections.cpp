@@ -8,7 +8,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 
 namespace rill::ops {
 namespace {

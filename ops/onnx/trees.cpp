@@ -4,8 +4,8 @@
 #include "core/base/bits.h"
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/math/binary.h"
-#include "ops/math/elements.h"
 
 namespace rill::ops {
 namespace {

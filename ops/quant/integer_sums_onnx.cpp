@@ -327,6 +327,7 @@ Result<OutletId> integer_conv(OnnxCtx& ctx, Formula& f, OutletId x, OutletId w, 
   Conv op;
   RILL_ASSIGN(op.window, onnx_window(ctx, kernel, f.fact(x)));
   RILL_ASSIGN(op.groups, ctx.integer("group"));
+  RILL_TRY(take_channels(ctx, x, Dim(filter[1]) * Dim(op.groups)));
   op.has_bias = bias.valid();
   std::vector<OutletId> inputs{x, w};
   if (op.has_bias) inputs.push_back(f.cast(bias, DType::kF64));

@@ -5,7 +5,7 @@
 
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 #include "ops/math/pointwise.h"
 
 namespace rill::ops {

@@ -52,6 +52,8 @@ class Layer {
   }
   OutletId bias(const Direction& d, int64_t at);
   Direction direction(int64_t index);
+  Status loop_inputs(const Direction& d, int64_t index, int64_t chunk, Scan* scan,
+                     std::vector<OutletId>* inputs);
   Status run(int64_t index);
   OutletId joined(const std::vector<OutletId>& parts, int axis);
   OutletId batch_first(OutletId wire, std::vector<int64_t> perm);
@@ -259,18 +261,14 @@ Direction Layer::direction(int64_t index) {
   return d;
 }
 
-Status Layer::run(int64_t index) {
-  Direction d = direction(index);
+/// What the loop of a direction takes: of the input in chunks, of weights as they are, and states.
+Status Layer::loop_inputs(const Direction& d, int64_t index, int64_t chunk, Scan* scan,
+                          std::vector<OutletId>* inputs) {
   const int64_t gates = gates_of(kind_);
-  const bool backward = way_ == "reverse" || index == 1;
-  const int64_t chunk = backward && !lengths_.valid() ? -1 : 1;
-  if (backward && lengths_.valid()) {
-    Formula f(ctx_);
-    d.x = turned(f, d.x, {lengths_, 0, 1});
-    RILL_TRY(f.take_status());
-  }
-  std::vector<OutletId> inputs;
-  Scan scan;
+  const auto take = [&](OutletId wire, Kind kind) {
+    inputs->push_back(wire);
+    scan->inputs.push_back({kind, 0, kind == Kind::kScan ? chunk : 1});
+  };
   // The bias of the state's products waits for them where a gate is multiplied in between.
   const bool late = kind_ == CellKind::kGru && form_.linear_before_reset;
   for (int64_t g = 0; g < gates; ++g) {
@@ -281,34 +279,37 @@ Status Layer::run(int64_t index) {
       if (!late || g != 2) sum = w_.plus(sum, bias(d, gates + g));
       x = w_.plus(x, sum);
     }
-    inputs.push_back(x);
-    scan.inputs.push_back({Kind::kScan, 0, chunk});
+    take(x, Kind::kScan);
   }
-  for (int64_t g = 0; g < gates; ++g) {
-    inputs.push_back(gate(d.r, g));
-    scan.inputs.push_back({Kind::kFull, 0, 1});
-  }
+  for (int64_t g = 0; g < gates; ++g) take(gate(d.r, g), Kind::kFull);
   if (late) {
     auto zeros = Tensor::zeros(w_.dtype(x_), {1, 1, hidden_});
     if (!zeros.ok()) return zeros.take_status();
-    inputs.push_back(d.b.valid() ? bias(d, gates + 2) : w_.konst(std::move(zeros).value()));
-    scan.inputs.push_back({Kind::kFull, 0, 1});
+    take(d.b.valid() ? bias(d, gates + 2) : w_.konst(std::move(zeros).value()), Kind::kFull);
   }
   for (int64_t g = 0; quantised_ && g < gates; ++g) {
-    inputs.push_back(unit_of("R_scale", index, g));
-    scan.inputs.push_back({Kind::kFull, 0, 1});
+    take(unit_of("R_scale", index, g), Kind::kFull);
   }
   for (int64_t g = 0; d.p.valid() && g < 3; ++g) {
-    inputs.push_back(w_.reshape(gate(d.p, g), {Dim(1), Dim(1), Dim(hidden_)}));
-    scan.inputs.push_back({Kind::kFull, 0, 1});
+    take(w_.reshape(gate(d.p, g), {Dim(1), Dim(1), Dim(hidden_)}), Kind::kFull);
   }
-  inputs.push_back(d.h);
-  scan.inputs.push_back({Kind::kState, 0, 1});
-  if (kind_ == CellKind::kLstm) {
-    inputs.push_back(d.c);
-    scan.inputs.push_back({Kind::kState, 0, 1});
+  take(d.h, Kind::kState);
+  if (kind_ == CellKind::kLstm) take(d.c, Kind::kState);
+  return w_.ok() ? Status() : w_.take_status();
+}
+
+Status Layer::run(int64_t index) {
+  Direction d = direction(index);
+  const bool backward = way_ == "reverse" || index == 1;
+  const int64_t chunk = backward && !lengths_.valid() ? -1 : 1;
+  if (backward && lengths_.valid()) {
+    Formula f(ctx_);
+    d.x = turned(f, d.x, {lengths_, 0, 1});
+    RILL_TRY(f.take_status());
   }
-  if (!w_.ok()) return w_.take_status();
+  std::vector<OutletId> inputs;
+  Scan scan;
+  RILL_TRY(loop_inputs(d, index, chunk, &scan, &inputs));
   Facts facts;
   for (size_t i = 0; i < inputs.size(); ++i) {
     facts.push_back(Scan::inner_fact(scan.inputs[i], ctx_.fact(inputs[i])).without_value());

@@ -5,8 +5,8 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/array/indices.h"
-#include "ops/math/elements.h"
 
 namespace rill::ops {
 namespace {
@@ -163,15 +163,11 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId state, plain_wire(ctx, "state"));
   auto op = std::make_shared<ExpNorm>();
   op->mean = kMean;
-  RILL_ASSIGN(const int64_t axis, ctx.integer("axis"));
-  RILL_ASSIGN(op->axis, axis_in(axis, ctx.fact(x).rank()));
-  RILL_ASSIGN(op->alpha, ctx.number("alpha"));
-  RILL_ASSIGN(op->skip, ctx.integer("skip"));
-  RILL_ASSIGN(op->anew, ctx.boolean("stateless"));
+  RILL_TRY(ctx.fields(*op));
+  RILL_ASSIGN(op->axis, axis_in(op->axis, ctx.fact(x).rank()));
   if (kMean) {
     RILL_ASSIGN(op->scaling, ctx.number("scaling_factor"));
   } else {
-    RILL_ASSIGN(op->epsilon, ctx.number("epsilon"));
     RILL_ASSIGN(op->pairs, ctx.boolean("complex"));
   }
   RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x, state}));

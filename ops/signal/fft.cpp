@@ -3,6 +3,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "kernels/fft/fft.h"
+#include "ops/array/common.h"
 #include "ops/kernel_fields.h"
 #include "ops/signal/dft.h"
 #include "ops/signal/fft_step.h"
@@ -103,19 +104,10 @@ Status Fft::lower(Lowering& lowering) const {
   return {};
 }
 
-Result<Value> load(LoadCtx& ctx) {
-  Fft op;
-  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
-  RILL_TRY(ctx.fields(op));
-  if (op.axis < 0) op.axis += ctx.fact(x).rank();
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Fft>(op), {x}));
-  return Value(out);
-}
-
 const NnefOp kOps[] = {{"tract_core",
                         "fragment tract_core_fft(input: tensor<scalar>, axis: integer, "
                         "inverse: logical) -> (output: tensor<scalar>);",
-                        load}};
+                        load_on_input<Fft>}};
 
 constexpr OpClass kClasses[] = {op_class<Fft>("Fft")};
 

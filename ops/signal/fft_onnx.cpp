@@ -23,14 +23,15 @@ Result<OutletId> pairs_of(Formula& f, OutletId x) {
 }
 
 /// Cut an axis, or put zeros behind it, to that length.
-OutletId with_length(Formula& f, OutletId x, int64_t axis, const Dim& length) {
+OutletId with_length(Formula& f, const SymbolScope& scope, OutletId x, int64_t axis,
+                     const Dim& length) {
   const Dim own = f.dim(x, static_cast<int>(axis));
   if (own == length) return x;
-  const auto missing = (length - own).to_int();
-  if (!missing || *missing < 0) return f.slice(x, axis, Dim(0), length);
+  if (scope.proves_ge(own, length)) return f.slice(x, axis, Dim(0), length);
   std::vector<Dim> shape = f.fact(x).shape;
-  shape[static_cast<size_t>(axis)] = Dim(*missing);
-  return f.concat({x, f.broadcast(f.number(0.0, x), shape)}, axis);
+  shape[static_cast<size_t>(axis)] = scope.simplify(max(length - own, Dim(0)));
+  x = f.concat({x, f.broadcast(f.number(0.0, x), shape)}, axis);
+  return scope.proves_ge(length, own) ? x : f.slice(x, axis, Dim(0), length);
 }
 
 OutletId transformed(Formula& f, OutletId x, int64_t axis, bool inverse) {
@@ -68,7 +69,7 @@ Result<Value> dft(OnnxCtx& ctx) {
     RILL_ASSIGN(length, ctx.dim("dft_length"));
   }
   const Dim half = floor_div(length, 2) + Dim(1);
-  x = with_length(f, x, axis, from_half ? half : length);
+  x = with_length(f, ctx.graph().scope, x, axis, from_half ? half : length);
   if (from_half) x = mirrored(f, x, axis, length);
   x = transformed(f, x, axis, inverse);
   if (inverse) x = f.over(x, f.number(length, x));

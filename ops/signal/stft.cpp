@@ -231,31 +231,10 @@ Status Stft::absorb(const Node& producer, Rewrite& consumer, int) const {
   return consumer.replace(out);
 }
 
-Status Stft::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string x, ctx.in(0));
-  ctx.need_registry("tract_core");
-  std::string text =
-      str_cat("tract_core_stft(", x, ", axis = ", axis, ", frame = ", frame, ", stride = ", stride);
-  if (window) {
-    RILL_ASSIGN(const std::string name, ctx.variable("window", window));
-    text += str_cat(", window = ", name);
-  }
-  ctx.assign(text + ")");
-  return {};
-}
-
 Result<Value> load(LoadCtx& ctx) {
   Stft op;
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
-  RILL_ASSIGN(op.axis, ctx.integer("axis"));
-  RILL_ASSIGN(op.frame, ctx.integer("frame"));
-  RILL_ASSIGN(op.stride, ctx.integer("stride"));
-  RILL_ASSIGN(const Value window, ctx.value("window"));
-  if (!window.get<bool>()) {
-    RILL_ASSIGN(const OutletId wire, ctx.to_wire(window));
-    op.window = ctx.fact(wire).konst;
-    if (!op.window) return fail(Code::kArg, "window: expected a constant");
-  }
+  RILL_TRY(ctx.all_fields(op));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Stft>(op), {x}));
   return Value(out);
 }
@@ -269,6 +248,14 @@ const NnefOp kOps[] = {
 constexpr OpClass kClasses[] = {op_class<Stft>("Stft")};
 
 }  // namespace
+
+Status Stft::save(SaveCtx& ctx) const {
+  std::string name;
+  if (window) {
+    RILL_ASSIGN(name, ctx.variable("window", window));
+  }
+  return ctx.assign_declared(kOps[0], {{"window", name}});
+}
 
 extern const OpRoom stft_room;
 const OpRoom stft_room = {"stft", kOps, kClasses};

@@ -72,17 +72,6 @@ Status PulseBorder::declutter(Rewrite& rewrite) const {
   return rewrite.replace({out});
 }
 
-Status PulseBorder::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string input, ctx.in(0));
-  ctx.need_registry("rill_pulse");
-  ctx.assign(str_cat("rill_pulse_border(", input, ", axis = ", axis, ", overlap = ", overlap,
-                     ", shown = ", shown, ", delay = ", delay, ", out_delay = ", out_delay,
-                     ", before = ", before,
-                     ", border = ", nnef_text(std::string_view(reflect ? "reflect" : "replicated")),
-                     ", length = ", nnef_text(length), ")"));
-  return {};
-}
-
 namespace {
 
 Result<Value> load(LoadCtx& ctx) {
@@ -106,6 +95,11 @@ const NnefOp kOps[] = {
      load}};
 
 }  // namespace
+
+Status PulseBorder::save(SaveCtx& ctx) const {
+  const std::string_view border = reflect ? "reflect" : "replicated";
+  return ctx.assign_declared(kOps[0], {{"border", nnef_text(border)}});
+}
 
 extern const OpRoom border_room;
 const OpRoom border_room = {"border", kOps};

@@ -94,31 +94,13 @@ Status Delay::declutter(Rewrite& rewrite) const {
   return rewrite.replace({out});
 }
 
-Status Delay::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string input, ctx.in(0));
-  ctx.need_registry("tract_pulse");
-  std::string text = str_cat("tract_pulse_delay(", input, ", axis = ", axis, ", delay = ", delay,
-                             ", overlap = ", overlap);
-  if (fill) {
-    RILL_ASSIGN(const std::string value, ctx.literal(*fill));
-    text += str_cat(", fill = ", value);
-  }
-  ctx.assign(text + ")");
-  return {};
-}
-
 namespace {
 
 Result<Value> load(LoadCtx& ctx) {
   Delay op;
   RILL_ASSIGN(const OutletId input, ctx.wire("input"));
-  RILL_ASSIGN(op.axis, ctx.integer("axis"));
-  RILL_ASSIGN(op.delay, ctx.integer("delay"));
-  RILL_ASSIGN(op.overlap, ctx.integer("overlap"));
-  if (ctx.given("fill")) {
-    RILL_ASSIGN(const OutletId fill, ctx.wire("fill"));
-    op.fill = ctx.fact(fill).konst;
-    if (!op.fill) return fail(Code::kArg, "fill: expected a constant");
+  RILL_TRY(ctx.fields(op));
+  if (op.fill) {
     RILL_ASSIGN(Tensor cast_fill, cast(*op.fill, ctx.fact(input).dtype));
     op.fill = std::make_shared<const Tensor>(std::move(cast_fill));
   }
@@ -133,6 +115,8 @@ const NnefOp kOps[] = {{"tract_pulse",
                         load}};
 
 }  // namespace
+
+Status Delay::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0], {{"zero_pad", ""}}); }
 
 extern const OpRoom delay_room;
 const OpRoom delay_room = {"delay", kOps};

@@ -14,4 +14,16 @@ inline FramesSoFar frames_so_far(Lowering& lowering, const Dim& length) {
   return {lowering.extent(length), std::min(most, kEndless)};
 }
 
+/// An output in memory that lasts from pulse to pulse, its elements in row-major order.
+inline Operand kept_output(Lowering& lowering) {
+  Operand kept = lowering.out_shape(0);
+  int64_t stride = 1;
+  for (int i = kept.rank - 1; i >= 0; --i) {
+    kept.stride[static_cast<size_t>(i)] = stride;
+    stride *= kept.extent(i);
+  }
+  kept.ref = lowering.state(std::max<int64_t>(1, stride) * dtype_size(kept.dtype));
+  return kept;
+}
+
 }  // namespace rill::ops

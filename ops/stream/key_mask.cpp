@@ -46,24 +46,12 @@ Status PulseKeyMask::lower(Lowering& lowering) const {
   return {};
 }
 
-Status PulseKeyMask::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string input, ctx.in(0));
-  ctx.need_registry("rill_pulse");
-  ctx.assign(str_cat("rill_pulse_key_mask(", input, ", axis = ", axis, ", pulse = ", pulse,
-                     ", delay = ", delay, ", length = ", nnef_text(length),
-                     weights ? ", weights = true" : "", ")"));
-  return {};
-}
-
 namespace {
 
 Result<Value> load(LoadCtx& ctx) {
   PulseKeyMask op;
   RILL_ASSIGN(const OutletId input, ctx.wire("input"));
-  RILL_ASSIGN(op.axis, ctx.integer("axis"));
-  RILL_ASSIGN(op.pulse, ctx.integer("pulse"));
-  RILL_ASSIGN(op.delay, ctx.integer("delay"));
-  RILL_ASSIGN(op.length, ctx.dim("length"));
+  RILL_TRY(ctx.fields(op));
   RILL_ASSIGN(op.weights, ctx.boolean("weights"));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseKeyMask>(op), {input}));
   return Value(out);
@@ -77,6 +65,10 @@ const NnefOp kOps[] = {
      load}};
 
 }  // namespace
+
+Status PulseKeyMask::save(SaveCtx& ctx) const {
+  return ctx.assign_declared(kOps[0], {{"weights", weights ? nnef_text(true) : ""}});
+}
 
 extern const OpRoom key_mask_room;
 const OpRoom key_mask_room = {"key_mask", kOps};

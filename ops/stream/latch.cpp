@@ -33,13 +33,7 @@ Status PulseLatch::eval(EvalCtx&) const {
 
 Status PulseLatch::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
-  Operand kept = lowering.out_shape(0);
-  int64_t stride = 1;
-  for (int i = kept.rank - 1; i >= 0; --i) {
-    kept.stride[static_cast<size_t>(i)] = stride;
-    stride *= kept.extent(i);
-  }
-  kept.ref = lowering.state(std::max<int64_t>(1, stride) * dtype_size(kept.dtype));
+  const Operand kept = kept_output(lowering);
   const LatchArgs args{from, kept, static_cast<int>(axis), begin + delay};
   lowering.step(kLatch, args, {from}, {kept});
   lowering.set_out(0, kept);

@@ -64,27 +64,14 @@ Status PulseMask::lower(Lowering& lowering) const {
   return {};
 }
 
-Status PulseMask::save(SaveCtx& ctx) const {
-  RILL_ASSIGN(const std::string input, ctx.in(0));
-  RILL_ASSIGN(const std::string text, ctx.literal(*value));
-  ctx.need_registry("tract_pulse");
-  ctx.assign(str_cat("tract_pulse_mask(", input, ", axis = ", axis, ", begin = ", nnef_text(begin),
-                     ", end = ", nnef_text(end), ", value = ", text, ")"));
-  return {};
-}
-
 namespace {
 
 Result<Value> load(LoadCtx& ctx) {
   PulseMask op;
   RILL_ASSIGN(const OutletId input, ctx.wire("input"));
-  RILL_ASSIGN(op.axis, ctx.integer("axis"));
-  RILL_ASSIGN(op.begin, ctx.dim("begin"));
-  RILL_ASSIGN(op.end, ctx.dim("end"));
-  RILL_ASSIGN(const OutletId value, ctx.wire("value"));
-  const TensorPtr constant = ctx.fact(value).konst;
-  if (!constant) return fail(Code::kArg, "value: expected a constant");
-  RILL_ASSIGN(Tensor as_input, cast(*constant, ctx.fact(input).dtype));
+  RILL_TRY(ctx.all_fields(op));
+  if (!op.value) return fail(Code::kArg, "value: expected a constant");
+  RILL_ASSIGN(Tensor as_input, cast(*op.value, ctx.fact(input).dtype));
   if (as_input.volume() == 1) {
     RILL_ASSIGN(as_input, as_input.reshaped({}));
   }
@@ -99,6 +86,8 @@ const NnefOp kOps[] = {{"tract_pulse",
                         load}};
 
 }  // namespace
+
+Status PulseMask::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
 
 extern const OpRoom mask_room;
 const OpRoom mask_room = {"mask", kOps};

@@ -96,23 +96,14 @@ Status PulsePad::save(SaveCtx& ctx) const {
 Result<Value> load(LoadCtx& ctx) {
   PulsePad op;
   RILL_ASSIGN(const OutletId input, ctx.wire("input"));
-  RILL_ASSIGN(op.axis, ctx.integer("axis"));
-  RILL_ASSIGN(op.before, ctx.integer("before"));
-  RILL_ASSIGN(op.after, ctx.dim("after"));
-  RILL_ASSIGN(op.begin_input, ctx.integer("begin_input"));
-  RILL_ASSIGN(op.end_input, ctx.dim("end_input"));
-  RILL_ASSIGN(op.border, ctx.text("border"));
-  RILL_ASSIGN(op.overlap, ctx.integer("overlap"));
+  op.value = std::make_shared<const Tensor>(Tensor::scalar(0.0F));
+  RILL_TRY(ctx.all_fields(op));
   if (op.border == "edge" || op.border == "replicate") op.border = "replicated";
   if (op.border != "constant" && op.border != "replicated") {
     return fail(Code::kArg, "border \"", op.border, "\": expected constant or replicated");
   }
-  RILL_ASSIGN(const OutletId value, ctx.wire("value"));
-  const TensorPtr constant = ctx.fact(value).konst;
-  if (!constant || constant->volume() != 1) {
-    return fail(Code::kArg, "value: expected one constant number");
-  }
-  RILL_ASSIGN(const Tensor as_input, cast(*constant, ctx.fact(input).dtype));
+  if (op.value->volume() != 1) return fail(Code::kArg, "value: expected one constant number");
+  RILL_ASSIGN(const Tensor as_input, cast(*op.value, ctx.fact(input).dtype));
   RILL_ASSIGN(Tensor scalar, as_input.reshaped({}));
   op.value = std::make_shared<const Tensor>(std::move(scalar));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulsePad>(op), {input}));

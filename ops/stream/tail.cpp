@@ -34,13 +34,7 @@ Status PulseTail::eval(EvalCtx&) const {
 
 Status PulseTail::lower(Lowering& lowering) const {
   const Operand& from = lowering.in(0);
-  Operand kept = lowering.out_shape(0);
-  int64_t stride = 1;
-  for (int i = kept.rank - 1; i >= 0; --i) {
-    kept.stride[static_cast<size_t>(i)] = stride;
-    stride *= kept.extent(i);
-  }
-  kept.ref = lowering.state(std::max<int64_t>(1, stride) * dtype_size(kept.dtype));
+  const Operand kept = kept_output(lowering);
   TailArgs args{static_cast<int>(axis), overlap, frames, delay,
                 lowering.extent(first), from,    kept};
   lowering.step(kTail, std::move(args), {from}, {kept});

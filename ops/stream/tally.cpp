@@ -4,7 +4,7 @@
 
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 #include "ops/stream/frames.h"
 #include "ops/stream/tally_step.h"
 
@@ -25,12 +25,7 @@ Result<Facts> PulseTally::infer(FactSpan in) const {
   const bool fits = is_truth(which) ? in[0].dtype == DType::kBool : is_number(in[0].dtype);
   if (!fits) return fail(Code::kDType, "no such reduction of ", in[0]);
   Fact out = is_arg(which) ? Fact::of(DType::kI64, in[0].shape) : in[0].without_value();
-  int64_t before = -1;
-  for (const int64_t axis : reduced) {
-    RILL_CHECK(axis > before && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
-    before = axis;
-    out.shape[static_cast<size_t>(axis)] = Dim(1);
-  }
+  RILL_TRY(reduce_axes(reduced, &out));
   return Facts{std::move(out)};
 }
 

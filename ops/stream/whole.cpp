@@ -6,7 +6,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "kernels/reduce/reduce.h"
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 #include "ops/stream/frames.h"
 #include "ops/stream/whole_step.h"
 
@@ -58,12 +58,7 @@ Result<Facts> PulseReduce::infer(FactSpan in) const {
              "expected axes, and a sum, product, minimum or maximum");
   if (in[0].dtype != DType::kF32) return fail(Code::kDType, "input ", in[0], ": expected F32");
   Fact out = in[0].without_value();
-  int64_t before = -1;
-  for (const int64_t axis : reduced) {
-    RILL_CHECK(axis > before && axis < in[0].rank(), "no axis ", axis, " in ", in[0]);
-    before = axis;
-    out.shape[static_cast<size_t>(axis)] = Dim(1);
-  }
+  RILL_TRY(reduce_axes(reduced, &out));
   return Facts{std::move(out)};
 }
 

@@ -6,7 +6,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "ops/array/common.h"
-#include "ops/math/elements.h"
+#include "ops/array/elements.h"
 
 namespace rill::ops {
 namespace {
@@ -126,6 +126,47 @@ struct Square {
       write(*view, at + row * view->step(2) + col * view->step(3), value);
     }
   }
+  void copy(const Square& from) const {
+    for (int64_t i = 0; i < width * width; ++i) {
+      set(i / width, i % width, from.get(i / width, i % width));
+    }
+  }
+};
+
+/// One frame of one head: what the state knows of the key is moved towards the value, and the query
+/// reads it.
+struct HeadFrame {
+  const View& q;
+  const View& k;
+  const View& v;
+  const View& y;
+  int64_t at_q = 0;
+  int64_t at_k = 0;
+  int64_t at_v = 0;
+  int64_t at_y = 0;
+
+  void skip(int64_t width) const {
+    for (int64_t col = 0; col < width; ++col) write(y, at_y + col * y.step(3), 0.0F);
+  }
+  void run(const Square& s, float scale, float decay, float beta) const {
+    const float q_scale = inverse_length(q, at_q, s.width) * scale;
+    const float k_scale = inverse_length(k, at_k, s.width);
+    for (int64_t col = 0; col < s.width; ++col) {
+      float known = 0.0F;
+      for (int64_t row = 0; row < s.width; ++row) {
+        known += read(k, at_k + row * k.step(3)) * k_scale * s.get(row, col) * decay;
+      }
+      const float delta = (read(v, at_v + col * v.step(3)) - known) * beta;
+      float sum = 0.0F;
+      for (int64_t row = 0; row < s.width; ++row) {
+        const float key = read(k, at_k + row * k.step(3)) * k_scale;
+        const float next = s.get(row, col) * decay + key * delta;
+        s.set(row, col, next);
+        sum += read(q, at_q + row * q.step(3)) * q_scale * next;
+      }
+      write(y, at_y + col * y.step(3), sum);
+    }
+  }
 };
 
 Status GatedDelta::eval(EvalCtx& ctx) const {
@@ -142,57 +183,27 @@ Status GatedDelta::eval(EvalCtx& ctx) const {
   const float scale = 1.0F / std::sqrt(static_cast<float>(width));
   auto* seen = static_cast<int64_t*>(ctx.state);
   const int64_t begin = seen ? kept_count(*seen) : 0;
-  for (int64_t b = 0; b < v.extent(0); ++b) {
-    for (int64_t h = 0; h < heads; ++h) {
-      Square s;
-      s.width = width;
-      if (seen) {
-        s.dense = reinterpret_cast<float*>(seen + 1);
-        s.at = (b * heads + h) * width * width;
-      } else {
-        s.view = &last;
-        s.at = b * last.step(0) + h * last.step(1);
+  for (int64_t at = 0; at < v.extent(0) * heads; ++at) {
+    const int64_t b = at / heads;
+    const int64_t h = at % heads;
+    const Square given{&first, nullptr, b * first.step(0) + h * first.step(1), width};
+    const Square result{&last, nullptr, b * last.step(0) + h * last.step(1), width};
+    const Square s = seen ? Square{nullptr, reinterpret_cast<float*>(seen + 1),
+                                   at * width * width, width}
+                          : result;
+    if (begin == 0) s.copy(given);
+    for (int64_t t = 0; t < v.extent(1); ++t) {
+      const HeadFrame frame{q, k, v, y, place(q, b, t, h / group), place(k, b, t, h / group),
+                            place(v, b, t, h), place(y, b, t, h)};
+      if (begin + t < skip) {
+        frame.skip(width);
+        continue;
       }
-      for (int64_t i = 0; begin == 0 && i < width * width; ++i) {
-        const int64_t at = b * first.step(0) + h * first.step(1);
-        s.set(i / width, i % width,
-              read(first, at + i / width * first.step(2) + i % width * first.step(3)));
-      }
-      for (int64_t t = 0; t < v.extent(1); ++t) {
-        const int64_t at_y = place(y, b, t, h);
-        if (begin + t < skip) {
-          for (int64_t col = 0; col < width; ++col) write(y, at_y + col * y.step(3), 0.0F);
-          continue;
-        }
-        const int64_t at_q = place(q, b, t, h / group);
-        const int64_t at_k = place(k, b, t, h / group);
-        const int64_t at_v = place(v, b, t, h);
-        const float q_scale = inverse_length(q, at_q, width) * scale;
-        const float k_scale = inverse_length(k, at_k, width);
-        const float decay = std::exp(read(ctx.in[3], place(ctx.in[3], b, t, h)));
-        const float beta = read(ctx.in[4], place(ctx.in[4], b, t, h));
-        for (int64_t col = 0; col < width; ++col) {
-          float known = 0.0F;
-          for (int64_t row = 0; row < width; ++row) {
-            known += read(k, at_k + row * k.step(3)) * k_scale * s.get(row, col) * decay;
-          }
-          const float delta = (read(v, at_v + col * v.step(3)) - known) * beta;
-          float sum = 0.0F;
-          for (int64_t row = 0; row < width; ++row) {
-            const float key = read(k, at_k + row * k.step(3)) * k_scale;
-            const float next = s.get(row, col) * decay + key * delta;
-            s.set(row, col, next);
-            sum += read(q, at_q + row * q.step(3)) * q_scale * next;
-          }
-          write(y, at_y + col * y.step(3), sum);
-        }
-      }
-      for (int64_t i = 0; seen && i < width * width; ++i) {
-        const int64_t at = b * last.step(0) + h * last.step(1);
-        write(last, at + i / width * last.step(2) + i % width * last.step(3),
-              s.get(i / width, i % width));
-      }
+      const float decay = std::exp(read(ctx.in[3], place(ctx.in[3], b, t, h)));
+      const float beta = read(ctx.in[4], place(ctx.in[4], b, t, h));
+      frame.run(s, scale, decay, beta);
     }
+    if (seen) result.copy(s);
   }
   if (seen) *seen = begin + v.extent(1);
   return {};
@@ -218,18 +229,6 @@ Status GatedDelta::pulsify(PulseBuilder& b) const {
   return {};
 }
 
-Status GatedDelta::save(SaveCtx& ctx) const {
-  if (streaming) return Op::save(ctx);
-  std::string list;
-  for (int i = 0; i < 6; ++i) {
-    RILL_ASSIGN(const std::string wire, ctx.in(i));
-    list += (i == 0 ? "" : ", ") + wire;
-  }
-  ctx.need_registry("tract_transformers");
-  ctx.assign_all(str_cat("tract_transformers_gdn_recurrent(", list, ")"));
-  return {};
-}
-
 Result<Value> load(LoadCtx& ctx) {
   std::vector<OutletId> inputs;
   for (const char* name : {"query", "key", "value", "log_decay", "beta", "initial_state"}) {
@@ -251,6 +250,10 @@ constexpr NnefOp kOps[] = {
 constexpr OpClass kClasses[] = {op_class<GatedDelta>("GatedDelta")};
 
 }  // namespace
+
+Status GatedDelta::save(SaveCtx& ctx) const {
+  return streaming ? Op::save(ctx) : ctx.assign_declared(kOps[0]);
+}
 
 extern const OpRoom gated_delta_room;
 const OpRoom gated_delta_room = {"gated_delta", kOps, kClasses};

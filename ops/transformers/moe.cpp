@@ -5,8 +5,8 @@
 #include "core/graph/nnef.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/math/binary.h"
-#include "ops/math/elements.h"
 #include "ops/transformers/moe_step.h"
 
 namespace rill::ops {
@@ -372,10 +372,8 @@ Result<Value> load(LoadCtx& ctx) {
     RILL_ASSIGN(const OutletId wire, in_f32(ctx, kOptional[i]));
     inputs.push_back(wire);
   }
-  RILL_ASSIGN(op->k, ctx.integer("k"));
+  RILL_TRY(ctx.fields(*op));
   RILL_CHECK(op->k >= 1 && op->k <= (int64_t{1} << 31), "k = ", op->k);
-  RILL_ASSIGN(op->activation, ctx.text("activation"));
-  RILL_ASSIGN(op->gate, ctx.text("gate"));
   RILL_ASSIGN(const std::string layout, ctx.text("expert_layout"));
   if (layout != "linear" && layout != "canonical") {
     return fail(Code::kArg, "expert_layout \"", layout, "\": expected canonical or linear");

@@ -160,18 +160,6 @@ Status WindowAttention::eval(EvalCtx& ctx) const {
   return {};
 }
 
-Status WindowAttention::save(SaveCtx& ctx) const {
-  std::string list;
-  for (int i = 0; i < 3; ++i) {
-    RILL_ASSIGN(const std::string wire, ctx.in(i));
-    list += (i == 0 ? "" : ", ") + wire;
-  }
-  ctx.need_registry("tract_transformers");
-  ctx.assign(str_cat("tract_transformers_window_kv_sdpa(", list, ", axis = 2, window = ", window,
-                     ", scale = ", nnef_text(scale), ")"));
-  return {};
-}
-
 Result<Value> load(LoadCtx& ctx) {
   std::vector<OutletId> inputs;
   for (const char* name : {"q", "k", "v"}) {
@@ -213,6 +201,10 @@ constexpr NnefOp kOps[] = {
 constexpr OpClass kClasses[] = {op_class<WindowAttention>("WindowAttention")};
 
 }  // namespace
+
+Status WindowAttention::save(SaveCtx& ctx) const {
+  return ctx.assign_declared(kOps[0], {{"axis", "2"}});
+}
 
 extern const OpRoom window_attention_room;
 const OpRoom window_attention_room = {"window_attention", kOps, kClasses};

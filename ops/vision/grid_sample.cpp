@@ -4,8 +4,8 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/math/binary.h"
-#include "ops/math/elements.h"
 
 namespace rill::ops {
 namespace {
@@ -51,15 +51,7 @@ class GridSample final : public OpBase<GridSample> {
     return {Dim(taps) * volume(out[0].shape), Dim(4) * Dim(taps + 1) * volume(out[0].shape)};
   }
   Tolerance tolerance() const override { return Tolerance::kRounding; }
-  Status save(SaveCtx& ctx) const override {
-    RILL_ASSIGN(const std::string x, ctx.in(0));
-    RILL_ASSIGN(const std::string grid, ctx.in(1));
-    ctx.need_registry("tract_core");
-    ctx.assign(str_cat("tract_core_grid_sample(", x, ", ", grid, ", mode = \"", mode,
-                       "\", padding_mode = \"", padding, "\", align_corners = ", align_corners,
-                       ")"));
-    return {};
-  }
+  Status save(SaveCtx& ctx) const override;
 
   /// The coordinate in pixels of a component of the grid.
   float pixel(float g, int64_t size) const {
@@ -213,9 +205,8 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(x, cast_to(ctx, x, DType::kF32));
   RILL_ASSIGN(grid, cast_to(ctx, grid, DType::kF32));
   auto op = std::make_shared<GridSample>();
-  RILL_ASSIGN(op->mode, ctx.text("mode"));
+  RILL_TRY(ctx.fields(*op));
   RILL_ASSIGN(op->padding, ctx.text("padding_mode"));
-  RILL_ASSIGN(op->align_corners, ctx.boolean("align_corners"));
   RILL_ASSIGN(OutletId out, ctx.add1(std::move(op), {x, grid}));
   RILL_ASSIGN(out, cast_to(ctx, out, type));
   return Value(out);
@@ -239,6 +230,10 @@ constexpr NnefOp kOps[] = {
 constexpr OpClass kClasses[] = {op_class<GridSample>("GridSample")};
 
 }  // namespace
+
+Status GridSample::save(SaveCtx& ctx) const {
+  return ctx.assign_declared(kOps[0], {{"padding_mode", nnef_text(padding)}});
+}
 
 extern const OpRoom grid_sample_room;
 const OpRoom grid_sample_room = {"grid_sample", kOps, kClasses};

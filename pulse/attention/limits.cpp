@@ -31,7 +31,7 @@ namespace {
 
 /// A finite number below this one in a mask is meant to hide keys: scores do not get that low.
 constexpr double kLittle = -50;
-/// Sums of weights have a few terms; bands are looked for in each.
+/// Sums of weights have a few terms; a sum of more is taken for one that hides no key.
 constexpr int kMostTerms = 64;
 
 /// Walks from the use of the weights up to the scores.
@@ -149,7 +149,7 @@ class Collector {
         if (weights_) limits_.clear();
         return false;
       }
-      // A second one gives weight to what the first one hides.
+      // A second softmax gives weight to keys that the first one hides.
       if (!weights_) return false;
       // The softmax runs over all keys that no mask in front of it hides.
       behind_ = std::exchange(limits_, {});
@@ -203,7 +203,8 @@ class Collector {
     return 1;
   }
 
-  /// Whether what is hidden in input `next` of a node is so in its output. Scales what hides.
+  /// Whether a key that input `next` of a node hides is hidden in its output as well; `scale_`
+  /// follows what the node does to the numbers that hide.
   bool stays_hidden(const Node& node, size_t next, const Squares& inner) {
     const Op& op = *node.op;
     if (keeps_values(op) || softmax_of(op) || op.as<ops::Cast>()) return true;
@@ -228,7 +229,7 @@ class Collector {
     if (!weights_) return false;
     switch (kind) {
       case ops::UnaryKind::kExp:
-        // What has minus infinity in front of it has weight 0 behind.
+        // A score of minus infinity becomes a weight of 0.
         weights_ = false;
         return true;
       case ops::UnaryKind::kNeg:
@@ -287,7 +288,7 @@ class Collector {
     return any_before(graph_, wire, large, through);
   }
 
-  /// Whether keys meet in what a wire is made of.
+  /// Whether a softmax in front of a wire sums over keys.
   bool mixes_keys(OutletId wire) const {
     return any_before(graph_, wire, [&](int id) { return softmax_of(*graph_.node(id).op); });
   }

@@ -11,20 +11,20 @@ using Course = PositionCourse;
 using Tail = PositionTail;
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
-/// Positions up to here are looked at; a mask that settles later is not told.
+/// The last position that is looked at: a mask that still changes behind it is refused.
 constexpr double kLatest = 1 << 24;
 /// Sums of rounded floats stay this close to what they stand for.
 constexpr double kSlack = 1.001;
 
 bool is_whole(double value) { return std::trunc(value) == value; }
 
-/// Whether floats hold a number, and what it is multiplied to, as they are.
+/// Whether floats hold a number and its small multiples without rounding.
 bool is_exact(double value) {
   const double scaled = value * 65536.0;
   return is_whole(scaled) && std::abs(scaled) <= 65536.0 * 65536.0;
 }
 
-/// How it grows along rows or columns is not known.
+/// Of a wire whose growth along rows and columns is not known.
 constexpr Tail kNotTold = {std::numeric_limits<double>::quiet_NaN(),
                            std::numeric_limits<double>::quiet_NaN(), -kEndless, kEndless};
 
@@ -40,13 +40,13 @@ Tail sum(const Tail& a, const Tail& b, double sign) {
 }
 
 Tail scaled(const Tail& a, double by) {
-  // Infinity times 0 is none of what a wire of finite numbers holds.
+  // A bound of infinity times 0 is NaN, but a finite number times 0 is 0.
   const double low = by == 0.0 ? 0.0 : a.low * by;
   const double high = by == 0.0 ? 0.0 : a.high * by;
   return {a.row * by, a.column * by, std::min(low, high), std::max(low, high)};
 }
 
-/// The position from which on something that grows by `growth` in each period has passed all noise.
+/// The position from which on a number that grows by `growth` per period is above all its noise.
 std::optional<int64_t> passes(const Tail& tail, double growth, int64_t period) {
   const double noise = std::max(std::abs(tail.low), std::abs(tail.high));
   const double from = kSlack * noise * static_cast<double>(period) / std::abs(growth) + 1;

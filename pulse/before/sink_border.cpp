@@ -15,7 +15,7 @@
 namespace rill::pulse {
 namespace {
 
-/// A wire without the frames that are to stand around it.
+/// A wire without its padding, which follows behind the nodes that work frame by frame.
 struct Bare {
   OutletId wire;  ///< of the new graph
   int axis = 0;
@@ -62,8 +62,8 @@ class Sinking final : public GraphCopy {
     return found;
   }
 
-  /// Let a node work on the bare frames, if it works frame by frame. Whatever else sees them has
-  /// them put there.
+  /// Let a node work on the bare frames, if it works frame by frame. Other nodes read the padded
+  /// wire, which `whole` makes.
   Result<bool> pass(int id) {
     const Node& node = graph_.node(id);
     const auto found = std::find_if(node.inputs.begin(), node.inputs.end(),
@@ -117,7 +117,7 @@ class Sinking final : public GraphCopy {
     return same ? behind : -1;
   }
 
-  /// A wire with its frames around it.
+  /// The wire with its padding.
   Result<OutletId> whole(OutletId outlet) override {
     if (const auto known = mapped_.find(outlet); known != mapped_.end()) return known->second;
     const Bare& bare = bare_.at(outlet);

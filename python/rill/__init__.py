@@ -15,6 +15,7 @@ from ._errors import (ArgumentError, DTypeError, Error, FileError, InternalError
                       UnsupportedError)
 from ._rill import build_info, cpu, version
 from .checks import CheckError, CheckReport
+from .compiled import CompiledModel, CompileReport, load_plan
 from .latency import LatencyReport
 from .model import Io, Model, load
 from .profiles import Profile
@@ -23,8 +24,8 @@ from .stream import Stream
 __version__ = version()
 
 __all__ = [
-    "ArgumentError", "CheckError", "CheckReport", "DTypeError", "Error", "FileError",
-    "InternalError", "Io", "LatencyReport", "Model", "OutOfMemory", "ParseError", "Profile",
-    "PulseError", "ShapeError", "StateError", "Stream", "SymbolError",
-    "UnsupportedError", "build_info", "cpu", "load", "version",
+    "ArgumentError", "CheckError", "CheckReport", "CompileReport", "CompiledModel", "DTypeError",
+    "Error", "FileError", "InternalError", "Io", "LatencyReport", "Model", "OutOfMemory",
+    "ParseError", "Profile", "PulseError", "ShapeError", "StateError", "Stream", "SymbolError",
+    "UnsupportedError", "build_info", "cpu", "load", "load_plan", "version",
 ]

@@ -87,6 +87,23 @@ def shaped(value, name: str):
         raise ArgumentError(f'"{name}": {error}', node=name) from error
 
 
+def in_order(names, values, named):
+    """Give (array or plain value, its shape) of each input, of values in order and by name."""
+    arrays = dict(zip(names, values))
+    for name, value in named.items():
+        if name not in names or name in arrays:
+            what = "given twice" if name in arrays else "unknown"
+            raise ArgumentError(f'input "{name}" is {what}', expected=", ".join(names), found=name)
+        arrays[name] = value
+    if len(values) > len(names) or len(arrays) < len(names):
+        missing = [name for name in names if name not in arrays]
+        raise ArgumentError(
+            f"{len(values) + len(named)} inputs, expected {len(names)}: {', '.join(names)}",
+            expected=", ".join(names), found=str(len(values) + len(named)),
+            hint=f"Missing: {', '.join(missing)}" if missing else None)
+    return [shaped(arrays[name], name) for name in names]
+
+
 def _masked(name):
     return ArgumentError(f'"{name}": a masked array, whose mask would be lost', node=name,
                          hint="Fill it first: x.filled(0)")

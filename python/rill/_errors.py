@@ -18,6 +18,9 @@ _NAMES = {
     "rill_load_memory": "rill.load",
     "rill_load": "rill.load",
     "rill_save": "model.save",
+    "rill_compile": "model.compile",
+    "rill_plan_open": "rill.load_plan",
+    "rill_plan_map": "rill.load_plan",
 }
 _C_NAME = re.compile(r"\brill_[a-z_]+\b")
 # How the library words what it found and what it expected.
@@ -125,7 +128,8 @@ class OutOfMemory(Error, MemoryError):
 
 
 class AbiError(Error, RuntimeError):
-    """The package and the library within it are not of one build."""
+    """A compiled model is of another version, or the package and the library within it are not of
+    one build."""
     code = "abi"
 
 

@@ -6,17 +6,18 @@ import os
 import tempfile
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 from html import escape
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _rill
-from ._arrays import shaped
+from ._arrays import in_order
 from ._errors import ArgumentError, StateError, number
 from ._html import page, table
+from ._io import Io
 from .checks import CheckReport, Data, check
+from .compiled import CompileReport, WeightLayer
 from .latency import LatencyReport
 from .profiles import Profile
 from .stream import Stream
@@ -25,21 +26,6 @@ from .stream import Stream
 _MOST_PLANS = 8
 
 Symbols = Mapping[str, Union[int, str]]
-
-
-@dataclass(frozen=True)
-class Io:
-    """An input or output: its name, type ("f32") and extents, each a number or an expression in
-    symbols ("S", "2*S+1"). Of quantised types, real = (q - zero_point) * scale."""
-
-    name: str
-    dtype: str
-    shape: Tuple[Union[int, str], ...]
-    scale: float = 1.0
-    zero_point: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.name}: [{', '.join(map(str, self.shape))}] {self.dtype}"
 
 
 def _io(told: Tuple) -> Io:
@@ -200,6 +186,35 @@ class Model:
         """Write the model: .tgz or .tar.gz, .tar, .zip, else a folder. Errors: FileError."""
         self._open.save(_path(path))
 
+    def compile(self, path: Union[str, "os.PathLike[str]"], symbol: str = "S",
+                pulse: Optional[Union[int, str]] = None, *,
+                target: Union[str, Sequence[str]] = "native", weights: str = "f32",
+                keep: Sequence[str] = (), notes: bool = True,
+                audit_seconds: float = 2.0) -> CompileReport:
+        """Write a plan that ``rill.load_plan``, ``rill_plan_open`` and ``librill_run`` run where it
+        lies: whole, all symbols bound, or for ``pulse`` frames of a symbol per step.
+
+        ``target``: CPUs to make plans for, as ``"avx2"`` or ``["avx2", "neon"]``. ``weights``:
+        ``"f16"``, ``"q8"`` or ``"q4"`` keep the weights of layers in fewer bits, but for the nodes
+        in ``keep``, and change outputs. ``notes``: with what profiles show. A stream is audited
+        first, for ``audit_seconds``; 0 leaves that out. Errors: SymbolError, PulseError,
+        ArgumentError, UnsupportedError, FileError; StateError if the audit finds a difference.
+        """
+        handle, audited = self._open, None
+        seconds = number("audit_seconds", audit_seconds)
+        if pulse is not None:
+            pulsed = handle.pulsed(_text("symbol", symbol), _pulse(pulse))
+            if seconds > 0:
+                audited = handle.audit(pulsed, seconds, 0)
+            handle = pulsed
+        targets = [target] if isinstance(target, str) else list(target)
+        keep = [keep] if isinstance(keep, str) else list(keep)
+        layers = handle.compile(_path(path), ",".join(_text("target", each) for each in targets),
+                                "" if weights == "f32" else _text("weights", weights),
+                                [_text("keep", node) for node in keep], notes)
+        return CompileReport(os.fsdecode(path), os.path.getsize(path),
+                             tuple(WeightLayer(*layer) for layer in layers), audited)
+
     def to_nnef(self) -> bytes:
         """Give the model as a tar archive of NNEF, which ``rill.load`` reads: of one that came
         from another format too, with its symbols as they are bound here. Errors: FileError where
@@ -246,21 +261,7 @@ class Model:
     # -- plans -----------------------------------------------------------------------------------
 
     def _in_order(self, values: Tuple, named: Dict[str, Any]) -> List[Tuple[Any, Tuple]]:
-        names = [told[0] for told in self._open.inputs()]
-        arrays = dict(zip(names, values))
-        for name, value in named.items():
-            if name not in names or name in arrays:
-                what = "given twice" if name in arrays else "unknown"
-                raise ArgumentError(f'input "{name}" is {what}', expected=", ".join(names),
-                                    found=name)
-            arrays[name] = value
-        if len(values) > len(names) or len(arrays) < len(names):
-            missing = [name for name in names if name not in arrays]
-            raise ArgumentError(
-                f"{len(values) + len(named)} inputs, expected {len(names)}: {', '.join(names)}",
-                expected=", ".join(names), found=str(len(values) + len(named)),
-                hint=f"Missing: {', '.join(missing)}" if missing else None)
-        return [shaped(arrays[name], name) for name in names]
+        return in_order([told[0] for told in self._open.inputs()], values, named)
 
     def _plan(self, key: Any, make: Any) -> Tuple["Model", _rill.Plan]:
         with self._lock:

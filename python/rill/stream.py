@@ -12,6 +12,7 @@ from .latency import LatencyReport
 from .profiles import Profile
 
 if TYPE_CHECKING:
+    from .compiled import CompiledModel
     from .model import Model
 
 Frames = Union[int, Tuple[Optional[int], ...]]
@@ -24,14 +25,15 @@ class Stream(_rill.Stream):
     number of streams share the plan of a model. Memory is taken when it is made.
     """
 
-    def __init__(self, model: "Model", plan: _rill.Plan, other: Optional["Stream"] = None) -> None:
+    def __init__(self, model: Union["Model", "CompiledModel"], plan: _rill.Plan,
+                 other: Optional["Stream"] = None) -> None:
         super().__init__(plan if other is None else other)
         self._model = model
         self._plan = plan
 
     @property
-    def model(self) -> "Model":
-        """The pulsed model, to look at or save."""
+    def model(self) -> Union["Model", "CompiledModel"]:
+        """The pulsed model, to look at or save, or the compiled one."""
         return self._model
 
     @property

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,12 +40,14 @@ class Model {
 /// A model made ready to run, with sessions for whole runs that wait to be used again.
 class Plan {
  public:
-  explicit Plan(rill_plan* plan);
+  /// `memory`: what the plan lies in, if anything; streams keep it too.
+  explicit Plan(rill_plan* plan, std::shared_ptr<const void> memory = nullptr);
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
   rill_plan* get() const { return plan_; }
+  const std::shared_ptr<const void>& memory() const { return memory_; }
   const std::vector<rill_io_info>& io(rill_dir dir) const { return io_[dir]; }
   const rill_stream_info& stream(size_t output) const { return streams_[output]; }
   bool streams() const {
@@ -60,6 +63,7 @@ class Plan {
   rill_session* take();
   void give_back(rill_session* session);
 
+  std::shared_ptr<const void> memory_;
   rill_plan* plan_;
   std::vector<rill_io_info> io_[2];
   std::vector<rill_stream_info> streams_;
@@ -107,6 +111,7 @@ class Stream {
   nanobind::object hand_out(std::vector<OutputArray>* outputs, bool finished);
   int64_t frames_due(size_t output, int64_t steps) const;
 
+  std::shared_ptr<const void> memory_;
   rill_plan* plan_;
   rill_session* session_ = nullptr;
   std::vector<rill_io_info> io_[2];

@@ -7,6 +7,7 @@
 #include "errors.h"
 #include "handles.h"
 #include "interpreter.h"
+#include "rill/compile.h"
 
 namespace nb = nanobind;
 
@@ -172,6 +173,35 @@ Plan* prepare(const Model& model, bool plain, int64_t max_session_bytes) {
   return new Plan(plan);
 }
 
+/// The layers with weights: (node, operator, bytes of f32, bytes, why they are kept).
+nb::list compile(const Model& model, const nb::bytes& path, const std::string& targets,
+                 const std::string& weights, const std::vector<std::string>& keep, bool notes) {
+  struct Layer {
+    std::string node, op, kept;
+    int64_t f32_bytes, bytes;
+  };
+  std::vector<Layer> layers;
+  std::vector<const char*> names;
+  for (const std::string& node : keep) names.push_back(node.c_str());
+  auto options = sized<rill_compile_opts>();
+  options.no_notes = notes ? 0 : 1;
+  options.targets = targets.c_str();
+  options.weights = weights.empty() ? nullptr : weights.c_str();
+  options.keep = names.data();
+  options.keep_count = names.size();
+  options.layer = [](void* user, const rill_weight_layer* layer) {
+    static_cast<std::vector<Layer>*>(user)->push_back(
+        {layer->node, layer->op, layer->kept, layer->f32_bytes, layer->bytes});
+  };
+  options.user = &layers;
+  check(unlocked([&] { return rill_compile(model.get(), &options, path.c_str()); }));
+  nb::list out;
+  for (const Layer& layer : layers) {
+    out.append(nb::make_tuple(layer.node, layer.op, layer.f32_bytes, layer.bytes, layer.kept));
+  }
+  return out;
+}
+
 nb::dict audit(const Model& whole, const Model& pulsed, double seconds, uint64_t seed) {
   auto options = sized<rill_audit_opts>();
   options.seconds = seconds;
@@ -230,6 +260,9 @@ void define_model(nb::module_& module) {
             check(unlocked([&] { return rill_save(model.get(), path.c_str()); }));
           },
           nb::arg("path"), "Write a folder, tar, tgz or zip, by suffix.")
+      .def("compile", &compile, nb::arg("path"), nb::arg("targets"), nb::arg("weights"),
+           nb::arg("keep"), nb::arg("notes"),
+           "Write a plan to a file, and list the layers with weights.")
       .def("audit", &audit, nb::arg("pulsed"), nb::arg("seconds"), nb::arg("seed"),
            "Compare streams of noise to whole runs, and tell what was compared.");
 }

@@ -1,6 +1,8 @@
 #include <nanobind/stl/string.h>
 
 #include <chrono>
+#include <cstring>
+#include <new>
 
 #include "errors.h"
 #include "handles.h"
@@ -106,9 +108,29 @@ nb::dict memory(const Plan& plan) {
   return out;
 }
 
+Plan* open_file(const nb::bytes& path) {
+  rill_plan* plan = nullptr;
+  check(unlocked([&] { return rill_plan_open(path.c_str(), &plan); }));
+  return new Plan(plan);
+}
+
+/// Plans lie in memory of their own, which is aligned as they need it.
+Plan* open_bytes(const nb::bytes& bytes) {
+  constexpr std::align_val_t kAlignment{64};
+  const size_t size = bytes.size();
+  const std::shared_ptr<void> memory(::operator new(size, kAlignment), [](void* at) {
+    ::operator delete(at, kAlignment);
+  });
+  std::memcpy(memory.get(), bytes.data(), size);
+  rill_plan* plan = nullptr;
+  check(unlocked([&] { return rill_plan_map(memory.get(), size, &plan); }));
+  return new Plan(plan, memory);
+}
+
 }  // namespace
 
-Plan::Plan(rill_plan* plan) : plan_(plan) {
+Plan::Plan(rill_plan* plan, std::shared_ptr<const void> memory)
+    : memory_(std::move(memory)), plan_(plan) {
   for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) {
     for (size_t i = 0; i < rill_plan_count(plan, dir); ++i) {
       io_[dir].push_back(sized<rill_io_info>());
@@ -176,6 +198,9 @@ nb::list Plan::run(const nb::sequence& values) {
 
 void define_plan(nb::module_& module) {
   nb::class_<Plan>(module, "Plan", "A model made ready to run; shared by any threads.")
+      .def_static("open", &open_file, nb::arg("path"),
+                  "Open a compiled model, which is mapped: the path as the system writes it.")
+      .def_static("open_bytes", &open_bytes, nb::arg("data"), "Open a compiled model in memory.")
       .def(
           "inputs", [](const Plan& plan) { return io_list(plan, RILL_INPUT); },
           "List (name, type, shape, text, axis that streams or -1) of each input.")

@@ -74,7 +74,7 @@ class Stream::Hold {
   Stream* stream_;
 };
 
-Stream::Stream(const Plan& plan) : plan_(rill_plan_retain(plan.get())) {
+Stream::Stream(const Plan& plan) : memory_(plan.memory()), plan_(rill_plan_retain(plan.get())) {
   for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) io_[dir] = plan.io(dir);
   for (size_t i = 0; i < io_[RILL_OUTPUT].size(); ++i) streams_.push_back(plan.stream(i));
   for (size_t i = 0; i < io_[RILL_INPUT].size(); ++i) {
@@ -92,8 +92,8 @@ Stream::Stream(const Plan& plan) : plan_(rill_plan_retain(plan.get())) {
 }
 
 Stream::Stream(const Stream& other)
-    : plan_(other.plan_), streams_(other.streams_), streaming_(other.streaming_),
-      known_(other.known_) {
+    : memory_(other.memory_), plan_(other.plan_), streams_(other.streams_),
+      streaming_(other.streaming_), known_(other.known_) {
   for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) io_[dir] = other.io_[dir];
   const Hold hold(const_cast<Stream*>(&other));
   check(unlocked([&] { return rill_session_clone(other.session_, &session_); }));

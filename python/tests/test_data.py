@@ -110,6 +110,22 @@ def test_rows_are_those_of_the_model(corpus, tmp_path, pulse):
     assert read(tmp_path / "out") == rows
 
 
+def test_a_compiled_model_gives_the_same_rows(corpus, tmp_path):
+    path = tmp_path / "vad.rill"
+    rill.load(MODEL, symbols={"B": 1}).compile(path, pulse=1600, audit_seconds=0)
+    rill.data.score(corpus, path, tmp_path / "out", corpus_rows.speech,
+                    columns=corpus_rows.COLUMNS, workers=2, files_per_part=4)
+    rows = read(tmp_path / "out")
+    check_rows(rows, corpus, BROKEN)
+    assert segments_of(rows) == expected(corpus)
+    for wrong in ({"symbols": {"B": 1}}, {"pulse": 1600}):
+        with pytest.raises(rill.ArgumentError, match="is compiled"):
+            rill.data.score(corpus, path, tmp_path / "other", workers=1, **wrong)
+    rill.load(MODEL, symbols={"B": 2}).compile(path, pulse=1600, audit_seconds=0)
+    with pytest.raises(rill.ArgumentError, match="expected one input"):
+        rill.data.score(corpus, path, tmp_path / "other", workers=1)
+
+
 @pytest.mark.parametrize("engine", ["processes", "ray", "dask"])
 def test_workers_that_are_killed_lose_nothing(corpus, tmp_path, engine, monkeypatch):
     marks = tmp_path / "marks"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Check the public interface: librill.so exports the functions of rill.h and verify.h and nothing else, and the
-misuse test calls every one of them.
+"""Check the public interface: librill.so exports the functions of rill.h, compile.h and verify.h and
+nothing else, and the misuse test calls every one of them.
 
     api_surface.py ROOT [NM LIBRILL.SO]
 """
@@ -38,7 +38,7 @@ def main():
     if len(sys.argv) > 2:
         lines = common.output(sys.argv[2], "-D", "--defined-only", sys.argv[3]).splitlines()
         exported = {line.split()[-1] for line in lines}
-    headers = [(root / "api/include/rill" / name).read_text() for name in ("rill.h", "verify.h")]
+    headers = [(root / "api/include/rill" / name).read_text() for name in ("rill.h", "compile.h", "verify.h")]
     findings = compare("".join(headers),
                        "".join(path.read_text() for path in sorted((root / "tests").glob("api_misuse*"))),
                        exported)

@@ -34,13 +34,16 @@ class Case:
         self.outputs, self.attributes = outputs, attributes
         self.since, self.domain, self.loose = since, domain, loose
 
-    def model(self, opset):
+    def model(self, opset, extent=lambda extent: extent):
+        """The node as a model. `extent` gives what the file states for an extent of an input: a number,
+        or a name."""
         outputs = [f"y{i}" for i in range(self.outputs)]
         node = helper.make_node(self.op, self.order, outputs, domain=self.domain, **self.attributes)
         kind = onnx.helper.np_dtype_to_tensor_dtype
         graph = helper.make_graph(
             [node], "g",
-            [helper.make_tensor_value_info(k, kind(v.dtype), v.shape) for k, v in self.inputs.items()],
+            [helper.make_tensor_value_info(k, kind(v.dtype), [extent(each) for each in v.shape])
+             for k, v in self.inputs.items()],
             [onnx.ValueInfoProto(name=name) for name in outputs],
             [numpy_helper.from_array(v, k) for k, v in self.constants.items()])
         opsets = [helper.make_opsetid("", opset)]

@@ -10,6 +10,10 @@ if(RILL_ONNX AND TARGET rill_program)
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/differential.py"
                    "$<TARGET_FILE:rill_program>" --seed 7 --count 700)
   set_tests_properties(onnx_differential PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 600)
+  add_test(NAME onnx_open_axes
+           COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/differential.py"
+                   "$<TARGET_FILE:rill_program>" --seed 9 --count 700 --open)
+  set_tests_properties(onnx_open_axes PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 600)
   add_test(NAME onnx_nan
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/nan.py"
                    "$<TARGET_FILE:rill_program>")

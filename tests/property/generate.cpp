@@ -1,9 +1,9 @@
 #include "tests/property/generate.h"
 
-#include <cstdio>
 #include <numeric>
 
 #include "tests/property/streaming.h"
+#include "tests/property/texts.h"
 #include "tests/property/writer.h"
 
 namespace rill::test {
@@ -12,17 +12,8 @@ namespace {
 
 constexpr double kAttentionTolerance = 5e-4;
 
-// The exporter's loops, one layer each.
-const char kLoops[] = R"(fragment gru_loop(
-    h: tensor<scalar>, r_x: tensor<scalar>, z_x: tensor<scalar>, n_x: tensor<scalar>,
-    W_r: tensor<scalar>, W_z: tensor<scalar>, W_n: tensor<scalar>, b_n: tensor<scalar>
-) -> (h_t: tensor<scalar>) {
-  r_t = sigmoid(r_x + matmul(h, W_r, transposeB = true));
-  z_t = sigmoid(z_x + matmul(h, W_z, transposeB = true));
-  n_t = tanh(n_x + r_t * (matmul(h, W_n, transposeB = true) + b_n));
-  h_t = (1.0 - z_t) * n_t + z_t * h;
-}
-fragment lstm_loop(
+// Loops of the exporter beside that of a GRU, one layer each.
+const char kLoops[] = R"(fragment lstm_loop(
     c: tensor<scalar>, h: tensor<scalar>, i_x: tensor<scalar>, f_x: tensor<scalar>,
     g_x: tensor<scalar>, o_x: tensor<scalar>, W_i: tensor<scalar>, W_f: tensor<scalar>,
     W_g: tensor<scalar>, W_o: tensor<scalar>
@@ -42,20 +33,10 @@ fragment rnn_loop(h: tensor<scalar>, x: tensor<scalar>, W: tensor<scalar>)
 
 }  // namespace
 
-std::string Writer::number(int64_t limit) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.3f",
-                static_cast<double>(random_.in(-limit, limit)) / 1000.0);
-  return buffer;
-}
+std::string Writer::number(int64_t limit) { return thousandths(random_.in(-limit, limit)); }
 
 std::string Writer::numbers(std::vector<int64_t> shape) {
-  if (shape.empty()) return number();
-  const int64_t extent = shape[0];
-  shape.erase(shape.begin());
-  std::string out = "[";
-  for (int64_t i = 0; i < extent; ++i) out += (i == 0 ? "" : ", ") + numbers(shape);
-  return out + "]";
+  return nested_list(std::move(shape), [&] { return number(); });
 }
 
 void Writer::scale(int64_t up, int64_t down) {
@@ -281,7 +262,7 @@ Wire Writer::two_shifts(const Wire& x) {
 
 /// What is left of the frames taken by two; nothing where that depends on S.
 std::optional<int> Writer::rest_of_pairs(const Wire& x) const {
-  const auto graph = load_text(document(shape_, text_, x.name, kLoops));
+  const auto graph = load_text(document(shape_, text_, x.name, str_cat(kGruLoop, kLoops)));
   if (!graph.ok()) return std::nullopt;
   const Dim& frames = graph->fact(graph->outputs[0]).shape[2];
   for (const int rest : {0, 1}) {
@@ -464,7 +445,8 @@ Generated generate(const Recipe& recipe) {
   writer.finish(wire);
   const std::string statements = writer.statements();
   const bool loops = statements.find("_loop") != std::string::npos;
-  return {document(writer.shape(), statements, writer.results(), loops ? kLoops : ""),
+  return {document(writer.shape(), statements, writer.results(),
+                   loops ? str_cat(kGruLoop, kLoops) : ""),
           writer.unit(), writer.attends() ? kAttentionTolerance : 0.0};
 }
 

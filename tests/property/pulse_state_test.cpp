@@ -8,6 +8,7 @@
 
 #include "tests/property/journey.h"
 #include "tests/property/pulse_cases.h"
+#include "tests/property/texts.h"
 
 namespace rill::test {
 namespace {
@@ -418,22 +419,12 @@ TEST(States, LengthsThatAreEqualFarOutMeet) {
   }
 }
 
-const char kGru[] = R"(fragment gru_loop(
-    h: tensor<scalar>, r_x: tensor<scalar>, z_x: tensor<scalar>, n_x: tensor<scalar>,
-    W_r: tensor<scalar>, W_z: tensor<scalar>, W_n: tensor<scalar>, b_n: tensor<scalar>
-) -> (h_t: tensor<scalar>) {
-  r_t = sigmoid(r_x + matmul(h, W_r, transposeB = true));
-  z_t = sigmoid(z_x + matmul(h, W_z, transposeB = true));
-  n_t = tanh(n_x + r_t * (matmul(h, W_n, transposeB = true) + b_n));
-  h_t = (1.0 - z_t) * n_t + z_t * h;
-}
-)";
-
 // A GRU of one turn, over a frame that does not stream, is a layer as one of many turns is.
 TEST(States, OfLayersThatTurnOnceHaveTheBitsOfLayers) {
   const auto text = [](const std::string& output) {
     return str_cat(
-        "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n", kGru,
+        "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n",
+        kGruLoop,
         "graph network(x, side) -> (y)\n{\n"
         "  x = tract_core_external(shape = [S, 1, 2], datum_type = 'f32');\n"
         "  side = tract_core_external(shape = [1, 1, 2], datum_type = 'f32');\n"

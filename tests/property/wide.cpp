@@ -1,5 +1,6 @@
 #include "tests/property/wide.h"
 
+#include "tests/property/texts.h"
 #include "tests/property/wide_writer.h"
 
 namespace rill::test {
@@ -8,15 +9,6 @@ namespace {
 const char kLoops[] = R"(fragment sum_loop(h: tensor<scalar>, x: tensor<scalar>)
     -> (h_t: tensor<scalar>) {
   h_t = tanh(x + h * 0.5);
-}
-fragment gru_loop(
-    h: tensor<scalar>, r_x: tensor<scalar>, z_x: tensor<scalar>, n_x: tensor<scalar>,
-    W_r: tensor<scalar>, W_z: tensor<scalar>, W_n: tensor<scalar>, b_n: tensor<scalar>
-) -> (h_t: tensor<scalar>) {
-  r_t = sigmoid(r_x + matmul(h, W_r, transposeB = true));
-  z_t = sigmoid(z_x + matmul(h, W_z, transposeB = true));
-  n_t = tanh(n_x + r_t * (matmul(h, W_n, transposeB = true) + b_n));
-  h_t = (1.0 - z_t) * n_t + z_t * h;
 }
 )";
 
@@ -75,8 +67,8 @@ void WideWriter::finish(const WideWire& x) {
 std::string WideWriter::text() const {
   const bool loops = text_.find("_loop'") != std::string::npos;
   return str_cat("version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n",
-                 asserts_, loops ? kLoops : "", "graph network(", inputs_, ") -> (", results_,
-                 ")\n{\n", externals_, text_, "}\n");
+                 asserts_, loops ? str_cat(kLoops, kGruLoop) : "", "graph network(", inputs_,
+                 ") -> (", results_, ")\n{\n", externals_, text_, "}\n");
 }
 
 WideRecipe wide_recipe(uint64_t seed) {

@@ -1,24 +1,14 @@
 // Links of wide graphs that trim, pad, slide windows and change rates.
 
-#include <cstdio>
-
+#include "tests/property/texts.h"
 #include "tests/property/wide_writer.h"
 
 namespace rill::test {
 
-std::string WideWriter::number() {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.3f", static_cast<double>(draw_.in(-999, 999)) / 1000.0);
-  return buffer;
-}
+std::string WideWriter::number() { return thousandths(draw_.in(-999, 999)); }
 
 std::string WideWriter::numbers(std::vector<int64_t> shape) {
-  if (shape.empty()) return number();
-  const int64_t extent = shape[0];
-  shape.erase(shape.begin());
-  std::string out = "[";
-  for (int64_t i = 0; i < extent; ++i) out += (i == 0 ? "" : ", ") + numbers(shape);
-  return out + "]";
+  return nested_list(std::move(shape), [&] { return number(); });
 }
 
 std::string WideWriter::slice(const std::string& x, int64_t begin, const std::string& end) {

@@ -1,8 +1,8 @@
-/* Streams a compiled model for a while, says so, waits for a line, and tells the memory that is this
- * process's own, in bytes: what it has written, anywhere, and pages of the model's file. Pages of
- * programs and libraries that nobody has written belong to the system's cache: they count as shared
- * or not by what the other processes did last. Without a model: a program that has the library, and
- * nothing else. */
+/* Streams a compiled model for a while, says so, waits for a line, and tells the memory that is
+ * this process's own, in bytes: what lies in no file or was written here, anywhere and in the
+ * model's file. Other pages of programs and libraries belong to the system's cache: they count as
+ * shared or not by what the other processes did last. Without a model: a program that has the
+ * library, and nothing else. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +40,12 @@ static int tell(const char* path) {
       if (strchr(line, '-')) in_file = path && strstr(line, path) != NULL;
       continue;
     }
-    if (strcmp(name, "Private_Dirty") == 0) of_all += kib;
-    if (in_file && strncmp(name, "Private_", 8) == 0) of_file += kib;
-    if (in_file && strcmp(name, "Shared_Clean") == 0) shared += kib;
+    /* What is in no file, or was written in this process. A file that was just made is "dirty". */
+    if (strcmp(name, "Anonymous") == 0) of_all += kib;
+    if (in_file && strcmp(name, "Anonymous") == 0) of_file += kib;
+    if (in_file && strncmp(name, "Shared_", 7) == 0 && strcmp(name, "Shared_Hugetlb") != 0) {
+      shared += kib;
+    }
   }
   fclose(maps);
   printf("private %lld\nprivate_of_file %lld\nshared_of_file %lld\n", 1024 * of_all, 1024 * of_file,

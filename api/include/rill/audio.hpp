@@ -1,5 +1,5 @@
-// Sound as devices hand it over, through models: any sample format, rate, channels and block size.
-// C++17, headers alone over rill.h. What runs in a callback tells its errors as a rill_status.
+// Takes sound as devices hand it over through models: any format, rate, channels and block size.
+// Header-only C++17 over rill.h. What an audio callback may call returns errors as a rill_status.
 #pragma once
 
 #include "rill/audio_paths.hpp"
@@ -34,12 +34,12 @@ inline Result<int64_t> sample_rate(const Model& model) {
 }
 
 /// Has a model listen: sound goes in, and what the model makes of it comes out, in frames of its
-/// own. A model of one channel hears the mean of the device's; else their numbers are the same.
+/// own. A model of one channel hears the mean of the device's; others have as many as the device.
 /// Real-time, but for `make`: yes, if `emit` is.
 class AudioListener {
  public:
   /// Errors: RILL_E_ARG for rates, channels or blocks that make no sense or that the model does not
-  /// have, and for plans but those of one input of floats that streams, and outputs of floats;
+  /// have, and unless the plan has one input, which streams, and it and all outputs are of floats;
   /// RILL_E_UNSUPPORTED for rates that `Resampler` refuses.
   static Result<AudioListener> make(const Plan& plan, const AudioOptions& options) {
     auto intake = detail::Intake::make(plan, options, detail::Intake::kMixed);
@@ -55,8 +55,8 @@ class AudioListener {
     return out;
   }
 
-  /// Tell how far an output may lag, in frames of the device: the most of them that can have gone
-  /// in past the end of the sound that the last frame stands for. -1 if it does not stream.
+  /// Tell how far an output may lag: at most so many frames of the device have gone in after the
+  /// sound that the newest frame of the output stands for. -1 if it does not stream.
   int64_t latency(size_t output = 0) const {
     return output < latencies_.size() ? latencies_[output] : -1;
   }
@@ -90,12 +90,12 @@ class AudioListener {
 
 /// Passes sound through a model: as many frames come out of each call as went in, late by
 /// `latency()` frames. The stream begins with that many frames of silence. A model of one channel
-/// runs on each of the device's by itself; else their numbers are the same.
+/// runs once for each of the device's; others have as many as the device.
 /// Real-time, but for `make`: yes.
 class AudioEffect {
  public:
-  /// Output 0 is heard. Errors: as AudioListener's, and RILL_E_ARG unless that output has a frame
-  /// for each of the input, and its channels.
+  /// Output 0 is heard. Errors: as AudioListener's, and RILL_E_ARG unless that output has one frame
+  /// for each frame of the input, and as many channels.
   static Result<AudioEffect> make(const Plan& plan, const AudioOptions& options) {
     auto first = detail::Intake::make(plan, options, detail::Intake::kApart);
     if (!first) return first.error();
@@ -108,7 +108,7 @@ class AudioEffect {
     if (!outlet) return outlet.error();
     AudioEffect out(options);
     out.latency_ = detail::latency(*first, info, options.block, &*back);
-    // A block goes in before it comes out; chunks of it do where blocks are any.
+    // A whole block goes in before it comes out; where blocks have any length, a chunk of it does.
     out.piece_ = options.block > 0 ? options.block : detail::kChunk;
     outlet->prepare(*back, out.latency_, out.piece_);
     const int64_t runs = options.channels / first->lanes();
@@ -121,12 +121,12 @@ class AudioEffect {
     return out;
   }
 
-  /// Tell by how many frames of the device the output lags, to the frame: no fewer would do.
+  /// Tell by how many frames of the device the output lags, which is exact and the least possible.
   int64_t latency() const { return latency_; }
 
   /// Take a block and give as many frames of what came before. `in` and `out` may be one buffer of
   /// the same format and layout. Feed `latency()` frames of silence to hear the end.
-  /// Errors: as AudioListener::push, and RILL_E_SHAPE where `out` has other frames than `in`.
+  /// Errors: as AudioListener::push, and RILL_E_SHAPE where `out` has more or fewer than `in`.
   rill_status process(const ConstSound& in, const Sound& out) RILL_REAL_TIME {
     rill_status fits = detail::check(in, options_);
     if (fits == RILL_OK) fits = detail::check(out, options_);

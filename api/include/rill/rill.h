@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Who links rill into a program or plugin of its own defines RILL_STATIC, as the CMake target and
- * the package do: rill is not seen from outside of it then. */
+/* A program or plugin that links rill statically defines RILL_STATIC, as the CMake target and the
+ * package do: it then exports no function of rill. */
 #if defined(RILL_STATIC)
 #define RILL_API
 #elif defined(_WIN32) && defined(RILL_BUILDING)
@@ -33,8 +33,8 @@
 #define RILL_API
 #endif
 
-/* What may be called in a real-time thread. Compilers that know functions which do not block, as
- * Clang 20, take calls of these for such. */
+/* Marks what a real-time thread may call. Clang 20 and later warn where a function with this mark
+ * calls one without it; other compilers ignore it. */
 #if defined(__cplusplus) && defined(__has_cpp_attribute)
 #if __has_cpp_attribute(clang::nonblocking)
 #define RILL_REAL_TIME noexcept [[clang::nonblocking]]
@@ -178,7 +178,7 @@ typedef struct rill_load_opts {
  *  once, and folders without a graph.nnef are not walked.
  *  Errors: RILL_E_IO, _PARSE, _UNSUPPORTED, _SHAPE, _DTYPE, with file, line and node. */
 RILL_API rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model** model);
-/** As rill_load, from bytes, which are not needed any more afterwards. */
+/** As rill_load, from bytes, which may be freed afterwards. */
 RILL_API rill_status rill_load_memory(const void* bytes, size_t size, const rill_load_opts* opts,
                                       rill_model** model);
 /** Write by suffix: .tgz or .tar.gz, .tar, .zip, else a folder. Atomic.
@@ -210,7 +210,7 @@ RILL_API rill_status rill_model_io(const rill_model* model, rill_dir dir, size_t
 /** Find an input or output by name. Errors: RILL_E_ARG, with the names there are. */
 RILL_API rill_status rill_model_find(const rill_model* model, rill_dir dir, const char* name,
                                      size_t* index);
-/** Tell the symbols that are still free. `name` is set to null past the last. */
+/** Name the symbol at `index` of those still free. `name` is set to null past the last. */
 RILL_API rill_status rill_model_symbol(const rill_model* model, size_t index, const char** name);
 /** Replace a symbol by a number or an expression in other symbols: ("B", "1"), ("T", "2*S").
  *  Errors: RILL_E_SYMBOL for an unknown symbol, with those known, and for a value that an assertion
@@ -239,8 +239,8 @@ RILL_API rill_status rill_model_pulse(rill_model* model, const char* symbol, con
  *  then on, as all its state, zeros at first. A model that is not pulsed becomes a stream by this,
  *  whose steps are runs of it. Errors: RILL_E_ARG, _SHAPE, _DTYPE; RILL_E_PULSE if it is pulsed. */
 RILL_API rill_status rill_model_feedback(rill_model* model, const char* output, const char* input);
-/** Have each step of an input begin with the last `frames` frames of the step before, zeros at
- *  first: it takes as many fewer. Errors: as above. */
+/** Put the last `frames` frames that an input had in one step in front of those of the next, zeros
+ *  at first: the caller gives so many frames fewer per step. Errors: as above. */
 RILL_API rill_status rill_model_context(rill_model* model, const char* input, int64_t frames);
 
 typedef struct rill_audit_opts {
@@ -303,8 +303,8 @@ typedef struct rill_plan_opts {
   int64_t max_session_bytes; /**< refuse a plan whose sessions need more; 0: no limit */
 } rill_plan_opts;
 
-/** Make ready to run: choose kernels, pack weights, lay out memory. `opts` may be null. The model
- *  is not needed any more afterwards.
+/** Make a plan: choose kernels, pack weights, lay out memory. `opts` may be null. The model may be
+ *  freed afterwards.
  *  Errors: RILL_E_SYMBOL with the unbound symbols; RILL_E_UNSUPPORTED, _SHAPE, _NOMEM. */
 RILL_API rill_status rill_prepare(const rill_model* model, const rill_plan_opts* opts,
                                   rill_plan** plan);
@@ -360,8 +360,8 @@ typedef struct rill_memory_info {
 
 RILL_API rill_status rill_plan_memory(const rill_plan* plan, rill_memory_info* info);
 
-/** Tell a node that a step runs, and its operator. Fused nodes are one. `name` and `op` are set to
- *  null past the last. */
+/** Name a node that a step runs, and its operator. Fused nodes count as one. `name` and `op` are
+ *  set to null past the last. */
 RILL_API rill_status rill_plan_node(const rill_plan* plan, size_t index, const char** name,
                                     const char** op);
 
@@ -437,7 +437,7 @@ RILL_API rill_status rill_output_buffer(rill_session* session, size_t index,
  *  not defined for a stream of that length. Nothing has run then. */
 RILL_API rill_status rill_step(rill_session* session) RILL_REAL_TIME;
 /** As rill_step, and add the nanoseconds that each node took: `nanoseconds[i]` is of the node that
- *  rill_plan_node tells of at `i`, and there are `count` of them.
+ *  rill_plan_node names at `i`, and there are `count` of them.
  *  Real-time: no: the clock is read around every node. Errors: as rill_step; RILL_E_ARG unless
  *  there is a place for each node. */
 RILL_API rill_status rill_step_timed(rill_session* session, int64_t* nanoseconds, size_t count);
@@ -470,7 +470,7 @@ typedef enum rill_turn_kind RILL_ANY_INT {
 
 /** What one of several streams does in a common step. */
 typedef struct rill_turn {
-  uint32_t size; /**< of each turn, and so how far apart they lie */
+  uint32_t size; /**< sizeof(rill_turn), the same in each turn of an array */
   rill_turn_kind kind;
   rill_session* session;
   int64_t valid_frames; /**< of RILL_TURN_PARTIAL */
@@ -560,7 +560,7 @@ typedef struct rill_pool {
 } rill_pool;
 
 /** Have a pool of the app's used. `context` stays valid until all sessions that were given it are
- *  freed or given others; the rill_pool itself is not needed any more afterwards.
+ *  freed or given others; the rill_pool itself may be freed at once.
  *  Errors: RILL_E_ARG, RILL_E_ABI. */
 RILL_API rill_status rill_threads_wrap(const rill_pool* pool, rill_threads** threads);
 /** Give the handle back, before or after the sessions: those that have the threads keep them, and

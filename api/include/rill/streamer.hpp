@@ -1,4 +1,4 @@
-// Chunks of any length through a model that streams.
+// Feeds chunks of any length to a model that streams.
 #pragma once
 
 #include "rill/pulses.hpp"
@@ -6,8 +6,8 @@
 namespace rill {
 inline namespace abi1 {
 
-/// Feeds chunks of any length through a plan that has one input, which streams, and hands on the
-/// frames that come out, their delay dropped.
+/// Feeds chunks of any length to a plan that has one input, which streams, and hands on the frames
+/// that come out, without the `delay` frames in front.
 ///
 /// `emit(size_t output, TensorView<const T> frames)` is called for every output that streams; the
 /// view is good until `emit` returns. Real-time: yes, if `emit` is.

@@ -22,13 +22,13 @@ struct CheckedWay {
   int64_t frames = 0;
   bool same_bits = false;
   std::string problem;  ///< empty if nothing differs
-  std::string skipped;  ///< or empty
+  std::string skipped;  ///< why this way was not run; empty if it was
 };
 
 /// What `check` compared.
 struct Checked {
   int64_t frames = 0;   ///< of the stream
-  int64_t outputs = 0;  ///< of streams that were compared
+  int64_t outputs = 0;  ///< how many outputs of streams were compared
   std::vector<CheckedWay> ways;
   std::optional<Error> error;  ///< why the check failed: a way that differs, or nothing compared
 
@@ -36,8 +36,8 @@ struct Checked {
 };
 
 /// Run a model that is not pulsed on these inputs, one view per input in order, and compare streams
-/// of them with that run; `pulses` as in "1,8,16", or empty. A check that was made and failed is a
-/// value with an error; an error alone says that it could not be made. Real-time: no.
+/// of them with that run; `pulses` as in "1,8,16", or empty. Where a frame differs, the value that
+/// is returned has `error` set; an error in its place says why nothing was run. Real-time: no.
 inline Result<Checked> check(const Model& whole, const std::vector<rill_view>& inputs,
                              const std::string& pulses = "", const std::string& symbol = "S") {
   Checked out;
@@ -64,7 +64,7 @@ inline Result<Checked> check(const Model& whole, const std::vector<rill_view>& i
 struct WireLatency {
   std::string node;
   std::string op;
-  std::string causes;  ///< or empty
+  std::string causes;  ///< what makes it lag; empty if nothing does
   int line = 0;        ///< of the node in graph.nnef; 0: unknown
   int slot = 0;
   int axis = 0;

@@ -65,7 +65,8 @@ def score(files: Files, model: Union[str, "os.PathLike[str]", Model],
     """Run a model over sound files, and write Parquet to the folder ``out``.
 
     ``files``: a folder (WAV, FLAC and OGG in it and within) or paths; ``model``: a path that all
-    workers see, or a model, with one input of samples along ``symbol``. With ``pulse`` files are
+    workers see, or a model, with one input of samples along ``symbol``. A model that is compiled
+    for a pulse has all of that; workers of a machine share its weights. With ``pulse`` files are
     streamed two seconds at a time, so that memory does not grow with their length; else each is
     run whole. ``rows`` makes rows of a ``Scored``: a list of dicts whose keys are those of
     ``columns``, as ``{"begin": "double"}``; it is a function of a module, so that workers find it.

@@ -15,6 +15,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, TextIO, Tuple, 
 import numpy as np
 
 from .._errors import ArgumentError, Error
+from ..compiled import is_compiled, load_plan
 from ..model import Model, Symbols, load
 from . import sounds
 
@@ -88,6 +89,9 @@ class Worker:
 
     def __init__(self, job: Job) -> None:
         self._job = job
+        if not isinstance(job.model, Model) and is_compiled(job.model):
+            self._open_compiled(job)
+            return
         model = job.model if isinstance(job.model, Model) else load(job.model)
         self._model = model.bind(job.symbols)
         sounded = [io for io in self._model.inputs if job.symbol in io.shape]
@@ -99,6 +103,22 @@ class Worker:
         self._shape = [-1 if extent == job.symbol else 1 for extent in sounded[0].shape]
         self._names = [io.name for io in self._model.outputs]
         self._stream = None if job.pulse is None else self._model.pulse(job.symbol, job.pulse)
+
+    def _open_compiled(self, job: Job) -> None:
+        self._model = load_plan(job.model)
+        if job.symbols or job.pulse is not None:
+            raise ArgumentError("the model is compiled: it has its symbols and its pulse",
+                                hint="Leave out symbols and pulse, or compile it for others")
+        told = self._model.streamed_axes
+        extents = self._model.inputs[0].shape if told else ()
+        if len(told) != 1 or told[0] < 0 or \
+                any(extent != 1 for axis, extent in enumerate(extents) if axis != told[0]):
+            raise ArgumentError(
+                f"the model takes {'; '.join(map(str, self._model.inputs))}, expected one input "
+                "of samples that streams", hint="Compile it for a pulse, and a batch of 1")
+        self._shape = [-1 if axis == told[0] else 1 for axis in range(len(extents))]
+        self._names = [io.name for io in self._model.outputs]
+        self._stream = self._model.stream()
 
     def scored(self, file: str) -> Scored:
         """Run the model over a file. Errors: SoundError, Error."""

@@ -1,0 +1,110 @@
+#include "api/include/rill/compile.h"
+
+#include <string>
+
+#include "api/src/change.h"
+#include "api/src/errors.h"
+#include "api/src/guard.h"
+#include "api/src/model_handle.h"
+#ifndef RILL_WITHOUT_PLAN_FILES
+#include "nnef_loader/archive/archive.h"
+#include "ops/op_table.h"
+#include "plan_file/compile.h"
+#include "plan_file/weights.h"
+#endif
+
+using rill::Code;
+using rill::Result;
+using rill::Status;
+using rill::api::alive;
+using rill::api::kNotAModel;
+using rill::api::refuse;
+
+#ifndef RILL_WITHOUT_PLAN_FILES
+namespace plan_file = rill::plan_file;
+
+namespace {
+
+/// What is asked for of weights; of none, f32.
+Result<rill::WeightChoice> choice_of(const rill_compile_opts& opts) {
+  rill::WeightChoice out;
+  if (opts.weights) {
+    const auto format = plan_file::weight_format(opts.weights);
+    if (!format) {
+      return rill::fail(Code::kArg, "weights ", opts.weights, ": expected f32, f16, q8 or q4");
+    }
+    out.format = *format;
+  }
+  for (size_t i = 0; i < opts.keep_count; ++i) {
+    if (!opts.keep[i]) return rill::fail(Code::kArg, "keep: no name of node ", i);
+    out.kept.emplace(opts.keep[i]);
+  }
+  return out;
+}
+
+void tell(const rill::WeightChoice& choice, const rill_compile_opts& opts) {
+  for (const rill::WeightLayer& layer : choice.layers) {
+    rill_weight_layer out = {};
+    out.size = sizeof(out);
+    out.node = layer.node.c_str();
+    out.op = layer.op.c_str();
+    out.f32_bytes = layer.f32_bytes;
+    out.bytes = layer.bytes;
+    out.kept = layer.kept.c_str();
+    opts.layer(opts.user, &out);
+  }
+}
+
+Status compiled(const rill::Graph& graph, const rill_compile_opts& opts, const char* path) {
+  RILL_ASSIGN(rill::WeightChoice choice, choice_of(opts));
+  plan_file::CompileOptions compile;
+  RILL_ASSIGN(compile.targets,
+              plan_file::targets_named(opts.targets ? opts.targets : "", "targets"));
+  compile.weights = &choice;
+  compile.notes = opts.no_notes == 0;
+  auto made = plan_file::compile(graph, rill::ops::op_table(), compile);
+  if (!made.ok() && made.error().code == Code::kSymbol) {
+    return made.take_status().hint(
+        "Bind it with rill_model_set_symbol, or stream along it with rill_model_pulse");
+  }
+  RILL_ASSIGN(const auto plans, std::move(made));
+  RILL_TRY(plan_file::check_weights(choice, "weights", "keep"));
+  plan_file::WriteOptions options;
+  options.notes = compile.notes;
+  options.audit = plan_file::audit_text(graph);
+  if (opts.weights) options.weights = plan_file::weights_text(choice);
+  RILL_ASSIGN(const std::vector<std::byte> bytes,
+              plan_file::write(plans, rill::ops::op_table(), options));
+  if (opts.layer) tell(choice, opts);
+  return rill::nnef::write_file(path, bytes);
+}
+
+}  // namespace
+#endif
+
+extern "C" {
+
+rill_status rill_compile(const rill_model* model, const rill_compile_opts* opts,
+                         const char* path) {
+  if (!alive(model)) return refuse(RILL_E_ARG, "rill_compile: %s", kNotAModel);
+  if (!path) return refuse(RILL_E_ARG, "rill_compile: no path");
+  if (opts) {
+    const rill_status known = rill::api::check_size(opts, "rill_compile_opts");
+    if (known != RILL_OK) return known;
+    if (opts->keep_count > 0 && !opts->keep) {
+      return refuse(RILL_E_ARG, "rill_compile: no names of the nodes to keep");
+    }
+  }
+#ifdef RILL_WITHOUT_PLAN_FILES
+  return refuse(RILL_E_UNSUPPORTED,
+                "rill_compile: this build does not write plan files; RILL_PLAN_FILES=ON makes one "
+                "that does");
+#else
+  return rill::api::guarded("rill_compile", [&] {
+    const Status status = compiled(model->graph, opts ? *opts : rill_compile_opts{}, path);
+    return status.ok() ? RILL_OK : rill::api::report(status);
+  });
+#endif
+}
+
+}  // extern "C"

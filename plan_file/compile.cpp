@@ -1,0 +1,108 @@
+#include "plan_file/compile.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace rill::plan_file {
+namespace {
+
+bool is_same(const kernels::Target& a, const kernels::Target& b) {
+  return a.tier == b.tier && a.dot_products == b.dot_products;
+}
+
+/// Weights of fewer bits, if any, are added to what `weights` tells.
+Result<std::shared_ptr<const Plan>> plan_for(const kernels::Target& target, const Graph& graph,
+                                             const CompileOptions& asked, WeightChoice* weights) {
+  PrepareOptions options;
+  options.weights = weights;
+  options.optimize = asked.optimize;
+  options.keep_uses = asked.notes;
+  // What another CPU alone can run is left to it.
+  options.run_constants = kernels::target_rank(kernels::target_name(target)) >= 0;
+  const kernels::TargetCpu chosen(target.tier, target.dot_products);
+  return prepare(graph, options);
+}
+
+/// Whether two plans have the same steps and constants.
+Result<bool> same_plans(const std::shared_ptr<const Plan>& a, const std::shared_ptr<const Plan>& b,
+                        std::span<const OpRoom* const> rooms) {
+  std::vector<std::byte> files[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const TargetPlan each{"either", i == 0 ? a : b};
+    RILL_ASSIGN(files[i], write({&each, 1}, rooms));
+  }
+  return files[0] == files[1];
+}
+
+/// The plan for a target, under the name of the least CPU that runs it: without products of bytes
+/// there is no need of instructions for them.
+Result<TargetPlan> plan_of_target(const kernels::Target& target, const Graph& graph,
+                                  std::span<const OpRoom* const> rooms,
+                                  const CompileOptions& options, WeightChoice* weights) {
+  TargetPlan out;
+  out.target = kernels::target_name(target);
+  RILL_ASSIGN(out.plan, plan_for(target, graph, options, weights));
+  if (!target.dot_products) return out;
+  const kernels::Target plain{target.tier, false};
+  WeightChoice again;
+  if (weights) again = {weights->format, weights->kept, {}};
+  RILL_ASSIGN(const auto other, plan_for(plain, graph, options, weights ? &again : nullptr));
+  RILL_ASSIGN(const bool same, same_plans(out.plan, other, rooms));
+  if (same) out.target = kernels::target_name(plain);
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<kernels::Target>> targets_named(std::string_view list,
+                                                   std::string_view option) {
+  std::vector<kernels::Target> out;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t comma = std::min(list.find(',', at), list.size());
+    const std::string name(list.substr(at, comma - at));
+    at = comma + 1;
+    if (name.empty()) continue;
+    kernels::Target target = kernels::running_target();
+    if (name != "native" && !kernels::target_from_name(name.c_str(), &target)) {
+      return fail(Code::kArg, option, " ", name,
+                  ": expected native, scalar, sse42, avx2, avx2vnni, avx512, avx512vnni, neon, "
+                  "neondotprod or wasm");
+    }
+    if (!kernels::built_for(target.tier)) {
+      return fail(Code::kUnsupported, option, " ", name,
+                  ": this build of rill has no kernels for it to pack weights for")
+          .hint("Compile the model with a rill that was built for that kind of processor");
+    }
+    const auto same = [&](const kernels::Target& each) { return is_same(each, target); };
+    if (std::none_of(out.begin(), out.end(), same)) out.push_back(target);
+  }
+  if (out.empty()) out.push_back(kernels::running_target());
+  return out;
+}
+
+std::string audit_text(const Graph& graph) {
+  const auto found = graph.properties.find("rill.audit");
+  if (found == graph.properties.end() || found->second.dtype() != DType::kString) return "";
+  return *found->second.data<std::string>();
+}
+
+Result<std::vector<TargetPlan>> compile(const Graph& graph, std::span<const OpRoom* const> rooms,
+                                        const CompileOptions& options) {
+  std::vector<kernels::Target> targets = options.targets;
+  if (targets.empty()) targets.push_back(kernels::running_target());
+  std::vector<TargetPlan> plans;
+  WeightChoice others;
+  if (options.weights) others = *options.weights;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    // All targets have the same layers; the first one's are told.
+    WeightChoice* weights = !options.weights ? nullptr : i == 0 ? options.weights : &others;
+    if (weights) weights->layers.clear();
+    RILL_ASSIGN(TargetPlan plan, plan_of_target(targets[i], graph, rooms, options, weights));
+    const auto same = [&](const TargetPlan& each) { return each.target == plan.target; };
+    if (std::none_of(plans.begin(), plans.end(), same)) plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+}  // namespace rill::plan_file

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/exec/weight_choice.h"
+#include "core/graph/graph.h"
+#include "kernels/target.h"
+#include "plan_file/write.h"
+
+namespace rill::plan_file {
+
+struct CompileOptions {
+  /// CPUs to make plans for; none stands for this one.
+  std::vector<kernels::Target> targets;
+  /// Keep weights so, and tell of them here; null: as they are.
+  WeightChoice* weights = nullptr;
+  bool optimize = true;
+  bool notes = true;  ///< what profiles show
+};
+
+/// Read a list of CPUs, each once: "native", "avx2,neon". `option`: what the caller calls it.
+/// Errors: kArg for unknown ones, kUnsupported for those that this build has no kernels for.
+Result<std::vector<kernels::Target>> targets_named(std::string_view list, std::string_view option);
+
+/// Tell what an audit of a graph said; empty where none ran.
+std::string audit_text(const Graph& graph);
+
+/// Make plans of a graph without free symbols, one per target, under the name of the least CPU that
+/// runs it. Plans of equal names are made once.
+/// Errors: those of `prepare`.
+Result<std::vector<TargetPlan>> compile(const Graph& graph, std::span<const OpRoom* const> rooms,
+                                        const CompileOptions& options);
+
+}  // namespace rill::plan_file

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/status.h"
+#include "core/exec/weight_choice.h"
+
+namespace rill::plan_file {
+
+/// Find the format of a name: f32, f16, q8 or q4.
+std::optional<WeightFormat> weight_format(std::string_view name);
+const char* weight_format_name(WeightFormat format);
+
+/// What a choice saves.
+struct WeightTotals {
+  size_t small_layers = 0;  ///< whose weights are not f32
+  int64_t f32_bytes = 0;    ///< of all layers, where they are f32
+  int64_t bytes = 0;
+};
+WeightTotals totals_of(const WeightChoice& choice);
+
+/// Tell what `prepare` made of a choice, in one line: "q8, 3 of 4 layers, 100 bytes of f32 become
+/// 28; head in f32: asked to be".
+std::string weights_text(const WeightChoice& choice);
+
+/// Refuse a choice that came to nothing. `weights` and `keep`: what the caller calls the format and
+/// the nodes that are kept.
+/// Errors: kArg for a node without weights, kUnsupported where all layers are f32 still.
+Status check_weights(const WeightChoice& choice, std::string_view weights, std::string_view keep);
+
+}  // namespace rill::plan_file

@@ -1,0 +1,94 @@
+#include "pulse/before/long_streams.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "core/dim/pattern.h"
+#include "core/graph/fields.h"
+#include "pulse/before/graph_copy.h"
+
+namespace rill::pulse {
+namespace {
+
+/// Hands every extent among an operator's attributes to a function.
+class Extents final : public FieldVisitor {
+ public:
+  explicit Extents(std::function<void(Dim*)> look) : look_(std::move(look)) {}
+  void field(const char*, bool&) override {}
+  void field(const char*, int64_t&) override {}
+  void field(const char*, float&) override {}
+  void field(const char*, std::string&) override {}
+  void field(const char*, DType&) override {}
+  void field(const char*, Dim& value) override { look_(&value); }
+  void field(const char*, std::vector<int64_t>&) override {}
+  void field(const char*, std::vector<Dim>& values) override {
+    for (Dim& value : values) look_(&value);
+  }
+  void field(const char*, Pads&) override {}
+  void field(const char*, TensorPtr&) override {}
+
+ private:
+  std::function<void(Dim*)> look_;
+};
+
+/// Whether a part of an expression is the lesser or the greater of two.
+bool has_choice(const Dim& dim) {
+  bool found = false;
+  rebuild(dim, [&](const DimAtom& atom) {
+    found |= atom.kind == DimAtom::Kind::kMin || atom.kind == DimAtom::Kind::kMax;
+    return std::optional<Dim>();
+  });
+  return found;
+}
+
+class LongStreams final : public GraphCopy {
+ public:
+  LongStreams(const Graph& graph, std::string_view symbol) : GraphCopy(graph), symbol_(symbol) {}
+
+  /// The frames from which on every choice is made; 0 where there is none.
+  int64_t least() const {
+    int64_t out = 0;
+    Extents settle([&](Dim* dim) {
+      if (!dim->mentions(symbol_) || !has_choice(*dim)) return;
+      const auto pattern = DimPattern::of(*dim, symbol_);
+      if (pattern.ok()) out = std::max(out, pattern->settled());
+    });
+    for (const Node& node : graph_.nodes) node.op->clone()->fields(settle);
+    return out;
+  }
+  Status assert_least(int64_t frames) {
+    return out_.scope.assert_text(str_cat(symbol_, " >= ", frames));
+  }
+
+ private:
+  Status copy(int id) override {
+    const Node& node = graph_.node(id);
+    std::shared_ptr<Op> op = node.op->clone();
+    bool changed = false;
+    Extents simplify([&](Dim* dim) {
+      if (!dim->mentions(symbol_) || !has_choice(*dim)) return;
+      *dim = out_.scope.simplify(*dim);
+      changed = true;
+    });
+    op->fields(simplify);
+    std::vector<OutletId> inputs;
+    for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
+    return append(id, changed ? OpPtr(std::move(op)) : node.op, std::move(inputs));
+  }
+
+  std::string_view symbol_;
+};
+
+}  // namespace
+
+Result<std::optional<Graph>> of_long_streams(const Graph& graph, std::string_view symbol) {
+  LongStreams streams(graph, symbol);
+  const int64_t frames = streams.least();
+  if (frames <= 1) return std::optional<Graph>();
+  RILL_TRY(streams.assert_least(frames));
+  RILL_ASSIGN(Graph out, streams.run());
+  return std::optional<Graph>(std::move(out));
+}
+
+}  // namespace rill::pulse

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "core/graph/graph.h"
+
+namespace rill::pulse {
+
+/// Assert that streams are so long that what attributes take from a short one is decided, as
+/// min(1000, S) is by S >= 1000: the first thousand frames are latched then, and the last three
+/// have a place. Gives a graph with that assertion and without such bounds; nothing where there is
+/// none.
+/// Errors: those of `Op::infer`.
+Result<std::optional<Graph>> of_long_streams(const Graph& graph, std::string_view symbol);
+
+}  // namespace rill::pulse

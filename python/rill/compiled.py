@@ -1,0 +1,168 @@
+"""Compiled models: plans in files, which run where they lie."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+from . import _rill
+from ._arrays import in_order
+from ._errors import StateError
+from ._html import page, table
+from ._io import Io
+from .stream import Stream
+
+
+_MAGIC = b"rillplan"
+
+
+@dataclass(frozen=True)
+class WeightLayer:
+    """The weights of a layer: the bytes that a step reads as f32, and those that it does read.
+    ``kept`` tells why they are f32; "" where they have fewer bits."""
+
+    node: str
+    op: str
+    f32_bytes: int
+    bytes: int
+    kept: str
+
+
+@dataclass(frozen=True)
+class CompileReport:
+    """What ``model.compile`` wrote: where, how many bytes, the layers with weights, and what the
+    audit compared (None where there was none)."""
+
+    path: str
+    bytes: int
+    layers: Tuple[WeightLayer, ...]
+    audit: Optional[Dict[str, int]]
+
+    def __str__(self) -> str:
+        lines = [f"{self.path}: {self.bytes} bytes"]
+        if self.audit is not None:
+            lines.append(f"audited: {self.audit['streams']} streams at {self.audit['lengths']} "
+                         "lengths give the frames of whole runs")
+        lines += [f"{layer.node} ({layer.op}): {layer.f32_bytes} bytes of f32 become {layer.bytes}"
+                  for layer in self.layers if not layer.kept]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [(layer.node, layer.op, layer.f32_bytes, layer.bytes, layer.kept)
+                for layer in self.layers]
+        return page(self.path, f"{self.bytes} bytes",
+                    table(("layer", "operator", "bytes of f32", "bytes", "kept in f32"), rows))
+
+
+class CompiledModel:
+    """A plan that ``model.compile`` or ``rill compile`` wrote. ``rill.load_plan`` opens it.
+
+    It is shared by any threads, and its weights by all processes that open the file. Called with
+    arrays it runs, if it was compiled whole; if it was compiled for a pulse, ``stream`` makes a
+    stream of it.
+    """
+
+    def __init__(self, plan: _rill.Plan, name: str = "") -> None:
+        self._handle: Optional[_rill.Plan] = plan
+        self._name = name
+
+    @property
+    def _plan(self) -> _rill.Plan:
+        if self._handle is None:
+            raise StateError("the model is closed", hint="Open it again")
+        return self._handle
+
+    @property
+    def name(self) -> str:
+        """The path that it was opened from; "" if from bytes."""
+        return self._name
+
+    @property
+    def inputs(self) -> List[Io]:
+        """Name, type and extents of each input, as of ``Model.inputs``: all are numbers."""
+        return [_io(told) for told in self._plan.inputs()]
+
+    @property
+    def outputs(self) -> List[Io]:
+        return [_io(told) for told in self._plan.outputs()]
+
+    @property
+    def streamed_axes(self) -> List[int]:
+        """The axis of each input that streams; -1: it does not."""
+        return [axis for *_, axis in self._plan.inputs()]
+
+    @property
+    def streams(self) -> bool:
+        """Whether it was compiled for a pulse."""
+        return any(axis >= 0 for axis in self.streamed_axes)
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        """Run it whole: one array per input, in order or by name. Returns the output's array, or a
+        tuple of them. Errors: StateError if it streams; ArgumentError, ShapeError, DTypeError."""
+        plan = self._plan
+        if self.streams:
+            raise StateError("the model was compiled for a pulse", hint="Call stream()")
+        names = [told[0] for told in plan.inputs()]
+        outputs = plan.run([array for array, _ in in_order(names, values, named)])
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def stream(self) -> Stream:
+        """Make a stream of a model that was compiled for a pulse. Errors: StateError."""
+        if not self.streams:
+            raise StateError("the model was compiled whole", hint="Call it with arrays, or compile "
+                             "it with a pulse")
+        return Stream(self, self._plan)
+
+    def close(self) -> None:
+        """Let go of the file. Streams live on; other calls raise StateError."""
+        self._handle = None
+
+    def __enter__(self) -> "CompiledModel":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._handle is None:
+            return "<rill.CompiledModel, closed>"
+        inputs = ", ".join(map(str, self.inputs))
+        return f"<rill.CompiledModel {inputs} -> {', '.join(map(str, self.outputs))}>"
+
+    def _repr_html_(self) -> str:
+        if self._handle is None:
+            return escape(repr(self))
+        rows = [(what, io.name, ", ".join(map(str, io.shape)), io.dtype)
+                for what, side in (("input", self.inputs), ("output", self.outputs))
+                for io in side]
+        return page(self._name or "compiled model", "for a pulse" if self.streams else "whole",
+                    table(("", "name", "extents", "type"), rows),
+                    table(("bytes of", ""), self._plan.memory().items()))
+
+
+def _io(told: Tuple) -> Io:
+    name, dtype, shape, *_ = told
+    return Io(name, dtype, tuple(shape))
+
+
+def is_compiled(path: Union[str, "os.PathLike[str]"]) -> bool:
+    """Tell whether a file begins like a compiled model; no file is none."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def load_plan(
+        source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]) -> CompiledModel:
+    """Open a compiled model from a path, whose weights stay in the file, or from its bytes.
+
+    Errors: FileError; ParseError for what is no whole plan file; UnsupportedError for one that
+    this CPU cannot run; an Error of code "abi" for one of another version.
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return CompiledModel(_rill.Plan.open_bytes(bytes(source)))
+    return CompiledModel(_rill.Plan.open(os.fsencode(source)), os.fsdecode(source))

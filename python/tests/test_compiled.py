@@ -1,0 +1,108 @@
+"""Compiled models: they run as models do, from a file and from bytes, and what is wrong is told."""
+
+import gc
+
+import numpy as np
+import pytest
+import rill
+from conftest import arrays_of, bundles, path_of
+
+FOLDER = path_of("kws_gru").parent
+ARRAYS = arrays_of(bundles(FOLDER)[0])
+BATCH = {"B": next(iter(ARRAYS.values())).shape[0]}
+
+
+@pytest.fixture
+def model():
+    return rill.load(path_of("kws_gru"), symbols=BATCH)
+
+
+def frames(model):
+    return ARRAYS[model.inputs[0].name]
+
+
+def test_a_stream_has_the_frames_of_the_model(model, tmp_path):
+    report = model.compile(tmp_path / "kws.rill", "S", 8, audit_seconds=0.2)
+    assert report.bytes == (tmp_path / "kws.rill").stat().st_size
+    assert report.audit["streams"] > 0
+    assert all(layer.bytes == layer.f32_bytes for layer in report.layers)
+    wanted = model.pulse("S", 8).run(frames(model))
+    compiled = rill.load_plan(tmp_path / "kws.rill")
+    assert compiled.streams
+    assert compiled.inputs[0].shape[0] == BATCH["B"]
+    assert compiled.stream().run(frames(model)).tobytes() == wanted.tobytes()
+    assert "kws.rill" in compiled._repr_html_()
+    assert str(report.bytes) in str(report)
+    with pytest.raises(rill.StateError, match="compiled for a pulse"):
+        compiled(frames(model))
+    with pytest.raises(rill.StateError, match="closed"):
+        compiled.close()
+        compiled.stream()
+
+
+def test_a_whole_model_has_its_outputs(model, tmp_path):
+    x = frames(model)
+    model.bind(S=x.shape[1]).compile(tmp_path / "whole.rill")
+    compiled = rill.load_plan((tmp_path / "whole.rill").read_bytes())
+    assert not compiled.streams
+    name = compiled.inputs[0].name
+    assert compiled(**{name: x}).tobytes() == model(x).tobytes()
+    with pytest.raises(rill.ArgumentError, match="unknown"):
+        compiled(nobody=x)
+    with pytest.raises(rill.StateError, match="compiled whole"):
+        compiled.stream()
+
+
+def test_streams_outlive_the_bytes_that_they_came_from(model, tmp_path):
+    model.compile(tmp_path / "kws.rill", pulse=8, audit_seconds=0)
+    wanted = model.pulse("S", 8).run(frames(model))
+    stream = rill.load_plan(bytearray((tmp_path / "kws.rill").read_bytes())).stream()
+    other = stream.clone()
+    stream.close()
+    del stream
+    gc.collect()
+    assert other.run(frames(model)).tobytes() == wanted.tobytes()
+
+
+def test_weights_of_fewer_bits_are_told(model, tmp_path):
+    whole = model.compile(tmp_path / "f32.rill", pulse=8, audit_seconds=0)
+    small = model.compile(tmp_path / "q8.rill", pulse=8, weights="q8", audit_seconds=0)
+    assert small.bytes < whole.bytes
+    few = [layer for layer in small.layers if not layer.kept]
+    assert few and all(layer.bytes < layer.f32_bytes for layer in few)
+    kept = model.compile(tmp_path / "kept.rill", pulse=8, weights="q8", keep=[few[0].node],
+                         audit_seconds=0)
+    assert [layer.node for layer in kept.layers if not layer.kept] == [
+        layer.node for layer in few[1:]]
+    x = frames(model)
+    exact = rill.load_plan(tmp_path / "f32.rill").stream().run(x)
+    near = rill.load_plan(tmp_path / "q8.rill").stream().run(x)
+    assert 0 < np.abs(exact - near).max() < 0.2
+
+
+def test_what_is_wrong_is_told(model, tmp_path):
+    path = tmp_path / "kws.rill"
+    with pytest.raises(rill.SymbolError, match="S"):
+        model.compile(path)
+    with pytest.raises(rill.ArgumentError, match="z80: expected native"):
+        model.compile(path, pulse=8, target="z80", audit_seconds=0)
+    with pytest.raises(rill.ArgumentError, match="q5: expected f32"):
+        model.compile(path, pulse=8, weights="q5", audit_seconds=0)
+    with pytest.raises(rill.ArgumentError, match="nobody"):
+        model.compile(path, pulse=8, weights="q8", keep=["nobody"], audit_seconds=0)
+    with pytest.raises(rill.FileError):
+        model.compile(tmp_path / "no" / "folder.rill", pulse=8, audit_seconds=0)
+    assert not path.exists()
+    model.compile(path, pulse=8, audit_seconds=0)
+    with pytest.raises(rill.ArgumentError, match="load_plan"):
+        rill.load(path)
+    with pytest.raises(rill.ArgumentError, match="load_plan"):
+        rill.load(path.read_bytes())
+    with pytest.raises(rill.ParseError):
+        rill.load_plan(path.read_bytes()[:1000])
+    with pytest.raises(rill.ParseError):
+        rill.load_plan(b"")
+    with pytest.raises(rill.ParseError):
+        rill.load_plan(path_of("kws_gru"))
+    with pytest.raises(rill.FileError):
+        rill.load_plan(tmp_path / "nothing.rill")
