@@ -133,7 +133,7 @@ Result<Value> batch_norm_of_batch(OnnxCtx& ctx) {
   const int rank = f.rank(x);
   RILL_CHECK(rank >= 2, "input \"X\" is ", f.fact(x), ": expected [batch, channels, ...]");
   std::vector<int64_t> axes = axes_between(2, rank);
-  axes.push_back(0);
+  axes.insert(axes.begin(), 0);
   const Dim channels = f.dim(x, 1);
   const auto column = [&](std::string_view name) { return per_channel(f, f.arg(name), rank); };
   const OutletId mean = f.mean(x, axes);
