@@ -11,14 +11,20 @@
 #include <sys/auxv.h>
 #endif
 
+#include "kernels/target_state.h"
+
 namespace rill::kernels {
 namespace {
 
 constexpr Tier kNoLimit = static_cast<Tier>(255);
 std::atomic<Tier> tier_limit{kNoLimit};
 std::atomic<Tier> known_tier{kNoLimit};  // none until it is asked for
-std::atomic<Tier> target_tier{kNoLimit};
-std::atomic<bool> target_has_dot_products{false};
+
+/// Whether this thread has a target.
+bool has_target() noexcept RILL_NONBLOCKING {
+  const auto is_of_this_thread = detail::target_state.is_of_this_thread.load();
+  return is_of_this_thread != nullptr && is_of_this_thread();
+}
 
 struct TierName {
   Tier tier;
@@ -99,9 +105,9 @@ Tier detected_tier() {
 }
 
 bool has_dot_products(Tier tier) {
-  const Tier target = target_tier.load(std::memory_order_relaxed);
-  if (target != kNoLimit) {
-    return target_has_dot_products.load(std::memory_order_relaxed) && tier == target;
+  if (has_target()) {
+    const detail::TargetState& target = detail::target_state;
+    return target.has_dot_products.load() && tier == target.tier.load();
   }
   if (!supports(detected_tier(), tier)) return false;
 #if defined(__x86_64__) || defined(__i386__)
@@ -124,14 +130,7 @@ bool supports(Tier cpu, Tier needs) {
   return cpu != Tier::kNeon && needs != Tier::kNeon && needs < cpu;
 }
 
-TargetCpu::TargetCpu(Tier tier, bool dot_products)
-    : tier_before_(target_tier.exchange(tier)),
-      dot_before_(target_has_dot_products.exchange(dot_products)) {}
-
-TargetCpu::~TargetCpu() {
-  target_tier.store(tier_before_);
-  target_has_dot_products.store(dot_before_);
-}
+detail::TargetState detail::target_state;
 
 bool built_for(Tier tier) {
   switch (tier) {
@@ -164,10 +163,7 @@ bool built_for(Tier tier) {
   }
 }
 
-Tier active_tier() {
-  const Tier target = target_tier.load(std::memory_order_relaxed);
-  return target != kNoLimit ? target : running_tier();
-}
+Tier active_tier() { return has_target() ? detail::target_state.tier.load() : running_tier(); }
 
 Tier running_tier() {
   Tier detected = known_tier.load(std::memory_order_relaxed);

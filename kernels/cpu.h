@@ -20,7 +20,7 @@ enum class Tier : uint8_t { kScalar, kSse42, kAvx2, kAvx512, kNeon };
 Tier detected_tier();
 
 /// Tell whether kernels may multiply and add four bytes in one instruction of that tier: AVX-VNNI,
-/// AVX512-VNNI, or the dot products of Arm. Of this CPU, or of the target while there is one.
+/// AVX512-VNNI, or the dot products of Arm. Of this CPU, or of the target while this thread has one.
 /// Thread: safe. Real-time: no, call it at prepare.
 bool has_dot_products(Tier tier);
 
@@ -33,9 +33,9 @@ Tier running_tier() RILL_NONBLOCKING;
 /// Thread: safe. Real-time: yes, but slow: call it at prepare.
 Tier active_tier() RILL_NONBLOCKING;
 
-/// Another CPU that kernels are chosen for by the whole process, as long as the object lives: for
-/// programs that prepare nothing else meanwhile. The kernels are not to be run here unless
-/// `running_tier` supports theirs.
+/// Another CPU that kernels are chosen for by this thread, as long as the object lives. Other
+/// threads choose for the CPU here, and wait for their turn where they want a target as well. The
+/// kernels are not to be run here unless `running_tier` supports theirs.
 class TargetCpu {
  public:
   explicit TargetCpu(Tier tier, bool dot_products = false);
@@ -44,6 +44,7 @@ class TargetCpu {
   TargetCpu& operator=(const TargetCpu&) = delete;
 
  private:
+  bool is_within_;  ///< another one of the same thread
   Tier tier_before_;
   bool dot_before_;
 };

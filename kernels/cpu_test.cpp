@@ -6,6 +6,8 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace rill::kernels {
 namespace {
@@ -52,6 +54,39 @@ TEST(Cpu, TierIsThatOfTheSystemsList) {
   EXPECT_EQ(has_dot_products(Tier::kAvx512), has(Tier::kAvx512, "avx512_vnni"));
   EXPECT_FALSE(has_dot_products(Tier::kScalar));
   EXPECT_FALSE(has_dot_products(Tier::kSse42));
+}
+
+TEST(Cpu, OneThreadsTargetIsNoOtherThreads) {
+  const Tier own = running_tier();
+  const Tier other = own == Tier::kScalar ? Tier::kNeon : Tier::kScalar;
+  {
+    const TargetCpu target(other, true);
+    EXPECT_EQ(active_tier(), other);
+    EXPECT_TRUE(has_dot_products(other));
+    std::thread([&] {
+      EXPECT_EQ(active_tier(), own);
+      EXPECT_FALSE(has_dot_products(other));
+    }).join();
+    const TargetCpu within(own);
+    EXPECT_EQ(active_tier(), own);
+  }
+  EXPECT_EQ(active_tier(), own);
+  // Many at once: each sees its own, and none is left behind.
+  const Tier targets[] = {Tier::kScalar, Tier::kAvx2, Tier::kAvx512, Tier::kNeon};
+  std::vector<std::thread> threads;
+  for (const Tier tier : targets) {
+    threads.emplace_back([tier, own] {
+      for (int i = 0; i < 2000; ++i) {
+        {
+          const TargetCpu target(tier);
+          EXPECT_EQ(active_tier(), tier);
+        }
+        EXPECT_EQ(active_tier(), own);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(active_tier(), own);
 }
 
 TEST(Cpu, ATierIsSupportedByItselfAndThoseAbove) {

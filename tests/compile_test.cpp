@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/support/runs.h"
@@ -130,6 +131,40 @@ TEST_F(Compile, TellsTheLayersWhoseWeightsHaveFewerBits) {
   ASSERT_EQ(rill_compile(model_.get(), &opts_, path_.c_str()), RILL_OK) << rill_last_error();
   EXPECT_EQ(layers_.small, once.small);
   EXPECT_EQ(layers_.f32_bytes, once.f32_bytes);
+}
+
+TEST_F(Compile, LeavesOtherThreadsTheirCpu) {
+  pulse();
+  const std::string own = rill_cpu();
+  const Arrays wanted = run_stream(open_session(model_.get()), bundle_);
+  ASSERT_FALSE(wanted.empty());
+  const std::string targets[] = {"scalar", "native", "native,scalar"};
+  std::vector<std::thread> threads;
+  for (const std::string& target : targets) {
+    threads.emplace_back([&] {
+      const std::string path = path_ + target;
+      auto opts = opts_;
+      opts.layer = nullptr;
+      opts.targets = target.c_str();
+      std::string first;
+      for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(rill_compile(model_.get(), &opts, path.c_str()), RILL_OK) << rill_last_error();
+        if (i == 0) first = bytes_of(path);
+        EXPECT_EQ(bytes_of(path), first) << target;
+      }
+      std::filesystem::remove(path);
+    });
+  }
+  threads.emplace_back([&] {
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_EQ(rill_cpu(), own);
+      const Arrays got = run_stream(open_session(model_.get()), bundle_);
+      ASSERT_EQ(got.size(), wanted.size());
+      for (const auto& [name, array] : wanted) EXPECT_EQ(got.at(name).bytes, array.bytes) << name;
+    }
+  });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(rill_cpu(), own);
 }
 
 TEST_F(Compile, RefusesWhatItCannotDoAndWritesNothing) {

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <atomic>
+
+#include "kernels/cpu.h"
+
+namespace rill::kernels::detail {
+
+/// The target of the thread that has one. Programs that make no target, as those of
+/// microcontrollers, link nothing that knows of threads.
+struct TargetState {
+  std::atomic<Tier> tier{Tier::kScalar};
+  std::atomic<bool> has_dot_products{false};
+  /// Tells whether the calling thread is that one; null until there was a target.
+  std::atomic<bool (*)() noexcept RILL_NONBLOCKING> is_of_this_thread{nullptr};
+};
+extern TargetState target_state;
+
+}  // namespace rill::kernels::detail
