@@ -20,7 +20,7 @@ enum class Tier : uint8_t { kScalar, kSse42, kAvx2, kAvx512, kNeon };
 Tier detected_tier();
 
 /// Tell whether kernels may multiply and add four bytes in one instruction of that tier: AVX-VNNI,
-/// AVX512-VNNI, or the dot products of Arm. Of this CPU, or of the target while this thread has one.
+/// AVX512-VNNI, or the dot products of Arm. Of this CPU, or of this thread's target if it has one.
 /// Thread: safe. Real-time: no, call it at prepare.
 bool has_dot_products(Tier tier);
 
