@@ -34,7 +34,7 @@ def main():
     args = parser.parse_args()
     model = rill.load(args.model, symbols={args.batch: 1} if args.batch else None)
     stream = model.pulse(args.symbol, args.pulse)
-    _, dtype, shape, _, _ = stream._plan.inputs()[0]
+    _, dtype, shape, *_ = stream._plan.inputs()[0]
     frames = np.zeros(shape, {"f32": np.float32, "i64": np.int64}[dtype])
     c, python = [], []
     for _ in range(5):

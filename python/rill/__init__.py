@@ -13,11 +13,12 @@ this module, each with code, node, expected, found and hint.
 from ._errors import (ArgumentError, DTypeError, Error, FileError, InternalError, OutOfMemory,
                       ParseError, PulseError, ShapeError, StateError, SymbolError,
                       UnsupportedError)
+from ._io import Io
 from ._rill import build_info, cpu, version
 from .checks import CheckError, CheckReport
 from .compiled import CompiledModel, CompileReport, load_plan
 from .latency import LatencyReport
-from .model import Io, Model, load
+from .model import Model, load
 from .profiles import Profile
 from .stream import Stream
 

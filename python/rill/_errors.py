@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any, Optional
 
@@ -155,6 +156,14 @@ def number(name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         pass
     raise ArgumentError(f"{name} is {value!r}, expected a number of 0 or more", found=repr(value))
+
+
+def path_bytes(path: Any) -> bytes:
+    """Give a path as the system writes it. Errors: ArgumentError for one that a zero byte ends."""
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise ArgumentError("the path holds a zero byte", found=repr(path))
+    return encoded
 
 
 def _named_here(text: str) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Tuple, Union
+from typing import Any, List, Optional, Tuple, Union
+
+from ._errors import StateError
+from ._html import Html, table
 
 
 @dataclass(frozen=True)
@@ -19,3 +22,61 @@ class Io:
 
     def __str__(self) -> str:
         return f"{self.name}: [{', '.join(map(str, self.shape))}] {self.dtype}"
+
+
+def _io(told: Tuple) -> Io:
+    name, dtype, extents, _, scale, zero_point, *_ = told
+    shape = (int(extent) if isinstance(extent, str) and extent.isdigit() else extent
+             for extent in extents)
+    return Io(name, dtype, tuple(shape), scale, zero_point)
+
+
+class Described:
+    """What has a name, inputs and outputs, as the handle of the library tells them, until it is
+    closed."""
+
+    def __init__(self, handle: Any, name: str) -> None:
+        self._handle: Optional[Any] = handle
+        self._name = name
+
+    @property
+    def _open(self) -> Any:
+        if self._handle is None:
+            raise StateError("the model is closed", hint="Load it again")
+        return self._handle
+
+    @property
+    def name(self) -> str:
+        """The path that it was loaded from; "" if from bytes."""
+        return self._name
+
+    @property
+    def inputs(self) -> List[Io]:
+        return [_io(told) for told in self._open.inputs()]
+
+    @property
+    def outputs(self) -> List[Io]:
+        return [_io(told) for told in self._open.outputs()]
+
+    def close(self) -> None:
+        """Let go of the memory. Streams live on; other calls raise StateError."""
+        self._handle = None
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        kind = f"rill.{type(self).__name__}"
+        if self._handle is None:
+            return f"<{kind}, closed>"
+        inputs = ", ".join(map(str, self.inputs))
+        return f"<{kind} {inputs} -> {', '.join(map(str, self.outputs))}>"
+
+    def _io_table(self) -> Html:
+        rows = [(what, io.name, ", ".join(map(str, io.shape)), io.dtype)
+                for what, side in (("input", self.inputs), ("output", self.outputs))
+                for io in side]
+        return table(("", "name", "extents", "type"), rows)

@@ -158,16 +158,16 @@ def stream_rows(model: "Model", arrays: Mapping[str, np.ndarray], whole: Sequenc
     and in pieces, saved and loaded into another stream in the middle."""
     stream = model.pulse(symbol, pulse)
     told = stream._plan.inputs()
-    for name, _, _, _, axis in told:
+    for name, *_, axis in told:
         if axis < 0:
             stream.set(name, arrays[name])
-    frames = [arrays[name] for name, _, _, _, axis in told if axis >= 0]
-    axes = [axis for _, _, _, _, axis in told if axis >= 0]
+    frames = [arrays[name] for name, *_, axis in told if axis >= 0]
+    axes = [axis for *_, axis in told if axis >= 0]
     random = np.random.default_rng(seed)
 
     def moved(old: "Stream") -> "Stream":
         new = model.pulse(symbol, pulse)
-        for name, _, _, _, axis in told:
+        for name, *_, axis in told:
             if axis < 0:
                 new.set(name, arrays[name])
         new.state = old.state

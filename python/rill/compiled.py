@@ -9,9 +9,9 @@ from typing import Any, Dict, List, Optional, Tuple, Union
 
 from . import _rill
 from ._arrays import in_order
-from ._errors import StateError
+from ._errors import StateError, path_bytes
 from ._html import page, table
-from ._io import Io
+from ._io import Described
 from .stream import Stream
 
 
@@ -56,7 +56,7 @@ class CompileReport:
                     table(("layer", "operator", "bytes of f32", "bytes", "kept in f32"), rows))
 
 
-class CompiledModel:
+class CompiledModel(Described):
     """A plan that ``model.compile`` or ``rill compile`` wrote. ``rill.load_plan`` opens it.
 
     It is shared by any threads, and its weights by all processes that open the file. Called with
@@ -65,33 +65,12 @@ class CompiledModel:
     """
 
     def __init__(self, plan: _rill.Plan, name: str = "") -> None:
-        self._handle: Optional[_rill.Plan] = plan
-        self._name = name
-
-    @property
-    def _plan(self) -> _rill.Plan:
-        if self._handle is None:
-            raise StateError("the model is closed", hint="Open it again")
-        return self._handle
-
-    @property
-    def name(self) -> str:
-        """The path that it was opened from; "" if from bytes."""
-        return self._name
-
-    @property
-    def inputs(self) -> List[Io]:
-        """Name, type and extents of each input, as of ``Model.inputs``: all are numbers."""
-        return [_io(told) for told in self._plan.inputs()]
-
-    @property
-    def outputs(self) -> List[Io]:
-        return [_io(told) for told in self._plan.outputs()]
+        super().__init__(plan, name)
 
     @property
     def streamed_axes(self) -> List[int]:
         """The axis of each input that streams; -1: it does not."""
-        return [axis for *_, axis in self._plan.inputs()]
+        return [axis for *_, axis in self._open.inputs()]
 
     @property
     def streams(self) -> bool:
@@ -101,7 +80,7 @@ class CompiledModel:
     def __call__(self, *values: Any, **named: Any) -> Any:
         """Run it whole: one array per input, in order or by name. Returns the output's array, or a
         tuple of them. Errors: StateError if it streams; ArgumentError, ShapeError, DTypeError."""
-        plan = self._plan
+        plan = self._open
         if self.streams:
             raise StateError("the model was compiled for a pulse", hint="Call stream()")
         names = [told[0] for told in plan.inputs()]
@@ -113,38 +92,19 @@ class CompiledModel:
         if not self.streams:
             raise StateError("the model was compiled whole", hint="Call it with arrays, or compile "
                              "it with a pulse")
-        return Stream(self, self._plan)
+        return Stream(self, self._open)
 
-    def close(self) -> None:
-        """Let go of the file. Streams live on; other calls raise StateError."""
-        self._handle = None
-
-    def __enter__(self) -> "CompiledModel":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        if self._handle is None:
-            return "<rill.CompiledModel, closed>"
-        inputs = ", ".join(map(str, self.inputs))
-        return f"<rill.CompiledModel {inputs} -> {', '.join(map(str, self.outputs))}>"
+    def __reduce__(self) -> Any:
+        if not self._name:
+            raise TypeError("a compiled model that came from bytes cannot be pickled: pickle those")
+        return load_plan, (self._name,)
 
     def _repr_html_(self) -> str:
         if self._handle is None:
             return escape(repr(self))
-        rows = [(what, io.name, ", ".join(map(str, io.shape)), io.dtype)
-                for what, side in (("input", self.inputs), ("output", self.outputs))
-                for io in side]
         return page(self._name or "compiled model", "for a pulse" if self.streams else "whole",
-                    table(("", "name", "extents", "type"), rows),
-                    table(("bytes of", ""), self._plan.memory().items()))
-
-
-def _io(told: Tuple) -> Io:
-    name, dtype, shape, *_ = told
-    return Io(name, dtype, tuple(shape))
+                    self._io_table(),
+                    table(("bytes of", ""), self._open.memory().items()))
 
 
 def is_compiled(path: Union[str, "os.PathLike[str]"]) -> bool:
@@ -165,4 +125,4 @@ def load_plan(
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         return CompiledModel(_rill.Plan.open_bytes(bytes(source)))
-    return CompiledModel(_rill.Plan.open(os.fsencode(source)), os.fsdecode(source))
+    return CompiledModel(_rill.Plan.open(path_bytes(source)), os.fsdecode(source))

@@ -13,9 +13,9 @@ import numpy as np
 
 from . import _rill
 from ._arrays import in_order
-from ._errors import ArgumentError, StateError, number
+from ._errors import ArgumentError, StateError, number, path_bytes
 from ._html import page, table
-from ._io import Io
+from ._io import Described
 from .checks import CheckReport, Data, check
 from .compiled import CompileReport, WeightLayer
 from .latency import LatencyReport
@@ -28,13 +28,7 @@ _MOST_PLANS = 8
 Symbols = Mapping[str, Union[int, str]]
 
 
-def _io(told: Tuple) -> Io:
-    name, dtype, dims, _, scale, zero_point = told
-    return Io(name, dtype, tuple(int(dim) if dim.isdigit() else dim for dim in dims), scale,
-              zero_point)
-
-
-class Model:
+class Model(Described):
     """What a file says: inputs, outputs, symbols. ``rill.load`` makes it.
 
     A model is never changed, and shared by any threads. Called with arrays it runs whole; ``pulse``
@@ -42,29 +36,9 @@ class Model:
     """
 
     def __init__(self, handle: _rill.Model, name: str = "") -> None:
-        self._handle: Optional[_rill.Model] = handle
-        self._name = name
+        super().__init__(handle, name)
         self._plans: "OrderedDict[Any, Any]" = OrderedDict()
         self._lock = threading.Lock()
-
-    @property
-    def _open(self) -> _rill.Model:
-        if self._handle is None:
-            raise StateError("the model is closed", hint="Load it again")
-        return self._handle
-
-    @property
-    def name(self) -> str:
-        """The path that it was loaded from; "" if from bytes."""
-        return self._name
-
-    @property
-    def inputs(self) -> List[Io]:
-        return [_io(told) for told in self._open.inputs()]
-
-    @property
-    def outputs(self) -> List[Io]:
-        return [_io(told) for told in self._open.outputs()]
 
     @property
     def symbols(self) -> List[str]:
@@ -184,7 +158,7 @@ class Model:
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Write the model: .tgz or .tar.gz, .tar, .zip, else a folder. Errors: FileError."""
-        self._open.save(_path(path))
+        self._open.save(path_bytes(path))
 
     def compile(self, path: Union[str, "os.PathLike[str]"], symbol: str = "S",
                 pulse: Optional[Union[int, str]] = None, *,
@@ -207,11 +181,9 @@ class Model:
             if seconds > 0:
                 audited = handle.audit(pulsed, seconds, 0)
             handle = pulsed
-        targets = [target] if isinstance(target, str) else list(target)
-        keep = [keep] if isinstance(keep, str) else list(keep)
-        layers = handle.compile(_path(path), ",".join(_text("target", each) for each in targets),
+        layers = handle.compile(path_bytes(path), ",".join(_texts("target", target)),
                                 "" if weights == "f32" else _text("weights", weights),
-                                [_text("keep", node) for node in keep], notes)
+                                _texts("keep", keep), notes)
         return CompileReport(os.fsdecode(path), os.path.getsize(path),
                              tuple(WeightLayer(*layer) for layer in layers), audited)
 
@@ -231,30 +203,15 @@ class Model:
     def close(self) -> None:
         """Let go of the memory. Streams live on; other calls raise StateError."""
         with self._lock:
-            self._handle = None
+            super().close()
             self._plans.clear()
-
-    def __enter__(self) -> "Model":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        if self._handle is None:
-            return "<rill.Model, closed>"
-        inputs = ", ".join(map(str, self.inputs))
-        return f"<rill.Model {inputs} -> {', '.join(map(str, self.outputs))}>"
 
     def _repr_html_(self) -> str:
         if self._handle is None:
             return escape(repr(self))
-        rows = [(what, io.name, ", ".join(map(str, io.shape)), io.dtype)
-                for what, side in (("input", self.inputs), ("output", self.outputs))
-                for io in side]
         operators = sorted(self.operators.items(), key=lambda item: -item[1])
         return page(self._name or "model", f"free symbols: {', '.join(self.symbols) or 'none'}",
-                    table(("", "name", "extents", "type"), rows),
+                    self._io_table(),
                     table(("operator", "nodes"), operators),
                     table(("property", "value"), self.properties.items()))
 
@@ -322,15 +279,18 @@ def _text(what: Any, value: Any) -> str:
     raise ArgumentError(f"{what} is {value!r}, expected text", found=repr(value))
 
 
+def _texts(what: str, values: Union[str, Sequence[str]]) -> List[str]:
+    """One text or several."""
+    if isinstance(values, str):
+        values = [values]
+    try:
+        return [_text(what, value) for value in values]
+    except TypeError:
+        raise ArgumentError(f"{what} is {values!r}, expected texts", found=repr(values)) from None
+
+
 def _pulse(pulse: Union[int, str]) -> str:
     return _text("pulse", pulse if isinstance(pulse, str) else str(_whole("pulse", pulse)))
-
-
-def _path(path: Union[str, bytes, "os.PathLike[str]"]) -> bytes:
-    encoded = os.fsencode(path)
-    if b"\0" in encoded:
-        raise ArgumentError("the path holds a zero byte", found=repr(path))
-    return encoded
 
 
 def _whole(name: str, value: Any) -> int:
@@ -356,5 +316,5 @@ def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview],
     if isinstance(source, (bytes, bytearray, memoryview)):
         model = Model(_rill.Model.load_bytes(bytes(source), numbers))
     else:
-        model = Model(_rill.Model.load(_path(source), numbers), os.fsdecode(source))
+        model = Model(_rill.Model.load(path_bytes(source), numbers), os.fsdecode(source))
     return model.bind(symbols)

@@ -1,6 +1,7 @@
 """Compiled models: they run as models do, from a file and from bytes, and what is wrong is told."""
 
 import gc
+import pickle
 
 import numpy as np
 import pytest
@@ -106,3 +107,39 @@ def test_what_is_wrong_is_told(model, tmp_path):
         rill.load_plan(path_of("kws_gru"))
     with pytest.raises(rill.FileError):
         rill.load_plan(tmp_path / "nothing.rill")
+    with pytest.raises(rill.ArgumentError, match="zero byte"):
+        rill.load_plan(str(path) + "\0other")
+    for wrong in ({"keep": 5}, {"target": 5}):
+        with pytest.raises(rill.ArgumentError, match="is 5, expected texts"):
+            model.compile(path, pulse=8, audit_seconds=0, **wrong)
+
+
+QUANTISED = """version 1.0;
+graph g(x) -> (y) { x = external<scalar>(shape = [1, 3]); y = x + x; }
+"""
+SCALES = """"x": zero_point_linear_quantize(zero_point = 5, scale = 0.25, bits = 8, signed = false,
+                                symmetric = false);
+"y": zero_point_linear_quantize(zero_point = 7, scale = 0.5, bits = 8, signed = false,
+                                symmetric = false);
+"""
+
+
+def test_quantised_inputs_tell_their_scale(tmp_path):
+    (tmp_path / "graph.nnef").write_text(QUANTISED)
+    (tmp_path / "graph.quant").write_text(SCALES)
+    rill.load(tmp_path).compile(tmp_path / "sum.rill")
+    compiled = rill.load_plan(tmp_path / "sum.rill")
+    told = [(io.scale, io.zero_point) for io in compiled.inputs + compiled.outputs]
+    assert told == [(0.25, 5), (0.5, 7)]
+    # (13 - 5) * 0.25 twice is 4, which is 7 + 4 / 0.5.
+    assert compiled(np.array([[5, 13, 6]], np.uint8)).tolist() == [[7, 15, 8]]
+
+
+def test_it_is_pickled_by_its_path(model, tmp_path):
+    path = tmp_path / "kws.rill"
+    model.compile(path, pulse=8, audit_seconds=0)
+    again = pickle.loads(pickle.dumps(rill.load_plan(path)))
+    assert again.stream().run(frames(model)).tobytes() == \
+        model.pulse("S", 8).run(frames(model)).tobytes()
+    with pytest.raises(TypeError, match="from bytes"):
+        pickle.dumps(rill.load_plan(path.read_bytes()))

@@ -63,7 +63,7 @@ def test_random_pushes_have_the_bits_of_the_program(folder, program, tmp_path):
     wanted = program.outputs(tmp_path, folder / "model.nnef.tgz", "--pulse", f"{symbol}={pulse}",
                              "-O", "stream", "--input-from-bundle", bundle)
     stream = bound_but(rill.load(folder / "model.nnef.tgz"), arrays, symbol).pulse(symbol, pulse)
-    told = [(name, axis) for name, _, _, _, axis in stream._plan.inputs()]
+    told = [(name, axis) for name, *_, axis in stream._plan.inputs()]
     frames = [arrays[name] for name, axis in told if axis >= 0]
     axes = [axis for _, axis in told if axis >= 0]
     for name, axis in told:
@@ -81,7 +81,7 @@ def test_random_pushes_have_the_bits_of_the_program(folder, program, tmp_path):
         got.append(stream.finish())
         rounds += 1
         columns = list(zip(*[each if isinstance(each, tuple) else (each,) for each in got]))
-        for (name, _, _, _, axis), column in zip(stream._plan.outputs(), columns):
+        for (name, *_, axis), column in zip(stream._plan.outputs(), columns):
             whole = column[-1] if axis < 0 else np.concatenate(column, axis=axis)
             same_bits(whole, wanted[name], f"{name}, round {rounds}")
     pushes_done.append(pushes)

@@ -274,7 +274,7 @@ class _Export:
             rows = stream_rows(model, arrays, whole, self._stream or "", pulse, seed)
             stream = model.pulse(self._stream or "", pulse)
             frames = []
-            for name, _, _, _, axis in stream._plan.inputs():
+            for name, *_, axis in stream._plan.inputs():
                 if axis < 0:
                     stream.set(name, arrays[name])
                 else:
