@@ -203,10 +203,12 @@ void define_plan(nb::module_& module) {
       .def_static("open_bytes", &open_bytes, nb::arg("data"), "Open a compiled model in memory.")
       .def(
           "inputs", [](const Plan& plan) { return io_list(plan, RILL_INPUT); },
-          "List (name, type, shape, text, scale, zero point, axis that streams or -1) of each input.")
+          "List (name, type, shape, text, scale, zero point, axis that streams or -1) of each "
+          "input.")
       .def(
           "outputs", [](const Plan& plan) { return io_list(plan, RILL_OUTPUT); },
-          "List (name, type, shape, text, scale, zero point, axis that streams or -1) of each output.")
+          "List (name, type, shape, text, scale, zero point, axis that streams or -1) of each "
+          "output.")
       .def("streams", &stream_list, "Tell how each output streams.")
       .def("memory", &memory, "Tell the bytes of weights, states, scratch, inputs and outputs.")
       .def("nodes", &nodes, "List (name, operator) of each node that a step runs.")
