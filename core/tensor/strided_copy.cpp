@@ -6,7 +6,7 @@
 namespace rill {
 namespace {
 
-/// An element of N bytes, whatever type the caller gave it.
+/// An element of the size of T, whatever type the caller gave it.
 template <class T>
 struct __attribute__((may_alias)) Element {
   T bits;
@@ -26,33 +26,32 @@ struct Move {
 bool simplify(int rank, const int64_t* extent, const int64_t* src_stride, const int64_t* dst_stride,
               Move* m) {
   const auto size = [](int64_t stride) { return stride < 0 ? -stride : stride; };
-  Move sorted;
+  int axes = 0;
   for (int d = 0; d < rank; ++d) {
     if (extent[d] == 0) return false;
     if (extent[d] == 1) continue;
-    int at = sorted.rank++;
-    for (; at > 0 && size(sorted.dst[at - 1]) < size(dst_stride[d]); --at) {
-      sorted.extent[at] = sorted.extent[at - 1];
-      sorted.src[at] = sorted.src[at - 1];
-      sorted.dst[at] = sorted.dst[at - 1];
+    int at = axes++;
+    for (; at > 0 && size(m->dst[at - 1]) < size(dst_stride[d]); --at) {
+      m->extent[at] = m->extent[at - 1];
+      m->src[at] = m->src[at - 1];
+      m->dst[at] = m->dst[at - 1];
     }
-    sorted.extent[at] = extent[d];
-    sorted.src[at] = src_stride[d];
-    sorted.dst[at] = dst_stride[d];
+    m->extent[at] = extent[d];
+    m->src[at] = src_stride[d];
+    m->dst[at] = dst_stride[d];
   }
-  for (int d = 0; d < sorted.rank; ++d) {
-    const int last = m->rank - 1;
-    const int64_t n = sorted.extent[d];
-    if (last >= 0 && m->src[last] == n * sorted.src[d] && m->dst[last] == n * sorted.dst[d]) {
+  int last = 0;
+  for (int d = 1; d < axes; ++d) {
+    const int64_t n = m->extent[d];
+    if (m->src[last] == n * m->src[d] && m->dst[last] == n * m->dst[d]) {
       m->extent[last] *= n;
-      m->src[last] = sorted.src[d];
-      m->dst[last] = sorted.dst[d];
-      continue;
+    } else {
+      m->extent[++last] = n;
     }
-    m->extent[m->rank] = n;
-    m->src[m->rank] = sorted.src[d];
-    m->dst[m->rank++] = sorted.dst[d];
+    m->src[last] = m->src[d];
+    m->dst[last] = m->dst[d];
   }
+  m->rank = axes == 0 ? 0 : last + 1;
   return true;
 }
 
@@ -195,16 +194,16 @@ void copy_strided(int elem_size, int rank, const int64_t* extent, const void* sr
   if (!simplify(rank, extent, src_stride, dst_stride, &m)) return;
   switch (elem_size) {
     case 1:
-      copy_move(m, static_cast<const uint8_t*>(src), static_cast<uint8_t*>(dst));
+      copy_elements<uint8_t>(m, src, dst);
       return;
     case 2:
-      copy_move(m, static_cast<const uint16_t*>(src), static_cast<uint16_t*>(dst));
+      copy_elements<uint16_t>(m, src, dst);
       return;
     case 4:
-      copy_move(m, static_cast<const uint32_t*>(src), static_cast<uint32_t*>(dst));
+      copy_elements<uint32_t>(m, src, dst);
       return;
     case 8:
-      copy_move(m, static_cast<const uint64_t*>(src), static_cast<uint64_t*>(dst));
+      copy_elements<uint64_t>(m, src, dst);
       return;
     default:
       return;
