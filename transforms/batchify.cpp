@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "core/graph/some_fields.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/broadcast.h"
 #include "transforms/moves.h"
@@ -13,21 +14,18 @@ namespace {
 
 /// Moves the axes that attributes speak of behind a new first one. Whether that was right is told
 /// by the axes that the op then carries through.
-class Shift final : public FieldVisitor {
+class Shift final : public SomeFields {
  public:
+  using SomeFields::field;
   Shift(Dim batch, std::vector<bool> batched)
       : batch_(std::move(batch)), batched_(std::move(batched)) {}
 
-  void field(const char*, bool&) override {}
   void field(const char* name, int64_t& value) override {
     if (std::string_view(name) == "axis" || std::string_view(name) == "bias_axis") ++value;
   }
-  void field(const char*, float&) override {}
   void field(const char* name, std::string& value) override {
     if (std::string_view(name) == "expr") value = batched_expr(value);
   }
-  void field(const char*, DType&) override {}
-  void field(const char*, Dim&) override {}
   void field(const char* name, std::vector<int64_t>& value) override {
     const std::string_view key = name;
     if (key != "axes" && key != "perm" && key != "repeats") return;
@@ -41,7 +39,6 @@ class Shift final : public FieldVisitor {
   void field(const char* name, Pads& value) override {
     if (std::string_view(name) == "pads") value.insert(value.begin(), {0, 0});
   }
-  void field(const char*, TensorPtr&) override {}
 
  private:
   /// "mk,kn->mn" with a letter of its own in front of what is batched, and of the result.

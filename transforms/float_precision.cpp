@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/graph/some_fields.h"
 #include "ops/array/cast.h"
 #include "ops/control/scan.h"
 
@@ -16,20 +17,13 @@ TensorPtr converted(const TensorPtr& value, DType from, DType to) {
 }
 
 /// Replaces the type, and constants of that type, in the attributes of an op.
-class Converter final : public FieldVisitor {
+class Converter final : public SomeFields {
  public:
+  using SomeFields::field;
   Converter(DType from, DType to) : from_(from), to_(to) {}
-  void field(const char*, bool&) override {}
-  void field(const char*, int64_t&) override {}
-  void field(const char*, float&) override {}
-  void field(const char*, std::string&) override {}
   void field(const char*, DType& value) override {
     if (value == from_) value = to_;
   }
-  void field(const char*, Dim&) override {}
-  void field(const char*, std::vector<int64_t>&) override {}
-  void field(const char*, std::vector<Dim>&) override {}
-  void field(const char*, Pads&) override {}
   void field(const char*, TensorPtr& value) override { value = converted(value, from_, to_); }
 
  private:

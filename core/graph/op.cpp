@@ -2,6 +2,7 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/nnef.h"
+#include "core/graph/some_fields.h"
 #include "core/tensor/small.h"
 
 namespace rill {
@@ -34,21 +35,15 @@ class FieldPrinter final : public FieldVisitor {
   }
 };
 
-class SymbolReplacer final : public FieldVisitor {
+class SymbolReplacer final : public SomeFields {
  public:
+  using SomeFields::field;
   SymbolReplacer(std::string_view symbol, const Dim& by) : symbol_(symbol), by_(by) {}
   bool changed = false;
-  void field(const char*, bool&) override {}
-  void field(const char*, int64_t&) override {}
-  void field(const char*, float&) override {}
-  void field(const char*, std::string&) override {}
-  void field(const char*, DType&) override {}
   void field(const char*, Dim& value) override { replace(&value); }
-  void field(const char*, std::vector<int64_t>&) override {}
   void field(const char*, std::vector<Dim>& values) override {
     for (Dim& value : values) replace(&value);
   }
-  void field(const char*, Pads&) override {}
   void field(const char*, TensorPtr& value) override {
     if (!value || value->dtype() != DType::kDim) return;
     Tensor out = small_zeros(DType::kDim, value->shape());

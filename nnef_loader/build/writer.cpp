@@ -1,6 +1,7 @@
 #include "nnef_loader/build/writer.h"
 
 #include "core/base/utf8.h"
+#include "core/graph/some_fields.h"
 #include "nnef_loader/build/limits.h"
 #include "nnef_loader/build/literals.h"
 #include "nnef_loader/syntax/printer.h"
@@ -12,25 +13,19 @@ constexpr int64_t kMaxInlineElements = 8;
 constexpr size_t kMaxLabelBytes = 200;
 
 /// Collects the dims in the attributes of an op.
-class DimCollector final : public FieldVisitor {
+class DimCollector final : public SomeFields {
  public:
+  using SomeFields::field;
   std::vector<Dim> dims;
 
   void add(const TensorPtr& tensor) {
     if (!tensor || tensor->dtype() != DType::kDim) return;
     dims.insert(dims.end(), tensor->values<Dim>().begin(), tensor->values<Dim>().end());
   }
-  void field(const char*, bool&) override {}
-  void field(const char*, int64_t&) override {}
-  void field(const char*, float&) override {}
-  void field(const char*, std::string&) override {}
-  void field(const char*, DType&) override {}
   void field(const char*, Dim& value) override { dims.push_back(value); }
-  void field(const char*, std::vector<int64_t>&) override {}
   void field(const char*, std::vector<Dim>& values) override {
     dims.insert(dims.end(), values.begin(), values.end());
   }
-  void field(const char*, Pads&) override {}
   void field(const char*, TensorPtr& value) override { add(value); }
 };
 

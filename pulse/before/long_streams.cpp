@@ -5,28 +5,21 @@
 #include <utility>
 
 #include "core/dim/pattern.h"
-#include "core/graph/fields.h"
+#include "core/graph/some_fields.h"
 #include "pulse/before/graph_copy.h"
 
 namespace rill::pulse {
 namespace {
 
 /// Hands every extent among an operator's attributes to a function.
-class Extents final : public FieldVisitor {
+class Extents final : public SomeFields {
  public:
+  using SomeFields::field;
   explicit Extents(std::function<void(Dim*)> look) : look_(std::move(look)) {}
-  void field(const char*, bool&) override {}
-  void field(const char*, int64_t&) override {}
-  void field(const char*, float&) override {}
-  void field(const char*, std::string&) override {}
-  void field(const char*, DType&) override {}
   void field(const char*, Dim& value) override { look_(&value); }
-  void field(const char*, std::vector<int64_t>&) override {}
   void field(const char*, std::vector<Dim>& values) override {
     for (Dim& value : values) look_(&value);
   }
-  void field(const char*, Pads&) override {}
-  void field(const char*, TensorPtr&) override {}
 
  private:
   std::function<void(Dim*)> look_;
