@@ -178,6 +178,7 @@ struct Args {
   std::string targets;  ///< names with commas between; empty: this CPU
   std::string embed;
   std::string table;
+  std::vector<std::string> table_with;  ///< compiled models whose kinds of steps it has too
   bool no_notes = false;
   std::string weights;         ///< f16, q8 or q4; empty: as they are
   std::string max_difference;  ///< a number, or empty

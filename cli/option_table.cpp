@@ -185,6 +185,8 @@ const OptionRow kOptions[] = {
      "CPUs that it runs on, as in avx2,avx512; this one by default"},
     {"--embed", kOnCompile, &Args::embed, "write the file as a constant in C, too"},
     {"--table", kOnCompile, &Args::table, "write the list of the kinds of steps in C, too"},
+    {"--with", kOnCompile, &Args::table_with,
+     "a compiled model whose kinds of steps --table has as well; repeatable"},
     {"--weights", kOnCompile, &Args::weights,
      "keep weights as f16, q8 or q4, which changes what the model gives"},
     {"--max-difference", kOnCompile, &Args::max_difference,

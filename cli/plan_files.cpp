@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/dump_plan.h"
 #include "cli/exec.h"
+#include "cli/plan_sources.h"
 #include "core/exec/extents.h"
 #include "core/run/plan_format.h"
 #include "kernels/target.h"
@@ -195,7 +196,8 @@ constexpr std::string_view kHonoured[] = {
     "--input-from-bundle", "--input-from-nnef", "--allow-random-input", "--random-range", "--seed",
     "--allow-float-casts", "--drop-partial-pulse", "--filler", "--assert-output-bundle",
     "--assert-output", "--allow-missing-outputs", "--approx", "--approx-custom", "--dump",
-    "--save-outputs", "--profile", "--max-loops", "--plan", "--svg"};
+    "--save-outputs", "--profile", "--max-loops", "--plan", "--svg",
+    "--embed", "--table", "--with"};
 
 /// Errors: kArg for an option that would change nothing: of a plan all of that is decided.
 Status refuse_unheard(const Args& args) {
@@ -210,6 +212,18 @@ Status refuse_unheard(const Args& args) {
   return {};
 }
 
+/// What programs are built with beside a model that is compiled already.
+Status sources(const Args& args) {
+  RILL_TRY(refuse_unheard(args));
+  if (args.embed.empty() && args.table.empty()) {
+    return fail(Code::kArg, args.model, " is compiled already")
+        .hint("Add --table FILE.c or --embed FILE.c, or name the model that it was compiled from");
+  }
+  RILL_ASSIGN(const plan_file::MappedFile file, plan_file::map_file(args.model));
+  RILL_TRY(plan_file::verify(file.bytes).at(args.model, 0));
+  return write_plan_sources(args, file.bytes, {});
+}
+
 }  // namespace
 
 bool names_plan_file(const Args& args) {
@@ -218,6 +232,7 @@ bool names_plan_file(const Args& args) {
 }
 
 Status plan_file_command(const Args& args, const Log& log) {
+  if (args.command == Command::kCompile) return sources(args);
   const bool dumps = args.command == Command::kDump;
   if (!dumps && args.command != Command::kRun && args.command != Command::kStream) {
     return fail(Code::kArg, args.model, " is a compiled model: there is no graph to ",

@@ -52,6 +52,11 @@ if(RILL_TIERS)
   endforeach()
 endif()
 
+# A build of all tiers compiles plans for any processor: its lists have the kernels of the others too.
+if(RILL_PLAN_FILES AND NOT RILL_TIERS)
+  set(RILL_OTHER_PROCESSORS ON)
+endif()
+
 # Calls in the place of inlined checks keep the address sanitizer's code, and the time to compile it,
 # small.
 set(RILL_TIER_SANITIZER_FLAGS -fno-sanitize=undefined)

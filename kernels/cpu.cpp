@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstring>
 
-#if defined(__x86_64__) || defined(__i386__)
+#if RILL_ON_X86
 #include <cpuid.h>
 #elif defined(__aarch64__) && defined(__APPLE__)
 #include <sys/sysctl.h>
@@ -37,7 +37,7 @@ constexpr TierName kTierNames[] = {{Tier::kScalar, "scalar"},
                                    {Tier::kAvx512, "avx512"},
                                    {Tier::kNeon, "neon"}};
 
-#if defined(__x86_64__) || defined(__i386__)
+#if RILL_ON_X86
 // What CPUID itself says: compilers have a question of their own for it, which the runtime of some
 // (Zig's) answers with no, whatever the CPU.
 struct X86 {
@@ -83,24 +83,15 @@ struct X86 {
 }  // namespace
 
 Tier detected_tier() {
-#if defined(__x86_64__) || defined(__i386__)
+#if RILL_ON_X86
   [[maybe_unused]] const X86 cpu;
-#ifndef RILL_WITHOUT_AVX512
-  if (cpu.avx512()) return Tier::kAvx512;
-#endif
-#ifndef RILL_WITHOUT_AVX2
-  if (cpu.avx2()) return Tier::kAvx2;
-#endif
-#ifndef RILL_WITHOUT_SSE42
-  if (cpu.sse42()) return Tier::kSse42;
-#endif
-  return Tier::kScalar;
-#elif defined(__aarch64__) && !defined(RILL_WITHOUT_NEON)
-  return Tier::kNeon;  // part of the base of AArch64
-#elif defined(__wasm_simd128__) && !defined(RILL_WITHOUT_SSE42)
-  return Tier::kSse42;  // an engine without it does not compile the module
+  if (RILL_HAS_AVX512 && cpu.avx512()) return Tier::kAvx512;
+  if (RILL_HAS_AVX2 && cpu.avx2()) return Tier::kAvx2;
+  return RILL_HAS_SSE42 && cpu.sse42() ? Tier::kSse42 : Tier::kScalar;
 #else
-  return Tier::kScalar;
+  if (RILL_HAS_NEON) return Tier::kNeon;  // part of the base of AArch64
+  // An engine of WebAssembly without it does not compile the module.
+  return RILL_HAS_SSE42 ? Tier::kSse42 : Tier::kScalar;
 #endif
 }
 
@@ -110,7 +101,7 @@ bool has_dot_products(Tier tier) {
     return target.has_dot_products.load() && tier == target.tier.load();
   }
   if (!supports(detected_tier(), tier)) return false;
-#if defined(__x86_64__) || defined(__i386__)
+#if RILL_ON_X86
   const X86 cpu;
   return tier == Tier::kAvx512 ? cpu.avx512_vnni() : tier == Tier::kAvx2 && cpu.avx_vnni();
 #elif defined(__aarch64__) && defined(__APPLE__)
@@ -133,34 +124,15 @@ bool supports(Tier cpu, Tier needs) {
 detail::TargetState detail::target_state;
 
 bool built_for(Tier tier) {
-  switch (tier) {
-#ifndef RILL_WITHOUT_SCALAR
-    case Tier::kScalar:
-      return true;
-#endif
-#if defined(__x86_64__) || defined(__i386__) || defined(__wasm_simd128__)
-#ifndef RILL_WITHOUT_SSE42
-    case Tier::kSse42:
-      return true;
-#endif
-#endif
-#if defined(__x86_64__) || defined(__i386__)
-#ifndef RILL_WITHOUT_AVX2
-    case Tier::kAvx2:
-      return true;
-#endif
-#ifndef RILL_WITHOUT_AVX512
-    case Tier::kAvx512:
-      return true;
-#endif
-#endif
-#if defined(__aarch64__) && !defined(RILL_WITHOUT_NEON)
-    case Tier::kNeon:
-      return true;
-#endif
-    default:
-      return false;
-  }
+  constexpr bool kHas[] = {RILL_HAS_SCALAR, RILL_HAS_SSE42, RILL_HAS_AVX2, RILL_HAS_AVX512,
+                           RILL_HAS_NEON};
+  return kHas[static_cast<size_t>(tier)];
+}
+
+bool compiles_for(Tier tier) {
+  constexpr bool kLists[] = {RILL_LISTS(SCALAR), RILL_LISTS(SSE42), RILL_LISTS(AVX2),
+                             RILL_LISTS(AVX512), RILL_LISTS(NEON)};
+  return kLists[static_cast<size_t>(tier)];
 }
 
 Tier active_tier() { return has_target() ? detail::target_state.tier.load() : running_tier(); }

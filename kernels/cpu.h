@@ -3,11 +3,7 @@
 #include <cstdint>
 
 #include "kernels/nonblocking.h"
-
-// Engines that compile the SIMD of WebAssembly run it: scalar kernels beside it would take room.
-#if defined(__wasm_simd128__) && !defined(RILL_WITHOUT_SSE42)
-#define RILL_WITHOUT_SCALAR
-#endif
+#include "kernels/tiers.h"
 
 namespace rill::kernels {
 
@@ -51,6 +47,8 @@ class TargetCpu {
 
 /// Tell whether this build has kernels of a tier, whatever the CPU.
 bool built_for(Tier tier);
+/// Tell whether this build makes plans for CPUs of a tier: it has its kernels, or their names.
+bool compiles_for(Tier tier);
 
 /// Cap the tier of the kernels that are chosen from now on. A limit above what the CPU has is no
 /// error and has no effect. Thread: safe.

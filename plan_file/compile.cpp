@@ -69,10 +69,10 @@ Result<std::vector<kernels::Target>> targets_named(std::string_view list,
                   ": expected native, scalar, sse42, avx2, avx2vnni, avx512, avx512vnni, neon, "
                   "neondotprod or wasm");
     }
-    if (!kernels::built_for(target.tier)) {
+    if (!kernels::compiles_for(target.tier)) {
       return fail(Code::kUnsupported, option, " ", name,
-                  ": this build of rill has no kernels for it to pack weights for")
-          .hint("Compile the model with a rill that was built for that kind of processor");
+                  ": this build of rill leaves out what it takes to make plans for it")
+          .hint("Compile the model with a rill that was built without RILL_TIERS");
     }
     const auto same = [&](const kernels::Target& each) { return is_same(each, target); };
     if (std::none_of(out.begin(), out.end(), same)) out.push_back(target);

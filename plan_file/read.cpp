@@ -328,6 +328,19 @@ Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const 
   return out;
 }
 
+Result<std::set<std::string>> kinds_in(std::span<const std::byte> bytes) {
+  RILL_ASSIGN(const Head head, read_head(bytes));
+  std::set<std::string> out;
+  for (const TargetEntry& entry : head.targets) {
+    Record plan(bytes.subspan(static_cast<size_t>(entry.plan.begin),
+                              static_cast<size_t>(entry.plan.bytes)));
+    const int64_t count = plan.count();
+    for (int64_t i = 0; i < count && plan.good(); ++i) out.emplace(plan.text());
+    if (!plan.good()) return damaged(plan.why());
+  }
+  return out;
+}
+
 Status verify(std::span<const std::byte> bytes) {
   RILL_ASSIGN(const Head head, read_head(bytes));
   const auto constants = bytes.subspan(static_cast<size_t>(head.header.constants));

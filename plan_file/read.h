@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,10 @@ bool is_plan_file(std::span<const std::byte> bytes);
 /// aligned to 64.
 Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                         const Known& known);
+
+/// Tell the kinds of steps that the plans of a file have, for all of its targets, each once.
+/// Errors: kParse, kAbi, as `open` has them.
+Result<std::set<std::string>> kinds_in(std::span<const std::byte> bytes);
 
 /// Read all of a file and tell whether it is the one that was written. Errors: kParse.
 Status verify(std::span<const std::byte> bytes);

@@ -6,8 +6,9 @@
 RILL is the program `rill` of this machine. For PROCESSOR, or each one whose compiler is here, two
 programs are linked that stream kws_gru and have nothing else: one of the layer that runs plans, without a
 heap, which trusts its file; one of librill_run, which checks all that it opens and has all of rill.h from
-a plan on. For each, one with all kinds of steps besides. Ends with status 1 where one is larger than its
-bound.
+a plan on. For each, one with all kinds of steps besides. Then RILL compiles models for PROCESSOR, and the
+latter program streams them, in an emulator where it has to, with the bits of this machine's tier that
+fuses multiply and add as well. Ends with status 1 where a program is larger than its bound, or a bit differs.
 """
 
 import os
@@ -22,12 +23,16 @@ import run_layer
 KIB = 1024
 PAGES = ["-Wl,-z,max-page-size=16384"]  # as phones have
 BUILDS = [
-    # name, compiler, flags of the linker, tiers, options of CMake,
+    # name, compiler, flags of the linker, tiers, options of CMake, what runs its programs,
     # bounds of the layer: with the steps of kws_gru, with all; of the library: the same
-    ("x86-64 (AVX2 and scalar)", "g++", [], ["avx2"], [], (104, 1200), (150, 1200)),
+    ("x86-64 (AVX2 and scalar)", "g++", [], ["avx2"], [], [], (104, 1200), (150, 1200)),
     ("aarch64", "aarch64-linux-gnu-g++", PAGES, ["neon"],
-     [f"-DCMAKE_TOOLCHAIN_FILE={run_layer.ROOT}/cmake/aarch64.cmake"], (120, 1200), (165, 1200)),
+     [f"-DCMAKE_TOOLCHAIN_FILE={run_layer.ROOT}/cmake/aarch64.cmake"],
+     ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"], (120, 1200), (165, 1200)),
 ]
+# Models without sums over lanes, which have the same bits on every tier that fuses, and pulses.
+STREAMS = [("conv_tasnet", 8), ("ds_cnn", 8), ("linear_attention", 8), ("projected_lstm", 8),
+           ("resample", 480), ("tcn_dilated", 8), ("unet_denoiser", 8), ("vad_speech", 480)]
 
 
 def linked(compiler, flags, sources, work):
@@ -69,9 +74,30 @@ def library(compiler, flags, tiers, options, work):
                                 [app, in_c(compiler, table, work), build / "api" / "librill_run.a"], work)
 
 
+def streamed(rill, program, emulator, tiers, work):
+    """What the program prints of each model, compiled here for each tier and for none."""
+    if emulator and not shutil.which(emulator[0]):
+        print(f"skipped: no model is streamed: {emulator[0]} is not here")
+        return {}
+    out = {}
+    for name, pulse in STREAMS:
+        for tier in [*tiers, "scalar"]:
+            plan = work / f"{name}.{tier}.rill"
+            subprocess.run([rill, "compile", run_layer.ROOT / f"tests/models/{name}/model.nnef.tgz", "--set",
+                            "B=1", "--pulse", f"S={pulse}", "--target", tier, "--no-audit", "-q", "-o", plan],
+                           check=True)
+            ran = subprocess.run([*emulator, program, plan, str(25 * pulse)], text=True, capture_output=True)
+            if ran.returncode != 0 and "this CPU and build run" in ran.stderr:
+                print(f"skipped: {ran.stderr.strip()}")
+                continue
+            out[name, tier] = ran.stdout if ran.returncode == 0 else ran.stderr
+    return out
+
+
 def main():
     rill = sys.argv[1]
     failed = False
+    sounds = {}  # what each model gave first
     with tempfile.TemporaryDirectory() as made:
         work = pathlib.Path(made)
         own = work / "own" / "rill_steps.c"
@@ -81,7 +107,7 @@ def main():
         subprocess.run([rill, "compile", run_layer.ROOT / "tests/models/kws_gru/model.nnef.tgz", "--set",
                         "B=1", "--pulse", "S=8", "--target", "scalar", "--no-audit", "--table", own],
                        check=True)
-        for name, compiler, flags, tiers, options, of_layer, of_library in BUILDS:
+        for name, compiler, flags, tiers, options, emulator, of_layer, of_library in BUILDS:
             if not name.startswith(tuple(sys.argv[2:]) or name):
                 continue
             if not shutil.which(compiler):
@@ -96,6 +122,11 @@ def main():
                     found = size(table)
                     failed |= found > kib * KIB
                     print(f"{name}, {what} with the steps of {kinds}: {found} bytes, at most {kib * KIB}")
+            # The program that was linked last has librill_run with all kinds.
+            for (model, tier), told in streamed(rill, folder / "program", emulator, tiers, folder).items():
+                same = told == sounds.setdefault(model, told)
+                failed |= not same or "sum" not in told
+                print(f"{name}, {model} for {tier}: {told.strip()}{'' if same else ', unlike the first'}")
     sys.exit(1 if failed else 0)
 
 

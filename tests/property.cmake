@@ -37,7 +37,8 @@ endif()
 rill_test(laws_test SOURCES ${laws} DEPENDS rill_laws LABELS laws)
 rill_library(rill_plan_files_testing SOURCES support/plan_files.cpp DEPENDS rill_plan_file rill_ops)
 if(NOT RILL_STEPS_UNSEEN)
-  rill_test(plan_files_test SOURCES laws/plan_files_altered_test.cpp laws/plan_files_test.cpp
+  rill_test(plan_files_test SOURCES laws/plan_files_altered_test.cpp laws/plan_files_other_test.cpp
+                                    laws/plan_files_test.cpp
             DEPENDS rill_laws rill_plan_files_testing LABELS laws)
 endif()
 rill_test(audit_cases_test SOURCES laws/audit_cases_test.cpp DEPENDS rill_laws LABELS laws)

@@ -101,7 +101,7 @@ class StepFields {
  private:
   bool wants_names_;
   /// No family has more kernels.
-  static constexpr size_t kMostKernels = 16;
+  static constexpr size_t kMostKernels = 24;
 
   static std::string_view first_of(std::string_view* names);
 

@@ -125,7 +125,9 @@ template <size_t kRegisters>
   PointwiseArgs args = loops.args;
   for (size_t k = 0; k < in.size(); ++k) args.in[k].ptr = in[k].as<const float>();
   args.out = out.as<float>();
-  run_pointwise_loops(loops, 0, &args, kernels::pointwise_f32(), scratch);
+  // This runs here also while a plan for another CPU is made, which constants are computed for.
+  const kernels::PointwiseFn run = kernels::pointwise_f32(kernels::running_tier());
+  run_pointwise_loops(loops, 0, &args, run, scratch);
 }
 
 }  // namespace

@@ -23,9 +23,12 @@ set(cases
   compiled_model_has_a_table
   compiled_model_has_its_pulse
   compiled_model_has_no_graph
+  compiled_model_is_compiled
   compiled_model_is_shown
   compiled_model_runs
   compiled_model_streams
+  compiled_model_with_no_table
+  compiled_models_share_a_table
   corrupt_gzip
   cost_that_differs
   deployment_is_shown_with_its_batch

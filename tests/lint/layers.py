@@ -92,7 +92,7 @@ RUNS_WITH_HEAP = re.compile(
     r"exec/(feed|saved|saved_bytes|session|workers))\.(h|cpp)$|"
     r"^plan_file/(check|checksum|map|place)\.(h|cpp)$|"
     r"^api/src/(errors|guard|handles|io_text|library|log|lookup|moments|plan|run_alone|session|stream|"
-    r"threads|turns|views)\.(h|cpp)$|^api/include/rill/rill\.h$|^kernels/(cpu|nonblocking|target)\.h$")
+    r"threads|turns|views)\.(h|cpp)$|^api/include/rill/rill\.h$|^kernels/(cpu|nonblocking|target|tiers)\.h$")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 TEST_FILE = re.compile(r"(_test|_bench|/test_\w+)\.(c|cpp|h)$")

@@ -122,6 +122,8 @@ bool try_plan_file(std::span<const std::byte> bytes) {
        {first.status(), opened.status(), placed_first.status(), placed.status()}) {
     if (!status.ok() && status.error().message.empty()) std::abort();
   }
+  const auto kinds = plan_file::kinds_in(map.bytes);
+  if (opened.ok() && !kinds.ok()) std::abort();
   if (placed.ok()) try_plan(*placed);
   if (!opened.ok()) return false;
   try_plan(opened->plan);

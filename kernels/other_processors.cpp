@@ -1,0 +1,103 @@
+// What stands in for the kernels of other processors. Plans for them are compiled here and name
+// these functions; opening a plan refuses one for another processor, so that none is ever called.
+
+#define RILL_OTHERS_ALONE
+#include "kernels/depthwise/depthwise_args.h"
+#include "kernels/fft/fft.h"
+#include "kernels/half/half_args.h"
+#include "kernels/int8/int8_args.h"
+#include "kernels/matmul/matmul_args.h"
+#include "kernels/matmul_packed/matmul_packed_args.h"
+#include "kernels/pointwise/pointwise.h"
+#include "kernels/pool/pool_args.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/rnn/rnn_args.h"
+#include "kernels/softmax/softmax.h"
+
+#define RILL_STANDS_IN \
+  noexcept {           \
+    __builtin_trap();  \
+  }
+
+namespace rill::kernels {
+
+#define RILL_KERNEL(needs, name) void name(const DepthwiseF32Args&) RILL_STANDS_IN
+#include "kernels/depthwise/kernels.inc"
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, suffix)                                                         \
+  void fft_f32_##suffix(const FftPlan&, const float*, const float*, float*, float*, float*) \
+      RILL_STANDS_IN                                                                        \
+  void rfft_f32_##suffix(const FftPlan&, const float*, const float*, float*, float*, int64_t, \
+                         float*) RILL_STANDS_IN
+#include "kernels/fft/kernels.inc"
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, name)                                      \
+  void widen_f16_##name(int64_t, const uint16_t*, float*) RILL_STANDS_IN \
+  void narrow_f16_##name(int64_t, const float*, uint16_t*) RILL_STANDS_IN
+#include "kernels/half/kernels.inc"
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, dot, name, columns, depth, a_form) \
+  void matmul_int8_##name(const MatmulInt8Args&) RILL_STANDS_IN
+#include "kernels/int8/kernels.inc"
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, name) void quantise_##name(const QuantiseArgs&) RILL_STANDS_IN
+#include "kernels/int8/quantise.inc"
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, name, columns) void name(const MatmulF32Args&) RILL_STANDS_IN
+#include "kernels/matmul/kernels.inc"
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, format, name, columns, widen) \
+  void name(const MatmulPackedArgs&) RILL_STANDS_IN
+#include "kernels/matmul_packed/kernels.inc"
+#undef RILL_KERNEL
+
+#define RILL_WIDEN(suffix)                                                              \
+  void widen_f16_##suffix(const std::byte*, int64_t, int64_t, float*) RILL_STANDS_IN    \
+  void widen_q8_##suffix(const std::byte*, int64_t, int64_t, float*) RILL_STANDS_IN     \
+  void widen_q4_##suffix(const std::byte*, int64_t, int64_t, float*) RILL_STANDS_IN
+#if RILL_LISTS(SSE42)
+RILL_WIDEN(sse42)
+#endif
+#if RILL_LISTS(AVX2)
+RILL_WIDEN(avx2)
+#endif
+#if RILL_LISTS(AVX512)
+RILL_WIDEN(avx512)
+#endif
+#if RILL_LISTS(NEON)
+RILL_WIDEN(neon)
+#endif
+#undef RILL_WIDEN
+
+#define RILL_KERNEL(needs, name) void name(const PointwiseArgs&, float*) RILL_STANDS_IN
+#include "kernels/pointwise/kernels.inc"
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, suffix)                            \
+  void pool_max_f32_##suffix(const PoolF32Args&) RILL_STANDS_IN \
+  void pool_sum_f32_##suffix(const PoolF32Args&) RILL_STANDS_IN
+#include "kernels/pool/kernels.inc"
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, name) void name(const ReduceF32Args&) RILL_STANDS_IN
+#include "kernels/reduce/kernels.inc"
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, suffix, lanes)                  \
+  void gru_f32_##suffix(const GruF32Args&) RILL_STANDS_IN   \
+  void lstm_f32_##suffix(const LstmF32Args&) RILL_STANDS_IN \
+  void rnn_f32_##suffix(const RnnF32Args&) RILL_STANDS_IN
+#include "kernels/rnn/kernels.inc"
+#undef RILL_KERNEL
+
+#define RILL_KERNEL(needs, name) void name(const SoftmaxF32Args&) RILL_STANDS_IN
+#include "kernels/softmax/kernels.inc"
+#undef RILL_KERNEL
+
+}  // namespace rill::kernels
