@@ -248,6 +248,21 @@ test("each module tells what it does not load", async () => {
   assert.ok((await load(wasmVad, { wasm: run })) instanceof CompiledModel);
 });
 
+test("a module for one model runs it, and tells what it lacks for others", async () => {
+  for (const weights of ["f32", "q8"]) {
+    const folder = new URL(`../../build/wasm_run/vad_speech/${weights}/`, import.meta.url);
+    const [bytes, wasm] = ["model.rill", "rill_run.wasm"].map((file) => readFileSync(new URL(file, folder)));
+    const expected = (await load(bytes)).stream();
+    const stream = (await load(bytes, { wasm })).stream();
+    same(stream.push(sound), expected.push(sound), weights);
+    same(stream.finish(), expected.finish(), weights);
+    const kws = compiled("kws_gru", "--set", "B=1", "--pulse", "S=8", "--target", "wasm");
+    await assert.rejects(load(kws, { wasm }), (error) => error instanceof RillError &&
+      error.code === "unsupported" && /kind of steps "/.test(error.detail) &&
+      /scripts\/web_run\.sh/.test(error.hint));
+  }
+});
+
 test("more frames than memory has room for are refused", async () => {
   const streams = [(maxPush) => plan.stream({ maxPush }),
                    (maxPush) => model.pulse("S", 480, { maxPush })];
