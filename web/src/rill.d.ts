@@ -47,6 +47,8 @@ export class Model {
 /** A model that `rill compile` made, for one pulse or whole. `with`, `pulse`, `feedback` and
  *  `context` are refused. */
 export class CompiledModel extends Model {
+  inspect(): ReturnType<Model["inspect"]> &
+    { streams: StreamInfo[]; memory: Memory; nodes: { name: string; op: string }[] };
   readonly streams: StreamInfo[];
   readonly memory: Memory;
   readonly nodes: { name: string; op: string }[];

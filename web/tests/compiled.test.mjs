@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { after } from "node:test";
@@ -14,18 +14,22 @@ import { CompiledModel, Model, RillError, compile, load } from "../dist/rill.js"
 import { altered } from "./altered.mjs";
 import { cut, kFolder, modelsThere, random, symbolsOf } from "./models.mjs";
 import { readNpz } from "./npz.mjs";
+import { runningSum } from "./onnx.mjs";
 
 const rill = process.env.RILL ?? fileURLToPath(new URL("../../build/release/bin/rill", import.meta.url));
 const work = mkdtempSync(join(tmpdir(), "rill-compiled-"));
 after(() => rmSync(work, { recursive: true }));
 
-/** Compile a model of tests/models by the program. */
-function compiled(name, ...flags) {
-  const out = join(work, `${name}.rill`);
-  execFileSync(rill, ["compile", fileURLToPath(new URL(`${name}/model.nnef.tgz`, kFolder)), ...flags,
-                      "--no-audit", "-o", out], { stdio: ["ignore", "ignore", "pipe"] });
+/** Compile a file by the program. */
+function compiledFile(path, ...flags) {
+  const out = join(work, "compiled.rill");
+  execFileSync(rill, ["compile", path, ...flags, "--no-audit", "-o", out],
+               { stdio: ["ignore", "ignore", "pipe"] });
   return readFileSync(out);
 }
+/** Compile a model of tests/models. */
+const compiled = (name, ...flags) =>
+  compiledFile(fileURLToPath(new URL(`${name}/model.nnef.tgz`, kFolder)), ...flags);
 const setFlags = (symbols) =>
   Object.entries(symbols).flatMap(([name, value]) => ["--set", `${name}=${value}`]);
 
@@ -165,6 +169,22 @@ test("gzip, a view in the middle of others, and a file of several targets", asyn
   same((await load(room.subarray(3))).stream().push(sound), expected, "a view");
   const both = await load(vad("--target", "avx2,wasm"));
   same(both.stream().push(sound), expected, "two targets");
+});
+
+test("an ONNX file whose states go round", async () => {
+  const file = join(work, "sum.onnx");
+  writeFileSync(file, runningSum());
+  const plan = await load(compiledFile(file, "--constantize", "gain=3", "--feedback", "state_out=state",
+                                       "--target", "wasm"));
+  const model = await load(runningSum(), { constants: { gain: 3 } });
+  const [found, expected] = [plan.stream(), model.feedback({ state_out: "state" }).stream()];
+  const frames = Float32Array.of(0, 1, 2, 3);
+  same(found.push(frames), expected.push(frames), "the beginning");
+  assert.deepEqual([...found.clone().push(Float32Array.of(1, 1)).y], [9, 15]);
+  expected.restore(found.save());
+  same(found.push(frames), expected.push(frames), "from the state of the other kind");
+  found.reset();
+  assert.deepEqual([...found.push(frames).y], [0, 3, 6, 12]);
 });
 
 test("weights of few bits, and a plan without notes", async () => {
