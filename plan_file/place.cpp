@@ -38,15 +38,16 @@ Result<std::shared_ptr<const Plan>> place(std::span<const std::byte> bytes,
   PlacedPlan placed;
   Refusal refused = place_plan(bytes, {}, runner, &placed);
   if (!refused.ok()) return refused.status();
-  const auto room = static_cast<size_t>((placed.bytes + kAlign - 1) / kAlign * kAlign);
-  auto* const memory = static_cast<std::byte*>(allocate_aligned(kAlign, room));
+  const int64_t room = (placed.bytes + kAlign - 1) / kAlign * kAlign;
+  auto* const memory =
+      static_cast<std::byte*>(allocate_aligned(kAlign, static_cast<uint64_t>(room)));
   if (memory == nullptr) {
     return fail(Code::kNoMem, "no memory for a plan of ", placed.bytes, " bytes");
   }
   // Nothing in it is to be destroyed.
   const std::shared_ptr<void> block(
       memory, [owner = std::move(owner)](void* own) { free_aligned(own); });
-  refused = place_plan(bytes, {memory, room}, runner, &placed);
+  refused = place_plan(bytes, {memory, static_cast<size_t>(room)}, runner, &placed);
   if (!refused.ok()) return refused.status();
   RILL_TRY(check(*placed.plan));
   return std::shared_ptr<const Plan>(block, placed.plan);

@@ -1,25 +1,30 @@
 #!/usr/bin/env bash
 # Build the package for browsers in web/dist, and test it in node and in Chromium.
-#   scripts/web.sh [--laws] [--seconds N]
+#   scripts/web.sh [--laws] [--seconds N] [--page]
 # --laws: run the laws of operators in node too. --seconds: how long the page hears a microphone, 60
-# unless given. Ends with 77 where emscripten or node cannot be had; the page's tests are skipped by
-# name without Chromium. Pictures of the page go to build/wasm/pictures.
+# unless given. --page: put the table of sizes into docs/browser.md. RILL names the program that
+# compiles models, build/release/bin/rill unless it is set, which is built where it is not there. Ends
+# with 77 where emscripten or node cannot be had; the page's tests are skipped by name without
+# Chromium. Pictures of the page go to build/wasm/pictures.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
 
 laws=0
+page=0
 seconds=60
 while [[ $# -gt 0 ]]; do
   case $1 in
     --laws) laws=1 ;;
+    --page) page=1 ;;
     --seconds) seconds=${2:?--seconds needs a number}; shift ;;
-    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "unknown option $1" >&2; exit 2 ;;
   esac
   shift
 done
 
+of_this_machine=("${rill_packages[@]}")
 rill_packages=(cmake ninja-build libxsimd-dev googletest emscripten node-acorn chromium)
 command -v node >/dev/null || rill_packages+=(nodejs)
 command -v npm >/dev/null || rill_packages+=(npm)
@@ -28,6 +33,14 @@ for tool in em++ node; do
   command -v "$tool" >/dev/null || { echo "web.sh: skipped, no $tool" >&2; exit 77; }
 done
 
+# Models are compiled by the program of this machine.
+export RILL=${RILL:-$PWD/build/release/bin/rill}
+if [[ ! -x $RILL ]]; then
+  rill_packages=("${of_this_machine[@]}")
+  rill_setup
+  rill_build release rill_program
+fi
+
 # Debian's emscripten finds its modules of node where Debian's node looks for them.
 export NODE_PATH=/usr/share/nodejs
 cmake --preset wasm >/dev/null
@@ -35,18 +48,46 @@ targets=(rill_web rill_web_onnx)
 ((laws)) && targets+=(laws_test)
 cmake --build build/wasm -j "$(nproc)" --target "${targets[@]}"
 
+cmake --preset wasm_run >/dev/null
+cmake --build build/wasm_run -j "$(nproc)" --target rill_web_run
+
 mkdir -p web/dist
-cp web/src/*.js web/src/*.d.ts build/wasm/bin/rill.wasm build/wasm/bin/rill_onnx.wasm web/dist/
+cp web/src/*.js web/src/*.d.ts build/wasm/bin/rill.wasm build/wasm/bin/rill_onnx.wasm \
+  build/wasm_run/bin/rill_run.wasm web/dist/
 cp tests/models/vad_speech/model.nnef.tgz web/demo/vad_speech.nnef.tgz
-# at_most FILE BYTES: what pages fetch of it.
+table=$'| what pages fetch | bytes | compressed with gzip | at most |\n| --- | --- | --- | --- |'
+# at_most WHAT BYTES FILE ...: hold what pages fetch of files to so many bytes.
 at_most() {
-  local packed
-  packed=$(gzip -9 -c "$1" | wc -c)
-  echo "$1: $(stat -c %s "$1") bytes, $packed compressed with gzip, at most $2"
-  ((packed <= $2)) || { echo "$1 is too large" >&2; exit 1; }
+  local what=$1 most=$2 packed=0 all=0 each
+  for each in "${@:3}"; do
+    packed=$((packed + $(gzip -9 -c "$each" | wc -c)))
+    all=$((all + $(stat -c %s "$each")))
+  done
+  table+=$'\n'"| $what | $all | $packed | $most |"
+  ((packed <= most)) || { echo "$what: $packed bytes with gzip, at most $most" >&2; exit 1; }
 }
-at_most web/dist/rill.wasm 700000
-at_most web/dist/rill_onnx.wasm 840000
+at_most '`rill.wasm`' 700000 web/dist/rill.wasm
+at_most '`rill_onnx.wasm`' 840000 web/dist/rill_onnx.wasm
+at_most '`rill_run.wasm`' 180000 web/dist/rill_run.wasm
+
+# Modules for one model, with weights as they are and with few bits.
+own=build/wasm_run/vad_speech
+for weights in f32 q8; do
+  mkdir -p "$own/$weights"
+  flags=()
+  [[ $weights == f32 ]] || flags=(--weights "$weights")
+  "$RILL" compile tests/models/vad_speech/model.nnef.tgz --set B=1 --pulse S=480 --target wasm \
+    --no-audit "${flags[@]}" -o "$own/$weights/model.rill" >/dev/null
+  scripts/web_run.sh "$own/$weights/model.rill" -o "$own/$weights" >/dev/null
+done
+at_most '`rill_run.wasm` with the steps of `vad_speech` alone' 112000 "$own/f32/rill_run.wasm"
+at_most 'the same, and the model' 205000 "$own/f32/"{rill_run.wasm,model.rill}
+at_most 'the same with weights of 8 bits' 150000 "$own/q8/"{rill_run.wasm,model.rill}
+if ((page)); then
+  python3 scripts/put_table.py docs/browser.md web_sizes <<<"$table"
+else
+  echo "$table"
+fi
 node web/demo/bundle.mjs build/wasm/page.html
 
 node --test --test-reporter=spec web/tests/*.test.mjs

@@ -22,13 +22,22 @@ using rill::api::report;
 
 namespace {
 
+#if defined(__EMSCRIPTEN__)
+constexpr rill::WaysOut kWaysOut = {
+    "Compile the model for browsers: rill compile MODEL --target wasm -o PLAN.rill",
+    "Load the model itself, which rill.wasm runs",
+    "Leave out `wasm`, or make a module for this plan: scripts/web_run.sh PLAN.rill -o FOLDER"};
+#else
+constexpr rill::WaysOut kWaysOut{};
+#endif
+
 int rank_of(std::string_view target) {
   return rill::kernels::target_rank(std::string(target).c_str());
 }
 
 rill_status open_plan(const rill::plan_file::MappedFile& file, const char* path,
                       rill_plan** plan) {
-  const rill::Runner runner{{rill_steps, rill_steps_count}, rank_of, true};
+  const rill::Runner runner{{rill_steps, rill_steps_count}, rank_of, true, kWaysOut};
   auto placed = rill::plan_file::place(file.bytes, file.owner, runner);
   if (!placed.ok()) return report(placed.take_status().at(path, 0));
   auto made = std::make_unique<rill_plan>();

@@ -226,8 +226,12 @@ rill_status rill_session_need(const rill_plan* plan, const rill_session_opts* op
   Room room;
   rill_status known = check_options(kName, plan, opts, &max_push);
   if (known == RILL_OK) known = room_of(kName, *plan, max_push, &room);
-  if (known == RILL_OK) *bytes = static_cast<size_t>(room.all);
-  return known;
+  if (known != RILL_OK) return known;
+  *bytes = static_cast<size_t>(room.all);
+  if (static_cast<int64_t>(*bytes) == room.all) return RILL_OK;
+  *bytes = 0;
+  return refuse(RILL_E_NOMEM, "%s: an address has too few bits for the %lld bytes that it takes",
+                kName, static_cast<long long>(room.all));
 }
 
 rill_status rill_session_place(rill_plan* plan, const rill_session_opts* opts, void* memory,

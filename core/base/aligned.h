@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 
 #if defined(_WIN32)
@@ -9,9 +10,11 @@
 
 namespace rill {
 
-/// Take memory that begins at a multiple of `alignment`. `bytes` is a multiple of it, too. Null if
-/// there is none. `free_aligned` gives it back.
-inline void* allocate_aligned(size_t alignment, size_t bytes) noexcept {
+/// Take memory that begins at a multiple of `alignment`, of which `wanted` bytes are one too. Null
+/// if there is none, or more than an address has bits for. `free_aligned` gives it back.
+inline void* allocate_aligned(size_t alignment, uint64_t wanted) noexcept {
+  if (sizeof(size_t) < sizeof wanted && wanted > PTRDIFF_MAX) return nullptr;
+  const auto bytes = static_cast<size_t>(wanted);
 #if defined(_WIN32)
   return _aligned_malloc(bytes, alignment);
 #elif defined(__ANDROID__)

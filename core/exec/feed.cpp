@@ -19,7 +19,7 @@ Result<std::unique_ptr<Feed>> Feed::make(Session* session, int64_t max_push) {
   if (room && feed) {
     feed->bytes_ = room->all;
     feed->memory_ = static_cast<std::byte*>(allocate_aligned(
-        static_cast<size_t>(kSessionAlignment), static_cast<size_t>(room->all)));
+        static_cast<size_t>(kSessionAlignment), static_cast<uint64_t>(room->all)));
   }
   if (!feed || feed->memory_ == nullptr) {
     return fail(Code::kNoMem, "no memory to hold the outputs of ", max_push, " frames");

@@ -17,7 +17,7 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; 
 
 std::byte* allocate(int64_t bytes) {
   return static_cast<std::byte*>(
-      allocate_aligned(static_cast<size_t>(kAlign), static_cast<size_t>(aligned(bytes))));
+      allocate_aligned(static_cast<size_t>(kAlign), static_cast<uint64_t>(aligned(bytes))));
 }
 
 }  // namespace

@@ -144,13 +144,13 @@ class PlanReader final : public StepFields {
   bool good() const { return refused_.ok() && from_.good(); }
   void lacks(const char* what) {
     if (!good()) return;
-    refused_ = refusal(Code::kUnsupported, "Link librill, which has graphs and operators",
+    refused_ = refusal(Code::kUnsupported, runner_.ways_out.operators,
                        "the plan has steps with %s, which only the whole library runs", what);
     from_.fail("");
   }
   void lacks_named(const char* what, std::string_view name) {
     if (!good()) return;
-    refused_ = refusal(Code::kUnsupported, "Link what the plan needs, or compile it for this build",
+    refused_ = refusal(Code::kUnsupported, runner_.ways_out.missing,
                        "the plan needs the %s \"%.*s\", which this build does not have", what,
                        static_cast<int>(name.size()), name.data());
     from_.fail("");
@@ -253,7 +253,10 @@ class PlanReader final : public StepFields {
     io->shape = to_.list<int64_t>(own.rank);
     std::copy_n(own.shape.begin(), io->shape.size(), io->shape.begin());
     const std::span<const int64_t> extents(own.shape.data(), static_cast<size_t>(own.rank));
-    io->bytes = checked_volume(extents).value_or(0) * dtype_size(own.dtype);
+    const auto volume = checked_volume(extents);
+    const auto bytes = volume ? checked_mul(*volume, dtype_size(own.dtype)) : std::nullopt;
+    if (!bytes) from_.fail("an input or output is larger than any memory");
+    io->bytes = bytes.value_or(0);
     io->buffer = static_cast<uint32_t>(from_.natural());
     if (io->buffer >= buffers_) from_.fail("an input or output has no buffer");
     PlanStream& stream = io->stream;
@@ -454,7 +457,7 @@ Refusal find_target(std::span<const std::byte> file, const Runner& runner, Heade
     *best = target;
   }
   if (rank >= 0) return {};
-  return refusal(Code::kUnsupported, "Compile the model with --target for what runs here",
+  return refusal(Code::kUnsupported, runner.ways_out.other_target,
                  "a plan for %s%s, which this CPU or build does not run", first_name.data(),
                  header->targets > 1 ? " and others" : "");
 }

@@ -25,11 +25,11 @@ std::shared_ptr<void> objects(int64_t count) {
 }
 
 std::shared_ptr<void> plain_bytes(int64_t bytes) {
-  const size_t rounded =
-      static_cast<size_t>((bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment);
-  void* memory = allocate_aligned(kTensorAlignment, rounded == 0 ? kTensorAlignment : rounded);
+  const int64_t rounded = (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+  const int64_t wanted = rounded == 0 ? kTensorAlignment : rounded;
+  void* memory = allocate_aligned(kTensorAlignment, static_cast<uint64_t>(wanted));
   if (memory == nullptr) return nullptr;
-  std::memset(memory, 0, rounded);
+  std::memset(memory, 0, static_cast<size_t>(rounded));
   return std::shared_ptr<void>(memory, free_aligned);
 }
 

@@ -2,6 +2,7 @@
 //
 //   npm install --prefix FOLDER onnxruntime-web
 //   node web/bench/compare.mjs MODEL SYMBOL PULSE [TWIN.onnx FOLDER] [--rounds N]
+//   node web/bench/compare.mjs PLAN.rill [TWIN.onnx FOLDER] [--rounds N]
 //
 // TWIN takes one pulse as `x` and its states as `state_0`, ...; it gives `y` and `state_0_out`, ....
 // Both run in one thread on the same noise, turn by turn; each time is the median of a turn, and of
@@ -12,13 +13,16 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 
+import { openStream } from "../dist/compiled.js";
 import { load } from "../dist/rill.js";
 
 const words = process.argv.slice(2);
 const option = words.indexOf("--rounds");
 const rounds = option < 0 ? 7 : Number(words.splice(option, 2)[1]);
+const isPlan = words[0]?.endsWith(".rill");
+if (isPlan) words.splice(1, 0, undefined, undefined);
 const [path, symbol, pulse, twin, folder] = words;
-if (!pulse) throw new Error("expected MODEL SYMBOL PULSE [TWIN.onnx FOLDER]");
+if (!path || !(pulse || isPlan)) throw new Error("expected MODEL SYMBOL PULSE [TWIN.onnx FOLDER]");
 
 const noise = (size) => Float32Array.from({ length: size }, (_, i) => Math.sin(i * i * 0.37) * 0.3);
 const volume = (shape) => shape.reduce((a, b) => a * b, 1);
@@ -26,7 +30,7 @@ const volume = (shape) => shape.reduce((a, b) => a * b, 1);
 async function openRill() {
   const begin = performance.now();
   const model = await load(readFileSync(path));
-  const stream = model.pulse(symbol, pulse);
+  const stream = openStream(model, symbol, pulse);
   const frames = noise(volume(stream.inputs[0].shape));
   stream.push(frames);
   return { start: performance.now() - begin, step: () => stream.push(frames) };

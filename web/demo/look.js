@@ -1,6 +1,6 @@
 // What a model is, how it streams, and how long a step takes here.
 
-import { load } from "../dist/rill.js";
+import { CompiledModel, load } from "../dist/rill.js";
 
 /** A table, whose columns of numbers stand at the right, their heads too. */
 function table(head, rows) {
@@ -81,6 +81,17 @@ function constantsOf(text) {
   }));
 }
 
+/** The stream that is to be timed, and the symbol that it is along; none of what was compiled whole. */
+function streamOf(model, symbol, pulse) {
+  if (model instanceof CompiledModel) {
+    return model.pulsed > 0 ? { stream: model.stream(), along: model.streams[0].symbol } : {};
+  }
+  const { symbols } = model;
+  // Where the only symbol has another name, it is the one that is meant.
+  const along = symbols.length === 1 && symbol === "S" ? symbols[0] : symbol;
+  return { stream: model.pulse(along, pulse), along };
+}
+
 /** Describe a model in `place`. Throws what loading and pulsing throw. */
 export async function showModel(place, bytes, { symbol, pulse, constants }) {
   const model = await load(bytes, { constants: constantsOf(constants) });
@@ -93,10 +104,18 @@ export async function showModel(place, bytes, { symbol, pulse, constants }) {
   if (Object.keys(properties).length > 0) {
     place.append(heading("Properties"), table(["name", "value"], Object.entries(properties)));
   }
-  const { symbols } = model;
-  // Where the only symbol has another name, it is the one that is meant.
-  if (symbols.length === 1 && symbol === "S") [symbol] = symbols;
-  const stream = model.pulse(symbol, pulse);
+  const { stream, along } = streamOf(model, symbol, pulse);
+  if (stream) {
+    await showStream(place, stream, along);
+    stream.close();
+  } else {
+    place.append(heading("Compiled to run whole"),
+                 table(["memory", "bytes"], Object.entries(model.memory)));
+  }
+  model.close();
+}
+
+async function showStream(place, stream, symbol) {
   place.append(
     heading(`A stream along ${symbol}, ${stream.pulse} frames a step`),
     table(["output", "delay in frames", "in frames of the input", "frames a step"],
@@ -111,6 +130,4 @@ export async function showModel(place, bytes, { symbol, pulse, constants }) {
     table(["µs, median", "least", "most", "steps"], [[us(0.5), us(0), us(1), steps]]),
     heading("Where it goes"),
     profileTable(stream, Math.min(2000, Math.max(10, steps))));
-  stream.close();
-  model.close();
 }

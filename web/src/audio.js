@@ -1,6 +1,8 @@
 // A model as a node of Web Audio: sound goes in, frames come out as events.
 
+import { CompiledModel, openStream } from "./compiled.js";
 import { RillError, compile, load, unpacked } from "./rill.js";
+import { misuse } from "./runtime.js";
 
 export { RillError };
 
@@ -43,23 +45,27 @@ export class RillNode extends AudioWorkletNode {
   #times = null;
 
   /** Make a node in one line: `await RillNode.create(context, bytes, {rate: 16000})`.
-   *  `rate`: samples a second of the model; without it, its property rill.sample_rate, or 16000.
+   *  `rate`: samples a second of the model; without it, its property rill.sample_rate, or 16000. What
+   *  was compiled has no properties: its rate has to be told.
    *  `symbol`, `pulse`, `symbols`, `output`: as for `Model.pulse`; the first output by default. */
-  static async create(context, bytes, { rate, symbol = "S", pulse = "auto", symbols = {},
+  static async create(context, bytes, { rate, symbol = undefined, pulse = undefined, symbols = {},
                                         output = undefined, wasm = undefined } = {}) {
     const plain = await unpacked(bytes);
     const module = await compile(wasm, plain);
     // What is wrong with a model is told here, before the audio thread hears of it.
     const model = await load(plain, { symbols, wasm: module });
+    openStream(model, symbol, pulse).close();
+    if (rate === undefined && model instanceof CompiledModel) {
+      throw misuse("a compiled model does not tell its rate", "Pass {rate: 16000}, or what it is");
+    }
     const modelRate = rate ?? Number(model.properties["rill.sample_rate"] ?? 16000);
-    model.pulse(symbol, pulse).close();
     model.close();
     if (!kModules.has(context)) {
       kModules.set(context, context.audioWorklet.addModule(new URL("./processor.js", import.meta.url)));
     }
     await kModules.get(context);
     const node = new RillNode(context, {
-      module, bytes: plain, symbols, symbol, pulse: String(pulse), rate: modelRate, output,
+      module, bytes: plain, symbols, symbol, pulse, rate: modelRate, output,
     });
     node.info = await node.ready;
     return node;

@@ -1,5 +1,6 @@
 // The audio thread's half of RillNode. `process` makes no object: all that it needs is there before.
 
+import { openStream } from "./compiled.js";
 import { loadInto } from "./rill.js";
 import { Resampler } from "./resampler.js";
 import { Runtime } from "./runtime.js";
@@ -22,7 +23,7 @@ class RillProcessor extends AudioWorkletProcessor {
 
   start({ module, bytes, symbols, symbol, pulse, rate, output }) {
     const model = loadInto(new Runtime(module), bytes, symbols);
-    this.stream = model.pulse(symbol, pulse, { maxPush: 4 * kQuantum });
+    this.stream = openStream(model, symbol, pulse, { maxPush: 4 * kQuantum });
     this.input = this.stream.direct(false);
     if (this.input.elements !== 1) {
       throw new Error(`the model takes ${this.input.elements} numbers a frame: expected samples`);

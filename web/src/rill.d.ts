@@ -14,6 +14,8 @@ export interface StreamInfo {
   delayInputFrames: number; rateNumerator: number; rateDenominator: number; warmUpSteps: number;
   symbol: string; length: string;
 }
+/** Bytes. */
+export interface Memory { weights: number; state: number; arena: number; buffers: number }
 export type ErrorCode = string;
 
 /** A failure: what happened, where, and what to do. */
@@ -42,11 +44,23 @@ export class Model {
   close(): void;
 }
 
+/** A model that `rill compile` made, for one pulse or whole. `with`, `pulse`, `feedback` and
+ *  `context` are refused. */
+export class CompiledModel extends Model {
+  inspect(): ReturnType<Model["inspect"]> &
+    { streams: StreamInfo[]; memory: Memory; nodes: { name: string; op: string }[] };
+  readonly streams: StreamInfo[];
+  readonly memory: Memory;
+  readonly nodes: { name: string; op: string }[];
+  /** Frames of the first input that a step takes; 0 where the model was compiled whole. */
+  readonly pulsed: number;
+}
+
 export class Stream {
   readonly inputs: Port[];
   readonly outputs: Port[];
   readonly streams: StreamInfo[];
-  readonly memory: { weights: number; state: number; arena: number; buffers: number };
+  readonly memory: Memory;
   readonly nodes: { name: string; op: string }[];
   readonly delay: number;
   readonly pulse: number;
@@ -65,6 +79,7 @@ export class Stream {
 type Source = WebAssembly.Module | ArrayBuffer | ArrayBufferView | URL | string;
 export function compile(source?: Source, model?: Uint8Array): Promise<WebAssembly.Module>;
 export function unpacked(bytes: ArrayBuffer | Uint8Array): Promise<Uint8Array>;
+/** Gives a CompiledModel for what `rill compile` made. */
 export function load(bytes: ArrayBuffer | Uint8Array,
                      options?: {
                        symbols?: Record<string, number | string>;

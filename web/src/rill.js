@@ -1,9 +1,11 @@
 // rill: neural networks, whole or a few frames at a time, in browsers, workers, AudioWorklets and node.
 
-import { Model, Stream } from "./model.js";
+import { CompiledModel, isCompiled } from "./compiled.js";
+import { Model } from "./model.js";
 import { RillError, Runtime, misuse } from "./runtime.js";
+import { Stream } from "./stream.js";
 
-export { Model, RillError, Runtime, Stream };
+export { CompiledModel, Model, RillError, Runtime, Stream };
 
 const modules = new Map();
 const runtimes = new Map();
@@ -19,15 +21,17 @@ function kept(map, key, make) {
   return map.get(key);
 }
 
-/** Beside this file lies the library twice, as what reads ONNX besides is a sixth larger. Tell which
- *  a model needs: messages of ONNX begin with a number that no text begins with. */
+/** Beside this file lies the library, for NNEF, for ONNX too, which is a sixth larger, and for
+ *  compiled models alone, which is a quarter of it. Tell which a model needs: messages of ONNX begin
+ *  with a number that no text begins with. */
 function moduleFor(bytes) {
+  if (isCompiled(bytes)) return new URL("./rill_run.wasm", import.meta.url);
   return [0x08, 0x12, 0x1a].includes(bytes[0]) ? new URL("./rill_onnx.wasm", import.meta.url)
     : new URL("./rill.wasm", import.meta.url);
 }
 
 /** Compile the library: from `source` (a WebAssembly.Module, bytes or URL), or what is beside this
- *  file, with the reader of ONNX where `model`, the plain bytes of one, is of that kind. */
+ *  file for `model`, the plain bytes of one. */
 export async function compile(source = undefined, model = undefined) {
   if (source instanceof WebAssembly.Module) return source;
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source);
@@ -44,7 +48,7 @@ async function fetchModule(url) {
       : await (await fetchOk(url)).arrayBuffer();
   } catch (cause) {
     throw misuse(`cannot read ${url.href}: ${cause.message}`,
-                 "Put rill.wasm and rill_onnx.wasm beside rill.js");
+                 "Put rill.wasm, rill_onnx.wasm and rill_run.wasm beside rill.js");
   }
   try {
     return await WebAssembly.compile(bytes);
@@ -83,9 +87,9 @@ export async function unpacked(bytes) {
   }
 }
 
-/** Load a model from the bytes of its file: NNEF in a tar or tgz, or ONNX. `symbols`: values by
- *  name; `constants`, of ONNX: inputs that are numbers from then on, `{sr: 16000}`; `wasm`: see
- *  `compile`. */
+/** Load a model from the bytes of its file: NNEF in a tar or tgz, ONNX, or a model that
+ *  `rill compile` made, which gives a `CompiledModel`. `symbols`: values by name; `constants`, of
+ *  ONNX: inputs that are numbers from then on, `{sr: 16000}`; `wasm`: see `compile`. */
 export async function load(bytes, { symbols = {}, constants = {}, wasm = undefined } = {}) {
   const plain = await unpacked(bytes);
   let runtime;
@@ -100,9 +104,30 @@ export async function load(bytes, { symbols = {}, constants = {}, wasm = undefin
 
 /** Load a model that is not packed into a runtime that is there. For worklets, at once. */
 export function loadInto(runtime, bytes, symbols = {}, constants = {}) {
-  const numbers = Object.entries(constants).map(([name, value]) => `${name}=${[value].flat()}`);
-  const handle = runtime.with([bytes, numbers.join(";")], (at, text) =>
-    runtime.made(runtime.calls.web_load(at, bytes.length, text)));
-  const model = new Model(runtime, handle);
+  const model = isCompiled(bytes) ? loadCompiled(runtime, bytes, constants)
+    : loadModel(runtime, bytes, constants);
   return Object.keys(symbols).length > 0 ? model.with(symbols) : model;
+}
+
+function loadModel(runtime, bytes, constants) {
+  if (!runtime.calls.web_load) {
+    throw misuse("this module of WebAssembly runs compiled models alone",
+                 "Leave out `wasm`, or compile the model: rill compile MODEL --target wasm -o PLAN.rill");
+  }
+  const numbers = Object.entries(constants).map(([name, value]) => `${name}=${[value].flat()}`);
+  return new Model(runtime, runtime.with([bytes, numbers.join(";")], (at, text) =>
+    runtime.made(runtime.calls.web_load(at, bytes.length, text))));
+}
+
+function loadCompiled(runtime, bytes, constants) {
+  if (!runtime.calls.web_compiled_load) {
+    throw misuse("this module of WebAssembly runs no compiled models",
+                 "Leave out `wasm`, or give it rill_run.wasm");
+  }
+  const [name] = Object.keys(constants);
+  if (name !== undefined) {
+    throw misuse(`constant ${name}: the model is compiled`,
+                 "Set it there: rill compile MODEL --constantize NAME=VALUE --target wasm -o PLAN.rill");
+  }
+  return CompiledModel.load(runtime, bytes);
 }

@@ -28,15 +28,18 @@ export function misuse(message, hint = "") {
   return new RillError({ code: "argument", text: hint ? `${message}. ${hint}` : message, message, hint });
 }
 
+/** Bytes that make no character become U+FFFD, one by one. */
 function utf8Decode(bytes) {
   let text = "";
   for (let i = 0; i < bytes.length; ) {
     const first = bytes[i++];
-    let point = first;
     const more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
-    if (more > 0) point = first & (0x3f >> more);
-    for (let k = 0; k < more && i < bytes.length; ++k) point = (point << 6) | (bytes[i++] & 0x3f);
-    text += String.fromCodePoint(point > 0x10ffff ? 0xfffd : point);
+    let point = more > 0 ? first & (0x3f >> more) : first;
+    let k = 0;
+    while (k < more && (bytes[i + k] & 0xc0) === 0x80) point = (point << 6) | (bytes[i + k++] & 0x3f);
+    const whole = k === more && point <= 0x10ffff && (more > 0 || first < 0x80);
+    if (whole) i += more;
+    text += String.fromCodePoint(whole ? point : 0xfffd);
   }
   return text;
 }

@@ -15,6 +15,8 @@ import { serve } from "./serve.mjs";
 const kRoot = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 const kSamples = fileURLToPath(new URL("../../tests/models/vad_speech/samples/", import.meta.url));
 const kSound = join(kSamples, "noisy_speech_5db.wav");
+const kPlan = fileURLToPath(new URL("../../build/wasm_run/vad_speech/f32/model.rill", import.meta.url));
+const kPlanTold = "A stream along S, 480 frames.*Time of a step.*µs.*STFT";
 const kPage = fileURLToPath(new URL("../../build/wasm/page.html", import.meta.url));
 const pictures = process.argv[2] ?? "/tmp";
 const seconds = Number(process.argv[3] ?? 60);
@@ -56,6 +58,43 @@ async function hear(page) {
   console.log(`file: ${found.length} segments as in the whole run`);
 }
 
+/** Let the audio thread of a page run a compiled model over a file, and compare its frames. */
+async function hearCompiled(page) {
+  const sound = samplesOf(kSound);
+  const expected = (await load(readFileSync(kPlan))).stream().push(sound).speech;
+  const found = await page.evaluate(async (plan, samples) => {
+    const { RillNode } = await import("../dist/audio.js");
+    const bytes = Uint8Array.from(atob(plan), (letter) => letter.charCodeAt(0));
+    const context = new OfflineAudioContext(1, samples.length, 16000);
+    const refused = async (options) => RillNode.create(context, bytes, options).then(() => "", String);
+    const errors = [await refused({}), await refused({ rate: 16000, pulse: 160 })];
+    const node = await RillNode.create(context, bytes, { rate: 16000 });
+    const buffer = new AudioBuffer({ length: samples.length, sampleRate: 16000 });
+    buffer.copyToChannel(Float32Array.from(samples), 0);
+    const source = new AudioBufferSourceNode(context, { buffer });
+    const frames = [];
+    node.onframes = ({ data }) => frames.push(...data);
+    source.connect(node);
+    source.start();
+    await context.startRendering();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    return { frames, errors };
+  }, readFileSync(kPlan).toString("base64"), [...sound]);
+  assert.match(found.errors[0], /rate/);
+  assert.match(found.errors[1], /480 frames/);
+  // A last pulse that no whole quantum fills is not told.
+  assert.ok(found.frames.length > expected.length - 6, `${found.frames.length} of ${expected.length}`);
+  assert.deepEqual(found.frames, [...expected].slice(0, found.frames.length));
+  console.log(`compiled model in the audio thread: ${found.frames.length} frames of ${expected.length}`);
+}
+
+/** Have a page look into a model, and wait for what it tells. */
+async function lookInto(page, path, pattern) {
+  await (await page.$("#model-file")).uploadFile(path);
+  await page.waitForFunction((text) => new RegExp(text, "s").test(document.getElementById("look").innerText),
+                             { timeout: 20000 }, pattern);
+}
+
 async function open(browser, address, faults) {
   const page = await browser.newPage();
   page.on("pageerror", (error) => faults.push(error.message));
@@ -82,7 +121,9 @@ try {
   await hear(page);
   const offline = await open(browser, pathToFileURL(kPage).href, faults);
   await hear(offline);
+  await lookInto(offline, kPlan, kPlanTold);
   await offline.close();
+  await hearCompiled(page);
 
   // A microphone, for a while.
   await page.click("#microphone");
@@ -109,13 +150,10 @@ try {
   await page.focus("#tab-listen");
   await page.keyboard.press("ArrowRight");
   assert.equal(await page.$eval("#look", (element) => element.hidden), false);
-  const look = async (path, pattern) => {
-    await (await page.$("#model-file")).uploadFile(path);
-    await page.waitForFunction((text) => new RegExp(text, "s").test(document.getElementById("look").innerText),
-                               { timeout: 20000 }, pattern);
-  };
+  const look = (path, pattern) => lookInto(page, path, pattern);
   await look(join(kRoot, "demo/vad_speech.nnef.tgz"), "Time of a step.*µs.*STFT");
   await page.screenshot({ path: join(pictures, "look.png"), fullPage: true });
+  await look(kPlan, kPlanTold);
   const onnx = join(pictures, "sum.onnx");
   writeFileSync(onnx, runningSum());
   await look(onnx, "state_out.*sum.onnx: .+|sum.onnx: .+state_out");

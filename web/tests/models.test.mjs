@@ -1,39 +1,16 @@
 // Real archives: whole runs against the answers of PyTorch, streams against whole runs bit for bit.
 
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync, existsSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 
 import { RillError, load } from "../dist/rill.js";
+import { cut, joined, kFolder, modelsThere, random, symbolsOf } from "./models.mjs";
 import { readNpz } from "./npz.mjs";
 import { runningSum } from "./onnx.mjs";
 
-const kFolder = new URL("../../tests/models/", import.meta.url);
-
-/** What a README tells of a model. */
-function modelsThere() {
-  return readdirSync(kFolder).filter((name) => existsSync(new URL(`${name}/model.nnef.tgz`, kFolder)))
-    .map((name) => {
-      const readme = readFileSync(new URL(`${name}/README.md`, kFolder), "utf8");
-      const streams = /streams along (\w+) \(input axis \d+\), reference pulse (\d+)/.exec(readme);
-      const unit = /multiple of (\d+)/.exec(readme);
-      return { name, symbol: streams?.[1], pulse: Number(streams?.[2]),
-               unit: unit ? Number(unit[1]) : 1, bidirectional: readme.includes("bidirectional"),
-               file: (leaf) => readFileSync(new URL(`${name}/${leaf}`, kFolder)) };
-    });
-}
-
 // Streams of attention sum over fewer keys than whole runs do: the hidden ones are missing.
 const attends = (name) => /^(conformer_|attention_|transformer_chunks)/.test(name);
-
-/** Numbers between 0 and 1, the same in every run. */
-function random(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 function worst(found, expected) {
   let apart = 0;
@@ -46,37 +23,6 @@ function worst(found, expected) {
     size = Math.max(size, Math.abs(b));
   }
   return apart === 0 ? 0 : apart / Math.max(size, 1e-30);
-}
-
-/** Frames from `from` on of rows behind one another. */
-function cut({ data, shape }, axis, from, count) {
-  const outer = shape.slice(0, axis).reduce((a, b) => a * b, 1);
-  const inner = shape.slice(axis + 1).reduce((a, b) => a * b, 1);
-  const out = new data.constructor(outer * count * inner);
-  for (let row = 0; row < outer; ++row) {
-    const at = (row * shape[axis] + from) * inner;
-    out.set(data.subarray(at, at + count * inner), row * count * inner);
-  }
-  return out;
-}
-
-/** Put pieces of rows behind one another. */
-function joined(pieces, shape, axis) {
-  const outer = shape.slice(0, axis).reduce((a, b) => a * b, 1);
-  const inner = shape.slice(axis + 1).reduce((a, b) => a * b, 1);
-  const all = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  const out = new pieces[0].constructor(all);
-  const frames = all / (outer * inner);
-  let at = 0;
-  for (const piece of pieces) {
-    const count = piece.length / (outer * inner);
-    for (let row = 0; row < outer; ++row) {
-      out.set(piece.subarray(row * count * inner, (row + 1) * count * inner),
-              (row * frames + at) * inner);
-    }
-    at += count;
-  }
-  return out;
 }
 
 for (const each of modelsThere()) {
@@ -99,15 +45,7 @@ for (const each of modelsThere()) {
     const bundle = readNpz(each.file("io.npz"));
     const whole = model.run(bundle);
     // Symbols other than the stream's take what the bundle has.
-    const symbols = {};
-    for (const io of model.inputs) {
-      io.dims.forEach((dim, axis) => {
-        if (model.symbols.includes(dim) && dim !== each.symbol) {
-          symbols[dim] = bundle[io.name].shape[axis];
-        }
-      });
-    }
-    const bound = model.with(symbols);
+    const bound = model.with(symbolsOf(model, bundle, each.symbol));
     const stream = bound.pulse(each.symbol, each.pulse);
     for (const io of stream.inputs) if (io.axis < 0) stream.set(io.name, bundle[io.name].data);
     const moving = stream.inputs.filter((io) => io.axis >= 0);

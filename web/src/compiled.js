@@ -1,0 +1,110 @@
+// Compiled models: plans that `rill compile` wrote.
+
+import { Model } from "./model.js";
+import { runWhole, valuesFor } from "./run.js";
+import { RillError, misuse } from "./runtime.js";
+import { Stream } from "./stream.js";
+
+const kMagic = [..."rillplan"].map((letter) => letter.charCodeAt(0));
+
+/** Whether bytes begin as compiled models do. */
+export const isCompiled = (bytes) => kMagic.every((letter, i) => bytes[i] === letter);
+
+/** The error of a call for what was settled when the model was compiled: with `flags` it would have
+ *  been otherwise; `instead` is what can be called. */
+function settled(code, message, flags, instead = "") {
+  const again = `ompile the model again: rill compile MODEL ${flags} --target wasm -o PLAN.rill`;
+  const hint = instead ? `${instead}, or c${again}` : `C${again}`;
+  return new RillError({ code, text: `${message}. ${hint}`, message, hint });
+}
+
+/** A compiled model. All that it is made for, symbols and pulse, is settled: it runs whole, or it
+ *  streams. */
+export class CompiledModel extends Model {
+  #told;
+
+  constructor(runtime, handle) {
+    super(runtime, handle, runtime.calls.web_compiled_free);
+    this.#told = runtime.json(runtime.calls.web_compiled_info(handle));
+  }
+  /** Open a file, which is copied. The runtime has to be that of rill_run.wasm. */
+  static load(runtime, bytes) {
+    const at = runtime.alloc(Math.max(bytes.length, 1));
+    runtime.bytes(at, bytes.length).set(bytes);
+    return new CompiledModel(runtime,
+                             runtime.made(runtime.calls.web_compiled_load(at, bytes.length)));
+  }
+
+  /** Inputs and outputs, how outputs stream, nodes and memory. There are no symbols and properties. */
+  inspect() {
+    return { ...this.#told, symbols: [], properties: {} };
+  }
+  /** How outputs stream: delay, rate, frames of a step. */
+  get streams() {
+    return this.#told.streams;
+  }
+  get memory() {
+    return this.#told.memory;
+  }
+  get nodes() {
+    return this.#told.nodes;
+  }
+  /** Frames of the first input that one step takes; 0 where the model was compiled whole. */
+  get pulsed() {
+    return this.#told.streams.find((stream) => stream.input >= 0)?.inputPulse ?? 0;
+  }
+
+  with(symbols) {
+    const [entry] = Object.entries(symbols);
+    if (entry) {
+      throw settled("symbol", `no symbol ${entry[0]}: the model was compiled for its shapes`,
+                    `--set ${entry[0]}=${entry[1]}`);
+    }
+    return new CompiledModel(this.runtime, this.#calls().web_compiled_clone(this.handle));
+  }
+  pulse(symbol = "S", pulse = "auto") {
+    const flags = `--pulse ${symbol}=${pulse}`;
+    if (this.pulsed === 0) throw settled("pulse", "the model was compiled whole", flags);
+    throw settled("pulse", `the model was compiled for steps of ${this.pulsed} frames`, flags,
+                  "Call stream()");
+  }
+  feedback(ties) {
+    const flags = Object.entries(ties).map(([output, input]) => `--feedback ${output}=${input}`);
+    throw settled("state", "the model was compiled: what its steps hand on is settled", flags.join(" "));
+  }
+  context(frames) {
+    const flags = Object.entries(frames).map(([input, count]) => `--context ${input}=${count}`);
+    throw settled("state", "the model was compiled: what its steps begin with is settled",
+                  flags.join(" "));
+  }
+
+  stream({ maxPush = 0 } = {}) {
+    if (this.pulsed === 0) {
+      throw settled("state", "the model was compiled whole", "--pulse S=FRAMES", "Call run()");
+    }
+    return new Stream(this.runtime, this.#open(maxPush));
+  }
+  /** Run the model that was compiled whole, as `Model.run`. */
+  run(inputs) {
+    if (this.pulsed > 0) {
+      throw settled("state", "the model was compiled for a pulse", "--set S=FRAMES", "Call stream()");
+    }
+    const given = valuesFor(this.#told.inputs, inputs);
+    return runWhole(this.runtime, this.#open(0), given);
+  }
+  #open(maxPush) {
+    return this.runtime.made(this.#calls().web_compiled_open(this.handle, maxPush));
+  }
+  #calls() {
+    if (!this.handle) throw misuse("the model is closed");
+    return this.runtime.calls;
+  }
+}
+
+/** The stream of a model that was compiled for one, unless a pulse is asked for, which it refuses;
+ *  else as `Model.pulse`. */
+export function openStream(model, symbol, pulse, options) {
+  const asks = symbol !== undefined || pulse !== undefined;
+  return model instanceof CompiledModel && !asks ? model.stream(options)
+    : model.pulse(symbol, pulse, options);
+}

@@ -1,0 +1,86 @@
+#pragma once
+
+// What the modules of WebAssembly export: rill.h with numbers and texts alone, as WebAssembly
+// passes nothing else.
+//
+// Handles are pointers, and null after a failure, of which `web_error` tells. Descriptions are
+// texts in JSON, which stay until the next one is asked for.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "rill/rill.h"
+
+#define WEB_API extern "C" __attribute__((used, visibility("default")))
+
+namespace rill::web {
+
+/// A text in JSON that grows.
+class Json {
+ public:
+  Json& raw(const std::string& text) {
+    text_ += text;
+    return *this;
+  }
+  Json& key(const char* name) {
+    comma();
+    text(name);
+    text_ += ':';
+    return *this;
+  }
+  Json& number(int64_t value) { return raw(std::to_string(value)); }
+  Json& text(const char* value) {
+    text_ += '"';
+    for (const char* c = value ? value : ""; *c != 0; ++c) {
+      const auto code = static_cast<unsigned char>(*c);
+      if (*c == '"' || *c == '\\') {
+        (text_ += '\\') += *c;
+      } else if (code < 0x20) {
+        constexpr char kHex[] = "0123456789abcdef";
+        ((text_ += "\\u00") += kHex[code >> 4]) += kHex[code & 15];
+      } else {
+        text_ += *c;
+      }
+    }
+    text_ += '"';
+    return *this;
+  }
+  /// Put a comma unless something has just been opened.
+  Json& comma() {
+    if (!text_.empty() && text_.back() != '{' && text_.back() != '[') text_ += ',';
+    return *this;
+  }
+  const std::string& all() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// Keep a description until the next one.
+const char* tell(const Json& json);
+
+template <class Info>
+Info sized() {
+  Info info = {};
+  info.size = sizeof info;
+  return info;
+}
+
+/// A plan, which its last owner releases.
+using Plan = std::shared_ptr<rill_plan>;
+
+/// One run or stream, and the plan that it runs.
+struct Run {
+  Plan plan;
+  rill_session* session;
+};
+
+/// Make a run or stream of a plan. `max_push`: frames that one push takes. Null after a failure.
+Run* open_run(Plan plan, double max_push);
+
+void describe(Json* json, const rill_io_info& io);
+/// Tell inputs, outputs, streams, nodes and memory of a plan.
+const char* describe_plan(const rill_plan* plan);
+
+}  // namespace rill::web

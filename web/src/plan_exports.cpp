@@ -1,0 +1,29 @@
+// What opens compiled models: rill_run.wasm.
+
+#include <cstdlib>
+#include <memory>
+
+#include "web/src/exports.h"
+
+using rill::web::Plan;
+using rill::web::Run;
+
+/// Open a compiled model in memory of `web_alloc`, which belongs to it from then on, and is freed
+/// at once where it is refused.
+WEB_API Plan* web_compiled_load(void* bytes, size_t size) {
+  const std::shared_ptr<void> file(bytes, std::free);
+  rill_plan* plan = nullptr;
+  if (rill_plan_map(bytes, size, &plan) != RILL_OK) return nullptr;
+  // Weights are read where they lie.
+  return new Plan(plan, [file](rill_plan* own) { rill_plan_release(own); });
+}
+WEB_API Plan* web_compiled_clone(const Plan* compiled) {
+  return new Plan(*compiled);
+}
+WEB_API void web_compiled_free(Plan* compiled) { delete compiled; }
+WEB_API const char* web_compiled_info(const Plan* compiled) {
+  return rill::web::describe_plan(compiled->get());
+}
+WEB_API Run* web_compiled_open(const Plan* compiled, double max_push) {
+  return rill::web::open_run(*compiled, max_push);
+}

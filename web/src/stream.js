@@ -1,0 +1,241 @@
+// Streams.
+
+import { Run, arrayOf, volume } from "./run.js";
+import { misuse } from "./runtime.js";
+
+/** One stream: frames go in a few at a time, and frames of the whole run come out. */
+export class Stream extends Run {
+  #room = [];
+
+  constructor(runtime, handle) {
+    super(runtime, handle);
+    if (!this.streams.some((stream) => stream.input >= 0)) {
+      throw misuse("the model does not stream");
+    }
+    const sides = [[this.inputs, false], [this.outputs, true]];
+    for (const [list, output] of sides) {
+      list.forEach((io, index) => {
+        if (io.axis < 0) return;
+        const frames = io.shape[io.axis];
+        const elements = volume(io.shape) / frames;
+        const array = arrayOf(io);
+        const bytes = elements * array.BYTES_PER_ELEMENT;
+        // Frames pass through a place of the stream's own; rows lie behind one another in it.
+        const at = runtime.alloc(Math.max(1, frames * bytes));
+        this.#room.push({ io, output, index, frames, elements, array, at, view: null });
+      });
+    }
+  }
+
+  /** Frames of the first output by which it lags behind the input. */
+  get delay() {
+    return this.streams[0].delay;
+  }
+  /** Frames of the first input that one step takes. */
+  get pulse() {
+    return this.streams[0].inputPulse;
+  }
+  /** Tell what a frame waits for: the delay, and the rest of its pulse, in frames of the input. */
+  latency() {
+    return this.streams.map((stream, i) => ({
+      output: this.outputs[i].name,
+      delayFrames: stream.delayInputFrames,
+      mostFrames: stream.delayInputFrames + stream.inputPulse - 1,
+    }));
+  }
+
+  #inputs() {
+    return this.#room.filter((room) => !room.output);
+  }
+  #view(room) {
+    // A view is made anew where the memory has grown, which no step does.
+    if (room.view?.buffer !== this.runtime.calls.memory.buffer) {
+      room.view = new room.array(this.runtime.calls.memory.buffer, room.at,
+                                 room.frames * room.elements);
+    }
+    return room.view;
+  }
+
+  /** Set an input that does not stream, from the next step on. */
+  set(name, data) {
+    const index = this.inputs.findIndex((io) => io.name === name && io.axis < 0);
+    if (index < 0) throw misuse(`no input ${name} that does not stream`);
+    const buffer = this.buffer(false, index);
+    if (buffer.length !== data.length) {
+      throw misuse(`input ${name}: expected ${buffer.length} elements, found ${data.length}`);
+    }
+    buffer.set(data);
+  }
+
+  /** Push frames, of one input as a typed array or of several by their names, rows behind one
+   *  another. Gives {name: typed array} with the frames that are ready. */
+  push(frames) {
+    this.open();
+    const parts = this.#outputs();
+    const places = this.#inputs();
+    if (ArrayBuffer.isView(frames) && places.length !== 1) {
+      throw misuse(`${places.length} inputs stream`, "Pass them by their names");
+    }
+    const sources = places.map((room) => {
+      const data = ArrayBuffer.isView(frames) ? frames : frames?.[room.io.name];
+      if (!data || data.constructor !== room.array || data.length % room.elements !== 0) {
+        throw misuse(`input ${room.io.name}: expected a ${room.array.name} of a multiple of ` +
+                     `${room.elements} elements`);
+      }
+      return { room, data, at: 0, frames: data.length / room.elements };
+    });
+    while (sources.some((source) => source.at < source.frames)) {
+      let moved = 0;
+      for (const source of sources) moved += this.#pushSome(source);
+      moved += this.#pull(parts);
+      if (moved === 0) throw misuse("an input ends before the others", "Push as much of each");
+    }
+    this.#pull(parts);
+    return this.#joined(parts);
+  }
+
+  #pushSome(source) {
+    const { room, data, frames } = source;
+    const outer = volume(room.io.shape.slice(0, room.io.axis));
+    const inner = room.elements / outer;
+    const count = Math.min(room.frames, frames - source.at);
+    if (count === 0) return 0;
+    const view = this.#view(room);
+    for (let row = 0; row < outer; ++row) {
+      const from = (row * frames + source.at) * inner;
+      view.set(data.subarray(from, from + count * inner), row * count * inner);
+    }
+    const taken = this.open().web_push(this.handle, room.index, room.at, count);
+    if (taken < 0) throw this.runtime.error();
+    source.at += taken;
+    return taken;
+  }
+
+  #outputs() {
+    return this.#room.filter((room) => room.output).map((room) => ({ room, pieces: [] }));
+  }
+  #pull(parts) {
+    let all = 0;
+    for (const { room, pieces } of parts) {
+      for (;;) {
+        const count = this.open().web_pull(this.handle, room.index, room.at, room.frames);
+        if (count < 0) throw this.runtime.error();
+        if (count === 0) break;
+        // Rows lie apart by the frames that there was room for.
+        const outer = volume(room.io.shape.slice(0, room.io.axis));
+        const inner = room.elements / outer;
+        const piece = new room.array(count * room.elements);
+        const view = this.#view(room);
+        for (let row = 0; row < outer; ++row) {
+          const from = row * room.frames * inner;
+          piece.set(view.subarray(from, from + count * inner), row * count * inner);
+        }
+        pieces.push({ data: piece, count, outer, inner });
+        all += count;
+      }
+    }
+    return all;
+  }
+  #joined(parts) {
+    const out = {};
+    for (const { room, pieces } of parts) {
+      const frames = pieces.reduce((sum, piece) => sum + piece.count, 0);
+      const joined = new room.array(frames * room.elements);
+      let at = 0;
+      for (const { data, count, outer, inner } of pieces) {
+        for (let row = 0; row < outer; ++row) {
+          joined.set(data.subarray(row * count * inner, (row + 1) * count * inner),
+                     (row * frames + at) * inner);
+        }
+        at += count;
+      }
+      out[room.io.name] = joined;
+    }
+    return out;
+  }
+
+  /** Say that all frames were pushed, and bring out those that are left. Outputs that do not stream
+   *  are part of the answer. */
+  finish() {
+    const parts = this.#outputs();
+    this.#pull(parts);
+    this.check(this.open().web_finish(this.handle));
+    while (this.#pull(parts) > 0);
+    const out = this.#joined(parts);
+    this.outputs.forEach((io, i) => {
+      if (io.axis < 0) out[io.name] = this.buffer(true, i).slice();
+    });
+    return out;
+  }
+  /** Time the nodes of `steps` steps over zeros, in a stream of its own. Gives the mean in
+   *  microseconds of each node, in their order; browsers read the clock in coarse steps, so that many
+   *  steps are needed. */
+  profile(steps = 1000) {
+    const copy = this.runtime.made(this.open().web_clone(this.handle));
+    const { calls } = this.runtime;
+    const count = this.nodes.length;
+    try {
+      this.check(calls.web_reset(copy));
+      const sums = this.runtime.with([new Uint8Array(8 * count)], (at) => {
+        for (let i = 0; i < steps; ++i) this.check(calls.web_step_timed(copy, at, count));
+        return [...new BigInt64Array(this.runtime.bytes(at, 8 * count).slice().buffer)];
+      });
+      return this.nodes.map(({ name, op }, i) => ({ name, op, us: Number(sums[i]) / 1000 / steps }));
+    } finally {
+      calls.web_close(copy);
+    }
+  }
+  /** Begin anew. */
+  reset() {
+    this.check(this.open().web_reset(this.handle));
+  }
+  /** A stream that goes on as this one would. */
+  clone() {
+    return new Stream(this.runtime, this.runtime.made(this.open().web_clone(this.handle)));
+  }
+  /** The state of the stream as bytes, for `restore` of a stream of the same model. */
+  save() {
+    const size = this.open().web_state_size(this.handle);
+    if (size < 0) throw this.runtime.error();
+    const at = this.runtime.alloc(size);
+    try {
+      const written = this.runtime.calls.web_state_save(this.handle, at, size);
+      if (written < 0) throw this.runtime.error();
+      return this.runtime.bytes(at, written).slice();
+    } finally {
+      this.runtime.calls.web_free(at);
+    }
+  }
+  restore(bytes) {
+    this.runtime.with([bytes], (at) =>
+      this.check(this.open().web_state_load(this.handle, at, bytes.length)));
+  }
+
+  close() {
+    if (!this.handle) return;
+    for (const room of this.#room) this.runtime.calls.web_free(room.at);
+    this.#room = [];
+    super.close();
+  }
+
+  /** For audio threads: the place of an input or output that streams, and calls that make no
+   *  object. `push(frames)` and `pull()` give counts of frames; -1 is a failure, see `error()`. */
+  direct(output, name) {
+    const room = this.#room.find((each) => each.output === output &&
+                                 (name === undefined || each.io.name === name));
+    if (!room) throw misuse(`no ${output ? "output" : "input"} ${name ?? ""} that streams`);
+    const { calls } = this.runtime;
+    const { handle } = this;
+    return {
+      view: this.#view(room),
+      frames: room.frames,
+      elements: room.elements,
+      name: room.io.name,
+      move: output ? () => calls.web_pull(handle, room.index, room.at, room.frames)
+                   : (count) => calls.web_push(handle, room.index, room.at, count),
+    };
+  }
+  error() {
+    return this.runtime.error();
+  }
+}
