@@ -80,14 +80,10 @@ def build(compiler, flags, tiers, folder, small=False):
         return list(pool.map(one, sources(tiers)))
 
 
-def table(symbols, name="rill_steps"):
-    """C for a table of kinds of steps, as `rill compile --table` writes one of a model's."""
-    symbols = list(symbols)
+def table_of_all(name="rill_steps"):
+    """C for a table of all kinds of steps, as `rill compile --table` writes one of a model's."""
+    symbols = kinds().values()
     lines = "".join(f"extern const char {symbol}[];\n" for symbol in symbols)
     entries = "".join(f"    {symbol},\n" for symbol in symbols)
     return (f"{lines}const void* const {name}[] = {{\n{entries}}};\n"
             f"const unsigned long {name}_count = {len(symbols)};\n")
-
-
-def table_of_all(name="rill_steps"):
-    return table(kinds().values(), name)

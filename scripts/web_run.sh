@@ -2,7 +2,8 @@
 # Build rill_run.wasm with the kinds of steps that some compiled models have, and no others.
 #   scripts/web_run.sh PLAN.rill ... -o FOLDER
 # Writes FOLDER/rill_run.wasm, which takes the place of the one beside rill.js, or is given to `load`
-# as `wasm`. Ends with 77 where emscripten cannot be had.
+# as `wasm`. RILL is the program rill, that of the release build or of the PATH unless given. Ends with
+# 77 where emscripten cannot be had.
 set -euo pipefail
 here=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -13,7 +14,7 @@ out=
 while [[ $# -gt 0 ]]; do
   case $1 in
     -o) out=${2:?-o needs a folder}; shift ;;
-    -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) echo "unknown option $1" >&2; exit 2 ;;
     *) plans+=("$(cd "$here" && realpath -- "$1")") ;;
   esac
@@ -27,9 +28,15 @@ rill_packages=(cmake ninja-build libxsimd-dev emscripten node-acorn)
 command -v em++ >/dev/null || { echo "web_run.sh: skipped, no em++" >&2; exit 77; }
 export NODE_PATH=/usr/share/nodejs
 
+rill=${RILL:-build/release/bin/rill}
+[[ -n ${RILL:-} || -x $rill ]] || rill=$(command -v rill) ||
+  { echo "web_run.sh: no program rill: build it, or set RILL" >&2; exit 2; }
+others=()
+for plan in "${plans[@]:1}"; do others+=(--with "$plan"); done
+
 steps=$PWD/build/wasm_run/steps/rill_steps.c
 mkdir -p "$(dirname "$steps")"
-python3 scripts/plan_steps.py "${plans[@]}" >"$steps"
+"$rill" compile "${plans[0]}" "${others[@]}" --table "$steps" -q
 cmake --preset wasm_run -DRILL_WEB_STEPS="$steps" >/dev/null
 cmake --build build/wasm_run -j "$(nproc)" --target rill_web_own
 cp build/wasm_run/bin/rill_own.wasm "$out/rill_run.wasm"
