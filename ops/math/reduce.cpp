@@ -285,10 +285,11 @@ Status Reduce::declutter(Rewrite& rewrite) const {
   const bool same = std::all_of(reduced.begin(), reduced.end(), [&](int64_t axis) {
     return rewrite.in(0).dim(static_cast<int>(axis)) == Dim(1);
   });
-  // A minimum or maximum of one NaN is a number.
-  const bool replaces_nan = is_float(rewrite.in(0).dtype) && !reduced.empty() &&
-                            (kind_of == ReduceKind::kMin || kind_of == ReduceKind::kMax);
-  return same && !replaces_nan ? rewrite.bypass(rewrite.input(0)) : Status();
+  // A minimum or maximum of one NaN is a number, and the sum of one -0 is 0.
+  const bool alters = is_float(rewrite.in(0).dtype) && !reduced.empty() &&
+                      (kind_of == ReduceKind::kMin || kind_of == ReduceKind::kMax ||
+                       kind_of == ReduceKind::kSum);
+  return same && !alters ? rewrite.bypass(rewrite.input(0)) : Status();
 }
 
 Cost Reduce::cost(FactSpan in, FactSpan) const {

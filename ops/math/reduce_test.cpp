@@ -1,5 +1,7 @@
 #include "ops/math/reduce.h"
 
+#include <cmath>
+
 #include "core/optim/optim.h"
 #include "ops/math/test_support.h"
 
@@ -57,12 +59,24 @@ TEST(Reduce, OverASymbolicAxisDividesOnceItHasAValue) {
   expect_same(run(graph, {f32({2, 2}, {1, 3, 5, 8})}).value()[0], f32({2, 1}, {2, 6.5F}));
 }
 
-TEST(Reduce, OverUnitAxesVanishesButForNaN) {
+TEST(Reduce, OverUnitAxesVanishesWhereItChangesNothing) {
   const auto nodes = [](const char* statements) {
     return declutter(graph_of({{"x", "1, S"}}, statements)).value().nodes.size();
   };
-  EXPECT_EQ(nodes("y = sum_reduce(x, axes = [0]);"), 1U);
+  EXPECT_EQ(nodes("y = tract_core_product_reduce(x, axes = [0]);"), 1U);
   EXPECT_EQ(nodes("y = max_reduce(x, axes = [0]);"), 2U);
+  EXPECT_EQ(nodes("y = sum_reduce(x, axes = [0]);"), 2U);
+}
+
+/// A stream of one frame adds it to 0, as longer ones do.
+TEST(Reduce, OfOneNegativeZeroIsZero) {
+  const Graph graph = graph_of({{"x", "S, 2"}}, "y = sum_reduce(x, axes = [0]);");
+  const Graph one = declutter(graph.with_symbol("S", Dim(1)).value()).value();
+  for (const Graph* each : {&graph, &one}) {
+    const Tensor sum = run(*each, {f32({1, 2}, {-0.0F, 3})}).value()[0];
+    EXPECT_FALSE(std::signbit(sum.data<float>()[0]));
+    EXPECT_EQ(sum.data<float>()[1], 3);
+  }
 }
 
 TEST(Reduce, OfChannelsStreams) {
