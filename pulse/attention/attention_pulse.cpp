@@ -203,30 +203,14 @@ class Streamed {
                        " may see no key, and what hides them is a finite "
                        "number: it then weighs them all alike");
     }
-    for (size_t i = 0; i < band.first.size(); ++i) {
-      const bool endless =
-          band.last[i] == INT64_MAX || (band.first[i] == INT64_MIN && !most_keys());
-      if (endless && !band.unread.empty()) {
-        return b_.refuse("Compare distances of positions, as in abs(i - j) <= 16, and hide with "
-                         "minus infinity; or limit attention to a window of frames",
-                         "attention: ", band.unread, "; queries may see all keys that ",
-                         band.last[i] == INT64_MAX ? "follow" : "went before, without end");
-      }
-      if (band.last[i] == INT64_MAX) {
-        return b_.refuse("Limit attention to a window of frames, or to those that went before",
-                         "every frame of one input meets every frame of another: queries see all "
-                         "keys that follow");
-      }
-      if (band.first[i] != INT64_MIN) continue;
-      const auto most = most_keys();
-      if (!most) {
-        return b_.refuse(
-            str_cat("Limit attention to a window of frames; or assert how long a "
-                    "stream may be, as in --assert '",
-                    b_.symbol(), " <= 2000', which is then the number of keys that are kept"),
-            "queries see all keys that went before, without end");
-      }
-      band.first[i] = 1 - *most;
+    const bool reaches = std::find(band.first.begin(), band.first.end(), INT64_MIN) !=
+                         band.first.end();
+    const auto most_kept = reaches ? most_keys() : std::nullopt;
+    if (const auto endless = unlimited(band, most_kept, b_.symbol())) {
+      return b_.refuse(endless->way_out, endless->cause);
+    }
+    for (int64_t& first : band.first) {
+      if (first == INT64_MIN) first = 1 - most_kept.value_or(1);
     }
     const int64_t p = layout_.pulse;
     // Pulses that begin elsewhere in the period would find too few keys.
