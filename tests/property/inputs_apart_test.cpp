@@ -116,6 +116,40 @@ TEST(InputsApart, ByNumbersOfAnySize) {
   }
 }
 
+// Queries of S frames, keys of others. Where there is no key, a whole run gives zeros, and no stream
+// may give anything else.
+TEST(InputsApart, KeysOfOtherLengthsThanQueries) {
+  const auto attention = [](const std::string& inputs, const std::string& keys) {
+    return "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
+           "graph network(x" + std::string(inputs.empty() ? "" : ", z") + ") -> (y)\n{\n"
+           "  x = external<scalar>(shape = [1, S, 3]);\n" + inputs +
+           "  n = tract_core_range(0, S, 1);\n"
+           "  m = tract_core_range(0, " + keys + ", 1);\n"
+           "  d = unsqueeze(n, axes = [0, 2]) - unsqueeze(m, axes = [0, 1]);\n"
+           "  s = matmul(x, z, transposeB = true) * 0.5;\n"
+           "  seen = (d >= -5) && (d <= 9);\n  hidden = s * 0.0 - 1.0 / 0.0;\n"
+           "  y = matmul(softmax(select(seen, s, hidden), axes = [2]), z);\n}\n";
+  };
+  const auto audited = [](const std::string& text) {
+    SCOPED_TRACE(text);
+    const Graph whole = loaded(text);
+    const auto streamed = StreamedRun::make(whole, 4);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    audit::Options how;
+    how.seconds = 1;
+    const auto report = audit::audit(whole, streamed->graph(), how);
+    ASSERT_TRUE(report.ok()) << report.error().to_string();
+    EXPECT_FALSE(report->finding.has_value()) << report->finding->to_string();
+    EXPECT_LE(report->refused, 1) << report->why_refused;
+  };
+  for (const std::string keys : {"S + 3", "S - 3", "S - 11"}) {
+    audited(attention("  z = external<scalar>(shape = [1, " + keys + ", 3]);\n", keys));
+  }
+  std::string cut = attention("", "S - 3");
+  cut.insert(cut.find("  n ="), "  z = slice(x, axes = [1], begin = [0], end = [-3]);\n");
+  audited(cut);
+}
+
 TEST(InputsApart, EndTogetherOrNotAtAll) {
   auto streamed = StreamedRun::make(
       loaded(two_inputs("S + 3", "  y = x + " + slice("z", 3, 0) + ";\n")), 4);

@@ -77,7 +77,7 @@ TEST(PulseWeights, ThatFadeNeedAnEnd) {
     expect_refused(fading(factor), 4, "y", "keys that went before may keep a weight");
     expect_refused(fading(factor), 4, "y", "torch.where((d >= 0) & (d <= 200), w, 0)");
   }
-  expect_refused(fading(before), 4, "y", "by node \"w_1_pow\" (Pow)");
+  expect_refused(fading(before), 4, "y", "by node \"w_pow\" (Pow)");
   expect_refused(fading("pow(0.9, abs(f))"), 4, "y", "keys that follow may keep a weight");
   expect_refused(fading("select(d <= 0, pow(0.9, 0.0 - f), 0.0)"), 4, "y",
                  "torch.where(d.abs() <= 200, w, 0)");
