@@ -212,25 +212,20 @@ bool counts_symbol(const Dim& length, std::string_view symbol) {
 Status check_length_of_input(const Graph& whole, const Fact& input, int axis,
                              std::string_view symbol) {
   const Dim& dim = input.dim(axis);
-  if (counts_symbol(dim, symbol)) return {};
-  const auto counts = [&](OutletId each) {
-    const std::vector<Dim>& shape = whole.fact(each).shape;
-    return std::any_of(shape.begin(), shape.end(), [&](const Dim& extent) {
-      return extent.mentions(symbol) && counts_symbol(extent, symbol);
-    });
-  };
-  const bool alone = std::none_of(whole.inputs.begin(), whole.inputs.end(), counts);
-  if (alone && !(dim.substitute(symbol, Dim(0)) == Dim(0))) {
-    return fail(Code::kPulse, "axis ", axis, " of input ", input, " is not proportional to ",
-                symbol)
-        .hint(str_cat("Declare the axis as ", symbol, " and add an assertion"));
+  if (counts_symbol(dim, symbol) || !of_symbol_alone(dim, symbol)) return {};
+  bool beside = false;  // one that counts the symbol
+  for (const OutletId& each : whole.inputs) {
+    for (const Dim& extent : whole.fact(each).shape) {
+      beside |= extent.mentions(symbol) && counts_symbol(extent, symbol);
+    }
   }
-  if (!of_symbol_alone(dim, symbol)) return {};
+  const char* wrong = nullptr;
+  if (!beside && !(dim.substitute(symbol, Dim(0)) == Dim(0))) wrong = " is not proportional to ";
   RILL_ASSIGN(const bool suits, grows(dim, symbol));
-  if (suits) return {};
-  return fail(Code::kPulse, "axis ", axis, " of input ", input,
-              " does not grow with ", symbol, ": its frames do not tell how far the stream is")
-      .hint(str_cat("Declare the axis as ", symbol, ", and cut off in the model what is too much"));
+  if (!suits) wrong = " does not grow with ";
+  if (!wrong) return {};
+  return fail(Code::kPulse, "axis ", axis, " of input ", input, wrong, symbol)
+      .hint(str_cat("Declare the axis as ", symbol, " and add an assertion"));
 }
 
 std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,

@@ -1,8 +1,6 @@
 #include "core/exec/plan_streams.h"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "core/dim/bound.h"
 #include "core/dim/pattern.h"
@@ -45,49 +43,32 @@ Status hold_early_frames(const Dim& length, Plan* plan, PlanStream* out) {
   return {};
 }
 
-/// The frames of a stream on a wire, and those of a step.
-struct Frames {
-  Dim length;
-  int64_t pulse = 0;
-};
-
-/// How many frames of one wire wait at most beyond a full pulse when a stream has had all steps that
-/// another one has full pulses for. `left`: frames of that one may be left over, fewer than a pulse.
-Result<int64_t> most_ahead(const Frames& of, const Frames& beside, bool left,
-                           std::string_view symbol) {
-  const Dim apart = Dim(beside.pulse) * of.length - Dim(of.pulse) * beside.length;
-  RILL_ASSIGN(const DimPattern pattern, DimPattern::of(apart, symbol));
-  RILL_ASSIGN(const std::optional<int64_t> most, pattern.greatest(0));
-  if (!most) {
-    return fail(Code::kShape, "an input of ", of.length, " frames runs ever further ahead of ",
-                beside.length, ", with ", of.pulse, " and ", beside.pulse, " frames per step");
-  }
-  return floored_quotient(*most - (left ? of.pulse : 0), beside.pulse);
-}
-
-/// Tells how far inputs run ahead of the others where they end apart, as x of S frames and y of
+/// Tells how far inputs run ahead of the others where they end apart, as x of S frames and z of
 /// S + 3 do: steps run while all of them have a pulse.
 Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
+  const int64_t unit = plan->stream_pulse;
   const Dim symbol = Dim::symbol(streaming.symbol());
-  std::vector<std::pair<PlanStream*, Frames>> all;
+  int64_t behind = 0;  // of the last input, in the stream symbol
   for (size_t i = 0; i < plan->inputs.size(); ++i) {
     PlanStream& stream = plan->inputs[i].stream;
-    if (stream.axis < 0 || stream.pulse <= 0) continue;
-    const Dim counted = floor_div(Dim(stream.pulse) * symbol, plan->stream_pulse);
-    all.emplace_back(&stream,
-                     Frames{streaming.input_length(i).value_or(counted), stream.pulse});
+    const std::optional<Dim> length = streaming.input_length(i);
+    if (!length || stream.axis < 0) continue;
+    // `unit` times as many frames as it has more than go with the symbol.
+    const Dim more = Dim(unit) * *length - Dim(stream.pulse) * symbol;
+    RILL_ASSIGN(const DimPattern pattern, DimPattern::of(more, streaming.symbol()));
+    RILL_ASSIGN(const std::optional<int64_t> least, pattern.least(0));
+    RILL_ASSIGN(const std::optional<int64_t> most, pattern.greatest(0));
+    if (!least || !most || stream.pulse <= 0) {
+      return fail(Code::kShape, "an input of ", *length, " frames ends ever further apart");
+    }
+    behind = std::max(behind, -floored_quotient(*least, stream.pulse));
+    stream.early = *most;
   }
-  for (auto& [stream, own] : all) {
-    // A full pulse waits for the next frame where the end must be known with the last ones.
-    if (!plan->late_end) {
-      RILL_ASSIGN(stream->early, most_ahead(own, {symbol, plan->stream_pulse}, false,
-                                            streaming.symbol()));
-    }
-    for (const auto& [other, beside] : all) {
-      RILL_ASSIGN(const int64_t ahead, most_ahead(own, beside, true, streaming.symbol()));
-      stream->early = std::max(stream->early, ahead);
-    }
-    stream->early = std::max<int64_t>(stream->early, 0);
+  for (PlanIo& io : plan->inputs) {
+    PlanStream& stream = io.stream;
+    if (stream.axis < 0) continue;
+    const int64_t more = stream.early + stream.pulse * behind;
+    stream.early = std::max<int64_t>(0, -floored_quotient(-more, unit));
   }
   return {};
 }

@@ -170,7 +170,7 @@ TEST(InputsApart, EndTogetherOrNotAtAll) {
   EXPECT_NE(std::string(apart.message).find("\"z\" has 13 frames, and 12 were pushed"),
             std::string::npos)
       << apart.message;
-  EXPECT_EQ(push(0, 5), 2);  // no stream has it so far ahead
+  EXPECT_EQ(push(0, 5), 3);  // no stream has it so far ahead
   EXPECT_FALSE((*feed)->finish().ok());
 }
 
