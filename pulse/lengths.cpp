@@ -9,8 +9,6 @@
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
 #include "ops/built.h"
-#include "ops/nn/einsum.h"
-#include "ops/nn/softmax.h"
 #include "pulse/attention/attention.h"
 
 namespace rill::pulse {
@@ -39,26 +37,6 @@ void add_inputs(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
       const auto first = dim.substitute(symbol, Dim(1)).to_int();
       if (!first || *first < 0) out->push_back(dim);
     }
-  }
-}
-
-/// Of no keys at all a whole run gives zeros, and a stream what it gives for keys that are hidden.
-void add_keys(const Graph& graph, std::vector<Dim>* out) {
-  for (const Node& node : graph.nodes) {
-    const auto* attention = node.op->as<Attention>();
-    if (!attention) continue;
-    const Graph& body = *attention->body;
-    const bool normalised = std::any_of(body.nodes.begin(), body.nodes.end(), [](const Node& each) {
-      return each.op->as<ops::Softmax>() != nullptr;
-    });
-    const Node& product = body.node(body.outputs[0].node);
-    const auto* sum = product.op->as<ops::EinSum>();
-    const auto values = static_cast<int>(1 - attention->weights);
-    const size_t key = sum->letters(values).find(attention->key);
-    const size_t query = sum->letters(2).find(attention->query);
-    const Dim& keys = body.fact(product.inputs[static_cast<size_t>(values)]).shape[key];
-    const Dim& queries = product.outputs[0].shape[query];
-    if (normalised && !(keys == queries)) out->push_back(keys - min(queries, Dim(1)));
   }
 }
 

@@ -116,13 +116,13 @@ TEST(InputsApart, ByNumbersOfAnySize) {
   }
 }
 
-// Queries of S frames, keys of others. Where there is no key, a whole run gives zeros, and no stream
-// may give anything else.
+// Queries of S frames, keys of others. Where there is no key, a whole run gives zeros, and no
+// stream may give anything else.
 TEST(InputsApart, KeysOfOtherLengthsThanQueries) {
   const auto attention = [](const std::string& inputs, const std::string& keys) {
     return "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
-           "graph network(x" + std::string(inputs.empty() ? "" : ", z") + ") -> (y)\n{\n"
-           "  x = external<scalar>(shape = [1, S, 3]);\n" + inputs +
+           "graph network(x" + std::string(inputs.empty() ? "" : ", z") +
+           ") -> (y)\n{\n  x = external<scalar>(shape = [1, S, 3]);\n" + inputs +
            "  n = tract_core_range(0, S, 1);\n"
            "  m = tract_core_range(0, " + keys + ", 1);\n"
            "  d = unsqueeze(n, axes = [0, 2]) - unsqueeze(m, axes = [0, 1]);\n"
