@@ -1,6 +1,7 @@
 #include "audit/drive.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "audit/values.h"
 #include "core/run/denormals.h"
@@ -20,6 +21,18 @@ Status check_fit(const PlanIo& io, const Tensor& value, int free_axis) {
 namespace {
 
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Whether an input has the frames of a stream of that length, as far as the plan tells.
+Status check_frames(const Plan& plan, const PlanIo& io, int64_t found, int64_t length) {
+  const PlanStream& stream = io.stream;
+  std::optional<int64_t> wanted = stream.length.at(length);
+  const bool whole = scaled(scaled(length, stream.pulse, plan.stream_pulse), plan.stream_pulse,
+                            stream.pulse) == length;
+  if (!wanted && whole) wanted = scaled(length, stream.pulse, plan.stream_pulse);
+  if (!wanted || *wanted == found) return {};
+  return fail(Code::kShape, "input ", io.name, " has ", found, " frames, expected ", *wanted,
+              " of a stream of ", plan.stream_symbol, "=", length);
+}
 
 /// One stream on its way through a session.
 class Streamer {
@@ -111,9 +124,20 @@ Status Streamer::begin() {
     const PlanStream& stream = plan_.inputs[i].stream;
     RILL_TRY(check_fit(plan_.inputs[i], inputs_[i], stream.axis));
     if (stream.axis < 0 || stream.pulse == 0) continue;
-    input_steps_ = std::max(input_steps_, ceil_of(inputs_[i].extent(stream.axis), stream.pulse));
-    if (first) input_pulse_ = stream.pulse;
+    const int64_t frames = inputs_[i].extent(stream.axis);
+    if (!options_.open_end) {
+      RILL_TRY(check_frames(plan_, plan_.inputs[i], frames, result_.frames));
+    }
+    const int64_t steps = ceil_of(frames, stream.pulse);
+    // A stream that goes on has the pulses that all inputs have.
+    input_steps_ = first ? steps : std::min(input_steps_, steps);
     first = false;
+  }
+  const int counting = counting_input(plan_);
+  if (counting >= 0) {
+    input_pulse_ = plan_.inputs[static_cast<size_t>(counting)].stream.pulse;
+    // It ends with the frames of the input that counts its symbol; others may have more.
+    if (!options_.open_end) input_steps_ = ceil_of(result_.frames, plan_.stream_pulse);
   }
   result_.steps = std::max<int64_t>(options_.open_end ? 0 : 1, input_steps_);
   for (const PlanIo& io : plan_.outputs) RILL_TRY(plan_output(io));

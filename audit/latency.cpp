@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "audit/prepared.h"
+#include "core/run/feed.h"
 #include "pulse/choice.h"
 #include "pulse/least_delay.h"
 
@@ -175,9 +176,8 @@ Result<Latency> Inspection::run(double most_seconds) {
   }
   RILL_ASSIGN(const Ready ready, make_ready(pulsed_, out_.others, true));
   out_.plan = ready.plan;
-  for (size_t i = out_.plan->inputs.size(); i-- > 0;) {
-    const PlanStream& stream = out_.plan->inputs[i].stream;
-    if (stream.axis >= 0 && stream.pulse > 0) input_pulse_ = stream.pulse;
+  if (const int counting = counting_input(*out_.plan); counting >= 0) {
+    input_pulse_ = out_.plan->inputs[static_cast<size_t>(counting)].stream.pulse;
   }
   if (whole_) {
     RILL_ASSIGN(out_.pulse_multiple, pulse::least_pulse(*whole_, options_));

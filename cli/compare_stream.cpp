@@ -69,11 +69,7 @@ Status StreamComparison::bind_others() {
     if (!known && symbol != model_.stream_symbol) others_.emplace_back(symbol, 1);
   }
   RILL_ASSIGN(pulsed_, make_ready(model_.graph, others_, optimizes(args_)));
-  for (const pulse::Stream& stream : model_.report.inputs) {
-    if (stream.axis < 0) continue;
-    const auto frames = solve(stream.length, stream.pulse, {});
-    if (frames) pulse_ = frames->second;
-  }
+  pulse_ = pulsed_.plan->stream_pulse;
   for (const pulse::Stream& stream : model_.report.outputs) {
     if (stream.axis < 0 || stream.pulse <= 0) continue;
     delay_ = std::max(delay_, (stream.delay * pulse_ + stream.pulse - 1) / stream.pulse);

@@ -108,22 +108,11 @@ Status check_stream(const Reference& reference, const Graph& graph, const Plan& 
 }
 
 int64_t stream_frames(const Plan& plan, std::span<const Tensor> inputs) {
-  for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    const int axis = plan.inputs[i].stream.axis;
-    if (axis >= 0) return inputs[i].extent(axis);
-  }
-  return 0;
-}
-
-int64_t frames_of_stream(const Model& model, const Plan& plan, std::span<const Tensor> inputs) {
-  int64_t frames = stream_frames(plan, inputs);
-  for (size_t i = 0; i < std::min(model.report.inputs.size(), inputs.size()); ++i) {
-    const pulse::Stream& stream = model.report.inputs[i];
-    if (stream.axis < 0) continue;
-    const auto solved = solve(stream.length, inputs[i].extent(stream.axis), {});
-    if (solved) frames = solved->second;
-  }
-  return frames;
+  const int counting = counting_input(plan);
+  if (counting < 0) return 0;
+  const auto i = static_cast<size_t>(counting);
+  const PlanStream& stream = plan.inputs[i].stream;
+  return scaled(inputs[i].extent(stream.axis), plan.stream_pulse, stream.pulse);
 }
 
 Status drop_partial_pulses(const Plan& plan, std::vector<Tensor>* inputs) {

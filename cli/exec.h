@@ -45,11 +45,8 @@ void show_progress(StreamOptions* options);
 Status check_stream(const Reference& reference, const Graph& graph, const Plan& plan,
                     const StreamResult& result, bool open_end, const Log& log);
 
-/// The value of the stream symbol for these inputs of a plan, where the whole graph is not at hand.
+/// The value of the stream symbol for these inputs of a plan; 0 where none streams.
 int64_t stream_frames(const Plan& plan, std::span<const Tensor> inputs);
-
-/// The same for a model, which may have been pulsed by this command.
-int64_t frames_of_stream(const Model& model, const Plan& plan, std::span<const Tensor> inputs);
 
 /// Cut streaming inputs to whole pulses.
 Status drop_partial_pulses(const Plan& plan, std::vector<Tensor>* inputs);

@@ -132,7 +132,7 @@ Status Runner::streamed() {
   if (args_.drop_partial_pulse) {
     RILL_TRY(drop_partial_pulses(*ready_.plan, &inputs.values));
   }
-  const int64_t frames = frames_of_stream(model_, *ready_.plan, inputs.values);
+  const int64_t frames = stream_frames(*ready_.plan, inputs.values);
   StreamOptions options;
   options.open_end = args_.drop_partial_pulse;
   options.keep_turns = args_.dump_outputs || !args_.save_outputs.empty() ||

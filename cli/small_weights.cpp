@@ -108,7 +108,7 @@ Status Chooser::add_trial(const InputValues& inputs) {
   trial.inputs = inputs.values;
   if (model_.pulsed()) {
     RILL_ASSIGN(const auto plan, this->plan(trial.graph, nullptr));
-    trial.frames = frames_of_stream(model_, *plan, inputs.values);
+    trial.frames = stream_frames(*plan, inputs.values);
   }
   RILL_ASSIGN(trial.expected, outputs_of(trial, nullptr));
   trials_.push_back(std::move(trial));

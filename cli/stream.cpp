@@ -8,30 +8,10 @@
 namespace rill::cli {
 namespace {
 
-/// What a stream needs: values for the inputs, and the length in the stream symbol.
-struct StreamInputs {
-  InputValues inputs;
-  int64_t frames = 0;
-};
-
-/// Of a model that was pulsed here the whole graph says what the symbols are; of an archive that
-/// was written pulsed, the extent of the input is the length.
-/// A part of a stream may have fewer frames than the whole graph asks for.
-Result<StreamInputs> stream_inputs(const Model& model, const InputSource& source, bool in_parts) {
-  StreamInputs out;
-  if (model.whole && !in_parts) {
-    RILL_ASSIGN(out.inputs, source.resolve(*model.whole, 0));
-    for (const auto& [symbol, value] : out.inputs.bindings) {
-      if (symbol == model.stream_symbol) out.frames = value;
-    }
-    return out;
-  }
-  RILL_ASSIGN(out.inputs, source.resolve(model.graph, 0));
-  const auto axes = stream_axes(model.graph);
-  for (size_t i = axes.size(); i-- > 0;) {
-    if (axes[i] >= 0) out.frames = out.inputs.values[i].extent(axes[i]);
-  }
-  return out;
+/// Of a model that was pulsed here the whole graph says what the symbols are. A part of a stream
+/// may have fewer frames than the whole graph asks for.
+Result<InputValues> stream_inputs(const Model& model, const InputSource& source, bool in_parts) {
+  return source.resolve(model.whole && !in_parts ? *model.whole : model.graph, 0);
 }
 
 void print_report(const Plan& plan, const StreamResult& result) {
@@ -59,21 +39,17 @@ Status stream_command(const Args& args, const Log& log, const Model& model) {
   RILL_ASSIGN(const InputSource source, InputSource::make(args, log));
   RILL_ASSIGN(const Reference reference, Reference::read(args));
   const bool in_parts = !args.load_state.empty() || !args.save_state.empty();
-  RILL_ASSIGN(StreamInputs stream, stream_inputs(model, source, in_parts));
-  RILL_ASSIGN(const Ready ready,
-              make_ready(model.graph, stream.inputs.bindings, true, args.threads));
-  if (args.drop_partial_pulse) {
-    RILL_TRY(drop_partial_pulses(*ready.plan, &stream.inputs.values));
-    stream.frames = stream_frames(*ready.plan, stream.inputs.values);
-  }
+  RILL_ASSIGN(InputValues inputs, stream_inputs(model, source, in_parts));
+  RILL_ASSIGN(const Ready ready, make_ready(model.graph, inputs.bindings, true, args.threads));
+  if (args.drop_partial_pulse) RILL_TRY(drop_partial_pulses(*ready.plan, &inputs.values));
+  const int64_t frames = stream_frames(*ready.plan, inputs.values);
   StreamOptions options;
   options.open_end = args.drop_partial_pulse;
   options.nan_filler = args.filler == "nan";
   if (Log::terminal() && !args.quiet) show_progress(&options);
   RILL_ASSIGN(const StreamResult result,
-              in_parts ? stream_on(args, ready.session.get(), stream.inputs.values, stream.frames)
-                       : run_stream(ready.session.get(), stream.inputs.values, stream.frames,
-                                    options));
+              in_parts ? stream_on(args, ready.session.get(), inputs.values, frames)
+                       : run_stream(ready.session.get(), inputs.values, frames, options));
   if (!args.save_outputs.empty()) {
     const std::vector<std::vector<Tensor>> turns{result.outputs};
     RILL_TRY(write_turns(args.save_outputs, model.graph.output_names, turns, log.tract()));

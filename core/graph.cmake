@@ -16,6 +16,7 @@ target_sources(rill_core PRIVATE
   exec/lowering.cpp
   exec/op_fields.cpp
   exec/plan.cpp
+  exec/plan_streams.cpp
   exec/touches.cpp
   exec/weights.cpp
 )

@@ -302,6 +302,7 @@ Result<Graph> without_ends(const Graph& looped, const Tie& tie, const OpPtr& loo
       if (index < list->size()) list->erase(list->begin() + static_cast<ptrdiff_t>(index));
     };
     forget(&tied.streaming->input_axes, tie.in);
+    forget(&tied.streaming->input_lengths, tie.in);
     forget(&tied.streaming->outputs, tie.out);
   }
   return tied;

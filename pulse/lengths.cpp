@@ -8,6 +8,8 @@
 #include "core/graph/written.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
+#include "ops/built.h"
+#include "pulse/attention/attention.h"
 
 namespace rill::pulse {
 namespace {
@@ -25,6 +27,17 @@ bool of_symbol_alone(const Dim& dim, std::string_view symbol) {
   std::vector<std::string> symbols;
   dim.collect_symbols(&symbols);
   return dim.valid() && symbols.size() == 1 && symbols[0] == symbol;
+}
+
+/// Inputs have fewer frames than the stream, as S - 3, only where it has that many.
+void add_inputs(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
+  for (const OutletId& input : graph.inputs) {
+    for (const Dim& dim : graph.fact(input).shape) {
+      if (!dim.mentions(symbol)) continue;
+      const auto first = dim.substitute(symbol, Dim(1)).to_int();
+      if (!first || *first < 0) out->push_back(dim);
+    }
+  }
 }
 
 /// What slices take must be there: rows of tables, frames that are kept, and the last ones. Streams
@@ -158,7 +171,40 @@ std::optional<std::vector<Facts>> facts_of_nothing(const Graph& graph, std::stri
   return out;
 }
 
+/// Whether an expression has no bound, and never falls from one length to the next.
+Result<bool> grows(const Dim& dim, std::string_view symbol) {
+  const Dim next = Dim::symbol(std::string(symbol)) + Dim(1);
+  RILL_ASSIGN(const DimPattern all, DimPattern::of(dim, symbol));
+  RILL_ASSIGN(const DimPattern steps, DimPattern::of(dim.substitute(symbol, next) - dim, symbol));
+  RILL_ASSIGN(const std::optional<int64_t> least, steps.least(0));
+  return all.growth() > 0 && least && *least >= 0;
+}
+
 }  // namespace
+
+bool counts_symbol(const Dim& length, std::string_view symbol) {
+  const auto each = length.substitute(symbol, Dim(1)).to_int();
+  return each && length == Dim(*each) * Dim::symbol(std::string(symbol));
+}
+
+Status check_length_of_input(const Graph& whole, const Fact& input, int axis,
+                             std::string_view symbol) {
+  const Dim& dim = input.dim(axis);
+  if (counts_symbol(dim, symbol) || !of_symbol_alone(dim, symbol)) return {};
+  bool beside = false;  // one that counts the symbol
+  for (const OutletId& each : whole.inputs) {
+    for (const Dim& extent : whole.fact(each).shape) {
+      beside |= extent.mentions(symbol) && counts_symbol(extent, symbol);
+    }
+  }
+  const char* wrong = nullptr;
+  if (!beside && !(dim.substitute(symbol, Dim(0)) == Dim(0))) wrong = " is not proportional to ";
+  RILL_ASSIGN(const bool suits, grows(dim, symbol));
+  if (!suits) wrong = " does not grow with ";
+  if (!wrong) return {};
+  return fail(Code::kPulse, "axis ", axis, " of input ", input, wrong, symbol)
+      .hint(str_cat("Declare the axis as ", symbol, " and add an assertion"));
+}
 
 std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
                              std::string_view symbol) {
@@ -166,6 +212,8 @@ std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
   for (const SymbolScope::Assertion& assertion : graph.scope.assertions()) {
     out.insert(out.end(), assertion.non_negative.begin(), assertion.non_negative.end());
   }
+  add_inputs(graph, symbol, &out);
+  if constexpr (ops::built("attention")) add_keys(graph, &out);
   add_slices(graph, symbol, &out);
   add_equal_lengths(graph, symbol, &out);
   add_short_streams(graph, symbol, &out);

@@ -7,10 +7,18 @@
 
 namespace rill::pulse {
 
+/// Tell whether an input has as many frames for each unit of the symbol.
+bool counts_symbol(const Dim& length, std::string_view symbol);
+
+/// Errors: kPulse where frames of the axis of an input, which mentions the symbol, do not tell how
+/// far the stream is.
+Status check_length_of_input(const Graph& whole, const Fact& input, int axis,
+                             std::string_view symbol);
+
 /// List expressions of the stream symbol alone that a stream's length must not make negative: those
-/// that are `needed`, and others from assertions, from slices whose frames or rows must be there,
-/// from pairs of lengths that must be equal, and from streams shorter than a window that frames are
-/// added behind, of which a whole run has other frames than the stream counts.
+/// that are `needed`, and others from assertions, from inputs, from slices whose frames or rows
+/// must be there, from pairs of lengths that must be equal, and from streams shorter than a window
+/// that frames are added behind, of which a whole run has other frames than the stream counts.
 std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
                              std::string_view symbol);
 

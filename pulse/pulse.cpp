@@ -66,6 +66,7 @@ TensorPtr simplified(const TensorPtr& dims, const SymbolScope& scope) {
 Status Pulsifier::source(int id) {
   const Node& node = whole_.node(id);
   const Fact& fact = node.outputs[0];
+  Fact pulsed = substitute(fact, options_.symbol, options_.pulse);
   std::optional<StreamFact> stream;
   for (int axis = 0; axis < fact.rank(); ++axis) {
     const Dim& dim = fact.dim(axis);
@@ -74,15 +75,13 @@ Status Pulsifier::source(int id) {
       return builder_.refuse("Declare one axis with the symbol only", "input ", fact, " has ",
                              options_.symbol, " on two axes");
     }
-    if (!(dim.substitute(options_.symbol, Dim(0)) == Dim(0))) {
-      return refusal_of_extent(whole_, fact, axis, options_.symbol);
-    }
-    RILL_TRY(builder_.frames_per_pulse(dim));
+    RILL_TRY(check_length_of_input(whole_, fact, axis, options_.symbol));
+    RILL_ASSIGN(const int64_t frames, builder_.frames_per_pulse(dim));
+    // Those that it has more, or fewer, come at the end.
+    pulsed.shape[static_cast<size_t>(axis)] = frames;
     stream = StreamFact{axis, dim, 0, nullptr};
   }
-  const OutletId outlet =
-      pulsed_.add_source(node.name, substitute(fact, options_.symbol, options_.pulse), node.line);
-  builder_.set(0, outlet, stream);
+  builder_.set(0, pulsed_.add_source(node.name, std::move(pulsed), node.line), stream);
   return {};
 }
 
@@ -323,7 +322,11 @@ Streaming Pulsifier::streaming(const Report& report) {
   Streaming out;
   out.named = options_.symbol;
   out.pulse = *options_.pulse.to_int();
-  for (const Stream& input : report.inputs) out.input_axes.push_back(input.axis);
+  for (const Stream& input : report.inputs) {
+    out.input_axes.push_back(input.axis);
+    const bool told = input.axis >= 0 && !counts_symbol(input.length, options_.symbol);
+    out.input_lengths.push_back(told ? std::optional(input.length) : std::nullopt);
+  }
   std::vector<Dim> lengths;
   for (const Stream& output : report.outputs) lengths.push_back(output.length);
   lengths = lengths_from_nothing(whole_, std::move(lengths), options_.symbol);

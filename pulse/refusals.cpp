@@ -85,24 +85,4 @@ Status all_of(const std::vector<Status>& all) {
   return error;
 }
 
-Status refusal_of_extent(const Graph& whole, const Fact& input, int axis,
-                         std::string_view symbol) {
-  const Dim& dim = input.dim(axis);
-  const Dim ahead = dim.substitute(symbol, Dim(0));
-  const auto streams = [&](OutletId each) { return whole.fact(each).mentions(symbol); };
-  const bool beside = std::count_if(whole.inputs.begin(), whole.inputs.end(), streams) > 1;
-  const auto more = ahead.to_int();
-  if (!beside || !more || *more < 1) {
-    return fail(Code::kPulse, "axis ", axis, " of input ", input, " is not proportional to ",
-                symbol)
-        .hint(str_cat("Declare the axis as ", symbol, " and add an assertion"));
-  }
-  return fail(Code::kPulse, "axis ", axis, " of input ", input, " has ", *more, " more than ",
-              dim - ahead, " frames: steps take the frames of all inputs side by side, and the "
-              "stream would end before those come")
-      .hint(str_cat("Declare the axis as ", dim - ahead, ", and take the first ", *more, " of ",
-                    dim, " frames as an input of its own that does not stream, for torch.cat to "
-                    "put in front"));
-}
-
 }  // namespace rill::pulse

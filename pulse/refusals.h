@@ -18,7 +18,4 @@ std::vector<Status> refusals_of_lengths(const Graph& pulsed, std::string_view sy
 /// first, with how many nodes meet it later.
 Status all_of(const std::vector<Status>& refusals);
 
-/// Why an input does not stream whose axis has other frames than those that go with the symbol.
-Status refusal_of_extent(const Graph& whole, const Fact& input, int axis, std::string_view symbol);
-
 }  // namespace rill::pulse

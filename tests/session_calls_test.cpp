@@ -361,5 +361,88 @@ TEST(StreamWithoutFrames, IsRefusedWhereAWholeRunWouldGiveAValue) {
   EXPECT_EQ(push(stream.session.get(), 0, Floats({1, 2, 1}, 7)), 1) << "it goes on";
 }
 
+/// z has three frames more than the stream, which come in the steps of the tail.
+constexpr char kLonger[] = R"(version 1.0;
+extension tract_registry tract_core;
+extension tract_symbol S;
+graph network(z, x) -> (y)
+{
+  z = external<scalar>(shape = [1, 1, S + 3]);
+  x = external<scalar>(shape = [1, 1, S]);
+  y = x + slice(z, axes = [2], begin = [3], end = [0]);
+}
+)";
+
+void take_valid(rill_session* session, std::vector<float>* to) {
+  int64_t first = 0;
+  int64_t count = 0;
+  ASSERT_EQ(rill_valid_frames(session, 0, &first, &count), RILL_OK) << rill_last_error();
+  const std::vector<float> all = output(session, 0);
+  to->insert(to->end(), all.begin() + first, all.begin() + first + count);
+}
+
+constexpr float kPastTheEnd = std::numeric_limits<float>::quiet_NaN();
+
+/// Steps x of 1 to 6 beside z of 10 to 18, up to the end of x.
+void step_to_the_end(rill_session* session, std::vector<float>* got) {
+  fill(session, 0, {10, 11, 12, 13});
+  fill(session, 1, {1, 2, 3, 4});
+  ASSERT_EQ(rill_step(session), RILL_OK) << rill_last_error();
+  take_valid(session, got);
+  fill(session, 0, {14, 15, 16, 17});
+  fill(session, 1, {5, 6, kPastTheEnd, kPastTheEnd});
+  ASSERT_EQ(rill_step_partial(session, 2), RILL_OK) << rill_last_error();
+  take_valid(session, got);
+}
+
+void flush_the_rest(rill_session* session, std::vector<float>* got) {
+  fill(session, 0, {18, kPastTheEnd, kPastTheEnd, kPastTheEnd});
+  int64_t left = -1;
+  ASSERT_EQ(rill_flush(session, &left), RILL_OK) << rill_last_error();
+  EXPECT_EQ(left, 0);
+  take_valid(session, got);
+}
+
+TEST(LongerInput, ComesToItsEndInTheStepsOfTheTail) {
+  const Opened stream = open_text(kLonger, 4);
+  ASSERT_TRUE(stream.session) << rill_last_error();
+  rill_stream_info info = {};
+  info.size = sizeof(info);
+  ASSERT_EQ(rill_plan_stream(stream.plan.get(), 0, &info), RILL_OK);
+  EXPECT_EQ(info.input, 1) << "x counts the stream";
+  const std::vector<float> want = {14, 16, 18, 20, 22, 24};
+  for (int turn = 0; turn < 2; ++turn) {
+    std::vector<float> got;
+    step_to_the_end(stream.session.get(), &got);
+    flush_the_rest(stream.session.get(), &got);
+    EXPECT_EQ(got, want);
+    ASSERT_EQ(rill_session_reset(stream.session.get()), RILL_OK);
+  }
+  EXPECT_EQ(push(stream.session.get(), 1, Floats({1, 1, 6}, 1)), 4);
+  EXPECT_EQ(push(stream.session.get(), 0, Floats({1, 1, 9}, 10)), 9);
+  EXPECT_EQ(push(stream.session.get(), 1, Floats({1, 1, 2}, 5)), 2);
+  ASSERT_EQ(rill_finish(stream.session.get()), RILL_OK) << rill_last_error();
+  EXPECT_EQ(pull(stream.session.get(), 0, {1, 1, 9}), want);
+}
+
+TEST(LongerInput, IsNotTakenForGivenWhereItsFramesAreMissing) {
+  const Opened begun = open_text(kLonger, 4);
+  const Opened next = open_text(kLonger, 4);
+  ASSERT_TRUE(begun.session && next.session) << rill_last_error();
+  std::vector<float> got;
+  step_to_the_end(begun.session.get(), &got);
+  size_t used = 0;
+  const std::vector<uint64_t> state = saved(begun.session.get(), &used);
+  ASSERT_EQ(rill_state_load(next.session.get(), state.data(), used), RILL_OK);
+  Floats room({1, 1, 4});
+  const rill_view view = room.view();
+  int64_t given = -1;
+  EXPECT_EQ(rill_pull(next.session.get(), 0, &view, &given), RILL_E_STATE);
+  EXPECT_NE(std::string(rill_last_error()).find("\"z\" lacks frames"), std::string::npos)
+      << rill_last_error();
+  flush_the_rest(next.session.get(), &got);
+  EXPECT_EQ(got, (std::vector<float>{14, 16, 18, 20, 22, 24}));
+}
+
 }  // namespace
 }  // namespace rill::test

@@ -37,12 +37,14 @@ Result<Graph> with_inputs_at(const Graph& graph, std::span<const std::string> no
   Splice splice(graph);
   splice.inputs.clear();
   std::vector<int> axes;
+  std::vector<std::optional<Dim>> lengths;
   for (const std::string& name : nodes) {
     RILL_ASSIGN(const int id, node_named(graph, name));
     const OutletId wire{id, 0};
     if (graph.streaming) {
       RILL_ASSIGN(const size_t index, input_at(graph, wire));
       axes.push_back(graph.streaming->input_axis(index));
+      lengths.push_back(graph.streaming->input_length(index));
     }
     Node source;
     source.name = name;
@@ -52,7 +54,10 @@ Result<Graph> with_inputs_at(const Graph& graph, std::span<const std::string> no
     splice.inputs.push_back(wire);
     splice.nodes()[static_cast<size_t>(id)] = std::move(source);
   }
-  if (graph.streaming) splice.frame().streaming->input_axes = std::move(axes);
+  if (graph.streaming) {
+    splice.frame().streaming->input_axes = std::move(axes);
+    splice.frame().streaming->input_lengths = std::move(lengths);
+  }
   RILL_ASSIGN(Graph out, splice.build());
   for (size_t id = 0; id < out.nodes.size(); ++id) {
     const OutletId wire{static_cast<int>(id), 0};
@@ -84,11 +89,14 @@ Result<Graph> with_constant_input(const Graph& graph, std::string_view input, Te
   if (graph.streaming) {
     RILL_ASSIGN(const size_t index, input_at(graph, {id, 0}));
     std::vector<int>& axes = splice.frame().streaming->input_axes;
+    auto& lengths = splice.frame().streaming->input_lengths;
     if (graph.streaming->input_axis(index) >= 0) {
       return fail(Code::kPulse, "input ", input, " streams: its frames are no constant")
           .hint("Make constants of inputs before the model is pulsed");
     }
-    if (index < axes.size()) axes.erase(axes.begin() + static_cast<ptrdiff_t>(index));
+    const auto at = static_cast<ptrdiff_t>(index);
+    if (index < axes.size()) axes.erase(axes.begin() + at);
+    if (index < lengths.size()) lengths.erase(lengths.begin() + at);
   }
   std::erase(splice.inputs, OutletId{id, 0});
   return splice.build();

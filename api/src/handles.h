@@ -61,7 +61,7 @@ struct rill_plan {
   std::vector<std::unique_ptr<const rill::api::IoText>> io[2];
   std::vector<std::string> lengths;  ///< per output
   std::vector<int64_t> flush_steps;  ///< per output
-  int stream_input = -1;             ///< the first input that streams
+  int stream_input = -1;             ///< the one that counts the stream symbol
   int64_t io_bytes = 0;
   int64_t weight_bytes = 0;
 

@@ -41,11 +41,8 @@ void rill::api::describe(rill_plan* handle) {
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     handle->io[RILL_INPUT].push_back(std::make_unique<const rill::api::IoText>(plan.inputs[i]));
     handle->io_bytes += plan.inputs[i].bytes;
-    const rill::PlanStream& stream = plan.inputs[i].stream;
-    if (stream.axis >= 0 && stream.pulse > 0 && handle->stream_input < 0) {
-      handle->stream_input = static_cast<int>(i);
-    }
   }
+  handle->stream_input = rill::counting_input(plan);
   for (const rill::PlanIo& io : plan.outputs) {
     handle->io[RILL_OUTPUT].push_back(std::make_unique<const rill::api::IoText>(io));
     handle->io_bytes += io.bytes;

@@ -73,6 +73,12 @@ rill_status rill_pull(rill_session* session, size_t output, const rill_view* fra
                       int64_t* given) RILL_REAL_TIME {
   const rill_status fits = check_move("rill_pull", Call::kPull, session, output, frames, given);
   if (fits != RILL_OK) return fits;
+  if (const int input = session->feed->lacking(); input >= 0) {
+    return refuse(RILL_E_STATE,
+                  "rill_pull: \"%s\" lacks frames of a stream whose end a step was told: go on "
+                  "with rill_flush",
+                  session->plan->io[RILL_INPUT][static_cast<size_t>(input)]->name.c_str());
+  }
   const rill::api::IoText& io = *session->plan->io[RILL_OUTPUT][output];
   pass_moment(Call::kPull, session);
   *given = session->feed->pull(output, view_of(io, *frames));

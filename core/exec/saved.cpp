@@ -112,21 +112,32 @@ void SavedState::write_inputs(StateWriter* writer) const noexcept {
   const Plan& plan = *session_.plan_;
   for (size_t i = 0; feed_ && i < plan.inputs.size(); ++i) {
     const PlacedFeed::In& in = feed_->kept_.ins[i];
-    const int64_t early = in.early.left();
-    writer->number(in.axis < 0 ? 0 : in.filled + early);
+    writer->number(in.axis < 0 ? 0 : in.filled + in.left());
     writer->number(in.frame_bytes);
     if (in.axis < 0) continue;
-    // The buffer is filled up before frames are pushed: those of a loaded state come last.
-    std::byte* data = writer->take((in.filled + early) * in.frame_bytes);
+    // The buffer is filled up before frames are pushed: those of a loaded state, and those that
+    // wait for other inputs, come last.
+    std::byte* data = writer->take((in.filled + in.left()) * in.frame_bytes);
     if (!data) continue;
     const View buffer = session_.input(i);
     copy_plain(frames_of(buffer, in.axis, 0, in.filled),
               frame_rows(buffer, in.axis, in.filled, data));
-    if (early > 0) {
-      std::memcpy(data + in.filled * in.frame_bytes, in.early.next(in.frame_bytes),
-                  static_cast<size_t>(early * in.frame_bytes));
-    }
+    write_waiting(in, data + in.filled * in.frame_bytes);
   }
+}
+
+/// Writes all that waits; tells where it ends.
+std::byte* SavedState::write_waiting(const PlacedFeed::Waiting& from,
+                                     std::byte* to) const noexcept {
+  const auto append = [&](const std::byte* rows, int64_t frames) {
+    if (frames > 0) std::memcpy(to, rows, static_cast<size_t>(frames * from.frame_bytes));
+    to += frames * from.frame_bytes;
+  };
+  append(from.early.next(from.frame_bytes), from.early.left());
+  const int64_t first = std::min(from.queued, from.capacity - from.head);
+  append(feed_->queue(from) + from.head * from.frame_bytes, first);
+  append(feed_->queue(from), from.queued - first);
+  return to;
 }
 
 void SavedState::write_outputs(StateWriter* writer) const noexcept {
@@ -139,14 +150,7 @@ void SavedState::write_outputs(StateWriter* writer) const noexcept {
     if (out.axis < 0) continue;
     std::byte* data = writer->take((early + out.queued + out.rest) * out.frame_bytes);
     if (!data) continue;
-    const auto append = [&](const std::byte* from, int64_t frames) {
-      if (frames > 0) std::memcpy(data, from, static_cast<size_t>(frames * out.frame_bytes));
-      data += frames * out.frame_bytes;
-    };
-    append(out.early.next(out.frame_bytes), early);
-    const int64_t first = std::min(out.queued, out.capacity - out.head);
-    append(feed_->queue(out) + out.head * out.frame_bytes, first);
-    append(feed_->queue(out), out.queued - first);
+    data = write_waiting(out, data);
     const View buffer = session_.output(i);
     copy_plain(frames_of(buffer, out.axis, out.first, out.rest),
               frame_rows(buffer, out.axis, out.rest, data));
@@ -204,7 +208,8 @@ int64_t SavedState::most_bytes() const {
   }
   for (size_t i = 0; feed_ && i < plan.inputs.size(); ++i) {
     const PlacedFeed::In& in = feed_->kept_.ins[i];
-    const int64_t frames = in.axis < 0 ? 0 : plan.inputs[i].stream.pulse + in.early.count;
+    const int64_t frames =
+        in.axis < 0 ? 0 : plan.inputs[i].stream.pulse + in.capacity + in.early.count;
     bytes += 16 + padded(frames * in.frame_bytes);
   }
   for (size_t i = 0; feed_ && i < plan.outputs.size(); ++i) {
@@ -332,7 +337,7 @@ Result<std::vector<const SavedState::Entry*>> SavedState::match(const Parsed& pa
     const View own = view_of(state);
     // Of a ring, frames from before the stream began are the plan's own.
     const int64_t begun =
-        state.axis < 0 ? 0 : parsed.header.position * state.pulse / plan.stream_pulse;
+        state.axis < 0 ? 0 : scaled(parsed.header.position, state.pulse, plan.stream_pulse);
     const Entry* found = nullptr;
     for (size_t i = 0; i < parsed.entries.size() && !found; ++i) {
       const Entry& entry = parsed.entries[i];
@@ -421,7 +426,7 @@ void SavedState::apply(Parsed&& parsed, std::span<const Entry* const> matches) n
       copy_plain(matches[s]->value, own);
       continue;
     }
-    const int64_t begun = parsed.header.position * state.pulse / plan.stream_pulse;
+    const int64_t begun = scaled(parsed.header.position, state.pulse, plan.stream_pulse);
     const int64_t frames = std::min(own.extent(state.axis), begun);
     const View& saved = matches[s]->value;
     copy_plain(frames_of(saved, state.axis, saved.extent(state.axis) - frames, frames),

@@ -47,6 +47,8 @@ class SavedState {
   void write_states(StateWriter* writer) const noexcept RILL_NONBLOCKING;
   void write_inputs(StateWriter* writer) const noexcept RILL_NONBLOCKING;
   void write_outputs(StateWriter* writer) const noexcept RILL_NONBLOCKING;
+  std::byte* write_waiting(const PlacedFeed::Waiting& from,
+                           std::byte* to) const noexcept RILL_NONBLOCKING;
   Header header_of(int64_t bytes) const noexcept RILL_NONBLOCKING;
   Status read(StateReader* reader, Parsed* out) const;
   Status check_position(const Header& header) const;

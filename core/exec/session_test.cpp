@@ -74,6 +74,24 @@ TEST(StreamClock, TellsPositionsAsLongAs64BitsHoldThem) {
   EXPECT_EQ(clock.position(clock.unit), clock.start + 5 * clock.unit);
 }
 
+// Products of a part of a pulse with frames of a step that 64 bits do not hold.
+TEST(StreamClock, TellsPositionsWherePartsOfPulsesAreLarge) {
+  constexpr int64_t kOne = 1;
+  const auto position = [](int64_t start, int64_t unit, int64_t frames, int64_t tick) {
+    StreamClock clock;
+    clock.start = start;
+    clock.unit = unit;
+    clock.tick = tick;
+    return clock.position(frames);
+  };
+  EXPECT_EQ(position((kOne << 41) + 1, 3 * (kOne << 40), 3 * (kOne << 45), 0),
+            ((kOne << 41) + 1) * 32);
+  EXPECT_EQ(position((kOne << 61) + 12345, (kOne << 60) + 33, (kOne << 59) - 1, 7),
+            5188146770730817522);
+  EXPECT_EQ(position((kOne << 62) - 1, kOne << 62, (kOne << 62) - 5, 0), 4611686018427387898);
+  EXPECT_EQ(position(5 * (kOne << 40) + 7, (kOne << 41) + 9, (kOne << 40) + 1, 3), 6047313952765);
+}
+
 TEST(Plan, WiresOfADiamondDoNotOverwriteEachOther) {
   const Graph graph = loaded("1, 2, 4", kDiamond);
   for (const bool keep : {false, true}) {

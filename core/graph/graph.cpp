@@ -344,6 +344,9 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
     for (StreamingOutput& output : out.streaming->outputs) {
       if (output.length) output.length = output.length->substitute(symbol, by);
     }
+    for (std::optional<Dim>& length : out.streaming->input_lengths) {
+      if (length) length = length->substitute(symbol, by);
+    }
   }
   std::vector<std::vector<OutletId>> mapped(nodes.size());
   ExtentsCheck check(symbol, by);

@@ -37,6 +37,9 @@ struct Streaming {
   /// outputs and the symbol only.
   int64_t pulse = 0;
   std::vector<int> input_axes;  ///< of their frames; -1: static
+  /// Frames of the whole stream of each input, in the stream symbol; nothing where they are as many
+  /// for each unit of it as in a step.
+  std::vector<std::optional<Dim>> input_lengths;
   std::vector<StreamingOutput> outputs;
   std::vector<StreamingWire> wires;
   int64_t begin_unit = 1;  ///< a stream is gone on with at multiples of this in its symbol,
@@ -50,6 +53,9 @@ struct Streaming {
 
   std::string symbol() const { return named.empty() ? std::string(kDefaultStreamSymbol) : named; }
   int input_axis(size_t index) const { return index < input_axes.size() ? input_axes[index] : -1; }
+  std::optional<Dim> input_length(size_t index) const {
+    return index < input_lengths.size() ? input_lengths[index] : std::nullopt;
+  }
   StreamingOutput output(size_t index) const {
     return index < outputs.size() ? outputs[index] : StreamingOutput();
   }

@@ -3,7 +3,19 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/base/nonblocking.h"
+
 namespace rill {
+
+/// How many whole times `unit` goes into `part` * `frames`, exactly, also where the product does
+/// not fit in 64 bits. `part` lies in [0, unit), `frames` is not negative.
+int64_t share_of(int64_t part, int64_t frames, int64_t unit) RILL_NONBLOCKING;
+
+/// `count` * `by` / `unit`, rounded down; none is negative. Exactly, as `share_of`.
+inline int64_t scaled(int64_t count, int64_t by, int64_t unit) RILL_NONBLOCKING {
+  const int64_t part = count % unit;
+  return count / unit * by + (part == 0 ? 0 : share_of(part, by, unit));
+}
 
 /// Where a stream stands: which pulse this is, and where the stream ends once that is known.
 /// A session may go on where one with pulses of another size stopped: its first pulse then begins
@@ -15,9 +27,9 @@ struct StreamClock {
   int64_t unit = 1;   ///< how much of the stream symbol a step takes
 
   /// Tell where this step begins on a wire of that many frames per step.
-  int64_t position(int64_t frames) const {
+  int64_t position(int64_t frames) const RILL_NONBLOCKING {
     // `start` times `frames` may be more than 64 bits hold, where what it is divided to is not.
-    return (tick + start / unit) * frames + start % unit * frames / unit;
+    return tick * frames + scaled(start, frames, unit);
   }
 };
 

@@ -30,6 +30,18 @@ int64_t frame_bytes(const View& view, int axis) {
   return bytes;
 }
 
+int counting_input(const Plan& plan) {
+  int first = -1;
+  for (size_t i = plan.inputs.size(); i-- > 0;) {
+    const PlanIo& io = plan.inputs[i];
+    if (io.stream.axis < 0 || io.stream.pulse <= 0) continue;
+    const bool counts = !io.stream.length.valid();
+    const bool found = first >= 0 && !plan.inputs[static_cast<size_t>(first)].stream.length.valid();
+    if (counts || !found) first = static_cast<int>(i);
+  }
+  return first;
+}
+
 namespace {
 
 /// Zeros from a frame to the end of a row-major view.
@@ -48,12 +60,12 @@ int64_t aligned(int64_t bytes) {
   return (bytes + kSessionAlignment - 1) / kSessionAlignment * kSessionAlignment;
 }
 
-/// The frames of the first input that streams, per step; 0 if none does.
+bool streams(const PlanIo& io) { return io.stream.axis >= 0 && io.stream.pulse > 0; }
+
+/// The frames per step of the input that counts the stream symbol; 0 if none streams.
 int64_t pulse_of(const Plan& plan) {
-  for (const PlanIo& io : plan.inputs) {
-    if (io.stream.axis >= 0 && io.stream.pulse > 0) return io.stream.pulse;
-  }
-  return 0;
+  const int input = counting_input(plan);
+  return input < 0 ? 0 : plan.inputs[static_cast<size_t>(input)].stream.pulse;
 }
 
 int64_t frame_bytes(const PlanIo& io) {
@@ -81,13 +93,17 @@ std::optional<PlacedFeed::Room> PlacedFeed::room_for(const Plan& plan, int64_t m
   room.outs = aligned(static_cast<int64_t>(plan.inputs.size() * sizeof(In)));
   room.queues = room.outs + aligned(static_cast<int64_t>(plan.outputs.size() * sizeof(Out)));
   room.all = room.queues;
-  for (const PlanIo& io : plan.outputs) {
-    if (io.stream.axis < 0) continue;
-    const auto frames = capacity_of(io, max_push / pulse);
+  const auto add = [&](const PlanIo& io, std::optional<int64_t> frames) {
     const auto own = frames ? checked_mul(*frames, frame_bytes(io)) : std::nullopt;
-    if (!own || *own > kMost) return std::nullopt;
+    if (!own || *own > kMost) return false;
     room.all += aligned(*own);
-    if (room.all > kMost) return std::nullopt;
+    return room.all <= kMost;
+  };
+  for (const PlanIo& io : plan.inputs) {
+    if (streams(io) && !add(io, io.stream.early)) return std::nullopt;
+  }
+  for (const PlanIo& io : plan.outputs) {
+    if (io.stream.axis >= 0 && !add(io, capacity_of(io, max_push / pulse))) return std::nullopt;
   }
   return room;
 }
@@ -110,23 +126,24 @@ void PlacedFeed::begin(int64_t max_push, std::byte* memory) noexcept {
   kept_.ins = {reinterpret_cast<In*>(memory), plan.inputs.size()};
   kept_.outs = {reinterpret_cast<Out*>(memory + room.outs), plan.outputs.size()};
   kept_.queues = {memory + room.queues, static_cast<size_t>(room.all - room.queues)};
+  int64_t bytes = 0;
+  const auto set = [&](Waiting* to, const PlanIo& io, int64_t capacity) {
+    to->axis = io.stream.axis;
+    to->frame_bytes = frame_bytes(io);
+    to->capacity = capacity;
+    to->queue = bytes;
+    bytes += aligned(to->capacity * to->frame_bytes);
+  };
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     In& in = *new (&kept_.ins[i]) In();
     const PlanIo& io = plan.inputs[i];
-    if (io.stream.axis < 0 || io.stream.pulse <= 0) continue;
-    in.axis = io.stream.axis;
-    in.frame_bytes = frame_bytes(io);
+    if (streams(io)) set(&in, io, io.stream.early);
   }
-  int64_t bytes = 0;
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     Out& out = *new (&kept_.outs[i]) Out();
     const PlanIo& io = plan.outputs[i];
     if (io.stream.axis < 0) continue;
-    out.axis = io.stream.axis;
-    out.frame_bytes = frame_bytes(io);
-    out.capacity = capacity_of(io, max_push / pulse_of(plan)).value_or(0);
-    out.queue = bytes;
-    bytes += aligned(out.capacity * out.frame_bytes);
+    set(&out, io, capacity_of(io, max_push / pulse_of(plan)).value_or(0));
   }
 }
 
@@ -136,33 +153,55 @@ void PlacedFeed::copy(const PlacedFeed& other) {
   std::copy(other.kept_.queues.begin(), other.kept_.queues.end(), kept_.queues.begin());
 }
 
+int64_t PlacedFeed::put(Waiting* to, const View& from, int64_t first, int64_t count) noexcept {
+  int64_t moved = 0;
+  while (moved < count && to->queued < to->capacity) {
+    const int64_t tail = (to->head + to->queued) % to->capacity;
+    const int64_t room = std::min(to->capacity - to->queued, to->capacity - tail);
+    const int64_t part = std::min(count - moved, room);
+    copy_plain(frames_of(from, to->axis, first + moved, part),
+               frame_rows(from, to->axis, part, queue(*to) + tail * to->frame_bytes));
+    to->queued += part;
+    moved += part;
+  }
+  return moved;
+}
+
+int64_t PlacedFeed::take(Waiting* from, const View& into, int64_t at, int64_t count) noexcept {
+  const bool early = from->early.left() > 0;
+  const int64_t lie = early ? from->early.left()
+                            : std::min(from->queued, from->capacity - from->head);
+  count = std::min(count, lie);
+  if (count <= 0) return 0;
+  std::byte* rows = early ? from->early.next(from->frame_bytes)
+                          : queue(*from) + from->head * from->frame_bytes;
+  copy_plain(frame_rows(into, from->axis, count, rows), frames_of(into, from->axis, at, count));
+  if (early) {
+    from->early.taken += count;
+  } else {
+    from->head = (from->head + count) % from->capacity;
+    from->queued -= count;
+  }
+  return count;
+}
+
 void PlacedFeed::refill(size_t input) noexcept {
   In& in = kept_.ins[input];
   if (in.axis < 0) return;
   const View buffer = session_->input(input);
-  const int64_t count = std::min(buffer.extent(in.axis) - in.filled, in.early.left());
-  if (count <= 0) return;
-  void* from = in.early.next(in.frame_bytes);
-  copy_plain(frame_rows(buffer, in.axis, count, from),
-             frames_of(buffer, in.axis, in.filled, count));
-  in.filled += count;
-  in.early.taken += count;
+  while (true) {
+    const int64_t count = take(&in, buffer, in.filled, buffer.extent(in.axis) - in.filled);
+    if (count == 0) return;
+    in.filled += count;
+  }
 }
 
 /// Moves what the last step gave into the queue, as far as there is room.
 void PlacedFeed::settle(size_t output) noexcept {
   Out& out = kept_.outs[output];
-  while (out.rest > 0 && out.queued < out.capacity) {
-    const View buffer = session_->output(output);
-    const int64_t tail = (out.head + out.queued) % out.capacity;
-    const int64_t room = std::min(out.capacity - out.queued, out.capacity - tail);
-    const int64_t count = std::min(out.rest, room);
-    copy_plain(frames_of(buffer, out.axis, out.first, count),
-               frame_rows(buffer, out.axis, count, queue(out) + tail * out.frame_bytes));
-    out.first += count;
-    out.rest -= count;
-    out.queued += count;
-  }
+  const int64_t count = put(&out, session_->output(output), out.first, out.rest);
+  out.first += count;
+  out.rest -= count;
 }
 
 void PlacedFeed::run_step() noexcept {
@@ -184,23 +223,28 @@ void PlacedFeed::run_step() noexcept {
   }
 }
 
-/// Runs a step if there is one to run. `more`: frames beyond this pulse are known to come.
-bool PlacedFeed::advance(bool more) noexcept {
+/// Runs a step if there is one to run. `coming`: frames of an input that follow what it has.
+bool PlacedFeed::advance(size_t input, int64_t coming) noexcept {
   for (size_t i = 0; i < kept_.outs.size(); ++i) {
     settle(i);
     if (kept_.outs[i].rest > 0) return false;
   }
+  const Plan& plan = session_->plan();
+  const int64_t next = session_->position(plan.stream_pulse) + plan.stream_pulse;
   bool full = true;
+  bool more = plan.late_end;
   for (size_t i = 0; i < kept_.ins.size(); ++i) {
     const In& in = kept_.ins[i];
     if (in.axis < 0) continue;
     refill(i);
     full &= in.filled == session_->input(i).extent(in.axis);
-    more |= in.early.left() > 0;
+    // Frames that a stream does not have which ends with this pulse.
+    const int64_t all = pushed(i) + (i == input ? coming : 0);
+    more = more || all > length_of(i, next).value_or(INT64_MAX);
   }
   if (finished()) {
     if (session_->steps_left() <= 0) return false;
-  } else if (!full || !(more || session_->plan().late_end)) {
+  } else if (!full || !more) {
     return false;
   }
   run_step();
@@ -212,44 +256,35 @@ int64_t PlacedFeed::push(size_t input, const View& frames) noexcept {
   const int64_t given = frames.extent(in.axis);
   int64_t taken = 0;
   for (bool moved = true; moved;) {
-    moved = advance(taken < given);
+    moved = advance(input, given - taken);
     const View buffer = session_->input(input);
-    const int64_t room = in.early.left() > 0 ? 0 : buffer.extent(in.axis) - in.filled;
-    const int64_t count = std::min(room, given - taken);
-    if (count <= 0) continue;
-    copy_plain(frames_of(frames, in.axis, taken, count),
-               frames_of(buffer, in.axis, in.filled, count));
-    in.filled += count;
+    int64_t count = 0;
+    if (in.left() == 0) {
+      count = std::min(buffer.extent(in.axis) - in.filled, given - taken);
+      if (count > 0) {
+        copy_plain(frames_of(frames, in.axis, taken, count),
+                   frames_of(buffer, in.axis, in.filled, count));
+      }
+      in.filled += count;
+    }
+    // What was loaded comes first, and what waits for other inputs waits behind it.
+    if (count == 0 && !moved) count = put(&in, frames, taken, given - taken);
     taken += count;
-    moved = true;
+    moved |= count > 0;
   }
   return taken;
 }
 
-/// Copies queued frames to `into` from frame `at` on; tells how many.
+/// Copies frames that wait to `into` from frame `at` on; tells how many.
 int64_t PlacedFeed::take_queued(size_t output, const View& into, int64_t at) noexcept {
   Out& out = kept_.outs[output];
   const int64_t room = std::min(into.extent(out.axis) - at, available(output));
   if (room <= 0) return 0;
-  const View buffer = session_->output(output);
-  if (out.early.left() > 0) {
-    const int64_t count = std::min(room, out.early.left());
-    void* from = out.early.next(out.frame_bytes);
-    copy_plain(frame_rows(buffer, out.axis, count, from), frames_of(into, out.axis, at, count));
-    out.early.taken += count;
-    return count;
-  }
-  if (out.queued > 0) {
-    const int64_t count = std::min({room, out.queued, out.capacity - out.head});
-    copy_plain(frame_rows(buffer, out.axis, count, queue(out) + out.head * out.frame_bytes),
-               frames_of(into, out.axis, at, count));
-    out.head = (out.head + count) % out.capacity;
-    out.queued -= count;
-    return count;
-  }
+  if (const int64_t count = take(&out, into, at, room)) return count;
   const int64_t count = std::min(room, out.rest);
   if (count <= 0) return 0;
-  copy_plain(frames_of(buffer, out.axis, out.first, count), frames_of(into, out.axis, at, count));
+  copy_plain(frames_of(session_->output(output), out.axis, out.first, count),
+             frames_of(into, out.axis, at, count));
   out.first += count;
   out.rest -= count;
   return count;
@@ -295,7 +330,7 @@ int64_t PlacedFeed::pull(size_t output, const View& into) noexcept {
   while (given < wanted) {
     const int64_t count = take_queued(output, into, given);
     given += count;
-    if (count == 0 && !advance(false)) break;
+    if (count == 0 && !advance(0, 0)) break;
   }
   return given;
 }
@@ -306,45 +341,59 @@ int64_t PlacedFeed::seen(size_t input) const {
   return session_->position(pulse) + in.filled;
 }
 
+std::optional<int64_t> PlacedFeed::length_of(size_t input, int64_t end) const {
+  const PlanStream& stream = session_->plan().inputs[input].stream;
+  if (stream.length.valid()) return stream.length.at(end);
+  const auto most = checked_mul(end, stream.pulse);
+  return most ? std::optional(*most / session_->plan().stream_pulse) : std::nullopt;
+}
+
 int64_t PlacedFeed::room(size_t input) const {
-  const Plan& plan = session_->plan();
-  const auto most = checked_mul(plan.longest, plan.inputs[input].stream.pulse);
-  return most ? *most / plan.stream_pulse - pushed(input) : INT64_MAX;
+  const auto most = length_of(input, session_->plan().longest);
+  return most ? std::max<int64_t>(0, *most - pushed(input)) : INT64_MAX;
 }
 
 int64_t PlacedFeed::pushed(size_t input) const {
-  const int64_t all = seen(input) + kept_.ins[input].early.left();
+  const int64_t all = seen(input) + kept_.ins[input].left();
   if (!finished()) return all;
-  const Plan& plan = session_->plan();
-  return std::min(all, session_->end() * plan.inputs[input].stream.pulse / plan.stream_pulse);
+  return std::min(all, length_of(input, session_->end()).value_or(all));
+}
+
+int PlacedFeed::lacking() const {
+  for (size_t i = 0; finished() && i < kept_.ins.size(); ++i) {
+    if (kept_.ins[i].axis < 0) continue;
+    if (pushed(i) < length_of(i, session_->end()).value_or(0)) return static_cast<int>(i);
+  }
+  return -1;
 }
 
 Refusal PlacedFeed::finish() {
   const Plan& plan = session_->plan();
   const auto told = [](int64_t number) { return static_cast<long long>(number); };
-  int64_t end = -1;
-  size_t first = 0;
+  const auto counting = static_cast<size_t>(counting_input(plan));
+  const char* const symbol = plan.stream_symbol.c_str();
+  const char* const name = plan.inputs[counting].name.c_str();
+  const int64_t pulse = plan.inputs[counting].stream.pulse;
+  const int64_t frames = pushed(counting);
+  const int64_t end = scaled(frames, plan.stream_pulse, pulse);
+  if (scaled(end, pulse, plan.stream_pulse) != frames) {
+    return refusal(Code::kShape, "",
+                   "a stream of %lld frames does not suit the model: %lld frames of \"%s\" stand "
+                   "for %lld %s",
+                   told(frames), told(pulse), name, told(plan.stream_pulse), symbol);
+  }
   for (size_t i = 0; i < kept_.ins.size(); ++i) {
     if (kept_.ins[i].axis < 0) continue;
-    const int64_t frames = pushed(i);
-    const int64_t pulse = plan.inputs[i].stream.pulse;
-    const int64_t scaled = frames * plan.stream_pulse;
-    const char* const name = plan.inputs[i].name.c_str();
-    const char* const symbol = plan.stream_symbol.c_str();
-    if (scaled % pulse != 0) {
-      return refusal(Code::kShape, "",
-                     "a stream of %lld frames does not suit the model: %lld frames of \"%s\" stand "
-                     "for %lld %s",
-                     told(frames), told(pulse), name, told(plan.stream_pulse), symbol);
-    }
-    if (end >= 0 && scaled / pulse != end) {
-      return refusal(Code::kShape, "Push the frames that are missing before the end is told",
-                     "the inputs end apart: \"%s\" at %s=%lld, \"%s\" at %lld",
-                     plan.inputs[first].name.c_str(), symbol, told(end), name,
-                     told(scaled / pulse));
-    }
-    if (end < 0) first = i;
-    end = scaled / pulse;
+    const PlanStream& stream = plan.inputs[i].stream;
+    const auto wanted = length_of(i, end);
+    const bool whole =
+        stream.length.valid() || scaled(pushed(i), plan.stream_pulse, stream.pulse) == end;
+    if (wanted == pushed(i) && whole) continue;
+    return refusal(Code::kShape, "Push the frames that are missing before the end is told",
+                   "the inputs end apart: \"%s\" at %s=%lld, where \"%s\" has %lld frames, and "
+                   "%lld were pushed",
+                   name, symbol, told(end), plan.inputs[i].name.c_str(), told(wanted.value_or(0)),
+                   told(pushed(i)));
   }
   const Refusal undefined = session_->try_end(end);
   if (!undefined.ok()) return undefined;
@@ -357,12 +406,12 @@ Refusal PlacedFeed::finish() {
   for (size_t i = 0; i < kept_.outs.size(); ++i) {
     if (kept_.outs[i].axis >= 0) drop_behind_end(i);
   }
-  while (advance(false)) continue;
+  while (advance(0, 0)) continue;
   return {};
 }
 
 bool PlacedFeed::idle() const {
-  const auto waiting = [](const In& in) { return in.filled > 0 || in.early.left() > 0; };
+  const auto waiting = [](const In& in) { return in.filled > 0 || in.left() > 0; };
   const auto queued = [](const Out& out) {
     return out.rest > 0 || out.queued > 0 || out.early.left() > 0;
   };
@@ -372,7 +421,7 @@ bool PlacedFeed::idle() const {
 
 void PlacedFeed::reset() noexcept {
   for (In& in : kept_.ins) {
-    in.filled = 0;
+    in.head = in.queued = in.filled = 0;
     in.early.taken = in.early.count;
   }
   for (Out& out : kept_.outs) {

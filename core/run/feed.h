@@ -34,19 +34,24 @@ class PlacedFeed {
   PlacedFeed& operator=(const PlacedFeed&) = delete;
 
   /// Take frames of an input that streams; its axis may have any extent. Tells how many were taken:
-  /// fewer than given where outputs have to be pulled, or other inputs to be pushed, before.
+  /// fewer than given where outputs have to be pulled, or other inputs to be pushed, before. What
+  /// one input has more than others, by their lengths in the stream symbol, is kept for later.
   int64_t push(size_t input, const View& frames) noexcept RILL_NONBLOCKING;
   /// Hand out frames of an output that streams, at most as many as `into` has. Tells how many.
   int64_t pull(size_t output, const View& into) noexcept RILL_NONBLOCKING;
   /// Say that all frames have been pushed; then `pull` brings out the tail.
-  /// Errors: kShape if inputs end apart, or the model has no output for that length; kUnsupported
-  /// if the length of an output is unknown. Nothing has changed then.
+  /// Errors: kShape if inputs have other lengths than one end gives them, or the model has no
+  /// output for that length; kUnsupported if the length of an output is unknown. Nothing has
+  /// changed then.
   Refusal finish() RILL_NONBLOCKING;
   bool finished() const { return session_->end_announced(); }
 
   /// Whether frames wait in between, so that a plain step of the session would be wrong.
   bool idle() const RILL_NONBLOCKING;
   int64_t pushed(size_t input) const RILL_NONBLOCKING;
+  /// An input that has fewer frames than the end, which is known, gives it; -1 if there is none.
+  /// Frames that were stepped count, though they may have had none.
+  int lacking() const RILL_NONBLOCKING;
   /// How many frames more the model is defined for.
   int64_t room(size_t input) const RILL_NONBLOCKING;
   /// How many frames of an output were handed out since the stream began, here or where its state
@@ -72,22 +77,23 @@ class PlacedFeed {
     std::byte* next(int64_t frame_bytes) { return bytes.data() + taken * frame_bytes; }
     const std::byte* next(int64_t frame_bytes) const { return bytes.data() + taken * frame_bytes; }
   };
-  struct In {
-    int axis = -1;
-    int64_t frame_bytes = 0;
-    int64_t filled = 0;  ///< frames in the session's buffer
-    Rows early;          ///< frames of a state that was loaded, before those that are pushed now
-  };
-  struct Out {
+  /// What of an input or output waits, beside what lies in the session's buffer: a ring of frames.
+  struct Waiting {
     int axis = -1;
     int64_t frame_bytes = 0;
     int64_t queue = 0;     ///< where its own begins, in bytes
     int64_t capacity = 0;  ///< frames
     int64_t head = 0;
     int64_t queued = 0;
+    Rows early;  ///< frames of a state that was loaded, before the others
+  };
+  struct In : Waiting {
+    int64_t filled = 0;  ///< frames in the session's buffer
+    int64_t left() const { return early.left() + queued; }
+  };
+  struct Out : Waiting {
     int64_t first = 0;  ///< in the session's buffer
     int64_t rest = 0;
-    Rows early;
   };
   /// All that a feed goes on from: a copy is one of this, and of nothing else.
   struct Kept {
@@ -109,14 +115,20 @@ class PlacedFeed {
   void begin(int64_t max_push, std::byte* memory) noexcept RILL_NONBLOCKING;
 
  private:
-  bool advance(bool more) noexcept RILL_NONBLOCKING;
+  bool advance(size_t input, int64_t coming) noexcept RILL_NONBLOCKING;
   void run_step() noexcept RILL_NONBLOCKING;
   void refill(size_t input) noexcept RILL_NONBLOCKING;
   void settle(size_t output) noexcept RILL_NONBLOCKING;
   int64_t take_queued(size_t output, const View& into, int64_t at) noexcept RILL_NONBLOCKING;
   /// Frames that steps gave so far, were the stream to go on.
   int64_t frames_until_now(size_t output) const RILL_NONBLOCKING;
-  std::byte* queue(const Out& out) RILL_NONBLOCKING { return kept_.queues.data() + out.queue; }
+  std::byte* queue(const Waiting& of) RILL_NONBLOCKING { return kept_.queues.data() + of.queue; }
+  /// Put frames of a view, from `first` on, behind those that wait: as many as there is room for.
+  int64_t put(Waiting* to, const View& from, int64_t first,
+              int64_t count) noexcept RILL_NONBLOCKING;
+  /// Take frames that wait, the first ones, into a view at `at`: as many as lie together.
+  int64_t take(Waiting* from, const View& into, int64_t at,
+               int64_t count) noexcept RILL_NONBLOCKING;
   /// Frames that steps gave, of those that do not lie behind the end.
   int64_t given(size_t output) const RILL_NONBLOCKING;
   /// Frames that may be handed out: those that may turn out to lie behind the end are kept.
@@ -124,12 +136,18 @@ class PlacedFeed {
   void drop_behind_end(size_t output) noexcept RILL_NONBLOCKING;
   /// Frames that were stepped, or lie in the session's buffer.
   int64_t seen(size_t input) const RILL_NONBLOCKING;
+  /// Frames that an input has in a stream of so many, in its symbol; nothing beyond all numbers.
+  std::optional<int64_t> length_of(size_t input, int64_t end) const RILL_NONBLOCKING;
 
   PlacedSession* session_;
 
  protected:
   Kept kept_;
 };
+
+/// The input that streams whose frames count the stream symbol: each step has as many of both, or a
+/// multiple. The first one where none does; -1 where none streams.
+int counting_input(const Plan& plan) RILL_NONBLOCKING;
 
 /// As `like`, but `count` frames one behind the other, each row-major, at `data`.
 View frame_rows(const View& like, int axis, int64_t count, void* data) RILL_NONBLOCKING;

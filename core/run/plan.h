@@ -190,11 +190,13 @@ struct PlanStream {
   int64_t pulse = 0;
   int64_t delay = 0;
   /// Logical frames, in the stream symbol; invalid if unknown. Of a static output: how much of the
-  /// symbol must have gone by until it is known, 0 if it always is.
+  /// symbol must have gone by until it is known, 0 if it always is. Of an input, invalid where they
+  /// are as many for each unit of the symbol as in a step.
   Extent length;
   Text length_text;
   /// Of an output that may end before the inputs do: how many frames at most a stream gives before
-  /// it knows that they lie behind the end.
+  /// it knows that they lie behind the end. Of an input: how many it has at most beyond a full
+  /// pulse when no step can be run any more before the end is told.
   int64_t early = 0;
   int64_t most = INT64_MAX;  ///< frames that the longest of streams has
 };

@@ -19,6 +19,7 @@ constexpr char kOutputAxes[] = "pulse.output_axes";
 constexpr char kSymbol[] = "pulse.streaming_symbol";
 constexpr char kPulse[] = "rill.pulse.pulse";
 constexpr char kLengths[] = "rill.pulse.output_lengths";
+constexpr char kInputLengths[] = "rill.pulse.input_lengths";
 constexpr char kWires[] = "rill.pulse.wires";
 constexpr char kBegins[] = "rill.pulse.begins";
 constexpr char kLateEnd[] = "rill.pulse.late_end";
@@ -28,8 +29,8 @@ constexpr char kApproximations[] = "rill.pulse.approx";
 constexpr char kModel[] = "rill.model";
 
 constexpr const char* kKeys[] = {
-    kDelay,  kInputAxes, kOutputAxes, kSymbol,   kPulse,          kLengths, kWires,
-    kBegins, kLateEnd,   kLongest,    kAsserted, kApproximations, kModel};
+    kDelay, kInputAxes, kOutputAxes, kSymbol,  kPulse,    kLengths,        kInputLengths,
+    kWires, kBegins,    kLateEnd,    kLongest, kAsserted, kApproximations, kModel};
 
 Tensor ints(const std::vector<int64_t>& values) {
   auto tensor = Tensor::of<int64_t>(DType::kI64, {static_cast<int64_t>(values.size())}, values);
@@ -74,6 +75,14 @@ void add_streaming(const Streaming& streaming, Properties* out) {
   if (streaming.pulse == 0) return;
   add(kPulse, ints({streaming.pulse}));
   add(kLengths, texts(lengths));
+  const auto is_told = [](const std::optional<Dim>& length) { return length.has_value(); };
+  if (std::any_of(streaming.input_lengths.begin(), streaming.input_lengths.end(), is_told)) {
+    std::vector<std::string> of_inputs;
+    for (const std::optional<Dim>& length : streaming.input_lengths) {
+      of_inputs.push_back(length ? length->to_string() : std::string());
+    }
+    add(kInputLengths, texts(of_inputs));
+  }
   if (!streaming.wires.empty()) add(kWires, texts(wire_texts(streaming.wires)));
   add(kBegins, ints({streaming.begin_unit, streaming.settled}));
   add(kLateEnd, ints({streaming.late_end ? 1 : 0}));
@@ -101,6 +110,7 @@ class Reader {
   std::optional<Dim> dim(const char* key, const std::string& text);
 
   void inputs_and_outputs();
+  void input_lengths();
   void lengths();
   void wires();
   void rest();
@@ -195,6 +205,18 @@ void Reader::inputs_and_outputs() {
   for (size_t i = 0; i < delays.size(); ++i) out_.outputs[i].delay = delays[i];
 }
 
+void Reader::input_lengths() {
+  if (!has(kInputLengths)) return;
+  const std::vector<std::string> told = strings(kInputLengths);
+  if (told.size() != out_.input_axes.size()) {
+    return refuse(kInputLengths, str_cat(out_.input_axes.size(), " texts, one per input"),
+                  std::to_string(told.size()));
+  }
+  for (const std::string& text : told) {
+    out_.input_lengths.push_back(text.empty() ? std::nullopt : dim(kInputLengths, text));
+  }
+}
+
 void Reader::lengths() {
   if (!has(kLengths)) return;
   const std::vector<std::string> told = strings(kLengths);
@@ -254,6 +276,7 @@ Result<Streaming> Reader::read() {
       refuse(kSymbol, "the name of a symbol", str_cat(symbol.size(), " texts"));
     }
   }
+  input_lengths();
   lengths();
   wires();
   rest();

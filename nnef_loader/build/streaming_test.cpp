@@ -22,6 +22,7 @@ constexpr char kOfRill[] =
     "(\"rill.pulse.approx\", [\"one\", \"two\"]), "
     "(\"rill.pulse.asserted\", [\"-1+T\", \"9-T\"]), "
     "(\"rill.pulse.begins\", tract_core_cast([4, 8], to = \"i64\")), "
+    "(\"rill.pulse.input_lengths\", [\"3+T\", \"\"]), "
     "(\"rill.pulse.late_end\", tract_core_cast([1], to = \"i64\")), "
     "(\"rill.pulse.longest\", tract_core_cast([9], to = \"i64\")), "
     "(\"rill.pulse.output_lengths\", [\"-2+T\", \"\"]), "
@@ -73,6 +74,9 @@ TEST(Streaming, OfAFileByRillIsReadAndWrittenBack) {
   EXPECT_EQ(streaming.symbol(), "T");
   EXPECT_EQ(streaming.pulse, 4);
   EXPECT_EQ(streaming.input_axes, (std::vector<int>{2, -1}));
+  ASSERT_TRUE(streaming.input_length(0).has_value());
+  EXPECT_EQ(streaming.input_length(0)->to_string(), "3+T");
+  EXPECT_FALSE(streaming.input_length(1).has_value());
   EXPECT_EQ(streaming.output(0).length, Dim::symbol("T") - Dim(2));
   EXPECT_FALSE(streaming.output(1).length);
   ASSERT_EQ(streaming.wires.size(), 2U);
@@ -100,6 +104,8 @@ TEST(Streaming, ThatDoesNotParseIsAnErrorWithKeyAndText) {
       {"-2+T", "T-", {"rill.pulse.output_lengths", "\"T-\""}},
       {"[\"-2+T\", \"\"]", "[\"T-2\"]", {"rill.pulse.output_lengths", "2 texts", "found 1"}},
       {"[\"-2+T\", \"\"]", "[\"\", \"\"]", {"rill.pulse.output_lengths", "\"\""}},
+      {"3+T", "3+(T", {"rill.pulse.input_lengths", "\"3+(T\""}},
+      {"[\"3+T\", \"\"]", "[\"3+T\"]", {"rill.pulse.input_lengths", "2 texts", "found 1"}},
       {"9-T", "9-(T", {"rill.pulse.asserted", "\"9-(T\""}},
       {"cdef\"", "cdeg\"", {"rill.model", "89abcdeg"}},
       {"[4, 8]", "[4]", {"rill.pulse.begins", "2 integers", "found 1"}},

@@ -28,6 +28,12 @@ std::string Attention::attributes() const {
   return str_cat("body=", reinterpret_cast<uintptr_t>(body.get()));
 }
 
+int Attention::place(int operand, char letter) const {
+  const auto* einsum = body->node(body->outputs[0].node).op->as<ops::EinSum>();
+  const size_t at = einsum->letters(operand).find(letter);
+  return at == std::string_view::npos ? -1 : static_cast<int>(at);
+}
+
 Result<Facts> Attention::infer(FactSpan) const { return Facts{body->fact(body->outputs[0])}; }
 
 Status Attention::eval(EvalCtx&) const {
@@ -263,6 +269,23 @@ Graph gather_attention(Graph whole, std::string_view symbol) {
     graph.nodes[each.id].inputs = std::move(each.inputs);
   }
   return std::move(graph).compacted();
+}
+
+void add_keys(const Graph& gathered, std::vector<Dim>* non_negative) {
+  for (const Node& node : gathered.nodes) {
+    const auto* attention = node.op->as<Attention>();
+    if (!attention) continue;
+    const Graph& body = *attention->body;
+    const bool normalised = std::any_of(body.nodes.begin(), body.nodes.end(), [](const Node& each) {
+      return softmax_of(*each.op) != nullptr;
+    });
+    const int operand = static_cast<int>(1 - attention->weights);
+    const OutletId values =
+        body.node(body.outputs[0].node).inputs[static_cast<size_t>(operand)];
+    const Dim& keys = body.fact(values).dim(attention->place(operand, attention->key));
+    const Dim& queries = body.fact(body.outputs[0]).dim(attention->place(2, attention->query));
+    if (normalised && !(keys == queries)) non_negative->push_back(keys - min(queries, Dim(1)));
+  }
 }
 
 }  // namespace rill::pulse

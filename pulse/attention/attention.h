@@ -9,6 +9,10 @@ namespace rill::pulse {
 /// rule of their own: what they hold is known once their masks are.
 Graph gather_attention(Graph whole, std::string_view symbol);
 
+/// Add what must not be negative where attention is gathered: of no keys at all a whole run gives
+/// zeros, and a stream what it gives for keys that are hidden.
+void add_keys(const Graph& gathered, std::vector<Dim>* non_negative);
+
 /// Attention over a stream, while its graph is being pulsed: queries meet the keys that masks let
 /// them see, of which a fixed number is kept.
 /// Inputs: those of `body`. Shapes, types: those of the product with the values, its last node.
@@ -21,6 +25,9 @@ struct Attention final : OpBase<Attention> {
   int64_t weights = 0;          ///< which operand of the product is made of frames against frames
   char query = 't';             ///< the letters of the product for queries and for keys
   char key = 's';
+
+  /// The axis that a letter stands for in an operand of the product, or in what it gives for 2.
+  int place(int operand, char letter) const;
 
   std::string_view name() const override { return "Attention"; }
   void fields(FieldVisitor& visitor) override;

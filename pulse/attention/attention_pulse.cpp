@@ -15,7 +15,6 @@
 #include "ops/math/binary.h"
 #include "ops/math/cumsum.h"
 #include "ops/math/select.h"
-#include "ops/nn/einsum.h"
 #include "ops/nn/softmax.h"
 #include "ops/stream/delay.h"
 #include "ops/stream/key_mask.h"
@@ -63,15 +62,10 @@ class Streamed {
 
   Status run() {
     const OutletId product = body_.outputs[0];
-    const auto* einsum = body_.node(product.node).op->as<ops::EinSum>();
-    const auto place = [&](int operand, char letter) {
-      const size_t at = einsum->letters(operand).find(letter);
-      return at == std::string_view::npos ? -1 : static_cast<int>(at);
-    };
     const int weights = static_cast<int>(op_.weights);
     values_ = body_.node(product.node).inputs[static_cast<size_t>(1 - weights)];
-    const Square square{place(weights, op_.query), place(weights, op_.key), -1};
-    const Square column{place(1 - weights, op_.query), place(1 - weights, op_.key), -1};
+    const Square square{op_.place(weights, op_.query), op_.place(weights, op_.key), -1};
+    const Square column{op_.place(1 - weights, op_.query), op_.place(1 - weights, op_.key), -1};
     const OutletId used = body_.node(product.node).inputs[static_cast<size_t>(weights)];
     RILL_TRY(ask(used, square));
     RILL_TRY(ask(values_, column));
@@ -89,7 +83,7 @@ class Streamed {
     RILL_ASSIGN(operands[static_cast<size_t>(1 - weights)], emit(values_, column));
     RILL_ASSIGN(const OutletId out, b_.add1("", body_.node(product.node).op, operands));
     StreamFact stream;
-    stream.axis = place(2, op_.query);
+    stream.axis = op_.place(2, op_.query);
     stream.dim = b_.out(0).dim(stream.axis);
     stream.delay = layout_.query_delay;
     b_.set(0, out, stream);
@@ -107,7 +101,7 @@ class Streamed {
       open.pop_back();
       if (!asked_.insert({{outlet, at}, 0}).second) continue;
       const Node& node = body_.node(outlet.node);
-      if (node.op->as<Source>()) continue;
+      if (input_of(outlet) >= 0) continue;
       if (node.op->as<RelativeShift>()) {
         const Dim nearest = node.outputs[0].dim(at.column) - Dim(1);
         if (nearest_ && !(*nearest_ == nearest)) {
@@ -203,30 +197,14 @@ class Streamed {
                        " may see no key, and what hides them is a finite "
                        "number: it then weighs them all alike");
     }
-    for (size_t i = 0; i < band.first.size(); ++i) {
-      const bool endless =
-          band.last[i] == INT64_MAX || (band.first[i] == INT64_MIN && !most_keys());
-      if (endless && !band.unread.empty()) {
-        return b_.refuse("Compare distances of positions, as in abs(i - j) <= 16, and hide with "
-                         "minus infinity; or limit attention to a window of frames",
-                         "attention: ", band.unread, "; queries may see all keys that ",
-                         band.last[i] == INT64_MAX ? "follow" : "went before, without end");
-      }
-      if (band.last[i] == INT64_MAX) {
-        return b_.refuse("Limit attention to a window of frames, or to those that went before",
-                         "every frame of one input meets every frame of another: queries see all "
-                         "keys that follow");
-      }
-      if (band.first[i] != INT64_MIN) continue;
-      const auto most = most_keys();
-      if (!most) {
-        return b_.refuse(
-            str_cat("Limit attention to a window of frames; or assert how long a "
-                    "stream may be, as in --assert '",
-                    b_.symbol(), " <= 2000', which is then the number of keys that are kept"),
-            "queries see all keys that went before, without end");
-      }
-      band.first[i] = 1 - *most;
+    const bool reaches = std::find(band.first.begin(), band.first.end(), INT64_MIN) !=
+                         band.first.end();
+    const auto most_kept = reaches ? most_keys() : std::nullopt;
+    if (const auto endless = unlimited(band, most_kept, b_.symbol())) {
+      return b_.refuse(endless->way_out, endless->cause);
+    }
+    for (int64_t& first : band.first) {
+      if (first == INT64_MIN) first = 1 - most_kept.value_or(1);
     }
     const int64_t p = layout_.pulse;
     // Pulses that begin elsewhere in the period would find too few keys.

@@ -22,12 +22,17 @@ struct Piece {
   bool weighs = true;  ///< nothing takes its weight away behind the softmax
 };
 
-/// What all limits together let through, query by query.
+/// What all limits together let through, query by query. `courses`: of the limits, and then of
+/// those behind; where one is not told, its limit lets keys through.
 class Seen {
  public:
   Seen(Positions* positions, const std::vector<Limit>& limits, const std::vector<Limit>& behind,
-       int64_t keys)
-      : positions_(*positions), limits_(limits), behind_(behind), keys_(keys) {}
+       const std::vector<PositionCourse>& courses, int64_t keys)
+      : positions_(*positions),
+        limits_(limits),
+        behind_(behind),
+        courses_(courses),
+        keys_(keys) {}
 
   /// The pieces of keys 0 to `keys`; false where that takes too much.
   bool pieces(int64_t query, std::vector<Piece>* out) {
@@ -37,6 +42,7 @@ class Seen {
         const KeyRuns* row = positions_.row(limit.wire, limit.at, query, keys_);
         if (!row) return false;
         rows_.push_back(split(limit, *row));
+        forget(courses_[rows_.size() - 1], query, &rows_.back());
       }
     }
     out->clear();
@@ -77,6 +83,22 @@ class Seen {
     return out;
   }
 
+  /// Drop the values of a row at distances at which they need not recur from query to query.
+  static void forget(const PositionCourse& course, int64_t query, KeyRuns* row) {
+    const int64_t begin = course.is_told_before() ? 0 : query - course.apart + 1;
+    const int64_t end = course.is_told_behind() ? INT64_MAX : query + course.apart;
+    if (begin <= 0 && end == INT64_MAX) return;
+    KeyRuns out;
+    if (begin > 0) out.push_back({0, kUnknown, 0});
+    for (size_t i = 0; i < row->size(); ++i) {
+      const int64_t from = std::max((*row)[i].from, begin);
+      const int64_t until = i + 1 < row->size() ? (*row)[i + 1].from : INT64_MAX;
+      if (from < std::min(until, end)) out.push_back({from, (*row)[i].at(from), (*row)[i].slope});
+    }
+    if (end < INT64_MAX) out.push_back({end, kUnknown, 0});
+    *row = std::move(out);
+  }
+
   Piece piece(int64_t from, const std::vector<size_t>& now) const {
     Piece out{from, true, true, true};
     bool replaced = false;
@@ -104,6 +126,7 @@ class Seen {
   Positions& positions_;
   const std::vector<Limit>& limits_;
   const std::vector<Limit>& behind_;
+  const std::vector<PositionCourse>& courses_;
   int64_t keys_;
   std::vector<KeyRuns> rows_;
 };
@@ -146,9 +169,9 @@ class Search {
       : positions_(*positions), limits_(limits), behind_(behind), band_(*band) {
     for (const auto* all : {&limits, &behind}) {
       for (const Limit& limit : *all) {
-        const auto course = course_of(limit);
-        apart_ = std::max(apart_, course->apart);
-        settled_ = std::max(settled_, course->settled);
+        courses_.push_back(course_of(limit).value_or(PositionCourse()));
+        apart_ = std::max(apart_, courses_.back().apart);
+        settled_ = std::max(settled_, courses_.back().settled);
       }
     }
   }
@@ -163,7 +186,7 @@ class Search {
     const bool finite = std::any_of(limits_.begin(), limits_.end(), [](const Limit& each) {
       return each.finite || each.kind == Limit::Kind::kHigh || each.kind == Limit::Kind::kLow;
     });
-    Seen seen(&positions_, limits_, behind_, all + apart_ + period);
+    Seen seen(&positions_, limits_, behind_, courses_, all + apart_ + period);
     const auto phases = static_cast<size_t>(period);
     std::vector<int64_t> first(phases, INT64_MAX);
     std::vector<int64_t> last(phases, INT64_MIN);
@@ -203,6 +226,7 @@ class Search {
   const std::vector<Limit>& limits_;
   const std::vector<Limit>& behind_;
   Band& band_;
+  std::vector<PositionCourse> courses_;
   int64_t apart_ = 0;
   int64_t settled_ = 0;
 };
@@ -223,16 +247,33 @@ Band band_of(const Graph& graph, const Limits& found, std::string_view symbol) {
       positions.collect_period(limit.wire, limit.at, &band.period);
     }
   }
-  const auto unread = [&](const Limit& limit) {
-    return !positions.compared(limit.wire, limit.at, band.period, limit.threshold());
+  const auto is_told = [&](const Limit& limit, bool half) {
+    const auto course =
+        positions.compared(limit.wire, limit.at, band.period, limit.threshold());
+    return course && (half || (course->is_told_before() && course->is_told_behind()));
   };
+  // Factors that go on in some way or other are no masks there: keys may have weight. A number that
+  // hides keys may make all count alike where it is met, which must be told everywhere.
+  const bool numbers = std::any_of(limits.begin(), limits.end(), [](const Limit& each) {
+    return each.finite || each.kind == Limit::Kind::kHigh || each.kind == Limit::Kind::kLow;
+  });
+  const auto unread = [&](const Limit& limit) {
+    return !is_told(limit, !numbers && limit.kind == Limit::Kind::kNotZero);
+  };
+  const auto fades = [&](const Limit& limit) { return !unread(limit) && !is_told(limit, false); };
+  const auto named = [&](const Limit& limit) {
+    const Node& end = positions.end_of_walk(limit.wire, limit.at);
+    return str_cat("node \"", end.name, "\" (", end.op->name(), ")");
+  };
+  if (const auto fading = std::find_if(limits.begin(), limits.end(), fades);
+      fading != limits.end()) {
+    band.fading = named(*fading);
+  }
   const auto misread = std::find_if(limits.begin(), limits.end(), unread);
   if (misread != limits.end() && band.unread.empty()) {
     const Node& node = graph.node(misread->wire.node);
-    const Node& end = positions.end_of_walk(misread->wire, misread->at);
     band.unread = str_cat("what node \"", node.name, "\" (", node.op->name(),
-                          ") hides is not told from positions: that ends at node \"", end.name,
-                          "\" (", end.op->name(), ")");
+                          ") hides is not told from positions: that ends at ", named(*misread));
   }
   // What is not read may hide all that the others let through; a bias does not.
   const bool open = found.by_frames || std::any_of(limits.begin(), limits.end(), [&](auto& limit) {
@@ -246,7 +287,7 @@ Band band_of(const Graph& graph, const Limits& found, std::string_view symbol) {
         "count alike: minus infinity hides for good";
   }
   std::erase_if(limits, unread);
-  std::erase_if(behind, unread);
+  std::erase_if(behind, [&](const Limit& limit) { return !is_told(limit, false); });
   const auto all = static_cast<size_t>(band.period);
   band.first.assign(all, INT64_MIN);
   band.last.assign(all, INT64_MAX);
@@ -265,6 +306,7 @@ Band either(const Band& a, const Band& b) {
   out.period = std::lcm(a.period, b.period);
   if (out.gave_up.empty()) out.gave_up = b.gave_up;
   if (out.unread.empty()) out.unread = b.unread;
+  if (out.fading.empty()) out.fading = b.fading;
   if (!out.blind) out.blind = b.blind;
   out.zeroed |= b.zeroed;
   if (out.period > kMostQueries) {
@@ -303,6 +345,41 @@ Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
   // One softmax gives no weight to keys that do not exist; a sum with others may.
   band.zeroed |= ways.size() > 1 || !ways[0].softmax;
   return band;
+}
+
+std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most,
+                                   std::string_view symbol) {
+  const auto is = [](const std::vector<int64_t>& all, int64_t which) {
+    return std::find(all.begin(), all.end(), which) != all.end();
+  };
+  const bool follows = is(band.last, INT64_MAX);
+  const bool before = is(band.first, INT64_MIN) && !most;
+  if (!follows && !before) return std::nullopt;
+  const std::string assertion =
+      str_cat("; or assert how long a stream may be, as in --assert '", symbol,
+              " <= 2000', which is then the number of keys that are kept");
+  if (!band.unread.empty()) {
+    return Unlimited{str_cat("attention: ", band.unread, "; queries may see all keys that ",
+                             follows ? "follow" : "went before, without end"),
+                     "Compare distances of positions, as in abs(i - j) <= 16, and hide with minus "
+                     "infinity; or limit attention to a window of frames"};
+  }
+  if (!band.fading.empty()) {
+    return Unlimited{
+        str_cat("attention: keys that ", follows ? "follow" : "went before",
+                " may keep a weight however far away they are, by ", band.fading,
+                ": small is not 0"),
+        str_cat("Cut the weights off at a distance, as in torch.where(",
+                follows ? "d.abs() <= 200" : "(d >= 0) & (d <= 200)",
+                ", w, 0) for d of queries less keys", follows ? std::string() : assertion)};
+  }
+  if (follows) {
+    return Unlimited{"every frame of one input meets every frame of another: queries see all keys "
+                     "that follow",
+                     "Limit attention to a window of frames, or to those that went before"};
+  }
+  return Unlimited{"queries see all keys that went before, without end",
+                   "Limit attention to a window of frames" + assertion};
 }
 
 }  // namespace rill::pulse

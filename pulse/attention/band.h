@@ -23,7 +23,19 @@ struct Band {
   /// Why the keys that queries see were not found, where they were not looked for to the end.
   std::string gave_up;
   std::string unread;  ///< what could not be made of masks, for messages
+  std::string fading;  ///< what gives weights to keys however far away they are, for messages
 };
+
+/// Why the keys of a query cannot be kept, and the way out.
+struct Unlimited {
+  std::string cause;
+  std::string way_out;
+};
+
+/// Tell whether some query sees keys without end. `most`: as many keys as a stream may have, if
+/// there is such a number; then all that went before are kept.
+std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most,
+                                   std::string_view symbol);
 
 /// Find what the masks between scores and their use let through. `used`: the operand of the product
 /// with the values; `large`: inputs that may hold numbers which hide keys. Without masks, all keys.

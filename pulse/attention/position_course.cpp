@@ -87,7 +87,7 @@ std::optional<PositionCourse> Positions::course(OutletId outlet, Square at, int6
 const Node& Positions::end_of_walk(OutletId outlet, Square at) const {
   const auto is_told = [&](const Place& place) {
     const auto& course = entry(place.first, place.second).course;
-    return course && !std::isnan(course->before.row) && !std::isnan(course->behind.column);
+    return course && course->is_told_before() && course->is_told_behind();
   };
   for (Place place{outlet, at};;) {
     const std::vector<Place> parts = parts_of(place);
@@ -99,13 +99,17 @@ const Node& Positions::end_of_walk(OutletId outlet, Square at) const {
 
 std::optional<PositionCourse> Positions::compared(OutletId outlet, Square at, int64_t period,
                                                   double with) {
-  const auto own = course(outlet, at, period);
-  if (!own) return own;
-  if (!std::isfinite(with)) {
-    const bool told = !std::isnan(own->before.row) && !std::isnan(own->behind.column);
-    return told ? own : std::nullopt;
-  }
-  return Courses(at, period).comparison(*own, Courses::number(with), ops::BinaryKind::kGt);
+  auto own = course(outlet, at, period);
+  if (!own || !std::isfinite(with)) return own;
+  const bool before = own->is_told_before();
+  const bool behind = own->is_told_behind();
+  const Tail anything = {0, 0, -kEndless, kEndless};
+  if (!before) own->before = anything;
+  if (!behind) own->behind = anything;
+  auto out = Courses(at, period).comparison(*own, Courses::number(with), ops::BinaryKind::kGt);
+  if (out && !before) out->before = Tail::untold();
+  if (out && !behind) out->behind = Tail::untold();
+  return out;
 }
 
 std::optional<PositionCourse> Positions::course_of_numbers(const Place& place,

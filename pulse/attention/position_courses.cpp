@@ -24,10 +24,6 @@ bool is_exact(double value) {
   return is_whole(scaled) && std::abs(scaled) <= 65536.0 * 65536.0;
 }
 
-/// Of a wire whose growth along rows and columns is not known.
-constexpr Tail kNotTold = {std::numeric_limits<double>::quiet_NaN(),
-                           std::numeric_limits<double>::quiet_NaN(), -kEndless, kEndless};
-
 Tail flat(double low, double high) { return {0, 0, low, high}; }
 
 double total(double a, double b, double otherwise) { return std::isnan(a + b) ? otherwise : a + b; }
@@ -116,8 +112,8 @@ std::optional<Course> Courses::recurring(const std::vector<Course>& in, Tail bef
   out.exact = false;
   for (const Course& x : in) {
     if (x.drift != 0.0) return std::nullopt;
-    if (x.before.row != 0.0) out.before = kNotTold;
-    if (x.behind.column != 0.0) out.behind = kNotTold;
+    if (x.before.row != 0.0) out.before = Tail::untold();
+    if (x.behind.column != 0.0) out.behind = Tail::untold();
     out.apart = std::max(out.apart, x.apart);
     out.settled = std::max(out.settled, x.settled);
   }

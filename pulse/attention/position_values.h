@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
@@ -27,16 +28,21 @@ using KeyRuns = std::vector<KeyRun>;
 /// Append a run; one that goes on as the last does is joined to it.
 void append_run(KeyRuns* runs, KeyRun run);
 
-/// How a wire goes on on one side of the diagonal. Its value at query i and key j lies between
 /// Stands for no number, where numbers of positions lie in tables and registers.
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
+/// How a wire goes on on one side of the diagonal. Its value at query i and key j lies between
 /// (row * i + column * j) / period + `low` and the same + `high`.
 struct PositionTail {
   double row = 0;
   double column = 0;
   double low = 0;
   double high = 0;
+  /// Of a wire whose growth along rows and columns is not known.
+  static PositionTail untold() {
+    constexpr double kEndless = std::numeric_limits<double>::infinity();
+    return {kUnknown, kUnknown, -kEndless, kEndless};
+  }
 };
 
 /// How a wire of positions goes on for ever, in steps of a period of positions.
@@ -47,6 +53,8 @@ struct PositionCourse {
   double drift = 0;       ///< how much the value grows if both positions do by a period
   int64_t settled = 0;    ///< from these positions on, that is
   bool exact = true;      ///< floats hold the values as they are
+  bool is_told_before() const { return !std::isnan(before.row); }
+  bool is_told_behind() const { return !std::isnan(behind.column); }
   bool quotient = false;  ///< a whole number divided by another: rounding it down is exact
 };
 
@@ -64,7 +72,8 @@ class Positions {
   /// How a wire goes on, proven from the operators that it is made of; nothing where they do not
   /// show it. The period is the same in all calls.
   std::optional<PositionCourse> course(OutletId outlet, Square at, int64_t period);
-  /// As `course`, of whether the value is larger than a number.
+  /// As `course`, of whether the value is larger than a number. Where the course is told on neither
+  /// or one side of the diagonal only, so is this.
   std::optional<PositionCourse> compared(OutletId outlet, Square at, int64_t period, double with);
   /// The node on the way to a wire, whose course was asked for, at which it is not told any more.
   const Node& end_of_walk(OutletId outlet, Square at) const;

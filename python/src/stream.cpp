@@ -159,8 +159,11 @@ std::vector<OutputArray> Stream::room_for(const std::vector<InputArray>& inputs)
     if (stream.axis < 0) continue;
     int64_t pushed = 0;
     check(rill_position(session_, i, &pushed, nullptr));
-    const int64_t more = inputs[0].view().rank > static_cast<uint32_t>(stream.input_axis)
-                             ? inputs[0].extent(stream.input_axis)
+    const auto counting =
+        std::find(streaming_.begin(), streaming_.end(), static_cast<size_t>(stream.input));
+    const InputArray& input = inputs[static_cast<size_t>(counting - streaming_.begin())];
+    const int64_t more = input.view().rank > static_cast<uint32_t>(stream.input_axis)
+                             ? input.extent(stream.input_axis)
                              : 0;
     const int64_t due = frames_due(i, (pushed + more) / stream.input_pulse);
     out[i] = OutputArray(io_[RILL_OUTPUT][i], stream.axis, due);

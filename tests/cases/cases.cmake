@@ -93,6 +93,7 @@ set(cases
   rooms_of_a_model
   running_sum_is_a_loop
   second_input_has_more_frames
+  second_input_of_a_bundle
   shapes_reach_the_loader
   shapes_that_do_not_fit
   silent_when_outputs_agree
@@ -145,6 +146,7 @@ set(cases
   weights_within_less_than_nothing
   weights_within_no_number
   weights_within_what_f32_alone_gives
+  weights_that_fade
   weights_within_without_inputs
   whole_operators_are_written
   wires_of_a_pulsed_archive

@@ -191,8 +191,9 @@ class Campaign:
         return done
 
     def whole(self, seed, graph, model, s):
-        values = graph.values(s)
+        values = None
         try:
+            values = graph.values(s)
             expected = graph.run(values)
         except Undefined as undefined:
             self.count["lengths that NumPy rules out"] += 1

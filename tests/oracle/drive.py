@@ -97,10 +97,10 @@ def stepped(session, inputs, dice):
     plan = session.plan
     set_static(session, inputs)
     streams = [i for i, io in enumerate(plan.inputs) if io[3] >= 0]
-    first = streams[0]
-    axis = plan.inputs[first][3]
-    pulse = plan.inputs[first][2][axis]
-    total = inputs[first].shape[axis]
+    counting = plan.streams[0].input  # its frames tell where the stream is
+    axis = plan.inputs[counting][3]
+    pulse = plan.inputs[counting][2][axis]
+    total = inputs[counting].shape[axis]
     taken = Taken(plan)
     outputs = [i for i, io in enumerate(plan.outputs) if io[3] >= 0]
 
@@ -126,8 +126,10 @@ def stepped(session, inputs, dice):
     fill(whole_steps)
     session.step_partial(total - whole_steps * pulse)
     collect()
-    left = 1
+    left, tick = 1, whole_steps
     while left > 0:
+        tick += 1
+        fill(tick)  # of inputs that go on behind the end of others
         left = session.flush()
         collect()
     return taken.joined(session)

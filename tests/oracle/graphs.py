@@ -132,9 +132,10 @@ class Graph:
         self.statements.append((f"  {name} = {head}(shape = [{shape_text}]);", name, None))
         return name
 
-    def stream(self, channels, factor, offset, features, kind="f32"):
-        """An input of factor * S + offset frames, its axes in any order, as a wire."""
+    def stream(self, channels, factor, offset, features, kind="f32", divisor=1):
+        """An input of (factor * S + offset) / divisor frames, its axes in any order, as a wire."""
         frames = f"{factor}*S + {offset}" if offset else (f"{factor}*S" if factor > 1 else "S")
+        frames = f"({frames})/{divisor}" if divisor > 1 else frames
         batch = self.batch
         orders = [(0, 1, 2, 3), (0, 2, 1, 3), (2, 0, 1, 3)] if self.chance(0.4) else [(0, 1, 2, 3)]
         order = self.draw(orders)  # of the axes [batch, channels, frames, features] in the file
@@ -142,13 +143,16 @@ class Graph:
         rank = 4 if features else 3
         order = [a for a in order if a < rank]
 
+        def length(s):
+            frames = (factor * s + offset) // divisor
+            if frames < 0:
+                raise Undefined("fewer frames than none")
+            return frames
+
         def shape(s):
-            full = [batch, channels, factor * s + offset, features]
+            full = [batch, channels, length(s), features]
             return [full[a] for a in order]
         name = self.external(", ".join(extents[a] for a in order), shape, True, kind)
-
-        def length(s):
-            return factor * s + offset
         x = Wire(name, channels, length, 4, True, features)
         back = [order.index(a) for a in range(rank)]
         if back != list(range(rank)):

@@ -195,23 +195,27 @@ def band_product(g, x):
 
 
 def uneven_stream(g, x):
-    """A second input of S + k frames that is met."""
-    factor, offset = g.draw([(1, g.size(1)), (2, 1), (1, 3), (2, g.size(1))])
-    y = g.stream(x.channels, factor, offset, x.features)
+    """A second input of other frames than those that go with S, such as S + 3, 2*S - 5, (S + 1)/2."""
+    offset = g.size(1) * g.draw([1, 1, -1])
+    factor, divisor = g.draw([(1, 1), (1, 1), (2, 1), (3, 1), (1, 2), (2, 3)])
+    y = g.stream(x.channels, factor, offset, x.features, divisor=divisor)
     g.all.append(y)
-    if factor == 2:
-        k = 2
-        y = g.of(y, f"tract_core_downsample({y.name}, axis = 2, stride = 2, modulo = 0)",
-                 lambda v: v[:, :, ::2], frames=lambda s, n=y.frames: -(-n(s) // 2))
+    if g.chance(0.4):
+        y = g.bounded(g.draw([G.conv, G.shifted, G.running, G.trim, G.padded, G.pool])(g, y))
+        g.all.append(y)
+    if factor > 1 and divisor == 1:
+        k = int(g.dice.integers(0, factor))
+        y = g.of(y, f"tract_core_downsample({y.name}, axis = 2, stride = {factor}, modulo = {k})",
+                 lambda v: v[:, :, k::factor],
+                 frames=lambda s, n=y.frames: max(0, -(-(n(s) - k) // factor)))
     try:
         less = y.frames(10**6) - x.frames(10**6)
     except Undefined:
         return x
-    if same(x, y, less) and less > 0:
-        y = G.sliced(g, y, *g.draw([(0, less), (less, 0)]))
-        return G.added(g, x, y)
-    g.outputs.append(y)
-    return x
+    if less != 0 and same(x, y, less) and abs(less) < 10**6:
+        cut = g.draw([(0, abs(less)), (abs(less), 0)])
+        x, y = (x, G.sliced(g, y, *cut)) if less > 0 else (G.sliced(g, x, *cut), y)
+    return G.met(g, x, y)
 
 
 def same(x, y, less):
@@ -407,6 +411,6 @@ def near_the_end(g, x):
 
 
 LINKS = [(4, rational), (2, every_by_gather), (2, later_by_gather), (4, turned_to), (3, rounded),
-         (4, moving_sum), (4, prefix_attention), (3, band_product), (1, uneven_stream),
+         (4, moving_sum), (4, prefix_attention), (3, band_product), (4, uneven_stream),
          (3, batch_merged), (3, window_mean), (2, clipped_slice), (3, selected), (4, rates_met),
          (2, chain), (4, aligned), (4, curved_attention), (4, near_the_end)]

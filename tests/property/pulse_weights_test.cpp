@@ -63,6 +63,38 @@ TEST(PulseWeights, EveryTermHasAMaskOfItsOwn) {
   expect_refused(weighed("  w = 0.1 * b + " + soft("near") + ";\n"), 4, "y", "Attention");
 }
 
+// 0.9**d is small in the end, and never 0: how far back keys count must be said.
+TEST(PulseWeights, ThatFadeNeedAnEnd) {
+  const std::string d = "  f = tract_core_cast(d, to = 'f32');\n";
+  const auto fading = [&](const std::string& factor) {
+    return weighed(d + "  w = b * " + factor + ";\n");
+  };
+  const std::string before = "select(d >= 0, pow(0.9, f), 0.0)";
+  for (const std::string& factor :
+       {before, std::string("select(f >= 0.0, exp(f * -0.105), 0.0)"),
+        "(" + before + " + " + before + ")"}) {
+    SCOPED_TRACE(factor);
+    expect_refused(fading(factor), 4, "y", "keys that went before may keep a weight");
+    expect_refused(fading(factor), 4, "y", "torch.where((d >= 0) & (d <= 200), w, 0)");
+  }
+  expect_refused(fading(before), 4, "y", "by node \"w_pow\" (Pow)");
+  expect_refused(fading("pow(0.9, abs(f))"), 4, "y", "keys that follow may keep a weight");
+  expect_refused(fading("select(d <= 0, pow(0.9, 0.0 - f), 0.0)"), 4, "y",
+                 "torch.where(d.abs() <= 200, w, 0)");
+  const auto streams = [&](const std::string& factor, int64_t delay) {
+    SCOPED_TRACE(factor);
+    expect_streams(fading(factor), {{1, 4}, 1, 1, delay, "S"}, kTolerance);
+  };
+  streams("select((d >= 0) && (d <= 17), pow(0.9, f), 0.0)", 0);
+  streams("select(d <= 17, " + before + ", 0.0)", 0);
+  streams(before + " * select(d <= 17, 1.0, 0.0)", 0);
+  streams("select((d >= -3) && (d <= 17), pow(0.9, abs(f)), 0.0)", 3);
+  // A stream of a certain length at most keeps all of its keys.
+  std::string asserted = fading(before);
+  asserted.insert(asserted.find("graph network"), "extension tract_assert S <= 60;\n");
+  expect_streams(asserted, {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+}
+
 TEST(PulseWeights, TermsOfWeights) {
   const auto streams = [](const std::string& weights, int64_t delay) {
     SCOPED_TRACE(weights);

@@ -335,7 +335,7 @@ typedef struct rill_stream_info {
   int32_t axis;               /**< axis of the output that streams; -1: it does not */
   int64_t pulse;              /**< frames of the output per step */
   int64_t delay;              /**< frames of the output to drop: it lags by that many */
-  int32_t input;              /**< the first input that streams; -1: none */
+  int32_t input;              /**< the first input of a frame, or n, for each S; -1: none */
   int32_t input_axis;         /**< its axis that streams */
   int64_t input_pulse;        /**< its frames per step */
   int64_t delay_input_frames; /**< the delay in frames of that input, rounded up */
@@ -441,8 +441,9 @@ RILL_API rill_status rill_step(rill_session* session) RILL_REAL_TIME;
  *  Real-time: no: the clock is read around every node. Errors: as rill_step; RILL_E_ARG unless
  *  there is a place for each node. */
 RILL_API rill_status rill_step_timed(rill_session* session, int64_t* nanoseconds, size_t count);
-/** Run the last pulse of a stream. Its first `valid_frames` frames (of the first input that
- *  streams) are the last ones; the rest of the input is filler that does not matter.
+/** Run the last pulse of a stream. Its first `valid_frames` frames (of the input that
+ *  rill_stream_info names) are the last ones; the rest is filler that does not matter. Of an input
+ *  that has more frames, as S + 3, these follow with rill_flush.
  *  A full pulse is fine; 0 says that the step before was the last, which is exact unless the
  *  model's outputs end before its inputs: announce the end with the last frames where it is known.
  *  0 at the beginning makes a stream of no frames, out of which nothing comes.
@@ -451,15 +452,16 @@ RILL_API rill_status rill_step_timed(rill_session* session, int64_t* nanoseconds
  *  no frames, if a whole run of none would have a value or frames of borders. */
 RILL_API rill_status rill_step_partial(rill_session* session, int64_t valid_frames) RILL_REAL_TIME;
 /** Run one step of the tail, if there are frames left to come out; then tell how many are left
- *  (of the output that has the most). `frames_left` may be null. Inputs do not matter.
+ *  (of the output that has the most). `frames_left` may be null. Inputs do not matter, unless
+ *  they have frames behind those of the last pulse.
  *  Real-time: yes. Errors: RILL_E_STATE before rill_step_partial. */
 RILL_API rill_status rill_flush(rill_session* session, int64_t* frames_left) RILL_REAL_TIME;
 /** Tell which frames of an output that streams the last call of rill_step, rill_step_partial or
  *  rill_flush gave: `count` from `first` on, along the output's axis. Real-time: yes. */
 RILL_API rill_status rill_valid_frames(const rill_session* session, size_t output, int64_t* first,
                                        int64_t* count) RILL_REAL_TIME;
-/** Tell how many frames of the first input that streams went in, and how many valid frames of the
- *  output came out. Both pointers may be null. Real-time: yes. */
+/** Tell how many frames of the input that rill_stream_info names went in, and how many valid frames
+ *  of the output came out. Both pointers may be null. Real-time: yes. */
 RILL_API rill_status rill_position(const rill_session* session, size_t output, int64_t* frames_in,
                                    int64_t* frames_out) RILL_REAL_TIME;
 typedef enum rill_turn_kind RILL_ANY_INT {
@@ -491,7 +493,7 @@ RILL_API rill_status rill_step_together(const rill_turn* turns, size_t count) RI
 /** Take frames of an input that streams: any number, 0 too. `frames` has the input's type and
  *  shape, but any extent along its streaming axis, and any strides. `taken` tells how many were
  *  taken, from the first on: fewer than given where outputs have to be pulled before (see
- *  max_push), or another input is behind by a pulse. They pass through the input's buffer.
+ *  max_push), or another input is behind by a pulse and what this one has more frames.
  *  Real-time: yes. Errors: RILL_E_ARG, _SHAPE, _DTYPE; RILL_E_STATE after rill_finish, or in a
  *  stream that rill_step runs. */
 RILL_API rill_status rill_push(rill_session* session, size_t input, const rill_view* frames,
@@ -505,8 +507,9 @@ RILL_API rill_status rill_pull(rill_session* session, size_t output, const rill_
                                int64_t* given) RILL_REAL_TIME;
 /** Say that all frames have been pushed; rill_pull then brings out the tail. Outputs that do not
  *  stream are final once all others are pulled.
- *  Real-time: yes. Errors: RILL_E_SHAPE if the inputs end apart or the model has no output for a
- *  stream of this length: more frames may be pushed; RILL_E_STATE if said already. */
+ *  Real-time: yes. Errors: RILL_E_SHAPE if an input has other frames than go with the end of the
+ *  one that rill_stream_info names, or the model has no output for a stream of this length: more
+ *  frames may be pushed; RILL_E_STATE if said already. */
 RILL_API rill_status rill_finish(rill_session* session) RILL_REAL_TIME;
 
 /** Tell how many bytes rill_state_save takes at most, until a state is loaded. */

@@ -1,0 +1,136 @@
+#include "core/exec/plan_streams.h"
+
+#include <algorithm>
+
+#include "core/dim/bound.h"
+#include "core/dim/pattern.h"
+#include "core/dim/quotient.h"
+#include "core/exec/extents.h"
+#include "core/graph/ends.h"
+
+namespace rill {
+namespace {
+
+/// How many frames of an output may be handed out at most that turn out to lie behind its end,
+/// where pulses begin at multiples of `unit` in the stream symbol.
+Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim& length,
+                             int64_t unit) {
+  const auto behind = [&](const Dim& told, const Dim& frames) {
+    const Dim given = Dim(out.pulse * unit / plan.stream_pulse) * told - Dim(out.delay);
+    return (out.most < INT64_MAX ? min(given, Dim(out.most)) : given) - frames;
+  };
+  RILL_ASSIGN(const std::optional<int64_t> most,
+              most_behind(length, plan.stream_symbol, unit, plan.late_end, behind));
+  if (!most) {
+    return fail(Code::kShape, "an output of ", length, " frames has ", out.pulse,
+                " frames per pulse of ", plan.stream_pulse, " ", plan.stream_symbol,
+                ": it falls ever further behind");
+  }
+  return *most;
+}
+
+/// Tells how many frames of an output are held until the end is known, and from where on a stream
+/// may be gone on with so that these suffice.
+Status hold_early_frames(const Dim& length, Plan* plan, PlanStream* out) {
+  if (!length.valid() || plan->stream_pulse <= 0) return {};
+  RILL_ASSIGN(out->early, early_frames(*plan, *out, length, plan->stream_pulse));
+  plan->begin_unit = least_begin_unit(
+      plan->stream_pulse, plan->begin_unit, [&](int64_t unit) {
+        if (out->pulse % (plan->stream_pulse / unit) != 0) return false;
+        const auto early = early_frames(*plan, *out, length, unit);
+        return early.ok() && *early <= out->early;
+      });
+  return {};
+}
+
+/// Tells how far inputs run ahead of the others where they end apart, as x of S frames and z of
+/// S + 3 do: steps run while all of them have a pulse.
+Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
+  const int64_t unit = plan->stream_pulse;
+  const Dim symbol = Dim::symbol(streaming.symbol());
+  int64_t behind = 0;  // of the last input, in the stream symbol
+  for (size_t i = 0; i < plan->inputs.size(); ++i) {
+    PlanStream& stream = plan->inputs[i].stream;
+    const std::optional<Dim> length = streaming.input_length(i);
+    if (!length || stream.axis < 0) continue;
+    // `unit` times as many frames as it has more than go with the symbol.
+    const Dim more = Dim(unit) * *length - Dim(stream.pulse) * symbol;
+    RILL_ASSIGN(const DimPattern pattern, DimPattern::of(more, streaming.symbol()));
+    RILL_ASSIGN(const std::optional<int64_t> least, pattern.least(0));
+    RILL_ASSIGN(const std::optional<int64_t> most, pattern.greatest(0));
+    if (!least || !most || stream.pulse <= 0) {
+      return fail(Code::kShape, "an input of ", *length, " frames ends ever further apart");
+    }
+    behind = std::max(behind, -floored_quotient(*least, stream.pulse));
+    stream.early = *most;
+  }
+  for (PlanIo& io : plan->inputs) {
+    PlanStream& stream = io.stream;
+    if (stream.axis < 0) continue;
+    const int64_t more = stream.early + stream.pulse * behind;
+    stream.early = std::max<int64_t>(0, -floored_quotient(-more, unit));
+  }
+  return {};
+}
+
+/// Says along which axis an input or output streams, of which no length is known yet.
+Status set_axis(int axis, PlanIo* io) {
+  if (axis < 0) return {};
+  if (axis >= static_cast<int>(io->shape.size())) {
+    return fail(Code::kShape, "\"", io->name, "\" is said to stream along axis ", axis, ", of ",
+                io->shape.size())
+        .hint("Pulse the model again: its file tells of other inputs and outputs than it has");
+  }
+  io->stream.axis = axis;
+  io->stream.pulse = io->shape[static_cast<size_t>(axis)];
+  io->stream.length = Extent();
+  return {};
+}
+
+}  // namespace
+
+Status describe_streams(const Streaming& streaming, Plan* plan) {
+  plan->stream_symbol = streaming.symbol();
+  plan->stream_pulse = streaming.pulse;
+  plan->late_end = streaming.late_end;
+  plan->longest = streaming.longest.value_or(INT64_MAX);
+  for (const Dim& dim : streaming.asserted) {
+    RILL_ASSIGN(Extent asserted, extent_of(dim));
+    plan->asserted.push_back(std::move(asserted));
+    plan->asserted_texts.push_back(dim.to_string());
+  }
+  for (const StreamingWire& wire : streaming.wires) {
+    plan->wires.push_back(wire.name);
+    plan->wire_delays.push_back(wire.delay);
+  }
+  plan->begin_unit = streaming.begin_unit;
+  plan->settled = streaming.settled;
+  bool apart = false;
+  for (size_t i = 0; i < plan->inputs.size(); ++i) {
+    PlanIo& io = plan->inputs[i];
+    RILL_TRY(set_axis(streaming.input_axis(i), &io));
+    // Where the file does not tell the pulse, inputs declared with the bare symbol do.
+    if (plan->stream_pulse == 0) plan->stream_pulse = io.stream.pulse;
+    const std::optional<Dim> length = streaming.input_length(i);
+    if (!length || io.stream.axis < 0) continue;
+    RILL_ASSIGN(io.stream.length, extent_of(*length));
+    io.stream.length_text = length->to_string();
+    apart = true;
+  }
+  if (apart) RILL_TRY(let_inputs_run_ahead(streaming, plan));
+  for (size_t i = 0; i < plan->outputs.size(); ++i) {
+    PlanStream& stream = plan->outputs[i].stream;
+    const StreamingOutput told = streaming.output(i);
+    RILL_TRY(set_axis(told.axis, &plan->outputs[i]));
+    stream.delay = told.delay;
+    if (!told.length) continue;
+    RILL_ASSIGN(stream.length, extent_of(*told.length));
+    stream.length_text = told.length->to_string();
+    if (stream.axis < 0) continue;
+    stream.most = bound_of(*told.length).value_or(INT64_MAX);
+    RILL_TRY(hold_early_frames(*told.length, plan, &stream));
+  }
+  return {};
+}
+
+}  // namespace rill
