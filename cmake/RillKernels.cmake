@@ -53,7 +53,8 @@ if(RILL_TIERS)
 endif()
 
 # A build of all tiers compiles plans for any processor: its lists have the kernels of the others too.
-if(RILL_PLAN_FILES AND NOT RILL_TIERS)
+# Modules for browsers run plans, and compile none.
+if(RILL_PLAN_FILES AND NOT RILL_TIERS AND NOT EMSCRIPTEN)
   set(RILL_OTHER_PROCESSORS ON)
 endif()
 
