@@ -25,10 +25,9 @@ int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// Whether an input has the frames of a stream of that length, as far as the plan tells.
 Status check_frames(const Plan& plan, const PlanIo& io, int64_t found, int64_t length) {
   const PlanStream& stream = io.stream;
-  std::optional<int64_t> wanted = stream.length.at(length);
-  const bool whole = scaled(scaled(length, stream.pulse, plan.stream_pulse), plan.stream_pulse,
-                            stream.pulse) == length;
-  if (!wanted && whole) wanted = scaled(length, stream.pulse, plan.stream_pulse);
+  const auto wanted = stream.length.valid()
+                          ? stream.length.at(length)
+                          : scaled_whole(length, stream.pulse, plan.stream_pulse);
   if (!wanted || *wanted == found) return {};
   return fail(Code::kShape, "input ", io.name, " has ", found, " frames, expected ", *wanted,
               " of a stream of ", plan.stream_symbol, "=", length);

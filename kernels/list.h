@@ -10,8 +10,12 @@ namespace rill::kernels {
 /// and tells the tier, and the `tier` that it needs.
 template <class T>
 struct KernelList {
+  static constexpr size_t kMost = 24;  ///< of one family, for all processors
+
   template <size_t kCount>
-  constexpr KernelList(const T (&all)[kCount]) : first(all), count(kCount) {}
+  constexpr KernelList(const T (&all)[kCount]) : first(all), count(kCount) {
+    static_assert(kCount <= kMost);
+  }
 
   const T* first;
   size_t count;

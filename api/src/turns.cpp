@@ -67,14 +67,14 @@ rill_status announce_end(const rill_turn& turn) {
   const int64_t pulse = session->plan->input_pulse();
   const int64_t symbol_pulse = session->plan->plan->stream_pulse;
   const int64_t length = session->session->position(pulse) + turn.valid_frames;
-  const int64_t end = scaled(length, symbol_pulse, pulse);
-  if (scaled(end, pulse, symbol_pulse) != length) {
+  const auto end = rill::scaled_whole(length, symbol_pulse, pulse);
+  if (!end) {
     return refuse(RILL_E_SHAPE,
                   "a stream of %lld frames does not suit the model: %lld frames stand for %lld %s",
                   static_cast<long long>(length), static_cast<long long>(pulse),
                   static_cast<long long>(symbol_pulse), session->plan->plan->stream_symbol.c_str());
   }
-  return report(session->session->try_end(end));
+  return report(session->session->try_end(*end));
 }
 
 void take_end_back(const rill_turn& turn) {

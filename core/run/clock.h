@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "core/base/nonblocking.h"
 
@@ -15,6 +16,13 @@ int64_t share_of(int64_t part, int64_t frames, int64_t unit) RILL_NONBLOCKING;
 inline int64_t scaled(int64_t count, int64_t by, int64_t unit) RILL_NONBLOCKING {
   const int64_t part = count % unit;
   return count / unit * by + (part == 0 ? 0 : share_of(part, by, unit));
+}
+
+/// `count` * `by` / `unit` where that is a whole number.
+inline std::optional<int64_t> scaled_whole(int64_t count, int64_t by,
+                                           int64_t unit) RILL_NONBLOCKING {
+  const int64_t out = scaled(count, by, unit);
+  return scaled(out, unit, by) == count ? std::optional(out) : std::nullopt;
 }
 
 /// Where a stream stands: which pulse this is, and where the stream ends once that is known.

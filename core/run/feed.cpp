@@ -32,12 +32,11 @@ int64_t frame_bytes(const View& view, int axis) {
 
 int counting_input(const Plan& plan) {
   int first = -1;
-  for (size_t i = plan.inputs.size(); i-- > 0;) {
-    const PlanIo& io = plan.inputs[i];
-    if (io.stream.axis < 0 || io.stream.pulse <= 0) continue;
-    const bool counts = !io.stream.length.valid();
-    const bool found = first >= 0 && !plan.inputs[static_cast<size_t>(first)].stream.length.valid();
-    if (counts || !found) first = static_cast<int>(i);
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    const PlanStream& stream = plan.inputs[i].stream;
+    if (stream.axis < 0 || stream.pulse <= 0) continue;
+    if (!stream.length.valid()) return static_cast<int>(i);
+    if (first < 0) first = static_cast<int>(i);
   }
   return first;
 }
@@ -223,28 +222,35 @@ void PlacedFeed::run_step() noexcept {
   }
 }
 
+/// Whether frames are known that a stream does not have which ends with this pulse. `coming`: of an
+/// input, behind those that it has.
+bool PlacedFeed::goes_on(size_t input, int64_t coming) const {
+  const int64_t pulse = session_->plan().stream_pulse;
+  const int64_t end = session_->position(pulse) + pulse;
+  for (size_t i = 0; i < kept_.ins.size(); ++i) {
+    if (kept_.ins[i].axis < 0) continue;
+    const int64_t all = pushed(i) + (i == input ? coming : 0);
+    if (all > length_of(i, end).value_or(INT64_MAX)) return true;
+  }
+  return false;
+}
+
 /// Runs a step if there is one to run. `coming`: frames of an input that follow what it has.
 bool PlacedFeed::advance(size_t input, int64_t coming) noexcept {
   for (size_t i = 0; i < kept_.outs.size(); ++i) {
     settle(i);
     if (kept_.outs[i].rest > 0) return false;
   }
-  const Plan& plan = session_->plan();
-  const int64_t next = session_->position(plan.stream_pulse) + plan.stream_pulse;
   bool full = true;
-  bool more = plan.late_end;
   for (size_t i = 0; i < kept_.ins.size(); ++i) {
     const In& in = kept_.ins[i];
     if (in.axis < 0) continue;
     refill(i);
     full &= in.filled == session_->input(i).extent(in.axis);
-    // Frames that a stream does not have which ends with this pulse.
-    const int64_t all = pushed(i) + (i == input ? coming : 0);
-    more = more || all > length_of(i, next).value_or(INT64_MAX);
   }
   if (finished()) {
     if (session_->steps_left() <= 0) return false;
-  } else if (!full || !more) {
+  } else if (!full || !(session_->plan().late_end || goes_on(input, coming))) {
     return false;
   }
   run_step();
@@ -375,8 +381,8 @@ Refusal PlacedFeed::finish() {
   const char* const name = plan.inputs[counting].name.c_str();
   const int64_t pulse = plan.inputs[counting].stream.pulse;
   const int64_t frames = pushed(counting);
-  const int64_t end = scaled(frames, plan.stream_pulse, pulse);
-  if (scaled(end, pulse, plan.stream_pulse) != frames) {
+  const auto end = scaled_whole(frames, plan.stream_pulse, pulse);
+  if (!end) {
     return refusal(Code::kShape, "",
                    "a stream of %lld frames does not suit the model: %lld frames of \"%s\" stand "
                    "for %lld %s",
@@ -385,17 +391,17 @@ Refusal PlacedFeed::finish() {
   for (size_t i = 0; i < kept_.ins.size(); ++i) {
     if (kept_.ins[i].axis < 0) continue;
     const PlanStream& stream = plan.inputs[i].stream;
-    const auto wanted = length_of(i, end);
+    const auto wanted = length_of(i, *end);
     const bool whole =
-        stream.length.valid() || scaled(pushed(i), plan.stream_pulse, stream.pulse) == end;
+        stream.length.valid() || scaled_whole(pushed(i), plan.stream_pulse, stream.pulse) == end;
     if (wanted == pushed(i) && whole) continue;
     return refusal(Code::kShape, "Push the frames that are missing before the end is told",
                    "the inputs end apart: \"%s\" at %s=%lld, where \"%s\" has %lld frames, and "
                    "%lld were pushed",
-                   name, symbol, told(end), plan.inputs[i].name.c_str(), told(wanted.value_or(0)),
+                   name, symbol, told(*end), plan.inputs[i].name.c_str(), told(wanted.value_or(0)),
                    told(pushed(i)));
   }
-  const Refusal undefined = session_->try_end(end);
+  const Refusal undefined = session_->try_end(*end);
   if (!undefined.ok()) return undefined;
   if (session_->steps_left() < 0) {
     session_->announce_end(-1);

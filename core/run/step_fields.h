@@ -100,21 +100,17 @@ class StepFields {
 
  private:
   bool wants_names_;
-  /// No family has more kernels.
-  static constexpr size_t kMostKernels = 24;
-
   static std::string_view first_of(std::string_view* names);
 
   template <class List, class T>
   void kernel_of(std::string_view name, const List& all, T& value) {
-    KernelName names[kMostKernels];
-    const size_t count = std::min(all.count, kMostKernels);
+    KernelName names[List::kMost];
     int64_t index = -1;
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < all.count; ++i) {
       names[i] = {all[i].name, runs_here(all[i])};
       if (address_of(all[i], value) == value) index = static_cast<int64_t>(i);
     }
-    kernel(name, {names, count}, index);
+    kernel(name, {names, all.count}, index);
     value = index < 0 ? nullptr : address_of(all[static_cast<size_t>(index)], value);
   }
   /// A kernel is known by the entry of its list, or by the function that the entry has.

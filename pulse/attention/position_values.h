@@ -53,9 +53,9 @@ struct PositionCourse {
   double drift = 0;       ///< how much the value grows if both positions do by a period
   int64_t settled = 0;    ///< from these positions on, that is
   bool exact = true;      ///< floats hold the values as they are
+  bool quotient = false;  ///< a whole number divided by another: rounding it down is exact
   bool is_told_before() const { return !std::isnan(before.row); }
   bool is_told_behind() const { return !std::isnan(behind.column); }
-  bool quotient = false;  ///< a whole number divided by another: rounding it down is exact
 };
 
 /// Computes wires that depend on positions alone, for one query and one key, or all of them.

@@ -80,6 +80,19 @@ struct Run {
 Run* open_run(Plan plan, double max_push);
 
 void describe(Json* json, const rill_io_info& io);
+/// Tell the inputs and outputs of a model or plan.
+template <class Handle>
+void describe_ios(Json* json, const Handle* handle, size_t (*count)(const Handle*, rill_dir),
+                  rill_status (*get)(const Handle*, rill_dir, size_t, rill_io_info*)) {
+  for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) {
+    json->key(dir == RILL_INPUT ? "inputs" : "outputs").raw("[");
+    for (size_t i = 0; i < count(handle, dir); ++i) {
+      auto io = sized<rill_io_info>();
+      if (get(handle, dir, i, &io) == RILL_OK) describe(json, io);
+    }
+    json->raw("]");
+  }
+}
 /// Tell inputs, outputs, streams, nodes and memory of a plan.
 const char* describe_plan(const rill_plan* plan);
 

@@ -26,14 +26,7 @@ WEB_API void web_model_free(rill_model* model) { rill_model_free(model); }
 WEB_API const char* web_model_info(const rill_model* model) {
   Json json;
   json.raw("{");
-  for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) {
-    json.key(dir == RILL_INPUT ? "inputs" : "outputs").raw("[");
-    for (size_t i = 0; i < rill_model_count(model, dir); ++i) {
-      auto io = sized<rill_io_info>();
-      if (rill_model_io(model, dir, i, &io) == RILL_OK) describe(&json, io);
-    }
-    json.raw("]");
-  }
+  describe_ios(&json, model, rill_model_count, rill_model_io);
   json.key("symbols").raw("[");
   const char* symbol = nullptr;
   for (size_t i = 0; rill_model_symbol(model, i, &symbol) == RILL_OK && symbol; ++i) {

@@ -80,14 +80,7 @@ Run* open_run(Plan plan, double max_push) {
 const char* describe_plan(const rill_plan* plan) {
   Json json;
   json.raw("{");
-  for (const rill_dir dir : {RILL_INPUT, RILL_OUTPUT}) {
-    json.key(dir == RILL_INPUT ? "inputs" : "outputs").raw("[");
-    for (size_t i = 0; i < rill_plan_count(plan, dir); ++i) {
-      auto io = sized<rill_io_info>();
-      if (rill_plan_io(plan, dir, i, &io) == RILL_OK) describe(&json, io);
-    }
-    json.raw("]");
-  }
+  describe_ios(&json, plan, rill_plan_count, rill_plan_io);
   json.key("streams").raw("[");
   for (size_t i = 0; i < rill_plan_count(plan, RILL_OUTPUT); ++i) {
     auto stream = sized<rill_stream_info>();
