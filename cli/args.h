@@ -175,7 +175,7 @@ struct Args {
   bool no_audit = false;
 
   std::string output;   ///< of `compile`
-  std::string targets;  ///< names with commas between; empty: this CPU
+  std::string targets = "native";  ///< names with commas between
   std::string embed;
   std::string table;
   std::vector<std::string> table_with;  ///< compiled models whose kinds of steps it has too

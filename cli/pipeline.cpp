@@ -60,6 +60,7 @@ class Pipeline {
   const Args& args_;
   const Log& log_;
   Model* model_;
+  bool facts_closed_all_ = false;  ///< extents of inputs that the model leaves open
   bool stopped_ = false;
 };
 
@@ -121,6 +122,12 @@ std::string names_of_inputs(const Graph& graph) {
   std::vector<std::string> names;
   for (size_t i = 0; i < graph.inputs.size(); ++i) names.push_back(graph.input_name(i));
   return join(names, ", ");
+}
+
+bool has_open_inputs(const Graph& graph) {
+  return std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const OutletId& input) {
+    return !graph.fact(input).concrete_shape().ok();
+  });
 }
 
 }  // namespace
@@ -212,8 +219,11 @@ Status Pipeline::load_with_facts() {
   const bool facts =
       !args_.input_facts.empty() || !args_.fact_bundles.empty() || !args_.override_facts.empty();
   if (facts && (graph.ok() || !read_so_far.inputs.empty())) {
-    RILL_ASSIGN(const auto shapes, input_shapes(graph.ok() ? *graph : read_so_far));
-    graph = load_with(shapes, nullptr);
+    const Graph& open = graph.ok() ? *graph : read_so_far;
+    RILL_ASSIGN(const auto shapes, input_shapes(open));
+    auto with_facts = load_with(shapes, nullptr);
+    facts_closed_all_ = with_facts.ok() && has_open_inputs(open) && !has_open_inputs(*with_facts);
+    graph = std::move(with_facts);
   }
   RILL_ASSIGN(model_->graph, std::move(graph));
   return {};
@@ -302,6 +312,13 @@ Status Pipeline::feedback_stage() {
 
 Status Pipeline::pulse_stage() {
   if (args_.pulse.empty() || stopped_) return {};
+  if (facts_closed_all_) {
+    return in_stage("pulse",
+                    fail(Code::kPulse, "Can not pulse a tensor with no streaming dim: the shapes "
+                         "that are given leave no extent of an input open")
+                        .hint("Leave out --input-facts-from-bundle, or name the extent that "
+                              "streams by its symbol; --input-from-bundle gives values"));
+  }
   // What is counted in the symbol that streams streams with it.
   RILL_TRY(apply_settings(true));
   Status status = pulse();

@@ -62,10 +62,9 @@ Result<std::vector<kernels::Target>> targets_named(std::string_view list,
     const size_t comma = std::min(list.find(',', at), list.size());
     const std::string name(list.substr(at, comma - at));
     at = comma + 1;
-    if (name.empty()) continue;
     kernels::Target target = kernels::running_target();
     if (name != "native" && !kernels::target_from_name(name.c_str(), &target)) {
-      return fail(Code::kArg, option, " ", name,
+      return fail(Code::kArg, option, " ", name.empty() ? "\"\"" : name,
                   ": expected native, scalar, sse42, avx2, avx2vnni, avx512, avx512vnni, neon, "
                   "neondotprod or wasm");
     }
@@ -77,7 +76,6 @@ Result<std::vector<kernels::Target>> targets_named(std::string_view list,
     const auto same = [&](const kernels::Target& each) { return is_same(each, target); };
     if (std::none_of(out.begin(), out.end(), same)) out.push_back(target);
   }
-  if (out.empty()) out.push_back(kernels::running_target());
   return out;
 }
 

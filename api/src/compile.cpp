@@ -59,7 +59,7 @@ Status compiled(const rill::Graph& graph, const rill_compile_opts& opts, const c
   RILL_ASSIGN(rill::WeightChoice choice, choice_of(opts));
   plan_file::CompileOptions compile;
   RILL_ASSIGN(compile.targets,
-              plan_file::targets_named(opts.targets ? opts.targets : "", "targets"));
+              plan_file::targets_named(opts.targets ? opts.targets : "native", "targets"));
   compile.weights = &choice;
   compile.notes = opts.no_notes == 0;
   auto made = plan_file::compile(graph, rill::ops::op_table(), compile);

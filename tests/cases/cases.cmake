@@ -19,6 +19,7 @@ set(cases
   check_of_no_frames
   check_streams
   check_with_a_batch_of_one
+  compiled_for_an_empty_name
   compiled_for_no_cpu
   compiled_model_has_a_table
   compiled_model_has_its_pulse
@@ -36,6 +37,7 @@ set(cases
   deployment_runs_a_row
   deployment_that_cannot_be_read
   empty_file
+  facts_leave_nothing_to_stream
   first_output_is_renamed
   folder_that_is_not_there
   folder_that_is_there
