@@ -43,7 +43,7 @@ bool adds(const Graph& body, int result) {
 /// The input that holds the frames that a loop adds up; nothing if it does anything else.
 std::optional<int> summed_input(const Scan& scan, const Rewrite& rewrite) {
   if (scan.inputs.size() != 2 || scan.outputs.size() != 1 || scan.skip != 0 ||
-      scan.reset_every_turn || scan.external_state || !(scan.limit == Dim(0))) {
+      scan.external_state || !(scan.limit == Dim(0))) {
     return std::nullopt;
   }
   const int scanned = scan.inputs[0].kind == Kind::kScan ? 0 : 1;
@@ -83,6 +83,7 @@ class SummedLoop final : public OpBase<SummedLoop> {
   void fields(FieldVisitor& visitor) override { sum_.fields(visitor); }
   Result<Facts> infer(FactSpan in) const override { return sum_.infer(in); }
   Status eval(EvalCtx& ctx) const override { return sum_.eval(ctx); }
+  Status lower(Lowering& lowering) const override { return sum_.lower(lowering); }
 
  private:
   CumSum sum_;
@@ -105,7 +106,8 @@ Result<Graph> sum_loops(Graph graph) {
       [](const Op& op, Rewrite& rewrite) -> Status {
         if constexpr (built("cumsum")) {
           const auto* scan = op.as<Scan>();
-          const auto scanned = scan ? summed_input(*scan, rewrite) : std::optional<int>();
+          const bool goes_on = scan && !scan->reset_every_turn;
+          const auto scanned = goes_on ? summed_input(*scan, rewrite) : std::optional<int>();
           if (scanned) {
             return replace_loop(rewrite, *scanned,
                                 std::make_shared<CumSum>(sum_of(*scan, *scanned)));
@@ -118,7 +120,9 @@ Result<Graph> sum_loops(Graph graph) {
 
 Status fuse_sum(const Scan& scan, Rewrite& rewrite) {
   if constexpr (built("cumsum")) {
-    if (const auto scanned = summed_input(scan, rewrite)) {
+    // One that goes on from turn to turn, as in a model that is pulsed already, keeps its sums.
+    const auto scanned = scan.reset_every_turn ? summed_input(scan, rewrite) : std::nullopt;
+    if (scanned) {
       return replace_loop(rewrite, *scanned, std::make_shared<SummedLoop>(sum_of(scan, *scanned)));
     }
   }

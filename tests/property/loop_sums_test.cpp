@@ -1,0 +1,82 @@
+// Loops that add up frames, as torch_to_nnef writes torch.cumsum: whole, pulsed here, and in models
+// that were pulsed before.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/property/streaming.h"
+
+namespace rill::test {
+namespace {
+
+constexpr char kAdd[] =
+    "fragment add_frame(frame: tensor<scalar>, sum: tensor<scalar>) -> (next: tensor<scalar>)\n"
+    "{\n  next = frame + sum;\n}\n";
+
+/// y, the sums of x that begin with `first`.
+std::string sums_from(const std::string& first) {
+  return "  y = tract_core_scan(body = \"add_frame\", scan = [(\"frame\", x, 1, 1)], full = [],"
+         " state = [(\"sum\", " + first + ", \"next\")], output = [(\"next\", \"full\", 1, 1)],"
+         " skip = 0, reset_every_turn = false);\n";
+}
+
+Tensor frames(const std::vector<float>& values) {
+  return Tensor::of<float>(DType::kF32, {1, static_cast<int64_t>(values.size())}, values).value();
+}
+
+// A frame less itself is written for a zero of its shape, which PyTorch begins with.
+TEST(LoopSums, BeginWithZeroWhateverTheFirstFrameIs) {
+  const std::string first = "  f = slice(x, axes = [1], begin = [0], end = [1]);\n  z = f - f;\n";
+  const auto graph = load_text(document("1, S", first + sums_from("z"), "y", kAdd));
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const std::vector<Tensor> x = {frames({-kInf, 0.5F, 1, 2, -3})};
+  auto whole = WholeRun::make(*graph, 5);
+  ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+  const std::vector<Tensor> sums = whole->run(x);
+  auto streamed = StreamedRun::make(*graph, 2);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  const auto frames_of_stream = streamed->run(x, 5);
+  ASSERT_TRUE(frames_of_stream.ok()) << frames_of_stream.error().to_string();
+  for (int64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(sums[0].data<float>()[i], -kInf);
+    EXPECT_EQ((*frames_of_stream)[0].data<float>()[i], -kInf);
+  }
+}
+
+// tract leaves the loop in what it pulsed.
+TEST(LoopSums, OfAModelThatIsPulsedGoOn) {
+  std::string text = document("1, 2", sums_from("[[0.0]]"), "y",
+                              std::string(kAdd) +
+                                  "fragment tract_core_properties() -> (properties: (string,"
+                                  " tensor<scalar>)[])\n{\n  properties = ["
+                                  "(\"pulse.delay\", tract_core_cast([0], to = \"i64\")),"
+                                  " (\"pulse.input_axes\", tract_core_cast([1], to = \"i64\")),"
+                                  " (\"pulse.output_axes\", tract_core_cast([1], to = \"i64\")),"
+                                  " (\"pulse.streaming_symbol\", [\"S\"])];\n}\n");
+  const auto graph = load_text(text);
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  ASSERT_TRUE(graph->streaming.has_value());
+  const auto plan = prepare(*graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+  const auto session = Session::make(*plan);
+  ASSERT_TRUE(session.ok()) << session.error().to_string();
+  float frame = 0;
+  float sum = 0;
+  for (int step = 0; step < 5; ++step) {
+    float* const in = (*session)->input(0).as<float>();
+    for (int i = 0; i < 2; ++i) in[i] = ++frame;
+    (*session)->step();
+    for (int i = 0; i < 2; ++i) {
+      sum += frame - 1 + static_cast<float>(i);
+      EXPECT_EQ((*session)->output(0).as<float>()[i], sum) << "step " << step;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rill::test
