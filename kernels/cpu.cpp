@@ -107,10 +107,11 @@ bool has_dot_products(Tier tier) {
 #elif defined(__aarch64__) && defined(__APPLE__)
   int has = 0;
   size_t size = sizeof has;
-  return sysctlbyname("hw.optional.arm.FEAT_DotProd", &has, &size, nullptr, 0) == 0 && has != 0;
+  return tier == Tier::kNeon &&
+         sysctlbyname("hw.optional.arm.FEAT_DotProd", &has, &size, nullptr, 0) == 0 && has != 0;
 #elif defined(__aarch64__) && defined(__linux__)
   constexpr unsigned long kDotProducts = 1UL << 20;  // HWCAP_ASIMDDP
-  return (getauxval(AT_HWCAP) & kDotProducts) != 0;
+  return tier == Tier::kNeon && (getauxval(AT_HWCAP) & kDotProducts) != 0;
 #else
   return false;
 #endif
