@@ -11,6 +11,19 @@
 namespace rill::test {
 namespace {
 
+/// While it lives, what is loaded, pulsed and prepared is so for that tier; the best one if null.
+class TierLimit {
+ public:
+  explicit TierLimit(const char* tier) { rill_set_cpu_limit(tier); }
+  ~TierLimit() { rill_set_cpu_limit(nullptr); }
+  TierLimit(const TierLimit&) = delete;
+  TierLimit& operator=(const TierLimit&) = delete;
+};
+
+/// The tier of whole runs: constants are folded when a model is loaded and pulsed, so that these
+/// are of the same one.
+const char* whole_tier(Tiers tiers) { return tiers == Tiers::kPlain ? "scalar" : nullptr; }
+
 /// The ports of a plan on one side.
 std::vector<Port> ports_of(const rill_plan* plan, rill_dir dir) {
   std::vector<Port> ports;
@@ -51,15 +64,14 @@ Array input_of(const Port& port, const Arrays& given, uint64_t seed) {
 }  // namespace
 
 void Subject::add_plan(int64_t pulse, const char* tier) {
+  const TierLimit limit(tier);
   const ModelPtr model = copy_of(model_);
   if (!model) return;
   if (rill_model_pulse(model.get(), symbol_.c_str(), std::to_string(pulse).c_str()) != RILL_OK) {
     return;
   }
-  rill_set_cpu_limit(tier);
   Pulsed pulsed;
   pulsed.plan = plan_of(model.get());
-  rill_set_cpu_limit(nullptr);
   if (!pulsed.plan) return;
   pulsed.name = "pulse " + std::to_string(pulse) + (tier ? std::string(", ") + tier : "");
   pulsed.inputs = ports_of(pulsed.plan.get(), RILL_INPUT);
@@ -84,7 +96,11 @@ std::string Subject::difference(const Array& found, const Array& want) const {
 
 std::unique_ptr<Subject> Subject::of_model(const ModelFolder& folder, Tiers tiers, uint64_t seed) {
   const Arrays bundle = read_bundle(folder.bundles[0]);
-  ModelPtr model = load_bound(folder.archive, bundle, folder.symbol);
+  ModelPtr model;
+  {
+    const TierLimit limit(whole_tier(tiers));
+    model = load_bound(folder.archive, bundle, folder.symbol);
+  }
   if (!model) return nullptr;
   std::unique_ptr<Subject> out(
       new Subject(folder.name, std::move(model), folder.symbol, tiers, seed));
@@ -97,7 +113,10 @@ std::unique_ptr<Subject> Subject::of_model(const ModelFolder& folder, Tiers tier
 std::unique_ptr<Subject> Subject::of_text(const std::string& name, const std::string& text,
                                           int64_t unit, Tiers tiers, uint64_t seed) {
   rill_model* raw = nullptr;
-  if (rill_load_memory(text.data(), text.size(), nullptr, &raw) != RILL_OK) return nullptr;
+  {
+    const TierLimit limit(whole_tier(tiers));
+    if (rill_load_memory(text.data(), text.size(), nullptr, &raw) != RILL_OK) return nullptr;
+  }
   std::unique_ptr<Subject> out(new Subject(name, ModelPtr(raw), "S", tiers, seed));
   const auto more = static_cast<int64_t>(2 + seed % 5);
   const bool any = out->add_plans({unit, more * unit, (more + 1) * unit});
@@ -116,14 +135,13 @@ Whole& Subject::whole(int64_t length) {
   if (!fresh) return whole;
   whole.length = length;
   whole.too_short = symbol_ != "S" || is_too_short(model_->graph, length);
+  const TierLimit limit(whole_tier(tiers_));
   const ModelPtr model = copy_of(model_);
   const std::string text = std::to_string(length);
   if (!model || rill_model_set_symbol(model.get(), symbol_.c_str(), text.c_str()) != RILL_OK) {
     return whole;
   }
-  rill_set_cpu_limit(tiers_ == Tiers::kPlain ? "scalar" : nullptr);
   const PlanPtr plan = plan_of(model.get());
-  rill_set_cpu_limit(nullptr);
   rill_session* raw = nullptr;
   if (!plan || rill_session_new(plan.get(), &raw) != RILL_OK) return whole;
   const SessionPtr session(raw);

@@ -57,6 +57,8 @@ class Subject {
 
   const std::string& name() const { return name_; }
   const std::vector<Pulsed>& plans() const { return plans_; }
+  /// Whether some of its plans have the plain kernels.
+  bool has_plain() const { return tiers_ != Tiers::kBest; }
   /// The whole run of that many of the stream symbol; kept.
   Whole& whole(int64_t length);
   /// A length, log-uniform up to several of the longest pulses.

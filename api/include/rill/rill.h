@@ -152,7 +152,9 @@ typedef void (*rill_log_fn)(void* user, rill_log_level level, const char* messag
 RILL_API void rill_set_log(rill_log_fn log, void* user, rill_log_level level);
 
 /** Cap the SIMD tier of plans prepared from now on: "scalar", "sse42", "avx2", "avx512", "neon";
- *  null lifts the cap. A cap above what the CPU has is no error. Thread: any. */
+ *  null lifts the cap. A cap above what the CPU has is no error. Constants are computed when a
+ *  model is loaded, pulsed and prepared, by the tier of that moment: set the cap before loading
+ *  where streams and whole runs are to have the same bits. Thread: any. */
 RILL_API rill_status rill_set_cpu_limit(const char* tier);
 /** Tell the tier that plans prepared now would use. */
 RILL_API const char* rill_cpu(void);
