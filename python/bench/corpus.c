@@ -1,4 +1,4 @@
-/* Streams WAV files of 16 bits through rill.h, two seconds at a time, and writes the frames of the
+/* Streams WAV files of 16 bits through rill.h, eight seconds at a time, and writes the frames of the
  * first output: what python/bench/corpus.py compares rill.data with.
  *   corpus <model> <symbol> <pulse> <batch symbol or -> <out> <file> ...
  * Prints the seconds of the processor that the files took. */
@@ -10,7 +10,7 @@
 
 #include "rill/rill.h"
 
-enum { kBlock = 32000, kHeader = 44 };
+enum { kBlock = 128000, kHeader = 44 };
 
 static void check(rill_status status) {
   if (status == RILL_OK) return;

@@ -67,7 +67,7 @@ def score(files: Files, model: Union[str, "os.PathLike[str]", Model],
     ``files``: a folder (WAV, FLAC and OGG in it and within) or paths; ``model``: a path that all
     workers see, or a model, with one input of samples along ``symbol``. A model that is compiled
     for a pulse has all of that; workers of a machine share its weights. With ``pulse`` files are
-    streamed two seconds at a time, so that memory does not grow with their length; else each is
+    streamed eight seconds at a time, so that memory does not grow with their length; else each is
     run whole. ``rows`` makes rows of a ``Scored``: a list of dicts whose keys are those of
     ``columns``, as ``{"begin": "double"}``; it is a function of a module, so that workers find it.
     Without it each file has one row, with each output as a list of f32.

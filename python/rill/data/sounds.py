@@ -12,8 +12,8 @@ from typing import BinaryIO, Iterator, List, Tuple
 import numpy as np
 
 _SUFFIXES = (".wav", ".flac", ".ogg")
-#: Blocks that stay in a core's cache between the file and the model.
-_SECONDS_PER_BLOCK = 2
+#: Few calls per file, of samples that stay in a core's cache until the model has read them.
+_SECONDS_PER_BLOCK = 8
 
 
 #: What programs that write to a pipe leave for the bytes of all samples.
@@ -31,7 +31,7 @@ def files_in(folder: pathlib.Path) -> List[str]:
 
 
 def blocks(path: str, rate: int) -> Iterator[np.ndarray]:
-    """Give the samples of a file as f32 [samples], of two seconds at most, the mean of its
+    """Give the samples of a file as f32 [samples], of eight seconds at most, the mean of its
     channels. A block is good until the next one. Errors: SoundError."""
     _check_whole(path)
     with contextlib.ExitStack() as opened:
