@@ -1,5 +1,5 @@
-/* Streams WAV files of 16 bits through rill.h, eight seconds at a time, and writes the frames of the
- * first output: what python/bench/corpus.py compares rill.data with.
+/* Streams WAV files of 16 bits through rill.h, eight seconds at a time, and writes the frames of
+ * the first output: what python/bench/corpus.py compares rill.data with.
  *   corpus <model> <symbol> <pulse> <batch symbol or -> <out> <file> ...
  * Prints the seconds of the processor that the files took. */
 #include <stdint.h>
