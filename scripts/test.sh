@@ -43,8 +43,8 @@ for preset in "${presets[@]}"; do
   if [[ $preset == tsan ]]; then
     # The thread sanitizer of GCC 12 needs memory at fixed places. Tests of one thread tell it nothing.
     command -v setarch >/dev/null && runner=(setarch "$(uname -m)" -R)
-    targets=(threads_test parts_test core_workers_test)
-    chosen=(-R '^(threads|parts|core_workers)_test$')
+    targets=(threads_test parts_test core_workers_test session_fuzz_test)
+    chosen=(-R '^(threads|parts|core_workers|session_fuzz)_test$')
   fi
   if [[ $preset == asan ]]; then
     # What looks at the sources, and what other programs make of rill's files, is the same as ever.

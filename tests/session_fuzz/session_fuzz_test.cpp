@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/session_fuzz/wander.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr int64_t kCalls = 150000;
 constexpr int64_t kRound = 400;      ///< calls between two subjects
 constexpr size_t kMostGraphs = 400;  ///< that are kept with their whole runs
+constexpr size_t kThreads = 3;
 
 int64_t setting(const char* name, int64_t otherwise) {
   const char* text = std::getenv(name);
@@ -127,6 +129,37 @@ TEST(SessionFuzz, EveryFrameIsThatOfTheWholeRun) {
       static_cast<long long>(tally.streams), static_cast<long long>(tally.moved),
       static_cast<long long>(tally.stayed), static_cast<long long>(tally.refused));
   EXPECT_GT(tally.streams, calls / 500);
+}
+
+// Each thread has sessions of its own, and all have the plans together.
+TEST(SessionFuzz, ThreadsSharePlans) {
+  const auto seed = static_cast<uint64_t>(setting("RILL_CALLS_SEED", 1));
+  const int64_t calls = setting("RILL_CALLS", kCalls) / 4;
+  Subjects subjects(seed);
+  Random random(seed ^ 0x7468726561647321);
+  std::vector<Tally> tallies(kThreads);
+  int64_t made = 0;
+  int64_t streams = 0;
+  while (made < calls) {
+    Subject* subject = subjects.draw(&random);
+    while (subject->has_plain()) subject = subjects.draw(&random);
+    const uint64_t own = random.next();
+    std::vector<std::string> problems(kThreads);
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
+        problems[i] = Wanderer(subject, own + i, &tallies[i]).wander(kRound);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    made = streams = 0;
+    for (size_t i = 0; i < kThreads; ++i) {
+      ASSERT_EQ(problems[i], "") << "RILL_CALLS_SEED=" << seed << ", seed " << own + i;
+      made += tallies[i].calls;
+      streams += tallies[i].streams;
+    }
+  }
+  EXPECT_GT(streams, calls / 500);
 }
 
 }  // namespace

@@ -130,6 +130,7 @@ int64_t Subject::draw_length(uint64_t dice) const {
 }
 
 Whole& Subject::whole(int64_t length) {
+  const std::lock_guard<std::mutex> lock(wholes_mutex_);
   const auto [it, fresh] = wholes_.try_emplace(length);
   Whole& whole = it->second;
   if (!fresh) return whole;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -26,8 +28,8 @@ struct Whole {
   bool defined = false;    ///< whether the model is, for that length
   bool too_short = false;  ///< so short that borders are all that there is: nothing is compared
   // What streams of that length are told at their end, which has to be the same always.
-  bool accepted = false;
-  bool refused = false;
+  std::atomic<bool> accepted = false;
+  std::atomic<bool> refused = false;
   std::vector<Array> inputs;
   std::vector<Array> outputs;
 };
@@ -59,7 +61,8 @@ class Subject {
   const std::vector<Pulsed>& plans() const { return plans_; }
   /// Whether some of its plans have the plain kernels.
   bool has_plain() const { return tiers_ != Tiers::kBest; }
-  /// The whole run of that many of the stream symbol; kept.
+  /// The whole run of that many of the stream symbol; kept. Thread: any, if all plans have the
+  /// best kernels.
   Whole& whole(int64_t length);
   /// A length, log-uniform up to several of the longest pulses.
   int64_t draw_length(uint64_t dice) const;
@@ -84,6 +87,7 @@ class Subject {
   Arrays given_;  ///< values for inputs that are no floats
   std::vector<Pulsed> plans_;
   int64_t longest_pulse_ = 1;
+  std::mutex wholes_mutex_;
   std::map<int64_t, Whole> wholes_;
 };
 
