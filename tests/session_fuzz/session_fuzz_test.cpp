@@ -120,7 +120,8 @@ TEST(SessionFuzz, EveryFrameIsThatOfTheWholeRun) {
     Subject* subject = subjects.draw(&random);
     const uint64_t own = random.next();
     const std::string problem = Wanderer(subject, own, &tally).wander(kRound);
-    ASSERT_EQ(problem, "") << "RILL_CALLS_SEED=" << seed << ", seed " << own;
+    ASSERT_EQ(problem, "") << "RILL_CALLS_SEED=" << seed << ", seed " << own << "\n"
+                           << subject->text();
   }
   std::printf(
       "%lld calls: %lld frames compared, %lld streams to the end, %lld states moved, %lld "
@@ -154,7 +155,8 @@ TEST(SessionFuzz, ThreadsSharePlans) {
     for (std::thread& thread : threads) thread.join();
     made = streams = 0;
     for (size_t i = 0; i < kThreads; ++i) {
-      ASSERT_EQ(problems[i], "") << "RILL_CALLS_SEED=" << seed << ", seed " << own + i;
+      ASSERT_EQ(problems[i], "") << "RILL_CALLS_SEED=" << seed << ", seed " << own + i << "\n"
+                                 << subject->text();
       made += tallies[i].calls;
       streams += tallies[i].streams;
     }

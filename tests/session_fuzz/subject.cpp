@@ -118,6 +118,7 @@ std::unique_ptr<Subject> Subject::of_text(const std::string& name, const std::st
     if (rill_load_memory(text.data(), text.size(), nullptr, &raw) != RILL_OK) return nullptr;
   }
   std::unique_ptr<Subject> out(new Subject(name, ModelPtr(raw), "S", tiers, seed));
+  out->text_ = text;
   const auto more = static_cast<int64_t>(2 + seed % 5);
   const bool any = out->add_plans({unit, more * unit, (more + 1) * unit});
   return any ? std::move(out) : nullptr;

@@ -58,6 +58,7 @@ class Subject {
                                           int64_t unit, Tiers tiers, uint64_t seed);
 
   const std::string& name() const { return name_; }
+  const std::string& text() const { return text_; }  ///< of a graph
   const std::vector<Pulsed>& plans() const { return plans_; }
   /// Whether some of its plans have the plain kernels.
   bool has_plain() const { return tiers_ != Tiers::kBest; }
@@ -80,6 +81,7 @@ class Subject {
   bool add_plans(const std::vector<int64_t>& pulses);
 
   std::string name_;
+  std::string text_;
   ModelPtr model_;
   std::string symbol_;
   Tiers tiers_;
