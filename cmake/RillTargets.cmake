@@ -72,7 +72,7 @@ set(RILL_FOR_SPEED -O2)
 # Sources of a library that is SMALL, but whose own loops are part of a step.
 function(rill_fast_sources)
   foreach(source IN LISTS ARGN)
-    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+    set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
                                 "$<$<CONFIG:Release>:${RILL_FOR_SPEED}>")
   endforeach()
 endfunction()
@@ -80,12 +80,13 @@ endfunction()
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-Oz RILL_TAKES_OZ)  # smaller still than -Os, by one in a hundred
 
-# rill_library(<name> SOURCES ... [SMALL] [FAST ...] [DEPENDS ...] [PRIVATE ...])
+# rill_library(<name> SOURCES ... [SMALL] [FAST ...] [DEPENDS ...] [PRIVATE ...] [PRECOMPILE ...])
 # A static library of the runtime: hidden symbols, no RTTI. Nothing in it throws; with exceptions it
 # can be unwound where the system has no memory left. What is SMALL is optimised for size in release
-# builds, as its time does not count or goes to kernels, but for the sources that are FAST.
+# builds, as its time does not count or goes to kernels, but for the sources that are FAST. With
+# RILL_PRECOMPILE the headers named are compiled once for all sources but these.
 function(rill_library name)
-  cmake_parse_arguments(ARG "SMALL" "" "SOURCES;FAST;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "" "SOURCES;FAST;DEPENDS;PRIVATE;PRECOMPILE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC rill_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${RILL_UNWIND} -fno-rtti>
@@ -99,6 +100,9 @@ function(rill_library name)
                            $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   endif()
   rill_fast_sources(${ARG_FAST})
+  if(RILL_PRECOMPILE AND ARG_PRECOMPILE)
+    target_precompile_headers(${name} PRIVATE ${ARG_PRECOMPILE})
+  endif()
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden
                         VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON
                         UNITY_BUILD OFF)  # files have names of their own that are equal
