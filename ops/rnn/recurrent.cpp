@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "kernels/rnn/rnn.h"
 #include "ops/nn/few_bits.h"
 #include "ops/rnn/recurrent_step.h"
-#include "ops/stream/frames.h"
 
 namespace rill::ops {
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "ops/stream/border_step.h"
 #include "ops/stream/delay.h"
-#include "ops/stream/frames.h"
 
 namespace rill::ops {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "ops/array/elements.h"
-#include "ops/stream/frames.h"
 #include "ops/stream/tally_step.h"
 
 namespace rill::ops {

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "core/base/kept_count.h"
+#include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "kernels/reduce/reduce.h"
 #include "ops/array/elements.h"
-#include "ops/stream/frames.h"
 #include "ops/stream/whole_step.h"
 
 namespace rill::ops {
