@@ -27,6 +27,7 @@ set(RILL_STEPS
   stream/border_step.cpp
   stream/key_mask_step.cpp
   stream/latch_step.cpp
+  stream/length_step.cpp
   stream/mask_step.cpp
   stream/positions_step.cpp
   stream/pulse_pad_step.cpp

@@ -11,7 +11,7 @@
 #include "ops/array/concat.h"
 #include "ops/built.h"
 #include "ops/stream/delay.h"
-#include "ops/stream/whole.h"
+#include "ops/stream/length.h"
 #include "pulse/before/long_streams.h"
 #include "pulse/builder.h"
 #include "pulse/lengths.h"
