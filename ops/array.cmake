@@ -20,7 +20,9 @@ rill_op(math/cumsum)
 rill_op(math/pow_const)
 rill_op(math/reduce)
 rill_op(math/select)
+rill_op(math/tally)
 rill_op(math/unary)
+rill_op(math/whole)
 rill_op(nn/softmax)
 
 # What several rooms share.

@@ -10,7 +10,9 @@ set(RILL_STEPS
   math/pointwise_step.cpp
   math/reduce_step.cpp
   math/select_step.cpp
+  math/tally_step.cpp
   math/unary_step.cpp
+  math/whole_step.cpp
   nn/fill_frames_step.cpp
   nn/masked_rows_step.cpp
   nn/pool_step.cpp
@@ -32,8 +34,6 @@ set(RILL_STEPS
   stream/positions_step.cpp
   stream/pulse_pad_step.cpp
   stream/tail_step.cpp
-  stream/tally_step.cpp
-  stream/whole_step.cpp
   transformers/moe_step.cpp
 )
 # Their own loops are part of a step.

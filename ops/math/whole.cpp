@@ -1,4 +1,4 @@
-#include "ops/stream/whole.h"
+#include "ops/math/whole.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "core/graph/nnef.h"
 #include "kernels/reduce/reduce.h"
 #include "ops/array/elements.h"
-#include "ops/stream/whole_step.h"
+#include "ops/math/whole_step.h"
 
 namespace rill::ops {
 

@@ -1,4 +1,4 @@
-#include "ops/stream/tally.h"
+#include "ops/math/tally.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "ops/array/elements.h"
-#include "ops/stream/tally_step.h"
+#include "ops/math/tally_step.h"
 
 namespace rill::ops {
 

@@ -1,4 +1,4 @@
-#include "ops/stream/whole_step.h"
+#include "ops/math/whole_step.h"
 
 #include "core/base/kept_count.h"
 
