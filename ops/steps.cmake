@@ -17,13 +17,13 @@ set(RILL_STEPS
   nn/masked_rows_step.cpp
   nn/pool_step.cpp
   nn/product_step.cpp
+  nn/recurrent_step.cpp
   nn/resample_step.cpp
   nn/resize_stream_step.cpp
   nn/softmax_step.cpp
   nn/window_step.cpp
   quant/byte_product_step.cpp
   quant/byte_table_step.cpp
-  rnn/recurrent_step.cpp
   signal/fft_step.cpp
   signal/stft_step.cpp
   stream/border_step.cpp
@@ -38,4 +38,4 @@ set(RILL_STEPS
 )
 # Their own loops are part of a step.
 set(RILL_FAST_STEPS control/loop_step.cpp math/pointwise_step.cpp math/reduce_step.cpp
-    nn/pool_step.cpp nn/product_step.cpp nn/window_step.cpp rnn/recurrent_step.cpp signal/stft_step.cpp)
+    nn/pool_step.cpp nn/product_step.cpp nn/window_step.cpp nn/recurrent_step.cpp signal/stft_step.cpp)

@@ -1,4 +1,4 @@
-#include "ops/rnn/recurrent.h"
+#include "ops/nn/recurrent.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,7 +8,7 @@
 #include "core/graph/nnef.h"
 #include "kernels/rnn/rnn.h"
 #include "ops/nn/few_bits.h"
-#include "ops/rnn/recurrent_step.h"
+#include "ops/nn/recurrent_step.h"
 
 namespace rill::ops {
 
