@@ -42,6 +42,7 @@ target_sources(rill_ops PRIVATE
   math/program.cpp
   math/promote.cpp
   math/reduce_lower.cpp
+  math/sizes.cpp
   nn/masked_rows.cpp
 )
 

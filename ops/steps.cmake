@@ -13,6 +13,7 @@ set(RILL_STEPS
   math/tally_step.cpp
   math/unary_step.cpp
   math/whole_step.cpp
+  nn/byte_product_step.cpp
   nn/fill_frames_step.cpp
   nn/masked_rows_step.cpp
   nn/pool_step.cpp
@@ -22,7 +23,6 @@ set(RILL_STEPS
   nn/resize_stream_step.cpp
   nn/softmax_step.cpp
   nn/window_step.cpp
-  quant/byte_product_step.cpp
   quant/byte_table_step.cpp
   signal/fft_step.cpp
   signal/stft_step.cpp

@@ -21,6 +21,8 @@ struct Node;
 class PulseBuilder;
 class Rewrite;
 class SaveCtx;
+class SizeTrace;
+struct SizeRatio;
 using OpPtr = std::shared_ptr<const Op>;
 
 /// One axis that an op carries through, frame by frame: where it lies in each input and output,
@@ -44,6 +46,20 @@ struct HistoryNeed {
   int axis = 0;
   int64_t frames = 0;
   TensorPtr fill;  ///< what they hold at the start of a stream; null means zeros
+};
+
+/// What an operator of several inputs makes of the elements in the same place, as far as rules of
+/// other operators tell it apart.
+enum class Elementwise : uint8_t { kNo, kAdd, kSub, kMul, kMin, kMax, kOther };
+
+/// What an op may do to its own result before it is stored, in the place of a consumer: limit it,
+/// add another wire of its shape, or add a constant.
+enum class Epilogue : uint8_t { kLimits, kSum, kConstant };
+
+/// Where an axis of an output lies in input 0.
+struct MovedAxis {
+  int from = -1;     ///< -1 if it is no axis of the input as it was
+  TensorPtr around;  ///< what stands around the elements of the input; null if nothing does
 };
 
 /// What `eval` works on. Outputs are allocated, with the shapes that `infer` gave.
@@ -101,6 +117,17 @@ class Op {
   /// Tell whether the output is the first input under other extents: the same elements in row-major
   /// order.
   virtual bool keeps_order() const { return false; }
+  /// Tell what the op computes element by element, if it repeats inputs of extent 1 itself.
+  virtual Elementwise elementwise() const { return Elementwise::kNo; }
+  /// Tell where an axis of output 0 lies in input 0, if the op does nothing to the frames along it
+  /// but to put them elsewhere: what is done to frames behind it can be done in front of it.
+  virtual MovedAxis moved_axis(int axis) const {
+    (void)axis;
+    return {};
+  }
+  /// Tell which size the one element of the output is. Nothing where it is none, or open. By
+  /// default that of the input where the op keeps the order of elements.
+  virtual std::optional<SizeRatio> size(const SizeTrace& trace) const;
   /// Give the op that begins every evaluation as a stream begins, and so keeps nothing: what this
   /// one means where no input streams. Null if it is one already.
   virtual OpPtr stateless() const { return nullptr; }
@@ -134,6 +161,11 @@ class Op {
   virtual Status absorb(const Node& producer, Rewrite& consumer, int input) const {
     (void)producer, (void)consumer, (void)input;
     return {};
+  }
+  /// Tell whether `absorb` takes in such a consumer in the fuse stage.
+  virtual bool takes_in(Epilogue consumer) const {
+    (void)consumer;
+    return false;
   }
   virtual Cost cost(FactSpan in, FactSpan out) const {
     (void)in, (void)out;

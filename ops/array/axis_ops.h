@@ -23,6 +23,7 @@ class AddAxis final : public OpBase<AddAxis> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  MovedAxis moved_axis(int at) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };
@@ -44,6 +45,7 @@ class RmAxis final : public OpBase<RmAxis> {
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status pulsify(PulseBuilder& builder) const override;
+  MovedAxis moved_axis(int at) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };
@@ -63,6 +65,7 @@ class Transpose final : public OpBase<Transpose> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  MovedAxis moved_axis(int at) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };

@@ -194,6 +194,11 @@ Status Pad::pulsify(PulseBuilder& b) const {
   return {};
 }
 
+MovedAxis Pad::moved_axis(int at) const {
+  const bool elsewhere = mode == kConstant && pads[static_cast<size_t>(at)] == Pads::value_type{};
+  return elsewhere ? MovedAxis{at, value} : MovedAxis{};
+}
+
 Status Pad::declutter(Rewrite& rewrite) const {
   if (rewrite.in(0).shape == rewrite.out().shape) return rewrite.bypass(rewrite.input(0));
   const auto* first = rewrite.producer_as<Pad>(0);

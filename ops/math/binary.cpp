@@ -192,6 +192,23 @@ Status Binary::lower(Lowering& lowering) const {
   return lower_pointwise(lowering, {&instr, 1}, both);
 }
 
+Elementwise Binary::elementwise() const {
+  switch (kind_of) {
+    case BinaryKind::kAdd:
+      return Elementwise::kAdd;
+    case BinaryKind::kSub:
+      return Elementwise::kSub;
+    case BinaryKind::kMul:
+      return Elementwise::kMul;
+    case BinaryKind::kMin:
+      return Elementwise::kMin;
+    case BinaryKind::kMax:
+      return Elementwise::kMax;
+    default:
+      return Elementwise::kOther;
+  }
+}
+
 std::vector<AxisTrack> Binary::axes(FactSpan in, FactSpan out) const {
   return elementwise_axes(in, out);
 }

@@ -270,6 +270,11 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   return {};
 }
 
+bool Conv::takes_in(Epilogue consumer) const {
+  if (clip || consumer == Epilogue::kLimits) return !clip;
+  return consumer == Epilogue::kSum && !has_residual;
+}
+
 Cost Conv::cost(FactSpan in, FactSpan out) const {
   Cost cost;
   cost.fma = volume(out[0].shape) * in[1].dim(1);

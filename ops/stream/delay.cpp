@@ -3,8 +3,6 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
-#include "ops/array/axis_ops.h"
-#include "ops/array/pad.h"
 
 namespace rill::ops {
 
@@ -55,22 +53,6 @@ Status Delay::lower(Lowering& lowering) const {
   return {};
 }
 
-int axis_in_front(const Node& node, int axis) {
-  if (node.inputs.empty()) return -1;
-  if (const auto* added = node.op->as<AddAxis>()) {
-    if (added->axis == axis) return -1;
-    return axis - (axis > added->axis ? 1 : 0);
-  }
-  if (const auto* removed = node.op->as<RmAxis>()) return axis + (axis >= removed->axis ? 1 : 0);
-  if (const auto* moved = node.op->as<Transpose>()) {
-    return static_cast<int>(moved->perm[static_cast<size_t>(axis)]);
-  }
-  const auto* padded = node.op->as<Pad>();
-  const bool elsewhere = padded && padded->mode == "constant" &&
-                         padded->pads[static_cast<size_t>(axis)] == std::pair<int64_t, int64_t>{};
-  return elsewhere ? axis : -1;
-}
-
 /// A delay that holds zeros moves in front of ops that only rearrange frames, so that it sits on
 /// the wire that has memory of its own, and equal delays meet and merge.
 Status Delay::declutter(Rewrite& rewrite) const {
@@ -78,15 +60,15 @@ Status Delay::declutter(Rewrite& rewrite) const {
   if (fill && fill->rank() != 0) return {};
   const Node& before = rewrite.producer(0);
   if (rewrite.input(0).slot != 0) return {};
-  const int inner_axis = axis_in_front(before, static_cast<int>(axis));
-  if (inner_axis < 0) return {};
-  if (const auto* padded = before.op->as<Pad>()) {
+  const MovedAxis inner = before.op->moved_axis(static_cast<int>(axis));
+  if (inner.from < 0) return {};
+  if (inner.around) {
     // A border of zeros on other axes: history of zeros is the border of zeros around history.
-    const auto value = element_as_double(*padded->value, 0);
+    const auto value = element_as_double(*inner.around, 0);
     if (!value.ok() || *value != 0.0 || fill) return {};
   }
   Delay moved = *this;
-  moved.axis = inner_axis;
+  moved.axis = inner.from;
   RILL_ASSIGN(const OutletId delayed,
               rewrite.wire1(rewrite.node().name, std::make_shared<Delay>(moved),
                             {rewrite.mapped(before.inputs[0])}));

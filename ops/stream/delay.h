@@ -31,8 +31,4 @@ struct Delay final : OpBase<Delay> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Tell on which axis of its input a node that only rearranges frames has an axis of its output; -1
-/// if it does more to that axis.
-int axis_in_front(const Node& node, int axis);
-
 }  // namespace rill::ops
