@@ -49,17 +49,25 @@ struct HistoryNeed {
 };
 
 /// What an operator of several inputs makes of the elements in the same place, as far as rules of
-/// other operators tell it apart.
+/// other operators tell it apart. It repeats inputs of extent 1 itself.
 enum class Elementwise : uint8_t { kNo, kAdd, kSub, kMul, kMin, kMax, kOther };
 
-/// What an op may do to its own result before it is stored, in the place of a consumer: limit it,
-/// add another wire of its shape, or add a constant.
-enum class Epilogue : uint8_t { kLimits, kSum, kConstant };
+/// Whether an operator does nothing to frames but to put them elsewhere, along the axes that it
+/// tracks (`Op::axes`), and what it puts around them. What is done to frames behind such an
+/// operator can be done in front of it.
+enum class Moves : uint8_t { kNo, kFrames, kAmongZeros, kAmongOthers };
 
-/// Where an axis of an output lies in input 0.
-struct MovedAxis {
-  int from = -1;     ///< -1 if it is no axis of the input as it was
-  TensorPtr around;  ///< what stands around the elements of the input; null if nothing does
+/// What rules of other operators ask of one.
+struct OpTraits {
+  /// The output is the first input under other extents: the same elements in row-major order.
+  bool keeps_order = false;
+  Elementwise elementwise = Elementwise::kNo;
+  Moves moves = Moves::kNo;
+  // Whether `absorb` takes in such a consumer in the fuse stage: limits, the sum with another wire
+  // of its shape, and that with a constant.
+  bool takes_limits = false;
+  bool takes_sum = false;
+  bool takes_constant = false;
 };
 
 /// What `eval` works on. Outputs are allocated, with the shapes that `infer` gave.
@@ -114,17 +122,8 @@ class Op {
     (void)in;
     return 0;
   }
-  /// Tell whether the output is the first input under other extents: the same elements in row-major
-  /// order.
-  virtual bool keeps_order() const { return false; }
-  /// Tell what the op computes element by element, if it repeats inputs of extent 1 itself.
-  virtual Elementwise elementwise() const { return Elementwise::kNo; }
-  /// Tell where an axis of output 0 lies in input 0, if the op does nothing to the frames along it
-  /// but to put them elsewhere: what is done to frames behind it can be done in front of it.
-  virtual MovedAxis moved_axis(int axis) const {
-    (void)axis;
-    return {};
-  }
+  /// Tell what rules of other operators ask: nothing holds by default.
+  virtual OpTraits traits() const { return {}; }
   /// Tell which size the one element of the output is. Nothing where it is none, or open. By
   /// default that of the input where the op keeps the order of elements.
   virtual std::optional<SizeRatio> size(const SizeTrace& trace) const;
@@ -161,11 +160,6 @@ class Op {
   virtual Status absorb(const Node& producer, Rewrite& consumer, int input) const {
     (void)producer, (void)consumer, (void)input;
     return {};
-  }
-  /// Tell whether `absorb` takes in such a consumer in the fuse stage.
-  virtual bool takes_in(Epilogue consumer) const {
-    (void)consumer;
-    return false;
   }
   virtual Cost cost(FactSpan in, FactSpan out) const {
     (void)in, (void)out;

@@ -65,7 +65,7 @@ void SizeTrace::divides(const Dim& by) const {
 }
 
 std::optional<SizeRatio> Op::size(const SizeTrace& trace) const {
-  return keeps_order() ? trace.in(0) : std::nullopt;
+  return traits().keeps_order ? trace.in(0) : std::nullopt;
 }
 
 }  // namespace rill

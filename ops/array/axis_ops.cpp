@@ -79,11 +79,6 @@ std::vector<AxisTrack> AddAxis::axes(FactSpan in, FactSpan) const {
   return tracks_from(source_of(*this, in[0].rank()));
 }
 
-MovedAxis AddAxis::moved_axis(int at) const {
-  if (at == axis) return {};
-  return {at - (at > axis ? 1 : 0), nullptr};
-}
-
 Status AddAxis::declutter(Rewrite& rewrite) const {
   const auto* removed = rewrite.producer_as<RmAxis>(0);
   if (removed && removed->axis == axis) return rewrite.bypass(rewrite.producer(0).inputs[0]);
@@ -127,8 +122,6 @@ Status RmAxis::pulsify(PulseBuilder& b) const {
                   ", which has one frame for one length of stream only");
 }
 
-MovedAxis RmAxis::moved_axis(int at) const { return {at + (at >= axis ? 1 : 0), nullptr}; }
-
 Status RmAxis::declutter(Rewrite& rewrite) const {
   const auto* added = rewrite.producer_as<AddAxis>(0);
   if (added && added->axis == axis) return rewrite.bypass(rewrite.producer(0).inputs[0]);
@@ -154,10 +147,6 @@ Result<Facts> Transpose::infer(FactSpan in) const {
 Status Transpose::eval(EvalCtx& ctx) const { return eval_axes(ctx, perm); }
 Status Transpose::lower(Lowering& lowering) const { return lower_axes(lowering, perm); }
 std::vector<AxisTrack> Transpose::axes(FactSpan, FactSpan) const { return tracks_from(perm); }
-
-MovedAxis Transpose::moved_axis(int at) const {
-  return {static_cast<int>(perm[static_cast<size_t>(at)]), nullptr};
-}
 
 Status Transpose::declutter(Rewrite& rewrite) const {
   if (std::is_sorted(perm.begin(), perm.end())) return rewrite.bypass(rewrite.input(0));

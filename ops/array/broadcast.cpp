@@ -166,7 +166,7 @@ Status Broadcast::declutter(Rewrite& rewrite) const {
 /// Elementwise consumers repeat an input themselves, where the others have the whole shape.
 Status Broadcast::absorb(const Node& producer, Rewrite& consumer, int input) const {
   const Node& node = consumer.node();
-  if (consumer.fusing() || node.op->elementwise() == Elementwise::kNo) return {};
+  if (consumer.fusing() || node.op->traits().elementwise == Elementwise::kNo) return {};
   const Fact& source = consumer.old_graph().fact(producer.inputs[0]);
   if (source.rank() != producer.outputs[0].rank()) return {};
   Facts facts;

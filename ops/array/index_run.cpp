@@ -38,12 +38,12 @@ std::optional<IndexRun> run_of(const Graph& graph, OutletId indices, int most_no
   if (most_nodes == 0) return std::nullopt;
   const Node* node = &graph.node(indices.node);
   const bool cast = node->op->as<Cast>() && counts_rows(node->outputs[0].dtype);
-  if (cast || node->op->keeps_order()) return run_of(graph, node->inputs[0], most_nodes - 1);
+  if (cast || node->op->traits().keeps_order) return run_of(graph, node->inputs[0], most_nodes - 1);
   if (const auto* range = node->op->as<Range>()) {
     if (range->step < 1 || range->step > kMostStep) return std::nullopt;
     return IndexRun{range->start, range->end, range->step, {}, {}};
   }
-  const Elementwise kind = node->op->elementwise();
+  const Elementwise kind = node->op->traits().elementwise;
   if (kind == Elementwise::kNo || kind == Elementwise::kOther) return std::nullopt;
   for (size_t i = 0; i < 2; ++i) {
     const TensorPtr& konst = graph.fact(node->inputs[i]).konst;
@@ -68,7 +68,7 @@ std::optional<IndexRun> index_run_of(const Graph& graph, OutletId indices) {
 
 std::optional<OffsetIndices> offset_indices_of(const Graph& graph, OutletId indices) {
   const Node& node = graph.node(indices.node);
-  if (node.op->elementwise() != Elementwise::kAdd) return std::nullopt;
+  if (node.op->traits().elementwise != Elementwise::kAdd) return std::nullopt;
   for (size_t i = 0; i < 2; ++i) {
     const TensorPtr& konst = graph.fact(node.inputs[i]).konst;
     if (konst) return OffsetIndices{konst, node.inputs[1 - i]};

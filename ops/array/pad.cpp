@@ -194,9 +194,11 @@ Status Pad::pulsify(PulseBuilder& b) const {
   return {};
 }
 
-MovedAxis Pad::moved_axis(int at) const {
-  const bool elsewhere = mode == kConstant && pads[static_cast<size_t>(at)] == Pads::value_type{};
-  return elsewhere ? MovedAxis{at, value} : MovedAxis{};
+OpTraits Pad::traits() const {
+  if (mode != kConstant) return {};
+  const auto border = element_as_double(*value, 0);
+  const bool zero = border.ok() && *border == 0.0;
+  return {.moves = zero ? Moves::kAmongZeros : Moves::kAmongOthers};
 }
 
 Status Pad::declutter(Rewrite& rewrite) const {

@@ -39,14 +39,13 @@ Result<Value> load_split(LoadCtx& ctx) {
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const std::vector<int64_t> ratios, ctx.integers("ratios"));
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "value"));
-  const Fact whole = ctx.fact(x);
-  RILL_ASSIGN(const int64_t axis, axis_in(written, whole.rank()));
+  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
   int64_t total = 0;
   for (const int64_t ratio : ratios) {
     RILL_CHECK(ratio >= 1 && ratio < (int64_t{1} << 40), "ratio ", ratio, ": expected 1 or more");
     total += ratio;
   }
-  const Dim extent = whole.dim(static_cast<int>(axis));
+  const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
   const auto unit = total > 0 ? exact_div(extent, Dim(total)) : std::nullopt;
   RILL_CHECK(unit, "extent ", extent, " in ratios ", ratios, ": expected a multiple of their sum");
   std::vector<OutletId> parts;

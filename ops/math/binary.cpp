@@ -192,20 +192,20 @@ Status Binary::lower(Lowering& lowering) const {
   return lower_pointwise(lowering, {&instr, 1}, both);
 }
 
-Elementwise Binary::elementwise() const {
+OpTraits Binary::traits() const {
   switch (kind_of) {
     case BinaryKind::kAdd:
-      return Elementwise::kAdd;
+      return {.elementwise = Elementwise::kAdd};
     case BinaryKind::kSub:
-      return Elementwise::kSub;
+      return {.elementwise = Elementwise::kSub};
     case BinaryKind::kMul:
-      return Elementwise::kMul;
+      return {.elementwise = Elementwise::kMul};
     case BinaryKind::kMin:
-      return Elementwise::kMin;
+      return {.elementwise = Elementwise::kMin};
     case BinaryKind::kMax:
-      return Elementwise::kMax;
+      return {.elementwise = Elementwise::kMax};
     default:
-      return Elementwise::kOther;
+      return {.elementwise = Elementwise::kOther};
   }
 }
 

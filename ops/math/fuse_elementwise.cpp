@@ -65,10 +65,11 @@ class Builder {
       if (rewrite_.uses(node.inputs[i]) != 1) continue;
       const Node& producer = behind_slices(node.inputs[i]);
       const bool to_constant = graph_.fact(node.inputs[1 - i]).konst != nullptr;
-      const Epilogue as = clips         ? Epilogue::kLimits
-                          : to_constant ? Epilogue::kConstant
-                                        : Epilogue::kSum;
-      if (producer.op->takes_in(as) || absorbable(producer, depth - 1)) return true;
+      const OpTraits takes = producer.op->traits();
+      const bool taken = clips         ? takes.takes_limits
+                         : to_constant ? takes.takes_constant
+                                       : takes.takes_sum;
+      if (taken || absorbable(producer, depth - 1)) return true;
     }
     return false;
   }

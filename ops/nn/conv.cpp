@@ -270,9 +270,8 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   return {};
 }
 
-bool Conv::takes_in(Epilogue consumer) const {
-  if (clip || consumer == Epilogue::kLimits) return !clip;
-  return consumer == Epilogue::kSum && !has_residual;
+OpTraits Conv::traits() const {
+  return {.takes_limits = !clip, .takes_sum = !clip && !has_residual};
 }
 
 Cost Conv::cost(FactSpan in, FactSpan out) const {

@@ -314,9 +314,9 @@ Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const 
   return {};
 }
 
-bool EinSum::takes_in(Epilogue consumer) const {
-  if (clip || consumer == Epilogue::kLimits) return !clip;
-  return !has_residual && (consumer == Epilogue::kSum || !has_bias);
+OpTraits EinSum::traits() const {
+  const bool sums = !clip && !has_residual;
+  return {.takes_limits = !clip, .takes_sum = sums, .takes_constant = sums && !has_bias};
 }
 
 Cost EinSum::cost(FactSpan in, FactSpan out) const {

@@ -61,10 +61,10 @@ Status PulseBorder::lower(Lowering& lowering) const {
 Status PulseBorder::declutter(Rewrite& rewrite) const {
   const Node& source = rewrite.producer(0);
   if (rewrite.input(0).slot != 0) return {};
-  const MovedAxis inner = source.op->moved_axis(static_cast<int>(axis));
-  if (inner.from < 0) return {};
+  const int inner_axis = axis_in_front(rewrite.old_graph(), source, static_cast<int>(axis));
+  if (inner_axis < 0) return {};
   PulseBorder moved = *this;
-  moved.axis = inner.from;
+  moved.axis = inner_axis;
   RILL_ASSIGN(const OutletId bordered,
               rewrite.wire1(rewrite.node().name, std::make_shared<PulseBorder>(moved),
                             {rewrite.mapped(source.inputs[0])}));

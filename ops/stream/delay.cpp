@@ -53,6 +53,14 @@ Status Delay::lower(Lowering& lowering) const {
   return {};
 }
 
+int axis_in_front(const Graph& graph, const Node& node, int axis) {
+  if (node.op->traits().moves == Moves::kNo) return -1;
+  for (const AxisTrack& track : node.op->axes(graph.facts_of(node.inputs), node.outputs)) {
+    if (track.out[0] == axis) return track.in[0];
+  }
+  return -1;
+}
+
 /// A delay that holds zeros moves in front of ops that only rearrange frames, so that it sits on
 /// the wire that has memory of its own, and equal delays meet and merge.
 Status Delay::declutter(Rewrite& rewrite) const {
@@ -60,15 +68,13 @@ Status Delay::declutter(Rewrite& rewrite) const {
   if (fill && fill->rank() != 0) return {};
   const Node& before = rewrite.producer(0);
   if (rewrite.input(0).slot != 0) return {};
-  const MovedAxis inner = before.op->moved_axis(static_cast<int>(axis));
-  if (inner.from < 0) return {};
-  if (inner.around) {
-    // A border of zeros on other axes: history of zeros is the border of zeros around history.
-    const auto value = element_as_double(*inner.around, 0);
-    if (!value.ok() || *value != 0.0 || fill) return {};
-  }
+  const int inner_axis = axis_in_front(rewrite.old_graph(), before, static_cast<int>(axis));
+  if (inner_axis < 0) return {};
+  // A border of zeros on other axes: history of zeros is the border of zeros around history.
+  const Moves moves = before.op->traits().moves;
+  if (moves == Moves::kAmongOthers || (moves == Moves::kAmongZeros && fill)) return {};
   Delay moved = *this;
-  moved.axis = inner.from;
+  moved.axis = inner_axis;
   RILL_ASSIGN(const OutletId delayed,
               rewrite.wire1(rewrite.node().name, std::make_shared<Delay>(moved),
                             {rewrite.mapped(before.inputs[0])}));
