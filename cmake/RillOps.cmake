@@ -1,6 +1,7 @@
-# rill_op(<group>/<op>) adds the room ops/<group>/<op>.cpp to the op table. The room exports
+# rill_op(<group>/<op> [STEP]) adds the room ops/<group>/<op>.cpp to the op table. The room exports
 # `const OpRoom <op>_room` in namespace rill::ops. From the list of rooms CMake writes op_table.cpp:
-# no registration runs before main, and a static link cannot drop an op.
+# no registration runs before main, and a static link cannot drop an op. STEP: the room has a kind of
+# steps of its own, ops/<group>/<op>_step.cpp, which runs without operators as well.
 #
 # RILL_OPS names the rooms of the table, all if it is empty. The code of the others is compiled too,
 # as rooms make operators of each other; the linker keeps what the table leads to. Of what is left out
@@ -14,8 +15,12 @@ set_property(GLOBAL PROPERTY RILL_OP_ROOMS "")
 set_property(GLOBAL PROPERTY RILL_OP_ROOMS_LEFT_OUT "")
 
 function(rill_op path)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "STEP" "" "")
   get_filename_component(op "${path}" NAME)
   target_sources(rill_ops PRIVATE ${path}.cpp)
+  if(ARG_STEP)
+    target_sources(rill_run_steps PRIVATE ${path}_step.cpp)
+  endif()
   if(NOT RILL_OPS OR op IN_LIST RILL_OPS)
     set_property(GLOBAL APPEND PROPERTY RILL_OP_ROOMS ${op})
     return()

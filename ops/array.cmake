@@ -4,24 +4,25 @@ include(dialect.cmake)
 
 rill_op(array/axis_ops)
 rill_op(array/broadcast)
-rill_op(array/cast)
+rill_op(array/cast STEP)
 rill_op(array/concat)
-rill_op(array/gather)
+rill_op(array/gather STEP)
 rill_op(array/one_hot)
-rill_op(array/pad)
+rill_op(array/pad STEP)
 rill_op(array/range)
 rill_op(array/reshape)
-rill_op(array/scatter)
 rill_op(array/slice)
 rill_op(array/topk)
 rill_op(array/trilu)
-rill_op(math/binary)
-rill_op(math/cumsum)
+rill_op(math/binary STEP)
+rill_op(math/cumsum STEP)
 rill_op(math/pow_const)
-rill_op(math/reduce)
-rill_op(math/select)
-rill_op(math/unary)
-rill_op(nn/softmax)
+rill_op(math/reduce STEP)
+rill_op(math/select STEP)
+rill_op(math/tally STEP)
+rill_op(math/unary STEP)
+rill_op(math/whole STEP)
+rill_op(nn/softmax STEP)
 
 # What several rooms share.
 target_sources(rill_ops PRIVATE
@@ -41,6 +42,7 @@ target_sources(rill_ops PRIVATE
   math/program.cpp
   math/promote.cpp
   math/reduce_lower.cpp
+  math/sizes.cpp
   nn/masked_rows.cpp
 )
 

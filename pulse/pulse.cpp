@@ -11,7 +11,7 @@
 #include "ops/array/concat.h"
 #include "ops/built.h"
 #include "ops/stream/delay.h"
-#include "ops/stream/whole.h"
+#include "ops/stream/length.h"
 #include "pulse/before/long_streams.h"
 #include "pulse/builder.h"
 #include "pulse/lengths.h"
@@ -35,8 +35,18 @@ class Pulsifier {
   int64_t unit() const { return builder_.unit(); }
 
  private:
+  /// What of a node's inputs is known at the end of the stream only.
+  struct AtEnd {
+    const KnownWire* last = nullptr;  ///< the last of these inputs
+    std::optional<Dim> after;
+    std::string from;  ///< what it is made by
+  };
+
   Status source(int id);
   void node(int id);
+  AtEnd known_at_end(const Node& node);
+  void still(int id, AtEnd known);
+  Result<OutletId> still_input(const Node& node, OutletId input, AtEnd* known);
   void poison(int id);
   std::string way_to_know(const Node& node, const Dim& known_after) const;
   Status outputs();
@@ -104,66 +114,17 @@ void Pulsifier::node(int id) {
     if (wire.poisoned) return poison(id);
     streams |= wire.stream.has_value();
   }
-  const KnownWire* last = nullptr;  // of the inputs that are known at the end, the last one
-  std::optional<Dim> known_after;
-  for (const OutletId& input : node.inputs) {
-    const KnownWire& wire = builder_.wire_of(input);
-    if (!wire.known_after) continue;
-    // What depends on frames rather than on their number alone, where there is a choice.
-    if (!last || !(*wire.known_after == Dim(0))) last = &wire;
-    known_after = known_after ? max(*known_after, *wire.known_after) : *wire.known_after;
-  }
+  const AtEnd known = known_at_end(node);
   bool grows = std::any_of(node.outputs.begin(), node.outputs.end(),
                            [&](const Fact& f) { return f.mentions(options_.symbol); });
   grows |= node.op->with_symbol(options_.symbol, Dim(1)) != nullptr;
-  if (last && (streams || grows)) {
-    refusals_.push_back(builder_.refusal(str_cat("an input, made by ", last->known_from,
+  if (!streams && !grows) return still(id, known);
+  if (known.last) {
+    refusals_.push_back(builder_.refusal(str_cat("an input, made by ", known.from,
                                                  ", is known at the end of the stream only, "
                                                  "and meets its frames"),
-                                         way_to_know(node, *last->known_after)));
+                                         way_to_know(node, *known.last->known_after)));
     return poison(id);
-  }
-  std::string known_from = last ? last->known_from : std::string();
-  if (!streams && !grows) {
-    std::vector<OutletId> inputs;
-    for (const OutletId& input : node.inputs) {
-      inputs.push_back(builder_.wire_of(input).outlet);
-      const TensorPtr& value = whole_.fact(input).konst;
-      if (!value_mentions(value, options_.symbol)) continue;
-      const TensorPtr known = simplified(value, whole_.scope);
-      if (!value_mentions(known, options_.symbol)) {
-        inputs.back() = pulsed_.add_const(node.name, known, node.line);
-        continue;
-      }
-      // The length of the stream as a number: known once its end is.
-      auto length = builder_.add1("length", std::make_shared<ops::PulseLength>(value), {});
-      if (!length.ok()) {
-        refusals_.push_back(length.take_status());
-        return poison(id);
-      }
-      inputs.back() = *length;
-      known_after = known_after.value_or(Dim(0));
-      known_from = str_cat("\"", node.name, "\" (", node.op->name(),
-                           "), which uses the length of "
-                           "the stream, ",
-                           options_.symbol, ", as a value");
-    }
-    auto outlets = builder_.add_still(std::move(inputs));
-    if (!outlets.ok()) {
-      refusals_.push_back(outlets.take_status());
-      return poison(id);
-    }
-    int64_t ready = 0;
-    for (const OutletId& input : node.inputs) {
-      ready = std::max(ready, builder_.wire_of(input).ready);
-    }
-    for (size_t i = 0; i < outlets->size(); ++i) {
-      (void)builder_.give(static_cast<int>(i), (*outlets)[i], {PulsedOutput::Still{ready}});
-      KnownWire& made = builder_.wire_of({id, static_cast<int>(i)});
-      made.known_after = known_after;
-      made.known_from = known_from;
-    }
-    return;
   }
   Status status = node.op->pulsify(builder_);
   const bool waits = std::any_of(node.inputs.begin(), node.inputs.end(),
@@ -176,6 +137,63 @@ void Pulsifier::node(int id) {
   if (status.ok()) return;
   refusals_.push_back(std::move(status).in_node(node.name, node.op->name()).at("", node.line));
   poison(id);
+}
+
+Pulsifier::AtEnd Pulsifier::known_at_end(const Node& node) {
+  AtEnd out;
+  for (const OutletId& input : node.inputs) {
+    const KnownWire& wire = builder_.wire_of(input);
+    if (!wire.known_after) continue;
+    // What depends on frames rather than on their number alone, where there is a choice.
+    if (!out.last || !(*wire.known_after == Dim(0))) out.last = &wire;
+    out.after = out.after ? max(*out.after, *wire.known_after) : *wire.known_after;
+  }
+  if (out.last) out.from = out.last->known_from;
+  return out;
+}
+
+/// Copies a node that does not stream.
+void Pulsifier::still(int id, AtEnd known) {
+  const Node& node = whole_.node(id);
+  std::vector<OutletId> inputs;
+  int64_t ready = 0;
+  for (const OutletId& input : node.inputs) {
+    auto wire = still_input(node, input, &known);
+    if (!wire.ok()) {
+      refusals_.push_back(wire.take_status());
+      return poison(id);
+    }
+    inputs.push_back(*wire);
+    ready = std::max(ready, builder_.wire_of(input).ready);
+  }
+  auto outlets = builder_.add_still(std::move(inputs));
+  if (!outlets.ok()) {
+    refusals_.push_back(outlets.take_status());
+    return poison(id);
+  }
+  for (size_t i = 0; i < outlets->size(); ++i) {
+    (void)builder_.give(static_cast<int>(i), (*outlets)[i], {PulsedOutput::Still{ready}});
+    KnownWire& made = builder_.wire_of({id, static_cast<int>(i)});
+    made.known_after = known.after;
+    made.known_from = known.from;
+  }
+}
+
+/// The wire that a node which does not stream reads: where its value is an expression in the length
+/// of the stream, one that is known at the end.
+Result<OutletId> Pulsifier::still_input(const Node& node, OutletId input, AtEnd* known) {
+  const TensorPtr& value = whole_.fact(input).konst;
+  if (!value_mentions(value, options_.symbol)) return builder_.wire_of(input).outlet;
+  const TensorPtr told = simplified(value, whole_.scope);
+  if (!value_mentions(told, options_.symbol)) return pulsed_.add_const(node.name, told, node.line);
+  RILL_ASSIGN(const OutletId length,
+              builder_.add1("length", std::make_shared<ops::PulseLength>(value), {}));
+  known->after = known->after.value_or(Dim(0));
+  known->from = str_cat("\"", node.name, "\" (", node.op->name(),
+                        "), which uses the length of "
+                        "the stream, ",
+                        options_.symbol, ", as a value");
+  return length;
 }
 
 /// What to do about a node whose frames meet what is known at the end only.

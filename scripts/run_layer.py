@@ -1,6 +1,6 @@
 """Build what runs plans, alone, with any compiler: for sizes, and for processors without a system.
 
-The lists of sources are those of CMake (RILL_RUN, RILL_STEPS), so that nothing is listed twice.
+The lists of sources are those of CMake (RILL_RUN, RILL_STEPS, rill_op): nothing is listed twice.
 """
 
 import concurrent.futures
@@ -33,7 +33,9 @@ def kinds():
 
 
 def steps():
-    return [f"ops/{each}" for each in listed("ops/steps.cmake", "RILL_STEPS")]
+    rooms = "".join(path.read_text() for path in (ROOT / "ops").glob("*.cmake"))
+    own = [f"{room}_step.cpp" for room in re.findall(r"^rill_op\((\S+) STEP\)", rooms, re.M)]
+    return sorted(f"ops/{each}" for each in listed("ops/steps.cmake", "RILL_STEPS") + own)
 
 
 def sources(tiers):

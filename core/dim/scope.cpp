@@ -47,6 +47,64 @@ struct SymbolScope::Interval {
     if (!a || __builtin_mul_overflow(*a, b, &out)) return std::nullopt;
     return out;
   }
+  Interval plus(const Interval& other) const {
+    return {add(low, other.low), add(high, other.high)};
+  }
+  Interval times(int64_t by) const {
+    Interval out{mul(low, by), mul(high, by)};
+    if (by < 0) std::swap(out.low, out.high);
+    return out;
+  }
+  /// Products are bounded where both factors are non-negative, and open elsewhere.
+  Interval times(const Interval& other) const {
+    const bool positive = other.low && *other.low >= 0 && low && *low >= 0;
+    if (!positive) return {};
+    return {mul(low, *other.low), other.high ? mul(high, *other.high) : std::nullopt};
+  }
+  Interval least(const Interval& other) const {
+    Interval out = *this;
+    if (!low || !other.low) out.low = std::nullopt;
+    if (out.low) out.low = std::min(*low, *other.low);
+    if (other.high) out.high = high ? std::min(*high, *other.high) : other.high;
+    return out;
+  }
+  Interval greatest(const Interval& other) const {
+    Interval out = *this;
+    if (other.low) out.low = low ? std::max(*low, *other.low) : other.low;
+    if (!high || !other.high) out.high = std::nullopt;
+    if (out.high) out.high = std::max(*high, *other.high);
+    return out;
+  }
+  /// The bounds of a factor that follow from its form. `within`: tells those of its arguments.
+  template <class Within>
+  static Interval of_factor(const DimAtom& factor, const Within& within) {
+    switch (factor.kind) {
+      case Kind::kSymbol:
+        return {0, std::nullopt};
+      case Kind::kDiv: {
+        Interval out = within(factor.args[0]);
+        if (out.low) out.low = *floor_div(Dim(*out.low), factor.divisor).to_int();
+        if (out.high) out.high = *floor_div(Dim(*out.high), factor.divisor).to_int();
+        return out;
+      }
+      case Kind::kGe:
+      case Kind::kEq:
+        return {0, 1};
+      case Kind::kMin:
+      case Kind::kMax:
+      case Kind::kBroadcast: {
+        Interval out;
+        for (size_t i = 0; i < factor.args.size(); ++i) {
+          const Interval one = within(factor.args[i]);
+          const bool smaller = factor.kind == Kind::kMin;
+          out = i == 0 ? one : smaller ? out.least(one) : out.greatest(one);
+        }
+        return out;
+      }
+      default:
+        return {};
+    }
+  }
 };
 
 void SymbolScope::declare(std::string_view symbol) {
@@ -130,71 +188,19 @@ void tighten(const std::vector<SymbolScope::Assertion>& assertions, std::string_
 
 SymbolScope::Interval SymbolScope::interval(const Dim& dim, int depth) const {
   if (const auto value = dim.to_int()) return {value, value};
+  const auto within = [&](const Dim& arg) {
+    return depth > 0 ? interval(arg, depth - 1) : Interval{};
+  };
   Interval total{dim.sum()->constant, dim.sum()->constant};
   for (const DimTerm& term : dim.sum()->terms) {
     Interval product{1, 1};
     for (const auto& factor : term.factors) {
-      Interval one;
-      switch (factor->kind) {
-        case Kind::kSymbol:
-          one.low = 0;
-          break;
-        case Kind::kDiv: {
-          const Interval inner = depth > 0 ? interval(factor->args[0], depth - 1) : Interval{};
-          if (inner.low) one.low = *floor_div(Dim(*inner.low), factor->divisor).to_int();
-          if (inner.high) one.high = *floor_div(Dim(*inner.high), factor->divisor).to_int();
-          break;
-        }
-        case Kind::kGe:
-        case Kind::kEq:
-          one = {0, 1};
-          break;
-        case Kind::kMin:
-        case Kind::kMax:
-        case Kind::kBroadcast: {
-          bool first = true;
-          for (const Dim& arg : factor->args) {
-            const Interval inner = depth > 0 ? interval(arg, depth - 1) : Interval{};
-            if (first) {
-              one = inner;
-            } else if (factor->kind == Kind::kMin) {
-              one.low = one.low && inner.low
-                            ? std::optional<int64_t>(std::min(*one.low, *inner.low))
-                            : std::nullopt;
-              if (inner.high) one.high = one.high ? std::min(*one.high, *inner.high) : inner.high;
-            } else {
-              if (inner.low) one.low = one.low ? std::max(*one.low, *inner.low) : inner.low;
-              one.high = one.high && inner.high
-                             ? std::optional<int64_t>(std::max(*one.high, *inner.high))
-                             : std::nullopt;
-            }
-            first = false;
-          }
-          break;
-        }
-        default:
-          break;
-      }
+      Interval one = Interval::of_factor(*factor, within);
       tighten(assertions_, factor->text, &one.low, &one.high);
       tighten(extents_, factor->text, &one.low, &one.high);
-      if (term.factors.size() == 1) {
-        product = one;
-      } else {
-        // Products of several factors: bounds only where all are non-negative.
-        const bool positive = one.low && *one.low >= 0 && product.low && *product.low >= 0;
-        if (!positive) {
-          product = {};
-          break;
-        }
-        product.low = Interval::mul(product.low, *one.low);
-        product.high = one.high ? Interval::mul(product.high, *one.high) : std::nullopt;
-      }
+      product = term.factors.size() == 1 ? one : product.times(one);
     }
-    Interval scaled{Interval::mul(product.low, term.coefficient),
-                    Interval::mul(product.high, term.coefficient)};
-    if (term.coefficient < 0) std::swap(scaled.low, scaled.high);
-    total.low = Interval::add(total.low, scaled.low);
-    total.high = Interval::add(total.high, scaled.high);
+    total = total.plus(product.times(term.coefficient));
   }
   return total;
 }

@@ -325,9 +325,7 @@ class ExtentsCheck {
   Status empty_;  ///< of the first wire that has no frames instead of fewer than none
 };
 
-}  // namespace
-
-Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
+Status check_assertions(const SymbolScope& scope, std::string_view symbol, const Dim& by) {
   for (const SymbolScope::Assertion& assertion : scope.assertions()) {
     for (const Dim& dim : assertion.non_negative) {
       const auto value = dim.mentions(symbol) ? dim.substitute(symbol, by).to_int() : std::nullopt;
@@ -337,17 +335,28 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
           .hint("Give a size that it allows");
     }
   }
+  return {};
+}
+
+/// Binds a symbol, unless it is that of the stream, in the lengths of streams.
+void bind_lengths(std::string_view symbol, const Dim& by, Streaming* streaming) {
+  if (streaming->symbol() == symbol) return;
+  for (StreamingOutput& output : streaming->outputs) {
+    if (output.length) output.length = output.length->substitute(symbol, by);
+  }
+  for (std::optional<Dim>& length : streaming->input_lengths) {
+    if (length) length = length->substitute(symbol, by);
+  }
+}
+
+}  // namespace
+
+Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
+  RILL_TRY(check_assertions(scope, symbol, by));
   Graph out = empty_like(*this);
   out.numbers_bound = out.numbers_bound || by.is_const();
   out.scope.substitute(symbol, by);
-  if (out.streaming && out.streaming->symbol() != symbol) {
-    for (StreamingOutput& output : out.streaming->outputs) {
-      if (output.length) output.length = output.length->substitute(symbol, by);
-    }
-    for (std::optional<Dim>& length : out.streaming->input_lengths) {
-      if (length) length = length->substitute(symbol, by);
-    }
-  }
+  if (out.streaming) bind_lengths(symbol, by, &*out.streaming);
   std::vector<std::vector<OutletId>> mapped(nodes.size());
   ExtentsCheck check(symbol, by);
   for (size_t i = 0; i < nodes.size(); ++i) {

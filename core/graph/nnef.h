@@ -115,11 +115,18 @@ struct NnefOp {
   LoadFn load;
 };
 
+/// A faster form that a room has for nodes which begin at an operator of another room.
+struct FuseRule {
+  const void* of;  ///< the class of that operator, `&T::kKind`
+  Status (*fuse)(Rewrite& rewrite);
+};
+
 /// What an op's file exports: the operators of the dialect that it reads.
 struct OpRoom {
   const char* name;
   std::span<const NnefOp> nnef;
   std::span<const OpClass> classes = {};  ///< whose `eval` plans may call
+  std::span<const FuseRule> rules = {};   ///< for operators of other rooms, which ask for them
 };
 
 /// What an op's writer sees: names of its inputs, and a place for statements. Implemented by the

@@ -21,6 +21,8 @@ struct Node;
 class PulseBuilder;
 class Rewrite;
 class SaveCtx;
+class SizeTrace;
+struct SizeRatio;
 using OpPtr = std::shared_ptr<const Op>;
 
 /// One axis that an op carries through, frame by frame: where it lies in each input and output,
@@ -44,6 +46,28 @@ struct HistoryNeed {
   int axis = 0;
   int64_t frames = 0;
   TensorPtr fill;  ///< what they hold at the start of a stream; null means zeros
+};
+
+/// What an operator of several inputs makes of the elements in the same place, as far as rules of
+/// other operators tell it apart. It repeats inputs of extent 1 itself.
+enum class Elementwise : uint8_t { kNo, kAdd, kSub, kMul, kMin, kMax, kOther };
+
+/// Whether an operator does nothing to frames but to put them elsewhere, along the axes that it
+/// tracks (`Op::axes`), and what it puts around them. What is done to frames behind such an
+/// operator can be done in front of it.
+enum class Moves : uint8_t { kNo, kFrames, kAmongZeros, kAmongOthers };
+
+/// What rules of other operators ask of one.
+struct OpTraits {
+  /// The output is the first input under other extents: the same elements in row-major order.
+  bool keeps_order = false;
+  Elementwise elementwise = Elementwise::kNo;
+  Moves moves = Moves::kNo;
+  // Whether `absorb` takes in such a consumer in the fuse stage: limits, the sum with another wire
+  // of its shape, and that with a constant.
+  bool takes_limits = false;
+  bool takes_sum = false;
+  bool takes_constant = false;
 };
 
 /// What `eval` works on. Outputs are allocated, with the shapes that `infer` gave.
@@ -98,9 +122,11 @@ class Op {
     (void)in;
     return 0;
   }
-  /// Tell whether the output is the first input under other extents: the same elements in row-major
-  /// order.
-  virtual bool keeps_order() const { return false; }
+  /// Tell what rules of other operators ask: nothing holds by default.
+  virtual OpTraits traits() const { return {}; }
+  /// Tell which size the one element of the output is. Nothing where it is none, or open. By
+  /// default that of the input where the op keeps the order of elements.
+  virtual std::optional<SizeRatio> size(const SizeTrace& trace) const;
   /// Give the op that begins every evaluation as a stream begins, and so keeps nothing: what this
   /// one means where no input streams. Null if it is one already.
   virtual OpPtr stateless() const { return nullptr; }

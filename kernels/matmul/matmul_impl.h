@@ -104,142 +104,170 @@ constexpr int kFarAhead = 4096;
 template <class Arch>
 constexpr bool kHasFar = Ops<Arch>::kLanes == 16;
 
-/// Compute kRows rows by kPanels panels, of which the first kVecs vectors each are wanted. The sums
-/// stay in registers for all of the block of k; what is rare on either side of it is done in
+/// A tile of kRows rows by kPanels panels, of which the first kVecs vectors each are wanted. The
+/// sums stay in registers for all of the block of k; what is rare on either side of it is done in
 /// memory, which keeps the many tiles small. With kFar, B is fetched ahead by more than the machine
-/// does by itself: for a B that no cache holds.
-template <class Arch, int kRows, int kPanels, int kVecs, bool kFar = false>
-[[gnu::noinline]] void tile(const TileArgs& t) RILL_NONBLOCKING {
+/// does by itself: for a B that no cache holds. The parts are one function, `tile`, once compiled.
+template <class Arch, int kRows, int kPanels, int kVecs, bool kFar>
+struct OneTile {
   using S = Ops<Arch>;
   using V = Lanes<Arch>;
-  constexpr int kNr = kPanelVecs<Arch> * S::kLanes;
-  constexpr int kWide = kPanels * kVecs;
+  static constexpr int kNr = kPanelVecs<Arch> * S::kLanes;
+  static constexpr int kWide = kPanels * kVecs;
   // Rows go in threes that share a base: the others are reached as base + lda, base + 2 * lda.
-  constexpr int kGroups = (kRows + 2) / 3;
-  constexpr TileShape kShape{kRows, kPanels, kVecs};
-  const bool whole = t.cols >= (kPanels - 1) * kNr + kVecs * S::kLanes;
-  alignas(64) float sums[kRows * kWide * S::kLanes];
-  V acc[kRows][kWide];
+  static constexpr int kGroups = (kRows + 2) / 3;
+  static constexpr bool kMaskedHere = S::kMaskedStores && kRows * kWide <= 8;
+  using Sums = V[kRows][kWide];
+  using Memory = float[kRows * kWide * S::kLanes];
 
-  constexpr bool kMaskedHere = S::kMaskedStores && kRows * kWide <= 8;
-  if (t.from_c || (!kMaskedHere && !whole && t.bias != nullptr)) {
-    fetch_tile<Arch>(t, kShape, sums);
+  /// Start from C, from the bias, or from 0.
+  static RILL_INLINE void start(const TileArgs& t, bool whole, Memory& sums, Sums& acc) {
+    if (t.from_c || (!kMaskedHere && !whole && t.bias != nullptr)) {
+      fetch_tile<Arch>(t, {kRows, kPanels, kVecs}, sums);
 #pragma GCC unroll 32
-    for (int r = 0; r < kRows; ++r) {
+      for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+        for (int j = 0; j < kWide; ++j) {
+          acc[r][j] = V::load_aligned(sums + (r * kWide + j) * S::kLanes);
+        }
+      }
+    } else {
 #pragma GCC unroll 32
       for (int j = 0; j < kWide; ++j) {
-        acc[r][j] = V::load_aligned(sums + (r * kWide + j) * S::kLanes);
-      }
-    }
-  } else {
+        const int64_t col = tile_column<Arch>(j, kVecs);
+        V start(0.0f);
+        if (t.bias != nullptr) {
+          start = !kMaskedHere || whole ? V::load_unaligned(t.bias + col)
+                                        : S::load_partial(t.bias + col, t.cols - col);
+        }
 #pragma GCC unroll 32
-    for (int j = 0; j < kWide; ++j) {
-      const int64_t col = tile_column<Arch>(j, kVecs);
-      V start(0.0f);
-      if (t.bias != nullptr) {
-        start = !kMaskedHere || whole ? V::load_unaligned(t.bias + col)
-                                      : S::load_partial(t.bias + col, t.cols - col);
+        for (int r = 0; r < kRows; ++r) acc[r][j] = start;
       }
-#pragma GCC unroll 32
-      for (int r = 0; r < kRows; ++r) acc[r][j] = start;
     }
   }
 
-  const float* a[kGroups];
+  /// Add the products of one value of k. The shorter side is kept in registers, the longer one
+  /// passes through.
+  static RILL_INLINE void add(const float* const (&a)[kGroups], int64_t lda, const float* b,
+                              int64_t panel_stride, Sums& acc) {
+    if constexpr (kRows < kWide) {
+      V av[kRows];
 #pragma GCC unroll 32
-  for (int g = 0; g < kGroups; ++g) a[g] = t.a + t.k.a_offset + 3 * g * t.lda;
-  const int64_t lda = t.lda, panel_stride = t.panel_stride;
-  const float* b = t.b;
-  int64_t left = t.k.count, run = t.k.first_run;
-  while (left > 0) {
-    if (run > left) run = left;
-    left -= run;
+      for (int r = 0; r < kRows; ++r) av[r] = V(a[r / 3][(r % 3) * lda]);
+#pragma GCC unroll 32
+      for (int j = 0; j < kWide; ++j) {
+        const int64_t at = j / kVecs * panel_stride + j % kVecs * S::kLanes;
+        const V bv = V::load_aligned(b + at);
+        if constexpr (kFar) __builtin_prefetch(b + at + kFarAhead, 0, 2);
+#pragma GCC unroll 32
+        for (int r = 0; r < kRows; ++r) acc[r][j] = S::madd(av[r], bv, acc[r][j]);
+      }
+    } else {
+      V bv[kWide];
+#pragma GCC unroll 32
+      for (int j = 0; j < kWide; ++j) {
+        const int64_t at = j / kVecs * panel_stride + j % kVecs * S::kLanes;
+        bv[j] = V::load_aligned(b + at);
+      }
+#pragma GCC unroll 32
+      for (int r = 0; r < kRows; ++r) {
+        const V av(a[r / 3][(r % 3) * lda]);
+#pragma GCC unroll 32
+        for (int j = 0; j < kWide; ++j) acc[r][j] = S::madd(av, bv[j], acc[r][j]);
+      }
+    }
+  }
+
+  static RILL_INLINE void add_all(const TileArgs& t, Sums& acc) {
+    const float* a[kGroups];
+#pragma GCC unroll 32
+    for (int g = 0; g < kGroups; ++g) a[g] = t.a + t.k.a_offset + 3 * g * t.lda;
+    const int64_t lda = t.lda, panel_stride = t.panel_stride;
+    const float* b = t.b;
+    int64_t left = t.k.count, run = t.k.first_run;
+    while (left > 0) {
+      if (run > left) run = left;
+      left -= run;
 #pragma GCC unroll 2
-    for (int64_t p = 0; p < run; ++p) {
-      // The shorter side is kept in registers, the longer one passes through.
-      if constexpr (kRows < kWide) {
-        V av[kRows];
+      for (int64_t p = 0; p < run; ++p) {
+        add(a, lda, b, panel_stride, acc);
 #pragma GCC unroll 32
-        for (int r = 0; r < kRows; ++r) av[r] = V(a[r / 3][(r % 3) * lda]);
-#pragma GCC unroll 32
-        for (int j = 0; j < kWide; ++j) {
-          const int64_t at = j / kVecs * panel_stride + j % kVecs * S::kLanes;
-          const V bv = V::load_aligned(b + at);
-          if constexpr (kFar) __builtin_prefetch(b + at + kFarAhead, 0, 2);
-#pragma GCC unroll 32
-          for (int r = 0; r < kRows; ++r) acc[r][j] = S::madd(av[r], bv, acc[r][j]);
-        }
-      } else {
-        V bv[kWide];
-#pragma GCC unroll 32
-        for (int j = 0; j < kWide; ++j) {
-          const int64_t at = j / kVecs * panel_stride + j % kVecs * S::kLanes;
-          bv[j] = V::load_aligned(b + at);
-        }
-#pragma GCC unroll 32
-        for (int r = 0; r < kRows; ++r) {
-          const V av(a[r / 3][(r % 3) * lda]);
-#pragma GCC unroll 32
-          for (int j = 0; j < kWide; ++j) acc[r][j] = S::madd(av, bv[j], acc[r][j]);
-        }
+        for (int g = 0; g < kGroups; ++g) ++a[g];
+        b += kNr;
       }
 #pragma GCC unroll 32
-      for (int g = 0; g < kGroups; ++g) ++a[g];
-      b += kNr;
+      for (int g = 0; g < kGroups; ++g) a[g] += t.k.gap;
+      run = t.k.run;
     }
-#pragma GCC unroll 32
-    for (int g = 0; g < kGroups; ++g) a[g] += t.k.gap;
-    run = t.k.run;
   }
 
-  if (!whole && (!kMaskedHere || t.residual != nullptr)) {
+  /// Add the residual and clip.
+  static RILL_INLINE void finish(const TileArgs& t, Sums& acc) {
+    if (t.residual != nullptr) {
+      const float* residual = t.residual;
+#pragma GCC unroll 32
+      for (int r = 0; r < kRows; ++r, residual += t.ldr) {
+#pragma GCC unroll 32
+        for (int j = 0; j < kWide; ++j) {
+          acc[r][j] = acc[r][j] + V::load_unaligned(residual + tile_column<Arch>(j, kVecs));
+        }
+      }
+    }
+    const Clip<Arch> clip(t.clip, t.lo, t.hi);
+    if (clip.low) {
+#pragma GCC unroll 32
+      for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+        for (int j = 0; j < kWide; ++j) acc[r][j] = S::max_or(acc[r][j], clip.lo);
+      }
+    }
+    if (clip.high) {
+#pragma GCC unroll 32
+      for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+        for (int j = 0; j < kWide; ++j) acc[r][j] = S::min_or(acc[r][j], clip.hi);
+      }
+    }
+  }
+
+  static RILL_INLINE void store(const TileArgs& t, bool whole, const Sums& acc) {
 #pragma GCC unroll 32
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
       for (int j = 0; j < kWide; ++j) {
-        acc[r][j].store_aligned(sums + (r * kWide + j) * S::kLanes);
+        const int64_t col = tile_column<Arch>(j, kVecs);
+        if (!kMaskedHere || whole) {
+          acc[r][j].store_unaligned(t.c + r * t.ldc + col);
+        } else {
+          S::store_partial(t.c + r * t.ldc + col, acc[r][j], t.cols - col);
+        }
       }
     }
-    finish_tile<Arch>(t, kShape, sums);
+  }
+};
+
+/// Compute one tile.
+template <class Arch, int kRows, int kPanels, int kVecs, bool kFar = false>
+[[gnu::noinline]] void tile(const TileArgs& t) RILL_NONBLOCKING {
+  using One = OneTile<Arch, kRows, kPanels, kVecs, kFar>;
+  const bool whole = t.cols >= (kPanels - 1) * One::kNr + kVecs * Ops<Arch>::kLanes;
+  alignas(64) typename One::Memory sums;
+  typename One::Sums acc;
+  One::start(t, whole, sums, acc);
+  One::add_all(t, acc);
+  if (!whole && (!One::kMaskedHere || t.residual != nullptr)) {
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+      for (int j = 0; j < One::kWide; ++j) {
+        acc[r][j].store_aligned(sums + (r * One::kWide + j) * Ops<Arch>::kLanes);
+      }
+    }
+    finish_tile<Arch>(t, {kRows, kPanels, kVecs}, sums);
     return;
   }
-  if (t.residual != nullptr) {
-    const float* residual = t.residual;
-#pragma GCC unroll 32
-    for (int r = 0; r < kRows; ++r, residual += t.ldr) {
-#pragma GCC unroll 32
-      for (int j = 0; j < kWide; ++j) {
-        acc[r][j] = acc[r][j] + V::load_unaligned(residual + tile_column<Arch>(j, kVecs));
-      }
-    }
-  }
-  const Clip<Arch> clip(t.clip, t.lo, t.hi);
-  if (clip.low) {
-#pragma GCC unroll 32
-    for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 32
-      for (int j = 0; j < kWide; ++j) acc[r][j] = S::max_or(acc[r][j], clip.lo);
-    }
-  }
-  if (clip.high) {
-#pragma GCC unroll 32
-    for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 32
-      for (int j = 0; j < kWide; ++j) acc[r][j] = S::min_or(acc[r][j], clip.hi);
-    }
-  }
-#pragma GCC unroll 32
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 32
-    for (int j = 0; j < kWide; ++j) {
-      const int64_t col = tile_column<Arch>(j, kVecs);
-      if (!kMaskedHere || whole) {
-        acc[r][j].store_unaligned(t.c + r * t.ldc + col);
-      } else {
-        S::store_partial(t.c + r * t.ldc + col, acc[r][j], t.cols - col);
-      }
-    }
-  }
+  One::finish(t, acc);
+  One::store(t, whole, acc);
 }
 
 using Tile = void (*)(const TileArgs&) RILL_NONBLOCKING;

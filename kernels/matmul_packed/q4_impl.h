@@ -142,6 +142,19 @@ struct Q4Bytes {
 };
 #endif
 
+/// Fetch the blocks of panels that are a while ahead.
+template <class Arch, int kPanels, int kVecs>
+RILL_INLINE void fetch_q4(const std::byte* const (&blocks)[kVecs]) {
+#pragma GCC unroll 32
+  for (int i = 0; i < kPanels; ++i) {
+    const std::byte* ahead = blocks[i * kPanelVecs<Arch>] + kQ4Ahead;
+#pragma GCC unroll 32
+    for (int64_t line = 0; line < kPanelColumns<Arch> * 18; line += 64) {
+      __builtin_prefetch(ahead + line, 0, 2);
+    }
+  }
+}
+
 /// Compute up to kRows rows by kPanels panels from column `col` on.
 template <class Arch, class Values, int kRows, int kPanels>
 [[gnu::noinline]] void q4_tile(const MatmulF32Args& g, const std::byte* b, int rows,
@@ -164,14 +177,7 @@ template <class Arch, class Values, int kRows, int kPanels>
   }
   for (int64_t s = 0; s < g.segments; ++s) {
     for (int64_t p = 0; p < g.segment_len; p += kQ4Values) {
-      if constexpr (kRows == 1) {
-#pragma GCC unroll 32
-        for (int i = 0; i < kPanels; ++i) {
-          const std::byte* ahead = blocks[i * kPanelVecs<Arch>] + kQ4Ahead;
-#pragma GCC unroll 32
-          for (int64_t line = 0; line < kBytes; line += 64) __builtin_prefetch(ahead + line, 0, 2);
-        }
-      }
+      if constexpr (kRows == 1) fetch_q4<Arch, kPanels>(blocks);
       V part[kRows][kVecs];
 #pragma GCC unroll 32
       for (auto& row : part) {

@@ -7,8 +7,6 @@
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/array/symbolic.h"
-#include "ops/math/binary.h"
-#include "ops/math/select.h"
 
 namespace rill::ops {
 namespace {
@@ -168,7 +166,7 @@ Status Broadcast::declutter(Rewrite& rewrite) const {
 /// Elementwise consumers repeat an input themselves, where the others have the whole shape.
 Status Broadcast::absorb(const Node& producer, Rewrite& consumer, int input) const {
   const Node& node = consumer.node();
-  if (consumer.fusing() || (!node.op->as<Binary>() && !node.op->as<Select>())) return {};
+  if (consumer.fusing() || node.op->traits().elementwise == Elementwise::kNo) return {};
   const Fact& source = consumer.old_graph().fact(producer.inputs[0]);
   if (source.rank() != producer.outputs[0].rank()) return {};
   Facts facts;

@@ -5,14 +5,14 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
+#include "core/graph/size_trace.h"
 #include "kernels/half/half.h"
 #include "kernels/int8/int8.h"
 #include "ops/array/cast_step.h"
 #include "ops/array/common.h"
-#include "ops/built.h"
+#include "ops/array/rounding.h"
 #include "ops/kernel_fields.h"
-#include "ops/quant/byte_product.h"
-#include "ops/quant/byte_table.h"
+#include "ops/op_table.h"
 
 namespace rill::ops {
 
@@ -97,19 +97,25 @@ std::vector<AxisTrack> Cast::axes(FactSpan in, FactSpan out) const {
   return elementwise_axes(in, out);
 }
 
+// A cast to integers rounds towards zero; one to truth tells what is not 0. Types that do not hold
+// every size wrap.
+std::optional<SizeRatio> Cast::size(const SizeTrace& trace) const {
+  const auto from = trace.in(0);
+  if (!from) return std::nullopt;
+  if (to == DType::kBool) return size_of(Dim(1) - eq(from->number, Dim(0)));
+  if (to != DType::kDim && dtype_size(to) < 4) return std::nullopt;
+  if (from->is_whole() || to == DType::kF32 || to == DType::kF64) return from;
+  if (is_float(to) || !trace.scope().proves_ge(from->number, Dim(0))) return std::nullopt;
+  return size_of(floor_div(from->number, from->divisor));
+}
+
 Status Cast::declutter(Rewrite& rewrite) const {
   const Fact& in = rewrite.in(0);
   if (in.dtype == to && in.q == rewrite.out().q) return rewrite.bypass(rewrite.input(0));
   return {};
 }
 
-Status Cast::fuse(Rewrite& rewrite) const {
-  if constexpr (built("integer_sums")) {
-    RILL_TRY(fuse_byte_product(rewrite));
-    if (!rewrite.replacement()) RILL_TRY(fuse_byte_table(rewrite));
-  }
-  return {};
-}
+Status Cast::fuse(Rewrite& rewrite) const { return fuse_by_rooms(*this, rewrite); }
 
 Status Cast::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));

@@ -3,7 +3,6 @@
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/range.h"
-#include "ops/math/binary.h"
 
 namespace rill::ops {
 namespace {
@@ -15,20 +14,20 @@ constexpr int kMostNodes = 24;
 constexpr int64_t kMostStep = 1 << 24;
 
 /// What becomes of a run by an operation with a number; nothing if it is no run any more.
-std::optional<IndexRun> run_with(BinaryKind kind, IndexRun run, const Dim& by, bool number_first) {
-  if (kind == BinaryKind::kMax && !run.low) {
+std::optional<IndexRun> run_with(Elementwise kind, IndexRun run, const Dim& by, bool number_first) {
+  if (kind == Elementwise::kMax && !run.low) {
     run.low = by;
     return run;
   }
-  if (kind == BinaryKind::kMin && !run.high) {
+  if (kind == Elementwise::kMin && !run.high) {
     run.high = by;
     return run;
   }
   if (run.is_clamped()) return std::nullopt;
-  if (kind == BinaryKind::kAdd) return run.moved(by);
-  if (kind == BinaryKind::kSub && !number_first) return run.moved(-by);
+  if (kind == Elementwise::kAdd) return run.moved(by);
+  if (kind == Elementwise::kSub && !number_first) return run.moved(-by);
   const auto times = by.to_int();
-  if (kind != BinaryKind::kMul || !times || *times < 1 || *times > kMostStep ||
+  if (kind != Elementwise::kMul || !times || *times < 1 || *times > kMostStep ||
       run.step > kMostStep) {
     return std::nullopt;
   }
@@ -39,19 +38,20 @@ std::optional<IndexRun> run_of(const Graph& graph, OutletId indices, int most_no
   if (most_nodes == 0) return std::nullopt;
   const Node* node = &graph.node(indices.node);
   const bool cast = node->op->as<Cast>() && counts_rows(node->outputs[0].dtype);
-  if (cast || node->op->keeps_order()) return run_of(graph, node->inputs[0], most_nodes - 1);
+  if (cast || node->op->traits().keeps_order) return run_of(graph, node->inputs[0], most_nodes - 1);
   if (const auto* range = node->op->as<Range>()) {
     if (range->step < 1 || range->step > kMostStep) return std::nullopt;
     return IndexRun{range->start, range->end, range->step, {}, {}};
   }
-  const auto* binary = node->op->as<Binary>();
-  for (size_t i = 0; binary && i < 2; ++i) {
+  const Elementwise kind = node->op->traits().elementwise;
+  if (kind == Elementwise::kNo || kind == Elementwise::kOther) return std::nullopt;
+  for (size_t i = 0; i < 2; ++i) {
     const TensorPtr& konst = graph.fact(node->inputs[i]).konst;
     if (!konst || konst->volume() != 1 || !counts_rows(konst->dtype())) continue;
     const auto by = element_as_dim(*konst, 0);
     if (!by.ok()) return std::nullopt;
     const auto run = run_of(graph, node->inputs[1 - i], most_nodes - 1);
-    return run ? run_with(binary->kind_of, *run, *by, i == 0) : std::nullopt;
+    return run ? run_with(kind, *run, *by, i == 0) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -68,8 +68,7 @@ std::optional<IndexRun> index_run_of(const Graph& graph, OutletId indices) {
 
 std::optional<OffsetIndices> offset_indices_of(const Graph& graph, OutletId indices) {
   const Node& node = graph.node(indices.node);
-  const auto* binary = node.op->as<Binary>();
-  if (!binary || binary->kind_of != BinaryKind::kAdd) return std::nullopt;
+  if (node.op->traits().elementwise != Elementwise::kAdd) return std::nullopt;
   for (size_t i = 0; i < 2; ++i) {
     const TensorPtr& konst = graph.fact(node.inputs[i]).konst;
     if (konst) return OffsetIndices{konst, node.inputs[1 - i]};

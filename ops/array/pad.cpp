@@ -194,6 +194,13 @@ Status Pad::pulsify(PulseBuilder& b) const {
   return {};
 }
 
+OpTraits Pad::traits() const {
+  if (mode != kConstant) return {};
+  const auto border = element_as_double(*value, 0);
+  const bool zero = border.ok() && *border == 0.0;
+  return {.moves = zero ? Moves::kAmongZeros : Moves::kAmongOthers};
+}
+
 Status Pad::declutter(Rewrite& rewrite) const {
   if (rewrite.in(0).shape == rewrite.out().shape) return rewrite.bypass(rewrite.input(0));
   const auto* first = rewrite.producer_as<Pad>(0);

@@ -30,7 +30,7 @@ class Reshape final : public OpBase<Reshape> {
     visitor.field("count", count);
     visitor.field("to", to);
   }
-  bool keeps_order() const override { return true; }
+  OpTraits traits() const override { return {.keeps_order = true}; }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;

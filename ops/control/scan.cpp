@@ -12,9 +12,9 @@
 #include "core/graph/rewrite.h"
 #include "core/optim/optim.h"
 #include "ops/control/loop_sum.h"
+#include "ops/control/recognise.h"
 #include "ops/control/scan_hoist.h"
 #include "ops/control/scan_lower.h"
-#include "ops/rnn/recognise.h"
 
 namespace rill::ops {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/exec/frames.h"
 #include "ops/control/loop_step.h"
 #include "ops/control/scan.h"
-#include "ops/stream/frames.h"
 
 namespace rill::ops {
 namespace {

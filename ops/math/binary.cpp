@@ -192,6 +192,23 @@ Status Binary::lower(Lowering& lowering) const {
   return lower_pointwise(lowering, {&instr, 1}, both);
 }
 
+OpTraits Binary::traits() const {
+  switch (kind_of) {
+    case BinaryKind::kAdd:
+      return {.elementwise = Elementwise::kAdd};
+    case BinaryKind::kSub:
+      return {.elementwise = Elementwise::kSub};
+    case BinaryKind::kMul:
+      return {.elementwise = Elementwise::kMul};
+    case BinaryKind::kMin:
+      return {.elementwise = Elementwise::kMin};
+    case BinaryKind::kMax:
+      return {.elementwise = Elementwise::kMax};
+    default:
+      return {.elementwise = Elementwise::kOther};
+  }
+}
+
 std::vector<AxisTrack> Binary::axes(FactSpan in, FactSpan out) const {
   return elementwise_axes(in, out);
 }

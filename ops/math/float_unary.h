@@ -6,6 +6,27 @@
 
 namespace rill::ops {
 
+/// Compute what networks put behind a layer; others keep x.
+template <class W>
+W float_activation(UnaryKind kind, W x, W alpha) {
+  switch (kind) {
+    case UnaryKind::kSigmoid:
+      return W(1) / (W(1) + std::exp(-x));
+    case UnaryKind::kSilu:
+      return x / (W(1) + std::exp(-x));
+    case UnaryKind::kGeluApprox: {
+      const W inner = W(0.79788456080286536) * (x + W(0.044715) * x * x * x);
+      return W(0.5) * x * (W(1) + std::tanh(inner));
+    }
+    case UnaryKind::kHardSwish:
+      return x * std::fmin(std::fmax(x + W(3), W(0)), W(6)) / W(6);
+    case UnaryKind::kLeakyRelu:
+      return x < 0 ? x * alpha : x;
+    default:
+      return x;
+  }
+}
+
 /// Compute on floats.
 template <class W>
 W float_unary(UnaryKind kind, W x, W alpha) {
@@ -52,20 +73,8 @@ W float_unary(UnaryKind kind, W x, W alpha) {
       return std::acosh(x);
     case UnaryKind::kAtanh:
       return std::atanh(x);
-    case UnaryKind::kSigmoid:
-      return W(1) / (W(1) + std::exp(-x));
     case UnaryKind::kErf:
       return std::erf(x);
-    case UnaryKind::kSilu:
-      return x / (W(1) + std::exp(-x));
-    case UnaryKind::kGeluApprox: {
-      const W inner = W(0.79788456080286536) * (x + W(0.044715) * x * x * x);
-      return W(0.5) * x * (W(1) + std::tanh(inner));
-    }
-    case UnaryKind::kHardSwish:
-      return x * std::fmin(std::fmax(x + W(3), W(0)), W(6)) / W(6);
-    case UnaryKind::kLeakyRelu:
-      return x < 0 ? x * alpha : x;
     case UnaryKind::kFloor:
       return std::floor(x);
     case UnaryKind::kCeil:
@@ -75,7 +84,7 @@ W float_unary(UnaryKind kind, W x, W alpha) {
     case UnaryKind::kRoundEven:
       return std::nearbyint(x);
     default:
-      return x;
+      return float_activation(kind, x, alpha);
   }
 }
 

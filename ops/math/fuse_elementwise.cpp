@@ -9,8 +9,6 @@
 #include "ops/math/program.h"
 #include "ops/math/select.h"
 #include "ops/math/unary.h"
-#include "ops/nn/conv.h"
-#include "ops/nn/einsum.h"
 
 namespace rill::ops {
 namespace {
@@ -67,14 +65,11 @@ class Builder {
       if (rewrite_.uses(node.inputs[i]) != 1) continue;
       const Node& producer = behind_slices(node.inputs[i]);
       const bool to_constant = graph_.fact(node.inputs[1 - i]).konst != nullptr;
-      if (const auto* conv = producer.op->as<Conv>()) {
-        if (!conv->clip && (clips || (!to_constant && !conv->has_residual))) return true;
-      } else if (const auto* product = producer.op->as<EinSum>()) {
-        const bool sums = !product->has_residual && (!to_constant || !product->has_bias);
-        if (!product->clip && (clips || sums)) return true;
-      } else if (absorbable(producer, depth - 1)) {
-        return true;
-      }
+      const OpTraits takes = producer.op->traits();
+      const bool taken = clips         ? takes.takes_limits
+                         : to_constant ? takes.takes_constant
+                                       : takes.takes_sum;
+      if (taken || absorbable(producer, depth - 1)) return true;
     }
     return false;
   }

@@ -1,119 +1,88 @@
 #include "ops/math/program.h"
 
+#include <span>
+
 namespace rill::ops {
 
 using kernels::PointwiseOp;
 
-std::optional<PointwiseOp> pointwise_op(BinaryKind kind) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return PointwiseOp::kAdd;
-    case BinaryKind::kSub:
-      return PointwiseOp::kSub;
-    case BinaryKind::kMul:
-      return PointwiseOp::kMul;
-    case BinaryKind::kDiv:
-      return PointwiseOp::kDiv;
-    case BinaryKind::kPow:
-      return PointwiseOp::kPow;
-    case BinaryKind::kMin:
-      return PointwiseOp::kMin;
-    case BinaryKind::kMax:
-      return PointwiseOp::kMax;
-    case BinaryKind::kMinimum:
-      return PointwiseOp::kMinimum;
-    case BinaryKind::kMaximum:
-      return PointwiseOp::kMaximum;
-    case BinaryKind::kEq:
-      return PointwiseOp::kEq;
-    case BinaryKind::kNe:
-      return PointwiseOp::kNe;
-    case BinaryKind::kLt:
-      return PointwiseOp::kLt;
-    case BinaryKind::kLe:
-      return PointwiseOp::kLe;
-    case BinaryKind::kGt:
-      return PointwiseOp::kGt;
-    case BinaryKind::kGe:
-      return PointwiseOp::kGe;
-    case BinaryKind::kAnd:
-      return PointwiseOp::kAnd;
-    case BinaryKind::kOr:
-      return PointwiseOp::kOr;
-    default:
-      return std::nullopt;
+namespace {
+
+template <class Kind>
+struct SameOp {
+  Kind kind;
+  PointwiseOp op;
+};
+
+constexpr SameOp<BinaryKind> kBinary[] = {
+    {BinaryKind::kAdd, PointwiseOp::kAdd},
+    {BinaryKind::kSub, PointwiseOp::kSub},
+    {BinaryKind::kMul, PointwiseOp::kMul},
+    {BinaryKind::kDiv, PointwiseOp::kDiv},
+    {BinaryKind::kPow, PointwiseOp::kPow},
+    {BinaryKind::kMin, PointwiseOp::kMin},
+    {BinaryKind::kMax, PointwiseOp::kMax},
+    {BinaryKind::kMinimum, PointwiseOp::kMinimum},
+    {BinaryKind::kMaximum, PointwiseOp::kMaximum},
+    {BinaryKind::kEq, PointwiseOp::kEq},
+    {BinaryKind::kNe, PointwiseOp::kNe},
+    {BinaryKind::kLt, PointwiseOp::kLt},
+    {BinaryKind::kLe, PointwiseOp::kLe},
+    {BinaryKind::kGt, PointwiseOp::kGt},
+    {BinaryKind::kGe, PointwiseOp::kGe},
+    {BinaryKind::kAnd, PointwiseOp::kAnd},
+    {BinaryKind::kOr, PointwiseOp::kOr},
+};
+
+constexpr SameOp<UnaryKind> kUnary[] = {
+    {UnaryKind::kNeg, PointwiseOp::kNeg},
+    {UnaryKind::kAbs, PointwiseOp::kAbs},
+    {UnaryKind::kSign, PointwiseOp::kSign},
+    {UnaryKind::kSquare, PointwiseOp::kSquare},
+    {UnaryKind::kSqrt, PointwiseOp::kSqrt},
+    {UnaryKind::kRsqrt, PointwiseOp::kRsqrt},
+    {UnaryKind::kRecip, PointwiseOp::kRecip},
+    {UnaryKind::kExp, PointwiseOp::kExp},
+    {UnaryKind::kLn, PointwiseOp::kLog},
+    {UnaryKind::kSin, PointwiseOp::kSin},
+    {UnaryKind::kCos, PointwiseOp::kCos},
+    {UnaryKind::kTan, PointwiseOp::kTan},
+    {UnaryKind::kAsin, PointwiseOp::kAsin},
+    {UnaryKind::kAcos, PointwiseOp::kAcos},
+    {UnaryKind::kAtan, PointwiseOp::kAtan},
+    {UnaryKind::kSinh, PointwiseOp::kSinh},
+    {UnaryKind::kCosh, PointwiseOp::kCosh},
+    {UnaryKind::kTanh, PointwiseOp::kTanh},
+    {UnaryKind::kAsinh, PointwiseOp::kAsinh},
+    {UnaryKind::kAcosh, PointwiseOp::kAcosh},
+    {UnaryKind::kAtanh, PointwiseOp::kAtanh},
+    {UnaryKind::kSigmoid, PointwiseOp::kSigmoid},
+    {UnaryKind::kErf, PointwiseOp::kErf},
+    {UnaryKind::kSilu, PointwiseOp::kSilu},
+    {UnaryKind::kGeluApprox, PointwiseOp::kGeluApprox},
+    {UnaryKind::kHardSwish, PointwiseOp::kHardSwish},
+    {UnaryKind::kLeakyRelu, PointwiseOp::kLeakyRelu},
+    {UnaryKind::kFloor, PointwiseOp::kFloor},
+    {UnaryKind::kCeil, PointwiseOp::kCeil},
+    {UnaryKind::kRound, PointwiseOp::kRound},
+    {UnaryKind::kRoundEven, PointwiseOp::kRoundEven},
+    {UnaryKind::kNot, PointwiseOp::kNot},
+};
+
+template <class Kind>
+std::optional<PointwiseOp> op_of(std::span<const SameOp<Kind>> table, Kind kind) {
+  for (const SameOp<Kind>& each : table) {
+    if (each.kind == kind) return each.op;
   }
+  return std::nullopt;
 }
 
-std::optional<PointwiseOp> pointwise_op(UnaryKind kind) {
-  switch (kind) {
-    case UnaryKind::kNeg:
-      return PointwiseOp::kNeg;
-    case UnaryKind::kAbs:
-      return PointwiseOp::kAbs;
-    case UnaryKind::kSign:
-      return PointwiseOp::kSign;
-    case UnaryKind::kSquare:
-      return PointwiseOp::kSquare;
-    case UnaryKind::kSqrt:
-      return PointwiseOp::kSqrt;
-    case UnaryKind::kRsqrt:
-      return PointwiseOp::kRsqrt;
-    case UnaryKind::kRecip:
-      return PointwiseOp::kRecip;
-    case UnaryKind::kExp:
-      return PointwiseOp::kExp;
-    case UnaryKind::kLn:
-      return PointwiseOp::kLog;
-    case UnaryKind::kSin:
-      return PointwiseOp::kSin;
-    case UnaryKind::kCos:
-      return PointwiseOp::kCos;
-    case UnaryKind::kTan:
-      return PointwiseOp::kTan;
-    case UnaryKind::kAsin:
-      return PointwiseOp::kAsin;
-    case UnaryKind::kAcos:
-      return PointwiseOp::kAcos;
-    case UnaryKind::kAtan:
-      return PointwiseOp::kAtan;
-    case UnaryKind::kSinh:
-      return PointwiseOp::kSinh;
-    case UnaryKind::kCosh:
-      return PointwiseOp::kCosh;
-    case UnaryKind::kTanh:
-      return PointwiseOp::kTanh;
-    case UnaryKind::kAsinh:
-      return PointwiseOp::kAsinh;
-    case UnaryKind::kAcosh:
-      return PointwiseOp::kAcosh;
-    case UnaryKind::kAtanh:
-      return PointwiseOp::kAtanh;
-    case UnaryKind::kSigmoid:
-      return PointwiseOp::kSigmoid;
-    case UnaryKind::kErf:
-      return PointwiseOp::kErf;
-    case UnaryKind::kSilu:
-      return PointwiseOp::kSilu;
-    case UnaryKind::kGeluApprox:
-      return PointwiseOp::kGeluApprox;
-    case UnaryKind::kHardSwish:
-      return PointwiseOp::kHardSwish;
-    case UnaryKind::kLeakyRelu:
-      return PointwiseOp::kLeakyRelu;
-    case UnaryKind::kFloor:
-      return PointwiseOp::kFloor;
-    case UnaryKind::kCeil:
-      return PointwiseOp::kCeil;
-    case UnaryKind::kRound:
-      return PointwiseOp::kRound;
-    case UnaryKind::kRoundEven:
-      return PointwiseOp::kRoundEven;
-    case UnaryKind::kNot:
-      return PointwiseOp::kNot;
-    default:
-      return std::nullopt;
-  }
+}  // namespace
+
+std::optional<PointwiseOp> pointwise_op(BinaryKind kind) {
+  return op_of<BinaryKind>(kBinary, kind);
 }
+
+std::optional<PointwiseOp> pointwise_op(UnaryKind kind) { return op_of<UnaryKind>(kUnary, kind); }
 
 }  // namespace rill::ops

@@ -14,8 +14,8 @@
 #include "ops/math/integers.h"
 #include "ops/math/kind_names.h"
 #include "ops/math/reduce_lower.h"
-#include "ops/stream/tally.h"
-#include "ops/stream/whole.h"
+#include "ops/math/tally.h"
+#include "ops/math/whole.h"
 
 namespace rill::ops {
 namespace {

@@ -18,6 +18,8 @@ class Select final : public OpBase<Select> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  OpTraits traits() const override { return {.elementwise = Elementwise::kOther}; }
+  std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;

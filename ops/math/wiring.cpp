@@ -7,7 +7,6 @@
 #include "ops/array/slice.h"
 #include "ops/math/reduce.h"
 #include "ops/math/select.h"
-#include "ops/nn/einsum.h"
 
 namespace rill::ops {
 
@@ -106,13 +105,6 @@ OutletId Wiring::leading_axes(OutletId x, int rank_wanted) {
 
 OutletId Wiring::reshape(OutletId x, std::vector<Dim> shape) {
   return add(std::make_shared<Reshape>(0, rank(x), std::move(shape)), {x});
-}
-
-OutletId Wiring::einsum(std::string_view expr, std::vector<OutletId> inputs) {
-  auto op = std::make_shared<EinSum>();
-  op->expr = expr;
-  op->operands = static_cast<int64_t>(inputs.size());
-  return add(std::move(op), std::move(inputs));
 }
 
 OutletId Wiring::select(OutletId condition, OutletId then, OutletId otherwise) {

@@ -49,7 +49,6 @@ class Wiring {
   /// Put unit axes in front until the rank is reached.
   OutletId leading_axes(OutletId x, int rank);
   OutletId reshape(OutletId x, std::vector<Dim> shape);
-  OutletId einsum(std::string_view expr, std::vector<OutletId> inputs);
   OutletId select(OutletId condition, OutletId then, OutletId otherwise);
 
   /// Give the result out, or the first failure.

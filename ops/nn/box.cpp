@@ -1,9 +1,9 @@
 #include "core/dim/bound.h"
+#include "core/exec/frames.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/visit_number.h"
 #include "ops/math/binary.h"
 #include "ops/nn/pool_lower.h"
-#include "ops/stream/frames.h"
 
 namespace rill::ops {
 namespace {

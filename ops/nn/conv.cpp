@@ -270,6 +270,10 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   return {};
 }
 
+OpTraits Conv::traits() const {
+  return {.takes_limits = !clip, .takes_sum = !clip && !has_residual};
+}
+
 Cost Conv::cost(FactSpan in, FactSpan out) const {
   Cost cost;
   cost.fma = volume(out[0].shape) * in[1].dim(1);

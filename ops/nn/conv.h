@@ -35,6 +35,7 @@ struct Conv final : OpBase<Conv> {
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;
   Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
+  OpTraits traits() const override;
   Cost cost(FactSpan in, FactSpan out) const override;
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;

@@ -17,8 +17,8 @@
 #include "ops/nn/einsum_lower.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/f16_product.h"
-#include "ops/quant/byte_product.h"
-#include "ops/quant/integer_sums.h"
+#include "ops/nn/quant_product.h"
+#include "ops/op_table.h"
 
 namespace rill::ops {
 
@@ -51,6 +51,13 @@ std::string matmul_expr(int rank, bool transpose_a, bool transpose_b) {
   for (int i = 0; i + 2 < rank; ++i) batch += static_cast<char>('a' + i);
   return str_cat(batch, transpose_a ? "zx" : "xz", ",", batch, transpose_b ? "yz" : "zy", "->",
                  batch, "xy");
+}
+
+OutletId add_einsum(Wiring& w, std::string_view expr, std::vector<OutletId> inputs) {
+  auto op = std::make_shared<EinSum>();
+  op->expr = expr;
+  op->operands = static_cast<int64_t>(inputs.size());
+  return w.add(std::move(op), std::move(inputs));
 }
 
 namespace {
@@ -276,8 +283,7 @@ Status EinSum::pulsify(PulseBuilder& b) const {
 Status EinSum::fuse(Rewrite& rewrite) const {
   if (operands != 2) return {};
   if (rewrite.out().dtype != DType::kI32) return fuse_as_f32(*this, rewrite);
-  if constexpr (built("integer_sums")) return fuse_byte_sums(rewrite);
-  return {};
+  return fuse_by_rooms(*this, rewrite);
 }
 
 Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const {
@@ -306,6 +312,11 @@ Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const 
     return wire_fused(std::make_shared<EinSum>(fused), std::move(inputs), consumer);
   }
   return {};
+}
+
+OpTraits EinSum::traits() const {
+  const bool sums = !clip && !has_residual;
+  return {.takes_limits = !clip, .takes_sum = sums, .takes_constant = sums && !has_bias};
 }
 
 Cost EinSum::cost(FactSpan in, FactSpan out) const {

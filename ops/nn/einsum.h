@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/graph/op.h"
+#include "ops/math/wiring.h"
 
 namespace rill::ops {
 
@@ -33,6 +34,7 @@ struct EinSum final : OpBase<EinSum> {
   Status pulsify(PulseBuilder& builder) const override;
   Status fuse(Rewrite& rewrite) const override;
   Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
+  OpTraits traits() const override;
   Cost cost(FactSpan in, FactSpan out) const override;
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
@@ -43,5 +45,8 @@ struct EinSum final : OpBase<EinSum> {
 
 /// The expression of a product of matrices of that rank: leading axes are batches.
 std::string matmul_expr(int rank, bool transpose_a, bool transpose_b);
+
+/// Add a product of wires while an operator is read as several.
+OutletId add_einsum(Wiring& w, std::string_view expr, std::vector<OutletId> inputs);
 
 }  // namespace rill::ops

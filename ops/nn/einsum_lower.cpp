@@ -271,65 +271,32 @@ class ProductLowering {
     }
   }
 
+  /// An axis of the output that the product loops over.
+  struct LoopAxis {
+    ProductLoop loop;
+    bool has_columns;  ///< each of its entries has columns of its own
+  };
+
   /// Turns rows and batches into the product's rows and loops around it.
   void place_loops(ProductArgs* product) {
-    struct Axis {
-      char letter;
-      ProductLoop loop;
-      bool batch;
-    };
-    std::vector<Axis> axes;
-    int64_t packed_step = packed_floats_;
-    std::string batches = roles_.batch_letters;
-    std::reverse(batches.begin(), batches.end());
-    std::vector<Axis> batch_axes;
-    for (const char c : batches) {
-      ProductLoop loop = loop_over(c);
-      const int64_t own = extent_of(b_, lb_, c);
-      if (packed_floats_ > 0) {
-        loop.b = own == 1 ? 0 : packed_step;
-        packed_step *= own;
-      }
-      if (loop.count != 1) batch_axes.push_back({c, loop, loop.b != 0});
-    }
-    std::reverse(batch_axes.begin(), batch_axes.end());
+    std::vector<LoopAxis> batches = batch_axes();
+    std::vector<LoopAxis> rows;
     for (const char c : roles_.row_letters) {
       const ProductLoop loop = loop_over(c);
-      if (loop.count != 1) axes.push_back({c, loop, false});
+      if (loop.count != 1) rows.push_back({loop, false});
     }
     // A batch that the columns do not have is a row like any other.
-    for (const Axis& axis : batch_axes) {
-      if (!axis.batch) axes.push_back(axis);
+    for (const LoopAxis& axis : batches) {
+      if (!axis.has_columns) rows.push_back(axis);
     }
-    std::erase_if(batch_axes, [](const Axis& axis) { return !axis.batch; });
-    std::stable_sort(axes.begin(), axes.end(),
-                     [](const Axis& x, const Axis& y) { return x.loop.a > y.loop.a; });
-    for (size_t i = 0; i + 1 < axes.size();) {
-      ProductLoop& outer = axes[i].loop;
-      const ProductLoop& inner = axes[i + 1].loop;
-      const bool one_run = outer.a == inner.a * inner.count && outer.y == inner.y * inner.count &&
-                           (!op_.has_residual || outer.residual == inner.residual * inner.count);
-      if (!one_run) {
-        ++i;
-        continue;
-      }
-      outer = {outer.count * inner.count, inner.a, 0, inner.y, inner.residual};
-      axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    }
-    product->args.m = 1;
-    product->args.lda = k_;
-    product->args.ldc = n_;
-    product->args.ldr = n_;
-    if (!axes.empty()) {
-      const ProductLoop rows = axes.back().loop;
-      axes.pop_back();
-      product->args.m = rows.count;
-      product->args.lda = rows.a;
-      product->args.ldc = rows.y;
-      product->args.ldr = rows.residual;
-    }
-    for (const std::vector<Axis>* list : {&batch_axes, &axes}) {
-      for (const Axis& axis : *list) {
+    std::erase_if(batches, [](const LoopAxis& axis) { return !axis.has_columns; });
+    std::stable_sort(rows.begin(), rows.end(), [](const LoopAxis& x, const LoopAxis& y) {
+      return x.loop.a > y.loop.a;
+    });
+    join_runs(&rows);
+    take_rows(&rows, product);
+    for (const std::vector<LoopAxis>* list : {&batches, &rows}) {
+      for (const LoopAxis& axis : *list) {
         if (product->loop_count == kProductLoops) {
           product->loop_count = -1;
           return;
@@ -337,6 +304,54 @@ class ProductLowering {
         product->loops[product->loop_count++] = axis.loop;
       }
     }
+  }
+
+  /// The batches, outermost first; packed columns lie one behind the other.
+  std::vector<LoopAxis> batch_axes() const {
+    std::vector<LoopAxis> axes;
+    int64_t packed_step = packed_floats_;
+    std::string letters = roles_.batch_letters;
+    std::reverse(letters.begin(), letters.end());
+    for (const char c : letters) {
+      ProductLoop loop = loop_over(c);
+      const int64_t own = extent_of(b_, lb_, c);
+      if (packed_floats_ > 0) {
+        loop.b = own == 1 ? 0 : packed_step;
+        packed_step *= own;
+      }
+      if (loop.count != 1) axes.push_back({loop, loop.b != 0});
+    }
+    std::reverse(axes.begin(), axes.end());
+    return axes;
+  }
+
+  /// Makes one of two axes whose rows lie at equal distances.
+  void join_runs(std::vector<LoopAxis>* rows) const {
+    for (size_t i = 0; i + 1 < rows->size();) {
+      ProductLoop& outer = (*rows)[i].loop;
+      const ProductLoop& inner = (*rows)[i + 1].loop;
+      const bool one_run = outer.a == inner.a * inner.count && outer.y == inner.y * inner.count &&
+                           (!op_.has_residual || outer.residual == inner.residual * inner.count);
+      if (!one_run) {
+        ++i;
+        continue;
+      }
+      outer = {outer.count * inner.count, inner.a, 0, inner.y, inner.residual};
+      rows->erase(rows->begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    }
+  }
+
+  /// Takes the innermost axis, if there is one, as the rows of the product.
+  void take_rows(std::vector<LoopAxis>* axes, ProductArgs* product) const {
+    ProductLoop rows{1, k_, 0, n_, n_};
+    if (!axes->empty()) {
+      rows = axes->back().loop;
+      axes->pop_back();
+    }
+    product->args.m = rows.count;
+    product->args.lda = rows.a;
+    product->args.ldc = rows.y;
+    product->args.ldr = rows.residual;
   }
 
   ProductLoop loop_over(char c) const {

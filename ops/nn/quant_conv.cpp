@@ -6,10 +6,11 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/elements.h"
+#include "ops/array/rounding.h"
 #include "ops/math/binary.h"
+#include "ops/nn/byte_lower.h"
 #include "ops/nn/quant_conv.h"
 #include "ops/nn/window.h"
-#include "ops/quant/byte_product.h"
 
 namespace rill::ops {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/nn/resample_taps.h"
 #include "ops/nn/resize_stream_step.h"
-#include "ops/stream/frames.h"
 
 namespace rill::ops {
 namespace {

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <vector>
 
 #include "core/base/bits.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
+#include "ops/array/rounding.h"
 #include "ops/math/binary.h"
 #include "ops/math/unary.h"
+#include "ops/nn/byte_lower.h"
 #include "ops/nn/einsum.h"
 
 namespace rill::ops {

@@ -112,7 +112,7 @@ Result<Value> load(LoadCtx& ctx) {
     RILL_CHECK(w.rank(biases) >= 1 && w.fact(biases).shape.back() == Dim(2 * kGates * hidden), "b ",
                w.fact(biases), ": expected ", 2 * kGates * hidden, " values");
   }
-  if (!projected) x = w.einsum("btk,gk->btg", {x, w.arg("w")});
+  if (!projected) x = add_einsum(w, "btk,gk->btg", {x, w.arg("w")});
   std::vector<OutletId> inputs;
   for (int64_t gate = kZ; gate < kGates; ++gate) {
     inputs.push_back(input_of(w, x, biases, gate, hidden, projected));

@@ -8,6 +8,7 @@
 #include "ops/array/axis_ops.h"
 #include "ops/control/scan.h"
 #include "ops/math/sequences.h"
+#include "ops/nn/einsum.h"
 #include "ops/quant/own_range.h"
 #include "ops/rnn/onnx_cell.h"
 
@@ -272,7 +273,7 @@ Status Layer::loop_inputs(const Direction& d, int64_t index, int64_t chunk, Scan
   // The bias of the state's products waits for them where a gate is multiplied in between.
   const bool late = kind_ == CellKind::kGru && form_.linear_before_reset;
   for (int64_t g = 0; g < gates; ++g) {
-    OutletId x = w_.einsum("tbi,hi->tbh", {d.x, gate(d.w, g)});
+    OutletId x = add_einsum(w_, "tbi,hi->tbh", {d.x, gate(d.w, g)});
     if (quantised_) x = w_.times(x, w_.times(x_unit_, unit_of("W_scale", index, g)));
     if (d.b.valid()) {
       OutletId sum = bias(d, g);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "ops/stream/border_step.h"
 #include "ops/stream/delay.h"
-#include "ops/stream/frames.h"
 
 namespace rill::ops {
 
@@ -61,7 +61,7 @@ Status PulseBorder::lower(Lowering& lowering) const {
 Status PulseBorder::declutter(Rewrite& rewrite) const {
   const Node& source = rewrite.producer(0);
   if (rewrite.input(0).slot != 0) return {};
-  const int inner_axis = axis_in_front(source, static_cast<int>(axis));
+  const int inner_axis = axis_in_front(rewrite.old_graph(), source, static_cast<int>(axis));
   if (inner_axis < 0) return {};
   PulseBorder moved = *this;
   moved.axis = inner_axis;

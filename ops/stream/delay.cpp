@@ -3,8 +3,6 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
-#include "ops/array/axis_ops.h"
-#include "ops/array/pad.h"
 
 namespace rill::ops {
 
@@ -55,20 +53,12 @@ Status Delay::lower(Lowering& lowering) const {
   return {};
 }
 
-int axis_in_front(const Node& node, int axis) {
-  if (node.inputs.empty()) return -1;
-  if (const auto* added = node.op->as<AddAxis>()) {
-    if (added->axis == axis) return -1;
-    return axis - (axis > added->axis ? 1 : 0);
+int axis_in_front(const Graph& graph, const Node& node, int axis) {
+  if (node.op->traits().moves == Moves::kNo) return -1;
+  for (const AxisTrack& track : node.op->axes(graph.facts_of(node.inputs), node.outputs)) {
+    if (track.out[0] == axis) return track.in[0];
   }
-  if (const auto* removed = node.op->as<RmAxis>()) return axis + (axis >= removed->axis ? 1 : 0);
-  if (const auto* moved = node.op->as<Transpose>()) {
-    return static_cast<int>(moved->perm[static_cast<size_t>(axis)]);
-  }
-  const auto* padded = node.op->as<Pad>();
-  const bool elsewhere = padded && padded->mode == "constant" &&
-                         padded->pads[static_cast<size_t>(axis)] == std::pair<int64_t, int64_t>{};
-  return elsewhere ? axis : -1;
+  return -1;
 }
 
 /// A delay that holds zeros moves in front of ops that only rearrange frames, so that it sits on
@@ -78,13 +68,11 @@ Status Delay::declutter(Rewrite& rewrite) const {
   if (fill && fill->rank() != 0) return {};
   const Node& before = rewrite.producer(0);
   if (rewrite.input(0).slot != 0) return {};
-  const int inner_axis = axis_in_front(before, static_cast<int>(axis));
+  const int inner_axis = axis_in_front(rewrite.old_graph(), before, static_cast<int>(axis));
   if (inner_axis < 0) return {};
-  if (const auto* padded = before.op->as<Pad>()) {
-    // A border of zeros on other axes: history of zeros is the border of zeros around history.
-    const auto value = element_as_double(*padded->value, 0);
-    if (!value.ok() || *value != 0.0 || fill) return {};
-  }
+  // A border of zeros on other axes: history of zeros is the border of zeros around history.
+  const Moves moves = before.op->traits().moves;
+  if (moves == Moves::kAmongOthers || (moves == Moves::kAmongZeros && fill)) return {};
   Delay moved = *this;
   moved.axis = inner_axis;
   RILL_ASSIGN(const OutletId delayed,

@@ -31,8 +31,8 @@ struct Delay final : OpBase<Delay> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Tell on which axis of its input a node that only rearranges frames has an axis of its output; -1
-/// if it does more to that axis.
-int axis_in_front(const Node& node, int axis);
+/// Tell on which axis of its input a node that only moves frames has an axis of its output; -1 if
+/// it does more to that axis.
+int axis_in_front(const Graph& graph, const Node& node, int axis);
 
 }  // namespace rill::ops

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
-#include "ops/stream/frames.h"
 #include "ops/stream/key_mask_step.h"
 
 namespace rill::ops {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
-#include "ops/stream/frames.h"
 #include "ops/stream/latch_step.h"
 
 namespace rill::ops {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
-#include "ops/stream/frames.h"
 #include "ops/stream/mask_step.h"
 
 namespace rill::ops {

@@ -10,6 +10,7 @@
 
 #include "ops/array/common.h"
 #include "ops/math/wiring.h"
+#include "ops/nn/einsum.h"
 #include "ops/nn/softmax.h"
 
 namespace rill::ops {
@@ -54,11 +55,11 @@ Result<Value> load_cache(LoadCtx& ctx) {
 OutletId attention(Wiring& w, OutletId q, OutletId k, OutletId v, const Dim& per, float scale) {
   const Fact query = w.fact(q);
   const std::vector<Dim> grouped{query.dim(0), w.fact(k).dim(1), per, query.dim(2), query.dim(3)};
-  const OutletId scores = w.einsum("bhrtd,bhsd->bhrts", {w.reshape(q, grouped), k});
+  const OutletId scores = add_einsum(w, "bhrtd,bhsd->bhrts", {w.reshape(q, grouped), k});
   const std::vector<int64_t> last{4};
   const OutletId weights =
       w.add(std::make_shared<Softmax>(last, false), {w.times(scores, w.number(scale))});
-  return w.reshape(w.einsum("bhrts,bhsd->bhrtd", {weights, v}), query.shape);
+  return w.reshape(add_einsum(w, "bhrts,bhsd->bhrtd", {weights, v}), query.shape);
 }
 
 Result<Value> load_attention(LoadCtx& ctx) {

@@ -1,6 +1,7 @@
 // How ONNX's GridSample is read.
 
 #include "ops/math/formula.h"
+#include "ops/nn/einsum.h"
 
 namespace rill::ops {
 namespace {
@@ -63,7 +64,7 @@ Result<Value> affine_grid(OnnxCtx& ctx) {
              "[N, C, D, H, W] and [N, 3, 4]");
   RILL_ASSIGN(Tensor grid, places({size.begin() + 2, size.end()}, align));
   RILL_ASSIGN(grid, cast(grid, in.dtype));
-  const OutletId moved = f.einsum("pk,nck->npc", {f.konst(std::move(grid)), theta});
+  const OutletId moved = add_einsum(f, "pk,nck->npc", {f.konst(std::move(grid)), theta});
   std::vector<Dim> shape = {in.dim(0)};
   shape.insert(shape.end(), size.begin() + 2, size.end());
   shape.emplace_back(axes);

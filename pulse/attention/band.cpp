@@ -161,6 +161,13 @@ void keep_infinite(std::vector<Limit>* limits) {
   }
 }
 
+/// Whether some keys are hidden by numbers that are finite.
+bool hides_by_numbers(const std::vector<Limit>& limits) {
+  return std::any_of(limits.begin(), limits.end(), [](const Limit& each) {
+    return each.finite || each.kind == Limit::Kind::kHigh || each.kind == Limit::Kind::kLow;
+  });
+}
+
 /// The keys that are seen, found query by query.
 class Search {
  public:
@@ -183,9 +190,7 @@ class Search {
     const int64_t base = (apart_ / period + 2) * period;
     const int64_t all = settled_ > 0 ? settled_ + base + period : base + period;
     if (all > kMostQueries) return give_up(all);
-    const bool finite = std::any_of(limits_.begin(), limits_.end(), [](const Limit& each) {
-      return each.finite || each.kind == Limit::Kind::kHigh || each.kind == Limit::Kind::kLow;
-    });
+    const bool finite = hides_by_numbers(limits_);
     Seen seen(&positions_, limits_, behind_, courses_, all + apart_ + period);
     const auto phases = static_cast<size_t>(period);
     std::vector<int64_t> first(phases, INT64_MAX);
@@ -231,6 +236,68 @@ class Search {
   int64_t settled_ = 0;
 };
 
+/// Tells which limits are read: the positions that they compare are told.
+class Reading {
+ public:
+  Reading(Positions* positions, int64_t period, const std::vector<Limit>& limits)
+      : positions_(*positions), period_(period), numbers_(hides_by_numbers(limits)) {}
+
+  bool is_told(const Limit& limit) const { return is_told(limit, false); }
+  /// Factors that go on in some way or other are no masks there: keys may have weight. A number
+  /// that hides keys may make all count alike where it is met, which must be told everywhere.
+  bool is_read(const Limit& limit) const {
+    return is_told(limit, !numbers_ && limit.kind == Limit::Kind::kNotZero);
+  }
+  bool fades(const Limit& limit) const { return is_read(limit) && !is_told(limit, false); }
+  std::string end_of(const Limit& limit) const {
+    const Node& end = positions_.end_of_walk(limit.wire, limit.at);
+    return str_cat("node \"", end.name, "\" (", end.op->name(), ")");
+  }
+
+ private:
+  bool is_told(const Limit& limit, bool half) const {
+    const auto course = positions_.compared(limit.wire, limit.at, period_, limit.threshold());
+    return course && (half || (course->is_told_before() && course->is_told_behind()));
+  }
+
+  Positions& positions_;
+  int64_t period_;
+  bool numbers_;
+};
+
+/// Tells which of the limits are in the way of a band: the first that fades, and the first that is
+/// not read.
+void tell_what_is_unread(const Graph& graph, const Reading& reading,
+                         const std::vector<Limit>& limits, Band* band) {
+  const auto fading = std::find_if(limits.begin(), limits.end(),
+                                   [&](const Limit& limit) { return reading.fades(limit); });
+  if (fading != limits.end()) band->fading = reading.end_of(*fading);
+  const auto misread = std::find_if(limits.begin(), limits.end(),
+                                    [&](const Limit& limit) { return !reading.is_read(limit); });
+  if (misread == limits.end() || !band->unread.empty()) return;
+  const Node& node = graph.node(misread->wire.node);
+  band->unread = str_cat("what node \"", node.name, "\" (", node.op->name(),
+                         ") hides is not told from positions: that ends at ",
+                         reading.end_of(*misread));
+}
+
+/// Keeps the limits that are read. What is not read may hide all that the others let through; a
+/// bias does not.
+void keep_read(const Reading& reading, bool by_frames, std::vector<Limit>* limits, Band* band) {
+  const auto unread = [&](const Limit& limit) { return !reading.is_read(limit); };
+  const bool open = by_frames || std::any_of(limits->begin(), limits->end(), [&](auto& limit) {
+                      return unread(limit) && (limit.replaces() || limit.large);
+                    });
+  const bool limited = !limits->empty();
+  if (open) keep_infinite(limits);
+  if (open && limited && limits->empty() && band->unread.empty()) {
+    band->unread =
+        "frames may hide what positions leave, and where finite numbers hide all keys, all "
+        "count alike: minus infinity hides for good";
+  }
+  std::erase_if(*limits, unread);
+}
+
 /// The keys that the masks on one way let through.
 Band band_of(const Graph& graph, const Limits& found, std::string_view symbol) {
   Positions positions(graph, symbol);
@@ -247,47 +314,10 @@ Band band_of(const Graph& graph, const Limits& found, std::string_view symbol) {
       positions.collect_period(limit.wire, limit.at, &band.period);
     }
   }
-  const auto is_told = [&](const Limit& limit, bool half) {
-    const auto course =
-        positions.compared(limit.wire, limit.at, band.period, limit.threshold());
-    return course && (half || (course->is_told_before() && course->is_told_behind()));
-  };
-  // Factors that go on in some way or other are no masks there: keys may have weight. A number that
-  // hides keys may make all count alike where it is met, which must be told everywhere.
-  const bool numbers = std::any_of(limits.begin(), limits.end(), [](const Limit& each) {
-    return each.finite || each.kind == Limit::Kind::kHigh || each.kind == Limit::Kind::kLow;
-  });
-  const auto unread = [&](const Limit& limit) {
-    return !is_told(limit, !numbers && limit.kind == Limit::Kind::kNotZero);
-  };
-  const auto fades = [&](const Limit& limit) { return !unread(limit) && !is_told(limit, false); };
-  const auto named = [&](const Limit& limit) {
-    const Node& end = positions.end_of_walk(limit.wire, limit.at);
-    return str_cat("node \"", end.name, "\" (", end.op->name(), ")");
-  };
-  if (const auto fading = std::find_if(limits.begin(), limits.end(), fades);
-      fading != limits.end()) {
-    band.fading = named(*fading);
-  }
-  const auto misread = std::find_if(limits.begin(), limits.end(), unread);
-  if (misread != limits.end() && band.unread.empty()) {
-    const Node& node = graph.node(misread->wire.node);
-    band.unread = str_cat("what node \"", node.name, "\" (", node.op->name(),
-                          ") hides is not told from positions: that ends at ", named(*misread));
-  }
-  // What is not read may hide all that the others let through; a bias does not.
-  const bool open = found.by_frames || std::any_of(limits.begin(), limits.end(), [&](auto& limit) {
-                      return unread(limit) && (limit.replaces() || limit.large);
-                    });
-  const bool limited = !limits.empty();
-  if (open) keep_infinite(&limits);
-  if (open && limited && limits.empty() && band.unread.empty()) {
-    band.unread =
-        "frames may hide what positions leave, and where finite numbers hide all keys, all "
-        "count alike: minus infinity hides for good";
-  }
-  std::erase_if(limits, unread);
-  std::erase_if(behind, [&](const Limit& limit) { return !is_told(limit, false); });
+  const Reading reading(&positions, band.period, limits);
+  tell_what_is_unread(graph, reading, limits, &band);
+  keep_read(reading, found.by_frames, &limits, &band);
+  std::erase_if(behind, [&](const Limit& limit) { return !reading.is_told(limit); });
   const auto all = static_cast<size_t>(band.period);
   band.first.assign(all, INT64_MIN);
   band.last.assign(all, INT64_MAX);

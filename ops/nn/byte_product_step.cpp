@@ -1,4 +1,4 @@
-#include "ops/quant/byte_product_step.h"
+#include "ops/nn/byte_product_step.h"
 
 namespace rill::ops {
 

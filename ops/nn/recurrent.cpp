@@ -1,14 +1,14 @@
-#include "ops/rnn/recurrent.h"
+#include "ops/nn/recurrent.h"
 
 #include <algorithm>
 #include <optional>
 
+#include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "kernels/rnn/rnn.h"
 #include "ops/nn/few_bits.h"
-#include "ops/rnn/recurrent_step.h"
-#include "ops/stream/frames.h"
+#include "ops/nn/recurrent_step.h"
 
 namespace rill::ops {
 
@@ -117,13 +117,117 @@ void pack_filters(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer
   lowering.tell_weights(shape, 4 * floats, bytes);
 }
 
+/// What a layer's steps touch.
+struct LayerTouches {
+  std::vector<Touched> reads;
+  std::vector<Touched> writes;
+};
+
+/// Tells the layer its size and where the projections of its gates lie. Gives those of the first.
+Result<Operand> place_projections(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer,
+                                  LayerTouches* touches) {
+  const int feature = lowering.in(0).rank - 1;
+  const int time = static_cast<int>(op.axis);
+  const int batch = static_cast<int>(op.batch_axis);
+  Operand x0 = lowering.innermost(lowering.in(0), feature);
+  layer->steps = x0.extent(time);
+  layer->hidden = x0.extent(feature);
+  layer->lanes = x0.extent(batch);
+  layer->x_step = x0.step(time);
+  layer->x_lane = x0.step(batch);
+  for (int gate = 0; gate < op.gates(); ++gate) {
+    const Operand& own = lowering.in(gate);
+    const bool alike = own.step(time) == x0.step(time) && own.step(batch) == x0.step(batch) &&
+                       (own.step(feature) == 1 || layer->hidden == 1);
+    const Operand x = gate == 0 ? x0
+                      : alike   ? own
+                                : lowering.ordered(own, Lowering::physical_order(x0));
+    if (x.step(time) != layer->x_step || x.step(batch) != layer->x_lane) {
+      return fail(Code::kInternal, "the projections of the gates lie differently");
+    }
+    layer->x[gate] = x.ref;
+    touches->reads.emplace_back(x);
+  }
+  return x0;
+}
+
+/// Places the first states behind the filters and the bias, and memory for the states.
+void place_states(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer,
+                  LayerTouches* touches) {
+  const int feature = lowering.in(0).rank - 1;
+  const int batch = static_cast<int>(op.batch_axis);
+  const int first_state = 2 * op.gates() + (op.has_bias ? 1 : 0);
+  const Operand h0 = lowering.innermost(lowering.in(first_state), feature);
+  layer->first_h = h0.ref;
+  layer->first_h_lane = h0.step(batch);
+  touches->reads.emplace_back(h0);
+  if (static_cast<Cell>(op.cell) == Cell::kLstm) {
+    const Operand c0 = lowering.innermost(lowering.in(first_state + 1), feature);
+    layer->first_c = c0.ref;
+    layer->first_c_lane = c0.step(batch);
+    touches->reads.emplace_back(c0);
+  }
+  const int64_t state_bytes = (kRecurrentHeaderFloats + 2 * layer->lanes * layer->hidden) * 4;
+  layer->state =
+      op.reset_every_turn ? lowering.scratch_bytes(state_bytes) : lowering.state(state_bytes);
+  layer->scratch = lowering.scratch_bytes(layer->lanes * layer->hidden * 4);
+  touches->writes = {layer->state, layer->scratch};
+}
+
+/// Places the outputs, whose features lie together, in the order of the projections.
+Status place_outputs(Lowering& lowering, const Recurrent& op, const Operand& x,
+                     RecurrentLayer* layer, LayerTouches* touches) {
+  const int feature = x.rank - 1;
+  const int batch = static_cast<int>(op.batch_axis);
+  std::vector<int> order = Lowering::physical_order(x);
+  std::erase(order, feature);
+  order.push_back(feature);
+  for (size_t i = 0; i < op.outputs.size(); ++i) {
+    const Operand out = lowering.make_out(static_cast<int>(i), order);
+    touches->writes.emplace_back(out);
+    if (op.outputs[i] == Recurrent::kSequence) {
+      if (layer->has_y) {
+        return fail(Code::kUnsupported, "two outputs of one sequence");
+      }
+      layer->has_y = true;
+      layer->y = out.ref;
+      layer->y_step = out.step(static_cast<int>(op.axis));
+      layer->y_lane = out.step(batch);
+    } else if (op.outputs[i] == Recurrent::kLastH) {
+      layer->has_last_h = true;
+      layer->last_h = out.ref;
+      layer->last_h_lane = out.step(batch);
+    } else {
+      layer->has_last_c = true;
+      layer->last_c = out.ref;
+      layer->last_c_lane = out.step(batch);
+    }
+  }
+  return {};
+}
+
+/// Emits the step of a layer, by the kernel of its cell.
+void emit_layer(Lowering& lowering, Cell cell, const RecurrentLayer& layer,
+                const RecurrentFewBits& few_bits, LayerTouches touches) {
+  const auto emit = [&]<class Kernel>(const Kernel& kernel, const auto& kind,
+                                      const auto& few_bits_kind) {
+    const RecurrentArgs<Kernel> args{&kernel, layer};
+    if (few_bits.kernel == nullptr) {
+      lowering.step(kind, args, std::move(touches.reads), std::move(touches.writes));
+    } else {
+      lowering.step(few_bits_kind, FewBitsRecurrentArgs<Kernel>{args, few_bits},
+                    std::move(touches.reads), std::move(touches.writes));
+    }
+  };
+  const kernels::Tier tier = kernels::active_tier();
+  if (cell == Cell::kGru) return emit(kernels::gru_f32(tier), kGru, kFewBitsGru);
+  if (cell == Cell::kLstm) return emit(kernels::lstm_f32(tier), kLstm, kFewBitsLstm);
+  emit(kernels::rnn_f32(tier), kRnn, kFewBitsRnn);
+}
+
 }  // namespace
 
 Status Recurrent::lower(Lowering& lowering) const {
-  const int n = gates();
-  const int feature = lowering.in(0).rank - 1;
-  const int time = static_cast<int>(axis);
-  const int batch = static_cast<int>(batch_axis);
   const auto own_cell = static_cast<Cell>(cell);
   RecurrentLayer layer;
   layer.relu = own_cell == Cell::kRelu;
@@ -132,88 +236,19 @@ Status Recurrent::lower(Lowering& lowering) const {
   if (!(limit == Dim(0))) layer.limit = frames_so_far(lowering, limit);
   layer.reset_every_turn = reset_every_turn;
   layer.has_bias = has_bias;
-  const Operand x0 = lowering.innermost(lowering.in(0), feature);
-  layer.steps = x0.extent(time);
-  layer.hidden = x0.extent(feature);
-  layer.lanes = x0.extent(batch);
-  layer.x_step = x0.step(time);
-  layer.x_lane = x0.step(batch);
-  std::vector<Touched> reads;
-  for (int gate = 0; gate < n; ++gate) {
-    const Operand& own = lowering.in(gate);
-    const bool alike = own.step(time) == x0.step(time) && own.step(batch) == x0.step(batch) &&
-                       (own.step(feature) == 1 || layer.hidden == 1);
-    const Operand x = gate == 0 ? x0
-                      : alike   ? own
-                                : lowering.ordered(own, Lowering::physical_order(x0));
-    if (x.step(time) != layer.x_step || x.step(batch) != layer.x_lane) {
-      return fail(Code::kInternal, "the projections of the gates lie differently");
-    }
-    layer.x[gate] = x.ref;
-    reads.emplace_back(x);
-  }
+  LayerTouches touches;
+  RILL_ASSIGN(const Operand x, place_projections(lowering, *this, &layer, &touches));
   RecurrentFewBits few_bits;
   pack_filters(lowering, *this, &layer, &few_bits);
-  reads.emplace_back(layer.weights);
+  touches.reads.emplace_back(layer.weights);
   if (has_bias) {
-    layer.bias = lowering.in(2 * n).ref;
-    reads.emplace_back(layer.bias);
+    layer.bias = lowering.in(2 * gates()).ref;
+    touches.reads.emplace_back(layer.bias);
   }
-  const int first_state = 2 * n + (has_bias ? 1 : 0);
-  const Operand h0 = lowering.innermost(lowering.in(first_state), feature);
-  layer.first_h = h0.ref;
-  layer.first_h_lane = h0.step(batch);
-  reads.emplace_back(h0);
-  if (own_cell == Cell::kLstm) {
-    const Operand c0 = lowering.innermost(lowering.in(first_state + 1), feature);
-    layer.first_c = c0.ref;
-    layer.first_c_lane = c0.step(batch);
-    reads.emplace_back(c0);
-  }
-  const int64_t state_bytes = (kRecurrentHeaderFloats + 2 * layer.lanes * layer.hidden) * 4;
-  layer.state =
-      reset_every_turn ? lowering.scratch_bytes(state_bytes) : lowering.state(state_bytes);
-  layer.scratch = lowering.scratch_bytes(layer.lanes * layer.hidden * 4);
-  std::vector<Touched> writes{layer.state, layer.scratch};
-  if (few_bits.kernel != nullptr) writes.emplace_back(few_bits.wide);
-  std::vector<int> order = Lowering::physical_order(x0);
-  std::erase(order, feature);
-  order.push_back(feature);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const Operand out = lowering.make_out(static_cast<int>(i), order);
-    writes.emplace_back(out);
-    if (outputs[i] == kSequence) {
-      if (layer.has_y) {
-        return fail(Code::kUnsupported, "two outputs of one sequence");
-      }
-      layer.has_y = true;
-      layer.y = out.ref;
-      layer.y_step = out.step(time);
-      layer.y_lane = out.step(batch);
-    } else if (outputs[i] == kLastH) {
-      layer.has_last_h = true;
-      layer.last_h = out.ref;
-      layer.last_h_lane = out.step(batch);
-    } else {
-      layer.has_last_c = true;
-      layer.last_c = out.ref;
-      layer.last_c_lane = out.step(batch);
-    }
-  }
-  const auto emit = [&]<class Kernel>(const Kernel& kernel, const auto& kind,
-                                      const auto& few_bits_kind) {
-    const RecurrentArgs<Kernel> args{&kernel, layer};
-    if (few_bits.kernel == nullptr) {
-      lowering.step(kind, args, std::move(reads), std::move(writes));
-    } else {
-      lowering.step(few_bits_kind, FewBitsRecurrentArgs<Kernel>{args, few_bits},
-                    std::move(reads), std::move(writes));
-    }
-  };
-  const kernels::Tier tier = kernels::active_tier();
-  if (own_cell == Cell::kGru) emit(kernels::gru_f32(tier), kGru, kFewBitsGru);
-  if (own_cell == Cell::kLstm) emit(kernels::lstm_f32(tier), kLstm, kFewBitsLstm);
-  if (n == 1) emit(kernels::rnn_f32(tier), kRnn, kFewBitsRnn);
+  place_states(lowering, *this, &layer, &touches);
+  if (few_bits.kernel != nullptr) touches.writes.emplace_back(few_bits.wide);
+  RILL_TRY(place_outputs(lowering, *this, x, &layer, &touches));
+  emit_layer(lowering, own_cell, layer, few_bits, std::move(touches));
   return {};
 }
 

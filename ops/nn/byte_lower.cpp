@@ -1,9 +1,8 @@
-#include <algorithm>
+#include "ops/nn/byte_lower.h"
 
 #include "kernels/int8/int8.h"
 #include "ops/kernel_fields.h"
-#include "ops/quant/byte_product.h"
-#include "ops/quant/byte_product_step.h"
+#include "ops/nn/byte_product_step.h"
 
 namespace rill::ops {
 namespace {
@@ -18,18 +17,6 @@ bool dense(const Operand& operand, std::span<const int> order) {
 }
 
 }  // namespace
-
-kernels::Rounding rounding_within(DType to) {
-  kernels::Rounding rounding;
-  if (to == DType::kQI8 || to == DType::kI8) {
-    rounding.lo = -128;
-    rounding.hi = 127;
-  } else if (to == DType::kQI32 || to == DType::kI32) {
-    rounding.lo = -2147483648.0;
-    rounding.hi = 2147483647.0;
-  }
-  return rounding;
-}
 
 void lower_byte_product(const ByteProduct& p, Lowering& lowering, std::span<const int> order) {
   const Operand y = lowering.make_out(0, order);

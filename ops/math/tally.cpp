@@ -1,12 +1,12 @@
-#include "ops/stream/tally.h"
+#include "ops/math/tally.h"
 
 #include <algorithm>
 
+#include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "ops/array/elements.h"
-#include "ops/stream/frames.h"
-#include "ops/stream/tally_step.h"
+#include "ops/math/tally_step.h"
 
 namespace rill::ops {
 

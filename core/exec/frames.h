@@ -6,7 +6,7 @@
 #include "core/exec/lowering.h"
 #include "core/run/frames_so_far.h"
 
-namespace rill::ops {
+namespace rill {
 
 /// What steps are to know of a count of frames.
 inline FramesSoFar frames_so_far(Lowering& lowering, const Dim& length) {
@@ -26,4 +26,4 @@ inline Operand kept_output(Lowering& lowering) {
   return kept;
 }
 
-}  // namespace rill::ops
+}  // namespace rill

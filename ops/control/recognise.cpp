@@ -1,4 +1,4 @@
-#include "ops/rnn/recognise.h"
+#include "ops/control/recognise.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "ops/math/binary.h"
 #include "ops/math/unary.h"
 #include "ops/nn/einsum.h"
-#include "ops/rnn/recurrent.h"
+#include "ops/nn/recurrent.h"
 
 namespace rill::ops {
 namespace {

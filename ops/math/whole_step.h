@@ -8,12 +8,6 @@
 
 namespace rill::ops {
 
-struct LengthArgs {
-  List<Extent> extents;
-  Ref to;
-};
-RILL_STEP_FIELDS(LengthArgs, extents, to)
-
 // As in a whole reduction: fewer elements make one chain.
 constexpr int64_t kReduceChainElements = 8;
 
@@ -38,13 +32,9 @@ inline int64_t bytes_kept(int64_t block) {
 
 RILL_STEP_FIELDS(ReduceStreamArgs, op, delay, run, from, outputs, frame, block, state, to, length)
 
-void run_length(const LengthArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
 void run_reduce_stream(const ReduceStreamArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
-void touch_length_stream(const LengthArgs& args, StepTouches& touches);
 void touch_reduce_stream(const ReduceStreamArgs& args, StepTouches& touches);
 
-inline constexpr auto kLength =
-    step_kind<LengthArgs, run_length, touch_length_stream>("length_stream");
 inline constexpr auto kReduceStream =
     step_kind<ReduceStreamArgs, run_reduce_stream, touch_reduce_stream>("reduce_stream");
 

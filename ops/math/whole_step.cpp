@@ -1,16 +1,8 @@
-#include "ops/stream/whole_step.h"
+#include "ops/math/whole_step.h"
 
 #include "core/base/kept_count.h"
 
 namespace rill::ops {
-
-void run_length(const LengthArgs& args, const Frame& frame) noexcept {
-  auto* to = frame.ptr<int64_t>(args.to);
-  for (size_t i = 0; i < args.extents.size(); ++i) {
-    const bool known = frame.clock->end >= 0 || args.extents[i].is_const();
-    to[i] = known ? args.extents[i].at(frame.symbol_value()).value_or(0) : 0;
-  }
-}
 
 namespace {
 
@@ -127,10 +119,6 @@ void run_reduce_stream(const ReduceStreamArgs& args, const Frame& frame) noexcep
   }
 }
 
-void touch_length_stream(const LengthArgs& args, StepTouches& touches) {
-  touches.writes(region<int64_t>(args.to).over(static_cast<int64_t>(args.extents.size())));
-}
-
 void touch_reduce_stream(const ReduceStreamArgs& args, StepTouches& touches) {
   touches.require(args.run != nullptr && args.from.rank >= 2, "a kernel");
   touches.require(args.op <= kernels::ReduceOp::kProd, "a sum, product, minimum or maximum");
@@ -146,9 +134,7 @@ void touch_reduce_stream(const ReduceStreamArgs& args, StepTouches& touches) {
   touches.writes(region<float>(args.to).over(args.outputs));
 }
 
-extern const StepKind length_stream_kind;
 extern const StepKind reduce_stream_kind;
-const StepKind length_stream_kind = kLength;
 const StepKind reduce_stream_kind = kReduceStream;
 
 }  // namespace rill::ops

@@ -1,4 +1,4 @@
-#include "ops/stream/tally_step.h"
+#include "ops/math/tally_step.h"
 
 #include <algorithm>
 #include <cstring>

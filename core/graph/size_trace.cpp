@@ -1,0 +1,71 @@
+#include "core/graph/size_trace.h"
+
+#include <cmath>
+
+namespace rill {
+namespace {
+
+// Index arithmetic of real models is a handful of nodes deep.
+constexpr int kMaxDepth = 24;
+
+// Floats tell whole numbers apart up to here.
+constexpr double kMostExact = 1 << 24;
+
+/// A float constant that has a few binary places.
+std::optional<SizeRatio> float_constant(const Tensor& tensor) {
+  const auto value = element_as_double(tensor, 0);
+  if (!value.ok() || !(std::abs(*value) <= kMostExact)) return std::nullopt;
+  constexpr int64_t kMostPlaces = 1 << 12;
+  for (int64_t divisor = 1; divisor <= kMostPlaces; divisor *= 2) {
+    const double number = *value * static_cast<double>(divisor);
+    if (number == std::trunc(number)) return size_of(Dim(static_cast<int64_t>(number)), divisor);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<SizeRatio> size_of(const Dim& number, int64_t divisor) {
+  if (!number.valid() || divisor < 1 || divisor > kMostDivisor) return std::nullopt;
+  return SizeRatio{number, divisor};
+}
+
+std::optional<SizeRatio> size_of(const std::optional<Dim>& number) {
+  return number ? size_of(*number) : std::nullopt;
+}
+
+std::optional<SizeRatio> SizeTrace::follow(const Graph& graph, OutletId outlet,
+                                           std::vector<Dim>* divisors) {
+  return follow(graph, outlet, kMaxDepth, divisors);
+}
+
+std::optional<SizeRatio> SizeTrace::follow(const Graph& graph, OutletId outlet, int depth,
+                                           std::vector<Dim>* divisors) {
+  const Fact& fact = graph.fact(outlet);
+  if (fact.konst) {
+    if (fact.konst->volume() != 1) return std::nullopt;
+    if (is_float(fact.dtype)) return float_constant(*fact.konst);
+    auto dim = element_as_dim(*fact.konst, 0);
+    return dim.ok() ? size_of(std::move(dim).value()) : std::nullopt;
+  }
+  const Node& node = graph.node(outlet.node);
+  if (depth == 0 || node.inputs.empty()) return std::nullopt;
+  for (const OutletId& input : node.inputs) {
+    if (!(volume(graph.fact(input).shape) == Dim(1))) return std::nullopt;
+  }
+  return node.op->size(SizeTrace(graph, node, depth - 1, divisors));
+}
+
+std::optional<SizeRatio> SizeTrace::in(int i) const {
+  return follow(graph_, input(i), depth_, divisors_);
+}
+
+void SizeTrace::divides(const Dim& by) const {
+  if (divisors_) divisors_->push_back(by);
+}
+
+std::optional<SizeRatio> Op::size(const SizeTrace& trace) const {
+  return traits().keeps_order ? trace.in(0) : std::nullopt;
+}
+
+}  // namespace rill

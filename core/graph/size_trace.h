@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace rill {
+
+/// A size on its way through floats: `number` over `divisor`, which is positive. What floats make
+/// of it on the way is the same wherever the exact value is a whole number, and lies between the
+/// same whole numbers elsewhere, as long as sizes are below 2^24: rounding up or down is exact.
+struct SizeRatio {
+  Dim number;
+  int64_t divisor = 1;
+
+  bool is_whole() const { return divisor == 1; }
+  /// Floats hold it without rounding.
+  bool is_binary() const { return (divisor & (divisor - 1)) == 0; }
+};
+
+/// The most that a size is divided by: it keeps products of divisors far from overflow. Sizes are
+/// divided by strides and rates.
+constexpr int64_t kMostDivisor = int64_t{1} << 20;
+
+/// Make a size; nothing where the dim is out of range, or the divisor below 1 or too large.
+std::optional<SizeRatio> size_of(const Dim& number, int64_t divisor = 1);
+std::optional<SizeRatio> size_of(const std::optional<Dim>& number);
+
+/// A node on the way from a wire of one element back to the dims that it is computed from, as the
+/// node's op sees it (`Op::size`).
+class SizeTrace {
+ public:
+  /// Follow a wire of one element back; nothing if it depends on more than the symbols.
+  /// `divisors`: where to tell what a size is divided by that is no number; may be null.
+  static std::optional<SizeRatio> follow(const Graph& graph, OutletId outlet,
+                                         std::vector<Dim>* divisors);
+
+  const SymbolScope& scope() const { return graph_.scope; }
+  DType in_type(int i) const { return graph_.fact(input(i)).dtype; }
+  DType out_type() const { return node_.outputs[0].dtype; }
+  /// Follow input i. It is not looked at before it is asked for.
+  std::optional<SizeRatio> in(int i) const;
+  /// Take note that a size is divided by this one.
+  void divides(const Dim& by) const;
+
+ private:
+  SizeTrace(const Graph& graph, const Node& node, int depth, std::vector<Dim>* divisors)
+      : graph_(graph), node_(node), depth_(depth), divisors_(divisors) {}
+  static std::optional<SizeRatio> follow(const Graph& graph, OutletId outlet, int depth,
+                                         std::vector<Dim>* divisors);
+  OutletId input(int i) const { return node_.inputs[static_cast<size_t>(i)]; }
+
+  const Graph& graph_;
+  const Node& node_;
+  int depth_;  ///< nodes that may still be followed
+  std::vector<Dim>* divisors_;
+};
+
+}  // namespace rill

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "core/tensor/dtype.h"
+#include "kernels/int8/int8_args.h"
+
+namespace rill::ops {
+
+/// Tell the rounding that keeps within a type of integers, and does no more.
+inline kernels::Rounding rounding_within(DType to) {
+  kernels::Rounding rounding;
+  if (to == DType::kQI8 || to == DType::kI8) {
+    rounding.lo = -128;
+    rounding.hi = 127;
+  } else if (to == DType::kQI32 || to == DType::kI32) {
+    rounding.lo = -2147483648.0;
+    rounding.hi = 2147483647.0;
+  }
+  return rounding;
+}
+
+}  // namespace rill::ops

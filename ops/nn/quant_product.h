@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string_view>
+
+#include "ops/math/wiring.h"
+
+namespace rill::ops {
+
+/// What a call says of its three tensors.
+struct QuantScales {
+  OutletId zero[3];
+  OutletId scale[3];
+};
+
+/// Take a zero point from integers, in 32 bits.
+OutletId less_zero_point(Wiring& w, OutletId x, OutletId zero);
+
+/// Bring sums to the output, in f64, which holds every i32 and every product with a scale. What is
+/// to have 8 bits is rounded in f32, since tract rounds no f64.
+OutletId rescaled_sums(Wiring& w, OutletId sums, const QuantScales& scales, DType type);
+
+/// Give integers the quantised type that is asked for, whose parameters must be constants.
+Result<Value> as_quantised(Wiring& w, OutletId out, const QuantScales& scales, DType type);
+
+/// Add a sum of products of integers less their zero points, with a bias, in the scale of `type`.
+/// Errors: kArg, kShape, kUnsupported where the letters do not fit the wires.
+Result<Value> quantised_einsum(Wiring& w, std::string_view expr, OutletId a, OutletId b,
+                               OutletId bias, QuantScales scales, DType type);
+
+/// Add a product of quantised numbers while loading; its output has the type that graph.quant asks
+/// for, or holds the sums as QI32.
+Result<Value> load_quant_product(LoadCtx& ctx, std::string_view expr, OutletId a, OutletId b);
+
+}  // namespace rill::ops
