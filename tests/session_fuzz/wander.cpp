@@ -70,8 +70,8 @@ Whole& Wanderer::draw_whole() {
   for (int i = 0; i < 200; ++i) {
     Whole& whole = subject_.whole(subject_.draw_length(random_.next() >> 8));
     if (whole.refused && !random_.chance(5)) continue;
-    // Streams of nothing are refused or give nothing, unless a wire has fewer frames than none: such
-    // a whole run is refused for what it computes of that number, which no stream computes.
+    // Streams of nothing are refused or give nothing, unless a wire has fewer frames than none:
+    // such a whole run is refused for what it computes of that number, which no stream computes.
     const bool is_told = whole.defined || !whole.too_short;
     if (whole.length == 0 && is_told && random_.chance(40)) return whole;
     if (whole.defined && (!whole.too_short || random_.chance(5))) return whole;
