@@ -1,9 +1,9 @@
 # Rooms of the rarer operators of the dialect.
 
-rill_op(array/split)
 rill_op(nn/resample_stream)
 rill_op(nn/resize)
 rill_op(nn/rms_norm)
+rill_op(math/split)
 rill_op(math/swiglu)
 rill_op(onnx/lookup)
 rill_op(onnx/lrn)

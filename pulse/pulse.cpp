@@ -45,7 +45,7 @@ class Pulsifier {
   Status source(int id);
   void node(int id);
   AtEnd known_at_end(const Node& node);
-  void still(int id, AtEnd known);
+  void still(int id, AtEnd* known);
   Result<OutletId> still_input(const Node& node, OutletId input, AtEnd* known);
   void poison(int id);
   std::string way_to_know(const Node& node, const Dim& known_after) const;
@@ -114,11 +114,11 @@ void Pulsifier::node(int id) {
     if (wire.poisoned) return poison(id);
     streams |= wire.stream.has_value();
   }
-  const AtEnd known = known_at_end(node);
+  AtEnd known = known_at_end(node);
   bool grows = std::any_of(node.outputs.begin(), node.outputs.end(),
                            [&](const Fact& f) { return f.mentions(options_.symbol); });
   grows |= node.op->with_symbol(options_.symbol, Dim(1)) != nullptr;
-  if (!streams && !grows) return still(id, known);
+  if (!streams && !grows) return still(id, &known);
   if (known.last) {
     refusals_.push_back(builder_.refusal(str_cat("an input, made by ", known.from,
                                                  ", is known at the end of the stream only, "
@@ -153,12 +153,12 @@ Pulsifier::AtEnd Pulsifier::known_at_end(const Node& node) {
 }
 
 /// Copies a node that does not stream.
-void Pulsifier::still(int id, AtEnd known) {
+void Pulsifier::still(int id, AtEnd* known) {
   const Node& node = whole_.node(id);
   std::vector<OutletId> inputs;
   int64_t ready = 0;
   for (const OutletId& input : node.inputs) {
-    auto wire = still_input(node, input, &known);
+    auto wire = still_input(node, input, known);
     if (!wire.ok()) {
       refusals_.push_back(wire.take_status());
       return poison(id);
@@ -174,8 +174,8 @@ void Pulsifier::still(int id, AtEnd known) {
   for (size_t i = 0; i < outlets->size(); ++i) {
     (void)builder_.give(static_cast<int>(i), (*outlets)[i], {PulsedOutput::Still{ready}});
     KnownWire& made = builder_.wire_of({id, static_cast<int>(i)});
-    made.known_after = known.after;
-    made.known_from = known.from;
+    made.known_after = known->after;
+    made.known_from = known->from;
   }
 }
 

@@ -116,6 +116,7 @@ struct OneTile {
   static constexpr int kWide = kPanels * kVecs;
   // Rows go in threes that share a base: the others are reached as base + lda, base + 2 * lda.
   static constexpr int kGroups = (kRows + 2) / 3;
+  static constexpr TileShape kShape{kRows, kPanels, kVecs};
   static constexpr bool kMaskedHere = S::kMaskedStores && kRows * kWide <= 8;
   using Sums = V[kRows][kWide];
   using Memory = float[kRows * kWide * S::kLanes];
@@ -123,7 +124,7 @@ struct OneTile {
   /// Start from C, from the bias, or from 0.
   static RILL_INLINE void start(const TileArgs& t, bool whole, Memory& sums, Sums& acc) {
     if (t.from_c || (!kMaskedHere && !whole && t.bias != nullptr)) {
-      fetch_tile<Arch>(t, {kRows, kPanels, kVecs}, sums);
+      fetch_tile<Arch>(t, kShape, sums);
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
@@ -263,7 +264,7 @@ template <class Arch, int kRows, int kPanels, int kVecs, bool kFar = false>
         acc[r][j].store_aligned(sums + (r * One::kWide + j) * Ops<Arch>::kLanes);
       }
     }
-    finish_tile<Arch>(t, {kRows, kPanels, kVecs}, sums);
+    finish_tile<Arch>(t, One::kShape, sums);
     return;
   }
   One::finish(t, acc);

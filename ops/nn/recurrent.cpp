@@ -123,13 +123,12 @@ struct LayerTouches {
   std::vector<Touched> writes;
 };
 
-/// Tells the layer its size and where the projections of its gates lie. Gives those of the first.
-Result<Operand> place_projections(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer,
-                                  LayerTouches* touches) {
-  const int feature = lowering.in(0).rank - 1;
+/// Tells the layer its size and where the projections of its gates lie: as `x0` does, the first.
+Status place_projections(Lowering& lowering, const Recurrent& op, const Operand& x0,
+                         RecurrentLayer* layer, LayerTouches* touches) {
+  const int feature = x0.rank - 1;
   const int time = static_cast<int>(op.axis);
   const int batch = static_cast<int>(op.batch_axis);
-  Operand x0 = lowering.innermost(lowering.in(0), feature);
   layer->steps = x0.extent(time);
   layer->hidden = x0.extent(feature);
   layer->lanes = x0.extent(batch);
@@ -148,7 +147,7 @@ Result<Operand> place_projections(Lowering& lowering, const Recurrent& op, Recur
     layer->x[gate] = x.ref;
     touches->reads.emplace_back(x);
   }
-  return x0;
+  return {};
 }
 
 /// Places the first states behind the filters and the bias, and memory for the states.
@@ -237,7 +236,8 @@ Status Recurrent::lower(Lowering& lowering) const {
   layer.reset_every_turn = reset_every_turn;
   layer.has_bias = has_bias;
   LayerTouches touches;
-  RILL_ASSIGN(const Operand x, place_projections(lowering, *this, &layer, &touches));
+  const Operand x = lowering.innermost(lowering.in(0), lowering.in(0).rank - 1);
+  RILL_TRY(place_projections(lowering, *this, x, &layer, &touches));
   RecurrentFewBits few_bits;
   pack_filters(lowering, *this, &layer, &few_bits);
   touches.reads.emplace_back(layer.weights);

@@ -163,9 +163,11 @@ void keep_infinite(std::vector<Limit>* limits) {
 
 /// Whether some keys are hidden by numbers that are finite.
 bool hides_by_numbers(const std::vector<Limit>& limits) {
-  return std::any_of(limits.begin(), limits.end(), [](const Limit& each) {
-    return each.finite || each.kind == Limit::Kind::kHigh || each.kind == Limit::Kind::kLow;
-  });
+  for (const Limit& each : limits) {
+    const bool limits_range = each.kind == Limit::Kind::kHigh || each.kind == Limit::Kind::kLow;
+    if (each.finite || limits_range) return true;
+  }
+  return false;
 }
 
 /// The keys that are seen, found query by query.

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "ops/array/common.h"
-#include "ops/array/slice.h"
+#include "ops/math/wiring.h"
 
 namespace rill::ops {
 namespace {
@@ -38,27 +38,26 @@ Result<Value> load_constant(LoadCtx& ctx) {
 Result<Value> load_split(LoadCtx& ctx) {
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const std::vector<int64_t> ratios, ctx.integers("ratios"));
-  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "value"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
+  Wiring w(ctx);
+  const OutletId x = w.arg("value");
+  if (!w.ok()) return w.take_status();
+  RILL_ASSIGN(const int64_t axis, axis_in(written, w.rank(x)));
   int64_t total = 0;
   for (const int64_t ratio : ratios) {
     RILL_CHECK(ratio >= 1 && ratio < (int64_t{1} << 40), "ratio ", ratio, ": expected 1 or more");
     total += ratio;
   }
-  const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
+  const Dim extent = w.fact(x).dim(static_cast<int>(axis));
   const auto unit = total > 0 ? exact_div(extent, Dim(total)) : std::nullopt;
   RILL_CHECK(unit, "extent ", extent, " in ratios ", ratios, ": expected a multiple of their sum");
   std::vector<OutletId> parts;
   Dim begin = 0;
   for (const int64_t ratio : ratios) {
     const Dim end = begin + *unit * Dim(ratio);
-    auto slice = std::make_shared<Slice>(axis, begin, end);
-    const std::string suffix = str_cat(slice->name(), parts.size());
-    RILL_ASSIGN(const OutletId part, ctx.add1(std::move(slice), {x}, suffix));
-    parts.push_back(part);
+    parts.push_back(w.slice(x, static_cast<int>(axis), begin, end));
     begin = end;
   }
-  return Value::of_wires(parts);
+  return w.done(parts);
 }
 
 constexpr NnefOp kOps[] = {
