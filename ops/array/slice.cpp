@@ -71,10 +71,13 @@ Result<Facts> Slice::infer(FactSpan in) const {
     const auto difference = (high - low).to_int();
     return !difference || *difference >= 0;
   };
-  RILL_CHECK(ordered(Dim(0), begin) && ordered(begin, end) && ordered(end, extent), "[", begin,
-             ", ", end, ") is out of axis ", axis, " of ", in[0]);
   Fact out = in[0].without_value();
-  out.shape[static_cast<size_t>(axis)] = end - begin;
+  const bool in_front = ordered(Dim(0), begin) && ordered(Dim(0), end);
+  // As NumPy has it: what ends before it begins is empty, wherever it lies.
+  const bool empty = begin.is_const() && end.is_const() && !ordered(begin, end);
+  RILL_CHECK(in_front && (empty || (ordered(begin, end) && ordered(end, extent))), "[", begin,
+             ", ", end, ") is out of axis ", axis, " of ", in[0]);
+  out.shape[static_cast<size_t>(axis)] = empty ? Dim(0) : end - begin;
   return Facts{std::move(out)};
 }
 
@@ -83,6 +86,7 @@ Status Slice::eval(EvalCtx& ctx) const {
   if (!first) RILL_NOT_IN_STEPS(return begin.as_int().take_status();)
   const int64_t extent = ctx.in[0].extent(static_cast<int>(axis));
   const int64_t length = ctx.out[0].extent(static_cast<int>(axis));
+  if (length == 0) return {};
   if (*first < 0 || *first > extent - length) {
     return fail(Code::kShape, "slice of ", length, " from ", *first, " on: there are ", extent);
   }
@@ -91,9 +95,10 @@ Status Slice::eval(EvalCtx& ctx) const {
 }
 
 Status Slice::lower(Lowering& lowering) const {
-  RILL_ASSIGN(const int64_t first, begin.as_int());
+  RILL_ASSIGN(int64_t first, begin.as_int());
   const int64_t length = lowering.out_shape(0).extent(static_cast<int>(axis));
   const int64_t extent = lowering.in(0).extent(static_cast<int>(axis));
+  if (length == 0) first = 0;
   RILL_CHECK(first >= 0 && first <= extent - length, "slice of ", length, " from ", first,
              " on: there are ", extent);
   lower_strided(lowering, axis, first, 1);

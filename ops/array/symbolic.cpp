@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/dim/pattern.h"
 #include "ops/array/cast.h"
 #include "ops/math/binary.h"
 #include "ops/math/dims.h"
@@ -225,14 +226,29 @@ std::optional<Dim> symbolic_value(const Graph& graph, OutletId outlet) {
 
 namespace {
 
+/// Whether `part` is at least 1 wherever a size that it is part of is.
+bool is_positive_with(const Dim& part, const Dim& size) {
+  if (min(part, size) == size) return true;
+  std::vector<std::string> symbols;
+  size.collect_symbols(&symbols);
+  part.collect_symbols(&symbols);
+  if (symbols.size() != 1) return false;
+  const auto breach = DimPattern::of(min(size - Dim(1), -part), symbols[0]);
+  if (!breach.ok()) return false;
+  const auto most = breach->greatest(0);
+  return most.ok() && *most && **most < 0;
+}
+
 /// Assert that what sizes are divided by is not 0: a division by 0 has no result anywhere else.
+/// What is asserted of a part of a divisor follows from that.
 bool presume_divisors(Graph& graph, const std::vector<Dim>& divisors) {
   bool any = false;
   for (const Dim& divisor : divisors) {
     rebuild(divisor, [&](const DimAtom& atom) -> std::optional<Dim> {
       if (atom.kind != DimAtom::Kind::kMin) return std::nullopt;
       for (const Dim& arg : atom.args) {
-        any |= !arg.is_const() && graph.scope.assert_text(str_cat(arg, " >= 1")).ok();
+        if (arg.is_const() || !is_positive_with(arg, divisor)) continue;
+        any |= graph.scope.assert_text(str_cat(arg, " >= 1")).ok();
       }
       return std::nullopt;
     });

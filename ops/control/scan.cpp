@@ -214,7 +214,10 @@ Status Scan::declutter(Rewrite& rewrite) const {
   if (one_turn && (external_state || state_results.empty())) return dissolve(rewrite);
   // A recurrent layer has bits of its own, the same for one turn as for many.
   if (one_turn && settled_ && !is_recurrent(*this, rewrite)) return dissolve(rewrite);
-  if (settled_) return hoist_slices(*this, rewrite);
+  if (settled_) {
+    RILL_TRY(start_at_zero(*this, rewrite));
+    return rewrite.replacement() ? Status() : hoist_slices(*this, rewrite);
+  }
   auto simpler = std::make_shared<Scan>(*this);
   RILL_ASSIGN(Graph settled, rill::declutter(*body));
   simpler->body = std::make_shared<const Graph>(std::move(settled));

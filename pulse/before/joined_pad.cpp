@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
@@ -18,6 +19,9 @@ namespace {
 struct Part {
   int64_t frames = 0;
   TensorPtr value;  ///< null: the frame next to it
+  /// That frame is taken from what the slice beside it is cut from: in a short stream, the slice
+  /// itself may have none.
+  bool cut_off = false;
 };
 
 class Join {
@@ -41,6 +45,11 @@ class Join {
     const int last = reach(1, count);
     if (front_.empty() && back_.empty()) return {};
     OutletId wire = rewrite->mapped(rewrite->input(main_));
+    const bool in_front = !front_.empty() && front_[0].cut_off;
+    const bool behind = !back_.empty() && back_[0].cut_off;
+    if (in_front != behind) {
+      RILL_ASSIGN(wire, padded_before_the_cut(rewrite, in_front));
+    }
     const size_t layers = std::max(front_.size(), back_.size());
     for (size_t i = 0; i < layers; ++i) {
       const Part* before = i < front_.size() ? &front_[i] : nullptr;
@@ -85,6 +94,26 @@ class Join {
     return i;
   }
 
+  /// Pad one side of what the frames are cut from, and cut then: on this side nothing is cut off.
+  Result<OutletId> padded_before_the_cut(Rewrite* rewrite, bool front) {
+    const Node& main = rewrite_.producer(main_);
+    const ops::Slice& cut = *this->cut();
+    const Dim begin = front ? cut.begin : Dim(0);
+    const Dim end = front ? rewrite_.old_graph().fact(main.inputs[0]).dim(axis_) : cut.end;
+    OutletId wire = rewrite->mapped(main.inputs[0]);
+    RILL_ASSIGN(
+        wire, rewrite->wire1(main.name, std::make_shared<ops::Slice>(axis_, begin, end), {wire}));
+    int64_t added = 0;
+    for (const Part& part : std::exchange(front ? front_ : back_, {})) {
+      RILL_ASSIGN(wire, padded(rewrite, wire, part, front ? part.frames : 0,
+                               front ? 0 : part.frames));
+      added += part.frames;
+    }
+    auto kept = std::make_shared<ops::Slice>(axis_, cut.begin - begin,
+                                             cut.end - begin + Dim(added));
+    return rewrite->wire1(main.name, std::move(kept), {wire});
+  }
+
   static bool is_alike(const Part& a, const Part& b) {
     return a.value && b.value ? a.value->same_bits(*b.value) : !a.value && !b.value;
   }
@@ -125,18 +154,26 @@ class Join {
     for (int axis = 0; axis < facts[0].rank(); ++axis) {
       if (axis != axis_ && !(facts[0].dim(axis) == facts[1].dim(axis))) return std::nullopt;
     }
-    return is_end(*slice, node->inputs[0], front) ? std::optional<Part>({*frames, nullptr})
-                                                  : std::nullopt;
+    const bool cut_off = !(node->inputs[0] == rewrite_.input(main_));
+    return is_end(*slice, node->inputs[0], front)
+               ? std::optional<Part>({*frames, nullptr, cut_off})
+               : std::nullopt;
   }
 
   static std::optional<Part> constant(const TensorPtr& konst, int64_t frames) {
     if (konst->volume() < 1 || !is_uniform(konst)) return std::nullopt;
     if (!is_float(konst->dtype()) && !is_int(konst->dtype())) return std::nullopt;
-    return Part{frames, std::make_shared<const Tensor>(first_element(*konst))};
+    return Part{frames, std::make_shared<const Tensor>(first_element(*konst)), false};
   }
 
   Dim length_of(const ops::Slice& slice) const {
     return rewrite_.scope().simplify(slice.end - slice.begin);
+  }
+
+  /// The slice that gives the frames that parts are joined to; null if none does.
+  const ops::Slice* cut() const {
+    const auto* slice = rewrite_.producer_as<ops::Slice>(main_);
+    return slice && slice->axis == axis_ ? slice : nullptr;
   }
 
   /// Whether a slice of one frame takes the first, or the last, of the frames that it is joined to.
@@ -145,12 +182,10 @@ class Join {
     OutletId frames = rewrite_.input(main_);
     Dim begin = 0;
     Dim end = graph.fact(frames).dim(axis_);
-    const Node& main = graph.node(frames.node);
-    const auto* whole = main.op->as<ops::Slice>();
-    if (!(frames == from) && whole && whole->axis == axis_) {
-      frames = main.inputs[0];
-      begin = whole->begin;
-      end = whole->end;
+    if (!(frames == from) && cut()) {
+      frames = rewrite_.producer(main_).inputs[0];
+      begin = cut()->begin;
+      end = cut()->end;
     }
     if (!(frames == from)) return false;
     const Dim apart = front ? slice.begin - begin : end - slice.end;

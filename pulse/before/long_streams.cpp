@@ -75,6 +75,12 @@ class LongStreams final : public GraphCopy {
 
 }  // namespace
 
+Result<Graph> decided_choices(Graph graph, std::string_view symbol) {
+  LongStreams streams(graph, symbol);
+  if (streams.least() == 0) return graph;
+  return streams.run();
+}
+
 Result<std::optional<Graph>> of_long_streams(const Graph& graph, std::string_view symbol) {
   LongStreams streams(graph, symbol);
   const int64_t frames = streams.least();

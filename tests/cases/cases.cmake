@@ -52,6 +52,7 @@ set(cases
   inspect_longest
   inspect_max_delay
   knobs_are_listed
+  last_frame_is_expanded
   length_of_a_symbol_bound_late
   length_of_a_window_too_long
   lists_in_shapes
