@@ -6,6 +6,7 @@
 
 #include "core/dim/pattern.h"
 #include "core/graph/written.h"
+#include "core/optim/optim.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
 #include "ops/built.h"
@@ -248,6 +249,101 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
     }
   }
   return told;
+}
+
+namespace {
+
+/// Whether a whole run of that length is defined, and gives no frame of any output.
+bool gives_nothing(const Graph& whole, const Streaming& streaming, int64_t length) {
+  const auto bound = whole.with_symbol(streaming.symbol(), Dim(length));
+  if (!bound.ok() || !declutter(*bound).ok()) return false;
+  for (size_t i = 0; i < bound->outputs.size(); ++i) {
+    const Fact& fact = bound->fact(bound->outputs[i]);
+    if (!(fact.dim(streaming.output(i).axis) == Dim(0))) return false;
+  }
+  return true;
+}
+
+bool is_asserted(const Streaming& streaming, int64_t length) {
+  return std::all_of(streaming.asserted.begin(), streaming.asserted.end(), [&](const Dim& each) {
+    return each.eval(streaming.symbol(), length).value_or(-1) >= 0;
+  });
+}
+
+/// Whether some output would have frames in a stream of that length.
+bool counts_frames(const Streaming& streaming, int64_t length) {
+  return std::any_of(
+      streaming.outputs.begin(), streaming.outputs.end(), [&](const StreamingOutput& output) {
+        return output.length->eval(streaming.symbol(), length).value_or(1) > 0;
+      });
+}
+
+/// Whether frames have gone out before a stream of that length is known to end there.
+bool gives_before_its_end(const Graph& pulsed, int64_t length) {
+  const Streaming& streaming = *pulsed.streaming;
+  for (size_t i = 0; i < pulsed.outputs.size(); ++i) {
+    const StreamingOutput output = streaming.output(i);
+    const auto frames = pulsed.fact(pulsed.outputs[i]).dim(output.axis).to_int();
+    if (!frames || length / streaming.pulse * *frames > output.delay) return true;
+  }
+  return false;
+}
+
+/// The greatest length up to which streams give nothing, as whole runs do, though they are asserted
+/// or counted to; -1 if there is none.
+int64_t last_of_no_output(const Graph& whole, const Graph& pulsed) {
+  constexpr int64_t kMost = 16;  // each is bound
+  const Streaming& streaming = *pulsed.streaming;
+  int64_t last = -1;
+  for (int64_t length = 0; length < kMost; ++length) {
+    const bool counts = counts_frames(streaming, length);
+    // Of no frames, a session takes what is asserted of one.
+    if (!counts && is_asserted(streaming, std::max<int64_t>(1, length))) continue;
+    if (length > 0 && counts && is_asserted(streaming, length)) break;
+    if (gives_before_its_end(pulsed, length) || !gives_nothing(whole, streaming, length)) break;
+    last = length;
+  }
+  return last;
+}
+
+/// A length that is 0 up to `last`, and beyond as it is.
+std::optional<Dim> none_up_to(const Dim& length, const std::string& symbol, int64_t last) {
+  const Dim beyond = max(Dim(0), Dim::symbol(symbol) - Dim(last));
+  int64_t times = std::max<int64_t>(1, length.eval(symbol, last + 1).value_or(1));
+  for (int i = 0; i < 16; ++i, times *= 2) {
+    const auto spare = DimPattern::of(Dim(times) * beyond - length, symbol);
+    if (!spare.ok()) return std::nullopt;
+    const auto least = spare->least(last + 1);
+    if (least.ok() && *least && **least >= 0) return min(length, Dim(times) * beyond);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void take_streams_of_no_output(const Graph& whole, Graph* pulsed) {
+  Streaming out = *pulsed->streaming;
+  const std::string symbol = out.symbol();
+  for (const StreamingOutput& output : out.outputs) {
+    if (output.axis < 0 || !output.length || !of_symbol_alone(*output.length, symbol)) return;
+  }
+  const int64_t last = last_of_no_output(whole, *pulsed);
+  const auto is_positive = [&](const Dim& dim) {
+    for (int64_t length = 0; length <= last; ++length) {
+      if (dim.eval(symbol, length).value_or(1) > 0) return true;
+    }
+    return false;
+  };
+  for (Dim& each : out.asserted) {
+    if (is_positive(-each)) each = max(each, Dim(last) - Dim::symbol(symbol));
+  }
+  for (StreamingOutput& output : out.outputs) {
+    if (!is_positive(*output.length)) continue;
+    const auto length = none_up_to(*output.length, symbol, last);
+    if (!length) return;
+    output.length = *length;
+  }
+  pulsed->streaming = std::move(out);
 }
 
 std::optional<int64_t> longest_stream(std::string_view symbol,

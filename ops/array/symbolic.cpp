@@ -5,6 +5,7 @@
 
 #include "core/dim/pattern.h"
 #include "ops/array/cast.h"
+#include "ops/array/range.h"
 #include "ops/math/binary.h"
 #include "ops/math/dims.h"
 #include "ops/math/select.h"
@@ -123,7 +124,9 @@ std::optional<Dim> combined(BinaryKind kind, const Dim& a, const Dim& b) {
 class Tracer {
  public:
   /// `divisors`: where to tell what a size is divided by that is no number; may be null.
-  Tracer(const Graph& graph, std::vector<Dim>* divisors) : graph_(graph), divisors_(divisors) {}
+  /// `place`: the symbol for the places of elements; null where wires have one element each.
+  Tracer(const Graph& graph, std::vector<Dim>* divisors, const Dim* place = nullptr)
+      : graph_(graph), divisors_(divisors), place_(place) {}
 
   std::optional<Dim> value(OutletId outlet, int depth) const {
     const auto ratio = ratio_at(outlet, depth);
@@ -140,9 +143,15 @@ class Tracer {
       return dim.ok() ? ratio_of(std::move(dim).value()) : std::nullopt;
     }
     const Node& node = graph_.node(outlet.node);
+    if (const auto* range = place_ ? node.op->as<Range>() : nullptr) {
+      return ratio_of(range->start + Dim(range->step) * *place_);
+    }
     if (depth == 0 || node.inputs.empty()) return std::nullopt;
+    // Elements meet those at their own places, or a single one.
+    const Dim count = volume(fact.shape);
     for (const OutletId& input : node.inputs) {
-      if (!(volume(graph_.fact(input).shape) == Dim(1))) return std::nullopt;
+      const Dim own = volume(graph_.fact(input).shape);
+      if (!(own == Dim(1)) && !(place_ && own == count)) return std::nullopt;
     }
     return of_node(node, depth - 1);
   }
@@ -216,12 +225,18 @@ class Tracer {
 
   const Graph& graph_;
   std::vector<Dim>* divisors_;
+  const Dim* place_;
 };
 
 }  // namespace
 
 std::optional<Dim> symbolic_value(const Graph& graph, OutletId outlet) {
   return Tracer(graph, nullptr).value(outlet, kMaxDepth);
+}
+
+std::optional<Dim> positional_value(const Graph& graph, OutletId outlet, std::string_view place) {
+  const Dim at = Dim::symbol(place);
+  return Tracer(graph, nullptr, &at).value(outlet, kMaxDepth);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "core/dim/pattern.h"
 #include "core/exec/lowering.h"
 #include "core/exec/plan.h"
 #include "core/exec/session.h"
@@ -71,13 +72,30 @@ Dim Scan::iterations(FactSpan in) const {
 
 namespace {
 
+/// Whether two extents are the same for all streams that are long enough, as min(S, 2*(S/2)) and
+/// 2*(S/2) are.
+bool are_alike(const Dim& a, const Dim& b) {
+  std::vector<std::string> symbols;
+  a.collect_symbols(&symbols);
+  b.collect_symbols(&symbols);
+  if (symbols.size() != 1) return false;
+  const auto apart = DimPattern::of(a - b, symbols[0]);
+  if (!apart.ok()) return false;
+  const auto least = apart->least(apart->settled());
+  const auto most = apart->greatest(apart->settled());
+  return least.ok() && most.ok() && *least == 0 && *most == 0;
+}
+
 /// Whether symbols are all that keeps two shapes apart, as in min(1, S) and 1.
 bool may_become(const Fact& open, const Fact& known) {
   if (open.dtype != known.dtype || !(open.q == known.q) || open.rank() != known.rank())
     return false;
   for (int axis = 0; axis < open.rank(); ++axis) {
-    const bool decided = open.dim(axis).is_const() || !known.dim(axis).is_const();
-    if (decided && !(open.dim(axis) == known.dim(axis))) return false;
+    const Dim& extent = open.dim(axis);
+    const bool decided = extent.is_const() || !known.dim(axis).is_const();
+    if (decided && !(extent == known.dim(axis)) && !are_alike(extent, known.dim(axis))) {
+      return false;
+    }
   }
   return true;
 }

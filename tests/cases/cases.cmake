@@ -88,6 +88,7 @@ set(cases
   profile_files
   profile_json_has_loop_bodies
   pulse_auto
+  pulse_is_all_that_is_wrong
   pulse_that_two_strides_refuse
   pulse_without_the_symbol
   quantised_products_and_pools

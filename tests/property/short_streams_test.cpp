@@ -57,6 +57,24 @@ TEST(ShortStreams, HaveAFrameBesideTheOnlyOne) {
   expect_short_streams(y("x + " + joined(cut("x", 1, ""), last)), {1, 2, 5}, kAll);
 }
 
+/// The differences of neighbours, the last one twice.
+std::string differences() {
+  return document("1, 1, S", str_cat("  d = ", cut("x", 1, ""), " - ", cut("x", 0, "-1"), ";\n",
+                                     "  n = squeeze(slice(tract_core_shape_of(d), axes = [0],"
+                                     " begin = [2], end = [3]), axes = [0]);\n"
+                                     "  y = concat([d, slice(d, axes = [2], begin ="
+                                     " [min(n, max(n - 1, 0))], end = [n])], axis = 2);\n"));
+}
+
+TEST(ShortStreams, GiveNothingWhereNothingIsThere) {
+  expect_short_streams(differences(), {1, 2, 5}, [](int64_t n) { return n < 2 ? 0 : n; });
+  const std::string halved = "slice(x, axes = [2], begin = [0], end = [S], stride = [2])";
+  const std::string last = str_cat("slice(", halved, ", axes = [2], begin = [min((S + 1) / 2, ",
+                                   "max((S + 1) / 2 - 1, 0))], end = [(S + 1) / 2])");
+  expect_short_streams(y(joined(halved, last)), {2, 6},
+                       [](int64_t n) { return n == 0 ? 0 : (n + 1) / 2 + 1; });
+}
+
 TEST(ShortStreams, AreSlicedAsNumPyDoes) {
   const auto kept = [](int64_t less) {
     return [less](int64_t n) { return std::max<int64_t>(0, n - less); };
@@ -64,6 +82,36 @@ TEST(ShortStreams, AreSlicedAsNumPyDoes) {
   expect_short_streams(y(cut("x", 2, "-1")), {1, 2, 5}, kept(3));
   expect_short_streams(y(cut("x", 3, "-4")), {1, 4}, kept(7));
   expect_short_streams(y(cut("x", 1, "-1") + " * 2.0"), {1, 2, 5}, kept(2));
+}
+
+constexpr char kAdd[] =
+    "fragment add_frame(frame: tensor<scalar>, sum: tensor<scalar>) -> (next: tensor<scalar>)\n"
+    "{\n  next = frame * 0.5 + sum * 0.75;\n}\n";
+
+/// A loop over each whole chunk of a wire, begun anew in each, as a recurrent layer is run on chunks.
+/// `frames`: how many the wire has; the rest of a chunk is cut off with bounds that look at them.
+std::string chunks(const std::string& wire, const std::string& frames, int64_t size) {
+  const std::string kept = str_cat("min(", frames, ", ", size, " * ((", frames, ") / ", size, "))");
+  return document(
+      "1, 1, S",
+      str_cat("  w = ", wire, ";\n  k = slice(w, axes = [2], begin = [0], end = [", kept,
+              "]);\n  c = reshape(k, shape = [-1, ", size,
+              "]);\n  n = squeeze(slice(tract_core_shape_of(c), axes = [0], begin = [0], end = "
+              "[1]), axes = [0]);\n  z = tile([[0.25]], repeats = [n, 1]);\n"
+              "  l = tract_core_scan(body = \"add_frame\", scan = [(\"frame\", c, 1, 1)], full = [],"
+              " state = [(\"sum\", z, \"next\")], output = [(\"next\", \"full\", 1, 1)],"
+              " skip = 0, reset_every_turn = true);\n  y = reshape(l, shape = [1, 1, -1]);\n"),
+      "y", kAdd);
+}
+
+TEST(ShortStreams, AreCutToWholeChunks) {
+  const std::string halved = "slice(x, axes = [2], begin = [0], end = [S], stride = [2])";
+  expect_short_streams(chunks(halved, "(S + 1) / 2", 2), {4, 8},
+                       [](int64_t n) { return (n + 1) / 4 * 2; });
+  expect_short_streams(chunks(halved, "(S + 1) / 2", 3), {6, 12},
+                       [](int64_t n) { return (n + 1) / 2 / 3 * 3; });
+  expect_short_streams(chunks(cut("x", 1, ""), "S - min(1, S)", 2), {2, 6},
+                       [](int64_t n) { return std::max<int64_t>(0, n - 1) / 2 * 2; });
 }
 
 }  // namespace
