@@ -290,20 +290,39 @@ bool gives_before_its_end(const Graph& pulsed, int64_t length) {
 }
 
 /// The greatest length up to which streams give nothing, as whole runs do, though they are asserted
-/// or counted to; -1 if there is none.
+/// or counted to; -1 if there is none. Whole runs of many frames are told by their extents.
 int64_t last_of_no_output(const Graph& whole, const Graph& pulsed) {
-  constexpr int64_t kMost = 16;  // each is bound
+  constexpr int64_t kMostBound = 16;
+  constexpr int64_t kMost = 1 << 14;
   const Streaming& streaming = *pulsed.streaming;
+  const std::string symbol = streaming.symbol();
+  std::vector<Dim> needed;
+  const auto is_told_empty = [&](int64_t length) {
+    if (needed.empty()) needed = asserted_of(whole, {Dim::symbol(symbol)}, symbol);
+    bool empty = std::all_of(needed.begin(), needed.end(), [&](const Dim& each) {
+      return each.eval(symbol, length).value_or(-1) >= 0;
+    });
+    for (size_t i = 0; i < whole.outputs.size() && empty; ++i) {
+      const Dim& frames = whole.fact(whole.outputs[i]).dim(streaming.output(i).axis);
+      empty = frames.eval(symbol, length) == 0;
+    }
+    return empty;
+  };
   int64_t last = -1;
   for (int64_t length = 0; length < kMost; ++length) {
     const bool counts = counts_frames(streaming, length);
     // Of no frames, a session takes what is asserted of one.
     if (!counts && is_asserted(streaming, std::max<int64_t>(1, length))) continue;
     if (length > 0 && counts && is_asserted(streaming, length)) break;
-    if (gives_before_its_end(pulsed, length) || !gives_nothing(whole, streaming, length)) break;
+    if (gives_before_its_end(pulsed, length)) break;
+    const bool empty = length < kMostBound ? gives_nothing(whole, streaming, length)
+                                           : is_told_empty(length);
+    if (!empty) break;
     last = length;
   }
-  return last;
+  // The extents told that nothing is there; the last run tells the same.
+  const bool trusted = last < kMostBound || gives_nothing(whole, streaming, last);
+  return trusted ? last : std::min(last, kMostBound - 1);
 }
 
 /// A length that is 0 up to `last`, and beyond as it is.

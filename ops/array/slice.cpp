@@ -247,7 +247,8 @@ Status Slice::declutter(Rewrite& rewrite) const {
   }
   const auto* first = rewrite.producer_as<Slice>(0);
   if (!first) return take_from_border(rewrite);
-  if (first->axis != axis) return {};
+  // What is read elsewhere as it is may become part of what makes it: a crop of a convolution.
+  if (first->axis != axis || rewrite.uses(rewrite.input(0)) > 1) return {};
   // Before its begin and behind its end the other slice has frames that this one must not see.
   const SymbolScope& scope = rewrite.scope();
   const bool inside =
