@@ -93,8 +93,11 @@ bool wants_frames(const Graph& graph, int64_t frames) {
   EXPECT_TRUE(pulsed.ok());
   if (!pulsed.ok()) return false;
   const std::vector<Dim>& asserted = pulsed->streaming->asserted;
-  return std::find(asserted.begin(), asserted.end(), Dim::symbol("S") - Dim(frames)) !=
-         asserted.end();
+  const auto suits = [&](int64_t length) {
+    return std::all_of(asserted.begin(), asserted.end(),
+                       [&](const Dim& each) { return each.eval("S", length).value_or(-1) >= 0; });
+  };
+  return suits(frames) && !suits(frames - 1) && !suits(1);
 }
 
 TEST(Slice, TakesStreamsToHaveTheLastFrames) {
