@@ -6,7 +6,6 @@
 
 #include "core/dim/pattern.h"
 #include "core/graph/written.h"
-#include "core/optim/optim.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
 #include "ops/built.h"
@@ -253,116 +252,70 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
 
 namespace {
 
-/// Whether a whole run of that length is defined, and gives no frame of any output.
-bool gives_nothing(const Graph& whole, const Streaming& streaming, int64_t length) {
-  const auto bound = whole.with_symbol(streaming.symbol(), Dim(length));
-  if (!bound.ok() || !declutter(*bound).ok()) return false;
-  for (size_t i = 0; i < bound->outputs.size(); ++i) {
-    const Fact& fact = bound->fact(bound->outputs[i]);
-    if (!(fact.dim(streaming.output(i).axis) == Dim(0))) return false;
+/// Whether none of these is negative at that length.
+bool suit(const std::vector<Dim>& asserted, const std::string& symbol, int64_t length) {
+  for (const Dim& each : asserted) {
+    if (each.eval(symbol, length).value_or(-1) < 0) return false;
   }
   return true;
 }
 
-bool is_asserted(const Streaming& streaming, int64_t length) {
-  return std::all_of(streaming.asserted.begin(), streaming.asserted.end(), [&](const Dim& each) {
-    return each.eval(streaming.symbol(), length).value_or(-1) >= 0;
-  });
-}
-
-/// Whether some output would have frames in a stream of that length.
-bool counts_frames(const Streaming& streaming, int64_t length) {
-  return std::any_of(
-      streaming.outputs.begin(), streaming.outputs.end(), [&](const StreamingOutput& output) {
-        return output.length->eval(streaming.symbol(), length).value_or(1) > 0;
-      });
-}
-
-/// Whether frames have gone out before a stream of that length is known to end there.
-bool gives_before_its_end(const Graph& pulsed, int64_t length) {
-  const Streaming& streaming = *pulsed.streaming;
-  for (size_t i = 0; i < pulsed.outputs.size(); ++i) {
-    const StreamingOutput output = streaming.output(i);
-    const auto frames = pulsed.fact(pulsed.outputs[i]).dim(output.axis).to_int();
-    if (!frames || length / streaming.pulse * *frames > output.delay) return true;
-  }
-  return false;
-}
-
-/// The greatest length up to which streams give nothing, as whole runs do, though they are asserted
-/// or counted to; -1 if there is none. Whole runs of many frames are told by their extents.
-int64_t last_of_no_output(const Graph& whole, const Graph& pulsed) {
-  constexpr int64_t kMostBound = 16;
+/// The greatest length up to which streams give nothing, as whole runs do, though more is asserted
+/// or counted; -1 if there is none. `frames`: those of the outputs in streams, negated; `told`: what
+/// is not negative where whole runs are defined and have none.
+int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
+                          const std::vector<Dim>& frames, const std::vector<Dim>& told) {
   constexpr int64_t kMost = 1 << 14;
-  const Streaming& streaming = *pulsed.streaming;
-  const std::string symbol = streaming.symbol();
-  std::vector<Dim> needed;
-  const auto is_told_empty = [&](int64_t length) {
-    if (needed.empty()) needed = asserted_of(whole, {Dim::symbol(symbol)}, symbol);
-    bool empty = std::all_of(needed.begin(), needed.end(), [&](const Dim& each) {
-      return each.eval(symbol, length).value_or(-1) >= 0;
-    });
-    for (size_t i = 0; i < whole.outputs.size() && empty; ++i) {
-      const Dim& frames = whole.fact(whole.outputs[i]).dim(streaming.output(i).axis);
-      empty = frames.eval(symbol, length) == 0;
-    }
-    return empty;
-  };
   int64_t last = -1;
   for (int64_t length = 0; length < kMost; ++length) {
-    const bool counts = counts_frames(streaming, length);
+    const bool counts = !suit(frames, symbol, length);
     // Of no frames, a session takes what is asserted of one.
-    if (!counts && is_asserted(streaming, std::max<int64_t>(1, length))) continue;
-    if (length > 0 && counts && is_asserted(streaming, length)) break;
-    if (gives_before_its_end(pulsed, length)) break;
-    const bool empty = length < kMostBound ? gives_nothing(whole, streaming, length)
-                                           : is_told_empty(length);
-    if (!empty) break;
+    const bool asserted = suit(streaming.asserted, symbol, length == 0 && !counts ? 1 : length);
+    if (asserted && !counts) continue;
+    if ((asserted && length > 0) || !suit(told, symbol, length)) break;
     last = length;
   }
-  // The extents told that nothing is there; the last run tells the same.
-  const bool trusted = last < kMostBound || gives_nothing(whole, streaming, last);
-  return trusted ? last : std::min(last, kMostBound - 1);
-}
-
-/// A length that is 0 up to `last`, and beyond as it is.
-std::optional<Dim> none_up_to(const Dim& length, const std::string& symbol, int64_t last) {
-  const Dim beyond = max(Dim(0), Dim::symbol(symbol) - Dim(last));
-  int64_t times = std::max<int64_t>(1, length.eval(symbol, last + 1).value_or(1));
-  for (int i = 0; i < 16; ++i, times *= 2) {
-    const auto spare = DimPattern::of(Dim(times) * beyond - length, symbol);
-    if (!spare.ok()) return std::nullopt;
-    const auto least = spare->least(last + 1);
-    if (least.ok() && *least && **least >= 0) return min(length, Dim(times) * beyond);
-  }
-  return std::nullopt;
+  return last;
 }
 
 }  // namespace
 
 void take_streams_of_no_output(const Graph& whole, Graph* pulsed) {
-  Streaming out = *pulsed->streaming;
+  Streaming& out = *pulsed->streaming;
   const std::string symbol = out.symbol();
-  for (const StreamingOutput& output : out.outputs) {
-    if (output.axis < 0 || !output.length || !of_symbol_alone(*output.length, symbol)) return;
+  std::vector<Dim> frames;
+  std::vector<Dim> told;
+  for (size_t i = 0; i < whole.outputs.size(); ++i) {
+    const StreamingOutput& output = out.outputs[i];
+    if (output.axis < 0 || !of_symbol_alone(output.length.value_or(Dim(0)), symbol)) return;
+    frames.push_back(-*output.length);
+    told.push_back(-whole.fact(whole.outputs[i]).dim(output.axis));
   }
-  const int64_t last = last_of_no_output(whole, *pulsed);
-  const auto is_positive = [&](const Dim& dim) {
-    for (int64_t length = 0; length <= last; ++length) {
-      if (dim.eval(symbol, length).value_or(1) > 0) return true;
-    }
-    return false;
-  };
+  if (suit(frames, symbol, 0) && suit(out.asserted, symbol, 1)) return;
+  const int64_t last = last_of_no_output(out, symbol, frames, asserted_of(whole, told, symbol));
+  if (last < 0) return;
+  const auto bound = whole.with_symbol(symbol, Dim(last));
+  if (!bound.ok()) return;
+  const Dim beyond = Dim::symbol(symbol) - Dim(last);
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const StreamingOutput& output = out.outputs[i];
+    const auto step = pulsed->fact(pulsed->outputs[i]).dim(output.axis).to_int();
+    // Nor may frames have gone out before such a stream is known to end.
+    if (!step || last / out.pulse * *step > output.delay) return;
+    if (!(bound->fact(bound->outputs[i]).dim(output.axis) == Dim(0))) return;
+    // As many for each frame beyond that it is no bound there.
+    const Dim most = max(Dim(0), beyond) * Dim(output.length->eval(symbol, last + 1).value_or(1));
+    const auto spare = DimPattern::of(most + frames[i], symbol);
+    const auto least = spare.ok() ? spare->least(last + 1) : spare.status();
+    if (!least.ok() || !*least || **least < 0) return;
+    frames[i] = min(*output.length, most);
+  }
+  for (size_t i = 0; i < frames.size(); ++i) out.outputs[i].length = frames[i];
   for (Dim& each : out.asserted) {
-    if (is_positive(-each)) each = max(each, Dim(last) - Dim::symbol(symbol));
+    const auto first = each.eval(symbol, 0);
+    const auto at_last = each.eval(symbol, last);
+    if (std::min(first.value_or(-1), at_last.value_or(-1)) < 0) each = max(each, -beyond);
   }
-  for (StreamingOutput& output : out.outputs) {
-    if (!is_positive(*output.length)) continue;
-    const auto length = none_up_to(*output.length, symbol, last);
-    if (!length) return;
-    output.length = *length;
-  }
-  pulsed->streaming = std::move(out);
 }
 
 std::optional<int64_t> longest_stream(std::string_view symbol,

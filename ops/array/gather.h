@@ -14,8 +14,8 @@ namespace rill::ops {
 /// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. An index
 /// out of range at run time gives zeros.
 /// Stream: pointwise on the axes of the indices and on the data's other axes; indices that count up
-/// make a slice, and a few that are written out make one each. Those that hold rows or take them
-/// several times, as i // 4 * 4 does, make one for each row of a period.
+/// make a slice, and a few that are written out make one each. Those that hold each row
+/// for some places, as i // 4 * 4 does, repeat the rows of a slice.
 /// Source: tract, `tract_core_gather`.
 class Gather final : public OpBase<Gather> {
  public:

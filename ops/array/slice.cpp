@@ -71,12 +71,13 @@ Result<Facts> Slice::infer(FactSpan in) const {
     const auto difference = (high - low).to_int();
     return !difference || *difference >= 0;
   };
-  Fact out = in[0].without_value();
-  const bool in_front = ordered(Dim(0), begin) && ordered(Dim(0), end);
+  const auto first = begin.to_int();
+  const auto last = end.to_int();
   // As NumPy has it: what ends before it begins is empty, wherever it lies.
-  const bool empty = begin.is_const() && end.is_const() && !ordered(begin, end);
-  RILL_CHECK(in_front && (empty || (ordered(begin, end) && ordered(end, extent))), "[", begin,
-             ", ", end, ") is out of axis ", axis, " of ", in[0]);
+  const bool empty = first && last && *last >= 0 && *last < *first;
+  RILL_CHECK(empty || (ordered(Dim(0), begin) && ordered(begin, end) && ordered(end, extent)), "[",
+             begin, ", ", end, ") is out of axis ", axis, " of ", in[0]);
+  Fact out = in[0].without_value();
   out.shape[static_cast<size_t>(axis)] = empty ? Dim(0) : end - begin;
   return Facts{std::move(out)};
 }

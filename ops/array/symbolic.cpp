@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/dim/pattern.h"
+#include "core/dim/bound.h"
 #include "ops/array/cast.h"
 #include "ops/array/range.h"
 #include "ops/math/binary.h"
@@ -244,14 +244,8 @@ namespace {
 /// Whether `part` is at least 1 wherever a size that it is part of is.
 bool is_positive_with(const Dim& part, const Dim& size) {
   if (min(part, size) == size) return true;
-  std::vector<std::string> symbols;
-  size.collect_symbols(&symbols);
-  part.collect_symbols(&symbols);
-  if (symbols.size() != 1) return false;
-  const auto breach = DimPattern::of(min(size - Dim(1), -part), symbols[0]);
-  if (!breach.ok()) return false;
-  const auto most = breach->greatest(0);
-  return most.ok() && *most && **most < 0;
+  const auto breach = bound_of(min(size - Dim(1), -part));
+  return breach && *breach < 0;
 }
 
 /// Assert that what sizes are divided by is not 0: a division by 0 has no result anywhere else.

@@ -140,15 +140,13 @@ Status start_at_zero(const Scan& scan, Rewrite& rewrite) {
   const auto scanned = summed_input(scan, rewrite);
   if (!scanned || !is_less_itself(rewrite, 1 - *scanned)) return {};
   const Fact& start = rewrite.in(1 - *scanned);
-  const std::string name = rewrite.producer(1 - *scanned).name;
-  RILL_ASSIGN(Tensor zero, Tensor::zeros(start.dtype, std::vector<int64_t>(start.shape.size(), 1)));
+  const std::string& name = rewrite.node().name;
+  RILL_ASSIGN(Tensor zero, Tensor::zeros(start.dtype, {}));
   const OutletId one = rewrite.konst(name, std::move(zero));
-  RILL_ASSIGN(const OutletId zeros,
-              rewrite.wire1(name, std::make_shared<Broadcast>(start.shape), {one}));
   std::vector<OutletId> inputs = rewrite.mapped_inputs(rewrite.node());
-  inputs[static_cast<size_t>(1 - *scanned)] = zeros;
-  RILL_ASSIGN(const auto out,
-              rewrite.wire(rewrite.node().name, rewrite.node().op, std::move(inputs)));
+  RILL_ASSIGN(inputs[static_cast<size_t>(1 - *scanned)],
+              rewrite.wire1(name, std::make_shared<Broadcast>(start.shape), {one}));
+  RILL_ASSIGN(const auto out, rewrite.wire(name, rewrite.node().op, std::move(inputs)));
   return rewrite.replace(out);
 }
 

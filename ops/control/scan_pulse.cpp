@@ -6,7 +6,6 @@
 
 #include "core/base/checked.h"
 #include "core/dim/pattern.h"
-#include "core/dim/scope.h"
 #include "core/graph/pulse.h"
 #include "ops/array/broadcast.h"
 #include "ops/control/scan.h"
@@ -251,8 +250,6 @@ class BodyAxes {
 
 /// A length of the stream at which a wire has so many frames; nothing if none can be told.
 std::optional<int64_t> length_with(const Dim& frames, const std::string& symbol, int64_t count) {
-  const auto found = solve(frames, count, {});
-  if (found) return found->first == symbol ? std::optional(found->second) : std::nullopt;
   const auto pattern = DimPattern::of(frames, symbol);
   if (!pattern.ok() || pattern->growth() <= 0) return std::nullopt;
   constexpr int64_t kMost = 4096;

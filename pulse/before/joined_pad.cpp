@@ -44,16 +44,15 @@ class Join {
     const int first = reach(-1, -1);
     const int last = reach(1, count);
     if (front_.empty() && back_.empty()) return {};
-    OutletId wire = rewrite->mapped(rewrite->input(main_));
-    const bool in_front = !front_.empty() && front_[0].cut_off;
-    const bool behind = !back_.empty() && back_[0].cut_off;
-    if (in_front != behind) {
-      RILL_ASSIGN(wire, padded_before_the_cut(rewrite, in_front));
-    }
+    const ops::Slice* late = late_cut();
+    OutletId wire =
+        rewrite->mapped(late ? rewrite->producer(main_).inputs[0] : rewrite->input(main_));
+    int64_t added = 0;
     const size_t layers = std::max(front_.size(), back_.size());
     for (size_t i = 0; i < layers; ++i) {
       const Part* before = i < front_.size() ? &front_[i] : nullptr;
       const Part* after = i < back_.size() ? &back_[i] : nullptr;
+      added += before ? before->frames : after->frames;
       if (before && after && is_alike(*before, *after)) {
         RILL_ASSIGN(wire, padded(rewrite, wire, *before, before->frames, after->frames));
         continue;
@@ -64,6 +63,10 @@ class Join {
       if (after) {
         RILL_ASSIGN(wire, padded(rewrite, wire, *after, 0, after->frames));
       }
+    }
+    if (late) {
+      auto kept = std::make_shared<ops::Slice>(axis_, late->begin, late->end + Dim(added));
+      RILL_ASSIGN(wire, rewrite->wire1(rewrite->node().name, std::move(kept), {wire}));
     }
     if (first < 0 && last == count) return rewrite->replace({wire});
     std::vector<OutletId> rest;
@@ -94,24 +97,15 @@ class Join {
     return i;
   }
 
-  /// Pad one side of what the frames are cut from, and cut then: on this side nothing is cut off.
-  Result<OutletId> padded_before_the_cut(Rewrite* rewrite, bool front) {
-    const Node& main = rewrite_.producer(main_);
-    const ops::Slice& cut = *this->cut();
-    const Dim begin = front ? cut.begin : Dim(0);
-    const Dim end = front ? rewrite_.old_graph().fact(main.inputs[0]).dim(axis_) : cut.end;
-    OutletId wire = rewrite->mapped(main.inputs[0]);
-    RILL_ASSIGN(
-        wire, rewrite->wire1(main.name, std::make_shared<ops::Slice>(axis_, begin, end), {wire}));
-    int64_t added = 0;
-    for (const Part& part : std::exchange(front ? front_ : back_, {})) {
-      RILL_ASSIGN(wire, padded(rewrite, wire, part, front ? part.frames : 0,
-                               front ? 0 : part.frames));
-      added += part.frames;
-    }
-    auto kept = std::make_shared<ops::Slice>(axis_, cut.begin - begin,
-                                             cut.end - begin + Dim(added));
-    return rewrite->wire1(main.name, std::move(kept), {wire});
+  /// The slice that gives the frames, if what it is cut from can be padded and cut then: on one side
+  /// alone, where nothing is cut off.
+  const ops::Slice* late_cut() const {
+    const std::vector<Part>& side = front_.empty() ? back_ : front_;
+    if (!side[0].cut_off || (!front_.empty() && !back_.empty())) return nullptr;
+    const Graph& graph = rewrite_.old_graph();
+    const Dim& extent = graph.fact(rewrite_.producer(main_).inputs[0]).dim(axis_);
+    const bool whole = front_.empty() ? cut()->end == extent : cut()->begin == Dim(0);
+    return whole ? cut() : nullptr;
   }
 
   static bool is_alike(const Part& a, const Part& b) {

@@ -77,8 +77,7 @@ class LongStreams final : public GraphCopy {
 
 Result<Graph> decided_choices(Graph graph, std::string_view symbol) {
   LongStreams streams(graph, symbol);
-  if (streams.least() == 0) return graph;
-  return streams.run();
+  return streams.least() == 0 ? std::move(graph) : streams.run();
 }
 
 Result<std::optional<Graph>> of_long_streams(const Graph& graph, std::string_view symbol) {
