@@ -261,8 +261,8 @@ bool suit(const std::vector<Dim>& asserted, const std::string& symbol, int64_t l
 }
 
 /// The greatest length up to which streams give nothing, as whole runs do, though more is asserted
-/// or counted; -1 if there is none. `frames`: those of the outputs in streams, negated; `told`: what
-/// is not negative where whole runs are defined and have none.
+/// or counted; -1 if there is none. `frames`: those of the outputs in streams, negated; `told`:
+/// what is not negative where whole runs are defined and have none.
 int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
                           const std::vector<Dim>& frames, const std::vector<Dim>& told) {
   constexpr int64_t kMost = 1 << 14;

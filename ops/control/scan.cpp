@@ -71,8 +71,8 @@ Dim Scan::iterations(FactSpan in) const {
 
 namespace {
 
-/// Whether two extents are spellings of one, as min(S, 2*(S/2)) and 2*(S/2) are, by their values for
-/// some lengths far beyond what either may be cut off at. Numbers are compared as they are.
+/// Whether two extents are spellings of one, as min(S, 2*(S/2)) and 2*(S/2) are, by their values
+/// for some lengths far beyond what either may be cut off at. Numbers are compared as they are.
 bool are_alike(const Dim& a, const Dim& b) {
   std::vector<std::string> symbols;
   a.collect_symbols(&symbols);

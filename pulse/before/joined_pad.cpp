@@ -97,8 +97,8 @@ class Join {
     return i;
   }
 
-  /// The slice that gives the frames, if what it is cut from can be padded and cut then: on one side
-  /// alone, where nothing is cut off.
+  /// The slice that gives the frames, if what it is cut from can be padded and cut then: on one
+  /// side alone, where nothing is cut off.
   const ops::Slice* late_cut() const {
     const std::vector<Part>& side = front_.empty() ? back_ : front_;
     if (!side[0].cut_off || (!front_.empty() && !back_.empty())) return nullptr;

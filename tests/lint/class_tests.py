@@ -19,7 +19,7 @@ MOST = {
     "core/exec": 4,
     "core/graph": 6,
     "nnef_loader/build": 11,
-    "ops/array": 30,
+    "ops/array": 29,
     "ops/control": 8,
     "ops/math": 17,
     "ops/nn": 15,
