@@ -29,6 +29,7 @@ target_sources(rill_ops PRIVATE
   array/common.cpp
   array/extend_stream.cpp
   array/gather_slices.cpp
+  array/gather_holds.cpp
   array/gather_windows.cpp
   array/groups.cpp
   array/index_run.cpp

@@ -27,6 +27,10 @@ std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
 std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
                                       std::string_view symbol);
 
+/// Take streams that are too short for what is asserted where a whole run is defined and has no
+/// frame in any output: then a stream has none either. Not where frames go out before the end.
+void take_streams_of_no_output(const Graph& whole, Graph* pulsed);
+
 /// The longest stream for which none of these is negative; nothing if there is none.
 std::optional<int64_t> longest_stream(std::string_view symbol,
                                       const std::vector<Dim>& non_negative);

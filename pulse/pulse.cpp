@@ -514,6 +514,8 @@ auto for_long_streams_at_least(const Graph& graph, const Options& options, const
     if (!longer.ok() || !*longer) return refused;
     auto again = attempt(**longer);
     if (again.ok()) return again;
+    // Where nothing but the pulse stands in the way, that is what to tell.
+    if (wants_another_pulse(again.error()) && least_pulse_of(**longer, options).ok()) return again;
   }
   return refused;
 }
@@ -534,9 +536,11 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
   if (*pulse < 1 || *pulse > kMostPulse) {
     return fail(Code::kPulse, "pulse ", *pulse, ": expected 1 to ", kMostPulse, " frames");
   }
-  return for_long_streams_at_least(graph, options, [&](const Graph& each) {
+  auto pulsed = for_long_streams_at_least(graph, options, [&](const Graph& each) {
     return pulse_nodes(each, options, report);
   });
+  if (pulsed.ok()) take_streams_of_no_output(graph, &*pulsed);
+  return pulsed;
 }
 
 }  // namespace rill::pulse

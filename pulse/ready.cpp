@@ -8,6 +8,7 @@
 #include "pulse/attention/attention.h"
 #include "pulse/before/frames_first.h"
 #include "pulse/before/joined_pad.h"
+#include "pulse/before/long_streams.h"
 #include "pulse/before/sink_border.h"
 #include "pulse/before/weighed_sum.h"
 
@@ -50,6 +51,9 @@ Result<Graph> before_pulsing(const Graph& graph, std::string_view symbol) {
   // A stream has at least one frame; what fewer frames would give is nobody's concern.
   if (!begun.scope.proves_ge(Dim::symbol(symbol), Dim(1))) {
     RILL_TRY(begun.scope.assert_text(str_cat(symbol, " >= 1")));
+  }
+  if constexpr (ops::built("long_streams")) {
+    RILL_ASSIGN(begun, decided_choices(std::move(begun), symbol));
   }
   RILL_ASSIGN(Graph simple, declutter(begun));
   if constexpr (ops::built("scan")) {

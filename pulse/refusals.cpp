@@ -7,6 +7,10 @@
 
 namespace rill::pulse {
 
+bool wants_another_pulse(const Error& refusal) {
+  return refusal.hint.starts_with("Use a pulse that is a multiple of ");
+}
+
 std::string symbols_to_stream_by(const Graph& whole, const std::string& symbol) {
   std::vector<std::string> symbols;
   for (const OutletId& input : whole.inputs) {
@@ -42,9 +46,9 @@ std::vector<Status> refusals_of_lengths(const Graph& pulsed, std::string_view sy
 namespace {
 
 /// Whether the way out of one refusal is one of all that name it: these have one cause.
-bool mends_all(std::string_view way_out) {
-  return way_out.starts_with("Bind ") || way_out.starts_with("Assert ") ||
-         way_out.starts_with("Use a pulse that is a multiple of ");
+bool mends_all(const Error& refusal) {
+  return refusal.hint.starts_with("Bind ") || refusal.hint.starts_with("Assert ") ||
+         wants_another_pulse(refusal);
 }
 
 /// Each cause once.
@@ -58,7 +62,7 @@ std::vector<Status> root_causes(const std::vector<Status>& refusals) {
       ++known->second.second;
       continue;
     }
-    if (mends_all(way_out)) first.emplace(way_out, std::pair(out.size(), 0));
+    if (mends_all(refusal.error())) first.emplace(way_out, std::pair(out.size(), 0));
     out.push_back(refusal);
   }
   for (const auto& [way_out, met] : first) {

@@ -8,6 +8,9 @@
 
 namespace rill::pulse {
 
+/// Tell whether the way out of a refusal is another pulse.
+bool wants_another_pulse(const Error& refusal);
+
 /// Say what to do about inputs of which none has the symbol.
 std::string symbols_to_stream_by(const Graph& whole, const std::string& symbol);
 

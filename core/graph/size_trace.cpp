@@ -35,12 +35,12 @@ std::optional<SizeRatio> size_of(const std::optional<Dim>& number) {
 }
 
 std::optional<SizeRatio> SizeTrace::follow(const Graph& graph, OutletId outlet,
-                                           std::vector<Dim>* divisors) {
-  return follow(graph, outlet, kMaxDepth, divisors);
+                                           std::vector<Dim>* divisors, const Dim* place) {
+  return follow(graph, outlet, kMaxDepth, divisors, place);
 }
 
 std::optional<SizeRatio> SizeTrace::follow(const Graph& graph, OutletId outlet, int depth,
-                                           std::vector<Dim>* divisors) {
+                                           std::vector<Dim>* divisors, const Dim* place) {
   const Fact& fact = graph.fact(outlet);
   if (fact.konst) {
     if (fact.konst->volume() != 1) return std::nullopt;
@@ -49,15 +49,19 @@ std::optional<SizeRatio> SizeTrace::follow(const Graph& graph, OutletId outlet, 
     return dim.ok() ? size_of(std::move(dim).value()) : std::nullopt;
   }
   const Node& node = graph.node(outlet.node);
-  if (depth == 0 || node.inputs.empty()) return std::nullopt;
+  if (depth == 0) return std::nullopt;
+  // Elements meet those at their own places, or a single one.
+  const Dim count = volume(fact.shape);
   for (const OutletId& input : node.inputs) {
-    if (!(volume(graph.fact(input).shape) == Dim(1))) return std::nullopt;
+    const Dim own = volume(graph.fact(input).shape);
+    if (!(own == Dim(1)) && !(place && own == count)) return std::nullopt;
   }
-  return node.op->size(SizeTrace(graph, node, depth - 1, divisors));
+  return node.op->size(SizeTrace(graph, node, depth - 1, divisors, place));
 }
 
 std::optional<SizeRatio> SizeTrace::in(int i) const {
-  return follow(graph_, input(i), depth_, divisors_);
+  if (static_cast<size_t>(i) >= node_.inputs.size()) return std::nullopt;
+  return follow(graph_, input(i), depth_, divisors_, place_);
 }
 
 void SizeTrace::divides(const Dim& by) const {

@@ -27,34 +27,39 @@ constexpr int64_t kMostDivisor = int64_t{1} << 20;
 std::optional<SizeRatio> size_of(const Dim& number, int64_t divisor = 1);
 std::optional<SizeRatio> size_of(const std::optional<Dim>& number);
 
-/// A node on the way from a wire of one element back to the dims that it is computed from, as the
-/// node's op sees it (`Op::size`).
+/// A node on the way from a wire back to the dims that its element is computed from, or each of its
+/// elements by its place, as the node's op sees it (`Op::size`).
 class SizeTrace {
  public:
   /// Follow a wire of one element back; nothing if it depends on more than the symbols.
   /// `divisors`: where to tell what a size is divided by that is no number; may be null.
+  /// `place`: the symbol for the places of elements; null where wires have one element each.
   static std::optional<SizeRatio> follow(const Graph& graph, OutletId outlet,
-                                         std::vector<Dim>* divisors);
+                                         std::vector<Dim>* divisors, const Dim* place = nullptr);
 
   const SymbolScope& scope() const { return graph_.scope; }
   DType in_type(int i) const { return graph_.fact(input(i)).dtype; }
   DType out_type() const { return node_.outputs[0].dtype; }
+  /// The place of an element in a list; null where wires have one element each.
+  const Dim* place() const { return place_; }
   /// Follow input i. It is not looked at before it is asked for.
   std::optional<SizeRatio> in(int i) const;
   /// Take note that a size is divided by this one.
   void divides(const Dim& by) const;
 
  private:
-  SizeTrace(const Graph& graph, const Node& node, int depth, std::vector<Dim>* divisors)
-      : graph_(graph), node_(node), depth_(depth), divisors_(divisors) {}
+  SizeTrace(const Graph& graph, const Node& node, int depth, std::vector<Dim>* divisors,
+            const Dim* place)
+      : graph_(graph), node_(node), depth_(depth), divisors_(divisors), place_(place) {}
   static std::optional<SizeRatio> follow(const Graph& graph, OutletId outlet, int depth,
-                                         std::vector<Dim>* divisors);
+                                         std::vector<Dim>* divisors, const Dim* place);
   OutletId input(int i) const { return node_.inputs[static_cast<size_t>(i)]; }
 
   const Graph& graph_;
   const Node& node_;
   int depth_;  ///< nodes that may still be followed
   std::vector<Dim>* divisors_;
+  const Dim* place_;
 };
 
 }  // namespace rill

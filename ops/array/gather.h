@@ -14,7 +14,8 @@ namespace rill::ops {
 /// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. An index
 /// out of range at run time gives zeros.
 /// Stream: pointwise on the axes of the indices and on the data's other axes; indices that count up
-/// make a slice, and a few that are written out make one each.
+/// make a slice, and a few that are written out make one each. Those that hold each row
+/// for some places, as i // 4 * 4 does, repeat the rows of a slice.
 /// Source: tract, `tract_core_gather`.
 class Gather final : public OpBase<Gather> {
  public:
@@ -34,6 +35,7 @@ class Gather final : public OpBase<Gather> {
  private:
   Status slice_places(Rewrite& rewrite) const;
   Status slice_windows(Rewrite& rewrite) const;
+  Status slice_holds(Rewrite& rewrite) const;
 };
 
 /// Take, for each index, the element of the first input that lies at the same place but for

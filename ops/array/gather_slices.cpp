@@ -133,7 +133,8 @@ Status Gather::declutter(Rewrite& rewrite) const {
   if (rewrite.in(1).rank() != 1) return {};
   const auto run = index_run_of(rewrite.old_graph(), rewrite.input(1));
   const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
-  if (!run || extent.is_const()) return {};
+  if (!run) return slice_holds(rewrite);
+  if (extent.is_const()) return {};
   const auto border = border_of(*run, extent, rewrite.scope());
   if (!border) return {};
   OutletId out = rewrite.mapped(rewrite.input(0));

@@ -34,4 +34,12 @@ struct OffsetIndices {
 /// Tell of which constants and wire a wire is the sum; nothing if it is no such sum.
 std::optional<OffsetIndices> offset_indices_of(const Graph& graph, OutletId indices);
 
+/// Indices that are i * hop, each `times` in a row, for i = 0, 1, 2, ...
+struct IndexHold {
+  int64_t hop = 0;
+  int64_t times = 0;  ///< 0: they are no such indices
+};
+
+IndexHold index_hold_of(const Graph& graph, OutletId indices);
+
 }  // namespace rill::ops

@@ -5,6 +5,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
+#include "core/graph/size_trace.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
@@ -43,6 +44,10 @@ Status Range::eval(EvalCtx& ctx) const {
     out.as<int64_t>()[i * out.step(0)] = static_cast<int64_t>(value);
   }
   return {};
+}
+
+std::optional<SizeRatio> Range::size(const SizeTrace& trace) const {
+  return trace.place() ? size_of(start + Dim(step) * *trace.place()) : std::nullopt;
 }
 
 Status Range::pulsify(PulseBuilder& b) const {

@@ -34,6 +34,7 @@ class Range final : public OpBase<Range> {
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return !open; }
   bool repeatable() const override { return start.is_const(); }
+  std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;

@@ -71,10 +71,14 @@ Result<Facts> Slice::infer(FactSpan in) const {
     const auto difference = (high - low).to_int();
     return !difference || *difference >= 0;
   };
-  RILL_CHECK(ordered(Dim(0), begin) && ordered(begin, end) && ordered(end, extent), "[", begin,
-             ", ", end, ") is out of axis ", axis, " of ", in[0]);
+  const auto first = begin.to_int();
+  const auto last = end.to_int();
+  // As NumPy has it: what ends before it begins is empty, wherever it lies.
+  const bool empty = first && last && *last >= 0 && *last < *first;
+  RILL_CHECK(empty || (ordered(Dim(0), begin) && ordered(begin, end) && ordered(end, extent)), "[",
+             begin, ", ", end, ") is out of axis ", axis, " of ", in[0]);
   Fact out = in[0].without_value();
-  out.shape[static_cast<size_t>(axis)] = end - begin;
+  out.shape[static_cast<size_t>(axis)] = empty ? Dim(0) : end - begin;
   return Facts{std::move(out)};
 }
 
@@ -83,6 +87,7 @@ Status Slice::eval(EvalCtx& ctx) const {
   if (!first) RILL_NOT_IN_STEPS(return begin.as_int().take_status();)
   const int64_t extent = ctx.in[0].extent(static_cast<int>(axis));
   const int64_t length = ctx.out[0].extent(static_cast<int>(axis));
+  if (length == 0) return {};
   if (*first < 0 || *first > extent - length) {
     return fail(Code::kShape, "slice of ", length, " from ", *first, " on: there are ", extent);
   }
@@ -91,9 +96,10 @@ Status Slice::eval(EvalCtx& ctx) const {
 }
 
 Status Slice::lower(Lowering& lowering) const {
-  RILL_ASSIGN(const int64_t first, begin.as_int());
+  RILL_ASSIGN(int64_t first, begin.as_int());
   const int64_t length = lowering.out_shape(0).extent(static_cast<int>(axis));
   const int64_t extent = lowering.in(0).extent(static_cast<int>(axis));
+  if (length == 0) first = 0;
   RILL_CHECK(first >= 0 && first <= extent - length, "slice of ", length, " from ", first,
              " on: there are ", extent);
   lower_strided(lowering, axis, first, 1);
@@ -242,7 +248,8 @@ Status Slice::declutter(Rewrite& rewrite) const {
   }
   const auto* first = rewrite.producer_as<Slice>(0);
   if (!first) return take_from_border(rewrite);
-  if (first->axis != axis) return {};
+  // What is read elsewhere as it is may become part of what makes it: a crop of a convolution.
+  if (first->axis != axis || rewrite.uses(rewrite.input(0)) > 1) return {};
   // Before its begin and behind its end the other slice has frames that this one must not see.
   const SymbolScope& scope = rewrite.scope();
   const bool inside =

@@ -7,7 +7,8 @@
 namespace rill::ops {
 
 /// Keep `begin <= index < end` along one axis.
-/// Shapes: [D0..Dn] -> the same with end - begin on `axis`; bounds may be symbolic.
+/// Shapes: [D0..Dn] -> the same with end - begin on `axis`, none where it ends before it begins;
+/// bounds may be symbolic.
 /// Types: all, block-quantised constants excepted.
 /// Errors: kShape if there is no such axis, or a bound is out of range once it is a number.
 /// Stream: on the streaming axis, delay += begin and no data moves; a fixed number of frames is

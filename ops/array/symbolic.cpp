@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/dim/bound.h"
 #include "core/graph/size_trace.h"
 
 namespace rill::ops {
@@ -10,8 +11,9 @@ namespace {
 // A bound has two comparisons: with zero, and with the extent.
 constexpr int kMaxPresumptions = 4;
 
-std::optional<Dim> whole_size(const Graph& graph, OutletId outlet, std::vector<Dim>* divisors) {
-  const auto size = SizeTrace::follow(graph, outlet, divisors);
+std::optional<Dim> whole_size(const Graph& graph, OutletId outlet, std::vector<Dim>* divisors,
+                              const Dim* place = nullptr) {
+  const auto size = SizeTrace::follow(graph, outlet, divisors, place);
   return size && size->is_whole() ? std::optional<Dim>(size->number) : std::nullopt;
 }
 
@@ -21,16 +23,30 @@ std::optional<Dim> symbolic_value(const Graph& graph, OutletId outlet) {
   return whole_size(graph, outlet, nullptr);
 }
 
+std::optional<Dim> positional_value(const Graph& graph, OutletId outlet, std::string_view place) {
+  const Dim at = Dim::symbol(place);
+  return whole_size(graph, outlet, nullptr, &at);
+}
+
 namespace {
 
+/// Whether `part` is at least 1 wherever a size that it is part of is.
+bool is_positive_with(const Dim& part, const Dim& size) {
+  if (min(part, size) == size) return true;
+  const auto breach = bound_of(min(size - Dim(1), -part));
+  return breach && *breach < 0;
+}
+
 /// Assert that what sizes are divided by is not 0: a division by 0 has no result anywhere else.
+/// What is asserted of a part of a divisor follows from that.
 bool presume_divisors(Graph& graph, const std::vector<Dim>& divisors) {
   bool any = false;
   for (const Dim& divisor : divisors) {
     rebuild(divisor, [&](const DimAtom& atom) -> std::optional<Dim> {
       if (atom.kind != DimAtom::Kind::kMin) return std::nullopt;
       for (const Dim& arg : atom.args) {
-        any |= !arg.is_const() && graph.scope.assert_text(str_cat(arg, " >= 1")).ok();
+        if (arg.is_const() || !is_positive_with(arg, divisor)) continue;
+        any |= graph.scope.assert_text(str_cat(arg, " >= 1")).ok();
       }
       return std::nullopt;
     });

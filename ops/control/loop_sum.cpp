@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "ops/array/broadcast.h"
 #include "ops/built.h"
 #include "ops/control/scan.h"
 #include "ops/math/binary.h"
@@ -22,20 +23,29 @@ bool is_zero(const TensorPtr& tensor) {
   return true;
 }
 
+bool is_binary(const Node& node, BinaryKind kind) {
+  const auto* binary = node.op->as<Binary>();
+  return binary && binary->kind_of == kind;
+}
+
+/// Whether an input is a frame less itself.
+bool is_less_itself(const Rewrite& rewrite, int input) {
+  const Node& node = rewrite.producer(input);
+  return is_binary(node, BinaryKind::kSub) && node.inputs[0] == node.inputs[1];
+}
+
 /// Whether a sum that begins with that input begins with zero.
 bool begins_with_zero(const Rewrite& rewrite, int input) {
-  if (is_zero(rewrite.in(input).konst)) return true;
-  const auto* binary = rewrite.producer_as<Binary>(input);
-  const Node& node = rewrite.producer(input);
-  return binary && binary->kind_of == BinaryKind::kSub && node.inputs[0] == node.inputs[1];
+  if (is_zero(rewrite.in(input).konst) || is_less_itself(rewrite, input)) return true;
+  return rewrite.producer_as<Broadcast>(input) &&
+         is_zero(rewrite.old_graph().fact(rewrite.producer(input).inputs[0]).konst);
 }
 
 /// Whether the body gives the sum of its two inputs, and nothing else.
 bool adds(const Graph& body, int result) {
   const OutletId sum = body.outputs[static_cast<size_t>(result)];
   const Node& node = body.node(sum.node);
-  const auto* binary = node.op->as<Binary>();
-  if (!binary || binary->kind_of != BinaryKind::kAdd || body.inputs.size() != 2) return false;
+  if (!is_binary(node, BinaryKind::kAdd) || body.inputs.size() != 2) return false;
   return (node.inputs[0] == body.inputs[0] && node.inputs[1] == body.inputs[1]) ||
          (node.inputs[0] == body.inputs[1] && node.inputs[1] == body.inputs[0]);
 }
@@ -58,13 +68,20 @@ std::optional<int> summed_input(const Scan& scan, const Rewrite& rewrite) {
     return std::nullopt;
   }
   const Fact& x = rewrite.in(scanned);
-  // Sums of f16 round in every turn of the loop, and once as an operator.
-  const bool alike = x.dtype == DType::kF32 || x.dtype == DType::kF64 || is_int(x.dtype);
-  if (!alike || x.dtype != rewrite.out().dtype || x.shape != rewrite.out().shape ||
+  if (x.dtype != rewrite.out().dtype || x.shape != rewrite.out().shape ||
       !begins_with_zero(rewrite, 1 - scanned)) {
     return std::nullopt;
   }
   return scanned;
+}
+
+/// The same for a loop that an operator can stand for: sums of f16 round in every turn of the loop,
+/// and once as an operator.
+std::optional<int> replaced_input(const Scan& scan, const Rewrite& rewrite) {
+  const auto scanned = summed_input(scan, rewrite);
+  const DType type = rewrite.out().dtype;
+  const bool alike = type == DType::kF32 || type == DType::kF64 || is_int(type);
+  return alike ? scanned : std::nullopt;
 }
 
 CumSum sum_of(const Scan& scan, int scanned) {
@@ -107,7 +124,7 @@ Result<Graph> sum_loops(Graph graph) {
         if constexpr (built("cumsum")) {
           const auto* scan = op.as<Scan>();
           const bool goes_on = scan && !scan->reset_every_turn;
-          const auto scanned = goes_on ? summed_input(*scan, rewrite) : std::optional<int>();
+          const auto scanned = goes_on ? replaced_input(*scan, rewrite) : std::optional<int>();
           if (scanned) {
             return replace_loop(rewrite, *scanned,
                                 std::make_shared<CumSum>(sum_of(*scan, *scanned)));
@@ -118,10 +135,25 @@ Result<Graph> sum_loops(Graph graph) {
       &changed);
 }
 
+Status start_at_zero(const Scan& scan, Rewrite& rewrite) {
+  if constexpr (!built("broadcast")) return {};
+  const auto scanned = summed_input(scan, rewrite);
+  if (!scanned || !is_less_itself(rewrite, 1 - *scanned)) return {};
+  const Fact& start = rewrite.in(1 - *scanned);
+  const std::string& name = rewrite.node().name;
+  RILL_ASSIGN(Tensor zero, Tensor::zeros(start.dtype, {}));
+  const OutletId one = rewrite.konst(name, std::move(zero));
+  std::vector<OutletId> inputs = rewrite.mapped_inputs(rewrite.node());
+  RILL_ASSIGN(inputs[static_cast<size_t>(1 - *scanned)],
+              rewrite.wire1(name, std::make_shared<Broadcast>(start.shape), {one}));
+  RILL_ASSIGN(const auto out, rewrite.wire(name, rewrite.node().op, std::move(inputs)));
+  return rewrite.replace(out);
+}
+
 Status fuse_sum(const Scan& scan, Rewrite& rewrite) {
   if constexpr (built("cumsum")) {
     // One that goes on from turn to turn, as in a model that is pulsed already, keeps its sums.
-    const auto scanned = scan.reset_every_turn ? summed_input(scan, rewrite) : std::nullopt;
+    const auto scanned = scan.reset_every_turn ? replaced_input(scan, rewrite) : std::nullopt;
     if (scanned) {
       return replace_loop(rewrite, *scanned, std::make_shared<SummedLoop>(sum_of(scan, *scanned)));
     }

@@ -71,13 +71,30 @@ Dim Scan::iterations(FactSpan in) const {
 
 namespace {
 
+/// Whether two extents are spellings of one, as min(S, 2*(S/2)) and 2*(S/2) are, by their values
+/// for some lengths far beyond what either may be cut off at. Numbers are compared as they are.
+bool are_alike(const Dim& a, const Dim& b) {
+  std::vector<std::string> symbols;
+  a.collect_symbols(&symbols);
+  b.collect_symbols(&symbols);
+  if (symbols.size() != 1) return false;
+  constexpr int64_t kFar = int64_t{1} << 32;
+  for (int64_t i = 0; i < 64; ++i) {
+    if (a.eval(symbols[0], kFar + i) != b.eval(symbols[0], kFar + i)) return false;
+  }
+  return true;
+}
+
 /// Whether symbols are all that keeps two shapes apart, as in min(1, S) and 1.
 bool may_become(const Fact& open, const Fact& known) {
   if (open.dtype != known.dtype || !(open.q == known.q) || open.rank() != known.rank())
     return false;
   for (int axis = 0; axis < open.rank(); ++axis) {
-    const bool decided = open.dim(axis).is_const() || !known.dim(axis).is_const();
-    if (decided && !(open.dim(axis) == known.dim(axis))) return false;
+    const Dim& extent = open.dim(axis);
+    const bool decided = extent.is_const() || !known.dim(axis).is_const();
+    if (decided && !(extent == known.dim(axis)) && !are_alike(extent, known.dim(axis))) {
+      return false;
+    }
   }
   return true;
 }
@@ -214,7 +231,10 @@ Status Scan::declutter(Rewrite& rewrite) const {
   if (one_turn && (external_state || state_results.empty())) return dissolve(rewrite);
   // A recurrent layer has bits of its own, the same for one turn as for many.
   if (one_turn && settled_ && !is_recurrent(*this, rewrite)) return dissolve(rewrite);
-  if (settled_) return hoist_slices(*this, rewrite);
+  if (settled_) {
+    RILL_TRY(start_at_zero(*this, rewrite));
+    return rewrite.replacement() ? Status() : hoist_slices(*this, rewrite);
+  }
   auto simpler = std::make_shared<Scan>(*this);
   RILL_ASSIGN(Graph settled, rill::declutter(*body));
   simpler->body = std::make_shared<const Graph>(std::move(settled));

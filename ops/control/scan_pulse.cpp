@@ -4,7 +4,8 @@
 #include <numeric>
 #include <optional>
 
-#include "core/dim/scope.h"
+#include "core/base/checked.h"
+#include "core/dim/pattern.h"
 #include "core/graph/pulse.h"
 #include "ops/array/broadcast.h"
 #include "ops/control/scan.h"
@@ -247,6 +248,22 @@ class BodyAxes {
   std::vector<std::vector<int>> axes_;
 };
 
+/// A length of the stream at which a wire has so many frames; nothing if none can be told.
+std::optional<int64_t> length_with(const Dim& frames, const std::string& symbol, int64_t count) {
+  const auto pattern = DimPattern::of(frames, symbol);
+  if (!pattern.ok() || pattern->growth() <= 0) return std::nullopt;
+  constexpr int64_t kMost = 4096;
+  for (int64_t i = 0; i < std::min(pattern->period(), kMost); ++i) {
+    const int64_t first = pattern->settled() + i;
+    const auto own = frames.eval(symbol, first);
+    if (!own || (count - *own) % pattern->growth() != 0) continue;
+    const auto more = checked_mul((count - *own) / pattern->growth(), pattern->period());
+    const auto length = more ? checked_add(first, *more) : std::nullopt;
+    if (length && *length >= 0 && frames.eval(symbol, *length) == count) return length;
+  }
+  return std::nullopt;
+}
+
 /// The loop runs over another axis than the stream's, anew in each pulse.
 class Across {
  public:
@@ -271,14 +288,14 @@ class Across {
     // The length at which a stream would have as many frames as there are in a pulse.
     RILL_ASSIGN(const int64_t pulse,
                 b_.pulse_of(synced.wires[static_cast<size_t>(synced.first)], first.axis));
-    const auto length = solve(first.dim, pulse, {});
-    if (!length || length->first != b_.symbol()) {
+    const auto length = length_with(first.dim, b_.symbol(), pulse);
+    if (!length) {
       return b_.refuse(
           "Loop over streams whose length is a number of frames more or less than the "
           "input's",
           "its body has frames of a stream of length ", first.dim);
     }
-    auto pulsed = bound(b_, scan_, Dim(length->second));
+    auto pulsed = bound(b_, scan_, Dim(*length));
     pulsed->reset_every_turn = true;
     RILL_ASSIGN(const auto outlets, b_.add("", pulsed, synced.wires));
     for (size_t i = 0; i < scan_.outputs.size(); ++i) {

@@ -59,26 +59,29 @@ T combined(BinaryKind kind, T a, T b) {
   }
 }
 
-/// Call `visitor(store)` with `store(to, from)` for the reduction and the type.
-template <class Visitor>
-void with_store(const std::string& reduction, DType dtype, Visitor&& visitor) {
-  const auto kind = reduction_of(reduction);
-  if (!kind) {
-    visit_size(dtype, [&](auto tag) {
+/// Puts element j of one array into place i of another.
+using Store = void (*)(BinaryKind kind, void* to, const void* from, int64_t i, int64_t j);
+
+/// The one for the reduction and the type.
+Store store_of(const std::string& reduction, DType dtype) {
+  Store out = nullptr;
+  if (reduction_of(reduction)) {
+    visit_number(dtype, [&](auto tag) {
       using T = decltype(tag);
-      visitor([](void* to, const void* from, int64_t i, int64_t j) {
-        static_cast<T*>(to)[i] = static_cast<const T*>(from)[j];
-      });
+      out = [](BinaryKind kind, void* to, const void* from, int64_t i, int64_t j) {
+        T& place = static_cast<T*>(to)[i];
+        place = combined(kind, place, static_cast<const T*>(from)[j]);
+      };
     });
-    return;
+    return out;
   }
-  visit_number(dtype, [&](auto tag) {
+  visit_size(dtype, [&](auto tag) {
     using T = decltype(tag);
-    visitor([kind](void* to, const void* from, int64_t i, int64_t j) {
-      T& place = static_cast<T*>(to)[i];
-      place = combined(*kind, place, static_cast<const T*>(from)[j]);
-    });
+    out = [](BinaryKind, void* to, const void* from, int64_t i, int64_t j) {
+      static_cast<T*>(to)[i] = static_cast<const T*>(from)[j];
+    };
   });
+  return out;
 }
 
 /// Copy the input, then put each update where its index says along one axis, in row-major order.
@@ -122,11 +125,11 @@ class ScatterElements final : public OpBase<ScatterElements> {
     const auto on = static_cast<size_t>(axis);
     View base = out;
     base.stride[on] = 0;
-    with_store(reduction, out.dtype, [&](auto store) {
-      for_each_element<3>({indices, updates, base}, [&](const std::array<int64_t, 3>& at) {
-        const int64_t index = wrapped_index(index_at(indices, at[0]), out.shape[on]);
-        if (index >= 0) store(out.data, updates.data, at[2] + index * out.stride[on], at[1]);
-      });
+    const Store store = store_of(reduction, out.dtype);
+    const BinaryKind kind = reduction_of(reduction).value_or(BinaryKind::kAdd);
+    for_each_element<3>({indices, updates, base}, [&](const std::array<int64_t, 3>& at) {
+      const int64_t index = wrapped_index(index_at(indices, at[0]), out.shape[on]);
+      if (index >= 0) store(kind, out.data, updates.data, at[2] + index * out.stride[on], at[1]);
     });
     return {};
   }
@@ -187,18 +190,18 @@ class ScatterNd final : public OpBase<ScatterNd> {
       slice.stride[at] = out.step(depth + i);
       slice_updates.stride[at] = updates.step(places + i);
     }
-    with_store(reduction, out.dtype, [&](auto store) {
-      for_each_element<2>({outer, outer_updates}, [&](const std::array<int64_t, 2>& place) {
-        int64_t to = 0;
-        for (int k = 0; k < depth; ++k) {
-          const int64_t raw = index_at(indices, place[0] + k * indices.step(places));
-          const int64_t index = wrapped_index(raw, out.extent(k));
-          if (index < 0) return;
-          to += index * out.step(k);
-        }
-        for_each_element<2>({slice, slice_updates}, [&](const std::array<int64_t, 2>& at) {
-          store(out.data, updates.data, to + at[0], place[1] + at[1]);
-        });
+    const Store store = store_of(reduction, out.dtype);
+    const BinaryKind kind = reduction_of(reduction).value_or(BinaryKind::kAdd);
+    for_each_element<2>({outer, outer_updates}, [&](const std::array<int64_t, 2>& place) {
+      int64_t to = 0;
+      for (int k = 0; k < depth; ++k) {
+        const int64_t raw = index_at(indices, place[0] + k * indices.step(places));
+        const int64_t index = wrapped_index(raw, out.extent(k));
+        if (index < 0) return;
+        to += index * out.step(k);
+      }
+      for_each_element<2>({slice, slice_updates}, [&](const std::array<int64_t, 2>& at) {
+        store(kind, out.data, updates.data, to + at[0], place[1] + at[1]);
       });
     });
     return {};

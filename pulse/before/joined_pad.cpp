@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
@@ -18,6 +19,9 @@ namespace {
 struct Part {
   int64_t frames = 0;
   TensorPtr value;  ///< null: the frame next to it
+  /// That frame is taken from what the slice beside it is cut from: in a short stream, the slice
+  /// itself may have none.
+  bool cut_off = false;
 };
 
 class Join {
@@ -40,11 +44,15 @@ class Join {
     const int first = reach(-1, -1);
     const int last = reach(1, count);
     if (front_.empty() && back_.empty()) return {};
-    OutletId wire = rewrite->mapped(rewrite->input(main_));
+    const ops::Slice* late = late_cut();
+    OutletId wire =
+        rewrite->mapped(late ? rewrite->producer(main_).inputs[0] : rewrite->input(main_));
+    int64_t added = 0;
     const size_t layers = std::max(front_.size(), back_.size());
     for (size_t i = 0; i < layers; ++i) {
       const Part* before = i < front_.size() ? &front_[i] : nullptr;
       const Part* after = i < back_.size() ? &back_[i] : nullptr;
+      added += before ? before->frames : after->frames;
       if (before && after && is_alike(*before, *after)) {
         RILL_ASSIGN(wire, padded(rewrite, wire, *before, before->frames, after->frames));
         continue;
@@ -55,6 +63,10 @@ class Join {
       if (after) {
         RILL_ASSIGN(wire, padded(rewrite, wire, *after, 0, after->frames));
       }
+    }
+    if (late) {
+      auto kept = std::make_shared<ops::Slice>(axis_, late->begin, late->end + Dim(added));
+      RILL_ASSIGN(wire, rewrite->wire1(rewrite->node().name, std::move(kept), {wire}));
     }
     if (first < 0 && last == count) return rewrite->replace({wire});
     std::vector<OutletId> rest;
@@ -83,6 +95,17 @@ class Join {
       }
     }
     return i;
+  }
+
+  /// The slice that gives the frames, if what it is cut from can be padded and cut then: on one
+  /// side alone, where nothing is cut off.
+  const ops::Slice* late_cut() const {
+    const std::vector<Part>& side = front_.empty() ? back_ : front_;
+    if (!side[0].cut_off || (!front_.empty() && !back_.empty())) return nullptr;
+    const Graph& graph = rewrite_.old_graph();
+    const Dim& extent = graph.fact(rewrite_.producer(main_).inputs[0]).dim(axis_);
+    const bool whole = front_.empty() ? cut()->end == extent : cut()->begin == Dim(0);
+    return whole ? cut() : nullptr;
   }
 
   static bool is_alike(const Part& a, const Part& b) {
@@ -125,18 +148,26 @@ class Join {
     for (int axis = 0; axis < facts[0].rank(); ++axis) {
       if (axis != axis_ && !(facts[0].dim(axis) == facts[1].dim(axis))) return std::nullopt;
     }
-    return is_end(*slice, node->inputs[0], front) ? std::optional<Part>({*frames, nullptr})
-                                                  : std::nullopt;
+    const bool cut_off = !(node->inputs[0] == rewrite_.input(main_));
+    return is_end(*slice, node->inputs[0], front)
+               ? std::optional<Part>({*frames, nullptr, cut_off})
+               : std::nullopt;
   }
 
   static std::optional<Part> constant(const TensorPtr& konst, int64_t frames) {
     if (konst->volume() < 1 || !is_uniform(konst)) return std::nullopt;
     if (!is_float(konst->dtype()) && !is_int(konst->dtype())) return std::nullopt;
-    return Part{frames, std::make_shared<const Tensor>(first_element(*konst))};
+    return Part{frames, std::make_shared<const Tensor>(first_element(*konst)), false};
   }
 
   Dim length_of(const ops::Slice& slice) const {
     return rewrite_.scope().simplify(slice.end - slice.begin);
+  }
+
+  /// The slice that gives the frames that parts are joined to; null if none does.
+  const ops::Slice* cut() const {
+    const auto* slice = rewrite_.producer_as<ops::Slice>(main_);
+    return slice && slice->axis == axis_ ? slice : nullptr;
   }
 
   /// Whether a slice of one frame takes the first, or the last, of the frames that it is joined to.
@@ -145,12 +176,10 @@ class Join {
     OutletId frames = rewrite_.input(main_);
     Dim begin = 0;
     Dim end = graph.fact(frames).dim(axis_);
-    const Node& main = graph.node(frames.node);
-    const auto* whole = main.op->as<ops::Slice>();
-    if (!(frames == from) && whole && whole->axis == axis_) {
-      frames = main.inputs[0];
-      begin = whole->begin;
-      end = whole->end;
+    if (!(frames == from) && cut()) {
+      frames = rewrite_.producer(main_).inputs[0];
+      begin = cut()->begin;
+      end = cut()->end;
     }
     if (!(frames == from)) return false;
     const Dim apart = front ? slice.begin - begin : end - slice.end;

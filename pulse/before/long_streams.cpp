@@ -75,6 +75,11 @@ class LongStreams final : public GraphCopy {
 
 }  // namespace
 
+Result<Graph> decided_choices(Graph graph, std::string_view symbol) {
+  LongStreams streams(graph, symbol);
+  return streams.least() == 0 ? std::move(graph) : streams.run();
+}
+
 Result<std::optional<Graph>> of_long_streams(const Graph& graph, std::string_view symbol) {
   LongStreams streams(graph, symbol);
   const int64_t frames = streams.least();

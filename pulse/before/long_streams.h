@@ -7,6 +7,11 @@
 
 namespace rill::pulse {
 
+/// Write attributes as what is asserted decides them, as min(1, S) is by S >= 1, and facts with
+/// them.
+/// Errors: those of `Op::infer`.
+Result<Graph> decided_choices(Graph graph, std::string_view symbol);
+
 /// Assert that streams are so long that what attributes take from a short one is decided, as
 /// min(1000, S) is by S >= 1000: the first thousand frames are latched then, and the last three
 /// have a place. Gives a graph with that assertion and without such bounds; nothing where there is

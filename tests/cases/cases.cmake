@@ -52,6 +52,7 @@ set(cases
   inspect_longest
   inspect_max_delay
   knobs_are_listed
+  last_frame_is_expanded
   length_of_a_symbol_bound_late
   length_of_a_window_too_long
   lists_in_shapes
@@ -87,6 +88,7 @@ set(cases
   profile_files
   profile_json_has_loop_bodies
   pulse_auto
+  pulse_is_all_that_is_wrong
   pulse_that_two_strides_refuse
   pulse_without_the_symbol
   quantised_products_and_pools

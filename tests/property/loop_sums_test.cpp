@@ -48,6 +48,23 @@ TEST(LoopSums, BeginWithZeroWhateverTheFirstFrameIs) {
   }
 }
 
+TEST(LoopSums, OfNoFramesAreNone) {
+  const std::string first = "  f = slice(x, axes = [1], begin = [0], end = [1]);\n  z = f - f;\n";
+  const auto graph = load_text(document("B, S", first + sums_from("z"), "y", kAdd));
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  const auto rows = graph->with_symbol("B", Dim(2));
+  ASSERT_TRUE(rows.ok()) << rows.error().to_string();
+  auto streamed = StreamedRun::make(*rows, 2);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  for (const int64_t length : {0, 1, 2, 5}) {
+    auto whole = WholeRun::make(*rows, length);
+    ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+    EXPECT_EQ(whole->run(noise_inputs(*rows, length, 1))[0].extent(1), length);
+    EXPECT_TRUE(streamed->session().check_length(length).ok());
+    EXPECT_EQ(stream_problem(*rows, &*streamed, length), "");
+  }
+}
+
 // tract leaves the loop in what it pulsed.
 TEST(LoopSums, OfAModelThatIsPulsedGoOn) {
   std::string text = document("1, 2", sums_from("[[0.0]]"), "y",

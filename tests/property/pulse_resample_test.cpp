@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -128,6 +129,46 @@ TEST(PulseResample, PlacesThatDependOnTheLengthAreRefused) {
   expect_refused(y(upsample(2, "aligned")), 4, "y", "Resize");
   expect_refused(onnx(resize("2.0", std::string(kLinear) + ", exclude_outside = true")), 4, "y",
                  "Resize");
+}
+
+/// x at floor(n / places) * hop for n below `count`, as torch_to_nnef writes integer division.
+std::string held(int64_t places, int64_t hop, const std::string& count) {
+  return document("1, 1, S", str_cat("  n = tract_core_cast(tract_core_range(0, ", count,
+                                     ", step = 1), to = 'f32');\n  b = floor(n / ", places,
+                                     ".0);\n  i = tract_core_cast(b, to = 'i64') * ", hop,
+                                     ";\n  y = tract_core_gather(x, i, axis = 2);\n"));
+}
+
+/// The whole run takes the rows that are counted here, and a stream what it takes.
+void expect_rows(const std::string& text, int64_t pulse, int64_t length,
+                 const std::function<int64_t(int64_t)>& row) {
+  SCOPED_TRACE(str_cat("pulse ", pulse, ", length ", length, "\n", text));
+  const Graph graph = loaded(text);
+  const std::vector<Tensor> x = noise_inputs(graph, length, 3);
+  auto whole = WholeRun::make(graph, length);
+  ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+  const Tensor y = std::move(whole->run(x)[0]);
+  for (int64_t i = 0; i < y.volume(); ++i) {
+    ASSERT_EQ(y.data<float>()[i], x[0].data<float>()[row(i)]) << i;
+  }
+  auto streamed = StreamedRun::make(graph, pulse);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  EXPECT_EQ(stream_problem(graph, &*streamed, length), "");
+}
+
+TEST(PulseResample, RowsThatAreHeldOrTakenSeveralTimes) {
+  expect_streams(held(4, 4, "S"), {{4, 12}, 1, 1, 0, "S"});
+  expect_streams(held(2, 1, "2 * S"), {{1, 3}, 2, 1, 0, "2*S"});
+  expect_streams(held(3, 2, "3 * (S / 2)"), {{2, 4}, 3, 2, 0, "3*(S/2)"});
+  for (const int64_t places : {2, 3, 7, 60, 1000, 4099, 65537}) {
+    const auto row = [&](int64_t n) { return n / places * places; };
+    for (const int64_t length : {int64_t{0}, int64_t{1}, places - 1, places, places + 1,
+                                 3 * places - 1, 5 * places + 2}) {
+      expect_rows(held(places, places, "S"), places, length, row);
+    }
+  }
+  // The last of these rows may lie behind the last one that there is.
+  expect_refused(held(2, 3, "S"), 6, "\"y\"", "Gather");
 }
 
 }  // namespace

@@ -1,0 +1,134 @@
+// Streams of hardly any frames, as exporters write them with bounds such as min(2, S): they give
+// what a whole run gives, and as PyTorch does.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/property/pulse_cases.h"
+
+namespace rill::test {
+namespace {
+
+/// x[:, :, begin:end] as the exporter writes it, negative numbers counted from the end.
+std::string cut(const std::string& x, int64_t begin, const std::string& end) {
+  const auto bound = [](int64_t at) {
+    return at < 0 ? str_cat("min(S, max(S - ", -at, ", 0))") : str_cat("min(S, ", at, ")");
+  };
+  const std::string to = end.empty() ? "S" : bound(std::stoll(end));
+  return str_cat("slice(", x, ", axes = [2], begin = [", bound(begin), "], end = [", to, "])");
+}
+
+std::string joined(const std::string& a, const std::string& b) {
+  return str_cat("concat([", a, ", ", b, "], axis = 2)");
+}
+
+/// Every stream of 0, 1, 2, ... frames has the frames of its whole run, which are `count` of its
+/// length: fewer than none where neither is defined.
+void expect_short_streams(const std::string& text, const std::vector<int64_t>& pulses,
+                          const std::function<int64_t(int64_t)>& count, int64_t most = 12) {
+  const Graph graph = loaded(text);
+  for (const int64_t pulse : pulses) {
+    auto streamed = StreamedRun::make(graph, pulse);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string() << text;
+    for (int64_t length = 0; length <= most; ++length) {
+      SCOPED_TRACE(str_cat("pulse ", pulse, ", length ", length, "\n", text));
+      auto whole = WholeRun::make(graph, length);
+      const int64_t frames = count(length);
+      ASSERT_EQ(whole.ok(), frames >= 0) << (whole.ok() ? "" : whole.error().to_string());
+      const Refusal refused = streamed->session().check_length(length);
+      EXPECT_EQ(refused.ok(), frames >= 0);
+      if (frames < 0 || !refused.ok()) continue;
+      EXPECT_EQ(whole->run(noise_inputs(graph, length, 1))[0].extent(2), frames);
+      EXPECT_EQ(stream_problem(graph, &*streamed, length), "");
+    }
+  }
+}
+
+const auto kAll = [](int64_t frames) { return frames; };
+
+TEST(ShortStreams, HaveAFrameBesideTheOnlyOne) {
+  const std::string first = cut("x", 0, "1");
+  const std::string last = cut("x", -1, "");
+  expect_short_streams(y("x + " + joined(first, cut("x", 0, "-1"))), {1, 2, 5}, kAll);
+  expect_short_streams(y("x + " + joined(cut("x", 1, ""), last)), {1, 2, 5}, kAll);
+}
+
+/// The differences of frames so far apart, the last one twice.
+std::string differences(int64_t apart) {
+  return document("1, 1, S", str_cat("  d = ", cut("x", apart, ""), " - ",
+                                     cut("x", 0, std::to_string(-apart)), ";\n",
+                                     "  n = squeeze(slice(tract_core_shape_of(d), axes = [0],"
+                                     " begin = [2], end = [3]), axes = [0]);\n"
+                                     "  y = concat([d, slice(d, axes = [2], begin ="
+                                     " [min(n, max(n - 1, 0))], end = [n])], axis = 2);\n"));
+}
+
+TEST(ShortStreams, GiveNothingWhereNothingIsThere) {
+  for (const int64_t apart : {1, 2, 40}) {
+    expect_short_streams(
+        differences(apart), {1, 2, 5},
+        [&](int64_t n) { return n <= apart ? 0 : n - apart + 1; }, apart + 8);
+  }
+  const std::string halved = "slice(x, axes = [2], begin = [0], end = [S], stride = [2])";
+  const std::string last = str_cat("slice(", halved, ", axes = [2], begin = [min((S + 1) / 2, ",
+                                   "max((S + 1) / 2 - 1, 0))], end = [(S + 1) / 2])");
+  expect_short_streams(y(joined(halved, last)), {2, 6},
+                       [](int64_t n) { return n == 0 ? 0 : (n + 1) / 2 + 1; });
+}
+
+TEST(ShortStreams, AreSlicedAsNumPyDoes) {
+  const auto kept = [](int64_t less) {
+    return [less](int64_t n) { return std::max<int64_t>(0, n - less); };
+  };
+  expect_short_streams(y(cut("x", 2, "-1")), {1, 2, 5}, kept(3));
+  expect_short_streams(y(cut("x", 3, "-4")), {1, 4}, kept(7));
+  expect_short_streams(y(cut("x", 1, "-1") + " * 2.0"), {1, 2, 5}, kept(2));
+}
+
+constexpr char kAdd[] =
+    "fragment add_frame(frame: tensor<scalar>, sum: tensor<scalar>) -> (next: tensor<scalar>)\n"
+    "{\n  next = frame * 0.5 + sum * 0.75;\n}\n";
+
+/// A loop over each whole chunk of a wire, begun anew in each, as recurrent layers run on chunks.
+/// `frames`: how many the wire has; the rest of a chunk is cut off with bounds that look at them.
+std::string chunks(const std::string& wire, const std::string& frames, int64_t size) {
+  const std::string kept = str_cat("min(", frames, ", ", size, " * ((", frames, ") / ", size, "))");
+  return document(
+      "1, 1, S",
+      str_cat("  w = ", wire, ";\n  k = slice(w, axes = [2], begin = [0], end = [", kept,
+              "]);\n  c = reshape(k, shape = [-1, ", size,
+              "]);\n  n = squeeze(slice(tract_core_shape_of(c), axes = [0], begin = [0], end = "
+              "[1]), axes = [0]);\n  z = tile([[0.25]], repeats = [n, 1]);\n"
+              "  l = tract_core_scan(body = \"add_frame\", scan = [(\"frame\", c, 1, 1)],"
+              " full = [], state = [(\"sum\", z, \"next\")], output = [(\"next\", \"full\", 1, 1)],"
+              " skip = 0, reset_every_turn = true);\n  y = reshape(l, shape = [1, 1, -1]);\n"),
+      "y", kAdd);
+}
+
+// What is cropped is read twice, and cropped once.
+TEST(ShortStreams, RepeatTheLastFrameOfWhatIsCropped) {
+  const std::string text = document(
+      "1, 1, S",
+      "  d = deconv(x, [[[0.5, -0.25, 0.125, 1.0]]], 0.5, stride = [2], padding = [(0, 0)]);\n"
+      "  c = slice(d, axes = [2], begin = [0], end = [2 * S]);\n"
+      "  l = slice(c, axes = [2], begin = [min(2 * S, max(2 * S - 1, 0))], end = [2 * S]);\n"
+      "  y = concat([c, l], axis = 2);\n");
+  expect_short_streams(text, {1, 2, 5}, [](int64_t n) { return n == 0 ? 0 : 2 * n + 1; });
+}
+
+TEST(ShortStreams, AreCutToWholeChunks) {
+  const std::string halved = "slice(x, axes = [2], begin = [0], end = [S], stride = [2])";
+  expect_short_streams(chunks(halved, "(S + 1) / 2", 2), {4, 8},
+                       [](int64_t n) { return (n + 1) / 4 * 2; });
+  expect_short_streams(chunks(halved, "(S + 1) / 2", 3), {6, 12},
+                       [](int64_t n) { return (n + 1) / 2 / 3 * 3; });
+  expect_short_streams(chunks(cut("x", 1, ""), "S - min(1, S)", 2), {2, 6},
+                       [](int64_t n) { return std::max<int64_t>(0, n - 1) / 2 * 2; });
+}
+
+}  // namespace
+}  // namespace rill::test
