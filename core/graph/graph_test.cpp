@@ -69,7 +69,7 @@ TEST(Graph, BindingASymbolInfersAllFactsAnew) {
 }
 
 TEST(Graph, BindingASymbolSoThatShapesNoLongerFitIsAnError) {
-  const Graph graph = loaded("  y = slice(x, axes = [1], begin = [3], end = [-1]) + 1.0;\n");
+  const Graph graph = loaded("  y = slice(x, axes = [1], begin = [-3], end = [-1]) + 1.0;\n");
   const auto bound = graph.with_symbol("S", Dim(2));
   ASSERT_FALSE(bound.ok());
   EXPECT_EQ(bound.error().code, Code::kShape);
