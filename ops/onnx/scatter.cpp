@@ -60,7 +60,8 @@ T combined(BinaryKind kind, T a, T b) {
 }
 
 /// Puts element j of one array into place i of another.
-using Store = void (*)(BinaryKind kind, void* to, const void* from, int64_t i, int64_t j);
+using Store = void (*)(BinaryKind kind, void* to, const void* from, int64_t i,
+                       int64_t j) noexcept RILL_NONBLOCKING;
 
 /// The one for the reduction and the type.
 Store store_of(const std::string& reduction, DType dtype) {
@@ -68,7 +69,8 @@ Store store_of(const std::string& reduction, DType dtype) {
   if (reduction_of(reduction)) {
     visit_number(dtype, [&](auto tag) {
       using T = decltype(tag);
-      out = [](BinaryKind kind, void* to, const void* from, int64_t i, int64_t j) {
+      out = [](BinaryKind kind, void* to, const void* from, int64_t i,
+               int64_t j) noexcept RILL_NONBLOCKING {
         T& place = static_cast<T*>(to)[i];
         place = combined(kind, place, static_cast<const T*>(from)[j]);
       };
@@ -77,8 +79,10 @@ Store store_of(const std::string& reduction, DType dtype) {
   }
   visit_size(dtype, [&](auto tag) {
     using T = decltype(tag);
-    out = [](BinaryKind, void* to, const void* from, int64_t i, int64_t j) {
-      static_cast<T*>(to)[i] = static_cast<const T*>(from)[j];
+    out = [](BinaryKind, void* to, const void* from, int64_t i,
+             int64_t j) noexcept RILL_NONBLOCKING {
+      // Strings are gone once a plan is prepared; no other type asks for memory here.
+      RILL_NOT_IN_STEPS(static_cast<T*>(to)[i] = static_cast<const T*>(from)[j];)
     };
   });
   return out;
