@@ -5,6 +5,8 @@
 # They are -O2 in every build type: at -O0 GCC 12 rejects parts of xsimd's AVX-512 code. Checks of
 # undefined behaviour would make them take minutes each; the scalar tier has them.
 
+include(CheckCXXSourceCompiles)
+
 set(RILL_TIER_FLAGS_sse42 -msse4.2)
 set(RILL_TIER_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(RILL_TIER_FLAGS_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mf16c)
@@ -24,19 +26,37 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|i.86")
   set(RILL_ARCH_TIERS sse42 avx2 avxvnni avx512 avx512vnni)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(RILL_ARCH_TIERS neon dotprod)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^arm")
+  # 32-bit Arm has vectors with a fused multiply-add since Cortex-A7; programs ask the CPU before they
+  # use them. Smaller processors have none.
+  set(flags -mfpu=neon-vfpv4)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    list(APPEND flags -mfp16-format=ieee)
+  endif()
+  list(JOIN flags " " CMAKE_REQUIRED_FLAGS)
+  check_cxx_source_compiles("
+    #include <arm_neon.h>
+    float32x4_t sum(float32x4_t a, float16x4_t b) { return vfmaq_f32(a, a, vcvt_f32_f16(b)); }
+    int main() { return 0; }" RILL_HAS_NEON_32)
+  unset(CMAKE_REQUIRED_FLAGS)
+  if(RILL_HAS_NEON_32)
+    set(RILL_ARCH_TIERS neon)
+    list(APPEND RILL_TIER_FLAGS_neon ${flags})
+    list(APPEND RILL_TIER_DEFINITIONS RILL_NEON_32)
+  endif()
 elseif(EMSCRIPTEN)
   # The intrinsics of SSE4.2 are spelled in 128-bit SIMD of WebAssembly.
   set(RILL_ARCH_TIERS sse42)
   list(APPEND RILL_TIER_FLAGS_sse42 -msimd128)
   foreach(name AVX2 AVXVNNI AVX512 AVX512VNNI)
-    list(APPEND RILL_TIERS_LEFT_OUT RILL_WITHOUT_${name})
+    list(APPEND RILL_TIER_DEFINITIONS RILL_WITHOUT_${name})
   endforeach()
 else()
   set(RILL_ARCH_TIERS "")
 endif()
 
-# The tiers that the library has, beside the scalar one; those that are left out are told to the lists
-# of kernels.
+# The tiers that the library has, beside the scalar one; the lists of kernels are told of those that
+# are left out.
 if(RILL_TIERS)
   foreach(tier IN LISTS RILL_TIERS)
     if(NOT DEFINED RILL_TIER_FLAGS_${tier} AND NOT tier STREQUAL scalar)
@@ -47,7 +67,7 @@ if(RILL_TIERS)
     if(NOT tier IN_LIST RILL_TIERS)
       list(REMOVE_ITEM RILL_ARCH_TIERS ${tier})
       string(TOUPPER ${tier} name)
-      list(APPEND RILL_TIERS_LEFT_OUT RILL_WITHOUT_${name})
+      list(APPEND RILL_TIER_DEFINITIONS RILL_WITHOUT_${name})
     endif()
   endforeach()
 endif()

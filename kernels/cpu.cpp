@@ -7,7 +7,7 @@
 #include <cpuid.h>
 #elif defined(__aarch64__) && defined(__APPLE__)
 #include <sys/sysctl.h>
-#elif defined(__aarch64__) && defined(__linux__)
+#elif (defined(__aarch64__) || defined(RILL_NEON_32)) && defined(__linux__)
 #include <sys/auxv.h>
 #endif
 
@@ -80,6 +80,18 @@ struct X86 {
 };
 #endif
 
+/// Whether this CPU has what the NEON tier is compiled for.
+[[maybe_unused]] bool has_neon() {
+#if defined(RILL_NEON_32) && defined(__linux__)
+  constexpr unsigned long kNeon = 1UL << 12, kVfp4 = 1UL << 16;  // of AT_HWCAP
+  return (getauxval(AT_HWCAP) & (kNeon | kVfp4)) == (kNeon | kVfp4);
+#elif defined(__ARM_FEATURE_FMA) || defined(__aarch64__)
+  return true;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 Tier detected_tier() {
@@ -89,7 +101,7 @@ Tier detected_tier() {
   if (RILL_HAS_AVX2 && cpu.avx2()) return Tier::kAvx2;
   return RILL_HAS_SSE42 && cpu.sse42() ? Tier::kSse42 : Tier::kScalar;
 #else
-  if (RILL_HAS_NEON) return Tier::kNeon;  // part of the base of AArch64
+  if (RILL_HAS_NEON && has_neon()) return Tier::kNeon;
   // An engine of WebAssembly without it does not compile the module.
   return RILL_HAS_SSE42 ? Tier::kSse42 : Tier::kScalar;
 #endif

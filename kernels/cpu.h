@@ -65,6 +65,16 @@ bool tier_from_name(const char* name, Tier* tier);
 /// Tell whether a CPU whose best tier is `cpu` can run a kernel that needs `needs`.
 bool supports(Tier cpu, Tier needs) RILL_NONBLOCKING;
 
+/// Tell whether the vectors of a tier take denormals for zeros outside of steps too, where the mode of
+/// the thread does not ask for it: those of 32-bit Arm have no other mode.
+constexpr bool always_flushes([[maybe_unused]] Tier tier) {
+#if defined(RILL_NEON_32)
+  return tier == Tier::kNeon;
+#else
+  return false;
+#endif
+}
+
 /// Tell whether a kernel of a list may run here.
 template <class Kernel>
 bool runs_here(const Kernel& kernel) {

@@ -22,9 +22,14 @@
 #endif
 
 #if defined(__aarch64__)
-#define RILL_ON_ARM 1
+#define RILL_ON_NEON 1
+#define RILL_ON_DOTPROD 1
+#elif defined(RILL_NEON_32)
+#define RILL_ON_NEON 1
+#define RILL_ON_DOTPROD 0
 #else
-#define RILL_ON_ARM 0
+#define RILL_ON_NEON 0
+#define RILL_ON_DOTPROD 0
 #endif
 
 #if defined(RILL_WITHOUT_SCALAR)
@@ -60,12 +65,12 @@
 #if defined(RILL_WITHOUT_NEON)
 #define RILL_HAS_NEON 0
 #else
-#define RILL_HAS_NEON RILL_ON_ARM
+#define RILL_HAS_NEON RILL_ON_NEON
 #endif
 #if defined(RILL_WITHOUT_DOTPROD)
 #define RILL_HAS_DOTPROD 0
 #else
-#define RILL_HAS_DOTPROD RILL_ON_ARM
+#define RILL_HAS_DOTPROD RILL_ON_DOTPROD
 #endif
 
 #if defined(RILL_OTHERS_ALONE)

@@ -3,8 +3,8 @@
 # of docs/apps.md.
 #   scripts/platforms.sh [-j JOBS] [--least] [NAME ...]
 #   scripts/platforms.sh --zlib NAME
-# NAME is a preset of platform/presets.json; all of them unless given. --least: the models and the command
-# line alone, without laws and streams. --zlib: only build zlib for that preset, as its package is not for
+# NAME is a preset of platform/presets.json; all of them unless given. --least: kernels, models and the
+# command line alone, without laws and streams. --zlib: only build zlib for that preset, as its package is not for
 # other machines. What lacks its compiler or emulator is skipped by name; those that cannot run here are
 # built and linked. RILL_PYTHON names a Python with the package ziglang. A line is printed for each, and
 # kept in build/platforms; lines that are not made anew stay in the table.
@@ -23,6 +23,9 @@ while [[ ${1:-} == -* ]]; do
   esac
   shift
 done
+kernel_tests=(matmul_test matmul_packed_test rnn_test int8_test kernels_math_test
+  kernels_pointwise_test kernels_reduce_test kernels_softmax_test kernels_fft_test
+  kernels_every_float_test)
 all=(windows clang14 clang19 musl-x86_64 musl-aarch64 musl-arm macos-arm64 macos-x86_64)
 names=("${@:-${all[@]}}")
 python=${RILL_PYTHON:-python3}
@@ -73,7 +76,8 @@ P
 
 # one NAME: build, run, and write its line.
 one() {
-  local name=$1 build=build/$1 log=build/$1/platform.log targets=(rill_shared rill_program models_test)
+  local name=$1 build=build/$1 log=build/$1/platform.log
+  local targets=(rill_shared rill_program models_test "${kernel_tests[@]}")
   ((least)) || targets+=(streams_test laws_test rill_archive_zlib_test)
   mkdir -p "$build"
   case $name in musl-* | macos-*) zlib_for "$name" || { skip "$name" "no sources of zlib"; return 1; } ;; esac

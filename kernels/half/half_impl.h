@@ -2,7 +2,7 @@
 
 #if defined(__AVX2__)
 #include <immintrin.h>
-#elif defined(__aarch64__)
+#elif defined(__ARM_NEON)
 #include <arm_neon.h>
 #endif
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #if defined(RILL_SCALAR)
-#elif defined(__aarch64__)
+#elif defined(__ARM_NEON)
 #include <arm_neon.h>
 #elif defined(__SSE4_1__)
 // GCC 12 builds its AVX-512 intrinsics on a variable set to itself, and then warns of it wherever
@@ -112,11 +112,25 @@ struct Dot : Pairs {
   static RILL_INLINE V spread(int32_t a) { return _mm_set1_epi32(a); }
   static RILL_INLINE V add(V sum, V a, V b) { return _mm_add_epi32(sum, _mm_madd_epi16(a, b)); }
 };
-#elif defined(__aarch64__)
+#elif defined(__ARM_NEON)
+inline int32x4_t sums_of_pairs(int32x4_t low, int32x4_t high) {
+#if defined(__aarch64__)
+  return vpaddq_s32(low, high);
+#else
+  return vcombine_s32(vpadd_s32(vget_low_s32(low), vget_high_s32(low)),
+                      vpadd_s32(vget_low_s32(high), vget_high_s32(high)));
+#endif
+}
+
 struct Dot : Bytes {
   using V = int32x4_t;
   static constexpr bool kSigned = true;
-  static constexpr int kLanes = 4, kRegisters = 32, kPanel = 2;
+#if defined(__aarch64__)
+  static constexpr int kRegisters = 32;
+#else
+  static constexpr int kRegisters = 16;
+#endif
+  static constexpr int kLanes = 4, kPanel = 2;
   static RILL_INLINE int32x4_t load(const int8_t* b) {
     return vreinterpretq_s32_s8(vld1q_s8(b));
   }
@@ -128,8 +142,8 @@ struct Dot : Bytes {
 #else
     // Pairs of products have 17 bits, and so are added in 32.
     const int32x4_t low = vpaddlq_s16(vmull_s8(vget_low_s8(x), vget_low_s8(y)));
-    const int32x4_t high = vpaddlq_s16(vmull_high_s8(x, y));
-    return vaddq_s32(sum, vpaddq_s32(low, high));
+    const int32x4_t high = vpaddlq_s16(vmull_s8(vget_high_s8(x), vget_high_s8(y)));
+    return vaddq_s32(sum, sums_of_pairs(low, high));
 #endif
   }
 };

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cfloat>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -82,12 +83,12 @@ TEST(Functions, ExpAndLogReachTheirLimits) {
     EXPECT_EQ(apply_one(t, PointwiseOp::kExp, 0.0f), 1.0f);
     EXPECT_EQ(apply_one(t, PointwiseOp::kExp, -kInf), 0.0f);
     EXPECT_EQ(apply_one(t, PointwiseOp::kExp, 89.0f), kInf);
-    EXPECT_GT(apply_one(t, PointwiseOp::kExp, -103.0f), 0.0f);
+    EXPECT_GT(apply_one(t, PointwiseOp::kExp, always_flushes(t) ? -87.0f : -103.0f), 0.0f);
     EXPECT_EQ(apply_one(t, PointwiseOp::kLog, 1.0f), 0.0f);
     EXPECT_EQ(apply_one(t, PointwiseOp::kLog, 0.0f), -kInf);
     EXPECT_EQ(apply_one(t, PointwiseOp::kLog, -0.0f), -kInf);
     EXPECT_EQ(apply_one(t, PointwiseOp::kLog, kInf), kInf);
-    EXPECT_TRUE(std::isnan(apply_one(t, PointwiseOp::kLog, -1e-40f)));
+    EXPECT_TRUE(std::isnan(apply_one(t, PointwiseOp::kLog, always_flushes(t) ? -1e-37f : -1e-40f)));
   }
 }
 
@@ -123,6 +124,7 @@ TEST(Functions, PowersKeepTheirError) {
         if (std::isnan(want)) continue;
         ASSERT_EQ(got[0][i], got[1][i]) << tier_name(t) << x[i] << "^" << c.by;
         if (got[0][i] == static_cast<float>(want)) continue;
+        if (always_flushes(t) && std::fabs(want) < 2 * double{FLT_MIN}) continue;
         ASSERT_LE(std::fabs(static_cast<double>(got[0][i]) - want), c.ulps * ulp_at(want))
             << tier_name(t) << " " << x[i] << "^" << c.by;
       }

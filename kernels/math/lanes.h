@@ -19,7 +19,7 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#include <xsimd/xsimd.hpp>
+#include "kernels/neon.h"
 #endif
 
 namespace rill::kernels::math {
@@ -100,7 +100,8 @@ inline Batch<A> mul_add(const Batch<A>& a, const Batch<A>& b, const Batch<A>& c)
 }
 
 // xsimd 8.1 computes the float quotient and root of NEON from estimates, and tells -0 from 0 in
-// its roundings by further steps; AArch64 has exact instructions for all of them.
+// its roundings by further steps; AArch64 has exact instructions for all of them, 32-bit Arm those
+// for single floats.
 #if defined(__aarch64__)
 template <class A>
 inline Batch<A> divide(const Batch<A>& a, const Batch<A>& b) {
@@ -123,6 +124,23 @@ inline Batch<A> round_to_even(const Batch<A>& a) {
   return Batch<A>(vrndnq_f32(a));
 }
 #else
+#if defined(__ARM_NEON)
+template <class A>
+inline Batch<A> divide(const Batch<A>& a, const Batch<A>& b) {
+  float x[4], y[4];
+  a.store_unaligned(x);
+  b.store_unaligned(y);
+  for (int i = 0; i < 4; ++i) x[i] /= y[i];
+  return Batch<A>::load_unaligned(x);
+}
+template <class A>
+inline Batch<A> root(const Batch<A>& a) {
+  float x[4];
+  a.store_unaligned(x);
+  for (float& lane : x) lane = __builtin_sqrtf(lane);
+  return Batch<A>::load_unaligned(x);
+}
+#else
 template <class A>
 inline Batch<A> divide(const Batch<A>& a, const Batch<A>& b) {
   return a / b;
@@ -131,13 +149,18 @@ template <class A>
 inline Batch<A> root(const Batch<A>& a) {
   return xsimd::sqrt(a);
 }
+#endif
 template <class A>
 inline Batch<A> round_down(const Batch<A>& a) {
   return xsimd::floor(a);
 }
 template <class A>
 inline Batch<A> round_up(const Batch<A>& a) {
+#if defined(__ARM_NEON)
+  return Batch<A>(vbslq_f32(vdupq_n_u32(0x80000000u), a, xsimd::ceil(a)));  // -0.5 gives -0
+#else
   return xsimd::ceil(a);
+#endif
 }
 template <class A>
 inline Batch<A> round_to_even(const Batch<A>& a) {
@@ -153,7 +176,7 @@ inline Batch<A> pick(const BatchMask<A>& m, const Batch<A>& a, const Batch<A>& b
 /// Compute a < b ? a : b, so b if any of them is a NaN. What minps does; NEON's fmin does not.
 template <class A>
 inline Batch<A> min_or_second(const Batch<A>& a, const Batch<A>& b) {
-#if defined(__aarch64__)
+#if defined(__ARM_NEON)
   return xsimd::select(a < b, a, b);
 #else
   return xsimd::min(a, b);
@@ -163,7 +186,7 @@ inline Batch<A> min_or_second(const Batch<A>& a, const Batch<A>& b) {
 /// Compute a > b ? a : b, so b if any of them is a NaN.
 template <class A>
 inline Batch<A> max_or_second(const Batch<A>& a, const Batch<A>& b) {
-#if defined(__aarch64__)
+#if defined(__ARM_NEON)
   return xsimd::select(a > b, a, b);
 #else
   return xsimd::max(a, b);

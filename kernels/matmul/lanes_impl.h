@@ -11,7 +11,7 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#include <xsimd/xsimd.hpp>
+#include "kernels/neon.h"
 
 #define RILL_INLINE __attribute__((always_inline)) inline
 
@@ -29,9 +29,6 @@ using Avx2 = xsimd::fma3<xsimd::avx2>;
 #endif
 #if defined(__AVX512BW__)
 using Avx512 = xsimd::avx512bw;
-#endif
-#if defined(__aarch64__)
-using Neon = xsimd::neon64;
 #endif
 
 /// Architecture-dependent parts; this general one serves SSE4.2, which has no fused multiply-add:
@@ -123,10 +120,12 @@ struct Ops<Avx512> : Simd<Avx512> {
 };
 #endif
 
-#if defined(__aarch64__)
+#if defined(__ARM_NEON)
 template <>
 struct Ops<Neon> : Simd<Neon> {
+#if defined(__aarch64__)
   static constexpr int kRegisters = 32;
+#endif
   static RILL_INLINE V madd(V a, V b, V c) { return vfmaq_f32(c, a, b); }
 };
 #endif
@@ -134,7 +133,7 @@ struct Ops<Neon> : Simd<Neon> {
 /// Vectors per panel of a packed matrix.
 template <class Arch>
 constexpr int kPanelVecs = 2;
-#if defined(__aarch64__)
+#if defined(__ARM_NEON)
 template <>
 constexpr int kPanelVecs<Neon> = 4;
 #endif

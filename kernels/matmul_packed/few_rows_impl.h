@@ -67,7 +67,7 @@ struct WidenF16<Avx512> {
   }
 };
 #endif
-#if defined(__aarch64__)
+#if defined(__ARM_NEON)
 template <>
 struct WidenF16<Neon> {
   static RILL_INLINE Lanes<Neon> load(const std::byte* p) {

@@ -52,7 +52,7 @@ struct Narrow<Avx512> {
   }
 };
 #endif
-#if defined(__aarch64__)
+#if defined(__ARM_NEON)
 template <>
 struct Narrow<Neon> {
   static RILL_INLINE WholeLanes<Neon> bytes(const std::byte* p) {

@@ -3,7 +3,7 @@
 namespace rill::kernels {
 
 void pointwise_f32_neon(const PointwiseArgs& args, float* scratch) noexcept {
-  pointwise<xsimd::batch<float, xsimd::neon64>>(args, scratch);
+  pointwise<xsimd::batch<float, Neon>>(args, scratch);
 }
 
 }  // namespace rill::kernels

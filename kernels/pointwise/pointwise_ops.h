@@ -170,6 +170,9 @@ void pointwise_binary(PointwiseOp op, const PointwiseSource& a, const PointwiseS
 #undef RILL_BINARY
 }
 
+/// Below 1, where musl's function gives numbers, there is no value.
+inline float acosh_or_nan(float x) { return x < 1.0f ? __builtin_nanf("") : acoshf(x); }
+
 /// Apply a function of the C library to a tile.
 template <class F>
 void libm_rows(F f, const PointwiseSource& a, float* y, int64_t y_row, PointwiseSize size) {
@@ -223,7 +226,7 @@ void pointwise_unary(const PointwiseInstr& instr, const PointwiseSource& a, floa
     RILL_LIBM(kSinh, sinhf)
     RILL_LIBM(kCosh, coshf)
     RILL_LIBM(kAsinh, asinhf)
-    RILL_LIBM(kAcosh, acoshf)
+    RILL_LIBM(kAcosh, acosh_or_nan)
     RILL_LIBM(kAtanh, atanhf)
     default:
       return;

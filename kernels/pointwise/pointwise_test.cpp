@@ -70,6 +70,10 @@ TEST(Pointwise, ArithmeticIsThatOfIeee) {
     for (float a : values) {
       for (float b : values) {
         const auto same = [&](PointwiseOp op, float want) {
+          const bool denormal = std::fpclassify(a) == FP_SUBNORMAL ||
+                                std::fpclassify(b) == FP_SUBNORMAL ||
+                                std::fpclassify(want) == FP_SUBNORMAL;
+          if (always_flushes(tier) && denormal) return true;
           const float got = apply(tier, op, a, b);
           return (std::isnan(want) && std::isnan(got)) || same_bits(got, want);
         };

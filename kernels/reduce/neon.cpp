@@ -3,7 +3,7 @@
 namespace rill::kernels {
 
 void reduce_f32_neon(const ReduceF32Args& args) noexcept {
-  reduce<xsimd::batch<float, xsimd::neon64>>(args);
+  reduce<xsimd::batch<float, Neon>>(args);
 }
 
 }  // namespace rill::kernels

@@ -3,7 +3,7 @@
 namespace rill::kernels {
 
 void softmax_f32_neon(const SoftmaxF32Args& args) noexcept {
-  softmax_rows<xsimd::batch<float, xsimd::neon64>>(args);
+  softmax_rows<xsimd::batch<float, Neon>>(args);
 }
 
 }  // namespace rill::kernels

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "ops/math/kinds.h"
 
@@ -70,7 +71,8 @@ W float_unary(UnaryKind kind, W x, W alpha) {
     case UnaryKind::kAsinh:
       return std::asinh(x);
     case UnaryKind::kAcosh:
-      return std::acosh(x);
+      // Below 1 there is no value; musl gives numbers there.
+      return x < 1 ? std::numeric_limits<W>::quiet_NaN() : std::acosh(x);
     case UnaryKind::kAtanh:
       return std::atanh(x);
     case UnaryKind::kErf:
