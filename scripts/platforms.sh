@@ -77,7 +77,7 @@ P
 # one NAME: build, run, and write its line.
 one() {
   local name=$1 build=build/$1 log=build/$1/platform.log
-  local targets=(rill_shared rill_program models_test "${kernel_tests[@]}")
+  local targets=(rill_shared rill_run_static rill_program models_test "${kernel_tests[@]}")
   ((least)) || targets+=(streams_test laws_test rill_archive_zlib_test)
   mkdir -p "$build"
   case $name in musl-* | macos-*) zlib_for "$name" || { skip "$name" "no sources of zlib"; return 1; } ;; esac
