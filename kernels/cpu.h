@@ -65,8 +65,8 @@ bool tier_from_name(const char* name, Tier* tier);
 /// Tell whether a CPU whose best tier is `cpu` can run a kernel that needs `needs`.
 bool supports(Tier cpu, Tier needs) RILL_NONBLOCKING;
 
-/// Tell whether the vectors of a tier take denormals for zeros outside of steps too, where the mode of
-/// the thread does not ask for it: those of 32-bit Arm have no other mode.
+/// Tell whether the vectors of a tier take denormals for zeros outside of steps too, whatever the
+/// mode of the thread: those of 32-bit Arm have no other.
 constexpr bool always_flushes([[maybe_unused]] Tier tier) {
 #if defined(RILL_NEON_32)
   return tier == Tier::kNeon;

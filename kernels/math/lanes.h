@@ -19,7 +19,7 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#include "kernels/neon.h"
+#include "kernels/neon_impl.h"
 #endif
 
 namespace rill::kernels::math {

@@ -11,7 +11,7 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#include "kernels/neon.h"
+#include "kernels/neon_impl.h"
 
 #define RILL_INLINE __attribute__((always_inline)) inline
 
