@@ -1,7 +1,7 @@
 #include "kernels/depthwise/depthwise.h"
 
 #include "kernels/limited.h"
-#include "kernels/mul_add.h"
+#include "kernels/simd/mul_add.h"
 
 namespace rill::kernels {
 namespace {

@@ -2,7 +2,7 @@
 
 // The moves between lanes that transforms need and xsimd 8.1 lacks or has for some tiers only.
 
-#include "kernels/math/lanes.h"
+#include "kernels/simd/lanes.h"
 
 namespace rill::kernels {
 namespace {

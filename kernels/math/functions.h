@@ -6,7 +6,7 @@
 // on that lane only. NaN in, NaN out. The accuracy stated is against the exact function of the
 // float.
 
-#include "kernels/math/lanes.h"
+#include "kernels/simd/lanes.h"
 
 namespace rill::kernels::math {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "kernels/limited.h"
-#include "kernels/mul_add.h"
+#include "kernels/simd/mul_add.h"
 
 namespace rill::kernels {
 namespace {

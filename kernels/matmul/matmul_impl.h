@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernels/limited.h"
-#include "kernels/matmul/lanes_impl.h"
+#include "kernels/simd/dense_impl.h"
 #include "kernels/matmul/matmul_args.h"
 
 namespace rill::kernels {
@@ -219,14 +219,14 @@ struct OneTile {
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
-        for (int j = 0; j < kWide; ++j) acc[r][j] = S::max_or(acc[r][j], clip.lo);
+        for (int j = 0; j < kWide; ++j) acc[r][j] = math::max_or_second(acc[r][j], clip.lo);
       }
     }
     if (clip.high) {
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
-        for (int j = 0; j < kWide; ++j) acc[r][j] = S::min_or(acc[r][j], clip.hi);
+        for (int j = 0; j < kWide; ++j) acc[r][j] = math::min_or_second(acc[r][j], clip.hi);
       }
     }
   }

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "kernels/half/half_bits.h"
-#include "kernels/matmul/lanes_impl.h"
+#include "kernels/simd/dense_impl.h"
 #include "kernels/matmul_packed/matmul_packed_args.h"
 
 // What products with a B of fewer bits share. B lies in panels of nr columns.
@@ -117,7 +117,7 @@ template <class Arch>
       if (g.residual != nullptr) {
         v = v + S::load_partial(g.residual + r * g.ldr + col, g.n - col);
       }
-      v = keeps ? S::min_or(clip.hi, S::max_or(clip.lo, v)) : clip.apply(v);
+      v = keeps ? math::min_or_second(clip.hi, math::max_or_second(clip.lo, v)) : clip.apply(v);
       S::store_partial(g.c + r * g.ldc + col, v, g.n - col);
     }
   }

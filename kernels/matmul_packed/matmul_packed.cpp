@@ -6,7 +6,7 @@
 
 #include "kernels/half/half_bits.h"
 #include "kernels/limited.h"
-#include "kernels/mul_add.h"
+#include "kernels/simd/mul_add.h"
 
 namespace rill::kernels {
 

@@ -1,5 +1,5 @@
 #include "kernels/matmul_packed/matmul_packed.h"
-#include "kernels/mul_add.h"
+#include "kernels/simd/mul_add.h"
 
 #include <gtest/gtest.h>
 

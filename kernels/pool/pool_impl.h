@@ -29,7 +29,7 @@ struct PoolBody {
           for (int v = 0; v < kVecs; ++v) {
             const float* from = x + f * g.x_frame_stride + v * S::kLanes;
             const V xv = load_lanes<Arch, kPartial>(from, count);
-            acc[f][v] = kMax ? S::max_or(xv, acc[f][v]) : acc[f][v] + xv;
+            acc[f][v] = kMax ? math::max_or_second(xv, acc[f][v]) : acc[f][v] + xv;
           }
         }
       }

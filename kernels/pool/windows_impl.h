@@ -3,7 +3,7 @@
 // The walk that depthwise convolutions and pools share: output frames by channels, the channels
 // contiguous and in the lanes, a few frames at once so that enough chains are under way.
 
-#include "kernels/matmul/lanes_impl.h"
+#include "kernels/simd/dense_impl.h"
 
 namespace rill::kernels {
 namespace {

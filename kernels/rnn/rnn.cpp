@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "kernels/matmul_packed/matmul_packed.h"
-#include "kernels/mul_add.h"
+#include "kernels/simd/mul_add.h"
 #include "kernels/rnn/rnn_gates.h"
 
 namespace rill::kernels {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/matmul/lanes_impl.h"
+#include "kernels/simd/dense_impl.h"
 #include "kernels/rnn/rnn_args.h"
 #include "kernels/rnn/rnn_gates.h"
 

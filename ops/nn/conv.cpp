@@ -8,7 +8,7 @@
 #include "core/tensor/small.h"
 #include "core/tensor/visit_number.h"
 #include "kernels/limited.h"
-#include "kernels/mul_add.h"
+#include "kernels/simd/mul_add.h"
 #include "ops/array/elements.h"
 #include "ops/array/pad.h"
 #include "ops/built.h"

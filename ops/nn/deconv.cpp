@@ -7,7 +7,7 @@
 #include "core/graph/rewrite.h"
 #include "core/tensor/visit_number.h"
 #include "kernels/limited.h"
-#include "kernels/mul_add.h"
+#include "kernels/simd/mul_add.h"
 #include "ops/array/elements.h"
 #include "ops/array/slice.h"
 #include "ops/nn/epilogue.h"

@@ -8,7 +8,7 @@
 #include "core/graph/rewrite.h"
 #include "core/tensor/visit_number.h"
 #include "kernels/limited.h"
-#include "kernels/mul_add.h"
+#include "kernels/simd/mul_add.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"

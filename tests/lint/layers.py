@@ -63,7 +63,7 @@ THIRD_PARTY = {
 }
 # Included by *_impl.h alone, and shared by several families. The module for Python is all of one
 # library, and its headers are nobody else's.
-IMPL_HEADERS = {"kernels/math/lanes.h"}
+IMPL_HEADERS = {"kernels/simd/lanes.h"}
 
 GROUPS = ["stream", "array", "math", "nn", "vision", "transformers", "signal", "quant", "control",
           "rnn", "onnx"]

@@ -1,17 +1,10 @@
 #pragma once
 
-// What the dense families need beyond xsimd 8.1: a fused multiply-add on every tier (xsimd's is a
-// multiply and an add on AVX-512), partial loads and stores, and min and max in which NaN loses.
+// What the dense families need beyond the lanes of all: registers, partial loads and stores, clips.
 
 #include <cstdint>
 
-// GCC 12 builds its AVX-512 intrinsics on a variable set to itself, and then warns of it wherever
-// they are inlined. In force to the end of the file, since the warning comes at the use.
-#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include "kernels/neon_impl.h"
+#include "kernels/simd/lanes.h"
 
 #define RILL_INLINE __attribute__((always_inline)) inline
 
@@ -31,8 +24,7 @@ using Avx2 = xsimd::fma3<xsimd::avx2>;
 using Avx512 = xsimd::avx512bw;
 #endif
 
-/// Architecture-dependent parts; this general one serves SSE4.2, which has no fused multiply-add:
-/// there a link of every chain is a rounded product and a rounded sum, in all paths alike.
+/// Architecture-dependent parts; this general one serves SSE4.2 and 32-bit Arm.
 template <class Arch>
 struct Simd {
   using V = Lanes<Arch>;
@@ -40,7 +32,7 @@ struct Simd {
   static constexpr int kRegisters = 16;
   static constexpr bool kMaskedStores = false;
 
-  static RILL_INLINE V madd(V a, V b, V c) { return a * b + c; }
+  static RILL_INLINE V madd(V a, V b, V c) { return math::mul_add(a, b, c); }
 
   static RILL_INLINE V load_partial(const float* p, int64_t count) {
     alignas(64) float lanes[kLanes] = {};
@@ -56,24 +48,11 @@ struct Simd {
       if (i < count) p[i] = lanes[i];
     }
   }
-
-  /// x < y ? x : y, so that a NaN in x gives y.
-  static RILL_INLINE V min_or(V x, V y) { return xsimd::select(x < y, x, y); }
-  /// x > y ? x : y, so that a NaN in x gives y.
-  static RILL_INLINE V max_or(V x, V y) { return xsimd::select(x > y, x, y); }
 };
 
 /// The architecture that the kernels of a tier are written for: `Simd` with overrides.
 template <class Arch>
 struct Ops : Simd<Arch> {};
-
-#if defined(__SSE4_2__)
-template <>
-struct Ops<Sse42> : Simd<Sse42> {
-  static RILL_INLINE V min_or(V x, V y) { return _mm_min_ps(x, y); }
-  static RILL_INLINE V max_or(V x, V y) { return _mm_max_ps(x, y); }
-};
-#endif
 
 #if defined(__AVX2__) && defined(__FMA__)
 alignas(64) constexpr int32_t kLaneMasks[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
@@ -82,7 +61,6 @@ template <>
 struct Ops<Avx2> : Simd<Avx2> {
   static constexpr bool kMaskedStores = true;
 
-  static RILL_INLINE V madd(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
   static RILL_INLINE __m256i mask(int64_t count) {
     const int64_t lanes = count < 0 ? 0 : count > kLanes ? kLanes : count;
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kLaneMasks + kLanes - lanes));
@@ -93,8 +71,6 @@ struct Ops<Avx2> : Simd<Avx2> {
   static RILL_INLINE void store_partial(float* p, V v, int64_t count) {
     _mm256_maskstore_ps(p, mask(count), v);
   }
-  static RILL_INLINE V min_or(V x, V y) { return _mm256_min_ps(x, y); }
-  static RILL_INLINE V max_or(V x, V y) { return _mm256_max_ps(x, y); }
 };
 #endif
 
@@ -104,7 +80,6 @@ struct Ops<Avx512> : Simd<Avx512> {
   static constexpr int kRegisters = 32;
   static constexpr bool kMaskedStores = true;
 
-  static RILL_INLINE V madd(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
   static RILL_INLINE __mmask16 mask(int64_t count) {
     const int64_t lanes = count < 0 ? 0 : count > kLanes ? kLanes : count;
     return static_cast<__mmask16>((1u << lanes) - 1u);
@@ -115,8 +90,6 @@ struct Ops<Avx512> : Simd<Avx512> {
   static RILL_INLINE void store_partial(float* p, V v, int64_t count) {
     _mm512_mask_storeu_ps(p, mask(count), v);
   }
-  static RILL_INLINE V min_or(V x, V y) { return _mm512_min_ps(x, y); }
-  static RILL_INLINE V max_or(V x, V y) { return _mm512_max_ps(x, y); }
 };
 #endif
 
@@ -126,7 +99,6 @@ struct Ops<Neon> : Simd<Neon> {
 #if defined(__aarch64__)
   static constexpr int kRegisters = 32;
 #endif
-  static RILL_INLINE V madd(V a, V b, V c) { return vfmaq_f32(c, a, b); }
 };
 #endif
 
@@ -152,8 +124,8 @@ struct Clip {
         low(clip && low_limit > -__builtin_inff()),
         high(clip && high_limit < __builtin_inff()) {}
   RILL_INLINE V apply(V v) const {
-    if (low) v = Ops<Arch>::max_or(v, lo);
-    if (high) v = Ops<Arch>::min_or(v, hi);
+    if (low) v = math::max_or_second(v, lo);
+    if (high) v = math::min_or_second(v, hi);
     return v;
   }
 };

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/mul_add.h"
+#include "kernels/simd/mul_add.h"
 
 #ifdef xsimd
 // GCC 12 builds its AVX-512 intrinsics on a variable set to itself, and then warns of it wherever
@@ -19,7 +19,7 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#include "kernels/neon_impl.h"
+#include "kernels/simd/neon_impl.h"
 #endif
 
 namespace rill::kernels::math {
