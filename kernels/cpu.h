@@ -9,6 +9,8 @@ namespace rill::kernels {
 
 /// A SIMD tier: a set of instructions that a kernel may need, in the order of preference.
 enum class Tier : uint8_t { kScalar, kSse42, kAvx2, kAvx512, kNeon };
+inline constexpr Tier kAllTiers[] = {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512,
+                                     Tier::kNeon};
 
 /// Tell the best tier that this build has and that this CPU and its system allow, as detected at
 /// run time.

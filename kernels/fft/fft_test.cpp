@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "kernels/testing.h"
+
 namespace rill::kernels {
 namespace {
 
@@ -18,14 +20,6 @@ constexpr int64_t kSizes[] = {
     21, 22, 23, 24, 25, 26,  27,  28,  29,  30,  31,  32,  33,  34,   35,   36,   37,  38, 39, 40,
     41, 42, 43, 44, 45, 46,  47,  48,  49,  50,  51,  52,  53,  54,   55,   56,   57,  58, 59, 60,
     61, 62, 63, 64, 97, 100, 127, 160, 240, 257, 400, 480, 512, 1000, 1009, 1024, 1200};
-
-std::vector<Tier> tiers() {
-  std::vector<Tier> found;
-  for (Tier t : {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
-    if (supports(detected_tier(), t)) found.push_back(t);
-  }
-  return found;
-}
 
 struct Plan {
   FftPlan plan;

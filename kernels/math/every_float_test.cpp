@@ -111,7 +111,7 @@ std::vector<Tier> tiers() {
   std::vector<Tier> found;
   const char* chosen = std::getenv("RILL_FLOAT_TIERS");
   const std::string names = chosen ? "," + std::string(chosen) + "," : "";
-  for (Tier t : {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
+  for (Tier t : kAllTiers) {
     const bool wanted = !chosen || names.find("," + std::string(tier_name(t)) + ",") != names.npos;
     if (wanted && supports(detected_tier(), t)) found.push_back(t);
   }

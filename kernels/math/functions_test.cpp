@@ -10,20 +10,13 @@
 #include <vector>
 
 #include "kernels/pointwise/pointwise.h"
+#include "kernels/testing.h"
 
 namespace rill::kernels {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
-
-std::vector<Tier> tiers() {
-  std::vector<Tier> found;
-  for (Tier t : {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
-    if (supports(detected_tier(), t)) found.push_back(t);
-  }
-  return found;
-}
 
 std::vector<float> apply(Tier tier, PointwiseOp op, const std::vector<float>& x, float imm = 0.0f) {
   static std::vector<float> scratch(pointwise_scratch_floats());

@@ -9,22 +9,13 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cpu.h"
+#include "kernels/testing.h"
 
 namespace rill::kernels {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kGuard = 12345.0f;
-
-/// List the tiers that this CPU can run.
-inline std::vector<Tier> tiers() {
-  std::vector<Tier> found;
-  for (Tier t : {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
-    if (supports(detected_tier(), t)) found.push_back(t);
-  }
-  return found;
-}
 
 /// Compare bits, but for NaN: which of two NaN operands an instruction hands on is the compiler's
 /// choice.

@@ -9,20 +9,14 @@
 #include <random>
 #include <vector>
 
+#include "kernels/testing.h"
+
 namespace rill::kernels {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr PointwiseOp kLastOp = PointwiseOp::kAtanh;
-
-std::vector<Tier> tiers() {
-  std::vector<Tier> found;
-  for (Tier t : {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
-    if (supports(detected_tier(), t)) found.push_back(t);
-  }
-  return found;
-}
 
 bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 

@@ -11,7 +11,7 @@ TEST(Reach, EveryTierHasAKernelOfItsOwnInEveryCase) {
   for (const ReachCase& work : reach_cases()) {
     std::set<std::string> names;
     size_t tiers = 0;
-    for (const Tier tier : {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
+    for (const Tier tier : kAllTiers) {
       if (!supports(detected_tier(), tier)) continue;
       const ReachRun run = work.make(tier);
       run.run();

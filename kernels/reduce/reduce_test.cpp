@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/testing.h"
+
 namespace rill::kernels {
 namespace {
 
@@ -15,14 +17,6 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kMax, ReduceOp::kMin, ReduceOp::kProd,
                              ReduceOp::kSumSquares};
-
-std::vector<Tier> tiers() {
-  std::vector<Tier> found;
-  for (Tier t : {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
-    if (supports(detected_tier(), t)) found.push_back(t);
-  }
-  return found;
-}
 
 /// Numbers of both signs, near enough to 1 that a product of 200 stays normal.
 std::vector<float> random_floats(int64_t n, uint32_t seed) {

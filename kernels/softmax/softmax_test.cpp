@@ -8,19 +8,13 @@
 #include <random>
 #include <vector>
 
+#include "kernels/testing.h"
+
 namespace rill::kernels {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
-
-std::vector<Tier> tiers() {
-  std::vector<Tier> found;
-  for (Tier t : {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
-    if (supports(detected_tier(), t)) found.push_back(t);
-  }
-  return found;
-}
 
 std::vector<float> softmax(Tier tier, std::vector<float> x, bool log) {
   std::vector<float> y(x.size());

@@ -41,8 +41,7 @@ void expect_exact(const OpPtr& op, const std::vector<int64_t>& x_shape,
                   const std::vector<int64_t>& w_shape) {
   const Graph graph = graph_with(op, x_shape, exact_weights(1, w_shape));
   const Tensor x = random_f32(2, x_shape);
-  for (const Tier tier :
-       {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
+  for (const Tier tier : kernels::kAllTiers) {
     if (!kernels::supports(kernels::detected_tier(), tier)) continue;
     kernels::set_tier_limit(tier);
     const Tensor want = run(graph, {x}).value()[0];

@@ -24,8 +24,7 @@ void expect_fused(const std::vector<Input>& inputs, std::string_view statements,
   const Graph graph = graph_of(inputs, statements);
   const auto want = run(graph, {x}, false);
   ASSERT_TRUE(want.ok()) << want.error().to_string();
-  for (const Tier tier :
-       {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
+  for (const Tier tier : kernels::kAllTiers) {
     if (!kernels::supports(kernels::detected_tier(), tier)) continue;
     kernels::set_tier_limit(tier);
     expect_same(run(graph, {x}).value()[0], (*want)[0]);

@@ -23,7 +23,7 @@ using kernels::Tier;
 /// Targets that this build compiles for and that no CPU of its kind runs.
 std::vector<Target> targets_elsewhere() {
   std::vector<Target> out;
-  for (const Tier tier : {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
+  for (const Tier tier : kernels::kAllTiers) {
     if (kernels::built_for(tier) || !kernels::compiles_for(tier)) continue;
     out.push_back({tier, false});
     if (tier != Tier::kSse42) out.push_back({tier, true});

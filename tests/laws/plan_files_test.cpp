@@ -26,7 +26,7 @@ using kernels::Tier;
 
 std::vector<Tier> tiers_here() {
   std::vector<Tier> out;
-  for (const Tier tier : {Tier::kScalar, Tier::kSse42, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
+  for (const Tier tier : kernels::kAllTiers) {
     const bool runs = kernels::supports(kernels::detected_tier(), tier);
     if (runs && kernels::built_for(tier)) out.push_back(tier);
   }
