@@ -26,7 +26,10 @@ bool is_random(const Graph& graph) {
 }
 
 /// Why a stream of this model need not have the frames of the whole run; empty if it must.
-std::string why_not(const Model& model) {
+std::string why_not(const Args& args, const Model& model) {
+  if (!model.whole && !(args.feedback.empty() && args.context.empty())) {
+    return "a model with --feedback or --context is what its steps give: there is no whole run";
+  }
   if (!model.whole) return "the whole model is not at hand: give that one, with --pulse";
   if (!model.report.approximations.empty()) {
     return str_cat("the streamed model is not the whole one: ",
@@ -93,7 +96,7 @@ Status audit_command(const Args& args, const Log& log, const Model& model) {
     return fail(Code::kPulse, args.model, " is not pulsed")
         .hint("Say how, as in --pulse S=8 audit");
   }
-  if (const std::string why = why_not(model); !why.empty()) return fail(Code::kPulse, why);
+  if (const std::string why = why_not(args, model); !why.empty()) return fail(Code::kPulse, why);
   RILL_ASSIGN(const audit::Report report, audit_model(args, log, model, kCommandSeconds));
   if (args.json) {
     print_json(args, report);
@@ -105,7 +108,7 @@ Status audit_command(const Args& args, const Log& log, const Model& model) {
 
 Status audit_before_writing(const Args& args, const Log& log, const Model& model, Graph* graph) {
   if (args.no_audit || args.flavor == Flavor::kTract || model.stream_symbol.empty()) return {};
-  if (const std::string why = why_not(model); !why.empty()) {
+  if (const std::string why = why_not(args, model); !why.empty()) {
     log.info(str_cat("Written without an audit: ", why));
     return {};
   }

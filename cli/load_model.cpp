@@ -128,6 +128,7 @@ Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
   with_values.constants = constants;
   RILL_ASSIGN(const NamedValues values, values_of_facts(args));
   with_values.values = values;
+  with_values.assertions = args.asserts;
   RILL_ASSIGN(Graph graph, onnx::load_any(args.model, {ops::op_table(), ops::onnx_table()},
                                           with_values));
   if (is_onnx_model(args.model)) RILL_TRY(check_same_values(graph, values, args));

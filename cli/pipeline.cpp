@@ -38,7 +38,9 @@ class Pipeline {
   Status bundle_shapes(const Graph& graph, Shapes* shapes);
   Status given_shapes(const Graph& graph, Shapes* shapes);
   Status override_shapes(const Graph& graph, Shapes* shapes);
-  Result<std::vector<std::pair<std::string, std::vector<Dim>>>> input_shapes(const Graph& graph);
+  using InputShapes = std::vector<std::pair<std::string, std::vector<Dim>>>;
+  Result<InputShapes> input_shapes(const Graph& graph);
+  Result<InputShapes> settled_shapes(const Graph& graph) const;
   Status shape_from_spec(const Graph& graph, size_t index, const FactSpec& spec,
                          std::vector<Dim>* shape);
   Status declutter_stage(std::string_view name, int64_t rounds = -1);
@@ -124,6 +126,11 @@ std::string names_of_inputs(const Graph& graph) {
   return join(names, ", ");
 }
 
+/// Let options set the symbols of a graph later, though they are set already.
+void declare_symbols(const Graph& of, Graph* graph) {
+  for (const std::string& symbol : of.scope.symbols()) graph->scope.declare(symbol);
+}
+
 bool has_open_inputs(const Graph& graph) {
   return std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const OutletId& input) {
     return !graph.fact(input).concrete_shape().ok();
@@ -201,13 +208,26 @@ Status Pipeline::override_shapes(const Graph& graph, Shapes* shapes) {
   return {};
 }
 
-Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_shapes(
-    const Graph& graph) {
+Result<Pipeline::InputShapes> Pipeline::input_shapes(const Graph& graph) {
   Shapes shapes;
   RILL_TRY(bundle_shapes(graph, &shapes));
   RILL_TRY(given_shapes(graph, &shapes));
   RILL_TRY(override_shapes(graph, &shapes));
-  std::vector<std::pair<std::string, std::vector<Dim>>> out(shapes.begin(), shapes.end());
+  return InputShapes(shapes.begin(), shapes.end());
+}
+
+/// The shapes of the inputs with the symbols that are set.
+Result<Pipeline::InputShapes> Pipeline::settled_shapes(const Graph& graph) const {
+  InputShapes out;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    std::vector<Dim> shape(graph.fact(graph.inputs[i]).shape.begin(),
+                           graph.fact(graph.inputs[i]).shape.end());
+    for (const std::string& text : args_.set) {
+      RILL_ASSIGN(const auto setting, parse_setting(text));
+      for (Dim& extent : shape) extent = extent.substitute(setting.first, setting.second);
+    }
+    out.emplace_back(graph.input_name(i), std::move(shape));
+  }
   return out;
 }
 
@@ -216,6 +236,12 @@ Result<std::vector<std::pair<std::string, std::vector<Dim>>>> Pipeline::input_sh
 Status Pipeline::load_with_facts() {
   Graph read_so_far;
   auto graph = load_with({}, &read_so_far);
+  // Some operators of ONNX have to know extents while they are read.
+  if (!graph.ok() && !args_.set.empty() && is_onnx_model(args_.model)) {
+    RILL_ASSIGN(const auto shapes, settled_shapes(read_so_far));
+    graph = load_with(shapes, nullptr);
+    if (graph.ok()) declare_symbols(read_so_far, &*graph);
+  }
   const bool facts =
       !args_.input_facts.empty() || !args_.fact_bundles.empty() || !args_.override_facts.empty();
   if (facts && (graph.ok() || !read_so_far.inputs.empty())) {
@@ -242,6 +268,8 @@ Status Pipeline::load() {
   RILL_TRY(load_with_facts());
   log_.info(str_cat("Model ", args_.model, " loaded"));
   for (const std::string& name : args_.scenarios) model_->graph.scope.add_scenario(name);
+  // Files of ONNX are read with these.
+  if (is_onnx_model(args_.model)) return edit_interface(args_, log_, &model_->graph);
   for (const std::string& text : args_.asserts) {
     RILL_TRY(model_->graph.scope.assert_text(text));
   }

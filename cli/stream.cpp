@@ -14,6 +14,20 @@ Result<InputValues> stream_inputs(const Model& model, const InputSource& source,
   return source.resolve(model.whole && !in_parts ? *model.whole : model.graph, 0);
 }
 
+/// Frames behind the last whole step, of which a model that runs step by step gives nothing.
+int64_t frames_left_over(const Graph& graph, int64_t frames) {
+  const Streaming& streams = *graph.streaming;
+  if (!streams.late_end || streams.pulse <= 0) return 0;
+  const Dim steps = floor_div(Dim::symbol(streams.symbol()), streams.pulse);
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const StreamingOutput output = streams.output(i);
+    if (output.axis < 0 || !output.length) continue;
+    const Dim each = graph.fact(graph.outputs[i]).dim(output.axis);
+    if (*output.length == steps * each) return frames % streams.pulse;
+  }
+  return 0;
+}
+
 void print_report(const Plan& plan, const StreamResult& result) {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const PlanIo& io = plan.outputs[i];
@@ -50,6 +64,11 @@ Status stream_command(const Args& args, const Log& log, const Model& model) {
   RILL_ASSIGN(const StreamResult result,
               in_parts ? stream_on(args, ready.session.get(), inputs.values, frames)
                        : run_stream(ready.session.get(), inputs.values, frames, options));
+  const int64_t left_over = frames_left_over(model.graph, result.frames);
+  if (left_over > 0) {
+    log.warn(fmt::format("The last {} frames fill no step of {} and give nothing: put zeros behind them",
+                         left_over, model.graph.streaming->pulse));
+  }
   if (!args.save_outputs.empty()) {
     const std::vector<std::vector<Tensor>> turns{result.outputs};
     RILL_TRY(write_turns(args.save_outputs, model.graph.output_names, turns, log.tract()));

@@ -18,6 +18,8 @@ struct LoadOptions : nnef::LoadOptions {
   /// Values that inputs have in the runs that the model is loaded for. One that an operator has to
   /// know while loading, such as a shape, takes the place of the input, which is told.
   std::span<const std::pair<std::string, TensorPtr>> values;
+  /// What holds of the symbols of the inputs, as in "S >= 16"; the graph's assertions from then on.
+  std::span<const std::string> assertions;
 };
 
 /// The operators that files may use: those of rill, and what reads ONNX's as them.

@@ -80,6 +80,14 @@ A program that listens to a microphone with Silero's file: `examples/silero_vad.
 - A slice of an axis of open extent ends where the axis does. Where the rest of the file fits one extent
   only, as where 50 frames are added to the first 50 of `S`, `S` must be that large.
 - `Squeeze` without axes, of extents that are open, has the rank that the file states behind it.
+- `Resize` by scales where ends meet (`align_corners`, `tf_crop_and_resize`) counts the whole frames of the
+  output, as onnxruntime and PyTorch do; the standard's reference counts the fraction of a frame behind as well.
+- Indices that come from data and lie outside of their axis read zeros, and write nothing; onnxruntime
+  refuses the run. An integer that is divided by 0 is 0.
+- `DynamicQuantizeLinear` of zeros alone has the scale 0 as in the standard's formula, onnxruntime 1. The mean
+  of no elements is NaN.
+- `ConvTranspose` of `SAME` padding has as many frames as the standard says, also where strides are larger
+  than kernels.
 
 ## Tests that run what users have
 

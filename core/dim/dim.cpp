@@ -191,7 +191,8 @@ Result<int64_t> Dim::as_int() const {
   std::vector<std::string> names;
   collect_symbols(&names);
   return fail(Code::kSymbol, "expected a number, found ", *this, " with unbound symbol ",
-              join(names, ", "));
+              join(names, ", "))
+      .hint(str_cat("Set it, as in --set ", names[0], "=100"));
 }
 
 std::optional<std::string> Dim::as_symbol() const {

@@ -195,10 +195,11 @@ Status Loader::add_outputs(const GraphProto& graph, Env* env) {
     Graph& out = env->graph();
     if (out.fact(wire).dtype == DType::kDim) {
       // Sizes are dims inside of the graph; who runs it reads the integers of the file.
+      const char* const type = onnx_type(info.type) == DType::kI32 ? "i32" : "i64";
       const nnef::CallArgument arguments[] = {{"", nullptr, Value(wire)},
-                                              {"to", nullptr, Value(std::string("i64"))}};
+                                              {"to", nullptr, Value(std::string(type))}};
       RILL_ASSIGN(wire, builder_.invoke_needed("tract_core_cast", arguments, *env->scope,
-                                      {str_cat(info.name, "_i64"), true, false, {}, {}, {}}));
+                                      {str_cat(info.name, "_", type), true, false, {}, {}, {}}));
     }
     out.add_output(info.name, wire);
   }
@@ -210,7 +211,7 @@ Status Loader::add_outputs(const GraphProto& graph, Env* env) {
 void Loader::compare(const ValueInfo& info, const Fact& fact) {
   if (info.kind != ValueInfo::Kind::kTensor) return;
   const auto type = onnx_type(info.type);
-  const bool dims = fact.dtype == DType::kDim && type == DType::kI64;
+  const bool dims = fact.dtype == DType::kDim && (type == DType::kI64 || type == DType::kI32);
   bool same = !type || *type == fact.dtype || dims;
   if (info.has_shape) {
     same &= info.shape.size() == fact.shape.size();

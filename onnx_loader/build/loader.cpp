@@ -106,6 +106,9 @@ Result<Graph> Loader::build() {
     }
   }
   keep_metadata(graph, &target_.graph);
+  for (const std::string& text : options_.assertions) {
+    RILL_TRY(target_.graph.scope.assert_text(text));
+  }
   Status status = add_inputs(graph, &env);
   if (status.ok()) status = run_graph(graph, &env);
   if (status.ok()) status = add_outputs(graph, &env);

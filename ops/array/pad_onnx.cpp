@@ -50,17 +50,30 @@ Pads take_numbers(std::vector<Amounts>* written) {
   return out;
 }
 
+/// Take off what an amount that may be negative cuts; amounts that are left are not negative.
+Result<OutletId> cut_sizes(OnnxCtx& ctx, OutletId x, int64_t axis, Amounts* open) {
+  const SymbolScope& scope = ctx.graph().scope;
+  const auto take = [&](Dim* amount) {
+    if (scope.proves_non_negative(*amount)) return Dim(0);
+    const Dim cut = scope.proves_ge(Dim(0), *amount) ? -*amount : max(-*amount, Dim(0));
+    *amount = scope.proves_ge(Dim(0), *amount) ? Dim(0) : max(*amount, Dim(0));
+    return cut;
+  };
+  const Dim first = take(&open->before);
+  const Dim behind = take(&open->after);
+  if (first == Dim(0) && behind == Dim(0)) return x;
+  const Dim extent = ctx.fact(x).shape[static_cast<size_t>(axis)];
+  return ctx.add1(std::make_shared<Slice>(axis, first, extent - behind), {x}, "cut");
+}
+
 /// Put copies of a constant around the input, as many as sizes tell.
-Result<OutletId> surrounded(OnnxCtx& ctx, OutletId x, const std::vector<Amounts>& open,
+Result<OutletId> surrounded(OnnxCtx& ctx, OutletId x, std::vector<Amounts> open,
                             const TensorPtr& fill) {
   for (size_t axis = 0; axis < open.size(); ++axis) {
+    RILL_ASSIGN(x, cut_sizes(ctx, x, static_cast<int64_t>(axis), &open[axis]));
     std::vector<OutletId> parts = {x};
     const auto put = [&](const Dim& amount, bool front) -> Status {
       if (amount == Dim(0)) return {};
-      if (!ctx.graph().scope.proves_non_negative(amount)) {
-        return fail(Code::kSymbol, "a pad of ", amount, ", which may be below 0")
-            .hint("Assert it, as in --assert 'S >= 16', or set the symbols");
-      }
       std::vector<Dim> shape = ctx.fact(x).shape;
       shape[axis] = amount;
       RILL_ASSIGN(Tensor value,

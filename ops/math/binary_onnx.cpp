@@ -19,6 +19,45 @@ Result<Value> binary(OnnxCtx& ctx) {
   return Value(out);
 }
 
+/// Whether all elements of a constant are sizes that are never below `least`, whatever the symbols.
+bool is_at_least(OnnxCtx& ctx, const Fact& fact, int64_t least) {
+  if (!fact.konst) return false;
+  for (int64_t i = 0; i < fact.konst->volume(); ++i) {
+    const auto size = element_as_dim(*fact.konst, i);
+    if (!size.ok() || !ctx.graph().scope.proves_ge(*size, Dim(least))) return false;
+  }
+  return true;
+}
+
+/// Divide and round toward zero, as ONNX does with integers. Quotients of sizes are rounded down:
+/// the same where no size is negative; else parts of either sign are divided by themselves.
+OutletId quotient(OnnxCtx& ctx, Formula& f, OutletId a, OutletId b) {
+  if (!f.ok() || f.fact(a).dtype != DType::kDim) return f.over(a, b);
+  const bool positive = is_at_least(ctx, f.fact(b), 1);
+  if (positive && is_at_least(ctx, f.fact(a), 0)) return f.over(a, b);
+  const auto minus = [&](OutletId x) { return f.minus(f.number(0.0, x), x); };
+  if (!positive) b = minus(b);
+  if (!positive && f.ok() && !is_at_least(ctx, f.fact(b), 1)) {
+    f.fail_with(fail(Code::kUnsupported, "a size is divided by ", f.fact(b),
+                     ", whose sign is open: expected a number"));
+    return b;
+  }
+  const auto part = [&](OutletId x) {
+    return f.over(f.binary(BinaryKind::kMax, x, f.number(0.0, x)), b);
+  };
+  const OutletId above = part(a);
+  const OutletId below = part(minus(a));
+  return positive ? f.minus(above, below) : f.minus(below, above);
+}
+
+Result<Value> divide(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId a, ctx.wire("A"));
+  RILL_ASSIGN(const OutletId b, ctx.wire("B"));
+  if (ctx.graph().fact(a).dtype != DType::kDim) return binary<BinaryKind::kDiv>(ctx);
+  Formula f(ctx);
+  return f.value(quotient(ctx, f, a, b));
+}
+
 /// Max and Min of any number of tensors.
 template <BinaryKind kKind>
 Result<Value> variadic(OnnxCtx& ctx) {
@@ -97,8 +136,8 @@ Result<Value> modulo(OnnxCtx& ctx) {
   } else if (!is_int(type)) {
     return fail(Code::kDType, "operands of ", dtype_name(type), ": expected numbers");
   }
+  if (of_dividend) return f.value(f.minus(a, f.times(quotient(ctx, f, a, b), b)));
   const OutletId rest = f.minus(a, f.times(f.over(a, b), b));
-  if (of_dividend) return f.value(rest);
   const OutletId zero = f.number(0.0, rest);
   const OutletId differ = f.binary(BinaryKind::kXor, f.binary(BinaryKind::kLt, rest, zero),
                                    f.binary(BinaryKind::kLt, b, zero));
@@ -163,7 +202,7 @@ const OnnxOp kOps[] = {
     RILL_ONNX_BINARY(7, "Add", BinaryKind::kAdd),
     RILL_ONNX_BINARY(7, "Sub", BinaryKind::kSub),
     RILL_ONNX_BINARY(7, "Mul", BinaryKind::kMul),
-    RILL_ONNX_BINARY(7, "Div", BinaryKind::kDiv),
+    {"", 7, "fragment Div(A: tensor<?>, B: tensor<?>) -> (C: tensor<?>);", divide},
     RILL_ONNX_BINARY(7, "Equal", BinaryKind::kEq),
     RILL_ONNX_BINARY(7, "Less", BinaryKind::kLt),
     RILL_ONNX_BINARY(12, "LessOrEqual", BinaryKind::kLe),

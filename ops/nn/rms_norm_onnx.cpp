@@ -236,9 +236,11 @@ Result<Value> mean_variance(OnnxCtx& ctx) {
   if (!f.ok()) return f.take_status();
   RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
   RILL_ASSIGN(const std::vector<int64_t> axes, axes_in(written, f.rank(x)));
-  const OutletId centered = f.minus(x, f.mean(x, axes));
-  const OutletId square = f.minus(f.mean(f.unary(UnaryKind::kSquare, x), axes),
-                                  f.unary(UnaryKind::kSquare, f.mean(x, axes)));
+  // A second mean takes away what the first one was rounded by.
+  const OutletId nearly = f.minus(x, f.mean(x, axes));
+  const OutletId centered = f.minus(nearly, f.mean(nearly, axes));
+  // The standard's mean of squares less the square of the mean cancels where the mean is large.
+  const OutletId square = f.mean(f.unary(UnaryKind::kSquare, centered), axes);
   const OutletId deviation = f.unary(UnaryKind::kSqrt, square);
   return f.value(f.over(centered, f.plus(deviation, f.number(1e-9, deviation))));
 }

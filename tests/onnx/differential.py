@@ -5,8 +5,8 @@
 Attributes, shapes and values are drawn: the conformance tests of the standard have one or two forms
 of each operator. Prints what differs. Ends with 77 without onnxruntime, with 1 where something
 differs or crashes; a refusal that names the operator is none. Left out, as rill follows the standard
-where onnxruntime has limits of its own: dilations together with auto_pad, sizes of align_corners
-that a scale does not divide, windows larger than what they slide over.
+where onnxruntime has limits of its own: dilations together with auto_pad, windows larger than what
+they slide over.
 """
 import argparse
 import random
@@ -32,7 +32,7 @@ MAKERS = [
     drawn_layers.resize, drawn_layers.product, drawn_layers.norm, drawn_layers.attention,
     drawn_layers.quantised, drawn_layers.position, drawn_layers.spectrum, drawn_layers.sampled,
     drawn_layers.of_microsoft, drawn_arrays.array, drawn_arrays.moved, drawn_arrays.moved,
-    drawn_arrays.elementwise, drawn_arrays.reduction, drawn_arrays.cast, drawn_arrays.einsum,
+    drawn_arrays.sizes, drawn_arrays.elementwise, drawn_arrays.reduction, drawn_arrays.cast, drawn_arrays.einsum,
     drawn_arrays.control]
 
 def outcome(case, opset, program, folder, is_open):

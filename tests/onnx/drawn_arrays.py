@@ -174,6 +174,58 @@ def einsum():
     return Case("Einsum", inputs, equation=equation)
 
 
+class Sizes(Case):
+    """Arithmetic on the extents of an input, as integers of 64 or 32 bits, and what is cut with it."""
+
+    def __init__(self):
+        frames = int(np.exp(np.random.uniform(0, np.log(3000))))
+        super().__init__("Sizes", {"x": noise(pick([1, 2, 5]), frames)})
+        number = lambda: int(pick([-1, 1, 1]) * np.exp(np.random.uniform(0, np.log(pick([8, 1e5])))))
+        divisor = lambda: int(pick([-1, 1, 1, 1]) * np.exp(np.random.uniform(0, np.log(pick([8, 1e3])))))
+        self.chain = []
+        for _ in range(pick([1, 2, 3, 4])):
+            op = pick(["Add", "Sub", "Mul", "Div", "Div", "Mod", "Min", "Max", "Neg", "Abs", "Cast"])
+            value = divisor() if op in ("Div", "Mod") else pick([-2, -1, 2, 3]) if op == "Mul" else number()
+            self.chain.append((op, value, pick([0, 1]) if op == "Mod" else None))
+        self.axis, self.use = pick([0, 1]), pick(["value", "value", "begin", "end"])
+
+    def model(self, opset, extent=lambda extent: extent):
+        nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Gather", ["s", "i"], ["v0"], axis=0)]
+        constants = {"i": ints(self.axis)}
+        wide = True
+        for k, (op, value, fmod) in enumerate(self.chain):
+            more, names = {}, [f"v{k}"]
+            if op == "Cast":
+                wide = not wide
+                more["to"] = TensorProto.INT64 if wide else TensorProto.INT32
+            elif op not in ("Neg", "Abs"):
+                constants[f"c{k}"] = np.array([value], np.int64 if wide else np.int32)
+                names.append(f"c{k}")
+            if fmod is not None:
+                more["fmod"] = fmod
+            nodes.append(helper.make_node(op, names, [f"v{k + 1}"], **more))
+        last = f"v{len(self.chain)}"
+        constants.update(a=ints(1), far=ints(2**62), near=ints(0))
+        if self.use == "value":
+            nodes.append(helper.make_node("Identity", [last], ["y0"]))
+        else:
+            nodes.append(helper.make_node("Cast", [last], ["w"], to=TensorProto.INT64))
+            bounds = ["w", "far"] if self.use == "begin" else ["near", "w"]
+            nodes.append(helper.make_node("Slice", ["x", *bounds, "a"], ["y0"]))
+        kind = TensorProto.FLOAT if self.use != "value" else TensorProto.INT64 if wide else TensorProto.INT32
+        graph = helper.make_graph(
+            nodes, "g", [info("x", shape=[extent(each) for each in self.inputs["x"].shape])],
+            [info("y0", kind)], [numpy_helper.from_array(v, k) for k, v in constants.items()])
+        return helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", opset)])
+
+    def __str__(self):
+        return f"Sizes of {self.inputs['x'].shape}[{self.axis}]: {self.chain}, as {self.use}"
+
+
+def sizes():
+    return Sizes()
+
+
 def info(name, kind=TensorProto.FLOAT, shape=None):
     return helper.make_tensor_value_info(name, kind, shape)
 

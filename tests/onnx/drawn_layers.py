@@ -107,7 +107,7 @@ def resize():
         more["nearest_mode"] = pick(["round_prefer_floor", "floor", "ceil", "round_prefer_ceil"])
     if mode == "cubic":
         more["cubic_coeff_a"] = pick([-0.75, -0.5])
-    scales = [2.0, 3.0] if way == "align_corners" else [0.5, 0.7, 1.5, 2.0, 3.0]
+    scales = [0.5, 0.7, 1.5, 2.0, 3.0]
     if pick([0, 1]):
         return Case("Resize", {"x": noise(1, 2, 4, 6)},
                     {"s": np.array([1, 1, pick(scales), pick(scales)], np.float32)}, ["x", "", "s"], **more)
