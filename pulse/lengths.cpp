@@ -1,9 +1,11 @@
 #include "pulse/lengths.h"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 
+#include "core/base/checked.h"
 #include "core/dim/pattern.h"
 #include "core/graph/written.h"
 #include "ops/array/reshape.h"
@@ -260,22 +262,86 @@ bool suit(const std::vector<Dim>& asserted, const std::string& symbol, int64_t l
   return true;
 }
 
+/// Where two extents meet in an expression, it has a value only where these are not negative.
+void add_meetings(const Dim& dim, std::vector<Dim>* out) {
+  rebuild(dim, [&](const DimAtom& atom) -> std::optional<Dim> {
+    for (size_t i = 0; i < atom.args.size(); ++i) {
+      add_meetings(atom.args[i], out);
+      if (i == 0 || atom.kind != DimAtom::Kind::kBroadcast) continue;
+      Dim first = atom.args[0];
+      for (size_t k = 1; k < i; ++k) first = broadcast(first, atom.args[k]);
+      const Dim& next = atom.args[i];
+      const Dim meet = eq(first, Dim(1)) + eq(next, Dim(1)) + eq(first, next) - Dim(1);
+      if (std::find(out->begin(), out->end(), meet) == out->end()) out->push_back(meet);
+    }
+    return Dim(0);
+  });
+}
+
+/// Lengths that show all there are: from each up to the next one, every expression is negative
+/// or has no value throughout, or nowhere.
+struct Lengths {
+  std::vector<int64_t> shown = {0, 1};
+  int64_t settled = 0;  ///< what is shown from here on comes again and again, for ever
+};
+
+std::optional<Lengths> lengths_of(std::vector<Dim> dims, std::string_view symbol) {
+  constexpr size_t kMostEvaluations = size_t{1} << 21;
+  Lengths out;
+  for (size_t i = 0, all = dims.size(); i < all; ++i) add_meetings(Dim(dims[i]), &dims);
+  std::vector<DimPattern> signs;
+  int64_t period = 1;
+  for (const Dim& dim : dims) {
+    auto sign = DimPattern::of(ge(dim, Dim(0)), symbol);
+    if (!sign.ok()) return std::nullopt;
+    out.settled = std::max(out.settled, sign->settled());
+    const auto common = checked_mul(period / std::gcd(period, sign->period()), sign->period());
+    if (!common) return std::nullopt;
+    period = *common;
+    signs.push_back(std::move(sign).value());
+  }
+  const auto end = checked_add(out.settled, period);
+  for (const DimPattern& sign : signs) {
+    const std::vector<DimPiece>& pieces = sign.pieces();
+    for (size_t i = 0; i < pieces.size() && end; ++i) {
+      const int64_t until = i + 1 < pieces.size() ? pieces[i + 1].from : *end;
+      // Of a piece that is no single number, each length is looked at.
+      const int64_t last = pieces[i].period > 1 ? until - 1 : pieces[i].from;
+      for (int64_t at = pieces[i].from; at <= last; ++at) {
+        if (out.shown.size() > kMostEvaluations / dims.size()) return std::nullopt;
+        out.shown.push_back(at);
+      }
+    }
+  }
+  // Where one expression repeats itself behind the others' last changes, as often as all do.
+  out.shown.push_back(out.settled);
+  std::sort(out.shown.begin(), out.shown.end());
+  out.shown.erase(std::unique(out.shown.begin(), out.shown.end()), out.shown.end());
+  return end ? std::optional(std::move(out)) : std::nullopt;
+}
+
 /// The greatest length up to which streams give nothing, as whole runs do, though more is asserted
-/// or counted; -1 if there is none. `frames`: those of the outputs in streams, negated; `told`:
-/// what is not negative where whole runs are defined and have none.
+/// or counted; -1 if there is none, or none can be told. `frames`: those of the outputs in streams,
+/// negated; `told`: what is not negative where whole runs are defined and have none.
 int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
                           const std::vector<Dim>& frames, const std::vector<Dim>& told) {
-  constexpr int64_t kMost = 1 << 14;
+  std::vector<Dim> all = frames;
+  all.insert(all.end(), streaming.asserted.begin(), streaming.asserted.end());
+  all.insert(all.end(), told.begin(), told.end());
+  const auto lengths = lengths_of(all, symbol);
   int64_t last = -1;
-  for (int64_t length = 0; length < kMost; ++length) {
+  for (size_t i = 0; lengths && i < lengths->shown.size(); ++i) {
+    const int64_t length = lengths->shown[i];
     const bool counts = !suit(frames, symbol, length);
     // Of no frames, a session takes what is asserted of one.
     const bool asserted = suit(streaming.asserted, symbol, length == 0 && !counts ? 1 : length);
     if (asserted && !counts) continue;
-    if ((asserted && length > 0) || !suit(told, symbol, length)) break;
-    last = length;
+    if ((asserted && length > 0) || !suit(told, symbol, length)) return last;
+    const bool is_last = i + 1 == lengths->shown.size();
+    last = is_last ? length : lengths->shown[i + 1] - 1;
   }
-  return last;
+  // What goes on for ever has no last one.
+  return lengths && last < lengths->settled ? last : -1;
 }
 
 }  // namespace

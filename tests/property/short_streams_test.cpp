@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -26,15 +27,16 @@ std::string joined(const std::string& a, const std::string& b) {
   return str_cat("concat([", a, ", ", b, "], axis = 2)");
 }
 
-/// Every stream of 0, 1, 2, ... frames has the frames of its whole run, which are `count` of its
-/// length: fewer than none where neither is defined.
-void expect_short_streams(const std::string& text, const std::vector<int64_t>& pulses,
-                          const std::function<int64_t(int64_t)>& count, int64_t most = 12) {
+/// Streams of these lengths have the frames of their whole runs, which are `count` of the length:
+/// fewer than none where neither is defined.
+void expect_counts(const std::string& text, const std::vector<int64_t>& pulses,
+                   const std::function<int64_t(int64_t)>& count,
+                   const std::vector<int64_t>& lengths) {
   const Graph graph = loaded(text);
   for (const int64_t pulse : pulses) {
     auto streamed = StreamedRun::make(graph, pulse);
     ASSERT_TRUE(streamed.ok()) << streamed.error().to_string() << text;
-    for (int64_t length = 0; length <= most; ++length) {
+    for (const int64_t length : lengths) {
       SCOPED_TRACE(str_cat("pulse ", pulse, ", length ", length, "\n", text));
       auto whole = WholeRun::make(graph, length);
       const int64_t frames = count(length);
@@ -46,6 +48,14 @@ void expect_short_streams(const std::string& text, const std::vector<int64_t>& p
       EXPECT_EQ(stream_problem(graph, &*streamed, length), "");
     }
   }
+}
+
+/// The same of every stream of 0, 1, 2, ... frames.
+void expect_short_streams(const std::string& text, const std::vector<int64_t>& pulses,
+                          const std::function<int64_t(int64_t)>& count, int64_t most = 12) {
+  std::vector<int64_t> lengths(static_cast<size_t>(most + 1));
+  std::iota(lengths.begin(), lengths.end(), 0);
+  expect_counts(text, pulses, count, lengths);
 }
 
 const auto kAll = [](int64_t frames) { return frames; };
@@ -78,6 +88,15 @@ TEST(ShortStreams, GiveNothingWhereNothingIsThere) {
                                    "max((S + 1) / 2 - 1, 0))], end = [(S + 1) / 2])");
   expect_short_streams(y(joined(halved, last)), {2, 6},
                        [](int64_t n) { return n == 0 ? 0 : (n + 1) / 2 + 1; });
+}
+
+// However long a stream of nothing may be, and whatever the lengths between have to fit.
+TEST(ShortStreams, GiveNothingHoweverLongTheyAre) {
+  for (const int64_t apart : {16384, 20000, 70001, 300007}) {
+    expect_counts(differences(apart), {64, 4099},
+                  [&](int64_t n) { return n <= apart ? 0 : n - apart + 1; },
+                  {0, 1, 16382, 16383, 16384, 16385, apart - 1, apart, apart + 1, apart + 5000});
+  }
 }
 
 TEST(ShortStreams, AreSlicedAsNumPyDoes) {
