@@ -262,63 +262,68 @@ bool suit(const std::vector<Dim>& asserted, const std::string& symbol, int64_t l
   return true;
 }
 
-/// Where two extents meet in an expression, it has a value only where these are not negative.
+/// Where two extents meet in an expression, it has a value only if this is not negative.
 void add_meetings(const Dim& dim, std::vector<Dim>* out) {
-  rebuild(dim, [&](const DimAtom& atom) -> std::optional<Dim> {
-    for (size_t i = 0; i < atom.args.size(); ++i) {
-      add_meetings(atom.args[i], out);
-      if (i == 0 || atom.kind != DimAtom::Kind::kBroadcast) continue;
-      Dim first = atom.args[0];
-      for (size_t k = 1; k < i; ++k) first = broadcast(first, atom.args[k]);
-      const Dim& next = atom.args[i];
-      const Dim meet = eq(first, Dim(1)) + eq(next, Dim(1)) + eq(first, next) - Dim(1);
-      if (std::find(out->begin(), out->end(), meet) == out->end()) out->push_back(meet);
-    }
-    return Dim(0);
-  });
-}
-
-/// Lengths that show all there are: from each up to the next one, every expression is negative
-/// or has no value throughout, or nowhere.
-struct Lengths {
-  std::vector<int64_t> shown = {0, 1};
-  int64_t settled = 0;  ///< what is shown from here on comes again and again, for ever
-};
-
-std::optional<Lengths> lengths_of(std::vector<Dim> dims, std::string_view symbol) {
-  constexpr size_t kMostEvaluations = size_t{1} << 21;
-  Lengths out;
-  for (size_t i = 0, all = dims.size(); i < all; ++i) add_meetings(Dim(dims[i]), &dims);
-  std::vector<DimPattern> signs;
-  int64_t period = 1;
-  for (const Dim& dim : dims) {
-    auto sign = DimPattern::of(ge(dim, Dim(0)), symbol);
-    if (!sign.ok()) return std::nullopt;
-    out.settled = std::max(out.settled, sign->settled());
-    const auto common = checked_mul(period / std::gcd(period, sign->period()), sign->period());
-    if (!common) return std::nullopt;
-    period = *common;
-    signs.push_back(std::move(sign).value());
-  }
-  const auto end = checked_add(out.settled, period);
-  for (const DimPattern& sign : signs) {
-    const std::vector<DimPiece>& pieces = sign.pieces();
-    for (size_t i = 0; i < pieces.size() && end; ++i) {
-      const int64_t until = i + 1 < pieces.size() ? pieces[i + 1].from : *end;
-      // Of a piece that is no single number, each length is looked at.
-      const int64_t last = pieces[i].period > 1 ? until - 1 : pieces[i].from;
-      for (int64_t at = pieces[i].from; at <= last; ++at) {
-        if (out.shown.size() > kMostEvaluations / dims.size()) return std::nullopt;
-        out.shown.push_back(at);
+  if (dim.is_const()) return;
+  for (const DimTerm& term : dim.sum()->terms) {
+    for (const auto& factor : term.factors) {
+      Dim so_far;
+      for (size_t i = 0; i < factor->args.size(); ++i) {
+        const Dim& next = factor->args[i];
+        add_meetings(next, out);
+        const bool meets = i > 0 && factor->kind == DimAtom::Kind::kBroadcast;
+        if (meets) out->push_back(eq(so_far, next) + eq(so_far, 1) + eq(next, 1) - 1);
+        so_far = meets ? broadcast(so_far, next) : next;
       }
     }
   }
-  // Where one expression repeats itself behind the others' last changes, as often as all do.
-  out.shown.push_back(out.settled);
-  std::sort(out.shown.begin(), out.shown.end());
-  out.shown.erase(std::unique(out.shown.begin(), out.shown.end()), out.shown.end());
-  return end ? std::optional(std::move(out)) : std::nullopt;
 }
+
+/// The lengths at which expressions may become negative, or not negative any more.
+class Changes {
+ public:
+  /// False where they cannot be told.
+  bool add(const Dim& dim, std::string_view symbol) {
+    auto sign = DimPattern::of(ge(dim, Dim(0)), symbol);
+    if (!sign.ok()) return false;
+    settled = std::max(settled, sign->settled());
+    const auto common = checked_mul(period_ / std::gcd(period_, sign->period()), sign->period());
+    period_ = common.value_or(0);
+    signs_.push_back(std::move(sign).value());
+    return common.has_value();
+  }
+
+  /// The first one behind a length; nothing where all that follows has been seen, or it takes too
+  /// many to see it.
+  std::optional<int64_t> behind(int64_t length) {
+    int64_t next = INT64_MAX;
+    for (const DimPattern& sign : signs_) {
+      work_ += sign.pieces().size();
+      bool steady = true;
+      for (const DimPiece& piece : sign.pieces()) {
+        if (piece.from <= length) {
+          steady = piece.period == 1;
+        } else {
+          next = std::min(next, piece.from);
+        }
+      }
+      if (!steady) next = std::min(next, length + 1);
+    }
+    complete = length - settled >= period_ - 1;
+    if (complete || work_ > kMostWork) return std::nullopt;
+    return next;
+  }
+
+  int64_t settled = 0;    ///< what is seen from here on comes again and again, for ever
+  bool complete = false;  ///< all has been seen
+
+ private:
+  static constexpr size_t kMostWork = size_t{1} << 22;
+
+  std::vector<DimPattern> signs_;
+  int64_t period_ = 1;
+  size_t work_ = 0;
+};
 
 /// The greatest length up to which streams give nothing, as whole runs do, though more is asserted
 /// or counted; -1 if there is none, or none can be told. `frames`: those of the outputs in streams,
@@ -328,20 +333,25 @@ int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
   std::vector<Dim> all = frames;
   all.insert(all.end(), streaming.asserted.begin(), streaming.asserted.end());
   all.insert(all.end(), told.begin(), told.end());
-  const auto lengths = lengths_of(all, symbol);
-  int64_t last = -1;
-  for (size_t i = 0; lengths && i < lengths->shown.size(); ++i) {
-    const int64_t length = lengths->shown[i];
-    const bool counts = !suit(frames, symbol, length);
-    // Of no frames, a session takes what is asserted of one.
-    const bool asserted = suit(streaming.asserted, symbol, length == 0 && !counts ? 1 : length);
-    if (asserted && !counts) continue;
-    if ((asserted && length > 0) || !suit(told, symbol, length)) return last;
-    const bool is_last = i + 1 == lengths->shown.size();
-    last = is_last ? length : lengths->shown[i + 1] - 1;
+  Changes changes;
+  for (size_t i = 0, most = all.size(); i < all.size(); ++i) {
+    if (i < most) add_meetings(Dim(all[i]), &all);
+    if (!changes.add(all[i], symbol)) return -1;
   }
-  // What goes on for ever has no last one.
-  return lengths && last < lengths->settled ? last : -1;
+  int64_t last = -1;
+  for (int64_t length = 0;;) {
+    // Of no frames, a session takes what is asserted of one.
+    const int64_t next = length == 0 ? 1 : changes.behind(length).value_or(0);
+    const bool counts = !suit(frames, symbol, length);
+    const bool asserted = suit(streaming.asserted, symbol, length == 0 && !counts ? 1 : length);
+    if (!asserted || counts) {
+      if ((asserted && length > 0) || !suit(told, symbol, length)) return last;
+      last = std::max(length, next - 1);
+    }
+    // What goes on for ever has no last one.
+    if (next == 0) return changes.complete && last < changes.settled ? last : -1;
+    length = next;
+  }
 }
 
 }  // namespace
