@@ -1,11 +1,9 @@
 #include "pulse/lengths.h"
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <utility>
 
-#include "core/base/checked.h"
 #include "core/dim/pattern.h"
 #include "core/graph/written.h"
 #include "ops/array/reshape.h"
@@ -23,12 +21,6 @@ std::optional<int64_t> last_length(const Dim& dim, std::string_view symbol) {
   if (!pattern.ok()) return std::nullopt;
   const auto last = pattern->last_non_negative();
   return last.ok() && *last ? std::optional(std::max<int64_t>(0, **last)) : std::nullopt;
-}
-
-bool of_symbol_alone(const Dim& dim, std::string_view symbol) {
-  std::vector<std::string> symbols;
-  dim.collect_symbols(&symbols);
-  return dim.valid() && symbols.size() == 1 && symbols[0] == symbol;
 }
 
 /// Inputs have fewer frames than the stream, as S - 3, only where it has that many.
@@ -184,6 +176,12 @@ Result<bool> grows(const Dim& dim, std::string_view symbol) {
 
 }  // namespace
 
+bool of_symbol_alone(const Dim& dim, std::string_view symbol) {
+  std::vector<std::string> symbols;
+  dim.collect_symbols(&symbols);
+  return dim.valid() && symbols.size() == 1 && symbols[0] == symbol;
+}
+
 bool counts_symbol(const Dim& length, std::string_view symbol) {
   const auto each = length.substitute(symbol, Dim(1)).to_int();
   return each && length == Dim(*each) * Dim::symbol(std::string(symbol));
@@ -250,148 +248,6 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
     }
   }
   return told;
-}
-
-namespace {
-
-/// Whether none of these is negative at that length.
-bool suit(const std::vector<Dim>& asserted, const std::string& symbol, int64_t length) {
-  for (const Dim& each : asserted) {
-    if (each.eval(symbol, length).value_or(-1) < 0) return false;
-  }
-  return true;
-}
-
-/// Where two extents meet in an expression, it has a value only if this is not negative.
-void add_meetings(const Dim& dim, std::vector<Dim>* out) {
-  if (dim.is_const()) return;
-  for (const DimTerm& term : dim.sum()->terms) {
-    for (const auto& factor : term.factors) {
-      Dim so_far;
-      for (size_t i = 0; i < factor->args.size(); ++i) {
-        const Dim& next = factor->args[i];
-        add_meetings(next, out);
-        const bool meets = i > 0 && factor->kind == DimAtom::Kind::kBroadcast;
-        if (meets) out->push_back(eq(so_far, next) + eq(so_far, 1) + eq(next, 1) - 1);
-        so_far = meets ? broadcast(so_far, next) : next;
-      }
-    }
-  }
-}
-
-/// The lengths at which expressions may become negative, or not negative any more.
-class Changes {
- public:
-  /// False where they cannot be told.
-  bool add(const Dim& dim, std::string_view symbol) {
-    auto sign = DimPattern::of(ge(dim, Dim(0)), symbol);
-    if (!sign.ok()) return false;
-    settled = std::max(settled, sign->settled());
-    const auto common = checked_mul(period_ / std::gcd(period_, sign->period()), sign->period());
-    period_ = common.value_or(0);
-    signs_.push_back(std::move(sign).value());
-    return common.has_value();
-  }
-
-  /// The first one behind a length; nothing where all that follows has been seen, or it takes too
-  /// many to see it.
-  std::optional<int64_t> behind(int64_t length) {
-    int64_t next = INT64_MAX;
-    for (const DimPattern& sign : signs_) {
-      work_ += sign.pieces().size();
-      bool steady = true;
-      for (const DimPiece& piece : sign.pieces()) {
-        if (piece.from <= length) {
-          steady = piece.period == 1;
-        } else {
-          next = std::min(next, piece.from);
-        }
-      }
-      if (!steady) next = std::min(next, length + 1);
-    }
-    complete = length - settled >= period_ - 1;
-    if (complete || work_ > kMostWork) return std::nullopt;
-    return next;
-  }
-
-  int64_t settled = 0;    ///< what is seen from here on comes again and again, for ever
-  bool complete = false;  ///< all has been seen
-
- private:
-  static constexpr size_t kMostWork = size_t{1} << 22;
-
-  std::vector<DimPattern> signs_;
-  int64_t period_ = 1;
-  size_t work_ = 0;
-};
-
-/// The greatest length up to which streams give nothing, as whole runs do, though more is asserted
-/// or counted; -1 if there is none, or none can be told. `frames`: those of the outputs in streams,
-/// negated; `told`: what is not negative where whole runs are defined and have none.
-int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
-                          const std::vector<Dim>& frames, const std::vector<Dim>& told) {
-  std::vector<Dim> all = frames;
-  all.insert(all.end(), streaming.asserted.begin(), streaming.asserted.end());
-  all.insert(all.end(), told.begin(), told.end());
-  Changes changes;
-  for (size_t i = 0, most = all.size(); i < all.size(); ++i) {
-    if (i < most) add_meetings(Dim(all[i]), &all);
-    if (!changes.add(all[i], symbol)) return -1;
-  }
-  int64_t last = -1;
-  for (int64_t length = 0;;) {
-    // Of no frames, a session takes what is asserted of one.
-    const int64_t next = length == 0 ? 1 : changes.behind(length).value_or(0);
-    const bool counts = !suit(frames, symbol, length);
-    const bool asserted = suit(streaming.asserted, symbol, length == 0 && !counts ? 1 : length);
-    if (!asserted || counts) {
-      if ((asserted && length > 0) || !suit(told, symbol, length)) return last;
-      last = std::max(length, next - 1);
-    }
-    // What goes on for ever has no last one.
-    if (next == 0) return changes.complete && last < changes.settled ? last : -1;
-    length = next;
-  }
-}
-
-}  // namespace
-
-void take_streams_of_no_output(const Graph& whole, Graph* pulsed) {
-  Streaming& out = *pulsed->streaming;
-  const std::string symbol = out.symbol();
-  std::vector<Dim> frames;
-  std::vector<Dim> told;
-  for (size_t i = 0; i < whole.outputs.size(); ++i) {
-    const StreamingOutput& output = out.outputs[i];
-    if (output.axis < 0 || !of_symbol_alone(output.length.value_or(Dim(0)), symbol)) return;
-    frames.push_back(-*output.length);
-    told.push_back(-whole.fact(whole.outputs[i]).dim(output.axis));
-  }
-  if (suit(frames, symbol, 0) && suit(out.asserted, symbol, 1)) return;
-  const int64_t last = last_of_no_output(out, symbol, frames, asserted_of(whole, told, symbol));
-  if (last < 0) return;
-  const auto bound = whole.with_symbol(symbol, Dim(last));
-  if (!bound.ok()) return;
-  const Dim beyond = Dim::symbol(symbol) - Dim(last);
-  for (size_t i = 0; i < frames.size(); ++i) {
-    const StreamingOutput& output = out.outputs[i];
-    const auto step = pulsed->fact(pulsed->outputs[i]).dim(output.axis).to_int();
-    // Nor may frames have gone out before such a stream is known to end.
-    if (!step || last / out.pulse * *step > output.delay) return;
-    if (!(bound->fact(bound->outputs[i]).dim(output.axis) == Dim(0))) return;
-    // As many for each frame beyond that it is no bound there.
-    const Dim most = max(Dim(0), beyond) * Dim(output.length->eval(symbol, last + 1).value_or(1));
-    const auto spare = DimPattern::of(most + frames[i], symbol);
-    const auto least = spare.ok() ? spare->least(last + 1) : spare.status();
-    if (!least.ok() || !*least || **least < 0) return;
-    frames[i] = min(*output.length, most);
-  }
-  for (size_t i = 0; i < frames.size(); ++i) out.outputs[i].length = frames[i];
-  for (Dim& each : out.asserted) {
-    const auto first = each.eval(symbol, 0);
-    const auto at_last = each.eval(symbol, last);
-    if (std::min(first.value_or(-1), at_last.value_or(-1)) < 0) each = max(each, -beyond);
-  }
 }
 
 std::optional<int64_t> longest_stream(std::string_view symbol,

@@ -108,6 +108,38 @@ TEST(ShortStreams, AreSlicedAsNumPyDoes) {
   expect_short_streams(y(cut("x", 1, "-1") + " * 2.0"), {1, 2, 5}, kept(2));
 }
 
+// A bound that is written as it is, not brought into the stream, may lie in front of it.
+TEST(ShortStreams, AreEmptyWhereASliceEndsInFrontOfThem) {
+  const auto raw = [](const std::string& x, int64_t begin, int64_t end) {
+    return str_cat("slice(", x, ", axes = [2], begin = [", begin, "], end = [", end, "])");
+  };
+  const auto kept = [](int64_t less, int64_t more) {
+    return [=](int64_t n) { return std::max<int64_t>(0, n - less) + more; };
+  };
+  expect_short_streams(y(raw("x", 0, -3)), {1, 2, 5}, kept(3, 0));
+  expect_short_streams(y(raw("x", 2, -3) + " * 2.0"), {1, 2, 5}, kept(5, 0));
+  expect_counts(y(raw("x", 70001, -3)), {64, 4099}, kept(70004, 0),
+                {0, 1, 2, 3, 4, 70000, 70001, 70003, 70004, 70005, 80000});
+  expect_short_streams(y(raw("x * 3.0", 0, -40)), {1, 4}, kept(40, 0), 44);
+}
+
+/// As `kept` with frames that are added: of no frames, a stream gives none, and is refused where
+/// its whole run gives some.
+TEST(ShortStreams, HaveThePaddingOfASliceThatIsEmpty) {
+  const auto expect_padded = [](const std::string& text, int64_t less, int64_t more) {
+    const auto frames = [=](int64_t n) { return std::max<int64_t>(0, n - less) + more; };
+    const std::vector<int64_t> lengths = {1, 2, 3, 4, 5, less, less + 1, less + 2, less + 20};
+    expect_counts(text, {1, 2, 5, 64}, frames, lengths);
+  };
+  for (const int64_t far : {2, 40, 3001}) {
+    const std::string end = std::to_string(-far);
+    expect_padded(y(pad(cut("x", 0, end), 1, 2, "0.5")), far, 3);
+    expect_padded(y(pad(cut("x", 3, end) + " * 2.0", 4, 0, "0.0")), far + 3, 4);
+    expect_padded(y(joined("[[[0.25, 0.5]]]", joined(cut("x", far, "-1"), "[[[1.0]]]"))), far + 1, 3);
+    expect_padded(y(conv(pad(cut("x", 2, end), 3, 2, "0.0"), {4})), far + 2, 2);
+  }
+}
+
 constexpr char kAdd[] =
     "fragment add_frame(frame: tensor<scalar>, sum: tensor<scalar>) -> (next: tensor<scalar>)\n"
     "{\n  next = frame * 0.5 + sum * 0.75;\n}\n";
