@@ -6,7 +6,7 @@
 
 #include "core/base/checked.h"
 #include "core/dim/pattern.h"
-#include "ops/array/slice.h"
+#include "core/graph/some_fields.h"
 #include "pulse/before/graph_copy.h"
 #include "pulse/lengths.h"
 
@@ -113,6 +113,18 @@ int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
   }
 }
 
+/// Finds where an operator begins and ends.
+class Bounds final : public SomeFields {
+ public:
+  using SomeFields::field;
+  void field(const char* name, Dim& value) override {
+    if (name == std::string_view("begin")) begin = &value;
+    if (name == std::string_view("end")) end = &value;
+  }
+  Dim* begin = nullptr;
+  Dim* end = nullptr;
+};
+
 /// Lets no slice end before it begins.
 class EmptySlices final : public GraphCopy {
  public:
@@ -123,12 +135,14 @@ class EmptySlices final : public GraphCopy {
     const Node& node = graph_.node(id);
     std::vector<OutletId> inputs;
     for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
-    const auto* slice = node.op->as<ops::Slice>();
-    if (!slice || out_.scope.proves_ge(slice->end, slice->begin)) {
+    std::shared_ptr<Op> op = node.op->clone();
+    Bounds bounds;
+    op->fields(bounds);
+    const bool both = bounds.begin && bounds.end;
+    if (!both || out_.scope.proves_ge(*bounds.end, *bounds.begin)) {
       return append(id, node.op, std::move(inputs));
     }
-    auto op = std::make_shared<ops::Slice>(*slice);
-    op->end = max(op->begin, op->end);
+    *bounds.end = max(*bounds.begin, *bounds.end);
     return append(id, std::move(op), std::move(inputs));
   }
 };

@@ -17,10 +17,9 @@
 #include "ops/math/select.h"
 #include "ops/nn/softmax.h"
 #include "ops/stream/delay.h"
-#include "ops/stream/key_mask.h"
-#include "ops/stream/positions.h"
 #include "pulse/attention/attention.h"
 #include "pulse/attention/band.h"
+#include "pulse/attention/first_keys.h"
 #include "pulse/attention/parts.h"
 #include "pulse/attention/skew.h"
 
@@ -35,7 +34,9 @@ struct Layout {
   int64_t query_delay = 0;
   int64_t key_delay = 0;
   Dim length;  ///< of the keys
+  FirstKeys first;
 
+  int64_t columns() const { return first.count() + keys; }
   /// The number of distances from queries to keys; they are whole numbers from `least_distance()`
   /// on.
   int64_t distances() const { return pulse + keys - 1; }
@@ -102,7 +103,8 @@ class Streamed {
       if (!asked_.insert({{outlet, at}, 0}).second) continue;
       const Node& node = body_.node(outlet.node);
       if (input_of(outlet) >= 0) continue;
-      if (node.op->as<RelativeShift>()) {
+      if (const auto* shift = node.op->as<RelativeShift>()) {
+        behind_ |= shift->behind;
         const Dim nearest = node.outputs[0].dim(at.column) - Dim(1);
         if (nearest_ && !(*nearest_ == nearest)) {
           return b_.refuse("Give all distances one length", "distances of two lengths meet");
@@ -173,15 +175,16 @@ class Streamed {
     return {};
   }
 
-  /// The most frames that a stream of keys may have, as asserted.
-  std::optional<int64_t> most_keys() const {
+  /// The most queries that a stream may have, as asserted: the last one may look back at key 0.
+  std::optional<int64_t> most_queries() const {
+    const Dim& queries = b_.out(0).dim(op_.place(2, op_.query));
     int64_t high = 1;
-    while (high <= (1 << 20) && !b_.scope().proves_ge(Dim(high), layout_.length)) high *= 2;
+    while (high <= (1 << 20) && !b_.scope().proves_ge(Dim(high), queries)) high *= 2;
     if (high > (1 << 20)) return std::nullopt;
     int64_t low = high / 2;
     while (high - low > 1) {
       const int64_t middle = low + (high - low) / 2;
-      (b_.scope().proves_ge(Dim(middle), layout_.length) ? high : low) = middle;
+      (b_.scope().proves_ge(Dim(middle), queries) ? high : low) = middle;
     }
     return high;
   }
@@ -197,12 +200,20 @@ class Streamed {
                        " may see no key, and what hides them is a finite "
                        "number: it then weighs them all alike");
     }
+    const auto ahead = std::find_if(band.last.begin(), band.last.end(),
+                                    [](int64_t last) { return last > 0; });
+    if (behind_ && ahead != band.last.end()) {
+      return b_.refuse("Hide keys that follow a query, as in (d >= 0) & (d < 64), or shift scores "
+                       "against 2 n - 1 distances",
+                       "a shift of scores against n distances tells nothing of keys that follow");
+    }
     const bool reaches = std::find(band.first.begin(), band.first.end(), INT64_MIN) !=
                          band.first.end();
-    const auto most_kept = reaches ? most_keys() : std::nullopt;
+    const auto most_kept = reaches ? most_queries() : std::nullopt;
     if (const auto endless = unlimited(band, most_kept, b_.symbol())) {
       return b_.refuse(endless->way_out, endless->cause);
     }
+    if (!reaches) layout_.first = FirstKeys(band.sinks);
     for (int64_t& first : band.first) {
       if (first == INT64_MIN) first = 1 - most_kept.value_or(1);
     }
@@ -216,6 +227,10 @@ class Streamed {
     for (int64_t query = 0; query < cycle; ++query) {
       const int64_t last = layout_.key_delay + query + band.last[phase(query)];
       while (last >= pulse_of(query) + p) ++layout_.query_delay;
+    }
+    for (size_t i = 0; i < band.last_sink.size(); ++i) {
+      const auto query = static_cast<int64_t>(i);
+      while (layout_.key_delay + band.last_sink[i] >= pulse_of(query) + p) ++layout_.query_delay;
     }
     int64_t back = 0;
     for (int64_t query = 0; query < cycle; ++query) {
@@ -233,7 +248,7 @@ class Streamed {
 
   Dim extent(const Dim& whole, int axis, Square at) const {
     if (axis == at.row) return layout_.pulse;
-    if (axis == at.column) return layout_.keys;
+    if (axis == at.column) return layout_.columns();
     if (axis == at.distance) return layout_.distances();
     return b_.pulsed(whole);
   }
@@ -304,6 +319,10 @@ class Streamed {
       RILL_ASSIGN(inputs.emplace_back(), emit(node.inputs[k], inner[k]));
     }
     if (node.op->as<RelativeShift>()) {
+      if (layout_.first.count() > 0) {
+        return b_.refuse("Limit attention to a window of frames",
+                         "its first keys have no fixed distance from queries that see them");
+      }
       return add_shift(b_, node.name, inputs[0], layout_.pulse, layout_.keys);
     }
     if (const auto* part = node.op->as<ops::Trilu>()) return emit_part(*part, node, inputs[0], at);
@@ -406,18 +425,26 @@ class Streamed {
     kept.delay = layout_.key_delay - input.stream.delay;
     kept.overlap = layout_.keys - layout_.pulse;
     kept.reserve = layout_.reserve;
-    if (kept.delay + kept.overlap + kept.reserve == 0) return input.wire;
-    return b_.add1("delay", std::make_shared<ops::Delay>(kept), {input.wire});
+    OutletId passing = input.wire;
+    if (kept.delay + kept.overlap + kept.reserve != 0) {
+      RILL_ASSIGN(passing, b_.add1("delay", std::make_shared<ops::Delay>(kept), {passing}));
+    }
+    return layout_.first.keep(b_, input.wire, input.stream, passing);
   }
 
+  ops::PulseRange range(int64_t start, int64_t step, Square at) const {
+    ops::PulseRange op;
+    op.start = start;
+    op.step = step;
+    op.frames = layout_.pulse;
+    op.overlap = at.row >= 0 ? 0 : layout_.keys - layout_.pulse;
+    op.delay = at.row >= 0 ? layout_.query_delay : layout_.key_delay;
+    return op;
+  }
   Result<OutletId> positions(std::string_view name, int64_t start, int64_t step, Square at) {
-    auto op = std::make_shared<ops::PulseRange>();
-    op->start = start;
-    op->step = step;
-    op->frames = layout_.pulse;
-    op->overlap = at.row >= 0 ? 0 : layout_.keys - layout_.pulse;
-    op->delay = at.row >= 0 ? layout_.query_delay : layout_.key_delay;
-    return b_.add1(name, std::move(op), {});
+    const ops::PulseRange op = range(start, step, at);
+    RILL_ASSIGN(const OutletId out, b_.add1(name, std::make_shared<ops::PulseRange>(op), {}));
+    return at.row >= 0 ? out : layout_.first.number(b_, name, op, out);
   }
 
   /// Positions along one axis of a tensor of that rank.
@@ -427,7 +454,7 @@ class Streamed {
     RILL_ASSIGN(const OutletId flat,
                 positions(name, start, step, row ? Square{0, -1, -1} : Square{-1, 0, -1}));
     std::vector<Dim> shape(static_cast<size_t>(rank), Dim(1));
-    shape[static_cast<size_t>(axis)] = row ? layout_.pulse : layout_.keys;
+    shape[static_cast<size_t>(axis)] = row ? layout_.pulse : layout_.columns();
     return b_.add1(name, std::make_shared<ops::Reshape>(0, 1, std::move(shape)), {flat});
   }
 
@@ -478,13 +505,13 @@ class Streamed {
   }
 
   Result<OutletId> mask_keys(OutletId scores, Square at, bool weights) {
-    auto op = std::make_shared<ops::PulseKeyMask>();
-    op->axis = at.column;
-    op->pulse = layout_.pulse;
-    op->delay = layout_.key_delay;
-    op->length = layout_.length;
-    op->weights = weights;
-    return b_.add1("keys", std::move(op), {scores});
+    ops::PulseKeyMask op;
+    op.axis = at.column;
+    op.pulse = layout_.pulse;
+    op.delay = layout_.key_delay;
+    op.length = layout_.length;
+    op.weights = weights;
+    return layout_.first.hide(b_, scores, op, range(0, 1, Square{-1, 0, -1}));
   }
 
   struct Input {
@@ -500,6 +527,7 @@ class Streamed {
   bool of_values_ = false;   ///< what is emitted is no part of the weights
   int64_t ready_ = 0;        ///< the pulse from which on all inputs that do not stream are valid
   Layout layout_;
+  bool behind_ = false;         ///< a shift knows no keys that follow a query
   std::optional<Dim> nearest_;  ///< where the distance 0 lies among all of the whole
   std::map<Key, int> asked_;
   std::map<Key, Input> inputs_;

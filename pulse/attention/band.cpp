@@ -198,6 +198,7 @@ class Search {
     std::vector<int64_t> first(phases, INT64_MAX);
     std::vector<int64_t> last(phases, INT64_MIN);
     std::vector<Piece> pieces;
+    if (!find_sinks(&seen, all)) return give_up(all);
     for (int64_t query = settled_ > 0 || finite ? 0 : base; query < all; ++query) {
       if (!seen.pieces(query, &pieces)) return give_up(all);
       const auto phase = static_cast<size_t>(query % period);
@@ -206,8 +207,14 @@ class Search {
       for (size_t i = 0; i < pieces.size(); ++i) {
         if (!pieces[i].seen) continue;
         const bool ends = i + 1 == pieces.size();
-        first[phase] = std::min(first[phase], pieces[i].from - query);
-        last[phase] = std::max(last[phase], ends ? apart_ : pieces[i + 1].from - 1 - query);
+        const int64_t end = ends ? INT64_MAX : pieces[i + 1].from;
+        if (query < band_.sinks && pieces[i].from < band_.sinks) {
+          band_.last_sink[static_cast<size_t>(query)] = std::min(end, band_.sinks) - 1;
+        }
+        const int64_t from = std::max(pieces[i].from, band_.sinks);
+        if (from >= end) continue;
+        first[phase] = std::min(first[phase], from - query);
+        last[phase] = std::max(last[phase], ends ? apart_ : end - 1 - query);
       }
     }
     for (size_t phase = 0; phase < phases; ++phase) {
@@ -217,6 +224,22 @@ class Search {
       band_.first[phase] = first[phase] <= -apart_ ? INT64_MIN : first[phase];
       band_.last[phase] = last[phase] >= apart_ ? INT64_MAX : last[phase];
     }
+  }
+
+  /// Finds the keys where positions have not settled that are seen from ever farther away; what the
+  /// last queries see of them, all later ones do. False where that takes too much.
+  bool find_sinks(Seen* seen, int64_t queries) {
+    std::vector<Piece> pieces;
+    for (int64_t query = queries - band_.period; settled_ > 0 && query < queries; ++query) {
+      if (!seen->pieces(query, &pieces)) return false;
+      for (size_t i = 0; i < pieces.size(); ++i) {
+        const int64_t until = i + 1 < pieces.size() ? pieces[i + 1].from : INT64_MAX;
+        const int64_t far = std::min({until, settled_, query - apart_ + 1});
+        if (pieces[i].seen && pieces[i].from < far) band_.sinks = std::max(band_.sinks, far);
+      }
+    }
+    band_.last_sink.assign(static_cast<size_t>(band_.sinks), -1);
+    return true;
   }
 
   std::optional<PositionCourse> course_of(const Limit& limit) const {
@@ -341,6 +364,11 @@ Band either(const Band& a, const Band& b) {
   if (out.fading.empty()) out.fading = b.fading;
   if (!out.blind) out.blind = b.blind;
   out.zeroed |= b.zeroed;
+  out.sinks = std::max(out.sinks, b.sinks);
+  out.last_sink.resize(static_cast<size_t>(out.sinks), -1);
+  for (size_t query = 0; query < b.last_sink.size(); ++query) {
+    out.last_sink[query] = std::max(out.last_sink[query], b.last_sink[query]);
+  }
   if (out.period > kMostQueries) {
     out.period = 1;
     out.gave_up = "its masks repeat themselves after more queries than are looked through";
