@@ -1,4 +1,4 @@
-// Worked cases of attention whose keys are no window of the queries' own frames: the first keys of a
+// Worked cases of attention whose keys are no window of the frames of queries: the first keys of a
 // stream, which are seen from anywhere, fewer keys than queries, distances behind a query.
 //
 // The whole run sums over all keys, the stream over those that are seen and some that have no
