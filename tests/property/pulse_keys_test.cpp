@@ -1,5 +1,5 @@
 // Worked cases of attention whose keys are no window of the frames of queries: the first keys of a
-// stream, which are seen from anywhere, fewer keys than queries, distances behind a query.
+// stream, which are seen from anywhere, fewer keys than queries, keys of another rate, distances.
 //
 // The whole run sums over all keys, the stream over those that are seen and some that have no
 // weight: the order of the sums differs, and so may their last bits.
@@ -71,6 +71,9 @@ TEST(Sinks, MayBeHiddenByNumbersAndBehindTheSoftmax) {
 TEST(Sinks, MoveWithTheStateOfAStream) {
   expect_journeys(attention("apart >= 0 && (apart < 3 || column < 5)"), {1, 2, 5}, kTolerance);
   expect_journeys(attention("abs(apart) < 9 || column < 7"), {1, 4, 6}, kTolerance);
+  // Both wait for six frames, and count on pulses that begin with the stream until then: [6, 8) and
+  // [6, 9) bring the first query and key 7, which [4, 7) does not.
+  expect_journeys(attention("(apart >= 0 && apart < 2) || column < 8"), {2, 3}, kTolerance);
 }
 
 // What is seen from everywhere beside them is refused as ever.
@@ -105,6 +108,49 @@ TEST(Keys, MayBeFewerThanTheQueriesThatSeeThemAll) {
       }
     }
   }
+}
+
+/// Attention of every `query`-th frame to every `key`-th, whose times are those of their frames.
+std::string at_rates(int64_t query, int64_t key, const std::string& seen) {
+  const auto every = [](const std::string& name, int64_t step) {
+    const std::string frames = str_cat("(S + ", step - 1, ") / ", step);
+    return str_cat("  ", name, " = slice(x, axes = [1], begin = [0], end = [S], stride = [", step,
+                   "]);\n  t", name, " = tract_core_range(0, ", frames, ", 1) * ", step, ";\n");
+  };
+  return document("1, S, 4",
+                  every("q", query) + every("k", key) +
+                      "  row = unsqueeze(tq, axes = [0, 2]);\n"
+                      "  column = unsqueeze(tk, axes = [0, 1]);\n  apart = row - column;\n"
+                      "  s = matmul(q * 0.7, k, transposeB = true);\n  w = softmax(select(" +
+                      seen + ", s, (0.0 - 1.0 / 0.0)), axes = [2]);\n  y = matmul(w, k + 0.25);\n");
+}
+
+TEST(Keys, RunAtRatesOfTheirOwn) {
+  const auto expect = [](const std::string& text, int64_t pulse, int64_t query, int64_t delay) {
+    const std::string length = str_cat("(S + ", query - 1, ") / ", query);
+    expect_streams(text, {{pulse, 3 * pulse}, 1, query, delay, length}, kTolerance);
+  };
+  expect(at_rates(1, 2, "apart >= 0 && apart < 6"), 2, 1, 0);
+  expect(at_rates(2, 1, "apart >= 0 && apart < 6"), 2, 2, 0);
+  // A frame waits for the key two frames ahead, with the pulse that brings it.
+  expect(at_rates(1, 2, "apart >= -2 && apart < 6"), 2, 1, 2);
+  expect(at_rates(2, 1, "abs(apart) < 4"), 2, 2, 1);
+  expect(at_rates(3, 2, "apart >= 0 && apart < 9"), 6, 3, 0);
+  expect(at_rates(1, 4, "row / 8 == column / 8"), 8, 1, 0);
+  expect(at_rates(1, 2, "apart >= 0 && (apart < 4 || column < 6)"), 2, 1, 0);
+  expect_journeys(at_rates(1, 2, "apart >= 0 && apart < 9"), {2, 4, 6}, kTolerance);
+  expect_journeys(at_rates(3, 2, "apart >= 0 && apart < 12"), {6, 12}, kTolerance);
+}
+
+// Numbers of frames that are not times drift apart for ever.
+TEST(Keys, OfAnotherRateAreComparedByTimes) {
+  std::string drifts = at_rates(1, 2, "apart >= 0 && apart < 6");
+  drifts.erase(drifts.rfind(" * 2;"), 4);
+  expect_refused(drifts, 4, "y", "all keys that");
+  std::string triangle = at_rates(1, 2, "apart >= 0 && apart < 6");
+  triangle.replace(triangle.find("apart >= 0 &&"), 13,
+                "tract_core_trilu(apart, k = 0, upper = false) == apart &&");
+  expect_refused(triangle, 4, "y", "does not tell apart");
 }
 
 /// Scores of queries against n distances, of which the last is 0, shifted to queries against keys.
