@@ -4,7 +4,9 @@
 #include <map>
 #include <numeric>
 
+#include "core/dim/pattern.h"
 #include "core/graph/pulse.h"
+#include "core/run/frames_so_far.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
 #include "ops/array/gather.h"
@@ -157,10 +159,23 @@ class Streamed {
     return {};
   }
 
+  /// By how many places of their clock keys end before the last query does, at most: more than any
+  /// stream has where that is not told.
+  int64_t fewer_keys(const Fact& scores, Square at) const {
+    const Dim queries = Dim(layout_.rates.query) * (scores.dim(at.row) - Dim(1)) + Dim(1);
+    const Dim apart = b_.scope().simplify(queries - Dim(layout_.rates.key) * scores.dim(at.column));
+    const auto pattern = DimPattern::of(apart, b_.symbol());
+    const auto most = pattern.ok() ? pattern->greatest(1) : pattern.status();
+    return most.ok() ? most->value_or(kMostFrames) : kMostFrames;
+  }
+
   /// The keys that queries see, by the number of a query. Where keys and queries run at different
   /// rates, positions are compared on a clock that has a place for each.
   Result<Band> find_band(OutletId used, Square square) const {
-    if (layout_.rates.alike()) return band_of(body_, op_.large, used, square, b_.symbol());
+    const int64_t fewer = fewer_keys(body_.fact(used), square);
+    if (layout_.rates.alike()) {
+      return band_of(body_, op_.large, used, square, fewer, b_.symbol());
+    }
     std::map<int, SlowRange> slower;
     for (const auto& [key, unused] : asked_) {
       const auto& [outlet, at] = key;
@@ -181,7 +196,8 @@ class Streamed {
       slower[outlet.node] = {range->start, range->step, places};
     }
     RILL_ASSIGN(const OnOneClock clocked, on_one_clock(body_, op_.large, used, slower));
-    const Band band = band_of(clocked.body, clocked.large, clocked.used, square, b_.symbol());
+    const Band band = band_of(clocked.body, clocked.large, clocked.used, square, fewer,
+                               b_.symbol());
     return band_by_queries(band, layout_.rates);
   }
 

@@ -42,8 +42,9 @@ std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most
                                    std::string_view symbol);
 
 /// Find what the masks between scores and their use let through. `used`: the operand of the product
-/// with the values; `large`: inputs that may hold numbers which hide keys. Without masks, all keys.
+/// with the values; `large`: inputs that may hold numbers which hide keys; `fewer`: by how many a
+/// stream that ends with a query may have less keys than queries. Without masks, all keys.
 Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
-             std::string_view symbol);
+             int64_t fewer, std::string_view symbol);
 
 }  // namespace rill::pulse

@@ -77,10 +77,9 @@ class Places {
 
 Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool behind, Layout* layout) {
   RILL_TRY(check(b, band, behind));
-  const bool alike = layout->rates.alike();
   const bool reaches =
       std::find(band.first.begin(), band.first.end(), INT64_MIN) != band.first.end();
-  const auto most_kept = reaches && alike ? most_of(b.scope(), queries) : std::nullopt;
+  const auto most_kept = reaches && layout->rates.alike() ? most_of(b.scope(), queries) : std::nullopt;
   if (const auto endless = unlimited(band, most_kept, b.symbol())) {
     return b.refuse(endless->way_out, endless->cause);
   }
@@ -89,8 +88,8 @@ Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool behind, Layo
     if (first == INT64_MIN) first = 1 - most_kept.value_or(1);
   }
   const int64_t p = layout->pulse;
-  // Pulses that begin elsewhere in the period would find too few keys.
-  b.begins_at_multiples_of(alike ? std::gcd(p, least_period(band)) : p, p);
+  // Pulses that begin elsewhere in the period, or in the middle of a key, would find too few keys.
+  b.begins_at_multiples_of(std::gcd(p, std::lcm(least_period(band), layout->rates.key)), p);
   const int64_t cycle = std::lcm(p, band.period);
   const auto phase = [&](int64_t query) { return static_cast<size_t>(query % band.period); };
   Places places(layout);
@@ -105,17 +104,16 @@ Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool behind, Layo
     waits |= key > query + layout->query_delay;
   }
   // The first queries find keys ahead of them in pulses that begin with the stream.
-  if (waits && alike) b.settles_at(band.sinks + layout->query_delay, p);
+  if (waits) b.settles_at(static_cast<int64_t>(band.last_sink.size()) + layout->query_delay, p);
   int64_t back = 0;
+  int64_t most = 0;  // from a pulse that begins with the query
   for (int64_t query = 0; query < cycle; ++query) {
-    back = std::max(back, places.pulse_of(query) - places.at(query) - band.first[phase(query)]);
+    const int64_t first = places.at(query) + band.first[phase(query)];
+    back = std::max(back, places.pulse_of(query) - first);
+    most = std::max(most, places.at(query + layout->query_delay) - layout->key_delay - first);
   }
   layout->keys = layout->key_pulse + back;
-  int64_t most = back;
-  for (const int64_t first : band.first) {
-    most = std::max(most, layout->query_delay - layout->key_delay - first);
-  }
-  layout->reserve = alike ? most - back : 0;
+  layout->reserve = std::max<int64_t>(most - back, 0);
   return {};
 }
 

@@ -112,6 +112,26 @@ class ShiftedDistances(Heads):
         return self.join(torch.softmax(a.masked_fill(~band(t, 5), HIDDEN), -1) @ self.split(self.v(x)))
 
 
+class KeysAtHalfRate(Heads):
+    """Keys and values of two frames each, and a window in frames; then the other way round."""
+    def __init__(self):
+        super().__init__()
+        self.c, self.p = nn.Conv1d(8, 8, 2, stride=2), nn.Conv1d(8, 8, 2, stride=2)
+
+    def attend(self, x, y, apart, left, right):
+        seen = (apart >= -right) & (apart <= left)
+        a = self.split(self.q(x)) @ self.split(self.k(y)).transpose(-1, -2) / 2
+        return self.join(torch.softmax(a.masked_fill(~seen, HIDDEN), -1) @ self.split(self.v(y)))
+
+    def forward(self, x):
+        y = self.c(x.transpose(1, 2)).transpose(1, 2)
+        i, j = torch.arange(x.shape[1]).unsqueeze(1), torch.arange(y.shape[1]) * 2
+        z = x + self.attend(x, y, i - j, 7, 2)
+        y = self.p(x.transpose(1, 2)).transpose(1, 2)
+        i, j = torch.arange(y.shape[1]).unsqueeze(1) * 2, torch.arange(x.shape[1])
+        return self.attend(y, z, i - j, 6, 0)
+
+
 class ContextOfHeads(Heads):
     """Each head sees as far to the left as a buffer tells, with a bias of its own slope."""
     def __init__(self):
@@ -174,6 +194,7 @@ WEIGHED = {
     "talking_convolutions": (TalkingConvolutions, "scores and weights mixed across heads by convolutions", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 2}),
     "attention_sinks": (AttentionSinks, "a window of frames, and the first four frames from anywhere", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 3}),
     "shifted_distances": (ShiftedDistances, "scores against n distances, shifted as in Transformer-XL", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 0}),
+    "keys_at_half_rate": (KeysAtHalfRate, "keys at half the rate of queries, then queries at half the rate of keys", "mel", lambda n: (1, n, 8), 1, (24, 39), 4, {"delay": 1}),
     "context_of_heads": (ContextOfHeads, "a left context and a slope for each head", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 0}),
     "masks_of_heads": (MasksOfHeads, "a mask for each head, stacked", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 1}),
     "statistics_pooling": (StatisticsPooling, "means and deviations over all frames", "mel", lambda n: (1, 6, n), 2, (23, 38), 4, {"at_end": True}),

@@ -142,6 +142,30 @@ TEST(Keys, RunAtRatesOfTheirOwn) {
   expect_journeys(at_rates(3, 2, "apart >= 0 && apart < 12"), {6, 12}, kTolerance);
 }
 
+// The last queries see no key, and a finite number makes all keys count alike there.
+std::string with_numbers(std::string text) {
+  text.replace(text.find("(0.0 - 1.0 / 0.0)"), 17, "-10000.0");
+  return text;
+}
+
+TEST(Keys, MayEndBeforeQueriesWhereMinusInfinityHidesThem) {
+  const auto fewer = [](int64_t less, const std::string& seen, const std::string& fill) {
+    return of_positions(str_cat(
+        "  k = slice(x, axes = [1], begin = [0], end = [", -less,
+        "]);\n  c = unsqueeze(tract_core_range(0, S - ", less,
+        ", 1), axes = [0, 1]);\n  t = matmul(x, k, transposeB = true);\n  d = row - c;\n"
+        "  w = softmax(select(", seen, ", t, ", fill, "), axes = [2]);\n  y = matmul(w, k);\n"));
+  };
+  const std::string window = "d >= 0 && d < 3";
+  EXPECT_TRUE(StreamedRun::make(loaded(fewer(2, window, "-10000.0")), 4).ok());
+  expect_refused(fewer(3, window, "-10000.0"), 4, "y", "may see no key");
+  EXPECT_TRUE(StreamedRun::make(loaded(fewer(3, window, "(0.0 - 1.0 / 0.0)")), 4).ok());
+  std::string rates = at_rates(1, 3, "apart >= 0 && apart < 3");
+  EXPECT_TRUE(StreamedRun::make(loaded(with_numbers(rates)), 3).ok());
+  rates = at_rates(1, 3, "apart >= 1 && apart < 3");
+  expect_refused(with_numbers(rates), 3, "y", "may see no key");
+}
+
 // Numbers of frames that are not times drift apart for ever.
 TEST(Keys, OfAnotherRateAreComparedByTimes) {
   std::string drifts = at_rates(1, 2, "apart >= 0 && apart < 6");
