@@ -79,7 +79,8 @@ Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool behind, Layo
   RILL_TRY(check(b, band, behind));
   const bool reaches =
       std::find(band.first.begin(), band.first.end(), INT64_MIN) != band.first.end();
-  const auto most_kept = reaches && layout->rates.alike() ? most_of(b.scope(), queries) : std::nullopt;
+  const bool asserted = reaches && layout->rates.alike();
+  const auto most_kept = asserted ? most_of(b.scope(), queries) : std::nullopt;
   if (const auto endless = unlimited(band, most_kept, b.symbol())) {
     return b.refuse(endless->way_out, endless->cause);
   }
@@ -104,7 +105,8 @@ Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool behind, Layo
     waits |= key > query + layout->query_delay;
   }
   // The first queries find keys ahead of them in pulses that begin with the stream.
-  if (waits) b.settles_at(static_cast<int64_t>(band.last_sink.size()) + layout->query_delay, p);
+  const auto waiting = static_cast<int64_t>(band.last_sink.size());
+  if (waits) b.settles_at(waiting + layout->query_delay, p);
   int64_t back = 0;
   int64_t most = 0;  // from a pulse that begins with the query
   for (int64_t query = 0; query < cycle; ++query) {
