@@ -23,12 +23,6 @@ std::optional<int64_t> last_length(const Dim& dim, std::string_view symbol) {
   return last.ok() && *last ? std::optional(std::max<int64_t>(0, **last)) : std::nullopt;
 }
 
-bool of_symbol_alone(const Dim& dim, std::string_view symbol) {
-  std::vector<std::string> symbols;
-  dim.collect_symbols(&symbols);
-  return dim.valid() && symbols.size() == 1 && symbols[0] == symbol;
-}
-
 /// Inputs have fewer frames than the stream, as S - 3, only where it has that many.
 void add_inputs(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   for (const OutletId& input : graph.inputs) {
@@ -182,6 +176,12 @@ Result<bool> grows(const Dim& dim, std::string_view symbol) {
 
 }  // namespace
 
+bool of_symbol_alone(const Dim& dim, std::string_view symbol) {
+  std::vector<std::string> symbols;
+  dim.collect_symbols(&symbols);
+  return dim.valid() && symbols.size() == 1 && symbols[0] == symbol;
+}
+
 bool counts_symbol(const Dim& length, std::string_view symbol) {
   const auto each = length.substitute(symbol, Dim(1)).to_int();
   return each && length == Dim(*each) * Dim::symbol(std::string(symbol));
@@ -248,74 +248,6 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
     }
   }
   return told;
-}
-
-namespace {
-
-/// Whether none of these is negative at that length.
-bool suit(const std::vector<Dim>& asserted, const std::string& symbol, int64_t length) {
-  for (const Dim& each : asserted) {
-    if (each.eval(symbol, length).value_or(-1) < 0) return false;
-  }
-  return true;
-}
-
-/// The greatest length up to which streams give nothing, as whole runs do, though more is asserted
-/// or counted; -1 if there is none. `frames`: those of the outputs in streams, negated; `told`:
-/// what is not negative where whole runs are defined and have none.
-int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
-                          const std::vector<Dim>& frames, const std::vector<Dim>& told) {
-  constexpr int64_t kMost = 1 << 14;
-  int64_t last = -1;
-  for (int64_t length = 0; length < kMost; ++length) {
-    const bool counts = !suit(frames, symbol, length);
-    // Of no frames, a session takes what is asserted of one.
-    const bool asserted = suit(streaming.asserted, symbol, length == 0 && !counts ? 1 : length);
-    if (asserted && !counts) continue;
-    if ((asserted && length > 0) || !suit(told, symbol, length)) break;
-    last = length;
-  }
-  return last;
-}
-
-}  // namespace
-
-void take_streams_of_no_output(const Graph& whole, Graph* pulsed) {
-  Streaming& out = *pulsed->streaming;
-  const std::string symbol = out.symbol();
-  std::vector<Dim> frames;
-  std::vector<Dim> told;
-  for (size_t i = 0; i < whole.outputs.size(); ++i) {
-    const StreamingOutput& output = out.outputs[i];
-    if (output.axis < 0 || !of_symbol_alone(output.length.value_or(Dim(0)), symbol)) return;
-    frames.push_back(-*output.length);
-    told.push_back(-whole.fact(whole.outputs[i]).dim(output.axis));
-  }
-  if (suit(frames, symbol, 0) && suit(out.asserted, symbol, 1)) return;
-  const int64_t last = last_of_no_output(out, symbol, frames, asserted_of(whole, told, symbol));
-  if (last < 0) return;
-  const auto bound = whole.with_symbol(symbol, Dim(last));
-  if (!bound.ok()) return;
-  const Dim beyond = Dim::symbol(symbol) - Dim(last);
-  for (size_t i = 0; i < frames.size(); ++i) {
-    const StreamingOutput& output = out.outputs[i];
-    const auto step = pulsed->fact(pulsed->outputs[i]).dim(output.axis).to_int();
-    // Nor may frames have gone out before such a stream is known to end.
-    if (!step || last / out.pulse * *step > output.delay) return;
-    if (!(bound->fact(bound->outputs[i]).dim(output.axis) == Dim(0))) return;
-    // As many for each frame beyond that it is no bound there.
-    const Dim most = max(Dim(0), beyond) * Dim(output.length->eval(symbol, last + 1).value_or(1));
-    const auto spare = DimPattern::of(most + frames[i], symbol);
-    const auto least = spare.ok() ? spare->least(last + 1) : spare.status();
-    if (!least.ok() || !*least || **least < 0) return;
-    frames[i] = min(*output.length, most);
-  }
-  for (size_t i = 0; i < frames.size(); ++i) out.outputs[i].length = frames[i];
-  for (Dim& each : out.asserted) {
-    const auto first = each.eval(symbol, 0);
-    const auto at_last = each.eval(symbol, last);
-    if (std::min(first.value_or(-1), at_last.value_or(-1)) < 0) each = max(each, -beyond);
-  }
 }
 
 std::optional<int64_t> longest_stream(std::string_view symbol,

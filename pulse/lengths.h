@@ -7,6 +7,9 @@
 
 namespace rill::pulse {
 
+/// Tell whether an expression has the symbol, and no other.
+bool of_symbol_alone(const Dim& dim, std::string_view symbol);
+
 /// Tell whether an input has as many frames for each unit of the symbol.
 bool counts_symbol(const Dim& length, std::string_view symbol);
 
@@ -26,10 +29,6 @@ std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
 /// gives: other windows than one that is longer than the stream may bring frames out of none.
 std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
                                       std::string_view symbol);
-
-/// Take streams that are too short for what is asserted where a whole run is defined and has no
-/// frame in any output: then a stream has none either. Not where frames go out before the end.
-void take_streams_of_no_output(const Graph& whole, Graph* pulsed);
 
 /// The longest stream for which none of these is negative; nothing if there is none.
 std::optional<int64_t> longest_stream(std::string_view symbol,

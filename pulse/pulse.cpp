@@ -17,6 +17,7 @@
 #include "pulse/lengths.h"
 #include "pulse/ready.h"
 #include "pulse/refusals.h"
+#include "pulse/short_streams.h"
 
 namespace rill::pulse {
 namespace {
@@ -539,7 +540,9 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
   auto pulsed = for_long_streams_at_least(graph, options, [&](const Graph& each) {
     return pulse_nodes(each, options, report);
   });
-  if (pulsed.ok()) take_streams_of_no_output(graph, &*pulsed);
+  if (!pulsed.ok()) return pulsed;
+  take_empty_slices(graph, options, pulse_nodes, &*pulsed, report);
+  take_streams_of_no_output(graph, &*pulsed);
   return pulsed;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "core/dim/pattern.h"
 #include "core/exec/lowering.h"
 #include "core/exec/plan.h"
 #include "core/exec/session.h"
@@ -71,18 +72,18 @@ Dim Scan::iterations(FactSpan in) const {
 
 namespace {
 
-/// Whether two extents are spellings of one, as min(S, 2*(S/2)) and 2*(S/2) are, by their values
-/// for some lengths far beyond what either may be cut off at. Numbers are compared as they are.
+/// Whether two extents are spellings of one, as min(S, 2*(S/2)) and 2*(S/2) are: equal at every
+/// length, where less than nothing is nothing.
 bool are_alike(const Dim& a, const Dim& b) {
   std::vector<std::string> symbols;
   a.collect_symbols(&symbols);
   b.collect_symbols(&symbols);
   if (symbols.size() != 1) return false;
-  constexpr int64_t kFar = int64_t{1} << 32;
-  for (int64_t i = 0; i < 64; ++i) {
-    if (a.eval(symbols[0], kFar + i) != b.eval(symbols[0], kFar + i)) return false;
-  }
-  return true;
+  const auto apart = DimPattern::of(max(Dim(0), a) - max(Dim(0), b), symbols[0]);
+  if (!apart.ok()) return false;
+  const auto least = apart->least(1);
+  const auto greatest = apart->greatest(1);
+  return least.ok() && greatest.ok() && *least == 0 && *greatest == 0;
 }
 
 /// Whether symbols are all that keeps two shapes apart, as in min(1, S) and 1.

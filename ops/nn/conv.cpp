@@ -6,12 +6,16 @@
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/small.h"
+#include "core/tensor/uniform.h"
 #include "core/tensor/visit_number.h"
 #include "kernels/limited.h"
 #include "kernels/simd/mul_add.h"
 #include "ops/array/elements.h"
 #include "ops/array/pad.h"
+#include "ops/array/reshape.h"
 #include "ops/built.h"
+#include "ops/math/binary.h"
+#include "ops/nn/einsum.h"
 #include "ops/nn/epilogue.h"
 #include "ops/nn/f16_product.h"
 #include "ops/nn/quant_conv.h"
@@ -205,7 +209,45 @@ Status Conv::pulsify(PulseBuilder& b) const {
   return {};
 }
 
+namespace {
+
+/// Filters of extent 1 over frames against frames, as talking heads have them, mix channels alone:
+/// a product, which attention over a stream knows.
+Status mix_channels(const Conv& conv, Rewrite& rewrite) {
+  const Fact& x = rewrite.in(0);
+  const std::vector<int64_t> ones(2, 1);
+  const bool plain = conv.window.kernel == ones && conv.window.stride == ones &&
+                     conv.window.padding == decltype(conv.window.padding)(2) &&
+                     conv.groups == 1 && !conv.has_residual && !conv.clip;
+  std::vector<std::string> symbols;
+  if (plain && x.dtype == DType::kF32) x.dim(2).collect_symbols(&symbols);
+  const bool square = std::any_of(symbols.begin(), symbols.end(), [&](const std::string& symbol) {
+    return x.dim(3).mentions(symbol);
+  });
+  if (!square) return {};
+  auto mixed = std::make_shared<EinSum>();
+  mixed->expr = "bcij,ocyx->boij";
+  const std::vector<OutletId> in = rewrite.mapped_inputs(rewrite.node());
+  const std::string& name = rewrite.node().name;
+  RILL_ASSIGN(OutletId out, rewrite.wire1(name, std::move(mixed), {in[0], in[1]}));
+  // One of zeros would seem to give weight to keys that have none.
+  if (conv.has_bias && uniform_number(rewrite.in(2).konst) != 0.0) {
+    std::vector<Dim> column = {Dim(1), rewrite.in(2).dim(0), Dim(1), Dim(1)};
+    RILL_ASSIGN(const OutletId bias,
+                rewrite.wire1(name, std::make_shared<Reshape>(0, 1, std::move(column)), {in[2]}));
+    RILL_ASSIGN(out,
+                rewrite.wire1(name, std::make_shared<Binary>(BinaryKind::kAdd), {out, bias}));
+  }
+  return rewrite.replace({out});
+}
+
+}  // namespace
+
 Status Conv::declutter(Rewrite& rewrite) const {
+  if constexpr (built("einsum") && built("reshape") && built("binary")) {
+    RILL_TRY(mix_channels(*this, rewrite));
+    if (rewrite.replacement()) return {};
+  }
   Conv simpler = *this;
   if (resolve_same(&simpler.window, rewrite.in(0))) {
     RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, std::make_shared<Conv>(simpler),

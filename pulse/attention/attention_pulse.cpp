@@ -4,7 +4,9 @@
 #include <map>
 #include <numeric>
 
+#include "core/dim/pattern.h"
 #include "core/graph/pulse.h"
+#include "core/run/frames_so_far.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
 #include "ops/array/gather.h"
@@ -17,44 +19,19 @@
 #include "ops/math/select.h"
 #include "ops/nn/softmax.h"
 #include "ops/stream/delay.h"
-#include "ops/stream/key_mask.h"
-#include "ops/stream/positions.h"
 #include "pulse/attention/attention.h"
 #include "pulse/attention/band.h"
+#include "pulse/attention/layout.h"
 #include "pulse/attention/parts.h"
 #include "pulse/attention/skew.h"
 
 namespace rill::pulse {
 namespace {
 
-/// Queries and keys of one pulse.
-struct Layout {
-  int64_t pulse = 0;    ///< queries, and new keys
-  int64_t keys = 0;     ///< all that are at hand: the new ones, and those kept
-  int64_t reserve = 0;  ///< more that pulses which begin elsewhere in the period would see
-  int64_t query_delay = 0;
-  int64_t key_delay = 0;
-  Dim length;  ///< of the keys
-
-  /// The number of distances from queries to keys; they are whole numbers from `least_distance()`
-  /// on.
-  int64_t distances() const { return pulse + keys - 1; }
-  int64_t least_distance() const { return 1 - keys - key_delay + query_delay; }
-};
-
-/// After how many queries what they see recurs; the period of a band may be a multiple of it.
-int64_t least_period(const Band& band) {
-  const auto recurs = [&](size_t after) {
-    for (size_t i = 0; i < band.first.size(); ++i) {
-      const size_t other = (i + after) % band.first.size();
-      if (band.first[i] != band.first[other] || band.last[i] != band.last[other]) return false;
-    }
-    return true;
-  };
-  int64_t out = 1;
-  while (out < band.period && (band.period % out != 0 || !recurs(static_cast<size_t>(out)))) ++out;
-  return out;
-}
+const ops::Range* range_of(const Node& node) { return node.op->as<ops::Range>(); }
+const ops::Slice* slice_of(const Node& node) { return node.op->as<ops::Slice>(); }
+const ops::CumSum* count_of(const Node& node) { return node.op->as<ops::CumSum>(); }
+const ops::Trilu* triangle_of(const Node& node) { return node.op->as<ops::Trilu>(); }
 
 class Streamed {
  public:
@@ -70,8 +47,9 @@ class Streamed {
     RILL_TRY(ask(used, square));
     RILL_TRY(ask(values_, column));
     RILL_TRY(gather_inputs());
-    const Band band = band_of(body_, op_.large, used, square, b_.symbol());
-    RILL_TRY(lay_out(band));
+    RILL_ASSIGN(const Band band, find_band(used, square));
+    const Dim& queries = b_.out(0).dim(op_.place(2, op_.query));
+    RILL_TRY(lay_out(b_, band, queries, behind_, &layout_));
     std::vector<OutletId> operands(2);
     OutletId& weighed = operands[static_cast<size_t>(weights)];
     RILL_ASSIGN(weighed, emit(used, square));
@@ -102,7 +80,8 @@ class Streamed {
       if (!asked_.insert({{outlet, at}, 0}).second) continue;
       const Node& node = body_.node(outlet.node);
       if (input_of(outlet) >= 0) continue;
-      if (node.op->as<RelativeShift>()) {
+      if (const auto* shift = node.op->as<RelativeShift>()) {
+        behind_ |= shift->behind;
         const Dim nearest = node.outputs[0].dim(at.column) - Dim(1);
         if (nearest_ && !(*nearest_ == nearest)) {
           return b_.refuse("Give all distances one length", "distances of two lengths meet");
@@ -148,12 +127,13 @@ class Streamed {
       Input input{b_.wire(i), *stream};
       RILL_ASSIGN(input.wire, b_.materialise(input.wire, &input.stream));
       RILL_ASSIGN(const int64_t pulse, b_.pulse_of(input.wire, stream->axis));
-      if (layout_.pulse != 0 && layout_.pulse != pulse) {
-        return b_.refuse("Bring queries and keys to one rate",
+      int64_t& own = stream->axis == at.row ? layout_.pulse : layout_.key_pulse;
+      if (own != 0 && own != pulse) {
+        return b_.refuse("Bring what meets to one rate",
                          stream->axis == at.row ? "queries" : "keys", " run at ", pulse,
-                         " frames per pulse, and what they meet at ", layout_.pulse);
+                         " frames per pulse, and others of them at ", own);
       }
-      layout_.pulse = pulse;
+      own = pulse;
       if (stream->axis == at.column) {
         if (outlet == values_) {
           // What does not exist has weight 0, and must not be NaN.
@@ -169,71 +149,61 @@ class Streamed {
       }
       inputs_.insert_or_assign(key, input);
     }
+    if (layout_.pulse == 0) {
+      RILL_ASSIGN(layout_.pulse, b_.frames_per_pulse(b_.out(0).dim(op_.place(2, op_.query))));
+    }
+    if (layout_.key_pulse == 0) layout_.key_pulse = layout_.pulse;
+    const int64_t places = std::lcm(layout_.pulse, layout_.key_pulse);
+    layout_.rates = {places / layout_.pulse, places / layout_.key_pulse};
     layout_.query_delay = std::max(layout_.query_delay, ready_ * layout_.pulse);
     return {};
   }
 
-  /// The most frames that a stream of keys may have, as asserted.
-  std::optional<int64_t> most_keys() const {
-    int64_t high = 1;
-    while (high <= (1 << 20) && !b_.scope().proves_ge(Dim(high), layout_.length)) high *= 2;
-    if (high > (1 << 20)) return std::nullopt;
-    int64_t low = high / 2;
-    while (high - low > 1) {
-      const int64_t middle = low + (high - low) / 2;
-      (b_.scope().proves_ge(Dim(middle), layout_.length) ? high : low) = middle;
-    }
-    return high;
+  /// By how many places of their clock keys end before the last query does, at most: more than any
+  /// stream has where that is not told.
+  int64_t fewer_keys(const Fact& scores, Square at) const {
+    const Dim queries = Dim(layout_.rates.query) * (scores.dim(at.row) - Dim(1)) + Dim(1);
+    const Dim apart = b_.scope().simplify(queries - Dim(layout_.rates.key) * scores.dim(at.column));
+    const auto pattern = DimPattern::of(apart, b_.symbol());
+    const auto most = pattern.ok() ? pattern->greatest(1) : pattern.status();
+    return most.ok() ? most->value_or(kMostFrames) : kMostFrames;
   }
 
-  /// The smallest delay at which every query finds the last key that it sees.
-  Status lay_out(Band band) {
-    if (!band.gave_up.empty()) {
-      return b_.refuse("Compare positions with smaller numbers", "attention: ", band.gave_up);
+  /// The keys that queries see, by the number of a query. Where keys and queries run at different
+  /// rates, positions are compared on a clock that has a place for each.
+  Result<Band> find_band(OutletId used, Square square) const {
+    const int64_t fewer = fewer_keys(body_.fact(used), square);
+    if (layout_.rates.alike()) {
+      return band_of(body_, op_.large, used, square, fewer, b_.symbol());
     }
-    if (band.blind) {
-      return b_.refuse("Hide keys with minus infinity, or let every query see its own frame",
-                       "query ", *band.blind,
-                       " may see no key, and what hides them is a finite "
-                       "number: it then weighs them all alike");
+    std::map<int, SlowRange> slower;
+    for (const auto& [key, unused] : asked_) {
+      const auto& [outlet, at] = key;
+      const Node& node = body_.node(outlet.node);
+      if (at.row < 0 && at.column < 0) continue;
+      const auto* cut = slice_of(node);
+      const bool placed = cut && (cut->axis == at.row || cut->axis == at.column);
+      if (placed || at.distance >= 0 || triangle_of(node) || count_of(node)) {
+        return b_.refuse("Compare positions that are ranges, as in arange(n) * 2 for keys of half "
+                         "the rate, or bring queries and keys to one rate",
+                         "queries run at ", layout_.pulse, " frames per pulse, and keys at ",
+                         layout_.key_pulse, ", which node \"", node.name, "\" (", node.op->name(),
+                         ") does not tell apart");
+      }
+      const auto* range = range_of(node);
+      if (!range) continue;
+      const int64_t places = at.row >= 0 ? layout_.rates.query : layout_.rates.key;
+      slower[outlet.node] = {range->start, range->step, places};
     }
-    const bool reaches = std::find(band.first.begin(), band.first.end(), INT64_MIN) !=
-                         band.first.end();
-    const auto most_kept = reaches ? most_keys() : std::nullopt;
-    if (const auto endless = unlimited(band, most_kept, b_.symbol())) {
-      return b_.refuse(endless->way_out, endless->cause);
-    }
-    for (int64_t& first : band.first) {
-      if (first == INT64_MIN) first = 1 - most_kept.value_or(1);
-    }
-    const int64_t p = layout_.pulse;
-    // Pulses that begin elsewhere in the period would find too few keys.
-    b_.begins_at_multiples_of(std::gcd(p, least_period(band)), p);
-    const int64_t cycle = std::lcm(p, band.period);
-    const auto phase = [&](int64_t query) { return static_cast<size_t>(query % band.period); };
-    const auto pulse_of = [&](int64_t query) { return (query + layout_.query_delay) / p * p; };
-    // A longer delay leaves no query waiting that found its keys before.
-    for (int64_t query = 0; query < cycle; ++query) {
-      const int64_t last = layout_.key_delay + query + band.last[phase(query)];
-      while (last >= pulse_of(query) + p) ++layout_.query_delay;
-    }
-    int64_t back = 0;
-    for (int64_t query = 0; query < cycle; ++query) {
-      const int64_t first = layout_.key_delay + query + band.first[phase(query)];
-      back = std::max(back, pulse_of(query) - first);
-    }
-    layout_.keys = p + back;
-    int64_t most = back;
-    for (const int64_t first : band.first) {
-      most = std::max(most, layout_.query_delay - layout_.key_delay - first);
-    }
-    layout_.reserve = most - back;
-    return {};
+    RILL_ASSIGN(const OnOneClock clocked, on_one_clock(body_, op_.large, used, slower));
+    const Band band = band_of(clocked.body, clocked.large, clocked.used, square, fewer,
+                               b_.symbol());
+    return band_by_queries(band, layout_.rates);
   }
 
   Dim extent(const Dim& whole, int axis, Square at) const {
     if (axis == at.row) return layout_.pulse;
-    if (axis == at.column) return layout_.keys;
+    if (axis == at.column) return layout_.columns();
     if (axis == at.distance) return layout_.distances();
     return b_.pulsed(whole);
   }
@@ -269,8 +239,8 @@ class Streamed {
   std::vector<Key> parts_of(const Key& key) const {
     const auto& [outlet, at] = key;
     const Node& node = body_.node(outlet.node);
-    const bool own = input_of(outlet) >= 0 || node.op->as<Const>() || node.op->as<ops::Range>() ||
-                     node.op->as<ops::CumSum>() || (at.distance >= 0 && node.op->as<ops::Slice>());
+    const bool own = input_of(outlet) >= 0 || node.op->as<Const>() || range_of(node) ||
+                     count_of(node) || (at.distance >= 0 && slice_of(node));
     if (own) return {};
     const auto inner = squares_of_inputs(body_, node, at, b_.symbol());
     std::vector<Key> out;
@@ -284,29 +254,33 @@ class Streamed {
     const Node& node = body_.node(outlet.node);
     if (const int i = input_of(outlet); i >= 0) return emit_input(i, {outlet, at});
     if (const auto* constant = node.op->as<Const>()) return b_.konst(node.name, *constant->value);
-    if (at.distance >= 0 && (node.op->as<ops::Range>() || node.op->as<ops::Slice>())) {
+    if (at.distance >= 0 && (range_of(node) || slice_of(node))) {
       return emit_distances(node, at);
     }
-    if (const auto* range = node.op->as<ops::Range>()) {
+    if (const auto* range = range_of(node)) {
       const auto start = range->start.to_int();
       if (!start) return b_.refuse("Count from a fixed number", "it counts from ", range->start);
       return positions(node.name, *start, range->step, at);
     }
     RILL_ASSIGN(const std::vector<Square> inner, squares(node, at));
-    if (const auto* rows = node.op->as<ops::Slice>();
+    if (const auto* rows = slice_of(node);
         rows && (rows->axis == at.row || rows->axis == at.column)) {
       RILL_ASSIGN(const OutletId table, emit(node.inputs[0], inner[0]));
       return emit_rows(*rows, node, table, at);
     }
-    if (const auto* sum = node.op->as<ops::CumSum>()) return emit_count(*sum, node, inner[0], at);
+    if (const auto* sum = count_of(node)) return emit_count(*sum, node, inner[0], at);
     std::vector<OutletId> inputs;
     for (size_t k = 0; k < inner.size(); ++k) {
       RILL_ASSIGN(inputs.emplace_back(), emit(node.inputs[k], inner[k]));
     }
     if (node.op->as<RelativeShift>()) {
+      if (layout_.first.count() > 0) {
+        return b_.refuse("Limit attention to a window of frames",
+                         "its first keys have no fixed distance from queries that see them");
+      }
       return add_shift(b_, node.name, inputs[0], layout_.pulse, layout_.keys);
     }
-    if (const auto* part = node.op->as<ops::Trilu>()) return emit_part(*part, node, inputs[0], at);
+    if (const auto* part = triangle_of(node)) return emit_part(*part, node, inputs[0], at);
     OpPtr op = node.op;
     if (node.op->as<ops::Broadcast>())
       op = std::make_shared<ops::Broadcast>(shape_of(node.outputs[0], at));
@@ -337,8 +311,8 @@ class Streamed {
 
   /// Numbers, or rows of a table, one for each distance: the same in every pulse.
   Result<OutletId> emit_distances(const Node& node, Square at) {
-    const auto* range = node.op->as<ops::Range>();
-    const auto* rows = node.op->as<ops::Slice>();
+    const auto* range = range_of(node);
+    const auto* rows = slice_of(node);
     if (!nearest_ || (rows && rows->axis != at.distance)) {
       return b_.refuse("Take distances from a range or a table", "node \"", node.name, "\" (",
                        node.op->name(), ") does not tell how far keys lie from queries");
@@ -404,20 +378,28 @@ class Streamed {
     ops::Delay kept;
     kept.axis = input.stream.axis;
     kept.delay = layout_.key_delay - input.stream.delay;
-    kept.overlap = layout_.keys - layout_.pulse;
+    kept.overlap = layout_.keys - layout_.key_pulse;
     kept.reserve = layout_.reserve;
-    if (kept.delay + kept.overlap + kept.reserve == 0) return input.wire;
-    return b_.add1("delay", std::make_shared<ops::Delay>(kept), {input.wire});
+    OutletId passing = input.wire;
+    if (kept.delay + kept.overlap + kept.reserve != 0) {
+      RILL_ASSIGN(passing, b_.add1("delay", std::make_shared<ops::Delay>(kept), {passing}));
+    }
+    return layout_.first.keep(b_, input.wire, input.stream, passing);
   }
 
+  ops::PulseRange range(int64_t start, int64_t step, Square at) const {
+    ops::PulseRange op;
+    op.start = start;
+    op.step = step;
+    op.frames = at.row >= 0 ? layout_.pulse : layout_.key_pulse;
+    op.overlap = at.row >= 0 ? 0 : layout_.keys - layout_.key_pulse;
+    op.delay = at.row >= 0 ? layout_.query_delay : layout_.key_delay;
+    return op;
+  }
   Result<OutletId> positions(std::string_view name, int64_t start, int64_t step, Square at) {
-    auto op = std::make_shared<ops::PulseRange>();
-    op->start = start;
-    op->step = step;
-    op->frames = layout_.pulse;
-    op->overlap = at.row >= 0 ? 0 : layout_.keys - layout_.pulse;
-    op->delay = at.row >= 0 ? layout_.query_delay : layout_.key_delay;
-    return b_.add1(name, std::move(op), {});
+    const ops::PulseRange op = range(start, step, at);
+    RILL_ASSIGN(const OutletId out, b_.add1(name, std::make_shared<ops::PulseRange>(op), {}));
+    return at.row >= 0 ? out : layout_.first.number(b_, name, op, out);
   }
 
   /// Positions along one axis of a tensor of that rank.
@@ -427,7 +409,7 @@ class Streamed {
     RILL_ASSIGN(const OutletId flat,
                 positions(name, start, step, row ? Square{0, -1, -1} : Square{-1, 0, -1}));
     std::vector<Dim> shape(static_cast<size_t>(rank), Dim(1));
-    shape[static_cast<size_t>(axis)] = row ? layout_.pulse : layout_.keys;
+    shape[static_cast<size_t>(axis)] = row ? layout_.pulse : layout_.columns();
     return b_.add1(name, std::make_shared<ops::Reshape>(0, 1, std::move(shape)), {flat});
   }
 
@@ -478,13 +460,13 @@ class Streamed {
   }
 
   Result<OutletId> mask_keys(OutletId scores, Square at, bool weights) {
-    auto op = std::make_shared<ops::PulseKeyMask>();
-    op->axis = at.column;
-    op->pulse = layout_.pulse;
-    op->delay = layout_.key_delay;
-    op->length = layout_.length;
-    op->weights = weights;
-    return b_.add1("keys", std::move(op), {scores});
+    ops::PulseKeyMask op;
+    op.axis = at.column;
+    op.pulse = layout_.key_pulse;
+    op.delay = layout_.key_delay;
+    op.length = layout_.length;
+    op.weights = weights;
+    return layout_.first.hide(b_, scores, op, range(0, 1, Square{-1, 0, -1}));
   }
 
   struct Input {
@@ -500,6 +482,7 @@ class Streamed {
   bool of_values_ = false;   ///< what is emitted is no part of the weights
   int64_t ready_ = 0;        ///< the pulse from which on all inputs that do not stream are valid
   Layout layout_;
+  bool behind_ = false;         ///< a shift knows no keys that follow a query
   std::optional<Dim> nearest_;  ///< where the distance 0 lies among all of the whole
   std::map<Key, int> asked_;
   std::map<Key, Input> inputs_;

@@ -132,13 +132,13 @@ class Seen {
 };
 
 /// Whether a query of some stream sees no key, and keys that a finite number hides count then: they
-/// have weight, or keep others from giving NaN. The stream ends with the query, or later.
-bool sees_nothing(const std::vector<Piece>& pieces, int64_t query) {
+/// have weight, or keep others from giving NaN. The last key is `last`, or a later one.
+bool sees_nothing(const std::vector<Piece>& pieces, int64_t last) {
   bool left = false;
   bool infinite = false;
   bool weighs = false;
   for (const Piece& piece : pieces) {
-    if (piece.from > query && (weighs || (left && infinite))) return true;
+    if (piece.from > last && (weighs || (left && infinite))) return true;
     if (piece.seen) return false;
     left |= piece.counts;
     infinite |= !piece.counts;
@@ -174,8 +174,8 @@ bool hides_by_numbers(const std::vector<Limit>& limits) {
 class Search {
  public:
   Search(Positions* positions, const std::vector<Limit>& limits, const std::vector<Limit>& behind,
-         Band* band)
-      : positions_(*positions), limits_(limits), behind_(behind), band_(*band) {
+         int64_t fewer, Band* band)
+      : positions_(*positions), limits_(limits), behind_(behind), fewer_(fewer), band_(*band) {
     for (const auto* all : {&limits, &behind}) {
       for (const Limit& limit : *all) {
         courses_.push_back(course_of(limit).value_or(PositionCourse()));
@@ -198,16 +198,24 @@ class Search {
     std::vector<int64_t> first(phases, INT64_MAX);
     std::vector<int64_t> last(phases, INT64_MIN);
     std::vector<Piece> pieces;
+    if (!find_sinks(&seen, all)) return give_up(all);
     for (int64_t query = settled_ > 0 || finite ? 0 : base; query < all; ++query) {
       if (!seen.pieces(query, &pieces)) return give_up(all);
       const auto phase = static_cast<size_t>(query % period);
-      if (finite && !band_.blind && sees_nothing(pieces, query)) band_.blind = query;
+      const int64_t last_key = std::max<int64_t>(query - fewer_, 0);
+      if (finite && !band_.blind && sees_nothing(pieces, last_key)) band_.blind = query;
       if (settled_ == 0 && query < base) continue;
       for (size_t i = 0; i < pieces.size(); ++i) {
         if (!pieces[i].seen) continue;
         const bool ends = i + 1 == pieces.size();
-        first[phase] = std::min(first[phase], pieces[i].from - query);
-        last[phase] = std::max(last[phase], ends ? apart_ : pieces[i + 1].from - 1 - query);
+        const int64_t end = ends ? INT64_MAX : pieces[i + 1].from;
+        if (query < band_.sinks && pieces[i].from < band_.sinks) {
+          band_.last_sink[static_cast<size_t>(query)] = std::min(end, band_.sinks) - 1;
+        }
+        const int64_t from = std::max(pieces[i].from, band_.sinks);
+        if (from >= end) continue;
+        first[phase] = std::min(first[phase], from - query);
+        last[phase] = std::max(last[phase], ends ? apart_ : end - 1 - query);
       }
     }
     for (size_t phase = 0; phase < phases; ++phase) {
@@ -217,6 +225,22 @@ class Search {
       band_.first[phase] = first[phase] <= -apart_ ? INT64_MIN : first[phase];
       band_.last[phase] = last[phase] >= apart_ ? INT64_MAX : last[phase];
     }
+  }
+
+  /// Finds the keys where positions have not settled that are seen from ever farther away; what the
+  /// last queries see of them, all later ones do. False where that takes too much.
+  bool find_sinks(Seen* seen, int64_t queries) {
+    std::vector<Piece> pieces;
+    for (int64_t query = queries - band_.period; settled_ > 0 && query < queries; ++query) {
+      if (!seen->pieces(query, &pieces)) return false;
+      for (size_t i = 0; i < pieces.size(); ++i) {
+        const int64_t until = i + 1 < pieces.size() ? pieces[i + 1].from : INT64_MAX;
+        const int64_t far = std::min({until, settled_, query - apart_ + 1});
+        if (pieces[i].seen && pieces[i].from < far) band_.sinks = std::max(band_.sinks, far);
+      }
+    }
+    band_.last_sink.assign(static_cast<size_t>(band_.sinks), -1);
+    return true;
   }
 
   std::optional<PositionCourse> course_of(const Limit& limit) const {
@@ -232,6 +256,7 @@ class Search {
   Positions& positions_;
   const std::vector<Limit>& limits_;
   const std::vector<Limit>& behind_;
+  int64_t fewer_;
   Band& band_;
   std::vector<PositionCourse> courses_;
   int64_t apart_ = 0;
@@ -301,7 +326,7 @@ void keep_read(const Reading& reading, bool by_frames, std::vector<Limit>* limit
 }
 
 /// The keys that the masks on one way let through.
-Band band_of(const Graph& graph, const Limits& found, std::string_view symbol) {
+Band band_of(const Graph& graph, const Limits& found, int64_t fewer, std::string_view symbol) {
   Positions positions(graph, symbol);
   std::vector<Limit> limits = found.all;
   std::erase_if(limits, [](const Limit& limit) { return limit.is_bias(); });
@@ -323,7 +348,7 @@ Band band_of(const Graph& graph, const Limits& found, std::string_view symbol) {
   const auto all = static_cast<size_t>(band.period);
   band.first.assign(all, INT64_MIN);
   band.last.assign(all, INT64_MAX);
-  if (!limits.empty()) Search(&positions, limits, behind, &band).run();
+  if (!limits.empty()) Search(&positions, limits, behind, fewer, &band).run();
   if (limits.empty() && found.softmax && band.unread.empty()) {
     const Node& node = graph.node(*found.softmax);
     band.unread = str_cat("node \"", node.name, "\" (", node.op->name(),
@@ -341,6 +366,11 @@ Band either(const Band& a, const Band& b) {
   if (out.fading.empty()) out.fading = b.fading;
   if (!out.blind) out.blind = b.blind;
   out.zeroed |= b.zeroed;
+  out.sinks = std::max(out.sinks, b.sinks);
+  out.last_sink.resize(static_cast<size_t>(out.sinks), -1);
+  for (size_t query = 0; query < b.last_sink.size(); ++query) {
+    out.last_sink[query] = std::max(out.last_sink[query], b.last_sink[query]);
+  }
   if (out.period > kMostQueries) {
     out.period = 1;
     out.gave_up = "its masks repeat themselves after more queries than are looked through";
@@ -360,7 +390,7 @@ Band either(const Band& a, const Band& b) {
 }  // namespace
 
 Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
-             std::string_view symbol) {
+             int64_t fewer, std::string_view symbol) {
   const std::vector<Limits> ways = limits_of(graph, large, used, at, symbol);
   std::optional<Band> found;
   for (const Limits& way : ways) {
@@ -369,7 +399,7 @@ Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
       for (const Limit& limit : *all) wires.push_back(limit.wire);
     }
     for (const Graph& heads : heads_of(graph, wires, symbol)) {
-      const Band band = band_of(heads, way, symbol);
+      const Band band = band_of(heads, way, fewer, symbol);
       found = found ? either(*found, band) : band;
     }
   }

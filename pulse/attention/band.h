@@ -15,6 +15,10 @@ struct Band {
   int64_t period = 1;
   std::vector<int64_t> first;  ///< INT64_MIN: all that went before
   std::vector<int64_t> last;   ///< INT64_MAX: all that will follow
+  /// The first keys of the stream, which queries may see however far away they are: `first` and
+  /// `last` leave them out.
+  int64_t sinks = 0;
+  std::vector<int64_t> last_sink;  ///< that each of as many first queries sees, -1 for none
   /// A query that may see no key while a finite number hides them: it sees them all then.
   std::optional<int64_t> blind;
   /// Whether weights are taken away behind the softmax: a query that sees no key, and gives NaN,
@@ -38,8 +42,9 @@ std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most
                                    std::string_view symbol);
 
 /// Find what the masks between scores and their use let through. `used`: the operand of the product
-/// with the values; `large`: inputs that may hold numbers which hide keys. Without masks, all keys.
+/// with the values; `large`: inputs that may hold numbers which hide keys; `fewer`: by how many a
+/// stream that ends with a query may have less keys than queries. Without masks, all keys.
 Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
-             std::string_view symbol);
+             int64_t fewer, std::string_view symbol);
 
 }  // namespace rill::pulse

@@ -55,47 +55,56 @@ bool slices_from(const SymbolScope& scope, const Node& node, int64_t axis, int64
   return slice && slice->axis == axis && scope.simplify(slice->begin) == Dim(begin);
 }
 
+/// What is shifted, and whether its distances lie behind a query alone.
+struct Shift {
+  OutletId from;
+  bool behind = false;
+};
+
 /// What the chain that ends in a node shifts; nothing if it is none. Elements keep their order in
 /// reshapes, so that extents tell the rest.
-std::optional<OutletId> shifted_by(const Graph& graph, const Node& last, std::string_view symbol) {
+std::optional<Shift> shifted_by(const Graph& graph, const Node& last, std::string_view symbol) {
   const int rank = last.outputs[0].rank();
-  if (rank < 2 || !slices_from(graph.scope, last, rank - 1, 0)) return std::nullopt;
+  const SymbolScope& scope = graph.scope;
+  const bool behind = rank >= 2 && slices_from(scope, last, rank - 2, 1);
+  if (rank < 2 || (!behind && !slices_from(scope, last, rank - 1, 0))) return std::nullopt;
   const auto producer = [&](const Node& node) -> const Node& {
     return graph.node(node.inputs[0].node);
   };
-  const Node& merged = producer(last);
-  if (!merged.op->as<ops::Reshape>()) return std::nullopt;
-  const Node& cut = producer(merged);
-  if (!slices_from(graph.scope, cut, rank - 2, 1)) return std::nullopt;
+  // What is left of n + 1 rows is of n already.
+  const Node& merged = behind ? last : producer(last);
+  if (!behind && !merged.op->as<ops::Reshape>()) return std::nullopt;
+  const Node& cut = behind ? last : producer(merged);
+  if (!slices_from(scope, cut, rank - 2, 1)) return std::nullopt;
   const Node& viewed = producer(cut);
   if (!viewed.op->as<ops::Reshape>()) return std::nullopt;
   const auto source = behind_one(graph, producer(viewed), rank);
   if (!source) return std::nullopt;
-  const OutletId from = *source;
-  const Fact& fact = graph.fact(from);
+  const Fact& fact = graph.fact(*source);
   const Dim& rows = fact.dim(rank - 2);
-  const Dim distances = rows + rows - Dim(1);
-  const SymbolScope& scope = graph.scope;
+  const Dim distances = behind ? rows : rows + rows - Dim(1);
   const bool fits = rows.mentions(symbol) && ends_in(scope, fact, rows, distances) &&
-                    ends_in(scope, viewed.outputs[0], rows + rows, rows) &&
+                    ends_in(scope, viewed.outputs[0], distances + Dim(1), rows) &&
                     ends_in(scope, cut.outputs[0], distances, rows) &&
                     ends_in(scope, merged.outputs[0], rows, distances) &&
                     ends_in(scope, last.outputs[0], rows, rows);
-  return fits ? std::optional(from) : std::nullopt;
+  return fits ? std::optional(Shift{*source, behind}) : std::nullopt;
 }
 
 }  // namespace
 
 Graph gather_shifts(Graph graph, std::string_view symbol) {
-  std::map<size_t, OutletId> shifts;
+  std::map<size_t, Shift> shifts;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    const auto from = shifted_by(graph, graph.nodes[id], symbol);
-    if (from) shifts.emplace(id, *from);
+    const auto shift = shifted_by(graph, graph.nodes[id], symbol);
+    if (shift) shifts.emplace(id, *shift);
   }
   if (shifts.empty()) return graph;
-  for (const auto& [id, from] : shifts) {
-    graph.nodes[id].op = std::make_shared<RelativeShift>();
-    graph.nodes[id].inputs = {from};
+  for (const auto& [id, shift] : shifts) {
+    auto op = std::make_shared<RelativeShift>();
+    op->behind = shift.behind;
+    graph.nodes[id].op = std::move(op);
+    graph.nodes[id].inputs = {shift.from};
   }
   return std::move(graph).compacted();
 }

@@ -27,7 +27,7 @@ MOST = {
     "ops/signal": 3,
     "ops/stream": 1,
     "pulse": 7,
-    "pulse/attention": 66,
+    "pulse/attention": 59,
     "pulse/before": 22,
     "transforms": 25,
 }

@@ -73,6 +73,65 @@ class TalkingHeads(Heads):
         return self.join(w @ self.split(self.v(x)))
 
 
+class TalkingConvolutions(Heads):
+    """The same mixing, as filters of extent 1 over the square of frames."""
+    def __init__(self):
+        super().__init__()
+        self.before, self.behind = nn.Conv2d(2, 2, 1), nn.Conv2d(2, 2, 1, bias=False)
+
+    def forward(self, x):
+        a = self.before(self.split(self.q(x)) @ self.split(self.k(x)).transpose(-1, -2) / 2)
+        w = self.behind(torch.softmax(a.masked_fill(~band(x.shape[1], 3, 2), HIDDEN), -1))
+        return self.join(w @ self.split(self.v(x)))
+
+
+class AttentionSinks(Heads):
+    """A window of frames on both sides, and the first four frames from anywhere."""
+    def forward(self, x):
+        t = x.shape[1]
+        seen = band(t, 3, 3) | (torch.arange(t).unsqueeze(0) < 4)
+        a = self.split(self.q(x)) @ self.split(self.k(x)).transpose(-1, -2) / 2
+        return self.join(torch.softmax(a.masked_fill(~seen, HIDDEN), -1) @ self.split(self.v(x)))
+
+
+class ShiftedDistances(Heads):
+    """Scores against as many distances as frames, shifted as Transformer-XL does, under a window."""
+    def __init__(self):
+        super().__init__()
+        self.r = nn.Linear(8, 8, bias=False)
+        self.register_buffer("rates", 1 / (100 ** (torch.arange(0, 8, 2) / 8)))
+
+    def forward(self, x):
+        b, t, _ = x.shape
+        far = torch.arange(t - 1, -1, -1).float().unsqueeze(1) * self.rates
+        r = self.r(torch.cat([far.sin(), far.cos()], -1)).view(t, self.h, 4).permute(1, 2, 0)
+        q = self.split(self.q(x))
+        d = q @ r
+        d = torch.cat([torch.zeros(b, self.h, t, 1), d], -1).view(b, self.h, t + 1, t)[:, :, 1:]
+        a = (q @ self.split(self.k(x)).transpose(-1, -2) + d) / 2
+        return self.join(torch.softmax(a.masked_fill(~band(t, 5), HIDDEN), -1) @ self.split(self.v(x)))
+
+
+class KeysAtHalfRate(Heads):
+    """Keys and values of two frames each, and a window in frames; then the other way round."""
+    def __init__(self):
+        super().__init__()
+        self.c, self.p = nn.Conv1d(8, 8, 2, stride=2), nn.Conv1d(8, 8, 2, stride=2)
+
+    def attend(self, x, y, apart, left, right):
+        seen = (apart >= -right) & (apart <= left)
+        a = self.split(self.q(x)) @ self.split(self.k(y)).transpose(-1, -2) / 2
+        return self.join(torch.softmax(a.masked_fill(~seen, HIDDEN), -1) @ self.split(self.v(y)))
+
+    def forward(self, x):
+        y = self.c(x.transpose(1, 2)).transpose(1, 2)
+        i, j = torch.arange(x.shape[1]).unsqueeze(1), torch.arange(y.shape[1]) * 2
+        z = x + self.attend(x, y, i - j, 7, 2)
+        y = self.p(x.transpose(1, 2)).transpose(1, 2)
+        i, j = torch.arange(y.shape[1]).unsqueeze(1) * 2, torch.arange(x.shape[1])
+        return self.attend(y, z, i - j, 6, 0)
+
+
 class ContextOfHeads(Heads):
     """Each head sees as far to the left as a buffer tells, with a bias of its own slope."""
     def __init__(self):
@@ -132,6 +191,10 @@ WEIGHED = {
     "differential_attention": (DifferentialAttention, "the difference of two softmaxes under masks of their own", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 1}),
     "differential_heads": (DifferentialHeads, "differences of pairs of heads", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 0}),
     "talking_heads": (TalkingHeads, "scores and weights mixed across heads", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 0}),
+    "talking_convolutions": (TalkingConvolutions, "scores and weights mixed across heads by convolutions", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 2}),
+    "attention_sinks": (AttentionSinks, "a window of frames, and the first four frames from anywhere", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 3}),
+    "shifted_distances": (ShiftedDistances, "scores against n distances, shifted as in Transformer-XL", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 0}),
+    "keys_at_half_rate": (KeysAtHalfRate, "keys at half the rate of queries, then queries at half the rate of keys", "mel", lambda n: (1, n, 8), 1, (24, 39), 4, {"delay": 1}),
     "context_of_heads": (ContextOfHeads, "a left context and a slope for each head", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 0}),
     "masks_of_heads": (MasksOfHeads, "a mask for each head, stacked", "mel", lambda n: (1, n, 8), 1, (23, 38), 4, {"delay": 1}),
     "statistics_pooling": (StatisticsPooling, "means and deviations over all frames", "mel", lambda n: (1, 6, n), 2, (23, 38), 4, {"at_end": True}),

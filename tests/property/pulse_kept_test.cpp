@@ -161,7 +161,7 @@ TEST(PulseCases, FramesJoinedInFrontCostWhatAPadCosts) {
   // A stream that begins two frames later has room for two.
   const std::string late = slice("x", 2, 0);
   expect_streams(y(conv("concat([" + learned + ", " + late + "], axis = 2)", {3})),
-                 {{1, 4}, 1, 1, 2, "S-2"});
+                 {{1, 4}, 1, 1, 2, "max(S,2)-2"});
 }
 
 TEST(PulseCases, EndsJoinedByHandArePads) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -26,15 +27,16 @@ std::string joined(const std::string& a, const std::string& b) {
   return str_cat("concat([", a, ", ", b, "], axis = 2)");
 }
 
-/// Every stream of 0, 1, 2, ... frames has the frames of its whole run, which are `count` of its
-/// length: fewer than none where neither is defined.
-void expect_short_streams(const std::string& text, const std::vector<int64_t>& pulses,
-                          const std::function<int64_t(int64_t)>& count, int64_t most = 12) {
+/// Streams of these lengths have the frames of their whole runs, which are `count` of the length:
+/// fewer than none where neither is defined.
+void expect_counts(const std::string& text, const std::vector<int64_t>& pulses,
+                   const std::function<int64_t(int64_t)>& count,
+                   const std::vector<int64_t>& lengths) {
   const Graph graph = loaded(text);
   for (const int64_t pulse : pulses) {
     auto streamed = StreamedRun::make(graph, pulse);
     ASSERT_TRUE(streamed.ok()) << streamed.error().to_string() << text;
-    for (int64_t length = 0; length <= most; ++length) {
+    for (const int64_t length : lengths) {
       SCOPED_TRACE(str_cat("pulse ", pulse, ", length ", length, "\n", text));
       auto whole = WholeRun::make(graph, length);
       const int64_t frames = count(length);
@@ -46,6 +48,14 @@ void expect_short_streams(const std::string& text, const std::vector<int64_t>& p
       EXPECT_EQ(stream_problem(graph, &*streamed, length), "");
     }
   }
+}
+
+/// The same of every stream of 0, 1, 2, ... frames.
+void expect_short_streams(const std::string& text, const std::vector<int64_t>& pulses,
+                          const std::function<int64_t(int64_t)>& count, int64_t most = 12) {
+  std::vector<int64_t> lengths(static_cast<size_t>(most + 1));
+  std::iota(lengths.begin(), lengths.end(), 0);
+  expect_counts(text, pulses, count, lengths);
 }
 
 const auto kAll = [](int64_t frames) { return frames; };
@@ -80,6 +90,15 @@ TEST(ShortStreams, GiveNothingWhereNothingIsThere) {
                        [](int64_t n) { return n == 0 ? 0 : (n + 1) / 2 + 1; });
 }
 
+// However long a stream of nothing may be, and whatever the lengths between have to fit.
+TEST(ShortStreams, GiveNothingHoweverLongTheyAre) {
+  for (const int64_t apart : {16384, 20000, 70001, 300007}) {
+    expect_counts(differences(apart), {64, 4099},
+                  [&](int64_t n) { return n <= apart ? 0 : n - apart + 1; },
+                  {0, 1, 16382, 16383, 16384, 16385, apart - 1, apart, apart + 1, apart + 5000});
+  }
+}
+
 TEST(ShortStreams, AreSlicedAsNumPyDoes) {
   const auto kept = [](int64_t less) {
     return [less](int64_t n) { return std::max<int64_t>(0, n - less); };
@@ -87,6 +106,39 @@ TEST(ShortStreams, AreSlicedAsNumPyDoes) {
   expect_short_streams(y(cut("x", 2, "-1")), {1, 2, 5}, kept(3));
   expect_short_streams(y(cut("x", 3, "-4")), {1, 4}, kept(7));
   expect_short_streams(y(cut("x", 1, "-1") + " * 2.0"), {1, 2, 5}, kept(2));
+}
+
+// A bound that is written as it is, not brought into the stream, may lie in front of it.
+TEST(ShortStreams, AreEmptyWhereASliceEndsInFrontOfThem) {
+  const auto raw = [](const std::string& x, int64_t begin, int64_t end) {
+    return str_cat("slice(", x, ", axes = [2], begin = [", begin, "], end = [", end, "])");
+  };
+  const auto kept = [](int64_t less, int64_t more) {
+    return [=](int64_t n) { return std::max<int64_t>(0, n - less) + more; };
+  };
+  expect_short_streams(y(raw("x", 0, -3)), {1, 2, 5}, kept(3, 0));
+  expect_short_streams(y(raw("x", 2, -3) + " * 2.0"), {1, 2, 5}, kept(5, 0));
+  expect_counts(y(raw("x", 70001, -3)), {64, 4099}, kept(70004, 0),
+                {0, 1, 2, 3, 4, 70000, 70001, 70003, 70004, 70005, 80000});
+  expect_short_streams(y(raw("x * 3.0", 0, -40)), {1, 4}, kept(40, 0), 44);
+}
+
+/// As `kept` with frames that are added: of no frames, a stream gives none, and is refused where
+/// its whole run gives some.
+TEST(ShortStreams, HaveThePaddingOfASliceThatIsEmpty) {
+  const auto expect_padded = [](const std::string& text, int64_t less, int64_t more) {
+    const auto frames = [=](int64_t n) { return std::max<int64_t>(0, n - less) + more; };
+    const std::vector<int64_t> lengths = {1, 2, 3, 4, 5, less, less + 1, less + 2, less + 20};
+    expect_counts(text, {1, 2, 5, 64}, frames, lengths);
+  };
+  for (const int64_t far : {2, 40, 3001}) {
+    const std::string end = std::to_string(-far);
+    expect_padded(y(pad(cut("x", 0, end), 1, 2, "0.5")), far, 3);
+    expect_padded(y(pad(cut("x", 3, end) + " * 2.0", 4, 0, "0.0")), far + 3, 4);
+    const std::string behind = joined(cut("x", far, "-1"), "[[[1.0]]]");
+    expect_padded(y(joined("[[[0.25, 0.5]]]", behind)), far + 1, 3);
+    expect_padded(y(conv(pad(cut("x", 2, end), 3, 2, "0.0"), {4})), far + 2, 2);
+  }
 }
 
 constexpr char kAdd[] =

@@ -1,0 +1,122 @@
+#include "pulse/attention/layout.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rill::pulse {
+namespace {
+
+/// After how many queries what they see recurs; the period of a band may be a multiple of it.
+int64_t least_period(const Band& band) {
+  const auto recurs = [&](size_t after) {
+    for (size_t i = 0; i < band.first.size(); ++i) {
+      const size_t other = (i + after) % band.first.size();
+      if (band.first[i] != band.first[other] || band.last[i] != band.last[other]) return false;
+    }
+    return true;
+  };
+  int64_t out = 1;
+  while (out < band.period && (band.period % out != 0 || !recurs(static_cast<size_t>(out)))) ++out;
+  return out;
+}
+
+/// The most queries that a stream may have, as asserted: the last one may look back at key 0.
+std::optional<int64_t> most_of(const SymbolScope& scope, const Dim& queries) {
+  int64_t high = 1;
+  while (high <= (1 << 20) && !scope.proves_ge(Dim(high), queries)) high *= 2;
+  if (high > (1 << 20)) return std::nullopt;
+  int64_t low = high / 2;
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (scope.proves_ge(Dim(middle), queries) ? high : low) = middle;
+  }
+  return high;
+}
+
+Status check(const PulseBuilder& b, const Band& band, bool behind) {
+  if (!band.gave_up.empty()) {
+    return b.refuse("Compare positions with smaller numbers", "attention: ", band.gave_up);
+  }
+  if (band.blind) {
+    return b.refuse("Hide keys with minus infinity, or let every query see its own frame", "query ",
+                    *band.blind,
+                    " may see no key, and what hides them is a finite "
+                    "number: it then weighs them all alike");
+  }
+  const bool ahead = std::any_of(band.last.begin(), band.last.end(),
+                                 [](int64_t last) { return last > 0; });
+  if (!behind || !ahead) return {};
+  return b.refuse("Hide keys that follow a query, as in (d >= 0) & (d < 64), or shift scores "
+                  "against 2 n - 1 distances",
+                  "a shift of scores against n distances tells nothing of keys that follow");
+}
+
+/// Where queries and keys lie in pulses, in frames of keys.
+class Places {
+ public:
+  explicit Places(Layout* layout) : layout_(*layout) {}
+
+  /// The key that stands where a query does.
+  int64_t at(int64_t query) const {
+    return layout_.key_delay + query * layout_.rates.query / layout_.rates.key;
+  }
+  /// The first key of the pulse that the query is in.
+  int64_t pulse_of(int64_t query) const {
+    return (query + layout_.query_delay) / layout_.pulse * layout_.key_pulse;
+  }
+  /// Let a query wait for a key. A longer delay leaves no query waiting that found its keys before.
+  void wait(int64_t query, int64_t key) {
+    while (key >= pulse_of(query) + layout_.key_pulse) ++layout_.query_delay;
+  }
+
+ private:
+  Layout& layout_;
+};
+
+}  // namespace
+
+Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool behind, Layout* layout) {
+  RILL_TRY(check(b, band, behind));
+  const bool reaches =
+      std::find(band.first.begin(), band.first.end(), INT64_MIN) != band.first.end();
+  const bool asserted = reaches && layout->rates.alike();
+  const auto most_kept = asserted ? most_of(b.scope(), queries) : std::nullopt;
+  if (const auto endless = unlimited(band, most_kept, b.symbol())) {
+    return b.refuse(endless->way_out, endless->cause);
+  }
+  if (!reaches) layout->first = FirstKeys(band.sinks);
+  for (int64_t& first : band.first) {
+    if (first == INT64_MIN) first = 1 - most_kept.value_or(1);
+  }
+  const int64_t p = layout->pulse;
+  // Pulses that begin elsewhere in the period, or in the middle of a key, would find too few keys.
+  b.begins_at_multiples_of(std::gcd(p, std::lcm(least_period(band), layout->rates.key)), p);
+  const int64_t cycle = std::lcm(p, band.period);
+  const auto phase = [&](int64_t query) { return static_cast<size_t>(query % band.period); };
+  Places places(layout);
+  for (int64_t query = 0; query < cycle; ++query) {
+    places.wait(query, places.at(query) + band.last[phase(query)]);
+  }
+  bool waits = false;
+  for (size_t i = 0; i < band.last_sink.size(); ++i) {
+    const auto query = static_cast<int64_t>(i);
+    const int64_t key = layout->key_delay + band.last_sink[i];
+    places.wait(query, key);
+    waits |= key > query + layout->query_delay;
+  }
+  // The first queries find keys ahead of them in pulses that begin with the stream.
+  const auto waiting = static_cast<int64_t>(band.last_sink.size());
+  if (waits) b.settles_at(waiting + layout->query_delay, p);
+  int64_t back = 0;
+  int64_t most = 0;  // from a pulse that begins with the query
+  for (int64_t query = 0; query < cycle; ++query) {
+    const int64_t first = places.at(query) + band.first[phase(query)];
+    back = std::max(back, places.pulse_of(query) - first);
+    most = std::max(most, places.at(query + layout->query_delay) - layout->key_delay - first);
+  }
+  layout->keys = layout->key_pulse + back;
+  layout->reserve = std::max<int64_t>(most - back, 0);
+  return {};
+}
+
+}  // namespace rill::pulse

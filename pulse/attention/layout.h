@@ -1,0 +1,33 @@
+#pragma once
+
+#include "core/graph/pulse.h"
+#include "pulse/attention/first_keys.h"
+#include "pulse/attention/rates.h"
+
+namespace rill::pulse {
+
+/// Queries and keys of one pulse of attention.
+struct Layout {
+  int64_t pulse = 0;      ///< queries
+  int64_t key_pulse = 0;  ///< new keys
+  int64_t keys = 0;       ///< all that go by and are at hand: the new ones, and those kept
+  int64_t reserve = 0;    ///< more that pulses which begin elsewhere in the period would see
+  int64_t query_delay = 0;
+  int64_t key_delay = 0;
+  Dim length;  ///< of the keys
+  Rates rates;
+  FirstKeys first;
+
+  int64_t columns() const { return first.count() + keys; }
+  /// The number of distances from queries to keys; they are whole numbers from `least_distance()`
+  /// on.
+  int64_t distances() const { return pulse + keys - 1; }
+  int64_t least_distance() const { return 1 - keys - key_delay + query_delay; }
+};
+
+/// Find the smallest delay at which every query finds the last key that it sees, and the keys that
+/// have to be kept. `queries`: how many there are; `behind`: no key that follows a query may be
+/// seen. Errors: kPulse, where queries see keys without end, or what they see is not told.
+Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool behind, Layout* layout);
+
+}  // namespace rill::pulse

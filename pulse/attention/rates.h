@@ -1,0 +1,43 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "pulse/attention/band.h"
+
+namespace rill::pulse {
+
+/// How many places of a common clock one query takes, and one key: 1 and 2 where a key stands for
+/// two frames that are queries of their own.
+struct Rates {
+  int64_t query = 1;
+  int64_t key = 1;
+
+  bool alike() const { return query == key; }
+};
+
+/// A body of attention whose positions are counted on the common clock, wires as they are there.
+struct OnOneClock {
+  Graph body;
+  std::vector<OutletId> large;
+  OutletId used;
+};
+
+/// A range each of whose numbers takes so many places.
+struct SlowRange {
+  Dim start;
+  int64_t step = 1;
+  int64_t places = 1;
+};
+
+/// Let ranges count on a common clock: `slower`, by their nodes.
+/// Errors: kSymbol where one does not begin at a number, those of `Op::infer`.
+Result<OnOneClock> on_one_clock(Graph body, const std::vector<OutletId>& large, OutletId used,
+                                const std::map<int, SlowRange>& slower);
+
+/// The band of each query by its own number, relative to the key that stands where it does, from
+/// one on a common clock.
+Band band_by_queries(const Band& clocked, const Rates& rates);
+
+}  // namespace rill::pulse

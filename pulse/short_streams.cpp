@@ -1,0 +1,227 @@
+#include "pulse/short_streams.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/base/checked.h"
+#include "core/dim/pattern.h"
+#include "core/graph/some_fields.h"
+#include "pulse/before/graph_copy.h"
+#include "pulse/lengths.h"
+
+namespace rill::pulse {
+namespace {
+
+/// Whether none of these is negative at that length.
+bool suit(const std::vector<Dim>& asserted, const std::string& symbol, int64_t length) {
+  for (const Dim& each : asserted) {
+    if (each.eval(symbol, length).value_or(-1) < 0) return false;
+  }
+  return true;
+}
+
+/// Where two extents meet in an expression, it has a value only if this is not negative.
+void add_meetings(const Dim& dim, std::vector<Dim>* out) {
+  if (dim.is_const()) return;
+  for (const DimTerm& term : dim.sum()->terms) {
+    for (const auto& factor : term.factors) {
+      Dim so_far;
+      for (size_t i = 0; i < factor->args.size(); ++i) {
+        const Dim& next = factor->args[i];
+        add_meetings(next, out);
+        const bool meets = i > 0 && factor->kind == DimAtom::Kind::kBroadcast;
+        if (meets) out->push_back(eq(so_far, next) + eq(so_far, 1) + eq(next, 1) - 1);
+        so_far = meets ? broadcast(so_far, next) : next;
+      }
+    }
+  }
+}
+
+/// The lengths at which expressions may become negative, or not negative any more.
+class Changes {
+ public:
+  /// False where they cannot be told.
+  bool add(const Dim& dim, std::string_view symbol) {
+    auto sign = DimPattern::of(ge(dim, Dim(0)), symbol);
+    if (!sign.ok()) return false;
+    settled = std::max(settled, sign->settled());
+    const auto common = checked_mul(period_ / std::gcd(period_, sign->period()), sign->period());
+    period_ = common.value_or(0);
+    signs_.push_back(std::move(sign).value());
+    return common.has_value();
+  }
+
+  /// The first one behind a length; nothing where all that follows has been seen, or it takes too
+  /// many to see it.
+  std::optional<int64_t> behind(int64_t length) {
+    int64_t next = INT64_MAX;
+    for (const DimPattern& sign : signs_) {
+      work_ += sign.pieces().size();
+      bool steady = true;
+      for (const DimPiece& piece : sign.pieces()) {
+        if (piece.from <= length) {
+          steady = piece.period == 1;
+        } else {
+          next = std::min(next, piece.from);
+        }
+      }
+      if (!steady) next = std::min(next, length + 1);
+    }
+    complete = length - settled >= period_ - 1;
+    if (complete || work_ > kMostWork) return std::nullopt;
+    return next;
+  }
+
+  int64_t settled = 0;    ///< what is seen from here on comes again and again, for ever
+  bool complete = false;  ///< all has been seen
+
+ private:
+  static constexpr size_t kMostWork = size_t{1} << 22;
+
+  std::vector<DimPattern> signs_;
+  int64_t period_ = 1;
+  size_t work_ = 0;
+};
+
+/// The greatest length up to which streams give nothing, as whole runs do, though more is asserted
+/// or counted; -1 if there is none, or none can be told. `frames`: those of the outputs in streams,
+/// negated; `told`: what is not negative where whole runs are defined and have none.
+int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
+                          const std::vector<Dim>& frames, const std::vector<Dim>& told) {
+  std::vector<Dim> all = frames;
+  all.insert(all.end(), streaming.asserted.begin(), streaming.asserted.end());
+  all.insert(all.end(), told.begin(), told.end());
+  Changes changes;
+  for (size_t i = 0, most = all.size(); i < all.size(); ++i) {
+    if (i < most) add_meetings(Dim(all[i]), &all);
+    if (!changes.add(all[i], symbol)) return -1;
+  }
+  int64_t last = -1;
+  for (int64_t length = 0;;) {
+    // Of no frames, a session takes what is asserted of one.
+    const int64_t next = length == 0 ? 1 : changes.behind(length).value_or(0);
+    const bool counts = !suit(frames, symbol, length);
+    const bool asserted = suit(streaming.asserted, symbol, length == 0 && !counts ? 1 : length);
+    if (!asserted || counts) {
+      if ((asserted && length > 0) || !suit(told, symbol, length)) return last;
+      last = std::max(length, next - 1);
+    }
+    // What goes on for ever has no last one.
+    if (next == 0) return changes.complete && last < changes.settled ? last : -1;
+    length = next;
+  }
+}
+
+/// Finds where an operator begins and ends.
+class Bounds final : public SomeFields {
+ public:
+  using SomeFields::field;
+  void field(const char* name, Dim& value) override {
+    if (name == std::string_view("begin")) begin = &value;
+    if (name == std::string_view("end")) end = &value;
+  }
+  Dim* begin = nullptr;
+  Dim* end = nullptr;
+};
+
+/// Lets no slice end before it begins.
+class EmptySlices final : public GraphCopy {
+ public:
+  using GraphCopy::GraphCopy;
+
+ private:
+  Status copy(int id) override {
+    const Node& node = graph_.node(id);
+    std::vector<OutletId> inputs;
+    for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
+    std::shared_ptr<Op> op = node.op->clone();
+    Bounds bounds;
+    op->fields(bounds);
+    const bool both = bounds.begin && bounds.end;
+    if (!both || out_.scope.proves_ge(*bounds.end, *bounds.begin)) {
+      return append(id, node.op, std::move(inputs));
+    }
+    *bounds.end = max(*bounds.begin, *bounds.end);
+    return append(id, std::move(op), std::move(inputs));
+  }
+};
+
+/// The longest stream that something is asserted against; INT64_MAX where none is.
+int64_t longest_refused(const Streaming& streaming) {
+  int64_t longest = -1;
+  for (const Dim& each : streaming.asserted) {
+    const auto broken = DimPattern::of(Dim(-1) - each, streaming.symbol());
+    const auto last = broken.ok() ? broken->last_non_negative() : broken.status();
+    longest = std::max(longest, last.ok() ? last->value_or(INT64_MAX) : INT64_MAX);
+  }
+  return longest;
+}
+
+bool cost_alike(const Graph& a, const Graph& b) {
+  const auto& mine = a.streaming->outputs;
+  const auto& other = b.streaming->outputs;
+  for (size_t i = 0; i < mine.size(); ++i) {
+    if (mine[i].axis != other[i].axis || mine[i].delay != other[i].delay) return false;
+  }
+  return a.nodes.size() == b.nodes.size() && a.streaming->late_end == b.streaming->late_end &&
+         a.streaming->settled == b.streaming->settled;
+}
+
+}  // namespace
+
+void take_streams_of_no_output(const Graph& whole, Graph* pulsed) {
+  Streaming& out = *pulsed->streaming;
+  const std::string symbol = out.symbol();
+  std::vector<Dim> frames;
+  std::vector<Dim> told;
+  for (size_t i = 0; i < whole.outputs.size(); ++i) {
+    const StreamingOutput& output = out.outputs[i];
+    if (output.axis < 0 || !of_symbol_alone(output.length.value_or(Dim(0)), symbol)) return;
+    frames.push_back(-*output.length);
+    told.push_back(-whole.fact(whole.outputs[i]).dim(output.axis));
+  }
+  if (suit(frames, symbol, 0) && suit(out.asserted, symbol, 1)) return;
+  const int64_t last = last_of_no_output(out, symbol, frames, asserted_of(whole, told, symbol));
+  if (last < 0) return;
+  const auto bound = whole.with_symbol(symbol, Dim(last));
+  if (!bound.ok()) return;
+  const Dim beyond = Dim::symbol(symbol) - Dim(last);
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const StreamingOutput& output = out.outputs[i];
+    const auto step = pulsed->fact(pulsed->outputs[i]).dim(output.axis).to_int();
+    // Nor may frames have gone out before such a stream is known to end.
+    if (!step || last / out.pulse * *step > output.delay) return;
+    if (!(bound->fact(bound->outputs[i]).dim(output.axis) == Dim(0))) return;
+    // As many for each frame beyond that it is no bound there.
+    const Dim most = max(Dim(0), beyond) * Dim(output.length->eval(symbol, last + 1).value_or(1));
+    const auto spare = DimPattern::of(most + frames[i], symbol);
+    const auto least = spare.ok() ? spare->least(last + 1) : spare.status();
+    if (!least.ok() || !*least || **least < 0) return;
+    frames[i] = min(*output.length, most);
+  }
+  for (size_t i = 0; i < frames.size(); ++i) out.outputs[i].length = frames[i];
+  for (Dim& each : out.asserted) {
+    const auto first = each.eval(symbol, 0);
+    const auto at_last = each.eval(symbol, last);
+    if (std::min(first.value_or(-1), at_last.value_or(-1)) < 0) each = max(each, -beyond);
+  }
+}
+
+void take_empty_slices(const Graph& whole, const Options& options, const PulseNodes& pulse_nodes,
+                       Graph* pulsed, Report* report) {
+  const int64_t refused = longest_refused(*pulsed->streaming);
+  if (refused < 1) return;
+  const auto emptied = EmptySlices(whole).run();
+  Report own;
+  if (!emptied.ok()) return;
+  auto again = pulse_nodes(*emptied, options, &own);
+  if (!again.ok() || !cost_alike(*pulsed, *again)) return;
+  if (longest_refused(*again->streaming) >= refused) return;
+  // States are of one model, however it is pulsed.
+  again->streaming->model = pulsed->streaming->model;
+  *pulsed = std::move(again).value();
+  if (report) *report = std::move(own);
+}
+
+}  // namespace rill::pulse

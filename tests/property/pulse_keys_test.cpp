@@ -1,0 +1,201 @@
+// Worked cases of attention whose keys are no window of the frames of queries: the first keys of a
+// stream, which are seen from anywhere, fewer keys than queries, keys of another rate, distances.
+//
+// The whole run sums over all keys, the stream over those that are seen and some that have no
+// weight: the order of the sums differs, and so may their last bits.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/property/pulse_cases.h"
+
+namespace rill::test {
+namespace {
+
+constexpr double kTolerance = 2e-6;
+
+/// What x [1, S, 4] gives by `statements`, which see positions, scores and values.
+std::string of_positions(const std::string& statements) {
+  return document("1, S, 4",
+                  "  n = tract_core_range(0, S, 1);\n"
+                  "  row = unsqueeze(n, axes = [0, 2]);\n  column = unsqueeze(n, axes = [0, 1]);\n"
+                  "  apart = row - column;\n"
+                  "  s = matmul(x * 0.7, x * [[[0.3, -0.2, 0.5, 0.9]]], transposeB = true);\n" +
+                      statements);
+}
+
+/// Attention under a mask, which hides with `fill`.
+std::string attention(const std::string& seen, const std::string& fill = "(0.0 - 1.0 / 0.0)") {
+  return of_positions(str_cat("  w = softmax(select(", seen, ", s, ", fill,
+                              "), axes = [2]);\n  y = matmul(w, x + 0.25);\n"));
+}
+
+TEST(Sinks, StayInSight) {
+  const auto expect = [](const std::string& seen, int64_t delay) {
+    expect_streams(attention(seen), {{1, 3, 4, 16}, 1, 1, delay, "S"}, kTolerance);
+  };
+  expect("(apart >= 0) && (apart < 4 || column < 4)", 0);
+  expect("apart >= 0 && apart < 2 || column < 1", 0);
+  expect("abs(apart) < 4 || column < 4", 3);
+  expect("apart >= 0 && (apart < 3 || column < 40)", 0);
+  // Every third of the first keys, chunks of frames, and a window that begins away from the query.
+  expect("apart >= 0 && (apart < 3 || (column < 9 && column - column / 3 * 3 == 0))", 0);
+  expect("apart >= 0 && (apart > 2 && apart < 6 || column < 2)", 0);
+  expect_streams(attention("row / 4 == column / 4 || column < 4"), {{4, 8}, 1, 1, 0, "S"},
+                 kTolerance);
+  expect_streams(attention("row / 4 == column / 4 || column < 4"), {{1}, 1, 1, 3, "S"},
+                 kTolerance);
+}
+
+// The first query waits for the last of the first keys, and all others with it.
+TEST(Sinks, AreWaitedForWhereTheFirstQuerySeesThem) {
+  const std::string text = attention("(apart >= 0 && apart < 2) || column < 6");
+  expect_streams(text, {{1}, 1, 1, 5, "S"}, kTolerance);
+  // Its pulse brings two more keys.
+  expect_streams(text, {{4}, 1, 1, 4, "S"}, kTolerance);
+  expect_streams(text, {{6, 8}, 1, 1, 0, "S"}, kTolerance);
+}
+
+TEST(Sinks, MayBeHiddenByNumbersAndBehindTheSoftmax) {
+  const std::string seen = "apart >= 0 && (apart < 3 || column < 5)";
+  expect_streams(attention(seen, "-10000.0"), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+  expect_streams(of_positions(str_cat("  m = ", seen,
+                                      ";\n  w = softmax(select(m, s, (0.0 - 1.0 / 0.0)), "
+                                      "axes = [2]);\n  y = matmul(select(m, w, 0.0), x);\n")),
+                 {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+  expect_streams(of_positions(str_cat("  w = select(", seen, ", s, 0.0);\n  y = matmul(w, x);\n")),
+                 {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+}
+
+TEST(Sinks, MoveWithTheStateOfAStream) {
+  expect_journeys(attention("apart >= 0 && (apart < 3 || column < 5)"), {1, 2, 5}, kTolerance);
+  expect_journeys(attention("abs(apart) < 9 || column < 7"), {1, 4, 6}, kTolerance);
+  // Both wait for six frames, and count on pulses that begin with the stream until then: [6, 8) and
+  // [6, 9) bring the first query and key 7, which [4, 7) does not.
+  expect_journeys(attention("(apart >= 0 && apart < 2) || column < 8"), {2, 3}, kTolerance);
+}
+
+// What is seen from everywhere beside them is refused as ever.
+TEST(Sinks, AreNoWayToSeeEverything) {
+  expect_refused(attention("column < 4 || apart >= 0"), 4, "y", "all keys that went before");
+  expect_refused(attention("column >= 4 && apart >= 0"), 4, "y", "all keys that went before");
+  expect_refused(attention("row < 4 || abs(apart) < 3"), 4, "y", "all keys that follow");
+}
+
+/// `text`, with streams of so many frames at most.
+Graph bounded(std::string text, int64_t most) {
+  text.insert(text.find("graph network"), str_cat("extension tract_assert S <= ", most, ";\n"));
+  return loaded(text);
+}
+
+// The last query looks back at the first key, which lies farther behind than there are keys.
+TEST(Keys, MayBeFewerThanTheQueriesThatSeeThemAll) {
+  for (const int64_t fewer : {1, 5, 19}) {
+    const Graph graph = bounded(
+        of_positions(str_cat("  k = slice(x, axes = [1], begin = [0], end = [", -fewer,
+                             "]);\n  c = unsqueeze(tract_core_range(0, S - ", fewer,
+                             ", 1), axes = [0, 1]);\n  t = matmul(x, k, transposeB = true);\n"
+                             "  w = softmax(select(row >= c, t, (0.0 - 1.0 / 0.0)), axes = [2]);\n"
+                             "  y = matmul(w, k);\n")),
+        40);
+    for (const int64_t pulse : {1, 3, 8}) {
+      auto streamed = StreamedRun::make(graph, pulse);
+      ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+      for (const int64_t length : {20, 23, 33, 39, 40}) {
+        EXPECT_EQ(stream_problem(graph, &*streamed, length, kTolerance), "")
+            << fewer << " fewer, pulse " << pulse << ", length " << length;
+      }
+    }
+  }
+}
+
+/// Attention of every `query`-th frame to every `key`-th, whose times are those of their frames.
+std::string at_rates(int64_t query, int64_t key, const std::string& seen) {
+  const auto every = [](const std::string& name, int64_t step) {
+    const std::string frames = str_cat("(S + ", step - 1, ") / ", step);
+    return str_cat("  ", name, " = slice(x, axes = [1], begin = [0], end = [S], stride = [", step,
+                   "]);\n  t", name, " = tract_core_range(0, ", frames, ", 1) * ", step, ";\n");
+  };
+  return document("1, S, 4",
+                  every("q", query) + every("k", key) +
+                      "  row = unsqueeze(tq, axes = [0, 2]);\n"
+                      "  column = unsqueeze(tk, axes = [0, 1]);\n  apart = row - column;\n"
+                      "  s = matmul(q * 0.7, k, transposeB = true);\n  w = softmax(select(" +
+                      seen + ", s, (0.0 - 1.0 / 0.0)), axes = [2]);\n  y = matmul(w, k + 0.25);\n");
+}
+
+TEST(Keys, RunAtRatesOfTheirOwn) {
+  const auto expect = [](const std::string& text, int64_t pulse, int64_t query, int64_t delay) {
+    const std::string length = str_cat("(S + ", query - 1, ") / ", query);
+    expect_streams(text, {{pulse, 3 * pulse}, 1, query, delay, length}, kTolerance);
+  };
+  expect(at_rates(1, 2, "apart >= 0 && apart < 6"), 2, 1, 0);
+  expect(at_rates(2, 1, "apart >= 0 && apart < 6"), 2, 2, 0);
+  // A frame waits for the key two frames ahead, with the pulse that brings it.
+  expect(at_rates(1, 2, "apart >= -2 && apart < 6"), 2, 1, 2);
+  expect(at_rates(2, 1, "abs(apart) < 4"), 2, 2, 1);
+  expect(at_rates(3, 2, "apart >= 0 && apart < 9"), 6, 3, 0);
+  expect(at_rates(1, 4, "row / 8 == column / 8"), 8, 1, 0);
+  expect(at_rates(1, 2, "apart >= 0 && (apart < 4 || column < 6)"), 2, 1, 0);
+  expect_journeys(at_rates(1, 2, "apart >= 0 && apart < 9"), {2, 4, 6}, kTolerance);
+  expect_journeys(at_rates(3, 2, "apart >= 0 && apart < 12"), {6, 12}, kTolerance);
+}
+
+// The last queries see no key, and a finite number makes all keys count alike there.
+std::string with_numbers(std::string text) {
+  text.replace(text.find("(0.0 - 1.0 / 0.0)"), 17, "-10000.0");
+  return text;
+}
+
+TEST(Keys, MayEndBeforeQueriesWhereMinusInfinityHidesThem) {
+  const auto fewer = [](int64_t less, const std::string& seen, const std::string& fill) {
+    return of_positions(str_cat(
+        "  k = slice(x, axes = [1], begin = [0], end = [", -less,
+        "]);\n  c = unsqueeze(tract_core_range(0, S - ", less,
+        ", 1), axes = [0, 1]);\n  t = matmul(x, k, transposeB = true);\n  d = row - c;\n"
+        "  w = softmax(select(", seen, ", t, ", fill, "), axes = [2]);\n  y = matmul(w, k);\n"));
+  };
+  const std::string window = "d >= 0 && d < 3";
+  EXPECT_TRUE(StreamedRun::make(loaded(fewer(2, window, "-10000.0")), 4).ok());
+  expect_refused(fewer(3, window, "-10000.0"), 4, "y", "may see no key");
+  EXPECT_TRUE(StreamedRun::make(loaded(fewer(3, window, "(0.0 - 1.0 / 0.0)")), 4).ok());
+  std::string rates = at_rates(1, 3, "apart >= 0 && apart < 3");
+  EXPECT_TRUE(StreamedRun::make(loaded(with_numbers(rates)), 3).ok());
+  rates = at_rates(1, 3, "apart >= 1 && apart < 3");
+  expect_refused(with_numbers(rates), 3, "y", "may see no key");
+}
+
+// Numbers of frames that are not times drift apart for ever.
+TEST(Keys, OfAnotherRateAreComparedByTimes) {
+  std::string drifts = at_rates(1, 2, "apart >= 0 && apart < 6");
+  drifts.erase(drifts.rfind(" * 2;"), 4);
+  expect_refused(drifts, 4, "y", "all keys that");
+  std::string triangle = at_rates(1, 2, "apart >= 0 && apart < 6");
+  triangle.replace(triangle.find("apart >= 0 &&"), 13,
+                "tract_core_trilu(apart, k = 0, upper = false) == apart &&");
+  expect_refused(triangle, 4, "y", "does not tell apart");
+}
+
+/// Scores of queries against n distances, of which the last is 0, shifted to queries against keys.
+std::string shifted(const std::string& seen) {
+  return of_positions(str_cat(
+      "  far = tract_core_cast(tract_core_range(S - 1, -1, -1), to = 'f32') * 0.01;\n"
+      "  r = unsqueeze(far, axes = [0, 1]) * [[[0.5], [-0.25], [0.125], [1.0]]];\n"
+      "  d = matmul(x, r);\n"
+      "  e = pad(d, padding = [(0, 0), (0, 0), (1, 0)], border = 'constant', value = 0.0);\n"
+      "  f = slice(reshape(e, shape = [1, S + 1, S]), axes = [1], begin = [1], end = [S + 1]);\n"
+      "  w = softmax(select(", seen, ", s + f, (0.0 - 1.0 / 0.0)), axes = [2]);\n"
+      "  y = matmul(w, x);\n"));
+}
+
+TEST(Keys, LieAtDistancesBehindTheirQuery) {
+  expect_streams(shifted("apart >= 0 && apart < 4"), {{1, 3, 8}, 1, 1, 0, "S"}, kTolerance);
+  expect_streams(shifted("apart > 1 && apart < 9"), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
+  // Scores of what follows are those of another query.
+  expect_refused(shifted("abs(apart) < 4"), 4, "y", "n distances tells nothing of keys");
+  expect_refused(shifted("apart >= -1 && apart < 4"), 4, "y", "keys that follow");
+}
+
+}  // namespace
+}  // namespace rill::test
