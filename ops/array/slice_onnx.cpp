@@ -20,8 +20,9 @@ constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
 constexpr int64_t kBeyond = int64_t{1} << 28;
 
 /// Count a bound from the start, and bring it into the axis as far as that can be shown.
-Result<Dim> bound(const SymbolScope& scope, const Dim& written, const Dim& extent, const Dim& least,
+Result<Dim> bound(OnnxCtx& ctx, const Dim& written, const Dim& extent, const Dim& least,
                   const Dim& most) {
+  const SymbolScope& scope = ctx.graph().scope;
   const auto number = written.to_int();
   if (number && *number >= kFar) return most;
   if (number && *number < -kFar) return least;
@@ -30,6 +31,8 @@ Result<Dim> bound(const SymbolScope& scope, const Dim& written, const Dim& exten
   if (number ? *number < 0 : scope.proves_non_negative(Dim(-1) - written)) {
     out = written + extent;
   } else if (!number && !scope.proves_non_negative(written)) {
+    const Dim from_start = written + extent * (Dim(1) - ge(written, Dim(0)));
+    if (ctx.clamps()) return min(max(from_start, least), most);
     return fail(Code::kSymbol, "the bound ", written, " counts from the start if it is 0 or more, ",
                 "else from the end, and its sign is open")
         .hint("Assert it, as in --assert 'S >= 16', or set the symbols");
@@ -52,10 +55,10 @@ Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wr
   const SymbolScope& scope = ctx.graph().scope;
   const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
   const Dim last = extent - Dim(1);
-  RILL_ASSIGN(Dim begin, bound(scope, written_begin, extent, Dim(0), last));
+  RILL_ASSIGN(Dim begin, bound(ctx, written_begin, extent, Dim(0), last));
   if (begin.is_const() && !scope.proves_ge(last, begin) && ctx.clamps()) begin = min(begin, last);
   const Dim stated_end = is_no_end(written_end) ? Dim(-kFar - 1) : written_end;
-  RILL_ASSIGN(const Dim end, bound(scope, stated_end, extent, Dim(-1), last));
+  RILL_ASSIGN(const Dim end, bound(ctx, stated_end, extent, Dim(-1), last));
   // What begins in front of the first frame begins with it, though NumPy has no frame there; the last
   // frame is taken to exist.
   const bool from_last = (last - begin).to_int().value_or(0) == 0;
@@ -92,8 +95,8 @@ Result<OutletId> forwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wri
                           const Dim& written_end, int64_t step) {
   const SymbolScope& scope = ctx.graph().scope;
   const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
-  RILL_ASSIGN(Dim begin, bound(scope, written_begin, extent, Dim(0), extent));
-  RILL_ASSIGN(Dim end, bound(scope, written_end, extent, Dim(0), extent));
+  RILL_ASSIGN(Dim begin, bound(ctx, written_begin, extent, Dim(0), extent));
+  RILL_ASSIGN(Dim end, bound(ctx, written_end, extent, Dim(0), extent));
   if (scope.proves_ge(begin, end)) end = begin;
   clamp(ctx, extent, &begin, &end);
   RILL_ASSIGN(x, ctx.add1(std::make_shared<Slice>(axis, begin, end), {x}));
