@@ -99,11 +99,7 @@ Facts with_extents(Facts facts, const SymbolScope& scope, std::string_view symbo
 /// Nor may a wire have less than none whose length may be data further on.
 void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   // The graph's own scope takes the extents of wires for granted, which are in question here.
-  SymbolScope scope;
-  for (const SymbolScope::Assertion& assertion : graph.scope.assertions()) {
-    // One that does not read back proves nothing.
-    if (!scope.assert_text(assertion.text).ok()) continue;
-  }
+  const SymbolScope scope = assertions_of(graph.scope);
   std::vector<Facts> extents;
   // Wires that follow one another are mostly alike.
   std::pair<Dim, Dim> last;
@@ -175,6 +171,15 @@ Result<bool> grows(const Dim& dim, std::string_view symbol) {
 }
 
 }  // namespace
+
+SymbolScope assertions_of(const SymbolScope& scope) {
+  SymbolScope out;
+  for (const SymbolScope::Assertion& assertion : scope.assertions()) {
+    // One that does not read back proves nothing.
+    if (!out.assert_text(assertion.text).ok()) continue;
+  }
+  return out;
+}
 
 bool of_symbol_alone(const Dim& dim, std::string_view symbol) {
   std::vector<std::string> symbols;

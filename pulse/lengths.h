@@ -7,6 +7,9 @@
 
 namespace rill::pulse {
 
+/// What is asserted of the symbols alone, without what is taken for granted of extents.
+SymbolScope assertions_of(const SymbolScope& scope);
+
 /// Tell whether an expression has the symbol, and no other.
 bool of_symbol_alone(const Dim& dim, std::string_view symbol);
 

@@ -113,16 +113,21 @@ int64_t last_of_no_output(const Streaming& streaming, const std::string& symbol,
   }
 }
 
-/// Finds where an operator begins and ends.
+/// Finds where an operator begins and ends, and whether extents are among its attributes.
 class Bounds final : public SomeFields {
  public:
   using SomeFields::field;
   void field(const char* name, Dim& value) override {
+    open |= !value.is_const();
     if (name == std::string_view("begin")) begin = &value;
     if (name == std::string_view("end")) end = &value;
   }
+  void field(const char*, std::vector<Dim>& values) override {
+    for (const Dim& value : values) open |= !value.is_const();
+  }
   Dim* begin = nullptr;
   Dim* end = nullptr;
+  bool open = false;
 };
 
 /// Lets no slice end before it begins.
@@ -134,17 +139,28 @@ class EmptySlices final : public GraphCopy {
   Status copy(int id) override {
     const Node& node = graph_.node(id);
     std::vector<OutletId> inputs;
-    for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
+    bool same = true;
+    bool counts = false;
+    for (const OutletId& input : node.inputs) {
+      inputs.push_back(mapped_.at(input));
+      same &= out_.fact(inputs.back()).shape == graph_.fact(input).shape;
+      counts |= graph_.fact(input).dtype == DType::kDim;
+    }
     std::shared_ptr<Op> op = node.op->clone();
     Bounds bounds;
     op->fields(bounds);
+    // What was worked out from other extents would have to be so anew.
+    if (counts || (!same && bounds.open)) return fail(Code::kUnsupported, "extents are values");
     const bool both = bounds.begin && bounds.end;
-    if (!both || out_.scope.proves_ge(*bounds.end, *bounds.begin)) {
+    if (!both || asserted_.proves_ge(*bounds.end, *bounds.begin)) {
       return append(id, node.op, std::move(inputs));
     }
     *bounds.end = max(*bounds.begin, *bounds.end);
     return append(id, std::move(op), std::move(inputs));
   }
+
+  /// The graph's own takes the extents of wires for granted, which are in question here.
+  const SymbolScope asserted_ = assertions_of(graph_.scope);
 };
 
 /// The longest stream that something is asserted against; INT64_MAX where none is.

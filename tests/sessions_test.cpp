@@ -95,11 +95,20 @@ std::vector<uint64_t> saved(const rill_session* session, size_t* used) {
   return bytes;
 }
 
-void expect_same(const Arrays& found, const Arrays& want) {
+bool same_bits(const Arrays& found, const Arrays& want) {
+  return std::all_of(want.begin(), want.end(), [&](const auto& output) {
+    return bit_difference(found.at(output.first), output.second).empty();
+  });
+}
+
+/// `rounds`: only within what the sums of attention may round where pulses differ.
+void expect_same(const Arrays& found, const Arrays& want, bool rounds = false) {
   for (const auto& [name, output] : want) {
     ASSERT_TRUE(found.contains(name)) << name;
     EXPECT_GT(output.volume(), 0) << name;
-    EXPECT_EQ(bit_difference(found.at(name), output), "") << name;
+    const Array& own = found.at(name);
+    EXPECT_EQ(rounds ? difference(own, output, 1e-6, 1e-6) : bit_difference(own, output), "")
+        << name;
   }
 }
 
@@ -178,6 +187,9 @@ TEST_P(Sessions, GoOnFromASavedStateAtAnotherPulse) {
   const ModelFolder& model = GetParam();
   const Opened other = open_stream(model.archive, bundle_, model.symbol, 3 * model.pulse);
   ASSERT_TRUE(other.session) << rill_last_error();
+  // A stream of that pulse has the same bits from the beginning, or not in the middle either.
+  const bool rounds = !same_bits(run_stream(other, bundle_), want_);
+  ASSERT_EQ(rill_session_reset(other.session.get()), RILL_OK);
   Pushed stream(stream_.session.get(), stream_);
   const int64_t middle = frames_ / 2;
   stream.push(bundle_.at(name_), 0, middle, model.pulse + 1);
@@ -197,7 +209,7 @@ TEST_P(Sessions, GoOnFromASavedStateAtAnotherPulse) {
   ASSERT_EQ(loaded, RILL_OK) << rill_last_error();
   stream.move_to(other.session.get());
   stream.push(bundle_.at(name_), pushed, frames_, model.pulse);
-  expect_same(stream.finish(), want_);
+  expect_same(stream.finish(), want_, rounds);
 }
 
 TEST_P(Sessions, GoOnInACloneWithWhatWaits) {
