@@ -42,6 +42,7 @@ struct Simd {
   static constexpr int kLanes = static_cast<int>(V::size);
   static constexpr int kRegisters = 16;
   static constexpr bool kMaskedStores = false;
+  static constexpr bool kManyPointers = false;  // a register for each row and panel of a tile
 
   static RILL_INLINE V madd(V a, V b, V c) { return a * b + c; }
 
@@ -127,6 +128,12 @@ struct Ops<Avx512> : Simd<Avx512> {
 template <>
 struct Ops<Neon> : Simd<Neon> {
   static constexpr int kRegisters = 32;
+  static constexpr bool kManyPointers = true;
+
+  /// Keep an address in a register of its own, instead of telling it from another one.
+  static RILL_INLINE void keep(const float*& p) { asm("" : "+r"(p)); }
+  /// Read nothing through `p` before `sum` is made.
+  static RILL_INLINE void wait(const float*& p, V& sum) { asm("" : "+r"(p), "+w"(sum.data)); }
   static RILL_INLINE V madd(V a, V b, V c) { return vfmaq_f32(c, a, b); }
 };
 #endif

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/limited.h"
 #include "kernels/matmul/lanes_impl.h"
 #include "kernels/matmul/matmul_args.h"
@@ -114,7 +116,6 @@ struct OneTile {
   using V = Lanes<Arch>;
   static constexpr int kNr = kPanelVecs<Arch> * S::kLanes;
   static constexpr int kWide = kPanels * kVecs;
-  // Rows go in threes that share a base: the others are reached as base + lda, base + 2 * lda.
   static constexpr int kGroups = (kRows + 2) / 3;
   static constexpr TileShape kShape{kRows, kPanels, kVecs};
   static constexpr bool kMaskedHere = S::kMaskedStores && kRows * kWide <= 8;
@@ -147,57 +148,124 @@ struct OneTile {
     }
   }
 
+  // Of the registers, those that neither the sums nor the shorter side take.
+  static constexpr int kFree = S::kRegisters - kRows * kWide - (kRows < kWide ? kRows : kWide);
+
   /// Add the products of one value of k. The shorter side is kept in registers, the longer one
-  /// passes through.
-  static RILL_INLINE void add(const float* const (&a)[kGroups], int64_t lda, const float* b,
-                              int64_t panel_stride, Sums& acc) {
+  /// passes through: compilers would read all of it first, and run out of registers.
+  template <class From>
+  static RILL_INLINE void add(From& from, Sums& acc) {
     if constexpr (kRows < kWide) {
+      constexpr int kAhead = kFree / kVecs < 1 ? 1 : kFree / kVecs;
       V av[kRows];
 #pragma GCC unroll 32
-      for (int r = 0; r < kRows; ++r) av[r] = V(a[r / 3][(r % 3) * lda]);
+      for (int r = 0; r < kRows; ++r) av[r] = V(from.value(r));
 #pragma GCC unroll 32
       for (int j = 0; j < kWide; ++j) {
-        const int64_t at = j / kVecs * panel_stride + j % kVecs * S::kLanes;
-        const V bv = V::load_aligned(b + at);
-        if constexpr (kFar) __builtin_prefetch(b + at + kFarAhead, 0, 2);
+        if (j % kVecs == 0 && j / kVecs >= kAhead) {
+#pragma GCC unroll 32
+          for (int r = 0; r < kRows; ++r) {
+            from.template wait_for<kVecs>(from.panel(j / kVecs), &acc[r][j - kAhead * kVecs]);
+          }
+        }
+        const float* at = from.panel(j / kVecs) + j % kVecs * S::kLanes;
+        const V bv = V::load_aligned(at);
+        if constexpr (kFar) __builtin_prefetch(at + kFarAhead, 0, 2);
 #pragma GCC unroll 32
         for (int r = 0; r < kRows; ++r) acc[r][j] = S::madd(av[r], bv, acc[r][j]);
       }
     } else {
+      constexpr int kAhead = kFree < 2 ? 1 : kFree - 1;
       V bv[kWide];
 #pragma GCC unroll 32
       for (int j = 0; j < kWide; ++j) {
-        const int64_t at = j / kVecs * panel_stride + j % kVecs * S::kLanes;
-        bv[j] = V::load_aligned(b + at);
+        bv[j] = V::load_aligned(from.panel(j / kVecs) + j % kVecs * S::kLanes);
       }
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) {
-        const V av(a[r / 3][(r % 3) * lda]);
+        if (r >= kAhead) from.template wait_for<kWide>(from.row(r), &acc[r - kAhead][0]);
+        const V av(from.value(r));
 #pragma GCC unroll 32
         for (int j = 0; j < kWide; ++j) acc[r][j] = S::madd(av, bv[j], acc[r][j]);
       }
     }
   }
 
-  static RILL_INLINE void add_all(const TileArgs& t, Sums& acc) {
+  /// Rows of A in threes that share an address (the others are reached as base + lda and
+  /// base + 2 * lda), and one panel of B, from which the others are told: for few registers.
+  struct ByGroups {
     const float* a[kGroups];
+    int64_t lda, panel_stride;
+    const float* b;
+
+    RILL_INLINE explicit ByGroups(const TileArgs& t)
+        : lda(t.lda), panel_stride(t.panel_stride), b(t.b) {
 #pragma GCC unroll 32
-    for (int g = 0; g < kGroups; ++g) a[g] = t.a + t.k.a_offset + 3 * g * t.lda;
-    const int64_t lda = t.lda, panel_stride = t.panel_stride;
-    const float* b = t.b;
+      for (int g = 0; g < kGroups; ++g) a[g] = t.a + t.k.a_offset + 3 * g * t.lda;
+    }
+    RILL_INLINE const float* row(int r) const { return a[r / 3] + (r % 3) * lda; }
+    RILL_INLINE float value(int r) const { return *row(r); }
+    RILL_INLINE const float* panel(int i) const { return b + i * panel_stride; }
+    template <int kCount>
+    RILL_INLINE void wait_for(const float*, const V*) const {}
+    RILL_INLINE void skip(int64_t count) {
+#pragma GCC unroll 32
+      for (int g = 0; g < kGroups; ++g) a[g] += count;
+    }
+    RILL_INLINE void add_run(int64_t run, Sums& acc) {
+#pragma GCC unroll 2
+      for (int64_t p = 0; p < run; ++p) {
+        add(*this, acc);
+        skip(1);
+        b += kNr;
+      }
+    }
+  };
+
+  /// A register for each row, counted towards its end, and each panel: a turn takes two
+  /// instructions besides its loads and products, and gains nothing by being unrolled.
+  struct ByPointers {
+    const float* a[kRows];
+    const float* b[kPanels];
+    int64_t p = 0;
+
+    RILL_INLINE explicit ByPointers(const TileArgs& t) {
+#pragma GCC unroll 32
+      for (int r = 0; r < kRows; ++r) a[r] = t.a + t.k.a_offset + r * t.lda;
+#pragma GCC unroll 32
+      for (int i = 0; i < kPanels; ++i) b[i] = t.b + i * t.panel_stride;
+    }
+    RILL_INLINE const float*& row(int r) { return a[r]; }
+    RILL_INLINE float value(int r) const { return a[r][p]; }
+    RILL_INLINE const float*& panel(int i) { return b[i]; }
+    template <int kCount>
+    RILL_INLINE void wait_for(const float*& address, V* sums) const {
+#pragma GCC unroll 32
+      for (int i = 0; i < kCount; ++i) S::wait(address, sums[i]);
+    }
+    RILL_INLINE void skip(int64_t count) {
+#pragma GCC unroll 32
+      for (int r = 0; r < kRows; ++r) a[r] += count;
+    }
+    RILL_INLINE void add_run(int64_t run, Sums& acc) {
+      skip(run);
+#pragma GCC unroll 1
+      for (p = -run; p != 0; ++p) {
+        add(*this, acc);
+#pragma GCC unroll 32
+        for (int i = 0; i < kPanels; ++i) S::keep(b[i] += kNr);
+      }
+    }
+  };
+
+  static RILL_INLINE void add_all(const TileArgs& t, Sums& acc) {
+    std::conditional_t<S::kManyPointers, ByPointers, ByGroups> from(t);
     int64_t left = t.k.count, run = t.k.first_run;
     while (left > 0) {
       if (run > left) run = left;
       left -= run;
-#pragma GCC unroll 2
-      for (int64_t p = 0; p < run; ++p) {
-        add(a, lda, b, panel_stride, acc);
-#pragma GCC unroll 32
-        for (int g = 0; g < kGroups; ++g) ++a[g];
-        b += kNr;
-      }
-#pragma GCC unroll 32
-      for (int g = 0; g < kGroups; ++g) a[g] += t.k.gap;
+      from.add_run(run, acc);
+      from.skip(t.k.gap);
       run = t.k.run;
     }
   }
@@ -232,15 +300,17 @@ struct OneTile {
   }
 
   static RILL_INLINE void store(const TileArgs& t, bool whole, const Sums& acc) {
+    float* c = t.c;
+    const int64_t ldc = t.ldc, cols = t.cols;  // once: for all that a compiler knows, c holds them
 #pragma GCC unroll 32
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < kRows; ++r, c += ldc) {
 #pragma GCC unroll 32
       for (int j = 0; j < kWide; ++j) {
         const int64_t col = tile_column<Arch>(j, kVecs);
         if (!kMaskedHere || whole) {
-          acc[r][j].store_unaligned(t.c + r * t.ldc + col);
+          acc[r][j].store_unaligned(c + col);
         } else {
-          S::store_partial(t.c + r * t.ldc + col, acc[r][j], t.cols - col);
+          S::store_partial(c + col, acc[r][j], cols - col);
         }
       }
     }
