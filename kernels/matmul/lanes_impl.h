@@ -46,6 +46,11 @@ struct Simd {
 
   static RILL_INLINE V madd(V a, V b, V c) { return a * b + c; }
 
+  /// Keep an address in a register of its own, where there are many.
+  static RILL_INLINE void keep(const float*) {}
+  /// Read nothing through `p` before `sum` is made, where there are many.
+  static RILL_INLINE void wait(const float*, V) {}
+
   static RILL_INLINE V load_partial(const float* p, int64_t count) {
     alignas(64) float lanes[kLanes] = {};
     for (int i = 0; i < kLanes; ++i) {
@@ -130,9 +135,7 @@ struct Ops<Neon> : Simd<Neon> {
   static constexpr int kRegisters = 32;
   static constexpr bool kManyPointers = true;
 
-  /// Keep an address in a register of its own, instead of telling it from another one.
   static RILL_INLINE void keep(const float*& p) { asm("" : "+r"(p)); }
-  /// Read nothing through `p` before `sum` is made.
   static RILL_INLINE void wait(const float*& p, V& sum) { asm("" : "+r"(p), "+w"(sum.data)); }
   static RILL_INLINE V madd(V a, V b, V c) { return vfmaq_f32(c, a, b); }
 };
