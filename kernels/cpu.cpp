@@ -18,7 +18,8 @@ namespace {
 
 constexpr Tier kNoLimit = static_cast<Tier>(255);
 std::atomic<Tier> tier_limit{kNoLimit};
-std::atomic<Tier> known_tier{kNoLimit};  // none until it is asked for
+// What `found_here` gave; 0 until it is asked for.
+std::atomic<uint32_t> known{0};
 
 /// Whether this thread has a target.
 bool has_target() noexcept RILL_NONBLOCKING {
@@ -49,13 +50,17 @@ struct X86 {
 
   X86() {
     unsigned a = 0, b = 0, c = 0, d = 0;
-    if (__get_cpuid(1, &a, &b, &leaf1_c, &d) == 0) return;
+    const unsigned last_leaf = __get_cpuid_max(0, nullptr);
+    if (last_leaf < 1) return;
+    __cpuid(1, a, b, leaf1_c, d);
     if (bit(leaf1_c, 27)) {
       unsigned high = 0;
       __asm__ volatile("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
     }
-    if (__get_cpuid_count(7, 0, &a, &leaf7_b, &leaf7_c, &d) == 0 || a == 0) return;
-    __get_cpuid_count(7, 1, &leaf7_1_a, &b, &c, &d);
+    if (last_leaf < 7) return;
+    unsigned last_of_leaf7 = 0;
+    __cpuid_count(7, 0, last_of_leaf7, leaf7_b, leaf7_c, d);
+    if (last_of_leaf7 > 0) __cpuid_count(7, 1, leaf7_1_a, b, c, d);
   }
 
   static bool bit(unsigned word, int index) { return (word >> index & 1) != 0; }
@@ -92,41 +97,64 @@ struct X86 {
 #endif
 }
 
-}  // namespace
+/// The best tier, and the tiers whose dot products this CPU has.
+struct Found {
+  Tier tier = Tier::kScalar;
+  uint32_t dot_products = 0;  // a bit for each tier
+};
 
-Tier detected_tier() {
+constexpr uint32_t bit_of(Tier tier) { return 1U << static_cast<unsigned>(tier); }
+
+Found found_now() {
+  Found found;
 #if RILL_ON_X86
   [[maybe_unused]] const X86 cpu;
-  if (RILL_HAS_AVX512 && cpu.avx512()) return Tier::kAvx512;
-  if (RILL_HAS_AVX2 && cpu.avx2()) return Tier::kAvx2;
-  return RILL_HAS_SSE42 && cpu.sse42() ? Tier::kSse42 : Tier::kScalar;
+  if (RILL_HAS_SSE42 && cpu.sse42()) found.tier = Tier::kSse42;
+  if (RILL_HAS_AVX2 && cpu.avx2()) found.tier = Tier::kAvx2;
+  if (RILL_HAS_AVX512 && cpu.avx512()) found.tier = Tier::kAvx512;
+  if (cpu.avx_vnni()) found.dot_products |= bit_of(Tier::kAvx2);
+  if (cpu.avx512_vnni()) found.dot_products |= bit_of(Tier::kAvx512);
 #else
-  if (RILL_HAS_NEON && has_neon()) return Tier::kNeon;
-  // An engine of WebAssembly without it does not compile the module.
-  return RILL_HAS_SSE42 ? Tier::kSse42 : Tier::kScalar;
+  // An engine of WebAssembly without its vectors does not compile the module.
+  if (RILL_HAS_SSE42) found.tier = Tier::kSse42;
+  if (RILL_HAS_NEON && has_neon()) found.tier = Tier::kNeon;
+#if defined(__aarch64__) && defined(__APPLE__)
+  int has = 0;
+  size_t size = sizeof has;
+  if (sysctlbyname("hw.optional.arm.FEAT_DotProd", &has, &size, nullptr, 0) == 0 && has != 0) {
+    found.dot_products |= bit_of(Tier::kNeon);
+  }
+#elif defined(__aarch64__) && defined(__linux__)
+  constexpr unsigned long kDotProducts = 1UL << 20;  // HWCAP_ASIMDDP
+  if ((getauxval(AT_HWCAP) & kDotProducts) != 0) found.dot_products |= bit_of(Tier::kNeon);
 #endif
+#endif
+  return found;
 }
+
+/// The same, asked for once: a virtual machine takes as long for each answer as for a small step.
+Found found_here() {
+  constexpr uint32_t kKnown = 1;
+  uint32_t word = known.load(std::memory_order_relaxed);
+  if (word == 0) {
+    const Found found = found_now();
+    word = kKnown | static_cast<uint32_t>(found.tier) << 8 | found.dot_products << 16;
+    known.store(word, std::memory_order_relaxed);
+  }
+  return {static_cast<Tier>(word >> 8 & 0xff), word >> 16};
+}
+
+}  // namespace
+
+Tier detected_tier() { return found_here().tier; }
 
 bool has_dot_products(Tier tier) {
   if (has_target()) {
     const detail::TargetState& target = detail::target_state;
     return target.has_dot_products.load() && tier == target.tier.load();
   }
-  if (!supports(detected_tier(), tier)) return false;
-#if RILL_ON_X86
-  const X86 cpu;
-  return tier == Tier::kAvx512 ? cpu.avx512_vnni() : tier == Tier::kAvx2 && cpu.avx_vnni();
-#elif defined(__aarch64__) && defined(__APPLE__)
-  int has = 0;
-  size_t size = sizeof has;
-  return tier == Tier::kNeon &&
-         sysctlbyname("hw.optional.arm.FEAT_DotProd", &has, &size, nullptr, 0) == 0 && has != 0;
-#elif defined(__aarch64__) && defined(__linux__)
-  constexpr unsigned long kDotProducts = 1UL << 20;  // HWCAP_ASIMDDP
-  return tier == Tier::kNeon && (getauxval(AT_HWCAP) & kDotProducts) != 0;
-#else
-  return false;
-#endif
+  const Found found = found_here();
+  return supports(found.tier, tier) && (found.dot_products & bit_of(tier)) != 0;
 }
 
 bool supports(Tier cpu, Tier needs) {
@@ -151,11 +179,7 @@ bool compiles_for(Tier tier) {
 Tier active_tier() { return has_target() ? detail::target_state.tier.load() : running_tier(); }
 
 Tier running_tier() {
-  Tier detected = known_tier.load(std::memory_order_relaxed);
-  if (detected == kNoLimit) {
-    detected = detected_tier();
-    known_tier.store(detected, std::memory_order_relaxed);
-  }
+  const Tier detected = detected_tier();
   const Tier limit = tier_limit.load(std::memory_order_relaxed);
   if (limit == kNoLimit) return detected;
   if (supports(detected, limit)) return limit;

@@ -6,7 +6,7 @@ namespace rill::kernels {
 namespace {
 
 struct Named {
-  const char* name;
+  char name[12];
   Target target;
 };
 

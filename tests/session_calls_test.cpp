@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -442,6 +443,45 @@ TEST(LongerInput, IsNotTakenForGivenWhereItsFramesAreMissing) {
       << rill_last_error();
   flush_the_rest(next.session.get(), &got);
   EXPECT_EQ(got, (std::vector<float>{14, 16, 18, 20, 22, 24}));
+}
+
+/// The steps that a stream of one channel and as many frames out as in takes after its last input.
+int64_t steps_of_the_tail(rill_session* session, int64_t pulse, int64_t length) {
+  EXPECT_EQ(rill_session_reset(session), RILL_OK);
+  const int64_t last = (length - 1) % pulse + 1;
+  for (int64_t begun = 0; begun < length - last; begun += pulse) {
+    EXPECT_EQ(rill_step(session), RILL_OK);
+  }
+  EXPECT_EQ(rill_step_partial(session, last), RILL_OK) << rill_last_error();
+  int64_t steps = 0, out = 0;
+  for (; rill_position(session, 0, nullptr, &out) == RILL_OK && out < length; ++steps) {
+    if (rill_flush(session, nullptr) != RILL_OK) return -1;
+  }
+  return steps;
+}
+
+TEST(PlanStream, TellsTheMostStepsOfATailHoweverOftenItIsAsked) {
+  for (const int64_t after : {0, 1, 5, 12}) {
+    std::string weights = "1.0";
+    for (int64_t i = 0; i < after; ++i) weights += ", 1.0";
+    const std::string text =
+        copied("", "y = conv(x, [[[" + weights + "]]], 0.0, stride = [1], dilation = [1], " +
+                       "padding = [(0, " + std::to_string(after) + ")], border = 'constant');\n");
+    for (const int64_t pulse : {1, 3, 7}) {
+      const Opened stream = open_text(text, pulse);
+      ASSERT_TRUE(stream.session) << rill_last_error();
+      int64_t most = 0;
+      for (int64_t length = 20 * pulse + 1; length <= 21 * pulse; ++length) {
+        most = std::max(most, steps_of_the_tail(stream.session.get(), pulse, length));
+      }
+      for (int turn = 0; turn < 2; ++turn) {
+        rill_stream_info info = {};
+        info.size = sizeof(info);
+        ASSERT_EQ(rill_plan_stream(stream.plan.get(), 0, &info), RILL_OK);
+        EXPECT_EQ(info.flush_steps, most) << after << " frames ahead, pulse " << pulse;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -60,10 +60,12 @@ struct rill_plan {
   std::shared_ptr<const rill::Plan> plan;
   std::vector<std::unique_ptr<const rill::api::IoText>> io[2];
   std::vector<std::string> lengths;  ///< per output
-  std::vector<int64_t> flush_steps;  ///< per output
   int stream_input = -1;             ///< the one that counts the stream symbol
   int64_t io_bytes = 0;
   int64_t weight_bytes = 0;
+  /// Per output, 2 more than the steps that bring out its tail; 0 until they are asked for, as to
+  /// find them can take longer than to open the plan.
+  mutable std::vector<std::atomic<int64_t>> tails;
 
   bool streams() const { return stream_input >= 0; }
   int64_t input_pulse() const {

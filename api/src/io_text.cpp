@@ -10,8 +10,9 @@ namespace rill::api {
 
 IoText::IoText(const PlanIo& io) : dtype(io.dtype), q(io.q), name(io.name) {
   for (const int64_t extent : io.shape) {
-    dims.push_back(std::to_string(extent));
-    text += dims.back() + ",";
+    append_text(dims.emplace_back(), extent);
+    append_text(text, dims.back());
+    text += ',';
   }
   if (dims.empty()) text = ",";
   text += dtype_name(dtype);

@@ -11,30 +11,57 @@ namespace {
 constexpr size_t kMoments = static_cast<size_t>(Moment::kPushedToEnd) + 1;
 constexpr size_t kCalls = static_cast<size_t>(Call::kState) + 1;
 
-constexpr char kWhole[] = "the plan does not stream";
-constexpr char kStreams[] = "the plan streams: use rill_step";
-constexpr char kPushes[] = "this stream is pushed: use rill_push, rill_pull, rill_finish";
-constexpr char kSteps[] = "this stream is run by rill_step: reset it before";
-constexpr char kTail[] =
-    "the end of the stream is announced: bring out the tail with rill_flush, or begin anew with "
-    "rill_session_reset";
-constexpr char kTold[] = "the end of the stream is announced already";
-constexpr char kNotTold[] = "the end of the stream is not announced: call rill_step_partial";
-constexpr char kOver[] =
-    "the stream is finished: pull its tail, or begin anew with rill_session_reset";
-constexpr char kFinished[] = "the stream is finished already";
+enum Why : uint8_t {
+  kNone,
+  kWhole,
+  kStreams,
+  kPushes,
+  kSteps,
+  kTail,
+  kTold,
+  kNotTold,
+  kOver,
+  kFinished,
+};
 
-/// Why a call is refused; null where it is not.
-constexpr const char* kRefused[kCalls][kMoments] = {
-    // whole,   new,      stepped,  pushed,   ended,     stepped to end, pushed to end
-    {nullptr, kStreams, kStreams, kStreams, kStreams, kStreams, kStreams},  // rill_run
-    {nullptr, nullptr, nullptr, kPushes, kTail, kTail, kPushes},            // rill_step
-    {kWhole, nullptr, nullptr, kPushes, kTold, kTold, kPushes},             // rill_step_partial
-    {kWhole, kNotTold, kNotTold, kPushes, nullptr, nullptr, kPushes},       // rill_flush
-    {kWhole, nullptr, kSteps, nullptr, kOver, kSteps, kOver},               // rill_push
-    {kWhole, nullptr, kSteps, nullptr, nullptr, kSteps, nullptr},           // rill_pull
-    {kWhole, nullptr, kSteps, nullptr, kFinished, kSteps, kFinished},       // rill_finish
-    {kWhole, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr},         // rill_state_*
+const char* text_of(Why why) {
+  switch (why) {
+    case kNone:
+      break;
+    case kWhole:
+      return "the plan does not stream";
+    case kStreams:
+      return "the plan streams: use rill_step";
+    case kPushes:
+      return "this stream is pushed: use rill_push, rill_pull, rill_finish";
+    case kSteps:
+      return "this stream is run by rill_step: reset it before";
+    case kTail:
+      return "the end of the stream is announced: bring out the tail with rill_flush, or begin "
+             "anew with rill_session_reset";
+    case kTold:
+      return "the end of the stream is announced already";
+    case kNotTold:
+      return "the end of the stream is not announced: call rill_step_partial";
+    case kOver:
+      return "the stream is finished: pull its tail, or begin anew with rill_session_reset";
+    case kFinished:
+      return "the stream is finished already";
+  }
+  return "";
+}
+
+/// Why a call is refused; kNone where it is not.
+constexpr Why kRefused[kCalls][kMoments] = {
+    // whole, new,      stepped,  pushed,   ended,     stepped to end, pushed to end
+    {kNone, kStreams, kStreams, kStreams, kStreams, kStreams, kStreams},  // rill_run
+    {kNone, kNone, kNone, kPushes, kTail, kTail, kPushes},                // rill_step
+    {kWhole, kNone, kNone, kPushes, kTold, kTold, kPushes},               // rill_step_partial
+    {kWhole, kNotTold, kNotTold, kPushes, kNone, kNone, kPushes},         // rill_flush
+    {kWhole, kNone, kSteps, kNone, kOver, kSteps, kOver},                 // rill_push
+    {kWhole, kNone, kSteps, kNone, kNone, kSteps, kNone},                 // rill_pull
+    {kWhole, kNone, kSteps, kNone, kFinished, kSteps, kFinished},         // rill_finish
+    {kWhole, kNone, kNone, kNone, kNone, kNone, kNone},                   // rill_state_*
 };
 
 }  // namespace
@@ -55,8 +82,9 @@ Moment moment_of(const rill_session& session) {
 
 rill_status check_moment(const char* function, Call call, const rill_session& session) {
   const auto moment = static_cast<size_t>(moment_of(session));
-  const char* const refused = kRefused[static_cast<size_t>(call)][moment];
-  return refused ? refuse(RILL_E_STATE, "%s: %s", function, refused) : RILL_OK;
+  const Why refused = kRefused[static_cast<size_t>(call)][moment];
+  return refused == kNone ? RILL_OK
+                          : refuse(RILL_E_STATE, "%s: %s", function, text_of(refused));
 }
 
 void pass_moment(Call call, rill_session* session) {

@@ -48,14 +48,26 @@ void rill::api::describe(rill_plan* handle) {
     handle->io_bytes += io.bytes;
     const bool known = io.stream.axis >= 0 && io.stream.length.valid();
     handle->lengths.push_back(known ? std::string(io.stream.length_text) : std::string());
-    handle->flush_steps.push_back(handle->streams() ? flush_steps(plan, io.stream) : 0);
   }
+  handle->tails = std::vector<std::atomic<int64_t>>(plan.outputs.size());
   for (const rill::PlanBuffer& buffer : plan.buffers) {
     if (buffer.kind == rill::BufferKind::kConst) handle->weight_bytes += buffer.bytes;
   }
 }
 
 namespace {
+
+/// `flush_steps` of an output, found once.
+int64_t tail_of(const rill_plan& handle, size_t output) {
+  if (!handle.streams()) return 0;
+  std::atomic<int64_t>& kept = handle.tails[output];
+  int64_t value = kept.load(std::memory_order_relaxed);
+  if (value == 0) {
+    value = flush_steps(*handle.plan, handle.plan->outputs[output].stream) + 2;
+    kept.store(value, std::memory_order_relaxed);
+  }
+  return value - 2;
+}
 
 void fill_stream(const rill_plan& handle, size_t output, rill_stream_info* info) {
   const rill::Plan& plan = *handle.plan;
@@ -70,7 +82,7 @@ void fill_stream(const rill_plan& handle, size_t output, rill_stream_info* info)
   info->rate_num = 0;
   info->rate_den = 1;
   info->warm_up_steps = 0;
-  info->flush_steps = handle.flush_steps[output];
+  info->flush_steps = tail_of(handle, output);
   info->symbol = plan.stream_symbol.c_str();
   info->length = handle.lengths[output].c_str();
   if (!handle.streams()) return;

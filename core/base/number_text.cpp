@@ -5,6 +5,7 @@
 
 #include "core/base/big_number.h"
 #include "core/base/bits.h"
+#include "core/base/text.h"
 
 namespace rill {
 namespace {
@@ -245,7 +246,7 @@ void append_power(std::string& out, int power) {
   out += power < 0 ? "e-" : "e+";
   const int size = std::abs(power);
   if (size < 10) out += '0';
-  out += std::to_string(size);
+  append_text(out, int64_t{size});
 }
 
 /// Append a number that is as wide as the format in `value`, too.

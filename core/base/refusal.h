@@ -13,8 +13,10 @@ class Status;
 struct [[nodiscard]] Refusal {
   Code code = Code::kOk;
   const char* hint = "";  ///< lives as long as the program
-  char message[512] = "";
+  char message[512];
 
+  // Steps return this for every success: no more than the first letter is written.
+  Refusal() RILL_NONBLOCKING { message[0] = '\0'; }
   bool ok() const RILL_NONBLOCKING { return code == Code::kOk; }
   /// The same for callers that may allocate.
   Status status() const;

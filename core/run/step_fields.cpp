@@ -2,7 +2,8 @@
 
 namespace rill {
 
-std::string_view StepFields::first_of(std::string_view* names) {
+std::string_view StepFields::first_of(std::string_view* names) const {
+  if (names == nullptr || !wants_names_) return {};
   const size_t comma = names->find(',');
   const std::string_view first = names->substr(0, comma);
   *names = comma == std::string_view::npos ? std::string_view() : names->substr(comma + 1);

@@ -69,11 +69,25 @@ class StepFields {
   /// Show members, whose names are separated by commas.
   template <class... T>
   [[gnu::cold]] void all(std::string_view names, T&... members) {
-    (member(wants_names_ ? first_of(&names) : names, members), ...);
+    (next(&names, members), ...);
   }
 
   template <class T>
-  [[gnu::noinline, gnu::cold]] void member(std::string_view name, T& value) {
+  void member(std::string_view name, T& value) {
+    next(&name, value);
+  }
+
+ private:
+  bool wants_names_;
+
+  /// Take the first name, if there are any and they are looked at.
+  std::string_view first_of(std::string_view* names) const;
+
+  /// Show a member or, without names, an element. A call tells of the name where it lies and no
+  /// more, as there are some thousand calls.
+  template <class T>
+  [[gnu::noinline, gnu::cold]] void next(std::string_view* names, T& value) {
+    const std::string_view name = first_of(names);
     if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
       auto number = static_cast<int64_t>(value);
       field(name, number);
@@ -97,10 +111,6 @@ class StepFields {
       elements(name, value);
     }
   }
-
- private:
-  bool wants_names_;
-  static std::string_view first_of(std::string_view* names);
 
   template <class List, class T>
   void kernel_of(std::string_view name, const List& all, T& value) {
@@ -129,7 +139,7 @@ class StepFields {
     begin_list(name, count);
     if (count == 0) value.reset();
     if (count == 1 && !value) value.emplace();
-    if (value) member({}, *value);
+    if (value) next(nullptr, *value);
     end();
   }
   template <class T>
@@ -141,7 +151,7 @@ class StepFields {
     } else if (static_cast<size_t>(count) != value.size()) {
       make_list(static_cast<size_t>(count), &value);
     }
-    for (T& each : value) member({}, each);
+    for (T& each : value) next(nullptr, each);
     end();
   }
   template <class T>
@@ -149,7 +159,7 @@ class StepFields {
     memory(count * static_cast<int64_t>(sizeof(T)), alignof(T));
     for (int64_t i = 0; i < count; ++i) {
       T one{};
-      member({}, one);
+      next(nullptr, one);
     }
   }
   template <class T>
@@ -169,13 +179,13 @@ class StepFields {
   template <class T, size_t kCount>
   void elements(std::string_view name, std::array<T, kCount>& value) {
     begin(name);
-    for (T& each : value) member({}, each);
+    for (T& each : value) next(nullptr, each);
     end();
   }
   template <class T, size_t kCount>
   void elements(std::string_view name, T (&value)[kCount]) {
     begin(name);
-    for (T& each : value) member({}, each);
+    for (T& each : value) next(nullptr, each);
     end();
   }
 };

@@ -8,11 +8,12 @@
 namespace rill {
 namespace {
 
+// Names lie in the entries: pointers to them would have to be set whenever a program starts.
 struct DTypeInfo {
   DType dtype;
-  int64_t size;
-  const char* name;
-  const char* lower;
+  uint8_t size;
+  char name[7];
+  char lower[7];
 };
 
 constexpr DTypeInfo kInfos[] = {

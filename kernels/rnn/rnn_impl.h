@@ -122,48 +122,98 @@ template <class Arch, class Cell>
   }
 }
 
+/// Where the blocks of a tile are read: one place, from which the others are told, or a register
+/// for each of them.
+template <class Arch, int kBlocks, bool kPointers>
+struct Blocks {
+  const float* first;
+  int64_t stride;
+
+  RILL_INLINE explicit Blocks(const CellTile& t) : first(t.w), stride(t.w_stride) {}
+  RILL_INLINE const float* at(int i) const { return first + i * stride; }
+  RILL_INLINE void advance(int64_t floats) { first += floats; }
+};
+template <class Arch, int kBlocks>
+struct Blocks<Arch, kBlocks, true> {
+  const float* each[kBlocks];
+
+  RILL_INLINE explicit Blocks(const CellTile& t) {
+#pragma GCC unroll 32
+    for (int i = 0; i < kBlocks; ++i) each[i] = t.w + i * t.w_stride;
+  }
+  RILL_INLINE const float*& at(int i) { return each[i]; }
+  RILL_INLINE void advance(int64_t floats) {
+#pragma GCC unroll 32
+    for (int i = 0; i < kBlocks; ++i) Ops<Arch>::keep(each[i] += floats);
+  }
+};
+
+/// Add the products of value p of kRows lanes, told by their ends, with kBlocks blocks of kRow
+/// vectors. The shorter side is kept in registers, the longer one passes through.
+template <class Arch, int kRow, int kRows, int kBlocks, bool kPointers>
+RILL_INLINE void add_products(const float* const (&lanes)[kRows], int64_t p,
+                              Blocks<Arch, kBlocks, kPointers>& blocks,
+                              Lanes<Arch> (&acc)[kRows][kBlocks * kRow]) {
+  using S = Ops<Arch>;
+  using V = Lanes<Arch>;
+  constexpr int kWide = kBlocks * kRow, kFree = S::kRegisters - kRows * kWide - kRows;
+  // Where not all blocks fit into registers, later ones are read after sums of earlier ones.
+  constexpr int kAhead = kRow * (kFree / kRow < 1 ? 1 : kFree / kRow);
+  if constexpr (kRows < kWide) {
+    V hv[kRows];
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r) hv[r] = V(lanes[r][p]);
+#pragma GCC unroll 32
+    for (int j = 0; j < kWide; ++j) {
+      if (kPointers && j % kRow == 0 && j >= kAhead) {
+#pragma GCC unroll 32
+        for (int i = 0; i < kRows * kRow; ++i) {
+          S::wait(blocks.at(j / kRow), acc[i / kRow][j - kAhead + i % kRow]);
+        }
+      }
+      const V wv = V::load_aligned(blocks.at(j / kRow) + j % kRow * S::kLanes);
+#pragma GCC unroll 32
+      for (int r = 0; r < kRows; ++r) acc[r][j] = S::madd(hv[r], wv, acc[r][j]);
+    }
+  } else {
+    V wv[kWide];
+#pragma GCC unroll 32
+    for (int j = 0; j < kWide; ++j) {
+      wv[j] = V::load_aligned(blocks.at(j / kRow) + j % kRow * S::kLanes);
+    }
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r) {
+      const V hv(lanes[r][p]);
+#pragma GCC unroll 32
+      for (int j = 0; j < kWide; ++j) acc[r][j] = S::madd(hv, wv[j], acc[r][j]);
+    }
+  }
+  blocks.advance(kRow * S::kLanes);
+}
+
 /// Compute kRows lanes by kBlocks blocks of units: the products of all
 /// gates in registers, then the gates. What follows in memory is on its way in meanwhile.
 template <class Arch, class Cell, int kRows, int kBlocks>
 [[gnu::noinline]] void cell_tile(const Cell& cell, const CellTile& t) RILL_NONBLOCKING {
-  using S = Ops<Arch>;
   using V = Lanes<Arch>;
-  constexpr int kGates = Cell::kGates, kRow = kGates * Cell::kVecs, kWide = kBlocks * kRow;
-  const int64_t hidden = cell.a.hidden, stride = t.w_stride;
-  const float* w = t.w;
-  const float* h = t.h + t.lane * hidden;
+  constexpr int kRow = Cell::kGates * Cell::kVecs, kWide = kBlocks * kRow;
+  const int64_t hidden = cell.a.hidden;
+  const float* lanes[kRows];
+#pragma GCC unroll 32
+  for (int r = 0; r < kRows; ++r) lanes[r] = t.h + (t.lane + r + 1) * hidden;
+  Blocks<Arch, kBlocks, Ops<Arch>::kManyPointers> blocks(t);
   V acc[kRows][kWide];
 #pragma GCC unroll 32
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
     for (int j = 0; j < kWide; ++j) acc[r][j] = V(0.0f);
   }
+  if constexpr (Ops<Arch>::kManyPointers) {
+#pragma GCC unroll 1
+    for (int64_t p = -hidden; p != 0; ++p) add_products<Arch, kRow>(lanes, p, blocks, acc);
+  } else {
 #pragma GCC unroll 2
-  for (int64_t p = 0; p < hidden; ++p, w += kRow * S::kLanes) {
-    // The shorter side is kept in registers, the longer one passes through.
-    if constexpr (kRows < kWide) {
-      V hv[kRows];
-#pragma GCC unroll 32
-      for (int r = 0; r < kRows; ++r) hv[r] = V(h[r * hidden + p]);
-#pragma GCC unroll 32
-      for (int j = 0; j < kWide; ++j) {
-        const V wv = V::load_aligned(w + j / kRow * stride + j % kRow * S::kLanes);
-#pragma GCC unroll 32
-        for (int r = 0; r < kRows; ++r) acc[r][j] = S::madd(hv[r], wv, acc[r][j]);
-      }
-    } else {
-      V wv[kWide];
-#pragma GCC unroll 32
-      for (int j = 0; j < kWide; ++j) {
-        wv[j] = V::load_aligned(w + j / kRow * stride + j % kRow * S::kLanes);
-      }
-#pragma GCC unroll 32
-      for (int r = 0; r < kRows; ++r) {
-        const V hv(h[r * hidden + p]);
-#pragma GCC unroll 32
-        for (int j = 0; j < kWide; ++j) acc[r][j] = S::madd(hv, wv[j], acc[r][j]);
-      }
-    }
+    for (int64_t p = -hidden; p != 0; ++p) add_products<Arch, kRow>(lanes, p, blocks, acc);
   }
   V sums[kRows * kWide];
 #pragma GCC unroll 32

@@ -31,8 +31,14 @@ struct Simd {
   static constexpr int kLanes = static_cast<int>(V::size);
   static constexpr int kRegisters = 16;
   static constexpr bool kMaskedStores = false;
+  static constexpr bool kManyPointers = false;  // a register for each row and panel of a tile
 
   static RILL_INLINE V madd(V a, V b, V c) { return math::mul_add(a, b, c); }
+
+  /// Keep an address in a register of its own, where there are many.
+  static RILL_INLINE void keep(const float*) {}
+  /// Read nothing through `p` before `sum` is made, where there are many.
+  static RILL_INLINE void wait(const float*, V) {}
 
   static RILL_INLINE V load_partial(const float* p, int64_t count) {
     alignas(64) float lanes[kLanes] = {};
@@ -98,6 +104,10 @@ template <>
 struct Ops<Neon> : Simd<Neon> {
 #if defined(__aarch64__)
   static constexpr int kRegisters = 32;
+  static constexpr bool kManyPointers = true;
+
+  static RILL_INLINE void keep(const float*& p) { asm("" : "+r"(p)); }
+  static RILL_INLINE void wait(const float*& p, V& sum) { asm("" : "+r"(p), "+w"(sum.data)); }
 #endif
 };
 #endif
