@@ -157,8 +157,8 @@ TEST(OnnxLoad, QuotientsOfSizesAreRoundedTowardZero) {
     for (const int64_t by : {int64_t{-1009}, int64_t{-4}, int64_t{4}, int64_t{1009}}) {
       for (const int64_t length : {int64_t{1}, int64_t{5}, int64_t{11}, int64_t{70003}}) {
         const int64_t a = length + add;
-        EXPECT_EQ(computed_frames("Div", add, by, length, false), 100000 + a / by) << a << " " << by;
-        EXPECT_EQ(computed_frames("Mod", add, by, length, true), 100000 + a % by) << a << " " << by;
+        EXPECT_EQ(computed_frames("Div", add, by, length, false), 100000 + a / by) << a << by;
+        EXPECT_EQ(computed_frames("Mod", add, by, length, true), 100000 + a % by) << a << by;
       }
     }
   }

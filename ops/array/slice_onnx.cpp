@@ -59,8 +59,8 @@ Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wr
   if (begin.is_const() && !scope.proves_ge(last, begin) && ctx.clamps()) begin = min(begin, last);
   const Dim stated_end = is_no_end(written_end) ? Dim(-kFar - 1) : written_end;
   RILL_ASSIGN(const Dim end, bound(ctx, stated_end, extent, Dim(-1), last));
-  // What begins in front of the first frame begins with it, though NumPy has no frame there; the last
-  // frame is taken to exist.
+  // What begins in front of the first frame begins with it, though NumPy has no frame there; the
+  // last frame is taken to exist.
   const bool from_last = (last - begin).to_int().value_or(0) == 0;
   if (!from_last && !scope.proves_non_negative(begin) && ctx.clamps()) begin = max(begin, Dim(0));
   Dim from = end + Dim(1);

@@ -94,8 +94,8 @@ Result<std::vector<ResizeAxis>> steps_of(OnnxCtx& ctx, const Fact& in) {
     if (scales.empty()) {
       op.to = sizes[i];
     } else {
-      // Where ends meet ends, the whole frames of both sides count, as in onnxruntime and PyTorch; the
-      // standard's reference has the fraction of a frame behind the last one as well.
+      // Where ends meet ends, the whole frames of both sides count, as in onnxruntime and PyTorch;
+      // the standard's reference has the fraction of a frame behind the last one as well.
       const bool ends_meet = like.coord == "align_corners" || like.is_crop();
       op.scale = ends_meet ? 0.0F : scales[i];
       RILL_ASSIGN(op.to, scaled_extent(from, scales[i]));
