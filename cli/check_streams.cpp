@@ -95,8 +95,8 @@ void print_json(const audit::CheckReport& report, const std::string& model) {
 /// `check`: the whole run against the references, and streams of every kind against the whole run.
 Status check_command(const Args& args, const Log& log, const Model& model) {
   if (model.pulsed() && !model.whole && !(args.feedback.empty() && args.context.empty())) {
-    return fail(Code::kPulse, args.model, " has --feedback or --context: it is what its steps give, and "
-                "there is no whole run to check them by")
+    return fail(Code::kPulse, args.model, " has --feedback or --context: it is what its steps ",
+                "give, and there is no whole run to check them by")
         .hint("Compare a stream with another program's: stream --assert-output-bundle");
   }
   if (model.pulsed() && !model.whole) {

@@ -66,7 +66,7 @@ Status stream_command(const Args& args, const Log& log, const Model& model) {
                        : run_stream(ready.session.get(), inputs.values, frames, options));
   const int64_t left_over = frames_left_over(model.graph, result.frames);
   if (left_over > 0) {
-    log.warn(fmt::format("The last {} frames fill no step of {} and give nothing: put zeros behind them",
+    log.warn(fmt::format("The last {} frames fill no step of {} and give nothing: put zeros behind",
                          left_over, model.graph.streaming->pulse));
   }
   if (!args.save_outputs.empty()) {

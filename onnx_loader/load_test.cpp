@@ -140,7 +140,8 @@ int64_t computed_frames(const char* op, int64_t add, int64_t by, int64_t length,
   parts.inputs = {value_info("x", {-1}, {"S"})};
   parts.outputs = {value_info("y", {-1})};
   parts.initializers = {tensor_of_integers("c", {1}, {add}), tensor_of_integers("d", {1}, {by}),
-                        tensor_of_integers("k", {1}, {100000}), tensor_of_floats("one", {1}, {1.0F})};
+                        tensor_of_integers("k", {1}, {100000}),
+                        tensor_of_floats("one", {1}, {1.0F})};
   std::vector<Message> attributes;
   if (of_dividend) attributes.push_back(integer_attribute("fmod", 1));
   parts.nodes = {node_of("Shape", {"x"}, {"s"}), node_of("Add", {"s", "c"}, {"a"}),
