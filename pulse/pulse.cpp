@@ -541,8 +541,10 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
     return pulse_nodes(each, options, report);
   });
   if (!pulsed.ok()) return pulsed;
-  take_empty_slices(graph, options, pulse_nodes, &*pulsed, report);
-  take_streams_of_no_output(graph, &*pulsed);
+  if constexpr (ops::built("long_streams")) {
+    take_empty_slices(graph, options, pulse_nodes, &*pulsed, report);
+    take_streams_of_no_output(graph, &*pulsed);
+  }
   return pulsed;
 }
 

@@ -180,6 +180,13 @@ bool cost_alike(const Graph& a, const Graph& b) {
   for (size_t i = 0; i < mine.size(); ++i) {
     if (mine[i].axis != other[i].axis || mine[i].delay != other[i].delay) return false;
   }
+  // States move between plans of either, which pulses of other sizes may have.
+  const auto& wires = a.streaming->wires;
+  const auto& own = b.streaming->wires;
+  if (wires.size() != own.size()) return false;
+  for (size_t i = 0; i < wires.size(); ++i) {
+    if (wires[i].name != own[i].name || wires[i].delay != own[i].delay) return false;
+  }
   return a.nodes.size() == b.nodes.size() && a.streaming->late_end == b.streaming->late_end &&
          a.streaming->settled == b.streaming->settled;
 }

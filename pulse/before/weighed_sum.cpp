@@ -271,7 +271,14 @@ Result<OutletId> Loops::quotient(int id, OutletId scores, OutletId product, int 
   const Node& node = graph_.node(id);
   RILL_ASSIGN(const auto sums, out_.add(str_cat(node.name, "_sums"), std::move(loop),
                                         {scores, product, greatest, weights, weighed}, node.line));
-  return combine(id, "_mean", ops::BinaryKind::kDiv, sums[1], sums[0]);
+  OutletId divisor = sums[0];
+  // Of no frames at all, the sum is 0.
+  const Dim& frames = out_.fact(product).dim(axis);
+  if (!out_.scope.proves_ge(frames, Dim(1))) {
+    RILL_ASSIGN(const OutletId none, count_of(id, ge(Dim(0), frames)));
+    RILL_ASSIGN(divisor, combine(id, "_mean", ops::BinaryKind::kAdd, divisor, none));
+  }
+  return combine(id, "_mean", ops::BinaryKind::kDiv, sums[1], divisor);
 }
 
 Result<OutletId> Loops::weighed(int id, const WeighedSum& sum) {

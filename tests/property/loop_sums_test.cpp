@@ -48,6 +48,30 @@ TEST(LoopSums, BeginWithZeroWhateverTheFirstFrameIs) {
   }
 }
 
+// A sum weighed by a softmax is a quotient of sums in a stream, which has no value for no frames.
+TEST(LoopSums, WeighedOverNoFramesAreZero) {
+  const std::string pooled =
+      "  f = slice(x, axes = [1], begin = [min(S, 5)], end = [S]);\n"
+      "  w = softmax(f, axes = [1]);\n  m = sum_reduce(w * f, axes = [1]);\n"
+      "  v = sum_reduce(w * sqr(f - m), axes = [1]);\n  y = concat([m, v], axis = 2);\n";
+  const auto graph = load_text(document("1, S, 2", pooled));
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  for (const int64_t pulse : {1, 3}) {
+    auto streamed = StreamedRun::make(*graph, pulse);
+    ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+    for (const int64_t length : {1, 4, 5, 6, 20}) {
+      auto whole = WholeRun::make(*graph, length);
+      ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+      const std::vector<Tensor> x = noise_inputs(*graph, length, 1);
+      const Tensor want = whole->run(x)[0];
+      const auto got = streamed->run(x, length);
+      ASSERT_TRUE(got.ok()) << got.error().to_string();
+      EXPECT_EQ(difference((*got)[0], want, 1e-5), "") << "pulse " << pulse << ", S=" << length;
+      for (int64_t i = 0; i < 4 && length <= 5; ++i) EXPECT_EQ(want.data<float>()[i], 0.0F);
+    }
+  }
+}
+
 TEST(LoopSums, OfNoFramesAreNone) {
   const std::string first = "  f = slice(x, axes = [1], begin = [0], end = [1]);\n  z = f - f;\n";
   const auto graph = load_text(document("B, S", first + sums_from("z"), "y", kAdd));

@@ -197,5 +197,23 @@ TEST(Keys, LieAtDistancesBehindTheirQuery) {
   expect_refused(shifted("apart >= -1 && apart < 4"), 4, "y", "keys that follow");
 }
 
+/// The delay of attention at a pulse of one frame; -1 where it is refused.
+int64_t delay_of(const std::string& seen) {
+  const auto streamed = StreamedRun::make(loaded(attention(seen)), 1);
+  return streamed.ok() ? streamed->output().delay : -1;
+}
+
+// However far masks reach, and however seldom they repeat themselves, they are told for all
+// queries, or refused.
+TEST(Keys, AreToldHoweverFarAwayTheyAre) {
+  EXPECT_EQ(delay_of("row / 65536 == column / 65536"), 65535);
+  EXPECT_EQ(delay_of("row / 65537 == column / 65537"), -1);
+  EXPECT_EQ(delay_of("apart >= 0 && apart < 70001"), 0);
+  EXPECT_EQ(delay_of("abs(apart) < 70001"), 70000);
+  EXPECT_EQ(delay_of("abs(apart) < 1200001"), -1);
+  EXPECT_EQ(delay_of("apart >= 0 && (apart < 3 || column < 70001)"), 0);
+  EXPECT_EQ(delay_of("apart >= 0 && (apart < 3 || column < 1200001)"), -1);
+}
+
 }  // namespace
 }  // namespace rill::test
