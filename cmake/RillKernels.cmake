@@ -93,6 +93,13 @@ if(RILL_FUZZ)
   list(APPEND RILL_TIER_SANITIZER_FLAGS -fno-sanitize=fuzzer-no-link)
 endif()
 
+# Where the linker sees all code, GCC 12 forgets which loops are to be unrolled: a tenth more
+# instructions in products with AVX2. Those of Arm are not unrolled.
+set(RILL_TIER_LINK_FLAGS "")
+if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|i.86")
+  set(RILL_TIER_LINK_FLAGS -fno-lto)
+endif()
+
 function(rill_kernels family)
   cmake_parse_arguments(ARG "" "" "TIERS;SOURCES" ${ARGN})
   target_sources(rill_kernels PRIVATE ${family}/${family}.cpp)
@@ -108,6 +115,6 @@ function(rill_kernels family)
     set(source "${CMAKE_CURRENT_SOURCE_DIR}/${family}/${tier}.cpp")
     target_sources(rill_kernels PRIVATE ${source})
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-      "${RILL_TIER_FLAGS_${tier}};-O2;-fno-exceptions;-fno-asynchronous-unwind-tables;-Dxsimd=xsimd_${tier};-Wno-pedantic;-Wno-shadow;${RILL_TIER_SANITIZER_FLAGS}")
+      "${RILL_TIER_FLAGS_${tier}};-O2;-fno-exceptions;-fno-asynchronous-unwind-tables;-Dxsimd=xsimd_${tier};-Wno-pedantic;-Wno-shadow;${RILL_TIER_LINK_FLAGS};${RILL_TIER_SANITIZER_FLAGS}")
   endforeach()
 endfunction()
