@@ -9,11 +9,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,7 @@ int64_t resident_bytes() {
 enum class Weather : uint8_t { kNoise, kSilence, kNan, kInfinity };
 
 constexpr int64_t kStretches = 50;  ///< between two resets
+constexpr int64_t kKeptSteps = 8;   ///< whose values are kept at most
 
 /// `calm`: without bursts, which would lie hidden in what attention keeps for a time that depends
 /// on the pulse.
@@ -72,6 +75,9 @@ class EndlessStream {
     noise_ = noise.bytes.data();
     noise_frames_ = noise.shape[static_cast<size_t>(in_axis_)];
     outer_ = noise.volume() * 4 / (noise_frames_ * row_bytes_);
+    int64_t floats = 1;
+    for (uint32_t i = 0; i < out_.rank; ++i) floats *= out_.shape[i];
+    latest_.reserve(static_cast<size_t>(kKeptSteps * floats));
   }
 
   bool step() {
@@ -95,6 +101,9 @@ class EndlessStream {
   int64_t seen() const { return seen_; }
   int64_t given() const { return given_; }
   uint64_t folded() const { return folded_; }
+  /// The values since the last `forget`.
+  const std::vector<float>& latest() const { return latest_; }
+  void forget() { latest_.clear(); }
 
  private:
   void fill(Weather weather) {
@@ -133,6 +142,7 @@ class EndlessStream {
         for (int64_t b = 0; b < row; b += 4) {
           uint32_t word = 0;
           std::memcpy(&word, at + b, sizeof word);
+          latest_.push_back(__builtin_bit_cast(float, word));
           if ((word & 0x7FFFFFFFU) > 0x7F800000U) word = 0x7FC00000U;  // any NaN is as good
           folded_ = (folded_ ^ word) * 0x9E3779B97F4A7C15U;
           folded_ ^= folded_ >> 29U;
@@ -158,6 +168,7 @@ class EndlessStream {
   int64_t seen_ = 0;
   int64_t given_ = 0;
   uint64_t folded_ = 0;
+  std::vector<float> latest_;
 };
 
 /// Models whose tables of positions end: the longest stream that each takes.
@@ -167,6 +178,22 @@ const std::map<std::string_view, int64_t> kLongest = {
     {"conformer_distances", 637},
     {"conformer_sdpa", 2048},
 };
+
+/// Models whose attention sums over other keys at other pulses, so that last bits differ.
+const std::set<std::string_view> kRounded = {"attention_sinks", "shifted_distances",
+                                             "talking_convolutions"};
+
+/// The largest difference of values; infinity where there are not as many, or one is NaN.
+float distance(const std::vector<float>& a, const std::vector<float>& b) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  if (a.size() != b.size()) return kInf;
+  float most = 0.0F;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const float apart = std::fabs(a[i] - b[i]);
+    most = apart <= most ? most : apart < kInf ? apart : kInf;
+  }
+  return most;
+}
 
 bool takes(const ModelFolder& model, const Arrays& bundle, int64_t frames) {
   const ModelPtr bound = load_bound(model.archive, bundle, model.symbol);
@@ -213,7 +240,13 @@ TEST_P(Soak, KeepsItsMemoryAndItsFrames) {
     }
     ASSERT_TRUE(a.step() && a.step() && a.step() && b.step()) << rill_last_error();
     if (a.given() == b.given()) {
-      ASSERT_EQ(a.folded(), b.folded()) << "after frame " << a.seen();
+      if (kRounded.contains(model.name)) {
+        ASSERT_LE(distance(a.latest(), b.latest()), 1e-5F) << "after frame " << a.seen();
+      } else {
+        ASSERT_EQ(a.folded(), b.folded()) << "after frame " << a.seen();
+      }
+      a.forget();
+      b.forget();
     }
   }
   EXPECT_EQ(heap_calls(), calls);
@@ -224,9 +257,16 @@ TEST_P(Soak, KeepsItsMemoryAndItsFrames) {
   ASSERT_TRUE(unused.session) << rill_last_error();
   EndlessStream fresh(unused, noise, stretch, calm);
   a.restart();
-  while (a.seen() < (kStretches - 2) * stretch) ASSERT_TRUE(a.step());
+  while (a.seen() < (kStretches - 2) * stretch) {
+    ASSERT_TRUE(a.step());
+    a.forget();
+  }
   a.restart();
-  for (int i = 0; i < 30; ++i) ASSERT_TRUE(a.step() && fresh.step());
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_TRUE(a.step() && fresh.step());
+    a.forget();
+    fresh.forget();
+  }
   EXPECT_EQ(a.folded(), fresh.folded()) << "a reset forgets all";
   std::printf("%s: %lld frames in, %lld out, %lld KiB resident\n", model.name.c_str(),
               static_cast<long long>(b.seen()), static_cast<long long>(b.given()),

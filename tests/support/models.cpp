@@ -60,7 +60,8 @@ bool has_attention(const ModelFolder& model) {
   const auto says = [&](std::string_view word) {
     return model.name.find(word) != std::string::npos;
   };
-  return says("conformer") || says("attention") || says("heads") || says("transformer");
+  return says("conformer") || says("attention") || says("heads") || says("transformer") ||
+         says("talking") || says("distances");
 }
 
 }  // namespace rill::test
