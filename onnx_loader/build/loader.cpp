@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/graph/walk.h"
+#include "onnx_loader/build/masks.h"
 #include "onnx_loader/build/node_call.h"
 #include "onnx_loader/build/order.h"
 
@@ -201,7 +202,32 @@ Status Loader::run_graph(const GraphProto& graph, Env* env) {
     RILL_ASSIGN(const OutletId wire, add_const(sparse.values.name, std::move(tensor), env));
     env->values.emplace(sparse.values.name, wire);
   }
-  return run_nodes(graph.nodes, env);
+  const auto masked = without_places(graph);
+  if (!masked) return run_nodes(graph.nodes, env);
+  RILL_ASSIGN(const std::vector<const NodeProto*> ordered, in_order(masked->nodes, budget_));
+  for (const NodeProto* node : ordered) {
+    if (!node->outputs.empty() && masked->selected.contains(node->outputs[0])) {
+      RILL_TRY(check_selection(*node, env));
+    }
+    RILL_TRY(run_node(*node, env));
+  }
+  return {};
+}
+
+Status Loader::check_selection(const NodeProto& node, Env* env) {
+  RILL_ASSIGN(const OutletId mask, find(node.inputs[0], env));
+  RILL_ASSIGN(const OutletId value, find(node.inputs[1], env));
+  RILL_ASSIGN(const OutletId data, find(node.inputs[2], env));
+  const Graph& graph = env->graph();
+  const Fact& written = graph.fact(value);
+  const Fact& all = graph.fact(data);
+  const bool fits = written.shape == all.shape || (written.rank() <= all.rank() &&
+                                                   volume(written.shape) == Dim(1));
+  const Fact& set = graph.fact(mask);
+  if (set.dtype == DType::kBool && set.shape == all.shape && fits) return {};
+  return blamed(fail(Code::kUnsupported, "where ", set, " is set, ", written,
+                     " is written to ", all, ": expected a mask and values of its shape"),
+                node, node_name(node, *env), version_of(*env->opsets, node.domain));
 }
 
 Status Loader::run_nodes(const std::vector<NodeProto>& nodes, Env* env) {

@@ -81,6 +81,8 @@ class Loader {
   /// Run nodes in an order in which each comes after those that it reads, whatever the file's is.
   Status run_nodes(const std::vector<NodeProto>& nodes, Env* env);
   Status run_node(const NodeProto& node, Env* env);
+  /// Refuse a selection in the place of places of a mask where mask and values have other shapes.
+  Status check_selection(const NodeProto& node, Env* env);
   Result<std::vector<OutletId>> read_node(const NodeProto& node, int64_t version,
                                           const std::string& name, Env* env);
   Result<std::vector<OutletId>> run_function(const FunctionProto& function, const NodeProto& node,

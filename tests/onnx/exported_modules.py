@@ -251,6 +251,14 @@ def put(_, x, v):
     return y
 
 
+def masked_put(_, x):
+    y = x * 2
+    y[y < 0] = 0.25
+    loud = y.abs() > 1
+    y[loud] = torch.tanh(y[loud]) * 0.5 + 1
+    return y
+
+
 def picked(_, x, i):
     rows = torch.arange(x.shape[0])
     return x[rows, i], torch.gather(x, 1, i[:, None, None].expand(-1, 1, x.shape[2]))
@@ -298,6 +306,7 @@ def modules():
         Module("list_input", OfList, ([r(2, 2, 9), r(2, 4, 9)],), [n, n], exporters=new),
         Module("cond", Cond, (r(3, 4),), [n], exporters=new),
         Module("index_put", lambda: Of(put), (r(2, 5, 4), r(2, 2, 4)), [n, n]),
+        Module("masked_put", lambda: Of(masked_put), (r(2, 12, 6),), [nt], "time", exporters=new),
         Module("gru", lambda: Of(lambda m, x: m.g(x)[0], g=nn.GRU(6, 8, batch_first=True)),
                (r(2, 12, 6),), [nt], "time"),
         Module("gru_both_ways", lambda: Of(

@@ -1,0 +1,93 @@
+// What exporters write for y[m] = value: the places where a mask is set, which depend on data.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "onnx_loader/load.h"
+#include "onnx_loader/test_file.h"
+#include "ops/math/test_support.h"
+#include "ops/onnx_table.h"
+#include "ops/op_table.h"
+
+namespace rill::onnx {
+namespace {
+
+Result<Graph> loaded(const Message& model) {
+  return load_memory(model.span(), {ops::op_table(), ops::onnx_table()});
+}
+
+/// y = x, but `number` where x is below 0; or `times` of what is there; rows of it if `by_rows`.
+GraphParts masked(bool by_value, bool by_rows = false) {
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1, 3}, {"S"})};
+  parts.outputs = {value_info("y", {-1, 3})};
+  parts.initializers = {tensor_of_floats("zero", {}, {0.0F}), tensor_of_floats("two", {}, {2.0F}),
+                        tensor_of_floats("fill", {}, {0.25F}),
+                        tensor_of_integers("flat", {1}, {-1}),
+                        tensor_of_integers("first", {1}, {0})};
+  parts.nodes = {node_of("Less", {"x", "zero"}, {"every"})};
+  if (by_rows) {
+    parts.nodes.push_back(node_of("Gather", {"every", "first"}, {"one"},
+                                  {integer_attribute("axis", 1)}));
+    parts.nodes.push_back(node_of("Reshape", {"one", "flat"}, {"mask"}));
+  } else {
+    parts.nodes.push_back(node_of("Identity", {"every"}, {"mask"}));
+  }
+  const std::vector<Message> more = {
+      node_of("NonZero", {"mask"}, {"found"}),
+      node_of("Transpose", {"found"}, {"places"}, {integers_attribute("perm", {1, 0})}),
+      node_of("GatherND", {"x", "places"}, {"there"}),
+      node_of("Mul", {"there", "two"}, {"doubled"}),
+      node_of("Sub", {"doubled", "fill"}, {"changed"}),
+      node_of("Reshape", {"mask", "flat"}, {"list"}),
+      node_of("Cast", {"list"}, {"ones"}, {integer_attribute("to", 7)}),
+      node_of("ReduceSum", {"ones"}, {"count"}, {integer_attribute("keepdims", 1)}),
+      node_of("Expand", {by_value ? "changed" : "fill", "count"}, {"long"}),
+      node_of("Reshape", {"long", "flat"}, {"updates"}),
+      node_of("ScatterND", {"x", "places", "updates"}, {"y"})};
+  parts.nodes.insert(parts.nodes.end(), more.begin(), more.end());
+  return parts;
+}
+
+std::vector<float> run_on(const GraphParts& parts, const std::vector<float>& x) {
+  auto graph = loaded(model_of(parts, 18));
+  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().to_string());
+  if (!graph.ok()) return {};
+  const auto frames = static_cast<int64_t>(x.size()) / 3;
+  const auto out = ops::test::run(*graph, {ops::test::f32({frames, 3}, x)});
+  EXPECT_TRUE(out.ok()) << (out.ok() ? "" : out.error().to_string());
+  if (!out.ok()) return {};
+  const float* y = (*out)[0].data<float>();
+  return {y, y + (*out)[0].volume()};
+}
+
+TEST(Masks, WhatIsWrittenAtTheirPlacesIsSelected) {
+  const std::vector<float> x = {1.0F, -2.0F, 0.0F, -0.5F, 3.0F, -1e30F};
+  EXPECT_EQ(run_on(masked(false), x),
+            (std::vector<float>{1.0F, 0.25F, 0.0F, 0.25F, 3.0F, 0.25F}));
+  EXPECT_EQ(run_on(masked(true), x),
+            (std::vector<float>{1.0F, -4.25F, 0.0F, -1.25F, 3.0F, -2e30F}));
+  EXPECT_EQ(run_on(masked(true), {}), std::vector<float>());
+}
+
+TEST(Masks, OfRowsAreNoSelections) {
+  const auto graph = loaded(model_of(masked(false, true), 18));
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.error().code, Code::kUnsupported);
+  EXPECT_NE(graph.error().to_string().find("of its shape"), std::string::npos)
+      << graph.error().to_string();
+}
+
+TEST(Masks, PlacesThatAreReadElsewhereAreRefused) {
+  GraphParts parts = masked(false);
+  parts.outputs.push_back(value_info("places", {-1, 2}, {}, 7));
+  const auto graph = loaded(model_of(parts, 18));
+  ASSERT_FALSE(graph.ok());
+  EXPECT_NE(graph.error().to_string().find("NonZero"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rill::onnx
