@@ -88,10 +88,11 @@ class Places {
   /// What has, at the places of the mask, the values of `value`, which has no others: a number, or
   /// what elementwise nodes make of all values. Notes the inputs that these take then.
   std::optional<Name> widened(Name value, Name mask, int depth) {
-    constexpr int kMostDepth = 32;
+    constexpr int kMostDepth = 32, kMostValues = 1024;
     if (is_number(value)) return value;
     const NodeProto* node = maker(value);
-    if (!node || depth > kMostDepth || node->outputs.size() != 1 || node->inputs.empty()) return {};
+    const bool too_long = depth > kMostDepth || ++looked_at_ > kMostValues;
+    if (!node || too_long || node->outputs.size() != 1 || node->inputs.empty()) return {};
     if (node->op_type == "GatherND") {
       const AttributeProto* axes = node->attribute("batch_dims");
       if (node->inputs.size() != 2 || (axes && axes->i != 0)) return {};
@@ -118,6 +119,7 @@ class Places {
     const auto mask = mask_of(node.inputs[1]);
     if (!mask || (reduction && reduction->s != "none")) return false;
     noted_.clear();
+    looked_at_ = 0;
     const auto wide = widened(node.inputs[2], *mask, 0);
     if (!wide) return false;
     for (auto& [at, inputs] : noted_) nodes_[at].inputs = std::move(inputs);
@@ -148,6 +150,7 @@ class Places {
   std::unordered_set<Name> numbers_;  ///< initialisers of one element
   std::unordered_set<size_t> dropped_;
   std::vector<std::pair<size_t, std::vector<Name>>> noted_;
+  int looked_at_ = 0;
 };
 
 }  // namespace
