@@ -160,13 +160,14 @@ class Streamed {
   }
 
   /// By how many places of their clock keys end before the last query does, at most: more than any
-  /// stream has where that is not told.
+  /// stream has where that is not told. Negative where keys go on behind the last query.
   int64_t fewer_keys(const Fact& scores, Square at) const {
     const Dim queries = Dim(layout_.rates.query) * (scores.dim(at.row) - Dim(1)) + Dim(1);
     const Dim apart = b_.scope().simplify(queries - Dim(layout_.rates.key) * scores.dim(at.column));
     const auto pattern = DimPattern::of(apart, b_.symbol());
     const auto most = pattern.ok() ? pattern->greatest(1) : pattern.status();
-    return most.ok() ? most->value_or(kMostFrames) : kMostFrames;
+    const int64_t told = most.ok() ? most->value_or(kMostFrames) : kMostFrames;
+    return std::clamp(told, -kMostFrames, kMostFrames);
   }
 
   /// The keys that queries see, by the number of a query. Where keys and queries run at different
