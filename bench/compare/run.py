@@ -4,7 +4,8 @@
 usage: run.py --rill BUILD/bin/rill --models FOLDER [--twins FOLDER] [--rounds N] [--only ROW ...]
               [--core N] [--out FOLDER] [--page FILE]
 
-FOLDER has a folder per model with model.nnef.tgz and io.npz. Twins are ONNX models with the same
+FOLDER has a folder per model with model.nnef.tgz and io.npz, or NAME.onnx and NAME.npz, a file of
+ONNX with its inputs, which all three read as it is. Twins are ONNX models with the same
 weights: FOLDER/MODEL/step.onnx takes one pulse and its states, batch.onnx a whole input. tract is
 found on the path or installed with cargo; ONNX Runtime is a Python package. What is missing is
 named and left out. Each program runs for a while on its own, then the next, for some rounds; the
@@ -45,6 +46,7 @@ PULSES = [
 ]
 WHOLE = [(name, 1.3) for name in ("vit_b16_small", "albert_dyn", "vad_marblenet", "crnn_lstm",
                                   "kws_gru", "tcn_dilated", "custom_deepspeech")]
+ONNX_GOAL = 1.3
 LANGUAGE = [("llm_kv", {"S": 1, "P": 64}, 2), ("llm_kv", {"S": 64, "P": 0}, 2)]
 
 
@@ -84,7 +86,12 @@ def rows_of(models, twins):
         what = ", ".join(f"{s}={v}" for s, v in symbols.items())
         rows.append(Row(f"{name}, {what}", goal, [archive] + options,
                         [archive] + TRACT_FLAGS + options))
-    return [row for row in rows if pathlib.Path(row.rill[0]).exists()]
+    rows = [row for row in rows if pathlib.Path(row.rill[0]).exists()]
+    for path in sorted(models.glob("*.onnx")):
+        bundle = str(path.with_suffix(".npz"))
+        words = [str(path), "--input-facts-from-bundle", bundle, "-O", "bench", "--input-from-bundle", bundle]
+        rows.append(Row(path.name, ONNX_GOAL, words, words, path, bundle))
+    return rows
 
 
 def run(command):
