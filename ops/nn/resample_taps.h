@@ -105,7 +105,8 @@ class Taps {
     if (op_.coord == "asymmetric") return x / scale_;
     if (op_.coord == "tf_half_pixel_for_nn") return (x + 0.5F) / scale_;
     if (op_.coord == "pytorch_half_pixel" && to_ <= 1) return -0.5F;
-    const float width = scale_ * in;
+    // A scale that the extents give would round once more on the way back to them.
+    const float width = op_.scale > 0.0F ? scale_ * in : static_cast<float>(to_);
     if (op_.coord == "align_corners")
       return width == 1.0F ? 0.0F : x * (in - 1.0F) / (width - 1.0F);
     if (op_.is_crop()) {

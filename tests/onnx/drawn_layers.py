@@ -108,6 +108,10 @@ def resize():
     if mode == "cubic":
         more["cubic_coeff_a"] = pick([-0.75, -0.5])
     scales = [0.5, 0.7, 1.5, 2.0, 3.0]
+    if way == "align_corners" and mode != "cubic" and pick([0, 1]):
+        frames = int(np.exp(np.random.uniform(0, np.log(30000))))
+        return Case("Resize", {"x": noise(1, 1, frames)},
+                    {"s": np.array([1, 1, np.exp(np.random.uniform(-1, 1))], np.float32)}, ["x", "", "s"], **more)
     if pick([0, 1]):
         return Case("Resize", {"x": noise(1, 2, 4, 6)},
                     {"s": np.array([1, 1, pick(scales), pick(scales)], np.float32)}, ["x", "", "s"], **more)
