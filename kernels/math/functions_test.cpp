@@ -60,14 +60,32 @@ double ulp_at(double y) {
                           : 0x1p104;
 }
 
-TEST(Functions, SigmoidAndTanhSaturateInsideTheirLimits) {
+TEST(Functions, SigmoidEndsAtItsLimits) {
   for (Tier t : tiers()) {
-    for (float x : {15.0f, 100.0f, 3e38f, kInf}) {
-      EXPECT_NEAR(apply_one(t, PointwiseOp::kSigmoid, x), 1.0f - 4.8e-7f, 1.2e-7f);
-      EXPECT_NEAR(apply_one(t, PointwiseOp::kSigmoid, -x), 4.8e-7f, 1.2e-7f);
-      EXPECT_NEAR(apply_one(t, PointwiseOp::kTanh, x), 1.0f - 6.1e-7f, 1.8e-7f);
-      EXPECT_EQ(apply_one(t, PointwiseOp::kTanh, -x), -apply_one(t, PointwiseOp::kTanh, x));
+    EXPECT_EQ(apply_one(t, PointwiseOp::kSigmoid, 0.0f), 0.5f);
+    for (float x : {17.5f, 20.0f, 87.5f, 3e38f, kInf}) {
+      EXPECT_EQ(apply_one(t, PointwiseOp::kSigmoid, x), 1.0f) << tier_name(t) << " " << x;
     }
+    EXPECT_FLOAT_EQ(apply_one(t, PointwiseOp::kSigmoid, -20.0f), 2.0611537e-9f) << tier_name(t);
+    for (float x : {-88.0f, -3e38f, -kInf}) {
+      EXPECT_LT(apply_one(t, PointwiseOp::kSigmoid, x), 2e-38f) << tier_name(t) << " " << x;
+      EXPECT_GT(apply_one(t, PointwiseOp::kSilu, x), -2e-36f) << tier_name(t) << " " << x;
+    }
+  }
+}
+
+TEST(Functions, TanhIsOddAndEndsAtOne) {
+  for (Tier t : tiers()) {
+    for (float x : {9.2f, 15.0f, 100.0f, 3e38f, kInf}) {
+      EXPECT_EQ(apply_one(t, PointwiseOp::kTanh, x), 1.0f) << tier_name(t) << " " << x;
+    }
+    for (float x : {1e-42f, 1e-30f, 3e-4f, 0.17f, 0.18f, 1.0f, 7.5f, kInf}) {
+      if (always_flushes(t) && x < FLT_MIN) continue;
+      const float y = apply_one(t, PointwiseOp::kTanh, x);
+      EXPECT_EQ(apply_one(t, PointwiseOp::kTanh, -x), -y) << tier_name(t) << " " << x;
+      EXPECT_FLOAT_EQ(y, std::tanh(x)) << tier_name(t) << " " << x;
+    }
+    EXPECT_TRUE(std::signbit(apply_one(t, PointwiseOp::kTanh, -0.0f))) << tier_name(t);
   }
 }
 
@@ -151,9 +169,9 @@ TEST(Functions, PiecewiseLinearOnesFollowTheirFormula) {
 
 TEST(Functions, SiluIsItsProduct) {
   for (Tier t : tiers()) {
-    for (float x : {-20.0f, -14.5f, -1.0f, 0.0f, 0.5f, 30.0f}) {
+    for (float x : {-90.0f, -20.0f, -1.0f, 0.0f, 0.5f, 30.0f}) {
       const float s = apply_one(t, PointwiseOp::kSigmoid, x);
-      EXPECT_EQ(apply_one(t, PointwiseOp::kSilu, x), std::fmax(x, -14.5f) * s);
+      EXPECT_EQ(apply_one(t, PointwiseOp::kSilu, x), std::fmax(x, -87.0f) * s);
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "kernels/math/functions.h"
@@ -25,6 +26,12 @@ Unfused mul_add(Unfused a, Unfused b, Unfused c) { return a * b + c; }
 Unfused divide(Unfused a, Unfused b) { return a.v / b.v; }
 Unfused min_or_second(Unfused a, Unfused b) { return a.v < b.v ? a : b; }
 Unfused max_or_second(Unfused a, Unfused b) { return a.v > b.v ? a : b; }
+Unfused operator-(Unfused a, Unfused b) { return a.v - b.v; }
+Unfused negate(Unfused a) { return -a.v; }
+Unfused magnitude(Unfused a) { return std::fabs(a.v); }
+Unfused with_sign_of(Unfused a, Unfused s) { return std::copysign(a.v, s.v); }
+Unfused round_to_even(Unfused a) { return std::nearbyint(a.v); }
+Unfused two_to(Unfused k) { return std::exp2(k.v); }
 
 struct Functions {
   float (*sigmoid)(float);

@@ -203,16 +203,16 @@ def unaries():
         ("cos", x, np.cos(wide), 2e-7), ("tan", x, np.tan(wide), 3e-7),
         ("asin", inside, np.arcsin(inside), 3e-7), ("acos", inside, np.arccos(inside), 3e-7),
         ("atan", x, np.arctan(x), 3e-7), ("sinh", x, np.sinh(wide), 3e-7),
-        ("cosh", x, np.cosh(wide), 3e-7), ("tanh", x, np.tanh(wide), 8e-7),
+        ("cosh", x, np.cosh(wide), 3e-7), ("tanh", x, np.tanh(wide), 1.5e-7),
         ("asinh", x, np.arcsinh(wide), 3e-7), ("acosh", above, np.arccosh(above), 3e-7),
-        ("atanh", inside, np.arctanh(inside), 3e-7), ("sigmoid", x, sigmoid, 6.2e-7),
+        ("atanh", inside, np.arctanh(inside), 3e-7), ("sigmoid", x, sigmoid, 1.5e-7),
         ("floor", x, np.floor(x), 0), ("ceil", x, np.ceil(x), 0),
         ("round", x, np.copysign(np.floor(np.abs(x) + 0.5), x), 0),
         ("tract_core_round_even", x, np.round(x), 0), ("tract_core_erf", x, erf, 6e-7),
         ("tract_core_hard_swish", x, wide * np.clip(wide + 3, 0, 6) / 6, 3e-7),
-        ("tract_core_silu", x, wide * sigmoid, 2e-6),
+        ("tract_core_silu", x, wide * sigmoid, 1e-6),
         ("tract_core_gelu_approx", x,
-         0.5 * wide * (1 + np.tanh(np.sqrt(2 / np.pi) * (wide + 0.044715 * wide ** 3))), 3e-6),
+         0.5 * wide * (1 + np.tanh(np.sqrt(2 / np.pi) * (wide + 0.044715 * wide ** 3))), 1e-6),
     ]
     for name, given, wanted, tolerance in table:
         word = "".join(part.capitalize() for part in name.replace("tract_core_", "").split("_"))
