@@ -144,6 +144,7 @@ std::map<std::string, std::vector<int>> onnx_operators() {
       out[domain.empty() ? name : str_cat(domain, ".", name)].push_back(op.since);
     }
   }
+  for (const auto& [name, since] : onnx::sequence_operators()) out[std::string(name)] = {since};
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/graph/graph.h"
@@ -27,6 +28,10 @@ struct Operators {
   std::span<const OpRoom* const> rooms;
   std::span<const OnnxRoom* const> onnx;
 };
+
+/// List the operators of sequences and optional tensors, which make no nodes and are read by the
+/// loader itself, and the opsets from which on they are there.
+std::span<const std::pair<std::string_view, int>> sequence_operators();
 
 /// Tell whether a file is an ONNX model, by its content. False for what cannot be read.
 bool is_onnx_file(const std::string& path);

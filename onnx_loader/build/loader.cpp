@@ -7,6 +7,7 @@
 #include "onnx_loader/build/masks.h"
 #include "onnx_loader/build/node_call.h"
 #include "onnx_loader/build/order.h"
+#include "onnx_loader/build/sequences.h"
 
 namespace rill::onnx {
 namespace {
@@ -145,6 +146,9 @@ Result<OutletId> Loader::find(std::string_view name, Env* env) {
     env->values.emplace(name, wire);
     return wire;
   }
+  if (env->lists.contains(name)) {
+    return fail(Code::kUnsupported, "\"", name, "\" is a sequence, expected a tensor");
+  }
   if (!env->outer) {
     return fail(Code::kParse, "the value \"", name, "\" is read, but nothing computes it")
         .hint("The file lacks an input, a constant or a node of this name");
@@ -258,9 +262,15 @@ Status Loader::run_node(const NodeProto& node, Env* env) {
   const std::string name = node_name(node, *env);
   const FunctionProto* function = function_of(node);
   const int64_t version = version_of(*env->opsets, node.domain);
-  auto outlets = function ? run_function(*function, node, name, env)
-                          : read_node(node, std::min(version, kNewestOpset), name, env);
-  Status status = outlets.ok() ? bind_outputs(node, *outlets, env) : outlets.take_status();
+  const int64_t read_as = std::min(version, kNewestOpset);
+  Status status;
+  if (!function && is_of_sequences(node, *env)) {
+    status = run_sequences(node, read_as, name, this, env);
+  } else {
+    auto outlets = function ? run_function(*function, node, name, env)
+                            : read_node(node, read_as, name, env);
+    status = outlets.ok() ? bind_outputs(node, *outlets, env) : outlets.take_status();
+  }
   if (status.ok()) return {};
   // Of nodes around it, too: one of these may choose whether it is there at all.
   if (env->scope->target == &target_) {
@@ -365,6 +375,10 @@ Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function
   }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i].empty()) continue;
+    if (const std::vector<OutletId>* list = sequence_of(node.inputs[i], *env)) {
+      inside.lists.emplace(function.inputs[i], *list);
+      continue;
+    }
     RILL_ASSIGN(const OutletId wire, find(node.inputs[i], env));
     inside.values.emplace(function.inputs[i], wire);
   }
@@ -375,6 +389,12 @@ Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function
     outlets.push_back(wire);
   }
   return outlets;
+}
+
+Status Loader::take_tensors(int64_t count, int64_t most) {
+  in_sequences_ += count;
+  if (in_sequences_ <= most) return {};
+  return fail(Code::kUnsupported, "the sequences of the file have over ", most, " tensors");
 }
 
 Status Loader::bind_outputs(const NodeProto& node, const std::vector<OutletId>& outlets,

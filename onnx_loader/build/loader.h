@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Env {
   std::vector<OutletId>* captured = nullptr;  ///< of a body: the wires of `outer` that it reads
   std::unordered_map<std::string_view, OutletId> values;
   std::unordered_map<std::string_view, const TensorProto*> constants;  ///< not read yet
+  std::unordered_map<std::string_view, std::vector<OutletId>> lists;  ///< sequences of tensors
+  std::unordered_set<std::string_view> absent;  ///< optional values that are not there
   const Opsets* opsets = nullptr;
   const std::vector<AttributeProto>* attributes = nullptr;  ///< of the call, in a function
   std::string prefix;  ///< of the names of nodes
@@ -69,6 +72,11 @@ class Loader {
   bool has_clamped() const { return clamped_; }
   const TensorReader& tensors() const { return tensors_; }
   nnef::Builder& builder() { return builder_; }
+  Result<std::vector<OutletId>> read_node(const NodeProto& node, int64_t version,
+                                          const std::string& name, Env* env);
+  Status bind_outputs(const NodeProto& node, const std::vector<OutletId>& outlets, Env* env);
+  /// Count what sequences hold. Errors: kUnsupported beyond the most of the whole file.
+  Status take_tensors(int64_t count, int64_t most);
 
  private:
   Status add_inputs(const GraphProto& graph, Env* env);
@@ -83,11 +91,8 @@ class Loader {
   Status run_node(const NodeProto& node, Env* env);
   /// Refuse a selection in the place of places of a mask where mask and values have other shapes.
   Status check_selection(const NodeProto& node, Env* env);
-  Result<std::vector<OutletId>> read_node(const NodeProto& node, int64_t version,
-                                          const std::string& name, Env* env);
   Result<std::vector<OutletId>> run_function(const FunctionProto& function, const NodeProto& node,
                                              const std::string& name, Env* env);
-  Status bind_outputs(const NodeProto& node, const std::vector<OutletId>& outlets, Env* env);
   const FunctionProto* function_of(const NodeProto& node) const;
   const TensorPtr* constant_for(std::string_view input) const;
   void compare(const ValueInfo& info, const Fact& fact);
@@ -113,6 +118,7 @@ class Loader {
   std::unordered_map<std::string_view, const ValueInfo*> declared_;
   std::unordered_map<std::string_view, std::string_view> made_of_;  ///< by elementwise nodes
   int warnings_ = 0;
+  int64_t in_sequences_ = 0;
 };
 
 }  // namespace rill::onnx

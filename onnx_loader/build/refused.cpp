@@ -6,8 +6,6 @@
 namespace rill::onnx {
 namespace {
 
-constexpr std::string_view kSequences =
-    "it makes or reads a sequence of tensors, or an optional one; rill's values are tensors";
 constexpr std::string_view kStrings = "it computes with strings; rill's tensors are of numbers";
 constexpr std::string_view kData =
     "the shape of its result depends on data; rill's shapes follow from those of the inputs";
@@ -23,18 +21,8 @@ struct Refused {
 };
 
 constexpr std::array kRefused = {
-    Refused{"", "ConcatFromSequence", kSequences},
-    Refused{"", "Optional", kSequences},
-    Refused{"", "OptionalGetElement", kSequences},
-    Refused{"", "OptionalHasElement", kSequences},
-    Refused{"", "SequenceAt", kSequences},
-    Refused{"", "SequenceConstruct", kSequences},
-    Refused{"", "SequenceEmpty", kSequences},
-    Refused{"", "SequenceErase", kSequences},
-    Refused{"", "SequenceInsert", kSequences},
-    Refused{"", "SequenceLength", kSequences},
-    Refused{"", "SequenceMap", kSequences},
-    Refused{"", "SplitToSequence", kSequences},
+    Refused{"", "SequenceMap",
+            "it runs a graph for each tensor of a sequence; rill's values are tensors"},
     Refused{"", "RegexFullMatch", kStrings},
     Refused{"", "StringConcat", kStrings},
     Refused{"", "StringNormalizer", kStrings},

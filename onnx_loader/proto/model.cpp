@@ -64,6 +64,23 @@ Status read_tensor_type(Bytes bytes, ValueInfo* info) {
   return in.take_status();
 }
 
+/// An optional tensor is read as one that is there.
+Status read_optional(Bytes bytes, ValueInfo* info) {
+  info->kind = ValueInfo::Kind::kOptional;
+  Wire in(bytes, "TypeProto.Optional");
+  while (in.next()) {
+    if (in.field() != 1) continue;
+    Wire type(in.bytes(), "TypeProto");
+    while (type.next()) {
+      if (type.field() != 1) continue;
+      info->kind = ValueInfo::Kind::kTensor;
+      RILL_TRY(read_tensor_type(type.bytes(), info));
+    }
+    RILL_TRY(type.take_status());
+  }
+  return in.take_status();
+}
+
 Status read_type(Bytes bytes, ValueInfo* info) {
   using Kind = ValueInfo::Kind;
   Wire in(bytes, "TypeProto");
@@ -86,7 +103,7 @@ Status read_type(Bytes bytes, ValueInfo* info) {
         info->kind = Kind::kSparse;
         break;
       case 9:
-        info->kind = Kind::kOptional;
+        RILL_TRY(read_optional(in.bytes(), info));
         break;
       default:
         break;

@@ -1,7 +1,5 @@
 // How ONNX's constants and Split are read.
 
-#include <numeric>
-
 #include "core/graph/onnx.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/common.h"
@@ -67,21 +65,27 @@ Result<Value> constant_of_shape(OnnxCtx& ctx) {
   return Value(out);
 }
 
-/// The extents of the parts: as given, or equal ones, the last of which may be smaller.
-Result<std::vector<int64_t>> parts_of(OnnxCtx& ctx, const Dim& extent) {
-  if (ctx.given("split")) return ctx.integers("split");
+/// Where the parts end: as given, or of equal ones, the last of which may be smaller.
+Result<std::vector<Dim>> ends_of(OnnxCtx& ctx, const Dim& extent) {
+  std::vector<Dim> ends;
+  if (ctx.given("split")) {
+    RILL_ASSIGN(const std::vector<Dim> parts, ctx.dims("split"));
+    for (const Dim& part : parts) ends.push_back((ends.empty() ? Dim(0) : ends.back()) + part);
+    const Dim sum = ends.empty() ? Dim(0) : ends.back();
+    RILL_CHECK(!extent.is_const() || !sum.is_const() || extent == sum, "the parts ", parts,
+               " make ", sum, " of the extent ", extent);
+    return ends;
+  }
   int64_t count = ctx.outputs();
   if (ctx.given("num_outputs")) {
     RILL_ASSIGN(count, ctx.integer("num_outputs"));
   }
-  RILL_ASSIGN(const int64_t whole, extent.as_int());
-  RILL_CHECK(count > 0, "expected one part or more");
-  const int64_t part = (whole + count - 1) / count;
-  std::vector<int64_t> parts;
-  for (int64_t begin = 0; static_cast<int64_t>(parts.size()) < count; begin += part) {
-    parts.push_back(std::max<int64_t>(0, std::min(part, whole - begin)));
-  }
-  return parts;
+  RILL_CHECK(count > 0 && count <= ctx.outputs(), "the node has ", ctx.outputs(),
+             " outputs, expected its ", count, " parts");
+  const Dim part = ceil_div(extent, count);
+  for (int64_t i = 1; i < count; ++i) ends.push_back(min(part * Dim(i), extent));
+  ends.push_back(extent);
+  return ends;
 }
 
 Result<Value> split(OnnxCtx& ctx) {
@@ -89,16 +93,13 @@ Result<Value> split(OnnxCtx& ctx) {
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
   const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
-  RILL_ASSIGN(const std::vector<int64_t> parts, parts_of(ctx, extent));
-  const int64_t sum = std::accumulate(parts.begin(), parts.end(), int64_t{0});
-  RILL_CHECK(!extent.is_const() || extent == Dim(sum), "the parts ", parts, " make ", sum,
-             " of the extent ", extent);
+  RILL_ASSIGN(const std::vector<Dim> ends, ends_of(ctx, extent));
   std::vector<Value> out;
-  int64_t begin = 0;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const int64_t end = begin + parts[i];
-    RILL_ASSIGN(const OutletId part, ctx.add1(std::make_shared<Slice>(axis, Dim(begin), Dim(end)),
-                                              {x}, i == 0 ? "" : str_cat(static_cast<int64_t>(i))));
+  Dim begin = 0;
+  for (const Dim& end : ends) {
+    const std::string suffix = out.empty() ? "" : str_cat(static_cast<int64_t>(out.size()));
+    RILL_ASSIGN(const OutletId part,
+                ctx.add1(std::make_shared<Slice>(axis, begin, end), {x}, suffix));
     out.emplace_back(part);
     begin = end;
   }

@@ -1,0 +1,158 @@
+// Sequences of tensors whose length the file tells, and optional tensors.
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "onnx_loader/load.h"
+#include "onnx_loader/test_file.h"
+#include "ops/math/test_support.h"
+#include "ops/onnx_table.h"
+#include "ops/op_table.h"
+
+namespace rill::onnx {
+namespace {
+
+Result<Graph> loaded(const Message& model) {
+  return load_memory(model.span(), {ops::op_table(), ops::onnx_table()});
+}
+
+/// y of some nodes over x [S, 3], or [2, 3] if `fixed`, and some places.
+GraphParts with(std::vector<Message> nodes, bool fixed = false) {
+  GraphParts parts;
+  parts.inputs = {fixed ? value_info("x", {2, 3}) : value_info("x", {-1, 3}, {"S"})};
+  parts.outputs = {value_info("y", {-1, -1})};
+  parts.initializers = {tensor_of_integers("one", {}, {1}), tensor_of_integers("two", {}, {2}),
+                        tensor_of_integers("last", {}, {-1}),
+                        tensor_of_integers("sizes", {2}, {1, 2}),
+                        tensor_of_integers("zero", {}, {0}), tensor_of_integers("zeros", {1}, {0})};
+  parts.nodes = std::move(nodes);
+  return parts;
+}
+
+std::vector<float> run_on(const GraphParts& parts, std::vector<float> x) {
+  auto graph = loaded(model_of(parts, 18));
+  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().to_string());
+  if (!graph.ok()) return {};
+  const auto frames = static_cast<int64_t>(x.size()) / 3;
+  const auto out = ops::test::run(*graph, {ops::test::f32({frames, 3}, x)});
+  EXPECT_TRUE(out.ok()) << (out.ok() ? "" : out.error().to_string());
+  if (!out.ok()) return {};
+  const auto values = out->front().values<float>();
+  return {values.begin(), values.end()};
+}
+
+std::string refused(const GraphParts& parts) {
+  const auto graph = loaded(model_of(parts, 18));
+  return graph.ok() ? "loaded" : graph.error().to_string();
+}
+
+const std::vector<float> kTwo = {1, 2, 3, 4, 5, 6};
+
+TEST(Sequences, SplitIntoPartsAndJoinedAgain) {
+  // Columns 1 and 2 before column 0.
+  const auto nodes = [](const std::string& split) {
+    return std::vector<Message>{
+        node_of("SplitToSequence", {"x", split}, {"parts"}, {integer_attribute("axis", -1)}),
+        node_of("SequenceAt", {"parts", "last"}, {"behind"}),
+        node_of("SequenceErase", {"parts"}, {"fewer"}),
+        node_of("SequenceInsert", {"fewer", "behind", "last"}, {"turned"}),
+        node_of("ConcatFromSequence", {"turned"}, {"y"}, {integer_attribute("axis", 1)})};
+  };
+  EXPECT_EQ(run_on(with(nodes("sizes")), kTwo), (std::vector<float>{2, 3, 1, 5, 6, 4}));
+  // Parts of two: columns 0 and 1, then 2.
+  EXPECT_EQ(run_on(with(nodes("two")), kTwo), (std::vector<float>{3, 1, 2, 6, 4, 5}));
+}
+
+TEST(Sequences, SplitWhereTheExtentTells) {
+  // All but the last frame, and that: sizes S - 1 and 1.
+  const GraphParts parts =
+      with({node_of("Shape", {"x"}, {"shape"}, {integer_attribute("end", 1)}),
+            node_of("Sub", {"shape", "one"}, {"most"}),
+            node_of("Unsqueeze", {"one", "zeros"}, {"rest"}),
+            node_of("Concat", {"most", "rest"}, {"split"}, {integer_attribute("axis", 0)}),
+            node_of("SplitToSequence", {"x", "split"}, {"parts"}),
+            node_of("SequenceAt", {"parts", "last"}, {"end"}),
+            node_of("SequenceInsert", {"parts", "end", "zero"}, {"around"}),
+            node_of("ConcatFromSequence", {"around"}, {"y"}, {integer_attribute("axis", 0)})});
+  EXPECT_EQ(run_on(parts, kTwo), (std::vector<float>{4, 5, 6, 1, 2, 3, 4, 5, 6}));
+}
+
+TEST(Sequences, SplitIntoFramesWithoutTheirAxis) {
+  const auto nodes = [](int64_t keeps) {
+    return std::vector<Message>{
+        node_of("SplitToSequence", {"x"}, {"frames"}, {integer_attribute("keepdims", keeps)}),
+        node_of("ConcatFromSequence", {"frames"}, {"y"},
+                {integer_attribute("axis", -1), integer_attribute("new_axis", 1 - keeps)})};
+  };
+  EXPECT_EQ(run_on(with(nodes(0), true), kTwo), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(run_on(with(nodes(1), true), kTwo), kTwo);
+  EXPECT_NE(refused(with(nodes(1))).find("depends on the extent S"), std::string::npos)
+      << refused(with(nodes(1)));
+}
+
+TEST(Sequences, GrowInTheFileAndTellTheirLength) {
+  const auto nodes = [](const std::string& place) {
+    return std::vector<Message>{
+        node_of("SequenceEmpty", {}, {"none"}), node_of("Neg", {"x"}, {"minus"}),
+        node_of("SequenceInsert", {"none", "x"}, {"with_x"}),
+        node_of("SequenceInsert", {"with_x", "minus", place}, {"both"}),
+        node_of("Identity", {"both"}, {"same"}),
+        node_of("SequenceLength", {"same"}, {"count"}),
+        node_of("Cast", {"count"}, {"scale"}, {integer_attribute("to", 1)}),
+        node_of("ConcatFromSequence", {"same"}, {"joined"}, {integer_attribute("axis", 1)}),
+        node_of("Mul", {"joined", "scale"}, {"y"})};
+  };
+  EXPECT_EQ(run_on(with(nodes("last")), {1, 2, 3}), (std::vector<float>{-2, -4, -6, 2, 4, 6}));
+  EXPECT_EQ(run_on(with(nodes("one")), {1, 2, 3}), (std::vector<float>{2, 4, 6, -2, -4, -6}));
+  EXPECT_NE(refused(with(nodes("two"))).find("place 2 of 1"), std::string::npos)
+      << refused(with(nodes("two")));
+}
+
+TEST(Sequences, AreNoTensors) {
+  const std::string text = refused(with({node_of("SequenceConstruct", {"x", "x"}, {"both"}),
+                                         node_of("Neg", {"both"}, {"y"})}));
+  EXPECT_NE(text.find("\"both\" is a sequence, expected a tensor"), std::string::npos) << text;
+}
+
+TEST(Sequences, PlacesThatDataDecidesAreRefused) {
+  const std::string text =
+      refused(with({node_of("SequenceConstruct", {"x", "x"}, {"both"}),
+                    node_of("ReduceSum", {"x"}, {"sum"}, {integer_attribute("keepdims", 0)}),
+                    node_of("Cast", {"sum"}, {"place"}, {integer_attribute("to", 7)}),
+                    node_of("SequenceAt", {"both", "place"}, {"y"})}));
+  EXPECT_NE(text.find("the place in the sequence depends on data"), std::string::npos) << text;
+}
+
+TEST(Optionals, AreThereOrNot) {
+  const auto nodes = [](const std::string& given) {
+    return std::vector<Message>{
+        node_of("Optional", given.empty() ? std::vector<std::string>{} : std::vector{given},
+                {"maybe"}),
+        node_of("OptionalHasElement", {"maybe"}, {"there"}),
+        node_of("Cast", {"there"}, {"scale"}, {integer_attribute("to", 1)}),
+        node_of("Mul", {"x", "scale"}, {"y"})};
+  };
+  EXPECT_EQ(run_on(with(nodes("x")), {1, 2, 3}), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(run_on(with(nodes("")), {1, 2, 3}), (std::vector<float>{0, 0, 0}));
+  EXPECT_EQ(run_on(with({node_of("Optional", {"x"}, {"maybe"}),
+                         node_of("OptionalGetElement", {"maybe"}, {"y"})}),
+                   {1, 2, 3}),
+            (std::vector<float>{1, 2, 3}));
+  const std::string text = refused(with({node_of("Optional", {}, {"maybe"}),
+                                         node_of("OptionalGetElement", {"maybe"}, {"y"})}));
+  EXPECT_NE(text.find("is not there"), std::string::npos) << text;
+}
+
+TEST(Split, IntoPartsOfAnOpenAxis) {
+  const GraphParts parts =
+      with({node_of("Split", {"x"}, {"a", "b"},
+                    {integer_attribute("axis", 0), integer_attribute("num_outputs", 2)}),
+            node_of("Concat", {"b", "a"}, {"y"}, {integer_attribute("axis", 0)})});
+  // Of three frames the first part has two.
+  EXPECT_EQ(run_on(parts, {1, 1, 1, 2, 2, 2, 3, 3, 3}),
+            (std::vector<float>{3, 3, 3, 1, 1, 1, 2, 2, 2}));
+}
+
+}  // namespace
+}  // namespace rill::onnx
