@@ -80,10 +80,15 @@ namespace {
 
 using NamedValues = std::vector<std::pair<std::string, TensorPtr>>;
 
-/// The values in the bundles that tell shapes.
-Result<NamedValues> values_of_facts(const Args& args) {
+/// The values in the bundles that tell shapes; else in those of a command that ends with its
+/// inputs, so that nothing that is made with them is run with others.
+Result<NamedValues> values_in_bundles(const Args& args) {
   NamedValues out;
-  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.fact_bundles));
+  const bool ends = args.command == Command::kRun || args.command == Command::kStream ||
+                    args.command == Command::kCheck;
+  RILL_ASSIGN(const Bundle bundle, Bundle::read(args.fact_bundles.empty() && ends
+                                                    ? args.input_bundles
+                                                    : args.fact_bundles));
   for (const Bundle::Item& item : bundle.items()) {
     if (item.turns.size() != 1) continue;
     out.emplace_back(item.name, std::make_shared<const Tensor>(item.turns[0]));
@@ -126,12 +131,15 @@ Result<Graph> load_model(const Args& args, const nnef::LoadOptions& options) {
   }
   std::erase_if(constants, [](const auto& each) { return !each.second; });
   with_values.constants = constants;
-  RILL_ASSIGN(const NamedValues values, values_of_facts(args));
+  NamedValues values;
+  if (is_onnx_model(args.model)) {
+    RILL_ASSIGN(values, values_in_bundles(args));
+  }
   with_values.values = values;
   with_values.assertions = args.asserts;
   RILL_ASSIGN(Graph graph, onnx::load_any(args.model, {ops::op_table(), ops::onnx_table()},
                                           with_values));
-  if (is_onnx_model(args.model)) RILL_TRY(check_same_values(graph, values, args));
+  RILL_TRY(check_same_values(graph, values, args));
   return graph;
 }
 

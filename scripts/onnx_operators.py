@@ -44,8 +44,9 @@ declared, an attribute or an input, is refused by name, with node, operator and 
 ## Values that decide
 
 `--constantize NAME=VALUE` makes an input a constant before the file is read, so that a branch or a
-shape follows from it; in `rill.h`, `rill_load_opts.constants`. With `--input-facts-from-bundle`, an input
-that some operator must know takes its value from there, which a warning tells.
+shape follows from it; in `rill.h`, `rill_load_opts.constants`. `run`, `stream` and `check` take the value
+of an input that some operator must know from their bundle of inputs, other commands from that of
+`--input-facts-from-bundle`; a warning tells it.
 
 ## State that the caller hands on
 

@@ -155,6 +155,8 @@ Status SymbolScope::assert_text(std::string_view text) {
     for (const std::string& name : names) declare(name);
   }
   if (colon == std::string_view::npos) {
+    const auto is_it = [&](const Assertion& each) { return each.text == assertion.text; };
+    if (std::any_of(assertions_.begin(), assertions_.end(), is_it)) return {};
     assertions_.push_back(std::move(assertion));
     return {};
   }

@@ -55,6 +55,16 @@ Result<std::optional<Value>> presumed_squeeze(OnnxCtx& ctx, OutletId condition,
   return {Value::of_wires(then)};
 }
 
+/// What is asserted behind the first `from` assertions, as text.
+std::string asserted(OnnxCtx& ctx, size_t from) {
+  std::string out;
+  const auto& all = ctx.graph().scope.assertions();
+  for (size_t i = from; i < all.size(); ++i) {
+    out += str_cat(out.empty() ? "" : " and ", all[i].text);
+  }
+  return out;
+}
+
 Result<Value> conditional(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId condition, ctx.wire("cond"));
   const Fact fact = ctx.fact(condition);
@@ -71,10 +81,19 @@ Result<Value> conditional(OnnxCtx& ctx) {
         "Which branch runs depends on data, so that both have to. Decide it: "
         "--constantize NAME=VALUE for the input that it depends on");
   };
+  const size_t before = ctx.graph().scope.assertions().size();
   auto then = ctx.branch("then_branch");
   if (!then.ok()) return decide(then.take_status());
+  const size_t between = ctx.graph().scope.assertions().size();
+  const std::string then_asserts = asserted(ctx, before);
   auto otherwise = ctx.branch("else_branch");
   if (!otherwise.ok()) return decide(otherwise.take_status());
+  const std::string other_asserts = asserted(ctx, between);
+  // Silero's branches are models of two rates: sizes that suit both suit none of them.
+  if (!then_asserts.empty() && !other_asserts.empty() && then_asserts != other_asserts) {
+    return decide(fail(Code::kUnsupported, "one branch is for ", then_asserts, ", the other for ",
+                       other_asserts));
+  }
   RILL_CHECK(then->size() == otherwise->size(), "the branches have ", then->size(), " and ",
              otherwise->size(), " outputs");
   RILL_ASSIGN(std::optional<Value> presumed, presumed_squeeze(ctx, condition, *then, *otherwise));

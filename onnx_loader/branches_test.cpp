@@ -1,0 +1,69 @@
+// Branches that data decides, both of which run.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "onnx_loader/load.h"
+#include "onnx_loader/test_file.h"
+#include "ops/math/test_support.h"
+#include "ops/onnx_table.h"
+#include "ops/op_table.h"
+
+namespace rill::onnx {
+namespace {
+
+Message branches(const GraphParts& then, const GraphParts& otherwise, const std::string& condition,
+                 const std::string& output) {
+  return node_of("If", {condition}, {output},
+                 {message_attribute("then_branch", graph_of(then), 5),
+                  message_attribute("else_branch", graph_of(otherwise), 5)});
+}
+
+/// A branch that sums blocks of `frames` frames of x, and drops their axis where there is one.
+GraphParts for_block_of(const std::string& frames) {
+  GraphParts one;
+  one.nodes = {node_of("ReduceSum", {"x", "first"}, {frames + "s"},
+                       {integer_attribute("keepdims", 0)})};
+  one.outputs = {value_info(frames + "s", {3})};
+  GraphParts several;
+  several.nodes = {node_of("Identity", {"x"}, {frames + "i"})};
+  several.outputs = {value_info(frames + "i", {-1, 3})};
+  GraphParts out;
+  out.nodes = {node_of("Shape", {"x"}, {frames + "n"}, {integer_attribute("end", 1)}),
+               node_of("Div", {frames + "n", frames}, {frames + "b"}),
+               node_of("Equal", {frames + "b", "one"}, {frames + "e"}),
+               branches(one, several, frames + "e", frames + "y")};
+  out.outputs = {value_info(frames + "y", {3})};
+  return out;
+}
+
+std::string loaded(const GraphParts& then, const GraphParts& otherwise) {
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1, 3}, {"S"}), value_info("fast", {}, {}, 9)};
+  parts.outputs = {value_info("y", {3})};
+  parts.initializers = {tensor_of_integers("first", {1}, {0}), tensor_of_integers("one", {1}, {1}),
+                        tensor_of_integers("four", {1}, {4}),
+                        tensor_of_integers("eight", {1}, {8})};
+  parts.nodes = {branches(then, otherwise, "fast", "y")};
+  const Message model = model_of(parts);
+  const auto graph = load_memory(model.span(), {ops::op_table(), ops::onnx_table()});
+  if (!graph.ok()) return graph.error().to_string();
+  std::string out;
+  for (const auto& each : graph->scope.assertions()) out += each.text;
+  return out;
+}
+
+TEST(Branches, OfOneExtentAreAModelForIt) {
+  EXPECT_EQ(loaded(for_block_of("four"), for_block_of("four")), "S/4 == 1");
+}
+
+TEST(Branches, OfDifferentExtentsHaveToBeDecided) {
+  const std::string text = loaded(for_block_of("four"), for_block_of("eight"));
+  EXPECT_NE(text.find("one branch is for S/4 == 1, the other for S/8 == 1"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("--constantize"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace rill::onnx
