@@ -23,7 +23,12 @@ Result<Graph> bound(const Graph& graph, const std::string& symbol, const Binding
     for (const auto& [other, given] : values) {
       if (other == name) value = given;
     }
-    RILL_ASSIGN(out, out.with_symbol(name, Dim(value)));
+    auto next = out.with_symbol(name, Dim(value));
+    if (!next.ok()) {
+      return next.take_status().hint(
+          str_cat("This is with ", name, "=", value, ": bind ", name, " to what the model takes"));
+    }
+    out = std::move(next).value();
   }
   return declutter(out);
 }

@@ -209,5 +209,22 @@ TEST(Audit, BindsTheOtherSymbols) {
   EXPECT_FALSE(report->finding) << report->to_string();
 }
 
+TEST(Audit, TellsWhichValueOfASymbolDoesNotSuit) {
+  auto graph = test::load_text(
+      "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
+      "extension tract_symbol B;\ngraph network(x) -> (y)\n{\n"
+      "  x = tract_core_external(shape = [B, 2, S], datum_type = 'f32');\n"
+      "  y = concat([[[[1.0], [2.0]]], x], axis = 2);\n}\n");
+  ASSERT_TRUE(graph.ok()) << graph.status().error().to_string();
+  const Graph pulsed = pulsed_graph(*graph, 3);
+  Options options;
+  options.lengths = 6;
+  const auto wrong = audit(*graph, pulsed, options);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.error().to_string().find("B=2"), std::string::npos) << wrong.error().to_string();
+  options.others = {{"B", 1}};
+  EXPECT_TRUE(audit(*graph, pulsed, options).ok());
+}
+
 }  // namespace
 }  // namespace rill::audit
