@@ -37,8 +37,14 @@ struct Outcome {
 };
 
 std::vector<int64_t> pulses_of(uint64_t seed, int64_t unit) {
+  // Frames that are many beside those of a small pulse are few beside those of a large one.
+  constexpr int64_t kSmall = 40;
+  constexpr int64_t kLarge = 4096;
   audit::Draw draw(seed * 7919 + 7002);
-  std::set<int64_t> out{unit * draw.in(1, 2), unit * draw.log_in(1, 40)};
+  const int64_t least = unit * draw.in(1, 2);
+  const int64_t small = unit * draw.log_in(1, kSmall);
+  const bool large = draw.chance(50) && unit * kSmall < kLarge;
+  std::set<int64_t> out{least, large ? unit * draw.log_in(kSmall, kLarge / unit) : small};
   return {out.begin(), out.end()};
 }
 
