@@ -33,6 +33,7 @@ MAKERS = [
     drawn_layers.resize, drawn_layers.product, drawn_layers.norm, drawn_layers.attention,
     drawn_layers.quantised, drawn_layers.position, drawn_layers.spectrum, drawn_layers.sampled,
     drawn_layers.of_microsoft, drawn_caches.group_query, drawn_caches.few_bits,
+    drawn_caches.heads_of_parts, drawn_caches.heads_of_input,
     drawn_arrays.array, drawn_arrays.moved, drawn_arrays.moved, drawn_arrays.sizes,
     drawn_arrays.elementwise, drawn_arrays.reduction, drawn_arrays.cast, drawn_arrays.einsum,
     drawn_arrays.control]

@@ -1,4 +1,5 @@
-"""Drawn nodes of com.microsoft that language models have: attention over a cache, weights of few bits."""
+"""Drawn nodes of com.microsoft that language models have: attentions with masks and caches, weights of
+few bits."""
 import math
 import random
 
@@ -11,6 +12,14 @@ from drawn import Case, bytes_of, noise, pick
 def about(most, least=1):
     """A number from `least` to `most`, log-uniformly."""
     return int(math.exp(random.uniform(math.log(least), math.log(most + 1))))
+
+
+def listed(names, given):
+    """Inputs in their order, empty where one is left out."""
+    order = [name if name in given else "" for name in names]
+    while order[-1] == "":
+        order.pop()
+    return order
 
 
 class Lengths:
@@ -105,14 +114,70 @@ def group_query():
         ahead = [helper.make_node("Shape", ["mask"], ["long"], start=1),
                  helper.make_node("Cast", ["long"], ["total"], to=TensorProto.INT32)]
     constants.update({k: given.pop(k) for k in ("last", "cos", "sin") if k in given and pick([0, 1])})
-    order = [name if name in given or name in constants or name == "total" else "" for name in
-             ["q", "k", "v", "pk", "pv", "last", "total", "cos", "sin", "pos", "bias", "sink", "", "", "", "",
-              "fresh"]]
-    while order[-1] == "":
-        order.pop()
+    order = listed(["q", "k", "v", "pk", "pv", "last", "total", "cos", "sin", "pos", "bias", "sink", "", "", "", "",
+                    "fresh"], {**given, **constants, "total": 0})
     return Case("GroupQueryAttention", given, constants, order, 3, domain="com.microsoft", ahead=ahead,
                 loose=5 if halves else 1, told=lengths.told(causal, size), num_heads=heads, kv_num_heads=kept,
                 causal=causal, **more)
+
+
+def padding(batch, queries, keys):
+    """A mask of integers in one of its forms, of which the first key is open."""
+    ends = np.array([about(keys) for _ in range(batch)], np.int32)
+    mask = np.random.randint(0, 2, (batch, queries, keys), np.int32)
+    mask[:, :, 0] = 1
+    return pick([ends, (np.arange(keys) < ends[:, None]).astype(np.int32), mask])
+
+
+def heads_of_parts():
+    batch, heads, size, width = about(3), about(4), 2 * about(8), 2 * about(8)
+    queries, past, split, one_way = about(20), None, False, pick([0, 0, 1])
+    keys = queries if one_way or pick([0, 1]) else about(20)
+    if pick([0, 1]):
+        width, split = size, pick([0, 1])
+        past = None if split else pick([0, about(20), about(20)])
+    given = {"q": noise(batch, queries, heads * size),
+             "k": noise(batch, heads, keys, size) if split else noise(batch, keys, heads * size),
+             "v": noise(batch, heads, keys, width) if split else noise(batch, keys, heads * width)}
+    if past is not None:
+        given.update(pk=noise(batch, heads, past, size), pv=noise(batch, heads, past, width))
+    keys += past or 0
+    constants = {"b": noise(heads * (2 * size + width))} if pick([0, 1]) else {}
+    if pick([0, 1]):
+        given["mask"] = padding(batch, queries, keys)
+    if pick([0, 0, 1]):
+        given["bias"] = noise(pick([1, batch]), pick([1, heads]), queries, keys)
+    more = pick([{}, {"scale": 0.4}, {"mask_filter_value": -2.0}])
+    order = listed(["q", "k", "v", "b", "mask", "bias", "pk", "pv"], {**given, **constants})
+    return Case("MultiHeadAttention", given, constants, order, 1 if past is None else 3, domain="com.microsoft",
+                num_heads=heads, unidirectional=one_way, **more)
+
+
+def heads_of_input():
+    batch, heads, size, width = about(3), about(4), 2 * about(8), 2 * about(8)
+    frames, past, inner, one_way = about(20), pick([0, 0, about(20)]), about(20), pick([0, 1])
+    width = size if past else width
+    total = heads * (2 * size + width)
+    given, constants = {"x": noise(batch, frames, inner)}, {"w": noise(inner, total)}
+    if pick([0, 1, 1]):
+        constants["b"] = noise(total)
+    if past:
+        given["past"] = noise(2, batch, heads, past, size)
+    elif pick([0, 0, 1]):
+        given["bias"] = noise(pick([1, batch]), pick([1, heads]), frames, frames)
+    starts = False
+    if pick([0, 1]):
+        given["mask"] = padding(batch, frames, past + frames)
+        starts = given["mask"].ndim == 1 and pick([0, 1])
+    if starts:
+        first = [random.randrange(end) for end in given["mask"]]
+        given["mask"] = np.concatenate([given["mask"], np.array(first, np.int32)])
+    order = listed(["x", "w", "b", "mask", "past", "bias"], {**given, **constants})
+    sizes = {} if width == size else {"qkv_hidden_sizes": [heads * size, heads * size, heads * width]}
+    # Where a query sees masked keys alone, its scores are rounded to what -10000 leaves.
+    return Case("Attention", given, constants, order, 2 if past else 1, domain="com.microsoft", closed=starts,
+                loose=300 if starts and one_way else 1, num_heads=heads, unidirectional=one_way, **sizes,
+                **pick([{}, {"scale": 0.4}]))
 
 
 def few_bits():
@@ -128,15 +193,11 @@ def few_bits():
         constants["z"] = bytes_of(np.uint8, rows, (blocks * bits + 7) // 8)
     if points == "floats":
         constants["z"] = (np.random.rand(rows, blocks) * 2**bits).astype(kind)
-    order = ["x", "w", "s", "z" if points else ""]
     if bits == 4 and pick([0, 0, 0, 1]):
         constants["g"] = np.random.permutation(np.arange(length) // block).astype(np.int32)
-    order.append("g" if "g" in constants else "")
     if pick([0, 1]):
         constants["b"] = noise(rows).astype(kind)
-        order.append("b")
-    while order[-1] == "":
-        order.pop()
+    order = listed(["x", "w", "s", "z", "g", "b"], {"x": 0, **constants})
     x = noise(*[about(5) for _ in range(pick([1, 2, 2, 3]) - 1)], length).astype(kind)
     # Sums of many products; those of codes of 8 bits are large before they cancel.
     return Case("MatMulNBits", {"x": x}, constants, order, domain="com.microsoft",
