@@ -34,6 +34,7 @@ rill_onnx(onnx/random)
 rill_onnx(onnx/reshape)
 rill_onnx(onnx/scatter)
 rill_onnx(onnx/trilu)
+rill_onnx(quant/byte_layers)
 rill_onnx(quant/integer_sums)
 rill_onnx(rnn/recurrent)
 rill_onnx(signal/fft)
@@ -51,7 +52,9 @@ if(RILL_ONNX)
     math/sequences.cpp
     control/onnx_turns.cpp
     nn/onnx_activation.cpp
+    nn/onnx_pool.cpp
     nn/onnx_window.cpp
+    quant/onnx_bytes.cpp
     rnn/onnx_cell.cpp
     transformers/onnx_rotary.cpp)
   rill_write_onnx_table(${CMAKE_CURRENT_BINARY_DIR}/onnx_table.cpp)

@@ -24,6 +24,7 @@ except ImportError:
     sys.exit(77)
 
 import drawn_arrays
+import drawn_bytes
 import drawn_caches
 import drawn_layers
 from drawn import pick
@@ -34,6 +35,7 @@ MAKERS = [
     drawn_layers.quantised, drawn_layers.position, drawn_layers.spectrum, drawn_layers.sampled,
     drawn_layers.of_microsoft, drawn_caches.group_query, drawn_caches.few_bits,
     drawn_caches.heads_of_parts, drawn_caches.heads_of_input,
+    drawn_bytes.qgemm, drawn_bytes.qpool, drawn_bytes.qconv, drawn_bytes.qwhere,
     drawn_arrays.array, drawn_arrays.moved, drawn_arrays.moved, drawn_arrays.sizes,
     drawn_arrays.elementwise, drawn_arrays.reduction, drawn_arrays.cast, drawn_arrays.einsum,
     drawn_arrays.control]
