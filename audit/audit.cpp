@@ -1,7 +1,6 @@
 #include "audit/audit.h"
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "audit/drive.h"
@@ -15,8 +14,6 @@
 namespace rill::audit {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Replace all symbols but that of the stream.
 Result<Graph> bound(const Graph& graph, const std::string& symbol, const Bindings& values) {
   RILL_ASSIGN(Graph out, pulse::with_ties(graph, symbol));
@@ -26,15 +23,43 @@ Result<Graph> bound(const Graph& graph, const std::string& symbol, const Binding
     for (const auto& [other, given] : values) {
       if (other == name) value = given;
     }
-    RILL_ASSIGN(out, out.with_symbol(name, Dim(value)));
+    auto next = out.with_symbol(name, Dim(value));
+    if (!next.ok()) {
+      return next.take_status().hint(
+          str_cat("This is with ", name, "=", value, ": bind ", name, " to what the model takes"));
+    }
+    out = std::move(next).value();
   }
   return declutter(out);
 }
 
+/// The frames that a stream of that length is stepped for, its tail included, in the stream symbol.
+double frames_stepped(const Plan& plan, int64_t length) {
+  auto out = static_cast<double>(length);
+  for (const PlanIo& io : plan.outputs) {
+    const PlanStream& stream = io.stream;
+    const int64_t frames = stream.length.at(length).value_or(0);
+    if (stream.axis < 0 || stream.pulse == 0 || frames <= 0) continue;
+    const double rate = static_cast<double>(plan.stream_pulse) / static_cast<double>(stream.pulse);
+    out = std::max(out, static_cast<double>(stream.delay + frames) * rate);
+  }
+  return out;
+}
+
+int64_t streams_of(const Report& report) {
+  int64_t out = 0;
+  for (const auto& [way, streams] : report.ways) out += streams;
+  return out;
+}
+
 class Auditor {
  public:
-  Auditor(Ways ways, const Graph& whole, const Options& options)
-      : ways_(std::move(ways)), whole_(whole), options_(options), draw_(options.seed) {
+  Auditor(Ways ways, const Graph& whole, const Options& options, Deadline until)
+      : ways_(std::move(ways)),
+        whole_(whole),
+        options_(options),
+        draw_(options.seed),
+        until_(until) {
     const Plan& plan = ways_.plan();
     report_.symbol = plan.stream_symbol;
     report_.pulse = plan.stream_pulse;
@@ -56,43 +81,39 @@ class Auditor {
   Report report_;
   Lengths known_;
   std::set<int64_t> tried_;
-  Clock::time_point begin_ = Clock::now();
-  double seconds_per_frame_ = 0;
+  Deadline until_;
+  double seconds_per_frame_ = 0;  ///< of one stream
   bool out_of_room_ = false;
 };
 
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
 bool Auditor::time_for(int64_t length) {
-  const double left = options_.seconds - seconds_since(begin_);
-  if (static_cast<int64_t>(report_.lengths.size()) >= options_.lengths || left <= 0) {
+  if (static_cast<int64_t>(report_.lengths.size()) >= options_.lengths || until_.passed()) {
     out_of_room_ = true;
     return false;
   }
-  // A length that would take all that is left goes without; shorter ones may follow.
-  return report_.lengths.size() < 3 || seconds_per_frame_ * static_cast<double>(length) < left;
+  // A length whose two streams would take all that is left goes without; shorter ones may follow.
+  return 2 * seconds_per_frame_ * frames_stepped(ways_.plan(), length) < until_.left();
 }
 
 void Auditor::try_length(int64_t length, int64_t* compared) {
   if (length < 1 || length > options_.longest || tried_.contains(length)) return;
-  if (!time_for(length)) {
-    report_.out_of_time = true;
-    return;
-  }
+  if (!time_for(length)) return;
   tried_.insert(length);
-  const auto begin = Clock::now();
-  const int64_t refused = report_.refused;
+  const double left = until_.left();
+  const int64_t before = streams_of(report_);
   const auto tried = ways_.compare(length, report_.lengths.size() < 4, &draw_, &report_);
   if (!tried.ok()) {
     report_.undefined += 1;
     report_.why_undefined = tried.error().to_string();
     return;
   }
-  if (report_.refused > refused) return;
+  const int64_t streams = streams_of(report_) - before;
+  if (streams == 0 && !report_.finding) return;
   // Short streams cost what any stream costs, which tells nothing of a frame.
-  if (length > 256) seconds_per_frame_ = seconds_since(begin) / static_cast<double>(length);
+  const double frames = frames_stepped(ways_.plan(), length);
+  if (streams > 0 && frames > 256) {
+    seconds_per_frame_ = (left - until_.left()) / static_cast<double>(streams) / frames;
+  }
   report_.lengths.push_back(length);
   if (compared) *compared += 1;
 }
@@ -148,7 +169,7 @@ Result<Report> Auditor::run() {
   if (report_.finding || report_.outputs > 0) return std::move(report_);
   Status nothing = fail(Code::kState, "the audit compared no output: ", report_.lengths.size(),
                         " lengths gave none, ", report_.undefined, " are not defined, ",
-                        report_.refused, " are refused");
+                        report_.refused, " are refused, ", report_.given_up, " took too long");
   const std::string& why =
       report_.why_undefined.empty() ? report_.why_refused : report_.why_undefined;
   if (!why.empty()) return std::move(nothing).hint(str_cat("The last reason: ", why));
@@ -177,6 +198,7 @@ std::string Report::to_string() const {
                    why_refused);
   }
   if (not_moved > 0) out += str_cat(", ", not_moved, " states could not move");
+  if (given_up > 0) out += str_cat(", ", given_up, " streams were given up as the time was over");
   return out;
 }
 
@@ -192,12 +214,14 @@ Result<std::shared_ptr<const Plan>> planned(const Graph& graph, const std::strin
 
 Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& options) {
   if (!pulsed.streaming) return fail(Code::kPulse, "the graph to audit is not pulsed");
+  const Deadline until(options.seconds);
   const std::string symbol = pulsed.streaming->symbol();
   std::vector<std::shared_ptr<const Plan>> plans(1);
   RILL_ASSIGN(plans[0], planned(pulsed, symbol, options.others));
   pulse::Options other;
   other.symbol = symbol;
   for (const int64_t times : options.multiples) {
+    if (until.passed()) break;
     other.pulse = Dim(times * plans[0]->stream_pulse);
     const auto graph = pulse::pulsify(whole, other);
     if (!graph.ok()) continue;
@@ -205,8 +229,8 @@ Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& opt
     plans.push_back(std::move(plan));
   }
   RILL_ASSIGN(const Graph simple, bound(whole, symbol, options.others));
-  RILL_ASSIGN(Ways ways, Ways::make(simple, std::move(plans), options));
-  return Auditor(std::move(ways), simple, options).run();
+  RILL_ASSIGN(Ways ways, Ways::make(simple, std::move(plans), options, until));
+  return Auditor(std::move(ways), simple, options, until).run();
 }
 
 }  // namespace rill::audit

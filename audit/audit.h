@@ -12,7 +12,7 @@ namespace rill::audit {
 
 struct Options {
   Bindings others;         ///< values of symbols beside that of the stream; 2 for those left out
-  double seconds = 2;      ///< of wall clock; a length that was begun is gone through
+  double seconds = 2;      ///< of wall clock; what is not compared by then is given up
   int64_t lengths = 1000;  ///< to compare at most
   int64_t longest = int64_t{1} << 18;  ///< no stream is longer, in the stream symbol
   uint64_t seed = 1;
@@ -51,7 +51,7 @@ struct Report {
   int64_t outputs = 0;                  ///< compared that were not empty
   int64_t frames = 0;                   ///< of these
   int64_t not_moved = 0;                ///< states that another pulse does not go on from
-  bool out_of_time = false;             ///< before all edges and remainders were compared
+  int64_t given_up = 0;                 ///< streams that could not be ended in time
   std::optional<Finding> finding;       ///< the first one, at which the audit ends
 
   /// One line for people: what was compared, or what differs.

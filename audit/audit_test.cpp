@@ -4,11 +4,14 @@
 
 #include <algorithm>
 
+#include "audit/drive.h"
 #include "audit/lengths.h"
+#include "audit/values.h"
 #include "core/exec/plan.h"
 #include "core/optim/optim.h"
 #include "pulse/pulse.h"
 #include "tests/property/streaming.h"
+#include "tests/property/texts.h"
 
 namespace rill::audit {
 namespace {
@@ -112,6 +115,79 @@ TEST(Audit, FindsTheFirstLengthThatTheWholeGraphIsDefinedFor) {
   EXPECT_GT(report->outputs, 10);
 }
 
+/// Layers that take some 400000 products for each frame, beside frames from a late one on.
+Graph slow_graph() {
+  int64_t drawn = 0;
+  const auto weights = [&](int64_t outputs, int64_t inputs) {
+    return test::nested_list({outputs, inputs, 1},
+                             [&] { return test::thousandths(drawn++ % 201 - 100); });
+  };
+  std::string layers = str_cat("  v0 = conv(x, ", weights(128, 1), ", 0.1, padding = [(0, 0)]);\n");
+  for (int i = 0; i < 24; ++i) {
+    layers += str_cat("  v", i + 1, " = tanh(conv(v", i, ", ", weights(128, 128),
+                      ", 0.1, padding = [(0, 0)]));\n");
+  }
+  const std::string late = "  z = slice(v24, axes = [2], begin = [200000], end = [0]);\n";
+  const std::string all = layers + "  y = copy(v24);\n" + late;
+  auto graph = test::load_text(test::document("1, 1, S", all, "y, z"));
+  EXPECT_TRUE(graph.ok()) << graph.status().error().to_string();
+  return std::move(graph).value();
+}
+
+TEST(Audit, GivesUpWhatDoesNotEndInItsTime) {
+  const Graph whole = slow_graph();
+  const Graph pulsed = pulsed_graph(whole, 4);
+  Options options;
+  options.seconds = 1;
+  const auto report = audit(whole, pulsed, options);
+  ASSERT_TRUE(report.ok()) << report.error().to_string();
+  EXPECT_GT(report->outputs, 0);
+  EXPECT_GT(report->given_up, 0);
+  // Streams of 200000 frames take some seconds.
+  EXPECT_LT(report->lengths.back(), 190000);
+  EXPECT_NE(report->to_string().find("given up"), std::string::npos) << report->to_string();
+}
+
+TEST(Audit, FailsWhereAllThatItBeganIsGivenUp) {
+  const Graph whole = slow_graph();
+  Options options;
+  options.seconds = 1e-9;
+  const auto report = audit(whole, pulsed_graph(whole, 4), options);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code, Code::kState);
+}
+
+TEST(Audit, StreamsEndWithTheirTime) {
+  const Graph whole = whole_graph(kWindows);
+  const auto plan = prepare(pulsed_graph(whole, 4));
+  ASSERT_TRUE(plan.ok());
+  const auto session = Session::make(*plan);
+  ASSERT_TRUE(session.ok());
+  Draw draw(1);
+  const auto inputs = noise_inputs(whole, "S", 100, &draw);
+  ASSERT_TRUE(inputs.ok());
+  StreamOptions options;
+  auto stream = run_stream(session->get(), *inputs, 100, options);
+  ASSERT_TRUE(stream.ok());
+  EXPECT_FALSE(stream->given_up);
+  options.until = Deadline(0);
+  stream = run_stream(session->get(), *inputs, 100, options);
+  ASSERT_TRUE(stream.ok());
+  EXPECT_TRUE(stream->given_up);
+  const auto feed = Feed::make(session->get(), 0);
+  ASSERT_TRUE(feed.ok());
+  for (const bool in_time : {true, false}) {
+    (*session)->reset();
+    (*feed)->reset();
+    PushedStream pushed(*inputs, 1, in_time ? Deadline() : Deadline(0));
+    pushed.attach(session->get(), feed->get());
+    while (pushed.step()) {
+    }
+    EXPECT_TRUE(pushed.finish().ok());
+    EXPECT_EQ(pushed.given_up(), !in_time);
+  }
+}
+
 TEST(Audit, WantsAPulsedGraph) {
   const Graph whole = whole_graph("  y = tanh(x);\n");
   const auto report = audit(whole, whole, Options());
@@ -131,6 +207,23 @@ TEST(Audit, BindsTheOtherSymbols) {
   const auto report = audit(*graph, pulsed_graph(*graph, 3), options);
   ASSERT_TRUE(report.ok()) << report.error().to_string();
   EXPECT_FALSE(report->finding) << report->to_string();
+}
+
+TEST(Audit, TellsWhichValueOfASymbolDoesNotSuit) {
+  auto graph = test::load_text(
+      "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
+      "extension tract_symbol B;\ngraph network(x) -> (y)\n{\n"
+      "  x = tract_core_external(shape = [B, 2, S], datum_type = 'f32');\n"
+      "  y = concat([[[[1.0], [2.0]]], x], axis = 2);\n}\n");
+  ASSERT_TRUE(graph.ok()) << graph.status().error().to_string();
+  const Graph pulsed = pulsed_graph(*graph, 3);
+  Options options;
+  options.lengths = 6;
+  const auto wrong = audit(*graph, pulsed, options);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.error().to_string().find("B=2"), std::string::npos) << wrong.error().to_string();
+  options.others = {{"B", 1}};
+  EXPECT_TRUE(audit(*graph, pulsed, options).ok());
 }
 
 }  // namespace

@@ -55,7 +55,10 @@ class Streamer {
   void feed();
   Status take();
   Session& session() { return session_; }
-  StreamResult result() && { return std::move(result_); }
+  StreamResult result() && {
+    result_.given_up = !ended();
+    return std::move(result_);
+  }
 
  private:
   Status plan_output(const PlanIo& io);
@@ -213,7 +216,7 @@ Result<StreamResult> run_stream(Session* session, std::span<const Tensor> inputs
                                 const StreamOptions& options) {
   Streamer stream(session, inputs, frames, options);
   RILL_TRY(stream.begin());
-  while (!stream.ended()) {
+  while (!stream.ended() && !options.until.passed()) {
     stream.feed();
     session->step();
     RILL_TRY(stream.take());
@@ -230,7 +233,7 @@ Result<std::vector<StreamResult>> run_side_by_side(std::span<const Lane> lanes,
   }
   const size_t layers = lanes.empty() ? 0 : lanes[0].session->plan().steps.size();
   const auto going = [](const Streamer& stream) { return !stream.ended(); };
-  while (std::any_of(streams.begin(), streams.end(), going)) {
+  while (std::any_of(streams.begin(), streams.end(), going) && !options.until.passed()) {
     const FlushDenormals flush;
     for (Streamer& stream : streams) {
       if (going(stream)) stream.feed();

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "audit/deadline.h"
 #include "audit/draw.h"
 #include "core/exec/feed.h"
 #include "core/exec/plan.h"
@@ -21,6 +22,7 @@ struct StreamOptions {
   /// delays and lengths.
   bool ask_session = false;
   std::function<void(int64_t step, int64_t steps)> progress;  ///< called before each step
+  Deadline until;  ///< a stream that has steps left by then is given up
 };
 
 struct StreamResult {
@@ -29,6 +31,7 @@ struct StreamResult {
   std::vector<bool> exact_length;  ///< whether the number of frames is known, not estimated
   int64_t frames = 0;              ///< of the stream, in the stream symbol
   int64_t steps = 0;
+  bool given_up = false;  ///< before its end: the outputs are not whole
 };
 
 /// Run a stream from its start: the inputs pulse by pulse, the end announced with the last frames,
@@ -57,15 +60,19 @@ Status check_fit(const PlanIo& io, const Tensor& value, int free_axis);
 /// another session.
 class PushedStream {
  public:
-  PushedStream(std::span<const Tensor> inputs, uint64_t seed) : inputs_(inputs), draw_(seed) {}
+  /// `until`: what is left to push or pull by then is given up.
+  PushedStream(std::span<const Tensor> inputs, uint64_t seed, Deadline until = {})
+      : inputs_(inputs), draw_(seed), until_(until) {}
 
   /// Begin, or go on, in a session; inputs that do not stream are set.
   void attach(Session* session, Feed* feed);
-  /// Push a piece of every input, and pull some of what is there; false once all is pushed, or
-  /// nothing is taken any more.
+  /// Push a piece of every input, and pull some of what is there; false once all is pushed,
+  /// nothing is taken any more, or the stream is given up.
   bool step();
   /// Tell whether the feed took nothing in 1000 steps though frames were left.
   bool stuck() const { return idle_ >= kMostIdle; }
+  /// Tell whether the stream was given up: its outputs are not whole then.
+  bool given_up() const { return given_up_; }
   /// Tell whether that many hundredths of the first input that streams are pushed.
   bool past(int64_t percent) const;
   /// Forget all that was pushed and pulled.
@@ -82,6 +89,8 @@ class PushedStream {
 
   std::span<const Tensor> inputs_;
   Draw draw_;
+  Deadline until_;
+  bool given_up_ = false;
   Session* session_ = nullptr;
   Feed* feed_ = nullptr;
   int idle_ = 0;

@@ -67,13 +67,15 @@ bool PushedStream::step() {
     moved += pull(i, draw_.in(0, 2 * plan.outputs[i].stream.pulse + 3));
   }
   idle_ = moved > 0 ? 0 : idle_ + 1;
-  return more && !stuck();
+  given_up_ = until_.passed();
+  return more && !stuck() && !given_up_;
 }
 
 Status PushedStream::finish() {
+  if (given_up_) return {};
   if (stuck()) return fail(Code::kState, "frames are not taken any more");
   RILL_TRY(feed_->finish().status());
-  for (bool any = true; any;) {
+  for (bool any = true; any && !given_up_; given_up_ = any && until_.passed()) {
     any = false;
     for (size_t i = 0; i < rows_.size(); ++i) {
       any |= pull(i, draw_.in(1, 2 * session_->plan().outputs[i].stream.pulse + 3)) > 0;

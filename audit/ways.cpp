@@ -5,6 +5,7 @@
 #include "audit/values.h"
 #include "core/exec/saved.h"
 #include "core/optim/optim.h"
+#include "core/run/denormals.h"
 
 namespace rill::audit {
 namespace {
@@ -12,6 +13,23 @@ namespace {
 /// The names of the ways, as reports have them.
 constexpr const char* kSteps = "stepped";
 constexpr const char* kSideBySide = "side by side";
+
+/// Whether a session cannot even get its memory by then: it is zeroed, page by page, and written.
+bool takes_too_much(const Plan& plan, Deadline until) {
+  constexpr double kBytesPerSecond = 2e9;
+  return static_cast<double>(Session::bytes_for(plan)) / kBytesPerSecond > until.left();
+}
+
+/// Run a plan once, step by step of it; false where that was given up.
+bool run_once(Session* session, Deadline until) {
+  const FlushDenormals flush;
+  for (size_t i = 0; i < session->plan().steps.size(); ++i) {
+    if (until.passed()) return false;
+    session->run_layer(i);
+  }
+  session->end_turn();
+  return true;
+}
 
 bool asserts_otherwise(const Graph& whole, const std::string& symbol, int64_t length) {
   for (const auto& assertion : whole.scope.assertions()) {
@@ -24,31 +42,32 @@ bool asserts_otherwise(const Graph& whole, const std::string& symbol, int64_t le
 
 }  // namespace
 
-Result<std::vector<Tensor>> run_whole(const Graph& graph, const std::string& symbol, int64_t length,
-                                      std::span<const Tensor> inputs) {
+Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
+                  std::span<const Tensor> inputs, Deadline until) {
   if (asserts_otherwise(graph, symbol, length)) {
     return fail(Code::kShape, "the model asserts that there is no stream of ", length, " frames");
   }
   RILL_ASSIGN(const Graph bound, graph.with_symbol(symbol, Dim(length)));
   RILL_ASSIGN(const Graph simple, declutter(bound));
   RILL_ASSIGN(std::shared_ptr<const Plan> plan, prepare(simple));
+  if (takes_too_much(*plan, until)) return Outputs(std::nullopt);
   RILL_ASSIGN(const auto session, Session::make(std::move(plan)));
   for (size_t i = 0; i < inputs.size(); ++i) {
     RILL_TRY(check_fit(session->plan().inputs[i], inputs[i], -1));
     copy_view(inputs[i].view(), session->input(i));
   }
-  session->step();
+  if (!run_once(session.get(), until)) return Outputs(std::nullopt);
   std::vector<Tensor> out;
   for (size_t i = 0; i < session->plan().outputs.size(); ++i) {
     RILL_ASSIGN(Tensor value, copy_of(session->output(i)));
     out.push_back(std::move(value));
   }
-  return out;
+  return Outputs(std::move(out));
 }
 
 Result<Ways> Ways::make(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans,
-                        const Options& options) {
-  Ways out(whole, std::move(plans), options);
+                        const Options& options, Deadline until) {
+  Ways out(whole, std::move(plans), until);
   if (out.plan().stream_symbol.empty() || out.plan().inputs.size() != whole.inputs.size()) {
     return fail(Code::kPulse, "the pulsed graph does not have the inputs of the whole graph");
   }
@@ -61,9 +80,12 @@ Result<Ways> Ways::make(const Graph& whole, std::vector<std::shared_ptr<const Pl
 }
 
 /// Compares what a stream gave; outputs go by their names.
-void Ways::judge(const Case& at, const char* way, const Result<std::vector<Tensor>>& got,
-                 Report* report) {
+void Ways::judge(const Case& at, const char* way, const Outputs& got, Report* report) {
   if (report->finding) return;
+  if (got.ok() && !got->has_value()) {
+    report->given_up += 1;
+    return;
+  }
   Finding finding{at.length, plan().stream_pulse, way, {}, {}};
   if (!got.ok()) {
     finding.what = got.error().to_string();
@@ -71,14 +93,15 @@ void Ways::judge(const Case& at, const char* way, const Result<std::vector<Tenso
     return;
   }
   report->ways[way] += 1;
-  for (size_t i = 0; i < got->size(); ++i) {
+  const std::vector<Tensor>& outputs = **got;
+  for (size_t i = 0; i < outputs.size(); ++i) {
     const auto& names = whole_.output_names;
     const auto named = std::find(names.begin(), names.end(), plan().outputs[i].name);
     const auto output = static_cast<size_t>(named - names.begin());
     if (named == names.end()) continue;
     const Tensor& want = at.want[output];
     finding.output = *named;
-    finding.what = difference((*got)[i], want, rounding_[output]);
+    finding.what = difference(outputs[i], want, rounding_[output]);
     if (!finding.what.empty()) {
       report->finding = std::move(finding);
       return;
@@ -90,11 +113,12 @@ void Ways::judge(const Case& at, const char* way, const Result<std::vector<Tenso
   }
 }
 
-Result<std::vector<Tensor>> Ways::stepped(const Case& at) {
+Outputs Ways::stepped(const Case& at) {
   StreamOptions options;
   options.nan_filler = true;
+  options.until = until_;
   RILL_ASSIGN(StreamResult out, run_stream(session_.get(), at.inputs, at.length, options));
-  return std::move(out.outputs);
+  return out.given_up ? Outputs(std::nullopt) : Outputs(std::move(out.outputs));
 }
 
 /// A session that goes on from the state of another one. `refused`: its pulse could not.
@@ -124,12 +148,12 @@ Result<std::unique_ptr<Session>> Ways::moved(Session* session, Feed* feed,
   return out;
 }
 
-Result<std::vector<Tensor>> Ways::pushed(const Case& at, Event event, Draw* draw, Report* report) {
+Outputs Ways::pushed(const Case& at, Event event, Draw* draw, Report* report) {
   RILL_ASSIGN(auto session, Session::make(plans_[0]));
   // A clone takes the frames that wait as they lie, in queues of one size.
   const int64_t room = event == Event::kClone ? 3 : draw->in(0, 3);
   RILL_ASSIGN(auto feed, Feed::make(session.get(), room * plan().stream_pulse));
-  PushedStream stream(at.inputs, draw->next());
+  PushedStream stream(at.inputs, draw->next(), until_);
   stream.attach(session.get(), feed.get());
   const int64_t turn = draw->in(0, 100);
   bool ahead = event != Event::kNone;
@@ -160,7 +184,9 @@ Result<std::vector<Tensor>> Ways::pushed(const Case& at, Event event, Draw* draw
     if (!stream.step()) break;
   }
   RILL_TRY(stream.finish());
-  return stream.outputs();
+  if (stream.given_up()) return Outputs(std::nullopt);
+  RILL_ASSIGN(std::vector<Tensor> out, stream.outputs());
+  return Outputs(std::move(out));
 }
 
 /// This stream, another of the same length and an earlier one, layer by layer.
@@ -169,7 +195,12 @@ Status Ways::side_by_side(const Case& at, Draw* draw, Report* report) {
   other.length = at.length;
   const std::string symbol(plan().stream_symbol);
   RILL_ASSIGN(other.inputs, noise_inputs(whole_, symbol, at.length, draw));
-  RILL_ASSIGN(other.want, run_whole(whole_, symbol, at.length, other.inputs));
+  RILL_ASSIGN(auto want, run_whole(whole_, symbol, at.length, other.inputs, until_));
+  if (!want) {
+    report->given_up += 1;
+    return {};
+  }
+  other.want = std::move(*want);
   std::vector<const Case*> cases{&at, &other};
   for (const Case& each : earlier_) cases.push_back(&each);
   std::vector<std::unique_ptr<Session>> sessions;
@@ -182,11 +213,13 @@ Status Ways::side_by_side(const Case& at, Draw* draw, Report* report) {
   StreamOptions options;
   options.nan_filler = true;
   options.ask_session = true;
+  options.until = until_;
   auto got = run_side_by_side(lanes, options);
   for (size_t i = 0; i < cases.size(); ++i) {
     judge(*cases[i], kSideBySide,
-          got.ok() ? Result<std::vector<Tensor>>((*got)[i].outputs)
-                   : Result<std::vector<Tensor>>(Status(got.error())),
+          !got.ok()            ? Outputs(Status(got.error()))
+          : (*got)[i].given_up ? Outputs(std::nullopt)
+                               : Outputs(std::move((*got)[i].outputs)),
           report);
   }
   return {};
@@ -197,7 +230,12 @@ Status Ways::compare(int64_t length, bool in_all_ways, Draw* draw, Report* repor
   at.length = length;
   const std::string symbol(plan().stream_symbol);
   RILL_ASSIGN(at.inputs, noise_inputs(whole_, symbol, length, draw));
-  RILL_ASSIGN(at.want, run_whole(whole_, symbol, length, at.inputs));
+  RILL_ASSIGN(auto want, run_whole(whole_, symbol, length, at.inputs, until_));
+  if (!want) {
+    report->given_up += 1;
+    return {};
+  }
+  at.want = std::move(*want);
   if (const Refusal takes = session_->check_length(length); !takes.ok()) {
     report->refused += 1;
     report->why_refused = takes.status().error().to_string();
@@ -214,12 +252,12 @@ Status Ways::compare(int64_t length, bool in_all_ways, Draw* draw, Report* repor
                 {Event::kMove, "moved"}};
   const int64_t kinds = plans_.size() > 1 ? 5 : 4;
   const int64_t chosen = draw->in(0, kinds);
-  for (int64_t i = 0; i < kinds && !report->finding; ++i) {
+  for (int64_t i = 0; i < kinds && !report->finding && !until_.passed(); ++i) {
     if (!in_all_ways && i != chosen) continue;
     const auto& [event, name] = events[i];
     judge(at, name, pushed(at, event, draw, report), report);
   }
-  if ((in_all_ways || chosen == kinds) && !report->finding) {
+  if ((in_all_ways || chosen == kinds) && !report->finding && !until_.passed()) {
     RILL_TRY(side_by_side(at, draw, report));
   }
   earlier_.assign(1, std::move(at));

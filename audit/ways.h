@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,20 +11,25 @@
 
 namespace rill::audit {
 
+/// The outputs of a run; nothing where it was given up.
+using Outputs = Result<std::optional<std::vector<Tensor>>>;
+
 /// The whole graph with the stream symbol bound, run once. Errors: where it is not defined for that
 /// length.
-Result<std::vector<Tensor>> run_whole(const Graph& graph, const std::string& symbol, int64_t length,
-                                      std::span<const Tensor> inputs);
+Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
+                  std::span<const Tensor> inputs, Deadline until);
 
 /// The ways of driving a stream, each compared to the whole run.
 class Ways {
  public:
+  /// `until`: what is not compared by then is given up.
   static Result<Ways> make(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans,
-                           const Options& options);
+                           const Options& options, Deadline until);
   const Plan& plan() const { return *plans_[0]; }
 
-  /// Compare streams of one length: step by step, and in one other way, or in all. What is found
-  /// and what was compared go to the report. Errors: where the whole graph is not defined.
+  /// Compare streams of one length: step by step, and in one other way, or in all. What is found,
+  /// what was compared and what was given up go to the report. Errors: where the whole graph is not
+  /// defined.
   Status compare(int64_t length, bool in_all_ways, Draw* draw, Report* report);
 
  private:
@@ -35,19 +41,18 @@ class Ways {
     std::vector<Tensor> want;
   };
 
-  Ways(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans, const Options& options)
-      : whole_(whole), plans_(std::move(plans)), options_(options) {}
-  Result<std::vector<Tensor>> stepped(const Case& at);
-  Result<std::vector<Tensor>> pushed(const Case& at, Event event, Draw* draw, Report* report);
+  Ways(const Graph& whole, std::vector<std::shared_ptr<const Plan>> plans, Deadline until)
+      : whole_(whole), plans_(std::move(plans)), until_(until) {}
+  Outputs stepped(const Case& at);
+  Outputs pushed(const Case& at, Event event, Draw* draw, Report* report);
   Result<std::unique_ptr<Session>> moved(Session* session, Feed* feed, std::unique_ptr<Feed>* next,
                                          Event event, Draw* draw, bool* refused);
   Status side_by_side(const Case& at, Draw* draw, Report* report);
-  void judge(const Case& at, const char* way, const Result<std::vector<Tensor>>& got,
-             Report* report);
+  void judge(const Case& at, const char* way, const Outputs& got, Report* report);
 
   const Graph& whole_;
   std::vector<std::shared_ptr<const Plan>> plans_;
-  const Options& options_;
+  Deadline until_;
   std::unique_ptr<Session> session_;  ///< reset between lengths, so that a reset is held to all
   std::vector<double> rounding_;      ///< per output of the whole graph
   std::vector<Case> earlier_;         ///< for streams side by side

@@ -79,6 +79,7 @@ void print_json(const Args& args, const audit::Report& report) {
   out["frames"] = report.frames;
   out["ways"] = report.ways;
   out["states_not_moved"] = report.not_moved;
+  out["streams_given_up"] = report.given_up;
   out["finding"] = nullptr;
   if (const auto& finding = report.finding) {
     out["finding"] = {{"length", finding->length},

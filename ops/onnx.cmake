@@ -23,6 +23,7 @@ rill_onnx(nn/box)
 rill_onnx(nn/conv)
 rill_onnx(nn/deconv)
 rill_onnx(nn/einsum)
+rill_onnx(nn/matmul_nbits)
 rill_onnx(nn/max_pool)
 rill_onnx(nn/multi_head)
 rill_onnx(nn/resize)
@@ -33,10 +34,12 @@ rill_onnx(onnx/random)
 rill_onnx(onnx/reshape)
 rill_onnx(onnx/scatter)
 rill_onnx(onnx/trilu)
+rill_onnx(quant/byte_layers)
 rill_onnx(quant/integer_sums)
 rill_onnx(rnn/recurrent)
 rill_onnx(signal/fft)
 rill_onnx(transformers/causal_conv)
+rill_onnx(transformers/group_query)
 rill_onnx(transformers/rope)
 rill_onnx(vision/grid_sample)
 
@@ -49,8 +52,11 @@ if(RILL_ONNX)
     math/sequences.cpp
     control/onnx_turns.cpp
     nn/onnx_activation.cpp
+    nn/onnx_pool.cpp
     nn/onnx_window.cpp
-    rnn/onnx_cell.cpp)
+    quant/onnx_bytes.cpp
+    rnn/onnx_cell.cpp
+    transformers/onnx_rotary.cpp)
   rill_write_onnx_table(${CMAKE_CURRENT_BINARY_DIR}/onnx_table.cpp)
   target_sources(rill_ops PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/onnx_table.cpp)
 endif()

@@ -1,58 +1,14 @@
 // How ONNX's pools that average are read.
 
-#include "ops/math/formula.h"
-#include "ops/nn/onnx_window.h"
+#include "ops/nn/onnx_pool.h"
 
 namespace rill::ops {
 namespace {
 
-/// Sums of windows, or their averages. What rounding up adds behind the padding is never counted.
-OutletId pooled(Formula& f, OutletId x, const Window& window, bool normalize, bool count_padding) {
-  return f.call("box", {{"input", Value(x)},
-                        {"size", onnx_list(window.kernel)},
-                        {"padding", onnx_padding(window)},
-                        {"stride", onnx_list(window.stride)},
-                        {"dilation", onnx_list(window.dilation)},
-                        {"border", Value(std::string(count_padding ? "constant" : "ignore"))},
-                        {"normalize", Value(normalize)}});
-}
-
-/// Put zeros around the spatial axes that count as the input does.
-OutletId padded(Formula& f, OutletId x, Window* window) {
-  OnnxCtx::Argument arguments[] = {{"input", Value(x)}, {"padding", onnx_padding(*window)}};
-  for (auto& [before, after] : window->padding) before = after = 0;
-  return f.call("pad", {arguments[0], arguments[1]});
-}
-
 Result<Value> average_pool(OnnxCtx& ctx) {
-  Formula f(ctx);
-  OutletId x = f.arg("X");
-  if (!f.ok()) return f.take_status();
-  RILL_ASSIGN(std::vector<int64_t> kernel, ctx.integers("kernel_shape"));
-  RILL_ASSIGN(Window window, onnx_window(ctx, std::move(kernel), f.fact(x)));
-  bool count_padding = false;
-  if (ctx.has("count_include_pad")) {
-    RILL_ASSIGN(count_padding, ctx.boolean("count_include_pad"));
-  }
-  bool up = false;
-  if (ctx.has("ceil_mode")) {
-    RILL_ASSIGN(up, ctx.boolean("ceil_mode"));
-  }
-  if (up && !window.same) {
-    Window whole = window;
-    RILL_TRY(onnx_round_up(f.fact(x), &whole));
-    if (count_padding) {
-      const Pads written = window.padding;
-      x = padded(f, x, &window);
-      for (size_t i = 0; i < written.size(); ++i) {
-        window.padding[i].second = whole.padding[i].second - written[i].second;
-      }
-    } else {
-      window = whole;
-    }
-    count_padding = false;
-  }
-  return f.value(pooled(f, x, window, true, count_padding));
+  RILL_ASSIGN(const OutletId x, ctx.wire("X"));
+  RILL_ASSIGN(const OutletId out, onnx_average_pool(ctx, x));
+  return Value(out);
 }
 
 /// The root of sums of powers.
@@ -70,7 +26,7 @@ Result<Value> lp_pool(OnnxCtx& ctx) {
   RILL_CHECK(p >= 1, "attribute \"p\" is ", p, ": expected 1 or more");
   const OutletId size = f.unary(UnaryKind::kAbs, x);
   const OutletId powers = f.binary(BinaryKind::kPow, size, f.number(static_cast<double>(p), size));
-  const OutletId sums = pooled(f, powers, window, false, true);
+  const OutletId sums = onnx_window_sums(f, powers, window);
   const double root = 1.0 / static_cast<double>(p);
   return f.value(f.binary(BinaryKind::kPow, sums, f.number(root, sums)));
 }

@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "ops/array/slice.h"
-#include "ops/math/formula.h"
-#include "ops/nn/onnx_window.h"
+#include "ops/nn/onnx_pool.h"
 
 namespace rill::ops {
 namespace {
@@ -91,18 +90,8 @@ Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
 
 Result<Value> max_pool(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("X"));
-  RILL_ASSIGN(std::vector<int64_t> kernel, ctx.integers("kernel_shape"));
-  RILL_ASSIGN(Window window, onnx_window(ctx, std::move(kernel), ctx.fact(x)));
-  if (ctx.has("ceil_mode")) {
-    RILL_ASSIGN(const bool up, ctx.boolean("ceil_mode"));
-    if (up && !window.same) RILL_TRY(onnx_round_up(ctx.fact(x), &window));
-  }
-  RILL_ASSIGN(const OutletId out,
-              ctx.call1("max_pool", {{"input", Value(x)},
-                                     {"size", onnx_list(window.kernel)},
-                                     {"padding", onnx_padding(window)},
-                                     {"stride", onnx_list(window.stride)},
-                                     {"dilation", onnx_list(window.dilation)}}));
+  Window window;
+  RILL_ASSIGN(const OutletId out, onnx_max_pool(ctx, x, &window));
   if (!ctx.wants(1)) return Value(out);
   RILL_ASSIGN(const OutletId found, places(ctx, x, out, window));
   return Value(std::vector<Value>{Value(out), Value(found)});

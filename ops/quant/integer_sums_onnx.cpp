@@ -1,56 +1,16 @@
 // How ONNX's operators on quantised numbers are read: as the integers and scales that they consist
 // of.
 
-#include <limits>
-
 #include "ops/array/common.h"
-#include "ops/math/formula.h"
 #include "ops/nn/conv.h"
 #include "ops/nn/onnx_window.h"
+#include "ops/quant/onnx_bytes.h"
 #include "ops/quant/own_range.h"
 
 namespace rill::ops {
 namespace {
 
-struct Limits {
-  double low;
-  double high;
-};
-
-template <class T>
-Limits limits_of() {
-  return {static_cast<double>(std::numeric_limits<T>::min()),
-          static_cast<double>(std::numeric_limits<T>::max())};
-}
-
-Result<Limits> limits_of_type(DType type) {
-  switch (type) {
-    case DType::kU8:
-      return limits_of<uint8_t>();
-    case DType::kI8:
-      return limits_of<int8_t>();
-    case DType::kU16:
-      return limits_of<uint16_t>();
-    case DType::kI16:
-      return limits_of<int16_t>();
-    default:
-      return fail(Code::kUnsupported, "quantised numbers of ", dtype_name(type),
-                  ": expected integers of 8 or 16 bits");
-  }
-}
-
-/// One number, or a list along an axis, brought to the rank of the input.
-Result<OutletId> along(Formula& f, OutletId list, OutletId x, int64_t written_axis) {
-  if (!f.ok()) return f.take_status();
-  const Fact fact = f.fact(list);
-  if (volume(fact.shape) == Dim(1)) return f.reshape(list, {});
-  RILL_CHECK(fact.rank() == 1, "scales or zero points ", fact, ": expected one, or a list");
-  RILL_ASSIGN(const int64_t axis, axis_in(written_axis, f.rank(x)));
-  for (int64_t i = axis + 1; i < f.rank(x); ++i) list = f.with_axis(list, f.rank(list));
-  return list;
-}
-
-/// As above, or one number per block of entries along the axis, each of which is repeated.
+/// A list along an axis, or one number per block of entries along it, each of which is repeated.
 Result<OutletId> spread(OnnxCtx& ctx, Formula& f, OutletId list, OutletId x, int64_t written_axis) {
   int64_t block = 0;
   if (ctx.has("block_size")) {
@@ -74,17 +34,6 @@ Result<OutletId> spread(OnnxCtx& ctx, Formula& f, OutletId list, OutletId x, int
 Result<int64_t> axis_of(OnnxCtx& ctx) {
   if (!ctx.has("axis")) return int64_t{1};
   return ctx.integer("axis");
-}
-
-/// Round, move by the zero point, and saturate. `x` is in units of the scale.
-Result<OutletId> rounded(Formula& f, OutletId x, OutletId zero, DType type) {
-  RILL_ASSIGN(const Limits limits, limits_of_type(type));
-  OutletId out = f.unary(UnaryKind::kRoundEven, x);
-  if (zero.valid()) out = f.plus(out, f.cast(zero, f.dtype(out)));
-  // NaN, which integers have not, becomes the lowest.
-  out = f.Wiring::binary(BinaryKind::kMax, out, f.number(limits.low, out));
-  out = f.Wiring::binary(BinaryKind::kMin, out, f.number(limits.high, out));
-  return f.cast(out, type);
 }
 
 Result<Value> quantize(OnnxCtx& ctx) {
@@ -161,31 +110,11 @@ Result<Value> dynamic_quantize(OnnxCtx& ctx) {
   return f.values({parts.values, parts.scale, parts.point});
 }
 
-/// Integers less their zero point, of a type that sums them exactly.
-Result<OutletId> centered(OnnxCtx& ctx, Formula& f, std::string_view x, std::string_view zero,
-                          int64_t axis, DType wide) {
-  const OutletId values = f.arg(x);
-  const OutletId out = f.cast(values, wide);
-  if (!ctx.given(zero)) return out;
-  RILL_ASSIGN(const OutletId point, along(f, f.arg(zero), values, axis));
-  return f.minus(out, f.cast(point, wide));
-}
-
 Result<Value> matmul_integer(OnnxCtx& ctx) {
   Formula f(ctx);
   RILL_ASSIGN(const OutletId a, centered(ctx, f, "A", "a_zero_point", -2, DType::kI32));
   RILL_ASSIGN(const OutletId b, centered(ctx, f, "B", "b_zero_point", -1, DType::kI32));
   return f.value(f.matmul(a, b));
-}
-
-/// Bring integer sums to the scale and type of the output.
-Result<Value> requantized(Formula& f, OutletId sums, OutletId scale) {
-  const OutletId by = f.over(scale, f.cast(f.reshape(f.arg("y_scale"), {}), DType::kF32));
-  const OutletId zero = f.reshape(f.arg("y_zero_point"), {});
-  if (!f.ok()) return f.take_status();
-  RILL_ASSIGN(const OutletId out,
-              rounded(f, f.times(f.cast(sums, DType::kF32), by), zero, f.dtype(zero)));
-  return f.value(out);
 }
 
 Result<Value> qlinear_matmul(OnnxCtx& ctx) {
@@ -222,13 +151,6 @@ Result<Value> matmul_to_float(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId a, centered(ctx, f, "A", "a_zero_point", -2, DType::kI32));
   RILL_ASSIGN(const OutletId left, along(f, f.arg("a_scale"), a, -2));
   return scaled_product(ctx, f, a, left);
-}
-
-/// What quantised numbers stand for.
-Result<OutletId> real(OnnxCtx& ctx, Formula& f, std::string_view x, std::string_view scale,
-                      std::string_view point) {
-  RILL_ASSIGN(const OutletId steps, centered(ctx, f, x, point, 0, DType::kI32));
-  return f.times(f.cast(steps, DType::kF32), f.reshape(f.arg(scale), {}));
 }
 
 /// Real numbers in the scale and the type that the node asks for.
@@ -344,7 +266,12 @@ Result<Value> conv_integer(OnnxCtx& ctx) {
 
 Result<Value> qlinear_conv(OnnxCtx& ctx) {
   Formula f(ctx);
-  RILL_ASSIGN(const OutletId x, centered(ctx, f, "x", "x_zero_point", 1, DType::kF64));
+  RILL_ASSIGN(OutletId x, centered(ctx, f, "x", "x_zero_point", 1, DType::kF64));
+  bool last = false;
+  if (ctx.has("channels_last")) {
+    RILL_ASSIGN(last, ctx.boolean("channels_last"));
+  }
+  if (last) x = channels_second(f, x);
   RILL_ASSIGN(const OutletId w, centered(ctx, f, "w", "w_zero_point", 0, DType::kF64));
   OutletId bias;
   if (ctx.given("B")) bias = f.arg("B");
@@ -352,7 +279,9 @@ Result<Value> qlinear_conv(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId channels, along(f, f.arg("w_scale"), sums, 1));
   const OutletId scale = f.times(f.cast(channels, DType::kF32),
                                  f.cast(f.reshape(f.arg("x_scale"), {}), DType::kF32));
-  return requantized(f, sums, scale);
+  if (!last) return requantized(f, sums, scale);
+  RILL_ASSIGN(const Value out, requantized(f, sums, scale));
+  return f.value(channels_last(f, *out.get<OutletId>()));
 }
 
 #define RILL_ONNX_WINDOW                                                                       \
@@ -453,6 +382,12 @@ const OnnxOp kOps[] = {
      "fragment ConvInteger(x: tensor<?>, w: tensor<?>, x_zero_point: tensor<?> = false, "
      "w_zero_point: tensor<?> = false, " RILL_ONNX_WINDOW ") -> (y: tensor<?>);",
      conv_integer},
+    {"com.microsoft", 1,
+     "fragment QLinearConv(x: tensor<?>, x_scale: tensor<?>, x_zero_point: tensor<?>, "
+     "w: tensor<?>, w_scale: tensor<?>, w_zero_point: tensor<?>, y_scale: tensor<?>, "
+     "y_zero_point: tensor<?>, B: tensor<?> = false, " RILL_ONNX_WINDOW
+     ", channels_last: logical = false) -> (y: tensor<?>);",
+     qlinear_conv},
     {"", 10,
      "fragment QLinearConv(x: tensor<?>, x_scale: tensor<?>, x_zero_point: tensor<?>, "
      "w: tensor<?>, w_scale: tensor<?>, w_zero_point: tensor<?>, y_scale: tensor<?>, "

@@ -6,10 +6,31 @@ namespace rill::ops {
 
 namespace {
 
-/// The frame of the stream that frame `at` of the unpadded stream shows.
-int64_t source_of(const BorderStreamArgs& op, int64_t at, int64_t frames) {
-  if (!op.reflect) return std::clamp<int64_t>(at, 0, std::max<int64_t>(frames, 1) - 1);
-  return at < 0 ? -at : at < frames ? at : 2 * (frames - 1) - at;
+/// Frames that follow one another, either way, or are the same: by `step` from one to the next.
+struct Run {
+  int64_t place = 0;
+  int64_t step = 0;
+  int64_t count = 0;
+};
+
+/// What frame `at` of the unpadded stream and those behind it show, where frame 0 lies at `shift`.
+Run run_from(const BorderStreamArgs& op, int64_t at, int64_t frames, int64_t shift) {
+  if (at >= 0 && at < frames) return {at + shift, 1, frames - at};
+  const int64_t count = at < 0 ? -at : INT64_MAX;
+  if (!op.reflect) return {(at < 0 || frames < 1 ? 0 : frames - 1) + shift, 0, count};
+  return {(at < 0 ? -at : 2 * (frames - 1) - at) + shift, -1, count};
+}
+
+/// The part of it that lies at places up to `last`. Outside of the padded stream any frame will do.
+Run within(Run run, int64_t last) {
+  const bool low = run.place < 0;
+  if (low || run.place > last) {
+    const bool nears = run.step == (low ? 1 : -1);
+    const int64_t away = low ? -run.place : run.place - last;
+    return {low ? 0 : last, 0, nears ? std::min(run.count, away) : run.count};
+  }
+  const int64_t ahead = run.step > 0 ? last - run.place : run.place;
+  return {run.place, run.step, run.step == 0 ? run.count : std::min(run.count, ahead + 1)};
 }
 
 }  // namespace
@@ -17,23 +38,22 @@ int64_t source_of(const BorderStreamArgs& op, int64_t at, int64_t frames) {
 void run_border_stream(const BorderStreamArgs& args, const Frame& frame) noexcept {
   const View from = frame.view(args.from);
   const View to = frame.view(args.to);
+  const auto axis = static_cast<size_t>(args.axis);
   const int64_t start = frame.clock->position(args.pulse);
   const int64_t known = args.length.now(frame);
   // The frame that output frame 0 shows, and how far it is from a frame to its place.
   const int64_t first = start - args.shown - args.out_delay - args.before;
   const int64_t shift = args.delay - start + args.overlap;
   const int64_t count = to.extent(args.axis);
-  const int64_t last_place = from.extent(args.axis) - 1;
-  if (first >= 0 && first + count <= known && first + shift >= 0 &&
-      first + count - 1 + shift <= last_place) {
-    copy_plain(frames_of(from, args.axis, first + shift, count), to);
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t place = source_of(args, first + i, known) + shift;
-    // Outside of the padded stream any frame will do.
-    copy_plain(frames_of(from, args.axis, std::clamp<int64_t>(place, 0, last_place), 1),
-               frames_of(to, args.axis, i, 1));
+  for (int64_t i = 0; i < count;) {
+    Run run = run_from(args, first + i, known, shift);
+    run = within(run, from.extent(args.axis) - 1);
+    run.count = std::min(run.count, count - i);
+    View shown = frames_of(from, args.axis, run.place, 1);
+    shown.shape[axis] = run.count;
+    shown.stride[axis] *= run.step;
+    copy_plain(shown, frames_of(to, args.axis, i, run.count));
+    i += run.count;
   }
 }
 

@@ -1,6 +1,6 @@
 // How ONNX's RotaryEmbedding is read.
 
-#include "ops/math/formula.h"
+#include "ops/transformers/onnx_rotary.h"
 
 namespace rill::ops {
 namespace {
@@ -14,11 +14,6 @@ OutletId rows_of(OnnxCtx& ctx, Formula& f, std::string_view name) {
                                          {"axis", Value(Dim(0))}});
   }
   return f.with_axis(table, 2);
-}
-
-/// Every second element of the last axis, from the one of that number on.
-OutletId every_second(Formula& f, OutletId pairs, int64_t first) {
-  return f.without_axis(f.slice(pairs, 4, Dim(first), Dim(first + 1)), 4);
 }
 
 /// Heads of twice the width of the tables, where the node does not count them.
@@ -56,32 +51,8 @@ Result<Value> rotary_embedding(OnnxCtx& ctx) {
   if (turned == 0) turned = whole;
   RILL_CHECK(turned > 0 && turned <= whole && turned % 2 == 0, "rotary_embedding_dim ", turned,
              " of ", whole, ": expected an even number of them");
-  const int64_t half = turned / 2;
-  const OutletId part = f.slice(x, 3, Dim(0), Dim(turned));
-  const Fact shape = f.fact(part);
-  if (!f.ok()) return f.take_status();
-  OutletId first;
-  OutletId second;
-  if (interleaved) {
-    const OutletId pairs =
-        f.reshape(part, {shape.dim(0), shape.dim(1), shape.dim(2), Dim(half), Dim(2)});
-    first = every_second(f, pairs, 0);
-    second = every_second(f, pairs, 1);
-  } else {
-    first = f.slice(part, 3, Dim(0), Dim(half));
-    second = f.slice(part, 3, Dim(half), Dim(turned));
-  }
-  const OutletId cos = rows_of(ctx, f, "cos_cache");
-  const OutletId sin = rows_of(ctx, f, "sin_cache");
-  const OutletId real = f.minus(f.times(cos, first), f.times(sin, second));
-  const OutletId imaginary = f.plus(f.times(sin, first), f.times(cos, second));
-  OutletId out;
-  if (interleaved) {
-    out = f.reshape(f.concat({f.with_axis(real, 4), f.with_axis(imaginary, 4)}, 4), shape.shape);
-  } else {
-    out = f.concat({real, imaginary}, 3);
-  }
-  if (turned < whole) out = f.concat({out, f.slice(x, 3, Dim(turned), Dim(whole))}, 3);
+  const OutletId out = rotated(f, x, rows_of(ctx, f, "cos_cache"), rows_of(ctx, f, "sin_cache"),
+                               turned / 2, interleaved);
   if (in.rank() == 4) return f.value(f.transpose(out, {0, 2, 1, 3}));
   return f.value(f.reshape(out, in.shape));
 }

@@ -25,14 +25,16 @@ class Case:
     """One node: inputs that are given, inputs that are constants, attributes.
 
     The opset is drawn by the caller unless it is at least `since`. Floats may differ by `loose` times
-    the usual."""
+    the usual. `ahead` are nodes whose outputs the node takes by name. `told` has, for outputs that are
+    not specified in whole, where they are. Extents of a `closed` one are always numbers."""
 
     def __init__(self, op, inputs, constants=None, order=None, outputs=1, since=0, domain="", loose=1,
-                 **attributes):
+                 ahead=(), told=None, closed=False, **attributes):
         self.op, self.inputs, self.constants = op, inputs, constants or {}
         self.order = order or [*inputs, *self.constants]
         self.outputs, self.attributes = outputs, attributes
         self.since, self.domain, self.loose = since, domain, loose
+        self.ahead, self.told, self.closed = ahead, told or {}, closed
 
     def model(self, opset, extent=lambda extent: extent):
         """The node as a model. `extent` gives what the file states for an extent of an input: a number,
@@ -41,8 +43,9 @@ class Case:
         node = helper.make_node(self.op, self.order, outputs, domain=self.domain, **self.attributes)
         kind = onnx.helper.np_dtype_to_tensor_dtype
         graph = helper.make_graph(
-            [node], "g",
-            [helper.make_tensor_value_info(k, kind(v.dtype), [extent(each) for each in v.shape])
+            [*self.ahead, node], "g",
+            [helper.make_tensor_value_info(k, kind(v.dtype),
+                                           v.shape if self.closed else [extent(each) for each in v.shape])
              for k, v in self.inputs.items()],
             [onnx.ValueInfoProto(name=name) for name in outputs],
             [numpy_helper.from_array(v, k) for k, v in self.constants.items()])

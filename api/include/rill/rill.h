@@ -247,7 +247,7 @@ RILL_API rill_status rill_model_context(rill_model* model, const char* input, in
 
 typedef struct rill_audit_opts {
   uint32_t size;
-  double seconds; /**< of wall clock; 0: 2 */
+  double seconds; /**< of wall clock; 0: 2. What has not ended by then is given up */
   uint64_t seed;  /**< of the noise, and of the lengths that are drawn */
 } rill_audit_opts;
 

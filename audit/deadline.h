@@ -1,0 +1,27 @@
+#pragma once
+
+#include <chrono>
+
+namespace rill::audit {
+
+/// When what is being done is given up: never, unless seconds are given.
+class Deadline {
+ public:
+  Deadline() = default;
+  explicit Deadline(double seconds) {
+    constexpr double kLongest = 1e9;  // a steady clock counts nanoseconds in 64 bits
+    const std::chrono::duration<double> time(seconds < kLongest ? seconds : kLongest);
+    at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(time);
+  }
+
+  bool passed() const { return at_ != Clock::time_point::max() && Clock::now() >= at_; }
+  /// Seconds until then; below 0 behind it.
+  double left() const { return std::chrono::duration<double>(at_ - Clock::now()).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Clock::time_point at_ = Clock::time_point::max();
+};
+
+}  // namespace rill::audit

@@ -1,0 +1,75 @@
+#include "ops/nn/onnx_pool.h"
+
+namespace rill::ops {
+namespace {
+
+/// Sums of windows, or their averages. What rounding up adds behind the padding is never counted.
+OutletId pooled(Formula& f, OutletId x, const Window& window, bool normalize, bool count_padding) {
+  return f.call("box", {{"input", Value(x)},
+                        {"size", onnx_list(window.kernel)},
+                        {"padding", onnx_padding(window)},
+                        {"stride", onnx_list(window.stride)},
+                        {"dilation", onnx_list(window.dilation)},
+                        {"border", Value(std::string(count_padding ? "constant" : "ignore"))},
+                        {"normalize", Value(normalize)}});
+}
+
+/// Put zeros around the spatial axes that count as the input does.
+OutletId padded(Formula& f, OutletId x, Window* window) {
+  OnnxCtx::Argument arguments[] = {{"input", Value(x)}, {"padding", onnx_padding(*window)}};
+  for (auto& [before, after] : window->padding) before = after = 0;
+  return f.call("pad", {arguments[0], arguments[1]});
+}
+
+}  // namespace
+
+OutletId onnx_window_sums(Formula& f, OutletId x, const Window& window) {
+  return pooled(f, x, window, false, true);
+}
+
+Result<OutletId> onnx_average_pool(OnnxCtx& ctx, OutletId x, bool whole) {
+  Formula f(ctx);
+  RILL_ASSIGN(std::vector<int64_t> kernel, ctx.integers("kernel_shape"));
+  RILL_ASSIGN(Window window, onnx_window(ctx, std::move(kernel), f.fact(x)));
+  bool count_padding = false;
+  if (ctx.has("count_include_pad")) {
+    RILL_ASSIGN(count_padding, ctx.boolean("count_include_pad"));
+  }
+  bool up = false;
+  if (ctx.has("ceil_mode")) {
+    RILL_ASSIGN(up, ctx.boolean("ceil_mode"));
+  }
+  if (up && !window.same) {
+    Window longer = window;
+    RILL_TRY(onnx_round_up(f.fact(x), &longer));
+    if (count_padding && !whole) {
+      const Pads written = window.padding;
+      x = padded(f, x, &window);
+      for (size_t i = 0; i < written.size(); ++i) {
+        window.padding[i].second = longer.padding[i].second - written[i].second;
+      }
+    } else {
+      window = longer;
+    }
+    count_padding = count_padding && whole;
+  }
+  const OutletId out = pooled(f, x, window, true, count_padding);
+  if (!f.ok()) return f.take_status();
+  return out;
+}
+
+Result<OutletId> onnx_max_pool(OnnxCtx& ctx, OutletId x, Window* window) {
+  RILL_ASSIGN(std::vector<int64_t> kernel, ctx.integers("kernel_shape"));
+  RILL_ASSIGN(*window, onnx_window(ctx, std::move(kernel), ctx.fact(x)));
+  if (ctx.has("ceil_mode")) {
+    RILL_ASSIGN(const bool up, ctx.boolean("ceil_mode"));
+    if (up && !window->same) RILL_TRY(onnx_round_up(ctx.fact(x), window));
+  }
+  return ctx.call1("max_pool", {{"input", Value(x)},
+                                {"size", onnx_list(window->kernel)},
+                                {"padding", onnx_padding(*window)},
+                                {"stride", onnx_list(window->stride)},
+                                {"dilation", onnx_list(window->dilation)}});
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,102 @@
+// How more of onnxruntime's layers of quantised numbers are read: products with a bias, pools, and
+// selections.
+
+#include "ops/nn/onnx_pool.h"
+#include "ops/quant/onnx_bytes.h"
+
+namespace rill::ops {
+namespace {
+
+/// alpha * (A B + C), in units of both scales; as floats where the node has no scale for them.
+Result<Value> qgemm(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(const bool turn_a, ctx.boolean("transA"));
+  RILL_ASSIGN(const bool turn_b, ctx.boolean("transB"));
+  RILL_ASSIGN(const float alpha, ctx.number("alpha"));
+  const int64_t columns = turn_b ? 0 : 1;
+  RILL_ASSIGN(OutletId a, centered(ctx, f, "A", "a_zero_point", 0, DType::kI32));
+  RILL_ASSIGN(const OutletId b, centered(ctx, f, "B", "b_zero_point", columns, DType::kI32));
+  RILL_CHECK(f.rank(a) == 2 && f.rank(b) == 2, "inputs ", f.fact(a), " and ", f.fact(b),
+             ": expected matrices");
+  if (turn_a) a = f.transpose(a, {1, 0});
+  OutletId sums = f.matmul(a, b, turn_b);
+  if (ctx.given("C")) sums = f.plus(sums, f.arg("C"));
+  OutletId scale = f.times(f.reshape(f.arg("a_scale"), {}), f.number(alpha, f.arg("a_scale")));
+  RILL_ASSIGN(const OutletId of_columns, along(f, f.arg("b_scale"), sums, 1));
+  scale = f.times(scale, of_columns);
+  if (ctx.given("y_scale")) return requantized(f, sums, scale);
+  return f.value(f.times(f.cast(sums, DType::kF32), scale));
+}
+
+Result<Value> qlinear_average_pool(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(OutletId x, real(ctx, f, "X", "x_scale", "x_zero_point"));
+  RILL_ASSIGN(const bool last, ctx.boolean("channels_last"));
+  if (last) x = channels_second(f, x);
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(OutletId out, onnx_average_pool(ctx, x, true));
+  if (last) out = channels_last(f, out);
+  OutletId zero;
+  if (ctx.given("y_zero_point")) zero = f.reshape(f.arg("y_zero_point"), {});
+  out = f.over(out, f.reshape(f.arg("y_scale"), {}));
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const OutletId bytes, rounded(f, out, zero, f.dtype(f.arg("X"))));
+  return f.value(bytes);
+}
+
+Result<Value> nhwc_max_pool(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = channels_second(f, f.arg("x"));
+  if (!f.ok()) return f.take_status();
+  Window window;
+  RILL_ASSIGN(const OutletId out, onnx_max_pool(ctx, x, &window));
+  return f.value(channels_last(f, out));
+}
+
+/// Each side is brought to the scale of the output.
+Result<Value> qlinear_where(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId zero = f.reshape(f.arg("z_zero_point"), {});
+  const OutletId scale = f.reshape(f.arg("z_scale"), {});
+  RILL_ASSIGN(const OutletId x, real(ctx, f, "X", "x_scale", "x_zero_point"));
+  RILL_ASSIGN(const OutletId y, real(ctx, f, "Y", "y_scale", "y_zero_point"));
+  const OutletId found = f.over(f.select(f.arg("condition"), x, y), scale);
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const OutletId bytes, rounded(f, found, zero, f.dtype(zero)));
+  return f.value(bytes);
+}
+
+#define RILL_ONNX_POOL_OF_BYTES                                                                   \
+  "auto_pad: string = 'NOTSET', ceil_mode: logical = false, kernel_shape: integer[], "            \
+  "pads: integer[] = [], strides: integer[] = []"
+
+const OnnxOp kOps[] = {
+    {"com.microsoft", 1,
+     "fragment QGemm(A: tensor<?>, a_scale: tensor<?>, a_zero_point: tensor<?>, B: tensor<?>, "
+     "b_scale: tensor<?>, b_zero_point: tensor<?>, C: tensor<integer> = false, "
+     "y_scale: tensor<?> = false, y_zero_point: tensor<?> = false, alpha: scalar = 1.0, "
+     "transA: logical = false, transB: logical = false) -> (Y: tensor<?>);",
+     qgemm},
+    {"com.microsoft", 1,
+     "fragment QLinearAveragePool(X: tensor<?>, x_scale: tensor<?>, "
+     "x_zero_point: tensor<?> = false, y_scale: tensor<?>, y_zero_point: tensor<?> = false, "
+     RILL_ONNX_POOL_OF_BYTES ", channels_last: logical = false, "
+     "count_include_pad: logical = false) -> (Y: tensor<?>);",
+     qlinear_average_pool},
+    {"com.microsoft", 1,
+     "fragment NhwcMaxPool(x: tensor<?>, " RILL_ONNX_POOL_OF_BYTES ", dilations: integer[] = []) "
+     "-> (y: tensor<?>);",
+     nhwc_max_pool},
+    {"com.microsoft", 1,
+     "fragment QLinearWhere(condition: tensor<logical>, X: tensor<?>, x_scale: tensor<?>, "
+     "x_zero_point: tensor<?>, Y: tensor<?>, y_scale: tensor<?>, y_zero_point: tensor<?>, "
+     "z_scale: tensor<?>, z_zero_point: tensor<?>) -> (Z: tensor<?>);",
+     qlinear_where},
+};
+
+}  // namespace
+
+extern const OnnxRoom byte_layers_onnx;
+const OnnxRoom byte_layers_onnx = {"byte_layers", kOps};
+
+}  // namespace rill::ops

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string_view>
+
+#include "ops/math/formula.h"
+
+namespace rill::ops {
+
+/// Bring one number, or a list along an axis, to the rank of the input.
+/// Errors: kShape for a list of lists, or no such axis.
+Result<OutletId> along(Formula& f, OutletId list, OutletId x, int64_t written_axis);
+
+/// Round, move by the zero point if that is valid, and saturate. `x` is in units of the scale.
+/// Errors: kUnsupported for types other than integers of 8 and 16 bits.
+Result<OutletId> rounded(Formula& f, OutletId x, OutletId zero, DType type);
+
+/// Read integers less their zero point, which has one number or a list along an axis, of a type
+/// that sums them exactly.
+Result<OutletId> centered(OnnxCtx& ctx, Formula& f, std::string_view x, std::string_view zero,
+                          int64_t axis, DType wide);
+
+/// Read the numbers that integers with one scale stand for.
+Result<OutletId> real(OnnxCtx& ctx, Formula& f, std::string_view x, std::string_view scale,
+                      std::string_view point);
+
+/// Bring integer sums, in units of `scale`, to `y_scale` and the type of `y_zero_point`.
+Result<Value> requantized(Formula& f, OutletId sums, OutletId scale);
+
+/// Move the channels from the last axis to the second one, and back.
+OutletId channels_second(Formula& f, OutletId x);
+OutletId channels_last(Formula& f, OutletId x);
+
+}  // namespace rill::ops

@@ -1,0 +1,92 @@
+"""Nodes that rill refuses, and what it says: each names the operator and the reason.
+
+    python refused.py PROGRAM
+
+Ends with 77 without onnx, with 1 where a node is read or refused for another reason.
+"""
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+try:
+    import numpy as np
+    import onnx
+except ImportError:
+    print("skipped: numpy and onnx are not there")
+    sys.exit(77)
+
+from drawn import Case, noise
+
+
+def group_query(given=None, past=4, total=5, data_total=False, **more):
+    """A step of attention behind a cache of `past` frames, as it is read, and what is changed of it."""
+    inputs = {"q": noise(2, 1, 32), "k": noise(2, 1, 16), "v": noise(2, 1, 16),
+              **{name: noise(2, 2, past, 8) for name in ("pk", "pv")}, "last": np.array([4, 2], np.int32)}
+    given, total = given or {}, {"total": np.array(total, np.int32)}
+    if data_total:
+        inputs.update(total)
+    order = ["q", "k", "v", "pk", "pv", "last", "total", "cos", "sin", "pos", "bias", "sink", "k_scale", "v_scale",
+             "q_norm", "k_norm", "fresh"]
+    order = [name if name in inputs or name in given or name == "total" else "" for name in order]
+    return Case("GroupQueryAttention", {**inputs, **given}, {} if data_total else total, order, 3,
+                domain="com.microsoft", **{"num_heads": 4, "kv_num_heads": 2, **more})
+
+
+def few_bits(order=("x", "w", "s"), inputs=(), rows=3, **more):
+    """A product with weights of 4 bits, as it is read, and what is changed of it."""
+    all_of_it = {"x": noise(2, 32), "w": np.zeros((rows, 2, 8), np.uint8), "s": noise(3, 2),
+                 "z": np.zeros((3, 1), np.uint8), "g": np.zeros(32, np.int32)}
+    used = {name: all_of_it[name] for name in order if name}
+    given = {name: used.pop(name) for name in ("x", *inputs)}
+    return Case("MatMulNBits", given, used, list(order), domain="com.microsoft",
+                **{"K": 32, "N": 3, "bits": 4, "block_size": 16, **more})
+
+
+REFUSED = [
+    (group_query({"k_scale": noise(1)}), "k_scale"),
+    (group_query(k_quant_type="PER_TENSOR"), "k_quant_type"),
+    (group_query({"q_norm": noise(8), "k_norm": noise(8)}), "q_norm_weight"),
+    (group_query(sliding_window_cache=1, local_window_size=2), "sliding_window_cache"),
+    (group_query(qk_output=1), "qk_output"),
+    (group_query(local_window_size=0), "local_window_size"),
+    (group_query(local_window_size=2, causal=0), "local_window_size"),
+    (group_query(kv_num_heads=3), "4 heads of queries for 3 of keys"),
+    (group_query(do_rotary=1), "do_rotary without tables"),
+    (group_query(total=6), "expected at most the 4 frames of the cache, or 1 more"),
+    (group_query(data_total=True), '"total_sequence_length" depends on data'),
+    (few_bits(weight_prepacked=1), "weight_prepacked"),
+    (few_bits(bits=3), "expected 2, 4 or 8"),
+    (few_bits(block_size=24), "a power of two"),
+    (few_bits(rows=2), 'input "B" has 32 elements, expected 48'),
+    (few_bits(inputs=("w",)), '"B" depends on data'),
+    (few_bits(("x", "w", "s", "z", "g")), "g_idx with packed zero_points"),
+]
+READ = [group_query(), few_bits(), few_bits(("x", "w", "s", "z")), few_bits(("x", "w", "s", "", "g"))]
+
+
+def said(case, program, folder):
+    model = folder / "m.onnx"
+    onnx.save(case.model(21), model)
+    return subprocess.run([program, model, "dump"], capture_output=True, text=True, timeout=120)
+
+
+def main():
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for case in READ:
+            run = said(case, sys.argv[1], Path(folder))
+            if run.returncode != 0:
+                wrong += 1
+                print(f"{case}: {run.stderr.strip()}")
+        for case, text in REFUSED:
+            run = said(case, sys.argv[1], Path(folder))
+            if run.returncode != 1 or text not in run.stderr or f"{case.op}, " not in run.stderr:
+                wrong += 1
+                print(f"{case}: status {run.returncode}, expected {text!r}: {run.stderr.strip()}")
+    print(f"{len(READ) + len(REFUSED) - wrong} of {len(READ) + len(REFUSED)} nodes were read or refused as meant")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
