@@ -345,9 +345,10 @@ Result<OutletId> cut(LoadCtx& ctx, OutletId x, int64_t axis, const Dim& from, co
   const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
   const Dim begin = resolved(scope, from, extent);
   // An end of 0 behind `begin` means the end of the axis; a `begin` that is counted from there lies
-  // in front of it.
+  // in front of it. Of an axis of one element, exporters write [0, 0) for the last one.
   const bool from_behind = from.to_int().value_or(0) < 0;
-  const bool to_the_end = to == Dim(0) && (from_behind || scope.proves_ge(begin, Dim(1)));
+  const bool to_the_end =
+      to == Dim(0) && (from_behind || extent == Dim(1) || scope.proves_ge(begin, Dim(1)));
   Dim end = to_the_end ? extent : resolved(scope, to, extent);
   if (scope.proves_ge(begin, end)) end = begin;
   return ctx.add1(std::make_shared<Slice>(axis, begin, end), {x});

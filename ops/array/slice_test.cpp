@@ -31,6 +31,17 @@ TEST(Slice, TakesSymbolicBounds) {
   EXPECT_EQ(shape_of("y = slice(x, axes = [1], begin = [S - 2], end = [S]);"), "2,2,F32");
 }
 
+// `h[-1]` of a recurrent layer is written with an end of -1 + 1, and has one element: PyTorch's
+// states of one layer.
+TEST(Slice, TheLastOfOneElementEndsBehindIt) {
+  EXPECT_EQ(fact_of({{"h", "1, S, 4"}}, "y = slice(h, axes = [0], begin = [0], end = [0]);"),
+            "1,S,4,F32");
+  EXPECT_EQ(fact_of({{"h", "2, S, 4"}}, "y = slice(h, axes = [0], begin = [1], end = [0]);"),
+            "1,S,4,F32");
+  EXPECT_EQ(fact_of({{"h", "3, S, 4"}}, "y = slice(h, axes = [0], begin = [0], end = [0]);"),
+            "0,S,4,F32");
+}
+
 TEST(Slice, FoldsTheBoundsOfTheExportersFragments) {
   // min(max(0, select(i >= 0, 0, n) + i), n) with i = -2, n = S.
   const char* bound =

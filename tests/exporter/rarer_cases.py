@@ -361,11 +361,24 @@ def open_axes():
          axes={2: "H", 3: "W"})
 
 
+class LastLayer(nn.Module):
+    """The state that a classifier reads: that of the last layer, of which there is one."""
+
+    def __init__(self):
+        super().__init__()
+        self.gru = nn.GRU(6, 5)
+
+    def forward(self, x):
+        return self.gru(x)[1][-1]
+
+
 def layers():
     case("rnn_three", nn.RNN(6, 5, num_layers=3, bidirectional=True), noise(7, 1, 6))
     case("gru_three", nn.GRU(6, 5, num_layers=3), noise(7, 1, 6))
     case("lstm_two_projected", nn.LSTM(6, 5, proj_size=3, num_layers=2), noise(7, 1, 6))
     case("gru_with_state", nn.GRU(6, 5), noise(7, 1, 6), noise(1, 1, 5))
+    case("gru_last_layer", LastLayer(), noise(7, 1, 6))
+    case("select_last_of_one", lambda v: v[-1] * 2.0, noise(1, 3, 4))
     case("rnn_cell", nn.RNNCell(6, 5), noise(2, 6), noise(2, 5))
     case("multi_head_keys", nn.MultiheadAttention(4, 2, batch_first=True), noise(1, 2, 4),
          noise(1, 3, 4), noise(1, 3, 4))
