@@ -58,6 +58,16 @@ TEST(OnnxLoad, NamesSymbolsAfterTheFileAndTheInput) {
   EXPECT_EQ(graph->output_names, std::vector<std::string>{"y"});
 }
 
+TEST(OnnxLoad, QuestionMarksAreNoName) {
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1, -1}, {"?", "?"})};
+  parts.outputs = {value_info("y", {-1, -1})};
+  parts.nodes = {node_of("Neg", {"x"}, {"y"})};
+  const auto graph = loaded(model_of(parts));
+  ASSERT_TRUE(graph.ok()) << message_of(graph);
+  EXPECT_EQ(graph->fact(graph->outputs[0]).to_string(), "x_0,x_1,F32");
+}
+
 TEST(OnnxLoad, IsToldByContent) {
   const Message model = model_of(small_model());
   EXPECT_TRUE(is_onnx(model.span()));

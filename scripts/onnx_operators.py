@@ -27,7 +27,7 @@ rill model.onnx --set batch=1 --pulse samples=160 stream --input-from-bundle in.
 | of the file | becomes |
 | --- | --- |
 | `dim_param` | a symbol; an expression such as `2*s0` of several. Characters that symbols cannot have become `_` |
-| an extent without a name | the symbol `INPUT_AXIS`, as `input_1` |
+| an extent without a name, or called `?` | the symbol `INPUT_AXIS`, as `input_1` |
 | extents that an operator needs to be equal, as the batches of `LSTM` and its states | one symbol |
 | shapes of inner values and outputs | nothing: they follow from the inputs. Where the file says something else, a warning tells it |
 | initialisers that are inputs too | constants |
@@ -37,6 +37,8 @@ rill model.onnx --set batch=1 --pulse samples=160 stream --input-from-bundle in.
 | `If` | the branch, where constants, shapes or a constant input decide; else both branches and a selection, if they give equal types. A squeeze that a file writes for an axis of extent 1 or any other is taken for the former where the ranks behind it ask for it, and asserted |
 | sequences and optional tensors | their tensors, where the file tells how many there are and which one is meant; `SplitToSequence` of an open axis by the parts that it names. Those that inputs, outputs or loops hold are refused. An optional input is taken for one that is there |
 | `LSTM`, `GRU`, `RNN` | loops, which are recognised and run at once |
+| `MatMul`, `Gemm` of what `DequantizeLinear` makes of bytes, with a constant matrix of bytes | sums of integers, which are exact, times both scales |
+| `QuantizeLinear`, `DequantizeLinear` | a rounding, and a table of the 256 values that bytes stand for, into which functions of these are taken |
 
 IR versions from 3 on and opsets up to 28 are read; for the forms of each operator see below. What is not
 declared, an attribute or an input, is refused by name, with node, operator and opset.

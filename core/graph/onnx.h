@@ -39,6 +39,16 @@ class OnnxCtx : public LoadCtx {
   virtual bool clamps() = 0;
   /// Give the value of an input that has to be known while loading. Errors: kUnsupported.
   virtual Result<TensorPtr> constant(std::string_view name) = 0;
+  /// Real numbers that are steps times a scale. What multiplies them may multiply the steps.
+  struct Quantised {
+    OutletId steps;  ///< I32, less the zero point
+    OutletId scale;
+    DType stored = DType::kU8;  ///< the type of the steps in the file
+  };
+  /// Remember what a wire of this graph was made of, and tell it to nodes behind; null if it is of
+  /// no steps.
+  virtual void keep_quantised(OutletId real, const Quantised& of) = 0;
+  virtual const Quantised* quantised(OutletId real) const = 0;
   /// Call an operator of the NNEF dialect, whose room reads it: its nodes are named after this one.
   /// Arguments are those of its declaration, by name.
   struct Argument {

@@ -62,6 +62,8 @@ struct OpTraits {
   /// The output is the first input under other extents: the same elements in row-major order.
   bool keeps_order = false;
   Elementwise elementwise = Elementwise::kNo;
+  /// An element of the output follows from those at its place in the inputs, whatever the place.
+  bool per_element = false;
   Moves moves = Moves::kNo;
   // Whether `absorb` takes in such a consumer in the fuse stage: limits, the sum with another wire
   // of its shape, and that with a constant.

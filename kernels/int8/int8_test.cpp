@@ -204,5 +204,47 @@ TEST(Quantise, TakesFloatsOfAllKinds) {
   }
 }
 
+/// Each operation rounded to f32, whether or not its constant is one of f32.
+TEST(Quantise, MakesBytesOfFloatsOneOperationAtATime) {
+  std::mt19937 rng(14);
+  for (int i = 0; i < 400; ++i) {
+    const int64_t n = random_int(rng, 0, 90);
+    std::vector<float> in(static_cast<size_t>(n));
+    for (float& value : in) value = std::ldexp(static_cast<float>(rng()) - 0x1p31f, -18);
+    for (float& value : in) {
+      if (random_int(rng, 0, 9) == 0) value = std::nearbyint(value) + 0.5f;
+      if (random_int(rng, 0, 30) == 0) value = random_int(rng, 0, 1) == 1 ? kNan : -kInf;
+    }
+    const bool odd = i % 5 == 0;  // constants that f32 does not have
+    const double mul = i % 3 == 0 ? 1 : odd ? 1.1 : static_cast<double>(0.037f);
+    const double div = i % 4 == 0 ? 1 : odd ? 0.3 : static_cast<double>(0.7f);
+    const auto before = static_cast<double>(i % 2 == 0 ? 0 : random_int(rng, -128, 127));
+    const auto after = static_cast<double>(random_int(rng, -128, 255));
+    const bool is_signed = random_int(rng, 0, 1) == 1;
+    const double lo = is_signed ? -128 : 0, hi = is_signed ? 127 : 255;
+    std::vector<uint8_t> expected(static_cast<size_t>(n));
+    for (size_t j = 0; j < in.size(); ++j) {
+      const auto scaled = static_cast<float>(static_cast<double>(in[j]) * mul);
+      const auto divided = static_cast<float>(static_cast<double>(scaled) / div);
+      const auto moved = static_cast<float>(static_cast<double>(divided) + before);
+      const double v = std::nearbyint(static_cast<double>(moved)) + after;
+      const double kept = std::isnan(v) ? 0 : std::fmin(std::fmax(v, lo), hi);
+      expected[j] = static_cast<uint8_t>(static_cast<int32_t>(kept));
+    }
+    for (const QuantiseFn run : roundings()) {
+      std::vector<uint8_t> found(in.size() + 1, 77);
+      QuantiseArgs g;
+      g.rounding = {mul, div, before, after, lo, hi, true};
+      g.n = n;
+      g.floats = in.data();
+      g.y = found.data();
+      run(g);
+      EXPECT_EQ(found.back(), 77);
+      found.pop_back();
+      ASSERT_EQ(found, expected) << "case " << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rill::kernels

@@ -61,8 +61,8 @@ Result<TensorPtr> as_declared(const Tensor& value, const ValueInfo& info) {
 Result<Dim> Loader::extent(const ValueInfo& info, size_t axis, Graph* graph) {
   const DimProto& dim = info.shape[axis];
   if (dim.value && *dim.value >= 0) return Dim(*dim.value);
-  if (dim.param.empty()) {
-    // Files leave out, or write as -1, what nobody gave a name.
+  if (dim.param.empty() || dim.param == "?") {
+    // Files leave out, or write as -1 or "?", what nobody gave a name.
     const std::string name =
         graph->scope.fresh(str_cat(nnef::mangled(info.name), "_", static_cast<int64_t>(axis)));
     graph->scope.declare(name);

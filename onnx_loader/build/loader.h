@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/onnx.h"
 #include "nnef_loader/build/builder.h"
 #include "onnx_loader/build/op_index.h"
 #include "onnx_loader/load.h"
@@ -25,6 +27,7 @@ struct Env {
   std::unordered_map<std::string_view, const TensorProto*> constants;  ///< not read yet
   std::unordered_map<std::string_view, std::vector<OutletId>> lists;  ///< sequences of tensors
   std::unordered_set<std::string_view> absent;  ///< optional values that are not there
+  std::map<OutletId, OnnxCtx::Quantised> quantised;
   const Opsets* opsets = nullptr;
   const std::vector<AttributeProto>* attributes = nullptr;  ///< of the call, in a function
   std::string prefix;  ///< of the names of nodes

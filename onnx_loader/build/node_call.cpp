@@ -174,6 +174,14 @@ Result<TensorPtr> NodeCall::constant(std::string_view name) {
       .hint("Give its value: --constantize NAME=VALUE for the input that it depends on");
 }
 
+const OnnxCtx::Quantised* NodeCall::quantised(OutletId real) const {
+  for (const Env* env = &env_; env; env = env->captured ? nullptr : env->outer) {
+    const auto found = env->quantised.find(real);
+    if (found != env->quantised.end()) return &found->second;
+  }
+  return nullptr;
+}
+
 Result<Value> NodeCall::call(std::string_view nnef, std::span<const Argument> arguments) {
   std::vector<CallArgument> list;
   for (const Argument& each : arguments) list.push_back({each.name, nullptr, each.value});

@@ -41,6 +41,10 @@ class NodeCall final : public OnnxCtx {
     return loader_.stated_rank(node_.outputs[static_cast<size_t>(output)]);
   }
   Result<TensorPtr> constant(std::string_view name) override;
+  void keep_quantised(OutletId real, const Quantised& of) override {
+    env_.quantised.emplace(real, of);
+  }
+  const Quantised* quantised(OutletId real) const override;
   Status take_as_equal(const Dim& a, const Dim& b) override {
     return loader_.take_as_equal(a, b, env_);
   }

@@ -18,6 +18,7 @@ namespace rill::ops {
 
 void Cast::fields(FieldVisitor& visitor) {
   visitor.field("to", to);
+  visitor.field("whole", whole);
   if (!is_quantised(to)) return;
   quant_fields(visitor, q);
 }
@@ -37,6 +38,9 @@ Status Cast::eval(EvalCtx& ctx) const { return cast_into(ctx.in[0], ctx.out[0]);
 namespace {
 
 bool is_quantised_byte(DType type) { return type == DType::kQU8 || type == DType::kQI8; }
+bool is_byte(DType type) {
+  return is_quantised_byte(type) || type == DType::kU8 || type == DType::kI8;
+}
 
 /// What each byte stands for, as `eval` computes it.
 Result<Tensor> values_of_bytes(DType type, QParams q) {
@@ -51,8 +55,9 @@ Status Cast::lower(Lowering& lowering) const {
   const Operand& in = lowering.in(0);
   const bool widens_or_narrows = (in.dtype == DType::kF16 && to == DType::kF32) ||
                                  (in.dtype == DType::kF32 && to == DType::kF16);
-  const bool rounds = in.dtype == DType::kF32 && is_quantised_byte(to);
-  const bool looks_up = is_quantised_byte(in.dtype) && to == DType::kF32;
+  const bool rounds =
+      in.dtype == DType::kF32 && (is_quantised_byte(to) || (whole && is_byte(to)));
+  const bool looks_up = is_byte(in.dtype) && to == DType::kF32;
   // Frames with a history do not lie together.
   if ((!widens_or_narrows && !rounds && !looks_up) || lowering.history(0) != nullptr) {
     if (!is_plain(in.dtype)) return Op::lower(lowering);
@@ -78,8 +83,10 @@ Status Cast::lower(Lowering& lowering) const {
   if (rounds) {
     args.quantise = kernels::quantise();
     args.rounding.rounding = rounding_within(to);
-    args.rounding.rounding.div = static_cast<double>(q.scale);
-    args.rounding.rounding.before = static_cast<double>(q.zero_point);
+    if (is_quantised(to)) {
+      args.rounding.rounding.div = static_cast<double>(q.scale);
+      args.rounding.rounding.before = static_cast<double>(q.zero_point);
+    }
     args.rounding.rounding.narrow = true;
   } else {
     RILL_ASSIGN(const Tensor values, values_of_bytes(in.dtype, in.q));

@@ -16,6 +16,8 @@ class Cast final : public OpBase<Cast> {
  public:
   DType to = DType::kF32;
   QParams q;
+  /// What is cast are whole numbers within the type, no NaN. Made by `fuse` only.
+  bool whole = false;
   Cast() = default;
   explicit Cast(DType target, QParams params = {}) : to(target), q(params) {}
   std::string_view name() const override { return "Cast"; }
@@ -24,6 +26,7 @@ class Cast final : public OpBase<Cast> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  OpTraits traits() const override { return {.per_element = true}; }
   std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;

@@ -195,17 +195,17 @@ Status Binary::lower(Lowering& lowering) const {
 OpTraits Binary::traits() const {
   switch (kind_of) {
     case BinaryKind::kAdd:
-      return {.elementwise = Elementwise::kAdd};
+      return {.elementwise = Elementwise::kAdd, .per_element = true};
     case BinaryKind::kSub:
-      return {.elementwise = Elementwise::kSub};
+      return {.elementwise = Elementwise::kSub, .per_element = true};
     case BinaryKind::kMul:
-      return {.elementwise = Elementwise::kMul};
+      return {.elementwise = Elementwise::kMul, .per_element = true};
     case BinaryKind::kMin:
-      return {.elementwise = Elementwise::kMin};
+      return {.elementwise = Elementwise::kMin, .per_element = true};
     case BinaryKind::kMax:
-      return {.elementwise = Elementwise::kMax};
+      return {.elementwise = Elementwise::kMax, .per_element = true};
     default:
-      return {.elementwise = Elementwise::kOther};
+      return {.elementwise = Elementwise::kOther, .per_element = true};
   }
 }
 

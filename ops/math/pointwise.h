@@ -43,6 +43,7 @@ class Pointwise final : public OpBase<Pointwise> {
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status fuse(Rewrite& rewrite) const override;
   Cost cost(FactSpan in, FactSpan out) const override;
+  OpTraits traits() const override { return {.per_element = true}; }
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   std::vector<std::string> details() const override;
 

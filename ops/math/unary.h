@@ -31,6 +31,7 @@ class Unary final : public OpBase<Unary> {
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;
   Cost cost(FactSpan in, FactSpan out) const override;
+  OpTraits traits() const override { return {.per_element = true}; }
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
 };

@@ -18,10 +18,59 @@ Result<OutletId> product(OnnxCtx& ctx, std::string expr, OutletId a, OutletId b,
   return ctx.add1(std::move(op), {a, b}, suffix);
 }
 
+/// What the columns of a matrix of steps are multiplied by: a list, or one number. Nothing if it is
+/// more than that.
+std::optional<OutletId> column_scale(Formula& f, const OnnxCtx::Quantised& matrix,
+                                     bool transposed) {
+  const std::vector<Dim>& shape = f.fact(matrix.scale).shape;
+  if (volume(shape) == Dim(1)) return f.reshape(matrix.scale, {});
+  const Dim columns = f.dim(matrix.steps, transposed ? 0 : 1);
+  const bool rows_of_one = transposed && shape.size() == 2 && shape[1] == Dim(1);
+  if (volume(shape) != columns || (transposed ? !rows_of_one : shape.back() != columns)) {
+    return std::nullopt;
+  }
+  return f.reshape(matrix.scale, {columns});
+}
+
+bool is_byte(DType type) { return type == DType::kU8 || type == DType::kI8; }
+
+Result<OutletId> multiply(OnnxCtx& ctx, OutletId a, OutletId b, bool transpose_a,
+                          bool transpose_b);
+
+/// A product of bytes with a constant matrix of bytes is that of their steps, which is exact, times
+/// both scales: it has fewer roundings than that of the real numbers, and a kernel of bytes.
+/// Nothing for other products.
+Result<std::optional<OutletId>> by_steps(OnnxCtx& ctx, OutletId a, OutletId b, bool transpose_a,
+                                         bool transpose_b) {
+  constexpr int64_t kMostTerms = 32768;  // of two steps of up to 255 each, within 32 bits
+  const OnnxCtx::Quantised* left = ctx.quantised(a);
+  const OnnxCtx::Quantised* right = ctx.quantised(b);
+  if (!left || !right || !is_byte(left->stored) || !is_byte(right->stored) ||
+      ctx.fact(a).dtype != DType::kF32 || ctx.fact(b).dtype != DType::kF32) {
+    return {std::nullopt};
+  }
+  const Fact& matrix = ctx.fact(right->steps);
+  const auto terms = matrix.rank() == 2 ? matrix.dim(transpose_b ? 1 : 0).to_int() : std::nullopt;
+  if (!matrix.konst || ctx.fact(left->steps).konst || !terms || *terms > kMostTerms ||
+      volume(ctx.fact(left->scale).shape) != Dim(1)) {
+    return {std::nullopt};
+  }
+  Formula f(ctx);
+  const auto columns = column_scale(f, *right, transpose_b);
+  if (!columns) return {std::nullopt};
+  const OutletId scale = f.times(f.reshape(left->scale, {}), *columns);
+  RILL_ASSIGN(const OutletId sums, multiply(ctx, left->steps, right->steps, transpose_a,
+                                            transpose_b));
+  const OutletId out = f.times(f.cast(sums, DType::kF32), f.cast(scale, DType::kF32));
+  if (!f.ok()) return f.take_status();
+  return {out};
+}
+
 /// The last two axes of either may change places first.
-Result<Value> multiply(OnnxCtx& ctx, bool transpose_a, bool transpose_b) {
-  RILL_ASSIGN(OutletId a, ctx.wire("A"));
-  RILL_ASSIGN(OutletId b, ctx.wire("B"));
+Result<OutletId> multiply(OnnxCtx& ctx, OutletId a, OutletId b, bool transpose_a,
+                          bool transpose_b) {
+  RILL_ASSIGN(const std::optional<OutletId> exact, by_steps(ctx, a, b, transpose_a, transpose_b));
+  if (exact) return *exact;
   // A vector is a row on the left, and a column on the right; its axis goes again.
   const bool row = ctx.fact(a).rank() == 1;
   const bool column = ctx.fact(b).rank() == 1;
@@ -41,10 +90,15 @@ Result<Value> multiply(OnnxCtx& ctx, bool transpose_a, bool transpose_b) {
     const int64_t axis = rank - 2;
     RILL_ASSIGN(out, ctx.add1(std::make_shared<RmAxis>(axis), {out}, "vector"));
   }
-  return Value(out);
+  return out;
 }
 
-Result<Value> matmul(OnnxCtx& ctx) { return multiply(ctx, false, false); }
+Result<Value> matmul(OnnxCtx& ctx) {
+  RILL_ASSIGN(const OutletId a, ctx.wire("A"));
+  RILL_ASSIGN(const OutletId b, ctx.wire("B"));
+  RILL_ASSIGN(const OutletId out, multiply(ctx, a, b, false, false));
+  return Value(out);
+}
 
 /// Multiply by a factor, if it is not 1.
 Result<OutletId> scaled(OnnxCtx& ctx, OutletId x, std::string_view name) {
@@ -68,9 +122,9 @@ Result<Value> fused_matmul(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId right, ctx.wire("B"));
   a &= ctx.fact(left).rank() > 1;
   b &= ctx.fact(right).rank() > 1;
-  RILL_ASSIGN(const Value out, multiply(ctx, a, b));
-  RILL_ASSIGN(const OutletId wire, scaled(ctx, *out.get<OutletId>(), "alpha"));
-  return Value(wire);
+  RILL_ASSIGN(OutletId out, multiply(ctx, left, right, a, b));
+  RILL_ASSIGN(out, scaled(ctx, out, "alpha"));
+  return Value(out);
 }
 
 Result<Value> gemm(OnnxCtx& ctx) {
@@ -80,7 +134,7 @@ Result<Value> gemm(OnnxCtx& ctx) {
              ctx.fact(b), ": expected matrices");
   RILL_ASSIGN(const bool transpose_a, ctx.boolean("transA"));
   RILL_ASSIGN(const bool transpose_b, ctx.boolean("transB"));
-  RILL_ASSIGN(OutletId out, product(ctx, matmul_expr(2, transpose_a, transpose_b), a, b, ""));
+  RILL_ASSIGN(OutletId out, multiply(ctx, a, b, transpose_a, transpose_b));
   RILL_ASSIGN(out, scaled(ctx, out, "alpha"));
   if (!ctx.given("C")) return Value(out);
   RILL_ASSIGN(OutletId c, ctx.wire("C"));

@@ -7,12 +7,9 @@
 
 #include "core/exec/lowering.h"
 #include "core/tensor/uniform.h"
-#include "ops/array/cast.h"
+#include "ops/array/cast_step.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
-#include "ops/math/binary.h"
-#include "ops/math/pointwise.h"
-#include "ops/math/unary.h"
 #include "ops/quant/byte_table_step.h"
 
 namespace rill::ops {
@@ -22,11 +19,13 @@ bool is_byte(DType type) {
   return type == DType::kU8 || type == DType::kI8 || type == DType::kQU8 || type == DType::kQI8;
 }
 
+bool is_entry(DType type) { return is_byte(type) || type == DType::kF32; }
+
 constexpr int64_t kBytes = 256;
 
 /// Look every element up in a table of 256 entries. Made by `fuse` only.
 /// Shapes: x, table [256] in the order of the bytes as they lie in memory, 0 first -> that of x.
-/// Types: U8, I8, QU8, QI8 -> the type of the table, which is one of these.
+/// Types: U8, I8, QU8, QI8 -> the type of the table, which is one of these, or F32.
 /// Errors: kDType. Stream: pointwise. Accuracy: that of what the table was made from, exactly.
 /// Source: NNEF 1.0, elementwise operations between `linear_quantize`d tensors.
 struct ByteTable final : OpBase<ByteTable> {
@@ -34,21 +33,30 @@ struct ByteTable final : OpBase<ByteTable> {
   void fields(FieldVisitor&) override {}
   Result<Facts> infer(FactSpan in) const override {
     RILL_TRY(expect_inputs(in, 2));
-    if (!is_byte(in[0].dtype) || !is_byte(in[1].dtype)) {
+    if (!is_byte(in[0].dtype) || !is_entry(in[1].dtype)) {
       return fail(Code::kDType, "input ", in[0], ", table ", in[1], ": expected 8 bits");
     }
     return Facts{{in[1].dtype, in[1].q, in[0].shape, {}}};
   }
   Status eval(EvalCtx& ctx) const override {
-    const View& y = ctx.out[0];
-    const View& x = ctx.in[0];
-    const auto* entries = ctx.in[1].as<const uint8_t>();
-    for_each_element<2>({y, x}, [&](const std::array<int64_t, 2>& at) {
-      y.as<uint8_t>()[at[0]] = entries[x.as<const uint8_t>()[at[1]]];
-    });
+    if (ctx.in[1].dtype == DType::kF32) {
+      look_up<float>(ctx);
+    } else {
+      look_up<uint8_t>(ctx);
+    }
     return {};
   }
+  template <class T>
+  static void look_up(EvalCtx& ctx) {
+    const View& y = ctx.out[0];
+    const View& x = ctx.in[0];
+    const T* entries = ctx.in[1].as<const T>();
+    for_each_element<2>({y, x}, [&](const std::array<int64_t, 2>& at) {
+      y.as<T>()[at[0]] = entries[x.as<const uint8_t>()[at[1]]];
+    });
+  }
   Status lower(Lowering& lowering) const override;
+  Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override {
     std::vector<AxisTrack> tracks = elementwise_axes(in.first(1), out);
     for (AxisTrack& track : tracks) track.in.push_back(-1);
@@ -71,6 +79,15 @@ Status ByteTable::lower(Lowering& lowering) const {
   const Operand x = lowering.ordered(in, order);
   const Operand y = lowering.make_out(0, order);
   if (y.volume() == 0) return {};
+  if (table.dtype == DType::kF32) {
+    ByteCastArgs args;
+    args.rounding.n = y.volume();
+    args.x = x.ref;
+    args.table = table.ref;
+    args.y = y.ref;
+    lowering.step(kByteCast, args, {x, table}, {y});
+    return {};
+  }
   lowering.step(kByteTable, {y.volume(), x.ref, table.ref, y.ref}, {x, table}, {y});
   return {};
 }
@@ -78,8 +95,8 @@ Status ByteTable::lower(Lowering& lowering) const {
 /// Tell whether a node is a function of one wire, element by element; gives the number of the input
 /// that is this wire.
 std::optional<size_t> wire_of(const Graph& graph, const Node& node) {
-  if (node.op->as<Cast>() || node.op->as<Unary>()) return 0;
-  if (!node.op->as<Binary>() && !node.op->as<Pointwise>()) return std::nullopt;
+  if (node.op->as<ByteTable>()) return 0;
+  if (!node.op->traits().per_element) return std::nullopt;
   std::optional<size_t> found;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const Fact& fact = graph.fact(node.inputs[i]);
@@ -115,7 +132,12 @@ Result<Tensor> table_of(const Graph& graph, const std::vector<Hop>& hops, const 
         inputs.push_back(at);
         continue;
       }
-      const Tensor number = first_element(*graph.fact(hop->node->inputs[i]).konst);
+      const TensorPtr& konst = graph.fact(hop->node->inputs[i]).konst;
+      if (hop->node->op->as<ByteTable>()) {
+        inputs.push_back(way.add_const(way.unique_name("table"), konst));
+        continue;
+      }
+      const Tensor number = first_element(*konst);
       RILL_ASSIGN(Tensor spread, number.reshaped(one));
       inputs.push_back(way.add_const(way.unique_name("number"),
                                      std::make_shared<const Tensor>(std::move(spread))));
@@ -128,10 +150,29 @@ Result<Tensor> table_of(const Graph& graph, const std::vector<Hop>& hops, const 
   return way.fact(at).konst->reshaped({kBytes});
 }
 
+/// Put a table in the place of the node that is rewritten, the first hop's.
+Status replace_by_table(Rewrite& rewrite, const std::vector<Hop>& hops) {
+  const Graph& graph = rewrite.old_graph();
+  const OutletId from = hops.back().node->inputs[hops.back().wire];
+  RILL_ASSIGN(Tensor table, table_of(graph, hops, graph.fact(from)));
+  const OutletId entries = rewrite.konst("table", std::move(table));
+  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::make_shared<ByteTable>(),
+                                                {rewrite.mapped(from), entries}));
+  return rewrite.replace({out});
+}
+
+Status ByteTable::absorb(const Node& producer, Rewrite& consumer, int input) const {
+  if (producer.outputs[0].dtype != DType::kF32 || !is_entry(consumer.out().dtype)) return {};
+  const Node& node = consumer.node();
+  const auto wire = wire_of(consumer.old_graph(), node);
+  if (!wire || static_cast<int>(*wire) != input) return {};
+  return replace_by_table(consumer, {{&node, *wire}, {&producer, 0}});
+}
+
 }  // namespace
 
 Status fuse_byte_table(Rewrite& rewrite) {
-  if (!is_byte(rewrite.out().dtype)) return {};
+  if (!is_entry(rewrite.out().dtype)) return {};
   const Graph& graph = rewrite.old_graph();
   std::vector<Hop> hops{{&rewrite.node(), 0}};
   OutletId from = rewrite.input(0);
@@ -142,12 +183,7 @@ Status fuse_byte_table(Rewrite& rewrite) {
     hops.push_back({&node, *wire});
     from = node.inputs[*wire];
   }
-  if (hops.size() < 2) return {};
-  RILL_ASSIGN(Tensor table, table_of(graph, hops, graph.fact(from)));
-  const OutletId entries = rewrite.konst("table", std::move(table));
-  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::make_shared<ByteTable>(),
-                                                {rewrite.mapped(from), entries}));
-  return rewrite.replace({out});
+  return hops.size() < 2 ? Status() : replace_by_table(rewrite, hops);
 }
 
 }  // namespace rill::ops

@@ -1,5 +1,7 @@
 // Elementwise operations between bytes become a table, with the bytes that they give one by one.
 
+#include <limits>
+
 #include "core/exec/plan.h"
 #include "ops/math/test_support.h"
 
@@ -66,6 +68,61 @@ TEST(ByteTable, OfASigmoid) {
   const auto got = run(graph, {typed(DType::kU8, {7}, {0, 64, 120, 128, 136, 192, 255})});
   ASSERT_TRUE(got.ok()) << got.error().to_string();
   expect_same((*got)[0], typed(DType::kU8, {7}, {0, 5, 96, 128, 159, 250, 255}));
+}
+
+/// How bytes are dequantised, and what is computed of them in f32.
+TEST(ByteTable, OfRealNumbers) {
+  const char* text =
+      "a = tract_core_cast(x, to = 'i32'); b = tract_core_cast(a - 7, to = 'f32'); c = 0.03 * b;"
+      " y = tanh(c) + 0.5;";
+  for (const DType type : {DType::kU8, DType::kI8}) {
+    expect_table({{"x", "16, 16", type == DType::kU8 ? "u8" : "i8"}}, text, every_byte(type), true);
+  }
+}
+
+TEST(ByteTable, OfRealNumbersThatTwoNodesReadIsOne) {
+  const char* text =
+      "a = tract_core_cast(x, to = 'i32'); b = tract_core_cast(a - 7, to = 'f32'); c = 0.03 * b;"
+      " y = tanh(c); z = c + y;";
+  expect_table({{"x", "16, 16", "i8"}}, text, every_byte(DType::kI8), true, "y, z");
+}
+
+/// Rounded to bytes as ONNX quantises: NaN is the lowest of them.
+TEST(WholeCast, GivesTheBytesOfRoundedNumbers) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor x = f32({9}, {-1e30F, -0.5F, 0.05F, 0.15F, 0.25F, 12.3F, nan, inf, -inf});
+  const struct {
+    const char* type;
+    const char* low;
+    const char* high;
+    std::vector<double> bytes;
+  } cases[] = {
+      // `np.clip(np.rint(x / np.float32(0.1)) + 7, low, high)`, the lowest of NaN.
+      {"u8", "0.0", "255.0", {0, 2, 7, 9, 9, 130, 0, 255, 0}},
+      {"i8", "-128.0", "127.0", {-128, 2, 7, 9, 9, 127, -128, 127, -128}},
+  };
+  for (const auto& each : cases) {
+    const std::string text = str_cat("a = tract_core_round_even(x / 0.1) + 7.0; b = max(a, ",
+                                     each.low, "); c = min(b, ", each.high,
+                                     "); y = tract_core_cast(c, to = '", each.type, "');");
+    const Graph graph = graph_of({{"x", "9", "f32"}}, text);
+    const auto got = run(graph, {x});
+    ASSERT_TRUE(got.ok()) << got.error().to_string();
+    expect_same((*got)[0], typed(*dtype_from_name(each.type), {9}, each.bytes));
+    const auto plan = prepare(graph);
+    ASSERT_TRUE(plan.ok()) << plan.error().to_string();
+    EXPECT_EQ((*plan)->steps.back().kind->name, std::string_view("cast_bytes"));
+  }
+}
+
+/// What was not rounded is cut off as ever.
+TEST(WholeCast, OfOtherNumbersIsNone) {
+  const Graph graph = graph_of({{"x", "3", "f32"}},
+                               "c = min(max(x, 0.0), 255.0); y = tract_core_cast(c, to = 'u8');");
+  const auto got = run(graph, {f32({3}, {1.9F, 2.5F, 300.0F})});
+  ASSERT_TRUE(got.ok()) << got.error().to_string();
+  expect_same((*got)[0], typed(DType::kU8, {3}, {1, 2, 255}));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "ops/nn/window.h"
 #include "ops/quant/byte_product.h"
 #include "ops/quant/byte_table.h"
+#include "ops/quant/whole_cast.h"
 
 namespace rill::ops {
 namespace {
@@ -185,6 +186,7 @@ constexpr NnefOp kOps[] = {
 constexpr FuseRule kRules[] = {
     {&Cast::kKind, fuse_byte_product},
     {&Cast::kKind, fuse_byte_table},
+    {&Cast::kKind, fuse_whole_cast},
     {&EinSum::kKind, fuse_byte_sums},
 };
 

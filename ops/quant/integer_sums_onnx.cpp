@@ -82,8 +82,10 @@ Result<Value> dequantize(OnnxCtx& ctx) {
     RILL_ASSIGN(const OutletId zero, spread(ctx, f, f.arg("x_zero_point"), x, axis));
     steps = f.minus(steps, f.cast(zero, DType::kI32));
   }
-  const OutletId out = f.times(f.cast(steps, DType::kF32), f.cast(scale, DType::kF32));
-  return f.value(f.cast(out, type));
+  const OutletId out =
+      f.cast(f.times(f.cast(steps, DType::kF32), f.cast(scale, DType::kF32)), type);
+  if (f.ok()) ctx.keep_quantised(out, {steps, scale, f.dtype(x)});
+  return f.value(out);
 }
 
 struct Quantised {
