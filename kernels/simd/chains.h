@@ -1,8 +1,8 @@
 #pragma once
 
-// The inner loops of the scalar tier: sums side by side, each a chain of multiply-adds in the order of
-// its terms. Where a processor has no other tier, but Helium, four of them are computed at once: its
-// multiply-add rounds once, as `mul_add` does there, so that the bits are the same.
+// The inner loops of the scalar tier: sums side by side, each a chain of multiply-adds in the order
+// of its terms. Where a processor has no other tier but Helium, four of them are computed at once:
+// its multiply-add rounds once, as `mul_add` does there, so that the bits are the same.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +24,7 @@ template <int kCount>
 #ifdef RILL_HELIUM
   constexpr int kVectors = (kCount + 3) / 4;
   constexpr bool kWhole = kCount % 4 == 0;
-  // Where the last vector is not whole, its other lanes read the next term: of the last one there is
-  // none.
+  // Where the last vector is not whole, its other lanes read the next term, which the last one lacks.
   auto left = static_cast<size_t>(terms);
   if (!kWhole && left > 0) --left;
   float lanes[4 * kVectors] = {};
