@@ -24,7 +24,7 @@ template <int kCount>
 #ifdef RILL_HELIUM
   constexpr int kVectors = (kCount + 3) / 4;
   constexpr bool kWhole = kCount % 4 == 0;
-  // Where the last vector is not whole, its other lanes read the next term, which the last one lacks.
+  // Where the last vector is not whole, its other lanes read the next term: the last one has none.
   auto left = static_cast<size_t>(terms);
   if (!kWhole && left > 0) --left;
   float lanes[4 * kVectors] = {};
