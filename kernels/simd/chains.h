@@ -17,6 +17,14 @@
 namespace rill::kernels {
 namespace {
 
+#ifdef RILL_HELIUM
+/// Four floats in memory, as floats are aligned. GCC 12 takes what `vldrwq_f32` reads for whole
+/// numbers, and moves it before the floats are written.
+using FourFloats = float32x4_t __attribute__((aligned(4), may_alias));
+inline float32x4_t load_four(const float* p) { return *reinterpret_cast<const FourFloats*>(p); }
+inline void store_four(float* p, float32x4_t v) { *reinterpret_cast<FourFloats*>(p) = v; }
+#endif
+
 /// Compute sums[j] + a[0] * b[j] + a[1] * b[kCount + j] + ... of `terms` terms, for j < kCount.
 template <int kCount>
 [[gnu::noinline]] void add_chains(int64_t terms, const float* a, const float* b,
@@ -31,11 +39,11 @@ template <int kCount>
   for (int j = 0; j < kCount; ++j) lanes[j] = sums[j];
   float32x4_t sum[kVectors];
 #pragma GCC unroll 8
-  for (int i = 0; i < kVectors; ++i) sum[i] = vldrwq_f32(lanes + 4 * i);
+  for (int i = 0; i < kVectors; ++i) sum[i] = load_four(lanes + 4 * i);
   const auto add = [&](int term) __attribute__((always_inline)) {
 #pragma GCC unroll 8
     for (int i = 0; i < kVectors; ++i) {
-      sum[i] = vfmaq_n_f32(sum[i], vldrwq_f32(b + term * kCount + 4 * i), a[term]);
+      sum[i] = vfmaq_n_f32(sum[i], load_four(b + term * kCount + 4 * i), a[term]);
     }
   };
   for (; left >= 4; left -= 4, a += 4, b += 4 * kCount) {
@@ -44,7 +52,7 @@ template <int kCount>
   }
   for (; left > 0; --left, ++a, b += kCount) add(0);
 #pragma GCC unroll 8
-  for (int i = 0; i < kVectors; ++i) vstrwq_f32(lanes + 4 * i, sum[i]);
+  for (int i = 0; i < kVectors; ++i) store_four(lanes + 4 * i, sum[i]);
   for (int j = 0; j < kCount; ++j) {
     sums[j] = kWhole || terms == 0 ? lanes[j] : mul_add(*a, b[j], lanes[j]);
   }
