@@ -31,10 +31,11 @@ template <int kCount>
                                   float (&sums)[kCount]) {
 #ifdef RILL_HELIUM
   constexpr int kVectors = (kCount + 3) / 4;
-  constexpr bool kWhole = kCount % 4 == 0;
-  // Where the last vector is not whole, its other lanes read the next term: the last one has none.
-  auto left = static_cast<size_t>(terms);
-  if (!kWhole && left > 0) --left;
+  // Where the last vector is not whole, its other lanes read the terms behind: of the last terms,
+  // which have none, each lane is computed alone.
+  constexpr size_t kAlone = (4 * kVectors - 1) / kCount;
+  size_t alone = static_cast<size_t>(terms) < kAlone ? static_cast<size_t>(terms) : kAlone;
+  size_t left = static_cast<size_t>(terms) - alone;
   float lanes[4 * kVectors] = {};
   for (int j = 0; j < kCount; ++j) lanes[j] = sums[j];
   float32x4_t sum[kVectors];
@@ -53,9 +54,10 @@ template <int kCount>
   for (; left > 0; --left, ++a, b += kCount) add(0);
 #pragma GCC unroll 8
   for (int i = 0; i < kVectors; ++i) store_four(lanes + 4 * i, sum[i]);
-  for (int j = 0; j < kCount; ++j) {
-    sums[j] = kWhole || terms == 0 ? lanes[j] : mul_add(*a, b[j], lanes[j]);
+  for (; alone > 0; --alone, ++a, b += kCount) {
+    for (int j = 0; j < kCount; ++j) lanes[j] = mul_add(*a, b[j], lanes[j]);
   }
+  for (int j = 0; j < kCount; ++j) sums[j] = lanes[j];
 #else
   float sum[kCount];
 #pragma GCC unroll 8
