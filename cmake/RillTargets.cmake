@@ -55,8 +55,10 @@ endif()
 if(RILL_EXCEPTIONS)
   set(RILL_UNWIND -fexceptions)
 else()
-  # Nothing passes through the library then, so that tables for unwinding would only take room.
-  set(RILL_UNWIND -fno-exceptions -fno-asynchronous-unwind-tables -fno-unwind-tables)
+  # Nothing passes through the library then, so that tables for unwinding would only take room; so
+  # would chains of frames, which GCC makes for Arm unless it is told not to.
+  set(RILL_UNWIND -fno-exceptions -fno-asynchronous-unwind-tables -fno-unwind-tables
+                  -fomit-frame-pointer)
 endif()
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")

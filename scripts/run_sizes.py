@@ -6,10 +6,11 @@
 RILL is the program `rill` of this machine. For PROCESSOR, or each one whose compiler is here, two
 programs are linked that stream kws_gru and have nothing else: one of the layer that runs plans, without a
 heap, which trusts its file; one of librill_run, which checks all that it opens and has all of rill.h from
-a plan on. For each, one with all kinds of steps besides. What the linker leaves empty so that a
-segment begins where a page does is told apart, and has no part in the bounds. Then RILL compiles models for PROCESSOR, and the
-latter program streams them, in an emulator where it has to, with the bits of this machine's tier that
-fuses multiply and add as well. Ends with status 1 where a program is larger than its bound, or a bit differs.
+a plan on. For each, one with all kinds of steps besides. Bounds are of whole files; what the linker leaves
+empty in them so that a segment begins where a page does is told apart. Then RILL compiles models for
+PROCESSOR, and the latter program streams them, in an emulator where it has to, with the bits of this
+machine's tier that fuses multiply and add as well. Ends with status 1 where a program is larger than its
+bound, or a bit differs.
 """
 
 import os
@@ -23,14 +24,16 @@ import tempfile
 import run_layer
 
 KIB = 1024
-PAGES = ["-Wl,-z,max-page-size=16384"]  # as phones have
+# As phones have. What the dynamic linker may make read-only again (RELRO) would have to end where such a
+# page does, and the file would be as much as 16 KiB longer for that.
+PAGES = ["-Wl,-z,max-page-size=16384", "-Wl,-z,norelro"]
 BUILDS = [
     # name, compiler, flags of the linker, tiers, options of CMake, what runs its programs,
     # bounds of the layer: with the steps of kws_gru, with all; of the library: the same
     ("x86-64 (AVX2 and scalar)", "g++", [], ["avx2"], [], [], (91, 400), (135, 450)),
     ("aarch64", "aarch64-linux-gnu-g++", PAGES, ["neon"],
      [f"-DCMAKE_TOOLCHAIN_FILE={run_layer.ROOT}/cmake/aarch64.cmake"],
-     ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"], (91, 400), (128, 450)),
+     ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"], (91, 400), (125, 420)),
 ]
 # Models without sums over lanes, which have the same bits on every tier that fuses, and pulses.
 STREAMS = [("conv_tasnet", 8), ("ds_cnn", 8), ("linear_attention", 8), ("projected_lstm", 8),
@@ -139,9 +142,9 @@ def main():
                     ("librill_run", library(compiler, flags, tiers, options, folder), of_library)):
                 for kinds, table, kib in (("kws_gru", own, bounds[0]), ("all kinds", every, bounds[1])):
                     found, empty = size(table)
-                    failed |= found - empty > kib * KIB
-                    print(f"{name}, {what} with the steps of {kinds}: {found} bytes, {found - empty} without "
-                          f"those that align segments, at most {kib * KIB}")
+                    failed |= found > kib * KIB
+                    print(f"{name}, {what} with the steps of {kinds}: {found} bytes, of which {empty} align "
+                          f"segments, at most {kib * KIB}", flush=True)
             # The program that was linked last has librill_run with all kinds.
             for (model, tier), told in streamed(rill, folder / "program", emulator, tiers, folder).items():
                 same = told == sounds.setdefault(model, told)

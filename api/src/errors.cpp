@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <span>
 #include <string_view>
 
 namespace rill::api {
@@ -80,14 +81,13 @@ void LastErrors::give_back(void* error) noexcept {
 }
 
 /// Copy what fits; a cut never splits a character of UTF-8.
-template <size_t N>
-void put(char (&to)[N], std::string_view from) {
+[[gnu::noinline]] void put(std::span<char> to, std::string_view from) {
   size_t count = from.size();
-  if (count >= N) {
-    count = N - 1;
+  if (count >= to.size()) {
+    count = to.size() - 1;
     while (count > 0 && (static_cast<unsigned char>(from[count]) & 0xC0U) == 0x80U) --count;
   }
-  std::memcpy(to, from.data(), count);
+  std::memcpy(to.data(), from.data(), count);
   to[count] = '\0';
 }
 

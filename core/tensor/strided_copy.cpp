@@ -145,8 +145,11 @@ void transpose(const T* src, int64_t src_inner, T* dst, int64_t dst_outer, int64
 }
 
 /// Copy the two inner axes.
-template <class T>
-void copy_plane(const Move& m, const T* src, T* dst) {
+template <class Bits>
+void copy_plane(const Move& m, const std::byte* from, std::byte* to) RILL_NONBLOCKING {
+  using T = Element<Bits>;
+  const auto* const src = reinterpret_cast<const T*>(from);
+  auto* const dst = reinterpret_cast<T*>(to);
   const int in = m.rank - 1;
   if (m.rank == 0) {
     *dst = *src;
@@ -162,28 +165,41 @@ void copy_plane(const Move& m, const T* src, T* dst) {
   }
 }
 
-template <class T>
-void copy_move(const Move& m, const T* src, T* dst) {
-  const int outer = m.rank - 2;
+using CopyPlane = void (*)(const Move&, const std::byte*, std::byte*) RILL_NONBLOCKING;
+
+/// Copy all planes; one copy of the code serves elements of any size.
+void copy_planes(const Move& m, int64_t size, CopyPlane copy, const std::byte* src,
+                 std::byte* dst) {
+  if (m.rank <= 2) return copy(m, src, dst);
   int64_t index[kCopyMaxRank] = {};
   while (true) {
-    copy_plane(m, src, dst);
-    int d = outer - 1;
+    copy(m, src, dst);
+    int d = m.rank - 3;
     for (; d >= 0; --d) {
-      src += m.src[d];
-      dst += m.dst[d];
+      src += m.src[d] * size;
+      dst += m.dst[d] * size;
       if (++index[d] < m.extent[d]) break;
-      src -= m.extent[d] * m.src[d];
-      dst -= m.extent[d] * m.dst[d];
+      src -= m.extent[d] * m.src[d] * size;
+      dst -= m.extent[d] * m.dst[d] * size;
       index[d] = 0;
     }
     if (d < 0) return;
   }
 }
 
-template <class T>
-void copy_elements(const Move& m, const void* src, void* dst) {
-  copy_move(m, static_cast<const Element<T>*>(src), static_cast<Element<T>*>(dst));
+CopyPlane copy_of(int elem_size) {
+  switch (elem_size) {
+    case 1:
+      return copy_plane<uint8_t>;
+    case 2:
+      return copy_plane<uint16_t>;
+    case 4:
+      return copy_plane<uint32_t>;
+    case 8:
+      return copy_plane<uint64_t>;
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace
@@ -192,22 +208,9 @@ void copy_strided(int elem_size, int rank, const int64_t* extent, const void* sr
                   const int64_t* src_stride, void* dst, const int64_t* dst_stride) noexcept {
   Move m;
   if (!simplify(rank, extent, src_stride, dst_stride, &m)) return;
-  switch (elem_size) {
-    case 1:
-      copy_elements<uint8_t>(m, src, dst);
-      return;
-    case 2:
-      copy_elements<uint16_t>(m, src, dst);
-      return;
-    case 4:
-      copy_elements<uint32_t>(m, src, dst);
-      return;
-    case 8:
-      copy_elements<uint64_t>(m, src, dst);
-      return;
-    default:
-      return;
-  }
+  const CopyPlane copy = copy_of(elem_size);
+  if (copy == nullptr) return;
+  copy_planes(m, elem_size, copy, static_cast<const std::byte*>(src), static_cast<std::byte*>(dst));
 }
 
 void fill_strided(int elem_size, int rank, const int64_t* extent, const void* value, void* dst,

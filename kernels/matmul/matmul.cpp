@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "kernels/limited.h"
-#include "kernels/simd/mul_add.h"
+#include "kernels/simd/chains.h"
 
 namespace rill::kernels {
 namespace {
@@ -22,9 +22,8 @@ void scalar_tile(const MatmulF32Args& g, int64_t row, int64_t col) {
   }
   for (int64_t s = 0; s < g.segments; ++s) {
     const float* a = g.a + row * g.lda + s * g.segment_stride;
-    for (int64_t p = 0; p < g.segment_len; ++p, b += kScalarNr) {
-      for (int j = 0; j < kScalarNr; ++j) sums[j] = mul_add(a[p], b[j], sums[j]);
-    }
+    add_chains<kScalarNr>(g.segment_len, a, b, sums);
+    b += g.segment_len * kScalarNr;
   }
   for (int64_t j = 0; j < cols; ++j) {
     float v = sums[j];

@@ -18,8 +18,11 @@ struct Tiles {
 
   template <int kRows, int kPanels>
   constexpr void add_panels() {
-    if constexpr (kPanels == 1 ||
-                  (kPanels <= kMaxPanels && kRows * kPanels * kPanelVecs<Arch> <= kMaxSums<Arch>)) {
+    constexpr int kSums = kRows * kPanels * kPanelVecs<Arch>;
+    constexpr int kMost = kRows == 1 && Ops<Arch>::kMostOfRow < kMaxSums<Arch>
+                              ? Ops<Arch>::kMostOfRow
+                              : kMaxSums<Arch>;
+    if constexpr (kPanels == 1 || (kPanels <= kMaxPanels && kSums <= kMost)) {
       whole[kRows][kPanels] = tile<Arch, kRows, kPanels, kPanelVecs<Arch>>;
       max_panels[kRows] = kPanels;
       add_panels<kRows, kPanels + 1>();
@@ -41,8 +44,10 @@ struct Tiles {
   constexpr Tiles() {
     add_rows<1>();
     max_panels[0] = max_panels[1];
-    for (int panels = 1; panels < kMaxPanels; ++panels) whole[0][panels] = whole[1][panels];
-    whole[0][kMaxPanels] = tile<Arch, 1, kMaxPanels, kPanelVecs<Arch>, kHasFar<Arch>>;
+    for (int panels = 1; panels <= kMaxPanels; ++panels) whole[0][panels] = whole[1][panels];
+    if constexpr (kHasFar<Arch>) {
+      whole[0][kMaxPanels] = tile<Arch, 1, kMaxPanels, kPanelVecs<Arch>, true>;
+    }
     for (int vecs = 1; vecs < kPanelVecs<Arch>; ++vecs) narrow[0][vecs] = narrow[1][vecs];
   }
 };

@@ -308,6 +308,39 @@ TEST(MatmulEdges, NanPassesUnlessALimitTakesItsPlace) {
   }
 }
 
+TEST(MatmulEdges, ALimitOfZeroKeepsItsSign) {
+  const float signalling = __builtin_bit_cast(float, 0x7fa00000u), minus_one = -1.0f;
+  const auto bits = [](float value) { return __builtin_bit_cast(uint32_t, value); };
+  for (Tier tier : tiers()) {
+    const MatmulF32& kernel = matmul_f32(tier);
+    const int64_t n = 2 * kernel.nr;
+    for (const int64_t k : {0, 1}) {
+      AlignedFloats packed(n);  // zeros
+      for (const float start : {0.0f, -0.0f, kNan, signalling}) {
+        for (const float lo : {0.0f, -0.0f}) {
+          const std::vector<float> bias(size_t(n), start);
+          std::vector<float> c(size_t(n), kGuard);
+          MatmulF32Args g;
+          g.m = 1;
+          g.n = n;
+          g.segment_len = k;
+          g.a = &minus_one;
+          g.b = packed.data();
+          g.c = c.data();
+          g.bias = bias.data();
+          g.clip = true;
+          g.lo = lo;
+          g.hi = kInf;
+          kernel.run(g);
+          for (const float value : c) {
+            ASSERT_EQ(bits(value), bits(lo)) << kernel.name << " k " << k << " from " << start;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(MatmulPack, AnyStridesGiveZeroPaddedPanels) {
   std::mt19937 rng(9);
   const std::vector<float> b = random_floats(rng, 60 * 60 * 2);

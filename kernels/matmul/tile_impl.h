@@ -316,11 +316,23 @@ struct OneTile {
   static RILL_INLINE bool in_memory(const TileArgs& t, bool whole) {
     if (!whole && !kMaskedHere) return true;
     if (t.residual != nullptr) return S::kManyPointers || !whole;
-    return S::kManyPointers && t.clip && t.hi < __builtin_inff();
+    return S::kReluAlone && t.clip && !(is_relu(t) && t.k.count > 0);
+  }
+  static RILL_INLINE bool is_relu(const TileArgs& t) {
+    return __builtin_bit_cast(uint32_t, t.lo) == 0 && t.hi == __builtin_inff();
   }
 
-  /// Add the residual and clip.
+  /// Add the residual and clip: what is not finished in memory.
   static RILL_INLINE void finish(const TileArgs& t, Sums& acc) {
+    if constexpr (S::kReluAlone) {
+      if (!t.clip) return;
+#pragma GCC unroll 32
+      for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 32
+        for (int j = 0; j < kWide; ++j) acc[r][j] = S::above_zero(acc[r][j]);
+      }
+      return;
+    }
     if (!S::kManyPointers && t.residual != nullptr) {
       const float* residual = t.residual;
 #pragma GCC unroll 32
@@ -339,7 +351,7 @@ struct OneTile {
         for (int j = 0; j < kWide; ++j) acc[r][j] = math::max_or_second(acc[r][j], clip.lo);
       }
     }
-    if (!S::kManyPointers && clip.high) {
+    if (clip.high) {
 #pragma GCC unroll 32
       for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32

@@ -145,6 +145,13 @@ void pointwise_binary(PointwiseOp op, const PointwiseSource& a, const PointwiseS
       static_cast<void>(zero);                                                \
       return expression;                                                      \
     });
+// What is long, or rare: one copy of it.
+#define RILL_SHARED(name, expression)                          \
+  case PointwiseOp::name:                                      \
+    return any_rows<V>(y, y_row, size, [&](const auto& load) { \
+      const V p = load(a), q = load(b);                        \
+      return expression;                                       \
+    });
   switch (op) {
     RILL_BINARY(kAdd, p + q)
     RILL_BINARY(kSub, p - q)
@@ -155,19 +162,20 @@ void pointwise_binary(PointwiseOp op, const PointwiseSource& a, const PointwiseS
     case PointwiseOp::kMinimum:
     case PointwiseOp::kMaximum:
       return pointwise_limit<V>(op == PointwiseOp::kMaximum, a, b, y, y_row, size);
-    RILL_BINARY(kPow, math::pow(p, q))
+    RILL_SHARED(kPow, math::pow(p, q))
     RILL_BINARY(kLt, truth<V>(p < q))
     RILL_BINARY(kLe, truth<V>(p <= q))
     RILL_BINARY(kGt, truth<V>(p > q))
     RILL_BINARY(kGe, truth<V>(p >= q))
     RILL_BINARY(kEq, truth<V>(p == q))
     RILL_BINARY(kNe, falsity<V>(p == q))
-    RILL_BINARY(kAnd, math::pick(p == zero, zero, falsity<V>(q == zero)))
-    RILL_BINARY(kOr, math::pick(p == zero, falsity<V>(q == zero), V(1.0f)))
+    RILL_SHARED(kAnd, math::pick(p == zero, zero, falsity<V>(q == zero)))
+    RILL_SHARED(kOr, math::pick(p == zero, falsity<V>(q == zero), V(1.0f)))
     default:
       return;
   }
 #undef RILL_BINARY
+#undef RILL_SHARED
 }
 
 /// Below 1, where musl's function gives numbers, there is no value.

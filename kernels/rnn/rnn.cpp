@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "kernels/matmul_packed/matmul_packed.h"
-#include "kernels/simd/mul_add.h"
+#include "kernels/simd/chains.h"
 #include "kernels/rnn/rnn_gates.h"
 
 namespace rill::kernels {
@@ -11,15 +11,19 @@ namespace {
 
 using One = math::ScalarLane;
 
-/// Compute the product h W of one gate for a unit of a lane.
-template <class Args>
-float gate_sum(const Args& a, int64_t gates, int64_t gate, int64_t lane, int64_t unit) {
-  const float* h = a.h + lane * a.hidden;
+/// The products h W of the gates of a unit.
+template <int kGates>
+struct UnitSums {
+  float gate[kGates] = {};
+};
+
+template <int kGates, class Args>
+UnitSums<kGates> unit_sums(const Args& a, int64_t lane, int64_t unit) {
   const bool wide = a.few_bits.widen != nullptr;
-  const float* w = (wide ? a.few_bits.wide : a.w + unit * a.hidden * gates) + gate;
-  float sum = 0.0f;
-  for (int64_t k = 0; k < a.hidden; ++k) sum = mul_add(h[k], w[k * gates], sum);
-  return sum;
+  const float* w = wide ? a.few_bits.wide : a.w + unit * a.hidden * kGates;
+  UnitSums<kGates> sums;
+  add_chains<kGates>(a.hidden, a.h + lane * a.hidden, w, sums.gate);
+  return sums;
 }
 
 /// Write out the W of a unit, all gates of it, if it has fewer bits.
@@ -78,19 +82,19 @@ constexpr RnnF32 kRnns[] = {
 
 void gru_f32_scalar(const GruF32Args& a) noexcept {
   over_steps(a, 3, [&](int64_t lane, int64_t i, int64_t x) {
-    float n = gate_sum(a, 3, 2, lane, i);
-    if (a.b_hn != nullptr) n = n + a.b_hn[i];
-    const GruSums<One> sums{gate_sum(a, 3, 0, lane, i), gate_sum(a, 3, 1, lane, i), n};
+    const auto [gate] = unit_sums<3>(a, lane, i);
+    const float n = a.b_hn == nullptr ? gate[2] : gate[2] + a.b_hn[i];
+    const GruSums<One> sums{gate[0], gate[1], n};
     return gru_step<One>(a.x_r[x], a.x_z[x], a.x_n[x], sums, a.h[lane * a.hidden + i]).v;
   });
 }
 
 void lstm_f32_scalar(const LstmF32Args& a) noexcept {
   over_steps(a, 4, [&](int64_t lane, int64_t i, int64_t x) {
-    const auto sum = [&](int64_t gate) { return gate_sum(a, 4, gate, lane, i); };
+    const auto [sum] = unit_sums<4>(a, lane, i);
     float& c = a.c[lane * a.hidden + i];
-    const LstmStates<One> next = lstm_step<One>(a.x_i[x] + sum(0), a.x_f[x] + sum(1),
-                                                a.x_g[x] + sum(2), a.x_o[x] + sum(3), c);
+    const LstmStates<One> next = lstm_step<One>(a.x_i[x] + sum[0], a.x_f[x] + sum[1],
+                                                a.x_g[x] + sum[2], a.x_o[x] + sum[3], c);
     c = next.c.v;
     return next.h.v;
   });
@@ -99,7 +103,7 @@ void lstm_f32_scalar(const LstmF32Args& a) noexcept {
 void rnn_f32_scalar(const RnnF32Args& a) noexcept {
   const bool relu = a.activation == RnnActivation::kRelu;
   over_steps(a, 1, [&](int64_t lane, int64_t i, int64_t x) {
-    return rnn_step<One>(a.x[x] + gate_sum(a, 1, 0, lane, i), relu).v;
+    return rnn_step<One>(a.x[x] + unit_sums<1>(a, lane, i).gate[0], relu).v;
   });
 }
 

@@ -208,7 +208,14 @@ template <class Arch, class Cell, int kRows, int kBlocks>
 #pragma GCC unroll 32
     for (int j = 0; j < kWide; ++j) acc[r][j] = V(0.0f);
   }
-  if constexpr (Ops<Arch>::kManyPointers) {
+  if constexpr (Ops<Arch>::kMostOfRow < 12 && kRows * kWide <= 4) {
+    int64_t p = -hidden;
+    for (; p < -1; p += 2) {  // a turn of few products is short
+      add_products<Arch, kRow>(lanes, p, blocks, acc);
+      add_products<Arch, kRow>(lanes, p + 1, blocks, acc);
+    }
+    if (p != 0) add_products<Arch, kRow>(lanes, p, blocks, acc);
+  } else if constexpr (Ops<Arch>::kManyPointers) {
 #pragma GCC unroll 1
     for (int64_t p = -hidden; p != 0; ++p) add_products<Arch, kRow>(lanes, p, blocks, acc);
   } else {
@@ -231,7 +238,8 @@ constexpr int kMostSums = Ops<Arch>::kRegisters * 3 / 4;
 /// multiply-add, and no more than registers hold.
 template <class Arch, class Cell, int kRows>
 constexpr int wide_blocks() {
-  constexpr int kEnough = Ops<Arch>::kLanes == 16 ? 6 : 12;
+  constexpr int kHiding = Ops<Arch>::kLanes == 16 ? 6 : 12;
+  constexpr int kEnough = Ops<Arch>::kMostOfRow < kHiding ? Ops<Arch>::kMostOfRow : kHiding;
   constexpr int kRoom = kMostSums<Arch> / kRows;
   constexpr int kSums = kRoom < kEnough ? kRoom : kEnough;
   constexpr int kRow = Cell::kGates * Cell::kVecs;

@@ -32,6 +32,8 @@ struct Simd {
   static constexpr int kRegisters = 16;
   static constexpr bool kMaskedStores = false;
   static constexpr bool kManyPointers = false;  // a register for each row and panel of a tile
+  static constexpr bool kReluAlone = false;     // other clips are rare, and done in memory
+  static constexpr int kMostOfRow = 16;         // sums of a tile that has one row
 
   static RILL_INLINE V madd(V a, V b, V c) { return math::mul_add(a, b, c); }
 
@@ -39,6 +41,9 @@ struct Simd {
   static RILL_INLINE void keep(const float*) {}
   /// Read nothing through `p` before `sum` is made, where there are many.
   static RILL_INLINE void wait(const float*, V) {}
+
+  /// Compute v > 0 ? v : 0 of what a multiply-add gave.
+  static RILL_INLINE V above_zero(V v) { return math::max_or_second(v, V(0.0f)); }
 
   static RILL_INLINE V load_partial(const float* p, int64_t count) {
     alignas(64) float lanes[kLanes] = {};
@@ -105,10 +110,27 @@ struct Ops<Neon> : Simd<Neon> {
 #if defined(__aarch64__)
   static constexpr int kRegisters = 32;
   static constexpr bool kManyPointers = true;
+  static constexpr bool kReluAlone = true;
 
   static RILL_INLINE void keep(const float*& p) { asm("" : "+r"(p)); }
   static RILL_INLINE void wait(const float*& p, V& sum) { asm("" : "+r"(p), "+w"(sum.data)); }
+  // One instruction, which takes a number rather than a quiet NaN, and 0 rather than -0.
+  static RILL_INLINE V above_zero(V v) { return V(vmaxnmq_f32(v, V(0.0f))); }
 #endif
+};
+#endif
+
+#if defined(__wasm__)
+/// V8 has 15 registers on x86-64, and reads all that a turn of a loop reads before it multiplies:
+/// sums, rows and columns have to fit together, or they are written to the stack and read again.
+template <>
+struct Ops<Sse42> : Simd<Sse42> {
+  static constexpr int kRegisters = 11;
+  static constexpr bool kManyPointers = true;
+  static constexpr int kMostOfRow = 6;
+
+  static RILL_INLINE void keep(const float*& p) { asm("" : "+r"(p)); }
+  static RILL_INLINE void wait(const float*& p, V& sum) { asm("" : "+r"(p), "+r"(sum.data)); }
 };
 #endif
 
