@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <memory>
 #include <vector>
 
@@ -74,6 +75,7 @@ class PlanBuilder {
   std::vector<int> readers_;  ///< by node, of what it gives
   Status refused_;            ///< why a constant could not be written out, or a buffer be had
   std::map<OutletId, HistoryNeed> needs_;
+  std::set<OutletId> by_channels_;  ///< that are read so, as are windows of them
   std::map<OutletId, RingOf> rings_;
   std::map<OutletId, int> direct_outputs_;  ///< outlets that may be written straight to an output
   std::vector<StepUse> uses_;  ///< by step of the plan

@@ -186,6 +186,12 @@ void PlanBuilder::find_history_needs() {
       if (same_fill) it->second.frames = std::max(it->second.frames, need->frames);
     }
   }
+  for (size_t id = graph_.nodes.size(); id-- > 0;) {
+    const Node& node = graph_.nodes[id];
+    const bool windowed = !node.inputs.empty() && node.op->history(0).has_value() &&
+                          by_channels_.contains({static_cast<int>(id), 0});
+    if (windowed || node.op->traits().by_channels) by_channels_.insert(node.inputs[0]);
+  }
 }
 
 Status PlanBuilder::bind_sources(std::span<const Operand> body_sources) {
