@@ -65,8 +65,10 @@ class Places {
 /// made of is there. Outputs in front of the first frame are made of that one.
 int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t up, int64_t down) {
   const int64_t out_pulse = pulse * up / down;
+  // An output a period later is made of later frames: of a pulse, those of the last period count.
+  // And more delay never makes an output wait that did not.
   const auto waits = [&](int64_t out_delay) {
-    for (int64_t at = 0; at < out_pulse; ++at) {
+    for (int64_t at = out_pulse - up; at < out_pulse; ++at) {
       if (places.last(at - out_delay) + delay >= pulse) return true;
     }
     for (int64_t o = 0; delay > 0 && places.last(o) < 0; ++o) {
@@ -74,9 +76,13 @@ int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t 
     }
     return false;
   };
-  int64_t out_delay = std::max<int64_t>(0, (delay - pulse) * up / down - up);
-  while (waits(out_delay)) ++out_delay;
-  return out_delay;
+  int64_t least = std::max<int64_t>(0, (delay - pulse) * up / down - up);
+  int64_t step = 1;
+  for (; waits(least + step - 1); step *= 2) least += step;
+  for (; step > 1; step /= 2) {
+    if (waits(least + step / 2 - 1)) least += step / 2;
+  }
+  return least;
 }
 
 }  // namespace
@@ -116,7 +122,7 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
   op->out_delay = least_delay(places, stream.delay, pulse, up, down);
   op->length = stream.dim;
   // First frames that are known stand in front of the first pulse.
-  for (int64_t at = 0; at < pulse * up / down; ++at) {
+  for (int64_t at = 0; at < up; ++at) {
     op->overlap = std::max(op->overlap, -(places.first(at - op->out_delay) + stream.delay));
   }
   RILL_ASSIGN(x, b.delay(x, stream, 0, op->overlap));
