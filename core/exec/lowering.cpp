@@ -303,10 +303,12 @@ Operand Lowering::innermost(const Operand& operand, int axis) {
   return ordered(operand, order);
 }
 
-std::vector<int> Lowering::order_read(int i, std::vector<int> order) const {
-  const HistoryNeed* const need = history(i);
-  const bool windowed = need && builder_.by_channels_.contains({node_, i});
-  if (windowed && need->frames > out_shape(i).extent(need->axis)) put_innermost(1, &order);
+std::vector<int> Lowering::order_read(std::vector<int> order) const {
+  const HistoryNeed* const need = history(0);
+  if (need && builder_.is_read_by_channels(node_) &&
+      need->frames > out_shape(0).extent(need->axis)) {
+    put_innermost(1, &order);
+  }
   return order;
 }
 
@@ -346,7 +348,7 @@ Operand Lowering::own_ring(int i, const HistoryNeed& need, int64_t back, int64_t
   size_t ring = 0;
   const OutletId wire = node().inputs[static_cast<size_t>(i)];
   std::vector<int> order = physical_order(from);
-  if (builder_.by_channels_.contains({node_, 0})) put_innermost(1, &order);
+  if (builder_.is_read_by_channels(node_)) put_innermost(1, &order);
   Operand placed = builder_.make_ring(from, order, need, wire, node_, &ring);
   placed.konst = nullptr;
   copy(from, placed);

@@ -66,7 +66,6 @@ class Places {
 int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t up, int64_t down) {
   const int64_t out_pulse = pulse * up / down;
   // An output a period later is made of later frames: of a pulse, those of the last period count.
-  // And more delay never makes an output wait that did not.
   const auto waits = [&](int64_t out_delay) {
     for (int64_t at = out_pulse - up; at < out_pulse; ++at) {
       if (places.last(at - out_delay) + delay >= pulse) return true;
@@ -76,13 +75,10 @@ int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t 
     }
     return false;
   };
-  int64_t least = std::max<int64_t>(0, (delay - pulse) * up / down - up);
-  int64_t step = 1;
-  for (; waits(least + step - 1); step *= 2) least += step;
-  for (; step > 1; step /= 2) {
-    if (waits(least + step / 2 - 1)) least += step / 2;
-  }
-  return least;
+  // With less delay the last one waits: its place lies at most a frame in front of o * down / up.
+  int64_t out_delay = std::max<int64_t>(0, (delay - 2) * up / down - up);
+  while (waits(out_delay)) ++out_delay;
+  return out_delay;
 }
 
 }  // namespace
