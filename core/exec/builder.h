@@ -59,6 +59,9 @@ class PlanBuilder {
   WeightLayer& weight_layer(const Node& node);
   Weights& weights() { return outer_ ? outer_->weights() : weights_; }
   List<Step>& steps();
+  bool is_read_by_channels(int node) const {
+    return by_channels_[static_cast<size_t>(node)] != 0;
+  }
   Operand& operand(OutletId outlet) {
     return operands_[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
   }
@@ -74,6 +77,8 @@ class PlanBuilder {
   std::vector<int> readers_;  ///< by node, of what it gives
   Status refused_;            ///< why a constant could not be written out, or a buffer be had
   std::map<OutletId, HistoryNeed> needs_;
+  /// By node, whether its first output, or a window of it, is read by channels.
+  std::vector<int> by_channels_;
   std::map<OutletId, RingOf> rings_;
   std::map<OutletId, int> direct_outputs_;  ///< outlets that may be written straight to an output
   std::vector<StepUse> uses_;  ///< by step of the plan

@@ -287,12 +287,29 @@ Operand Lowering::row_major(const Operand& operand) {
   return ordered(operand, order);
 }
 
+namespace {
+
+void put_innermost(int axis, std::vector<int>* order) {
+  std::erase(*order, axis);
+  order->push_back(axis);
+}
+
+}  // namespace
+
 Operand Lowering::innermost(const Operand& operand, int axis) {
   if (operand.extent(axis) == 1 || operand.step(axis) == 1) return operand;
   std::vector<int> order = physical_order(operand);
-  std::erase(order, axis);
-  order.push_back(axis);
+  put_innermost(axis, &order);
   return ordered(operand, order);
+}
+
+std::vector<int> Lowering::order_read(std::vector<int> order) const {
+  const HistoryNeed* const need = history(0);
+  if (need && builder_.is_read_by_channels(node_) &&
+      need->frames > out_shape(0).extent(need->axis)) {
+    put_innermost(1, &order);
+  }
+  return order;
 }
 
 void Lowering::copy(const Operand& from, const Operand& to) {
@@ -330,7 +347,9 @@ Operand Lowering::own_ring(int i, const HistoryNeed& need, int64_t back, int64_t
   const Operand& from = in(i);
   size_t ring = 0;
   const OutletId wire = node().inputs[static_cast<size_t>(i)];
-  Operand placed = builder_.make_ring(from, physical_order(from), need, wire, node_, &ring);
+  std::vector<int> order = physical_order(from);
+  if (builder_.is_read_by_channels(node_)) put_innermost(1, &order);
+  Operand placed = builder_.make_ring(from, order, need, wire, node_, &ring);
   placed.konst = nullptr;
   copy(from, placed);
   Operand window = placed;

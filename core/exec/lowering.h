@@ -78,6 +78,11 @@ class Lowering {
   /// Emit a copy between operands of one shape.
   void copy(const Operand& from, const Operand& to);
 
+  /// The order to lay the first output in, as an op would: where its history is read by channels,
+  /// and is longer than what is new in a step, that with the channels innermost. Else each step
+  /// would copy it all.
+  std::vector<int> order_read(std::vector<int> order) const;
+
   /// The history that output i must keep in front of its frames, for ops that place it themselves.
   const HistoryNeed* history(int i) const;
   /// If the input was placed with a history of at least `need`: a window on the frames

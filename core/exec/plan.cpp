@@ -61,6 +61,7 @@ PlanBuilder::PlanBuilder(const Graph& graph, const PrepareOptions& options, Plan
     operands_[i].resize(graph.nodes[i].outputs.size());
   }
   readers_.resize(graph.nodes.size());
+  by_channels_.resize(graph.nodes.size());
   for (const Node& node : graph.nodes) {
     for (const OutletId input : node.inputs) ++readers_[static_cast<size_t>(input.node)];
   }
@@ -185,6 +186,13 @@ void PlanBuilder::find_history_needs() {
       const bool same_fill = it->second.fill == need->fill;
       if (same_fill) it->second.frames = std::max(it->second.frames, need->frames);
     }
+  }
+  for (size_t id = graph_.nodes.size(); id-- > 0;) {
+    const Node& node = graph_.nodes[id];
+    const bool windowed = by_channels_[id] != 0 && node.op->history(0);
+    if (!windowed && !node.op->traits().by_channels) continue;
+    const OutletId input = node.inputs[0];
+    if (input.slot == 0) by_channels_[static_cast<size_t>(input.node)] = 1;
   }
 }
 

@@ -70,6 +70,8 @@ struct OpTraits {
   bool takes_limits = false;
   bool takes_sum = false;
   bool takes_constant = false;
+  /// It reads input 0 with the elements of axis 1 side by side, and copies it where they lie apart.
+  bool by_channels = false;
 };
 
 /// What `eval` works on. Outputs are allocated, with the shapes that `infer` gave.

@@ -157,7 +157,8 @@ Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
                         (operand.volume() == best.volume() && best.konst && !operand.konst);
     if (better) main = i;
   }
-  const Operand out = lowering.make_out(0, Lowering::physical_order(lowering.in(main)));
+  const Operand out =
+      lowering.make_out(0, lowering.order_read(Lowering::physical_order(lowering.in(main))));
   PointwiseStep step;
   step.run = kernels::pointwise_f32();
   step.loops = make_loops(code, in, out.at(nullptr));

@@ -77,6 +77,7 @@ struct SumPool final : OpBase<SumPool> {
     }
     return Op::lower(lowering);
   }
+  OpTraits traits() const override { return {.by_channels = true}; }
   std::vector<AxisTrack> axes(FactSpan, FactSpan) const override {
     return {{{0}, {0}}, {{1}, {1}}};
   }

@@ -313,7 +313,7 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
 }
 
 OpTraits Conv::traits() const {
-  return {.takes_limits = !clip, .takes_sum = !clip && !has_residual};
+  return {.takes_limits = !clip, .takes_sum = !clip && !has_residual, .by_channels = true};
 }
 
 Cost Conv::cost(FactSpan in, FactSpan out) const {

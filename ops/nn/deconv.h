@@ -31,6 +31,7 @@ struct Deconv final : OpBase<Deconv> {
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
+  OpTraits traits() const override { return {.by_channels = true}; }
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status fuse(Rewrite& rewrite) const override;

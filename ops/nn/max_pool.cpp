@@ -63,6 +63,7 @@ struct MaxPool final : OpBase<MaxPool> {
     }
     return Op::lower(lowering);
   }
+  OpTraits traits() const override { return {.by_channels = true}; }
   std::vector<AxisTrack> axes(FactSpan, FactSpan out) const override {
     std::vector<AxisTrack> tracks;
     for (int axis = 0; axis < 2; ++axis) {

@@ -45,6 +45,7 @@ struct QuantConv final : OpBase<QuantConv> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
+  OpTraits traits() const override { return {.by_channels = true}; }
   std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {
     std::vector<int> track(in.size(), -1);
     track[0] = 0;

@@ -65,8 +65,9 @@ class Places {
 /// made of is there. Outputs in front of the first frame are made of that one.
 int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t up, int64_t down) {
   const int64_t out_pulse = pulse * up / down;
+  // An output a period later is made of later frames: of a pulse, those of the last period count.
   const auto waits = [&](int64_t out_delay) {
-    for (int64_t at = 0; at < out_pulse; ++at) {
+    for (int64_t at = out_pulse - up; at < out_pulse; ++at) {
       if (places.last(at - out_delay) + delay >= pulse) return true;
     }
     for (int64_t o = 0; delay > 0 && places.last(o) < 0; ++o) {
@@ -74,7 +75,8 @@ int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t 
     }
     return false;
   };
-  int64_t out_delay = std::max<int64_t>(0, (delay - pulse) * up / down - up);
+  // With less delay the last one waits: its place lies at most a frame in front of o * down / up.
+  int64_t out_delay = std::max<int64_t>(0, (delay - 2) * up / down - up);
   while (waits(out_delay)) ++out_delay;
   return out_delay;
 }
@@ -116,7 +118,7 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
   op->out_delay = least_delay(places, stream.delay, pulse, up, down);
   op->length = stream.dim;
   // First frames that are known stand in front of the first pulse.
-  for (int64_t at = 0; at < pulse * up / down; ++at) {
+  for (int64_t at = 0; at < up; ++at) {
     op->overlap = std::max(op->overlap, -(places.first(at - op->out_delay) + stream.delay));
   }
   RILL_ASSIGN(x, b.delay(x, stream, 0, op->overlap));

@@ -171,5 +171,16 @@ TEST(PulseResample, RowsThatAreHeldOrTakenSeveralTimes) {
   expect_refused(held(2, 3, "S"), 6, "\"y\"", "Gather");
 }
 
+// The least delay is found among 240000 and more, for pulses of as many frames.
+TEST(PulseResample, LateStreamsOfLargePulses) {
+  constexpr int64_t kFar = 30000;
+  const std::string late = conv("x", {2, 1, kFar, 0, kFar});
+  const Graph graph = loaded(y(upsample(8, "symmetric", late)));
+  auto streamed = StreamedRun::make(graph, kFar);
+  ASSERT_TRUE(streamed.ok()) << streamed.error().to_string();
+  EXPECT_EQ(streamed->session().plan().outputs[0].stream.delay, 8 * kFar + 4);
+  EXPECT_EQ(stream_problem(graph, &*streamed, 2 * kFar + 5), "");
+}
+
 }  // namespace
 }  // namespace rill::test

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/run/copy_step.h"
 #include "tests/property/journey.h"
 #include "tests/property/pulse_cases.h"
 #include "tests/property/texts.h"
@@ -448,6 +449,39 @@ TEST(States, OfLayersThatTurnOnceHaveTheBitsOfLayers) {
       for (int64_t length = 1; length < 40; ++length) {
         EXPECT_EQ(stream_problem(graph, &*streamed, length), "") << pulse << output;
         EXPECT_EQ(stream_problem(graph, &*reloaded, length), "") << pulse << output;
+      }
+    }
+  }
+}
+
+/// The most elements that a step of a stream copies from memory that it keeps.
+int64_t most_copied(const Plan& plan) {
+  int64_t most = 0;
+  for (const Step& step : plan.steps) {
+    if (step.kind->name != std::string_view("copy")) continue;
+    const auto& args = *static_cast<const CopyArgs*>(step.args);
+    if (plan.buffers[args.from.ref.buffer].kind != BufferKind::kRing) continue;
+    most = std::max(most, args.from.volume());
+  }
+  return most;
+}
+
+// A ring lies as those who read windows of it want it, in whatever order its frames come.
+TEST(KeptFrames, AreReadWhereTheyLie) {
+  const std::string to_end = ", padding = [(0, 0), (0, 0), (28, 0)], border = 'constant')";
+  for (const std::string x : {"x", "tanh(x)"}) {
+    const std::string filter = nested_list({2, 6, 5}, [] { return std::string("0.375"); });
+    for (const std::string& window :
+         {str_cat("box(", x, ", size = [1, 1, 29], normalize = true", to_end),
+          str_cat("max_pool(", x, ", size = [1, 1, 29]", to_end),
+          str_cat("conv(", x, ", ", filter, ", 0.0, dilation = [7], padding = [(28, 0)])"),
+          str_cat("deconv(", x, ", ", filter, ", 0.0, dilation = [7], padding = [(0, 28)])")}) {
+      const std::string text = document("1, 6, S", str_cat("  y = ", window, ";\n"));
+      for (const int64_t pulse : {1, 5}) {
+        auto streamed = StreamedRun::make(loaded(text), pulse);
+        ASSERT_TRUE(streamed.ok()) << streamed.error().to_string() << text;
+        EXPECT_EQ(most_copied(streamed->session().plan()), 0) << text;
+        expect_frames(text, pulse);
       }
     }
   }
