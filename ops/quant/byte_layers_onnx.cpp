@@ -1,6 +1,7 @@
-// How more of onnxruntime's layers of quantised numbers are read: products with a bias, pools, and
-// selections.
+// How more of onnxruntime's layers of quantised numbers are read: products with a bias, attention,
+// pools, and selections.
 
+#include "ops/nn/onnx_heads.h"
 #include "ops/nn/onnx_pool.h"
 #include "ops/quant/onnx_bytes.h"
 
@@ -26,6 +27,17 @@ Result<Value> qgemm(OnnxCtx& ctx) {
   scale = f.times(scale, of_columns);
   if (ctx.given("y_scale")) return requantized(f, sums, scale);
   return f.value(f.times(f.cast(sums, DType::kF32), scale));
+}
+
+/// Queries, keys and values are one product of integers; what follows is of floats.
+Result<Value> qattention(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(const OutletId x, centered(ctx, f, "input", "input_zero_point", 0, DType::kI32));
+  RILL_ASSIGN(const OutletId w, centered(ctx, f, "weight", "weight_zero_point", 1, DType::kI32));
+  const OutletId sums = f.cast(f.matmul(x, w), DType::kF32);
+  RILL_ASSIGN(const OutletId columns, along(f, f.arg("weight_scale"), sums, -1));
+  const OutletId scale = f.times(f.reshape(f.arg("input_scale"), {}), columns);
+  return onnx_attention(ctx, f, f.plus(f.times(sums, scale), f.arg("bias")));
 }
 
 Result<Value> qlinear_average_pool(OnnxCtx& ctx) {
@@ -77,6 +89,14 @@ const OnnxOp kOps[] = {
      "y_scale: tensor<?> = false, y_zero_point: tensor<?> = false, alpha: scalar = 1.0, "
      "transA: logical = false, transB: logical = false) -> (Y: tensor<?>);",
      qgemm},
+    {"com.microsoft", 1,
+     "fragment QAttention(input: tensor<?>, weight: tensor<?>, bias: tensor<?>, "
+     "input_scale: tensor<?>, weight_scale: tensor<?>, mask_index: tensor<?> = false, "
+     "input_zero_point: tensor<?> = false, weight_zero_point: tensor<?> = false, "
+     "past: tensor<?> = false, mask_filter_value: scalar = -10000.0, num_heads: integer, "
+     "scale: scalar = 0.0, unidirectional: logical = false) "
+     "-> (output: tensor<?>, present: tensor<?>);",
+     qattention},
     {"com.microsoft", 1,
      "fragment QLinearAveragePool(X: tensor<?>, x_scale: tensor<?>, "
      "x_zero_point: tensor<?> = false, y_scale: tensor<?>, y_zero_point: tensor<?> = false, "

@@ -180,6 +180,21 @@ def heads_of_input():
                 **pick([{}, {"scale": 0.4}]))
 
 
+def embedding():
+    batch, frames, width, words, places, kinds = about(4), about(20), about(40), about(50), about(30) + 20, about(3)
+    ids = lambda most, *shape: np.random.randint(0, most, shape, np.int32)  # noqa: E731
+    given = {"ids": ids(words, batch, frames)}
+    constants = {"we": noise(words, width), "pe": noise(places, width), "g": noise(width), "b": noise(width)}
+    if pick([0, 1]):
+        given["seg"], constants["se"] = ids(kinds, batch, frames), noise(kinds, width)
+    if pick([0, 1]):
+        given["mask"] = ids(3, batch, frames)
+    if pick([0, 1]):
+        given["pos"] = ids(places, pick([1, batch]), frames)
+    order = listed(["ids", "seg", "we", "pe", "se", "g", "b", "mask", "pos"], {**given, **constants})
+    return Case("EmbedLayerNormalization", given, constants, order, 3, domain="com.microsoft", epsilon=1e-3)
+
+
 def few_bits():
     bits, block, rows = pick([2, 4, 4, 8]), pick([16, 32, 32, 64, 128, 256]), about(70)
     length = pick([block * about(3), about(600)])
