@@ -19,8 +19,8 @@ struct OnnxHeads {
 Result<OutletId> split_heads(Formula& f, OutletId x, int64_t heads);
 
 /// What a mask of integers adds to the scores: `mask_filter_value` where it is 0.
-/// Shapes: [batch, keys], [batch, queries, keys], or a list of ends per batch: [batch], with as many
-/// starts behind them, or with the sums of queries and keys behind them, [3 * batch + 2].
+/// Shapes: [batch, keys], [batch, queries, keys], or a list of ends per batch: [batch], with as
+/// many starts behind them, or with the sums of queries and keys behind them, [3 * batch + 2].
 /// Errors: kUnsupported for others.
 Result<OutletId> onnx_mask(OnnxCtx& ctx, Formula& f, OutletId mask, const OnnxHeads& heads);
 

@@ -31,7 +31,8 @@ def qgemm():
 
 
 def qattention():
-    batch, frames, inner, heads, size, past = about(3), about(20), about(40), about(4), 2 * about(8), pick([0, 0, about(9)])
+    batch, frames, inner, heads, size = about(3), about(20), about(40), about(4), 2 * about(8)
+    past = pick([0, 0, about(9)])
     width, kind, other = 3 * heads * size, np.uint8, pick([np.uint8, np.int8])
     each = pick([(), (width,)])
     given = {"x": bytes_of(kind, batch, frames, inner)}
@@ -85,6 +86,7 @@ def qwhere():
     kind, shape = pick([np.uint8, np.int8]), (about(4), about(9))
     given = {"c": np.random.rand(*pick([shape, (1, shape[1])])) < 0.5, "x": bytes_of(kind, *shape),
              "y": bytes_of(kind, *pick([shape, (shape[0], 1)]))}
-    constants = {f"{side}{part}": make() for side in "xyz" for part, make in (("s", scale), ("z", lambda: bytes_of(kind)))}
+    parts = (("s", scale), ("z", lambda: bytes_of(kind)))
+    constants = {f"{side}{part}": make() for side in "xyz" for part, make in parts}
     return Case("QLinearWhere", given, constants, ["c", "x", "xs", "xz", "y", "ys", "yz", "zs", "zz"],
                 domain="com.microsoft")
