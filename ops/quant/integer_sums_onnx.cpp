@@ -171,8 +171,8 @@ Result<Value> qlinear_binary(OnnxCtx& ctx) {
   return in_units(ctx, f, f.binary(kKind, a, b), f.dtype(f.arg("A")));
 }
 
-/// The last axes of an older softmax are one. onnxruntime takes whole steps of the output's scale in
-/// one: 254 of a 255th, which is a little more in f32.
+/// The last axes of an older softmax are one. As in onnxruntime, 1 has a whole number of steps of
+/// the output's scale: 254 of a 255th, which is a little more than that in f32.
 Result<Value> qlinear_softmax(OnnxCtx& ctx) {
   Formula f(ctx);
   RILL_ASSIGN(const OutletId x, real(ctx, f, "X", "X_scale", "x_zero_point"));
