@@ -52,6 +52,7 @@ if(RILL_ONNX)
     math/sequences.cpp
     control/onnx_turns.cpp
     nn/onnx_activation.cpp
+    nn/onnx_heads.cpp
     nn/onnx_pool.cpp
     nn/onnx_window.cpp
     quant/onnx_bytes.cpp

@@ -110,10 +110,10 @@ Result<OutletId> scaled(OnnxCtx& ctx, OutletId x, std::string_view name) {
 }
 
 Result<Value> fused_matmul(OnnxCtx& ctx) {
-  RILL_ASSIGN(const bool batch_a, ctx.boolean("transBatchA"));
-  RILL_ASSIGN(const bool batch_b, ctx.boolean("transBatchB"));
-  if (batch_a || batch_b) {
-    return fail(Code::kUnsupported, "transBatchA or transBatchB is 1: expected 0");
+  for (const std::string_view name : {"transBatchA", "transBatchB"}) {
+    if (!ctx.has(name)) continue;
+    RILL_ASSIGN(const bool turned, ctx.boolean(name));
+    if (turned) return fail(Code::kUnsupported, name, " is 1: expected 0");
   }
   RILL_ASSIGN(bool a, ctx.boolean("transA"));
   RILL_ASSIGN(bool b, ctx.boolean("transB"));
@@ -227,6 +227,11 @@ Result<Value> fused_gemm(OnnxCtx& ctx) {
 }
 
 const OnnxOp kOps[] = {
+    // The name that onnxruntime gave it first.
+    {"com.microsoft", 1,
+     "fragment TransposeMatMul(A: tensor<?>, B: tensor<?>, alpha: scalar = 1.0, "
+     "transA: logical = false, transB: logical = false) -> (Y: tensor<?>);",
+     fused_matmul},
     {"com.microsoft", 1,
      "fragment FusedMatMul(A: tensor<?>, B: tensor<?>, alpha: scalar = 1.0, "
      "transA: logical = false, transB: logical = false, transBatchA: logical = false, "

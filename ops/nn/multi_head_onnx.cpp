@@ -1,115 +1,11 @@
 // How the attentions of com.microsoft are read.
 
 #include <array>
-#include <cmath>
-#include <limits>
 
-#include "ops/math/formula.h"
-#include "ops/nn/softmax.h"
+#include "ops/nn/onnx_heads.h"
 
 namespace rill::ops {
 namespace {
-
-/// Queries, keys and values, [batch, heads, frames, size] each, and what weighs them.
-struct Heads {
-  OutletId q;
-  OutletId k;
-  OutletId v;
-  OutletId mask;  ///< summand of the scores, or invalid
-  OutletId bias;  ///< another one, or invalid
-  bool causal = false;
-  Dim past;  ///< keys in front of the first query
-};
-
-/// [batch, frames, heads * size] -> [batch, heads, frames, size].
-Result<OutletId> split(Formula& f, OutletId x, int64_t heads) {
-  if (!f.ok()) return f.take_status();
-  const Fact in = f.fact(x);
-  if (in.rank() == 4 && in.dim(1) == Dim(heads)) return x;
-  const auto size = in.rank() == 3 && heads > 0 ? exact_div(in.dim(2), Dim(heads)) : std::nullopt;
-  RILL_CHECK(size, "input ", in, ": expected [batch, frames, ", heads, " heads of equal sizes]");
-  return f.transpose(f.reshape(x, {in.dim(0), in.dim(1), Dim(heads), *size}), {0, 2, 1, 3});
-}
-
-/// Which keys a list lets through: those in front of an end per batch and, where it has as many
-/// more, from a start on. Of 3 * batch + 2 entries, the others are sums of the ends.
-Result<OutletId> open_keys(OnnxCtx& ctx, Formula& f, OutletId list, const Heads& heads) {
-  const Dim batch = f.dim(heads.q, 0);
-  const Dim entries = f.dim(list, 0);
-  const bool starts = entries == batch * Dim(2);
-  if (!starts && entries != batch * Dim(3) + Dim(2)) {
-    RILL_TRY(ctx.take_as_equal(entries, batch));
-  }
-  const OutletId keys = f.range(f.dim(heads.k, 2));
-  const auto limit = [&](int64_t part) {
-    const Dim from = f.dim(heads.q, 0) * Dim(part);
-    const Dim rows = f.dim(heads.q, 0);
-    const OutletId own = f.cast(f.slice(list, 0, from, from + rows), DType::kI64);
-    return f.reshape(own, {rows, Dim(1), Dim(1), Dim(1)});
-  };
-  const OutletId open = f.binary(BinaryKind::kLt, keys, limit(0));
-  if (!starts) return open;
-  return f.binary(BinaryKind::kAnd, open, f.binary(BinaryKind::kGe, keys, limit(1)));
-}
-
-/// What a mask of integers adds to the scores: the attribute's number where it is 0.
-Result<OutletId> mask_of(OnnxCtx& ctx, Formula& f, OutletId mask, const Heads& heads) {
-  if (!f.ok()) return f.take_status();
-  const int rank = f.rank(mask);
-  if (rank < 1 || rank > 3) {
-    return fail(Code::kUnsupported, "a mask ", f.fact(mask),
-                ": expected [batch], [batch, keys] or [batch, queries, keys]");
-  }
-  RILL_ASSIGN(const float never, ctx.number("mask_filter_value"));
-  OutletId open;
-  if (rank == 1) {
-    RILL_ASSIGN(open, open_keys(ctx, f, mask, heads));
-  } else {
-    mask = f.with_axis(mask, 1);
-    if (rank == 2) mask = f.with_axis(mask, 1);
-    open = f.binary(BinaryKind::kGt, mask, f.number(0.0, mask));
-  }
-  return f.select(open, f.number(0.0, heads.q), f.number(never, heads.q));
-}
-
-/// Which keys are not behind the query. Each key is of the past, or of a query; onnxruntime shows
-/// the last query all keys that are more.
-Result<OutletId> not_behind(OnnxCtx& ctx, Formula& f, OutletId scores, const Dim& past) {
-  if (!f.ok()) return f.take_status();
-  const Dim count = past + f.dim(scores, 2);
-  if (!ctx.take_as_equal(f.dim(scores, 3), count).ok()) {
-    return fail(Code::kUnsupported, "attribute \"unidirectional\" with ",
-                f.dim(scores, 3).to_string(), " keys: expected ", count.to_string());
-  }
-  OutletId rows = f.with_axis(f.range(f.dim(scores, 2)), 1);
-  rows = f.plus(rows, f.number(f.dim(scores, 3) - f.dim(scores, 2), rows));
-  return f.binary(BinaryKind::kGe, rows, f.range(f.dim(scores, 3)));
-}
-
-/// Scaled products, softmax and sums, with the heads side by side again.
-Result<OutletId> attended(OnnxCtx& ctx, Formula& f, Heads heads) {
-  if (!f.ok()) return f.take_status();
-  RILL_ASSIGN(const int64_t size, f.dim(heads.q, 3).as_int());
-  RILL_ASSIGN(const float given, ctx.number("scale"));
-  const double scale = given == 0.0F ? 1.0 / std::sqrt(static_cast<double>(size)) : given;
-  OutletId scores = f.matmul(f.times(heads.q, f.number(scale, heads.q)), heads.k, true);
-  if (heads.causal) {
-    RILL_ASSIGN(const OutletId seen, not_behind(ctx, f, scores, heads.past));
-    // A query whose keys are all masked sees those behind it as little as these.
-    using Float = std::numeric_limits<float>;
-    const bool masked = heads.mask.valid();
-    const OutletId never = f.number(masked ? Float::lowest() : -Float::infinity(), scores);
-    heads.mask = f.select(seen, masked ? heads.mask : f.number(0.0, scores), never);
-  }
-  if (heads.mask.valid()) scores = f.plus(scores, heads.mask);
-  if (heads.bias.valid()) scores = f.plus(scores, heads.bias);
-  const OutletId weights =
-      f.add(std::make_shared<Softmax>(std::vector<int64_t>{3}, false), {scores});
-  const OutletId out = f.transpose(f.matmul(weights, heads.v), {0, 2, 1, 3});
-  if (!f.ok()) return f.take_status();
-  const Fact fact = f.fact(out);
-  return f.reshape(out, {fact.dim(0), fact.dim(1), fact.dim(2) * fact.dim(3)});
-}
 
 /// Cut a list of all biases for the parts of these widths, and add them. Keys and values that are
 /// split into heads come from a step before, and have theirs.
@@ -136,67 +32,29 @@ Result<Value> multi_head(OnnxCtx& ctx) {
   OutletId key = f.arg("key");
   OutletId value = f.arg("value");
   if (ctx.given("bias")) RILL_TRY(add_biases(f, f.arg("bias"), {&query, &key, &value}));
-  Heads parts;
-  RILL_ASSIGN(parts.q, split(f, query, heads));
-  RILL_ASSIGN(parts.k, split(f, key, heads));
-  RILL_ASSIGN(parts.v, split(f, value, heads));
+  OnnxHeads parts;
+  RILL_ASSIGN(parts.q, split_heads(f, query, heads));
+  RILL_ASSIGN(parts.k, split_heads(f, key, heads));
+  RILL_ASSIGN(parts.v, split_heads(f, value, heads));
   if (ctx.given("past_key")) {
     parts.past = f.dim(f.arg("past_key"), 2);
     parts.k = f.concat({f.arg("past_key"), parts.k}, 2);
   }
   if (ctx.given("past_value")) parts.v = f.concat({f.arg("past_value"), parts.v}, 2);
   if (ctx.given("key_padding_mask")) {
-    RILL_ASSIGN(parts.mask, mask_of(ctx, f, f.arg("key_padding_mask"), parts));
+    RILL_ASSIGN(parts.mask, onnx_mask(ctx, f, f.arg("key_padding_mask"), parts));
   }
   if (ctx.given("attention_bias")) parts.bias = f.arg("attention_bias");
   RILL_ASSIGN(parts.causal, ctx.boolean("unidirectional"));
-  RILL_ASSIGN(const OutletId out, attended(ctx, f, parts));
+  RILL_ASSIGN(const OutletId out, onnx_attended(ctx, f, parts));
   return f.values({out, parts.k, parts.v});
-}
-
-/// Widths of queries, keys and values in the product of the input and the weights.
-Result<std::vector<Dim>> widths_of(OnnxCtx& ctx, const Fact& product) {
-  if (ctx.given("qkv_hidden_sizes")) {
-    RILL_ASSIGN(const std::vector<Dim> widths, ctx.dims("qkv_hidden_sizes"));
-    RILL_CHECK(widths.size() == 3, "qkv_hidden_sizes has ", widths.size(), " entries, expected 3");
-    return widths;
-  }
-  const auto width = product.rank() == 3 ? exact_div(product.dim(2), Dim(3)) : std::nullopt;
-  RILL_CHECK(width, "input times weights is ", product, ": expected rank 3 and a multiple of 3");
-  return std::vector<Dim>(3, *width);
 }
 
 Result<Value> attention(OnnxCtx& ctx) {
   Formula f(ctx);
-  RILL_ASSIGN(const int64_t heads, ctx.integer("num_heads"));
   OutletId product = f.matmul(f.arg("input"), f.arg("weights"));
   if (ctx.given("bias")) product = f.plus(product, f.arg("bias"));
-  if (!f.ok()) return f.take_status();
-  RILL_ASSIGN(const std::vector<Dim> widths, widths_of(ctx, f.fact(product)));
-  Heads parts;
-  Dim at = 0;
-  OutletId* const all[] = {&parts.q, &parts.k, &parts.v};
-  for (size_t i = 0; i < 3; ++i) {
-    RILL_ASSIGN(*all[i], split(f, f.slice(product, 2, at, at + widths[i]), heads));
-    at += widths[i];
-  }
-  if (ctx.given("past")) {
-    const OutletId past = f.arg("past");
-    parts.past = f.dim(past, 3);
-    const auto side = [&](int64_t i) {
-      return f.without_axis(f.slice(past, 0, Dim(i), Dim(i + 1)), 0);
-    };
-    parts.k = f.concat({side(0), parts.k}, 2);
-    parts.v = f.concat({side(1), parts.v}, 2);
-  }
-  if (ctx.given("mask_index")) {
-    RILL_ASSIGN(parts.mask, mask_of(ctx, f, f.arg("mask_index"), parts));
-  }
-  if (ctx.given("attention_bias")) parts.bias = f.arg("attention_bias");
-  RILL_ASSIGN(parts.causal, ctx.boolean("unidirectional"));
-  RILL_ASSIGN(const OutletId out, attended(ctx, f, parts));
-  if (!ctx.wants(1)) return f.value(out);
-  return f.values({out, f.concat({f.with_axis(parts.k, 0), f.with_axis(parts.v, 0)}, 0)});
+  return onnx_attention(ctx, f, product);
 }
 
 #define RILL_ONNX_HEADS                                                             \

@@ -100,6 +100,39 @@ OutletId skip_sum(OnnxCtx& ctx, Formula& f) {
   return sum;
 }
 
+/// Rows of a table, one per index.
+OutletId rows_at(Formula& f, std::string_view table, OutletId indices) {
+  return f.call("tract_core_gather", {{"input", Value(f.arg(table))},
+                                      {"indices", Value(indices)},
+                                      {"axis", Value(Dim(0))}});
+}
+
+/// Sums of what words, their places and their segments stand for, normalised; and how many words of
+/// each row the mask lets through.
+Result<Value> embed_layer_norm(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId ids = f.arg("input_ids");
+  if (!f.ok()) return f.take_status();
+  RILL_CHECK(f.rank(ids) == 2, "input_ids ", f.fact(ids), ": expected [batch, frames]");
+  OutletId sum = rows_at(f, "word_embedding", ids);
+  const bool placed = ctx.given("position_ids");
+  const OutletId places = placed ? f.arg("position_ids") : f.range(f.dim(ids, 1));
+  sum = f.plus(sum, rows_at(f, "position_embedding", places));
+  if (ctx.given("segment_embedding")) {
+    sum = f.plus(sum, rows_at(f, "segment_embedding", f.arg("segment_ids")));
+  }
+  RILL_ASSIGN(const float epsilon, ctx.number("epsilon"));
+  OutletId out = normalized(f, sum, {2}, epsilon).out;
+  out = f.plus(f.times(out, f.arg("gamma")), f.arg("beta"));
+  OutletId count = f.broadcast(f.number(0.0, ids), {f.dim(ids, 0)});
+  if (ctx.given("mask")) {
+    const OutletId mask = f.arg("mask");
+    const OutletId open = f.binary(BinaryKind::kEq, mask, f.number(1.0, mask));
+    count = f.without_axis(f.reduce(ReduceKind::kSum, f.cast(open, f.dtype(ids)), {1}), 1);
+  }
+  return f.values({out, count, sum});
+}
+
 Result<Value> skip_layer_norm(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId sum = skip_sum(ctx, f);
@@ -256,6 +289,14 @@ const OnnxOp kOps[] = {
      "gamma: tensor<?>, bias: tensor<?> = false, epsilon: scalar = 1.0e-12) "
      "-> (output: tensor<?>, mean: tensor<?>, inv_std_var: tensor<?>, sum: tensor<?>);",
      skip_rms_norm},
+    {"com.microsoft", 1,
+     "fragment EmbedLayerNormalization(input_ids: tensor<integer>, "
+     "segment_ids: tensor<integer> = false, word_embedding: tensor<?>, "
+     "position_embedding: tensor<?>, segment_embedding: tensor<?> = false, gamma: tensor<?>, "
+     "beta: tensor<?>, mask: tensor<integer> = false, position_ids: tensor<integer> = false, "
+     "epsilon: scalar = 1.0e-12, mask_index_type: integer = 0) "
+     "-> (output: tensor<?>, mask_index: tensor<integer>, embedding_sum: tensor<?>);",
+     embed_layer_norm},
     // onnxruntime's optimisers write this operator without a domain.
     {"", 1,
      "fragment SimplifiedLayerNormalization(X: tensor<?>, scale: tensor<?>, axis: integer = -1, "

@@ -1,6 +1,7 @@
-// How more of onnxruntime's layers of quantised numbers are read: products with a bias, pools, and
-// selections.
+// How more of onnxruntime's layers of quantised numbers are read: products with a bias, attention,
+// pools, selections, and rows of tables.
 
+#include "ops/nn/onnx_heads.h"
 #include "ops/nn/onnx_pool.h"
 #include "ops/quant/onnx_bytes.h"
 
@@ -26,6 +27,17 @@ Result<Value> qgemm(OnnxCtx& ctx) {
   scale = f.times(scale, of_columns);
   if (ctx.given("y_scale")) return requantized(f, sums, scale);
   return f.value(f.times(f.cast(sums, DType::kF32), scale));
+}
+
+/// Queries, keys and values are one product of integers; what follows is of floats.
+Result<Value> qattention(OnnxCtx& ctx) {
+  Formula f(ctx);
+  RILL_ASSIGN(const OutletId x, centered(ctx, f, "input", "input_zero_point", 0, DType::kI32));
+  RILL_ASSIGN(const OutletId w, centered(ctx, f, "weight", "weight_zero_point", 1, DType::kI32));
+  const OutletId sums = f.cast(f.matmul(x, w), DType::kF32);
+  RILL_ASSIGN(const OutletId columns, along(f, f.arg("weight_scale"), sums, -1));
+  const OutletId scale = f.times(f.reshape(f.arg("input_scale"), {}), columns);
+  return onnx_attention(ctx, f, f.plus(f.times(sums, scale), f.arg("bias")));
 }
 
 Result<Value> qlinear_average_pool(OnnxCtx& ctx) {
@@ -66,6 +78,74 @@ Result<Value> qlinear_where(OnnxCtx& ctx) {
   return f.value(bytes);
 }
 
+/// Take codes of a few bits apart that lie side by side on the last axis, the first in the low
+/// bits.
+OutletId unpacked(Formula& f, OutletId bytes, int64_t bits, const Dim& count) {
+  if (bits == 8 || !f.ok()) return bytes;
+  const int rank = f.rank(bytes);
+  std::vector<Dim> shape = f.fact(bytes).shape;
+  shape.back() *= Dim(8 / bits);
+  const OutletId size = f.number(static_cast<double>(int64_t{1} << bits), bytes);
+  std::vector<OutletId> parts;
+  OutletId rest = bytes;
+  for (int64_t at = 0; at < 8; at += bits) {
+    const OutletId above = f.over(rest, size);
+    parts.push_back(f.with_axis(f.minus(rest, f.times(above, size)), rank));
+    rest = above;
+  }
+  return f.slice(f.reshape(f.concat(parts, rank), shape), rank - 1, Dim(0), count);
+}
+
+/// Repeat each number of the last axis for the entries of its block.
+OutletId of_entries(Formula& f, OutletId blocks, int64_t block, const Dim& count) {
+  if (!f.ok()) return blocks;
+  const int rank = f.rank(blocks);
+  std::vector<Dim> shape = f.fact(blocks).shape;
+  std::vector<Dim> open = shape;
+  open.emplace_back(block);
+  shape.back() *= Dim(block);
+  const OutletId all = f.reshape(f.broadcast(f.with_axis(blocks, rank), open), shape);
+  return f.slice(all, rank - 1, Dim(0), count);
+}
+
+/// Rows of a table of packed codes, of which the rows alone are written out.
+Result<Value> gather_blocks(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId data = f.arg("data");
+  const OutletId scales = f.arg("scales");
+  if (!f.ok()) return f.take_status();
+  RILL_ASSIGN(const int64_t bits, ctx.integer("bits"));
+  RILL_ASSIGN(const int64_t block, ctx.integer("block_size"));
+  RILL_ASSIGN(const int64_t along_axis, ctx.integer("quantize_axis"));
+  RILL_ASSIGN(const int64_t gathered, ctx.integer("gather_axis"));
+  const int64_t rank = f.rank(data);
+  const bool last = along_axis == rank - 1 || along_axis == -1;
+  if (f.dtype(data) != DType::kU8 || !last || gathered != 0 || rank < 2) {
+    return fail(Code::kUnsupported, "a table ", f.fact(data), ", taken along axis ", gathered,
+                " with blocks along axis ", along_axis,
+                ": expected bytes, taken along the first axis with blocks along the last");
+  }
+  RILL_CHECK(bits == 2 || bits == 4 || bits == 8, "attribute \"bits\" is ", bits);
+  RILL_CHECK(block >= 16 && block < (int64_t{1} << 30), "attribute \"block_size\" is ", block);
+  const Dim count = f.dim(data, static_cast<int>(rank) - 1) * Dim(8 / bits);
+  const auto rows = [&](OutletId table) {
+    return f.call("tract_core_gather", {{"input", Value(table)},
+                                        {"indices", Value(f.arg("indices"))},
+                                        {"axis", Value(Dim(0))}});
+  };
+  const auto whole = [&](OutletId codes) { return f.cast(codes, DType::kI32); };
+  const OutletId codes = whole(unpacked(f, rows(data), bits, count));
+  const OutletId scale = of_entries(f, rows(scales), block, count);
+  OutletId zero = f.number(static_cast<double>(int64_t{1} << (bits - 1)), codes);
+  if (ctx.given("zero_points")) {
+    const Dim blocks = f.dim(scales, static_cast<int>(rank) - 1);
+    const OutletId points = unpacked(f, rows(f.arg("zero_points")), bits, blocks);
+    zero = of_entries(f, whole(points), block, count);
+  }
+  const OutletId steps = f.cast(f.minus(codes, zero), DType::kF32);
+  return f.value(f.cast(f.times(steps, f.cast(scale, DType::kF32)), f.dtype(scales)));
+}
+
 #define RILL_ONNX_POOL_OF_BYTES                                                                   \
   "auto_pad: string = 'NOTSET', ceil_mode: logical = false, kernel_shape: integer[], "            \
   "pads: integer[] = [], strides: integer[] = []"
@@ -77,6 +157,20 @@ const OnnxOp kOps[] = {
      "y_scale: tensor<?> = false, y_zero_point: tensor<?> = false, alpha: scalar = 1.0, "
      "transA: logical = false, transB: logical = false) -> (Y: tensor<?>);",
      qgemm},
+    {"com.microsoft", 1,
+     "fragment QAttention(input: tensor<?>, weight: tensor<?>, bias: tensor<?>, "
+     "input_scale: tensor<?>, weight_scale: tensor<?>, mask_index: tensor<?> = false, "
+     "input_zero_point: tensor<?> = false, weight_zero_point: tensor<?> = false, "
+     "past: tensor<?> = false, mask_filter_value: scalar = -10000.0, num_heads: integer, "
+     "scale: scalar = 0.0, unidirectional: logical = false) "
+     "-> (output: tensor<?>, present: tensor<?>);",
+     qattention},
+    {"com.microsoft", 1,
+     "fragment GatherBlockQuantized(data: tensor<?>, indices: tensor<integer>, "
+     "scales: tensor<?>, zero_points: tensor<?> = false, bits: integer = 4, "
+     "block_size: integer = 128, gather_axis: integer = 0, quantize_axis: integer = 1) "
+     "-> (output: tensor<?>);",
+     gather_blocks},
     {"com.microsoft", 1,
      "fragment QLinearAveragePool(X: tensor<?>, x_scale: tensor<?>, "
      "x_zero_point: tensor<?> = false, y_scale: tensor<?>, y_zero_point: tensor<?> = false, "

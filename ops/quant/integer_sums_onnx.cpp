@@ -173,7 +173,8 @@ Result<Value> qlinear_binary(OnnxCtx& ctx) {
   return in_units(ctx, f, f.binary(kKind, a, b), f.dtype(f.arg("A")));
 }
 
-/// The last axes of an older softmax are one.
+/// The last axes of an older softmax are one. As in onnxruntime, 1 has a whole number of steps of
+/// the output's scale: 254 of a 255th, which is a little more than that in f32.
 Result<Value> qlinear_softmax(OnnxCtx& ctx) {
   Formula f(ctx);
   RILL_ASSIGN(const OutletId x, real(ctx, f, "X", "X_scale", "x_zero_point"));
@@ -186,7 +187,8 @@ Result<Value> qlinear_softmax(OnnxCtx& ctx) {
   for (int64_t each = axis; each < end; ++each) axes.emplace_back(Dim(each));
   const OutletId out = f.call("softmax", {{"x", Value(x)}, {"axes", Value(std::move(axes))}});
   const OutletId zero = f.reshape(f.arg("y_zero_point"), {});
-  const OutletId scaled = f.over(out, f.reshape(f.arg("y_scale"), {}));
+  const OutletId steps = f.unary(UnaryKind::kRecip, f.reshape(f.arg("y_scale"), {}));
+  const OutletId scaled = f.times(out, f.unary(UnaryKind::kFloor, steps));
   if (!f.ok()) return f.take_status();
   RILL_ASSIGN(const OutletId bytes, rounded(f, scaled, zero, f.dtype(zero)));
   return f.value(bytes);

@@ -6,10 +6,32 @@
 namespace rill::ops {
 namespace {
 
+/// How the node lays out its inputs, and how far apart its taps are.
+struct Layout {
+  bool channels_last = false;
+  int64_t dilation = 1;
+};
+
+Result<Layout> layout_of(OnnxCtx& ctx) {
+  Layout layout;
+  if (!ctx.has("dilation")) return layout;
+  RILL_ASSIGN(layout.channels_last, ctx.boolean("channels_last"));
+  RILL_ASSIGN(layout.dilation, ctx.integer("dilation"));
+  RILL_CHECK(layout.dilation > 0 && layout.dilation < (int64_t{1} << 31),
+             "attribute \"dilation\" is ", layout.dilation);
+  RILL_ASSIGN(const int64_t axes, ctx.integer("ndim"));
+  if (axes != 1) return fail(Code::kUnsupported, "attribute \"ndim\" is ", axes, ": expected 1");
+  return layout;
+}
+
 /// A convolution of each channel by itself, with the frames of the call before in front.
 Result<Value> causal_conv(OnnxCtx& ctx) {
   Formula f(ctx);
-  const OutletId x = f.arg("input");
+  RILL_ASSIGN(const Layout layout, layout_of(ctx));
+  const auto turned = [&](OutletId wire) {
+    return layout.channels_last ? f.transpose(wire, {0, 2, 1}) : wire;
+  };
+  const OutletId x = turned(f.arg("input"));
   const OutletId w = f.arg("weight");
   if (!f.ok()) return f.take_status();
   RILL_ASSIGN(const std::string activation, ctx.text("activation"));
@@ -21,10 +43,10 @@ Result<Value> causal_conv(OnnxCtx& ctx) {
   RILL_CHECK(in.rank() == 3 && filter.size() == 3 && filter[1] == 1 && in.dim(1) == Dim(filter[0]),
              "input ", in, ", filter ", f.fact(w),
              ": expected [batch, channels, frames] and [channels, 1, size]");
-  const int64_t before = filter[2] - 1;
+  const int64_t before = (filter[2] - 1) * layout.dilation;
   OutletId past;
   if (ctx.given("past_state")) {
-    past = f.arg("past_state");
+    past = turned(f.arg("past_state"));
     RILL_CHECK(f.dim(past, 2) == Dim(before), "past_state ", f.fact(past), ": expected ", before,
                " frames");
   } else {
@@ -34,7 +56,7 @@ Result<Value> causal_conv(OnnxCtx& ctx) {
   Conv op;
   op.window.kernel = {filter[2]};
   op.window.stride = {1};
-  op.window.dilation = {1};
+  op.window.dilation = {layout.dilation};
   op.window.padding = {{0, 0}};
   op.groups = filter[0];
   op.has_bias = ctx.given("bias");
@@ -43,10 +65,16 @@ Result<Value> causal_conv(OnnxCtx& ctx) {
   OutletId out = f.add(std::make_shared<Conv>(op), std::move(inputs));
   if (silu) out = f.unary(UnaryKind::kSilu, out);
   const Dim frames = f.dim(whole, 2);
-  return f.values({out, f.slice(whole, 2, frames - Dim(before), frames)});
+  return f.values({turned(out), turned(f.slice(whole, 2, frames - Dim(before), frames))});
 }
 
 const OnnxOp kOps[] = {
+    {"com.microsoft", 1,
+     "fragment CausalConvWithState(input: tensor<?>, weight: tensor<?>, bias: tensor<?> = false, "
+     "past_state: tensor<?> = false, activation: string = 'none', channels_last: logical = false, "
+     "dilation: integer = 1, ndim: integer = 1) "
+     "-> (output: tensor<?>, present_state: tensor<?>);",
+     causal_conv},
     {"", 27,
      "fragment CausalConvWithState(input: tensor<?>, weight: tensor<?>, bias: tensor<?> = false, "
      "past_state: tensor<?> = false, activation: string = 'none') "

@@ -34,8 +34,9 @@ MAKERS = [
     drawn_layers.resize, drawn_layers.product, drawn_layers.norm, drawn_layers.attention,
     drawn_layers.quantised, drawn_layers.position, drawn_layers.spectrum, drawn_layers.sampled,
     drawn_layers.of_microsoft, drawn_caches.group_query, drawn_caches.few_bits,
+    drawn_caches.rows_of_few_bits, drawn_caches.causal_conv, drawn_caches.embedding,
     drawn_caches.heads_of_parts, drawn_caches.heads_of_input,
-    drawn_bytes.qgemm, drawn_bytes.qpool, drawn_bytes.qconv, drawn_bytes.qwhere,
+    drawn_bytes.qattention, drawn_bytes.qgemm, drawn_bytes.qpool, drawn_bytes.qconv, drawn_bytes.qwhere,
     drawn_arrays.array, drawn_arrays.moved, drawn_arrays.moved, drawn_arrays.sizes,
     drawn_arrays.elementwise, drawn_arrays.reduction, drawn_arrays.cast, drawn_arrays.einsum,
     drawn_arrays.control]

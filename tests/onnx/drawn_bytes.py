@@ -1,10 +1,10 @@
-"""Drawn nodes of com.microsoft on quantised numbers: products, convolutions, pools, selections."""
+"""Drawn nodes of com.microsoft on quantised numbers: products, attention, convolutions, pools, selections."""
 import random
 
 import numpy as np
 
 from drawn import Case, bytes_of, noise, pick
-from drawn_caches import about, listed
+from drawn_caches import about, listed, padding
 
 
 def scale(*shape):
@@ -28,6 +28,23 @@ def qgemm():
     order = listed(["x", "as", "az", "b", "bs", "bz", "c", "ys", "yz"], {"x": x, **constants})
     return Case("QGemm", {"x": x}, constants, order, domain="com.microsoft", transA=turn_a, transB=turn_b,
                 alpha=pick([1.0, 0.5]))
+
+
+def qattention():
+    batch, frames, inner, heads, size = about(3), about(20), about(40), about(4), 2 * about(8)
+    past = pick([0, 0, about(9)])
+    width, kind, other = 3 * heads * size, np.uint8, pick([np.uint8, np.int8])
+    each = pick([(), (width,)])
+    given = {"x": bytes_of(kind, batch, frames, inner)}
+    constants = {"w": bytes_of(other, inner, width) // other(4), "b": noise(width), "xs": scale() * np.float32(0.01),
+                 "ws": scale(*each) * np.float32(0.01), "xz": bytes_of(kind), "wz": bytes_of(other, *each) // other(9)}
+    if past:
+        given["past"] = noise(2, batch, heads, past, size)
+    if pick([0, 1]):
+        given["mask"] = padding(batch, frames, past + frames)
+    order = listed(["x", "w", "b", "xs", "ws", "mask", "xz", "wz", "past"], {**given, **constants})
+    return Case("QAttention", given, constants, order, 2 if past else 1, domain="com.microsoft", loose=5,
+                num_heads=heads, unidirectional=pick([0, 1]))
 
 
 def image(kind, last, channels, axes):
@@ -69,6 +86,7 @@ def qwhere():
     kind, shape = pick([np.uint8, np.int8]), (about(4), about(9))
     given = {"c": np.random.rand(*pick([shape, (1, shape[1])])) < 0.5, "x": bytes_of(kind, *shape),
              "y": bytes_of(kind, *pick([shape, (shape[0], 1)]))}
-    constants = {name: scale() if name.endswith("s") else bytes_of(kind) for name in ("xs", "xz", "ys", "yz", "zs", "zz")}
+    parts = (("s", scale), ("z", lambda: bytes_of(kind)))
+    constants = {f"{side}{part}": make() for side in "xyz" for part, make in parts}
     return Case("QLinearWhere", given, constants, ["c", "x", "xs", "xz", "y", "ys", "yz", "zs", "zz"],
                 domain="com.microsoft")

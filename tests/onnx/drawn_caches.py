@@ -180,6 +180,21 @@ def heads_of_input():
                 **pick([{}, {"scale": 0.4}]))
 
 
+def embedding():
+    batch, frames, width, words, places, kinds = about(4), about(20), about(40), about(50), about(30) + 20, about(3)
+    ids = lambda most, *shape: np.random.randint(0, most, shape, np.int32)  # noqa: E731
+    given = {"ids": ids(words, batch, frames)}
+    constants = {"we": noise(words, width), "pe": noise(places, width), "g": noise(width), "b": noise(width)}
+    if pick([0, 1]):
+        given["seg"], constants["se"] = ids(kinds, batch, frames), noise(kinds, width)
+    if pick([0, 1]):
+        given["mask"] = ids(3, batch, frames)
+    if pick([0, 1]):
+        given["pos"] = ids(places, pick([1, batch]), frames)
+    order = listed(["ids", "seg", "we", "pe", "se", "g", "b", "mask", "pos"], {**given, **constants})
+    return Case("EmbedLayerNormalization", given, constants, order, 3, domain="com.microsoft", epsilon=1e-3)
+
+
 def few_bits():
     bits, block, rows = pick([2, 4, 4, 8]), pick([16, 32, 32, 64, 128, 256]), about(70)
     length = pick([block * about(3), about(600)])
@@ -203,3 +218,29 @@ def few_bits():
     return Case("MatMulNBits", {"x": x}, constants, order, domain="com.microsoft",
                 loose=(5 if kind is np.float16 else 1) * (10 if bits == 8 else 2), K=length, N=rows,
                 bits=bits, block_size=block)
+
+
+def rows_of_few_bits():
+    bits, block, rows, blocks = pick([4, 8]), pick([16, 32, 128]), about(40), about(4)
+    kind = pick([np.float32, np.float32, np.float16])
+    constants = {"w": bytes_of(np.uint8, rows, blocks * block * bits // 8),
+                 "s": noise(rows, blocks).astype(kind)}
+    if pick([0, 1]):
+        constants["z"] = bytes_of(np.uint8, rows, (blocks * bits + 7) // 8)
+    ids = np.random.randint(-rows, rows, [about(4) for _ in range(pick([0, 1, 2]))], pick([np.int32, np.int64]))
+    order = listed(["w", "i", "s", "z"], {"i": 0, **constants})
+    return Case("GatherBlockQuantized", {"i": np.asarray(ids)}, constants, order, domain="com.microsoft", bits=bits,
+                block_size=block, quantize_axis=pick([1, -1]), gather_axis=0)
+
+
+def causal_conv():
+    batch, channels, frames, kernel, dilation, last = about(3), about(9), about(20), about(5), about(3), pick([0, 1])
+    turn = lambda x: np.ascontiguousarray(x.swapaxes(1, 2)) if last else x  # noqa: E731
+    given, constants = {"x": turn(noise(batch, channels, frames))}, {"w": noise(channels, 1, kernel)}
+    if kernel > 1 and pick([0, 1]):
+        given["past"] = turn(noise(batch, channels, (kernel - 1) * dilation))
+    if pick([0, 1]):
+        constants["b"] = noise(channels)
+    return Case("CausalConvWithState", given, constants, listed(["x", "w", "b", "past"], {**given, **constants}), 2,
+                domain="com.microsoft", channels_last=last, dilation=dilation,
+                activation=pick(["none", "silu", "swish"]))

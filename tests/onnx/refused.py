@@ -43,7 +43,25 @@ def few_bits(order=("x", "w", "s"), inputs=(), rows=3, **more):
                 **{"K": 32, "N": 3, "bits": 4, "block_size": 16, **more})
 
 
+def of_microsoft(op, given, constants=None, **more):
+    return Case(op, given, constants, domain="com.microsoft", **more)
+
+
+def rows(**more):
+    """Rows of a table of 4 bits, as they are read, and what is changed of it."""
+    return of_microsoft("GatherBlockQuantized", {"i": np.array([1, 2])},
+                        {"w": np.zeros((3, 16), np.uint8), "s": noise(3, 2)}, order=["w", "i", "s"],
+                        **{"bits": 4, "block_size": 16, **more})
+
+
+Q, K = noise(2, 3, 8), noise(2, 5, 8)
 REFUSED = [
+    (of_microsoft("MultiHeadAttention", {"q": Q, "k": K, "v": K}, num_heads=2, unidirectional=1),
+     "with 5 keys: expected 3"),
+    (of_microsoft("MultiHeadAttention", {"q": noise(2, 3, 2, 3, 4)}, num_heads=2), "in one input, expected three"),
+    (of_microsoft("CausalConvWithState", {"x": Q}, {"w": noise(3, 1, 2)}, ndim=2), 'attribute "ndim" is 2'),
+    (rows(quantize_axis=0), "with blocks along axis 0"),
+    (rows(gather_axis=1), "taken along axis 1"),
     (group_query({"k_scale": noise(1)}), "k_scale"),
     (group_query(k_quant_type="PER_TENSOR"), "k_quant_type"),
     (group_query({"q_norm": noise(8), "k_norm": noise(8)}), "q_norm_weight"),
@@ -62,7 +80,9 @@ REFUSED = [
     (few_bits(inputs=("w",)), '"B" depends on data'),
     (few_bits(("x", "w", "s", "z", "g")), "g_idx with packed zero_points"),
 ]
-READ = [group_query(), few_bits(), few_bits(("x", "w", "s", "z")), few_bits(("x", "w", "s", "", "g"))]
+READ = [of_microsoft("MultiHeadAttention", {"q": Q, "k": K, "v": K}, num_heads=2),
+        of_microsoft("CausalConvWithState", {"x": Q}, {"w": noise(3, 1, 2)}), rows(), group_query(), few_bits(), few_bits(("x", "w", "s", "z")),
+        few_bits(("x", "w", "s", "", "g"))]
 
 
 def said(case, program, folder):

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "ops/math/formula.h"
+
+namespace rill::ops {
+
+/// Queries, keys and values, [batch, heads, frames, size] each, and what weighs them.
+struct OnnxHeads {
+  OutletId q;
+  OutletId k;
+  OutletId v;
+  OutletId mask;  ///< summand of the scores, or invalid
+  OutletId bias;  ///< another one, or invalid
+  bool causal = false;
+  Dim past;  ///< keys in front of the first query
+};
+
+/// [batch, frames, heads * size] -> [batch, heads, frames, size]. Errors: kShape.
+Result<OutletId> split_heads(Formula& f, OutletId x, int64_t heads);
+
+/// What a mask of integers adds to the scores: `mask_filter_value` where it is 0.
+/// Shapes: [batch, keys], [batch, queries, keys], or a list of ends per batch: [batch], with as
+/// many starts behind them, or with the sums of queries and keys behind them, [3 * batch + 2].
+/// Errors: kUnsupported for others.
+Result<OutletId> onnx_mask(OnnxCtx& ctx, Formula& f, OutletId mask, const OnnxHeads& heads);
+
+/// Scaled products, softmax and sums, with the heads side by side again.
+/// Errors: kUnsupported for one-way attention where some keys have no query.
+Result<OutletId> onnx_attended(OnnxCtx& ctx, Formula& f, OnnxHeads heads);
+
+/// Read the attention whose queries, keys and values lie side by side: `past`, `mask_index` and the
+/// attributes. Gives the output and, where it is wanted, the keys and values for the next run.
+Result<Value> onnx_attention(OnnxCtx& ctx, Formula& f, OutletId product);
+
+}  // namespace rill::ops
