@@ -34,12 +34,13 @@ TEST(Slice, TakesSymbolicBounds) {
 // `h[-1]` of a recurrent layer is written with an end of -1 + 1, and has one element: PyTorch's
 // states of one layer.
 TEST(Slice, TheLastOfOneElementEndsBehindIt) {
-  EXPECT_EQ(fact_of({{"h", "1, S, 4"}}, "y = slice(h, axes = [0], begin = [0], end = [0]);"),
-            "1,S,4,F32");
-  EXPECT_EQ(fact_of({{"h", "2, S, 4"}}, "y = slice(h, axes = [0], begin = [1], end = [0]);"),
-            "1,S,4,F32");
-  EXPECT_EQ(fact_of({{"h", "3, S, 4"}}, "y = slice(h, axes = [0], begin = [0], end = [0]);"),
-            "0,S,4,F32");
+  const auto shape = [](const char* h, const char* bounds) {
+    const Graph graph = graph_of({{"h", h}}, str_cat("y = slice(h, axes = [0], ", bounds, ");"));
+    return graph.fact(graph.outputs[0]).to_string();
+  };
+  EXPECT_EQ(shape("1, S, 4", "begin = [0], end = [0]"), "1,S,4,F32");
+  EXPECT_EQ(shape("2, S, 4", "begin = [1], end = [0]"), "1,S,4,F32");
+  EXPECT_EQ(shape("3, S, 4", "begin = [0], end = [0]"), "0,S,4,F32");
 }
 
 TEST(Slice, FoldsTheBoundsOfTheExportersFragments) {

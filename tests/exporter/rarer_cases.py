@@ -379,6 +379,8 @@ def layers():
     case("gru_with_state", nn.GRU(6, 5), noise(7, 1, 6), noise(1, 1, 5))
     case("gru_last_layer", LastLayer(), noise(7, 1, 6))
     case("select_last_of_one", lambda v: v[-1] * 2.0, noise(1, 3, 4))
+    case("linear_to_one_frame", lambda v: F.interpolate(v, scale_factor=0.5, mode="linear"),
+         noise(1, 2, 3))
     case("rnn_cell", nn.RNNCell(6, 5), noise(2, 6), noise(2, 5))
     case("multi_head_keys", nn.MultiheadAttention(4, 2, batch_first=True), noise(1, 2, 4),
          noise(1, 3, 4), noise(1, 3, 4))

@@ -116,6 +116,38 @@ TEST(PulseResample, FractionsAreThoseOfPyTorch) {
   }
 }
 
+/// A document of torch_to_nnef over x [1, 1, S].
+std::string exported(const std::string& expression) {
+  std::string text = y(expression);
+  text.insert(text.find("graph network"),
+              "fragment tract_core_properties() -> (properties: (string, tensor<scalar>)[])\n"
+              "{\n  properties = [(\"torch_to_nnef_version\", \"0.24.12\")];\n}\n");
+  return text;
+}
+
+// `F.interpolate(x, scale_factor=0.5, mode="linear")` of 2 or 3 frames is the mean of the first two;
+// the file of ONNX of the same name takes the first one, as its standard has it.
+TEST(PulseResample, OneFrameOfPyTorchLiesBetweenTwo) {
+  const std::string half =
+      "tract_core_resize(x, scales = [1.0, 1.0, 0.5], coord_transformer = 'pytorch_half_pixel', "
+      "interpolator = 'linear')";
+  for (const int64_t frames : {2, 3}) {
+    for (const bool torch : {true, false}) {
+      auto whole = WholeRun::make(loaded(torch ? exported(half) : y(half)), frames);
+      ASSERT_TRUE(whole.ok()) << whole.error().to_string();
+      const std::vector<float> squares = {1, 4, 9};
+      auto x = Tensor::of<float>(DType::kF32, {1, 1, frames},
+                                 std::span(squares).first(static_cast<size_t>(frames)));
+      ASSERT_TRUE(x.ok());
+      std::vector<Tensor> inputs;
+      inputs.push_back(std::move(x).value());
+      EXPECT_EQ(whole->run(inputs)[0].data<float>()[0], torch ? 2.5F : 1.0F) << frames;
+    }
+  }
+  expect_streams(exported(half), {{2, 4}, 1, 2, 0, "S/2"});
+  expect_refused(y(half), 4, "y", "Resize");
+}
+
 // As interpolate(scale_factor) and interpolate(size) are written.
 TEST(PulseResample, SizesThatAreAMultiple) {
   const std::string sized =
