@@ -81,8 +81,8 @@ REFUSED = [
     (few_bits(("x", "w", "s", "z", "g")), "g_idx with packed zero_points"),
 ]
 READ = [of_microsoft("MultiHeadAttention", {"q": Q, "k": K, "v": K}, num_heads=2),
-        of_microsoft("CausalConvWithState", {"x": Q}, {"w": noise(3, 1, 2)}), rows(), group_query(), few_bits(), few_bits(("x", "w", "s", "z")),
-        few_bits(("x", "w", "s", "", "g"))]
+        of_microsoft("CausalConvWithState", {"x": Q}, {"w": noise(3, 1, 2)}), rows(), group_query(),
+        few_bits(), few_bits(("x", "w", "s", "z")), few_bits(("x", "w", "s", "", "g"))]
 
 
 def said(case, program, folder):
