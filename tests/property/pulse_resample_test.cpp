@@ -125,8 +125,8 @@ std::string exported(const std::string& expression) {
   return text;
 }
 
-// `F.interpolate(x, scale_factor=0.5, mode="linear")` of 2 or 3 frames is the mean of the first two;
-// the file of ONNX of the same name takes the first one, as its standard has it.
+// `F.interpolate(x, scale_factor=0.5, mode="linear")` of 2 or 3 frames is the mean of the first
+// two; files of others mean what ONNX does by that name: the first frame.
 TEST(PulseResample, OneFrameOfPyTorchLiesBetweenTwo) {
   const std::string half =
       "tract_core_resize(x, scales = [1.0, 1.0, 0.5], coord_transformer = 'pytorch_half_pixel', "
