@@ -18,7 +18,8 @@ namespace rill::ops {
 
 void Cast::fields(FieldVisitor& visitor) {
   visitor.field("to", to);
-  visitor.field("whole", whole);
+  // Said where it is so alone, so that fingerprints of models are what they were without it.
+  if (whole) visitor.field("whole", whole);
   if (!is_quantised(to)) return;
   quant_fields(visitor, q);
 }
