@@ -198,7 +198,10 @@ std::string Report::to_string() const {
                    why_refused);
   }
   if (not_moved > 0) out += str_cat(", ", not_moved, " states could not move");
-  if (given_up > 0) out += str_cat(", ", given_up, " streams were given up as the time was over");
+  if (given_up > 0) {
+    out += str_cat(", ", given_up, given_up == 1 ? " stream was" : " streams were",
+                   " given up as the time was over");
+  }
   return out;
 }
 
