@@ -149,6 +149,9 @@ Result<OutletId> Loader::find(std::string_view name, Env* env) {
   if (env->lists.contains(name)) {
     return fail(Code::kUnsupported, "\"", name, "\" is a sequence, expected a tensor");
   }
+  if (env->absent.contains(name)) {
+    return fail(Code::kUnsupported, "the optional value \"", name, "\" is not there");
+  }
   if (!env->outer) {
     return fail(Code::kParse, "the value \"", name, "\" is read, but nothing computes it")
         .hint("The file lacks an input, a constant or a node of this name");

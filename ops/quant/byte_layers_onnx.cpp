@@ -96,18 +96,6 @@ OutletId unpacked(Formula& f, OutletId bytes, int64_t bits, const Dim& count) {
   return f.slice(f.reshape(f.concat(parts, rank), shape), rank - 1, Dim(0), count);
 }
 
-/// Repeat each number of the last axis for the entries of its block.
-OutletId of_entries(Formula& f, OutletId blocks, int64_t block, const Dim& count) {
-  if (!f.ok()) return blocks;
-  const int rank = f.rank(blocks);
-  std::vector<Dim> shape = f.fact(blocks).shape;
-  std::vector<Dim> open = shape;
-  open.emplace_back(block);
-  shape.back() *= Dim(block);
-  const OutletId all = f.reshape(f.broadcast(f.with_axis(blocks, rank), open), shape);
-  return f.slice(all, rank - 1, Dim(0), count);
-}
-
 /// Rows of a table of packed codes, of which the rows alone are written out.
 Result<Value> gather_blocks(OnnxCtx& ctx) {
   Formula f(ctx);
@@ -135,12 +123,12 @@ Result<Value> gather_blocks(OnnxCtx& ctx) {
   };
   const auto whole = [&](OutletId codes) { return f.cast(codes, DType::kI32); };
   const OutletId codes = whole(unpacked(f, rows(data), bits, count));
-  const OutletId scale = of_entries(f, rows(scales), block, count);
+  const OutletId scale = over_blocks(f, rows(scales), -1, block, count);
   OutletId zero = f.number(static_cast<double>(int64_t{1} << (bits - 1)), codes);
   if (ctx.given("zero_points")) {
     const Dim blocks = f.dim(scales, static_cast<int>(rank) - 1);
     const OutletId points = unpacked(f, rows(f.arg("zero_points")), bits, blocks);
-    zero = of_entries(f, whole(points), block, count);
+    zero = over_blocks(f, whole(points), -1, block, count);
   }
   const OutletId steps = f.cast(f.minus(codes, zero), DType::kF32);
   return f.value(f.cast(f.times(steps, f.cast(scale, DType::kF32)), f.dtype(scales)));

@@ -23,12 +23,7 @@ Result<OutletId> spread(OnnxCtx& ctx, Formula& f, OutletId list, OutletId x, int
   const Fact in = f.fact(list);
   RILL_CHECK(block > 0 && in.rank() == f.rank(x), "blocks of ", block, ", scales ", in,
              " for input ", f.fact(x));
-  std::vector<Dim> open = in.shape;
-  open.insert(open.begin() + axis + 1, Dim(block));
-  std::vector<Dim> shape = in.shape;
-  shape[static_cast<size_t>(axis)] *= Dim(block);
-  const OutletId all = f.reshape(f.broadcast(f.with_axis(list, axis + 1), open), shape);
-  return f.slice(all, axis, Dim(0), f.dim(x, axis));
+  return over_blocks(f, list, axis, block, f.dim(x, axis));
 }
 
 Result<int64_t> axis_of(OnnxCtx& ctx) {

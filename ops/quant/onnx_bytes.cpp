@@ -46,6 +46,17 @@ Result<OutletId> along(Formula& f, OutletId list, OutletId x, int64_t written_ax
   return list;
 }
 
+OutletId over_blocks(Formula& f, OutletId numbers, int axis, int64_t block, const Dim& count) {
+  if (!f.ok()) return numbers;
+  if (axis < 0) axis += f.rank(numbers);
+  std::vector<Dim> shape = f.fact(numbers).shape;
+  std::vector<Dim> open = shape;
+  open.insert(open.begin() + axis + 1, Dim(block));
+  shape[static_cast<size_t>(axis)] *= Dim(block);
+  const OutletId all = f.reshape(f.broadcast(f.with_axis(numbers, axis + 1), open), shape);
+  return f.slice(all, axis, Dim(0), count);
+}
+
 Result<OutletId> rounded(Formula& f, OutletId x, OutletId zero, DType type) {
   RILL_ASSIGN(const Limits limits, limits_of_type(type));
   OutletId out = f.unary(UnaryKind::kRoundEven, x);

@@ -10,6 +10,10 @@ namespace rill::ops {
 /// Errors: kShape for a list of lists, or no such axis.
 Result<OutletId> along(Formula& f, OutletId list, OutletId x, int64_t written_axis);
 
+/// Repeat each number for the `block` entries along an axis that it belongs to; -1 is the last.
+/// The last block ends at `count` entries.
+OutletId over_blocks(Formula& f, OutletId numbers, int axis, int64_t block, const Dim& count);
+
 /// Round, move by the zero point if that is valid, and saturate. `x` is in units of the scale.
 /// Errors: kUnsupported for types other than integers of 8 and 16 bits.
 Result<OutletId> rounded(Formula& f, OutletId x, OutletId zero, DType type);
