@@ -145,6 +145,10 @@ Result<Places> places_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
   RILL_ASSIGN(at.total, total_of(ctx, counts.frames));
   at.extent = at.total;
   const bool ragged = ctx.given("query_seqlens");
+  if (ragged) {
+    RILL_ASSIGN(const bool rotary, ctx.boolean("do_rotary"));
+    RILL_CHECK(!rotary, "query_seqlens beside do_rotary: expected frames that are all new");
+  }
   if (ctx.given("past_key")) {
     const Dim past = f.dim(f.arg("past_key"), 2);
     at.extent = max(at.total, past);
