@@ -145,10 +145,6 @@ Result<Places> places_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
   RILL_ASSIGN(at.total, total_of(ctx, counts.frames));
   at.extent = at.total;
   const bool ragged = ctx.given("query_seqlens");
-  if (ragged) {
-    RILL_ASSIGN(const bool rotary, ctx.boolean("do_rotary"));
-    RILL_CHECK(!rotary, "query_seqlens beside do_rotary: expected frames that are all new");
-  }
   if (ctx.given("past_key")) {
     const Dim past = f.dim(f.arg("past_key"), 2);
     at.extent = max(at.total, past);
@@ -172,10 +168,12 @@ Result<Places> places_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
 }
 
 /// Positions for the rotation, [batch, frames]. Where all frames of the cache are new, the first
-/// position of the first batch is that of the first frame, and counts up.
+/// position of the first batch is that of the first frame, and counts up; batches that tell how many
+/// of their frames are new have positions of their own.
 OutletId positions_of(OnnxCtx& ctx, Formula& f, const Places& at) {
   if (!ctx.given("position_ids")) return at.rows;
   const OutletId ids = f.cast(f.arg("position_ids"), DType::kI64);
+  if (ctx.given("query_seqlens")) return ids;
   const OutletId corner = f.slice(f.slice(ids, 0, Dim(0), Dim(1)), 1, Dim(0), Dim(1));
   const OutletId counted = f.plus(corner, f.range(f.dim(ids, 1)));
   const OutletId all_new = f.number(eq(f.dim(ids, 1), at.total), ids);
