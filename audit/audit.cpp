@@ -221,6 +221,12 @@ Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& opt
   const std::string symbol = pulsed.streaming->symbol();
   std::vector<std::shared_ptr<const Plan>> plans(1);
   RILL_ASSIGN(plans[0], planned(pulsed, symbol, options.others));
+  const int64_t bytes = PlacedSession::bytes_for(*plans[0]);
+  if (bytes > options.session_bytes) {
+    return fail(Code::kNoMem, "a stream takes ", bytes, " bytes, and an audit holds several: "
+                "expected at most ", options.session_bytes, " bytes")
+        .hint("A shorter pulse takes less, unless windows and delays of that length are the model's");
+  }
   pulse::Options other;
   other.symbol = symbol;
   for (const int64_t times : options.multiples) {
@@ -229,6 +235,7 @@ Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& opt
     const auto graph = pulse::pulsify(whole, other);
     if (!graph.ok()) continue;
     RILL_ASSIGN(std::shared_ptr<const Plan> plan, planned(*graph, symbol, options.others));
+    if (PlacedSession::bytes_for(*plan) > options.session_bytes) continue;
     plans.push_back(std::move(plan));
   }
   RILL_ASSIGN(const Graph simple, bound(whole, symbol, options.others));

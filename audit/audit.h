@@ -15,6 +15,7 @@ struct Options {
   double seconds = 2;      ///< of wall clock; what is not compared by then is given up
   int64_t lengths = 1000;  ///< to compare at most
   int64_t longest = int64_t{1} << 18;  ///< no stream is longer, in the stream symbol
+  int64_t session_bytes = int64_t{1} << 31;  ///< a stream takes no more; several are held at once
   uint64_t seed = 1;
   std::vector<int64_t> multiples = {2, 3};  ///< of the pulse, that states are moved to
   /// What outputs behind attention may differ by, absolutely and relatively: its sums are made in
@@ -62,8 +63,8 @@ struct Report {
 /// sides of every point where something begins or ceases to hold, at every remainder of the period,
 /// and drawn at random; stepped with NaN past the end, pushed in pieces, reset, saved and loaded,
 /// cloned, moved to multiples of the pulse and back, and several side by side.
-/// Errors: kPulse if the graph is not pulsed; kState where no output was compared; those of
-/// `prepare`.
+/// Errors: kPulse if the graph is not pulsed; kState where no output was compared; kNoMem where a
+/// stream takes more memory than the options give; those of `prepare`.
 /// A stream that differs is no error but the report's finding; one that says that its model is not
 /// defined for its length is counted.
 /// Thread: one at a time. Source: a stream's frames are the whole run's after the reported delay.

@@ -157,6 +157,24 @@ TEST(Audit, FailsWhereAllThatItBeganIsGivenUp) {
   EXPECT_EQ(report.error().code, Code::kState);
 }
 
+TEST(Audit, RefusesStreamsThatTakeMoreMemoryThanItHas) {
+  const Graph whole = whole_graph(kWindows);
+  const Graph pulsed = pulsed_graph(whole, 4);
+  const auto plan = prepare(pulsed);
+  ASSERT_TRUE(plan.ok());
+  Options options;
+  options.session_bytes = PlacedSession::bytes_for(**plan) - 1;
+  const auto report = audit(whole, pulsed, options);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code, Code::kNoMem);
+  options.multiples = {4096};  // which takes more than one pulse, and is left out
+  options.session_bytes += 1;
+  const auto fits = audit(whole, pulsed, options);
+  ASSERT_TRUE(fits.ok()) << fits.error().to_string();
+  EXPECT_EQ(fits->ways.count("moved"), 0U) << fits->to_string();
+  EXPECT_GT(fits->outputs, 0);
+}
+
 TEST(Audit, StreamsEndWithTheirTime) {
   const Graph whole = whole_graph(kWindows);
   const auto plan = prepare(pulsed_graph(whole, 4));
