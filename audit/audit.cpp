@@ -225,7 +225,7 @@ Result<Report> audit(const Graph& whole, const Graph& pulsed, const Options& opt
   if (bytes > options.session_bytes) {
     return fail(Code::kNoMem, "a stream takes ", bytes, " bytes, and an audit holds several: "
                 "expected at most ", options.session_bytes, " bytes")
-        .hint("A shorter pulse takes less, unless windows and delays of that length are the model's");
+        .hint("A shorter pulse takes less, unless the model itself looks back that far");
   }
   pulse::Options other;
   other.symbol = symbol;

@@ -168,8 +168,8 @@ Result<Places> places_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
 }
 
 /// Positions for the rotation, [batch, frames]. Where all frames of the cache are new, the first
-/// position of the first batch is that of the first frame, and counts up; batches that tell how many
-/// of their frames are new have positions of their own.
+/// position of the first batch is that of the first frame, and counts up; batches that tell how
+/// many of their frames are new have positions of their own.
 OutletId positions_of(OnnxCtx& ctx, Formula& f, const Places& at) {
   if (!ctx.given("position_ids")) return at.rows;
   const OutletId ids = f.cast(f.arg("position_ids"), DType::kI64);
