@@ -30,6 +30,8 @@ class Lengths:
         self.batch = 1 if way == "chunk" else about(4)
         self.frames = 1 if way == "next" else about(24)
         self.past = about(150) if way != "prompt" else pick([None, 0, self.frames + about(9) - 1])
+        if way == "ragged" and pick([0, 1]):
+            self.past = self.frames  # where a shared buffer has room for the new frames alone
         shared = self.past is not None and self.past >= self.frames and pick([0, 1])
         most = self.past if shared else (self.past or 0) + self.frames
         self.fresh = None
