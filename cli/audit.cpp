@@ -110,12 +110,12 @@ Status audit_command(const Args& args, const Log& log, const Model& model) {
 Status audit_before_writing(const Args& args, const Log& log, const Model& model, Graph* graph) {
   if (args.no_audit || args.flavor == Flavor::kTract || model.stream_symbol.empty()) return {};
   if (const std::string why = why_not(args, model); !why.empty()) {
-    log.info(str_cat("Written without an audit: ", why));
+    log.notice(str_cat("Written without an audit: ", why));
     return {};
   }
   const auto report = audit_model(args, log, model, kWritingSeconds);
   if (!report.ok()) {
-    log.warn(str_cat("Written without an audit: ", report.error().to_string()));
+    log.notice(str_cat("Written without an audit: ", report.error().to_string()));
     return {};
   }
   if (report->finding) {

@@ -82,6 +82,8 @@ class LoadCtx {
   virtual std::optional<QuantType> quant(int output = 0) const = 0;
   /// The generic type of the call: "scalar" in `variable<scalar>(...)`, or empty.
   virtual std::string_view generic() const = 0;
+  /// Tell whether the call is written as an operator between its operands: "a / b".
+  virtual bool infix() const { return false; }
   /// The name that output i is assigned to.
   virtual std::string assigned_name(int output = 0) const = 0;
   /// Find `<label>.dat`.

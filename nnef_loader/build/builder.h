@@ -76,6 +76,7 @@ struct Call {
   std::string_view callee;
   std::span<const CallArgument> arguments;
   std::string_view generic;
+  bool infix = false;
 };
 
 /// Find the argument for a parameter: by name, else by position if all before it are positional.

@@ -53,6 +53,7 @@ class CallCtx final : public LoadCtx {
   Result<OutletId> konst(Tensor value, std::string_view suffix) override;
   std::optional<QuantType> quant(int output) const override;
   std::string_view generic() const override { return call_.generic; }
+  bool infix() const override { return call_.infix; }
   std::string assigned_name(int output) const override;
   Result<TensorPtr> resource(std::string_view label) override;
   Result<std::vector<std::string>> fragment_parameters(std::string_view fragment) override;

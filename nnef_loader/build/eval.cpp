@@ -204,7 +204,7 @@ RILL_OWN_FRAME Result<Value> Builder::combine(BinaryOp op, Value left, Value rig
   if (callee.empty()) return fail(Code::kUnsupported, "the operator \"in\" is not supported");
   const CallArgument arguments[] = {{"", nullptr, std::move(left)},
                                     {"", nullptr, std::move(right)}};
-  return invoke({callee, arguments, {}}, scope, naming);
+  return invoke({callee, arguments, {}, true}, scope, naming);
 }
 
 Result<Value> Builder::eval_unary(const UnaryExpr& expression, Scope& scope, const Naming& naming) {

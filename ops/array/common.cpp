@@ -23,6 +23,10 @@ Result<std::vector<int64_t>> axes_in(std::span<const int64_t> axes, int64_t rank
   return out;
 }
 
+bool means_pytorch(const Graph& graph) {
+  return graph.properties.contains("torch_to_nnef_version");
+}
+
 TensorPtr blocks_of(const Fact& fact) {
   return fact.konst && fact.konst->block_format() != BlockFormat::kNone ? fact.konst : nullptr;
 }

@@ -21,6 +21,10 @@ Status expect_inputs(FactSpan in, size_t count);
 /// The value of a constant in blocks; null for all else.
 TensorPtr blocks_of(const Fact& fact);
 
+/// Tell whether a file of torch_to_nnef is read, whose operators are to do what PyTorch does: it
+/// writes them without the types that PyTorch has for them.
+bool means_pytorch(const Graph& graph);
+
 /// Read an argument as a wire; a block-quantised constant is expanded.
 Result<OutletId> plain_wire(LoadCtx& ctx, std::string_view name);
 Result<std::vector<OutletId>> plain_wires(LoadCtx& ctx, std::string_view name);

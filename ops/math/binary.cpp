@@ -6,6 +6,7 @@
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/broadcast.h"
+#include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/math/binary_step.h"
@@ -46,6 +47,7 @@ constexpr KindNames kNames[] = {
     {"BitXor", "tract_core_bitxor", "tract_core"},
     {"ShiftLeft", "tract_shl", "tract_core"},
     {"ShiftRight", "tract_shr", "tract_core"},
+    {"FloorDiv", "div", "tract_nnef"},
 };
 
 const KindNames& names_of(BinaryKind kind) { return kNames[static_cast<size_t>(kind)]; }
@@ -67,6 +69,7 @@ bool supports(BinaryKind kind, DType t) {
   }
   if (is_comparison(kind)) return is_number(t) || t == DType::kDim || is_quantised(t);
   if (kind == BinaryKind::kShl || kind == BinaryKind::kShr) return integer;
+  if (kind == BinaryKind::kFloorDiv) return integer;
   return integer || t == DType::kBool;
 }
 
@@ -108,7 +111,7 @@ void Binary::fields(FieldVisitor& visitor) {
 }
 
 void Binary::all_fields(FieldVisitor& visitor) {
-  enum_field(visitor, "kind", BinaryKind::kShr, kind_of);
+  enum_field(visitor, "kind", BinaryKind::kFloorDiv, kind_of);
   quant_fields(visitor, q);
 }
 
@@ -163,7 +166,10 @@ Status Binary::lower(Lowering& lowering) const {
   if (a.dtype != DType::kF32 || !is_arithmetic(kind_of)) {
     if (a.dtype != DType::kBool && !is_number(a.dtype)) return Op::lower(lowering);
     const Operand out = lowering.make_out(0);
-    lowering.step(kBinary, {kind_of, stretched(a, out), stretched(b, out), out}, {a, b}, {out});
+    // Sizes, which steps hold as numbers, are divided as expressions of symbols are.
+    const bool sizes = lowering.node().outputs[0].dtype == DType::kDim;
+    const BinaryKind kind = sizes && kind_of == BinaryKind::kDiv ? BinaryKind::kFloorDiv : kind_of;
+    lowering.step(kBinary, {kind, stretched(a, out), stretched(b, out), out}, {a, b}, {out});
     return {};
   }
   kernels::PointwiseInstr instr;
@@ -227,6 +233,7 @@ bool neutral(BinaryKind kind, double value) {
       return value == 0.0;
     case BinaryKind::kMul:
     case BinaryKind::kDiv:
+    case BinaryKind::kFloorDiv:
     case BinaryKind::kPow:
       return value == 1.0;
     default:
@@ -356,6 +363,27 @@ Cost Binary::cost(FactSpan in, FactSpan out) const {
   return {count, Dim(3 * dtype_size(in[0].dtype)) * count};
 }
 
+namespace {
+
+/// How an integer quotient is written that `div` alone would not round as this one is.
+std::optional<std::string> written_quotient(SaveCtx& ctx, BinaryKind kind, const std::string& a,
+                                            const std::string& b) {
+  const DType dtype = ctx.node().outputs[0].dtype;
+  const bool of_pytorch = means_pytorch(ctx.graph());
+  if (kind == BinaryKind::kDiv && is_int(dtype) && of_pytorch) return str_cat(a, " / ", b);
+  if (kind != BinaryKind::kFloorDiv || dtype == DType::kDim || of_pytorch) return std::nullopt;
+  const std::string quotient = ctx.temp("quotient", str_cat("div(", a, ", ", b, ")"));
+  const std::string differs = str_cat("ne(mul(", quotient, ", ", b, "), ", a, ")");
+  const std::string below = str_cat("ne(lt(", a, ", 0), lt(", b, ", 0))");
+  const std::string more = ctx.temp(
+      "more", str_cat("select(and(and(", differs, ", ", below, "), ne(", b, ", 0)), 1, 0)"));
+  ctx.need_registry("tract_core");
+  return str_cat("sub(", quotient, ", tract_core_cast(", more, ", to = \"", dtype_name(dtype),
+                 "\"))");
+}
+
+}  // namespace
+
 Status Binary::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string a, ctx.in(0));
   RILL_ASSIGN(const std::string b, ctx.in(1));
@@ -370,15 +398,35 @@ Status Binary::save(SaveCtx& ctx) const {
     ctx.assign(str_cat("select(", form.nnef, "(", a, ", ", b, "), ", b, ", ", kept, ")"));
     return {};
   }
-  ctx.assign(str_cat(form.nnef, "(", a, ", ", b, ")"));
+  ctx.assign(written_quotient(ctx, kind_of, a, b).value_or(str_cat(form.nnef, "(", a, ", ", b, ")")));
   return {};
 }
 
 namespace {
 
+/// The exporter of PyTorch calls `div` for integers where they are divided rounding down, and writes
+/// a slash where they are rounded to zero. Sizes are rounded down: what is computed from inputs is
+/// no size, though numbers in the file made it one.
+Status round_as_pytorch(LoadCtx& ctx, BinaryKind* kind, OutletId* a, OutletId* b) {
+  if (!is_whole(ctx.fact(*a).dtype) || !is_whole(ctx.fact(*b).dtype)) return {};
+  if (!ctx.infix()) {
+    *kind = BinaryKind::kFloorDiv;
+    return {};
+  }
+  if (ctx.fact(*a).konst && ctx.fact(*b).konst) return {};
+  for (OutletId* operand : {a, b}) {
+    if (ctx.fact(*operand).dtype != DType::kDim) continue;
+    RILL_ASSIGN(*operand, cast_to(ctx, *operand, DType::kI64));
+  }
+  return {};
+}
+
 Result<Value> load_kind(LoadCtx& ctx, BinaryKind kind) {
-  RILL_ASSIGN(const OutletId a, plain_wire(ctx, "x"));
-  RILL_ASSIGN(const OutletId b, plain_wire(ctx, "y"));
+  RILL_ASSIGN(OutletId a, plain_wire(ctx, "x"));
+  RILL_ASSIGN(OutletId b, plain_wire(ctx, "y"));
+  if (kind == BinaryKind::kDiv && means_pytorch(ctx.graph())) {
+    RILL_TRY(round_as_pytorch(ctx, &kind, &a, &b));
+  }
   RILL_ASSIGN(const OutletId out, load_written_binary(ctx, kind, a, b));
   return Value(out);
 }

@@ -38,6 +38,8 @@ class Binary final : public OpBase<Binary> {
 };
 
 bool is_comparison(BinaryKind kind);
+/// Tell whether elements are integers or sizes.
+inline bool is_whole(DType t) { return is_int(t) || t == DType::kDim; }
 /// Tell whether it gives the smaller or the larger of two.
 bool is_limit(BinaryKind kind);
 

@@ -1,5 +1,7 @@
 #include "ops/math/binary.h"
 
+#include <tuple>
+
 #include "core/optim/optim.h"
 #include "ops/math/dims.h"
 #include "ops/math/test_support.h"
@@ -94,6 +96,85 @@ TEST(Binary, DividesTheLeastIntegerByMinusOneWithoutATrap) {
   expect_same(eval(Binary(BinaryKind::kDiv), {small, minus}).value()[0], small);
 }
 
+TEST(Binary, DividesRoundingDown) {
+  const Tensor a = i64({9}, {-9, -9, 9, 9, -8, 7, INT64_MIN, 5, -1});
+  const Tensor b = i64({9}, {2, -2, 2, -2, 4, 7, -1, 0, 1000});
+  const Tensor expected = i64({9}, {-5, 4, 4, -5, -2, 1, INT64_MIN, 0, -1});
+  expect_same(eval(Binary(BinaryKind::kFloorDiv), {a, b}).value()[0], expected);
+  const Fact floats[] = {Fact::of(DType::kF32, {Dim(2)}), Fact::of(DType::kF32, {Dim(2)})};
+  EXPECT_EQ(Binary(BinaryKind::kFloorDiv).infer(floats).status().code(), Code::kDType);
+}
+
+// What files of torch_to_nnef say of themselves.
+constexpr std::string_view kOfPyTorch =
+    "fragment tract_core_properties() -> (properties: (string, tensor<scalar>)[])\n"
+    "{ properties = [(\"torch_to_nnef_version\", \"0.24.12\")]; }\n";
+
+/// The only output of a graph, run simplified and as it is.
+Tensor output_of(const Graph& graph, const std::vector<Tensor>& inputs) {
+  auto whole = run(graph, inputs);
+  const auto plain = run(graph, inputs, false);
+  EXPECT_TRUE(whole.ok() && plain.ok()) << (whole.ok() ? "" : whole.error().to_string());
+  if (!whole.ok() || !plain.ok()) return f32({0}, {});
+  expect_same((*plain)[0], (*whole)[0]);
+  return std::move((*whole)[0]);
+}
+
+// `//` of PyTorch is written as a call, the quotient in `fmod` with a slash.
+TEST(Binary, DividesIntegersAsPyTorchDoesInItsFiles) {
+  const std::vector<Input> ab = {{"a", "6", "i64"}, {"b", "6", "i64"}};
+  const Tensor a = i64({6}, {-9, -9, 9, 9, -6, 5});
+  const Tensor b = i64({6}, {2, -2, 2, -2, 3, 0});
+  const Tensor down = i64({6}, {-5, 4, 4, -5, -2, 0});
+  const Tensor to_zero = i64({6}, {-4, 4, 4, -4, -2, 0});
+  for (const auto& [statement, of_pytorch, expected] :
+       {std::tuple{"y = div(a, b);", true, &down}, std::tuple{"y = a / b;", true, &to_zero},
+        std::tuple{"y = div(a, b);", false, &to_zero}}) {
+    const Graph graph = graph_of(ab, statement, "y", of_pytorch ? kOfPyTorch : "");
+    expect_same(output_of(graph, {a, b}), *expected);
+    expect_written_and_read(graph, {a, b});
+  }
+  const Graph rest = graph_of({{"a", "6", "i64"}}, "y = sub(a, 5) / 3;", "y", kOfPyTorch);
+  expect_same(output_of(rest, {a}), i64({6}, {-4, -4, 1, 1, -3, 0}));
+  // A file that does not come from there has it in more operators.
+  Graph other = graph_of(ab, "y = div(a, b);", "y", kOfPyTorch);
+  other.properties.clear();
+  expect_written_and_read(other, {a, b});
+}
+
+// Whole numbers that a file has are sizes: as numbers and as expressions they are rounded alike.
+TEST(Binary, DividesByNumbersAsByIntegers) {
+  const Tensor a = i64({6}, {-9, -1, 9, 0, -6, 5});
+  const Graph graph = graph_of({{"a", "6", "i64"}}, "y = div(sub(a, 5), 2);", "y", kOfPyTorch);
+  expect_same(output_of(graph, {a}), i64({6}, {-7, -3, 2, -3, -6, 0}));
+  const Graph sizes = graph_of({{"x", "S"}}, "y = div(sub(tract_core_shape_of(x), 5), 2);");
+  expect_same(output_of(sizes, {f32({2}, {0, 0})}), i64({1}, {-2}));
+}
+
+// `arange` has no type in files of torch_to_nnef.
+TEST(Binary, ComputesInFloatsWhereIntegersMeetThem) {
+  const std::vector<Input> a = {{"a", "4", "i64"}};
+  const Tensor whole = i64({4}, {-3, 0, 1, 4});
+  const auto expect = [&](const char* statement, const Tensor& y) {
+    expect_same(output_of(graph_of(a, statement, "y", kOfPyTorch), {whole}), y);
+  };
+  expect("y = a * 0.5;", f32({4}, {-1.5F, 0.0F, 0.5F, 2.0F}));
+  expect("y = 0.5 - a;", f32({4}, {3.5F, 0.5F, -0.5F, -3.5F}));
+  expect("y = a / 2.0;", f32({4}, {-1.5F, 0.0F, 0.5F, 2.0F}));
+  expect("y = div(a, 2.0);", f32({4}, {-1.5F, 0.0F, 0.5F, 2.0F}));
+  expect("y = pow(2.0, a);", f32({4}, {0.125F, 1.0F, 2.0F, 16.0F}));
+  expect("y = a * 2.0;", i64({4}, {-6, 0, 2, 8}));
+  expect("y = pow(a, 2.0);", i64({4}, {9, 0, 1, 16}));
+  expect("y = lt(a, 0.5);", boolean({4}, {1, 1, 0, 0}));
+  expect("y = select(lt(a, 0), a, 0.25);", f32({4}, {-3.0F, 0.25F, 0.25F, 0.25F}));
+  expect("y = sqrt(a * a);", f32({4}, {3.0F, 0.0F, 1.0F, 4.0F}));
+  expect("y = tract_core_cast(sin(a - a), to = 'i64');", i64({4}, {0, 0, 0, 0}));
+  const std::vector<Input> both = {{"a", "4", "i64"}, {"x", "4"}};
+  expect_same(output_of(graph_of(both, "y = x + a;", "y", kOfPyTorch),
+                        {whole, f32({4}, {0.5F, 1.0F, -1.0F, 0.0F})}),
+              f32({4}, {-2.5F, 1.0F, 0.0F, 4.0F}));
+}
+
 TEST(Binary, ComputesOnDims) {
   const Graph graph =
       graph_of({{"x", "B, S"}}, "y = reshape(x, shape = [max(B * 2, 1) / 2, min(S, S + 1)]);");
@@ -108,7 +189,7 @@ TEST(Binary, DecidesWhatDimsSayForAllValues) {
   EXPECT_FALSE(compare_dims(scope, BinaryKind::kLt, s + Dim(2), s).value());
   EXPECT_TRUE(compare_dims(scope, BinaryKind::kEq, s + s, Dim(2) * s).value());
   EXPECT_EQ(compare_dims(scope, BinaryKind::kGt, s, Dim(0)).status().code(), Code::kSymbol);
-  EXPECT_EQ(combine_dims(BinaryKind::kDiv, Dim(-3), Dim(2)).value(), Dim(-1));
+  EXPECT_EQ(combine_dims(BinaryKind::kDiv, Dim(-3), Dim(2)).value(), Dim(-2));
   EXPECT_EQ(combine_dims(BinaryKind::kDiv, s * Dim(6), s).value(), Dim(6));
   EXPECT_FALSE(combine_dims(BinaryKind::kDiv, Dim(6), s).ok());
   EXPECT_EQ(combine_dims(BinaryKind::kDiv, Dim(6), Dim(0)).value(), Dim(0));

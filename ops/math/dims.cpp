@@ -26,7 +26,8 @@ std::optional<Dim> combined(BinaryKind kind, const Dim& a, const Dim& b) {
     case BinaryKind::kMax:
       return max(a, b);
     case BinaryKind::kDiv:
-      if (x && y) return Dim(integer_binary<int64_t>(kind, *x, *y, 64));
+    case BinaryKind::kFloorDiv:
+      if (x && y) return Dim(integer_floor_div(*x, *y));
       if (y && *y > 0) return floor_div(a, *y);
       if (y && *y < 0 && *y != INT64_MIN) return floor_div(-a, -*y);
       return exact_div(a, b);

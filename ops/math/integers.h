@@ -18,6 +18,17 @@ W integer_div(W a, W b) {
   return a / b;
 }
 
+/// Divide, rounding down; 0 for a division by 0, and the wrapped quotient for MIN / -1.
+template <class W>
+W integer_floor_div(W a, W b) {
+  const W quotient = integer_div(a, b);
+  if constexpr (std::is_signed_v<W>) {
+    const bool below = b != 0 && b != -1 && a % b != 0 && (a < 0) != (b < 0);
+    return below ? quotient - 1 : quotient;
+  }
+  return quotient;
+}
+
 /// Raise to a power, wrapping; a negative exponent truncates the fraction.
 template <class W>
 W integer_pow(W base, W exponent) {
@@ -52,6 +63,8 @@ W integer_binary(BinaryKind kind, W a, W b, int bits) {
       return static_cast<W>(ua * ub);
     case BinaryKind::kDiv:
       return integer_div(a, b);
+    case BinaryKind::kFloorDiv:
+      return integer_floor_div(a, b);
     case BinaryKind::kPow:
       return integer_pow(a, b);
     case BinaryKind::kMin:

@@ -28,6 +28,7 @@ enum class BinaryKind : uint8_t {
   kBitXor,
   kShl,  ///< shifts by a negative count, or the width and more, as by the width
   kShr,
+  kFloorDiv,  ///< of integers: rounds down, division by 0 gives 0
 };
 
 enum class UnaryKind : uint8_t {

@@ -1,10 +1,12 @@
 // The types and ranks of the operands of elementwise operations, settled while loading.
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/array/axis_ops.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
+#include "ops/array/elements.h"
 #include "ops/math/binary.h"
 #include "ops/math/dims.h"
 
@@ -41,12 +43,44 @@ std::optional<DType> super_type(DType a, DType b) {
   return std::nullopt;
 }
 
+// The largest whole number below which f64 has all.
+constexpr double kMostExact = int64_t{1} << 53;
+
 struct Typed {
   DType dtype;
   QParams q;
 };
 
-Result<Typed> operating_type(const Fact& a, const Fact& b) {
+/// Whether integers stay what they are beside these floats: constants that are whole, where integers
+/// give what floats do.
+bool keeps_integers(BinaryKind kind, const Fact& floats, bool is_second) {
+  if (!floats.konst || kind == BinaryKind::kDiv) return false;
+  const double least = kind == BinaryKind::kPow ? 0.0 : -kMostExact;
+  if (kind == BinaryKind::kPow && !is_second) return false;
+  for (int64_t i = 0; i < floats.konst->volume(); ++i) {
+    const auto element = element_as_double(*floats.konst, i);
+    if (!element.ok() || !(*element >= least && *element <= kMostExact)) return false;
+    if (*element != std::floor(*element)) return false;
+  }
+  return true;
+}
+
+/// The type that PyTorch computes in where an integer meets a float, which its exporter does not
+/// write for all: `arange` has no type in its files.
+std::optional<DType> type_in_pytorch(BinaryKind kind, const Fact& a, const Fact& b) {
+  const bool a_whole = is_whole(a.dtype);
+  const Fact& whole = a_whole ? a : b;
+  const Fact& floats = a_whole ? b : a;
+  if (!is_float(floats.dtype) || !is_whole(whole.dtype)) return std::nullopt;
+  return keeps_integers(kind, floats, a_whole) ? whole.dtype : floats.dtype;
+}
+
+Result<Typed> operating_type(LoadCtx& ctx, BinaryKind kind, OutletId wire_a, OutletId wire_b) {
+  const Fact& a = ctx.fact(wire_a);
+  const Fact& b = ctx.fact(wire_b);
+  if (means_pytorch(ctx.graph())) {
+    if (const auto type = type_in_pytorch(kind, a, b)) return Typed{*type, {}};
+  }
   const auto no_type = [&] {
     return fail(Code::kDType, "no super type for ", dtype_name(a.dtype), " and ",
                 dtype_name(b.dtype))
@@ -87,7 +121,7 @@ Result<std::vector<OutletId>> align_ranks(LoadCtx& ctx, std::vector<OutletId> wi
 
 Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b,
                              std::string_view suffix) {
-  RILL_ASSIGN(const Typed type, operating_type(ctx.fact(a), ctx.fact(b)));
+  RILL_ASSIGN(const Typed type, operating_type(ctx, kind, a, b));
   if (ctx.fact(a).dtype != type.dtype) {
     RILL_ASSIGN(a, cast_to(ctx, a, type.dtype, type.q));
   }
@@ -138,7 +172,7 @@ Result<OutletId> load_written_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, 
   // What an engine wrote has such names already, and is to keep them.
   const bool written = ctx.graph().properties.contains("tract_nnef_ser_version");
   if (written) return load_binary(ctx, kind, a, b);
-  RILL_ASSIGN(const Typed type, operating_type(ctx.fact(a), ctx.fact(b)));
+  RILL_ASSIGN(const Typed type, operating_type(ctx, kind, a, b));
   WiredNames names;
   OutletId operands[] = {a, b};
   for (const OutletId operand : operands) {

@@ -117,6 +117,12 @@ Result<Value> load_select(LoadCtx& ctx) {
     RILL_ASSIGN(b, cast_to(ctx, b, DType::kDim));
   } else if (types[1] == DType::kDim && is_int(types[0])) {
     RILL_ASSIGN(a, cast_to(ctx, a, DType::kDim));
+  } else if (means_pytorch(ctx.graph())) {
+    if (is_whole(types[0]) && is_float(types[1])) {
+      RILL_ASSIGN(a, cast_to(ctx, a, types[1]));
+    } else if (is_whole(types[1]) && is_float(types[0])) {
+      RILL_ASSIGN(b, cast_to(ctx, b, types[0]));
+    }
   }
   RILL_ASSIGN(const std::vector<OutletId> aligned, align_ranks(ctx, {condition, a, b}));
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Select>(), aligned));

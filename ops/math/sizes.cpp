@@ -116,7 +116,13 @@ std::optional<SizeRatio> Binary::size(const SizeTrace& trace) const {
   if (floats && kind_of == BinaryKind::kPow) return std::nullopt;
   if (!first->is_whole() || !second->is_whole()) return std::nullopt;
   const Dim by = trace.scope().simplify(second->number);
-  if (kind_of == BinaryKind::kDiv && !by.is_const()) trace.divides(by);
+  const bool divides = kind_of == BinaryKind::kDiv || kind_of == BinaryKind::kFloorDiv;
+  if (divides && !by.is_const()) trace.divides(by);
+  // Integers are rounded to zero: as expressions are, where nothing is below it.
+  if (kind_of == BinaryKind::kDiv && trace.in_type(0) != DType::kDim) {
+    const auto positive = [&](const Dim& dim) { return trace.scope().proves_ge(dim, Dim(0)); };
+    if (!positive(first->number) || !positive(by)) return std::nullopt;
+  }
   return size_of(combined(kind_of, first->number, by));
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
+#include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/math/binary.h"
@@ -201,7 +202,12 @@ Status Unary::save(SaveCtx& ctx) const {
 namespace {
 
 Result<Value> load_kind(LoadCtx& ctx, UnaryKind kind) {
-  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "x"));
+  RILL_ASSIGN(OutletId x, plain_wire(ctx, "x"));
+  const DType dtype = ctx.fact(x).dtype;
+  if (is_whole(dtype) && !supports(kind, dtype) && means_pytorch(ctx.graph())) {
+    // PyTorch has such functions of integers in f32.
+    RILL_ASSIGN(x, cast_to(ctx, x, DType::kF32));
+  }
   RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(kind), {x}));
   return Value(out);
 }

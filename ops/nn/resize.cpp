@@ -85,8 +85,7 @@ Result<Value> load_core(LoadCtx& ctx) {
   RILL_TRY(read_modes(ctx, &op));
   // In PyTorch, whose models these files have, the only frame of an output lies where the first of
   // several does; in ONNX, which the name is of, at the first frame of the input.
-  const bool exported = ctx.graph().properties.contains("torch_to_nnef_version");
-  if (exported && op.coord == "pytorch_half_pixel") op.coord = "half_pixel";
+  if (means_pytorch(ctx.graph()) && op.coord == "pytorch_half_pixel") op.coord = "half_pixel";
   RILL_ASSIGN(const bool by_scale, is_given(ctx, "scales"));
   RILL_ASSIGN(const bool by_size, is_given(ctx, "sizes"));
   if (by_scale == by_size) return fail(Code::kArg, "expected either scales or sizes");

@@ -216,6 +216,9 @@ std::optional<PositionCourse> Positions::pointwise(const Place& place, int64_t p
         return courses.divided(in[0], *by, graph_.fact(node.inputs[0]).dtype);
       }
       return std::nullopt;
+    case ops::BinaryKind::kFloorDiv:
+      if (const auto by = number(1)) return courses.divided(in[0], *by, DType::kDim);
+      return std::nullopt;
     case ops::BinaryKind::kShr: {
       const auto bits = number(1);
       if (!bits || *bits < 0 || *bits > 16) return std::nullopt;

@@ -64,6 +64,7 @@ bool is_monotone(const ops::Unary& op, double low, double high) {
 bool is_monotone(ops::BinaryKind kind) {
   return kind == ops::BinaryKind::kAdd || kind == ops::BinaryKind::kSub ||
          kind == ops::BinaryKind::kMul || kind == ops::BinaryKind::kDiv ||
+         kind == ops::BinaryKind::kFloorDiv ||
          kind == ops::BinaryKind::kMin || kind == ops::BinaryKind::kMax;
 }
 
@@ -84,7 +85,8 @@ struct Stage {
     if (op->unary) return is_monotone(*op->unary, low, high);
     if (op->cast) return op->cast->to != DType::kBool;
     if (twice) return op->binary->kind_of == ops::BinaryKind::kMul && (low >= 0 || high <= 0);
-    const bool divides = op->binary->kind_of == ops::BinaryKind::kDiv;
+    const bool divides = op->binary->kind_of == ops::BinaryKind::kDiv ||
+                         op->binary->kind_of == ops::BinaryKind::kFloorDiv;
     return is_monotone(op->binary->kind_of) && (argument == 0 || !divides);
   }
 };

@@ -145,7 +145,9 @@ PositionOp::PositionOp(const Op& of, FactSpan in, FactSpan out)
 std::optional<double> number_of(const PositionOp& op, std::span<const double> in) {
   constexpr size_t kMost = 3;
   if (!op.pointwise || in.size() != op.read.size() || in.size() > kMost) return std::nullopt;
-  if (op.binary && op.binary->kind_of == ops::BinaryKind::kDiv && in[1] == 0.0) return std::nullopt;
+  const bool divides = op.binary && (op.binary->kind_of == ops::BinaryKind::kDiv ||
+                                     op.binary->kind_of == ops::BinaryKind::kFloorDiv);
+  if (divides && in[1] == 0.0) return std::nullopt;
   std::array<Element, kMost> elements;
   std::array<View, kMost> views;
   for (size_t i = 0; i < in.size(); ++i) {

@@ -29,6 +29,7 @@ from blocks import BLOCK_CASES
 from cases import CASES
 from emitters import EMITTER_CASES
 from extended import EXTENDED_CASES
+from integers import INTEGER_CASES
 from rarer_cases import RARER_CASES
 
 # What the exporter raises where the runtime fails or differs; the rest is about its own writing.
@@ -71,7 +72,8 @@ def main():
         at = arguments.index("--tract")
         peer = arguments[at + 1]
         del arguments[at:at + 2]
-    cases = CASES + RARER_CASES + EMITTER_CASES + EXTENDED_CASES + BLOCK_CASES
+    cases = (CASES + RARER_CASES + EMITTER_CASES + EXTENDED_CASES + INTEGER_CASES +
+             BLOCK_CASES)
     if "--architectures" in arguments:
         arguments.remove("--architectures")
         from architectures import ARCHITECTURE_CASES as cases, LEFT_OUT
