@@ -398,15 +398,16 @@ Status Binary::save(SaveCtx& ctx) const {
     ctx.assign(str_cat("select(", form.nnef, "(", a, ", ", b, "), ", b, ", ", kept, ")"));
     return {};
   }
-  ctx.assign(written_quotient(ctx, kind_of, a, b).value_or(str_cat(form.nnef, "(", a, ", ", b, ")")));
+  const auto quotient = written_quotient(ctx, kind_of, a, b);
+  ctx.assign(quotient.value_or(str_cat(form.nnef, "(", a, ", ", b, ")")));
   return {};
 }
 
 namespace {
 
-/// The exporter of PyTorch calls `div` for integers where they are divided rounding down, and writes
-/// a slash where they are rounded to zero. Sizes are rounded down: what is computed from inputs is
-/// no size, though numbers in the file made it one.
+/// The exporter of PyTorch calls `div` for integers where they are divided rounding down, and
+/// writes a slash where they are rounded to zero. Sizes are rounded down: what is computed from
+/// inputs is no size, though numbers in the file made it one.
 Status round_as_pytorch(LoadCtx& ctx, BinaryKind* kind, OutletId* a, OutletId* b) {
   if (!is_whole(ctx.fact(*a).dtype) || !is_whole(ctx.fact(*b).dtype)) return {};
   if (!ctx.infix()) {

@@ -51,8 +51,8 @@ struct Typed {
   QParams q;
 };
 
-/// Whether integers stay what they are beside these floats: constants that are whole, where integers
-/// give what floats do.
+/// Whether integers stay what they are beside these floats: constants that are whole, where
+/// integers give what floats do.
 bool keeps_integers(BinaryKind kind, const Fact& floats, bool is_second) {
   if (!floats.konst || kind == BinaryKind::kDiv) return false;
   const double least = kind == BinaryKind::kPow ? 0.0 : -kMostExact;

@@ -167,7 +167,8 @@ void Positions::collect_period(OutletId outlet, Square at, int64_t* period) cons
   if (own.table) return divide(own.table->period());
   const ops::Binary* binary = own.op.binary;
   const auto is = [&](ops::BinaryKind kind) { return binary && binary->kind_of == kind; };
-  if (is(ops::BinaryKind::kDiv) || is(ops::BinaryKind::kFloorDiv) || is(ops::BinaryKind::kShr) || is(ops::BinaryKind::kMul)) {
+  if (is(ops::BinaryKind::kDiv) || is(ops::BinaryKind::kFloorDiv) ||
+      is(ops::BinaryKind::kShr) || is(ops::BinaryKind::kMul)) {
     for (const OutletId& input : node.inputs) {
       const auto number = uniform_number(graph_.fact(input).konst);
       if (!number || !std::isfinite(*number)) continue;
