@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "core/exec/plan.h"
@@ -72,6 +73,69 @@ TEST(Quantised, ProductsAreSumsOfIntegers) {
         products += step.kind->name == std::string_view("byte_product") ? 1 : 0;
       }
       EXPECT_EQ(products, 1);
+    }
+  }
+}
+
+/// y of a padded convolution of bytes, [1, 4, S] by [4, 4 / groups, 3], with steps of 1.
+GraphParts convolution(int64_t groups, const std::vector<int64_t>& filter) {
+  const int64_t channels = 4 / groups;
+  GraphParts parts;
+  parts.inputs = {value_info("x", {1, 4, -1}, {"", "", "S"})};
+  parts.outputs = {value_info("y", {1, 4, -1}, {"", "", "S"})};
+  parts.initializers = {tensor_of_floats("one", {}, {1}),
+                        tensor_of_integers("kept", {4, channels, 3}, filter),
+                        tensor_of_integers("point", {}, {-3}), tensor_of_integers("none", {}, {0}),
+                        tensor_of_integers("start", {4}, {5, -6, 7, -8})};
+  const auto cast = [](const std::string& from, const std::string& to, int64_t type) {
+    return node_of("Cast", {from}, {to}, {integer_attribute("to", type)});
+  };
+  constexpr int64_t kI8 = 3, kI32 = 6;
+  parts.nodes = {cast("kept", "w", kI8), cast("point", "zx", kI8), cast("none", "zero", kI8),
+                 cast("start", "bias", kI32),
+                 node_of("QuantizeLinear", {"x", "one", "zx"}, {"q"}),
+                 node_of("QLinearConv",
+                         {"q", "one", "zx", "w", "one", "zero", "one", "zero", "bias"}, {"r"},
+                         {integer_attribute("group", groups), integers_attribute("pads", {2, 0})}),
+                 node_of("DequantizeLinear", {"r", "one", "zero"}, {"y"})};
+  return parts;
+}
+
+TEST(Quantised, ConvolutionsAreSumsOfIntegers) {
+  const std::vector<float> x = {1, -2, 3, 70, 0, -9, 4, 4, 11, 2, -50, 6, 1, 1, -1, 8};
+  for (const int64_t groups : {1, 2, 4}) {
+    const auto channels = static_cast<size_t>(4 / groups);
+    std::vector<int64_t> filter(4 * channels * 3);
+    for (size_t i = 0; i < filter.size(); ++i) filter[i] = static_cast<int64_t>(i * 7 % 11) - 5;
+    const Message model = model_of(convolution(groups, filter), 13);
+    const auto graph = load_memory(model.span(), {ops::op_table(), ops::onnx_table()});
+    ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+    std::vector<float> want;
+    for (size_t o = 0; o < 4; ++o) {
+      for (size_t t = 0; t < 4; ++t) {
+        float sum = std::vector<float>{5, -6, 7, -8}[o];
+        for (size_t c = 0; c < channels; ++c) {
+          for (size_t k = 0; k < 3; ++k) {
+            const size_t channel = o / channels * channels + c;
+            const auto weight = static_cast<float>(filter[(o * channels + c) * 3 + k]);
+            if (t + k >= 2) sum += x[channel * 4 + t + k - 2] * weight;
+          }
+        }
+        want.push_back(std::clamp(sum, -128.0F, 127.0F));
+      }
+    }
+    const auto bound = graph->with_symbol("S", Dim(4));
+    ASSERT_TRUE(bound.ok());
+    const auto simple = declutter(*bound);
+    ASSERT_TRUE(simple.ok());
+    ops::test::expect_written_and_read(*simple, {ops::test::f32({1, 4, 4}, x)});
+    const auto out = ops::test::run(*graph, {ops::test::f32({1, 4, 4}, x)});
+    ASSERT_TRUE(out.ok()) << out.error().to_string();
+    ops::test::expect_same(out->front(), ops::test::f32({1, 4, 4}, want));
+    ops::test::expect_streams(*graph, 2, {1, 3, 8}, {1, 4, 19}, {0, 0, 0});
+    // No sum is computed in f64, for which there is no fast kernel.
+    for (const Node& node : simple->nodes) {
+      for (const Fact& fact : node.outputs) EXPECT_NE(fact.dtype, DType::kF64) << node.name;
     }
   }
 }

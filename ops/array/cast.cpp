@@ -43,6 +43,15 @@ bool is_byte(DType type) {
   return is_quantised_byte(type) || type == DType::kU8 || type == DType::kI8;
 }
 
+/// Whether a cast between integers and quantised numbers, which are not converted, keeps each byte.
+bool keeps_bytes(DType from, DType to) {
+  const auto pair = [&](DType plain, DType quantised) {
+    return (from == plain && to == quantised) || (from == quantised && to == plain);
+  };
+  return pair(DType::kU8, DType::kQU8) || pair(DType::kI8, DType::kQI8) ||
+         pair(DType::kI32, DType::kQI32);
+}
+
 /// What each byte stands for, as `eval` computes it.
 Result<Tensor> values_of_bytes(DType type, QParams q) {
   RILL_ASSIGN(Tensor bytes, Tensor::zeros(type, {256}, q));
@@ -54,6 +63,14 @@ Result<Tensor> values_of_bytes(DType type, QParams q) {
 
 Status Cast::lower(Lowering& lowering) const {
   const Operand& in = lowering.in(0);
+  if (keeps_bytes(in.dtype, to) && lowering.history(0) == nullptr) {
+    Operand out = in;
+    out.konst = nullptr;
+    out.dtype = to;
+    out.q = is_quantised(to) ? q : QParams{};
+    lowering.set_out(0, std::move(out));
+    return {};
+  }
   const bool widens_or_narrows = (in.dtype == DType::kF16 && to == DType::kF32) ||
                                  (in.dtype == DType::kF32 && to == DType::kF16);
   const bool rounds =
@@ -63,7 +80,10 @@ Status Cast::lower(Lowering& lowering) const {
   if ((!widens_or_narrows && !rounds && !looks_up) || lowering.history(0) != nullptr) {
     if (!is_plain(in.dtype)) return Op::lower(lowering);
     const Operand& from = lowering.in(0);
-    const Operand out = lowering.make_out(0);
+    const bool has_history = lowering.history(0) != nullptr;
+    const std::vector<int> order =
+        has_history ? std::vector<int>() : Lowering::physical_order(from);
+    const Operand out = lowering.make_out(0, order);
     lowering.step(kCast, {from, out}, {from}, {out});
     return {};
   }
@@ -120,6 +140,13 @@ std::optional<SizeRatio> Cast::size(const SizeTrace& trace) const {
 Status Cast::declutter(Rewrite& rewrite) const {
   const Fact& in = rewrite.in(0);
   if (in.dtype == to && in.q == rewrite.out().q) return rewrite.bypass(rewrite.input(0));
+  // f64 holds every integer of up to 32 bits.
+  const bool is_held = in.dtype == DType::kF64 && is_int(to) && dtype_size(to) <= 4;
+  if (is_held && rewrite.producer_as<Cast>(0)) {
+    const OutletId before = rewrite.producer(0).inputs[0];
+    const Fact& integers = rewrite.old_graph().fact(before);
+    if (integers.dtype == to && integers.q == rewrite.out().q) return rewrite.bypass(before);
+  }
   return {};
 }
 

@@ -34,6 +34,15 @@ TEST(Cast, ToTheTypeThatIsThereVanishes) {
   EXPECT_EQ(declutter(graph).value().nodes.size(), 1U);
 }
 
+TEST(Cast, OfIntegersToF64AndBackVanishes) {
+  const std::string text =
+      "a = tract_core_cast(x, to = 'i32'); b = tract_core_cast(a, to = 'f64');";
+  const Graph back = graph_of({{"x", "S"}}, text + " y = tract_core_cast(b, to = 'i32');");
+  EXPECT_EQ(declutter(back).value().nodes.size(), 2U);
+  const Graph narrower = graph_of({{"x", "S"}}, text + " y = tract_core_cast(b, to = 'i16');");
+  EXPECT_EQ(declutter(narrower).value().nodes.size(), 4U);
+}
+
 TEST(ShapeOf, HoldsSymbols) {
   const Graph graph = graph_of({{"x", "B, 3 + S, 4"}}, "y = tract_core_shape_of(x);");
   const TensorPtr value = graph.fact(graph.outputs[0]).konst;

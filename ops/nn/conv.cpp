@@ -369,6 +369,10 @@ Result<Value> load(LoadCtx& ctx) {
       return left_out("convolutions of quantised numbers", "integer_sums");
     }
   }
+  if constexpr (built("integer_sums")) {
+    RILL_ASSIGN(const auto sums, load_byte_conv(ctx, op.window, op.groups, x, w));
+    if (sums) return Value(*sums);
+  }
   std::vector<OutletId> inputs{x, w};
   RILL_ASSIGN(const auto bias, load_bias(ctx, ctx.fact(x).dtype, filter_shape[0]));
   op.has_bias = bias.has_value();

@@ -5,6 +5,8 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
+#include "core/tensor/uniform.h"
+#include "ops/array/cast.h"
 #include "ops/array/elements.h"
 #include "ops/array/rounding.h"
 #include "ops/math/binary.h"
@@ -29,6 +31,9 @@ struct QuantConv final : OpBase<QuantConv> {
   DType to = DType::kI32;
   QParams q;
   bool positive = false;  ///< nothing below the zero point is kept; made by `fuse` only
+  /// Written as a convolution of the numbers that the bytes stand for, in f64, which is exact: NNEF
+  /// has none whose sums are integers.
+  bool sums = false;
 
   std::string_view name() const override { return "Conv"; }
   void fields(FieldVisitor& visitor) override {
@@ -40,6 +45,7 @@ struct QuantConv final : OpBase<QuantConv> {
     visitor.field("zero_point", zero_point);
     visitor.field("scale", q.scale);
     visitor.field("positive", positive);
+    if (sums) visitor.field("sums", sums);
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
@@ -66,8 +72,20 @@ struct QuantConv final : OpBase<QuantConv> {
     if (has_bias) {
       RILL_ASSIGN(bias, ctx.in(2));
     }
-    ctx.assign(str_cat("conv(", x, ", ", w, ", ", bias, window_text(window, 0),
-                       ", groups = ", groups, ")"));
+    const auto expression = [&](std::string_view a, std::string_view b, std::string_view c) {
+      return str_cat("conv(", a, ", ", b, ", ", c, window_text(window, 0), ", groups = ", groups,
+                     ")");
+    };
+    if (!sums) {
+      ctx.assign(expression(x, w, bias));
+      return {};
+    }
+    ctx.need_registry("tract_core");
+    const auto as = [](std::string_view type, std::string_view text) {
+      return str_cat("tract_core_cast(", text, ", to = ", nnef_text(type), ")");
+    };
+    ctx.assign(as("i32", expression(as("f64", x), as("f64", w),
+                                    has_bias ? as("f64", bias) : std::string("0.0"))));
     return {};
   }
 };
@@ -290,7 +308,146 @@ Status QuantConv::pulsify(PulseBuilder& b) const {
   return {};
 }
 
+/// The one number of a constant of bytes, 0 without a wire; nothing for several numbers.
+std::optional<int32_t> number_of(const Wiring& wiring, OutletId wire) {
+  if (!wire.valid()) return 0;
+  const auto number = uniform_number(wiring.fact(wire).konst);
+  return number ? std::optional<int32_t>(static_cast<int32_t>(*number)) : std::nullopt;
+}
+
+/// The same bytes as quantised numbers of scale 1.
+Result<Tensor> with_zero_point(const Tensor& bytes, int32_t zero_point) {
+  const DType type = bytes.dtype() == DType::kU8 ? DType::kQU8 : DType::kQI8;
+  RILL_ASSIGN(Tensor out, Tensor::zeros(type, bytes.shape(), QParams{zero_point, 1.0F}));
+  const auto* from = bytes.data<uint8_t>();
+  std::copy_n(from, bytes.volume(), out.mutable_data<uint8_t>());
+  return out;
+}
+
+int64_t largest_of(std::span<const int32_t> values) {
+  int64_t most = 0;
+  for (const int32_t value : values) most = std::max(most, std::abs(int64_t{value}));
+  return most;
+}
+
+/// Whether no sum needs more than 32 bits.
+bool sums_fit(const Tensor& filter, int64_t largest_bias) {
+  const int64_t outputs = filter.extent(0);
+  const int64_t terms = outputs == 0 ? 0 : filter.volume() / outputs;
+  constexpr int64_t kLargest = 255 * 255;
+  return terms <= (INT32_MAX - largest_bias) / kLargest;
+}
+
 }  // namespace
+
+std::optional<int64_t> largest_start(const Wiring& wiring, OutletId bias) {
+  if (!bias.valid()) return 0;
+  const TensorPtr value = wiring.fact(bias).konst;
+  if (!value || value->dtype() != DType::kI32 || value->rank() != 1) return std::nullopt;
+  return largest_of(value->values<int32_t>());
+}
+
+Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& conv) {
+  const auto is_plain_byte = [&](OutletId wire) {
+    return wiring.dtype(wire) == DType::kU8 || wiring.dtype(wire) == DType::kI8;
+  };
+  const TensorPtr filter = wiring.fact(conv.w).konst;
+  const auto x_zero = number_of(wiring, conv.x_zero), w_zero = number_of(wiring, conv.w_zero);
+  if (!filter || !x_zero || !w_zero || !is_plain_byte(conv.x) || !is_plain_byte(conv.w)) {
+    return {std::nullopt};
+  }
+  const auto largest = largest_start(wiring, conv.bias);
+  if (!largest || !sums_fit(*filter, *largest)) return {std::nullopt};
+  QuantConv op;
+  op.window = conv.window;
+  op.groups = conv.groups;
+  op.has_bias = conv.bias.valid();
+  op.sums = true;
+  const DType type = wiring.dtype(conv.x) == DType::kU8 ? DType::kQU8 : DType::kQI8;
+  RILL_ASSIGN(Tensor bytes, with_zero_point(*filter, *w_zero));
+  std::vector<OutletId> inputs{wiring.cast(conv.x, type, QParams{*x_zero, 1.0F}),
+                               wiring.konst(std::move(bytes))};
+  if (op.has_bias) inputs.push_back(conv.bias);
+  const OutletId out = wiring.add(std::make_shared<QuantConv>(op), std::move(inputs));
+  if (!wiring.ok()) return wiring.take_status();
+  return {out};
+}
+
+namespace {
+
+/// What a cast reads.
+std::optional<OutletId> behind_cast(const Graph& graph, OutletId wire) {
+  const Node& node = graph.node(wire.node);
+  return node.op->as<Cast>() ? std::optional(node.inputs[0]) : std::nullopt;
+}
+
+/// Whole numbers in f64 as bytes of scale 1, if they span no more than a byte.
+std::optional<Tensor> bytes_of(const Tensor& real) {
+  const auto values = real.values<double>();
+  if (values.empty()) return std::nullopt;
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const bool whole = std::all_of(values.begin(), values.end(),
+                                 [](double v) { return std::abs(v) <= 255 && v == std::rint(v); });
+  if (!whole || *high - *low > 255) return std::nullopt;
+  const int32_t zero = *low >= -128 && *high <= 127 ? 0 : -128 - static_cast<int32_t>(*low);
+  auto out = Tensor::zeros(DType::kQI8, real.shape(), QParams{zero, 1.0F});
+  if (!out.ok()) return std::nullopt;
+  std::transform(values.begin(), values.end(), out->mutable_data<int8_t>(),
+                 [&](double v) { return static_cast<int8_t>(static_cast<int32_t>(v) + zero); });
+  return std::move(out).value();
+}
+
+/// Whole numbers in f64 as integers of 32 bits.
+std::optional<Tensor> sums_of(const Tensor& real) {
+  const auto values = real.values<double>();
+  const bool whole = std::all_of(values.begin(), values.end(), [](double v) {
+    return std::abs(v) <= INT32_MAX && v == std::rint(v);
+  });
+  auto out = Tensor::zeros(DType::kI32, real.shape());
+  if (!whole || !out.ok()) return std::nullopt;
+  std::transform(values.begin(), values.end(), out->mutable_data<int32_t>(),
+                 [](double v) { return static_cast<int32_t>(v); });
+  return std::move(out).value();
+}
+
+}  // namespace
+
+Result<std::optional<OutletId>> load_byte_conv(LoadCtx& ctx, const Window& window, int64_t groups,
+                                               OutletId x, OutletId w) {
+  const TensorPtr filter = ctx.fact(w).konst;
+  const auto signal = behind_cast(ctx.graph(), x);
+  if (ctx.fact(x).dtype != DType::kF64 || !signal || !is_byte(ctx.fact(*signal).dtype) ||
+      ctx.fact(*signal).q.scale != 1.0F || !filter || filter->dtype() != DType::kF64) {
+    return {std::nullopt};
+  }
+  auto bytes = bytes_of(*filter);
+  if (!bytes) return {std::nullopt};
+  QuantConv op;
+  op.window = window;
+  op.groups = groups;
+  op.sums = true;
+  RILL_ASSIGN(const OutletId given, ctx.wire("bias"));
+  const TensorPtr bias = ctx.fact(given).konst;
+  const auto number = uniform_number(bias);
+  std::optional<Tensor> start;
+  if (number != 0.0) {
+    op.has_bias = bias && bias->rank() == 1 && bias->dtype() == DType::kF64;
+    if (op.has_bias) start = sums_of(*bias);
+    if (!start) return {std::nullopt};
+  }
+  if (!sums_fit(*bytes, start ? largest_of(start->values<int32_t>()) : 0)) return {std::nullopt};
+  RILL_ASSIGN(const OutletId steps, ctx.konst(std::move(*bytes), "steps"));
+  std::vector<OutletId> inputs{*signal, steps};
+  if (start) {
+    RILL_ASSIGN(const OutletId sum, ctx.konst(std::move(*start), "start"));
+    inputs.push_back(sum);
+  }
+  RILL_ASSIGN(const OutletId sums,
+              ctx.add1(std::make_shared<QuantConv>(op), std::move(inputs), "sums"));
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(std::make_shared<Cast>(DType::kF64, QParams{}), {sums}));
+  return {out};
+}
 
 Result<OutletId> load_quant_conv(LoadCtx& ctx, Window window, int64_t groups, OutletId x,
                                  OutletId w) {

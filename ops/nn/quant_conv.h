@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
+
 #include "core/graph/nnef.h"
+#include "ops/math/wiring.h"
 #include "ops/nn/window.h"
 
 namespace rill::ops {
@@ -9,5 +12,27 @@ namespace rill::ops {
 /// or holds the sums.
 Result<OutletId> load_quant_conv(LoadCtx& ctx, Window window, int64_t groups, OutletId x,
                                  OutletId w);
+
+/// A convolution of bytes less their zero points. A zero point is one number, or no wire for 0.
+struct ByteConv {
+  Window window;
+  int64_t groups = 1;
+  OutletId x, x_zero;
+  OutletId w, w_zero;
+  OutletId bias;  ///< I32 [outputs], in units of the sums, or no wire
+};
+
+/// The largest size of a number of a bias, a constant of I32; 0 without one, nothing for others.
+std::optional<int64_t> largest_start(const Wiring& wiring, OutletId bias);
+
+/// Add the sums of a convolution of bytes, in I32, which are exact.
+/// Nothing where filters, bias or zero points are no constants, where there is more than one zero
+/// point, or where a sum may need more than 32 bits.
+Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& conv);
+
+/// Add the sums, in f64, of a convolution that is written in f64 as those of `add_byte_conv` are.
+/// Nothing for other convolutions.
+Result<std::optional<OutletId>> load_byte_conv(LoadCtx& ctx, const Window& window, int64_t groups,
+                                               OutletId x, OutletId w);
 
 }  // namespace rill::ops

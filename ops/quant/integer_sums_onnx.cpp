@@ -1,9 +1,12 @@
 // How ONNX's operators on quantised numbers are read: as the integers and scales that they consist
 // of.
 
+#include <span>
+
 #include "ops/array/common.h"
 #include "ops/nn/conv.h"
 #include "ops/nn/onnx_window.h"
+#include "ops/nn/quant_conv.h"
 #include "ops/quant/onnx_bytes.h"
 #include "ops/quant/own_range.h"
 
@@ -233,48 +236,77 @@ Result<Value> qlinear_function(OnnxCtx& ctx) {
   return in_units(ctx, f, x, f.dtype(f.arg("X")));
 }
 
-/// A convolution of integers, whose sums are exact in f64.
-Result<OutletId> integer_conv(OnnxCtx& ctx, Formula& f, OutletId x, OutletId w, OutletId bias) {
+/// Whether all sums of a convolution of bytes less their zero points, and a bias, are whole numbers
+/// that f32 holds.
+bool exact_in_f32(const Formula& f, const ByteConv& conv, std::span<const int64_t> filter) {
+  if (dtype_size(f.dtype(conv.x)) != 1 || dtype_size(f.dtype(conv.w)) != 1) return false;
+  constexpr int64_t kMostHeld = int64_t{1} << 24;
+  int64_t most = 255 * 255;
+  for (const int64_t terms : filter.subspan(1)) {
+    if (terms == 0 || terms > kMostHeld / most) return false;
+    most *= terms;
+  }
+  const auto largest = largest_start(f, conv.bias);
+  return largest && *largest <= kMostHeld - most;
+}
+
+/// The sums of a convolution of integers, which are exact: in f32, where many groups have few terms
+/// each; by a kernel of bytes, where filters and zero points are constants; or in f64.
+Result<OutletId> integer_conv(OnnxCtx& ctx, Formula& f, bool last, OutletId bias) {
+  ByteConv conv;
+  conv.x = last ? channels_second(f, f.arg("x")) : f.arg("x");
+  conv.w = f.arg("w");
   if (!f.ok()) return f.take_status();
-  RILL_ASSIGN(const auto filter, f.fact(w).concrete_shape());
-  RILL_CHECK(filter.size() >= 3, "filter ", f.fact(w),
+  RILL_ASSIGN(const auto filter, f.fact(conv.w).concrete_shape());
+  RILL_CHECK(filter.size() >= 3, "filter ", f.fact(conv.w),
              ": expected [outputs, channels, spatial...]");
   const std::vector<int64_t> kernel(filter.begin() + 2, filter.end());
   if (ctx.given("kernel_shape")) {
     RILL_ASSIGN(const std::vector<int64_t> stated, ctx.integers("kernel_shape"));
     RILL_CHECK(stated == kernel, "attribute \"kernel_shape\" is ", stated, ", but the filter is ",
-               f.fact(w));
+               f.fact(conv.w));
   }
+  RILL_ASSIGN(conv.window, onnx_window(ctx, kernel, f.fact(conv.x)));
+  RILL_ASSIGN(conv.groups, ctx.integer("group"));
+  RILL_TRY(take_channels(ctx, conv.x, Dim(filter[1]) * Dim(conv.groups)));
+  if (ctx.given("x_zero_point")) conv.x_zero = f.arg("x_zero_point");
+  if (ctx.given("w_zero_point")) conv.w_zero = f.arg("w_zero_point");
+  conv.bias = bias;
+  const bool narrow = exact_in_f32(f, conv, filter);
+  if (conv.groups == 1 || !narrow) {
+    RILL_ASSIGN(const std::optional<OutletId> sums, add_byte_conv(f, conv));
+    if (sums) return *sums;
+  }
+  const DType type = narrow ? DType::kF32 : DType::kF64;
+  RILL_ASSIGN(OutletId x, centered(ctx, f, "x", "x_zero_point", 1, type));
+  if (last) x = channels_second(f, x);
+  RILL_ASSIGN(const OutletId w, centered(ctx, f, "w", "w_zero_point", 0, type));
   Conv op;
-  RILL_ASSIGN(op.window, onnx_window(ctx, kernel, f.fact(x)));
-  RILL_ASSIGN(op.groups, ctx.integer("group"));
-  RILL_TRY(take_channels(ctx, x, Dim(filter[1]) * Dim(op.groups)));
+  op.window = conv.window;
+  op.groups = conv.groups;
   op.has_bias = bias.valid();
   std::vector<OutletId> inputs{x, w};
-  if (op.has_bias) inputs.push_back(f.cast(bias, DType::kF64));
-  return f.add(std::make_shared<Conv>(op), std::move(inputs));
+  if (op.has_bias) inputs.push_back(f.cast(bias, type));
+  const OutletId sums = f.add(std::make_shared<Conv>(op), std::move(inputs));
+  // Whole numbers are no longer exact in f32 once a scale is taken into the filters.
+  return narrow ? f.cast(sums, DType::kI32) : sums;
 }
 
 Result<Value> conv_integer(OnnxCtx& ctx) {
   Formula f(ctx);
-  RILL_ASSIGN(const OutletId x, centered(ctx, f, "x", "x_zero_point", 1, DType::kF64));
-  RILL_ASSIGN(const OutletId w, centered(ctx, f, "w", "w_zero_point", 0, DType::kF64));
-  RILL_ASSIGN(const OutletId out, integer_conv(ctx, f, x, w, {}));
+  RILL_ASSIGN(const OutletId out, integer_conv(ctx, f, false, {}));
   return f.value(f.cast(out, DType::kI32));
 }
 
 Result<Value> qlinear_conv(OnnxCtx& ctx) {
   Formula f(ctx);
-  RILL_ASSIGN(OutletId x, centered(ctx, f, "x", "x_zero_point", 1, DType::kF64));
   bool last = false;
   if (ctx.has("channels_last")) {
     RILL_ASSIGN(last, ctx.boolean("channels_last"));
   }
-  if (last) x = channels_second(f, x);
-  RILL_ASSIGN(const OutletId w, centered(ctx, f, "w", "w_zero_point", 0, DType::kF64));
   OutletId bias;
   if (ctx.given("B")) bias = f.arg("B");
-  RILL_ASSIGN(const OutletId sums, integer_conv(ctx, f, x, w, bias));
+  RILL_ASSIGN(const OutletId sums, integer_conv(ctx, f, last, bias));
   RILL_ASSIGN(const OutletId channels, along(f, f.arg("w_scale"), sums, 1));
   const OutletId scale = f.times(f.cast(channels, DType::kF32),
                                  f.cast(f.reshape(f.arg("x_scale"), {}), DType::kF32));
