@@ -137,16 +137,17 @@ std::optional<SizeRatio> Cast::size(const SizeTrace& trace) const {
   return size_of(floor_div(from->number, from->divisor));
 }
 
+std::optional<OutletId> cast_from(const Node& node) {
+  return node.op->as<Cast>() ? std::optional(node.inputs[0]) : std::nullopt;
+}
+
 Status Cast::declutter(Rewrite& rewrite) const {
   const Fact& in = rewrite.in(0);
   if (in.dtype == to && in.q == rewrite.out().q) return rewrite.bypass(rewrite.input(0));
   // f64 holds every integer of up to 32 bits.
   const bool is_held = in.dtype == DType::kF64 && is_int(to) && dtype_size(to) <= 4;
-  if (is_held && rewrite.producer_as<Cast>(0)) {
-    const OutletId before = rewrite.producer(0).inputs[0];
-    const Fact& integers = rewrite.old_graph().fact(before);
-    if (integers.dtype == to && integers.q == rewrite.out().q) return rewrite.bypass(before);
-  }
+  const auto before = is_held ? cast_from(rewrite.producer(0)) : std::nullopt;
+  if (before && rewrite.old_graph().fact(*before).dtype == to) return rewrite.bypass(*before);
   return {};
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+
+#include "core/graph/graph.h"
 #include "core/graph/nnef.h"
 #include "core/graph/op.h"
 
@@ -35,5 +38,8 @@ class Cast final : public OpBase<Cast> {
 
 /// Convert a wire to a type, if it is of another one.
 Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q = {});
+
+/// Tell which wire a cast reads; nothing for nodes that are none.
+std::optional<OutletId> cast_from(const Node& node);
 
 }  // namespace rill::ops

@@ -37,7 +37,7 @@ std::optional<IndexRun> run_with(Elementwise kind, IndexRun run, const Dim& by, 
 std::optional<IndexRun> run_of(const Graph& graph, OutletId indices, int most_nodes) {
   if (most_nodes == 0) return std::nullopt;
   const Node* node = &graph.node(indices.node);
-  const bool cast = node->op->as<Cast>() && counts_rows(node->outputs[0].dtype);
+  const bool cast = cast_from(*node) && counts_rows(node->outputs[0].dtype);
   if (cast || node->op->traits().keeps_order) return run_of(graph, node->inputs[0], most_nodes - 1);
   if (const auto* range = node->op->as<Range>()) {
     if (range->step < 1 || range->step > kMostStep) return std::nullopt;

@@ -375,12 +375,6 @@ Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& co
 
 namespace {
 
-/// What a cast reads.
-std::optional<OutletId> behind_cast(const Graph& graph, OutletId wire) {
-  const Node& node = graph.node(wire.node);
-  return node.op->as<Cast>() ? std::optional(node.inputs[0]) : std::nullopt;
-}
-
 /// Whole numbers in f64 as bytes of scale 1, if they span no more than a byte.
 std::optional<Tensor> bytes_of(const Tensor& real) {
   const auto values = real.values<double>();
@@ -415,7 +409,7 @@ std::optional<Tensor> sums_of(const Tensor& real) {
 Result<std::optional<OutletId>> load_byte_conv(LoadCtx& ctx, const Window& window, int64_t groups,
                                                OutletId x, OutletId w) {
   const TensorPtr filter = ctx.fact(w).konst;
-  const auto signal = behind_cast(ctx.graph(), x);
+  const auto signal = cast_from(ctx.graph().node(x.node));
   if (ctx.fact(x).dtype != DType::kF64 || !signal || !is_byte(ctx.fact(*signal).dtype) ||
       ctx.fact(*signal).q.scale != 1.0F || !filter || filter->dtype() != DType::kF64) {
     return {std::nullopt};

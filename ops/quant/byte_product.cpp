@@ -231,8 +231,9 @@ std::optional<Found> find_sums(const Rewrite& rewrite, const Node& node) {
     found.op.x_zero = static_cast<int64_t>(*zero);
     at = old.node(at.node).inputs[0];
   }
-  if (!old.node(at.node).op->as<Cast>()) return std::nullopt;
-  found.x = old.node(at.node).inputs[0];
+  const auto bytes = cast_from(old.node(at.node));
+  if (!bytes) return std::nullopt;
+  found.x = *bytes;
   bool transposed = false;
   if (!is_byte(old.fact(found.x).dtype) ||
       !place_axes(sums->letters(1 - columns), sums->letters(columns), sums->letters(2), *matrix,
