@@ -2,6 +2,9 @@
 
 #include <cstddef>
 #include <cstring>
+#if defined(__wasm__)
+#include <wasm_simd128.h>
+#endif
 
 #include "kernels/half/half_bits.h"
 #include "kernels/simd/dense_impl.h"
@@ -32,7 +35,23 @@ struct WidenF16 {
     return Lanes<Arch>::load_aligned(values);
   }
 };
-#if defined(__SSE4_2__)
+#if defined(__wasm__)
+template <>
+struct WidenF16<Sse42> {
+  static RILL_INLINE Lanes<Sse42> load(const std::byte* p) {
+    const v128_t bits = wasm_u32x4_load16x4(p);
+    const v128_t size = wasm_v128_and(bits, wasm_i32x4_const_splat(0x7FFF));
+    // Browsers keep subnormal numbers, which the factor makes of subnormal halves what they are.
+    const v128_t finite =
+        wasm_f32x4_mul(wasm_i32x4_shl(size, 13), wasm_f32x4_const_splat(0x1p112F));
+    // An exponent of ones stays one of ones.
+    const v128_t endless = wasm_v128_and(wasm_i32x4_gt(size, wasm_i32x4_const_splat(0x7BFF)),
+                                         wasm_i32x4_const_splat(0x7F800000));
+    const v128_t sign = wasm_i32x4_shl(wasm_v128_xor(bits, size), 16);
+    return reinterpret_cast<__m128>(wasm_v128_or(wasm_v128_or(finite, endless), sign));
+  }
+};
+#elif defined(__SSE4_2__)
 template <>
 struct WidenF16<Sse42> {
   static RILL_INLINE Lanes<Sse42> load(const std::byte* p) {

@@ -14,7 +14,19 @@ using WholeLanes = xsimd::batch<int32_t, Arch>;
 /// Read signed bytes as whole numbers, and the upper halves of floats as floats.
 template <class Arch>
 struct Narrow;
-#if defined(__SSE4_2__)
+#if defined(__wasm__)
+// Browsers have single instructions for what the intrinsics of x86 are emulated by several.
+template <>
+struct Narrow<Sse42> {
+  static RILL_INLINE WholeLanes<Sse42> bytes(const std::byte* p) {
+    const v128_t eight = wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(p));
+    return reinterpret_cast<__m128i>(wasm_i32x4_extend_low_i16x8(eight));
+  }
+  static RILL_INLINE Lanes<Sse42> upper_halves(const std::byte* p) {
+    return reinterpret_cast<__m128>(wasm_i32x4_shl(wasm_u32x4_load16x4(p), 16));
+  }
+};
+#elif defined(__SSE4_2__)
 template <>
 struct Narrow<Sse42> {
   static RILL_INLINE WholeLanes<Sse42> bytes(const std::byte* p) {
