@@ -20,7 +20,10 @@ template <>
 struct Narrow<Sse42> {
   static RILL_INLINE WholeLanes<Sse42> bytes(const std::byte* p) {
     const v128_t eight = wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(p));
-    return reinterpret_cast<__m128i>(wasm_i32x4_extend_low_i16x8(eight));
+    v128_t four = wasm_i32x4_extend_low_i16x8(eight);
+    // Clang would take the whole numbers apart to make floats of them one by one.
+    asm("" : "+r"(four));
+    return reinterpret_cast<__m128i>(four);
   }
   static RILL_INLINE Lanes<Sse42> upper_halves(const std::byte* p) {
     return reinterpret_cast<__m128>(wasm_i32x4_shl(wasm_u32x4_load16x4(p), 16));
