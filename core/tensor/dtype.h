@@ -48,6 +48,11 @@ inline bool is_float(DType t) {
 inline bool is_unsigned_int(DType t) { return t >= DType::kU8 && t <= DType::kU64; }
 inline bool is_signed_int(DType t) { return t >= DType::kI8 && t <= DType::kI64; }
 inline bool is_int(DType t) { return is_unsigned_int(t) || is_signed_int(t); }
+inline bool is_quantised_byte(DType t) { return t == DType::kQU8 || t == DType::kQI8; }
+/// Tell whether elements are integers of 8 bits, plain or quantised.
+inline bool is_byte(DType t) {
+  return t == DType::kU8 || t == DType::kI8 || is_quantised_byte(t);
+}
 inline bool is_quantised(DType t) {
   return t == DType::kQU8 || t == DType::kQI8 || t == DType::kQI32;
 }

@@ -38,11 +38,6 @@ Status Cast::eval(EvalCtx& ctx) const { return cast_into(ctx.in[0], ctx.out[0]);
 
 namespace {
 
-bool is_quantised_byte(DType type) { return type == DType::kQU8 || type == DType::kQI8; }
-bool is_byte(DType type) {
-  return is_quantised_byte(type) || type == DType::kU8 || type == DType::kI8;
-}
-
 /// Whether a cast between integers and quantised numbers, which are not converted, keeps each byte.
 bool keeps_bytes(DType from, DType to) {
   const auto pair = [&](DType plain, DType quantised) {

@@ -32,8 +32,6 @@ std::optional<OutletId> column_scale(Formula& f, const OnnxCtx::Quantised& matri
   return f.reshape(matrix.scale, {columns});
 }
 
-bool is_byte(DType type) { return type == DType::kU8 || type == DType::kI8; }
-
 Result<OutletId> multiply(OnnxCtx& ctx, OutletId a, OutletId b, bool transpose_a,
                           bool transpose_b);
 

@@ -90,15 +90,13 @@ struct QuantConv final : OpBase<QuantConv> {
   }
 };
 
-bool is_byte(DType dtype) { return dtype == DType::kQU8 || dtype == DType::kQI8; }
-
 Result<Facts> QuantConv::infer(FactSpan in) const {
   const Fact& x = in[0];
   const Fact& w = in[1];
   RILL_CHECK(x.rank() >= 3 && w.rank() == x.rank(), "input ", x, ", filter ", w,
              ": expected one rank of at least 3");
   RILL_TRY(window.check(x.rank() - 2));
-  if (!is_byte(x.dtype) || !is_byte(w.dtype)) {
+  if (!is_quantised_byte(x.dtype) || !is_quantised_byte(w.dtype)) {
     return fail(Code::kDType, "input ", x, ", filter ", w, ": expected QU8 or QI8");
   }
   const auto outputs = w.dim(0).to_int();
@@ -274,7 +272,7 @@ Status QuantConv::lower(Lowering& lowering) const {
 /// Take in a relu: the larger one of the result and of 0 in the same type.
 Status QuantConv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   const auto* max = consumer.node().op->as<Binary>();
-  const bool fits = consumer.fusing() && !positive && is_byte(to) && max &&
+  const bool fits = consumer.fusing() && !positive && is_quantised_byte(to) && max &&
                     max->kind_of == BinaryKind::kMax &&
                     consumer.out().same_type(producer.outputs[0]);
   const TensorPtr other = fits ? consumer.in(1 - input).konst : nullptr;
@@ -410,7 +408,7 @@ Result<std::optional<OutletId>> load_byte_conv(LoadCtx& ctx, const Window& windo
                                                OutletId x, OutletId w) {
   const TensorPtr filter = ctx.fact(w).konst;
   const auto signal = cast_from(ctx.graph().node(x.node));
-  if (ctx.fact(x).dtype != DType::kF64 || !signal || !is_byte(ctx.fact(*signal).dtype) ||
+  if (ctx.fact(x).dtype != DType::kF64 || !signal || !is_quantised_byte(ctx.fact(*signal).dtype) ||
       ctx.fact(*signal).q.scale != 1.0F || !filter || filter->dtype() != DType::kF64) {
     return {std::nullopt};
   }

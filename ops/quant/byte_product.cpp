@@ -157,10 +157,6 @@ std::optional<double> one_number(const TensorPtr& value) {
   return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
-bool is_byte(DType type) {
-  return type == DType::kU8 || type == DType::kI8 || type == DType::kQU8 || type == DType::kQI8;
-}
-
 /// What a product of integers is as one of bytes.
 struct Found {
   ByteSums op;

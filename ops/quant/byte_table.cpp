@@ -15,10 +15,6 @@
 namespace rill::ops {
 namespace {
 
-bool is_byte(DType type) {
-  return type == DType::kU8 || type == DType::kI8 || type == DType::kQU8 || type == DType::kQI8;
-}
-
 bool is_entry(DType type) { return is_byte(type) || type == DType::kF32; }
 
 constexpr int64_t kBytes = 256;
