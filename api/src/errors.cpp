@@ -179,9 +179,10 @@ rill_status rill_last_error_info(rill_error_info* info) {
   // A wrong call here must not hide the failure that is asked for.
   if (!info) return RILL_E_ARG;
   if (info->size < sizeof(rill_error_info)) return RILL_E_ABI;
-  static const rill::api::LastError kNone;
+  // Never written, and not const, so that its zeros take no room in the library.
+  static rill::api::LastError none;
   const auto* const found = rill::api::errors.find();
-  const auto& last = found ? *found : kNone;
+  const auto& last = found ? *found : none;
   info->code = last.code;
   info->message = last.message;
   info->node = last.node;
