@@ -5,6 +5,8 @@ rill_op(nn/resize)
 rill_op(nn/rms_norm)
 rill_op(math/split)
 rill_op(math/swiglu)
+rill_op(onnx/bit_cast)
+rill_op(onnx/det)
 rill_op(onnx/lookup)
 rill_op(onnx/lrn)
 rill_op(onnx/random)
@@ -26,6 +28,7 @@ rill_op(transformers/moe STEP)
 rill_op(transformers/rope)
 rill_op(transformers/window_attention)
 rill_op(vision/grid_sample)
+rill_op(vision/roi_align)
 
-# What several rooms share.
-target_sources(rill_ops PRIVATE math/wiring.cpp nn/resample.cpp)
+# What several rooms share, and loops that are compiled by themselves.
+target_sources(rill_ops PRIVATE math/wiring.cpp nn/resample.cpp transformers/gated_delta_eval.cpp)

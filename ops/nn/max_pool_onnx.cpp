@@ -97,6 +97,44 @@ Result<Value> max_pool(OnnxCtx& ctx) {
   return Value(std::vector<Value>{Value(out), Value(found)});
 }
 
+/// Put each element where it was the largest of its window, between zeros. Places count in the
+/// extents from which the window makes those of X, and a larger output has zeros behind them.
+Result<Value> max_unpool(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
+  const OutletId places = f.arg("I");
+  if (!f.ok()) return f.take_status();
+  const Fact in = f.fact(x);
+  RILL_CHECK(f.rank(places) == in.rank(), "I ", f.fact(places), ": expected the shape of X ", in);
+  for (int i = 0; i < in.rank(); ++i) RILL_TRY(ctx.take_as_equal(f.dim(places, i), in.dim(i)));
+  RILL_ASSIGN(const std::vector<int64_t> kernel, ctx.integers("kernel_shape"));
+  RILL_ASSIGN(const Window window, onnx_window(ctx, kernel, in, WindowPads::kAsWritten));
+  std::vector<Dim> shape = in.shape;
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    const Dim pads(window.padding[i].first + window.padding[i].second);
+    shape[i + 2] = (shape[i + 2] - Dim(1)) * Dim(window.stride[i]) + Dim(kernel[i]) - pads;
+  }
+  const OutletId zeros = f.broadcast(f.number(0.0, x), {volume(shape)});
+  OutletId out = f.call("tract_core_scatter_elements",
+                        {{"input", Value(zeros)},
+                         {"indices", Value(f.reshape(places, {volume(in.shape)}))},
+                         {"updates", Value(f.reshape(x, {volume(in.shape)}))},
+                         {"axis", Value(Dim(0))},
+                         {"reduction", Value(std::string("none"))}});
+  out = f.reshape(out, shape);
+  if (!ctx.given("output_shape")) return f.value(out);
+  RILL_ASSIGN(const std::vector<Dim> stated, ctx.dims("output_shape"));
+  RILL_CHECK(stated.size() == shape.size(), "output_shape ", stated, " of X ", in);
+  Pads behind;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const auto more = (stated[i] - shape[i]).to_int();
+    RILL_CHECK(more && *more >= 0 && (i >= 2 || *more == 0), "output_shape ", stated,
+               ": expected at least ", shape, ", and the same batch and channels");
+    if (i >= 2) behind.emplace_back(0, *more);
+  }
+  return f.value(bordered(f, out, behind, 0.0));
+}
+
 Result<Value> global_max_pool(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");
@@ -121,6 +159,11 @@ const OnnxOp kOps[] = {
      "storage_order: integer = 0, strides: integer[] = []) "
      "-> (Y: tensor<?>, Indices: tensor<integer>);",
      max_pool},
+    {"", 9,
+     "fragment MaxUnpool(X: tensor<?>, I: tensor<integer>, output_shape: tensor<integer> = false, "
+     "kernel_shape: integer[], pads: integer[] = [], strides: integer[] = []) "
+     "-> (output: tensor<?>);",
+     max_unpool},
     {"", 1, "fragment GlobalMaxPool(X: tensor<?>) -> (Y: tensor<?>);", global_max_pool},
 };
 

@@ -61,7 +61,10 @@ Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact
              " spatial axes behind batch and channels");
   RILL_ASSIGN(window.stride, list(ctx, "strides", axes));
   RILL_ASSIGN(window.dilation, list(ctx, "dilations", axes));
-  RILL_ASSIGN(const std::string auto_pad, ctx.text("auto_pad"));
+  std::string auto_pad;
+  if (ctx.has("auto_pad")) {
+    RILL_ASSIGN(auto_pad, ctx.text("auto_pad"));
+  }
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
   if (same && how == WindowPads::kAutomatic) {
     window.same = true;

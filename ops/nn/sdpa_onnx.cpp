@@ -1,4 +1,4 @@
-// How ONNX's Attention is read.
+// How ONNX's Attention and FlexAttention are read.
 
 #include <cmath>
 #include <limits>
@@ -180,6 +180,59 @@ Result<Value> attention(OnnxCtx& ctx) {
   return f.values({out, present.first, present.second, stages[mode]});
 }
 
+/// Let a graph of the node change scores or weights, which keep their type and shape.
+Result<OutletId> modified(OnnxCtx& ctx, Formula& f, OutletId x, std::string_view attribute) {
+  if (!f.ok()) return f.take_status();
+  if (!ctx.given(attribute)) return x;
+  const OutletId inputs[] = {x};
+  RILL_ASSIGN(const std::vector<OutletId> outs, ctx.branch(attribute, inputs));
+  RILL_CHECK(outs.size() == 1 && f.dtype(outs[0]) == f.dtype(x) &&
+                 f.fact(outs[0]).shape == f.fact(x).shape,
+             "attribute \"", attribute, "\": expected a graph of one output ", f.fact(x));
+  return outs[0];
+}
+
+/// The type in which the softmax is taken.
+Result<DType> flex_type(OnnxCtx& ctx, DType type) {
+  if (!ctx.given("softmax_precision")) return type == DType::kF64 ? type : DType::kF32;
+  RILL_ASSIGN(const int64_t number, ctx.integer("softmax_precision"));
+  const auto given = onnx_type(number);
+  RILL_CHECK(given && is_float(*given), "attribute \"softmax_precision\" is ",
+             onnx_type_name(number), ": expected a float type");
+  return *given;
+}
+
+Result<Value> flex_attention(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId q = f.arg("Q");
+  OutletId k = f.arg("K");
+  OutletId v = f.arg("V");
+  if (!f.ok()) return f.take_status();
+  RILL_CHECK(f.rank(q) == 4 && f.rank(k) == 4 && f.rank(v) == 4, "Q ", f.fact(q), ", K ",
+             f.fact(k), ", V ", f.fact(v), ": expected rank 4");
+  for (const OutletId other : {k, v}) RILL_TRY(ctx.take_as_equal(f.dim(other, 0), f.dim(q, 0)));
+  for (const int axis : {1, 2}) RILL_TRY(ctx.take_as_equal(f.dim(v, axis), f.dim(k, axis)));
+  RILL_TRY(ctx.take_as_equal(f.dim(k, 3), f.dim(q, 3)));
+  RILL_ASSIGN(const int64_t heads, f.dim(q, 1).as_int());
+  RILL_ASSIGN(const int64_t kept, f.dim(k, 1).as_int());
+  RILL_CHECK(kept > 0 && heads % kept == 0, heads, " heads of queries for ", kept, " of keys");
+  RILL_ASSIGN(const int64_t size, f.dim(q, 3).as_int());
+  float scale = 1.0F / std::sqrt(static_cast<float>(size));
+  if (ctx.given("scale")) {
+    RILL_ASSIGN(scale, ctx.number("scale"));
+    RILL_CHECK(scale >= 0.0F, "attribute \"scale\" is ", scale);
+  }
+  RILL_ASSIGN(const DType wide, flex_type(ctx, f.dtype(q)));
+  const double root = std::sqrt(scale);
+  k = repeated(f, k, heads / kept);
+  v = repeated(f, v, heads / kept);
+  const OutletId raw = f.matmul(f.times(q, f.number(root, q)), f.times(k, f.number(root, k)), true);
+  RILL_ASSIGN(const OutletId scores, modified(ctx, f, f.cast(raw, wide), "score_mod"));
+  const OutletId even = f.add(std::make_shared<Softmax>(std::vector<int64_t>{3}, false), {scores});
+  RILL_ASSIGN(const OutletId weights, modified(ctx, f, even, "prob_mod"));
+  return f.value(f.cast(f.matmul(weights, f.cast(v, wide)), f.dtype(v)));
+}
+
 #define RILL_ONNX_ATTENTION(since, inputs, attributes)                                          \
   {                                                                                             \
     "", since, "fragment Attention(Q: tensor<?>, K: tensor<?>, V: tensor<?>, "                  \
@@ -198,6 +251,11 @@ const OnnxOp kOps[] = {
     RILL_ONNX_ATTENTION(24, ", nonpad_kv_seqlen: tensor<integer> = false", ""),
     RILL_ONNX_ATTENTION(25, ", nonpad_kv_seqlen: tensor<integer> = false",
                         ", left_window_size: integer = -1, right_window_size: integer = -1"),
+    {"ai.onnx.preview", 1,
+     "fragment FlexAttention(Q: tensor<?>, K: tensor<?>, V: tensor<?>, prob_mod: ? = false, "
+     "score_mod: ? = false, scale: scalar = 0.0, softmax_precision: integer = 1) "
+     "-> (Y: tensor<?>);",
+     flex_attention},
 };
 
 }  // namespace

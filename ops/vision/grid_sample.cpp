@@ -10,7 +10,8 @@
 namespace rill::ops {
 namespace {
 
-/// Sample an image at the points of a grid, whose components run from -1 to 1, the last axis first.
+/// Sample an image at the points of a grid, whose components run from -1 to 1 or, with `pixels`,
+/// count pixels, the last axis first.
 /// Shapes: x [N, C, D1..Dk], grid [N, O1..Ok, k] -> [N, C, O1..Ok]; bicubic: k = 2.
 /// Types: f32. Errors: kShape, kDType, kArg for unknown modes.
 /// Stream: on the batch and channel axes each frame alone, and on those of the grid while the image
@@ -22,12 +23,14 @@ class GridSample final : public OpBase<GridSample> {
   std::string mode = "bilinear";  ///< or nearest, bicubic
   std::string padding = "zeros";  ///< or border, reflection
   bool align_corners = false;
+  bool pixels = false;
 
   std::string_view name() const override { return "GridSample"; }
   void fields(FieldVisitor& visitor) override {
     visitor.field("mode", mode);
     visitor.field("padding", padding);
     visitor.field("align_corners", align_corners);
+    visitor.field("pixels", pixels);
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
@@ -55,6 +58,7 @@ class GridSample final : public OpBase<GridSample> {
 
   /// The coordinate in pixels of a component of the grid.
   float pixel(float g, int64_t size) const {
+    if (pixels) return g;
     const auto n = static_cast<float>(size);
     return align_corners ? (g + 1.0F) / 2.0F * (n - 1.0F) : ((g + 1.0F) * n - 1.0F) / 2.0F;
   }
@@ -194,7 +198,7 @@ Status GridSample::eval(EvalCtx& ctx) const {
   return {};
 }
 
-Result<Value> load(LoadCtx& ctx) {
+Result<Value> load_with(LoadCtx& ctx, bool pixels) {
   RILL_ASSIGN(OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(OutletId grid, plain_wire(ctx, "grid"));
   const DType type = ctx.fact(x).dtype;
@@ -207,10 +211,14 @@ Result<Value> load(LoadCtx& ctx) {
   auto op = std::make_shared<GridSample>();
   RILL_TRY(ctx.fields(*op));
   RILL_ASSIGN(op->padding, ctx.text("padding_mode"));
+  op->pixels = pixels;
   RILL_ASSIGN(OutletId out, ctx.add1(std::move(op), {x, grid}));
   RILL_ASSIGN(out, cast_to(ctx, out, type));
   return Value(out);
 }
+
+Result<Value> load(LoadCtx& ctx) { return load_with(ctx, false); }
+Result<Value> load_pixels(LoadCtx& ctx) { return load_with(ctx, true); }
 
 #define RILL_GRID_SAMPLE(registry, name)                                           \
   {                                                                                \
@@ -225,6 +233,10 @@ Result<Value> load(LoadCtx& ctx) {
 constexpr NnefOp kOps[] = {
     RILL_GRID_SAMPLE("tract_core", "tract_core_grid_sample"),
     RILL_GRID_SAMPLE("tract_onnx", "tract_onnx_grid_sample"),
+    {"rill_onnx",
+     "fragment rill_onnx_sample_pixels(input: tensor<scalar>, grid: tensor<scalar>,"
+     " mode: string = 'bilinear', padding_mode: string = 'zeros') -> (output: tensor<scalar>);",
+     load_pixels},
 };
 
 constexpr OpClass kClasses[] = {op_class<GridSample>("GridSample")};
@@ -232,7 +244,7 @@ constexpr OpClass kClasses[] = {op_class<GridSample>("GridSample")};
 }  // namespace
 
 Status GridSample::save(SaveCtx& ctx) const {
-  return ctx.assign_declared(kOps[0], {{"padding_mode", nnef_text(padding)}});
+  return ctx.assign_declared(kOps[pixels ? 2 : 0], {{"padding_mode", nnef_text(padding)}});
 }
 
 extern const OpRoom grid_sample_room;

@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <cmath>
+
+#include "core/graph/nnef.h"
+#include "core/graph/pulse.h"
+#include "ops/array/common.h"
+#include "ops/array/elements.h"
+#include "ops/array/indices.h"
+
+namespace rill::ops {
+namespace {
+
+/// Points at most along one side of a bin, where their number follows from the size of a region.
+constexpr float kMostPoints = 16384.0F;
+
+/// Pool regions of images: each is cut into `height` x `width` bins, in which points are sampled by
+/// bilinear interpolation, `points` x `points`, or one for each pixel that a bin is high and wide.
+/// Shapes: x [N, C, H, W], regions [R, 4] as x1, y1, x2, y2, and the image of each [R]
+/// -> [R, C, `height`, `width`]. Where there is no such image the output is 0.
+/// Types: f32, integers. Errors: kShape, kDType, kArg.
+/// Stream: region by region while the images are static, and channel by channel; sampling along a
+/// streaming axis is refused.
+/// Accuracy: f32, sums over ascending points; with `largest`, the largest of the weighted corners of
+/// all points, as onnxruntime has it.
+/// Source: K. He et al., Mask R-CNN, 2017; ONNX, `RoiAlign`.
+class RoiAlign final : public OpBase<RoiAlign> {
+ public:
+  int64_t height = 1;
+  int64_t width = 1;
+  int64_t points = 0;
+  float scale = 1.0F;      ///< of the regions' coordinates to pixels
+  bool half_pixel = true;  ///< whether pixels lie at halves; else regions have a side of 1 at least
+  bool largest = false;
+
+  std::string_view name() const override { return "RoiAlign"; }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("height", height);
+    visitor.field("width", width);
+    visitor.field("points", points);
+    visitor.field("scale", scale);
+    visitor.field("half_pixel", half_pixel);
+    visitor.field("largest", largest);
+  }
+  Result<Facts> infer(FactSpan in) const override;
+  Status eval(EvalCtx& ctx) const override;
+  std::vector<AxisTrack> axes(FactSpan, FactSpan) const override {
+    return {{{-1, 0, 0}, {0}}, {{1, -1, -1}, {1}}};
+  }
+  Cost cost(FactSpan, FactSpan out) const override {
+    const Dim each(4 * std::max<int64_t>(points * points, 1));
+    return {each * volume(out[0].shape), Dim(4) * each * volume(out[0].shape)};
+  }
+  Tolerance tolerance() const override { return Tolerance::kRounding; }
+  Status save(SaveCtx& ctx) const override;
+};
+
+Result<Facts> RoiAlign::infer(FactSpan in) const {
+  RILL_TRY(expect_inputs(in, 3));
+  constexpr int64_t kMost = int64_t{1} << 31;
+  RILL_CHECK(height > 0 && height < kMost && width > 0 && width < kMost && points >= 0 &&
+                 points < kMost,
+             height, " x ", width, " bins of ", points, " points");
+  RILL_CHECK(in[0].rank() == 4 && in[1].rank() == 2 && in[2].rank() == 1 &&
+                 in[1].dim(1) == Dim(4) && in[1].dim(0) == in[2].dim(0),
+             "input ", in[0], ", regions ", in[1], ", images ", in[2],
+             ": expected [N, C, H, W], [R, 4] and [R]");
+  if (in[0].dtype != DType::kF32 || in[1].dtype != DType::kF32) {
+    return fail(Code::kDType, "input ", in[0], ", regions ", in[1], ": expected f32");
+  }
+  RILL_TRY(check_indices(in[2], in[0].dim(0)));
+  return Facts{Fact::of(DType::kF32, {in[1].dim(0), in[0].dim(1), Dim(height), Dim(width)})};
+}
+
+/// One side of a region: where it begins, and how its bins are sampled.
+struct Side {
+  float begin;
+  float bin;
+  int64_t points;
+
+  float at(int64_t bin_index, int64_t point) const {
+    return begin + static_cast<float>(bin_index) * bin +
+           (static_cast<float>(point) + 0.5F) * bin / static_cast<float>(points);
+  }
+};
+
+Side side_of(const RoiAlign& op, float low, float high, int64_t bins) {
+  const float shift = op.half_pixel ? 0.5F : 0.0F;
+  const float begin = low * op.scale - shift;
+  float extent = high * op.scale - shift - begin;
+  if (!op.half_pixel) extent = std::fmax(extent, 1.0F);
+  Side side{begin, extent / static_cast<float>(bins), op.points};
+  if (op.points == 0) {
+    const float count = std::ceil(extent / static_cast<float>(bins));
+    side.points = static_cast<int64_t>(std::fmin(std::fmax(count, 0.0F), kMostPoints));
+  }
+  return side;
+}
+
+/// The two pixels beside a point along an axis, and how much of the second one counts.
+struct Pair {
+  int64_t low = 0;
+  int64_t high = 0;
+  float share = 0.0F;
+  bool inside = false;
+};
+
+Pair pair_at(float at, int64_t extent) {
+  Pair pair;
+  pair.inside = extent > 0 && at >= -1.0F && at <= static_cast<float>(extent);
+  if (!pair.inside) return pair;
+  at = std::fmax(at, 0.0F);
+  pair.low = static_cast<int64_t>(at);
+  if (pair.low >= extent - 1) {
+    pair.low = pair.high = extent - 1;
+  } else {
+    pair.high = pair.low + 1;
+    pair.share = at - static_cast<float>(pair.low);
+  }
+  return pair;
+}
+
+/// What the points of one bin come to, in a channel that begins at `image`.
+struct Bin {
+  const View& x;
+  bool largest;
+
+  float run(int64_t image, const Side& rows, int64_t row, const Side& columns, int64_t column) const {
+    float sum = 0.0F;
+    float most = 0.0F;
+    bool first = true;
+    for (int64_t i = 0; i < rows.points; ++i) {
+      const Pair v = pair_at(rows.at(row, i), x.extent(2));
+      for (int64_t j = 0; j < columns.points; ++j) {
+        const Pair u = pair_at(columns.at(column, j), x.extent(3));
+        float corners[4] = {};
+        if (v.inside && u.inside) read(image, v, u, corners);
+        const float here = std::max({corners[0], corners[1], corners[2], corners[3]});
+        most = first ? here : std::max(most, here);
+        first = false;
+        sum += corners[0] + corners[1] + corners[2] + corners[3];
+      }
+    }
+    if (largest) return most;
+    return sum / static_cast<float>(std::max<int64_t>(rows.points * columns.points, 1));
+  }
+
+ private:
+  void read(int64_t image, const Pair& v, const Pair& u, float* corners) const {
+    const auto pixel = [&](int64_t row, int64_t column) {
+      return x.as<const float>()[image + row * x.step(2) + column * x.step(3)];
+    };
+    corners[0] = (1.0F - v.share) * (1.0F - u.share) * pixel(v.low, u.low);
+    corners[1] = (1.0F - v.share) * u.share * pixel(v.low, u.high);
+    corners[2] = v.share * (1.0F - u.share) * pixel(v.high, u.low);
+    corners[3] = v.share * u.share * pixel(v.high, u.high);
+  }
+};
+
+Status RoiAlign::eval(EvalCtx& ctx) const {
+  const View& x = ctx.in[0];
+  const View& regions = ctx.in[1];
+  const View& y = ctx.out[0];
+  const Bin pool{x, largest};
+  for (int64_t r = 0; r < y.extent(0); ++r) {
+    const auto edge = [&](int64_t i) {
+      return regions.as<const float>()[r * regions.step(0) + i * regions.step(1)];
+    };
+    const Side columns = side_of(*this, edge(0), edge(2), width);
+    const Side rows = side_of(*this, edge(1), edge(3), height);
+    const int64_t index = wrapped_index(index_at(ctx.in[2], r * ctx.in[2].step(0)), x.extent(0));
+    for (int64_t c = 0; c < y.extent(1); ++c) {
+      const int64_t image = index * x.step(0) + c * x.step(1);
+      const int64_t to = r * y.step(0) + c * y.step(1);
+      for (int64_t i = 0; i < height * width; ++i) {
+        const int64_t row = i / width;
+        const int64_t column = i % width;
+        y.as<float>()[to + row * y.step(2) + column * y.step(3)] =
+            index < 0 ? 0.0F : pool.run(image, rows, row, columns, column);
+      }
+    }
+  }
+  return {};
+}
+
+constexpr NnefOp kOps[] = {
+    {"rill_onnx",
+     "fragment rill_onnx_roi_align(input: tensor<scalar>, regions: tensor<scalar>,"
+     " images: tensor<integer>, height: integer = 1, width: integer = 1, points: integer = 0,"
+     " scale: scalar = 1.0, half_pixel: logical = true, largest: logical = false)"
+     " -> (output: tensor<scalar>);",
+     load_declared<RoiAlign>},
+};
+
+constexpr OpClass kClasses[] = {op_class<RoiAlign>("RoiAlign")};
+
+}  // namespace
+
+Status RoiAlign::save(SaveCtx& ctx) const { return ctx.assign_declared(kOps[0]); }
+
+extern const OpRoom roi_align_room;
+const OpRoom roi_align_room = {"roi_align", kOps, kClasses};
+
+}  // namespace rill::ops
