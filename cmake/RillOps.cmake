@@ -40,7 +40,7 @@ endfunction()
 # Every operator of the dialect stands in its room as its registry and its name, in two literals.
 function(rill_op_names source out)
   file(READ "${source}" text)
-  string(REGEX MATCHALL "\"(tract_(nnef|core|pulse|extra|onnx|transformers|resource)|rill_pulse)\",[ \n]*\"(fragment )?[a-z_0-9]+" found "${text}")
+  string(REGEX MATCHALL "\"(tract_(nnef|core|pulse|extra|onnx|transformers|resource)|rill_(pulse|onnx))\",[ \n]*\"(fragment )?[a-z_0-9]+" found "${text}")
   set(names "")
   foreach(each IN LISTS found)
     string(REGEX REPLACE ".*[\" ]" "" name "${each}")

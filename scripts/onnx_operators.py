@@ -38,6 +38,7 @@ rill model.onnx --set batch=1 --pulse samples=160 stream --input-from-bundle in.
 | sequences and optional tensors | their tensors, where the file tells how many there are and which one is meant; `SplitToSequence` of an open axis by the parts that it names. Those that inputs, outputs or loops hold are refused. An optional input is taken for one that is there |
 | `LSTM`, `GRU`, `RNN` | loops, which are recognised and run at once |
 | `MatMul`, `Gemm` of what `DequantizeLinear` makes of bytes, with a constant matrix of bytes | sums of integers, which are exact, times both scales |
+| `QLinearConv`, `ConvInteger` of constant filters | sums of integers, which are exact |
 | `QuantizeLinear`, `DequantizeLinear` | a rounding, and a table of the 256 values that bytes stand for, into which functions of these are taken |
 
 IR versions from 3 on and opsets up to 28 are read; for the forms of each operator see below. What is not
@@ -89,6 +90,8 @@ A program that listens to a microphone with Silero's file: `examples/silero_vad.
   refuses the run. An integer that is divided by 0 is 0.
 - `DynamicQuantizeLinear` of zeros alone has the scale 0 as in the standard's formula, onnxruntime 1. The mean
   of no elements is NaN.
+- `MaxUnpool` counts places in the extents from which its window makes those of the input, as the standard's
+  test has it, also where `output_shape` is larger: zeros lie behind. onnxruntime counts in `output_shape`.
 - `ConvTranspose` of `SAME` padding has as many frames as the standard says, also where strides are larger
   than kernels.
 
@@ -125,7 +128,6 @@ REASONS = [
     ("test_bernoulli", "random numbers, of a generator that the standard leaves open"),
     ("test_resize_downsample_scales", "ends that meet, where the standard's reference counts a fraction of "
                                       "a frame (see above)"),
-    ("opset 8: the file", "opset 8"),
 ]
 
 

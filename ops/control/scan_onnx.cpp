@@ -33,20 +33,34 @@ Result<std::vector<int64_t>> list(OnnxCtx& ctx, std::string_view name, size_t co
   return out;
 }
 
-Result<Value> scan(OnnxCtx& ctx) {
-  RILL_ASSIGN(const std::vector<OutletId> wires, ctx.wires("initial_state_and_scan_inputs"));
+/// What a scan goes through: states first, then inputs, each along its axis.
+struct Scanned {
+  std::vector<OutletId> wires;
+  size_t states = 0;
+  std::vector<int64_t> axes;      ///< of the inputs
+  std::vector<int64_t> backward;  ///< 1 for inputs that are read from their end
+
+  size_t inputs() const { return wires.size() - states; }
+};
+
+Result<Scanned> scanned(OnnxCtx& ctx, std::string_view directions) {
+  Scanned given;
+  RILL_ASSIGN(given.wires, ctx.wires("initial_state_and_scan_inputs"));
   RILL_ASSIGN(const int64_t number, ctx.integer("num_scan_inputs"));
-  RILL_CHECK(number > 0 && number <= static_cast<int64_t>(wires.size()), number,
-             " scanned inputs of ", wires.size());
-  const size_t states = wires.size() - static_cast<size_t>(number);
-  RILL_ASSIGN(std::vector<int64_t> axes, list(ctx, "scan_input_axes", wires.size() - states));
-  RILL_ASSIGN(const std::vector<int64_t> backward,
-              list(ctx, "scan_input_directions", wires.size() - states));
+  RILL_CHECK(number > 0 && number <= static_cast<int64_t>(given.wires.size()), number,
+             " scanned inputs of ", given.wires.size());
+  given.states = given.wires.size() - static_cast<size_t>(number);
+  RILL_ASSIGN(given.axes, list(ctx, "scan_input_axes", given.inputs()));
+  RILL_ASSIGN(given.backward, list(ctx, directions, given.inputs()));
+  return given;
+}
+
+Result<Value> scan_over(OnnxCtx& ctx, Scanned over) {
   Facts facts;
-  for (size_t i = 0; i < wires.size(); ++i) {
-    Fact fact = ctx.fact(wires[i]).without_value();
-    if (i >= states) {
-      int64_t& axis = axes[i - states];
+  for (size_t i = 0; i < over.wires.size(); ++i) {
+    Fact fact = ctx.fact(over.wires[i]).without_value();
+    if (i >= over.states) {
+      int64_t& axis = over.axes[i - over.states];
       RILL_ASSIGN(axis, axis_in(axis, fact.rank()));
       fact.shape.erase(fact.shape.begin() + axis);
     }
@@ -54,28 +68,67 @@ Result<Value> scan(OnnxCtx& ctx) {
   }
   RILL_ASSIGN(OnnxCtx::Body body, ctx.body("body", facts));
   const Graph& given = body.graph;
-  RILL_CHECK(given.outputs.size() >= states, "the body has ", given.outputs.size(),
-             " outputs for ", states, " states");
+  RILL_CHECK(given.outputs.size() >= over.states, "the body has ", given.outputs.size(),
+             " outputs for ", over.states, " states");
   Turns turns(ctx, body);
-  for (size_t i = 0; i < wires.size(); ++i) {
-    if (i < states) {
-      turns.take(given.inputs[i], wires[i], {Kind::kState, 0, 1});
+  for (size_t i = 0; i < over.wires.size(); ++i) {
+    if (i < over.states) {
+      turns.take(given.inputs[i], over.wires[i], {Kind::kState, 0, 1});
     } else {
-      const int64_t chunk = backward[i - states] != 0 ? -1 : 1;
-      RILL_TRY(turns.take_turn_by_turn(given.inputs[i], wires[i], axes[i - states], chunk));
+      const size_t at = i - over.states;
+      const int64_t chunk = over.backward[at] != 0 ? -1 : 1;
+      RILL_TRY(turns.take_turn_by_turn(given.inputs[i], over.wires[i], over.axes[at], chunk));
     }
   }
   RILL_TRY(turns.copy());
-  for (size_t i = 0; i < states; ++i) RILL_TRY(turns.give_state(turns.of(given.outputs[i])));
-  const size_t lists = given.outputs.size() - states;
+  for (size_t i = 0; i < over.states; ++i) {
+    RILL_TRY(turns.give_state(turns.of(given.outputs[i])));
+  }
+  const size_t lists = given.outputs.size() - over.states;
   RILL_ASSIGN(const std::vector<int64_t> out_axes, list(ctx, "scan_output_axes", lists));
   RILL_ASSIGN(const std::vector<int64_t> prepended, list(ctx, "scan_output_directions", lists));
   for (size_t i = 0; i < lists; ++i) {
-    const OutletId result = given.outputs[states + i];
+    const OutletId result = given.outputs[over.states + i];
     RILL_ASSIGN(const int64_t axis, axis_in(out_axes[i], given.fact(result).rank() + 1));
     RILL_TRY(turns.give_list(result, axis, prepended[i] != 0 ? -1 : 1));
   }
   return turns.run("Scan");
+}
+
+Result<Value> scan(OnnxCtx& ctx) {
+  RILL_ASSIGN(Scanned over, scanned(ctx, "scan_input_directions"));
+  return scan_over(ctx, std::move(over));
+}
+
+/// Opset 8: the first axis of all that goes in and out is a batch, each entry of which is scanned
+/// by itself, along the axis behind.
+Result<Value> scan_of_batch(OnnxCtx& ctx) {
+  RILL_ASSIGN(const Scanned whole, scanned(ctx, "directions"));
+  if (ctx.given("sequence_lens")) {
+    return fail(Code::kUnsupported, "input \"sequence_lens\": entries of the batch end apart");
+  }
+  Formula f(ctx);
+  RILL_ASSIGN(const int64_t batch, f.dim(whole.wires[0], 0).as_int());
+  RILL_CHECK(batch > 0 && batch <= kMostWrittenOut, "a batch of ", batch, ": expected 1 to ",
+             kMostWrittenOut);
+  std::vector<std::vector<OutletId>> outs;
+  for (int64_t entry = 0; entry < batch; ++entry) {
+    Scanned over = whole;
+    for (OutletId& wire : over.wires) {
+      wire = f.without_axis(f.slice(wire, 0, Dim(entry), Dim(entry + 1)), 0);
+    }
+    if (!f.ok()) return f.take_status();
+    RILL_ASSIGN(const Value made, scan_over(ctx, std::move(over)));
+    const auto* const several = made.get<std::vector<Value>>();
+    const auto results = several ? *several : std::vector<Value>{made};
+    outs.resize(results.size());
+    for (size_t i = 0; i < results.size(); ++i) {
+      outs[i].push_back(f.with_axis(*results[i].get<OutletId>(), 0));
+    }
+  }
+  std::vector<OutletId> joined;
+  for (const auto& rows : outs) joined.push_back(f.concat(rows, 0));
+  return f.values(joined);
 }
 
 /// What a loop is told from outside.
@@ -295,6 +348,11 @@ const OnnxOp kOps[] = {
     {"", 1, "fragment Loop(M: tensor<integer> = false, cond: tensor<logical> = false, "
             "v_initial: tensor<?>[], body: ?) -> (v_final_and_scan_outputs: tensor<?>[]);",
      loop},
+    {"", 8,
+     "fragment Scan(sequence_lens: tensor<integer> = false, "
+     "initial_state_and_scan_inputs: tensor<?>[], body: ?, num_scan_inputs: integer, "
+     "directions: integer[] = []) -> (final_state_and_scan_outputs: tensor<?>[]);",
+     scan_of_batch},
     {"", 9,
      "fragment Scan(initial_state_and_scan_inputs: tensor<?>[], body: ?, num_scan_inputs: integer, "
      "scan_input_axes: integer[] = [], scan_input_directions: integer[] = [], "

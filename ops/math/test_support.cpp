@@ -78,6 +78,7 @@ Result<Graph> load(const std::vector<Input>& inputs, std::string_view statements
       "version 1.0;\nextension tract_registry tract_core;\nextension tract_registry tract_pulse;\n"
       "extension tract_registry tract_extra;\nextension tract_registry tract_transformers;\n"
       "extension tract_registry tract_onnx;\nextension tract_registry tract_resource;\n"
+      "extension tract_registry rill_onnx;\n"
       "extension tract_symbol S;\nextension tract_symbol B;\n",
       extensions, "graph network(", names, ") -> (", results, ") {\n", body, "  ", statements,
       "\n}\n"));

@@ -58,8 +58,8 @@ Result<Value> load(LoadCtx& ctx) {
 }
 
 constexpr NnefOp kOps[] = {
-    {"rill_onnx", "fragment rill_onnx_bit_cast(input: tensor<?>, to: string) -> (output: tensor<?>);",
-     load},
+    {"rill_onnx",
+     "fragment rill_onnx_bit_cast(input: tensor<?>, to: string) -> (output: tensor<?>);", load},
 };
 
 constexpr OpClass kClasses[] = {op_class<BitCast>("BitCast")};

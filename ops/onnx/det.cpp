@@ -10,7 +10,8 @@ namespace {
 
 /// Compute determinants. The second output is where the matrices are eliminated: that of each with
 /// its rows exchanged, the upper triangle of its factors.
-/// Shapes: [.., n, n] -> [..], [.., n, n]. Types: f32, f64 -> the same, f64. Errors: kShape, kDType.
+/// Shapes: [.., n, n] -> [..], [.., n, n]. Types: f32, f64 -> the same, f64.
+/// Errors: kShape, kDType.
 /// Stream: on the axes in front, each matrix alone; along rows or columns refused.
 /// Accuracy: eliminated in f64, the largest element of a column first.
 /// Source: ONNX, `Det`; G. Golub and C. Van Loan, Matrix Computations, 3.4.

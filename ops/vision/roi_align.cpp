@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
@@ -10,8 +11,10 @@
 namespace rill::ops {
 namespace {
 
-/// Points at most along one side of a bin, where their number follows from the size of a region.
-constexpr float kMostPoints = 16384.0F;
+/// Points at most along one side of a bin, where an attribute tells their number.
+constexpr int64_t kMostPoints = 1024;
+/// Sides of bins in pixels, beyond which a region is taken for no place at all.
+constexpr float kLargestBin = 1e9F;
 
 /// Pool regions of images: each is cut into `height` x `width` bins, in which points are sampled by
 /// bilinear interpolation, `points` x `points`, or one for each pixel that a bin is high and wide.
@@ -20,8 +23,8 @@ constexpr float kMostPoints = 16384.0F;
 /// Types: f32, integers. Errors: kShape, kDType, kArg.
 /// Stream: region by region while the images are static, and channel by channel; sampling along a
 /// streaming axis is refused.
-/// Accuracy: f32, sums over ascending points; with `largest`, the largest of the weighted corners of
-/// all points, as onnxruntime has it.
+/// Accuracy: f32, sums over ascending points; with `largest`, the largest of the weighted corners
+/// of all points, as onnxruntime has it.
 /// Source: K. He et al., Mask R-CNN, 2017; ONNX, `RoiAlign`.
 class RoiAlign final : public OpBase<RoiAlign> {
  public:
@@ -57,9 +60,9 @@ class RoiAlign final : public OpBase<RoiAlign> {
 Result<Facts> RoiAlign::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 3));
   constexpr int64_t kMost = int64_t{1} << 31;
-  RILL_CHECK(height > 0 && height < kMost && width > 0 && width < kMost && points >= 0 &&
-                 points < kMost,
-             height, " x ", width, " bins of ", points, " points");
+  RILL_CHECK(height > 0 && height < kMost && width > 0 && width < kMost, height, " x ", width,
+             " bins");
+  RILL_CHECK(points >= 0 && points <= kMostPoints, points, " points: expected 0 to ", kMostPoints);
   RILL_CHECK(in[0].rank() == 4 && in[1].rank() == 2 && in[2].rank() == 1 &&
                  in[1].dim(1) == Dim(4) && in[1].dim(0) == in[2].dim(0),
              "input ", in[0], ", regions ", in[1], ", images ", in[2],
@@ -77,6 +80,19 @@ struct Side {
   float bin;
   int64_t points;
 
+  /// The points of a bin that may lie on an image of that extent: from the first one to before the
+  /// last. There are as many as the image has pixels, however large the region is.
+  std::pair<int64_t, int64_t> on_image(int64_t bin_index, int64_t extent) const {
+    const double step = static_cast<double>(bin) / static_cast<double>(points);
+    if (!(step > 0.0)) return {0, std::min(points, kMostPoints)};
+    const double base = static_cast<double>(begin) + static_cast<double>(bin_index) * bin;
+    const auto index = [&](double place) {
+      const double point = (place - base) / step;
+      return static_cast<int64_t>(std::fmin(std::fmax(point, 0.0), static_cast<double>(points)));
+    };
+    return {std::max<int64_t>(index(-1.0) - 2, 0),
+            std::min(index(static_cast<double>(extent)) + 2, points)};
+  }
   float at(int64_t bin_index, int64_t point) const {
     return begin + static_cast<float>(bin_index) * bin +
            (static_cast<float>(point) + 0.5F) * bin / static_cast<float>(points);
@@ -91,7 +107,7 @@ Side side_of(const RoiAlign& op, float low, float high, int64_t bins) {
   Side side{begin, extent / static_cast<float>(bins), op.points};
   if (op.points == 0) {
     const float count = std::ceil(extent / static_cast<float>(bins));
-    side.points = static_cast<int64_t>(std::fmin(std::fmax(count, 0.0F), kMostPoints));
+    side.points = count > 0.0F && count < kLargestBin ? static_cast<int64_t>(count) : 0;
   }
   return side;
 }
@@ -124,13 +140,17 @@ struct Bin {
   const View& x;
   bool largest;
 
-  float run(int64_t image, const Side& rows, int64_t row, const Side& columns, int64_t column) const {
+  float run(int64_t image, const Side& rows, int64_t row, const Side& columns,
+            int64_t column) const {
+    const auto [top, bottom] = rows.on_image(row, x.extent(2));
+    const auto [left, right] = columns.on_image(column, x.extent(3));
     float sum = 0.0F;
     float most = 0.0F;
-    bool first = true;
-    for (int64_t i = 0; i < rows.points; ++i) {
+    // What lies beside the image is 0.
+    bool first = bottom - top == rows.points && right - left == columns.points;
+    for (int64_t i = top; i < bottom; ++i) {
       const Pair v = pair_at(rows.at(row, i), x.extent(2));
-      for (int64_t j = 0; j < columns.points; ++j) {
+      for (int64_t j = left; j < right; ++j) {
         const Pair u = pair_at(columns.at(column, j), x.extent(3));
         float corners[4] = {};
         if (v.inside && u.inside) read(image, v, u, corners);
@@ -141,7 +161,8 @@ struct Bin {
       }
     }
     if (largest) return most;
-    return sum / static_cast<float>(std::max<int64_t>(rows.points * columns.points, 1));
+    const float count = static_cast<float>(rows.points) * static_cast<float>(columns.points);
+    return sum / std::fmax(count, 1.0F);
   }
 
  private:

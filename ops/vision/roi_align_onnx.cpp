@@ -37,15 +37,16 @@ Result<Value> roi_align(OnnxCtx& ctx) {
   RILL_ASSIGN(const int64_t width, ctx.integer("output_width"));
   RILL_ASSIGN(const int64_t points, ctx.integer("sampling_ratio"));
   RILL_ASSIGN(const float scale, ctx.number("spatial_scale"));
-  const OutletId out = f.call("rill_onnx_roi_align", {{"input", Value(f.cast(x, DType::kF32))},
-                                                      {"regions", Value(f.cast(regions, DType::kF32))},
-                                                      {"images", Value(images)},
-                                                      {"height", Value(Dim(height))},
-                                                      {"width", Value(Dim(width))},
-                                                      {"points", Value(Dim(points))},
-                                                      {"scale", Value(scale)},
-                                                      {"half_pixel", Value(half)},
-                                                      {"largest", Value(mode == "max")}});
+  const OutletId out = f.call("rill_onnx_roi_align",
+                              {{"input", Value(f.cast(x, DType::kF32))},
+                               {"regions", Value(f.cast(regions, DType::kF32))},
+                               {"images", Value(images)},
+                               {"height", Value(Dim(height))},
+                               {"width", Value(Dim(width))},
+                               {"points", Value(Dim(points))},
+                               {"scale", Value(scale)},
+                               {"half_pixel", Value(half)},
+                               {"largest", Value(mode == "max")}});
   return f.value(f.cast(out, type));
 }
 

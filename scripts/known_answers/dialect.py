@@ -15,6 +15,7 @@ import sys
 import numpy as np
 
 import dense
+import onnx_rooms
 import tract
 from cases import CASES, case, f, f32, i64, write
 
@@ -678,7 +679,7 @@ def onnx_operators():
 
 
 GROUPS = [resizes, grid_samples, norms, cells, attention, attentions, recurrences, gru_sequences, mixtures, windows,
-          quantised, khronos, fragments, onnx_operators, *dense.GROUPS]
+          quantised, khronos, fragments, onnx_operators, *dense.GROUPS, *onnx_rooms.GROUPS]
 
 if __name__ == "__main__":
     if "--tract" in sys.argv:

@@ -211,7 +211,7 @@ std::string Case::text() const {
       "version 1.0;\nextension tract_registry tract_core;\nextension tract_registry tract_extra;\n"
       "extension tract_registry tract_pulse;\nextension tract_registry tract_onnx;\n"
       "extension tract_registry tract_transformers;\nextension tract_registry tract_resource;\n"
-      "extension tract_registry rill_pulse;\n"
+      "extension tract_registry rill_pulse;\nextension tract_registry rill_onnx;\n"
       "extension tract_symbol S;\n" +
       assertions + fragments + "graph network(";
   for (size_t i = 0; i < inputs.size(); ++i) out += (i == 0 ? "" : ", ") + inputs[i].name;

@@ -54,6 +54,41 @@ def rows(**more):
                         **{"bits": 4, "block_size": 16, **more})
 
 
+def linear(order=("q", "k", "v", "", "g", "b"), gates=2, **more):
+    """Linear attention, as it is read, and what is changed of it."""
+    given = {"q": noise(1, 3, 8), "k": noise(1, 3, 8), "v": noise(1, 3, 6), "g": noise(1, 3, gates),
+             "b": noise(1, 3, 2)}
+    return Case("LinearAttention", {name: given[name] for name in order if name}, order=list(order), outputs=2,
+                since=-27, **{"q_num_heads": 2, "kv_num_heads": 2, **more})
+
+
+def flex(keys=5, **more):
+    return Case("FlexAttention", {"q": noise(1, 4, 3, 8), "k": noise(1, 2, keys, 8), "v": noise(1, 2, 5, 6)},
+                domain="ai.onnx.preview", since=-26, **more)
+
+
+def shortened():
+    """A graph that keeps the first key alone."""
+    scores, kept = (onnx.helper.make_tensor_value_info(name, 1, [None] * 4) for name in ("scores", "kept"))
+    zero = onnx.helper.make_node("Constant", [], ["zero"], value_ints=[0])
+    return onnx.helper.make_graph([zero, onnx.helper.make_node("Gather", ["scores", "zero"], ["kept"], axis=3)],
+                                  "first", [scores], [kept])
+
+
+def deform(offsets=8, mask=4, **more):
+    return Case("DeformConv", {"x": noise(1, 2, 5, 5), "o": noise(1, offsets, 4, 4), "m": noise(1, mask, 4, 4)},
+                {"w": noise(3, 2, 2, 2)}, ["x", "w", "o", "", "m"], **more)
+
+
+def regions(rows=2, **more):
+    return Case("RoiAlign", {"x": noise(1, 2, 5, 5), "r": noise(rows, 4), "b": np.zeros(2, np.int64)}, **more)
+
+
+def unpooled(*whole, places=(1, 1, 2, 2), **more):
+    return Case("MaxUnpool", {"x": noise(1, 1, 2, 2), "i": np.zeros(places, np.int64)},
+                {"s": np.array(whole, np.int64)} if whole else {}, **{"kernel_shape": [2, 2], "strides": [2, 2], **more})
+
+
 Q, K = noise(2, 3, 8), noise(2, 5, 8)
 REFUSED = [
     (of_microsoft("MultiHeadAttention", {"q": Q, "k": K, "v": K}, num_heads=2, unidirectional=1),
@@ -79,15 +114,34 @@ REFUSED = [
     (few_bits(rows=2), 'input "B" has 32 elements, expected 48'),
     (few_bits(inputs=("w",)), '"B" depends on data'),
     (few_bits(("x", "w", "s", "z", "g")), "g_idx with packed zero_points"),
+    (linear(update_rule="fast"), "expected linear, gated, delta or gated_delta"),
+    (linear(update_rule="gated"), 'takes no input "beta"'),
+    (linear(("q", "k", "v", "", "", "b")), 'needs input "decay"'),
+    (linear(q_num_heads=3), "3 heads of queries for 2 of keys"),
+    (linear(gates=6), "log_decay"),
+    (flex(keys=4), "extents of 5 and 4"),
+    (flex(score_mod=shortened()), 'attribute "score_mod": expected a graph of one output'),
+    (deform(offsets=6), "expected 8 on axis 1"),
+    (deform(offset_group=3), '"offset_group" is 3 for 2 channels'),
+    (deform(mask=3), "1,3,4,4"),
+    (deform(kernel_shape=[2, 3]), 'attribute "kernel_shape"'),
+    (regions(rows=3), "extents of 2 and 3"),
+    (regions(mode="sum"), "expected avg or max"),
+    (regions(sampling_ratio=2000), "2000 points: expected 0 to 1024"),
+    (unpooled(1, 1, 3, 4), "expected at least"),
+    (unpooled(places=(1, 1, 2, 3)), "extents of 3 and 2"),
+    (Case("Det", {"x": noise(2, 3)}), "extents of 2 and 3"),
+    (Case("BitCast", {"x": noise(2, 3)}, since=-26, to=7), "two types of numbers of the same size"),
 ]
 READ = [of_microsoft("MultiHeadAttention", {"q": Q, "k": K, "v": K}, num_heads=2),
         of_microsoft("CausalConvWithState", {"x": Q}, {"w": noise(3, 1, 2)}), rows(), group_query(),
-        few_bits(), few_bits(("x", "w", "s", "z")), few_bits(("x", "w", "s", "", "g"))]
+        few_bits(), few_bits(("x", "w", "s", "z")), few_bits(("x", "w", "s", "", "g")),
+        linear(), flex(), deform(), regions(), unpooled(), unpooled(1, 1, 4, 5), Case("Det", {"x": noise(3, 3)})]
 
 
 def said(case, program, folder):
     model = folder / "m.onnx"
-    onnx.save(case.model(21), model)
+    onnx.save(case.model(-case.since if case.since < 0 else 22), model)
     return subprocess.run([program, model, "dump"], capture_output=True, text=True, timeout=120)
 
 

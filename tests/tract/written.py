@@ -109,7 +109,7 @@ def pulsed(programs, model, folder):
     else:
         return f"skipped: does not stream: {complaint[complaint.find('ERROR') + 12:][:80]}"
     text = graph_text(written)
-    if "rill_pulse" in text:
+    if "rill_pulse" in text or "rill_onnx" in text:
         return "skipped: needs operators of rill's own"
     delays, axes = (numbers(text, key) for key in ("pulse.delay", "pulse.output_axes"))
     status, out, complaint = run(programs.tract, written, *REGISTRIES, "dump", "--info")
