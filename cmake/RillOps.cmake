@@ -1,7 +1,8 @@
-# rill_op(<group>/<op> [STEP]) adds the room ops/<group>/<op>.cpp to the op table. The room exports
+# rill_op(<group>/<op> [STEP] [ONNX]) adds the room ops/<group>/<op>.cpp to the op table. The room exports
 # `const OpRoom <op>_room` in namespace rill::ops. From the list of rooms CMake writes op_table.cpp:
 # no registration runs before main, and a static link cannot drop an op. STEP: the room has a kind of
-# steps of its own, ops/<group>/<op>_step.cpp, which runs without operators as well.
+# steps of its own, ops/<group>/<op>_step.cpp, which runs without operators as well. ONNX: files of ONNX
+# alone lead to it, so that a build without their loader leaves it out.
 #
 # RILL_OPS names the rooms of the table, all if it is empty. The code of the others is compiled too,
 # as rooms make operators of each other; the linker keeps what the table leads to. Of what is left out
@@ -15,25 +16,30 @@ set_property(GLOBAL PROPERTY RILL_OP_ROOMS "")
 set_property(GLOBAL PROPERTY RILL_OP_ROOMS_LEFT_OUT "")
 
 function(rill_op path)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "STEP" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "STEP;ONNX" "" "")
   get_filename_component(op "${path}" NAME)
   target_sources(rill_ops PRIVATE ${path}.cpp)
   if(ARG_STEP)
     target_sources(rill_run_steps PRIVATE ${path}_step.cpp)
   endif()
-  if(NOT RILL_OPS OR op IN_LIST RILL_OPS)
-    set_property(GLOBAL APPEND PROPERTY RILL_OP_ROOMS ${op})
+  set(source "${CMAKE_CURRENT_SOURCE_DIR}/${path}.cpp")
+  if(RILL_OPS AND NOT op IN_LIST RILL_OPS)
+    rill_leave_out("${source}" ${op} RILL_OP_ROOMS_LEFT_OUT)
     return()
   endif()
-  set(source "${CMAKE_CURRENT_SOURCE_DIR}/${path}.cpp")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
-  rill_leave_out("${source}" ${op})
+  set_property(GLOBAL APPEND PROPERTY RILL_OP_ROOMS ${op})
+  if(ARG_ONNX)
+    set_property(GLOBAL APPEND PROPERTY RILL_OP_ROOMS_OF_ONNX ${op})
+    rill_leave_out("${source}" "RILL_ONNX=ON" RILL_OP_ROOMS_LEFT_OUT_WITHOUT_ONNX)
+  endif()
 endfunction()
 
-function(rill_leave_out source op)
+# Note in a list what brings the operators of a source back: the name of its room, or a setting.
+function(rill_leave_out source way list)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
   rill_op_names("${source}" names)
   foreach(name IN LISTS names)
-    set_property(GLOBAL APPEND_STRING PROPERTY RILL_OP_ROOMS_LEFT_OUT "${name} ${op}\n")
+    set_property(GLOBAL APPEND_STRING PROPERTY ${list} "${name} ${way}\n")
   endforeach()
 endfunction()
 
@@ -50,12 +56,20 @@ function(rill_op_names source out)
   set(${out} "${names}" PARENT_SCOPE)
 endfunction()
 
+# rill_write_op_table(<file>): the table of the rooms. Without RILL_ONNX those that are for files of ONNX
+# are not in it, unless RILL_OPS names them.
 function(rill_write_op_table file)
   get_property(rooms GLOBAL PROPERTY RILL_OP_ROOMS)
   if(RILL_OPS AND NOT nested IN_LIST RILL_OPS)
-    rill_leave_out("${PROJECT_SOURCE_DIR}/nnef_loader/build/nested.cpp" nested)
+    rill_leave_out("${PROJECT_SOURCE_DIR}/nnef_loader/build/nested.cpp" nested RILL_OP_ROOMS_LEFT_OUT)
   endif()
   get_property(left_out GLOBAL PROPERTY RILL_OP_ROOMS_LEFT_OUT)
+  if(NOT RILL_ONNX AND NOT RILL_OPS)
+    get_property(of_onnx GLOBAL PROPERTY RILL_OP_ROOMS_OF_ONNX)
+    list(REMOVE_ITEM rooms ${of_onnx})
+    get_property(more GLOBAL PROPERTY RILL_OP_ROOMS_LEFT_OUT_WITHOUT_ONNX)
+    string(APPEND left_out "${more}")
+  endif()
   foreach(op IN LISTS RILL_OPS)
     if(NOT op IN_LIST rooms AND NOT op IN_LIST RILL_OP_FORMS)
       message(FATAL_ERROR "RILL_OPS: there is no room ${op}")

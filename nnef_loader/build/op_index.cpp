@@ -130,9 +130,8 @@ Result<Callee> OpIndex::find_op(std::string_view name) {
   if (std::vector<Entry>* candidates = entries(name)) return callee(candidates->front());
   Status status = fail(Code::kUnsupported, "this build lacks the operator \"", name,
                        "\", which the file needs without naming it");
-  const std::string_view room = room_left_out(name);
-  if (room.empty()) return status;
-  return std::move(status).hint(str_cat("Add ", room, " to RILL_OPS, and build the library anew"));
+  const std::string way = way_to(name);
+  return way.empty() ? std::move(status) : std::move(status).hint(way);
 }
 
 Result<Callee> OpIndex::callee(Entry& entry) {
@@ -147,8 +146,9 @@ Result<Callee> OpIndex::callee(Entry& entry) {
   return Callee{&entry.declaration->fragments[0], entry.op->load, false};
 }
 
-/// The room of an operator that this build leaves out; empty if it leaves out none of that name.
-std::string_view OpIndex::room_left_out(std::string_view name) const {
+/// The next step for an operator that this build leaves out; empty if it leaves out none of that
+/// name.
+std::string OpIndex::way_to(std::string_view name) const {
   for (const Alias& alias : kAliases) {
     if (alias.name == name) name = alias.canonical;
   }
@@ -157,7 +157,11 @@ std::string_view OpIndex::room_left_out(std::string_view name) const {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     const size_t space = line.find(' ');
-    if (line.substr(0, space) == name) return line.substr(space + 1);
+    if (line.substr(0, space) != name) continue;
+    const std::string_view told = line.substr(space + 1);
+    const bool is_room = told.find('=') == std::string_view::npos;
+    return str_cat("This build leaves it out: ", is_room ? "add " : "build the library anew with ",
+                   told, is_room ? " to RILL_OPS, and build the library anew" : "");
   }
   return {};
 }
@@ -184,11 +188,7 @@ Status OpIndex::no_definition(std::string_view name) const {
     return std::move(status).hint(str_cat("The registry ", registry, " has it: add \"extension ",
                                           "tract_registry ", registry, ";\" to the file"));
   }
-  const std::string_view room = room_left_out(name);
-  if (!room.empty()) {
-    return std::move(status).hint(str_cat("This build leaves it out: add ", room,
-                                          " to RILL_OPS, and build the library anew"));
-  }
+  if (const std::string way = way_to(name); !way.empty()) return std::move(status).hint(way);
   if (is_unsupported_khronos_op(name)) {
     return std::move(status).hint("NNEF has it, but neither tract nor rill support it");
   }

@@ -55,7 +55,7 @@ class OpIndex {
   bool visible(std::string_view name, const NnefOp& op) const;
   Result<Callee> callee(Entry& entry);
   Status no_definition(std::string_view name) const;
-  std::string_view room_left_out(std::string_view name) const;
+  std::string way_to(std::string_view name) const;
   Status load_stdlib();
   std::vector<Entry>* entries(std::string_view name);
 
