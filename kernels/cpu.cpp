@@ -47,12 +47,16 @@ struct X86 {
   unsigned leaf7_c = 0;
   unsigned leaf7_1_a = 0;  // of leaf 7, subleaf 1
   unsigned saved = 0;      // the registers that the system saves for each thread, by XGETBV
+  unsigned leaf1_a = 0;    // the family and the model
+  bool amd = false;
 
   X86() {
     unsigned a = 0, b = 0, c = 0, d = 0;
     const unsigned last_leaf = __get_cpuid_max(0, nullptr);
     if (last_leaf < 1) return;
-    __cpuid(1, a, b, leaf1_c, d);
+    __cpuid(0, a, b, c, d);
+    amd = b == 0x68747541 && d == 0x69746e65 && c == 0x444d4163;  // "AuthenticAMD"
+    __cpuid(1, leaf1_a, b, leaf1_c, d);
     if (bit(leaf1_c, 27)) {
       unsigned high = 0;
       __asm__ volatile("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
@@ -80,6 +84,11 @@ struct X86 {
     constexpr unsigned kParts = 1U << 16 | 1U << 17 | 1U << 28 | 1U << 30 | 1U << 31;
     return (saved & kSaved) == kSaved && (leaf7_b & kParts) == kParts && avx2();
   }
+  /// Family 25 is Zen 3 and Zen 4, of which the second one has 512 bits.
+  bool halves_512() const {
+    const unsigned family = (leaf1_a >> 8 & 0xf) + (leaf1_a >> 20 & 0xff);
+    return amd && family == 25 && avx512();
+  }
   bool avx_vnni() const { return bit(leaf7_1_a, 4); }
   bool avx512_vnni() const { return bit(leaf7_c, 11); }
 };
@@ -100,6 +109,7 @@ struct X86 {
 /// The best tier, and the tiers whose dot products this CPU has.
 struct Found {
   Tier tier = Tier::kScalar;
+  bool halves_512 = false;
   uint32_t dot_products = 0;  // a bit for each tier
 };
 
@@ -112,6 +122,7 @@ Found found_now() {
   if (RILL_HAS_SSE42 && cpu.sse42()) found.tier = Tier::kSse42;
   if (RILL_HAS_AVX2 && cpu.avx2()) found.tier = Tier::kAvx2;
   if (RILL_HAS_AVX512 && cpu.avx512()) found.tier = Tier::kAvx512;
+  found.halves_512 = cpu.halves_512();
   if (cpu.avx_vnni()) found.dot_products |= bit_of(Tier::kAvx2);
   if (cpu.avx512_vnni()) found.dot_products |= bit_of(Tier::kAvx512);
 #else
@@ -138,15 +149,18 @@ Found found_here() {
   uint32_t word = known.load(std::memory_order_relaxed);
   if (word == 0) {
     const Found found = found_now();
-    word = kKnown | static_cast<uint32_t>(found.tier) << 8 | found.dot_products << 16;
+    word = kKnown | (found.halves_512 ? 2U : 0U) | static_cast<uint32_t>(found.tier) << 8 |
+           found.dot_products << 16;
     known.store(word, std::memory_order_relaxed);
   }
-  return {static_cast<Tier>(word >> 8 & 0xff), word >> 16};
+  return {static_cast<Tier>(word >> 8 & 0xff), (word & 2) != 0, word >> 16};
 }
 
 }  // namespace
 
 Tier detected_tier() { return found_here().tier; }
+
+bool halves_512() { return !has_target() && found_here().halves_512; }
 
 bool has_dot_products(Tier tier) {
   if (has_target()) {

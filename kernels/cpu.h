@@ -22,6 +22,11 @@ Tier detected_tier();
 /// Thread: safe. Real-time: no, call it at prepare.
 bool has_dot_products(Tier tier);
 
+/// Tell whether this CPU computes with 512 bits in two halves, as AMD's Zen 4 does: what has one half
+/// too many is faster in vectors of 256 bits. False for a target, of which the tier alone is known.
+/// Thread: safe. Real-time: no, call it at prepare.
+bool halves_512();
+
 /// Tell the tier of kernels that may run here: the detected one, capped by `set_tier_limit`.
 /// Thread: safe. Real-time: yes, but slow: call it at prepare.
 Tier running_tier() RILL_NONBLOCKING;

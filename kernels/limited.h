@@ -19,6 +19,12 @@ inline float limited(float x, float lo, float hi, bool keep_nan) {
   return x;
 }
 
+/// The larger one of x and its product with a slope from 0 to 1: a leaky ReLU. A NaN stays.
+inline float leaked(float x, float slope) {
+  const float less = x * slope;
+  return less > x ? less : x;
+}
+
 /// Limit rows of x in place; a NaN stays. Kernels call it when they are done: within their tiles it
 /// would double the code of all.
 void limit_rows(float* x, int64_t rows, int64_t columns, int64_t row_stride, float lo,

@@ -25,7 +25,7 @@ RILL_STEP_FIELDS(kernels::MatmulInt8Args, m, n, segments, segment_len, segment_s
 RILL_STEP_FIELDS(kernels::Rounding, mul, div, before, after, lo, hi, narrow)
 RILL_STEP_FIELDS(kernels::QuantiseArgs, rounding, n, integers, floats, y, y_bytes)
 RILL_STEP_FIELDS(kernels::MatmulF32Args, m, n, segments, segment_len, segment_stride, a, lda, b, c,
-                 ldc, bias, accumulate, residual, ldr, clip, keep_nan, lo, hi)
+                 ldc, bias, accumulate, residual, ldr, slope, clip, keep_nan, lo, hi)
 RILL_STEP_FIELDS(kernels::PointwiseInstr, op, dst, a, b, c, imm_at, imm)
 RILL_STEP_FIELDS(kernels::PointwiseOperand, ptr, stride)
 RILL_STEP_FIELDS(kernels::PointwiseArgs, extent, inputs, code_len, in, out, out_stride, code)

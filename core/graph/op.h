@@ -65,9 +65,10 @@ struct OpTraits {
   /// An element of the output follows from those at its place in the inputs, whatever the place.
   bool per_element = false;
   Moves moves = Moves::kNo;
-  // Whether `absorb` takes in such a consumer in the fuse stage: limits, the sum with another wire
-  // of its shape, and that with a constant.
+  // Whether `absorb` takes in such a consumer in the fuse stage: limits, a slope below 0, the sum
+  // with another wire of its shape, and that with a constant.
   bool takes_limits = false;
+  bool takes_slope = false;
   bool takes_sum = false;
   bool takes_constant = false;
   /// It reads input 0 with the elements of axis 1 side by side, and copies it where they lie apart.

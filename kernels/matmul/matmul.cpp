@@ -28,6 +28,7 @@ void scalar_tile(const MatmulF32Args& g, int64_t row, int64_t col) {
   for (int64_t j = 0; j < cols; ++j) {
     float v = sums[j];
     if (g.residual != nullptr) v = v + g.residual[row * g.ldr + col + j];
+    v = leaked(v, g.slope);
     if (g.clip) v = limited(v, g.lo, g.hi, g.keep_nan);
     c[j] = v;
   }
@@ -117,6 +118,14 @@ KernelList<MatmulF32> kernels_like(const MatmulF32*) { return kKernels; }
 
 const MatmulF32& matmul_f32(Tier cpu) {
   return kernels_like(static_cast<const MatmulF32*>(nullptr)).best(cpu);
+}
+
+const MatmulF32& matmul_f32_of_columns(int64_t n) {
+  constexpr int64_t kLanes = 16, kMost = 40;  // of more columns, a half is too small a part
+  const Tier tier = active_tier();
+  const int64_t over = n % kLanes;
+  const bool half = over > 0 && over <= kLanes / 2 && n <= kMost;
+  return matmul_f32(half && tier == Tier::kAvx512 && halves_512() ? Tier::kAvx2 : tier);
 }
 
 int64_t matmul_f32_packed_floats(const MatmulF32& kernel, int64_t k, int64_t n) {

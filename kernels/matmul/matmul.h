@@ -27,6 +27,11 @@ struct MatmulF32 {
 /// Real-time: no, call it at prepare.
 const MatmulF32& matmul_f32(Tier cpu);
 
+/// Choose the best implementation for products of `n` columns: that of the active tier, or of half
+/// its width where that leaves no lanes empty and takes no longer.
+/// Real-time: no, call it at prepare.
+const MatmulF32& matmul_f32_of_columns(int64_t n);
+
 /// Give every kernel of the family that this build has; the argument only names the family.
 KernelList<MatmulF32> kernels_like(const MatmulF32*);
 

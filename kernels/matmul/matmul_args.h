@@ -32,6 +32,9 @@ struct MatmulF32Args {
   const float* residual = nullptr;
   int64_t ldr = 0;
 
+  // What values below 0 are multiplied by: above 0, at most 1. A NaN stays.
+  float slope = 1.0f;
+
   // Applied last: min(max(value, lo), hi), in which a NaN value loses: so relu(NaN) = lo. An
   // infinite limit is left out. With `keep_nan`, and without `clip`, a NaN passes through.
   bool clip = false;

@@ -104,6 +104,33 @@ RILL_INLINE int64_t rows_of_block(int64_t m, int64_t n) {
   return kHalf && full && m > kMaxRows<Arch> ? kMaxRows<Arch> / 2 : kMaxRows<Arch>;
 }
 
+/// Let C leak and limit it, where a NaN stays, when its sums are done: within the tiles it would
+/// double the code of all.
+template <class Arch>
+[[gnu::noinline]] void finish_rows(const MatmulF32Args& g) {
+  using S = Ops<Arch>;
+  using V = Lanes<Arch>;
+  const V slope(g.slope);
+  const bool keeps = g.clip && g.keep_nan;
+  const V lo(keeps ? g.lo : -__builtin_inff());
+  const V hi(keeps ? g.hi : __builtin_inff());
+  const Clip<Arch> clip(g.clip && !keeps, g.lo, g.hi);
+  const auto finished = [&](V v) {
+    v = math::max_or_second(v * slope, v);
+    return clip.apply(math::min_or_second(hi, math::max_or_second(lo, v)));
+  };
+  float* c = g.c;
+  for (int64_t r = 0; r < g.m; ++r, c += g.ldc) {
+    int64_t col = 0;
+    for (; col + S::kLanes <= g.n; col += S::kLanes) {
+      finished(V::load_unaligned(c + col)).store_unaligned(c + col);
+    }
+    if (col < g.n) {
+      S::store_partial(c + col, finished(S::load_partial(c + col, g.n - col)), g.n - col);
+    }
+  }
+}
+
 template <class Arch>
 void matmul(const MatmulF32Args& g) {
   constexpr int kNr = kPanelVecs<Arch> * Ops<Arch>::kLanes;
@@ -115,6 +142,7 @@ void matmul(const MatmulF32Args& g) {
   // sum. Each further block of k goes on with the chain that c holds.
   const bool split = row_blocks > 1 && k > kBlockK && g.residual != g.c;
   const int64_t k_blocks = split ? ceil_div(k, kBlockK) : 1;
+  const bool late = g.slope != 1.0f || (g.clip && g.keep_nan);
   for (int64_t kb = 0, k_begin = 0; kb < k_blocks; ++kb) {
     const int64_t k_count = ceil_div(k - k_begin, k_blocks - kb);
     const bool last = kb == k_blocks - 1;
@@ -125,7 +153,7 @@ void matmul(const MatmulF32Args& g) {
     t.ldc = g.ldc;
     t.from_c = g.accumulate || kb > 0;
     t.ldr = g.ldr;
-    t.clip = last && g.clip && !g.keep_nan;
+    t.clip = last && g.clip && !late;
     t.lo = g.lo;
     t.hi = g.hi;
     int64_t block = panels;
@@ -149,7 +177,7 @@ void matmul(const MatmulF32Args& g) {
     }
     k_begin += k_count;
   }
-  if (g.clip && g.keep_nan) limit_rows(g.c, g.m, g.n, g.ldc, g.lo, g.hi);
+  if (late) finish_rows<Arch>(g);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 struct Case {
   int64_t m = 1, n = 1, segments = 1, segment_len = 1, segment_stride = 0, lda = 0;
   bool bias = false, accumulate = false, residual = false, clip = false, keep_nan = false;
-  float lo = -kInf, hi = kInf;
+  float slope = 1.0f, lo = -kInf, hi = kInf;
   std::vector<float> a, b, bias_values, c, residual_values;  // c and residual have 3 columns more
 
   int64_t k() const { return segments * segment_len; }
@@ -49,6 +49,7 @@ struct Case {
     g.accumulate = accumulate;
     g.residual = residual ? residual_values.data() + row * ldc() : nullptr;
     g.ldr = ldc();
+    g.slope = slope;
     g.clip = clip;
     g.keep_nan = keep_nan;
     g.lo = lo;
@@ -73,6 +74,7 @@ struct Case {
       size += std::fabs(residual_values[size_t(i * ldc() + j)]);
     }
     *bound = 2.0 * double(k() + 2) * std::ldexp(1.0, -24) * size;
+    if (sum < 0.0) sum *= slope;
     if (clip) sum = std::max(std::min(sum, double(hi)), double(lo));
     return sum;
   }
@@ -90,6 +92,7 @@ Case random_case(std::mt19937& rng, int64_t m) {
   c.bias = in(0, 1) == 1;
   c.accumulate = in(0, 3) == 0;
   c.residual = in(0, 2) == 0;
+  c.slope = in(0, 2) == 0 ? std::ldexp(0.7f, int(in(-20, 0))) : 1.0f;
   c.clip = in(0, 2) == 0;
   c.keep_nan = in(0, 1) == 0;
   c.lo = in(0, 1) == 1 ? -0.5f : -kInf;
@@ -365,6 +368,29 @@ TEST(MatmulPack, AnyStridesGiveZeroPaddedPanels) {
           ASSERT_EQ(packed[size_t(size)], kGuard);
         }
       }
+    }
+  }
+}
+
+// Whatever is chosen for a number of columns runs here, and gives the bits of the tier's own kernel.
+TEST(MatmulOfColumns, AnyKernelThatIsChosenGivesTheSameBits) {
+  std::mt19937 rng(12);
+  for (int64_t n = 1; n <= 130; ++n) {
+    const MatmulF32& chosen = matmul_f32_of_columns(n);
+    ASSERT_TRUE(supports(active_tier(), chosen.tier));
+    Case c = random_case(rng, 13);
+    c.n = n;
+    c.fill(rng);
+    ASSERT_TRUE(same(whole(c, chosen), whole(c, matmul_f32(active_tier())))) << n << " columns";
+  }
+}
+
+TEST(MatmulOfColumns, ATargetHasTheKernelsOfItsTier) {
+  for (const Tier tier : {Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
+    if (!compiles_for(tier)) continue;
+    const TargetCpu target(tier);
+    for (const int64_t n : {8, 16, 24, 40, 100}) {
+      EXPECT_EQ(matmul_f32_of_columns(n).name, matmul_f32(tier).name);
     }
   }
 }

@@ -125,7 +125,7 @@ template <class Arch>
   }
 }
 
-/// Add the residual to the sums, clip them and store them to C, no column past the last one.
+/// Add the residual to the sums, let them leak, clip them and store them to C, no column past the last one.
 template <class Arch>
 [[gnu::noinline]] void finish_few(const MatmulF32Args& g, FewRows at, const float* sums) {
   using S = Ops<Arch>;
@@ -138,6 +138,7 @@ template <class Arch>
       if (g.residual != nullptr) {
         v = v + S::load_partial(g.residual + r * g.ldr + col, g.n - col);
       }
+      v = math::max_or_second(v * Lanes<Arch>(g.slope), v);
       v = keeps ? math::min_or_second(clip.hi, math::max_or_second(clip.lo, v)) : clip.apply(v);
       S::store_partial(g.c + r * g.ldc + col, v, g.n - col);
     }

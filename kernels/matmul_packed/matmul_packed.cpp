@@ -100,6 +100,7 @@ void scalar_product(const MatmulPackedArgs& args, PackedFormat format,
         sum = chain(sum, a, panel, s * g.segment_len, col % kScalarNr, g.segment_len);
       }
       if (g.residual != nullptr) sum = sum + g.residual[row * g.ldr + col];
+      sum = leaked(sum, g.slope);
       if (g.clip) sum = limited(sum, g.lo, g.hi, g.keep_nan);
       *c = sum;
     }
@@ -222,6 +223,7 @@ void packed_written_out(const MatmulPackedArgs& args, const WrittenOut& how) {
     block.a = g.a + begin;
     block.accumulate = g.accumulate || begin > 0;
     block.clip = g.clip && last;
+    block.slope = last ? g.slope : 1.0f;
     const std::byte* panel = args.b + packed_panel_bytes(how.format, begin, nr);
     for (int64_t col = 0; col < g.n; col += columns) {
       block.n = std::min(g.n - col, columns);

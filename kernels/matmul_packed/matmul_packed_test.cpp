@@ -119,6 +119,7 @@ void by_blocks(Tier tier, const MatmulF32Args& g, const Weights& w) {
       sum = link(part, w.scales[static_cast<size_t>(block * g.n + col)], sum);
     }
     if (g.residual) sum += g.residual[row * g.ldr + col];
+    sum = std::max(sum, sum * g.slope);
     *c = g.clip && !(sum > g.lo) ? g.lo : sum;
   }
 }
@@ -176,6 +177,7 @@ std::string problem(Tier tier, PackedFormat format, const Case& shape, std::mt19
   g.residual = residual ? added.data() : nullptr;
   g.ldr = n;
   g.accumulate = accumulate;
+  g.slope = residual ? 0.3f : 1.0f;
   g.clip = clip;
   g.lo = 0.0f;
   g.hi = kInf;

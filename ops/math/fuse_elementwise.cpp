@@ -56,8 +56,13 @@ class Builder {
   /// Tell whether the op that makes an input of the node will take the node in, now or after it
   /// has taken in what lies between: that saves the whole pass, not only a load.
   bool absorbable(const Node& node, int depth) const {
+    if (depth == 0) return false;
+    if (leak_of(*node.op)) {
+      return rewrite_.uses(node.inputs[0]) == 1 &&
+             behind_slices(node.inputs[0]).op->traits().takes_slope;
+    }
     const auto* binary = node.op->as<Binary>();
-    if (!binary || depth == 0) return false;
+    if (!binary) return false;
     const bool clips =
         is_limit(binary->kind_of) && uniform_f32(graph_.fact(node.inputs[1])).has_value();
     if (!clips && binary->kind_of != BinaryKind::kAdd) return false;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "core/graph/op.h"
 #include "ops/math/kinds.h"
 
@@ -35,5 +37,9 @@ class Unary final : public OpBase<Unary> {
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
 };
+
+/// If an operator is a leaky ReLU that gives the larger one of x and its product with a slope, as one
+/// whose slope is above 0 and at most 1 does: that slope.
+std::optional<float> leak_of(const Op& op);
 
 }  // namespace rill::ops

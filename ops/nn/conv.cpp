@@ -28,6 +28,7 @@ void Conv::fields(FieldVisitor& visitor) {
   visitor.field("groups", groups);
   visitor.field("has_bias", has_bias);
   visitor.field("has_residual", has_residual);
+  visitor.field("slope", slope);
   visitor.field("clip", clip);
   visitor.field("lo", lo);
   visitor.field("hi", hi);
@@ -122,6 +123,7 @@ void eval_as(const Conv& op, EvalCtx& ctx) {
       sum = static_cast<T>(sum + static_cast<T>(r.as<Stored>()[at_r]));
     }
     if constexpr (std::is_floating_point_v<T>) {
+      sum = static_cast<T>(kernels::leaked(static_cast<float>(sum), op.slope));
       if (op.clip) {
         sum = static_cast<T>(
             kernels::limited(static_cast<float>(sum), op.lo, op.hi, op.keep_nan));
@@ -162,7 +164,7 @@ Status Conv::lower(Lowering& lowering) const {
     const int64_t step = product.x.step(static_cast<int>(i) + 2);
     product.axes.push_back({window.kernel[i], window.dilation[i] * step, window.stride[i] * step});
   }
-  WindowProducts common{groups, nullptr, nullptr, clip, lo, hi, keep_nan};
+  WindowProducts common{groups, nullptr, nullptr, clip, lo, hi, keep_nan, slope};
   if (has_bias) common.bias = &lowering.in(2);
   Operand residual;
   if (has_residual) {
@@ -218,7 +220,7 @@ Status mix_channels(const Conv& conv, Rewrite& rewrite) {
   const std::vector<int64_t> ones(2, 1);
   const bool plain = conv.window.kernel == ones && conv.window.stride == ones &&
                      conv.window.padding == decltype(conv.window.padding)(2) &&
-                     conv.groups == 1 && !conv.has_residual && !conv.clip;
+                     conv.groups == 1 && !conv.has_residual && !conv.clip && conv.slope == 1;
   std::vector<std::string> symbols;
   if (plain && x.dtype == DType::kF32) x.dim(2).collect_symbols(&symbols);
   const bool square = std::any_of(symbols.begin(), symbols.end(), [&](const std::string& symbol) {
@@ -282,7 +284,7 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   if (!consumer.fusing()) {
     // The whole graph absorbed what it could before it was pulsed; more would round otherwise.
     const bool pulsed = consumer.old_graph().streaming.has_value();
-    if (has_residual || clip || pulsed) return {};
+    if (has_residual || slope != 1 || clip || pulsed) return {};
     Conv folded = *this;
     folded.has_bias = true;
     return absorb_affine(std::make_shared<Conv>(folded), producer, consumer, input);
@@ -295,7 +297,12 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
     fused.keep_nan = limits->keep_nan;
     return wire_fused(std::make_shared<Conv>(fused), consumer.mapped_inputs(producer), consumer);
   }
-  if (has_residual || clip) return {};
+  if (const auto leak = slope_of(consumer); leak && traits().takes_slope) {
+    Conv fused = *this;
+    fused.slope = *leak;
+    return wire_fused(std::make_shared<Conv>(fused), consumer.mapped_inputs(producer), consumer);
+  }
+  if (has_residual || slope != 1 || clip) return {};
   const Fact& weights = consumer.old_graph().fact(producer.inputs[1]);
   // Their kernel has no place for it.
   if (is_depthwise(groups, weights.dim(0).to_int().value_or(0),
@@ -313,7 +320,12 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
 }
 
 OpTraits Conv::traits() const {
-  return {.takes_limits = !clip, .takes_sum = !clip && !has_residual, .by_channels = true};
+  const bool plain = !clip && slope == 1;
+  // Filters of single channels have a kernel of their own, without a place for a slope.
+  return {.takes_limits = !clip,
+          .takes_slope = plain && groups == 1,
+          .takes_sum = plain && !has_residual,
+          .by_channels = true};
 }
 
 Cost Conv::cost(FactSpan in, FactSpan out) const {

@@ -20,6 +20,7 @@ struct Conv final : OpBase<Conv> {
   int64_t groups = 1;
   bool has_bias = true;      ///< input 2
   bool has_residual = false; ///< the last input is added to the result; made by `fuse` only
+  float slope = 1;           ///< of results below 0, at most 1; made by `fuse` only
   bool clip = false;         ///< the result is limited to [lo, hi]; made by `fuse` only
   float lo = 0;
   float hi = 0;

@@ -87,14 +87,14 @@ class ProductLowering {
         roles_(std::move(roles)),
         la_(op.letters(roles_.rows)),
         lb_(op.letters(roles_.columns)),
-        ly_(op.letters(2)),
-        kernel_(kernels::matmul_f32(kernels::active_tier())) {}
+        ly_(op.letters(2)) {}
 
   Status run() {
     place_operands();
     if (y_.volume() == 0) return {};
+    kernel_ = &kernels::matmul_f32_of_columns(n_);
     ProductArgs product;
-    product.kernel = &kernel_;
+    product.kernel = kernel_;
     product.a = a_.ref;
     product.y = y_.ref;
     product.args.n = n_;
@@ -164,9 +164,9 @@ class ProductLowering {
 
   void emit(ProductArgs& product) {
     Lowering::Work work;
-    product.slices = slices_of(product.args, kernel_, product.pack);
+    product.slices = slices_of(product.args, *kernel_, product.pack);
     if (product.pack) {
-      work.scratch_bytes = 4 * whole_lines(kernels::matmul_f32_packed_floats(kernel_, k_, n_));
+      work.scratch_bytes = 4 * whole_lines(kernels::matmul_f32_packed_floats(*kernel_, k_, n_));
     }
     if (few_bits_ != nullptr) {
       product.slices = slices_of(product.args, *few_bits_);
@@ -230,7 +230,7 @@ class ProductLowering {
     if (few_bits_ != nullptr) {
       packed_floats_ = whole_lines(matmul_packed_bytes(*few_bits_, k_, n_) / 4);
     } else {
-      packed_floats_ = whole_lines(kernels::matmul_f32_packed_floats(kernel_, k_, n_));
+      packed_floats_ = whole_lines(kernels::matmul_f32_packed_floats(*kernel_, k_, n_));
     }
     pack_batches(product);
     lowering_.packed(roles_.columns);
@@ -249,7 +249,7 @@ class ProductLowering {
     auto [ref, packed] = lowering_.constant<float>(packed_floats_ * count);
     product->b = ref;
     lowering_.tell_weights(b_.konst->shape(),
-                           4 * count * kernels::matmul_f32_packed_floats(kernel_, k_, n_),
+                           4 * count * kernels::matmul_f32_packed_floats(*kernel_, k_, n_),
                            4 * count * packed_floats_);
     const float* from = b_.konst->data<float>();
     for (int64_t i = 0; i < count; ++i, packed += packed_floats_) {
@@ -265,7 +265,7 @@ class ProductLowering {
         kernels::matmul_floats_pack(*few_bits_, k_, n_, from + at, product->k_stride,
                                  product->n_stride, reinterpret_cast<std::byte*>(packed));
       } else {
-        kernels::matmul_f32_pack(kernel_, k_, n_, from + at, product->k_stride, product->n_stride,
+        kernels::matmul_f32_pack(*kernel_, k_, n_, from + at, product->k_stride, product->n_stride,
                                  packed);
       }
     }
@@ -370,7 +370,7 @@ class ProductLowering {
   std::string la_;
   std::string lb_;
   std::string ly_;
-  const MatmulF32& kernel_;
+  const MatmulF32* kernel_ = nullptr;
   Operand a_;
   Operand b_;
   Operand y_;

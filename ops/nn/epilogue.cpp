@@ -6,6 +6,7 @@
 #include "ops/array/reshape.h"
 #include "ops/built.h"
 #include "ops/math/binary.h"
+#include "ops/math/unary.h"
 
 namespace rill::ops {
 namespace {
@@ -53,6 +54,10 @@ std::optional<Clip> clip_with(const Clip& own, const Rewrite& consumer, int inpu
   if (!keeps && both.hi < kInfinity && both.lo == -kInfinity) return std::nullopt;
   both.lo = std::max(both.lo, *limit);
   return both.hi >= both.lo ? std::optional<Clip>(both) : std::nullopt;
+}
+
+std::optional<float> slope_of(const Rewrite& consumer) {
+  return consumer.out().dtype == DType::kF32 ? leak_of(*consumer.node().op) : std::nullopt;
 }
 
 std::optional<OutletId> sum_with(Rewrite& consumer, int input, const Fact& fact) {

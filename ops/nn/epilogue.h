@@ -21,6 +21,9 @@ struct Clip {
 /// and the op's own make together, as long as they mean the same for every number and NaN.
 std::optional<Clip> clip_with(const Clip& own, const Rewrite& consumer, int input);
 
+/// If the consumer is a leaky ReLU of f32 whose slope is above 0 and at most 1, the slope.
+std::optional<float> slope_of(const Rewrite& consumer);
+
 /// If the consumer adds another wire of the same type and shape to its input, that wire in the new
 /// graph.
 std::optional<OutletId> sum_with(Rewrite& consumer, int input, const Fact& fact);

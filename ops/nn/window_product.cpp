@@ -127,6 +127,7 @@ class WindowLowering {
     args->kernel.lo = common_.lo;
     args->kernel.hi = common_.hi;
     args->kernel.keep_nan = common_.keep_nan;
+    if constexpr (std::is_same_v<Args, MatmulF32Args>) args->kernel.slope = common_.slope;
   }
   int64_t residual_step(int axis) const {
     return common_.residual != nullptr ? common_.residual->step(axis) : 0;
@@ -148,7 +149,7 @@ class WindowLowering {
     const int64_t sum = k.segments * k.segment_len;
     int64_t scratch_bytes = 0;
     if (few_bits_ == nullptr) {
-      args.slices = slices_of(k, kernels::matmul_f32(kernels::active_tier()), false);
+      args.slices = slices_of(k, *args.how, false);
     } else {
       args.slices = slices_of(k, *few_bits_);
       scratch_bytes =
@@ -205,7 +206,7 @@ class WindowLowering {
     const int64_t per_group = outputs_ / common_.groups;
     const int64_t all_taps = this->all_taps();
     const int64_t k = all_taps * channels_;
-    const kernels::MatmulF32& kernel = kernels::matmul_f32(kernels::active_tier());
+    const kernels::MatmulF32& kernel = kernels::matmul_f32_of_columns(per_group);
     args->how = &kernel;
     few_bits_ = few_bits_product(lowering_, product_.filter);
     const int64_t floats = few_bits_ != nullptr

@@ -29,6 +29,7 @@ struct WindowProducts {
   float lo = 0;
   float hi = 0;
   bool keep_nan = false;              ///< else a NaN loses to a limit
+  float slope = 1;                    ///< of values below 0, before the limits; of no depthwise one
 };
 
 /// Whether each channel has a filter of its own, given the extents of the filters.
