@@ -64,6 +64,9 @@ struct OpTraits {
   Elementwise elementwise = Elementwise::kNo;
   /// An element of the output follows from those at its place in the inputs, whatever the place.
   bool per_element = false;
+  /// It gives the larger one of x and its product with this slope, above 0 and at most 1; 0: it is
+  /// no such operator.
+  float slope = 0.0F;
   Moves moves = Moves::kNo;
   // Whether `absorb` takes in such a consumer in the fuse stage: limits, a slope below 0, the sum
   // with another wire of its shape, and that with a constant.

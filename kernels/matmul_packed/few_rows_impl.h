@@ -125,7 +125,8 @@ template <class Arch>
   }
 }
 
-/// Add the residual to the sums, let them leak, clip them and store them to C, no column past the last one.
+/// Add the residual to the sums, let them leak, clip them and store them to C, no column past the
+/// last one.
 template <class Arch>
 [[gnu::noinline]] void finish_few(const MatmulF32Args& g, FewRows at, const float* sums) {
   using S = Ops<Arch>;

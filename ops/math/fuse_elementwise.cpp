@@ -57,7 +57,7 @@ class Builder {
   /// has taken in what lies between: that saves the whole pass, not only a load.
   bool absorbable(const Node& node, int depth) const {
     if (depth == 0) return false;
-    if (leak_of(*node.op)) {
+    if (node.op->traits().slope > 0.0F) {
       return rewrite_.uses(node.inputs[0]) == 1 &&
              behind_slices(node.inputs[0]).op->traits().takes_slope;
     }

@@ -183,13 +183,6 @@ Cost Unary::cost(FactSpan in, FactSpan out) const {
   return {count, Dim(2 * dtype_size(in[0].dtype)) * count};
 }
 
-std::optional<float> leak_of(const Op& op) {
-  const auto* unary = op.as<Unary>();
-  const bool leaks = unary && unary->kind_of == UnaryKind::kLeakyRelu && unary->alpha > 0.0F &&
-                     unary->alpha <= 1.0F;
-  return leaks ? std::optional<float>(unary->alpha) : std::nullopt;
-}
-
 Status Unary::save(SaveCtx& ctx) const {
   const KindNames& form = names_of(kind_of);
   RILL_ASSIGN(const std::string x, ctx.in(0));

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "core/graph/op.h"
 #include "ops/math/kinds.h"
 
@@ -33,13 +31,12 @@ class Unary final : public OpBase<Unary> {
   Status declutter(Rewrite& rewrite) const override;
   Status fuse(Rewrite& rewrite) const override;
   Cost cost(FactSpan in, FactSpan out) const override;
-  OpTraits traits() const override { return {.per_element = true}; }
+  OpTraits traits() const override {
+    const bool leaks = kind_of == UnaryKind::kLeakyRelu && alpha > 0.0F && alpha <= 1.0F;
+    return {.per_element = true, .slope = leaks ? alpha : 0.0F};
+  }
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;
 };
-
-/// If an operator is a leaky ReLU that gives the larger one of x and its product with a slope, as one
-/// whose slope is above 0 and at most 1 does: that slope.
-std::optional<float> leak_of(const Op& op);
 
 }  // namespace rill::ops

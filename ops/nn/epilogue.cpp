@@ -6,7 +6,6 @@
 #include "ops/array/reshape.h"
 #include "ops/built.h"
 #include "ops/math/binary.h"
-#include "ops/math/unary.h"
 
 namespace rill::ops {
 namespace {
@@ -57,7 +56,9 @@ std::optional<Clip> clip_with(const Clip& own, const Rewrite& consumer, int inpu
 }
 
 std::optional<float> slope_of(const Rewrite& consumer) {
-  return consumer.out().dtype == DType::kF32 ? leak_of(*consumer.node().op) : std::nullopt;
+  const float slope = consumer.node().op->traits().slope;
+  const bool leaks = slope > 0.0F && consumer.out().dtype == DType::kF32;
+  return leaks ? std::optional<float>(slope) : std::nullopt;
 }
 
 std::optional<OutletId> sum_with(Rewrite& consumer, int input, const Fact& fact) {
