@@ -160,7 +160,10 @@ Found found_here() {
 
 Tier detected_tier() { return found_here().tier; }
 
-bool halves_512() { return !has_target() && found_here().halves_512; }
+bool halves_512() {
+  const bool any = has_target() || tier_limit.load(std::memory_order_relaxed) != kNoLimit;
+  return !any && found_here().halves_512;
+}
 
 bool has_dot_products(Tier tier) {
   if (has_target()) {
