@@ -17,7 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 INTRODUCTION = """# ONNX
 
 Programs and `rill_load` read ONNX files, told by their content, as they read archives of NNEF: the
-same graphs, dumps, pulses and plans. `RILL_ONNX=OFF` builds the library without.
+same graphs, dumps, pulses and plans. `RILL_ONNX=OFF` builds the library without, and leaves out the
+operators that its files alone lead to.
 
 ```
 rill model.onnx dump
