@@ -23,8 +23,8 @@ Tier detected_tier();
 bool has_dot_products(Tier tier);
 
 /// Tell whether this CPU computes with 512 bits in two halves, as AMD's Zen 4 does: what has one
-/// half too many is faster in vectors of 256 bits. False for a target, and under a limit: they stand
-/// for any CPU of their tier.
+/// half too many is faster in vectors of 256 bits. False for a target, and under a limit: they
+/// stand for any CPU of their tier.
 /// Thread: safe. Real-time: no, call it at prepare.
 bool halves_512();
 
