@@ -121,6 +121,16 @@ Result<Windows> windows_of(OnnxCtx& ctx) {
   return windows;
 }
 
+/// The type in which the softmax is taken: that of the node, or this one.
+Result<DType> softmax_type(OnnxCtx& ctx, DType otherwise) {
+  if (!ctx.given("softmax_precision")) return otherwise;
+  RILL_ASSIGN(const int64_t number, ctx.integer("softmax_precision"));
+  const auto given = onnx_type(number);
+  RILL_CHECK(given && is_float(*given), "attribute \"softmax_precision\" is ",
+             onnx_type_name(number), ": expected a float type");
+  return *given;
+}
+
 Result<Value> attention(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId query = f.arg("Q");
@@ -159,14 +169,7 @@ Result<Value> attention(OnnxCtx& ctx) {
   stages[1] = scores;
   RILL_ASSIGN(scores, masked(ctx, f, scores, windows));
   stages[2] = scores;
-  DType wide = f.dtype(scores);
-  if (ctx.given("softmax_precision")) {
-    RILL_ASSIGN(const int64_t number, ctx.integer("softmax_precision"));
-    const auto type = onnx_type(number);
-    RILL_CHECK(type && is_float(*type), "attribute \"softmax_precision\" is ",
-               onnx_type_name(number), ": expected a float type");
-    wide = *type;
-  }
+  RILL_ASSIGN(const DType wide, softmax_type(ctx, f.dtype(scores)));
   const DType own = f.dtype(v);
   const OutletId weights = f.cast(weights_of(f, f.cast(scores, wide)), own);
   stages[3] = weights;
@@ -192,16 +195,6 @@ Result<OutletId> modified(OnnxCtx& ctx, Formula& f, OutletId x, std::string_view
   return outs[0];
 }
 
-/// The type in which the softmax is taken.
-Result<DType> flex_type(OnnxCtx& ctx, DType type) {
-  if (!ctx.given("softmax_precision")) return type == DType::kF64 ? type : DType::kF32;
-  RILL_ASSIGN(const int64_t number, ctx.integer("softmax_precision"));
-  const auto given = onnx_type(number);
-  RILL_CHECK(given && is_float(*given), "attribute \"softmax_precision\" is ",
-             onnx_type_name(number), ": expected a float type");
-  return *given;
-}
-
 Result<Value> flex_attention(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId q = f.arg("Q");
@@ -222,7 +215,9 @@ Result<Value> flex_attention(OnnxCtx& ctx) {
     RILL_ASSIGN(scale, ctx.number("scale"));
     RILL_CHECK(scale >= 0.0F, "attribute \"scale\" is ", scale);
   }
-  RILL_ASSIGN(const DType wide, flex_type(ctx, f.dtype(q)));
+  const DType narrow = f.dtype(q);
+  RILL_ASSIGN(const DType wide,
+              softmax_type(ctx, narrow == DType::kF64 ? narrow : DType::kF32));
   const double root = std::sqrt(scale);
   k = repeated(f, k, heads / kept);
   v = repeated(f, v, heads / kept);

@@ -13,8 +13,8 @@ namespace {
 
 /// Points at most along one side of a bin, where an attribute tells their number.
 constexpr int64_t kMostPoints = 1024;
-/// Sides of bins in pixels, beyond which a region is taken for no place at all.
-constexpr float kLargestBin = 1e9F;
+/// Sides of bins in pixels, beyond which points have no number of 64 bits: nothing is sampled.
+constexpr float kLargestBin = 4e18F;
 
 /// Pool regions of images: each is cut into `height` x `width` bins, in which points are sampled by
 /// bilinear interpolation, `points` x `points`, or one for each pixel that a bin is high and wide.
