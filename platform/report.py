@@ -80,7 +80,7 @@ def run_cli(build, prefix):
         bundle = folder / "io.npz"
         done = output(*prefix, str(program), str(folder / "model.nnef.tgz"), "-O",
                       "--input-facts-from-bundle", str(bundle), "run", "--input-from-bundle",
-                      str(bundle), "--assert-output-bundle", str(bundle), "--approx", "close", "-q",
+                      str(bundle), "--assert-output-bundle", str(bundle), "--approx", "approximate", "-q",
                       env=dict(os.environ, WINEDEBUG="-all"))
         passed += done.returncode == 0
         if done.returncode != 0:
