@@ -27,5 +27,5 @@ rill_bench(kernels_reduce_bench SOURCES reduce/reduce_bench.cpp DEPENDS rill_ker
 if(RILL_ARCH_TIERS)
   set_source_files_properties(pointwise/pointwise.cpp fft/fft.cpp softmax/softmax.cpp
                               reduce/reduce.cpp
-                              PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+                              PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
 endif()

@@ -6,10 +6,12 @@
 namespace rill::kernels {
 namespace {
 
-// An operation: its neutral element, how an element joins an accumulator, how two of these join.
+// An operation: its neutral element, how an element joins an accumulator, how two of these join,
+// and whether short rows of it are worth the room of loops that are written four times.
 
 struct SumStep {
   static constexpr float kStart = 0.0f;
+  static constexpr bool kIsUsual = true;
   template <class V>
   static V add(const V& acc, const V& x) {
     return acc + x;
@@ -29,6 +31,7 @@ struct SumSquaresStep : SumStep {
 
 struct ProdStep {
   static constexpr float kStart = 1.0f;
+  static constexpr bool kIsUsual = false;
   template <class V>
   static V add(const V& acc, const V& x) {
     return acc * x;
@@ -41,6 +44,7 @@ struct ProdStep {
 
 struct MaxStep {
   static constexpr float kStart = -__builtin_inff();
+  static constexpr bool kIsUsual = false;
   template <class V>
   static V add(const V& acc, const V& x) {
     return math::max_or_second(x, acc);  // a NaN in x loses
@@ -53,6 +57,7 @@ struct MaxStep {
 
 struct MinStep {
   static constexpr float kStart = __builtin_inff();
+  static constexpr bool kIsUsual = false;
   template <class V>
   static V add(const V& acc, const V& x) {
     return math::min_or_second(x, acc);
@@ -136,20 +141,31 @@ inline V reduce_to_lanes(const float* x, int64_t n) {
 template <class V, class Step>
 void reduce_contiguous(const ReduceF32Args& a, const float* x, float* y) {
   const auto join = [](auto p, auto q) { return Step::join(p, q); };
-  int64_t i = 0;
-  for (; i + 4 <= a.inner; i += 4) {
-    V all[4];
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) {
-      all[k] = reduce_to_lanes<V, Step>(x + (i + k) * a.x_inner, a.reduced);
-    }
+  const auto row = [&](int64_t i) {
+    return reduce_to_lanes<V, Step>(x + i * a.x_inner, a.reduced);
+  };
+  const auto give = [&](const V(&all)[4], int64_t i, int64_t n) {
     float folded[4];
     math::fold_lanes(all, join, folded);
-    for (int k = 0; k < 4; ++k) y[(i + k) * a.y_inner] = a.scale * folded[k];
+    for (int64_t k = 0; k < n; ++k) y[(i + k) * a.y_inner] = a.scale * folded[k];
+  };
+  int64_t i = 0;
+  if constexpr (Step::kIsUsual) {
+    for (; i + 4 <= a.inner; i += 4) {
+      V all[4];
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) all[k] = row(i + k);
+      give(all, i, 4);
+    }
+    for (; i < a.inner; ++i) y[i * a.y_inner] = a.scale * math::fold_lanes(row(i), join);
+    return;
   }
-  for (; i < a.inner; ++i) {
-    const V all = reduce_to_lanes<V, Step>(x + i * a.x_inner, a.reduced);
-    y[i * a.y_inner] = a.scale * math::fold_lanes(all, join);
+  for (; i < a.inner; i += 4) {
+    const int64_t n = a.inner - i < 4 ? a.inner - i : 4;
+    V all[4] = {V(0.0f), V(0.0f), V(0.0f), V(0.0f)};
+#pragma GCC unroll 1
+    for (int64_t k = 0; k < n; ++k) all[k] = row(i + k);
+    give(all, i, n);
   }
 }
 
