@@ -25,6 +25,8 @@ GraphParts with(std::vector<Message> nodes, bool fixed = false) {
   parts.initializers = {tensor_of_integers("one", {}, {1}), tensor_of_integers("two", {}, {2}),
                         tensor_of_integers("last", {}, {-1}),
                         tensor_of_integers("sizes", {2}, {1, 2}),
+                        tensor_of_integers("ones", {2}, {1, 1}),
+                        tensor_of_integers("minus_two", {}, {-2}),
                         tensor_of_integers("zero", {}, {0}), tensor_of_integers("zeros", {1}, {0})};
   parts.nodes = std::move(nodes);
   return parts;
@@ -87,8 +89,48 @@ TEST(Sequences, SplitIntoFramesWithoutTheirAxis) {
   };
   EXPECT_EQ(run_on(with(nodes(0), true), kTwo), (std::vector<float>{1, 4, 2, 5, 3, 6}));
   EXPECT_EQ(run_on(with(nodes(1), true), kTwo), kTwo);
-  EXPECT_NE(refused(with(nodes(1))).find("depends on the extent S"), std::string::npos)
-      << refused(with(nodes(1)));
+  // How many frames there are may be open.
+  EXPECT_EQ(run_on(with(nodes(0)), {1, 2, 3}), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(run_on(with(nodes(1)), kTwo), kTwo);
+}
+
+TEST(Sequences, PartsOfOneFrameLoseTheirAxisWherePyTorchUnbinds) {
+  const auto shape_of = [](const std::string& split, int64_t keeps) {
+    const auto graph = loaded(model_of(
+        with({node_of("SplitToSequence", {"x", split}, {"frames"},
+                      {integer_attribute("keepdims", keeps)}),
+              node_of("SequenceAt", {"frames", "zero"}, {"y"})}, true),
+        18));
+    EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().to_string());
+    return graph.ok() ? graph->fact(graph->outputs[0]).rank() : -1;
+  };
+  EXPECT_EQ(shape_of("one", 0), 1);
+  EXPECT_EQ(shape_of("one", 1), 2);
+  // Beside a list of parts, and parts of several frames, it is ignored.
+  EXPECT_EQ(shape_of("ones", 0), 2);
+  EXPECT_EQ(shape_of("two", 0), 2);
+}
+
+TEST(Sequences, OfFramesGrowAndShrink) {
+  // Frames 0 to 2 with frame 1 in front and behind, and without frame 2.
+  const auto nodes = [](bool erases) {
+    std::vector<Message> out = {
+        node_of("SplitToSequence", {"x", "one"}, {"frames"}),
+        node_of("SequenceAt", {"frames", "one"}, {"second"}),
+        node_of("SequenceInsert", {"frames", "second", "zero"}, {"front"}),
+        node_of("SequenceInsert", {"front", "second"}, {"both"}),
+        node_of("ConcatFromSequence", {erases ? "fewer" : "both"}, {"y"},
+                {integer_attribute("axis", 0)})};
+    if (erases) out.push_back(node_of("SequenceErase", {"both", "minus_two"}, {"fewer"}));
+    return out;
+  };
+  const std::vector<float> three = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  EXPECT_EQ(run_on(with(nodes(false)), three),
+            (std::vector<float>{4, 5, 6, 1, 2, 3, 4, 5, 6, 7, 8, 9, 4, 5, 6}));
+  EXPECT_NE(refused(with(nodes(true))).find("depends on the extent 1+S"), std::string::npos)
+      << refused(with(nodes(true)));
+  EXPECT_EQ(run_on(with(nodes(true), true), {1, 2, 3, 4, 5, 6}),
+            (std::vector<float>{4, 5, 6, 1, 2, 3, 4, 5, 6}));
 }
 
 TEST(Sequences, GrowInTheFileAndTellTheirLength) {
@@ -115,13 +157,21 @@ TEST(Sequences, AreNoTensors) {
   EXPECT_NE(text.find("\"both\" is a sequence, expected a tensor"), std::string::npos) << text;
 }
 
-TEST(Sequences, PlacesThatDataDecidesAreRefused) {
-  const std::string text =
-      refused(with({node_of("SequenceConstruct", {"x", "x"}, {"both"}),
-                    node_of("ReduceSum", {"x"}, {"sum"}, {integer_attribute("keepdims", 0)}),
-                    node_of("Cast", {"sum"}, {"place"}, {integer_attribute("to", 7)}),
-                    node_of("SequenceAt", {"both", "place"}, {"y"})}));
-  EXPECT_NE(text.find("the place in the sequence depends on data"), std::string::npos) << text;
+TEST(Sequences, PlacesMayDependOnData) {
+  const auto nodes = [](const std::string& other) {
+    return std::vector<Message>{
+        node_of("Neg", {"x"}, {"minus"}), node_of("Concat", {"x", "x"}, {"twice"},
+                                                      {integer_attribute("axis", 0)}),
+        node_of("SequenceConstruct", {"x", other}, {"both"}),
+        node_of("ReduceSum", {"x"}, {"sum"}, {integer_attribute("keepdims", 0)}),
+        node_of("Cast", {"sum"}, {"place"}, {integer_attribute("to", 7)}),
+        node_of("SequenceAt", {"both", "place"}, {"y"})};
+  };
+  EXPECT_EQ(run_on(with(nodes("minus")), {1, 2, -3}), (std::vector<float>{1, 2, -3}));
+  EXPECT_EQ(run_on(with(nodes("minus")), {1, 2, -2}), (std::vector<float>{-1, -2, 2}));
+  // What is picked has one shape.
+  EXPECT_NE(refused(with(nodes("twice"), true)).find("node"), std::string::npos)
+      << refused(with(nodes("twice"), true));
 }
 
 TEST(Optionals, AreThereOrNot) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/graph/walk.h"
+#include "onnx_loader/build/appended.h"
 #include "onnx_loader/build/masks.h"
 #include "onnx_loader/build/node_call.h"
 #include "onnx_loader/build/order.h"
@@ -158,18 +159,41 @@ Result<OutletId> Loader::find(std::string_view name, Env* env) {
   }
   RILL_ASSIGN(OutletId wire, find(name, env->outer));
   if (env->captured) {
-    const Fact& fact = env->outer->graph().fact(wire);
-    nnef::Target& target = *env->scope->target;
-    const OutletId outside = wire;
-    if (fact.konst) {
-      RILL_ASSIGN(wire, add_const(name, fact.konst, env));
-    } else {
-      wire = target.graph.add_source(target.names.claim(name), fact);
-      env->captured->push_back(outside);
-    }
+    RILL_ASSIGN(wire, captured(wire, name, env));
     env->values.emplace(name, wire);
   }
   return wire;
+}
+
+Result<OutletId> Loader::captured(OutletId outside, std::string_view name, Env* env) {
+  const Fact& fact = env->outer->graph().fact(outside);
+  if (fact.konst) return add_const(name, fact.konst, env);
+  nnef::Target& target = *env->scope->target;
+  env->captured->push_back(outside);
+  return target.graph.add_source(target.names.claim(name), fact);
+}
+
+Result<const Sequence*> Loader::find_sequence(std::string_view name, Env* env) {
+  if (const auto it = env->lists.find(name); it != env->lists.end()) return &it->second;
+  if (!is_sequence(name, *env)) return nullptr;
+  RILL_ASSIGN(const Sequence* outside, find_sequence(name, env->outer));
+  if (!env->captured) return outside;
+  Sequence all;
+  for (const OutletId& item : outside->items) {
+    RILL_ASSIGN(const OutletId wire, captured(item, name, env));
+    all.items.push_back(wire);
+  }
+  if (outside->rows.valid()) {
+    RILL_ASSIGN(all.rows, captured(outside->rows, name, env));
+  }
+  RILL_TRY(keep_sequence(name, std::move(all), env));
+  return &env->lists.at(name);
+}
+
+Status Loader::keep_sequence(std::string_view name, Sequence all, Env* env) {
+  RILL_TRY(take_tensors(static_cast<int64_t>(all.items.size())));
+  if (env->lists.emplace(name, std::move(all)).second) return {};
+  return fail(Code::kParse, "the value \"", name, "\" is computed twice");
 }
 
 std::optional<int> Loader::stated_rank(std::string_view name) const {
@@ -269,6 +293,8 @@ Status Loader::run_node(const NodeProto& node, Env* env) {
   Status status;
   if (!function && is_of_sequences(node, *env)) {
     status = run_sequences(node, read_as, name, this, env);
+  } else if (!function && AppendingLoop::is_loop(node)) {
+    status = run_loop(node, read_as, name, env);
   } else {
     auto outlets = function ? run_function(*function, node, name, env)
                             : read_node(node, read_as, name, env);
@@ -284,6 +310,21 @@ Status Loader::run_node(const NodeProto& node, Env* env) {
     }
   }
   return blamed(std::move(status), node, name, version);
+}
+
+Status Loader::run_loop(const NodeProto& node, int64_t version, const std::string& name,
+                        Env* env) {
+  AppendingLoop loop(node, name, this, env);
+  RILL_TRY(loop.look());
+  Status appended;
+  if (loop.appends()) {
+    appended = loop.run(version);
+    // Rows may differ from turn to turn where the turns are written out.
+    if (appended.ok() || loop.has_sequences()) return appended;
+  }
+  auto outlets = read_node(loop.appends() ? node : loop.plain(), version, name, env);
+  if (outlets.ok()) return bind_outputs(node, *outlets, env);
+  return loop.appends() ? std::move(appended) : outlets.take_status();
 }
 
 bool Loader::find_out(Findings* findings) const {
@@ -378,8 +419,9 @@ Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function
   }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i].empty()) continue;
-    if (const std::vector<OutletId>* list = sequence_of(node.inputs[i], *env)) {
-      inside.lists.emplace(function.inputs[i], *list);
+    RILL_ASSIGN(const Sequence* all, find_sequence(node.inputs[i], env));
+    if (all) {
+      inside.lists.emplace(function.inputs[i], *all);
       continue;
     }
     RILL_ASSIGN(const OutletId wire, find(node.inputs[i], env));
@@ -394,10 +436,11 @@ Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function
   return outlets;
 }
 
-Status Loader::take_tensors(int64_t count, int64_t most) {
+Status Loader::take_tensors(int64_t count) {
   in_sequences_ += count;
-  if (in_sequences_ <= most) return {};
-  return fail(Code::kUnsupported, "the sequences of the file have over ", most, " tensors");
+  if (in_sequences_ <= kMostInSequences) return {};
+  return fail(Code::kUnsupported, "the sequences of the file have over ", kMostInSequences,
+              " tensors");
 }
 
 Status Loader::bind_outputs(const NodeProto& node, const std::vector<OutletId>& outlets,

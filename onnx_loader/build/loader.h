@@ -18,6 +18,16 @@
 
 namespace rill::onnx {
 
+/// Bounds the memory of sequences that grow by one tensor per node.
+constexpr int64_t kMostInSequences = int64_t{1} << 20;
+
+/// Tensors one behind the other: single ones first, then the entries of the first axis of `rows`,
+/// if that is valid.
+struct Sequence {
+  std::vector<OutletId> items;
+  OutletId rows;
+};
+
 /// What the nodes of a graph see: the values of the names, and those of the graph around it.
 struct Env {
   Env* outer = nullptr;         ///< null for the model's graph and for functions
@@ -25,7 +35,7 @@ struct Env {
   std::vector<OutletId>* captured = nullptr;  ///< of a body: the wires of `outer` that it reads
   std::unordered_map<std::string_view, OutletId> values;
   std::unordered_map<std::string_view, const TensorProto*> constants;  ///< not read yet
-  std::unordered_map<std::string_view, std::vector<OutletId>> lists;  ///< sequences of tensors
+  std::unordered_map<std::string_view, Sequence> lists;
   std::unordered_set<std::string_view> absent;  ///< optional values that are not there
   std::map<OutletId, OnnxCtx::Quantised> quantised;
   const Opsets* opsets = nullptr;
@@ -63,9 +73,13 @@ class Loader {
   Result<std::vector<OutletId>> outputs_of(const GraphProto& graph, Env* env);
   /// Find the value of a name. Errors: kParse if nothing before gives it.
   Result<OutletId> find(std::string_view name, Env* env);
+  /// Find the sequence of a name; null if it is none.
+  Result<const Sequence*> find_sequence(std::string_view name, Env* env);
+  Status keep_sequence(std::string_view name, Sequence all, Env* env);
   /// Make an environment for a graph that is an attribute. Errors: kUnsupported if it is too deep.
   Result<Env> inner(Env* outer);
   Result<GraphProto> read(Bytes graph) { return read_graph(graph, &budget_); }
+  const ProtoBudget& budget() const { return budget_; }
   Result<OutletId> add_const(std::string_view name, TensorPtr value, Env* env);
   /// The rank that the file states for a value, or for what elementwise nodes make of it.
   std::optional<int> stated_rank(std::string_view name) const;
@@ -79,9 +93,11 @@ class Loader {
                                           const std::string& name, Env* env);
   Status bind_outputs(const NodeProto& node, const std::vector<OutletId>& outlets, Env* env);
   /// Count what sequences hold. Errors: kUnsupported beyond the most of the whole file.
-  Status take_tensors(int64_t count, int64_t most);
+  Status take_tensors(int64_t count);
 
  private:
+  /// The wire of the graph around a body as one of the body.
+  Result<OutletId> captured(OutletId outside, std::string_view name, Env* env);
   Status add_inputs(const GraphProto& graph, Env* env);
   Result<Fact> input_fact(const ValueInfo& info, Env* env);
   Result<Dim> extent(const ValueInfo& info, size_t axis, Graph* graph);
@@ -92,6 +108,7 @@ class Loader {
   /// Run nodes in an order in which each comes after those that it reads, whatever the file's is.
   Status run_nodes(const std::vector<NodeProto>& nodes, Env* env);
   Status run_node(const NodeProto& node, Env* env);
+  Status run_loop(const NodeProto& node, int64_t version, const std::string& name, Env* env);
   /// Refuse a selection in the place of places of a mask where mask and values have other shapes.
   Status check_selection(const NodeProto& node, Env* env);
   Result<std::vector<OutletId>> run_function(const FunctionProto& function, const NodeProto& node,

@@ -188,17 +188,20 @@ Result<Value> NodeCall::call(std::string_view nnef, std::span<const Argument> ar
   return loader_.builder().call({nnef, list, {}}, *env_.scope, naming_);
 }
 
-Result<GraphProto> NodeCall::graph_attribute(std::string_view attribute) {
+Result<std::shared_ptr<const GraphProto>> NodeCall::graph_attribute(std::string_view attribute) {
   const AttributeProto* found = node_.attribute(attribute);
   if (!found || found->type != Type::kGraph) {
     return fail(Code::kParse, "expected a graph as the attribute \"", attribute, "\"");
   }
-  return loader_.read(found->message);
+  if (found->graph) return found->graph;
+  RILL_ASSIGN(GraphProto graph, loader_.read(found->message));
+  return std::make_shared<const GraphProto>(std::move(graph));
 }
 
 Result<std::vector<OutletId>> NodeCall::branch(std::string_view attribute,
                                                 std::span<const OutletId> inputs) {
-  RILL_ASSIGN(const GraphProto graph, graph_attribute(attribute));
+  RILL_ASSIGN(const auto held, graph_attribute(attribute));
+  const GraphProto& graph = *held;
   if (graph.inputs.size() != inputs.size()) {
     return fail(Code::kParse, "the graph \"", attribute, "\" has ", graph.inputs.size(),
                 " inputs, expected ", inputs.size());
@@ -210,7 +213,8 @@ Result<std::vector<OutletId>> NodeCall::branch(std::string_view attribute,
 }
 
 Result<OnnxCtx::Body> NodeCall::body(std::string_view attribute, std::span<const Fact> facts) {
-  RILL_ASSIGN(const GraphProto graph, graph_attribute(attribute));
+  RILL_ASSIGN(const auto held, graph_attribute(attribute));
+  const GraphProto& graph = *held;
   if (graph.inputs.size() != facts.size()) {
     return fail(Code::kParse, "the graph \"", attribute, "\" has ", graph.inputs.size(),
                 " inputs, expected ", facts.size());

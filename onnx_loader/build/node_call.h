@@ -105,7 +105,7 @@ class NodeCall final : public OnnxCtx {
   static Status no_document(std::string_view name) {
     return fail(Code::kInternal, "\"", name, "\" of an NNEF document is read for an ONNX node");
   }
-  Result<GraphProto> graph_attribute(std::string_view attribute);
+  Result<std::shared_ptr<const GraphProto>> graph_attribute(std::string_view attribute);
 
   Loader& loader_;
   Env& env_;

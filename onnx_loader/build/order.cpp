@@ -12,9 +12,6 @@ namespace {
 
 using Producers = std::unordered_map<std::string_view, size_t>;
 
-/// Bounds the stack: the loader refuses deeper graphs.
-constexpr int kMaxDepth = 16;
-
 Producers producers_of(const std::vector<NodeProto>& nodes) {
   Producers out;
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -33,28 +30,6 @@ bool is_ordered(const std::vector<NodeProto>& nodes, const Producers& producers)
     }
   }
   return true;
-}
-
-/// Add what the graphs of a node read of the graph around them.
-Status add_reads(const NodeProto& node, ProtoBudget* budget, int depth,
-                 std::vector<std::string_view>* reads) {
-  for (const AttributeProto& attribute : node.attributes) {
-    if (attribute.type != AttributeProto::Type::kGraph || depth == 0) continue;
-    RILL_ASSIGN(const GraphProto graph, read_graph(attribute.message, budget));
-    std::unordered_set<std::string_view> own;
-    for (const ValueInfo& input : graph.inputs) own.insert(input.name);
-    for (const TensorProto& tensor : graph.initializers) own.insert(tensor.name);
-    std::vector<std::string_view> inner;
-    for (const NodeProto& each : graph.nodes) {
-      own.insert(each.outputs.begin(), each.outputs.end());
-      inner.insert(inner.end(), each.inputs.begin(), each.inputs.end());
-      RILL_TRY(add_reads(each, budget, depth - 1, &inner));
-    }
-    for (const ValueInfo& output : graph.outputs) inner.push_back(output.name);
-    std::copy_if(inner.begin(), inner.end(), std::back_inserter(*reads),
-                 [&](std::string_view name) { return !own.contains(name); });
-  }
-  return {};
 }
 
 /// Tell of a node that waits for itself. `waits[i]` are the nodes that node i waits for.
@@ -76,6 +51,27 @@ Status circle(const std::vector<NodeProto>& nodes, const std::vector<std::vector
 
 }  // namespace
 
+Status add_reads_of_graphs(const NodeProto& node, ProtoBudget* budget, int depth,
+                           std::vector<std::string_view>* reads) {
+  for (const AttributeProto& attribute : node.attributes) {
+    if (attribute.type != AttributeProto::Type::kGraph || depth == 0) continue;
+    RILL_ASSIGN(const GraphProto graph, read_graph(attribute.message, budget));
+    std::unordered_set<std::string_view> own;
+    for (const ValueInfo& input : graph.inputs) own.insert(input.name);
+    for (const TensorProto& tensor : graph.initializers) own.insert(tensor.name);
+    std::vector<std::string_view> inner;
+    for (const NodeProto& each : graph.nodes) {
+      own.insert(each.outputs.begin(), each.outputs.end());
+      inner.insert(inner.end(), each.inputs.begin(), each.inputs.end());
+      RILL_TRY(add_reads_of_graphs(each, budget, depth - 1, &inner));
+    }
+    for (const ValueInfo& output : graph.outputs) inner.push_back(output.name);
+    std::copy_if(inner.begin(), inner.end(), std::back_inserter(*reads),
+                 [&](std::string_view name) { return !own.contains(name); });
+  }
+  return {};
+}
+
 Result<std::vector<const NodeProto*>> in_order(const std::vector<NodeProto>& nodes,
                                                const ProtoBudget& budget) {
   const Producers producers = producers_of(nodes);
@@ -91,7 +87,7 @@ Result<std::vector<const NodeProto*>> in_order(const std::vector<NodeProto>& nod
   for (size_t i = 0; i < nodes.size(); ++i) {
     std::vector<std::string_view> reads = nodes[i].inputs;
     ProtoBudget left = budget;
-    RILL_TRY(add_reads(nodes[i], &left, kMaxDepth, &reads));
+    RILL_TRY(add_reads_of_graphs(nodes[i], &left, kMaxReadDepth, &reads));
     for (const std::string_view name : reads) {
       const auto at = producers.find(name);
       if (at == producers.end()) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "onnx_loader/build/wire_calls.h"
 #include "onnx_loader/load.h"
 
 namespace rill::onnx {
@@ -18,13 +19,15 @@ constexpr std::array kOperators = {
     NameSince{"SequenceInsert", 11},     NameSince{"SequenceLength", 11},
     NameSince{"SplitToSequence", 11},
 };
-/// Bounds the memory of sequences that grow by one tensor per node.
-constexpr int64_t kMostTensors = int64_t{1} << 20;
-
 class Reader {
  public:
   Reader(const NodeProto& node, int64_t version, const std::string& name, Loader* loader, Env* env)
-      : node_(node), version_(version), name_(name), loader_(*loader), env_(*env) {}
+      : node_(node),
+        version_(version),
+        name_(name),
+        loader_(*loader),
+        env_(*env),
+        make_(name, loader, env) {}
 
   Status run();
 
@@ -41,24 +44,30 @@ class Reader {
   std::string_view output() const {
     return node_.outputs.empty() ? std::string_view() : node_.outputs[0];
   }
+  const Fact& fact(OutletId wire) const { return env_.graph().fact(wire); }
 
   Result<OutletId> tensor(size_t input);
-  Result<const Wires*> list(size_t input);
-  /// The value of an input that has to be known, as `what` is.
-  Result<TensorPtr> known(size_t input, std::string_view what);
-  /// The place that an input names, of `places`; the last one where it is left out.
-  Result<int64_t> place(size_t input, int64_t places);
+  Result<const Sequence*> list(size_t input);
+  /// The number that an input has to be known as; `what` tells what it is.
+  Result<int64_t> known(size_t input, std::string_view what);
+  /// A place of so many, where numbers below 0 count from their end.
+  static Result<int64_t> place_of(int64_t written, int64_t places);
   /// An axis of a tensor of that rank, counted from its first.
   Result<int64_t> axis(int64_t rank) const;
-  Result<OutletId> call(std::string_view nnef, std::vector<nnef::CallArgument> arguments);
+  /// All tensors along a new first axis.
+  Result<OutletId> stacked(const Sequence& all);
+  /// The tensors one by one.
+  Result<Wires> listed(const Sequence& all);
 
-  Result<Wires> split();
-  Result<std::vector<int64_t>> parts_of(const Dim& extent);
-  Result<OutletId> concat(const Wires& items);
+  Result<Sequence> split();
+  Result<Sequence> frames(OutletId x, int64_t at, bool keeps_axis);
+  Result<OutletId> concat(const Sequence& all);
+  Result<OutletId> one(const Sequence& all);
   Status optional();
-  Status changed();
+  Status inserted();
+  Status erased();
 
-  Status keep(Wires items);
+  Status keep(Sequence all);
   Status give(OutletId wire);
   Status give(Tensor value);
 
@@ -67,6 +76,7 @@ class Reader {
   const std::string& name_;
   Loader& loader_;
   Env& env_;
+  WireCalls make_;
 };
 
 Result<OutletId> Reader::tensor(size_t input) {
@@ -74,26 +84,27 @@ Result<OutletId> Reader::tensor(size_t input) {
   return loader_.find(node_.inputs[input], &env_);
 }
 
-Result<const Reader::Wires*> Reader::list(size_t input) {
+Result<const Sequence*> Reader::list(size_t input) {
   if (!has(input)) return fail(Code::kParse, "input ", input, " is left out, expected a sequence");
   const std::string_view name = node_.inputs[input];
-  if (const Wires* found = sequence_of(name, env_)) return found;
+  RILL_ASSIGN(const Sequence* found, loader_.find_sequence(name, &env_));
+  if (found) return found;
   return fail(Code::kUnsupported, "\"", name, "\" is no sequence whose tensors the file tells")
-      .hint("Sequences that inputs or loops give are not read: stack their tensors");
+      .hint("Sequences that inputs give are not read: stack their tensors");
 }
 
-Result<TensorPtr> Reader::known(size_t input, std::string_view what) {
+Result<int64_t> Reader::known(size_t input, std::string_view what) {
   RILL_ASSIGN(const OutletId wire, tensor(input));
-  if (const TensorPtr value = env_.graph().fact(wire).konst) return value;
-  return fail(Code::kUnsupported, what, " depends on data")
-      .hint("Give its value: --constantize NAME=VALUE for the input that it depends on");
+  const TensorPtr value = fact(wire).konst;
+  if (!value) {
+    return fail(Code::kUnsupported, what, " depends on data")
+        .hint("Give its value: --constantize NAME=VALUE for the input that it depends on");
+  }
+  if (value->volume() != 1) return fail(Code::kShape, "expected one place, found ", value->shape());
+  return element_as_int(*value, 0);
 }
 
-Result<int64_t> Reader::place(size_t input, int64_t places) {
-  if (!has(input)) return places - 1;
-  RILL_ASSIGN(const TensorPtr value, known(input, "the place in the sequence"));
-  if (value->volume() != 1) return fail(Code::kShape, "expected one place, found ", value->shape());
-  RILL_ASSIGN(const int64_t written, element_as_int(*value, 0));
+Result<int64_t> Reader::place_of(int64_t written, int64_t places) {
   const int64_t at = written < 0 ? written + places : written;
   if (at >= 0 && at < places) return at;
   return fail(Code::kArg, "place ", written, " of ", places);
@@ -105,77 +116,110 @@ Result<int64_t> Reader::axis(int64_t rank) const {
   return fail(Code::kArg, "axis ", written, " of ", rank);
 }
 
-Result<OutletId> Reader::call(std::string_view nnef, std::vector<nnef::CallArgument> arguments) {
-  const nnef::Naming naming{name_, true, false, {}, {}, {}};
-  RILL_ASSIGN(const Value value,
-              loader_.builder().call({nnef, arguments, {}}, *env_.scope, naming));
-  return loader_.builder().to_wire(value, *env_.scope, name_);
+Result<OutletId> Reader::stacked(const Sequence& all) {
+  if (all.items.empty() && all.rows.valid()) return all.rows;
+  if (all.items.empty()) {
+    return fail(Code::kShape, "the sequence is empty, expected a tensor or more");
+  }
+  RILL_ASSIGN(const OutletId front, make_.along(0, "stack", all.items));
+  return all.rows.valid() ? make_.along(0, "concat", {front, all.rows}) : front;
 }
 
-/// The parts of an extent: frame by frame, or of as many as the input tells, the last one shorter.
-Result<std::vector<int64_t>> Reader::parts_of(const Dim& extent) {
-  int64_t part = 1;
-  if (has(1)) {
-    RILL_ASSIGN(const TensorPtr given, known(1, "how a tensor is split"));
-    RILL_ASSIGN(part, element_as_int(*given, 0));
-    if (part < 1) return fail(Code::kArg, "parts of ", part, " frames");
-  }
-  if (!extent.is_const()) {
-    return fail(Code::kUnsupported, "how many tensors a split makes depends on the extent ", extent)
+Result<Reader::Wires> Reader::listed(const Sequence& all) {
+  Wires out = all.items;
+  if (!all.rows.valid()) return out;
+  const Dim count = fact(all.rows).dim(0);
+  if (!count.is_const()) {
+    return fail(Code::kUnsupported, "how many tensors the sequence has depends on the extent ",
+                count)
         .hint("Set its symbols");
   }
-  RILL_ASSIGN(const int64_t whole, extent.as_int());
-  if (whole / part >= kMostTensors) return fail(Code::kUnsupported, whole / part, " parts");
-  std::vector<int64_t> parts;
-  for (int64_t at = 0; at < whole; at += part) parts.push_back(std::min(part, whole - at));
-  return parts;
-}
-
-/// Reads what is split as `Split` is read, which knows the forms of an axis and of lists of parts.
-Result<Reader::Wires> Reader::split() {
-  RILL_ASSIGN(const OutletId x, tensor(0));
-  const Fact fact = env_.graph().fact(x);
-  RILL_ASSIGN(const int64_t at, axis(fact.rank()));
-  NodeProto plain;
-  plain.op_type = "Split";
-  plain.inputs = node_.inputs;
-  plain.attributes.emplace_back();
-  plain.attributes[0].name = "axis";
-  plain.attributes[0].type = AttributeProto::Type::kInt;
-  plain.attributes[0].i = at;
-  bool listed = false;
-  if (has(1)) {
-    RILL_ASSIGN(const OutletId given, tensor(1));
-    listed = env_.graph().fact(given).rank() == 1;
-  }
-  const std::string sizes = str_cat(name_, "_parts");
-  if (!listed) {
-    RILL_ASSIGN(const std::vector<int64_t> parts, parts_of(fact.dim(static_cast<int>(at))));
-    if (parts.empty()) return Wires{};
-    const auto count = static_cast<int64_t>(parts.size());
-    RILL_ASSIGN(Tensor list, Tensor::of<int64_t>(DType::kI64, {count}, parts));
-    RILL_ASSIGN(env_.values[sizes],
-                loader_.add_const(sizes, std::make_shared<const Tensor>(std::move(list)), &env_));
-    plain.inputs = {node_.inputs[0], sizes};
-  }
-  auto read = loader_.read_node(plain, std::max<int64_t>(version_, 13), name_, &env_);
-  env_.values.erase(sizes);
-  RILL_ASSIGN(Wires out, std::move(read));
-  if (has(1) || integer("keepdims", 1) != 0) return out;
-  for (OutletId& each : out) {
-    RILL_ASSIGN(each, call("squeeze", {{"input", nullptr, Value(each)},
-                                       {"axes", nullptr, Value(std::vector<Value>{Dim(at)})}}));
+  RILL_ASSIGN(const int64_t rows, count.as_int());
+  RILL_TRY(loader_.take_tensors(rows));
+  for (int64_t row = 0; row < rows; ++row) {
+    RILL_ASSIGN(const OutletId place, make_.constant(Tensor::scalar(row)));
+    RILL_ASSIGN(const Wires each, make_.read("Gather", version_, {all.rows, place}, 0));
+    out.push_back(each[0]);
   }
   return out;
 }
 
-Result<OutletId> Reader::concat(const Wires& items) {
-  if (items.empty()) return fail(Code::kShape, "the sequence is empty, expected a tensor or more");
+Result<Sequence> Reader::frames(OutletId x, int64_t at, bool keeps_axis) {
+  Sequence all;
+  RILL_ASSIGN(all.rows, make_.moved(x, at, 0));
+  if (!keeps_axis) return all;
+  RILL_ASSIGN(all.rows, make_.call("unsqueeze", all.rows, "axes", {Dim(at + 1)}));
+  return all;
+}
+
+/// Lists of parts are read as `Split` is read, which knows their forms.
+Result<Sequence> Reader::split() {
+  RILL_ASSIGN(const OutletId x, tensor(0));
+  const Fact whole = fact(x);
+  RILL_ASSIGN(const int64_t at, axis(whole.rank()));
+  const bool keeps_axis = integer("keepdims", 1) != 0;
+  if (!has(1)) return frames(x, at, keeps_axis);
+  RILL_ASSIGN(OutletId sizes, tensor(1));
+  if (fact(sizes).rank() == 0) {
+    RILL_ASSIGN(const int64_t part, known(1, "how a tensor is split"));
+    if (part < 1) return fail(Code::kArg, "parts of ", part, " frames");
+    // The standard ignores `keepdims` beside parts. PyTorch writes `unbind` so, for onnxruntime,
+    // which drops the axis of parts of one frame.
+    if (part == 1) return frames(x, at, keeps_axis);
+    const Dim& extent = whole.dim(static_cast<int>(at));
+    if (!extent.is_const()) {
+      return fail(Code::kUnsupported, "how many tensors a split makes depends on the extent ",
+                  extent)
+          .hint("Set its symbols");
+    }
+    RILL_ASSIGN(const int64_t frames, extent.as_int());
+    if (frames / part >= kMostInSequences) return fail(Code::kUnsupported, frames / part, " parts");
+    if (frames == 0) return Sequence{};
+    std::vector<int64_t> parts;
+    for (int64_t from = 0; from < frames; from += part) {
+      parts.push_back(std::min(part, frames - from));
+    }
+    RILL_ASSIGN(Tensor list, Tensor::of<int64_t>(DType::kI64,
+                                                 {static_cast<int64_t>(parts.size())}, parts));
+    RILL_ASSIGN(sizes, make_.constant(std::move(list)));
+  }
+  RILL_ASSIGN(Wires items, make_.read("Split", version_, {x, sizes}, at));
+  return Sequence{std::move(items), {}};
+}
+
+Result<OutletId> Reader::concat(const Sequence& all) {
   const bool stacks = integer("new_axis", 0) != 0;
-  RILL_ASSIGN(const int64_t at, axis(env_.graph().fact(items[0]).rank() + (stacks ? 1 : 0)));
-  std::vector<Value> values(items.begin(), items.end());
-  return call(stacks ? "stack" : "concat", {{"values", nullptr, Value(std::move(values))},
-                                            {"axis", nullptr, Value(Dim(at))}});
+  if (!all.rows.valid()) {
+    if (all.items.empty()) return stacked(all);
+    RILL_ASSIGN(const int64_t at, axis(fact(all.items[0]).rank() + (stacks ? 1 : 0)));
+    return make_.along(at, stacks ? "stack" : "concat", all.items);
+  }
+  RILL_ASSIGN(const int64_t at, axis(fact(all.rows).rank() - (stacks ? 0 : 1)));
+  if (stacks) {
+    RILL_ASSIGN(const OutletId rows, stacked(all));
+    return make_.moved(rows, 0, at);
+  }
+  RILL_ASSIGN(const OutletId rows, make_.joined(all.rows, at));
+  Wires items = all.items;
+  items.push_back(rows);
+  return items.size() == 1 ? Result<OutletId>(rows) : make_.along(at, "concat", items);
+}
+
+Result<OutletId> Reader::one(const Sequence& all) {
+  if (!has(1)) return fail(Code::kParse, "input 1 is left out, expected a place in the sequence");
+  RILL_ASSIGN(const OutletId place, tensor(1));
+  if (fact(place).konst) {
+    RILL_ASSIGN(const int64_t written, known(1, "the place in the sequence"));
+    const auto items = static_cast<int64_t>(all.items.size());
+    if (!all.rows.valid()) {
+      RILL_ASSIGN(const int64_t at, place_of(written, items));
+      return all.items[static_cast<size_t>(at)];
+    }
+    if (written >= 0 && written < items) return all.items[static_cast<size_t>(written)];
+  }
+  RILL_ASSIGN(const OutletId rows, stacked(all));
+  RILL_ASSIGN(const Wires out, make_.read("Gather", version_, {rows, place}, 0));
+  return out[0];
 }
 
 Status Reader::optional() {
@@ -188,76 +232,96 @@ Status Reader::optional() {
     env_.absent.insert(output());
     return {};
   }
-  if (const Wires* items = sequence_of(node_.inputs[0], env_)) return keep(*items);
+  RILL_ASSIGN(const Sequence* all, loader_.find_sequence(node_.inputs[0], &env_));
+  if (all) return keep(*all);
   RILL_ASSIGN(const OutletId wire, tensor(0));
   return give(wire);
 }
 
-/// A sequence with a tensor more, or less.
-Status Reader::changed() {
-  RILL_ASSIGN(const Wires* before, list(0));
-  Wires items = *before;
-  const auto count = static_cast<int64_t>(items.size());
-  if (node_.op_type == "SequenceErase") {
-    RILL_ASSIGN(const int64_t at, place(1, count));
-    items.erase(items.begin() + at);
-    return keep(std::move(items));
-  }
+Status Reader::inserted() {
+  RILL_ASSIGN(const Sequence* before, list(0));
   RILL_ASSIGN(const OutletId wire, tensor(1));
-  int64_t at = count;
-  if (has(2)) {
-    // Places below 0 count from behind the last tensor that is there already.
-    RILL_ASSIGN(const TensorPtr value, known(2, "the place in the sequence"));
-    RILL_ASSIGN(const int64_t written, element_as_int(*value, 0));
-    at = written < 0 ? written + count : written;
-    if (at < 0 || at > count) return fail(Code::kArg, "place ", written, " of ", count);
+  Sequence all = *before;
+  if (!has(2)) {
+    if (!all.rows.valid()) {
+      all.items.push_back(wire);
+      return keep(std::move(all));
+    }
+    RILL_ASSIGN(const OutletId row, make_.along(0, "stack", {wire}));
+    RILL_ASSIGN(all.rows, make_.along(0, "concat", {all.rows, row}));
+    return keep(std::move(all));
   }
-  items.insert(items.begin() + at, wire);
-  return keep(std::move(items));
+  RILL_ASSIGN(const int64_t written, known(2, "the place in the sequence"));
+  const auto front = static_cast<int64_t>(all.items.size());
+  if (all.rows.valid() && (written < 0 || written > front)) {
+    RILL_ASSIGN(Wires items, listed(all));
+    all = Sequence{std::move(items), {}};
+  }
+  // Places below 0 count from behind the last tensor that is there already.
+  const auto count = static_cast<int64_t>(all.items.size());
+  const int64_t at = written < 0 ? written + count : written;
+  if (at < 0 || at > count) return fail(Code::kArg, "place ", written, " of ", count);
+  all.items.insert(all.items.begin() + at, wire);
+  return keep(std::move(all));
+}
+
+Status Reader::erased() {
+  RILL_ASSIGN(const Sequence* before, list(0));
+  RILL_ASSIGN(Wires items, listed(*before));
+  const auto count = static_cast<int64_t>(items.size());
+  int64_t written = -1;
+  if (has(1)) {
+    RILL_ASSIGN(written, known(1, "the place in the sequence"));
+  }
+  RILL_ASSIGN(const int64_t at, place_of(written, count));
+  items.erase(items.begin() + at);
+  return keep({std::move(items), {}});
 }
 
 Status Reader::run() {
   const std::string_view op = node_.op_type;
   if (op == "SequenceEmpty") return keep({});
   if (op == "SequenceConstruct") {
-    Wires items;
+    Sequence all;
     for (size_t i = 0; i < node_.inputs.size(); ++i) {
       RILL_ASSIGN(const OutletId wire, tensor(i));
-      items.push_back(wire);
+      all.items.push_back(wire);
     }
-    return keep(std::move(items));
+    return keep(std::move(all));
   }
   if (op == "SplitToSequence") {
-    RILL_ASSIGN(Wires items, split());
-    return keep(std::move(items));
+    RILL_ASSIGN(Sequence all, split());
+    return keep(std::move(all));
   }
-  if (op == "SequenceInsert" || op == "SequenceErase") return changed();
+  if (op == "SequenceInsert") return inserted();
+  if (op == "SequenceErase") return erased();
   if (op.starts_with("Optional")) return optional();
-  RILL_ASSIGN(const Wires* items, list(0));
-  const auto count = static_cast<int64_t>(items->size());
-  if (op == "SequenceLength") return give(Tensor::scalar(count));
-  if (op == "SequenceAt") {
-    RILL_ASSIGN(const int64_t at, place(1, count));
-    return give((*items)[static_cast<size_t>(at)]);
+  RILL_ASSIGN(const Sequence* all, list(0));
+  if (op == "SequenceLength") {
+    Dim count(static_cast<int64_t>(all->items.size()));
+    if (all->rows.valid()) count = count + fact(all->rows).dim(0);
+    const auto number = count.to_int();
+    return give(number ? Tensor::scalar(*number) : Tensor::scalar(count));
   }
-  if (op == "ConcatFromSequence") {
-    RILL_ASSIGN(const OutletId wire, concat(*items));
+  if (op == "SequenceAt") {
+    RILL_ASSIGN(const OutletId wire, one(*all));
     return give(wire);
   }
-  return keep(*items);  // Identity
+  if (op == "ConcatFromSequence") {
+    RILL_ASSIGN(const OutletId wire, concat(*all));
+    return give(wire);
+  }
+  return keep(*all);  // Identity
 }
 
-Status Reader::keep(Wires items) {
-  RILL_TRY(loader_.take_tensors(static_cast<int64_t>(items.size()), kMostTensors));
-  if (env_.lists.emplace(output(), std::move(items)).second) return {};
-  return fail(Code::kParse, "the value \"", output(), "\" is computed twice");
+Status Reader::keep(Sequence all) {
+  return loader_.keep_sequence(output(), std::move(all), &env_);
 }
 
 Status Reader::give(OutletId wire) { return loader_.bind_outputs(node_, {wire}, &env_); }
 
 Status Reader::give(Tensor value) {
-  RILL_ASSIGN(const OutletId wire,
-              loader_.add_const(name_, std::make_shared<const Tensor>(std::move(value)), &env_));
+  RILL_ASSIGN(const OutletId wire, make_.constant(std::move(value)));
   return give(wire);
 }
 
@@ -265,18 +329,19 @@ Status Reader::give(Tensor value) {
 
 std::span<const std::pair<std::string_view, int>> sequence_operators() { return kOperators; }
 
-const std::vector<OutletId>* sequence_of(std::string_view name, const Env& env) {
-  for (const Env* at = &env; at; at = at->captured ? nullptr : at->outer) {
-    if (const auto it = at->lists.find(name); it != at->lists.end()) return &it->second;
+bool is_sequence(std::string_view name, const Env& env) {
+  for (const Env* at = &env; at; at = at->outer) {
+    if (at->lists.contains(name)) return true;
+    if (at->values.contains(name) || at->constants.contains(name)) return false;
   }
-  return nullptr;
+  return false;
 }
 
 bool is_of_sequences(const NodeProto& node, const Env& env) {
   if (!node.domain.empty()) return false;
   const auto is_it = [&](const auto& each) { return each.first == node.op_type; };
   if (std::any_of(kOperators.begin(), kOperators.end(), is_it)) return true;
-  return node.op_type == "Identity" && !node.inputs.empty() && sequence_of(node.inputs[0], env);
+  return node.op_type == "Identity" && !node.inputs.empty() && is_sequence(node.inputs[0], env);
 }
 
 Status run_sequences(const NodeProto& node, int64_t version, const std::string& name,

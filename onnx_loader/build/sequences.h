@@ -15,7 +15,7 @@ bool is_of_sequences(const NodeProto& node, const Env& env);
 Status run_sequences(const NodeProto& node, int64_t version, const std::string& name,
                      Loader* loader, Env* env);
 
-/// The sequence of a name; null if it is none.
-const std::vector<OutletId>* sequence_of(std::string_view name, const Env& env);
+/// Tell whether a name stands for a sequence.
+bool is_sequence(std::string_view name, const Env& env);
 
 }  // namespace rill::onnx

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -49,6 +50,8 @@ struct ValueInfo {
   std::vector<DimProto> shape;
 };
 
+struct GraphProto;
+
 struct AttributeProto {
   enum class Type : uint8_t {
     kUndefined = 0,
@@ -74,6 +77,7 @@ struct AttributeProto {
   int64_t i = 0;
   std::string_view s;
   Bytes message;  ///< of a tensor, a sparse tensor, or a graph
+  std::shared_ptr<const GraphProto> graph;  ///< in the place of the message, if there is one
   std::vector<float> floats;
   std::vector<int64_t> ints;
   std::vector<std::string_view> strings;

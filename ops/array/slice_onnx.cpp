@@ -99,7 +99,9 @@ Result<OutletId> forwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wri
   RILL_ASSIGN(Dim end, bound(ctx, written_end, extent, Dim(0), extent));
   if (scope.proves_ge(begin, end)) end = begin;
   clamp(ctx, extent, &begin, &end);
-  RILL_ASSIGN(x, ctx.add1(std::make_shared<Slice>(axis, begin, end), {x}));
+  if (begin != Dim(0) || end != extent) {
+    RILL_ASSIGN(x, ctx.add1(std::make_shared<Slice>(axis, begin, end), {x}));
+  }
   if (step == 1) return x;
   return ctx.add1(std::make_shared<Downsample>(axis, step, 0), {x}, "steps");
 }

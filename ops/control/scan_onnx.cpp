@@ -346,7 +346,7 @@ const OnnxOp kOps[] = {
      "reverse: logical = false) -> (y: tensor<?>);",
      cumulative_product},
     {"", 1, "fragment Loop(M: tensor<integer> = false, cond: tensor<logical> = false, "
-            "v_initial: tensor<?>[], body: ?) -> (v_final_and_scan_outputs: tensor<?>[]);",
+            "v_initial: tensor<?>[] = [], body: ?) -> (v_final_and_scan_outputs: tensor<?>[]);",
      loop},
     {"", 8,
      "fragment Scan(sequence_lens: tensor<integer> = false, "
