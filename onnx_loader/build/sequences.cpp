@@ -19,6 +19,7 @@ constexpr std::array kOperators = {
     NameSince{"SequenceInsert", 11},     NameSince{"SequenceLength", 11},
     NameSince{"SplitToSequence", 11},
 };
+
 class Reader {
  public:
   Reader(const NodeProto& node, int64_t version, const std::string& name, Loader* loader, Env* env)
