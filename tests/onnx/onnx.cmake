@@ -14,11 +14,18 @@ if(RILL_ONNX AND TARGET rill_program)
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/differential.py"
                    "$<TARGET_FILE:rill_program>" --seed 9 --count 700 --open)
   set_tests_properties(onnx_open_axes PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 600)
-  # Among all nodes, caches that hold the new frames alone are too rare to be drawn.
-  add_test(NAME onnx_attentions
-           COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/differential.py"
-                   "$<TARGET_FILE:rill_program>" --seed 12 --count 500 --only group_query)
-  set_tests_properties(onnx_attentions PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 300)
+  # Among all nodes, caches that hold the new frames alone and loops that append are too rare.
+  foreach(drawn IN ITEMS "onnx_attentions 12 500 group_query" "onnx_lists 14 300 lists")
+    separate_arguments(drawn)
+    list(GET drawn 0 name)
+    list(GET drawn 1 seed)
+    list(GET drawn 2 count)
+    list(GET drawn 3 maker)
+    add_test(NAME ${name}
+             COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/differential.py"
+                     "$<TARGET_FILE:rill_program>" --seed ${seed} --count ${count} --only ${maker})
+    set_tests_properties(${name} PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 300)
+  endforeach()
   add_test(NAME onnx_nan
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/nan.py"
                    "$<TARGET_FILE:rill_program>")
