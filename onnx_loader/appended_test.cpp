@@ -167,6 +167,7 @@ TEST(Appended, OtherUsesAreRefusedByName) {
   for (const Nodes& each :
        {Nodes{node_of("SequenceInsert", {"l", "next", "t"}, {"grown"})},
         Nodes{node_of("SequenceErase", {"l"}, {"grown"})},
+        Nodes{node_of("SequenceInsert", {"l"}, {"grown"})},
         Nodes{node_of("SequenceInsert", {"l", "next"}, {"grown"}),
               node_of("SequenceLength", {"l"}, {"length"})},
         Nodes{node_of("SequenceAt", {"l", "last"}, {"before"}),

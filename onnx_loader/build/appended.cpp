@@ -20,6 +20,12 @@ bool is_body(const AttributeProto& each) {
   return each.name == "body" && each.type == AttributeProto::Type::kGraph;
 }
 
+/// Tell whether a node is of that operator, with so many inputs or up to `most` of them.
+bool is(const NodeProto* node, std::string_view op, size_t inputs, size_t most = 0) {
+  return node && node->domain.empty() && node->op_type == op && node->inputs.size() >= inputs &&
+         node->inputs.size() <= std::max(inputs, most);
+}
+
 }  // namespace
 
 bool AppendingLoop::is_loop(const NodeProto& node) {
@@ -79,7 +85,7 @@ std::optional<int64_t> AppendingLoop::number(std::string_view value) {
     tensor = loader_.tensors().read(*stored);
   } else if (const NodeProto* node = maker(value)) {
     const AttributeProto* attribute = node->attribute("value");
-    if (node->op_type != "Constant" || !attribute) return {};
+    if (!is(node, "Constant", 0) || !attribute) return {};
     const auto proto = read_tensor_message(attribute->message);
     if (proto.ok()) tensor = loader_.tensors().read(*proto);
   } else if (std::none_of(body_.inputs.begin(), body_.inputs.end(), is_it)) {
@@ -97,7 +103,7 @@ std::optional<AppendingLoop::Appended> AppendingLoop::append_of(size_t state,
   std::string_view after = body_.outputs[1 + state].name;
   std::vector<std::string_view> made;
   const NodeProto* node = maker(after);
-  while (node && node->op_type == "Identity" && node->inputs.size() == 1 && reads_[after] == 1) {
+  while (is(node, "Identity", 1) && reads_[after] == 1) {
     made.push_back(after);
     after = node->inputs[0];
     node = maker(after);
@@ -105,7 +111,7 @@ std::optional<AppendingLoop::Appended> AppendingLoop::append_of(size_t state,
   Appended out;
   out.state = state;
   if (sequence) {
-    while (node && node->op_type == "SequenceInsert" && reads_[after] == 1) {
+    while (is(node, "SequenceInsert", 2, 3) && reads_[after] == 1) {
       const bool at_end = node->inputs.size() == 2 || node->inputs[2].empty();
       if (!at_end && (!out.rows.empty() || number(node->inputs[2]) != 0)) return {};
       out.rows.insert(out.rows.begin(), node->inputs[1]);
@@ -115,7 +121,7 @@ std::optional<AppendingLoop::Appended> AppendingLoop::append_of(size_t state,
       node = after == before || out.in_front ? nullptr : maker(after);
     }
     if (!out.in_front) out.lasts = reads_of_last(before, *sequence);
-  } else if (node && node->op_type == "Concat" && node->inputs.size() == 2 && reads_[after] == 1) {
+  } else if (is(node, "Concat", 2) && reads_[after] == 1) {
     const AttributeProto* axis = node->attribute("axis");
     if (!axis) return {};
     out.axis = axis->i;
@@ -136,9 +142,8 @@ std::vector<std::string_view> AppendingLoop::reads_of_last(std::string_view befo
   // What the first turn reads has to be there.
   if (sequence.items.empty() || sequence.rows.valid()) return out;
   for (const NodeProto& each : body_.nodes) {
-    const bool is_it = each.op_type == "SequenceAt" && each.inputs.size() == 2 &&
-                       each.inputs[0] == before && each.outputs.size() == 1 &&
-                       number(each.inputs[1]) == -1;
+    const bool is_it = is(&each, "SequenceAt", 2) && each.inputs[0] == before &&
+                       each.outputs.size() == 1 && number(each.inputs[1]) == -1;
     if (is_it) out.push_back(each.outputs[0]);
   }
   return out;
