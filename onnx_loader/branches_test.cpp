@@ -1,4 +1,4 @@
-// Branches that data decides, both of which run.
+// Branches that data decides, both of which run, and what a model is taken to be for.
 
 #include <gtest/gtest.h>
 
@@ -38,6 +38,15 @@ GraphParts for_block_of(const std::string& frames) {
   return out;
 }
 
+std::string assertions_of(const GraphParts& parts) {
+  const Message model = model_of(parts);
+  const auto graph = load_memory(model.span(), {ops::op_table(), ops::onnx_table()});
+  if (!graph.ok()) return graph.error().to_string();
+  std::string out;
+  for (const auto& each : graph->scope.assertions()) out += each.text;
+  return out;
+}
+
 std::string loaded(const GraphParts& then, const GraphParts& otherwise) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1, 3}, {"S"}), value_info("fast", {}, {}, 9)};
@@ -46,12 +55,7 @@ std::string loaded(const GraphParts& then, const GraphParts& otherwise) {
                         tensor_of_integers("four", {1}, {4}),
                         tensor_of_integers("eight", {1}, {8})};
   parts.nodes = {branches(then, otherwise, "fast", "y")};
-  const Message model = model_of(parts);
-  const auto graph = load_memory(model.span(), {ops::op_table(), ops::onnx_table()});
-  if (!graph.ok()) return graph.error().to_string();
-  std::string out;
-  for (const auto& each : graph->scope.assertions()) out += each.text;
-  return out;
+  return assertions_of(parts);
 }
 
 TEST(Branches, OfOneExtentAreAModelForIt) {
@@ -63,6 +67,38 @@ TEST(Branches, OfDifferentExtentsHaveToBeDecided) {
   EXPECT_NE(text.find("one branch is for S/4 == 1, the other for S/8 == 1"), std::string::npos)
       << text;
   EXPECT_NE(text.find("--constantize"), std::string::npos) << text;
+}
+
+/// Frames 0 to S - 4 and 4 to S of x [S, 3], side by side, as exporters write stacked frames.
+GraphParts stacked_frames(const std::string& x, const std::string& y) {
+  GraphParts out;
+  out.nodes = {node_of("Shape", {x}, {"all"}, {integer_attribute("end", 1)}),
+               node_of("Sub", {"all", "four"}, {"fewer"}),
+               node_of("Slice", {x, "first", "fewer", "first"}, {"front"}),
+               node_of("Slice", {x, "four", "all", "first"}, {"back"}),
+               node_of("Concat", {"front", "back"}, {y}, {integer_attribute("axis", 1)})};
+  out.inputs = {value_info("x", {-1, 3}, {"S"})};
+  out.outputs = {value_info(y, {-1, -1})};
+  out.initializers = {tensor_of_integers("first", {1}, {0}), tensor_of_integers("four", {1}, {4}),
+                      tensor_of_integers("two", {}, {2})};
+  return out;
+}
+
+TEST(Presumed, ExtentsAreLongEnoughForTheirSlices) {
+  EXPECT_EQ(assertions_of(stacked_frames("x", "y")), "-4+S >= 0");
+}
+
+TEST(Presumed, InALoopToo) {
+  GraphParts parts = stacked_frames("x", "y");
+  GraphParts body;
+  body.inputs = {value_info("t", {}, {}, 7), value_info("go", {}, {}, 9)};
+  body.nodes = parts.nodes;
+  body.nodes.push_back(node_of("Identity", {"go"}, {"on"}));
+  body.outputs = {value_info("on", {}, {}, 9), value_info("y", {-1, -1})};
+  parts.outputs = {value_info("z", {-1, -1, -1})};
+  parts.nodes = {node_of("Loop", {"two", ""}, {"z"},
+                         {message_attribute("body", graph_of(body), 5)})};
+  EXPECT_EQ(assertions_of(parts), "-4+S >= 0");
 }
 
 }  // namespace

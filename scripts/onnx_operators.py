@@ -36,6 +36,7 @@ rill model.onnx --set batch=1 --pulse samples=160 stream --input-from-bundle in.
 | `metadata_props` | properties; the producer is `onnx.producer_name` |
 | local functions | their nodes |
 | `If` | the branch, where constants, shapes or a constant input decide; else both branches and a selection, if they give equal types. A squeeze that a file writes for an axis of extent 1 or any other is taken for the former where the ranks behind it ask for it, and asserted |
+| bounds of slices of an open sign, as in `x[:, i:T - 4 + i]` | bounds that count from either end, or, where no shapes come of that, from the start: the model asserts `-4+T >= 0` then, and refuses shorter inputs |
 | sequences and optional tensors | their tensors, where the file tells how many there are, or they are the frames of an axis or the turns of a loop. Those that inputs and outputs hold are refused. `SplitToSequence` in parts of one frame with `keepdims = 0` drops their axis, as onnxruntime does, for which PyTorch writes `unbind` so. An optional input is taken for one that is there |
 | `Loop`, `Scan` | loops of so many turns, which may be open: over the frames of a stream, they stream. What each turn appends to a sequence, or with `Concat` to a tensor, is an output of the turns, so that `out.append(y)` and `torch.cat([out, y])` in a script of PyTorch stream too. Sequences that a loop changes in another way are refused |
 | `LSTM`, `GRU`, `RNN` | loops, which are recognised and run at once |

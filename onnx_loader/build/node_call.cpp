@@ -225,6 +225,7 @@ Result<OnnxCtx::Body> NodeCall::body(std::string_view attribute, std::span<const
   nnef::Scope scope;
   target.graph.name = graph.name;
   target.graph.scope = env_.graph().scope;
+  const size_t asserted = target.graph.scope.assertions().size();
   scope.target = &target;
   env.scope = &scope;
   env.captured = &body.captured;
@@ -237,9 +238,14 @@ Result<OnnxCtx::Body> NodeCall::body(std::string_view attribute, std::span<const
   for (size_t i = 0; i < outputs.size(); ++i) {
     target.graph.add_output(graph.outputs[i].name, outputs[i]);
   }
-  // Symbols made in the body must not be made again outside.
+  // Symbols made in the body must not be made again outside, and what is taken to hold in it does
+  // outside too.
   for (const std::string& symbol : target.graph.scope.symbols()) {
     env_.graph().scope.declare(symbol);
+  }
+  const auto& assertions = target.graph.scope.assertions();
+  for (size_t i = asserted; i < assertions.size(); ++i) {
+    RILL_TRY(env_.graph().scope.assert_text(assertions[i].text));
   }
   body.graph = std::move(target.graph);
   return body;

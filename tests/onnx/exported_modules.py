@@ -340,6 +340,8 @@ def modules():
         Module("unet", Unet, (r(2, 1, 40),), [nct]),
         Module("speaker", Speaker, (r(2, 6, 20),), [nct]),
         Module("wake", Wake, (r(2, 12, 10),), [nt], "time"),
+        Module("stacked_frames", lambda: Of(
+            lambda _, x: torch.cat([x[:, i:x.shape[1] - 4 + i] for i in range(5)], 2)), (r(2, 12, 4),), [nt], "time"),
         Module("chunks", lambda: Of(chunked, attend=nn.MultiheadAttention(16, 2, batch_first=True)),
                (r(2, 12, 16),), [nt], "time", exporters=new),
         Module("encoder", lambda: Of(lambda m, x: m.e(x), e=encoder), (r(2, 9, 16),), [nt],
