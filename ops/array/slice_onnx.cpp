@@ -33,7 +33,7 @@ Result<Dim> bound(OnnxCtx& ctx, const Dim& written, const Dim& extent, const Dim
   } else if (!number && !scope.proves_non_negative(written)) {
     const Dim from_start = written + extent * (Dim(1) - ge(written, Dim(0)));
     if (ctx.clamps()) return min(max(from_start, least), most);
-    // Where that leads to no shapes, the model is one for extents that are long enough, and says so.
+    // Where no shapes come of that, the model is one for long enough extents, and says so.
     if (!ctx.graph().scope.assert_text(str_cat(written, " >= 0")).ok()) {
       return fail(Code::kSymbol, "the bound ", written, " counts from the start if it is 0 or ",
                   "more, else from the end, and its sign is open")
