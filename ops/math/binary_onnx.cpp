@@ -36,10 +36,18 @@ OutletId quotient(OnnxCtx& ctx, Formula& f, OutletId a, OutletId b) {
   const bool positive = is_at_least(ctx, f.fact(b), 1);
   if (positive && is_at_least(ctx, f.fact(a), 0)) return f.over(a, b);
   const auto minus = [&](OutletId x) { return f.minus(f.number(0.0, x), x); };
+  const OutletId written = b;
   if (!positive) b = minus(b);
   if (!positive && f.ok() && !is_at_least(ctx, f.fact(b), 1)) {
-    f.fail_with(fail(Code::kUnsupported, "a size is divided by ", f.fact(b),
-                     ", whose sign is open: expected a number"));
+    const TensorPtr& known = f.fact(written).konst;
+    std::string by = "what is not known";
+    if (known && known->volume() == 1) {
+      const auto size = element_as_dim(*known, 0);
+      if (size.ok()) by = str_cat(*size);
+    }
+    f.fail_with(fail(Code::kUnsupported, "a size is divided by ", by,
+                     ", whose sign is open: expected a number")
+                    .hint("Assert it, as in --assert 'S >= 16', or set its symbols"));
     return b;
   }
   const auto part = [&](OutletId x) {
