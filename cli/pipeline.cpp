@@ -1,8 +1,8 @@
 #include "cli/pipeline.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
+#include <random>
 
 #include "cli/bundle.h"
 #include "cli/edits.h"
@@ -398,25 +398,43 @@ Status Pipeline::settings() {
   return declutter_stage("set-declutter", args_.declutter_set_rounds);
 }
 
-/// A folder that is gone at the end.
-struct TemporaryFolder {
-  std::string path;
+/// A folder that nobody else reads, and that is gone at the end; without a path where none can be made.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    namespace fs = std::filesystem;
+    constexpr int kTries = 16;
+    std::error_code error;
+    const fs::path root = fs::temp_directory_path(error);
+    std::random_device random;
+    for (int i = 0; i < kTries && !error && path_.empty(); ++i) {
+      const fs::path path = root / str_cat("rill-", static_cast<int64_t>(random()));
+      if (!fs::create_directory(path, error)) continue;
+      fs::permissions(path, fs::perms::owner_all, error);
+      path_ = path.string();
+    }
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   ~TemporaryFolder() {
     std::error_code error;
-    if (!path.empty()) std::filesystem::remove_all(path, error);
+    if (!path_.empty()) std::filesystem::remove_all(path_, error);
   }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
 };
 
 Status Pipeline::cycle() {
   if (!args_.nnef_cycle || stopped_) return {};
-  std::error_code error;
-  TemporaryFolder folder;
-  std::string stem = std::filesystem::temp_directory_path(error).string() + "/rill-XXXXXX";
-  if (error || mkdtemp(stem.data()) == nullptr) {
-    return fail(Code::kIo, "--nnef-cycle: no temporary folder can be made: ", stem);
+  const TemporaryFolder folder;
+  if (folder.path().empty()) {
+    return fail(Code::kIo, "--nnef-cycle: no temporary folder can be made")
+        .hint("Set TMPDIR to a folder that can be written");
   }
-  folder.path = stem;
-  const std::string file = stem + "/cycle.nnef.tar";
+  const std::string file = folder.path() + "/cycle.nnef.tar";
   Status saved = nnef::save(model_->graph, file, nnef::Container::kTar, save_options(args_));
   if (!saved.ok()) return in_stage("nnef-cycle", std::move(saved));
   auto again = nnef::load(file, ops::op_table(), load_options(args_, log_));

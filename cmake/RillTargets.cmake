@@ -13,6 +13,13 @@ mark_as_advanced(RILL_XSIMD)
 if(NOT RILL_XSIMD)
   message(FATAL_ERROR "xsimd was not found: install it, or set xsimd_DIR or RILL_XSIMD to where it is")
 endif()
+# Libraries in C++ of this machine are built for it and for one library of C++. Others take their
+# sources and headers alone.
+set(RILL_FROM_SOURCES ${CMAKE_CROSSCOMPILING})
+if(CMAKE_CXX_FLAGS MATCHES "-stdlib=libc\\+\\+")
+  set(RILL_FROM_SOURCES ON)
+endif()
+
 # rill_host_headers(<folder of this machine> <library> ...): headers that serve any target.
 function(rill_host_headers folder)
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/host_include")
@@ -20,7 +27,7 @@ function(rill_host_headers folder)
     file(CREATE_LINK "${folder}/${library}" "${PROJECT_BINARY_DIR}/host_include/${library}" SYMBOLIC)
   endforeach()
 endfunction()
-if(CMAKE_CROSSCOMPILING)
+if(RILL_FROM_SOURCES)
   target_include_directories(rill_flags SYSTEM INTERFACE "${PROJECT_BINARY_DIR}/host_include")
   rill_host_headers("${RILL_XSIMD}" xsimd)
 else()
