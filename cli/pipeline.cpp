@@ -398,7 +398,7 @@ Status Pipeline::settings() {
   return declutter_stage("set-declutter", args_.declutter_set_rounds);
 }
 
-/// A folder that nobody else reads, and that is gone at the end; without a path where none can be made.
+/// A folder that nobody else reads, gone at the end. It has no path where none can be made.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
