@@ -3,9 +3,9 @@
 
     system_headers.py ROOT
 
-Headers of POSIX, Linux and Windows stand in the files of PLACES, each of which is for one kind of thing:
-files, the process, threads, memory, what the CPU can do. Who needs more of a system adds it there, for
-every system.
+Headers of POSIX, Linux and Windows, and functions that POSIX puts into headers of C, stand in the files of
+PLACES, each of which is for one kind of thing: files, the process, threads, memory, what the CPU can do.
+Who needs more of a system adds it there, for every system.
 """
 
 import re
@@ -33,6 +33,11 @@ INCLUDE = re.compile(
     r"pthread\.h|signal\.h|csignal|malloc\.h|io\.h|windows\.h|psapi\.h|features\.h|xlocale\.h|locale\.h|"
     r"strings\.h|cpuid\.h)>", re.MULTILINE)
 
+CALL = re.compile(
+    r"(?<![\w.>])(?:::|std::)?(mkd?s?temp|setenv|unsetenv|putenv|str(?:n?dup|casecmp|tok_r|signal)|realpath|popen|"
+    r"pclose|fileno|fdopen|posix_memalign|(?:local|gm)time_r|asprintf|vasprintf|getline_r|drand48|srandom|"
+    r"sincosf?|usleep|nanosleep|clock_gettime)\s*\(")
+
 
 def check(root):
     findings = []
@@ -43,14 +48,19 @@ def check(root):
             line = text[:found.start()].count("\n") + 1
             findings.append(f"{path}:{line}: <{found[1]}> is not of every system: use "
                             "nnef_loader/system or cli/system, or add a place to this lint")
+        code = re.sub(r"//.*", "", text)
+        for found in CALL.finditer(code):
+            line = code[:found.start()].count("\n") + 1
+            findings.append(f"{path}:{line}: {found[1]}() is not of every system: use the C++ library, "
+                            "nnef_loader/system or cli/system, or add a place to this lint")
     return findings
 
 
 common.run(
     check,
     broken={"core/exec/a.cpp": "#include <unistd.h>\n", "ops/nn/b.h": "#include <sys/stat.h>\n",
-            "cli/c.cpp": "  # include <windows.h>\n"},
+            "cli/c.cpp": "  # include <windows.h>\n", "cli/d.cpp": "if (mkdtemp(stem.data()) == nullptr) {}\n"},
     sound={"cli/system/process_posix.cpp": "#include <unistd.h>\n",
-           "core/exec/a.cpp": "#include <cstdio>\n// #include <unistd.h>\n",
+           "core/exec/a.cpp": "#include <cstdio>\n// #include <unistd.h>\n// Not mkdtemp().\nx.popen();\n",
            "nnef_loader/archive/a_test.cpp": "#include <unistd.h>\n"},
 )
