@@ -89,6 +89,21 @@ def run_cli(build, prefix):
     return ["command line"], passed, failed
 
 
+def of_dylib(path):
+    """Tell what a library of macOS shows and needs, by LLVM's tools; nothing without them. Zig's linker
+    shows what it brings of the C++ library, too."""
+    version = next((each for each in ("-19", "-14", "") if shutil.which("llvm-nm" + each)), None)
+    if version is None:
+        return "", ""
+    names = output("llvm-nm" + version, "-gU", str(path)).stdout.split()[2::3]
+    own = sum(name.startswith("_rill_") for name in names)
+    used = output("llvm-objdump" + version, "--macho", "--dylibs-used", str(path)).stdout
+    needs = sorted({os.path.basename(each) for each in re.findall(r"^\s+(\S+) \(", used, re.MULTILINE)
+                    if not os.path.basename(each).startswith("librill")})
+    more = f" and {len(names) - own} of C++" if len(names) > own else ""
+    return f"{own}{more}", ", ".join(needs)
+
+
 def library(build):
     """Find the shared library; give its stripped bytes, how many symbols it shows, what it needs."""
     found = [path for pattern in ("librill.so.*.*.*", "librill.dll", "librill.*.*.*.dylib", "librill.so")
@@ -104,6 +119,9 @@ def library(build):
             if shutil.which(strip) and output(strip, "-o", stripped.name, str(path)).returncode == 0:
                 size = os.path.getsize(stripped.name)
                 break
+    if ".dylib" in path.suffixes:
+        symbols, needs = of_dylib(path)
+        return f"{size / 1024:.0f} KiB", symbols, needs
     dump = output(tool + "objdump", "-p", str(path)).stdout
     needs = re.findall(r"NEEDED\s+(\S+)|DLL Name: (\S+)", dump)
     needs = sorted({(a or b) for a, b in needs}, key=str.lower)
