@@ -108,6 +108,8 @@ void build(Parser* parser, Flavor flavor) {
       "Load an NNEF model, look at it, run it, stream it.\n"
       "Options before the subcommand make the model; those after it, the run.");
   app.set_help_flag("-h,--help", "print this");
+  // On Windows, too, what begins with a slash is a path.
+  app.allow_windows_style_options(false);
   app.add_option("MODEL", parser->args.model, "NNEF archive (.tgz, .tar, .zip), folder or graph");
   for (const OptionRow& row : option_table()) {
     if (row.where & kGlobal) add_option(parser, &app, row);

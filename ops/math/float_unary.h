@@ -71,8 +71,9 @@ W float_unary(UnaryKind kind, W x, W alpha) {
     case UnaryKind::kAsinh:
       return std::asinh(x);
     case UnaryKind::kAcosh:
-      // Below 1 there is no value; musl gives numbers there.
-      return x < 1 ? std::numeric_limits<W>::quiet_NaN() : std::acosh(x);
+      // As the kernels do.
+      return x < 1 ? std::numeric_limits<W>::quiet_NaN()
+                   : static_cast<W>(std::acosh(static_cast<double>(x)));
     case UnaryKind::kAtanh:
       return std::atanh(x);
     case UnaryKind::kErf:
