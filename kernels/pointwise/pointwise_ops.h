@@ -178,8 +178,8 @@ void pointwise_binary(PointwiseOp op, const PointwiseSource& a, const PointwiseS
 #undef RILL_SHARED
 }
 
-/// Below 1, where musl's function gives numbers, there is no value. In the C library of Windows that
-/// of floats is 4 ulp off near 1.
+/// Below 1, where musl's function gives numbers, there is no value. In the C library of Windows
+/// that of floats is 4 ulp off near 1.
 inline float acosh_or_nan(float x) {
   return x < 1.0f ? __builtin_nanf("") : static_cast<float>(acosh(static_cast<double>(x)));
 }
