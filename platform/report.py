@@ -140,6 +140,9 @@ def one_model(build, prefix):
     program = [*prefix, str(own[0])] if own and prefix is not None else [str(host)] if host.exists() else []
     if library is None or not program:
         return ""
+    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
+    kept = re.search(r"^CMAKE_CXX_FLAGS:\w+=(.*)$", cache, re.MULTILINE)
+    flags = kept[1].split() if kept else []
     with tempfile.TemporaryDirectory() as made:
         folder = pathlib.Path(made)
         table, out = folder / "table.c", folder / "program"
@@ -151,7 +154,7 @@ def one_model(build, prefix):
                      "S=8", "--target", "scalar", "--no-audit", "-q", "--table", table]]
         commands += [[c, "-Os", "-DRILL_STATIC", f"-I{ROOT}/api/include", "-c", source, "-o", object_file]
                      for source, object_file in zip(sources, objects)]
-        commands += [[cxx, strip, "-s", *objects, library, "-o", out]]
+        commands += [[cxx, *flags, strip, "-s", *objects, library, "-o", out]]
         for command in commands:
             done = output(*map(str, command), env=dict(os.environ, WINEDEBUG="-all"))
             if done.returncode != 0:
