@@ -43,7 +43,7 @@ Status AppendingLoop::look() {
     RILL_ASSIGN(const Sequence* sequence,
                 loader_.find_sequence(node_.inputs[kTerms + i], &env_));
     has_sequences_ |= sequence != nullptr;
-    if (appended_.size() > kMostAppended) {
+    if (appended_.size() == kMostAppended) {
       return fail(Code::kUnsupported, "the loop has over ", kMostAppended, " lists");
     }
     if (auto found = append_of(i, sequence)) {

@@ -39,19 +39,18 @@ Result<OutletId> WireCalls::moved(OutletId x, int64_t from, int64_t to) const {
 }
 
 Result<OutletId> WireCalls::joined(OutletId rows, int64_t axis) const {
-  RILL_ASSIGN(const OutletId x, moved(rows, 0, axis));
-  const auto at = static_cast<size_t>(axis);
-  std::vector<Dim> shape = fact(x).shape;
-  std::vector<Value> integers;
+  const Dim entries = fact(rows).dim(0);
+  const Dim each = fact(rows).dim(static_cast<int>(axis) + 1);
+  // Where there is nothing any order will do, and a shape of 0 stands for the first joined extent.
+  RILL_ASSIGN(const OutletId x, moved(rows, 0, each == Dim(0) ? axis + 1 : axis));
   // An axis that streams stays as it is.
-  if (shape[at + 1] == Dim(1)) {
-    integers.emplace_back(Dim(axis + 1));
-    return call("squeeze", x, "axes", std::move(integers));
-  }
-  shape[at] = shape[at] * shape[at + 1];
-  shape.erase(shape.begin() + axis + 1);
-  for (Dim& each : shape) integers.emplace_back(std::move(each));
-  return call("reshape", x, "shape", std::move(integers));
+  if (each == Dim(1)) return call("squeeze", x, "axes", {Dim(axis + 1)});
+  std::vector<nnef::CallArgument> arguments(4);
+  arguments[0] = {"input", nullptr, Value(x)};
+  arguments[1] = {"shape", nullptr, Value(std::vector<Value>{entries * each})};
+  arguments[2] = {"axis_start", nullptr, Value(Dim(axis))};
+  arguments[3] = {"axis_count", nullptr, Value(Dim(2))};
+  return call("reshape", std::move(arguments));
 }
 
 Result<std::vector<OutletId>> WireCalls::read(std::string_view op, int64_t version,

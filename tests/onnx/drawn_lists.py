@@ -59,7 +59,7 @@ def appended(body, prefix, values, starts_with):
 
 
 def lists():
-    frames, axis, shape = long(150), pick([0, 1]), [long(6) for _ in range(pick([1, 2]))]
+    frames, axis, shape = long(150), pick([0, 1]), [long(6) * (np.random.rand() > 0.05) for _ in range(pick([1, 2]))]
     rank = len(shape)
     x = noise(*shape[:axis], frames, *shape[axis:])
     integers = {"zero": 0, "one": 1, "last": -1, "middle": frames // 2}
