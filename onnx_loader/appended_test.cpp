@@ -4,11 +4,7 @@
 
 #include <vector>
 
-#include "onnx_loader/load.h"
-#include "onnx_loader/test_file.h"
-#include "ops/math/test_support.h"
-#include "ops/onnx_table.h"
-#include "ops/op_table.h"
+#include "onnx_loader/test_run.h"
 
 namespace rill::onnx {
 namespace {
@@ -52,27 +48,11 @@ GraphParts with(Nodes nodes) {
   return parts;
 }
 
-Result<Graph> loaded(const GraphParts& parts) {
-  const Message model = model_of(parts);
-  return load_memory(model.span(), {ops::op_table(), ops::onnx_table()});
-}
-
 std::vector<float> run_on(const GraphParts& parts, const std::vector<float>& x) {
-  auto graph = loaded(parts);
-  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().to_string());
-  if (!graph.ok()) return {};
-  const auto frames = static_cast<int64_t>(x.size()) / 3;
-  const auto out = ops::test::run(*graph, {ops::test::f32({frames, 3}, x)});
-  EXPECT_TRUE(out.ok()) << (out.ok() ? "" : out.error().to_string());
-  if (!out.ok()) return {};
-  const auto values = out->front().values<float>();
-  return {values.begin(), values.end()};
+  return onnx::run_on(model_of(parts), x);
 }
 
-std::string refused(const GraphParts& parts) {
-  const auto graph = loaded(parts);
-  return graph.ok() ? "loaded" : graph.error().to_string();
-}
+std::string refused(const GraphParts& parts) { return onnx::refused(model_of(parts)); }
 
 Message joined(const std::string& sequence, int64_t axis, int64_t stacks) {
   return node_of("ConcatFromSequence", {sequence}, {"y"},

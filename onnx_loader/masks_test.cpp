@@ -6,18 +6,10 @@
 #include <limits>
 #include <vector>
 
-#include "onnx_loader/load.h"
-#include "onnx_loader/test_file.h"
-#include "ops/math/test_support.h"
-#include "ops/onnx_table.h"
-#include "ops/op_table.h"
+#include "onnx_loader/test_run.h"
 
 namespace rill::onnx {
 namespace {
-
-Result<Graph> loaded(const Message& model) {
-  return load_memory(model.span(), {ops::op_table(), ops::onnx_table()});
-}
 
 /// y = x, but `number` where x is below 0; or `times` of what is there; rows of it if `by_rows`.
 GraphParts masked(bool by_value, bool by_rows = false) {
@@ -53,15 +45,7 @@ GraphParts masked(bool by_value, bool by_rows = false) {
 }
 
 std::vector<float> run_on(const GraphParts& parts, const std::vector<float>& x) {
-  auto graph = loaded(model_of(parts, 18));
-  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().to_string());
-  if (!graph.ok()) return {};
-  const auto frames = static_cast<int64_t>(x.size()) / 3;
-  const auto out = ops::test::run(*graph, {ops::test::f32({frames, 3}, x)});
-  EXPECT_TRUE(out.ok()) << (out.ok() ? "" : out.error().to_string());
-  if (!out.ok()) return {};
-  const float* y = (*out)[0].data<float>();
-  return {y, y + (*out)[0].volume()};
+  return onnx::run_on(model_of(parts, 18), x);
 }
 
 TEST(Masks, WhatIsWrittenAtTheirPlacesIsSelected) {

@@ -4,18 +4,10 @@
 
 #include <vector>
 
-#include "onnx_loader/load.h"
-#include "onnx_loader/test_file.h"
-#include "ops/math/test_support.h"
-#include "ops/onnx_table.h"
-#include "ops/op_table.h"
+#include "onnx_loader/test_run.h"
 
 namespace rill::onnx {
 namespace {
-
-Result<Graph> loaded(const Message& model) {
-  return load_memory(model.span(), {ops::op_table(), ops::onnx_table()});
-}
 
 /// y of some nodes over x [S, 3], or [2, 3] if `fixed`, and some places.
 GraphParts with(std::vector<Message> nodes, bool fixed = false) {
@@ -32,22 +24,11 @@ GraphParts with(std::vector<Message> nodes, bool fixed = false) {
   return parts;
 }
 
-std::vector<float> run_on(const GraphParts& parts, std::vector<float> x) {
-  auto graph = loaded(model_of(parts, 18));
-  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().to_string());
-  if (!graph.ok()) return {};
-  const auto frames = static_cast<int64_t>(x.size()) / 3;
-  const auto out = ops::test::run(*graph, {ops::test::f32({frames, 3}, x)});
-  EXPECT_TRUE(out.ok()) << (out.ok() ? "" : out.error().to_string());
-  if (!out.ok()) return {};
-  const auto values = out->front().values<float>();
-  return {values.begin(), values.end()};
+std::vector<float> run_on(const GraphParts& parts, const std::vector<float>& x) {
+  return onnx::run_on(model_of(parts, 18), x);
 }
 
-std::string refused(const GraphParts& parts) {
-  const auto graph = loaded(model_of(parts, 18));
-  return graph.ok() ? "loaded" : graph.error().to_string();
-}
+std::string refused(const GraphParts& parts) { return onnx::refused(model_of(parts, 18)); }
 
 const std::vector<float> kTwo = {1, 2, 3, 4, 5, 6};
 
