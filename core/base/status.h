@@ -98,6 +98,9 @@ class [[nodiscard]] Result {
     }
   }
 
+  template <class U>
+  friend U&& take_value(Result<U>& result);
+
   std::optional<T> value_;
   Status status_;
 };
@@ -124,6 +127,11 @@ template <class T>
 Status take_status(Result<T>& result) {
   return result.take_status();
 }
+/// Take a value that is known to be there: looking again takes a call, thousands of times.
+template <class T>
+T&& take_value(Result<T>& result) {
+  return std::move(*result.value_);
+}
 
 #define RILL_JOIN_(a, b) a##b
 #define RILL_JOIN(a, b) RILL_JOIN_(a, b)
@@ -141,7 +149,7 @@ Status take_status(Result<T>& result) {
 #define RILL_ASSIGN_(name, declaration, expression) \
   auto name = (expression);                         \
   if (!name.ok()) return ::rill::take_status(name); \
-  declaration = std::move(name).value()
+  declaration = ::rill::take_value(name)
 
 /// Fail with kShape unless the condition holds.
 #define RILL_CHECK(condition, ...) \
