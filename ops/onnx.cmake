@@ -55,6 +55,7 @@ if(RILL_ONNX)
     math/formula.cpp
     math/numpy.cpp
     math/sequences.cpp
+    control/onnx_counted.cpp
     control/onnx_turns.cpp
     nn/onnx_activation.cpp
     nn/onnx_heads.cpp

@@ -1,10 +1,12 @@
 // How ONNX's loops are read: Scan and Loop, as loops over a body of one turn.
 
+#include <algorithm>
 #include <array>
 
 #include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
 #include "ops/array/symbolic.h"
+#include "ops/control/onnx_counted.h"
 #include "ops/control/onnx_turns.h"
 #include "ops/math/formula.h"
 
@@ -193,19 +195,27 @@ Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
 /// stay as they are.
 class LoopReader {
  public:
-  LoopReader(OnnxCtx& ctx, const Terms& terms) : ctx_(ctx), terms_(terms) {}
+  LoopReader(OnnxCtx& ctx, const Terms& terms) : ctx_(ctx), terms_(terms) {
+    counters_.resize(terms.states.size());
+  }
 
   Result<Value> build();
 
  private:
   Result<OnnxCtx::Body> body();
   Status take_inputs(Turns* turns);
+  Status take_counter(OutletId given, const Counter& counter, Turns* turns);
   Status give_outputs(Turns* turns);
+  /// Put what is counted on between the states that `turns` has given.
+  Result<Value> with_counters(std::vector<Value> given);
 
   OnnxCtx& ctx_;
-  const Terms& terms_;
+  Terms terms_;
+  /// States that are numbers of the turn, where the condition counts.
+  std::vector<std::optional<Counter>> counters_;
   OutletId numbers_;
   bool may_end_ = false;
+  bool counted_ = false;
 };
 
 Result<OnnxCtx::Body> LoopReader::body() {
@@ -227,6 +237,17 @@ Result<OnnxCtx::Body> LoopReader::body() {
   }
   const TensorPtr& more = body.graph.fact(body.graph.outputs[0]).konst;
   may_end_ = terms_.condition.valid() || !more || !more->values<bool>()[0];
+  if (may_end_) {
+    auto counted =
+        counted_turns(ctx_.graph(), body, terms_.condition, terms_.states, terms_.count);
+    if (counted) {
+      may_end_ = false;
+      counted_ = true;
+      terms_.count = std::move(counted->turns);
+      counters_ = std::move(counted->counters);
+    }
+  }
+  if (!terms_.count) return depends_on_data();
   if (!may_end_) return body;
   const auto most = terms_.count->to_int();
   if (!most || *most > kMostTried || body.graph.outputs.size() > states + 1) {
@@ -249,9 +270,26 @@ Status LoopReader::take_inputs(Turns* turns) {
     turns->take({}, first, {Kind::kState, 0, 1});
   }
   for (size_t i = 0; i < terms_.states.size(); ++i) {
-    turns->take(given.inputs[i + 2], terms_.states[i], {Kind::kState, 0, 1});
+    if (counters_[i]) {
+      RILL_TRY(take_counter(given.inputs[i + 2], *counters_[i], turns));
+    } else {
+      turns->take(given.inputs[i + 2], terms_.states[i], {Kind::kState, 0, 1});
+    }
   }
   return turns->take_rows_of(given.inputs[0], *terms_.count);
+}
+
+Status LoopReader::take_counter(OutletId given, const Counter& counter, Turns* turns) {
+  if (counter.first == Dim(0) && counter.step == 1) {
+    RILL_TRY(turns->take_turn_by_turn(given, numbers_, 0, 1));
+    return turns->take_rows_of(given, *terms_.count);
+  }
+  Formula f(ctx_);
+  const OutletId counted =
+      f.plus(f.times(numbers_, f.number(Dim(counter.step), numbers_)),
+             f.number(counter.first, numbers_));
+  if (!f.ok()) return f.take_status();
+  return turns->take_turn_by_turn(given, counted, 0, 1);
 }
 
 Status LoopReader::give_outputs(Turns* turns) {
@@ -271,7 +309,7 @@ Status LoopReader::give_outputs(Turns* turns) {
     return {};
   }
   for (size_t i = 0; i < states; ++i) {
-    RILL_TRY(turns->give_state(turns->of(given.outputs[i + 1])));
+    if (!counters_[i]) RILL_TRY(turns->give_state(turns->of(given.outputs[i + 1])));
   }
   for (size_t i = states + 1; i < given.outputs.size(); ++i) {
     RILL_TRY(turns->give_list(given.outputs[i], 0, 1));
@@ -279,28 +317,49 @@ Status LoopReader::give_outputs(Turns* turns) {
   return {};
 }
 
+Result<Value> LoopReader::with_counters(std::vector<Value> given) {
+  Formula f(ctx_);
+  for (size_t i = 0; i < counters_.size(); ++i) {
+    if (!counters_[i]) continue;
+    const Dim last = counters_[i]->first + Dim(counters_[i]->step) * *terms_.count;
+    given.insert(given.begin() + static_cast<std::ptrdiff_t>(i),
+                 Value(f.number(last, numbers_)));
+  }
+  if (!f.ok()) return f.take_status();
+  return Value(std::move(given));
+}
+
 Result<Value> LoopReader::build() {
-  if (!terms_.count) return depends_on_data();
   RILL_ASSIGN(const OnnxCtx::Body body, this->body());
+  const auto number = counted_ ? terms_.count->to_int() : std::nullopt;
+  if (number && *number >= 1 && *number <= kMostWrittenOut && !terms_.condition.valid()) {
+    // Turns that are written out stream by themselves, whatever they do with frames.
+    auto plain = written_out(ctx_, terms_, *number);
+    if (plain.ok()) return plain;
+  }
   Formula f(ctx_);
   numbers_ = f.range(*terms_.count);
   if (!f.ok()) return f.take_status();
+  const bool counts_alone =
+      std::all_of(counters_.begin(), counters_.end(), [](const auto& each) { return each; }) &&
+      body.graph.outputs.size() == counters_.size() + 1;
+  if (counts_alone && !counters_.empty()) return with_counters({});
   Turns turns(ctx_, body);
   RILL_TRY(take_inputs(&turns));
   RILL_TRY(turns.copy());
   RILL_TRY(give_outputs(&turns));
-  RILL_ASSIGN(Value out, turns.run("Loop"));
-  if (!may_end_) return out;
-  auto wires = *out.get<std::vector<Value>>();
-  wires.erase(wires.begin());
-  return Value(std::move(wires));
+  RILL_ASSIGN(const Value out, turns.run("Loop"));
+  const auto* const several = out.get<std::vector<Value>>();
+  auto wires = several ? *several : std::vector<Value>{out};
+  if (may_end_) wires.erase(wires.begin());
+  return with_counters(std::move(wires));
 }
 
 Result<Value> loop(OnnxCtx& ctx) {
   RILL_ASSIGN(Terms terms, terms_of(ctx));
   for (OutletId& state : terms.states) {
     // Sizes are counted on as integers.
-    if (ctx.fact(state).dtype != DType::kDim || ctx.fact(state).konst) continue;
+    if (ctx.fact(state).dtype != DType::kDim) continue;
     RILL_ASSIGN(state, cast_to(ctx, state, DType::kI64));
   }
   auto out = LoopReader(ctx, terms).build();

@@ -27,6 +27,7 @@ except ImportError:
 import drawn_arrays
 import drawn_bytes
 import drawn_caches
+import drawn_counts
 import drawn_images
 import drawn_layers
 import drawn_lists
@@ -44,7 +45,8 @@ MAKERS = [
     drawn_arrays.elementwise, drawn_arrays.reduction, drawn_arrays.cast, drawn_arrays.einsum,
     drawn_arrays.control,
     drawn_images.det, drawn_images.max_unpool, drawn_images.roi_align, drawn_images.deform_conv,
-    drawn_images.bit_cast, drawn_images.linear_attention, drawn_images.flex_attention, drawn_lists.lists]
+    drawn_images.bit_cast, drawn_images.linear_attention, drawn_images.flex_attention, drawn_lists.lists,
+    drawn_counts.counts]
 
 # What onnxruntime lacks, or has for some types only.
 BY_REFERENCE = {"BitCast", "Det", "FlexAttention", "LinearAttention"}

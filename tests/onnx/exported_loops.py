@@ -218,6 +218,26 @@ class Parts(nn.Module):
         return torch.cat(out, 1)
 
 
+class While(WithCell):
+    def forward(self, x: Tensor, h: Tensor):
+        out: List[Tensor] = []
+        t = 0
+        while t < x.size(1):
+            h = self.cell(x[:, t], h)
+            out.append(h)
+            t += 1
+        return torch.stack(out, 1), h
+
+
+class EveryOther(WithCell):
+    def forward(self, x: Tensor, h: Tensor):
+        t = 1
+        while t <= x.size(1) - 1:
+            h = self.cell(x[:, t] - x[:, t - 1], h)
+            t += 2
+        return h, t
+
+
 def modules(module):
     """What `module` makes of a name, a maker, inputs and axes, for each loop."""
     r = torch.randn
@@ -229,10 +249,12 @@ def modules(module):
 
     one_axis = "it loops over the streaming axis of one input"
     listed = [scripted(kind, (r(2, 6, 4), r(2, 5)), [frames, states])
-              for kind in (Stacked, Joined, Grown, GrownFromNothing, TwoLists, Twice, ByLast, Layers)]
+              for kind in (Stacked, Joined, Grown, GrownFromNothing, TwoLists, Twice, ByLast, Layers,
+                           While)]
     listed += [scripted(kind, (r(2, 6, 4), r(2, 5)), [frames, states], not_streamed=one_axis)
                for kind in (Kept, BothWays, Written)]
     return listed + [
+        scripted(EveryOther, (r(2, 6, 4), r(2, 5)), [frames, states], None),
         scripted(Unbound, (r(6, 2, 4), r(2, 5), r(2, 5)), [{0: "time", 1: "batch"}, states, states]),
         scripted(Nested, (r(2, 6, 4),), [frames]),
         scripted(Frames, (r(2, 6, 4),), [frames], None),

@@ -1,0 +1,89 @@
+#include "ops/control/onnx_counted.h"
+
+#include "ops/array/symbolic.h"
+
+namespace rill::ops {
+namespace {
+
+/// In front of the states of a body: the number of the turn and the condition as inputs, the
+/// condition as an output.
+constexpr size_t kTerms = 2;
+
+bool is_integer(const Fact& fact) {
+  return fact.rank() == 0 && (fact.dtype == DType::kI64 || fact.dtype == DType::kDim);
+}
+
+/// Give an input of a graph a value to follow sizes by. The graph is looked at only.
+void know(Graph& graph, OutletId input, const Dim& value) {
+  graph.nodes[static_cast<size_t>(input.node)].outputs[0].konst =
+      std::make_shared<const Tensor>(Tensor::scalar(value));
+}
+
+/// What is not below 0 where a comparison holds; nothing for anything but a comparison.
+std::optional<Dim> compared(const Dim& truth) {
+  const DimSum* sum = truth.sum();
+  if (!sum || sum->terms.size() != 1 || sum->terms[0].factors.size() != 1) return {};
+  const DimAtom& atom = *sum->terms[0].factors[0];
+  if (atom.kind != DimAtom::Kind::kGe) return {};
+  const int64_t coefficient = sum->terms[0].coefficient;
+  if (sum->constant == 0 && coefficient == 1) return atom.args[0] - atom.args[1];
+  if (sum->constant == 1 && coefficient == -1) return atom.args[1] - atom.args[0] - Dim(1);
+  return {};
+}
+
+}  // namespace
+
+std::optional<CountedTurns> counted_turns(const Graph& outer, const OnnxCtx::Body& body,
+                                          OutletId condition, std::span<const OutletId> states,
+                                          const std::optional<Dim>& most) {
+  Graph probe = body.graph;
+  const size_t own = probe.inputs.size() - body.captured.size();
+  for (size_t i = own; i < probe.inputs.size(); ++i) {
+    if (probe.fact(probe.inputs[i]).konst || !is_integer(probe.fact(probe.inputs[i]))) continue;
+    if (const auto value = symbolic_value(outer, body.captured[i - own])) {
+      know(probe, probe.inputs[i], *value);
+    }
+  }
+  const std::string name = outer.scope.fresh("turn");
+  const Dim turn = Dim::symbol(name);
+  CountedTurns out;
+  out.counters.resize(states.size());
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (!is_integer(outer.fact(states[i]))) continue;
+    const auto first = symbolic_value(outer, states[i]);
+    if (!first) continue;
+    Graph one = probe;
+    know(one, one.inputs[kTerms + i], turn);
+    const auto next = symbolic_value(one, one.outputs[1 + i]);
+    const auto step = next ? (*next - turn).to_int() : std::nullopt;
+    if (step) out.counters[i] = {*first, *step};
+  }
+  know(probe, probe.inputs[0], turn);
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (const auto& each = out.counters[i]) {
+      know(probe, probe.inputs[kTerms + i], each->first + Dim(each->step) * turn);
+    }
+  }
+  const auto goes_on = symbolic_value(probe, probe.outputs[0]);
+  const auto left = goes_on ? compared(*goes_on) : std::nullopt;
+  if (!left) return {};
+  // What is left behind turn 0, 1, ... falls by as much each time, and the loop ends below 0.
+  const auto falls = (*left - left->substitute(name, turn + Dim(1))).to_int();
+  if (!falls || *falls <= 0) return {};
+  const Dim behind_first = left->substitute(name, Dim(0));
+  const Dim more = floor_div(behind_first, *falls) + Dim(1);
+  if (!condition.valid()) {
+    out.turns = Dim(1) + max(Dim(0), more);
+  } else {
+    const auto runs = symbolic_value(outer, condition);
+    const auto in_front = runs ? compared(*runs) : std::nullopt;
+    // The first turn runs by the same comparison as all others.
+    if (!in_front || !(*in_front - behind_first == Dim(*falls))) return {};
+    out.turns = max(Dim(0), Dim(1) + more);
+  }
+  if (most) out.turns = min(*most, out.turns);
+  out.turns = outer.scope.simplify(out.turns);
+  return out.turns.valid() ? std::optional(std::move(out)) : std::nullopt;
+}
+
+}  // namespace rill::ops

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/graph/onnx.h"
+
+namespace rill::ops {
+
+/// A state of a loop that is counted on by the same number in each turn.
+struct Counter {
+  Dim first;
+  int64_t step = 0;
+};
+
+/// What a loop counts on whose condition compares a counter with a size, as
+/// `while i < x.size(0): ...; i += 2` does.
+struct CountedTurns {
+  Dim turns;
+  std::vector<std::optional<Counter>> counters;  ///< one for each state
+};
+
+/// Tell how often a loop runs from what its condition compares; nothing where that depends on more
+/// than the symbols. `condition`: whether the first turn runs; invalid if it does. `most`: turns at
+/// most.
+std::optional<CountedTurns> counted_turns(const Graph& outer, const OnnxCtx::Body& body,
+                                          OutletId condition, std::span<const OutletId> states,
+                                          const std::optional<Dim>& most);
+
+}  // namespace rill::ops
