@@ -22,9 +22,10 @@ HEAD = ("| platform | compiler | what ran | tests passed | librill, stripped | o
         "| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MODELS = ROOT / "tests/models"
-NAMES = {preset["name"]: preset["displayName"] for preset in json.loads(
-    (ROOT / "platform/presets.json").read_text(encoding="utf-8"))["configurePresets"]
-    if "displayName" in preset}
+NAMES = {preset["name"]: preset["displayName"]
+         for file in ("platform/presets.json", "CMakePresets.json")
+         for preset in json.loads((ROOT / file).read_text(encoding="utf-8"))["configurePresets"]
+         if "displayName" in preset}
 
 
 def output(*command, **more):
@@ -43,6 +44,9 @@ def toolchain(build, name):
 def emulator(name):
     if name == "windows":
         return ["wine"]
+    if name == "wasm":
+        # The loader that Debian's emscripten writes takes node for a browser where it has `fetch`.
+        return ["node", "--no-experimental-fetch"]
     if name.startswith("musl-a"):
         return [f"qemu-{name.removeprefix('musl-')}-static"]
     return None if name.startswith("macos") else []
@@ -53,8 +57,8 @@ def run_tests(build, prefix, targets):
     environment = dict(os.environ, WINEDEBUG="-all", RILL_PULSES="2")
     ran, passed, failed = [], 0, []
     for target in targets:
-        program = next((path for path in (build / f"bin/{target}", build / f"bin/{target}.exe")
-                        if path.exists()), None)
+        program = next((path for end in (".js", ".exe", "")
+                        if (path := build / f"bin/{target}{end}").exists()), None)
         if program is None:
             continue
         done = output(*prefix, str(program), env=environment)
@@ -104,8 +108,19 @@ def of_dylib(path):
     return f"{own}{more}", ", ".join(needs)
 
 
+def of_wasm(path):
+    """Tell what a module shows and needs, by node."""
+    told = output("node", "-e", "const all = new WebAssembly.Module(require('fs').readFileSync(process.argv[1]));"
+                  "console.log(WebAssembly.Module.exports(all).length);"
+                  "console.log([...new Set(WebAssembly.Module.imports(all).map(one => one.module))].join(', '));",
+                  str(path)).stdout.splitlines()
+    return f"{path.stat().st_size / 1024:.0f} KiB", *told[:2]
+
+
 def library(build):
     """Find the shared library; give its stripped bytes, how many symbols it shows, what it needs."""
+    if (build / "bin/rill_onnx.wasm").exists():
+        return of_wasm(build / "bin/rill_onnx.wasm")
     found = [path for pattern in ("librill.so.*.*.*", "librill.dll", "librill.*.*.*.dylib", "librill.so")
              for path in sorted([*build.glob("api/" + pattern), *build.glob("bin/" + pattern)])
              if not path.is_symlink()]
@@ -132,8 +147,27 @@ def library(build):
     return f"{size / 1024:.0f} KiB", str(symbols), ", ".join(needs)
 
 
+def one_model_of_wasm():
+    """Make a module with the steps of kws_gru alone; give its bytes."""
+    host = ROOT / "build/release/bin/rill"
+    if not host.exists():
+        return ""
+    with tempfile.TemporaryDirectory() as folder:
+        plan = pathlib.Path(folder) / "kws_gru.rill"
+        for command in ([host, "compile", MODELS / "kws_gru/model.nnef.tgz", "--set", "B=1", "--pulse", "S=8",
+                         "--target", "wasm", "--no-audit", "-q", "-o", plan],
+                        [ROOT / "scripts/web_run.sh", plan, "-o", folder]):
+            done = output(*map(str, command), env=dict(os.environ, RILL=str(host)))
+            if done.returncode != 0:
+                print(done.stderr[-1000:], file=sys.stderr)
+                return ""
+        return f"{(pathlib.Path(folder) / 'rill_run.wasm').stat().st_size / 1024:.0f} KiB"
+
+
 def one_model(build, prefix):
     """Link a program that streams kws_gru by librill_run and has no other steps; give its bytes."""
+    if build.name == "wasm":
+        return one_model_of_wasm()
     library = next(iter(build.glob("api/librill_run.a")), None)
     own = [path for path in (build / "bin/rill", build / "bin/rill.exe") if path.exists()]
     host = ROOT / "build/release/bin/rill"

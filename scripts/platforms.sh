@@ -3,7 +3,7 @@
 # of docs/apps.md.
 #   scripts/platforms.sh [-j JOBS] [--least] [NAME ...]
 #   scripts/platforms.sh --zlib NAME
-# NAME is a preset of platform/presets.json; all of them unless given. --least: kernels, models and the
+# NAME is a preset of platform/presets.json, or wasm; all of them unless given. --least: kernels, models and the
 # command line alone, without laws and streams. --zlib: only build zlib for that preset, as its package is not for
 # other machines. What lacks its compiler or emulator is skipped by name; those that cannot run here are
 # built and linked. RILL_PYTHON names a Python with the package ziglang. A line is printed for each, and
@@ -26,7 +26,7 @@ done
 kernel_tests=(matmul_test matmul_packed_test rnn_test int8_test kernels_math_test
   kernels_pointwise_test kernels_reduce_test kernels_softmax_test kernels_fft_test
   kernels_every_float_test)
-all=(windows clang14 clang19 musl-x86_64 musl-aarch64 musl-arm macos-arm64 macos-x86_64)
+all=(gcc windows clang14 clang19 musl-x86_64 musl-aarch64 musl-arm macos-arm64 macos-x86_64 wasm)
 names=("${@:-${all[@]}}")
 python=${RILL_PYTHON:-python3}
 rows=build/platforms
@@ -40,6 +40,10 @@ lacks() {
     windows)
       command -v x86_64-w64-mingw32-g++-posix >/dev/null || echo "no mingw-w64"
       command -v wine >/dev/null || echo "no wine" ;;
+    gcc) ;;
+    wasm)
+      command -v em++ >/dev/null || echo "no emscripten"
+      command -v node >/dev/null || echo "no node" ;;
     clang*) command -v "clang++-${1#clang}" >/dev/null || echo "no clang++-${1#clang}" ;;
     *) "$python" -m ziglang version >/dev/null 2>&1 || echo "no ziglang in $python"
       [[ $1 != musl-a* ]] || command -v "qemu-${1#musl-}-static" >/dev/null || echo "no qemu-user" ;;
@@ -79,6 +83,10 @@ one() {
   local name=$1 build=build/$1 log=build/$1/platform.log
   local targets=(rill_shared rill_run_static rill_program models_test "${kernel_tests[@]}")
   ((least)) || targets+=(streams_test laws_test rill_archive_zlib_test)
+  # Debian's emscripten finds its modules of node where Debian's node looks for them.
+  [[ $name != wasm ]] || export NODE_PATH=/usr/share/nodejs
+  # Modules of the web have no programs, archives or files; their models run in scripts/web.sh.
+  [[ $name != wasm ]] || targets=(rill_web_onnx "${kernel_tests[@]}" laws_test)
   mkdir -p "$build"
   case $name in musl-* | macos-*) zlib_for "$name" || { skip "$name" "no sources of zlib"; return; } ;; esac
   if ! { cmake --preset "$name" && nice cmake --build "$build" -j "$jobs" --target "${targets[@]}"; } \
