@@ -102,12 +102,23 @@ Result<OutletId> masked(OnnxCtx& ctx, Formula& f, OutletId scores, const Windows
   return scores;
 }
 
-/// A row of which all is masked gives zeros, not the NaN of a softmax over nothing.
+OutletId softmax_of(Formula& f, OutletId scores) {
+  return f.add(std::make_shared<Softmax>(std::vector<int64_t>{3}, false), {scores});
+}
+
+/// A row of which all is masked gives zeros, not the NaN of a softmax over nothing. Told by each
+/// score for itself, so that windows stream; of a row with NaN, masked weights are zeros.
 OutletId weights_of(Formula& f, OutletId scores) {
+  const OutletId hidden = f.binary(BinaryKind::kEq, scores, f.number(kNever, scores));
+  const OutletId weights = softmax_of(f, scores);
+  return f.select(hidden, f.number(0.0, weights), weights);
+}
+
+/// The same where the weights are seen: NaN is in all of its row.
+OutletId whole_weights_of(Formula& f, OutletId scores) {
   const OutletId most = f.reduce(ReduceKind::kMax, scores, {3});
   const OutletId none = f.binary(BinaryKind::kEq, most, f.number(kNever, most));
-  const OutletId open = f.select(none, f.number(0.0, scores), scores);
-  const OutletId weights = f.add(std::make_shared<Softmax>(std::vector<int64_t>{3}, false), {open});
+  const OutletId weights = softmax_of(f, f.select(none, f.number(0.0, scores), scores));
   return f.select(none, f.number(0.0, weights), weights);
 }
 
@@ -171,7 +182,9 @@ Result<Value> attention(OnnxCtx& ctx) {
   stages[2] = scores;
   RILL_ASSIGN(const DType wide, softmax_type(ctx, f.dtype(scores)));
   const DType own = f.dtype(v);
-  const OutletId weights = f.cast(weights_of(f, f.cast(scores, wide)), own);
+  const OutletId exact = f.cast(scores, wide);
+  const OutletId weights =
+      f.cast(mode == 3 ? whole_weights_of(f, exact) : weights_of(f, exact), own);
   stages[3] = weights;
   OutletId out = f.matmul(weights, v);
   if (rank == 3) {
@@ -223,8 +236,7 @@ Result<Value> flex_attention(OnnxCtx& ctx) {
   v = repeated(f, v, heads / kept);
   const OutletId raw = f.matmul(f.times(q, f.number(root, q)), f.times(k, f.number(root, k)), true);
   RILL_ASSIGN(const OutletId scores, modified(ctx, f, f.cast(raw, wide), "score_mod"));
-  const OutletId even = f.add(std::make_shared<Softmax>(std::vector<int64_t>{3}, false), {scores});
-  RILL_ASSIGN(const OutletId weights, modified(ctx, f, even, "prob_mod"));
+  RILL_ASSIGN(const OutletId weights, modified(ctx, f, softmax_of(f, scores), "prob_mod"));
   return f.value(f.cast(f.matmul(weights, f.cast(v, wide)), f.dtype(v)));
 }
 

@@ -56,7 +56,7 @@ def export(module, exporter, path):
     with torch.no_grad(), quiet[0], quiet[1]:
         if exporter == "script":
             torch.onnx.export(made, module.inputs, path, input_names=names, opset_version=17,
-                              dynamic_axes=dict(zip(names, module.axes)))
+                              dynamo=False, dynamic_axes=dict(zip(names, module.axes)))
             return
         shapes = like(module.inputs, iter(module.axes))
         if isinstance(made, exported_modules.Of):
@@ -167,7 +167,7 @@ def main():
                     print(f"left: {path.stem}: {str(error).strip().splitlines()[0][:120]}")
                     counts["left"] += 1
                     continue
-                names = [value.name for value in onnxruntime.InferenceSession(path).get_inputs()]
+                names = [value.name for value in onnx.load(path, load_external_data=False).graph.input]
                 inputs = dict(zip(names, (tensor.numpy() for tensor in tensors_of(module.inputs))))
                 files.append(File(path.stem, path, inputs, module.loose, 0, module.time, module.steps,
                                   not_streamed=module.not_streamed))

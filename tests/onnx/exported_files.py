@@ -122,6 +122,29 @@ def channels_last(random):
     return model_of(nodes, {"x": ["batch", "time", 5]}, ["y"], constants), {"x": noise(2, 9, 5)}
 
 
+def windowed_attention(random, opset, **attributes):
+    """Attention to the five frames before each one, as one node: by a mask, or by its attributes."""
+    node = helper.make_node
+    constants = {name: random.standard_normal((16, 16)).astype("f4") / 4 for name in ("wq", "wk", "wv")}
+    numbers = {"zero": 0, "one": 1, "six": 6, "down": [1], "along": [0]}
+    masks = [
+        node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "one"], ["frames"]),
+        node("Range", ["zero", "frames", "one"], ["places"]),
+        node("Unsqueeze", ["places", "down"], ["queries"]), node("Unsqueeze", ["places", "along"], ["keys"]),
+        node("Sub", ["queries", "keys"], ["ago"]), node("GreaterOrEqual", ["ago", "zero"], ["past"]),
+        node("Less", ["ago", "six"], ["near"]), node("And", ["past", "near"], ["mask"])]
+    nodes = [node("MatMul", ["x", f"w{each}"], [each]) for each in "qkv"]
+    given = ["q", "k", "v"]
+    if not attributes:
+        constants |= {name: np.array(value) for name, value in numbers.items()}
+        nodes += masks
+        given.append("mask")
+    nodes.append(node("Attention", given, ["y"], q_num_heads=2, kv_num_heads=2, **attributes))
+    model = model_of(nodes, {"x": ["batch", "time", 16]}, ["y"], constants, opset)
+    model.ir_version = 11
+    return model, {"x": random.standard_normal((2, 11, 16)).astype("f4")}
+
+
 def files(folder, exported):
     """`exported` has the path and inputs of models by name."""
     random = np.random.default_rng(20)
@@ -147,7 +170,9 @@ def files(folder, exported):
                                    time=None if whole or form == "all" else "time",
                                    steps=16 if name == "stft_by_conv" else 4,
                                    refused="made for one machine" if form == "all" else ""))
-    model, inputs = channels_last(random)
-    onnx.save(model, folder / "channels_last.onnx")
-    listed.append(File("channels_last", folder / "channels_last.onnx", inputs, time="time"))
+    made = {"channels_last": channels_last(random), "attention_mask": windowed_attention(random, 23),
+            "attention_window": windowed_attention(random, 25, is_causal=1, left_window_size=5)}
+    for name, (model, inputs) in made.items():
+        onnx.save(model, folder / f"{name}.onnx")
+        listed.append(File(name, folder / f"{name}.onnx", inputs, time="time"))
     return listed
