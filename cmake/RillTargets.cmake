@@ -45,8 +45,9 @@ target_compile_options(rill_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restri
 if(RILL_WERROR)
   target_compile_options(rill_flags INTERFACE -Werror)
 elseif(NOT PROJECT_IS_TOP_LEVEL)
-  # Flags of the project around: its warnings are its own, and its arithmetic would change results.
-  target_compile_options(rill_flags INTERFACE -Wno-error -fno-fast-math)
+  # Flags of the project around: its warnings are for its own code, and its arithmetic would change
+  # results.
+  target_compile_options(rill_flags INTERFACE -w -fno-fast-math)
 endif()
 if(RILL_SANITIZE)
   target_compile_options(rill_flags INTERFACE -fsanitize=${RILL_SANITIZE} -fno-omit-frame-pointer

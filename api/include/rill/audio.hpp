@@ -26,7 +26,8 @@ inline Result<int64_t> sample_rate(const Model& model) {
     for (const char digit : digits && text.size() < 8 ? text : "") value = value * 10 + digit - '0';
   }
   const int64_t rate = value >= 1 && value <= 1e6 ? static_cast<int64_t>(value) : 0;
-  if (rate == 0 || static_cast<double>(rate) != value) {
+  // Rounded down, it is smaller unless it is whole.
+  if (rate == 0 || static_cast<double>(rate) < value) {
     return detail::refusal(RILL_E_ARG, std::string("rill.sample_rate: expected a whole number of "
                                                    "Hz, found ") + property.text);
   }

@@ -47,7 +47,7 @@ class Intake {
       int64_t given = 0;
       for (int64_t lane = 0; lane < lanes(); ++lane) {
         hear(sound, lane, at, count);
-        given = resamplers_[lane].push(heard_.data(), count, row(lane));
+        given = resamplers_[index(lane)].push(heard_.data(), count, row(lane));
       }
       const rill_status fed = feed(given, emit);
       if (fed != RILL_OK) return fed;
@@ -58,7 +58,9 @@ class Intake {
   template <class Emit>
   rill_status finish(Emit& emit) {
     int64_t given = 0;
-    for (int64_t lane = 0; lane < lanes(); ++lane) given = resamplers_[lane].finish(row(lane));
+    for (int64_t lane = 0; lane < lanes(); ++lane) {
+      given = resamplers_[index(lane)].finish(row(lane));
+    }
     const rill_status fed = feed(given, emit);
     return fed == RILL_OK ? pulses_.last(emit) : fed;
   }
@@ -77,6 +79,7 @@ class Intake {
     rows_.resize(static_cast<size_t>(lanes() * row_));
   }
 
+  static size_t index(int64_t lane) { return static_cast<size_t>(lane); }
   float* row(int64_t lane) { return rows_.data() + lane * row_; }
 
   void hear(const ConstSound& sound, int64_t lane, int64_t first, int64_t count) {

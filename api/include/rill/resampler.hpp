@@ -139,7 +139,7 @@ class Resampler {
         const double place = time / double(reach_);
         if (place <= -1) continue;
         const double angle = kPi * cutoff * time;
-        const double value = (time == 0 ? 1 : std::sin(angle) / angle) *
+        const double value = (std::abs(time) > 0 ? std::sin(angle) / angle : 1) *
                              bessel(beta * std::sqrt(1 - place * place));
         wide[static_cast<size_t>(phase * taps + tap)] = value;
         sum += value;
