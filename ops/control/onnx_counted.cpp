@@ -72,12 +72,14 @@ std::optional<CountedTurns> counted_turns(const Graph& outer, const OnnxCtx::Bod
   if (!falls || *falls <= 0) return {};
   const Dim behind_first = left->substitute(name, Dim(0));
   const Dim more = floor_div(behind_first, *falls) + Dim(1);
-  if (!condition.valid()) {
-    out.turns = Dim(1) + max(Dim(0), more);
+  auto runs = condition.valid() ? symbolic_value(outer, condition) : std::optional(Dim(1));
+  if (!runs) return {};
+  runs = outer.scope.simplify(*runs);
+  if (runs->is_const()) {
+    out.turns = *runs == Dim(0) ? Dim(0) : Dim(1) + max(Dim(0), more);
   } else {
-    const auto runs = symbolic_value(outer, condition);
-    const auto in_front = runs ? compared(*runs) : std::nullopt;
     // The first turn runs by the same comparison as all others.
+    const auto in_front = compared(*runs);
     if (!in_front || !(*in_front - behind_first == Dim(*falls))) return {};
     out.turns = max(Dim(0), Dim(1) + more);
   }
