@@ -158,5 +158,25 @@ TEST(Counted, WithoutAnEnd) {
   }
 }
 
+TEST(Counted, ByNoTruth) {
+  // A condition of integers, which a file may state.
+  GraphParts parts = model({});
+  GraphParts body;
+  body.inputs = {value_info("t", {}, {}, 7), value_info("go", {}, {}, 9), value_info("h", {3}),
+                 value_info("i", {}, {}, 7)};
+  body.nodes = {node_of("Identity", {"most"}, {"on"}), node_of("Identity", {"h"}, {"next"}),
+                node_of("Identity", {"i"}, {"i_next"})};
+  body.outputs = {value_info("on", {}, {}, 7), value_info("next", {3}),
+                  value_info("i_next", {}, {}, 7), value_info("next", {3})};
+  for (Message& node : parts.nodes) {
+    if (node.bytes().find("h_last") == std::string::npos) continue;
+    node = node_of("Loop", {"size", "", "start", "first"}, {"h_last", "i_last", "all"},
+                   {message_attribute("body", graph_of(body), 5)});
+    break;
+  }
+  const std::string text = refused(model_of(parts));
+  EXPECT_NE(text.find("expected one bool"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace rill::onnx

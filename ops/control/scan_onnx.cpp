@@ -133,6 +133,15 @@ Result<Value> scan_of_batch(OnnxCtx& ctx) {
   return f.values(joined);
 }
 
+/// What a condition is known to be; nothing where data decides it.
+Result<std::optional<bool>> known_truth(const Fact& condition) {
+  if (!condition.konst) return std::optional<bool>();
+  const Tensor& known = *condition.konst;
+  RILL_CHECK(known.dtype() == DType::kBool && known.volume() == 1, "the condition is ", condition,
+             ", expected one bool");
+  return std::optional(known.values<bool>()[0]);
+}
+
 /// What a loop is told from outside.
 struct Terms {
   std::optional<Dim> count;  ///< turns at most
@@ -153,12 +162,10 @@ Result<Terms> terms_of(OnnxCtx& ctx) {
   }
   if (!ctx.given("cond")) return terms;
   RILL_ASSIGN(terms.condition, ctx.wire("cond"));
-  const TensorPtr known = ctx.fact(terms.condition).konst;
-  if (!known) return terms;
-  RILL_CHECK(known->dtype() == DType::kBool && known->volume() == 1, "the condition is ",
-             ctx.fact(terms.condition), ", expected one bool");
+  RILL_ASSIGN(const std::optional<bool> runs, known_truth(ctx.fact(terms.condition)));
+  if (!runs) return terms;
   terms.condition = {};
-  if (!known->values<bool>()[0]) terms.count = Dim(0);
+  if (!*runs) terms.count = Dim(0);
   return terms;
 }
 
@@ -182,9 +189,9 @@ Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
                            "row"));
       lists[i].push_back(row);
     }
-    const TensorPtr& more = ctx.fact(outs[0]).konst;
+    RILL_ASSIGN(const std::optional<bool> more, known_truth(ctx.fact(outs[0])));
     if (!more) return depends_on_data();
-    if (!more->values<bool>()[0]) break;
+    if (!*more) break;
   }
   Formula f(ctx);
   for (const auto& rows : lists) states.push_back(f.concat(rows, 0));
@@ -235,8 +242,9 @@ Result<OnnxCtx::Body> LoopReader::body() {
                   facts[i + 2], " in front of a turn and ", last, " behind it");
     }
   }
-  const TensorPtr& more = body.graph.fact(body.graph.outputs[0]).konst;
-  may_end_ = terms_.condition.valid() || !more || !more->values<bool>()[0];
+  RILL_ASSIGN(const std::optional<bool> more,
+              known_truth(body.graph.fact(body.graph.outputs[0])));
+  may_end_ = terms_.condition.valid() || !more.value_or(false);
   if (may_end_) {
     auto counted =
         counted_turns(ctx_.graph(), body, terms_.condition, terms_.states, terms_.count);
