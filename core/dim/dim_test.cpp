@@ -137,6 +137,12 @@ TEST(Dim, SubstitutesExpressions) {
   EXPECT_FALSE(dim("S*(B/2)").substitute("B", Dim(4)).mentions("B"));
 }
 
+TEST(Dim, OutOfRangeIsNoNumber) {
+  const auto found = (Dim(INT64_MAX) + Dim(1)).as_int();
+  ASSERT_FALSE(found.ok());
+  EXPECT_NE(found.error().message.find("out of range"), std::string::npos);
+}
+
 TEST(Dim, AsIntNamesTheExpressionAndItsSymbols) {
   const auto found = dim("(S+1)/2").as_int();
   ASSERT_FALSE(found.ok());

@@ -85,7 +85,11 @@ std::optional<CountedTurns> counted_turns(const Graph& outer, const OnnxCtx::Bod
   }
   if (most) out.turns = min(*most, out.turns);
   out.turns = outer.scope.simplify(out.turns);
-  return out.turns.valid() ? std::optional(std::move(out)) : std::nullopt;
+  bool in_range = out.turns.valid();
+  for (const auto& each : out.counters) {
+    in_range &= !each || (each->first + Dim(each->step) * out.turns).valid();
+  }
+  return in_range ? std::optional(std::move(out)) : std::nullopt;
 }
 
 }  // namespace rill::ops
