@@ -158,6 +158,37 @@ TEST(Counted, WithoutAnEnd) {
   }
 }
 
+/// y = x + x + ... for i = 1, 2, ... while i * i < limit: turns that are written out, all of them or
+/// none.
+Message squares(int64_t limit) {
+  GraphParts body;
+  body.inputs = {value_info("t", {}, {}, 7), value_info("go", {}, {}, 9), value_info("i", {}, {}, 7),
+                 value_info("h", {-1, 3})};
+  body.nodes = {node_of("Add", {"i", "one"}, {"i_next"}), node_of("Mul", {"i_next", "i_next"}, {"q"}),
+                node_of("Less", {"q", "limit"}, {"on"}), node_of("Add", {"h", "x"}, {"next"})};
+  body.outputs = {value_info("on", {}, {}, 9), value_info("i_next", {}, {}, 7),
+                  value_info("next", {-1, 3})};
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1, 3}, {"S"})};
+  parts.outputs = {value_info("y", {-1, 3})};
+  parts.initializers = {tensor_of_integers("one", {}, {1}), tensor_of_integers("zero", {}, {0}),
+                        tensor_of_integers("limit", {}, {limit})};
+  parts.nodes = {node_of("Loop", {"", "", "zero", "x"}, {"i_last", "y"},
+                         {message_attribute("body", graph_of(body), 5)})};
+  return model_of(parts);
+}
+
+TEST(Counted, ByProductsUpToSomeTurns) {
+  for (const int64_t turns : {1, 2, 8, 63, 64}) {
+    const auto times = static_cast<float>(turns + 1);
+    EXPECT_EQ(run_on(squares(turns * turns), {1, 2, 3}),
+              (std::vector<float>{times, 2 * times, 3 * times})) << turns;
+  }
+  for (const int64_t turns : {65, 66, 1000}) {
+    EXPECT_NE(refused(squares(turns * turns)).find("over 64 turns"), std::string::npos) << turns;
+  }
+}
+
 TEST(Counted, ByNoTruth) {
   // A condition of integers, which a file may state.
   GraphParts parts = model({});

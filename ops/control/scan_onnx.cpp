@@ -173,6 +173,7 @@ Result<Terms> terms_of(OnnxCtx& ctx) {
 Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
   std::vector<OutletId> states = terms.states;
   std::vector<std::vector<OutletId>> lists;
+  bool ends = terms.count.has_value();
   for (int64_t turn = 0; turn < count; ++turn) {
     RILL_ASSIGN(const OutletId number, ctx.konst(Tensor::scalar(turn), "turn"));
     RILL_ASSIGN(const OutletId truth, ctx.konst(Tensor::scalar(true), "truth"));
@@ -191,8 +192,10 @@ Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
     }
     RILL_ASSIGN(const std::optional<bool> more, known_truth(ctx.fact(outs[0])));
     if (!more) return depends_on_data();
+    ends |= !*more;
     if (!*more) break;
   }
+  if (!ends) return fail(Code::kUnsupported, "the loop has over ", count, " turns");
   Formula f(ctx);
   for (const auto& rows : lists) states.push_back(f.concat(rows, 0));
   return f.values(states);
@@ -375,7 +378,7 @@ Result<Value> loop(OnnxCtx& ctx) {
   const auto count = terms.count ? terms.count->to_int() : std::optional(kMostWrittenOut);
   if (terms.condition.valid() || !count || *count < 1 || *count > kMostWrittenOut) return out;
   auto plain = written_out(ctx, terms, *count);
-  return plain.ok() ? std::move(plain) : std::move(out);
+  return plain.ok() || !terms.count ? std::move(plain) : std::move(out);
 }
 
 /// A loop whose state is the product so far.
