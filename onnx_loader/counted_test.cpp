@@ -162,9 +162,10 @@ TEST(Counted, WithoutAnEnd) {
 /// none.
 Message squares(int64_t limit) {
   GraphParts body;
-  body.inputs = {value_info("t", {}, {}, 7), value_info("go", {}, {}, 9), value_info("i", {}, {}, 7),
-                 value_info("h", {-1, 3})};
-  body.nodes = {node_of("Add", {"i", "one"}, {"i_next"}), node_of("Mul", {"i_next", "i_next"}, {"q"}),
+  body.inputs = {value_info("t", {}, {}, 7), value_info("go", {}, {}, 9),
+                 value_info("i", {}, {}, 7), value_info("h", {-1, 3})};
+  body.nodes = {node_of("Add", {"i", "one"}, {"i_next"}),
+                node_of("Mul", {"i_next", "i_next"}, {"q"}),
                 node_of("Less", {"q", "limit"}, {"on"}), node_of("Add", {"h", "x"}, {"next"})};
   body.outputs = {value_info("on", {}, {}, 9), value_info("i_next", {}, {}, 7),
                   value_info("next", {-1, 3})};
