@@ -158,8 +158,7 @@ TEST(Counted, WithoutAnEnd) {
   }
 }
 
-/// y = x + x + ... for i = 1, 2, ... while i * i < limit: turns that are written out, all of them or
-/// none.
+/// y = x + x + ... for i = 1, 2, ... while i * i < limit: turns that are written out, all or none.
 Message squares(int64_t limit) {
   GraphParts body;
   body.inputs = {value_info("t", {}, {}, 7), value_info("go", {}, {}, 9),
