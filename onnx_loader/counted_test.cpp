@@ -189,6 +189,34 @@ TEST(Counted, ByProductsUpToSomeTurns) {
   }
 }
 
+TEST(Counted, ByDoublingsOnManyWays) {
+  // Each node reads the one before it twice, so that there are 2^20 ways to the counter, for each
+  // of many states.
+  GraphParts body;
+  body.inputs = {value_info("t", {}, {}, 7), value_info("go", {}, {}, 9)};
+  body.outputs = {value_info("on", {}, {}, 9)};
+  std::vector<std::string> first = {"", ""};
+  std::vector<std::string> last;
+  for (int state = 0; state < 200; ++state) {
+    std::string wire = "i" + std::to_string(state);
+    body.inputs.push_back(value_info(wire, {}, {}, 7));
+    for (int k = 0; k < 20; ++k) {
+      const std::string next = wire + "_";
+      body.nodes.push_back(node_of("Add", {wire, wire}, {next}));
+      wire = next;
+    }
+    body.outputs.push_back(value_info(wire, {}, {}, 7));
+    first.emplace_back("zero");
+    last.push_back("y" + std::to_string(state));
+  }
+  body.nodes.push_back(node_of("Less", {"i0" + std::string(20, '_'), "size"}, {"on"}));
+  GraphParts parts = model({});
+  parts.outputs = {value_info("y0", {}, {}, 7)};
+  parts.nodes = {node_of("Shape", {"x"}, {"shape"}), node_of("Gather", {"shape", "zero"}, {"size"}),
+                 node_of("Loop", first, last, {message_attribute("body", graph_of(body), 5)})};
+  EXPECT_NE(refused(model_of(parts)).find("depends on data"), std::string::npos);
+}
+
 TEST(Counted, ByNoTruth) {
   // A condition of integers, which a file may state.
   GraphParts parts = model({});

@@ -7,6 +7,8 @@ namespace {
 
 // Index arithmetic of real models is a handful of nodes deep.
 constexpr int kMaxDepth = 24;
+// Where each node reads another one twice, ways double from node to node.
+constexpr int kMostNodes = 1 << 12;
 
 // Floats tell whole numbers apart up to here.
 constexpr double kMostExact = 1 << 24;
@@ -36,11 +38,12 @@ std::optional<SizeRatio> size_of(const std::optional<Dim>& number) {
 
 std::optional<SizeRatio> SizeTrace::follow(const Graph& graph, OutletId outlet,
                                            std::vector<Dim>* divisors, const Dim* place) {
-  return follow(graph, outlet, kMaxDepth, divisors, place);
+  Way way{divisors, place, kMostNodes};
+  return follow(graph, outlet, kMaxDepth, &way);
 }
 
 std::optional<SizeRatio> SizeTrace::follow(const Graph& graph, OutletId outlet, int depth,
-                                           std::vector<Dim>* divisors, const Dim* place) {
+                                           Way* way) {
   const Fact& fact = graph.fact(outlet);
   if (fact.konst) {
     if (fact.konst->volume() != 1) return std::nullopt;
@@ -49,23 +52,24 @@ std::optional<SizeRatio> SizeTrace::follow(const Graph& graph, OutletId outlet, 
     return dim.ok() ? size_of(std::move(dim).value()) : std::nullopt;
   }
   const Node& node = graph.node(outlet.node);
-  if (depth == 0) return std::nullopt;
+  if (depth == 0 || way->left == 0) return std::nullopt;
+  --way->left;
   // Elements meet those at their own places, or a single one.
   const Dim count = volume(fact.shape);
   for (const OutletId& input : node.inputs) {
     const Dim own = volume(graph.fact(input).shape);
-    if (!(own == Dim(1)) && !(place && own == count)) return std::nullopt;
+    if (!(own == Dim(1)) && !(way->place && own == count)) return std::nullopt;
   }
-  return node.op->size(SizeTrace(graph, node, depth - 1, divisors, place));
+  return node.op->size(SizeTrace(graph, node, depth - 1, way));
 }
 
 std::optional<SizeRatio> SizeTrace::in(int i) const {
   if (static_cast<size_t>(i) >= node_.inputs.size()) return std::nullopt;
-  return follow(graph_, input(i), depth_, divisors_, place_);
+  return follow(graph_, input(i), depth_, &way_);
 }
 
 void SizeTrace::divides(const Dim& by) const {
-  if (divisors_) divisors_->push_back(by);
+  if (way_.divisors) way_.divisors->push_back(by);
 }
 
 std::optional<SizeRatio> Op::size(const SizeTrace& trace) const {

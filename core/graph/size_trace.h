@@ -41,25 +41,28 @@ class SizeTrace {
   DType in_type(int i) const { return graph_.fact(input(i)).dtype; }
   DType out_type() const { return node_.outputs[0].dtype; }
   /// The place of an element in a list; null where wires have one element each.
-  const Dim* place() const { return place_; }
+  const Dim* place() const { return way_.place; }
   /// Follow input i. It is not looked at before it is asked for.
   std::optional<SizeRatio> in(int i) const;
   /// Take note that a size is divided by this one.
   void divides(const Dim& by) const;
 
  private:
-  SizeTrace(const Graph& graph, const Node& node, int depth, std::vector<Dim>* divisors,
-            const Dim* place)
-      : graph_(graph), node_(node), depth_(depth), divisors_(divisors), place_(place) {}
-  static std::optional<SizeRatio> follow(const Graph& graph, OutletId outlet, int depth,
-                                         std::vector<Dim>* divisors, const Dim* place);
+  /// What nodes on one way are told of it.
+  struct Way {
+    std::vector<Dim>* divisors;
+    const Dim* place;
+    int left;  ///< nodes that may still be looked at, those seen twice counted twice
+  };
+  SizeTrace(const Graph& graph, const Node& node, int depth, Way* way)
+      : graph_(graph), node_(node), depth_(depth), way_(*way) {}
+  static std::optional<SizeRatio> follow(const Graph& graph, OutletId outlet, int depth, Way* way);
   OutletId input(int i) const { return node_.inputs[static_cast<size_t>(i)]; }
 
   const Graph& graph_;
   const Node& node_;
   int depth_;  ///< nodes that may still be followed
-  std::vector<Dim>* divisors_;
-  const Dim* place_;
+  Way& way_;
 };
 
 }  // namespace rill

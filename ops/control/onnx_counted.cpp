@@ -13,11 +13,16 @@ bool is_integer(const Fact& fact) {
   return fact.rank() == 0 && (fact.dtype == DType::kI64 || fact.dtype == DType::kDim);
 }
 
+TensorPtr& value_of(Graph& graph, OutletId input) {
+  return graph.nodes[static_cast<size_t>(input.node)].outputs[0].konst;
+}
+
 /// Give an input of a graph a value to follow sizes by. The graph is looked at only.
 void know(Graph& graph, OutletId input, const Dim& value) {
-  graph.nodes[static_cast<size_t>(input.node)].outputs[0].konst =
-      std::make_shared<const Tensor>(Tensor::scalar(value));
+  value_of(graph, input) = std::make_shared<const Tensor>(Tensor::scalar(value));
 }
+
+void forget(Graph& graph, OutletId input) { value_of(graph, input) = nullptr; }
 
 /// What is not below 0 where a comparison holds; nothing for anything but a comparison.
 std::optional<Dim> compared(const Dim& truth) {
@@ -52,9 +57,9 @@ std::optional<CountedTurns> counted_turns(const Graph& outer, const OnnxCtx::Bod
     if (!is_integer(outer.fact(states[i]))) continue;
     const auto first = symbolic_value(outer, states[i]);
     if (!first) continue;
-    Graph one = probe;
-    know(one, one.inputs[kTerms + i], turn);
-    const auto next = symbolic_value(one, one.outputs[1 + i]);
+    know(probe, probe.inputs[kTerms + i], turn);
+    const auto next = symbolic_value(probe, probe.outputs[1 + i]);
+    forget(probe, probe.inputs[kTerms + i]);
     const auto step = next ? (*next - turn).to_int() : std::nullopt;
     if (step) out.counters[i] = {*first, *step};
   }
