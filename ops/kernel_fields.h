@@ -21,7 +21,7 @@ RILL_STEP_FIELDS(kernels::FftPasses, n, count, radix, twiddles)
 RILL_STEP_FIELDS(kernels::FftPlan, n, size, bluestein, passes, chirp, spectrum, real_twiddle,
                  kernel)
 RILL_STEP_FIELDS(kernels::MatmulInt8Args, m, n, segments, segment_len, segment_stride, a, lda,
-                 a_signed, b, start, b_zero, c, ldc, scratch)
+                 run, run_stride, a_signed, b, start, b_zero, c, ldc, scratch)
 RILL_STEP_FIELDS(kernels::Rounding, mul, div, before, after, lo, hi, narrow)
 RILL_STEP_FIELDS(kernels::QuantiseArgs, rounding, n, integers, floats, y, y_bytes)
 RILL_STEP_FIELDS(kernels::MatmulF32Args, m, n, segments, segment_len, segment_stride, a, lda, b, c,

@@ -43,7 +43,8 @@ class OnnxCtx : public LoadCtx {
   struct Quantised {
     OutletId steps;  ///< I32, less the zero point
     OutletId scale;
-    DType stored = DType::kU8;  ///< the type of the steps in the file
+    OutletId stored;  ///< as the file has them
+    OutletId zero;    ///< the zero point, if there is one: a number or a list
   };
   /// Remember what a wire of this graph was made of, and tell it to nodes behind; null if it is of
   /// no steps.

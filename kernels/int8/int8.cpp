@@ -1,6 +1,8 @@
 #define RILL_SCALAR
 #include "kernels/int8/int8.h"
 
+#include <algorithm>
+
 #include "kernels/int8/quantise_impl.h"
 
 namespace rill::kernels {
@@ -48,7 +50,8 @@ int64_t matmul_int8_bytes(const MatmulInt8& kernel, int64_t k, int64_t n) {
 }
 
 int64_t matmul_int8_scratch_bytes(const MatmulInt8& kernel, int64_t m, int64_t k) {
-  return m * groups_of(kernel, k) * 4;
+  const int64_t row_bytes = groups_of(kernel, k) * 4 + 4;
+  return std::min(m, matmul_int8_block(row_bytes)) * row_bytes;
 }
 
 void matmul_int8_pack(const MatmulInt8& kernel, int64_t k, int64_t n, const int8_t* b,

@@ -13,10 +13,11 @@ namespace rill::kernels {
 struct MatmulInt8Args {
   int64_t m = 0, n = 0;  ///< rows of A and C; columns of B and C
 
-  /// A(i, s * segment_len + j) = a[i * lda + s * segment_stride + j], j < segment_len; in bytes.
+  /// A(i, s * segment_len + j) = row(i)[s * segment_stride + j], j < segment_len; in bytes.
   int64_t segments = 1, segment_len = 0, segment_stride = 0;
+  /// row(i) = a + i / run * run_stride + i % run * lda; a run of 0 rows is one of all.
   const uint8_t* a = nullptr;
-  int64_t lda = 0;
+  int64_t lda = 0, run = 0, run_stride = 0;
   bool a_signed = false;  ///< whether the bytes of A are i8, else u8
 
   const int8_t* b = nullptr;       ///< as `matmul_int8_pack` writes it, aligned to 64 bytes
@@ -28,6 +29,13 @@ struct MatmulInt8Args {
 
   uint8_t* scratch = nullptr;  ///< as long as `matmul_int8_scratch_bytes` says, aligned to 64 bytes
 };
+
+/// Rows of A, of so many bytes in the form that is multiplied, that B passes by at once.
+constexpr int64_t matmul_int8_block(int64_t row_bytes) {
+  constexpr int64_t kBytes = 128 * 1024, kTile = 8;
+  const int64_t fit = kBytes / row_bytes / kTile * kTile;
+  return fit > kTile ? fit : kTile;
+}
 
 /// How numbers become integers: ((x * mul) / div + before, rounded half to even) + after, limited
 /// to [lo, hi]; NaN gives 0. With `narrow`, each of the three is rounded to f32 on the way, else to

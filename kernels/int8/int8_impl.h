@@ -153,10 +153,29 @@ constexpr int kNr = Dot::kPanel * Dot::kLanes;
 /// Bytes of B that one vector is read from.
 constexpr int kStep = Dot::kLanes * Dot::kDepth;
 
-/// Bring one row of A into the form that is multiplied, with zeros up to whole groups.
+typedef uint32_t Lanes __attribute__((vector_size(4 * Dot::kLanes)));
+
+/// Sum what was brought of a row, of so many groups.
+inline uint32_t sum_of(const uint8_t* row, int64_t groups) {
+  Dot::V sums = Dot::spread(0);
+  for (int64_t p = 0; p < groups; p += Dot::kLanes) {
+    const int64_t count = groups - p < Dot::kLanes ? groups - p : Dot::kLanes;
+    Dot::V some = Dot::spread(0);
+    std::memcpy(&some, row + p * 4, static_cast<size_t>(count * 4));
+    sums = Dot::add(sums, some, Dot::spread(Dot::kWide ? 0x10001 : 0x1010101));
+  }
+  uint32_t lanes[Dot::kLanes];
+  std::memcpy(lanes, &sums, sizeof lanes);
+  uint32_t sum = 0;
+  for (const uint32_t lane : lanes) sum += lane;
+  return sum;
+}
+
+/// Bring one row of A into the form that is multiplied, with zeros up to whole groups, and behind
+/// them what the zero point of B adds to the row: -b_zero times its sum.
 inline void bring(const MatmulInt8Args& g, const uint8_t* from, uint8_t* to) {
   const int64_t k = g.segments * g.segment_len;
-  const uint8_t* const begin = to;
+  uint8_t* const begin = to;
   for (int64_t s = 0; s < g.segments; ++s, from += g.segment_stride) {
     int64_t i = 0;
     if constexpr (Dot::kWide) {
@@ -183,31 +202,28 @@ inline void bring(const MatmulInt8Args& g, const uint8_t* from, uint8_t* to) {
     }
   }
   const int64_t groups = (k + Dot::kDepth - 1) / Dot::kDepth;
-  std::memset(to, 0, static_cast<size_t>(begin + groups * 4 - to));
-}
-
-/// What the zero point of B adds to a row: -b_zero times the sum of the row of A.
-inline uint32_t row_start(const MatmulInt8Args& g, const uint8_t* from) {
-  uint32_t sum = 0;
-  for (int64_t s = 0; g.b_zero != 0 && s < g.segments; ++s, from += g.segment_stride) {
-    for (int64_t i = 0; i < g.segment_len; ++i) {
-      sum += static_cast<uint32_t>(g.a_signed ? static_cast<int8_t>(from[i]) : from[i]);
-    }
+  uint8_t* const end = begin + groups * 4;
+  std::memset(to, 0, static_cast<size_t>(end - to));
+  uint32_t start = 0;
+  if (g.b_zero != 0) {
+    // What the form adds to each byte is no part of A.
+    const auto terms = static_cast<uint32_t>(k);
+    const uint32_t shift = Dot::kWide || g.a_signed == Dot::kSigned ? 0
+                           : Dot::kSigned                           ? 0 - 128 * terms
+                                                                    : 128 * terms;
+    start = 0 - static_cast<uint32_t>(g.b_zero) * (sum_of(begin, groups) - shift);
   }
-  return 0 - static_cast<uint32_t>(g.b_zero) * sum;
+  std::memcpy(end, &start, sizeof start);
 }
 
-/// Store the sums of a tile, [rows][vecs] vectors, with what they start from.
-[[gnu::noinline]] inline void store_tile(const MatmulInt8Args& g, int64_t row, int rows,
-                                         int64_t col, int width, const int32_t* sums) {
-  const int64_t columns = g.n - col < width ? g.n - col : width;
+/// Store the sums of a tile, [rows][width], of which not all columns are there.
+[[gnu::noinline]] inline void store_some(const MatmulInt8Args& g, int64_t row, int rows,
+                                         int64_t col, int width, const uint32_t* sums,
+                                         const uint32_t* own) {
   for (int r = 0; r < rows; ++r, sums += width) {
-    const uint32_t own = row_start(g, g.a + (row + r) * g.lda);
-    int32_t* c = g.c + (row + r) * g.ldc + col;
-    const int32_t* start = g.start + col;
-    for (int64_t j = 0; j < columns; ++j) {
-      c[j] = static_cast<int32_t>(static_cast<uint32_t>(sums[j]) +
-                                  static_cast<uint32_t>(start[j]) + own);
+    int32_t* c = g.c + (row + r) * g.ldc;
+    for (int64_t j = col; j < g.n; ++j) {
+      c[j] = static_cast<int32_t>(sums[j - col] + static_cast<uint32_t>(g.start[j]) + own[r]);
     }
   }
 }
@@ -224,7 +240,7 @@ template <int kRows, int kPanels>
   V acc[kRows][kVecs];
 #pragma GCC unroll 32
   for (int r = 0; r < kRows; ++r) {
-    at[r] = a + (r < rows ? r : rows - 1) * groups * 4;
+    at[r] = a + (r < rows ? r : rows - 1) * (groups + 1) * 4;
 #pragma GCC unroll 32
     for (int j = 0; j < kVecs; ++j) acc[r][j] = Dot::spread(0);
   }
@@ -250,15 +266,33 @@ template <int kRows, int kPanels>
 #pragma GCC unroll 32
     for (const int8_t*& next : panel) next += Dot::kPanel * kStep;
   }
-  alignas(64) int32_t sums[kRows * kVecs * Dot::kLanes];
+  constexpr int kWidth = kVecs * Dot::kLanes;
+  uint32_t own[kRows];
+  for (int r = 0; r < kRows; ++r) std::memcpy(&own[r], at[r] + groups * 4, sizeof own[r]);
+  if (g.n - col >= kWidth) {
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r) {
+      if (r >= rows) return;
+#pragma GCC unroll 32
+      for (int j = 0; j < kVecs; ++j) {
+        Lanes sum, start;
+        std::memcpy(&sum, &acc[r][j], sizeof sum);
+        std::memcpy(&start, g.start + col + j * Dot::kLanes, sizeof start);
+        sum += start + own[r];
+        std::memcpy(g.c + (row + r) * g.ldc + col + j * Dot::kLanes, &sum, sizeof sum);
+      }
+    }
+    return;
+  }
+  alignas(64) uint32_t sums[kRows * kWidth];
 #pragma GCC unroll 32
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 32
     for (int j = 0; j < kVecs; ++j) {
-      std::memcpy(sums + (r * kVecs + j) * Dot::kLanes, &acc[r][j], sizeof(V));
+      std::memcpy(sums + r * kWidth + j * Dot::kLanes, &acc[r][j], sizeof(V));
     }
   }
-  store_tile(g, row, rows, col, kVecs * Dot::kLanes, sums);
+  store_some(g, row, rows, col, kWidth, sums, own);
 }
 
 /// Compute up to kRows rows by all columns, as many panels at once as leave room for the sums.
@@ -277,21 +311,25 @@ void int8_rows(const MatmulInt8Args& g, const uint8_t* a, int64_t row, int rows,
 
 /// Rows of a tile of many.
 constexpr int kManyRows = Dot::kRegisters >= 32 ? 8 : 4;
-/// Bytes of A, in the form that is multiplied, that B passes by at once.
-constexpr int64_t kBlockBytes = 128 * 1024;
 
 inline void matmul_int8_of(const MatmulInt8Args& given) {
   MatmulInt8Args g = given;
   // Rows of nothing may lie nowhere.
-  if (g.segment_len == 0) g.segments = g.lda = 0;
+  if (g.segment_len == 0) g.segments = g.lda = g.run_stride = 0;
   const int64_t k = g.segments * g.segment_len;
-  const int64_t row_bytes = (k + Dot::kDepth - 1) / Dot::kDepth * 4;
-  const int64_t fit = row_bytes > 0 ? kBlockBytes / row_bytes / kManyRows * kManyRows : g.m;
-  const int64_t block = fit > kManyRows ? fit : kManyRows;
+  const int64_t row_bytes = (k + Dot::kDepth - 1) / Dot::kDepth * 4 + 4;
+  const int64_t block = matmul_int8_block(row_bytes) / kManyRows * kManyRows;
+  const int64_t run = g.run > 0 ? g.run : g.m;
+  const uint8_t* begin = g.a;
+  int64_t within = 0;
   for (int64_t first = 0; first < g.m; first += block) {
     const int64_t count = g.m - first < block ? g.m - first : block;
     for (int64_t i = 0; i < count; ++i) {
-      bring(g, g.a + (first + i) * g.lda, g.scratch + i * row_bytes);
+      bring(g, begin + within * g.lda, g.scratch + i * row_bytes);
+      if (++within == run) {
+        begin += g.run_stride;
+        within = 0;
+      }
     }
     if (count == 1) {
       int8_rows<1>(g, g.scratch, first, 1, 0, g.n);

@@ -26,6 +26,7 @@ struct Case {
   int64_t m, segments, segment_len, n;
   bool a_signed, bias;
   int32_t a_zero, b_zero;
+  int64_t run = 0;  ///< rows that are one run
 };
 
 /// Bytes from a list of all that there are, or of the two ends alone.
@@ -43,7 +44,11 @@ std::string problem(const MatmulInt8& kernel, const Case& t, bool ends, std::mt1
   const int64_t lda = t.segments * stride + 1, ldc = t.n + 2;
   // Exactly as long as it must be: what reads on is found by the address sanitizer.
   const int64_t row_bytes = (t.segments - 1) * stride + t.segment_len;
-  const int64_t a_bytes = t.m == 0 ? 0 : (t.m - 1) * lda + row_bytes;
+  const int64_t run = t.run > 0 ? t.run : t.m;
+  // Runs of rows may overlap, as the windows of images do.
+  const int64_t run_stride = run / 2 * lda + 1;
+  const int64_t last = t.m == 0 ? 0 : (t.m - 1) / run * run_stride + (run - 1) * lda;
+  const int64_t a_bytes = t.m == 0 ? 0 : last + row_bytes;
   const std::vector<uint8_t> a = random_bytes(rng, a_bytes, ends, t.a_signed);
   const std::vector<uint8_t> raw = random_bytes(rng, k * t.n, ends, true);
   std::vector<int8_t> b(raw.begin(), raw.end());
@@ -65,6 +70,8 @@ std::string problem(const MatmulInt8& kernel, const Case& t, bool ends, std::mt1
   g.segment_stride = stride;
   g.a = a.data();
   g.lda = lda;
+  g.run = t.run;
+  g.run_stride = run_stride;
   g.a_signed = t.a_signed;
   g.b = packed;
   g.start = start.data();
@@ -77,7 +84,8 @@ std::string problem(const MatmulInt8& kernel, const Case& t, bool ends, std::mt1
     for (int64_t j = 0; j < ldc; ++j) {
       int64_t sum = t.bias && j < t.n ? bias[static_cast<size_t>(j)] : 0;
       for (int64_t p = 0; j < t.n && p < k; ++p) {
-        const uint8_t byte = a[static_cast<size_t>(i * lda + p / t.segment_len * stride +
+        const uint8_t byte = a[static_cast<size_t>(i / run * run_stride + i % run * lda +
+                                                   p / t.segment_len * stride +
                                                    p % t.segment_len)];
         const int64_t x = t.a_signed ? static_cast<int8_t>(byte) : byte;
         sum += (x - t.a_zero) * (b[static_cast<size_t>(p * t.n + j)] - t.b_zero);
@@ -97,7 +105,10 @@ TEST(MatmulInt8, GivesTheSumsOnEveryTier) {
   for (const MatmulInt8* kernel : products()) {
     for (int i = 0; i < 200; ++i) {
       const bool is_signed = i % 2 == 0;
-      const Case shape = {random_int(rng, 0, i % 20 == 0 ? 70 : 10),
+      // Of the longest, more bytes than pass by at once.
+      const int64_t run = i % 2 == 0 ? random_int(rng, 1, 9) : 0;
+      const int64_t rows = random_int(rng, 0, i % 40 == 0 ? 300 : i % 20 == 0 ? 70 : 10);
+      const Case shape = {run > 0 ? rows / run * run : rows,
                           random_int(rng, 1, i % 4 == 0 ? 3 : 1),
                           random_int(rng, 0, i % 10 == 0 ? 700 : 40),
                           random_int(rng, 1, 150),
@@ -105,10 +116,11 @@ TEST(MatmulInt8, GivesTheSumsOnEveryTier) {
                           i % 3 == 0,
                           static_cast<int32_t>(is_signed ? random_int(rng, -128, 127)
                                                          : random_int(rng, 0, 255)),
-                          static_cast<int32_t>(i % 5 < 3 ? 0 : random_int(rng, -128, 127))};
+                          static_cast<int32_t>(i % 5 < 3 ? 0 : random_int(rng, -128, 127)),
+                          run};
       const std::string found = problem(*kernel, shape, i % 7 == 0, rng);
       ASSERT_EQ(found, "") << kernel->name << ", " << shape.m << "x" << shape.segments << "*"
-                           << shape.segment_len << "x" << shape.n;
+                           << shape.segment_len << "x" << shape.n << ", runs of " << run;
     }
   }
 }

@@ -33,8 +33,8 @@ RILL_INLINE F64 through(F64 v, bool narrow) {
 RILL_INLINE I32 rounded_to(F64 v, const Rounding& r) {
   constexpr double kPoint = 0x1.8p52;
   v = through(v * r.mul, r.narrow);
-  v = through(v / r.div, r.narrow);
-  v = through(v + r.before, r.narrow);
+  if (r.div != 1) v = through(v / r.div, r.narrow);
+  if (r.before != 0) v = through(v + r.before, r.narrow);
   const F64 lo = F64{} + (r.lo - r.after), hi = F64{} + (r.hi - r.after), none = F64{} - r.after;
   const I64 nan = v != v, low = v < lo, high = v > hi;
   v = low ? lo : v;

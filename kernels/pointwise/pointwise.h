@@ -55,7 +55,7 @@ enum class PointwiseOp : uint8_t {
   kNot,  // a == 0
   kSin,
   kCos,
-  kTan,  // this one and the rest: C library
+  kTan,  // this one and those up to kAtanh: C library
   kAsin,
   kAcos,
   kAtan,
@@ -64,6 +64,7 @@ enum class PointwiseOp : uint8_t {
   kAsinh,
   kAcosh,
   kAtanh,
+  kOfInteger,  // bits of an i32 -> the nearest f32, ties to even
 };
 
 /// Tell which operand of a binary operation is `imm` instead of a register.

@@ -239,6 +239,7 @@ void pointwise_unary(const PointwiseInstr& instr, const PointwiseSource& a, floa
     RILL_LIBM(kAsinh, asinhf)
     RILL_LIBM(kAcosh, acosh_or_nan)
     RILL_LIBM(kAtanh, atanhf)
+    RILL_UNARY(kOfInteger, math::of_integer(x))
     default:
       return;
   }

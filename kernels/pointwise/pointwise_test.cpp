@@ -16,7 +16,7 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr PointwiseOp kLastOp = PointwiseOp::kAtanh;
+constexpr PointwiseOp kLastOp = PointwiseOp::kOfInteger;
 
 bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
@@ -148,6 +148,25 @@ TEST(Pointwise, TheResultAtAPositionDependsOnItsInputsOnly) {
           ASSERT_EQ(part.back(), 7.0f) << "wrote past the end";
         }
       }
+    }
+  }
+}
+
+/// Integers of every size, the halves between floats among them, as the compiler converts them.
+TEST(Pointwise, IntegersBecomeTheNearestFloats) {
+  std::vector<int32_t> whole = {0, 1, -1, INT32_MAX, INT32_MIN, INT32_MAX - 63, INT32_MAX - 64};
+  for (const int32_t at : {1 << 24, 1 << 25, -(1 << 24), 1 << 30}) {
+    for (int32_t by = -6; by <= 6; ++by) whole.push_back(at + by);
+  }
+  std::mt19937 rng(5);
+  while (whole.size() < 5003) whole.push_back(static_cast<int32_t>(rng()) >> (rng() % 32));
+  std::vector<float> bits(whole.size()), out(whole.size());
+  std::memcpy(bits.data(), whole.data(), 4 * whole.size());
+  const float* in[] = {bits.data(), bits.data(), bits.data()};
+  for (Tier tier : tiers()) {
+    run(tier, dense(PointwiseOp::kOfInteger, 3, in, out.data(), static_cast<int64_t>(out.size())));
+    for (size_t i = 0; i < whole.size(); ++i) {
+      ASSERT_EQ(out[i], static_cast<float>(whole[i])) << tier_name(tier) << ", " << whole[i];
     }
   }
 }

@@ -74,6 +74,11 @@ inline ScalarLane two_to(ScalarLane k) {
   return bits_float(static_cast<uint32_t>(valid ? static_cast<int32_t>(k.v) + 127 : 0) << 23);
 }
 
+/// Give the float nearest to the i32 that has the bits of x, ties to even.
+inline ScalarLane of_integer(ScalarLane x) {
+  return static_cast<float>(static_cast<int32_t>(float_bits(x.v)));
+}
+
 /// Split a normal x > 0 into m in [1, 2) and the whole number e, x = m * 2^e.
 inline ScalarLane split_exponent(ScalarLane x, ScalarLane* e) {
   const uint32_t bits = float_bits(x.v);
@@ -214,6 +219,11 @@ template <class A>
 inline Batch<A> two_to(const Batch<A>& k) {
   const xsimd::batch<int32_t, A> bits = (xsimd::to_int(k) + 127) << 23;
   return xsimd::bitwise_cast<Batch<A>>(bits);
+}
+
+template <class A>
+inline Batch<A> of_integer(const Batch<A>& x) {
+  return xsimd::to_float(xsimd::bitwise_cast<xsimd::batch<int32_t, A>>(x));
 }
 
 template <class A>

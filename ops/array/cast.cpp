@@ -69,7 +69,8 @@ Status Cast::lower(Lowering& lowering) const {
   const bool widens_or_narrows = (in.dtype == DType::kF16 && to == DType::kF32) ||
                                  (in.dtype == DType::kF32 && to == DType::kF16);
   const bool rounds =
-      in.dtype == DType::kF32 && (is_quantised_byte(to) || (whole && is_byte(to)));
+      in.dtype == DType::kF32 &&
+      (is_quantised_byte(to) || (whole && (is_byte(to) || to == DType::kI32)));
   const bool looks_up = is_byte(in.dtype) && to == DType::kF32;
   // Frames with a history do not lie together.
   if ((!widens_or_narrows && !rounds && !looks_up) || lowering.history(0) != nullptr) {
@@ -104,6 +105,7 @@ Status Cast::lower(Lowering& lowering) const {
       args.rounding.rounding.before = static_cast<double>(q.zero_point);
     }
     args.rounding.rounding.narrow = true;
+    args.rounding.y_bytes = static_cast<int>(dtype_size(to));
   } else {
     RILL_ASSIGN(const Tensor values, values_of_bytes(in.dtype, in.q));
     auto [ref, table] = lowering.constant<float>(256);
@@ -134,6 +136,16 @@ std::optional<SizeRatio> Cast::size(const SizeTrace& trace) const {
 
 std::optional<OutletId> cast_from(const Node& node) {
   return node.op->as<Cast>() ? std::optional(node.inputs[0]) : std::nullopt;
+}
+
+Status mark_whole(Rewrite& rewrite) {
+  if (!cast_from(rewrite.node())) return {};
+  auto marked = std::make_shared<Cast>(static_cast<const Cast&>(*rewrite.node().op));
+  if (marked->whole) return {};
+  marked->whole = true;
+  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::move(marked),
+                                                {rewrite.mapped(rewrite.input(0))}));
+  return rewrite.replace({out});
 }
 
 Status Cast::declutter(Rewrite& rewrite) const {

@@ -19,7 +19,7 @@ class Cast final : public OpBase<Cast> {
  public:
   DType to = DType::kF32;
   QParams q;
-  /// What is cast are whole numbers within the type, no NaN. Made by `fuse` only.
+  /// What is cast are whole numbers, infinite or NaN. Made by `fuse` only.
   bool whole = false;
   Cast() = default;
   explicit Cast(DType target, QParams params = {}) : to(target), q(params) {}
@@ -41,5 +41,8 @@ Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q = {});
 
 /// Tell which wire a cast reads; nothing for nodes that are none.
 std::optional<OutletId> cast_from(const Node& node);
+
+/// Mark the cast that is rewritten as one of whole numbers; nothing happens to one that is marked.
+Status mark_whole(Rewrite& rewrite);
 
 }  // namespace rill::ops

@@ -19,6 +19,7 @@
 #include "ops/math/program.h"
 #include "ops/math/quantised.h"
 #include "ops/math/unary.h"
+#include "ops/op_table.h"
 
 namespace rill::ops {
 namespace {
@@ -356,7 +357,10 @@ Status Binary::declutter(Rewrite& rewrite) const {
   return specialise(*this, *value, rewrite);
 }
 
-Status Binary::fuse(Rewrite& rewrite) const { return fuse_elementwise(rewrite); }
+Status Binary::fuse(Rewrite& rewrite) const {
+  if (rewrite.out().dtype == DType::kI32) return fuse_by_rooms(*this, rewrite);
+  return fuse_elementwise(rewrite);
+}
 
 Cost Binary::cost(FactSpan in, FactSpan out) const {
   const Dim count = volume(out[0].shape);

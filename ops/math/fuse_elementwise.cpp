@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/graph/rewrite.h"
+#include "ops/array/cast.h"
 #include "ops/array/slice.h"
 #include "ops/math/binary.h"
 #include "ops/math/pointwise.h"
@@ -19,6 +20,17 @@ using kernels::PointwiseOp;
 
 // While the number of inputs is open, results are numbered from here on.
 constexpr int kFirstResult = kernels::kPointwiseMaxInputs;
+
+/// Tell whether a node gives the floats that are nearest to integers, which no operation on the
+/// elements of integers makes: bytes behind such operations are looked up.
+bool gives_nearest_floats(const Graph& graph, const Node& node) {
+  if (node.outputs[0].dtype != DType::kF32 || !cast_from(node) ||
+      graph.fact(node.inputs[0]).dtype != DType::kI32) {
+    return false;
+  }
+  const Node& producer = graph.node(node.inputs[0].node);
+  return !producer.op->traits().per_element || is_float(graph.fact(producer.inputs[0]).dtype);
+}
 
 class Builder {
  public:
@@ -90,9 +102,11 @@ class Builder {
 
   bool f32(OutletId outlet) const { return graph_.fact(outlet).dtype == DType::kF32; }
 
+  bool of_integers(const Node& node) const { return gives_nearest_floats(graph_, node); }
+
   /// Tell whether a node is a function of f32 elements, up to truth values that are themselves.
   bool fusable(const Node& node) const {
-    if (node.op->as<Pointwise>()) return true;
+    if (node.op->as<Pointwise>() || of_integers(node)) return true;
     if (const auto* unary = node.op->as<Unary>()) {
       if (!pointwise_op(unary->kind_of)) return false;
       return f32(node.inputs[0]) || (unary->kind_of == UnaryKind::kNot && truth(node.inputs[0]));
@@ -153,7 +167,7 @@ class Builder {
       const auto* program = node.op->as<Pointwise>();
       choice->code += program ? program->code.size() : 1;
       for (const OutletId& operand : operands(node)) {
-        if (f32(operand)) {
+        if (f32(operand) || program || of_integers(node)) {
           const bool known = std::find(choice->inputs.begin(), choice->inputs.end(), operand) !=
                              choice->inputs.end();
           if (!known) choice->inputs.push_back(operand);
@@ -218,6 +232,9 @@ class Builder {
       }
       if (number != 0) instr.a = operand(0);
       if (number != 1) instr.b = operand(1);
+    } else if (of_integers(node)) {
+      instr.op = PointwiseOp::kOfInteger;
+      instr.a = operand(0);
     } else {
       instr.op = PointwiseOp::kSelect;
       instr.a = operand(0);
@@ -253,5 +270,15 @@ class Builder {
 }  // namespace
 
 Status fuse_elementwise(Rewrite& rewrite) { return Builder(rewrite).run(); }
+
+Status fuse_nearest_floats(Rewrite& rewrite) {
+  if (!gives_nearest_floats(rewrite.old_graph(), rewrite.node())) return {};
+  auto op = std::make_shared<Pointwise>();
+  op->inputs = 1;
+  op->code = {{.op = PointwiseOp::kOfInteger}};
+  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::move(op),
+                                                {rewrite.mapped(rewrite.input(0))}));
+  return rewrite.replace({out});
+}
 
 }  // namespace rill::ops

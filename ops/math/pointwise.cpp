@@ -104,7 +104,8 @@ double work_of(const PointwiseInstr& instr) {
   constexpr double kFunction = 48;
   constexpr double kLibrary = 400;
   const PointwiseOp op = instr.op;
-  if (op == PointwiseOp::kPow || op >= PointwiseOp::kTan) return kLibrary;
+  const bool library = op >= PointwiseOp::kTan && op <= PointwiseOp::kAtanh;
+  if (op == PointwiseOp::kPow || library) return kLibrary;
   const bool function = (op >= PointwiseOp::kExp && op <= PointwiseOp::kGeluApprox) ||
                         op == PointwiseOp::kSin || op == PointwiseOp::kCos;
   return function ? kFunction : kArithmetic;
@@ -239,8 +240,9 @@ bool assign_registers(int64_t inputs, std::span<const PointwiseInstr> code,
 
 namespace {
 
-/// A program from outside, checked: every operand is an input or an earlier result.
-Status check_program(int64_t inputs, std::span<const PointwiseInstr> code) {
+/// A program from outside, checked: every operand is an input or an earlier result, and of integers
+/// nothing is read but the float that is nearest.
+Status check_program(int64_t inputs, std::span<const PointwiseInstr> code, FactSpan in) {
   PointwiseInstr placed[kernels::kPointwiseMaxCode];
   RILL_CHECK(inputs > 0 && inputs <= kernels::kPointwiseMaxInputs && !code.empty() &&
                  code.size() <= kernels::kPointwiseMaxCode,
@@ -250,6 +252,12 @@ Status check_program(int64_t inputs, std::span<const PointwiseInstr> code) {
     for (int i = 0; i < reads.count; ++i) {
       RILL_CHECK(reads.value[i] < static_cast<size_t>(inputs) + k, "instruction ", k,
                  " reads value ", reads.value[i], ", which comes later");
+      const size_t value = reads.value[i];
+      const bool integer = value < in.size() && in[value].dtype == DType::kI32;
+      if (integer != (code[k].op == PointwiseOp::kOfInteger)) {
+        return fail(Code::kDType, "instruction ", k, " reads value ", value, ": expected ",
+                    integer ? "F32" : "I32");
+      }
     }
   }
   RILL_CHECK(assign_registers(inputs, code, placed), "the program needs too many registers");
@@ -269,11 +277,13 @@ void Pointwise::fields(FieldVisitor& visitor) {
 }
 
 Result<Facts> Pointwise::infer(FactSpan in) const {
-  RILL_TRY(check_program(inputs, code));
   RILL_TRY(expect_inputs(in, static_cast<size_t>(inputs)));
+  RILL_TRY(check_program(inputs, code, in));
   Fact out = Fact::of(DType::kF32, in[0].shape);
   for (const Fact& fact : in) {
-    if (fact.dtype != DType::kF32) return fail(Code::kDType, "expected F32, found ", fact);
+    if (fact.dtype != DType::kF32 && fact.dtype != DType::kI32) {
+      return fail(Code::kDType, "expected F32 or I32, found ", fact);
+    }
     RILL_CHECK(fact.rank() == out.rank(), "expected inputs of one rank, found ", in[0], " and ",
                fact);
     for (int axis = 0; axis < out.rank(); ++axis) {

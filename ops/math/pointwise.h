@@ -16,15 +16,15 @@ namespace rill::ops {
 void run_pointwise(std::span<const kernels::PointwiseInstr> code, std::span<const View> in,
                    const View& out) noexcept RILL_NONBLOCKING;
 
-/// Lower a node whose inputs are all f32, or those that `inputs` lists, to a pointwise step. The
-/// output keeps the physical order of the largest input.
+/// Lower a node whose inputs are all f32, or those that `inputs` lists, to a pointwise step; of i32
+/// the program reads the nearest floats. The output keeps the physical order of the largest input.
 Status lower_pointwise(Lowering& lowering, std::span<const kernels::PointwiseInstr> code,
                        std::span<const int> inputs);
 
 /// Compute an expression of f32 elements in one pass: what a tree of elementwise ops computes, with
 /// the same operations in the same order, hence the same bits.
 /// Shapes: inputs of one rank, extents equal or 1 -> the largest of each.
-/// Types: f32.
+/// Types: f32; i32 of which the nearest floats are taken.
 /// Errors: kShape if ranks differ or extents clash; kDType.
 /// Stream: pointwise. Never written to files.
 /// Source: made by `fuse`.
@@ -65,5 +65,8 @@ bool assign_registers(int64_t inputs, std::span<const kernels::PointwiseInstr> c
 /// Fuse the node under rewriting with the elementwise nodes that only it reads. Nothing happens
 /// where there are none, or the program would be too long.
 Status fuse_elementwise(Rewrite& rewrite);
+
+/// Compute a cast of sums of I32 to F32 by a program.
+Status fuse_nearest_floats(Rewrite& rewrite);
 
 }  // namespace rill::ops

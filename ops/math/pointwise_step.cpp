@@ -64,7 +64,7 @@ bool is_sound(const PointwiseArgs& args) {
     const bool selects = instr.op == PointwiseOp::kSelect;
     const bool binary = instr.op <= PointwiseOp::kOr;
     const auto has = [&](uint8_t at) { return at < kernels::kPointwiseRegisters && known[at]; };
-    const bool sound = instr.op <= PointwiseOp::kAtanh && instr.imm_at <= PointwiseImm::kB &&
+    const bool sound = instr.op <= PointwiseOp::kOfInteger && instr.imm_at <= PointwiseImm::kB &&
                        instr.dst < kernels::kPointwiseRegisters &&
                        ((binary && instr.imm_at == PointwiseImm::kA) || has(instr.a)) &&
                        (!((binary && instr.imm_at != PointwiseImm::kB) || selects) ||

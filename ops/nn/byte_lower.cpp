@@ -39,6 +39,8 @@ void lower_byte_product(const ByteProduct& p, Lowering& lowering, std::span<cons
   g.segment_len = p.segment_len;
   g.segment_stride = p.segment_stride;
   g.lda = p.row_stride;
+  g.run = p.run;
+  g.run_stride = p.run_stride;
   g.a_signed = p.x_type == DType::kI8 || p.x_type == DType::kQI8;
   g.b_zero = p.w_zero;
   g.ldc = p.groups * p.columns;
@@ -55,6 +57,25 @@ void lower_byte_product(const ByteProduct& p, Lowering& lowering, std::span<cons
   }
   args.b = b_ref;
   args.start = start_ref;
+  std::vector<Touched> reads = {args.x, args.b, args.start};
+  if (p.zero) {
+    auto [per_zero_ref, per_zero] = lowering.constant<int32_t>(g.ldc);
+    for (int64_t i = 0; i < p.groups; ++i) {
+      const int64_t at = i * p.columns;
+      kernels::matmul_int8_start(kernel, p.k(), p.columns, b + i * args.b_step, g.a_signed,
+                                 p.x_zero + 1, p.w_zero,
+                                 p.bias.empty() ? nullptr : p.bias.data() + at, per_zero + at);
+    }
+    for (int64_t i = 0; i < g.ldc; ++i) {
+      per_zero[i] = static_cast<int32_t>(static_cast<uint32_t>(per_zero[i]) -
+                                         static_cast<uint32_t>(start[i]));
+    }
+    args.moves = true;
+    args.zero = *p.zero;
+    args.per_zero = per_zero_ref;
+    args.moved = lowering.scratch_bytes(4 * g.ldc);
+    reads.insert(reads.end(), {args.zero, args.per_zero});
+  }
   args.scratch =
       lowering.scratch_bytes(kernels::matmul_int8_scratch_bytes(kernel, p.rows, p.k()) + 64);
   args.y = args.sums = whole.ref;
@@ -65,8 +86,10 @@ void lower_byte_product(const ByteProduct& p, Lowering& lowering, std::span<cons
     args.rounding.y_bytes = static_cast<int>(dtype_size(y.dtype));
     args.sums = lowering.scratch_bytes(4 * y.volume());
   }
-  lowering.step(kByteProduct, args, {args.x, args.b, args.start, args.scratch, args.sums},
-                {args.sums, whole});
+  reads.insert(reads.end(), {args.scratch, args.sums});
+  std::vector<Touched> writes = {args.sums, whole};
+  if (args.moves) writes.emplace_back(args.moved);
+  lowering.step(kByteProduct, args, std::move(reads), std::move(writes));
   if (whole.ref.buffer != y.ref.buffer) lowering.copy(whole, y);
 }
 

@@ -14,7 +14,9 @@ struct ByteProduct {
   Ref x;
   DType x_type = DType::kU8;
   int32_t x_zero = 0;
+  std::optional<Ref> zero;  ///< one I32, the zero point of x if a step computes it
   int64_t rows = 0, row_stride = 0;
+  int64_t run = 0, run_stride = 0;  ///< as in `MatmulInt8Args`
   int64_t segments = 1, segment_len = 0, segment_stride = 0;  ///< of a row of one group
   int64_t groups = 1, group_stride = 0;
   int64_t columns = 0;                 ///< of one group

@@ -12,10 +12,13 @@ struct ByteProductArgs {
   kernels::QuantiseArgs rounding;
   int64_t groups = 1, x_step = 0, b_step = 0;
   Ref x, b, start, sums, scratch, y;
+  /// With a zero point of A that is computed: what 1 of it adds to `start`, and where the sum goes.
+  bool moves = false;
+  Ref zero, per_zero, moved;
 };
 
 RILL_STEP_FIELDS(ByteProductArgs, kernel, quantise, product, rounding, groups, x_step, b_step, x, b,
-                 start, sums, scratch, y)
+                 start, sums, scratch, y, moves, zero, per_zero, moved)
 
 void run_byte_product(const ByteProductArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
 void touch_byte_product(const ByteProductArgs& args, StepTouches& touches);

@@ -1,12 +1,55 @@
 // How ONNX's Conv is read.
 
+#include <optional>
+
 #include "core/graph/onnx.h"
+#include "ops/math/formula.h"
 #include "ops/nn/conv.h"
 #include "ops/nn/onnx_activation.h"
 #include "ops/nn/onnx_window.h"
+#include "ops/nn/quant_conv.h"
 
 namespace rill::ops {
 namespace {
+
+/// A convolution of bytes with constant bytes is that of the bytes, which is exact, times both
+/// scales: it has fewer roundings than that of the real numbers, and a kernel of bytes. Nothing for
+/// other convolutions, and for those of so few terms that floats are as fast.
+Result<std::optional<OutletId>> by_bytes(OnnxCtx& ctx, const Conv& conv, OutletId x, OutletId w) {
+  constexpr int64_t kFewTerms = 64;
+  const OnnxCtx::Quantised* signal = ctx.quantised(x);
+  const OnnxCtx::Quantised* filter = ctx.quantised(w);
+  if (!signal || !filter || conv.groups != 1 || ctx.fact(x).dtype != DType::kF32 ||
+      ctx.fact(w).dtype != DType::kF32 || ctx.fact(signal->stored).konst ||
+      volume(ctx.fact(signal->scale).shape) != Dim(1)) {
+    return {std::nullopt};
+  }
+  const std::vector<Dim> shape = ctx.fact(w).shape;
+  const std::vector<Dim> scales = ctx.fact(filter->scale).shape;
+  const Dim count = volume(scales);
+  const bool by_outputs = scales.size() == shape.size() && scales[0] == count;
+  const auto terms = volume({shape.begin() + 1, shape.end()}).to_int();
+  if (!terms || *terms <= kFewTerms || (count != Dim(1) && !by_outputs)) return {std::nullopt};
+  Formula f(ctx);
+  ByteConv bytes;
+  bytes.window = conv.window;
+  bytes.x = signal->stored;
+  bytes.x_zero = signal->zero;
+  bytes.w = filter->stored;
+  bytes.w_zero = filter->zero;
+  RILL_ASSIGN(const std::optional<OutletId> sums, add_byte_conv(f, bytes));
+  if (!sums) return {std::nullopt};
+  std::vector<Dim> channels(shape.size() - 1, Dim(1));
+  channels[0] = count;
+  const OutletId scale = f.times(f.reshape(signal->scale, {}), f.reshape(filter->scale, channels));
+  OutletId out = f.times(f.cast(*sums, DType::kF32), f.cast(scale, DType::kF32));
+  if (conv.has_bias) {
+    channels[0] = f.dim(f.arg("B"), 0);
+    out = f.plus(out, f.reshape(f.arg("B"), channels));
+  }
+  if (!f.ok()) return f.take_status();
+  return {out};
+}
 
 Result<Value> conv(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("X"));
@@ -25,6 +68,8 @@ Result<Value> conv(OnnxCtx& ctx) {
   RILL_ASSIGN(op.groups, ctx.integer("group"));
   RILL_TRY(take_channels(ctx, x, Dim(filter[1]) * Dim(op.groups)));
   op.has_bias = ctx.given("B");
+  RILL_ASSIGN(const std::optional<OutletId> exact, by_bytes(ctx, op, x, w));
+  if (exact) return Value(*exact);
   std::vector<OutletId> inputs{x, w};
   if (op.has_bias) {
     RILL_ASSIGN(const OutletId bias, ctx.wire("B"));

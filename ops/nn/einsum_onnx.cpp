@@ -43,7 +43,8 @@ Result<std::optional<OutletId>> by_steps(OnnxCtx& ctx, OutletId a, OutletId b, b
   constexpr int64_t kMostTerms = 32768;  // of two steps of up to 255 each, within 32 bits
   const OnnxCtx::Quantised* left = ctx.quantised(a);
   const OnnxCtx::Quantised* right = ctx.quantised(b);
-  if (!left || !right || !is_byte(left->stored) || !is_byte(right->stored) ||
+  if (!left || !right || !is_byte(ctx.fact(left->stored).dtype) ||
+      !is_byte(ctx.fact(right->stored).dtype) ||
       ctx.fact(a).dtype != DType::kF32 || ctx.fact(b).dtype != DType::kF32) {
     return {std::nullopt};
   }

@@ -6,89 +6,13 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
-#include "ops/array/cast.h"
 #include "ops/array/elements.h"
 #include "ops/array/rounding.h"
 #include "ops/math/binary.h"
 #include "ops/nn/byte_lower.h"
-#include "ops/nn/quant_conv.h"
-#include "ops/nn/window.h"
+#include "ops/nn/quant_conv_op.h"
 
 namespace rill::ops {
-namespace {
-
-/// Correlate a quantised signal with quantised filters, summing in 32-bit integers.
-/// Shapes: as `conv`; the bias is [O] of I32, in units of the product of both scales.
-/// Types: QU8 and QI8 -> a quantised type, or I32 sums. Padding holds the zero point.
-/// Errors: kShape, kDType. Accuracy: the sums are exact; the result rounds half to even.
-/// Stream: on a spatial axis, history and a mask of the zero point for the padding; on the batch
-/// axis each frame alone; refused on channels.
-/// Source: NNEF 1.0, `conv`; tract, `tract_core_qconv`.
-struct QuantConv final : OpBase<QuantConv> {
-  Window window;
-  int64_t groups = 1;
-  bool has_bias = false;
-  DType to = DType::kI32;
-  QParams q;
-  bool positive = false;  ///< nothing below the zero point is kept; made by `fuse` only
-  /// Written as a convolution of the numbers that the bytes stand for, in f64, which is exact: NNEF
-  /// has none whose sums are integers.
-  bool sums = false;
-
-  std::string_view name() const override { return "Conv"; }
-  void fields(FieldVisitor& visitor) override {
-    window.fields(visitor);
-    int64_t zero_point = q.zero_point;
-    visitor.field("groups", groups);
-    visitor.field("has_bias", has_bias);
-    visitor.field("to", to);
-    visitor.field("zero_point", zero_point);
-    visitor.field("scale", q.scale);
-    visitor.field("positive", positive);
-    if (sums) visitor.field("sums", sums);
-  }
-  Result<Facts> infer(FactSpan in) const override;
-  Status eval(EvalCtx& ctx) const override;
-  Status lower(Lowering& lowering) const override;
-  Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
-  OpTraits traits() const override { return {.by_channels = true}; }
-  std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {
-    std::vector<int> track(in.size(), -1);
-    track[0] = 0;
-    return {{track, {0}}};
-  }
-  Status pulsify(PulseBuilder& b) const override;
-  Cost cost(FactSpan in, FactSpan out) const override {
-    Cost cost;
-    cost.fma = volume(out[0].shape) * in[1].dim(1);
-    for (const int64_t k : window.kernel) cost.fma *= Dim(k);
-    cost.bytes = volume(in[0].shape) + volume(in[1].shape) + volume(out[0].shape);
-    return cost;
-  }
-  Status save(SaveCtx& ctx) const override {
-    RILL_ASSIGN(const std::string x, ctx.in(0));
-    RILL_ASSIGN(const std::string w, ctx.in(1));
-    std::string bias = "0.0";
-    if (has_bias) {
-      RILL_ASSIGN(bias, ctx.in(2));
-    }
-    const auto expression = [&](std::string_view a, std::string_view b, std::string_view c) {
-      return str_cat("conv(", a, ", ", b, ", ", c, window_text(window, 0), ", groups = ", groups,
-                     ")");
-    };
-    if (!sums) {
-      ctx.assign(expression(x, w, bias));
-      return {};
-    }
-    ctx.need_registry("tract_core");
-    const auto as = [](std::string_view type, std::string_view text) {
-      return str_cat("tract_core_cast(", text, ", to = ", nnef_text(type), ")");
-    };
-    ctx.assign(as("i32", expression(as("f64", x), as("f64", w),
-                                    has_bias ? as("f64", bias) : std::string("0.0"))));
-    return {};
-  }
-};
 
 Result<Facts> QuantConv::infer(FactSpan in) const {
   const Fact& x = in[0];
@@ -96,7 +20,7 @@ Result<Facts> QuantConv::infer(FactSpan in) const {
   RILL_CHECK(x.rank() >= 3 && w.rank() == x.rank(), "input ", x, ", filter ", w,
              ": expected one rank of at least 3");
   RILL_TRY(window.check(x.rank() - 2));
-  if (!is_quantised_byte(x.dtype) || !is_quantised_byte(w.dtype)) {
+  if (!(has_zero ? is_byte(x.dtype) : is_quantised_byte(x.dtype)) || !is_quantised_byte(w.dtype)) {
     return fail(Code::kDType, "input ", x, ", filter ", w, ": expected QU8 or QI8");
   }
   const auto outputs = w.dim(0).to_int();
@@ -119,6 +43,8 @@ Result<Facts> QuantConv::infer(FactSpan in) const {
   }
   return Facts{std::move(out)};
 }
+
+namespace {
 
 int32_t byte_at(const View& view, int64_t at) {
   return view.dtype == DType::kQU8 ? int32_t{view.as<uint8_t>()[at]}
@@ -171,7 +97,10 @@ int32_t sum_at(const QuantConv& op, const View& x, const View& w,
   return static_cast<int32_t>(sum);
 }
 
+}  // namespace
+
 Status QuantConv::eval(EvalCtx& ctx) const {
+  if (has_zero) return fail(Code::kUnsupported, "a computed zero point outside of a plan");
   const View& x = ctx.in[0];
   const View& w = ctx.in[1];
   const View& y = ctx.out[0];
@@ -186,6 +115,8 @@ Status QuantConv::eval(EvalCtx& ctx) const {
   }
   return {};
 }
+
+namespace {
 
 /// The windows of the output's frames as rows, [N, D'..., taps..., C].
 Operand windows_of(const Window& window, const Operand& x, const Operand& y) {
@@ -225,22 +156,71 @@ void take_filters(const Operand& w, int64_t groups, ByteProduct* product) {
   }
 }
 
+/// Read the windows where they lie in x, as rows of one stride of segments of one stride; false if
+/// they are none.
+bool take_windows(const Window& window, const Operand& x, const Operand& y, ByteProduct* product) {
+  product->segments = product->run = 1;
+  product->segment_len = x.extent(1) / product->groups;
+  // From the last axis on: taps that follow one another make longer segments, frames longer runs.
+  int64_t dense = x.extent(1);  // bytes of a segment, if nothing lies between its frames
+  for (int axis = x.rank - 1; axis >= 2; --axis) {
+    const auto i = static_cast<size_t>(axis - 2);
+    const int64_t taps = window.kernel[i], tap = window.dilation[i] * x.step(axis);
+    if (taps == 1) continue;
+    if (product->segments > 1) return false;
+    if (product->groups == 1 && tap == dense) {
+      product->segment_len = dense = dense * taps;
+    } else {
+      product->segments = taps;
+      product->segment_stride = tap;
+    }
+  }
+  int64_t runs = 0;
+  for (int axis = x.rank - 1; axis >= 0; --axis) {
+    const int64_t frames = y.extent(axis);
+    if (axis == 1 || frames == 1) continue;
+    const int64_t stride =
+        axis == 0 ? x.step(0) : window.stride[static_cast<size_t>(axis - 2)] * x.step(axis);
+    if (runs == 0) {
+      product->run = frames;
+      product->row_stride = stride;
+      runs = 1;
+    } else {
+      if (runs == 1) product->run_stride = stride;
+      if (stride != product->run_stride * runs) return false;
+      runs *= frames;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 Status QuantConv::lower(Lowering& lowering) const {
   const Operand& w = lowering.in(1);
   const bool constant = w.konst && (!has_bias || lowering.in(2).konst);
   if (!constant || window.axes() > 3) return Op::lower(lowering);
   const Operand y = lowering.out_shape(0);
-  const auto zero = static_cast<float>(lowering.in(0).q.zero_point);
-  const Operand x = padded_rows(lowering, lowering.in(0), window, zero);
+  const int32_t zero = has_zero ? 0 : lowering.in(0).q.zero_point;
+  const int computed = has_bias ? 3 : 2;
+  const Operand x =
+      has_zero ? padded_rows(lowering, lowering.in(0), window, lowering.in(computed))
+               : padded_rows(lowering, lowering.in(0), window, static_cast<float>(zero));
   ByteProduct product;
   product.x_type = x.dtype;
-  product.x_zero = lowering.in(0).q.zero_point;
+  product.x_zero = zero;
+  if (has_zero) product.zero = lowering.in(computed + 1).ref;
   product.groups = groups;
-  product.group_stride = product.segment_len = w.extent(1);
-  product.segments = 1;
-  for (const int64_t k : window.kernel) product.segments *= k;
-  product.segment_stride = x.extent(1);
-  product.row_stride = product.segments * product.segment_stride;
+  product.group_stride = w.extent(1);
+  const bool in_place = groups > 0 && take_windows(window, x, y, &product);
+  if (!in_place) {
+    product.run = product.run_stride = 0;
+    product.segment_len = w.extent(1);
+    product.segments = 1;
+    for (const int64_t k : window.kernel) product.segments *= k;
+    product.segment_stride = x.extent(1);
+    product.row_stride = product.segments * product.segment_stride;
+  }
   product.columns = groups == 0 ? 0 : w.extent(0) / groups;
   product.rows = w.extent(0) == 0 ? 0 : y.volume() / w.extent(0);
   take_filters(w, groups, &product);
@@ -257,7 +237,9 @@ Status QuantConv::lower(Lowering& lowering) const {
     product.rounding->after = q.zero_point;
     if (positive) product.rounding->lo = std::max<double>(product.rounding->lo, q.zero_point);
   }
-  if (product.rows > 0) {
+  if (in_place) {
+    product.x = x.ref;
+  } else if (product.rows > 0) {
     const Operand windows = windows_of(window, x, y);
     const Operand rows = lowering.scratch(
         x.dtype, {windows.shape.data(), static_cast<size_t>(windows.rank)});
@@ -304,175 +286,6 @@ Status QuantConv::pulsify(PulseBuilder& b) const {
   stream.dim = b.out(0).dim(axis);
   b.set(0, out, stream);
   return {};
-}
-
-/// The one number of a constant of bytes, 0 without a wire; nothing for several numbers.
-std::optional<int32_t> number_of(const Wiring& wiring, OutletId wire) {
-  if (!wire.valid()) return 0;
-  const auto number = uniform_number(wiring.fact(wire).konst);
-  return number ? std::optional<int32_t>(static_cast<int32_t>(*number)) : std::nullopt;
-}
-
-/// The same bytes as quantised numbers of scale 1.
-Result<Tensor> with_zero_point(const Tensor& bytes, int32_t zero_point) {
-  const DType type = bytes.dtype() == DType::kU8 ? DType::kQU8 : DType::kQI8;
-  RILL_ASSIGN(Tensor out, Tensor::zeros(type, bytes.shape(), QParams{zero_point, 1.0F}));
-  const auto* from = bytes.data<uint8_t>();
-  std::copy_n(from, bytes.volume(), out.mutable_data<uint8_t>());
-  return out;
-}
-
-int64_t largest_of(std::span<const int32_t> values) {
-  int64_t most = 0;
-  for (const int32_t value : values) most = std::max(most, std::abs(int64_t{value}));
-  return most;
-}
-
-/// Whether no sum needs more than 32 bits.
-bool sums_fit(const Tensor& filter, int64_t largest_bias) {
-  const int64_t outputs = filter.extent(0);
-  const int64_t terms = outputs == 0 ? 0 : filter.volume() / outputs;
-  constexpr int64_t kLargest = 255 * 255;
-  return terms <= (INT32_MAX - largest_bias) / kLargest;
-}
-
-}  // namespace
-
-std::optional<int64_t> largest_start(const Wiring& wiring, OutletId bias) {
-  if (!bias.valid()) return 0;
-  const TensorPtr value = wiring.fact(bias).konst;
-  if (!value || value->dtype() != DType::kI32 || value->rank() != 1) return std::nullopt;
-  return largest_of(value->values<int32_t>());
-}
-
-Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& conv) {
-  const auto is_plain_byte = [&](OutletId wire) {
-    return wiring.dtype(wire) == DType::kU8 || wiring.dtype(wire) == DType::kI8;
-  };
-  const TensorPtr filter = wiring.fact(conv.w).konst;
-  const auto x_zero = number_of(wiring, conv.x_zero), w_zero = number_of(wiring, conv.w_zero);
-  if (!filter || !x_zero || !w_zero || !is_plain_byte(conv.x) || !is_plain_byte(conv.w)) {
-    return {std::nullopt};
-  }
-  const auto largest = largest_start(wiring, conv.bias);
-  if (!largest || !sums_fit(*filter, *largest)) return {std::nullopt};
-  QuantConv op;
-  op.window = conv.window;
-  op.groups = conv.groups;
-  op.has_bias = conv.bias.valid();
-  op.sums = true;
-  const DType type = wiring.dtype(conv.x) == DType::kU8 ? DType::kQU8 : DType::kQI8;
-  RILL_ASSIGN(Tensor bytes, with_zero_point(*filter, *w_zero));
-  std::vector<OutletId> inputs{wiring.cast(conv.x, type, QParams{*x_zero, 1.0F}),
-                               wiring.konst(std::move(bytes))};
-  if (op.has_bias) inputs.push_back(conv.bias);
-  const OutletId out = wiring.add(std::make_shared<QuantConv>(op), std::move(inputs));
-  if (!wiring.ok()) return wiring.take_status();
-  return {out};
-}
-
-namespace {
-
-/// Whole numbers in f64 as bytes of scale 1, if they span no more than a byte.
-std::optional<Tensor> bytes_of(const Tensor& real) {
-  const auto values = real.values<double>();
-  if (values.empty()) return std::nullopt;
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  const bool whole = std::all_of(values.begin(), values.end(),
-                                 [](double v) { return std::abs(v) <= 255 && v == std::rint(v); });
-  if (!whole || *high - *low > 255) return std::nullopt;
-  const int32_t zero = *low >= -128 && *high <= 127 ? 0 : -128 - static_cast<int32_t>(*low);
-  auto out = Tensor::zeros(DType::kQI8, real.shape(), QParams{zero, 1.0F});
-  if (!out.ok()) return std::nullopt;
-  std::transform(values.begin(), values.end(), out->mutable_data<int8_t>(),
-                 [&](double v) { return static_cast<int8_t>(static_cast<int32_t>(v) + zero); });
-  return std::move(out).value();
-}
-
-/// Whole numbers in f64 as integers of 32 bits.
-std::optional<Tensor> sums_of(const Tensor& real) {
-  const auto values = real.values<double>();
-  const bool whole = std::all_of(values.begin(), values.end(), [](double v) {
-    return std::abs(v) <= INT32_MAX && v == std::rint(v);
-  });
-  auto out = Tensor::zeros(DType::kI32, real.shape());
-  if (!whole || !out.ok()) return std::nullopt;
-  std::transform(values.begin(), values.end(), out->mutable_data<int32_t>(),
-                 [](double v) { return static_cast<int32_t>(v); });
-  return std::move(out).value();
-}
-
-}  // namespace
-
-Result<std::optional<OutletId>> load_byte_conv(LoadCtx& ctx, const Window& window, int64_t groups,
-                                               OutletId x, OutletId w) {
-  const TensorPtr filter = ctx.fact(w).konst;
-  const auto signal = cast_from(ctx.graph().node(x.node));
-  if (ctx.fact(x).dtype != DType::kF64 || !signal || !is_quantised_byte(ctx.fact(*signal).dtype) ||
-      ctx.fact(*signal).q.scale != 1.0F || !filter || filter->dtype() != DType::kF64) {
-    return {std::nullopt};
-  }
-  auto bytes = bytes_of(*filter);
-  if (!bytes) return {std::nullopt};
-  QuantConv op;
-  op.window = window;
-  op.groups = groups;
-  op.sums = true;
-  RILL_ASSIGN(const OutletId given, ctx.wire("bias"));
-  const TensorPtr bias = ctx.fact(given).konst;
-  const auto number = uniform_number(bias);
-  std::optional<Tensor> start;
-  if (number != 0.0) {
-    op.has_bias = bias && bias->rank() == 1 && bias->dtype() == DType::kF64;
-    if (op.has_bias) start = sums_of(*bias);
-    if (!start) return {std::nullopt};
-  }
-  if (!sums_fit(*bytes, start ? largest_of(start->values<int32_t>()) : 0)) return {std::nullopt};
-  RILL_ASSIGN(const OutletId steps, ctx.konst(std::move(*bytes), "steps"));
-  std::vector<OutletId> inputs{*signal, steps};
-  if (start) {
-    RILL_ASSIGN(const OutletId sum, ctx.konst(std::move(*start), "start"));
-    inputs.push_back(sum);
-  }
-  RILL_ASSIGN(const OutletId sums,
-              ctx.add1(std::make_shared<QuantConv>(op), std::move(inputs), "sums"));
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Cast>(DType::kF64, QParams{}), {sums}));
-  return {out};
-}
-
-Result<OutletId> load_quant_conv(LoadCtx& ctx, Window window, int64_t groups, OutletId x,
-                                 OutletId w) {
-  QuantConv op;
-  op.window = std::move(window);
-  op.groups = groups;
-  if (const auto wanted = ctx.quant()) {
-    op.to = wanted->dtype;
-    op.q = wanted->q;
-  }
-  std::vector<OutletId> inputs{x, w};
-  RILL_ASSIGN(const OutletId bias, ctx.wire("bias"));
-  const TensorPtr value = ctx.fact(bias).konst;
-  if (!value) return fail(Code::kUnsupported, "bias: expected a constant");
-  RILL_ASSIGN(const double first,
-              value->volume() == 1 ? element_as_double(*value, 0) : Result<double>(1.0));
-  if (value->volume() != 1 || first != 0.0) {
-    const int64_t outputs = ctx.fact(w).dim(0).to_int().value_or(0);
-    Tensor sums = *value;
-    if (!is_int(value->dtype()) && value->dtype() != DType::kQI32) {
-      RILL_ASSIGN(sums, cast(*value, DType::kI32));
-    } else if (value->dtype() != DType::kI32 && value->dtype() != DType::kQI32) {
-      RILL_ASSIGN(sums, cast(*value, DType::kI32));
-    }
-    OutletId flat = bias;
-    if (sums.dtype() != value->dtype() || sums.rank() != 1) {
-      RILL_ASSIGN(sums, sums.reshaped({outputs}));
-      RILL_ASSIGN(flat, ctx.konst(std::move(sums), "bias"));
-    }
-    inputs.push_back(flat);
-    op.has_bias = true;
-  }
-  return ctx.add1(std::make_shared<QuantConv>(op), std::move(inputs));
 }
 
 }  // namespace rill::ops

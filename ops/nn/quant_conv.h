@@ -3,8 +3,9 @@
 #include <optional>
 
 #include "core/graph/nnef.h"
+#include "core/graph/rewrite.h"
 #include "ops/math/wiring.h"
-#include "ops/nn/window.h"
+#include "ops/nn/conv.h"
 
 namespace rill::ops {
 
@@ -34,5 +35,10 @@ Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& co
 /// Nothing for other convolutions.
 Result<std::optional<OutletId>> load_byte_conv(LoadCtx& ctx, const Window& window, int64_t groups,
                                                OutletId x, OutletId w);
+
+/// Put a convolution of bytes in the place of a cast to I32 or F32, the node that is rewritten, of
+/// one in f64 of bytes less a zero point, which may be computed, by whole numbers. In f32, mark a
+/// cast to I32 of sums that it holds.
+Status take_as_bytes(const Conv& conv, const Node& producer, Rewrite& rewrite);
 
 }  // namespace rill::ops

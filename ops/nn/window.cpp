@@ -185,7 +185,11 @@ std::vector<int> channels_last(int rank) {
   return order;
 }
 
-Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, float value) {
+namespace {
+
+/// `fill(padded)` writes the border, and may write what is inside.
+template <class Fill>
+Operand with_border(Lowering& lowering, const Operand& x, const Window& window, Fill fill) {
   const std::vector<int> order = channels_last(x.rank);
   Pads pads;
   bool any = false;
@@ -203,7 +207,7 @@ Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, 
     shape[static_cast<size_t>(i) + 2] += before + after;
   }
   Operand padded = lowering.scratch(x.dtype, shape, order);
-  lowering.step(kFillFrames, {padded, value}, {}, {padded});
+  fill(padded);
   Operand inside = padded;
   for (int i = 0; i < window.axes(); ++i) {
     inside.advance(i + 2, pads[static_cast<size_t>(i)].first);
@@ -211,6 +215,24 @@ Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, 
   }
   lowering.copy(x, inside);
   return padded;
+}
+
+}  // namespace
+
+Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, float value) {
+  return with_border(lowering, x, window, [&](const Operand& padded) {
+    lowering.step(kFillFrames, {padded, value}, {}, {padded});
+  });
+}
+
+Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window,
+                    const Operand& value) {
+  return with_border(lowering, x, window, [&](const Operand& padded) {
+    Operand everywhere = padded;
+    everywhere.ref = value.ref;
+    everywhere.stride = {};
+    lowering.copy(everywhere, padded);
+  });
 }
 
 Result<OutletId> pulse_window(PulseBuilder& b, const Window& window, const Tensor& pad_value,

@@ -51,6 +51,9 @@ bool resolve_same(Window* window, const Fact& input, const SymbolScope* scope = 
 /// Copy [N, C, spatial...] of f32 or bytes with channels innermost, borders filled with `value`;
 /// the operand itself if it already lies so and no border is asked for.
 Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, float value);
+/// As above, with a value that a step computes: one element of the type of `x`.
+Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window,
+                    const Operand& value);
 
 /// The order [N, spatial..., C] of a tensor of that rank.
 std::vector<int> channels_last(int rank);

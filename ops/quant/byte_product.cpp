@@ -23,8 +23,9 @@ using kernels::Rounding;
 
 /// Multiply a tensor of bytes by a constant matrix along one axis, both less their zero points, and
 /// bring the sums to a type of integers. Made by `fuse` only.
-/// Shapes: x, weights [columns, k], bias [columns] of I32 -> axis i of the output is axis from[i]
-/// of x, or the columns where that is -1. Types: U8, I8, QU8, QI8; weights I8.
+/// Shapes: x, weights [columns, k], bias [columns] of I32, one number of I32 that is the zero point
+/// of x -> axis i of the output is axis from[i] of x, or the columns where that is -1.
+/// Types: U8, I8, QU8, QI8; weights I8.
 /// Accuracy: exact sums modulo 2^32, and the operations of `Rounding`.
 /// Errors: kUnsupported outside of a plan. Stream: made of what is pulsed already.
 /// Source: tract, `tract_core_einsum_q`; NNEF 1.0, `matmul`.
@@ -34,6 +35,7 @@ struct ByteSums final : OpBase<ByteSums> {
   int64_t x_zero = 0;
   int64_t w_zero = 0;
   bool has_bias = false;
+  bool has_zero = false;  ///< an input; `x_zero` is 0 then
   bool rounds = false;
   Rounding rounding;
   DType to = DType::kI32;
@@ -46,6 +48,7 @@ struct ByteSums final : OpBase<ByteSums> {
     visitor.field("x_zero", x_zero);
     visitor.field("w_zero", w_zero);
     visitor.field("has_bias", has_bias);
+    visitor.field("has_zero", has_zero);
     visitor.field("rounds", rounds);
     visitor.field("to", to);
     visitor.field("scale", q.scale);
@@ -118,6 +121,7 @@ Status ByteSums::lower(Lowering& lowering) const {
     product.bias.assign(values.begin(), values.end());
     lowering.packed(2);
   }
+  if (has_zero) product.zero = lowering.in(has_bias ? 3 : 2).ref;
   if (rounds) product.rounding = rounding;
   lower_byte_product(product, lowering, y_order);
   lowering.packed(1);
@@ -161,6 +165,7 @@ std::optional<double> one_number(const TensorPtr& value) {
 struct Found {
   ByteSums op;
   OutletId x;
+  OutletId zero;  ///< the zero point of x, if it is no constant
   Tensor weights;  ///< I8 [columns, k]
   int column_axis = 0;
   int64_t largest = 0;  ///< the largest size of a sum
@@ -220,11 +225,17 @@ std::optional<Found> find_sums(const Rewrite& rewrite, const Node& node) {
   OutletId at = node.inputs[static_cast<size_t>(1 - columns)];
   if (!matrix || old.fact(at).konst) return std::nullopt;
   Found found;
-  const auto* less = old.node(at.node).op->as<Binary>();
-  if (less && less->kind_of == BinaryKind::kSub) {
-    const auto zero = one_number(old.fact(old.node(at.node).inputs[1]).konst);
-    if (!zero || std::abs(*zero) > 255) return std::nullopt;
-    found.op.x_zero = static_cast<int64_t>(*zero);
+  if (old.node(at.node).op->traits().elementwise == Elementwise::kSub) {
+    const OutletId taken = old.node(at.node).inputs[1];
+    const auto zero = one_number(old.fact(taken).konst);
+    if (zero && std::abs(*zero) <= 255) {
+      found.op.x_zero = static_cast<int64_t>(*zero);
+    } else if (volume(old.fact(taken).shape) == Dim(1)) {
+      found.op.has_zero = true;
+      found.zero = taken;
+    } else {
+      return std::nullopt;
+    }
     at = old.node(at.node).inputs[0];
   }
   const auto bytes = cast_from(old.node(at.node));
@@ -243,7 +254,7 @@ std::optional<Found> find_sums(const Rewrite& rewrite, const Node& node) {
   auto weights = as_bytes(*matrix, matrix->volume() / *k, *k, transposed, &found.op.w_zero);
   if (!weights) return std::nullopt;
   found.weights = std::move(*weights);
-  found.largest = *k * 383 * 255;
+  found.largest = found.zero.valid() ? INT64_MAX / 2 : *k * 383 * 255;
   return found;
 }
 
@@ -348,6 +359,7 @@ Status replace_by(Rewrite& rewrite, Rounded rounded) {
     op.has_bias = true;
     inputs.push_back(rewrite.konst(name + "_start", std::move(*rounded.bias)));
   }
+  if (op.has_zero) inputs.push_back(rewrite.mapped(rounded.found.zero));
   RILL_ASSIGN(const OutletId y,
               rewrite.wire1(name, std::make_shared<ByteSums>(op), std::move(inputs)));
   // Where an axis of extent 1 was broadcast to more, the sum of bytes has another shape: left
@@ -361,6 +373,20 @@ Status replace_by(Rewrite& rewrite, Rounded rounded) {
 Status fuse_byte_sums(Rewrite& rewrite) {
   auto found = find_sums(rewrite, rewrite.node());
   return found ? replace_by(rewrite, {std::move(*found), {}}) : Status();
+}
+
+Status fuse_byte_bias(Rewrite& rewrite) {
+  Chain chain(rewrite);
+  int side = 0;
+  const TensorPtr bias = chain.other(BinaryKind::kAdd, &side);
+  if (!bias || bias->dtype() != DType::kI32 || rewrite.out().dtype != DType::kI32) return {};
+  chain.back(1 - side);
+  auto found = find_sums(rewrite, chain.node());
+  if (!found || rewrite.uses(rewrite.input(1 - side)) != 1) return {};
+  const int64_t columns = found->weights.extent(0);
+  auto start = bias_of(*bias, found->column_axis, columns, &found->largest);
+  if (!start) return {};
+  return replace_by(rewrite, {std::move(*found), std::move(*start)});
 }
 
 Status fuse_byte_product(Rewrite& rewrite) {

@@ -8,6 +8,9 @@ namespace rill::ops {
 /// bytes likewise, as a product of bytes.
 Status fuse_byte_sums(Rewrite& rewrite);
 
+/// Take a constant that is added to a product of integers into it.
+Status fuse_byte_bias(Rewrite& rewrite);
+
 /// Take a cast to bytes together with the product of bytes in front of it, and with what brings its
 /// sums to their scale.
 Status fuse_byte_product(Rewrite& rewrite);

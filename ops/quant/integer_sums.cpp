@@ -4,6 +4,8 @@
 
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
+#include "ops/math/binary.h"
+#include "ops/math/pointwise.h"
 #include "ops/math/wiring.h"
 #include "ops/nn/conv.h"
 #include "ops/nn/einsum.h"
@@ -187,7 +189,9 @@ constexpr FuseRule kRules[] = {
     {&Cast::kKind, fuse_byte_product},
     {&Cast::kKind, fuse_byte_table},
     {&Cast::kKind, fuse_whole_cast},
+    {&Cast::kKind, fuse_nearest_floats},
     {&EinSum::kKind, fuse_byte_sums},
+    {&Binary::kKind, fuse_byte_bias},
 };
 
 }  // namespace

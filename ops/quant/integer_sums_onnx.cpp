@@ -82,7 +82,8 @@ Result<Value> dequantize(OnnxCtx& ctx) {
   }
   const OutletId out =
       f.cast(f.times(f.cast(steps, DType::kF32), f.cast(scale, DType::kF32)), type);
-  if (f.ok()) ctx.keep_quantised(out, {steps, scale, f.dtype(x)});
+  const OutletId point = ctx.given("x_zero_point") ? f.arg("x_zero_point") : OutletId{};
+  if (f.ok()) ctx.keep_quantised(out, {steps, scale, x, point});
   return f.value(out);
 }
 

@@ -4,7 +4,7 @@
 
 namespace rill::ops {
 
-/// Mark a cast to bytes of what was rounded and limited to them: nothing is left to round then.
+/// Mark a cast to bytes of what was rounded: nothing but the limits of the type is left to do then.
 Status fuse_whole_cast(Rewrite& rewrite);
 
 }  // namespace rill::ops

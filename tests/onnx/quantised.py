@@ -1,0 +1,242 @@
+"""Layers of bytes as quantisers of files write them, against NumPy's integers, and as streams.
+
+    python quantised.py PROGRAM [--seed N] [--count N]
+
+Draws convolutions and products of matrices whose inputs are quantised while they run (DynamicQuantizeLinear),
+in nodes of bytes (QLinear..) or around nodes of real numbers (QuantizeLinear, DequantizeLinear). Runs each as
+it is and optimised, which must give the same bits; convolutions over time whose scales are constants are
+streamed and compared with whole runs, by `audit`. Ends with 77 without onnx, with 1 where anything differs.
+"""
+import argparse
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+try:
+    import numpy as np
+    import onnx
+    from onnx import helper, numpy_helper
+except ImportError:
+    print("skipped: numpy and onnx are not there")
+    sys.exit(77)
+
+from drawn import bytes_of, noise, pick
+
+F32 = onnx.TensorProto.FLOAT
+MOST_TERMS = 20_000_000  # of all sums of a case
+
+
+def about(most, least=1):
+    """A whole number up to `most`, each power of two as likely as the next."""
+    return min(most, max(least, int(2 ** random.uniform(0, np.log2(most + 1)))))
+
+
+class Layer:
+    """A drawn layer: what its integers are, and the sums that NumPy makes of them."""
+
+    def __init__(self):
+        self.form = pick(["dynamic", "dynamic", "nodes", "pairs"])
+        self.axes = pick([0, 0, 1, 1, 1, 2])  # of a convolution; 0: a product of matrices
+        self.type = np.uint8 if self.form == "dynamic" else pick([np.uint8, np.int8])
+        self.filter_type = pick([np.uint8, np.int8]) if self.type is np.uint8 else np.int8
+        self.kernel = [pick([1, 2, 3, 5]) for _ in range(self.axes)]
+        self.strides = [pick([1, 1, 2, 3]) for _ in self.kernel]
+        self.dilations = [pick([1, 1, 2, 7]) for _ in self.kernel]
+        self.pads = [random.randrange(k) * d for _ in range(2) for k, d in zip(self.kernel, self.dilations)]
+        self.groups = pick([1, 1, 1, 2, 5]) if self.axes else 1
+        while True:
+            channels, outputs = about(400), about(200)
+            sizes = [about(1000) + (k - 1) * d for k, d in zip(self.kernel, self.dilations)] or [about(600)]
+            terms = channels * outputs * self.groups * int(np.prod(self.kernel)) * int(np.prod(sizes))
+            if terms <= MOST_TERMS:
+                break
+        batch = about(3) if self.axes else 1
+        self.x_shape = (batch, channels * self.groups, *sizes) if self.axes else (*pick([(), (2,)]), *sizes, channels)
+        shape = (outputs * self.groups, channels, *self.kernel) if self.axes else (channels, outputs)
+        self.filter = bytes_of(self.filter_type, *shape)
+        many = self.form != "dynamic" and pick([0, 1])
+        self.columns = outputs * self.groups
+        each = (self.columns,) if many else ()
+        # Quantisers write symmetric filters, or bytes around one zero point.
+        middle = 0 if self.filter_type is np.int8 else 128
+        own = pick([middle, random.randrange(middle - 128, middle + 128)]) if not many else middle
+        self.filter_zero = np.full(each, own, self.filter_type)
+        self.filter_scale = np.asarray(np.abs(noise(*each)) + np.float32(0.1), np.float32) / np.float32(100)
+        self.bias = noise(self.columns) if pick([0, 1]) else None
+        self.relu = pick([0, 1])
+
+    def name(self):
+        kind = f"Conv{self.axes}d" if self.axes else "MatMul"
+        return (f"{kind} {self.form} {self.type.__name__} by {self.filter_type.__name__} {list(self.x_shape)}, filter "
+                f"{list(self.filter.shape)}, zero {self.filter_zero.ravel()[0]}, strides {self.strides}, dilations "
+                f"{self.dilations}, pads {self.pads}, groups {self.groups}, bias {self.bias is not None}, "
+                f"relu {self.relu}")
+
+    def attributes(self):
+        return {"kernel_shape": self.kernel, "strides": self.strides, "dilations": self.dilations, "pads": self.pads,
+                "group": self.groups} if self.axes else {}
+
+    def along(self, values):
+        """Numbers per column, as they meet the output."""
+        return values.reshape(-1, *[1] * self.axes) if self.axes and values.ndim else values
+
+    def sums(self, x, zero):
+        x = x.astype(np.int64) - int(zero)
+        w = self.filter.astype(np.int64) - self.filter_zero.astype(np.int64).ravel()[0]
+        if not self.axes:
+            return x @ w
+        borders = [(before, after) for before, after in zip(self.pads[:self.axes], self.pads[self.axes:])]
+        x = np.pad(x, [(0, 0), (0, 0), *borders])
+        outs = [(size - (k - 1) * d - 1) // s + 1
+                for size, k, d, s in zip(x.shape[2:], self.kernel, self.dilations, self.strides)]
+        parts = []
+        for xg, wg in zip(np.split(x, self.groups, 1), np.split(w, self.groups, 0)):
+            total = 0
+            for tap in np.ndindex(*self.kernel):
+                cut = tuple(slice(t * d, t * d + (n - 1) * s + 1, s)
+                            for t, d, n, s in zip(tap, self.dilations, outs, self.strides))
+                total = total + np.einsum("nc...,oc->no...", xg[(slice(None), slice(None), *cut)],
+                                          wg[(slice(None), slice(None), *tap)], optimize=True)
+            parts.append(total)
+        return np.concatenate(parts, 1)
+
+
+def quantised(x, scale, zero, kind):
+    limits = np.iinfo(kind)
+    steps = np.rint(x.astype(np.float32) / np.float32(scale)) + int(zero)
+    return np.clip(steps, limits.min, limits.max).astype(kind)
+
+
+def own_range(x):
+    low, high = min(np.float32(0), x.min()), max(np.float32(0), x.max())
+    scale = np.float32(high - low) / np.float32(255)
+    return scale, np.uint8(np.clip(np.rint(-low / scale), 0, 255))
+
+
+def behind(layer, real, name):
+    """Nodes for the bias and the function behind it; NumPy's numbers."""
+    nodes, constants = [], {}
+    if layer.bias is not None:
+        constants["bias"] = layer.along(layer.bias)
+        nodes.append(helper.make_node("Add", [name, "bias"], ["biased"]))
+        real, name = real + constants["bias"], "biased"
+    if layer.relu:
+        nodes.append(helper.make_node("Relu", [name], ["positive"]))
+        real, name = np.maximum(real, 0), "positive"
+    return nodes, constants, real, name
+
+
+def dynamic(layer, x):
+    scale, zero = own_range(x)
+    sums = layer.sums(quantised(x, scale, zero, np.uint8), zero)
+    both = scale * layer.filter_scale
+    nodes = [helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+             helper.make_node("ConvInteger" if layer.axes else "MatMulInteger", ["q", "w", "z", "wz"], ["sums"],
+                              **layer.attributes()),
+             helper.make_node("Cast", ["sums"], ["whole"], to=F32), helper.make_node("Mul", ["s", "ws"], ["both"]),
+             helper.make_node("Mul", ["whole", "both"], ["real"])]
+    more, constants, real, name = behind(layer, sums.astype(np.float32) * both, "real")
+    constants.update(w=layer.filter, wz=layer.filter_zero, ws=layer.filter_scale)
+    return [*nodes, *more], constants, real, name, 0
+
+
+def constant(layer, x):
+    """Scales are constants: nodes of bytes, or real numbers between pairs that say what they stand for."""
+    scale = np.float32(np.abs(x).max() / 120 + 1e-6)
+    zero = np.asarray(np.random.randint(100, 150) if layer.type is np.uint8 else np.random.randint(-20, 20), layer.type)
+    steps = quantised(x, scale, zero, layer.type)
+    real = layer.sums(steps, zero) * layer.along(np.float64(scale) * layer.filter_scale)
+    y_zero = bytes_of(layer.type)
+    constants = {"s": scale, "z": zero, "w": layer.filter, "wz": layer.filter_zero, "ws": layer.filter_scale,
+                 "yz": y_zero}
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"])]
+    if layer.form == "nodes":
+        y_scale = np.float32(np.abs(real).max() / 100 + 1e-6)
+        op = "QLinearConv" if layer.axes else "QLinearMatMul"
+        nodes.append(helper.make_node(op, ["q", "s", "z", "w", "ws", "wz", "ys", "yz"], ["p"], **layer.attributes()))
+    else:
+        nodes += [helper.make_node("DequantizeLinear", ["q", "s", "z"], ["xr"]),
+                  helper.make_node("DequantizeLinear", ["w", "ws", "wz"], ["wr"], axis=0 if layer.axes else 1)]
+        order = ["xr", "wr"]
+        if layer.axes and layer.bias is not None:
+            constants["bias"] = layer.bias
+            order.append("bias")
+            real = real + layer.along(layer.bias)
+        nodes.append(helper.make_node("Conv" if layer.axes else "MatMul", order, ["real"], **layer.attributes()))
+        if not layer.axes:
+            more, added, real, name = behind(layer, real, "real")
+            nodes += more
+            constants.update(added)
+        else:
+            name = "real"
+        y_scale = np.float32(np.abs(real).max() / 100 + 1e-6)
+        nodes.append(helper.make_node("QuantizeLinear", [name, "ys", "yz"], ["p"]))
+    constants["ys"] = y_scale
+    nodes.append(helper.make_node("DequantizeLinear", ["p", "ys", "yz"], ["y"]))
+    limits = np.iinfo(layer.type)
+    bytes_out = np.clip(np.rint(real / y_scale) + int(y_zero), limits.min, limits.max)
+    return nodes, constants, (bytes_out - int(y_zero)) * y_scale, "y", y_scale
+
+
+def problem(layer, program, folder):
+    x = noise(*layer.x_shape) + np.float32(random.uniform(-1, 1))
+    nodes, constants, want, name, step = (dynamic if layer.form == "dynamic" else constant)(layer, x)
+    stated = list(x.shape)
+    streams = layer.axes == 1 and layer.form != "dynamic"
+    if streams:
+        stated[2] = "T"
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, stated)],
+                              [helper.make_tensor_value_info(name, F32, None)],
+                              [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()])
+    file, given = folder / "m.onnx", folder / "in.npz"
+    onnx.save(helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 13)]), file)
+    np.savez(given, x=x)
+    found = []
+    for more in ([], ["-O"]):
+        out = folder / "out.npz"
+        run = subprocess.run([program, file, *more, *(["--set", f"T={x.shape[2]}"] if streams else []), "run",
+                              "--input-from-bundle", given, "--save-outputs", out], capture_output=True, text=True)
+        if run.returncode != 0:
+            return f"status {run.returncode}: {run.stderr.strip()[-300:]}"
+        found.append(np.load(out)[name])
+    if not np.array_equal(found[0].view(np.int32), found[1].view(np.int32)):
+        return "optimised, its bits differ"
+    if found[0].shape != want.shape:
+        return f"shape {found[0].shape}, expected {want.shape}"
+    off = np.abs(found[0].astype(np.float64) - want)
+    near = 1e-5 * np.abs(want).max() + 1e-6
+    # Half way between two steps, f32 may fall to the other one.
+    if not ((off <= near).mean() >= 0.99 if step else (off <= near).all()) or (off > near + step * 1.001).any():
+        at = tuple(int(i) for i in np.argwhere(off == off.max())[0])
+        return f"at {at}: {found[0][at]}, expected {want[at]}; {(off > near).mean():.2%} differ"
+    if streams and layer.strides == [1]:
+        run = subprocess.run([program, file, "--pulse", f"T={about(20)}", "audit"], capture_output=True, text=True)
+        if run.returncode != 0:
+            return f"audit, status {run.returncode}: {(run.stdout + run.stderr).strip()[-300:]}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=100)
+    args = parser.parse_args()
+    random.seed(args.seed)
+    np.random.seed(args.seed)
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(args.count):
+            layer = Layer()
+            found = problem(layer, args.program, Path(folder))
+            if found:
+                wrong += 1
+                print(f"{layer.name()}: {found}")
+    print(f"{args.count - wrong} same, {wrong} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
