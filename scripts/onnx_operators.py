@@ -40,8 +40,8 @@ rill model.onnx --set batch=1 --pulse samples=160 stream --input-from-bundle in.
 | sequences and optional tensors | their tensors, where the file tells how many there are, or they are the frames of an axis or the turns of a loop. Those that inputs and outputs hold are refused. `SplitToSequence` in parts of one frame with `keepdims = 0` drops their axis, as onnxruntime does, for which PyTorch writes `unbind` so. An optional input is taken for one that is there |
 | `Loop`, `Scan` | loops of so many turns, which may be open: over the frames of a stream, they stream. A condition that compares what the turns count with a size, as `while i < x.size(0)`, tells how many there are. Turns that constants decide in another way are written out, up to 64. What each turn appends to a sequence, or with `Concat` to a tensor, is an output of the turns, so that `out.append(y)` and `torch.cat([out, y])` in a script of PyTorch stream too. Sequences that a loop changes in another way are refused |
 | `LSTM`, `GRU`, `RNN` | loops, which are recognised and run at once |
-| `MatMul`, `Gemm` of what `DequantizeLinear` makes of bytes, with a constant matrix of bytes | sums of integers, which are exact, times both scales |
-| `QLinearConv`, `ConvInteger` of constant filters | sums of integers, which are exact |
+| `MatMul`, `Gemm` of what `DequantizeLinear` makes of bytes, with a constant matrix of bytes; `Conv` of filters of over 64 terms | sums of integers, which are exact, times both scales |
+| `QLinearConv`, `ConvInteger`, `MatMulInteger` of constant filters | sums of integers, which are exact, also of inputs that `DynamicQuantizeLinear` quantises |
 | `QuantizeLinear`, `DequantizeLinear` | a rounding, and a table of the 256 values that bytes stand for, into which functions of these are taken |
 
 IR versions from 3 on and opsets up to 28 are read; for the forms of each operator see below. What is not
@@ -106,6 +106,7 @@ A program that listens to a microphone with Silero's file: `examples/silero_vad.
 | `tests/onnx/differential.py` | drawn nodes, of extents that are numbers and names, against onnxruntime |
 | `tests/onnx/nan.py` | NaN through operators, against the reference of the standard, also as NNEF |
 | `tests/onnx/exported.py` | modules that PyTorch exports by both exporters, and what quantises, halves and optimises them, whole and streamed |
+| `tests/onnx/quantised.py` | drawn layers of bytes, as quantisers write them, against NumPy's integers, whole and streamed |
 | `tests/onnx/altered.py` | files that are cut, altered and wrong |
 | `tests/field/field.py` | the models that packages ship, whole, and with their states over a minute of sound |
 

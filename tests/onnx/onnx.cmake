@@ -27,6 +27,10 @@ if(RILL_ONNX AND TARGET rill_program)
                      "$<TARGET_FILE:rill_program>" --seed ${seed} --count ${count} --only ${maker})
     set_tests_properties(${name} PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 300)
   endforeach()
+  add_test(NAME onnx_quantised
+           COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/quantised.py"
+                   "$<TARGET_FILE:rill_program>" --seed 5 --count 300)
+  set_tests_properties(onnx_quantised PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 300)
   add_test(NAME onnx_nan
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/nan.py"
                    "$<TARGET_FILE:rill_program>")
