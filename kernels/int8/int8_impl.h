@@ -173,7 +173,7 @@ inline uint32_t sum_of(const uint8_t* row, int64_t groups) {
 
 /// Bring one row of A into the form that is multiplied, with zeros up to whole groups, and behind
 /// them what the zero point of B adds to the row: -b_zero times its sum.
-inline void bring(const MatmulInt8Args& g, const uint8_t* from, uint8_t* to) {
+[[gnu::noinline]] inline void bring(const MatmulInt8Args& g, const uint8_t* from, uint8_t* to) {
   const int64_t k = g.segments * g.segment_len;
   uint8_t* const begin = to;
   for (int64_t s = 0; s < g.segments; ++s, from += g.segment_stride) {
@@ -216,14 +216,27 @@ inline void bring(const MatmulInt8Args& g, const uint8_t* from, uint8_t* to) {
   std::memcpy(end, &start, sizeof start);
 }
 
-/// Store the sums of a tile, [rows][width], of which not all columns are there.
-[[gnu::noinline]] inline void store_some(const MatmulInt8Args& g, int64_t row, int rows,
-                                         int64_t col, int width, const uint32_t* sums,
-                                         const uint32_t* own) {
+/// Store the sums of a tile, [rows][width], with what they start from. `a` are the rows that were
+/// brought.
+[[gnu::noinline]] inline void store_tile(const MatmulInt8Args& g, const uint8_t* const* a,
+                                         int64_t groups, int64_t row, int rows, int64_t col,
+                                         int width, const uint32_t* sums) {
+  const int64_t columns = g.n - col < width ? g.n - col : width;
   for (int r = 0; r < rows; ++r, sums += width) {
-    int32_t* c = g.c + (row + r) * g.ldc;
-    for (int64_t j = col; j < g.n; ++j) {
-      c[j] = static_cast<int32_t>(sums[j - col] + static_cast<uint32_t>(g.start[j]) + own[r]);
+    uint32_t own;
+    std::memcpy(&own, a[r] + groups * 4, sizeof own);
+    int32_t* c = g.c + (row + r) * g.ldc + col;
+    const int32_t* start = g.start + col;
+    int64_t j = 0;
+    for (; j + Dot::kLanes <= columns; j += Dot::kLanes) {
+      Lanes sum, first;
+      std::memcpy(&sum, sums + j, sizeof sum);
+      std::memcpy(&first, start + j, sizeof first);
+      sum += first + own;
+      std::memcpy(c + j, &sum, sizeof sum);
+    }
+    for (; j < columns; ++j) {
+      c[j] = static_cast<int32_t>(sums[j] + static_cast<uint32_t>(start[j]) + own);
     }
   }
 }
@@ -267,23 +280,6 @@ template <int kRows, int kPanels>
     for (const int8_t*& next : panel) next += Dot::kPanel * kStep;
   }
   constexpr int kWidth = kVecs * Dot::kLanes;
-  uint32_t own[kRows];
-  for (int r = 0; r < kRows; ++r) std::memcpy(&own[r], at[r] + groups * 4, sizeof own[r]);
-  if (g.n - col >= kWidth) {
-#pragma GCC unroll 32
-    for (int r = 0; r < kRows; ++r) {
-      if (r >= rows) return;
-#pragma GCC unroll 32
-      for (int j = 0; j < kVecs; ++j) {
-        Lanes sum, start;
-        std::memcpy(&sum, &acc[r][j], sizeof sum);
-        std::memcpy(&start, g.start + col + j * Dot::kLanes, sizeof start);
-        sum += start + own[r];
-        std::memcpy(g.c + (row + r) * g.ldc + col + j * Dot::kLanes, &sum, sizeof sum);
-      }
-    }
-    return;
-  }
   alignas(64) uint32_t sums[kRows * kWidth];
 #pragma GCC unroll 32
   for (int r = 0; r < kRows; ++r) {
@@ -292,7 +288,7 @@ template <int kRows, int kPanels>
       std::memcpy(sums + r * kWidth + j * Dot::kLanes, &acc[r][j], sizeof(V));
     }
   }
-  store_some(g, row, rows, col, kWidth, sums, own);
+  store_tile(g, at, groups, row, rows, col, kWidth, sums);
 }
 
 /// Compute up to kRows rows by all columns, as many panels at once as leave room for the sums.

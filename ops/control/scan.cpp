@@ -250,7 +250,13 @@ Status Scan::fuse(Rewrite& rewrite) const {
   if (!rewrite.replacement()) RILL_TRY(fuse_sum(*this, rewrite));
   if (rewrite.replacement() || fused_) return {};
   auto faster = std::make_shared<Scan>(*this);
-  RILL_ASSIGN(Graph fused, rill::fuse(*body));
+  Graph known = *body;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].kind != Kind::kFull) continue;
+    known.nodes[static_cast<size_t>(body->inputs[i].node)].outputs[0].konst =
+        rewrite.in(static_cast<int>(i)).konst;
+  }
+  RILL_ASSIGN(Graph fused, rill::fuse(known));
   faster->body = std::make_shared<const Graph>(std::move(fused));
   faster->fused_ = true;
   RILL_ASSIGN(const auto out,

@@ -57,10 +57,6 @@ bool is_commutative(BinaryKind kind) {
   return kind == BinaryKind::kAdd || kind == BinaryKind::kMul || is_limit(kind);
 }
 
-bool keeps_nan(BinaryKind kind) {
-  return kind == BinaryKind::kMinimum || kind == BinaryKind::kMaximum;
-}
-
 bool supports(BinaryKind kind, DType t) {
   if (keeps_nan(kind)) return is_float(t);
   const bool integer = is_int(t) || t == DType::kDim;
@@ -94,6 +90,10 @@ void eval_quantised(BinaryKind kind, const View& a, const View& b, const View& o
 }
 
 }  // namespace
+
+bool keeps_nan(BinaryKind kind) {
+  return kind == BinaryKind::kMinimum || kind == BinaryKind::kMaximum;
+}
 
 bool is_limit(BinaryKind kind) {
   return kind >= BinaryKind::kMin && kind <= BinaryKind::kMaximum;

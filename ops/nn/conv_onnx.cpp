@@ -1,6 +1,7 @@
 // How ONNX's Conv is read.
 
 #include <optional>
+#include <span>
 
 #include "core/graph/onnx.h"
 #include "ops/math/formula.h"
@@ -28,7 +29,7 @@ Result<std::optional<OutletId>> by_bytes(OnnxCtx& ctx, const Conv& conv, OutletI
   const std::vector<Dim> scales = ctx.fact(filter->scale).shape;
   const Dim count = volume(scales);
   const bool by_outputs = scales.size() == shape.size() && scales[0] == count;
-  const auto terms = volume({shape.begin() + 1, shape.end()}).to_int();
+  const auto terms = volume(std::span<const Dim>(shape).subspan(1)).to_int();
   if (!terms || *terms <= kFewTerms || (count != Dim(1) && !by_outputs)) return {std::nullopt};
   Formula f(ctx);
   ByteConv bytes;

@@ -282,7 +282,10 @@ Status EinSum::pulsify(PulseBuilder& b) const {
 
 Status EinSum::fuse(Rewrite& rewrite) const {
   if (operands != 2) return {};
-  if (rewrite.out().dtype != DType::kI32) return fuse_as_f32(*this, rewrite);
+  if (rewrite.out().dtype != DType::kI32) {
+    RILL_TRY(fuse_as_f32(*this, rewrite));
+    if (rewrite.replacement() || rewrite.out().dtype != DType::kF32) return {};
+  }
   return fuse_by_rooms(*this, rewrite);
 }
 

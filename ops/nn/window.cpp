@@ -187,9 +187,9 @@ std::vector<int> channels_last(int rank) {
 
 namespace {
 
-/// `fill(padded)` writes the border, and may write what is inside.
-template <class Fill>
-Operand with_border(Lowering& lowering, const Operand& x, const Window& window, Fill fill) {
+/// The border has what `element` holds, or `number` without one.
+Operand with_border(Lowering& lowering, const Operand& x, const Window& window, float number,
+                    const Operand* element) {
   const std::vector<int> order = channels_last(x.rank);
   Pads pads;
   bool any = false;
@@ -207,7 +207,14 @@ Operand with_border(Lowering& lowering, const Operand& x, const Window& window, 
     shape[static_cast<size_t>(i) + 2] += before + after;
   }
   Operand padded = lowering.scratch(x.dtype, shape, order);
-  fill(padded);
+  if (element == nullptr) {
+    lowering.step(kFillFrames, {padded, number}, {}, {padded});
+  } else {
+    Operand everywhere = padded;
+    everywhere.ref = element->ref;
+    everywhere.stride = {};
+    lowering.copy(everywhere, padded);
+  }
   Operand inside = padded;
   for (int i = 0; i < window.axes(); ++i) {
     inside.advance(i + 2, pads[static_cast<size_t>(i)].first);
@@ -220,19 +227,12 @@ Operand with_border(Lowering& lowering, const Operand& x, const Window& window, 
 }  // namespace
 
 Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window, float value) {
-  return with_border(lowering, x, window, [&](const Operand& padded) {
-    lowering.step(kFillFrames, {padded, value}, {}, {padded});
-  });
+  return with_border(lowering, x, window, value, nullptr);
 }
 
 Operand padded_rows(Lowering& lowering, const Operand& x, const Window& window,
                     const Operand& value) {
-  return with_border(lowering, x, window, [&](const Operand& padded) {
-    Operand everywhere = padded;
-    everywhere.ref = value.ref;
-    everywhere.stride = {};
-    lowering.copy(everywhere, padded);
-  });
+  return with_border(lowering, x, window, 0.0F, &value);
 }
 
 Result<OutletId> pulse_window(PulseBuilder& b, const Window& window, const Tensor& pad_value,

@@ -6,127 +6,20 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/bits.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/rounding.h"
 #include "ops/math/binary.h"
 #include "ops/math/unary.h"
-#include "ops/nn/byte_lower.h"
 #include "ops/nn/einsum.h"
+#include "ops/quant/byte_sums.h"
+#include "ops/quant/whole_cast.h"
 
 namespace rill::ops {
 namespace {
 
 using kernels::Rounding;
-
-/// Multiply a tensor of bytes by a constant matrix along one axis, both less their zero points, and
-/// bring the sums to a type of integers. Made by `fuse` only.
-/// Shapes: x, weights [columns, k], bias [columns] of I32, one number of I32 that is the zero point
-/// of x -> axis i of the output is axis from[i] of x, or the columns where that is -1.
-/// Types: U8, I8, QU8, QI8; weights I8.
-/// Accuracy: exact sums modulo 2^32, and the operations of `Rounding`.
-/// Errors: kUnsupported outside of a plan. Stream: made of what is pulsed already.
-/// Source: tract, `tract_core_einsum_q`; NNEF 1.0, `matmul`.
-struct ByteSums final : OpBase<ByteSums> {
-  int64_t summed = 0;  ///< the axis of x
-  std::vector<int64_t> from;
-  int64_t x_zero = 0;
-  int64_t w_zero = 0;
-  bool has_bias = false;
-  bool has_zero = false;  ///< an input; `x_zero` is 0 then
-  bool rounds = false;
-  Rounding rounding;
-  DType to = DType::kI32;
-  QParams q;
-
-  std::string_view name() const override { return "EinSum"; }
-  void fields(FieldVisitor& visitor) override {
-    visitor.field("summed", summed);
-    visitor.field("from", from);
-    visitor.field("x_zero", x_zero);
-    visitor.field("w_zero", w_zero);
-    visitor.field("has_bias", has_bias);
-    visitor.field("has_zero", has_zero);
-    visitor.field("rounds", rounds);
-    visitor.field("to", to);
-    visitor.field("scale", q.scale);
-    int64_t zero_point = q.zero_point;
-    visitor.field("zero_point", zero_point);
-    visitor.field("narrow", rounding.narrow);
-    // Nodes that differ in their last bit are no equal nodes.
-    for (double* number : {&rounding.mul, &rounding.div, &rounding.before, &rounding.after}) {
-      auto bits = bit_cast<int64_t>(*number);
-      visitor.field("rounding", bits);
-    }
-  }
-  Result<Facts> infer(FactSpan in) const override {
-    Fact out{to, q, {}, {}};
-    for (const int64_t axis : from) {
-      out.shape.push_back(axis < 0 ? in[1].dim(0) : in[0].dim(static_cast<int>(axis)));
-    }
-    return Facts{std::move(out)};
-  }
-  Status eval(EvalCtx&) const override {
-    return fail(Code::kUnsupported, "a product of bytes outside of a plan");
-  }
-  Status lower(Lowering& lowering) const override;
-  Cost cost(FactSpan in, FactSpan out) const override {
-    Cost cost;
-    cost.fma = volume(out[0].shape) * in[1].dim(1);
-    cost.bytes = volume(in[0].shape) + volume(in[1].shape) + volume(out[0].shape);
-    return cost;
-  }
-  Status save(SaveCtx&) const override {
-    return fail(Code::kUnsupported, "a product of bytes is part of a plan only");
-  }
-};
-
-Status ByteSums::lower(Lowering& lowering) const {
-  std::vector<int> x_order;
-  std::vector<int> y_order;
-  int column_axis = 0;
-  for (const int axis : Lowering::physical_order(lowering.in(0))) {
-    if (axis == summed) continue;
-    x_order.push_back(axis);
-    const auto at = std::find(from.begin(), from.end(), axis);
-    y_order.push_back(static_cast<int>(at - from.begin()));
-  }
-  for (size_t i = 0; i < from.size(); ++i) {
-    if (from[i] < 0) column_axis = static_cast<int>(i);
-  }
-  x_order.push_back(static_cast<int>(summed));
-  y_order.push_back(column_axis);
-  const Operand x = lowering.ordered(lowering.in(0), x_order);
-  const Operand& w = lowering.in(1);
-  ByteProduct product;
-  product.x = x.ref;
-  product.x_type = x.dtype;
-  product.x_zero = static_cast<int32_t>(x_zero);
-  product.w_zero = static_cast<int32_t>(w_zero);
-  product.columns = w.extent(0);
-  product.segment_len = product.row_stride = w.extent(1);
-  product.rows = 1;
-  for (const int axis : x_order) product.rows *= axis == summed ? 1 : x.extent(axis);
-  const auto* bytes = w.konst->data<int8_t>();
-  product.weights.resize(static_cast<size_t>(w.konst->volume()));
-  for (int64_t n = 0; n < product.columns; ++n) {
-    for (int64_t k = 0; k < product.segment_len; ++k) {
-      product.weights[static_cast<size_t>(k * product.columns + n)] = *bytes++;
-    }
-  }
-  if (has_bias) {
-    const auto values = lowering.in(2).konst->values<int32_t>();
-    product.bias.assign(values.begin(), values.end());
-    lowering.packed(2);
-  }
-  if (has_zero) product.zero = lowering.in(has_bias ? 3 : 2).ref;
-  if (rounds) product.rounding = rounding;
-  lower_byte_product(product, lowering, y_order);
-  lowering.packed(1);
-  return {};
-}
 
 /// Looks back along single inputs from the node that is rewritten.
 class Chain {
@@ -216,14 +109,52 @@ bool place_axes(std::string_view x, std::string_view w, std::string_view y, cons
   return std::count(y.begin(), y.end(), column) == 1;
 }
 
+/// The operands of a product of two: what is known before plans run, and what is multiplied by it.
+struct Operands {
+  const EinSum* product = nullptr;
+  int columns = 0;  ///< which of them is the matrix
+  TensorPtr matrix;
+  OutletId x;
+};
+
+std::optional<Operands> operands_of(const Graph& graph, const Node& node, DType type) {
+  Operands out;
+  out.product = node.op->as<EinSum>();
+  if (!out.product || out.product->operands != 2 || node.outputs[0].dtype != type) {
+    return std::nullopt;
+  }
+  out.columns = graph.fact(node.inputs[0]).konst ? 0 : 1;
+  out.matrix = graph.fact(node.inputs[static_cast<size_t>(out.columns)]).konst;
+  out.x = node.inputs[static_cast<size_t>(1 - out.columns)];
+  if (!out.matrix || graph.fact(out.x).konst) return std::nullopt;
+  return out;
+}
+
+/// Complete what is found, whose `x` lies as the operand does, by a matrix of I32.
+bool take_matrix(const Graph& graph, const Node& node, const Operands& operands,
+                 const Tensor& matrix, Found* found) {
+  const EinSum& product = *operands.product;
+  bool transposed = false;
+  if (!place_axes(product.letters(1 - operands.columns), product.letters(operands.columns),
+                  product.letters(2), matrix, found, &transposed)) {
+    return false;
+  }
+  const auto k = graph.fact(found->x).dim(static_cast<int>(found->op.summed)).to_int();
+  if (!k || *k == 0 || matrix.volume() % *k != 0) return false;
+  // An axis of one frame may meet more of them.
+  if (node.outputs[0].dim(found->column_axis).to_int() != matrix.volume() / *k) return false;
+  auto weights = as_bytes(matrix, matrix.volume() / *k, *k, transposed, &found->op.w_zero);
+  if (!weights) return false;
+  found->weights = std::move(*weights);
+  found->largest = found->zero.valid() ? INT64_MAX / 2 : *k * 383 * 255;
+  return true;
+}
+
 std::optional<Found> find_sums(const Rewrite& rewrite, const Node& node) {
-  const auto* sums = node.op->as<EinSum>();
-  if (!sums || sums->operands != 2 || node.outputs[0].dtype != DType::kI32) return std::nullopt;
   const Graph& old = rewrite.old_graph();
-  const int columns = old.fact(node.inputs[0]).konst ? 0 : 1;
-  const TensorPtr matrix = old.fact(node.inputs[static_cast<size_t>(columns)]).konst;
-  OutletId at = node.inputs[static_cast<size_t>(1 - columns)];
-  if (!matrix || old.fact(at).konst) return std::nullopt;
+  const auto operands = operands_of(old, node, DType::kI32);
+  if (!operands) return std::nullopt;
+  OutletId at = operands->x;
   Found found;
   if (old.node(at.node).op->traits().elementwise == Elementwise::kSub) {
     const OutletId taken = old.node(at.node).inputs[1];
@@ -239,22 +170,55 @@ std::optional<Found> find_sums(const Rewrite& rewrite, const Node& node) {
     at = old.node(at.node).inputs[0];
   }
   const auto bytes = cast_from(old.node(at.node));
-  if (!bytes) return std::nullopt;
+  if (!bytes || !is_byte(old.fact(*bytes).dtype)) return std::nullopt;
   found.x = *bytes;
-  bool transposed = false;
-  if (!is_byte(old.fact(found.x).dtype) ||
-      !place_axes(sums->letters(1 - columns), sums->letters(columns), sums->letters(2), *matrix,
-                  &found, &transposed)) {
+  if (!take_matrix(old, node, *operands, *operands->matrix, &found)) return std::nullopt;
+  return found;
+}
+
+/// Whole numbers in f32 as integers; nothing for others.
+std::optional<Tensor> whole_matrix(const Tensor& matrix) {
+  for (const float each : matrix.values<float>()) {
+    if (each != std::nearbyint(each) || std::abs(each) > 255) return std::nullopt;
+  }
+  auto out = cast(matrix, DType::kI32);
+  return out.ok() ? std::optional(std::move(out).value()) : std::nullopt;
+}
+
+/// Whether f32 holds every sum of products with numbers of 255 at most, in any order.
+bool held_in_f32(const Found& found) {
+  constexpr int64_t kMostHeld = 1 << 24;
+  const int64_t k = found.weights.extent(1);
+  const auto* weight = found.weights.data<int8_t>();
+  for (int64_t column = 0; column < found.weights.extent(0); ++column) {
+    int64_t most = 0;
+    for (int64_t p = 0; p < k; ++p) most += 255 * std::abs(*weight++ - found.op.w_zero);
+    if (most > kMostHeld) return false;
+  }
+  return true;
+}
+
+/// A product in f32 of bytes less one zero point, all of them computed as floats.
+std::optional<Found> find_whole_sums(const Rewrite& rewrite, const Node& node) {
+  const Graph& old = rewrite.old_graph();
+  const auto operands = operands_of(old, node, DType::kF32);
+  if (!operands || operands->product->has_bias || operands->product->has_residual) {
     return std::nullopt;
   }
-  const auto k = old.fact(found.x).dim(static_cast<int>(found.op.summed)).to_int();
-  if (!k || *k == 0 || matrix->volume() % *k != 0) return std::nullopt;
-  // An axis of one frame may meet more of them.
-  if (node.outputs[0].dim(found.column_axis).to_int() != matrix->volume() / *k) return std::nullopt;
-  auto weights = as_bytes(*matrix, matrix->volume() / *k, *k, transposed, &found.op.w_zero);
-  if (!weights) return std::nullopt;
-  found.weights = std::move(*weights);
-  found.largest = found.zero.valid() ? INT64_MAX / 2 : *k * 383 * 255;
+  const Node& less = old.node(operands->x.node);
+  if (less.op->traits().elementwise != Elementwise::kSub ||
+      !gives_whole_bytes(old, less.inputs[0]) || !gives_whole_bytes(old, less.inputs[1]) ||
+      volume(old.fact(less.inputs[1]).shape) != Dim(1)) {
+    return std::nullopt;
+  }
+  const auto matrix = whole_matrix(*operands->matrix);
+  Found found;
+  found.op.has_zero = true;
+  found.x = less.inputs[0];
+  found.zero = less.inputs[1];
+  if (!matrix || !take_matrix(old, node, *operands, *matrix, &found) || !held_in_f32(found)) {
+    return std::nullopt;
+  }
   return found;
 }
 
@@ -347,21 +311,28 @@ std::optional<Rounded> scaled_sums(const Rewrite& rewrite, Chain chain) {
   return out;
 }
 
-Status replace_by(Rewrite& rewrite, Rounded rounded) {
-  const Fact& out = rewrite.out();
-  ByteSums& op = rounded.found.op;
-  op.to = out.dtype;
-  op.q = out.q;
+/// Add the product of what is found in the place of the node that is rewritten.
+Result<OutletId> wire_sums(Rewrite& rewrite, Rounded rounded, OutletId x, OutletId zero) {
   const std::string& name = rewrite.node().name;
-  std::vector<OutletId> inputs{rewrite.mapped(rounded.found.x),
+  ByteSums& op = rounded.found.op;
+  std::vector<OutletId> inputs{x,
                                rewrite.konst(name + "_bytes", std::move(rounded.found.weights))};
   if (rounded.bias) {
     op.has_bias = true;
     inputs.push_back(rewrite.konst(name + "_start", std::move(*rounded.bias)));
   }
-  if (op.has_zero) inputs.push_back(rewrite.mapped(rounded.found.zero));
-  RILL_ASSIGN(const OutletId y,
-              rewrite.wire1(name, std::make_shared<ByteSums>(op), std::move(inputs)));
+  if (op.has_zero) inputs.push_back(zero);
+  return rewrite.wire1(name, std::make_shared<ByteSums>(op), std::move(inputs));
+}
+
+Status replace_by(Rewrite& rewrite, Rounded rounded) {
+  const Fact& out = rewrite.out();
+  ByteSums& op = rounded.found.op;
+  op.to = out.dtype;
+  op.q = out.q;
+  const OutletId x = rewrite.mapped(rounded.found.x);
+  const OutletId zero = op.has_zero ? rewrite.mapped(rounded.found.zero) : OutletId{};
+  RILL_ASSIGN(const OutletId y, wire_sums(rewrite, std::move(rounded), x, zero));
   // Where an axis of extent 1 was broadcast to more, the sum of bytes has another shape: left
   // alone.
   if (!(rewrite.new_fact(y).shape == out.shape)) return {};
@@ -369,6 +340,24 @@ Status replace_by(Rewrite& rewrite, Rounded rounded) {
 }
 
 }  // namespace
+
+Status fuse_whole_sums(Rewrite& rewrite) {
+  auto found = find_whole_sums(rewrite, rewrite.node());
+  if (!found) return {};
+  const std::string& name = rewrite.node().name;
+  auto rounds = std::make_shared<Cast>(DType::kU8);
+  rounds->whole = true;
+  RILL_ASSIGN(const OutletId x,
+              rewrite.wire1(name + "_x", std::move(rounds), {rewrite.mapped(found->x)}));
+  RILL_ASSIGN(const OutletId zero,
+              rewrite.wire1(name + "_zero", std::make_shared<Cast>(DType::kI32),
+                            {rewrite.mapped(found->zero)}));
+  RILL_ASSIGN(const OutletId sums, wire_sums(rewrite, {std::move(*found), {}}, x, zero));
+  if (!(rewrite.new_fact(sums).shape == rewrite.out().shape)) return {};
+  RILL_ASSIGN(const OutletId y,
+              rewrite.wire1(name, std::make_shared<Cast>(DType::kF32), {sums}));
+  return rewrite.replace({y});
+}
 
 Status fuse_byte_sums(Rewrite& rewrite) {
   auto found = find_sums(rewrite, rewrite.node());

@@ -8,6 +8,9 @@ namespace rill::ops {
 /// bytes likewise, as a product of bytes.
 Status fuse_byte_sums(Rewrite& rewrite);
 
+/// The same for a product in f32 of numbers that are rounded to bytes as floats.
+Status fuse_whole_sums(Rewrite& rewrite);
+
 /// Take a constant that is added to a product of integers into it.
 Status fuse_byte_bias(Rewrite& rewrite);
 

@@ -191,6 +191,7 @@ constexpr FuseRule kRules[] = {
     {&Cast::kKind, fuse_whole_cast},
     {&Cast::kKind, fuse_nearest_floats},
     {&EinSum::kKind, fuse_byte_sums},
+    {&EinSum::kKind, fuse_whole_sums},
     {&Binary::kKind, fuse_byte_bias},
 };
 

@@ -10,6 +10,11 @@
 namespace rill::ops {
 namespace {
 
+/// What makes a wire, if it is an operation on two.
+const Binary* binary_of(const Graph& graph, OutletId wire) {
+  return graph.node(wire.node).op->as<Binary>();
+}
+
 /// Whether all elements of a wire are whole numbers, infinite or NaN: roundings, their limits, and
 /// their sums.
 bool is_whole(const Graph& graph, OutletId wire, int depth) {
@@ -20,19 +25,38 @@ bool is_whole(const Graph& graph, OutletId wire, int depth) {
   const Node& node = graph.node(wire.node);
   const auto* unary = node.op->as<Unary>();
   if (unary && unary->kind_of == UnaryKind::kRoundEven) return true;
-  const auto* binary = node.op->as<Binary>();
+  const Binary* binary = binary_of(graph, wire);
   const bool keeps =
       binary && (is_limit(binary->kind_of) || binary->kind_of == BinaryKind::kAdd);
   return keeps && depth > 0 && is_whole(graph, node.inputs[0], depth - 1) &&
          is_whole(graph, node.inputs[1], depth - 1);
 }
 
+constexpr int kDepth = 8;
+
 }  // namespace
+
+bool gives_whole_bytes(const Graph& graph, OutletId wire) {
+  if (graph.fact(wire).dtype != DType::kF32 || !is_whole(graph, wire, kDepth)) return false;
+  double low = -INFINITY, high = INFINITY;
+  bool holds_nan = true;
+  for (const Binary* limit = nullptr;
+       (limit = binary_of(graph, wire)) != nullptr && is_limit(limit->kind_of);) {
+    const Node& node = graph.node(wire.node);
+    const auto number = uniform_number(graph.fact(node.inputs[1]).konst);
+    if (!number) break;
+    const bool above = limit->kind_of == BinaryKind::kMax || limit->kind_of == BinaryKind::kMaximum;
+    holds_nan &= keeps_nan(limit->kind_of);
+    if (above) low = std::max(low, *number);
+    if (!above) high = std::min(high, *number);
+    wire = node.inputs[0];
+  }
+  return low >= 0 && high <= 255 && !holds_nan;
+}
 
 Status fuse_whole_cast(Rewrite& rewrite) {
   const DType to = rewrite.out().dtype;
   const bool to_bytes = to == DType::kU8 || to == DType::kI8;
-  constexpr int kDepth = 8;
   const bool found = to_bytes && rewrite.in(0).dtype == DType::kF32 &&
                      is_whole(rewrite.old_graph(), rewrite.input(0), kDepth);
   return found ? mark_whole(rewrite) : Status();

@@ -82,6 +82,9 @@ class Layer:
         """Numbers per column, as they meet the output."""
         return values.reshape(-1, *[1] * self.axes) if self.axes and values.ndim else values
 
+    def problem(self, program, folder):
+        return layer_problem(self, program, folder)
+
     def sums(self, x, zero):
         x = x.astype(np.int64) - int(zero)
         w = self.filter.astype(np.int64) - self.filter_zero.astype(np.int64).ravel()[0]
@@ -180,39 +183,81 @@ def constant(layer, x):
     return nodes, constants, (bytes_out - int(y_zero)) * y_scale, "y", y_scale
 
 
-def problem(layer, program, folder):
+class Recurrent:
+    """A drawn LSTM that quantises its input and its state, as it is and optimised."""
+
+    def __init__(self):
+        self.hidden, self.inputs, self.batch, self.steps = about(600), about(300), about(3), about(12)
+        self.directions = pick([1, 1, 2])
+        self.type = pick([np.uint8, np.int8])
+        self.narrow = pick([1, 1, 4])
+
+    def name(self):
+        return (f"LSTM of {self.inputs} inputs, {self.hidden} units, {self.steps} steps, batch {self.batch}, "
+                f"{self.directions} directions, {self.type.__name__} over {self.narrow}")
+
+    def problem(self, program, folder):
+        gates = 4 * self.hidden
+        middle = 0 if self.type is np.int8 else 128
+        zeros = np.full((self.directions,), middle, self.type)
+
+        def filters(count):
+            spread = bytes_of(np.int8, self.directions, count, gates) // np.int8(self.narrow)
+            return (spread.astype(np.int64) + middle).astype(self.type)
+
+        constants = {"w": filters(self.inputs), "r": filters(self.hidden), "b": noise(self.directions, 2 * gates),
+                     "ws": np.full((self.directions,), 0.01, np.float32), "wz": zeros,
+                     "rs": np.full((self.directions,), 0.01, np.float32), "rz": zeros}
+        node = helper.make_node("DynamicQuantizeLSTM", ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"],
+                                ["y"], domain="com.microsoft", hidden_size=self.hidden,
+                                direction="forward" if self.directions == 1 else "bidirectional")
+        x = noise(self.steps, self.batch, self.inputs) * np.float32(pick([1, 1, 0]))
+        found, _ = both_ways([node], constants, "y", x, list(x.shape), program, folder)
+        return found
+
+
+def both_ways(nodes, constants, name, x, stated, program, folder):
+    """What is wrong, and the output as a model gives it as it is."""
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, stated)],
+                              [helper.make_tensor_value_info(name, F32, None)],
+                              [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()])
+    opsets = [helper.make_opsetid("", 13), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, ir_version=9, opset_imports=opsets), folder / "m.onnx")
+    np.savez(folder / "in.npz", x=x)
+    found = []
+    extents = [part for k, v in zip(stated, x.shape) if isinstance(k, str) for part in ("--set", f"{k}={v}")]
+    for more in ([], ["-O"]):
+        out = folder / "out.npz"
+        run = subprocess.run([program, folder / "m.onnx", *more, *extents, "run", "--input-from-bundle",
+                              folder / "in.npz", "--save-outputs", out], capture_output=True, text=True)
+        if run.returncode != 0:
+            return f"status {run.returncode}: {run.stderr.strip()[-300:]}", None
+        found.append(np.load(out)[name])
+    if not np.array_equal(found[0].view(np.int32), found[1].view(np.int32)):
+        return "optimised, its bits differ", None
+    return None, found[0]
+
+
+def layer_problem(layer, program, folder):
     x = noise(*layer.x_shape) + np.float32(random.uniform(-1, 1))
     nodes, constants, want, name, step = (dynamic if layer.form == "dynamic" else constant)(layer, x)
     stated = list(x.shape)
     streams = layer.axes == 1 and layer.form != "dynamic"
     if streams:
         stated[2] = "T"
-    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, stated)],
-                              [helper.make_tensor_value_info(name, F32, None)],
-                              [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()])
-    file, given = folder / "m.onnx", folder / "in.npz"
-    onnx.save(helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 13)]), file)
-    np.savez(given, x=x)
-    found = []
-    for more in ([], ["-O"]):
-        out = folder / "out.npz"
-        run = subprocess.run([program, file, *more, *(["--set", f"T={x.shape[2]}"] if streams else []), "run",
-                              "--input-from-bundle", given, "--save-outputs", out], capture_output=True, text=True)
-        if run.returncode != 0:
-            return f"status {run.returncode}: {run.stderr.strip()[-300:]}"
-        found.append(np.load(out)[name])
-    if not np.array_equal(found[0].view(np.int32), found[1].view(np.int32)):
-        return "optimised, its bits differ"
-    if found[0].shape != want.shape:
-        return f"shape {found[0].shape}, expected {want.shape}"
-    off = np.abs(found[0].astype(np.float64) - want)
+    wrong, found = both_ways(nodes, constants, name, x, stated, program, folder)
+    if wrong:
+        return wrong
+    if found.shape != want.shape:
+        return f"shape {found.shape}, expected {want.shape}"
+    off = np.abs(found.astype(np.float64) - want)
     near = 1e-5 * np.abs(want).max() + 1e-6
     # Half way between two steps, f32 may fall to the other one.
     if not ((off <= near).mean() >= 0.99 if step else (off <= near).all()) or (off > near + step * 1.001).any():
         at = tuple(int(i) for i in np.argwhere(off == off.max())[0])
-        return f"at {at}: {found[0][at]}, expected {want[at]}; {(off > near).mean():.2%} differ"
+        return f"at {at}: {found[at]}, expected {want[at]}; {(off > near).mean():.2%} differ"
     if streams and layer.strides == [1]:
-        run = subprocess.run([program, file, "--pulse", f"T={about(20)}", "audit"], capture_output=True, text=True)
+        run = subprocess.run([program, folder / "m.onnx", "--pulse", f"T={about(20)}", "audit"], capture_output=True, text=True)
         if run.returncode != 0:
             return f"audit, status {run.returncode}: {(run.stdout + run.stderr).strip()[-300:]}"
     return None
@@ -229,8 +274,8 @@ def main():
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(args.count):
-            layer = Layer()
-            found = problem(layer, args.program, Path(folder))
+            layer = pick([Layer] * 5 + [Recurrent])()
+            found = layer.problem(args.program, Path(folder))
             if found:
                 wrong += 1
                 print(f"{layer.name()}: {found}")
