@@ -55,22 +55,39 @@ void cast_through(const View& from, const View& to) {
   } while (rows.next());
 }
 
-/// Converts 32-bit integers to floats, as sums of quantised numbers are: for these, the widest type
-/// would take most of the time of a model.
-void cast_sums(const View& from, const View& to) {
+/// Converts between integers of up to 32 bits and floats, as quantised numbers and their sums are:
+/// for these, the widest type would take most of the time of a model.
+template <class From, class To>
+void cast_rows(const View& from, const View& to) {
   if (from.volume() == 0) return;
   PairedRows rows(from, to);
   do {
-    const int32_t* x = from.as<const int32_t>() + rows.at_a;
-    float* y = to.as<float>() + rows.at_b;
+    const From* x = from.as<const From>() + rows.at_a;
+    To* y = to.as<To>() + rows.at_b;
     if (rows.step_a == 1 && rows.step_b == 1) {
-      for (int64_t i = 0; i < rows.count; ++i) y[i] = static_cast<float>(x[i]);
+      for (int64_t i = 0; i < rows.count; ++i) y[i] = convert<To>(x[i]);
     } else {
-      for (int64_t i = 0; i < rows.count; ++i) {
-        y[i * rows.step_b] = static_cast<float>(x[i * rows.step_a]);
-      }
+      for (int64_t i = 0; i < rows.count; ++i) y[i * rows.step_b] = convert<To>(x[i * rows.step_a]);
     }
   } while (rows.next());
+}
+
+using CastRows = void (*)(const View& from, const View& to);
+
+/// What converts such a pair of types; null for others.
+CastRows rows_between(DType from, DType to) {
+  const bool narrows = from == DType::kF32;
+  if (!narrows && to != DType::kF32) return nullptr;
+  switch (narrows ? to : from) {
+    case DType::kI32:
+      return narrows ? cast_rows<float, int32_t> : cast_rows<int32_t, float>;
+    case DType::kI16:
+      return narrows ? cast_rows<float, int16_t> : cast_rows<int16_t, float>;
+    case DType::kU16:
+      return narrows ? cast_rows<float, uint16_t> : cast_rows<uint16_t, float>;
+    default:
+      return nullptr;
+  }
 }
 
 /// Reads one element as the real number that it stands for, or as the integer if `raw`.
@@ -101,7 +118,7 @@ void cast_quantised(const View& from, const View& to) {
 void cast_plain(const View& from, const View& to) {
   if (from.dtype == to.dtype && from.q == to.q) return copy_plain(from, to);
   if (is_quantised(from.dtype) || is_quantised(to.dtype)) return cast_quantised(from, to);
-  if (from.dtype == DType::kI32 && to.dtype == DType::kF32) return cast_sums(from, to);
+  if (const CastRows rows = rows_between(from.dtype, to.dtype)) return rows(from, to);
   if (is_float(from.dtype)) return cast_through<double>(from, to);
   if (is_unsigned_int(from.dtype)) return cast_through<uint64_t>(from, to);
   cast_through<int64_t>(from, to);

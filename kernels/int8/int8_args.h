@@ -53,7 +53,8 @@ struct QuantiseArgs {
   const int32_t* integers = nullptr;  ///< what is rounded; or else
   const float* floats = nullptr;
   void* y = nullptr;
-  int y_bytes = 1;  ///< 1 or 4 for each of the results
+  int y_bytes = 1;  ///< 1, 2 or 4 for each of the results
+  bool has_size() const { return y_bytes == 1 || y_bytes == 2 || y_bytes == 4; }
 };
 
 #define RILL_KERNEL(needs, dot, name, columns, depth, a_form) \

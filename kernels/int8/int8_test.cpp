@@ -216,6 +216,39 @@ TEST(Quantise, TakesFloatsOfAllKinds) {
   }
 }
 
+/// Integers of 16 bits, of whole vectors and of what is left, in f32 and, as 1e-7 is none, in f64.
+TEST(Quantise, MakesIntegersOf16Bits) {
+  const std::vector<float> values = {kNan, kInf, -kInf, 0.5f, 1.5f, -0.5f, 65534.5f, -32768.5f, 9e9f};
+  const std::vector<int32_t> wanted = {0, 65535, 0, 3, 5, 3, 65535, 0, 65535};
+  std::vector<float> in;
+  std::vector<int32_t> expected;
+  for (size_t i = 0; i < 77; ++i) {
+    in.push_back(values[i % 9]);
+    expected.push_back(wanted[i % 9]);
+  }
+  for (const QuantiseFn run : roundings()) {
+    for (const double before : {0.0, 1e-7}) {
+      for (int64_t n = 0; n <= 77; ++n) {
+        std::vector<uint16_t> found(78, 777);
+        QuantiseArgs g;
+        g.rounding = {1, 1, before, 3, 0, 65535, before == 0.0};
+        g.n = n;
+        g.floats = in.data();
+        g.y = found.data();
+        g.y_bytes = 2;
+        run(g);
+        for (int64_t i = 0; i < n; ++i) {
+          const size_t at = static_cast<size_t>(i);
+          // A half is one no more, where something is added to it.
+          if (before != 0.0 && std::abs(in[at]) == 0.5f) continue;
+          ASSERT_EQ(found[at], expected[at]) << in[at] << ", " << before;
+        }
+        ASSERT_EQ(found[static_cast<size_t>(n)], 777);
+      }
+    }
+  }
+}
+
 /// Each operation rounded to f32, whether or not its constant is one of f32.
 TEST(Quantise, MakesBytesOfFloatsOneOperationAtATime) {
   std::mt19937 rng(14);

@@ -23,6 +23,7 @@ typedef double F64 __attribute__((vector_size(8 * kQuantised)));
 typedef float F32 __attribute__((vector_size(4 * kQuantised)));
 typedef int32_t I32 __attribute__((vector_size(4 * kQuantised)));
 typedef uint8_t U8 __attribute__((vector_size(kQuantised)));
+typedef uint16_t U16 __attribute__((vector_size(2 * kQuantised)));
 typedef int64_t I64 __attribute__((vector_size(8 * kQuantised)));
 
 RILL_INLINE F64 through(F64 v, bool narrow) {
@@ -48,15 +49,17 @@ constexpr int kNarrow = 2 * kQuantised;
 typedef float NarrowF32 __attribute__((vector_size(4 * kNarrow)));
 typedef int32_t NarrowI32 __attribute__((vector_size(4 * kNarrow)));
 typedef uint8_t NarrowU8 __attribute__((vector_size(kNarrow)));
+typedef uint16_t NarrowU16 __attribute__((vector_size(2 * kNarrow)));
 
-/// Whether floats become bytes by operations that are the same in f32: each of them, rounded to f64
-/// and then to f32, is as if rounded to f32, since f64 has more than twice the bits.
+/// Whether floats become integers of 8 or 16 bits by operations that are the same in f32: each of
+/// them, rounded to f64 and then to f32, is as if rounded to f32, since f64 has more than twice the
+/// bits.
 inline bool is_narrow(const QuantiseArgs& g) {
   const Rounding& r = g.rounding;
   const bool in_f32 = static_cast<double>(static_cast<float>(r.mul)) == r.mul &&
                       static_cast<double>(static_cast<float>(r.div)) == r.div &&
                       static_cast<double>(static_cast<float>(r.before)) == r.before;
-  return g.floats != nullptr && g.y_bytes == 1 && in_f32 &&
+  return g.floats != nullptr && g.y_bytes <= 2 && in_f32 &&
          (r.narrow || (r.mul == 1 && r.div == 1 && r.before == 0));
 }
 
@@ -80,8 +83,13 @@ RILL_INLINE void quantise_narrow(const QuantiseArgs& g, int64_t begin) {
   v = high ? hi : v;
   v = (v + kPoint) - kPoint;
   v = nan ? none : v;
-  const NarrowU8 bytes =
-      __builtin_convertvector(__builtin_convertvector(v + after, NarrowI32), NarrowU8);
+  const NarrowI32 whole = __builtin_convertvector(v + after, NarrowI32);
+  if (g.y_bytes == 2) {
+    const NarrowU16 pairs = __builtin_convertvector(whole, NarrowU16);
+    std::memcpy(static_cast<uint16_t*>(g.y) + begin, &pairs, 2 * count);
+    return;
+  }
+  const NarrowU8 bytes = __builtin_convertvector(whole, NarrowU8);
   std::memcpy(static_cast<uint8_t*>(g.y) + begin, &bytes, count);
 }
 
@@ -102,6 +110,9 @@ RILL_INLINE void quantise_some(const QuantiseArgs& g, int64_t begin) {
   const I32 rounded = rounded_to(x, g.rounding);
   if (g.y_bytes == 4) {
     std::memcpy(static_cast<int32_t*>(g.y) + begin, &rounded, 4 * count);
+  } else if (g.y_bytes == 2) {
+    const U16 pairs = __builtin_convertvector(rounded, U16);
+    std::memcpy(static_cast<uint16_t*>(g.y) + begin, &pairs, 2 * count);
   } else {
     const U8 bytes = __builtin_convertvector(rounded, U8);
     std::memcpy(static_cast<uint8_t*>(g.y) + begin, &bytes, count);

@@ -70,7 +70,7 @@ Status Cast::lower(Lowering& lowering) const {
                                  (in.dtype == DType::kF32 && to == DType::kF16);
   const bool rounds =
       in.dtype == DType::kF32 &&
-      (is_quantised_byte(to) || (whole && (is_byte(to) || to == DType::kI32)));
+      (is_quantised_byte(to) || (whole && is_int(to) && dtype_size(to) <= 4 && to != DType::kU32));
   const bool looks_up = is_byte(in.dtype) && to == DType::kF32;
   // Frames with a history do not lie together.
   if ((!widens_or_narrows && !rounds && !looks_up) || lowering.history(0) != nullptr) {

@@ -36,7 +36,7 @@ void touch_cast_half(const HalfCastArgs& args, StepTouches& touches) {
 void touch_cast_bytes(const ByteCastArgs& args, StepTouches& touches) {
   const kernels::QuantiseArgs& rounding = args.rounding;
   const bool rounds = args.quantise != nullptr;
-  touches.require(!rounds || rounding.y_bytes == 1 || rounding.y_bytes == 4, "whole numbers");
+  touches.require(!rounds || rounding.has_size(), "whole numbers");
   if (rounds && touches.holds()) {
     touches.reads(region<float>(args.x).over(rounding.n));
     touches.writes(region<std::byte>(args.y)

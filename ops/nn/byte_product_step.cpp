@@ -73,7 +73,7 @@ void touch_byte_product(const ByteProductArgs& args, StepTouches& touches) {
   touches.writes(region<int32_t>(args.sums).over(g.m, g.ldc).over(g.n).over(args.groups, g.n));
   if (args.quantise == nullptr) return;
   const kernels::QuantiseArgs& rounding = args.rounding;
-  touches.require(rounding.y_bytes == 1 || rounding.y_bytes == 4, "whole numbers");
+  touches.require(rounding.has_size(), "whole numbers");
   if (!touches.holds()) return;
   touches.reads(region<int32_t>(args.sums).over(rounding.n));
   touches.writes(region<std::byte>(args.y)

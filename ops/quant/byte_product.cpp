@@ -64,21 +64,26 @@ struct Found {
   int64_t largest = 0;  ///< the largest size of a sum
 };
 
-/// Weights within 8 bits, less a zero point if there are none without one.
+/// Weights within 8 bits, less a zero point if there are none without one. Weights of 9 bits, as
+/// those of columns with zero points of their own have, are sums of two halves, [columns, 2 * k].
 std::optional<Tensor> as_bytes(const Tensor& matrix, int64_t columns, int64_t k, bool transposed,
                                int64_t* zero) {
   const auto values = matrix.values<int32_t>();
   if (values.empty()) return std::nullopt;
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  const int64_t least = *low, most = *high;
+  const int64_t parts = *high - int64_t{*low} > 255 ? 2 : 1;
+  const int64_t least = parts == 1 ? *low : *low >> 1, most = parts == 1 ? *high : (*high + 1) >> 1;
   if (most - least > 255) return std::nullopt;
   *zero = least >= -128 && most <= 127 ? 0 : -128 - least;
-  auto out = Tensor::zeros(DType::kI8, {columns, k});
+  auto out = Tensor::zeros(DType::kI8, {columns, parts * k});
   if (!out.ok()) return std::nullopt;
   for (int64_t n = 0; n < columns; ++n) {
+    int8_t* column = out->mutable_data<int8_t>() + n * parts * k;
     for (int64_t p = 0; p < k; ++p) {
       const int32_t value = values[static_cast<size_t>(transposed ? p * columns + n : n * k + p)];
-      out->mutable_data<int8_t>()[n * k + p] = static_cast<int8_t>(value + *zero);
+      const int32_t first = parts == 1 ? value : value >> 1;
+      column[p] = static_cast<int8_t>(first + *zero);
+      if (parts == 2) column[k + p] = static_cast<int8_t>(value - first + *zero);
     }
   }
   return std::move(out).value();
@@ -146,7 +151,8 @@ bool take_matrix(const Graph& graph, const Node& node, const Operands& operands,
   auto weights = as_bytes(matrix, matrix.volume() / *k, *k, transposed, &found->op.w_zero);
   if (!weights) return false;
   found->weights = std::move(*weights);
-  found->largest = found->zero.valid() ? INT64_MAX / 2 : *k * 383 * 255;
+  found->op.parts = found->weights.extent(1) / *k;
+  found->largest = found->zero.valid() ? INT64_MAX / 2 : found->weights.extent(1) * 383 * 255;
   return true;
 }
 

@@ -123,6 +123,18 @@ TEST(ByteProduct, OfImagesIsOneNode) {
   }
 }
 
+/// Columns with zero points of their own: weights of 9 bits.
+TEST(ByteProduct, OfWeightsOf9BitsIsOneNode) {
+  for (const char* weights : {"[[255, -99, 0], [-100, 31, 1]]", "[[-255, 7, 99], [1, 100, -2]]",
+                              "[[128, -128, 1], [127, -127, -1]]"}) {
+    const std::string text = str_cat(
+        "w = tract_core_cast(", weights, ", to = 'i32');",
+        " y = matmul(tract_core_cast(x, to = 'i32') - tract_core_cast(z, to = 'i32'), w);");
+    expect_fused({{"x", "37, 2", "u8"}, {"z", "1, 1", "u8"}}, text,
+                 {bytes(8, DType::kU8, {37, 2}), typed(DType::kU8, {1, 1}, {131.0})}, 2);
+  }
+}
+
 TEST(ByteProduct, WithWeightsThatAreNoBytesStaysWhatItIs) {
   const char* text =
       "w = tract_core_cast([[5, -3, 100, -128], [0, 7, -9, 1270], [1, 2, 3, 4]], to = 'i32');"

@@ -29,13 +29,14 @@ Status ByteSums::lower(Lowering& lowering) const {
   product.x_zero = static_cast<int32_t>(x_zero);
   product.w_zero = static_cast<int32_t>(w_zero);
   product.columns = w.extent(0);
-  product.segment_len = product.row_stride = w.extent(1);
+  product.segment_len = product.row_stride = w.extent(1) / parts;
+  product.segments = parts;
   product.rows = 1;
   for (const int axis : x_order) product.rows *= axis == summed ? 1 : x.extent(axis);
   const auto* bytes = w.konst->data<int8_t>();
   product.weights.resize(static_cast<size_t>(w.konst->volume()));
   for (int64_t n = 0; n < product.columns; ++n) {
-    for (int64_t k = 0; k < product.segment_len; ++k) {
+    for (int64_t k = 0; k < product.k(); ++k) {
       product.weights[static_cast<size_t>(k * product.columns + n)] = *bytes++;
     }
   }

@@ -12,8 +12,8 @@ namespace rill::ops {
 
 /// Multiply a tensor of bytes by a constant matrix along one axis, both less their zero points, and
 /// bring the sums to a type of integers. Made by `fuse` only.
-/// Shapes: x, weights [columns, k], bias [columns] of I32, one number of I32 that is the zero point
-/// of x -> axis i of the output is axis from[i] of x, or the columns where that is -1.
+/// Shapes: x, weights [columns, parts * k], bias [columns] of I32, one number of I32 that is the
+/// zero point of x -> axis i of the output is axis from[i] of x, or the columns where that is -1.
 /// Types: U8, I8, QU8, QI8; weights I8.
 /// Accuracy: exact sums modulo 2^32, and the operations of `Rounding`.
 /// Errors: kUnsupported outside of a plan. Stream: made of what is pulsed already.
@@ -23,6 +23,7 @@ struct ByteSums final : OpBase<ByteSums> {
   std::vector<int64_t> from;
   int64_t x_zero = 0;
   int64_t w_zero = 0;
+  int64_t parts = 1;  ///< matrices that x is multiplied by, one behind the other in the weights
   bool has_bias = false;
   bool has_zero = false;  ///< an input; `x_zero` is 0 then
   bool rounds = false;
@@ -36,6 +37,7 @@ struct ByteSums final : OpBase<ByteSums> {
     visitor.field("from", from);
     visitor.field("x_zero", x_zero);
     visitor.field("w_zero", w_zero);
+    visitor.field("parts", parts);
     visitor.field("has_bias", has_bias);
     visitor.field("has_zero", has_zero);
     visitor.field("rounds", rounds);

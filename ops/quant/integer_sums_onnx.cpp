@@ -75,15 +75,19 @@ Result<Value> dequantize(OnnxCtx& ctx) {
     }
     type = *named;
   }
-  OutletId steps = f.cast(x, DType::kI32);
+  if (!f.ok()) return f.take_status();
+  // Integers of 16 bits, and their differences, are floats as well; of bytes there are products.
+  const bool wide = is_int(f.dtype(x)) && dtype_size(f.dtype(x)) == 2;
+  const DType within = wide ? DType::kF32 : DType::kI32;
+  OutletId steps = f.cast(x, within);
   if (ctx.given("x_zero_point")) {
     RILL_ASSIGN(const OutletId zero, spread(ctx, f, f.arg("x_zero_point"), x, axis));
-    steps = f.minus(steps, f.cast(zero, DType::kI32));
+    steps = f.minus(steps, f.cast(zero, within));
   }
   const OutletId out =
       f.cast(f.times(f.cast(steps, DType::kF32), f.cast(scale, DType::kF32)), type);
   const OutletId point = ctx.given("x_zero_point") ? f.arg("x_zero_point") : OutletId{};
-  if (f.ok()) ctx.keep_quantised(out, {steps, scale, x, point});
+  if (f.ok() && !wide) ctx.keep_quantised(out, {steps, scale, x, point});
   return f.value(out);
 }
 

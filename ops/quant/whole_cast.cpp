@@ -56,8 +56,8 @@ bool gives_whole_bytes(const Graph& graph, OutletId wire) {
 
 Status fuse_whole_cast(Rewrite& rewrite) {
   const DType to = rewrite.out().dtype;
-  const bool to_bytes = to == DType::kU8 || to == DType::kI8;
-  const bool found = to_bytes && rewrite.in(0).dtype == DType::kF32 &&
+  const bool is_short = is_int(to) && dtype_size(to) <= 2;
+  const bool found = is_short && rewrite.in(0).dtype == DType::kF32 &&
                      is_whole(rewrite.old_graph(), rewrite.input(0), kDepth);
   return found ? mark_whole(rewrite) : Status();
 }

@@ -56,13 +56,15 @@ class Layer:
         self.x_shape = (batch, channels * self.groups, *sizes) if self.axes else (*pick([(), (2,)]), *sizes, channels)
         shape = (outputs * self.groups, channels, *self.kernel) if self.axes else (channels, outputs)
         self.filter = bytes_of(self.filter_type, *shape)
-        many = self.form != "dynamic" and pick([0, 1])
+        many = (self.form != "dynamic" or not self.axes) and pick([0, 1])
         self.columns = outputs * self.groups
         each = (self.columns,) if many else ()
-        # Quantisers write symmetric filters, or bytes around one zero point.
+        # Quantisers write symmetric filters, or bytes around one zero point or one of each column.
         middle = 0 if self.filter_type is np.int8 else 128
-        own = pick([middle, random.randrange(middle - 128, middle + 128)]) if not many else middle
-        self.filter_zero = np.full(each, own, self.filter_type)
+        own = pick([middle, random.randrange(middle - 128, middle + 128)])
+        self.filter_zero = np.full(each, own if not many else middle, self.filter_type)
+        if many and not self.axes and pick([0, 1]):
+            self.filter_zero = bytes_of(self.filter_type, *each)
         self.filter_scale = np.asarray(np.abs(noise(*each)) + np.float32(0.1), np.float32) / np.float32(100)
         self.bias = noise(self.columns) if pick([0, 1]) else None
         self.relu = pick([0, 1])
@@ -87,9 +89,10 @@ class Layer:
 
     def sums(self, x, zero):
         x = x.astype(np.int64) - int(zero)
-        w = self.filter.astype(np.int64) - self.filter_zero.astype(np.int64).ravel()[0]
+        zeros = self.filter_zero.astype(np.int64)
         if not self.axes:
-            return x @ w
+            return x @ (self.filter.astype(np.int64) - zeros)
+        w = self.filter.astype(np.int64) - zeros.ravel()[0]
         borders = [(before, after) for before, after in zip(self.pads[:self.axes], self.pads[self.axes:])]
         x = np.pad(x, [(0, 0), (0, 0), *borders])
         outs = [(size - (k - 1) * d - 1) // s + 1
