@@ -218,7 +218,8 @@ TEST(Quantise, TakesFloatsOfAllKinds) {
 
 /// Integers of 16 bits, of whole vectors and of what is left, in f32 and, as 1e-7 is none, in f64.
 TEST(Quantise, MakesIntegersOf16Bits) {
-  const std::vector<float> values = {kNan, kInf, -kInf, 0.5f, 1.5f, -0.5f, 65534.5f, -32768.5f, 9e9f};
+  const std::vector<float> values = {kNan,  kInf,     -kInf,     0.5f, 1.5f,
+                                     -0.5f, 65534.5f, -32768.5f, 9e9f};
   const std::vector<int32_t> wanted = {0, 65535, 0, 3, 5, 3, 65535, 0, 65535};
   std::vector<float> in;
   std::vector<int32_t> expected;
