@@ -11,6 +11,23 @@ Value Value::of_wires(std::span<const OutletId> wires) {
   return Value(std::move(list));
 }
 
+using std::string_view;
+
+bool LoadCtx::has(const char* name) const { return has(string_view(name)); }
+bool LoadCtx::given(const char* name) const { return given(string_view(name)); }
+Result<Value> LoadCtx::value(const char* name) { return value(string_view(name)); }
+Result<OutletId> LoadCtx::wire(const char* name) { return wire(string_view(name)); }
+Result<std::vector<OutletId>> LoadCtx::wires(const char* name) { return wires(string_view(name)); }
+Result<Dim> LoadCtx::dim(const char* name) { return dim(string_view(name)); }
+Result<std::vector<Dim>> LoadCtx::dims(const char* name) { return dims(string_view(name)); }
+Result<int64_t> LoadCtx::integer(const char* name) { return integer(string_view(name)); }
+Result<std::vector<int64_t>> LoadCtx::integers(const char* name) {
+  return integers(string_view(name));
+}
+Result<float> LoadCtx::number(const char* name) { return number(string_view(name)); }
+Result<bool> LoadCtx::boolean(const char* name) { return boolean(string_view(name)); }
+Result<std::string> LoadCtx::text(const char* name) { return text(string_view(name)); }
+
 Result<OutletId> LoadCtx::add1(OpPtr op, std::vector<OutletId> inputs, std::string_view suffix) {
   RILL_ASSIGN(const std::vector<OutletId> outlets, add(std::move(op), std::move(inputs), suffix));
   return outlets[0];

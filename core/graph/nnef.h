@@ -54,6 +54,19 @@ class LoadCtx {
   virtual Result<std::string> text(std::string_view name) = 0;
   /// Read a list of (before, after).
   virtual Result<Pads> pads(std::string_view name) = 0;
+  // The same for literals, which are measured here: at every call that takes room.
+  bool has(const char* name) const;
+  bool given(const char* name) const;
+  Result<Value> value(const char* name);
+  Result<OutletId> wire(const char* name);
+  Result<std::vector<OutletId>> wires(const char* name);
+  Result<Dim> dim(const char* name);
+  Result<std::vector<Dim>> dims(const char* name);
+  Result<int64_t> integer(const char* name);
+  Result<std::vector<int64_t>> integers(const char* name);
+  Result<float> number(const char* name);
+  Result<bool> boolean(const char* name);
+  Result<std::string> text(const char* name);
   /// Make a wire of a value that is at hand.
   virtual Result<OutletId> to_wire(const Value& value) = 0;
   virtual Result<Dim> to_dim(const Value& value) = 0;
@@ -61,7 +74,7 @@ class LoadCtx {
   virtual const Fact& fact(OutletId outlet) const = 0;
   /// Add a node named after what the statement assigns; constants are folded.
   virtual Result<std::vector<OutletId>> add(OpPtr op, std::vector<OutletId> inputs,
-                                            std::string_view suffix = "") = 0;
+                                            std::string_view suffix = {}) = 0;
   /// Set the fields of an op whose names the declaration has to the arguments of these names. A
   /// tensor stays as it is where its argument is left out, or false.
   /// Errors: kParse for a missing argument or one of another type; kArg for a tensor that is no
@@ -71,8 +84,8 @@ class LoadCtx {
   virtual Status all_fields(Op& op) = 0;
   /// Set the fields of an op and add it; its inputs are the tensors in the declaration's order.
   virtual Result<Value> add_declared(std::shared_ptr<Op> op) = 0;
-  Result<OutletId> add1(OpPtr op, std::vector<OutletId> inputs, std::string_view suffix = "");
-  virtual Result<OutletId> konst(Tensor value, std::string_view suffix = "") = 0;
+  Result<OutletId> add1(OpPtr op, std::vector<OutletId> inputs, std::string_view suffix = {});
+  virtual Result<OutletId> konst(Tensor value, std::string_view suffix = {}) = 0;
 
   /// The type that graph.quant asks of output i of this statement; nothing if it has no entry.
   struct QuantType {

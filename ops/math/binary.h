@@ -52,7 +52,7 @@ std::optional<float> uniform_f32(const Fact& fact);
 /// lower rank.
 /// Errors: kDType if there is no common type.
 Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b,
-                             std::string_view suffix = "");
+                             std::string_view suffix = {});
 /// As above for an operation that the file spells, with the names that tract gives its parts.
 Result<OutletId> load_written_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b);
 /// Bring wires to one rank, with unit axes behind the lower ones.

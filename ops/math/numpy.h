@@ -8,6 +8,6 @@ namespace rill::ops {
 /// Combine two wires as NumPy does: of one type, the lower rank with unit axes in front; of floats,
 /// kMin and kMax are kMinimum and kMaximum.
 Result<OutletId> numpy_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b,
-                              std::string_view suffix = "");
+                              std::string_view suffix = {});
 
 }  // namespace rill::ops

@@ -26,6 +26,8 @@ OutletId Wiring::arg(std::string_view name) {
   return {};
 }
 
+OutletId Wiring::arg(const char* name) { return arg(std::string_view(name)); }
+
 OutletId Wiring::optional_arg(std::string_view name) {
   if (!ok() || !ctx_.given(name)) return {};
   auto value = ctx_.value(name);

@@ -28,6 +28,7 @@ class Wiring {
 
   /// Read an argument of the call; block-quantised constants are expanded.
   OutletId arg(std::string_view name);
+  OutletId arg(const char* name);
   /// Read an argument that may be left out: invalid if it is not given.
   OutletId optional_arg(std::string_view name);
   OutletId number(float value);
