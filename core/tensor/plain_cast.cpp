@@ -58,7 +58,7 @@ void cast_through(const View& from, const View& to) {
 /// Converts between integers of up to 32 bits and floats, as quantised numbers and their sums are:
 /// for these, the widest type would take most of the time of a model.
 template <class From, class To>
-void cast_rows(const View& from, const View& to) {
+void cast_rows(const View& from, const View& to) RILL_NONBLOCKING {
   if (from.volume() == 0) return;
   PairedRows rows(from, to);
   do {
@@ -72,7 +72,7 @@ void cast_rows(const View& from, const View& to) {
   } while (rows.next());
 }
 
-using CastRows = void (*)(const View& from, const View& to);
+using CastRows = void (*)(const View& from, const View& to) RILL_NONBLOCKING;
 
 /// What converts such a pair of types; null for others.
 CastRows rows_between(DType from, DType to) {
