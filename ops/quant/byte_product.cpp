@@ -70,9 +70,10 @@ std::optional<Tensor> as_bytes(const Tensor& matrix, int64_t columns, int64_t k,
                                int64_t* zero) {
   const auto values = matrix.values<int32_t>();
   if (values.empty()) return std::nullopt;
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  const int64_t parts = *high - int64_t{*low} > 255 ? 2 : 1;
-  const int64_t least = parts == 1 ? *low : *low >> 1, most = parts == 1 ? *high : (*high + 1) >> 1;
+  const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+  const int64_t low = *lowest, high = *highest;
+  const int64_t parts = high - low > 255 ? 2 : 1;
+  const int64_t least = parts == 1 ? low : low >> 1, most = parts == 1 ? high : (high + 1) >> 1;
   if (most - least > 255) return std::nullopt;
   *zero = least >= -128 && most <= 127 ? 0 : -128 - least;
   auto out = Tensor::zeros(DType::kI8, {columns, parts * k});

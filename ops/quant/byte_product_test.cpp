@@ -135,6 +135,15 @@ TEST(ByteProduct, OfWeightsOf9BitsIsOneNode) {
   }
 }
 
+TEST(ByteProduct, OfTheLargestWeightsStaysWhatItIs) {
+  for (const char* weights : {"[[0, 2147483647], [5, -3]]", "[[-2147483648, 2147483647], [5, 3]]",
+                              "[[2147483647, 2147483140], [2147483646, 2147483147]]"}) {
+    const std::string text = str_cat("w = tract_core_cast(", weights, ", to = 'i32');",
+                                     " y = matmul(tract_core_cast(x, to = 'i32'), w);");
+    expect_fused({{"x", "37, 2", "u8"}}, text, {bytes(8, DType::kU8, {37, 2})}, 3);
+  }
+}
+
 TEST(ByteProduct, WithWeightsThatAreNoBytesStaysWhatItIs) {
   const char* text =
       "w = tract_core_cast([[5, -3, 100, -128], [0, 7, -9, 1270], [1, 2, 3, 4]], to = 'i32');"
