@@ -102,10 +102,16 @@ OutletId Formula::broadcast(OutletId x, std::vector<Dim> shape) {
 }
 
 OutletId Formula::matmul(OutletId a, OutletId b, bool transpose_b) {
+  const bool row = rank(a) == 1, column = rank(b) == 1;
+  if (row) a = with_axis(a, 0);
+  if (column) b = with_axis(b, transpose_b ? 0 : 1);
   const int most = std::max(rank(a), rank(b));
   a = leading_axes(a, most);
   b = leading_axes(b, most);
-  return call("matmul", {{"A", Value(a)}, {"B", Value(b)}, {"transposeB", Value(transpose_b)}});
+  OutletId out =
+      call("matmul", {{"A", Value(a)}, {"B", Value(b)}, {"transposeB", Value(transpose_b)}});
+  if (column) out = without_axis(out, most - 1);
+  return row ? without_axis(out, most - 2) : out;
 }
 
 }  // namespace rill::ops

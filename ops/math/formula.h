@@ -43,7 +43,8 @@ class Formula : public Wiring {
   OutletId with_axis(OutletId x, int64_t axis);
   OutletId without_axis(OutletId x, int64_t axis);
   OutletId broadcast(OutletId x, std::vector<Dim> shape);
-  /// Multiply matrices, the last two axes of either.
+  /// Multiply matrices, the last two axes of either. A vector is a row on the left and a column on
+  /// the right, whose axis goes again.
   OutletId matmul(OutletId a, OutletId b, bool transpose_b = false);
 
   /// The wire as the output of the node, or the first failure.

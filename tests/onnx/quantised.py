@@ -55,6 +55,9 @@ class Layer:
         batch = about(3) if self.axes else 1
         self.x_shape = (batch, channels * self.groups, *sizes) if self.axes else (*pick([(), (2,)]), *sizes, channels)
         shape = (outputs * self.groups, channels, *self.kernel) if self.axes else (channels, outputs)
+        # A vector on the left is a row, whose axis goes again.
+        if not self.axes and self.form == "dynamic" and pick([0, 0, 1]):
+            self.x_shape = (channels,)
         self.filter = bytes_of(self.filter_type, *shape)
         many = (self.form != "dynamic" or not self.axes) and pick([0, 1])
         self.columns = outputs * self.groups
@@ -85,7 +88,29 @@ class Layer:
         return values.reshape(-1, *[1] * self.axes) if self.axes and values.ndim else values
 
     def problem(self, program, folder):
-        return layer_problem(self, program, folder)
+        x = noise(*self.x_shape) + np.float32(random.uniform(-1, 1))
+        nodes, constants, want, name, step = (dynamic if self.form == "dynamic" else constant)(self, x)
+        stated = list(x.shape)
+        streams = self.axes == 1 and self.form != "dynamic"
+        if streams:
+            stated[2] = "T"
+        wrong, found = both_ways(nodes, constants, name, x, stated, program, folder)
+        if wrong:
+            return wrong
+        if found.shape != want.shape:
+            return f"shape {found.shape}, expected {want.shape}"
+        off = np.abs(found.astype(np.float64) - want)
+        near = 1e-5 * np.abs(want).max() + 1e-6
+        # Half way between two steps, f32 may fall to the other one.
+        if not ((off <= near).mean() >= 0.99 if step else (off <= near).all()) or (off > near + step * 1.001).any():
+            at = tuple(int(i) for i in np.argwhere(off == off.max())[0])
+            return f"at {at}: {found[at]}, expected {want[at]}; {(off > near).mean():.2%} differ"
+        if streams and self.strides == [1]:
+            run = subprocess.run([program, folder / "m.onnx", "--pulse", f"T={about(20)}", "audit"],
+                                 capture_output=True, text=True)
+            if run.returncode != 0:
+                return f"audit, status {run.returncode}: {(run.stdout + run.stderr).strip()[-300:]}"
+        return None
 
     def sums(self, x, zero):
         x = x.astype(np.int64) - int(zero)
@@ -239,31 +264,6 @@ def both_ways(nodes, constants, name, x, stated, program, folder):
     if not np.array_equal(found[0].view(np.int32), found[1].view(np.int32)):
         return "optimised, its bits differ", None
     return None, found[0]
-
-
-def layer_problem(layer, program, folder):
-    x = noise(*layer.x_shape) + np.float32(random.uniform(-1, 1))
-    nodes, constants, want, name, step = (dynamic if layer.form == "dynamic" else constant)(layer, x)
-    stated = list(x.shape)
-    streams = layer.axes == 1 and layer.form != "dynamic"
-    if streams:
-        stated[2] = "T"
-    wrong, found = both_ways(nodes, constants, name, x, stated, program, folder)
-    if wrong:
-        return wrong
-    if found.shape != want.shape:
-        return f"shape {found.shape}, expected {want.shape}"
-    off = np.abs(found.astype(np.float64) - want)
-    near = 1e-5 * np.abs(want).max() + 1e-6
-    # Half way between two steps, f32 may fall to the other one.
-    if not ((off <= near).mean() >= 0.99 if step else (off <= near).all()) or (off > near + step * 1.001).any():
-        at = tuple(int(i) for i in np.argwhere(off == off.max())[0])
-        return f"at {at}: {found[at]}, expected {want[at]}; {(off > near).mean():.2%} differ"
-    if streams and layer.strides == [1]:
-        run = subprocess.run([program, folder / "m.onnx", "--pulse", f"T={about(20)}", "audit"], capture_output=True, text=True)
-        if run.returncode != 0:
-            return f"audit, status {run.returncode}: {(run.stdout + run.stderr).strip()[-300:]}"
-    return None
 
 
 def main():
