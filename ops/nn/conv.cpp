@@ -280,9 +280,11 @@ Status Conv::fuse(Rewrite& rewrite) const {
 }
 
 Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
-  if (consumer.fusing()) {
-    RILL_TRY(take_as_bytes(*this, producer, consumer));
-    if (consumer.replacement()) return {};
+  if constexpr (built("integer_sums")) {
+    if (consumer.fusing()) {
+      RILL_TRY(take_as_bytes(*this, producer, consumer));
+      if (consumer.replacement()) return {};
+    }
   }
   if (producer.outputs[0].dtype != DType::kF32) return {};
   if (!consumer.fusing()) {
