@@ -85,7 +85,9 @@ class List {
   T& emplace_back(Arguments&&... arguments) {
     T value{std::forward<Arguments>(arguments)...};
     if (size_ == capacity_ || capacity_ == 0) move_to(std::max<size_t>(4, 2 * size_));
-    return *new (data_ + size_++) T(std::move(value));
+    T& added = *new (data_ + size_) T(std::move(value));
+    ++size_;
+    return added;
   }
   void push_back(const T& value) { emplace_back(value); }
   void push_back(T&& value) { emplace_back(std::move(value)); }
@@ -93,7 +95,8 @@ class List {
   void assign(From first, To last) {
     List made;
     made.reserve(static_cast<size_t>(std::distance(first, last)));
-    for (; first != last; ++first) new (made.data_ + made.size_++) T(*first);
+    // An item counts once it is made: a copy may find no memory.
+    for (; first != last; ++first, ++made.size_) new (made.data_ + made.size_) T(*first);
     swap(made);
   }
   void swap(List& other) noexcept {
