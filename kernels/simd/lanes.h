@@ -251,6 +251,10 @@ inline V load_partial(const float* p, size_t n) {
   return V(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1u), p));
 #elif defined(xsimd) && defined(__AVX2__)
   return V(_mm256_maskload_ps(p, first_lanes(n)));
+#elif defined(xsimd) && defined(__SSE4_2__)
+  const __m128 first =
+      n > 1 ? _mm_loadl_pi(_mm_setzero_ps(), reinterpret_cast<const __m64*>(p)) : _mm_load_ss(p);
+  return V(n > 2 ? _mm_movelh_ps(first, _mm_load_ss(p + 2)) : first);
 #else
   float pad[V::size] = {};
   for (size_t i = 0; i < n; ++i) pad[i] = p[i];
@@ -265,6 +269,10 @@ inline void store_partial(const V& x, float* p, size_t n) {
   _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << n) - 1u), x);
 #elif defined(xsimd) && defined(__AVX2__)
   _mm256_maskstore_ps(p, first_lanes(n), x);
+#elif defined(xsimd) && defined(__SSE4_2__)
+  if (n == 1) return _mm_store_ss(p, x);
+  _mm_storel_pi(reinterpret_cast<__m64*>(p), x);
+  if (n > 2) _mm_store_ss(p + 2, _mm_movehl_ps(x, x));
 #else
   float pad[V::size];
   x.store_unaligned(pad);
