@@ -7,6 +7,7 @@
 #include "audit/lengths.h"
 #include "audit/values.h"
 #include "audit/ways.h"
+#include "core/base/sorted.h"
 #include "core/optim/optim.h"
 #include "pulse/pulse.h"
 #include "pulse/ready.h"
@@ -158,7 +159,7 @@ Result<Report> Auditor::run() {
   }
   const int64_t far = std::min(options_.longest, 2 * known_.settled + 16 * pulse);
   for (int i = 0; i < 64 && !done(); ++i) go_through({draw_.log_in(1, far)}, nullptr);
-  std::sort(report_.lengths.begin(), report_.lengths.end());
+  sort_list(report_.lengths);
   report_.edges_compared = std::count_if(edges.begin(), edges.end(), [&](int64_t edge) {
     return std::binary_search(report_.lengths.begin(), report_.lengths.end(), edge);
   });

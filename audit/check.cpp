@@ -1,10 +1,9 @@
 #include "audit/check.h"
 
-#include <algorithm>
-
 #include "audit/drive.h"
 #include "audit/prepared.h"
 #include "audit/values.h"
+#include "core/base/search.h"
 #include "core/exec/feed.h"
 #include "core/exec/saved.h"
 #include "pulse/pulse.h"
@@ -143,7 +142,7 @@ void Check::compare(Way way, const Plan& plan, const Result<std::vector<Tensor>>
   if (!got.ok()) return add_failed(std::move(way), got.error());
   for (size_t i = 0; i < got->size(); ++i) {
     const std::string name(plan.outputs[i].name);
-    const auto at = std::find(whole_.output_names.begin(), whole_.output_names.end(), name);
+    const auto at = find(whole_.output_names, name);
     if (at == whole_.output_names.end()) continue;
     const auto output = static_cast<size_t>(at - whole_.output_names.begin());
     const Tensor& want = want_[output];

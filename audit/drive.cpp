@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "audit/values.h"
+#include "core/base/search.h"
 #include "core/run/denormals.h"
 
 namespace rill::audit {
@@ -233,7 +234,7 @@ Result<std::vector<StreamResult>> run_side_by_side(std::span<const Lane> lanes,
   }
   const size_t layers = lanes.empty() ? 0 : lanes[0].session->plan().steps.size();
   const auto going = [](const Streamer& stream) { return !stream.ended(); };
-  while (std::any_of(streams.begin(), streams.end(), going) && !options.until.passed()) {
+  while (any_of(streams, going) && !options.until.passed()) {
     const FlushDenormals flush;
     for (Streamer& stream : streams) {
       if (going(stream)) stream.feed();

@@ -4,6 +4,8 @@
 #include <cstdio>
 
 #include "audit/prepared.h"
+#include "core/base/search.h"
+#include "core/base/sorted.h"
 #include "core/run/feed.h"
 #include "pulse/choice.h"
 #include "pulse/least_delay.h"
@@ -143,7 +145,7 @@ void Inspection::add_losing(int wire, OutputLatency* row) const {
     if (own.loses > 0) row->losing.push_back(at);
     open.insert(open.end(), own.wire.inputs.begin(), own.wire.inputs.end());
   }
-  std::sort(row->losing.begin(), row->losing.end());
+  sort_list(row->losing);
 }
 
 std::vector<int> Inspection::path_to(size_t output) const {
@@ -205,14 +207,14 @@ std::vector<const WireLatency*> Latency::expensive() const {
   for (const OutputLatency& output : outputs) {
     for (const int at : output.path) {
       const WireLatency* row = &wires[static_cast<size_t>(at)];
-      const bool known = std::find(out.begin(), out.end(), row) != out.end();
+      const bool known = contains(out, row);
       if (row->added() > 0 && !known) out.push_back(row);
     }
   }
   const auto more = [](const WireLatency* a, const WireLatency* b) {
     return a->added() > b->added();
   };
-  std::stable_sort(out.begin(), out.end(), more);
+  sort_list(out, more);
   return out;
 }
 

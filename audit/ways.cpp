@@ -1,8 +1,7 @@
 #include "audit/ways.h"
 
-#include <algorithm>
-
 #include "audit/values.h"
+#include "core/base/search.h"
 #include "core/exec/saved.h"
 #include "core/optim/optim.h"
 #include "core/run/denormals.h"
@@ -96,7 +95,7 @@ void Ways::judge(const Case& at, const char* way, const Outputs& got, Report* re
   const std::vector<Tensor>& outputs = **got;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto& names = whole_.output_names;
-    const auto named = std::find(names.begin(), names.end(), plan().outputs[i].name);
+    const auto named = find(names, plan().outputs[i].name);
     const auto output = static_cast<size_t>(named - names.begin());
     if (named == names.end()) continue;
     const Tensor& want = at.want[output];

@@ -40,7 +40,7 @@ Result<Shaped> with_values(const Graph& bound, std::span<const Tensor> values, b
     }
     Node& node = graph.nodes[static_cast<size_t>(bound.inputs[i].node)];
     const auto value = std::make_shared<const Tensor>(values[i]);
-    node.op = std::make_shared<Const>(value);
+    node.op = make_op<Const>(value);
     node.outputs[0] = Fact::of_tensor(value);
   }
   RILL_ASSIGN(out.graph, declutter(graph));

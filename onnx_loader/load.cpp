@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/search.h"
 #include "nnef_loader/archive/source.h"
 #include "nnef_loader/system/files.h"
 #include "onnx_loader/build/loader.h"
@@ -27,9 +28,7 @@ Status check_shapes(const Graph& graph, const LoadOptions& options, const Findin
     const auto is_name = [&wanted = name](const std::string& each) { return each == wanted; };
     const auto has_name = [&](const auto& constant) { return is_name(constant.first); };
     const auto& constants = options.constants;
-    if (std::any_of(findings.known.begin(), findings.known.end(), is_name) ||
-        std::any_of(constants.begin(), constants.end(), has_name) ||
-        std::any_of(inputs.begin(), inputs.end(), is_name)) {
+    if (any_of(findings.known, is_name) || any_of(constants, has_name) || any_of(inputs, is_name)) {
       continue;
     }
     return fail(Code::kArg, "a shape is given for \"", name, "\", which is no input of the graph")

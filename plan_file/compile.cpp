@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "core/base/search.h"
+
 namespace rill::plan_file {
 namespace {
 
@@ -74,7 +76,7 @@ Result<std::vector<kernels::Target>> targets_named(std::string_view list,
           .hint("Compile the model with a rill that was built without RILL_TIERS");
     }
     const auto same = [&](const kernels::Target& each) { return is_same(each, target); };
-    if (std::none_of(out.begin(), out.end(), same)) out.push_back(target);
+    if (none_of(out, same)) out.push_back(target);
   }
   return out;
 }
@@ -98,7 +100,7 @@ Result<std::vector<TargetPlan>> compile(const Graph& graph, std::span<const OpRo
     if (weights) weights->layers.clear();
     RILL_ASSIGN(TargetPlan plan, plan_of_target(targets[i], graph, rooms, options, weights));
     const auto same = [&](const TargetPlan& each) { return each.target == plan.target; };
-    if (std::none_of(plans.begin(), plans.end(), same)) plans.push_back(std::move(plan));
+    if (none_of(plans, same)) plans.push_back(std::move(plan));
   }
   return plans;
 }

@@ -1,9 +1,9 @@
 #include "plan_file/read.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "core/base/checked.h"
+#include "core/base/search.h"
 #include "core/run/plan_format.h"
 #include "plan_file/check.h"
 #include "plan_file/checksum.h"
@@ -54,8 +54,7 @@ class PlanReader {
   Status read_tables() {
     for (const std::string_view name : names()) {
       const auto found =
-          std::find_if(known_.steps.begin(), known_.steps.end(),
-                       [&](const StepKind* kind) { return name == kind->name; });
+          find_if(known_.steps, [&](const StepKind* kind) { return name == kind->name; });
       if (found == known_.steps.end()) {
         return fail(Code::kUnsupported, "the plan has steps of the kind \"", name,
                     "\", which this build of rill does not have")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/base/search.h"
 #include "core/base/text.h"
 
 namespace rill::plan_file {
@@ -46,7 +47,7 @@ std::string weights_text(const WeightChoice& choice) {
 Status check_weights(const WeightChoice& choice, std::string_view weights, std::string_view keep) {
   for (const std::string& name : choice.kept) {
     const auto same = [&](const WeightLayer& layer) { return layer.node == name; };
-    if (std::none_of(choice.layers.begin(), choice.layers.end(), same)) {
+    if (none_of(choice.layers, same)) {
       return fail(Code::kArg, keep, " ", name, ": no node of this name has weights");
     }
   }

@@ -163,20 +163,19 @@ Status Builder::misfit_of_symbol(std::string cause, int64_t unit) {
   return refusal(std::move(cause), str_cat("Use a pulse that is a multiple of ", unit));
 }
 
-Result<std::vector<OutletId>> Builder::add(std::string_view suffix, OpPtr op,
-                                           std::vector<OutletId> inputs) {
+Result<std::vector<OutletId>> Builder::add(std::string_view suffix, OpPtr op, WireList inputs) {
   std::string key = str_cat(op->name(), "|", op->attributes());
   for (const OutletId& i : inputs) key += str_cat("|", i.node, ".", i.slot);
   const auto known = seen_.find(key);
   if (known != seen_.end()) return known->second;
   const std::string full = suffix.empty() ? node().name : str_cat(node().name, "_", suffix);
   RILL_ASSIGN(std::vector<OutletId> outlets,
-              pulsed_->add_folded(full, std::move(op), std::move(inputs), node().line));
+              pulsed_->add_folded(full, std::move(op), inputs, node().line));
   seen_.emplace(std::move(key), outlets);
   return outlets;
 }
 
-Result<std::vector<OutletId>> Builder::add_still(std::vector<OutletId> inputs) {
+Result<std::vector<OutletId>> Builder::add_still(WireList inputs) {
   OpPtr op = node().op->stateless();
   if (!op) op = node().op;
   Facts facts;
@@ -185,7 +184,7 @@ Result<std::vector<OutletId>> Builder::add_still(std::vector<OutletId> inputs) {
     return refusal("it goes on from run to run, and a stream is one run in many steps",
                    "Compute it in the app, and make what it gives an input");
   }
-  return add("", std::move(op), std::move(inputs));
+  return add("", std::move(op), inputs);
 }
 
 Result<OutletId> Builder::konst(std::string_view suffix, Tensor value) {

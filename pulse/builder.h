@@ -50,10 +50,9 @@ class Builder final : public PulseBuilder {
   Result<int64_t> pulse_of(OutletId pulsed, int axis) const override;
   Result<int64_t> frames_per_pulse(const Dim& length) override;
   int64_t await(int i) override;
-  Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op,
-                                    std::vector<OutletId> inputs) override;
+  Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op, WireList inputs) override;
   /// Append the node's own op over wires that do not stream: every step computes the same.
-  Result<std::vector<OutletId>> add_still(std::vector<OutletId> inputs);
+  Result<std::vector<OutletId>> add_still(WireList inputs);
   Result<OutletId> konst(std::string_view suffix, Tensor value) override;
   Result<OutletId> delay(OutletId wire, const StreamFact& stream, int64_t frames,
                          int64_t overlap) override;

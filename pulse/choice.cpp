@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "core/base/search.h"
 #include "core/exec/plan.h"
 #include "core/optim/optim.h"
 
@@ -145,9 +146,8 @@ Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
 const Choice& best(const std::vector<Choice>& choices) {
   double least = choices[0].us_per_frame();
   for (const Choice& choice : choices) least = std::min(least, choice.us_per_frame());
-  return *std::find_if(choices.begin(), choices.end(), [&](const Choice& choice) {
-    return choice.us_per_frame() <= kLittleMore * least;
-  });
+  return *find_if(
+      choices, [&](const Choice& choice) { return choice.us_per_frame() <= kLittleMore * least; });
 }
 
 }  // namespace rill::pulse

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/search.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/broadcast.h"
 #include "ops/control/scan.h"
@@ -52,13 +53,12 @@ Result<size_t> input_named(const Graph& graph, std::string_view name) {
 }
 
 Result<size_t> output_named(const Graph& graph, std::string_view name) {
-  const auto it = std::find(graph.output_names.begin(), graph.output_names.end(), name);
+  const auto it = find(graph.output_names, name);
   if (it != graph.output_names.end()) {
     return static_cast<size_t>(it - graph.output_names.begin());
   }
   const Graph* step = step_of(graph);
-  if (step && std::find(step->output_names.begin(), step->output_names.end(), name) !=
-                  step->output_names.end()) {
+  if (step && contains(step->output_names, name)) {
     return fail(Code::kArg, "output \"", name, "\" is fed back already");
   }
   return fail(Code::kArg, "no output \"", name, "\"")
@@ -129,16 +129,15 @@ Result<Graph> body_of(const Graph& graph, const std::vector<OutletId>& begins) {
     fact.shape.insert(fact.shape.begin(), Dim(1));
     const std::string& name = graph.input_name(i);
     const OutletId source = body.add_source(name, std::move(fact));
-    RILL_ASSIGN(const auto whole, body.add(str_cat(name, "_step"),
-                                           std::make_shared<ops::RmAxis>(kStepAxis), {source}));
+    RILL_ASSIGN(const auto whole,
+                body.add(str_cat(name, "_step"), make_op<ops::RmAxis>(kStepAxis), {source}));
     known[begins[i]] = whole[0];
   }
   RILL_ASSIGN(known, append(graph, std::move(known), &body));
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     const std::string& name = graph.output_names[i];
-    RILL_ASSIGN(const auto out,
-                body.add(str_cat(name, "_step"), std::make_shared<ops::AddAxis>(kStepAxis),
-                         {known.at(graph.outputs[i])}));
+    RILL_ASSIGN(const auto out, body.add(str_cat(name, "_step"), make_op<ops::AddAxis>(kStepAxis),
+                                         {known.at(graph.outputs[i])}));
     body.add_output(name, out[0]);
   }
   return body.stateless();
@@ -146,7 +145,7 @@ Result<Graph> body_of(const Graph& graph, const std::vector<OutletId>& begins) {
 
 /// The model as a loop whose turns are steps, without states.
 Result<Graph> as_loop(const Graph& graph) {
-  auto loop = std::make_shared<ops::Scan>();
+  auto loop = draft_op<ops::Scan>();
   loop->called = kCalled;
   const std::vector<OutletId> begins = step_inputs(graph);
   RILL_ASSIGN(Graph body, body_of(graph, begins));
@@ -160,18 +159,17 @@ Result<Graph> as_loop(const Graph& graph) {
       wire = out.add_known(graph.node(begins[i].node), {wire})[0];
     }
     RILL_ASSIGN(const auto step, out.add(str_cat(graph.input_name(i), "_steps"),
-                                         std::make_shared<ops::AddAxis>(kStepAxis), {wire}));
+                                         make_op<ops::AddAxis>(kStepAxis), {wire}));
     inputs.push_back(step[0]);
     loop->inputs.push_back({Kind::kScan, kStepAxis, 1});
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     loop->outputs.push_back({static_cast<int>(i), false, kStepAxis, 1});
   }
-  RILL_ASSIGN(const auto outlets, out.add("feedback", std::move(loop), std::move(inputs)));
+  RILL_ASSIGN(const auto outlets, out.add("feedback", std::move(loop), inputs));
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     const std::string& name = graph.output_names[i];
-    RILL_ASSIGN(const auto whole,
-                out.add(name, std::make_shared<ops::RmAxis>(kStepAxis), {outlets[i]}));
+    RILL_ASSIGN(const auto whole, out.add(name, make_op<ops::RmAxis>(kStepAxis), {outlets[i]}));
     out.add_output(name, whole[0]);
   }
   return out;
@@ -197,9 +195,8 @@ Result<OutletId> first_value(const Fact& fact, TensorPtr first, std::string_view
   RILL_ASSIGN(Tensor typed, cast(value, fact.dtype, fact.q));
   const OutletId wire =
       out->add_const(str_cat(name, "_first"), std::make_shared<const Tensor>(std::move(typed)));
-  RILL_ASSIGN(const auto whole,
-              out->add_folded(str_cat(name, "_state"), std::make_shared<ops::Broadcast>(fact.shape),
-                              {wire}));
+  RILL_ASSIGN(const auto whole, out->add_folded(str_cat(name, "_state"),
+                                                make_op<ops::Broadcast>(fact.shape), {wire}));
   return whole[0];
 }
 
@@ -289,7 +286,7 @@ Result<Graph> without_ends(const Graph& looped, const Tie& tie, const OpPtr& loo
       for (const OutletId& outlet : outlets) known[{of.node, outlet.slot}] = outlet;
       continue;
     }
-    RILL_ASSIGN(const auto outlets, tied.add(node.name, loop, std::move(inputs)));
+    RILL_ASSIGN(const auto outlets, tied.add(node.name, loop, inputs));
     for (const OutletId& outlet : outlets) {
       known[{of.node, outlet.slot + (outlet.slot >= tie.slot ? 1 : 0)}] = outlet;
     }
@@ -315,8 +312,7 @@ Status expect_steps(const Graph& graph) {
   for (const StreamingOutput& output : graph.streaming->outputs) steps &= output.delay == 0;
   for (const Node& node : graph.nodes) {
     if (node.inputs.empty() || is_loop(node)) continue;
-    const bool is_input =
-        std::find(graph.inputs.begin(), graph.inputs.end(), node.inputs[0]) != graph.inputs.end();
+    const bool is_input = contains(graph.inputs, node.inputs[0]);
     const bool keeps = node.op->history(0) || node.op->stateless() ||
                        node.op->state_bytes(graph.facts_of(node.inputs)) > 0;
     steps &= !keeps || (is_input && is_context(graph, node));
@@ -353,7 +349,7 @@ Result<Graph> with_feedback(const Graph& model, std::string_view output, std::st
     return fail(Code::kPulse, "output \"", output, "\" and input \"", input,
                 "\" are not both of the step");
   }
-  auto loop = std::make_shared<ops::Scan>(static_cast<const ops::Scan&>(*looped.node(at).op));
+  auto loop = draft_op<ops::Scan>(static_cast<const ops::Scan&>(*looped.node(at).op));
   if (loop->inputs[static_cast<size_t>(operand)].kind != Kind::kScan) {
     return fail(Code::kArg, "input \"", input, "\" is fed back already");
   }
@@ -363,8 +359,7 @@ Result<Graph> with_feedback(const Graph& model, std::string_view output, std::st
   loop->inputs[static_cast<size_t>(operand)] = {Kind::kState, 0, 1};
   loop->state_results.insert(loop->state_results.begin() + before, loop->outputs[own].result);
   loop->outputs.erase(loop->outputs.begin() + result.slot);
-  if (std::none_of(loop->inputs.begin(), loop->inputs.end(),
-                   [](const auto& each) { return each.kind == Kind::kScan; })) {
+  if (none_of(loop->inputs, [](const auto& each) { return each.kind == Kind::kScan; })) {
     return fail(Code::kPulse, "every input is fed back: nothing tells how many steps there are");
   }
   const Tie tie{in, out, at, operand, result.slot};
@@ -404,7 +399,7 @@ Result<Graph> with_context(const Graph& model, std::string_view input, int64_t f
     }
     known[wider.inputs[i]] = out.add_source(wider.input_name(i), std::move(fact));
   }
-  auto delay = std::make_shared<ops::Delay>();
+  auto delay = draft_op<ops::Delay>();
   delay->axis = axis;
   delay->overlap = frames;
   RILL_ASSIGN(const auto joined, out.add(str_cat(input, "_context"), std::move(delay),

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "core/base/search.h"
 #include "core/base/splitmix.h"
 #include "core/exec/plan.h"
 #include "core/exec/session.h"
@@ -95,8 +96,8 @@ Graph with_wires(const Graph& whole, const Report& report, std::vector<Seen>* se
 }
 
 bool is_small(const Graph& graph) {
-  return std::all_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
-    return std::all_of(node.outputs.begin(), node.outputs.end(), [](const Fact& fact) {
+  return all_of(graph.nodes, [](const Node& node) {
+    return all_of(node.outputs, [](const Fact& fact) {
       const auto elements = volume(fact.shape).to_int();
       return elements && *elements <= kMostElements;
     });

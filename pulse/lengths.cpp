@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "core/base/search.h"
 #include "core/dim/pattern.h"
 #include "core/graph/written.h"
 #include "ops/array/reshape.h"
@@ -59,7 +60,7 @@ void add_equal_lengths(const Graph& graph, std::string_view symbol, std::vector<
     const Dim apart = graph.scope.simplify(a - b);
     if (apart == Dim(0) || !apart.valid()) return;
     for (const Dim& sign : {apart, -apart}) {
-      if (std::find(out->begin(), out->end(), sign) == out->end()) out->push_back(sign);
+      if (!contains(*out, sign)) out->push_back(sign);
     }
   };
   for (const Node& node : graph.nodes) {
@@ -114,7 +115,7 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
       const Dim apart = scope.simplify(real.dim(axis) - max(Dim(0), told.dim(axis)));
       if (apart == Dim(0) || !apart.valid()) continue;
       for (const Dim& sign : {apart, -apart}) {
-        if (std::find(out->begin(), out->end(), sign) == out->end()) out->push_back(sign);
+        if (!contains(*out, sign)) out->push_back(sign);
       }
     }
   };
@@ -230,12 +231,11 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> told,
                                       std::string_view symbol) {
   const Bindings nothing = {{std::string(symbol), 0}};
   const auto is_short = [&](const Node& node) {
-    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](const Fact& fact) {
-      return std::any_of(fact.shape.begin(), fact.shape.end(),
-                         [&](const Dim& dim) { return dim.eval(nothing).value_or(0) < 0; });
+    return any_of(node.outputs, [&](const Fact& fact) {
+      return any_of(fact.shape, [&](const Dim& dim) { return dim.eval(nothing).value_or(0) < 0; });
     });
   };
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_short)) return told;
+  if (none_of(graph.nodes, is_short)) return told;
   const auto whole = facts_of_nothing(graph, symbol);
   if (!whole) return told;
   for (size_t i = 0; i < told.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "core/base/search.h"
 #include "core/dim/pattern.h"
 #include "core/graph/fingerprint.h"
 #include "core/graph/written.h"
@@ -116,8 +117,7 @@ void Pulsifier::node(int id) {
     streams |= wire.stream.has_value();
   }
   AtEnd known = known_at_end(node);
-  bool grows = std::any_of(node.outputs.begin(), node.outputs.end(),
-                           [&](const Fact& f) { return f.mentions(options_.symbol); });
+  bool grows = any_of(node.outputs, [&](const Fact& f) { return f.mentions(options_.symbol); });
   grows |= node.op->with_symbol(options_.symbol, Dim(1)) != nullptr;
   if (!streams && !grows) return still(id, &known);
   if (known.last) {
@@ -128,8 +128,8 @@ void Pulsifier::node(int id) {
     return poison(id);
   }
   Status status = node.op->pulsify(builder_);
-  const bool waits = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                 [&](OutletId input) { return builder_.wire_of(input).ready > 0; });
+  const bool waits =
+      any_of(node.inputs, [&](OutletId input) { return builder_.wire_of(input).ready > 0; });
   if (status.ok() && waits && !builder_.waited()) {
     status = builder_.refuse("Use frames of the stream elementwise only, or as first frames",
                              "an input is taken from frames of the stream that arrive after its "
@@ -167,7 +167,7 @@ void Pulsifier::still(int id, AtEnd* known) {
     inputs.push_back(*wire);
     ready = std::max(ready, builder_.wire_of(input).ready);
   }
-  auto outlets = builder_.add_still(std::move(inputs));
+  auto outlets = builder_.add_still(inputs);
   if (!outlets.ok()) {
     refusals_.push_back(outlets.take_status());
     return poison(id);
@@ -187,8 +187,7 @@ Result<OutletId> Pulsifier::still_input(const Node& node, OutletId input, AtEnd*
   if (!value_mentions(value, options_.symbol)) return builder_.wire_of(input).outlet;
   const TensorPtr told = simplified(value, whole_.scope);
   if (!value_mentions(told, options_.symbol)) return pulsed_.add_const(node.name, told, node.line);
-  RILL_ASSIGN(const OutletId length,
-              builder_.add1("length", std::make_shared<ops::PulseLength>(value), {}));
+  RILL_ASSIGN(const OutletId length, builder_.add1("length", make_op<ops::PulseLength>(value), {}));
   known->after = known->after.value_or(Dim(0));
   known->from = str_cat("\"", node.name, "\" (", node.op->name(),
                         "), which uses the length of "
@@ -451,7 +450,7 @@ Result<Graph> Pulsifier::run(Report* report) {
     const KnownWire& wire = builder_.wire_of(outlet);
     return wire.stream.has_value() || wire.known_after.has_value();
   };
-  if (std::none_of(whole_.outputs.begin(), whole_.outputs.end(), streams)) {
+  if (none_of(whole_.outputs, streams)) {
     const OutletId output = whole_.outputs[0];
     const Node& made = whole_.node(output.node);
     return fail(Code::kPulse, "no output of the model streams along ", options_.symbol, ": \"",

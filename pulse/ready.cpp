@@ -1,7 +1,6 @@
 #include "pulse/ready.h"
 
-#include <algorithm>
-
+#include "core/base/search.h"
 #include "core/optim/optim.h"
 #include "ops/built.h"
 #include "ops/control/loop_sum.h"
@@ -79,8 +78,8 @@ bool meets_attention(const Graph& graph, std::string_view symbol) {
   auto simple = before_pulsing(graph, symbol);
   if (!simple.ok()) return false;
   const Graph gathered = gather_attention(std::move(simple).value(), symbol);
-  return std::any_of(gathered.nodes.begin(), gathered.nodes.end(),
-                     [](const Node& node) { return node.op->as<Attention>() != nullptr; });
+  return any_of(gathered.nodes,
+                [](const Node& node) { return node.op->as<Attention>() != nullptr; });
 }
 
 Result<Graph> ready_for_pulses(const Graph& graph, const Options& options) {

@@ -153,10 +153,10 @@ class EmptySlices final : public GraphCopy {
     if (counts || (!same && bounds.open)) return fail(Code::kUnsupported, "extents are values");
     const bool both = bounds.begin && bounds.end;
     if (!both || asserted_.proves_ge(*bounds.end, *bounds.begin)) {
-      return append(id, node.op, std::move(inputs));
+      return append(id, node.op, inputs);
     }
     *bounds.end = max(*bounds.begin, *bounds.end);
-    return append(id, std::move(op), std::move(inputs));
+    return append(id, std::move(op), inputs);
   }
 
   /// The graph's own takes the extents of wires for granted, which are in question here.

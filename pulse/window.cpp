@@ -27,7 +27,7 @@ int64_t begin_of(const StreamFact& source, const StreamBorder& border, int64_t p
 Result<OutletId> Builder::delay(OutletId wire, const StreamFact& stream, int64_t frames,
                                 int64_t overlap) {
   if (frames == 0 && overlap == 0) return wire;
-  auto op = std::make_shared<ops::Delay>();
+  auto op = draft_op<ops::Delay>();
   op->axis = stream.axis;
   op->delay = frames;
   op->overlap = overlap;
@@ -109,7 +109,7 @@ Result<OutletId> Builder::lay_border(const Bordered& bordered, int64_t out_delay
   const int64_t tail = after * (reflect ? 2 : 1);
   const int64_t shift = out_delay + before - bordered.stream.delay;
   const int64_t back = std::max<int64_t>(0, shown + shift + (after > 0 ? tail : 0));
-  auto op = std::make_shared<ops::PulseBorder>();
+  auto op = draft_op<ops::PulseBorder>();
   op->axis = bordered.stream.axis;
   op->overlap = back;
   op->shown = shown;
@@ -149,7 +149,7 @@ Result<OutletId> Builder::border(OutletId wire, StreamFact* stream, const Stream
 /// Lay frames out in front of `history` frames of a source, the first `shown` of which each pulse
 /// has from the pulse before.
 Result<OutletId> Builder::lay_front(const Fronted& fronted, int64_t history, int64_t shown) {
-  auto op = std::make_shared<ops::PulseSplice>();
+  auto op = draft_op<ops::PulseSplice>();
   op->axis = fronted.stream.axis;
   op->has_front = true;
   op->begin = fronted.stream.delay - fronted.count + history;
@@ -236,7 +236,7 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
   // What lies before the first frame is padding, or frames that nobody may see.
   if (b > 0) source.fill = compact_fill(pad);
   if (history > 0) {
-    auto op = std::make_shared<ops::Delay>();
+    auto op = draft_op<ops::Delay>();
     op->axis = stream->axis;
     const int64_t overlap = std::max<int64_t>(0, window.kernel - window.stride);
     op->overlap = std::min(history, overlap);
@@ -253,7 +253,7 @@ Result<OutletId> Builder::window(OutletId wire, StreamFact* stream, const Stream
 
 Result<OutletId> Builder::skip_frames(OutletId wire, const StreamFact& stream, int64_t frames) {
   RILL_ASSIGN(const int64_t p, pulse_of(wire, stream.axis));
-  return add1("skip", std::make_shared<ops::Slice>(stream.axis, Dim(frames), Dim(p)), {wire});
+  return add1("skip", make_op<ops::Slice>(stream.axis, Dim(frames), Dim(p)), {wire});
 }
 
 }  // namespace rill::pulse

@@ -142,9 +142,9 @@ endif()
 include(readme.cmake)
 include(size/size.cmake)
 if(RILL_ONNX)
-  rill_size_test(size 4096)
+  rill_size_test(size 3840)
 else()
-  rill_size_test(size 3120)
+  rill_size_test(size 3072)
 endif()
 
 # Proves that steps do not block; skipped where there is no Clang 20.

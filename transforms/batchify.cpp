@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "core/base/search.h"
 #include "core/graph/some_fields.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/broadcast.h"
@@ -71,9 +72,7 @@ class Batch {
   Result<Graph> run();
 
  private:
-  bool is_shared(const std::string& name) const {
-    return std::find(shared_.begin(), shared_.end(), name) != shared_.end();
-  }
+  bool is_shared(const std::string& name) const { return contains(shared_, name); }
   /// The axis that is the batch already, or -1.
   int carrier(const Fact& fact) const {
     for (int axis = 0; axis < fact.rank(); ++axis) {
@@ -131,7 +130,7 @@ Status Batch::source(int id) {
   for (int i = 1; i < fact.rank(); ++i) perm.push_back(i);
   perm.insert(perm.begin() + axis, 0);
   RILL_ASSIGN(mapped_[own], out_.add(str_cat(node.name, ".batchify.move"),
-                                     std::make_shared<ops::Transpose>(perm), {inputs_[own]}));
+                                     make_op<ops::Transpose>(perm), {inputs_[own]}));
   return {};
 }
 
@@ -143,13 +142,13 @@ Result<OutletId> Batch::input_of(const Node& node, size_t index, int rank) {
   if (batched_.contains(old.node) || node.op->name() == "EinSum") return wire;
   if (graph_.fact(old).rank() != rank) return wire;
   RILL_ASSIGN(auto added, out_.add_folded(str_cat(node.name, ".batchify.rank.", index),
-                                          std::make_shared<ops::AddAxis>(0), {wire}));
+                                          make_op<ops::AddAxis>(0), {wire}));
   wire = added[0];
   if (node.op->name() != "Concat") return wire;
   std::vector<Dim> shape = out_.fact(wire).shape;
   shape[0] = batch_;
   RILL_ASSIGN(added, out_.add(str_cat(node.name, ".batchify.broadcast.", index),
-                              std::make_shared<ops::Broadcast>(shape), {wire}));
+                              make_op<ops::Broadcast>(shape), {wire}));
   return added[0];
 }
 
@@ -159,8 +158,7 @@ Status Batch::check(const Node& node, const Op& op, const std::vector<OutletId>&
   const Facts in = out_.facts_of(inputs);
   const Facts out = out_.facts_of(outputs);
   for (const AxisTrack& track : op.axes(in, out)) {
-    bool through =
-        std::all_of(track.out.begin(), track.out.end(), [](int axis) { return axis == 0; });
+    bool through = all_of(track.out, [](int axis) { return axis == 0; });
     for (size_t i = 0; i < inputs.size() && through; ++i) {
       if (batched_.contains(node.inputs[i].node)) through = track.in[i] == 0;
     }
@@ -187,7 +185,7 @@ Status Batch::node(int id) {
     batched.push_back(batched_.contains(input.node));
     if (batched.back()) rank = std::max(rank, graph_.fact(input).rank());
   }
-  const bool any = std::find(batched.begin(), batched.end(), true) != batched.end();
+  const bool any = contains(batched, true);
   std::vector<OutletId> inputs;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const OutletId old = node.inputs[i];
@@ -234,7 +232,7 @@ Status Batch::finish() {
         if (k != axis) perm.push_back(k);
       }
       RILL_ASSIGN(const auto moved, out_.add(str_cat("batchify.move.output.", i),
-                                             std::make_shared<ops::Transpose>(perm), {wire}));
+                                             make_op<ops::Transpose>(perm), {wire}));
       wire = moved[0];
     }
     carried |= axis >= 0;
@@ -250,9 +248,8 @@ Result<Graph> Batch::run() {
   mapped_.resize(graph_.nodes.size());
   inputs_.resize(graph_.nodes.size());
   for (const std::string& name : shared_) {
-    const bool there = std::any_of(graph_.inputs.begin(), graph_.inputs.end(), [&](OutletId input) {
-      return graph_.node(input.node).name == name;
-    });
+    const bool there =
+        any_of(graph_.inputs, [&](OutletId input) { return graph_.node(input.node).name == name; });
     if (!there) {
       return fail(Code::kArg, name, " is listed as a shared input but is not a model input");
     }

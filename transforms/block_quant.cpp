@@ -89,15 +89,13 @@ Status quantise_weights(const EinSum& op, Rewrite& rewrite) {
     RILL_ASSIGN(Tensor blocks, quantised(*weights, columns_first));
     if (columns_first) std::swap(own.back(), own[own.size() - 2]);
     const std::string other(op.letters(1 - slot));
-    auto quantised_op = std::make_shared<EinSum>(op);
+    auto quantised_op = draft_op<EinSum>(op);
     quantised_op->expr =
         str_cat(slot == 0 ? own : other, ",", slot == 0 ? other : own, "->", op.letters(2));
     std::vector<OutletId> inputs = rewrite.mapped_inputs(rewrite.node());
     inputs[static_cast<size_t>(slot)] =
         rewrite.konst(str_cat(rewrite.producer(slot).name, ".bq"), std::move(blocks));
-    RILL_ASSIGN(const auto out,
-                rewrite.wire(rewrite.node().name, std::move(quantised_op), std::move(inputs)));
-    return rewrite.replace(out);
+    return rewrite.replace_by(std::move(quantised_op), inputs);
   }
   return {};
 }

@@ -1,8 +1,8 @@
 #include "transforms/float_precision.h"
 
-#include <algorithm>
 #include <map>
 
+#include "core/base/search.h"
 #include "core/graph/some_fields.h"
 #include "ops/array/cast.h"
 #include "ops/control/scan.h"
@@ -68,15 +68,14 @@ Result<OutletId> Translation::input(const Node& node, size_t index, bool selecte
     if (added) it->second = out_.add_const(graph_.node(old.node).name, value, node.line);
     return it->second;
   }
-  RILL_ASSIGN(const auto cast,
-              out_.add_folded(str_cat(node.name, ".cast-", index),
-                              std::make_shared<ops::Cast>(wanted), {wire}, node.line));
+  RILL_ASSIGN(const auto cast, out_.add_folded(str_cat(node.name, ".cast-", index),
+                                               make_op<ops::Cast>(wanted), {wire}, node.line));
   return cast[0];
 }
 
 Result<OpPtr> Translation::op_of(const Node& node) const {
   if (const auto* scan = node.op->as<ops::Scan>()) {
-    auto copy = std::make_shared<ops::Scan>(*scan);
+    auto copy = draft_op<ops::Scan>(*scan);
     RILL_ASSIGN(Graph body, with_float_type(*scan->body, from_, to_));
     copy->body = std::make_shared<const Graph>(std::move(body));
     return OpPtr(copy);
@@ -133,8 +132,7 @@ Status Translation::node(int id) {
     RILL_ASSIGN(const OutletId wire, input(node, i, selected));
     inputs.push_back(wire);
   }
-  RILL_ASSIGN(const auto outlets,
-              out_.add_folded(node.name, std::move(op), std::move(inputs), node.line));
+  RILL_ASSIGN(const auto outlets, out_.add_folded(node.name, std::move(op), inputs, node.line));
   for (size_t slot = 0; slot < outlets.size(); ++slot) {
     mapped_[{id, static_cast<int>(slot)}] = outlets[slot];
   }
@@ -147,7 +145,7 @@ Status Translation::outputs() {
     OutletId wire = mapped_.at(old);
     if (graph_.fact(old).dtype == from_ && out_.fact(wire).dtype == from_) {
       const std::string name = str_cat(graph_.node(old.node).name, ".cast-out-", old.slot);
-      RILL_ASSIGN(const auto cast, out_.add_folded(name, std::make_shared<ops::Cast>(to_), {wire}));
+      RILL_ASSIGN(const auto cast, out_.add_folded(name, make_op<ops::Cast>(to_), {wire}));
       wire = cast[0];
     }
     out_.add_output(graph_.output_names[i], wire);
@@ -177,9 +175,8 @@ std::vector<std::string> split_names(std::string_view text) {
 }
 
 bool has_any(std::string_view name, const std::vector<std::string>& pieces) {
-  return std::any_of(pieces.begin(), pieces.end(), [&](const std::string& piece) {
-    return name.find(piece) != std::string_view::npos;
-  });
+  return any_of(
+      pieces, [&](const std::string& piece) { return name.find(piece) != std::string_view::npos; });
 }
 
 }  // namespace

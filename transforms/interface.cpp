@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/search.h"
 #include "transforms/splice.h"
 
 namespace rill::transforms {
@@ -24,7 +25,7 @@ Result<int> source_named(const Graph& graph, std::string_view name) {
 
 /// The position of a wire among the inputs of a pulsed graph, which tells how these stream alone.
 Result<size_t> input_at(const Graph& graph, OutletId wire) {
-  const auto it = std::find(graph.inputs.begin(), graph.inputs.end(), wire);
+  const auto it = find(graph.inputs, wire);
   if (it != graph.inputs.end()) return static_cast<size_t>(it - graph.inputs.begin());
   return fail(Code::kPulse, "Node ", graph.node(wire.node).name,
               " is no input of this pulsed model")
@@ -49,7 +50,7 @@ Result<Graph> with_inputs_at(const Graph& graph, std::span<const std::string> no
     Node source;
     source.name = name;
     source.outputs = {graph.fact(wire).without_value()};
-    source.op = std::make_shared<Source>(source.outputs[0]);
+    source.op = make_op<Source>(source.outputs[0]);
     source.line = graph.node(id).line;
     splice.inputs.push_back(wire);
     splice.nodes()[static_cast<size_t>(id)] = std::move(source);
@@ -62,7 +63,7 @@ Result<Graph> with_inputs_at(const Graph& graph, std::span<const std::string> no
   for (size_t id = 0; id < out.nodes.size(); ++id) {
     const OutletId wire{static_cast<int>(id), 0};
     if (!out.nodes[id].op->as<Source>()) continue;
-    if (std::find(out.inputs.begin(), out.inputs.end(), wire) != out.inputs.end()) continue;
+    if (contains(out.inputs, wire)) continue;
     return fail(Code::kArg, "input ", out.nodes[id].name, " is still needed")
         .hint("Name it with --input-node too, or cut the model in front of all that reads it");
   }
@@ -72,7 +73,7 @@ Result<Graph> with_inputs_at(const Graph& graph, std::span<const std::string> no
 Result<Graph> with_source_fact(const Graph& graph, std::string_view input, const Fact& fact) {
   RILL_ASSIGN(const int id, source_named(graph, input));
   Splice splice(graph);
-  splice.nodes()[static_cast<size_t>(id)].op = std::make_shared<Source>(fact);
+  splice.nodes()[static_cast<size_t>(id)].op = make_op<Source>(fact);
   for (const Dim& extent : fact.shape) {
     std::vector<std::string> symbols;
     extent.collect_symbols(&symbols);
@@ -85,7 +86,7 @@ Result<Graph> with_constant_input(const Graph& graph, std::string_view input, Te
   RILL_ASSIGN(const int id, source_named(graph, input));
   Splice splice(graph);
   splice.nodes()[static_cast<size_t>(id)].op =
-      std::make_shared<Const>(std::make_shared<const Tensor>(std::move(value)));
+      make_op<Const>(std::make_shared<const Tensor>(std::move(value)));
   if (graph.streaming) {
     RILL_ASSIGN(const size_t index, input_at(graph, {id, 0}));
     std::vector<int>& axes = splice.frame().streaming->input_axes;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/search.h"
 #include "ops/array/concat.h"
 
 namespace rill::transforms {
@@ -28,7 +29,7 @@ int only_reader(const Graph& graph, OutletId wire) {
 
 std::optional<Cache> cache_at(const Graph& graph, size_t input) {
   const OutletId wire = graph.inputs[input];
-  if (std::find(graph.outputs.begin(), graph.outputs.end(), wire) != graph.outputs.end()) {
+  if (contains(graph.outputs, wire)) {
     return std::nullopt;
   }
   const int reader = only_reader(graph, wire);
@@ -40,7 +41,7 @@ std::optional<Cache> cache_at(const Graph& graph, size_t input) {
     const Fact& fact = graph.fact(each);
     if (!fact.dim(static_cast<int>(concat->axis)).as_symbol()) return std::nullopt;
   }
-  const auto output = std::find(graph.outputs.begin(), graph.outputs.end(), OutletId{reader, 0});
+  const auto output = find(graph.outputs, OutletId{reader, 0});
   if (output == graph.outputs.end()) return std::nullopt;
   return Cache{input, static_cast<size_t>(output - graph.outputs.begin())};
 }
@@ -49,7 +50,7 @@ template <class T>
 std::vector<T> moved_last(const std::vector<T>& all, const std::vector<size_t>& last) {
   std::vector<T> out;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (std::find(last.begin(), last.end(), i) == last.end()) out.push_back(all[i]);
+    if (!contains(last, i)) out.push_back(all[i]);
   }
   for (const size_t i : last) out.push_back(all[i]);
   return out;

@@ -1,7 +1,6 @@
 #include "transforms/moves.h"
 
-#include <algorithm>
-
+#include "core/base/search.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/axis_ops.h"
 #include "ops/math/binary.h"
@@ -61,10 +60,9 @@ Status into_product(const ops::EinSum& op, Rewrite& rewrite) {
     inputs.back() = rewrite.mapped(rewrite.producer(i).inputs[0]);
   }
   if (!any) return {};
-  auto moved = std::make_shared<ops::EinSum>(op);
+  auto moved = draft_op<ops::EinSum>(op);
   moved->expr = expr_of(letters, std::string(op.letters(static_cast<int>(op.operands))));
-  RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, moved, std::move(inputs)));
-  return rewrite.replace(out);
+  return rewrite.replace_by(moved, inputs);
 }
 
 /// A product whose output has its letters in the new order; null if it adds something to them.
@@ -74,7 +72,7 @@ OpPtr moved_product(const ops::EinSum& product, const Perm& perm) {
   for (int i = 0; i < static_cast<int>(product.operands); ++i) {
     letters.emplace_back(product.letters(i));
   }
-  auto out = std::make_shared<ops::EinSum>(product);
+  auto out = draft_op<ops::EinSum>(product);
   out->expr =
       expr_of(letters, permuted(product.letters(static_cast<int>(product.operands)), perm));
   return out;
@@ -85,29 +83,26 @@ OpPtr moved_reduce(const ops::Reduce& reduce, const Perm& perm) {
   Perm axes;
   for (size_t i = 0; i < perm.size(); ++i) {
     const auto& reduced = reduce.reduced;
-    if (std::find(reduced.begin(), reduced.end(), perm[i]) != reduced.end()) {
+    if (contains(reduced, perm[i])) {
       axes.push_back(static_cast<int64_t>(i));
     }
   }
-  return std::make_shared<ops::Reduce>(reduce.kind_of, axes, reduce.last);
+  return make_op<ops::Reduce>(reduce.kind_of, axes, reduce.last);
 }
 
 /// A move behind an operator that can do its work in the new order.
 Status past_producer(const Transpose& op, Rewrite& rewrite) {
   const Node& producer = rewrite.producer(0);
-  const std::string& name = rewrite.node().name;
   if (is_identity(op.perm)) return rewrite.bypass(rewrite.input(0));
   if (const auto* first = rewrite.producer_as<Transpose>(0)) {
     Perm both;
     for (const int64_t from : op.perm) both.push_back(first->perm[static_cast<size_t>(from)]);
     const OutletId source = rewrite.mapped(producer.inputs[0]);
-    RILL_ASSIGN(const auto out, rewrite.wire(name, std::make_shared<Transpose>(both), {source}));
-    return rewrite.replace(out);
+    return rewrite.replace_by(make_op<Transpose>(both), {source});
   }
   if (rewrite.uses(rewrite.input(0)) != 1) return {};
   const auto move = [&](int input) {
-    return rewrite.wire1(str_cat(producer.name, ".move.", input),
-                         std::make_shared<Transpose>(op.perm),
+    return rewrite.wire1(str_cat(producer.name, ".move.", input), make_op<Transpose>(op.perm),
                          {rewrite.mapped(producer.inputs[static_cast<size_t>(input)])});
   };
   std::vector<OutletId> inputs;
@@ -124,11 +119,10 @@ Status past_producer(const Transpose& op, Rewrite& rewrite) {
     RILL_ASSIGN(const OutletId wire, move(0));
     inputs = {wire};
   } else if (rewrite.producer_as<ops::Binary>(0) != nullptr) {
-    const bool simple =
-        std::any_of(producer.inputs.begin(), producer.inputs.end(), [&](OutletId input) {
-          const Op& source = *rewrite.old_graph().node(input.node).op;
-          return source.as<Const>() != nullptr || source.as<Transpose>() != nullptr;
-        });
+    const bool simple = any_of(producer.inputs, [&](OutletId input) {
+      const Op& source = *rewrite.old_graph().node(input.node).op;
+      return source.as<Const>() != nullptr || source.as<Transpose>() != nullptr;
+    });
     if (!simple) return {};
     moved = producer.op;
     for (int i = 0; i < 2; ++i) {
@@ -137,8 +131,7 @@ Status past_producer(const Transpose& op, Rewrite& rewrite) {
     }
   }
   if (!moved) return {};
-  RILL_ASSIGN(const auto out, rewrite.wire(producer.name, moved, std::move(inputs)));
-  return rewrite.replace(out);
+  return rewrite.replace_by(moved, inputs, producer.name);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "transforms/patch.h"
 
-#include <algorithm>
 #include <map>
 
+#include "core/base/search.h"
 #include "nnef_loader/statements.h"
 #include "ops/array/cast.h"
 #include "ops/array/reshape.h"
@@ -81,12 +81,12 @@ Status shunt_wire(Patch* patch, int node, OutletId wire, const Fact& fact) {
   const std::string& name = patch->graph_.node(node).name;
   OutletId now = patch->moved(wire);
   if (fact.dtype != wanted.dtype) {
-    now = patch->append(name + "_cast", std::make_shared<ops::Cast>(wanted.dtype), now);
+    now = patch->append(name + "_cast", make_op<ops::Cast>(wanted.dtype), now);
   }
   if (fact.shape != wanted.shape) {
-    now = patch->append(
-        name + "_reshape",
-        std::make_shared<ops::Reshape>(0, static_cast<int64_t>(fact.rank()), wanted.shape), now);
+    now = patch->append(name + "_reshape",
+                        make_op<ops::Reshape>(0, static_cast<int64_t>(fact.rank()), wanted.shape),
+                        now);
   }
   patch->shunts_.emplace_back(old, now);
   return {};
@@ -104,7 +104,7 @@ Result<Graph> patched(const Graph& graph, std::string_view body,
     const int node = node_named(graph, name);
     if (node >= 0) {
       RILL_TRY(shunt_wire(&patch, node, wire, statements.graph.fact(wire)));
-    } else if (std::find(new_outputs.begin(), new_outputs.end(), name) != new_outputs.end()) {
+    } else if (contains(new_outputs, name)) {
       patch.add_output(name, wire);
     } else if (i + 1 == statements.assigned.size()) {
       return fail(Code::kArg, "Wire '", name,

@@ -29,7 +29,7 @@ int output_for(int result, ops::Scan* scan) {
 }
 
 void export_states(int id, const ops::Scan& scan, Splice* splice) {
-  auto copy = std::make_shared<ops::Scan>(scan);
+  auto copy = draft_op<ops::Scan>(scan);
   const std::string name = splice->node(id).name;
   size_t state = 0;
   int exported = 0;
@@ -44,7 +44,7 @@ void export_states(int id, const ops::Scan& scan, Splice* splice) {
     const Fact fact = Fact::of_tensor(constant->value).without_value();
     Node source;
     source.name = str_cat(name, ".state_in", suffix);
-    source.op = std::make_shared<Source>(fact);
+    source.op = make_op<Source>(fact);
     source.outputs = {fact};
     const OutletId wire{splice->add(std::move(source)), 0};
     splice->nodes()[static_cast<size_t>(id)].inputs[i] = wire;
@@ -82,7 +82,7 @@ Result<Graph> force_external_state(const Graph& graph) {
   for (Node& node : splice.nodes()) {
     const auto* scan = node.op->as<ops::Scan>();
     if (scan == nullptr) continue;
-    auto copy = std::make_shared<ops::Scan>(*scan);
+    auto copy = draft_op<ops::Scan>(*scan);
     copy->external_state = true;
     node.op = std::move(copy);
   }

@@ -92,7 +92,7 @@ Result<Graph> Splice::build() const {
     } else {
       std::vector<OutletId> wires;
       for (const OutletId& input : each.inputs) wires.push_back(moved(input));
-      RILL_ASSIGN(outlets, out.add_folded(each.name, each.op, std::move(wires), each.line));
+      RILL_ASSIGN(outlets, out.add_folded(each.name, each.op, wires, each.line));
     }
   }
   out.inputs.clear();

@@ -8,10 +8,11 @@
 #include "api/src/change.h"
 #include "api/src/errors.h"
 #include "api/src/guard.h"
-#include "api/src/model_handle.h"
 #include "api/src/log.h"
 #include "api/src/lookup.h"
+#include "api/src/model_handle.h"
 #include "api/src/pulsed.h"
+#include "core/base/search.h"
 #include "core/optim/optim.h"
 #include "nnef_loader/load.h"
 #include "nnef_loader/properties.h"
@@ -62,7 +63,7 @@ rill_model::rill_model(Graph of) : graph(std::move(of)), stream_symbol(stream_sy
     properties.push_back(std::make_unique<const rill::api::PropertyText>(key, value));
   }
   for (const std::string& symbol : graph.scope.symbols()) {
-    if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) {
+    if (!rill::contains(symbols, symbol)) {
       symbols.push_back(symbol);
     }
   }
@@ -144,8 +145,7 @@ const char* constants_of(const rill_load_opts* opts) {
 
 Status check_symbols(const rill_model& model, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (std::find(model.symbols.begin(), model.symbols.end(), name) != model.symbols.end())
-      continue;
+    if (rill::contains(model.symbols, name)) continue;
     if (model.symbols.empty()) {
       return rill::fail(Code::kSymbol, "no symbol ", name, ": the model has no free symbols");
     }

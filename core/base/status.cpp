@@ -9,6 +9,12 @@
 namespace rill {
 
 RILL_NOT_IN_STEPS_BEGIN
+Status::Status(Error error) : error_(new Error(std::move(error))) {}
+
+Status::Status(const Status& other) : error_(other.error_ ? new Error(*other.error_) : nullptr) {}
+
+void Status::drop(Error* error) noexcept { delete error; }
+
 void no_value(const Status& status) {
 #ifdef __cpp_exceptions
   if (status.code() == Code::kNoMem) throw std::bad_alloc();
@@ -99,6 +105,10 @@ Status Status::in_node(std::string_view node, std::string_view op) && {
 }
 
 RILL_NOT_IN_STEPS_BEGIN
+Status Status::hint(const char* next_step) && RILL_NONBLOCKING {
+  return std::move(*this).hint(std::string_view(next_step));
+}
+
 Status Status::hint(std::string_view next_step) && RILL_NONBLOCKING {
   if (error_ && error_->hint.empty()) error_->hint = next_step;
   return std::move(*this);

@@ -36,17 +36,21 @@ struct Error {
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT: by design
-  Status(Status&&) noexcept = default;
-  Status& operator=(Status&&) noexcept = default;
-  Status(const Status& other) { *this = other; }
-  RILL_NOT_IN_STEPS_BEGIN
-  ~Status() noexcept RILL_NONBLOCKING {}  // NOLINT: marked, which a default one is not
-  RILL_NOT_IN_STEPS_END
-  Status& operator=(const Status& other) {
-    error_ = other.error_ ? std::make_unique<Error>(*other.error_) : nullptr;
+  Status(Error error);  // NOLINT: by design
+  Status(Status&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
+  Status& operator=(Status&& other) noexcept {
+    Status taken(std::move(other));
+    std::swap(error_, taken.error_);
     return *this;
   }
+  Status(const Status& other);
+  Status& operator=(const Status& other) { return *this = Status(other); }
+  // Inlined, so that it is gone wherever the compiler sees that all went well.
+  RILL_NOT_IN_STEPS_BEGIN
+  [[gnu::always_inline]] ~Status() noexcept RILL_NONBLOCKING {
+    if (error_ != nullptr) drop(error_);
+  }
+  RILL_NOT_IN_STEPS_END
 
   bool ok() const { return error_ == nullptr; }
   const Error& error() const { return *error_; }
@@ -58,9 +62,12 @@ class [[nodiscard]] Status {
   /// Fill in node and operator where they are still unknown, and hand the status on.
   Status in_node(std::string_view node, std::string_view op) &&;
   Status hint(std::string_view next_step) && RILL_NONBLOCKING;
+  Status hint(const char* next_step) && RILL_NONBLOCKING;
 
  private:
-  std::unique_ptr<Error> error_;
+  [[gnu::cold]] static void drop(Error* error) noexcept;
+
+  Error* error_ = nullptr;
 };
 
 /// Tell of a value that is not there, in every build: as `operator new` does where memory was
@@ -78,6 +85,12 @@ class [[nodiscard]] Result {
   Result(T value) : value_(std::move(value)) {}               // NOLINT: by design
   Result(Status status) : status_(std::move(status)) {}       // NOLINT: by design
   Result(Error error) : status_(Status(std::move(error))) {}  // NOLINT: by design
+
+  Result(const Result&) = default;
+  Result(Result&&) noexcept = default;
+  Result& operator=(const Result&) = default;
+  Result& operator=(Result&&) noexcept = default;
+  [[gnu::always_inline]] ~Result() {}  // NOLINT: inlined, which a default one is not
 
   bool ok() const { return value_.has_value(); }
   T& value() & { return check(), *value_; }
@@ -127,9 +140,11 @@ template <class T>
 Status take_status(Result<T>& result) {
   return result.take_status();
 }
-/// Take a value that is known to be there: looking again takes a call, thousands of times.
+/// Take a value that is known to be there: looking again takes a call, thousands of times. That
+/// there is no error then is said to the compiler, which leaves out what would drop it.
 template <class T>
 T&& take_value(Result<T>& result) {
+  if (!result.status_.ok()) __builtin_unreachable();
   return std::move(*result.value_);
 }
 
@@ -146,10 +161,12 @@ T&& take_value(Result<T>& result) {
 /// Hand a failure to the caller, or bind the value: `RILL_ASSIGN(const int n, to_int(x))`.
 #define RILL_ASSIGN(declaration, expression) \
   RILL_ASSIGN_(RILL_JOIN(rill_result_, __LINE__), declaration, expression)
-#define RILL_ASSIGN_(name, declaration, expression) \
-  auto name = (expression);                         \
-  if (!name.ok()) return ::rill::take_status(name); \
-  declaration = ::rill::take_value(name)
+#define RILL_ASSIGN_(name, declaration, expression)   \
+  declaration = __extension__({                       \
+    auto name = (expression);                         \
+    if (!name.ok()) return ::rill::take_status(name); \
+    ::rill::take_value(name);                         \
+  })
 
 /// Fail with kShape unless the condition holds.
 #define RILL_CHECK(condition, ...) \

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "core/base/checked.h"
+#include "core/base/search.h"
+#include "core/base/sorted.h"
 #include "core/dim/quotient.h"
 
 namespace rill {
@@ -135,9 +137,8 @@ Dim extremum(Kind kind, const Dim& a, const Dim& b) {
   if (kept.size() == 1) return kept[0];
   std::vector<std::string> texts;
   for (const Dim& operand : kept) texts.push_back(operand.to_string());
-  std::vector<size_t> order(kept.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t x, size_t y) { return texts[x] < texts[y]; });
+  const std::vector<size_t> order =
+      sorted_order(kept.size(), [&](size_t x, size_t y) { return texts[x] < texts[y]; });
   std::vector<Dim> args;
   std::string text = kind == Kind::kMin ? "min(" : "max(";
   for (const size_t i : order) {
@@ -228,7 +229,7 @@ Dim operator*(const Dim& a, const Dim& b) {
         product.coefficient = *coefficient;
         product.factors = x.factors;
         product.factors.insert(product.factors.end(), y.factors.begin(), y.factors.end());
-        std::sort(product.factors.begin(), product.factors.end(),
+        sort_list(product.factors,
                   [](const AtomPtr& p, const AtomPtr& q) { return p->text < q->text; });
         product.key = term_key(product.factors);
         if (product.key.size() > kMaxText) return Dim::invalid();
@@ -323,8 +324,7 @@ std::optional<Dim> exact_div(const Dim& a, const Dim& b) {
       std::vector<AtomPtr> left = term.factors;
       bool divides = true;
       for (const AtomPtr& factor : lead.factors) {
-        const auto it = std::find_if(left.begin(), left.end(),
-                                     [&](const AtomPtr& f) { return f->text == factor->text; });
+        const auto it = find_if(left, [&](const AtomPtr& f) { return f->text == factor->text; });
         if (it == left.end()) {
           divides = false;
           break;
@@ -417,7 +417,7 @@ void Dim::collect_symbols(std::vector<std::string>* names) const {
   for (const DimTerm& term : sum_->terms) {
     for (const AtomPtr& factor : term.factors) {
       if (factor->kind == Kind::kSymbol) {
-        if (std::find(names->begin(), names->end(), factor->text) == names->end()) {
+        if (!contains(*names, factor->text)) {
           names->push_back(factor->text);
         }
       }

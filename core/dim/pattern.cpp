@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/base/checked.h"
+#include "core/base/sorted.h"
 #include "core/dim/quotient.h"
 
 namespace rill {
@@ -182,7 +183,7 @@ std::optional<Pieces> Maker::together(std::span<const Pieces> all, const Combine
   for (const Pieces& pieces : all) {
     for (const DimPiece& piece : pieces) begins.push_back(piece.from);
   }
-  std::sort(begins.begin(), begins.end());
+  sort_list(begins);
   begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
   std::vector<size_t> now(all.size(), 0);
   Pieces out;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/search.h"
+
 namespace rill {
 namespace {
 
@@ -111,15 +113,12 @@ void SymbolScope::declare(std::string_view symbol) {
   if (!declared(symbol)) symbols_.emplace_back(symbol);
 }
 
-bool SymbolScope::declared(std::string_view symbol) const {
-  return std::find(symbols_.begin(), symbols_.end(), symbol) != symbols_.end();
-}
+bool SymbolScope::declared(std::string_view symbol) const { return contains(symbols_, symbol); }
 
 void SymbolScope::remove(std::string_view symbol) {
   std::erase(symbols_, symbol);
   const auto mentions = [&](const Assertion& a) {
-    return std::any_of(a.non_negative.begin(), a.non_negative.end(),
-                       [&](const Dim& d) { return d.mentions(symbol); });
+    return any_of(a.non_negative, [&](const Dim& d) { return d.mentions(symbol); });
   };
   std::erase_if(assertions_, mentions);
   std::erase_if(extents_, mentions);
@@ -156,7 +155,7 @@ Status SymbolScope::assert_text(std::string_view text) {
   }
   if (colon == std::string_view::npos) {
     const auto is_it = [&](const Assertion& each) { return each.text == assertion.text; };
-    if (std::any_of(assertions_.begin(), assertions_.end(), is_it)) return {};
+    if (any_of(assertions_, is_it)) return {};
     assertions_.push_back(std::move(assertion));
     return {};
   }
@@ -341,8 +340,7 @@ void SymbolScope::substitute(std::string_view symbol, const Dim& by) {
       }
     }
     std::erase_if(*assertions, [](const Assertion& assertion) {
-      return std::all_of(assertion.non_negative.begin(), assertion.non_negative.end(),
-                         [](const Dim& d) { return d.is_const(); });
+      return all_of(assertion.non_negative, [](const Dim& d) { return d.is_const(); });
     });
   };
   apply(&assertions_);

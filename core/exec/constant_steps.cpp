@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/search.h"
 #include "core/run/denormals.h"
 
 namespace rill {
@@ -35,7 +36,7 @@ class Constants {
   bool step(size_t i) const { return steps_[i]; }
   /// The memory that constant steps write; -1 if there are none.
   int64_t bytes() const {
-    if (std::find(steps_.begin(), steps_.end(), true) == steps_.end()) return -1;
+    if (!contains(steps_, true)) return -1;
     int64_t sum = 0;
     for (size_t b = 0; b < buffers_.size(); ++b) {
       const PlanBuffer& buffer = plan_.buffers[b];

@@ -5,14 +5,14 @@
 #include <new>
 
 #include "core/base/aligned.h"
+#include "core/base/search.h"
 
 namespace rill {
 
 Result<std::unique_ptr<Feed>> Feed::make(Session* session, int64_t max_push) {
   const Plan& plan = session->plan();
-  const bool streams = std::any_of(plan.inputs.begin(), plan.inputs.end(), [](const PlanIo& io) {
-    return io.stream.axis >= 0 && io.stream.pulse > 0;
-  });
+  const bool streams = any_of(
+      plan.inputs, [](const PlanIo& io) { return io.stream.axis >= 0 && io.stream.pulse > 0; });
   if (!streams) return fail(Code::kState, "the plan does not stream");
   const auto room = room_for(plan, max_push);
   std::unique_ptr<Feed> feed(new (std::nothrow) Feed(session));

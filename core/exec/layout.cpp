@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/sorted.h"
+
 namespace rill {
 namespace {
 
@@ -22,7 +24,7 @@ std::vector<size_t> ordered(std::span<const Lifetime> buffers, bool by_begin) {
     const int64_t begin = by_begin ? buffers[i].first_step : 0;
     keys.push_back({begin, -buffers[i].bytes, static_cast<int64_t>(i)});
   }
-  std::sort(keys.begin(), keys.end());
+  sort_list(keys);
   std::vector<size_t> out;
   out.reserve(keys.size());
   for (const auto& key : keys) out.push_back(static_cast<size_t>(key[2]));

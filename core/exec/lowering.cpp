@@ -4,6 +4,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/base/search.h"
+#include "core/base/sorted.h"
 #include "core/exec/builder.h"
 #include "core/exec/extents.h"
 #include "core/graph/rewrite.h"
@@ -22,8 +24,7 @@ void collapse(PlacedView* from, PlacedView* to) {
   std::vector<int> order(static_cast<size_t>(to->rank));
   std::iota(order.begin(), order.end(), 0);
   std::erase_if(order, [&](int axis) { return to->extent(axis) == 1; });
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int a, int b) { return std::abs(to->step(a)) > std::abs(to->step(b)); });
+  sort_list(order, [&](int a, int b) { return std::abs(to->step(a)) > std::abs(to->step(b)); });
   PlacedView f = *from;
   PlacedView t = *to;
   f.rank = 0;
@@ -260,9 +261,8 @@ uint32_t Lowering::slot() { return builder_.new_buffer(BufferKind::kSlot, 0); }
 std::vector<int> Lowering::physical_order(const Operand& operand) {
   std::vector<int> order(static_cast<size_t>(operand.rank));
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return std::abs(operand.step(a)) > std::abs(operand.step(b));
-  });
+  sort_list(order,
+            [&](int a, int b) { return std::abs(operand.step(a)) > std::abs(operand.step(b)); });
   return order;
 }
 
@@ -365,8 +365,12 @@ Extent Lowering::extent(const Dim& dim) {
   return {};
 }
 
+std::shared_ptr<void> Lowering::shared(void* args, void (*drop)(void* args)) {
+  return {args, drop};
+}
+
 void Lowering::add_step(const StepKind& kind, std::shared_ptr<void> args, const StepParts& parts,
-                        std::span<const Touched> reads, std::span<const Touched> writes) {
+                        Given<Touched> reads, Given<Touched> writes) {
   Step step;
   step.run = kind.run;
   step.args = args.get();
@@ -376,6 +380,14 @@ void Lowering::add_step(const StepKind& kind, std::shared_ptr<void> args, const 
   builder_.plan_->owned.push_back(std::move(args));
   builder_.steps().push_back(step);
   builder_.note_use(reads, writes);
+}
+
+void Lowering::add_step_in_parts(const StepKind& kind, std::shared_ptr<void> args, const Work& work,
+                                 Given<Touched> reads, Given<Touched> writes) {
+  const StepParts parts = parts_of(work);
+  std::vector<Touched> all = writes.to_vector();
+  if (work.scratch_bytes > 0) all.emplace_back(parts.scratch);
+  add_step(kind, std::move(args), parts, reads, all);
 }
 
 StepParts Lowering::parts_of(const Work& work) {
@@ -415,8 +427,7 @@ WeightFormat Lowering::weight_format() const {
 WeightLayer& PlanBuilder::weight_layer(const Node& node) {
   std::vector<WeightLayer>& layers = options_.weights->layers;
   const std::string name = scope_ + node.name;
-  const auto found = std::find_if(layers.begin(), layers.end(),
-                                  [&](const WeightLayer& each) { return each.node == name; });
+  const auto found = find_if(layers, [&](const WeightLayer& each) { return each.node == name; });
   if (found != layers.end()) return *found;
   WeightLayer& layer = layers.emplace_back();
   layer.node = name;

@@ -98,9 +98,9 @@ class Lowering {
   /// Emit a step. `args` is copied into the plan; `reads` and `writes` are what it touches, all
   /// that may change among the latter.
   template <class Args>
-  void step(const StepKindOf<Args>& kind, std::type_identity_t<Args> args,
-            std::vector<Touched> reads, std::vector<Touched> writes) {
-    add_step(kind, std::make_shared<Args>(std::move(args)), {}, reads, writes);
+  void step(const StepKindOf<Args>& kind, std::type_identity_t<Args> args, Given<Touched> reads,
+            Given<Touched> writes) {
+    add_step(kind, shared(std::move(args)), {}, reads, writes);
   }
   /// The work of a step that may be done in parts. Scratch is told here, for each part to have its
   /// own.
@@ -111,10 +111,8 @@ class Lowering {
   };
   template <class Args>
   void step_in_parts(const PartedStepKindOf<Args>& kind, std::type_identity_t<Args> args,
-                     const Work& work, std::vector<Touched> reads, std::vector<Touched> writes) {
-    const StepParts parts = parts_of(work);
-    if (work.scratch_bytes > 0) writes.emplace_back(parts.scratch);
-    add_step(kind, std::make_shared<Args>(std::move(args)), parts, reads, writes);
+                     const Work& work, Given<Touched> reads, Given<Touched> writes) {
+    add_step_in_parts(kind, shared(std::move(args)), work, reads, writes);
   }
   /// Lower a loop body in place: its sources read the given operands, its steps are returned and
   /// are to be run by a step of this node, which is emitted next. The outlets' operands come back.
@@ -139,8 +137,16 @@ class Lowering {
  private:
   friend class PlanBuilder;
   std::pair<Ref, void*> constant_bytes(int64_t bytes);
+  /// Arguments that the plan keeps. One class counts the users of all kinds.
+  template <class Args>
+  static std::shared_ptr<void> shared(Args&& args) {
+    return shared(new Args(std::move(args)), [](void* kept) { delete static_cast<Args*>(kept); });
+  }
+  static std::shared_ptr<void> shared(void* args, void (*drop)(void* args));
   void add_step(const StepKind& kind, std::shared_ptr<void> args, const StepParts& parts,
-                std::span<const Touched> reads, std::span<const Touched> writes);
+                Given<Touched> reads, Given<Touched> writes);
+  void add_step_in_parts(const StepKind& kind, std::shared_ptr<void> args, const Work& work,
+                         Given<Touched> reads, Given<Touched> writes);
   /// How often the work may be cut, and the memory for its scratch.
   StepParts parts_of(const Work& work);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/sorted.h"
 #include "core/dim/pattern.h"
 
 namespace rill {
@@ -42,7 +43,7 @@ int64_t least_begin_unit(int64_t pulse, int64_t unit, const std::function<bool(i
   for (int64_t i = 1; i <= pulse / i; ++i) {
     if (pulse % i == 0) parts.insert(parts.end(), {i, pulse / i});
   }
-  std::sort(parts.begin(), parts.end());
+  sort_list(parts);
   for (const int64_t part : parts) {
     if (part < pulse && part % unit == 0 && suits(part)) return part;
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/given.h"
 #include "core/dim/dim.h"
 #include "core/tensor/tensor.h"
 
@@ -36,6 +37,9 @@ struct Fact {
 using Facts = std::vector<Fact>;
 using FactSpan = std::span<const Fact>;
 
+/// The facts of an operator of one output.
+Facts one_fact(Fact fact);
+
 /// An output of a node.
 struct OutletId {
   int node = -1;
@@ -44,5 +48,7 @@ struct OutletId {
   auto operator<=>(const OutletId&) const = default;
   bool valid() const { return node >= 0; }
 };
+
+using WireList = Given<OutletId>;
 
 }  // namespace rill

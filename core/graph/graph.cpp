@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/base/search.h"
 #include "core/graph/nnef.h"
 #include "core/graph/written.h"
 #include "core/tensor/small.h"
@@ -15,6 +16,12 @@ constexpr int64_t kFoldLimitElements = int64_t{1} << 22;
 
 }  // namespace
 
+Facts one_fact(Fact fact) {
+  Facts out;
+  out.push_back(std::move(fact));
+  return out;
+}
+
 Fact Fact::of_tensor(const TensorPtr& tensor) {
   Fact fact{tensor->dtype(), tensor->qparams(), {}, tensor};
   fact.shape.assign(tensor->shape().begin(), tensor->shape().end());
@@ -22,7 +29,7 @@ Fact Fact::of_tensor(const TensorPtr& tensor) {
 }
 
 bool Fact::mentions(std::string_view symbol) const {
-  return std::any_of(shape.begin(), shape.end(), [&](const Dim& d) { return d.mentions(symbol); });
+  return any_of(shape, [&](const Dim& d) { return d.mentions(symbol); });
 }
 
 Result<std::vector<int64_t>> Fact::concrete_shape() const {
@@ -92,19 +99,19 @@ Facts Graph::facts_of(std::span<const OutletId> outlets) const {
   return facts;
 }
 
-Result<std::vector<OutletId>> Graph::add(std::string_view node_name, OpPtr op,
-                                         std::vector<OutletId> node_inputs, int line) {
+Result<std::vector<OutletId>> Graph::add(std::string_view node_name, OpPtr op, WireList node_inputs,
+                                         int line) {
   auto inferred = op->infer(facts_of(node_inputs));
-  return add_inferred(node_name, std::move(op), std::move(node_inputs), std::move(inferred), line);
+  return add_inferred(node_name, std::move(op), node_inputs, std::move(inferred), line);
 }
 
 Result<std::vector<OutletId>> Graph::add_inferred(std::string_view node_name, OpPtr op,
-                                                  std::vector<OutletId> node_inputs,
-                                                  Result<Facts> inferred, int line) {
+                                                  WireList node_inputs, Result<Facts> inferred,
+                                                  int line) {
   if (!inferred.ok()) {
     return std::move(inferred).take_status().in_node(node_name, op->name()).at("", line);
   }
-  Node node{std::string(), std::move(op), std::move(node_inputs), std::move(inferred).value(),
+  Node node{std::string(), std::move(op), node_inputs.to_vector(), std::move(inferred).value(),
             line};
   for (Fact& output : node.outputs) {
     if (output.rank() > kMaxRank) {
@@ -172,11 +179,10 @@ bool can_fold(const Graph& graph, const Op& op, std::span<const OutletId> inputs
 }  // namespace
 
 Result<std::vector<OutletId>> Graph::add_folded(std::string_view node_name, OpPtr op,
-                                                std::vector<OutletId> node_inputs, int line) {
+                                                WireList node_inputs, int line) {
   auto inferred = op->infer(facts_of(node_inputs));
   const auto as_node = [&] {
-    return add_inferred(node_name, std::move(op), std::move(node_inputs), std::move(inferred),
-                        line);
+    return add_inferred(node_name, std::move(op), node_inputs, std::move(inferred), line);
   };
   if (!inferred.ok() || !can_fold(*this, *op, node_inputs, *inferred)) return as_node();
   std::vector<TensorPtr> values;
@@ -206,16 +212,14 @@ Result<std::vector<OutletId>> Graph::add_folded(std::string_view node_name, OpPt
 
 OutletId Graph::add_source(std::string_view source_name, Fact source_fact, int line) {
   const OutletId outlet{static_cast<int>(nodes.size()), 0};
-  nodes.push_back(
-      {claim_name(source_name), std::make_shared<Source>(source_fact), {}, {source_fact}, line});
+  nodes.push_back({claim_name(source_name), make_op<Source>(source_fact), {}, {source_fact}, line});
   inputs.push_back(outlet);
   return outlet;
 }
 
 OutletId Graph::add_const(std::string_view const_name, TensorPtr value, int line) {
   const OutletId outlet{static_cast<int>(nodes.size()), 0};
-  Node node{
-      claim_name(const_name), std::make_shared<Const>(value), {}, {Fact::of_tensor(value)}, line};
+  Node node{claim_name(const_name), make_op<Const>(value), {}, {Fact::of_tensor(value)}, line};
   nodes.push_back(std::move(node));
   return outlet;
 }
@@ -378,8 +382,7 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
     OpPtr op = each.op->with_symbol(symbol, by);
     const bool written_with_symbol = op != nullptr;
     if (!op) op = each.op;
-    RILL_ASSIGN(mapped[i],
-                out.add_folded(each.name, std::move(op), std::move(node_inputs), each.line));
+    RILL_ASSIGN(mapped[i], out.add_folded(each.name, std::move(op), node_inputs, each.line));
     if (mapped[i].size() == each.outputs.size()) {
       check.look_at(each, out, mapped[i], written_with_symbol);
     }
@@ -430,7 +433,7 @@ std::vector<char> needed_nodes(const Graph& graph) {
 
 bool Graph::is_compact() const {
   const std::vector<char> needed = needed_nodes(*this);
-  return std::find(needed.begin(), needed.end(), 0) == needed.end();
+  return !contains(needed, 0);
 }
 
 Graph Graph::compacted() && {
@@ -439,7 +442,7 @@ Graph Graph::compacted() && {
   const auto move = [&](OutletId& outlet) {
     outlet.node = mapped[static_cast<size_t>(outlet.node)];
   };
-  const bool all = std::find(needed.begin(), needed.end(), 0) == needed.end();
+  const bool all = !contains(needed, 0);
   if (all) return std::move(*this);
   names_.clear();
   size_t left = 0;

@@ -54,11 +54,10 @@ class Graph {
 
   /// Append a node: infers its facts, simplifies their dims, makes the name unique.
   /// Errors: those of the op, with node and op filled in.
-  Result<std::vector<OutletId>> add(std::string_view name, OpPtr op, std::vector<OutletId> inputs,
-                                    int line = 0);
+  Result<std::vector<OutletId>> add(std::string_view name, OpPtr op, WireList inputs, int line = 0);
   /// As `add`, but where all inputs are constants the value is computed now.
-  Result<std::vector<OutletId>> add_folded(std::string_view name, OpPtr op,
-                                           std::vector<OutletId> inputs, int line = 0);
+  Result<std::vector<OutletId>> add_folded(std::string_view name, OpPtr op, WireList inputs,
+                                           int line = 0);
   /// Append a node of another graph on inputs of the same facts, which need not be inferred again.
   std::vector<OutletId> add_known(const Node& node, std::vector<OutletId> inputs);
   /// Append an input of the model.
@@ -82,9 +81,8 @@ class Graph {
   Graph compacted() &&;
 
  private:
-  Result<std::vector<OutletId>> add_inferred(std::string_view name, OpPtr op,
-                                             std::vector<OutletId> inputs, Result<Facts> inferred,
-                                             int line);
+  Result<std::vector<OutletId>> add_inferred(std::string_view name, OpPtr op, WireList inputs,
+                                             Result<Facts> inferred, int line);
   struct TextHash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }

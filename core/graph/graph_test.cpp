@@ -49,7 +49,7 @@ TEST(Graph, NamesAreUnique) {
 TEST(Graph, ErrorsNameNodeAndOperator) {
   Graph graph;
   const OutletId x = graph.add_source("x", Fact::of(DType::kF32, {4}));
-  const auto added = graph.add("cut", std::make_shared<ops::Slice>(3, Dim(0), Dim(1)), {x}, 12);
+  const auto added = graph.add("cut", make_op<ops::Slice>(3, Dim(0), Dim(1)), {x}, 12);
   ASSERT_FALSE(added.ok());
   EXPECT_EQ(added.error().node, "cut");
   EXPECT_EQ(added.error().op, "Slice");
@@ -88,8 +88,8 @@ TEST(Graph, CompactingKeepsInputsAndDropsWhatNobodyNeeds) {
   Graph graph;
   const OutletId x = graph.add_source("x", Fact::of(DType::kF32, {4}));
   graph.add_source("unused", Fact::of(DType::kF32, {4}));
-  ASSERT_TRUE(graph.add("dead", std::make_shared<ops::Slice>(0, Dim(0), Dim(1)), {x}).ok());
-  const auto kept = graph.add("kept", std::make_shared<ops::Slice>(0, Dim(1), Dim(3)), {x});
+  ASSERT_TRUE(graph.add("dead", make_op<ops::Slice>(0, Dim(0), Dim(1)), {x}).ok());
+  const auto kept = graph.add("kept", make_op<ops::Slice>(0, Dim(1), Dim(3)), {x});
   ASSERT_TRUE(kept.ok());
   graph.add_output("y", (*kept)[0]);
   const Graph small = graph.compacted();

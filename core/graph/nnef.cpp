@@ -11,6 +11,13 @@ Value Value::of_wires(std::span<const OutletId> wires) {
   return Value(std::move(list));
 }
 
+Result<Value> as_value(OutletId wire) { return Value(wire); }
+
+Result<Value> as_value(Result<OutletId> wire) {
+  RILL_ASSIGN(const OutletId out, std::move(wire));
+  return Value(out);
+}
+
 using std::string_view;
 
 bool LoadCtx::has(const char* name) const { return has(string_view(name)); }
@@ -28,9 +35,13 @@ Result<float> LoadCtx::number(const char* name) { return number(string_view(name
 Result<bool> LoadCtx::boolean(const char* name) { return boolean(string_view(name)); }
 Result<std::string> LoadCtx::text(const char* name) { return text(string_view(name)); }
 
-Result<OutletId> LoadCtx::add1(OpPtr op, std::vector<OutletId> inputs, std::string_view suffix) {
-  RILL_ASSIGN(const std::vector<OutletId> outlets, add(std::move(op), std::move(inputs), suffix));
+Result<OutletId> LoadCtx::add1(OpPtr op, WireList inputs, std::string_view suffix) {
+  RILL_ASSIGN(const std::vector<OutletId> outlets, add(std::move(op), inputs, suffix));
   return outlets[0];
+}
+
+Result<Value> LoadCtx::add_value(OpPtr op, WireList inputs, std::string_view suffix) {
+  return as_value(add1(std::move(op), inputs, suffix));
 }
 
 std::string nnef_text(int64_t value) { return str_cat(value); }

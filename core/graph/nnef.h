@@ -31,6 +31,10 @@ struct Value {
   }
 };
 
+/// A wire as a value, or why there is none.
+Result<Value> as_value(OutletId wire);
+Result<Value> as_value(Result<OutletId> wire);
+
 /// What an op's NNEF reader sees: its arguments by name, defaults filled in, and the graph to add
 /// nodes to. Implemented by the loader.
 class LoadCtx {
@@ -73,7 +77,7 @@ class LoadCtx {
 
   virtual const Fact& fact(OutletId outlet) const = 0;
   /// Add a node named after what the statement assigns; constants are folded.
-  virtual Result<std::vector<OutletId>> add(OpPtr op, std::vector<OutletId> inputs,
+  virtual Result<std::vector<OutletId>> add(OpPtr op, WireList inputs,
                                             std::string_view suffix = {}) = 0;
   /// Set the fields of an op whose names the declaration has to the arguments of these names. A
   /// tensor stays as it is where its argument is left out, or false.
@@ -84,7 +88,9 @@ class LoadCtx {
   virtual Status all_fields(Op& op) = 0;
   /// Set the fields of an op and add it; its inputs are the tensors in the declaration's order.
   virtual Result<Value> add_declared(std::shared_ptr<Op> op) = 0;
-  Result<OutletId> add1(OpPtr op, std::vector<OutletId> inputs, std::string_view suffix = {});
+  Result<OutletId> add1(OpPtr op, WireList inputs, std::string_view suffix = {});
+  /// The same, for what the statement gives.
+  Result<Value> add_value(OpPtr op, WireList inputs, std::string_view suffix = {});
   virtual Result<OutletId> konst(Tensor value, std::string_view suffix = {}) = 0;
 
   /// The type that graph.quant asks of output i of this statement; nothing if it has no entry.
@@ -119,7 +125,7 @@ using LoadFn = Result<Value> (*)(LoadCtx&);
 /// Read an op whose declaration has the tensors that are its inputs, and its fields by name.
 template <class T>
 Result<Value> load_declared(LoadCtx& ctx) {
-  return ctx.add_declared(std::make_shared<T>());
+  return ctx.add_declared(draft_op<T>());
 }
 
 /// An operator of the dialect: its declaration in NNEF syntax, the registry that has it, and its

@@ -66,6 +66,8 @@ class SymbolReplacer final : public SomeFields {
 
 }  // namespace
 
+std::shared_ptr<Op> shared_op(Op* op) { return std::shared_ptr<Op>(op); }
+
 std::string Op::attributes() const {
   FieldPrinter printer;
   clone()->fields(printer);
@@ -103,7 +105,7 @@ void Source::fields(FieldVisitor& visitor) {
   visitor.field("dtype", fact.dtype);
   visitor.field("shape", fact.shape);
 }
-Result<Facts> Source::infer(FactSpan) const { return Facts{fact}; }
+Result<Facts> Source::infer(FactSpan) const { return one_fact(fact); }
 Status Source::eval(EvalCtx&) const { return fail(Code::kInternal, "a source has no value"); }
 Status Source::save(SaveCtx& ctx) const {
   ctx.need_registry("tract_core");
@@ -113,7 +115,7 @@ Status Source::save(SaveCtx& ctx) const {
 }
 
 void Const::fields(FieldVisitor& visitor) { visitor.field("value", value); }
-Result<Facts> Const::infer(FactSpan) const { return Facts{Fact::of_tensor(value)}; }
+Result<Facts> Const::infer(FactSpan) const { return one_fact(Fact::of_tensor(value)); }
 Status Const::eval(EvalCtx& ctx) const {
   copy_view(value->view(), ctx.out[0]);
   return {};

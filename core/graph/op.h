@@ -187,6 +187,31 @@ class Op {
   }
 };
 
+/// Share an operator made by `new`. One class counts the users of all operators, where one for each
+/// class would be a tenth of their code.
+std::shared_ptr<Op> shared_op(Op* op);
+
+/// Make an operator from what its constructor takes, or a copy of one.
+template <class T, class... Arguments>
+OpPtr make_op(Arguments&&... arguments) {
+  return shared_op(new T(std::forward<Arguments>(arguments)...));
+}
+template <class T>
+OpPtr make_op(const T& op) {
+  return op.clone();
+}
+template <class T>
+OpPtr make_op(T& op) {
+  return op.clone();
+}
+
+/// Make an operator whose attributes are still to be set.
+template <class T, class... Arguments>
+std::shared_ptr<T> draft_op(Arguments&&... arguments) {
+  T* const op = new T(std::forward<Arguments>(arguments)...);
+  return {shared_op(op), op};
+}
+
 /// What every op class derives from: identity and copying.
 template <class Derived>
 class OpBase : public Op {
@@ -194,7 +219,7 @@ class OpBase : public Op {
   static inline const char kKind = 0;
   const void* kind() const override { return &kKind; }
   std::shared_ptr<Op> clone() const override {
-    return std::make_shared<Derived>(static_cast<const Derived&>(*this));
+    return shared_op(new Derived(static_cast<const Derived&>(*this)));
   }
 };
 
@@ -213,7 +238,7 @@ constexpr OpClass op_class(const char* name) {
   OpClass out;
   out.name = name;
   out.kind = &T::kKind;
-  out.make = []() -> std::shared_ptr<Op> { return std::make_shared<T>(); };
+  out.make = []() -> std::shared_ptr<Op> { return shared_op(new T()); };
   out.describe = [](Op& op, FieldVisitor& visitor) {
     auto& own = static_cast<T&>(op);
     if constexpr (requires { own.all_fields(visitor); }) {

@@ -1,13 +1,16 @@
 #include "core/graph/pulse.h"
 
-#include <algorithm>
+#include "core/base/search.h"
 
 namespace rill {
 
-Result<OutletId> PulseBuilder::add1(std::string_view suffix, OpPtr op,
-                                    std::vector<OutletId> inputs) {
-  RILL_ASSIGN(const std::vector<OutletId> outlets, add(suffix, std::move(op), std::move(inputs)));
+Result<OutletId> PulseBuilder::add1(std::string_view suffix, OpPtr op, WireList inputs) {
+  RILL_ASSIGN(const std::vector<OutletId> outlets, add(suffix, std::move(op), inputs));
   return outlets[0];
+}
+
+Result<OutletId> PulseBuilder::add1(OpPtr op, WireList inputs) {
+  return add1(std::string_view(), std::move(op), inputs);
 }
 
 void PulseBuilder::set(int i, OutletId pulsed, std::optional<StreamFact> stream) {
@@ -58,8 +61,7 @@ Status Op::pulsify(PulseBuilder& b) const {
     return b.refuse("Make it depend on an input that streams",
                     "its output depends on the length of the stream, though no input streams");
   }
-  const bool reaches_all = track && std::all_of(track->out.begin(), track->out.end(),
-                                                [](int axis) { return axis >= 0; });
+  const bool reaches_all = track && all_of(track->out, [](int axis) { return axis >= 0; });
   if (!reaches_all) {
     int axis = -1;
     for (int i = 0; i < b.inputs(); ++i) {

@@ -104,9 +104,9 @@ class PulseBuilder {
   virtual int64_t await(int i) = 0;
 
   /// Append to the pulsed graph; merges with an equal node.
-  virtual Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op,
-                                            std::vector<OutletId> inputs) = 0;
-  Result<OutletId> add1(std::string_view suffix, OpPtr op, std::vector<OutletId> inputs);
+  virtual Result<std::vector<OutletId>> add(std::string_view suffix, OpPtr op, WireList inputs) = 0;
+  Result<OutletId> add1(std::string_view suffix, OpPtr op, WireList inputs);
+  Result<OutletId> add1(OpPtr op, WireList inputs);
   virtual Result<OutletId> konst(std::string_view suffix, Tensor value) = 0;
 
   /// Delay a stream by that many frames; `overlap` earlier frames come along in front.

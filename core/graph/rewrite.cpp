@@ -1,8 +1,9 @@
 #include "core/graph/rewrite.h"
 
-#include <algorithm>
 #include <string>
 #include <unordered_map>
+
+#include "core/base/search.h"
 
 namespace rill {
 
@@ -12,13 +13,12 @@ std::vector<OutletId> Rewrite::mapped_inputs(const Node& of) const {
   return out;
 }
 
-Result<std::vector<OutletId>> Rewrite::wire(std::string_view name, OpPtr op,
-                                            std::vector<OutletId> inputs) {
-  return new_->add_folded(name, std::move(op), std::move(inputs), node().line);
+Result<std::vector<OutletId>> Rewrite::wire(std::string_view name, OpPtr op, WireList inputs) {
+  return new_->add_folded(name, std::move(op), inputs, node().line);
 }
 
-Result<OutletId> Rewrite::wire1(std::string_view name, OpPtr op, std::vector<OutletId> inputs) {
-  RILL_ASSIGN(const std::vector<OutletId> outlets, wire(name, std::move(op), std::move(inputs)));
+Result<OutletId> Rewrite::wire1(std::string_view name, OpPtr op, WireList inputs) {
+  RILL_ASSIGN(const std::vector<OutletId> outlets, wire(name, std::move(op), inputs));
   return outlets[0];
 }
 
@@ -26,7 +26,7 @@ OutletId Rewrite::konst(std::string_view name, Tensor value) {
   return new_->add_const(name, std::make_shared<const Tensor>(std::move(value)), node().line);
 }
 
-Status Rewrite::replace(std::vector<OutletId> outlets) {
+Status Rewrite::replace(WireList outlets) {
   RILL_ASSERT(outlets.size() == node().outputs.size());
   for (size_t i = 0; i < outlets.size(); ++i) {
     const Fact& now = new_->fact(outlets[i]);
@@ -36,8 +36,14 @@ Status Rewrite::replace(std::vector<OutletId> outlets) {
           .in_node(node().name, node().op->name());
     }
   }
-  replacement_ = std::move(outlets);
+  replacement_ = outlets.to_vector();
   return {};
+}
+
+Status Rewrite::replace_by(OpPtr op, WireList inputs, std::string_view name) {
+  RILL_ASSIGN(const std::vector<OutletId> outlets,
+              wire(name.empty() ? node().name : name, std::move(op), inputs));
+  return replace(outlets);
 }
 
 namespace {
@@ -161,14 +167,13 @@ class Pass {
       *outlets = out_.outlets_of(known);
       return {};
     }
-    const bool told =
-        again_ && std::all_of(node.inputs.begin(), node.inputs.end(), [&](OutletId in) {
-          return as_before_[static_cast<size_t>(in.node)];
-        });
+    const bool told = again_ && all_of(node.inputs, [&](OutletId in) {
+                        return as_before_[static_cast<size_t>(in.node)];
+                      });
     if (told) {
       *outlets = out_.add_known(node, std::move(inputs));
     } else {
-      RILL_ASSIGN(*outlets, out_.add_folded(node.name, node.op, std::move(inputs), node.line));
+      RILL_ASSIGN(*outlets, out_.add_folded(node.name, node.op, inputs, node.line));
     }
     const int id = (*outlets)[0].node;
     if (out_.node(id).op->as<Const>() != nullptr) {

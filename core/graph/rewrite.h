@@ -45,9 +45,8 @@ class Rewrite {
   std::vector<OutletId> mapped_inputs(const Node& of) const;
 
   /// Append to the new graph, folding constants.
-  Result<std::vector<OutletId>> wire(std::string_view name, OpPtr op,
-                                     std::vector<OutletId> inputs);
-  Result<OutletId> wire1(std::string_view name, OpPtr op, std::vector<OutletId> inputs);
+  Result<std::vector<OutletId>> wire(std::string_view name, OpPtr op, WireList inputs);
+  Result<OutletId> wire1(std::string_view name, OpPtr op, WireList inputs);
   OutletId konst(std::string_view name, Tensor value);
   const Fact& new_fact(OutletId outlet) const { return new_->fact(outlet); }
   const Graph& new_graph() const { return *new_; }
@@ -56,7 +55,9 @@ class Rewrite {
   void set_fusing(bool fusing) { fusing_ = fusing; }
 
   /// Say what stands for the outputs of this node. Checks type and shape.
-  Status replace(std::vector<OutletId> outlets);
+  Status replace(WireList outlets);
+  /// Say that a node, of that name or by its own, stands for this one.
+  Status replace_by(OpPtr op, WireList inputs, std::string_view name = {});
   /// Say that output 0 is the same as that old wire.
   Status bypass(OutletId old_outlet) { return replace({mapped(old_outlet)}); }
   const std::optional<std::vector<OutletId>>& replacement() const { return replacement_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/search.h"
 #include "core/dim/quotient.h"
 
 namespace rill {
@@ -42,8 +43,7 @@ bool join(Do what, int64_t b, int64_t* a) {
 }  // namespace
 
 bool Extent::is_const() const {
-  return valid() && std::none_of(parts_.begin(), parts_.end(),
-                                 [](const Part& part) { return part.what == Do::kSymbol; });
+  return valid() && none_of(parts_, [](const Part& part) { return part.what == Do::kSymbol; });
 }
 
 std::optional<int64_t> Extent::at(std::optional<int64_t> symbol) const {

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/base/checked.h"
+#include "core/base/search.h"
 
 namespace rill {
 
@@ -421,8 +422,7 @@ bool PlacedFeed::idle() const {
   const auto queued = [](const Out& out) {
     return out.rest > 0 || out.queued > 0 || out.early.left() > 0;
   };
-  return std::none_of(kept_.ins.begin(), kept_.ins.end(), waiting) &&
-         std::none_of(kept_.outs.begin(), kept_.outs.end(), queued);
+  return none_of(kept_.ins, waiting) && none_of(kept_.outs, queued);
 }
 
 void PlacedFeed::reset() noexcept {

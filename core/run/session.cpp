@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/base/search.h"
 #include "core/run/denormals.h"
 
 namespace rill {
@@ -39,8 +40,7 @@ void PlacedSession::begin(const Plan& plan, std::byte* block) noexcept {
   places_ = reinterpret_cast<int64_t*>(at(parts_.of(PartUse::kPlaces)));
   find_addresses();
   asks_for_a_frame_ = !plan.stream_symbol.empty() &&
-                      std::any_of(plan.asserted.begin(), plan.asserted.end(),
-                                  [](const Extent& each) { return is_broken(each, 0); });
+                      any_of(plan.asserted, [](const Extent& each) { return is_broken(each, 0); });
   reset();
   warm_up();
 }
@@ -198,7 +198,7 @@ Refusal PlacedSession::check_length(int64_t frames) {
 }
 
 bool PlacedSession::gives_for_nothing() const {
-  return std::any_of(plan_->outputs.begin(), plan_->outputs.end(), [](const PlanIo& io) {
+  return any_of(plan_->outputs, [](const PlanIo& io) {
     return io.stream.axis < 0 || io.stream.length.at(0).value_or(1) > 0;
   });
 }

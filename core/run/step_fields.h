@@ -69,12 +69,12 @@ class StepFields {
   /// Show members, whose names are separated by commas.
   template <class... T>
   [[gnu::cold]] void all(std::string_view names, T&... members) {
-    (next(&names, members), ...);
+    (next(&names, plain(members)), ...);
   }
 
   template <class T>
   void member(std::string_view name, T& value) {
-    next(&name, value);
+    next(&name, plain(value));
   }
 
  private:
@@ -82,6 +82,17 @@ class StepFields {
 
   /// Take the first name, if there are any and they are looked at.
   std::string_view first_of(std::string_view* names) const;
+
+  /// Enumerators of one byte as that byte: one copy of code for all of them.
+  template <class T>
+  static auto& plain(T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      static_assert(std::is_same_v<std::underlying_type_t<T>, unsigned char>);
+      return reinterpret_cast<unsigned char&>(value);
+    } else {
+      return value;
+    }
+  }
 
   /// Show a member or, without names, an element. A call tells of the name where it lies and no
   /// more, as there are some thousand calls.

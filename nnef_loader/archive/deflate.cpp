@@ -6,6 +6,8 @@
 #include <limits>
 #include <new>
 
+#include "core/base/search.h"
+
 namespace rill::nnef {
 
 struct ZlibState {
@@ -90,7 +92,7 @@ class GzipIn final : public InStream {
     ended_ = true;
     // Zeros are padding, as tapes have it.
     while (!left_.empty()) {
-      if (std::any_of(left_.begin(), left_.end(), [](std::byte b) { return b != std::byte{0}; })) {
+      if (any_of(left_, [](std::byte b) { return b != std::byte{0}; })) {
         return fail(Code::kParse, "bytes that are not of it follow the gzip data")
             .at(source_.name(), 0);
       }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/sorted.h"
 #include "nnef_loader/archive/source.h"
 #include "nnef_loader/system/files.h"
 
@@ -54,8 +55,7 @@ Result<std::vector<Found>> FolderReader::list(const std::string& path) {
   });
   RILL_TRY(refused);
   if (!listed) return system_error("cannot read folder", path);
-  std::sort(found.begin(), found.end(),
-            [](const Found& a, const Found& b) { return a.name < b.name; });
+  sort_list(found, [](const Found& a, const Found& b) { return a.name < b.name; });
   return found;
 }
 

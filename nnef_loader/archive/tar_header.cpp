@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/search.h"
+
 namespace rill::nnef {
 namespace {
 
@@ -39,7 +41,7 @@ bool tar_checksum_fits(std::string_view block) {
   block = block.substr(0, kTarBlockBytes);
   const std::string_view field = kTarChecksum.of(block);
   // An empty field would be read as zero.
-  if (std::none_of(field.begin(), field.end(), [](char c) { return c >= '0' && c <= '7'; })) {
+  if (none_of(field, [](char c) { return c >= '0' && c <= '7'; })) {
     return false;
   }
   const std::optional<int64_t> stated = tar_number(field);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/base/search.h"
 #include "core/base/utf8.h"
 #include "nnef_loader/archive/entry_names.h"
 #include "nnef_loader/archive/tar_header.h"
@@ -24,7 +25,7 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 }
 
 bool is_zero(const Block& block) {
-  return std::all_of(block.begin(), block.end(), [](std::byte b) { return b == std::byte{0}; });
+  return all_of(block, [](std::byte b) { return b == std::byte{0}; });
 }
 
 /// Bodies end where a block does.

@@ -1,7 +1,6 @@
 #include "nnef_loader/build/builder.h"
 
-#include <algorithm>
-
+#include "core/base/search.h"
 #include "nnef_loader/build/limits.h"
 #include "nnef_loader/syntax/lexer.h"
 
@@ -134,7 +133,7 @@ Status Builder::check_input_shapes(const Graph& graph) const {
   for (const auto& [name, shape] : options_.input_shapes) {
     std::vector<std::string> inputs;
     for (size_t i = 0; i < graph.inputs.size(); ++i) inputs.push_back(graph.input_name(i));
-    if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) continue;
+    if (contains(inputs, name)) continue;
     return fail(Code::kArg, "a shape is given for \"", name, "\", which is no input of the graph")
         .hint(str_cat("Inputs: ", join(inputs, ", ")));
   }

@@ -1,7 +1,8 @@
 #include "nnef_loader/build/call.h"
 
-#include <algorithm>
 #include <array>
+
+#include "core/base/search.h"
 
 namespace rill::nnef {
 bool creates_symbols(std::string_view callee, std::string_view parameter) {
@@ -17,9 +18,8 @@ bool creates_symbols(std::string_view callee, std::string_view parameter) {
       {"tract_transformers_quantized_dyn_kv_cache", "input_sequence_shape"},
   }};
   if (callee.starts_with("tract_pulse_")) return parameter != "input";
-  return std::any_of(kPlaces.begin(), kPlaces.end(), [&](const auto& place) {
-    return place[0] == callee && place[1] == parameter;
-  });
+  return any_of(kPlaces,
+                [&](const auto& place) { return place[0] == callee && place[1] == parameter; });
 }
 
 Status CallCtx::blame(Status status, std::string_view name) const {
@@ -187,10 +187,9 @@ std::string CallCtx::claim_name(std::string_view suffix) {
                                     plain && naming_.root && naming_.exact);
 }
 
-Result<std::vector<OutletId>> CallCtx::add(OpPtr op, std::vector<OutletId> inputs,
-                                           std::string_view suffix) {
+Result<std::vector<OutletId>> CallCtx::add(OpPtr op, WireList inputs, std::string_view suffix) {
   const std::string name = claim_name(suffix);
-  auto outlets = graph().add_folded(name, std::move(op), std::move(inputs), line());
+  auto outlets = graph().add_folded(name, std::move(op), inputs, line());
   if (!outlets.ok()) return builder_.placed(outlets.take_status());
   RILL_TRY(builder_.audit(scope_.target));
   return outlets;

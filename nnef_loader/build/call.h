@@ -48,8 +48,7 @@ class CallCtx final : public LoadCtx {
   Result<Dim> to_dim(const Value& value) override;
 
   const Fact& fact(OutletId outlet) const override { return scope_.target->graph.fact(outlet); }
-  Result<std::vector<OutletId>> add(OpPtr op, std::vector<OutletId> inputs,
-                                    std::string_view suffix) override;
+  Result<std::vector<OutletId>> add(OpPtr op, WireList inputs, std::string_view suffix) override;
   Result<OutletId> konst(Tensor value, std::string_view suffix) override;
   std::optional<QuantType> quant(int output) const override;
   std::string_view generic() const override { return call_.generic; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/search.h"
 #include "nnef_loader/build/call.h"
 #include "nnef_loader/build/writer.h"
 #include "nnef_loader/syntax/parser.h"
@@ -10,8 +11,8 @@ namespace rill::nnef {
 namespace {
 
 const Parameter* find(const FragmentDecl& decl, std::string_view name) {
-  const auto at = std::find_if(decl.parameters.begin(), decl.parameters.end(),
-                               [&](const Parameter& each) { return each.name == name; });
+  const auto at =
+      find_if(decl.parameters, [&](const Parameter& each) { return each.name == name; });
   return at == decl.parameters.end() ? nullptr : &*at;
 }
 
@@ -83,13 +84,11 @@ class FieldSpeller final : public FieldVisitor {
     TensorPtr tensor;
   };
   const Constant* constant_of(std::string_view name) const {
-    const auto at = std::find_if(constants_.begin(), constants_.end(),
-                                 [&](const Constant& each) { return each.name == name; });
+    const auto at = find_if(constants_, [&](const Constant& each) { return each.name == name; });
     return at == constants_.end() ? nullptr : &*at;
   }
   const std::string* text_of(std::string_view name) const {
-    const auto at = std::find_if(texts_.begin(), texts_.end(),
-                                 [&](const Entry& each) { return each.first == name; });
+    const auto at = find_if(texts_, [&](const Entry& each) { return each.first == name; });
     return at == texts_.end() ? nullptr : &at->second;
   }
   void field(const char* name, bool& value) override { add(name, nnef_text(value)); }
@@ -152,7 +151,7 @@ Result<Value> CallCtx::add_declared(std::shared_ptr<Op> op) {
     inputs.insert(inputs.end(), list.begin(), list.end());
   }
   RILL_TRY(all_fields(*op));
-  RILL_ASSIGN(const std::vector<OutletId> out, add(std::move(op), std::move(inputs), ""));
+  RILL_ASSIGN(const std::vector<OutletId> out, add(std::move(op), inputs, ""));
   return Value::of_wires(out);
 }
 
@@ -178,9 +177,8 @@ Status NodeWriter::assign_declared(const NnefOp& form, std::span<const Argument>
   for (const Parameter& each : decl.parameters) {
     std::string text;
     bool named = true;
-    const auto given = std::find_if(own.begin(), own.end(), [&](const Argument& argument) {
-      return argument.name == each.name;
-    });
+    const auto given =
+        find_if(own, [&](const Argument& argument) { return argument.name == each.name; });
     if (given != own.end()) {
       text = given->text;
     } else if (const FieldSpeller::Constant* constant = speller.constant_of(each.name)) {

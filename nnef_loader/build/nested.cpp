@@ -93,7 +93,7 @@ Result<Value> inlined(CallCtx& ctx, const Graph& nested, const std::vector<Outle
     }
     std::vector<OutletId> inputs;
     for (const OutletId& input : node.inputs) inputs.push_back(mapped.at(input));
-    RILL_ASSIGN(const auto outs, graph.add_folded(name, node.op, std::move(inputs), ctx.line()));
+    RILL_ASSIGN(const auto outs, graph.add_folded(name, node.op, inputs, ctx.line()));
     for (size_t slot = 0; slot < outs.size(); ++slot) {
       mapped[{own, static_cast<int>(slot)}] = outs[slot];
     }
@@ -110,11 +110,11 @@ Result<Value> inlined(CallCtx& ctx, const Graph& nested, const std::vector<Outle
 Result<Value> kept(CallCtx& ctx, Graph nested, std::string label, std::vector<OutletId> wires) {
   Graph& graph = ctx.graph();
   for (const std::string& symbol : nested.scope.symbols()) graph.scope.declare(symbol);
-  auto op = std::make_shared<Submodel>();
+  auto op = draft_op<Submodel>();
   op->model = std::make_shared<const Graph>(std::move(nested));
   op->label = std::move(label);
   const std::string name = graph.unique_name(op->label);
-  RILL_ASSIGN(const auto outs, graph.add(name, std::move(op), std::move(wires), ctx.line()));
+  RILL_ASSIGN(const auto outs, graph.add(name, std::move(op), wires, ctx.line()));
   RILL_TRY(ctx.builder().audit(ctx.scope().target));
   return Value::of_wires(outs);
 }

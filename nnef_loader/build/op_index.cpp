@@ -4,6 +4,8 @@
 #include <array>
 
 #include "core/base/closest.h"
+#include "core/base/search.h"
+#include "core/base/sorted.h"
 #include "nnef_loader/build/stdlib.h"
 #include "nnef_loader/syntax/parser.h"
 
@@ -58,7 +60,7 @@ OpIndex::OpIndex(std::span<const OpRoom* const> ops, std::string_view left_out)
       entry.op = &op;
       entry.room = room->name;
       ops_[declared_name(op.declaration)].push_back(std::move(entry));
-      if (std::find(known_.begin(), known_.end(), op.registry) == known_.end()) {
+      if (!contains(known_, op.registry)) {
         known_.emplace_back(op.registry);
       }
     }
@@ -73,7 +75,7 @@ void OpIndex::add_document(const Document& document) {
 
 Status OpIndex::enable(std::string_view registry) {
   const std::string_view name = canonical_registry(registry);
-  if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
+  if (!contains(known_, name)) {
     return fail(Code::kUnsupported, "Registry not found: \"", registry, "\"")
         .hint(str_cat("Known registries: ", join(known_, ", ")));
   }
@@ -81,9 +83,7 @@ Status OpIndex::enable(std::string_view registry) {
   return {};
 }
 
-bool OpIndex::enabled(std::string_view registry) const {
-  return std::find(registries_.begin(), registries_.end(), registry) != registries_.end();
-}
+bool OpIndex::enabled(std::string_view registry) const { return contains(registries_, registry); }
 
 const FragmentDecl* OpIndex::fragment(std::string_view name) const {
   const auto it = fragments_.find(name);
@@ -112,8 +112,7 @@ Result<Callee> OpIndex::find(std::string_view name) {
     ptrdiff_t best_rank = -1;
     for (Entry& entry : *candidates) {
       if (!visible(name, *entry.op)) continue;
-      const auto rank = std::find(registries_.begin(), registries_.end(), entry.op->registry) -
-                        registries_.begin();
+      const auto rank = rill::find(registries_, entry.op->registry) - registries_.begin();
       if (rank <= best_rank) continue;
       best = &entry;
       best_rank = rank;
@@ -196,7 +195,7 @@ Status OpIndex::no_definition(std::string_view name) const {
   for (const auto& [known, op] : ops_) names.push_back(known);
   for (const auto& [known, fragment] : fragments_) names.push_back(known);
   for (const auto& [known, fragment] : stdlib_) names.push_back(known);
-  std::sort(names.begin(), names.end());
+  sort_list(names);
   const std::string meant = did_you_mean(name, names);
   return std::move(status).hint(meant.empty() ? "`rill list-ops` lists what there is" : meant);
 }

@@ -1,5 +1,5 @@
-#include <algorithm>
 
+#include "core/base/search.h"
 #include "nnef_loader/build/builder.h"
 #include "nnef_loader/statements.h"
 #include "nnef_loader/syntax/parser.h"
@@ -8,8 +8,7 @@ namespace rill::nnef {
 namespace {
 
 void flatten(const LValue& left, std::vector<std::string>* names) {
-  if (left.kind == LValue::Kind::kName &&
-      std::find(names->begin(), names->end(), left.name) == names->end()) {
+  if (left.kind == LValue::Kind::kName && !contains(*names, left.name)) {
     names->push_back(left.name);
   }
   for (const LValue& item : left.items) flatten(item, names);

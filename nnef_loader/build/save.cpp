@@ -4,6 +4,8 @@
 #include <cstring>
 #include <map>
 
+#include "core/base/search.h"
+#include "core/base/sorted.h"
 #include "nnef_loader/build/builder.h"
 #include "nnef_loader/build/literals.h"
 #include "nnef_loader/build/writer.h"
@@ -26,8 +28,7 @@ bool keeps(const SymbolScope::Assertion& assertion, const std::set<std::string>&
            std::set<std::string>* declared) {
   std::vector<std::string> names;
   for (const Dim& fact : assertion.non_negative) fact.collect_symbols(&names);
-  const bool alive = std::any_of(names.begin(), names.end(),
-                                 [&](const std::string& name) { return live.contains(name); });
+  const bool alive = any_of(names, [&](const std::string& name) { return live.contains(name); });
   if (alive) declared->insert(names.begin(), names.end());
   return alive;
 }
@@ -107,7 +108,7 @@ std::string extensions_text(const Graph& graph, SavedDocument* document) {
           str_cat("extension tract_assert ", scenario.name, ": ", assertion.text, ";\n"));
     }
   }
-  std::sort(lines.begin(), lines.end());
+  sort_list(lines);
   lines.insert(lines.end(), scenarios.begin(), scenarios.end());
   for (const std::string& registry : document->registries) {
     lines.push_back(str_cat("extension tract_registry ", registry, ";\n"));

@@ -155,7 +155,7 @@ Result<Value> load_variable(LoadCtx& base) {
   }
   Target& target = *ctx.scope().target;
   const OutletId wire = target.graph.add_const(ctx.claim_name(""), std::move(tensor), ctx.line());
-  return Value(wire);
+  return as_value(wire);
 }
 
 constexpr NnefOp kOps[] = {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/search.h"
 #include "nnef_loader/build/values.h"
 
 namespace rill::nnef {
@@ -71,7 +72,7 @@ Kinds kinds_of(const Leaves& leaves, const Graph& graph) {
       }
       elements += std::min(tensor->volume(), kMaxStackedElements + 1);
       if (elements > kMaxStackedElements) kinds.computed = true;
-      if (std::find(kinds.wires.begin(), kinds.wires.end(), tensor->dtype()) == kinds.wires.end()) {
+      if (!contains(kinds.wires, tensor->dtype())) {
         kinds.wires.push_back(tensor->dtype());
       }
     }
@@ -82,21 +83,18 @@ Kinds kinds_of(const Leaves& leaves, const Graph& graph) {
 /// The type of elements that stack all leaves without loss, or the nearest that there is.
 Result<DType> common_type(const Kinds& kinds) {
   const bool any = !kinds.wires.empty();
-  const auto has = [&](DType t) {
-    return std::find(kinds.wires.begin(), kinds.wires.end(), t) != kinds.wires.end();
-  };
+  const auto has = [&](DType t) { return contains(kinds.wires, t); };
   const bool number = kinds.integer || kinds.symbolic || kinds.scalar;
   const bool text = kinds.text || has(DType::kString);
   const bool truth = kinds.truth || has(DType::kBool);
-  const bool wire_number = std::any_of(kinds.wires.begin(), kinds.wires.end(), [](DType t) {
-    return t != DType::kString && t != DType::kBool;
-  });
+  const bool wire_number =
+      any_of(kinds.wires, [](DType t) { return t != DType::kString && t != DType::kBool; });
   if (int{text} + int{truth} + int{number || wire_number} > 1) {
     return fail(Code::kDType, "a list mixes numbers, truth values and strings");
   }
   if (text) return DType::kString;
   if (truth) return DType::kBool;
-  const bool wire_float = std::any_of(kinds.wires.begin(), kinds.wires.end(), is_float);
+  const bool wire_float = any_of(kinds.wires, is_float);
   if (kinds.symbolic || has(DType::kDim)) {
     if (!kinds.scalar && !wire_float) return DType::kDim;
     return fail(Code::kDType, "No super type for F32 and TDim");

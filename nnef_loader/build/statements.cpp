@@ -1,7 +1,6 @@
 // Statements and fragments.
 
-#include <algorithm>
-
+#include "core/base/search.h"
 #include "nnef_loader/build/builder.h"
 #include "nnef_loader/build/limits.h"
 
@@ -227,7 +226,7 @@ Result<Value> Builder::expand(const Callee& callee, const Call& call, Scope& sco
 }
 
 Status Builder::run_body(const FragmentDecl& decl, Scope& scope) {
-  if (std::find(active_.begin(), active_.end(), &decl) != active_.end()) {
+  if (contains(active_, &decl)) {
     return fail(Code::kParse, "fragment \"", decl.name, "\" calls itself");
   }
   if (static_cast<int>(active_.size()) >= kMaxFragmentDepth) {

@@ -1,8 +1,8 @@
 #include "nnef_loader/build/stdlib.h"
 
-#include <algorithm>
 #include <array>
 
+#include "core/base/search.h"
 #include "nnef_loader/load.h"
 
 namespace rill::nnef {
@@ -172,8 +172,6 @@ std::vector<std::string_view> standard_fragments() {
   return names;
 }
 
-bool is_unsupported_khronos_op(std::string_view name) {
-  return std::find(kUnsupported.begin(), kUnsupported.end(), name) != kUnsupported.end();
-}
+bool is_unsupported_khronos_op(std::string_view name) { return contains(kUnsupported, name); }
 
 }  // namespace rill::nnef

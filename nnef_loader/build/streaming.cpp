@@ -5,6 +5,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "core/base/search.h"
 #include "core/graph/fingerprint.h"
 #include "nnef_loader/properties.h"
 
@@ -76,7 +77,7 @@ void add_streaming(const Streaming& streaming, Properties* out) {
   add(kPulse, ints({streaming.pulse}));
   add(kLengths, texts(lengths));
   const auto is_told = [](const std::optional<Dim>& length) { return length.has_value(); };
-  if (std::any_of(streaming.input_lengths.begin(), streaming.input_lengths.end(), is_told)) {
+  if (any_of(streaming.input_lengths, is_told)) {
     std::vector<std::string> of_inputs;
     for (const std::optional<Dim>& length : streaming.input_lengths) {
       of_inputs.push_back(length ? length->to_string() : std::string());
@@ -297,8 +298,8 @@ Properties properties_of(const Graph& graph) {
 }
 
 Status set_properties(Properties properties, Graph* graph) {
-  const bool any = std::any_of(properties.begin(), properties.end(),
-                               [](const auto& each) { return tells_of_streams(each.first); });
+  const bool any =
+      any_of(properties, [](const auto& each) { return tells_of_streams(each.first); });
   graph->streaming.reset();
   if (any) {
     RILL_ASSIGN(graph->streaming, Reader(&properties).read());

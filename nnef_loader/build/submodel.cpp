@@ -14,7 +14,7 @@ std::string Submodel::attributes() const {
 OpPtr Submodel::with_symbol(std::string_view symbol, const Dim& by) const {
   auto bound = model->with_symbol(symbol, by);
   if (!bound.ok()) return nullptr;  // infer tells what does not fit
-  auto copy = std::make_shared<Submodel>(*this);
+  auto copy = draft_op<Submodel>(*this);
   copy->model = std::make_shared<const Graph>(std::move(bound).value());
   return copy;
 }
@@ -39,13 +39,11 @@ Status Submodel::eval(EvalCtx&) const {
 
 Status Submodel::declutter(Rewrite& rewrite) const {
   if (settled_) return {};
-  auto simpler = std::make_shared<Submodel>(*this);
+  auto simpler = draft_op<Submodel>(*this);
   RILL_ASSIGN(Graph settled, rill::declutter(*model));
   simpler->model = std::make_shared<const Graph>(std::move(settled));
   simpler->settled_ = true;
-  RILL_ASSIGN(const auto out,
-              rewrite.wire(rewrite.node().name, simpler, rewrite.mapped_inputs(rewrite.node())));
-  return rewrite.replace(out);
+  return rewrite.replace_by(simpler, rewrite.mapped_inputs(rewrite.node()));
 }
 
 Status Submodel::save(SaveCtx& ctx) const {

@@ -47,7 +47,7 @@ class Binary final : public OpBase<Binary> {
       }
       out.shape[static_cast<size_t>(axis)] = extent;
     }
-    return Facts{out};
+    return one_fact(out);
   }
   Status eval(EvalCtx& ctx) const override {
     const View& out = ctx.out[0];
@@ -84,9 +84,7 @@ template <char kWhat>
 Result<Value> load_binary(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId a, ctx.wire("x"));
   RILL_ASSIGN(const OutletId b, ctx.wire("y"));
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Binary>(std::string(1, kWhat)), {a, b}));
-  return Value(out);
+  return ctx.add_value(make_op<Binary>(std::string(1, kWhat)), {a, b});
 }
 
 class Cast final : public OpBase<Cast> {
@@ -96,7 +94,7 @@ class Cast final : public OpBase<Cast> {
   Cast(DType t, QParams p) : to(t), q(p) {}
   std::string_view name() const override { return "Cast"; }
   void fields(FieldVisitor& v) override { v.field("to", to); }
-  Result<Facts> infer(FactSpan in) const override { return Facts{{to, q, in[0].shape, {}}}; }
+  Result<Facts> infer(FactSpan in) const override { return one_fact({to, q, in[0].shape, {}}); }
   Status eval(EvalCtx& ctx) const override { return cast_into(ctx.in[0], ctx.out[0]); }
   Status save(SaveCtx& ctx) const override {
     RILL_ASSIGN(const std::string x, ctx.in(0));
@@ -119,8 +117,7 @@ Result<Value> load_cast(LoadCtx& ctx) {
     RILL_ASSIGN(const std::string text, ctx.text("to"));
     to = dtype_from_name(text).value_or(DType::kF32);
   }
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Cast>(to, q), {in}));
-  return Value(out);
+  return ctx.add_value(make_op<Cast>(to, q), {in});
 }
 
 /// Gives the same elements another shape.
@@ -132,7 +129,7 @@ class Reshape final : public OpBase<Reshape> {
   void fields(FieldVisitor& v) override { v.field("shape", shape); }
   Result<Facts> infer(FactSpan in) const override {
     RILL_CHECK(volume(in[0].shape) == volume(shape), "cannot reshape ", in[0], " to ", shape);
-    return Facts{{in[0].dtype, in[0].q, shape, {}}};
+    return one_fact({in[0].dtype, in[0].q, shape, {}});
   }
   Status eval(EvalCtx& ctx) const override {
     View from = ctx.in[0];
@@ -155,8 +152,7 @@ class Reshape final : public OpBase<Reshape> {
 Result<Value> load_reshape(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId in, ctx.wire("input"));
   RILL_ASSIGN(std::vector<Dim> shape, ctx.dims("shape"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Reshape>(std::move(shape)), {in}));
-  return Value(out);
+  return ctx.add_value(make_op<Reshape>(std::move(shape)), {in});
 }
 
 Result<Value> load_unsqueeze(LoadCtx& ctx) {
@@ -164,14 +160,12 @@ Result<Value> load_unsqueeze(LoadCtx& ctx) {
   RILL_ASSIGN(const std::vector<int64_t> axes, ctx.integers("axes"));
   std::vector<Dim> shape = ctx.fact(in).shape;
   for (const int64_t axis : axes) shape.insert(shape.begin() + axis, Dim(1));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Reshape>(std::move(shape)), {in}));
-  return Value(out);
+  return ctx.add_value(make_op<Reshape>(std::move(shape)), {in});
 }
 
 Result<Value> load_shape_of(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId in, ctx.wire("input"));
-  RILL_ASSIGN(const OutletId out, ctx.konst(Tensor::dims(ctx.fact(in).shape)));
-  return Value(out);
+  return as_value(ctx.konst(Tensor::dims(ctx.fact(in).shape)));
 }
 
 /// Joins along axis 0.
@@ -183,7 +177,7 @@ class Concat final : public OpBase<Concat> {
     for (const Fact& fact : in) RILL_CHECK(fact.rank() > 0, "no axis to join");
     Fact out = in[0].without_value();
     for (size_t i = 1; i < in.size(); ++i) out.shape[0] += in[i].shape[0];
-    return Facts{out};
+    return one_fact(out);
   }
   Status eval(EvalCtx& ctx) const override {
     int64_t at = 0;
@@ -209,8 +203,7 @@ class Concat final : public OpBase<Concat> {
 
 Result<Value> load_concat(LoadCtx& ctx) {
   RILL_ASSIGN(std::vector<OutletId> wires, ctx.wires("values"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Concat>(), std::move(wires)));
-  return Value(out);
+  return ctx.add_value(make_op<Concat>(), wires);
 }
 
 /// Cuts [begin, end) of axis 0.
@@ -228,7 +221,7 @@ class Slice final : public OpBase<Slice> {
     RILL_CHECK(in[0].rank() > 0, "no axis to slice");
     Fact out = in[0].without_value();
     out.shape[0] = end - begin;
-    return Facts{out};
+    return one_fact(out);
   }
   Status eval(EvalCtx& ctx) const override {
     RILL_ASSIGN(const int64_t at, begin.as_int());
@@ -250,8 +243,7 @@ Result<Value> load_slice(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId in, ctx.wire("input"));
   RILL_ASSIGN(std::vector<Dim> begin, ctx.dims("begin"));
   RILL_ASSIGN(std::vector<Dim> end, ctx.dims("end"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Slice>(begin[0], end[0]), {in}));
-  return Value(out);
+  return ctx.add_value(make_op<Slice>(begin[0], end[0]), {in});
 }
 
 /// Gives its input twice.
@@ -276,7 +268,7 @@ class Pair final : public OpBase<Pair> {
 
 Result<Value> load_pair(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId in, ctx.wire("input"));
-  RILL_ASSIGN(const std::vector<OutletId> out, ctx.add(std::make_shared<Pair>(), {in}));
+  RILL_ASSIGN(const std::vector<OutletId> out, ctx.add(make_op<Pair>(), {in}));
   return Value::of_wires(out);
 }
 
@@ -300,12 +292,12 @@ class Probe final : public OpBase<Probe> {
     v.field("dims", dims);
     v.field("pads", pads);
   }
-  Result<Facts> infer(FactSpan in) const override { return Facts{in[0].without_value()}; }
+  Result<Facts> infer(FactSpan in) const override { return one_fact(in[0].without_value()); }
   Status eval(EvalCtx&) const override { return fail(Code::kUnsupported, "probe"); }
 };
 
 Result<Value> load_probe(LoadCtx& ctx) {
-  auto op = std::make_shared<Probe>();
+  auto op = draft_op<Probe>();
   RILL_ASSIGN(const OutletId in, ctx.wire("input"));
   RILL_ASSIGN(op->n, ctx.integer("n"));
   RILL_ASSIGN(op->f, ctx.number("f"));
@@ -317,8 +309,7 @@ Result<Value> load_probe(LoadCtx& ctx) {
   if (ctx.has("extra")) {
     RILL_ASSIGN(op->n, ctx.integer("extra"));
   }
-  RILL_ASSIGN(const OutletId out, ctx.add1(op, {in}));
-  return Value(out);
+  return ctx.add_value(op, {in});
 }
 
 /// Holds a body and never runs it.
@@ -333,7 +324,7 @@ class Scan final : public OpBase<Scan> {
     v.field("body", names);
   }
   Result<Facts> infer(FactSpan) const override {
-    return Facts{body->fact(body->outputs[0]).without_value()};
+    return one_fact(body->fact(body->outputs[0]).without_value());
   }
   Status eval(EvalCtx&) const override { return fail(Code::kUnsupported, "scan"); }
   Status save(SaveCtx& ctx) const override {
@@ -357,10 +348,9 @@ Result<Value> load_scan(LoadCtx& ctx) {
   RILL_ASSIGN(const std::vector<std::string> parameters, ctx.fragment_parameters(fragment));
   RILL_CHECK(parameters.size() == full.size(), "expected ", parameters.size(), " wires");
   RILL_ASSIGN(Graph body, ctx.fragment_graph(fragment, facts));
-  RILL_ASSIGN(
-      const OutletId out,
-      ctx.add1(std::make_shared<Scan>(std::make_shared<const Graph>(std::move(body))), full));
-  return Value(out);
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(make_op<Scan>(std::make_shared<const Graph>(std::move(body))), full));
+  return as_value(out);
 }
 
 Result<Value> load_unstack(LoadCtx& ctx) {
@@ -368,7 +358,7 @@ Result<Value> load_unstack(LoadCtx& ctx) {
   RILL_ASSIGN(const int64_t count, ctx.fact(in).dim(0).as_int());
   std::vector<Value> out;
   for (int64_t i = 0; i < count; ++i) {
-    RILL_ASSIGN(const OutletId one, ctx.add1(std::make_shared<Slice>(Dim(i), Dim(i + 1)), {in}));
+    RILL_ASSIGN(const OutletId one, ctx.add1(make_op<Slice>(Dim(i), Dim(i + 1)), {in}));
     out.emplace_back(one);
   }
   return Value(std::move(out));

@@ -1,11 +1,11 @@
 #include "nnef_loader/build/whole_call.h"
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/base/search.h"
 #include "nnef_loader/build/call.h"
 
 namespace rill::nnef {
@@ -53,7 +53,7 @@ struct WholeCall final : OpBase<WholeCall> {
     }
   }
   OpPtr with_symbol(std::string_view symbol, const Dim& by) const override {
-    auto copy = std::make_shared<WholeCall>(*this);
+    auto copy = draft_op<WholeCall>(*this);
     for (Fact& fact : copy->outs) fact = substitute(fact, symbol, by);
     return copy;
   }
@@ -161,21 +161,19 @@ Result<Facts> facts_of_outputs(Builder* builder, const Callee& callee, const Cal
 
 Result<std::optional<Value>> whole_call(Builder* builder, const Callee& callee, const Call& call,
                                         Scope& scope, const Naming& naming) {
-  const auto whole = std::find_if(kWholes.begin(), kWholes.end(), [&](const Whole& row) {
-    return row.callee == call.callee;
-  });
+  const auto whole = find_if(kWholes, [&](const Whole& row) { return row.callee == call.callee; });
   if (whole == kWholes.end()) return std::optional<Value>();
   CallCtx ctx(builder, &scope, *callee.decl, call, naming);
   RILL_ASSIGN(std::optional<Read> read, read_arguments(ctx, *callee.decl));
   if (!read) return std::optional<Value>();
-  auto op = std::make_shared<WholeCall>();
+  auto op = draft_op<WholeCall>();
   op->whole = &*whole;
   op->arguments = read->arguments;
   std::vector<OutletId> wires = read->wires;
   RILL_ASSIGN(op->outs, facts_of_outputs(builder, callee, call, scope.target->graph,
                                          std::move(*read), naming));
   if (op->outs.empty()) return std::optional<Value>();
-  RILL_ASSIGN(const auto outlets, ctx.add(std::move(op), std::move(wires), ""));
+  RILL_ASSIGN(const auto outlets, ctx.add(std::move(op), wires, ""));
   if (outlets.size() == 1) return std::optional<Value>(Value(outlets[0]));
   return std::optional<Value>(Value::of_wires(outlets));
 }

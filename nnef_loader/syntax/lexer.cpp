@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/search.h"
 #include "core/base/utf8.h"
 
 namespace rill::nnef {
@@ -122,8 +123,7 @@ Result<Token> Lexer::next() {
     read_number();
   } else {
     token.kind = Token::Kind::kSymbol;
-    const auto* const symbol =
-        std::find(kLongSymbols.begin(), kLongSymbols.end(), text_.substr(at_, 2));
+    const auto* const symbol = find(kLongSymbols, text_.substr(at_, 2));
     if (symbol == kLongSymbols.end() && kShortSymbols.find(c) == std::string_view::npos) {
       const size_t length = std::max<size_t>(1, utf8_length(text_.substr(at_)));
       return error_at(token.place,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/sorted.h"
 #include "core/base/utf8.h"
 #include "nnef_loader/syntax/expression.h"
 #include "nnef_loader/syntax/token_stream.h"
@@ -191,8 +192,7 @@ Status Parser::check_names(const FragmentDecl& fragment) {
     names.emplace_back(parameter.name, parameter.place);
   }
   for (const ResultDecl& result : fragment.results) names.emplace_back(result.name, result.place);
-  std::stable_sort(names.begin(), names.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  sort_list(names, [](const auto& a, const auto& b) { return a.first < b.first; });
   for (size_t i = 1; i < names.size(); ++i) {
     if (names[i].first != names[i - 1].first) continue;
     return tokens_.error_at(names[i].second, str_cat("fragment `", fragment.name, "` declares `",

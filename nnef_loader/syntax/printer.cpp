@@ -4,6 +4,8 @@
 #include <array>
 #include <tuple>
 
+#include "core/base/search.h"
+#include "core/base/sorted.h"
 #include "core/base/text.h"
 
 namespace rill::nnef {
@@ -17,7 +19,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 /// Tell whether a plain spelling could be read as something else than this name.
 bool is_ambiguous(std::string_view name) {
   return name.starts_with("inf") || name.starts_with("true") || name.starts_with("false") ||
-         std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end();
+         contains(kKeywords, name);
 }
 
 class Printer {
@@ -259,7 +261,7 @@ void Printer::operator()(const Invocation& node) {
 
 bool is_plain_identifier(std::string_view name) {
   if (name.empty() || !is_letter(name[0])) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c); });
+  return all_of(name, [](char c) { return is_letter(c) || is_digit(c); });
 }
 
 std::string print_identifier(std::string_view name) {
@@ -308,12 +310,11 @@ std::string print_type(const TypeSpec& type) {
 }
 
 void sort_declarations(Document* document) {
-  std::stable_sort(document->extensions.begin(), document->extensions.end(),
-                   [](const Extension& a, const Extension& b) {
-                     return std::tie(a.name, a.rest) < std::tie(b.name, b.rest);
-                   });
-  std::stable_sort(document->fragments.begin(), document->fragments.end(),
-                   [](const FragmentDecl& a, const FragmentDecl& b) { return a.name < b.name; });
+  sort_list(document->extensions, [](const Extension& a, const Extension& b) {
+    return std::tie(a.name, a.rest) < std::tie(b.name, b.rest);
+  });
+  sort_list(document->fragments,
+            [](const FragmentDecl& a, const FragmentDecl& b) { return a.name < b.name; });
 }
 
 }  // namespace rill::nnef

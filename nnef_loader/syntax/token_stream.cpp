@@ -49,6 +49,12 @@ Status TokenStream::expect(std::string_view symbol, std::string_view where) {
   return unexpected(str_cat("`", symbol, "` ", where));
 }
 
+bool TokenStream::accept(const char* symbol) { return accept(std::string_view(symbol)); }
+
+Status TokenStream::expect(const char* symbol, const char* where) {
+  return expect(std::string_view(symbol), std::string_view(where));
+}
+
 Status TokenStream::expect_closing_angle(std::string_view where) {
   if (peek().is(">=")) {
     lexer_.split(peek(), 1);

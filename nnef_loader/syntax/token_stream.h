@@ -26,8 +26,10 @@ class TokenStream {
 
   /// Take the token if it is that symbol, or that plain name.
   bool accept(std::string_view symbol);
+  bool accept(const char* symbol);
   bool accept_word(std::string_view word);
   Status expect(std::string_view symbol, std::string_view where);
+  Status expect(const char* symbol, const char* where);
   /// As `expect(">")`; takes the first half of a `>=` too, as in `x: tensor<scalar>=1.0`.
   Status expect_closing_angle(std::string_view where);
   Status expect_word(std::string_view word);

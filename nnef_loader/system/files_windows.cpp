@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "core/base/search.h"
 #include "nnef_loader/system/files.h"
 
 namespace rill::system {
@@ -227,7 +228,7 @@ bool can_hold(std::string_view name) {
   while (!name.empty()) {
     const size_t end = std::min(name.find('/'), name.size());
     const std::string_view part = name.substr(0, end);
-    const bool plain = std::none_of(part.begin(), part.end(), [](char c) {
+    const bool plain = none_of(part, [](char c) {
       return static_cast<unsigned char>(c) < 0x20 ||
              std::string_view("<>:\"\\|?*").find(c) != std::string_view::npos;
     });

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 
+#include "core/base/search.h"
 #include "onnx_loader/build/order.h"
 #include "onnx_loader/build/sequences.h"
 #include "onnx_loader/build/wire_calls.h"
@@ -78,8 +79,7 @@ const NodeProto* AppendingLoop::maker(std::string_view value) const {
 
 std::optional<int64_t> AppendingLoop::number(std::string_view value) {
   const auto is_it = [&](const auto& each) { return each.name == value; };
-  const auto stored =
-      std::find_if(body_.initializers.begin(), body_.initializers.end(), is_it);
+  const auto stored = find_if(body_.initializers, is_it);
   Result<TensorPtr> tensor = TensorPtr();
   if (stored != body_.initializers.end()) {
     tensor = loader_.tensors().read(*stored);
@@ -88,7 +88,7 @@ std::optional<int64_t> AppendingLoop::number(std::string_view value) {
     if (!is(node, "Constant", 0) || !attribute) return {};
     const auto proto = read_tensor_message(attribute->message);
     if (proto.ok()) tensor = loader_.tensors().read(*proto);
-  } else if (std::none_of(body_.inputs.begin(), body_.inputs.end(), is_it)) {
+  } else if (none_of(body_.inputs, is_it)) {
     const auto wire = loader_.find(value, &env_);
     if (wire.ok()) tensor = env_.graph().fact(*wire).konst;
   }
@@ -166,7 +166,7 @@ void AppendingLoop::keep_last(const Appended& each, size_t at, NodeProto* loop, 
 
 NodeProto AppendingLoop::plain() {
   NodeProto loop = node_;
-  const auto at = std::find_if(loop.attributes.begin(), loop.attributes.end(), is_body);
+  const auto at = find_if(loop.attributes, is_body);
   if (at != loop.attributes.end()) {
     at->graph = std::make_shared<const GraphProto>(std::move(body_));
   }
@@ -209,7 +209,7 @@ NodeProto AppendingLoop::rewritten() {
       body.outputs.back().name = row;
     }
   }
-  const auto at = std::find_if(loop.attributes.begin(), loop.attributes.end(), is_body);
+  const auto at = find_if(loop.attributes, is_body);
   at->graph = std::make_shared<const GraphProto>(std::move(body));
   return loop;
 }

@@ -1,8 +1,7 @@
 // Inputs and outputs of the model: their types, their extents, and the symbols in these.
 
-#include <algorithm>
-
 #include "core/base/checked.h"
+#include "core/base/search.h"
 #include "nnef_loader/build/names.h"
 #include "onnx_loader/build/loader.h"
 
@@ -151,7 +150,7 @@ const TensorPtr* Loader::constant_for(std::string_view input) const {
     if (name == input) return &value;
   }
   const auto& known = findings_.known;
-  if (std::find(known.begin(), known.end(), input) == known.end()) return nullptr;
+  if (!contains(known, input)) return nullptr;
   for (const auto& [name, value] : options_.values) {
     if (name == input) return &value;
   }
@@ -162,7 +161,7 @@ Status Loader::add_inputs(const GraphProto& graph, Env* env) {
   std::vector<std::string> names;
   for (const ValueInfo& info : graph.inputs) names.emplace_back(info.name);
   for (const auto& [name, value] : options_.constants) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    if (contains(names, name)) continue;
     return fail(Code::kArg, "a value is given for \"", name, "\", which is no input of the graph")
         .hint(str_cat("Inputs: ", join(names, ", ")));
   }
@@ -176,7 +175,7 @@ Status Loader::add_inputs(const GraphProto& graph, Env* env) {
     // An initialiser of the same name is the value that the input has unless it is given.
     const auto has_its_name = [&](const TensorProto& each) { return each.name == info.name; };
     const auto& initializers = graph.initializers;
-    if (std::any_of(initializers.begin(), initializers.end(), has_its_name)) continue;
+    if (any_of(initializers, has_its_name)) continue;
     RILL_ASSIGN(Fact fact, input_fact(info, env));
     nnef::Target& target = *env->scope->target;
     const OutletId wire = target.graph.add_source(target.names.claim(info.name), std::move(fact));

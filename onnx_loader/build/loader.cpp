@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/search.h"
 #include "core/graph/walk.h"
 #include "onnx_loader/build/appended.h"
 #include "onnx_loader/build/masks.h"
@@ -103,7 +104,7 @@ Result<Graph> Loader::build() {
   for (const ValueInfo& info : graph.outputs) declared_.emplace(info.name, &info);
   for (const NodeProto& node : graph.nodes) {
     const auto is_it = [&](std::string_view name) { return name == node.op_type; };
-    if (std::none_of(kElementwise.begin(), kElementwise.end(), is_it)) continue;
+    if (none_of(kElementwise, is_it)) continue;
     for (const std::string_view input : node.inputs) {
       for (const std::string_view output : node.outputs) made_of_.emplace(input, output);
     }
@@ -348,7 +349,7 @@ bool Loader::find_out(Findings* findings) const {
         const auto is_it = [&](int id) { return id == input.node; };
         if (!is_known(name, floats) || !any_before(target_.graph, wire, is_it)) continue;
         std::vector<std::string>& known = findings->known;
-        if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+        if (contains(known, name)) continue;
         known.push_back(name);
         any = true;
       }
@@ -404,8 +405,8 @@ Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function
       const std::string_view wanted = attribute.ref;
       const auto* around = env->attributes;
       const auto is_it = [&](const AttributeProto& each) { return each.name == wanted; };
-      const auto at = around ? std::find_if(around->begin(), around->end(), is_it)
-                             : std::vector<AttributeProto>::const_iterator();
+      const auto at =
+          around ? find_if(*around, is_it) : std::vector<AttributeProto>::const_iterator();
       if (!around || at == around->end()) continue;
       value = *at;
       value.name = attribute.name;

@@ -1,11 +1,12 @@
 #include "onnx_loader/build/masks.h"
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+
+#include "core/base/search.h"
 
 namespace rill::onnx {
 namespace {
@@ -19,12 +20,11 @@ constexpr std::array<std::string_view, 4> kForms = {"Expand", "Identity", "Resha
 
 template <size_t N>
 bool is_one_of(std::string_view name, const std::array<std::string_view, N>& list) {
-  return std::find(list.begin(), list.end(), name) != list.end();
+  return contains(list, name);
 }
 
 bool has_one_element(const TensorProto& tensor) {
-  return std::all_of(tensor.dims.begin(), tensor.dims.end(),
-                     [](int64_t each) { return each == 1; });
+  return all_of(tensor.dims, [](int64_t each) { return each == 1; });
 }
 
 class Places {
@@ -136,8 +136,7 @@ class Places {
       count_reads();
       for (size_t i = 0; i < nodes_.size(); ++i) {
         const auto& outputs = nodes_[i].outputs;
-        const bool unread = std::all_of(outputs.begin(), outputs.end(),
-                                        [&](Name each) { return reads_[each] == 0; });
+        const bool unread = all_of(outputs, [&](Name each) { return reads_[each] == 0; });
         any |= unread && dropped_.insert(i).second;
       }
     }
@@ -162,7 +161,7 @@ std::optional<Masked> without_places(const GraphProto& graph) {
   bool finds = false, nested = false;
   for (const NodeProto& node : graph.nodes) {
     finds |= node.op_type == "NonZero";
-    nested |= std::any_of(node.attributes.begin(), node.attributes.end(), is_nested);
+    nested |= any_of(node.attributes, is_nested);
   }
   if (!finds || nested) return std::nullopt;
   Masked out = Places(graph).run();

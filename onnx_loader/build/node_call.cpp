@@ -76,14 +76,12 @@ Result<Value> value_of(const AttributeProto& attribute, const Parameter& paramet
     case Type::kTensor: {
       RILL_ASSIGN(const TensorProto proto, read_tensor_message(attribute.message));
       RILL_ASSIGN(TensorPtr tensor, loader->tensors().read(proto));
-      RILL_ASSIGN(const OutletId wire, loader->add_const(name, std::move(tensor), env));
-      return Value(wire);
+      return as_value(loader->add_const(name, std::move(tensor), env));
     }
     case Type::kSparseTensor: {
       RILL_ASSIGN(const SparseTensorProto proto, read_sparse_tensor(attribute.message));
       RILL_ASSIGN(TensorPtr tensor, loader->tensors().read_sparse(proto));
-      RILL_ASSIGN(const OutletId wire, loader->add_const(name, std::move(tensor), env));
-      return Value(wire);
+      return as_value(loader->add_const(name, std::move(tensor), env));
     }
     default:
       return fail(Code::kUnsupported, "attribute \"", attribute.name, "\" is ",

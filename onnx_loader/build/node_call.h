@@ -77,9 +77,8 @@ class NodeCall final : public OnnxCtx {
   Result<OutletId> to_wire(const Value& value) override { return call_.to_wire(value); }
   Result<Dim> to_dim(const Value& value) override { return call_.to_dim(value); }
   const Fact& fact(OutletId outlet) const override { return call_.fact(outlet); }
-  Result<std::vector<OutletId>> add(OpPtr op, std::vector<OutletId> inputs,
-                                    std::string_view suffix) override {
-    return call_.add(std::move(op), std::move(inputs), suffix);
+  Result<std::vector<OutletId>> add(OpPtr op, WireList inputs, std::string_view suffix) override {
+    return call_.add(std::move(op), inputs, suffix);
   }
   Result<OutletId> konst(Tensor value, std::string_view suffix) override {
     return call_.konst(std::move(value), suffix);

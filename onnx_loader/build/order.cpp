@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/base/search.h"
+
 namespace rill::onnx {
 namespace {
 
@@ -40,7 +42,7 @@ Status circle(const std::vector<NodeProto>& nodes, const std::vector<std::vector
   while (!is_stuck(at)) ++at;
   std::unordered_set<size_t> seen;
   while (seen.insert(at).second) {
-    at = *std::find_if(waits[at].begin(), waits[at].end(), is_stuck);
+    at = *find_if(waits[at], is_stuck);
   }
   Status status = fail(Code::kParse, "the value \"", nodes[at].outputs[0],
                        "\" is computed from itself: the nodes that lead to it form a circle");

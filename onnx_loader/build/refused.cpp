@@ -1,7 +1,8 @@
 #include "onnx_loader/build/refused.h"
 
-#include <algorithm>
 #include <array>
+
+#include "core/base/search.h"
 
 namespace rill::onnx {
 namespace {
@@ -42,7 +43,7 @@ constexpr std::array kRefused = {
 }  // namespace
 
 std::string_view refused_because(std::string_view domain, std::string_view name) {
-  const auto* const at = std::find_if(kRefused.begin(), kRefused.end(), [&](const Refused& each) {
+  const auto* const at = find_if(kRefused, [&](const Refused& each) {
     return each.domain == domain && (each.name.empty() || each.name == name);
   });
   return at == kRefused.end() ? std::string_view() : at->reason;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/search.h"
 #include "onnx_loader/build/wire_calls.h"
 #include "onnx_loader/load.h"
 
@@ -341,7 +342,7 @@ bool is_sequence(std::string_view name, const Env& env) {
 bool is_of_sequences(const NodeProto& node, const Env& env) {
   if (!node.domain.empty()) return false;
   const auto is_it = [&](const auto& each) { return each.first == node.op_type; };
-  if (std::any_of(kOperators.begin(), kOperators.end(), is_it)) return true;
+  if (any_of(kOperators, is_it)) return true;
   return node.op_type == "Identity" && !node.inputs.empty() && is_sequence(node.inputs[0], env);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/sorted.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
@@ -62,7 +63,7 @@ Result<Facts> AddAxis::infer(FactSpan in) const {
   RILL_CHECK(axis >= 0 && axis <= in[0].rank(), "no place ", axis, " for an axis in ", in[0]);
   Fact out = in[0].without_value();
   out.shape.insert(out.shape.begin() + axis, Dim(1));
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 RILL_NOT_IN_STEPS_BEGIN
@@ -99,7 +100,7 @@ Result<Facts> RmAxis::infer(FactSpan in) const {
              ", expected 1");
   Fact out = in[0].without_value();
   out.shape.erase(out.shape.begin() + axis);
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 RILL_NOT_IN_STEPS_BEGIN
@@ -137,11 +138,11 @@ Status RmAxis::save(SaveCtx& ctx) const {
 Result<Facts> Transpose::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
   std::vector<int64_t> sorted = perm;
-  std::sort(sorted.begin(), sorted.end());
+  sort_list(sorted);
   RILL_CHECK(sorted == counting(in[0].rank()), perm, " is no order of the axes of ", in[0]);
   Fact out = in[0].without_value();
   for (size_t i = 0; i < perm.size(); ++i) out.shape[i] = in[0].dim(static_cast<int>(perm[i]));
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status Transpose::eval(EvalCtx& ctx) const { return eval_axes(ctx, perm); }
@@ -154,10 +155,8 @@ Status Transpose::declutter(Rewrite& rewrite) const {
   if (!first) return {};
   std::vector<int64_t> both;
   for (const int64_t axis : perm) both.push_back(first->perm[static_cast<size_t>(axis)]);
-  RILL_ASSIGN(const OutletId out,
-              rewrite.wire1(rewrite.node().name, std::make_shared<Transpose>(std::move(both)),
-                            {rewrite.mapped(rewrite.producer(0).inputs[0])}));
-  return rewrite.replace({out});
+  return rewrite.replace_by(make_op<Transpose>(std::move(both)),
+                            {rewrite.mapped(rewrite.producer(0).inputs[0])});
 }
 
 Status Transpose::save(SaveCtx& ctx) const {
@@ -171,8 +170,7 @@ namespace {
 /// Blocks run over the elements as they lie, whatever the shape.
 Result<Value> blocks_with_shape(LoadCtx& ctx, const Tensor& blocks, std::vector<int64_t> shape) {
   RILL_ASSIGN(Tensor reshaped, blocks.reshaped(std::move(shape)));
-  RILL_ASSIGN(const OutletId out, ctx.konst(std::move(reshaped), "blocks"));
-  return Value(out);
+  return as_value(ctx.konst(std::move(reshaped), "blocks"));
 }
 
 Result<Value> load_squeeze(LoadCtx& ctx) {
@@ -185,9 +183,9 @@ Result<Value> load_squeeze(LoadCtx& ctx) {
     return blocks_with_shape(ctx, *blocks, std::move(shape));
   }
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-    RILL_ASSIGN(x, ctx.add1(std::make_shared<RmAxis>(*axis), {x}));
+    RILL_ASSIGN(x, ctx.add1(make_op<RmAxis>(*axis), {x}));
   }
-  return Value(x);
+  return as_value(x);
 }
 
 Result<Value> load_unsqueeze(LoadCtx& ctx) {
@@ -199,7 +197,7 @@ Result<Value> load_unsqueeze(LoadCtx& ctx) {
   for (int64_t& axis : axes) {
     RILL_ASSIGN(axis, axis_in(axis, rank));
   }
-  std::sort(axes.begin(), axes.end());
+  sort_list(axes);
   const TensorPtr blocks = blocks_of(ctx.fact(x));
   std::vector<int64_t> shape = blocks ? blocks->shape() : std::vector<int64_t>();
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -208,11 +206,11 @@ Result<Value> load_unsqueeze(LoadCtx& ctx) {
     if (blocks) {
       shape.insert(shape.begin() + axes[i], 1);
     } else {
-      RILL_ASSIGN(x, ctx.add1(std::make_shared<AddAxis>(axes[i]), {x}));
+      RILL_ASSIGN(x, ctx.add1(make_op<AddAxis>(axes[i]), {x}));
     }
   }
   if (blocks) return blocks_with_shape(ctx, *blocks, std::move(shape));
-  return Value(x);
+  return as_value(x);
 }
 
 Result<Value> load_transpose(LoadCtx& ctx) {
@@ -224,8 +222,7 @@ Result<Value> load_transpose(LoadCtx& ctx) {
   }
   // Axes that are not named stay where they are.
   for (auto axis = static_cast<int64_t>(perm.size()); axis < rank; ++axis) perm.push_back(axis);
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Transpose>(std::move(perm)), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Transpose>(std::move(perm)), {x});
 }
 
 constexpr NnefOp kOps[] = {

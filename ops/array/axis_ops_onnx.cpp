@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/sorted.h"
 #include "core/graph/onnx.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
@@ -32,7 +33,7 @@ Result<std::vector<int64_t>> unit_axes(OnnxCtx& ctx, const Fact& fact) {
     RILL_TRY(ctx.take_as_equal(fact.dim(static_cast<int>(axis)), Dim(1)));
     axes.push_back(axis);
   }
-  std::sort(axes.begin(), axes.end());
+  sort_list(axes);
   return axes;
 }
 
@@ -46,9 +47,9 @@ Result<Value> squeeze(OnnxCtx& ctx) {
     RILL_ASSIGN(axes, unit_axes(ctx, ctx.fact(x)));
   }
   for (size_t i = axes.size(); i-- > 0;) {
-    RILL_ASSIGN(x, ctx.add1(std::make_shared<RmAxis>(axes[i]), {x}));
+    RILL_ASSIGN(x, ctx.add1(make_op<RmAxis>(axes[i]), {x}));
   }
-  return Value(x);
+  return as_value(x);
 }
 
 Result<Value> unsqueeze(OnnxCtx& ctx) {
@@ -59,9 +60,9 @@ Result<Value> unsqueeze(OnnxCtx& ctx) {
   RILL_ASSIGN(const std::vector<int64_t> axes, axes_in(written, rank));
   RILL_CHECK(axes.size() == written.size(), "axes ", written, ": one of them twice");
   for (const int64_t axis : axes) {
-    RILL_ASSIGN(x, ctx.add1(std::make_shared<AddAxis>(axis), {x}));
+    RILL_ASSIGN(x, ctx.add1(make_op<AddAxis>(axis), {x}));
   }
-  return Value(x);
+  return as_value(x);
 }
 
 Result<Value> transpose(OnnxCtx& ctx) {
@@ -71,8 +72,7 @@ Result<Value> transpose(OnnxCtx& ctx) {
   if (ctx.given("perm")) {
     RILL_ASSIGN(perm, ctx.integers("perm"));
   }
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Transpose>(std::move(perm)), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Transpose>(std::move(perm)), {x});
 }
 
 const OnnxOp kOps[] = {

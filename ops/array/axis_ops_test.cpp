@@ -14,10 +14,10 @@ int count_ops(const Graph& graph, std::string_view name) {
 
 TEST(AxisOps, GiveTheSameInEveryLayout) {
   const Tensor x = random_f32(1, {2, 3, 4});
-  expect_every_layout(std::make_shared<AddAxis>(1), {x});
-  expect_every_layout(std::make_shared<AddAxis>(3), {x});
-  expect_every_layout(std::make_shared<RmAxis>(1), {random_f32(2, {2, 1, 4})});
-  expect_every_layout(std::make_shared<Transpose>(std::vector<int64_t>{2, 0, 1}), {x});
+  expect_every_layout(make_op<AddAxis>(1), {x});
+  expect_every_layout(make_op<AddAxis>(3), {x});
+  expect_every_layout(make_op<RmAxis>(1), {random_f32(2, {2, 1, 4})});
+  expect_every_layout(make_op<Transpose>(std::vector<int64_t>{2, 0, 1}), {x});
 }
 
 TEST(AxisOps, NameWhatIsWrong) {

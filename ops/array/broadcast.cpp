@@ -43,8 +43,7 @@ Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
   if (axis < 0) {
     // Streams that have a frame settle what the shape was written with, as in min(S, 1).
     if (b.await(0) > 0) return refuse_table(b);
-    RILL_ASSIGN(const OutletId out,
-                b.add1("", std::make_shared<Broadcast>(b.out(0).shape), {b.wire(0)}));
+    RILL_ASSIGN(const OutletId out, b.add1(make_op<Broadcast>(b.out(0).shape), {b.wire(0)}));
     b.set(0, out, std::nullopt);
     return {};
   }
@@ -53,8 +52,7 @@ Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
   for (const Dim& extent : op.shape) pulsed.push_back(b.pulsed(extent));
   RILL_ASSIGN(const int64_t pulse, b.frames_per_pulse(frames));
   pulsed[static_cast<size_t>(axis)] = Dim(pulse);
-  RILL_ASSIGN(const OutletId out,
-              b.add1("", std::make_shared<Broadcast>(std::move(pulsed)), {b.wire(0)}));
+  RILL_ASSIGN(const OutletId out, b.add1(make_op<Broadcast>(std::move(pulsed)), {b.wire(0)}));
   TensorPtr frame;
   // The length of the stream is known at its end only.
   const TensorPtr& konst = b.in(0).konst;
@@ -82,7 +80,7 @@ Result<Facts> Broadcast::infer(FactSpan in) const {
     extent = broadcast(in[0].dim(axis), extent);
     RILL_CHECK(extent.valid(), "can not broadcast ", in[0], " to ", shape);
   }
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status Broadcast::eval(EvalCtx& ctx) const {
@@ -125,8 +123,7 @@ Status Broadcast::pulsify(PulseBuilder& b) const {
     stream.delay = real.delay;
     stream.fill = real.fill;
   }
-  RILL_ASSIGN(const OutletId out,
-              b.add1("", std::make_shared<Broadcast>(std::move(pulsed)), {wire}));
+  RILL_ASSIGN(const OutletId out, b.add1(make_op<Broadcast>(std::move(pulsed)), {wire}));
   stream.dim = b.out(0).dim(stream.axis);
   b.set(0, out, stream);
   return {};
@@ -178,8 +175,7 @@ Status Broadcast::absorb(const Node& producer, Rewrite& consumer, int input) con
   if (shorter[0].shape != node.outputs[0].shape) return {};
   std::vector<OutletId> inputs = consumer.mapped_inputs(node);
   inputs[static_cast<size_t>(input)] = consumer.mapped(producer.inputs[0]);
-  RILL_ASSIGN(const auto out, consumer.wire(node.name, node.op, std::move(inputs)));
-  return consumer.replace(out);
+  return consumer.replace_by(node.op, inputs);
 }
 
 Result<Facts> Tile::infer(FactSpan in) const {
@@ -192,7 +188,7 @@ Result<Facts> Tile::infer(FactSpan in) const {
     RILL_CHECK(!times || *times >= 0, "repeats ", repeats, ": expected 0 or more");
     out.shape[axis] *= repeats[axis];
   }
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status Tile::eval(EvalCtx& ctx) const {
@@ -267,10 +263,8 @@ Status Tile::declutter(Rewrite& rewrite) const {
     const bool plain = repeats[static_cast<size_t>(axis)] == Dim(1) || in.dim(axis) == Dim(1);
     if (!plain) return {};
   }
-  RILL_ASSIGN(const OutletId out,
-              rewrite.wire1(rewrite.node().name, std::make_shared<Broadcast>(rewrite.out().shape),
-                            {rewrite.mapped(rewrite.input(0))}));
-  return rewrite.replace({out});
+  return rewrite.replace_by(make_op<Broadcast>(rewrite.out().shape),
+                            {rewrite.mapped(rewrite.input(0))});
 }
 
 namespace {
@@ -278,15 +272,13 @@ namespace {
 Result<Value> load_broadcast(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(std::vector<Dim> shape, computed_dims(ctx, "shape"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Broadcast>(std::move(shape)), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Broadcast>(std::move(shape)), {x});
 }
 
 Result<Value> load_tile(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(std::vector<Dim> repeats, computed_dims(ctx, "repeats"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Tile>(std::move(repeats)), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Tile>(std::move(repeats)), {x});
 }
 
 constexpr NnefOp kOps[] = {

@@ -18,15 +18,13 @@ Result<Value> expand(OnnxCtx& ctx) {
   for (size_t i = 0; i < own.size(); ++i) {
     shape[front + i] = ctx.graph().scope.simplify(broadcast(own[i], shape[front + i]));
   }
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Broadcast>(std::move(shape)), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Broadcast>(std::move(shape)), {x});
 }
 
 Result<Value> tile(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   RILL_ASSIGN(std::vector<Dim> repeats, computed_dims(ctx, "repeats"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Tile>(std::move(repeats)), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Tile>(std::move(repeats)), {x});
 }
 
 const OnnxOp kOps[] = {

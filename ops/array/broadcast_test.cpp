@@ -8,16 +8,15 @@ namespace {
 
 TEST(Broadcast, GivesTheSameInEveryLayout) {
   const Tensor x = random_f32(1, {2, 1, 4});
-  expect_every_layout(std::make_shared<Broadcast>(std::vector<Dim>{3, 2, 5, 4}), {x});
-  expect_every_layout(std::make_shared<Broadcast>(std::vector<Dim>{2, 5, 1}), {x});
+  expect_every_layout(make_op<Broadcast>(std::vector<Dim>{3, 2, 5, 4}), {x});
+  expect_every_layout(make_op<Broadcast>(std::vector<Dim>{2, 5, 1}), {x});
 }
 
 TEST(Tile, GivesTheSameInEveryLayout) {
   const Tensor x = random_f32(1, {2, 3, 4});
-  expect_every_layout(std::make_shared<Tile>(std::vector<Dim>{1, 2, 3}), {x});
-  expect_every_layout(std::make_shared<Tile>(std::vector<Dim>{2, 0, 3}), {x});
-  expect_every_layout(std::make_shared<Tile>(std::vector<Dim>{1, 2, 3}),
-                      {random_f32(1, {2, 0, 4})});
+  expect_every_layout(make_op<Tile>(std::vector<Dim>{1, 2, 3}), {x});
+  expect_every_layout(make_op<Tile>(std::vector<Dim>{2, 0, 3}), {x});
+  expect_every_layout(make_op<Tile>(std::vector<Dim>{1, 2, 3}), {random_f32(1, {2, 0, 4})});
 }
 
 TEST(Tile, RepeatsManyAxes) {

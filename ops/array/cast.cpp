@@ -31,7 +31,7 @@ Result<Facts> Cast::infer(FactSpan in) const {
   if (objects && in[0].dtype != to) {
     return fail(Code::kDType, "no cast from ", in[0], " to ", dtype_name(to));
   }
-  return Facts{{to, is_quantised(to) ? q : QParams{}, in[0].shape, {}}};
+  return one_fact({to, is_quantised(to) ? q : QParams{}, in[0].shape, {}});
 }
 
 Status Cast::eval(EvalCtx& ctx) const { return cast_into(ctx.in[0], ctx.out[0]); }
@@ -114,7 +114,7 @@ Status Cast::lower(Lowering& lowering) const {
   }
   std::vector<Touched> reads = {x};
   if (looks_up) reads.emplace_back(args.table);
-  lowering.step(kByteCast, args, std::move(reads), {y});
+  lowering.step(kByteCast, args, reads, {y});
   return {};
 }
 
@@ -140,12 +140,10 @@ std::optional<OutletId> cast_from(const Node& node) {
 
 Status mark_whole(Rewrite& rewrite) {
   if (!cast_from(rewrite.node())) return {};
-  auto marked = std::make_shared<Cast>(static_cast<const Cast&>(*rewrite.node().op));
+  auto marked = draft_op<Cast>(static_cast<const Cast&>(*rewrite.node().op));
   if (marked->whole) return {};
   marked->whole = true;
-  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::move(marked),
-                                                {rewrite.mapped(rewrite.input(0))}));
-  return rewrite.replace({out});
+  return rewrite.replace_by(std::move(marked), {rewrite.mapped(rewrite.input(0))});
 }
 
 Status Cast::declutter(Rewrite& rewrite) const {
@@ -175,7 +173,7 @@ Status Cast::save(SaveCtx& ctx) const {
 Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q) {
   const Fact& fact = ctx.fact(wire);
   if (fact.dtype == to && (!is_quantised(to) || fact.q == q)) return wire;
-  return ctx.add1(std::make_shared<Cast>(to, q), {wire}, "cast");
+  return ctx.add1(make_op<Cast>(to, q), {wire}, "cast");
 }
 
 namespace {
@@ -187,8 +185,7 @@ Result<Value> load_cast(LoadCtx& ctx) {
     if (!quant) {
       return fail(Code::kDType, "no type to cast to: neither `to` nor an entry in graph.quant");
     }
-    RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Cast>(quant->dtype, quant->q), {x}));
-    return Value(out);
+    return ctx.add_value(make_op<Cast>(quant->dtype, quant->q), {x});
   }
   RILL_ASSIGN(const std::string name, ctx.text("to"));
   auto dtype = dtype_from_name(name);
@@ -202,8 +199,7 @@ Result<Value> load_cast(LoadCtx& ctx) {
     dtype = quant->dtype;
     q = quant->q;
   }
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Cast>(*dtype, q), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Cast>(*dtype, q), {x});
 }
 
 /// Give the shape as a constant of dims, which may hold symbols.
@@ -212,14 +208,10 @@ Result<Value> load_shape_of(LoadCtx& ctx) {
   const std::vector<Dim> shape = ctx.fact(x).shape;
   // What counts from its end compares it with 0.
   for (const Dim& extent : shape) ctx.graph().scope.take_as_extent(extent);
-  RILL_ASSIGN(const OutletId out, ctx.konst(Tensor::dims(shape)));
-  return Value(out);
+  return as_value(ctx.konst(Tensor::dims(shape)));
 }
 
-Result<Value> load_copy(LoadCtx& ctx) {
-  RILL_ASSIGN(const OutletId x, ctx.wire("x"));
-  return Value(x);
-}
+Result<Value> load_copy(LoadCtx& ctx) { return as_value(ctx.wire("x")); }
 
 constexpr NnefOp kOps[] = {
     {"tract_core", "fragment tract_core_cast(input: tensor<?>, to: string) -> (output: tensor<?>);",

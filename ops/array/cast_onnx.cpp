@@ -12,10 +12,9 @@ namespace {
 Result<Value> cast_wire(OnnxCtx& ctx, OutletId x, DType to) {
   const DType from = ctx.fact(x).dtype;
   if (from == to || (from == DType::kDim && (to == DType::kI64 || to == DType::kI32))) {
-    return Value(x);
+    return as_value(x);
   }
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Cast>(to), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Cast>(to), {x});
 }
 
 Result<Value> cast_to_number(OnnxCtx& ctx) {
@@ -35,10 +34,7 @@ Result<Value> cast_like(OnnxCtx& ctx) {
   return cast_wire(ctx, x, ctx.fact(like).dtype);
 }
 
-Result<Value> identity(OnnxCtx& ctx) {
-  RILL_ASSIGN(const OutletId x, ctx.wire("input"));
-  return Value(x);
-}
+Result<Value> identity(OnnxCtx& ctx) { return as_value(ctx.wire("input")); }
 
 /// Integers, or dims where one of them holds a symbol.
 Result<Value> sizes(OnnxCtx& ctx, const std::vector<Dim>& list, std::vector<int64_t> shape) {
@@ -53,8 +49,7 @@ Result<Value> sizes(OnnxCtx& ctx, const std::vector<Dim>& list, std::vector<int6
                                           std::span<const int64_t>(numbers)));
   }
   RILL_ASSIGN(Tensor out, flat.reshaped(std::move(shape)));
-  RILL_ASSIGN(const OutletId wire, ctx.konst(std::move(out)));
-  return Value(wire);
+  return as_value(ctx.konst(std::move(out)));
 }
 
 Result<Value> shape_of(OnnxCtx& ctx) {

@@ -7,7 +7,7 @@ namespace rill::ops::test {
 namespace {
 
 TEST(Cast, GivesTheSameInEveryLayout) {
-  expect_every_layout(std::make_shared<Cast>(DType::kI32), {random_f32(1, {2, 3, 4})});
+  expect_every_layout(make_op<Cast>(DType::kI32), {random_f32(1, {2, 3, 4})});
 }
 
 TEST(Cast, GoesThroughQuantisedTypes) {

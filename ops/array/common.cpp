@@ -1,4 +1,5 @@
 #include "ops/array/common.h"
+#include "core/base/sorted.h"
 #include "core/tensor/small.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ Result<std::vector<int64_t>> axes_in(std::span<const int64_t> axes, int64_t rank
     RILL_ASSIGN(const int64_t counted, axis_in(axis, rank));
     out.push_back(counted);
   }
-  std::sort(out.begin(), out.end());
+  sort_list(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
@@ -53,12 +54,12 @@ Result<OutletId> expanded(LoadCtx& ctx, OutletId wire) {
 
 }  // namespace
 
-Result<OutletId> plain_wire(LoadCtx& ctx, std::string_view name) {
+Result<OutletId> plain_wire(LoadCtx& ctx, const char* name) {
   RILL_ASSIGN(const OutletId wire, ctx.wire(name));
   return expanded(ctx, wire);
 }
 
-Result<std::vector<OutletId>> plain_wires(LoadCtx& ctx, std::string_view name) {
+Result<std::vector<OutletId>> plain_wires(LoadCtx& ctx, const char* name) {
   RILL_ASSIGN(std::vector<OutletId> wires, ctx.wires(name));
   for (OutletId& wire : wires) {
     RILL_ASSIGN(wire, expanded(ctx, wire));

@@ -26,15 +26,15 @@ TensorPtr blocks_of(const Fact& fact);
 bool means_pytorch(const Graph& graph);
 
 /// Read an argument as a wire; a block-quantised constant is expanded.
-Result<OutletId> plain_wire(LoadCtx& ctx, std::string_view name);
-Result<std::vector<OutletId>> plain_wires(LoadCtx& ctx, std::string_view name);
+Result<OutletId> plain_wire(LoadCtx& ctx, const char* name);
+Result<std::vector<OutletId>> plain_wires(LoadCtx& ctx, const char* name);
 
 /// Read an op on the one tensor `input`, with a field for each other argument: a block-quantised
 /// constant is expanded, and where `axis` is not null and negative, it counts from the end.
 Result<Value> load_on_input(LoadCtx& ctx, std::shared_ptr<Op> op, int64_t* axis);
 template <class T>
 Result<Value> load_on_input(LoadCtx& ctx) {
-  auto op = std::make_shared<T>();
+  auto op = draft_op<T>();
   int64_t* axis = nullptr;
   if constexpr (requires { op->axis; }) axis = &op->axis;
   return load_on_input(ctx, std::move(op), axis);

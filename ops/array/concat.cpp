@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/search.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
@@ -38,7 +39,7 @@ Result<Facts> Concat::infer(FactSpan in) const {
     total += fact.dim(static_cast<int>(axis));
   }
   out.shape[static_cast<size_t>(axis)] = total;
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status Concat::eval(EvalCtx& ctx) const {
@@ -69,7 +70,7 @@ Status Concat::lower(Lowering& lowering) const {
     // all that is copied for a part lies together.
     std::erase(order, axis);
     const auto behind = [&](int other) { return other > axis; };
-    order.insert(std::find_if(order.begin(), order.end(), behind), axis);
+    order.insert(find_if(order, behind), axis);
   }
   Operand to = lowering.make_out(0, order);
   to.konst = nullptr;
@@ -122,7 +123,7 @@ Result<Side> side_of(PulseBuilder& b, int axis, int begin, int end) {
     }
     side.frames += *frames;
     side.ready = std::max(side.ready, b.await(i));
-    const TensorPtr konst = b.in(i).konst;
+    const TensorPtr& konst = b.in(i).konst;
     side.alike &= konst != nullptr;
     for (int64_t at = 0; side.alike && at < *frames; ++at) {
       RILL_ASSIGN(Tensor one, frame_at(*konst, axis, at));
@@ -137,7 +138,7 @@ Result<OutletId> joined(PulseBuilder& b, const Side& side, int axis, std::string
   std::vector<OutletId> wires;
   for (int i = side.begin; i < side.end; ++i) wires.push_back(b.wire(i));
   if (wires.size() == 1) return wires[0];
-  return b.add1(suffix, std::make_shared<Concat>(axis), std::move(wires));
+  return b.add1(suffix, make_op<Concat>(axis), wires);
 }
 
 /// Refuses to put a stream behind a stream. Where the first one has 4096 frames at most, the way
@@ -173,7 +174,7 @@ Result<OutletId> splice(PulseBuilder& b, OutletId wire, StreamFact* stream, cons
   int64_t delay = std::max(stream->delay, back.ready * pulse);
   if (front.spliced()) delay = std::max(delay, front.frames + front.ready * pulse);
   RILL_ASSIGN(wire, b.delay(wire, *stream, delay - stream->delay, 0));
-  auto op = std::make_shared<PulseSplice>();
+  auto op = draft_op<PulseSplice>();
   op->axis = stream->axis;
   op->has_front = front.spliced();
   op->has_back = back.spliced();
@@ -189,7 +190,7 @@ Result<OutletId> splice(PulseBuilder& b, OutletId wire, StreamFact* stream, cons
     stream->dim += Dim(back.frames);
   }
   stream->delay = op->has_front ? delay - front.frames : delay;
-  return b.add1("", std::move(op), std::move(inputs));
+  return b.add1(std::move(op), inputs);
 }
 
 }  // namespace
@@ -233,8 +234,7 @@ Status Concat::declutter(Rewrite& rewrite) const {
     return rewrite.replace(kept);
   }
   if (kept.empty() || kept.size() == rewrite.node().inputs.size()) return {};
-  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, clone(), kept));
-  return rewrite.replace({out});
+  return rewrite.replace_by(clone(), kept);
 }
 
 namespace {
@@ -253,8 +253,7 @@ Result<Value> load_concat(LoadCtx& ctx) {
     RILL_ASSIGN(value, cast_to(ctx, value, dtype, q));
   }
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(values[0]).rank()));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Concat>(axis), std::move(values)));
-  return Value(out);
+  return ctx.add_value(make_op<Concat>(axis), std::move(values));
 }
 
 Result<Value> load_stack(LoadCtx& ctx) {
@@ -267,10 +266,9 @@ Result<Value> load_stack(LoadCtx& ctx) {
     if (quant) {
       RILL_ASSIGN(value, cast_to(ctx, value, quant->dtype, quant->q));
     }
-    RILL_ASSIGN(value, ctx.add1(std::make_shared<AddAxis>(axis), {value}, "stacked"));
+    RILL_ASSIGN(value, ctx.add1(make_op<AddAxis>(axis), {value}, "stacked"));
   }
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Concat>(axis), std::move(values)));
-  return Value(out);
+  return ctx.add_value(make_op<Concat>(axis), std::move(values));
 }
 
 Result<Value> load_unstack(LoadCtx& ctx) {
@@ -283,8 +281,8 @@ Result<Value> load_unstack(LoadCtx& ctx) {
   std::vector<Value> parts;
   for (int64_t i = 0; i < count; ++i) {
     RILL_ASSIGN(const OutletId part,
-                ctx.add1(std::make_shared<Slice>(axis, Dim(i), Dim(i + 1)), {x}, "part"));
-    RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<RmAxis>(axis), {part}));
+                ctx.add1(make_op<Slice>(axis, Dim(i), Dim(i + 1)), {x}, "part"));
+    RILL_ASSIGN(const OutletId out, ctx.add1(make_op<RmAxis>(axis), {part}));
     parts.emplace_back(out);
   }
   return Value(std::move(parts));

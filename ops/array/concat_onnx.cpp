@@ -20,8 +20,7 @@ Result<Value> concat(OnnxCtx& ctx) {
     }
   }
   RILL_ASSIGN(parts, dims_or_as_they_are(ctx, std::move(parts)));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Concat>(axis), std::move(parts)));
-  return Value(out);
+  return ctx.add_value(make_op<Concat>(axis), parts);
 }
 
 const OnnxOp kOps[] = {

@@ -7,7 +7,7 @@ namespace rill::ops::test {
 namespace {
 
 TEST(Concat, GivesTheSameInEveryLayout) {
-  const auto op = std::make_shared<Concat>(1);
+  const auto op = make_op<Concat>(1);
   expect_every_layout(
       op, {random_f32(1, {2, 3, 4}), random_f32(2, {2, 0, 4}), random_f32(3, {2, 5, 4})});
 }

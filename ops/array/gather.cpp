@@ -26,7 +26,7 @@ Result<Facts> Gather::infer(FactSpan in) const {
   Fact out = data.without_value();
   out.shape.erase(out.shape.begin() + axis);
   out.shape.insert(out.shape.begin() + axis, indices.shape.begin(), indices.shape.end());
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status Gather::eval(EvalCtx& ctx) const {
@@ -44,7 +44,7 @@ Status Gather::eval(EvalCtx& ctx) const {
 }
 
 Status Gather::lower(Lowering& lowering) const {
-  const TensorPtr data = lowering.as_it_lies(0).konst;
+  const TensorPtr& data = lowering.as_it_lies(0).konst;
   const bool blocks = data && data->block_format() != BlockFormat::kNone;
   BlockArgs args;
   for (int i = 0; blocks && i < data->rank(); ++i) {
@@ -112,7 +112,7 @@ Result<Facts> GatherElements::infer(FactSpan in) const {
   RILL_TRY(check_indices(indices, data.dim(static_cast<int>(axis))));
   Fact out = data.without_value();
   out.shape = indices.shape;
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status GatherElements::eval(EvalCtx& ctx) const {
@@ -159,7 +159,7 @@ Result<Facts> GatherNd::infer(FactSpan in) const {
                indices);
   }
   out.shape.insert(out.shape.end(), data.shape.begin() + batch_dims + depth, data.shape.end());
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status GatherNd::eval(EvalCtx& ctx) const {
@@ -219,13 +219,9 @@ Status GatherNd::declutter(Rewrite& rewrite) const {
   if (batch_dims > 0 || last < 0 || !(indices.dim(last) == Dim(1))) return {};
   if constexpr (built("axis_ops")) {
     RILL_ASSIGN(const OutletId places,
-                rewrite.wire1(str_cat(rewrite.node().name, "_places"),
-                              std::make_shared<RmAxis>(last),
+                rewrite.wire1(str_cat(rewrite.node().name, "_places"), make_op<RmAxis>(last),
                               {rewrite.mapped(rewrite.input(1))}));
-    RILL_ASSIGN(const OutletId out,
-                rewrite.wire1(rewrite.node().name, std::make_shared<Gather>(0),
-                              {rewrite.mapped(rewrite.input(0)), places}));
-    return rewrite.replace({out});
+    return rewrite.replace_by(make_op<Gather>(0), {rewrite.mapped(rewrite.input(0)), places});
   }
   return {};
 }
@@ -234,7 +230,7 @@ namespace {
 
 Result<OutletId> cast(LoadCtx& ctx, OutletId wire, DType to) {
   if (ctx.fact(wire).dtype == to) return wire;
-  return ctx.add1(std::make_shared<Cast>(to), {wire}, "cast");
+  return ctx.add1(make_op<Cast>(to), {wire}, "cast");
 }
 
 /// The type that a `datum_type` argument asks for, if there is one.
@@ -258,9 +254,9 @@ Result<Value> load_gather(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId indices, indices_of(ctx));
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
-  RILL_ASSIGN(OutletId out, ctx.add1(std::make_shared<Gather>(axis), {data, indices}));
+  RILL_ASSIGN(OutletId out, ctx.add1(make_op<Gather>(axis), {data, indices}));
   RILL_ASSIGN(out, as_asked(ctx, out));
-  return Value(out);
+  return as_value(out);
 }
 
 Result<Value> load_gather_elements(LoadCtx& ctx) {
@@ -268,17 +264,14 @@ Result<Value> load_gather_elements(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId indices, indices_of(ctx));
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<GatherElements>(axis), {data, indices}));
-  return Value(out);
+  return ctx.add_value(make_op<GatherElements>(axis), {data, indices});
 }
 
 Result<Value> load_gather_nd(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId data, plain_wire(ctx, "input"));
   RILL_ASSIGN(const OutletId indices, indices_of(ctx));
   RILL_ASSIGN(const int64_t batches, ctx.integer("batch_dims"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<GatherNd>(batches), {data, indices}));
-  return Value(out);
+  return ctx.add_value(make_op<GatherNd>(batches), {data, indices});
 }
 
 constexpr NnefOp kOps[] = {

@@ -46,11 +46,10 @@ Status Gather::slice_holds(Rewrite& rewrite) const {
     std::vector<Dim> repeats(rows.shape.size() + 1, Dim(1));
     repeats[static_cast<size_t>(axis) + 1] = Dim(times);
     OutletId out = rewrite.mapped(rewrite.input(0));
-    const OpPtr steps[] = {std::make_shared<Downsample>(axis, hop, 0),
-                           std::make_shared<AddAxis>(axis + 1),
-                           std::make_shared<Tile>(std::move(repeats)),
-                           std::make_shared<Reshape>(axis, 2, std::vector<Dim>{all}),
-                           std::make_shared<Slice>(axis, Dim(0), count)};
+    const OpPtr steps[] = {make_op<Downsample>(axis, hop, 0), make_op<AddAxis>(axis + 1),
+                           make_op<Tile>(std::move(repeats)),
+                           make_op<Reshape>(axis, 2, std::vector<Dim>{all}),
+                           make_op<Slice>(axis, Dim(0), count)};
     for (const OpPtr& op : steps) {
       RILL_ASSIGN(out, rewrite.wire1(rewrite.node().name, op, {out}));
     }

@@ -15,8 +15,7 @@ Result<Value> gather(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId indices, ctx.wire("indices"));
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<T>(axis), {data, indices}));
-  return Value(out);
+  return ctx.add_value(make_op<T>(axis), {data, indices});
 }
 
 /// One place of an axis of extent 1 is all of it: sizes that are computed come out of lists so.
@@ -30,8 +29,7 @@ Result<Value> gather_rows(OnnxCtx& ctx) {
   if (one && place && place->rank() == 0) {
     RILL_ASSIGN(const Dim at, element_as_dim(*place, 0));
     if (at == Dim(0) || at == Dim(-1)) {
-      RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<RmAxis>(axis), {data}));
-      return Value(out);
+      return ctx.add_value(make_op<RmAxis>(axis), {data});
     }
   }
   return gather<Gather>(ctx);
@@ -44,9 +42,7 @@ Result<Value> gather_nd(OnnxCtx& ctx) {
   if (ctx.has("batch_dims")) {
     RILL_ASSIGN(batches, ctx.integer("batch_dims"));
   }
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<GatherNd>(batches), {data, indices}));
-  return Value(out);
+  return ctx.add_value(make_op<GatherNd>(batches), {data, indices});
 }
 
 /// Positions of what is not 0 in a constant, in order; flat.
@@ -78,12 +74,11 @@ Result<Value> compress(OnnxCtx& ctx) {
     RILL_ASSIGN(axis, axis_in(axis, ctx.fact(x).rank()));
   } else {
     const std::vector<Dim> flat = {volume(ctx.fact(x).shape)};
-    RILL_ASSIGN(x, ctx.add1(std::make_shared<Reshape>(0, ctx.fact(x).rank(), flat), {x}, "flat"));
+    RILL_ASSIGN(x, ctx.add1(make_op<Reshape>(0, ctx.fact(x).rank(), flat), {x}, "flat"));
   }
   const auto count = static_cast<int64_t>(kept.size());
   RILL_ASSIGN(const OutletId indices, indices_of(ctx, {count}, kept));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Gather>(axis), {x, indices}));
-  return Value(out);
+  return ctx.add_value(make_op<Gather>(axis), {x, indices});
 }
 
 Result<Value> non_zero(OnnxCtx& ctx) {
@@ -100,8 +95,7 @@ Result<Value> non_zero(OnnxCtx& ctx) {
       rest /= extent;
     }
   }
-  RILL_ASSIGN(const OutletId out, indices_of(ctx, {rank, count}, places));
-  return Value(out);
+  return as_value(indices_of(ctx, {rank, count}, places));
 }
 
 const OnnxOp kOps[] = {

@@ -50,10 +50,10 @@ Result<OutletId> repeat_ends(Rewrite& rewrite, OutletId rows, int64_t axis, int6
   Pads pads(static_cast<size_t>(fact.rank()), {0, 0});
   pads[static_cast<size_t>(axis)] = {before, after};
   RILL_ASSIGN(Tensor zero, Tensor::zeros(fact.dtype, {}));
-  return rewrite.wire1(str_cat(rewrite.node().name, "_ends"),
-                       std::make_shared<Pad>(std::move(pads), "replicated",
-                                             std::make_shared<const Tensor>(std::move(zero))),
-                       {rows});
+  return rewrite.wire1(
+      str_cat(rewrite.node().name, "_ends"),
+      make_op<Pad>(std::move(pads), "replicated", std::make_shared<const Tensor>(std::move(zero))),
+      {rows});
 }
 
 /// Rows [first, second).
@@ -92,13 +92,12 @@ Result<OutletId> joined_rows(Rewrite& rewrite, OutletId x, int64_t axis,
   std::vector<OutletId> parts;
   for (const auto& [from, to] : rows) {
     const std::string own = rows.size() == 1 ? name : str_cat(name, "_at_", parts.size());
-    RILL_ASSIGN(const OutletId part,
-                rewrite.wire1(own, std::make_shared<Slice>(axis, from, to), {x}));
+    RILL_ASSIGN(const OutletId part, rewrite.wire1(own, make_op<Slice>(axis, from, to), {x}));
     parts.push_back(part);
   }
   if (parts.size() == 1) return parts[0];
   if constexpr (built("concat")) {
-    return rewrite.wire1(name, std::make_shared<Concat>(axis), std::move(parts));
+    return rewrite.wire1(name, make_op<Concat>(axis), parts);
   }
   return fail(Code::kInternal, "no operator to join rows");
 }
@@ -118,7 +117,7 @@ Status Gather::slice_places(Rewrite& rewrite) const {
               joined_rows(rewrite, rewrite.mapped(rewrite.input(0)), axis, *rows));
   if constexpr (built("axis_ops")) {
     if (indices.rank() == 0) {
-      RILL_ASSIGN(out, rewrite.wire1(rewrite.node().name, std::make_shared<RmAxis>(axis), {out}));
+      RILL_ASSIGN(out, rewrite.wire1(rewrite.node().name, make_op<RmAxis>(axis), {out}));
     }
   }
   return rewrite.replace({out});
@@ -147,14 +146,13 @@ Status Gather::declutter(Rewrite& rewrite) const {
       return {};
     }
   }
-  RILL_ASSIGN(out,
-              rewrite.wire1(rewrite.node().name,
-                            std::make_shared<Slice>(axis, run->begin + Dim(before),
-                                                    run->end + Dim(before)),
-                            {out}));
+  RILL_ASSIGN(
+      out,
+      rewrite.wire1(rewrite.node().name,
+                    make_op<Slice>(axis, run->begin + Dim(before), run->end + Dim(before)), {out}));
   if (run->step > 1) {
-    RILL_ASSIGN(out, rewrite.wire1(rewrite.node().name,
-                                   std::make_shared<Downsample>(axis, run->step, 0), {out}));
+    RILL_ASSIGN(out,
+                rewrite.wire1(rewrite.node().name, make_op<Downsample>(axis, run->step, 0), {out}));
   }
   return rewrite.replace({out});
 }

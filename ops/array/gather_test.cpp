@@ -10,11 +10,10 @@ namespace {
 const std::vector<Input> kTable = {{"x", "4, 3"}, {"i", "S", "i64"}};
 
 TEST(Gather, GivesTheSameInEveryLayout) {
-  expect_every_layout(std::make_shared<Gather>(1), {random_f32(1, {2, 3, 4}), i64({2}, {2, 0})});
-  expect_every_layout(std::make_shared<GatherElements>(1),
+  expect_every_layout(make_op<Gather>(1), {random_f32(1, {2, 3, 4}), i64({2}, {2, 0})});
+  expect_every_layout(make_op<GatherElements>(1),
                       {random_f32(1, {2, 3}), i64({2, 4}, {0, 1, 2, -1, 2, 2, 0, 1})});
-  expect_every_layout(std::make_shared<GatherNd>(0),
-                      {random_f32(1, {2, 3}), i64({2, 2}, {0, 1, 1, 2})});
+  expect_every_layout(make_op<GatherNd>(0), {random_f32(1, {2, 3}), i64({2, 2}, {0, 1, 1, 2})});
 }
 
 TEST(Gather, PutsTheAxesOfTheIndicesInPlaceOfTheAxis) {

@@ -95,7 +95,7 @@ class Pieces {
     }
     const int64_t rows = axis_ + (w.across ? 0 : 1);
     if (parts_.size() == 1) return parts_[0];
-    return rewrite_.wire1(rewrite_.node().name, std::make_shared<Concat>(rows), std::move(parts_));
+    return rewrite_.wire1(rewrite_.node().name, make_op<Concat>(rows), std::move(parts_));
   }
 
  private:
@@ -111,19 +111,18 @@ class Pieces {
     const int64_t missing = std::max<int64_t>(0, at + hop - windows_.size());
     const Dim begin = windows_.first + Dim(windows_.offsets[0] + at - missing);
     const Dim end = begin + windows_.count * Dim(hop);
-    RILL_ASSIGN(OutletId part, wire("rows", std::make_shared<Slice>(axis_, begin, end), x_));
-    RILL_ASSIGN(part, wire("split", std::make_shared<Reshape>(
-                                        axis_, 1, std::vector<Dim>{windows_.count, Dim(hop)}),
-                           part));
+    RILL_ASSIGN(OutletId part, wire("rows", make_op<Slice>(axis_, begin, end), x_));
+    RILL_ASSIGN(
+        part, wire("split", make_op<Reshape>(axis_, 1, std::vector<Dim>{windows_.count, Dim(hop)}),
+                   part));
     if (missing > 0) {
-      RILL_ASSIGN(part,
-                  wire("last", std::make_shared<Slice>(axis_ + 1, Dim(missing), Dim(hop)), part));
+      RILL_ASSIGN(part, wire("last", make_op<Slice>(axis_ + 1, Dim(missing), Dim(hop)), part));
     }
     if (windows_.across) {
       std::vector<int64_t> order(static_cast<size_t>(rewrite_.new_fact(part).rank()));
       std::iota(order.begin(), order.end(), 0);
       std::swap(order[static_cast<size_t>(axis_)], order[static_cast<size_t>(axis_) + 1]);
-      RILL_ASSIGN(part, wire("across", std::make_shared<Transpose>(std::move(order)), part));
+      RILL_ASSIGN(part, wire("across", make_op<Transpose>(std::move(order)), part));
     }
     parts_.push_back(part);
     return {};
@@ -133,12 +132,11 @@ class Pieces {
   Status add_row(int64_t offset) {
     const Dim begin = windows_.first + Dim(offset);
     const Dim end = begin + (windows_.count - Dim(1)) * Dim(windows_.hop) + Dim(1);
-    RILL_ASSIGN(OutletId part, wire("row", std::make_shared<Slice>(axis_, begin, end), x_));
+    RILL_ASSIGN(OutletId part, wire("row", make_op<Slice>(axis_, begin, end), x_));
     if (windows_.hop > 1) {
-      RILL_ASSIGN(part, wire("hop", std::make_shared<Downsample>(axis_, windows_.hop, 0), part));
+      RILL_ASSIGN(part, wire("hop", make_op<Downsample>(axis_, windows_.hop, 0), part));
     }
-    RILL_ASSIGN(part,
-                wire("axis", std::make_shared<AddAxis>(axis_ + (windows_.across ? 0 : 1)), part));
+    RILL_ASSIGN(part, wire("axis", make_op<AddAxis>(axis_ + (windows_.across ? 0 : 1)), part));
     parts_.push_back(part);
     return {};
   }

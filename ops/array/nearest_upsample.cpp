@@ -40,7 +40,7 @@ Result<Facts> NearestUpsample::infer(FactSpan in) const {
     out.shape[axis] *= Dim(scales[axis]);
   }
   RILL_CHECK(axes_of(scales) <= static_cast<size_t>(kMaxRank), "scales of too many axes");
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 /// One copy: an axis of d elements repeated s times is seen as [d, s], with step 0 for s.
@@ -68,12 +68,10 @@ Status NearestUpsample::eval(EvalCtx& ctx) const {
 Status NearestUpsample::fuse(Rewrite& rewrite) const {
   const auto* before = rewrite.producer_as<NearestUpsample>(0);
   if (!before || rewrite.uses(rewrite.input(0)) != 1) return {};
-  auto both = std::make_shared<NearestUpsample>(*this);
+  auto both = draft_op<NearestUpsample>(*this);
   for (size_t axis = 0; axis < scales.size(); ++axis) both->scales[axis] *= before->scales[axis];
   if (axes_of(both->scales) > static_cast<size_t>(kMaxRank)) return {};
-  RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, std::move(both),
-                                           {rewrite.mapped(rewrite.producer(0).inputs[0])}));
-  return rewrite.replace(out);
+  return rewrite.replace_by(std::move(both), {rewrite.mapped(rewrite.producer(0).inputs[0])});
 }
 
 Status fuse_upsample(const Reshape& reshape, Rewrite& rewrite) {
@@ -85,13 +83,11 @@ Status fuse_upsample(const Reshape& reshape, Rewrite& rewrite) {
   const OutletId source = graph.node(grown.node).inputs[0];
   const int64_t times = repeats(*add, rewrite.in(0), reshape, graph.fact(source));
   if (times == 0) return {};
-  auto op = std::make_shared<NearestUpsample>();
+  auto op = draft_op<NearestUpsample>();
   op->scales.assign(graph.fact(source).shape.size(), 1);
   op->scales[static_cast<size_t>(reshape.axis)] = times;
   if (axes_of(op->scales) > static_cast<size_t>(kMaxRank)) return {};
-  RILL_ASSIGN(const auto out,
-              rewrite.wire(rewrite.node().name, std::move(op), {rewrite.mapped(source)}));
-  return rewrite.replace(out);
+  return rewrite.replace_by(std::move(op), {rewrite.mapped(source)});
 }
 
 }  // namespace rill::ops

@@ -38,7 +38,7 @@ TEST(NearestUpsample, IsWhatAddsRepeatsAndMergesAxes) {
 }
 
 TEST(NearestUpsample, ReadsEveryLayout) {
-  auto op = std::make_shared<NearestUpsample>();
+  auto op = draft_op<NearestUpsample>();
   op->scales = {2, 1, 3};
   expect_every_layout(op, {random_f32(2, {2, 3, 4})});
 }

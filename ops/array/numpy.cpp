@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/search.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/cast.h"
 
@@ -9,18 +10,17 @@ namespace rill::ops {
 
 Result<OutletId> with_rank(LoadCtx& ctx, OutletId wire, int rank) {
   while (ctx.fact(wire).rank() < rank) {
-    RILL_ASSIGN(wire, ctx.add1(std::make_shared<AddAxis>(0), {wire}, "aligned"));
+    RILL_ASSIGN(wire, ctx.add1(make_op<AddAxis>(0), {wire}, "aligned"));
   }
   return wire;
 }
 
 Result<std::vector<OutletId>> dims_or_as_they_are(LoadCtx& ctx, std::vector<OutletId> wires) {
-  const bool dims = std::any_of(wires.begin(), wires.end(), [&](const OutletId wire) {
-    return ctx.fact(wire).dtype == DType::kDim;
-  });
+  const bool dims =
+      any_of(wires, [&](const OutletId wire) { return ctx.fact(wire).dtype == DType::kDim; });
   for (OutletId& wire : wires) {
     if (!dims || !is_int(ctx.fact(wire).dtype)) continue;
-    RILL_ASSIGN(wire, ctx.add1(std::make_shared<Cast>(DType::kDim), {wire}, "cast"));
+    RILL_ASSIGN(wire, ctx.add1(make_op<Cast>(DType::kDim), {wire}, "cast"));
   }
   return wires;
 }

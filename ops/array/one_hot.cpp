@@ -32,7 +32,7 @@ class OneHot final : public OpBase<OneHot> {
     RILL_TRY(check_indices(in[0].without_value(), Dim(0)));
     Fact out = Fact::of(DType::kF32, in[0].shape);
     out.shape.insert(out.shape.begin() + axis, Dim(dim));
-    return Facts{std::move(out)};
+    return one_fact(std::move(out));
   }
   Status eval(EvalCtx& ctx) const override {
     const View& x = ctx.in[0];
@@ -56,13 +56,12 @@ class OneHot final : public OpBase<OneHot> {
 
 Result<Value> load_one_hot(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  auto op = std::make_shared<OneHot>();
+  auto op = draft_op<OneHot>();
   RILL_TRY(ctx.fields(*op));
   RILL_ASSIGN(op->axis, axis_in(op->axis, ctx.fact(x).rank() + 1));
   RILL_ASSIGN(op->off, ctx.number("value_off"));
   RILL_ASSIGN(op->on, ctx.number("value_on"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
+  return ctx.add_value(std::move(op), {x});
 }
 
 constexpr NnefOp kOps[] = {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/search.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
@@ -101,7 +102,7 @@ Result<Facts> Pad::infer(FactSpan in) const {
     }
     out.shape[i] = out.shape[i] + Dim(before) + Dim(after);
   }
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status Pad::eval(EvalCtx& ctx) const {
@@ -175,14 +176,13 @@ Status Pad::pulsify(PulseBuilder& b) const {
   OutletId wire = b.wire(0);
   Pads others = pads;
   others[on] = {0, 0};
-  const bool other_axes = std::any_of(others.begin(), others.end(), [](const auto& pair) {
-    return pair.first != 0 || pair.second != 0;
-  });
+  const bool other_axes =
+      any_of(others, [](const auto& pair) { return pair.first != 0 || pair.second != 0; });
   if (other_axes) {
     if (stream.has_prefix()) {
       RILL_ASSIGN(wire, b.materialise(wire, &stream));
     }
-    RILL_ASSIGN(wire, b.add1("other_axes", std::make_shared<Pad>(others, mode, value), {wire}));
+    RILL_ASSIGN(wire, b.add1("other_axes", make_op<Pad>(others, mode, value), {wire}));
   }
   if (mode == kConstant) {
     RILL_ASSIGN(wire, extend_stream(b, wire, &stream, {before, *value, after, *value}));
@@ -212,10 +212,8 @@ Status Pad::declutter(Rewrite& rewrite) const {
     both[i].first += first->pads[i].first;
     both[i].second += first->pads[i].second;
   }
-  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name,
-                                                std::make_shared<Pad>(std::move(both), mode, value),
-                                                {rewrite.mapped(rewrite.producer(0).inputs[0])}));
-  return rewrite.replace({out});
+  return rewrite.replace_by(make_op<Pad>(std::move(both), mode, value),
+                            {rewrite.mapped(rewrite.producer(0).inputs[0])});
 }
 
 Status Pad::save(SaveCtx& ctx) const {
@@ -237,10 +235,9 @@ Result<Value> load_pad(LoadCtx& ctx) {
   const Fact& in = ctx.fact(x);
   RILL_ASSIGN(Tensor fill, cast(Tensor::scalar(number), in.dtype, in.q));
   auto value = std::make_shared<const Tensor>(std::move(fill));
-  RILL_ASSIGN(
-      const OutletId out,
-      ctx.add1(std::make_shared<Pad>(std::move(pads), std::move(border), std::move(value)), {x}));
-  return Value(out);
+  RILL_ASSIGN(const OutletId out,
+              ctx.add1(make_op<Pad>(std::move(pads), std::move(border), std::move(value)), {x}));
+  return as_value(out);
 }
 
 constexpr NnefOp kOps[] = {

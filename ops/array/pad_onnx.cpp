@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/search.h"
 #include "core/graph/onnx.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/common.h"
@@ -63,7 +64,7 @@ Result<OutletId> cut_sizes(OnnxCtx& ctx, OutletId x, int64_t axis, Amounts* open
   const Dim behind = take(&open->after);
   if (first == Dim(0) && behind == Dim(0)) return x;
   const Dim extent = ctx.fact(x).shape[static_cast<size_t>(axis)];
-  return ctx.add1(std::make_shared<Slice>(axis, first, extent - behind), {x}, "cut");
+  return ctx.add1(make_op<Slice>(axis, first, extent - behind), {x}, "cut");
 }
 
 /// Put copies of a constant around the input, as many as sizes tell.
@@ -80,15 +81,15 @@ Result<OutletId> surrounded(OnnxCtx& ctx, OutletId x, std::vector<Amounts> open,
                   fill->reshaped(std::vector<int64_t>(ctx.fact(x).shape.size(), 1)));
       RILL_ASSIGN(const OutletId one, ctx.konst(std::move(value), "fill"));
       RILL_ASSIGN(const OutletId part,
-                  ctx.add1(std::make_shared<Broadcast>(std::move(shape)), {one}, "border"));
+                  ctx.add1(make_op<Broadcast>(std::move(shape)), {one}, "border"));
       parts.insert(front ? parts.begin() : parts.end(), part);
       return {};
     };
     RILL_TRY(put(open[axis].before, true));
     RILL_TRY(put(open[axis].after, false));
     if (parts.size() == 1) continue;
-    auto joined = std::make_shared<Concat>(static_cast<int64_t>(axis));
-    RILL_ASSIGN(x, ctx.add1(std::move(joined), std::move(parts), "around"));
+    auto joined = draft_op<Concat>(static_cast<int64_t>(axis));
+    RILL_ASSIGN(x, ctx.add1(std::move(joined), parts, "around"));
   }
   return x;
 }
@@ -118,8 +119,7 @@ Result<OutletId> cut(OnnxCtx& ctx, OutletId x, Pads* pads) {
     const Dim extent = ctx.fact(x).shape[axis];
     const int64_t first = std::max<int64_t>(0, -before);
     const int64_t behind = std::max<int64_t>(0, -after);
-    auto op =
-        std::make_shared<Slice>(static_cast<int64_t>(axis), Dim(first), extent - Dim(behind));
+    auto op = draft_op<Slice>(static_cast<int64_t>(axis), Dim(first), extent - Dim(behind));
     RILL_ASSIGN(x, ctx.add1(std::move(op), {x}, "cut"));
     before = std::max<int64_t>(0, before);
     after = std::max<int64_t>(0, after);
@@ -139,12 +139,11 @@ Result<OutletId> wrapped(OnnxCtx& ctx, OutletId x, const Pads& pads) {
     const int64_t front = (before + extent - 1) / extent;
     const int64_t copies = front + 1 + (after + extent - 1) / extent;
     RILL_CHECK(copies <= 4096, "pads of ", before, " and ", after, " for ", extent, " entries");
-    auto joined = std::make_shared<Concat>(at);
+    auto joined = draft_op<Concat>(at);
     const std::vector<OutletId> all(static_cast<size_t>(copies), x);
     RILL_ASSIGN(x, ctx.add1(std::move(joined), all, "copies"));
     const int64_t begin = front * extent - before;
-    RILL_ASSIGN(x, ctx.add1(std::make_shared<Slice>(at, Dim(begin),
-                                                    Dim(begin + before + extent + after)),
+    RILL_ASSIGN(x, ctx.add1(make_op<Slice>(at, Dim(begin), Dim(begin + before + extent + after)),
                             {x}, "around"));
   }
   return x;
@@ -165,7 +164,7 @@ Result<Value> pad(OnnxCtx& ctx) {
   const auto is_open = [](const Amounts& each) {
     return !each.before.is_const() || !each.after.is_const();
   };
-  if (std::any_of(open.begin(), open.end(), is_open)) {
+  if (any_of(open, is_open)) {
     if (mode != "constant") {
       return fail(Code::kUnsupported, "pads that sizes tell, of mode ", mode, ": expected constant")
           .hint("Set the symbols, as in --set S=16000");
@@ -174,12 +173,9 @@ Result<Value> pad(OnnxCtx& ctx) {
   }
   if (mode == "wrap") {
     RILL_ASSIGN(x, wrapped(ctx, x, pads));
-    return Value(x);
+    return as_value(x);
   }
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Pad>(std::move(pads), std::move(mode), std::move(fill)),
-                       {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Pad>(std::move(pads), std::move(mode), std::move(fill)), {x});
 }
 
 /// Cut or put zeros on both sides; of an odd number, the larger half goes behind.
@@ -204,11 +200,9 @@ Result<Value> center(OnnxCtx& ctx) {
   }
   RILL_ASSIGN(x, cut(ctx, x, &pads));
   RILL_ASSIGN(Tensor zero, cast(Tensor::scalar(0.0F), ctx.fact(x).dtype, ctx.fact(x).q));
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Pad>(std::move(pads), "constant",
-                                             std::make_shared<const Tensor>(std::move(zero))),
-                       {x}));
-  return Value(out);
+  return ctx.add_value(
+      make_op<Pad>(std::move(pads), "constant", std::make_shared<const Tensor>(std::move(zero))),
+      {x});
 }
 
 const OnnxOp kOps[] = {

@@ -11,12 +11,10 @@ TensorPtr value(float number) { return std::make_shared<const Tensor>(Tensor::sc
 TEST(Pad, GivesTheSameInEveryLayout) {
   const Tensor x = random_f32(1, {2, 3, 4});
   const Pads pads = {{1, 0}, {2, 2}, {0, 3}};
-  expect_every_layout(std::make_shared<Pad>(pads, "constant", value(7.5F)), {x});
-  expect_every_layout(std::make_shared<Pad>(pads, "replicated", value(0)), {x});
-  expect_every_layout(std::make_shared<Pad>(Pads{{1, 0}, {2, 2}, {0, 3}}, "reflect", value(0)),
-                      {x});
-  expect_every_layout(std::make_shared<Pad>(pads, "constant", value(1)),
-                      {random_f32(1, {2, 0, 4})});
+  expect_every_layout(make_op<Pad>(pads, "constant", value(7.5F)), {x});
+  expect_every_layout(make_op<Pad>(pads, "replicated", value(0)), {x});
+  expect_every_layout(make_op<Pad>(Pads{{1, 0}, {2, 2}, {0, 3}}, "reflect", value(0)), {x});
+  expect_every_layout(make_op<Pad>(pads, "constant", value(1)), {random_f32(1, {2, 0, 4})});
 }
 
 TEST(Pad, NamesWhatIsWrong) {

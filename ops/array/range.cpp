@@ -28,11 +28,11 @@ Result<Facts> Range::infer(FactSpan in) const {
   if (number) {
     RILL_CHECK(*number != INT64_MIN, "range from ", start, " to ", end, " is out of range");
     // As long as its expression says: a stream that ends before the start counts nothing.
-    if (open && *number < 0) return Facts{Fact::of(DType::kI64, {Dim(0)})};
+    if (open && *number < 0) return one_fact(Fact::of(DType::kI64, {Dim(0)}));
     const int64_t length = std::abs(*number) / stride + (std::abs(*number) % stride != 0 ? 1 : 0);
-    return Facts{Fact::of(DType::kI64, {Dim(length)})};
+    return one_fact(Fact::of(DType::kI64, {Dim(length)}));
   }
-  return Facts{Fact::of(DType::kI64, {ceil_div(distance, stride)})};
+  return one_fact(Fact::of(DType::kI64, {ceil_div(distance, stride)}));
 }
 
 Status Range::eval(EvalCtx& ctx) const {
@@ -56,13 +56,13 @@ Status Range::pulsify(PulseBuilder& b) const {
     return b.refuse("Count from a fixed number upwards", "it counts from ", start,
                     ", which is known only at the end of the stream");
   }
-  auto counter = std::make_shared<PulseRange>();
+  auto counter = draft_op<PulseRange>();
   counter->start = *first;
   counter->step = step;
   StreamFact stream;
   stream.dim = b.out(0).dim(0);
   RILL_ASSIGN(counter->frames, b.frames_per_pulse(stream.dim));
-  RILL_ASSIGN(const OutletId wire, b.add1("", std::move(counter), {}));
+  RILL_ASSIGN(const OutletId wire, b.add1(std::move(counter), {}));
   b.set(0, wire, stream);
   return {};
 }
@@ -118,8 +118,7 @@ Result<Value> load_floats(LoadCtx& ctx, const TensorPtr* bounds) {
   if (dtype == DType::kF32) out = counted<float>(dtype, number[0], number[1], number[2]);
   if (dtype == DType::kF64) out = counted<double>(dtype, number[0], number[1], number[2]);
   if (!out.ok()) return out.take_status();
-  RILL_ASSIGN(const OutletId wire, ctx.konst(std::move(out).value()));
-  return Value(wire);
+  return as_value(ctx.konst(std::move(out).value()));
 }
 
 /// Count between numbers that inputs give.
@@ -145,9 +144,9 @@ class OpenRange final : public OpBase<OpenRange> {
       if (!in[i].konst) continue;
       RILL_ASSIGN(bounds[i], element_as_int(*in[i].konst, 0));
     }
-    if (!known) return Facts{Fact::of(in[0].dtype, {count})};
+    if (!known) return one_fact(Fact::of(in[0].dtype, {count}));
     RILL_ASSIGN(const Facts counted, Range(Dim(bounds[0]), Dim(bounds[1]), bounds[2]).infer({}));
-    return Facts{Fact::of(in[0].dtype, counted[0].shape)};
+    return one_fact(Fact::of(in[0].dtype, counted[0].shape));
   }
   Status eval(EvalCtx& ctx) const override {
     const View& out = ctx.out[0];
@@ -178,7 +177,7 @@ class OpenRange final : public OpBase<OpenRange> {
 };
 
 Result<Value> load_open(LoadCtx& ctx, std::vector<OutletId> bounds) {
-  auto op = std::make_shared<OpenRange>();
+  auto op = draft_op<OpenRange>();
   const std::string symbol = ctx.graph().scope.fresh("range");
   ctx.graph().scope.declare(symbol);
   op->count = Dim::symbol(symbol);
@@ -187,8 +186,7 @@ Result<Value> load_open(LoadCtx& ctx, std::vector<OutletId> bounds) {
   for (OutletId& bound : bounds) {
     RILL_ASSIGN(bound, cast_to(ctx, bound, dtype));
   }
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), std::move(bounds)));
-  return Value(out);
+  return ctx.add_value(std::move(op), std::move(bounds));
 }
 
 Result<Value> load_range(LoadCtx& ctx) {
@@ -218,11 +216,11 @@ Result<Value> load_range(LoadCtx& ctx) {
   RILL_ASSIGN(const Dim end, element_as_dim(*bounds[1], 0));
   RILL_ASSIGN(const int64_t step, element_as_int(*bounds[2], 0));
   const DType asked = bounds[0]->dtype();
-  RILL_ASSIGN(OutletId out, ctx.add1(std::make_shared<Range>(start, end, step), {}));
+  RILL_ASSIGN(OutletId out, ctx.add1(make_op<Range>(start, end, step), {}));
   if (is_int(asked)) {
     RILL_ASSIGN(out, cast_to(ctx, out, asked));
   }
-  return Value(out);
+  return as_value(out);
 }
 
 constexpr NnefOp kOps[] = {

@@ -1,8 +1,8 @@
 // How ONNX's Range is read.
 
-#include <algorithm>
 #include <string>
 
+#include "core/base/search.h"
 #include "core/graph/onnx.h"
 #include "ops/array/symbolic.h"
 
@@ -39,12 +39,10 @@ Result<Value> folded(OnnxCtx& ctx, OutletId out) {
   const Node& node = ctx.graph().node(out.node);
   std::vector<TensorPtr> inputs;
   for (const OutletId& input : node.inputs) inputs.push_back(ctx.fact(input).konst);
-  const bool open = !count || *count > kShort || !node.op->foldable() ||
-                    std::find(inputs.begin(), inputs.end(), nullptr) != inputs.end();
-  if (open) return Value(out);
+  const bool open = !count || *count > kShort || !node.op->foldable() || contains(inputs, nullptr);
+  if (open) return as_value(out);
   RILL_ASSIGN(std::vector<Tensor> values, evaluate(*node.op, inputs, node.outputs));
-  RILL_ASSIGN(const OutletId list, ctx.konst(std::move(values[0]), "list"));
-  return Value(list);
+  return as_value(ctx.konst(std::move(values[0]), "list"));
 }
 
 /// Count in floats up to a size, as PyTorch does for positions: its bounds are whole numbers, which

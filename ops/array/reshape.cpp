@@ -4,15 +4,16 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/base/search.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
-#include "ops/array/symbolic.h"
 #include "ops/array/groups.h"
 #include "ops/array/nearest_upsample.h"
+#include "ops/array/symbolic.h"
 
 namespace rill::ops {
 namespace {
@@ -76,7 +77,7 @@ Result<Facts> Reshape::infer(FactSpan in) const {
   const auto difference = (after - before).to_int();
   RILL_CHECK(!difference || *difference == 0, "can not reshape ", in[0], " to ", out,
              ": the volumes are ", before, " and ", after);
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status Reshape::eval(EvalCtx& ctx) const {
@@ -249,7 +250,7 @@ Status Reshape::pulsify(PulseBuilder& b) const {
   for (const Dim& extent : b.out(0).shape) shape.push_back(b.pulsed(extent));
   shape[static_cast<size_t>(split.to_axis)] = Dim(elements / split.to_inner);
   RILL_ASSIGN(const OutletId out,
-              b.add1("", std::make_shared<Reshape>(0, now.rank(), std::move(shape)), {wire}));
+              b.add1(make_op<Reshape>(0, now.rank(), std::move(shape)), {wire}));
   stream.delay = stream.delay * split.from_inner / split.to_inner;
   stream.axis = split.to_axis;
   stream.dim = b.out(0).dim(split.to_axis);
@@ -275,7 +276,7 @@ int carried_input(const Node& node, const Graph& graph) {
   if (carried < 0) return -1;
   for (size_t axis = 0; axis < rank; ++axis) {
     const int at = static_cast<int>(axis);
-    const bool same = std::any_of(tracks.begin(), tracks.end(), [&](const AxisTrack& track) {
+    const bool same = any_of(tracks, [&](const AxisTrack& track) {
       return track.out[0] == at && track.in[static_cast<size_t>(carried)] == at;
     });
     if (!same) return -1;
@@ -326,7 +327,7 @@ Status undo_around(Rewrite& rewrite) {
                   rewrite.new_fact(inputs[i]).konst->reshaped(std::vector<int64_t>(rank, 1)));
       inputs[i] = rewrite.konst(str_cat(node->name, "_number"), std::move(number));
     }
-    RILL_ASSIGN(wire, rewrite.wire1(node->name, node->op, std::move(inputs)));
+    RILL_ASSIGN(wire, rewrite.wire1(node->name, node->op, inputs));
   }
   return rewrite.replace({wire});
 }
@@ -342,10 +343,9 @@ Status Reshape::declutter(Rewrite& rewrite) const {
     const OutletId source = rewrite.producer(0).inputs[0];
     const int rank = rewrite.old_graph().fact(source).rank();
     (void)first;
-    RILL_ASSIGN(
-        const OutletId out,
-        rewrite.wire1(rewrite.node().name, std::make_shared<Reshape>(0, rank, rewrite.out().shape),
-                      {rewrite.mapped(source)}));
+    RILL_ASSIGN(const OutletId out,
+                rewrite.wire1(rewrite.node().name, make_op<Reshape>(0, rank, rewrite.out().shape),
+                              {rewrite.mapped(source)}));
     return rewrite.replace({out});
   }
   RILL_TRY(undo_around(rewrite));
@@ -361,10 +361,8 @@ Status Reshape::declutter(Rewrite& rewrite) const {
   }
   if (front + back == 0) return {};
   std::vector<Dim> rest(to.begin() + front, to.end() - back);
-  auto shorter = std::make_shared<Reshape>(axis + front, count - front - back, std::move(rest));
-  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::move(shorter),
-                                                {rewrite.mapped(rewrite.input(0))}));
-  return rewrite.replace({out});
+  auto shorter = draft_op<Reshape>(axis + front, count - front - back, std::move(rest));
+  return rewrite.replace_by(std::move(shorter), {rewrite.mapped(rewrite.input(0))});
 }
 
 Status Reshape::save(SaveCtx& ctx) const {
@@ -400,7 +398,7 @@ Result<std::vector<Dim>> resolved(std::vector<Dim> to, const Fact& in, int64_t s
       open = static_cast<int>(i);
       continue;
     }
-    const auto same = std::find(left.begin(), left.end(), to[i]);
+    const auto same = find(left, to[i]);
     if (same != left.end() && !same->is_const()) {
       left.erase(same);
     } else {
@@ -431,9 +429,7 @@ Result<Value> load_reshape(LoadCtx& ctx) {
   RILL_CHECK(count <= rank - start, "axis_count = ", count, ": ", in, " has ", rank - start,
              " axes from ", start, " on");
   RILL_ASSIGN(to, resolved(std::move(to), in, start, count));
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Reshape>(start, count, std::move(to)), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Reshape>(start, count, std::move(to)), {x});
 }
 
 constexpr NnefOp kOps[] = {

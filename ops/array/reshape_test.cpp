@@ -12,7 +12,7 @@ TEST(Reshape, GivesTheSameInEveryLayout) {
   const Tensor x = random_f32(1, {2, 6, 4});
   for (const std::vector<Dim>& to :
        {std::vector<Dim>{12, 4}, {2, 24}, {48}, {2, 3, 2, 4}, {1, 2, 6, 1, 4}, {4, 2, 6}}) {
-    expect_every_layout(std::make_shared<Reshape>(0, 3, to), {x});
+    expect_every_layout(make_op<Reshape>(0, 3, to), {x});
   }
 }
 

@@ -79,7 +79,7 @@ Result<Facts> Slice::infer(FactSpan in) const {
              begin, ", ", end, ") is out of axis ", axis, " of ", in[0]);
   Fact out = in[0].without_value();
   out.shape[static_cast<size_t>(axis)] = empty ? Dim(0) : end - begin;
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status Slice::eval(EvalCtx& ctx) const {
@@ -143,11 +143,11 @@ Status pulsify_rows(PulseBuilder& b, const Slice& slice) {
     return b.refuse("Give the frames one axis", "two axes of ", b.out(0),
                     " mention the stream symbol");
   }
-  auto rows = std::make_shared<PulseRows>();
+  auto rows = draft_op<PulseRows>();
   rows->axis = axis;
   rows->begin = *first;
   RILL_ASSIGN(rows->frames, b.frames_per_pulse(frames));
-  RILL_ASSIGN(const OutletId wire, b.add1("", std::move(rows), {b.wire(0)}));
+  RILL_ASSIGN(const OutletId wire, b.add1(std::move(rows), {b.wire(0)}));
   b.set(0, wire, StreamFact{axis, frames, 0, nullptr});
   return {};
 }
@@ -156,12 +156,12 @@ Status pulsify_rows(PulseBuilder& b, const Slice& slice) {
 Status pulsify_first_frames(PulseBuilder& b, StreamFact stream, int64_t begin, int64_t end) {
   RILL_ASSIGN(const OutletId x, b.materialise(b.wire(0), &stream));
   RILL_ASSIGN(const int64_t pulse, b.pulse_of(x, stream.axis));
-  auto latch = std::make_shared<PulseLatch>();
+  auto latch = draft_op<PulseLatch>();
   latch->axis = stream.axis;
   latch->begin = begin;
   latch->end = end;
   latch->delay = stream.delay;
-  RILL_ASSIGN(const OutletId wire, b.add1("", std::move(latch), {x}));
+  RILL_ASSIGN(const OutletId wire, b.add1(std::move(latch), {x}));
   const int64_t ready = end > begin ? (stream.delay + end - 1) / pulse : 0;
   return b.give(0, wire, {PulsedOutput::Still{ready}});
 }
@@ -190,14 +190,14 @@ Status pulsify_last_frames(PulseBuilder& b, StreamFact stream, const Dim& begin,
   }
   RILL_ASSIGN(OutletId x, b.materialise(b.wire(0), &stream));
   RILL_ASSIGN(x, b.hold(x, &stream));
-  auto tail = std::make_shared<PulseTail>();
+  auto tail = draft_op<PulseTail>();
   tail->axis = stream.axis;
   tail->overlap = back;
   tail->frames = frames;
   tail->delay = stream.delay;
   tail->first = begin;
   RILL_ASSIGN(const OutletId shown, b.delay(x, stream, 0, back));
-  RILL_ASSIGN(const OutletId wire, b.add1("", std::move(tail), {shown}));
+  RILL_ASSIGN(const OutletId wire, b.add1(std::move(tail), {shown}));
   return b.give(0, wire, {PulsedOutput::AtEnd{x, stream}});
 }
 
@@ -255,10 +255,8 @@ Status Slice::declutter(Rewrite& rewrite) const {
   const bool inside =
       scope.proves_non_negative(begin) && scope.proves_ge(first->end - first->begin, end);
   if (!inside) return {};
-  auto both = std::make_shared<Slice>(axis, first->begin + begin, first->begin + end);
-  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::move(both),
-                                                {rewrite.mapped(rewrite.producer(0).inputs[0])}));
-  return rewrite.replace({out});
+  auto both = draft_op<Slice>(axis, first->begin + begin, first->begin + end);
+  return rewrite.replace_by(std::move(both), {rewrite.mapped(rewrite.producer(0).inputs[0])});
 }
 
 Status Slice::save(SaveCtx& ctx) const {
@@ -278,7 +276,7 @@ Result<Facts> Downsample::infer(FactSpan in) const {
   const Dim left = extent - Dim(modulo);
   const auto number = left.to_int();
   extent = number && *number <= 0 ? Dim(0) : ceil_div(left, std::abs(stride));
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 namespace {
@@ -321,8 +319,7 @@ Status Downsample::pulsify(PulseBuilder& b) const {
   const int64_t phase = (first % stride + stride) % stride;
   out.delay = (first - phase) / stride;
   out.dim = b.out(0).dim(static_cast<int>(axis));
-  RILL_ASSIGN(const OutletId wire,
-              b.add1("", std::make_shared<Downsample>(axis, stride, phase), {b.wire(0)}));
+  RILL_ASSIGN(const OutletId wire, b.add1(make_op<Downsample>(axis, stride, phase), {b.wire(0)}));
   b.set(0, wire, out);
   return {};
 }
@@ -351,7 +348,7 @@ Result<OutletId> cut(LoadCtx& ctx, OutletId x, int64_t axis, const Dim& from, co
       to == Dim(0) && (from_behind || extent == Dim(1) || scope.proves_ge(begin, Dim(1)));
   Dim end = to_the_end ? extent : resolved(scope, to, extent);
   if (scope.proves_ge(begin, end)) end = begin;
-  return ctx.add1(std::make_shared<Slice>(axis, begin, end), {x});
+  return ctx.add1(make_op<Slice>(axis, begin, end), {x});
 }
 
 /// Whether a bound still compares.
@@ -391,9 +388,9 @@ Result<Value> load_slice(LoadCtx& ctx) {
     }
     RILL_ASSIGN(x, cut(ctx, x, axis, from, to));
     if (strides[i] == 1) continue;
-    RILL_ASSIGN(x, ctx.add1(std::make_shared<Downsample>(axis, strides[i], 0), {x}));
+    RILL_ASSIGN(x, ctx.add1(make_op<Downsample>(axis, strides[i], 0), {x}));
   }
-  return Value(x);
+  return as_value(x);
 }
 
 Result<Value> load_dyn_slice(LoadCtx& ctx) {
@@ -402,8 +399,7 @@ Result<Value> load_dyn_slice(LoadCtx& ctx) {
   RILL_ASSIGN(const Dim end, ctx.dim("end"));
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Slice>(axis, start, end), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Slice>(axis, start, end), {x});
 }
 
 constexpr NnefOp kOps[] = {

@@ -36,7 +36,7 @@ OpPtr resized(const OpPtr& op, int axis, const Dim& extent) {
     return smaller;
   }
   if (const auto* broadcast = op->as<Broadcast>()) {
-    auto smaller = std::make_shared<Broadcast>(*broadcast);
+    auto smaller = draft_op<Broadcast>(*broadcast);
     smaller->shape[static_cast<size_t>(axis)] = extent;
     return smaller;
   }
@@ -95,8 +95,7 @@ Status pick_in_front(Rewrite& rewrite, int axis, const Dim& whole, const Dim& ke
     }
     inputs.push_back(input);
   }
-  RILL_ASSIGN(const OutletId out, rewrite.wire1(producer.name, op, std::move(inputs)));
-  return rewrite.replace({out});
+  return rewrite.replace_by(op, inputs, producer.name);
 }
 
 /// Whether the only reader of an op's only output may pick frames in front of it.
@@ -120,7 +119,7 @@ Status Slice::fuse(Rewrite& rewrite) const {
   if (!may_pass(*this, producer, rewrite.in(0), rewrite.old_graph().fact(producer.inputs[0])))
     return {};
   return pick_in_front(rewrite, static_cast<int>(axis), Dim(*whole), Dim(*to - *from), [&](int at) {
-    auto slice = std::make_shared<Slice>(*this);
+    auto slice = draft_op<Slice>(*this);
     slice->axis = at;
     return slice;
   });
@@ -144,12 +143,11 @@ Status Slice::take_from_border(Rewrite& rewrite) const {
     const OutletId x = rewrite.mapped(rewrite.producer(0).inputs[0]);
     RILL_ASSIGN(const OutletId padded,
                 rewrite.wire1(rewrite.producer(0).name,
-                              std::make_shared<Pad>(std::move(pads), pad->mode, pad->value), {x}));
-    auto slice = std::make_shared<Slice>(*this);
+                              make_op<Pad>(std::move(pads), pad->mode, pad->value), {x}));
+    auto slice = draft_op<Slice>(*this);
     slice->begin = begin - Dim(less_before);
     slice->end = end - Dim(less_before);
-    RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::move(slice), {padded}));
-    return rewrite.replace({out});
+    return rewrite.replace_by(std::move(slice), {padded});
   }
   return {};
 }
@@ -164,19 +162,18 @@ Status Downsample::declutter(Rewrite& rewrite) const {
     const auto step = checked_mul(range->step, stride);
     const auto skipped = checked_mul(range->step, modulo);
     if (!step || !skipped) return {};
-    auto fewer = std::make_shared<Range>(*range);
+    auto fewer = draft_op<Range>(*range);
     fewer->start = range->start + Dim(*skipped);
     fewer->step = *step;
     const auto made = fewer->infer({});
     if (!made.ok() || !((*made)[0].shape == rewrite.out().shape)) return {};
-    RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::move(fewer), {}));
-    return rewrite.replace({out});
+    return rewrite.replace_by(std::move(fewer), {});
   }
   // Two of different axes would pass each other for ever: the inner one goes first.
   if (rewrite.producer_as<Downsample>(0) || !may_pick(rewrite)) return {};
   const int on = static_cast<int>(axis);
   return pick_in_front(rewrite, on, rewrite.in(0).dim(on), rewrite.out().dim(on),
-                       [&](int at) { return std::make_shared<Downsample>(at, stride, modulo); });
+                       [&](int at) { return make_op<Downsample>(at, stride, modulo); });
 }
 
 }  // namespace rill::ops

@@ -1,9 +1,9 @@
 // How ONNX's Slice is read.
 
-#include <algorithm>
 #include <limits>
 #include <numeric>
 
+#include "core/base/search.h"
 #include "core/graph/onnx.h"
 #include "ops/array/common.h"
 #include "ops/array/slice.h"
@@ -70,16 +70,15 @@ Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wr
   if (!scope.proves_non_negative(from) && ctx.clamps()) from = max(from, Dim(0));
   const Dim to = scope.proves_ge(from, begin + Dim(1)) ? from : begin + Dim(1);
   if (!scope.proves_ge(to, from) && ctx.clamps()) from = min(from, to);
-  RILL_ASSIGN(x, ctx.add1(std::make_shared<Slice>(axis, from, to), {x}, "part"));
-  return ctx.add1(std::make_shared<Downsample>(axis, step, 0), {x});
+  RILL_ASSIGN(x, ctx.add1(make_op<Slice>(axis, from, to), {x}, "part"));
+  return ctx.add1(make_op<Downsample>(axis, step, 0), {x});
 }
 
 /// Whether two expressions have a symbol in common.
 bool share_a_symbol(const Dim& a, const Dim& b) {
   std::vector<std::string> symbols;
   a.collect_symbols(&symbols);
-  return std::any_of(symbols.begin(), symbols.end(),
-                     [&](const std::string& each) { return b.mentions(each); });
+  return any_of(symbols, [&](const std::string& each) { return b.mentions(each); });
 }
 
 /// The first frames of an axis that may have fewer are all of them, and so are the last ones. A
@@ -103,10 +102,10 @@ Result<OutletId> forwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wri
   if (scope.proves_ge(begin, end)) end = begin;
   clamp(ctx, extent, &begin, &end);
   if (begin != Dim(0) || end != extent) {
-    RILL_ASSIGN(x, ctx.add1(std::make_shared<Slice>(axis, begin, end), {x}));
+    RILL_ASSIGN(x, ctx.add1(make_op<Slice>(axis, begin, end), {x}));
   }
   if (step == 1) return x;
-  return ctx.add1(std::make_shared<Downsample>(axis, step, 0), {x}, "steps");
+  return ctx.add1(make_op<Downsample>(axis, step, 0), {x}, "steps");
 }
 
 Result<Value> slice(OnnxCtx& ctx) {
@@ -132,7 +131,7 @@ Result<Value> slice(OnnxCtx& ctx) {
     RILL_ASSIGN(x, steps[i] > 0 ? forwards(ctx, x, axis, starts[i], ends[i], steps[i])
                                 : backwards(ctx, x, axis, starts[i], ends[i], steps[i]));
   }
-  return Value(x);
+  return as_value(x);
 }
 
 const OnnxOp kOps[] = {

@@ -16,10 +16,10 @@ std::string shape_of(std::string_view statements, std::string_view extensions = 
 
 TEST(Slice, GivesTheSameInEveryLayout) {
   const Tensor x = random_f32(1, {2, 7, 4});
-  expect_every_layout(std::make_shared<Slice>(1, Dim(2), Dim(6)), {x});
-  expect_every_layout(std::make_shared<Slice>(2, Dim(4), Dim(4)), {x});
-  expect_every_layout(std::make_shared<Downsample>(1, 3, 1), {x});
-  expect_every_layout(std::make_shared<Downsample>(1, -2, 1), {x});
+  expect_every_layout(make_op<Slice>(1, Dim(2), Dim(6)), {x});
+  expect_every_layout(make_op<Slice>(2, Dim(4), Dim(4)), {x});
+  expect_every_layout(make_op<Downsample>(1, 3, 1), {x});
+  expect_every_layout(make_op<Downsample>(1, -2, 1), {x});
 }
 
 TEST(Slice, TakesSymbolicBounds) {
@@ -164,7 +164,7 @@ TEST(Slice, IsEmptyWhereItEndsBeforeItBegins) {
     EXPECT_EQ((*out)[0].extent(0), std::max<int64_t>(0, frames - 3)) << frames;
   }
   const Tensor x = random_f32(1, {4});
-  expect_every_layout(std::make_shared<Slice>(0, Dim(7), Dim(2)), {x});
+  expect_every_layout(make_op<Slice>(0, Dim(7), Dim(2)), {x});
 }
 
 TEST(Slice, RefusesBoundsThatNoSymbolCanMakeFit) {

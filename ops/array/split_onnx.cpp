@@ -14,15 +14,13 @@ Result<Value> list(OnnxCtx& ctx, DType dtype, const std::vector<T>& values, bool
   std::vector<int64_t> shape;
   if (!scalar) shape.push_back(static_cast<int64_t>(values.size()));
   RILL_ASSIGN(Tensor tensor, Tensor::of<T>(dtype, std::move(shape), std::span<const T>(values)));
-  RILL_ASSIGN(const OutletId out, ctx.konst(std::move(tensor)));
-  return Value(out);
+  return as_value(ctx.konst(std::move(tensor)));
 }
 
 Result<Value> constant(OnnxCtx& ctx) {
   for (const char* name : {"value", "sparse_value"}) {
     if (!ctx.given(name)) continue;
-    RILL_ASSIGN(const OutletId out, ctx.wire(name));
-    return Value(out);
+    return as_value(ctx.wire(name));
   }
   if (ctx.given("value_float") || ctx.given("value_int")) {
     const bool integer = ctx.given("value_int");
@@ -60,9 +58,7 @@ Result<Value> constant_of_shape(OnnxCtx& ctx) {
   } else {
     RILL_ASSIGN(value, ctx.konst(Tensor::scalar(0.0F), "value"));
   }
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Broadcast>(std::move(shape)), {value}));
-  return Value(out);
+  return ctx.add_value(make_op<Broadcast>(std::move(shape)), {value});
 }
 
 /// Where the parts end: as given, or of equal ones, the last of which may be smaller.
@@ -98,8 +94,7 @@ Result<Value> split(OnnxCtx& ctx) {
   Dim begin = 0;
   for (const Dim& end : ends) {
     const std::string suffix = out.empty() ? "" : str_cat(static_cast<int64_t>(out.size()));
-    RILL_ASSIGN(const OutletId part,
-                ctx.add1(std::make_shared<Slice>(axis, begin, end), {x}, suffix));
+    RILL_ASSIGN(const OutletId part, ctx.add1(make_op<Slice>(axis, begin, end), {x}, suffix));
     out.emplace_back(part);
     begin = end;
   }

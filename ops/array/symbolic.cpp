@@ -1,7 +1,6 @@
 #include "ops/array/symbolic.h"
 
-#include <algorithm>
-
+#include "core/base/search.h"
 #include "core/dim/bound.h"
 #include "core/graph/size_trace.h"
 
@@ -63,14 +62,14 @@ std::optional<Dim> computed(Graph& graph, OutletId wire) {
 
 }  // namespace
 
-Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, std::string_view name) {
+Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, const char* name) {
   RILL_ASSIGN(const Value value, ctx.value(name));
   const auto* list = value.get<std::vector<Value>>();
   const auto open_wire = [&](const Value& element) -> const OutletId* {
     const auto* wire = element.get<OutletId>();
     return wire && !ctx.fact(*wire).konst ? wire : nullptr;
   };
-  if (list == nullptr || std::none_of(list->begin(), list->end(), open_wire)) return ctx.dims(name);
+  if (list == nullptr || none_of(*list, open_wire)) return ctx.dims(name);
   std::vector<Dim> out;
   for (const Value& element : *list) {
     const OutletId* wire = open_wire(element);
@@ -90,9 +89,9 @@ Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, std::string_view name) {
 namespace {
 
 bool is_size_of_a_wire(const Graph& graph, const Dim& dim) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](const Fact& fact) {
-      return std::any_of(fact.shape.begin(), fact.shape.end(), [&](const Dim& each) {
+  return any_of(graph.nodes, [&](const Node& node) {
+    return any_of(node.outputs, [&](const Fact& fact) {
+      return any_of(fact.shape, [&](const Dim& each) {
         return !each.is_const() && graph.scope.simplify(each - dim) == Dim(0);
       });
     });
@@ -117,7 +116,7 @@ std::optional<std::string> presumption(const Graph& graph, const Dim& bound, con
       const Dim size = atom.args[1] - atom.args[0];
       if (is_size_of_a_wire(graph, size)) out = str_cat(size, " >= 1");
     } else if (atom.kind == DimAtom::Kind::kMin && extent.is_const()) {
-      const auto rows = std::find(atom.args.begin(), atom.args.end(), extent);
+      const auto rows = find(atom.args, extent);
       if (rows == atom.args.end()) return;
       for (const Dim& arg : atom.args) {
         if (!(arg == extent)) out = str_cat(arg, " <= ", extent);
@@ -141,7 +140,7 @@ bool can_hold(const std::string& text, const SymbolScope& scope) {
     Bindings bindings;
     for (const std::string& symbol : one.symbols()) bindings.emplace_back(symbol, size);
     const auto holds = [&](const Dim& claim) { return claim.eval(bindings).value_or(-1) >= 0; };
-    if (std::all_of(claims.begin(), claims.end(), holds)) return true;
+    if (all_of(claims, holds)) return true;
   }
   return false;
 }

@@ -22,7 +22,7 @@ std::optional<Dim> positional_value(const Graph& graph, OutletId outlet, std::st
 
 /// Read a list of dims, elements of which may be wires as above. What sizes are divided by is
 /// asserted not to be 0.
-Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, std::string_view name);
+Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, const char* name);
 
 /// Decide the comparisons that leave a bound of a slice open, by what the slice takes for granted,
 /// and assert that of the symbols: of a table, an index lies within its rows; of a stream, one that

@@ -8,7 +8,7 @@ namespace rill::ops {
 Result<Facts> Trilu::infer(FactSpan in) const {
   RILL_TRY(expect_inputs(in, 1));
   RILL_CHECK(in[0].rank() >= 2, "expected a rank of at least 2, found ", in[0]);
-  return Facts{in[0].without_value()};
+  return one_fact(in[0].without_value());
 }
 
 Status Trilu::eval(EvalCtx& ctx) const {

@@ -20,8 +20,7 @@ Result<Value> select_branches(OnnxCtx& ctx, OutletId condition, const std::vecto
           .hint("Decide it: --constantize NAME=VALUE for the input that it depends on");
     }
     RILL_ASSIGN(const OutletId truth, with_rank(ctx, condition, a.rank()));
-    RILL_ASSIGN(const OutletId wire,
-                ctx.add1(std::make_shared<Select>(), {truth, then[i], otherwise[i]}));
+    RILL_ASSIGN(const OutletId wire, ctx.add1(make_op<Select>(), {truth, then[i], otherwise[i]}));
     out.emplace_back(wire);
   }
   return Value(std::move(out));

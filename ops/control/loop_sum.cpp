@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "core/base/search.h"
 #include "ops/array/broadcast.h"
 #include "ops/built.h"
 #include "ops/control/scan.h"
@@ -107,16 +108,14 @@ class SummedLoop final : public OpBase<SummedLoop> {
 };
 
 Status replace_loop(Rewrite& rewrite, int scanned, OpPtr by) {
-  RILL_ASSIGN(const OutletId y, rewrite.wire1(rewrite.node().name, std::move(by),
-                                              {rewrite.mapped(rewrite.input(scanned))}));
-  return rewrite.replace({y});
+  return rewrite.replace_by(std::move(by), {rewrite.mapped(rewrite.input(scanned))});
 }
 
 }  // namespace
 
 Result<Graph> sum_loops(Graph graph) {
   const auto is_loop = [](const Node& node) { return node.op->nested() != nullptr; };
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_loop)) return graph;
+  if (none_of(graph.nodes, is_loop)) return graph;
   bool changed = false;
   return rewrite_once(
       graph,
@@ -126,8 +125,7 @@ Result<Graph> sum_loops(Graph graph) {
           const bool goes_on = scan && !scan->reset_every_turn;
           const auto scanned = goes_on ? replaced_input(*scan, rewrite) : std::optional<int>();
           if (scanned) {
-            return replace_loop(rewrite, *scanned,
-                                std::make_shared<CumSum>(sum_of(*scan, *scanned)));
+            return replace_loop(rewrite, *scanned, make_op<CumSum>(sum_of(*scan, *scanned)));
           }
         }
         return {};
@@ -145,9 +143,8 @@ Status start_at_zero(const Scan& scan, Rewrite& rewrite) {
   const OutletId one = rewrite.konst(name, std::move(zero));
   std::vector<OutletId> inputs = rewrite.mapped_inputs(rewrite.node());
   RILL_ASSIGN(inputs[static_cast<size_t>(1 - *scanned)],
-              rewrite.wire1(name, std::make_shared<Broadcast>(start.shape), {one}));
-  RILL_ASSIGN(const auto out, rewrite.wire(name, rewrite.node().op, std::move(inputs)));
-  return rewrite.replace(out);
+              rewrite.wire1(name, make_op<Broadcast>(start.shape), {one}));
+  return rewrite.replace_by(rewrite.node().op, inputs);
 }
 
 Status fuse_sum(const Scan& scan, Rewrite& rewrite) {
@@ -155,7 +152,7 @@ Status fuse_sum(const Scan& scan, Rewrite& rewrite) {
     // One that goes on from turn to turn, as in a model that is pulsed already, keeps its sums.
     const auto scanned = scan.reset_every_turn ? replaced_input(scan, rewrite) : std::nullopt;
     if (scanned) {
-      return replace_loop(rewrite, *scanned, std::make_shared<SummedLoop>(sum_of(scan, *scanned)));
+      return replace_loop(rewrite, *scanned, make_op<SummedLoop>(sum_of(scan, *scanned)));
     }
   }
   return {};

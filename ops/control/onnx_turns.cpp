@@ -1,7 +1,6 @@
 #include "ops/control/onnx_turns.h"
 
-#include <algorithm>
-
+#include "core/base/search.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/gather.h"
 #include "ops/math/select.h"
@@ -27,7 +26,7 @@ void Turns::take(OutletId given, OutletId outer, Scan::Input input) {
 
 Status Turns::take_turn_by_turn(OutletId given, OutletId outer, int64_t axis, int64_t chunk) {
   take(given, outer, {Kind::kScan, axis, chunk});
-  RILL_ASSIGN(copied_[given], add(std::make_shared<RmAxis>(axis), {copied_[given]}));
+  RILL_ASSIGN(copied_[given], add(make_op<RmAxis>(axis), {copied_[given]}));
   return {};
 }
 
@@ -41,7 +40,7 @@ Status Turns::take_rows_of(OutletId number, const Dim& count) {
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
     if (node.inputs.size() != 2 || node.inputs[1] != number) continue;
-    const auto from = std::find(graph.inputs.begin(), graph.inputs.end(), node.inputs[0]);
+    const auto from = find(graph.inputs, node.inputs[0]);
     const size_t own = graph.inputs.size() - body_.captured.size();
     const auto at = static_cast<size_t>(from - graph.inputs.begin());
     if (from == graph.inputs.end() || at < own) continue;
@@ -62,9 +61,9 @@ bool Turns::is_read(OutletId given) const {
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     if (copied_.contains({static_cast<int>(id), 0})) continue;
     const auto& inputs = graph.nodes[id].inputs;
-    if (std::find(inputs.begin(), inputs.end(), given) != inputs.end()) return true;
+    if (contains(inputs, given)) return true;
   }
-  return std::find(graph.outputs.begin(), graph.outputs.end(), given) != graph.outputs.end();
+  return contains(graph.outputs, given);
 }
 
 Status Turns::copy() {
@@ -95,17 +94,17 @@ Status Turns::copy() {
   return {};
 }
 
-Result<OutletId> Turns::add(OpPtr op, std::vector<OutletId> inputs) {
+Result<OutletId> Turns::add(OpPtr op, WireList inputs) {
   RILL_ASSIGN(const std::vector<OutletId> outlets,
-              turn_.add(turn_.unique_name(op->name()), op, std::move(inputs)));
+              turn_.add(turn_.unique_name(op->name()), op, inputs));
   return outlets[0];
 }
 
 Result<OutletId> Turns::chosen(OutletId condition, OutletId yes, OutletId no) {
   while (turn_.fact(condition).rank() < turn_.fact(yes).rank()) {
-    RILL_ASSIGN(condition, add(std::make_shared<AddAxis>(0), {condition}));
+    RILL_ASSIGN(condition, add(make_op<AddAxis>(0), {condition}));
   }
-  return add(std::make_shared<Select>(), {condition, yes, no});
+  return add(make_op<Select>(), {condition, yes, no});
 }
 
 Status Turns::give_state(OutletId next) {
@@ -122,7 +121,7 @@ Status Turns::give_state(OutletId next) {
 }
 
 Status Turns::give_list(OutletId given, int64_t axis, int64_t chunk) {
-  RILL_ASSIGN(const OutletId row, add(std::make_shared<AddAxis>(axis), {of(given)}));
+  RILL_ASSIGN(const OutletId row, add(make_op<AddAxis>(axis), {of(given)}));
   const int result = static_cast<int>(turn_.outputs.size());
   turn_.add_output(str_cat("list_", result), row);
   scan_.outputs.push_back({result, false, axis, chunk});
@@ -133,7 +132,7 @@ Result<Value> Turns::run(std::string_view called) {
   scan_.called = std::string(called);
   scan_.body = std::make_shared<const Graph>(turn_);
   RILL_ASSIGN(const std::vector<OutletId> outs,
-              ctx_.add(std::make_shared<Scan>(std::move(scan_)), std::move(outer_)));
+              ctx_.add(make_op<Scan>(std::move(scan_)), std::move(outer_)));
   return Value::of_wires(outs);
 }
 

@@ -33,7 +33,7 @@ class Turns {
   Status copy();
 
   OutletId state(size_t index) const { return states_[index]; }
-  Result<OutletId> add(OpPtr op, std::vector<OutletId> inputs);
+  Result<OutletId> add(OpPtr op, WireList inputs);
   /// Choose between two values of one type by a scalar.
   Result<OutletId> chosen(OutletId condition, OutletId yes, OutletId no);
   /// Give the next value of a state, in their order. Errors: kShape if its type changes.

@@ -306,7 +306,7 @@ bool is_recurrent(const Scan& scan, const Rewrite& rewrite) {
 Status fuse_recurrent(const Scan& scan, Rewrite& rewrite) {
   Match match;
   if (!match_cell(scan, &match) || !fits(scan, match, rewrite)) return {};
-  auto op = std::make_shared<Recurrent>();
+  auto op = draft_op<Recurrent>();
   const Scan::Input& first = scan.inputs[static_cast<size_t>(match.x[0])];
   op->cell = static_cast<int64_t>(match.cell);
   op->axis = first.axis;
@@ -348,11 +348,11 @@ Status fuse_recurrent(const Scan& scan, Rewrite& rewrite) {
   if (match.bias >= 0) inputs.push_back(rewrite.mapped(rewrite.input(match.bias)));
   inputs.push_back(rewrite.mapped(rewrite.input(match.h)));
   if (match.c >= 0) inputs.push_back(rewrite.mapped(rewrite.input(match.c)));
-  RILL_ASSIGN(const auto made, rewrite.wire(rewrite.node().name, op, std::move(inputs)));
+  RILL_ASSIGN(const auto made, rewrite.wire(rewrite.node().name, op, inputs));
   // Outputs that nothing reads may stand for anything of their type: the loop's own stay unmade.
   std::vector<OutletId> outlets(scan.outputs.size(), made[0]);
   for (const auto& [from, to] : kept) outlets[from] = made[to];
-  return rewrite.replace(std::move(outlets));
+  return rewrite.replace(outlets);
 }
 
 }  // namespace rill::ops

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <map>
 
+#include "core/base/search.h"
+#include "core/base/sorted.h"
 #include "core/dim/pattern.h"
 #include "core/exec/lowering.h"
 #include "core/exec/plan.h"
@@ -49,7 +51,7 @@ OpPtr Scan::with_symbol(std::string_view symbol, const Dim& by) const {
   if (!mentions) return nullptr;
   auto bound = body->with_symbol(symbol, by);
   if (!bound.ok()) return nullptr;  // infer tells what does not fit
-  auto copy = std::make_shared<Scan>(*this);
+  auto copy = draft_op<Scan>(*this);
   copy->body = std::make_shared<const Graph>(std::move(bound).value());
   return copy;
 }
@@ -148,7 +150,7 @@ Result<Facts> Scan::infer(FactSpan in) const {
 
 OpPtr Scan::stateless() const {
   if (reset_every_turn || !(limit == Dim(0))) return nullptr;
-  auto op = std::make_shared<Scan>(*this);
+  auto op = draft_op<Scan>(*this);
   op->reset_every_turn = true;
   return op;
 }
@@ -156,9 +158,8 @@ OpPtr Scan::stateless() const {
 bool Scan::repeatable() const {
   if (!reset_every_turn || !(limit == Dim(0))) return false;
   const Graph turn = body->stateless();
-  return std::all_of(turn.nodes.begin(), turn.nodes.end(), [](const Node& node) {
-    return node.op->as<Source>() || node.op->repeatable();
-  });
+  return all_of(turn.nodes,
+                [](const Node& node) { return node.op->as<Source>() || node.op->repeatable(); });
 }
 
 /// The plain form is a plan of this node alone; steps run the lowered one.
@@ -204,7 +205,7 @@ Status Scan::dissolve(Rewrite& rewrite) const {
     }
     std::vector<OutletId> wires;
     for (const OutletId& input : each.inputs) wires.push_back(mapped.at(input));
-    RILL_ASSIGN(const auto outlets, rewrite.wire(name, each.op, std::move(wires)));
+    RILL_ASSIGN(const auto outlets, rewrite.wire(name, each.op, wires));
     for (size_t slot = 0; slot < outlets.size(); ++slot) {
       mapped[{own.node, static_cast<int>(slot)}] = outlets[slot];
     }
@@ -213,7 +214,7 @@ Status Scan::dissolve(Rewrite& rewrite) const {
   for (const Output& output : outputs) {
     out.push_back(mapped.at(body->outputs[static_cast<size_t>(output.result)]));
   }
-  return rewrite.replace(std::move(out));
+  return rewrite.replace(out);
 }
 
 bool Scan::is_its_body(const Rewrite& rewrite) const {
@@ -236,20 +237,18 @@ Status Scan::declutter(Rewrite& rewrite) const {
     RILL_TRY(start_at_zero(*this, rewrite));
     return rewrite.replacement() ? Status() : hoist_slices(*this, rewrite);
   }
-  auto simpler = std::make_shared<Scan>(*this);
+  auto simpler = draft_op<Scan>(*this);
   RILL_ASSIGN(Graph settled, rill::declutter(*body));
   simpler->body = std::make_shared<const Graph>(std::move(settled));
   simpler->settled_ = true;
-  RILL_ASSIGN(const auto out,
-              rewrite.wire(rewrite.node().name, simpler, rewrite.mapped_inputs(rewrite.node())));
-  return rewrite.replace(out);
+  return rewrite.replace_by(simpler, rewrite.mapped_inputs(rewrite.node()));
 }
 
 Status Scan::fuse(Rewrite& rewrite) const {
   RILL_TRY(fuse_recurrent(*this, rewrite));
   if (!rewrite.replacement()) RILL_TRY(fuse_sum(*this, rewrite));
   if (rewrite.replacement() || fused_) return {};
-  auto faster = std::make_shared<Scan>(*this);
+  auto faster = draft_op<Scan>(*this);
   Graph known = *body;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].kind != Kind::kFull) continue;
@@ -259,9 +258,7 @@ Status Scan::fuse(Rewrite& rewrite) const {
   RILL_ASSIGN(Graph fused, rill::fuse(known));
   faster->body = std::make_shared<const Graph>(std::move(fused));
   faster->fused_ = true;
-  RILL_ASSIGN(const auto out,
-              rewrite.wire(rewrite.node().name, faster, rewrite.mapped_inputs(rewrite.node())));
-  return rewrite.replace(out);
+  return rewrite.replace_by(faster, rewrite.mapped_inputs(rewrite.node()));
 }
 
 Cost Scan::cost(FactSpan in, FactSpan) const {
@@ -471,7 +468,7 @@ Result<Value> load(LoadCtx& ctx) {
     RILL_ASSIGN(const int result, result_index(results, name));
     stated.push_back(result);
   }
-  std::sort(stated.begin(), stated.end());
+  sort_list(stated);
   wiring.op.state_results = stated;
   RILL_TRY(read_outputs(ctx, output, results, &wiring.op));
   RILL_ASSIGN(wiring.op.skip, ctx.integer("skip"));
@@ -483,7 +480,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_TRY(check_states(wiring.op, body, parameters, facts));
   wiring.op.body = std::make_shared<const Graph>(std::move(body));
   RILL_ASSIGN(const auto outlets,
-              ctx.add(std::make_shared<Scan>(std::move(wiring.op)), std::move(wiring.inputs)));
+              ctx.add(make_op<Scan>(std::move(wiring.op)), std::move(wiring.inputs)));
   return Value::of_wires(outlets);
 }
 

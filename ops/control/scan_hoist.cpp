@@ -28,7 +28,7 @@ Graph without_slice(const Graph& body, OutletId source, int slice) {
   const OutletId sliced{slice, 0};
   const Fact fact = body.fact(sliced).without_value();
   Node& node = out.nodes[static_cast<size_t>(source.node)];
-  node.op = std::make_shared<Source>(fact);
+  node.op = make_op<Source>(fact);
   node.outputs[0] = fact;
   for (Node& each : out.nodes) {
     for (OutletId& input : each.inputs) {
@@ -51,16 +51,15 @@ Status hoist_slices(const Scan& scan, Rewrite& rewrite) {
     const auto* slice = reader < 0 ? nullptr : scan.body->node(reader).op->as<Slice>();
     if (!slice || !slice->begin.is_const() || !slice->end.is_const()) continue;
     if (scan.body->fact(source).dim(static_cast<int>(slice->axis)).is_const()) continue;
-    auto shorter = std::make_shared<Scan>(scan);
+    auto shorter = draft_op<Scan>(scan);
     shorter->body = std::make_shared<const Graph>(without_slice(*scan.body, source, reader));
     const Node& node = rewrite.node();
     std::vector<OutletId> inputs = rewrite.mapped_inputs(node);
-    RILL_ASSIGN(
-        inputs[i],
-        rewrite.wire1(str_cat(node.name, ".", scan.body->node(reader).name),
-                      std::make_shared<Slice>(slice->axis, slice->begin, slice->end), {inputs[i]}));
-    RILL_ASSIGN(auto out, rewrite.wire(node.name, std::move(shorter), std::move(inputs)));
-    return rewrite.replace(std::move(out));
+    RILL_ASSIGN(inputs[i],
+                rewrite.wire1(str_cat(node.name, ".", scan.body->node(reader).name),
+                              make_op<Slice>(slice->axis, slice->begin, slice->end), {inputs[i]}));
+    RILL_ASSIGN(auto out, rewrite.wire(node.name, std::move(shorter), inputs));
+    return rewrite.replace(out);
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/search.h"
 #include "core/exec/frames.h"
 #include "ops/control/loop_step.h"
 #include "ops/control/scan.h"
@@ -48,7 +49,7 @@ class LoopLowering {
       writes_.emplace_back(loop_.counter);
     }
     writes_.insert(writes_.end(), body.touched.begin(), body.touched.end());
-    lowering_.step(kLoop, std::move(loop_), std::move(reads_), std::move(writes_));
+    lowering_.step(kLoop, std::move(loop_), reads_, writes_);
     return {};
   }
 
@@ -98,7 +99,7 @@ class LoopLowering {
     const auto is_of = [&](const LoopState& state) {
       return state.kept.ref.buffer == result.ref.buffer;
     };
-    if (std::none_of(loop_.states.begin(), loop_.states.end(), is_of)) return result;
+    if (none_of(loop_.states, is_of)) return result;
     const std::vector<int64_t> shape(result.shape.begin(), result.shape.begin() + result.rank);
     const Operand copy = lowering_.scratch(result.dtype, shape);
     writes_.emplace_back(copy);

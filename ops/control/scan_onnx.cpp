@@ -1,8 +1,8 @@
 // How ONNX's loops are read: Scan and Loop, as loops over a body of one turn.
 
-#include <algorithm>
 #include <array>
 
+#include "core/base/search.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
 #include "ops/array/symbolic.h"
@@ -186,8 +186,7 @@ Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
     lists.resize(static_cast<size_t>(outs.end() - behind));
     for (size_t i = 0; i < lists.size(); ++i) {
       RILL_ASSIGN(const OutletId row,
-                  ctx.add1(std::make_shared<AddAxis>(0), {behind[static_cast<std::ptrdiff_t>(i)]},
-                           "row"));
+                  ctx.add1(make_op<AddAxis>(0), {behind[static_cast<std::ptrdiff_t>(i)]}, "row"));
       lists[i].push_back(row);
     }
     RILL_ASSIGN(const std::optional<bool> more, known_truth(ctx.fact(outs[0])));
@@ -309,8 +308,7 @@ Status LoopReader::give_outputs(Turns* turns) {
   if (may_end_) {
     const OutletId runs = turns->state(0);
     RILL_ASSIGN(const OutletId still,
-                turns->add(std::make_shared<Binary>(BinaryKind::kAnd),
-                           {runs, turns->of(given.outputs[0])}));
+                turns->add(make_op<Binary>(BinaryKind::kAnd), {runs, turns->of(given.outputs[0])}));
     RILL_TRY(turns->give_state(still));
     for (size_t i = 0; i < states; ++i) {
       RILL_ASSIGN(const OutletId kept,
@@ -351,9 +349,8 @@ Result<Value> LoopReader::build() {
   Formula f(ctx_);
   numbers_ = f.range(*terms_.count);
   if (!f.ok()) return f.take_status();
-  const bool counts_alone =
-      std::all_of(counters_.begin(), counters_.end(), [](const auto& each) { return each; }) &&
-      body.graph.outputs.size() == counters_.size() + 1;
+  const bool counts_alone = all_of(counters_, [](const auto& each) { return each; }) &&
+                            body.graph.outputs.size() == counters_.size() + 1;
   if (counts_alone && !counters_.empty()) return with_counters({});
   Turns turns(ctx_, body);
   RILL_TRY(take_inputs(&turns));
@@ -402,12 +399,12 @@ Result<Value> cumulative_product(OnnxCtx& ctx) {
   const OutletId factor = turn.add_source("x", row);
   const OutletId before = turn.add_source("product", row);
   RILL_ASSIGN(const std::vector<OutletId> next,
-              turn.add("next", std::make_shared<Binary>(BinaryKind::kMul), {before, factor}));
+              turn.add("next", make_op<Binary>(BinaryKind::kMul), {before, factor}));
   turn.add_output("y", exclusive ? before : next[0]);
   turn.add_output("last", next[0]);
   op.body = std::make_shared<const Graph>(std::move(turn));
   const OutletId first = f.broadcast(f.number(1.0, x), row.shape);
-  return f.value(f.add(std::make_shared<Scan>(std::move(op)), {x, first}));
+  return f.value(f.add(make_op<Scan>(std::move(op)), {x, first}));
 }
 
 const OnnxOp kOps[] = {

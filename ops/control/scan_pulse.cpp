@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/base/checked.h"
+#include "core/base/search.h"
 #include "core/dim/pattern.h"
 #include "core/graph/pulse.h"
 #include "ops/array/broadcast.h"
@@ -18,9 +19,9 @@ using Kind = Scan::Input::Kind;
 /// The loop with that value in place of the stream symbol.
 std::shared_ptr<Scan> bound(const PulseBuilder& b, const Scan& scan, const Dim& value) {
   if (OpPtr op = scan.with_symbol(b.symbol(), value)) {
-    return std::make_shared<Scan>(*op->as<Scan>());
+    return draft_op<Scan>(*op->as<Scan>());
   }
-  return std::make_shared<Scan>(scan);
+  return draft_op<Scan>(scan);
 }
 
 /// The loop runs along the stream: its states are kept from pulse to pulse.
@@ -42,7 +43,7 @@ class Along {
  private:
   bool is_used(bool last) const {
     const std::vector<int> slots = which(last);
-    return std::any_of(slots.begin(), slots.end(), [&](int slot) { return b_.is_used(slot); });
+    return any_of(slots, [&](int slot) { return b_.is_used(slot); });
   }
 
   std::vector<int> which(bool last) const {
@@ -230,8 +231,7 @@ class BodyAxes {
 
   std::optional<Mixed> follow_node(size_t id) {
     const Node& node = scan_.body->nodes[id];
-    const bool met = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                 [&](OutletId input) { return of(input) >= 0; });
+    const bool met = any_of(node.inputs, [&](OutletId input) { return of(input) >= 0; });
     if (!met) return std::nullopt;
     const auto tracks = node.op->axes(scan_.body->facts_of(node.inputs), node.outputs);
     for (const AxisTrack& track : tracks) {
@@ -325,7 +325,7 @@ class Across {
 /// The axes of the first scanned input that all others have at the same place, with its extent.
 std::vector<AxisTrack> Scan::axes(FactSpan in, FactSpan) const {
   const auto is_scanned = [](const Input& input) { return input.kind == Kind::kScan; };
-  const auto first = std::find_if(inputs.begin(), inputs.end(), is_scanned);
+  const auto first = find_if(inputs, is_scanned);
   std::vector<AxisTrack> tracks;
   if (first == inputs.end()) return tracks;
   const Fact& from = in[static_cast<size_t>(first - inputs.begin())];

@@ -79,46 +79,39 @@ OpPtr any_op(Random& random) {
     return std::string(modes[random.below(4)]);
   };
   const std::function<OpPtr()> makers[] = {
-      [&] { return std::make_shared<AddAxis>(random.number()); },
-      [&] { return std::make_shared<RmAxis>(random.number()); },
-      [&] { return std::make_shared<Transpose>(random.numbers(3)); },
-      [&] { return std::make_shared<Reshape>(random.number(), random.number(), random.dims(3)); },
-      [&] {
-        return std::make_shared<Slice>(random.number(), Dim(random.number()), Dim(random.number()));
-      },
-      [&] {
-        return std::make_shared<Downsample>(random.number(), random.number(), random.number());
-      },
-      [&] { return std::make_shared<Concat>(random.number()); },
+      [&] { return make_op<AddAxis>(random.number()); },
+      [&] { return make_op<RmAxis>(random.number()); },
+      [&] { return make_op<Transpose>(random.numbers(3)); },
+      [&] { return make_op<Reshape>(random.number(), random.number(), random.dims(3)); },
+      [&] { return make_op<Slice>(random.number(), Dim(random.number()), Dim(random.number())); },
+      [&] { return make_op<Downsample>(random.number(), random.number(), random.number()); },
+      [&] { return make_op<Concat>(random.number()); },
       [&] {
         Pads pads(static_cast<size_t>(random.below(4)));
         for (auto& pair : pads) pair = {random.number(), random.number()};
-        return std::make_shared<Pad>(pads, word(),
-                                     std::make_shared<const Tensor>(Tensor::scalar(1.0F)));
+        return make_op<Pad>(pads, word(), std::make_shared<const Tensor>(Tensor::scalar(1.0F)));
       },
-      [&] { return std::make_shared<Broadcast>(random.dims(4)); },
-      [&] { return std::make_shared<Tile>(random.dims(3)); },
+      [&] { return make_op<Broadcast>(random.dims(4)); },
+      [&] { return make_op<Tile>(random.dims(3)); },
+      [&] { return make_op<Cast>(kTypes[random.below(14)], QParams{1, 0.25F}); },
+      [&] { return make_op<Gather>(random.number()); },
+      [&] { return make_op<GatherElements>(random.number()); },
+      [&] { return make_op<GatherNd>(random.number()); },
+      [&] { return make_op<Binary>(static_cast<BinaryKind>(random.below(21))); },
+      [&] { return make_op<Binary>(static_cast<BinaryKind>(random.below(21))); },
+      [&] { return make_op<Unary>(static_cast<UnaryKind>(random.below(36)), 1.0F); },
+      [&] { return make_op<Select>(); },
       [&] {
-        return std::make_shared<Cast>(kTypes[random.below(14)], QParams{1, 0.25F});
-      },
-      [&] { return std::make_shared<Gather>(random.number()); },
-      [&] { return std::make_shared<GatherElements>(random.number()); },
-      [&] { return std::make_shared<GatherNd>(random.number()); },
-      [&] { return std::make_shared<Binary>(static_cast<BinaryKind>(random.below(21))); },
-      [&] { return std::make_shared<Binary>(static_cast<BinaryKind>(random.below(21))); },
-      [&] { return std::make_shared<Unary>(static_cast<UnaryKind>(random.below(36)), 1.0F); },
-      [&] { return std::make_shared<Select>(); },
-      [&] {
-        return std::make_shared<Reduce>(static_cast<ReduceKind>(random.below(8)), random.numbers(2),
-                                        random.below(2) == 0);
+        return make_op<Reduce>(static_cast<ReduceKind>(random.below(8)), random.numbers(2),
+                               random.below(2) == 0);
       },
       [&] {
-        auto op = std::make_shared<CumSum>(random.number());
+        auto op = draft_op<CumSum>(random.number());
         op->reverse = random.below(2) == 0;
         op->exclusive = random.below(2) == 0;
         return op;
       },
-      [&] { return std::make_shared<Softmax>(random.numbers(2), random.below(2) == 0); },
+      [&] { return make_op<Softmax>(random.numbers(2), random.below(2) == 0); },
   };
   return makers[random.below(21)]();
 }

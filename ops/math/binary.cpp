@@ -134,7 +134,7 @@ Result<Facts> Binary::infer(FactSpan in) const {
     RILL_CHECK(extent.valid(), "extents of axis ", axis, " clash: ", a, " and ", b);
     out.shape.push_back(std::move(extent));
   }
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status Binary::eval(EvalCtx& ctx) const {
@@ -244,8 +244,8 @@ bool neutral(BinaryKind kind, double value) {
 
 /// Comparisons of dims that the assertions of the model decide.
 Status decide_dims(BinaryKind kind, Rewrite& rewrite) {
-  const TensorPtr a = rewrite.in(0).konst;
-  const TensorPtr b = rewrite.in(1).konst;
+  const TensorPtr& a = rewrite.in(0).konst;
+  const TensorPtr& b = rewrite.in(1).konst;
   if (!a || !b || a->dtype() != DType::kDim) return {};
   const auto shape = rewrite.out().concrete_shape();
   if (!shape.ok()) return {};
@@ -271,10 +271,8 @@ Status merge_bounds(const Binary& outer, Rewrite& rewrite) {
       outer.kind_of == BinaryKind::kMax || outer.kind_of == BinaryKind::kMaximum;
   const bool first = largest ? *a >= *b : *a <= *b;
   const OutletId bound = rewrite.mapped(first ? producer.inputs[1] : rewrite.input(1));
-  RILL_ASSIGN(const OutletId out,
-              rewrite.wire1(rewrite.node().name, std::make_shared<Binary>(outer.kind_of),
-                            {rewrite.mapped(producer.inputs[0]), bound}));
-  return rewrite.replace({out});
+  return rewrite.replace_by(make_op<Binary>(outer.kind_of),
+                            {rewrite.mapped(producer.inputs[0]), bound});
 }
 
 /// Operations that are another one for this constant, with the same result bit for bit; and powers
@@ -286,17 +284,13 @@ Status specialise(const Binary& op, double value, Rewrite& rewrite) {
     unary = UnaryKind::kSqrt;
   }
   if (unary) {
-    RILL_ASSIGN(const OutletId out,
-                rewrite.wire1(rewrite.node().name, std::make_shared<Unary>(*unary),
-                              {rewrite.mapped(rewrite.input(0))}));
-    return rewrite.replace({out});
+    return rewrite.replace_by(make_op<Unary>(*unary), {rewrite.mapped(rewrite.input(0))});
   }
   const DType dtype = rewrite.in(0).dtype;
   if (op.kind_of == BinaryKind::kPow && (dtype == DType::kF32 || dtype == DType::kF16)) {
-    RILL_ASSIGN(
-        const OutletId out,
-        rewrite.wire1(rewrite.node().name, std::make_shared<PowConst>(static_cast<float>(value)),
-                      {rewrite.mapped(rewrite.input(0))}));
+    RILL_ASSIGN(const OutletId out,
+                rewrite.wire1(rewrite.node().name, make_op<PowConst>(static_cast<float>(value)),
+                              {rewrite.mapped(rewrite.input(0))}));
     return rewrite.replace({out});
   }
   int exponent = 0;
@@ -306,10 +300,8 @@ Status specialise(const Binary& op, double value, Rewrite& rewrite) {
   RILL_ASSIGN(Tensor factor, Tensor::zeros(DType::kF32, rewrite.in(1).konst->shape()));
   std::fill_n(factor.mutable_data<float>(), factor.volume(), static_cast<float>(1.0 / value));
   const OutletId by = rewrite.konst(str_cat(rewrite.node().name, "_factor"), std::move(factor));
-  RILL_ASSIGN(const OutletId out,
-              rewrite.wire1(rewrite.node().name, std::make_shared<Binary>(BinaryKind::kMul),
-                            {rewrite.mapped(rewrite.input(0)), by}));
-  return rewrite.replace({out});
+  return rewrite.replace_by(make_op<Binary>(BinaryKind::kMul),
+                            {rewrite.mapped(rewrite.input(0)), by});
 }
 
 /// Read what a broadcast repeats, where the other operand has the whole shape anyway.
@@ -321,9 +313,7 @@ Status skip_broadcast(const Binary& op, Rewrite& rewrite) {
     if (!same_rank || !(rewrite.in(1 - i).shape == rewrite.out().shape)) continue;
     std::vector<OutletId> inputs = rewrite.mapped_inputs(rewrite.node());
     inputs[static_cast<size_t>(i)] = rewrite.mapped(source);
-    RILL_ASSIGN(const OutletId out,
-                rewrite.wire1(rewrite.node().name, op.clone(), std::move(inputs)));
-    return rewrite.replace({out});
+    return rewrite.replace_by(op.clone(), inputs);
   }
   return {};
 }
@@ -339,16 +329,12 @@ Status Binary::declutter(Rewrite& rewrite) const {
   const bool left_const = rewrite.in(0).konst != nullptr;
   const bool right_const = rewrite.in(1).konst != nullptr;
   if (left_const && !right_const && is_commutative(kind_of)) {
-    RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, clone(),
-                                                  {rewrite.mapped(rewrite.input(1)),
-                                                   rewrite.mapped(rewrite.input(0))}));
-    return rewrite.replace({out});
+    return rewrite.replace_by(clone(),
+                              {rewrite.mapped(rewrite.input(1)), rewrite.mapped(rewrite.input(0))});
   }
   if (kind_of == BinaryKind::kMul && rewrite.input(0) == rewrite.input(1)) {
-    RILL_ASSIGN(const OutletId out,
-                rewrite.wire1(rewrite.node().name, std::make_shared<Unary>(UnaryKind::kSquare),
-                              {rewrite.mapped(rewrite.input(0))}));
-    return rewrite.replace({out});
+    return rewrite.replace_by(make_op<Unary>(UnaryKind::kSquare),
+                              {rewrite.mapped(rewrite.input(0))});
   }
   const auto value = number_of(rewrite.in(1));
   if (!value || !(rewrite.in(0).shape == rewrite.out().shape)) return {};
@@ -432,8 +418,7 @@ Result<Value> load_kind(LoadCtx& ctx, BinaryKind kind) {
   if (kind == BinaryKind::kDiv && means_pytorch(ctx.graph())) {
     RILL_TRY(round_as_pytorch(ctx, &kind, &a, &b));
   }
-  RILL_ASSIGN(const OutletId out, load_written_binary(ctx, kind, a, b));
-  return Value(out);
+  return as_value(load_written_binary(ctx, kind, a, b));
 }
 
 template <BinaryKind kKind>

@@ -15,8 +15,7 @@ template <BinaryKind kKind>
 Result<Value> binary(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId a, ctx.wire("A"));
   RILL_ASSIGN(const OutletId b, ctx.wire("B"));
-  RILL_ASSIGN(const OutletId out, numpy_binary(ctx, kKind, a, b));
-  return Value(out);
+  return as_value(numpy_binary(ctx, kKind, a, b));
 }
 
 /// Whether all elements of a constant are sizes that are never below `least`, whatever the symbols.
@@ -75,7 +74,7 @@ Result<Value> variadic(OnnxCtx& ctx) {
   for (size_t i = 1; i < list.size(); ++i) {
     RILL_ASSIGN(out, numpy_binary(ctx, kKind, out, list[i], i + 1 < list.size() ? "part" : ""));
   }
-  return Value(out);
+  return as_value(out);
 }
 
 Result<Value> mean(OnnxCtx& ctx) {
@@ -97,8 +96,8 @@ OutletId float_remainder(Formula& f, OutletId x, OutletId y, bool of_dividend) {
   const OutletId down = f.unary(UnaryKind::kFloor, f.unary(UnaryKind::kAbs, quotient));
   OutletId rest = f.minus(a, f.times(f.times(f.unary(UnaryKind::kSign, quotient), down), b));
   // A finite number is its own remainder by an infinite one.
-  const OutletId infinite = f.add(std::make_shared<Unary>(UnaryKind::kIsInf, 3.0F), {b});
-  const OutletId endless = f.add(std::make_shared<Unary>(UnaryKind::kIsInf, 3.0F), {a});
+  const OutletId infinite = f.add(make_op<Unary>(UnaryKind::kIsInf, 3.0F), {b});
+  const OutletId endless = f.add(make_op<Unary>(UnaryKind::kIsInf, 3.0F), {a});
   const OutletId kept = f.binary(BinaryKind::kAnd, infinite, f.unary(UnaryKind::kNot, endless));
   rest = f.select(kept, a, rest);
   if (of_dividend) return f.cast(rest, own);

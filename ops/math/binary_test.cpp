@@ -22,9 +22,9 @@ TEST(Binary, GivesTheSameInEveryLayout) {
   const Tensor c = random_f32(3, {1, 3, 1});
   for (const BinaryKind kind : {BinaryKind::kAdd, BinaryKind::kDiv, BinaryKind::kMax,
                                 BinaryKind::kPow, BinaryKind::kLt, BinaryKind::kNe}) {
-    expect_every_layout(std::make_shared<Binary>(kind), {a, b});
-    expect_every_layout(std::make_shared<Binary>(kind), {a, c});
-    expect_every_layout(std::make_shared<Binary>(kind), {c, a});
+    expect_every_layout(make_op<Binary>(kind), {a, b});
+    expect_every_layout(make_op<Binary>(kind), {a, c});
+    expect_every_layout(make_op<Binary>(kind), {c, a});
   }
 }
 
@@ -39,8 +39,7 @@ TEST(Binary, RunsOnEightAxes) {
   };
   const OutletId x = source(a);
   const OutletId z = source(b);
-  graph.add_output("y",
-                   graph.add("y", std::make_shared<Binary>(BinaryKind::kSub), {x, z}).value()[0]);
+  graph.add_output("y", graph.add("y", make_op<Binary>(BinaryKind::kSub), {x, z}).value()[0]);
   expect_same(run(graph, {a, b}).value()[0], y);
   EXPECT_EQ(y.volume(), 384);
   EXPECT_EQ(y.data<float>()[383], a.data<float>()[47] - b.data<float>()[23]);

@@ -15,7 +15,7 @@ Result<Facts> CumSum::infer(FactSpan in) const {
     return fail(Code::kDType, "not defined for ", dtype_name(in[0].dtype), ": input ", in[0]);
   }
   RILL_CHECK(skip >= 0, "skip ", skip, ": expected 0 or more");
-  return Facts{in[0].without_value()};
+  return one_fact(in[0].without_value());
 }
 
 Status CumSum::eval(EvalCtx& ctx) const {
@@ -37,7 +37,7 @@ Status CumSum::lower(Lowering& lowering) const {
     args.state = lowering.state(sum_bytes(args.how, args.x));
     writes.emplace_back(args.state);
   }
-  lowering.step(kCumSum, args, {x}, std::move(writes));
+  lowering.step(kCumSum, args, {x}, writes);
   return {};
 }
 
@@ -62,7 +62,7 @@ Status CumSum::pulsify(PulseBuilder& b) const {
   if (stream.has_prefix() && stream.fill) {
     RILL_ASSIGN(wire, b.materialise(wire, &stream));
   }
-  auto op = std::make_shared<CumSum>(*this);
+  auto op = draft_op<CumSum>(*this);
   op->streaming = true;
   op->skip = std::max<int64_t>(stream.delay, 0);
   // A sum without its own frame is the one with it, of a frame before; the first one is zero.
@@ -70,7 +70,7 @@ Status CumSum::pulsify(PulseBuilder& b) const {
     op->exclusive = false;
     --stream.delay;
   }
-  RILL_ASSIGN(const OutletId out, b.add1("", std::move(op), {wire}));
+  RILL_ASSIGN(const OutletId out, b.add1(std::move(op), {wire}));
   b.set(0, out, stream);
   return {};
 }
@@ -78,7 +78,7 @@ Status CumSum::pulsify(PulseBuilder& b) const {
 namespace {
 
 Result<Value> load_pulsed(LoadCtx& ctx) {
-  auto op = std::make_shared<CumSum>();
+  auto op = draft_op<CumSum>();
   op->streaming = true;
   int64_t* axis = &op->axis;
   return load_on_input(ctx, std::move(op), axis);

@@ -10,11 +10,10 @@ Result<Value> cumulative_sum(OnnxCtx& ctx) {
   RILL_ASSIGN(const int64_t axis, ctx.integer("axis"));
   RILL_ASSIGN(const bool exclusive, ctx.boolean("exclusive"));
   RILL_ASSIGN(const bool reverse, ctx.boolean("reverse"));
-  RILL_ASSIGN(const OutletId out, ctx.call1("tract_core_cumsum", {{"input", Value(x)},
-                                                                  {"axis", Value(Dim(axis))},
-                                                                  {"exclusive", Value(exclusive)},
-                                                                  {"reverse", Value(reverse)}}));
-  return Value(out);
+  return as_value(ctx.call1("tract_core_cumsum", {{"input", Value(x)},
+                                                  {"axis", Value(Dim(axis))},
+                                                  {"exclusive", Value(exclusive)},
+                                                  {"reverse", Value(reverse)}}));
 }
 
 const OnnxOp kOps[] = {

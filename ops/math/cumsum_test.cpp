@@ -8,7 +8,7 @@ namespace {
 TEST(CumSum, GivesTheSameInEveryLayout) {
   for (const bool exclusive : {false, true}) {
     for (const bool reverse : {false, true}) {
-      auto op = std::make_shared<CumSum>(1);
+      auto op = draft_op<CumSum>(1);
       op->exclusive = exclusive;
       op->reverse = reverse;
       expect_every_layout(op, {random_f32(1, {2, 3, 4})});

@@ -54,20 +54,20 @@ OutletId Formula::binary(BinaryKind kind, OutletId a, OutletId b) {
 OutletId Formula::select(OutletId condition, OutletId x, OutletId y) {
   if (!ok()) return {};
   auto wires = numpy_operands(onnx_, {condition, x, y});
-  if (wires.ok()) return add(std::make_shared<Select>(), std::move(wires).value());
+  if (wires.ok()) return add(make_op<Select>(), std::move(wires).value());
   fail_with(std::move(wires).take_status());
   return {};
 }
 
 OutletId Formula::reduce(ReduceKind kind, OutletId x, std::vector<int64_t> axes) {
   if (axes.empty()) return x;
-  return add(std::make_shared<Reduce>(kind, std::move(axes)), {x});
+  return add(make_op<Reduce>(kind, std::move(axes)), {x});
 }
 
 OutletId Formula::extreme(ReduceKind kind, OutletId x, const std::vector<int64_t>& axes,
                           bool last) {
   if (axes.empty()) return x;
-  const OutletId found = add(std::make_shared<Reduce>(kind, axes, last), {x});
+  const OutletId found = add(make_op<Reduce>(kind, axes, last), {x});
   if (!is_float(dtype(x))) return found;
   const OutletId unordered = binary(BinaryKind::kNe, x, x);
   const OutletId zero = number(0.0, x);
@@ -77,7 +77,7 @@ OutletId Formula::extreme(ReduceKind kind, OutletId x, const std::vector<int64_t
   }
   const OutletId marks = select(unordered, number(1.0, x), zero);
   const OutletId any = binary(BinaryKind::kGt, reduce(ReduceKind::kMax, marks, axes), zero);
-  const OutletId place = add(std::make_shared<Reduce>(ReduceKind::kArgMax, axes, last), {marks});
+  const OutletId place = add(make_op<Reduce>(ReduceKind::kArgMax, axes, last), {marks});
   return select(any, place, found);
 }
 
@@ -86,19 +86,15 @@ OutletId Formula::mean(OutletId x, const std::vector<int64_t>& axes) {
 }
 
 OutletId Formula::transpose(OutletId x, std::vector<int64_t> order) {
-  return add(std::make_shared<Transpose>(std::move(order)), {x});
+  return add(make_op<Transpose>(std::move(order)), {x});
 }
 
-OutletId Formula::with_axis(OutletId x, int64_t axis) {
-  return add(std::make_shared<AddAxis>(axis), {x});
-}
+OutletId Formula::with_axis(OutletId x, int64_t axis) { return add(make_op<AddAxis>(axis), {x}); }
 
-OutletId Formula::without_axis(OutletId x, int64_t axis) {
-  return add(std::make_shared<RmAxis>(axis), {x});
-}
+OutletId Formula::without_axis(OutletId x, int64_t axis) { return add(make_op<RmAxis>(axis), {x}); }
 
 OutletId Formula::broadcast(OutletId x, std::vector<Dim> shape) {
-  return add(std::make_shared<Broadcast>(std::move(shape)), {x});
+  return add(make_op<Broadcast>(std::move(shape)), {x});
 }
 
 OutletId Formula::matmul(OutletId a, OutletId b, bool transpose_b) {

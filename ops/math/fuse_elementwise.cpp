@@ -1,7 +1,6 @@
 // Trees of elementwise operations become one program.
 
-#include <algorithm>
-
+#include "core/base/search.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/cast.h"
 #include "ops/array/slice.h"
@@ -44,7 +43,7 @@ class Builder {
     if (!choose()) return {};
     emit(root);
     if (inputs_.empty()) return {};
-    auto op = std::make_shared<Pointwise>();
+    auto op = draft_op<Pointwise>();
     op->inputs = static_cast<int64_t>(inputs_.size());
     for (PointwiseInstr instr : code_) {
       for (uint8_t* value : {&instr.a, &instr.b, &instr.c}) {
@@ -58,7 +57,7 @@ class Builder {
     if (!assign_registers(op->inputs, op->code, placed)) return {};
     std::vector<OutletId> wires;
     for (const OutletId& input : inputs_) wires.push_back(rewrite_.mapped(input));
-    RILL_ASSIGN(const OutletId out, rewrite_.wire1(root.name, std::move(op), std::move(wires)));
+    RILL_ASSIGN(const OutletId out, rewrite_.wire1(root.name, std::move(op), wires));
     return rewrite_.replace({out});
   }
 
@@ -168,8 +167,7 @@ class Builder {
       choice->code += program ? program->code.size() : 1;
       for (const OutletId& operand : operands(node)) {
         if (f32(operand) || program || of_integers(node)) {
-          const bool known = std::find(choice->inputs.begin(), choice->inputs.end(), operand) !=
-                             choice->inputs.end();
+          const bool known = contains(choice->inputs, operand);
           if (!known) choice->inputs.push_back(operand);
         } else if (inlinable(operand)) {
           open.push_back(operand.node);
@@ -204,11 +202,11 @@ class Builder {
 
   /// Give the number of a value.
   int value_of(OutletId outlet) {
-    if (std::find(chosen_.begin(), chosen_.end(), outlet.node) != chosen_.end()) {
+    if (contains(chosen_, outlet.node)) {
       emit(graph_.node(outlet.node));
       return kFirstResult + static_cast<int>(code_.size()) - 1;
     }
-    const auto known = std::find(inputs_.begin(), inputs_.end(), outlet);
+    const auto known = find(inputs_, outlet);
     if (known != inputs_.end()) return static_cast<int>(known - inputs_.begin());
     inputs_.push_back(outlet);
     return static_cast<int>(inputs_.size()) - 1;
@@ -273,12 +271,10 @@ Status fuse_elementwise(Rewrite& rewrite) { return Builder(rewrite).run(); }
 
 Status fuse_nearest_floats(Rewrite& rewrite) {
   if (!gives_nearest_floats(rewrite.old_graph(), rewrite.node())) return {};
-  auto op = std::make_shared<Pointwise>();
+  auto op = draft_op<Pointwise>();
   op->inputs = 1;
   op->code = {{.op = PointwiseOp::kOfInteger}};
-  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::move(op),
-                                                {rewrite.mapped(rewrite.input(0))}));
-  return rewrite.replace({out});
+  return rewrite.replace_by(std::move(op), {rewrite.mapped(rewrite.input(0))});
 }
 
 }  // namespace rill::ops

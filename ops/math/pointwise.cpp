@@ -172,7 +172,7 @@ Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
   for (const PointwiseInstr& instr : code) work.multiply_adds += work_of(instr);
   work.multiply_adds *= static_cast<double>(out.volume());
   work.scratch_bytes = static_cast<int64_t>(kernels::pointwise_scratch_floats() * sizeof(float));
-  lowering.step_in_parts(kPointwise, step, work, std::move(reads), {out});
+  lowering.step_in_parts(kPointwise, step, work, reads, {out});
   return {};
 }
 
@@ -292,7 +292,7 @@ Result<Facts> Pointwise::infer(FactSpan in) const {
       RILL_CHECK(extent.valid(), "extents of axis ", axis, " clash: ", in[0], " and ", fact);
     }
   }
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status Pointwise::eval(EvalCtx& ctx) const {

@@ -132,7 +132,7 @@ TEST(Pointwise, KeepsABalancedTreeWithinItsRegisters) {
 }
 
 TEST(Pointwise, GivesTheSameInEveryLayout) {
-  auto op = std::make_shared<Pointwise>();
+  auto op = draft_op<Pointwise>();
   op->inputs = 2;
   kernels::PointwiseInstr sum;
   sum.op = kernels::PointwiseOp::kAdd;

@@ -15,7 +15,7 @@ Result<Facts> PowConst::infer(FactSpan in) const {
   if (in[0].dtype != DType::kF32 && in[0].dtype != DType::kF16) {
     return fail(Code::kDType, "input ", in[0], ": expected f16 or f32");
   }
-  return Facts{in[0].without_value()};
+  return one_fact(in[0].without_value());
 }
 
 Status PowConst::eval(EvalCtx& ctx) const {
@@ -44,9 +44,8 @@ Status PowConst::fuse(Rewrite& rewrite) const {
   power.mutable_data<float>()[0] = exponent;
   const std::string& name = rewrite.node().name;
   const OutletId by = rewrite.konst(str_cat(name, "_exponent"), std::move(power));
-  RILL_ASSIGN(const OutletId out, rewrite.wire1(name, std::make_shared<Binary>(BinaryKind::kPow),
-                                                {rewrite.mapped(rewrite.input(0)), by}));
-  return rewrite.replace({out});
+  return rewrite.replace_by(make_op<Binary>(BinaryKind::kPow),
+                            {rewrite.mapped(rewrite.input(0)), by});
 }
 
 Cost PowConst::cost(FactSpan in, FactSpan out) const {
@@ -61,12 +60,10 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const float exponent, ctx.number("exponent"));
   const DType dtype = ctx.fact(x).dtype;
   if (dtype == DType::kF32 || dtype == DType::kF16) {
-    RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PowConst>(exponent), {x}));
-    return Value(out);
+    return ctx.add_value(make_op<PowConst>(exponent), {x});
   }
   RILL_ASSIGN(const OutletId by, ctx.konst(Tensor::scalar(exponent), "exponent"));
-  RILL_ASSIGN(const OutletId out, load_binary(ctx, BinaryKind::kPow, x, by));
-  return Value(out);
+  return as_value(load_binary(ctx, BinaryKind::kPow, x, by));
 }
 
 constexpr NnefOp kOps[] = {

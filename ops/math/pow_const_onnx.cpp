@@ -14,12 +14,10 @@ Result<Value> power(OnnxCtx& ctx) {
   if (is_int(base) && is_float(ctx.fact(y).dtype)) {
     RILL_ASSIGN(const OutletId wide, cast_to(ctx, x, ctx.fact(y).dtype));
     RILL_ASSIGN(const OutletId raised, numpy_binary(ctx, BinaryKind::kPow, wide, y, "power"));
-    RILL_ASSIGN(const OutletId out, cast_to(ctx, raised, base));
-    return Value(out);
+    return as_value(cast_to(ctx, raised, base));
   }
   RILL_ASSIGN(y, cast_to(ctx, y, base));
-  RILL_ASSIGN(const OutletId out, numpy_binary(ctx, BinaryKind::kPow, x, y));
-  return Value(out);
+  return as_value(numpy_binary(ctx, BinaryKind::kPow, x, y));
 }
 
 /// Limit by a number of the input's type, or by an attribute.
@@ -34,7 +32,7 @@ Result<Value> clip(OnnxCtx& ctx) {
   RILL_ASSIGN(OutletId x, ctx.wire("input"));
   RILL_ASSIGN(x, limited(ctx, BinaryKind::kMax, "min", x));
   RILL_ASSIGN(x, limited(ctx, BinaryKind::kMin, "max", x));
-  return Value(x);
+  return as_value(x);
 }
 
 const OnnxOp kOps[] = {

@@ -112,8 +112,7 @@ Result<std::vector<OutletId>> align_ranks(LoadCtx& ctx, std::vector<OutletId> wi
   for (const OutletId& wire : wires) rank = std::max(rank, ctx.fact(wire).rank());
   for (OutletId& wire : wires) {
     while (ctx.fact(wire).rank() < rank) {
-      RILL_ASSIGN(wire,
-                  ctx.add1(std::make_shared<AddAxis>(ctx.fact(wire).rank()), {wire}, "aligned"));
+      RILL_ASSIGN(wire, ctx.add1(make_op<AddAxis>(ctx.fact(wire).rank()), {wire}, "aligned"));
     }
   }
   return wires;
@@ -135,7 +134,7 @@ Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId
   QParams q = type.q;
   const auto quant = ctx.quant();
   if (quant && quant->dtype == type.dtype) q = quant->q;
-  auto op = std::make_shared<Binary>(kind, is_quantised(type.dtype) ? q : QParams{});
+  auto op = draft_op<Binary>(kind, is_quantised(type.dtype) ? q : QParams{});
   const Fact& x = ctx.fact(aligned[0]);
   const Fact& y = ctx.fact(aligned[1]);
   if (type.dtype == DType::kDim && is_comparison(kind) && x.konst && y.konst) {
@@ -186,13 +185,13 @@ Result<OutletId> load_written_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, 
     if (fact.konst && !converts) continue;
     const std::string name = names.take();
     if (!converts) continue;
-    RILL_ASSIGN(operand, ctx.add1(std::make_shared<Cast>(type.dtype, type.q), {operand},
+    RILL_ASSIGN(operand, ctx.add1(make_op<Cast>(type.dtype, type.q), {operand},
                                   name.empty() ? "cast" : name));
   }
   const int rank = std::max(ctx.fact(a).rank(), ctx.fact(b).rank());
   for (OutletId& operand : operands) {
     while (ctx.fact(operand).rank() < rank) {
-      auto unit = std::make_shared<AddAxis>(ctx.fact(operand).rank());
+      auto unit = draft_op<AddAxis>(ctx.fact(operand).rank());
       const std::string name = names.take();
       RILL_ASSIGN(operand, ctx.add1(std::move(unit), {operand}, name.empty() ? "aligned" : name));
     }

@@ -1,9 +1,9 @@
 #include "ops/math/reduce.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "core/base/search.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
@@ -53,7 +53,7 @@ Split split_axes(const View& x, const View& out, std::span<const int64_t> reduce
   split.outer.rank = split.out.rank = split.inner.rank = 0;
   for (int axis = 0; axis < x.rank; ++axis) {
     const auto i = static_cast<size_t>(axis);
-    const bool inner = std::find(reduced.begin(), reduced.end(), axis) != reduced.end();
+    const bool inner = contains(reduced, axis);
     View& part = inner ? split.inner : split.outer;
     const auto at = static_cast<size_t>(part.rank++);
     part.shape[at] = x.shape[i];
@@ -204,7 +204,7 @@ Result<Facts> Reduce::infer(FactSpan in) const {
   Fact out = in[0].without_value();
   if (is_arg(kind_of)) out = Fact::of(DType::kI64, out.shape);
   RILL_TRY(reduce_axes(reduced, &out));
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status Reduce::eval(EvalCtx& ctx) const {
@@ -230,7 +230,7 @@ Status Reduce::lower(Lowering& lowering) const {
 std::vector<AxisTrack> Reduce::axes(FactSpan in, FactSpan) const {
   std::vector<AxisTrack> tracks;
   for (int axis = 0; axis < in[0].rank(); ++axis) {
-    const bool gone = std::find(reduced.begin(), reduced.end(), axis) != reduced.end();
+    const bool gone = contains(reduced, axis);
     if (!gone) tracks.push_back({{axis}, {axis}});
   }
   return tracks;
@@ -241,7 +241,7 @@ namespace {
 /// Sums, products and extremes of f32 run by kernels, whose order a stream must keep.
 OpPtr over_stream(const Reduce& reduce, const Fact& in, const StreamFact& stream) {
   if (in.dtype == DType::kF32 && !is_arg(reduce.kind_of)) {
-    auto op = std::make_shared<PulseReduce>();
+    auto op = draft_op<PulseReduce>();
     op->kind = static_cast<int64_t>(reduce.kind_of);
     op->reduced = reduce.reduced;
     op->lanes = reduce.reduced[0] == in.rank() - static_cast<int64_t>(reduce.reduced.size());
@@ -249,7 +249,7 @@ OpPtr over_stream(const Reduce& reduce, const Fact& in, const StreamFact& stream
     op->length = stream.dim;
     return op;
   }
-  auto op = std::make_shared<PulseTally>();
+  auto op = draft_op<PulseTally>();
   op->kind = static_cast<int64_t>(reduce.kind_of);
   op->reduced = reduce.reduced;
   op->last = reduce.last;
@@ -262,8 +262,7 @@ OpPtr over_stream(const Reduce& reduce, const Fact& in, const StreamFact& stream
 
 Status Reduce::pulsify(PulseBuilder& b) const {
   const auto stream = b.stream(0);
-  const bool whole =
-      stream && std::find(reduced.begin(), reduced.end(), stream->axis) != reduced.end();
+  const bool whole = stream && contains(reduced, stream->axis);
   if (!whole) return Op::pulsify(b);
   const DType type = b.in(0).dtype;
   const bool known = is_number(type) || type == DType::kBool;
@@ -276,15 +275,14 @@ Status Reduce::pulsify(PulseBuilder& b) const {
   StreamFact own = *stream;
   RILL_ASSIGN(OutletId x, b.materialise(b.wire(0), &own));
   RILL_ASSIGN(x, b.hold(x, &own));
-  RILL_ASSIGN(const OutletId out, b.add1("", over_stream(*this, b.in(0), own), {x}));
+  RILL_ASSIGN(const OutletId out, b.add1(over_stream(*this, b.in(0), own), {x}));
   return b.give(0, out, {PulsedOutput::AtEnd{x, own}});
 }
 
 Status Reduce::declutter(Rewrite& rewrite) const {
   if (is_arg(kind_of)) return {};
-  const bool same = std::all_of(reduced.begin(), reduced.end(), [&](int64_t axis) {
-    return rewrite.in(0).dim(static_cast<int>(axis)) == Dim(1);
-  });
+  const bool same = all_of(
+      reduced, [&](int64_t axis) { return rewrite.in(0).dim(static_cast<int>(axis)) == Dim(1); });
   // A minimum or maximum of one NaN is a number, and the sum of one -0 is 0.
   const bool alters = is_float(rewrite.in(0).dtype) && !reduced.empty() &&
                       (kind_of == ReduceKind::kMin || kind_of == ReduceKind::kMax ||
@@ -313,17 +311,16 @@ Status Reduce::save(SaveCtx& ctx) const {
 
 namespace {
 
-Result<std::shared_ptr<Reduce>> reduce_of(LoadCtx& ctx, ReduceKind kind, OutletId x, bool last) {
+Result<Reduce> reduce_of(LoadCtx& ctx, ReduceKind kind, OutletId x, bool last) {
   RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
   RILL_ASSIGN(std::vector<int64_t> axes, axes_in(written, ctx.fact(x).rank()));
-  return std::make_shared<Reduce>(kind, std::move(axes), last);
+  return Reduce(kind, std::move(axes), last);
 }
 
 Result<Value> load_kind(LoadCtx& ctx, ReduceKind kind, bool last) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  RILL_ASSIGN(std::shared_ptr<Reduce> op, reduce_of(ctx, kind, x, last));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
+  RILL_ASSIGN(const Reduce op, reduce_of(ctx, kind, x, last));
+  return ctx.add_value(make_op<Reduce>(op), {x});
 }
 
 template <ReduceKind kKind, bool kLast = false>
@@ -334,19 +331,17 @@ Result<Value> load(LoadCtx& ctx) {
 Result<Value> load_sum(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(const bool normalize, ctx.boolean("normalize"));
-  RILL_ASSIGN(std::shared_ptr<Reduce> op, reduce_of(ctx, ReduceKind::kSum, x, false));
+  RILL_ASSIGN(const Reduce op, reduce_of(ctx, ReduceKind::kSum, x, false));
   Dim count = 1;
-  for (const int64_t axis : op->reduced) count *= ctx.fact(x).dim(static_cast<int>(axis));
+  for (const int64_t axis : op.reduced) count *= ctx.fact(x).dim(static_cast<int>(axis));
   const DType dtype = ctx.fact(x).dtype;
   if (!normalize) {
-    RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-    return Value(out);
+    return ctx.add_value(make_op<Reduce>(op), {x});
   }
-  RILL_ASSIGN(const OutletId sum, ctx.add1(std::move(op), {x}, "sum"));
+  RILL_ASSIGN(const OutletId sum, ctx.add1(make_op<Reduce>(op), {x}, "sum"));
   RILL_ASSIGN(OutletId by, ctx.konst(Tensor::scalar(std::move(count)), "count"));
   RILL_ASSIGN(by, cast_to(ctx, by, dtype));
-  RILL_ASSIGN(const OutletId out, load_binary(ctx, BinaryKind::kDiv, sum, by));
-  return Value(out);
+  return as_value(load_binary(ctx, BinaryKind::kDiv, sum, by));
 }
 
 #define RILL_REDUCE(registry, name, type, ...)                                            \

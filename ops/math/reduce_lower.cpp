@@ -1,9 +1,9 @@
 #include "ops/math/reduce_lower.h"
 
-#include <algorithm>
 #include <limits>
 #include <optional>
 
+#include "core/base/search.h"
 #include "kernels/reduce/reduce.h"
 #include "ops/kernel_fields.h"
 #include "ops/math/nest.h"
@@ -47,9 +47,7 @@ Result<bool> lower_reduce(const Reduce& op, Lowering& lowering) {
   Operand x = lowering.in(0);
   const auto kernel = kernel_op(op.kind_of);
   if (x.dtype != DType::kF32 || !kernel) return false;
-  const auto is_reduced = [&](int axis) {
-    return std::find(op.reduced.begin(), op.reduced.end(), axis) != op.reduced.end();
-  };
+  const auto is_reduced = [&](int axis) { return contains(op.reduced, axis); };
   std::vector<int> order;  // first the axes that stay, from the outermost to the innermost
   for (const int axis : Lowering::physical_order(x)) {
     if (!is_reduced(axis)) order.push_back(axis);

@@ -32,17 +32,17 @@ Result<std::vector<int64_t>> reduced_axes(OnnxCtx& ctx, int rank) {
 }
 
 Result<OutletId> before(OnnxCtx& ctx, Form form, OutletId x) {
-  if (form == Form::kL1) return ctx.add1(std::make_shared<Unary>(UnaryKind::kAbs), {x}, "abs");
+  if (form == Form::kL1) return ctx.add1(make_op<Unary>(UnaryKind::kAbs), {x}, "abs");
   if (form != Form::kL2 && form != Form::kSumSquare) return x;
-  return ctx.add1(std::make_shared<Unary>(UnaryKind::kSquare), {x}, "square");
+  return ctx.add1(make_op<Unary>(UnaryKind::kSquare), {x}, "square");
 }
 
 Result<OutletId> after(OnnxCtx& ctx, Form form, const Dim& count, OutletId sum) {
   if (form == Form::kL2) {
-    return ctx.add1(std::make_shared<Unary>(UnaryKind::kSqrt), {sum}, "root");
+    return ctx.add1(make_op<Unary>(UnaryKind::kSqrt), {sum}, "root");
   }
   if (form == Form::kLogSum) {
-    return ctx.add1(std::make_shared<Unary>(UnaryKind::kLn), {sum}, "log");
+    return ctx.add1(make_op<Unary>(UnaryKind::kLn), {sum}, "log");
   }
   if (form != Form::kMean) return sum;
   RILL_ASSIGN(OutletId by, ctx.konst(Tensor::scalar(Dim(count)), "count"));
@@ -52,7 +52,7 @@ Result<OutletId> after(OnnxCtx& ctx, Form form, const Dim& count, OutletId sum) 
 
 Result<OutletId> without_axes(OnnxCtx& ctx, OutletId x, const std::vector<int64_t>& axes) {
   for (size_t i = axes.size(); i-- > 0;) {
-    RILL_ASSIGN(x, ctx.add1(std::make_shared<RmAxis>(axes[i]), {x}, "squeeze"));
+    RILL_ASSIGN(x, ctx.add1(make_op<RmAxis>(axes[i]), {x}, "squeeze"));
   }
   return x;
 }
@@ -73,12 +73,12 @@ Result<Value> reduce_as(OnnxCtx& ctx, ReduceKind kind, Form form) {
     x = f.extreme(kind, x, axes);
     if (!f.ok()) return f.take_status();
   } else if (!axes.empty()) {
-    RILL_ASSIGN(x, ctx.add1(std::make_shared<Reduce>(kind, axes), {x}));
+    RILL_ASSIGN(x, ctx.add1(make_op<Reduce>(kind, axes), {x}));
   }
   RILL_ASSIGN(x, after(ctx, form, count, x));
-  if (keep) return Value(x);
+  if (keep) return as_value(x);
   RILL_ASSIGN(x, without_axes(ctx, x, axes));
-  return Value(x);
+  return as_value(x);
 }
 
 template <ReduceKind kKind, Form kForm = Form::kPlain>
@@ -111,7 +111,7 @@ Result<Value> log_sum_exp(OnnxCtx& ctx) {
   RILL_ASSIGN(const bool keep, ctx.boolean("keepdims"));
   OutletId most = f.reduce(ReduceKind::kMax, x, axes);
   // An infinity would make a NaN of the difference.
-  const OutletId infinite = f.add(std::make_shared<Unary>(UnaryKind::kIsInf, 3.0F), {most});
+  const OutletId infinite = f.add(make_op<Unary>(UnaryKind::kIsInf, 3.0F), {most});
   most = f.select(infinite, f.number(0.0, most), most);
   const OutletId sum =
       f.reduce(ReduceKind::kSum, f.unary(UnaryKind::kExp, f.minus(x, most)), axes);

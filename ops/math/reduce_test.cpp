@@ -13,7 +13,7 @@ TEST(Reduce, ExtremaAreTheSameInEveryLayout) {
   for (const std::vector<int64_t>& axes :
        {std::vector<int64_t>{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}, {}}) {
     for (const ReduceKind kind : {ReduceKind::kMax, ReduceKind::kMin, ReduceKind::kArgMax}) {
-      expect_every_layout(std::make_shared<Reduce>(kind, axes), {x});
+      expect_every_layout(make_op<Reduce>(kind, axes), {x});
     }
   }
 }

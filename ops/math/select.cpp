@@ -34,7 +34,7 @@ Result<Facts> Select::infer(FactSpan in) const {
                  in[2]);
     }
   }
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status Select::eval(EvalCtx& ctx) const {
@@ -85,16 +85,14 @@ Status as_limit(Rewrite& rewrite) {
   const std::vector<OutletId>& compared = rewrite.producer(0).inputs;
   if (compared[0] != rewrite.input(2) || compared[1] != rewrite.input(1)) return {};
   const auto kind = below ? BinaryKind::kMaximum : BinaryKind::kMinimum;
-  RILL_ASSIGN(const OutletId out,
-              rewrite.wire1(rewrite.node().name, std::make_shared<Binary>(kind),
-                            {rewrite.mapped(compared[0]), rewrite.mapped(compared[1])}));
-  return rewrite.replace({out});
+  return rewrite.replace_by(make_op<Binary>(kind),
+                            {rewrite.mapped(compared[0]), rewrite.mapped(compared[1])});
 }
 
 }  // namespace
 
 Status Select::declutter(Rewrite& rewrite) const {
-  const TensorPtr condition = rewrite.in(0).konst;
+  const TensorPtr& condition = rewrite.in(0).konst;
   if (!condition) return as_limit(rewrite);
   if (!is_uniform(condition)) return {};
   const int taken = condition->data<uint8_t>()[0] != 0 ? 1 : 2;
@@ -125,8 +123,7 @@ Result<Value> load_select(LoadCtx& ctx) {
     }
   }
   RILL_ASSIGN(const std::vector<OutletId> aligned, align_ranks(ctx, {condition, a, b}));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Select>(), aligned));
-  return Value(out);
+  return ctx.add_value(make_op<Select>(), aligned);
 }
 
 constexpr NnefOp kOps[] = {

@@ -13,8 +13,7 @@ Result<Value> where(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("X"));
   RILL_ASSIGN(const OutletId y, ctx.wire("Y"));
   RILL_ASSIGN(std::vector<OutletId> wires, numpy_operands(ctx, {condition, x, y}));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Select>(), std::move(wires)));
-  return Value(out);
+  return ctx.add_value(make_op<Select>(), wires);
 }
 
 /// Indices may be of any type of numbers, negative ones count from the end, and others give `off`
@@ -73,7 +72,7 @@ Result<Value> dropout(OnnxCtx& ctx) {
       return fail(Code::kUnsupported, "input \"training_mode\" is true: rill does not train");
     }
   }
-  if (!ctx.wants(1)) return Value(x);
+  if (!ctx.wants(1)) return as_value(x);
   const OutletId one = ctx.opset() < 10 ? f.number(1.0, x) : f.konst(Tensor::scalar(true));
   return f.values({x, f.broadcast(one, f.fact(x).shape)});
 }

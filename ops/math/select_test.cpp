@@ -8,10 +8,9 @@ namespace {
 
 TEST(Select, GivesTheSameInEveryLayout) {
   const Tensor c = boolean({2, 3, 2}, {1, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 0});
-  expect_every_layout(std::make_shared<Select>(),
-                      {c, random_f32(1, {2, 3, 2}), random_f32(2, {1, 3, 1})});
+  expect_every_layout(make_op<Select>(), {c, random_f32(1, {2, 3, 2}), random_f32(2, {1, 3, 1})});
   expect_every_layout(
-      std::make_shared<Select>(),
+      make_op<Select>(),
       {boolean({2, 1, 1}, {1, 0}), i64({2, 3, 1}, {1, 2, 3, 4, 5, 6}), i64({1, 1, 2}, {-1, -2})});
 }
 

@@ -22,7 +22,7 @@ OutletId lengths(Formula& f, OutletId x, const Sequences& sequences) {
 }
 
 OutletId taken(Formula& f, OutletId x, OutletId indices, int64_t axis, std::vector<Dim> shape) {
-  return f.add(std::make_shared<GatherElements>(axis), {x, f.broadcast(indices, std::move(shape))});
+  return f.add(make_op<GatherElements>(axis), {x, f.broadcast(indices, std::move(shape))});
 }
 
 }  // namespace

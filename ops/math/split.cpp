@@ -30,8 +30,7 @@ Result<Value> load_constant(LoadCtx& ctx) {
     from.stride[0] = 0;
   }
   copy_view(from, target.view());
-  RILL_ASSIGN(const OutletId wire, ctx.konst(std::move(out)));
-  return Value(wire);
+  return as_value(ctx.konst(std::move(out)));
 }
 
 /// Parts as long as their ratios say, which together are the whole.

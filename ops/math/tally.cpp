@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/search.h"
 #include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
@@ -26,7 +27,7 @@ Result<Facts> PulseTally::infer(FactSpan in) const {
   if (!fits) return fail(Code::kDType, "no such reduction of ", in[0]);
   Fact out = is_arg(which) ? Fact::of(DType::kI64, in[0].shape) : in[0].without_value();
   RILL_TRY(reduce_axes(reduced, &out));
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status PulseTally::eval(EvalCtx&) const {
@@ -56,7 +57,7 @@ Status PulseTally::lower(Lowering& lowering) const {
   int64_t outputs = 1;
   int64_t elements = 1;
   for (int axis = 0; axis < x.rank; ++axis) {
-    if (std::find(reduced.begin(), reduced.end(), axis) != reduced.end()) continue;
+    if (contains(reduced, axis)) continue;
     order.push_back(axis);
     outputs *= x.extent(axis);
   }

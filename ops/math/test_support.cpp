@@ -211,7 +211,7 @@ void expect_every_layout(const OpPtr& op, const std::vector<Tensor>& inputs) {
       const auto value = std::make_shared<const Tensor>(stored.back());
       OutletId wire =
           graph.add_source(str_cat("in", wires.size()), Fact::of_tensor(value).without_value());
-      if (moved) wire = graph.add("moved", std::make_shared<Transpose>(perm), {wire}).value()[0];
+      if (moved) wire = graph.add("moved", make_op<Transpose>(perm), {wire}).value()[0];
       wires.push_back(wire);
     }
     const auto outlets = graph.add("op", op, wires);

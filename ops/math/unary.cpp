@@ -126,7 +126,7 @@ Result<Facts> Unary::infer(FactSpan in) const {
   }
   Fact out = in[0].without_value();
   if (is_test(kind_of)) out = Fact::of(DType::kBool, out.shape);
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status Unary::eval(EvalCtx& ctx) const {
@@ -208,8 +208,7 @@ Result<Value> load_kind(LoadCtx& ctx, UnaryKind kind) {
     // PyTorch has such functions of integers in f32.
     RILL_ASSIGN(x, cast_to(ctx, x, DType::kF32));
   }
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(kind), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Unary>(kind), {x});
 }
 
 template <UnaryKind kKind>
@@ -220,9 +219,7 @@ Result<Value> load(LoadCtx& ctx) {
 Result<Value> load_leaky_relu(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "x"));
   RILL_ASSIGN(const float alpha, ctx.number("alpha"));
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Unary>(UnaryKind::kLeakyRelu, alpha), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Unary>(UnaryKind::kLeakyRelu, alpha), {x});
 }
 
 /// Read the form that has x squared in the place of x cubed:
@@ -232,24 +229,23 @@ Result<Value> load_gelu_of_square(LoadCtx& ctx, OutletId x) {
     RILL_ASSIGN(const OutletId factor, ctx.konst(Tensor::scalar(by), "factor"));
     return load_binary(ctx, BinaryKind::kMul, wire, factor);
   };
-  RILL_ASSIGN(OutletId wire, ctx.add1(std::make_shared<Unary>(UnaryKind::kSquare), {x}, "square"));
+  RILL_ASSIGN(OutletId wire, ctx.add1(make_op<Unary>(UnaryKind::kSquare), {x}, "square"));
   RILL_ASSIGN(wire, scaled(wire, 0.044715F));
   RILL_ASSIGN(wire, load_binary(ctx, BinaryKind::kAdd, x, wire));
   RILL_ASSIGN(wire, scaled(wire, 0.79788456F));
-  RILL_ASSIGN(wire, ctx.add1(std::make_shared<Unary>(UnaryKind::kTanh), {wire}, "tanh"));
+  RILL_ASSIGN(wire, ctx.add1(make_op<Unary>(UnaryKind::kTanh), {wire}, "tanh"));
   RILL_ASSIGN(const OutletId one, ctx.konst(Tensor::scalar(1.0F), "one"));
   RILL_ASSIGN(wire, load_binary(ctx, BinaryKind::kAdd, wire, one));
   RILL_ASSIGN(const OutletId half, scaled(x, 0.5F));
   RILL_ASSIGN(wire, load_binary(ctx, BinaryKind::kMul, half, wire));
-  return Value(wire);
+  return as_value(wire);
 }
 
 Result<Value> load_gelu_approx(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(const bool square, ctx.boolean("fast_impl"));
   if (square) return load_gelu_of_square(ctx, x);
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(UnaryKind::kGeluApprox), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Unary>(UnaryKind::kGeluApprox), {x});
 }
 
 Result<Value> load_is_inf(LoadCtx& ctx) {
@@ -257,14 +253,12 @@ Result<Value> load_is_inf(LoadCtx& ctx) {
   RILL_ASSIGN(const bool positive, ctx.boolean("detect_positive"));
   RILL_ASSIGN(const bool negative, ctx.boolean("detect_negative"));
   const float signs = (positive ? 1.0F : 0.0F) + (negative ? 2.0F : 0.0F);
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(UnaryKind::kIsInf, signs), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Unary>(UnaryKind::kIsInf, signs), {x});
 }
 
 Result<Value> load_silu(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(UnaryKind::kSilu), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Unary>(UnaryKind::kSilu), {x});
 }
 
 #define RILL_UNARY(kind, registry, text) \

@@ -11,24 +11,20 @@ namespace {
 template <UnaryKind kKind>
 Result<Value> unary(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("X"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Unary>(kKind), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Unary>(kKind), {x});
 }
 
 Result<Value> leaky_relu(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("X"));
   RILL_ASSIGN(const float alpha, ctx.number("alpha"));
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Unary>(UnaryKind::kLeakyRelu, alpha), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Unary>(UnaryKind::kLeakyRelu, alpha), {x});
 }
 
 Result<Value> relu(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("X"));
   RILL_ASSIGN(Tensor number, cast(Tensor::scalar(0.0F), ctx.fact(x).dtype));
   RILL_ASSIGN(const OutletId zero, ctx.konst(std::move(number), "zero"));
-  RILL_ASSIGN(const OutletId out, numpy_binary(ctx, BinaryKind::kMax, x, zero));
-  return Value(out);
+  return as_value(numpy_binary(ctx, BinaryKind::kMax, x, zero));
 }
 
 /// max(0, min(1, alpha x + beta)), in which a NaN stays.
@@ -45,7 +41,7 @@ Result<Value> hard_sigmoid(OnnxCtx& ctx) {
 
 /// x/2 (1 + erf(x / sqrt 2)), or with a hyperbolic tangent instead.
 Result<Value> gelu_of(Formula& f, OutletId x, bool approximate) {
-  if (approximate) return f.value(f.add(std::make_shared<Unary>(UnaryKind::kGeluApprox), {x}));
+  if (approximate) return f.value(f.add(make_op<Unary>(UnaryKind::kGeluApprox), {x}));
   const OutletId bent = f.unary(UnaryKind::kErf, f.times(x, f.number(0.70710678118654752, x)));
   const OutletId half = f.times(x, f.number(0.5, x));
   return f.value(f.times(half, f.plus(bent, f.number(1.0, x))));
@@ -101,9 +97,7 @@ Result<Value> is_inf(OnnxCtx& ctx) {
   RILL_ASSIGN(const bool negative, ctx.boolean("detect_negative"));
   RILL_ASSIGN(const bool positive, ctx.boolean("detect_positive"));
   const float signs = (positive ? 1.0F : 0.0F) + (negative ? 2.0F : 0.0F);
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Unary>(UnaryKind::kIsInf, signs), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Unary>(UnaryKind::kIsInf, signs), {x});
 }
 
 #define RILL_ONNX_FORMULA(call, formula) \

@@ -11,7 +11,7 @@ TEST(Unary, GivesTheSameInEveryLayout) {
   for (const UnaryKind kind :
        {UnaryKind::kTanh, UnaryKind::kExp, UnaryKind::kSigmoid, UnaryKind::kErf, UnaryKind::kSin,
         UnaryKind::kAsinh, UnaryKind::kFloor, UnaryKind::kIsNan, UnaryKind::kHardSwish}) {
-    expect_every_layout(std::make_shared<Unary>(kind), {x});
+    expect_every_layout(make_op<Unary>(kind), {x});
   }
 }
 

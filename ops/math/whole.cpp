@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/kept_count.h"
+#include "core/base/search.h"
 #include "core/exec/frames.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
@@ -26,7 +27,7 @@ Result<Facts> PulseReduce::infer(FactSpan in) const {
   if (in[0].dtype != DType::kF32) return fail(Code::kDType, "input ", in[0], ": expected F32");
   Fact out = in[0].without_value();
   RILL_TRY(reduce_axes(reduced, &out));
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status PulseReduce::eval(EvalCtx&) const {
@@ -52,9 +53,7 @@ kernels::ReduceOp kernel_of(int64_t kind) {
 
 Status PulseReduce::lower(Lowering& lowering) const {
   const Operand& x = lowering.in(0);
-  const auto is_reduced = [&](int axis) {
-    return std::find(reduced.begin(), reduced.end(), axis) != reduced.end();
-  };
+  const auto is_reduced = [&](int axis) { return contains(reduced, axis); };
   std::vector<int> order;
   ReduceStreamArgs args;
   for (int axis = 0; axis < x.rank; ++axis) {

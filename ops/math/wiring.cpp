@@ -18,7 +18,7 @@ const Fact& Wiring::fact(OutletId wire) const {
   return status_.ok() && wire.valid() ? ctx_.fact(wire) : nothing_;
 }
 
-OutletId Wiring::arg(std::string_view name) {
+OutletId Wiring::arg(const char* name) {
   if (!ok()) return {};
   auto wire = plain_wire(ctx_, name);
   if (wire.ok()) return *wire;
@@ -26,9 +26,7 @@ OutletId Wiring::arg(std::string_view name) {
   return {};
 }
 
-OutletId Wiring::arg(const char* name) { return arg(std::string_view(name)); }
-
-OutletId Wiring::optional_arg(std::string_view name) {
+OutletId Wiring::optional_arg(const char* name) {
   if (!ok() || !ctx_.given(name)) return {};
   auto value = ctx_.value(name);
   if (!value.ok()) {
@@ -49,18 +47,16 @@ OutletId Wiring::konst(Tensor value) {
 
 OutletId Wiring::number(float value) { return konst(Tensor::scalar(value)); }
 
-OutletId Wiring::add(OpPtr op, std::vector<OutletId> inputs) {
+OutletId Wiring::add(OpPtr op, WireList inputs) {
   if (!ok()) return {};
   const std::string suffix = str_cat(op->name(), count_++);
-  auto wire = ctx_.add1(std::move(op), std::move(inputs), suffix);
+  auto wire = ctx_.add1(std::move(op), inputs, suffix);
   if (wire.ok()) return *wire;
   fail_with(wire.take_status());
   return {};
 }
 
-OutletId Wiring::unary(UnaryKind kind, OutletId x) {
-  return add(std::make_shared<Unary>(kind), {x});
-}
+OutletId Wiring::unary(UnaryKind kind, OutletId x) { return add(make_op<Unary>(kind), {x}); }
 
 OutletId Wiring::binary(BinaryKind kind, OutletId a, OutletId b) {
   if (!ok()) return {};
@@ -80,7 +76,7 @@ OutletId Wiring::cast(OutletId x, DType to, QParams q) {
 }
 
 OutletId Wiring::sum(OutletId x, std::vector<int64_t> axes) {
-  return add(std::make_shared<Reduce>(ReduceKind::kSum, std::move(axes)), {x});
+  return add(make_op<Reduce>(ReduceKind::kSum, std::move(axes)), {x});
 }
 
 OutletId Wiring::mean(OutletId x, std::vector<int64_t> axes) {
@@ -93,20 +89,18 @@ OutletId Wiring::mean(OutletId x, std::vector<int64_t> axes) {
 }
 
 OutletId Wiring::slice(OutletId x, int axis, const Dim& begin, const Dim& end) {
-  return add(std::make_shared<Slice>(axis, begin, end), {x});
+  return add(make_op<Slice>(axis, begin, end), {x});
 }
 
-OutletId Wiring::concat(std::vector<OutletId> parts, int axis) {
-  return add(std::make_shared<Concat>(axis), std::move(parts));
-}
+OutletId Wiring::concat(WireList parts, int axis) { return add(make_op<Concat>(axis), parts); }
 
 OutletId Wiring::leading_axes(OutletId x, int rank_wanted) {
-  while (ok() && rank(x) < rank_wanted) x = add(std::make_shared<AddAxis>(0), {x});
+  while (ok() && rank(x) < rank_wanted) x = add(make_op<AddAxis>(0), {x});
   return x;
 }
 
 OutletId Wiring::reshape(OutletId x, std::vector<Dim> shape) {
-  return add(std::make_shared<Reshape>(0, rank(x), std::move(shape)), {x});
+  return add(make_op<Reshape>(0, rank(x), std::move(shape)), {x});
 }
 
 OutletId Wiring::select(OutletId condition, OutletId then, OutletId otherwise) {
@@ -116,12 +110,12 @@ OutletId Wiring::select(OutletId condition, OutletId then, OutletId otherwise) {
     fail_with(aligned.take_status());
     return {};
   }
-  return add(std::make_shared<Select>(), *aligned);
+  return add(make_op<Select>(), *aligned);
 }
 
 Result<Value> Wiring::done(OutletId out) {
   if (!ok()) return std::move(status_);
-  return Value(out);
+  return as_value(out);
 }
 
 Result<Value> Wiring::done(std::span<const OutletId> outs) {

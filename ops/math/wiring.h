@@ -27,13 +27,12 @@ class Wiring {
   int rank(OutletId wire) const { return fact(wire).rank(); }
 
   /// Read an argument of the call; block-quantised constants are expanded.
-  OutletId arg(std::string_view name);
   OutletId arg(const char* name);
   /// Read an argument that may be left out: invalid if it is not given.
-  OutletId optional_arg(std::string_view name);
+  OutletId optional_arg(const char* name);
   OutletId number(float value);
   OutletId konst(Tensor value);
-  OutletId add(OpPtr op, std::vector<OutletId> inputs);
+  OutletId add(OpPtr op, WireList inputs);
   /// Add the node that the operator is called by.
   OutletId unary(UnaryKind kind, OutletId x);
   /// Combine two wires; lower ranks get unit axes behind, one-element constants the other's type.
@@ -46,7 +45,7 @@ class Wiring {
   OutletId sum(OutletId x, std::vector<int64_t> axes);
   OutletId mean(OutletId x, std::vector<int64_t> axes);
   OutletId slice(OutletId x, int axis, const Dim& begin, const Dim& end);
-  OutletId concat(std::vector<OutletId> parts, int axis);
+  OutletId concat(WireList parts, int axis);
   /// Put unit axes in front until the rank is reached.
   OutletId leading_axes(OutletId x, int rank);
   OutletId reshape(OutletId x, std::vector<Dim> shape);

@@ -38,7 +38,7 @@ Graph product(const Tensor& weights, const char* expr, int64_t rows, int64_t k, 
   if (weights.rank() == 3) shape.insert(shape.begin(), Dim(1));
   const OutletId x = g.add_source("x", Fact::of(DType::kF32, shape));
   const OutletId w = g.add_const("w", std::make_shared<const Tensor>(weights));
-  auto op = std::make_shared<EinSum>();
+  auto op = draft_op<EinSum>();
   op->expr = expr;
   op->operands = 2;
   const auto y = g.add("y", op, left ? std::vector{w, x} : std::vector{x, w});
@@ -148,7 +148,7 @@ TEST(Blocks, GatherWritesOutWhatIsAskedFor) {
     Graph g;
     const OutletId at = g.add_source("at", Fact::of(DType::kI64, {Dim(5)}));
     const OutletId w = g.add_const("w", std::make_shared<const Tensor>(data));
-    const auto y = g.add("y", std::make_shared<Gather>(axis), {w, at});
+    const auto y = g.add("y", make_op<Gather>(axis), {w, at});
     EXPECT_TRUE(y.ok()) << y.error().to_string();
     g.add_output("y", y->front());
     return g;

@@ -60,7 +60,7 @@ struct SumPool final : OpBase<SumPool> {
     if (!is_float(x.dtype)) return fail(Code::kDType, "input ", x, ": expected floats");
     Fact out = Fact::of(x.dtype, {x.dim(0), x.dim(1)});
     for (int i = 0; i < window.axes(); ++i) out.shape.push_back(window.output(i, x.dim(i + 2)));
-    return Facts{std::move(out)};
+    return one_fact(std::move(out));
   }
   int64_t taps() const {
     int64_t n = 1;
@@ -100,7 +100,7 @@ struct SumPool final : OpBase<SumPool> {
       }
       pulsed.counted = {axis - 2, before, stream.delay, b.in(0).dim(axis)};
     }
-    RILL_ASSIGN(const OutletId out, b.add1("", std::make_shared<SumPool>(pulsed), {x}));
+    RILL_ASSIGN(const OutletId out, b.add1(make_op<SumPool>(pulsed), {x}));
     stream.dim = b.out(0).dim(axis);
     b.set(0, out, stream);
     return {};
@@ -108,10 +108,7 @@ struct SumPool final : OpBase<SumPool> {
   Status declutter(Rewrite& rewrite) const override {
     SumPool simpler = *this;
     if (!resolve_same(&simpler.window, rewrite.in(0))) return {};
-    RILL_ASSIGN(const auto out,
-                rewrite.wire(rewrite.node().name, std::make_shared<SumPool>(simpler),
-                             rewrite.mapped_inputs(rewrite.node())));
-    return rewrite.replace(out);
+    return rewrite.replace_by(make_op<SumPool>(simpler), rewrite.mapped_inputs(rewrite.node()));
   }
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override {
@@ -215,12 +212,11 @@ Result<Value> load_as(LoadCtx& ctx, bool normalize) {
   RILL_ASSIGN(op.window, load_pool_window(ctx));
   const Fact given = ctx.fact(x);
   if (is_float(given.dtype)) {
-    RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<SumPool>(op), {x}));
-    return Value(out);
+    return ctx.add_value(make_op<SumPool>(op), {x});
   }
   // Of whole and of quantised numbers: as real numbers, brought back to the type.
   RILL_ASSIGN(OutletId real, cast_to(ctx, x, DType::kF32));
-  RILL_ASSIGN(real, ctx.add1(std::make_shared<SumPool>(op), {real}));
+  RILL_ASSIGN(real, ctx.add1(make_op<SumPool>(op), {real}));
   RILL_ASSIGN(real, cast_to(ctx, real, given.dtype, given.q));
   return Value(real);
 }
@@ -243,8 +239,7 @@ Result<Value> load_counted(LoadCtx& ctx) {
   RILL_ASSIGN(op.counted.length, ctx.dim("length"));
   RILL_CHECK(op.counted.axis >= 0 && op.counted.axis < op.window.axes(), "no spatial axis ",
              op.counted.axis);
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<SumPool>(op), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<SumPool>(op), {x});
 }
 
 const NnefOp kOps[] = {

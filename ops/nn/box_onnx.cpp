@@ -7,8 +7,7 @@ namespace {
 
 Result<Value> average_pool(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("X"));
-  RILL_ASSIGN(const OutletId out, onnx_average_pool(ctx, x));
-  return Value(out);
+  return as_value(onnx_average_pool(ctx, x));
 }
 
 /// The root of sums of powers.

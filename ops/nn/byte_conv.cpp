@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/search.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/cast.h"
@@ -74,7 +75,7 @@ Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& co
   std::vector<OutletId> inputs{wiring.cast(conv.x, type, QParams{*x_zero, 1.0F}),
                                wiring.konst(std::move(bytes))};
   if (op.has_bias) inputs.push_back(conv.bias);
-  const OutletId out = wiring.add(std::make_shared<QuantConv>(op), std::move(inputs));
+  const OutletId out = wiring.add(make_op<QuantConv>(op), inputs);
   if (!wiring.ok()) return wiring.take_status();
   return {out};
 }
@@ -86,8 +87,8 @@ std::optional<Tensor> bytes_of(const Tensor& real) {
   const auto values = real.values<double>();
   if (values.empty()) return std::nullopt;
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  const bool whole = std::all_of(values.begin(), values.end(),
-                                 [](double v) { return std::abs(v) <= 255 && v == std::rint(v); });
+  const bool whole =
+      all_of(values, [](double v) { return std::abs(v) <= 255 && v == std::rint(v); });
   if (!whole || *high - *low > 255) return std::nullopt;
   const int32_t zero = *low >= -128 && *high <= 127 ? 0 : -128 - static_cast<int32_t>(*low);
   auto out = Tensor::zeros(DType::kQI8, real.shape(), QParams{zero, 1.0F});
@@ -100,9 +101,8 @@ std::optional<Tensor> bytes_of(const Tensor& real) {
 /// Whole numbers in f64 as integers of 32 bits.
 std::optional<Tensor> sums_of(const Tensor& real) {
   const auto values = real.values<double>();
-  const bool whole = std::all_of(values.begin(), values.end(), [](double v) {
-    return std::abs(v) <= INT32_MAX && v == std::rint(v);
-  });
+  const bool whole =
+      all_of(values, [](double v) { return std::abs(v) <= INT32_MAX && v == std::rint(v); });
   auto out = Tensor::zeros(DType::kI32, real.shape());
   if (!whole || !out.ok()) return std::nullopt;
   std::transform(values.begin(), values.end(), out->mutable_data<int32_t>(),
@@ -142,10 +142,8 @@ Result<std::optional<OutletId>> load_byte_conv(LoadCtx& ctx, const Window& windo
     RILL_ASSIGN(const OutletId sum, ctx.konst(std::move(*start), "start"));
     inputs.push_back(sum);
   }
-  RILL_ASSIGN(const OutletId sums,
-              ctx.add1(std::make_shared<QuantConv>(op), std::move(inputs), "sums"));
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Cast>(DType::kF64, QParams{}), {sums}));
+  RILL_ASSIGN(const OutletId sums, ctx.add1(make_op<QuantConv>(op), inputs, "sums"));
+  RILL_ASSIGN(const OutletId out, ctx.add1(make_op<Cast>(DType::kF64, QParams{}), {sums}));
   return {out};
 }
 
@@ -180,7 +178,7 @@ Result<OutletId> load_quant_conv(LoadCtx& ctx, Window window, int64_t groups, Ou
     inputs.push_back(flat);
     op.has_bias = true;
   }
-  return ctx.add1(std::make_shared<QuantConv>(op), std::move(inputs));
+  return ctx.add1(make_op<QuantConv>(op), inputs);
 }
 
 namespace {
@@ -241,7 +239,7 @@ struct FoundConv {
 };
 
 std::optional<FoundConv> find_byte_conv(const Conv& conv, const Graph& graph, const Node& node) {
-  const TensorPtr filter = graph.fact(node.inputs[1]).konst;
+  const TensorPtr& filter = graph.fact(node.inputs[1]).konst;
   auto x = centered_bytes(graph, node.inputs[0]);
   if (!x || !filter) return std::nullopt;
   auto bytes = bytes_of(*filter);
@@ -251,7 +249,7 @@ std::optional<FoundConv> find_byte_conv(const Conv& conv, const Graph& graph, co
   found.op.window = conv.window;
   found.op.groups = conv.groups;
   if (conv.has_bias) {
-    const TensorPtr bias = graph.fact(node.inputs[2]).konst;
+    const TensorPtr& bias = graph.fact(node.inputs[2]).konst;
     if (!bias) return std::nullopt;
     if (uniform_number(bias) != 0.0) {
       found.start = bias->rank() == 1 ? sums_of(*bias) : std::nullopt;
@@ -268,14 +266,14 @@ std::optional<FoundConv> find_byte_conv(const Conv& conv, const Graph& graph, co
 
 /// Whether all sums are whole numbers that f32 holds, of bytes less a zero point.
 bool are_whole(const Conv& conv, const Graph& graph, const Node& node) {
-  const TensorPtr filter = graph.fact(node.inputs[1]).konst;
+  const TensorPtr& filter = graph.fact(node.inputs[1]).konst;
   const bool is_plain = !conv.has_residual && !conv.clip && conv.slope == 1;
   if (!is_plain || !filter || filter->volume() == 0 || !centered_bytes(graph, node.inputs[0])) {
     return false;
   }
   double most = 0;
   if (conv.has_bias) {
-    const TensorPtr bias = graph.fact(node.inputs[2]).konst;
+    const TensorPtr& bias = graph.fact(node.inputs[2]).konst;
     if (!bias) return false;
     for (const float each : bias->values<float>()) {
       most = each == std::rint(each) ? std::max(most, std::abs(double{each})) : INFINITY;
@@ -308,7 +306,7 @@ Status take_as_bytes(const Conv& conv, const Node& producer, Rewrite& rewrite) {
   if (!op.has_zero) {
     const DType quantised = type == DType::kU8 ? DType::kQU8 : DType::kQI8;
     const QParams q{found->x.number, 1.0F};
-    RILL_ASSIGN(x, rewrite.wire1(name, std::make_shared<Cast>(quantised, q), {x}));
+    RILL_ASSIGN(x, rewrite.wire1(name, make_op<Cast>(quantised, q), {x}));
   }
   std::vector<OutletId> inputs{x, rewrite.konst(name + "_steps", std::move(found->filter))};
   if (op.has_bias) inputs.push_back(rewrite.konst(name + "_start", std::move(*found->start)));
@@ -316,13 +314,12 @@ Status take_as_bytes(const Conv& conv, const Node& producer, Rewrite& rewrite) {
     const OutletId zero = rewrite.mapped(found->x.zero);
     inputs.push_back(zero);
     RILL_ASSIGN(const OutletId wide,
-                rewrite.wire1(name, std::make_shared<Cast>(DType::kI32, QParams{}), {zero}));
+                rewrite.wire1(name, make_op<Cast>(DType::kI32, QParams{}), {zero}));
     inputs.push_back(wide);
   }
-  RILL_ASSIGN(OutletId out,
-              rewrite.wire1(name, std::make_shared<QuantConv>(op), std::move(inputs)));
+  RILL_ASSIGN(OutletId out, rewrite.wire1(name, make_op<QuantConv>(op), inputs));
   if (to != DType::kI32) {
-    RILL_ASSIGN(out, rewrite.wire1(name, std::make_shared<Cast>(to, QParams{}), {out}));
+    RILL_ASSIGN(out, rewrite.wire1(name, make_op<Cast>(to, QParams{}), {out}));
   }
   return rewrite.replace({out});
 }

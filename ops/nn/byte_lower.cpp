@@ -89,7 +89,7 @@ void lower_byte_product(const ByteProduct& p, Lowering& lowering, std::span<cons
   reads.insert(reads.end(), {args.scratch, args.sums});
   std::vector<Touched> writes = {args.sums, whole};
   if (args.moves) writes.emplace_back(args.moved);
-  lowering.step(kByteProduct, args, std::move(reads), std::move(writes));
+  lowering.step(kByteProduct, args, reads, writes);
   if (whole.ref.buffer != y.ref.buffer) lowering.copy(whole, y);
 }
 

@@ -1,8 +1,8 @@
 #include "ops/nn/conv.h"
 
-#include <algorithm>
 #include <cmath>
 
+#include "core/base/search.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/small.h"
@@ -64,7 +64,7 @@ Result<Facts> Conv::infer(FactSpan in) const {
   }
   Fact out = Fact::of(x.dtype, {x.dim(0), w.dim(0)});
   for (int i = 0; i < window.axes(); ++i) out.shape.push_back(window.output(i, x.dim(i + 2)));
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 namespace {
@@ -205,7 +205,7 @@ Status Conv::pulsify(PulseBuilder& b) const {
   }
   std::vector<OutletId> inputs{x};
   for (int i = 1; i < b.inputs(); ++i) inputs.push_back(b.wire(i));
-  RILL_ASSIGN(const OutletId out, b.add1("", std::make_shared<Conv>(pulsed), std::move(inputs)));
+  RILL_ASSIGN(const OutletId out, b.add1(make_op<Conv>(pulsed), inputs));
   stream.dim = b.out(0).dim(axis);
   b.set(0, out, stream);
   return {};
@@ -223,11 +223,10 @@ Status mix_channels(const Conv& conv, Rewrite& rewrite) {
                      conv.groups == 1 && !conv.has_residual && !conv.clip && conv.slope == 1;
   std::vector<std::string> symbols;
   if (plain && x.dtype == DType::kF32) x.dim(2).collect_symbols(&symbols);
-  const bool square = std::any_of(symbols.begin(), symbols.end(), [&](const std::string& symbol) {
-    return x.dim(3).mentions(symbol);
-  });
+  const bool square =
+      any_of(symbols, [&](const std::string& symbol) { return x.dim(3).mentions(symbol); });
   if (!square) return {};
-  auto mixed = std::make_shared<EinSum>();
+  auto mixed = draft_op<EinSum>();
   mixed->expr = "bcij,ocyx->boij";
   const std::vector<OutletId> in = rewrite.mapped_inputs(rewrite.node());
   const std::string& name = rewrite.node().name;
@@ -236,9 +235,8 @@ Status mix_channels(const Conv& conv, Rewrite& rewrite) {
   if (conv.has_bias && uniform_number(rewrite.in(2).konst) != 0.0) {
     std::vector<Dim> column = {Dim(1), rewrite.in(2).dim(0), Dim(1), Dim(1)};
     RILL_ASSIGN(const OutletId bias,
-                rewrite.wire1(name, std::make_shared<Reshape>(0, 1, std::move(column)), {in[2]}));
-    RILL_ASSIGN(out,
-                rewrite.wire1(name, std::make_shared<Binary>(BinaryKind::kAdd), {out, bias}));
+                rewrite.wire1(name, make_op<Reshape>(0, 1, std::move(column)), {in[2]}));
+    RILL_ASSIGN(out, rewrite.wire1(name, make_op<Binary>(BinaryKind::kAdd), {out, bias}));
   }
   return rewrite.replace({out});
 }
@@ -252,9 +250,7 @@ Status Conv::declutter(Rewrite& rewrite) const {
   }
   Conv simpler = *this;
   if (resolve_same(&simpler.window, rewrite.in(0))) {
-    RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, std::make_shared<Conv>(simpler),
-                                             rewrite.mapped_inputs(rewrite.node())));
-    return rewrite.replace(out);
+    return rewrite.replace_by(make_op<Conv>(simpler), rewrite.mapped_inputs(rewrite.node()));
   }
   // A border of zeros in front is the convolution's own padding.
   const auto* pad = rewrite.producer_as<Pad>(0);
@@ -270,9 +266,7 @@ Status Conv::declutter(Rewrite& rewrite) const {
   }
   std::vector<OutletId> inputs = rewrite.mapped_inputs(rewrite.node());
   inputs[0] = rewrite.mapped(rewrite.producer(0).inputs[0]);
-  RILL_ASSIGN(const auto out, rewrite.wire(rewrite.node().name, std::make_shared<Conv>(simpler),
-                                           std::move(inputs)));
-  return rewrite.replace(out);
+  return rewrite.replace_by(make_op<Conv>(simpler), inputs);
 }
 
 Status Conv::fuse(Rewrite& rewrite) const {
@@ -293,7 +287,7 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
     if (has_residual || slope != 1 || clip || pulsed) return {};
     Conv folded = *this;
     folded.has_bias = true;
-    return absorb_affine(std::make_shared<Conv>(folded), producer, consumer, input);
+    return absorb_affine(make_op<Conv>(folded), producer, consumer, input);
   }
   if (const auto limits = clip_with({clip, lo, hi, keep_nan}, consumer, input)) {
     Conv fused = *this;
@@ -301,12 +295,12 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
     fused.lo = limits->lo;
     fused.hi = limits->hi;
     fused.keep_nan = limits->keep_nan;
-    return wire_fused(std::make_shared<Conv>(fused), consumer.mapped_inputs(producer), consumer);
+    return wire_fused(make_op<Conv>(fused), consumer.mapped_inputs(producer), consumer);
   }
   if (const auto leak = slope_of(consumer); leak && traits().takes_slope) {
     Conv fused = *this;
     fused.slope = *leak;
-    return wire_fused(std::make_shared<Conv>(fused), consumer.mapped_inputs(producer), consumer);
+    return wire_fused(make_op<Conv>(fused), consumer.mapped_inputs(producer), consumer);
   }
   if (has_residual || slope != 1 || clip) return {};
   const Fact& weights = consumer.old_graph().fact(producer.inputs[1]);
@@ -320,7 +314,7 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
     fused.has_residual = true;
     std::vector<OutletId> inputs = consumer.mapped_inputs(producer);
     inputs.push_back(*other);
-    return wire_fused(std::make_shared<Conv>(fused), std::move(inputs), consumer);
+    return wire_fused(make_op<Conv>(fused), inputs, consumer);
   }
   return {};
 }
@@ -354,7 +348,7 @@ Status Conv::save(SaveCtx& ctx) const {
   const std::string expression = str_cat("conv(", x, ", ", w, ", ", bias, text, ")");
   // An output is another name of it, as tract writes it.
   const std::vector<OutletId>& outputs = ctx.graph().outputs;
-  const bool is_output = std::any_of(outputs.begin(), outputs.end(), [&](const OutletId& output) {
+  const bool is_output = any_of(outputs, [&](const OutletId& output) {
     return &ctx.graph().node(output.node) == &ctx.node();
   });
   const bool named = !is_output || ctx.node().name.ends_with("_conv");
@@ -381,8 +375,7 @@ Result<Value> load(LoadCtx& ctx) {
   }
   if (is_quantised(ctx.fact(x).dtype) || is_quantised(ctx.fact(w).dtype)) {
     if constexpr (built("integer_sums")) {
-      RILL_ASSIGN(const OutletId out, load_quant_conv(ctx, std::move(op.window), op.groups, x, w));
-      return Value(out);
+      return as_value(load_quant_conv(ctx, std::move(op.window), op.groups, x, w));
     } else {
       return left_out("convolutions of quantised numbers", "integer_sums");
     }
@@ -395,8 +388,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const auto bias, load_bias(ctx, ctx.fact(x).dtype, filter_shape[0]));
   op.has_bias = bias.has_value();
   if (bias) inputs.push_back(*bias);
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Conv>(op), std::move(inputs)));
-  return Value(out);
+  return ctx.add_value(make_op<Conv>(op), inputs);
 }
 
 const NnefOp kOps[] = {

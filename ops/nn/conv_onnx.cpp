@@ -76,8 +76,7 @@ Result<Value> conv(OnnxCtx& ctx) {
     RILL_ASSIGN(const OutletId bias, ctx.wire("B"));
     inputs.push_back(bias);
   }
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Conv>(op), std::move(inputs)));
-  return Value(out);
+  return ctx.add_value(make_op<Conv>(op), inputs);
 }
 
 /// A summand and a function behind it, as optimisers of files fuse them.

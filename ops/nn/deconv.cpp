@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/search.h"
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/visit_number.h"
@@ -80,7 +81,7 @@ Result<Facts> Deconv::infer(FactSpan in) const {
     out.shape.push_back((x.dim(i + 2) - Dim(1)) * Dim(window.stride[a]) +
                         Dim(window.extent(i) - before - after + extra[a]));
   }
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 namespace {
@@ -165,7 +166,7 @@ Status Deconv::absorb_slice(const Node& producer, Rewrite& consumer) const {
   after += *left;
   // What `same` cuts off may be less than nothing.
   if (!shorter.window.check(window.axes()).ok()) return {};
-  return wire_fused(std::make_shared<Deconv>(shorter), consumer.mapped_inputs(producer), consumer);
+  return wire_fused(make_op<Deconv>(shorter), consumer.mapped_inputs(producer), consumer);
 }
 
 Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const {
@@ -177,7 +178,7 @@ Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const 
     if (producer.outputs[0].dtype != DType::kF32) return {};
     Deconv folded = *this;
     folded.has_bias = true;
-    return absorb_affine(std::make_shared<Deconv>(folded), producer, consumer, input);
+    return absorb_affine(make_op<Deconv>(folded), producer, consumer, input);
   }
   if (producer.outputs[0].dtype != DType::kF32) return {};
   const auto limits = clip_with({clip, lo, hi, keep_nan}, consumer, input);
@@ -187,7 +188,7 @@ Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const 
   fused.lo = limits->lo;
   fused.hi = limits->hi;
   fused.keep_nan = limits->keep_nan;
-  return wire_fused(std::make_shared<Deconv>(fused), consumer.mapped_inputs(producer), consumer);
+  return wire_fused(make_op<Deconv>(fused), consumer.mapped_inputs(producer), consumer);
 }
 
 Status Deconv::pulsify(PulseBuilder& b) const {
@@ -225,7 +226,7 @@ Status Deconv::pulsify(PulseBuilder& b) const {
   pulsed.extra[a] = std::max<int64_t>(0, s - reach);
   std::vector<OutletId> inputs{x};
   for (int i = 1; i < b.inputs(); ++i) inputs.push_back(b.wire(i));
-  RILL_ASSIGN(const OutletId out, b.add1("", std::make_shared<Deconv>(pulsed), std::move(inputs)));
+  RILL_ASSIGN(const OutletId out, b.add1(make_op<Deconv>(pulsed), inputs));
   stream.delay = (stream.delay - skipped) * s + before;
   stream.dim = b.out(0).dim(stream.axis);
   b.set(0, out, stream);
@@ -240,7 +241,7 @@ Status Deconv::save(SaveCtx& ctx) const {
     RILL_ASSIGN(bias, ctx.in(2));
   }
   std::string shape;
-  if (std::any_of(extra.begin(), extra.end(), [](int64_t e) { return e != 0; })) {
+  if (any_of(extra, [](int64_t e) { return e != 0; })) {
     const Fact& out = ctx.node().outputs[0];
     shape = str_cat(", output_shape = ",
                     nnef_text(std::span<const Dim>(out.shape.data() + 2, out.shape.size() - 2)));
@@ -286,8 +287,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const auto bias, load_bias(ctx, ctx.fact(x).dtype, filter_shape[0]));
   op.has_bias = bias.has_value();
   if (bias) inputs.push_back(*bias);
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Deconv>(op), std::move(inputs)));
-  return Value(out);
+  return ctx.add_value(make_op<Deconv>(op), inputs);
 }
 
 /// Read `debox`: every input element is added to a whole window, channel by channel. `normalize`
@@ -318,8 +318,7 @@ Result<Value> load_debox(LoadCtx& ctx) {
   std::fill_n(ones.mutable_data<float>(), ones.volume(), 1.0F);
   RILL_ASSIGN(ones, cast(ones, in.dtype));
   RILL_ASSIGN(const OutletId filter, ctx.konst(std::move(ones), "filter"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Deconv>(op), {x, filter}));
-  return Value(out);
+  return ctx.add_value(make_op<Deconv>(op), {x, filter});
 }
 
 const NnefOp kOps[] = {

@@ -93,7 +93,7 @@ Result<Value> conv_transpose(OnnxCtx& ctx) {
   std::vector<OutletId> inputs{x, turned};
   op.has_bias = ctx.given("B");
   if (op.has_bias) inputs.push_back(f.arg("B"));
-  return f.value(f.add(std::make_shared<Deconv>(op), std::move(inputs)));
+  return f.value(f.add(make_op<Deconv>(op), inputs));
 }
 
 /// A filter per entry of the window, which puts that entry where it belongs.
@@ -139,8 +139,8 @@ Result<Value> col2im(OnnxCtx& ctx) {
     shape.emplace_back(room / op.window.stride[a] + 1);
     out.emplace_back(image[a]);
   }
-  const OutletId sum = f.add(std::make_shared<Deconv>(op),
-                             {f.reshape(x, shape), f.konst(std::move(filter))});
+  const OutletId sum =
+      f.add(make_op<Deconv>(op), {f.reshape(x, shape), f.konst(std::move(filter))});
   return f.value(f.reshape(sum, out));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/search.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
@@ -53,11 +54,11 @@ std::string matmul_expr(int rank, bool transpose_a, bool transpose_b) {
                  batch, "xy");
 }
 
-OutletId add_einsum(Wiring& w, std::string_view expr, std::vector<OutletId> inputs) {
-  auto op = std::make_shared<EinSum>();
+OutletId add_einsum(Wiring& w, std::string_view expr, WireList inputs) {
+  auto op = draft_op<EinSum>();
   op->expr = expr;
   op->operands = static_cast<int64_t>(inputs.size());
-  return w.add(std::move(op), std::move(inputs));
+  return w.add(std::move(op), inputs);
 }
 
 namespace {
@@ -106,7 +107,7 @@ Result<Facts> EinSum::infer(FactSpan in) const {
     RILL_CHECK(seen[letter], "\"", expr, "\": axis ", c, " of the output is in no input");
     out.shape.push_back(extents[letter]);
   }
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 namespace {
@@ -298,7 +299,7 @@ Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const 
     fused.lo = limits->lo;
     fused.hi = limits->hi;
     fused.keep_nan = limits->keep_nan;
-    return wire_fused(std::make_shared<EinSum>(fused), std::move(inputs), consumer);
+    return wire_fused(make_op<EinSum>(fused), inputs, consumer);
   }
   if (has_residual || clip) return {};
   if (!has_bias) {
@@ -306,13 +307,13 @@ Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const 
       fused.has_bias = true;
       fused.bias_axis = bias->first;
       inputs.push_back(consumer.konst(producer.name + "_bias", std::move(bias->second)));
-      return wire_fused(std::make_shared<EinSum>(fused), std::move(inputs), consumer);
+      return wire_fused(make_op<EinSum>(fused), inputs, consumer);
     }
   }
   if (const auto other = sum_with(consumer, input, producer.outputs[0])) {
     fused.has_residual = true;
     inputs.push_back(*other);
-    return wire_fused(std::make_shared<EinSum>(fused), std::move(inputs), consumer);
+    return wire_fused(make_op<EinSum>(fused), inputs, consumer);
   }
   return {};
 }
@@ -372,9 +373,9 @@ Result<Value> add_product(LoadCtx& ctx, std::shared_ptr<EinSum> op, std::vector<
   for (OutletId& wire : wires) {
     RILL_ASSIGN(wire, cast_to(ctx, wire, wide ? DType::kF32 : to));
   }
-  RILL_ASSIGN(OutletId out, ctx.add1(std::move(op), std::move(wires), wide ? "wide" : ""));
+  RILL_ASSIGN(OutletId out, ctx.add1(std::move(op), wires, wide ? "wide" : ""));
   RILL_ASSIGN(out, cast_to(ctx, out, to));
-  return Value(out);
+  return as_value(out);
 }
 
 Result<Value> load_matmul(LoadCtx& ctx) {
@@ -394,7 +395,7 @@ Result<Value> load_matmul(LoadCtx& ctx) {
       return left_out("products of quantised numbers", "integer_sums");
     }
   }
-  auto op = std::make_shared<EinSum>();
+  auto op = draft_op<EinSum>();
   op->expr = expr;
   // Blocks stand for numbers of the type that they meet, and are read as f32.
   const bool left = blocks_of(ctx.fact(a)) != nullptr, right = blocks_of(ctx.fact(b)) != nullptr;
@@ -420,7 +421,7 @@ Result<Value> load_einsum(LoadCtx& ctx) {
         std::isalpha(static_cast<unsigned char>(c)) || c == ',' || c == '-' || c == '>';
     if (!allowed) return fail(Code::kArg, "\"", expr, "\": expected letters, commas and ->");
   }
-  auto op = std::make_shared<EinSum>();
+  auto op = draft_op<EinSum>();
   op->operands = static_cast<int64_t>(inputs.size());
   if (arrow == std::string::npos) {
     std::string once;
@@ -434,10 +435,9 @@ Result<Value> load_einsum(LoadCtx& ctx) {
   op->expr = std::move(expr);
   const auto dtype = dtype_from_name(acc);
   if (!dtype) return fail(Code::kDType, "acc \"", acc, "\": no such type");
-  const bool wide = *dtype == DType::kF16 &&
-                    std::any_of(inputs.begin(), inputs.end(), [&](OutletId input) {
-                      return ctx.fact(input).dtype == DType::kF32;
-                    });
+  const bool wide = *dtype == DType::kF16 && any_of(inputs, [&](OutletId input) {
+    return ctx.fact(input).dtype == DType::kF32;
+  });
   return add_product(ctx, std::move(op), std::move(inputs), *dtype, wide);
 }
 

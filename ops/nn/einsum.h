@@ -47,6 +47,6 @@ struct EinSum final : OpBase<EinSum> {
 std::string matmul_expr(int rank, bool transpose_a, bool transpose_b);
 
 /// Add a product of wires while an operator is read as several.
-OutletId add_einsum(Wiring& w, std::string_view expr, std::vector<OutletId> inputs);
+OutletId add_einsum(Wiring& w, std::string_view expr, WireList inputs);
 
 }  // namespace rill::ops

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/search.h"
+#include "core/base/sorted.h"
 #include "ops/math/binary.h"
 #include "ops/nn/few_bits.h"
 #include "ops/nn/product_step.h"
@@ -133,9 +135,7 @@ class ProductLowering {
     if (summed.size() == 1) {
       a_ = lowering_.innermost(a, summed[0]);
     } else {
-      std::erase_if(order, [&](int axis) {
-        return std::find(summed.begin(), summed.end(), axis) != summed.end();
-      });
+      std::erase_if(order, [&](int axis) { return contains(summed, axis); });
       order.insert(order.end(), summed.begin(), summed.end());
       a_ = lowering_.ordered(a, order);
     }
@@ -181,10 +181,10 @@ class ProductLowering {
     if (product.has_bias) reads.emplace_back(product.bias);
     if (product.has_residual) reads.emplace_back(residual_);
     if (few_bits_ == nullptr) {
-      lowering_.step_in_parts(kProduct, product, work, std::move(reads), {y_});
+      lowering_.step_in_parts(kProduct, product, work, reads, {y_});
     } else {
       const FewBitsProductArgs args{product, few_bits_};
-      lowering_.step_in_parts(kFewBitsProduct, args, work, std::move(reads), {y_});
+      lowering_.step_in_parts(kFewBitsProduct, args, work, reads, {y_});
     }
   }
 
@@ -290,9 +290,7 @@ class ProductLowering {
       if (!axis.has_columns) rows.push_back(axis);
     }
     std::erase_if(batches, [](const LoopAxis& axis) { return !axis.has_columns; });
-    std::stable_sort(rows.begin(), rows.end(), [](const LoopAxis& x, const LoopAxis& y) {
-      return x.loop.a > y.loop.a;
-    });
+    sort_list(rows, [](const LoopAxis& x, const LoopAxis& y) { return x.loop.a > y.loop.a; });
     join_runs(&rows);
     take_rows(&rows, product);
     for (const std::vector<LoopAxis>* list : {&batches, &rows}) {

@@ -13,7 +13,7 @@ namespace {
 
 Result<OutletId> product(OnnxCtx& ctx, std::string expr, OutletId a, OutletId b,
                          std::string_view suffix) {
-  auto op = std::make_shared<EinSum>();
+  auto op = draft_op<EinSum>();
   op->expr = std::move(expr);
   return ctx.add1(std::move(op), {a, b}, suffix);
 }
@@ -75,7 +75,7 @@ Result<OutletId> multiply(OnnxCtx& ctx, OutletId a, OutletId b, bool transpose_a
   const bool column = ctx.fact(b).rank() == 1;
   RILL_CHECK(ctx.fact(a).rank() > 0 && ctx.fact(b).rank() > 0, "a product with a scalar");
   if (column) {
-    RILL_ASSIGN(b, ctx.add1(std::make_shared<AddAxis>(1), {b}, "column"));
+    RILL_ASSIGN(b, ctx.add1(make_op<AddAxis>(1), {b}, "column"));
   }
   RILL_ASSIGN(const std::vector<OutletId> wires, numpy_operands(ctx, {a, b}));
   const int rank = std::max(ctx.fact(wires[0]).rank(), 2);
@@ -83,11 +83,11 @@ Result<OutletId> multiply(OnnxCtx& ctx, OutletId a, OutletId b, bool transpose_a
   RILL_ASSIGN(OutletId out, product(ctx, matmul_expr(rank, transpose_a, transpose_b), a,
                                     wires[1], ""));
   if (column) {
-    RILL_ASSIGN(out, ctx.add1(std::make_shared<RmAxis>(rank - 1), {out}, "vector"));
+    RILL_ASSIGN(out, ctx.add1(make_op<RmAxis>(rank - 1), {out}, "vector"));
   }
   if (row) {
     const int64_t axis = rank - 2;
-    RILL_ASSIGN(out, ctx.add1(std::make_shared<RmAxis>(axis), {out}, "vector"));
+    RILL_ASSIGN(out, ctx.add1(make_op<RmAxis>(axis), {out}, "vector"));
   }
   return out;
 }
@@ -95,8 +95,7 @@ Result<OutletId> multiply(OnnxCtx& ctx, OutletId a, OutletId b, bool transpose_a
 Result<Value> matmul(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId a, ctx.wire("A"));
   RILL_ASSIGN(const OutletId b, ctx.wire("B"));
-  RILL_ASSIGN(const OutletId out, multiply(ctx, a, b, false, false));
-  return Value(out);
+  return as_value(multiply(ctx, a, b, false, false));
 }
 
 /// Multiply by a factor, if it is not 1.
@@ -123,7 +122,7 @@ Result<Value> fused_matmul(OnnxCtx& ctx) {
   b &= ctx.fact(right).rank() > 1;
   RILL_ASSIGN(OutletId out, multiply(ctx, left, right, a, b));
   RILL_ASSIGN(out, scaled(ctx, out, "alpha"));
-  return Value(out);
+  return as_value(out);
 }
 
 Result<Value> gemm(OnnxCtx& ctx) {
@@ -135,11 +134,11 @@ Result<Value> gemm(OnnxCtx& ctx) {
   RILL_ASSIGN(const bool transpose_b, ctx.boolean("transB"));
   RILL_ASSIGN(OutletId out, multiply(ctx, a, b, transpose_a, transpose_b));
   RILL_ASSIGN(out, scaled(ctx, out, "alpha"));
-  if (!ctx.given("C")) return Value(out);
+  if (!ctx.given("C")) return as_value(out);
   RILL_ASSIGN(OutletId c, ctx.wire("C"));
   RILL_ASSIGN(c, scaled(ctx, c, "beta"));
   RILL_ASSIGN(out, numpy_binary(ctx, BinaryKind::kAdd, out, c, "sum"));
-  return Value(out);
+  return as_value(out);
 }
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }

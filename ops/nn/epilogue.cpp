@@ -70,10 +70,8 @@ std::optional<OutletId> sum_with(Rewrite& consumer, int input, const Fact& fact)
   return consumer.mapped(consumer.input(1 - input));
 }
 
-Status wire_fused(OpPtr fused, std::vector<OutletId> inputs, Rewrite& consumer) {
-  RILL_ASSIGN(const auto outlets,
-              consumer.wire(consumer.node().name, std::move(fused), std::move(inputs)));
-  return consumer.replace(outlets);
+Status wire_fused(OpPtr fused, WireList inputs, Rewrite& consumer) {
+  return consumer.replace_by(std::move(fused), inputs);
 }
 
 Status absorb_affine(OpPtr folded, const Node& producer, Rewrite& consumer, int input) {
@@ -81,7 +79,7 @@ Status absorb_affine(OpPtr folded, const Node& producer, Rewrite& consumer, int 
   const Fact* other = binary ? constant_beside(consumer, input) : nullptr;
   if (!other || !(consumer.out().shape == producer.outputs[0].shape)) return {};
   const Graph& old = consumer.old_graph();
-  const TensorPtr filter = old.fact(producer.inputs[1]).konst;
+  const TensorPtr& filter = old.fact(producer.inputs[1]).konst;
   const bool has_bias = producer.inputs.size() > 2;
   const TensorPtr old_bias = has_bias ? old.fact(producer.inputs[2]).konst : nullptr;
   if (!filter || (has_bias && !old_bias)) return {};
@@ -131,7 +129,7 @@ Status absorb_affine(OpPtr folded, const Node& producer, Rewrite& consumer, int 
       consumer.mapped(producer.inputs[0]),
       consumer.konst(old.node(producer.inputs[1].node).name, std::move(new_filter)),
       consumer.konst(producer.name + "_bias", std::move(new_bias))};
-  return wire_fused(std::move(folded), std::move(inputs), consumer);
+  return wire_fused(std::move(folded), inputs, consumer);
 }
 
 Result<std::optional<OutletId>> load_bias(LoadCtx& ctx, DType dtype, int64_t outputs) {
@@ -144,11 +142,10 @@ Result<std::optional<OutletId>> load_bias(LoadCtx& ctx, DType dtype, int64_t out
                " values");
     if constexpr (!built("reshape")) return left_out("a bias that is computed", "reshape");
     RILL_ASSIGN(bias, cast_to(ctx, bias, dtype));
-    RILL_ASSIGN(bias, ctx.add1(std::make_shared<Reshape>(0, given.rank(), std::vector<Dim>{count}),
-                               {bias}, "bias"));
+    RILL_ASSIGN(
+        bias, ctx.add1(make_op<Reshape>(0, given.rank(), std::vector<Dim>{count}), {bias}, "bias"));
     if (count == Dim(outputs)) return std::optional<OutletId>(bias);
-    RILL_ASSIGN(bias, ctx.add1(std::make_shared<Broadcast>(std::vector<Dim>{Dim(outputs)}), {bias},
-                               "bias"));
+    RILL_ASSIGN(bias, ctx.add1(make_op<Broadcast>(std::vector<Dim>{Dim(outputs)}), {bias}, "bias"));
     return std::optional<OutletId>(bias);
   }
   if (value->volume() == 1) {

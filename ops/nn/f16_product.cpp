@@ -31,14 +31,10 @@ Status fuse_as_f32(const Op& op, Rewrite& rewrite) {
   }
   std::vector<OutletId> inputs = rewrite.mapped_inputs(node);
   for (OutletId& input : inputs) {
-    RILL_ASSIGN(input,
-                rewrite.wire1(node.name + "_wide", std::make_shared<Cast>(DType::kF32), {input}));
+    RILL_ASSIGN(input, rewrite.wire1(node.name + "_wide", make_op<Cast>(DType::kF32), {input}));
   }
-  RILL_ASSIGN(const OutletId sums,
-              rewrite.wire1(node.name + "_sums", op.clone(), std::move(inputs)));
-  RILL_ASSIGN(const OutletId out,
-              rewrite.wire1(node.name, std::make_shared<Cast>(DType::kF16), {sums}));
-  return rewrite.replace({out});
+  RILL_ASSIGN(const OutletId sums, rewrite.wire1(node.name + "_sums", op.clone(), inputs));
+  return rewrite.replace_by(make_op<Cast>(DType::kF16), {sums});
 }
 
 }  // namespace rill::ops

@@ -35,7 +35,7 @@ Graph graph_with(const OpPtr& op, const std::vector<int64_t>& x_shape, const Ten
                  int64_t axis, int64_t channels) {
   Graph g;
   const OutletId y = add_weighed(&g, op, x_shape, weights);
-  const auto slice = std::make_shared<Slice>(axis, Dim(0), Dim(channels - 1));
+  const auto slice = make_op<Slice>(axis, Dim(0), Dim(channels - 1));
   const auto kept = g.add("kept", slice, {y});
   EXPECT_TRUE(kept.ok()) << kept.error().to_string();
   g.add_output("kept", kept->front());
@@ -58,13 +58,13 @@ void expect_same_bits(const OpPtr& op, const std::vector<int64_t>& x_shape,
 
 TEST(F16Product, ProductsHaveTheBitsOfWeightsOf32Bits) {
   for (const int64_t rows : {1, 3, 8, 40}) {
-    auto op = std::make_shared<EinSum>();
+    auto op = draft_op<EinSum>();
     op->expr = "mk,kn->mn";
     expect_same_bits(op, {rows, 96}, {96, 161}, 1, 161);
     op->expr = "mk,nk->mn";
     expect_same_bits(op, {rows, 96}, {161, 96}, 1, 161);
   }
-  auto op = std::make_shared<EinSum>();
+  auto op = draft_op<EinSum>();
   op->expr = "bmk,bkn->bmn";
   expect_same_bits(op, {3, 5, 64}, {3, 64, 65}, 2, 65);
 }
@@ -87,7 +87,7 @@ TEST(F16Product, OfF16RoundsOnce) {
   Graph g;
   const OutletId source = g.add_source("x", Fact::of(DType::kF16, {Dim(5), Dim(96)}));
   const OutletId weights = g.add_const("w", std::make_shared<const Tensor>(w));
-  const auto y = g.add("y", std::make_shared<EinSum>(op), {source, weights});
+  const auto y = g.add("y", make_op<EinSum>(op), {source, weights});
   ASSERT_TRUE(y.ok()) << y.error().to_string();
   g.add_output("y", y->front());
   for (const Tier tier : {Tier::kScalar, Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {

@@ -63,12 +63,12 @@ void expect_exact(const OpPtr& op, const std::vector<int64_t>& x_shape,
 
 TEST(FewBits, ProductsOfExactWeightsHaveTheSameBits) {
   for (const int64_t rows : {1, 2, 5, 40}) {
-    auto op = std::make_shared<EinSum>();
+    auto op = draft_op<EinSum>();
     op->expr = "mk,nk->mn";
     expect_exact(op, {rows, 96}, {161, 96});
     expect_exact(op, {rows, 41}, {64, 41});
   }
-  auto op = std::make_shared<EinSum>();
+  auto op = draft_op<EinSum>();
   op->expr = "bmk,bnk->bmn";
   expect_exact(op, {3, 5, 64}, {3, 65, 64});
 }
@@ -84,7 +84,7 @@ TEST(FewBits, ConvolutionsOfExactWeightsHaveTheSameBits) {
 
 /// The one layer of a product by these weights.
 WeightLayer kept_layer(const Tensor& weights, WeightFormat format) {
-  auto op = std::make_shared<EinSum>();
+  auto op = draft_op<EinSum>();
   op->expr = "mk,nk->mn";
   const Graph graph = graph_with(op, {2, weights.extent(1)}, weights);
   const Tensor x = random_f32(3, {2, weights.extent(1)});
@@ -114,7 +114,7 @@ TEST(FewBits, WhatNoScaleReachesStaysAsItIs) {
 }
 
 TEST(FewBits, RowsOfZerosAndOfSubnormalNumbersGiveZeros) {
-  auto op = std::make_shared<EinSum>();
+  auto op = draft_op<EinSum>();
   op->expr = "mk,nk->mn";
   for (const WeightFormat format : {WeightFormat::kQ8, WeightFormat::kQ4}) {
     Tensor weights = random_f32(5, {4, 35});

@@ -34,7 +34,7 @@ struct MaskedRows final : OpBase<MaskedRows> {
   void fields(FieldVisitor& visitor) override { visitor.field("scale", scale); }
   Result<Facts> infer(FactSpan in) const override {
     RILL_TRY(expect_inputs(in, 2));
-    return Facts{in[0].without_value()};
+    return one_fact(in[0].without_value());
   }
   Status eval(EvalCtx&) const override {
     return fail(Code::kUnsupported, "a masked softmax outside of a plan");
@@ -158,12 +158,9 @@ Status fuse_masked_rows(Rewrite& rewrite) {
   if (!sum || sum->kind_of != BinaryKind::kAdd || rewrite.uses(rewrite.input(0)) != 1) return {};
   const auto parts = parts_of(rewrite, rewrite.producer(0));
   if (!parts) return {};
-  auto op = std::make_shared<MaskedRows>();
+  auto op = draft_op<MaskedRows>();
   op->scale = parts->scale;
-  RILL_ASSIGN(const OutletId fused,
-              rewrite.wire1(rewrite.node().name, std::move(op),
-                            {rewrite.mapped(parts->x), rewrite.mapped(parts->mask)}));
-  return rewrite.replace({fused});
+  return rewrite.replace_by(std::move(op), {rewrite.mapped(parts->x), rewrite.mapped(parts->mask)});
 }
 
 }  // namespace rill::ops

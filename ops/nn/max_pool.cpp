@@ -92,7 +92,7 @@ struct MaxPool final : OpBase<MaxPool> {
       pulsed.delay = stream.delay;
       pulsed.before = resolved.padding[0].first;
     }
-    RILL_ASSIGN(const auto outlets, b.add("", std::make_shared<MaxPool>(pulsed), {x}));
+    RILL_ASSIGN(const auto outlets, b.add("", make_op<MaxPool>(pulsed), {x}));
     stream.dim = b.out(0).dim(axis);
     for (size_t i = 0; i < outlets.size(); ++i) b.set(static_cast<int>(i), outlets[i], stream);
     return {};
@@ -100,10 +100,7 @@ struct MaxPool final : OpBase<MaxPool> {
   Status declutter(Rewrite& rewrite) const override {
     MaxPool simpler = *this;
     if (!resolve_same(&simpler.window, rewrite.in(0))) return {};
-    RILL_ASSIGN(const auto out,
-                rewrite.wire(rewrite.node().name, std::make_shared<MaxPool>(simpler),
-                             rewrite.mapped_inputs(rewrite.node())));
-    return rewrite.replace(out);
+    return rewrite.replace_by(make_op<MaxPool>(simpler), rewrite.mapped_inputs(rewrite.node()));
   }
   Status save(SaveCtx& ctx) const override {
     RILL_ASSIGN(const std::string x, ctx.in(0));
@@ -196,7 +193,7 @@ Result<Value> load_indexed(LoadCtx& ctx, bool streaming) {
     RILL_ASSIGN(op.delay, ctx.integer("delay"));
     RILL_ASSIGN(op.before, ctx.integer("before"));
   }
-  RILL_ASSIGN(const auto outlets, ctx.add(std::make_shared<MaxPool>(op), {x}));
+  RILL_ASSIGN(const auto outlets, ctx.add(make_op<MaxPool>(op), {x}));
   return Value::of_wires(outlets);
 }
 
@@ -207,8 +204,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   MaxPool op;
   RILL_ASSIGN(op.window, load_pool_window(ctx));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<MaxPool>(op), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<MaxPool>(op), {x});
 }
 
 const NnefOp kOps[] = {

@@ -36,7 +36,7 @@ OutletId at_tap(Formula& f, OutletId x, OutletId out, const Window& window,
     const Dim span = (f.dim(out, axis) - Dim(1)) * Dim(window.stride[i]) + Dim(1);
     x = f.slice(x, axis, first, first + span);
     if (window.stride[i] != 1) {
-      x = f.add(std::make_shared<Downsample>(axis, window.stride[i], 0), {x});
+      x = f.add(make_op<Downsample>(axis, window.stride[i], 0), {x});
     }
   }
   return x;
@@ -92,7 +92,7 @@ Result<Value> max_pool(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("X"));
   Window window;
   RILL_ASSIGN(const OutletId out, onnx_max_pool(ctx, x, &window));
-  if (!ctx.wants(1)) return Value(out);
+  if (!ctx.wants(1)) return as_value(out);
   RILL_ASSIGN(const OutletId found, places(ctx, x, out, window));
   return Value(std::vector<Value>{Value(out), Value(found)});
 }

@@ -33,7 +33,7 @@ Result<OutletId> activated(Formula& f, OutletId x, std::string_view name,
     out = f.unary(UnaryKind::kSigmoid, x);
   } else if (name == "LeakyRelu") {
     const float alpha = parameters.empty() ? 0.01F : parameters[0];
-    out = f.add(std::make_shared<Unary>(UnaryKind::kLeakyRelu, alpha), {x});
+    out = f.add(make_op<Unary>(UnaryKind::kLeakyRelu, alpha), {x});
   } else if (name == "Clip" && parameters.size() == 2) {
     out = limited(x, parameter(0, 0.0F), parameter(1, 0.0F));
   } else if (name == "HardSigmoid") {

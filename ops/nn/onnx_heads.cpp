@@ -101,8 +101,7 @@ Result<OutletId> onnx_attended(OnnxCtx& ctx, Formula& f, OnnxHeads heads) {
   }
   if (heads.mask.valid()) scores = f.plus(scores, heads.mask);
   if (heads.bias.valid()) scores = f.plus(scores, heads.bias);
-  const OutletId weights =
-      f.add(std::make_shared<Softmax>(std::vector<int64_t>{3}, false), {scores});
+  const OutletId weights = f.add(make_op<Softmax>(std::vector<int64_t>{3}, false), {scores});
   const OutletId out = f.transpose(f.matmul(weights, heads.v), {0, 2, 1, 3});
   if (!f.ok()) return f.take_status();
   const Fact fact = f.fact(out);

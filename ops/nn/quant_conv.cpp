@@ -41,7 +41,7 @@ Result<Facts> QuantConv::infer(FactSpan in) const {
                " and window ", window.kernel, " differ");
     out.shape.push_back(window.output(i, x.dim(i + 2)));
   }
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 namespace {
@@ -261,11 +261,9 @@ Status QuantConv::absorb(const Node& producer, Rewrite& consumer, int input) con
   if (!other || other->volume() != 1 || other->dtype() != to) return {};
   RILL_ASSIGN(const double real, element_as_double(*other, 0));
   if (real != 0.0) return {};
-  auto fused = std::make_shared<QuantConv>(*this);
+  auto fused = draft_op<QuantConv>(*this);
   fused->positive = true;
-  RILL_ASSIGN(const OutletId out, consumer.wire1(consumer.node().name, std::move(fused),
-                                                 consumer.mapped_inputs(producer)));
-  return consumer.replace({out});
+  return consumer.replace_by(std::move(fused), consumer.mapped_inputs(producer));
 }
 
 Status QuantConv::pulsify(PulseBuilder& b) const {
@@ -281,8 +279,7 @@ Status QuantConv::pulsify(PulseBuilder& b) const {
   RILL_ASSIGN(const OutletId x, pulse_window(b, window, zero, &stream, &pulsed.window));
   std::vector<OutletId> inputs{x};
   for (int i = 1; i < b.inputs(); ++i) inputs.push_back(b.wire(i));
-  RILL_ASSIGN(const OutletId out,
-              b.add1("", std::make_shared<QuantConv>(pulsed), std::move(inputs)));
+  RILL_ASSIGN(const OutletId out, b.add1(make_op<QuantConv>(pulsed), inputs));
   stream.dim = b.out(0).dim(axis);
   b.set(0, out, stream);
   return {};

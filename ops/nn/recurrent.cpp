@@ -44,7 +44,7 @@ void Recurrent::fields(FieldVisitor& visitor) {
 
 OpPtr Recurrent::stateless() const {
   if (reset_every_turn || !(limit == Dim(0))) return nullptr;
-  auto op = std::make_shared<Recurrent>(*this);
+  auto op = draft_op<Recurrent>(*this);
   op->reset_every_turn = true;
   return op;
 }
@@ -212,10 +212,10 @@ void emit_layer(Lowering& lowering, Cell cell, const RecurrentLayer& layer,
                                       const auto& few_bits_kind) {
     const RecurrentArgs<Kernel> args{&kernel, layer};
     if (few_bits.kernel == nullptr) {
-      lowering.step(kind, args, std::move(touches.reads), std::move(touches.writes));
+      lowering.step(kind, args, touches.reads, touches.writes);
     } else {
-      lowering.step(few_bits_kind, FewBitsRecurrentArgs<Kernel>{args, few_bits},
-                    std::move(touches.reads), std::move(touches.writes));
+      lowering.step(few_bits_kind, FewBitsRecurrentArgs<Kernel>{args, few_bits}, touches.reads,
+                    touches.writes);
     }
   };
   const kernels::Tier tier = kernels::active_tier();

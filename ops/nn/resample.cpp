@@ -87,7 +87,7 @@ Result<Facts> ResizeAxis::infer(FactSpan in) const {
              " of ", x);
   Fact out = x.without_value();
   out.shape[static_cast<size_t>(axis)] = to;
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status ResizeAxis::eval(EvalCtx& ctx) const {
@@ -195,13 +195,12 @@ Status ResizeAxis::declutter(Rewrite& rewrite) const {
   if (times == 0 || !(from * Dim(times) == to)) return {};
   // Every element, `times` times: a new axis behind it, repeated and merged. That streams.
   const std::string& name = rewrite.node().name;
-  RILL_ASSIGN(OutletId wire, rewrite.wire1(name + "_axis", std::make_shared<AddAxis>(axis + 1),
+  RILL_ASSIGN(OutletId wire, rewrite.wire1(name + "_axis", make_op<AddAxis>(axis + 1),
                                            {rewrite.mapped(rewrite.input(0))}));
   std::vector<Dim> counts(static_cast<size_t>(rewrite.in(0).rank()) + 1, Dim(1));
   counts[static_cast<size_t>(axis) + 1] = Dim(times);
-  RILL_ASSIGN(wire, rewrite.wire1(name + "_copies", std::make_shared<Tile>(counts), {wire}));
-  RILL_ASSIGN(
-      wire, rewrite.wire1(name, std::make_shared<Reshape>(axis, 2, std::vector<Dim>{to}), {wire}));
+  RILL_ASSIGN(wire, rewrite.wire1(name + "_copies", make_op<Tile>(counts), {wire}));
+  RILL_ASSIGN(wire, rewrite.wire1(name, make_op<Reshape>(axis, 2, std::vector<Dim>{to}), {wire}));
   return rewrite.replace({wire});
 }
 

@@ -110,7 +110,7 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
     return b.refuse_pulse(pulse, down, "a pulse of ", pulse, " frames is no multiple of ", down);
   }
   const Places places(how, up, down);
-  auto op = std::make_shared<PulseResize>();
+  auto op = draft_op<PulseResize>();
   op->how = how;
   op->up = up;
   op->down = down;
@@ -126,7 +126,7 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
   out.fill = nullptr;
   out.delay = op->out_delay;
   out.dim = b.out(0).dim(stream.axis);
-  RILL_ASSIGN(const OutletId wire, b.add1("", std::move(op), {x}));
+  RILL_ASSIGN(const OutletId wire, b.add1(std::move(op), {x}));
   b.set(0, wire, out);
   return {};
 }
@@ -193,8 +193,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(op.how.coord, ctx.text("coord_transformer"));
   RILL_ASSIGN(op.how.nearest, ctx.text("nearest_mode"));
   RILL_ASSIGN(op.how.cubic_a, ctx.number("cubic_coeff_a"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseResize>(op), {input}));
-  return Value(out);
+  return ctx.add_value(make_op<PulseResize>(op), {input});
 }
 
 const NnefOp kOps[] = {

@@ -45,11 +45,11 @@ Result<Value> add_axes(LoadCtx& ctx, OutletId x, const ResizeAxis& like,
   }
   for (const ResizeAxis& op : steps) {
     const bool last = &op == &steps.back();
-    RILL_ASSIGN(x, ctx.add1(std::make_shared<ResizeAxis>(op), {x},
-                            last ? std::string() : str_cat("axis", op.axis)));
+    RILL_ASSIGN(
+        x, ctx.add1(make_op<ResizeAxis>(op), {x}, last ? std::string() : str_cat("axis", op.axis)));
   }
   RILL_ASSIGN(x, cast_to(ctx, x, dtype));
-  return Value(x);
+  return as_value(x);
 }
 
 Result<std::vector<float>> numbers(LoadCtx& ctx, std::string_view name) {
@@ -67,7 +67,7 @@ Result<std::vector<float>> numbers(LoadCtx& ctx, std::string_view name) {
   return out;
 }
 
-Result<bool> is_given(LoadCtx& ctx, std::string_view name) {
+Result<bool> is_given(LoadCtx& ctx, const char* name) {
   RILL_ASSIGN(const Value value, ctx.value(name));
   return value.get<bool>() == nullptr;
 }

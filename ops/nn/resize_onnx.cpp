@@ -126,7 +126,7 @@ Result<Value> resize(OnnxCtx& ctx) {
   RILL_ASSIGN(const std::vector<ResizeAxis> steps, steps_of(ctx, f.fact(x)));
   for (const ResizeAxis& op : steps) {
     if (!op.is_nearest() || op.is_crop()) x = f.cast(x, DType::kF32);
-    x = f.add(std::make_shared<ResizeAxis>(op), {x});
+    x = f.add(make_op<ResizeAxis>(op), {x});
   }
   return f.value(f.cast(x, own));
 }

@@ -101,7 +101,7 @@ OutletId skip_sum(OnnxCtx& ctx, Formula& f) {
 }
 
 /// Rows of a table, one per index.
-OutletId rows_at(Formula& f, std::string_view table, OutletId indices) {
+OutletId rows_at(Formula& f, const char* table, OutletId indices) {
   return f.call("tract_core_gather", {{"input", Value(f.arg(table))},
                                       {"indices", Value(indices)},
                                       {"axis", Value(Dim(0))}});
@@ -168,13 +168,13 @@ Result<Value> batch_norm_of_batch(OnnxCtx& ctx) {
   std::vector<int64_t> axes = axes_between(2, rank);
   axes.insert(axes.begin(), 0);
   const Dim channels = f.dim(x, 1);
-  const auto column = [&](std::string_view name) { return per_channel(f, f.arg(name), rank); };
+  const auto column = [&](const char* name) { return per_channel(f, f.arg(name), rank); };
   const OutletId mean = f.mean(x, axes);
   const OutletId apart = f.minus(x, mean);
   const OutletId variance = f.mean(f.unary(UnaryKind::kSquare, apart), axes);
   const OutletId inverse = inverse_root(f, variance, epsilon);
   const OutletId y = f.plus(f.times(f.times(apart, inverse), column("scale")), column("B"));
-  const auto kept = [&](std::string_view name, OutletId seen) {
+  const auto kept = [&](const char* name, OutletId seen) {
     const OutletId before = f.arg(name);
     const OutletId list = f.cast(f.reshape(seen, {channels}), f.dtype(before));
     return f.plus(f.times(before, f.number(momentum, before)),

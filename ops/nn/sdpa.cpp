@@ -42,17 +42,16 @@ class Attention {
       RILL_ASSIGN(scores, load_binary(ctx_, BinaryKind::kAdd, scores, limit));
     }
     const int last = ctx_.fact(scores).rank() - 1;
-    RILL_ASSIGN(const OutletId weights,
-                ctx_.add1(std::make_shared<Softmax>(std::vector<int64_t>{last}, false), {scores},
-                          "weights"));
+    RILL_ASSIGN(
+        const OutletId weights,
+        ctx_.add1(make_op<Softmax>(std::vector<int64_t>{last}, false), {scores}, "weights"));
     RILL_ASSIGN(OutletId out,
                 product(weights, v_, lead + "ts," + shared + "sd->" + lead + "td", "values"));
     if (grouped_) {
-      RILL_ASSIGN(out, ctx_.add1(std::make_shared<Reshape>(1, 2, std::vector<Dim>{heads_}), {out},
-                                 "heads"));
+      RILL_ASSIGN(out, ctx_.add1(make_op<Reshape>(1, 2, std::vector<Dim>{heads_}), {out}, "heads"));
     }
     RILL_ASSIGN(out, cast_to(ctx_, out, out_dtype_));
-    return Value(out);
+    return as_value(out);
   }
 
  private:
@@ -82,7 +81,7 @@ class Attention {
       }
       RILL_ASSIGN(mask_, cast_to(ctx_, mask_, inner));
       while (ctx_.fact(mask_).rank() < rank_) {
-        RILL_ASSIGN(mask_, ctx_.add1(std::make_shared<AddAxis>(0), {mask_}, "mask"));
+        RILL_ASSIGN(mask_, ctx_.add1(make_op<AddAxis>(0), {mask_}, "mask"));
       }
     }
     RILL_ASSIGN(const Value scale, ctx_.value("scale"));
@@ -106,7 +105,7 @@ class Attention {
     lowest.mutable_data<float>()[0] = -INFINITY;
     RILL_ASSIGN(const OutletId seen, ctx_.konst(std::move(zero), "seen"));
     RILL_ASSIGN(const OutletId hidden, ctx_.konst(std::move(lowest), "hidden"));
-    RILL_ASSIGN(mask_, ctx_.add1(std::make_shared<Select>(), {mask_, seen, hidden}, "mask"));
+    RILL_ASSIGN(mask_, ctx_.add1(make_op<Select>(), {mask_, seen, hidden}, "mask"));
     return {};
   }
 
@@ -129,18 +128,18 @@ class Attention {
     heads_per_ = *ratio;
     grouped_ = true;
     const std::vector<Dim> split{kv_heads_, heads_per_};
-    RILL_ASSIGN(q_, ctx_.add1(std::make_shared<Reshape>(1, 1, split), {q_}, "heads"));
+    RILL_ASSIGN(q_, ctx_.add1(make_op<Reshape>(1, 1, split), {q_}, "heads"));
     if (!has_mask_) return {};
     if (ctx_.fact(mask_).dim(1) == Dim(1)) {
-      RILL_ASSIGN(mask_, ctx_.add1(std::make_shared<AddAxis>(1), {mask_}, "mask"));
+      RILL_ASSIGN(mask_, ctx_.add1(make_op<AddAxis>(1), {mask_}, "mask"));
     } else {
-      RILL_ASSIGN(mask_, ctx_.add1(std::make_shared<Reshape>(1, 1, split), {mask_}, "mask"));
+      RILL_ASSIGN(mask_, ctx_.add1(make_op<Reshape>(1, 1, split), {mask_}, "mask"));
     }
     return {};
   }
 
   Result<OutletId> product(OutletId a, OutletId b, std::string expr, std::string_view suffix) {
-    auto op = std::make_shared<EinSum>();
+    auto op = draft_op<EinSum>();
     op->expr = std::move(expr);
     return ctx_.add1(op, {a, b}, suffix);
   }
@@ -174,8 +173,8 @@ class Attention {
       std::vector<Dim> shape(static_cast<size_t>(rank), Dim(1));
       shape[static_cast<size_t>(axis)] = extent;
       const OutletId one = w.konst(Tensor::scalar(int64_t{1}));
-      const OutletId ones = w.add(std::make_shared<Broadcast>(shape), {one});
-      auto count = std::make_shared<CumSum>(axis);
+      const OutletId ones = w.add(make_op<Broadcast>(shape), {one});
+      auto count = draft_op<CumSum>(axis);
       count->exclusive = true;
       return w.add(std::move(count), {ones});
     };

@@ -103,7 +103,7 @@ Result<OutletId> masked(OnnxCtx& ctx, Formula& f, OutletId scores, const Windows
 }
 
 OutletId softmax_of(Formula& f, OutletId scores) {
-  return f.add(std::make_shared<Softmax>(std::vector<int64_t>{3}, false), {scores});
+  return f.add(make_op<Softmax>(std::vector<int64_t>{3}, false), {scores});
 }
 
 /// A row of which all is masked gives zeros, not the NaN of a softmax over nothing. Told by each

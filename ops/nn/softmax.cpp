@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/search.h"
+#include "core/base/sorted.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
@@ -21,9 +23,7 @@
 namespace rill::ops {
 namespace {
 
-bool is_over(const Softmax& op, int axis) {
-  return std::find(op.over.begin(), op.over.end(), axis) != op.over.end();
-}
+bool is_over(const Softmax& op, int axis) { return contains(op.over, axis); }
 
 /// Normalise the row that starts at these elements; a NaN, or nothing but -infinity, gives NaNs.
 template <class T>
@@ -77,12 +77,12 @@ Result<Facts> Softmax::infer(FactSpan in) const {
   if (is_quantised(in[0].dtype)) {
     Fact out = Fact::of(to, in[0].shape);
     out.q = q;
-    return Facts{std::move(out)};
+    return one_fact(std::move(out));
   }
   if (!is_float(in[0].dtype)) {
     return fail(Code::kDType, "expected floats, found ", in[0]);
   }
-  return Facts{in[0].without_value()};
+  return one_fact(in[0].without_value());
 }
 
 Status Softmax::eval(EvalCtx& ctx) const {
@@ -206,7 +206,7 @@ const Node* only_reader(const Rewrite& rewrite) {
   if (rewrite.uses(own) != 1) return nullptr;
   for (size_t id = static_cast<size_t>(own.node) + 1; id < graph.nodes.size(); ++id) {
     const std::vector<OutletId>& inputs = graph.nodes[id].inputs;
-    if (std::find(inputs.begin(), inputs.end(), own) != inputs.end()) return &graph.nodes[id];
+    if (contains(inputs, own)) return &graph.nodes[id];
   }
   return nullptr;
 }
@@ -227,7 +227,7 @@ Status Softmax::declutter(Rewrite& rewrite) const {
                        (added && forth && added->axis == forth->axis);
   if (!cancels) return {};
   const int64_t at = removed ? removed->axis : added->axis;
-  auto moved = std::make_shared<Softmax>(*this);
+  auto moved = draft_op<Softmax>(*this);
   for (int64_t& axis : moved->over) {
     if (added && axis == at) return {};
     if (removed && axis >= at) ++axis;
@@ -256,17 +256,16 @@ Result<Value> load(LoadCtx& ctx) {
   const Fact& fact = ctx.fact(x);
   std::vector<int64_t> axes = written;
   for (int64_t& axis : axes) axis += axis < 0 ? fact.rank() : 0;
-  std::sort(axes.begin(), axes.end());
+  sort_list(axes);
   axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-  auto op = std::make_shared<Softmax>(std::move(axes), kLog);
+  auto op = draft_op<Softmax>(std::move(axes), kLog);
   if (is_quantised(fact.dtype)) {
     const auto asked = ctx.quant();
     const bool same = !asked || !is_quantised(asked->dtype);
     op->to = same ? fact.dtype : asked->dtype;
     op->q = same ? fact.q : asked->q;
   }
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
+  return ctx.add_value(std::move(op), {x});
 }
 
 constexpr NnefOp kOps[] = {

@@ -23,9 +23,7 @@ template <bool kLog>
 Result<Value> softmax(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   RILL_ASSIGN(std::vector<int64_t> axes, joint_axes(ctx, ctx.fact(x).rank()));
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Softmax>(std::move(axes), kLog), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Softmax>(std::move(axes), kLog), {x});
 }
 
 /// One at the first of the largest elements, else zero.
@@ -50,7 +48,7 @@ Result<Value> hardmax(OnnxCtx& ctx) {
 
 /// Minus the scores of the targets, weighted by class; those of `ignore_index` count nothing.
 Result<OutletId> likelihood_loss(OnnxCtx& ctx, Formula& f, OutletId scores, OutletId target,
-                                 std::string_view weights) {
+                                 const char* weights) {
   if (!f.ok()) return f.take_status();
   RILL_CHECK(f.rank(scores) >= 2 && f.rank(scores) == f.rank(target) + 1, "scores ",
              f.fact(scores), ", targets ", f.fact(target),
@@ -101,8 +99,7 @@ Result<Value> negative_log_likelihood(OnnxCtx& ctx) {
 
 Result<Value> cross_entropy(OnnxCtx& ctx) {
   Formula f(ctx);
-  const OutletId scores =
-      f.add(std::make_shared<Softmax>(std::vector<int64_t>{1}, true), {f.arg("scores")});
+  const OutletId scores = f.add(make_op<Softmax>(std::vector<int64_t>{1}, true), {f.arg("scores")});
   const OutletId labels = f.arg("labels");
   RILL_ASSIGN(const OutletId loss, likelihood_loss(ctx, f, scores, labels, "weights"));
   return f.values({loss, scores});

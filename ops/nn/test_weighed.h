@@ -25,7 +25,7 @@ inline OutletId add_weighed(Graph* graph, const OpPtr& op, const std::vector<int
 /// A convolution without bias, padded by one frame in front of each axis.
 inline std::shared_ptr<Conv> padded_conv(std::vector<int64_t> kernel, std::vector<int64_t> dilation,
                                          int64_t groups) {
-  auto op = std::make_shared<Conv>();
+  auto op = draft_op<Conv>();
   op->has_bias = false;
   op->groups = groups;
   op->window.stride.assign(kernel.size(), 1);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/base/search.h"
 #include "core/tensor/strided_copy.h"
 #include "ops/nn/fill_frames_step.h"
 
@@ -53,8 +54,7 @@ std::pair<int64_t, int64_t> Window::pads(int axis, int64_t input) const {
 }
 
 bool Window::padded() const {
-  return same || std::any_of(padding.begin(), padding.end(),
-                             [](const auto& p) { return p.first != 0 || p.second != 0; });
+  return same || any_of(padding, [](const auto& p) { return p.first != 0 || p.second != 0; });
 }
 
 void Window::fields(FieldVisitor& visitor) {

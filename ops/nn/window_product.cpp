@@ -42,7 +42,7 @@ struct Calls {
   }
   void emit(Lowering& lowering, const PartedStepKindOf<ConvCalls<Args>>& kind) {
     if (all.calls.empty()) return;
-    lowering.step_in_parts(kind, std::move(all), work, std::move(reads), std::move(writes));
+    lowering.step_in_parts(kind, std::move(all), work, reads, writes);
   }
 };
 

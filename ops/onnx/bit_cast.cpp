@@ -26,7 +26,7 @@ class BitCast final : public OpBase<BitCast> {
       return fail(Code::kDType, "input ", in[0], " as ", dtype_name(to),
                   ": expected two types of numbers of the same size");
     }
-    return Facts{Fact::of(to, in[0].shape)};
+    return one_fact(Fact::of(to, in[0].shape));
   }
   Status eval(EvalCtx& ctx) const override {
     const View& x = ctx.in[0];
@@ -51,10 +51,9 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const std::string name, ctx.text("to"));
   const auto type = dtype_from_name(name);
   if (!type) return fail(Code::kDType, "no type \"", name, "\"");
-  auto op = std::make_shared<BitCast>();
+  auto op = draft_op<BitCast>();
   op->to = *type;
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
+  return ctx.add_value(std::move(op), {x});
 }
 
 constexpr NnefOp kOps[] = {

@@ -18,11 +18,9 @@ Result<Value> bit_cast(OnnxCtx& ctx) {
     RILL_ASSIGN(x, ctx.call1("tract_core_cast",
                              {{"input", Value(x)}, {"to", Value(std::string("i64"))}}));
   }
-  RILL_ASSIGN(const OutletId out,
-              ctx.call1("rill_onnx_bit_cast",
-                        {{"input", Value(x)},
-                         {"to", Value(std::string(dtype_lower_name(*type)))}}));
-  return Value(out);
+  return as_value(
+      ctx.call1("rill_onnx_bit_cast",
+                {{"input", Value(x)}, {"to", Value(std::string(dtype_lower_name(*type)))}}));
 }
 
 const OnnxOp kOps[] = {

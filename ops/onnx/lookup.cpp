@@ -1,5 +1,5 @@
-#include <algorithm>
 
+#include "core/base/search.h"
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
@@ -31,7 +31,7 @@ class DirectLookup final : public OpBase<DirectLookup> {
       return fail(Code::kDType, "values are ", dtype_name(values->dtype()), ", the fallback ",
                   dtype_name(fallback->dtype()));
     }
-    return Facts{Fact::of(values->dtype(), in[0].shape)};
+    return one_fact(Fact::of(values->dtype(), in[0].shape));
   }
   Status eval(EvalCtx& ctx) const override {
     const View& x = ctx.in[0];
@@ -82,7 +82,7 @@ class ReverseLookup final : public OpBase<ReverseLookup> {
                   ": expected one type, integers, bool or strings");
     }
     RILL_CHECK(fallback >= INT32_MIN && fallback <= INT32_MAX, "fallback ", fallback);
-    return Facts{Fact::of(DType::kI32, in[0].shape)};
+    return one_fact(Fact::of(DType::kI32, in[0].shape));
   }
   Status eval(EvalCtx& ctx) const override {
     const View& x = ctx.in[0];
@@ -91,7 +91,7 @@ class ReverseLookup final : public OpBase<ReverseLookup> {
       using T = decltype(tag);
       const auto list = keys->values<T>();
       for_each_element<2>({x, y}, [&](const std::array<int64_t, 2>& at) {
-        const auto found = std::find(list.begin(), list.end(), x.as<const T>()[at[0]]);
+        const auto found = find(list, x.as<const T>()[at[0]]);
         y.as<int32_t>()[at[1]] =
             static_cast<int32_t>(found == list.end() ? fallback : found - list.begin());
       });
@@ -110,7 +110,7 @@ class ReverseLookup final : public OpBase<ReverseLookup> {
   }
 };
 
-Result<TensorPtr> constant_of(LoadCtx& ctx, std::string_view name) {
+Result<TensorPtr> constant_of(LoadCtx& ctx, const char* name) {
   RILL_ASSIGN(const OutletId wire, plain_wire(ctx, name));
   const TensorPtr value = ctx.fact(wire).konst;
   if (!value) return fail(Code::kUnsupported, "argument \"", name, "\" is not a constant");
@@ -119,7 +119,7 @@ Result<TensorPtr> constant_of(LoadCtx& ctx, std::string_view name) {
 
 Result<Value> load_direct(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  auto op = std::make_shared<DirectLookup>();
+  auto op = draft_op<DirectLookup>();
   RILL_ASSIGN(op->values, constant_of(ctx, "values"));
   RILL_ASSIGN(op->fallback, constant_of(ctx, "fallback"));
   // Numbers without a point are dims: they take the type of what they stand beside.
@@ -128,17 +128,15 @@ Result<Value> load_direct(LoadCtx& ctx) {
     RILL_ASSIGN(Tensor typed, cast(**one, (*other)->dtype()));
     *one = std::make_shared<const Tensor>(std::move(typed));
   }
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
+  return ctx.add_value(std::move(op), {x});
 }
 
 Result<Value> load_reverse(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  auto op = std::make_shared<ReverseLookup>();
+  auto op = draft_op<ReverseLookup>();
   RILL_ASSIGN(op->keys, constant_of(ctx, "keys"));
   RILL_ASSIGN(op->fallback, ctx.integer("fallback"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
+  return ctx.add_value(std::move(op), {x});
 }
 
 constexpr NnefOp kOps[] = {

@@ -34,7 +34,7 @@ class Lrn final : public OpBase<Lrn> {
     RILL_CHECK(in[0].rank() >= 2, "input ", in[0], ": expected batch and channels");
     RILL_CHECK(size >= 1 && size <= (int64_t{1} << 31), "size ", size, ": expected 1 to 2^31");
     if (!is_float(in[0].dtype)) return fail(Code::kDType, "input ", in[0], ": expected floats");
-    return Facts{in[0].without_value()};
+    return one_fact(in[0].without_value());
   }
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {

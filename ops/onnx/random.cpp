@@ -116,7 +116,7 @@ class Random final : public OpBase<Random> {
     const bool ordered = dist == "uniform" ? a < b : b >= 0.0F;
     RILL_CHECK(std::isfinite(a) && std::isfinite(b) && ordered, "parameters ", a, " and ", b,
                " of a ", dist, " distribution");
-    return Facts{Fact::of(dtype, shape)};
+    return one_fact(Fact::of(dtype, shape));
   }
   bool foldable() const override { return false; }
   int64_t state_bytes(FactSpan) const override { return sizeof(Generator); }
@@ -188,7 +188,7 @@ class Multinomial final : public OpBase<Multinomial> {
     if (dtype != DType::kI32 && dtype != DType::kI64) {
       return fail(Code::kDType, "samples as ", dtype_name(dtype), ": expected i32 or i64");
     }
-    return Facts{Fact::of(dtype, {in[0].dim(0), Dim(samples)})};
+    return one_fact(Fact::of(dtype, {in[0].dim(0), Dim(samples)}));
   }
   bool foldable() const override { return false; }
   int64_t state_bytes(FactSpan) const override { return seed.given ? 0 : sizeof(Generator); }
@@ -239,7 +239,7 @@ Status Multinomial::eval(EvalCtx& ctx) const {
 }
 
 Result<Value> load_random(LoadCtx& ctx) {
-  auto op = std::make_shared<Random>();
+  auto op = draft_op<Random>();
   RILL_ASSIGN(const std::string type, ctx.text("datum_type"));
   const auto dtype = dtype_from_name(type);
   if (!dtype) return fail(Code::kDType, "no type \"", type, "\"");
@@ -255,20 +255,18 @@ Result<Value> load_random(LoadCtx& ctx) {
   op->a = static_cast<float>(a);
   op->b = static_cast<float>(b);
   RILL_ASSIGN(op->seed, seed_of(ctx));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {}));
-  return Value(out);
+  return ctx.add_value(std::move(op), {});
 }
 
 Result<Value> load_multinomial(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  auto op = std::make_shared<Multinomial>();
+  auto op = draft_op<Multinomial>();
   RILL_ASSIGN(const int64_t type, ctx.integer("dtype"));
   RILL_CHECK(type == 6 || type == 7, "dtype ", type, ": expected 6 (i32) or 7 (i64)");
   op->dtype = type == 7 ? DType::kI64 : DType::kI32;
   RILL_ASSIGN(op->samples, ctx.integer("sample_size"));
   RILL_ASSIGN(op->seed, seed_of(ctx));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
+  return ctx.add_value(std::move(op), {x});
 }
 
 constexpr NnefOp kOps[] = {

@@ -1,5 +1,6 @@
 // How ONNX's Reshape and Flatten are read.
 
+#include "core/base/search.h"
 #include "core/graph/onnx.h"
 #include "ops/array/reshape.h"
 #include "ops/array/symbolic.h"
@@ -14,7 +15,7 @@ Result<Dim> rest_of(const Fact& in, const std::vector<Dim>& to, size_t open) {
   std::vector<Dim> left = in.shape;
   for (size_t i = 0; i < to.size(); ++i) {
     if (i == open) continue;
-    const auto same = std::find(left.begin(), left.end(), to[i]);
+    const auto same = find(left, to[i]);
     if (same != left.end() && !(to[i] == Dim(0))) {
       left.erase(same);
     } else {
@@ -54,9 +55,7 @@ Result<Value> reshape(OnnxCtx& ctx) {
   if (open) {
     RILL_ASSIGN(to[*open], rest_of(in, to, *open));
   }
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Reshape>(0, in.rank(), std::move(to)), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Reshape>(0, in.rank(), std::move(to)), {x});
 }
 
 Result<Value> flatten(OnnxCtx& ctx) {
@@ -68,9 +67,7 @@ Result<Value> flatten(OnnxCtx& ctx) {
   const std::span<const Dim> shape(in.shape);
   const auto front = static_cast<size_t>(axis);
   std::vector<Dim> to = {volume(shape.first(front)), volume(shape.subspan(front))};
-  RILL_ASSIGN(const OutletId out,
-              ctx.add1(std::make_shared<Reshape>(0, in.rank(), std::move(to)), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Reshape>(0, in.rank(), std::move(to)), {x});
 }
 
 const OnnxOp kOps[] = {

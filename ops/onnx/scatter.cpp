@@ -119,7 +119,7 @@ class ScatterElements final : public OpBase<ScatterElements> {
                  in[1]);
     }
     RILL_TRY(check_indices(in[1], in[0].dim(static_cast<int>(axis))));
-    return Facts{in[0].without_value()};
+    return one_fact(in[0].without_value());
   }
   Status eval(EvalCtx& ctx) const override {
     const View& out = ctx.out[0];
@@ -173,7 +173,7 @@ class ScatterNd final : public OpBase<ScatterNd> {
       fits = !difference || *difference == 0;
     }
     RILL_CHECK(fits, "updates ", in[2], ": expected the shape ", expected);
-    return Facts{in[0].without_value()};
+    return one_fact(in[0].without_value());
   }
   Status eval(EvalCtx& ctx) const override {
     const View& out = ctx.out[0];
@@ -271,7 +271,7 @@ Status ScatterNd::declutter(Rewrite& rewrite) const {
     if (begin == end) return {};
     RILL_ASSIGN(const OutletId part,
                 rewrite.wire1(str_cat(name, suffix),
-                              std::make_shared<Slice>(block->axis, Dim(begin), Dim(end)), {data}));
+                              make_op<Slice>(block->axis, Dim(begin), Dim(end)), {data}));
     parts.push_back(part);
     return {};
   };
@@ -279,9 +279,7 @@ Status ScatterNd::declutter(Rewrite& rewrite) const {
   parts.push_back(updates);
   RILL_TRY(keep("_behind", block->end, whole));
   if (parts.size() == 1) return rewrite.replace({updates});
-  RILL_ASSIGN(const OutletId out,
-              rewrite.wire1(name, std::make_shared<Concat>(block->axis), std::move(parts)));
-  return rewrite.replace({out});
+  return rewrite.replace_by(make_op<Concat>(block->axis), parts);
 }
 
 struct Arguments {
@@ -310,19 +308,17 @@ Result<Arguments> arguments_of(LoadCtx& ctx) {
 Result<Value> load_elements(LoadCtx& ctx) {
   RILL_ASSIGN(Arguments arguments, arguments_of(ctx));
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  auto op = std::make_shared<ScatterElements>();
+  auto op = draft_op<ScatterElements>();
   RILL_ASSIGN(op->axis, axis_in(written, ctx.fact(arguments.wires[0]).rank()));
   op->reduction = std::move(arguments.reduction);
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), std::move(arguments.wires)));
-  return Value(out);
+  return ctx.add_value(std::move(op), std::move(arguments.wires));
 }
 
 Result<Value> load_nd(LoadCtx& ctx) {
   RILL_ASSIGN(Arguments arguments, arguments_of(ctx));
-  auto op = std::make_shared<ScatterNd>();
+  auto op = draft_op<ScatterNd>();
   op->reduction = std::move(arguments.reduction);
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), std::move(arguments.wires)));
-  return Value(out);
+  return ctx.add_value(std::move(op), std::move(arguments.wires));
 }
 
 constexpr NnefOp kOps[] = {

@@ -17,13 +17,12 @@ Result<Value> scatter_elements(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId updates, ctx.wire("updates"));
   RILL_ASSIGN(const int64_t axis, ctx.integer("axis"));
   RILL_ASSIGN(std::string reduction, reduction_of(ctx));
-  RILL_ASSIGN(const OutletId out, ctx.call1("tract_core_scatter_elements",
-                                            {{"input", Value(data)},
-                                             {"indices", Value(indices)},
-                                             {"updates", Value(updates)},
-                                             {"axis", Value(Dim(axis))},
-                                             {"reduction", Value(std::move(reduction))}}));
-  return Value(out);
+  return as_value(
+      ctx.call1("tract_core_scatter_elements", {{"input", Value(data)},
+                                                {"indices", Value(indices)},
+                                                {"updates", Value(updates)},
+                                                {"axis", Value(Dim(axis))},
+                                                {"reduction", Value(std::move(reduction))}}));
 }
 
 Result<Value> scatter_nd(OnnxCtx& ctx) {
@@ -31,12 +30,10 @@ Result<Value> scatter_nd(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId indices, ctx.wire("indices"));
   RILL_ASSIGN(const OutletId updates, ctx.wire("updates"));
   RILL_ASSIGN(std::string reduction, reduction_of(ctx));
-  RILL_ASSIGN(const OutletId out, ctx.call1("tract_core_scatter_nd",
-                                            {{"input", Value(data)},
-                                             {"indices", Value(indices)},
-                                             {"updates", Value(updates)},
-                                             {"reduction", Value(std::move(reduction))}}));
-  return Value(out);
+  return as_value(ctx.call1("tract_core_scatter_nd", {{"input", Value(data)},
+                                                      {"indices", Value(indices)},
+                                                      {"updates", Value(updates)},
+                                                      {"reduction", Value(std::move(reduction))}}));
 }
 
 #define RILL_ONNX_SCATTER(since, name, attributes, reader)                                    \

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/base/search.h"
+#include "core/base/sorted.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "ops/array/common.h"
@@ -54,7 +56,7 @@ class NonZero final : public OpBase<NonZero> {
                           [&](const std::array<int64_t, 1>& at) { found += is_true(x, at[0]); });
       columns = Dim(found);
     }
-    return Facts{Fact::of(DType::kI64, {Dim(in[0].rank()), columns})};
+    return one_fact(Fact::of(DType::kI64, {Dim(in[0].rank()), columns}));
   }
   Status eval(EvalCtx& ctx) const override {
     const View& x = ctx.in[0];
@@ -168,8 +170,7 @@ NonMaxSuppression::Chosen NonMaxSuppression::chosen(const View& boxes, const Vie
         if (std::isnan(score) || (has_threshold && !(score > threshold))) continue;
         candidates.emplace_back(score, i);
       }
-      std::stable_sort(candidates.begin(), candidates.end(),
-                       [](const auto& a, const auto& b) { return a.first > b.first; });
+      sort_list(candidates, [](const auto& a, const auto& b) { return a.first > b.first; });
       const size_t first = out.size();
       for (const auto& candidate : candidates) {
         if (most > 0 && static_cast<int64_t>(out.size() - first) >= most) break;
@@ -199,7 +200,7 @@ Result<Facts> NonMaxSuppression::infer(FactSpan in) const {
   if (in[0].konst && in[1].konst) {
     rows = Dim(static_cast<int64_t>(chosen(in[0].konst->view(), in[1].konst->view()).size()));
   }
-  return Facts{Fact::of(DType::kI64, {rows, Dim(3)})};
+  return one_fact(Fact::of(DType::kI64, {rows, Dim(3)}));
 }
 
 RILL_NOT_IN_STEPS_BEGIN
@@ -236,7 +237,7 @@ Result<Dim> count_symbol(LoadCtx& ctx, std::string_view argument, std::string_vi
   std::string symbol = scope.fresh(stem);
   if (!argument.empty() && ctx.given(argument)) {
     RILL_ASSIGN(symbol, ctx.text(argument));
-    const bool word = !symbol.empty() && std::all_of(symbol.begin(), symbol.end(), [](char c) {
+    const bool word = !symbol.empty() && all_of(symbol, [](char c) {
       return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
     });
     if (!word) return fail(Code::kArg, argument, " \"", symbol, "\": expected a name");
@@ -247,16 +248,15 @@ Result<Dim> count_symbol(LoadCtx& ctx, std::string_view argument, std::string_vi
 
 Result<Value> load_non_zero(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  auto op = std::make_shared<NonZero>();
+  auto op = draft_op<NonZero>();
   RILL_ASSIGN(op->count, count_symbol(ctx, "count_symbol", "nonzero"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
+  return ctx.add_value(std::move(op), {x});
 }
 
 Result<Value> load_suppression(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId boxes, plain_wire(ctx, "boxes"));
   RILL_ASSIGN(const OutletId scores, plain_wire(ctx, "scores"));
-  auto op = std::make_shared<NonMaxSuppression>();
+  auto op = draft_op<NonMaxSuppression>();
   RILL_ASSIGN(op->most, ctx.integer("max_output_boxes_per_class"));
   RILL_ASSIGN(op->overlap, ctx.number("iou_threshold"));
   RILL_ASSIGN(const Value least, ctx.value("score_threshold"));
@@ -268,8 +268,7 @@ Result<Value> load_suppression(LoadCtx& ctx) {
   RILL_CHECK(form == 0 || form == 1, "center_point_box ", form, ": expected 0 or 1");
   op->center = form == 1;
   RILL_ASSIGN(op->count, count_symbol(ctx, "", "boxes"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {boxes, scores}));
-  return Value(out);
+  return ctx.add_value(std::move(op), {boxes, scores});
 }
 
 constexpr NnefOp kOps[] = {

@@ -92,7 +92,7 @@ Result<Facts> TreeEnsemble::infer(FactSpan in) const {
   const auto width = in[0].dim(1).to_int();
   RILL_CHECK(!width || *width >= features, "input ", in[0], ": the trees look at ", features,
              " features");
-  return Facts{Fact::of(DType::kF32, {in[0].dim(0), Dim(classes)})};
+  return one_fact(Fact::of(DType::kF32, {in[0].dim(0), Dim(classes)}));
 }
 
 bool passes(uint32_t test, float x, float value) {
@@ -172,7 +172,7 @@ Status TreeEnsemble::save(SaveCtx& ctx) const {
   return {};
 }
 
-Result<TensorPtr> table(LoadCtx& ctx, std::string_view name) {
+Result<TensorPtr> table(LoadCtx& ctx, const char* name) {
   RILL_ASSIGN(const OutletId wire, plain_wire(ctx, name));
   TensorPtr value = ctx.fact(wire).konst;
   if (!value) return fail(Code::kUnsupported, "argument \"", name, "\" is not a constant");
@@ -185,7 +185,7 @@ Result<TensorPtr> table(LoadCtx& ctx, std::string_view name) {
 Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(x, cast_to(ctx, x, DType::kF32));
-  auto op = std::make_shared<TreeEnsemble>();
+  auto op = draft_op<TreeEnsemble>();
   RILL_ASSIGN(op->trees, table(ctx, "trees"));
   RILL_ASSIGN(op->nodes, table(ctx, "nodes"));
   RILL_ASSIGN(op->votes, table(ctx, "leaves"));
@@ -194,8 +194,7 @@ Result<Value> load(LoadCtx& ctx) {
   op->features = last + 1;
   RILL_ASSIGN(op->classes, ctx.integer("n_classes"));
   RILL_ASSIGN(op->aggregate, ctx.text("aggregate_fn"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
+  return ctx.add_value(std::move(op), {x});
 }
 
 constexpr NnefOp kOps[] = {

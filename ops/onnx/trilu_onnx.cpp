@@ -8,15 +8,14 @@ namespace {
 
 Result<Value> triangle(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
-  auto op = std::make_shared<Trilu>();
+  auto op = draft_op<Trilu>();
   if (ctx.given("k")) {
     RILL_ASSIGN(op->k, ctx.dim("k"));
   } else {
     op->k = Dim(0);
   }
   RILL_ASSIGN(op->upper, ctx.boolean("upper"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x}));
-  return Value(out);
+  return ctx.add_value(std::move(op), {x});
 }
 
 const OnnxOp kOps[] = {

@@ -329,7 +329,7 @@ Result<OutletId> wire_sums(Rewrite& rewrite, Rounded rounded, OutletId x, Outlet
     inputs.push_back(rewrite.konst(name + "_start", std::move(*rounded.bias)));
   }
   if (op.has_zero) inputs.push_back(zero);
-  return rewrite.wire1(name, std::make_shared<ByteSums>(op), std::move(inputs));
+  return rewrite.wire1(name, make_op<ByteSums>(op), inputs);
 }
 
 Status replace_by(Rewrite& rewrite, Rounded rounded) {
@@ -352,18 +352,15 @@ Status fuse_whole_sums(Rewrite& rewrite) {
   auto found = find_whole_sums(rewrite, rewrite.node());
   if (!found) return {};
   const std::string& name = rewrite.node().name;
-  auto rounds = std::make_shared<Cast>(DType::kU8);
+  auto rounds = draft_op<Cast>(DType::kU8);
   rounds->whole = true;
   RILL_ASSIGN(const OutletId x,
               rewrite.wire1(name + "_x", std::move(rounds), {rewrite.mapped(found->x)}));
-  RILL_ASSIGN(const OutletId zero,
-              rewrite.wire1(name + "_zero", std::make_shared<Cast>(DType::kI32),
-                            {rewrite.mapped(found->zero)}));
+  RILL_ASSIGN(const OutletId zero, rewrite.wire1(name + "_zero", make_op<Cast>(DType::kI32),
+                                                 {rewrite.mapped(found->zero)}));
   RILL_ASSIGN(const OutletId sums, wire_sums(rewrite, {std::move(*found), {}}, x, zero));
   if (!(rewrite.new_fact(sums).shape == rewrite.out().shape)) return {};
-  RILL_ASSIGN(const OutletId y,
-              rewrite.wire1(name, std::make_shared<Cast>(DType::kF32), {sums}));
-  return rewrite.replace({y});
+  return rewrite.replace_by(make_op<Cast>(DType::kF32), {sums});
 }
 
 Status fuse_byte_sums(Rewrite& rewrite) {

@@ -1,7 +1,6 @@
 #include "ops/quant/byte_sums.h"
 
-#include <algorithm>
-
+#include "core/base/search.h"
 #include "ops/nn/byte_lower.h"
 
 namespace rill::ops {
@@ -13,7 +12,7 @@ Status ByteSums::lower(Lowering& lowering) const {
   for (const int axis : Lowering::physical_order(lowering.in(0))) {
     if (axis == summed) continue;
     x_order.push_back(axis);
-    const auto at = std::find(from.begin(), from.end(), axis);
+    const auto at = find(from, axis);
     y_order.push_back(static_cast<int>(at - from.begin()));
   }
   for (size_t i = 0; i < from.size(); ++i) {

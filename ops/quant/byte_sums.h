@@ -57,7 +57,7 @@ struct ByteSums final : OpBase<ByteSums> {
     for (const int64_t axis : from) {
       out.shape.push_back(axis < 0 ? in[1].dim(0) : in[0].dim(static_cast<int>(axis)));
     }
-    return Facts{std::move(out)};
+    return one_fact(std::move(out));
   }
   Status eval(EvalCtx&) const override {
     return fail(Code::kUnsupported, "a product of bytes outside of a plan");

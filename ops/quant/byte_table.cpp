@@ -32,7 +32,7 @@ struct ByteTable final : OpBase<ByteTable> {
     if (!is_byte(in[0].dtype) || !is_entry(in[1].dtype)) {
       return fail(Code::kDType, "input ", in[0], ", table ", in[1], ": expected 8 bits");
     }
-    return Facts{{in[1].dtype, in[1].q, in[0].shape, {}}};
+    return one_fact({in[1].dtype, in[1].q, in[0].shape, {}});
   }
   Status eval(EvalCtx& ctx) const override {
     if (ctx.in[1].dtype == DType::kF32) {
@@ -139,7 +139,7 @@ Result<Tensor> table_of(const Graph& graph, const std::vector<Hop>& hops, const 
                                      std::make_shared<const Tensor>(std::move(spread))));
     }
     RILL_ASSIGN(const std::vector<OutletId> outs,
-                way.add_folded(way.unique_name("hop"), hop->node->op, std::move(inputs)));
+                way.add_folded(way.unique_name("hop"), hop->node->op, inputs));
     at = outs[0];
   }
   if (!way.fact(at).konst) return fail(Code::kInternal, "bytes that become no constants");
@@ -152,9 +152,7 @@ Status replace_by_table(Rewrite& rewrite, const std::vector<Hop>& hops) {
   const OutletId from = hops.back().node->inputs[hops.back().wire];
   RILL_ASSIGN(Tensor table, table_of(graph, hops, graph.fact(from)));
   const OutletId entries = rewrite.konst("table", std::move(table));
-  RILL_ASSIGN(const OutletId out, rewrite.wire1(rewrite.node().name, std::make_shared<ByteTable>(),
-                                                {rewrite.mapped(from), entries}));
-  return rewrite.replace({out});
+  return rewrite.replace_by(make_op<ByteTable>(), {rewrite.mapped(from), entries});
 }
 
 Status ByteTable::absorb(const Node& producer, Rewrite& consumer, int input) const {

@@ -150,7 +150,7 @@ Result<Value> load_qconv(LoadCtx& ctx) {
     return w.cast(less_zero_point(w, wire, zero), DType::kF64);
   };
   const OutletId sums =
-      w.add(std::make_shared<Conv>(conv), {real(x, scales.zero[1]), real(filter, scales.zero[0])});
+      w.add(make_op<Conv>(conv), {real(x, scales.zero[1]), real(filter, scales.zero[0])});
   std::vector<Dim> per_channel(static_cast<size_t>(in.rank()), Dim(1));
   per_channel[1] = volume(w.fact(bias).shape);
   bias = w.reshape(bias, per_channel);

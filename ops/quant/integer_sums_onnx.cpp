@@ -217,7 +217,7 @@ Result<Value> qlinear_concat(OnnxCtx& ctx) {
     parts.push_back(bytes);
   }
   RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(parts[0])));
-  return f.value(f.concat(std::move(parts), static_cast<int>(axis)));
+  return f.value(f.concat(parts, static_cast<int>(axis)));
 }
 
 enum class Function : uint8_t { kSigmoid, kLeakyRelu, kMean };
@@ -229,7 +229,7 @@ Result<Value> qlinear_function(OnnxCtx& ctx) {
   if (kFunction == Function::kSigmoid) x = f.unary(UnaryKind::kSigmoid, x);
   if (kFunction == Function::kLeakyRelu) {
     RILL_ASSIGN(const float alpha, ctx.number("alpha"));
-    x = f.add(std::make_shared<Unary>(UnaryKind::kLeakyRelu, alpha), {x});
+    x = f.add(make_op<Unary>(UnaryKind::kLeakyRelu, alpha), {x});
   }
   if (kFunction == Function::kMean) {
     RILL_ASSIGN(const bool channels_last, ctx.boolean("channels_last"));
@@ -292,7 +292,7 @@ Result<OutletId> integer_conv(OnnxCtx& ctx, Formula& f, bool last, OutletId bias
   op.has_bias = bias.valid();
   std::vector<OutletId> inputs{x, w};
   if (op.has_bias) inputs.push_back(f.cast(bias, type));
-  const OutletId sums = f.add(std::make_shared<Conv>(op), std::move(inputs));
+  const OutletId sums = f.add(make_op<Conv>(op), inputs);
   // Whole numbers are no longer exact in f32 once a scale is taken into the filters.
   return narrow ? f.cast(sums, DType::kI32) : sums;
 }

@@ -67,7 +67,7 @@ Result<OutletId> rounded(Formula& f, OutletId x, OutletId zero, DType type) {
   return f.cast(out, type);
 }
 
-Result<OutletId> centered(OnnxCtx& ctx, Formula& f, std::string_view x, std::string_view zero,
+Result<OutletId> centered(OnnxCtx& ctx, Formula& f, const char* x, const char* zero,
                           int64_t axis, DType wide) {
   const OutletId values = f.arg(x);
   const OutletId out = f.cast(values, wide);
@@ -76,8 +76,8 @@ Result<OutletId> centered(OnnxCtx& ctx, Formula& f, std::string_view x, std::str
   return f.minus(out, f.cast(point, wide));
 }
 
-Result<OutletId> real(OnnxCtx& ctx, Formula& f, std::string_view x, std::string_view scale,
-                      std::string_view point) {
+Result<OutletId> real(OnnxCtx& ctx, Formula& f, const char* x, const char* scale,
+                      const char* point) {
   RILL_ASSIGN(const OutletId steps, centered(ctx, f, x, point, 0, DType::kI32));
   return f.times(f.cast(steps, DType::kF32), f.reshape(f.arg(scale), {}));
 }

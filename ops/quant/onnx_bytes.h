@@ -20,12 +20,12 @@ Result<OutletId> rounded(Formula& f, OutletId x, OutletId zero, DType type);
 
 /// Read integers less their zero point, which has one number or a list along an axis, of a type
 /// that sums them exactly.
-Result<OutletId> centered(OnnxCtx& ctx, Formula& f, std::string_view x, std::string_view zero,
+Result<OutletId> centered(OnnxCtx& ctx, Formula& f, const char* x, const char* zero,
                           int64_t axis, DType wide);
 
 /// Read the numbers that integers with one scale stand for.
-Result<OutletId> real(OnnxCtx& ctx, Formula& f, std::string_view x, std::string_view scale,
-                      std::string_view point);
+Result<OutletId> real(OnnxCtx& ctx, Formula& f, const char* x, const char* scale,
+                      const char* point);
 
 /// Bring integer sums, in units of `scale`, to `y_scale` and the type of `y_zero_point`.
 Result<Value> requantized(Formula& f, OutletId sums, OutletId scale);

@@ -74,7 +74,7 @@ Result<Facts> GruEpilogue::infer(FactSpan in) const {
                  " differ on axis ", axis);
     }
   }
-  return Facts{in[2].without_value()};
+  return one_fact(in[2].without_value());
 }
 
 Status GruEpilogue::eval(EvalCtx& ctx) const {
@@ -123,8 +123,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "xh"));
   RILL_ASSIGN(const OutletId r, plain_wire(ctx, "rh"));
   RILL_ASSIGN(const OutletId h, plain_wire(ctx, "h_prev"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<GruEpilogue>(hidden), {x, r, h}));
-  return Value(out);
+  return ctx.add_value(make_op<GruEpilogue>(hidden), {x, r, h});
 }
 
 constexpr NnefOp kOps[] = {

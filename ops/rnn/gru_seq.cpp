@@ -46,21 +46,21 @@ class Cell {
   OutletId source(std::string_view name, std::vector<Dim> shape) {
     return graph_.add_source(graph_.unique_name(name), Fact::of(DType::kF32, std::move(shape)));
   }
-  OutletId node(OpPtr op, std::vector<OutletId> inputs) {
+  OutletId node(OpPtr op, WireList inputs) {
     if (!status_.ok()) return {};
     const std::string_view name = op->name();
-    auto outs = graph_.add(graph_.unique_name(name), std::move(op), std::move(inputs));
+    auto outs = graph_.add(graph_.unique_name(name), std::move(op), inputs);
     if (outs.ok()) return (*outs)[0];
     status_ = outs.take_status();
     return {};
   }
-  OutletId unary(UnaryKind kind, OutletId x) { return node(std::make_shared<Unary>(kind), {x}); }
+  OutletId unary(UnaryKind kind, OutletId x) { return node(make_op<Unary>(kind), {x}); }
   OutletId binary(BinaryKind kind, OutletId a, OutletId b) {
-    return node(std::make_shared<Binary>(kind), {a, b});
+    return node(make_op<Binary>(kind), {a, b});
   }
   OutletId sum(OutletId a, OutletId b) { return binary(BinaryKind::kAdd, a, b); }
   OutletId product(Gate gate) {
-    auto op = std::make_shared<EinSum>();
+    auto op = draft_op<EinSum>();
     op->expr = "bth,gh->btg";
     return node(std::move(op), {h_, filters_[gate]});
   }
@@ -138,8 +138,7 @@ Result<Value> load(LoadCtx& ctx) {
   scan.outputs = {{0, false, 1, chunk}, {0, true, 1, 1}};
   scan.state_results = {0};
   RILL_ASSIGN(scan.reset_every_turn, ctx.boolean("reset_every_turn"));
-  RILL_ASSIGN(std::vector<OutletId> outs,
-              ctx.add(std::make_shared<Scan>(std::move(scan)), std::move(inputs)));
+  RILL_ASSIGN(std::vector<OutletId> outs, ctx.add(make_op<Scan>(std::move(scan)), inputs));
   if (!emit) outs[0] = w.slice(outs[0], 1, Dim(0), Dim(0));
   return w.done(outs);
 }

@@ -50,10 +50,10 @@ class Cell {
   }
 
   OutletId in(size_t index) const { return in_[index]; }
-  OutletId node(OpPtr op, std::vector<OutletId> inputs) {
+  OutletId node(OpPtr op, WireList inputs) {
     if (!status_.ok()) return {};
     const std::string_view name = op->name();
-    auto outs = graph_.add_folded(graph_.unique_name(name), std::move(op), std::move(inputs));
+    auto outs = graph_.add_folded(graph_.unique_name(name), std::move(op), inputs);
     if (outs.ok()) return (*outs)[0];
     status_ = outs.take_status();
     return {};
@@ -67,23 +67,23 @@ class Cell {
   }
   OutletId number(double value, OutletId) { return number(static_cast<float>(value)); }
   OutletId reduce(ReduceKind kind, OutletId x, std::vector<int64_t> axes) {
-    return node(std::make_shared<Reduce>(kind, std::move(axes)), {x});
+    return node(make_op<Reduce>(kind, std::move(axes)), {x});
   }
   OutletId select(OutletId condition, OutletId then, OutletId otherwise) {
-    return node(std::make_shared<Select>(), {condition, then, otherwise});
+    return node(make_op<Select>(), {condition, then, otherwise});
   }
   OutletId unary(UnaryKind kind, OutletId x, float alpha = 0.0F) {
-    return node(std::make_shared<Unary>(kind, alpha), {x});
+    return node(make_op<Unary>(kind, alpha), {x});
   }
   OutletId binary(BinaryKind kind, OutletId a, OutletId b) {
-    return node(std::make_shared<Binary>(kind), {a, b});
+    return node(make_op<Binary>(kind), {a, b});
   }
   OutletId sum(OutletId a, OutletId b) { return binary(BinaryKind::kAdd, a, b); }
   OutletId times(OutletId a, OutletId b) { return binary(BinaryKind::kMul, a, b); }
   OutletId complement(OutletId x) { return binary(BinaryKind::kSub, number(1.0F), x); }
   /// What a filter makes of the state.
   OutletId product(OutletId h, OutletId filter) {
-    auto op = std::make_shared<EinSum>();
+    auto op = draft_op<EinSum>();
     op->expr = "abk,ok->abo";
     return node(std::move(op), {h, filter});
   }

@@ -1,9 +1,9 @@
 // How ONNX's LSTM, GRU and RNN are read: as loops over their cells, which are recognised and run at
 // once where the cells are the usual ones.
 
-#include <algorithm>
 #include <array>
 
+#include "core/base/search.h"
 #include "core/graph/onnx.h"
 #include "ops/array/axis_ops.h"
 #include "ops/control/scan.h"
@@ -40,14 +40,14 @@ class Layer {
   Status read();
   Status read_lengths();
   Status cut_to_lengths(const Direction& d, bool backward, const std::vector<OutletId>& outs);
-  Status check_rows(std::string_view name, int rank, int64_t per_unit);
-  Status check_rows(std::string_view name, OutletId wire, int rank, int64_t per_unit);
-  OutletId filter(std::string_view name);
-  OutletId unit_of(std::string_view name, int64_t direction, int64_t gate);
+  Status check_rows(const char* name, int rank, int64_t per_unit);
+  Status check_rows(const char* name, OutletId wire, int rank, int64_t per_unit);
+  OutletId filter(const char* name);
+  OutletId unit_of(const char* name, int64_t direction, int64_t gate);
   void quantise_input();
-  OutletId input(std::string_view name);
+  OutletId input(const char* name);
   OutletId row(OutletId wire, int64_t direction);
-  OutletId state(std::string_view name, int64_t direction);
+  OutletId state(const char* name, int64_t direction);
   OutletId gate(OutletId rows, int64_t at) {
     return w_.slice(rows, 0, Dim(at * hidden_), Dim((at + 1) * hidden_));
   }
@@ -78,7 +78,7 @@ class Layer {
   std::vector<OutletId> last_c_;
 };
 
-OutletId Layer::input(std::string_view name) {
+OutletId Layer::input(const char* name) {
   return ctx_.given(name) ? w_.arg(name) : OutletId{};
 }
 
@@ -93,7 +93,7 @@ Status Layer::read_lengths() {
                                               : Result<std::vector<Dim>>(std::vector<Dim>());
   RILL_TRY(known);
   const auto is_whole = [&](const Dim& length) { return length == w_.fact(x_).dim(0); };
-  if (!known->empty() && std::all_of(known->begin(), known->end(), is_whole)) return {};
+  if (!known->empty() && all_of(*known, is_whole)) return {};
   lengths_ = lengths;
   return {};
 }
@@ -117,13 +117,13 @@ Status Layer::cut_to_lengths(const Direction& d, bool backward,
 }
 
 /// Of an operand [directions, rows of all gates, ..], if it is there.
-Status Layer::check_rows(std::string_view name, int rank, int64_t per_unit) {
+Status Layer::check_rows(const char* name, int rank, int64_t per_unit) {
   if (!ctx_.given(name)) return {};
   RILL_ASSIGN(const OutletId wire, ctx_.wire(name));
   return check_rows(name, wire, rank, per_unit);
 }
 
-Status Layer::check_rows(std::string_view name, OutletId wire, int rank, int64_t per_unit) {
+Status Layer::check_rows(const char* name, OutletId wire, int rank, int64_t per_unit) {
   const Fact& fact = w_.fact(wire);
   RILL_CHECK(fact.rank() == rank && fact.dim(0) == Dim(directions_) &&
                  fact.dim(1) == Dim(per_unit * hidden_),
@@ -181,13 +181,13 @@ Status Layer::read() {
 }
 
 /// A filter with a row per gate and unit. Of a quantised one, how many steps each entry is from 0.
-OutletId Layer::filter(std::string_view name) {
+OutletId Layer::filter(const char* name) {
   OutletId wire = w_.arg(name);
   if (!quantised_) return wire;
   Formula f(ctx_);
   wire = f.cast(wire, w_.dtype(x_));
   const std::string zero = str_cat(name, "_zero_point");
-  OutletId point = f.cast(f.arg(zero), w_.dtype(x_));
+  OutletId point = f.cast(f.arg(zero.c_str()), w_.dtype(x_));
   while (f.ok() && f.rank(point) < 3) point = f.with_axis(point, 1);
   const OutletId out = f.transpose(f.minus(wire, point), {0, 2, 1});
   if (!f.ok()) w_.fail_with(f.take_status());
@@ -195,7 +195,7 @@ OutletId Layer::filter(std::string_view name) {
 }
 
 /// What a step of a gate's filter stands for: [1, 1, H], or one number.
-OutletId Layer::unit_of(std::string_view name, int64_t direction, int64_t gate) {
+OutletId Layer::unit_of(const char* name, int64_t direction, int64_t gate) {
   const OutletId list = w_.arg(name);
   if (!w_.ok()) return {};
   OutletId own = w_.slice(list, 0, Dim(direction), Dim(direction + 1));
@@ -213,17 +213,17 @@ void Layer::quantise_input() {
 }
 
 OutletId Layer::batch_first(OutletId wire, std::vector<int64_t> perm) {
-  return w_.add(std::make_shared<Transpose>(std::move(perm)), {wire});
+  return w_.add(make_op<Transpose>(std::move(perm)), {wire});
 }
 
 /// What belongs to one direction, without its axis.
 OutletId Layer::row(OutletId wire, int64_t direction) {
   if (!wire.valid()) return wire;
   if (directions_ > 1) wire = w_.slice(wire, 0, Dim(direction), Dim(direction + 1));
-  return w_.add(std::make_shared<RmAxis>(0), {wire});
+  return w_.add(make_op<RmAxis>(0), {wire});
 }
 
-OutletId Layer::state(std::string_view name, int64_t direction) {
+OutletId Layer::state(const char* name, int64_t direction) {
   OutletId first = input(name);
   if (!w_.ok()) return {};
   if (!first.valid()) {
@@ -326,10 +326,9 @@ Status Layer::run(int64_t index) {
     if (lengths_.valid()) scan.outputs.push_back({1, false, 0, chunk});
   }
   scan.called = std::string(cell_name(kind_));
-  RILL_ASSIGN(const std::vector<OutletId> outs,
-              ctx_.add(std::make_shared<Scan>(std::move(scan)), std::move(inputs)));
+  RILL_ASSIGN(const std::vector<OutletId> outs, ctx_.add(make_op<Scan>(std::move(scan)), inputs));
   if (lengths_.valid()) return cut_to_lengths(d, backward, outs);
-  y_.push_back(w_.add(std::make_shared<AddAxis>(1), {outs[0]}));
+  y_.push_back(w_.add(make_op<AddAxis>(1), {outs[0]}));
   last_h_.push_back(outs[1]);
   if (kind_ == CellKind::kLstm) last_c_.push_back(outs[2]);
   return {};

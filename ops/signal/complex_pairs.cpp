@@ -14,7 +14,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_CHECK(fact.rank() >= 1 && fact.shape.back() == Dim(2), "input ", fact,
              ": expected pairs (re, im) on the last axis");
   if (!is_float(fact.dtype)) return fail(Code::kDType, "input ", fact, ": expected floats");
-  return Value(x);
+  return as_value(x);
 }
 
 constexpr NnefOp kOps[] = {

@@ -49,7 +49,7 @@ class ExpNorm final : public OpBase<ExpNorm> {
   bool foldable() const override { return anew; }
   OpPtr stateless() const override {
     if (anew) return nullptr;
-    auto op = std::make_shared<ExpNorm>(*this);
+    auto op = draft_op<ExpNorm>(*this);
     op->anew = true;
     return op;
   }
@@ -79,7 +79,7 @@ Result<Facts> ExpNorm::infer(FactSpan in) const {
   lanes.erase(lanes.begin() + axis);
   if (pairs) lanes.pop_back();
   RILL_CHECK(in[1].shape == lanes, "state ", in[1], " for input ", x, ": expected ", lanes);
-  return Facts{x.without_value()};
+  return one_fact(x.without_value());
 }
 
 Status ExpNorm::eval(EvalCtx& ctx) const {
@@ -133,9 +133,9 @@ Status ExpNorm::pulsify(PulseBuilder& b) const {
   }
   StreamFact stream = *found;
   RILL_ASSIGN(const OutletId x, b.materialise(b.wire(0), &stream));
-  auto op = std::make_shared<ExpNorm>(*this);
+  auto op = draft_op<ExpNorm>(*this);
   op->skip = skip + std::max<int64_t>(stream.delay, 0);
-  RILL_ASSIGN(const OutletId out, b.add1("", std::move(op), {x, b.wire(1)}));
+  RILL_ASSIGN(const OutletId out, b.add1(std::move(op), {x, b.wire(1)}));
   b.set(0, out, stream);
   return {};
 }
@@ -161,7 +161,7 @@ template <bool kMean>
 Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(const OutletId state, plain_wire(ctx, "state"));
-  auto op = std::make_shared<ExpNorm>();
+  auto op = draft_op<ExpNorm>();
   op->mean = kMean;
   RILL_TRY(ctx.fields(*op));
   RILL_ASSIGN(op->axis, axis_in(op->axis, ctx.fact(x).rank()));
@@ -170,8 +170,7 @@ Result<Value> load(LoadCtx& ctx) {
   } else {
     RILL_ASSIGN(op->pairs, ctx.boolean("complex"));
   }
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {x, state}));
-  return Value(out);
+  return ctx.add_value(std::move(op), {x, state});
 }
 
 constexpr NnefOp kOps[] = {

@@ -31,7 +31,7 @@ struct Fft final : OpBase<Fft> {
     RILL_CHECK(in[0].shape.back() == Dim(2), "input ", in[0],
                ": expected pairs (re, im) on the last axis");
     if (in[0].dtype != DType::kF32) return fail(Code::kDType, "input ", in[0], ": expected F32");
-    return Facts{in[0].without_value()};
+    return one_fact(in[0].without_value());
   }
   Status eval(EvalCtx& ctx) const override;
   bool foldable() const override { return false; }

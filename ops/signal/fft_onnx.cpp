@@ -44,7 +44,7 @@ OutletId mirrored(Formula& f, OutletId x, int64_t axis, const Dim& length) {
   const Dim kept = f.dim(x, static_cast<int>(axis));
   const int last = f.rank(x) - 1;
   OutletId rest = f.slice(x, axis, Dim(1), length - kept + Dim(1));
-  rest = f.add(std::make_shared<Downsample>(axis, -1, 0), {rest});
+  rest = f.add(make_op<Downsample>(axis, -1, 0), {rest});
   const OutletId real = f.slice(rest, last, Dim(0), Dim(1));
   const OutletId imaginary = f.slice(rest, last, Dim(1), Dim(2));
   return f.concat({x, f.concat({real, f.unary(UnaryKind::kNeg, imaginary)}, last)}, axis);
@@ -132,8 +132,7 @@ Result<Value> cosine_window(OnnxCtx& ctx, const std::array<double, 3>& terms) {
   RILL_ASSIGN(Tensor wide,
               Tensor::of<double>(DType::kF64, {size}, std::span<const double>(values)));
   RILL_ASSIGN(Tensor typed, cast(wide, *type));
-  RILL_ASSIGN(const OutletId out, ctx.konst(std::move(typed)));
-  return Value(out);
+  return as_value(ctx.konst(std::move(typed)));
 }
 
 Result<Value> hann(OnnxCtx& ctx) { return cosine_window(ctx, {0.5, 0.5, 0.0}); }
@@ -189,8 +188,7 @@ Result<Value> mel_weights(OnnxCtx& ctx) {
   RILL_ASSIGN(Tensor wide,
               Tensor::of<double>(DType::kF64, {lines, bins}, std::span<const double>(weights)));
   RILL_ASSIGN(Tensor typed, cast(wide, *type));
-  RILL_ASSIGN(const OutletId out, ctx.konst(std::move(typed)));
-  return Value(out);
+  return as_value(ctx.konst(std::move(typed)));
 }
 
 #define RILL_ONNX_COSINES(name, reader)                                                        \

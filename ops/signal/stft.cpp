@@ -79,7 +79,7 @@ Result<Facts> Stft::infer(FactSpan in) const {
   if (out.shape[a].is_const() && *out.shape[a].to_int() < 0) out.shape[a] = 0;
   out.shape.insert(out.shape.begin() + static_cast<std::ptrdiff_t>(a) + 1, Dim(kept_bins()));
   if (real) out.shape.emplace_back(2);
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 RILL_NOT_IN_STEPS_BEGIN
@@ -169,7 +169,7 @@ Status Stft::lower(Lowering& lowering) const {
   if (y.volume() == 0) return {};
   std::vector<Touched> reads = {x, tables};
   if (args.windowed) reads.emplace_back(args.window);
-  lowering.step(kStft, args, std::move(reads), {y, args.scratch});
+  lowering.step(kStft, args, reads, {y, args.scratch});
   return {};
 }
 
@@ -189,7 +189,7 @@ Status Stft::pulsify(PulseBuilder& b) const {
   on_stream.stride = stride;
   on_stream.pad_value = Tensor::scalar(0.0F);
   RILL_ASSIGN(const OutletId x, b.window(b.wire(0), &stream, on_stream));
-  RILL_ASSIGN(const OutletId out, b.add1("", clone(), {x}));
+  RILL_ASSIGN(const OutletId out, b.add1(clone(), {x}));
   stream.dim = b.out(0).dim(static_cast<int>(axis));
   b.set(0, out, stream);
   return {};
@@ -211,11 +211,9 @@ Status Stft::fuse(Rewrite& rewrite) const {
   const Node& added = rewrite.old_graph().node(padding.inputs[0].node);
   const auto* axis_op = added.op->as<AddAxis>();
   if (!axis_op || axis_op->axis != last) return {};
-  auto faster = std::make_shared<Stft>(*this);
+  auto faster = draft_op<Stft>(*this);
   faster->real = true;
-  RILL_ASSIGN(const auto out,
-              rewrite.wire(rewrite.node().name, faster, {rewrite.mapped(added.inputs[0])}));
-  return rewrite.replace(out);
+  return rewrite.replace_by(faster, {rewrite.mapped(added.inputs[0])});
 }
 
 Status Stft::absorb(const Node& producer, Rewrite& consumer, int) const {
@@ -224,19 +222,16 @@ Status Stft::absorb(const Node& producer, Rewrite& consumer, int) const {
   const auto begin = slice->begin.to_int();
   const auto end = slice->end.to_int();
   if (!begin || *begin != 0 || !end || *end < 1 || *end > frame) return {};
-  auto shorter = std::make_shared<Stft>(*this);
+  auto shorter = draft_op<Stft>(*this);
   shorter->bins = *end;
-  RILL_ASSIGN(const auto out,
-              consumer.wire(consumer.node().name, shorter, consumer.mapped_inputs(producer)));
-  return consumer.replace(out);
+  return consumer.replace_by(shorter, consumer.mapped_inputs(producer));
 }
 
 Result<Value> load(LoadCtx& ctx) {
   Stft op;
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   RILL_TRY(ctx.all_fields(op));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Stft>(op), {x}));
-  return Value(out);
+  return ctx.add_value(make_op<Stft>(op), {x});
 }
 
 const NnefOp kOps[] = {

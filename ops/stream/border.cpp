@@ -37,7 +37,7 @@ Result<Facts> PulseBorder::infer(FactSpan in) const {
   frames += Dim(shown - overlap);
   const auto number = frames.to_int();
   RILL_CHECK(!number || *number >= shown, "overlap ", overlap, " of ", in[0]);
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status PulseBorder::eval(EvalCtx&) const {
@@ -66,10 +66,9 @@ Status PulseBorder::declutter(Rewrite& rewrite) const {
   PulseBorder moved = *this;
   moved.axis = inner_axis;
   RILL_ASSIGN(const OutletId bordered,
-              rewrite.wire1(rewrite.node().name, std::make_shared<PulseBorder>(moved),
+              rewrite.wire1(rewrite.node().name, make_op<PulseBorder>(moved),
                             {rewrite.mapped(source.inputs[0])}));
-  RILL_ASSIGN(const OutletId out, rewrite.wire1(source.name, source.op, {bordered}));
-  return rewrite.replace({out});
+  return rewrite.replace_by(source.op, {bordered}, source.name);
 }
 
 namespace {
@@ -83,8 +82,7 @@ Result<Value> load(LoadCtx& ctx) {
     return fail(Code::kArg, "border \"", border, "\": expected replicated or reflect");
   }
   op.reflect = border == "reflect";
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseBorder>(op), {input}));
-  return Value(out);
+  return ctx.add_value(make_op<PulseBorder>(op), {input});
 }
 
 const NnefOp kOps[] = {

@@ -26,7 +26,7 @@ Result<Facts> Delay::infer(FactSpan in) const {
   }
   Fact out = in[0].without_value();
   out.shape[static_cast<size_t>(axis)] += Dim(overlap);
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status Delay::eval(EvalCtx&) const {
@@ -75,11 +75,9 @@ Status Delay::declutter(Rewrite& rewrite) const {
   if (moves == Moves::kAmongOthers || (moves == Moves::kAmongZeros && fill)) return {};
   Delay moved = *this;
   moved.axis = inner_axis;
-  RILL_ASSIGN(const OutletId delayed,
-              rewrite.wire1(rewrite.node().name, std::make_shared<Delay>(moved),
-                            {rewrite.mapped(before.inputs[0])}));
-  RILL_ASSIGN(const OutletId out, rewrite.wire1(before.name, before.op, {delayed}));
-  return rewrite.replace({out});
+  RILL_ASSIGN(const OutletId delayed, rewrite.wire1(rewrite.node().name, make_op<Delay>(moved),
+                                                    {rewrite.mapped(before.inputs[0])}));
+  return rewrite.replace_by(before.op, {delayed}, before.name);
 }
 
 namespace {
@@ -92,8 +90,7 @@ Result<Value> load(LoadCtx& ctx) {
     RILL_ASSIGN(Tensor cast_fill, cast(*op.fill, ctx.fact(input).dtype));
     op.fill = std::make_shared<const Tensor>(std::move(cast_fill));
   }
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<Delay>(op), {input}));
-  return Value(out);
+  return ctx.add_value(make_op<Delay>(op), {input});
 }
 
 const NnefOp kOps[] = {{"tract_pulse",

@@ -23,7 +23,7 @@ Result<Facts> PulseKeyMask::infer(FactSpan in) const {
   RILL_CHECK(pulse >= 0 && pulse < kMostFrames && delay > -kMostFrames && delay < kMostFrames,
              "pulse ", pulse, ", delay ", delay, " are out of range");
   if (!is_float(in[0].dtype)) return fail(Code::kDType, "scores ", in[0], ": expected floats");
-  return Facts{in[0].without_value()};
+  return one_fact(in[0].without_value());
 }
 
 Status PulseKeyMask::eval(EvalCtx&) const {
@@ -53,8 +53,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId input, ctx.wire("input"));
   RILL_TRY(ctx.fields(op));
   RILL_ASSIGN(op.weights, ctx.boolean("weights"));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseKeyMask>(op), {input}));
-  return Value(out);
+  return ctx.add_value(make_op<PulseKeyMask>(op), {input});
 }
 
 const NnefOp kOps[] = {

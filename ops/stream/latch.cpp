@@ -24,7 +24,7 @@ Result<Facts> PulseLatch::infer(FactSpan in) const {
   if (!is_plain(in[0].dtype)) return fail(Code::kDType, "cannot keep ", in[0]);
   Fact out = in[0].without_value();
   out.shape[static_cast<size_t>(axis)] = Dim(end - begin);
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status PulseLatch::eval(EvalCtx&) const {
@@ -68,7 +68,7 @@ Result<Facts> PulseSplice::infer(FactSpan in) const {
                  " differ: ", in[0], " and ", fact);
     }
   }
-  return Facts{in[0].without_value()};
+  return one_fact(in[0].without_value());
 }
 
 Status PulseSplice::eval(EvalCtx&) const {
@@ -87,7 +87,7 @@ Status PulseSplice::lower(Lowering& lowering) const {
     piece = lowering.in(i);
     reads.emplace_back(piece);
   }
-  lowering.step(kSplice, args, std::move(reads), {to});
+  lowering.step(kSplice, args, reads, {to});
   return {};
 }
 

@@ -14,7 +14,7 @@ OpPtr PulseLength::with_symbol(std::string_view, const Dim&) const { return null
 Result<Facts> PulseLength::infer(FactSpan) const {
   if (!value || value->dtype() != DType::kDim) return fail(Code::kDType, "value: expected dims");
   Fact out = Fact::of_tensor(value);
-  return Facts{out.without_value()};
+  return one_fact(out.without_value());
 }
 
 Status PulseLength::eval(EvalCtx&) const {
@@ -45,9 +45,8 @@ Result<Value> load_length(LoadCtx& ctx) {
   RILL_ASSIGN(const std::vector<Dim> dims, ctx.dims("value"));
   RILL_ASSIGN(const std::vector<int64_t> shape, ctx.integers("shape"));
   RILL_ASSIGN(Tensor value, Tensor::of<Dim>(DType::kDim, shape, dims));
-  auto op = std::make_shared<PulseLength>(std::make_shared<const Tensor>(std::move(value)));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::move(op), {}));
-  return Value(out);
+  auto op = draft_op<PulseLength>(std::make_shared<const Tensor>(std::move(value)));
+  return ctx.add_value(std::move(op), {});
 }
 
 const NnefOp kOps[] = {

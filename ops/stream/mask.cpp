@@ -22,7 +22,7 @@ Result<std::shared_ptr<PulseMask>> mask_around(const Fact& wire, const StreamFac
                                                bool begin, bool end, const Tensor& value) {
   begin = begin && stream.delay > 0;
   if (!begin && !end) return std::shared_ptr<PulseMask>();
-  auto op = std::make_shared<PulseMask>();
+  auto op = draft_op<PulseMask>();
   op->axis = stream.axis;
   op->begin = begin ? stream.delay : 0;
   op->end = end ? stream.dim + Dim(stream.delay) : Dim(INT64_MAX);
@@ -41,7 +41,7 @@ Result<Facts> PulseMask::infer(FactSpan in) const {
   if (value->dtype() != in[0].dtype) {
     return fail(Code::kDType, "value of ", dtype_name(value->dtype()), " for ", in[0]);
   }
-  return Facts{in[0].without_value()};
+  return one_fact(in[0].without_value());
 }
 
 Status PulseMask::eval(EvalCtx&) const {
@@ -76,8 +76,7 @@ Result<Value> load(LoadCtx& ctx) {
     RILL_ASSIGN(as_input, as_input.reshaped({}));
   }
   op.value = std::make_shared<const Tensor>(std::move(as_input));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulseMask>(op), {input}));
-  return Value(out);
+  return ctx.add_value(make_op<PulseMask>(op), {input});
 }
 
 const NnefOp kOps[] = {{"tract_pulse",

@@ -22,7 +22,7 @@ Result<Facts> PulseRange::infer(FactSpan) const {
   RILL_CHECK(frames >= 0 && overlap >= 0 && frames < kMostFrames && overlap < kMostFrames &&
                  delay > -kMostFrames && delay < kMostFrames,
              "frames ", frames, ", overlap ", overlap, ", delay ", delay, " are out of range");
-  return Facts{Fact::of(DType::kI64, {Dim(frames + overlap)})};
+  return one_fact(Fact::of(DType::kI64, {Dim(frames + overlap)}));
 }
 
 Status PulseRange::eval(EvalCtx& ctx) const {
@@ -50,7 +50,7 @@ Result<Facts> PulseRows::infer(FactSpan in) const {
   if (!is_plain(in[0].dtype)) return fail(Code::kDType, "no table of ", in[0]);
   Fact out = in[0].without_value();
   out.shape[static_cast<size_t>(axis)] = Dim(frames);
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status PulseRows::eval(EvalCtx&) const {

@@ -46,7 +46,7 @@ struct PulsePad final : OpBase<PulsePad> {
     if (value->dtype() != in[0].dtype) {
       return fail(Code::kDType, "value of ", dtype_name(value->dtype()), " for ", in[0]);
     }
-    return Facts{in[0].without_value()};
+    return one_fact(in[0].without_value());
   }
   Status eval(EvalCtx&) const override {
     return fail(Code::kUnsupported, "a pulse pad counts frames: it runs in a prepared plan only");
@@ -106,8 +106,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const Tensor as_input, cast(*op.value, ctx.fact(input).dtype));
   RILL_ASSIGN(Tensor scalar, as_input.reshaped({}));
   op.value = std::make_shared<const Tensor>(std::move(scalar));
-  RILL_ASSIGN(const OutletId out, ctx.add1(std::make_shared<PulsePad>(op), {input}));
-  return Value(out);
+  return ctx.add_value(make_op<PulsePad>(op), {input});
 }
 
 const NnefOp kOps[] = {

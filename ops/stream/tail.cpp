@@ -25,7 +25,7 @@ Result<Facts> PulseTail::infer(FactSpan in) const {
   if (!is_plain(in[0].dtype)) return fail(Code::kDType, "cannot keep ", in[0]);
   Fact out = in[0].without_value();
   out.shape[static_cast<size_t>(axis)] = Dim(frames);
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status PulseTail::eval(EvalCtx&) const {

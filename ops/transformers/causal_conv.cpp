@@ -46,7 +46,7 @@ Result<Value> load(LoadCtx& ctx) {
   conv.has_bias = false;
   // The oldest frame of the state has left the window of the first output.
   const OutletId window = w.slice(all, 2, Dim(1), in.dim(2) + Dim(taps));
-  const OutletId sums = w.add(std::make_shared<Conv>(conv), {window, filter});
+  const OutletId sums = w.add(make_op<Conv>(conv), {window, filter});
   const OutletId last = w.slice(all, 2, in.dim(2), in.dim(2) + Dim(taps));
   const std::array<OutletId, 2> outs = {w.cast(w.unary(UnaryKind::kSilu, sums), in.dtype),
                                         w.cast(last, in.dtype)};

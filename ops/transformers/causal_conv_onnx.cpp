@@ -62,7 +62,7 @@ Result<Value> causal_conv(OnnxCtx& ctx) {
   op.has_bias = ctx.given("bias");
   std::vector<OutletId> inputs{whole, w};
   if (op.has_bias) inputs.push_back(f.arg("bias"));
-  OutletId out = f.add(std::make_shared<Conv>(op), std::move(inputs));
+  OutletId out = f.add(make_op<Conv>(op), inputs);
   if (silu) out = f.unary(UnaryKind::kSilu, out);
   const Dim frames = f.dim(whole, 2);
   return f.values({turned(out), turned(f.slice(whole, 2, frames - Dim(before), frames))});

@@ -85,7 +85,7 @@ Status LinearAttention::pulsify(PulseBuilder& b) const {
   }
   RILL_ASSIGN(PulseBuilder::Synced synced, b.sync());
   const StreamFact& stream = synced.stream;
-  auto op = std::make_shared<LinearAttention>(*this);
+  auto op = draft_op<LinearAttention>(*this);
   op->streaming = true;
   op->skip = skip + std::max<int64_t>(stream.delay, 0);
   RILL_ASSIGN(const auto outs, b.add("", std::move(op), synced.wires));
@@ -103,12 +103,12 @@ Result<Value> load_gated_delta(LoadCtx& ctx) {
     RILL_ASSIGN(const OutletId wire, plain_wire(ctx, name));
     inputs.push_back(wire);
   }
-  RILL_ASSIGN(const auto outs, ctx.add(std::make_shared<LinearAttention>(), std::move(inputs)));
+  RILL_ASSIGN(const auto outs, ctx.add(make_op<LinearAttention>(), inputs));
   return Value::of_wires(outs);
 }
 
 Result<Value> load(LoadCtx& ctx) {
-  auto op = std::make_shared<LinearAttention>();
+  auto op = draft_op<LinearAttention>();
   RILL_TRY(ctx.fields(*op));
   op->decays = ctx.given("log_decay");
   op->corrects = ctx.given("beta");
@@ -118,7 +118,7 @@ Result<Value> load(LoadCtx& ctx) {
     RILL_ASSIGN(const OutletId wire, plain_wire(ctx, name));
     inputs.push_back(wire);
   }
-  RILL_ASSIGN(const auto outs, ctx.add(std::move(op), std::move(inputs)));
+  RILL_ASSIGN(const auto outs, ctx.add(std::move(op), inputs));
   return Value::of_wires(outs);
 }
 

@@ -37,7 +37,7 @@ Result<Form> form_of(OnnxCtx& ctx) {
 }
 
 /// [B, T, heads * size] -> [B, T, heads, size], in f32.
-Result<OutletId> with_heads(OnnxCtx& ctx, Formula& f, std::string_view name, int64_t heads,
+Result<OutletId> with_heads(OnnxCtx& ctx, Formula& f, const char* name, int64_t heads,
                             const Fact& query) {
   const OutletId x = f.cast(f.arg(name), DType::kF32);
   if (!f.ok()) return f.take_status();

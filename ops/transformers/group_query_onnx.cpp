@@ -76,7 +76,7 @@ Status refuse_the_rest(OnnxCtx& ctx) {
 Status tie_extents(OnnxCtx& ctx, Formula& f) {
   const OutletId query = f.arg("query");
   RILL_CHECK(f.ok() && f.rank(query) == 3, "query ", f.fact(query), ": expected rank 3");
-  const auto tie = [&](std::string_view name, int rank, int axis, OutletId to, int to_axis) {
+  const auto tie = [&](const char* name, int rank, int axis, OutletId to, int to_axis) {
     if (!ctx.given(name)) return Status();
     const OutletId wire = f.arg(name);
     if (!f.ok()) return f.take_status();
@@ -84,7 +84,7 @@ Status tie_extents(OnnxCtx& ctx, Formula& f) {
                rank);
     return ctx.take_as_equal(f.dim(wire, axis), f.dim(to, to_axis));
   };
-  for (const std::string_view name : {"key", "value"}) {
+  for (const char* name : {"key", "value"}) {
     RILL_TRY(tie(name, 3, 0, query, 0));
     RILL_TRY(tie(name, 3, 1, query, 1));
   }
@@ -154,7 +154,7 @@ Result<Places> places_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
                "total_sequence_length ", *most, ": expected at most the ", *had,
                " frames of the cache, or ", *fresh, " more");
   }
-  const auto lengths = [&](std::string_view name) {
+  const auto lengths = [&](const char* name) {
     return f.reshape(f.cast(f.arg(name), DType::kI64), {counts.batch});
   };
   const OutletId last = lengths("seqlens_k");
@@ -186,9 +186,9 @@ Status rotate(OnnxCtx& ctx, Formula& f, const Places& at, Parts* parts) {
   RILL_CHECK(ctx.given("cos_cache") && ctx.given("sin_cache"), "do_rotary without tables");
   RILL_ASSIGN(const bool interleaved, ctx.boolean("rotary_interleaved"));
   const OutletId positions = positions_of(ctx, f, at);
-  const auto rows_of = [&](std::string_view name) {
+  const auto rows_of = [&](const char* name) {
     const OutletId table = f.cast(f.arg(name), DType::kF32);
-    return f.with_axis(f.add(std::make_shared<Gather>(0), {table, positions}), 2);
+    return f.with_axis(f.add(make_op<Gather>(0), {table, positions}), 2);
   };
   const OutletId cos = rows_of("cos_cache");
   const OutletId sin = rows_of("sin_cache");
@@ -223,7 +223,7 @@ void add_cache(OnnxCtx& ctx, Formula& f, const Counts& counts, const Places& at,
   const std::vector<Dim> one_frame = {counts.batch, Dim(counts.kept), Dim(1), counts.size};
   const OutletId zeros = f.broadcast(f.number(0.0, keys), one_frame);
   const auto taken = [&](OutletId past, OutletId fresh) {
-    return f.add(std::make_shared<GatherNd>(2), {f.concat({past, fresh, zeros}, 2), from});
+    return f.add(make_op<GatherNd>(2), {f.concat({past, fresh, zeros}, 2), from});
   };
   parts->k = taken(keys, parts->k);
   parts->v = taken(f.arg("past_value"), parts->v);
@@ -267,8 +267,7 @@ Result<OutletId> weights_of(OnnxCtx& ctx, Formula& f, OutletId scores, const Cou
     more = f.broadcast(more, {counts.batch, Dim(counts.heads), counts.frames, Dim(1)});
     scores = f.concat({scores, more}, 3);
   }
-  const OutletId weights =
-      f.add(std::make_shared<Softmax>(std::vector<int64_t>{3}, false), {scores});
+  const OutletId weights = f.add(make_op<Softmax>(std::vector<int64_t>{3}, false), {scores});
   return sink || smooth ? f.slice(weights, 3, Dim(0), keys) : weights;
 }
 

@@ -57,8 +57,7 @@ OutletId attention(Wiring& w, OutletId q, OutletId k, OutletId v, const Dim& per
   const std::vector<Dim> grouped{query.dim(0), w.fact(k).dim(1), per, query.dim(2), query.dim(3)};
   const OutletId scores = add_einsum(w, "bhrtd,bhsd->bhrts", {w.reshape(q, grouped), k});
   const std::vector<int64_t> last{4};
-  const OutletId weights =
-      w.add(std::make_shared<Softmax>(last, false), {w.times(scores, w.number(scale))});
+  const OutletId weights = w.add(make_op<Softmax>(last, false), {w.times(scores, w.number(scale))});
   return w.reshape(add_einsum(w, "bhrts,bhsd->bhrtd", {weights, v}), query.shape);
 }
 

@@ -38,7 +38,7 @@ Result<Value> load(LoadCtx& ctx) {
     scores = w.plus(scores, mask);
   }
   const std::vector<int64_t> last{rank - 1};
-  const OutletId weights = w.add(std::make_shared<Softmax>(last, false), {scores});
+  const OutletId weights = w.add(make_op<Softmax>(last, false), {scores});
   if (!zero_masked) return w.done(weights);
   return w.done(w.select(mask, weights, w.cast(w.number(0.0F), type)));
 }

@@ -132,7 +132,7 @@ Result<Facts> MoeFfn::infer(FactSpan in) const {
   }
   RILL_CHECK(!clamped || (std::isfinite(alpha) && std::isfinite(limit) && limit > 0.0F),
              "act_alpha ", alpha, ", act_limit ", limit, ": expected finite, the limit above 0");
-  return Facts{x.without_value()};
+  return one_fact(x.without_value());
 }
 
 constexpr std::string_view kActivations[] = {"silu", "relu", "gelu", "swiglu"};
@@ -310,8 +310,7 @@ Status MoeFfn::lower(Lowering& lowering) const {
   args.chosen = lowering.scratch_bytes(8 * k);
   args.h = lowering.scratch_bytes(4 * args.hidden + 4);
   args.up = lowering.scratch_bytes(4 * std::max(args.hidden, args.width) + 4);
-  lowering.step(kMoe, args, std::move(reads),
-                {target, args.logits, args.chosen, args.h, args.up});
+  lowering.step(kMoe, args, reads, {target, args.logits, args.chosen, args.h, args.up});
   if (!y.contiguous()) lowering.copy(target, y);
   return {};
 }
@@ -338,7 +337,7 @@ Status MoeFfn::save(SaveCtx& ctx) const {
 }
 
 /// Read a tensor as f32; a router may have a unit axis in front.
-Result<OutletId> in_f32(LoadCtx& ctx, std::string_view name) {
+Result<OutletId> in_f32(LoadCtx& ctx, const char* name) {
   RILL_ASSIGN(const OutletId wire, plain_wire(ctx, name));
   const DType type = ctx.fact(wire).dtype;
   if (type != DType::kF32 && type != DType::kF16) {
@@ -347,13 +346,13 @@ Result<OutletId> in_f32(LoadCtx& ctx, std::string_view name) {
   return cast_to(ctx, wire, DType::kF32);
 }
 
-Result<bool> is_given(LoadCtx& ctx, std::string_view name) {
+Result<bool> is_given(LoadCtx& ctx, const char* name) {
   RILL_ASSIGN(const Value value, ctx.value(name));
   return value.get<bool>() == nullptr;
 }
 
 Result<Value> load(LoadCtx& ctx) {
-  auto op = std::make_shared<MoeFfn>();
+  auto op = draft_op<MoeFfn>();
   std::vector<OutletId> inputs;
   for (const char* name : {"x", "wg", "w1", "w2"}) {
     RILL_ASSIGN(const OutletId wire, in_f32(ctx, name));
@@ -362,7 +361,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("x"));
   const DType type = ctx.fact(x).dtype;
   if (ctx.fact(inputs[1]).rank() == 3 && ctx.fact(inputs[1]).dim(0) == Dim(1)) {
-    RILL_ASSIGN(inputs[1], ctx.add1(std::make_shared<RmAxis>(0), {inputs[1]}, "router"));
+    RILL_ASSIGN(inputs[1], ctx.add1(make_op<RmAxis>(0), {inputs[1]}, "router"));
   }
   bool* const flags[] = {&op->has_w3, &op->has_bias_g, &op->has_bias_1, &op->has_bias_3,
                          &op->has_bias_2};
@@ -387,9 +386,9 @@ Result<Value> load(LoadCtx& ctx) {
   if (op->clamped && has_alpha) {
     RILL_ASSIGN(op->alpha, ctx.number("act_alpha"));
   }
-  RILL_ASSIGN(OutletId out, ctx.add1(std::move(op), std::move(inputs)));
+  RILL_ASSIGN(OutletId out, ctx.add1(std::move(op), inputs));
   RILL_ASSIGN(out, cast_to(ctx, out, type));
-  return Value(out);
+  return as_value(out);
 }
 
 constexpr NnefOp kOps[] = {

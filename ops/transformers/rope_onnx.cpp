@@ -6,7 +6,7 @@ namespace rill::ops {
 namespace {
 
 /// The rows of a table for the positions: [batch, frames, 1, half].
-OutletId rows_of(OnnxCtx& ctx, Formula& f, std::string_view name) {
+OutletId rows_of(OnnxCtx& ctx, Formula& f, const char* name) {
   OutletId table = f.arg(name);
   if (ctx.given("position_ids")) {
     table = f.call("tract_core_gather", {{"input", Value(table)},

@@ -60,7 +60,7 @@ Result<Facts> WindowAttention::infer(FactSpan in) const {
   RILL_CHECK(exact_div(in[0].dim(1), in[1].dim(1)), in[0].dim(1), " query heads for ", in[1].dim(1),
              " of keys: expected a multiple");
   RILL_CHECK(window >= 1 && window <= (int64_t{1} << 24), "window ", window);
-  return Facts{in[0].without_value()};
+  return one_fact(in[0].without_value());
 }
 
 int64_t place(const View& view, int64_t b, int64_t h, int64_t t) {
@@ -176,7 +176,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const int64_t axis, axis_in(written, 4));
   RILL_CHECK(axis == 2, "axis ", axis, ": expected 2, that of the frames");
-  auto op = std::make_shared<WindowAttention>();
+  auto op = draft_op<WindowAttention>();
   RILL_ASSIGN(op->window, ctx.integer("window"));
   RILL_ASSIGN(const Value given, ctx.value("scale"));
   if (given.get<bool>()) {
@@ -185,9 +185,9 @@ Result<Value> load(LoadCtx& ctx) {
   } else {
     RILL_ASSIGN(op->scale, ctx.number("scale"));
   }
-  RILL_ASSIGN(OutletId out, ctx.add1(std::move(op), std::move(inputs)));
+  RILL_ASSIGN(OutletId out, ctx.add1(std::move(op), inputs));
   RILL_ASSIGN(out, cast_to(ctx, out, in.dtype));
-  return Value(out);
+  return as_value(out);
 }
 
 constexpr NnefOp kOps[] = {

@@ -135,7 +135,7 @@ Result<Value> deform_conv(OnnxCtx& ctx) {
   std::vector<OutletId> inputs{sampled(f, x, offset, mask, e, window),
                                f.reshape(w, {Dim(filter[0]), Dim(filter[1]), Dim(e.taps), 1})};
   if (op.has_bias) inputs.push_back(f.arg("B"));
-  const OutletId sums = f.add(std::make_shared<Conv>(op), std::move(inputs));
+  const OutletId sums = f.add(make_op<Conv>(op), inputs);
   return f.value(f.reshape(sums, in_front({e.batch, Dim(filter[0])}, e.out)));
 }
 

@@ -105,7 +105,7 @@ Result<Facts> GridSample::infer(FactSpan in) const {
     RILL_CHECK(!(x.dim(i) == Dim(0)), "nothing to sample in ", x);
     out.shape.push_back(grid.dim(i - 1));
   }
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 /// Where a point reads along one axis: up to four taps.
@@ -208,13 +208,13 @@ Result<Value> load_with(LoadCtx& ctx, bool pixels) {
   }
   RILL_ASSIGN(x, cast_to(ctx, x, DType::kF32));
   RILL_ASSIGN(grid, cast_to(ctx, grid, DType::kF32));
-  auto op = std::make_shared<GridSample>();
+  auto op = draft_op<GridSample>();
   RILL_TRY(ctx.fields(*op));
   RILL_ASSIGN(op->padding, ctx.text("padding_mode"));
   op->pixels = pixels;
   RILL_ASSIGN(OutletId out, ctx.add1(std::move(op), {x, grid}));
   RILL_ASSIGN(out, cast_to(ctx, out, type));
-  return Value(out);
+  return as_value(out);
 }
 
 Result<Value> load(LoadCtx& ctx) { return load_with(ctx, false); }

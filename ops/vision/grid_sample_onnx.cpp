@@ -15,13 +15,11 @@ Result<Value> grid_sample(OnnxCtx& ctx) {
   // Opset 20 names them anew.
   if (mode == "linear") mode = "bilinear";
   if (mode == "cubic") mode = "bicubic";
-  RILL_ASSIGN(const OutletId out, ctx.call1("tract_core_grid_sample",
-                                            {{"input", Value(x)},
-                                             {"grid", Value(grid)},
-                                             {"mode", Value(std::move(mode))},
-                                             {"padding_mode", Value(std::move(padding))},
-                                             {"align_corners", Value(align)}}));
-  return Value(out);
+  return as_value(ctx.call1("tract_core_grid_sample", {{"input", Value(x)},
+                                                       {"grid", Value(grid)},
+                                                       {"mode", Value(std::move(mode))},
+                                                       {"padding_mode", Value(std::move(padding))},
+                                                       {"align_corners", Value(align)}}));
 }
 
 /// Places of entries along an axis, from -1 to 1: of the first and the last one, or of the edges.

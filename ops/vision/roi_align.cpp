@@ -71,7 +71,7 @@ Result<Facts> RoiAlign::infer(FactSpan in) const {
     return fail(Code::kDType, "input ", in[0], ", regions ", in[1], ": expected f32");
   }
   RILL_TRY(check_indices(in[2], in[0].dim(0)));
-  return Facts{Fact::of(DType::kF32, {in[1].dim(0), in[0].dim(1), Dim(height), Dim(width)})};
+  return one_fact(Fact::of(DType::kF32, {in[1].dim(0), in[0].dim(1), Dim(height), Dim(width)}));
 }
 
 /// One side of a region: where it begins, and how its bins are sampled.

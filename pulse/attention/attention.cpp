@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/search.h"
 #include "core/graph/walk.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
@@ -34,7 +35,7 @@ int Attention::place(int operand, char letter) const {
   return at == std::string_view::npos ? -1 : static_cast<int>(at);
 }
 
-Result<Facts> Attention::infer(FactSpan) const { return Facts{body->fact(body->outputs[0])}; }
+Result<Facts> Attention::infer(FactSpan) const { return one_fact(body->fact(body->outputs[0])); }
 
 Status Attention::eval(EvalCtx&) const {
   return fail(Code::kUnsupported, "attention over a stream exists only while it is pulsed");
@@ -141,9 +142,9 @@ class Gatherer {
         body->add_const("one", std::make_shared<const Tensor>(std::move(one)), node.line);
     const Dim& keys = weights.dim(key - 'a');
     RILL_ASSIGN(const auto ones,
-                body->add("ones", std::make_shared<ops::Broadcast>(std::vector<Dim>{keys, Dim(1)}),
+                body->add("ones", make_op<ops::Broadcast>(std::vector<Dim>{keys, Dim(1)}),
                           {constant}, node.line));
-    auto product = std::make_shared<ops::EinSum>();
+    auto product = draft_op<ops::EinSum>();
     std::string letters;
     for (int axis = 0; axis < weights.rank(); ++axis) letters += static_cast<char>('a' + axis);
     std::string kept = letters;
@@ -222,7 +223,7 @@ class Gatherer {
     }
     std::vector<OutletId> inputs;
     for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
-    RILL_ASSIGN(const auto outlets, body->add(node.name, node.op, std::move(inputs), node.line));
+    RILL_ASSIGN(const auto outlets, body->add(node.name, node.op, inputs, node.line));
     for (size_t slot = 0; slot < outlets.size(); ++slot) {
       mapped_[{id, static_cast<int>(slot)}] = outlets[slot];
     }
@@ -255,7 +256,7 @@ Graph gather_attention(Graph whole, std::string_view symbol) {
     auto body = product ? collector.body(static_cast<int>(id), use->weights)
                         : collector.body_of_sum(static_cast<int>(id), use->key);
     if (!body.ok()) continue;
-    auto op = std::make_shared<Attention>();
+    auto op = draft_op<Attention>();
     op->body = std::move(body).value();
     op->large = collector.large();
     op->weights = use->weights;
@@ -276,9 +277,8 @@ void add_keys(const Graph& gathered, std::vector<Dim>* non_negative) {
     const auto* attention = node.op->as<Attention>();
     if (!attention) continue;
     const Graph& body = *attention->body;
-    const bool normalised = std::any_of(body.nodes.begin(), body.nodes.end(), [](const Node& each) {
-      return softmax_of(*each.op) != nullptr;
-    });
+    const bool normalised =
+        any_of(body.nodes, [](const Node& each) { return softmax_of(*each.op) != nullptr; });
     const int operand = static_cast<int>(1 - attention->weights);
     const OutletId values =
         body.node(body.outputs[0].node).inputs[static_cast<size_t>(operand)];

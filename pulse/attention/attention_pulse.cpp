@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "core/base/search.h"
 #include "core/dim/pattern.h"
 #include "core/graph/pulse.h"
 #include "core/run/frames_so_far.h"
@@ -59,7 +60,7 @@ class Streamed {
     }
     of_values_ = true;
     RILL_ASSIGN(operands[static_cast<size_t>(1 - weights)], emit(values_, column));
-    RILL_ASSIGN(const OutletId out, b_.add1("", body_.node(product.node).op, operands));
+    RILL_ASSIGN(const OutletId out, b_.add1(body_.node(product.node).op, operands));
     StreamFact stream;
     stream.axis = op_.place(2, op_.query);
     stream.dim = b_.out(0).dim(stream.axis);
@@ -283,17 +284,13 @@ class Streamed {
     }
     if (const auto* part = triangle_of(node)) return emit_part(*part, node, inputs[0], at);
     OpPtr op = node.op;
-    if (node.op->as<ops::Broadcast>())
-      op = std::make_shared<ops::Broadcast>(shape_of(node.outputs[0], at));
+    if (node.op->as<ops::Broadcast>()) op = make_op<ops::Broadcast>(shape_of(node.outputs[0], at));
     if (node.op->as<ops::Reshape>()) {
-      op = std::make_shared<ops::Reshape>(0, b_.fact(inputs[0]).rank(),
-                                          shape_of(node.outputs[0], at));
+      op = make_op<ops::Reshape>(0, b_.fact(inputs[0]).rank(), shape_of(node.outputs[0], at));
     }
     if (const auto* soft = softmax_of(*node.op)) {
-      const bool over_keys =
-          std::find(soft->over.begin(), soft->over.end(), at.column) != soft->over.end();
-      const bool over_queries =
-          std::find(soft->over.begin(), soft->over.end(), at.row) != soft->over.end();
+      const bool over_keys = contains(soft->over, at.column);
+      const bool over_queries = contains(soft->over, at.row);
       if (over_queries) {
         return b_.refuse("Normalise over the keys", "it normalises over the queries");
       }
@@ -306,7 +303,7 @@ class Streamed {
       }
     }
     if (OpPtr bound = op->with_symbol(b_.symbol(), b_.pulsed(Dim::symbol(b_.symbol())))) op = bound;
-    RILL_ASSIGN(const auto outlets, b_.add(node.name, std::move(op), std::move(inputs)));
+    RILL_ASSIGN(const auto outlets, b_.add(node.name, std::move(op), inputs));
     return outlets[static_cast<size_t>(outlet.slot)];
   }
 
@@ -341,9 +338,8 @@ class Streamed {
     }
     RILL_ASSIGN(Tensor tensor, Tensor::of<int64_t>(DType::kI64, {layout_.distances()}, values));
     RILL_ASSIGN(const OutletId numbers, b_.konst(node.name, std::move(tensor)));
-    if (range)
-      return b_.add1(node.name, std::make_shared<ops::Cast>(node.outputs[0].dtype), {numbers});
-    return b_.add1(node.name, std::make_shared<ops::Gather>(at.distance), {table, numbers});
+    if (range) return b_.add1(node.name, make_op<ops::Cast>(node.outputs[0].dtype), {numbers});
+    return b_.add1(node.name, make_op<ops::Gather>(at.distance), {table, numbers});
   }
 
   /// Rows of a table, those of the positions that are at hand. What lies beyond the table is
@@ -362,10 +358,9 @@ class Streamed {
                                       std::pair{ops::BinaryKind::kMin, *count - 1}}) {
       RILL_ASSIGN(Tensor bound, Tensor::of<int64_t>(DType::kI64, {1}, std::vector{limit}));
       RILL_ASSIGN(const OutletId other, b_.konst(node.name, std::move(bound)));
-      RILL_ASSIGN(numbers,
-                  b_.add1(node.name, std::make_shared<ops::Binary>(kind), {numbers, other}));
+      RILL_ASSIGN(numbers, b_.add1(node.name, make_op<ops::Binary>(kind), {numbers, other}));
     }
-    return b_.add1(node.name, std::make_shared<ops::Gather>(rows.axis), {table, numbers});
+    return b_.add1(node.name, make_op<ops::Gather>(rows.axis), {table, numbers});
   }
 
   Result<OutletId> emit_input(int i, const Key& key) {
@@ -383,7 +378,7 @@ class Streamed {
     kept.reserve = layout_.reserve;
     OutletId passing = input.wire;
     if (kept.delay + kept.overlap + kept.reserve != 0) {
-      RILL_ASSIGN(passing, b_.add1("delay", std::make_shared<ops::Delay>(kept), {passing}));
+      RILL_ASSIGN(passing, b_.add1("delay", make_op<ops::Delay>(kept), {passing}));
     }
     return layout_.first.keep(b_, input.wire, input.stream, passing);
   }
@@ -399,7 +394,7 @@ class Streamed {
   }
   Result<OutletId> positions(std::string_view name, int64_t start, int64_t step, Square at) {
     const ops::PulseRange op = range(start, step, at);
-    RILL_ASSIGN(const OutletId out, b_.add1(name, std::make_shared<ops::PulseRange>(op), {}));
+    RILL_ASSIGN(const OutletId out, b_.add1(name, make_op<ops::PulseRange>(op), {}));
     return at.row >= 0 ? out : layout_.first.number(b_, name, op, out);
   }
 
@@ -411,7 +406,7 @@ class Streamed {
                 positions(name, start, step, row ? Square{0, -1, -1} : Square{-1, 0, -1}));
     std::vector<Dim> shape(static_cast<size_t>(rank), Dim(1));
     shape[static_cast<size_t>(axis)] = row ? layout_.pulse : layout_.columns();
-    return b_.add1(name, std::make_shared<ops::Reshape>(0, 1, std::move(shape)), {flat});
+    return b_.add1(name, make_op<ops::Reshape>(0, 1, std::move(shape)), {flat});
   }
 
   /// A running sum of ones counts positions.
@@ -432,7 +427,7 @@ class Streamed {
     RILL_ASSIGN(const OutletId count,
                 positions_along(node.name, static_cast<int>(sum.axis), fact.rank(),
                                 sum.exclusive ? 0 : *step, *step, at));
-    return b_.add1(node.name, std::make_shared<ops::Cast>(fact.dtype), {count});
+    return b_.add1(node.name, make_op<ops::Cast>(fact.dtype), {count});
   }
 
   /// One side of the diagonal, by positions.
@@ -449,15 +444,15 @@ class Streamed {
     }
     RILL_ASSIGN(const OutletId rows, positions_along(node.name, at.row, rank, *k, 1, at));
     RILL_ASSIGN(const OutletId columns, positions_along(node.name, at.column, rank, 0, 1, at));
-    RILL_ASSIGN(const OutletId kept,
-                b_.add1(node.name,
-                        std::make_shared<ops::Binary>(part.upper ? ops::BinaryKind::kGe
-                                                                 : ops::BinaryKind::kLe),
-                        {columns, rows}));
+    RILL_ASSIGN(
+        const OutletId kept,
+        b_.add1(node.name,
+                make_op<ops::Binary>(part.upper ? ops::BinaryKind::kGe : ops::BinaryKind::kLe),
+                {columns, rows}));
     RILL_ASSIGN(Tensor zero, Tensor::zeros(node.outputs[0].dtype,
                                            std::vector<int64_t>(static_cast<size_t>(rank), 1)));
     RILL_ASSIGN(const OutletId none, b_.konst(node.name, std::move(zero)));
-    return b_.add1(node.name, std::make_shared<ops::Select>(), {kept, x, none});
+    return b_.add1(node.name, make_op<ops::Select>(), {kept, x, none});
   }
 
   Result<OutletId> mask_keys(OutletId scores, Square at, bool weights) {

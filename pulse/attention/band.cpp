@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/search.h"
 #include "pulse/attention/heads.h"
 #include "pulse/attention/limits.h"
 #include "pulse/attention/position_values.h"
@@ -151,9 +152,9 @@ bool sees_nothing(const std::vector<Piece>& pieces, int64_t last) {
 /// inwards. A limit that hides with a finite number does not hide where all other keys are at minus
 /// infinity, and neither does what lies further in than a finite number that replaces scores.
 void keep_infinite(std::vector<Limit>* limits) {
-  limits->erase(std::find_if(limits->begin(), limits->end(),
-                             [](const Limit& limit) { return limit.finite && limit.replaces(); }),
-                limits->end());
+  limits->erase(
+      find_if(*limits, [](const Limit& limit) { return limit.finite && limit.replaces(); }),
+      limits->end());
   std::erase_if(*limits,
                 [](const Limit& limit) { return limit.finite || limit.kind == Limit::Kind::kLow; });
   for (Limit& limit : *limits) {
@@ -296,11 +297,9 @@ class Reading {
 /// not read.
 void tell_what_is_unread(const Graph& graph, const Reading& reading,
                          const std::vector<Limit>& limits, Band* band) {
-  const auto fading = std::find_if(limits.begin(), limits.end(),
-                                   [&](const Limit& limit) { return reading.fades(limit); });
+  const auto fading = find_if(limits, [&](const Limit& limit) { return reading.fades(limit); });
   if (fading != limits.end()) band->fading = reading.end_of(*fading);
-  const auto misread = std::find_if(limits.begin(), limits.end(),
-                                    [&](const Limit& limit) { return !reading.is_read(limit); });
+  const auto misread = find_if(limits, [&](const Limit& limit) { return !reading.is_read(limit); });
   if (misread == limits.end() || !band->unread.empty()) return;
   const Node& node = graph.node(misread->wire.node);
   band->unread = str_cat("what node \"", node.name, "\" (", node.op->name(),
@@ -312,7 +311,7 @@ void tell_what_is_unread(const Graph& graph, const Reading& reading,
 /// bias does not.
 void keep_read(const Reading& reading, bool by_frames, std::vector<Limit>* limits, Band* band) {
   const auto unread = [&](const Limit& limit) { return !reading.is_read(limit); };
-  const bool open = by_frames || std::any_of(limits->begin(), limits->end(), [&](auto& limit) {
+  const bool open = by_frames || any_of(*limits, [&](auto& limit) {
                       return unread(limit) && (limit.replaces() || limit.large);
                     });
   const bool limited = !limits->empty();
@@ -412,7 +411,7 @@ Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used,
 std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most,
                                    std::string_view symbol) {
   const auto is = [](const std::vector<int64_t>& all, int64_t which) {
-    return std::find(all.begin(), all.end(), which) != all.end();
+    return contains(all, which);
   };
   const bool follows = is(band.last, INT64_MAX);
   const bool before = is(band.first, INT64_MIN) && !most;

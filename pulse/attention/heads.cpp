@@ -104,13 +104,13 @@ class Heads {
     if (!choice.joins) {
       const TensorPtr value = all_of_element(*node.outputs[0].konst, which);
       if (!value) return false;
-      node.op = std::make_shared<Const>(value);
+      node.op = make_op<Const>(value);
       node.outputs[0].konst = value;
       node.inputs.clear();
       return true;
     }
     node.inputs = {node.inputs[static_cast<size_t>(which)]};
-    node.op = std::make_shared<ops::Broadcast>(node.outputs[0].shape);
+    node.op = make_op<ops::Broadcast>(node.outputs[0].shape);
     return true;
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/search.h"
+
 namespace rill::pulse {
 namespace {
 
@@ -43,8 +45,7 @@ Status check(const PulseBuilder& b, const Band& band, bool behind) {
                     " may see no key, and what hides them is a finite "
                     "number: it then weighs them all alike");
   }
-  const bool ahead = std::any_of(band.last.begin(), band.last.end(),
-                                 [](int64_t last) { return last > 0; });
+  const bool ahead = any_of(band.last, [](int64_t last) { return last > 0; });
   if (!behind || !ahead) return {};
   return b.refuse("Hide keys that follow a query, as in (d >= 0) & (d < 64), or shift scores "
                   "against 2 n - 1 distances",
@@ -77,8 +78,7 @@ class Places {
 
 Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool behind, Layout* layout) {
   RILL_TRY(check(b, band, behind));
-  const bool reaches =
-      std::find(band.first.begin(), band.first.end(), INT64_MIN) != band.first.end();
+  const bool reaches = contains(band.first, INT64_MIN);
   const bool asserted = reaches && layout->rates.alike();
   const auto most_kept = asserted ? most_of(b.scope(), queries) : std::nullopt;
   if (const auto endless = unlimited(band, most_kept, b.symbol())) {

@@ -1,10 +1,10 @@
 #include "pulse/attention/limits.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>
 
+#include "core/base/search.h"
 #include "core/graph/walk.h"
 #include "ops/array/cast.h"
 #include "ops/array/slice.h"
@@ -58,9 +58,7 @@ class Collector {
     // What a softmax gives for one key depends on all keys that it sees, whatever becomes of it.
     for (const auto& [wire, square] : softmaxes(used, at)) {
       const int softmax = wire.node;
-      const bool passed = std::any_of(out.begin(), out.end(), [&](const Limits& each) {
-        return each.softmax == softmax;
-      });
+      const bool passed = any_of(out, [&](const Limits& each) { return each.softmax == softmax; });
       if (passed) continue;
       weights_ = false;
       softmax_ = wire.node;
@@ -95,7 +93,7 @@ class Collector {
   }
 
   static bool is_over(const ops::Softmax& softmax, int axis) {
-    return std::find(softmax.over.begin(), softmax.over.end(), axis) != softmax.over.end();
+    return contains(softmax.over, axis);
   }
 
   /// All that normalise over the keys on the way to a wire.
@@ -279,7 +277,7 @@ class Collector {
     const auto large = [&](int id) {
       const Op& op = *graph_.node(id).op;
       if (op.as<Source>()) {
-        return std::find(large_.begin(), large_.end(), OutletId{id, 0}) != large_.end();
+        return contains(large_, OutletId{id, 0});
       }
       const TensorPtr& known = graph_.fact({id, 0}).konst;
       return known && hides_somewhere(*known);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/search.h"
 #include "core/graph/walk.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/range.h"
@@ -44,7 +45,7 @@ Positions::Entry& Positions::entry(OutletId outlet, Square at) const {
 
 bool Positions::is_times_zero(const Node& node, const Entry& own) const {
   return own.op.binary && own.op.binary->kind_of == ops::BinaryKind::kMul &&
-         std::any_of(node.inputs.begin(), node.inputs.end(), [&](const OutletId& input) {
+         any_of(node.inputs, [&](const OutletId& input) {
            return uniform_number(graph_.fact(input).konst) == 0.0;
          });
 }

@@ -23,11 +23,11 @@ class Clocked final : public GraphCopy {
     if (found != slower_.end()) return count(node, found->second, &mapped_[{id, 0}]);
     std::vector<OutletId> inputs;
     for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
-    return append(id, node.op, std::move(inputs));
+    return append(id, node.op, inputs);
   }
 
   Status count(const Node& node, const SlowRange& range, OutletId* out) {
-    auto all = std::make_shared<ops::Range>(Dim(0), node.outputs[0].dim(0), 1);
+    auto all = draft_op<ops::Range>(Dim(0), node.outputs[0].dim(0), 1);
     RILL_ASSIGN(const auto counted, out_.add(node.name, std::move(all), {}, node.line));
     *out = counted[0];
     RILL_ASSIGN(const int64_t start, range.start.as_int());
@@ -38,8 +38,8 @@ class Clocked final : public GraphCopy {
       RILL_ASSIGN(Tensor one, Tensor::of<int64_t>(DType::kI64, {1}, std::vector{number}));
       const OutletId other =
           out_.add_const(node.name, std::make_shared<const Tensor>(std::move(one)), node.line);
-      RILL_ASSIGN(const auto next, out_.add(node.name, std::make_shared<ops::Binary>(kind),
-                                            {*out, other}, node.line));
+      RILL_ASSIGN(const auto next,
+                  out_.add(node.name, make_op<ops::Binary>(kind), {*out, other}, node.line));
       *out = next[0];
     }
     return {};

@@ -15,7 +15,7 @@ Result<Facts> RelativeShift::infer(FactSpan in) const {
   RILL_CHECK(rank >= 2, "expected queries and distances, found ", in[0]);
   Fact out = in[0].without_value();
   out.shape[static_cast<size_t>(rank) - 1] = in[0].dim(rank - 2);
-  return Facts{std::move(out)};
+  return one_fact(std::move(out));
 }
 
 Status RelativeShift::eval(EvalCtx&) const {
@@ -101,7 +101,7 @@ Graph gather_shifts(Graph graph, std::string_view symbol) {
   }
   if (shifts.empty()) return graph;
   for (const auto& [id, shift] : shifts) {
-    auto op = std::make_shared<RelativeShift>();
+    auto op = draft_op<RelativeShift>();
     op->behind = shift.behind;
     graph.nodes[id].op = std::move(op);
     graph.nodes[id].inputs = {shift.from};
@@ -118,18 +118,18 @@ Result<OutletId> add_shift(PulseBuilder& b, std::string_view name, OutletId scor
   pads.back() = {1, 0};
   RILL_ASSIGN(Tensor zero, Tensor::zeros(b.fact(scores).dtype, {}));
   const auto reshaped = [&](int64_t rows, int64_t columns) {
-    return std::make_shared<ops::Reshape>(last - 1, 2, std::vector<Dim>{Dim(rows), Dim(columns)});
+    return make_op<ops::Reshape>(last - 1, 2, std::vector<Dim>{Dim(rows), Dim(columns)});
   };
   RILL_ASSIGN(OutletId wire,
               b.add1(name,
-                     std::make_shared<ops::Pad>(std::move(pads), "constant",
-                                                std::make_shared<const Tensor>(std::move(zero))),
+                     make_op<ops::Pad>(std::move(pads), "constant",
+                                       std::make_shared<const Tensor>(std::move(zero))),
                      {scores}));
   RILL_ASSIGN(wire, b.add1(name, reshaped(distances + 1, queries), {wire}));
-  RILL_ASSIGN(wire, b.add1(name, std::make_shared<ops::Slice>(last - 1, Dim(1), Dim(distances + 1)),
-                           {wire}));
+  RILL_ASSIGN(wire,
+              b.add1(name, make_op<ops::Slice>(last - 1, Dim(1), Dim(distances + 1)), {wire}));
   RILL_ASSIGN(wire, b.add1(name, reshaped(queries, distances), {wire}));
-  return b.add1(name, std::make_shared<ops::Slice>(last, Dim(0), Dim(keys)), {wire});
+  return b.add1(name, make_op<ops::Slice>(last, Dim(0), Dim(keys)), {wire});
 }
 
 }  // namespace rill::pulse

@@ -1,10 +1,10 @@
 #include "pulse/before/frames_first.h"
 
-#include <algorithm>
 #include <map>
 #include <numeric>
 #include <optional>
 
+#include "core/base/search.h"
 #include "core/graph/walk.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/broadcast.h"
@@ -107,7 +107,7 @@ class FramesFirst final : public GraphCopy {
     for (const OutletId& input : node.inputs) {
       RILL_ASSIGN(inputs.emplace_back(), in_order(input, node));
     }
-    return append(id, node.op, std::move(inputs));
+    return append(id, node.op, inputs);
   }
 
   Status copy_reshape(int id) {
@@ -145,7 +145,7 @@ class FramesFirst final : public GraphCopy {
     std::vector<int64_t> order(static_cast<size_t>(out_.fact(wire).rank()));
     std::iota(order.begin(), order.end(), 0);
     std::swap(order[static_cast<size_t>(axis)], order[static_cast<size_t>(axis) + 1]);
-    auto swap = std::make_shared<ops::Transpose>(std::move(order));
+    auto swap = draft_op<ops::Transpose>(std::move(order));
     RILL_ASSIGN(const auto out,
                 out_.add(str_cat(node.name, "_turned"), std::move(swap), {wire}, node.line));
     return out[0];
@@ -191,10 +191,9 @@ class FramesFirst final : public GraphCopy {
     }
     if (!rows) return false;
     const auto tracks = node.op->axes(in, node.outputs);
-    const auto track = std::find_if(tracks.begin(), tracks.end(),
-                                    [&](const AxisTrack& each) { return carries(node, each); });
+    const auto track = find_if(tracks, [&](const AxisTrack& each) { return carries(node, each); });
     if (track == tracks.end()) return false;
-    RILL_ASSIGN(const auto outlets, out_.add(node.name, node.op, std::move(inputs), node.line));
+    RILL_ASSIGN(const auto outlets, out_.add(node.name, node.op, inputs, node.line));
     for (size_t slot = 0; slot < outlets.size(); ++slot) {
       turned_[{id, static_cast<int>(slot)}] = {outlets[slot],
                                                {track->out[slot], rows->before, rows->frames}};
@@ -250,7 +249,7 @@ class FramesFirst final : public GraphCopy {
   }
 
   OpPtr reshape_to(OutletId from, Dims shape) const {
-    return std::make_shared<ops::Reshape>(0, out_.fact(from).rank(), std::move(shape));
+    return make_op<ops::Reshape>(0, out_.fact(from).rank(), std::move(shape));
   }
 
   std::string_view symbol_;
@@ -261,7 +260,7 @@ class FramesFirst final : public GraphCopy {
 }  // namespace
 
 Result<Graph> put_frames_first(Graph graph, std::string_view symbol) {
-  const bool merges = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+  const bool merges = any_of(graph.nodes, [&](const Node& node) {
     return node.op->as<ops::Reshape>() &&
            rows_of_merge(graph.fact(node.inputs[0]), node.outputs[0], symbol).has_value();
   });

@@ -23,9 +23,9 @@ Result<Graph> GraphCopy::run() {
   return out_.compacted();
 }
 
-Status GraphCopy::append(int id, OpPtr op, std::vector<OutletId> inputs) {
+Status GraphCopy::append(int id, OpPtr op, WireList inputs) {
   const Node& node = graph_.node(id);
-  RILL_ASSIGN(const auto outlets, out_.add(node.name, std::move(op), std::move(inputs), node.line));
+  RILL_ASSIGN(const auto outlets, out_.add(node.name, std::move(op), inputs, node.line));
   for (size_t slot = 0; slot < outlets.size(); ++slot) {
     mapped_[{id, static_cast<int>(slot)}] = outlets[slot];
   }

@@ -24,7 +24,7 @@ class GraphCopy {
   /// The wire of the copy that has the values of a wire of the original.
   virtual Result<OutletId> whole(OutletId outlet) { return mapped_.at(outlet); }
   /// Append a node as it is, or with another operator.
-  Status append(int id, OpPtr op, std::vector<OutletId> inputs);
+  Status append(int id, OpPtr op, WireList inputs);
 
   const Graph& graph_;
   Graph out_;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/search.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/broadcast.h"
@@ -65,7 +66,7 @@ class Join {
       }
     }
     if (late) {
-      auto kept = std::make_shared<ops::Slice>(axis_, late->begin, late->end + Dim(added));
+      auto kept = draft_op<ops::Slice>(axis_, late->begin, late->end + Dim(added));
       RILL_ASSIGN(wire, rewrite->wire1(rewrite->node().name, std::move(kept), {wire}));
     }
     if (first < 0 && last == count) return rewrite->replace({wire});
@@ -74,7 +75,7 @@ class Join {
     rest.push_back(wire);
     for (int i = last; i < count; ++i) rest.push_back(rewrite->mapped(rewrite->input(i)));
     RILL_ASSIGN(const OutletId joined,
-                rewrite->wire1(rewrite->node().name, std::make_shared<ops::Concat>(axis_), rest));
+                rewrite->wire1(rewrite->node().name, make_op<ops::Concat>(axis_), rest));
     return rewrite->replace({joined});
   }
 
@@ -122,11 +123,10 @@ class Join {
       RILL_ASSIGN(Tensor zero, Tensor::zeros(fact.dtype, {}, fact.q));
       value = std::make_shared<const Tensor>(std::move(zero));
     }
-    return rewrite->wire1(
-        rewrite->node().name,
-        std::make_shared<ops::Pad>(std::move(pads), part.value ? "constant" : "replicated",
-                                   std::move(value)),
-        {wire});
+    return rewrite->wire1(rewrite->node().name,
+                          make_op<ops::Pad>(std::move(pads), part.value ? "constant" : "replicated",
+                                            std::move(value)),
+                          {wire});
   }
 
   std::optional<Part> part_of(int i, bool front) const {
@@ -199,7 +199,7 @@ const ops::Concat* concat_of(const Op& op) { return op.as<ops::Concat>(); }
 
 Result<Graph> pads_of_joins(Graph graph, std::string_view symbol) {
   const auto joins = [](const Node& node) { return concat_of(*node.op) != nullptr; };
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), joins)) return graph;
+  if (none_of(graph.nodes, joins)) return graph;
   bool changed = false;
   return rewrite_once(
       graph,

@@ -67,7 +67,7 @@ class LongStreams final : public GraphCopy {
     op->fields(simplify);
     std::vector<OutletId> inputs;
     for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
-    return append(id, changed ? OpPtr(std::move(op)) : node.op, std::move(inputs));
+    return append(id, changed ? OpPtr(std::move(op)) : node.op, inputs);
   }
 
   std::string_view symbol_;

@@ -1,9 +1,9 @@
 #include "pulse/before/sink_border.h"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 
+#include "core/base/search.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/cast.h"
 #include "ops/array/pad.h"
@@ -46,7 +46,7 @@ class Sinking final : public GraphCopy {
     for (const OutletId& input : node.inputs) {
       RILL_ASSIGN(inputs.emplace_back(), whole(input));
     }
-    return append(id, node.op, std::move(inputs));
+    return append(id, node.op, inputs);
   }
 
   /// The streaming axis, if a node pads it alone with frames of its own; -1 otherwise.
@@ -66,8 +66,7 @@ class Sinking final : public GraphCopy {
   /// wire, which `whole` makes.
   Result<bool> pass(int id) {
     const Node& node = graph_.node(id);
-    const auto found = std::find_if(node.inputs.begin(), node.inputs.end(),
-                                    [&](OutletId input) { return bare_.contains(input); });
+    const auto found = find_if(node.inputs, [&](OutletId input) { return bare_.contains(input); });
     if (found == node.inputs.end() || node.outputs.size() != 1) return false;
     const auto carried = static_cast<size_t>(found - node.inputs.begin());
     const OutletId from = *found;
@@ -83,10 +82,9 @@ class Sinking final : public GraphCopy {
       const Fact& fact = out_.fact(bare.wire);
       std::vector<Dim> shape = node.outputs[0].shape;
       shape[static_cast<size_t>(axis)] = fact.dim(bare.axis);
-      op = std::make_shared<ops::Reshape>(0, fact.rank(), std::move(shape));
+      op = make_op<ops::Reshape>(0, fact.rank(), std::move(shape));
     }
-    RILL_ASSIGN(const auto outlets,
-                out_.add(node.name, std::move(op), std::move(inputs), node.line));
+    RILL_ASSIGN(const auto outlets, out_.add(node.name, std::move(op), inputs, node.line));
     bare_[{id, 0}] = {outlets[0], axis, bare.pad};
     return true;
   }
@@ -127,10 +125,9 @@ class Sinking final : public GraphCopy {
       if (amount.first != 0 || amount.second != 0) pads[static_cast<size_t>(bare.axis)] = amount;
     }
     RILL_ASSIGN(TensorPtr value, value_for(*pad, out_.fact(bare.wire).dtype));
-    RILL_ASSIGN(
-        const auto outlets,
-        out_.add(bare.pad->name, std::make_shared<ops::Pad>(std::move(pads), pad->mode, value),
-                 {bare.wire}, bare.pad->line));
+    RILL_ASSIGN(const auto outlets,
+                out_.add(bare.pad->name, make_op<ops::Pad>(std::move(pads), pad->mode, value),
+                         {bare.wire}, bare.pad->line));
     return mapped_[outlet] = outlets[0];
   }
 
@@ -147,7 +144,7 @@ class Sinking final : public GraphCopy {
 }  // namespace
 
 Result<Graph> sink_borders(Graph graph, std::string_view symbol) {
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), Sinking::repeats)) return graph;
+  if (none_of(graph.nodes, Sinking::repeats)) return graph;
   return Sinking(graph, symbol).run();
 }
 

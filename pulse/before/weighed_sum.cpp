@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/base/search.h"
 #include "core/graph/walk.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
@@ -60,9 +61,8 @@ std::optional<WeighedSum> weighed_sum(const Graph& graph, const Node& node,
     return std::nullopt;
   }
   // Frames of the product and of the scores are taken side by side.
-  const bool all_frames = std::any_of(
-      out->factors.begin(), out->factors.end(),
-      [&](OutletId each) { return graph.fact(each).dim(axis) == summed.dim(axis); });
+  const bool all_frames = any_of(
+      out->factors, [&](OutletId each) { return graph.fact(each).dim(axis) == summed.dim(axis); });
   if (!all_frames || !(graph.fact(out->scores).dim(axis) == summed.dim(axis))) return std::nullopt;
   return out;
 }
@@ -154,7 +154,7 @@ class Loops final : public GraphCopy {
   Status copy(int id) override;
 
  private:
-  Result<OutletId> one(int id, std::string_view suffix, OpPtr op, std::vector<OutletId> inputs);
+  Result<OutletId> one(int id, std::string_view suffix, OpPtr op, WireList inputs);
   Result<OutletId> filled(int id, std::string_view suffix, const Fact& like, double value);
   Result<OutletId> quotient(int id, OutletId scores, OutletId product, int axis);
   Result<OutletId> weighed(int id, const WeighedSum& sum);
@@ -163,7 +163,7 @@ class Loops final : public GraphCopy {
   Result<OutletId> count_of(int id, const Dim& frames);
   Result<OutletId> combine(int id, std::string_view suffix, ops::BinaryKind kind, OutletId a,
                            OutletId b) {
-    return one(id, suffix, std::make_shared<ops::Binary>(kind), {a, b});
+    return one(id, suffix, make_op<ops::Binary>(kind), {a, b});
   }
 
   std::string_view symbol_;
@@ -182,9 +182,8 @@ Fact summed(Fact fact) {
   return fact;
 }
 
-Result<OutletId> add_to(Graph* graph, std::string_view name, OpPtr op,
-                        std::vector<OutletId> inputs) {
-  RILL_ASSIGN(const auto outlets, graph->add(std::string(name), std::move(op), std::move(inputs)));
+Result<OutletId> add_to(Graph* graph, std::string_view name, OpPtr op, WireList inputs) {
+  RILL_ASSIGN(const auto outlets, graph->add(std::string(name), std::move(op), inputs));
   return outlets[0];
 }
 
@@ -192,19 +191,19 @@ Result<OutletId> add_to(Graph* graph, std::string_view name, OpPtr op,
 /// the sum of weights and that of weighed products, both relative to it.
 Result<Graph> turn_of(const Fact& scores, const Fact& products) {
   Graph body;
-  const auto binary = [](ops::BinaryKind kind) { return std::make_shared<ops::Binary>(kind); };
+  const auto binary = [](ops::BinaryKind kind) { return make_op<ops::Binary>(kind); };
   const OutletId score = body.add_source("score", scores);
   const OutletId product = body.add_source("product", products);
   const OutletId greatest = body.add_source("greatest", scores);
   const OutletId weights = body.add_source("weights", summed(scores));
   const OutletId weighed = body.add_source("weighed", summed(products));
   const auto wide = [&](std::string_view name, OutletId of) {
-    return add_to(&body, str_cat(name, "_wide"), std::make_shared<ops::Cast>(kSums), {of});
+    return add_to(&body, str_cat(name, "_wide"), make_op<ops::Cast>(kSums), {of});
   };
   const auto relative = [&](std::string_view name, OutletId of, OutletId to) -> Result<OutletId> {
     RILL_ASSIGN(const OutletId apart,
                 add_to(&body, str_cat(name, "_apart"), binary(ops::BinaryKind::kSub), {of, to}));
-    return add_to(&body, name, std::make_shared<ops::Unary>(ops::UnaryKind::kExp), {apart});
+    return add_to(&body, name, make_op<ops::Unary>(ops::UnaryKind::kExp), {apart});
   };
   const auto grown = [&](std::string_view name, OutletId sum, OutletId by,
                          OutletId more) -> Result<OutletId> {
@@ -229,11 +228,10 @@ Result<Graph> turn_of(const Fact& scores, const Fact& products) {
   return body;
 }
 
-Result<OutletId> Loops::one(int id, std::string_view suffix, OpPtr op,
-                            std::vector<OutletId> inputs) {
+Result<OutletId> Loops::one(int id, std::string_view suffix, OpPtr op, WireList inputs) {
   const Node& node = graph_.node(id);
-  RILL_ASSIGN(const auto outlets, out_.add(str_cat(node.name, suffix), std::move(op),
-                                           std::move(inputs), node.line));
+  RILL_ASSIGN(const auto outlets,
+              out_.add(str_cat(node.name, suffix), std::move(op), inputs, node.line));
   return outlets[0];
 }
 
@@ -245,14 +243,14 @@ Result<OutletId> Loops::filled(int id, std::string_view suffix, const Fact& like
   const OutletId constant =
       out_.add_const(str_cat(graph_.node(id).name, suffix),
                      std::make_shared<const Tensor>(std::move(typed)), graph_.node(id).line);
-  return one(id, suffix, std::make_shared<ops::Broadcast>(like.shape), {constant});
+  return one(id, suffix, make_op<ops::Broadcast>(like.shape), {constant});
 }
 
 /// The mean of a product over the stream, weighed by the softmax of scores.
 Result<OutletId> Loops::quotient(int id, OutletId scores, OutletId product, int axis) {
   const Fact score = first_frame(out_.fact(scores), axis);
   const Fact share = first_frame(out_.fact(product), axis);
-  auto loop = std::make_shared<ops::Scan>();
+  auto loop = draft_op<ops::Scan>();
   RILL_ASSIGN(Graph body, turn_of(score, share));
   loop->body = std::make_shared<const Graph>(std::move(body));
   loop->inputs = {{Kind::kScan, axis, 1},
@@ -290,11 +288,10 @@ Result<OutletId> Loops::weighed(int id, const WeighedSum& sum) {
   // What is summed may be larger than the factors, by axes of the weights.
   const Fact& whole = graph_.fact(graph_.node(id).inputs[0]);
   if (!(out_.fact(product).shape == whole.shape)) {
-    RILL_ASSIGN(product,
-                one(id, "_spread", std::make_shared<ops::Broadcast>(whole.shape), {product}));
+    RILL_ASSIGN(product, one(id, "_spread", make_op<ops::Broadcast>(whole.shape), {product}));
   }
   RILL_ASSIGN(const OutletId mean, quotient(id, mapped_.at(sum.scores), product, sum.axis));
-  return one(id, "", std::make_shared<ops::Cast>(whole.dtype), {mean});
+  return one(id, "", make_op<ops::Cast>(whole.dtype), {mean});
 }
 
 /// The number of frames, in the type of sums.
@@ -306,22 +303,21 @@ Result<OutletId> Loops::count_of(int id, const Dim& frames) {
   const Node& node = graph_.node(id);
   const OutletId constant = out_.add_const(
       str_cat(node.name, "_count"), std::make_shared<const Tensor>(std::move(count)), node.line);
-  return one(id, "_count", std::make_shared<ops::Cast>(kSums), {constant});
+  return one(id, "_count", make_op<ops::Cast>(kSums), {constant});
 }
 
 /// The sum of a product over the stream, weighed where there are scores.
 Result<OutletId> Loops::sum_of(int id, const SquaredSum& sum, OutletId product) {
   if (!sum.scores) return one(id, "_sum", graph_.node(id).op, {product});
   const Fact& whole = graph_.fact(graph_.node(id).inputs[0]);
-  RILL_ASSIGN(product,
-              one(id, "_spread", std::make_shared<ops::Broadcast>(whole.shape), {product}));
+  RILL_ASSIGN(product, one(id, "_spread", make_op<ops::Broadcast>(whole.shape), {product}));
   return quotient(id, mapped_.at(*sum.scores), product, sum.axis);
 }
 
 /// The sum of (x - c)^2 is that of x^2, less 2 c times that of x, plus c^2 times their number.
 Result<OutletId> Loops::squared(int id, const SquaredSum& sum) {
   const auto wide = [&](std::string_view suffix, OutletId of) {
-    return one(id, suffix, std::make_shared<ops::Cast>(kSums), {mapped_.at(of)});
+    return one(id, suffix, make_op<ops::Cast>(kSums), {mapped_.at(of)});
   };
   const auto times = [&](std::string_view suffix, OutletId a, OutletId b) {
     return combine(id, suffix, ops::BinaryKind::kMul, a, b);
@@ -341,8 +337,8 @@ Result<OutletId> Loops::squared(int id, const SquaredSum& sum) {
   }
   RILL_ASSIGN(rest, combine(id, "_rest", ops::BinaryKind::kAdd, rest, own));
   // Rounding may leave a little less than 0 of squares that are all 0.
-  RILL_ASSIGN(rest, one(id, "_rest", std::make_shared<ops::Unary>(ops::UnaryKind::kAbs), {rest}));
-  return one(id, "", std::make_shared<ops::Cast>(graph_.node(id).outputs[0].dtype), {rest});
+  RILL_ASSIGN(rest, one(id, "_rest", make_op<ops::Unary>(ops::UnaryKind::kAbs), {rest}));
+  return one(id, "", make_op<ops::Cast>(graph_.node(id).outputs[0].dtype), {rest});
 }
 
 Status Loops::copy(int id) {
@@ -359,7 +355,7 @@ Status Loops::copy(int id) {
   }
   std::vector<OutletId> inputs;
   for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
-  return append(id, node.op, std::move(inputs));
+  return append(id, node.op, inputs);
 }
 
 }  // namespace
@@ -369,9 +365,8 @@ bool is_weighed_sum(const Graph& graph, const Node& node, std::string_view symbo
 }
 
 Result<Graph> loops_of_weighed_sums(Graph graph, std::string_view symbol) {
-  const bool any = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-    return is_weighed_sum(graph, node, symbol);
-  });
+  const bool any =
+      any_of(graph.nodes, [&](const Node& node) { return is_weighed_sum(graph, node, symbol); });
   if (!any) return graph;
   return Loops(graph, symbol).run();
 }

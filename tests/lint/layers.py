@@ -70,7 +70,7 @@ GROUPS = ["stream", "array", "math", "nn", "vision", "transformers", "signal", "
 # What runs a plan, which a device without graphs, operators and a heap has as well: it includes
 # itself and kernels alone.
 RUNS = re.compile(
-    r"^core/(run/\w+|base/(bits|checked|code|kept_count|list|nonblocking|printf_like|refusal)|dim/quotient|"
+    r"^core/(run/\w+|base/(bits|checked|code|kept_count|list|nonblocking|printf_like|refusal|search)|dim/quotient|"
     r"tensor/(blocks|convert_element|dtype|frames|plain_cast|strided_copy|view|visit_number))\.(h|cpp)$|"
     r"^ops/(array/(gather_walk|index_at|walk)|kernel_fields|"
     r"math/(float_binary|float_unary|integers|kinds|nest)|nn/product_parts|\w+/\w+_step)\.(h|cpp)$")
