@@ -44,7 +44,7 @@ Status Gather::eval(EvalCtx& ctx) const {
 }
 
 Status Gather::lower(Lowering& lowering) const {
-  const TensorPtr& data = lowering.as_it_lies(0).konst;
+  const TensorPtr data = lowering.as_it_lies(0).konst;
   const bool blocks = data && data->block_format() != BlockFormat::kNone;
   BlockArgs args;
   for (int i = 0; blocks && i < data->rank(); ++i) {

@@ -295,12 +295,12 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
     fused.lo = limits->lo;
     fused.hi = limits->hi;
     fused.keep_nan = limits->keep_nan;
-    return wire_fused(make_op<Conv>(fused), consumer.mapped_inputs(producer), consumer);
+    return consumer.replace_by(make_op<Conv>(fused), consumer.mapped_inputs(producer));
   }
   if (const auto leak = slope_of(consumer); leak && traits().takes_slope) {
     Conv fused = *this;
     fused.slope = *leak;
-    return wire_fused(make_op<Conv>(fused), consumer.mapped_inputs(producer), consumer);
+    return consumer.replace_by(make_op<Conv>(fused), consumer.mapped_inputs(producer));
   }
   if (has_residual || slope != 1 || clip) return {};
   const Fact& weights = consumer.old_graph().fact(producer.inputs[1]);
@@ -314,7 +314,7 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
     fused.has_residual = true;
     std::vector<OutletId> inputs = consumer.mapped_inputs(producer);
     inputs.push_back(*other);
-    return wire_fused(make_op<Conv>(fused), inputs, consumer);
+    return consumer.replace_by(make_op<Conv>(fused), inputs);
   }
   return {};
 }

@@ -166,7 +166,7 @@ Status Deconv::absorb_slice(const Node& producer, Rewrite& consumer) const {
   after += *left;
   // What `same` cuts off may be less than nothing.
   if (!shorter.window.check(window.axes()).ok()) return {};
-  return wire_fused(make_op<Deconv>(shorter), consumer.mapped_inputs(producer), consumer);
+  return consumer.replace_by(make_op<Deconv>(shorter), consumer.mapped_inputs(producer));
 }
 
 Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const {
@@ -188,7 +188,7 @@ Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const 
   fused.lo = limits->lo;
   fused.hi = limits->hi;
   fused.keep_nan = limits->keep_nan;
-  return wire_fused(make_op<Deconv>(fused), consumer.mapped_inputs(producer), consumer);
+  return consumer.replace_by(make_op<Deconv>(fused), consumer.mapped_inputs(producer));
 }
 
 Status Deconv::pulsify(PulseBuilder& b) const {

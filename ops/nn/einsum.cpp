@@ -299,7 +299,7 @@ Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const 
     fused.lo = limits->lo;
     fused.hi = limits->hi;
     fused.keep_nan = limits->keep_nan;
-    return wire_fused(make_op<EinSum>(fused), inputs, consumer);
+    return consumer.replace_by(make_op<EinSum>(fused), inputs);
   }
   if (has_residual || clip) return {};
   if (!has_bias) {
@@ -307,13 +307,13 @@ Status EinSum::absorb(const Node& producer, Rewrite& consumer, int input) const 
       fused.has_bias = true;
       fused.bias_axis = bias->first;
       inputs.push_back(consumer.konst(producer.name + "_bias", std::move(bias->second)));
-      return wire_fused(make_op<EinSum>(fused), inputs, consumer);
+      return consumer.replace_by(make_op<EinSum>(fused), inputs);
     }
   }
   if (const auto other = sum_with(consumer, input, producer.outputs[0])) {
     fused.has_residual = true;
     inputs.push_back(*other);
-    return wire_fused(make_op<EinSum>(fused), inputs, consumer);
+    return consumer.replace_by(make_op<EinSum>(fused), inputs);
   }
   return {};
 }

@@ -70,10 +70,6 @@ std::optional<OutletId> sum_with(Rewrite& consumer, int input, const Fact& fact)
   return consumer.mapped(consumer.input(1 - input));
 }
 
-Status wire_fused(OpPtr fused, WireList inputs, Rewrite& consumer) {
-  return consumer.replace_by(std::move(fused), inputs);
-}
-
 Status absorb_affine(OpPtr folded, const Node& producer, Rewrite& consumer, int input) {
   const auto* binary = consumer.node().op->as<Binary>();
   const Fact* other = binary ? constant_beside(consumer, input) : nullptr;
@@ -129,7 +125,7 @@ Status absorb_affine(OpPtr folded, const Node& producer, Rewrite& consumer, int 
       consumer.mapped(producer.inputs[0]),
       consumer.konst(old.node(producer.inputs[1].node).name, std::move(new_filter)),
       consumer.konst(producer.name + "_bias", std::move(new_bias))};
-  return wire_fused(std::move(folded), inputs, consumer);
+  return consumer.replace_by(std::move(folded), inputs);
 }
 
 Result<std::optional<OutletId>> load_bias(LoadCtx& ctx, DType dtype, int64_t outputs) {

@@ -33,9 +33,6 @@ std::optional<OutletId> sum_with(Rewrite& consumer, int input, const Fact& fact)
 /// with a bias.
 Status absorb_affine(OpPtr folded, const Node& producer, Rewrite& consumer, int input);
 
-/// Put the fused op in the place of the consumer.
-Status wire_fused(OpPtr fused, WireList inputs, Rewrite& consumer);
-
 /// Read the bias of a convolution: `outputs` values, or nothing where it is zero.
 Result<std::optional<OutletId>> load_bias(LoadCtx& ctx, DType dtype, int64_t outputs);
 
