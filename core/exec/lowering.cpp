@@ -1,6 +1,7 @@
 #include "core/exec/lowering.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <numeric>
 
@@ -75,8 +76,8 @@ void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
   ctx.symbol_value = frame.symbol_value().value_or(0);
   ctx.clock = frame.clock;
   ctx.state = args.has_state ? frame.ptr<void>(args.state) : nullptr;
-  // infer has seen all that could fail.
   const Status status = args.op->eval(ctx);
+  assert(status.ok() && "infer has seen all that could fail");
   (void)status;
 }
 

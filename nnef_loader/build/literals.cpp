@@ -81,9 +81,13 @@ std::string nested_text(const Tensor& tensor, const std::function<std::string(in
   return level(0);
 }
 
+}  // namespace
+
 std::string cast_text(std::string_view text, DType to) {
   return str_cat("tract_core_cast(", text, ", to = \"", dtype_lower_name(to), "\")");
 }
+
+namespace {
 
 std::optional<std::string> float_text(const Tensor& tensor) {
   bool exact = true;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/tensor/tensor.h"
 
@@ -21,6 +22,9 @@ std::string dims_text(std::span<const Dim> dims);
 /// Spell a constant as an expression that reads back as the same tensor, whatever its size. Nothing
 /// if there is none: NaN, integers in lists beyond 32 bits, quantised and block-quantised elements.
 std::optional<std::string> literal_text(const Tensor& tensor);
+
+/// Spell a cast of what is spelled.
+std::string cast_text(std::string_view text, DType to);
 
 /// Tell whether the text of that constant is a bare literal, for use in place of a wire.
 bool is_bare_literal(const Tensor& tensor);

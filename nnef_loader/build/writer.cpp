@@ -132,13 +132,26 @@ void BodyWriter::emit(std::string_view left, std::string_view expression) {
 }
 
 Result<std::string> BodyWriter::variable(std::string_view stem, const TensorPtr& tensor) {
-  std::string label = document_.labels.claim(label_stem(stem));
   const std::string name = claim(stem);
-  emit(print_identifier(name), str_cat("variable<scalar>(label = ", print_string(label),
-                                       ", shape = ", tensor->shape(), ")"));
-  RILL_TRY(record_quant(Fact::of_tensor(tensor), name));
-  document_.tensors[std::move(label)] = tensor;
+  RILL_TRY(write_variable(name, stem, tensor));
   return print_identifier(name);
+}
+
+Status BodyWriter::write_variable(const std::string& name, std::string_view stem,
+                                  const TensorPtr& tensor) {
+  std::string label = document_.labels.claim(label_stem(stem));
+  const std::string file =
+      str_cat("variable<scalar>(label = ", print_string(label), ", shape = ", tensor->shape(), ")");
+  if (tensor->dtype() == DType::kBF16) {
+    // Files of tensors hold such numbers as f32.
+    const std::string wide = claim(str_cat(name, "_f32"));
+    emit(print_identifier(wide), file);
+    emit(print_identifier(name), cast_text(print_identifier(wide), DType::kBF16));
+  } else {
+    emit(print_identifier(name), file);
+  }
+  document_.tensors[std::move(label)] = tensor;
+  return record_quant(Fact::of_tensor(tensor), name);
 }
 
 Status BodyWriter::write_constant(int id) {
@@ -157,11 +170,7 @@ Status BodyWriter::write_constant(int id) {
     }
   }
   if (must_inline) return fail(Code::kUnsupported, "an empty tensor of dims cannot be written");
-  std::string label = document_.labels.claim(label_stem(graph_.node(id).name));
-  emit(print_identifier(name), str_cat("variable<scalar>(label = ", print_string(label),
-                                       ", shape = ", tensor->shape(), ")"));
-  document_.tensors[std::move(label)] = tensor;
-  return record_quant(Fact::of_tensor(tensor), name);
+  return write_variable(name, graph_.node(id).name, tensor);
 }
 
 Result<std::string> BodyWriter::use(OutletId outlet) {

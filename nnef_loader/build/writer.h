@@ -75,6 +75,7 @@ class BodyWriter {
   Status write_node(int id);
   Status write_source(const Node& node, const std::string& name);
   Status write_constant(int id);
+  Status write_variable(const std::string& name, std::string_view stem, const TensorPtr& tensor);
   Status record_quant(const Fact& fact, const std::string& name);
   std::string identifier(std::string_view name) const;
   std::optional<std::string> extent_text(const Dim& dim, int id) const;

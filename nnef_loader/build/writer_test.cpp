@@ -181,8 +181,9 @@ TEST_F(RoundTrip, GraphsAndConstantsOfEveryType) {
   Graph g = loaded(
       load_body("z = reshape(mul(add(x, y), 0.25), shape = [S * 2]); u, v = pair(z);", "z, v"));
   int i = 0;
-  for (const DType type : {DType::kBool, DType::kU8, DType::kI16, DType::kU64, DType::kF16,
-                           DType::kF64, DType::kI64}) {
+  for (const DType type :
+       {DType::kBool, DType::kU8, DType::kI8, DType::kU16, DType::kI16, DType::kU32, DType::kI32,
+        DType::kU64, DType::kF16, DType::kBF16, DType::kF64, DType::kI64}) {
     const std::string name = str_cat("c", i++);
     g.add_output(name, g.add_const(name, std::make_shared<const Tensor>(t(type))));
   }

@@ -66,15 +66,15 @@ Split split_axes(const View& x, const View& out, std::span<const int64_t> reduce
   return split;
 }
 
-template <class W>
-W lowest() {
-  if constexpr (std::is_floating_point_v<W>) return -std::numeric_limits<W>::infinity();
-  return std::numeric_limits<W>::lowest();
-}
-template <class W>
-W highest() {
-  if constexpr (std::is_floating_point_v<W>) return std::numeric_limits<W>::infinity();
-  return std::numeric_limits<W>::max();
+/// What is at the end of a type: of no elements, the extreme.
+template <class T>
+Wide<T> end_of(bool highest) {
+  if constexpr (std::is_integral_v<T>) {
+    return highest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest();
+  } else {
+    return highest ? std::numeric_limits<Wide<T>>::infinity()
+                   : -std::numeric_limits<Wide<T>>::infinity();
+  }
 }
 
 /// Sums of f32 and f16 are taken in f64: the plain form is the one that others are held to.
@@ -107,7 +107,7 @@ struct Extreme {
 template <class T>
 Extreme<Wide<T>> extreme(bool largest, bool last, const T* x, const View& inner) {
   using W = Wide<T>;
-  Extreme<W> best{largest ? lowest<W>() : highest<W>(), 0};
+  Extreme<W> best{end_of<T>(!largest), 0};
   bool found = false;
   int64_t n = 0;
   for_each_element<1>({inner}, [&](const std::array<int64_t, 1>& at) {

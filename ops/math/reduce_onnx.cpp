@@ -63,6 +63,12 @@ Result<Value> reduce_as(OnnxCtx& ctx, ReduceKind kind, Form form) {
   RILL_ASSIGN(const bool keep, ctx.boolean("keepdims"));
   Dim count = 1;
   for (const int64_t axis : axes) count *= ctx.fact(x).dim(static_cast<int>(axis));
+  // A root of whole numbers is a real number, whose part behind the point goes at the end.
+  const DType type = ctx.fact(x).dtype;
+  const bool as_reals = form == Form::kL2 && is_int(type);
+  if (as_reals) {
+    RILL_ASSIGN(x, cast_to(ctx, x, DType::kF64));
+  }
   RILL_ASSIGN(x, before(ctx, form, x));
   if (ctx.fact(x).dtype == DType::kBool) {
     if (kind == ReduceKind::kMax) kind = ReduceKind::kAny;
@@ -76,6 +82,9 @@ Result<Value> reduce_as(OnnxCtx& ctx, ReduceKind kind, Form form) {
     RILL_ASSIGN(x, ctx.add1(make_op<Reduce>(kind, axes), {x}));
   }
   RILL_ASSIGN(x, after(ctx, form, count, x));
+  if (as_reals) {
+    RILL_ASSIGN(x, cast_to(ctx, x, type));
+  }
   if (keep) return as_value(x);
   RILL_ASSIGN(x, without_axes(ctx, x, axes));
   return as_value(x);

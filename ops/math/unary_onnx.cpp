@@ -78,18 +78,35 @@ Result<Value> thresholded_relu(OnnxCtx& ctx) {
   return f.value(f.select(above, x, f.number(0.0, x)));
 }
 
-/// Numbers beyond lambd brought closer to 0 by bias, the others 0.
+/// Numbers beyond lambd brought closer to 0 by bias, the others 0. Whole numbers are real ones in
+/// between, as both may be.
 Result<Value> shrink(OnnxCtx& ctx) {
   Formula f(ctx);
-  const OutletId x = f.arg("X");
+  OutletId x = f.arg("X");
   if (!f.ok()) return f.take_status();
+  const DType type = f.dtype(x);
+  if (is_int(type)) x = f.cast(x, DType::kF64);
   RILL_ASSIGN(const float bias, ctx.number("bias"));
   RILL_ASSIGN(const float lambd, ctx.number("lambd"));
   const OutletId by = f.number(bias, x);
   const OutletId above = f.binary(BinaryKind::kGt, x, f.number(lambd, x));
   const OutletId below = f.binary(BinaryKind::kLt, x, f.number(-lambd, x));
   const OutletId high = f.select(above, f.minus(x, by), f.number(0.0, x));
-  return f.value(f.select(below, f.plus(x, by), high));
+  const OutletId out = f.select(below, f.plus(x, by), high);
+  return f.value(is_int(type) ? f.cast(out, type) : out);
+}
+
+/// x tanh(log(1 + e^x)), which is x n / (n + 2) with n = e^x (e^x + 2). The quotient is 1 in f16
+/// beyond 5 and in f32 beyond 20, where n is in range still.
+Result<Value> mish(OnnxCtx& ctx) {
+  Formula f(ctx);
+  const OutletId x = f.arg("X");
+  if (!f.ok()) return f.take_status();
+  const OutletId most = f.number(f.dtype(x) == DType::kF16 ? 5.0 : 20.0, x);
+  const OutletId exp = f.unary(UnaryKind::kExp, f.binary(BinaryKind::kMin, x, most));
+  const OutletId two = f.number(2.0, x);
+  const OutletId n = f.times(exp, f.plus(exp, two));
+  return f.value(f.times(x, f.over(n, f.plus(n, two))));
 }
 
 Result<Value> is_inf(OnnxCtx& ctx) {
@@ -139,8 +156,7 @@ const OnnxOp kOps[] = {
     {"", 6, "fragment Relu(X: tensor<?>) -> (Y: tensor<?>);", relu},
     {"", 1, "fragment HardSwish(X: tensor<?>) -> (Y: tensor<?>);", unary<UnaryKind::kHardSwish>},
     {"", 20, "fragment Gelu(X: tensor<?>, approximate: string = 'none') -> (Y: tensor<?>);", gelu},
-    {"com.microsoft", 1, "fragment Gelu(X: tensor<?>) -> (Y: tensor<?>);",
-     gelu},
+    {"com.microsoft", 1, "fragment Gelu(X: tensor<?>) -> (Y: tensor<?>);", gelu},
     {"com.microsoft", 1, "fragment BiasGelu(X: tensor<?>, bias: tensor<?>) -> (Y: tensor<?>);",
      gelu_of_sum<false>},
     {"com.microsoft", 1,
@@ -150,8 +166,9 @@ const OnnxOp kOps[] = {
      "fragment QuickGelu(X: tensor<?>, alpha: scalar = 1.702) -> (Y: tensor<?>) "
      "{ Y = X * sigmoid(alpha * X); }",
      nullptr},
-    {"", 10, "fragment IsInf(X: tensor<?>, detect_negative: logical = true, "
-             "detect_positive: logical = true) -> (Y: tensor<logical>);",
+    {"", 10,
+     "fragment IsInf(X: tensor<?>, detect_negative: logical = true, "
+     "detect_positive: logical = true) -> (Y: tensor<logical>);",
      is_inf},
     RILL_ONNX_FORMULA("Elu(X: tensor<?>, alpha: scalar = 1.0)",
                       "select(X < 0.0, alpha * (exp(X) - 1.0), X)"),
@@ -165,16 +182,13 @@ const OnnxOp kOps[] = {
      "-> (Y: tensor<?>);",
      hard_sigmoid},
     // For large inputs the exponential overflows, where that of the magnitude does not.
-    RILL_ONNX_FORMULA("Softplus(X: tensor<?>)",
-                      "max(X, 0.0) + log(1.0 + exp(-abs(X)))"),
+    RILL_ONNX_FORMULA("Softplus(X: tensor<?>)", "max(X, 0.0) + log(1.0 + exp(-abs(X)))"),
     RILL_ONNX_FORMULA("Softsign(X: tensor<?>)", "X / (1.0 + abs(X))"),
-    // tanh(log(1 + e^x)) is n / (n + 2) with n = e^x (e^x + 2), which is 1 in f32 beyond 20.
-    RILL_ONNX_FORMULA("Mish(X: tensor<?>)",
-                      "X * ((exp(min(X, 20.0)) * (exp(min(X, 20.0)) + 2.0)) / "
-                      "(exp(min(X, 20.0)) * (exp(min(X, 20.0)) + 2.0) + 2.0))"),
+    {"", 1, "fragment Mish(X: tensor<?>) -> (Y: tensor<?>);", mish},
     RILL_ONNX_FORMULA("Swish(X: tensor<?>, alpha: scalar = 1.0)", "X * sigmoid(alpha * X)"),
-    {"", 28, "fragment SwiGLU(A: tensor<?>, B: tensor<?>, alpha: scalar = 1.0) -> (Y: tensor<?>) "
-             "{ Y = A * sigmoid(alpha * A) * B; }",
+    {"", 28,
+     "fragment SwiGLU(A: tensor<?>, B: tensor<?>, alpha: scalar = 1.0) -> (Y: tensor<?>) "
+     "{ Y = A * sigmoid(alpha * A) * B; }",
      nullptr},
     {"", 1, "fragment ThresholdedRelu(X: tensor<?>, alpha: scalar = 1.0) -> (Y: tensor<?>);",
      thresholded_relu},

@@ -198,8 +198,8 @@ Status SumPool::eval(EvalCtx& ctx) const {
     using Stored = decltype(tag);
     eval_as<Stored, Computed<Stored>>(*this, ctx);
   };
-  if (visit_one_of<float, double, Half>(ctx.in[0].dtype, eval)) return {};
-  return fail(Code::kDType, "no pooling of ", dtype_name(ctx.in[0].dtype));
+  visit_one_of<float, double, Half, BFloat16>(ctx.in[0].dtype, eval);
+  return {};
 }
 
 Result<Value> load_as(LoadCtx& ctx, bool normalize) {

@@ -35,6 +35,17 @@ void Conv::fields(FieldVisitor& visitor) {
   visitor.field("keep_nan", keep_nan);
 }
 
+namespace {
+
+/// Visit the types that convolutions are computed for.
+template <class Visitor>
+bool visit_convolved(DType dtype, Visitor&& visitor) {
+  return visit_one_of<float, double, Half, BFloat16, int8_t, uint8_t, int16_t, uint16_t, int32_t,
+                      int64_t>(dtype, std::forward<Visitor>(visitor));
+}
+
+}  // namespace
+
 Result<Facts> Conv::infer(FactSpan in) const {
   const Fact& x = in[0];
   const Fact& w = in[1];
@@ -42,8 +53,8 @@ Result<Facts> Conv::infer(FactSpan in) const {
   RILL_CHECK(w.rank() == x.rank(), "filter ", w, " for input ", x, ": expected equal ranks");
   RILL_TRY(window.check(x.rank() - 2));
   if (x.dtype != w.dtype) return fail(Code::kDType, "filter ", w, " for input ", x);
-  if (!is_float(x.dtype) && !is_int(x.dtype)) {
-    return fail(Code::kDType, "input ", x, ": expected numbers");
+  if (!visit_convolved(x.dtype, [](auto) {})) {
+    return fail(Code::kDType, "input ", x, ": no convolution of ", dtype_name(x.dtype));
   }
   const auto outputs = w.dim(0).to_int();
   const auto channels = w.dim(1).to_int();
@@ -143,10 +154,7 @@ Status Conv::eval(EvalCtx& ctx) const {
                                    int32_t, Computed<Stored>>;
     eval_as<Stored, Sum>(*this, ctx);
   };
-  if (visit_one_of<float, double, Half, int8_t, uint8_t, int16_t, uint16_t, int32_t, int64_t>(
-          ctx.out[0].dtype, eval)) {
-    return {};
-  }
+  if (visit_convolved(ctx.out[0].dtype, eval)) return {};
   return fail(Code::kDType, "no convolution of ", dtype_name(ctx.out[0].dtype));
 }
 

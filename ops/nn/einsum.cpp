@@ -61,21 +61,10 @@ OutletId add_einsum(Wiring& w, std::string_view expr, WireList inputs) {
   return w.add(std::move(op), inputs);
 }
 
-namespace {
-
-/// Visit the types that sums of products are computed for, dims and quantised numbers aside.
-template <class Visitor>
-bool visit_summed(DType dtype, Visitor&& visitor) {
-  return visit_one_of<float, double, Half, BFloat16, int8_t, uint8_t, int16_t, int32_t, int64_t>(
-      dtype, std::forward<Visitor>(visitor));
-}
-
-}  // namespace
-
 Result<Facts> EinSum::infer(FactSpan in) const {
   // A running step cannot report an error, so types without a kernel are refused here.
   const DType type = in[0].dtype;
-  const bool known = visit_summed(type, [](auto) {}) || type == DType::kDim || is_quantised(type);
+  const bool known = visit_number(type, [](auto) {}) || type == DType::kDim || is_quantised(type);
   if (!known) return fail(Code::kDType, "no sum of products of ", dtype_name(type));
   Dim extents[kLetters];
   bool seen[kLetters] = {};
@@ -148,8 +137,9 @@ T product_sum(T a, T b, T c) {
   if constexpr (std::is_floating_point_v<T>) {
     return kernels::fused(a, b, c);
   } else if constexpr (std::is_integral_v<T>) {
-    using U = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<U>(a) * static_cast<U>(b) + static_cast<U>(c));
+    // What leaves the type wraps around.
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b) +
+                          static_cast<uint64_t>(c));
   } else {
     return a * b + c;
   }
@@ -161,9 +151,18 @@ T sum_at(const PlainSum& plan, std::span<const View> in, const int64_t* base, si
   if (letter == plan.summed_count) {
     T product = static_cast<T>(in[0].as<Stored>()[base[0]]);
     for (int i = 1; i + 1 < plan.operands; ++i) {
-      product = product * static_cast<T>(in[static_cast<size_t>(i)].as<Stored>()[base[i]]);
+      const auto next = static_cast<T>(in[static_cast<size_t>(i)].as<Stored>()[base[i]]);
+      if constexpr (std::is_integral_v<T>) {
+        product = product_sum<T>(product, next, 0);
+      } else {
+        product = product * next;
+      }
     }
-    if (plan.operands == 1) return sum + product;
+    if constexpr (std::is_integral_v<T>) {
+      if (plan.operands == 1) return product_sum<T>(product, 1, sum);
+    } else {
+      if (plan.operands == 1) return sum + product;
+    }
     const auto last = static_cast<size_t>(plan.operands - 1);
     return product_sum<T>(product, static_cast<T>(in[last].as<Stored>()[base[last]]), sum);
   }
@@ -222,7 +221,7 @@ Status EinSum::eval(EvalCtx& ctx) const {
     eval_as<Stored, Computed<Stored>>(*this, ctx);
   };
   const DType dtype = ctx.out[0].dtype;
-  if (visit_summed(dtype, eval)) return {};
+  if (visit_number(dtype, eval)) return {};
   if (dtype == DType::kDim) {
     RILL_NOT_IN_STEPS(eval_as<Dim, Dim>(*this, ctx);)
     return {};

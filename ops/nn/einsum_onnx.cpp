@@ -1,6 +1,7 @@
 // How ONNX's products of matrices are read.
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/graph/onnx.h"
 #include "ops/array/axis_ops.h"
@@ -132,13 +133,24 @@ Result<Value> gemm(OnnxCtx& ctx) {
              ctx.fact(b), ": expected matrices");
   RILL_ASSIGN(const bool transpose_a, ctx.boolean("transA"));
   RILL_ASSIGN(const bool transpose_b, ctx.boolean("transB"));
+  RILL_ASSIGN(const float alpha, ctx.number("alpha"));
+  RILL_ASSIGN(const float beta, ctx.number("beta"));
   RILL_ASSIGN(OutletId out, multiply(ctx, a, b, transpose_a, transpose_b));
+  const DType type = ctx.fact(out).dtype;
+  // Of whole numbers times a factor that is none, what is behind the point goes at the end.
+  const bool as_reals = is_int(type) && (alpha != std::trunc(alpha) || beta != std::trunc(beta));
+  const auto operand = [&](OutletId wire) {
+    return as_reals ? cast_to(ctx, wire, DType::kF64) : Result<OutletId>(wire);
+  };
+  RILL_ASSIGN(out, operand(out));
   RILL_ASSIGN(out, scaled(ctx, out, "alpha"));
-  if (!ctx.given("C")) return as_value(out);
-  RILL_ASSIGN(OutletId c, ctx.wire("C"));
-  RILL_ASSIGN(c, scaled(ctx, c, "beta"));
-  RILL_ASSIGN(out, numpy_binary(ctx, BinaryKind::kAdd, out, c, "sum"));
-  return as_value(out);
+  if (ctx.given("C")) {
+    RILL_ASSIGN(OutletId c, ctx.wire("C"));
+    RILL_ASSIGN(c, operand(c));
+    RILL_ASSIGN(c, scaled(ctx, c, "beta"));
+    RILL_ASSIGN(out, numpy_binary(ctx, BinaryKind::kAdd, out, c, "sum"));
+  }
+  return as_value(as_reals ? cast_to(ctx, out, type) : Result<OutletId>(out));
 }
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }

@@ -30,7 +30,9 @@ struct Fft final : OpBase<Fft> {
     RILL_CHECK(axis >= 0 && axis + 1 < in[0].rank(), "no axis ", axis, " in ", in[0]);
     RILL_CHECK(in[0].shape.back() == Dim(2), "input ", in[0],
                ": expected pairs (re, im) on the last axis");
-    if (in[0].dtype != DType::kF32) return fail(Code::kDType, "input ", in[0], ": expected F32");
+    if (in[0].dtype != DType::kF32) {
+      return fail(Code::kDType, "input ", in[0], ": expected F32").hint("Cast it in front");
+    }
     return one_fact(in[0].without_value());
   }
   Status eval(EvalCtx& ctx) const override;

@@ -50,9 +50,19 @@ OutletId mirrored(Formula& f, OutletId x, int64_t axis, const Dim& length) {
   return f.concat({x, f.concat({real, f.unary(UnaryKind::kNeg, imaginary)}, last)}, axis);
 }
 
+/// Transforms are of f32: narrower floats are cast there, and back with `like`.
+OutletId widened(Formula& f, OutletId x) {
+  if (!f.ok() || (f.dtype(x) != DType::kF16 && f.dtype(x) != DType::kBF16)) return x;
+  return f.cast(x, DType::kF32);
+}
+OutletId like(Formula& f, OutletId x, OutletId of) {
+  return f.ok() && f.dtype(x) != f.dtype(of) ? f.cast(x, f.dtype(of)) : x;
+}
+
 Result<Value> dft(OnnxCtx& ctx) {
   Formula f(ctx);
-  RILL_ASSIGN(OutletId x, pairs_of(f, f.arg("input")));
+  const OutletId given = f.arg("input");
+  RILL_ASSIGN(OutletId x, pairs_of(f, widened(f, given)));
   RILL_ASSIGN(const bool inverse, ctx.boolean("inverse"));
   RILL_ASSIGN(const bool onesided, ctx.boolean("onesided"));
   int64_t written = ctx.opset() < 20 ? 1 : -2;
@@ -73,13 +83,18 @@ Result<Value> dft(OnnxCtx& ctx) {
   if (from_half) x = mirrored(f, x, axis, length);
   x = transformed(f, x, axis, inverse);
   if (inverse) x = f.over(x, f.number(length, x));
-  if (from_half) return f.value(f.slice(x, last, Dim(0), Dim(1)));
-  return f.value(onesided ? f.slice(x, axis, Dim(0), half) : x);
+  if (from_half) {
+    x = f.slice(x, last, Dim(0), Dim(1));
+  } else if (onesided) {
+    x = f.slice(x, axis, Dim(0), half);
+  }
+  return f.value(like(f, x, given));
 }
 
 Result<Value> stft(OnnxCtx& ctx) {
   Formula f(ctx);
-  OutletId x = f.arg("signal");
+  const OutletId given = f.arg("signal");
+  OutletId x = widened(f, given);
   if (f.ok() && f.rank(x) == 2) x = f.with_axis(x, 2);
   RILL_ASSIGN(x, pairs_of(f, x));
   RILL_ASSIGN(const bool onesided, ctx.boolean("onesided"));
@@ -87,7 +102,7 @@ Result<Value> stft(OnnxCtx& ctx) {
   int64_t frame = 0;
   OutletId window;
   if (ctx.given("window")) {
-    window = f.arg("window");
+    window = widened(f, f.arg("window"));
     RILL_ASSIGN(frame, f.dim(window, 0).as_int());
   }
   if (ctx.given("frame_length")) {
@@ -110,7 +125,8 @@ Result<Value> stft(OnnxCtx& ctx) {
                                      {"frame", Value(Dim(frame))},
                                      {"stride", Value(Dim(step))}});
   }
-  return f.value(onesided ? f.slice(out, 2, Dim(0), Dim(frame / 2 + 1)) : out);
+  if (onesided) out = f.slice(out, 2, Dim(0), Dim(frame / 2 + 1));
+  return f.value(like(f, out, given));
 }
 
 /// a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N), with N samples, or one less where the window is
