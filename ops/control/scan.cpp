@@ -50,8 +50,11 @@ OpPtr Scan::with_symbol(std::string_view symbol, const Dim& by) const {
   }
   if (!mentions) return nullptr;
   auto bound = body->with_symbol(symbol, by);
-  if (!bound.ok()) return nullptr;  // infer tells what does not fit
   auto copy = draft_op<Scan>(*this);
+  if (!bound.ok()) {
+    copy->misfit_ = bound.error();
+    return copy;
+  }
   copy->body = std::make_shared<const Graph>(std::move(bound).value());
   return copy;
 }
@@ -105,6 +108,7 @@ bool may_become(const Fact& open, const Fact& known) {
 }  // namespace
 
 Result<Facts> Scan::infer(FactSpan in) const {
+  if (!misfit_.ok()) return misfit_.error();
   RILL_CHECK(in.size() == inputs.size() && in.size() == body->inputs.size(), in.size(),
              " inputs for a body of ", body->inputs.size());
   bool scans = false;

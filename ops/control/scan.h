@@ -75,6 +75,7 @@ struct Scan final : OpBase<Scan> {
   bool is_its_body(const Rewrite& rewrite) const;
   Status dissolve(Rewrite& rewrite) const;
 
+  Status misfit_;         ///< why the body is not defined for the number of a symbol; infer tells
   bool settled_ = false;  ///< the body is simplified
   bool fused_ = false;
 };

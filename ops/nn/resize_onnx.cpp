@@ -41,7 +41,10 @@ Status keep_aspect(std::string_view policy, std::vector<ResizeAxis>* steps, cons
   }
   for (ResizeAxis& op : *steps) {
     RILL_ASSIGN(const int64_t from, in.dim(static_cast<int>(op.axis)).as_int());
-    op.to = Dim(static_cast<int64_t>(std::floor(scale * static_cast<double>(from) + 0.5)));
+    const double to = std::floor(scale * static_cast<double>(from) + 0.5);
+    RILL_CHECK(to >= 0 && to < 0x1p62, "attribute \"keep_aspect_ratio_policy\" is ", policy,
+               ": an extent of ", from, " has no size in proportion to the others");
+    op.to = Dim(static_cast<int64_t>(to));
     op.scale = static_cast<float>(scale);
   }
   return {};

@@ -1,5 +1,8 @@
 // How ONNX's generators of random numbers are read.
 
+#include <bit>
+#include <cmath>
+
 #include "ops/math/formula.h"
 
 namespace rill::ops {
@@ -11,7 +14,15 @@ struct Draw {
   float second = 1.0F;
 };
 
-/// Seeds are floats in ONNX; a node without one gives other numbers in every session.
+/// Seeds are floats in ONNX. Those that are no whole number of this size count by their bits, so
+/// that 0.25 and 0.75 give other numbers.
+int64_t whole_seed(float seed) {
+  constexpr float kMost = 0x1p62F;
+  if (std::abs(seed) < kMost && seed == std::trunc(seed)) return static_cast<int64_t>(seed);
+  return static_cast<int64_t>(std::bit_cast<uint32_t>(seed));
+}
+
+/// A node without a seed gives other numbers in every session.
 Result<Value> drawn(OnnxCtx& ctx, const Draw& draw, DType type, const std::vector<Dim>& shape) {
   std::vector<OnnxCtx::Argument> arguments = {
       {"datum_type", Value(std::string(dtype_lower_name(type)))},
@@ -20,7 +31,7 @@ Result<Value> drawn(OnnxCtx& ctx, const Draw& draw, DType type, const std::vecto
       {"parameters", Value(std::vector<Value>{Value(draw.first), Value(draw.second)})}};
   if (ctx.given("seed")) {
     RILL_ASSIGN(const float seed, ctx.number("seed"));
-    arguments.push_back({"seed", Value(Dim(static_cast<int64_t>(seed)))});
+    arguments.push_back({"seed", Value(Dim(whole_seed(seed)))});
   }
   return ctx.call("tract_onnx_random", arguments);
 }

@@ -1,16 +1,20 @@
 # rill_fuzz(<target> DEPENDS ...): tests/fuzz/fuzz_<target>.cpp, replayed over its corpus in every
 # build, and linked with libFuzzer where RILL_FUZZ asks for it (Clang).
-# With OF it is the target of that name, over other libraries.
+# With OF it is the target of that name, over other libraries; with CORPUS it takes the seeds of
+# another one.
 function(rill_fuzz target)
-  cmake_parse_arguments(ARG "" "OF" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "OF;CORPUS" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_OF)
     set(ARG_OF ${target})
+  endif()
+  if(NOT ARG_CORPUS)
+    set(ARG_CORPUS ${ARG_OF})
   endif()
   set(sources fuzz/fuzz_${ARG_OF}.cpp ${ARG_SOURCES})
   add_executable(fuzz_${target}_replay ${sources} fuzz/replay.cpp)
   target_link_libraries(fuzz_${target}_replay PRIVATE rill_flags ${ARG_DEPENDS})
   add_test(NAME fuzz_${target}_replay
-           COMMAND fuzz_${target}_replay "${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${ARG_OF}")
+           COMMAND fuzz_${target}_replay "${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${ARG_CORPUS}")
   set_tests_properties(fuzz_${target}_replay PROPERTIES LABELS fuzz TIMEOUT 1800)
   if(RILL_FUZZ)
     add_executable(fuzz_${target} ${sources})
@@ -31,4 +35,8 @@ rill_fuzz(streams DEPENDS rill_property)
 rill_fuzz(plan DEPENDS rill_property rill_plan_files_testing)
 if(RILL_ONNX)
   rill_fuzz(onnx DEPENDS rill_onnx rill_pulse)
+  rill_fuzz(onnx_graph CORPUS onnx
+            SOURCES fuzz/mutate_onnx.cpp fuzz/mutate_tensor.cpp fuzz/onnx_operators.cpp
+                    fuzz/proto_fields.cpp
+            DEPENDS rill_onnx rill_property)
 endif()

@@ -1,5 +1,5 @@
 // Loops that add up frames, as torch_to_nnef writes torch.cumsum: whole, pulsed here, and in models
-// that were pulsed before.
+// that were pulsed before; and bodies that a symbol does not fit.
 
 #include <gtest/gtest.h>
 
@@ -69,6 +69,25 @@ TEST(LoopSums, WeighedOverNoFramesAreZero) {
       EXPECT_EQ(difference((*got)[0], want, 1e-5), "") << "pulse " << pulse << ", S=" << length;
       for (int64_t i = 0; i < 4 && length <= 5; ++i) EXPECT_EQ(want.data<float>()[i], 0.0F);
     }
+  }
+}
+
+// What a body takes for equal while a symbol is open is looked at once it is a number.
+TEST(LoopBodies, AreRefusedWhereASymbolDoesNotFit) {
+  const std::string body =
+      "fragment dot(frame: tensor<scalar>) -> (next: tensor<scalar>)\n{\n"
+      "  next = matmul(frame, [[[1.0, 2.0, 3.0, 4.0]]], transposeB = true);\n}\n";
+  const std::string scan =
+      "  y = tract_core_scan(body = \"dot\", scan = [(\"frame\", x, 1, 1)], full = [],"
+      " state = [], output = [(\"next\", \"full\", 1, 1)], skip = 0, reset_every_turn = false);\n";
+  const auto graph = load_text(document("1, S, K", scan, "y", body));
+  ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+  EXPECT_TRUE(graph->with_symbol("K", Dim(4)).ok());
+  for (const int64_t extent : {0, 3, 5}) {
+    const auto bound = graph->with_symbol("K", Dim(extent));
+    ASSERT_FALSE(bound.ok()) << extent;
+    EXPECT_EQ(bound.error().code, Code::kShape);
+    EXPECT_EQ(bound.error().node, "next");
   }
 }
 

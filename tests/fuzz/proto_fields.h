@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Messages in the wire format of protocol buffers, taken apart and put together again.
+
+namespace rill::test {
+
+struct Field {
+  int number = 0;
+  int type = 0;  ///< of the wire format: 0 varint, 1 and 5 of eight and four bytes, 2 the rest
+  uint64_t value = 0;   ///< of what has no length
+  std::string content;  ///< of what has one
+};
+using Fields = std::vector<Field>;
+
+/// Take a message apart, one level deep; nothing if the bytes are no message.
+std::optional<Fields> fields_of(std::string_view message);
+std::string message_of(const Fields& fields);
+
+Field integer_field(int number, int64_t value);
+Field text_field(int number, std::string_view content);
+
+/// The first field of that number; null if there is none.
+Field* find_field(Fields* fields, int number);
+/// As above, made at the end if there is none.
+Field* need_field(Fields* fields, int number, int type);
+std::vector<size_t> places_of(const Fields& fields, int number);
+std::string text_of_field(const Fields& fields, int number);
+
+/// Let `change` work on the message inside a field. Tell whether there was one.
+bool edit(Field* field, const std::function<void(Fields*)>& change);
+
+}  // namespace rill::test
