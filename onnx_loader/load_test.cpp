@@ -58,6 +58,15 @@ TEST(OnnxLoad, NamesSymbolsAfterTheFileAndTheInput) {
   EXPECT_EQ(graph->output_names, std::vector<std::string>{"y"});
 }
 
+TEST(OnnxLoad, OutputsThatAreListedTwiceHaveNamesOfTheirOwn) {
+  GraphParts parts = small_model();
+  parts.nodes.push_back(node_of("Neg", {"y"}, {"y_1"}));
+  parts.outputs.assign(3, value_info("y", {-1, 4, -1}));
+  parts.outputs.push_back(value_info("y_1", {-1, 4, -1}));
+  const auto graph = loaded(model_of(parts));
+  EXPECT_EQ(graph.value().output_names, (std::vector<std::string>{"y", "y_2", "y_3", "y_1"}));
+}
+
 TEST(OnnxLoad, QuestionMarksAreNoName) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1, -1}, {"?", "?"})};

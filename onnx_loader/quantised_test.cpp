@@ -9,6 +9,7 @@
 #include "core/optim/optim.h"
 #include "onnx_loader/load.h"
 #include "onnx_loader/test_file.h"
+#include "onnx_loader/test_run.h"
 #include "ops/math/test_support.h"
 #include "ops/onnx_table.h"
 #include "ops/op_table.h"
@@ -99,6 +100,16 @@ GraphParts convolution(int64_t groups, const std::vector<int64_t>& filter) {
                          {integer_attribute("group", groups), integers_attribute("pads", {2, 0})}),
                  node_of("DequantizeLinear", {"r", "one", "zero"}, {"y"})};
   return parts;
+}
+
+// As onnxruntime has it: silence is no division by 0.
+TEST(Quantised, ZerosHaveAScaleOfOne) {
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1, 3}, {"S"})};
+  parts.outputs = {value_info("s", {})};
+  parts.nodes = {node_of("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"})};
+  EXPECT_EQ(run_on(model_of(parts), {0, 0, 0}), std::vector<float>{1});
+  EXPECT_EQ(run_on(model_of(parts), {0, 0, 510}), std::vector<float>{2});
 }
 
 TEST(Quantised, ConvolutionsAreSumsOfIntegers) {

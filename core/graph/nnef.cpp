@@ -49,6 +49,7 @@ std::string nnef_text(bool value) { return value ? "true" : "false"; }
 
 std::string nnef_text(float value) {
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  if (std::isnan(value)) return "nan";
   std::string text = str_cat(value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "nnef_loader/build/test_ops.h"
 #include "nnef_loader/build/values.h"
 
@@ -18,6 +20,15 @@ TEST(Literals, IntegersAreDimsAndFloatsAreF32) {
   EXPECT_EQ(output_value(g, 3).dtype(), DType::kBool);
   EXPECT_EQ(output_value(g, 4).data<std::string>()[0], "text");
   EXPECT_EQ(output_value(g, 5).data<float>()[0], 1000.0F);
+}
+
+// As in `leaky_relu(x, nan)`: no literal of NNEF, so that wires may be called so.
+TEST(Literals, NanIsANumberUnlessItIsAName) {
+  const Graph g = loaded(load_body("a = nan; b = [1.0, nan];", "a, b"));
+  EXPECT_TRUE(std::isnan(output_value(g, 0).data<float>()[0]));
+  EXPECT_TRUE(std::isnan(output_value(g, 1).data<float>()[1]));
+  const Graph named = loaded(load_body("nan = 2.0; a = nan;", "a"));
+  EXPECT_EQ(output_value(named, 0).data<float>()[0], 2.0F);
 }
 
 TEST(Literals, RangeOfNumbers) {

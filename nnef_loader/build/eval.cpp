@@ -1,6 +1,7 @@
 // Expressions.
 
 #include <cmath>
+#include <limits>
 
 #include "nnef_loader/build/builder.h"
 #include "nnef_loader/build/call.h"
@@ -155,6 +156,8 @@ Result<Value> Builder::resolve(const std::string& name, Scope& scope) {
   }
   SymbolScope& symbols = scope.target->graph.scope;
   if (!symbols.declared(name)) {
+    // No literal of NNEF, but what numbers of operators may be.
+    if (name == "nan") return Value(std::numeric_limits<float>::quiet_NaN());
     if (!creates_symbols_) {
       return fail(Code::kParse, "Can not resolve \"", name, "\"")
           .hint("Assign it first, or declare it with \"extension tract_symbol\"");

@@ -94,7 +94,8 @@ void BodyWriter::name_wires() {
   const auto name_of = [&](OutletId outlet) -> std::string& {
     return wire_names_[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
   };
-  // A wire called as a symbol would hide it.
+  // A wire called as a symbol or a number would hide it.
+  claim("nan");
   for (const std::string& symbol : graph_.scope.symbols()) claim(symbol);
   for (const OutletId& input : graph_.inputs) name_of(input) = claim(graph_.node(input.node).name);
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {

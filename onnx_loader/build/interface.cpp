@@ -187,6 +187,21 @@ Status Loader::add_inputs(const GraphProto& graph, Env* env) {
   return {};
 }
 
+namespace {
+
+/// One that the file lists twice is two outputs, which are told apart.
+std::string name_of_output(const GraphProto& graph, std::string_view name,
+                           const std::vector<std::string>& taken) {
+  std::string own(name);
+  const auto is_own = [&](const ValueInfo& info) { return info.name == own; };
+  for (int64_t i = 1; contains(taken, own) || (own != name && any_of(graph.outputs, is_own)); ++i) {
+    own = str_cat(name, "_", i);
+  }
+  return own;
+}
+
+}  // namespace
+
 Status Loader::add_outputs(const GraphProto& graph, Env* env) {
   for (const ValueInfo& info : graph.outputs) {
     if (info.kind != ValueInfo::Kind::kUntyped) RILL_TRY(check_tensor(info));
@@ -200,7 +215,7 @@ Status Loader::add_outputs(const GraphProto& graph, Env* env) {
       RILL_ASSIGN(wire, builder_.invoke_needed("tract_core_cast", arguments, *env->scope,
                                       {str_cat(info.name, "_", type), true, false, {}, {}, {}}));
     }
-    out.add_output(info.name, wire);
+    out.add_output(name_of_output(graph, info.name, out.output_names), wire);
   }
   if (env->graph().outputs.empty()) return fail(Code::kParse, "the graph has no outputs");
   return {};

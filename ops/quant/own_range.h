@@ -39,12 +39,14 @@ OwnRange in_own_range(Wires& w, OutletId x, const std::vector<int64_t>& axes) {
   const OutletId zero = w.number(0.0, x);
   const OutletId high = w.binary(BinaryKind::kMax, w.reduce(ReduceKind::kMax, x, axes), zero);
   const OutletId low = w.binary(BinaryKind::kMin, w.reduce(ReduceKind::kMin, x, axes), zero);
+  const OutletId span = w.binary(BinaryKind::kSub, high, low);
+  const OutletId step = w.binary(BinaryKind::kDiv, span, w.number(255.0, x));
+  // Of zeros alone the standard says nothing; onnxruntime takes 1.
+  const OutletId flat = w.binary(BinaryKind::kEq, step, zero);
   OwnRange out;
-  out.scale = w.binary(BinaryKind::kDiv, w.binary(BinaryKind::kSub, high, low), w.number(255.0, x));
-  const OutletId flat = w.binary(BinaryKind::kEq, out.scale, zero);
-  const OutletId divisor = w.select(flat, w.number(1.0, x), out.scale);
-  out.point = limited(over(w.unary(UnaryKind::kNeg, low), divisor));
-  out.values = limited(w.binary(BinaryKind::kAdd, over(x, divisor), out.point));
+  out.scale = w.select(flat, w.number(1.0, x), step);
+  out.point = limited(over(w.unary(UnaryKind::kNeg, low), out.scale));
+  out.values = limited(w.binary(BinaryKind::kAdd, over(x, out.scale), out.point));
   return out;
 }
 
