@@ -91,8 +91,8 @@ A program that listens to a microphone with Silero's file: `examples/silero_vad.
   output, as onnxruntime and PyTorch do; the standard's reference counts the fraction of a frame behind as well.
 - Indices that come from data and lie outside of their axis read zeros, and write nothing; onnxruntime
   refuses the run. An integer that is divided by 0 is 0.
-- `DynamicQuantizeLinear` of zeros alone has the scale 0 as in the standard's formula, onnxruntime 1. The mean
-  of no elements is NaN.
+- `DynamicQuantizeLinear` of zeros alone has the scale 1, as onnxruntime does; the standard's formula gives 0.
+  The mean of no elements is NaN.
 - `MaxUnpool` counts places in the extents from which its window makes those of the input, as the standard's
   test has it, also where `output_shape` is larger: zeros lie behind. onnxruntime counts in `output_shape`.
 - `ConvTranspose` of `SAME` padding has as many frames as the standard says, also where strides are larger
@@ -104,6 +104,7 @@ A program that listens to a microphone with Silero's file: `examples/silero_vad.
 | --- | --- |
 | `tests/onnx/conformance.py` | the tests of the standard |
 | `tests/onnx/differential.py` | drawn nodes, of extents that are numbers and names, against onnxruntime |
+| `tests/onnx/typed.py` | the tests of the standard in all other types of floats and integers, against its reference |
 | `tests/onnx/nan.py` | NaN through operators, against the reference of the standard, also as NNEF |
 | `tests/onnx/exported.py` | modules that PyTorch exports by both exporters, and what quantises, halves and optimises them, whole and streamed |
 | `tests/onnx/quantised.py` | drawn layers of bytes, as quantisers write them, against NumPy's integers, whole and streamed |
