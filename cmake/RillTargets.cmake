@@ -111,7 +111,7 @@ function(rill_library name)
   endif()
   if(ARG_SMALL)
     # For size, GCC 12 takes values of std::optional for uninitialised.
-    target_compile_options(${name} PRIVATE "$<$<CONFIG:Release>:${RILL_FOR_SIZE}>"
+    target_compile_options(${name} PRIVATE "$<$<CONFIG:Release,MinSizeRel>:${RILL_FOR_SIZE}>"
                            $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   endif()
   rill_fast_sources(${ARG_FAST})

@@ -96,7 +96,7 @@ Result<Tensor> counted(DType dtype, double start, double end, double step) {
   RILL_CHECK(step != 0.0 && std::isfinite(length) && length <= static_cast<double>(kMaxElements),
              "range from ", start, " to ", end, " by ", step, " has no sensible length");
   RILL_ASSIGN(Tensor out,
-              Tensor::zeros(dtype, {std::max<int64_t>(0, static_cast<int64_t>(length))}));
+              Tensor::zeros(dtype, {static_cast<int64_t>(std::max(length, 0.0))}));
   T value = narrow<T>(static_cast<Wide<T>>(start));
   const auto by = widen(narrow<T>(static_cast<Wide<T>>(step)));
   for (int64_t i = 0; i < out.volume(); ++i) {

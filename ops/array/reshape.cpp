@@ -365,6 +365,27 @@ Status Reshape::declutter(Rewrite& rewrite) const {
   return rewrite.replace_by(std::move(shorter), {rewrite.mapped(rewrite.input(0))});
 }
 
+namespace {
+
+/// The extents as NNEF has them, where 0 stands for that of the input: an extent that becomes 0 is
+/// what is left over.
+Result<std::vector<Dim>> written_extents(const Reshape& op, const Fact& in) {
+  std::vector<Dim> out = op.to;
+  int64_t left_over = 0, zeros = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i] != Dim(0)) continue;
+    ++zeros;
+    const auto at = static_cast<int>(op.axis) + static_cast<int>(i);
+    if (at < in.rank() && in.dim(at) == Dim(0)) continue;
+    out[i] = Dim(-1);
+    ++left_over;
+  }
+  if (left_over == 0 || zeros == 1) return out;
+  return fail(Code::kUnsupported, "NNEF has no reshape of ", in, " to several extents of 0");
+}
+
+}  // namespace
+
 Status Reshape::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
   if (to.empty() && count > 0) {  // tract takes no empty list for a shape
@@ -373,7 +394,9 @@ Status Reshape::save(SaveCtx& ctx) const {
     ctx.assign(str_cat("squeeze(", x, ", axes = ", nnef_text(axes), ")"));
     return {};
   }
-  ctx.assign(str_cat("reshape(", x, ", shape = ", nnef_text(to), ", axis_start = ", axis,
+  RILL_ASSIGN(const std::vector<Dim> written,
+              written_extents(*this, ctx.graph().fact(ctx.node().inputs[0])));
+  ctx.assign(str_cat("reshape(", x, ", shape = ", nnef_text(written), ", axis_start = ", axis,
                      ", axis_count = ", count, ")"));
   return {};
 }

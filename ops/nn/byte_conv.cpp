@@ -15,11 +15,13 @@
 namespace rill::ops {
 namespace {
 
-/// The one number of a constant of bytes, 0 without a wire; nothing for several numbers.
+/// The one number of a constant, 0 without a wire; nothing for several numbers, or one that is
+/// no zero point of bytes.
 std::optional<int32_t> number_of(const Wiring& wiring, OutletId wire) {
   if (!wire.valid()) return 0;
   const auto number = uniform_number(wiring.fact(wire).konst);
-  return number ? std::optional<int32_t>(static_cast<int32_t>(*number)) : std::nullopt;
+  if (!number || !(std::abs(*number) <= 255) || *number != std::rint(*number)) return std::nullopt;
+  return static_cast<int32_t>(*number);
 }
 
 /// The same bytes as quantised numbers of scale 1.

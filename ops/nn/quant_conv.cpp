@@ -58,6 +58,7 @@ void store(const View& y, int64_t at, int32_t sum, double scale, bool positive) 
   }
   const double real = static_cast<double>(sum) * scale;
   double value = std::nearbyint(real / static_cast<double>(y.q.scale)) + y.q.zero_point;
+  if (std::isnan(value)) value = 0.0;
   if (positive) value = std::max<double>(value, y.q.zero_point);
   if (y.dtype == DType::kQU8) {
     y.as<uint8_t>()[at] = static_cast<uint8_t>(std::clamp(value, 0.0, 255.0));

@@ -37,7 +37,8 @@ Result<Dim> scaled_extent(const Dim& extent, float scale) {
   RILL_CHECK(std::isfinite(scale) && scale > 0.0F, "scale ", scale, ": expected a positive number");
   if (const auto number = extent.to_int()) {
     const float product = static_cast<float>(*number) * scale;
-    RILL_CHECK(product < 9e18F, "extent ", *number, " times ", scale, " is too large");
+    RILL_CHECK(product < 9e18F && scale < 9e18F, "extent ", *number, " times ", scale,
+               " is too large");
     return Dim(std::round(scale) == scale ? *number * static_cast<int64_t>(scale)
                                           : static_cast<int64_t>(product));
   }

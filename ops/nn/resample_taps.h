@@ -22,8 +22,7 @@ class Taps {
     const int64_t support = op.interpolator == "cubic" ? 2 : 1;
     count_ = 2 * support;
     if (op.antialias && scale_ < 1.0F && !op.is_nearest()) {
-      const auto first =
-          static_cast<int64_t>(std::floor(static_cast<float>(-support) / scale_)) + 1;
+      const int64_t first = place_of(std::floor(static_cast<float>(-support) / scale_)) + 1;
       count_ = 2 - 2 * first;
     }
     stretch_ = op.antialias ? std::min(scale_, 1.0F) : 1.0F;
@@ -62,7 +61,7 @@ class Taps {
     if (crop && !(at >= 0.0F && at <= static_cast<float>(from_) - 1.0F)) return false;
     const float cell = std::ceil(at) - 1.0F;
     ratio_ = at - cell;
-    first_ = base + static_cast<int64_t>(cell) + 1 - count_ / 2;
+    first_ = base + place_of(cell) + 1 - count_ / 2;
     sum_ = 1.0F;
     if (stretch_ != 1.0F && !op_.is_nearest()) sum_ = total([](float w) { return w; });
     kept_ = 1.0F;
@@ -85,6 +84,10 @@ class Taps {
   }
 
  private:
+  /// A place as a whole number; 0 for what no axis reaches.
+  static int64_t place_of(float at) {
+    return std::abs(at) < 1e15F ? static_cast<int64_t>(at) : 0;
+  }
   /// The whole number that a scale is; 0 if it is none.
   static int64_t whole(float scale) {
     const bool is_whole = scale >= 1.0F && scale <= 4096.0F && std::round(scale) == scale;
