@@ -353,18 +353,41 @@ std::optional<Dim> exact_div(const Dim& a, const Dim& b) {
 Dim min(const Dim& a, const Dim& b) { return extremum(Kind::kMin, a, b); }
 Dim max(const Dim& a, const Dim& b) { return extremum(Kind::kMax, a, b); }
 
+namespace {
+
+/// Append what is broadcast, each operand once.
+void add_operands(const Dim& dim, std::vector<Dim>* out) {
+  const DimSum* const sum = dim.sum();
+  const bool alone = sum && sum->constant == 0 && sum->terms.size() == 1 &&
+                     sum->terms[0].coefficient == 1 && sum->terms[0].factors.size() == 1;
+  if (alone && sum->terms[0].factors[0]->kind == Kind::kBroadcast) {
+    for (const Dim& arg : sum->terms[0].factors[0]->args) add_operands(arg, out);
+  } else if (dim != Dim(1) && !contains(*out, dim)) {
+    out->push_back(dim);
+  }
+}
+
+Dim broadcast_of_two(const Dim& a, const Dim& b) {
+  if (a.is_const() && b.is_const()) return Dim::invalid();
+  std::string text = str_cat("broadcast(", a.to_string(), ", ", b.to_string(), ")");
+  if (!fits(text)) return Dim::invalid();
+  return from_atom(make_atom(Kind::kBroadcast, std::move(text), {a, b}));
+}
+
+}  // namespace
+
 Dim broadcast(const Dim& a, const Dim& b) {
   if (!a.valid() || !b.valid()) return Dim::invalid();
-  if (a == Dim(1) || a == b) return b;
-  if (b == Dim(1)) return a;
-  if (a.is_const() && b.is_const()) return Dim::invalid();
-  const std::string ta = a.to_string();
-  const std::string tb = b.to_string();
-  const bool swap = tb < ta;
-  std::string text = str_cat("broadcast(", swap ? tb : ta, ", ", swap ? ta : tb, ")");
-  if (!fits(text)) return Dim::invalid();
-  std::vector<Dim> args = swap ? std::vector<Dim>{b, a} : std::vector<Dim>{a, b};
-  return from_atom(make_atom(Kind::kBroadcast, std::move(text), std::move(args)));
+  std::vector<Dim> operands;
+  add_operands(a, &operands);
+  add_operands(b, &operands);
+  if (operands.empty()) return Dim(1);
+  sort_list(operands, [](const Dim& x, const Dim& y) { return x.to_string() < y.to_string(); });
+  Dim out = operands[0];
+  for (size_t i = 1; i < operands.size() && out.valid(); ++i) {
+    out = broadcast_of_two(out, operands[i]);
+  }
+  return out;
 }
 
 Dim ge(const Dim& a, const Dim& b) { return comparison(Kind::kGe, a, b); }

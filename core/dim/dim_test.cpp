@@ -77,6 +77,12 @@ TEST(Dim, MinMaxAndBroadcastFold) {
   EXPECT_EQ(broadcast(kS, kS), kS);
   EXPECT_EQ(broadcast(Dim(3), Dim(3)), Dim(3));
   EXPECT_FALSE(broadcast(Dim(3), Dim(2)).valid());
+  const Dim both = broadcast(Dim(3), kS);
+  EXPECT_EQ(broadcast(both, both), both);
+  EXPECT_EQ(broadcast(kS, both), both);
+  EXPECT_EQ(broadcast(broadcast(kB, kS), both), broadcast(both, broadcast(kS, kB)));
+  EXPECT_EQ(dim(broadcast(both, kB).to_string()), broadcast(both, kB));
+  EXPECT_FALSE(broadcast(both, Dim(2)).valid());
 }
 
 TEST(Dim, ABroadcastIsKnownOnceItsSymbolsAre) {
