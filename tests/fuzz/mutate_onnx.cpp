@@ -26,8 +26,6 @@ constexpr int kNodeAttribute = 5;
 constexpr int kAttributeTensor = 5;
 constexpr int kAttributeGraph = 6;
 constexpr int kInfoName = 1;
-constexpr int kInfoType = 2;
-constexpr int kTensorName = 8;
 
 /// The wires of one graph, and one change to it.
 class GraphChange {

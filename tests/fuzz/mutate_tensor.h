@@ -10,6 +10,10 @@
 
 namespace rill::test {
 
+// Numbers of fields in onnx.proto that graphs and tensors share.
+inline constexpr int kInfoType = 2;
+inline constexpr int kTensorName = 8;
+
 /// Change the number, text or list of an AttributeProto.
 void change_value(Fields* attribute, Random* random);
 /// Change shape, type or values of a TensorProto, so that its values are as many as it says.
