@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "core/base/bits.h"
 #include "core/exec/extents.h"
 #include "core/run/plan_format.h"
 
@@ -103,9 +104,7 @@ void RecordWriter::natural(uint64_t value) {
   bytes_.push_back(static_cast<std::byte>(value));
 }
 
-void RecordWriter::real(double value) {
-  natural(__builtin_bswap64(std::bit_cast<uint64_t>(value)));
-}
+void RecordWriter::real(double value) { natural(__builtin_bswap64(bit_cast<uint64_t>(value))); }
 
 void RecordWriter::text(std::string_view value) {
   natural(value.size());

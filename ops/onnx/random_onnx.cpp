@@ -1,8 +1,8 @@
 // How ONNX's generators of random numbers are read.
 
-#include <bit>
 #include <cmath>
 
+#include "core/base/bits.h"
 #include "ops/math/formula.h"
 
 namespace rill::ops {
@@ -19,7 +19,7 @@ struct Draw {
 int64_t whole_seed(float seed) {
   constexpr float kMost = 0x1p62F;
   if (std::abs(seed) < kMost && seed == std::trunc(seed)) return static_cast<int64_t>(seed);
-  return static_cast<int64_t>(std::bit_cast<uint32_t>(seed));
+  return static_cast<int64_t>(bit_cast<uint32_t>(seed));
 }
 
 /// A node without a seed gives other numbers in every session.
