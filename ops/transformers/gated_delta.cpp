@@ -4,6 +4,7 @@
 
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
+#include "ops/array/cast.h"
 #include "ops/array/common.h"
 
 namespace rill::ops {
@@ -19,11 +20,10 @@ Status LinearAttention::check_types(FactSpan in) const {
   const DType state = in[last].dtype;
   if (all(DType::kF32, last) && state == DType::kF32) return {};
   const size_t decay = decays ? 3 : last;
-  const bool mixed = all(DType::kF16, decay) && (!decays || in[3].dtype == DType::kF32) &&
-                     (state == DType::kF16 || state == DType::kF32);
-  if (mixed) return {};
+  const bool halves = all(DType::kF16, decay) && (!decays || in[3].dtype == DType::kF32);
+  if (halves && state == DType::kF32) return {};
   return fail(Code::kDType, "query ", in[0], ", log_decay ", in[3], ", state ", in[last],
-              ": expected all f32, or f16 with an f32 decay");
+              ": expected all f32, or f16 with decay and state in f32");
 }
 
 Status LinearAttention::check_gates(FactSpan in) const {
@@ -97,14 +97,25 @@ Status LinearAttention::pulsify(PulseBuilder& b) const {
 
 namespace {
 
+/// A state in halves is widened first and its end narrowed, so that it is rounded once, and not
+/// after each frame: streams and whole runs keep the same sums.
+Result<Value> add_over_frames(LoadCtx& ctx, OpPtr op, std::vector<OutletId> inputs) {
+  const DType state = ctx.fact(inputs.back()).dtype;
+  if (state == DType::kF16) {
+    RILL_ASSIGN(inputs.back(), cast_to(ctx, inputs.back(), DType::kF32));
+  }
+  RILL_ASSIGN(auto outs, ctx.add(std::move(op), inputs));
+  RILL_ASSIGN(outs[1], cast_to(ctx, outs[1], state));
+  return Value::of_wires(outs);
+}
+
 Result<Value> load_gated_delta(LoadCtx& ctx) {
   std::vector<OutletId> inputs;
   for (const char* name : {"query", "key", "value", "log_decay", "beta", "initial_state"}) {
     RILL_ASSIGN(const OutletId wire, plain_wire(ctx, name));
     inputs.push_back(wire);
   }
-  RILL_ASSIGN(const auto outs, ctx.add(make_op<LinearAttention>(), inputs));
-  return Value::of_wires(outs);
+  return add_over_frames(ctx, make_op<LinearAttention>(), std::move(inputs));
 }
 
 Result<Value> load(LoadCtx& ctx) {
@@ -118,8 +129,7 @@ Result<Value> load(LoadCtx& ctx) {
     RILL_ASSIGN(const OutletId wire, plain_wire(ctx, name));
     inputs.push_back(wire);
   }
-  RILL_ASSIGN(const auto outs, ctx.add(std::move(op), inputs));
-  return Value::of_wires(outs);
+  return add_over_frames(ctx, std::move(op), std::move(inputs));
 }
 
 constexpr NnefOp kOps[] = {

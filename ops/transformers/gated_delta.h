@@ -12,8 +12,7 @@ namespace rill::ops {
 /// q; where q has more heads than v, those that belong to one head of v read the same S.
 /// Shapes: q [B, T, hq, a], k [B, T, hk, a], v [B, T, hv, b], g [B, T, hv] or [B, T, hv, a],
 /// beta [B, T, hv], first S [B, hv, a, b] -> y [B, T, max(hq, hv), b], last S [B, hv, a, b].
-/// Types: all f32; or q, k, v, beta f16, g f32, S f16 or f32. y has the type of q, S its own; sums
-/// are in f32.
+/// Types: all f32; or q, k, v, beta f16, g and S f32. y has the type of q; sums are in f32.
 /// Errors: kShape, kDType.
 /// Stream: along T the state is kept from pulse to pulse, and the last state is refused; other axes
 /// are refused.

@@ -186,6 +186,9 @@ Result<Tensor> filled(const Operand& operand, std::vector<int64_t> shape, Random
     case DType::kF16:
       fill_as<Half>(operand, random, &out);
       break;
+    case DType::kBF16:
+      fill_as<BFloat16>(operand, random, &out);
+      break;
     case DType::kF32:
       fill_as<float>(operand, random, &out);
       break;
