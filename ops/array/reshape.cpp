@@ -64,6 +64,18 @@ std::vector<Dim> replaced(const Reshape& op, std::span<const Dim> shape) {
   return out;
 }
 
+/// Whether the extents that are known have a product that is no part of the volume, which is.
+bool never_divides(std::span<const Dim> shape, const Dim& volume_of) {
+  const auto known = volume_of.to_int();
+  if (!known) return false;
+  int64_t product = 1;
+  for (const Dim& dim : shape) {
+    const auto extent = dim.to_int();
+    if (extent && __builtin_mul_overflow(product, *extent, &product)) return false;
+  }
+  return product != 0 && *known % product != 0;
+}
+
 }  // namespace
 
 Result<Facts> Reshape::infer(FactSpan in) const {
@@ -75,8 +87,11 @@ Result<Facts> Reshape::infer(FactSpan in) const {
   const Dim before = volume(in[0].shape);
   const Dim after = volume(out.shape);
   const auto difference = (after - before).to_int();
-  RILL_CHECK(!difference || *difference == 0, "can not reshape ", in[0], " to ", out,
-             ": the volumes are ", before, " and ", after);
+  const bool differ = difference
+                          ? *difference != 0
+                          : never_divides(in[0].shape, after) || never_divides(out.shape, before);
+  RILL_CHECK(!differ, "can not reshape ", in[0], " to ", out, ": the volumes are ", before, " and ",
+             after);
   return one_fact(std::move(out));
 }
 
@@ -389,6 +404,17 @@ Result<std::vector<Dim>> written_extents(const Reshape& op, const Fact& in) {
 Status Reshape::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
   if (to.empty() && count > 0) {  // tract takes no empty list for a shape
+    const std::vector<Dim>& from = ctx.graph().fact(ctx.node().inputs[0]).shape;
+    const auto first = from.begin() + axis;
+    const bool ones =
+        std::all_of(first, first + count, [](const Dim& dim) { return dim == Dim(1); });
+    if (!ones) {
+      const std::string one =
+          ctx.temp("one", str_cat("reshape(", x, ", shape = [1], axis_start = ", axis,
+                                  ", axis_count = ", count, ")"));
+      ctx.assign(str_cat("squeeze(", one, ", axes = [", axis, "])"));
+      return {};
+    }
     std::vector<int64_t> axes(static_cast<size_t>(count));
     std::iota(axes.begin(), axes.end(), axis);
     ctx.assign(str_cat("squeeze(", x, ", axes = ", nnef_text(axes), ")"));

@@ -46,6 +46,23 @@ TEST(Reshape, ChecksSymbolicVolumesOnceTheyAreNumbers) {
   EXPECT_EQ(odd.error().code, Code::kShape);
 }
 
+TEST(Reshape, RefusesOpenVolumesThatNeverFit) {
+  const std::vector<Input> x = {{"x", "S, 4, 5"}};
+  expect_load_error(x, "y = reshape(x, shape = [30]);", Code::kShape, "volumes are 20*S and 30");
+  expect_load_error({{"x", "6"}}, "y = reshape(x, shape = [S, 4]);", Code::kShape,
+                    "volumes are 6 and 4*S");
+  EXPECT_EQ(graph_of(x, "y = reshape(x, shape = [60]);").nodes.size(), 2U);
+  EXPECT_EQ(graph_of({{"x", "S, 0, 5"}}, "y = reshape(x, shape = [0, 7]);").nodes.size(), 2U);
+}
+
+TEST(Reshape, ToOneNumberIsWrittenAndReadBack) {
+  Graph graph;
+  const OutletId x = graph.add_source("x", Fact::of(DType::kF32, {Dim::symbol("S"), Dim(3)}));
+  const OutletId y = graph.add("y", make_op<Reshape>(0, 1, std::vector<Dim>{}), {x}).value()[0];
+  graph.add_output("y", y);
+  expect_written_and_read(graph, {random_f32(3, {1, 3})});
+}
+
 TEST(Reshape, IsSimplified) {
   const Graph graph = graph_of({{"x", "B, 6, S"}},
                                "a = reshape(x, shape = [B, 2, 3, S]);"
