@@ -63,6 +63,7 @@ if(RILL_TESTS AND NOT RILL_OPS)
     array/slice_test.cpp
     array/trilu_test.cpp
     math/any_input_test.cpp
+    math/binary_groups_test.cpp
     math/binary_test.cpp
     math/cumsum_test.cpp
     math/known_answers_test.cpp

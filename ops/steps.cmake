@@ -3,6 +3,7 @@
 set(RILL_STEPS
   array/walk.cpp
   control/loop_step.cpp
+  math/binary_groups.cpp
   math/pointwise_step.cpp
   nn/byte_product_step.cpp
   nn/fill_frames_step.cpp
@@ -15,5 +16,5 @@ set(RILL_STEPS
   quant/byte_table_step.cpp
 )
 # Their own loops are part of a step.
-set(RILL_FAST_STEPS control/loop_step.cpp math/pointwise_step.cpp math/reduce_step.cpp
-    nn/pool_step.cpp nn/product_step.cpp nn/window_step.cpp nn/recurrent_step.cpp signal/stft_step.cpp)
+set(RILL_FAST_STEPS control/loop_step.cpp math/binary_groups.cpp math/pointwise_step.cpp
+    math/reduce_step.cpp nn/pool_step.cpp nn/product_step.cpp nn/window_step.cpp nn/recurrent_step.cpp signal/stft_step.cpp)

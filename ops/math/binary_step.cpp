@@ -1,6 +1,7 @@
 #include "ops/math/binary_step.h"
 
 #include "ops/array/walk.h"
+#include "ops/math/binary_groups.h"
 #include "ops/math/float_binary.h"
 #include "ops/math/integers.h"
 
@@ -25,51 +26,6 @@ void combine_numbers(BinaryKind kind, const View& a, const View& b, const View& 
   });
 }
 
-/// Comparisons of f32, which masks are made of.
-void compare_f32(BinaryKind kind, const View& a, const View& b, const View& out) {
-  using Places = std::array<int64_t, 3>;
-  for_each_row<3>({out, a, b}, [&](const Places& at, const Places& steps, int64_t count) {
-    auto* to = out.as<uint8_t>() + at[0];
-    const float* x = a.as<const float>() + at[1];
-    const float* y = b.as<const float>() + at[2];
-    const auto row = [&](const auto& holds) {
-      for (int64_t i = 0; i < count; ++i) {
-        to[i * steps[0]] = holds(x[i * steps[1]], y[i * steps[2]]) ? 1 : 0;
-      }
-    };
-    switch (kind) {
-      case BinaryKind::kEq:
-        return row([](float p, float q) { return p == q; });
-      case BinaryKind::kNe:
-        return row([](float p, float q) { return !(p == q); });
-      case BinaryKind::kLt:
-        return row([](float p, float q) { return p < q; });
-      case BinaryKind::kLe:
-        return row([](float p, float q) { return p <= q; });
-      case BinaryKind::kGt:
-        return row([](float p, float q) { return p > q; });
-      default:
-        return row([](float p, float q) { return p >= q; });
-    }
-  });
-}
-
-/// Sums, differences and products of I32, which quantised numbers are made of; they wrap.
-void combine_i32(BinaryKind kind, const View& a, const View& b, const View& out) {
-  using Places = std::array<int64_t, 3>;
-  for_each_row<3>({out, a, b}, [&](const Places& at, const Places& steps, int64_t count) {
-    auto* to = out.as<uint32_t>() + at[0];
-    const auto* x = a.as<const uint32_t>() + at[1];
-    const auto* y = b.as<const uint32_t>() + at[2];
-    const auto row = [&](const auto& of) {
-      for (int64_t i = 0; i < count; ++i) to[i * steps[0]] = of(x[i * steps[1]], y[i * steps[2]]);
-    };
-    if (kind == BinaryKind::kAdd) return row([](uint32_t p, uint32_t q) { return p + q; });
-    if (kind == BinaryKind::kSub) return row([](uint32_t p, uint32_t q) { return p - q; });
-    row([](uint32_t p, uint32_t q) { return p * q; });
-  });
-}
-
 void combine_bools(BinaryKind kind, const View& a, const View& b, const View& out) {
   for_each_element<3>({out, a, b}, [&](const std::array<int64_t, 3>& at) {
     const bool x = a.as<const uint8_t>()[at[1]] != 0;
@@ -85,11 +41,8 @@ void combine_bools(BinaryKind kind, const View& a, const View& b, const View& ou
 }  // namespace
 
 void combine_elements(BinaryKind kind, const View& a, const View& b, const View& out) {
+  if (combine_groups(kind, a, b, out)) return;
   if (a.dtype == DType::kBool) return combine_bools(kind, a, b, out);
-  if (a.dtype == DType::kF32 && is_comparison(kind)) return compare_f32(kind, a, b, out);
-  const bool is_sum = kind == BinaryKind::kAdd || kind == BinaryKind::kSub ||
-                      kind == BinaryKind::kMul;
-  if (a.dtype == DType::kI32 && is_sum) return combine_i32(kind, a, b, out);
   combine_numbers(kind, a, b, out);
 }
 

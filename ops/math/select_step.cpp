@@ -7,9 +7,17 @@ namespace rill::ops {
 void select_elements(const View& condition, const View& a, const View& b, const View& out) {
   visit_plain_size(out.dtype, [&](auto tag) {
     using T = decltype(tag);
-    for_each_element<4>({out, condition, a, b}, [&](const std::array<int64_t, 4>& at) {
-      out.as<T>()[at[0]] = condition.as<const uint8_t>()[at[1]] != 0 ? a.as<const T>()[at[2]]
-                                                                     : b.as<const T>()[at[3]];
+    using Four = std::array<int64_t, 4>;
+    for_each_row<4>({out, condition, a, b}, [&](const Four& at, const Four& step, int64_t count) {
+      const uint8_t* truth = condition.as<const uint8_t>() + at[1];
+      const T* x = a.as<const T>() + at[2];
+      const T* y = b.as<const T>() + at[3];
+      T* to = out.as<T>() + at[0];
+      for (int64_t i = 0; i < count; ++i) {
+        // Without a branch, which noise would not let be foreseen.
+        const auto keep = static_cast<T>(0 - static_cast<T>(truth[i * step[1]] != 0));
+        to[i * step[0]] = static_cast<T>((x[i * step[2]] & keep) | (y[i * step[3]] & ~keep));
+      }
     });
   });
 }

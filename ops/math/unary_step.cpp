@@ -1,6 +1,7 @@
 #include "ops/math/unary_step.h"
 
 #include "ops/array/walk.h"
+#include "ops/math/binary_step.h"
 #include "ops/math/float_unary.h"
 
 namespace rill::ops {
@@ -39,15 +40,13 @@ void change_numbers(UnaryKind kind, float alpha, const View& x, const View& out)
   });
 }
 
-void test_numbers(UnaryKind kind, float alpha, const View& x, const View& out) {
+void test_infinities(float alpha, const View& x, const View& out) {
   const auto signs = static_cast<int>(alpha);
   visit_number(x.dtype, [&](auto tag) {
     using T = decltype(tag);
     for_each_element<2>({out, x}, [&](const std::array<int64_t, 2>& at) {
       const auto v = static_cast<double>(widen(x.as<const T>()[at[1]]));
-      const bool infinite = std::isinf(v) && (signs & (v > 0 ? 1 : 2)) != 0;
-      const bool truth = kind == UnaryKind::kIsNan ? std::isnan(v) : infinite;
-      out.as<uint8_t>()[at[0]] = truth ? 1 : 0;
+      out.as<uint8_t>()[at[0]] = std::isinf(v) && (signs & (v > 0 ? 1 : 2)) != 0 ? 1 : 0;
     });
   });
 }
@@ -55,11 +54,17 @@ void test_numbers(UnaryKind kind, float alpha, const View& x, const View& out) {
 }  // namespace
 
 void change_elements(UnaryKind kind, float alpha, const View& x, const View& out) {
-  if (is_test(kind)) return test_numbers(kind, alpha, x, out);
-  if (x.dtype != DType::kBool) return change_numbers(kind, alpha, x, out);
-  for_each_element<2>({out, x}, [&](const std::array<int64_t, 2>& at) {
-    out.as<uint8_t>()[at[0]] = x.as<const uint8_t>()[at[1]] == 0 ? 1 : 0;
-  });
+  if (x.dtype == DType::kBool) {
+    uint8_t no = 0;
+    View nothing = x;
+    nothing.stride = {};
+    nothing.data = &no;
+    return combine_elements(BinaryKind::kEq, x, nothing, out);
+  }
+  // NaN alone is not itself.
+  if (kind == UnaryKind::kIsNan) return combine_elements(BinaryKind::kNe, x, x, out);
+  if (kind == UnaryKind::kIsInf) return test_infinities(alpha, x, out);
+  change_numbers(kind, alpha, x, out);
 }
 
 void run_unary(const UnaryArgs& args, const Frame& frame) noexcept {
