@@ -39,6 +39,7 @@ target_sources(rill_ops PRIVATE
   array/symbolic.cpp
   math/dims.cpp
   math/fuse_elementwise.cpp
+  math/halves.cpp
   math/pointwise.cpp
   math/program.cpp
   math/promote.cpp

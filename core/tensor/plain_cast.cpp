@@ -55,8 +55,8 @@ void cast_through(const View& from, const View& to) {
   } while (rows.next());
 }
 
-/// Converts between integers of up to 32 bits and floats, as quantised numbers and their sums are:
-/// for these, the widest type would take most of the time of a model.
+/// Converts between integers of up to 32 bits and floats, as quantised numbers and their sums are,
+/// and truths, as masks are: for these, the widest type would take most of the time of a model.
 template <class From, class To>
 void cast_rows(const View& from, const View& to) RILL_NONBLOCKING {
   if (from.volume() == 0) return;
@@ -65,9 +65,11 @@ void cast_rows(const View& from, const View& to) RILL_NONBLOCKING {
     const From* x = from.as<const From>() + rows.at_a;
     To* y = to.as<To>() + rows.at_b;
     if (rows.step_a == 1 && rows.step_b == 1) {
-      for (int64_t i = 0; i < rows.count; ++i) y[i] = convert<To>(x[i]);
+      for (int64_t i = 0; i < rows.count; ++i) y[i] = convert_element<To>(x[i]);
     } else {
-      for (int64_t i = 0; i < rows.count; ++i) y[i * rows.step_b] = convert<To>(x[i * rows.step_a]);
+      for (int64_t i = 0; i < rows.count; ++i) {
+        y[i * rows.step_b] = convert_element<To>(x[i * rows.step_a]);
+      }
     }
   } while (rows.next());
 }
@@ -83,6 +85,8 @@ CastRows rows_between(DType from, DType to) {
       return narrows ? cast_rows<float, int32_t> : cast_rows<int32_t, float>;
     case DType::kI16:
       return narrows ? cast_rows<float, int16_t> : cast_rows<int16_t, float>;
+    case DType::kBool:
+      return narrows ? cast_rows<float, Bool> : cast_rows<Bool, float>;
     case DType::kU16:
       return narrows ? cast_rows<float, uint16_t> : cast_rows<uint16_t, float>;
     default:

@@ -12,6 +12,7 @@
 #include "ops/math/binary_step.h"
 #include "ops/math/dims.h"
 #include "ops/math/float_binary.h"
+#include "ops/math/halves.h"
 #include "ops/math/integers.h"
 #include "ops/math/kind_names.h"
 #include "ops/math/pointwise.h"
@@ -164,9 +165,17 @@ Status Binary::eval(EvalCtx& ctx) const {
 Status Binary::lower(Lowering& lowering) const {
   const Operand& a = lowering.in(0);
   const Operand& b = lowering.in(1);
-  if (a.dtype != DType::kF32 || !is_arithmetic(kind_of)) {
+  const int64_t volume = lowering.out_shape(0).volume();
+  const bool halves = a.dtype == DType::kF16 && volume > 0;
+  if ((a.dtype != DType::kF32 && !halves) || !is_arithmetic(kind_of)) {
     if (a.dtype != DType::kBool && !is_number(a.dtype)) return Op::lower(lowering);
     const Operand out = lowering.make_out(0);
+    if (halves) {
+      const Operand x = widened(lowering, a);
+      const Operand y = widened(lowering, b);
+      lowering.step(kBinary, {kind_of, stretched(x, out), stretched(y, out), out}, {x, y}, {out});
+      return {};
+    }
     // Sizes, which steps hold as numbers, are divided as expressions of symbols are.
     const bool sizes = lowering.node().outputs[0].dtype == DType::kDim;
     const BinaryKind kind = sizes && kind_of == BinaryKind::kDiv ? BinaryKind::kFloorDiv : kind_of;
@@ -177,10 +186,10 @@ Status Binary::lower(Lowering& lowering) const {
   instr.op = *pointwise_op(kind_of);
   instr.dst = 2;
   instr.b = 1;
-  const int64_t volume = lowering.out_shape(0).volume();
   const auto scalar = [](const Operand& operand) -> std::optional<float> {
     if (!is_uniform(operand.konst)) return std::nullopt;
-    return operand.konst->data<float>()[0];
+    if (operand.dtype == DType::kF32) return operand.konst->data<float>()[0];
+    return static_cast<float>(operand.konst->data<Half>()[0]);
   };
   if (const auto imm = scalar(b); imm && a.volume() == volume) {
     instr.imm_at = kernels::PointwiseImm::kB;

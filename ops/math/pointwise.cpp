@@ -6,6 +6,7 @@
 
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/math/halves.h"
 #include "ops/math/pointwise_step.h"
 
 namespace rill::ops {
@@ -151,15 +152,17 @@ Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
   int main = inputs[0];
   for (const int i : inputs) {
     const Operand& operand = lowering.in(i);
-    in.push_back(operand.at(nullptr));
-    reads.emplace_back(operand);
+    const Operand read = widened(lowering, operand);
+    in.push_back(read.at(nullptr));
+    reads.emplace_back(read);
     const Operand& best = lowering.in(main);
     const bool better = operand.volume() > best.volume() ||
                         (operand.volume() == best.volume() && best.konst && !operand.konst);
     if (better) main = i;
   }
-  const Operand out =
-      lowering.make_out(0, lowering.order_read(Lowering::physical_order(lowering.in(main))));
+  const std::vector<int> order = lowering.order_read(Lowering::physical_order(lowering.in(main)));
+  const Operand to = lowering.make_out(0, order);
+  const Operand out = in_floats(lowering, to, order);
   PointwiseStep step;
   step.run = kernels::pointwise_f32();
   step.loops = make_loops(code, in, out.at(nullptr));
@@ -173,6 +176,7 @@ Status lower_pointwise(Lowering& lowering, std::span<const PointwiseInstr> code,
   work.multiply_adds *= static_cast<double>(out.volume());
   work.scratch_bytes = static_cast<int64_t>(kernels::pointwise_scratch_floats() * sizeof(float));
   lowering.step_in_parts(kPointwise, step, work, reads, {out});
+  narrow(lowering, out, to, order);
   return {};
 }
 

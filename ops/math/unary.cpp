@@ -148,7 +148,8 @@ Status Unary::eval(EvalCtx& ctx) const {
 
 Status Unary::lower(Lowering& lowering) const {
   const Operand& x = lowering.in(0);
-  if (x.dtype != DType::kF32 || is_test(kind_of)) {
+  const bool in_floats = x.dtype == DType::kF32 || (x.dtype == DType::kF16 && x.volume() > 0);
+  if (!in_floats || is_test(kind_of)) {
     if (x.dtype != DType::kBool && !is_number(x.dtype)) return Op::lower(lowering);
     const Operand out = lowering.make_out(0);
     lowering.step(kUnary, {kind_of, alpha, x, out}, {x}, {out});

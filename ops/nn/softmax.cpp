@@ -15,6 +15,7 @@
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/kernel_fields.h"
+#include "ops/math/halves.h"
 #include "ops/math/nest.h"
 #include "ops/math/quantised.h"
 #include "ops/nn/masked_rows.h"
@@ -127,7 +128,8 @@ constexpr double kWorkPerElement = 64;
 
 Status Softmax::lower(Lowering& lowering) const {
   RILL_TRY(check_axes(*this, lowering.in(0).rank));
-  if (lowering.in(0).dtype != DType::kF32) return Op::lower(lowering);
+  const bool halves = lowering.in(0).dtype == DType::kF16 && lowering.in(0).volume() > 0;
+  if (lowering.in(0).dtype != DType::kF32 && !halves) return Op::lower(lowering);
   // The axes that are normalised go innermost, in their logical order.
   std::vector<int> order;
   for (const int axis : Lowering::physical_order(lowering.in(0))) {
@@ -136,13 +138,14 @@ Status Softmax::lower(Lowering& lowering) const {
   const size_t rows = order.size();
   order.insert(order.end(), over.begin(), over.end());
   Nest row;
-  Operand x = lowering.in(0);
+  Operand x = widened(lowering, lowering.in(0));
   for (const int64_t axis : over) {
     row.add(x.extent(static_cast<int>(axis)), x.step(static_cast<int>(axis)), 0);
   }
   const bool dense = row.count == 0 || (row.count == 1 && (row.x[0] == 1 || row.extent[0] == 1));
   if (!dense) x = lowering.ordered(x, order);
-  const Operand y = lowering.make_out(0, order);
+  const Operand out = lowering.make_out(0, order);
+  const Operand y = in_floats(lowering, out, order);
   SoftmaxStep step;
   step.run = kernels::softmax_f32();
   step.args.log = log;
@@ -176,6 +179,7 @@ Status Softmax::lower(Lowering& lowering) const {
   work.multiply_adds = kWorkPerElement * static_cast<double>(y.volume());
   lowering.step_in_parts(kSoftmax, step, work, {x}, {target});
   if (gaps) lowering.copy(target, y);
+  narrow(lowering, y, out, order);
   return {};
 }
 

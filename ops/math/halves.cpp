@@ -1,0 +1,45 @@
+#include "ops/math/halves.h"
+
+#include <vector>
+
+#include "ops/array/cast_step.h"
+
+namespace rill::ops {
+namespace {
+
+std::span<const int64_t> extents_of(const Operand& operand) {
+  return {operand.shape.data(), static_cast<size_t>(operand.rank)};
+}
+
+void cast_halves(Lowering& lowering, const Operand& x, const Operand& y) {
+  const HalfCastArgs args{&kernels::half_casts(), y.volume(), y.dtype == DType::kF32, x.ref, y.ref};
+  lowering.step(kHalfCast, args, {x}, {y});
+}
+
+}  // namespace
+
+Operand widened(Lowering& lowering, const Operand& operand) {
+  if (operand.dtype != DType::kF16) return operand;
+  const std::vector<int> order = Lowering::physical_order(operand);
+  const Operand x = lowering.ordered(operand, order);
+  Operand wide = lowering.scratch(DType::kF32, extents_of(x), order);
+  cast_halves(lowering, x, wide);
+  return wide;
+}
+
+Operand in_floats(Lowering& lowering, const Operand& out, std::span<const int> order) {
+  if (out.dtype != DType::kF16) return out;
+  return lowering.scratch(DType::kF32, extents_of(out), order);
+}
+
+void narrow(Lowering& lowering, const Operand& wide, const Operand& out,
+            std::span<const int> order) {
+  if (out.dtype != DType::kF16) return;
+  // Frames with a history do not lie together.
+  if (!lowering.history(0)) return cast_halves(lowering, wide, out);
+  const Operand dense = lowering.scratch(DType::kF16, extents_of(out), order);
+  cast_halves(lowering, wide, dense);
+  lowering.copy(dense, out);
+}
+
+}  // namespace rill::ops

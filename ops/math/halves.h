@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+
+#include "core/exec/lowering.h"
+
+// Steps on f16 by kernels of f32: what they read is widened before, and what they write narrowed
+// behind them. All else is left as it is.
+
+namespace rill::ops {
+
+/// Give an operand in f32: one of f16 in memory that lives for this node, any other itself.
+Operand widened(Lowering& lowering, const Operand& operand);
+
+/// Give room in f32, in that order of axes, for what becomes an output of f16; for any other, the
+/// output itself.
+Operand in_floats(Lowering& lowering, const Operand& out, std::span<const int> order);
+/// Round what is in that room to output 0.
+void narrow(Lowering& lowering, const Operand& wide, const Operand& out,
+            std::span<const int> order);
+
+}  // namespace rill::ops
