@@ -39,7 +39,7 @@ target_sources(rill_ops PRIVATE
   array/symbolic.cpp
   math/dims.cpp
   math/fuse_elementwise.cpp
-  math/halves.cpp
+  math/f16_operands.cpp
   math/pointwise.cpp
   math/program.cpp
   math/promote.cpp

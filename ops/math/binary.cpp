@@ -11,8 +11,8 @@
 #include "ops/array/elements.h"
 #include "ops/math/binary_step.h"
 #include "ops/math/dims.h"
+#include "ops/math/f16_operands.h"
 #include "ops/math/float_binary.h"
-#include "ops/math/halves.h"
 #include "ops/math/integers.h"
 #include "ops/math/kind_names.h"
 #include "ops/math/pointwise.h"
@@ -166,11 +166,11 @@ Status Binary::lower(Lowering& lowering) const {
   const Operand& a = lowering.in(0);
   const Operand& b = lowering.in(1);
   const int64_t volume = lowering.out_shape(0).volume();
-  const bool halves = a.dtype == DType::kF16 && volume > 0;
-  if ((a.dtype != DType::kF32 && !halves) || !is_arithmetic(kind_of)) {
+  const bool is_f16 = a.dtype == DType::kF16 && volume > 0;
+  if ((a.dtype != DType::kF32 && !is_f16) || !is_arithmetic(kind_of)) {
     if (a.dtype != DType::kBool && !is_number(a.dtype)) return Op::lower(lowering);
     const Operand out = lowering.make_out(0);
-    if (halves) {
+    if (is_f16) {
       const Operand x = widened(lowering, a);
       const Operand y = widened(lowering, b);
       lowering.step(kBinary, {kind_of, stretched(x, out), stretched(y, out), out}, {x, y}, {out});

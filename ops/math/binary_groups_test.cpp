@@ -180,9 +180,9 @@ TEST(BinaryGroups, LeaveOtherWorkAsItIs) {
   EXPECT_FALSE(combine_groups(BinaryKind::kPow, bytes.view, bytes.view, bytes.view));
   Strip<uint8_t> few(DType::kU8, 15, 1, 3);
   EXPECT_FALSE(combine_groups(BinaryKind::kAdd, few.view, few.view, few.view));
-  Strip<uint16_t> halves(DType::kF16, 64, 1, 0);
+  Strip<uint16_t> f16(DType::kF16, 64, 1, 0);
   Strip<uint8_t> truths(DType::kBool, 64, 1, 0);
-  EXPECT_FALSE(combine_groups(BinaryKind::kLt, halves.view, halves.view, truths.view));
+  EXPECT_FALSE(combine_groups(BinaryKind::kLt, f16.view, f16.view, truths.view));
 }
 
 }  // namespace

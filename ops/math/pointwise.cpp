@@ -6,7 +6,7 @@
 
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
-#include "ops/math/halves.h"
+#include "ops/math/f16_operands.h"
 #include "ops/math/pointwise_step.h"
 
 namespace rill::ops {

@@ -15,7 +15,7 @@
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/kernel_fields.h"
-#include "ops/math/halves.h"
+#include "ops/math/f16_operands.h"
 #include "ops/math/nest.h"
 #include "ops/math/quantised.h"
 #include "ops/nn/masked_rows.h"
@@ -128,8 +128,8 @@ constexpr double kWorkPerElement = 64;
 
 Status Softmax::lower(Lowering& lowering) const {
   RILL_TRY(check_axes(*this, lowering.in(0).rank));
-  const bool halves = lowering.in(0).dtype == DType::kF16 && lowering.in(0).volume() > 0;
-  if (lowering.in(0).dtype != DType::kF32 && !halves) return Op::lower(lowering);
+  const bool is_f16 = lowering.in(0).dtype == DType::kF16 && lowering.in(0).volume() > 0;
+  if (lowering.in(0).dtype != DType::kF32 && !is_f16) return Op::lower(lowering);
   // The axes that are normalised go innermost, in their logical order.
   std::vector<int> order;
   for (const int axis : Lowering::physical_order(lowering.in(0))) {

@@ -20,8 +20,8 @@ Status LinearAttention::check_types(FactSpan in) const {
   const DType state = in[last].dtype;
   if (all(DType::kF32, last) && state == DType::kF32) return {};
   const size_t decay = decays ? 3 : last;
-  const bool halves = all(DType::kF16, decay) && (!decays || in[3].dtype == DType::kF32);
-  if (halves && state == DType::kF32) return {};
+  const bool is_f16 = all(DType::kF16, decay) && (!decays || in[3].dtype == DType::kF32);
+  if (is_f16 && state == DType::kF32) return {};
   return fail(Code::kDType, "query ", in[0], ", log_decay ", in[3], ", state ", in[last],
               ": expected all f32, or f16 with decay and state in f32");
 }
@@ -97,7 +97,7 @@ Status LinearAttention::pulsify(PulseBuilder& b) const {
 
 namespace {
 
-/// A state in halves is widened first and its end narrowed, so that it is rounded once, and not
+/// A state of f16 is widened first and its end narrowed, so that it is rounded once, and not
 /// after each frame: streams and whole runs keep the same sums.
 Result<Value> add_over_frames(LoadCtx& ctx, OpPtr op, std::vector<OutletId> inputs) {
   const DType state = ctx.fact(inputs.back()).dtype;

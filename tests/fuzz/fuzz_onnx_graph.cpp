@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -85,6 +86,21 @@ Result<Graph> through_nnef(const Graph& graph) {
   return loaded;
 }
 
+/// Denormals count as zero in a step, in what it reads and in what it writes: a constant of one
+/// that is moved, and not computed with, may come out as it is.
+Tensor without_denormals(Tensor tensor) {
+  const auto flush = [&](auto zero) {
+    using T = decltype(zero);
+    T* values = tensor.mutable_data<T>();
+    for (int64_t i = 0; i < tensor.volume(); ++i) {
+      if (std::fpclassify(values[i]) == FP_SUBNORMAL) values[i] = zero;
+    }
+  };
+  if (tensor.dtype() == DType::kF32) flush(0.0F);
+  if (tensor.dtype() == DType::kF64) flush(0.0);
+  return tensor;
+}
+
 void expect_same_written(const Graph& graph, int64_t length) {
   const auto read = through_nnef(graph);
   test::expect_explained(read);
@@ -98,7 +114,8 @@ void expect_same_written(const Graph& graph, int64_t length) {
   const auto expected = whole->run(inputs);
   const auto found = again->run(inputs);
   for (size_t i = 0; i < expected.size(); ++i) {
-    const std::string problem = test::difference(found[i], expected[i]);
+    const std::string problem =
+        test::difference(without_denormals(found[i]), without_denormals(expected[i]));
     if (!problem.empty()) test::finding(str_cat("read back, output ", i, ": ", problem));
   }
 }

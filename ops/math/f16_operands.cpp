@@ -1,4 +1,4 @@
-#include "ops/math/halves.h"
+#include "ops/math/f16_operands.h"
 
 #include <vector>
 
@@ -11,7 +11,7 @@ std::span<const int64_t> extents_of(const Operand& operand) {
   return {operand.shape.data(), static_cast<size_t>(operand.rank)};
 }
 
-void cast_halves(Lowering& lowering, const Operand& x, const Operand& y) {
+void cast_f16(Lowering& lowering, const Operand& x, const Operand& y) {
   const HalfCastArgs args{&kernels::half_casts(), y.volume(), y.dtype == DType::kF32, x.ref, y.ref};
   lowering.step(kHalfCast, args, {x}, {y});
 }
@@ -23,7 +23,7 @@ Operand widened(Lowering& lowering, const Operand& operand) {
   const std::vector<int> order = Lowering::physical_order(operand);
   const Operand x = lowering.ordered(operand, order);
   Operand wide = lowering.scratch(DType::kF32, extents_of(x), order);
-  cast_halves(lowering, x, wide);
+  cast_f16(lowering, x, wide);
   return wide;
 }
 
@@ -36,9 +36,9 @@ void narrow(Lowering& lowering, const Operand& wide, const Operand& out,
             std::span<const int> order) {
   if (out.dtype != DType::kF16) return;
   // Frames with a history do not lie together.
-  if (!lowering.history(0)) return cast_halves(lowering, wide, out);
+  if (!lowering.history(0)) return cast_f16(lowering, wide, out);
   const Operand dense = lowering.scratch(DType::kF16, extents_of(out), order);
-  cast_halves(lowering, wide, dense);
+  cast_f16(lowering, wide, dense);
   lowering.copy(dense, out);
 }
 
