@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
@@ -329,6 +330,23 @@ Status skip_broadcast(const Binary& op, Rewrite& rewrite) {
 
 }  // namespace
 
+namespace {
+
+/// Whether an operand may equal one of the other sign: a zero, or a denormal, which counts as one.
+/// Of two zeros a limit that keeps NaN is the first.
+bool has_zeros(const Tensor& tensor) {
+  const auto numbers = cast(tensor, DType::kF64);
+  if (!numbers.ok()) return true;
+  const double least = tensor.dtype() == DType::kF64
+                           ? std::numeric_limits<double>::min()
+                           : static_cast<double>(std::numeric_limits<float>::min());
+  const auto values = numbers->values<double>();
+  return std::any_of(values.begin(), values.end(),
+                     [&](double value) { return std::abs(value) < least; });
+}
+
+}  // namespace
+
 Status Binary::declutter(Rewrite& rewrite) const {
   RILL_TRY(skip_broadcast(*this, rewrite));
   if (rewrite.replacement()) return {};
@@ -337,7 +355,8 @@ Status Binary::declutter(Rewrite& rewrite) const {
   if (is_quantised(dtype) || !is_number(dtype)) return {};
   const bool left_const = rewrite.in(0).konst != nullptr;
   const bool right_const = rewrite.in(1).konst != nullptr;
-  if (left_const && !right_const && is_commutative(kind_of)) {
+  if (left_const && !right_const && is_commutative(kind_of) &&
+      !(keeps_nan(kind_of) && has_zeros(*rewrite.in(0).konst))) {
     return rewrite.replace_by(clone(),
                               {rewrite.mapped(rewrite.input(1)), rewrite.mapped(rewrite.input(0))});
   }

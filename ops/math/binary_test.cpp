@@ -28,6 +28,22 @@ TEST(Binary, GivesTheSameInEveryLayout) {
   }
 }
 
+TEST(Binary, LimitsByZeroKeepTheOrderOfTheirOperands) {
+  for (const float limit : {0.0F, -0.0F, 1e-39F, 0.5F}) {
+    for (const BinaryKind kind : {BinaryKind::kMinimum, BinaryKind::kMaximum}) {
+      Graph graph;
+      const OutletId x = graph.add_source("x", Fact::of(DType::kF32, {Dim(2)}));
+      const OutletId c = graph.add_const("c", std::make_shared<const Tensor>(f32({1}, {limit})));
+      graph.add_output("y", graph.add("y", make_op<Binary>(kind), {c, x}).value()[0]);
+      const Graph simple = declutter(graph).value();
+      const Node& node = simple.node(simple.outputs[0].node);
+      EXPECT_EQ(simple.fact(node.inputs[1]).konst != nullptr, limit == 0.5F) << limit;
+      const Tensor zeros = f32({2}, {-0.0F, 0.0F});
+      expect_same(run(simple, {zeros}).value()[0], run(graph, {zeros}).value()[0]);
+    }
+  }
+}
+
 TEST(Binary, RunsOnEightAxes) {
   const Tensor a = random_f32(1, {2, 1, 2, 1, 2, 1, 2, 3});
   const Tensor b = random_f32(2, {1, 2, 1, 2, 1, 2, 1, 3});
