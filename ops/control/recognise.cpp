@@ -298,11 +298,6 @@ bool fits(const Scan& scan, const Match& match, const Rewrite& rewrite) {
 
 }  // namespace
 
-bool is_recurrent(const Scan& scan, const Rewrite& rewrite) {
-  Match match;
-  return match_cell(scan, &match) && fits(scan, match, rewrite);
-}
-
 Status fuse_recurrent(const Scan& scan, Rewrite& rewrite) {
   Match match;
   if (!match_cell(scan, &match) || !fits(scan, match, rewrite)) return {};

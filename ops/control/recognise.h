@@ -10,7 +10,4 @@ struct Scan;
 /// dataflow, by the op that runs it at once. Leaves other loops alone.
 Status fuse_recurrent(const Scan& scan, Rewrite& rewrite);
 
-/// Tell whether a loop whose body is simplified has the form of such a layer.
-bool is_recurrent(const Scan& scan, const Rewrite& rewrite);
-
 }  // namespace rill::ops

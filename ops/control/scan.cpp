@@ -191,7 +191,7 @@ RILL_NOT_IN_STEPS_END
 
 Status Scan::lower(Lowering& lowering) const { return lower_scan(*this, lowering); }
 
-/// A loop that runs once and keeps nothing for the next run is its body.
+/// A loop that runs once and whose states others keep is its body.
 Status Scan::dissolve(Rewrite& rewrite) const {
   const Node& node = rewrite.node();
   std::map<OutletId, OutletId> mapped;
@@ -223,7 +223,9 @@ Status Scan::dissolve(Rewrite& rewrite) const {
 
 bool Scan::is_its_body(const Rewrite& rewrite) const {
   if (skip != 0 || !(limit == Dim(0))) return false;
-  if (!state_results.empty() && !external_state && !reset_every_turn) return false;
+  // One that keeps states stays a loop also where a pulse begins it anew: what is fused in its body
+  // is fused there as it is in the whole run, and has its bits.
+  if (!state_results.empty() && !external_state) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].kind != Kind::kScan) continue;
     const Dim& frames = rewrite.in(static_cast<int>(i)).dim(static_cast<int>(inputs[i].axis));
@@ -233,10 +235,7 @@ bool Scan::is_its_body(const Rewrite& rewrite) const {
 }
 
 Status Scan::declutter(Rewrite& rewrite) const {
-  const bool one_turn = is_its_body(rewrite);
-  if (one_turn && (external_state || state_results.empty())) return dissolve(rewrite);
-  // A recurrent layer has bits of its own, the same for one turn as for many.
-  if (one_turn && settled_ && !is_recurrent(*this, rewrite)) return dissolve(rewrite);
+  if (is_its_body(rewrite)) return dissolve(rewrite);
   if (settled_) {
     RILL_TRY(start_at_zero(*this, rewrite));
     return rewrite.replacement() ? Status() : hoist_slices(*this, rewrite);
