@@ -223,9 +223,9 @@ Status Scan::dissolve(Rewrite& rewrite) const {
 
 bool Scan::is_its_body(const Rewrite& rewrite) const {
   if (skip != 0 || !(limit == Dim(0))) return false;
-  // One that keeps states stays a loop also where a pulse begins it anew: what is fused in its body
-  // is fused there as it is in the whole run, and has its bits.
-  if (!state_results.empty() && !external_state) return false;
+  // Any other stays a loop also where it has one frame, as in a short stream or a pulse of one: so
+  // what is fused in its body has the same bits at every length.
+  if (!external_state) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].kind != Kind::kScan) continue;
     const Dim& frames = rewrite.in(static_cast<int>(i)).dim(static_cast<int>(inputs[i].axis));
