@@ -35,6 +35,15 @@ Result<float> LoadCtx::number(const char* name) { return number(string_view(name
 Result<bool> LoadCtx::boolean(const char* name) { return boolean(string_view(name)); }
 Result<std::string> LoadCtx::text(const char* name) { return text(string_view(name)); }
 
+std::string SaveCtx::dims(std::span<const Dim> values) {
+  std::string out = "[";
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) out += ", ";
+    out += dim(values[i]);
+  }
+  return out + "]";
+}
+
 Result<OutletId> LoadCtx::add1(OpPtr op, WireList inputs, std::string_view suffix) {
   RILL_ASSIGN(const std::vector<OutletId> outlets, add(std::move(op), inputs, suffix));
   return outlets[0];
@@ -55,25 +64,6 @@ std::string nnef_text(float value) {
   return text;
 }
 
-namespace {
-
-/// NNEF has no broadcast of extents; where both are at least 1 it is the larger one.
-Dim without_broadcast(const Dim& dim) {
-  return rebuild(dim, [](const DimAtom& atom) -> std::optional<Dim> {
-    if (atom.kind != DimAtom::Kind::kBroadcast) return std::nullopt;
-    Dim out = without_broadcast(atom.args[0]);
-    for (size_t i = 1; i < atom.args.size(); ++i) out = max(out, without_broadcast(atom.args[i]));
-    return out;
-  });
-}
-
-}  // namespace
-
-std::string nnef_text(const Dim& dim) {
-  const Dim value = without_broadcast(dim);
-  return value.is_const() || value.as_symbol() ? value.to_string() : str_cat("(", value, ")");
-}
-
 std::string nnef_text(std::string_view value) {
   std::string out = "\"";
   for (const char c : value) {
@@ -83,22 +73,14 @@ std::string nnef_text(std::string_view value) {
   return out + "\"";
 }
 
-namespace {
-
-template <class T>
-std::string list_text(std::span<const T> values) {
+std::string nnef_text(std::span<const int64_t> values) {
   std::string out = "[";
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) out += ", ";
-    out += nnef_text(values[i]);
+    out += str_cat(values[i]);
   }
   return out + "]";
 }
-
-}  // namespace
-
-std::string nnef_text(std::span<const int64_t> values) { return list_text(values); }
-std::string nnef_text(std::span<const Dim> values) { return list_text(values); }
 
 std::string nnef_text(const Pads& values) {
   std::string out = "[";

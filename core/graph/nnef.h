@@ -161,6 +161,9 @@ class SaveCtx {
   virtual Result<std::string> in(int i) = 0;
   /// As `in`, with unit axes in front until the rank is reached.
   virtual Result<std::string> literal(const Tensor& tensor) = 0;
+  /// Spell an extent as an expression that reads back as it.
+  virtual std::string dim(const Dim& value) = 0;
+  std::string dims(std::span<const Dim> values);
   /// Name a constant: writes `<label>.dat` and a `variable` statement.
   virtual Result<std::string> variable(std::string_view label, const TensorPtr& tensor) = 0;
   /// Emit `name = expression;` for output i.
@@ -193,10 +196,8 @@ class SaveCtx {
 std::string nnef_text(int64_t value);
 std::string nnef_text(bool value);
 std::string nnef_text(float value);
-std::string nnef_text(const Dim& value);
 std::string nnef_text(std::string_view value);
 std::string nnef_text(std::span<const int64_t> values);
-std::string nnef_text(std::span<const Dim> values);
 std::string nnef_text(const Pads& values);
 
 }  // namespace rill

@@ -109,7 +109,7 @@ Result<Facts> Source::infer(FactSpan) const { return one_fact(fact); }
 Status Source::eval(EvalCtx&) const { return fail(Code::kInternal, "a source has no value"); }
 Status Source::save(SaveCtx& ctx) const {
   ctx.need_registry("tract_core");
-  ctx.assign(str_cat("tract_core_external(shape = ", nnef_text(fact.shape), ", datum_type = \"",
+  ctx.assign(str_cat("tract_core_external(shape = ", ctx.dims(fact.shape), ", datum_type = \"",
                      dtype_lower_name(fact.dtype), "\")"));
   return {};
 }

@@ -78,6 +78,7 @@ class FieldReader final : public FieldVisitor {
 /// Spells every field; tensors are spelled by who writes the node.
 class FieldSpeller final : public FieldVisitor {
  public:
+  explicit FieldSpeller(SaveCtx* ctx) : ctx_(*ctx) {}
   /// The tensor of a field; null where it has none.
   struct Constant {
     std::string_view name;
@@ -98,19 +99,18 @@ class FieldSpeller final : public FieldVisitor {
     add(name, nnef_text(std::string_view(value)));
   }
   void field(const char*, DType&) override {}
-  void field(const char* name, Dim& value) override { add(name, nnef_text(value)); }
+  void field(const char* name, Dim& value) override { add(name, ctx_.dim(value)); }
   void field(const char* name, std::vector<int64_t>& value) override {
     add(name, nnef_text(std::span<const int64_t>(value)));
   }
-  void field(const char* name, std::vector<Dim>& value) override {
-    add(name, nnef_text(std::span<const Dim>(value)));
-  }
+  void field(const char* name, std::vector<Dim>& value) override { add(name, ctx_.dims(value)); }
   void field(const char* name, Pads& value) override { add(name, nnef_text(value)); }
   void field(const char* name, TensorPtr& value) override { constants_.push_back({name, value}); }
 
  private:
   using Entry = std::pair<std::string_view, std::string>;
   void add(const char* name, std::string text) { texts_.emplace_back(name, std::move(text)); }
+  SaveCtx& ctx_;
   std::vector<Entry> texts_;
   std::vector<Constant> constants_;
 };
@@ -169,7 +169,7 @@ Result<std::string> NodeWriter::inputs_text(const Parameter& tensor, int* input)
 
 Status NodeWriter::assign_declared(const NnefOp& form, std::span<const Argument> own) {
   RILL_ASSIGN(const Document document, parse_fragments(form.declaration, "operator declaration"));
-  FieldSpeller speller;
+  FieldSpeller speller(this);
   node().op->clone()->fields(speller);
   const FragmentDecl& decl = document.fragments[0];
   std::string arguments;

@@ -21,6 +21,17 @@ Dim atom_dim(const std::shared_ptr<const DimAtom>& atom) {
   return Dim::from_sum({0, {{1, {atom}, atom->text}}});
 }
 
+/// 1 gives way to the other extent.
+std::string broadcast_text(const std::vector<Dim>& args) {
+  std::string out = dim_text(args[0]);
+  for (size_t i = 1; i < args.size(); ++i) {
+    const std::string by = dim_text(args[i]);
+    out = str_cat("(", out, " + (", by, " - ", out, ") * tract_core_cast(eq(", out,
+                  ", 1), to = \"tdim\"))");
+  }
+  return out;
+}
+
 std::string atom_text(const std::shared_ptr<const DimAtom>& atom, const BroadcastText& broadcasts) {
   const std::vector<Dim>& args = atom->args;
   switch (atom->kind) {
@@ -34,7 +45,7 @@ std::string atom_text(const std::shared_ptr<const DimAtom>& atom, const Broadcas
       if (broadcasts) {
         if (auto text = broadcasts(atom_dim(atom))) return *text;
       }
-      return call_text("max", args, broadcasts);
+      return broadcast_text(args);
     case DimAtom::Kind::kMax:
       return call_text("max", args, broadcasts);
     case DimAtom::Kind::kGe:

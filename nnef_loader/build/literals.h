@@ -14,8 +14,7 @@ namespace rill::nnef {
 using BroadcastText = std::function<std::optional<std::string>(const Dim&)>;
 
 /// Spell a dim as an expression of NNEF, in parentheses unless it is a number or a symbol.
-/// A broadcast that `broadcast_text` does not know is written as `max`, its value for extents of at
-/// least 1.
+/// A broadcast that `broadcast_text` does not know is written as a sum that has its value.
 std::string dim_text(const Dim& dim, const BroadcastText& broadcast_text = {});
 std::string dims_text(std::span<const Dim> dims);
 

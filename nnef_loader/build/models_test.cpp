@@ -7,6 +7,7 @@
 
 #include "core/optim/optim.h"
 #include "nnef_loader/load.h"
+#include "ops/array/broadcast.h"
 #include "ops/op_table.h"
 
 namespace rill::nnef {
@@ -116,6 +117,35 @@ TEST_P(Models, RewritingComesToAnEnd) {
   EXPECT_EQ(names(declutter(simple, 1).value()), names(simple));
   const Graph fused = fuse(simple).value();
   EXPECT_EQ(names(fuse(fused, 1).value()), names(fused));
+}
+
+TEST(Dims, ReadBackWithTheirValuesWhateverTheyCompare) {
+  const Dim s = Dim::symbol("S");
+  const Dim b = Dim::symbol("B");
+  const auto path = std::filesystem::path(::testing::TempDir()) / "rill_dims.nnef.tar";
+  for (const Dim& dim :
+       {ge(s, b) * b + Dim(1), eq(s + Dim(1), b) * s, broadcast(s, b),
+        broadcast(s - Dim(1), s) * Dim(3) + b, broadcast(broadcast(s, b), floor_div(s, 2))}) {
+    Graph graph;
+    graph.name = "g";
+    for (const char* symbol : {"S", "B"}) graph.scope.declare(symbol);
+    const OutletId one = graph.add_source("one", Fact::of(DType::kF32, {Dim(1)}));
+    auto op = std::make_shared<const ops::Broadcast>(std::vector<Dim>{dim});
+    graph.add_output("y", graph.add("y", std::move(op), {one}).value()[0]);
+    const Status status = save(graph, path.string(), Container::kTar);
+    ASSERT_TRUE(status.ok()) << status.error().to_string();
+    auto again = load(path.string(), ops::op_table());
+    ASSERT_TRUE(again.ok()) << again.error().to_string() << graph_text(graph).value();
+    const Dim& read = again->fact(again->outputs[0]).shape[0];
+    for (int64_t of_s = 0; of_s < 7; ++of_s) {
+      for (int64_t of_b = 0; of_b < 7; ++of_b) {
+        const Bindings at{{"S", of_s}, {"B", of_b}};
+        if (!dim.eval(at)) continue;
+        EXPECT_EQ(read.eval(at), dim.eval(at)) << dim.to_string() << " at " << of_s << ", " << of_b;
+      }
+    }
+  }
+  std::filesystem::remove(path);
 }
 
 INSTANTIATE_TEST_SUITE_P(Archives, Models, ::testing::ValuesIn(archives()), test_name);

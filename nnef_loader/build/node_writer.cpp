@@ -25,8 +25,7 @@ Result<std::string> NodeWriter::variable(std::string_view label, const TensorPtr
 
 void NodeWriter::assign(std::string_view expression, int output) {
   assigned_[static_cast<size_t>(output)] = 1;
-  body_.emit(print_identifier(body_.wire_name({id_, output})),
-             body_.with_dims_spelled(expression, id_));
+  body_.emit(print_identifier(body_.wire_name({id_, output})), expression);
 }
 
 void NodeWriter::assign_all(std::string_view expression) {
@@ -37,12 +36,12 @@ void NodeWriter::assign_all(std::string_view expression) {
     names += str_cat(i > 0 ? ", " : "", print_identifier(body_.wire_name(outlet)));
   }
   std::fill(assigned_.begin(), assigned_.end(), char{1});
-  body_.emit(str_cat("(", names, ")"), body_.with_dims_spelled(expression, id_));
+  body_.emit(str_cat("(", names, ")"), expression);
 }
 
 std::string NodeWriter::temp(std::string_view stem, std::string_view expression) {
   const std::string name = print_identifier(body_.claim(str_cat(node().name, "_", stem)));
-  body_.emit(name, body_.with_dims_spelled(expression, id_));
+  body_.emit(name, expression);
   return name;
 }
 

@@ -144,7 +144,7 @@ class Reshape final : public OpBase<Reshape> {
   }
   Status save(SaveCtx& ctx) const override {
     RILL_ASSIGN(const std::string x, ctx.in(0));
-    ctx.assign(str_cat("reshape(", x, ", shape = ", nnef_text(shape), ")"));
+    ctx.assign(str_cat("reshape(", x, ", shape = ", ctx.dims(shape), ")"));
     return {};
   }
 };
@@ -233,8 +233,8 @@ class Slice final : public OpBase<Slice> {
   }
   Status save(SaveCtx& ctx) const override {
     RILL_ASSIGN(const std::string x, ctx.in(0));
-    ctx.assign(str_cat("slice(", x, ", axes = [0], begin = [", nnef_text(begin), "], end = [",
-                       nnef_text(end), "])"));
+    ctx.assign(str_cat("slice(", x, ", axes = [0], begin = [", ctx.dim(begin), "], end = [",
+                       ctx.dim(end), "])"));
     return {};
   }
 };

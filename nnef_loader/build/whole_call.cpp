@@ -7,6 +7,7 @@
 
 #include "core/base/search.h"
 #include "nnef_loader/build/call.h"
+#include "nnef_loader/build/literals.h"
 
 namespace rill::nnef {
 namespace {
@@ -79,7 +80,7 @@ struct WholeCall final : OpBase<WholeCall> {
 
 /// Write a number, a truth value or a text; nothing for other values.
 std::optional<std::string> spelled(const Value& value) {
-  if (const auto* dim = value.get<Dim>()) return nnef_text(*dim);
+  if (const auto* dim = value.get<Dim>()) return dim_text(*dim);
   if (const auto* number = value.get<float>()) return nnef_text(*number);
   if (const auto* truth = value.get<bool>()) return nnef_text(*truth);
   if (const auto* text = value.get<std::string>()) return nnef_text(std::string_view(*text));

@@ -230,24 +230,14 @@ std::optional<std::string> BodyWriter::extent_text(const Dim& dim, int id) const
   return std::nullopt;
 }
 
-std::string BodyWriter::with_dims_spelled(std::string_view expression, int id) const {
-  std::string out(expression);
-  std::vector<Dim> dims = dims_of(graph_.node(id));
-  for (const OutletId& input : graph_.node(id).inputs) {
-    const std::vector<Dim>& shape = graph_.fact(input).shape;
-    dims.insert(dims.end(), shape.begin(), shape.end());
-  }
-  for (const Dim& dim : dims) {
-    if (dim.is_const() || dim.as_symbol()) continue;
-    // An op spells a dim on its own, without what it would take to spell a broadcast.
-    const std::string from = nnef_text(dim);
-    if (out.find(from) == std::string::npos) continue;
-    const std::string to = dim_text(dim, [&](const Dim& each) { return extent_text(each, id); });
-    for (size_t at = out.find(from); at != std::string::npos; at = out.find(from, at + to.size())) {
-      out.replace(at, from.size(), to);
-    }
-  }
-  return out;
+std::string BodyWriter::dim(const Dim& value, int id) const {
+  bool is_spelled = true;
+  std::string text = dim_text(value, [&](const Dim& broadcast) {
+    auto extent = extent_text(broadcast, id);
+    is_spelled &= extent.has_value();
+    return extent;
+  });
+  return is_spelled ? text : extent_text(value, id).value_or(text);
 }
 
 Status BodyWriter::record_quant(const Fact& fact, const std::string& name) {

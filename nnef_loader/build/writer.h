@@ -59,8 +59,8 @@ class BodyWriter {
   const std::string& wire_name(OutletId outlet) const {
     return wire_names_[static_cast<size_t>(outlet.node)][static_cast<size_t>(outlet.slot)];
   }
-  /// Replace the dims in what the op of a node wrote by expressions that read back as them.
-  std::string with_dims_spelled(std::string_view expression, int id) const;
+  /// Spell a dim of a node as an expression that reads back as it.
+  std::string dim(const Dim& value, int id) const;
   /// Give the name or the literal that stands for a wire; writes the statement of a constant.
   Result<std::string> use(OutletId outlet);
   /// Write `name = variable(...)` with a file of its own, under a name made from the stem.
@@ -101,6 +101,7 @@ class NodeWriter final : public SaveCtx {
   const Graph& graph() const override { return body_.graph(); }
   const Node& node() const override { return body_.graph().node(id_); }
   Result<std::string> in(int i) override;
+  std::string dim(const Dim& value) override { return body_.dim(value, id_); }
   Result<std::string> literal(const Tensor& tensor) override;
   Result<std::string> variable(std::string_view label, const TensorPtr& tensor) override;
   void assign(std::string_view expression, int output) override;

@@ -219,22 +219,40 @@ Status Pad::declutter(Rewrite& rewrite) const {
 Status Pad::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
   RILL_ASSIGN(const double fill, element_as_double(*value, 0));
+  const auto number = static_cast<float>(fill);
+  const Fact& in = ctx.graph().fact(ctx.node().inputs[0]);
+  const auto read = cast(Tensor::scalar(number), in.dtype, in.q);
+  std::string text = nnef_text(number);
+  if (!read.ok() || !read->same_bits(*value)) {
+    RILL_ASSIGN(text, ctx.literal(*value));
+  }
   ctx.assign(str_cat("pad(", x, ", padding = ", nnef_text(pads), ", border = ", nnef_text(mode),
-                     ", value = ", nnef_text(static_cast<float>(fill)), ")"));
+                     ", value = ", text, ")"));
   return {};
 }
 
 namespace {
 
+/// Read `value`: a number, or a constant where f32 has no such number.
+Result<TensorPtr> fill_of(LoadCtx& ctx) {
+  RILL_ASSIGN(const Value given, ctx.value("value"));
+  if (const auto* wire = given.get<OutletId>()) {
+    const TensorPtr konst = ctx.fact(*wire).konst;
+    if (konst && konst->rank() == 0) return konst;
+  }
+  RILL_ASSIGN(const float number, ctx.number("value"));
+  return std::make_shared<const Tensor>(Tensor::scalar(number));
+}
+
 Result<Value> load_pad(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(Pads pads, ctx.pads("padding"));
   RILL_ASSIGN(std::string border, ctx.text("border"));
-  RILL_ASSIGN(const float number, ctx.number("value"));
   if (border == "replicate" || border == "edge") border = kReplicated;
-  const Fact& in = ctx.fact(x);
-  RILL_ASSIGN(Tensor fill, cast(Tensor::scalar(number), in.dtype, in.q));
-  auto value = std::make_shared<const Tensor>(std::move(fill));
+  const Fact in = ctx.fact(x);
+  RILL_ASSIGN(TensorPtr value, fill_of(ctx));
+  RILL_ASSIGN(Tensor fill, cast(*value, in.dtype, in.q));
+  value = std::make_shared<const Tensor>(std::move(fill));
   RILL_ASSIGN(const OutletId out,
               ctx.add1(make_op<Pad>(std::move(pads), std::move(border), std::move(value)), {x}));
   return as_value(out);

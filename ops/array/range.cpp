@@ -82,7 +82,7 @@ Status Range::save(SaveCtx& ctx) const {
   ctx.need_registry("tract_core");
   const auto distance = (step > 0 ? end - start : start - end).to_int();
   const bool is_empty = open && distance.value_or(0) < 0;
-  ctx.assign(str_cat("tract_core_range(", nnef_text(start), ", ", nnef_text(is_empty ? start : end),
+  ctx.assign(str_cat("tract_core_range(", ctx.dim(start), ", ", ctx.dim(is_empty ? start : end),
                      ", ", step, ")"));
   return {};
 }

@@ -422,7 +422,7 @@ Status Reshape::save(SaveCtx& ctx) const {
   }
   RILL_ASSIGN(const std::vector<Dim> written,
               written_extents(*this, ctx.graph().fact(ctx.node().inputs[0])));
-  ctx.assign(str_cat("reshape(", x, ", shape = ", nnef_text(written), ", axis_start = ", axis,
+  ctx.assign(str_cat("reshape(", x, ", shape = ", ctx.dims(written), ", axis_start = ", axis,
                      ", axis_count = ", count, ")"));
   return {};
 }

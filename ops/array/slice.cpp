@@ -261,8 +261,12 @@ Status Slice::declutter(Rewrite& rewrite) const {
 
 Status Slice::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
-  ctx.assign(str_cat("slice(", x, ", axes = [", axis, "], begin = [", nnef_text(begin),
-                     "], end = [", nnef_text(end), "], stride = [1])"));
+  // [0, 0) of an axis of one element is read as all of it.
+  const Dim& extent = ctx.graph().fact(ctx.node().inputs[0]).dim(static_cast<int>(axis));
+  const bool nothing = end == Dim(0) && extent == Dim(1);
+  ctx.assign(str_cat("slice(", x, ", axes = [", axis, "], begin = [",
+                     ctx.dim(nothing ? extent : begin), "], end = [",
+                     ctx.dim(nothing ? extent : end), "], stride = [1])"));
   return {};
 }
 

@@ -318,7 +318,7 @@ Status Scan::save(SaveCtx& ctx) const {
                          full, "], state = [", state, "], output = [", output, "], skip = ", skip,
                          ", reset_every_turn = ", reset_every_turn ? 1 : 0,
                          ", external_state = ", external_state ? 1 : 0,
-                         limit == Dim(0) ? "" : str_cat(", limit = ", nnef_text(limit)), ")"));
+                         limit == Dim(0) ? "" : str_cat(", limit = ", ctx.dim(limit)), ")"));
   return {};
 }
 

@@ -328,10 +328,6 @@ Status skip_broadcast(const Binary& op, Rewrite& rewrite) {
   return {};
 }
 
-}  // namespace
-
-namespace {
-
 /// Whether an operand may equal one of the other sign: a zero, or a denormal, which counts as one.
 /// Of two zeros a limit that keeps NaN is the first.
 bool has_zeros(const Tensor& tensor) {

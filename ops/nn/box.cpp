@@ -121,7 +121,7 @@ struct SumPool final : OpBase<SumPool> {
       ctx.need_registry("rill_pulse");
       ctx.assign(str_cat("rill_pulse_average", common, ", axis = ", counted.axis,
                          ", before = ", counted.before, ", delay = ", counted.delay,
-                         ", length = ", nnef_text(counted.length), ")"));
+                         ", length = ", ctx.dim(counted.length), ")"));
       return {};
     }
     std::string text = str_cat("box", common, ", normalize = ", normalize, ")");

@@ -243,8 +243,7 @@ Status Deconv::save(SaveCtx& ctx) const {
   std::string shape;
   if (any_of(extra, [](int64_t e) { return e != 0; })) {
     const Fact& out = ctx.node().outputs[0];
-    shape = str_cat(", output_shape = ",
-                    nnef_text(std::span<const Dim>(out.shape.data() + 2, out.shape.size() - 2)));
+    shape = str_cat(", output_shape = ", ctx.dims(std::span(out.shape).subspan(2)));
   }
   ctx.assign(str_cat("deconv(", x, ", ", w, ", ", bias, window_text(window, 0), shape,
                      ", groups = ", groups, ")"));

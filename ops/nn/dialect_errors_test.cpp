@@ -17,6 +17,7 @@ TEST(DialectErrors, OfSampling) {
   expect_refusal("y = tract_core_resize(x);", Code::kArg, "either scales or sizes");
   expect_refusal("y = tract_core_resize(x, scales = [1.0, 2.0]);", Code::kShape, "expected 3");
   expect_refusal("y = tract_core_resize(x, scales = [1.0, 1.0, -2.0]);", Code::kShape, "positive");
+  expect_refusal("y = tract_core_resize(x, scales = [1.0, 1.0, 0.0]);", Code::kShape, "positive");
   expect_refusal("y = tract_core_resize(x, sizes = [1, 2, 8], interpolator = 'spline');",
                  Code::kArg, "spline");
   expect_refusal("y = tract_core_resize(x, sizes = [1, 2, -8]);", Code::kShape, "0 or more");

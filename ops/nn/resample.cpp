@@ -214,6 +214,12 @@ Cost ResizeAxis::cost(FactSpan in, FactSpan out) const {
 Status ResizeAxis::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
   const Fact& in = ctx.graph().fact(ctx.node().inputs[0]);
+  if (to == Dim(0)) {  // no scale has nothing as its result
+    const std::string end = ctx.dim(in.dim(static_cast<int>(axis)));
+    ctx.assign(str_cat("slice(", x, ", axes = [", axis, "], begin = [", end, "], end = [", end,
+                       "], stride = [1])"));
+    return {};
+  }
   const bool core = !is_crop() && !exclude_outside && !antialias && cubic_a == -0.75F &&
                     (!is_nearest() || nearest == "floor" || nearest == "round_prefer_ceil");
   std::string sizes;
@@ -223,7 +229,7 @@ Status ResizeAxis::save(SaveCtx& ctx) const {
   for (int i = 0; i < in.rank(); ++i) {
     const char* comma = i > 0 ? ", " : "";
     const bool own = i == axis;
-    sizes += str_cat(comma, nnef_text(own ? to : in.dim(i)));
+    sizes += str_cat(comma, ctx.dim(own ? to : in.dim(i)));
     float factor = own ? scale : 1.0F;
     if (own && scale == 0.0F && !core) {
       RILL_ASSIGN(const int64_t before, in.dim(i).as_int());

@@ -33,12 +33,7 @@ Result<Value> add_axes(LoadCtx& ctx, OutletId x, const ResizeAxis& like,
       op.to = sizes[i];
     } else {
       op.scale = scales[i];
-      // Images without extent are written so.
-      if (scales[i] == 0.0F) {
-        op.to = 0;
-      } else {
-        RILL_ASSIGN(op.to, scaled_extent(from, scales[i]));
-      }
+      RILL_ASSIGN(op.to, scaled_extent(from, scales[i]));
     }
     if (crop) {
       op.roi_begin = roi[i];

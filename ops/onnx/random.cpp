@@ -126,8 +126,8 @@ class Random final : public OpBase<Random> {
     ctx.need_registry("tract_onnx");
     const std::string seeded = seed.given ? str_cat(", seed = ", seed.value) : std::string();
     ctx.assign(str_cat("tract_onnx_random(datum_type = \"", dtype_lower_name(dtype),
-                       "\", shape = ", nnef_text(std::span<const Dim>(shape)), ", dist = \"", dist,
-                       "\", parameters = [", nnef_text(a), ", ", nnef_text(b), "]", seeded, ")"));
+                       "\", shape = ", ctx.dims(shape), ", dist = \"", dist, "\", parameters = [",
+                       nnef_text(a), ", ", nnef_text(b), "]", seeded, ")"));
     return {};
   }
 };

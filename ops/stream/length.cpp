@@ -33,8 +33,7 @@ Status PulseLength::lower(Lowering& lowering) const {
 Status PulseLength::save(SaveCtx& ctx) const {
   const auto dims = value->values<Dim>();
   ctx.need_registry("rill_pulse");
-  ctx.assign(str_cat("rill_pulse_length(",
-                     nnef_text(std::span<const Dim>(dims.data(), dims.size())),
+  ctx.assign(str_cat("rill_pulse_length(", ctx.dims({dims.data(), dims.size()}),
                      ", shape = ", nnef_text(std::span<const int64_t>(value->shape())), ")"));
   return {};
 }

@@ -88,7 +88,7 @@ Status PulsePad::save(SaveCtx& ctx) const {
   ctx.need_registry("tract_pulse");
   ctx.assign(str_cat("tract_pulse_pulse_pad(", input, ", axis = ", axis, ", before = ", before,
                      ", begin_input = ", begin_input, ", overlap = ", overlap,
-                     ", after = ", nnef_text(after), ", end_input = ", nnef_text(end_input),
+                     ", after = ", ctx.dim(after), ", end_input = ", ctx.dim(end_input),
                      ", border = \"", border, "\", value = ", text, ")"));
   return {};
 }

@@ -38,29 +38,24 @@ float inverse_length(const View& view, int64_t at, int64_t width) {
 
 /// A state of one head, wherever it is kept.
 struct Matrix {
-  const View* view = nullptr;  ///< null: dense floats
-  float* dense = nullptr;
-  int64_t at = 0;
+  float* first = nullptr;
   int64_t rows = 0;
   int64_t columns = 0;
+  int64_t row_step = 0;
+  int64_t column_step = 0;
 
-  float get(int64_t row, int64_t col) const {
-    if (!view) return dense[at + row * columns + col];
-    return read(*view, at + row * view->step(2) + col * view->step(3));
-  }
-  void set(int64_t row, int64_t col, float value) const {
-    if (!view) {
-      dense[at + row * columns + col] = value;
-    } else {
-      write(*view, at + row * view->step(2) + col * view->step(3), value);
-    }
-  }
+  float& at(int64_t row, int64_t col) const { return first[row * row_step + col * column_step]; }
   void copy(const Matrix& from) const {
     for (int64_t row = 0; row < rows; ++row) {
-      for (int64_t col = 0; col < columns; ++col) set(row, col, from.get(row, col));
+      for (int64_t col = 0; col < columns; ++col) at(row, col) = from.at(row, col);
     }
   }
 };
+
+Matrix head_of(const View& states, int64_t b, int64_t h) {
+  return {states.as<float>() + b * states.step(0) + h * states.step(1), states.extent(2),
+          states.extent(3), states.step(2), states.step(3)};
+}
 
 /// One frame of one head: what the state knows of the key is moved towards the value, and the query
 /// reads it.
@@ -86,13 +81,13 @@ struct HeadFrame {
       float delta = read(v, at_v + col * v.step(3));
       if (beta) {
         float known = 0.0F;
-        for (int64_t row = 0; row < s.rows; ++row) known += key(row) * s.get(row, col) * decay;
+        for (int64_t row = 0; row < s.rows; ++row) known += key(row) * s.at(row, col) * decay;
         delta = (delta - known) * *beta;
       }
       float sum = 0.0F;
       for (int64_t row = 0; row < s.rows; ++row) {
-        const float next = s.get(row, col) * decay + key(row) * delta;
-        s.set(row, col, next);
+        const float next = s.at(row, col) * decay + key(row) * delta;
+        s.at(row, col) = next;
         sum += query(row) * next;
       }
       write(y, at_y + col * y.step(3), sum);
@@ -102,7 +97,7 @@ struct HeadFrame {
   void read_only(const Matrix& s) const {
     for (int64_t col = 0; col < s.columns; ++col) {
       float sum = 0.0F;
-      for (int64_t row = 0; row < s.rows; ++row) sum += query(row) * s.get(row, col);
+      for (int64_t row = 0; row < s.rows; ++row) sum += query(row) * s.at(row, col);
       write(y, at_y + col * y.step(3), sum);
     }
   }
@@ -122,7 +117,7 @@ struct Heads {
     if (g.rank == 3) return std::exp(read(g, at));
     for (int64_t row = 0; row < s.rows; ++row) {
       const float factor = std::exp(read(g, at + row * g.step(3)));
-      for (int64_t col = 0; col < s.columns; ++col) s.set(row, col, s.get(row, col) * factor);
+      for (int64_t col = 0; col < s.columns; ++col) s.at(row, col) *= factor;
     }
     return 1.0F;
   }
@@ -174,12 +169,13 @@ Status LinearAttention::eval(EvalCtx& ctx) const {
   for (int64_t at = 0; at < v.extent(0) * heads; ++at) {
     const int64_t b = at / heads;
     const int64_t h = at % heads;
-    const Matrix given{&first, nullptr, b * first.step(0) + h * first.step(1), rows, columns};
-    const Matrix result{&last, nullptr, b * last.step(0) + h * last.step(1), rows, columns};
-    const Matrix s = seen ? Matrix{nullptr, reinterpret_cast<float*>(seen + 1),
-                                   at * rows * columns, rows, columns}
-                          : result;
-    if (begin == 0) s.copy(given);
+    const Matrix result = head_of(last, b, h);
+    Matrix s = result;
+    if (seen) {
+      auto* kept = reinterpret_cast<float*>(seen + 1);
+      s = {kept + at * rows * columns, rows, columns, columns, 1};
+    }
+    if (begin == 0) s.copy(head_of(first, b, h));
     for (int64_t t = 0; t < v.extent(1); ++t) all.run(s, b, t, h, begin + t < skip);
     if (seen) result.copy(s);
   }
