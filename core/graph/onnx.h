@@ -96,6 +96,9 @@ struct OnnxOp {
   int since;  ///< first opset of this form; the largest that is not beyond the file's is taken
   const char* declaration;
   OnnxLoadFn load;  ///< null where the declaration has a body
+  /// Whether tensors of f16 and bf16 are widened in front of it, and its results rounded behind: it
+  /// would round, and overflow, in between. So it is where the declaration has a body.
+  bool in_f32 = false;
 };
 
 /// What a room's file `<room>_onnx.cpp` exports; listed by `rill_onnx(<group>/<room>)` in CMake.

@@ -6,6 +6,7 @@
 #include "core/base/search.h"
 #include "core/graph/walk.h"
 #include "onnx_loader/build/appended.h"
+#include "onnx_loader/build/in_f32.h"
 #include "onnx_loader/build/masks.h"
 #include "onnx_loader/build/node_call.h"
 #include "onnx_loader/build/order.h"
@@ -365,12 +366,15 @@ Result<std::vector<OutletId>> Loader::read_node(const NodeProto& node, int64_t v
     return fail(Code::kParse, "the file imports no opset of the domain \"", node.domain, "\"");
   }
   RILL_ASSIGN(const OnnxCallee callee, index_.find(node.domain, node.op_type, version));
-  RILL_ASSIGN(const std::vector<nnef::CallArgument> arguments,
+  RILL_ASSIGN(std::vector<nnef::CallArgument> arguments,
               arguments_of(node, *callee.decl, name, this, env));
+  CallInF32 wide(&builder_, env->scope, name);
+  if (callee.in_f32) RILL_TRY(wide.widen(&arguments));
   const nnef::Call call{node.op_type, arguments, {}};
   nnef::Naming naming{name, true, false, {}, {}, {}};
   for (const std::string_view output : node.outputs) naming.targets.emplace_back(output);
   if (naming.targets.empty()) naming.targets.push_back(name);
+  wide.rename(&naming);
   Value value;
   if (callee.load) {
     NodeCall ctx(this, env, node, version, *callee.decl, call, naming);
@@ -387,6 +391,7 @@ Result<std::vector<OutletId>> Loader::read_node(const NodeProto& node, int64_t v
     RILL_ASSIGN(const OutletId wire, builder_.to_wire(item, *env->scope, name));
     outlets.push_back(wire);
   }
+  RILL_TRY(wide.narrow(&outlets));
   return outlets;
 }
 

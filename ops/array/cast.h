@@ -42,6 +42,10 @@ Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q = {});
 /// Tell which wire a cast reads; nothing for nodes that are none.
 std::optional<OutletId> cast_from(const Node& node);
 
+/// Compute an operator of f16 as that of f32 between casts, which round only what that gives, as
+/// `eval` does.
+Status fuse_as_f32(const Op& op, Rewrite& rewrite);
+
 /// Mark the cast that is rewritten as one of whole numbers; nothing happens to one that is marked.
 Status mark_whole(Rewrite& rewrite);
 

@@ -39,6 +39,11 @@ OutletId Formula::number(const Dim& value, OutletId like) {
   return cast(konst(Tensor::scalar(Dim(value))), type);
 }
 
+OutletId Formula::widened(OutletId x) {
+  if (!ok() || (dtype(x) != DType::kF16 && dtype(x) != DType::kBF16)) return x;
+  return cast(x, DType::kF32);
+}
+
 OutletId Formula::range(const Dim& count) {
   const OutletId out = call(
       "tract_core_range",

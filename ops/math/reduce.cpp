@@ -8,6 +8,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
+#include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/math/binary.h"
@@ -222,6 +223,11 @@ Status Reduce::eval(EvalCtx& ctx) const {
   return {};
 }
 
+Status Reduce::fuse(Rewrite& rewrite) const {
+  if (is_arg(kind_of)) return {};
+  return fuse_as_f32(*this, rewrite);
+}
+
 Status Reduce::lower(Lowering& lowering) const {
   RILL_ASSIGN(const bool done, lower_reduce(*this, lowering));
   return done ? Status() : Op::lower(lowering);
@@ -334,14 +340,19 @@ Result<Value> load_sum(LoadCtx& ctx) {
   RILL_ASSIGN(const Reduce op, reduce_of(ctx, ReduceKind::kSum, x, false));
   Dim count = 1;
   for (const int64_t axis : op.reduced) count *= ctx.fact(x).dim(static_cast<int>(axis));
-  const DType dtype = ctx.fact(x).dtype;
   if (!normalize) {
     return ctx.add_value(make_op<Reduce>(op), {x});
   }
-  RILL_ASSIGN(const OutletId sum, ctx.add1(make_op<Reduce>(op), {x}, "sum"));
+  // The sum, and the count, of what has a mean in f16 may be out of its range.
+  const DType dtype = ctx.fact(x).dtype;
+  const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;
+  const DType wide = narrow ? DType::kF32 : dtype;
+  RILL_ASSIGN(const OutletId summed, cast_to(ctx, x, wide));
+  RILL_ASSIGN(const OutletId sum, ctx.add1(make_op<Reduce>(op), {summed}, "sum"));
   RILL_ASSIGN(OutletId by, ctx.konst(Tensor::scalar(std::move(count)), "count"));
-  RILL_ASSIGN(by, cast_to(ctx, by, dtype));
-  return as_value(load_binary(ctx, BinaryKind::kDiv, sum, by));
+  RILL_ASSIGN(by, cast_to(ctx, by, wide));
+  RILL_ASSIGN(const OutletId mean, load_binary(ctx, BinaryKind::kDiv, sum, by));
+  return as_value(cast_to(ctx, mean, dtype));
 }
 
 #define RILL_REDUCE(registry, name, type, ...)                                            \

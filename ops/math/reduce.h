@@ -35,6 +35,7 @@ class Reduce final : public OpBase<Reduce> {
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status declutter(Rewrite& rewrite) const override;
+  Status fuse(Rewrite& rewrite) const override;
   Cost cost(FactSpan in, FactSpan out) const override;
   Tolerance tolerance() const override { return Tolerance::kRounding; }
   Status save(SaveCtx& ctx) const override;

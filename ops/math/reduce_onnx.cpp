@@ -130,15 +130,19 @@ Result<Value> log_sum_exp(OnnxCtx& ctx) {
 }
 
 // Axes are attributes up to the opset `inputs`, and an input from there on.
-#define RILL_ONNX_REDUCE(name, inputs, ...)                                                     \
-  {"", 1, "fragment " name "(data: tensor<?>, axes: integer[] = [], keepdims: logical = true) " \
-          "-> (reduced: tensor<?>);",                                                           \
-   reduce<__VA_ARGS__>},                                                                        \
-  {                                                                                             \
-    "", inputs, "fragment " name "(data: tensor<?>, axes: tensor<integer> = false, "            \
-        "keepdims: logical = true, noop_with_empty_axes: logical = false) "                     \
-        "-> (reduced: tensor<?>);",                                                             \
-        reduce<__VA_ARGS__>                                                                     \
+#define RILL_ONNX_REDUCE(name, inputs, ...)                                 \
+  {"", 1,                                                                   \
+   "fragment " name                                                         \
+   "(data: tensor<?>, axes: integer[] = [], keepdims: logical = true) "     \
+   "-> (reduced: tensor<?>);",                                              \
+   reduce<__VA_ARGS__>, true},                                              \
+  {                                                                         \
+    "", inputs,                                                             \
+        "fragment " name                                                    \
+        "(data: tensor<?>, axes: tensor<integer> = false, "                 \
+        "keepdims: logical = true, noop_with_empty_axes: logical = false) " \
+        "-> (reduced: tensor<?>);",                                         \
+        reduce<__VA_ARGS__>, true                                           \
   }
 
 #define RILL_ONNX_ARG(name, kind)                                                               \
@@ -164,11 +168,11 @@ const OnnxOp kOps[] = {
     {"", 1,
      "fragment ReduceLogSumExp(data: tensor<?>, axes: integer[] = [], keepdims: logical = true) "
      "-> (reduced: tensor<?>);",
-     log_sum_exp},
+     log_sum_exp, true},
     {"", 18,
      "fragment ReduceLogSumExp(data: tensor<?>, axes: tensor<integer> = false, "
      "keepdims: logical = true, noop_with_empty_axes: logical = false) -> (reduced: tensor<?>);",
-     log_sum_exp},
+     log_sum_exp, true},
     RILL_ONNX_ARG("ArgMax", ReduceKind::kArgMax),
     RILL_ONNX_ARG("ArgMin", ReduceKind::kArgMin),
 };

@@ -59,6 +59,16 @@ TEST(Reduce, OverASymbolicAxisDividesOnceItHasAValue) {
   expect_same(run(graph, {f32({2, 2}, {1, 3, 5, 8})}).value()[0], f32({2, 1}, {2, 6.5F}));
 }
 
+// By hand: the sum, and the count, are beyond 65504, the largest number of f16.
+TEST(Reduce, MeansOfF16MayHaveSumsAndCountsThatItHasNot) {
+  const std::vector<int64_t> shape = {2, 70000};
+  const Graph graph = graph_of({{"x", "2, 70000"}},
+                               "h = tract_core_cast(x, to = 'f16');"
+                               "y = tract_core_cast(mean_reduce(h, axes = [1]), to = 'f32');");
+  const Tensor x = f32(shape, std::vector<float>(140000, 0.75F));
+  expect_same(run(graph, {x}).value()[0], f32({2, 1}, {0.75F, 0.75F}));
+}
+
 TEST(Reduce, OverUnitAxesVanishesWhereItChangesNothing) {
   const auto nodes = [](const char* statements) {
     return declutter(graph_of({{"x", "1, S"}}, statements)).value().nodes.size();

@@ -154,14 +154,16 @@ const OnnxOp kOps[] = {
     {"", 6, "fragment LeakyRelu(X: tensor<?>, alpha: scalar = 0.01) -> (Y: tensor<?>);",
      leaky_relu},
     {"", 6, "fragment Relu(X: tensor<?>) -> (Y: tensor<?>);", relu},
-    {"", 1, "fragment HardSwish(X: tensor<?>) -> (Y: tensor<?>);", unary<UnaryKind::kHardSwish>},
-    {"", 20, "fragment Gelu(X: tensor<?>, approximate: string = 'none') -> (Y: tensor<?>);", gelu},
-    {"com.microsoft", 1, "fragment Gelu(X: tensor<?>) -> (Y: tensor<?>);", gelu},
+    {"", 1, "fragment HardSwish(X: tensor<?>) -> (Y: tensor<?>);", unary<UnaryKind::kHardSwish>,
+     true},
+    {"", 20, "fragment Gelu(X: tensor<?>, approximate: string = 'none') -> (Y: tensor<?>);", gelu,
+     true},
+    {"com.microsoft", 1, "fragment Gelu(X: tensor<?>) -> (Y: tensor<?>);", gelu, true},
     {"com.microsoft", 1, "fragment BiasGelu(X: tensor<?>, bias: tensor<?>) -> (Y: tensor<?>);",
-     gelu_of_sum<false>},
+     gelu_of_sum<false>, true},
     {"com.microsoft", 1,
      "fragment FastGelu(X: tensor<?>, bias: tensor<?> = false) -> (Y: tensor<?>);",
-     gelu_of_sum<true>},
+     gelu_of_sum<true>, true},
     {"com.microsoft", 1,
      "fragment QuickGelu(X: tensor<?>, alpha: scalar = 1.702) -> (Y: tensor<?>) "
      "{ Y = X * sigmoid(alpha * X); }",
@@ -180,11 +182,11 @@ const OnnxOp kOps[] = {
     {"", 1,
      "fragment HardSigmoid(X: tensor<?>, alpha: scalar = 0.2, beta: scalar = 0.5) "
      "-> (Y: tensor<?>);",
-     hard_sigmoid},
+     hard_sigmoid, true},
     // For large inputs the exponential overflows, where that of the magnitude does not.
     RILL_ONNX_FORMULA("Softplus(X: tensor<?>)", "max(X, 0.0) + log(1.0 + exp(-abs(X)))"),
     RILL_ONNX_FORMULA("Softsign(X: tensor<?>)", "X / (1.0 + abs(X))"),
-    {"", 1, "fragment Mish(X: tensor<?>) -> (Y: tensor<?>);", mish},
+    {"", 1, "fragment Mish(X: tensor<?>) -> (Y: tensor<?>);", mish, true},
     RILL_ONNX_FORMULA("Swish(X: tensor<?>, alpha: scalar = 1.0)", "X * sigmoid(alpha * X)"),
     {"", 28,
      "fragment SwiGLU(A: tensor<?>, B: tensor<?>, alpha: scalar = 1.0) -> (Y: tensor<?>) "
@@ -194,7 +196,7 @@ const OnnxOp kOps[] = {
      thresholded_relu},
     {"", 9,
      "fragment Shrink(X: tensor<?>, bias: scalar = 0.0, lambd: scalar = 0.5) -> (Y: tensor<?>);",
-     shrink},
+     shrink, true},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "core/exec/frames.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/visit_number.h"
+#include "ops/array/cast.h"
 #include "ops/math/binary.h"
 #include "ops/nn/pool_lower.h"
 
@@ -77,6 +78,7 @@ struct SumPool final : OpBase<SumPool> {
     }
     return Op::lower(lowering);
   }
+  Status fuse(Rewrite& rewrite) const override { return fuse_as_f32(*this, rewrite); }
   OpTraits traits() const override { return {.by_channels = true}; }
   std::vector<AxisTrack> axes(FactSpan, FactSpan) const override {
     return {{{0}, {0}}, {{1}, {1}}};

@@ -55,13 +55,14 @@ Result<Value> global_lp(OnnxCtx& ctx) {
   return f.value(f.binary(BinaryKind::kPow, sums, f.number(root, sums)));
 }
 
-#define RILL_ONNX_POOL(name, since, attributes, reader)                                           \
-  {                                                                                               \
-    "", since, "fragment " name "(X: tensor<?>, auto_pad: string = 'NOTSET', "                    \
-        "kernel_shape: integer[], pads: integer[] = [], strides: integer[] = []" attributes ") "  \
-        "-> (Y: tensor<?>);",                                                                     \
-        reader                                                                                    \
-  }
+#define RILL_ONNX_POOL(name, since, attributes, reader)                                \
+  {"", since,                                                                          \
+   "fragment " name                                                                    \
+   "(X: tensor<?>, auto_pad: string = 'NOTSET', "                                      \
+   "kernel_shape: integer[], pads: integer[] = [], strides: integer[] = []" attributes \
+   ") "                                                                                \
+   "-> (Y: tensor<?>);",                                                               \
+   reader, true}
 
 const OnnxOp kOps[] = {
     RILL_ONNX_POOL("AveragePool", 1, "", average_pool),
@@ -77,8 +78,9 @@ const OnnxOp kOps[] = {
     RILL_ONNX_POOL("LpPool", 18,
                    ", p: integer = 2, ceil_mode: logical = false, dilations: integer[] = []",
                    lp_pool),
-    {"", 1, "fragment GlobalAveragePool(X: tensor<?>) -> (Y: tensor<?>);", global_average},
-    {"", 2, "fragment GlobalLpPool(X: tensor<?>, p: integer = 2) -> (Y: tensor<?>);", global_lp},
+    {"", 1, "fragment GlobalAveragePool(X: tensor<?>) -> (Y: tensor<?>);", global_average, true},
+    {"", 2, "fragment GlobalLpPool(X: tensor<?>, p: integer = 2) -> (Y: tensor<?>);", global_lp,
+     true},
 };
 
 }  // namespace

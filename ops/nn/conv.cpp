@@ -10,6 +10,7 @@
 #include "core/tensor/visit_number.h"
 #include "kernels/limited.h"
 #include "kernels/simd/mul_add.h"
+#include "ops/array/cast.h"
 #include "ops/array/elements.h"
 #include "ops/array/pad.h"
 #include "ops/array/reshape.h"
@@ -17,7 +18,6 @@
 #include "ops/math/binary.h"
 #include "ops/nn/einsum.h"
 #include "ops/nn/epilogue.h"
-#include "ops/nn/f16_product.h"
 #include "ops/nn/quant_conv.h"
 #include "ops/nn/window_product.h"
 

@@ -9,10 +9,10 @@
 #include "core/tensor/visit_number.h"
 #include "kernels/limited.h"
 #include "kernels/simd/mul_add.h"
+#include "ops/array/cast.h"
 #include "ops/array/elements.h"
 #include "ops/array/slice.h"
 #include "ops/nn/epilogue.h"
-#include "ops/nn/f16_product.h"
 #include "ops/nn/pool_lower.h"
 
 namespace rill::ops {

@@ -17,7 +17,6 @@
 #include "ops/math/binary.h"
 #include "ops/nn/einsum_lower.h"
 #include "ops/nn/epilogue.h"
-#include "ops/nn/f16_product.h"
 #include "ops/nn/quant_product.h"
 #include "ops/op_table.h"
 

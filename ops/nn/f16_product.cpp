@@ -1,7 +1,5 @@
 #include "ops/nn/f16_product.h"
 
-#include "ops/array/cast.h"
-
 namespace rill::ops {
 namespace {
 
@@ -22,19 +20,6 @@ const kernels::MatmulPacked* f16_product(const Tensor& weights) {
     return nullptr;
   }
   return &product;
-}
-
-Status fuse_as_f32(const Op& op, Rewrite& rewrite) {
-  const Node& node = rewrite.node();
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (rewrite.in(static_cast<int>(i)).dtype != DType::kF16) return {};
-  }
-  std::vector<OutletId> inputs = rewrite.mapped_inputs(node);
-  for (OutletId& input : inputs) {
-    RILL_ASSIGN(input, rewrite.wire1(node.name + "_wide", make_op<Cast>(DType::kF32), {input}));
-  }
-  RILL_ASSIGN(const OutletId sums, rewrite.wire1(node.name + "_sums", op.clone(), inputs));
-  return rewrite.replace_by(make_op<Cast>(DType::kF16), {sums});
 }
 
 }  // namespace rill::ops

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/graph/rewrite.h"
+#include "core/tensor/tensor.h"
 #include "kernels/matmul_packed/matmul_packed.h"
 
 namespace rill::ops {
@@ -9,9 +9,5 @@ namespace rill::ops {
 /// f16 holds every one of them exactly (they were cast from f16), they number 8192 or more, so that
 /// reading them takes longer than widening them, and the CPU widens f16 to f32.
 const kernels::MatmulPacked* f16_product(const Tensor& weights);
-
-/// Compute a product of f16 as that of f32 between casts, which round only what that gives, as
-/// `eval` does.
-Status fuse_as_f32(const Op& op, Rewrite& rewrite);
 
 }  // namespace rill::ops

@@ -3,6 +3,7 @@
 #include "core/exec/frames.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/visit_number.h"
+#include "ops/array/cast.h"
 #include "ops/nn/pool_lower.h"
 
 namespace rill::ops {
@@ -62,6 +63,9 @@ struct MaxPool final : OpBase<MaxPool> {
       return {};
     }
     return Op::lower(lowering);
+  }
+  Status fuse(Rewrite& rewrite) const override {
+    return with_index ? Status() : fuse_as_f32(*this, rewrite);
   }
   OpTraits traits() const override { return {.by_channels = true}; }
   std::vector<AxisTrack> axes(FactSpan, FactSpan out) const override {

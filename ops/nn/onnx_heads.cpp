@@ -90,6 +90,10 @@ Result<OutletId> onnx_attended(OnnxCtx& ctx, Formula& f, OnnxHeads heads) {
   RILL_ASSIGN(const int64_t size, f.dim(heads.q, 3).as_int());
   RILL_ASSIGN(const float given, ctx.number("scale"));
   const double scale = given == 0.0F ? 1.0 / std::sqrt(static_cast<double>(size)) : given;
+  const DType own = f.dtype(heads.v);
+  for (OutletId* each : {&heads.q, &heads.k, &heads.v, &heads.mask, &heads.bias}) {
+    if (each->valid()) *each = f.widened(*each);
+  }
   OutletId scores = f.matmul(f.times(heads.q, f.number(scale, heads.q)), heads.k, true);
   if (heads.causal) {
     RILL_ASSIGN(const OutletId seen, not_behind(ctx, f, scores, heads.past));
@@ -102,7 +106,8 @@ Result<OutletId> onnx_attended(OnnxCtx& ctx, Formula& f, OnnxHeads heads) {
   if (heads.mask.valid()) scores = f.plus(scores, heads.mask);
   if (heads.bias.valid()) scores = f.plus(scores, heads.bias);
   const OutletId weights = f.add(make_op<Softmax>(std::vector<int64_t>{3}, false), {scores});
-  const OutletId out = f.transpose(f.matmul(weights, heads.v), {0, 2, 1, 3});
+  const OutletId sums = f.cast(f.matmul(weights, heads.v), own);
+  const OutletId out = f.transpose(sums, {0, 2, 1, 3});
   if (!f.ok()) return f.take_status();
   const Fact fact = f.fact(out);
   return f.reshape(out, {fact.dim(0), fact.dim(1), fact.dim(2) * fact.dim(3)});

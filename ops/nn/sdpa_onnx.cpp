@@ -45,7 +45,8 @@ OutletId bias_of(Formula& f, OutletId allowed, OutletId like) {
 
 /// The mask of the file as a summand, with the keys that it leaves out masked.
 OutletId mask_bias(Formula& f, OutletId mask, OutletId scores) {
-  if (f.fact(mask).dtype == DType::kBool) mask = bias_of(f, mask, scores);
+  mask =
+      f.fact(mask).dtype == DType::kBool ? bias_of(f, mask, scores) : f.cast(mask, f.dtype(scores));
   const Dim keys = f.dim(scores, 3);
   const int last = f.rank(mask) - 1;
   if (!f.ok() || last < 0) return mask;
@@ -79,7 +80,7 @@ OutletId distances(OnnxCtx& ctx, Formula& f, OutletId scores) {
 
 Result<OutletId> masked(OnnxCtx& ctx, Formula& f, OutletId scores, const Windows& windows) {
   if (ctx.given("attn_mask")) {
-    scores = f.plus(scores, f.cast(mask_bias(f, f.arg("attn_mask"), scores), f.dtype(scores)));
+    scores = f.plus(scores, mask_bias(f, f.arg("attn_mask"), scores));
   }
   const bool valid = ctx.has("nonpad_kv_seqlen") && ctx.given("nonpad_kv_seqlen");
   if (windows.causal || windows.left >= 0 || windows.right >= 0) {
@@ -146,7 +147,7 @@ Result<Value> attention(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId query = f.arg("Q");
   const int rank = f.rank(query);
-  RILL_ASSIGN(const OutletId q, with_heads(ctx, f, query, "q_num_heads"));
+  RILL_ASSIGN(OutletId q, with_heads(ctx, f, query, "q_num_heads"));
   RILL_ASSIGN(OutletId k, with_heads(ctx, f, f.arg("K"), "kv_num_heads"));
   RILL_ASSIGN(OutletId v, with_heads(ctx, f, f.arg("V"), "kv_num_heads"));
   if (ctx.given("past_key")) k = f.concat({f.arg("past_key"), k}, 2);
@@ -167,8 +168,10 @@ Result<Value> attention(OnnxCtx& ctx) {
   RILL_ASSIGN(const Windows windows, windows_of(ctx));
   const double root = std::sqrt(std::abs(scale));
   RILL_CHECK(scale >= 0.0, "attribute \"scale\" is ", static_cast<float>(scale));
-  k = repeated(f, k, heads / kept);
-  v = repeated(f, v, heads / kept);
+  const DType own = f.dtype(v);
+  q = f.widened(q);
+  k = repeated(f, f.widened(k), heads / kept);
+  v = repeated(f, f.widened(v), heads / kept);
   OutletId stages[4];
   OutletId scores =
       f.matmul(f.times(q, f.number(root, q)), f.times(k, f.number(root, k)), true);
@@ -181,19 +184,18 @@ Result<Value> attention(OnnxCtx& ctx) {
   RILL_ASSIGN(scores, masked(ctx, f, scores, windows));
   stages[2] = scores;
   RILL_ASSIGN(const DType wide, softmax_type(ctx, f.dtype(scores)));
-  const DType own = f.dtype(v);
   const OutletId exact = f.cast(scores, wide);
   const OutletId weights =
-      f.cast(mode == 3 ? whole_weights_of(f, exact) : weights_of(f, exact), own);
+      f.cast(mode == 3 ? whole_weights_of(f, exact) : weights_of(f, exact), f.dtype(v));
   stages[3] = weights;
-  OutletId out = f.matmul(weights, v);
+  OutletId out = f.cast(f.matmul(weights, v), own);
   if (rank == 3) {
     const Fact fact = f.fact(out);
     out = f.transpose(out, {0, 2, 1, 3});
     if (f.ok()) out = f.reshape(out, {fact.dim(0), fact.dim(2), fact.dim(1) * fact.dim(3)});
   }
   RILL_CHECK(mode >= 0 && mode <= 3, "attribute \"qk_matmul_output_mode\" is ", mode);
-  return f.values({out, present.first, present.second, stages[mode]});
+  return f.values({out, present.first, present.second, f.cast(stages[mode], own)});
 }
 
 /// Let a graph of the node change scores or weights, which keep their type and shape.
@@ -210,7 +212,7 @@ Result<OutletId> modified(OnnxCtx& ctx, Formula& f, OutletId x, std::string_view
 
 Result<Value> flex_attention(OnnxCtx& ctx) {
   Formula f(ctx);
-  const OutletId q = f.arg("Q");
+  OutletId q = f.arg("Q");
   OutletId k = f.arg("K");
   OutletId v = f.arg("V");
   if (!f.ok()) return f.take_status();
@@ -232,7 +234,8 @@ Result<Value> flex_attention(OnnxCtx& ctx) {
   RILL_ASSIGN(const DType wide,
               softmax_type(ctx, narrow == DType::kF64 ? narrow : DType::kF32));
   const double root = std::sqrt(scale);
-  k = repeated(f, k, heads / kept);
+  q = f.widened(q);
+  k = repeated(f, f.widened(k), heads / kept);
   v = repeated(f, v, heads / kept);
   const OutletId raw = f.matmul(f.times(q, f.number(root, q)), f.times(k, f.number(root, k)), true);
   RILL_ASSIGN(const OutletId scores, modified(ctx, f, f.cast(raw, wide), "score_mod"));

@@ -122,12 +122,12 @@ const OnnxOp kOps[] = {
      "fragment NegativeLogLikelihoodLoss(input: tensor<?>, target: tensor<?>, "
      "weight: tensor<?> = false, ignore_index: integer = 0, reduction: string = 'mean') "
      "-> (loss: tensor<?>);",
-     negative_log_likelihood},
+     negative_log_likelihood, true},
     {"", 12,
      "fragment SoftmaxCrossEntropyLoss(scores: tensor<?>, labels: tensor<?>, "
      "weights: tensor<?> = false, ignore_index: integer = 0, reduction: string = 'mean') "
      "-> (output: tensor<?>, log_prob: tensor<?>);",
-     cross_entropy},
+     cross_entropy, true},
 };
 
 }  // namespace

@@ -374,42 +374,45 @@ Result<Value> quantised_lstm(OnnxCtx& ctx) {
   "activations: string[] = " activations ", clip: scalar = 0.0, "                             \
   "direction: string = 'forward', hidden_size: integer = 0"
 #define RILL_ONNX_STATE "-> (Y: tensor<scalar>, Y_h: tensor<scalar>);"
-#define RILL_ONNX_LSTM(since, last)                                                           \
-  {                                                                                           \
-    "", since, "fragment LSTM(" RILL_ONNX_OPERANDS ", initial_c: tensor<scalar> = false, "    \
-        "P: tensor<scalar> = false, "                                                         \
-        RILL_ONNX_ATTRIBUTES("['Sigmoid', 'Tanh', 'Tanh']")                                   \
-        ", input_forget: logical = false" last ") "                                           \
-        "-> (Y: tensor<scalar>, Y_h: tensor<scalar>, Y_c: tensor<scalar>);",                  \
-        recurrent<CellKind::kLstm>                                                            \
-  }
+#define RILL_ONNX_LSTM(since, last)                                                       \
+  {"", since,                                                                             \
+   "fragment LSTM(" RILL_ONNX_OPERANDS                                                    \
+   ", initial_c: tensor<scalar> = false, "                                                \
+   "P: tensor<scalar> = false, " RILL_ONNX_ATTRIBUTES(                                    \
+       "['Sigmoid', 'Tanh', 'Tanh']") ", input_forget: logical = false" last              \
+                                      ") "                                                \
+                                      "-> (Y: tensor<scalar>, Y_h: tensor<scalar>, Y_c: " \
+                                      "tensor<scalar>);",                                 \
+   recurrent<CellKind::kLstm>, true}
 
 const OnnxOp kOps[] = {
     {"com.microsoft", 1,
      "fragment DynamicQuantizeLSTM(" RILL_ONNX_OPERANDS ", initial_c: tensor<scalar> = false, "
      "P: tensor<scalar> = false, W_scale: tensor<scalar>, W_zero_point: tensor<?>, "
-     "R_scale: tensor<scalar>, R_zero_point: tensor<?>, "
-     RILL_ONNX_ATTRIBUTES("['Sigmoid', 'Tanh', 'Tanh']") ", input_forget: logical = false) "
-     "-> (Y: tensor<scalar>, Y_h: tensor<scalar>, Y_c: tensor<scalar>);",
+     "R_scale: tensor<scalar>, R_zero_point: tensor<?>, " RILL_ONNX_ATTRIBUTES(
+         "['Sigmoid', 'Tanh', 'Tanh']") ", input_forget: logical = false) "
+                                        "-> (Y: tensor<scalar>, Y_h: tensor<scalar>, Y_c: "
+                                        "tensor<scalar>);",
      quantised_lstm},
     RILL_ONNX_LSTM(7, ""),
     RILL_ONNX_LSTM(14, ", layout: logical = false"),
     {"", 7,
-     "fragment GRU(" RILL_ONNX_OPERANDS ", " RILL_ONNX_ATTRIBUTES("['Sigmoid', 'Tanh']")
-     ", linear_before_reset: logical = false) " RILL_ONNX_STATE,
-     recurrent<CellKind::kGru>},
+     "fragment GRU(" RILL_ONNX_OPERANDS ", " RILL_ONNX_ATTRIBUTES(
+         "['Sigmoid', 'Tanh']") ", linear_before_reset: logical = false) " RILL_ONNX_STATE,
+     recurrent<CellKind::kGru>, true},
     {"", 14,
-     "fragment GRU(" RILL_ONNX_OPERANDS ", " RILL_ONNX_ATTRIBUTES("['Sigmoid', 'Tanh']")
-     ", linear_before_reset: logical = false, layout: logical = false) " RILL_ONNX_STATE,
-     recurrent<CellKind::kGru>},
+     "fragment GRU(" RILL_ONNX_OPERANDS
+     ", " RILL_ONNX_ATTRIBUTES("['Sigmoid', 'Tanh']") ", linear_before_reset: logical = false, "
+                                                      "layout: logical = false) " RILL_ONNX_STATE,
+     recurrent<CellKind::kGru>, true},
     {"", 7,
-     "fragment RNN(" RILL_ONNX_OPERANDS ", " RILL_ONNX_ATTRIBUTES("['Tanh', 'Tanh']")
-     ") " RILL_ONNX_STATE,
-     recurrent<CellKind::kPlain>},
+     "fragment RNN(" RILL_ONNX_OPERANDS
+     ", " RILL_ONNX_ATTRIBUTES("['Tanh', 'Tanh']") ") " RILL_ONNX_STATE,
+     recurrent<CellKind::kPlain>, true},
     {"", 14,
-     "fragment RNN(" RILL_ONNX_OPERANDS ", " RILL_ONNX_ATTRIBUTES("['Tanh', 'Tanh']")
-     ", layout: logical = false) " RILL_ONNX_STATE,
-     recurrent<CellKind::kPlain>},
+     "fragment RNN(" RILL_ONNX_OPERANDS
+     ", " RILL_ONNX_ATTRIBUTES("['Tanh', 'Tanh']") ", layout: logical = false) " RILL_ONNX_STATE,
+     recurrent<CellKind::kPlain>, true},
 };
 
 }  // namespace

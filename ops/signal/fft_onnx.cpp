@@ -50,11 +50,7 @@ OutletId mirrored(Formula& f, OutletId x, int64_t axis, const Dim& length) {
   return f.concat({x, f.concat({real, f.unary(UnaryKind::kNeg, imaginary)}, last)}, axis);
 }
 
-/// Transforms are of f32: narrower floats are cast there, and back with `like`.
-OutletId widened(Formula& f, OutletId x) {
-  if (!f.ok() || (f.dtype(x) != DType::kF16 && f.dtype(x) != DType::kBF16)) return x;
-  return f.cast(x, DType::kF32);
-}
+/// The type of another wire: transforms are of f32, whatever is transformed.
 OutletId like(Formula& f, OutletId x, OutletId of) {
   return f.ok() && f.dtype(x) != f.dtype(of) ? f.cast(x, f.dtype(of)) : x;
 }
@@ -62,7 +58,7 @@ OutletId like(Formula& f, OutletId x, OutletId of) {
 Result<Value> dft(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId given = f.arg("input");
-  RILL_ASSIGN(OutletId x, pairs_of(f, widened(f, given)));
+  RILL_ASSIGN(OutletId x, pairs_of(f, f.widened(given)));
   RILL_ASSIGN(const bool inverse, ctx.boolean("inverse"));
   RILL_ASSIGN(const bool onesided, ctx.boolean("onesided"));
   int64_t written = ctx.opset() < 20 ? 1 : -2;
@@ -94,7 +90,7 @@ Result<Value> dft(OnnxCtx& ctx) {
 Result<Value> stft(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId given = f.arg("signal");
-  OutletId x = widened(f, given);
+  OutletId x = f.widened(given);
   if (f.ok() && f.rank(x) == 2) x = f.with_axis(x, 2);
   RILL_ASSIGN(x, pairs_of(f, x));
   RILL_ASSIGN(const bool onesided, ctx.boolean("onesided"));
@@ -102,7 +98,7 @@ Result<Value> stft(OnnxCtx& ctx) {
   int64_t frame = 0;
   OutletId window;
   if (ctx.given("window")) {
-    window = widened(f, f.arg("window"));
+    window = f.widened(f.arg("window"));
     RILL_ASSIGN(frame, f.dim(window, 0).as_int());
   }
   if (ctx.given("frame_length")) {

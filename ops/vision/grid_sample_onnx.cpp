@@ -73,15 +73,15 @@ const OnnxOp kOps[] = {
     {"", 20,
      "fragment AffineGrid(theta: tensor<?>, size: tensor<integer>, align_corners: logical = false) "
      "-> (grid: tensor<?>);",
-     affine_grid},
+     affine_grid, true},
     {"", 16,
      "fragment GridSample(X: tensor<?>, grid: tensor<?>, align_corners: logical = false, "
      "mode: string = 'bilinear', padding_mode: string = 'zeros') -> (Y: tensor<?>);",
-     grid_sample},
+     grid_sample, true},
     {"", 20,
      "fragment GridSample(X: tensor<?>, grid: tensor<?>, align_corners: logical = false, "
      "mode: string = 'linear', padding_mode: string = 'zeros') -> (Y: tensor<?>);",
-     grid_sample},
+     grid_sample, true},
 };
 
 }  // namespace

@@ -50,14 +50,14 @@ Result<Value> roi_align(OnnxCtx& ctx) {
   return f.value(f.cast(out, type));
 }
 
-#define RILL_ONNX_ROI_ALIGN(since, attribute)                                                 \
-  {                                                                                           \
-    "", since, "fragment RoiAlign(X: tensor<?>, rois: tensor<?>, "                            \
-        "batch_indices: tensor<integer>, " attribute "mode: string = 'avg', "                 \
-        "output_height: integer = 1, output_width: integer = 1, sampling_ratio: integer = 0, " \
-        "spatial_scale: scalar = 1.0) -> (Y: tensor<?>);",                                    \
-        roi_align                                                                             \
-  }
+#define RILL_ONNX_ROI_ALIGN(since, attribute)                                             \
+  {"", since,                                                                             \
+   "fragment RoiAlign(X: tensor<?>, rois: tensor<?>, "                                    \
+   "batch_indices: tensor<integer>, " attribute                                           \
+   "mode: string = 'avg', "                                                               \
+   "output_height: integer = 1, output_width: integer = 1, sampling_ratio: integer = 0, " \
+   "spatial_scale: scalar = 1.0) -> (Y: tensor<?>);",                                     \
+   roi_align, true}
 
 const OnnxOp kOps[] = {
     RILL_ONNX_ROI_ALIGN(10, ""),

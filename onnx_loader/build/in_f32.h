@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nnef_loader/build/builder.h"
+
+namespace rill::onnx {
+
+/// The call of an operator that would round in between, were it computed in f16 or bf16: what it
+/// reads is widened to f32, and what it gives is rounded once. Other calls are left as they are.
+class CallInF32 {
+ public:
+  /// Both must outlive it. `name` is that of the node.
+  CallInF32(nnef::Builder* builder, nnef::Scope* scope, std::string name)
+      : builder_(*builder), scope_(*scope), name_(std::move(name)) {}
+
+  /// Widen the tensors among the arguments.
+  Status widen(std::vector<nnef::CallArgument>* arguments);
+  /// Name the results so that what they are rounded to gets their names.
+  void rename(nnef::Naming* naming);
+  /// Round the results that became wider than the arguments were.
+  Status narrow(std::vector<OutletId>* results);
+
+ private:
+  Result<OutletId> cast(OutletId wire, DType to, const nnef::Naming& naming);
+  Status widen_one(Value* value);
+
+  nnef::Builder& builder_;
+  nnef::Scope& scope_;
+  std::string name_;
+  DType type_ = DType::kF32;  ///< of the first argument that was widened
+  std::vector<std::string> targets_;
+};
+
+}  // namespace rill::onnx
