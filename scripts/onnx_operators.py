@@ -84,6 +84,9 @@ A program that listens to a microphone with Silero's file: `examples/silero_vad.
   integers make 0 of it, and saturate.
 - `DynamicQuantizeLSTM` rounds a state to the range of its step. Two engines that differ by one bit in an
   activation may round a state apart, which layers that never settle make large.
+- Operators of float16 and bfloat16 that take several steps, such as means, norms, recurrent layers and
+  attention, are computed in float32 and rounded once, as onnxruntime does; the standard's reference rounds
+  after each step, and has no mean of numbers whose sum is above 65504.
 - A slice of an axis of open extent ends where the axis does. Where the rest of the file fits one extent
   only, as where 50 frames are added to the first 50 of `S`, `S` must be that large.
 - `Squeeze` without axes, of extents that are open, has the rank that the file states behind it.
@@ -104,7 +107,7 @@ A program that listens to a microphone with Silero's file: `examples/silero_vad.
 | --- | --- |
 | `tests/onnx/conformance.py` | the tests of the standard |
 | `tests/onnx/differential.py` | drawn nodes, of extents that are numbers and names, against onnxruntime |
-| `tests/onnx/typed.py` | the tests of the standard in all other types of floats and integers, against its reference |
+| `tests/onnx/typed.py` | the tests of the standard in all other types of floats and integers, and with large inputs in float16, against its reference |
 | `tests/onnx/nan.py` | NaN through operators, against the reference of the standard, also as NNEF |
 | `tests/onnx/exported.py` | modules that PyTorch exports by both exporters, and what quantises, halves and optimises them, whole and streamed |
 | `tests/onnx/quantised.py` | drawn layers of bytes, as quantisers write them, against NumPy's integers, whole and streamed |
