@@ -51,6 +51,8 @@ def unpack(folder, into):
 
 def session_of(path):
     options = onnxruntime.SessionOptions()
+    # On CPUs of AVX2 alone its products of unsigned and signed bytes saturate otherwise.
+    options.add_session_config_entry("session.x64quantprecision", "1")
     options.intra_op_num_threads = 1
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 

@@ -4,7 +4,7 @@
 if(RILL_ONNX AND TARGET rill_program)
   add_test(NAME onnx_conformance
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/conformance.py"
-                   "$<TARGET_FILE:rill_program>" --at-least 1730)
+                   "$<TARGET_FILE:rill_program>" --at-least 1732)
   set_tests_properties(onnx_conformance PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 1800)
   add_test(NAME onnx_differential
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/differential.py"
