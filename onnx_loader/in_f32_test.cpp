@@ -59,5 +59,21 @@ TEST(InF32, TypesOfResultsStay) {
   EXPECT_EQ(graph->output_names[0], "y");
 }
 
+// By the standard, what is sampled and what comes out have one type, places may have another.
+TEST(InF32, ResultsHaveTheTypeOfTheFirstArgument) {
+  for (const bool narrow_places : {false, true}) {
+    GraphParts parts;
+    parts.inputs = {value_info("x", {1, 1, 2, 2}), value_info("places", {1, 3, 3, 2})};
+    parts.outputs = {value_info("y", {1, 1, 3, 3})};
+    const std::string cast = narrow_places ? "places" : "x";
+    parts.nodes = {node_of("Cast", {cast}, {"narrow"}, {integer_attribute("to", kF16)}),
+                   narrow_places ? node_of("GridSample", {"x", "narrow"}, {"y"})
+                                 : node_of("GridSample", {"narrow", "places"}, {"y"})};
+    const auto graph = loaded(model_of(parts));
+    ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+    EXPECT_EQ(graph->fact(graph->outputs[0]).dtype, narrow_places ? DType::kF32 : DType::kF16);
+  }
+}
+
 }  // namespace
 }  // namespace rill::onnx

@@ -12,8 +12,11 @@ Status CallInF32::widen_one(Value* value) {
   const auto* wire = value->get<OutletId>();
   if (!wire) return {};
   const DType type = scope_.target->graph.fact(*wire).dtype;
-  if (type != DType::kF16 && type != DType::kBF16) return {};
-  if (type_ == DType::kF32) type_ = type;
+  if (!is_float(type)) return {};
+  if (!type_) type_ = type;
+  const bool narrow = type == DType::kF16 || type == DType::kBF16;
+  one_type_ &= narrow;
+  if (!narrow) return {};
   const nnef::Naming naming{str_cat(name_, "_wide"), true, false, {}, {}, {}};
   RILL_ASSIGN(*value, as_value(cast(*wire, DType::kF32, naming)));
   return {};
@@ -35,19 +38,21 @@ Status CallInF32::widen(std::vector<nnef::CallArgument>* arguments) {
 
 void CallInF32::rename(nnef::Naming* naming) {
   targets_ = naming->targets;
-  if (type_ == DType::kF32) return;
+  if (!narrows()) return;
   naming->statement = str_cat(name_, "_in_f32");
   for (std::string& target : naming->targets) target += "_in_f32";
 }
 
 Status CallInF32::narrow(std::vector<OutletId>* results) {
-  if (type_ == DType::kF32) return {};
+  if (!narrows()) return {};
   for (size_t i = 0; i < results->size(); ++i) {
+    // Statistics beside what is normalised may be f32, as those that come in.
+    if (i > 0 && !one_type_) break;
     OutletId& result = (*results)[i];
     if (!result.valid() || scope_.target->graph.fact(result).dtype != DType::kF32) continue;
     const std::string& name = i < targets_.size() && !targets_[i].empty() ? targets_[i] : name_;
     const nnef::Naming naming{name, true, false, {name}, {}, {}};
-    RILL_ASSIGN(result, cast(result, type_, naming));
+    RILL_ASSIGN(result, cast(result, *type_, naming));
   }
   return {};
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ class CallInF32 {
   Status widen(std::vector<nnef::CallArgument>* arguments);
   /// Name the results so that what they are rounded to gets their names.
   void rename(nnef::Naming* naming);
-  /// Round the results that became wider than the arguments were.
+  /// Round the results that became wider than the arguments are that they have the type of.
   Status narrow(std::vector<OutletId>* results);
 
  private:
@@ -29,7 +30,10 @@ class CallInF32 {
   nnef::Builder& builder_;
   nnef::Scope& scope_;
   std::string name_;
-  DType type_ = DType::kF32;  ///< of the first argument that was widened
+  bool narrows() const { return type_ == DType::kF16 || type_ == DType::kBF16; }
+
+  std::optional<DType> type_;  ///< of the first argument of floats, which the first result has
+  bool one_type_ = true;       ///< whether all arguments of floats were widened
   std::vector<std::string> targets_;
 };
 
