@@ -146,6 +146,32 @@ function(rill_shared_object target)
   endif()
 endfunction()
 
+# rill_define_source_dir(<source> ...)
+# Define RILL_SOURCE_DIR for the sources that mention it, themselves or in a header beside them. Other
+# sources compile by the same command in every clone, so that clones share a compiler cache.
+function(rill_define_source_dir)
+  foreach(source IN LISTS ARGN)
+    get_filename_component(folder "${source}" ABSOLUTE)
+    get_filename_component(folder "${folder}" DIRECTORY)
+    set(text "")
+    file(STRINGS "${source}" lines REGEX "RILL_SOURCE_DIR|^#include \"")
+    foreach(line IN LISTS lines)
+      if(line MATCHES "^#include \"(.*)\"")
+        set(header "${folder}/${CMAKE_MATCH_1}")
+        set(line "")
+        if(EXISTS "${header}")
+          file(STRINGS "${header}" line REGEX RILL_SOURCE_DIR)
+        endif()
+      endif()
+      string(APPEND text "${line}")
+    endforeach()
+    if(text MATCHES RILL_SOURCE_DIR)
+      set_source_files_properties("${source}" PROPERTIES
+        COMPILE_DEFINITIONS "RILL_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
+    endif()
+  endforeach()
+endfunction()
+
 # rill_test(<name> SOURCES ... DEPENDS ... [LABELS ...])
 # One test program; CTest runs each of its tests by name. Tests expect all operators and tiers.
 function(rill_test name)
@@ -155,7 +181,7 @@ function(rill_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE rill_flags ${ARG_DEPENDS} GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  rill_define_source_dir(${ARG_SOURCES})
   if(EMSCRIPTEN)
     # In node, tests see the machine's files, and end when main returns.
     target_link_options(${name} PRIVATE -sNODERAWFS=1 -sALLOW_MEMORY_GROWTH=1 -sEXIT_RUNTIME=1

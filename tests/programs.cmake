@@ -2,7 +2,7 @@
 
 rill_library(rill_test_runs SOURCES support/array.cpp support/models.cpp support/runs.cpp)
 target_link_libraries(rill_test_runs PUBLIC rill)
-target_compile_definitions(rill_test_runs PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+rill_define_source_dir(support/models.cpp)
 rill_library(rill_test_bundles SOURCES support/bundle.cpp DEPENDS rill_test_runs rill_npz)
 
 set(whole_library models moments session_calls sessions streams threads verify)

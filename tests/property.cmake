@@ -31,7 +31,7 @@ rill_test(defects_test SOURCES property/defects_test.cpp property/pulse_cases.cp
           DEPENDS rill_property LABELS property)
 rill_library(rill_laws SOURCES laws/case.cpp laws/plain_run.cpp laws/side_by_side.cpp DEPENDS rill_property)
 target_link_libraries(rill_laws PUBLIC GTest::gtest)
-target_compile_definitions(rill_laws PRIVATE RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+rill_define_source_dir(laws/case.cpp laws/side_by_side.cpp)
 # Interposes on malloc, so that it is a program of its own.
 set(laws laws/attributes_test.cpp laws/laws_test.cpp laws/types_test.cpp support/heap_calls.cpp)
 if(NOT RILL_STEPS_UNSEEN)
