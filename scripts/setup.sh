@@ -6,7 +6,7 @@ rill_packages=(
   build-essential cmake ninja-build pkg-config
   zlib1g-dev libarchive-dev libxsimd-dev libeigen3-dev
   libcli11-dev libfmt-dev nlohmann-json3-dev
-  libgtest-dev libbenchmark-dev python3
+  libgtest-dev libbenchmark-dev python3 ccache
 )
 
 # What the sanitizers and libFuzzer need.
@@ -48,15 +48,39 @@ rill_setup() {
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# rill_python_environment <name> <package> ...: prints the Python of an environment with these packages,
+# made unless it is there. Clones share it: it lies in RILL_ENVIRONMENTS, ~/.cache/rill/environments
+# unless set, under a name that holds a sum of the list of packages.
+rill_python_environment() {
+  local name=$1 sum folder
+  shift
+  sum=$(python3 --version; printf '%s\n' "$@")
+  folder=${RILL_ENVIRONMENTS:-${XDG_CACHE_HOME:-$HOME/.cache}/rill/environments}/$name-$(cksum <<<"$sum" | cut -d' ' -f1)
+  if [[ ! -e $folder/made ]]; then
+    rm -rf "$folder"
+    mkdir -p "$(dirname "$folder")"
+    { python3 -m venv "$folder" && "$folder/bin/python" -m pip install --quiet "$@" &&
+      touch "$folder/made"; } >&2 || { rm -rf "$folder"; return 1; }
+  fi
+  echo "$folder/bin/python"
+}
+
+# rill_use_ccache: have CMake compile through ccache, where it is installed. Paths below the root count
+# as relative ones, so that clones in other folders share what is compiled.
+rill_use_ccache() {
+  command -v ccache >/dev/null || return 0
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-20G}
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+}
+
 # rill_build <preset> [target ...]: configures, with rill_configure_options too, and builds; a log keeps
 # what is printed, and only a terminal or a failure shows it.
 rill_build() {
   local preset=$1 log="build/$1/build.log" jobs=${rill_jobs:-$(nproc)}
   shift
   mkdir -p "build/$preset"
-  if command -v ccache >/dev/null; then
-    export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
-  fi
+  rill_use_ccache
   echo "Building $preset in build/$preset"
   if ! cmake --preset "$preset" "${rill_configure_options[@]}" >"$log" 2>&1; then
     cat "$log" >&2

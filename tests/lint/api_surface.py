@@ -33,10 +33,11 @@ def self_test():
 
 def main():
     self_test()
-    root = pathlib.Path(sys.argv[1])
+    root, *library = common.arguments(1, 3)
+    root = pathlib.Path(root)
     exported = None
-    if len(sys.argv) > 2:
-        lines = common.output(sys.argv[2], "-D", "--defined-only", sys.argv[3]).splitlines()
+    if library:
+        lines = common.output(library[0], "-D", "--defined-only", library[1]).splitlines()
         exported = {line.split()[-1] for line in lines}
     headers = [(root / "api/include/rill" / name).read_text() for name in ("rill.h", "compile.h", "verify.h")]
     findings = compare("".join(headers),

@@ -34,10 +34,25 @@ def run(check, broken, sound=None):
             findings = check(write_tree(folder, sound))
             if findings:
                 sys.exit("the lint objects to what is right:\n" + "\n".join(findings))
-    findings = check(pathlib.Path(sys.argv[1]))
+    findings = check(pathlib.Path(arguments(1)[0]))
     for finding in findings:
         print(finding)
     sys.exit(1 if findings else 0)
+
+
+def arguments(least, most=None):
+    """Return the arguments of the lint; print its usage and exit with 2 unless `least` to `most` are given.
+
+    A lint that needs what a build makes says so in its usage by more names than ROOT.
+    """
+    given = sys.argv[1:]
+    if least <= len(given) <= (most or least):
+        return given
+    lint = pathlib.Path(sys.argv[0]).stem
+    print(f"{sys.modules['__main__'].__doc__.strip()}\n\n"
+             f"lint_{lint}: expected {least} argument{'s' if least > 1 else ''}, found {len(given)}. "
+             f"A build passes them: scripts/test.sh --release -- -R '^lint_{lint}$'", file=sys.stderr)
+    sys.exit(2)
 
 
 def write_tree(folder, tree):

@@ -10,6 +10,8 @@ import importlib.util
 import pathlib
 import sys
 
+import common
+
 
 def load(root):
     spec = importlib.util.spec_from_file_location("tract_defects", root / "tests/tract/defects.py")
@@ -29,7 +31,7 @@ def missing_tests(root, names):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1])
+    root = pathlib.Path(common.arguments(1)[0])
     defects = load(root)
     table = defects.table()
     page = (root / "docs/streaming.md").read_text(encoding="utf-8")

@@ -122,6 +122,6 @@ if __name__ == "__main__":
             found = check(common.write_tree(folder, tree(page, code)))
             if len(found) != wanted:
                 sys.exit(f"the lint finds {len(found)} of {wanted}: {found}")
-    findings = check(pathlib.Path(sys.argv[1]))
+    findings = check(pathlib.Path(common.arguments(1)[0]))
     print("\n".join(findings))
     sys.exit(1 if findings else 0)

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+import common
+
 
 def check(root, program):
     return subprocess.run([sys.executable, "-B", str(root / "scripts/operators.py"), "--check",
@@ -33,7 +35,8 @@ def self_test(root, program):
 
 
 def main():
-    root, program = pathlib.Path(sys.argv[1]), sys.argv[2]
+    root, program = common.arguments(2)
+    root = pathlib.Path(root)
     self_test(root, program)
     done = check(root, program)
     if done.returncode != 0:

@@ -12,6 +12,8 @@ import re
 import subprocess
 import sys
 
+import common
+
 
 def found(root, cmake):
     sources = sorted(str(path) for path in (root / "ops").glob("*/*.cpp")
@@ -37,7 +39,8 @@ def self_test():
 
 def main():
     self_test()
-    root, cmake, program = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    root, cmake, program = common.arguments(3)
+    root = pathlib.Path(root)
     told = subprocess.run([program, "list-ops"], check=True, capture_output=True, text=True).stdout
     listed = {line.removeprefix(" * ") for line in told.splitlines() if line.startswith(" * ")}
     text = (root / "nnef_loader/build/stdlib.cpp").read_text(encoding="utf-8")

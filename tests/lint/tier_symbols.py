@@ -64,7 +64,7 @@ def self_test(nm, compiler):
 
 
 def main():
-    nm, archive, compiler = sys.argv[1:]
+    nm, archive, compiler = common.arguments(3)
     try:
         self_test(nm, compiler)
         findings = check(nm, archive)

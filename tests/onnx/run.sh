@@ -1,18 +1,15 @@
 #!/usr/bin/env bash
 # Run the conformance tests of ONNX with rill.
 #   tests/onnx/run.sh RILL [OPTION ...]
-# Uses the Python of RILL_ONNX_PYTHON if that is set; else makes an environment in build/onnx, with onnx
-# from the package index. Exit status 77 where it cannot be had.
+# Uses the Python of RILL_ONNX_PYTHON if that is set; else makes an environment with onnx from the package
+# index, which clones share. Exit status 77 where it cannot be had.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 program=$(realpath "${1:?a rill to run}")
 shift
 python=${RILL_ONNX_PYTHON:-}
 if [[ -z $python ]]; then
-  python=build/onnx/bin/python
-  if [[ ! -x $python ]]; then
-    python3 -m venv build/onnx || exit 77
-    build/onnx/bin/pip install --quiet onnx==1.23.2 || exit 77
-  fi
+  source scripts/setup.sh
+  python=$(rill_python_environment conformance onnx==1.23.2) || exit 77
 fi
 exec "$python" -B tests/onnx/conformance.py "$program" "$@"

@@ -1,0 +1,108 @@
+"""Which suites a change runs, and why: rules on paths and on a record of earlier runs, nothing else."""
+
+import dataclasses
+
+import suites as table
+
+# So many runs at most pass between two of a suite: it runs in one of three.
+RUNS_BETWEEN = 2
+# A change of more lines than this below a suite's sources is one in depth.
+LINES_IN_DEPTH = 300
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """The lines that a change adds and removes, by path; None where it is not known."""
+    lines: dict | None
+
+    @property
+    def kind(self):
+        """Return "docs", "bindings" or "code"."""
+        if self.lines is None:
+            return "code"
+        rest = [path for path in self.lines
+                if not path.startswith(table.DOCUMENTS) and not path.endswith(".md")]
+        if not rest:
+            return "docs"
+        return "bindings" if all(path.startswith(table.BINDINGS) for path in rest) else "code"
+
+    def below(self, sources):
+        if self.lines is None:
+            return 0
+        return sum(count for path, count in self.lines.items() if path.startswith(tuple(sources)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    suite: table.Suite
+    run: bool
+    reason: str
+    minutes: float
+
+
+def runs_since(record, name):
+    """Return how many recorded runs came after the last in which the suite passed; None if none did."""
+    for age, run in enumerate(reversed(record)):
+        if run["suites"].get(name, {}).get("status") == "passed":
+            return age
+    return None
+
+
+def minutes(record, suite):
+    """Return the time of the suite's last run, or what the table says."""
+    for run in reversed(record):
+        ran = run["suites"].get(suite.name, {})
+        if ran.get("status") == "passed":
+            return ran["seconds"] / 60
+    return suite.minutes
+
+
+def must_run(suite, change, record):
+    """Return why the suite runs in any case, or None."""
+    if suite.when == table.DOCS:
+        return "every change"
+    if change.kind != "docs" and suite.when == table.SOURCES and change.below(suite.sources) > 0:
+        return "its sources changed"
+    if change.kind != "code":
+        return None
+    if suite.when == table.CODE:
+        return "code changed"
+    if suite.when == table.TURNS and change.below(suite.sources) > LINES_IN_DEPTH:
+        return f"its sources changed in depth, by {change.below(suite.sources)} lines"
+    age = runs_since(record, suite.name)
+    if age is not None and age >= RUNS_BETWEEN:
+        return f"not in the last {age} runs"
+    return None
+
+
+def order_of_turns(waiting, record, turn):
+    """Return the suites that may wait, those that waited longest first.
+
+    Without a record every third one is first, beginning with `turn`.
+    """
+    def waited(pair):
+        index, suite = pair
+        age = runs_since(record, suite.name)
+        if age is None:
+            return (0 if index % (RUNS_BETWEEN + 1) == turn % (RUNS_BETWEEN + 1) else 2, index)
+        return (1, -age, index) if age else (3, index)
+    return [suite for _, suite in sorted(enumerate(waiting), key=waited)]
+
+
+def plan(change, record, turn, budget_minutes):
+    """Return a choice for every suite: those that must run, then turns while the budget lasts."""
+    chosen, waiting = [], []
+    for suite in table.SUITES:
+        reason = must_run(suite, change, record)
+        if reason:
+            chosen.append(Choice(suite, True, reason, minutes(record, suite)))
+        else:
+            waiting.append(suite)
+    left = budget_minutes - sum(choice.minutes for choice in chosen)
+    for suite in order_of_turns(waiting, record, turn):
+        takes = minutes(record, suite)
+        fits = change.kind == "code" and suite.when in (table.TURNS, table.SOURCES) and takes <= left
+        reason = "its turn" if fits else f"a change of {change.kind}" if change.kind != "code" else "no time"
+        chosen.append(Choice(suite, fits, reason, takes))
+        left -= takes if fits else 0
+    return chosen

@@ -1,0 +1,65 @@
+"""The suites of checks: what each looks at, how it is run, and how long it takes.
+
+`sources` are prefixes of paths. `minutes` is the time of a fresh clone on 2 cores whose compiler cache is
+warm; the record of earlier runs replaces it. `when` says what a change must be to run the suite:
+
+    docs      every change: no build, or little of one
+    code      every change of code
+    sources   changes of its sources, and by turns
+    turns     changes of its sources in depth, and by turns
+"""
+
+import dataclasses
+
+DOCS, CODE, SOURCES, TURNS = "docs", "code", "sources", "turns"
+
+
+@dataclasses.dataclass(frozen=True)
+class Suite:
+    name: str
+    when: str
+    minutes: float
+    command: str
+    sources: tuple = ()
+
+
+# Pages and what only explains; every other path is code.
+DOCUMENTS = ("docs/", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md")
+# What stands on the library. A change of these alone runs their suites and the lints.
+BINDINGS = ("python/", "java/", "web/", "examples/", "platform/", "scripts/test_", "scripts/web",
+            "scripts/wheels.sh", "scripts/packages.sh", "scripts/platforms.sh", "scripts/package_")
+ENGINE = ("core/", "kernels/", "ops/", "pulse/", "audit/", "plan_file/", "nnef_loader/", "onnx_loader/",
+          "transforms/", "api/", "cli/")
+
+SUITES = (
+    Suite("pages", DOCS, 1.5, "scripts/checks/pages.sh"),
+    Suite("release", CODE, 14, "scripts/test.sh --release -- -LE '^(onnx|peers|slow)$'"),
+    Suite("small", SOURCES, 1.5, "scripts/test.sh --small", ("CMakeLists.txt", "cmake/", "tests/size/")),
+    Suite("neon", SOURCES, 4, "scripts/test.sh --neon", ("kernels/", "cmake/RillKernels.cmake")),
+    Suite("slow", TURNS, 6, "scripts/test.sh --release -- -L '^slow$'", ENGINE),
+    Suite("onnx", TURNS, 5, "scripts/checks/onnx.sh", ("onnx_loader/", "ops/", "tests/onnx/", "tests/field/")),
+    Suite("peers", TURNS, 3, "scripts/checks/peers.sh", ("kernels/", "core/run/", "core/exec/", "tests/tract/",
+                                                         "tests/profile/", "scripts/check_nonblocking.sh")),
+    Suite("asan kernels, core, ops", TURNS, 12, "scripts/test.sh --asan -- -LE '^(lint|peers|onnx|models|slow|examples|size)$'",
+          ("core/", "kernels/", "ops/", "pulse/", "tests/laws/", "tests/property/")),
+    Suite("asan models", TURNS, 10, "scripts/test.sh --asan -- -L '^models$' -LE '^slow$'",
+          ("api/", "plan_file/", "nnef_loader/", "onnx_loader/", "tests/")),
+    Suite("tsan", TURNS, 6, "scripts/test.sh --tsan", ("core/exec/", "core/run/", "api/src/")),
+    Suite("fuzz", TURNS, 8, "scripts/fuzz.sh --seed 1 60",
+          ("nnef_loader/", "onnx_loader/", "plan_file/", "core/dim/", "tests/fuzz/")),
+    Suite("subproject", TURNS, 4, "cmake -P tests/package/subproject.cmake", ("CMakeLists.txt", "cmake/")),
+    Suite("exporter", TURNS, 8, "tests/exporter/run.sh build/release/bin/rill-tract",
+          ("nnef_loader/", "tests/exporter/")),
+    Suite("python", SOURCES, 6, "scripts/test_python.sh",
+          ("python/", "api/include/", "scripts/test_python.sh")),
+    Suite("java", SOURCES, 3, "scripts/test_java.sh", ("java/", "api/include/", "scripts/test_java.sh")),
+    Suite("wheels", TURNS, 8, "scripts/wheels.sh",
+          ("python/CMakeLists.txt", "python/pyproject.toml", "platform/", "scripts/wheels.sh")),
+    Suite("apps", SOURCES, 3, "scripts/test_apps.sh",
+          ("examples/live/", "examples/lv2/", "api/include/", "scripts/test_apps.sh")),
+    Suite("packages", TURNS, 4, "scripts/packages.sh", ("cmake/", "tests/package/", "scripts/packages.sh")),
+    Suite("web", SOURCES, 9, "scripts/web.sh --laws --seconds 20",
+          ("web/", "cmake/wasm.cmake", "scripts/web.sh", "scripts/web_run.sh")),
+    Suite("platforms", TURNS, 8, "scripts/platforms.sh --least musl-arm",
+          ("platform/", "cmake/RillKernels.cmake", "kernels/tiers.h", "scripts/platforms.sh")),
+)
