@@ -182,6 +182,8 @@ function(rill_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE rill_flags ${ARG_DEPENDS} GTest::gtest_main)
   rill_define_source_dir(${ARG_SOURCES})
+  # Tests spend their time in the libraries; a test compiles in half the time with fewer optimisations.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(EMSCRIPTEN)
     # In node, tests see the machine's files, and end when main returns.
     target_link_options(${name} PRIVATE -sNODERAWFS=1 -sALLOW_MEMORY_GROWTH=1 -sEXIT_RUNTIME=1

@@ -19,7 +19,7 @@ PAGE = ROOT / "docs/operators.md"
 ROW = re.compile(r"^\| `(\w+)` \| (.*)$")
 TESTS = 3  # the column of tests, counted behind the name
 
-# Operators that no table of answers (ops/*/known_answers.inc) has, and what holds their results instead.
+# Operators that no table of answers (ops/*/known_answers.txt) has, and what holds their results instead.
 NO_ANSWER = {
     "external tract_core_external": "hands out what the caller gives",
     "variable tract_resource_get": "hands out what the file holds",
@@ -58,7 +58,7 @@ def tests():
 
     laws = "\n".join(path.read_text() for path in sorted((ROOT / "tests/laws/cases").glob("*.txt")))
     families = re.findall(r"^case \w+ for (.*)$", laws, re.MULTILINE)
-    return {"answers": all_of("ops/*/known_answers.inc"),
+    return {"answers": all_of("ops/*/known_answers.txt", "nnef_loader/build/known_answers.txt"),
             "laws": called(laws) | {word for words in families for word in words.split()},
             "unit": all_of("ops/*/*_test.cpp", "nnef_loader/build/*_test.cpp")}
 
@@ -95,7 +95,7 @@ def findings(text, program):
     excused = {name for names in NO_ANSWER for name in names.split()}
     all_names = {name for name in listed(program) if not name.startswith(PULSED_ONLY)}
     for name in sorted(all_names - kinds["answers"] - excused):
-        yield (f"{name}: has no answer that is not rill's in ops/*/known_answers.inc, and NO_ANSWER"
+        yield (f"{name}: has no answer that is not rill's in ops/*/known_answers.txt, and NO_ANSWER"
                " gives no reason")
     for name in sorted(excused & kinds["answers"] | excused - all_names):
         yield f"{name}: has an answer or is no operator; NO_ANSWER need not name it"

@@ -1,35 +1,35 @@
-"""What the scripts of known answers share: how a case is made, and written as C++."""
+"""What the scripts of known answers share: how a case is made, and written as text."""
 
+import functools
 import math
-import textwrap
+import pathlib
+import re
 
 import numpy as np
 
 NAN = float("nan")
 INF = float("inf")
 RNG = np.random.default_rng(20240611)
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 DTYPES = {
-    "bool": "kBool", "uint8": "kU8", "uint16": "kU16", "uint32": "kU32", "uint64": "kU64",
-    "int8": "kI8", "int16": "kI16", "int32": "kI32", "int64": "kI64",
-    "float16": "kF16", "float32": "kF32", "float64": "kF64",
+    "bool": "bool", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+    "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+    "float16": "f16", "float32": "f32", "float64": "f64",
 }
 CASES = []
+FRAGMENTS = "nnef_loader/build"  # the standard's fragments, made of operators
 
 
 def number(value):
     value = float(value)
-    if math.isnan(value):
-        return "kNaN"
-    if math.isinf(value):
-        return "kInf" if value > 0 else "-kInf"
-    return repr(value)
+    return "nan" if math.isnan(value) else repr(value)
 
 
 def array(values):
     values = np.asarray(values)
     shape = ", ".join(str(n) for n in values.shape)
-    data = ", ".join(number(v) for v in values.flatten())
-    return f"DType::{DTYPES[str(values.dtype)]}, {{{shape}}}, {{{data}}}"
+    data = " ".join(number(v) for v in values.flatten())
+    return f"{DTYPES[str(values.dtype)]} [{shape}] {data}".rstrip()
 
 
 def case(name, statements, inputs, outputs, tolerance=0.0):
@@ -51,28 +51,43 @@ def i64(values):
     return np.array(values, dtype=np.int64)
 
 
-def lines_of(text, indent):
-    """Break at commas, to 100 columns."""
-    return textwrap.fill(text, 100, initial_indent=indent, subsequent_indent=indent + "    ",
-                         break_long_words=False, break_on_hyphens=False)
+@functools.cache
+def groups():
+    """Return the folder of each operator, "ops/GROUP". An operator stands there as its registry and its name."""
+    named = re.compile(r'"(?:tract|rill)_\w+",\s*"(?:fragment )?([a-z_0-9]+)')
+    return {name: path.parent.relative_to(ROOT).as_posix() for path in sorted((ROOT / "ops").glob("*/*.cpp"))
+            if not path.name.endswith("_test.cpp")
+            for name in named.findall(path.read_text(encoding="utf-8"))}
 
 
-def statements_of(text):
-    """A C++ string, in pieces that end with statements."""
-    pieces = textwrap.wrap(text, 94, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(f' "{piece}{" " if i + 1 < len(pieces) else ""}"' for i,
-        piece in enumerate(pieces))
+def group_of(statements):
+    """Return the folder of the operator that the case is about: the last one called that has a folder."""
+    called = re.findall(r"\b([a-z]\w*)(?=[(<])", statements)
+    return next((groups()[name] for name in reversed(called) if name in groups()), FRAGMENTS)
 
 
-def write(script, groups):
-    """Print the cases that the groups make, as elements of a C++ array."""
-    for group in groups:
-        group()
-    print(f"// Written by scripts/known_answers/{script} from NumPy's results. Do not edit.\n")
-    for name, statements, inputs, outputs, tolerance in CASES:
-        print(f'{{"{name}",')
-        print(statements_of(statements) + ",")
-        for table in (inputs.items(), zip("yzwv", outputs)):
-            arrays = [lines_of(f'{{"{key}", {array(value)}}}', "  ") for key, value in table]
-            print(" {\n" + ",\n".join(arrays) + "},")
-        print(f" {tolerance!r}}},")
+def lines_of(name, statements, inputs, outputs, tolerance):
+    yield f"case {name} {tolerance!r}"
+    yield f"  {statements}"
+    for word, table in (("input", inputs.items()), ("output", zip("yzwv", outputs))):
+        for key, value in table:
+            yield f"  {word} {key} {array(value)}"
+
+
+def write(groups_of_scripts):
+    """Write FOLDER/known_answers.txt for all folders of operators: what the functions of every script make.
+
+    Each script draws from the same beginning, so that its answers do not depend on the others.
+    """
+    begin = RNG.bit_generator.state
+    for groups in groups_of_scripts:
+        RNG.bit_generator.state = begin
+        for group in groups:
+            group()
+    files = {}
+    for one in CASES:
+        files.setdefault(group_of(one[1]), []).extend(["", *lines_of(*one)])
+    for group, lines in files.items():
+        head = ["# By scripts/known_answers/write.py from NumPy's results: do not edit.",
+                "# case NAME TOLERANCE; statements; input or output NAME TYPE [SHAPE] VALUE ..."]
+        (ROOT / group / "known_answers.txt").write_text("\n".join(head + lines) + "\n")

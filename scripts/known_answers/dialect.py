@@ -1,23 +1,16 @@
-#!/usr/bin/env python3
-"""Write ops/nn/known_answers.inc: what NumPy gives for the operators of the tract registries.
-
-    python3 scripts/known_answers/dialect.py > ops/nn/known_answers.inc
-    python3 scripts/known_answers/dialect.py --tract    # hold the answers against tract 0.23.9
-    python3 scripts/known_answers/dialect.py --tract build/bin/rill-tract   # and what rill writes
+"""What NumPy gives for the operators of the tract registries.
 
 The functions here follow the documents that define the operators (ONNX, PyTorch, the papers), in
 double precision where they can. tract gives the same, but where `DIFFERS` says otherwise.
 """
 
 import math
-import sys
 
 import numpy as np
 
 import dense
 import onnx_rooms
-import tract
-from cases import CASES, case, f, f32, i64, write
+from cases import case, f, f32, i64
 
 TABLES = "tract folds no casts of tables of that size: it takes them from files"
 ABSENT = "tract lacks it"
@@ -680,10 +673,3 @@ def onnx_operators():
 
 GROUPS = [resizes, grid_samples, norms, cells, attention, attentions, recurrences, gru_sequences, mixtures, windows,
           quantised, khronos, fragments, onnx_operators, *dense.GROUPS, *onnx_rooms.GROUPS]
-
-if __name__ == "__main__":
-    if "--tract" in sys.argv:
-        for group in GROUPS:
-            group()
-        tract.check(CASES, DIFFERS, (sys.argv[2:] or [None])[0])
-    write("dialect.py", GROUPS)

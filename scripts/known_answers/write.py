@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+"""Write known_answers.txt beside the operators of each group: what NumPy gives for them.
+
+    write.py                                   write the files
+    write.py --tract                           hold the dialect's answers against tract 0.23.9
+    write.py --tract build/release/bin/rill-tract    and against tract over what rill writes
+"""
+
+import sys
+
+import array_math
+import dialect
+import tract
+from cases import CASES, write
+
+if "--tract" in sys.argv:
+    for group in dialect.GROUPS:
+        group()
+    tract.check(CASES, dialect.DIFFERS, (sys.argv[2:] or [None])[0])
+write([array_math.GROUPS, dialect.GROUPS])
