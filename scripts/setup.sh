@@ -5,7 +5,7 @@
 rill_packages=(
   build-essential cmake ninja-build pkg-config
   zlib1g-dev libarchive-dev libxsimd-dev libeigen3-dev
-  libcli11-dev libfmt-dev nlohmann-json3-dev
+  libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev
   libgtest-dev libbenchmark-dev python3 ccache
 )
 

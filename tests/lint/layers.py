@@ -54,6 +54,7 @@ THIRD_PARTY = {
     r"nlohmann/": ["api", "cli"],
     r"CLI/": ["cli"],
     r"fmt/": ["cli"],
+    r"toml\+\+/": ["cli"],
     r"benchmark/": ["bench"],
     r"(nanobind|numpy)/": ["python"],
     r"emscripten": ["web"],
