@@ -28,3 +28,11 @@ if(RILL_SANITIZE)
 endif()
 add_test(NAME readme_test COMMAND readme_test)
 set_tests_properties(readme_test PROPERTIES LABELS examples)
+
+# The commands of README.md and docs/, as printed.
+if(TARGET rill_program AND RILL_ONNX)
+  add_test(NAME page_commands
+           COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_LIST_DIR}/pages/commands.py"
+                   "${PROJECT_SOURCE_DIR}" "$<TARGET_FILE:rill_program>")
+  set_tests_properties(page_commands PROPERTIES LABELS examples)
+endif()

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Check the pages: links, numbers and tables that follow from the code, and the README's pieces of C++.
+# Check the pages: links, numbers and tables that follow from the code, commands as printed, and the
+# README's pieces of C++.
 #   scripts/checks/pages.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -7,4 +8,4 @@ source scripts/setup.sh
 
 rill_setup
 rill_build release rill_program rill_tract_program rill_shared readme_test moments_test
-ctest --preset release -j "$(nproc)" --output-junit tests-pages.xml -R '^(lint_.*|abi|readme_test|moments_test)$'
+ctest --preset release -j "$(nproc)" --output-junit tests-pages.xml -R '^(lint_.*|abi|readme_test|page_commands|moments_test)$'

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Run every command of README.md and docs/ as printed, in the order of its page, in a clean folder.
+
+    commands.py ROOT RILL [PAGE ...]
+
+Each page starts from the files that PAGES names, copies of files below tests/. A command that
+another check runs, or that takes long, is listed in ELSEWHERE with that check; every other one
+must end with status 0 within a minute.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+MODEL = "tests/models/projected_lstm/model.nnef.tgz"
+BUNDLE = "tests/models/projected_lstm/io.npz"
+SPEECH = "tests/models/vad_speech/model.nnef.tgz"
+CELL = "tests/pages/cell.onnx"
+PAGES = {
+    "README.md": {"model.nnef.tgz": MODEL, "io.npz": BUNDLE, "vad.onnx": CELL},
+    "docs/browser.md": {"vad.nnef.tgz": MODEL},
+    "docs/compiled.md": {"kws.nnef.tgz": MODEL, "vad.nnef.tgz": SPEECH, "x.npz": BUNDLE, "y.npz": BUNDLE},
+    "docs/small-builds.md": {"kws.nnef.tgz": MODEL},
+    "docs/streaming.md": {"model.nnef.tgz": MODEL, "io.npz": BUNDLE},
+}
+# What begins a command that is run elsewhere, and where.
+ELSEWHERE = {
+    "scripts/": "the suites of scripts/checks run the scripts",
+    "tests/oracle/campaign.py": "oracle_streams runs it with fewer graphs",
+    "tests/exporter/streams.py": "needs the exporter; the suite exporter",
+    "LD_PRELOAD=": "session_oracle runs it for some seconds",
+    "python3 bench/": "benches are run by hand",
+    "examples/mcu/run.py": "mcu_mps2-an500 and mcu_mps3-an547",
+    "examples/corpus/": "python/tests run it",
+    "apt-get install": "installs packages",
+    "cmake ": "scripts/test.sh --embedded and --small build so",
+    "cc -O2 denoise.c": "python/tests/test_documents.py runs the tour",
+    "./denoise": "python/tests/test_documents.py runs the tour",
+    "cmp ": "python/tests/test_documents.py runs the tour",
+}
+BLOCK = re.compile(r"^```sh\n(.*?)^```", re.M | re.S)
+
+
+def commands(text):
+    """Yield the commands of the page's blocks of sh: without comments, continued lines joined."""
+    for block in BLOCK.findall(text):
+        for line in re.sub(r"\s*\\\n\s*", " ", block).splitlines():
+            command = re.sub(r"(^|\s)# .*$", "", line).strip()
+            if command:
+                yield command
+
+
+def elsewhere(command):
+    return next((why for start, why in ELSEWHERE.items() if command.startswith(start)), None)
+
+
+def run_page(root, rill, page):
+    """Return what is wrong with the commands of a page, and how many ran."""
+    findings, ran = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, source in PAGES.get(page, {}).items():
+            shutil.copy(root / source, pathlib.Path(folder) / name)
+        place = dict(os.environ, PATH=f"{rill.parent}:{os.environ['PATH']}")
+        for command in commands((root / page).read_text(encoding="utf-8")):
+            if elsewhere(command):
+                continue
+            ran += 1
+            try:
+                done = subprocess.run(["bash", "-c", command], cwd=folder, env=place, timeout=60,
+                                      capture_output=True, text=True, errors="replace")
+            except subprocess.TimeoutExpired:
+                findings.append(f"{page}: {command}\n  did not end within a minute")
+                continue
+            if done.returncode != 0:
+                findings.append(f"{page}: {command}\n  status {done.returncode}: {done.stderr.strip()}")
+    return findings, ran
+
+
+def self_test(root, rill):
+    assert list(commands("```sh\na b  # c\nd \\\n  e '#f'\n```\n```c\nno;\n```\n")) == ["a b", "d e '#f'"]
+    with tempfile.TemporaryDirectory() as folder:
+        page = pathlib.Path(folder) / "page.md"
+        page.write_text("```sh\nrill no_such_model.onnx dump\n```\n")
+        found, ran = run_page(pathlib.Path(folder), rill, "page.md")
+        assert len(found) == 1 and ran == 1, "a command that fails is not found"
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    root, rill = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    self_test(root, rill)
+    pages = sys.argv[3:] or ["README.md", *sorted(f"docs/{path.name}" for path in (root / "docs").glob("*.md"))]
+    findings, ran = [], 0
+    for page in pages:
+        found, count = run_page(root, rill, page)
+        findings += found
+        ran += count
+    print("\n".join(findings))
+    print(f"{ran} commands, {len(findings)} failed")
+    sys.exit(1 if findings else 0)
+
+
+if __name__ == "__main__":
+    main()
