@@ -1,37 +1,82 @@
-# rill_op(<group>/<op> [STEP] [ONNX]) adds the room ops/<group>/<op>.cpp to the op table. The room exports
-# `const OpRoom <op>_room` in namespace rill::ops. From the list of rooms CMake writes op_table.cpp:
-# no registration runs before main, and a static link cannot drop an op. STEP: the room has a kind of
-# steps of its own, ops/<group>/<op>_step.cpp, which runs without operators as well. ONNX: files of ONNX
-# alone lead to it, so that a build without their loader leaves it out.
+# rill_op_group(<group> [ONNX_ALONE <name> ...] [STEPS <name> ...])
+# Add the folder ops/<group>. The name and the text of a file say what it is for:
 #
-# RILL_OPS names the rooms of the table, all if it is empty. The code of the others is compiled too,
-# as rooms make operators of each other; the linker keeps what the table leads to. Of what is left out
-# the library knows the names alone, to tell which room a model lacks.
-
-# Some code is behind `if constexpr (built("room"))` (ops/built.h): where it makes operators of rooms
-# that are left out, and acts on nothing else. Forms are such code without a room of its own.
+#   <name>.cpp         an operator module if it exports `const OpRoom <name>_room`, else shared code
+#   <name>_step.cpp    kinds of steps, which run without operators as well
+#   <name>_onnx.cpp    how ONNX operators are read; exports `const OnnxRoom <name>_onnx`
+#   <name>_test.cpp    tests, in ops_test
+#
+# ONNX_ALONE names modules and shared code that only ONNX files lead to: a build without RILL_ONNX leaves
+# them out, and with them every onnx_<name>.cpp. STEPS names shared code of steps. From the modules CMake
+# writes the tables of operators, ONNX forms and steps: nothing registers before main, and a static link
+# cannot drop an operator.
+#
+# RILL_OPS names the modules of the table, all if it is empty. The code of the others is compiled too, as
+# modules make operators of each other; the linker keeps what the table leads to. Of what is left out the
+# library knows the names alone, to say which module a model lacks.
+#
+# Some code is behind `if constexpr (built("module"))` (ops/built.h): where it makes operators of modules
+# that are left out, and acts on nothing else. Forms are such code without a module of its own.
 
 set(RILL_OP_FORMS attention long_streams nested)
 set_property(GLOBAL PROPERTY RILL_OP_ROOMS "")
 set_property(GLOBAL PROPERTY RILL_OP_ROOMS_LEFT_OUT "")
+set_property(GLOBAL PROPERTY RILL_ONNX_ROOMS "")
+set_property(GLOBAL PROPERTY RILL_OP_TESTS "")
 
-function(rill_op path)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "STEP;ONNX" "" "")
-  get_filename_component(op "${path}" NAME)
-  target_sources(rill_ops PRIVATE ${path}.cpp)
-  if(ARG_STEP)
-    target_sources(rill_run_steps PRIVATE ${path}_step.cpp)
+function(rill_op_group group)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "ONNX_ALONE;STEPS")
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "${group}/*.cpp")
+  foreach(source IN LISTS sources)
+    get_filename_component(name "${source}" NAME_WE)
+    set(onnx_alone OFF)
+    if(name IN_LIST ARG_ONNX_ALONE OR name MATCHES "^onnx_")
+      set(onnx_alone ON)
+    endif()
+    if(name MATCHES "_test$")
+      set_property(GLOBAL APPEND PROPERTY RILL_OP_TESTS "${source}")
+    elseif(name MATCHES "^test_")
+      continue()  # what tests share
+    elseif(name MATCHES "_step$" OR name IN_LIST ARG_STEPS)
+      target_sources(rill_run_steps PRIVATE "${source}")
+    elseif(name MATCHES "_onnx$")
+      rill_onnx_source("${source}" ${name})
+    else()
+      rill_op_source("${source}" ${name} ${onnx_alone})
+    endif()
+  endforeach()
+endfunction()
+
+# An operator module, or shared code.
+function(rill_op_source source op onnx_alone)
+  file(STRINGS "${source}" room REGEX "^(extern )?const OpRoom ${op}_room")
+  if(NOT room)
+    if(RILL_ONNX OR NOT onnx_alone)
+      target_sources(rill_ops PRIVATE "${source}")
+    endif()
+    return()
   endif()
-  set(source "${CMAKE_CURRENT_SOURCE_DIR}/${path}.cpp")
+  target_sources(rill_ops PRIVATE "${source}")
+  set(source "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
   if(RILL_OPS AND NOT op IN_LIST RILL_OPS)
     rill_leave_out("${source}" ${op} RILL_OP_ROOMS_LEFT_OUT)
     return()
   endif()
   set_property(GLOBAL APPEND PROPERTY RILL_OP_ROOMS ${op})
-  if(ARG_ONNX)
+  if(onnx_alone)
     set_property(GLOBAL APPEND PROPERTY RILL_OP_ROOMS_OF_ONNX ${op})
     rill_leave_out("${source}" "RILL_ONNX=ON" RILL_OP_ROOMS_LEFT_OUT_WITHOUT_ONNX)
   endif()
+endfunction()
+
+# The ONNX forms of a module.
+function(rill_onnx_source source name)
+  string(REGEX REPLACE "_onnx$" "" room "${name}")
+  if(NOT RILL_ONNX OR (RILL_OPS AND NOT room IN_LIST RILL_OPS))
+    return()
+  endif()
+  target_sources(rill_ops PRIVATE "${source}")
+  set_property(GLOBAL APPEND PROPERTY RILL_ONNX_ROOMS ${room})
 endfunction()
 
 # Note in a list what brings the operators of a source back: the name of its room, or a setting.
@@ -137,4 +182,16 @@ function(rill_write_step_table file run_file)
   endforeach()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/step_table.cpp.in" "${file}" @ONLY)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/run_steps.cpp.in" "${run_file}" @ONLY)
+endfunction()
+
+# The table of ONNX forms.
+function(rill_write_onnx_table file)
+  get_property(rooms GLOBAL PROPERTY RILL_ONNX_ROOMS)
+  set(declarations "")
+  set(entries "")
+  foreach(room IN LISTS rooms)
+    string(APPEND declarations "extern const OnnxRoom ${room}_onnx;\n")
+    string(APPEND entries "    &${room}_onnx,\n")
+  endforeach()
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/onnx_table.cpp.in" "${file}" @ONLY)
 endfunction()

@@ -35,14 +35,16 @@ def kinds():
 
 
 def steps():
-    rooms = "".join(path.read_text() for path in (ROOT / "ops").glob("*.cmake"))
-    own = [f"{room}_step.cpp" for room in re.findall(r"^rill_op\((\S+) STEP\)", rooms, re.M)]
-    return sorted(f"ops/{each}" for each in listed("ops/steps.cmake", "RILL_STEPS") + own)
+    groups = (ROOT / "ops/CMakeLists.txt").read_text()
+    shared = [f"ops/{group}/{name}.cpp" for group, names in
+              re.findall(r"^rill_op_group\((\w+) STEPS ([a-z_ ]+)", groups, re.M) for name in names.split()]
+    own = [path.relative_to(ROOT).as_posix() for path in (ROOT / "ops").glob("*/*_step.cpp")]
+    return sorted(shared + own)
 
 
 def sources(tiers):
     """Pairs of a source and the flags that it alone gets."""
-    fast = {f"ops/{each}" for each in listed("ops/steps.cmake", "RILL_FAST_STEPS")}
+    fast = {f"ops/{each}" for each in listed("ops/CMakeLists.txt", "RILL_FAST_STEPS")}
     out = [(f"core/{each}", []) for each in listed("core/CMakeLists.txt", "RILL_RUN")]
     out += [(each, ["-O2"] if each in fast else []) for each in steps()]
     out += [("kernels/cpu.cpp", []), ("kernels/limited.cpp", [])]

@@ -101,7 +101,7 @@ struct OnnxOp {
   bool in_f32 = false;
 };
 
-/// What a room's file `<room>_onnx.cpp` exports; listed by `rill_onnx(<group>/<room>)` in CMake.
+/// What a room's file `<room>_onnx.cpp` exports; CMake finds it there.
 struct OnnxRoom {
   const char* name;
   std::span<const OnnxOp> ops;
