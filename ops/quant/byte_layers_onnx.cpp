@@ -1,9 +1,9 @@
 // How more of onnxruntime's layers of quantised numbers are read: products with a bias, attention,
 // pools, selections, and rows of tables.
 
-#include "ops/nn/onnx_heads.h"
 #include "ops/nn/onnx_pool.h"
 #include "ops/quant/onnx_bytes.h"
+#include "ops/transformers/onnx_heads.h"
 
 namespace rill::ops {
 namespace {

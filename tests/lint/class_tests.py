@@ -23,7 +23,7 @@ MOST = {
     "ops/control": 11,
     "ops/math": 15,
     "ops/nn": 15,
-    "ops/quant": 10,
+    "ops/quant": 9,
     "ops/signal": 3,
     "ops/stream": 1,
     "pulse": 7,

@@ -67,7 +67,7 @@ THIRD_PARTY = {
 IMPL_HEADERS = {"kernels/simd/lanes.h"}
 
 GROUPS = ["stream", "array", "math", "nn", "vision", "transformers", "signal", "quant", "control",
-          "rnn", "onnx"]
+          "rnn"]
 # What runs a plan, which a device without graphs, operators and a heap has as well: it includes
 # itself and kernels alone.
 RUNS = re.compile(

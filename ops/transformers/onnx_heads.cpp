@@ -1,4 +1,4 @@
-#include "ops/nn/onnx_heads.h"
+#include "ops/transformers/onnx_heads.h"
 
 #include <cmath>
 #include <limits>

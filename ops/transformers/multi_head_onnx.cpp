@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "ops/nn/onnx_heads.h"
+#include "ops/transformers/onnx_heads.h"
 
 namespace rill::ops {
 namespace {
