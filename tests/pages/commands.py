@@ -24,6 +24,7 @@ PAGES = {
     "README.md": {"model.nnef.tgz": MODEL, "io.npz": BUNDLE, "vad.onnx": CELL},
     "docs/browser.md": {"vad.nnef.tgz": MODEL},
     "docs/compiled.md": {"kws.nnef.tgz": MODEL, "vad.nnef.tgz": SPEECH, "x.npz": BUNDLE, "y.npz": BUNDLE},
+    "docs/index.md": {"vad.nnef.tgz": SPEECH},
     "docs/small-builds.md": {"kws.nnef.tgz": MODEL},
     "docs/streaming.md": {"model.nnef.tgz": MODEL, "io.npz": BUNDLE},
 }
@@ -42,7 +43,7 @@ ELSEWHERE = {
     "./denoise": "python/tests/test_documents.py runs the tour",
     "cmp ": "python/tests/test_documents.py runs the tour",
 }
-BLOCK = re.compile(r"^```sh\n(.*?)^```", re.M | re.S)
+BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```", re.M | re.S)
 
 
 def commands(text):

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Build the documentation site in build/site: pages, pictures, and the references of C, C++ and Python.
+#   scripts/docs.sh
+# The site needs no server and fetches nothing. Exit status 77 where its tools cannot be had.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/setup.sh
+
+rill_packages=(python3 python3-venv doxygen)
+rill_setup
+python=$(rill_python_environment docs mkdocs-material==9.5.49 'mkdocstrings[python]') || exit 77
+python3 scripts/docs_pictures.py --check
+rm -rf build/site
+"$python" -m mkdocs build --quiet --strict
+mkdir -p build/site/reference/c
+doxygen docs/site/Doxyfile
+echo "The site begins with build/site/index.html"
