@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Check that prose that must be read twice does not grow: in comments, pages and messages.
+
+    prose.py ROOT
+
+Each pattern has a count, which may fall: lower it in MOST then. Write the noun that a sentence is about,
+an active verb, and N or the parameter's name for a number.
+"""
+
+import re
+
+import common
+
+# By pattern: what to write, and how often it stands at most.
+MOST = {
+    "clause as a subject": 0,
+    "so many": 0,
+    "anew": 0,
+    "goes on": 0,
+    "of its own": 0,
+    "told": 0,
+}
+PATTERNS = {
+    "clause as a subject": (r"^\s*(?://+|/?\*+|#)?\s*(?:What|Those) \w", "name the noun that the sentence is about"),
+    "so many": (r"\bso many\b", "write N, or the name of the number"),
+    "anew": (r"\banew\b", "write again, or a verb with re-"),
+    "goes on": (r"\bgo(?:es)? on\b", "write continues"),
+    "of its own": (r"\bof its own\b", "write own, or separate"),
+    "told": (r"\btold\b|\btells? of\b", "write reports, returns or knows"),
+}
+COMMENT = re.compile(r"^\s*(?://|\*|/\*|#(?!include|define|if|endif|else|pragma|undef|error))")
+
+
+def prose(root):
+    """Yield (path, line number, text) of comments of sources and lines of pages."""
+    for path, text in common.sources(root):
+        for number, line in enumerate(text.splitlines(), 1):
+            if COMMENT.match(line):
+                yield path, number, line
+    for page in sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")]):
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+            yield page.relative_to(root).as_posix(), number, line
+
+
+def check(root, most=None):
+    most = MOST if most is None else most
+    found = {name: [] for name in PATTERNS}
+    patterns = {name: re.compile(pattern) for name, (pattern, _) in PATTERNS.items()}
+    for path, number, line in prose(root):
+        for name, pattern in patterns.items():
+            if pattern.search(line):
+                found[name].append(f"{path}:{number}: {line.strip()}")
+    findings = []
+    for name, places in found.items():
+        if len(places) > most[name]:
+            findings += [f'"{name}" {len(places)} times, at most {most[name]}: {PATTERNS[name][1]}', *places]
+        elif len(places) < most[name]:
+            print(f'warning: "{name}" {len(places)} times: say so in MOST')
+    return findings
+
+
+if __name__ == "__main__":
+    none = dict.fromkeys(MOST, 0)
+    root = common.arguments(1)[0]
+    import pathlib
+    import tempfile
+    with tempfile.TemporaryDirectory() as folder:
+        bad = common.write_tree(folder, {"core/a.cpp": "// What is left goes on anew.\nint told;\n"})
+        if len(check(bad, none)) != 6:
+            raise SystemExit("the lint does not see what is wrong")
+    found = check(pathlib.Path(root))
+    print("\n".join(found[:40]))
+    raise SystemExit(1 if found else 0)
