@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/dim/fraction.h"
+
 namespace rill {
 namespace {
 
@@ -13,16 +15,19 @@ constexpr int kMostNodes = 1 << 12;
 // Floats tell whole numbers apart up to here.
 constexpr double kMostExact = 1 << 24;
 
-/// A float constant that has a few binary places.
-std::optional<SizeRatio> float_constant(const Tensor& tensor) {
-  const auto value = element_as_double(tensor, 0);
+/// A float constant that has a few binary places, or is the float next to a fraction of small
+/// numbers.
+std::optional<SizeRatio> float_constant(const Tensor& tensor, int64_t at) {
+  const auto value = element_as_double(tensor, at);
   if (!value.ok() || !(std::abs(*value) <= kMostExact)) return std::nullopt;
   constexpr int64_t kMostPlaces = 1 << 12;
   for (int64_t divisor = 1; divisor <= kMostPlaces; divisor *= 2) {
     const double number = *value * static_cast<double>(divisor);
     if (number == std::trunc(number)) return size_of(Dim(static_cast<int64_t>(number)), divisor);
   }
-  return std::nullopt;
+  if (tensor.dtype() != DType::kF32 || *value <= 0.0) return std::nullopt;
+  const auto ratio = simple_fraction(static_cast<float>(*value), Rounded::kAnyWay);
+  return ratio ? size_of(Dim(ratio->first), ratio->second) : std::nullopt;
 }
 
 }  // namespace
@@ -46,26 +51,35 @@ std::optional<SizeRatio> SizeTrace::follow(const Graph& graph, OutletId outlet, 
                                            Way* way) {
   const Fact& fact = graph.fact(outlet);
   if (fact.konst) {
-    if (fact.konst->volume() != 1) return std::nullopt;
-    if (is_float(fact.dtype)) return float_constant(*fact.konst);
-    auto dim = element_as_dim(*fact.konst, 0);
+    const bool alone = fact.konst->volume() == 1;
+    const auto at = alone || !way->place ? std::optional<int64_t>(0) : way->place->to_int();
+    if ((!alone && !way->place) || !at || *at >= fact.konst->volume()) return std::nullopt;
+    if (is_float(fact.dtype)) return float_constant(*fact.konst, *at);
+    auto dim = element_as_dim(*fact.konst, *at);
     return dim.ok() ? size_of(std::move(dim).value()) : std::nullopt;
   }
   const Node& node = graph.node(outlet.node);
   if (depth == 0 || way->left == 0) return std::nullopt;
   --way->left;
-  // Elements meet those at their own places, or a single one.
-  const Dim count = volume(fact.shape);
-  for (const OutletId& input : node.inputs) {
-    const Dim own = volume(graph.fact(input).shape);
-    if (!(own == Dim(1)) && !(way->place && own == count)) return std::nullopt;
-  }
   return node.op->size(SizeTrace(graph, node, depth - 1, way));
 }
 
 std::optional<SizeRatio> SizeTrace::in(int i) const {
-  if (static_cast<size_t>(i) >= node_.inputs.size()) return std::nullopt;
+  if (i >= inputs()) return std::nullopt;
+  const Dim own = volume(in_fact(i).shape);
+  // A single element is the first one, wherever it meets others.
+  if (way_.place && own == Dim(1)) return in(i, Dim(0));
+  const bool meets = way_.place && own == volume(node_.outputs[0].shape);
+  if (!(own == Dim(1)) && !meets) return std::nullopt;
   return follow(graph_, input(i), depth_, &way_);
+}
+
+std::optional<SizeRatio> SizeTrace::in(int i, const Dim& place) const {
+  if (i >= inputs()) return std::nullopt;
+  Way there{way_.divisors, &place, way_.left};
+  auto out = follow(graph_, input(i), depth_, &there);
+  way_.left = there.left;
+  return out;
 }
 
 void SizeTrace::divides(const Dim& by) const {

@@ -8,8 +8,9 @@
 namespace rill {
 
 /// A size on its way through floats: `number` over `divisor`, which is positive. What floats make
-/// of it on the way is the same wherever the exact value is a whole number, and lies between the
-/// same whole numbers elsewhere, as long as sizes are below 2^24: rounding up or down is exact.
+/// of it on the way is the same wherever the exact value is a whole number or half of one, and lies
+/// between the same ones elsewhere, as long as sizes are below 2^24, of which a product or quotient
+/// by 3, 5 and the like takes some bits: rounding is exact.
 struct SizeRatio {
   Dim number;
   int64_t divisor = 1;
@@ -33,7 +34,8 @@ class SizeTrace {
  public:
   /// Follow a wire of one element back; nothing if it depends on more than the symbols.
   /// `divisors`: where to tell what a size is divided by that is no number; may be null.
-  /// `place`: the symbol for the places of elements; null where wires have one element each.
+  /// `place`: the place of the element in a list, or a symbol for the places of all; null where
+  /// wires have one element each.
   static std::optional<SizeRatio> follow(const Graph& graph, OutletId outlet,
                                          std::vector<Dim>* divisors, const Dim* place = nullptr);
 
@@ -42,8 +44,13 @@ class SizeTrace {
   DType out_type() const { return node_.outputs[0].dtype; }
   /// The place of an element in a list; null where wires have one element each.
   const Dim* place() const { return way_.place; }
-  /// Follow input i. It is not looked at before it is asked for.
+  int inputs() const { return static_cast<int>(node_.inputs.size()); }
+  const Fact& in_fact(int i) const { return graph_.fact(input(i)); }
+  /// Follow input i, whose elements meet those of the output at their own places, or are a single
+  /// one. It is not looked at before it is asked for.
   std::optional<SizeRatio> in(int i) const;
+  /// Follow the element of input i at another place.
+  std::optional<SizeRatio> in(int i, const Dim& place) const;
   /// Take note that a size is divided by this one.
   void divides(const Dim& by) const;
 

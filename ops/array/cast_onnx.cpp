@@ -4,9 +4,26 @@
 
 #include "core/graph/onnx.h"
 #include "ops/array/cast.h"
+#include "ops/array/symbolic.h"
 
 namespace rill::ops {
 namespace {
+
+/// What integers are of sizes that went through floats, divided and rounded to whole numbers again.
+/// Nothing for other wires.
+Result<std::optional<Value>> sizes_again(OnnxCtx& ctx, OutletId x, DType to) {
+  const Fact& fact = ctx.fact(x);
+  if (fact.konst || !is_float(fact.dtype) || (to != DType::kI64 && to != DType::kI32)) {
+    return std::optional<Value>();
+  }
+  auto sizes = symbolic_values(ctx.graph(), x);
+  const auto shape = fact.concrete_shape();
+  if (!sizes || !shape.ok()) return std::optional<Value>();
+  for (Dim& size : *sizes) size = ctx.graph().scope.simplify(size);
+  RILL_ASSIGN(Tensor list, Tensor::dims(*sizes).reshaped(*shape));
+  RILL_ASSIGN(const OutletId out, ctx.konst(std::move(list)));
+  return std::optional(Value(out));
+}
 
 /// Sizes stay dims as they become integers: what is computed from them may be a size again.
 Result<Value> cast_wire(OnnxCtx& ctx, OutletId x, DType to) {
@@ -14,6 +31,8 @@ Result<Value> cast_wire(OnnxCtx& ctx, OutletId x, DType to) {
   if (from == to || (from == DType::kDim && (to == DType::kI64 || to == DType::kI32))) {
     return as_value(x);
   }
+  RILL_ASSIGN(auto sizes, sizes_again(ctx, x, to));
+  if (sizes) return *std::move(sizes);
   return ctx.add_value(make_op<Cast>(to), {x});
 }
 

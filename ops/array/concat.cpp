@@ -8,6 +8,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
+#include "core/graph/size_trace.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/cast.h"
@@ -89,6 +90,18 @@ std::vector<AxisTrack> Concat::axes(FactSpan in, FactSpan) const {
     if (i != axis) tracks.push_back({std::vector<int>(in.size(), i), {i}});
   }
   return tracks;
+}
+
+std::optional<SizeRatio> Concat::size(const SizeTrace& trace) const {
+  auto at = trace.place() ? trace.place()->to_int() : std::nullopt;
+  for (int i = 0; at && i < trace.inputs(); ++i) {
+    const Fact& part = trace.in_fact(i);
+    const auto count = volume(part.shape).to_int();
+    if (part.rank() != 1 || !count) return std::nullopt;
+    if (*at < *count) return trace.in(i, Dim(*at));
+    *at -= *count;
+  }
+  return std::nullopt;
 }
 
 namespace {

@@ -22,6 +22,20 @@ std::optional<Dim> symbolic_value(const Graph& graph, OutletId outlet) {
   return whole_size(graph, outlet, nullptr);
 }
 
+std::optional<std::vector<Dim>> symbolic_values(const Graph& graph, OutletId outlet) {
+  constexpr int64_t kMostSizes = 16;
+  const auto count = volume(graph.fact(outlet).shape).to_int();
+  if (!count || *count > kMostSizes) return std::nullopt;
+  std::vector<Dim> out;
+  for (int64_t i = 0; i < *count; ++i) {
+    const Dim place(i);
+    auto each = whole_size(graph, outlet, nullptr, &place);
+    if (!each) return std::nullopt;
+    out.push_back(std::move(*each));
+  }
+  return out;
+}
+
 std::optional<Dim> positional_value(const Graph& graph, OutletId outlet, std::string_view place) {
   const Dim at = Dim::symbol(place);
   return whole_size(graph, outlet, nullptr, &at);
@@ -62,26 +76,33 @@ std::optional<Dim> computed(Graph& graph, OutletId wire) {
 
 }  // namespace
 
+namespace {
+
+/// The wire that a value is, unless it is a constant.
+const OutletId* open_wire(LoadCtx& ctx, const Value& value) {
+  const auto* wire = value.get<OutletId>();
+  return wire && !ctx.fact(*wire).konst ? wire : nullptr;
+}
+
+}  // namespace
+
+std::optional<Dim> computed_dim(LoadCtx& ctx, const Value& value) {
+  if (const OutletId* wire = open_wire(ctx, value)) return computed(ctx.graph(), *wire);
+  auto known = ctx.to_dim(value);
+  return known.ok() ? std::optional<Dim>(std::move(known).value()) : std::nullopt;
+}
+
 Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, const char* name) {
   RILL_ASSIGN(const Value value, ctx.value(name));
   const auto* list = value.get<std::vector<Value>>();
-  const auto open_wire = [&](const Value& element) -> const OutletId* {
-    const auto* wire = element.get<OutletId>();
-    return wire && !ctx.fact(*wire).konst ? wire : nullptr;
-  };
-  if (list == nullptr || none_of(*list, open_wire)) return ctx.dims(name);
+  const auto is_open = [&](const Value& element) { return open_wire(ctx, element) != nullptr; };
+  if (list == nullptr || none_of(*list, is_open)) return ctx.dims(name);
   std::vector<Dim> out;
   for (const Value& element : *list) {
-    const OutletId* wire = open_wire(element);
-    if (!wire) {
-      RILL_ASSIGN(Dim known, ctx.to_dim(element));
-      out.push_back(std::move(known));
-      continue;
-    }
-    const auto dim = computed(ctx.graph(), *wire);
+    auto dim = computed_dim(ctx, element);
     // The loader's message names the argument.
     if (!dim) return ctx.dims(name);
-    out.push_back(*dim);
+    out.push_back(std::move(*dim));
   }
   return out;
 }

@@ -15,10 +15,18 @@ namespace rill::ops {
 /// symbols.
 std::optional<Dim> symbolic_value(const Graph& graph, OutletId outlet);
 
+/// Express the elements of a wire that are computed from dims alone, each as above. Nothing where
+/// one of them is not, or there are too many to be sizes.
+std::optional<std::vector<Dim>> symbolic_values(const Graph& graph, OutletId outlet);
+
 /// Express the elements of a list, counted from ranges and numbers alone, by the symbol `place` of
 /// their own places, as floor(arange(n) / 4) * 4 is by 4 * (place / 4). Nothing if they depend on
 /// more than their places.
 std::optional<Dim> positional_value(const Graph& graph, OutletId outlet, std::string_view place);
+
+/// Read a dim, or a wire as above. What sizes are divided by is asserted not to be 0. Nothing where
+/// it is neither.
+std::optional<Dim> computed_dim(LoadCtx& ctx, const Value& value);
 
 /// Read a list of dims, elements of which may be wires as above. What sizes are divided by is
 /// asserted not to be 0.

@@ -17,18 +17,26 @@ std::optional<SizeRatio> reduced(const Dim& number, int64_t divisor) {
   return whole ? size_of(*whole) : size_of(number, divisor);
 }
 
-std::optional<SizeRatio> product_of(const SizeRatio& a, const SizeRatio& b) {
+/// Whether floats hold one factor, and the other is a constant that is rounded to a float once.
+bool is_scaled(const SizeTrace& trace, const SizeRatio& a, const SizeRatio& b) {
+  return (a.is_binary() && trace.in_fact(1).konst) || (b.is_binary() && trace.in_fact(0).konst);
+}
+
+std::optional<SizeRatio> product_of(const SizeTrace& trace, const SizeRatio& a,
+                                    const SizeRatio& b) {
   const auto scales = [](const SizeRatio& by) {
     const auto number = by.number.to_int();
     return number && *number > 0 && (*number & (*number - 1)) == 0 && by.is_binary();
   };
-  if (!(a.is_binary() && b.is_binary()) && !scales(a) && !scales(b)) return std::nullopt;
+  const bool exact = (a.is_binary() && b.is_binary()) || scales(a) || scales(b);
+  if (!exact && !is_scaled(trace, a, b)) return std::nullopt;
   return reduced(a.number * b.number, a.divisor * b.divisor);
 }
 
 std::optional<SizeRatio> quotient_of(const SizeRatio& a, const SizeRatio& b) {
   const auto by = b.number.to_int();
   if (!by || *by == 0 || std::abs(*by) > kMostDivisor) return std::nullopt;
+  if (!a.is_binary() && !b.is_binary()) return std::nullopt;
   const Dim number = a.number * Dim(*by < 0 ? -b.divisor : b.divisor);
   return reduced(number, a.divisor * std::abs(*by));
 }
@@ -41,14 +49,15 @@ std::optional<SizeRatio> sum_of(const SizeRatio& a, const SizeRatio& b, int64_t 
 }
 
 /// Combine floats; nothing where floats may round to another whole number than the exact value.
-std::optional<SizeRatio> combined_floats(BinaryKind kind, const SizeRatio& a, const SizeRatio& b) {
+std::optional<SizeRatio> combined_floats(const SizeTrace& trace, BinaryKind kind,
+                                         const SizeRatio& a, const SizeRatio& b) {
   switch (kind) {
     case BinaryKind::kAdd:
       return sum_of(a, b, 1);
     case BinaryKind::kSub:
       return sum_of(a, b, -1);
     case BinaryKind::kMul:
-      return product_of(a, b);
+      return product_of(trace, a, b);
     case BinaryKind::kDiv:
       return quotient_of(a, b);
     default:
@@ -87,6 +96,23 @@ std::optional<Dim> combined(BinaryKind kind, const Dim& a, const Dim& b) {
 
 }  // namespace
 
+namespace {
+
+/// Round to the nearest whole number, half of one upwards.
+Dim rounded_up(const SizeRatio& from) {
+  return floor_div(Dim(2) * from.number + Dim(from.divisor), 2 * from.divisor);
+}
+
+/// As above, half of one to the even neighbour.
+Dim rounded_even(const SizeRatio& from) {
+  const Dim up = rounded_up(from);
+  if (from.divisor % 2 != 0) return up;
+  const Dim is_half = eq(Dim(2) * from.number + Dim(from.divisor), Dim(2 * from.divisor) * up);
+  return up - is_half * (up - Dim(2) * floor_div(up, 2));
+}
+
+}  // namespace
+
 std::optional<SizeRatio> Unary::size(const SizeTrace& trace) const {
   const auto from = trace.in(0);
   if (!from) return std::nullopt;
@@ -97,6 +123,11 @@ std::optional<SizeRatio> Unary::size(const SizeTrace& trace) const {
       return size_of(floor_div(from->number, from->divisor));
     case UnaryKind::kCeil:
       return size_of(ceil_div(from->number, from->divisor));
+    case UnaryKind::kRound:
+      if (!trace.scope().proves_ge(from->number, Dim(0))) return std::nullopt;
+      return size_of(rounded_up(*from));
+    case UnaryKind::kRoundEven:
+      return size_of(rounded_even(*from));
     case UnaryKind::kNot:
       return size_of(Dim(1) - from->number);
     default:
@@ -112,7 +143,7 @@ std::optional<SizeRatio> Binary::size(const SizeTrace& trace) const {
   const bool floats = is_float(trace.in_type(0));
   const bool arithmetic = kind_of == BinaryKind::kAdd || kind_of == BinaryKind::kSub ||
                           kind_of == BinaryKind::kMul || kind_of == BinaryKind::kDiv;
-  if (floats && arithmetic) return combined_floats(kind_of, *first, *second);
+  if (floats && arithmetic) return combined_floats(trace, kind_of, *first, *second);
   if (floats && kind_of == BinaryKind::kPow) return std::nullopt;
   if (!first->is_whole() || !second->is_whole()) return std::nullopt;
   const Dim by = trace.scope().simplify(second->number);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/dim/fraction.h"
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
@@ -42,14 +43,11 @@ Result<Dim> scaled_extent(const Dim& extent, float scale) {
     return Dim(std::round(scale) == scale ? *number * static_cast<int64_t>(scale)
                                           : static_cast<int64_t>(product));
   }
-  constexpr int64_t kLargestDivisor = 4096;
-  for (int64_t divisor = 1; divisor <= kLargestDivisor; divisor *= 2) {
-    const float product = scale * static_cast<float>(divisor);
-    if (std::round(product) != product || product > 1e6F) continue;
-    return floor_div(extent * Dim(static_cast<int64_t>(product)), divisor);
+  if (const auto ratio = simple_fraction(scale, Rounded::kDown)) {
+    return floor_div(extent * Dim(ratio->first), ratio->second);
   }
   return fail(Code::kSymbol, "extent ", extent, " times ", scale, " is no simple expression")
-      .hint("Give the sizes of the output, or a fixed shape for the input");
+      .hint("Set its symbols, as in --set S=16000, or give the sizes of the output");
 }
 
 void ResizeAxis::fields(FieldVisitor& visitor) {

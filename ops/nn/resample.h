@@ -54,8 +54,8 @@ class ResizeAxis final : public OpBase<ResizeAxis> {
   int64_t repeats() const;
 };
 
-/// What an axis becomes that is scaled by a factor: floor(extent * scale).
-/// Errors: kSymbol if the extent is symbolic and the factor is not a simple fraction.
+/// Scale an extent: floor(extent * scale), the product rounded to f32 as onnxruntime has it.
+/// Errors: kSymbol if the extent is symbolic and the product is that of no fraction.
 Result<Dim> scaled_extent(const Dim& extent, float scale);
 
 }  // namespace rill::ops

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace rill {
+
+/// How the product of a size and a scale becomes whole.
+enum class Rounded : uint8_t { kDown, kAnyWay };
+
+/// Find p and q so that n * scale, rounded to f32 and then to a whole number, is n * p / q, rounded
+/// so: for sizes n below 2^23 / p, beyond which f32 drops parts of a frame. Nothing where there are
+/// none.
+std::optional<std::pair<int64_t, int64_t>> simple_fraction(float scale, Rounded how);
+
+}  // namespace rill
