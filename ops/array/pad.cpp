@@ -12,7 +12,9 @@
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/array/extend_stream.h"
+#include "ops/array/open_pad.h"
 #include "ops/array/pad_step.h"
+#include "ops/array/symbolic.h"
 
 namespace rill::ops {
 namespace {
@@ -244,15 +246,45 @@ Result<TensorPtr> fill_of(LoadCtx& ctx) {
   return std::make_shared<const Tensor>(Tensor::scalar(number));
 }
 
+/// Pad axes by the amounts that depend on sizes, and give the others. Nothing where `padding` is no
+/// list of such pairs, one per axis.
+Result<std::optional<Pads>> pad_by_sizes(LoadCtx& ctx, const std::string& border,
+                                         const Tensor& value, OutletId* x) {
+  RILL_ASSIGN(const Value written, ctx.value("padding"));
+  const auto* list = written.get<std::vector<Value>>();
+  if (!list || list->size() != ctx.fact(*x).shape.size()) return std::optional<Pads>();
+  std::vector<OpenPads> open;
+  Pads out;
+  for (const Value& each : *list) {
+    const auto* pair = each.get<std::vector<Value>>();
+    if (!pair || pair->size() != 2) return std::optional<Pads>();
+    const auto before = computed_dim(ctx, (*pair)[0]);
+    const auto after = computed_dim(ctx, (*pair)[1]);
+    if (!before || !after) return std::optional<Pads>();
+    const auto first = before->to_int();
+    const auto last = after->to_int();
+    const bool known = first && last;
+    if (!known) open.push_back({static_cast<int>(out.size()), *before, *after});
+    out.emplace_back(known ? *first : 0, known ? *last : 0);
+  }
+  RILL_ASSIGN(*x, pad_open(ctx, *x, open, border, value));
+  return std::optional(std::move(out));
+}
+
 Result<Value> load_pad(LoadCtx& ctx) {
-  RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
-  RILL_ASSIGN(Pads pads, ctx.pads("padding"));
+  RILL_ASSIGN(OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(std::string border, ctx.text("border"));
   if (border == "replicate" || border == "edge") border = kReplicated;
   const Fact in = ctx.fact(x);
   RILL_ASSIGN(TensorPtr value, fill_of(ctx));
   RILL_ASSIGN(Tensor fill, cast(*value, in.dtype, in.q));
   value = std::make_shared<const Tensor>(std::move(fill));
+  auto numbers = ctx.pads("padding");
+  if (!numbers.ok()) {
+    RILL_ASSIGN(auto by_sizes, pad_by_sizes(ctx, border, *value, &x));
+    if (by_sizes) numbers = *std::move(by_sizes);
+  }
+  RILL_ASSIGN(Pads pads, std::move(numbers));
   RILL_ASSIGN(const OutletId out,
               ctx.add1(make_op<Pad>(std::move(pads), std::move(border), std::move(value)), {x}));
   return as_value(out);

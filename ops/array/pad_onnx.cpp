@@ -4,11 +4,12 @@
 
 #include "core/base/search.h"
 #include "core/graph/onnx.h"
-#include "ops/array/broadcast.h"
 #include "ops/array/common.h"
 #include "ops/array/concat.h"
+#include "ops/array/open_pad.h"
 #include "ops/array/pad.h"
 #include "ops/array/slice.h"
+#include "ops/array/symbolic.h"
 
 namespace rill::ops {
 namespace {
@@ -38,60 +39,28 @@ Result<std::vector<Amounts>> amounts(OnnxCtx& ctx, int rank) {
   return pads;
 }
 
-/// Amounts that are numbers. What is left as it is has symbols, and becomes 0.
+/// Take the axes of which no amount has symbols, as numbers; the others are left.
 Pads take_numbers(std::vector<Amounts>* written) {
   Pads out;
   for (auto& [before, after] : *written) {
     const auto first = before.to_int();
     const auto last = after.to_int();
-    out.emplace_back(first.value_or(0), last.value_or(0));
-    if (first) before = Dim(0);
-    if (last) after = Dim(0);
+    const bool known = first && last;
+    out.emplace_back(known ? *first : 0, known ? *last : 0);
+    if (known) before = after = Dim(0);
   }
   return out;
 }
 
-/// Take off what an amount that may be negative cuts; amounts that are left are not negative.
-Result<OutletId> cut_sizes(OnnxCtx& ctx, OutletId x, int64_t axis, Amounts* open) {
-  const SymbolScope& scope = ctx.graph().scope;
-  const auto take = [&](Dim* amount) {
-    if (scope.proves_non_negative(*amount)) return Dim(0);
-    const Dim cut = scope.proves_ge(Dim(0), *amount) ? -*amount : max(-*amount, Dim(0));
-    *amount = scope.proves_ge(Dim(0), *amount) ? Dim(0) : max(*amount, Dim(0));
-    return cut;
-  };
-  const Dim first = take(&open->before);
-  const Dim behind = take(&open->after);
-  if (first == Dim(0) && behind == Dim(0)) return x;
-  const Dim extent = ctx.fact(x).shape[static_cast<size_t>(axis)];
-  return ctx.add1(make_op<Slice>(axis, first, extent - behind), {x}, "cut");
-}
-
-/// Put copies of a constant around the input, as many as sizes tell.
-Result<OutletId> surrounded(OnnxCtx& ctx, OutletId x, std::vector<Amounts> open,
-                            const TensorPtr& fill) {
-  for (size_t axis = 0; axis < open.size(); ++axis) {
-    RILL_ASSIGN(x, cut_sizes(ctx, x, static_cast<int64_t>(axis), &open[axis]));
-    std::vector<OutletId> parts = {x};
-    const auto put = [&](const Dim& amount, bool front) -> Status {
-      if (amount == Dim(0)) return {};
-      std::vector<Dim> shape = ctx.fact(x).shape;
-      shape[axis] = amount;
-      RILL_ASSIGN(Tensor value,
-                  fill->reshaped(std::vector<int64_t>(ctx.fact(x).shape.size(), 1)));
-      RILL_ASSIGN(const OutletId one, ctx.konst(std::move(value), "fill"));
-      RILL_ASSIGN(const OutletId part,
-                  ctx.add1(make_op<Broadcast>(std::move(shape)), {one}, "border"));
-      parts.insert(front ? parts.begin() : parts.end(), part);
-      return {};
-    };
-    RILL_TRY(put(open[axis].before, true));
-    RILL_TRY(put(open[axis].after, false));
-    if (parts.size() == 1) continue;
-    auto joined = draft_op<Concat>(static_cast<int64_t>(axis));
-    RILL_ASSIGN(x, ctx.add1(std::move(joined), parts, "around"));
+/// The axes of which an amount has symbols.
+std::vector<OpenPads> open_pads(const std::vector<Amounts>& amounts) {
+  std::vector<OpenPads> out;
+  for (size_t axis = 0; axis < amounts.size(); ++axis) {
+    const auto& [before, after] = amounts[axis];
+    if (before == Dim(0) && after == Dim(0)) continue;
+    out.push_back({static_cast<int>(axis), before, after});
   }
-  return x;
+  return out;
 }
 
 Result<TensorPtr> fill_of(OnnxCtx& ctx, const Fact& in) {
@@ -161,15 +130,14 @@ Result<Value> pad(OnnxCtx& ctx) {
   }
   if (mode == "edge") mode = "replicated";
   RILL_ASSIGN(x, cut(ctx, x, &pads));
-  const auto is_open = [](const Amounts& each) {
-    return !each.before.is_const() || !each.after.is_const();
-  };
-  if (any_of(open, is_open)) {
-    if (mode != "constant") {
-      return fail(Code::kUnsupported, "pads that sizes tell, of mode ", mode, ": expected constant")
+  const std::vector<OpenPads> amounts_open = open_pads(open);
+  if (!amounts_open.empty()) {
+    if (mode == "wrap") {
+      return fail(Code::kUnsupported, "pads that sizes tell, of mode wrap: expected constant, ",
+                  "reflect or edge")
           .hint("Set the symbols, as in --set S=16000");
     }
-    RILL_ASSIGN(x, surrounded(ctx, x, open, fill));
+    RILL_ASSIGN(x, pad_open(ctx, x, amounts_open, mode, *fill));
   }
   if (mode == "wrap") {
     RILL_ASSIGN(x, wrapped(ctx, x, pads));
@@ -178,10 +146,24 @@ Result<Value> pad(OnnxCtx& ctx) {
   return ctx.add_value(make_op<Pad>(std::move(pads), std::move(mode), std::move(fill)), {x});
 }
 
+/// Cut or put zeros on both sides of an axis of open extent; of an odd number, the larger half goes
+/// behind.
+Result<OutletId> centered_open(OnnxCtx& ctx, OutletId x, int axis, const Dim& to,
+                               const Tensor& zero) {
+  const Dim from = ctx.fact(x).dim(axis);
+  const SymbolScope& scope = ctx.graph().scope;
+  const Dim more = scope.simplify(max(to - from, Dim(0)));
+  const Dim less = scope.simplify(max(from - to, Dim(0)));
+  const Dim front = floor_div(more, 2);
+  RILL_ASSIGN(x, pad_open(ctx, x, {{axis, front, more - front}}, "constant", zero));
+  const Dim begin = floor_div(less, 2);
+  return ctx.add1(make_op<Slice>(axis, begin, begin + to), {x}, "center");
+}
+
 /// Cut or put zeros on both sides; of an odd number, the larger half goes behind.
 Result<Value> center(OnnxCtx& ctx) {
   RILL_ASSIGN(OutletId x, ctx.wire("input_data"));
-  RILL_ASSIGN(const std::vector<int64_t> shape, ctx.integers("shape"));
+  RILL_ASSIGN(const std::vector<Dim> shape, computed_dims(ctx, "shape"));
   std::vector<int64_t> axes;
   if (ctx.given("axes")) {
     RILL_ASSIGN(axes, ctx.integers("axes"));
@@ -190,16 +172,20 @@ Result<Value> center(OnnxCtx& ctx) {
   }
   RILL_CHECK(shape.size() == axes.size(), "shape has ", shape.size(), " entries, expected ",
              axes.size());
+  RILL_ASSIGN(Tensor zero, cast(Tensor::scalar(0.0F), ctx.fact(x).dtype, ctx.fact(x).q));
   Pads pads(static_cast<size_t>(ctx.fact(x).rank()));
   for (size_t i = 0; i < axes.size(); ++i) {
     RILL_ASSIGN(const int64_t axis, axis_in(axes[i], ctx.fact(x).rank()));
-    RILL_ASSIGN(const int64_t own, ctx.fact(x).dim(static_cast<int>(axis)).as_int());
-    const int64_t more = shape[i] - own;
-    const int64_t front = more >= 0 ? more / 2 : -(-more / 2);
-    pads[static_cast<size_t>(axis)] = {front, more - front};
+    const Dim own = ctx.fact(x).dim(static_cast<int>(axis));
+    const auto more = (shape[i] - own).to_int();
+    if (!more) {
+      RILL_ASSIGN(x, centered_open(ctx, x, static_cast<int>(axis), shape[i], zero));
+      continue;
+    }
+    const int64_t front = *more >= 0 ? *more / 2 : -(-*more / 2);
+    pads[static_cast<size_t>(axis)] = {front, *more - front};
   }
   RILL_ASSIGN(x, cut(ctx, x, &pads));
-  RILL_ASSIGN(Tensor zero, cast(Tensor::scalar(0.0F), ctx.fact(x).dtype, ctx.fact(x).q));
   return ctx.add_value(
       make_op<Pad>(std::move(pads), "constant", std::make_shared<const Tensor>(std::move(zero))),
       {x});

@@ -1,5 +1,7 @@
 #include "ops/array/pad.h"
 
+#include <cmath>
+
 #include "core/optim/optim.h"
 #include "ops/math/test_support.h"
 
@@ -56,6 +58,41 @@ TEST(Pad, BehindAStreamFollowsItsEnd) {
   const Graph graph =
       graph_of({{"x", "2, S"}}, "y = pad(x, padding = [(0, 0), (0, 3)], value = 9.0);");
   expect_streams(graph, 1, {1, 2, 5}, {1, 4, 5, 11}, {0, 0, 0});
+}
+
+/// A graph that pads x by `before` and, as models that fill the last window of 3 frames do, by what
+/// is missing in whole windows, which goes through floats.
+Graph filled_windows(const std::string& border) {
+  return graph_of({{"x", "2, S"}},
+                  "sizes = tract_core_shape_of(x);"
+                  " n = squeeze(slice(sizes, axes = [0], begin = [1], end = [2]), axes = [0]);"
+                  " windows = tract_core_cast(ceil(tract_core_cast(n, to = 'f32') / 3.0),"
+                  " to = 'i64');"
+                  " missing = windows * 3 - n;"
+                  " a = pad(x, padding = [(0, 0), (1, missing)], border = '" +
+                      border + "', value = 0.5); y = exp(a);");
+}
+
+TEST(Pad, ByWhatSizesTellThroughFloatsFillsWindows) {
+  const Graph graph = filled_windows("constant");
+  const Dim& length = graph.fact(graph.outputs[0]).dim(1);
+  const int64_t expected[] = {4, 4, 4, 7, 7, 7, 10};
+  for (int64_t n = 1; n <= 7; ++n) EXPECT_EQ(length.eval("S", n), expected[n - 1]) << n;
+  const Tensor x = random_f32(1, {2, 4});
+  const auto y = run(graph, {x});
+  ASSERT_TRUE(y.ok()) << y.error().to_string();
+  const auto values = (*y)[0].values<float>();
+  for (int64_t i = 0; i < 14; ++i) {
+    const int64_t frame = i % 7 - 1;
+    const bool inside = frame >= 0 && frame < 4;
+    const float number = inside ? x.values<float>()[static_cast<size_t>(i / 7 * 4 + frame)] : 0.5F;
+    EXPECT_NEAR(values[static_cast<size_t>(i)], std::exp(number), 1e-6F) << i;
+  }
+}
+
+TEST(Pad, ByWhatSizesTellStreams) {
+  expect_streams(filled_windows("constant"), 1, {1, 2, 5}, {1, 4, 6, 11});
+  expect_streams(filled_windows("replicated"), 1, {1, 2, 5}, {1, 4, 6, 11});
 }
 
 TEST(Pad, OfOtherAxesIsPadInEachPulse) {
