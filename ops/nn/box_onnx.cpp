@@ -16,10 +16,11 @@ Result<Value> lp_pool(OnnxCtx& ctx) {
   OutletId x = f.arg("X");
   if (!f.ok()) return f.take_status();
   RILL_ASSIGN(std::vector<int64_t> kernel, ctx.integers("kernel_shape"));
-  RILL_ASSIGN(Window window, onnx_window(ctx, std::move(kernel), f.fact(x)));
+  RILL_ASSIGN(const Tensor zero, Tensor::zeros(f.dtype(x), {}));
+  RILL_ASSIGN(Window window, onnx_padded_window(ctx, std::move(kernel), zero, &x));
   if (ctx.has("ceil_mode")) {
     RILL_ASSIGN(const bool up, ctx.boolean("ceil_mode"));
-    if (up && !window.same) RILL_TRY(onnx_round_up(f.fact(x), &window));
+    if (up && !window.same) onnx_round_up(f.fact(x), &window);
   }
   RILL_ASSIGN(const int64_t p, ctx.integer("p"));
   RILL_CHECK(p >= 1, "attribute \"p\" is ", p, ": expected 1 or more");

@@ -53,7 +53,7 @@ Result<std::optional<OutletId>> by_bytes(OnnxCtx& ctx, const Conv& conv, OutletI
 }
 
 Result<Value> conv(OnnxCtx& ctx) {
-  RILL_ASSIGN(const OutletId x, ctx.wire("X"));
+  RILL_ASSIGN(OutletId x, ctx.wire("X"));
   RILL_ASSIGN(const OutletId w, ctx.wire("W"));
   RILL_ASSIGN(const auto filter, ctx.fact(w).concrete_shape());
   RILL_CHECK(filter.size() >= 3, "filter ", ctx.fact(w),
@@ -65,7 +65,8 @@ Result<Value> conv(OnnxCtx& ctx) {
                ctx.fact(w));
   }
   Conv op;
-  RILL_ASSIGN(op.window, onnx_window(ctx, kernel, ctx.fact(x)));
+  RILL_ASSIGN(const Tensor zero, Tensor::zeros(ctx.fact(x).dtype, {}, ctx.fact(x).q));
+  RILL_ASSIGN(op.window, onnx_padded_window(ctx, kernel, zero, &x));
   RILL_ASSIGN(op.groups, ctx.integer("group"));
   RILL_TRY(take_channels(ctx, x, Dim(filter[1]) * Dim(op.groups)));
   op.has_bias = ctx.given("B");

@@ -124,18 +124,6 @@ struct MaxPool final : OpBase<MaxPool> {
     }
     return {};
   }
-
-  static Result<Tensor> lowest_of(const Fact& x) {
-    if (is_float(x.dtype)) {
-      return cast(Tensor::scalar(-std::numeric_limits<float>::infinity()), x.dtype);
-    }
-    RILL_ASSIGN(Tensor lowest, Tensor::zeros(x.dtype, {}, x.q));
-    if (x.dtype == DType::kQI8) *lowest.mutable_data<int8_t>() = INT8_MIN;
-    if (x.dtype == DType::kQI32) *lowest.mutable_data<int32_t>() = INT32_MIN;
-    if (is_unsigned_int(x.dtype) || is_quantised(x.dtype)) return lowest;
-    const int64_t bits = dtype_size(x.dtype) * 8;
-    return cast(Tensor::scalar(bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1))), x.dtype);
-  }
 };
 
 template <class Stored, class T>

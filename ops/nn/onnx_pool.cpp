@@ -1,5 +1,7 @@
 #include "ops/nn/onnx_pool.h"
 
+#include "ops/nn/pool_lower.h"
+
 namespace rill::ops {
 namespace {
 
@@ -30,10 +32,16 @@ OutletId onnx_window_sums(Formula& f, OutletId x, const Window& window) {
 Result<OutletId> onnx_average_pool(OnnxCtx& ctx, OutletId x, bool whole) {
   Formula f(ctx);
   RILL_ASSIGN(std::vector<int64_t> kernel, ctx.integers("kernel_shape"));
-  RILL_ASSIGN(Window window, onnx_window(ctx, std::move(kernel), f.fact(x)));
   bool count_padding = false;
   if (ctx.has("count_include_pad")) {
     RILL_ASSIGN(count_padding, ctx.boolean("count_include_pad"));
+  }
+  Window window;
+  if (count_padding) {
+    RILL_ASSIGN(const Tensor zero, Tensor::zeros(f.dtype(x), {}));
+    RILL_ASSIGN(window, onnx_padded_window(ctx, std::move(kernel), zero, &x));
+  } else {
+    RILL_ASSIGN(window, onnx_window(ctx, std::move(kernel), f.fact(x)));
   }
   bool up = false;
   if (ctx.has("ceil_mode")) {
@@ -41,7 +49,7 @@ Result<OutletId> onnx_average_pool(OnnxCtx& ctx, OutletId x, bool whole) {
   }
   if (up && !window.same) {
     Window longer = window;
-    RILL_TRY(onnx_round_up(f.fact(x), &longer));
+    onnx_round_up(f.fact(x), &longer);
     if (count_padding && !whole) {
       const Pads written = window.padding;
       x = padded(f, x, &window);
@@ -60,10 +68,16 @@ Result<OutletId> onnx_average_pool(OnnxCtx& ctx, OutletId x, bool whole) {
 
 Result<OutletId> onnx_max_pool(OnnxCtx& ctx, OutletId x, Window* window) {
   RILL_ASSIGN(std::vector<int64_t> kernel, ctx.integers("kernel_shape"));
-  RILL_ASSIGN(*window, onnx_window(ctx, std::move(kernel), ctx.fact(x)));
+  if (ctx.wants(1)) {
+    // Places count in the input, without what is put around it.
+    RILL_ASSIGN(*window, onnx_window(ctx, std::move(kernel), ctx.fact(x)));
+  } else {
+    RILL_ASSIGN(const Tensor lowest, lowest_of(ctx.fact(x)));
+    RILL_ASSIGN(*window, onnx_padded_window(ctx, std::move(kernel), lowest, &x));
+  }
   if (ctx.has("ceil_mode")) {
     RILL_ASSIGN(const bool up, ctx.boolean("ceil_mode"));
-    if (up && !window->same) RILL_TRY(onnx_round_up(ctx.fact(x), window));
+    if (up && !window->same) onnx_round_up(ctx.fact(x), window);
   }
   return ctx.call1("max_pool", {{"input", Value(x)},
                                 {"size", onnx_list(window->kernel)},

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "ops/array/open_pad.h"
+#include "ops/array/slice.h"
+
 namespace rill::ops {
 namespace {
 
@@ -14,21 +17,45 @@ Result<std::vector<int64_t>> list(OnnxCtx& ctx, std::string_view name, size_t ax
   return out;
 }
 
-/// The padding that keeps ceil(input / stride) frames, with the larger half in front.
-Status pad_lower(Window* window, const Fact& input) {
+/// The padding that keeps ceil(input / stride) frames, with the larger half in front. Axes where
+/// it depends on an open extent get none, and are listed.
+std::vector<int> pad_lower(const Fact& input, const SymbolScope& scope, Window* window) {
+  std::vector<int> open;
+  Pads padding;
   for (int axis = 0; axis < window->axes(); ++axis) {
-    const auto extent = input.dim(axis + 2).to_int();
-    const bool unit = window->stride[static_cast<size_t>(axis)] == 1;
-    if (!extent && !unit) {
-      return fail(Code::kUnsupported, "auto_pad SAME_LOWER with a stride over ", input)
-          .hint("Set the symbols, or the input's shape with -i");
+    const Dim& extent = input.dim(axis + 2);
+    const int64_t stride = window->stride[static_cast<size_t>(axis)];
+    const auto number = extent.to_int();
+    const Dim beyond = scope.simplify(extent - floor_div(extent, stride) * Dim(stride));
+    const auto any = window->pads_of_any(axis, true);
+    if (number || beyond.is_const()) {
+      // All extents with the same rest get the same padding.
+      const auto [after, before] = window->pads(axis, number.value_or(stride + *beyond.to_int()));
+      padding.emplace_back(before, after);
+    } else {
+      padding.push_back(any.value_or(std::pair<int64_t, int64_t>(0, 0)));
+      if (!any) open.push_back(axis);
     }
-    // With a stride of 1 the padding does not depend on the extent.
-    const auto [before, after] = window->pads(axis, extent.value_or(window->extent(axis)));
-    window->padding.emplace_back(after, before);
   }
   window->same = false;
-  return {};
+  window->padding = std::move(padding);
+  return open;
+}
+
+/// Put frames around an axis of open extent as SAME_LOWER does, so that a window without padding
+/// gives ceil(extent / stride) frames.
+Result<OutletId> surround_lower(OnnxCtx& ctx, OutletId x, int at, const Window& window,
+                                const Tensor& border) {
+  const int axis = at + 2;
+  const int64_t kernel = window.extent(at);
+  const int64_t stride = window.stride[static_cast<size_t>(at)];
+  const Dim extent = ctx.fact(x).dim(axis);
+  // Where the last window begins, and what the input has from there on.
+  const Dim last = Dim(stride) * floor_div(extent - Dim(1), stride);
+  const Dim total = max(Dim(kernel) - (extent - last), Dim(0));
+  const std::vector<OpenPads> pads = {{axis, ceil_div(total, 2), Dim(kernel - 1)}};
+  RILL_ASSIGN(x, pad_open(ctx, x, pads, "constant", border));
+  return ctx.add1(make_op<Slice>(axis, Dim(0), last + Dim(kernel)), {x}, "windows");
 }
 
 /// An axis of a known extent holds one window at least. Of an open one, fewer frames give none.
@@ -52,8 +79,11 @@ Status take_channels(OnnxCtx& ctx, OutletId input, const Dim& channels) {
   return ctx.take_as_equal(fact.dim(1), channels);
 }
 
-Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact& input,
-                           WindowPads how) {
+namespace {
+
+/// `open`: the axes that SAME_LOWER leaves to be padded.
+Result<Window> read_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact& input,
+                           WindowPads how, std::vector<int>* open) {
   Window window;
   window.kernel = std::move(kernel);
   const size_t axes = window.kernel.size();
@@ -69,7 +99,7 @@ Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact
   if (same && how == WindowPads::kAutomatic) {
     window.same = true;
     RILL_TRY(window.check(static_cast<int>(axes)));
-    if (auto_pad == "SAME_LOWER") RILL_TRY(pad_lower(&window, input));
+    if (auto_pad == "SAME_LOWER") *open = pad_lower(input, ctx.graph().scope, &window);
     return window;
   }
   if (!same && auto_pad != "NOTSET" && auto_pad != "VALID" && !auto_pad.empty()) {
@@ -88,19 +118,51 @@ Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact
   return window;
 }
 
-Status onnx_round_up(const Fact& input, Window* window) {
+}  // namespace
+
+Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact& input,
+                           WindowPads how) {
+  std::vector<int> open;
+  RILL_ASSIGN(Window window, read_window(ctx, std::move(kernel), input, how, &open));
+  if (open.empty()) return window;
+  const int axis = open[0] + 2;
+  return fail(Code::kUnsupported, "auto_pad SAME_LOWER with a stride of ",
+              window.stride[static_cast<size_t>(open[0])], " over axis ", axis, " of ", input,
+              ": the padding in front depends on the extent ", input.dim(axis))
+      .hint("Set its symbols, as in --set S=16000, or give the input's shape with -i");
+}
+
+Result<Window> onnx_padded_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Tensor& border,
+                                  OutletId* x) {
+  std::vector<int> open;
+  RILL_ASSIGN(Window window, read_window(ctx, std::move(kernel), ctx.fact(*x),
+                                         WindowPads::kAutomatic, &open));
+  for (const int axis : open) {
+    RILL_ASSIGN(*x, surround_lower(ctx, *x, axis, window, border));
+  }
+  return window;
+}
+
+void onnx_round_up(const Fact& input, Window* window) {
   for (int axis = 0; axis < window->axes(); ++axis) {
     const auto at = static_cast<size_t>(axis);
-    RILL_ASSIGN(const int64_t extent, input.dim(axis + 2).as_int());
+    const auto known = input.dim(axis + 2).to_int();
     auto& [before, after] = window->padding[at];
     const int64_t stride = window->stride[at];
+    if (!known) {
+      // The last window begins in the last stride that holds input or padding in front; with this
+      // padding, it is whole for every extent.
+      const int64_t whole = window->extent(axis) - 1;
+      after = std::max(after, std::min(after + stride - 1, whole));
+      continue;
+    }
+    const int64_t extent = *known;
     const int64_t room = extent + before + after - window->extent(axis);
     if (room < 0) continue;
     int64_t last = (room + stride - 1) / stride;
     if (last * stride >= extent + before) --last;
     after += std::max<int64_t>(0, last * stride - room);
   }
-  return {};
 }
 
 Value onnx_list(const std::vector<int64_t>& spatial) {

@@ -10,6 +10,9 @@ namespace rill::ops {
 bool lower_pool_f32(Lowering& lowering, const Window& window, float border, float scale,
                     bool largest);
 
+/// The number of a type that no other one is below: the largest of a window of padding alone.
+Result<Tensor> lowest_of(const Fact& x);
+
 /// Call `body(at, index)` for every tap of every output: `at` is the offset in the input, -1
 /// outside of it.
 template <class Begin, class Tap, class End>

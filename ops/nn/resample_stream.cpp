@@ -81,18 +81,26 @@ int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t 
   return out_delay;
 }
 
+/// The scale that extents give whatever the symbols are; 0 where it depends on them.
+float scale_of_extents(const SymbolScope& scope, const Dim& from, const Dim& to) {
+  constexpr int64_t kMostUp = 64;
+  constexpr int64_t kMostDown = 16;
+  for (int64_t down = 1; down <= kMostDown; ++down) {
+    for (int64_t up = 1; up <= kMostUp; ++up) {
+      if (!(scope.simplify(from * Dim(up) - to * Dim(down)) == Dim(0))) continue;
+      return static_cast<float>(up) / static_cast<float>(down);
+    }
+  }
+  return 0.0F;
+}
+
 }  // namespace
 
 Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
   StreamFact stream = *b.stream(0);
   const Dim& from = b.in(0).dim(stream.axis);
   ResizeAxis how = resize;
-  if (how.scale == 0.0F) {
-    for (int64_t times = 2; times <= 64 && how.scale == 0.0F; ++times) {
-      const Dim rest = b.scope().simplify(from * Dim(times) - how.to);
-      if (rest == Dim(0)) how.scale = static_cast<float>(times);
-    }
-  }
+  if (how.scale == 0.0F) how.scale = scale_of_extents(b.scope(), from, how.to);
   const Taps::Ratio ratio = how.scale > 0.0F ? Taps::ratio(how.scale) : Taps::Ratio();
   const int64_t up = ratio.up;
   const int64_t down = ratio.down;

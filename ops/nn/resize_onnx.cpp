@@ -181,8 +181,17 @@ Result<Value> space_to_depth(OnnxCtx& ctx) {
   const Fact in = f.fact(x);
   RILL_ASSIGN(const Blocks blocks, blocks_of(ctx, in));
   const int64_t block = blocks.size;
-  const auto height = exact_div(in.dim(2), Dim(block));
-  const auto width = exact_div(in.dim(3), Dim(block));
+  const auto blocks_on = [&](int axis) -> std::optional<Dim> {
+    const Dim& extent = in.dim(axis);
+    const Dim count = floor_div(extent, block);
+    if (ctx.graph().scope.simplify(count * Dim(block) - extent) == Dim(0)) return count;
+    const std::string whole = str_cat(extent, " == ", count * Dim(block));
+    // There is no result for other extents.
+    if (extent.is_const() || !ctx.graph().scope.assert_text(whole).ok()) return std::nullopt;
+    return count;
+  };
+  const auto height = blocks_on(2);
+  const auto width = blocks_on(3);
   RILL_CHECK(height && width, "input ", in, ": height and width are no multiples of ", block);
   const OutletId split =
       f.reshape(x, {in.dim(0), in.dim(1), *height, Dim(block), *width, Dim(block)});

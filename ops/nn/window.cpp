@@ -53,6 +53,17 @@ std::pair<int64_t, int64_t> Window::pads(int axis, int64_t input) const {
   return {total / 2, total - total / 2};
 }
 
+std::optional<std::pair<int64_t, int64_t>> Window::pads_of_any(int axis,
+                                                               bool larger_in_front) const {
+  // The last stride of the input has 1 to `stride` frames; the fewer, the more padding.
+  const int64_t most = extent(axis) - 1;
+  const int64_t least = std::max<int64_t>(0, extent(axis) - stride[static_cast<size_t>(axis)]);
+  const auto front = [&](int64_t total) { return (total + (larger_in_front ? 1 : 0)) / 2; };
+  if (front(most) != front(least)) return std::nullopt;
+  // The window that begins in the last stride is whole; no window begins behind it.
+  return std::pair(front(most), most - front(most));
+}
+
 bool Window::padded() const {
   return same || any_of(padding, [](const auto& p) { return p.first != 0 || p.second != 0; });
 }
@@ -168,7 +179,12 @@ bool resolve_same(Window* window, const Fact& input, const SymbolScope* scope) {
     }
     const Dim beyond = extent - floor_div(extent, stride) * Dim(stride);
     const auto rest = scope ? number_of(*scope, beyond, stride) : beyond.to_int();
-    if (stride != 1 && !rest) return false;
+    if (stride != 1 && !rest) {
+      const auto any = window->pads_of_any(i, false);
+      if (!any) return false;
+      padding.push_back(*any);
+      continue;
+    }
     // All extents with the same rest get the same padding.
     padding.push_back(window->pads(i, stride + rest.value_or(0)));
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/exec/lowering.h"
@@ -26,6 +27,9 @@ struct Window {
   Dim output(int axis, const Dim& input) const;
   /// The padding for an input extent; `same` splits it with the larger half at the end.
   std::pair<int64_t, int64_t> pads(int axis, int64_t input) const RILL_NONBLOCKING;
+  /// Find padding that gives the windows of `same` for every input extent. Nothing where the part
+  /// in front depends on the extent. `larger_in_front`: split it with the larger half in front.
+  std::optional<std::pair<int64_t, int64_t>> pads_of_any(int axis, bool larger_in_front) const;
   bool padded() const;
   void fields(FieldVisitor& visitor);
 };
