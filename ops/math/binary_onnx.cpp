@@ -11,10 +11,20 @@
 namespace rill::ops {
 namespace {
 
+/// Arithmetic of the standard is of numbers.
+Status expect_numbers(OnnxCtx& ctx, BinaryKind kind, OutletId a, OutletId b) {
+  const bool bools =
+      ctx.fact(a).dtype == DType::kBool && ctx.fact(b).dtype == DType::kBool;
+  if (!is_arithmetic(kind) || !bools) return {};
+  return fail(Code::kDType, "operands ", ctx.fact(a), " and ", ctx.fact(b), ": expected numbers")
+      .hint("Export it with And or Or, or cast the operands to the type that is meant");
+}
+
 template <BinaryKind kKind>
 Result<Value> binary(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId a, ctx.wire("A"));
   RILL_ASSIGN(const OutletId b, ctx.wire("B"));
+  RILL_TRY(expect_numbers(ctx, kKind, a, b));
   return as_value(numpy_binary(ctx, kKind, a, b));
 }
 
@@ -28,10 +38,41 @@ bool is_at_least(OnnxCtx& ctx, const Fact& fact, int64_t least) {
   return true;
 }
 
+/// The size that a wire of one element is; nothing for others.
+std::optional<Dim> only_size(const Fact& fact) {
+  if (!fact.konst || fact.konst->volume() != 1) return std::nullopt;
+  auto size = element_as_dim(*fact.konst, 0);
+  return size.ok() ? std::optional<Dim>(std::move(size).value()) : std::nullopt;
+}
+
+/// A size, or a multiple of it, divided by how many windows of k frames it has, as S / (S / 8) is:
+/// what has windows of one size consists of whole ones, which is asserted. Nothing for other sizes.
+std::optional<Dim> by_windows(OnnxCtx& ctx, const Fact& a, const Fact& b) {
+  const auto whole = only_size(a);
+  const auto count = only_size(b);
+  const DimSum* sum = count ? count->sum() : nullptr;
+  const bool alone = sum && sum->constant == 0 && sum->terms.size() == 1 &&
+                     sum->terms[0].coefficient == 1 && sum->terms[0].factors.size() == 1;
+  if (!whole || !alone || sum->terms[0].factors[0]->kind != DimAtom::Kind::kDiv) {
+    return std::nullopt;
+  }
+  const DimAtom& windows = *sum->terms[0].factors[0];
+  const auto times = exact_div(*whole, windows.args[0]);
+  const std::string claim = str_cat(windows.args[0], " == ", Dim(windows.divisor) * *count);
+  if (!times || !ctx.graph().scope.assert_text(claim).ok()) return std::nullopt;
+  return *times * Dim(windows.divisor);
+}
+
 /// Divide and round toward zero, as ONNX does with integers. Quotients of sizes are rounded down:
 /// the same where no size is negative; else parts of either sign are divided by themselves.
 OutletId quotient(OnnxCtx& ctx, Formula& f, OutletId a, OutletId b) {
   if (!f.ok() || f.fact(a).dtype != DType::kDim) return f.over(a, b);
+  if (const auto frames = by_windows(ctx, f.fact(a), f.fact(b))) {
+    OutletId out = f.number(*frames, a);
+    const int rank = std::max(f.rank(a), f.rank(b));
+    while (f.ok() && f.rank(out) < rank) out = f.with_axis(out, 0);
+    return out;
+  }
   const bool positive = is_at_least(ctx, f.fact(b), 1);
   if (positive && is_at_least(ctx, f.fact(a), 0)) return f.over(a, b);
   const auto minus = [&](OutletId x) { return f.minus(f.number(0.0, x), x); };
@@ -72,6 +113,7 @@ Result<Value> variadic(OnnxCtx& ctx) {
   RILL_CHECK(!list.empty(), "expected one input or more");
   OutletId out = list[0];
   for (size_t i = 1; i < list.size(); ++i) {
+    RILL_TRY(expect_numbers(ctx, kKind, out, list[i]));
     RILL_ASSIGN(out, numpy_binary(ctx, kKind, out, list[i], i + 1 < list.size() ? "part" : ""));
   }
   return as_value(out);
@@ -182,6 +224,7 @@ Result<Value> aligned(OnnxCtx& ctx) {
   const OutletId a = f.arg("A");
   OutletId b = f.arg("B");
   if (!f.ok()) return f.take_status();
+  RILL_TRY(expect_numbers(ctx, kKind, a, b));
   RILL_ASSIGN(const bool repeat, ctx.boolean("broadcast"));
   if (ctx.given("axis") && repeat) {
     RILL_ASSIGN(int64_t axis, ctx.integer("axis"));
