@@ -9,6 +9,7 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "ops/array/common.h"
+#include "ops/array/spread.h"
 
 namespace rill::ops {
 namespace {
@@ -83,7 +84,7 @@ std::vector<AxisTrack> AddAxis::axes(FactSpan in, FactSpan) const {
 Status AddAxis::declutter(Rewrite& rewrite) const {
   const auto* removed = rewrite.producer_as<RmAxis>(0);
   if (removed && removed->axis == axis) return rewrite.bypass(rewrite.producer(0).inputs[0]);
-  return {};
+  return spread_constant(rewrite);
 }
 
 Status AddAxis::save(SaveCtx& ctx) const {
@@ -126,7 +127,7 @@ Status RmAxis::pulsify(PulseBuilder& b) const {
 Status RmAxis::declutter(Rewrite& rewrite) const {
   const auto* added = rewrite.producer_as<AddAxis>(0);
   if (added && added->axis == axis) return rewrite.bypass(rewrite.producer(0).inputs[0]);
-  return {};
+  return spread_constant(rewrite);
 }
 
 Status RmAxis::save(SaveCtx& ctx) const {

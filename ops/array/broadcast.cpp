@@ -4,6 +4,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
+#include "core/graph/size_trace.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
 #include "ops/array/symbolic.h"
@@ -105,6 +106,9 @@ std::vector<AxisTrack> Broadcast::axes(FactSpan in, FactSpan out) const {
   return tracks;
 }
 
+/// A single element is everywhere; others stay in their order where none is repeated.
+std::optional<SizeRatio> Broadcast::size(const SizeTrace& trace) const { return trace.in(0); }
+
 Status Broadcast::pulsify(PulseBuilder& b) const {
   const auto found = b.stream(0);
   if (!found) return pulsify_static(b, *this);
@@ -149,6 +153,11 @@ bool is_repeated_within(const Graph& graph, OutletId outlet, int axis, int* budg
 }
 
 }  // namespace
+
+std::optional<OutletId> repeated_wire(const Graph& graph, OutletId outlet) {
+  const Node& node = graph.node(outlet.node);
+  return node.op->as<Broadcast>() ? std::optional(node.inputs[0]) : std::nullopt;
+}
 
 bool is_repeated(const Graph& graph, OutletId outlet, int axis) {
   int budget = 64;

@@ -26,11 +26,15 @@ class Broadcast final : public OpBase<Broadcast> {
   Status eval(EvalCtx& ctx) const override;
   Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  std::optional<SizeRatio> size(const SizeTrace& trace) const override;
   Status pulsify(PulseBuilder& builder) const override;
   Status absorb(const Node& producer, Rewrite& consumer, int input) const override;
   Status declutter(Rewrite& rewrite) const override;
   Status save(SaveCtx& ctx) const override;
 };
+
+/// Find the wire that a `Broadcast` repeats to make an outlet; nothing for other outlets.
+std::optional<OutletId> repeated_wire(const Graph& graph, OutletId outlet);
 
 /// Tell whether an outlet is the same all along an axis: it is repeated there, or computed position
 /// by position from what is.

@@ -11,6 +11,7 @@
 #include "ops/array/cast_step.h"
 #include "ops/array/common.h"
 #include "ops/array/rounding.h"
+#include "ops/array/spread.h"
 #include "ops/kernel_fields.h"
 #include "ops/op_table.h"
 
@@ -153,7 +154,7 @@ Status Cast::declutter(Rewrite& rewrite) const {
   const bool is_held = in.dtype == DType::kF64 && is_int(to) && dtype_size(to) <= 4;
   const auto before = is_held ? cast_from(rewrite.producer(0)) : std::nullopt;
   if (before && rewrite.old_graph().fact(*before).dtype == to) return rewrite.bypass(*before);
-  return {};
+  return spread_constant(rewrite);
 }
 
 Status Cast::fuse(Rewrite& rewrite) const { return fuse_by_rooms(*this, rewrite); }

@@ -76,7 +76,7 @@ Status NearestUpsample::fuse(Rewrite& rewrite) const {
 
 Status fuse_upsample(const Reshape& reshape, Rewrite& rewrite) {
   const Graph& graph = rewrite.old_graph();
-  if (!rewrite.producer_as<Broadcast>(0) || rewrite.uses(rewrite.input(0)) != 1) return {};
+  if (!repeated_wire(graph, rewrite.input(0)) || rewrite.uses(rewrite.input(0)) != 1) return {};
   const OutletId grown = rewrite.producer(0).inputs[0];
   const auto* add = graph.node(grown.node).op->as<AddAxis>();
   if (!add || rewrite.uses(grown) != 1) return {};

@@ -11,6 +11,7 @@
 #include "core/graph/rewrite.h"
 #include "core/graph/walk.h"
 #include "ops/array/common.h"
+#include "ops/array/spread.h"
 #include "ops/array/symbolic.h"
 #include "ops/stream/latch.h"
 #include "ops/stream/positions.h"
@@ -246,6 +247,8 @@ Status Slice::declutter(Rewrite& rewrite) const {
   if (begin == Dim(0) && end == in.dim(static_cast<int>(axis))) {
     return rewrite.bypass(rewrite.input(0));
   }
+  RILL_TRY(spread_constant(rewrite));
+  if (rewrite.replacement()) return {};
   const auto* first = rewrite.producer_as<Slice>(0);
   if (!first) return take_from_border(rewrite);
   // What is read elsewhere as it is may become part of what makes it: a crop of a convolution.

@@ -12,6 +12,7 @@
 #include "ops/array/range.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
+#include "ops/array/spread.h"
 #include "ops/built.h"
 
 namespace rill::ops {
@@ -156,6 +157,8 @@ Status Slice::take_from_border(Rewrite& rewrite) const {
 /// of positions as any other.
 Status Downsample::declutter(Rewrite& rewrite) const {
   if (stride == 1 && modulo == 0) return rewrite.bypass(rewrite.input(0));
+  RILL_TRY(spread_constant(rewrite));
+  if (rewrite.replacement()) return {};
   if constexpr (!built("range")) return {};
   if (stride < 0 || !is_positional(rewrite.old_graph(), rewrite.input(0))) return {};
   if (const auto* range = rewrite.producer_as<Range>(0)) {

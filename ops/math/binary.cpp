@@ -16,6 +16,7 @@
 #include "ops/math/float_binary.h"
 #include "ops/math/integers.h"
 #include "ops/math/kind_names.h"
+#include "ops/math/places.h"
 #include "ops/math/pointwise.h"
 #include "ops/math/pow_const.h"
 #include "ops/math/program.h"
@@ -317,13 +318,25 @@ Status specialise(const Binary& op, double value, Rewrite& rewrite) {
 /// Read what a broadcast repeats, where the other operand has the whole shape anyway.
 Status skip_broadcast(const Binary& op, Rewrite& rewrite) {
   for (int i = 0; i < 2; ++i) {
-    if (!rewrite.producer_as<Broadcast>(i)) continue;
-    const OutletId source = rewrite.producer(i).inputs[0];
-    const bool same_rank = rewrite.old_graph().fact(source).rank() == rewrite.out().rank();
+    const auto source = repeated_wire(rewrite.old_graph(), rewrite.input(i));
+    if (!source) continue;
+    const bool same_rank = rewrite.old_graph().fact(*source).rank() == rewrite.out().rank();
     if (!same_rank || !(rewrite.in(1 - i).shape == rewrite.out().shape)) continue;
     std::vector<OutletId> inputs = rewrite.mapped_inputs(rewrite.node());
-    inputs[static_cast<size_t>(i)] = rewrite.mapped(source);
+    inputs[static_cast<size_t>(i)] = rewrite.mapped(*source);
     return rewrite.replace_by(op.clone(), inputs);
+  }
+  return {};
+}
+
+/// Truth does not change what it is in a conjunction with, nor falsehood a disjunction.
+Status skip_truth(BinaryKind kind, Rewrite& rewrite) {
+  if (kind != BinaryKind::kAnd && kind != BinaryKind::kOr) return {};
+  for (int i = 0; i < 2; ++i) {
+    const auto value = uniform_number(rewrite.in(i).konst);
+    if (!value || (*value != 0.0) != (kind == BinaryKind::kAnd)) continue;
+    if (!(rewrite.in(1 - i).shape == rewrite.out().shape)) continue;
+    return rewrite.bypass(rewrite.input(1 - i));
   }
   return {};
 }
@@ -346,7 +359,10 @@ bool has_zeros(const Tensor& tensor) {
 Status Binary::declutter(Rewrite& rewrite) const {
   RILL_TRY(skip_broadcast(*this, rewrite));
   if (rewrite.replacement()) return {};
+  RILL_TRY(compare_places(kind_of, rewrite));
+  if (rewrite.replacement()) return {};
   const DType dtype = rewrite.in(0).dtype;
+  if (dtype == DType::kBool) return skip_truth(kind_of, rewrite);
   if (dtype == DType::kDim) return decide_dims(kind_of, rewrite);
   if (is_quantised(dtype) || !is_number(dtype)) return {};
   const bool left_const = rewrite.in(0).konst != nullptr;

@@ -7,6 +7,7 @@
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
 #include "ops/array/elements.h"
+#include "ops/array/spread.h"
 #include "ops/math/binary.h"
 #include "ops/math/float_unary.h"
 #include "ops/math/kind_names.h"
@@ -169,6 +170,7 @@ Status Unary::declutter(Rewrite& rewrite) const {
   const bool whole = is_int(dtype) || dtype == DType::kDim;
   if (is_rounding(kind_of) && whole) return rewrite.bypass(rewrite.input(0));
   const auto* inner = rewrite.producer_as<Unary>(0);
+  if (!inner && kind_of == UnaryKind::kNot) return spread_constant(rewrite);
   if (!inner) return {};
   const bool undone =
       (kind_of == UnaryKind::kNeg || kind_of == UnaryKind::kNot || kind_of == UnaryKind::kBitNot) &&
