@@ -5,7 +5,10 @@
 
 #include "core/base/search.h"
 #include "core/graph/onnx.h"
+#include "ops/array/cast.h"
 #include "ops/array/common.h"
+#include "ops/array/gather.h"
+#include "ops/array/reshape.h"
 #include "ops/array/slice.h"
 #include "ops/array/symbolic.h"
 
@@ -108,8 +111,85 @@ Result<OutletId> forwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wri
   return ctx.add1(make_op<Downsample>(axis, step, 0), {x}, "steps");
 }
 
+/// The integer that a constant of one element is.
+std::optional<int64_t> only_integer(const Fact& fact) {
+  if (!fact.konst || fact.konst->volume() != 1 || !is_int(fact.dtype)) return std::nullopt;
+  const auto number = element_as_dim(*fact.konst, 0);
+  return number.ok() ? number->to_int() : std::nullopt;
+}
+
+/// An integer that comes from data, plus a number.
+struct DataOffset {
+  OutletId from;
+  int64_t plus = 0;
+};
+
+/// Follow a wire of one integer back over sums with constants.
+DataOffset offset_of(const Graph& graph, OutletId wire) {
+  constexpr int kMostSteps = 16;
+  DataOffset out{wire};
+  for (int step = 0; step < kMostSteps; ++step) {
+    const Node& node = graph.node(out.from.node);
+    const OpTraits traits = node.op->traits();
+    int next = traits.keeps_order ? 0 : -1;
+    const bool sum = traits.elementwise == Elementwise::kAdd;
+    for (size_t i = 0; sum && i < node.inputs.size() && node.inputs.size() == 2; ++i) {
+      const auto number = only_integer(graph.fact(node.inputs[i]));
+      if (!number || __builtin_add_overflow(out.plus, *number, &out.plus)) continue;
+      next = static_cast<int>(1 - i);
+      break;
+    }
+    if (next < 0) break;
+    out.from = node.inputs[static_cast<size_t>(next)];
+  }
+  return out;
+}
+
+/// A slice of as many rows as are written, from a place on that comes from data, as
+/// `pe[:, t:t + 4]`: those rows are gathered. Nothing for other slices.
+Result<std::optional<Value>> rows_at_data(OnnxCtx& ctx, OutletId x) {
+  constexpr int64_t kMostRows = 1 << 20;
+  RILL_ASSIGN(const OutletId start, ctx.wire("starts"));
+  RILL_ASSIGN(const OutletId end, ctx.wire("ends"));
+  const DataOffset first = offset_of(ctx.graph(), start);
+  const DataOffset last = offset_of(ctx.graph(), end);
+  const DType dtype = ctx.fact(first.from).dtype;
+  const bool one = volume(ctx.fact(start).shape) == Dim(1) && first.from == last.from;
+  const int64_t count = last.plus - first.plus;
+  if (!one || count < 1 || count > kMostRows || (dtype != DType::kI64 && dtype != DType::kI32)) {
+    return std::optional<Value>();
+  }
+  std::vector<int64_t> axes = {0};
+  std::vector<int64_t> steps = {1};
+  if (ctx.given("axes")) {
+    RILL_ASSIGN(axes, ctx.integers("axes"));
+  }
+  if (ctx.given("steps")) {
+    RILL_ASSIGN(steps, ctx.integers("steps"));
+  }
+  if (axes.size() != 1 || steps != std::vector<int64_t>{1}) return std::optional<Value>();
+  RILL_ASSIGN(const int64_t axis, axis_in(axes[0], ctx.fact(x).rank()));
+  std::vector<int64_t> rows(static_cast<size_t>(count));
+  std::iota(rows.begin(), rows.end(), first.plus);
+  RILL_ASSIGN(Tensor list,
+              Tensor::of<int64_t>(DType::kI64, {count}, std::span<const int64_t>(rows)));
+  RILL_ASSIGN(list, cast(list, dtype));
+  RILL_ASSIGN(const OutletId counted, ctx.konst(std::move(list), "rows"));
+  const int rank = ctx.fact(first.from).rank();
+  RILL_ASSIGN(const OutletId from, ctx.add1(make_op<Reshape>(0, rank, std::vector<Dim>{Dim(1)}),
+                                            {first.from}, "first"));
+  RILL_ASSIGN(const OutletId places,
+              ctx.call1("add", {{"x", Value(counted)}, {"y", Value(from)}}));
+  RILL_ASSIGN(const OutletId out, ctx.add1(make_op<Gather>(axis), {x, places}));
+  return std::optional(Value(out));
+}
+
 Result<Value> slice(OnnxCtx& ctx) {
   RILL_ASSIGN(OutletId x, ctx.wire("data"));
+  if (ctx.opset() >= 10 && !computed_dims(ctx, "starts").ok()) {
+    RILL_ASSIGN(auto rows, rows_at_data(ctx, x));
+    if (rows) return *std::move(rows);
+  }
   RILL_ASSIGN(const std::vector<Dim> starts, computed_dims(ctx, "starts"));
   RILL_ASSIGN(const std::vector<Dim> ends, computed_dims(ctx, "ends"));
   std::vector<int64_t> axes(starts.size());
