@@ -41,6 +41,8 @@ class Pipeline {
   using InputShapes = std::vector<std::pair<std::string, std::vector<Dim>>>;
   Result<InputShapes> input_shapes(const Graph& graph);
   Result<InputShapes> settled_shapes(const Graph& graph) const;
+  InputShapes shapes_of_values(const Graph& graph) const;
+  Status load_closed(const Graph& read_so_far, Result<Graph>* graph);
   Status shape_from_spec(const Graph& graph, size_t index, const FactSpec& spec,
                          std::vector<Dim>* shape);
   Status declutter_stage(std::string_view name, int64_t rounds = -1);
@@ -231,17 +233,52 @@ Result<Pipeline::InputShapes> Pipeline::settled_shapes(const Graph& graph) const
   return out;
 }
 
+/// The shapes of the inputs with the symbols that the values of `run` tell. None where values are
+/// missing or do not fit, or turns differ.
+Pipeline::InputShapes Pipeline::shapes_of_values(const Graph& graph) const {
+  const auto source = InputSource::make(args_, log_);
+  if (!source.ok() || !source->has_values()) return {};
+  Bindings values;
+  for (size_t turn = 0; turn < source->turns(graph); ++turn) {
+    const auto inputs = source->resolve(graph, turn);
+    if (!inputs.ok() || (turn > 0 && inputs->bindings != values)) return {};
+    values = inputs->bindings;
+  }
+  InputShapes out;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    std::vector<Dim> shape = graph.fact(graph.inputs[i]).shape;
+    for (Dim& extent : shape) {
+      for (const auto& [symbol, value] : values) extent = extent.substitute(symbol, Dim(value));
+    }
+    out.emplace_back(graph.input_name(i), std::move(shape));
+  }
+  return out;
+}
+
+/// Load a model with the extents that `--set` or the values of `run` tell, where it cannot be read
+/// without them. The first failure stays where that does not help.
+Status Pipeline::load_closed(const Graph& read_so_far, Result<Graph>* graph) {
+  const bool runs_whole = args_.command == Command::kRun && args_.pulse.empty();
+  InputShapes shapes;
+  if (!args_.set.empty()) {
+    RILL_ASSIGN(shapes, settled_shapes(read_so_far));
+  } else if (runs_whole && !args_.input_bundles.empty()) {
+    shapes = shapes_of_values(read_so_far);
+  }
+  if (shapes.empty()) return {};
+  auto closed = load_with(shapes, nullptr);
+  if (!closed.ok() && args_.set.empty()) return {};
+  *graph = std::move(closed);
+  if (graph->ok()) declare_symbols(read_so_far, &**graph);
+  return {};
+}
+
 /// Load with the shapes that were asked for. Some graphs are read with these alone; they may be
 /// given by position, so that the names of the inputs come first.
 Status Pipeline::load_with_facts() {
   Graph read_so_far;
   auto graph = load_with({}, &read_so_far);
-  // Some operators of ONNX have to know extents while they are read.
-  if (!graph.ok() && !args_.set.empty() && is_onnx_model(args_.model)) {
-    RILL_ASSIGN(const auto shapes, settled_shapes(read_so_far));
-    graph = load_with(shapes, nullptr);
-    if (graph.ok()) declare_symbols(read_so_far, &*graph);
-  }
+  if (!graph.ok()) RILL_TRY(load_closed(read_so_far, &graph));
   const bool facts =
       !args_.input_facts.empty() || !args_.fact_bundles.empty() || !args_.override_facts.empty();
   if (facts && (graph.ok() || !read_so_far.inputs.empty())) {
