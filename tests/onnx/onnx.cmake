@@ -14,6 +14,10 @@ if(RILL_ONNX AND TARGET rill_program)
            COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/differential.py"
                    "$<TARGET_FILE:rill_program>" --seed 9 --count 700 --open)
   set_tests_properties(onnx_open_axes PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 600)
+  add_test(NAME onnx_open_extents
+           COMMAND Python3::Interpreter -B -W ignore "${CMAKE_CURRENT_LIST_DIR}/open_extents.py"
+                   "$<TARGET_FILE:rill_program>" --seed 3 --count 120)
+  set_tests_properties(onnx_open_extents PROPERTIES LABELS onnx SKIP_RETURN_CODE 77 TIMEOUT 600)
   # Among all nodes, caches that hold the new frames alone and loops that append or count are too rare.
   foreach(drawn IN ITEMS "onnx_attentions 12 500 group_query" "onnx_lists 14 300 lists"
                          "onnx_counts 3 300 counts")

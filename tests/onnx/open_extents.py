@@ -1,0 +1,300 @@
+"""Run nodes over an axis of open extent in rill and in onnxruntime, at many lengths, and compare.
+
+    python open_extents.py PROGRAM [--seed N] [--count N] [--only MAKER]
+
+Kernels, strides, pads, rounding up, dilations, scales and lengths are drawn. The file is read once for
+all lengths: shapes that depend on them stay expressions. Every length has onnxruntime's numbers; whole
+runs of the node are never refused where onnxruntime runs it, and streams of a case that says so neither.
+Prints what differs. Ends with 77 without onnxruntime, with 1 where something differs.
+"""
+import argparse
+import math
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError:
+    print("skipped: numpy, onnx and onnxruntime are not there")
+    sys.exit(77)
+
+pick = random.choice
+PULSE = 60  # a multiple of all strides and periods that are drawn
+
+
+class Case:
+    """Nodes from x [1, channels, S] (or [1, channels, 4, S]) to y, at lengths of which `suits` holds.
+
+    `streams`: the case is one that streams at every such length. `refused`: lengths that may be refused, by an
+    assertion. `within`: how far numbers may differ."""
+
+    def __init__(self, nodes, constants=None, streams=False, suits=lambda n: True, rows=0, note="", within=3e-6,
+                 refused=lambda n: False):
+        self.nodes, self.constants, self.refused = nodes, constants or {}, refused
+        self.streams, self.suits, self.rows, self.note, self.within = streams, suits, rows, note, within
+
+    def shape(self, n):
+        return [1, 2, *([self.rows] if self.rows else []), n]
+
+    def model(self):
+        shape = [*self.shape(0)[:-1], "S"]
+        graph = helper.make_graph(
+            self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+            [onnx.ValueInfoProto(name="y")],
+            [numpy_helper.from_array(np.asarray(v), k) for k, v in self.constants.items()])
+        model = helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 19)])
+        return onnx.shape_inference.infer_shapes(model)
+
+    def __str__(self):
+        return f"{self.note} " + "; ".join(
+            f"{n.op_type} " + str({a.name: helper.get_attribute_value(a) for a in n.attribute})
+            for n in self.nodes if n.op_type not in ("Constant", "Shape", "Gather", "Unsqueeze"))
+
+
+def f32(*values):
+    return np.array(values, np.float32)
+
+
+def i64(*values):
+    return np.array(values, np.int64)
+
+
+def pool():
+    op = pick(["MaxPool", "AveragePool", "LpPool"])
+    kernel, stride, dilation = pick([1, 2, 3, 4, 5]), pick([1, 2, 3, 4]), pick([1, 1, 2])
+    reach = (kernel - 1) * dilation + 1
+    pads = [random.randrange(kernel), random.randrange(kernel)]
+    more = {"kernel_shape": [kernel], "strides": [stride], "dilations": [dilation], "pads": pads,
+            "ceil_mode": pick([0, 1, 1])}
+    if op == "AveragePool":
+        more["count_include_pad"] = pick([0, 1])
+    # onnxruntime has frames where windows are longer than what they slide over; the standard has none.
+    return Case([helper.make_node(op, ["x"], ["y"], **more)], streams=True,
+                suits=lambda n: n + sum(pads) >= reach)
+
+
+def same():
+    """auto_pad: the padding depends on what is left of the length beyond whole strides."""
+    op, way = pick(["MaxPool", "AveragePool", "Conv"]), pick(["SAME_LOWER", "SAME_LOWER", "SAME_UPPER"])
+    kernel, stride = pick([1, 2, 3, 4, 5]), pick([1, 2, 3])
+    more, inputs, constants = {"kernel_shape": [kernel], "strides": [stride], "auto_pad": way}, ["x"], {}
+    if op == "Conv":
+        inputs, constants = ["x", "w"], {"w": np.random.randn(3, 2, kernel).astype(np.float32)}
+    if op == "AveragePool":
+        # What does not count cannot be put around the input: only fixed padding is read.
+        more["count_include_pad"] = 1
+
+    def front(total):
+        return (total + (way == "SAME_LOWER")) // 2
+
+    fixed = front(kernel - 1) == front(max(0, kernel - stride))
+    return Case([helper.make_node(op, inputs, ["y"], **more)], constants, streams=fixed)
+
+
+def resize():
+    way = pick(["half_pixel", "asymmetric", "pytorch_half_pixel", "align_corners"])
+    mode = pick(["nearest", "linear"])
+    scale = pick([1 / 3, 2 / 3, 1 / 5, 3 / 5, 2 / 5, 5 / 3, 0.5, 0.75, 1.5, 2, 3])
+    more = {"mode": mode, "coordinate_transformation_mode": way}
+    if mode == "nearest":
+        more["nearest_mode"] = pick(["floor", "round_prefer_floor"])
+    local = way in ("half_pixel", "asymmetric") or (way == "pytorch_half_pixel" and scale in (2, 3))
+    return Case([helper.make_node("Resize", ["x", "", "scales"], ["y"], **more)],
+                {"scales": f32(1, 1, scale)}, streams=local, note=f"scale {scale}",
+                # Half a unit in the last place of a place below 600, times the rise from frame to frame.
+                within=3e-4 if mode == "linear" else 0.0,
+                suits=lambda n: int(np.float32(n) * np.float32(scale)) > 0)
+
+
+def known_while_read():
+    """What f32 makes of such a product is no expression: `run` reads the file with the input's extent."""
+    scale = pick([0.91, 0.7310586, 2.3025851])
+    return Case([helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="nearest", nearest_mode="floor",
+                                  coordinate_transformation_mode="asymmetric")],
+                {"scales": f32(1, 1, scale)}, note=f"scale {scale}",
+                suits=lambda n: int(np.float32(n) * np.float32(scale)) > 0)
+
+
+def resize_of_few():
+    """Where no extent changes, onnxruntime copies; the file asserts that streams are longer."""
+    p = pick([4, 5, 6, 8])
+    return Case([helper.make_node("Resize", ["x", "", "scales"], ["y"], mode=pick(["nearest", "linear"]),
+                                  coordinate_transformation_mode=pick(["asymmetric", "half_pixel"]))],
+                {"scales": f32(1, 1, p / (p - 1))}, streams=True, note=f"scale {p / (p - 1)}", within=3e-4,
+                refused=lambda n: n < p - 1)
+
+
+def length_nodes():
+    return [helper.make_node("Shape", ["x"], ["shape"]),
+            helper.make_node("Gather", ["shape", "last"], ["n"], axis=0),
+            helper.make_node("Cast", ["n"], ["nf"], to=TensorProto.FLOAT)]
+
+
+def resize_by_sizes():
+    """recompute_scale_factor of PyTorch: the sizes go through floats."""
+    scale = pick([1 / 3, 2 / 3, 1 / 5, 0.5, 1.5, 2.0, 2.5, 3.0])
+    nodes = [*length_nodes(),
+             helper.make_node("Mul", ["nf", "scale"], ["scaled"]),
+             helper.make_node("Cast", ["scaled"], ["again"], to=TensorProto.FLOAT),
+             helper.make_node("Floor", ["again"], ["floor"]),
+             helper.make_node("Unsqueeze", ["floor", "zero"], ["list"]),
+             helper.make_node("Slice", ["shape", "zero", "two", "zero"], ["front"]),
+             helper.make_node("Cast", ["list"], ["whole"], to=TensorProto.INT64),
+             helper.make_node("Concat", ["front", "whole"], ["sizes"], axis=0),
+             helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], mode="nearest", nearest_mode="floor",
+                              coordinate_transformation_mode="asymmetric")]
+    return Case(nodes, {"last": np.int64(2), "scale": np.float32(scale), "zero": i64(0), "two": i64(2)},
+                streams=scale in (2.0, 3.0), note=f"scale {scale}",
+                suits=lambda n: math.floor(np.float32(n) * np.float32(scale)) > 0)
+
+
+def padded_to_windows():
+    """Pad the end so that strides are whole, as Mimi and EnCodec do: the amount goes through floats."""
+    kernel, stride = pick([(7, 1), (4, 2), (8, 3), (10, 5), (6, 4), (3, 3)])
+    rounding, before = pick(["Ceil", "Ceil", "Floor", "Round"]), kernel - stride
+    mode = pick(["constant", "constant", "edge"])
+    part = stride if rounding == "Ceil" else 1
+    nodes = [*length_nodes(),
+             helper.make_node("Sub", ["nf", "reach"], ["room"]),
+             helper.make_node("Div", ["room", "stride"], ["strides"]),
+             helper.make_node("Add", ["strides", "one"], ["windows"]),
+             helper.make_node(rounding, ["windows"], ["rounded"]),
+             helper.make_node("Cast", ["rounded"], ["count"], to=TensorProto.INT64),
+             helper.make_node("Sub", ["count", "one_i"], ["last_window"]),
+             helper.make_node("Mul", ["last_window", "stride_i"], ["begin"]),
+             helper.make_node("Add", ["begin", "reach_i"], ["whole"]),
+             helper.make_node("Sub", ["whole", "n"], ["missing"]),
+             helper.make_node("Unsqueeze", ["missing", "zero"], ["behind"]),
+             helper.make_node("Concat", ["front", "behind"], ["pads"], axis=0),
+             helper.make_node("Pad", ["x", "pads", "", "axes"], ["padded"], mode=mode),
+             helper.make_node("Conv", ["padded", "w"], ["y"], kernel_shape=[kernel], strides=[stride])]
+    reach = kernel - before
+    constants = {"last": np.int64(2), "reach": np.float32(reach), "stride": np.float32(stride),
+                 "one": np.float32(1), "one_i": np.int64(1), "stride_i": np.int64(stride),
+                 "reach_i": np.int64(reach), "zero": i64(0), "front": i64(before), "axes": i64(2),
+                 "w": np.random.randn(3, 2, kernel).astype(np.float32)}
+    return Case(nodes, constants, streams=rounding == "Ceil" and mode == "constant",
+                suits=lambda n: n >= 2 * part + kernel, note=rounding)
+
+
+def center():
+    size = random.randint(1, 60)
+    return Case([helper.make_node("CenterCropPad", ["x", "shape"], ["y"], axes=[2])], {"shape": i64(size)},
+                note=f"to {size}")
+
+
+def blocks():
+    block = pick([1, 2, 3])
+    return Case([helper.make_node("SpaceToDepth", ["x"], ["y"], blocksize=block)], streams=True,
+                rows=2 * block, suits=lambda n: n % block == 0)
+
+
+def windows():
+    """As many windows as whole ones fit, of as many frames as that leaves for each."""
+    frames = pick([2, 4, 5])
+    nodes = [*length_nodes()[:2],
+             helper.make_node("Div", ["n", "frames"], ["count"]),
+             helper.make_node("Div", ["n", "count"], ["size"]),
+             helper.make_node("Unsqueeze", ["count", "zero"], ["counts"]),
+             helper.make_node("Unsqueeze", ["size", "zero"], ["sizes"]),
+             helper.make_node("Concat", ["front", "counts", "sizes"], ["shape_of_windows"], axis=0),
+             helper.make_node("Reshape", ["x", "shape_of_windows"], ["w"]),
+             helper.make_node("ReduceMean", ["w", "axis"], ["mean"], keepdims=1),
+             helper.make_node("Sub", ["w", "mean"], ["centered"]),
+             helper.make_node("Reshape", ["centered", "shape"], ["y"])]
+    return Case(nodes, {"last": np.int64(2), "frames": np.int64(frames), "zero": i64(0), "front": i64(1, 2),
+                        "axis": i64(3)}, streams=True, note=f"of {frames}", suits=lambda n: n % frames == 0)
+
+
+def padding_mask():
+    """Frames in front of the length, which is computed again: all of them."""
+    through, floats = pick([0, 1]), pick([0, 1])
+    kernel, stride = pick([(3, 2), (5, 1), (4, 3)])
+    real = TensorProto.FLOAT if floats else TensorProto.INT64
+    nodes = [*length_nodes()[:2],
+             helper.make_node("Cast", ["n"], ["length"], to=real),
+             helper.make_node("Sub", ["length", "reach"], ["room"]),
+             helper.make_node("Div", ["room", "stride"], ["strides"]),
+             *([helper.make_node("Floor", ["strides"], ["whole"])] if floats
+               else [helper.make_node("Identity", ["strides"], ["whole"])]),
+             helper.make_node("Add", ["whole", "one"], ["windows"]),
+             helper.make_node("Conv", ["x", "w"], ["c"], kernel_shape=[kernel], strides=[stride]),
+             helper.make_node("Shape", ["c" if through else "x"], ["all"]),
+             helper.make_node("Gather", ["all", "last"], ["frames"], axis=0),
+             helper.make_node("Range", ["zero", "frames", "one_i"], ["places"]),
+             helper.make_node("Cast", ["windows" if through else "length"], ["limit"], to=TensorProto.INT64),
+             helper.make_node("Less", ["places", "limit"], ["inside"]),
+             helper.make_node("Unsqueeze", ["inside", "axis"], ["row"]),
+             helper.make_node("Cast", ["row"], ["mask"], to=TensorProto.FLOAT),
+             helper.make_node("Mul", ["c" if through else "x", "mask"], ["y"])]
+    kind = np.float32 if floats else np.int64
+    return Case(nodes, {"last": np.int64(2), "reach": kind(kernel), "stride": kind(stride), "one": kind(1),
+                        "zero": np.int64(0), "one_i": np.int64(1), "axis": i64(0),
+                        "w": np.random.randn(3, 2, kernel).astype(np.float32)},
+                streams=True, note=f"floats {floats}", suits=lambda n: n >= kernel)
+
+
+MAKERS = [pool, pool, same, resize, resize, resize_by_sizes, padded_to_windows, center, blocks, windows,
+          padding_mask, known_while_read]
+
+
+def compare(program, folder, case, n, pulse):
+    """What is wrong at a length, None if nothing is, "left" where onnxruntime does not run it."""
+    given, wanted = folder / "in.npz", folder / "want.npz"
+    x = np.random.randn(*case.shape(n)).astype(np.float32)
+    try:
+        y = case.session.run(None, {"x": x})[0]
+    except Exception:  # noqa: BLE001, onnxruntime raises many kinds
+        return "left"
+    np.savez(given, x=x)
+    np.savez(wanted, y=y)
+    pulsed = ["--pulse", f"S={pulse}"] if pulse else []
+    run = subprocess.run([program, folder / "m.onnx", *pulsed, "run", "--input-from-bundle", given,
+                          "--assert-output-bundle", wanted, "--approx-custom", f"{case.within},1e-4,0", "-q"],
+                         capture_output=True, text=True, timeout=120)
+    if run.returncode == 1 and case.refused(n) and "asserts" in run.stderr:
+        return "left"
+    return None if run.returncode == 0 else run.stderr.strip()[-400:]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--lengths", type=int, default=5)
+    parser.add_argument("--only", default="", help="makers whose name has this, as pool")
+    args = parser.parse_args()
+    makers = [maker for maker in MAKERS if args.only in maker.__name__]
+    onnxruntime.set_default_logger_severity(4)
+    counts = {"same": 0, "streamed": 0, "left": 0, "wrong": 0}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for i in range(args.count):
+            random.seed(args.seed * 1000003 + i)
+            np.random.seed((args.seed * 1000003 + i) % 2**32)
+            case = makers[i % len(makers)]()
+            model = case.model()
+            onnx.save(model, folder / "m.onnx")
+            case.session = onnxruntime.InferenceSession(model.SerializeToString(),
+                                                        providers=["CPUExecutionProvider"])
+            lengths = [n for n in [*range(1, 9), *(random.randint(9, 200) for _ in range(20))] if case.suits(n)]
+            for n in random.sample(lengths, min(args.lengths, len(lengths))):
+                for pulse in [0, PULSE] if case.streams else [0]:
+                    said = compare(args.program, folder, case, n, pulse)
+                    kind = ("streamed" if pulse else "same") if said is None else said if said in counts else "wrong"
+                    counts[kind] += 1
+                    if kind == "wrong":
+                        print(f"{i}: {case}, S = {n}{f', pulse {pulse}' if pulse else ''}: {said}")
+    print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
+    return 1 if counts["wrong"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
