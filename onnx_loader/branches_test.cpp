@@ -101,5 +101,55 @@ TEST(Presumed, InALoopToo) {
   EXPECT_EQ(assertions_of(parts), "-4+S >= 0");
 }
 
+/// `layers` windows of 3 frames over x [1, 1, S] behind zeros, each added to the last frames of what
+/// it reads, `y[:, :, -c.shape[2]:]`, and the last S frames of all of them summed.
+GraphParts last_frames_of(int layers) {
+  GraphParts out;
+  out.inputs = {value_info("x", {1, 1, -1}, {"", "", "S"})};
+  out.outputs = {value_info("h" + std::to_string(layers), {1, 1, -1})};
+  out.initializers = {tensor_of_integers("time", {1}, {2}),
+                      tensor_of_integers("end", {1}, {INT64_MAX}),
+                      tensor_of_integers("padding", {1}, {2 * layers}),
+                      tensor_of_floats("w", {1, 1, 3}, {1, 1, 1}),
+                      tensor_of_floats("zeros", {1, 1, 2 * layers},
+                                       std::vector<float>(static_cast<size_t>(2 * layers), 0))};
+  out.nodes = {node_of("Concat", {"zeros", "x"}, {"y0"}, {integer_attribute("axis", 2)}),
+               node_of("Shape", {"y0"}, {"all"}), node_of("Gather", {"all", "time"}, {"frames"}),
+               node_of("Sub", {"frames", "padding"}, {"kept"}),
+               node_of("Neg", {"kept"}, {"h_from"})};
+  for (int i = 1; i <= layers; ++i) {
+    const std::string n = std::to_string(i);
+    const std::string y = "y" + std::to_string(i - 1);
+    const std::string sum = i == 1 ? "" : "h" + std::to_string(i - 1);
+    const std::string part = i == 1 ? "h1" : "hp" + n;
+    out.nodes.push_back(node_of("Conv", {y, "w"}, {"c" + n}));
+    out.nodes.push_back(node_of("Shape", {"c" + n}, {"s" + n}));
+    out.nodes.push_back(node_of("Gather", {"s" + n, "time"}, {"t" + n}));
+    out.nodes.push_back(node_of("Neg", {"t" + n}, {"from" + n}));
+    out.nodes.push_back(node_of("Slice", {y, "from" + n, "end", "time"}, {"r" + n}));
+    out.nodes.push_back(node_of("Add", {"r" + n, "c" + n}, {"y" + n}));
+    out.nodes.push_back(node_of("Slice", {"c" + n, "h_from", "end", "time"}, {part}));
+    if (i == 1) continue;
+    out.nodes.push_back(node_of("Slice", {sum, "h_from", "end", "time"}, {"hs" + n}));
+    out.nodes.push_back(node_of("Add", {"hs" + n, part}, {"h" + n}));
+  }
+  return out;
+}
+
+// Minus the size of a wire counts from the end, however many slices leave that open.
+TEST(Presumed, SlicesOfTheLastFramesCountFromTheEnd) {
+  for (const int layers : {1, 6, 10}) {
+    const std::string text = assertions_of(last_frames_of(layers));
+    EXPECT_TRUE(text.empty() || text == "S >= 1") << layers << " layers: " << text;
+    const Message model = model_of(last_frames_of(layers));
+    const auto graph = load_memory(model.span(), {ops::op_table(), ops::onnx_table()});
+    ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+    const Dim frames = graph->fact(graph->outputs[0]).dim(2);
+    for (const int64_t length : {1, 2, 25}) {
+      EXPECT_EQ(frames.eval({{"S", length}}), length) << frames.to_string();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rill::onnx

@@ -36,12 +36,9 @@ Result<Dim> bound(OnnxCtx& ctx, const Dim& written, const Dim& extent, const Dim
   } else if (!number && !scope.proves_non_negative(written)) {
     const Dim from_start = written + extent * (Dim(1) - ge(written, Dim(0)));
     if (ctx.clamps()) return min(max(from_start, least), most);
-    // Where no shapes come of that, the model is one for long enough extents, and says so.
-    if (!ctx.graph().scope.assert_text(str_cat(written, " >= 0")).ok()) {
-      return fail(Code::kSymbol, "the bound ", written, " counts from the start if it is 0 or ",
-                  "more, else from the end, and its sign is open")
-          .hint("Assert it, as in --assert 'S >= 16', or set the symbols");
-    }
+    // Where no shapes come of that, the model is one for extents that settle it, and says so.
+    RILL_TRY(presume_sign(ctx.graph(), written, extent));
+    if (!scope.proves_non_negative(written)) out = written + extent;
   }
   if (scope.proves_ge(out, most)) return most;
   if (scope.proves_ge(least, out)) return least;

@@ -180,4 +180,16 @@ Dim presumed(Graph& graph, const Dim& bound, const Dim& extent) {
   return out;
 }
 
+Status presume_sign(Graph& graph, const Dim& bound, const Dim& extent) {
+  const SymbolScope& scope = graph.scope;
+  presumed(graph, ge(bound, Dim(0)), extent);
+  if (scope.proves_non_negative(bound) || scope.proves_ge(Dim(-1), bound)) return {};
+  for (const std::string& text : {str_cat(bound, " >= 0"), str_cat(bound, " <= -1")}) {
+    if (can_hold(text, scope) && graph.scope.assert_text(text).ok()) return {};
+  }
+  return fail(Code::kSymbol, "the bound ", bound, " counts from the start if it is 0 or more, ",
+              "else from the end, and its sign is open")
+      .hint("Assert it, as in --assert 'S >= 16', or set the symbols");
+}
+
 }  // namespace rill::ops

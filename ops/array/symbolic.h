@@ -38,4 +38,9 @@ Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, const char* name);
 /// stays open.
 Dim presumed(Graph& graph, const Dim& bound, const Dim& extent);
 
+/// Assert the sign of a bound of a slice where it is open, so that it counts from the start or from
+/// the end: as `presumed` finds it, else from the start where that holds for some sizes.
+/// Errors: kSymbol where neither sign holds.
+Status presume_sign(Graph& graph, const Dim& bound, const Dim& extent);
+
 }  // namespace rill::ops
