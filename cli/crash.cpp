@@ -21,7 +21,7 @@ const char* first_words = "error: ";
   say_raw("rill stopped by a defect of its own: ");
   say_raw(what);
   say_raw("\n");
-  end_now(1);
+  end_now(kCrashStatus);
 }
 
 }  // namespace

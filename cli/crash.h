@@ -4,9 +4,13 @@
 
 namespace rill::cli {
 
-/// Let signals that mean a defect of the program end it with a line on stderr and status 1: whoever
-/// started it looks for that line, and may never look at the status. Not under sanitizers, which
-/// tell more themselves.
+/// The exit status after a defect of the program, as `EX_SOFTWARE` of sysexits.h. An error ends with
+/// another one, so that a script cannot take a crash for a refusal.
+constexpr int kCrashStatus = 70;
+
+/// End the program with a line on stderr and `kCrashStatus` when a signal reports a defect. Callers
+/// that search stderr for errors find that line. Sanitizers report more by themselves, so that their
+/// builds leave the signals alone.
 void tell_of_crashes(Flavor flavor);
 
 }  // namespace rill::cli

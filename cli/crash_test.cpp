@@ -10,14 +10,14 @@ namespace rill::cli {
 namespace {
 
 #if !defined(RILL_SANITIZED)
-TEST(CrashDeathTest, IsAnErrorWithALineAndAStatus) {
+TEST(CrashDeathTest, EndsWithALineAndAStatusThatNoErrorHas) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
     EXPECT_EXIT(
         {
           tell_of_crashes(Flavor::kTract);
           std::raise(signal);
         },
-        ::testing::ExitedWithCode(1), "ERROR tract. rill stopped by a defect of its own");
+        ::testing::ExitedWithCode(70), "ERROR tract. rill stopped by a defect of its own");
   }
 }
 #endif

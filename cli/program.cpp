@@ -9,6 +9,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "cli/args.h"
@@ -123,9 +124,13 @@ int run_program(int argc, char** argv, Flavor flavor) {
   std::set_new_handler(flavor == Flavor::kTract ? out_of_memory_tract : out_of_memory_rill);
   try {
     return run(argc, argv, flavor);
-  } catch (const std::exception& exception) {
-    Log(flavor).error(exception.what());
+  } catch (const std::system_error& error) {
+    // A thread or a folder that the system does not give.
+    Log(flavor).error(error.what());
     return 1;
+  } catch (const std::exception& exception) {
+    Log(flavor).error(fmt::format("rill stopped by a defect of its own: {}", exception.what()));
+    return kCrashStatus;
   }
 }
 

@@ -204,7 +204,7 @@ class Programs:
         status, out, words = run(self.rill, model, *pulse, "stream", "--input-from-bundle",
                                  folder / "whole.npz", "--save-outputs", folder / "streamed.npz")
         if status != 0:
-            return f"refused: {words}"
+            return f"refused: {words}" if status == 1 else f"crashed, status {status}: {words}"
         found = np.load(folder / "streamed.npz")
         for name, whole in expected.items():
             if found[name].shape != whole.shape or not agrees(np, found[name], whole,
